@@ -1,0 +1,226 @@
+package attribution
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// Finished returns the cells that closed since the last call, for live output. Figures of cells do not change
+// after they have closed, except that a late loss may still mark one as not proven.
+func (t *Tracker) Finished() []report.Window {
+	var out []report.Window
+	for _, w := range t.done {
+		out = append(out, t.window(w))
+	}
+	t.done = nil
+	return out
+}
+
+// Cells returns how many cells have begun.
+func (t *Tracker) Cells() (n int) {
+	for _, r := range t.roots {
+		n += r.executions
+	}
+	return n
+}
+
+// Report returns everything that is known. It can be called at any time; windows that are open end at the last
+// boundary.
+func (t *Tracker) Report() *report.Report {
+	t.Flush()
+	r := &report.Report{
+		Schema: report.Schema, Processes: []report.Process{}, Meters: t.meters(),
+		Windows: []report.Window{}, Between: []report.Between{},
+	}
+	r.Host = t.host()
+	for _, p := range t.order {
+		if p.began != 0 {
+			r.Processes = append(r.Processes, t.describe(p))
+		}
+	}
+	for _, w := range t.windows {
+		if w.kind == kindBetween {
+			r.Between = append(r.Between, t.between(w))
+		} else {
+			r.Windows = append(r.Windows, t.window(w))
+		}
+	}
+	r.Certificate = t.certificate()
+	return r
+}
+
+func (t *Tracker) host() report.Host {
+	if t.start == nil {
+		return report.Host{}
+	}
+	h := t.start.Host
+	out := report.Host{Name: h.Name, Kernel: h.Kernel, CPUs: h.CPUs, Memory: int64(h.Memory), Tracer: h.Tracer}
+	if t.began != 0 {
+		wall := int64(h.WallNow) + int64(t.began-h.MonoNow)
+		out.Started = time.Unix(0, wall).UTC().Format(time.RFC3339Nano)
+	}
+	return out
+}
+
+// since is a time as the report counts it: from the first boundary.
+func (t *Tracker) since(at event.Nanoseconds) int64 {
+	if at == 0 {
+		at = t.last
+	}
+	return int64(at - t.began)
+}
+
+func (t *Tracker) describe(p *process) report.Process {
+	gone := p.gone
+	if !p.ended {
+		gone = t.last
+	}
+	return report.Process{
+		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
+		IPython: p.info.IPython, Frontend: p.info.Frontend, StartNS: t.since(p.began), EndNS: t.since(gone),
+		Ended: p.ended, Late: p.info.Late, Meters: t.figureMap(p.life, nil, p.info.Python != ""),
+	}
+}
+
+func (t *Tracker) window(w *window) report.Window {
+	out := report.Window{
+		ID: w.id, Kind: kindNames[w.kind], PID: int(w.process.info.PID), Execution: w.execution, Name: w.name,
+		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Note: w.note,
+		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
+		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Tree: t.figureMap(w.tree, nil, false),
+		Children: []report.Child{},
+	}
+	if w.parent != nil {
+		out.Parent = w.parent.id
+	}
+	if w.count >= 0 {
+		count := w.count
+		out.ExecutionCount = &count
+	}
+	if w.openCPU > 0 && w.closeCPU >= w.openCPU {
+		out.CPUNS = int64(w.closeCPU - w.openCPU)
+	}
+	if w.isOpen {
+		out.Status = report.Incomplete
+	}
+	for _, p := range t.order {
+		if f := w.children[p.info.PID]; f != nil && p != w.process {
+			out.Children = append(out.Children, report.Child{
+				PID: int(p.info.PID), Command: p.info.Command, Meters: t.figureMap(*f, nil, false),
+			})
+		}
+	}
+	return out
+}
+
+func (t *Tracker) duration(w *window) int64 {
+	if w.isOpen {
+		return int64(t.last - w.opened)
+	}
+	return int64(w.closed - w.opened)
+}
+
+func (t *Tracker) between(w *window) report.Between {
+	out := report.Between{
+		PID: int(w.process.info.PID), StartNS: t.since(w.opened), DurationNS: t.duration(w),
+		Meters: t.figureMap(w.own, w, w.process.info.Python != ""),
+	}
+	switch {
+	case w.before == nil && w.after == nil:
+		out.Label = "no cell ran"
+	case w.before == nil:
+		out.After, out.Before = 0, w.after.id
+		out.Label = "before " + cellName(w.after)
+	case w.after == nil:
+		out.After = w.before.id
+		out.Label = "after " + cellName(w.before)
+	default:
+		out.After, out.Before = w.before.id, w.after.id
+		out.Label = fmt.Sprintf("between %s and %s", cellName(w.before), cellName(w.after))
+	}
+	return out
+}
+
+func cellName(w *window) string {
+	if w.count < 0 {
+		return fmt.Sprintf("a silent cell (run %d)", w.execution)
+	}
+	return fmt.Sprintf("In[%d]", w.count)
+}
+
+// figureMap turns figures into the report's form. w is nil where nothing but the probes limits exactness.
+func (t *Tracker) figureMap(f figures, w *window, numpy bool) map[string]report.Figure {
+	out := map[string]report.Figure{}
+	for m := range event.Meter(event.MeterCount) {
+		if m == event.NumPy && !numpy {
+			continue
+		}
+		exact, bound := t.quality(m, w)
+		peak := max(f.peak[m], f.start[m], f.end[m])
+		if w != nil && w.recomputed[m] > peak { // the stream saw more than the ledger: see Proof
+			exact, bound = false, widen(bound, w.recomputed[m]-peak)
+			peak = w.recomputed[m]
+		}
+		out[m.String()] = report.Figure{
+			Start: int64(f.start[m]), Peak: int64(peak), End: int64(f.end[m]),
+			Consumed: int64(f.end[m] - f.start[m]), Peaked: int64(peak - max(f.start[m], f.end[m])),
+			Exact: exact, Bound: bound,
+		}
+	}
+	return out
+}
+
+func widen(bound *int64, by event.Bytes) *int64 {
+	if bound == nil {
+		return nil
+	}
+	wider := *bound + int64(by)
+	return &wider
+}
+
+// quality says how good a meter's figures in a window are; a nil bound is one nobody can state.
+func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
+	zero := int64(0)
+	exact, bound = true, &zero
+	if t.start != nil {
+		for _, s := range t.start.Meters {
+			if s.Meter == m && !s.Exact {
+				exact = false
+				if s.Bound < 0 {
+					return false, nil
+				}
+				b := int64(s.Bound)
+				bound = &b
+			}
+		}
+	}
+	if m != event.NumPy || w == nil {
+		return exact, bound
+	}
+	if w.shed[m] {
+		return false, nil
+	}
+	unknown, slack := w.closeUnknown-w.openUnknown, w.closeSlack-w.openSlack
+	if !w.isOpen && unknown > 0 {
+		return false, widen(bound, slack)
+	}
+	return exact, bound
+}
+
+func (t *Tracker) meters() []report.Meter {
+	out := []report.Meter{}
+	if t.start == nil {
+		return out
+	}
+	sources := append([]event.MeterSource(nil), t.start.Meters...)
+	sort.SliceStable(sources, func(i, j int) bool { return sources[i].Meter < sources[j].Meter })
+	for _, s := range sources {
+		exact, bound := t.quality(s.Meter, nil)
+		out = append(out, report.Meter{ID: s.Meter.String(), Unit: "bytes", Source: s.Source, Exact: exact && !s.Absent, Bound: bound})
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package attribution
+
+import (
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// certificate gathers the evidence, and compares for every window that is closed the kernel's peak with the
+// peak recomputed from the change stream, where that is complete.
+func (t *Tracker) certificate() report.Certificate {
+	c := report.Certificate{
+		Lost: []report.Loss{}, LateLibraries: []string{}, Probes: []report.Probe{}, Meters: []report.Proof{},
+		Problems: append([]string{}, t.problems...), BoundariesLost: t.missing, Complete: true,
+	}
+	for _, r := range t.roots {
+		c.Made += r.stream.made
+		c.Delivered += r.stream.count
+		c.Complete = c.Complete && r.stream.complete(0, r.stream.made)
+	}
+	for _, w := range t.windows {
+		if w.kind == kindSession {
+			c.UnknownFrees += w.closeUnknown - w.openUnknown
+		}
+	}
+	for m := range event.Meter(event.MeterCount) {
+		c.Meters = append(c.Meters, t.proof(m))
+	}
+	if f := t.finish; f != nil {
+		c.Finished = f.Reason
+		for _, l := range f.Lost {
+			c.Lost = append(c.Lost, report.Loss{Reason: l.Reason, Count: l.Count})
+		}
+		for _, p := range f.Probes {
+			c.Probes = append(c.Probes, report.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits})
+		}
+		c.LateLibraries = append(c.LateLibraries, f.Late...)
+		c.Problems = append(c.Problems, f.Problems...)
+	}
+	return c
+}
+
+func (t *Tracker) proof(m event.Meter) report.Proof {
+	p := report.Proof{ID: m.String()}
+	for _, w := range t.windows {
+		if w.shed[m] {
+			p.Shed = true
+		}
+		if w.isOpen || m == event.NumPy && w.process.info.Python == "" {
+			continue
+		}
+		if !t.root(w.root).stream.complete(w.openStream, w.closeStream) || w.shed[m] {
+			p.Skipped++
+			continue
+		}
+		p.Compared++
+		kernel := max(w.own.peak[m], w.own.start[m], w.own.end[m])
+		difference := int64(kernel - w.recomputed[m])
+		if difference == 0 {
+			p.Agreed++
+		}
+		p.Difference = max(p.Difference, difference, -difference)
+	}
+	return p
+}

@@ -1,0 +1,306 @@
+// Package attribution turns events into windows: which memory belongs to which cell, statement, experiment or
+// to the time between. It is pure: no I/O, no clocks, no goroutines; the same events give the same report.
+//
+// The kernel ledger cuts time into segments (see bpf/ledger.h). A window is a run of whole segments, so its
+// peak is the largest of its segments' maxima, and windows may nest and overlap freely. Beside that, the peak
+// of every window is computed a second time from the change stream; where the stream is complete the two must
+// agree, and the certificate says whether they did.
+package attribution
+
+import (
+	"fmt"
+
+	"ipytracer/tracer/event"
+)
+
+// Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
+type Tracker struct {
+	start     *event.Start
+	finish    *event.Finish
+	began     event.Nanoseconds // time of the first boundary
+	last      event.Nanoseconds // time of the last
+	processes map[int32]*process
+	order     []*process
+	roots     map[uint32]*root
+	windows   []*window
+	cells     map[uint64]*window
+	nextID    int
+	numbered  uint64 // number of the last boundary
+	missing   uint64 // boundaries that never came
+	problems  []string
+	shed      map[event.Meter]bool
+
+	pending  *event.Boundary // its readings may still follow
+	readings []*event.Reading
+	done     []*window // cells that closed since the last Finished
+}
+
+// process is one traced process over its traced life.
+type process struct {
+	info        event.ProcessInfo
+	root        uint32
+	parent      int32
+	began, gone event.Nanoseconds
+	ended       bool
+	alive       bool
+	value       event.Readings // as last told
+	life        figures
+	inputs      int64
+	open        []*window // cells that run, innermost last
+	experiments []*window
+	between     *window
+	lastCell    *window
+	session     *window // of a root
+}
+
+// root is the tree of one attached process.
+type root struct {
+	executions int
+	stream     stream
+	open       []*window
+	// highs of segments not yet ended, by segment, pid and meter, from the change stream.
+	changes map[uint64]map[int32]*event.Readings
+	ended   uint64 // the last segment that ended
+	tree    event.Readings
+}
+
+// New returns a Tracker that has seen nothing.
+func New() *Tracker {
+	return &Tracker{
+		processes: map[int32]*process{}, roots: map[uint32]*root{}, cells: map[uint64]*window{},
+		shed: map[event.Meter]bool{}, nextID: 1,
+	}
+}
+
+// Add takes the next event in.
+func (t *Tracker) Add(e event.Event) {
+	switch e := e.(type) {
+	case *event.Reading:
+		if t.pending != nil && e.Number == t.pending.Number {
+			t.readings = append(t.readings, e)
+		}
+		return
+	case *event.Change:
+		t.change(e)
+		return
+	}
+	t.Flush()
+	switch e := e.(type) {
+	case *event.Start:
+		t.start = e
+		for _, info := range e.Processes {
+			t.introduce(info)
+		}
+	case *event.Process:
+		t.introduce(e.ProcessInfo)
+	case *event.CellSource:
+		if w := t.cells[e.Cell]; w != nil {
+			w.source, w.truncated = e.Text, e.Truncated
+		}
+	case *event.Boundary:
+		t.pending = e
+	case *event.Finish:
+		t.finish = e
+		t.endAll()
+	}
+}
+
+// Flush settles the last boundary. A live caller calls it when no more is to be read for now; the outcome does
+// not depend on when.
+func (t *Tracker) Flush() {
+	if t.pending == nil {
+		return
+	}
+	b, readings := t.pending, t.readings
+	t.pending, t.readings = nil, nil
+	t.settle(b, readings)
+}
+
+// introduce learns about a process, or learns more.
+func (t *Tracker) introduce(info event.ProcessInfo) {
+	p := t.process(info.PID, info.Root)
+	p.info = info
+	p.inputs = info.Inputs
+}
+
+func (t *Tracker) process(pid int32, root uint32) *process {
+	p := t.processes[pid]
+	if p == nil {
+		p = &process{info: event.ProcessInfo{PID: pid, Root: root, Inputs: -1}, root: root, inputs: -1}
+		t.processes[pid] = p
+		t.order = append(t.order, p)
+	}
+	return p
+}
+
+func (t *Tracker) root(id uint32) *root {
+	r := t.roots[id]
+	if r == nil {
+		r = &root{changes: map[uint64]map[int32]*event.Readings{}}
+		t.roots[id] = r
+	}
+	return r
+}
+
+// change files one value of the stream under its segment.
+func (t *Tracker) change(c *event.Change) {
+	r := t.root(c.Root)
+	r.stream.received(c.Stream)
+	if c.Segment <= r.ended {
+		t.late(r, c)
+		return
+	}
+	segment := r.changes[c.Segment]
+	if segment == nil {
+		segment = map[int32]*event.Readings{}
+		r.changes[c.Segment] = segment
+	}
+	high := segment[c.PID]
+	if high == nil {
+		high = &event.Readings{}
+		segment[c.PID] = high
+	}
+	high[c.Meter] = max(high[c.Meter], c.Value)
+}
+
+// late gives a change whose segment is over to the windows that hold the segment.
+func (t *Tracker) late(r *root, c *event.Change) {
+	for i := len(t.windows) - 1; i >= 0; i-- {
+		w := t.windows[i]
+		if w.root == c.Root && w.process.info.PID == c.PID && w.firstSegment <= c.Segment && (w.isOpen || c.Segment <= w.lastSegment) {
+			w.recomputed[c.Meter] = max(w.recomputed[c.Meter], c.Value)
+		}
+	}
+}
+
+// moves is what one segment did to the processes of a tree.
+type moves map[int32]struct{ value, high event.Readings }
+
+func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
+	if b.Number > t.numbered+1 {
+		t.missing += b.Number - t.numbered - 1
+	}
+	t.numbered = max(t.numbered, b.Number)
+	if t.began == 0 {
+		t.began = b.Time
+	}
+	t.last = max(t.last, b.Time)
+	moved := moves{}
+	for _, r := range readings {
+		moved[r.PID] = struct{ value, high event.Readings }{r.Value, r.High}
+	}
+	own := struct{ value, high event.Readings }{b.Value, b.High}
+	if before, again := moved[b.PID]; again { // an exec: the same pid with its old memory
+		own.high = maxReadings(own.high, before.high)
+	}
+	moved[b.PID] = own
+	r := t.root(b.Root)
+	t.endSegment(r, b, moved)
+	t.apply(r, b)
+}
+
+// endSegment lets every open window of the tree see the segment that ends.
+func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
+	changes := r.changes[b.Segment]
+	delete(r.changes, b.Segment)
+	r.ended = b.Segment
+	for _, w := range r.open {
+		w.see(b, moved, changes)
+	}
+	for pid, m := range moved {
+		p := t.process(pid, b.Root)
+		p.life.see(m.value, m.high)
+		p.value = m.value
+	}
+	r.tree = b.Tree
+	r.stream.made = max(r.stream.made, b.Stream)
+}
+
+// apply carries out what the boundary says.
+func (t *Tracker) apply(r *root, b *event.Boundary) {
+	p := t.process(b.PID, b.Root)
+	switch b.Kind {
+	case event.Attached:
+		t.join(p, b)
+		p.session = t.openWindow(p, b, kindSession, nil)
+		t.startBetween(p, b)
+	case event.Detached:
+		t.closeProcess(p, b, "still running when the session ended")
+	case event.ProcessStart:
+		t.join(p, b)
+		p.parent = b.Parent
+	case event.ProcessExec:
+		t.exec(p, b)
+	case event.ProcessExit:
+		p.ended, p.alive, p.gone = true, false, b.Time
+		t.closeProcess(p, b, "the process ended")
+		p.value = event.Readings{}
+	case event.CellOpen:
+		t.openCell(r, p, b)
+	case event.CellClose:
+		t.closeCell(p, b)
+	case event.StatementOpen:
+		t.openStatement(p, b)
+	case event.StatementClose:
+		t.closeStatement(b, outcomeStatus(b.Outcome))
+	case event.ExperimentBegin:
+		w := t.openWindow(p, b, kindExperiment, p.outermost())
+		w.name = b.Text
+		p.experiments = append(p.experiments, w)
+	case event.ExperimentEnd:
+		t.endExperiment(p, b)
+	case event.MeterShed, event.MeterBack:
+		t.shedding(b)
+	}
+}
+
+func (t *Tracker) join(p *process, b *event.Boundary) {
+	p.began, p.alive, p.root = b.Time, true, b.Root
+	p.life = startFigures(b.Value)
+	if b.Text != "" && p.info.Command == "" {
+		p.info.Command = b.Text
+	}
+}
+
+// exec: the same process with another program; what it was doing is over.
+func (t *Tracker) exec(p *process, b *event.Boundary) {
+	if !p.alive {
+		t.join(p, b)
+		p.parent = b.Parent
+	}
+	for len(p.open) > 0 {
+		t.abandonCell(p, b, "the process executed another program")
+	}
+	if b.Text != "" {
+		p.info.Command = b.Text
+	}
+	p.inputs = -1
+	if p.session == nil && p.parent == 0 {
+		p.session = t.openWindow(p, b, kindSession, nil)
+		t.startBetween(p, b)
+	}
+}
+
+// endAll closes what a stream left open: a recording that was cut.
+func (t *Tracker) endAll() {
+	for _, p := range t.order {
+		b := &event.Boundary{Time: t.last, Root: p.root, PID: p.info.PID, Value: p.value}
+		if r := t.roots[p.root]; r != nil {
+			b.Stream, b.Segment, b.Tree = r.stream.made, r.ended, r.tree
+		}
+		t.closeProcess(p, b, "the recording ends here")
+	}
+}
+
+func (t *Tracker) problem(format string, args ...any) {
+	if len(t.problems) < 100 {
+		t.problems = append(t.problems, fmt.Sprintf(format, args...))
+	}
+}
+
+func maxReadings(a, b event.Readings) event.Readings {
+	for m := range a {
+		a[m] = max(a[m], b[m])
+	}
+	return a
+}

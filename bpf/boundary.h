@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Boundaries: the cut between two segments, and the record of it.
+ *
+ * A record is written into the store first and sent on the ring second. User space sees by the ticket that one
+ * is missing from the ring and fetches it from the store; it acknowledges tickets, and only then is a place in
+ * the store used again. So a boundary is never lost: where the store is full, no cut happens.
+ */
+#ifndef IPYTRACER_BOUNDARY_H
+#define IPYTRACER_BOUNDARY_H
+
+/* What a boundary is about; passed by pointer because a BPF function takes five arguments. */
+struct occasion {
+	__u64 cell;
+	__u64 outer;
+	__s64 inputs;
+	const void *text; /* in user memory, or NULL */
+	__u32 kind;
+	__u32 slot; /* of the process that acts */
+	__u32 outcome;
+	__s32 parent;
+	__s32 first_line;
+	__u32 group;
+	__u32 text_kind;
+	__u32 text_size;
+};
+
+static __always_inline struct boundary *new_record(__u64 *ticket)
+{
+	__u64 next = *(volatile __u64 *)&next_ticket;
+
+	/* 64 places are kept back for CPUs that pass this test at the same time. */
+	if (next - *(volatile __u64 *)&acknowledged > MAX_STORED - 64)
+		return NULL;
+	*ticket = fetch_add(&next_ticket, 1);
+	__u32 place = *ticket & (MAX_STORED - 1);
+	return bpf_map_lookup_elem(&store, &place);
+}
+
+static __always_inline void send_record(struct boundary *b, __u64 ticket)
+{
+	exchange(&b->ticket, ticket); /* last: a reader of the store believes a record with the right ticket */
+	if (bpf_ringbuf_output(&boundaries, b, sizeof(*b), BPF_RB_FORCE_WAKEUP))
+		lose(LOSS_BOUNDARY_RING);
+}
+
+/* Takes a process's maxima of the segment that ends and starts the next from the value now. */
+static __always_inline void cut(struct process *p, struct boundary *b)
+{
+	for (int m = 0; m < METERS; m++) {
+		__s64 now = *(volatile __s64 *)&p->value[m];
+		__s64 high = exchange(&p->high[m], now);
+		b->value[m] = now;
+		b->high[m] = high > now ? high : now;
+	}
+}
+
+struct others {
+	__u64 number;
+	__u64 segment;
+	__u32 root;
+	__u32 acting;
+};
+
+static long other_process(__u32 slot, struct others *o)
+{
+	struct process *p = process_at(slot);
+
+	if (!p || !p->active || p->root != o->root || slot == o->acting)
+		return 0;
+	bool moved = false;
+	for (int m = 0; m < METERS; m++)
+		moved |= p->high[m] != p->told[m] || p->value[m] != p->told[m];
+	if (!moved)
+		return 0;
+	__u64 ticket;
+	struct boundary *b = new_record(&ticket);
+	if (!b) {
+		lose(LOSS_BOUNDARY);
+		return 0;
+	}
+	b->ticket = 0;
+	b->kind = RECORD_READING;
+	b->number = o->number;
+	b->segment = o->segment;
+	b->root = o->root;
+	b->pid = p->pid;
+	b->text_size = 0;
+	cut(p, b);
+	for (int m = 0; m < METERS; m++)
+		p->told[m] = b->value[m];
+	send_record(b, ticket);
+	return 0;
+}
+
+/*
+ * One boundary. Returns its number, or 0 if there was no room for it: then the segment simply goes on.
+ * Not inlined: verified once, called from many programs.
+ */
+__attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
+{
+	if (!why)
+		return 0;
+	__u32 slot = why->slot;
+	struct process *p = process_at(slot);
+	if (!p)
+		return 0;
+	struct root *r = root_of(p);
+	if (!r)
+		return 0;
+	__u64 ticket;
+	struct boundary *b = new_record(&ticket);
+	if (!b) {
+		lose(LOSS_BOUNDARY);
+		return 0;
+	}
+	b->ticket = 0;
+	b->number = fetch_add(&next_number, 1);
+	struct others o = { .number = b->number, .root = p->root, .acting = slot };
+	/* Only the acting process's mm is sure to be alive; the others' values are what their last event said. */
+	if (p->mm && why->kind != BOUNDARY_PROCESS_EXIT)
+		refresh(p, r, p->mm);
+	b->time = bpf_ktime_get_ns();
+	b->kind = why->kind;
+	b->cell = why->cell;
+	b->outer = why->outer;
+	b->inputs = why->inputs;
+	b->outcome = why->outcome;
+	b->parent = why->parent;
+	b->first_line = why->first_line;
+	b->group = why->group;
+	b->root = p->root;
+	b->pid = p->pid;
+	b->tid = (__u32)bpf_get_current_pid_tgid();
+	b->segment = fetch_add(&r->segment, 1);
+	o.segment = b->segment;
+	b->stream = r->stream;
+	b->unknown = r->unknown;
+	b->slack = r->slack;
+	cut(p, b);
+	for (int m = 0; m < METERS; m++) {
+		__s64 now = *(volatile __s64 *)&r->tree[m];
+		__s64 high = exchange(&r->tree_high[m], now);
+		b->tree[m] = now;
+		b->tree_high[m] = high > now ? high : now;
+		p->told[m] = b->value[m];
+	}
+	b->text_kind = why->text_kind;
+	b->text_size = 0;
+	__u32 size = why->text_size;
+	if (why->text && size) {
+		if (size > TEXT_SIZE)
+			size = TEXT_SIZE;
+		if (bpf_probe_read_user(b->text, size, why->text))
+			lose(LOSS_READ);
+		else
+			b->text_size = size;
+	}
+	send_record(b, ticket);
+	if (r->processes > 1)
+		bpf_loop(MAX_PROCESSES, other_process, &o, 0);
+	return b->number;
+}
+
+#endif

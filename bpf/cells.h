@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Cells, statements and experiments, seen from outside.
+ *
+ *   open      Py_CompileStringObject(source, file, 257, flags with 0x600, …), file not "<unknown>": the one
+ *             compile only IPython's CachingCompiler.ast_parse makes. The coroutine run_cell_async that asked
+ *             for it is found by walking the Python frames: it is the cell's identity.
+ *   close     _PyGen_SetStopIterationValue(ExecutionResult) once that coroutine is over (cells without await),
+ *             or the next PyOS_setsig that finds it over (awaited cells: asyncio and ipykernel put SIGINT's
+ *             handler back right after). A cell that is suspended when the prompt is set up was abandoned.
+ *   statement PyEval_EvalCode of a code object with the cell's file name, up to the `ret` that leaves with the
+ *             same stack pointer; when it returned a coroutine, up to the next statement or the cell's end.
+ *   marker    compile("", "<ipytracer:begin NAME>", "exec"), and end.
+ *
+ * There are only plain probes here, no return probes: those break programs that switch stacks (greenlet).
+ */
+#ifndef IPYTRACER_CELLS_H
+#define IPYTRACER_CELLS_H
+
+#define PY_FILE_INPUT 257
+#define CACHING_COMPILER_FLAGS 0x600 /* PyCF_ONLY_AST | PyCF_DONT_IMPLY_DEDENT */
+
+#define READ(to, from) bpf_probe_read_user(&(to), sizeof(to), (void *)(from))
+
+static __always_inline struct python *python_at(__u32 slot)
+{
+	struct python *py = bpf_map_lookup_elem(&pythons, &slot);
+	return py && py->ready ? py : NULL;
+}
+
+/* Where a str's characters are, how wide one is, how many bytes in all. */
+static __always_inline __u64 string_data(struct python *py, __u64 object, __u32 *kind, __u32 *size)
+{
+	__u32 state = 0;
+	__u64 length = 0;
+
+	if (!object || READ(state, object + py->string_state) || READ(length, object + py->string_length))
+		return 0;
+	*kind = state >> 2 & 7;
+	__u64 bytes = length * *kind;
+	*size = bytes > TEXT_SIZE ? TEXT_SIZE : bytes;
+	return object + (state >> 6 & 1 ? py->ascii_data : py->compact_data);
+}
+
+static __always_inline bool starts_with(const char *text, const char *prefix, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (text[i] != prefix[i])
+			return false;
+	return true;
+}
+
+/* Is this coroutine over? And does it execute right now? */
+static __always_inline void coroutine_state(struct python *py, __u64 coroutine, bool *finished, bool *executing)
+{
+	*finished = false;
+	*executing = false;
+	if (py->state_kind == 2) {
+		__s8 state = 0;
+		if (READ(state, coroutine + py->generator_state))
+			return;
+		*finished = state >= py->state_finished;
+		*executing = state == py->state_executing;
+		return;
+	}
+	__u64 frame = 0, top = 1;
+	__s8 state = 0;
+	if (READ(frame, coroutine + py->generator_frame))
+		return;
+	if (!frame) {
+		*finished = true;
+		return;
+	}
+	READ(state, frame + py->frame_state);
+	if (py->state_kind == 1) {
+		*finished = state >= py->state_finished;
+		*executing = state == py->state_executing;
+		return;
+	}
+	READ(top, frame + py->frame_stack_top);
+	*executing = state == 1;
+	*finished = !state && !top;
+}
+
+struct thread_search {
+	struct python *py;
+	__u64 state;
+	__u64 wanted;
+};
+
+static long next_thread(__u32 i, struct thread_search *s)
+{
+	__u64 id = 0;
+
+	if (!s->state || READ(id, s->state + s->py->thread_id)) {
+		s->state = 0;
+		return 1;
+	}
+	if (id == s->wanted)
+		return 1;
+	__u64 next = 0;
+	READ(next, s->state + s->py->thread_next);
+	s->state = next;
+	return 0;
+}
+
+/* The PyThreadState of the thread that runs: its thread_id is pthread_self(), which x86-64 keeps in fsbase. */
+static __always_inline __u64 thread_state(struct python *py)
+{
+	struct thread_search s = {
+		.py = py, .state = py->main_thread, .wanted = FIELD(bpf_get_current_task(), task_struct, thread.fsbase),
+	};
+	__u64 id = 0;
+
+	if (s.state && !READ(id, s.state + py->thread_id) && id == s.wanted)
+		return s.state;
+	s.state = 0;
+	if (READ(s.state, py->interpreter + py->threads_head))
+		return 0;
+	bpf_loop(256, next_thread, &s, 0);
+	return s.state;
+}
+
+struct frame_search {
+	struct python *py;
+	__u64 frame;
+	__u64 coroutine;
+};
+
+static long next_frame(__u32 i, struct frame_search *s)
+{
+	struct python *py = s->py;
+	__u64 frame = s->frame, code = 0, name = 0, back = 0;
+	char text[16] = {};
+	__u8 owner = 0;
+	__u32 kind = 0, size = 0;
+
+	if (!frame || READ(back, frame + py->frame_back))
+		return 1;
+	s->frame = back;
+	if (py->frame_kind)
+		READ(owner, frame + py->frame_owner);
+	if (owner >= py->owner_skip || READ(code, frame + py->frame_code) || READ(name, (code & py->code_mask) + py->code_name))
+		return 0;
+	__u64 data = string_data(py, name, &kind, &size);
+	if (!data || size != 14 || bpf_probe_read_user(text, 14, (void *)data) || !starts_with(text, "run_cell_async", 14))
+		return 0;
+	if (!py->frame_kind)
+		READ(s->coroutine, frame + py->frame_generator);
+	else if (owner == py->owner_generator)
+		s->coroutine = frame - py->generator_frame;
+	return 1;
+}
+
+/* The innermost run_cell_async coroutine on this thread's Python stack, or 0. */
+static __noinline __u64 running_cell(struct python *py)
+{
+	if (!py)
+		return 0;
+	struct frame_search s = { .py = py };
+	__u64 state = thread_state(py);
+
+	if (!state || READ(s.frame, state + py->thread_frame))
+		return 0;
+	if (py->frame_kind == 1) {
+		__u64 cframe = s.frame;
+		s.frame = 0;
+		READ(s.frame, cframe + py->cframe_current);
+	}
+	bpf_loop(12, next_frame, &s, 0);
+	return s.coroutine;
+}
+
+static __always_inline struct window *window_at(struct thread *t, __u32 i)
+{
+	if (i >= MAX_NESTING)
+		return NULL;
+	asm volatile("" : "+r"(i)); /* keep the bound below from being optimised away: the verifier wants to see it */
+	return &t->windows[i & (MAX_NESTING - 1)];
+}
+
+static __always_inline struct window *innermost(struct thread *t)
+{
+	return t && t->depth ? window_at(t, t->depth - 1) : NULL;
+}
+
+static __always_inline struct thread *current_thread(void)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+/* Ends the statement that runs in a window, if one does. */
+static __always_inline void close_statement(struct window *w, __u32 slot, __u32 outcome)
+{
+	if (!w->statement)
+		return;
+	struct occasion why = {
+		.kind = BOUNDARY_STATEMENT_CLOSE, .slot = slot, .cell = w->cell, .outcome = outcome, .inputs = -1,
+	};
+	w->statement = 0;
+	w->awaiting = 0;
+	draw_boundary(&why);
+}
+
+static __noinline int close_cell(struct thread *t, __u32 slot, __u32 outcome)
+{
+	if (!t)
+		return 0;
+	struct window *w = innermost(t);
+	if (!w)
+		return 0;
+	close_statement(w, slot, w->failed ? OUTCOME_ERROR : outcome);
+	struct occasion why = {
+		.kind = BOUNDARY_CELL_CLOSE, .slot = slot, .cell = w->cell, .inputs = -1,
+		.outcome = w->failed ? OUTCOME_ERROR : outcome,
+	};
+	t->depth--;
+	draw_boundary(&why);
+	if (!t->depth) {
+		__u32 tid = (__u32)bpf_get_current_pid_tgid();
+		bpf_map_delete_elem(&threads, &tid);
+	}
+	return 0;
+}
+
+struct source_copy {
+	__u64 from;
+	__u64 cell;
+	__s32 pid;
+	__u32 done;
+};
+
+static long copy_source(__u32 i, struct source_copy *c)
+{
+	struct source *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
+
+	if (!s) {
+		lose(LOSS_SOURCE);
+		return 1;
+	}
+	long n = bpf_probe_read_user_str(s->text, SOURCE_CHUNK, (void *)(c->from + c->done));
+	if (n <= 0) {
+		lose(LOSS_READ);
+		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
+		return 1;
+	}
+	bool last = n < SOURCE_CHUNK;
+	s->header.ticket = 0;
+	s->header.kind = RECORD_SOURCE;
+	s->header.cell = c->cell;
+	s->header.pid = c->pid;
+	s->offset = c->done;
+	s->size = last ? n : SOURCE_CHUNK - 1; /* without the NUL that only says the chunk is full */
+	c->done += SOURCE_CHUNK - 1;
+	bpf_ringbuf_submit(s, 0);
+	return last;
+}
+
+/* Sends the text of a cell: in one short record if it fits, as most do. */
+static __noinline int send_source(__u64 from, __u64 cell, __s32 pid)
+{
+	struct {
+		struct header header;
+		__u32 offset;
+		__u32 size;
+		__u8 text[SOURCE_SHORT];
+	} *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
+
+	if (s) {
+		long n = bpf_probe_read_user_str(s->text, SOURCE_SHORT, (void *)from);
+		if (n > 0 && n < SOURCE_SHORT) {
+			s->header.ticket = 0;
+			s->header.kind = RECORD_SOURCE;
+			s->header.cell = cell;
+			s->header.pid = pid;
+			s->offset = 0;
+			s->size = n;
+			bpf_ringbuf_submit(s, 0);
+			return 0;
+		}
+		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
+	}
+	struct source_copy c = { .from = from, .cell = cell, .pid = pid };
+	bpf_loop(SOURCE_CHUNKS, copy_source, &c, 0);
+	return 0;
+}
+
+static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, __u64 data, __u32 kind, __u32 size)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+	__u64 coroutine = running_cell(py);
+
+	if (!t) {
+		static const struct thread none;
+		bpf_map_update_elem(&threads, &tid, &none, BPF_NOEXIST);
+		t = bpf_map_lookup_elem(&threads, &tid);
+	}
+	if (!t) {
+		lose(LOSS_THREAD);
+		return 0;
+	}
+	/* A window left open by a coroutine that is over or was thrown away ends here at the latest. */
+	for (int i = 0; i < MAX_NESTING; i++) {
+		struct window *w = innermost(t);
+		bool finished = false, executing = false;
+		if (!w || !w->coroutine)
+			break;
+		coroutine_state(py, w->coroutine, &finished, &executing);
+		if (w->coroutine == coroutine && !finished)
+			return 0; /* the cell's own code called IPython's compiler: no new run_cell, no new cell */
+		if (!finished)
+			break;
+		close_cell(t, slot, OUTCOME_OK);
+	}
+	struct window *outer = innermost(t);
+	struct window *w = window_at(t, t->depth);
+	if (!w) {
+		lose(LOSS_NESTING);
+		return 0;
+	}
+	w->cell = fetch_add(&next_cell, 1);
+	w->coroutine = coroutine;
+	w->statement = 0;
+	w->awaiting = 0;
+	w->failed = 0;
+	w->statements = 0;
+	w->file_size = size > FILE_SIZE ? FILE_SIZE : size;
+	if (w->file_size && bpf_probe_read_user(w->file, w->file_size & 127, (void *)data))
+		lose(LOSS_READ);
+	struct occasion why = {
+		.kind = BOUNDARY_CELL_OPEN, .slot = slot, .cell = w->cell, .outer = outer ? outer->cell : 0,
+		.text = (void *)data, .text_kind = kind, .text_size = size, .inputs = -1,
+	};
+	if (py->inputs && READ(why.inputs, py->inputs + py->var_size))
+		why.inputs = -1;
+	t->depth++;
+	__u64 cell = w->cell;
+	draw_boundary(&why);
+	struct process *p = process_at(slot);
+	send_source(source, cell, p ? p->pid : 0);
+	return 0;
+}
+
+static __always_inline int marker(__u32 slot, __u64 data, __u32 kind, __u32 size, __u32 prefix, __u32 what)
+{
+	struct occasion why = {
+		.kind = what, .slot = slot, .text = (void *)(data + prefix * kind), .text_kind = kind, .inputs = -1,
+		.text_size = size - prefix * kind,
+	};
+	draw_boundary(&why);
+	return 0;
+}
+
+#define BEGIN "<ipytracer:begin "
+#define END "<ipytracer:end "
+
+/* Py_CompileStringObject(const char *source, PyObject *file, int start, PyCompilerFlags *flags, int optimize) */
+SEC("uprobe")
+int cell_compile(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), flags = 0, kind = 0, size = 0;
+	__u64 source = regs->di;
+	char head[20] = {};
+
+	if (slot == NO_SLOT || !spend(GROUP_CELL, slot) || (__u32)regs->dx != PY_FILE_INPUT)
+		return 0;
+	struct python *py = python_at(slot);
+	if (!py)
+		return 0;
+	__u64 data = string_data(py, regs->si, &kind, &size);
+	if (!data)
+		return 0;
+	/* Marker names may be wide characters; then the prefix is, too. Narrow it to compare. */
+	for (int i = 0; i < 18; i++) {
+		char c = 0;
+		if (i * kind >= size)
+			break;
+		READ(c, data + i * kind);
+		head[i] = c;
+		if (head[0] != '<')
+			break;
+	}
+	if (starts_with(head, BEGIN, sizeof(BEGIN) - 1))
+		return marker(slot, data, kind, size, sizeof(BEGIN) - 1, BOUNDARY_EXPERIMENT_BEGIN);
+	if (starts_with(head, END, sizeof(END) - 1))
+		return marker(slot, data, kind, size, sizeof(END) - 1, BOUNDARY_EXPERIMENT_END);
+	if (regs->cx && READ(flags, regs->cx))
+		return 0;
+	if ((flags & CACHING_COMPILER_FLAGS) != CACHING_COMPILER_FLAGS)
+		return 0;
+	if (size == 9 && starts_with(head, "<unknown>", 9))
+		return 0;
+	return open_cell(py, slot, source, data, kind, size);
+}
+
+static __always_inline bool same_file(struct python *py, struct window *w, __u64 code)
+{
+	__u64 file = 0;
+	__u8 text[FILE_SIZE];
+	__u32 kind = 0, size = 0;
+
+	if (READ(file, code + py->code_filename))
+		return false;
+	__u64 data = string_data(py, file, &kind, &size);
+	if (size > FILE_SIZE)
+		size = FILE_SIZE;
+	if (!data || size != w->file_size)
+		return false;
+	__builtin_memset(text, 0, sizeof(text));
+	if (size && bpf_probe_read_user(text, size & 127, (void *)data))
+		return false;
+	for (__u32 i = 0; i < FILE_SIZE; i++)
+		if (i < size && text[i] != w->file[i])
+			return false;
+	return true;
+}
+
+/* PyEval_EvalCode(PyObject *code, PyObject *globals, PyObject *locals) */
+SEC("uprobe")
+int statement_open(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+
+	if (slot == NO_SLOT || !spend(GROUP_STATEMENT, slot))
+		return 0;
+	struct window *w = innermost(current_thread());
+	struct python *py = python_at(slot);
+	if (!w || !py)
+		return 0;
+	__u64 sp = regs->sp + py->pushed_eval, table = 0, code = regs->di;
+	/* Inside a statement only its own end matters, unless its end was missed: then the stack has come back up. */
+	if (w->statement && !w->awaiting && sp < w->statement)
+		return 0;
+	if (!same_file(py, w, code))
+		return 0;
+	close_statement(w, slot, OUTCOME_OK);
+	struct occasion why = {
+		.kind = BOUNDARY_STATEMENT_OPEN, .slot = slot, .cell = w->cell, .text_size = TEXT_SIZE, .inputs = -1,
+	};
+	READ(why.first_line, code + py->code_first_line);
+	if (!READ(table, code + py->code_line_table) && table) {
+		__u64 length = 0;
+		READ(length, table + py->var_size);
+		why.text = (void *)(table + py->bytes_data);
+		why.text_size = length > TEXT_SIZE ? TEXT_SIZE : length;
+	}
+	w->statement = sp;
+	w->awaiting = 0;
+	w->statements++;
+	draw_boundary(&why);
+	return 0;
+}
+
+/* At a `ret` of PyEval_EvalCode: rax is what it returns, the stack pointer is what it was at the entry. */
+SEC("uprobe")
+int statement_return(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+
+	if (slot == NO_SLOT || !spend(GROUP_STATEMENT, slot))
+		return 0;
+	struct window *w = innermost(current_thread());
+	struct python *py = python_at(slot);
+	if (!w || !py || !w->statement || w->awaiting || regs->sp != w->statement)
+		return 0;
+	if (!regs->ax) {
+		w->failed = 1;
+		close_statement(w, slot, OUTCOME_ERROR);
+		return 0;
+	}
+	__u64 type = 0, name = 0;
+	char text[10] = {};
+	READ(type, regs->ax + py->object_type);
+	READ(name, type + py->type_name);
+	bpf_probe_read_user_str(text, sizeof(text), (void *)name);
+	if (starts_with(text, "coroutine", 10))
+		w->awaiting = 1;
+	else
+		close_statement(w, slot, OUTCOME_OK);
+	return 0;
+}
+
+/* _PyGen_SetStopIterationValue(PyObject *value): a coroutine driven from C is over and returned value. */
+SEC("uprobe")
+int cell_result(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	__u64 type = 0, name = 0;
+	char text[16] = {};
+
+	if (slot == NO_SLOT || !spend(GROUP_RESULT, slot))
+		return 0;
+	struct thread *t = current_thread();
+	struct window *w = innermost(t);
+	struct python *py = python_at(slot);
+	if (!w || !py || !regs->di || READ(type, regs->di + py->object_type))
+		return 0;
+	if (type != py->result_type) {
+		READ(name, type + py->type_name);
+		bpf_probe_read_user_str(text, sizeof(text), (void *)name);
+		if (!starts_with(text, "ExecutionResult", 16))
+			return 0;
+		py->result_type = type;
+	}
+	/* Another cell's coroutine, given up long ago, may end here as well. */
+	bool finished = true, executing = false;
+	if (w->coroutine)
+		coroutine_state(py, w->coroutine, &finished, &executing);
+	if (finished)
+		close_cell(t, slot, OUTCOME_OK);
+	return 0;
+}
+
+#define SIGINT 2
+#define SIGWINCH 28
+#define SIG_IGN 1
+
+/* PyOS_setsig(int signal, PyOS_sighandler_t handler) */
+SEC("uprobe")
+int cell_signal(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), signal = regs->di;
+	__u64 handler = regs->si;
+
+	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot))
+		return 0;
+	struct thread *t = current_thread();
+	struct python *py = python_at(slot);
+	if (!t || !py || (signal != SIGINT && signal != SIGWINCH))
+		return 0;
+	/* The prompt (SIGWINCH) or the end of a kernel's message (SIGINT ignored): nothing of a cell goes on. */
+	bool over = (signal == SIGWINCH && handler) || (signal == SIGINT && handler == SIG_IGN);
+	for (int i = 0; i < MAX_NESTING; i++) {
+		struct window *w = innermost(t);
+		bool finished = false, executing = false;
+		if (!w)
+			break;
+		if (w->coroutine)
+			coroutine_state(py, w->coroutine, &finished, &executing);
+		if (!finished && (executing || !over))
+			break;
+		bool last = t->depth == 1;
+		close_cell(t, slot, finished ? OUTCOME_OK : OUTCOME_ABANDONED);
+		if (last)
+			break;
+	}
+	return 0;
+}
+
+#endif

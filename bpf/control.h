@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What user space asks for: a task iterator that carries out one operation on the task with the wanted pid. */
+#ifndef IPYTRACER_CONTROL_H
+#define IPYTRACER_CONTROL_H
+
+/* The pointer of a per-CPU map, and where it really is on each CPU: the offsets all per-CPU pointers share. */
+SEC("syscall")
+int discover_cpus(void *unused)
+{
+	__u64 pid = FIELD(bpf_get_current_task(), task_struct, thread_pid);
+	__u32 zero = 0;
+	void *map = &anchor, *pointer = NULL;
+	__u64 where = 0;
+
+	pid_level = INT_FIELD(pid, pid, level);
+	bpf_probe_read_kernel(&where, sizeof(where), &map); /* as a number */
+	where += bpf_core_field_offset(struct bpf_array, pptrs);
+	if (bpf_probe_read_kernel(&pointer, sizeof(pointer), (void *)where))
+		return 1;
+	for (__u32 cpu = 0; cpu < cpus && cpu < MAX_CPUS; cpu++) {
+		void *there = bpf_map_lookup_percpu_elem(&anchor, &zero, cpu);
+		__u64 address = 0;
+		if (!there || bpf_probe_read_kernel(&address, sizeof(address), &there))
+			return 2;
+		cpu_offset[cpu] = address - (__u64)pointer;
+	}
+	return 0;
+}
+
+static __always_inline void attach(__u64 task, bool root)
+{
+	__u32 tgid = INT_FIELD(task, task_struct, tgid), id = request.root;
+	struct root *r = bpf_map_lookup_elem(&roots, &id);
+	struct member m = { .root = id, .slot = NO_SLOT };
+
+	if (!r || bpf_map_lookup_elem(&members, &tgid))
+		return;
+	if (!r->segment)
+		r->segment = 1;
+	if (!request.stopped)
+		m.slot = open_slot(task, FIELD(task, task_struct, mm), id, tgid);
+	if (bpf_map_update_elem(&members, &tgid, &m, BPF_ANY)) {
+		lose(LOSS_PROCESS);
+		return;
+	}
+	request.slot = m.slot;
+	request.done++;
+	if (m.slot == NO_SLOT)
+		return;
+	struct occasion why = {
+		.kind = root ? BOUNDARY_ATTACHED : BOUNDARY_PROCESS_START, .slot = m.slot, .parent = request.parent, .inputs = -1,
+	};
+	draw_boundary(&why);
+}
+
+SEC("iter/task")
+int control_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *pointer = ctx->task;
+	__u64 task = 0;
+
+	if (!pointer || bpf_probe_read_kernel(&task, sizeof(task), &pointer)) /* as a number */
+		return 0;
+	__u32 tgid = INT_FIELD(task, task_struct, tgid);
+	if (INT_FIELD(task, task_struct, pid) != tgid || visible_pid(task) != request.pid)
+		return 0;
+	if (request.operation == OP_ATTACH || request.operation == OP_ADOPT) {
+		attach(task, request.operation == OP_ATTACH);
+		return 0;
+	}
+	struct member *m = bpf_map_lookup_elem(&members, &tgid);
+	if (!m)
+		return 0;
+	__u32 slot = m->slot;
+	request.done++;
+	request.slot = slot;
+	if (slot == NO_SLOT)
+		return 0;
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (!r)
+		return 0;
+	struct occasion why = { .slot = slot, .group = request.group, .inputs = -1 };
+	if (request.operation == OP_BACK) {
+		if (request.group == GROUP_NUMPY) {
+			__s64 was = exchange(&p->value[METER_NUMPY], 0);
+			fetch_add(&r->tree[METER_NUMPY], -was);
+		}
+		why.kind = BOUNDARY_METER_BACK;
+		draw_boundary(&why);
+	} else if (request.operation == OP_DETACH) {
+		why.kind = BOUNDARY_DETACHED;
+		draw_boundary(&why);
+	}
+	return 0;
+}
+
+#endif

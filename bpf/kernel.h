@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The few kernel types the ledger reads, relocated against the running kernel's BTF (CO-RE). Only the fields
+ * named here are used; their offsets are the running kernel's.
+ */
+#ifndef IPYTRACER_KERNEL_H
+#define IPYTRACER_KERNEL_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* bpf/bpf.h of the kernel headers brings enum bpf_map_type, flags and struct bpf_... */
+#include <linux/bpf.h>
+
+/* Padding is the kernel's business here. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpadded"
+
+#define KERNEL_TYPE __attribute__((preserve_access_index))
+
+typedef __s32 pid_t;
+
+/* Kernel 6.2 and later: a per-CPU counter for each kind of page. */
+struct percpu_counter {
+	__s64 count;
+	__s32 *counters;
+} KERNEL_TYPE;
+
+enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES, NR_MM_COUNTERS };
+
+struct mm_struct {
+	unsigned long data_vm;
+	struct percpu_counter rss_stat[NR_MM_COUNTERS];
+} KERNEL_TYPE;
+
+struct upid {
+	int nr;
+	void *ns;
+} KERNEL_TYPE;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} KERNEL_TYPE;
+
+struct signal_struct {
+	struct {
+		int counter;
+	} live;
+} KERNEL_TYPE;
+
+struct thread_struct {
+	unsigned long fsbase;
+} KERNEL_TYPE;
+
+struct task_struct {
+	struct mm_struct *mm;
+	pid_t pid;
+	pid_t tgid;
+	struct task_struct *real_parent;
+	struct pid *thread_pid;
+	struct signal_struct *signal;
+	char comm[16];
+	struct thread_struct thread;
+} KERNEL_TYPE;
+
+struct linux_binprm {
+	const char *filename;
+} KERNEL_TYPE;
+
+/* A kernel structure that begins with a 64-bit integer, likewise. */
+struct timespec64 {
+	__s64 tv_sec;
+} KERNEL_TYPE;
+
+struct bpf_iter_meta {
+	__u64 session_id;
+} KERNEL_TYPE;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} KERNEL_TYPE;
+
+struct bpf_array {
+	void *pptrs[1];
+} KERNEL_TYPE;
+
+/* A kernel structure that begins with an int: the type through which single counters are read. */
+struct refcount_struct {
+	struct {
+		int counter;
+	} refs;
+} KERNEL_TYPE;
+
+#pragma clang diagnostic pop
+
+/* x86-64 registers as a uprobe sees them. */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
+	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+
+#endif

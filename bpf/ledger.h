@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The segment ledger.
+ *
+ * Time is cut into segments by boundaries, one sequence of segments for each root. Within a segment the ledger
+ * keeps, for each process and meter, the value and the maximum (high) and nothing else, so an event costs the
+ * same however many windows are open. A boundary takes every high, starts it again from the value at that
+ * instant, and sends both. The peak of a window is the maximum over its segments: exact for any number of
+ * nested and overlapping windows, because every window begins and ends at a boundary.
+ *
+ * Invariants: value and high change by atomics only; high >= value; tree[m] is the sum of value[m] over the
+ * root's processes; a boundary that finds no room in the store does not cut (its segment goes on) and is counted.
+ */
+#ifndef IPYTRACER_LEDGER_H
+#define IPYTRACER_LEDGER_H
+
+#define fetch_add(p, v) __sync_fetch_and_add(p, v)
+#define exchange(p, v) __sync_lock_test_and_set(p, v)
+
+static __always_inline void lose(__u32 reason)
+{
+	fetch_add(&losses[reason & (LOSSES - 1)], 1);
+}
+
+static __always_inline void raise_to(__s64 *high, __s64 value)
+{
+	__s64 seen = *(volatile __s64 *)high;
+
+	for (int i = 0; i < 16; i++) {
+		if (value <= seen)
+			return;
+		__s64 was = __sync_val_compare_and_swap(high, seen, value);
+		if (was == seen)
+			return;
+		seen = was;
+	}
+}
+
+static __always_inline __u32 space_hash(__u64 mm)
+{
+	return (mm >> 6 ^ mm >> 18) & (FILTER_SIZE - 1);
+}
+
+static __always_inline struct process *process_at(__u32 slot)
+{
+	return bpf_map_lookup_elem(&processes, &slot);
+}
+
+static __always_inline __u32 slot_of(__u64 mm)
+{
+	if (!space_filter[space_hash(mm)])
+		return NO_SLOT;
+	__u32 *slot = bpf_map_lookup_elem(&spaces, &mm);
+	return slot ? *slot : NO_SLOT;
+}
+
+static __always_inline struct root *root_of(struct process *p)
+{
+	__u32 root = p->root;
+	return bpf_map_lookup_elem(&roots, &root);
+}
+
+static __always_inline void send_change(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 value,
+					__s64 size, __u64 address)
+{
+	__u64 number = fetch_add(&r->stream, 1) + 1;
+	struct change *c = bpf_ringbuf_reserve(&changes, sizeof(*c), 0);
+
+	if (!c) {
+		lose(LOSS_CHANGE_RING);
+		return;
+	}
+	c->stream = number;
+	c->segment = segment;
+	c->time = bpf_ktime_get_ns();
+	c->address = address;
+	c->value = value;
+	c->size = size;
+	c->root = p->root;
+	c->pid = p->pid;
+	c->tid = (__u32)bpf_get_current_pid_tgid();
+	c->meter = meter;
+	bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
+	/* Look at the fill level now and then; a nudge every so often while it is over a quarter. */
+	if ((number & 127) == 0 && bpf_ringbuf_query(&changes, BPF_RB_AVAIL_DATA) > change_ring_size / 4) {
+		struct header h = { .kind = RECORD_NUDGE };
+		bpf_ringbuf_output(&boundaries, &h, sizeof(h), BPF_RB_FORCE_WAKEUP);
+	}
+}
+
+/*
+ * A meter takes a value. Meters that move page by page are streamed only where they turn: the value from which
+ * it fell, if it is the highest of the segment so far. Nothing else can be a window's peak.
+ */
+static __always_inline void take(struct process *p, struct root *r, __u32 meter, __s64 value, bool stream)
+{
+	__u64 segment = r->segment; /* read first: a value belongs to the segment in which it was left */
+	__s64 was = exchange(&p->value[meter], value);
+
+	if (was == value)
+		return;
+	__s64 tree = fetch_add(&r->tree[meter], value - was) + (value - was);
+	raise_to(&r->tree_high[meter], tree);
+	if (value > was) {
+		raise_to(&p->high[meter], value);
+		return;
+	}
+	if (!stream)
+		return;
+	if (p->emitted_segment != segment) {
+		p->emitted_segment = segment;
+		for (int m = 0; m < METERS; m++)
+			p->emitted[m] = -1;
+	}
+	if (was > p->emitted[meter]) {
+		p->emitted[meter] = was;
+		send_change(p, r, segment, meter, was, 0, 0);
+	}
+}
+
+/* A meter moves by a difference; returns the new value. Every such change is streamed by the caller. */
+static __always_inline __s64 move(struct process *p, struct root *r, __u32 meter, __s64 difference)
+{
+	__s64 value = fetch_add(&p->value[meter], difference) + difference;
+	__s64 tree = fetch_add(&r->tree[meter], difference) + difference;
+
+	raise_to(&p->high[meter], value);
+	raise_to(&r->tree_high[meter], tree);
+	return value;
+}
+
+#endif

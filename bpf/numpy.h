@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * cpu.numpy: NumPy calls PyTraceMalloc_Track(domain, pointer, size) after every allocation and
+ * PyTraceMalloc_Untrack(domain, pointer) before every free of array data, whether or not tracemalloc runs.
+ * A Track of a known pointer replaces its block (PyDataMem_RENEW in place).
+ *
+ * A free of a block that is not known (made before the attach, or while the probes were shed) changes no value.
+ * glibc keeps a chunk's size in the word before it: an upper bound of what such frees were worth.
+ */
+#ifndef IPYTRACER_NUMPY_H
+#define IPYTRACER_NUMPY_H
+
+#define NUMPY_DOMAIN 389047 /* numpy/core/src/multiarray/alloc.c: NPY_TRACE_DOMAIN */
+
+/* The slot of the process that runs now, or NO_SLOT. */
+static __always_inline __u32 current_slot(void)
+{
+	return slot_of(FIELD(bpf_get_current_task(), task_struct, mm));
+}
+
+/* Counts a hit of a probe group. False once the group is shed. */
+static __always_inline bool spend(__u32 which, __u32 slot)
+{
+	which &= GROUPS - 1;
+	__u64 epoch = group_epoch[which];
+	if (group_shed[which] == epoch)
+		return false;
+	__u64 hits = fetch_add(&group_hits[which], 1) + 1;
+	__u32 stride = group_stride[which];
+	if (!stride || hits & (stride - 1))
+		return true;
+	__u64 now = bpf_ktime_get_ns();
+	__u64 before = exchange(&group_checked[which], now);
+	if (now - before >= group_slice[which] || exchange(&group_shed[which], epoch) == epoch)
+		return true;
+	struct occasion why = { .kind = BOUNDARY_METER_SHED, .slot = slot, .group = which, .inputs = -1 };
+	draw_boundary(&why);
+	return false;
+}
+
+static __always_inline __u64 block_key(__u32 slot, __u64 address)
+{
+	return address | (__u64)slot << 48;
+}
+
+SEC("uprobe")
+int numpy_track(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+
+	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot) || (__u32)regs->di != NUMPY_DOMAIN)
+		return 0;
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (!r)
+		return 0;
+	__u64 address = regs->si, key = block_key(slot, address), segment = r->segment;
+	__s64 size = regs->dx;
+	struct block fresh = { .size = size, .epoch = group_epoch[GROUP_NUMPY] };
+	struct block *known = bpf_map_lookup_elem(&blocks, &key);
+	__s64 before = 0;
+	if (known) {
+		before = known->epoch == fresh.epoch ? known->size : 0;
+		*known = fresh;
+	} else if (bpf_map_update_elem(&blocks, &key, &fresh, BPF_ANY)) {
+		lose(LOSS_BLOCK);
+		fetch_add(&r->unknown, 1);
+		fetch_add(&r->slack, size);
+		return 0;
+	}
+	__s64 value = move(p, r, METER_NUMPY, size - before);
+	send_change(p, r, segment, METER_NUMPY, value, size - before, address);
+	return 0;
+}
+
+/* At most what malloc can have handed out at this address: glibc 2.x, malloc_chunk.mchunk_size. */
+static __always_inline __s64 usable_size(struct process *p, __u64 address)
+{
+	__u64 chunk = 0;
+
+	if (bpf_probe_read_user(&chunk, sizeof(chunk), (void *)(address - 8)))
+		return 0;
+	chunk &= ~7ull;
+	return chunk > (__u64)p->value[METER_MAPPED] ? p->value[METER_MAPPED] : chunk;
+}
+
+SEC("uprobe")
+int numpy_untrack(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+
+	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot) || (__u32)regs->di != NUMPY_DOMAIN || !regs->si)
+		return 0;
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (!r)
+		return 0;
+	__u64 address = regs->si, key = block_key(slot, address), segment = r->segment;
+	struct block *known = bpf_map_lookup_elem(&blocks, &key);
+	if (!known || known->epoch != group_epoch[GROUP_NUMPY]) {
+		fetch_add(&r->unknown, 1);
+		fetch_add(&r->slack, usable_size(p, address));
+		return 0;
+	}
+	__s64 size = known->size;
+	bpf_map_delete_elem(&blocks, &key);
+	__s64 value = move(p, r, METER_NUMPY, -size);
+	send_change(p, r, segment, METER_NUMPY, value, -size, address);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Which processes are traced: attached roots, and whatever they fork. A process has a slot of the ledger for
+ * its memory (mm); a vfork child has none until it executes a program.
+ */
+#ifndef IPYTRACER_PROCESSES_H
+#define IPYTRACER_PROCESSES_H
+
+/* The pid the tracer sees: the number at the tracer's own depth of pid namespaces; -1 if it has none there. */
+static __always_inline __s32 visible_pid(__u64 task)
+{
+	__u64 pid = FIELD(task, task_struct, thread_pid);
+
+	if (!pid || (__u32)INT_FIELD(pid, pid, level) < pid_level)
+		return -1;
+	return int_at(pid + bpf_core_field_offset(struct pid, numbers) + pid_level * bpf_core_type_size(struct upid) +
+		      bpf_core_field_offset(struct upid, nr));
+}
+
+/* Gives a process a slot for its memory. The ledger starts from the kernel's counts at this instant. */
+static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, __u32 tgid)
+{
+	__u32 slot;
+	struct root *r = bpf_map_lookup_elem(&roots, &root_id);
+
+	if (!r || !mm || bpf_map_pop_elem(&free_slots, &slot)) {
+		lose(LOSS_PROCESS);
+		return NO_SLOT;
+	}
+	struct process *p = process_at(slot);
+	struct python *py = bpf_map_lookup_elem(&pythons, &slot);
+	if (!p || !py)
+		return NO_SLOT;
+	py->ready = 0;
+	py->inputs = 0;
+	py->result_type = 0;
+	for (int m = 0; m < METERS; m++) {
+		p->value[m] = 0;
+		p->high[m] = 0;
+		p->told[m] = -1;
+	}
+	p->mm = mm;
+	p->emitted_segment = 0;
+	p->started = bpf_ktime_get_ns();
+	p->tgid = tgid;
+	p->pid = visible_pid(task);
+	p->root = root_id;
+	p->active = 1;
+	fetch_add(&r->processes, 1);
+	if (bpf_map_update_elem(&spaces, &mm, &slot, BPF_ANY)) {
+		lose(LOSS_PROCESS);
+		return NO_SLOT;
+	}
+	fetch_add(&space_filter[space_hash(mm)], 1);
+	refresh(p, r, mm);
+	return slot;
+}
+
+/* The process's memory is gone: its values fall to nothing. */
+static __noinline int empty_slot(__u32 slot)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r)
+		return 0;
+	for (int m = 0; m < METERS; m++) {
+		__s64 was = exchange(&p->value[m], 0);
+		fetch_add(&r->tree[m], -was);
+	}
+	return 0;
+}
+
+/* Takes a process out of the ledger; its last maxima must have been sent. */
+static __noinline int close_slot(__u32 slot)
+{
+	struct process *p = process_at(slot);
+
+	if (!p || !p->active)
+		return 0;
+	struct root *r = root_of(p);
+	__u64 mm = p->mm;
+	p->active = 0;
+	if (!bpf_map_delete_elem(&spaces, &mm))
+		fetch_add(&space_filter[space_hash(mm)], -1);
+	empty_slot(slot);
+	if (r)
+		fetch_add(&r->processes, -1);
+	p->mm = 0;
+	bpf_map_push_elem(&free_slots, &slot, 0);
+	return 0;
+}
+
+/* sched_process_fork(parent, child) */
+SEC("raw_tp/sched_process_fork")
+int process_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 parent = ctx->args[0], child = ctx->args[1];
+	__u32 tgid = INT_FIELD(parent, task_struct, tgid), child_tgid = INT_FIELD(child, task_struct, tgid);
+
+	if (tgid == child_tgid)
+		return 0;
+	struct member *m = bpf_map_lookup_elem(&members, &tgid);
+	if (!m)
+		return 0;
+	struct member mine = { .root = m->root, .slot = NO_SLOT };
+	__u64 mm = FIELD(child, task_struct, mm);
+	if (mm && mm != FIELD(parent, task_struct, mm))
+		mine.slot = open_slot(child, mm, mine.root, child_tgid);
+	if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_ANY))
+		lose(LOSS_PROCESS);
+	if (mine.slot == NO_SLOT)
+		return 0;
+	struct occasion why = {
+		.kind = BOUNDARY_PROCESS_START, .slot = mine.slot, .parent = visible_pid(parent), .inputs = -1,
+	};
+	draw_boundary(&why);
+	return 0;
+}
+
+/* sched_process_exec(task, old_pid, binary) */
+SEC("raw_tp/sched_process_exec")
+int process_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 task = ctx->args[0];
+	__u32 tgid = INT_FIELD(task, task_struct, tgid);
+	struct member *m = bpf_map_lookup_elem(&members, &tgid);
+
+	if (!m)
+		return 0;
+	__u32 root = m->root;
+	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .inputs = -1 };
+	why.parent = visible_pid(FIELD(task, task_struct, real_parent));
+	__u32 old = m->slot;
+	if (old != NO_SLOT)
+		empty_slot(old); /* its maxima stay until the boundary below has sent them */
+	__u32 slot = open_slot(task, FIELD(task, task_struct, mm), root, tgid);
+	m->slot = slot;
+	if (slot == NO_SLOT)
+		return 0;
+	why.slot = slot;
+	draw_boundary(&why);
+	if (old != NO_SLOT)
+		close_slot(old);
+	return 0;
+}
+
+/* Before 6.16 this fires after the memory is gone, since then before; the slot knows the mm either way. */
+SEC("raw_tp/sched_process_exit")
+int process_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 task = ctx->args[0];
+	__u32 tid = INT_FIELD(task, task_struct, pid), tgid = INT_FIELD(task, task_struct, tgid);
+	struct member *m = bpf_map_lookup_elem(&members, &tgid);
+
+	if (!m)
+		return 0;
+	bpf_map_delete_elem(&threads, &tid);
+	if (INT_FIELD(FIELD(task, task_struct, signal), signal_struct, live.counter))
+		return 0;
+	__u32 slot = m->slot;
+	bpf_map_delete_elem(&members, &tgid);
+	if (slot == NO_SLOT)
+		return 0;
+	struct occasion why = { .kind = BOUNDARY_PROCESS_EXIT, .slot = slot, .inputs = -1 };
+	draw_boundary(&why);
+	close_slot(slot);
+	return 0;
+}
+
+#endif

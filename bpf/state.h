@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Maps and globals: all the state there is. */
+#ifndef IPYTRACER_STATE_H
+#define IPYTRACER_STATE_H
+
+#define MAP(kind, key_type, value_type, entries, flags) \
+	{ \
+		__uint(type, kind); \
+		__uint(max_entries, entries); \
+		__uint(map_flags, flags); \
+		__type(key, key_type); \
+		__type(value, value_type); \
+	}
+
+#define F_NO_PREALLOC 1
+
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct process, MAX_PROCESSES, 0) processes SEC(".maps");
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct python, MAX_PROCESSES, 0) pythons SEC(".maps");
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct root, MAX_ROOTS, 0) roots SEC(".maps");
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct boundary, MAX_STORED, 0) store SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, MAX_PROCESSES * 2, 0) spaces SEC(".maps");	/* mm -> slot */
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) members SEC(".maps"); /* tgid -> ledger */
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps"); /* tid -> cells */
+/* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
+struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 22, F_NO_PREALLOC) blocks SEC(".maps");
+/* Free slots of processes, first in first out, so that a slot rests before it is used again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, MAX_PROCESSES);
+	__uint(key_size, 0);
+	__uint(value_size, 4);
+} free_slots SEC(".maps");
+struct MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, 1, 0) anchor SEC(".maps");
+
+/* Sizes are set by user space before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} boundaries SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} changes SEC(".maps");
+
+/* Set before loading. */
+const volatile __u32 cpus = 1;			 /* possible CPUs, at most MAX_CPUS */
+const volatile __u32 sum_all_limit = 16;	 /* up to so many CPUs all three counters are summed at each event */
+const volatile __u32 have_cast = 1;		 /* kernel 6.2: bpf_rdonly_cast */
+const volatile __u32 percpu_rss = 1;		 /* kernel 6.2: RSS counters are per CPU */
+const volatile __u32 old_rss_offset = 0;	 /* before 6.2: where mm->rss_stat.count[] is */
+const volatile __u32 change_ring_size = 1 << 22;
+
+/* Filled by discover_cpus: where each CPU's copy of a per-CPU variable is, relative to its per-CPU pointer. */
+__u64 cpu_offset[MAX_CPUS];
+
+/* The tracer's depth in the pid namespaces, so that pids are those it sees. */
+__u32 pid_level;
+
+/* A cheap first look at an mm: counts of traced mm's with that hash. */
+#define FILTER_SIZE 4096
+__u32 space_filter[FILTER_SIZE];
+
+__u64 next_ticket = 1;
+__u64 next_number = 1;
+__u64 next_cell = 1;
+__u64 acknowledged; /* tickets up to this one are in safe hands; written by user space */
+__u64 losses[LOSSES];
+
+/* Probe groups. A group is shed while the epoch in which it was shed is its epoch. Each array has one writer. */
+__u64 group_epoch[GROUPS];   /* user space; from 1 */
+__u32 group_stride[GROUPS];  /* user space: hits between two looks at the rate, a power of two; 0: no budget */
+__u64 group_slice[GROUPS];   /* user space: ns; a stride of hits within it is too many */
+__u64 group_hits[GROUPS];    /* the probes */
+__u64 group_checked[GROUPS]; /* the probes: time of the last look */
+__u64 group_shed[GROUPS];    /* the probes: the epoch in which the group was shed */
+
+struct control request;
+
+#endif

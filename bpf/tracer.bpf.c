@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The kernel half of ipytracer: one translation unit.
+ *
+ *   wire.h       records and map values shared with user space
+ *   state.h      maps and globals
+ *   read.h       kernel memory by address
+ *   ledger.h     values, maxima, the change stream
+ *   meters.h     how resident and mapped are read
+ *   boundary.h   the cut between two segments
+ *   processes.h  fork, exec, exit
+ *   numpy.h      cpu.numpy, and the overhead budget
+ *   cells.h      cells, statements, experiments
+ *   control.h    requests of user space
+ *
+ * Needs kernel 5.17 (bpf_loop) for cells, 6.2 (per-CPU RSS counters, bpf_rdonly_cast) for exact resident.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#include "wire.h"
+#include "state.h"
+#include "read.h"
+#include "ledger.h"
+#include "meters.h"
+#include "boundary.h"
+#include "processes.h"
+#include "numpy.h"
+#include "cells.h"
+#include "control.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* rss_stat(mm, member) */
+SEC("raw_tp/rss_stat")
+int resident(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 mm = ctx->args[0];
+	__u32 member = ctx->args[1], slot = slot_of(mm);
+
+	if (slot == NO_SLOT || member == MM_SWAPENTS)
+		return 0;
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (r)
+		resident_changed(p, r, mm, member);
+	return 0;
+}
+
+/* mmap_lock_released(mm, …). Read locks count as well: munmap lets the lock go as a reader. */
+SEC("raw_tp/mmap_lock_released")
+int mapped(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 mm = ctx->args[0];
+	__u32 slot = slot_of(mm);
+
+	if (slot == NO_SLOT)
+		return 0;
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (r)
+		take(p, r, METER_MAPPED, mapped_bytes(mm), true);
+	return 0;
+}
+
+/* Does nothing: what it costs to hit a probe at all. */
+SEC("uprobe")
+int calibrate(struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* Types that no map or argument has reach Go only if a variable has them. */
+const struct change *export_change __attribute__((unused));
+const struct source *export_source __attribute__((unused));
+const enum boundary_kind *export_boundary_kind __attribute__((unused));
+const enum outcome *export_outcome __attribute__((unused));
+const enum meter *export_meter __attribute__((unused));
+const enum group *export_group __attribute__((unused));
+const enum loss *export_loss __attribute__((unused));
+const enum operation *export_operation __attribute__((unused));

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Everything kernel and user space share: record layouts, map values, limits. Go's types are generated from
+ * this file (bpf2go); nothing is mirrored by hand. Fields go widest first and every padding byte has a name.
+ */
+#ifndef IPYTRACER_WIRE_H
+#define IPYTRACER_WIRE_H
+
+#define METERS 6
+#define MAX_CPUS 512	   /* CPUs whose RSS counters can be summed */
+#define MAX_PROCESSES 512  /* traced at once, over all roots */
+#define MAX_ROOTS 64	   /* attached processes */
+#define MAX_NESTING 8	   /* run_cell within run_cell, on one thread */
+#define MAX_STORED 2048	   /* boundary records not yet acknowledged; a power of two */
+#define TEXT_SIZE 192	   /* bytes of a file name, marker or line table in a boundary */
+#define FILE_SIZE 96	   /* bytes of a cell's file name that are compared */
+#define SOURCE_SHORT 488	   /* bytes of source in a short record: most cells */
+#define SOURCE_CHUNK 8192  /* bytes of cell source in one record */
+#define SOURCE_CHUNKS 16   /* at most 128 KiB of a cell's source are sent */
+#define NO_SLOT 0xffffffffu
+#define PAGE 4096
+
+/* Same order as event.Meter. */
+enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY };
+
+/* Same order as event.BoundaryKind; the last two never leave the tracer's ring reader. */
+enum boundary_kind {
+	BOUNDARY_NONE,
+	BOUNDARY_ATTACHED,
+	BOUNDARY_DETACHED,
+	BOUNDARY_CELL_OPEN,
+	BOUNDARY_CELL_CLOSE,
+	BOUNDARY_STATEMENT_OPEN,
+	BOUNDARY_STATEMENT_CLOSE,
+	BOUNDARY_EXPERIMENT_BEGIN,
+	BOUNDARY_EXPERIMENT_END,
+	BOUNDARY_PROCESS_START,
+	BOUNDARY_PROCESS_EXEC,
+	BOUNDARY_PROCESS_EXIT,
+	BOUNDARY_METER_SHED,
+	BOUNDARY_METER_BACK,
+	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
+	RECORD_SOURCE,	      /* struct source */
+	RECORD_NUDGE,	      /* the change ring fills up: come and read */
+};
+
+/* Same order as event.Outcome. */
+enum outcome { OUTCOME_UNKNOWN, OUTCOME_OK, OUTCOME_ERROR, OUTCOME_INTERRUPTED, OUTCOME_ABANDONED };
+
+/* A boundary, or one process's reading within it. `ticket` numbers them without gaps: it is the key in the store. */
+struct boundary {
+	__u64 ticket;
+	__u64 number;
+	__u64 time;
+	__u64 cell;
+	__u64 outer;
+	__u64 segment;
+	__u64 stream;
+	__s64 inputs;
+	__u64 unknown;
+	__s64 slack;
+	__s64 value[METERS];
+	__s64 high[METERS];
+	__s64 tree[METERS];
+	__s64 tree_high[METERS];
+	__u32 kind;
+	__u32 root;
+	__s32 pid;
+	__s32 tid;
+	__s32 parent;
+	__s32 first_line; /* statements: co_firstlineno */
+	__u32 outcome;
+	__u32 group;
+	__u32 text_kind; /* bytes in one character of text: 1, 2 or 4; 0 for raw bytes */
+	__u32 text_size; /* bytes of text that are valid */
+	__u8 text[TEXT_SIZE];
+};
+
+/* What every record without a ticket begins with; struct boundary has its ticket in the same place. */
+struct header {
+	__u64 ticket; /* 0 */
+	__u64 cell;
+	__u32 kind;
+	__s32 pid;
+};
+
+/* One chunk of a cell's source, NUL-terminated when it is the last. May be lost, and is counted. */
+struct source {
+	struct header header;
+	__u32 offset;
+	__u32 size; /* bytes of text, with the NUL if there is one */
+	__u8 text[SOURCE_CHUNK];
+};
+
+/* One value one meter took. May be lost, and is counted. */
+struct change {
+	__u64 stream;
+	__u64 segment;
+	__u64 time;
+	__u64 address;
+	__s64 value;
+	__s64 size;
+	__u32 root;
+	__s32 pid;
+	__s32 tid;
+	__u32 meter;
+};
+
+/* A traced process. value and high are written by atomics only. */
+struct process {
+	__u64 mm;
+	__s64 value[METERS];
+	__s64 high[METERS];	/* maximum since the last boundary of the root */
+	__s64 emitted[METERS];	/* highest value sent in emitted_segment */
+	__s64 told[METERS];	/* value in the last record about this process */
+	__u64 emitted_segment;
+	__u64 started;
+	__u32 tgid;
+	__s32 pid;
+	__u32 root;
+	__u32 active;
+};
+
+/* An attached process and its tree. */
+struct root {
+	__u64 segment;
+	__u64 stream;
+	__u64 unknown;
+	__s64 slack;
+	__s64 tree[METERS];
+	__s64 tree_high[METERS];
+	__u32 processes;
+	__u32 padding;
+};
+
+/* Where a tgid's ledger is. */
+struct member {
+	__u32 root;
+	__u32 slot; /* NO_SLOT while it shares its parent's memory (vfork) */
+};
+
+/* What BPF must know of one process's CPython. Offsets in bytes; see package cpython for their source. */
+struct python {
+	__u64 inputs;	      /* address of IPython's In list, 0 if not known */
+	__u64 interpreter;    /* address of the main interpreter state */
+	__u64 main_thread;    /* address of the main thread's state, a hint */
+	__u64 result_type;    /* cache: address of the type ExecutionResult */
+	__u64 code_mask;
+	__u32 code_filename;
+	__u32 code_name;
+	__u32 code_first_line;
+	__u32 code_line_table;
+	__u32 string_length;
+	__u32 string_state;
+	__u32 ascii_data;
+	__u32 compact_data;
+	__u32 object_type;
+	__u32 type_name;
+	__u32 var_size;
+	__u32 bytes_data;
+	__u32 thread_next;
+	__u32 thread_id;
+	__u32 thread_frame;
+	__u32 cframe_current;
+	__u32 frame_kind; /* 0 PyFrameObject, 1 through cframe, 2 direct */
+	__u32 frame_back;
+	__u32 frame_code;
+	__u32 frame_owner;
+	__u32 owner_skip;
+	__u32 owner_generator;
+	__u32 frame_generator;	/* PyFrameObject.f_gen; 3.9 and 3.10 */
+	__u32 generator_frame;	/* offset of the frame in a generator (3.11+), or of gi_frame */
+	__u32 generator_state;	/* gi_frame_state; 3.11+ */
+	__u32 frame_state;	/* f_state (3.10) or f_executing (3.9) */
+	__u32 frame_stack_top;	/* f_stacktop; 3.9 */
+	__u32 state_kind;	/* 0: gi_frame is NULL when over, f_executing (3.9); 1: the same, f_state (3.10); 2: gi_frame_state */
+	__s32 state_executing;
+	__s32 state_finished;	/* states >= this one are over */
+	__u32 threads_head;
+	__u32 pushed_eval;	/* bytes between EvalCode's entry and its probe site */
+	__u32 ready;
+	__u32 padding;
+};
+
+/* One cell that runs on a thread. */
+struct window {
+	__u64 cell;
+	__u64 coroutine;
+	__u64 statement; /* stack pointer at the entry of the statement's PyEval_EvalCode; 0: none runs */
+	__u32 awaiting;	 /* the statement returned a coroutine that IPython now awaits */
+	__u32 failed;
+	__u32 statements;
+	__u32 file_size;
+	__u8 file[FILE_SIZE];
+};
+
+struct thread {
+	__u32 depth;
+	__u32 padding;
+	struct window windows[MAX_NESTING];
+};
+
+/* A NumPy block that lives. */
+struct block {
+	__s64 size;
+	__u64 epoch; /* of the meter: blocks of an epoch that is over are not known any more */
+};
+
+/* Probes that are stepped down together when they cost more than the budget. */
+enum group { GROUP_NUMPY, GROUP_STATEMENT, GROUP_RESULT, GROUP_CELL, GROUP_SIGNAL, GROUPS = 8 };
+
+/* Reasons for which something was not recorded. */
+enum loss {
+	LOSS_CHANGE_RING,    /* no room in the change ring */
+	LOSS_BOUNDARY_RING,  /* no room in the boundary ring: the record is in the store */
+	LOSS_BOUNDARY,	     /* nor in the store: the boundary did not happen for the ledger */
+	LOSS_SOURCE,	     /* no room for a cell's source */
+	LOSS_BLOCK,	     /* no room in the table of live NumPy blocks */
+	LOSS_PROCESS,	     /* more processes than MAX_PROCESSES */
+	LOSS_NESTING,	     /* more nested cells than MAX_NESTING */
+	LOSS_THREAD,	     /* more threads with cells than fit */
+	LOSS_READ,	     /* memory of the target that could not be read */
+	LOSSES = 16,
+};
+
+/* A request of user space, carried out by the control iterator on the task with that pid. */
+enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_FORGET };
+
+struct control {
+	__u32 operation;
+	__s32 pid; /* in the tracer's pid namespace */
+	__s32 parent;
+	__u32 root;
+	__u32 group;
+	__u32 done;   /* tasks it was carried out on */
+	__u32 slot;   /* result: the process's slot */
+	__u32 stopped; /* OP_ATTACH: do not seed, the program is yet to be executed */
+};
+
+#endif

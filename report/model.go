@@ -1,0 +1,176 @@
+// Package report is the public model of what a session found and one printer for each format.
+// It decides nothing: every figure comes from package attribution.
+package report
+
+// Schema is the version of the JSON object, in its "schema" field.
+const Schema = "ipytracer/report/v1"
+
+// Report is the whole result of a session. Sizes are exact bytes, times nanoseconds.
+type Report struct {
+	Schema      string      `json:"schema"`
+	Host        Host        `json:"host"`
+	Processes   []Process   `json:"processes"`
+	Meters      []Meter     `json:"meters"`
+	Windows     []Window    `json:"windows"`
+	Between     []Between   `json:"between"`
+	Certificate Certificate `json:"certificate"`
+}
+
+// Host is the machine the session ran on.
+type Host struct {
+	Name   string `json:"name"`
+	Kernel string `json:"kernel"`
+	CPUs   int    `json:"cpus"`
+	Memory int64  `json:"memory"`
+	Tracer string `json:"tracer"`
+	// Started is the wall-clock time of the first event, RFC 3339 with nanoseconds, UTC.
+	Started string `json:"started"`
+}
+
+// Process is one traced process over its whole traced life.
+type Process struct {
+	PID      int    `json:"pid"`
+	Parent   int    `json:"parent"` // 0 for an attached process
+	Command  string `json:"command"`
+	Python   string `json:"python,omitempty"`
+	IPython  string `json:"ipython,omitempty"`
+	Frontend string `json:"frontend,omitempty"`
+	StartNS  int64  `json:"start_ns"` // since the session began
+	EndNS    int64  `json:"end_ns"`   // when it ended, or the session did
+	Ended    bool   `json:"ended"`
+	// Late: it ran before the session began.
+	Late   bool              `json:"late"`
+	Meters map[string]Figure `json:"meters"`
+}
+
+// Meter says where a meter's figures come from.
+type Meter struct {
+	ID     string `json:"id"`
+	Unit   string `json:"unit"` // always "bytes"
+	Source string `json:"source"`
+	Exact  bool   `json:"exact"`
+	// Bound is how far a figure can be off, in bytes; null if nobody can say.
+	Bound *int64 `json:"bound"`
+}
+
+// Kinds of window.
+const (
+	Session    = "session"
+	Experiment = "experiment"
+	Cell       = "cell"
+	Statement  = "statement"
+)
+
+// Statuses of a window.
+const (
+	OK          = "ok"
+	Error       = "error"
+	Interrupted = "interrupted"
+	Incomplete  = "incomplete"
+)
+
+// Window is a stretch of time that was measured.
+type Window struct {
+	ID     int    `json:"id"`
+	Parent int    `json:"parent"` // 0 for a session
+	Kind   string `json:"kind"`
+	PID    int    `json:"pid"`
+	// Execution numbers the cells of a session 1, 2, 3 …; 0 for a window that is not a cell.
+	Execution int `json:"execution"`
+	// ExecutionCount is IPython's In[N], null where IPython gives none.
+	ExecutionCount *int `json:"execution_count"`
+	// Silent: IPython ran the cell without storing it (silent, or store_history=False), so it has no In[N].
+	Silent          bool   `json:"silent"`
+	Name            string `json:"name"` // experiments
+	Line            int    `json:"line"` // statements, from 1; 0 if not known
+	Source          string `json:"source"`
+	SourceTruncated bool   `json:"source_truncated"`
+	Status          string `json:"status"`
+	// Note says in words what is special: why it is incomplete, or that it was still running at attach.
+	Note       string            `json:"note,omitempty"`
+	StartNS    int64             `json:"start_ns"` // since the session began
+	DurationNS int64             `json:"duration_ns"`
+	CPUNS      int64             `json:"cpu_ns"` // -1 if not known
+	Meters     map[string]Figure `json:"meters"`
+	// Tree holds the figures of the process and its children together. A page that several processes map counts once for each.
+	Tree     map[string]Figure `json:"tree"`
+	Children []Child           `json:"children"`
+}
+
+// Child is another process of the same tree, within a window.
+type Child struct {
+	PID     int               `json:"pid"`
+	Command string            `json:"command"`
+	Meters  map[string]Figure `json:"meters"`
+}
+
+// Figure is one meter in one window, in bytes.
+type Figure struct {
+	Start    int64 `json:"start"`
+	Peak     int64 `json:"peak"`
+	End      int64 `json:"end"`
+	Consumed int64 `json:"consumed"` // end − start
+	Peaked   int64 `json:"peaked"`   // peak − max(start, end)
+	Exact    bool  `json:"exact"`
+	// Bound is how far a figure can be off, in bytes: 0 if exact, null if nobody can say.
+	Bound *int64 `json:"bound"`
+}
+
+// Need is what had to be available on top of the start: peak − start.
+func (f Figure) Need() int64 { return f.Peak - f.Start }
+
+// Between is the time between two cells of a process: memory that belongs to no cell.
+type Between struct {
+	PID    int `json:"pid"`
+	After  int `json:"after"`  // id of the cell before; 0 if the session began here
+	Before int `json:"before"` // id of the cell after; 0 if the session ended here
+	// Label is what people read: "between In[3] and In[4]".
+	Label      string            `json:"label"`
+	StartNS    int64             `json:"start_ns"`
+	DurationNS int64             `json:"duration_ns"`
+	Meters     map[string]Figure `json:"meters"`
+}
+
+// Certificate is the evidence behind the figures.
+type Certificate struct {
+	// Complete: every change made in the kernel reached the tracer.
+	Complete  bool   `json:"complete"`
+	Finished  string `json:"finished"` // why the session ended
+	Made      uint64 `json:"made"`
+	Delivered uint64 `json:"delivered"`
+	Lost      []Loss `json:"lost"`
+	// BoundariesLost counts window boundaries that are missing; anything but 0 is a defect.
+	BoundariesLost uint64   `json:"boundaries_lost"`
+	UnknownFrees   uint64   `json:"unknown_frees"`
+	LateLibraries  []string `json:"late_libraries"`
+	Probes         []Probe  `json:"probes"`
+	Meters         []Proof  `json:"meters"`
+	Problems       []string `json:"problems"`
+}
+
+// Loss counts records that did not arrive.
+type Loss struct {
+	Reason string `json:"reason"`
+	Count  uint64 `json:"count"`
+}
+
+// Probe is one probe and how often it fired.
+type Probe struct {
+	Name string `json:"name"`
+	Site string `json:"site"`
+	Hits uint64 `json:"hits"`
+}
+
+// Proof compares, for one meter, the kernel's peaks with the peaks recomputed from the event stream.
+type Proof struct {
+	ID string `json:"id"`
+	// Compared windows had a complete stream; Agreed of them agree to the byte.
+	Compared int `json:"compared"`
+	Agreed   int `json:"agreed"`
+	// Skipped windows had an incomplete stream, so nothing could be compared.
+	Skipped int `json:"skipped"`
+	// Difference is the largest |kernel − recomputed| seen, in bytes.
+	Difference int64 `json:"difference"`
+	// Shed: the probe was stepped down at least once to keep the overhead budget.
+	Shed bool `json:"shed"`
+}

@@ -1,0 +1,188 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Gaps that moved little are folded into one line when there are many.
+const (
+	smallGap = 1 << 20
+	manyGaps = 10
+	mostGaps = 30
+)
+
+// between shows memory that moved while no cell ran.
+func (v *view) between() {
+	var moving []Between
+	for _, b := range v.r.Between {
+		if v.moved(b.Meters) {
+			moving = append(moving, b)
+		}
+	}
+	if len(v.r.Between) == 0 || len(v.cells) == 0 { // without cells the processes say it all
+		return
+	}
+	v.title("Between cells: hooks, timers, threads, completion; charged to no cell")
+	v.blank()
+	shown, folded, most := v.fold(moving)
+	var rows []figureRow
+	for _, b := range shown {
+		label := v.gapLabel(b)
+		if v.several {
+			label += fmt.Sprintf(" (pid %d)", b.PID)
+		}
+		rows = append(rows, figureRow{lead: []span{{label, plain}}, figures: b.Meters, trail: []span{{FormatDuration(b.DurationNS), plain}}})
+	}
+	if len(rows) > 0 {
+		v.figureTable([]column{{title: "when", flex: true}}, []column{{title: "time", right: true}}, rows, need, consumed, total)
+	}
+	if folded > 0 {
+		v.prose("", span{"… and " + plural(folded, "more gap") + ", in none of which more than " + FormatBytes(most) + " moved.", dim})
+	}
+	if still := len(v.r.Between) - len(moving); still > 0 {
+		v.prose("", span{"Nothing moved in " + plural(still, "other gap") + ".", dim})
+	}
+}
+
+// gapLabel is the label of a gap, with the cells that have no In[N] named by their number in the table.
+func (v *view) gapLabel(b Between) string {
+	name := func(w Window) string {
+		if w.ExecutionCount == nil || w.Silent {
+			return fmt.Sprintf("#%d", w.Execution)
+		}
+		return w.Label()
+	}
+	after, begun := v.byID[b.After]
+	before, ended := v.byID[b.Before]
+	if begun && ended && after.Kind == Cell && before.Kind == Cell {
+		return "between " + name(after) + " and " + name(before)
+	}
+	return bounded(b.Label, maxProse)
+}
+
+// fold picks the gaps to show, and says how many it leaves out and how much moved in the largest of those.
+func (v *view) fold(moving []Between) (shown []Between, folded int, most int64) {
+	if len(moving) <= manyGaps {
+		return moving, 0, 0
+	}
+	sizes := make([]int64, 0, len(moving))
+	for _, b := range moving {
+		sizes = append(sizes, v.largest(b))
+	}
+	slices.Sort(sizes)
+	least := max(smallGap, sizes[max(0, len(sizes)-mostGaps)])
+	for _, b := range moving {
+		if size := v.largest(b); size >= least {
+			shown = append(shown, b)
+		} else {
+			most = max(most, size)
+		}
+	}
+	return shown, len(moving) - len(shown), most
+}
+
+// largest is the largest movement of any headline meter in a gap.
+func (v *view) largest(b Between) int64 {
+	var n int64
+	for _, id := range v.meters {
+		f := b.Meters[id]
+		n = max(n, f.Need(), f.Consumed, -f.Consumed)
+	}
+	return n
+}
+
+// maxChildren is how many children of one window are listed.
+const maxChildren = 8
+
+// children shows the other processes of each cell, and of the session those that ran in no cell.
+func (v *view) children() {
+	seen := map[int]bool{}
+	var rows []figureRow
+	add := func(w Window, children []Child) {
+		if len(children) > 0 {
+			rows = append(rows, v.childRows(w, children)...)
+		}
+	}
+	for _, w := range v.r.Windows {
+		if w.Kind == Cell {
+			add(w, w.Children)
+			for _, c := range w.Children {
+				seen[c.PID] = true
+			}
+		}
+	}
+	for _, w := range v.r.Windows {
+		if w.Kind == Session {
+			add(w, slices.DeleteFunc(slices.Clone(w.Children), func(c Child) bool { return seen[c.PID] }))
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	v.title("Child processes")
+	v.prose("", span{"Highest point of each within the cell. The row of all together adds them up with the kernel's own " +
+		"memory, instant by instant; a page that several processes map counts once for each of them.", dim})
+	v.blank()
+	t := table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}}
+	for i, id := range v.meters {
+		t.columns = append(t.columns, column{title: meterName(id), right: true, drop: i, group: "highest", size: usualSize})
+	}
+	for _, r := range rows {
+		for _, id := range v.meters {
+			r.lead = append(r.lead, highest.show(r.figures, id))
+		}
+		t.rows = append(t.rows, row{cells: r.lead})
+	}
+	t.print(v.printer)
+}
+
+// childRows lists the heaviest children of one window and the sum with all others.
+func (v *view) childRows(w Window, children []Child) []figureRow {
+	weight := func(c Child) int64 {
+		if len(v.meters) == 0 {
+			return 0
+		}
+		return c.Meters[v.meters[0]].Peak
+	}
+	children = slices.Clone(children)
+	slices.SortStableFunc(children, func(a, b Child) int {
+		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.PID, b.PID))
+	})
+	var rows []figureRow
+	label := span{bounded(w.Label(), maxName), bold}
+	for _, c := range children[:min(maxChildren, len(children))] {
+		rows = append(rows, figureRow{figures: c.Meters,
+			lead: []span{label, {fmt.Sprint(c.PID), plain}, {bounded(c.Command, maxProse), plain}}})
+		label = span{}
+	}
+	if rest := len(children) - maxChildren; rest > 0 {
+		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + formatCount(uint64(rest)) + " smaller", dim}}})
+	}
+	if w.Kind == Cell && len(w.Tree) > 0 {
+		rows = append(rows, figureRow{figures: w.Tree, lead: []span{{}, {}, {"all together", bold}}})
+	}
+	return rows
+}
+
+// processes shows whole lives when there are no cells to speak for them.
+func (v *view) processes() {
+	if len(v.r.Processes) == 0 || len(v.cells) > 0 {
+		return
+	}
+	v.title("Processes")
+	v.legend()
+	v.blank()
+	var rows []figureRow
+	for _, p := range v.r.Processes {
+		command := bounded(p.Command, maxProse)
+		if p.Parent != 0 {
+			command = "  " + command
+		}
+		rows = append(rows, figureRow{figures: p.Meters, lead: []span{{command, plain}, {fmt.Sprint(p.PID), plain}},
+			trail: []span{{FormatDuration(p.EndNS - p.StartNS), plain}}})
+	}
+	v.figureTable([]column{{title: "process", flex: true}, {title: "pid", right: true}}, []column{{title: "time", right: true}},
+		rows, need, consumed, peaked, total)
+}

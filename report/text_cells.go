@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// cellTable ranks the cells.
+func (v *view) cellTable() {
+	shown := v.cells
+	if v.o.Cells > 0 {
+		shown = shown[:min(v.o.Cells, len(shown))]
+	}
+	ranked := ""
+	if len(v.meters) > 0 {
+		ranked = ", ranked by need of " + meterName(v.meters[0]) + " memory"
+	}
+	v.title("Cells" + ranked)
+	v.legend()
+	v.blank()
+	var rows []figureRow
+	for _, w := range shown {
+		rows = append(rows, v.cellRow(w))
+	}
+	lead := []column{{title: "cell"}}
+	if v.several {
+		lead = append(lead, column{title: "pid", right: true})
+	}
+	lead = append(lead, column{title: "#", right: true})
+	v.figureTable(lead, []column{{title: "time", right: true}}, rows, need, consumed, peaked, total)
+	if rest := v.cells[len(shown):]; len(rest) > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s (csv and json list all of them).",
+			plural(len(rest), "more cell"), FormatBytes(v.weight(rest[0]))), dim})
+	}
+}
+
+// legend says what the words mean.
+func (v *view) legend() {
+	v.prose("", span{"need = highest − start · consumed = end − start · peaked = needed on top of what is left · total = at the end", dim})
+}
+
+func (v *view) cellRow(w Window) figureRow {
+	r := figureRow{lead: []span{{w.Label(), bold}}, figures: w.Meters, trail: []span{{FormatDuration(w.DurationNS), plain}}}
+	if v.several {
+		r.lead = append(r.lead, span{fmt.Sprint(w.PID), plain})
+	}
+	number := "-"
+	if w.Execution > 0 {
+		number = fmt.Sprint(w.Execution)
+	}
+	r.lead = append(r.lead, span{number, plain})
+	r.below = append(r.below, remarks(w)...)
+	if outer, ok := v.byID[w.Parent]; ok && outer.Kind == Cell {
+		r.below = append(r.below, span{"inside " + outer.Label() + " · ", dim})
+	}
+	if w.Source != "" {
+		r.below = append(r.below, span{excerpt(w.Source, w.SourceTruncated, max(0, v.width-rowIndent)), plain})
+	}
+	r.below = trimmed(r.below)
+	return r
+}
+
+// remarks are the status of a window that did not end well, and its note; each ends in a separator.
+func remarks(w Window) []span {
+	var spans []span
+	if w.Status != OK && w.Status != "" {
+		spans = append(spans, span{w.Status, red}, span{" · ", dim})
+	}
+	if w.Note != "" {
+		spans = append(spans, span{bounded(w.Note, maxProse), yellow}, span{" · ", dim})
+	}
+	return spans
+}
+
+// trimmed drops the separator after the last remark.
+func trimmed(spans []span) []span {
+	if n := len(spans); n > 0 && spans[n-1].text == " · " {
+		return spans[:n-1]
+	}
+	return spans
+}
+
+// experiments lists what the user's own markers enclose, nested ones indented.
+func (v *view) experiments() {
+	var rows []figureRow
+	for _, w := range v.r.Windows {
+		if w.Kind != Experiment {
+			continue
+		}
+		name := strings.Repeat("  ", v.depth(w)) + bounded(w.Name, maxName)
+		rows = append(rows, figureRow{
+			lead:    []span{{name, bold}, {"+" + FormatDuration(w.StartNS), plain}},
+			trail:   []span{{FormatDuration(w.DurationNS), plain}},
+			figures: w.Meters,
+			below:   trimmed(remarks(w)),
+		})
+	}
+	if len(rows) == 0 {
+		return
+	}
+	v.title("Experiments, in the order they began")
+	v.blank()
+	v.figureTable([]column{{title: "experiment"}, {title: "began", right: true, drop: 9}},
+		[]column{{title: "time", right: true}}, rows, need, consumed, peaked, total)
+}
+
+// depth is in how many experiments a window lies. A report that came from elsewhere may have cycles.
+func (v *view) depth(w Window) int {
+	const deepest = 8
+	n := 0
+	for outer, ok := v.byID[w.Parent]; ok && n < deepest; outer, ok = v.byID[outer.Parent] {
+		if outer.Kind == Experiment {
+			n++
+		}
+		if outer.Parent == outer.ID {
+			break
+		}
+	}
+	return n
+}

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// footnotes explain the marks on figures that are not exact.
+func (v *view) footnotes() {
+	largest, unknown := map[string]int64{}, map[string]bool{}
+	eachFigures(v.r, func(figures map[string]Figure) {
+		for id, f := range figures {
+			switch {
+			case f.Exact:
+			case f.Bound == nil:
+				unknown[id] = true
+			default:
+				largest[id] = max(largest[id], *f.Bound)
+			}
+		}
+	})
+	var off, least []string
+	for _, id := range v.meters {
+		if bound, ok := largest[id]; ok {
+			off = append(off, fmt.Sprintf("%s by at most %s", meterName(id), FormatBytes(bound)))
+		}
+		if unknown[id] {
+			least = append(least, meterName(id))
+		}
+	}
+	if len(off)+len(least) > 0 {
+		v.blank()
+	}
+	if len(off) > 0 {
+		v.prose("  ", span{about + " ", yellow}, span{"not exact; it can be off: " + strings.Join(off, ", ") + ".", plain})
+	}
+	if len(least) > 0 {
+		v.prose("  ", span{atLeast + " ", yellow}, span{"at least this much (" + strings.Join(least, ", ") + "): the meter missed part of " +
+			"the time or part of the memory, and nobody can say how much. " + about + " in its other columns means the same.", plain})
+	}
+}
+
+// certificate is the evidence behind the figures.
+func (v *view) certificate() {
+	c := v.r.Certificate
+	v.title("Certificate")
+	if c.Complete {
+		v.prose("  ", span{"✓ complete: ", green}, span{"every change made in the kernel reached this report.", plain})
+	} else {
+		v.prose("  ", span{"✗ not complete: ", yellow}, span{"some changes did not reach this report. Peaks stand, the kernel itself " +
+			"keeps them; what is missing is part of their proof.", plain})
+	}
+	v.proofs()
+	v.blank()
+	v.field("changes", span{formatCount(c.Made) + " made", plain}, span{formatCount(c.Delivered) + " delivered", plain}, v.losses())
+	if c.BoundariesLost > 0 {
+		v.field("boundaries", span{formatCount(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
+	}
+	if c.UnknownFrees > 0 {
+		v.field("frees", span{formatCount(c.UnknownFrees) + " of memory that was taken before tracing began", plain})
+	}
+	v.list("joined late", c.LateLibraries)
+	v.list("problem", c.Problems)
+	v.probes()
+}
+
+// losses lists what was lost, by reason.
+func (v *view) losses() span {
+	var parts []string
+	for _, l := range v.r.Certificate.Lost {
+		if l.Count > 0 {
+			parts = append(parts, formatCount(l.Count)+" lost ("+bounded(l.Reason, maxProse)+")")
+		}
+	}
+	if len(parts) == 0 {
+		return span{"none lost", plain}
+	}
+	return span{strings.Join(parts, ", "), yellow}
+}
+
+// list prints one field a line, under one name.
+func (v *view) list(name string, items []string) {
+	for _, item := range items {
+		v.field(name, span{bounded(item, maxProse), yellow})
+		name = ""
+	}
+}
+
+// proofs shows, for each meter, which probe serves it and how the kernel's peaks compare with the recomputed ones.
+func (v *view) proofs() {
+	proofs := map[string]Proof{}
+	ids := meterIDs(v.r)
+	for _, p := range v.r.Certificate.Meters {
+		proofs[p.ID] = p
+		if !slices.Contains(ids, p.ID) {
+			ids = append(ids, p.ID)
+		}
+	}
+	meters := map[string]Meter{}
+	for _, m := range v.r.Meters {
+		meters[m.ID] = m
+	}
+	t := table{columns: []column{{title: "meter"}, {title: "figures are"}, {title: "windows proven"}, {title: "served by", flex: true, drop: 1}}}
+	evidence := func(id string) []span {
+		p, compared := proofs[id]
+		m, served := meters[id]
+		return []span{quality(m, served, p), agreement(p, compared), {bounded(m.Source, maxProse), plain}}
+	}
+	for _, id := range ids {
+		if part(id) && slices.Equal(evidence(id), evidence("cpu.resident")) {
+			continue // it would repeat the row of the whole
+		}
+		t.rows = append(t.rows, row{cells: append([]span{{bounded(meterName(id), maxName), plain}}, evidence(id)...)})
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.prose("", span{"Peaks are kept by the kernel and computed again here from the stream of changes; a window is proven where both " +
+		"agree to the byte.", dim})
+	v.blank()
+	t.print(v.printer)
+}
+
+func quality(m Meter, served bool, p Proof) span {
+	text := span{"exact", green}
+	switch {
+	case !served, !m.Exact && m.Bound != nil && *m.Bound == 0: // no probe, so nothing that could be off
+		text = span{"not served", dim}
+	case !m.Exact && m.Bound == nil:
+		text = span{"at least", yellow}
+	case !m.Exact:
+		text = span{"within " + FormatBytes(*m.Bound), yellow}
+	}
+	if p.Shed {
+		return span{text.text + ", shed at times", yellow}
+	}
+	return text
+}
+
+func agreement(p Proof, compared bool) span {
+	if !compared || p.Compared+p.Skipped == 0 {
+		return span{"–", dim}
+	}
+	text, s := fmt.Sprintf("%d of %d", p.Agreed, p.Compared), green
+	if p.Agreed < p.Compared {
+		text, s = text+", off by up to "+FormatBytes(p.Difference), red
+	}
+	if p.Skipped > 0 {
+		text += fmt.Sprintf(", %d not comparable", p.Skipped)
+	}
+	return span{text, s}
+}
+
+func (v *view) probes() {
+	if len(v.r.Certificate.Probes) == 0 {
+		return
+	}
+	v.blank()
+	t := table{columns: []column{{title: "probe"}, {title: "fired", right: true}, {title: "where", flex: true}}}
+	for _, p := range v.r.Certificate.Probes {
+		t.rows = append(t.rows, row{cells: []span{{bounded(p.Name, maxName), plain}, {formatCount(p.Hits), plain}, {bounded(p.Site, maxProse), plain}}})
+	}
+	t.print(v.printer)
+}

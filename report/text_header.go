@@ -1,0 +1,125 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// header says what was traced, for how long and where.
+func (v *view) header() {
+	version := ""
+	if v.r.Host.Tracer != "" {
+		version = " " + bounded(v.r.Host.Tracer, maxName)
+	}
+	v.prose("", span{"ipytracer" + version, bold}, span{" · exact memory of every cell", dim})
+	v.blank()
+	for _, p := range v.r.Processes {
+		if p.Parent == 0 {
+			v.root(p)
+		}
+	}
+	v.session()
+	v.host()
+}
+
+// root describes one attached process.
+func (v *view) root(p Process) {
+	name, late := "process", ""
+	parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+	if p.Python != "" {
+		parts = append(parts, span{"Python " + bounded(p.Python, maxName), plain})
+	}
+	if p.IPython != "" {
+		name = "kernel"
+		parts = append(parts, span{"IPython " + bounded(p.IPython, maxName), plain})
+	}
+	if p.Late {
+		late = "already running when tracing began"
+	}
+	v.field(name, append(parts, span{bounded(p.Frontend, maxName), plain}, span{late, plain})...)
+	v.field("command", span{bounded(p.Command, maxProse), plain})
+	for _, id := range v.meters[:min(1, len(v.meters))] {
+		f, ok := v.life(p)[id]
+		if !ok {
+			continue
+		}
+		figures := map[string]Figure{id: f}
+		v.field(meterName(id),
+			span{start.show(figures, id).text + " at the start", plain},
+			span{highest.show(figures, id).text + " at its highest", plain},
+			span{total.show(figures, id).text + " at the end", plain})
+	}
+}
+
+// life is what a process used from beginning to end.
+func (v *view) life(p Process) map[string]Figure {
+	for _, w := range v.r.Windows {
+		if w.Kind == Session && w.PID == p.PID {
+			return w.Meters
+		}
+	}
+	return p.Meters
+}
+
+func (v *view) session() {
+	var length int64
+	bad := 0
+	for _, w := range v.r.Windows {
+		length = max(length, w.StartNS+w.DurationNS)
+		if w.Kind == Cell && w.Status != OK {
+			bad++
+		}
+	}
+	for _, p := range v.r.Processes {
+		length = max(length, p.EndNS)
+	}
+	ended, failed := "", ""
+	if v.r.Certificate.Finished != "" {
+		ended = "ended: " + bounded(v.r.Certificate.Finished, maxProse)
+	}
+	if bad > 0 {
+		failed = fmt.Sprintf("%d did not end ok", bad)
+	}
+	v.field("session", span{plural(len(v.cells), "cell") + " in " + FormatDuration(length), plain}, span{failed, red}, span{ended, plain})
+}
+
+func (v *view) host() {
+	h := v.r.Host
+	kernel, cpus, memory := bounded(h.Kernel, maxName), "", ""
+	if kernel != "" && !strings.HasPrefix(kernel, "Linux") {
+		kernel = "Linux " + kernel
+	}
+	if h.CPUs > 0 {
+		cpus = plural(h.CPUs, "CPU")
+	}
+	if h.Memory > 0 {
+		memory = FormatBytes(h.Memory) + " of memory"
+	}
+	v.field("host", span{bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain}, span{memory, plain},
+		span{wallClock(h.Started), plain})
+}
+
+// wallClock shortens an RFC 3339 time in UTC to the second.
+func wallClock(started string) string {
+	const seconds = len("2006-01-02T15:04:05")
+	if len(started) > seconds && started[10] == 'T' && strings.HasSuffix(started, "Z") {
+		return started[:10] + " " + started[11:seconds] + " UTC"
+	}
+	return bounded(started, maxName)
+}
+
+// noCells says what to do when there is nothing to show.
+func (v *view) noCells() {
+	notebook := false
+	for _, p := range v.r.Processes {
+		notebook = notebook || p.IPython != ""
+	}
+	v.title("No cell ran while the tracer was attached")
+	if notebook || len(v.r.Processes) == 0 {
+		v.prose("", span{"Leave `tracer attach` running, run a cell in the notebook (Shift-Enter) or at the IPython prompt, " +
+			"then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it can be attached to.", plain})
+		return
+	}
+	v.prose("", span{"The traced program is not an IPython kernel, so it has no cells: the figures above cover its whole run. " +
+		"To see cells, attach to a kernel (`tracer kernels` lists them) or start one with `tracer run -- jupyter lab`.", plain})
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxStatements is how many lines of one cell are listed.
+const maxStatements = 20
+
+// statements shows the heaviest cells line by line.
+func (v *view) statements() {
+	left := v.o.Statements
+	if left == 0 {
+		left = 3
+	}
+	of := map[int][]Window{}
+	for _, w := range v.r.Windows {
+		if w.Kind == Statement {
+			of[w.Parent] = append(of[w.Parent], w)
+		}
+	}
+	for _, c := range v.cells {
+		if left <= 0 {
+			return
+		}
+		if len(of[c.ID]) > 1 && v.moved(c.Meters) { // one statement is the cell itself
+			v.drill(c, of[c.ID])
+			left--
+		}
+	}
+}
+
+// moved says whether any headline meter changed.
+func (v *view) moved(figures map[string]Figure) bool {
+	return slices.ContainsFunc(v.meters, func(id string) bool {
+		f := figures[id]
+		return f.Consumed != 0 || f.Need() != 0
+	})
+}
+
+// drill lists the statements of one cell that moved memory, in the order they ran, and marks the one during which
+// the cell was at its highest.
+func (v *view) drill(c Window, statements []Window) {
+	heavy := slices.DeleteFunc(slices.Clone(statements), func(w Window) bool { return !v.moved(w.Meters) })
+	idle := len(statements) - len(heavy)
+	ranked := slices.Clone(heavy)
+	slices.SortStableFunc(ranked, func(a, b Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
+	if len(heavy) > maxStatements {
+		keep := map[int]bool{}
+		for _, w := range ranked[:maxStatements] {
+			keep[w.ID] = true
+		}
+		heavy = slices.DeleteFunc(heavy, func(w Window) bool { return !keep[w.ID] })
+	}
+	where := c.Label()
+	if where == "-" || c.Silent || v.several {
+		where += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
+	}
+	v.title(where + ", line by line")
+	v.blank()
+	lines := cellLines(c)
+	summit := slices.IndexFunc(heavy, func(w Window) bool { return v.reaches(w, c) })
+	var rows []figureRow
+	for i, w := range heavy {
+		rows = append(rows, statementRow(w, lines, i == summit))
+	}
+	v.figureTable([]column{{}, {title: "line", right: true}}, []column{{title: "source", flex: true}}, rows, need, consumed, peaked)
+	v.unlisted(ranked[len(heavy):], idle)
+	if summit >= 0 {
+		v.prose("", span{"▲ the cell was at its highest here", dim})
+	}
+}
+
+// reaches says whether a cell was at its highest during a statement.
+func (v *view) reaches(w, c Window) bool {
+	if len(v.meters) == 0 {
+		return false
+	}
+	own, ok := w.Meters[v.meters[0]]
+	whole := c.Meters[v.meters[0]]
+	return ok && own.Peak == whole.Peak && whole.Need() > 0
+}
+
+// cellLines are the lines of a cell by the numbers its statements have. What a cell magic makes of a whole cell is
+// one line.
+func cellLines(c Window) []string {
+	as := typed(c.Source, c.SourceTruncated)
+	if strings.HasPrefix(as, "%%") {
+		return []string{as}
+	}
+	return strings.Split(as, "\n")
+}
+
+func statementRow(w Window, lines []string, summit bool) figureRow {
+	number, text, mark, look := "-", w.Source, span{}, plain
+	if w.Line > 0 {
+		number = fmt.Sprint(w.Line)
+		if w.Line <= len(lines) {
+			text = lines[w.Line-1]
+		}
+	}
+	if summit {
+		mark = span{"▲", bold}
+	}
+	text = oneLine(text, false, maxProse)
+	if w.Status != OK && w.Status != "" {
+		text, look = strings.TrimSuffix(w.Status+" · "+text, " · "), red
+	}
+	return figureRow{lead: []span{mark, {number, plain}}, figures: w.Meters, trail: []span{{text, look}}}
+}
+
+// unlisted accounts for the statements of a cell that have no row: rest, heaviest first, and those that moved nothing.
+func (v *view) unlisted(rest []Window, idle int) {
+	if len(rest) > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.",
+			plural(len(rest), "more line"), FormatBytes(v.weight(rest[0]))), dim})
+	}
+	if idle > 0 {
+		v.prose("", span{plural(idle, "other line") + " moved no memory.", dim})
+	}
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Builds the other Pythons the tests run on: Debian chroots (3.9, 3.13, 3.14) and one build that is not
+# Debian's (python-build-standalone, taken from the Go module that embeds it). Idempotent: a finished
+# tree is left alone. Needs root, debootstrap and Go.
+#
+#   scripts/pythons.sh [NAME ...]      names: bullseye trixie sid pbs311 pbs314 (default: all)
+set -euo pipefail
+
+dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
+mirror=${DEBIAN_MIRROR:-MIRROR/debian}
+names=("$@")
+[ ${#names[@]} -gt 0 ] || names=(bullseye trixie sid pbs311 pbs314)
+mkdir -p "$dir"
+
+# extra SUITE: what only some suites have and the benchmarks or the recording test use.
+extra() {
+    case $1 in
+    trixie) echo python3-memray ;;
+    sid) echo python3-pyarrow python3-pandas python3-memray ;;
+    esac
+}
+
+chroot_with() {
+    local suite=$1 done="$dir/$1/.complete" keyring=()
+    [ -e "$done" ] && return
+    rm -rf "${dir:?}/$suite"
+    # An archived suite may be signed by keys the host no longer ships; these trees only ever run tests.
+    [ "$suite" = bullseye ] && keyring=(--no-check-gpg)
+    {
+        debootstrap "${keyring[@]}" --variant=minbase "$suite" "$dir/$suite" "$mirror"
+        # debootstrap does not resolve virtual packages (python3-zmq needs some), apt does.
+        DEBIAN_FRONTEND=noninteractive chroot "$dir/$suite" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
+            python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy $(extra "$suite")
+    } >"$dir/$suite.log" 2>&1 </dev/null || {
+        tail -n 20 "$dir/$suite.log" >&2
+        echo "pythons.sh: $suite did not finish, see $dir/$suite.log" >&2
+        return 1
+    }
+    rm -rf "$dir/$suite/var/cache/apt/archives" "$dir/$suite/var/lib/apt/lists"
+    touch "$done"
+}
+
+standalone() {
+    local name=$1 version=$2 done="$dir/$1/.complete" mod
+    [ -e "$done" ] && return
+    rm -rf "${dir:?}/$name"
+    mod=$(go mod download -json "github.com/kluctl/go-embed-python@$version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+    mkdir -p "$dir/$name"
+    python3 - "$mod/python/internal/data" "$dir/$name" <<'PY'
+import gzip, os, sys
+src, dst = sys.argv[1:]
+root = next(os.path.join(src, d) for d in sorted(os.listdir(src)) if d.startswith("linux-amd64"))
+for base, _, files in os.walk(root):
+    for f in files:
+        p = os.path.join(base, f)
+        q = os.path.join(dst, os.path.relpath(p, root))
+        if f == "files.json" or f.endswith(".go"):
+            continue
+        if q.endswith(".gz"):
+            q = q[:-3]
+        os.makedirs(os.path.dirname(q), exist_ok=True)
+        data = open(p, "rb").read()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+        open(q, "wb").write(data)
+        os.chmod(q, 0o755)
+PY
+    touch "$done"
+}
+
+for name in "${names[@]}"; do
+    case $name in
+    bullseye | trixie | sid) chroot_with "$name" ;;
+    pbs311) standalone pbs311 v0.0.0-3.11.11-20241219-1 ;;
+    pbs314) standalone pbs314 v0.0.0-3.14.6-20260610-1 ;;
+    *)
+        echo "pythons.sh: unknown name $name" >&2
+        exit 2
+        ;;
+    esac
+done

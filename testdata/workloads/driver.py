@@ -1,0 +1,221 @@
+"""What both front ends share: the place a session runs in, the interpreter it runs, the protocol with the caller, the results.
+
+    stdout  {"pid": N, "ready": true}     the process to trace is up and has run no cell yet
+    stdin   a line (or end of file)       go
+    stdout  {"done": true, "cells": N}    every result is in --out
+    stdin   a line (or end of file)       the session is shut down
+
+Results are JSON lines. The first is {"session": {...}}: front end, pid, versions. Then one a cell:
+{name, source, requested_ns, idle_ns, execution_count, status, before, after, marks: [...]}: times of CLOCK_MONOTONIC, marks as
+read_log gives them, before and after what /proc says from outside while no cell runs (mapped exact, resident by the page tables);
+or {name, skipped: why}. Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says which and why), 2 usage.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import cells as workload
+from marks import read_log
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+_PROBE = """
+import importlib.util, json, platform
+def version(name):
+    try:
+        return __import__(name).__version__
+    except ImportError:
+        return None
+print(json.dumps({"python": platform.python_version(), "ipython": version("IPython"), "numpy": version("numpy"),
+                  "ipykernel": version("ipykernel"), "pandas": bool(importlib.util.find_spec("pandas")),
+                  "kernel": platform.release()}))
+"""
+
+
+class Failure(Exception):
+    """What went wrong, as a sentence for the caller."""
+
+
+def options(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--out", required=True, metavar="FILE", help="results, JSON lines")
+    parser.add_argument("--cells", metavar="A,B", help="only these (and the prelude, always first)")
+    parser.add_argument("--python", default=sys.executable, metavar="PATH",
+                        help="the interpreter, as seen inside --chroot (default: the one that runs this)")
+    parser.add_argument("--chroot", metavar="DIR", help="run in there; /proc, /dev, /sys and /tmp must be bind-mounted into it")
+    parser.add_argument("--timeout", type=float, default=60, metavar="S", help="for each cell (60)")
+    parser.add_argument("--library", metavar="FILE", help="libtruth.so that was built before; else gcc builds it")
+    parser.add_argument("--high-water", action="store_true", help="also reset VmHWM before each cell and record it: a rough "
+                        "resident peak, hundreds of KiB off either way")
+    parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
+    return parser
+
+
+class Workspace:
+    """A directory under /tmp with everything a session needs, the same path inside and outside a chroot."""
+
+    def __init__(self, opts):
+        self.opts = opts
+        # A chroot must see it: not $TMPDIR, which may lie outside what the caller has bound.
+        self.path = tempfile.mkdtemp(prefix="ipytracer-workload-", dir="/tmp")
+        self.log = os.path.join(self.path, "marks")
+        for name in ("truth.py", "run_me.py"):
+            shutil.copy(os.path.join(HERE, name), self.path)
+        library = os.path.join(self.path, "libtruth.so")
+        if opts.library:
+            shutil.copy(opts.library, library)
+        else:
+            subprocess.check_call([os.environ.get("CC", "gcc"), "-O2", "-shared", "-fPIC", "-nostdlib", "-fno-stack-protector", "-Wl,-z,now",
+                                   "-o", library, os.path.join(HERE, "truth.c")])
+        self.env = dict(os.environ, PYTHONPATH=self.path, IPYTHONDIR=os.path.join(self.path, "ipython"),
+                        JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"), IPYTRACER_TRUTH_LIBRARY=library,
+                        IPYTRACER_TRUTH_LOG=self.log, IPYTRACER_PYTHON=opts.python, PYTHONDONTWRITEBYTECODE="1")
+        if opts.chroot and not os.path.isdir(opts.chroot + self.path):
+            raise Failure("%s%s is not there: bind-mount /tmp into the chroot" % (opts.chroot, self.path))
+        self.read = 0
+
+    def command(self, *arguments):
+        inside = ["chroot", self.opts.chroot] if self.opts.chroot else []
+        return inside + [self.opts.python] + list(arguments)
+
+    def probe(self):
+        """Versions of what is installed; Failure when the interpreter does not run or lacks what every cell needs."""
+        ran = subprocess.run(self.command("-c", _PROBE), env=self.env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if ran.returncode:
+            raise Failure("%s does not run: %s" % (self.opts.python, ran.stderr.decode("utf-8", "replace").strip()[-300:]))
+        versions = json.loads(ran.stdout.decode().splitlines()[-1])
+        for module in ("ipython", "numpy"):
+            if not versions[module]:
+                raise Failure("%s has no %s" % (self.opts.python, module))
+        return versions
+
+    def new_marks(self):
+        marks = read_log(self.log, self.read) if os.path.exists(self.log) else []
+        self.read += len(marks)
+        return marks
+
+    def wait_for_mark(self, label, marks, timeout, meanwhile=time.sleep):
+        """Collects marks into `marks` until one has the label."""
+        end = time.monotonic() + timeout
+        while True:
+            marks.extend(self.new_marks())
+            if any(mark["label"] == label for mark in marks):
+                return
+            if time.monotonic() > end:
+                raise Failure("no mark %r after %g s" % (label, timeout))
+            meanwhile(0.005)
+
+    def remove(self):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def drive(opts, front_end, open_session):
+    """Runs the cells. open_session(opts, workspace, versions) gives an object with pid, run(cell, marks) -> fields of the result,
+    settle(seconds) and close()."""
+    def stop(signum, frame):
+        raise Failure("stopped by signal %d" % signum)
+
+    signal.signal(signal.SIGTERM, stop)
+    workspace = session = None
+    try:
+        workspace = Workspace(opts)
+        versions = workspace.probe()
+        try:
+            names = opts.cells.split(",") if opts.cells else None
+            wanted = workload.select(front_end, names)
+        except KeyError as e:
+            raise Failure("no cell %s: python3 cells.py lists them" % e)
+        session = open_session(opts, workspace, versions)
+        with open(opts.out, "w") as out:
+            write(out, {"session": dict(versions, front_end=front_end, pid=session.pid)})
+            say({"pid": session.pid, "ready": True}, opts)
+            ran = 0
+            for cell in wanted:
+                missing = [module for module in cell.requires if not versions.get(module)]
+                if missing:
+                    write(out, {"name": cell.name, "skipped": "no " + ", ".join(missing)})
+                    continue
+                ran += one_cell(workspace, session, cell, out)
+        say({"done": True, "cells": ran}, opts)
+        return 0
+    except Failure as e:
+        print("%s: %s" % (os.path.basename(sys.argv[0]), e), file=sys.stderr)
+        return 1
+    finally:
+        if session:
+            session.close()
+        if workspace:
+            workspace.remove()
+
+
+def one_cell(workspace, session, cell, out):
+    marks = workspace.new_marks()       # late ones of the cell before: they are in the log, not in its result
+    marks.clear()
+    if workspace.opts.high_water:
+        with open("/proc/%d/clear_refs" % session.pid, "w") as f:
+            f.write("5")
+    before = sizes(session.pid)
+    try:
+        result = session.run(cell, marks)
+        if "skipped" not in result and "wait_for" in cell.request:
+            workspace.wait_for_mark(cell.request["wait_for"], marks, 20, session.settle)
+    except Failure as e:
+        raise Failure("cell %s: %s" % (cell.name, e))
+    if cell.name == "prelude" and result["status"] != "ok":
+        raise Failure("the prelude ended with %s: %s" % (result["status"], result.get("error", "")))
+    marks.extend(workspace.new_marks())
+    if "skipped" not in result:
+        result.update(before=before, after=sizes(session.pid, workspace.opts.high_water), marks=marks)
+    write(out, dict({"name": cell.name}, **result))
+    return "skipped" not in result
+
+
+def sizes(pid, high_water=False):
+    fields = {}
+    try:
+        for name in ("status", "smaps_rollup"):
+            with open("/proc/%d/%s" % (pid, name)) as f:
+                for line in f:
+                    key, _, value = line.partition(":")
+                    if value.endswith(" kB\n"):
+                        fields[key] = int(value[:-4]) * 1024
+    except OSError as e:
+        raise Failure("process %d: %s" % (pid, e.strerror))
+    found = {"mapped": fields["VmData"], "resident": fields["Rss"]}
+    if high_water:
+        found["high_water"] = fields["VmHWM"]
+    return found
+
+
+def write(out, record):
+    out.write(json.dumps(record) + "\n")
+    out.flush()
+
+
+def say(message, opts):
+    """A line to the caller, then wait for one of theirs."""
+    print(json.dumps(message), flush=True)
+    if not opts.no_wait:
+        sys.stdin.readline()
+
+
+def end_process(process, seconds=5):
+    """Waits for it, then terminates it, then kills it."""
+    for act in (lambda: None, process.terminate, process.kill):
+        act()
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pass
+    return None
+
+
+def now():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)

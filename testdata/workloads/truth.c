@@ -1,0 +1,873 @@
+/*
+ * truth: what this process really holds, and helpers that take memory and say how much at the very top.
+ *
+ * Oracle for the tests, independent of everything the tracer reads. Loaded with ctypes: PyDLL keeps the GIL for the
+ * whole call, CDLL gives it up. Nothing here calls malloc, stdio or anything else that may take memory: system calls,
+ * static buffers that were written once when the library was loaded, and for truth_threads() pthread_create (which
+ * maps the stacks: they are part of what is marked). Linked with -nostdlib: `syscall` and the pthread functions come
+ * unversioned from the libc that the interpreter brought, so one build serves older and newer systems.
+ *
+ * Three sources, three qualities:
+ *
+ *  VmData in /proc/self/status  mm->data_vm, a plain counter changed under the mmap lock: exact on every kernel.
+ *  /proc/self/smaps             a walk of the page tables: counts pages that are there, touches no counter: exact on every
+ *                               kernel as long as no other thread of the process faults or unmaps during the walk (1-20 ms).
+ *                               The sum over all mappings equals smaps_rollup; mapping by mapping it also tells shmem from
+ *                               file, which smaps_rollup only does as Pss, that is divided by the number of sharers.
+ *  Rss* in /proc/self/status    the counters MM_ANONPAGES, MM_FILEPAGES, MM_SHMEMPAGES. Summed over the CPUs since Linux 6.16
+ *                               (and stable kernels with "mm: fix the inaccurate memory statistics issue for users"):
+ *                               exact, a few microseconds. Linux 6.2 to 6.15 leave out up to batch x CPUs pages of each;
+ *                               before 6.2 every thread keeps up to 64 faults to itself.
+ *
+ * Walk and counters must agree to the page, because what the walk skips the counters skip too: the zero page and the huge
+ * zero page, pages mapped by frame number (vvar, remap_pfn_range), hugetlb pages (they have their own count), swap entries
+ * (MM_SWAPENTS). Both count vdso pages once touched, pages put in with vm_insert_page (BPF ring buffers: file), a
+ * breakpoint's private copy of a text page (one page less of file, one more of anon), a huge page as 512 pages from its first
+ * byte on, and pages under migration.
+ * truth_mark() reads counters, walk, counters, and calls the mark settled when all three say the same; unsettled means that
+ * another thread moved in between, or a kernel whose counters are approximate: then only the walk counts.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <linux/time_types.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+typedef unsigned long pthread_t_;
+extern long syscall(long number, ...);
+extern int pthread_create(pthread_t_ *, const void *, void *(*)(void *), void *);
+extern int pthread_join(pthread_t_, void **);
+
+enum {
+	CAPACITY = 4096,	/* marks in the log; later ones are counted and dropped */
+	LABEL = 40,
+	MAX_THREADS = 64,
+	MAX_SHMEM_DEVICES = 32,
+	BUFFER = 32768,
+	LINE = 192,
+};
+
+enum flags {
+	BY_WALK = 1,		/* rss and its parts come from the page tables; else from the counters */
+	SETTLED = 2,		/* counters before, walk and counters after agree in every part */
+};
+
+/* One mark, all sizes in bytes. Read by marks.py as "<10q2i2I40s"; lies in memory shared with forked children. */
+struct mark {
+	int64_t ns;		/* CLOCK_MONOTONIC, when the reading was complete */
+	int64_t data, rss, anon, file, shmem;
+	int64_t counted_before, counted_after;	/* VmRSS of the counters around the walk */
+	int64_t reserved[2];
+	int32_t pid, tid;
+	uint32_t flags;
+	uint32_t ready;		/* 1 once everything else is written */
+	char label[LABEL];
+};
+
+struct log {
+	char magic[8];
+	uint32_t capacity, mark_size;
+	uint32_t next;		/* marks made so far, more than capacity when some were dropped */
+	uint32_t page;
+	char padding[sizeof(struct mark) - 24];
+	struct mark marks[CAPACITY];
+};
+
+_Static_assert(sizeof(struct mark) == 136, "marks.py knows this layout");
+
+struct sizes {
+	int64_t data, rss, anon, file, shmem;
+};
+
+static struct log *log_;
+static char buffer[BUFFER];
+static int lock_;
+static long warm_in;	/* the process that warm() ran in */
+static uint64_t shmem_devices[MAX_SHMEM_DEVICES];
+static int shmem_device_count;
+
+/* ---- small things ------------------------------------------------------------------------------------------------ */
+
+static void sys_close(int fd) { syscall(SYS_close, fd); }
+static int sys_open(const char *path, int flags, int mode) { return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode); }
+static void *sys_mmap(size_t size, int protection, int flags, int fd)
+{
+	return (void *)syscall(SYS_mmap, 0, size, protection, flags, fd, 0);
+}
+static void *map(size_t size) { return sys_mmap(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1); }
+static void unmap(void *p, size_t size) { syscall(SYS_munmap, p, size); }
+
+static int64_t now(void)
+{
+	struct __kernel_timespec t;
+
+	syscall(SYS_clock_gettime, 1, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static void rest(int64_t ns)
+{
+	struct __kernel_timespec t = { ns / 1000000000LL, ns % 1000000000LL };
+
+	if (ns > 0)
+		syscall(SYS_nanosleep, &t, 0);
+}
+
+static void touch(void *p, size_t size, size_t step)
+{
+	for (size_t i = 0; i < size; i += step)
+		((volatile char *)p)[i] = 1;
+}
+
+static int starts(const char *s, const char *prefix)
+{
+	while (*prefix)
+		if (*s++ != *prefix++)
+			return 0;
+	return 1;
+}
+
+static int64_t kilobytes(const char *s)
+{
+	int64_t n = 0;
+
+	while (*s && (*s < '0' || *s > '9'))
+		s++;
+	while (*s >= '0' && *s <= '9')
+		n = n * 10 + (*s++ - '0');
+	return n * 1024;
+}
+
+static const char *skip_words(const char *s, int n)
+{
+	while (n-- > 0) {
+		while (*s && *s != ' ')
+			s++;
+		while (*s == ' ')
+			s++;
+	}
+	return s;
+}
+
+static uint64_t number(const char **s, int base)
+{
+	uint64_t n = 0;
+
+	for (;; (*s)++) {
+		int c = **s, digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+
+		if (digit >= base)
+			return n;
+		n = n * base + digit;
+	}
+}
+
+/* "major:minor" in the given base, as one number. */
+static uint64_t device(const char *s, int base)
+{
+	uint64_t major = number(&s, base);
+
+	s++;
+	return major << 32 | number(&s, base);
+}
+
+/* Calls `each` with every line of a file, cut to LINE bytes. Uses the static buffer: hold the lock. */
+static int lines(const char *path, void (*each)(const char *line, void *to), void *to)
+{
+	char line[LINE];
+	size_t used = 0;
+	long got;
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	while ((got = syscall(SYS_read, fd, buffer, BUFFER)) > 0) {
+		for (long i = 0; i < got; i++) {
+			if (buffer[i] != '\n') {
+				if (used < LINE - 1)
+					line[used++] = buffer[i];
+				continue;
+			}
+			line[used] = 0;
+			each(line, to);
+			used = 0;
+		}
+	}
+	sys_close(fd);
+	return got < 0 ? -1 : 0;
+}
+
+/*
+ * Has every page of this library and of the log mapped, so that no mark is the first to touch one and none counts itself.
+ * Done at load and again in a forked child, whose page tables leave file pages out. Reading through a system call is safe
+ * where a page is not there.
+ */
+static void warm(void)
+{
+	extern char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
+	int fd = (int)syscall(SYS_memfd_create, "truth-warm", MFD_CLOEXEC);
+
+	for (uintptr_t p = (uintptr_t)__ehdr_start; p < (uintptr_t)_end; p += 4096)
+		syscall(SYS_pwrite64, fd, p, 1, 0);
+	for (size_t i = 0; log_ && i < sizeof *log_; i += 4096)
+		syscall(SYS_pwrite64, fd, (char *)log_ + i, 1, 0);
+	sys_close(fd);
+	warm_in = syscall(SYS_getpid);
+}
+
+static void take(void)
+{
+	while (__atomic_exchange_n(&lock_, 1, __ATOMIC_ACQUIRE))
+		syscall(SYS_sched_yield);
+}
+
+static void give(void) { __atomic_store_n(&lock_, 0, __ATOMIC_RELEASE); }
+
+/* ---- the two readings -------------------------------------------------------------------------------------------- */
+
+static void status_line(const char *line, void *to)
+{
+	struct sizes *s = to;
+
+	if (starts(line, "VmData:"))
+		s->data = kilobytes(line);
+	else if (starts(line, "RssAnon:"))
+		s->anon = kilobytes(line);
+	else if (starts(line, "RssFile:"))
+		s->file = kilobytes(line);
+	else if (starts(line, "RssShmem:"))
+		s->shmem = kilobytes(line);
+}
+
+static void read_counters(struct sizes *s)
+{
+	*s = (struct sizes){ 0 };
+	lines("/proc/self/status", status_line, s);
+	s->rss = s->anon + s->file + s->shmem;
+}
+
+struct walk {
+	struct sizes *sizes;
+	int64_t rss;
+	int shmem;
+};
+
+/* A mapping's header line ("7f..-7f.. rw-s 00000000 00:01 1234 /memfd:x") or one of its fields ("Rss:   12 kB"). */
+static void smaps_line(const char *line, void *to)
+{
+	struct walk *w = to;
+
+	if (starts(line, "Rss:")) {
+		w->rss = kilobytes(line);
+		w->sizes->rss += w->rss;
+	} else if (starts(line, "Anonymous:")) {
+		int64_t anon = kilobytes(line);
+
+		w->sizes->anon += anon;
+		*(w->shmem ? &w->sizes->shmem : &w->sizes->file) += w->rss - anon;
+	} else if (line[0] < 'A' || line[0] > 'Z') {
+		uint64_t dev = device(skip_words(line, 3), 16);
+
+		w->shmem = 0;
+		for (int i = 0; i < shmem_device_count; i++)
+			w->shmem |= dev == shmem_devices[i];
+	}
+}
+
+static int read_walk(struct sizes *s)
+{
+	struct walk w = { .sizes = s };
+
+	s->rss = s->anon = s->file = s->shmem = 0;
+	return lines("/proc/self/smaps", smaps_line, &w);
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------------------- */
+
+static void put_mark(const char *label, int walk)
+{
+	struct sizes before, s, after;
+	struct mark *m;
+	uint32_t i, flags = 0;
+
+	if (!log_)
+		return;
+	if (warm_in != syscall(SYS_getpid))
+		warm();
+	take();
+	read_counters(&before);
+	after = s = before;
+	if (walk && read_walk(&s) == 0) {
+		read_counters(&after);
+		flags = BY_WALK;
+		if (before.data == after.data && before.anon == s.anon && s.anon == after.anon && before.file == s.file &&
+		    s.file == after.file && before.shmem == s.shmem && s.shmem == after.shmem)
+			flags |= SETTLED;
+	}
+	give();
+	i = __atomic_fetch_add(&log_->next, 1, __ATOMIC_RELAXED);
+	if (i >= CAPACITY)
+		return;
+	m = &log_->marks[i];
+	m->data = after.data;
+	m->rss = s.rss;
+	m->anon = s.anon;
+	m->file = s.file;
+	m->shmem = s.shmem;
+	m->counted_before = before.rss;
+	m->counted_after = after.rss;
+	m->pid = (int32_t)syscall(SYS_getpid);
+	m->tid = (int32_t)syscall(SYS_gettid);
+	m->flags = flags;
+	for (int k = 0; label && label[k] && k < LABEL - 1; k++)
+		m->label[k] = label[k];
+	m->ns = now();
+	__atomic_store_n(&m->ready, 1, __ATOMIC_RELEASE);
+}
+
+/* Page exact everywhere; takes milliseconds. */
+void truth_mark(const char *label) { put_mark(label, 1); }
+
+/* By the counters alone: microseconds, exact since Linux 6.16. For blips. */
+void truth_mark_fast(const char *label) { put_mark(label, 0); }
+
+int64_t truth_data(void)
+{
+	struct sizes s;
+
+	take();
+	read_counters(&s);
+	give();
+	return s.data;
+}
+
+/* out: anon, file, shmem in bytes, by walking the page tables. 0, or -1 when /proc cannot be read. */
+int truth_rss(int64_t out[3])
+{
+	struct sizes s = { 0 };
+	int failed;
+
+	take();
+	failed = read_walk(&s);
+	give();
+	out[0] = s.anon;
+	out[1] = s.file;
+	out[2] = s.shmem;
+	return failed;
+}
+
+int64_t truth_resident(void)
+{
+	int64_t out[3];
+
+	return truth_rss(out) ? -1 : out[0] + out[1] + out[2];
+}
+
+/* The same by the counters, to compare. */
+int truth_counters(int64_t out[3])
+{
+	struct sizes s;
+
+	take();
+	read_counters(&s);
+	give();
+	out[0] = s.anon;
+	out[1] = s.file;
+	out[2] = s.shmem;
+	return 0;
+}
+
+static char *put(char *to, const char *s)
+{
+	while (*s)
+		*to++ = *s++;
+	return to;
+}
+
+static char *put_field(char *to, const char *name, int64_t n)
+{
+	char digits[24];
+	int i = 24;
+	uint64_t u = n < 0 ? -(uint64_t)n : (uint64_t)n;
+
+	do
+		digits[--i] = '0' + u % 10;
+	while (u /= 10);
+	to = put(to, ", \"");
+	to = put(to, name);
+	to = put(to, "\": ");
+	if (n < 0)
+		*to++ = '-';
+	while (i < 24)
+		*to++ = digits[i++];
+	return to;
+}
+
+/* Writes every mark as a line of JSON. Labels are taken as they are: quotes and backslashes become '?'. */
+int truth_dump(const char *path)
+{
+	char line[640], *p;
+	int fd = sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return -1;
+	for (uint32_t i = 0; log_ && i < log_->next && i < CAPACITY; i++) {
+		struct mark *m = &log_->marks[i];
+
+		if (!__atomic_load_n(&m->ready, __ATOMIC_ACQUIRE))
+			continue;
+		p = put(line, "{\"label\": \"");
+		for (const char *s = m->label; *s; s++)
+			*p++ = *s == '"' || *s == '\\' || (unsigned char)*s < ' ' ? '?' : *s;
+		p = put(p, "\"");
+		p = put_field(p, "ns", m->ns);
+		p = put_field(p, "data", m->data);
+		p = put_field(p, "rss", m->rss);
+		p = put_field(p, "anon", m->anon);
+		p = put_field(p, "file", m->file);
+		p = put_field(p, "shmem", m->shmem);
+		p = put_field(p, "pid", m->pid);
+		p = put_field(p, "tid", m->tid);
+		p = put(p, m->flags & BY_WALK ? ", \"walk\": true" : ", \"walk\": false");
+		p = put(p, m->flags & SETTLED ? ", \"settled\": true}\n" : ", \"settled\": false}\n");
+		if (syscall(SYS_write, fd, line, p - line) != p - line) {
+			sys_close(fd);
+			return -1;
+		}
+	}
+	sys_close(fd);
+	return 0;
+}
+
+/*
+ * Keeps the log in a file, shared with every process that opens the same one (an exec'd child, the driver that reads
+ * along). An empty path: in memory shared with forked children only.
+ */
+int truth_open(const char *path)
+{
+	int flags = MAP_SHARED | MAP_POPULATE, fd = -1;
+	struct log *l;
+
+	if (path && path[0]) {
+		fd = sys_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+		if (fd < 0 || syscall(SYS_ftruncate, fd, sizeof *l) < 0)
+			return -1;
+	} else {
+		flags |= MAP_ANONYMOUS;
+	}
+	l = sys_mmap(sizeof *l, PROT_READ | PROT_WRITE, flags, fd);
+	if (fd >= 0)
+		sys_close(fd);
+	if (l == MAP_FAILED)
+		return -1;
+	l->capacity = CAPACITY;
+	l->mark_size = sizeof(struct mark);
+	l->page = 4096;
+	put(l->magic, "truth-1");
+	log_ = l;
+	warm();
+	return 0;
+}
+
+static void mountinfo_line(const char *line, void *to)
+{
+	const char *s = line;
+
+	(void)to;
+	while (*s && !starts(s, " - "))
+		s++;
+	if ((starts(s, " - tmpfs ") || starts(s, " - devtmpfs ")) && shmem_device_count < MAX_SHMEM_DEVICES)
+		shmem_devices[shmem_device_count++] = device(skip_words(line, 2), 10);
+}
+
+/* Shared anonymous memory, memfd and System V segments live on one hidden mount: its device comes from a memfd. */
+__attribute__((constructor)) static void start(void)
+{
+	struct statx st;
+	int fd = (int)syscall(SYS_memfd_create, "truth-probe", MFD_CLOEXEC);
+
+	if (fd >= 0) {
+		if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) == 0)
+			shmem_devices[shmem_device_count++] = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
+		sys_close(fd);
+	}
+	touch(buffer, BUFFER, 1024);
+	lines("/proc/self/mountinfo", mountinfo_line, 0);
+}
+
+/* ---- helpers that take memory: 0, or -1 when the system refused ---------------------------------------------------
+ * Each also marks LABEL/before ahead of its first step and LABEL/after behind its last: the top minus before is what
+ * the helper took, to the page.
+ */
+
+static void edge(const char *label, const char *which)
+{
+	char name[LABEL];
+	int k = 0;
+
+	while (label[k] && k < LABEL - 8) {
+		name[k] = label[k];
+		k++;
+	}
+	*put(name + k, which) = 0;
+	put_mark(name, 1);
+}
+
+static const char *edge_before(const char *label)
+{
+	edge(label, "/before");
+	return label;
+}
+
+static void edge_after(const char **label) { edge(*label, "/after"); }
+
+#define EDGES(label) const char *edges __attribute__((cleanup(edge_after), unused)) = edge_before(label)
+
+/* Maps, writes every page, marks at the top, holds it, gives it back. */
+int spike_hold_ns(const char *label, size_t bytes, int64_t ns)
+{
+	EDGES(label);
+	void *p = map(bytes);
+
+	if (p == MAP_FAILED)
+		return -1;
+	touch(p, bytes, 4096);
+	truth_mark(label);
+	rest(ns);
+	unmap(p, bytes);
+	return 0;
+}
+
+int spike(const char *label, size_t bytes) { return spike_hold_ns(label, bytes, 0); }
+
+/* As short as it gets: the fast mark, then gone. `times` in a row. */
+int blip(const char *label, size_t bytes, int times)
+{
+	EDGES(label);
+	while (times-- > 0) {
+		void *p = map(bytes);
+
+		if (p == MAP_FAILED)
+			return -1;
+		touch(p, bytes, 4096);
+		truth_mark_fast(label);
+		unmap(p, bytes);
+	}
+	return 0;
+}
+
+/* Stays: the caller frees it with drop(). Null when refused. */
+void *keep(const char *label, size_t bytes)
+{
+	void *p;
+
+	edge(label, "/before");
+	p = map(bytes);
+	if (p == MAP_FAILED)
+		return 0;
+	touch(p, bytes, 4096);
+	truth_mark(label);
+	return p;
+}
+
+void drop(void *p, size_t bytes) { unmap(p, bytes); }
+
+/* Mapped, never written. */
+int untouched(const char *label, size_t bytes)
+{
+	EDGES(label);
+	void *p = map(bytes);
+
+	if (p == MAP_FAILED)
+		return -1;
+	truth_mark(label);
+	unmap(p, bytes);
+	return 0;
+}
+
+/* Every page read, none written: all of them are the zero page, which is nobody's. */
+int zero_page(const char *label, size_t bytes)
+{
+	EDGES(label);
+	volatile char *p = map(bytes);
+	int sum = 0;
+
+	if (p == MAP_FAILED)
+		return -1;
+	for (size_t i = 0; i < bytes; i += 4096)
+		sum += p[i];
+	truth_mark(label);
+	unmap((void *)p, bytes);
+	return sum;
+}
+
+/* One system call maps and faults everything in. */
+int populate(const char *label, size_t bytes)
+{
+	EDGES(label);
+	void *p = sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1);
+
+	if (p == MAP_FAILED)
+		return -1;
+	truth_mark(label);
+	unmap(p, bytes);
+	return 0;
+}
+
+/* What realloc does with large blocks: grows in steps, moving when it must. */
+int mremap_growth(const char *label, size_t from, size_t to, size_t step)
+{
+	EDGES(label);
+	void *p = map(from);
+
+	if (p == MAP_FAILED)
+		return -1;
+	touch(p, from, 4096);
+	while (from < to) {
+		size_t size = from + step < to ? from + step : to;
+		void *q = (void *)syscall(SYS_mremap, p, from, size, MREMAP_MAYMOVE);
+
+		if (q == MAP_FAILED) {
+			unmap(p, from);
+			return -1;
+		}
+		p = q;
+		touch((char *)p + from, size - from, 4096);
+		from = size;
+	}
+	truth_mark(label);
+	unmap(p, from);
+	return 0;
+}
+
+/* Raises the program break in n steps, marks, lowers it in n steps; all of it `rounds` times. The break is back where it
+ * was at the end, so the allocator never notices; keep the GIL so that no other Python thread moves it meanwhile. */
+int brk_churn(const char *label, int rounds, int n, size_t size)
+{
+	EDGES(label);
+	long base = syscall(SYS_brk, 0);
+
+	for (int round = 0; round < rounds; round++) {
+		for (int i = 1; i <= n; i++) {
+			if (syscall(SYS_brk, base + i * size) < (long)(base + i * size)) {
+				syscall(SYS_brk, base);
+				return -1;
+			}
+			touch((char *)base + (i - 1) * size, size, 4096);
+		}
+		if (round == 0 || round == rounds - 1)
+			truth_mark(label);
+		for (int i = n - 1; i >= 0; i--)
+			syscall(SYS_brk, base + i * size);
+	}
+	return 0;
+}
+
+/* Writes all of it, gives the pages back with the advice, writes the first half again. Marks LABEL (full), LABEL-given
+ * (after the advice) and LABEL-half. MADV_DONTNEED drops the pages, MADV_FREE leaves them resident until someone needs them. */
+int advise(const char *label, size_t bytes, int advice, const char *given, const char *half)
+{
+	EDGES(label);
+	void *p = map(bytes);
+
+	if (p == MAP_FAILED)
+		return -1;
+	touch(p, bytes, 4096);
+	truth_mark(label);
+	syscall(SYS_madvise, p, bytes, advice);
+	truth_mark(given);
+	touch(p, bytes / 2, 4096);
+	truth_mark(half);
+	unmap(p, bytes);
+	return 0;
+}
+
+/* A file of holes, mapped: read (shared, read-only) or, with `write`, privately and written, which makes its pages anonymous. */
+int map_file(const char *label, const char *path, size_t bytes, int write)
+{
+	EDGES(label);
+	int fd = sys_open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), sum = 0;
+	volatile char *p;
+
+	if (fd < 0 || syscall(SYS_ftruncate, fd, bytes) < 0)
+		return -1;
+	p = sys_mmap(bytes, write ? PROT_READ | PROT_WRITE : PROT_READ, write ? MAP_PRIVATE : MAP_SHARED, fd);
+	sys_close(fd);
+	if (p == MAP_FAILED)
+		return -1;
+	if (write)
+		touch((void *)p, bytes, 4096);
+	else
+		for (size_t i = 0; i < bytes; i += 4096)
+			sum += p[i];
+	truth_mark(label);
+	unmap((void *)p, bytes);
+	syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+	return sum;
+}
+
+int map_shared(const char *label, size_t bytes)
+{
+	EDGES(label);
+	int fd = (int)syscall(SYS_memfd_create, "truth", MFD_CLOEXEC);
+	void *p;
+
+	if (fd < 0 || syscall(SYS_ftruncate, fd, bytes) < 0)
+		return -1;
+	p = sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	sys_close(fd);
+	if (p == MAP_FAILED)
+		return -1;
+	touch(p, bytes, 4096);
+	truth_mark(label);
+	unmap(p, bytes);
+	return 0;
+}
+
+/* Reserved, made writable, written, made read-only: four states of one mapping, each with its mark. */
+int prot_flip(const char *reserved, const char *writable, const char *written, const char *read_only, size_t bytes)
+{
+	EDGES(reserved);
+	void *p = sys_mmap(bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	if (p == MAP_FAILED)
+		return -1;
+	truth_mark(reserved);
+	syscall(SYS_mprotect, p, bytes, PROT_READ | PROT_WRITE);
+	truth_mark(writable);
+	touch(p, bytes, 4096);
+	truth_mark(written);
+	syscall(SYS_mprotect, p, bytes, PROT_READ);
+	truth_mark(read_only);
+	unmap(p, bytes);
+	return 0;
+}
+
+/* A new mapping put over a full one, and the middle half cut out of it: no munmap tells of the first, two mappings remain of
+ * the second. */
+int replace_and_punch(const char *full, const char *replaced, const char *punched, size_t bytes)
+{
+	EDGES(full);
+	char *p = map(bytes);
+
+	if (p == MAP_FAILED)
+		return -1;
+	touch(p, bytes, 4096);
+	truth_mark(full);
+	syscall(SYS_mmap, p, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	touch(p, bytes / 2, 4096);
+	truth_mark(replaced);
+	unmap(p + bytes / 4, bytes / 2);
+	truth_mark(punched);
+	unmap(p, bytes / 4);
+	unmap(p + bytes / 4 * 3, bytes / 4);
+	return 0;
+}
+
+/* A mapping nobody can have. 0 when it was refused, as it must be. */
+int refused(const char *label)
+{
+	EDGES(label);
+	void *p = map((size_t)1 << 62);
+
+	truth_mark(label);
+	return p == MAP_FAILED ? 0 : -1;
+}
+
+/* One byte in every two MiB, with huge pages asked for. */
+int thp(const char *label, size_t bytes)
+{
+	EDGES(label);
+	const size_t huge = 2 << 20;
+	char *p = map(bytes + huge), *q;
+
+	if (p == MAP_FAILED)
+		return -1;
+	q = (char *)(((uintptr_t)p + huge - 1) / huge * huge);
+	syscall(SYS_madvise, q, bytes, MADV_HUGEPAGE);
+	touch(q, bytes, huge);
+	truth_mark(label);
+	unmap(p, bytes + huge);
+	return 0;
+}
+
+struct gang {
+	size_t bytes;
+	int arrived, leave;
+	int failed;
+};
+
+static void *gang_member(void *argument)
+{
+	struct gang *g = argument;
+	void *p = map(g->bytes);
+
+	if (p == MAP_FAILED)
+		__atomic_store_n(&g->failed, 1, __ATOMIC_RELAXED);
+	else
+		touch(p, g->bytes, 4096);
+	__atomic_fetch_add(&g->arrived, 1, __ATOMIC_ACQ_REL);
+	while (!__atomic_load_n(&g->leave, __ATOMIC_ACQUIRE))
+		syscall(SYS_sched_yield);
+	if (p != MAP_FAILED)
+		unmap(p, g->bytes);
+	return 0;
+}
+
+/* n threads write `bytes` each at the same time; marked when the last has arrived, before any may go on. */
+int threads(const char *label, int n, size_t bytes)
+{
+	EDGES(label);
+	struct gang g = { .bytes = bytes };
+	pthread_t_ ids[MAX_THREADS];
+	int started = 0;
+
+	while (started < n && started < MAX_THREADS && pthread_create(&ids[started], 0, gang_member, &g) == 0)
+		started++;
+	while (__atomic_load_n(&g.arrived, __ATOMIC_ACQUIRE) < started)
+		syscall(SYS_sched_yield);
+	truth_mark(label);
+	__atomic_store_n(&g.leave, 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < started; i++)
+		pthread_join(ids[i], 0);
+	return started == n && !g.failed ? 0 : -1;
+}
+
+/* The parent fills `bytes` and forks; the child writes the first half (copies appear, nothing new is mapped), then maps and
+ * writes as much again as that half, marks and is gone. Marks: parent, child-born, child-cow, child. */
+int fork_cow(const char *parent, const char *born, const char *copied, const char *child, size_t bytes)
+{
+	EDGES(parent);
+	char *p = map(bytes), *q;
+	long pid;
+	int status = 0;
+
+	if (p == MAP_FAILED)
+		return -1;
+	touch(p, bytes, 4096);
+	truth_mark(parent);
+#if defined(__aarch64__)
+	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#else
+	pid = syscall(SYS_fork);
+#endif
+	if (pid == 0) {
+		truth_mark(born);
+		touch(p, bytes / 2, 4096);
+		truth_mark(copied);
+		q = map(bytes / 2);
+		if (q != MAP_FAILED)
+			touch(q, bytes / 2, 4096);
+		truth_mark(child);
+		syscall(SYS_exit_group, q == MAP_FAILED);
+	}
+	if (pid > 0)
+		syscall(SYS_wait4, pid, &status, 0, 0);
+	unmap(p, bytes);
+	return pid > 0 && status == 0 ? 0 : -1;
+}

@@ -1,0 +1,94 @@
+"""The truth about this process, and memory taken so that the truth is known: ctypes around truth.c.
+
+    import truth as T
+    T.gil.spike(b"top", 512 * T.MiB)      # keeps the GIL: nothing else of Python runs between the mark and the free
+    T.free.spike(b"top", 512 * T.MiB)     # gives the GIL up
+    T.mark("here")                        # page exact, milliseconds
+    T.mark_fast("here")                   # kernel counters, microseconds
+
+The library comes from $IPYTRACER_TRUTH_LIBRARY, else it is compiled beside the temporary files. Marks go to the file
+$IPYTRACER_TRUTH_LOG when that is set (children and the driver see them at once), else to memory shared with forked children.
+"""
+
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+
+MiB = 1 << 20
+PAGE = 4096
+
+def build(directory=None):
+    """Compile truth.c into `directory` and return the library's path. Needs gcc (or $CC)."""
+    source = here("truth.c")
+    directory = directory or tempfile.mkdtemp(prefix="ipytracer-truth-")
+    library = os.path.join(directory, "libtruth.so")
+    subprocess.check_call([os.environ.get("CC", "gcc"), "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-nostdlib",
+                           "-fno-stack-protector", "-Wl,-z,now", "-o", library, source])
+    return library
+
+
+class Library:
+    """The functions of truth.c through one kind of ctypes handle."""
+
+    def __init__(self, handle):
+        c, i, n, s, p, q = ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t, None, ctypes.c_void_p, ctypes.c_int64
+        table = {
+            "truth_mark": (s, c), "truth_mark_fast": (s, c), "truth_data": (q,), "truth_resident": (q,),
+            "truth_rss": (i, p), "truth_counters": (i, p), "truth_dump": (i, c), "truth_open": (i, c),
+            "spike": (i, c, n), "spike_hold_ns": (i, c, n, q), "blip": (i, c, n, i), "keep": (p, c, n), "drop": (s, p, n),
+            "untouched": (i, c, n), "zero_page": (i, c, n), "populate": (i, c, n), "mremap_growth": (i, c, n, n, n),
+            "brk_churn": (i, c, i, i, n), "advise": (i, c, n, i, c, c), "map_file": (i, c, c, n, i), "map_shared": (i, c, n),
+            "prot_flip": (i, c, c, c, c, n), "replace_and_punch": (i, c, c, c, n), "refused": (i, c), "thp": (i, c, n),
+            "threads": (i, c, i, n), "fork_cow": (i, c, c, c, c, n),
+        }
+        for name, (result, *arguments) in table.items():
+            function = getattr(handle, name)
+            function.restype, function.argtypes = result, arguments
+            if result is i and not name.startswith("truth_"):
+                function.errcheck = _check
+            setattr(self, name, function)
+
+    def parts(self, counters=False):
+        """(anon, file, shmem) in bytes now: by the page tables, or by the kernel's counters."""
+        out = (ctypes.c_int64 * 3)()
+        (self.truth_counters if counters else self.truth_rss)(out)
+        return tuple(out)
+
+
+def _check(result, function, arguments):
+    if result != 0:
+        raise MemoryError("%s%r: the system refused" % (function.__name__, arguments))
+    return result
+
+
+def mark(label):
+    gil.truth_mark(label.encode())
+
+
+def mark_fast(label):
+    gil.truth_mark_fast(label.encode())
+
+
+def here(name):
+    """Path of a file that lies beside this one."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+
+
+def scratch(name):
+    """Path, as bytes, of a file a helper may create and remove: beside the log."""
+    return os.path.join(os.path.dirname(_log) or tempfile.gettempdir(), "scratch-%d-%s" % (os.getpid(), name)).encode()
+
+
+_path = os.environ.get("IPYTRACER_TRUTH_LIBRARY") or build()
+_log = os.environ.get("IPYTRACER_TRUTH_LOG", "")
+gil = Library(ctypes.PyDLL(_path))
+free = Library(ctypes.CDLL(_path))
+if gil.truth_open(_log.encode()) != 0:
+    raise OSError("truth: cannot open the log %r" % _log)
+
+if __name__ == "__main__":
+    mark("now")
+    gil.truth_dump(b"/dev/stdout")
+    sys.exit(0)

@@ -1,0 +1,163 @@
+package tracer
+
+import (
+	"log/slog"
+	"math/bits"
+	"time"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/ledger"
+)
+
+// budget keeps the cost of the sheddable probes below a share of one core. The kernel counts and sheds
+// (bpf/numpy.h, spend); this side takes the probes out, and puts them back after a while to see.
+type budget struct {
+	ledger *ledger.Ledger
+	log    *slog.Logger
+	share  float64 // of one core; negative: no limit
+	costs  ledger.Costs
+	groups [ledger.GroupCount]groupBudget
+}
+
+type groupBudget struct {
+	shed     bool
+	takeOut  bool // shed by the kernel, probes still in place
+	back     time.Time
+	patience time.Duration
+	cost     time.Duration // of one hit
+}
+
+const (
+	firstBack = time.Second
+	lastBack  = 30 * time.Second
+)
+
+// sheddable groups. Without the others there would be no cells at all, and they fire a few times a cell.
+var sheddable = []ledger.Group{ledger.GroupNumPy, ledger.GroupStatement, ledger.GroupResult}
+
+func (b *budget) prepare(l *ledger.Ledger, share float64, log *slog.Logger) (err error) {
+	b.ledger, b.share, b.log = l, share, log
+	if b.costs, err = l.Calibrate(); err != nil {
+		log.Warn("the cost of a probe could not be measured, assuming a usual one", "error", err)
+		b.costs = ledger.UsualCosts
+		err = nil
+	}
+	log.Debug("cost of a probe", "emulated", b.costs.Emulated, "stepped", b.costs.Stepped)
+	return err
+}
+
+// work is what the program behind a probe costs on top of the hit, in a usual case (see docs/overhead.md).
+var work = map[ledger.Group]time.Duration{
+	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
+}
+
+// limit tells the kernel how many hits are too many, for the dearest build traced so far.
+func (b *budget) limit(sites cpython.Sites) error {
+	if b.share < 0 {
+		return nil
+	}
+	for _, g := range sheddable {
+		cost := b.costs.Emulated
+		for _, site := range sitesOf(g, sites) {
+			if site.Present() && !site.Emulated {
+				cost = b.costs.Stepped
+			}
+		}
+		cost += work[g]
+		if cost <= b.groups[g].cost {
+			continue
+		}
+		b.groups[g].cost = cost
+		stride, slice := rate(b.share, cost)
+		if err := b.ledger.SetBudget(g, stride, slice); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rate turns a share and a cost into "stride hits within slice ns are too many": as many hits as fit into about
+// 40 ms of allowance, so that a storm is stopped well within a tenth of a second.
+func rate(share float64, cost time.Duration) (stride uint32, slice uint64) {
+	hits := share * float64(40*time.Millisecond) / float64(cost)
+	if hits < 2 {
+		hits = 2
+	}
+	stride = 1 << (bits.Len32(uint32(hits)) - 1)
+	return stride, uint64(float64(stride) * float64(cost) / share)
+}
+
+func (b *budget) isShed(g ledger.Group) bool { return b.groups[g].shed }
+
+// shed notes that the kernel has shed a group.
+func (b *budget) shed(g ledger.Group) {
+	if g >= ledger.GroupCount || b.groups[g].shed {
+		return
+	}
+	s := &b.groups[g]
+	s.shed, s.takeOut = true, true
+	s.patience = min(max(2*s.patience, firstBack), lastBack)
+	s.back = time.Now().Add(s.patience)
+}
+
+// nextBack is when the next group is to be tried again.
+func (b *budget) nextBack() (at time.Time, ok bool) {
+	for g := range b.groups {
+		if s := &b.groups[g]; s.shed && (!ok || s.back.Before(at)) {
+			at, ok = s.back, true
+		}
+	}
+	return at, ok
+}
+
+// stepDown takes the probes of shed groups out.
+func (s *Session) stepDown() {
+	for g := range s.budget.groups {
+		state := &s.budget.groups[g]
+		if !state.takeOut {
+			continue
+		}
+		state.takeOut = false
+		for _, t := range s.targets {
+			if t.python == nil {
+				continue
+			}
+			if c := t.python.groups[ledger.Group(g)]; c != nil {
+				_ = c.Close()
+				delete(t.python.groups, ledger.Group(g))
+			}
+		}
+		s.log.Info("stepped down to keep the overhead budget", "probes", ledger.Group(g), "again in", state.patience)
+	}
+}
+
+// stepUp puts groups back whose time has come. If they fire too often still, the kernel sheds them at once.
+func (s *Session) stepUp(at time.Time) {
+	for g := range s.budget.groups {
+		state := &s.budget.groups[g]
+		if !state.shed || state.takeOut || at.Before(state.back) {
+			continue
+		}
+		state.shed = false
+		for _, t := range s.targets {
+			if t.python == nil || t.gone {
+				continue
+			}
+			if err := s.ledger.Back(ledger.Group(g), t.pid); err != nil {
+				continue
+			}
+			if err := s.place(t, ledger.Group(g)); err != nil {
+				s.log.Warn("the probes could not be put back", "probes", ledger.Group(g), "error", err)
+			}
+		}
+	}
+}
+
+func (b *budget) groupOf(name string) ledger.Group {
+	for g := range ledger.Group(ledger.GroupCount) {
+		if g.String() == name {
+			return g
+		}
+	}
+	return 0
+}

@@ -1,0 +1,159 @@
+package cpython
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+func openFake(f fakeELF) (*Binary, error) { return Open(bytes.NewReader(f.bytes())) }
+
+func TestOpen(t *testing.T) {
+	runtimeOf := func(size uint64) fakeELF {
+		return fakeELF{symbols: []fakeSymbol{{evalCodeSymbol, fakeText, 1, []byte{0xc3}}, {runtimeSymbol, fakeText + 64, size, nil}}}
+	}
+	arm := runtimeOf(656)
+	arm.machine = elf.EM_AARCH64
+	mismatch := fakePython(0x030d05f0, false)
+	mismatch.symbols[0].data = word32(0x030e00f0)
+	wild := fakePython(0x030d05f0, false)
+	wild.symbols[2].data[8*9+2] = 0xff
+	for _, test := range []struct {
+		name    string
+		elf     fakeELF
+		version string
+		err     error
+		words   string // in the error
+	}{
+		{name: "3.9", elf: runtimeOf(656), version: "3.9"},
+		{name: "3.10", elf: runtimeOf(672), version: "3.10"},
+		{name: "3.11.2", elf: fakePython(0x030b02f0, false), version: "3.11.2"},
+		{name: "3.13.5", elf: fakePython(0x030d05f0, false), version: "3.13.5"},
+		{name: "3.15.0rc1", elf: fakePython(0x030f00c1, false), version: "3.15.0"},
+		{name: "free-threaded", elf: fakePython(0x030e01f0, true), version: "3.14.1"},
+		{name: "3.8", elf: runtimeOf(1464), err: ErrUnsupported, words: "only 3.9 to 3.15"},
+		{name: "3.16", elf: fakePython(0x031000f0, false), err: ErrUnsupported, words: "3.16.0"},
+		{name: "2.7", elf: fakeELF{symbols: []fakeSymbol{{evalCodeSymbol, fakeText, 1, nil}}}, err: ErrUnsupported, words: "older than 3.7"},
+		{name: "aarch64", elf: arm, err: ErrUnsupported, words: "EM_AARCH64"},
+		{name: "two versions", elf: mismatch, err: ErrUnsupported, words: "debug offsets"},
+		{name: "wild offsets", elf: wild, err: ErrUnsupported, words: "out of range"},
+		{name: "not Python", elf: fakeELF{symbols: []fakeSymbol{{"main", fakeText, 1, nil}}}, err: ErrNotPython},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b, err := openFake(test.elf)
+			if !errors.Is(err, test.err) || test.err != nil && !strings.Contains(err.Error(), test.words) {
+				t.Fatalf("Open: %v, want %v with %q", err, test.err, test.words)
+			}
+			if err == nil && b.Version().String() != test.version {
+				t.Errorf("Version() = %v, want %s", b.Version(), test.version)
+			}
+		})
+	}
+	for _, junk := range []string{"", "#!/bin/sh\n", "\x7fELF", strings.Repeat("\x7fELF\x02\x01\x01", 100)} {
+		if _, err := Open(strings.NewReader(junk)); !errors.Is(err, ErrNotPython) {
+			t.Errorf("Open(%.10q): %v", junk, err)
+		}
+	}
+}
+
+func TestFreeThreaded(t *testing.T) {
+	b, err := openFake(fakePython(0x030e01f0, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !b.FreeThreaded() {
+		t.Error("FreeThreaded() = false")
+	}
+	_, offsets := b.Offsets()
+	_, sites := b.Sites()
+	_, live := NewInterpreter(b, 0, bytes.NewReader(nil))
+	for _, err := range []error{offsets, sites, live} {
+		var u *UnsupportedError
+		if !errors.Is(err, ErrUnsupported) || !errors.As(err, &u) || u.Version.Minor != 14 {
+			t.Errorf("error = %v", err)
+		}
+	}
+}
+
+func TestBias(t *testing.T) {
+	const base = 0x7f0000000000
+	img := &image{segments: []segment{
+		{vaddr: 0x0, offset: 0, size: 0x1800},
+		{vaddr: 0x2800, offset: 0x1800, size: 0x3000, exec: true}, // shares a page of the file with both neighbours
+		{vaddr: 0x6800, offset: 0x4800, size: 0x1000},
+		{vaddr: 0x9000, offset: 0x6000, size: 0x1000, exec: true},
+	}}
+	for _, test := range []struct {
+		start, offset, bias uint64
+		ok                  bool
+	}{
+		{base + 0x2000, 0x1000, base, true},
+		{base + 0x3000, 0x2000, base, true}, // a later piece
+		{base + 0x9000, 0x6000, base, true},
+		{base, 0x0, 0, false}, // not executable
+		{base, 0x8000, 0, false},
+	} {
+		if bias, ok := (&Binary{image: img}).Bias(test.start, test.offset); ok != test.ok || bias != test.bias {
+			t.Errorf("Bias(%#x, %#x) = %#x, %v, want %#x, %v", test.start, test.offset, bias, ok, test.bias, test.ok)
+		}
+	}
+}
+
+func TestVersionOfBuilds(t *testing.T) {
+	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
+		if v := bin.Version(); v.Major != 3 || v.Minor != b.minor || (v.Micro < 0) != (b.minor <= 10) {
+			t.Errorf("Version() = %v, want 3.%d", v, b.minor)
+		}
+		if bin.RuntimeAddress() == 0 || bin.FreeThreaded() {
+			t.Errorf("RuntimeAddress() = %#x, FreeThreaded() = %v", bin.RuntimeAddress(), bin.FreeThreaded())
+		}
+	})
+}
+
+// TestOffsetsAgree compares what a build says about itself with the table of its version.
+func TestOffsetsAgree(t *testing.T) {
+	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
+		if b.minor < firstDebugOffsets {
+			t.Skip("no debug offsets before 3.13")
+		}
+		got, err := bin.Offsets()
+		if want := tableOffsets(b.minor); err != nil || got != want {
+			t.Errorf("debug offsets %+v, %v\ntable %+v", got, err, want)
+		}
+	})
+}
+
+func TestOpenProgram(t *testing.T) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	if _, err := Open(f); !errors.Is(err, ErrNotPython) {
+		t.Errorf("Open of this test: %v", err)
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	f.Add(fakePython(0x030b02f0, false).bytes())
+	f.Add(fakePython(0x030d05f0, false, fakeSymbol{"PyOS_setsig", fakeText + 0x200, 8, []byte{0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0xeb, 0x01, 0xc3}}).bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := Open(bytes.NewReader(data))
+		if err != nil {
+			if !errors.Is(err, ErrNotPython) && !errors.Is(err, ErrUnsupported) {
+				t.Errorf("error of no kind: %v", err)
+			}
+			return
+		}
+		if _, err := b.Offsets(); err != nil && !errors.Is(err, ErrUnsupported) {
+			t.Error(err)
+		}
+		s, err := b.Sites()
+		if err == nil && s.EvalCode.Pushed < 0 {
+			t.Errorf("%+v", s.EvalCode)
+		}
+	})
+}

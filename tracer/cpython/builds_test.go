@@ -1,0 +1,81 @@
+package cpython
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// build is a real interpreter that tests run against.
+type build struct {
+	name    string
+	tree    string // under PYTHONS_DIR; "" for the machine's own root
+	chroot  bool   // the tree is a root file system
+	exe     string // the program to run, in the tree
+	elf     string // the file that defines the interpreter, in the tree; "" for exe
+	minor   int
+	ipython string // where IPython lies in another tree, for PYTHONPATH; "" if the build has its own
+	extra   bool   // not made by scripts/pythons.sh: absent is fine
+}
+
+func builds() []build {
+	const dist = "/usr/lib/python3/dist-packages"
+	return []build{
+		{name: "bookworm-3.11", exe: "/usr/bin/python3.11", minor: 11},
+		{name: "bullseye-3.9", tree: "bullseye", chroot: true, exe: "/usr/bin/python3.9", minor: 9},
+		{name: "trixie-3.13", tree: "trixie", chroot: true, exe: "/usr/bin/python3.13", minor: 13},
+		{name: "sid-3.14", tree: "sid", chroot: true, exe: "/usr/bin/python3.14", minor: 14},
+		{name: "sid-3.15", tree: "sid", chroot: true, exe: "/usr/bin/python3.15", minor: 15, extra: true},
+		{name: "pbs-3.11", tree: "pbs311", exe: "/bin/python3.11", elf: "/lib/libpython3.11.so.1.0", minor: 11, ipython: dist},
+		{name: "pbs-3.14", tree: "pbs314", exe: "/bin/python3.14", minor: 14, ipython: filepath.Join(pythonsDir(), "sid", dist)},
+		{name: "pyenv-3.10", tree: "~/.pyenv/versions/3.10.13", exe: "/bin/python3.10", elf: "/lib/libpython3.10.so.1.0", minor: 10, ipython: dist, extra: true},
+		{name: "pyenv-3.12", tree: "~/.pyenv/versions/3.12.1", exe: "/bin/python3.12", elf: "/lib/libpython3.12.so.1.0", minor: 12, ipython: filepath.Join(pythonsDir(), "trixie", dist), extra: true},
+	}
+}
+
+func pythonsDir() string {
+	if d := os.Getenv("PYTHONS_DIR"); d != "" {
+		return d
+	}
+	return "/var/tmp/ipytracer-pythons"
+}
+
+func (b build) root() string {
+	if b.tree == "" || filepath.IsAbs(b.tree) {
+		return b.tree
+	}
+	return filepath.Join(pythonsDir(), b.tree)
+}
+
+// path is the ELF file seen from outside the tree.
+func (b build) path() string {
+	if b.elf != "" {
+		return b.root() + b.elf
+	}
+	return b.root() + b.exe
+}
+
+// open opens the build, or skips the test where the build is absent. TRACER_PYTHONS=all forbids to skip.
+func (b build) open(t *testing.T) *Binary {
+	t.Helper()
+	f, err := os.Open(b.path())
+	if err != nil {
+		if os.Getenv("TRACER_PYTHONS") == "all" && !b.extra {
+			t.Fatalf("TRACER_PYTHONS=all, but %v (run scripts/pythons.sh)", err)
+		}
+		t.Skipf("%v (scripts/pythons.sh makes it)", err)
+	}
+	t.Cleanup(func() { f.Close() })
+	bin, err := Open(f)
+	if err != nil {
+		t.Fatalf("open %s: %v", b.path(), err)
+	}
+	return bin
+}
+
+// eachBuild runs a test on every build that is there.
+func eachBuild(t *testing.T, test func(t *testing.T, b build, bin *Binary)) {
+	for _, b := range builds() {
+		t.Run(b.name, func(t *testing.T) { test(t, b, b.open(t)) })
+	}
+}

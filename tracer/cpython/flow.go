@@ -1,0 +1,106 @@
+package cpython
+
+import "golang.org/x/arch/x86/x86asm"
+
+// maxInstructions bounds how much code one function's control flow may cover.
+const maxInstructions = 1 << 15
+
+// flow is the control flow of one function: its own range and the cold fragments it jumps into.
+type flow struct {
+	code    *codeReader
+	image   *image
+	body    span // the function itself
+	targets map[uint64]bool
+	seen    map[uint64]bool
+	returns []uint64
+	// complete is false where control may leave the function otherwise than by one of returns: a tail jump,
+	// an indirect jump, code that cannot be decoded, a return with the stack not where it was at entry.
+	complete bool
+	queue    []state
+}
+
+// state is a place to go on at, with the stack there.
+type state struct {
+	addr     uint64
+	fragment span
+	stack    stack
+}
+
+// exploreFunction follows every path from entry. size is the symbol's size, 0 where it is not known.
+func exploreFunction(code *codeReader, entry, size uint64) *flow {
+	f := &flow{code: code, image: code.image, complete: true, targets: make(map[uint64]bool), seen: make(map[uint64]bool)}
+	f.body = span{entry, entry + size}
+	if size == 0 {
+		var ok bool
+		if f.body, ok = f.image.fragment(entry); !ok {
+			f.body = span{entry, entry + codePage}
+		}
+	}
+	f.queue = []state{{entry, f.body, stack{known: true}}}
+	for len(f.queue) > 0 {
+		s := f.queue[len(f.queue)-1]
+		f.queue = f.queue[:len(f.queue)-1]
+		f.follow(s)
+	}
+	return f
+}
+
+// follow walks straight on until control goes elsewhere for good.
+func (f *flow) follow(s state) {
+	afterCall := false
+	for !f.seen[s.addr] {
+		if !s.fragment.contains(s.addr) {
+			// What follows a call at the very end is not ours: the call does not return.
+			f.complete = f.complete && afterCall
+			return
+		}
+		in, ok := f.code.decode(s.addr)
+		if !ok || len(f.seen) >= maxInstructions {
+			f.complete = false
+			return
+		}
+		f.seen[s.addr] = true
+		afterCall = in.Op == x86asm.CALL
+		switch {
+		case in.traps():
+			return
+		case in.Op == x86asm.RET:
+			f.returns = append(f.returns, in.addr)
+			f.complete = f.complete && s.stack.known && s.stack.pushed == 0
+			return
+		case in.jumps():
+			f.jump(&in, s)
+			if !in.conditional() {
+				return
+			}
+		default:
+			s.stack.step(&in)
+		}
+		s.addr = in.end()
+	}
+}
+
+// jump queues the target of a jump, unless it leaves the function.
+func (f *flow) jump(in *instruction, s state) {
+	target, ok := in.target()
+	if !ok {
+		f.complete = false // a jump table, or a tail call through a pointer
+		return
+	}
+	f.targets[target] = true
+	switch {
+	case s.fragment.contains(target):
+	case f.body.contains(target):
+		s.fragment = f.body
+	case f.image.isFunction(target), f.image.inPLT(target), !s.stack.known, s.stack.pushed == 0:
+		// A tail call. With nothing on the stack a cold fragment cannot be told from a hidden function.
+		f.complete = false
+		return
+	default:
+		if s.fragment, ok = f.image.fragment(target); !ok {
+			s.fragment = span{target, target + codePage}
+		}
+	}
+	s.addr = target
+	f.queue = append(f.queue, s)
+}

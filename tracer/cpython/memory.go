@@ -1,0 +1,56 @@
+package cpython
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// memory reads a process's memory through a reader whose offsets are addresses, such as /proc/PID/mem.
+type memory struct{ r io.ReaderAt }
+
+// userSpace is the end of what a process can map with four-level page tables and what every build of
+// CPython gets unless it asks for more (Documentation/arch/x86/x86_64/mm.rst).
+const userSpace = 1 << 47
+
+// read fills buf from an address and returns how much could be read; less than all of it is an error.
+func (m memory) read(addr uint64, buf []byte) (int, error) {
+	if addr < codePage || addr >= userSpace {
+		return 0, fmt.Errorf("address %#x: %w", addr, ErrMalformed)
+	}
+	n, err := m.r.ReadAt(buf, int64(addr))
+	if n == len(buf) {
+		return n, nil
+	}
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return max(n, 0), fmt.Errorf("read %d bytes at %#x: %w", len(buf), addr, err)
+}
+
+func (m memory) word(addr uint64) (uint64, error) {
+	var buf [8]byte
+	_, err := m.read(addr, buf[:])
+	return binary.LittleEndian.Uint64(buf[:]), err
+}
+
+func (m memory) word32(addr uint64) (uint32, error) {
+	var buf [4]byte
+	_, err := m.read(addr, buf[:])
+	return binary.LittleEndian.Uint32(buf[:]), err
+}
+
+// cString reads at most limit bytes up to a NUL.
+func (m memory) cString(addr uint64, limit int) (string, error) {
+	buf := make([]byte, limit)
+	n, err := m.read(addr, buf)
+	for i, c := range buf[:n] {
+		if c == 0 {
+			return string(buf[:i]), nil
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(buf), nil
+}

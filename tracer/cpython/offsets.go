@@ -1,0 +1,130 @@
+package cpython
+
+// FrameKind says how a thread's innermost frame is found.
+type FrameKind uint32
+
+// The three ways, by version.
+const (
+	FrameObject FrameKind = iota // 3.9, 3.10: tstate.frame is a PyFrameObject
+	FrameCFrame                  // 3.11, 3.12: tstate.cframe, then cframe.current_frame, an interpreter frame
+	FrameDirect                  // 3.13 and newer: tstate.current_frame is an interpreter frame
+)
+
+// Offsets is where CPython keeps what the BPF programs and [Interpreter] read. Fields are byte offsets in
+// the object they are named after unless they say otherwise. 0 marks a field that the version does not
+// have; no field that is used lies at 0 except InterpNext, FrameCode and CFrameCurrent.
+//
+// Sources: offsetof() compiled against the headers of 3.9.2, 3.9.18, 3.10.13, 3.11.2, 3.11.7 and 3.12.1;
+// _Py_DebugOffsets of the build itself from 3.13.
+type Offsets struct {
+	// Any object.
+	ObjectType uint32 // ob_type
+	TypeName   uint32 // PyTypeObject.tp_name, a C string
+	VarSize    uint32 // ob_size
+	ListSize   uint32 // PyListObject's ob_size
+	ListItems  uint32 // ob_item, a pointer
+	BytesData  uint32 // ob_sval
+	DictKeys   uint32 // ma_keys
+	DictValues uint32 // ma_values: not null in a split dict
+	ModuleDict uint32 // PyModuleObject.md_dict
+
+	// Strings. The state word: kind = state>>2 & 7 (1, 2 or 4 bytes a character), compact = bit 5, ASCII =
+	// bit 6, in every version. Data follows the header: at ASCIIData if ASCII, at CompactData otherwise.
+	StrLength   uint32 // in code points
+	StrState    uint32
+	ASCIIData   uint32
+	CompactData uint32
+
+	// PyCodeObject.
+	CodeFilename  uint32
+	CodeName      uint32
+	CodeQualName  uint32 // 3.11 and newer
+	CodeFirstLine uint32 // int32
+	CodeLineTable uint32 // a bytes object: co_lnotab (3.9) or co_linetable
+	CodeBytes     uint32 // 3.11 and newer: co_code_adaptive, the first instruction; before: co_code, a bytes object
+
+	// _PyRuntimeState and PyInterpreterState.
+	RuntimeInterpretersHead uint32
+	RuntimeInterpretersMain uint32
+	InterpNext              uint32
+	InterpThreadsHead       uint32
+	InterpModules           uint32 // the dict that is sys.modules
+
+	// PyThreadState.
+	ThreadNext   uint32
+	ThreadInterp uint32
+	ThreadID     uint32 // pthread_self() of the thread, on x86-64 the thread's FS base
+	ThreadFrame  uint32 // see FrameKind
+
+	// Frames.
+	FrameKind     FrameKind
+	CFrameCurrent uint32 // cframe.current_frame, where FrameKind is FrameCFrame
+	FrameBack     uint32
+	FrameCode     uint32 // AND the word with CodeMask
+	FrameInstr    uint32 // f_lasti (3.9: bytes, 3.10: units, int32), prev_instr or instr_ptr (a pointer)
+	FrameOwner    uint32 // a byte, 3.11 and newer
+	OwnerGen      uint32 // the owner of a generator's or coroutine's frame
+	OwnerSkip     uint32 // frames with this owner or a higher one hold no Python code
+	CodeMask      uint64 // tag bits of _PyStackRef removed, 3.14 and newer
+
+	// Generators and coroutines.
+	FrameGen    uint32 // 3.9, 3.10: PyFrameObject.f_gen, null in an ordinary frame
+	GenFramePtr uint32 // 3.9, 3.10: gi_frame, null once finished
+	GenFrame    uint32 // 3.11 and newer: gi_iframe is embedded, so generator = frame - GenFrame
+	GenName     uint32
+	GenQualName uint32
+
+	// The state of a generator is one signed byte: in the generator itself at GenState (3.11 and newer), or
+	// in its frame at FrameState (3.10, PyFrameObject.f_state). It is finished from StateFinished up,
+	// executing at StateExecuting, suspended from StateSuspended to StateSuspendedLast, and otherwise not
+	// yet started.
+	GenState           uint32
+	FrameState         uint32
+	StateSuspended     int32
+	StateSuspendedLast int32
+	StateExecuting     int32
+	StateFinished      int32
+
+	// 3.9 has no such state. A frame executes while the byte at FrameExecuting is not 0, and it is finished
+	// when it does not execute and the pointer at FrameStackTop is null (it is set while suspended). This
+	// already holds when _PyGen_SetStopIterationValue is called, where gi_frame is not yet cleared.
+	FrameExecuting uint32
+	FrameStackTop  uint32
+}
+
+// Offsets returns the build's offsets: its own _Py_DebugOffsets where it has them, the version's table
+// otherwise. The error matches [ErrUnsupported] for a free-threaded build.
+func (b *Binary) Offsets() (Offsets, error) {
+	if err := b.refuse(); err != nil {
+		return Offsets{}, err
+	}
+	o := tableOffsets(b.version.Minor)
+	if b.debug != nil {
+		b.debug.apply(&o)
+	}
+	return o, nil
+}
+
+// GenPhase is where a generator or coroutine is in its life.
+type GenPhase uint8
+
+// The phases of a generator.
+const (
+	GenCreated GenPhase = iota
+	GenSuspended
+	GenExecuting
+	GenFinished
+)
+
+// Phase decodes the byte at GenState (3.11 and newer) or FrameState (3.10).
+func (o *Offsets) Phase(state int8) GenPhase {
+	switch s := int32(state); {
+	case s >= o.StateFinished:
+		return GenFinished
+	case s == o.StateExecuting:
+		return GenExecuting
+	case s >= o.StateSuspended && s <= o.StateSuspendedLast:
+		return GenSuspended
+	}
+	return GenCreated
+}

@@ -1,0 +1,246 @@
+// Package event is the vocabulary of ipytracer: what the kernel ledger says, in Go's own terms.
+//
+// Two kinds of record matter. A [Boundary] marks an instant at which some window opened or closed and
+// carries, for the process that acted and for its whole tree, every meter's value at that instant and its
+// maximum since the boundary before. Boundaries are never lost. A [Change] says that one meter took one
+// value; changes may be lost, and are counted, so they prove peaks but never decide them.
+//
+// The package is a leaf: it imports nothing of ipytracer.
+package event
+
+import "context"
+
+// Bytes is a size in bytes. It is signed because differences are as common as sizes.
+type Bytes int64
+
+// Nanoseconds is an instant of CLOCK_MONOTONIC or a length of time, in nanoseconds.
+type Nanoseconds int64
+
+// Meter names one running value of a process, in bytes.
+type Meter uint8
+
+// The meters, in the order the kernel ledger keeps them (bpf/wire.h).
+const (
+	Mapped        Meter = iota // mm->data_vm: private writable memory, touched or not
+	Resident                   // anonymous + file + shared memory physically occupied
+	ResidentAnon               // MM_ANONPAGES
+	ResidentFile               // MM_FILEPAGES
+	ResidentShmem              // MM_SHMEMPAGES
+	NumPy                      // data of live NumPy arrays, from PyTraceMalloc_Track/Untrack
+
+	MeterCount = 6
+)
+
+var meterIDs = [MeterCount]string{
+	"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy",
+}
+
+// String returns the meter's public id, such as "cpu.mapped".
+func (m Meter) String() string {
+	if int(m) < len(meterIDs) {
+		return meterIDs[m]
+	}
+	return "unknown"
+}
+
+// Readings holds one value for each meter.
+type Readings [MeterCount]Bytes
+
+// BoundaryKind says what happened at a boundary.
+type BoundaryKind uint8
+
+// The kinds of boundary (bpf/wire.h has the same list).
+const (
+	BoundaryNone    BoundaryKind = iota
+	Attached                     // a root process was seeded: its session begins
+	Detached                     // the tracer lets a root process go: its session ends
+	CellOpen                     // IPython compiled a cell
+	CellClose                    // IPython's run_cell coroutine is over
+	StatementOpen                // one top-level statement of a cell begins
+	StatementClose               // it ended
+	ExperimentBegin              // the user's begin marker
+	ExperimentEnd                // the user's end marker
+	ProcessStart                 // a traced process forked a child
+	ProcessExec                  // a traced process replaced its program
+	ProcessExit                  // a traced process ended
+	MeterShed                    // a probe group was stepped down to keep the overhead budget
+	MeterBack                    // it was put back; its meters start anew
+)
+
+var boundaryNames = [...]string{
+	"none", "attached", "detached", "cell-open", "cell-close", "statement-open", "statement-close",
+	"experiment-begin", "experiment-end", "process-start", "process-exec", "process-exit", "meter-shed", "meter-back",
+}
+
+// String returns the name a recording uses for the kind, such as "cell-open".
+func (k BoundaryKind) String() string {
+	if int(k) < len(boundaryNames) {
+		return boundaryNames[k]
+	}
+	return "unknown"
+}
+
+// ParseBoundaryKind is the inverse of [BoundaryKind.String]; ok is false for a name it does not know.
+func ParseBoundaryKind(name string) (kind BoundaryKind, ok bool) {
+	for i, n := range boundaryNames {
+		if n == name {
+			return BoundaryKind(i), true
+		}
+	}
+	return BoundaryNone, false
+}
+
+// Outcome says how a cell or a statement ended.
+type Outcome uint8
+
+// The outcomes. Unknown is what the kernel knows when no statement probe could be placed.
+const (
+	OutcomeUnknown Outcome = iota
+	OutcomeOK
+	OutcomeError       // an exception left it
+	OutcomeInterrupted // a KeyboardInterrupt left it
+	OutcomeAbandoned   // the front end gave it up while it was suspended (Ctrl-C during a terminal await)
+)
+
+// Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[CellSource] or *[Finish].
+type Event interface{ isEvent() }
+
+// Source yields events in the order windows are to see them. Next returns io.EOF after the last one. The live
+// rings and a recording are both Sources, so nothing behind this interface can tell them apart.
+type Source interface {
+	Next(ctx context.Context) (Event, error)
+}
+
+// Boundary is one instant at which a window opened or closed, or the set of processes changed.
+type Boundary struct {
+	Number uint64 // 1, 2, 3 … over all roots, without gaps
+	Time   Nanoseconds
+	Kind   BoundaryKind
+	Root   uint32 // the attached process whose tree this belongs to, numbered from 0
+	PID    int32  // the process that acted, as the tracer's pid namespace numbers it
+	TID    int32
+	Parent int32 // ProcessStart: the pid that forked
+
+	Cell     uint64 // the kernel's number of the cell window; 0 where no cell is meant
+	Outer    uint64 // CellOpen: the cell in which this one is nested, or 0
+	Segment  uint64 // the segment of Root that ends here
+	Stream   uint64 // changes made for Root up to here, delivered or not
+	Inputs   int64  // CellOpen: len(In), or -1 if it is not known
+	Line     int32  // StatementOpen: line in the cell, from 1; 0 if not known
+	Outcome  Outcome
+	CPUTime  Nanoseconds // CPU time the process had used by then; 0 if not known
+	Unknown  uint64      // frees of memory the tracer had not seen made, so far (NumPy)
+	Slack    Bytes       // upper bound of the bytes behind Unknown, so far
+	Value    Readings    // of PID, at this instant
+	High     Readings    // of PID, maximum since the boundary before
+	Tree     Readings    // of Root's tree, at this instant; a shared page counts once in every process that maps it
+	TreeHigh Readings    // of Root's tree, maximum since the boundary before
+	Text     string      // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
+}
+
+// Reading is what a boundary says of another process of the same tree, whose meters moved in the segment.
+type Reading struct {
+	Number uint64 // of the boundary it belongs to; it follows that boundary directly
+	PID    int32
+	Value  Readings
+	High   Readings
+}
+
+// Change is one value one meter took.
+type Change struct {
+	Stream  uint64 // 1, 2, 3 … within Root; a gap is a loss
+	Segment uint64 // the segment of Root in which it fell
+	Time    Nanoseconds
+	Root    uint32
+	PID     int32
+	TID     int32
+	Meter   Meter
+	Value   Bytes  // the meter's value; for Resident the value from which it fell
+	Size    Bytes  // NumPy: the block's size, negative when it was freed
+	Address uint64 // NumPy: the block's address
+}
+
+// CellSource is the text of a cell as IPython compiled it.
+type CellSource struct {
+	Cell      uint64
+	PID       int32
+	Text      string // hostile, as everything that came out of a target
+	Truncated bool
+}
+
+// ProcessInfo describes one attached root process.
+type ProcessInfo struct {
+	Root     uint32
+	PID      int32
+	Command  string
+	Python   string // "3.11.2", or "" if it is not a Python
+	IPython  string
+	Frontend string // "ipykernel", "terminal" or ""
+	Late     bool   // attached while it was already running
+	Inputs   int64  // len(In) when this was learned, -1 if not known
+}
+
+// MeterSource says which probe serves a meter and how good its figures are.
+type MeterSource struct {
+	Meter  Meter
+	Source string // for people: "tp_btf/rss_stat, per-CPU counters summed"
+	Exact  bool
+	Bound  Bytes // how far a figure can be off when it is not exact; -1 if nobody can say
+	Absent bool  // no probe serves it here
+}
+
+// Host describes the machine.
+type Host struct {
+	Name    string
+	Kernel  string
+	CPUs    int
+	Memory  Bytes
+	Tracer  string // version of the tracer that recorded
+	BootID  string
+	WallNow Nanoseconds // CLOCK_REALTIME at the instant MonoNow
+	MonoNow Nanoseconds
+}
+
+// Start opens a stream and says what is traced, where and how.
+type Start struct {
+	Host      Host
+	Processes []ProcessInfo
+	Meters    []MeterSource
+	Command   []string // of `tracer run`, else nil
+}
+
+// Process announces a process that joined after [Start], or what was learned about one since.
+type Process struct{ ProcessInfo }
+
+// Loss counts what did not reach user space, by reason.
+type Loss struct {
+	Reason string
+	Count  uint64
+}
+
+// ProbeUse says how often a probe fired.
+type ProbeUse struct {
+	Probe string
+	Site  string // "PyTraceMalloc_Track+7 in /usr/bin/python3.11"
+	Hits  uint64
+}
+
+// Finish closes a stream with the counters the certificate prints.
+type Finish struct {
+	Time      Nanoseconds
+	Reason    string // "interrupted", "target ended", "duration", "recording cut"
+	Made      uint64 // changes made in the kernel
+	Delivered uint64
+	Lost      []Loss
+	Late      []string // libraries that joined late
+	Probes    []ProbeUse
+	Problems  []string // anything the user must know: refused windows, probes that could not be placed
+}
+
+func (*Start) isEvent()      {}
+func (*Boundary) isEvent()   {}
+func (*Reading) isEvent()    {}
+func (*Change) isEvent()     {}
+func (*CellSource) isEvent() {}
+func (*Process) isEvent()    {}
+func (*Finish) isEvent()     {}

@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"fmt"
+	"io"
+)
+
+// AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children
+// are followed, and an Attached boundary opens its session. With stopped, pid has not executed its program yet:
+// nothing is seeded, the ledger begins at its exec. slot identifies its memory for SetPython until its next exec.
+func (l *Ledger) AttachProcess(root uint32, pid int, stopped bool) (slot uint32, err error) {
+	request := kernelControl{Operation: uint32(kernelOperationOP_ATTACH), Pid: int32(pid), Root: root}
+	if stopped {
+		request.Stopped = 1
+	}
+	return l.control(request)
+}
+
+// Adopt takes in a process that was a descendant of a root already when the root was attached.
+func (l *Ledger) Adopt(root uint32, pid, parent int) (slot uint32, err error) {
+	return l.control(kernelControl{
+		Operation: uint32(kernelOperationOP_ADOPT), Pid: int32(pid), Root: root, Parent: int32(parent),
+	})
+}
+
+// Detach draws the last boundary of a root; its session ends there. The process stays in the ledger.
+func (l *Ledger) Detach(pid int) error {
+	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_DETACH), Pid: int32(pid)})
+	return err
+}
+
+// Slot finds the slot of a process that is in the ledger already, such as a child after its exec.
+func (l *Ledger) Slot(pid int) (uint32, error) {
+	return l.control(kernelControl{Operation: uint32(kernelOperationOP_NONE), Pid: int32(pid)})
+}
+
+// control runs one operation on the task with the request's pid, by way of the task iterator.
+func (l *Ledger) control(request kernelControl) (slot uint32, err error) {
+	request.Slot = ^uint32(0)
+	if err := l.objects.Request.Set(request); err != nil {
+		return 0, fmt.Errorf("write the request: %w", err)
+	}
+	reader, err := l.iterator.Open()
+	if err != nil {
+		return 0, classify("open the task iterator", err)
+	}
+	defer reader.Close()
+	if _, err := io.Copy(io.Discard, reader); err != nil {
+		return 0, classify("run the task iterator", err)
+	}
+	var after kernelControl
+	if err := l.objects.Request.Get(&after); err != nil {
+		return 0, fmt.Errorf("read the request: %w", err)
+	}
+	if after.Done == 0 {
+		return 0, fmt.Errorf("pid %d: %w", request.Pid, ErrNoProcess)
+	}
+	if after.Slot == ^uint32(0) && request.Stopped == 0 {
+		return 0, fmt.Errorf("pid %d: %w", request.Pid, ErrFull)
+	}
+	return after.Slot, nil
+}
+
+// Python is what the BPF programs must know about a process's CPython; see struct python in bpf/wire.h.
+type Python = kernelPython
+
+// SetPython tells the ledger how to read the Python objects of the process in slot. Zero Inputs means that
+// IPython's In list has not been found yet; call it again once it has.
+func (l *Ledger) SetPython(slot uint32, python Python) error {
+	python.Ready = 1
+	if err := l.objects.Pythons.Put(slot, python); err != nil {
+		return fmt.Errorf("write the Python offsets: %w", err)
+	}
+	return nil
+}

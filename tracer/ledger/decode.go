@@ -1,0 +1,90 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"unicode/utf16"
+	"unsafe"
+
+	"ipytracer/tracer/event"
+)
+
+// view looks at a raw record as a generated type; ok only if the size is exactly the type's.
+func view[T any](raw []byte) (*T, bool) {
+	if len(raw) != int(unsafe.Sizeof(*new(T))) {
+		return nil, false
+	}
+	return (*T)(unsafe.Pointer(unsafe.SliceData(raw))), true
+}
+
+// viewPrefix does the same for a record that begins with the type.
+func viewPrefix[T any](raw []byte) (*T, bool) {
+	if len(raw) < int(unsafe.Sizeof(*new(T))) {
+		return nil, false
+	}
+	return (*T)(unsafe.Pointer(unsafe.SliceData(raw))), true
+}
+
+func decodeChange(c *kernelChange) event.Change {
+	meter := event.Meter(c.Meter)
+	if meter >= event.MeterCount {
+		meter = 0
+	}
+	return event.Change{
+		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
+		Meter: meter, Value: event.Bytes(c.Value), Size: event.Bytes(c.Size), Address: c.Address,
+	}
+}
+
+func decodeReading(b *kernelBoundary) event.Reading {
+	return event.Reading{Number: b.Number, PID: b.Pid, Value: readings(b.Value), High: readings(b.High)}
+}
+
+func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
+	text := b.Text[:min(int(b.TextSize), len(b.Text))]
+	out := event.Boundary{
+		Number: b.Number, Time: event.Nanoseconds(b.Time), Kind: event.BoundaryKind(b.Kind), Root: b.Root,
+		PID: b.Pid, TID: b.Tid, Parent: b.Parent, Cell: b.Cell, Outer: b.Outer, Segment: b.Segment, Stream: b.Stream,
+		Inputs: b.Inputs, Outcome: event.Outcome(b.Outcome), Unknown: b.Unknown, Slack: event.Bytes(b.Slack),
+		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
+	}
+	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
+	if out.Kind == event.StatementOpen {
+		extra.LineTable = append([]byte(nil), text...)
+	} else {
+		out.Text = decodeText(text, b.TextKind)
+	}
+	return out, extra
+}
+
+func readings(raw [event.MeterCount]int64) (out event.Readings) {
+	for m, v := range raw {
+		out[m] = event.Bytes(v)
+	}
+	return out
+}
+
+// decodeText turns a str's characters into UTF-8: kind 1 is Latin-1, 2 UCS-2, 4 UCS-4 (CPython's PEP 393).
+func decodeText(raw []byte, kind uint32) string {
+	var runes []rune
+	switch kind {
+	case 1:
+		for _, b := range raw {
+			runes = append(runes, rune(b))
+		}
+	case 2:
+		for ; len(raw) >= 2; raw = raw[2:] {
+			runes = append(runes, rune(binary.LittleEndian.Uint16(raw)))
+		}
+	case 4:
+		for ; len(raw) >= 4; raw = raw[4:] {
+			r := binary.LittleEndian.Uint32(raw)
+			if r > 0x10ffff || utf16.IsSurrogate(rune(r)) {
+				r = 0xfffd
+			}
+			runes = append(runes, rune(r))
+		}
+	default:
+		return string(raw)
+	}
+	return string(runes)
+}

@@ -1,0 +1,270 @@
+// Package ledger loads the BPF object (bpf/) and speaks with it: it attaches the kernel-wide probes, seeds
+// processes, places uprobes, and turns the records of the rings into events.
+//
+// The figures are made in the kernel (see bpf/ledger.h); this package moves them and never computes one.
+// Everything here needs CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, in practice root.
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/features"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+)
+
+// Errors that callers tell apart.
+var (
+	ErrNotSupported = errors.New("this kernel cannot do it")
+	ErrNotPermitted = errors.New("not permitted")
+	ErrNoProcess    = errors.New("no such process")
+	ErrFull         = errors.New("the ledger is full")
+)
+
+// Limits of the ledger (bpf/wire.h).
+const (
+	MaxProcesses = 512
+	MaxRoots     = 64
+	maxCPUs      = 512
+	maxStored    = 2048
+)
+
+// Options are what can be chosen before loading. The zero value is the default.
+type Options struct {
+	ChangeRing   int // bytes, a power of two, at least a page; 4 MiB if 0
+	BoundaryRing int // bytes, likewise; 1 MiB if 0
+}
+
+// Capabilities says what the loaded object can do on this kernel.
+type Capabilities struct {
+	CPUs          int
+	ExactResident bool // RSS counters are per CPU and are summed (kernel 6.2)
+	// ResidentBound is how far resident can be off, in bytes for each thread, where it is not exact.
+	ResidentBound int64
+	MultiUprobe   bool // one link for many sites, without perf events (used from kernel 6.12)
+}
+
+// Ledger is the loaded BPF object. It is not safe for concurrent use, except that [Ledger.Losses] and
+// [Ledger.Hits] may be called at any time before [Ledger.Close].
+type Ledger struct {
+	objects  kernelObjects
+	cap      Capabilities
+	tracing  []link.Link // kernel-wide probes; kept referenced, else the garbage collector closes them
+	iterator *link.Iter
+	rings    rings
+	groups   groups
+}
+
+// Load loads the object and attaches the probes that watch every mm the ledger knows, of which there are none
+// yet. The error matches ErrNotPermitted or ErrNotSupported where that is the reason.
+func Load(o Options) (_ *Ledger, err error) {
+	spec, err := loadKernel()
+	if err != nil {
+		return nil, fmt.Errorf("read the BPF object: %w", err)
+	}
+	l := &Ledger{}
+	cache := btf.NewCache() // some 30 MB, garbage once the object is loaded
+	defer func() {
+		if err != nil {
+			_ = l.Close()
+		}
+	}()
+	if err := l.configure(spec, cache, o); err != nil {
+		return nil, err
+	}
+	if err := spec.LoadAndAssign(&l.objects, &ebpf.CollectionOptions{Cache: cache}); err != nil {
+		return nil, classify("load the BPF object", err)
+	}
+	if err := l.prepare(); err != nil {
+		return nil, err
+	}
+	if err := l.attachTracing(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// configure sets the constants and sizes that depend on the kernel, before loading.
+func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Options) error {
+	if o.ChangeRing == 0 {
+		o.ChangeRing = 4 << 20
+	}
+	if o.BoundaryRing == 0 {
+		o.BoundaryRing = 1 << 20
+	}
+	spec.Maps["changes"].MaxEntries = uint32(o.ChangeRing)
+	spec.Maps["boundaries"].MaxEntries = uint32(o.BoundaryRing)
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return fmt.Errorf("count the CPUs: %w", err)
+	}
+	if cpus > maxCPUs {
+		return fmt.Errorf("%w: %d CPUs, this build sums the counters of at most %d", ErrNotSupported, cpus, maxCPUs)
+	}
+	l.cap = Capabilities{CPUs: cpus, MultiUprobe: kernelAtLeast(6, 12) && features.HaveProgramType(ebpf.Kprobe) == nil}
+	values := map[string]any{
+		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing),
+		"have_cast": uint32(0), "percpu_rss": uint32(0), "old_rss_offset": uint32(0),
+	}
+	if err := l.inspectKernel(cache, values); err != nil {
+		return err
+	}
+	for name, value := range values {
+		if err := spec.Variables[name].Set(value); err != nil {
+			return fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	if l.cap.MultiUprobe {
+		for _, p := range spec.Programs {
+			if p.SectionName == "uprobe" {
+				p.AttachType = ebpf.AttachTraceUprobeMulti
+			}
+		}
+	}
+	return nil
+}
+
+// inspectKernel finds out from the kernel's BTF how RSS is counted and whether bpf_rdonly_cast exists.
+func (l *Ledger) inspectKernel(cache *btf.Cache, values map[string]any) error {
+	kernel, err := cache.Kernel()
+	if err != nil {
+		return fmt.Errorf("%w: it has no BTF type information (CONFIG_DEBUG_INFO_BTF): %v", ErrNotSupported, err)
+	}
+	var fn *btf.Func
+	if kernel.TypeByName("bpf_rdonly_cast", &fn) == nil {
+		values["have_cast"] = uint32(1)
+	}
+	var mm *btf.Struct
+	if err := kernel.TypeByName("mm_struct", &mm); err != nil {
+		return fmt.Errorf("%w: no mm_struct in its BTF: %v", ErrNotSupported, err)
+	}
+	offset, typ, ok := findMember(mm, "rss_stat", 0)
+	if !ok {
+		return fmt.Errorf("%w: no mm_struct.rss_stat", ErrNotSupported)
+	}
+	if _, array := btf.UnderlyingType(typ).(*btf.Array); array {
+		values["percpu_rss"] = uint32(1)
+		l.cap.ExactResident = true
+		return nil
+	}
+	// Before 6.2 each thread may hold back up to TASK_RSS_EVENTS_THRESH (64) pages of each kind.
+	values["old_rss_offset"] = uint32(offset)
+	l.cap.ResidentBound = 64 * 4096
+	return nil
+}
+
+// findMember looks for a field, also in anonymous members; the offset is in bytes.
+func findMember(s *btf.Struct, name string, depth int) (offset uint32, typ btf.Type, ok bool) {
+	for _, m := range s.Members {
+		if m.Name == name {
+			return m.Offset.Bytes(), m.Type, true
+		}
+		inner, isStruct := btf.UnderlyingType(m.Type).(*btf.Struct)
+		if m.Name == "" && isStruct && depth < 4 {
+			if o, t, found := findMember(inner, name, depth+1); found {
+				return m.Offset.Bytes() + o, t, true
+			}
+		}
+	}
+	return 0, nil, false
+}
+
+// prepare fills what BPF needs before the first event: CPU offsets, free slots, the rings' readers.
+func (l *Ledger) prepare() error {
+	code, err := l.objects.DiscoverCpus.Run(&ebpf.RunOptions{})
+	if err != nil || code != 0 {
+		return classify("find the per-CPU counters", errors.Join(err, codeError(code)))
+	}
+	for slot := range uint32(MaxProcesses) {
+		if err := l.objects.FreeSlots.Put(nil, slot); err != nil {
+			return fmt.Errorf("fill the free slots: %w", err)
+		}
+	}
+	for g := range l.groups.epoch {
+		l.groups.epoch[g] = 1
+	}
+	if err := l.writeGroups(); err != nil {
+		return err
+	}
+	if l.rings.boundaries, err = ringbuf.NewReader(l.objects.Boundaries); err != nil {
+		return fmt.Errorf("open the boundary ring: %w", err)
+	}
+	if l.rings.changes, err = ringbuf.NewReader(l.objects.Changes); err != nil {
+		return fmt.Errorf("open the change ring: %w", err)
+	}
+	l.rings.expected = 1
+	if l.iterator, err = link.AttachIter(link.IterOptions{Program: l.objects.ControlTask}); err != nil {
+		return classify("attach the task iterator", err)
+	}
+	return nil
+}
+
+func codeError(code uint32) error {
+	if code == 0 {
+		return nil
+	}
+	return fmt.Errorf("discover_cpus returned %d", code)
+}
+
+// attachTracing attaches the tracepoints. Raw tracepoints need no tracefs.
+func (l *Ledger) attachTracing() error {
+	for name, program := range map[string]*ebpf.Program{
+		"rss_stat":           l.objects.Resident,
+		"mmap_lock_released": l.objects.Mapped,
+		"sched_process_fork": l.objects.ProcessFork,
+		"sched_process_exec": l.objects.ProcessExec,
+		"sched_process_exit": l.objects.ProcessExit,
+	} {
+		tracing, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: program})
+		if err != nil {
+			return classify("attach tracepoint "+name, err)
+		}
+		l.tracing = append(l.tracing, tracing)
+	}
+	return nil
+}
+
+// Capabilities returns what this kernel allows.
+func (l *Ledger) Capabilities() Capabilities { return l.cap }
+
+// Close detaches everything and frees the object. Traced processes go on as if nothing had been.
+func (l *Ledger) Close() error {
+	var errs []error
+	for _, t := range l.tracing {
+		errs = append(errs, t.Close())
+	}
+	if l.iterator != nil {
+		errs = append(errs, l.iterator.Close())
+	}
+	for _, r := range []*ringbuf.Reader{l.rings.boundaries, l.rings.changes} {
+		if r != nil {
+			errs = append(errs, r.Close())
+		}
+	}
+	errs = append(errs, l.objects.Close())
+	return errors.Join(errs...)
+}
+
+// classify adds what the error means. EPERM from the bpf system call is lack of privilege here, not MEMLOCK.
+func classify(doing string, err error) error {
+	var verifier *ebpf.VerifierError
+	switch {
+	case errors.As(err, &verifier):
+		return fmt.Errorf("%s: %w: %v", doing, ErrNotSupported, verifier)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%s: %w (%v)", doing, ErrNotPermitted, firstLine(err))
+	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s: %w (%v)", doing, ErrNotSupported, firstLine(err))
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

@@ -1,0 +1,163 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+)
+
+// Group names probes that are stepped down together when they cost more than the budget.
+type Group uint32
+
+// The groups of uprobes.
+const (
+	GroupNumPy     = Group(kernelGroupGROUP_NUMPY)     // every NumPy allocation and free
+	GroupStatement = Group(kernelGroupGROUP_STATEMENT) // statements within a cell
+	GroupResult    = Group(kernelGroupGROUP_RESULT)    // the end of a cell
+	GroupCell      = Group(kernelGroupGROUP_CELL)      // the start of a cell, and markers
+	GroupSignal    = Group(kernelGroupGROUP_SIGNAL)    // the end of an awaited or abandoned cell
+
+	GroupCount = 5
+)
+
+var groupNames = [GroupCount]string{"numpy", "statements", "cell ends", "cell starts", "prompts"}
+
+// String returns the group's name for people.
+func (g Group) String() string {
+	if int(g) < len(groupNames) {
+		return groupNames[g]
+	}
+	return "unknown"
+}
+
+// Program names a uprobe program of the object.
+type Program uint8
+
+// The uprobe programs, and what their site must offer (see package cpython).
+const (
+	CellCompile     Program = iota // Py_CompileStringObject: rdi, rsi, edx, rcx
+	CellResult                     // _PyGen_SetStopIterationValue: rdi
+	CellSignal                     // PyOS_setsig: edi, rsi
+	StatementOpen                  // PyEval_EvalCode: rdi
+	StatementReturn                // every ret of PyEval_EvalCode: rax, rsp
+	NumPyTrack                     // PyTraceMalloc_Track: edi, rsi, rdx
+	NumPyUntrack                   // PyTraceMalloc_Untrack: edi, rsi
+	CalibrateEntry                 // nothing: what a probe costs that only fires
+)
+
+func (l *Ledger) program(p Program) *ebpf.Program {
+	return map[Program]*ebpf.Program{
+		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal,
+		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
+		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CalibrateEntry: l.objects.Calibrate,
+	}[p]
+}
+
+// Placement is one program at some offsets of one file.
+type Placement struct {
+	Program Program
+	Offsets []uint64 // in the file, in bytes
+}
+
+// Probe places programs on a file for one process. path is opened by the kernel: /proc/PID/map_files/… and
+// /proc/PID/exe reach the very file the process has mapped, whatever its mount namespace. Either all are
+// placed or none. The closer removes them.
+func (l *Ledger) Probe(path string, pid int, placements []Placement) (_ io.Closer, err error) {
+	file, err := link.OpenExecutable(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	var placed probes
+	defer func() {
+		if err != nil {
+			_ = placed.Close()
+		}
+	}()
+	for _, p := range placements {
+		links, err := l.place(file, pid, p)
+		placed = append(placed, links...)
+		if err != nil {
+			return nil, classify(fmt.Sprintf("probe %s", path), err)
+		}
+	}
+	return placed, nil
+}
+
+func (l *Ledger) place(file *link.Executable, pid int, p Placement) (links probes, err error) {
+	if l.cap.MultiUprobe {
+		one, err := file.UprobeMulti(nil, l.program(p.Program), &link.UprobeMultiOptions{
+			Addresses: p.Offsets, PID: uint32(pid),
+		})
+		if err != nil {
+			return nil, err
+		}
+		return probes{one}, nil
+	}
+	for _, offset := range p.Offsets {
+		one, err := file.Uprobe("", l.program(p.Program), &link.UprobeOptions{Address: offset, PID: pid})
+		if err != nil {
+			return links, err
+		}
+		links = append(links, one)
+	}
+	return links, nil
+}
+
+// probes are links that live and go together.
+type probes []link.Link
+
+// Close removes every probe.
+func (p probes) Close() error {
+	var errs []error
+	for _, one := range p {
+		errs = append(errs, one.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// SetBudget tells the kernel when a group fires too often: stride hits (a power of two; 0 for never) within
+// slice nanoseconds. The ledger then sheds the group at once and sends a MeterShed boundary.
+func (l *Ledger) SetBudget(g Group, stride uint32, slice uint64) error {
+	if g >= GroupCount || stride&(stride-1) != 0 {
+		return fmt.Errorf("budget of group %d: stride %d is not a power of two", g, stride)
+	}
+	l.groups.stride[g], l.groups.slice[g] = stride, slice
+	return l.writeGroups()
+}
+
+// Back ends a group's shedding and draws a MeterBack boundary for pid: its meters start anew.
+func (l *Ledger) Back(g Group, pid int) error {
+	l.groups.epoch[g]++
+	if err := l.writeGroups(); err != nil {
+		return err
+	}
+	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_BACK), Pid: int32(pid), Group: uint32(g)})
+	return err
+}
+
+// groups is what user space alone writes about the probe groups.
+type groups struct {
+	epoch  [kernelGroupGROUPS]uint64
+	stride [kernelGroupGROUPS]uint32
+	slice  [kernelGroupGROUPS]uint64
+}
+
+func (l *Ledger) writeGroups() error {
+	err := errors.Join(l.objects.GroupSlice.Set(l.groups.slice), l.objects.GroupStride.Set(l.groups.stride),
+		l.objects.GroupEpoch.Set(l.groups.epoch))
+	if err != nil {
+		return fmt.Errorf("write the probe groups: %w", err)
+	}
+	return nil
+}
+
+// Hits returns how often each group's probes fired in traced processes.
+func (l *Ledger) Hits() (hits [GroupCount]uint64) {
+	var all [kernelGroupGROUPS]uint64
+	_ = l.objects.GroupHits.Get(&all) // a copy out of mapped memory: cannot fail for the right type
+	copy(hits[:], all[:])
+	return hits
+}

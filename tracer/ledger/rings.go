@@ -1,0 +1,188 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf/ringbuf"
+
+	"ipytracer/tracer/event"
+)
+
+// rings are the two streams out of the kernel and how far they were read.
+type rings struct {
+	boundaries *ringbuf.Reader
+	changes    *ringbuf.Reader
+	record     ringbuf.Record
+	change     ringbuf.Record
+	expected   uint64 // the next ticket
+	delivered  uint64 // changes read
+	recovered  uint64 // boundary records that came from the store
+}
+
+// Sink receives what the rings hold. A *event.Change is only valid during the call.
+type Sink interface {
+	Change(*event.Change)
+	Boundary(*event.Boundary, BoundaryExtra)
+	Reading(*event.Reading)
+	Source(cell uint64, pid int32, offset uint32, text []byte)
+}
+
+// BoundaryExtra is what a boundary carries for package tracer alone: raw material that it turns into fields.
+type BoundaryExtra struct {
+	FirstLine int32  // StatementOpen: co_firstlineno
+	LineTable []byte // StatementOpen: the beginning of the code object's line table
+	Group     Group  // MeterShed, MeterBack
+}
+
+// Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all
+// changes made before a boundary come before it. It returns nil when the deadline has passed.
+func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
+	l.rings.boundaries.SetDeadline(deadline)
+	err := l.rings.boundaries.ReadInto(&l.rings.record)
+	for err == nil {
+		if err = l.drainChanges(sink); err != nil {
+			break
+		}
+		if err = l.deliver(l.rings.record.RawSample, sink); err != nil || l.rings.record.Remaining == 0 {
+			break
+		}
+		err = l.rings.boundaries.ReadInto(&l.rings.record)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ringbuf.ErrFlushed) {
+		err = l.drainChanges(sink)
+	}
+	if err != nil {
+		return err
+	}
+	var next uint64
+	if err := l.objects.NextTicket.Get(&next); err != nil {
+		return fmt.Errorf("read the next ticket: %w", err)
+	}
+	return l.recover(next, sink)
+}
+
+// Wake makes a Poll that waits return. It may be called from any goroutine.
+func (l *Ledger) Wake() error { return l.rings.boundaries.Flush() }
+
+// drainChanges reads the change ring until it is empty.
+func (l *Ledger) drainChanges(sink Sink) error {
+	if l.rings.changes.AvailableBytes() == 0 {
+		return nil
+	}
+	l.rings.changes.SetDeadline(time.Unix(1, 0)) // long past: do not wait
+	for {
+		err := l.rings.changes.ReadInto(&l.rings.change)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the change ring: %w", err)
+		}
+		c, ok := view[kernelChange](l.rings.change.RawSample)
+		if !ok {
+			return fmt.Errorf("read the change ring: record of %d bytes", len(l.rings.change.RawSample))
+		}
+		l.rings.delivered++
+		out := decodeChange(c)
+		sink.Change(&out)
+	}
+}
+
+// deliver hands on one record of the boundary ring, and before it whatever the ring had no room for.
+func (l *Ledger) deliver(raw []byte, sink Sink) error {
+	if b, ok := view[kernelBoundary](raw); ok && b.Ticket != 0 {
+		if b.Ticket < l.rings.expected {
+			return nil // came from the store already
+		}
+		if err := l.recover(b.Ticket, sink); err != nil {
+			return err
+		}
+		return l.accept(b, sink)
+	}
+	h, ok := viewPrefix[kernelHeader](raw)
+	if !ok || h.Ticket != 0 {
+		return fmt.Errorf("read the boundary ring: record of %d bytes", len(raw))
+	}
+	const head = int(unsafe.Offsetof(kernelSource{}.Text))
+	if kernelBoundaryKind(h.Kind) == kernelBoundaryKindRECORD_SOURCE && len(raw) > head {
+		offset := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Offset)]))
+		size := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Size)]))
+		sink.Source(h.Cell, h.Pid, offset, raw[head:min(head+int(size), len(raw))])
+	}
+	return nil
+}
+
+// recover fetches from the store every record before ticket that did not come through the ring.
+func (l *Ledger) recover(ticket uint64, sink Sink) error {
+	for l.rings.expected < ticket {
+		var b kernelBoundary
+		place := uint32(l.rings.expected & (maxStored - 1))
+		if err := l.objects.Store.Lookup(place, &b); err != nil {
+			return fmt.Errorf("read the boundary store: %w", err)
+		}
+		if b.Ticket != l.rings.expected {
+			return nil // still being written: its ring record, or the next poll, brings it
+		}
+		l.rings.recovered++
+		if err := l.accept(&b, sink); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) accept(b *kernelBoundary, sink Sink) error {
+	l.rings.expected = b.Ticket + 1
+	if kernelBoundaryKind(b.Kind) == kernelBoundaryKindRECORD_READING {
+		r := decodeReading(b)
+		sink.Reading(&r)
+	} else {
+		out, extra := decodeBoundary(b)
+		sink.Boundary(&out, extra)
+	}
+	if err := l.objects.Acknowledged.Set(b.Ticket); err != nil {
+		return fmt.Errorf("acknowledge a boundary: %w", err)
+	}
+	return nil
+}
+
+// Delivered returns how many changes were read.
+func (l *Ledger) Delivered() uint64 { return l.rings.delivered }
+
+var lossNames = map[kernelLoss]string{
+	kernelLossLOSS_CHANGE_RING:   "change ring full",
+	kernelLossLOSS_BOUNDARY_RING: "boundary ring full (fetched from the store)",
+	kernelLossLOSS_BOUNDARY:      "boundary store full",
+	kernelLossLOSS_SOURCE:        "no room for a cell's source",
+	kernelLossLOSS_BLOCK:         "table of live NumPy blocks full",
+	kernelLossLOSS_PROCESS:       "too many processes",
+	kernelLossLOSS_NESTING:       "cells nested too deep",
+	kernelLossLOSS_THREAD:        "too many threads run cells",
+	kernelLossLOSS_READ:          "memory of the target not readable",
+}
+
+// LostChanges is the Loss.Reason of changes that found no room.
+const LostChanges = "change ring full"
+
+// SourceLimit is how many bytes of a cell's source are sent at most.
+const SourceLimit = 16 * (8192 - 1)
+
+// LostBoundaries is the Loss.Reason of boundaries that did not happen for the ledger.
+const LostBoundaries = "boundary store full"
+
+// Losses returns what was not recorded, by reason, in a fixed order; reasons with a count of 0 are left out.
+func (l *Ledger) Losses() []event.Loss {
+	var counts [kernelLossLOSSES]uint64
+	_ = l.objects.Losses.Get(&counts) // a copy out of mapped memory: cannot fail for the right type
+	var out []event.Loss
+	for reason := range kernelLoss(len(lossNames)) {
+		if n := counts[reason]; n > 0 {
+			out = append(out, event.Loss{Reason: lossNames[reason], Count: n})
+		}
+	}
+	return out
+}

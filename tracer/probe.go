@@ -1,0 +1,141 @@
+package tracer
+
+import (
+	"fmt"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// placements says which programs serve a group on a build.
+func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
+	entry := func(p ledger.Program, site cpython.Site) []ledger.Placement {
+		if !site.Present() {
+			return nil
+		}
+		return []ledger.Placement{{Program: p, Offsets: []uint64{site.FileOffset}}}
+	}
+	switch g {
+	case ledger.GroupNumPy:
+		if s.Track.Present() && s.Untrack.Present() {
+			return append(entry(ledger.NumPyTrack, s.Track), entry(ledger.NumPyUntrack, s.Untrack)...)
+		}
+	case ledger.GroupStatement:
+		if !s.EvalCode.Present() || len(s.EvalReturns) == 0 {
+			return nil
+		}
+		returns := ledger.Placement{Program: ledger.StatementReturn}
+		for _, r := range s.EvalReturns {
+			returns.Offsets = append(returns.Offsets, r.FileOffset)
+		}
+		return append(entry(ledger.StatementOpen, s.EvalCode), returns)
+	case ledger.GroupResult:
+		return entry(ledger.CellResult, s.StopIteration)
+	case ledger.GroupCell:
+		return entry(ledger.CellCompile, s.Compile)
+	case ledger.GroupSignal:
+		return entry(ledger.CellSignal, s.SetSignal)
+	}
+	return nil
+}
+
+// sitesOf returns a group's sites, for people and for the budget.
+func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
+	switch g {
+	case ledger.GroupNumPy:
+		return []cpython.Site{s.Track, s.Untrack}
+	case ledger.GroupStatement:
+		return append([]cpython.Site{s.EvalCode}, s.EvalReturns...)
+	case ledger.GroupResult:
+		return []cpython.Site{s.StopIteration}
+	case ledger.GroupCell:
+		return []cpython.Site{s.Compile}
+	case ledger.GroupSignal:
+		return []cpython.Site{s.SetSignal}
+	}
+	return nil
+}
+
+// probe tells the ledger how to read the target's Python and places every group.
+func (s *Session) probe(t *target) error {
+	if !s.learn(t) { // the interpreter has not started: the offsets that do not depend on it are there already
+		if err := s.ledger.SetPython(t.slot, t.offsets(0)); err != nil {
+			return err
+		}
+	}
+	for g := range ledger.Group(ledger.GroupCount) {
+		if s.budget.isShed(g) {
+			continue
+		}
+		if err := s.place(t, g); err != nil {
+			return err
+		}
+		s.note(t, g)
+	}
+	return s.budget.limit(t.python.sites)
+}
+
+func (s *Session) place(t *target, g ledger.Group) error {
+	p := placements(g, t.python.sites)
+	if len(p) == 0 {
+		return nil
+	}
+	c, err := s.ledger.Probe(t.python.file.ProbePath(), t.pid, p)
+	if err != nil {
+		return fmt.Errorf("pid %d: %w", t.pid, err)
+	}
+	t.python.groups[g] = c
+	return nil
+}
+
+// note records for the certificate where a group's probes are, and what a missing one means.
+func (s *Session) note(t *target, g ledger.Group) {
+	sites := t.python.sites
+	if len(placements(g, sites)) == 0 {
+		s.trouble = append(s.trouble, fmt.Sprintf("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g))
+		return
+	}
+	for i, site := range sitesOf(g, sites) {
+		if g == ledger.GroupStatement && i > 1 {
+			break // one line for all the returns
+		}
+		kind := "single-stepped"
+		if site.Emulated {
+			kind = "emulated"
+		}
+		s.probes = append(s.probes, event.ProbeUse{
+			Probe: g.String(), Site: fmt.Sprintf("%s+%d (%s), pid %d", site.Symbol, site.Delta, kind, t.pid),
+		})
+	}
+}
+
+// meterSources says for each meter which probe serves it on this kernel.
+func (s *Session) meterSources() []event.MeterSource {
+	rss := "tracepoint kmem:rss_stat, the kernel's per-CPU counters summed at each change"
+	exact, bound := true, event.Bytes(0)
+	if c := s.ledger.Capabilities(); !c.ExactResident {
+		rss = "tracepoint kmem:rss_stat; each thread may hold back up to 64 pages on this kernel (before 6.2)"
+		exact, bound = false, event.Bytes(c.ResidentBound)*event.Bytes(s.threads())
+	}
+	sources := []event.MeterSource{{
+		Meter: event.Mapped, Source: "mm->data_vm, read under mmap_lock at tracepoint mmap_lock:mmap_lock_released", Exact: true,
+	}}
+	for _, m := range []event.Meter{event.Resident, event.ResidentAnon, event.ResidentFile, event.ResidentShmem} {
+		sources = append(sources, event.MeterSource{Meter: m, Source: rss, Exact: exact, Bound: bound})
+	}
+	return append(sources, event.MeterSource{
+		Meter: event.NumPy, Source: "uprobes on PyTraceMalloc_Track and PyTraceMalloc_Untrack; arrays made since the attach", Exact: true,
+	})
+}
+
+// threads counts the targets' threads.
+func (s *Session) threads() int {
+	n := 0
+	for _, t := range s.targets {
+		if st, err := s.fs.Status(t.pid); err == nil {
+			n += st.Threads
+		}
+	}
+	return max(n, 1)
+}

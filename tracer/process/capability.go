@@ -1,0 +1,67 @@
+package process
+
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Capability is one of the kernel's capabilities, by its number (capabilities(7)).
+type Capability uint8
+
+// The capabilities that matter to a tracer.
+const (
+	CapDACReadSearch     Capability = unix.CAP_DAC_READ_SEARCH    // read any file
+	CapSysPtrace         Capability = unix.CAP_SYS_PTRACE         // look into strangers' processes
+	CapSysAdmin          Capability = unix.CAP_SYS_ADMIN          // everything below, on kernels before 5.8
+	CapSysResource       Capability = unix.CAP_SYS_RESOURCE       // raise our own limits
+	CapPerfmon           Capability = unix.CAP_PERFMON            // probes (Linux 5.8)
+	CapBPF               Capability = unix.CAP_BPF                // BPF programs and maps (Linux 5.8)
+	CapCheckpointRestore Capability = unix.CAP_CHECKPOINT_RESTORE // /proc/PID/map_files (Linux 5.9)
+)
+
+var capabilityNames = []struct {
+	capability Capability
+	name       string
+}{
+	{CapDACReadSearch, "CAP_DAC_READ_SEARCH"},
+	{CapSysPtrace, "CAP_SYS_PTRACE"},
+	{CapSysAdmin, "CAP_SYS_ADMIN"},
+	{CapSysResource, "CAP_SYS_RESOURCE"},
+	{CapPerfmon, "CAP_PERFMON"},
+	{CapBPF, "CAP_BPF"},
+	{CapCheckpointRestore, "CAP_CHECKPOINT_RESTORE"},
+}
+
+// String returns the name, such as "CAP_BPF"; "" for one that is none of the above.
+func (c Capability) String() string {
+	for _, known := range capabilityNames {
+		if known.capability == c {
+			return known.name
+		}
+	}
+	return ""
+}
+
+// CapabilitySet is a set of capabilities, one bit each.
+type CapabilitySet uint64
+
+// Has says whether the capability is in the set.
+func (s CapabilitySet) Has(c Capability) bool { return c < 64 && s&(1<<c) != 0 }
+
+// MayLoadBPF says whether the set is enough to load and attach tracing programs: CAP_BPF with CAP_PERFMON, or
+// CAP_SYS_ADMIN, which includes both.
+func (s CapabilitySet) MayLoadBPF() bool {
+	return s.Has(CapSysAdmin) || s.Has(CapBPF) && s.Has(CapPerfmon)
+}
+
+// String lists the capabilities that matter to a tracer, by number, separated by commas.
+func (s CapabilitySet) String() string {
+	var names []string
+	for _, known := range capabilityNames {
+		if s.Has(known.capability) {
+			names = append(names, known.name)
+		}
+	}
+	return strings.Join(names, ",")
+}

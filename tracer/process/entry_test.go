@@ -1,0 +1,100 @@
+package process
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestGuess(t *testing.T) {
+	tests := []struct {
+		args     string // separated by spaces
+		kind     Kind
+		frontend string
+		file     string
+	}{
+		{"/usr/bin/python3 -m ipykernel_launcher -f /run/kernel-1.json", Kernel, "", "/run/kernel-1.json"},
+		{"python -Xfrozen_modules=off -m ipykernel_launcher -f /run/kernel-1.json", Kernel, "", "/run/kernel-1.json"},
+		{"python -X frozen_modules=off -u -mipykernel_launcher --f=/r/kernel-v2-1.json", Kernel, "VS Code", "/r/kernel-v2-1.json"},
+		{"python -Im ipykernel --IPKernelApp.connection_file=/r/k.json", Kernel, "", "/r/k.json"},
+		{"python3 -m colab_kernel_launcher -f /r/kernel-2.json", Kernel, "Colab", "/r/kernel-2.json"},
+		{"python -m spyder_kernels.console --matplotlib=inline -f=/tmp/k.json", Kernel, "Spyder", "/tmp/k.json"},
+		{"python /databricks/python_shell/scripts/db_ipykernel_launcher.py -f /k.json", Kernel, "Databricks", "/k.json"},
+		{"python /venv/lib/python3.12/site-packages/ipykernel_launcher.py -f /k.json", Kernel, "", "/k.json"},
+		{"python3 /usr/bin/ipython kernel -f /k.json", Kernel, "", "/k.json"},
+		{"/usr/bin/python3 /usr/bin/ipython3", Terminal, "terminal", ""},
+		{"python -W ignore -m IPython --no-banner", Terminal, "terminal", ""},
+		{"python train.py ipykernel_launcher -m ipykernel -f x", Script, "", ""},
+		{"python -c import_ipykernel -m ipykernel", Script, "", ""},
+		{"python", Script, "", ""},
+		{"python -m", Script, "", ""},
+		{"", Script, "", ""},
+		{"python -X", Script, "", ""},
+	}
+	for _, tt := range tests {
+		e := parseEntry(strings.Split(tt.args, " "))
+		kind, frontend := e.kind()
+		var file string
+		if kind == Kernel {
+			file = connectionFile(e.args)
+			if frontend == "" {
+				frontend = frontendOfFile(file)
+			}
+		}
+		if kind != tt.kind || frontend != tt.frontend || file != tt.file {
+			t.Errorf("%q is %v %q %q, want %v %q %q", tt.args, kind, frontend, file, tt.kind, tt.frontend, tt.file)
+		}
+	}
+	rewritten := []string{"python -m ipykernel_launcher -f /k.json"}
+	if kind, _ := parseEntry(rewritten).kind(); kind != Kernel {
+		t.Error("a rewritten command line is not understood")
+	}
+	if kind, _ := parseEntry(nil).kind(); kind != Script {
+		t.Error("no command line is a kernel")
+	}
+}
+
+func TestFrontendOfParent(t *testing.T) {
+	tests := map[string]string{
+		"/usr/bin/python3 /usr/local/bin/jupyter-lab --no-browser":   "JupyterLab",
+		"python3 /usr/bin/jupyter lab":                               "JupyterLab",
+		"python3 -m jupyter notebook":                                "Jupyter Notebook",
+		"python3 -m jupyterlab":                                      "JupyterLab",
+		"/opt/conda/bin/python /opt/conda/bin/jupyterhub-singleuser": "JupyterHub",
+		"python /usr/bin/papermill in.ipynb out.ipynb":               "papermill",
+		"python serve.py jupyter-lab":                                "",
+		"bash":                                                       "",
+	}
+	for args, want := range tests {
+		if got := frontendOfParent(strings.Split(args, " ")); got != want {
+			t.Errorf("%q is %q, want %q", args, got, want)
+		}
+	}
+}
+
+func TestGPUDevice(t *testing.T) {
+	var got []int
+	for _, path := range []string{
+		"/dev/nvidia0", "/dev/nvidia15", "/dev/nvidia255", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia",
+		"/dev/nvidia00", "/dev/nvidia+1", "/dev/nvidia256", "/dev/nvidia1 (deleted)", "/tmp/dev/nvidia3", "pipe:[1]",
+	} {
+		if n, ok := gpuDevice(path); ok {
+			got = append(got, n)
+		}
+	}
+	if !slices.Equal(got, []int{0, 15}) {
+		t.Errorf("devices %v, want 0 and 15", got)
+	}
+}
+
+func TestStoredGPUs(t *testing.T) {
+	root := t.TempDir()
+	for name, target := range map[string]string{
+		"0": "/dev/null", "3": "/dev/nvidiactl", "10": "/dev/nvidia2", "11": "/dev/nvidia0", "12": "/dev/nvidia2", "13": "a\nb",
+	} {
+		symlink(t, target, root+"/7/fd/"+name)
+	}
+	if got, err := (FS{Root: root}).GPUs(7); err != nil || !slices.Equal(got, []int{0, 2}) {
+		t.Errorf("GPUs = %v, %v; want 0 and 2", got, err)
+	}
+}

@@ -1,0 +1,137 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Handle holds on to one process through a pidfd (pidfd_open(2)): whatever becomes of the pid, the handle means
+// the process it was opened for. The process does not notice. Safe for concurrent use.
+type Handle struct {
+	id     Identity
+	fs     FS
+	pidfd  *os.File
+	done   chan struct{} // closed when the process has ended
+	closed chan struct{} // closed when nobody watches any more
+}
+
+// Open takes hold of a process and tells exactly which it is: the start time is read again after the pidfd is
+// there, so a pid handed on in between cannot be confused. It fails as [FS.Identity] does, and needs Linux 5.3
+// and an FS on the running system's /proc.
+func (fs FS) Open(pid int) (*Handle, error) {
+	id, err := fs.Identity(pid)
+	if err != nil {
+		return nil, err
+	}
+	return fs.OpenIdentity(id)
+}
+
+// OpenIdentity is [FS.Open] for a process that was looked at before; it fails with [ErrNoProcess] when that very
+// process is gone.
+func (fs FS) OpenIdentity(id Identity) (*Handle, error) {
+	fd, err := unix.PidfdOpen(id.PID, 0)
+	if err != nil {
+		return nil, fs.failure(id.PID, fmt.Errorf("open pidfd: %w", err))
+	}
+	// Nonblocking, so that the Go runtime waits on it with epoll instead of a thread.
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("process %d: pidfd: %w", id.PID, err)
+	}
+	pidfd := os.NewFile(uintptr(fd), "pidfd")
+	if err := fs.Same(id); err != nil {
+		pidfd.Close()
+		return nil, err
+	}
+	h := &Handle{id: id, fs: fs, pidfd: pidfd, done: make(chan struct{}), closed: make(chan struct{})}
+	go h.watch()
+	return h, nil
+}
+
+func (h *Handle) watch() {
+	defer close(h.closed)
+	raw, err := h.pidfd.SyscallConn()
+	if err != nil {
+		return
+	}
+	// Read calls the function again each time epoll reports the pidfd, and fails once the file is closed.
+	if raw.Read(readable) == nil {
+		close(h.done)
+	}
+}
+
+// readable says whether the process behind a pidfd has ended: that is what makes it readable.
+func readable(fd uintptr) bool {
+	for {
+		set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(set, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return n > 0
+		}
+	}
+}
+
+// Identity tells which process this is.
+func (h *Handle) Identity() Identity { return h.id }
+
+// Done is closed when the process has ended: all its threads are gone, its parent may not know yet. It is never
+// closed after [Handle.Close].
+func (h *Handle) Done() <-chan struct{} { return h.done }
+
+// Exited says whether the process has ended. It fails with [ErrClosed] on a closed handle.
+func (h *Handle) Exited() (bool, error) {
+	raw, err := h.pidfd.SyscallConn()
+	if err != nil {
+		return false, ErrClosed
+	}
+	var ended bool
+	if err := raw.Control(func(fd uintptr) { ended = readable(fd) }); err != nil {
+		return false, ErrClosed
+	}
+	return ended, nil
+}
+
+// Wait returns nil when the process has ended, the context's error when that comes first, or [ErrClosed].
+func (h *Handle) Wait(ctx context.Context) error {
+	select {
+	case <-h.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-h.closed:
+		select { // watch closes done first
+		case <-h.done:
+			return nil
+		default:
+			return ErrClosed
+		}
+	}
+}
+
+// CPUTime is [CPUTime] of this very process. It fails with [ErrNoProcess] once the process has been reaped.
+func (h *Handle) CPUTime() (time.Duration, error) {
+	spent, err := CPUTime(h.id.PID)
+	if err != nil {
+		return 0, err
+	}
+	// Only a pid that has been reaped can have been handed on, and that one reads another start time or none.
+	if err := h.fs.Same(h.id); err != nil {
+		return 0, err
+	}
+	return spent, nil
+}
+
+// Close lets go of the process. The process itself is left as it is.
+func (h *Handle) Close() error {
+	err := h.pidfd.Close()
+	<-h.closed
+	if errors.Is(err, os.ErrClosed) {
+		return ErrClosed
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Detect says whether an ELF file is a Python interpreter (defines PyEval_EvalCode). The file belongs to the
+// traced process: Detect bounds what it reads and does not panic.
+type Detect func(io.ReaderAt) bool
+
+// maxInterpreterFiles bounds how many files of one process are opened in search of the interpreter. A process
+// with PyTorch and CUDA maps about 300 libraries.
+const maxInterpreterFiles = 1024
+
+// InterpreterFile finds and opens the file that holds the Python interpreter of a process: the executable itself
+// or a shared library. Files that are named like one are tried first, then the executable, then all others in
+// order of address. The Mapping of the result is the first executable one of that file. The caller closes the file.
+// It fails with [ErrNotPython] when no file is one, [ErrNotPermitted] when that cannot be told for lack of
+// privilege, [ErrZombie], and [ErrNoProcess].
+func (fs FS) InterpreterFile(pid int, detect Detect) (*MappedFile, error) {
+	st, err := fs.Stat(pid)
+	if err != nil {
+		return nil, err
+	}
+	if st.Ended() {
+		return nil, &Error{PID: pid, Kind: ErrZombie}
+	}
+	candidates, err := fs.candidates(pid)
+	if err != nil {
+		return nil, err
+	}
+	var refused error
+	for _, m := range candidates[:min(len(candidates), maxInterpreterFiles)] {
+		f, err := fs.OpenMapping(pid, m)
+		switch {
+		case errors.Is(err, ErrNoProcess), errors.Is(err, ErrZombie):
+			return nil, err
+		case errors.Is(err, ErrNotPermitted):
+			refused = err
+		case err == nil && detect(f.File):
+			return f, nil
+		case err == nil:
+			f.File.Close()
+		}
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return nil, &Error{PID: pid, Kind: ErrNotPython}
+}
+
+// candidates returns the first executable mapping of each file, the likeliest interpreter first.
+func (fs FS) candidates(pid int) ([]Mapping, error) {
+	seen := make(map[FileID]bool)
+	var found []Mapping
+	for m, err := range fs.Mappings(pid) {
+		if err != nil {
+			return nil, err
+		}
+		if m.Perm&Exec == 0 || m.File.Inode == 0 || seen[m.File] {
+			continue
+		}
+		seen[m.File] = true
+		found = append(found, m)
+	}
+	exe := fs.exeName(pid)
+	rank := func(m Mapping) int {
+		switch {
+		case namedLikePython(m.Path):
+			return 0
+		case m.Path == exe:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(found, func(a, b Mapping) int { return rank(a) - rank(b) })
+	return found, nil
+}
+
+// namedLikePython is true of python3.11, libpython3.11.so.1.0 and the like.
+func namedLikePython(file string) bool {
+	base := path.Base(file)
+	return strings.HasPrefix(base, "python") || strings.HasPrefix(base, "libpython")
+}

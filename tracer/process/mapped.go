@@ -1,0 +1,162 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Route is the way by which a mapped file was opened.
+type Route string
+
+// The routes, best first. All end at the very file that is mapped: device and inode are compared.
+const (
+	ByMapFiles Route = "map_files" // /proc/PID/map_files: any file, deleted or hidden; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE
+	ByExe      Route = "exe"       // /proc/PID/exe: the executable only; needs ptrace access
+	ByRoot     Route = "root"      // the path, looked up below /proc/PID/root without ever leaving it
+	ByPath     Route = "path"      // the path as it is: a chroot's files, named from our root
+)
+
+// MappedFile is a file that a process maps, held open. The caller closes File.
+type MappedFile struct {
+	File    *os.File // open for reading
+	Mapping Mapping
+	Route   Route
+}
+
+// ProbePath is a path to the file for perf_event_open(2), uprobe_multi links and debug/elf. The kernel resolves
+// it to the very inode that is open here, in whatever mount namespace or chroot that lives and even if it is
+// deleted. It is valid in this process, while File is open.
+func (f *MappedFile) ProbePath() string {
+	return "/proc/self/fd/" + strconv.Itoa(int(f.File.Fd()))
+}
+
+// OpenMapping opens the file behind a mapping of a process, whatever has become of its name. It fails with
+// [ErrChanged] when another file is mapped there by now and none of the routes leads to the one asked for, with
+// [ErrNotPermitted], [ErrZombie], or [ErrNoProcess]. Only regular files are opened: a hostile process cannot make us
+// open a device or wait for a pipe.
+func (fs FS) OpenMapping(pid int, m Mapping) (*MappedFile, error) {
+	if pid <= 0 {
+		return nil, &Error{PID: pid, Kind: ErrNoProcess}
+	}
+	if m.File.Inode == 0 {
+		return nil, &Error{PID: pid, Kind: ErrChanged, Cause: errors.New("memory without a file")}
+	}
+	name := m.Path
+	if !filepath.IsAbs(name) { // must not be looked up in our working directory
+		name = "/" + name
+	}
+	routes := []struct {
+		name Route
+		find func() (int, error)
+	}{
+		{ByMapFiles, func() (int, error) { return openPath(fs.path(pid, fmt.Sprintf("map_files/%x-%x", m.Start, m.End))) }},
+		{ByExe, func() (int, error) { return openPath(fs.path(pid, "exe")) }},
+		{ByRoot, func() (int, error) { return fs.openBelowRoot(pid, name) }},
+		{ByPath, func() (int, error) { return openPath(name) }},
+	}
+	var failures []error
+	for _, route := range routes {
+		f, err := openFound(route.find, m)
+		if err == nil {
+			return &MappedFile{File: f, Mapping: m, Route: route.name}, nil
+		}
+		failures = append(failures, fmt.Errorf("%s: %w", route.name, err))
+	}
+	return nil, fs.mappingFailure(pid, failures)
+}
+
+// mappingFailure picks what best explains that no route led to the file: the process is gone, then a missing
+// privilege, then the file having changed.
+func (fs FS) mappingFailure(pid int, failures []error) error {
+	cause := errors.Join(failures...)
+	if st, err := fs.Stat(pid); err != nil {
+		return err
+	} else if st.Ended() {
+		return &Error{PID: pid, Kind: ErrZombie, Cause: cause}
+	}
+	if errors.Is(cause, unix.EACCES) || errors.Is(cause, unix.EPERM) {
+		return &Error{PID: pid, Kind: ErrNotPermitted, Cause: cause}
+	}
+	return &Error{PID: pid, Kind: ErrChanged, Cause: cause}
+}
+
+// openFound opens for reading what find found, if it is the regular file of the mapping.
+func openFound(find func() (int, error), m Mapping) (*os.File, error) {
+	fd, err := find()
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, ErrChanged
+	}
+	// Nonblocking: an owner who holds a lease on the file must not make us wait for it (fcntl(2), F_SETLEASE).
+	f, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !isFile(f, st, m.File) {
+		f.Close()
+		return nil, ErrChanged
+	}
+	return f, nil
+}
+
+// openPath takes hold of a file without opening it, so that nothing happens to what it may be.
+func openPath(path string) (int, error) {
+	return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+}
+
+// openBelowRoot looks a path up as the process itself would. RESOLVE_IN_ROOT (openat2(2), Linux 5.6) keeps
+// symbolic links and ".." inside: followed from here, an absolute link would lead into our own root.
+func (fs FS) openBelowRoot(pid int, path string) (int, error) {
+	root, err := unix.Open(fs.path(pid, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(root)
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	return unix.Openat2(root, path, &how)
+}
+
+// isFile compares an open file with what /proc/PID/maps said. Where stat(2) shows other numbers than maps does
+// (btrfs, overlayfs), the file is mapped here and the kernel asked the same question about ourselves.
+func isFile(f *os.File, st unix.Stat_t, want FileID) bool {
+	have := FileID{Major: unix.Major(st.Dev), Minor: unix.Minor(st.Dev), Inode: st.Ino}
+	if have == want {
+		return true
+	}
+	have, err := mappedID(f)
+	return err == nil && have == want
+}
+
+// mappedID returns how maps names an open file.
+func mappedID(f *os.File) (FileID, error) {
+	page, err := unix.MmapPtr(int(f.Fd()), 0, nil, 1, unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		return FileID{}, err
+	}
+	defer unix.MunmapPtr(page, 1)
+	address := uint64(uintptr(page))
+	for m, err := range (FS{}).Mappings(os.Getpid()) {
+		if err != nil {
+			return FileID{}, err
+		}
+		if m.Start <= address && address < m.End {
+			return m.File, nil
+		}
+	}
+	return FileID{}, ErrChanged
+}

@@ -1,0 +1,142 @@
+package process
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
+
+// Status is what /proc/PID/status says of a process (proc_pid_status(5)). Sizes are 0 for kernel threads and
+// zombies, which have no memory of their own.
+type Status struct {
+	PID      int
+	TGID     int    // the process this is a thread of; equal to PID for a process
+	UID      uint32 // real user, as seen from our user namespace
+	EUID     uint32 // effective user
+	GID      uint32 // real group
+	EGID     uint32 // effective group
+	Threads  int
+	NSPIDs   []int // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
+	CapsHeld CapabilitySet
+
+	// Sizes the kernel keeps. VmData is mm->data_vm and page-exact. The resident figures are kept per CPU since
+	// Linux 6.2 and may be off by a batch of pages for each CPU, depending on the kernel.
+	DataBytes          int64 // VmData: private writable memory
+	ResidentBytes      int64 // VmRSS: anonymous + file + shared
+	ResidentAnonBytes  int64 // RssAnon
+	ResidentFileBytes  int64 // RssFile
+	ResidentShmemBytes int64 // RssShmem
+}
+
+// Status reads /proc/PID/status. It works on zombies and on strangers' processes.
+func (fs FS) Status(pid int) (Status, error) {
+	data, _, err := fs.read(pid, "status", maxStatus)
+	if err != nil {
+		return Status{}, err
+	}
+	st, ok := parseStatus(data)
+	if !ok || st.PID != pid {
+		return Status{}, &Error{PID: pid, Kind: ErrMalformed}
+	}
+	if st.TGID == 0 { // reaped while the kernel wrote the file (proc_pid_status, fs/proc/array.c)
+		return Status{}, &Error{PID: pid, Kind: ErrNoProcess}
+	}
+	return st, nil
+}
+
+// parseStatus lets a later line win over an earlier one of the same key: the process's name comes first, and
+// where a kernel does not escape newlines in it, it must not be able to forge what follows.
+func parseStatus(data []byte) (Status, bool) {
+	st := Status{TGID: -1}
+	good := true
+	for line := range bytes.Lines(data) {
+		key, value, ok := bytes.Cut(line, []byte(":"))
+		if ok && !st.set(string(key), bytes.Fields(value)) {
+			good = false
+		}
+	}
+	return st, good && st.PID > 0 && st.TGID >= 0
+}
+
+// set takes one line. It returns false only for a line it knows and cannot read.
+func (st *Status) set(key string, values [][]byte) bool {
+	switch key {
+	case "Pid":
+		return setInt(&st.PID, values)
+	case "Tgid":
+		return setInt(&st.TGID, values)
+	case "Threads":
+		return setInt(&st.Threads, values)
+	case "Uid":
+		return setIDs(&st.UID, &st.EUID, values)
+	case "Gid":
+		return setIDs(&st.GID, &st.EGID, values)
+	case "NSpid":
+		return st.setNSPIDs(values)
+	case "CapEff":
+		return setHex(&st.CapsHeld, values)
+	case "VmData":
+		return setKiB(&st.DataBytes, values)
+	case "VmRSS":
+		return setKiB(&st.ResidentBytes, values)
+	case "RssAnon":
+		return setKiB(&st.ResidentAnonBytes, values)
+	case "RssFile":
+		return setKiB(&st.ResidentFileBytes, values)
+	case "RssShmem":
+		return setKiB(&st.ResidentShmemBytes, values)
+	}
+	return true
+}
+
+// setNSPIDs takes the pids of one process; namespaces nest at most 32 deep (MAX_PID_NS_LEVEL).
+func (st *Status) setNSPIDs(values [][]byte) bool {
+	if len(values) == 0 || len(values) > 33 {
+		return false
+	}
+	pids := make([]int, len(values))
+	for i := range values {
+		if !setInt(&pids[i], values[i:]) {
+			return false
+		}
+	}
+	st.NSPIDs = pids
+	return true
+}
+
+func setInt(to *int, values [][]byte) bool {
+	if len(values) == 0 {
+		return false
+	}
+	n, err := strconv.ParseInt(string(values[0]), 10, 32)
+	*to = int(n)
+	return err == nil && n >= 0
+}
+
+func setIDs(real, effective *uint32, values [][]byte) bool {
+	if len(values) < 2 {
+		return false
+	}
+	r, err1 := strconv.ParseUint(string(values[0]), 10, 32)
+	e, err2 := strconv.ParseUint(string(values[1]), 10, 32)
+	*real, *effective = uint32(r), uint32(e)
+	return err1 == nil && err2 == nil
+}
+
+func setHex(to *CapabilitySet, values [][]byte) bool {
+	if len(values) != 1 {
+		return false
+	}
+	n, err := strconv.ParseUint(string(values[0]), 16, 64)
+	*to = CapabilitySet(n)
+	return err == nil
+}
+
+func setKiB(to *int64, values [][]byte) bool {
+	if len(values) != 2 || string(values[1]) != "kB" {
+		return false
+	}
+	n, err := strconv.ParseInt(string(values[0]), 10, 64)
+	*to = n << 10
+	return err == nil && n >= 0 && n <= math.MaxInt64>>10
+}

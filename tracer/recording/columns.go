@@ -1,0 +1,162 @@
+package recording
+
+import "ipytracer/tracer/event"
+
+// dataType is the Arrow type of a column. Format 1 knows no other types.
+type dataType uint8
+
+const (
+	typeInt32 dataType = iota
+	typeInt64
+	typeUint32
+	typeUint64
+	typeBool
+	typeUTF8
+	typeBinary
+)
+
+func (t dataType) width() int {
+	switch t {
+	case typeInt32, typeUint32:
+		return 4
+	case typeInt64, typeUint64:
+		return 8
+	}
+	return 0
+}
+
+func (t dataType) text() bool { return t == typeUTF8 || t == typeBinary }
+
+// buffers is how many buffers Arrow stores for a column of the type.
+func (t dataType) buffers() int {
+	if t.text() {
+		return 3
+	}
+	return 2
+}
+
+// field is one column of the table.
+type field struct {
+	name     string
+	typ      dataType
+	required bool // never null
+}
+
+// The columns. Their order in the file is this one, but a reader goes by name.
+const (
+	colKind = iota
+	colTime
+	colNumber
+	colStream
+	colSegment
+	colRoot
+	colPID
+	colTID
+	colParent
+	colCell
+	colOuter
+	colInputs
+	colLine
+	colOutcome
+	colCPUTime
+	colUnknown
+	colSlack
+	colMeter
+	colValue
+	colSize
+	colAddress
+	colText
+	colTextBytes
+	colTruncated
+	colDetail
+	colFirstMeter
+
+	colCount = colFirstMeter + 4*event.MeterCount
+)
+
+// The four groups of meter columns: of the process and of its tree, at the instant and since the boundary before.
+const (
+	groupValue = iota
+	groupHigh
+	groupTree
+	groupTreeHigh
+)
+
+func meterColumn(group int, m event.Meter) int {
+	return colFirstMeter + group*event.MeterCount + int(m)
+}
+
+var fields = tableFields()
+
+func tableFields() [colCount]field {
+	all := [colCount]field{
+		colKind:      {"kind", typeUTF8, true},
+		colTime:      {"time_ns", typeInt64, true},
+		colNumber:    {"number", typeUint64, false},
+		colStream:    {"stream", typeUint64, false},
+		colSegment:   {"segment", typeUint64, false},
+		colRoot:      {"root", typeUint32, false},
+		colPID:       {"pid", typeInt32, true},
+		colTID:       {"tid", typeInt32, false},
+		colParent:    {"parent", typeInt32, false},
+		colCell:      {"cell", typeUint64, false},
+		colOuter:     {"outer", typeUint64, false},
+		colInputs:    {"inputs", typeInt64, false},
+		colLine:      {"line", typeInt32, false},
+		colOutcome:   {"outcome", typeUTF8, false},
+		colCPUTime:   {"cpu_time_ns", typeInt64, false},
+		colUnknown:   {"unknown_frees", typeUint64, false},
+		colSlack:     {"slack", typeInt64, false},
+		colMeter:     {"meter", typeUTF8, false},
+		colValue:     {"value", typeInt64, false},
+		colSize:      {"size", typeInt64, false},
+		colAddress:   {"address", typeUint64, false},
+		colText:      {"text", typeUTF8, false},
+		colTextBytes: {"text.bytes", typeBinary, false},
+		colTruncated: {"truncated", typeBool, false},
+		colDetail:    {"detail", typeUTF8, false},
+	}
+	for m := range event.Meter(event.MeterCount) {
+		all[meterColumn(groupValue, m)] = field{name: m.String(), typ: typeInt64}
+		all[meterColumn(groupHigh, m)] = field{name: m.String() + ".high", typ: typeInt64}
+		all[meterColumn(groupTree, m)] = field{name: "tree." + m.String(), typ: typeInt64}
+		all[meterColumn(groupTreeHigh, m)] = field{name: "tree." + m.String() + ".high", typ: typeInt64}
+	}
+	return all
+}
+
+// The kinds of row that are not boundaries; a boundary's kind is its own name.
+const (
+	kindStart      = "start"
+	kindProcess    = "process"
+	kindReading    = "reading"
+	kindChange     = "change"
+	kindCellSource = "cell-source"
+	kindFinish     = "finish"
+)
+
+var outcomeNames = [...]string{
+	event.OutcomeUnknown:     "unknown",
+	event.OutcomeOK:          "ok",
+	event.OutcomeError:       "error",
+	event.OutcomeInterrupted: "interrupted",
+	event.OutcomeAbandoned:   "abandoned",
+}
+
+func parseOutcome(name string) (event.Outcome, bool) {
+	for i, n := range outcomeNames {
+		if n == name {
+			return event.Outcome(i), true
+		}
+	}
+	return 0, false
+}
+
+func parseMeter(name string) (event.Meter, bool) {
+	for m := range event.Meter(event.MeterCount) {
+		if m.String() == name {
+			return m, true
+		}
+	}
+	return 0, false
+}

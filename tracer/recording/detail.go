@@ -1,0 +1,163 @@
+package recording
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"ipytracer/tracer/event"
+)
+
+// The records that are rare and have lists go into the detail column as JSON. The types below are the events'
+// own with public names; converting between the two fails to compile when an event gains a field.
+
+type hostDetail struct {
+	Name    string            `json:"name"`
+	Kernel  string            `json:"kernel"`
+	CPUs    int               `json:"cpus"`
+	Memory  event.Bytes       `json:"memory"`
+	Tracer  string            `json:"tracer"`
+	BootID  string            `json:"boot_id"`
+	WallNow event.Nanoseconds `json:"wall_now_ns"`
+	MonoNow event.Nanoseconds `json:"mono_now_ns"`
+}
+
+type processDetail struct {
+	Root     uint32 `json:"root"`
+	PID      int32  `json:"pid"`
+	Command  string `json:"command"`
+	Python   string `json:"python"`
+	IPython  string `json:"ipython"`
+	Frontend string `json:"frontend"`
+	Late     bool   `json:"late"`
+	Inputs   int64  `json:"inputs"`
+}
+
+type meterDetail struct {
+	Meter  meterName   `json:"meter"`
+	Source string      `json:"source"`
+	Exact  bool        `json:"exact"`
+	Bound  event.Bytes `json:"bound"`
+	Absent bool        `json:"absent"`
+}
+
+type startDetail struct {
+	Host      hostDetail      `json:"host"`
+	Processes []processDetail `json:"processes"`
+	Meters    []meterDetail   `json:"meters"`
+	Command   []string        `json:"command"`
+}
+
+type lossDetail struct {
+	Reason string `json:"reason"`
+	Count  uint64 `json:"count"`
+}
+
+type probeDetail struct {
+	Probe string `json:"probe"`
+	Site  string `json:"site"`
+	Hits  uint64 `json:"hits"`
+}
+
+type finishDetail struct {
+	Time      event.Nanoseconds `json:"time_ns"`
+	Reason    string            `json:"reason"`
+	Made      uint64            `json:"made"`
+	Delivered uint64            `json:"delivered"`
+	Lost      []lossDetail      `json:"lost"`
+	Late      []string          `json:"late"`
+	Probes    []probeDetail     `json:"probes"`
+	Problems  []string          `json:"problems"`
+}
+
+// meterName is a meter that is written as its public id.
+type meterName event.Meter
+
+func (m meterName) MarshalText() ([]byte, error) {
+	if event.Meter(m) >= event.MeterCount {
+		return nil, fmt.Errorf("%w: meter %d", ErrEvent, m)
+	}
+	return []byte(event.Meter(m).String()), nil
+}
+
+func (m *meterName) UnmarshalText(text []byte) error {
+	meter, ok := parseMeter(string(text))
+	if !ok {
+		return fmt.Errorf("unknown meter %q", text)
+	}
+	*m = meterName(meter)
+	return nil
+}
+
+// convert maps a list and keeps the difference between an empty one and none.
+func convert[A, B any](list []A, f func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i, v := range list {
+		out[i] = f(v)
+	}
+	return out
+}
+
+func startToJSON(s *event.Start) ([]byte, error) {
+	return json.Marshal(startDetail{
+		Host:      hostDetail(s.Host),
+		Processes: convert(s.Processes, func(p event.ProcessInfo) processDetail { return processDetail(p) }),
+		Meters: convert(s.Meters, func(m event.MeterSource) meterDetail {
+			return meterDetail{meterName(m.Meter), m.Source, m.Exact, m.Bound, m.Absent}
+		}),
+		Command: s.Command,
+	})
+}
+
+func startFromJSON(text []byte) (*event.Start, error) {
+	var d startDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Start{
+		Host:      event.Host(d.Host),
+		Processes: convert(d.Processes, func(p processDetail) event.ProcessInfo { return event.ProcessInfo(p) }),
+		Meters: convert(d.Meters, func(m meterDetail) event.MeterSource {
+			return event.MeterSource{Meter: event.Meter(m.Meter), Source: m.Source, Exact: m.Exact, Bound: m.Bound, Absent: m.Absent}
+		}),
+		Command: d.Command,
+	}, nil
+}
+
+func processToJSON(p *event.Process) ([]byte, error) {
+	return json.Marshal(processDetail(p.ProcessInfo))
+}
+
+func processFromJSON(text []byte) (*event.Process, error) {
+	var d processDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Process{ProcessInfo: event.ProcessInfo(d)}, nil
+}
+
+func finishToJSON(f *event.Finish) ([]byte, error) {
+	return json.Marshal(finishDetail{
+		Time: f.Time, Reason: f.Reason, Made: f.Made, Delivered: f.Delivered,
+		Lost:     convert(f.Lost, func(l event.Loss) lossDetail { return lossDetail(l) }),
+		Late:     f.Late,
+		Probes:   convert(f.Probes, func(p event.ProbeUse) probeDetail { return probeDetail(p) }),
+		Problems: f.Problems,
+	})
+}
+
+func finishFromJSON(text []byte) (*event.Finish, error) {
+	var d finishDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Finish{
+		Time: d.Time, Reason: d.Reason, Made: d.Made, Delivered: d.Delivered,
+		Lost:     convert(d.Lost, func(l lossDetail) event.Loss { return event.Loss(l) }),
+		Late:     d.Late,
+		Probes:   convert(d.Probes, func(p probeDetail) event.ProbeUse { return event.ProbeUse(p) }),
+		Problems: d.Problems,
+	}, nil
+}

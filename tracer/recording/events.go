@@ -1,0 +1,129 @@
+package recording
+
+import (
+	"fmt"
+
+	"ipytracer/tracer/event"
+)
+
+// event turns one row into the event it was. It fails with errDamaged for a row no writer writes.
+func (b *batch) event(row int) (e event.Event, err error) {
+	defer recoverDamage(&err)
+	kind := b.columns[colKind].text(row)
+	detail := b.columns[colDetail].text(row)
+	switch string(kind) {
+	case kindChange:
+		return b.change(row)
+	case kindReading:
+		return b.reading(row), nil
+	case kindCellSource:
+		return b.cellSource(row), nil
+	case kindStart:
+		e, err = startFromJSON(detail)
+	case kindProcess:
+		e, err = processFromJSON(detail)
+	case kindFinish:
+		e, err = finishFromJSON(detail)
+	default:
+		return b.boundary(row, string(kind))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", errDamaged, kind, err)
+	}
+	return e, nil
+}
+
+func (b *batch) u64(c, row int) uint64             { return b.columns[c].get64(row) }
+func (b *batch) u32(c, row int) uint32             { return b.columns[c].get32(row) }
+func (b *batch) bytes(c, row int) event.Bytes      { return event.Bytes(b.columns[c].get64(row)) }
+func (b *batch) time(c, row int) event.Nanoseconds { return event.Nanoseconds(b.columns[c].get64(row)) }
+
+func (b *batch) change(row int) (event.Event, error) {
+	name := b.columns[colMeter].text(row)
+	meter, ok := parseMeter(string(name))
+	if !ok {
+		return nil, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
+	}
+	return &event.Change{
+		Stream:  b.u64(colStream, row),
+		Segment: b.u64(colSegment, row),
+		Time:    b.time(colTime, row),
+		Root:    b.u32(colRoot, row),
+		PID:     int32(b.u32(colPID, row)),
+		TID:     int32(b.u32(colTID, row)),
+		Meter:   meter,
+		Value:   b.bytes(colValue, row),
+		Size:    b.bytes(colSize, row),
+		Address: b.u64(colAddress, row),
+	}, nil
+}
+
+func (b *batch) boundary(row int, name string) (event.Event, error) {
+	kind, ok := event.ParseBoundaryKind(name)
+	if !ok {
+		return nil, fmt.Errorf("%w: unknown kind %q", errDamaged, name)
+	}
+	outcome := event.OutcomeUnknown
+	if text := b.columns[colOutcome].text(row); text != nil {
+		if outcome, ok = parseOutcome(string(text)); !ok {
+			return nil, fmt.Errorf("%w: unknown outcome %q", errDamaged, text)
+		}
+	}
+	return &event.Boundary{
+		Number:   b.u64(colNumber, row),
+		Time:     b.time(colTime, row),
+		Kind:     kind,
+		Root:     b.u32(colRoot, row),
+		PID:      int32(b.u32(colPID, row)),
+		TID:      int32(b.u32(colTID, row)),
+		Parent:   int32(b.u32(colParent, row)),
+		Cell:     b.u64(colCell, row),
+		Outer:    b.u64(colOuter, row),
+		Segment:  b.u64(colSegment, row),
+		Stream:   b.u64(colStream, row),
+		Inputs:   int64(b.u64(colInputs, row)),
+		Line:     int32(b.u32(colLine, row)),
+		Outcome:  outcome,
+		CPUTime:  b.time(colCPUTime, row),
+		Unknown:  b.u64(colUnknown, row),
+		Slack:    b.bytes(colSlack, row),
+		Value:    b.readings(groupValue, row),
+		High:     b.readings(groupHigh, row),
+		Tree:     b.readings(groupTree, row),
+		TreeHigh: b.readings(groupTreeHigh, row),
+		Text:     b.hostile(row),
+	}, nil
+}
+
+func (b *batch) reading(row int) event.Event {
+	return &event.Reading{
+		Number: b.u64(colNumber, row),
+		PID:    int32(b.u32(colPID, row)),
+		Value:  b.readings(groupValue, row),
+		High:   b.readings(groupHigh, row),
+	}
+}
+
+func (b *batch) cellSource(row int) event.Event {
+	return &event.CellSource{
+		Cell:      b.u64(colCell, row),
+		PID:       int32(b.u32(colPID, row)),
+		Text:      b.hostile(row),
+		Truncated: b.columns[colTruncated].truth(row),
+	}
+}
+
+func (b *batch) readings(group, row int) (r event.Readings) {
+	for m := range r {
+		r[m] = b.bytes(meterColumn(group, event.Meter(m)), row)
+	}
+	return r
+}
+
+// hostile is the text of a row, byte for byte as it was.
+func (b *batch) hostile(row int) string {
+	if raw := b.columns[colTextBytes].text(row); raw != nil {
+		return string(raw)
+	}
+	return string(b.columns[colText].text(row))
+}

@@ -1,0 +1,154 @@
+package recording
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"ipytracer/tracer/event"
+)
+
+// addRow turns one event into one row. It checks first and sets columns after, so a refused event leaves none.
+func (w *Writer) addRow(e event.Event) error {
+	switch e := e.(type) {
+	case *event.Change:
+		return w.addChange(e)
+	case *event.Boundary:
+		return w.addBoundary(e)
+	case *event.Reading:
+		w.addReading(e)
+		return nil
+	case *event.CellSource:
+		return w.addCellSource(e)
+	case *event.Start:
+		text, err := startToJSON(e)
+		return w.addDetail(kindStart, e.Host.MonoNow, 0, text, err)
+	case *event.Process:
+		text, err := processToJSON(e)
+		return w.addDetail(kindProcess, w.time, e.PID, text, err)
+	case *event.Finish:
+		text, err := finishToJSON(e)
+		return w.addDetail(kindFinish, e.Time, 0, text, err)
+	}
+	return fmt.Errorf("%w: %T", ErrEvent, e)
+}
+
+// begin opens a row with the columns every row has. Events without a time of their own get that of the event
+// before them, so that a table sorted by time keeps its order.
+func (w *Writer) begin(kind string, time event.Nanoseconds, pid int32) *table {
+	t := &w.table
+	t.next()
+	w.time = time
+	t.setText(colKind, kind)
+	t.set64(colTime, uint64(time))
+	t.set32(colPID, uint32(pid))
+	return t
+}
+
+func (w *Writer) addChange(c *event.Change) error {
+	if c.Meter >= event.MeterCount {
+		return fmt.Errorf("%w: meter %d", ErrEvent, c.Meter)
+	}
+	t := w.begin(kindChange, c.Time, c.PID)
+	t.set64(colStream, c.Stream)
+	t.set64(colSegment, c.Segment)
+	t.set32(colRoot, c.Root)
+	t.set32(colTID, uint32(c.TID))
+	t.setText(colMeter, c.Meter.String())
+	t.set64(colValue, uint64(c.Value))
+	t.set64Unless0(colSize, uint64(c.Size))
+	t.set64Unless0(colAddress, c.Address)
+	return nil
+}
+
+func (w *Writer) addBoundary(b *event.Boundary) error {
+	kind := b.Kind.String()
+	if known, ok := event.ParseBoundaryKind(kind); !ok || known != b.Kind {
+		return fmt.Errorf("%w: boundary kind %d", ErrEvent, b.Kind)
+	}
+	if int(b.Outcome) >= len(outcomeNames) {
+		return fmt.Errorf("%w: outcome %d", ErrEvent, b.Outcome)
+	}
+	if err := checkText(b.Text); err != nil {
+		return err
+	}
+	t := w.begin(kind, b.Time, b.PID)
+	t.set64(colNumber, b.Number)
+	t.set64(colStream, b.Stream)
+	t.set64(colSegment, b.Segment)
+	t.set32(colRoot, b.Root)
+	t.set32(colTID, uint32(b.TID))
+	t.set32Unless0(colParent, uint32(b.Parent))
+	t.set64Unless0(colCell, b.Cell)
+	t.set64Unless0(colOuter, b.Outer)
+	t.set64Unless0(colInputs, uint64(b.Inputs))
+	t.set32Unless0(colLine, uint32(b.Line))
+	if b.Outcome != event.OutcomeUnknown {
+		t.setText(colOutcome, outcomeNames[b.Outcome])
+	}
+	t.set64Unless0(colCPUTime, uint64(b.CPUTime))
+	t.set64(colUnknown, b.Unknown)
+	t.set64(colSlack, uint64(b.Slack))
+	t.setReadings(groupValue, &b.Value)
+	t.setReadings(groupHigh, &b.High)
+	t.setReadings(groupTree, &b.Tree)
+	t.setReadings(groupTreeHigh, &b.TreeHigh)
+	t.setHostile(b.Text)
+	return nil
+}
+
+func (w *Writer) addReading(r *event.Reading) {
+	t := w.begin(kindReading, w.time, r.PID)
+	t.set64(colNumber, r.Number)
+	t.setReadings(groupValue, &r.Value)
+	t.setReadings(groupHigh, &r.High)
+}
+
+func (w *Writer) addCellSource(s *event.CellSource) error {
+	if err := checkText(s.Text); err != nil {
+		return err
+	}
+	t := w.begin(kindCellSource, w.time, s.PID)
+	t.set64Unless0(colCell, s.Cell)
+	t.setBool(colTruncated, s.Truncated)
+	t.setHostile(s.Text)
+	return nil
+}
+
+func (w *Writer) addDetail(kind string, time event.Nanoseconds, pid int32, text []byte, err error) error {
+	if err != nil {
+		return fmt.Errorf("recording: %s: %w", kind, err)
+	}
+	if err := checkText(string(text)); err != nil {
+		return err
+	}
+	w.begin(kind, time, pid).setText(colDetail, string(text))
+	return nil
+}
+
+func (t *table) setReadings(group int, r *event.Readings) {
+	for m, v := range r {
+		t.set64(meterColumn(group, event.Meter(m)), uint64(v))
+	}
+}
+
+// setHostile sets the text column. Arrow's utf8 must be valid and a target's bytes need not be; those
+// that are not go to text.bytes as they are and to text with U+FFFD in their place.
+func (t *table) setHostile(s string) {
+	if s == "" {
+		return
+	}
+	if utf8.ValidString(s) {
+		t.setText(colText, s)
+		return
+	}
+	t.setText(colText, strings.ToValidUTF8(s, "\uFFFD"))
+	t.setText(colTextBytes, s)
+}
+
+func checkText(s string) error {
+	if len(s) > maxText {
+		return fmt.Errorf("%w: a text of %d bytes, the limit is %d", ErrEvent, len(s), maxText)
+	}
+	return nil
+}

@@ -1,0 +1,317 @@
+// Package tracer attaches to processes and is the live [event.Source]: it owns everything with a side effect.
+//
+// A [Session] finds the interpreter of each target, seeds the kernel ledger, places the probes, and hands out
+// events until the targets end or the context does. Nothing is installed in a target, and when the tracer goes,
+// however it goes, the kernel removes every probe.
+package tracer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// Options are what a session can be told. The zero value traces with the default budget.
+type Options struct {
+	Log     *slog.Logger // nil for silence
+	Version string       // of the tracer, for the record
+	// Budget is the share of one core that sheddable probes may cost, 0.03 for 3 %; negative for no limit,
+	// 0 for the default.
+	Budget float64
+	// ChangeRing is the size of the change ring in bytes, a power of two; 0 for the default.
+	ChangeRing int
+	Command    []string // of `tracer run`
+}
+
+// DefaultBudget is the share of one core that sheddable probes may cost.
+const DefaultBudget = 0.03
+
+// Session is a running trace. Its methods are for one goroutine, except [Session.Stop].
+type Session struct {
+	log     *slog.Logger
+	options Options
+	fs      process.FS
+	ledger  *ledger.Ledger
+	targets []*target // attached roots, and Python children that run cells
+	budget  budget
+	queue   []event.Event
+	next    int // index of the first event of queue not handed out
+	changes []event.Change
+	sources map[uint64]*partialSource
+	starts  []event.ProcessInfo
+	stopped string // why the session ends, once it does
+	ended   bool
+	late    []string
+	probes  []event.ProbeUse
+	trouble []string
+}
+
+// Attach starts a session on running processes. Each must be a Python process; the error matches
+// process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When it returns without error
+// every probe is in place.
+func Attach(pids []int, o Options) (_ *Session, err error) {
+	s, err := open(o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	// Look before touching: a wrong pid is found out without loading anything into the kernel.
+	for _, pid := range pids {
+		t, err := s.find(pid)
+		if err != nil {
+			return nil, err
+		}
+		s.targets = append(s.targets, t)
+	}
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	for i, t := range s.targets {
+		if err := s.attach(uint32(i), t, true); err != nil {
+			return nil, err
+		}
+	}
+	s.begin()
+	return s, nil
+}
+
+// AttachStopped starts a session on one process that is stopped at its exec, before its first instruction. It
+// need not be a Python: whatever it becomes, and whatever it starts, is looked at as it executes programs.
+func AttachStopped(pid int, o Options) (_ *Session, err error) {
+	s, err := open(o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	handle, err := s.fs.Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{pid: pid, handle: handle, patience: pythonPatience}
+	s.targets = append(s.targets, t)
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	if err := s.attach(0, t, false); err != nil {
+		return nil, err
+	}
+	s.begin()
+	return s, nil
+}
+
+func open(o Options) (*Session, error) {
+	s := &Session{log: o.Log, options: o, sources: map[uint64]*partialSource{}}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if o.Budget == 0 {
+		s.options.Budget = DefaultBudget
+	}
+	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
+		return nil, fmt.Errorf("%w: tracing needs root", ledger.ErrNotPermitted)
+	}
+	return s, nil
+}
+
+func (s *Session) load() (err error) {
+	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing})
+	if err != nil {
+		return err
+	}
+	return s.budget.prepare(s.ledger, s.options.Budget, s.log)
+}
+
+// attach takes one target in: its descendants, itself, its probes.
+func (s *Session) attach(root uint32, t *target, late bool) error {
+	t.root = root
+	descendants, err := s.fs.Descendants(t.pid)
+	if err != nil {
+		return err
+	}
+	for _, d := range descendants {
+		stat, err := s.fs.Stat(d.PID)
+		if err != nil {
+			continue // it has ended since
+		}
+		if _, err := s.ledger.Adopt(root, d.PID, stat.ParentPID); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
+			s.trouble = append(s.trouble, fmt.Sprintf("child %d is not traced: %v", d.PID, err))
+		}
+	}
+	if t.slot, err = s.ledger.AttachProcess(root, t.pid, false); err != nil {
+		return err
+	}
+	if t.python != nil {
+		if err := s.probe(t); err != nil {
+			return err
+		}
+	} else {
+		s.look(t)
+	}
+	t.announced = true
+	s.starts = append(s.starts, t.info(late))
+	return nil
+}
+
+// begin puts the Start event in front of everything.
+func (s *Session) begin() {
+	s.queue = append([]event.Event{&event.Start{
+		Host: host(s.options.Version), Processes: s.starts, Meters: s.meterSources(), Command: s.options.Command,
+	}}, s.queue...)
+}
+
+// Next returns the next event; it waits for one. When ctx ends, or the last target has, it draws the last
+// boundaries, hands out what is left, then an *event.Finish, then io.EOF.
+func (s *Session) Next(ctx context.Context) (event.Event, error) {
+	for !s.Pending() {
+		if s.ended {
+			return nil, io.EOF
+		}
+		s.queue, s.next = s.queue[:0], 0
+		if err := s.advance(ctx); err != nil {
+			return nil, err
+		}
+	}
+	e := s.queue[s.next]
+	s.queue[s.next] = nil
+	s.next++
+	return e, nil
+}
+
+// Pending says whether Next would return at once.
+func (s *Session) Pending() bool { return s.next < len(s.queue) }
+
+// tick is how often a session looks around when nothing wakes it.
+const tick = time.Second
+
+func (s *Session) advance(ctx context.Context) error {
+	if ctx.Err() != nil && s.stopped == "" {
+		s.stopped = context.Cause(ctx).Error()
+	}
+	if s.stopped == "" && !slices.ContainsFunc(s.targets, func(t *target) bool { return t.isRoot() && !t.gone }) {
+		s.stopped = "the target ended"
+	}
+	if s.stopped != "" {
+		return s.wind()
+	}
+	wake := context.AfterFunc(ctx, func() { _ = s.ledger.Wake() })
+	defer wake()
+	until := time.Now().Add(tick)
+	if s.impatient() {
+		until = time.Now().Add(20 * time.Millisecond)
+	}
+	if at, ok := s.budget.nextBack(); ok && at.Before(until) {
+		until = at
+	}
+	if err := s.ledger.Poll(until, s); err != nil {
+		return err
+	}
+	s.settle()
+	return nil
+}
+
+// settle does what cannot be done while records are being read.
+func (s *Session) settle() {
+	for _, t := range s.targets {
+		if !t.gone && t.python == nil && t.patience > 0 {
+			s.look(t)
+		}
+		if !t.gone && t.python != nil && !t.python.complete() {
+			s.learn(t)
+		}
+	}
+	s.stepDown()
+	s.stepUp(time.Now())
+}
+
+// wind ends the session: last boundaries, last records, counters.
+func (s *Session) wind() error {
+	for _, t := range s.targets {
+		if t.isRoot() && !t.gone {
+			if err := s.ledger.Detach(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
+				return err
+			}
+		}
+	}
+	s.closeProbes()
+	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
+		return err
+	}
+	s.queue = append(s.queue, s.finish())
+	s.ended = true
+	return nil
+}
+
+func (s *Session) finish() *event.Finish {
+	hits := s.ledger.Hits()
+	for i := range s.probes {
+		s.probes[i].Hits = hits[s.budget.groupOf(s.probes[i].Probe)]
+	}
+	f := &event.Finish{
+		Time: now(), Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
+		Lost: s.ledger.Losses(), Late: s.late, Probes: s.probes, Problems: s.trouble,
+	}
+	for _, l := range f.Lost {
+		if l.Reason == ledger.LostChanges {
+			f.Made += l.Count
+		}
+	}
+	return f
+}
+
+func (s *Session) closeProbes() {
+	for _, t := range s.targets {
+		t.closeProbes()
+	}
+}
+
+// Close removes every probe and frees everything. It may be called more than once.
+func (s *Session) Close() error {
+	s.closeProbes()
+	var errs []error
+	for _, t := range s.targets {
+		errs = append(errs, t.close())
+	}
+	s.targets = nil
+	if s.ledger != nil {
+		errs = append(errs, s.ledger.Close())
+		s.ledger = nil
+	}
+	return errors.Join(errs...)
+}
+
+func now() event.Nanoseconds {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return event.Nanoseconds(ts.Nano())
+}
+
+// host describes this machine.
+func host(version string) event.Host {
+	name, _ := os.Hostname()
+	var info unix.Sysinfo_t
+	_ = unix.Sysinfo(&info)
+	return event.Host{
+		Name: name, Kernel: ledger.KernelRelease(), CPUs: cpus(), Tracer: version,
+		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
+		MonoNow: now(),
+	}
+}

@@ -1,0 +1,147 @@
+package tracer
+
+import (
+	"fmt"
+	"strings"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// partialSource is a cell's source that has not all arrived.
+type partialSource struct {
+	text strings.Builder
+	next uint32
+}
+
+// Change, Boundary, Reading and Source make a Session a ledger.Sink.
+
+// Change queues a value of the change stream.
+func (s *Session) Change(c *event.Change) {
+	if len(s.changes) == cap(s.changes) {
+		s.changes = make([]event.Change, 0, 512)
+	}
+	s.changes = append(s.changes, *c)
+	s.queue = append(s.queue, &s.changes[len(s.changes)-1])
+}
+
+// Reading queues what a boundary says of another process.
+func (s *Session) Reading(r *event.Reading) { s.queue = append(s.queue, r) }
+
+// Boundary completes a boundary with what only user space can tell, and queues it.
+func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
+	t := s.target(int(b.PID))
+	switch b.Kind {
+	case event.StatementOpen:
+		if t != nil && t.python != nil {
+			b.Line = int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable))
+		}
+	case event.ExperimentBegin, event.ExperimentEnd:
+		b.Text = strings.TrimSuffix(b.Text, ">")
+	case event.CellOpen:
+		s.cellOpened(t, b)
+	case event.CellClose:
+		if t != nil && t.python != nil {
+			b.Outcome = t.outcome(b.Outcome)
+		}
+		delete(s.sources, b.Cell)
+	case event.ProcessExec, event.ProcessStart:
+		s.processChanged(t, b)
+	case event.ProcessExit:
+		if t != nil {
+			t.gone = true
+			t.closeProbes()
+		}
+	case event.MeterShed:
+		s.budget.shed(extra.Group)
+		b.Text = groupText(extra.Group)
+	case event.MeterBack:
+		b.Text = groupText(extra.Group)
+	}
+	if t != nil && !t.gone {
+		b.CPUTime = t.used()
+	}
+	s.queue = append(s.queue, b)
+}
+
+// groupText is empty for the group that serves a meter, and says what is missing for the others.
+func groupText(g ledger.Group) string {
+	if g == ledger.GroupNumPy {
+		return ""
+	}
+	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
+}
+
+// cellOpened reads len(In) where the kernel did not know the list yet.
+func (s *Session) cellOpened(t *target, b *event.Boundary) {
+	if t == nil || t.python == nil || b.Inputs >= 0 {
+		return
+	}
+	if t.python.inputs == 0 {
+		s.learn(t)
+	}
+	if t.python.inputs != 0 {
+		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
+			b.Inputs = n
+		}
+	}
+}
+
+// processChanged notes a program that a traced process executes: it may be a Python.
+func (s *Session) processChanged(t *target, b *event.Boundary) {
+	if c, err := s.fs.Cmdline(int(b.PID)); err == nil {
+		b.Text = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
+	}
+	if b.Kind != event.ProcessExec {
+		return
+	}
+	slot, err := s.ledger.Slot(int(b.PID))
+	if err != nil {
+		return // it has ended since
+	}
+	if t == nil {
+		t = &target{pid: int(b.PID), root: b.Root, child: true}
+		if t.handle, err = s.fs.Open(t.pid); err != nil {
+			return
+		}
+		s.targets = append(s.targets, t)
+	}
+	t.closeProbes()
+	if t.python != nil {
+		t.python.close()
+		t.python = nil
+	}
+	t.slot, t.patience = slot, pythonPatience
+}
+
+func (s *Session) target(pid int) *target {
+	for _, t := range s.targets {
+		if t.pid == pid && !t.gone {
+			return t
+		}
+	}
+	return nil
+}
+
+// Source collects the chunks of a cell's text.
+func (s *Session) Source(cell uint64, pid int32, offset uint32, text []byte) {
+	p := s.sources[cell]
+	if p == nil {
+		p = &partialSource{}
+		s.sources[cell] = p
+	}
+	if offset != p.next {
+		return // a chunk is missing: what came before it stands
+	}
+	last := len(text) > 0 && text[len(text)-1] == 0
+	p.text.WriteString(strings.TrimSuffix(string(text), "\x00"))
+	p.next = uint32(p.text.Len())
+	full := p.text.Len() >= ledger.SourceLimit
+	if last || full {
+		delete(s.sources, cell)
+		s.queue = append(s.queue, &event.CellSource{
+			Cell: cell, PID: pid, Text: strings.ToValidUTF8(p.text.String(), "\ufffd"), Truncated: !last,
+		})
+	}
+}

@@ -1,0 +1,282 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// target is an attached process, or a Python child of one.
+type target struct {
+	pid    int
+	root   uint32
+	child  bool
+	slot   uint32
+	handle *process.Handle
+	python *python
+	gone   bool
+	// announced: its ProcessInfo has been handed out.
+	announced bool
+	// patience is how many more times a process that may yet become a Python is looked at.
+	patience int
+}
+
+// pythonPatience times the 20 ms between two looks is 3 s: by then an interpreter has mapped its library.
+const pythonPatience = 150
+
+func (t *target) isRoot() bool { return !t.child }
+
+// python is the interpreter of a target.
+type python struct {
+	file    *process.MappedFile
+	memory  *os.File
+	binary  *cpython.Binary
+	live    *cpython.Interpreter
+	sites   cpython.Sites
+	groups  map[ledger.Group]io.Closer
+	inputs  uint64 // address of In, 0 until found
+	count   int64  // its length when last read
+	ready   bool   // the main interpreter's address is known
+	tries   int
+	shown   cpython.Exception // the exception shown last
+	ipython string
+	front   string
+}
+
+// complete says whether everything that can be learned has been, or was tried long enough.
+func (p *python) complete() bool { return p.ready && p.inputs != 0 || p.tries > 600 }
+
+func isPython(r io.ReaderAt) bool {
+	_, err := cpython.Open(r)
+	return err == nil
+}
+
+// find looks at a running process without touching it.
+func (s *Session) find(pid int) (_ *target, err error) {
+	t := &target{pid: pid}
+	if t.handle, err = s.fs.Open(pid); err != nil {
+		return nil, err
+	}
+	if t.python, err = s.open(pid); err != nil {
+		_ = t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// open opens the interpreter of a process.
+func (s *Session) open(pid int) (_ *python, err error) {
+	p := &python{groups: map[ledger.Group]io.Closer{}}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	if p.file, err = s.fs.InterpreterFile(pid, isPython); err != nil {
+		return nil, err
+	}
+	if p.binary, err = cpython.Open(p.file.File); err != nil {
+		return nil, fmt.Errorf("pid %d: %w", pid, err)
+	}
+	if p.sites, err = p.binary.Sites(); err != nil {
+		return nil, fmt.Errorf("pid %d: %w", pid, err)
+	}
+	if p.memory, err = os.Open(fmt.Sprintf("/proc/%d/mem", pid)); err != nil {
+		return nil, fmt.Errorf("pid %d: open its memory: %w", pid, err)
+	}
+	bias, ok := p.binary.Bias(p.file.Mapping.Start, p.file.Mapping.Offset)
+	if !ok {
+		return nil, fmt.Errorf("pid %d: %w: its interpreter is mapped in an unknown way", pid, process.ErrNotPython)
+	}
+	if p.live, err = cpython.NewInterpreter(p.binary, bias, p.memory); err != nil {
+		return nil, fmt.Errorf("pid %d: %w", pid, err)
+	}
+	return p, nil
+}
+
+func (p *python) close() {
+	if p.file != nil {
+		p.file.File.Close()
+	}
+	if p.memory != nil {
+		p.memory.Close()
+	}
+}
+
+// look finds out whether a process has become a Python, and if so probes it.
+func (s *Session) look(t *target) {
+	t.patience--
+	p, err := s.open(t.pid)
+	if err != nil {
+		return
+	}
+	t.python = p
+	t.patience = 0
+	if err := s.probe(t); err != nil {
+		s.trouble = append(s.trouble, fmt.Sprintf("pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err))
+		p.close()
+		t.python = nil
+		return
+	}
+	t.announced = true
+	s.queue = append(s.queue, &event.Process{ProcessInfo: t.info(false)})
+}
+
+// learn reads what is only there once the interpreter, or IPython in it, has started.
+func (s *Session) learn(t *target) bool {
+	p := t.python
+	p.tries++
+	interpreter, err := p.live.Address()
+	if err != nil {
+		return false
+	}
+	news := !p.ready
+	p.ready = true
+	if addr, n, err := p.live.InputList(); err == nil {
+		news = news || p.inputs != addr
+		p.inputs, p.count = addr, n
+		p.shown, _ = p.live.LastException()
+		p.ipython, _ = p.live.IPythonVersion()
+		p.front = p.live.Frontend()
+		p.ipython = strings.ToValidUTF8(p.ipython, "?")
+	}
+	if !news {
+		return false
+	}
+	if err := s.ledger.SetPython(t.slot, t.offsets(interpreter)); err != nil {
+		s.log.Warn("the Python offsets could not be written", "pid", t.pid, "error", err)
+		return false
+	}
+	if t.announced { // the Start event has an older picture of it
+		s.queue = append(s.queue, &event.Process{ProcessInfo: t.info(!t.child)})
+	}
+	return true
+}
+
+// offsets translates what package cpython knows into what the BPF programs read.
+func (t *target) offsets(interpreter uint64) ledger.Python {
+	p := t.python
+	o, _ := p.binary.Offsets() // cannot fail: NewInterpreter has called it
+	out := ledger.Python{
+		Inputs: p.inputs, Interpreter: interpreter, CodeMask: o.CodeMask, CodeFilename: o.CodeFilename,
+		CodeName: o.CodeName, CodeFirstLine: o.CodeFirstLine, CodeLineTable: o.CodeLineTable,
+		StringLength: o.StrLength, StringState: o.StrState, AsciiData: o.ASCIIData, CompactData: o.CompactData,
+		ObjectType: o.ObjectType, TypeName: o.TypeName, VarSize: o.VarSize, BytesData: o.BytesData,
+		ThreadNext: o.ThreadNext, ThreadId: o.ThreadID, ThreadFrame: o.ThreadFrame, CframeCurrent: o.CFrameCurrent,
+		FrameKind: uint32(o.FrameKind), FrameBack: o.FrameBack, FrameCode: o.FrameCode, FrameOwner: o.FrameOwner,
+		OwnerSkip: o.OwnerSkip, OwnerGenerator: o.OwnerGen, FrameGenerator: o.FrameGen,
+		StateExecuting: o.StateExecuting, StateFinished: o.StateFinished, ThreadsHead: o.InterpThreadsHead,
+		PushedEval: uint32(p.sites.EvalCode.Pushed),
+	}
+	switch {
+	case o.GenState != 0:
+		out.StateKind, out.GeneratorFrame, out.GeneratorState = 2, o.GenFrame, o.GenState
+	case o.FrameState != 0:
+		out.StateKind, out.GeneratorFrame, out.FrameState = 1, o.GenFramePtr, o.FrameState
+	default:
+		out.StateKind, out.GeneratorFrame, out.FrameState = 0, o.GenFramePtr, o.FrameExecuting
+		out.FrameStackTop = o.FrameStackTop
+	}
+	if threads, err := p.live.Threads(); err == nil && len(threads) > 0 {
+		out.MainThread = threads[len(threads)-1].Address // the list has the newest thread first
+	}
+	return out
+}
+
+// info describes the target for the record.
+func (t *target) info(late bool) event.ProcessInfo {
+	out := event.ProcessInfo{Root: t.root, PID: int32(t.pid), Late: late, Inputs: -1}
+	if c, err := (process.FS{}).Cmdline(t.pid); err == nil {
+		out.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
+	}
+	if p := t.python; p != nil {
+		out.Python, out.IPython, out.Frontend = p.version(), p.ipython, p.front
+		if p.inputs != 0 {
+			out.Inputs = p.count
+		}
+	}
+	return out
+}
+
+func (p *python) version() string {
+	v := p.binary.Version()
+	if v.Micro < 0 {
+		if full, err := p.live.PythonVersion(); err == nil && strings.HasPrefix(full, v.String()) {
+			return strings.ToValidUTF8(full, "?")
+		}
+	}
+	return v.String()
+}
+
+func (t *target) closeProbes() {
+	if t.python == nil {
+		return
+	}
+	for g, c := range t.python.groups {
+		_ = c.Close()
+		delete(t.python.groups, g)
+	}
+}
+
+func (t *target) close() error {
+	var errs []error
+	if t.python != nil {
+		t.python.close()
+	}
+	if t.handle != nil {
+		errs = append(errs, t.handle.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// impatient says whether a process is to be looked at again soon.
+func (s *Session) impatient() bool {
+	for _, t := range s.targets {
+		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && !t.python.complete()) {
+			return true
+		}
+	}
+	return false
+}
+
+func cpus() int { return runtime.NumCPU() }
+
+// outcome finds out how a cell ended: IPython keeps the exception it showed last in sys.last_value.
+func (t *target) outcome(seen event.Outcome) event.Outcome {
+	shown, err := t.python.live.LastException()
+	if err != nil {
+		return seen
+	}
+	before := t.python.shown
+	t.python.shown = shown
+	switch {
+	case shown.Value == 0 || shown.Value == before.Value && shown.Traceback == before.Traceback:
+		return seen
+	case shown.Type == "KeyboardInterrupt":
+		return event.OutcomeInterrupted
+	case seen == event.OutcomeAbandoned:
+		return seen
+	}
+	return event.OutcomeError
+}
+
+// used is the CPU time of the target, 0 if it cannot be told.
+func (t *target) used() event.Nanoseconds {
+	if t.handle == nil {
+		return 0
+	}
+	d, err := t.handle.CPUTime()
+	if err != nil {
+		return 0
+	}
+	return event.Nanoseconds(d / time.Nanosecond)
+}
