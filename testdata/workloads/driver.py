@@ -22,6 +22,7 @@ import tempfile
 import time
 
 import cells as workload
+from build import build
 from marks import read_log
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -65,21 +66,26 @@ class Workspace:
         self.opts = opts
         # A chroot must see it: not $TMPDIR, which may lie outside what the caller has bound.
         self.path = tempfile.mkdtemp(prefix="ipytracer-workload-", dir="/tmp")
-        self.log = os.path.join(self.path, "marks")
+        self.log, self.read = os.path.join(self.path, "marks"), 0
+        try:
+            self._fill()
+        except BaseException:
+            self.remove()
+            raise
+
+    def _fill(self):
+        opts = self.opts
+        if opts.chroot and not os.path.isdir(opts.chroot + self.path):
+            raise Failure("%s%s is not there: bind-mount /tmp into the chroot" % (opts.chroot, self.path))
         for name in ("truth.py", "run_me.py"):
             shutil.copy(os.path.join(HERE, name), self.path)
-        library = os.path.join(self.path, "libtruth.so")
-        if opts.library:
-            shutil.copy(opts.library, library)
-        else:
-            subprocess.check_call([os.environ.get("CC", "gcc"), "-O2", "-shared", "-fPIC", "-nostdlib", "-fno-stack-protector", "-Wl,-z,now",
-                                   "-o", library, os.path.join(HERE, "truth.c")])
+        try:
+            library = shutil.copy(opts.library, os.path.join(self.path, "libtruth.so")) if opts.library else build(self.path)
+        except (OSError, subprocess.CalledProcessError) as e:
+            raise Failure("no truth library: %s" % e)
         self.env = dict(os.environ, PYTHONPATH=self.path, IPYTHONDIR=os.path.join(self.path, "ipython"),
                         JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"), IPYTRACER_TRUTH_LIBRARY=library,
                         IPYTRACER_TRUTH_LOG=self.log, IPYTRACER_PYTHON=opts.python, PYTHONDONTWRITEBYTECODE="1")
-        if opts.chroot and not os.path.isdir(opts.chroot + self.path):
-            raise Failure("%s%s is not there: bind-mount /tmp into the chroot" % (opts.chroot, self.path))
-        self.read = 0
 
     def command(self, *arguments):
         inside = ["chroot", self.opts.chroot] if self.opts.chroot else []
@@ -87,7 +93,10 @@ class Workspace:
 
     def probe(self):
         """Versions of what is installed; Failure when the interpreter does not run or lacks what every cell needs."""
-        ran = subprocess.run(self.command("-c", _PROBE), env=self.env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            ran = subprocess.run(self.command("-c", _PROBE), env=self.env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        except OSError as e:
+            raise Failure("%s does not run: %s" % (self.opts.python, e.strerror))
         if ran.returncode:
             raise Failure("%s does not run: %s" % (self.opts.python, ran.stderr.decode("utf-8", "replace").strip()[-300:]))
         versions = json.loads(ran.stdout.decode().splitlines()[-1])
@@ -133,7 +142,7 @@ def drive(opts, front_end, open_session):
         except KeyError as e:
             raise Failure("no cell %s: python3 cells.py lists them" % e)
         session = open_session(opts, workspace, versions)
-        with open(opts.out, "w") as out:
+        with create(opts.out) as out:
             write(out, {"session": dict(versions, front_end=front_end, pid=session.pid)})
             say({"pid": session.pid, "ready": True}, opts)
             ran = 0
@@ -192,6 +201,13 @@ def sizes(pid, high_water=False):
     if high_water:
         found["high_water"] = fields["VmHWM"]
     return found
+
+
+def create(path):
+    try:
+        return open(path, "w")
+    except OSError as e:
+        raise Failure("%s: %s" % (path, e.strerror))
 
 
 def write(out, record):

@@ -42,14 +42,14 @@ class Terminal:
         self.opts, self.workspace = opts, workspace
         self.seen = b""         # everything since the last cell was sent
         self.answered = 0
-        settings = ["--no-banner", "--no-confirm-exit", "--no-term-title", "--colors=NoColor", "--no-autoindent",
+        settings = ["--no-banner", "--no-confirm-exit", "--no-term-title", "--no-autoindent",
                     "--TerminalInteractiveShell.autoformatter=None"]
         if opts.simple_prompt:
             settings.append("--simple-prompt")
         main, other = pty.openpty()
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        env = dict(workspace.env, TERM="dumb" if opts.simple_prompt else "xterm", PROMPT_TOOLKIT_NO_CPR="0", PAGER="cat",
-                   LINES=str(ROWS), COLUMNS=str(COLUMNS), NO_COLOR="1")
+        env = dict(workspace.env, TERM="dumb" if opts.simple_prompt else "xterm", PAGER="cat",
+                   LINES=str(ROWS), COLUMNS=str(COLUMNS))
         env.pop("PYTHONSTARTUP", None)
         # A session of its own with the pty as its controlling terminal: Ctrl-C must reach it as a signal.
         self.process = subprocess.Popen(workspace.command("-m", "IPython", *settings), env=env,

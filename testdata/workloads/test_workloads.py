@@ -14,9 +14,10 @@ import tempfile
 import unittest
 
 import cells as workload
+import model
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MiB = workload.MiB
+MiB = model.MiB
 # VmHWM leaves out what every CPU has not yet added to the counter, and is looked at only now and then.
 HIGH_WATER_SLACK = 2 * MiB
 METERS = {"cpu.mapped": "mapped", "cpu.resident": "resident"}
@@ -90,7 +91,7 @@ class FrontEnd:
             base = [m for m in bases if m["ns"] <= top["ns"]][-1]
             self.assertEqual(base["pid"], top["pid"])
             self.assertEqual(proof["child"], top["pid"] != self.session["pid"])
-            moved = 0 if base["settled"] and top["settled"] or not counters_are_exact() else workload.THREADS
+            moved = 0 if base["settled"] and top["settled"] or not counters_are_exact() else model.THREADS
             for part in ("mapped", "resident", "anon", "file", "shmem"):
                 if part in proof:
                     low, high = span(proof[part])

@@ -1,10 +1,10 @@
 /*
- * truth: what this process really holds, and helpers that take memory and say how much at the very top.
+ * truth: what this process really holds.
  *
  * Oracle for the tests, independent of everything the tracer reads. Loaded with ctypes: PyDLL keeps the GIL for the
  * whole call, CDLL gives it up. Nothing here calls malloc, stdio or anything else that may take memory: system calls,
- * static buffers that were written once when the library was loaded, and for truth_threads() pthread_create (which
- * maps the stacks: they are part of what is marked). Linked with -nostdlib: `syscall` and the pthread functions come
+ * static buffers that were written once when the library was loaded, and in take.c pthread_create (which maps the
+ * stacks: they are part of what is marked). Linked with -nostdlib: `syscall` and the pthread functions come
  * unversioned from the libc that the interpreter brought, so one build serves older and newer systems.
  *
  * Three sources, three qualities:
@@ -27,26 +27,10 @@
  * truth_mark() reads counters, walk, counters, and calls the mark settled when all three say the same; unsettled means that
  * another thread moved in between, or a kernel whose counters are approximate: then only the walk counts.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <linux/stat.h>
-#include <linux/time_types.h>
-#include <sched.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-
-typedef unsigned long pthread_t_;
-extern long syscall(long number, ...);
-extern int pthread_create(pthread_t_ *, const void *, void *(*)(void *), void *);
-extern int pthread_join(pthread_t_, void **);
+#include "truth.h"
 
 enum {
 	CAPACITY = 4096,	/* marks in the log; later ones are counted and dropped */
-	LABEL = 40,
-	MAX_THREADS = 64,
 	MAX_SHMEM_DEVICES = 32,
 	BUFFER = 32768,
 	LINE = 192,
@@ -91,38 +75,7 @@ static long warm_in;	/* the process that warm() ran in */
 static uint64_t shmem_devices[MAX_SHMEM_DEVICES];
 static int shmem_device_count;
 
-/* ---- small things ------------------------------------------------------------------------------------------------ */
-
-static void sys_close(int fd) { syscall(SYS_close, fd); }
-static int sys_open(const char *path, int flags, int mode) { return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode); }
-static void *sys_mmap(size_t size, int protection, int flags, int fd)
-{
-	return (void *)syscall(SYS_mmap, 0, size, protection, flags, fd, 0);
-}
-static void *map(size_t size) { return sys_mmap(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1); }
-static void unmap(void *p, size_t size) { syscall(SYS_munmap, p, size); }
-
-static int64_t now(void)
-{
-	struct __kernel_timespec t;
-
-	syscall(SYS_clock_gettime, 1, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
-static void rest(int64_t ns)
-{
-	struct __kernel_timespec t = { ns / 1000000000LL, ns % 1000000000LL };
-
-	if (ns > 0)
-		syscall(SYS_nanosleep, &t, 0);
-}
-
-static void touch(void *p, size_t size, size_t step)
-{
-	for (size_t i = 0; i < size; i += step)
-		((volatile char *)p)[i] = 1;
-}
+/* ---- text ----------------------------------------------------------------------------------------------------- */
 
 static int starts(const char *s, const char *prefix)
 {
@@ -330,10 +283,8 @@ static void put_mark(const char *label, int walk)
 	__atomic_store_n(&m->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* Page exact everywhere; takes milliseconds. */
 void truth_mark(const char *label) { put_mark(label, 1); }
 
-/* By the counters alone: microseconds, exact since Linux 6.16. For blips. */
 void truth_mark_fast(const char *label) { put_mark(label, 0); }
 
 int64_t truth_data(void)
@@ -380,13 +331,6 @@ int truth_counters(int64_t out[3])
 	out[1] = s.file;
 	out[2] = s.shmem;
 	return 0;
-}
-
-static char *put(char *to, const char *s)
-{
-	while (*s)
-		*to++ = *s++;
-	return to;
 }
 
 static char *put_field(char *to, const char *name, int64_t n)
@@ -498,376 +442,4 @@ __attribute__((constructor)) static void start(void)
 	}
 	touch(buffer, BUFFER, 1024);
 	lines("/proc/self/mountinfo", mountinfo_line, 0);
-}
-
-/* ---- helpers that take memory: 0, or -1 when the system refused ---------------------------------------------------
- * Each also marks LABEL/before ahead of its first step and LABEL/after behind its last: the top minus before is what
- * the helper took, to the page.
- */
-
-static void edge(const char *label, const char *which)
-{
-	char name[LABEL];
-	int k = 0;
-
-	while (label[k] && k < LABEL - 8) {
-		name[k] = label[k];
-		k++;
-	}
-	*put(name + k, which) = 0;
-	put_mark(name, 1);
-}
-
-static const char *edge_before(const char *label)
-{
-	edge(label, "/before");
-	return label;
-}
-
-static void edge_after(const char **label) { edge(*label, "/after"); }
-
-#define EDGES(label) const char *edges __attribute__((cleanup(edge_after), unused)) = edge_before(label)
-
-/* Maps, writes every page, marks at the top, holds it, gives it back. */
-int spike_hold_ns(const char *label, size_t bytes, int64_t ns)
-{
-	EDGES(label);
-	void *p = map(bytes);
-
-	if (p == MAP_FAILED)
-		return -1;
-	touch(p, bytes, 4096);
-	truth_mark(label);
-	rest(ns);
-	unmap(p, bytes);
-	return 0;
-}
-
-int spike(const char *label, size_t bytes) { return spike_hold_ns(label, bytes, 0); }
-
-/* As short as it gets: the fast mark, then gone. `times` in a row. */
-int blip(const char *label, size_t bytes, int times)
-{
-	EDGES(label);
-	while (times-- > 0) {
-		void *p = map(bytes);
-
-		if (p == MAP_FAILED)
-			return -1;
-		touch(p, bytes, 4096);
-		truth_mark_fast(label);
-		unmap(p, bytes);
-	}
-	return 0;
-}
-
-/* Stays: the caller frees it with drop(). Null when refused. */
-void *keep(const char *label, size_t bytes)
-{
-	void *p;
-
-	edge(label, "/before");
-	p = map(bytes);
-	if (p == MAP_FAILED)
-		return 0;
-	touch(p, bytes, 4096);
-	truth_mark(label);
-	return p;
-}
-
-void drop(void *p, size_t bytes) { unmap(p, bytes); }
-
-/* Mapped, never written. */
-int untouched(const char *label, size_t bytes)
-{
-	EDGES(label);
-	void *p = map(bytes);
-
-	if (p == MAP_FAILED)
-		return -1;
-	truth_mark(label);
-	unmap(p, bytes);
-	return 0;
-}
-
-/* Every page read, none written: all of them are the zero page, which is nobody's. */
-int zero_page(const char *label, size_t bytes)
-{
-	EDGES(label);
-	volatile char *p = map(bytes);
-	int sum = 0;
-
-	if (p == MAP_FAILED)
-		return -1;
-	for (size_t i = 0; i < bytes; i += 4096)
-		sum += p[i];
-	truth_mark(label);
-	unmap((void *)p, bytes);
-	return sum;
-}
-
-/* One system call maps and faults everything in. */
-int populate(const char *label, size_t bytes)
-{
-	EDGES(label);
-	void *p = sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1);
-
-	if (p == MAP_FAILED)
-		return -1;
-	truth_mark(label);
-	unmap(p, bytes);
-	return 0;
-}
-
-/* What realloc does with large blocks: grows in steps, moving when it must. */
-int mremap_growth(const char *label, size_t from, size_t to, size_t step)
-{
-	EDGES(label);
-	void *p = map(from);
-
-	if (p == MAP_FAILED)
-		return -1;
-	touch(p, from, 4096);
-	while (from < to) {
-		size_t size = from + step < to ? from + step : to;
-		void *q = (void *)syscall(SYS_mremap, p, from, size, MREMAP_MAYMOVE);
-
-		if (q == MAP_FAILED) {
-			unmap(p, from);
-			return -1;
-		}
-		p = q;
-		touch((char *)p + from, size - from, 4096);
-		from = size;
-	}
-	truth_mark(label);
-	unmap(p, from);
-	return 0;
-}
-
-/* Raises the program break in n steps, marks, lowers it in n steps; all of it `rounds` times. The break is back where it
- * was at the end, so the allocator never notices; keep the GIL so that no other Python thread moves it meanwhile. */
-int brk_churn(const char *label, int rounds, int n, size_t size)
-{
-	EDGES(label);
-	long base = syscall(SYS_brk, 0);
-
-	for (int round = 0; round < rounds; round++) {
-		for (int i = 1; i <= n; i++) {
-			if (syscall(SYS_brk, base + i * size) < (long)(base + i * size)) {
-				syscall(SYS_brk, base);
-				return -1;
-			}
-			touch((char *)base + (i - 1) * size, size, 4096);
-		}
-		if (round == 0 || round == rounds - 1)
-			truth_mark(label);
-		for (int i = n - 1; i >= 0; i--)
-			syscall(SYS_brk, base + i * size);
-	}
-	return 0;
-}
-
-/* Writes all of it, gives the pages back with the advice, writes the first half again. Marks LABEL (full), LABEL-given
- * (after the advice) and LABEL-half. MADV_DONTNEED drops the pages, MADV_FREE leaves them resident until someone needs them. */
-int advise(const char *label, size_t bytes, int advice, const char *given, const char *half)
-{
-	EDGES(label);
-	void *p = map(bytes);
-
-	if (p == MAP_FAILED)
-		return -1;
-	touch(p, bytes, 4096);
-	truth_mark(label);
-	syscall(SYS_madvise, p, bytes, advice);
-	truth_mark(given);
-	touch(p, bytes / 2, 4096);
-	truth_mark(half);
-	unmap(p, bytes);
-	return 0;
-}
-
-/* A file of holes, mapped: read (shared, read-only) or, with `write`, privately and written, which makes its pages anonymous. */
-int map_file(const char *label, const char *path, size_t bytes, int write)
-{
-	EDGES(label);
-	int fd = sys_open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), sum = 0;
-	volatile char *p;
-
-	if (fd < 0 || syscall(SYS_ftruncate, fd, bytes) < 0)
-		return -1;
-	p = sys_mmap(bytes, write ? PROT_READ | PROT_WRITE : PROT_READ, write ? MAP_PRIVATE : MAP_SHARED, fd);
-	sys_close(fd);
-	if (p == MAP_FAILED)
-		return -1;
-	if (write)
-		touch((void *)p, bytes, 4096);
-	else
-		for (size_t i = 0; i < bytes; i += 4096)
-			sum += p[i];
-	truth_mark(label);
-	unmap((void *)p, bytes);
-	syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-	return sum;
-}
-
-int map_shared(const char *label, size_t bytes)
-{
-	EDGES(label);
-	int fd = (int)syscall(SYS_memfd_create, "truth", MFD_CLOEXEC);
-	void *p;
-
-	if (fd < 0 || syscall(SYS_ftruncate, fd, bytes) < 0)
-		return -1;
-	p = sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
-	sys_close(fd);
-	if (p == MAP_FAILED)
-		return -1;
-	touch(p, bytes, 4096);
-	truth_mark(label);
-	unmap(p, bytes);
-	return 0;
-}
-
-/* Reserved, made writable, written, made read-only: four states of one mapping, each with its mark. */
-int prot_flip(const char *reserved, const char *writable, const char *written, const char *read_only, size_t bytes)
-{
-	EDGES(reserved);
-	void *p = sys_mmap(bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-
-	if (p == MAP_FAILED)
-		return -1;
-	truth_mark(reserved);
-	syscall(SYS_mprotect, p, bytes, PROT_READ | PROT_WRITE);
-	truth_mark(writable);
-	touch(p, bytes, 4096);
-	truth_mark(written);
-	syscall(SYS_mprotect, p, bytes, PROT_READ);
-	truth_mark(read_only);
-	unmap(p, bytes);
-	return 0;
-}
-
-/* A new mapping put over a full one, and the middle half cut out of it: no munmap tells of the first, two mappings remain of
- * the second. */
-int replace_and_punch(const char *full, const char *replaced, const char *punched, size_t bytes)
-{
-	EDGES(full);
-	char *p = map(bytes);
-
-	if (p == MAP_FAILED)
-		return -1;
-	touch(p, bytes, 4096);
-	truth_mark(full);
-	syscall(SYS_mmap, p, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	touch(p, bytes / 2, 4096);
-	truth_mark(replaced);
-	unmap(p + bytes / 4, bytes / 2);
-	truth_mark(punched);
-	unmap(p, bytes / 4);
-	unmap(p + bytes / 4 * 3, bytes / 4);
-	return 0;
-}
-
-/* A mapping nobody can have. 0 when it was refused, as it must be. */
-int refused(const char *label)
-{
-	EDGES(label);
-	void *p = map((size_t)1 << 62);
-
-	truth_mark(label);
-	return p == MAP_FAILED ? 0 : -1;
-}
-
-/* One byte in every two MiB, with huge pages asked for. */
-int thp(const char *label, size_t bytes)
-{
-	EDGES(label);
-	const size_t huge = 2 << 20;
-	char *p = map(bytes + huge), *q;
-
-	if (p == MAP_FAILED)
-		return -1;
-	q = (char *)(((uintptr_t)p + huge - 1) / huge * huge);
-	syscall(SYS_madvise, q, bytes, MADV_HUGEPAGE);
-	touch(q, bytes, huge);
-	truth_mark(label);
-	unmap(p, bytes + huge);
-	return 0;
-}
-
-struct gang {
-	size_t bytes;
-	int arrived, leave;
-	int failed;
-};
-
-static void *gang_member(void *argument)
-{
-	struct gang *g = argument;
-	void *p = map(g->bytes);
-
-	if (p == MAP_FAILED)
-		__atomic_store_n(&g->failed, 1, __ATOMIC_RELAXED);
-	else
-		touch(p, g->bytes, 4096);
-	__atomic_fetch_add(&g->arrived, 1, __ATOMIC_ACQ_REL);
-	while (!__atomic_load_n(&g->leave, __ATOMIC_ACQUIRE))
-		syscall(SYS_sched_yield);
-	if (p != MAP_FAILED)
-		unmap(p, g->bytes);
-	return 0;
-}
-
-/* n threads write `bytes` each at the same time; marked when the last has arrived, before any may go on. */
-int threads(const char *label, int n, size_t bytes)
-{
-	EDGES(label);
-	struct gang g = { .bytes = bytes };
-	pthread_t_ ids[MAX_THREADS];
-	int started = 0;
-
-	while (started < n && started < MAX_THREADS && pthread_create(&ids[started], 0, gang_member, &g) == 0)
-		started++;
-	while (__atomic_load_n(&g.arrived, __ATOMIC_ACQUIRE) < started)
-		syscall(SYS_sched_yield);
-	truth_mark(label);
-	__atomic_store_n(&g.leave, 1, __ATOMIC_RELEASE);
-	for (int i = 0; i < started; i++)
-		pthread_join(ids[i], 0);
-	return started == n && !g.failed ? 0 : -1;
-}
-
-/* The parent fills `bytes` and forks; the child writes the first half (copies appear, nothing new is mapped), then maps and
- * writes as much again as that half, marks and is gone. Marks: parent, child-born, child-cow, child. */
-int fork_cow(const char *parent, const char *born, const char *copied, const char *child, size_t bytes)
-{
-	EDGES(parent);
-	char *p = map(bytes), *q;
-	long pid;
-	int status = 0;
-
-	if (p == MAP_FAILED)
-		return -1;
-	touch(p, bytes, 4096);
-	truth_mark(parent);
-#if defined(__aarch64__)
-	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-#else
-	pid = syscall(SYS_fork);
-#endif
-	if (pid == 0) {
-		truth_mark(born);
-		touch(p, bytes / 2, 4096);
-		truth_mark(copied);
-		q = map(bytes / 2);
-		if (q != MAP_FAILED)
-			touch(q, bytes / 2, 4096);
-		truth_mark(child);
-		syscall(SYS_exit_group, q == MAP_FAILED);
-	}
-	if (pid > 0)
-		syscall(SYS_wait4, pid, &status, 0, 0);
-	unmap(p, bytes);
-	return pid > 0 && status == 0 ? 0 : -1;
 }

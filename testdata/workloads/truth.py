@@ -1,4 +1,4 @@
-"""The truth about this process, and memory taken so that the truth is known: ctypes around truth.c.
+"""The truth about this process, and memory taken so that the truth is known: ctypes around truth.c and take.c.
 
     import truth as T
     T.gil.spike(b"top", 512 * T.MiB)      # keeps the GIL: nothing else of Python runs between the mark and the free
@@ -6,28 +6,18 @@
     T.mark("here")                        # page exact, milliseconds
     T.mark_fast("here")                   # kernel counters, microseconds
 
-The library comes from $IPYTRACER_TRUTH_LIBRARY, else it is compiled beside the temporary files. Marks go to the file
+The library comes from $IPYTRACER_TRUTH_LIBRARY, else it is compiled. Marks go to the file
 $IPYTRACER_TRUTH_LOG when that is set (children and the driver see them at once), else to memory shared with forked children.
 """
 
 import ctypes
 import os
-import subprocess
+import shutil
 import sys
 import tempfile
 
 MiB = 1 << 20
 PAGE = 4096
-
-def build(directory=None):
-    """Compile truth.c into `directory` and return the library's path. Needs gcc (or $CC)."""
-    source = here("truth.c")
-    directory = directory or tempfile.mkdtemp(prefix="ipytracer-truth-")
-    library = os.path.join(directory, "libtruth.so")
-    subprocess.check_call([os.environ.get("CC", "gcc"), "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-nostdlib",
-                           "-fno-stack-protector", "-Wl,-z,now", "-o", library, source])
-    return library
-
 
 class Library:
     """The functions of truth.c through one kind of ctypes handle."""
@@ -81,10 +71,23 @@ def scratch(name):
     return os.path.join(os.path.dirname(_log) or tempfile.gettempdir(), "scratch-%d-%s" % (os.getpid(), name)).encode()
 
 
-_path = os.environ.get("IPYTRACER_TRUTH_LIBRARY") or build()
+def _load():
+    """PyDLL and CDLL of the library; one that had to be compiled leaves no file behind."""
+    path, made = os.environ.get("IPYTRACER_TRUTH_LIBRARY"), None
+    try:
+        if not path:
+            from build import build
+
+            made = tempfile.mkdtemp(prefix="ipytracer-truth-")
+            path = build(made)
+        return Library(ctypes.PyDLL(path)), Library(ctypes.CDLL(path))
+    finally:
+        if made:
+            shutil.rmtree(made)
+
+
+gil, free = _load()
 _log = os.environ.get("IPYTRACER_TRUTH_LOG", "")
-gil = Library(ctypes.PyDLL(_path))
-free = Library(ctypes.CDLL(_path))
 if gil.truth_open(_log.encode()) != 0:
     raise OSError("truth: cannot open the log %r" % _log)
 

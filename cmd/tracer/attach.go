@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/attribution"
+	"ipytracer/tracer"
+)
+
+// AttachOptions are the flags of `tracer attach`.
+type AttachOptions struct {
+	SessionOptions
+	All bool
+}
+
+func newAttachCommand(c console) *cobra.Command {
+	var o AttachOptions
+	cmd := &cobra.Command{
+		Use:   "attach [PID ...]",
+		Short: "Attach to a running IPython or Jupyter kernel",
+		Long: `Attach to a running IPython or Jupyter kernel and print what every cell needs, live on standard error and as
+a whole at the end. Without a PID: the only kernel there is, or a list to choose from.
+
+It ends on Ctrl-C, when the target ends, or after --duration. The target does not notice.`,
+		Example: "  sudo tracer attach\n  sudo tracer attach 4242 --record run.arrow\n  sudo tracer attach --all --duration 10m --format json -o report.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runAttach(cmd.Context(), o, c, args)
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.All, "all", false, "attach to every kernel there is")
+	cmd.Flags().DurationVar(&o.Duration, "duration", 0, "detach after this time, such as 30s or 10m")
+	return cmd
+}
+
+func runAttach(ctx context.Context, o AttachOptions, c console, args []string) error {
+	options, err := o.tracerOptions(c)
+	if err != nil {
+		return err
+	}
+	if o.Duration < 0 {
+		return usageError{errors.New("--duration cannot be negative")}
+	}
+	pids, err := parsePIDs(args)
+	if err != nil {
+		return usageError{err}
+	}
+	if len(pids) == 0 {
+		if pids, err = chooseKernels(ctx, c, o.All); err != nil {
+			return err
+		}
+	}
+	to, err := o.open(c.out)
+	if err != nil {
+		return err
+	}
+	defer to.discard()
+	s := &session{options: &o.SessionOptions, console: c, tracker: attribution.New(), live: !o.Quiet}
+	if err := s.openRecording(); err != nil {
+		return err
+	}
+	progress := startSpinner(c.err, o.Quiet, "attaching")
+	live, err := tracer.Attach(pids, options)
+	progress.stop()
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	s.source = live
+	if err := s.ready(); err != nil {
+		return err
+	}
+	if !o.Quiet {
+		fmt.Fprintf(c.err, "tracer: attached to %s; Ctrl-C detaches and prints the report\n", describePIDs(pids))
+	}
+	if o.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Duration, errDuration)
+		defer cancel()
+	}
+	if err := s.follow(ctx, live.Pending); err != nil {
+		return err
+	}
+	return s.conclude(to)
+}
+
+var errDuration = errors.New("the duration was over")
+
+func parsePIDs(args []string) (pids []int, err error) {
+	for _, a := range args {
+		pid, err := strconv.Atoi(a)
+		if err != nil || pid <= 0 {
+			return nil, fmt.Errorf("%q is not a process id; 'tracer kernels' lists them", a)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
+func describePIDs(pids []int) string {
+	if len(pids) == 1 {
+		return fmt.Sprintf("process %d", pids[0])
+	}
+	var parts []string
+	for _, pid := range pids {
+		parts = append(parts, strconv.Itoa(pid))
+	}
+	return "processes " + strings.Join(parts, ", ")
+}
+
+// parseBudget reads "3%", "0.03" or "off".
+func parseBudget(text string) (float64, error) {
+	if text == "off" {
+		return -1, nil
+	}
+	number, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share > 0 && share <= 1) {
+		return 0, fmt.Errorf("--budget %q: it is a share of one core such as 3%%, or 'off'", text)
+	}
+	return share, nil
+}
+
+func logger(w io.Writer, verbose bool) *slog.Logger {
+	level := slog.LevelWarn
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}

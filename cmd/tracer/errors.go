@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+	"ipytracer/tracer/recording"
+)
+
+// The exit statuses of the contract.
+const (
+	statusFailed      = 1
+	statusUsage       = 2
+	statusCannotTrace = 3
+	statusBound       = 4
+)
+
+// usageError is a mistake in what was typed.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// commandStatus is the status of a command that was traced.
+type commandStatus int
+
+func (s commandStatus) Error() string { return fmt.Sprintf("the command ended with status %d", int(s)) }
+
+var (
+	errBound       = errors.New("some figures are only bounds (see the report)")
+	errSelftest    = errors.New("selftest failed")
+	errDoctor      = errors.New("this machine cannot trace")
+	errIncomplete  = errors.New("the report is printed, but something went wrong on the way")
+	errManyKernels = errors.New("several kernels are running")
+	errNoKernels   = errors.New("no running IPython or Jupyter kernel was found")
+)
+
+// explain turns an error into an exit status and one sentence with a hint. It is the only place where errors
+// become words for people.
+func explain(err error) (status int, message string) {
+	var command commandStatus
+	var usage usageError
+	var located *process.Error
+	switch {
+	case errors.As(err, &command):
+		return int(command), ""
+	case errors.Is(err, errBound):
+		return statusBound, err.Error()
+	case errors.Is(err, errDoctor):
+		return statusCannotTrace, ""
+	case errors.Is(err, errSelftest), errors.Is(err, errIncomplete):
+		return statusFailed, err.Error()
+	case errors.As(err, &usage):
+		return statusUsage, err.Error()
+	case errors.Is(err, errManyKernels), errors.Is(err, errNoKernels):
+		return statusUsage, err.Error()
+	case errors.As(err, &located) && errors.Is(err, process.ErrNoProcess):
+		return statusUsage, fmt.Sprintf("there is no process %d (any more); 'tracer kernels' lists what can be attached to", located.PID)
+	case errors.As(err, &located) && errors.Is(err, process.ErrZombie):
+		return statusUsage, fmt.Sprintf("process %d has ended already", located.PID)
+	case errors.As(err, &located) && errors.Is(err, process.ErrNotPython):
+		return statusUsage, fmt.Sprintf("process %d is not a Python (no CPython interpreter is mapped in it); 'tracer kernels' lists what can be attached to", located.PID)
+	case errors.As(err, &located) && errors.Is(err, process.ErrNotPermitted), errors.Is(err, ledger.ErrNotPermitted):
+		return statusCannotTrace, notPermitted(err)
+	case errors.Is(err, cpython.ErrUnsupported):
+		return statusCannotTrace, fmt.Sprintf("%v; 'tracer doctor' lists the Pythons that are supported", err)
+	case errors.Is(err, ledger.ErrNotSupported):
+		return statusCannotTrace, fmt.Sprintf("%v; 'sudo tracer doctor' says what is missing", err)
+	case errors.Is(err, recording.ErrNotRecording), errors.Is(err, recording.ErrVersion):
+		return statusFailed, err.Error()
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return statusFailed, fmt.Sprintf("%v; free some room, or write elsewhere with -o or --record", err)
+	case errors.Is(err, fs.ErrExist):
+		return statusFailed, fmt.Sprintf("%v; choose another name, or --force", err)
+	case errors.Is(err, syscall.EPIPE):
+		return statusFailed, ""
+	}
+	return statusFailed, err.Error()
+}
+
+func notPermitted(err error) string {
+	if os.Geteuid() != 0 {
+		return "tracing needs root: it loads programs into the kernel; type 'sudo tracer …'"
+	}
+	return fmt.Sprintf("%v: root, but without CAP_BPF, CAP_PERFMON or CAP_SYS_PTRACE (a container?); 'sudo tracer doctor' says what is missing", err)
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"ipytracer/attribution"
+	"ipytracer/report"
+	"ipytracer/tracer"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/recording"
+)
+
+// SessionOptions are the flags of the commands that trace.
+type SessionOptions struct {
+	OutputOptions
+	Record    string
+	Force     bool
+	ReadyFile string
+	Duration  time.Duration
+	Budget    string
+	Ring      int
+	Verbose   bool
+}
+
+// AddFlags defines the flags.
+func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
+	o.OutputOptions.AddFlags(f)
+	f.StringVar(&o.Record, "record", "", "write everything to `FILE` while it happens; 'tracer report FILE' prints it again")
+	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
+	f.StringVar(&o.ReadyFile, "ready-file", "", "create `FILE` once every probe is in place")
+	f.StringVar(&o.Budget, "budget", "3%", "what probes that fire often may cost, as a share of one core, or 'off'; resident and mapped are never shed")
+	f.IntVar(&o.Ring, "ring", 4096, "size of the ring of changes in `KiB`, a power of two; a small one loses proof, never peaks")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
+}
+
+// tracerOptions checks the flags and turns them into a session's options.
+func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
+	if err := o.Check(); err != nil {
+		return tracer.Options{}, err
+	}
+	budget, err := parseBudget(o.Budget)
+	if err != nil {
+		return tracer.Options{}, usageError{err}
+	}
+	if o.Ring < 4 || o.Ring&(o.Ring-1) != 0 || o.Ring > 1<<20 {
+		return tracer.Options{}, usageError{fmt.Errorf("--ring %d: it is a power of two from 4", o.Ring)}
+	}
+	return tracer.Options{
+		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10,
+	}, nil
+}
+
+// session is a trace on its way to becoming a report.
+type session struct {
+	options  *SessionOptions
+	console  console
+	source   event.Source
+	tracker  *attribution.Tracker
+	recorder *recording.File
+	trouble  error // the recording failed; the trace went on
+	live     bool
+}
+
+// openRecording creates the recording before anything is traced, so that a bad path costs nothing.
+func (s *session) openRecording() error {
+	if s.options.Record == "" {
+		return nil
+	}
+	o := recording.FileOptions{Version: version, Force: s.options.Force}
+	if uid, gid := invoker(); uid != os.Geteuid() {
+		o.Owner = &recording.Owner{UID: uid, GID: gid}
+	}
+	var err error
+	s.recorder, err = recording.Create(s.options.Record, o)
+	return err
+}
+
+// follow takes every event in until the source ends.
+func (s *session) follow(ctx context.Context, pending func() bool) error {
+	for {
+		e, err := s.source.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return s.closeRecording()
+		}
+		if err != nil {
+			return errors.Join(err, s.closeRecording())
+		}
+		s.record(e)
+		s.tracker.Add(e)
+		if pending() {
+			continue
+		}
+		s.flush()
+		if err := s.print(); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *session) print() error {
+	s.tracker.Flush()
+	for _, w := range s.tracker.Finished() {
+		if !s.live {
+			continue
+		}
+		if s.options.NoSource {
+			w.Source = ""
+		}
+		if err := report.Live(s.console.err, w, report.TextOptions{Color: colored(s.console.err), Width: width(s.console.err)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record writes one event to the recording. A failure is told once; tracing goes on, the report is not lost.
+func (s *session) record(e event.Event) {
+	if s.recorder == nil || s.trouble != nil {
+		return
+	}
+	if source, ok := e.(*event.CellSource); ok && s.options.NoSource {
+		e = &event.CellSource{Cell: source.Cell, PID: source.PID}
+	}
+	s.recordingFailed(s.recorder.Write(e))
+}
+
+func (s *session) flush() {
+	if s.recorder != nil && s.trouble == nil {
+		s.recordingFailed(s.recorder.Flush())
+	}
+}
+
+func (s *session) recordingFailed(err error) {
+	if err == nil || s.trouble != nil {
+		return
+	}
+	s.trouble = err
+	_, message := explain(err)
+	fmt.Fprintf(s.console.err, "tracer: the recording stops here: %s; tracing goes on\n", message)
+}
+
+func (s *session) closeRecording() error {
+	if s.recorder == nil {
+		return nil
+	}
+	s.recordingFailed(s.recorder.Close())
+	s.recorder = nil
+	return nil
+}
+
+// conclude prints the report and says what status it deserves.
+func (s *session) conclude(to *destination) error {
+	r := s.tracker.Report()
+	if err := s.options.Print(to, r); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if err := to.commit(); err != nil {
+		return err
+	}
+	if s.trouble != nil {
+		return errIncomplete
+	}
+	if s.options.Strict && bounded(r) {
+		return errBound
+	}
+	return nil
+}
+
+// ready tells whoever waits that every probe is in.
+func (s *session) ready() error {
+	if s.options.ReadyFile == "" {
+		return nil
+	}
+	f, err := os.OpenFile(s.options.ReadyFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the ready file: %w", err)
+	}
+	return errors.Join(giveToUser(f), f.Close())
+}

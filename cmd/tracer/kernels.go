@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"ipytracer/report"
+	"ipytracer/tracer"
+	"ipytracer/tracer/process"
+)
+
+// KernelsOptions are the flags of `tracer kernels`.
+type KernelsOptions struct {
+	Format string
+	All    bool
+}
+
+func newKernelsCommand(c console) *cobra.Command {
+	var o KernelsOptions
+	cmd := &cobra.Command{
+		Use:   "kernels",
+		Short: "List the Python processes that can be attached to",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runKernels(cmd.Context(), o, c) },
+	}
+	cmd.Flags().StringVar(&o.Format, "format", "text", "how to print the list: text or json")
+	cmd.Flags().BoolVar(&o.All, "all", false, "also list Pythons that run no IPython")
+	return cmd
+}
+
+// listed is one row, in the JSON form.
+type listed struct {
+	PID      int    `json:"pid"`
+	User     string `json:"user"`
+	Python   string `json:"python"`
+	IPython  string `json:"ipython"`
+	Frontend string `json:"frontend"`
+	Cwd      string `json:"cwd"`
+	Resident int64  `json:"resident"`
+	GPUs     []int  `json:"gpus"`
+	Command  string `json:"command"`
+}
+
+func runKernels(ctx context.Context, o KernelsOptions, c console) error {
+	if o.Format != "text" && o.Format != "json" {
+		return usageError{fmt.Errorf("--format %q: it is text or json", o.Format)}
+	}
+	rows, hidden, err := listKernels(ctx, o.All)
+	if err != nil {
+		return err
+	}
+	if hidden > 0 {
+		fmt.Fprintf(c.err, "tracer: %d Python processes of other users are not shown; 'sudo tracer kernels' shows all\n", hidden)
+	}
+	if o.Format == "json" {
+		e := json.NewEncoder(c.out)
+		e.SetIndent("", "  ")
+		return e.Encode(rows)
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(c.out, "No running IPython or Jupyter kernel. Start one, or see 'tracer kernels --all'.")
+		return err
+	}
+	return printKernels(c.out, rows, 0)
+}
+
+// listKernels looks at every Python process; those that run IPython come with their version.
+func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	listing, err := process.FS{}.Pythons(ctx, tracer.IsPython)
+	if err != nil {
+		return nil, 0, err
+	}
+	rows = []listed{}
+	for _, p := range listing.Pythons {
+		seen := tracer.Describe(p.PID)
+		kernel := seen.IPython != "" || p.Kind != process.Script
+		if !all && !kernel {
+			continue
+		}
+		row := listed{
+			PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Cwd: p.Cwd,
+			Resident: p.ResidentBytes, GPUs: p.GPUs, Command: strings.Join(p.Command.Args, " "),
+		}
+		if row.Frontend == "" {
+			row.Frontend = p.Frontend
+		}
+		if row.GPUs == nil {
+			row.GPUs = []int{}
+		}
+		rows = append(rows, row)
+	}
+	return rows, listing.HiddenPythons, nil
+}
+
+// printKernels prints the list; from > 0 numbers the rows from there.
+func printKernels(w io.Writer, rows []listed, from int) error {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Box.PaddingLeft = ""
+	header := table.Row{"PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "MEMORY", "GPUS", "DIRECTORY"}
+	if from > 0 {
+		header = append(table.Row{""}, header...)
+	}
+	t.AppendHeader(header)
+	for i, r := range rows {
+		row := table.Row{
+			r.PID, report.Escape(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), report.FormatBytes(r.Resident),
+			gpuList(r.GPUs), report.Escape(r.Cwd),
+		}
+		if from > 0 {
+			row = append(table.Row{strconv.Itoa(from+i) + ")"}, row...)
+		}
+		t.AppendRow(row)
+	}
+	_, err := fmt.Fprintln(w, t.Render())
+	return err
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return report.Escape(s)
+}
+
+func gpuList(gpus []int) string {
+	if len(gpus) == 0 {
+		return "-"
+	}
+	parts := make([]string, len(gpus))
+	for i, g := range gpus {
+		parts[i] = strconv.Itoa(g)
+	}
+	return strings.Join(parts, ",")
+}
+
+// chooseKernels finds what to attach to when no pid was typed.
+func chooseKernels(ctx context.Context, c console, all bool) ([]int, error) {
+	rows, hidden, err := listKernels(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	var ready []listed
+	for _, r := range rows {
+		if r.IPython != "" {
+			ready = append(ready, r)
+		}
+	}
+	switch {
+	case len(ready) == 0 && hidden > 0:
+		return nil, fmt.Errorf("%w among your processes; 'sudo tracer attach' sees those of other users", errNoKernels)
+	case len(ready) == 0:
+		return nil, fmt.Errorf("%w; start one and try again, or name a Python process: 'tracer kernels --all' lists them", errNoKernels)
+	case len(ready) == 1 || all:
+		var pids []int
+		for _, r := range ready {
+			pids = append(pids, r.PID)
+		}
+		return pids, nil
+	}
+	if in, ok := c.in.(*os.File); ok {
+		if _, interactive := terminal(in); interactive {
+			return ask(c, ready)
+		}
+	}
+	if err := printKernels(c.err, ready, 0); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%w: name one of these by its pid, or use --all", errManyKernels)
+}
+
+// ask lets the user choose on the terminal.
+func ask(c console, ready []listed) ([]int, error) {
+	if err := printKernels(c.err, ready, 1); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(c.err, "Which one (1-%d)? ", len(ready))
+	line, err := bufio.NewReader(c.in).ReadString('\n')
+	if err != nil {
+		return nil, fmt.Errorf("%w: none was chosen", errManyKernels)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || n < 1 || n > len(ready) {
+		return nil, usageError{fmt.Errorf("%q is not a number from 1 to %d", strings.TrimSpace(line), len(ready))}
+	}
+	return []int{ready[n-1].PID}, nil
+}

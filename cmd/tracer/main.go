@@ -1,0 +1,109 @@
+// Command tracer attaches to running Jupyter and IPython kernels and reports the exact memory peak of every
+// cell, statement and experiment, with nothing installed in the target and nothing sampled.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker (see the Makefile).
+var version = "0.1.0-dev"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is main with its surroundings as parameters; it returns the exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// SIGINT and SIGTERM end a session in good order; a second one ends the program.
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		if _, ok := <-signals; ok {
+			cancel(errInterrupted)
+			signal.Stop(signals)
+		}
+	}()
+	defer close(signals)
+
+	root := newRootCommand(console{in: stdin, out: stdout, err: stderr})
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		status, message := explain(err)
+		if message != "" {
+			fmt.Fprintln(stderr, "tracer:", message)
+		}
+		return status
+	}
+	return 0
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// console is where a command reads and writes.
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+func newRootCommand(c console) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tracer",
+		Short: "Exact memory peaks of Jupyter and IPython cells, seen from the kernel",
+		Long: `tracer attaches to a running Jupyter or IPython kernel and reports, exactly and without installing
+anything in it, the memory that every cell, top-level statement and experiment consumed, the peak it needed on
+top, and the total.
+
+Exit status:
+  0  done
+  1  tracing failed
+  2  wrong usage
+  3  this machine or this user cannot trace; the message says why and what to type
+  4  --strict, and a figure is only a bound
+  otherwise the status of the command that was traced`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(c.out)
+	root.SetErr(c.err)
+	root.SetIn(c.in)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
+	})
+	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newReportCommand(c),
+		newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c))
+	return root
+}
+
+func newVersionCommand(c console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(c.out, "tracer", version)
+			return err
+		},
+	}
+}
+
+// usageArgs makes a complaint about arguments a matter of wrong usage.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"ipytracer/report"
+)
+
+// OutputOptions are the flags that say how and where a report is printed.
+type OutputOptions struct {
+	Format   string
+	File     string
+	NoSource bool
+	Quiet    bool
+	Strict   bool
+	Cells    int
+	Lines    int
+	By       string
+}
+
+// AddFlags defines the flags.
+func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Format, "format", "text", "how to print the report: text, json or csv")
+	f.StringVarP(&o.File, "output", "o", "", "write the report to `FILE` instead of standard output")
+	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
+	f.BoolVar(&o.Strict, "strict", false, "exit with status 4 if any figure is only a bound")
+	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: all)")
+	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
+	f.StringVar(&o.By, "by", "cpu.resident", "the `METER` that ranks the cells in the text report")
+}
+
+// Check finds mistakes before anything is traced.
+func (o *OutputOptions) Check() error {
+	switch o.Format {
+	case "text", "json", "csv":
+	default:
+		return usageError{fmt.Errorf("--format %q: it is text, json or csv", o.Format)}
+	}
+	if o.Cells < 0 || o.Lines < 0 {
+		return usageError{errors.New("--cells and --lines take a number from 0")}
+	}
+	return nil
+}
+
+// Print renders a report in the chosen format.
+func (o *OutputOptions) Print(w io.Writer, r *report.Report) error {
+	if o.NoSource {
+		r = report.WithoutSource(r)
+	}
+	switch o.Format {
+	case "json":
+		return report.JSON(w, r)
+	case "csv":
+		return report.CSV(w, r)
+	}
+	lines := o.Lines
+	if lines == 0 {
+		lines = -1
+	}
+	return report.Text(w, r, report.TextOptions{
+		Color: colored(w), Width: width(w), Cells: o.Cells, Statements: lines, By: o.By,
+	})
+}
+
+// bounded says whether any figure of a report is only a bound.
+func bounded(r *report.Report) bool {
+	for _, w := range r.Windows {
+		for _, f := range w.Meters {
+			if !f.Exact {
+				return true
+			}
+		}
+	}
+	return r.Certificate.BoundariesLost > 0
+}
+
+// destination is where the report goes: standard output, or a file that appears whole or not at all.
+type destination struct {
+	io.Writer
+	file *os.File
+	path string
+}
+
+// open finds out at once whether the destination can be written.
+func (o *OutputOptions) open(stdout io.Writer) (*destination, error) {
+	if o.File == "" || o.File == "-" {
+		return &destination{Writer: stdout}, nil
+	}
+	if info, err := os.Stat(o.File); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("write the report: %s is a directory", o.File)
+	}
+	f, err := os.CreateTemp(filepath.Dir(o.File), ".tracer-*")
+	if err != nil {
+		return nil, fmt.Errorf("write the report to %s: %w", o.File, errors.Unwrap(err))
+	}
+	if err := giveToUser(f); err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return nil, fmt.Errorf("write the report to %s: %w", o.File, err)
+	}
+	return &destination{Writer: f, file: f, path: o.File}, nil
+}
+
+// commit puts the file in its place.
+func (d *destination) commit() error {
+	if d.file == nil {
+		return nil
+	}
+	err := errors.Join(d.file.Sync(), d.file.Close())
+	if err == nil {
+		err = os.Rename(d.file.Name(), d.path)
+	}
+	if err != nil {
+		os.Remove(d.file.Name())
+		return fmt.Errorf("write the report to %s: %w", d.path, err)
+	}
+	d.file = nil
+	return nil
+}
+
+// discard removes a file that was not committed.
+func (d *destination) discard() {
+	if d.file != nil {
+		d.file.Close()
+		os.Remove(d.file.Name())
+	}
+}
+
+// invoker is who typed sudo, or whoever runs this program.
+func invoker() (uid, gid int) {
+	uid, gid = os.Getuid(), os.Getgid()
+	if uid != 0 {
+		return uid, gid
+	}
+	if u, err := strconv.Atoi(os.Getenv("SUDO_UID")); err == nil && u > 0 {
+		uid = u
+		if g, err := strconv.Atoi(os.Getenv("SUDO_GID")); err == nil && g > 0 {
+			gid = g
+		}
+	}
+	return uid, gid
+}
+
+// giveToUser makes a file the invoking user's, readable by nobody else: notebooks contain secrets.
+func giveToUser(f *os.File) error {
+	if err := f.Chmod(0o600); err != nil {
+		return err
+	}
+	if uid, gid := invoker(); uid != os.Geteuid() {
+		return f.Chown(uid, gid)
+	}
+	return nil
+}
+
+// terminal returns the file behind a writer if it is a terminal.
+func terminal(w any) (*os.File, bool) {
+	f, ok := w.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colored follows https://no-color.org: colours on terminals only, and not if NO_COLOR is set to anything.
+func colored(w io.Writer) bool {
+	_, ok := terminal(w)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+func width(w io.Writer) int {
+	if f, ok := terminal(w); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return max(columns, 60)
+		}
+	}
+	return 0
+}

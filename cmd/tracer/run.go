@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"ipytracer/attribution"
+	"ipytracer/tracer"
+)
+
+func newRunCommand(c console) *cobra.Command {
+	var o SessionOptions
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG ...]",
+		Short: "Start a command and trace it, and its children, from the first instruction",
+		Long: `Start COMMAND as the invoking user (not as root) and trace it and its children from its first instruction to
+its end. The exit status is COMMAND's, unless tracing itself failed. Ctrl-C goes to COMMAND.`,
+		Example: "  sudo tracer run -- ipython\n  sudo tracer run --record lab.arrow -- jupyter lab",
+		Args:    usageArgs(cobra.MinimumNArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), o, c, args) },
+	}
+	o.AddFlags(cmd.Flags())
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+func runRun(ctx context.Context, o SessionOptions, c console, args []string) error {
+	options, err := o.tracerOptions(c)
+	if err != nil {
+		return err
+	}
+	options.Command = args
+	to, err := o.open(c.out)
+	if err != nil {
+		return err
+	}
+	defer to.discard()
+	s := &session{options: &o, console: c, tracker: attribution.New(), live: !o.Quiet}
+	if err := s.openRecording(); err != nil {
+		return err
+	}
+	child, live, err := startTraced(c, args, options)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	s.source = live
+	if err := s.ready(); err != nil {
+		return errors.Join(err, child.Kill())
+	}
+	// The terminal sends Ctrl-C to the command as well; the session ends when the command does.
+	ctx = context.WithoutCancel(ctx)
+	if err := s.follow(ctx, live.Pending); err != nil {
+		return err
+	}
+	state, err := child.Wait()
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w", args[0], err)
+	}
+	if err := s.conclude(to); err != nil {
+		return err
+	}
+	return exitOf(state)
+}
+
+// exitOf turns how a command ended into what a shell would say.
+func exitOf(state *os.ProcessState) error {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	switch {
+	case ok && status.Signaled():
+		return commandStatus(128 + int(status.Signal()))
+	case state.ExitCode() != 0:
+		return commandStatus(state.ExitCode())
+	}
+	return nil
+}
+
+// startTraced starts a command stopped at its exec (ptrace), attaches, and lets it go.
+func startTraced(c console, args []string, options tracer.Options) (*os.Process, *tracer.Session, error) {
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("run %s: %w", args[0], errors.Unwrap(err))}
+	}
+	credential, env, err := asUser()
+	if err != nil {
+		return nil, nil, err
+	}
+	// The thread that starts a ptraced child is its tracer: all that is done to it must be done from here.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Args[0] = args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Credential: credential}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, usageError{fmt.Errorf("run %s: %w", args[0], err)}
+	}
+	var status unix.WaitStatus
+	if _, err := unix.Wait4(cmd.Process.Pid, &status, 0, nil); err != nil || !status.Stopped() {
+		return nil, nil, errors.Join(fmt.Errorf("run %s: it did not stop at its start", args[0]), err, cmd.Process.Kill())
+	}
+	progress := startSpinner(c.err, true, "attaching")
+	live, err := tracer.AttachStopped(cmd.Process.Pid, options)
+	progress.stop()
+	if err != nil {
+		return nil, nil, errors.Join(err, cmd.Process.Kill())
+	}
+	if err := unix.PtraceDetach(cmd.Process.Pid); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("let %s go: %w", args[0], err), live.Close(), cmd.Process.Kill())
+	}
+	return cmd.Process, live, nil
+}
+
+// asUser is who the command runs as: whoever typed sudo, with that user's groups and home.
+func asUser() (*syscall.Credential, []string, error) {
+	uid, gid := invoker()
+	if uid == os.Geteuid() {
+		return nil, os.Environ(), nil
+	}
+	credential := &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	env := os.Environ()
+	u, err := user.LookupId(strconv.Itoa(uid))
+	if err != nil {
+		return credential, env, nil // a user without an entry has no other groups and no home
+	}
+	if groups, err := u.GroupIds(); err == nil {
+		for _, g := range groups {
+			if id, err := strconv.ParseUint(g, 10, 32); err == nil {
+				credential.Groups = append(credential.Groups, uint32(id))
+			}
+		}
+	}
+	return credential, append(env, "HOME="+u.HomeDir, "USER="+u.Username, "LOGNAME="+u.Username), nil
+}

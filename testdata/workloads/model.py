@@ -1,0 +1,95 @@
+"""The vocabulary cells are described in: sizes, tolerances with their reasons, proofs, expectations of a meter, a cell."""
+
+import ast
+import textwrap
+
+MiB = 1 << 20
+PAGE = 4096
+
+# Between the reading and the free another thread of the process (ipykernel's I/O threads) may write pages of its own.
+THREADS = 16 * PAGE
+# What IPython and CPython take around a statement: frames, code objects, results, display; an arena of objects is 1 MiB.
+PYTHON = [0, 2 * MiB]
+PYTHON_WHY = "CPython and IPython take some for the cell's own code; arenas of objects come in 256 KiB (3.9) or 1 MiB"
+# malloc may give back some of its own between the window's start and the peak, so a rise can be short of what a cell takes.
+HEAP = [-2 * MiB, 2 * MiB]
+# A traceback is rendered inside the cell: the first one imports modules and reads sources.
+TRACEBACK = 96 * MiB
+
+
+def near(size, noise=HEAP):
+    return [size + noise[0], size + noise[1]]
+
+
+def top(label="top", above=THREADS, **more):
+    return dict(mark=label, above=above, **more)
+
+
+def nothing():
+    return {"cpu.mapped": {"rise": [0, MiB + 64 * PAGE], "kept": HEAP, "why": PYTHON_WHY},
+            "cpu.resident": {"rise": [0, 128 * PAGE], "kept": HEAP, "why": PYTHON_WHY},
+            "cpu.numpy": {"rise": [0, 0], "kept": [0, 0]}}
+
+
+def proof(label, base=None, times=1, child=False, **sizes):
+    return dict(label=label, base=base or label + "/before", times=times, child=child, **sizes)
+
+
+class Cell:
+    """One cell; the arguments are the fields that cells.py describes. `counts`: how many execution counts it takes."""
+
+    def __init__(self, name, source, status="ok", counts=1, front_ends=("kernel", "terminal"), requires=(), request=None,
+                 statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(), why=""):
+        self.name, self.status, self.counts, self.why = name, status, counts, why
+        self.source = textwrap.dedent(source).strip("\n")
+        self.front_ends, self.requires, self.request = list(front_ends), list(requires), dict(request or {})
+        self.statements = _lines(self.source) if statements is None else list(statements)
+        self.ran = len(self.statements) if ran is None else ran
+        self.nested, self.markers, self.proof = list(nested), list(markers), list(proof)
+        self.meters, self.children = dict(meters or {}), list(children)
+
+    def as_json(self, execution_count):
+        own = execution_count if self.counts and not self.request.get("silent") else None
+        nested = []
+        for window in self.nested:
+            counted = window.get("counted", False)
+            nested.append({"source": window["source"], "execution_count": execution_count if counted else None})
+        return {"name": self.name, "source": self.source, "front_ends": self.front_ends, "requires": self.requires,
+                "request": self.request, "status": self.status, "execution_count": own, "statements": self.statements,
+                "ran": self.ran, "nested": nested, "markers": self.markers, "proof": self.proof, "meters": self.meters,
+                "children": self.children, "why": self.why}
+
+
+def _lines(source):
+    tree = compile(source, "<cell>", "exec", ast.PyCF_ONLY_AST | getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0))
+    return [statement.lineno for statement in tree.body]
+
+
+def begin(name):
+    return 'compile("", "<ipytracer:begin %s>", "exec")' % name
+
+
+def end(name):
+    return 'compile("", "<ipytracer:end %s>", "exec")' % name
+
+
+def spike(name, call, mapped, resident, **fields):
+    """A cell of one call that marks `top` and gives everything back: page exact."""
+    meters = {"cpu.mapped": top(rise=near(mapped), kept=HEAP),
+              "cpu.resident": top(rise=near(resident), kept=HEAP), "cpu.numpy": {"rise": [0, 0]}}
+    if mapped == 0:     # nothing of its own to tower over what Python takes before or after
+        meters["cpu.mapped"] = {"rise": PYTHON, "kept": HEAP, "why": PYTHON_WHY}
+    if resident == 0:
+        meters["cpu.resident"] = {"rise": PYTHON, "kept": HEAP, "why": PYTHON_WHY}
+    fields.setdefault("proof", [proof("top", mapped=mapped, resident=resident)])
+    fields.setdefault("meters", meters)
+    return Cell(name, call, **fields)
+
+
+def innocent(name):
+    return Cell(name, "pass", meters=nothing(), why="whatever ran before or runs beside it is not this cell's")
+
+
+def arrays(size, most=64):
+    """NumPy's own bytes: the arrays, and up to a few scalars it wraps on the way (np.ones makes a 0-d one)."""
+    return [size, size + most]
