@@ -44,15 +44,42 @@ static __always_inline void send_record(struct boundary *b, __u64 ticket)
 		lose(LOSS_BOUNDARY_RING);
 }
 
-/* Takes a process's maxima of the segment that ends and starts the next from the value now. */
-static __always_inline void cut(struct process *p, struct boundary *b)
+/* Takes a process's maxima of the segment that ends, into a record, and starts the next from the value now. */
+__attribute__((noinline)) int cut(__u32 slot, __u32 place)
 {
+	struct process *p = process_at(slot);
+	struct boundary *b = bpf_map_lookup_elem(&store, &place);
+
+	if (!p || !b)
+		return 0;
 	for (int m = 0; m < METERS; m++) {
 		__s64 now = *(volatile __s64 *)&p->value[m];
 		__s64 high = exchange(&p->high[m], now);
 		b->value[m] = now;
 		b->high[m] = high > now ? high : now;
+		p->told[m] = now;
 	}
+	return 0;
+}
+
+/* The same for a tree. A tree that has always been one process is that process. */
+__attribute__((noinline)) int cut_tree(__u32 root, __u32 place)
+{
+	struct root *r = bpf_map_lookup_elem(&roots, &root);
+	struct boundary *b = bpf_map_lookup_elem(&store, &place);
+
+	if (!r || !b)
+		return 0;
+	for (int m = 0; m < METERS; m++) {
+		__s64 now = b->value[m], high = b->high[m];
+		if (r->shared) {
+			now = *(volatile __s64 *)&r->tree[m];
+			high = exchange(&r->tree_high[m], now);
+		}
+		b->tree[m] = now;
+		b->tree_high[m] = high > now ? high : now;
+	}
+	return 0;
 }
 
 struct others {
@@ -68,6 +95,7 @@ static long other_process(__u32 slot, struct others *o)
 
 	if (!p || !p->active || p->root != o->root || slot == o->acting)
 		return 0;
+	settle(slot);
 	bool moved = false;
 	for (int m = 0; m < METERS; m++)
 		moved |= p->high[m] != p->told[m] || p->value[m] != p->told[m];
@@ -86,10 +114,42 @@ static long other_process(__u32 slot, struct others *o)
 	b->root = o->root;
 	b->pid = p->pid;
 	b->text_size = 0;
-	cut(p, b);
-	for (int m = 0; m < METERS; m++)
-		p->told[m] = b->value[m];
+	cut(slot, ticket & (MAX_STORED - 1));
 	send_record(b, ticket);
+	return 0;
+}
+
+struct sum {
+	__s64 value[METERS];
+	__u32 root;
+	__u32 padding;
+};
+
+static long add_process(__u32 slot, struct sum *s)
+{
+	struct process *p = process_at(slot);
+
+	if (!p || !p->active || p->root != s->root)
+		return 0;
+	p->value[METER_RESIDENT] = resident_of(p);
+	for (int m = 0; m < METERS; m++)
+		s->value[m] += p->value[m];
+	return 0;
+}
+
+/* Sets the tree's values to the sum of its processes': what drifted when they moved at the same time is mended. */
+__attribute__((noinline)) int add_up(__u32 id)
+{
+	struct root *r = bpf_map_lookup_elem(&roots, &id);
+	struct sum s = { .root = id };
+
+	if (!r)
+		return 0;
+	bpf_loop(MAX_PROCESSES, add_process, &s, 0);
+	for (int m = 0; m < METERS; m++) {
+		exchange(&r->tree[m], s.value[m]);
+		raise_to(&r->tree_high[m], s.value[m]);
+	}
 	return 0;
 }
 
@@ -119,7 +179,10 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	struct others o = { .number = b->number, .root = p->root, .acting = slot };
 	/* Only the acting process's mm is sure to be alive; the others' values are what their last event said. */
 	if (p->mm && why->kind != BOUNDARY_PROCESS_EXIT)
-		refresh(p, r, p->mm);
+		refresh(slot);
+	settle(slot);
+	if (r->shared)
+		add_up(p->root);
 	b->time = bpf_ktime_get_ns();
 	b->kind = why->kind;
 	b->cell = why->cell;
@@ -137,14 +200,8 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->stream = r->stream;
 	b->unknown = r->unknown;
 	b->slack = r->slack;
-	cut(p, b);
-	for (int m = 0; m < METERS; m++) {
-		__s64 now = *(volatile __s64 *)&r->tree[m];
-		__s64 high = exchange(&r->tree_high[m], now);
-		b->tree[m] = now;
-		b->tree_high[m] = high > now ? high : now;
-		p->told[m] = b->value[m];
-	}
+	cut(slot, ticket & (MAX_STORED - 1));
+	cut_tree(p->root, ticket & (MAX_STORED - 1));
 	b->text_kind = why->text_kind;
 	b->text_size = 0;
 	__u32 size = why->text_size;
@@ -157,7 +214,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 			b->text_size = size;
 	}
 	send_record(b, ticket);
-	if (r->processes > 1)
+	if (r->shared)
 		bpf_loop(MAX_PROCESSES, other_process, &o, 0);
 	return b->number;
 }

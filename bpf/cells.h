@@ -327,6 +327,7 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 	w->failed = 0;
 	w->statements = 0;
 	w->file_size = size > FILE_SIZE ? FILE_SIZE : size;
+	__builtin_memset(w->file, 0, sizeof(w->file));
 	if (w->file_size && bpf_probe_read_user(w->file, w->file_size & 127, (void *)data))
 		lose(LOSS_READ);
 	struct occasion why = {
@@ -395,10 +396,10 @@ int cell_compile(struct pt_regs *regs)
 	return open_cell(py, slot, source, data, kind, size);
 }
 
+/* Does a code object have the file name of a window's cell? Both names are padded with zeros to whole words. */
 static __always_inline bool same_file(struct python *py, struct window *w, __u64 code)
 {
-	__u64 file = 0;
-	__u8 text[FILE_SIZE];
+	__u64 file = 0, text[FILE_WORDS] = {};
 	__u32 kind = 0, size = 0;
 
 	if (READ(file, code + py->code_filename))
@@ -408,13 +409,12 @@ static __always_inline bool same_file(struct python *py, struct window *w, __u64
 		size = FILE_SIZE;
 	if (!data || size != w->file_size)
 		return false;
-	__builtin_memset(text, 0, sizeof(text));
 	if (size && bpf_probe_read_user(text, size & 127, (void *)data))
 		return false;
-	for (__u32 i = 0; i < FILE_SIZE; i++)
-		if (i < size && text[i] != w->file[i])
-			return false;
-	return true;
+	__u64 different = 0;
+	for (int i = 0; i < FILE_WORDS; i++)
+		different |= text[i] ^ w->file[i];
+	return !different;
 }
 
 /* PyEval_EvalCode(PyObject *code, PyObject *globals, PyObject *locals) */

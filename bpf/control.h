@@ -84,7 +84,8 @@ int control_task(struct bpf_iter__task *ctx)
 	if (request.operation == OP_BACK) {
 		if (request.group == GROUP_NUMPY) {
 			__s64 was = exchange(&p->value[METER_NUMPY], 0);
-			fetch_add(&r->tree[METER_NUMPY], -was);
+			if (r->shared)
+				fetch_add(&r->tree[METER_NUMPY], -was);
 		}
 		why.kind = BOUNDARY_METER_BACK;
 		draw_boundary(&why);

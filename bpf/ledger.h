@@ -8,8 +8,9 @@
  * instant, and sends both. The peak of a window is the maximum over its segments: exact for any number of
  * nested and overlapping windows, because every window begins and ends at a boundary.
  *
- * Invariants: value and high change by atomics only; high >= value; tree[m] is the sum of value[m] over the
- * root's processes; a boundary that finds no room in the store does not cut (its segment goes on) and is counted.
+ * Invariants: value and high change by atomics only; at a boundary high >= value; tree[m] is the sum of value[m]
+ * over the root's processes once there has been more than one; value[METER_RESIDENT] is only good after settle(),
+ * until then the resident total is the sum of its three parts; a boundary that finds no room in the store does not cut (its segment goes on) and is counted.
  */
 #ifndef IPYTRACER_LEDGER_H
 #define IPYTRACER_LEDGER_H
@@ -48,6 +49,8 @@ static __always_inline struct process *process_at(__u32 slot)
 
 static __always_inline __u32 slot_of(__u64 mm)
 {
+	if (mm == first_space)
+		return first_slot;
 	if (!space_filter[space_hash(mm)])
 		return NO_SLOT;
 	__u32 *slot = bpf_map_lookup_elem(&spaces, &mm);
@@ -88,45 +91,64 @@ static __always_inline void send_change(struct process *p, struct root *r, __u64
 	}
 }
 
-/*
- * A meter takes a value. Meters that move page by page are streamed only where they turn: the value from which
- * it fell, if it is the highest of the segment so far. Nothing else can be a window's peak.
- */
-static __always_inline void take(struct process *p, struct root *r, __u32 meter, __s64 value, bool stream)
+/* What moves in a process moves in its tree; kept only once the tree has had more than one process. */
+static __always_inline void tree_moves(struct root *r, __u32 meter, __s64 difference)
 {
-	__u64 segment = r->segment; /* read first: a value belongs to the segment in which it was left */
-	__s64 was = exchange(&p->value[meter], value);
+	if (!r->shared)
+		return;
+	__s64 value = fetch_add(&r->tree[meter], difference) + difference;
+	raise_to(&r->tree_high[meter], value);
+}
 
-	if (was == value)
-		return;
-	__s64 tree = fetch_add(&r->tree[meter], value - was) + (value - was);
-	raise_to(&r->tree_high[meter], tree);
-	if (value > was) {
-		raise_to(&p->high[meter], value);
-		return;
-	}
-	if (!stream)
-		return;
+/*
+ * A meter fell from a value: only now is that value a maximum that must be kept. While a meter rises nothing
+ * needs to be done for its maximum, because the next fall or boundary sees the highest value.
+ * Meters that move page by page are streamed only here, and only if it is the highest of the segment so far:
+ * nothing else can be a window's peak.
+ */
+static __always_inline void fell(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 from)
+{
+	raise_to(&p->high[meter], from);
 	if (p->emitted_segment != segment) {
 		p->emitted_segment = segment;
 		for (int m = 0; m < METERS; m++)
 			p->emitted[m] = -1;
 	}
-	if (was > p->emitted[meter]) {
-		p->emitted[meter] = was;
-		send_change(p, r, segment, meter, was, 0, 0);
+	if (from > p->emitted[meter]) {
+		p->emitted[meter] = from;
+		send_change(p, r, segment, meter, from, 0, 0);
 	}
+}
+
+static __always_inline __s64 resident_of(struct process *p)
+{
+	return p->value[METER_ANON] + p->value[METER_FILE] + p->value[METER_SHMEM];
 }
 
 /* A meter moves by a difference; returns the new value. Every such change is streamed by the caller. */
 static __always_inline __s64 move(struct process *p, struct root *r, __u32 meter, __s64 difference)
 {
 	__s64 value = fetch_add(&p->value[meter], difference) + difference;
-	__s64 tree = fetch_add(&r->tree[meter], difference) + difference;
 
 	raise_to(&p->high[meter], value);
-	raise_to(&r->tree_high[meter], tree);
+	tree_moves(r, meter, difference);
 	return value;
+}
+
+/*
+ * Brings a process's maxima and its resident total up to its values. Like the other functions that are neither
+ * static nor inline it takes numbers only: the verifier then looks at it once and not at every call.
+ */
+__attribute__((noinline)) int settle(__u32 slot)
+{
+	struct process *p = process_at(slot);
+
+	if (!p)
+		return 0;
+	p->value[METER_RESIDENT] = resident_of(p);
+	for (int m = 0; m < METERS; m++)
+		raise_to(&p->high[m], p->value[m]);
+	return 0;
 }
 
 #endif

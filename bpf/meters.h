@@ -42,43 +42,61 @@ static __always_inline __u32 meter_of(__u32 member)
 }
 
 /*
- * The kernel changed one counter of a traced mm. Reading is repeated until it gives what was written, so that
- * of two CPUs that do this at once the one that writes last has seen the other's update.
+ * The kernel changed one counter of a traced mm. The old value is read before the counter and replaced only if
+ * it is still there, so of two CPUs that do this at once none puts an older sum over a newer one.
  */
-static __always_inline void resident_changed(struct process *p, struct root *r, __u64 mm, __u32 member)
+static __always_inline void part_changed(struct process *p, struct root *r, __u64 mm, __u32 member)
 {
-	bool all = cpus <= sum_all_limit;
+	__u32 meter = meter_of(member);
 
-	for (int i = 0; i < 3; i++) {
-		__s64 part = pages(mm, member) * PAGE;
-		__s64 others;
+	for (int i = 0; i < 4; i++) {
+		__u64 segment = r->segment;
+		__s64 seen = *(volatile __s64 *)&p->value[meter];
+		__s64 now = pages(mm, member) * PAGE;
 
-		if (all) {
-			others = pages(mm, member == MM_ANONPAGES ? MM_FILEPAGES : MM_ANONPAGES);
-			others += pages(mm, member == MM_SHMEMPAGES ? MM_FILEPAGES : MM_SHMEMPAGES);
-			others *= PAGE;
-		} else {
-			others = p->value[METER_ANON] + p->value[METER_FILE] + p->value[METER_SHMEM] - p->value[meter_of(member)];
-		}
-		take(p, r, meter_of(member), part, true);
-		take(p, r, METER_RESIDENT, part + others, true);
-		if (cpus == 1 || !percpu_rss || pages(mm, member) * PAGE == part)
+		if (now == seen)
 			return;
+		__s64 total = resident_of(p);
+		if (__sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
+			continue;
+		tree_moves(r, meter, now - seen);
+		tree_moves(r, METER_RESIDENT, now - seen);
+		if (now < seen) {
+			fell(p, r, segment, meter, seen);
+			fell(p, r, segment, METER_RESIDENT, total);
+		}
+		return;
 	}
 }
 
-/* Brings all of a process's page meters up to date, at a boundary. */
-static __always_inline void refresh(struct process *p, struct root *r, __u64 mm)
+/* Called with mmap_lock held, or by the process itself at a boundary. */
+static __always_inline void mapped_changed(struct process *p, struct root *r, __u64 mm)
 {
-	__s64 anon = pages(mm, MM_ANONPAGES) * PAGE;
-	__s64 file = pages(mm, MM_FILEPAGES) * PAGE;
-	__s64 shmem = pages(mm, MM_SHMEMPAGES) * PAGE;
+	__u64 segment = r->segment;
+	__s64 now = mapped_bytes(mm);
+	__s64 seen = *(volatile __s64 *)&p->value[METER_MAPPED];
 
-	take(p, r, METER_ANON, anon, true);
-	take(p, r, METER_FILE, file, true);
-	take(p, r, METER_SHMEM, shmem, true);
-	take(p, r, METER_RESIDENT, anon + file + shmem, true);
-	take(p, r, METER_MAPPED, mapped_bytes(mm), true);
+	if (now == seen || __sync_val_compare_and_swap(&p->value[METER_MAPPED], seen, now) != seen)
+		return;
+	tree_moves(r, METER_MAPPED, now - seen);
+	if (now < seen)
+		fell(p, r, segment, METER_MAPPED, seen);
+}
+
+/* Brings all of a process's page meters up to date, at a boundary. Its mm must be alive. */
+__attribute__((noinline)) int refresh(__u32 slot)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || !p->mm)
+		return 0;
+	__u64 mm = p->mm;
+	for (__u32 member = 0; member < NR_MM_COUNTERS; member++)
+		if (member != MM_SWAPENTS)
+			part_changed(p, r, mm, member);
+	mapped_changed(p, r, mm);
+	return 0;
 }
 
 #endif

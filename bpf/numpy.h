@@ -48,7 +48,8 @@ int numpy_track(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
 
-	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot) || (__u32)regs->di != NUMPY_DOMAIN)
+	/* NumPy reports an allocation that was refused, too: at address 0. */
+	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot) || (__u32)regs->di != NUMPY_DOMAIN || !regs->si)
 		return 0;
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;

@@ -46,13 +46,20 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, __u32 tgi
 	p->pid = visible_pid(task);
 	p->root = root_id;
 	p->active = 1;
-	fetch_add(&r->processes, 1);
+	if (fetch_add(&r->processes, 1) > 0 && !r->shared) {
+		r->shared = 1;
+		add_up(root_id);
+	}
 	if (bpf_map_update_elem(&spaces, &mm, &slot, BPF_ANY)) {
 		lose(LOSS_PROCESS);
 		return NO_SLOT;
 	}
 	fetch_add(&space_filter[space_hash(mm)], 1);
-	refresh(p, r, mm);
+	if (!first_space) {
+		first_slot = slot;
+		first_space = mm;
+	}
+	refresh(slot);
 	return slot;
 }
 
@@ -64,9 +71,11 @@ static __noinline int empty_slot(__u32 slot)
 
 	if (!r)
 		return 0;
+	settle(slot);
 	for (int m = 0; m < METERS; m++) {
 		__s64 was = exchange(&p->value[m], 0);
-		fetch_add(&r->tree[m], -was);
+		if (r->shared)
+			fetch_add(&r->tree[m], -was);
 	}
 	return 0;
 }
@@ -81,6 +90,8 @@ static __noinline int close_slot(__u32 slot)
 	struct root *r = root_of(p);
 	__u64 mm = p->mm;
 	p->active = 0;
+	if (mm == first_space)
+		first_space = 0;
 	if (!bpf_map_delete_elem(&spaces, &mm))
 		fetch_add(&space_filter[space_hash(mm)], -1);
 	empty_slot(slot);

@@ -22,7 +22,7 @@ struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, MAX_PROCESSES * 2, 0) spaces SEC(".m
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) members SEC(".maps"); /* tgid -> ledger */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps"); /* tid -> cells */
 /* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
-struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 22, F_NO_PREALLOC) blocks SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
 /* Free slots of processes, first in first out, so that a slot rests before it is used again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
@@ -45,7 +45,6 @@ struct {
 
 /* Set before loading. */
 const volatile __u32 cpus = 1;			 /* possible CPUs, at most MAX_CPUS */
-const volatile __u32 sum_all_limit = 16;	 /* up to so many CPUs all three counters are summed at each event */
 const volatile __u32 have_cast = 1;		 /* kernel 6.2: bpf_rdonly_cast */
 const volatile __u32 percpu_rss = 1;		 /* kernel 6.2: RSS counters are per CPU */
 const volatile __u32 old_rss_offset = 0;	 /* before 6.2: where mm->rss_stat.count[] is */
@@ -60,6 +59,10 @@ __u32 pid_level;
 /* A cheap first look at an mm: counts of traced mm's with that hash. */
 #define FILTER_SIZE 4096
 __u32 space_filter[FILTER_SIZE];
+
+/* The mm looked for most, the first root's, so that it costs no hash look-up. */
+__u64 first_space;
+__u32 first_slot;
 
 __u64 next_ticket = 1;
 __u64 next_number = 1;

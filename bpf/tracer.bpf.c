@@ -45,7 +45,7 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (r)
-		resident_changed(p, r, mm, member);
+		part_changed(p, r, mm, member);
 	return 0;
 }
 
@@ -61,7 +61,7 @@ int mapped(struct bpf_raw_tracepoint_args *ctx)
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (r)
-		take(p, r, METER_MAPPED, mapped_bytes(mm), true);
+		mapped_changed(p, r, mm);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #define MAX_STORED 2048	   /* boundary records not yet acknowledged; a power of two */
 #define TEXT_SIZE 192	   /* bytes of a file name, marker or line table in a boundary */
 #define FILE_SIZE 96	   /* bytes of a cell's file name that are compared */
+#define FILE_WORDS (FILE_SIZE / 8)
 #define SOURCE_SHORT 488	   /* bytes of source in a short record: most cells */
 #define SOURCE_CHUNK 8192  /* bytes of cell source in one record */
 #define SOURCE_CHUNKS 16   /* at most 128 KiB of a cell's source are sent */
@@ -130,7 +131,7 @@ struct root {
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;
-	__u32 padding;
+	__u32 shared; /* there has been more than one process */
 };
 
 /* Where a tgid's ledger is. */
@@ -191,7 +192,7 @@ struct window {
 	__u32 failed;
 	__u32 statements;
 	__u32 file_size;
-	__u8 file[FILE_SIZE];
+	__u64 file[FILE_WORDS];
 };
 
 struct thread {

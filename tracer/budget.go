@@ -12,11 +12,12 @@ import (
 // budget keeps the cost of the sheddable probes below a share of one core. The kernel counts and sheds
 // (bpf/numpy.h, spend); this side takes the probes out, and puts them back after a while to see.
 type budget struct {
-	ledger *ledger.Ledger
-	log    *slog.Logger
-	share  float64 // of one core; negative: no limit
-	costs  ledger.Costs
-	groups [ledger.GroupCount]groupBudget
+	ledger   *ledger.Ledger
+	log      *slog.Logger
+	share    float64 // of one core; negative: no limit
+	costs    ledger.Costs
+	measured chan ledger.Costs // nil: nothing is being measured
+	groups   [ledger.GroupCount]groupBudget
 }
 
 type groupBudget struct {
@@ -35,15 +36,51 @@ const (
 // sheddable groups. Without the others there would be no cells at all, and they fire a few times a cell.
 var sheddable = []ledger.Group{ledger.GroupNumPy, ledger.GroupStatement, ledger.GroupResult}
 
-func (b *budget) prepare(l *ledger.Ledger, share float64, log *slog.Logger) (err error) {
-	b.ledger, b.share, b.log = l, share, log
-	if b.costs, err = l.Calibrate(); err != nil {
-		log.Warn("the cost of a probe could not be measured, assuming a usual one", "error", err)
-		b.costs = ledger.UsualCosts
-		err = nil
+func (b *budget) prepare(l *ledger.Ledger, share float64, log *slog.Logger) {
+	b.ledger, b.share, b.log, b.costs = l, share, log, ledger.UsualCosts
+	if share < 0 {
+		return
 	}
-	log.Debug("cost of a probe", "emulated", b.costs.Emulated, "stepped", b.costs.Stepped)
-	return err
+	// Measuring takes a while; until it is done the usual costs hold.
+	b.measured = make(chan ledger.Costs, 1)
+	go func() {
+		costs, err := l.Calibrate()
+		if err != nil {
+			log.Warn("the cost of a probe could not be measured, assuming a usual one", "error", err)
+			costs = ledger.UsualCosts
+		}
+		b.measured <- costs
+	}()
+}
+
+// calibrated takes the measured costs in once they are there.
+func (b *budget) calibrated(targets []*target) error {
+	select {
+	case b.costs = <-b.measured:
+		b.measured = nil
+	default:
+		return nil
+	}
+	b.log.Debug("cost of a probe", "emulated", b.costs.Emulated, "stepped", b.costs.Stepped)
+	for g := range b.groups {
+		b.groups[g].cost = 0
+	}
+	for _, t := range targets {
+		if t.python != nil && !t.gone {
+			if err := b.limit(t.python.sites); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wait lets a measurement that is under way come to its end: it holds probes of its own.
+func (b *budget) wait() {
+	if b.measured != nil {
+		<-b.measured
+		b.measured = nil
+	}
 }
 
 // work is what the program behind a probe costs on top of the hit, in a usual case (see docs/overhead.md).

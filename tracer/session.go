@@ -137,7 +137,8 @@ func (s *Session) load() (err error) {
 	if err != nil {
 		return err
 	}
-	return s.budget.prepare(s.ledger, s.options.Budget, s.log)
+	s.budget.prepare(s.ledger, s.options.Budget, s.log)
+	return nil
 }
 
 // attach takes one target in: its descendants, itself, its probes.
@@ -224,12 +225,11 @@ func (s *Session) advance(ctx context.Context) error {
 	if err := s.ledger.Poll(until, s); err != nil {
 		return err
 	}
-	s.settle()
-	return nil
+	return s.settle()
 }
 
 // settle does what cannot be done while records are being read.
-func (s *Session) settle() {
+func (s *Session) settle() error {
 	for _, t := range s.targets {
 		if !t.gone && t.python == nil && t.patience > 0 {
 			s.look(t)
@@ -240,6 +240,7 @@ func (s *Session) settle() {
 	}
 	s.stepDown()
 	s.stepUp(time.Now())
+	return s.budget.calibrated(s.targets)
 }
 
 // wind ends the session: last boundaries, last records, counters.
@@ -292,6 +293,7 @@ func (s *Session) Close() error {
 	}
 	s.targets = nil
 	if s.ledger != nil {
+		s.budget.wait()
 		errs = append(errs, s.ledger.Close())
 		s.ledger = nil
 	}

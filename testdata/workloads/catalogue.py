@@ -175,7 +175,7 @@ def _numpy():
             both = pd.concat([frame, frame])
             T.mark("top")
             del frame, both
-            """, requires=["pandas"],
+            """, needs=["pandas_import"], requires=["pandas"],
              meters={"cpu.mapped": {"rise": [96 * MiB, 240 * MiB]}, "cpu.resident": {"rise": [96 * MiB, 240 * MiB]},
                      "cpu.numpy": {"rise": [96 * MiB, 240 * MiB], "kept": [-1024, 1024]}},
              why="32 + 64 MiB stay to the mark; how many copies pandas makes meanwhile, and what its index takes, is its own affair"),
@@ -184,6 +184,7 @@ def _numpy():
 
 def _leaks():
     n = 32 * MiB
+    rendered = near(256 * MiB, [-2 * MiB, TRACEBACK])
     leak = """
         leak = globals().get("leak", [])
         leak.append(np.ones(4 * T.MiB))
@@ -195,7 +196,7 @@ def _leaks():
     return [
         Cell("leak_1", leak, meters=kept), Cell("leak_2", leak, meters=kept), Cell("leak_3", leak, meters=kept),
         Cell("leak_cleared", "leak.clear()",
-             meters={"cpu.mapped": {"rise": PYTHON, "kept": near(-3 * n)},
+             needs=["leak_1", "leak_2", "leak_3"], meters={"cpu.mapped": {"rise": PYTHON, "kept": near(-3 * n)},
                      "cpu.resident": {"rise": PYTHON, "kept": near(-3 * n)},
                      "cpu.numpy": {"rise": [0, 0], "kept": [-3 * n, -3 * n]}}),
         Cell("exception_keeps", """
@@ -205,8 +206,8 @@ def _leaks():
                 raise ValueError("held by the traceback")
             broken(256 * T.MiB)
             """, status="error",
-             meters={"cpu.mapped": top(above=TRACEBACK, rise=near(256 * MiB, [-2 * MiB, TRACEBACK]), kept=near(256 * MiB, [-2 * MiB, TRACEBACK])),
-                     "cpu.resident": top(above=TRACEBACK, rise=near(256 * MiB, [-2 * MiB, TRACEBACK]), kept=near(256 * MiB, [-2 * MiB, TRACEBACK])),
+             meters={"cpu.mapped": top(above=TRACEBACK, rise=rendered, kept=rendered),
+                     "cpu.resident": top(above=TRACEBACK, rise=rendered, kept=rendered),
                      "cpu.numpy": {"rise": arrays(256 * MiB), "kept": [256 * MiB, 256 * MiB]}},
              why="the first traceback is rendered on top of the mark: imports, sources, frames"),
         innocent("pass_after_exception"),
@@ -215,7 +216,7 @@ def _leaks():
             get_ipython().InteractiveTB.tb = get_ipython().InteractiveTB.value = None
             n_collected = gc.collect()
             T.mark("released")
-            """, meters={"cpu.mapped": {"kept": near(-256 * MiB, [-64 * MiB, 8 * MiB])},
+            """, needs=["exception_keeps"], meters={"cpu.mapped": {"kept": near(-256 * MiB, [-64 * MiB, 8 * MiB])},
                          "cpu.resident": {"kept": near(-256 * MiB, [-64 * MiB, 8 * MiB])},
                          "cpu.numpy": {"rise": [0, 0], "kept": [-256 * MiB, -256 * MiB]}},
              why="what the traceback renderer leaves goes too; who else holds the traceback differs between versions"),
@@ -229,7 +230,7 @@ def _children():
     python = "import truth as T; T.gil.spike(b'child', 128 * T.MiB)"
     child = [proof("child", child=True, mapped=128 * MiB, resident=128 * MiB)]
     children = [{"label": "child", "base": "child/before"}]
-    small = {"cpu.mapped": {"rise": [0, 16 * MiB], "kept": [-2 * MiB, 12 * MiB]}, "cpu.resident": {"rise": [0, 6 * MiB]},
+    small = {"cpu.mapped": {"rise": [0, 16 * MiB], "kept": [-2 * MiB, 12 * MiB]}, "cpu.resident": {"rise": [0, 8 * MiB]},
              "cpu.numpy": {"rise": [0, 0]}}
     why = "the cell's own process takes next to nothing; the child takes 128 MiB"
     fork = [proof("top", mapped=64 * MiB, resident=64 * MiB), proof("copied", "born", child=True, mapped=0, anon=0),
@@ -306,7 +307,7 @@ def _between():
         Cell("thread_lets_go", """
             stop.set()
             holder.join()
-            """, meters={"cpu.mapped": {"rise": PYTHON, "kept": [-n - 12 * MiB, -n + 2 * MiB]},
+            """, needs=["thread_holds"], meters={"cpu.mapped": {"rise": PYTHON, "kept": [-n - 12 * MiB, -n + 2 * MiB]},
                          "cpu.resident": {"rise": PYTHON, "kept": near(-n)}, "cpu.numpy": {"rise": [0, 0]}},
              why="the stack may be kept for the next thread"),
     ]
@@ -389,13 +390,14 @@ def _experiments():
              markers=[["begin", "left"], ["begin", "right"]], proof=sizes(top=48, low=16), meters=meters("top")),
         innocent("pass_in_experiment"),
         Cell("experiment_overlap_2", lines(take("low", 32), "_ = " + end("left"), take("top", 96), "_ = " + end("right")),
-             markers=[["end", "left"], ["end", "right"]], proof=sizes(low=32, top=96), meters=meters("top")),
+             needs=["experiment_overlap_1"], markers=[["end", "left"], ["end", "right"]],
+             proof=sizes(low=32, top=96), meters=meters("top")),
         Cell("experiment_lost", lines("_ = " + begin("lost"), 'block = T.gil.keep(b"top", 32 * T.MiB)'),
              markers=[["begin", "lost"]], proof=sizes(top=32),
              meters={"cpu.mapped": top(above=MiB, kept=near(32 * MiB)),
                      "cpu.resident": top(above=MiB, kept=near(32 * MiB)), "cpu.numpy": {"rise": [0, 0]}}),
         Cell("experiment_lost_freed", "T.gil.drop(block, 32 * T.MiB)",
-             meters={"cpu.mapped": {"rise": PYTHON, "kept": near(-32 * MiB)},
+             needs=["experiment_lost"], meters={"cpu.mapped": {"rise": PYTHON, "kept": near(-32 * MiB)},
                      "cpu.resident": {"rise": PYTHON, "kept": near(-32 * MiB)}, "cpu.numpy": {"rise": [0, 0]}}),
         Cell("experiment_unbegun", "_ = " + end("never-begun"), markers=[["end", "never-begun"]], meters=nothing(),
              why="an end without a begin: nothing to close, nothing to break"),

@@ -9,12 +9,13 @@ One cell in the JSON:
 
     name, source              source with {placeholders} already filled in only by the drivers: their results carry what was sent
     front_ends, requires      where it can run; Python modules it needs beyond numpy
+    needs                     cells that must have run before it (a selection brings them along)
     request                   silent, store_history (kernel only); interrupt_at: SIGINT once this mark was made;
                               wait_for: the driver lets this mark come before it goes on (work between cells)
     status                    ok | error | interrupted
     execution_count           In[N] when exactly the listed cells run in a fresh IPython; null when it takes none
     statements                line of each top-level statement of the cell, in order; `ran`: how many of them began
-    nested                    windows of run_cell calls made by the cell itself, in order: source and execution_count (or null)
+    nested                    windows of run_cell calls made by the cell itself, in order: source and execution_count (null)
     markers                   experiment markers in order: [["begin", "a"], ["end", "a"]]
     proof                     differences between two marks that hold in every run, front end and version:
                               {label, base, times, mapped|resident|anon|file|shmem: bytes or [least, most], child: true}
@@ -40,12 +41,15 @@ SCHEMA = "ipytracer/workloads/v1"
 
 
 def select(front_end="kernel", names=None, have=lambda module: True):
-    """The cells that run in this front end, in order; the prelude always. Raises KeyError for a name nobody knows."""
+    """The cells that run in this front end, in order; the prelude and what others need always. Raises KeyError for a name nobody knows."""
     known = {cell.name for cell in CELLS}
     for name in names or ():
         if name not in known:
             raise KeyError(name)
     wanted = known if names is None else set(names) | {"prelude"}
+    for cell in CELLS:
+        if cell.name in wanted:
+            wanted.update(cell.needs)
     return [cell for cell in CELLS
             if cell.name in wanted and front_end in cell.front_ends and all(have(module) for module in cell.requires)]
 

@@ -83,7 +83,8 @@ class Workspace:
             library = shutil.copy(opts.library, os.path.join(self.path, "libtruth.so")) if opts.library else build(self.path)
         except (OSError, subprocess.CalledProcessError) as e:
             raise Failure("no truth library: %s" % e)
-        self.env = dict(os.environ, PYTHONPATH=self.path, IPYTHONDIR=os.path.join(self.path, "ipython"),
+        libraries = [self.path] + ([os.environ["IPYTRACER_LIBRARIES"]] if os.environ.get("IPYTRACER_LIBRARIES") else [])
+        self.env = dict(os.environ, PYTHONPATH=os.pathsep.join(libraries), IPYTHONDIR=os.path.join(self.path, "ipython"),
                         JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"), IPYTRACER_TRUTH_LIBRARY=library,
                         IPYTRACER_TRUTH_LOG=self.log, IPYTRACER_PYTHON=opts.python, PYTHONDONTWRITEBYTECODE="1")
 
@@ -145,14 +146,15 @@ def drive(opts, front_end, open_session):
         with create(opts.out) as out:
             write(out, {"session": dict(versions, front_end=front_end, pid=session.pid)})
             say({"pid": session.pid, "ready": True}, opts)
-            ran = 0
+            ran = set()
             for cell in wanted:
                 missing = [module for module in cell.requires if not versions.get(module)]
+                missing += [name for name in cell.needs if name not in ran]
                 if missing:
                     write(out, {"name": cell.name, "skipped": "no " + ", ".join(missing)})
-                    continue
-                ran += one_cell(workspace, session, cell, out)
-        say({"done": True, "cells": ran}, opts)
+                elif one_cell(workspace, session, cell, out):
+                    ran.add(cell.name)
+        say({"done": True, "cells": len(ran)}, opts)
         return 0
     except Failure as e:
         print("%s: %s" % (os.path.basename(sys.argv[0]), e), file=sys.stderr)

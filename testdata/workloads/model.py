@@ -38,11 +38,12 @@ def proof(label, base=None, times=1, child=False, **sizes):
 class Cell:
     """One cell; the arguments are the fields that cells.py describes. `counts`: how many execution counts it takes."""
 
-    def __init__(self, name, source, status="ok", counts=1, front_ends=("kernel", "terminal"), requires=(), request=None,
-                 statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(), why=""):
+    def __init__(self, name, source, status="ok", counts=1, front_ends=("kernel", "terminal"), requires=(), needs=(),
+                 request=None, statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(), why=""):
         self.name, self.status, self.counts, self.why = name, status, counts, why
         self.source = textwrap.dedent(source).strip("\n")
-        self.front_ends, self.requires, self.request = list(front_ends), list(requires), dict(request or {})
+        self.front_ends, self.requires, self.needs = list(front_ends), list(requires), list(needs)
+        self.request = dict(request or {})
         self.statements = _lines(self.source) if statements is None else list(statements)
         self.ran = len(self.statements) if ran is None else ran
         self.nested, self.markers, self.proof = list(nested), list(markers), list(proof)
@@ -50,12 +51,9 @@ class Cell:
 
     def as_json(self, execution_count):
         own = execution_count if self.counts and not self.request.get("silent") else None
-        nested = []
-        for window in self.nested:
-            counted = window.get("counted", False)
-            nested.append({"source": window["source"], "execution_count": execution_count if counted else None})
+        nested = [dict(window, execution_count=None) for window in self.nested]
         return {"name": self.name, "source": self.source, "front_ends": self.front_ends, "requires": self.requires,
-                "request": self.request, "status": self.status, "execution_count": own, "statements": self.statements,
+                "needs": self.needs, "request": self.request, "status": self.status, "execution_count": own, "statements": self.statements,
                 "ran": self.ran, "nested": nested, "markers": self.markers, "proof": self.proof, "meters": self.meters,
                 "children": self.children, "why": self.why}
 

@@ -22,7 +22,8 @@ class Kernel:
         connection = os.path.join(workspace.path, "connection.json")
         self.errors = open(os.path.join(workspace.path, "stderr"), "w+b")
         # Of its own session: a signal for the driver's terminal is not one for the kernel.
-        self.process = subprocess.Popen(workspace.command("-m", "ipykernel_launcher", "-f", connection), env=workspace.env,
+        self.process = subprocess.Popen(workspace.command("-m", "ipykernel_launcher", "-f", connection),
+                                        env=dict(workspace.env, JPY_PARENT_PID=str(os.getpid())),   # it ends when this does
                                         cwd=workspace.path if not opts.chroot else "/", start_new_session=True,
                                         stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors)
         self.pid = self.process.pid

@@ -178,7 +178,8 @@ class Terminal:
         if len(tree.body) == 1:
             return cell.source
         lines = cell.source.split("\n")
-        if all(isinstance(s, _PLAIN) and s.lineno == s.end_lineno for s in tree.body) and len(lines) == len(tree.body):
+        begun = {s.lineno for s in tree.body if isinstance(s, _PLAIN) and s.lineno == s.end_lineno}
+        if all(isinstance(s, _PLAIN) for s in tree.body) and len(begun) == len(lines):
             return "; ".join(lines)
         return None
 

@@ -79,7 +79,10 @@ class FrontEnd:
         self.assertEqual(sorted(times), times)
 
     def test_marks_rise_as_proven(self):
+        self.exact, self.moved = 0, []
         self.each(lambda cell, result: [self.check_proof(proof, result) for proof in cell["proof"]])
+        # Threads that ask for no GIL (ZeroMQ's) may write a page of their own between two marks; they seldom do.
+        self.assertLess(len(self.moved), self.exact / 10, self.moved)
 
     def check_proof(self, proof, result):
         tops = [m for m in result["marks"] if m["label"] == proof["label"]]
@@ -91,12 +94,18 @@ class FrontEnd:
             base = [m for m in bases if m["ns"] <= top["ns"]][-1]
             self.assertEqual(base["pid"], top["pid"])
             self.assertEqual(proof["child"], top["pid"] != self.session["pid"])
-            moved = 0 if base["settled"] and top["settled"] or not counters_are_exact() else model.THREADS
             for part in ("mapped", "resident", "anon", "file", "shmem"):
                 if part in proof:
-                    low, high = span(proof[part])
-                    self.assertTrue(low - moved <= top[part] - base[part] <= high + moved,
-                                    "%s of %s: %+d, expected %s" % (part, proof["label"], top[part] - base[part], proof[part]))
+                    self.check_rise(part, top[part] - base[part], span(proof[part]), proof["label"])
+
+    def check_rise(self, part, rise, limits, label):
+        text = "%s of %s: %+d, expected %s" % (part, label, rise, limits)
+        if limits[0] <= rise <= limits[1]:
+            self.exact += 1
+            return
+        self.moved.append(text)
+        self.assertNotEqual("mapped", part, text)
+        self.assertTrue(limits[0] - model.THREADS <= rise <= limits[1] + model.THREADS, text)
 
     def test_walk_agrees_with_the_counters(self):
         if not counters_are_exact():
@@ -161,14 +170,7 @@ class Terminal(FrontEnd, unittest.TestCase):
 
 
 class SimplePrompt(FrontEnd, unittest.TestCase):
-    script, front_end, arguments = "run_terminal.py", "terminal", ("--simple-prompt", "--cells",
-        "gil_spike,pass_after_heavy,map_shared,await_last,await_middle,comment_only,time_magic,bang,thread_after_cell,"
-        "pass_after_thread,syntax_error,interrupted,pass_after_interrupt,last")
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.expected = workload.expectations(cls.front_end, [name for name in cls.results])
+    script, front_end, arguments = "run_terminal.py", "terminal", ("--simple-prompt",)
 
 
 class Expectations(unittest.TestCase):
@@ -209,6 +211,10 @@ class Expectations(unittest.TestCase):
     def test_execution_counts_follow_the_selection(self):
         chosen = workload.expectations("kernel", ["silent", "last"])["cells"]
         self.assertEqual([("prelude", 1), ("silent", None), ("last", 2)], [(c["name"], c["execution_count"]) for c in chosen])
+
+    def test_a_selection_brings_along_what_it_needs(self):
+        chosen = workload.expectations("kernel", ["leak_cleared"])["cells"]
+        self.assertEqual(["prelude", "leak_1", "leak_2", "leak_3", "leak_cleared"], [c["name"] for c in chosen])
 
     def test_unknown_cell(self):
         self.assertRaises(KeyError, workload.select, "kernel", ["nobody"])

@@ -235,7 +235,7 @@ type kernelRoot struct {
 	Tree      [6]int64
 	TreeHigh  [6]int64
 	Processes uint32
-	Padding   uint32
+	Shared    uint32
 }
 
 type kernelSource struct {
@@ -259,7 +259,7 @@ type kernelThread struct {
 		Failed     uint32
 		Statements uint32
 		FileSize   uint32
-		File       [96]uint8
+		File       [12]uint64
 	}
 }
 
@@ -306,6 +306,8 @@ const (
 	kernelVarExportOperation    = "export_operation"
 	kernelVarExportOutcome      = "export_outcome"
 	kernelVarExportSource       = "export_source"
+	kernelVarFirstSlot          = "first_slot"
+	kernelVarFirstSpace         = "first_space"
 	kernelVarGroupChecked       = "group_checked"
 	kernelVarGroupEpoch         = "group_epoch"
 	kernelVarGroupHits          = "group_hits"
@@ -322,7 +324,6 @@ const (
 	kernelVarPidLevel           = "pid_level"
 	kernelVarRequest            = "request"
 	kernelVarSpaceFilter        = "space_filter"
-	kernelVarSumAllLimit        = "sum_all_limit"
 )
 
 // loadKernel returns the embedded CollectionSpec for kernel.
@@ -418,6 +419,8 @@ type kernelVariableSpecs struct {
 	ExportOperation    *ebpf.VariableSpec `ebpf:"export_operation"`
 	ExportOutcome      *ebpf.VariableSpec `ebpf:"export_outcome"`
 	ExportSource       *ebpf.VariableSpec `ebpf:"export_source"`
+	FirstSlot          *ebpf.VariableSpec `ebpf:"first_slot"`
+	FirstSpace         *ebpf.VariableSpec `ebpf:"first_space"`
 	GroupChecked       *ebpf.VariableSpec `ebpf:"group_checked"`
 	GroupEpoch         *ebpf.VariableSpec `ebpf:"group_epoch"`
 	GroupHits          *ebpf.VariableSpec `ebpf:"group_hits"`
@@ -434,7 +437,6 @@ type kernelVariableSpecs struct {
 	PidLevel           *ebpf.VariableSpec `ebpf:"pid_level"`
 	Request            *ebpf.VariableSpec `ebpf:"request"`
 	SpaceFilter        *ebpf.VariableSpec `ebpf:"space_filter"`
-	SumAllLimit        *ebpf.VariableSpec `ebpf:"sum_all_limit"`
 }
 
 // kernelObjects contains all objects after they have been loaded into the kernel.
@@ -504,6 +506,8 @@ type kernelVariables struct {
 	ExportOperation    *ebpf.Variable `ebpf:"export_operation"`
 	ExportOutcome      *ebpf.Variable `ebpf:"export_outcome"`
 	ExportSource       *ebpf.Variable `ebpf:"export_source"`
+	FirstSlot          *ebpf.Variable `ebpf:"first_slot"`
+	FirstSpace         *ebpf.Variable `ebpf:"first_space"`
 	GroupChecked       *ebpf.Variable `ebpf:"group_checked"`
 	GroupEpoch         *ebpf.Variable `ebpf:"group_epoch"`
 	GroupHits          *ebpf.Variable `ebpf:"group_hits"`
@@ -520,7 +524,6 @@ type kernelVariables struct {
 	PidLevel           *ebpf.Variable `ebpf:"pid_level"`
 	Request            *ebpf.Variable `ebpf:"request"`
 	SpaceFilter        *ebpf.Variable `ebpf:"space_filter"`
-	SumAllLimit        *ebpf.Variable `ebpf:"sum_all_limit"`
 }
 
 // kernelPrograms contains all programs after they have been loaded into the kernel.

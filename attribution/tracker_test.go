@@ -1,0 +1,443 @@
+package attribution
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+	"ipytracer/tracer/event"
+)
+
+// script builds events as the kernel would: values of one meter over time, cut by boundaries.
+type script struct {
+	events []event.Event
+	number uint64
+	stream uint64
+	time   event.Nanoseconds
+	inputs int64
+	value  map[int32]event.Bytes
+	high   map[int32]event.Bytes
+	tree   event.Bytes // maximum since the last boundary
+	order  []int32
+	lose   func(stream uint64) bool
+	held   []*event.Change // changes of the segment, sent before the boundary that ends it
+}
+
+const main = int32(100)
+
+func newScript() *script {
+	s := &script{value: map[int32]event.Bytes{}, high: map[int32]event.Bytes{}, inputs: 1}
+	s.events = append(s.events, &event.Start{
+		Host:      event.Host{Name: "test", Kernel: "6.18", CPUs: 2, Memory: 1 << 30, Tracer: "test", WallNow: 1e18, MonoNow: 1},
+		Processes: []event.ProcessInfo{{PID: main, Command: "python3", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel", Late: true, Inputs: 1}},
+		Meters: []event.MeterSource{
+			{Meter: event.Mapped, Source: "m", Exact: true}, {Meter: event.Resident, Source: "r", Exact: true},
+			{Meter: event.ResidentAnon, Source: "r", Exact: true}, {Meter: event.ResidentFile, Source: "r", Exact: true},
+			{Meter: event.ResidentShmem, Source: "r", Exact: true}, {Meter: event.NumPy, Source: "n", Exact: true},
+		},
+	})
+	s.born(main, 50)
+	s.boundary(event.Attached, main)
+	return s
+}
+
+func (s *script) born(pid int32, value event.Bytes) {
+	s.order = append(s.order, pid)
+	s.value[pid], s.high[pid] = value, value
+	s.tree = max(s.tree, s.total())
+}
+
+func (s *script) total() (sum event.Bytes) {
+	for _, pid := range s.order {
+		sum += s.value[pid]
+	}
+	return sum
+}
+
+// to lets a process's memory take a value.
+func (s *script) to(pid int32, value event.Bytes) {
+	s.value[pid] = value
+	s.high[pid] = max(s.high[pid], value)
+	s.tree = max(s.tree, s.total())
+	s.stream++
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: pid, Meter: event.Resident, Value: value})
+}
+
+func (s *script) boundary(kind event.BoundaryKind, pid int32, change ...func(*event.Boundary)) {
+	s.number++
+	s.time += 1000
+	for _, c := range s.held {
+		if s.lose == nil || !s.lose(c.Stream) {
+			s.events = append(s.events, c)
+		}
+	}
+	s.held = nil
+	b := &event.Boundary{
+		Number: s.number, Segment: s.number, Time: s.time, Kind: kind, PID: pid, TID: pid, Stream: s.stream,
+		Inputs: -1, CPUTime: s.time,
+	}
+	b.Value[event.Resident], b.High[event.Resident] = s.value[pid], s.high[pid]
+	b.Tree[event.Resident], b.TreeHigh[event.Resident] = s.total(), s.tree
+	for _, c := range change {
+		c(b)
+	}
+	s.events = append(s.events, b)
+	for _, other := range s.order {
+		if other == pid {
+			continue
+		}
+		r := &event.Reading{Number: s.number, PID: other}
+		r.Value[event.Resident], r.High[event.Resident] = s.value[other], s.high[other]
+		s.events = append(s.events, r)
+	}
+	for _, p := range s.order {
+		s.high[p] = s.value[p]
+	}
+	s.tree = s.total()
+}
+
+func (s *script) openCell(cell uint64, stored bool) {
+	if stored {
+		s.inputs++
+	}
+	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs = cell, s.inputs })
+}
+
+func (s *script) closeCell(cell uint64, o event.Outcome) {
+	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = cell, o })
+}
+
+func (s *script) mark(kind event.BoundaryKind, name string) {
+	s.boundary(kind, main, func(b *event.Boundary) { b.Text = name })
+}
+
+func (s *script) run(t *testing.T) *report.Report {
+	t.Helper()
+	s.events = append(s.events, &event.Finish{Reason: "interrupted"})
+	tracker := New()
+	for _, e := range s.events {
+		tracker.Add(e)
+	}
+	r := tracker.Report()
+	reporttest.Report(t, r)
+	return r
+}
+
+func nth(t *testing.T, r *report.Report, kind string, n int) report.Window {
+	t.Helper()
+	for _, w := range r.Windows {
+		if w.Kind == kind {
+			if n == 0 {
+				return w
+			}
+			n--
+		}
+	}
+	t.Fatalf("no %s number %d", kind, n)
+	return report.Window{}
+}
+
+func resident(w report.Window) [3]int64 {
+	f := w.Meters["cpu.resident"]
+	return [3]int64{f.Start, f.Peak, f.End}
+}
+
+func expect(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func TestCellsAndWhatLiesBetween(t *testing.T) {
+	s := newScript()
+	s.to(main, 60) // before the first cell
+	s.openCell(1, true)
+	s.to(main, 200)
+	s.to(main, 90)
+	s.closeCell(1, event.OutcomeOK)
+	s.to(main, 500) // a hook: belongs to no cell
+	s.to(main, 95)
+	s.openCell(2, false)
+	s.closeCell(2, event.OutcomeError)
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+
+	first, second := nth(t, r, report.Cell, 0), nth(t, r, report.Cell, 1)
+	expect(t, "first cell", resident(first), [3]int64{60, 200, 90})
+	expect(t, "its number", *first.ExecutionCount, 1)
+	expect(t, "a cell that does nothing", resident(second), [3]int64{95, 95, 95})
+	if second.ExecutionCount != nil || second.Status != report.Error || second.Execution != 2 {
+		t.Errorf("silent failing cell: %+v", second)
+	}
+	expect(t, "session", resident(nth(t, r, report.Session, 0)), [3]int64{50, 500, 95})
+	var labels []string
+	for _, b := range r.Between {
+		labels = append(labels, b.Label)
+	}
+	expect(t, "labels", labels, []string{"before In[1]", "between In[1] and a silent cell (run 2)", "after a silent cell (run 2)"})
+	expect(t, "the hook's peak", r.Between[1].Meters["cpu.resident"].Peak, int64(500))
+	for _, p := range r.Certificate.Meters {
+		if p.Compared != p.Agreed || p.Skipped != 0 || p.Compared == 0 {
+			t.Errorf("%s: %+v", p.ID, p)
+		}
+	}
+}
+
+func TestNestedAndOverlappingWindows(t *testing.T) {
+	s := newScript()
+	s.mark(event.ExperimentBegin, "a")
+	s.openCell(1, true)
+	s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 1 })
+	s.to(main, 300)
+	s.to(main, 100)
+	s.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeOK })
+	s.mark(event.ExperimentBegin, "b")
+	s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 2 })
+	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Outer, b.Inputs = 2, 1, s.inputs })
+	s.to(main, 700)
+	s.to(main, 120)
+	s.closeCell(2, event.OutcomeOK)
+	s.mark(event.ExperimentEnd, "a")
+	s.to(main, 400)
+	s.to(main, 130)
+	s.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeOK })
+	s.closeCell(1, event.OutcomeOK)
+	s.mark(event.ExperimentEnd, "nobody")
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+
+	expect(t, "experiment a", resident(nth(t, r, report.Experiment, 0)), [3]int64{50, 700, 120})
+	b := nth(t, r, report.Experiment, 1)
+	expect(t, "experiment b", resident(b), [3]int64{100, 700, 130})
+	if b.Status != report.Incomplete || b.Note == "" {
+		t.Errorf("an experiment without an end: %q %q", b.Status, b.Note)
+	}
+	expect(t, "outer cell", resident(nth(t, r, report.Cell, 0)), [3]int64{50, 700, 130})
+	inner := nth(t, r, report.Cell, 1)
+	expect(t, "inner cell", resident(inner), [3]int64{100, 700, 120})
+	expect(t, "inner cell's parent", inner.Parent, nth(t, r, report.Cell, 0).ID)
+	if inner.ExecutionCount != nil {
+		t.Error("a nested cell that is not stored has a number")
+	}
+	expect(t, "statement 1", resident(nth(t, r, report.Statement, 0)), [3]int64{50, 300, 100})
+	expect(t, "statement 2", resident(nth(t, r, report.Statement, 1)), [3]int64{100, 700, 130})
+	if len(r.Certificate.Problems) != 1 {
+		t.Errorf("an end without a begin: %q", r.Certificate.Problems)
+	}
+}
+
+func TestChildrenAndTheTree(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.born(200, 50) // fork: the child has what its parent has
+	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
+	s.to(200, 400)
+	s.to(main, 80)
+	s.to(200, 10)
+	s.boundary(event.ProcessExit, 200)
+	s.order = []int32{main}
+	s.tree = s.total()
+	s.closeCell(1, event.OutcomeOK)
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	cell := nth(t, r, report.Cell, 0)
+	expect(t, "the cell's own", resident(cell), [3]int64{50, 80, 80})
+	expect(t, "its tree's peak", cell.Tree["cpu.resident"].Peak, int64(480))
+	if len(cell.Children) != 1 {
+		t.Fatalf("children: %+v", cell.Children)
+	}
+	child := cell.Children[0].Meters["cpu.resident"]
+	expect(t, "the child", [3]int64{child.Start, child.Peak, child.End}, [3]int64{0, 400, 0})
+	expect(t, "processes", len(r.Processes), 2)
+	expect(t, "child ended", r.Processes[1].Ended, true)
+}
+
+func TestTargetKilledInACell(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 1 })
+	s.to(main, 900)
+	s.boundary(event.ProcessExit, main)
+	r := s.run(t)
+	cell := nth(t, r, report.Cell, 0)
+	expect(t, "peak", cell.Meters["cpu.resident"].Peak, int64(900))
+	expect(t, "status", cell.Status, report.Incomplete)
+	expect(t, "statement", nth(t, r, report.Statement, 0).Status, report.Incomplete)
+}
+
+func TestStreamThatStopsInTheMiddle(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.to(main, 900)
+	s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 1 })
+	r := s.run(t) // no CellClose, no Detached: a recording that was cut
+	cell := nth(t, r, report.Cell, 0)
+	expect(t, "peak", cell.Meters["cpu.resident"].Peak, int64(900))
+	expect(t, "status", cell.Status, report.Incomplete)
+}
+
+func TestLossMarksTheProofNotThePeak(t *testing.T) {
+	s := newScript()
+	s.lose = func(stream uint64) bool { return stream == 1 }
+	s.openCell(1, true)
+	s.to(main, 900)
+	s.to(main, 60)
+	s.closeCell(1, event.OutcomeOK)
+	s.openCell(2, true)
+	s.to(main, 300)
+	s.to(main, 60)
+	s.closeCell(2, event.OutcomeOK)
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	expect(t, "peak", nth(t, r, report.Cell, 0).Meters["cpu.resident"].Peak, int64(900))
+	if r.Certificate.Complete || r.Certificate.Made != 4 || r.Certificate.Delivered != 3 {
+		t.Errorf("certificate: %+v", r.Certificate)
+	}
+	var p report.Proof
+	for _, p = range r.Certificate.Meters {
+		if p.ID == "cpu.resident" {
+			break
+		}
+	}
+	// The session, the first cell; not the second cell nor what lies around it.
+	if p.Skipped != 2 || p.Agreed != p.Compared || p.Compared != 4 {
+		t.Errorf("proof: %+v", p)
+	}
+}
+
+// TestLedgerThatMissesAPeak: a stream that saw more than the ledger must not go unnoticed.
+func TestLedgerThatMissesAPeak(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.to(main, 900)
+	s.high[main] = 800
+	s.to(main, 60)
+	s.closeCell(1, event.OutcomeOK)
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	f := nth(t, r, report.Cell, 0).Meters["cpu.resident"]
+	if f.Exact || f.Peak != 900 || *f.Bound != 100 {
+		t.Errorf("figure: %+v", f)
+	}
+}
+
+func TestShedMeterIsNotExact(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.boundary(event.MeterShed, main)
+	s.closeCell(1, event.OutcomeOK)
+	s.boundary(event.MeterBack, main)
+	s.openCell(2, true)
+	s.closeCell(2, event.OutcomeOK)
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	first, second := nth(t, r, report.Cell, 0).Meters["cpu.numpy"], nth(t, r, report.Cell, 1).Meters["cpu.numpy"]
+	if first.Exact || first.Bound != nil {
+		t.Errorf("shed: %+v", first)
+	}
+	if !second.Exact {
+		t.Errorf("after it was put back: %+v", second)
+	}
+	if f := nth(t, r, report.Cell, 0).Meters["cpu.resident"]; !f.Exact {
+		t.Errorf("resident is never shed: %+v", f)
+	}
+}
+
+func TestUnknownFreesBoundNumPy(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Unknown, b.Slack = 1, 1, 4096 })
+	s.boundary(event.Detached, main, func(b *event.Boundary) { b.Unknown, b.Slack = 1, 4096 })
+	r := s.run(t)
+	f := nth(t, r, report.Cell, 0).Meters["cpu.numpy"]
+	if f.Exact || f.Bound == nil || *f.Bound != 4096 {
+		t.Errorf("figure: %+v", f)
+	}
+	expect(t, "unknown frees", r.Certificate.UnknownFrees, uint64(1))
+}
+
+// TestRandomWindows compares every window's peak with the maximum over all values taken inside it.
+func TestRandomWindows(t *testing.T) {
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		s := newScript()
+		type span struct {
+			name string
+			peak event.Bytes
+			open bool
+		}
+		var spans []*span
+		see := func(v event.Bytes) {
+			for _, sp := range spans {
+				if sp.open {
+					sp.peak = max(sp.peak, v)
+				}
+			}
+		}
+		for i := range 60 {
+			switch rnd.IntN(4) {
+			case 0:
+				sp := &span{name: string(rune('A' + i)), peak: s.value[main], open: true}
+				spans = append(spans, sp)
+				s.mark(event.ExperimentBegin, sp.name)
+			case 1:
+				if i := slices.IndexFunc(spans, func(sp *span) bool { return sp.open }); i >= 0 && rnd.IntN(2) == 0 {
+					spans[i].open = false
+					s.mark(event.ExperimentEnd, spans[i].name)
+				}
+			default:
+				v := event.Bytes(rnd.IntN(1000))
+				s.to(main, v)
+				see(v)
+			}
+		}
+		s.boundary(event.Detached, main)
+		r := s.run(t)
+		for i, sp := range spans {
+			w := nth(t, r, report.Experiment, i)
+			if w.Name != sp.name || w.Meters["cpu.resident"].Peak != int64(sp.peak) {
+				t.Fatalf("seed %d, window %s: peak %d, want %d", seed, sp.name, w.Meters["cpu.resident"].Peak, sp.peak)
+			}
+		}
+		for _, p := range r.Certificate.Meters {
+			if p.Agreed != p.Compared || p.Compared == 0 {
+				t.Fatalf("seed %d: %+v", seed, p)
+			}
+		}
+	}
+}
+
+func TestStreamGaps(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		const n = 200
+		var s stream
+		came := make([]bool, n+1)
+		order := rnd.Perm(n)
+		for i := range order { // mostly in order, some pass each other
+			order[i] = i + 1
+		}
+		for range 20 {
+			i := rnd.IntN(n - 1)
+			order[i], order[i+1] = order[i+1], order[i]
+		}
+		for _, k := range order {
+			if rnd.IntN(12) > 0 {
+				s.received(uint64(k))
+				came[k] = true
+			}
+		}
+		for range 50 {
+			a := rnd.IntN(n)
+			b := a + rnd.IntN(n-a+1)
+			want := !slices.Contains(came[a+1:b+1], false)
+			if got := s.complete(uint64(a), uint64(b)); got != want {
+				t.Fatalf("seed %d (%d, %d]: complete %v, want %v", seed, a, b, got, want)
+			}
+		}
+	}
+}

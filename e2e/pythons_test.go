@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// pythonsDir is where scripts/pythons.sh builds the other Pythons.
+func pythonsDir() string {
+	if dir := os.Getenv("PYTHONS_DIR"); dir != "" {
+		return dir
+	}
+	return "/var/tmp/ipytracer-pythons"
+}
+
+// TestPythons runs the catalogue on the other Pythons (make test-pythons builds them): Debian's 3.9, 3.13 and
+// 3.14 in chroots with their own IPython and NumPy, and builds that are not Debian's.
+func TestPythons(t *testing.T) {
+	require(t)
+	for _, c := range []struct {
+		name, python string
+	}{
+		{"bullseye", "/usr/bin/python3.9"},
+		{"trixie", "/usr/bin/python3.13"},
+		{"sid", "/usr/bin/python3"},
+	} {
+		root := filepath.Join(pythonsDir(), c.name)
+		t.Run(c.name, func(t *testing.T) {
+			needTree(t, root)
+			enter(t, root)
+			for _, driver := range []string{"run_kernel.py", "run_terminal.py"} {
+				t.Run(driver, func(t *testing.T) {
+					checkTruth(t, place{driver: driver, python: c.python, chroot: root}, nil)
+				})
+			}
+		})
+	}
+}
+
+// TestOtherBuilds runs it on builds of other makers: python-build-standalone (uv's Pythons), with the libraries
+// of the Debian that has the same version.
+func TestOtherBuilds(t *testing.T) {
+	require(t)
+	t.Setenv("IPYTRACER_LIBRARIES", "/usr/lib/python3/dist-packages")
+	t.Run("pbs311", func(t *testing.T) { // libpython3.11.so, clang, LTO
+		root := filepath.Join(pythonsDir(), "pbs311")
+		needTree(t, root)
+		checkTruth(t, place{driver: "run_kernel.py", python: filepath.Join(root, "bin/python3.11")}, nil)
+	})
+	t.Run("pbs314", func(t *testing.T) { // static, clang, BOLT, tail-call interpreter
+		root, sid := filepath.Join(pythonsDir(), "pbs314"), filepath.Join(pythonsDir(), "sid")
+		needTree(t, root)
+		needTree(t, sid)
+		enter(t, sid)
+		bind(t, root, filepath.Join(sid, "opt/pbs314"))
+		checkTruth(t, place{driver: "run_terminal.py", python: "/opt/pbs314/bin/python3.14", chroot: sid}, nil)
+	})
+}
+
+// needTree skips where a tree has not been built, unless TRACER_PYTHONS=all says that it must have been.
+func needTree(t *testing.T, root string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(root, ".complete")); err == nil {
+		return
+	}
+	if os.Getenv("TRACER_PYTHONS") == "all" {
+		t.Fatalf("TRACER_PYTHONS=all, but %s is not there: make pythons builds it", root)
+	}
+	t.Skipf("%s is not there: make pythons builds it", root)
+}
+
+// enter mounts what a workload needs into a chroot, and takes it away at the end.
+func enter(t *testing.T, root string) {
+	t.Helper()
+	for _, dir := range []string{"/proc", "/dev", "/sys", "/tmp"} {
+		bind(t, dir, filepath.Join(root, dir))
+	}
+}
+
+// bind mounts a folder elsewhere until the test ends.
+func bind(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount(from, to, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+		t.Fatalf("bind %s: %v", to, err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(to, syscall.MNT_DETACH) })
+}

@@ -1,0 +1,355 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+)
+
+// binary is the tracer under test, workloads the folder of testdata/workloads.
+var binary, workloads string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "ipytracer-e2e-")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "tracer")
+	build := exec.Command("go", "build", "-o", binary, "ipytracer/cmd/tracer")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		panic(fmt.Sprintf("build the tracer: %v", err))
+	}
+	if workloads, err = filepath.Abs("../testdata/workloads"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// python is the interpreter the drivers and, outside chroots, the kernels run on.
+func python() string {
+	if p := os.Getenv("TRACER_PYTHON"); p != "" {
+		return p
+	}
+	return "/usr/bin/python3"
+}
+
+// require skips where real tracing is impossible; under TRACER_REQUIRE_BPF=1 it fails.
+func require(t *testing.T) {
+	t.Helper()
+	lack := ""
+	if os.Geteuid() != 0 {
+		lack = "not root"
+	} else if exec.Command(python(), "-c", "import IPython, numpy").Run() != nil {
+		lack = python() + " has no IPython or NumPy"
+	}
+	if lack == "" {
+		return
+	}
+	if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
+		t.Fatal("TRACER_REQUIRE_BPF=1, but: ", lack)
+	}
+	t.Skip(lack)
+}
+
+// mark is what a workload measured of itself at one instant.
+type mark struct {
+	Label    string `json:"label"`
+	NS       int64  `json:"ns"`
+	PID      int    `json:"pid"`
+	Mapped   int64  `json:"mapped"`
+	Resident int64  `json:"resident"`
+	Walk     bool   `json:"walk"`
+	Settled  bool   `json:"settled"`
+}
+
+func (m mark) of(meter string) int64 {
+	if meter == "cpu.mapped" {
+		return m.Mapped
+	}
+	return m.Resident
+}
+
+// result is one cell as the driver saw it run.
+type result struct {
+	Name           string `json:"name"`
+	Source         string `json:"source"`
+	RequestedNS    int64  `json:"requested_ns"`
+	IdleNS         int64  `json:"idle_ns"`
+	ExecutionCount *int   `json:"execution_count"`
+	Status         string `json:"status"`
+	Error          string `json:"error"`
+	Skipped        string `json:"skipped"`
+	Marks          []mark `json:"marks"`
+}
+
+func (r result) mark(label string) (mark, bool) {
+	for _, m := range r.Marks {
+		if m.Label == label {
+			return m, true
+		}
+	}
+	return mark{}, false
+}
+
+// expected is one cell as testdata/workloads/cells.py describes it.
+type expected struct {
+	Name           string                `json:"name"`
+	Status         string                `json:"status"`
+	ExecutionCount *int                  `json:"execution_count"`
+	Statements     []int                 `json:"statements"`
+	Ran            int                   `json:"ran"`
+	Request        map[string]any        `json:"request"`
+	Meters         map[string]allowances `json:"meters"`
+	Children       []struct {
+		Label string `json:"label"`
+		Base  string `json:"base"`
+	} `json:"children"`
+	Nested []struct {
+		Source string `json:"source"`
+	} `json:"nested"`
+}
+
+// allowances says what a meter may show in a cell.
+type allowances struct {
+	Mark  string  `json:"mark"`
+	Above int64   `json:"above"`
+	Rise  []int64 `json:"rise"`
+	Kept  []int64 `json:"kept"`
+}
+
+type expectations struct {
+	Cells       []expected `json:"cells"`
+	Experiments []struct {
+		Name string   `json:"name"`
+		End  *string  `json:"end"`
+		Peak []string `json:"peak"`
+	} `json:"experiments"`
+}
+
+// place is where a workload runs.
+type place struct {
+	driver string // run_kernel.py or run_terminal.py
+	python string // inside chroot
+	chroot string
+	extra  []string
+}
+
+// workload is a driver under way, stopped before its first cell.
+type workload struct {
+	t      *testing.T
+	place  place
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	lines  *bufio.Scanner
+	stderr bytes.Buffer
+	out    string
+	pid    int
+}
+
+// startWorkload starts a driver and waits until its IPython is up.
+func startWorkload(t *testing.T, p place, cells []string) *workload {
+	t.Helper()
+	w := &workload{t: t, place: p, out: filepath.Join(t.TempDir(), "results.jsonl")}
+	args := []string{filepath.Join(workloads, p.driver), "--out", w.out}
+	if p.python != "" {
+		args = append(args, "--python", p.python)
+	}
+	if p.chroot != "" {
+		args = append(args, "--chroot", p.chroot)
+	}
+	if cells != nil {
+		args = append(args, "--cells", strings.Join(cells, ","))
+	}
+	w.cmd = exec.Command(python(), append(args, p.extra...)...)
+	w.cmd.Stderr = &w.stderr
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	var err error
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := w.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = w.cmd.Process.Signal(syscall.SIGTERM)
+		_ = w.cmd.Wait()
+	})
+	w.lines = bufio.NewScanner(stdout)
+	var ready struct {
+		PID int `json:"pid"`
+	}
+	w.read(&ready)
+	w.pid = ready.PID
+	return w
+}
+
+func (w *workload) read(into any) {
+	w.t.Helper()
+	if !w.lines.Scan() {
+		_ = w.cmd.Wait()
+		w.t.Fatalf("%s ended: %s", w.place.driver, w.stderr.String())
+	}
+	if err := json.Unmarshal(w.lines.Bytes(), into); err != nil {
+		w.t.Fatalf("%s: %v in %q", w.place.driver, err, w.lines.Text())
+	}
+}
+
+// run lets the cells run and returns what the driver saw.
+func (w *workload) run() []result {
+	w.t.Helper()
+	if _, err := io.WriteString(w.in, "go\n"); err != nil {
+		w.t.Fatal(err)
+	}
+	var done struct {
+		Cells int `json:"cells"`
+	}
+	w.read(&done)
+	data, err := os.ReadFile(w.out)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var results []result
+	for i, line := range bytes.Split(bytes.TrimSpace(data), []byte("\n")) {
+		if i == 0 {
+			continue // the session
+		}
+		var r result
+		if err := json.Unmarshal(line, &r); err != nil {
+			w.t.Fatal(err)
+		}
+		if r.Skipped == "" {
+			results = append(results, r)
+		} else {
+			w.t.Logf("cell %s does not run here: %s", r.Name, r.Skipped)
+		}
+	}
+	return results
+}
+
+// expect reads what the workload's own catalogue promises of the cells that ran.
+func (w *workload) expect(cells []string, results []result) expectations {
+	w.t.Helper()
+	frontend := "kernel"
+	if w.place.driver == "run_terminal.py" {
+		frontend = "terminal"
+	}
+	args := []string{filepath.Join(workloads, "cells.py"), "--json", "--front-end", frontend}
+	if cells != nil {
+		args = append(args, "--cells", strings.Join(cells, ","))
+	}
+	data, err := exec.Command(python(), args...).Output()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var e expectations
+	if err := json.Unmarshal(data, &e); err != nil {
+		w.t.Fatal(err)
+	}
+	ran := map[string]bool{}
+	for _, r := range results {
+		ran[r.Name] = true
+	}
+	kept := e.Cells[:0]
+	for _, c := range e.Cells {
+		if ran[c.Name] {
+			kept = append(kept, c)
+		}
+	}
+	e.Cells = kept
+	return e
+}
+
+// trace is a tracer under way.
+type trace struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	stderr bytes.Buffer
+}
+
+// attach starts the tracer on a process and waits until every probe is in.
+func attach(t *testing.T, pid int, flags ...string) *trace {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready")
+	tr := &trace{t: t}
+	args := append([]string{"attach", "--quiet", "--format", "json", "--ready-file", ready}, flags...)
+	tr.cmd = exec.Command(binary, append(args, fmt.Sprint(pid))...)
+	tr.cmd.Stdout, tr.cmd.Stderr = &tr.stdout, &tr.stderr
+	tr.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := tr.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if _, err := os.Stat(ready); err == nil {
+			return tr
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("attach: %v: %s", err, tr.stderr.String())
+		default:
+		}
+		if time.Now().After(deadline) || tr.exited() {
+			_ = tr.cmd.Process.Kill()
+			_ = tr.cmd.Wait()
+			t.Fatalf("attach did not get ready: %s", tr.stderr.String())
+		}
+		time.Sleep(2 * time.Millisecond) // the ready file is the event that is waited for
+	}
+}
+
+func (tr *trace) exited() bool {
+	var info [128]byte
+	_ = info
+	return tr.cmd.Process.Signal(syscall.Signal(0)) != nil
+}
+
+// stop detaches and returns the report, which must be valid, and the exit status.
+func (tr *trace) stop() (*report.Report, []byte) {
+	tr.t.Helper()
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	return tr.wait(0)
+}
+
+func (tr *trace) wait(status int) (*report.Report, []byte) {
+	tr.t.Helper()
+	err := tr.cmd.Wait()
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		tr.t.Fatal(err)
+	}
+	if got != status {
+		tr.t.Fatalf("exit status %d, want %d: %s", got, status, tr.stderr.String())
+	}
+	data := tr.stdout.Bytes()
+	reporttest.Validate(tr.t, data)
+	var r report.Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		tr.t.Fatal(err)
+	}
+	return &r, data
+}
