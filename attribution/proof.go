@@ -27,6 +27,7 @@ func (t *Tracker) certificate() report.Certificate {
 	}
 	if f := t.finish; f != nil {
 		c.Finished = f.Reason
+		c.Made, c.Delivered = max(c.Made, f.Made), max(c.Delivered, f.Delivered) // also those after the last boundary
 		for _, l := range f.Lost {
 			c.Lost = append(c.Lost, report.Loss{Reason: l.Reason, Count: l.Count})
 		}

@@ -8,16 +8,16 @@
  *   close     _PyGen_SetStopIterationValue(ExecutionResult) once that coroutine is over (cells without await),
  *             or the next PyOS_setsig that finds it over (awaited cells: asyncio and ipykernel put SIGINT's
  *             handler back right after). A cell that is suspended when the prompt is set up was abandoned.
- *   statement PyEval_EvalCode of a code object with the cell's file name, up to the `ret` that leaves with the
- *             same stack pointer; when it returned a coroutine, up to the next statement or the cell's end.
- *   marker    compile("", "<ipytracer:begin NAME>", "exec"), and end.
+ *   statement PyEval_EvalCode of a code object with the cell's file name, up to the place on its way out that
+ *             is passed with the same stack pointer (package cpython finds it); when it returned a coroutine, up to the
+ * next statement or the cell's end. marker    compile("", "<ipytracer:begin NAME>", "exec"), and end.
  *
  * There are only plain probes here, no return probes: those break programs that switch stacks (greenlet).
  */
 #ifndef IPYTRACER_CELLS_H
 #define IPYTRACER_CELLS_H
 
-#define PY_FILE_INPUT 257
+#define PY_FILE_INPUT	       257
 #define CACHING_COMPILER_FLAGS 0x600 /* PyCF_ONLY_AST | PyCF_DONT_IMPLY_DEDENT */
 
 #define READ(to, from) bpf_probe_read_user(&(to), sizeof(to), (void *)(from))
@@ -108,7 +108,9 @@ static long next_thread(__u32 i, struct thread_search *s)
 static __always_inline __u64 thread_state(struct python *py)
 {
 	struct thread_search s = {
-		.py = py, .state = py->main_thread, .wanted = FIELD(bpf_get_current_task(), task_struct, thread.fsbase),
+		.py = py,
+		.state = py->main_thread,
+		.wanted = FIELD(bpf_get_current_task(), task_struct, thread.fsbase),
 	};
 	__u64 id = 0;
 
@@ -140,10 +142,12 @@ static long next_frame(__u32 i, struct frame_search *s)
 	s->frame = back;
 	if (py->frame_kind)
 		READ(owner, frame + py->frame_owner);
-	if (owner >= py->owner_skip || READ(code, frame + py->frame_code) || READ(name, (code & py->code_mask) + py->code_name))
+	if (owner >= py->owner_skip || READ(code, frame + py->frame_code) ||
+	    READ(name, (code & py->code_mask) + py->code_name))
 		return 0;
 	__u64 data = string_data(py, name, &kind, &size);
-	if (!data || size != 14 || bpf_probe_read_user(text, 14, (void *)data) || !starts_with(text, "run_cell_async", 14))
+	if (!data || size != 14 || bpf_probe_read_user(text, 14, (void *)data) ||
+	    !starts_with(text, "run_cell_async", 14))
 		return 0;
 	if (!py->frame_kind)
 		READ(s->coroutine, frame + py->frame_generator);
@@ -196,7 +200,11 @@ static __always_inline void close_statement(struct window *w, __u32 slot, __u32 
 	if (!w->statement)
 		return;
 	struct occasion why = {
-		.kind = BOUNDARY_STATEMENT_CLOSE, .slot = slot, .cell = w->cell, .outcome = outcome, .inputs = -1,
+		.kind = BOUNDARY_STATEMENT_CLOSE,
+		.slot = slot,
+		.cell = w->cell,
+		.outcome = outcome,
+		.inputs = -1,
 	};
 	w->statement = 0;
 	w->awaiting = 0;
@@ -212,7 +220,10 @@ static __noinline int close_cell(struct thread *t, __u32 slot, __u32 outcome)
 		return 0;
 	close_statement(w, slot, w->failed ? OUTCOME_ERROR : outcome);
 	struct occasion why = {
-		.kind = BOUNDARY_CELL_CLOSE, .slot = slot, .cell = w->cell, .inputs = -1,
+		.kind = BOUNDARY_CELL_CLOSE,
+		.slot = slot,
+		.cell = w->cell,
+		.inputs = -1,
 		.outcome = w->failed ? OUTCOME_ERROR : outcome,
 	};
 	t->depth--;
@@ -331,8 +342,14 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 	if (w->file_size && bpf_probe_read_user(w->file, w->file_size & 127, (void *)data))
 		lose(LOSS_READ);
 	struct occasion why = {
-		.kind = BOUNDARY_CELL_OPEN, .slot = slot, .cell = w->cell, .outer = outer ? outer->cell : 0,
-		.text = (void *)data, .text_kind = kind, .text_size = size, .inputs = -1,
+		.kind = BOUNDARY_CELL_OPEN,
+		.slot = slot,
+		.cell = w->cell,
+		.outer = outer ? outer->cell : 0,
+		.text = (void *)data,
+		.text_kind = kind,
+		.text_size = size,
+		.inputs = -1,
 	};
 	if (py->inputs && READ(why.inputs, py->inputs + py->var_size))
 		why.inputs = -1;
@@ -347,7 +364,11 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 static __always_inline int marker(__u32 slot, __u64 data, __u32 kind, __u32 size, __u32 prefix, __u32 what)
 {
 	struct occasion why = {
-		.kind = what, .slot = slot, .text = (void *)(data + prefix * kind), .text_kind = kind, .inputs = -1,
+		.kind = what,
+		.slot = slot,
+		.text = (void *)(data + prefix * kind),
+		.text_kind = kind,
+		.inputs = -1,
 		.text_size = size - prefix * kind,
 	};
 	draw_boundary(&why);
@@ -355,7 +376,7 @@ static __always_inline int marker(__u32 slot, __u64 data, __u32 kind, __u32 size
 }
 
 #define BEGIN "<ipytracer:begin "
-#define END "<ipytracer:end "
+#define END   "<ipytracer:end "
 
 /* Py_CompileStringObject(const char *source, PyObject *file, int start, PyCompilerFlags *flags, int optimize) */
 SEC("uprobe")
@@ -437,7 +458,11 @@ int statement_open(struct pt_regs *regs)
 		return 0;
 	close_statement(w, slot, OUTCOME_OK);
 	struct occasion why = {
-		.kind = BOUNDARY_STATEMENT_OPEN, .slot = slot, .cell = w->cell, .text_size = TEXT_SIZE, .inputs = -1,
+		.kind = BOUNDARY_STATEMENT_OPEN,
+		.slot = slot,
+		.cell = w->cell,
+		.text_size = TEXT_SIZE,
+		.inputs = -1,
 	};
 	READ(why.first_line, code + py->code_first_line);
 	if (!READ(table, code + py->code_line_table) && table) {
@@ -453,26 +478,40 @@ int statement_open(struct pt_regs *regs)
 	return 0;
 }
 
-/* At a `ret` of PyEval_EvalCode: rax is what it returns, the stack pointer is what it was at the entry. */
+/* The register of cpython.Register: where a site has the function's result. */
+static __always_inline __u64 result_in(struct pt_regs *regs, __u32 which)
+{
+	/* Copied first: the verifier allows no computed offset into the context. 7: an exit that only returns NULL. */
+	__u64 all[8] = { regs->ax, regs->bx, regs->bp, regs->r12, regs->r13, regs->r14, regs->r15, 0 };
+	return all[which & 7];
+}
+
+/*
+ * On every way out of PyEval_EvalCode there is one such place. The cookie says what it looks like there:
+ * bits 0-15 bytes on the stack above the return address, 16-23 the register with the result, 24-39 a mask of
+ * flags and 40-55 what they must be for this to be the way out (a conditional jump that is taken).
+ */
 SEC("uprobe")
 int statement_return(struct pt_regs *regs)
 {
-	__u32 slot = current_slot();
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	__u32 slot = current_slot(), mask = cookie >> 24 & 0xffff, value = cookie >> 40 & 0xffff;
 
-	if (slot == NO_SLOT || !spend(GROUP_STATEMENT, slot))
+	if (slot == NO_SLOT || !spend(GROUP_STATEMENT, slot) || (regs->flags & mask) != value)
 		return 0;
 	struct window *w = innermost(current_thread());
 	struct python *py = python_at(slot);
-	if (!w || !py || !w->statement || w->awaiting || regs->sp != w->statement)
+	if (!w || !py || !w->statement || w->awaiting || regs->sp + (cookie & 0xffff) != w->statement)
 		return 0;
-	if (!regs->ax) {
+	__u64 result = result_in(regs, cookie >> 16 & 0xff);
+	if (!result) {
 		w->failed = 1;
 		close_statement(w, slot, OUTCOME_ERROR);
 		return 0;
 	}
 	__u64 type = 0, name = 0;
 	char text[10] = {};
-	READ(type, regs->ax + py->object_type);
+	READ(type, result + py->object_type);
 	READ(name, type + py->type_name);
 	bpf_probe_read_user_str(text, sizeof(text), (void *)name);
 	if (starts_with(text, "coroutine", 10))
@@ -513,9 +552,9 @@ int cell_result(struct pt_regs *regs)
 	return 0;
 }
 
-#define SIGINT 2
+#define SIGINT	 2
 #define SIGWINCH 28
-#define SIG_IGN 1
+#define SIG_IGN	 1
 
 /* PyOS_setsig(int signal, PyOS_sighandler_t handler) */
 SEC("uprobe")

@@ -48,7 +48,10 @@ static __always_inline void attach(__u64 task, bool root)
 	if (m.slot == NO_SLOT)
 		return;
 	struct occasion why = {
-		.kind = root ? BOUNDARY_ATTACHED : BOUNDARY_PROCESS_START, .slot = m.slot, .parent = request.parent, .inputs = -1,
+		.kind = root ? BOUNDARY_ATTACHED : BOUNDARY_PROCESS_START,
+		.slot = m.slot,
+		.parent = request.parent,
+		.inputs = -1,
 	};
 	draw_boundary(&why);
 }

@@ -10,13 +10,14 @@
  *
  * Invariants: value and high change by atomics only; at a boundary high >= value; tree[m] is the sum of value[m]
  * over the root's processes once there has been more than one; value[METER_RESIDENT] is only good after settle(),
- * until then the resident total is the sum of its three parts; a boundary that finds no room in the store does not cut (its segment goes on) and is counted.
+ * until then the resident total is the sum of its three parts; a boundary that finds no room in the store does not cut
+ * (its segment goes on) and is counted.
  */
 #ifndef IPYTRACER_LEDGER_H
 #define IPYTRACER_LEDGER_H
 
 #define fetch_add(p, v) __sync_fetch_and_add(p, v)
-#define exchange(p, v) __sync_lock_test_and_set(p, v)
+#define exchange(p, v)	__sync_lock_test_and_set(p, v)
 
 static __always_inline void lose(__u32 reason)
 {

@@ -123,7 +123,10 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (mine.slot == NO_SLOT)
 		return 0;
 	struct occasion why = {
-		.kind = BOUNDARY_PROCESS_START, .slot = mine.slot, .parent = visible_pid(parent), .inputs = -1,
+		.kind = BOUNDARY_PROCESS_START,
+		.slot = mine.slot,
+		.parent = visible_pid(parent),
+		.inputs = -1,
 	};
 	draw_boundary(&why);
 	return 0;

@@ -24,7 +24,8 @@ static __always_inline __s64 word_at(__u64 address)
 static __always_inline __s32 int_at(__u64 address)
 {
 	if (have_cast) {
-		struct refcount_struct *c = bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct refcount_struct));
+		struct refcount_struct *c = bpf_rdonly_cast((void *)address,
+							    bpf_core_type_id_kernel(struct refcount_struct));
 		return c->refs.counter;
 	}
 	__s32 word = 0;
@@ -32,7 +33,7 @@ static __always_inline __s32 int_at(__u64 address)
 	return word;
 }
 
-#define FIELD(object, type, field) word_at((object) + bpf_core_field_offset(struct type, field))
+#define FIELD(object, type, field)     word_at((object) + bpf_core_field_offset(struct type, field))
 #define INT_FIELD(object, type, field) int_at((object) + bpf_core_field_offset(struct type, field))
 
 #endif

@@ -4,12 +4,12 @@
 #define IPYTRACER_STATE_H
 
 #define MAP(kind, key_type, value_type, entries, flags) \
-	{ \
-		__uint(type, kind); \
-		__uint(max_entries, entries); \
-		__uint(map_flags, flags); \
-		__type(key, key_type); \
-		__type(value, value_type); \
+	{                                               \
+		__uint(type, kind);                     \
+		__uint(max_entries, entries);           \
+		__uint(map_flags, flags);               \
+		__type(key, key_type);                  \
+		__type(value, value_type);              \
 	}
 
 #define F_NO_PREALLOC 1
@@ -18,9 +18,9 @@ struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct process, MAX_PROCESSES, 0) processe
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct python, MAX_PROCESSES, 0) pythons SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct root, MAX_ROOTS, 0) roots SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct boundary, MAX_STORED, 0) store SEC(".maps");
-struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, MAX_PROCESSES * 2, 0) spaces SEC(".maps");	/* mm -> slot */
+struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, MAX_PROCESSES * 2, 0) spaces SEC(".maps");		/* mm -> slot */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) members SEC(".maps"); /* tgid -> ledger */
-struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps"); /* tid -> cells */
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
 /* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
 /* Free slots of processes, first in first out, so that a slot rests before it is used again. */
@@ -44,10 +44,10 @@ struct {
 } changes SEC(".maps");
 
 /* Set before loading. */
-const volatile __u32 cpus = 1;			 /* possible CPUs, at most MAX_CPUS */
-const volatile __u32 have_cast = 1;		 /* kernel 6.2: bpf_rdonly_cast */
-const volatile __u32 percpu_rss = 1;		 /* kernel 6.2: RSS counters are per CPU */
-const volatile __u32 old_rss_offset = 0;	 /* before 6.2: where mm->rss_stat.count[] is */
+const volatile __u32 cpus = 1;		 /* possible CPUs, at most MAX_CPUS */
+const volatile __u32 have_cast = 1;	 /* kernel 6.2: bpf_rdonly_cast */
+const volatile __u32 percpu_rss = 1;	 /* kernel 6.2: RSS counters are per CPU */
+const volatile __u32 old_rss_offset = 0; /* before 6.2: where mm->rss_stat.count[] is */
 const volatile __u32 change_ring_size = 1 << 22;
 
 /* Filled by discover_cpus: where each CPU's copy of a per-CPU variable is, relative to its per-CPU pointer. */

@@ -6,20 +6,20 @@
 #ifndef IPYTRACER_WIRE_H
 #define IPYTRACER_WIRE_H
 
-#define METERS 6
-#define MAX_CPUS 512	   /* CPUs whose RSS counters can be summed */
+#define METERS	      6
+#define MAX_CPUS      512  /* CPUs whose RSS counters can be summed */
 #define MAX_PROCESSES 512  /* traced at once, over all roots */
-#define MAX_ROOTS 64	   /* attached processes */
-#define MAX_NESTING 8	   /* run_cell within run_cell, on one thread */
-#define MAX_STORED 2048	   /* boundary records not yet acknowledged; a power of two */
-#define TEXT_SIZE 192	   /* bytes of a file name, marker or line table in a boundary */
-#define FILE_SIZE 96	   /* bytes of a cell's file name that are compared */
-#define FILE_WORDS (FILE_SIZE / 8)
-#define SOURCE_SHORT 488	   /* bytes of source in a short record: most cells */
-#define SOURCE_CHUNK 8192  /* bytes of cell source in one record */
+#define MAX_ROOTS     64   /* attached processes */
+#define MAX_NESTING   8	   /* run_cell within run_cell, on one thread */
+#define MAX_STORED    2048 /* boundary records not yet acknowledged; a power of two */
+#define TEXT_SIZE     192  /* bytes of a file name, marker or line table in a boundary */
+#define FILE_SIZE     96   /* bytes of a cell's file name that are compared */
+#define FILE_WORDS    (FILE_SIZE / 8)
+#define SOURCE_SHORT  488  /* bytes of source in a short record: most cells */
+#define SOURCE_CHUNK  8192 /* bytes of cell source in one record */
 #define SOURCE_CHUNKS 16   /* at most 128 KiB of a cell's source are sent */
-#define NO_SLOT 0xffffffffu
-#define PAGE 4096
+#define NO_SLOT	      0xffffffffu
+#define PAGE	      4096
 
 /* Same order as event.Meter. */
 enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY };
@@ -111,9 +111,9 @@ struct change {
 struct process {
 	__u64 mm;
 	__s64 value[METERS];
-	__s64 high[METERS];	/* maximum since the last boundary of the root */
-	__s64 emitted[METERS];	/* highest value sent in emitted_segment */
-	__s64 told[METERS];	/* value in the last record about this process */
+	__s64 high[METERS];    /* maximum since the last boundary of the root */
+	__s64 emitted[METERS]; /* highest value sent in emitted_segment */
+	__s64 told[METERS];    /* value in the last record about this process */
 	__u64 emitted_segment;
 	__u64 started;
 	__u32 tgid;
@@ -142,10 +142,10 @@ struct member {
 
 /* What BPF must know of one process's CPython. Offsets in bytes; see package cpython for their source. */
 struct python {
-	__u64 inputs;	      /* address of IPython's In list, 0 if not known */
-	__u64 interpreter;    /* address of the main interpreter state */
-	__u64 main_thread;    /* address of the main thread's state, a hint */
-	__u64 result_type;    /* cache: address of the type ExecutionResult */
+	__u64 inputs;	   /* address of IPython's In list, 0 if not known */
+	__u64 interpreter; /* address of the main interpreter state */
+	__u64 main_thread; /* address of the main thread's state, a hint */
+	__u64 result_type; /* cache: address of the type ExecutionResult */
 	__u64 code_mask;
 	__u32 code_filename;
 	__u32 code_name;
@@ -169,16 +169,17 @@ struct python {
 	__u32 frame_owner;
 	__u32 owner_skip;
 	__u32 owner_generator;
-	__u32 frame_generator;	/* PyFrameObject.f_gen; 3.9 and 3.10 */
-	__u32 generator_frame;	/* offset of the frame in a generator (3.11+), or of gi_frame */
-	__u32 generator_state;	/* gi_frame_state; 3.11+ */
-	__u32 frame_state;	/* f_state (3.10) or f_executing (3.9) */
-	__u32 frame_stack_top;	/* f_stacktop; 3.9 */
-	__u32 state_kind;	/* 0: gi_frame is NULL when over, f_executing (3.9); 1: the same, f_state (3.10); 2: gi_frame_state */
+	__u32 frame_generator; /* PyFrameObject.f_gen; 3.9 and 3.10 */
+	__u32 generator_frame; /* offset of the frame in a generator (3.11+), or of gi_frame */
+	__u32 generator_state; /* gi_frame_state; 3.11+ */
+	__u32 frame_state;     /* f_state (3.10) or f_executing (3.9) */
+	__u32 frame_stack_top; /* f_stacktop; 3.9 */
+	__u32 state_kind;      /* 0: gi_frame is NULL when over, f_executing (3.9); 1: the same, f_state (3.10); 2:
+				  gi_frame_state */
 	__s32 state_executing;
-	__s32 state_finished;	/* states >= this one are over */
+	__s32 state_finished; /* states >= this one are over */
 	__u32 threads_head;
-	__u32 pushed_eval;	/* bytes between EvalCode's entry and its probe site */
+	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
 	__u32 ready;
 	__u32 padding;
 };
@@ -212,15 +213,15 @@ enum group { GROUP_NUMPY, GROUP_STATEMENT, GROUP_RESULT, GROUP_CELL, GROUP_SIGNA
 
 /* Reasons for which something was not recorded. */
 enum loss {
-	LOSS_CHANGE_RING,    /* no room in the change ring */
-	LOSS_BOUNDARY_RING,  /* no room in the boundary ring: the record is in the store */
-	LOSS_BOUNDARY,	     /* nor in the store: the boundary did not happen for the ledger */
-	LOSS_SOURCE,	     /* no room for a cell's source */
-	LOSS_BLOCK,	     /* no room in the table of live NumPy blocks */
-	LOSS_PROCESS,	     /* more processes than MAX_PROCESSES */
-	LOSS_NESTING,	     /* more nested cells than MAX_NESTING */
-	LOSS_THREAD,	     /* more threads with cells than fit */
-	LOSS_READ,	     /* memory of the target that could not be read */
+	LOSS_CHANGE_RING,   /* no room in the change ring */
+	LOSS_BOUNDARY_RING, /* no room in the boundary ring: the record is in the store */
+	LOSS_BOUNDARY,	    /* nor in the store: the boundary did not happen for the ledger */
+	LOSS_SOURCE,	    /* no room for a cell's source */
+	LOSS_BLOCK,	    /* no room in the table of live NumPy blocks */
+	LOSS_PROCESS,	    /* more processes than MAX_PROCESSES */
+	LOSS_NESTING,	    /* more nested cells than MAX_NESTING */
+	LOSS_THREAD,	    /* more threads with cells than fit */
+	LOSS_READ,	    /* memory of the target that could not be read */
 	LOSSES = 16,
 };
 
@@ -233,8 +234,8 @@ struct control {
 	__s32 parent;
 	__u32 root;
 	__u32 group;
-	__u32 done;   /* tasks it was carried out on */
-	__u32 slot;   /* result: the process's slot */
+	__u32 done;    /* tasks it was carried out on */
+	__u32 slot;    /* result: the process's slot */
 	__u32 stopped; /* OP_ATTACH: do not seed, the program is yet to be executed */
 };
 

@@ -285,6 +285,8 @@ type trace struct {
 	cmd    *exec.Cmd
 	stdout bytes.Buffer
 	stderr bytes.Buffer
+	ended  chan struct{} // closed once err is set
+	err    error
 }
 
 // attach starts the tracer on a process and waits until every probe is in.
@@ -299,30 +301,28 @@ func attach(t *testing.T, pid int, flags ...string) *trace {
 	if err := tr.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	deadline := time.Now().Add(20 * time.Second)
+	tr.ended = make(chan struct{})
+	go func() {
+		tr.err = tr.cmd.Wait()
+		close(tr.ended)
+	}()
+	t.Cleanup(func() {
+		_ = tr.cmd.Process.Kill()
+		<-tr.ended
+	})
+	deadline := time.After(20 * time.Second)
 	for {
 		if _, err := os.Stat(ready); err == nil {
 			return tr
 		}
 		select {
-		case err := <-ended:
-			t.Fatalf("attach: %v: %s", err, tr.stderr.String())
-		default:
-		}
-		if time.Now().After(deadline) || tr.exited() {
-			_ = tr.cmd.Process.Kill()
-			_ = tr.cmd.Wait()
+		case <-tr.ended:
+			t.Fatalf("attach: %v: %s", tr.err, tr.stderr.String())
+		case <-deadline:
 			t.Fatalf("attach did not get ready: %s", tr.stderr.String())
+		case <-time.After(2 * time.Millisecond): // look for the ready file again
 		}
-		time.Sleep(2 * time.Millisecond) // the ready file is the event that is waited for
 	}
-}
-
-func (tr *trace) exited() bool {
-	var info [128]byte
-	_ = info
-	return tr.cmd.Process.Signal(syscall.Signal(0)) != nil
 }
 
 // stop detaches and returns the report, which must be valid, and the exit status.
@@ -334,14 +334,8 @@ func (tr *trace) stop() (*report.Report, []byte) {
 
 func (tr *trace) wait(status int) (*report.Report, []byte) {
 	tr.t.Helper()
-	err := tr.cmd.Wait()
-	got := 0
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		got = exit.ExitCode()
-	} else if err != nil {
-		tr.t.Fatal(err)
-	}
+	<-tr.ended
+	got := exitStatus(tr.t, tr.err)
 	if got != status {
 		tr.t.Fatalf("exit status %d, want %d: %s", got, status, tr.stderr.String())
 	}
@@ -352,4 +346,17 @@ func (tr *trace) wait(status int) (*report.Report, []byte) {
 		tr.t.Fatal(err)
 	}
 	return &r, data
+}
+
+// exitStatus is a command's exit status, from what Wait or Run returned.
+func exitStatus(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0
 }

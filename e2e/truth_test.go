@@ -16,8 +16,16 @@ func TestTruth(t *testing.T) {
 }
 
 func checkTruth(t *testing.T, p place, cells []string) {
+	t.Helper()
+	r := compareTruth(t, p, cells, "--budget", "off")
+	checkCertificate(t, r)
+}
+
+// compareTruth runs a workload under trace and compares every figure; the certificate is left to the caller.
+func compareTruth(t *testing.T, p place, cells []string, flags ...string) *report.Report {
+	t.Helper()
 	w := startWorkload(t, p, cells)
-	tr := attach(t, w.pid, "--budget", "off")
+	tr := attach(t, w.pid, flags...)
 	results := w.run()
 	r, _ := tr.stop()
 	e := w.expect(cells, results)
@@ -29,7 +37,7 @@ func checkTruth(t *testing.T, p place, cells []string) {
 		checkCell(t, r, windows[i], e.Cells[i], results[i])
 	}
 	checkExperiments(t, r, e, results)
-	checkCertificate(t, r)
+	return r
 }
 
 // topCells returns the cells of a process that no other cell holds.

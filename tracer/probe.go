@@ -28,6 +28,8 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		returns := ledger.Placement{Program: ledger.StatementReturn}
 		for _, r := range s.EvalReturns {
 			returns.Offsets = append(returns.Offsets, r.FileOffset)
+			returns.Cookies = append(returns.Cookies,
+				ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value))
 		}
 		return append(entry(ledger.StatementOpen, s.EvalCode), returns)
 	case ledger.GroupResult:
@@ -46,7 +48,11 @@ func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
 	case ledger.GroupNumPy:
 		return []cpython.Site{s.Track, s.Untrack}
 	case ledger.GroupStatement:
-		return append([]cpython.Site{s.EvalCode}, s.EvalReturns...)
+		sites := []cpython.Site{s.EvalCode}
+		for _, r := range s.EvalReturns {
+			sites = append(sites, r.Site)
+		}
+		return sites
 	case ledger.GroupResult:
 		return []cpython.Site{s.StopIteration}
 	case ledger.GroupCell:
@@ -96,37 +102,20 @@ func (s *Session) note(t *target, g ledger.Group) {
 		s.trouble = append(s.trouble, fmt.Sprintf("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g))
 		return
 	}
-	for i, site := range sitesOf(g, sites) {
-		if g == ledger.GroupStatement && i > 1 {
-			break // one line for all the returns
-		}
+	for _, site := range sitesOf(g, sites) {
 		kind := "single-stepped"
 		if site.Emulated {
 			kind = "emulated"
 		}
 		s.probes = append(s.probes, event.ProbeUse{
-			Probe: g.String(), Site: fmt.Sprintf("%s+%d (%s), pid %d", site.Symbol, site.Delta, kind, t.pid),
+			Probe: g.String(), Site: fmt.Sprintf("%s%+d (%s), pid %d", site.Symbol, site.Delta, kind, t.pid),
 		})
 	}
 }
 
 // meterSources says for each meter which probe serves it on this kernel.
 func (s *Session) meterSources() []event.MeterSource {
-	rss := "tracepoint kmem:rss_stat, the kernel's per-CPU counters summed at each change"
-	exact, bound := true, event.Bytes(0)
-	if c := s.ledger.Capabilities(); !c.ExactResident {
-		rss = "tracepoint kmem:rss_stat; each thread may hold back up to 64 pages on this kernel (before 6.2)"
-		exact, bound = false, event.Bytes(c.ResidentBound)*event.Bytes(s.threads())
-	}
-	sources := []event.MeterSource{{
-		Meter: event.Mapped, Source: "mm->data_vm, read under mmap_lock at tracepoint mmap_lock:mmap_lock_released", Exact: true,
-	}}
-	for _, m := range []event.Meter{event.Resident, event.ResidentAnon, event.ResidentFile, event.ResidentShmem} {
-		sources = append(sources, event.MeterSource{Meter: m, Source: rss, Exact: exact, Bound: bound})
-	}
-	return append(sources, event.MeterSource{
-		Meter: event.NumPy, Source: "uprobes on PyTraceMalloc_Track and PyTraceMalloc_Untrack; arrays made since the attach", Exact: true,
-	})
+	return MeterSources(s.ledger.Capabilities(), s.threads())
 }
 
 // threads counts the targets' threads.

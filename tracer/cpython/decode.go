@@ -149,7 +149,9 @@ func (in *instruction) writes() (reg x86asm.Reg, known bool) {
 	case x86asm.MOV, x86asm.LEA, x86asm.XOR, x86asm.AND, x86asm.OR, x86asm.ADD, x86asm.SUB, x86asm.POP,
 		x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD, x86asm.INC, x86asm.DEC, x86asm.NEG, x86asm.NOT,
 		x86asm.SHL, x86asm.SHR, x86asm.SAR, x86asm.MOVAPS, x86asm.MOVUPS, x86asm.MOVAPD, x86asm.MOVDQA,
-		x86asm.MOVDQU, x86asm.PXOR, x86asm.XORPS, x86asm.MOVQ, x86asm.MOVD:
+		x86asm.MOVDQU, x86asm.PXOR, x86asm.XORPS, x86asm.MOVQ, x86asm.MOVD, x86asm.PUNPCKLQDQ,
+		x86asm.CMOVA, x86asm.CMOVAE, x86asm.CMOVB, x86asm.CMOVBE, x86asm.CMOVE, x86asm.CMOVNE, x86asm.CMOVS, x86asm.CMOVNS,
+		x86asm.CMOVG, x86asm.CMOVGE, x86asm.CMOVL, x86asm.CMOVLE:
 		if r, ok := in.Args[0].(x86asm.Reg); ok {
 			reg, _ = family(r)
 		}

@@ -11,8 +11,10 @@ type flow struct {
 	image   *image
 	body    span // the function itself
 	targets map[uint64]bool
-	seen    map[uint64]bool
+	seen    map[uint64]stack // the instructions, with the stack before each
 	returns []uint64
+	// level is false where the stack pointer is not known everywhere, or two paths meet with different stacks.
+	level bool
 	// complete is false where control may leave the function otherwise than by one of returns: a tail jump,
 	// an indirect jump, code that cannot be decoded, a return with the stack not where it was at entry.
 	complete bool
@@ -28,7 +30,7 @@ type state struct {
 
 // exploreFunction follows every path from entry. size is the symbol's size, 0 where it is not known.
 func exploreFunction(code *codeReader, entry, size uint64) *flow {
-	f := &flow{code: code, image: code.image, complete: true, targets: make(map[uint64]bool), seen: make(map[uint64]bool)}
+	f := &flow{code: code, image: code.image, level: true, complete: true, targets: make(map[uint64]bool), seen: make(map[uint64]stack)}
 	f.body = span{entry, entry + size}
 	if size == 0 {
 		var ok bool
@@ -48,7 +50,7 @@ func exploreFunction(code *codeReader, entry, size uint64) *flow {
 // follow walks straight on until control goes elsewhere for good.
 func (f *flow) follow(s state) {
 	afterCall := false
-	for !f.seen[s.addr] {
+	for f.visit(s) {
 		if !s.fragment.contains(s.addr) {
 			// What follows a call at the very end is not ours: the call does not return.
 			f.complete = f.complete && afterCall
@@ -59,7 +61,7 @@ func (f *flow) follow(s state) {
 			f.complete = false
 			return
 		}
-		f.seen[s.addr] = true
+		f.seen[s.addr] = s.stack
 		afterCall = in.Op == x86asm.CALL
 		switch {
 		case in.traps():
@@ -78,6 +80,13 @@ func (f *flow) follow(s state) {
 		}
 		s.addr = in.end()
 	}
+}
+
+// visit says whether the place is a new one, and compares the stack where it is not.
+func (f *flow) visit(s state) bool {
+	before, seen := f.seen[s.addr]
+	f.level = f.level && s.stack.known && (!seen || s.stack.same(before))
+	return !seen
 }
 
 // jump queues the target of a jump, unless it leaves the function.

@@ -11,8 +11,8 @@ import (
 type Site struct {
 	Symbol string // the exported function the site stands for
 	// Delta is the distance in bytes from the entry of the function that holds the site: the symbol's own,
-	// or the one that the symbol's thunk jumps to.
-	Delta      uint32
+	// or the one that the symbol's thunk jumps to. In a cold fragment it may be negative.
+	Delta      int32
 	Address    uint64 // virtual address in the file
 	FileOffset uint64 // what a uprobe attaches to
 	// Pushed is how many bytes the function has put on the stack before this instruction: the stack pointer
@@ -37,9 +37,9 @@ type Sites struct {
 	Audit Site
 	// EvalCode is PyEval_EvalCode(rdi code).
 	EvalCode Site
-	// EvalReturns are the ret instructions of PyEval_EvalCode: there rax is the result and rsp what it was at
-	// entry.
-	EvalReturns []Site
+	// EvalReturns are where PyEval_EvalCode's result is seen. Each call that returns passes exactly one of them
+	// that counts (see [ReturnSite]), exactly once.
+	EvalReturns []ReturnSite
 	// EvalReturnsComplete is false where PyEval_EvalCode may also return otherwise (a tail call).
 	EvalReturnsComplete bool
 	// StopIteration is _PyGen_SetStopIterationValue(rdi value).
@@ -156,19 +156,5 @@ func (b *Binary) site(name string, entry, addr uint64, pushed int32, emulated bo
 	if !ok {
 		return Site{}
 	}
-	return Site{Symbol: name, Delta: uint32(addr - entry), Address: addr, FileOffset: off, Pushed: pushed, Emulated: emulated}
-}
-
-// returnSites returns the ret instructions reachable from a function's entry, in order of address.
-func (b *Binary) returnSites(code *codeReader, name string) (sites []Site, complete bool) {
-	fn, ok := b.function(name)
-	if !ok {
-		return nil, false
-	}
-	flow := exploreFunction(code, fn.value, fn.size)
-	slices.Sort(flow.returns)
-	for _, addr := range flow.returns {
-		sites = append(sites, b.site(name, fn.value, addr, 0, false))
-	}
-	return sites, flow.complete && len(sites) > 0
+	return Site{Symbol: name, Delta: int32(addr - entry), Address: addr, FileOffset: off, Pushed: pushed, Emulated: emulated}
 }

@@ -1,6 +1,7 @@
 package cpython
 
 import (
+	"slices"
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -44,7 +45,7 @@ func TestEntrySite(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		code     []byte
-		delta    uint32
+		delta    int32
 		pushed   int32
 		emulated bool
 	}{
@@ -67,14 +68,14 @@ func TestEntrySite(t *testing.T) {
 	} {
 		b := fakeFunction(t, test.code, nil)
 		got := b.entrySite(newCodeReader(b.image), "PyOS_setsig", x86asm.RDI, x86asm.RSI)
-		want := Site{"PyOS_setsig", test.delta, fakeBase + codeAt + uint64(test.delta), codeAt + uint64(test.delta), test.pushed, test.emulated}
+		want := Site{"PyOS_setsig", test.delta, uint64(fakeBase + codeAt + test.delta), uint64(codeAt + test.delta), test.pushed, test.emulated}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, want)
 		}
 	}
 }
 
-func TestReturnSites(t *testing.T) {
+func TestReturns(t *testing.T) {
 	je := func(target, end int) []byte { return bytesOf([]byte{0x0f, 0x84}, rel32(target, end)) }
 	jmp := func(target, end int) []byte { return bytesOf([]byte{0xe9}, rel32(target, end)) }
 	for _, test := range []struct {
@@ -101,11 +102,13 @@ func TestReturnSites(t *testing.T) {
 		{"none", []byte{0xeb, 0xfe}, nil, nil, false},
 	} {
 		b := fakeFunction(t, test.code, test.cold)
-		sites, complete := b.returnSites(newCodeReader(b.image), "PyOS_setsig")
+		flow := exploreFunction(newCodeReader(b.image), fakeBase+codeAt, uint64(len(test.code)))
+		slices.Sort(flow.returns)
 		var got []uint64
-		for _, s := range sites {
-			got = append(got, s.FileOffset-codeAt)
+		for _, addr := range flow.returns {
+			got = append(got, addr-fakeBase-codeAt)
 		}
+		_, complete := b.returnSites(newCodeReader(b.image), "PyOS_setsig")
 		if complete != test.complete || len(got) != len(test.returns) {
 			t.Errorf("%s: %v, %v, want %v, %v", test.name, got, complete, test.returns, test.complete)
 			continue
@@ -141,7 +144,7 @@ func TestThunk(t *testing.T) {
 // TestSitesOfBuilds checks every site of the real builds, and the distances from the entry where the build
 // is one that does not change.
 func TestSitesOfBuilds(t *testing.T) {
-	deltas := map[string][]uint32{ // compile, eval, stop iteration, set signal, track, untrack
+	deltas := map[string][]int32{ // compile, eval, stop iteration, set signal, track, untrack
 		"bookworm-3.11": {0, 0, 3, 0, 7, 7},
 		"bullseye-3.9":  {0, 30, 0, 0, 7, 7},
 		"trixie-3.13":   {4, 4, 7, 4, 4, 4},
@@ -170,12 +173,6 @@ func TestSitesOfBuilds(t *testing.T) {
 		}
 		if !s.EvalReturnsComplete {
 			t.Errorf("returns of PyEval_EvalCode are not complete: %+v", s.EvalReturns)
-		}
-		code := newCodeReader(bin.image)
-		for _, r := range s.EvalReturns {
-			if in, ok := code.decode(r.Address); !ok || in.Op != x86asm.RET {
-				t.Errorf("%v at %#x", in, r.Address)
-			}
 		}
 	})
 }

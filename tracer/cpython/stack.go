@@ -10,6 +10,11 @@ type stack struct {
 	framed bool
 }
 
+// same says whether two paths meet with their stacks alike.
+func (s stack) same(o stack) bool {
+	return s.pushed == o.pushed && s.known == o.known && s.framed == o.framed && (!s.framed || s.frame == o.frame)
+}
+
 // step updates the state for one instruction that is not a jump. Calls leave rsp as it was.
 func (s *stack) step(in *instruction) {
 	switch in.Op {

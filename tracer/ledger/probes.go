@@ -42,7 +42,7 @@ const (
 	CellResult                     // _PyGen_SetStopIterationValue: rdi
 	CellSignal                     // PyOS_setsig: edi, rsi
 	StatementOpen                  // PyEval_EvalCode: rdi
-	StatementReturn                // every ret of PyEval_EvalCode: rax, rsp
+	StatementReturn                // every way out of PyEval_EvalCode, with a WayOut cookie
 	NumPyTrack                     // PyTraceMalloc_Track: edi, rsi, rdx
 	NumPyUntrack                   // PyTraceMalloc_Untrack: edi, rsi
 	CalibrateEntry                 // nothing: what a probe costs that only fires
@@ -60,6 +60,14 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 type Placement struct {
 	Program Program
 	Offsets []uint64 // in the file, in bytes
+	Cookies []uint64 // one for each offset, or none; see WayOut
+}
+
+// WayOut is the cookie of a StatementReturn site: how many bytes are on the stack above the return address,
+// which register holds the result (cpython.Register), and which processor flags must have which value for the
+// site to be on the way out.
+func WayOut(pushed int32, register uint8, mask, value uint32) uint64 {
+	return uint64(uint16(pushed)) | uint64(register)<<16 | uint64(uint16(mask))<<24 | uint64(uint16(value))<<40
 }
 
 // Probe places programs on a file for one process. path is opened by the kernel: /proc/PID/map_files/… and
@@ -89,15 +97,19 @@ func (l *Ledger) Probe(path string, pid int, placements []Placement) (_ io.Close
 func (l *Ledger) place(file *link.Executable, pid int, p Placement) (links probes, err error) {
 	if l.cap.MultiUprobe {
 		one, err := file.UprobeMulti(nil, l.program(p.Program), &link.UprobeMultiOptions{
-			Addresses: p.Offsets, PID: uint32(pid),
+			Addresses: p.Offsets, Cookies: p.Cookies, PID: uint32(pid),
 		})
 		if err != nil {
 			return nil, err
 		}
 		return probes{one}, nil
 	}
-	for _, offset := range p.Offsets {
-		one, err := file.Uprobe("", l.program(p.Program), &link.UprobeOptions{Address: offset, PID: pid})
+	for i, offset := range p.Offsets {
+		options := &link.UprobeOptions{Address: offset, PID: pid}
+		if p.Cookies != nil {
+			options.Cookie = p.Cookies[i]
+		}
+		one, err := file.Uprobe("", l.program(p.Program), options)
 		if err != nil {
 			return links, err
 		}

@@ -41,6 +41,23 @@ type BoundaryExtra struct {
 // Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all
 // changes made before a boundary come before it. It returns nil when the deadline has passed.
 func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
+	if err := l.readBoundaries(deadline, sink); err != nil {
+		return err
+	}
+	var next uint64
+	if err := l.objects.NextTicket.Get(&next); err != nil {
+		return fmt.Errorf("read the next ticket: %w", err)
+	}
+	// What has a ticket by now is in the ring, unless the ring was full. The store is asked only after the ring was
+	// read once more: else boundaries would overtake the changes and the source in front of them.
+	if err := l.readBoundaries(time.Unix(1, 0), sink); err != nil {
+		return err
+	}
+	return l.recover(next, sink)
+}
+
+// readBoundaries waits for the boundary ring until the deadline, and reads what it holds.
+func (l *Ledger) readBoundaries(deadline time.Time, sink Sink) error {
 	l.rings.boundaries.SetDeadline(deadline)
 	err := l.rings.boundaries.ReadInto(&l.rings.record)
 	for err == nil {
@@ -55,14 +72,7 @@ func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ringbuf.ErrFlushed) {
 		err = l.drainChanges(sink)
 	}
-	if err != nil {
-		return err
-	}
-	var next uint64
-	if err := l.objects.NextTicket.Get(&next); err != nil {
-		return fmt.Errorf("read the next ticket: %w", err)
-	}
-	return l.recover(next, sink)
+	return err
 }
 
 // Wake makes a Poll that waits return. It may be called from any goroutine.

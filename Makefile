@@ -1,0 +1,82 @@
+# Everything a developer or CI types. `make help` lists it.
+
+GO        ?= go
+BIN       := bin/tracer
+VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
+LDFLAGS   := -X main.version=$(VERSION)
+PYTHONS_DIR ?= /var/tmp/ipytracer-pythons
+FUZZTIME  ?= 60s
+export PYTHONS_DIR
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/tracer (needs Go only, no clang)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/tracer
+
+.PHONY: demo
+demo: ## install what is missing, trace a real IPython session and print its report (needs root)
+	scripts/install.sh demo
+	$(MAKE) --no-print-directory build
+	scripts/demo.sh
+
+.PHONY: deps
+deps: ## install what building the BPF object and the tests need (Debian, needs root)
+	scripts/install.sh test
+
+.PHONY: generate
+generate: ## compile bpf/ and generate the Go side again (needs clang)
+	cd tracer/ledger && $(GO) generate .
+
+.PHONY: test
+test: deps ## install what is needed and run every tier (needs root)
+	$(MAKE) --no-print-directory check
+	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 ./...
+	cd testdata/workloads && /usr/bin/python3 -m unittest
+
+.PHONY: check
+check: generated format lint ## what needs no kernel: formatting, linters, generated files
+
+.PHONY: generated
+generated: ## the committed BPF object and Go files are what bpf/ gives
+	scripts/check-generated.sh
+
+.PHONY: format
+format: ## gofmt and clang-format have nothing to say
+	@files=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$files" ] || { echo "gofmt: $$files"; exit 1; }
+	clang-format --dry-run --Werror bpf/*.h bpf/*.c
+
+.PHONY: lint
+lint: ## go vet, staticcheck, and who may import whom
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	scripts/check-imports.sh
+
+.PHONY: race
+race: ## the tests that need no other process, under the race detector
+	$(GO) test -race -count=1 ./attribution/... ./report/... ./tracer/event/... ./tracer/recording/... ./tracer/cpython/... ./tracer/process/... ./tracer/ledger/... ./tracer
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (60s)
+	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+
+.PHONY: pythons
+pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, and two that are not Debian's (needs root, network)
+	scripts/install.sh pythons
+	scripts/pythons.sh
+
+.PHONY: test-pythons
+test-pythons: pythons ## windows and meters on each of the other Pythons
+	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 30m -run 'Pythons|OtherBuilds|Pandas|Build|Chroot' ./e2e ./tracer/recording ./tracer/cpython
+
+.PHONY: bench
+bench: build ## paired measurements of what tracing costs, beside other tools (needs root, some minutes)
+	/usr/bin/python3 bench/bench.py
+
+.PHONY: clean
+clean: ## remove what was built here
+	rm -rf bin

@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ipytracer/report"
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/process"
+)
+
+// TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact all the same, the
+// losses are counted, and no figure is called proven that is not.
+func TestTinyRing(t *testing.T) {
+	require(t)
+	r := compareTruth(t, place{driver: "run_kernel.py"}, nil, "--budget", "off", "--ring", "4")
+	c := r.Certificate
+	if c.Complete || c.Made == c.Delivered {
+		t.Errorf("a ring of one page lost nothing: %d made, %d delivered", c.Made, c.Delivered)
+	}
+	lost := uint64(0)
+	for _, l := range c.Lost {
+		if l.Reason == "change ring full" {
+			lost = l.Count
+		}
+	}
+	if c.Made-c.Delivered != lost {
+		t.Errorf("%d made, %d delivered, %d counted as lost", c.Made, c.Delivered, lost)
+	}
+	for _, p := range c.Meters {
+		if p.Agreed != p.Compared || p.ID == "cpu.numpy" && p.Skipped == 0 {
+			t.Errorf("%s: %+v", p.ID, p)
+		}
+	}
+}
+
+// TestReplay: the report of a recording is the report that was printed live, byte for byte, in every format.
+func TestReplay(t *testing.T) {
+	require(t)
+	w := startWorkload(t, place{driver: "run_kernel.py"}, nil)
+	file := filepath.Join(t.TempDir(), "run.arrow")
+	tr := attach(t, w.pid, "--record", file)
+	w.run()
+	_, live := tr.stop()
+	for range 2 {
+		replayed, err := exec.Command(binary, "report", "--format", "json", file).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(live, replayed) {
+			t.Fatalf("live and replayed reports differ:\n%s", difference(live, replayed))
+		}
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("recording: %v %v", info.Mode(), err)
+	}
+	// Cut anywhere it still opens, and says that it was cut.
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{len(data) - 1, len(data) / 2, len(data) / 3} {
+		cut := filepath.Join(t.TempDir(), "cut.arrow")
+		if err := os.WriteFile(cut, data[:at], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(binary, "report", cut).CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte("cut")) {
+			t.Errorf("cut at %d: %v\n%s", at, err, out)
+		}
+	}
+}
+
+func difference(a, b []byte) string {
+	la, lb := strings.Split(string(a), "\n"), strings.Split(string(b), "\n")
+	for i := range min(len(la), len(lb)) {
+		if la[i] != lb[i] {
+			return fmt.Sprintf("line %d\n- %s\n+ %s", i+1, la[i], lb[i])
+		}
+	}
+	return fmt.Sprintf("%d and %d lines", len(la), len(lb))
+}
+
+// python kernel of its own: a process that runs one endless IPython cell.
+func startCell(t *testing.T, cell string) (pid int, wait func() error) {
+	t.Helper()
+	cmd := exec.Command(python(), "-c", "import sys, IPython; sys.stdin.readline(); IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', sys.argv[1]])", cell)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("target: %s", out.String())
+		}
+	})
+	return cmd.Process.Pid, func() error {
+		_, err := io.WriteString(in, "go\n")
+		return err
+	}
+}
+
+// until waits for something another process does.
+func until(t *testing.T, what string, true_ func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !true_(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("never happened: ", what)
+		}
+	}
+}
+
+// TestTargetKilledInACell: the report is still printed, with the cell marked incomplete.
+func TestTargetKilledInACell(t *testing.T) {
+	require(t)
+	flag := filepath.Join(t.TempDir(), "flag")
+	pid, run := startCell(t, fmt.Sprintf("x = b'x' * (64 << 20)\nopen(%q, 'w').close()\nimport time\ntime.sleep(100)", flag))
+	tr := attach(t, pid)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the cell has allocated", func() bool { _, err := os.Stat(flag); return err == nil })
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := tr.wait(0)
+	cells := topCells(r, pid)
+	if len(cells) != 1 || cells[0].Status != report.Incomplete {
+		t.Fatalf("cells: %+v", cells)
+	}
+	if f := cells[0].Meters["cpu.resident"]; f.Need() < 64<<20 {
+		t.Errorf("resident: %+v", f)
+	}
+}
+
+// TestTracerKilledInACell: the target goes on, and not one probe is left in its memory or in the kernel.
+func TestTracerKilledInACell(t *testing.T) {
+	require(t)
+	dir := t.TempDir()
+	begun, done := filepath.Join(dir, "begun"), filepath.Join(dir, "done")
+	pid, run := startCell(t, fmt.Sprintf("open(%q, 'w').close()\nimport time, os\nwhile not os.path.exists(%q): exec('1')", begun, done))
+	site := compileSite(t, pid)
+	before, others := site(), programs(t)
+	tr := attach(t, pid)
+	mine := programs(t)
+	for id := range others {
+		delete(mine, id)
+	}
+	if len(mine) < 10 {
+		t.Errorf("the tracer has %d programs in the kernel", len(mine))
+	}
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the cell runs", func() bool { _, err := os.Stat(begun); return err == nil })
+	if during := site(); during == before || during != 0xcc {
+		t.Errorf("while attached there is %#x at the probe's place, before %#x", during, before)
+	}
+	if err := tr.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-tr.ended
+	until(t, "the probe is gone", func() bool { return site() == before })
+	until(t, "no program is left", func() bool { return !left(t, mine) })
+	if err := os.WriteFile(done, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the target ends by itself", func() bool {
+		st, err := process.FS{}.Stat(pid)
+		return err != nil || st.Ended()
+	})
+}
+
+// compileSite returns a function that reads the byte at which cells are probed in a process.
+func compileSite(t *testing.T, pid int) func() byte {
+	t.Helper()
+	file, err := process.FS{}.InterpreterFile(pid, func(r io.ReaderAt) bool { _, err := cpython.Open(r); return err == nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.File.Close() })
+	b, err := cpython.Open(file.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites, err := b.Sites()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bias, _ := b.Bias(file.Mapping.Start, file.Mapping.Offset)
+	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { memory.Close() })
+	return func() byte {
+		var one [1]byte
+		if _, err := memory.ReadAt(one[:], int64(sites.Compile.Address+bias)); err != nil {
+			t.Fatal(err)
+		}
+		return one[0]
+	}
+}
+
+// TestAttachTwice: two tracers at once see the same.
+func TestAttachTwice(t *testing.T) {
+	require(t)
+	w := startWorkload(t, place{driver: "run_kernel.py"}, []string{"gil_spike", "np_ones_freed"})
+	one, two := attach(t, w.pid), attach(t, w.pid)
+	w.run()
+	r1, _ := one.stop()
+	r2, _ := two.stop()
+	a, b := topCells(r1, w.pid), topCells(r2, w.pid)
+	if len(a) != len(b) || len(a) != 3 {
+		t.Fatalf("%d and %d cells", len(a), len(b))
+	}
+	for i := range a {
+		for _, meter := range []string{"cpu.mapped", "cpu.resident", "cpu.numpy"} {
+			if a[i].Meters[meter].Need() != b[i].Meters[meter].Need() {
+				t.Errorf("cell %d: %s: %+v and %+v", i, meter, a[i].Meters[meter], b[i].Meters[meter])
+			}
+		}
+	}
+}
+
+// TestBudget: a storm of small arrays is stepped down within a tenth of a second, said so, and put back.
+func TestBudget(t *testing.T) {
+	require(t)
+	storm := "import numpy as np, time\nend = time.monotonic() + 0.6\nwhile time.monotonic() < end: np.ones(2000)"
+	pid, run := startCell(t, storm)
+	tr := attach(t, pid)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := tr.wait(0)
+	cells := topCells(r, pid)
+	if len(cells) != 1 {
+		t.Fatalf("%d cells", len(cells))
+	}
+	if f := cells[0].Meters["cpu.numpy"]; f.Exact || f.Bound != nil {
+		t.Errorf("numpy in a storm: %+v", f)
+	}
+	for _, meter := range []string{"cpu.resident", "cpu.mapped"} {
+		if f := cells[0].Meters[meter]; !f.Exact {
+			t.Errorf("%s was shed: %+v", meter, f)
+		}
+	}
+	for _, p := range r.Certificate.Meters {
+		if p.Shed != (p.ID == "cpu.numpy") {
+			t.Errorf("%s shed: %v", p.ID, p.Shed)
+		}
+	}
+	// 3 % of a core is 30 ms a second: at half a microsecond or more a hit, fewer than 60,000 hits a second.
+	for _, p := range r.Certificate.Probes {
+		if p.Name == "numpy" && p.Hits > 60_000 {
+			t.Errorf("the storm was let go on for %d hits", p.Hits)
+		}
+	}
+}

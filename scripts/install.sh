@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs what a target needs on Debian, and nothing that is there already.
+#
+#   scripts/install.sh demo|test|pythons
+set -euo pipefail
+
+case ${1:-} in
+demo) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy gcc libc6-dev make git ca-certificates) ;;
+test) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy python3-pandas gcc libc6-dev make git
+    ca-certificates clang llvm clang-format libbpf-dev linux-libc-dev procps util-linux sudo) ;;
+pythons) packages=(debootstrap python3) ;;
+*)
+    echo "usage: scripts/install.sh demo|test|pythons" >&2
+    exit 2
+    ;;
+esac
+
+missing=()
+for package in "${packages[@]}"; do
+    dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+    if [ "$(id -u)" != 0 ]; then
+        echo "install.sh: not installed: ${missing[*]}; run this with sudo" >&2
+        exit 3
+    fi
+    export DEBIAN_FRONTEND=noninteractive
+    log=$(mktemp)
+    echo "installing ${missing[*]} …" >&2
+    if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+        tail -n 30 "$log" >&2
+        exit 1
+    fi
+    rm -f "$log"
+fi
+
+# Debian 12's own Go is older than what go.mod asks for.
+if ! command -v go >/dev/null; then
+    echo "install.sh: Go 1.26 or newer is needed: https://go.dev/dl/" >&2
+    exit 3
+fi

@@ -1,0 +1,108 @@
+package cpython
+
+import (
+	"maps"
+	"slices"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// graph is a function's control flow, instruction by instruction, as far as it leads to a return.
+type graph struct {
+	nodes []node // in order of address
+	entry int
+	slots slotTable
+}
+
+// node is an instruction of a graph.
+type node struct {
+	instruction
+	stack stack // before the instruction
+	cold  bool  // outside the function's own range: the compiler takes it for rarely run
+	// straight and taken are the nodes that come next, the latter where the instruction jumps; none where there
+	// is no such way, or it leads to no return.
+	straight, taken int
+	before          []int
+	result          locations // each holds, before the instruction, what the function will return
+}
+
+const none = -1
+
+// maxNodes bounds the functions whose graph is looked at; PyEval_EvalCode has 10 to 160 instructions.
+const maxNodes = 1024
+
+// next calls f with each node that may come after n.
+func (n *node) next(f func(int)) {
+	if n.straight != none {
+		f(n.straight)
+	}
+	if n.taken != none {
+		f(n.taken)
+	}
+}
+
+// newGraph makes the graph of a function. ok is false where the flow is not known well enough: the function
+// may be left otherwise than by its returns, or the stack pointer is in doubt anywhere.
+func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
+	if !f.complete || !f.level || len(f.seen) > maxNodes {
+		return nil, false
+	}
+	keep := f.returning()
+	addresses := slices.Sorted(maps.Keys(keep))
+	g = &graph{entry: none}
+	index := make(map[uint64]int, len(addresses))
+	for i, addr := range addresses {
+		index[addr] = i
+		if addr == entry {
+			g.entry = i
+		}
+	}
+	find := func(addr uint64, ok bool) int {
+		if i, kept := index[addr]; ok && kept {
+			return i
+		}
+		return none
+	}
+	for _, addr := range addresses {
+		in, _ := f.code.decode(addr)
+		n := node{instruction: in, stack: f.seen[addr], cold: !f.body.contains(addr)}
+		n.straight, n.taken = find(in.end(), in.goesOn()), none
+		if in.jumps() {
+			n.taken = find(in.target())
+		}
+		g.nodes = append(g.nodes, n)
+	}
+	for i := range g.nodes {
+		g.nodes[i].next(func(j int) { g.nodes[j].before = append(g.nodes[j].before, i) })
+	}
+	return g, g.entry != none
+}
+
+// goesOn says whether control may go on to the next instruction.
+func (in *instruction) goesOn() bool {
+	return in.Op != x86asm.RET && in.Op != x86asm.JMP && !in.traps()
+}
+
+// returning returns the instructions of a flow from which a return can be reached.
+func (f *flow) returning() map[uint64]bool {
+	before := make(map[uint64][]uint64)
+	for addr := range f.seen {
+		in, _ := f.code.decode(addr)
+		if in.goesOn() {
+			before[in.end()] = append(before[in.end()], addr)
+		}
+		if target, ok := in.target(); ok && in.jumps() {
+			before[target] = append(before[target], addr)
+		}
+	}
+	keep := make(map[uint64]bool)
+	for queue := slices.Clone(f.returns); len(queue) > 0; {
+		addr := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if _, seen := f.seen[addr]; seen && !keep[addr] {
+			keep[addr] = true
+			queue = append(queue, before[addr]...)
+		}
+	}
+	return keep
+}

@@ -1,0 +1,141 @@
+package cpython
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// Register is where a function's result lies at a [ReturnSite].
+type Register uint8
+
+// The registers a result may be in. Zero is none: the function returns NULL.
+const (
+	RAX Register = iota
+	RBX
+	RBP
+	R12
+	R13
+	R14
+	R15
+	Zero
+)
+
+var registers = [...]struct {
+	name     string
+	location locations
+}{
+	RAX: {"rax", general(x86asm.RAX)}, RBX: {"rbx", general(x86asm.RBX)}, RBP: {"rbp", general(x86asm.RBP)},
+	R12: {"r12", general(x86asm.R12)}, R13: {"r13", general(x86asm.R13)}, R14: {"r14", general(x86asm.R14)},
+	R15: {"r15", general(x86asm.R15)}, Zero: {"0", zero},
+}
+
+// String returns the register's name in lower case, "0" for Zero.
+func (r Register) String() string {
+	if int(r) < len(registers) {
+		return registers[r].name
+	}
+	return "?"
+}
+
+// resultRegister chooses one of the locations that hold a result.
+func resultRegister(l locations) (Register, bool) {
+	if l&zero != 0 {
+		return Zero, true
+	}
+	for r, reg := range registers {
+		if l&reg.location != 0 {
+			return Register(r), true
+		}
+	}
+	return 0, false
+}
+
+// ReturnSite is a place on the way out of a function where it is settled what the function returns: a ret, or
+// an emulated instruction before it.
+type ReturnSite struct {
+	Site
+	// Result holds what the function will return.
+	Result Register
+	// Condition says which hits count. Only a conditional jump has one, and then the others are calls that go
+	// on and pass another site later.
+	Condition Condition
+}
+
+// Condition is what the flags register must be for a hit to count: flags & Mask == Value. The zero Condition
+// always holds.
+type Condition struct{ Mask, Value uint32 }
+
+// Holds says whether a hit with these flags (pt_regs.flags) counts.
+func (c Condition) Holds(flags uint64) bool { return uint32(flags)&c.Mask == c.Value }
+
+// condition returns when a conditional jump is taken. ok is false for those that depend on more than a flag.
+func (in *instruction) condition() (taken Condition, ok bool) {
+	const carry, parity, zeroFlag, sign, overflow = 1 << 0, 1 << 2, 1 << 6, 1 << 7, 1 << 11
+	c, ok := map[x86asm.Op]Condition{
+		x86asm.JB: {carry, carry}, x86asm.JAE: {carry, 0}, x86asm.JP: {parity, parity}, x86asm.JNP: {parity, 0},
+		x86asm.JE: {zeroFlag, zeroFlag}, x86asm.JNE: {zeroFlag, 0}, x86asm.JS: {sign, sign}, x86asm.JNS: {sign, 0},
+		x86asm.JO: {overflow, overflow}, x86asm.JNO: {overflow, 0},
+	}[in.Op]
+	return c, ok
+}
+
+// otherwise returns when a conditional jump with this condition is not taken.
+func (c Condition) otherwise() Condition { return Condition{c.Mask, c.Mask &^ c.Value} }
+
+// returnSites returns where a function's result is seen, in order of address: the cheapest set of sites of
+// which every call that returns passes exactly one that counts, exactly once. Where the analysis is not sure
+// they are the ret instructions. complete is false where the function may also be left otherwise.
+func (b *Binary) returnSites(code *codeReader, name string) (sites []ReturnSite, complete bool) {
+	fn, ok := b.function(name)
+	if !ok {
+		return nil, false
+	}
+	flow := exploreFunction(code, fn.value, fn.size)
+	if g, ok := newGraph(flow, fn.value); ok {
+		g.findResults()
+		sites = b.cutSites(g, name, fn.value)
+	}
+	if len(sites) == 0 {
+		for _, addr := range flow.returns {
+			sites = append(sites, ReturnSite{Site: b.site(name, fn.value, addr, 0, false)})
+		}
+	}
+	slices.SortFunc(sites, func(x, y ReturnSite) int { return cmp.Compare(x.Address, y.Address) })
+	return sites, flow.complete && len(sites) > 0
+}
+
+// cutSites returns the sites where the cheapest cut of a graph crosses it, none if there is no usable one.
+func (b *Binary) cutSites(g *graph, name string, entry uint64) (sites []ReturnSite) {
+	behind, ok := newCut(g).solve(g.entry)
+	if !ok {
+		return nil
+	}
+	add := func(n *node, result locations, c Condition) {
+		r, _ := resultRegister(result)
+		site := b.site(name, entry, n.addr, int32(n.stack.pushed), n.emulated())
+		sites = append(sites, ReturnSite{site, r, c})
+	}
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		if behind[2*i+1] {
+			if !behind[2*i] {
+				add(n, n.result, Condition{})
+			}
+			continue
+		}
+		taken, _ := n.condition()
+		straight := n.straight != none && behind[2*n.straight]
+		jump := n.taken != none && behind[2*n.taken]
+		switch {
+		case straight && jump: // two probes in one place
+			return nil
+		case straight:
+			add(n, g.nodes[n.straight].result, taken.otherwise())
+		case jump:
+			add(n, g.nodes[n.taken].result, taken)
+		}
+	}
+	return sites
+}

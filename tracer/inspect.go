@@ -1,0 +1,64 @@
+package tracer
+
+import (
+	"io"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// Build is what a CPython build on disk offers to the probes.
+type Build struct {
+	Version    string
+	Statements bool // windows of statements are possible
+	Groups     []BuildGroup
+}
+
+// BuildGroup is where the probes of one group would go.
+type BuildGroup struct {
+	Name  string
+	Found bool // every probe of the group has a place
+	Sites []cpython.Site
+}
+
+// Inspect looks at the ELF file of an interpreter. The error matches cpython.ErrNotPython or
+// cpython.ErrUnsupported; the version is there if it could be told.
+func Inspect(r io.ReaderAt) (Build, error) {
+	binary, err := cpython.Open(r)
+	if err != nil {
+		return Build{}, err
+	}
+	b := Build{Version: binary.Version().String()}
+	sites, err := binary.Sites()
+	if err != nil {
+		return b, err
+	}
+	for g := range ledger.Group(ledger.GroupCount) {
+		group := BuildGroup{Name: g.String(), Found: len(placements(g, sites)) > 0, Sites: sitesOf(g, sites)}
+		b.Groups = append(b.Groups, group)
+		if g == ledger.GroupStatement {
+			b.Statements = group.Found
+		}
+	}
+	return b, nil
+}
+
+// MeterSources says for each meter which probe serves it on a kernel, for a target with so many threads.
+func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
+	rss := "tracepoint kmem:rss_stat, the kernel's per-CPU counters summed at each change"
+	exact, bound := true, event.Bytes(0)
+	if !c.ExactResident {
+		rss = "tracepoint kmem:rss_stat; each thread may hold back up to 64 pages on this kernel (before 6.2)"
+		exact, bound = false, event.Bytes(c.ResidentBound)*event.Bytes(threads)
+	}
+	sources := []event.MeterSource{{
+		Meter: event.Mapped, Source: "mm->data_vm, read under mmap_lock at tracepoint mmap_lock:mmap_lock_released", Exact: true,
+	}}
+	for _, m := range []event.Meter{event.Resident, event.ResidentAnon, event.ResidentFile, event.ResidentShmem} {
+		sources = append(sources, event.MeterSource{Meter: m, Source: rss, Exact: exact, Bound: bound})
+	}
+	return append(sources, event.MeterSource{
+		Meter: event.NumPy, Source: "uprobes on PyTraceMalloc_Track and PyTraceMalloc_Untrack; arrays made since the attach", Exact: true,
+	})
+}
