@@ -82,8 +82,8 @@ func figures(m map[string]Figure) map[string]Figure {
 }
 
 // WithoutSource returns a copy of a report from which every text of the notebook is gone: the sources of cells and
-// statements, and what follows the program's name in the command lines of child processes, which a cell may have
-// typed (!cmd). Names of experiments stay. The report itself is not changed.
+// statements, what follows the program's name in the command lines of child processes, which a cell may have typed
+// (!cmd), and code in an attached process's own (ipython -c). Names of experiments stay. The report is not changed.
 func WithoutSource(r *Report) *Report {
 	c := complete(r)
 	c.Schema = r.Schema
@@ -97,6 +97,8 @@ func WithoutSource(r *Report) *Report {
 	for i := range c.Processes {
 		if c.Processes[i].Parent != 0 {
 			c.Processes[i].Command = program(c.Processes[i].Command)
+		} else if before, _, inline := strings.Cut(c.Processes[i].Command, " -c "); inline {
+			c.Processes[i].Command = before + " -c …"
 		}
 	}
 	return c

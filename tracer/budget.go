@@ -95,7 +95,7 @@ func (b *budget) limit(sites cpython.Sites) error {
 	}
 	for _, g := range sheddable {
 		cost := b.costs.Emulated
-		for _, site := range sitesOf(g, sites) {
+		for _, site := range usual(g, sites) {
 			if site.Present() && !site.Emulated {
 				cost = b.costs.Stepped
 			}

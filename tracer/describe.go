@@ -25,5 +25,5 @@ func Describe(pid int) event.ProcessInfo {
 		p.ipython, _ = p.live.IPythonVersion()
 		p.front = p.live.Frontend()
 	}
-	return t.info(true)
+	return t.info()
 }

@@ -42,7 +42,21 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	return nil
 }
 
-// sitesOf returns a group's sites, for people and for the budget.
+// usual returns the sites that are hit in normal running, for the budget: not the exits that only fail.
+func usual(g ledger.Group, s cpython.Sites) []cpython.Site {
+	if g != ledger.GroupStatement {
+		return sitesOf(g, s)
+	}
+	sites := []cpython.Site{s.EvalCode}
+	for _, r := range s.EvalReturns {
+		if r.Result != cpython.Zero {
+			sites = append(sites, r.Site)
+		}
+	}
+	return sites
+}
+
+// sitesOf returns a group's sites, for people.
 func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
 	switch g {
 	case ledger.GroupNumPy:

@@ -143,7 +143,7 @@ func (s *Session) load() (err error) {
 
 // attach takes one target in: its descendants, itself, its probes.
 func (s *Session) attach(root uint32, t *target, late bool) error {
-	t.root = root
+	t.root, t.late = root, late
 	descendants, err := s.fs.Descendants(t.pid)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 		s.look(t)
 	}
 	t.announced = true
-	s.starts = append(s.starts, t.info(late))
+	s.starts = append(s.starts, t.info())
 	return nil
 }
 

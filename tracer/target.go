@@ -24,6 +24,7 @@ type target struct {
 	handle *process.Handle
 	python *python
 	gone   bool
+	late   bool // it ran before the session
 	// announced: its ProcessInfo has been handed out.
 	announced bool
 	// patience is how many more times a process that may yet become a Python is looked at.
@@ -128,7 +129,7 @@ func (s *Session) look(t *target) {
 		return
 	}
 	t.announced = true
-	s.queue = append(s.queue, &event.Process{ProcessInfo: t.info(false)})
+	s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
 }
 
 // learn reads what is only there once the interpreter, or IPython in it, has started.
@@ -157,7 +158,7 @@ func (s *Session) learn(t *target) bool {
 		return false
 	}
 	if t.announced { // the Start event has an older picture of it
-		s.queue = append(s.queue, &event.Process{ProcessInfo: t.info(!t.child)})
+		s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
 	}
 	return true
 }
@@ -193,8 +194,8 @@ func (t *target) offsets(interpreter uint64) ledger.Python {
 }
 
 // info describes the target for the record.
-func (t *target) info(late bool) event.ProcessInfo {
-	out := event.ProcessInfo{Root: t.root, PID: int32(t.pid), Late: late, Inputs: -1}
+func (t *target) info() event.ProcessInfo {
+	out := event.ProcessInfo{Root: t.root, PID: int32(t.pid), Late: t.late, Inputs: -1}
 	if c, err := (process.FS{}).Cmdline(t.pid); err == nil {
 		out.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
 	}

@@ -1,5 +1,125 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 
-func newDoctorCommand(c console) *cobra.Command { return &cobra.Command{Use: "doctor"} }
+	"github.com/spf13/cobra"
+
+	"ipytracer/tracer/process"
+)
+
+// DoctorOptions are the flags of `tracer doctor`.
+type DoctorOptions struct {
+	Format string
+	Quick  bool
+}
+
+func newDoctorCommand(c console) *cobra.Command {
+	var o DoctorOptions
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this machine allows, what tracing costs here, and what to do about what is missing",
+		Long: `Look at the kernel, the privileges, the meters and the Pythons of this machine; measure what a probe costs; and
+end with what to do. Without root it looks as far as it can and says what it could not see.
+
+Exit status: 0 if tracing is possible, 3 if it is not.`,
+		Example: "  sudo tracer doctor\n  sudo tracer doctor --format json",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), o, c) },
+	}
+	cmd.Flags().StringVar(&o.Format, "format", "text", "how to print the findings: text or json")
+	cmd.Flags().BoolVar(&o.Quick, "quick", false, "do not measure what probes cost (some seconds)")
+	return cmd
+}
+
+// doctorSchema is the version of the JSON object.
+const doctorSchema = "ipytracer/doctor/v1"
+
+// diagnosis is everything the doctor found.
+type diagnosis struct {
+	Schema   string            `json:"schema"`
+	Tracer   string            `json:"tracer"`
+	Possible bool              `json:"possible"` // to trace, as this user
+	Kernel   string            `json:"kernel"`
+	CPUs     int               `json:"cpus"`
+	Root     bool              `json:"root"`
+	Checks   []finding         `json:"checks"`
+	Meters   []meterRung       `json:"meters"`
+	Costs    []cost            `json:"costs"`
+	Running  []runningPython   `json:"running_pythons"`
+	Pythons  []installedPython `json:"installed_pythons"`
+	Unseen   []string          `json:"not_examined"`
+	Actions  []action          `json:"actions"`
+}
+
+// The states of a finding.
+const (
+	stateOK      = "ok"
+	stateMissing = "missing" // and needed: tracing is not possible
+	stateReduced = "reduced" // tracing is possible, something is less exact or dearer
+	stateUnknown = "unknown"
+)
+
+// finding is one thing the kernel, the privileges or the settings allow or not.
+type finding struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+}
+
+// meterRung says which probe serves a meter here.
+type meterRung struct {
+	ID     string `json:"id"`
+	Source string `json:"source"`
+	Exact  bool   `json:"exact"`
+	Bound  int64  `json:"bound"` // bytes for each thread, where it is not exact
+}
+
+// action is a problem and what to type against it.
+type action struct {
+	Problem string `json:"problem"`
+	Command string `json:"command"` // "" where no command helps
+}
+
+func runDoctor(ctx context.Context, o DoctorOptions, c console) error {
+	if o.Format != "text" && o.Format != "json" {
+		return usageError{fmt.Errorf("--format %q: it is text or json", o.Format)}
+	}
+	progress := startSpinner(c.err, false, "looking")
+	d := examine(ctx, process.FS{}, !o.Quick)
+	progress.stop()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var err error
+	if o.Format == "json" {
+		e := json.NewEncoder(c.out)
+		e.SetIndent("", "  ")
+		err = e.Encode(d)
+	} else {
+		err = printDiagnosis(c.out, d)
+	}
+	if !d.Possible {
+		err = errors.Join(errDoctor, err)
+	}
+	return err
+}
+
+// examine looks at everything. fs is where facts about the machine are read; with measure, what probes cost is
+// measured where that is permitted.
+func examine(ctx context.Context, fs process.FS, measure bool) diagnosis {
+	d := diagnose(fs.Facts())
+	if d.Possible {
+		d.tryKernel(ctx, measure)
+	} else {
+		d.Unseen = append(d.Unseen, "whether the probes load, which of them the kernel offers, and what they cost: that takes root")
+	}
+	d.findRunning(ctx)
+	d.Pythons = append(d.Pythons, installedPythons()...)
+	d.advisePythons()
+	return d
+}

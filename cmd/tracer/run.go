@@ -49,7 +49,7 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	if err := s.openRecording(); err != nil {
 		return err
 	}
-	child, live, err := startTraced(c, args, options)
+	child, live, err := startTraced(args, options)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func exitOf(state *os.ProcessState) error {
 }
 
 // startTraced starts a command stopped at its exec (ptrace), attaches, and lets it go.
-func startTraced(c console, args []string, options tracer.Options) (*os.Process, *tracer.Session, error) {
+func startTraced(args []string, options tracer.Options) (*os.Process, *tracer.Session, error) {
 	path, err := exec.LookPath(args[0])
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("run %s: %w", args[0], errors.Unwrap(err))}
@@ -95,31 +95,40 @@ func startTraced(c console, args []string, options tracer.Options) (*os.Process,
 	if err != nil {
 		return nil, nil, err
 	}
-	// The thread that starts a ptraced child is its tracer: all that is done to it must be done from here.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Credential: credential}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	live, err := startAttached(cmd, options)
+	return cmd.Process, live, err
+}
+
+// startAttached starts a command stopped at its exec (ptrace), attaches, and lets it go. On an error the command,
+// if it was started, is killed.
+func startAttached(cmd *exec.Cmd, options tracer.Options) (*tracer.Session, error) {
+	// The thread that starts a ptraced child is its tracer: all that is done to it must be done from here.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Ptrace = true
 	if err := cmd.Start(); err != nil {
-		return nil, nil, usageError{fmt.Errorf("run %s: %w", args[0], err)}
+		return nil, usageError{fmt.Errorf("run %s: %w", cmd.Args[0], err)}
 	}
 	var status unix.WaitStatus
 	if _, err := unix.Wait4(cmd.Process.Pid, &status, 0, nil); err != nil || !status.Stopped() {
-		return nil, nil, errors.Join(fmt.Errorf("run %s: it did not stop at its start", args[0]), err, cmd.Process.Kill())
+		return nil, errors.Join(fmt.Errorf("run %s: it did not stop at its start", cmd.Args[0]), err, cmd.Process.Kill())
 	}
-	progress := startSpinner(c.err, true, "attaching")
 	live, err := tracer.AttachStopped(cmd.Process.Pid, options)
-	progress.stop()
 	if err != nil {
-		return nil, nil, errors.Join(err, cmd.Process.Kill())
+		return nil, errors.Join(err, cmd.Process.Kill())
 	}
 	if err := unix.PtraceDetach(cmd.Process.Pid); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("let %s go: %w", args[0], err), live.Close(), cmd.Process.Kill())
+		return nil, errors.Join(fmt.Errorf("let %s go: %w", cmd.Args[0], err), live.Close(), cmd.Process.Kill())
 	}
-	return cmd.Process, live, nil
+	return live, nil
 }
 
 // asUser is who the command runs as: whoever typed sudo, with that user's groups and home.

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ipytracer/tracer/ledger"
+)
+
+// cost is what a probe adds to one operation, on this machine, now.
+type cost struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Base is the operation without any probe, Added what the probe adds to it; nanoseconds, medians.
+	Base  float64 `json:"base_ns"`
+	Added float64 `json:"added_ns"`
+	// Low and High are the quartiles of Added: a wide range says that the machine was busy.
+	Low  float64 `json:"added_low_ns"`
+	High float64 `json:"added_high_ns"`
+	// Ratio is the operation with the probe over the operation without, the median over pairs; 0 where there is
+	// no operation to compare with.
+	Ratio float64 `json:"ratio"`
+}
+
+func (d *diagnosis) measureUprobes(l *ledger.Ledger) {
+	c, err := l.Calibrate()
+	if err != nil {
+		d.Unseen = append(d.Unseen, fmt.Sprintf("what a uprobe costs: %v", err))
+		return
+	}
+	d.Costs = append(d.Costs,
+		cost{ID: "uprobe.emulated", Name: "uprobe, emulated instruction", Added: float64(c.Emulated), Low: float64(c.Emulated), High: float64(c.Emulated)},
+		cost{ID: "uprobe.stepped", Name: "uprobe, single-stepped instruction", Added: float64(c.Stepped), Low: float64(c.Stepped), High: float64(c.Stepped)})
+}
+
+const (
+	costPairs  = 9 // loads of the probes
+	costRounds = 5 // measurements of each loop before and after
+)
+
+// measureHandlers times page faults and mmap/munmap pairs of two processes, of which one is traced, before and
+// while the probes are in; both in turns, so that what else the machine does falls on both.
+func (d *diagnosis) measureHandlers(ctx context.Context) {
+	for _, m := range []struct{ loop, id, name string }{
+		{"loop-faults", "page_fault", "page fault"}, {"loop-maps", "mmap_munmap", "mmap and munmap of 1 MiB"},
+	} {
+		samples, err := measureLoop(ctx, m.loop)
+		if err != nil {
+			d.Unseen = append(d.Unseen, fmt.Sprintf("what a %s costs: %v", m.name, err))
+			continue
+		}
+		d.Costs = append(d.Costs, samples[0].cost(m.id+".traced", m.name+", traced process"),
+			samples[1].cost(m.id+".untraced", m.name+", any other process"))
+	}
+}
+
+// pairs are measurements without and with the probes.
+type pairs struct{ without, with []float64 }
+
+func (p pairs) cost(id, name string) cost {
+	var ratios, added []float64
+	for i := range p.without {
+		ratios = append(ratios, p.with[i]/p.without[i])
+		added = append(added, p.with[i]-p.without[i])
+	}
+	return cost{
+		ID: id, Name: name, Base: median(p.without), Added: median(added), Ratio: median(ratios),
+		Low: quantile(added, 0.25), High: quantile(added, 0.75),
+	}
+}
+
+func median(values []float64) float64 { return quantile(values, 0.5) }
+
+func quantile(values []float64, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[int(q*float64(len(sorted)-1)+0.5)]
+}
+
+// measureLoop returns the pairs of the traced process and of the other one.
+func measureLoop(ctx context.Context, name string) (out [2]pairs, err error) {
+	var loops [2]*loop
+	for i := range loops {
+		if loops[i], err = startLoop(ctx, name); err != nil {
+			return out, err
+		}
+		defer loops[i].close()
+		if _, err := loops[i].ask(); err != nil { // warm up
+			return out, err
+		}
+	}
+	for range costPairs {
+		var without [2]float64
+		for i, l := range loops {
+			if without[i], err = l.ask(); err != nil {
+				return out, err
+			}
+		}
+		with, err := withProbes(loops)
+		if err != nil {
+			return out, err
+		}
+		for i := range loops {
+			out[i].without = append(out[i].without, without[i])
+			out[i].with = append(out[i].with, with[i])
+		}
+	}
+	return out, nil
+}
+
+// withProbes measures while the first of the loops is traced.
+func withProbes(loops [2]*loop) (with [2]float64, err error) {
+	l, err := ledger.Load(ledger.Options{})
+	if err != nil {
+		return with, err
+	}
+	defer l.Close()
+	if _, err := l.AttachProcess(0, loops[0].cmd.Process.Pid, false); err != nil {
+		return with, err
+	}
+	for i := range loops {
+		if with[i], err = loops[i].ask(); err != nil {
+			return with, err
+		}
+	}
+	return with, nil
+}
+
+// loop is a child that times an operation when asked.
+type loop struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startLoop(ctx context.Context, name string) (*loop, error) {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", "workload", name)
+	cmd.Env = workloadEnv()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &loop{cmd, in, bufio.NewReader(out)}, cmd.Start()
+}
+
+// ask asks some times and returns the median time of one operation in nanoseconds.
+func (l *loop) ask() (float64, error) {
+	var times []float64
+	for range costRounds {
+		if _, err := l.in.Write([]byte{'\n'}); err != nil {
+			return 0, err
+		}
+		line, err := l.out.ReadString('\n')
+		if err != nil {
+			return 0, err
+		}
+		ns, err := strconv.ParseFloat(strings.TrimSpace(line), 64)
+		if err != nil {
+			return 0, err
+		}
+		times = append(times, ns)
+	}
+	return median(times), nil
+}
+
+func (l *loop) close() {
+	_ = l.in.Close() // it ends when there are no more questions
+	_ = l.cmd.Wait()
+}

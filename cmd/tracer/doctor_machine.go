@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"ipytracer/tracer/process"
+)
+
+// diagnose judges what can be read without touching anything.
+func diagnose(f process.Facts) diagnosis {
+	d := diagnosis{
+		Schema: doctorSchema, Tracer: version, Kernel: f.Kernel.Text, CPUs: runtime.NumCPU(), Root: f.EUID == 0, Possible: true,
+		Checks: []finding{}, Meters: []meterRung{}, Costs: []cost{}, Running: []runningPython{}, Pythons: []installedPython{},
+		Unseen: []string{}, Actions: []action{},
+	}
+	d.kernelVersion(f)
+	d.btf(f)
+	d.privileges(f)
+	d.lockdown(f)
+	d.namespaces(f)
+	d.settings(f)
+	d.tracefs()
+	return d
+}
+
+func (d *diagnosis) add(id, name, state, format string, args ...any) {
+	d.Checks = append(d.Checks, finding{ID: id, Name: name, State: state, Detail: fmt.Sprintf(format, args...)})
+	if state == stateMissing {
+		d.Possible = false
+	}
+}
+
+func (d *diagnosis) advise(command, problem string, args ...any) {
+	d.Actions = append(d.Actions, action{Problem: fmt.Sprintf(problem, args...), Command: command})
+}
+
+func (d *diagnosis) kernelVersion(f process.Facts) {
+	switch {
+	case f.Kernel.Major == 0:
+		d.add("kernel", "kernel", stateUnknown, "its release cannot be read")
+	case !f.Kernel.AtLeast(5, 17):
+		d.add("kernel", "kernel", stateMissing, "%s; cells need bpf_loop (5.17)", f.Kernel.Text)
+		d.advise("", "the kernel is %s; install one from 5.17 on, better 6.2 or newer", f.Kernel.Text)
+	case !f.Kernel.AtLeast(6, 2):
+		d.add("kernel", "kernel", stateReduced, "%s; resident is a bound before 6.2", f.Kernel.Text)
+		d.advise("", "the kernel is %s; from 6.2 on cpu.resident is exact to the byte", f.Kernel.Text)
+	default:
+		d.add("kernel", "kernel", stateOK, "%s", f.Kernel.Text)
+	}
+	if runtime.GOARCH != "amd64" {
+		d.add("machine", "machine", stateMissing, "%s; only x86-64 is known", runtime.GOARCH)
+	}
+}
+
+func (d *diagnosis) btf(f process.Facts) {
+	if f.BTF {
+		d.add("btf", "BTF type information", stateOK, "/sys/kernel/btf/vmlinux")
+		return
+	}
+	d.add("btf", "BTF type information", stateMissing, "no /sys/kernel/btf/vmlinux")
+	d.advise("", "the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
+}
+
+// privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes.
+func (d *diagnosis) privileges(f process.Facts) {
+	needed := []process.Capability{process.CapBPF, process.CapPerfmon, process.CapSysPtrace}
+	var missing []string
+	for _, c := range needed {
+		has := f.Capabilities.Has(c) || c != process.CapSysPtrace && f.Capabilities.Has(process.CapSysAdmin)
+		state, detail := stateOK, "held"
+		if !has {
+			state, detail = stateMissing, "not held"
+			missing = append(missing, c.String())
+		} else if !f.Capabilities.Has(c) {
+			detail = "by way of CAP_SYS_ADMIN"
+		}
+		d.add(strings.ToLower(c.String()), c.String(), state, "%s", detail)
+	}
+	switch {
+	case len(missing) == 0:
+	case f.EUID != 0:
+		d.advise("sudo tracer doctor", "this user may not trace (%s not held)", strings.Join(missing, ", "))
+	default:
+		caps := ""
+		for _, m := range missing {
+			caps += " --cap-add " + strings.TrimPrefix(m, "CAP_")
+		}
+		d.advise("docker run --pid host"+caps+" …", "root, but without %s: a container that was given too little", strings.Join(missing, ", "))
+	}
+}
+
+func (d *diagnosis) lockdown(f process.Facts) {
+	if f.Lockdown == "confidentiality" {
+		d.add("lockdown", "kernel lockdown", stateMissing, "confidentiality: BPF may not read memory")
+		d.advise("", "the kernel is locked down; boot with lockdown=integrity, or without it")
+		return
+	}
+	d.add("lockdown", "kernel lockdown", stateOK, "%s", f.Lockdown)
+}
+
+func (d *diagnosis) namespaces(f process.Facts) {
+	if !f.InitialUserNamespace && f.Capabilities.MayLoadBPF() {
+		d.add("user_namespace", "user namespace", stateMissing, "not the machine's: capabilities count for nothing here")
+		d.advise("", "this is a user namespace (a rootless container); run the tracer outside of it, on the host")
+	}
+	if f.InitialPIDNamespace {
+		d.add("pid_namespace", "process ids", stateOK, "the machine's")
+	} else {
+		d.add("pid_namespace", "process ids", stateOK, "a container's: only its own processes can be seen")
+	}
+	if !f.OwnProc {
+		d.add("proc", "/proc", stateReduced, "of another pid namespace")
+		d.advise("mount -t proc proc /proc", "/proc shows the processes of another pid namespace")
+	}
+}
+
+// settings are shown because people look for them here; root passes them all.
+func (d *diagnosis) settings(f process.Facts) {
+	for _, s := range []struct {
+		id, name, about string
+		value           process.Setting
+	}{
+		{"perf_event_paranoid", "kernel.perf_event_paranoid", "does not bind CAP_PERFMON", f.PerfEventParanoid},
+		{"unprivileged_bpf_disabled", "kernel.unprivileged_bpf_disabled", "does not bind CAP_BPF", f.UnprivilegedBPFDisabled},
+		{"kptr_restrict", "kernel.kptr_restrict", "not used", f.KptrRestrict},
+		{"ptrace_scope", "kernel.yama.ptrace_scope", "does not bind CAP_SYS_PTRACE below 3", f.PtraceScope},
+	} {
+		if !s.value.Known {
+			d.add(s.id, s.name, stateOK, "not there")
+			continue
+		}
+		d.add(s.id, s.name, stateOK, "%s (%s)", s.value, s.about)
+	}
+	if f.PtraceScope.Known && f.PtraceScope.Value >= 3 {
+		d.Checks[len(d.Checks)-1].State = stateReduced
+		d.advise("", "kernel.yama.ptrace_scope is 3: 'tracer run' cannot start a command; attach works; it takes a reboot to lower it")
+	}
+	switch {
+	case f.BPFJIT.Known && f.BPFJIT.Value == 0:
+		d.add("bpf_jit", "net.core.bpf_jit_enable", stateReduced, "0: programs are interpreted, every probe is dearer")
+		d.advise("sudo sysctl net.core.bpf_jit_enable=1", "BPF programs are interpreted")
+	default:
+		d.add("bpf_jit", "net.core.bpf_jit_enable", stateOK, "%s", f.BPFJIT)
+	}
+}
+
+func (d *diagnosis) tracefs() {
+	detail := "not mounted; not needed"
+	for _, dir := range []string{"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"} {
+		if _, err := os.Stat(dir); err == nil {
+			detail = "mounted; not needed"
+		} else if os.IsPermission(err) {
+			detail = "cannot be seen by this user; not needed"
+		}
+	}
+	d.add("tracefs", "tracefs", stateOK, "%s", detail)
+}

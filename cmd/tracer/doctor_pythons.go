@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ipytracer/tracer"
+	"ipytracer/tracer/process"
+)
+
+// runningPython is a Python process.
+type runningPython struct {
+	PID       int          `json:"pid"`
+	User      string       `json:"user"`
+	Python    string       `json:"python"`
+	IPython   string       `json:"ipython"`
+	Frontend  string       `json:"frontend"`
+	Supported bool         `json:"supported"`
+	Reason    string       `json:"reason"`
+	Probes    []probeSites `json:"probes"`
+	Statement bool         `json:"statement_windows"`
+}
+
+// findRunning looks at every Python process that may be looked into.
+func (d *diagnosis) findRunning(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	fs := process.FS{}
+	listing, err := fs.Pythons(ctx, tracer.IsPython)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		d.Unseen = append(d.Unseen, fmt.Sprintf("running Pythons: %v", err))
+		return
+	}
+	if err != nil {
+		d.Unseen = append(d.Unseen, "some of the running processes: it took too long")
+	}
+	if listing.Hidden > 0 {
+		d.Unseen = append(d.Unseen, fmt.Sprintf("processes that may not be looked into: %d, of which %d are Pythons by name", listing.Hidden, listing.HiddenPythons))
+	}
+	for _, p := range listing.Pythons {
+		d.Running = append(d.Running, describeRunning(fs, p))
+	}
+}
+
+func describeRunning(fs process.FS, p process.Python) runningPython {
+	seen := tracer.Describe(p.PID)
+	out := runningPython{
+		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Probes: []probeSites{},
+	}
+	if out.Frontend == "" {
+		out.Frontend = p.Frontend
+	}
+	f, err := fs.OpenMapping(p.PID, p.Interpreter)
+	if err != nil {
+		out.Reason = err.Error()
+		return out
+	}
+	defer f.File.Close()
+	build, err := tracer.Inspect(f.File)
+	if out.Python == "" {
+		out.Python = build.Version
+	}
+	if err != nil {
+		out.Reason = err.Error()
+		return out
+	}
+	out.Supported, out.Statement = true, build.Statements
+	for _, g := range build.Groups {
+		out.Probes = append(out.Probes, newProbeSites(g))
+	}
+	return out
+}
+
+// advisePythons adds what is to be done about the Pythons that were found.
+func (d *diagnosis) advisePythons() {
+	supported := 0
+	for _, p := range d.Pythons {
+		if p.Supported {
+			supported++
+		}
+	}
+	for _, p := range d.Running {
+		if !p.Supported {
+			d.advise("", "process %d runs a Python that is not supported: %s", p.PID, p.Reason)
+			continue
+		}
+		supported++
+		for _, g := range p.Probes {
+			if !g.Found {
+				d.advise("", "process %d: its Python (%s) has no place for the probes on %s", p.PID, p.Python, g.Group)
+			}
+		}
+	}
+	if supported == 0 {
+		d.advise("", "no Python from 3.9 to 3.15 was found on this machine; install one, with IPython")
+	}
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"ipytracer/report"
+	"ipytracer/tracer"
+)
+
+// cells runs cells of known truth in a real IPython, as the invoking user, and compares.
+func (t *selftest) cells(ctx context.Context, found *pythonWithShell) error {
+	if found == nil {
+		t.note("no cells were compared: no Python with IPython was found; name one with --python")
+		return nil
+	}
+	t.result.Python = found.Path
+	t.printf("\n%s: Python %s, IPython %s, NumPy %s\n\n", report.Escape(found.Path), report.Escape(found.Version), report.Escape(found.IPython), orNone(found.NumPy))
+	progress := startSpinner(t.console.err, !t.text, "cells")
+	run, err := traceCells(ctx, found)
+	progress.stop()
+	if err != nil {
+		return fmt.Errorf("cells of %s: %w", found.Path, err)
+	}
+	for _, test := range cellTests {
+		if test.needsNumPy && found.NumPy == "" {
+			continue
+		}
+		if test.statements && len(run.statements()) == 0 {
+			t.note("%s: this Python has no place for statement probes", test.name)
+			continue
+		}
+		err := t.step(&t.result.Cells, test.name, test.about, func() (result, error) { return test.compare(run) })
+		if err != nil {
+			return err
+		}
+	}
+	return proven(run.report, false)
+}
+
+func orNone(version string) string {
+	if version == "" {
+		return "none"
+	}
+	return report.Escape(version)
+}
+
+// pythonWithShell is a Python that can import IPython.
+type pythonWithShell struct {
+	Path    string
+	Version string `json:"python"`
+	IPython string `json:"ipython"`
+	NumPy   string `json:"numpy"`
+}
+
+const askVersions = `
+import json, platform
+out = {"python": platform.python_version(), "ipython": "", "numpy": ""}
+for name, module in (("ipython", "IPython"), ("numpy", "numpy")):
+    try:
+        out[name] = __import__(module).__version__
+    except Exception:
+        pass
+print(json.dumps(out))`
+
+// choosePython asks the named Python, or those that are installed until one has IPython and NumPy; one without
+// NumPy will do. It returns nil where there is none.
+func choosePython(ctx context.Context, named string) (best *pythonWithShell, err error) {
+	if named == noPython {
+		return nil, nil
+	}
+	if named != "" {
+		p, err := askPython(ctx, named)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--python %s: %w", named, err)}
+		}
+		if p.IPython == "" {
+			return nil, usageError{fmt.Errorf("--python %s: it has no IPython; '%s -m pip install ipython' installs it", named, named)}
+		}
+		return p, nil
+	}
+	for _, installed := range installedPythons() {
+		if !installed.Supported {
+			continue
+		}
+		p, err := askPython(ctx, installed.Path)
+		if err != nil || p.IPython == "" {
+			continue
+		}
+		if p.NumPy != "" {
+			return p, nil
+		}
+		if best == nil {
+			best = p
+		}
+	}
+	return best, nil
+}
+
+func askPython(ctx context.Context, path string) (*pythonWithShell, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "-c", askVersions)
+	if err := asInvoker(cmd); err != nil {
+		return nil, err
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	p := &pythonWithShell{Path: path}
+	if err := json.Unmarshal(out, p); err != nil {
+		return nil, fmt.Errorf("it is no Python that answers: %w", err)
+	}
+	return p, nil
+}
+
+// asInvoker makes a command run as whoever typed sudo.
+func asInvoker(cmd *exec.Cmd) error {
+	credential, env, err := asUser()
+	cmd.Env = env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	return err
+}
+
+// cellRun is what the traced IPython left.
+type cellRun struct {
+	report *report.Report
+	truths map[string]cellTruth
+}
+
+// cellTruth is what a cell read at its peak.
+type cellTruth struct {
+	Mapped   int64 `json:"mapped"`   // VmData of /proc/self/status
+	Resident int64 `json:"resident"` // Rss of /proc/self/smaps_rollup, a walk of the page tables
+	Data     int64 `json:"data"`     // nbytes, or what malloc must take
+}
+
+//go:embed selftest_cells.py
+var cellScript string
+
+// traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell,
+// with a directory of its own: nobody's start-up files, nobody's history.
+func traceCells(ctx context.Context, python *pythonWithShell) (*cellRun, error) {
+	dir, err := os.MkdirTemp("", "tracer-selftest-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	uid, gid := invoker()
+	if err := os.Chown(dir, uid, gid); err != nil {
+		return nil, err
+	}
+	in, err := cellInput(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	cmd := exec.Command(python.Path, "-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit", "--colors=NoColor",
+		"--HistoryManager.enabled=False")
+	if err := asInvoker(cmd); err != nil {
+		return nil, err
+	}
+	cmd.Env = append(cmd.Env, "IPYTHONDIR="+dir, "PYTHONSTARTUP=", "OPENBLAS_NUM_THREADS=1", "MALLOC_ARENA_MAX=1", "TERM=dumb")
+	cmd.Dir, cmd.Stdin = dir, in
+	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: version, Budget: -1})
+	if err != nil {
+		return nil, err
+	}
+	run := &cellRun{report: r, truths: map[string]cellTruth{}}
+	if err := json.Unmarshal(text, &run.truths); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: the cells reported %.200q", errNoTruth, text), err)
+	}
+	return run, nil
+}
+
+// cellInput writes the cells to a file to read them from.
+func cellInput(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "cells")
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString(cellScript)
+	if err == nil {
+		_, err = f.Seek(0, 0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// cell returns the last execution of the cell with this text in it.
+func (r *cellRun) cell(text string) (*report.Window, error) {
+	for i := len(r.report.Windows) - 1; i >= 0; i-- {
+		if w := &r.report.Windows[i]; w.Kind == report.Cell && strings.HasPrefix(w.Source, text) {
+			if w.Status != report.OK {
+				return nil, fmt.Errorf("%w: the cell %q ended with status %s", errSelftest, text, w.Status)
+			}
+			return w, nil
+		}
+	}
+	cells, bare := 0, 0
+	for _, w := range r.report.Windows {
+		if w.Kind == report.Cell {
+			cells++
+			if w.Source == "" {
+				bare++
+			}
+		}
+	}
+	return nil, fmt.Errorf("%w: the cell %q is not among the %d of the report (%d without source)", errSelftest, text, cells, bare)
+}
+
+func (r *cellRun) statements() (out []*report.Window) {
+	for i := range r.report.Windows {
+		if w := &r.report.Windows[i]; w.Kind == report.Statement {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// children returns the statements of a cell, in order.
+func (r *cellRun) children(cell *report.Window) (out []*report.Window) {
+	for _, w := range r.statements() {
+		if w.Parent == cell.ID {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func (r *cellRun) experiment(name string) (*report.Window, error) {
+	for i := range r.report.Windows {
+		if w := &r.report.Windows[i]; w.Kind == report.Experiment && w.Name == name {
+			return w, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: the experiment %q is not in the report", errSelftest, name)
+}

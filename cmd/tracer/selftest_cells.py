@@ -1,0 +1,35 @@
+import json, mmap, os
+status, rollup = os.open("/proc/self/status", os.O_RDONLY), os.open("/proc/self/smaps_rollup", os.O_RDONLY)
+a, b, truths, N = bytearray(1 << 14), bytearray(1 << 14), {}, 40 << 20
+kib = lambda text, key: int(bytes(text).split(key)[1].split()[0]) << 10
+exec("def spike(name, size):\n    m = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n    m[::4096] = zeros[:size // 4096]\n    os.preadv(status, [a], 0)\n    os.preadv(rollup, [b], 0)\n    m.close()\n    truths[name] = {'mapped': kib(a, b'VmData:'), 'resident': kib(b, b'\\nRss:')}\n")
+exec("def lazy(name, size):\n    m = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n    os.preadv(status, [a], 0)\n    m.close()\n    truths[name] = {'mapped': kib(a, b'VmData:')}\n")
+zeros = bytes(2 * N // 4096)
+begin, end = (lambda name: compile("", "<ipytracer:begin " + name + ">", "exec")), (lambda name: compile("", "<ipytracer:end " + name + ">", "exec"))
+n = 123456789; block = lambda n: n + 33 + 8 + 4095 & ~4095
+spike("warm", N); spike("warm", 2 * N); lazy("warm", N)
+w = len(b"x" * n)
+spike("spike", N)
+lazy("lazy", 3 * N)
+w = spike("first", N); w = 1; w = spike("third", 2 * N)
+w = len(b"x" * n)
+truths["held"] = {"data": block(n)}
+_ = begin("outer")
+_ = begin("inner"); spike("inside", N)
+_ = end("outer")
+spike("between", 2 * N)
+_ = end("inner")
+truths["outer"], truths["inner"] = truths["inside"], truths["between"]
+try: import numpy as np
+except ImportError: np = None
+if np: x = np.empty(1000003); x = np.ones(7); x = None
+if np: x = np.empty(10000019); x = None
+if np: truths["empty"] = {"data": 10000019 * 8}
+if np: kept = np.ones(1000003, dtype="u1"); kept2 = kept + kept
+if np: truths["kept"] = {"data": 2 * 1000003}
+if np: kept = kept2 = None
+if np: truths["gone"] = {"data": -2 * 1000003}
+w = 6 * 7
+if np: y = np.zeros(5000011); y = None
+if np: truths["zeros"] = {"data": 5000011 * 8}
+_ = os.write(3, json.dumps(truths).encode())

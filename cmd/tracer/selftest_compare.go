@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+
+	"ipytracer/report"
+)
+
+// cellTest is one thing to be proven of the cells in selftest_cells.py.
+type cellTest struct {
+	name, about string
+	needsNumPy  bool
+	statements  bool
+	compare     func(*cellRun) (result, error)
+}
+
+var cellTests = []cellTest{
+	{name: "cell", about: "40 MiB through mmap, touched and closed within a cell", compare: peaksOf(`spike("spike"`, "spike", meterMapped, meterResident)},
+	{name: "lazy cell", about: "120 MiB mapped and never touched", compare: peaksOf(`lazy("lazy"`, "lazy", meterMapped)},
+	{name: "GIL held", about: "len(b'x' * n): no Python thread can run meanwhile", compare: compareHeld},
+	{name: "statements", about: "two peaks in one cell, each to its own statement", statements: true, compare: compareStatements},
+	{name: "experiments", about: "two that overlap, over several cells", compare: compareExperiments},
+	{name: "numpy", about: "np.empty of 10,000,019 and np.zeros of 5,000,011 float64", needsNumPy: true, compare: compareNumPy},
+	{name: "numpy kept", about: "two arrays kept by one cell, freed by another", needsNumPy: true, compare: compareKept},
+	{name: "no numpy", about: "a cell that allocates no array", needsNumPy: true, compare: compareNothing},
+}
+
+// peaksOf compares the peaks of a cell with what it read at its peak.
+func peaksOf(text, truth string, meters ...string) func(*cellRun) (result, error) {
+	return func(r *cellRun) (out result, err error) {
+		w, err := r.cell(text)
+		if err != nil {
+			return out, err
+		}
+		out.Figures = r.peaks("cell", w, truth, meters...)
+		return out, nil
+	}
+}
+
+// peaks compares a window's peaks with a truth.
+func (r *cellRun) peaks(of string, w *report.Window, truth string, meters ...string) (out []figure) {
+	t := r.truths[truth]
+	for _, m := range meters {
+		expected := t.Mapped
+		if m == meterResident {
+			expected = t.Resident
+		}
+		out = append(out, newFigure(m, of, expected, w.Meters[m].Peak, boundOf(w.Meters[m])))
+	}
+	return out
+}
+
+// compareHeld knows what glibc's malloc maps for a large block: it, its header, a size word, in whole pages.
+func compareHeld(r *cellRun) (out result, err error) {
+	w, err := r.cell(`w = len(b"x" * n)`)
+	if err != nil {
+		return out, err
+	}
+	f := w.Meters[meterMapped]
+	out.Figures = []figure{newFigure(meterMapped, "cell's need", r.truths["held"].Data, f.Need(), 0)}
+	return out, nil
+}
+
+func compareStatements(r *cellRun) (out result, err error) {
+	w, err := r.cell(`w = spike("first"`)
+	if err != nil {
+		return out, err
+	}
+	s := r.children(w)
+	if len(s) != 3 {
+		return out, fmt.Errorf("%w: the cell has 3 statements, the report %d", errSelftest, len(s))
+	}
+	out.Figures = append(r.peaks("statement 1", s[0], "first", meterMapped, meterResident),
+		r.peaks("statement 3", s[2], "third", meterMapped, meterResident)...)
+	return out, nil
+}
+
+func compareExperiments(r *cellRun) (out result, err error) {
+	for _, name := range []string{"outer", "inner"} {
+		w, err := r.experiment(name)
+		if err != nil {
+			return out, err
+		}
+		out.Figures = append(out.Figures, r.peaks(name, w, name, meterMapped, meterResident)...)
+	}
+	return out, nil
+}
+
+func compareNumPy(r *cellRun) (out result, err error) {
+	for _, c := range []struct{ text, truth string }{{"if np: x = np.empty(10000019)", "empty"}, {"if np: y = np.zeros(5000011)", "zeros"}} {
+		w, err := r.cell(c.text)
+		if err != nil {
+			return out, err
+		}
+		f := w.Meters[meterNumPy]
+		out.Figures = append(out.Figures, newFigure(meterNumPy, c.truth, r.truths[c.truth].Data, f.Need(), boundOf(f)),
+			newFigure(meterNumPy, "end of "+c.truth, 0, f.Consumed, boundOf(f)))
+	}
+	return out, nil
+}
+
+func compareKept(r *cellRun) (out result, err error) {
+	for _, c := range []struct{ text, truth string }{{"if np: kept = np.ones", "kept"}, {"if np: kept = kept2", "gone"}} {
+		w, err := r.cell(c.text)
+		if err != nil {
+			return out, err
+		}
+		f := w.Meters[meterNumPy]
+		out.Figures = append(out.Figures, newFigure(meterNumPy, c.truth, r.truths[c.truth].Data, f.Consumed, boundOf(f)))
+	}
+	return out, nil
+}
+
+func compareNothing(r *cellRun) (out result, err error) {
+	w, err := r.cell("w = 6 * 7")
+	if err != nil {
+		return out, err
+	}
+	f := w.Meters[meterNumPy]
+	out.Figures = []figure{newFigure(meterNumPy, "cell's need", 0, f.Need(), boundOf(f)), newFigure(meterNumPy, "cell's end", 0, f.Consumed, boundOf(f))}
+	return out, nil
+}

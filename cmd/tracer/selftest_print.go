@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"ipytracer/report"
+)
+
+// mark is ✓ or ✗, in colour on a terminal.
+func mark(w io.Writer, good bool) string {
+	sign, color := "✓", "32"
+	if !good {
+		sign, color = "✗", "31"
+	}
+	return paint(w, sign, color)
+}
+
+// paint puts text in a colour if the writer shows colours.
+func paint(w io.Writer, text, color string) string {
+	if !colored(w) {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
+
+func (t *selftest) printf(format string, args ...any) {
+	if t.text {
+		fmt.Fprintf(t.console.out, format, args...)
+	}
+}
+
+func (t *selftest) printHead() {
+	t.printf("ipytracer %s on Linux %s, %d CPUs: peaks against the truth, in bytes\n\n", t.result.Tracer, t.result.Kernel, t.result.CPUs)
+}
+
+// printStep prints the line of one test; of a failed one also every figure.
+func (t *selftest) printStep(r result, err error) {
+	out := t.console.out
+	var peaks []string
+	seen := map[string]bool{}
+	for _, f := range r.Figures {
+		key := f.Meter + strings.TrimPrefix(f.Of, "session")
+		if f.Of == "session" && seen[f.Meter+"process"] { // the same number again
+			continue
+		}
+		seen[key] = true
+		name := strings.TrimPrefix(f.Meter, "cpu.")
+		if f.Of != "process" && f.Of != "session" {
+			name = f.Of + " " + name
+		}
+		text := fmt.Sprintf("%s %d", name, f.Found)
+		if f.Bound > 0 {
+			text += " ±" + report.FormatBytes(f.Bound)
+		}
+		peaks = append(peaks, text)
+	}
+	t.printf("%s %-11s %-62s %s\n", mark(out, err == nil), r.Name, r.About, strings.Join(peaks, "  "))
+	if r.Note != "" {
+		t.printf("  %-11s %s\n", "", r.Note)
+	}
+	if err == nil {
+		return
+	}
+	for _, f := range r.Figures {
+		t.printf("  %s %-18s %-10s expected %d, found %d, difference %+d\n", mark(out, f.right()), f.Meter, f.Of, f.Expected, f.Found, f.Difference)
+	}
+}
+
+func (t *selftest) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	t.result.Notes = append(t.result.Notes, text)
+	t.printf("  %s\n", text)
+}
+
+func (t *selftest) printTail() {
+	if !t.result.Passed {
+		return
+	}
+	t.printf("\n%d tests, %d figures: %d equal to the byte", len(t.result.Workloads)+len(t.result.Cells), t.result.Figures, t.result.Exact)
+	if bounds := t.result.Figures - t.result.Exact; bounds > 0 {
+		t.printf(", %d within the bound of this kernel (exact from 6.2)", bounds)
+	}
+	t.printf("; kernel peaks and recomputed peaks agree in every window.\n")
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/report"
+	"ipytracer/tracer/ledger"
+)
+
+// truth is what a process held at one instant.
+type truth struct {
+	pid   int
+	bytes map[string]int64 // by meter
+}
+
+var (
+	errUnsteady = errors.New("something else moved while the workload looked at itself")
+	errNoTruth  = errors.New("the workload's own reading makes no sense")
+)
+
+// parseTruths reads what the workload's processes wrote: for each two readings, which must agree.
+func parseTruths(text []byte) (truths []truth, err error) {
+	for len(text) > 0 {
+		var pair [2]truth
+		for i := range pair {
+			if pair[i], text, err = parseTruth(text); err != nil {
+				return nil, err
+			}
+		}
+		for meter, n := range pair[0].bytes {
+			if pair[1].bytes[meter] != n {
+				return nil, fmt.Errorf("%w: %s was %d, then %d", errUnsteady, meter, n, pair[1].bytes[meter])
+			}
+		}
+		truths = append(truths, pair[0])
+	}
+	if len(truths) == 0 {
+		return nil, fmt.Errorf("%w: there is none", errNoTruth)
+	}
+	return truths, nil
+}
+
+func parseTruth(text []byte) (t truth, rest []byte, err error) {
+	line, rest, _ := bytes.Cut(text, []byte{'\n'})
+	var n, m int
+	if _, err := fmt.Sscanf(string(line), "%d %d %d", &t.pid, &n, &m); err != nil || n < 0 || m < 0 || n+m > len(rest) {
+		return t, nil, fmt.Errorf("%w: it begins with %.40q", errNoTruth, line)
+	}
+	if t.bytes, err = parseSmaps(rest[n : n+m]); err != nil {
+		return t, nil, err
+	}
+	// The kernel's own total of private writable mappings must be the sum of those it lists.
+	if data := kibibytes(rest[:n], "VmData:"); data != t.bytes[meterMapped] {
+		return t, nil, fmt.Errorf("%w: VmData is %d, the mappings make %d", errUnsteady, data, t.bytes[meterMapped])
+	}
+	return t, rest[n+m:], nil
+}
+
+// parseSmaps adds up what the page tables hold (fs/proc/task_mmu.c). Rss counts the same pages as the kernel's
+// counters: not the zero page, not hugetlb, not what has no struct page.
+func parseSmaps(text []byte) (map[string]int64, error) {
+	sums := map[string]int64{meterMapped: 0, meterResident: 0, meterAnon: 0, meterFile: 0, meterShmem: 0}
+	var size, rss, anon int64
+	var shmem bool
+	for line := range bytes.Lines(text) {
+		key, value, ok := strings.Cut(strings.TrimSpace(string(line)), ":")
+		switch fields := strings.Fields(value); {
+		case !ok || strings.Contains(key, " "): // the mapping itself
+			shmem = isShmem(string(line))
+			size, rss, anon = 0, 0, 0
+		case key == "Size":
+			size = number(fields)
+		case key == "Rss":
+			rss = number(fields)
+		case key == "Anonymous":
+			anon = number(fields)
+		case key == "VmFlags":
+			sums[meterResident] += rss
+			sums[meterAnon] += anon
+			if shmem {
+				sums[meterShmem] += rss - anon
+			} else {
+				sums[meterFile] += rss - anon
+			}
+			if isData(fields) {
+				sums[meterMapped] += size
+			}
+		}
+	}
+	if sums[meterResident] == 0 {
+		return nil, fmt.Errorf("%w: no resident page (is there no CONFIG_PROC_PAGE_MONITOR?)", errNoTruth)
+	}
+	return sums, nil
+}
+
+// isData is the kernel's is_data_mapping (mm/vma.h): writable, not shared, not a stack that grows down.
+func isData(flags []string) bool {
+	var writable, other bool
+	for _, f := range flags {
+		writable = writable || f == "wr"
+		other = other || f == "sh" || f == "gd"
+	}
+	return writable && !other
+}
+
+// isShmem says whether the pages of a mapping's file count as shared memory: those of tmpfs do.
+func isShmem(line string) bool {
+	at := strings.IndexByte(line, '/')
+	if at < 0 {
+		return false
+	}
+	path := strings.TrimSpace(line[at:])
+	for _, prefix := range []string{"/memfd:", "/dev/zero", "/SYSV"} {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	var fs unix.Statfs_t
+	return unix.Statfs(path, &fs) == nil && fs.Type == unix.TMPFS_MAGIC
+}
+
+// number reads a count of KiB.
+func number(fields []string) int64 {
+	if len(fields) == 0 {
+		return 0
+	}
+	n, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n << 10
+}
+
+// kibibytes finds a line such as "VmData:	  1234 kB" and returns its bytes, -1 if there is none.
+func kibibytes(text []byte, key string) int64 {
+	for line := range bytes.Lines(text) {
+		if rest, ok := bytes.CutPrefix(line, []byte(key)); ok {
+			return number(strings.Fields(string(rest)))
+		}
+	}
+	return -1
+}
+
+// lostChanges is how many changes the certificate counts as lost.
+func lostChanges(r *report.Report) (n int64) {
+	for _, l := range r.Certificate.Lost {
+		if l.Reason == ledger.LostChanges {
+			n += int64(l.Count)
+		}
+	}
+	return n
+}

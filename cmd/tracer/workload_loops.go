@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// loops are workloads without a truth, whose time is measured: each line on standard input is answered by the
+// nanoseconds one operation took.
+var loops = map[string]func(io.Reader, io.Writer) error{
+	"loop-faults": loopOf(2048, timeFaults),
+	"loop-maps":   loopOf(1000, timeMaps),
+}
+
+func loopOf(operations int, timed func(int) time.Duration) func(io.Reader, io.Writer) error {
+	return func(in io.Reader, out io.Writer) error {
+		debug.SetGCPercent(-1)
+		runtime.LockOSThread()
+		one := make([]byte, 1)
+		for {
+			if _, err := io.ReadFull(in, one); err != nil {
+				return nil // whoever asks has no more questions
+			}
+			spent := timed(operations)
+			if _, err := fmt.Fprintln(out, float64(spent.Nanoseconds())/float64(operations)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// timeFaults touches fresh pages, one fault each.
+func timeFaults(pages int) time.Duration {
+	size := os.Getpagesize()
+	m := mapMemory(-1, pages*size, readWrite, anonymous)
+	defer unmap(m)
+	_ = unix.Madvise(m, unix.MADV_NOHUGEPAGE)
+	began := time.Now()
+	for i := 0; i < len(m); i += size {
+		m[i] = 1
+	}
+	return time.Since(began)
+}
+
+// timeMaps maps and unmaps a megabyte that nobody touches.
+func timeMaps(pairs int) time.Duration {
+	began := time.Now()
+	for range pairs {
+		unmap(mapMemory(-1, mib, readWrite, anonymous))
+	}
+	return time.Since(began)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// threads has eight of them map, touch and unmap at the same time, then hold what they have at a barrier.
+func threads(s *stage) {
+	const n = 8
+	runtime.GOMAXPROCS(n)
+	own := mapMemory(-1, 4*mib, readWrite, anonymous)
+	s.touch(own)
+	var ready, done sync.WaitGroup
+	release := make(chan struct{})
+	ready.Add(n)
+	for range n {
+		done.Go(func() {
+			runtime.LockOSThread()
+			for range 100 {
+				m := mapMemory(-1, mib, readWrite, anonymous)
+				s.touch(m)
+				unmap(m)
+			}
+			m := mapMemory(-1, 4*mib, readWrite, anonymous)
+			s.touch(m)
+			ready.Done()
+			<-release
+			unmap(m)
+		})
+	}
+	ready.Wait()
+	time.Sleep(20 * time.Millisecond) // until the scheduler's threads have gone to sleep
+	s.peak()
+	unmap(own) // before the others move: they need a page here and there to wake up
+	close(release)
+	done.Wait()
+}
+
+// fork's child looks at itself while the parent waits, and the parent while the child does: between the two
+// nothing moves. The child of a program with threads may do little more than system calls.
+func fork(s *stage) {
+	m := mapMemory(-1, 32*mib, readWrite, anonymous)
+	s.touch(m)
+	check(unix.Pipe2(s.toUs[:], unix.O_CLOEXEC))
+	check(unix.Pipe2(s.fromUs[:], unix.O_CLOEXEC))
+	token := make([]byte, 1)
+	// A child with a request to yield pending would wait for threads that it does not have: yield now.
+	runtime.Gosched()
+	pid, _, errno := unix.RawSyscall(unix.SYS_FORK, 0, 0, 0)
+	if errno != 0 {
+		panic(errno)
+	}
+	if pid == 0 {
+		s.inChild(m, token)
+	}
+	must(unix.Read(s.toUs[0], token))
+	s.peak()
+	unmap(m)
+	must(unix.Write(s.fromUs[1], token))
+	must(unix.Wait4(int(pid), nil, 0, nil))
+}
+
+func (s *stage) inChild(m, token []byte) {
+	s.pid = unix.Getpid()
+	s.open()
+	s.touch(m[:16*mib])
+	own := mapMemory(-1, 8*mib, readWrite, anonymous)
+	s.touch(own)
+	s.peak()
+	must(unix.Write(s.toUs[1], token))
+	must(unix.Read(s.fromUs[0], token))
+	unmap(own)
+	s.send()
+	unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+}
+
+// execChild's own peak is not looked at: it does nothing but wait.
+func execChild(s *stage) {
+	p := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
+		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(reportFD, "report")}, Sys: &syscall.SysProcAttr{},
+	}))
+	must(p.Wait())
+	m := mapMemory(-1, 16*mib, readWrite, anonymous)
+	s.touch(m)
+	s.peak()
+	unmap(m)
+}
