@@ -97,6 +97,10 @@ func (t *Tracker) window(w *window) report.Window {
 	if w.parent != nil {
 		out.Parent = w.parent.id
 	}
+	out.Silent = w.silent
+	for pid := range w.shares {
+		widenAll(out.Tree, w.shares[pid])
+	}
 	if w.count >= 0 {
 		count := w.count
 		out.ExecutionCount = &count
@@ -172,6 +176,18 @@ func (t *Tracker) figureMap(f figures, w *window, numpy bool) map[string]report.
 		}
 	}
 	return out
+}
+
+// widenAll makes figures bounds that can be too low by what is shared.
+func widenAll(figures map[string]report.Figure, shared event.Readings) {
+	for m := range event.Meter(event.MeterCount) {
+		f, ok := figures[m.String()]
+		if !ok || shared[m] <= 0 {
+			continue
+		}
+		f.Exact, f.Bound = false, widen(f.Bound, shared[m])
+		figures[m.String()] = f
+	}
 }
 
 func widen(bound *int64, by event.Bytes) *int64 {

@@ -29,6 +29,7 @@ type Tracker struct {
 	missing   uint64 // boundaries that never came
 	problems  []string
 	shed      map[event.Meter]bool
+	forked    map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
 
 	pending  *event.Boundary // its readings may still follow
 	readings []*event.Reading
@@ -68,7 +69,7 @@ type root struct {
 func New() *Tracker {
 	return &Tracker{
 		processes: map[int32]*process{}, roots: map[uint32]*root{}, cells: map[uint64]*window{},
-		shed: map[event.Meter]bool{}, nextID: 1,
+		shed: map[event.Meter]bool{}, forked: map[int32]event.Readings{}, nextID: 1,
 	}
 }
 
@@ -94,8 +95,11 @@ func (t *Tracker) Add(e event.Event) {
 	case *event.Process:
 		t.introduce(e.ProcessInfo)
 	case *event.CellSource:
-		if w := t.cells[e.Cell]; w != nil {
-			w.source, w.truncated = e.Text, e.Truncated
+		for i := len(t.windows) - 1; i >= 0; i-- { // it may come after the cell's end
+			if w := t.windows[i]; w.kind == kindCell && w.cell == e.Cell {
+				w.source, w.truncated = e.Text, e.Truncated
+				break
+			}
 		}
 	case *event.Boundary:
 		t.pending = e
@@ -190,7 +194,7 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 		moved[r.PID] = struct{ value, high event.Readings }{r.Value, r.High}
 	}
 	own := struct{ value, high event.Readings }{b.Value, b.High}
-	if before, again := moved[b.PID]; again { // an exec: the same pid with its old memory
+	if before, again := moved[b.PID]; again && !t.isForked(b.PID) { // an exec: the same pid with its old memory
 		own.high = maxReadings(own.high, before.high)
 	}
 	moved[b.PID] = own
@@ -205,7 +209,7 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	delete(r.changes, b.Segment)
 	r.ended = b.Segment
 	for _, w := range r.open {
-		w.see(b, moved, changes)
+		w.see(b, moved, changes, t.forked)
 	}
 	for pid, m := range moved {
 		p := t.process(pid, b.Root)
@@ -229,12 +233,17 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 	case event.ProcessStart:
 		t.join(p, b)
 		p.parent = b.Parent
+		t.forked[b.PID] = b.Value
+		for _, w := range r.open {
+			w.shares[b.PID] = b.Value
+		}
 	case event.ProcessExec:
 		t.exec(p, b)
 	case event.ProcessExit:
 		p.ended, p.alive, p.gone = true, false, b.Time
 		t.closeProcess(p, b, "the process ended")
 		p.value = event.Readings{}
+		delete(t.forked, b.PID)
 	case event.CellOpen:
 		t.openCell(r, p, b)
 	case event.CellClose:
@@ -274,11 +283,24 @@ func (t *Tracker) exec(p *process, b *event.Boundary) {
 	if b.Text != "" {
 		p.info.Command = b.Text
 	}
+	if t.isForked(b.PID) { // what it was forked with was its parent's
+		delete(t.forked, b.PID)
+		for _, w := range t.root(b.Root).open {
+			delete(w.shares, b.PID)
+		}
+		p.life = startFigures(b.Value)
+		p.life.peak = b.High
+	}
 	p.inputs = -1
 	if p.session == nil && p.parent == 0 {
 		p.session = t.openWindow(p, b, kindSession, nil)
 		t.startBetween(p, b)
 	}
+}
+
+func (t *Tracker) isForked(pid int32) bool {
+	_, forked := t.forked[pid]
+	return forked
 }
 
 // endAll closes what a stream left open: a recording that was cut.

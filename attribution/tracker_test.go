@@ -246,7 +246,11 @@ func TestChildrenAndTheTree(t *testing.T) {
 	r := s.run(t)
 	cell := nth(t, r, report.Cell, 0)
 	expect(t, "the cell's own", resident(cell), [3]int64{50, 80, 80})
-	expect(t, "its tree's peak", cell.Tree["cpu.resident"].Peak, int64(480))
+	tree := cell.Tree["cpu.resident"]
+	expect(t, "its tree's peak", tree.Peak, int64(480))
+	if tree.Exact || *tree.Bound != 50 {
+		t.Errorf("a forked child shares 50 with its parent, but the tree's figure is %+v", tree)
+	}
 	if len(cell.Children) != 1 {
 		t.Fatalf("children: %+v", cell.Children)
 	}
@@ -254,6 +258,30 @@ func TestChildrenAndTheTree(t *testing.T) {
 	expect(t, "the child", [3]int64{child.Start, child.Peak, child.End}, [3]int64{0, 400, 0})
 	expect(t, "processes", len(r.Processes), 2)
 	expect(t, "child ended", r.Processes[1].Ended, true)
+}
+
+// TestExecForgetsWhatWasForked: what a child was before it executed a program was its parent's.
+func TestExecForgetsWhatWasForked(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.born(200, 50)
+	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
+	s.value[200], s.high[200] = 5, 5
+	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Parent, b.Text = main, "true" })
+	s.to(200, 30)
+	s.to(200, 8)
+	s.boundary(event.ProcessExit, 200)
+	s.order = []int32{main}
+	s.closeCell(1, event.OutcomeOK)
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	cell := nth(t, r, report.Cell, 0)
+	expect(t, "the child's peak", cell.Children[0].Meters["cpu.resident"].Peak, int64(30))
+	expect(t, "its life", r.Processes[1].Meters["cpu.resident"].Peak, int64(30))
+	expect(t, "its command", cell.Children[0].Command, "true")
+	if !cell.Tree["cpu.resident"].Exact {
+		t.Errorf("tree: %+v", cell.Tree["cpu.resident"])
+	}
 }
 
 func TestTargetKilledInACell(t *testing.T) {

@@ -50,7 +50,11 @@ type window struct {
 	own, tree  figures
 	recomputed event.Readings
 	children   map[int32]*figures
-	shed       [event.MeterCount]bool // the meter was stepped down at some time in the window
+	// shares is what forked children had from their parent at birth and have not replaced by a program: the tree
+	// counts it once, and copies they made of it by writing are in no counter.
+	shares map[int32]event.Readings
+	silent bool
+	shed   [event.MeterCount]bool // the meter was stepped down at some time in the window
 
 	execution int
 	count     int // In[N], -1 if there is none
@@ -72,7 +76,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
 		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack,
 		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, children: map[int32]*figures{},
-		status: report.OK,
+		shares: map[int32]event.Readings{}, status: report.OK,
 	}
 	if kind != kindBetween {
 		w.id = t.nextID
@@ -82,6 +86,9 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 		if other != p && other.root == b.Root && other.alive {
 			f := startFigures(other.value)
 			w.children[other.info.PID] = &f
+			if birth, forked := t.forked[other.info.PID]; forked {
+				w.shares[other.info.PID] = birth
+			}
 		}
 	}
 	for m := range t.shed {
@@ -94,7 +101,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 }
 
 // see takes in a segment that ends.
-func (w *window) see(b *event.Boundary, moved moves, changes map[int32]*event.Readings) {
+func (w *window) see(b *event.Boundary, moved moves, changes map[int32]*event.Readings, forked map[int32]event.Readings) {
 	pid := w.process.info.PID
 	w.tree.see(b.Tree, b.TreeHigh)
 	if m, ok := moved[pid]; ok {
@@ -109,7 +116,9 @@ func (w *window) see(b *event.Boundary, moved moves, changes map[int32]*event.Re
 			continue
 		}
 		f := w.children[other]
-		if f == nil { // born within the window: it had nothing at its start
+		_, copies := forked[other]
+		if f == nil || b.Kind == event.ProcessExec && other == b.PID && copies {
+			// Born within the window, or what it was forked with is gone: it had nothing at its start.
 			f = &figures{}
 			w.children[other] = f
 		}
@@ -178,6 +187,7 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	r.executions++
 	w := t.openWindow(p, b, kindCell, parent)
 	w.cell, w.execution, w.count = b.Cell, r.executions, p.countOf(b)
+	w.silent = b.Inputs >= 0 && w.count < 0
 	if p.between == nil && len(p.open) == 0 {
 		t.linkBetween(p, w)
 	}

@@ -133,7 +133,7 @@ static long add_process(__u32 slot, struct sum *s)
 		return 0;
 	p->value[METER_RESIDENT] = resident_of(p);
 	for (int m = 0; m < METERS; m++)
-		s->value[m] += p->value[m];
+		s->value[m] += adds(p, m, p->value[m]);
 	return 0;
 }
 

@@ -339,7 +339,7 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 	w->statements = 0;
 	w->file_size = size > FILE_SIZE ? FILE_SIZE : size;
 	__builtin_memset(w->file, 0, sizeof(w->file));
-	if (w->file_size && bpf_probe_read_user(w->file, w->file_size & 127, (void *)data))
+	if (w->file_size && bpf_probe_read_user(w->file, AT_MOST(w->file_size, FILE_SIZE), (void *)data))
 		lose(LOSS_READ);
 	struct occasion why = {
 		.kind = BOUNDARY_CELL_OPEN,
@@ -430,7 +430,7 @@ static __always_inline bool same_file(struct python *py, struct window *w, __u64
 		size = FILE_SIZE;
 	if (!data || size != w->file_size)
 		return false;
-	if (size && bpf_probe_read_user(text, size & 127, (void *)data))
+	if (size && bpf_probe_read_user(text, AT_MOST(size, FILE_SIZE), (void *)data))
 		return false;
 	__u64 different = 0;
 	for (int i = 0; i < FILE_WORDS; i++)

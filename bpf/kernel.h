@@ -28,9 +28,12 @@ struct percpu_counter {
 
 enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES, NR_MM_COUNTERS };
 
+/*
+ * Not here: rss_stat, whose type changed. An offset that cannot be relocated makes the verifier refuse even a
+ * branch that is never taken, when the compiler has moved the offset out of it.
+ */
 struct mm_struct {
 	unsigned long data_vm;
-	struct percpu_counter rss_stat[NR_MM_COUNTERS];
 } KERNEL_TYPE;
 
 struct upid {

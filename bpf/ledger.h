@@ -8,8 +8,8 @@
  * instant, and sends both. The peak of a window is the maximum over its segments: exact for any number of
  * nested and overlapping windows, because every window begins and ends at a boundary.
  *
- * Invariants: value and high change by atomics only; at a boundary high >= value; tree[m] is the sum of value[m]
- * over the root's processes once there has been more than one; value[METER_RESIDENT] is only good after settle(),
+ * Invariants: value and high change by atomics only; at a boundary high >= value; tree[m] is the sum of what the
+ * root's processes add to it once there has been more than one; value[METER_RESIDENT] is only good after settle(),
  * until then the resident total is the sum of its three parts; a boundary that finds no room in the store does not cut
  * (its segment goes on) and is counted.
  */
@@ -92,11 +92,19 @@ static __always_inline void send_change(struct process *p, struct root *r, __u64
 	}
 }
 
+/* What a process adds to its tree: what it shares with its parent since the fork counts once, with the parent. */
+static __always_inline __s64 adds(struct process *p, __u32 meter, __s64 value)
+{
+	__s64 own = value - p->inherited[meter];
+	return own > 0 ? own : 0;
+}
+
 /* What moves in a process moves in its tree; kept only once the tree has had more than one process. */
-static __always_inline void tree_moves(struct root *r, __u32 meter, __s64 difference)
+static __always_inline void tree_moves(struct process *p, struct root *r, __u32 meter, __s64 from, __s64 to)
 {
 	if (!r->shared)
 		return;
+	__s64 difference = adds(p, meter, to) - adds(p, meter, from);
 	__s64 value = fetch_add(&r->tree[meter], difference) + difference;
 	raise_to(&r->tree_high[meter], value);
 }
@@ -132,7 +140,7 @@ static __always_inline __s64 move(struct process *p, struct root *r, __u32 meter
 	__s64 value = fetch_add(&p->value[meter], difference) + difference;
 
 	raise_to(&p->high[meter], value);
-	tree_moves(r, meter, difference);
+	tree_moves(p, r, meter, value - difference, value);
 	return value;
 }
 

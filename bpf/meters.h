@@ -19,11 +19,10 @@ static __always_inline __s64 pages(__u64 mm, __u32 member)
 	__s64 sum;
 
 	if (!percpu_rss) {
-		sum = word_at(mm + old_rss_offset + (member & 3) * sizeof(__u64));
+		sum = word_at(mm + rss_offset + (member & 3) * sizeof(__u64));
 		return sum < 0 ? 0 : sum;
 	}
-	__u64 counter = mm + bpf_core_field_offset(struct mm_struct, rss_stat) +
-			(member & 3) * bpf_core_type_size(struct percpu_counter);
+	__u64 counter = mm + rss_offset + (member & 3) * bpf_core_type_size(struct percpu_counter);
 	sum = word_at(counter + bpf_core_field_offset(struct percpu_counter, count));
 	__u64 shares = word_at(counter + bpf_core_field_offset(struct percpu_counter, counters));
 	for (__u32 cpu = 0; cpu < cpus && cpu < MAX_CPUS; cpu++)
@@ -59,8 +58,8 @@ static __always_inline void part_changed(struct process *p, struct root *r, __u6
 		__s64 total = resident_of(p);
 		if (__sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
 			continue;
-		tree_moves(r, meter, now - seen);
-		tree_moves(r, METER_RESIDENT, now - seen);
+		tree_moves(p, r, meter, seen, now);
+		tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
 		if (now < seen) {
 			fell(p, r, segment, meter, seen);
 			fell(p, r, segment, METER_RESIDENT, total);
@@ -78,7 +77,7 @@ static __always_inline void mapped_changed(struct process *p, struct root *r, __
 
 	if (now == seen || __sync_val_compare_and_swap(&p->value[METER_MAPPED], seen, now) != seen)
 		return;
-	tree_moves(r, METER_MAPPED, now - seen);
+	tree_moves(p, r, METER_MAPPED, seen, now);
 	if (now < seen)
 		fell(p, r, segment, METER_MAPPED, seen);
 }

@@ -18,7 +18,9 @@ static __always_inline __s32 visible_pid(__u64 task)
 }
 
 /* Gives a process a slot for its memory. The ledger starts from the kernel's counts at this instant. */
-static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, __u32 tgid)
+#define SHARES_ALL (1ll << 62) /* more than any value: adds nothing to its tree */
+
+static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool forked)
 {
 	__u32 slot;
 	struct root *r = bpf_map_lookup_elem(&roots, &root_id);
@@ -38,11 +40,12 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, __u32 tgi
 		p->value[m] = 0;
 		p->high[m] = 0;
 		p->told[m] = -1;
+		p->inherited[m] = forked ? SHARES_ALL : 0;
 	}
 	p->mm = mm;
 	p->emitted_segment = 0;
 	p->started = bpf_ktime_get_ns();
-	p->tgid = tgid;
+	p->tgid = INT_FIELD(task, task_struct, tgid);
 	p->pid = visible_pid(task);
 	p->root = root_id;
 	p->active = 1;
@@ -60,6 +63,11 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, __u32 tgi
 		first_space = mm;
 	}
 	refresh(slot);
+	if (forked) {
+		settle(slot);
+		for (int m = 0; m < METERS; m++)
+			p->inherited[m] = p->value[m];
+	}
 	return slot;
 }
 
@@ -75,7 +83,7 @@ static __noinline int empty_slot(__u32 slot)
 	for (int m = 0; m < METERS; m++) {
 		__s64 was = exchange(&p->value[m], 0);
 		if (r->shared)
-			fetch_add(&r->tree[m], -was);
+			fetch_add(&r->tree[m], -adds(p, m, was));
 	}
 	return 0;
 }
@@ -117,7 +125,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct member mine = { .root = m->root, .slot = NO_SLOT };
 	__u64 mm = FIELD(child, task_struct, mm);
 	if (mm && mm != FIELD(parent, task_struct, mm))
-		mine.slot = open_slot(child, mm, mine.root, child_tgid);
+		mine.slot = open_slot(child, mm, mine.root, true);
 	if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_ANY))
 		lose(LOSS_PROCESS);
 	if (mine.slot == NO_SLOT)
@@ -148,7 +156,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	__u32 old = m->slot;
 	if (old != NO_SLOT)
 		empty_slot(old); /* its maxima stay until the boundary below has sent them */
-	__u32 slot = open_slot(task, FIELD(task, task_struct, mm), root, tgid);
+	__u32 slot = open_slot(task, FIELD(task, task_struct, mm), root, false);
 	m->slot = slot;
 	if (slot == NO_SLOT)
 		return 0;

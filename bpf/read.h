@@ -33,6 +33,17 @@ static __always_inline __s32 int_at(__u64 address)
 	return word;
 }
 
+/*
+ * A number of bytes with a bound that the verifier sees where the number is used. Written in C, the compiler
+ * leaves out what it has proven before, or tests a copy; verifiers before 6.8 follow neither.
+ */
+#define AT_MOST(number, limit)                                                               \
+	({                                                                                   \
+		__u64 bounded = (number);                                                    \
+		asm volatile("if %0 <= %1 goto +1\n\t%0 = %1" : "+r"(bounded) : "i"(limit)); \
+		bounded;                                                                     \
+	})
+
 #define FIELD(object, type, field)     word_at((object) + bpf_core_field_offset(struct type, field))
 #define INT_FIELD(object, type, field) int_at((object) + bpf_core_field_offset(struct type, field))
 

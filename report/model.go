@@ -92,7 +92,9 @@ type Window struct {
 	DurationNS int64             `json:"duration_ns"`
 	CPUNS      int64             `json:"cpu_ns"` // -1 if not known
 	Meters     map[string]Figure `json:"meters"`
-	// Tree holds the figures of the process and its children together. A page that several processes map counts once for each.
+	// Tree holds the figures of the process and its children together. What a forked child shares with its parent
+	// counts once, until it executes a program; copies it makes of it by writing are in no counter, so while such a
+	// child lives the figures are lower bounds. Any other page that several processes map counts once for each.
 	Tree     map[string]Figure `json:"tree"`
 	Children []Child           `json:"children"`
 }

@@ -123,7 +123,8 @@ func (v *view) children() {
 	}
 	v.title("Child processes")
 	v.prose("", span{"Highest point of each within the cell. The row of all together adds them up with the kernel's own " +
-		"memory, instant by instant; a page that several processes map counts once for each of them.", dim})
+		"memory, instant by instant: what a forked child shares with its parent counts once, any other page that " +
+		"several processes map once for each of them.", dim})
 	v.blank()
 	t := table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}}
 	for i, id := range v.meters {

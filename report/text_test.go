@@ -162,7 +162,7 @@ func TestTextSays(t *testing.T) {
 	}{
 		{empty(), report.TextOptions{}, []string{"No cell ran", "Shift-Enter", "tracer kernels"}},
 		{script(), report.TextOptions{}, []string{"not an IPython kernel", "nvidia-smi"}},
-		{rich(), report.TextOptions{}, []string{"%%time", "(silent)", "error · raise", "all together", "counts once for each", "In[3], line by line"}},
+		{rich(), report.TextOptions{}, []string{"%%time", "(silent)", "error · raise", "all together", "shares with its parent", "In[3], line by line"}},
 		{rich(), report.TextOptions{Cells: 2}, []string{"… and 5 more cells"}},
 		{inexact(), report.TextOptions{}, []string{"≈2.84 GiB", "≥2.85 GiB", "by at most 64.00 KiB", "shed at times", "26 of 28, off by up to 12.00 KiB", "8 not comparable"}},
 		{many(), report.TextOptions{}, []string{"5555", "20 more lines", "more gaps"}},

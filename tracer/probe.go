@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"strings"
 
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/event"
@@ -113,18 +114,39 @@ func (s *Session) place(t *target, g ledger.Group) error {
 func (s *Session) note(t *target, g ledger.Group) {
 	sites := t.python.sites
 	if len(placements(g, sites)) == 0 {
-		s.trouble = append(s.trouble, fmt.Sprintf("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g))
+		s.problem("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g)
 		return
 	}
-	for _, site := range sitesOf(g, sites) {
-		kind := "single-stepped"
-		if site.Emulated {
-			kind = "emulated"
+	where := describeSites(sitesOf(g, sites))
+	for i := range s.probes {
+		if p := &s.probes[i]; p.Probe == g.String() {
+			if !strings.Contains(p.Site, where) {
+				p.Site += "; " + where
+			}
+			return
 		}
-		s.probes = append(s.probes, event.ProbeUse{
-			Probe: g.String(), Site: fmt.Sprintf("%s%+d (%s), pid %d", site.Symbol, site.Delta, kind, t.pid),
-		})
 	}
+	s.probes = append(s.probes, event.ProbeUse{Probe: g.String(), Site: where})
+}
+
+// describeSites names the places of a group: "PyEval_EvalCode+0, +237".
+func describeSites(sites []cpython.Site) string {
+	var out strings.Builder
+	last := ""
+	for _, site := range sites {
+		if out.Len() > 0 {
+			out.WriteString(", ")
+		}
+		if site.Symbol != last {
+			out.WriteString(site.Symbol)
+			last = site.Symbol
+		}
+		fmt.Fprintf(&out, "%+d", site.Delta)
+		if !site.Emulated {
+			out.WriteString(" (single-stepped)")
+		}
+	}
+	return out.String()
 }
 
 // meterSources says for each meter which probe serves it on this kernel.

@@ -154,7 +154,7 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 			continue // it has ended since
 		}
 		if _, err := s.ledger.Adopt(root, d.PID, stat.ParentPID); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
-			s.trouble = append(s.trouble, fmt.Sprintf("child %d is not traced: %v", d.PID, err))
+			s.problem("child %d is not traced: %v", d.PID, err)
 		}
 	}
 	if t.slot, err = s.ledger.AttachProcess(root, t.pid, false); err != nil {
@@ -276,6 +276,13 @@ func (s *Session) finish() *event.Finish {
 		}
 	}
 	return f
+}
+
+// problem notes something the user must know. A target can make many; a hundred are enough to tell.
+func (s *Session) problem(format string, args ...any) {
+	if len(s.trouble) < 100 {
+		s.trouble = append(s.trouble, fmt.Sprintf(format, args...))
+	}
 }
 
 func (s *Session) closeProbes() {

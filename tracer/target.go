@@ -123,7 +123,12 @@ func (s *Session) look(t *target) {
 	t.python = p
 	t.patience = 0
 	if err := s.probe(t); err != nil {
-		s.trouble = append(s.trouble, fmt.Sprintf("pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err))
+		if _, gone := s.fs.Identity(t.pid); gone != nil { // it was over before it could be looked at
+			p.close()
+			t.python = nil
+			return
+		}
+		s.problem("pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
 		p.close()
 		t.python = nil
 		return

@@ -133,7 +133,7 @@ type Boundary struct {
 	Slack    Bytes       // upper bound of the bytes behind Unknown, so far
 	Value    Readings    // of PID, at this instant
 	High     Readings    // of PID, maximum since the boundary before
-	Tree     Readings    // of Root's tree, at this instant; a shared page counts once in every process that maps it
+	Tree     Readings    // of Root's tree, at this instant; what a forked child shares with its parent counts once
 	TreeHigh Readings    // of Root's tree, maximum since the boundary before
 	Text     string      // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
 }

@@ -175,6 +175,7 @@ type kernelProcess struct {
 	High           [6]int64
 	Emitted        [6]int64
 	Told           [6]int64
+	Inherited      [6]int64
 	EmittedSegment uint64
 	Started        uint64
 	Tgid           uint32
@@ -319,10 +320,10 @@ const (
 	kernelVarNextCell           = "next_cell"
 	kernelVarNextNumber         = "next_number"
 	kernelVarNextTicket         = "next_ticket"
-	kernelVarOldRssOffset       = "old_rss_offset"
 	kernelVarPercpuRss          = "percpu_rss"
 	kernelVarPidLevel           = "pid_level"
 	kernelVarRequest            = "request"
+	kernelVarRssOffset          = "rss_offset"
 	kernelVarSpaceFilter        = "space_filter"
 )
 
@@ -432,10 +433,10 @@ type kernelVariableSpecs struct {
 	NextCell           *ebpf.VariableSpec `ebpf:"next_cell"`
 	NextNumber         *ebpf.VariableSpec `ebpf:"next_number"`
 	NextTicket         *ebpf.VariableSpec `ebpf:"next_ticket"`
-	OldRssOffset       *ebpf.VariableSpec `ebpf:"old_rss_offset"`
 	PercpuRss          *ebpf.VariableSpec `ebpf:"percpu_rss"`
 	PidLevel           *ebpf.VariableSpec `ebpf:"pid_level"`
 	Request            *ebpf.VariableSpec `ebpf:"request"`
+	RssOffset          *ebpf.VariableSpec `ebpf:"rss_offset"`
 	SpaceFilter        *ebpf.VariableSpec `ebpf:"space_filter"`
 }
 
@@ -519,10 +520,10 @@ type kernelVariables struct {
 	NextCell           *ebpf.Variable `ebpf:"next_cell"`
 	NextNumber         *ebpf.Variable `ebpf:"next_number"`
 	NextTicket         *ebpf.Variable `ebpf:"next_ticket"`
-	OldRssOffset       *ebpf.Variable `ebpf:"old_rss_offset"`
 	PercpuRss          *ebpf.Variable `ebpf:"percpu_rss"`
 	PidLevel           *ebpf.Variable `ebpf:"pid_level"`
 	Request            *ebpf.Variable `ebpf:"request"`
+	RssOffset          *ebpf.Variable `ebpf:"rss_offset"`
 	SpaceFilter        *ebpf.Variable `ebpf:"space_filter"`
 }
 

@@ -109,7 +109,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: kernelAtLeast(6, 12) && features.HaveProgramType(ebpf.Kprobe) == nil}
 	values := map[string]any{
 		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing),
-		"have_cast": uint32(0), "percpu_rss": uint32(0), "old_rss_offset": uint32(0),
+		"have_cast": uint32(0), "percpu_rss": uint32(0), "rss_offset": uint32(0),
 	}
 	if err := l.inspectKernel(cache, values); err != nil {
 		return err
@@ -147,13 +147,13 @@ func (l *Ledger) inspectKernel(cache *btf.Cache, values map[string]any) error {
 	if !ok {
 		return fmt.Errorf("%w: no mm_struct.rss_stat", ErrNotSupported)
 	}
+	values["rss_offset"] = uint32(offset)
 	if _, array := btf.UnderlyingType(typ).(*btf.Array); array {
 		values["percpu_rss"] = uint32(1)
 		l.cap.ExactResident = true
 		return nil
 	}
 	// Before 6.2 each thread may hold back up to TASK_RSS_EVENTS_THRESH (64) pages of each kind.
-	values["old_rss_offset"] = uint32(offset)
 	l.cap.ResidentBound = 64 * 4096
 	return nil
 }
@@ -255,7 +255,7 @@ func classify(doing string, err error) error {
 	var verifier *ebpf.VerifierError
 	switch {
 	case errors.As(err, &verifier):
-		return fmt.Errorf("%s: %w: %v", doing, ErrNotSupported, verifier)
+		return fmt.Errorf("%s: %w: %w", doing, ErrNotSupported, verifier)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%s: %w (%v)", doing, ErrNotPermitted, firstLine(err))
 	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, os.ErrNotExist):

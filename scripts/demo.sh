@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# A real Jupyter kernel, traced: starts ipykernel, attaches, runs the cells of scripts/demo.py in it, detaches
+# and prints the report. Needs root; `make demo` installs what is missing first.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+dir=$(mktemp -d)
+cleanup() {
+    [ -z "${kernel:-}" ] || kill "$kernel" 2>/dev/null || true
+    rm -rf "$dir"
+}
+trap cleanup EXIT
+
+python=${PYTHON:-/usr/bin/python3}
+echo '$ jupyter kernel &                     # a kernel that knows nothing of us'
+mkfifo "$dir/go"
+"$python" scripts/demo.py "$dir" <"$dir/go" >"$dir/out" 2>"$dir/err" &
+kernel=$!
+exec 3>"$dir/go"
+for _ in $(seq 300); do
+    [ ! -e "$dir/pid" ] || break
+    kill -0 "$kernel" 2>/dev/null || { cat "$dir/err" >&2; exit 1; }
+    sleep 0.1
+done
+pid=$(cat "$dir/pid")
+
+echo "\$ sudo tracer attach $pid"
+bin/tracer attach --ready-file "$dir/ready" --record "$dir/demo.arrow" "$pid" >"$dir/report" &
+tracer=$!
+for _ in $(seq 300); do
+    [ ! -e "$dir/ready" ] || break
+    kill -0 "$tracer" 2>/dev/null || exit 1
+    sleep 0.05
+done
+echo go >&3
+exec 3>&-
+wait "$kernel" || { cat "$dir/err" >&2; exit 1; }
+kernel=
+wait "$tracer"
+cat "$dir/report"
