@@ -61,6 +61,8 @@ func explain(err error) (status int, message string) {
 		return statusUsage, err.Error()
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoProcess):
 		return statusUsage, fmt.Sprintf("there is no process %d (any more); 'tracer kernels' lists what can be attached to", located.PID)
+	case errors.Is(err, ledger.ErrNoProcess):
+		return statusUsage, fmt.Sprintf("%v: it ended while it was being attached to", err)
 	case errors.As(err, &located) && errors.Is(err, process.ErrZombie):
 		return statusUsage, fmt.Sprintf("process %d has ended already", located.PID)
 	case errors.As(err, &located) && errors.Is(err, process.ErrNotPython):

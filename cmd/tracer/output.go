@@ -83,11 +83,13 @@ func bounded(r *report.Report) bool {
 	return r.Certificate.BoundariesLost > 0
 }
 
-// destination is where the report goes: standard output, or a file that appears whole or not at all.
+// destination is where the report goes: standard output, a device or pipe as it is, or a file that appears whole
+// or not at all.
 type destination struct {
 	io.Writer
-	file *os.File
-	path string
+	file    *os.File // under a name of its own until it is complete
+	special *os.File
+	path    string
 }
 
 // open finds out at once whether the destination can be written.
@@ -95,8 +97,16 @@ func (o *OutputOptions) open(stdout io.Writer) (*destination, error) {
 	if o.File == "" || o.File == "-" {
 		return &destination{Writer: stdout}, nil
 	}
-	if info, err := os.Stat(o.File); err == nil && info.IsDir() {
+	info, err := os.Stat(o.File)
+	switch {
+	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("write the report: %s is a directory", o.File)
+	case err == nil && !info.Mode().IsRegular(): // /dev/null, a pipe: never to be replaced
+		f, err := os.OpenFile(o.File, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, fmt.Errorf("write the report: %w", err)
+		}
+		return &destination{Writer: f, special: f}, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(o.File), ".tracer-*")
 	if err != nil {
@@ -112,6 +122,11 @@ func (o *OutputOptions) open(stdout io.Writer) (*destination, error) {
 
 // commit puts the file in its place.
 func (d *destination) commit() error {
+	if d.special != nil {
+		f := d.special
+		d.special = nil
+		return f.Close()
+	}
 	if d.file == nil {
 		return nil
 	}
@@ -129,6 +144,9 @@ func (d *destination) commit() error {
 
 // discard removes a file that was not committed.
 func (d *destination) discard() {
+	if d.special != nil {
+		d.special.Close()
+	}
 	if d.file != nil {
 		d.file.Close()
 		os.Remove(d.file.Name())

@@ -148,8 +148,9 @@ func compareWorkload(w workload, truths []truth, r *report.Report) (out result, 
 		switch {
 		case len(truths) == 1:
 			out.Figures = append(out.Figures, newFigure(meter, "session", sum[meter], session.Meters[meter].Peak, bounds[meter]))
-		case w.tree:
-			out.Figures = append(out.Figures, newFigure(meter, "tree", sum[meter], session.Tree[meter].Peak, bounds[meter]))
+		case w.tree: // what the child shares with its parent counts once, and is the figure's bound
+			f := session.Tree[meter]
+			out.Figures = append(out.Figures, newFigure(meter, "tree", sum[meter]-boundOf(f), f.Peak, bounds[meter]))
 		}
 	}
 	return out, nil

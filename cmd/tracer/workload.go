@@ -20,7 +20,7 @@ type workload struct {
 	about string // for people
 	// meters whose peak is the one at which the truth is read.
 	meters []string
-	tree   bool // the truths of all its processes were read at one instant: their sum is the tree's
+	tree   bool // the truths of all its processes were read at one instant: the tree's is their sum, less what is shared
 	run    func(*stage)
 }
 
