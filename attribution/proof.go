@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"fmt"
+
 	"ipytracer/report"
 	"ipytracer/tracer/event"
 )
@@ -11,6 +13,9 @@ func (t *Tracker) certificate() report.Certificate {
 	c := report.Certificate{
 		Lost: []report.Loss{}, LateLibraries: []string{}, Probes: []report.Probe{}, Meters: []report.Proof{},
 		Problems: append([]string{}, t.problems...), BoundariesLost: t.missing, Complete: true,
+	}
+	if t.dropped > 0 {
+		c.Problems = append(c.Problems, fmt.Sprintf("%d windows are not in this report: there were too many", t.dropped))
 	}
 	for _, r := range t.roots {
 		c.Made += r.stream.made

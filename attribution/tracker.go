@@ -15,21 +15,22 @@ import (
 
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
 type Tracker struct {
-	start     *event.Start
-	finish    *event.Finish
-	began     event.Nanoseconds // time of the first boundary
-	last      event.Nanoseconds // time of the last
-	processes map[int32]*process
-	order     []*process
-	roots     map[uint32]*root
-	windows   []*window
-	cells     map[uint64]*window
-	nextID    int
-	numbered  uint64 // number of the last boundary
-	missing   uint64 // boundaries that never came
-	problems  []string
-	shed      map[event.Meter]bool
-	forked    map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
+	start               *event.Start
+	finish              *event.Finish
+	began               event.Nanoseconds // time of the first boundary
+	last                event.Nanoseconds // time of the last
+	processes           map[int32]*process
+	order               []*process
+	roots               map[uint32]*root
+	windows             []*window
+	cells               map[uint64]*window
+	statements, dropped int // made so far; not kept
+	nextID              int
+	numbered            uint64 // number of the last boundary
+	missing             uint64 // boundaries that never came
+	problems            []string
+	shed                map[event.Meter]bool
+	forked              map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
 
 	pending  *event.Boundary // its readings may still follow
 	readings []*event.Reading
@@ -235,7 +236,7 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 		p.parent = b.Parent
 		t.forked[b.PID] = b.Value
 		for _, w := range r.open {
-			w.shares[b.PID] = b.Value
+			w.share(b.PID, b.Value)
 		}
 	case event.ProcessExec:
 		t.exec(p, b)

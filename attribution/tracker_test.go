@@ -469,3 +469,23 @@ func TestStreamGaps(t *testing.T) {
 		}
 	}
 }
+
+// TestTooManyStatements: a cell that never stops making statements does not fill the memory, and is told of.
+func TestTooManyStatements(t *testing.T) {
+	tracker := New()
+	for _, e := range newScript().events {
+		tracker.Add(e)
+	}
+	tracker.Add(&event.Boundary{Number: 2, Segment: 2, Time: 5000, Kind: event.CellOpen, PID: main, Cell: 1, Inputs: 2})
+	n := uint64(2)
+	for range maxStatements + 10 {
+		for _, kind := range []event.BoundaryKind{event.StatementOpen, event.StatementClose} {
+			n++
+			tracker.Add(&event.Boundary{Number: n, Segment: n, Time: 5000, Kind: kind, PID: main, Cell: 1})
+		}
+	}
+	r := tracker.Report()
+	if len(r.Windows) != maxStatements+2 || len(r.Certificate.Problems) != 1 {
+		t.Errorf("%d windows, problems %q", len(r.Windows), r.Certificate.Problems)
+	}
+}

@@ -75,8 +75,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	w := &window{
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
 		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack,
-		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, children: map[int32]*figures{},
-		shares: map[int32]event.Readings{}, status: report.OK,
+		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
 	if kind != kindBetween {
 		w.id = t.nextID
@@ -85,19 +84,51 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	for _, other := range t.order {
 		if other != p && other.root == b.Root && other.alive {
 			f := startFigures(other.value)
-			w.children[other.info.PID] = &f
+			w.child(other.info.PID, &f)
 			if birth, forked := t.forked[other.info.PID]; forked {
-				w.shares[other.info.PID] = birth
+				w.share(other.info.PID, birth)
 			}
 		}
 	}
 	for m := range t.shed {
 		w.shed[m] = t.shed[m]
 	}
-	t.windows = append(t.windows, w)
+	t.keep(w)
 	r := t.root(b.Root)
 	r.open = append(r.open, w)
 	return w
+}
+
+// Limits of what is kept: a target can make windows without end.
+const (
+	maxStatements = 200_000
+	maxWindows    = 500_000
+)
+
+// keep remembers a window for the report, or counts it where there are too many.
+func (t *Tracker) keep(w *window) {
+	if w.kind == kindStatement {
+		t.statements++
+	}
+	if len(t.windows) >= maxWindows || w.kind == kindStatement && t.statements > maxStatements {
+		t.dropped++
+		return
+	}
+	t.windows = append(t.windows, w)
+}
+
+func (w *window) child(pid int32, f *figures) {
+	if w.children == nil {
+		w.children = map[int32]*figures{}
+	}
+	w.children[pid] = f
+}
+
+func (w *window) share(pid int32, birth event.Readings) {
+	if w.shares == nil {
+		w.shares = map[int32]event.Readings{}
+	}
+	w.shares[pid] = birth
 }
 
 // see takes in a segment that ends.
@@ -120,7 +151,7 @@ func (w *window) see(b *event.Boundary, moved moves, changes map[int32]*event.Re
 		if f == nil || b.Kind == event.ProcessExec && other == b.PID && copies {
 			// Born within the window, or what it was forked with is gone: it had nothing at its start.
 			f = &figures{}
-			w.children[other] = f
+			w.child(other, f)
 		}
 		f.see(m.value, m.high)
 		if other == b.PID && b.Kind == event.ProcessExit {

@@ -133,6 +133,9 @@ func (b *budget) shed(g ledger.Group) {
 	}
 	s := &b.groups[g]
 	s.shed, s.takeOut = true, true
+	if time.Since(s.back) > 2*lastBack { // it was well for long
+		s.patience = 0
+	}
 	s.patience = min(max(2*s.patience, firstBack), lastBack)
 	s.back = time.Now().Add(s.patience)
 }

@@ -1,0 +1,256 @@
+package ledger
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+	"unsafe"
+
+	"ipytracer/tracer/event"
+)
+
+// load loads the real object; without root it skips, under TRACER_REQUIRE_BPF=1 it fails.
+func load(t *testing.T, o Options) *Ledger {
+	t.Helper()
+	l, err := Load(o)
+	if err != nil {
+		if os.Getenv("TRACER_REQUIRE_BPF") != "1" && (errors.Is(err, ErrNotPermitted) || errors.Is(err, ErrNotSupported)) {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// collected is a Sink that keeps everything.
+type collected struct {
+	boundaries []event.Boundary
+	readings   []event.Reading
+	changes    []event.Change
+}
+
+func (c *collected) Change(e *event.Change) { c.changes = append(c.changes, *e) }
+func (c *collected) Boundary(b *event.Boundary, _ BoundaryExtra) {
+	c.boundaries = append(c.boundaries, *b)
+}
+func (c *collected) Reading(r *event.Reading)             { c.readings = append(c.readings, *r) }
+func (c *collected) Source(uint64, int32, uint32, []byte) {}
+
+// sleeper is a process to attach to.
+func sleeper(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd.Process.Pid
+}
+
+func poll(t *testing.T, l *Ledger, c *collected) {
+	t.Helper()
+	for range 3 { // what was in the store while the ring was read comes with the next poll
+		if err := l.Poll(time.Unix(1, 0), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// consecutive checks that no boundary is missing and that each segment follows the one before.
+func consecutive(t *testing.T, boundaries []event.Boundary, want int) {
+	t.Helper()
+	if len(boundaries) != want {
+		t.Fatalf("%d boundaries, want %d", len(boundaries), want)
+	}
+	for i, b := range boundaries {
+		if b.Number != uint64(i+1) || b.Segment != uint64(i+1) {
+			t.Fatalf("boundary %d has number %d and segment %d", i+1, b.Number, b.Segment)
+		}
+		for m := range event.MeterCount {
+			if b.High[m] < b.Value[m] {
+				t.Fatalf("boundary %d: %v: maximum %d is less than the value %d", i+1, event.Meter(m), b.High[m], b.Value[m])
+			}
+		}
+	}
+}
+
+// TestBoundariesOutliveTheirRing: a ring of one page takes few records; every other one comes from the store.
+func TestBoundariesOutliveTheirRing(t *testing.T) {
+	l := load(t, Options{BoundaryRing: 4096})
+	pid := sleeper(t)
+	if _, err := l.AttachProcess(0, pid, false); err != nil {
+		t.Fatal(err)
+	}
+	const more = 500
+	for range more {
+		if err := l.Detach(pid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var c collected
+	poll(t, l, &c)
+	consecutive(t, c.boundaries, more+1)
+	if l.rings.recovered == 0 {
+		t.Error("the ring was not full: nothing was tested")
+	}
+}
+
+// TestFullStoreDoesNotCut: when nobody reads, boundaries stop happening instead of being lost, and are counted.
+func TestFullStoreDoesNotCut(t *testing.T) {
+	l := load(t, Options{})
+	pid := sleeper(t)
+	if _, err := l.AttachProcess(0, pid, false); err != nil {
+		t.Fatal(err)
+	}
+	const attempts = maxStored + 500
+	for range attempts {
+		if err := l.Detach(pid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var c collected
+	poll(t, l, &c)
+	refused := uint64(0)
+	for _, loss := range l.Losses() {
+		if loss.Reason == LostBoundaries {
+			refused = loss.Count
+		}
+	}
+	if refused == 0 || len(c.boundaries)+int(refused) != attempts+1 {
+		t.Fatalf("%d boundaries and %d refused of %d", len(c.boundaries), refused, attempts+1)
+	}
+	consecutive(t, c.boundaries, len(c.boundaries))
+	// Once they were read there is room again.
+	if err := l.Detach(pid); err != nil {
+		t.Fatal(err)
+	}
+	before := len(c.boundaries)
+	poll(t, l, &c)
+	consecutive(t, c.boundaries, before+1)
+}
+
+func TestProcessesThatAreNotThere(t *testing.T) {
+	l := load(t, Options{})
+	if _, err := l.AttachProcess(0, 1<<22, false); !errors.Is(err, ErrNoProcess) {
+		t.Errorf("attach: %v", err)
+	}
+	if err := l.Detach(os.Getpid()); !errors.Is(err, ErrNoProcess) {
+		t.Errorf("detach what was never attached: %v", err)
+	}
+}
+
+// TestRootsAreApart: two roots have segments, trees and boundaries of their own.
+func TestRootsAreApart(t *testing.T) {
+	l := load(t, Options{})
+	one, two := sleeper(t), sleeper(t)
+	for root, pid := range []int{one, two} {
+		if _, err := l.AttachProcess(uint32(root), pid, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Detach(two); err != nil {
+		t.Fatal(err)
+	}
+	var c collected
+	poll(t, l, &c)
+	if len(c.boundaries) != 3 || c.boundaries[1].Root != 1 || c.boundaries[2].Root != 1 || c.boundaries[2].Segment != 2 {
+		t.Fatalf("boundaries: %+v", c.boundaries)
+	}
+	if b := c.boundaries[0]; b.Tree != b.Value {
+		t.Errorf("a tree of one process: %v, the process: %v", b.Tree, b.Value)
+	}
+}
+
+func TestCalibrate(t *testing.T) {
+	l := load(t, Options{})
+	costs, err := l.Calibrate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if costs.Emulated <= 0 || costs.Stepped <= 0 || costs.Stepped > time.Millisecond {
+		t.Errorf("costs: %+v", costs)
+	}
+}
+
+func TestProbeInAFileThatIsNone(t *testing.T) {
+	l := load(t, Options{})
+	if _, err := l.Probe("/etc/passwd", os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{0}}}); err == nil {
+		t.Error("a probe in /etc/passwd")
+	}
+}
+
+func TestDecodeText(t *testing.T) {
+	for _, c := range []struct {
+		raw  []byte
+		kind uint32
+		want string
+	}{
+		{[]byte("abc"), 1, "abc"},
+		{[]byte{'h', 0xe9}, 1, "hé"},
+		{[]byte{0x60, 0x4f, 'x', 0}, 2, "你x"},
+		{[]byte{0x60, 0x4f, 'x'}, 2, "你"}, // cut within a character
+		{[]byte{0x00, 0xf6, 0x01, 0x00}, 4, "😀"},
+		{[]byte{0xff, 0xff, 0xff, 0xff, 0x00, 0xd8, 0, 0}, 4, "\ufffd\ufffd"}, // no characters at all
+		{[]byte{1, 2, 3}, 0, "\x01\x02\x03"},
+	} {
+		if got := decodeText(c.raw, c.kind); got != c.want {
+			t.Errorf("%v kind %d: %q, want %q", c.raw, c.kind, got, c.want)
+		}
+	}
+}
+
+func TestParseRelease(t *testing.T) {
+	for release, want := range map[string][2]int{
+		"6.18.44-fc": {6, 18}, "5.17": {5, 17}, "7.2-rc1": {7, 2}, "": {0, 0}, "x.y": {0, 0}, "6.1+deb": {6, 1},
+	} {
+		if major, minor := parseRelease(release); [2]int{major, minor} != want {
+			t.Errorf("%q: %d.%d", release, major, minor)
+		}
+	}
+}
+
+func TestWayOut(t *testing.T) {
+	c := WayOut(0x1234, 5, 0x8c1, 0x40)
+	if c&0xffff != 0x1234 || c>>16&0xff != 5 || c>>24&0xffff != 0x8c1 || c>>40 != 0x40 {
+		t.Errorf("%#x", c)
+	}
+}
+
+// FuzzRecords: whatever is in the rings, decoding neither panics nor makes a meter that does not exist.
+func FuzzRecords(f *testing.F) {
+	f.Add(make([]byte, unsafe.Sizeof(kernelBoundary{})))
+	f.Add(make([]byte, unsafe.Sizeof(kernelChange{})))
+	f.Add(make([]byte, unsafe.Sizeof(kernelSource{})))
+	f.Add([]byte{1, 2, 3})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if c, ok := view[kernelChange](raw); ok {
+			if out := decodeChange(c); out.Meter >= event.MeterCount {
+				t.Errorf("meter %d", out.Meter)
+			}
+		}
+		if b, ok := view[kernelBoundary](raw); ok {
+			b.Ticket = 0 // a ring record without one is a source or a nudge
+			out, extra := decodeBoundary(b)
+			if len(out.Text) > 4*len(b.Text) || len(extra.LineTable) > len(b.Text) {
+				t.Errorf("text of %d bytes", len(out.Text))
+			}
+		}
+		l := &Ledger{}
+		var c collected
+		if h, ok := viewPrefix[kernelHeader](raw); ok && h.Ticket == 0 {
+			if err := l.deliver(raw, &c); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
