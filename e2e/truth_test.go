@@ -87,6 +87,34 @@ func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run 
 		}
 	}
 	checkStatements(t, r, w, e)
+	checkChildren(t, r, e, run)
+}
+
+// checkChildren compares the peaks of child processes with what they saw of themselves at their highest.
+func checkChildren(t *testing.T, r *report.Report, e expected, run result) {
+	t.Helper()
+	for _, c := range e.Children {
+		m, ok := run.mark(c.Label)
+		if !ok {
+			t.Errorf("%s: no mark %q", e.Name, c.Label)
+			continue
+		}
+		found := false
+		for _, p := range r.Processes {
+			if p.PID != m.PID {
+				continue
+			}
+			found = true
+			for _, meter := range []string{"cpu.mapped", "cpu.resident"} {
+				if off := p.Meters[meter].Peak - m.of(meter); off < 0 || off > 65536 {
+					t.Errorf("%s: child %d: %s peaks %+d from what it saw", e.Name, m.PID, meter, off)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: child %d is not in the report", e.Name, m.PID)
+		}
+	}
 }
 
 func show(n *int) any {

@@ -1,0 +1,201 @@
+package attribution
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)
+
+// countOf is In[N]: IPython appends a cell to In before it compiles it, unless the cell is silent.
+func (p *process) countOf(b *event.Boundary) int {
+	if b.Inputs >= 0 {
+		grew := b.Inputs > p.inputs
+		p.inputs = b.Inputs
+		if grew {
+			return int(b.Inputs) - 1
+		}
+		return -1
+	}
+	if m := terminalCell.FindStringSubmatch(b.Text); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return n
+	}
+	return -1
+}
+
+// outermost is what an experiment or a top-level cell belongs to.
+func (p *process) outermost() *window { return p.session }
+
+func (t *Tracker) sessionOf(p *process) *window {
+	if p.session != nil {
+		return p.session
+	}
+	for _, other := range t.order {
+		if other.root == p.root && other.session != nil {
+			return other.session
+		}
+	}
+	return nil
+}
+
+func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
+	parent := t.cells[b.Outer]
+	if parent == nil || !parent.isOpen {
+		parent = t.sessionOf(p)
+	}
+	t.endBetween(p, b)
+	r.executions++
+	w := t.openWindow(p, b, kindCell, parent)
+	w.cell, w.execution, w.count = b.Cell, r.executions, p.countOf(b)
+	w.silent = b.Inputs >= 0 && w.count < 0
+	if p.between == nil && len(p.open) == 0 {
+		t.linkBetween(p, w)
+	}
+	p.open = append(p.open, w)
+	t.cells[b.Cell] = w
+}
+
+func (t *Tracker) closeCell(p *process, b *event.Boundary) {
+	w := t.cells[b.Cell]
+	if w == nil || !w.isOpen {
+		return
+	}
+	t.closeStatement(b, outcomeStatus(b.Outcome))
+	w.status = outcomeStatus(b.Outcome)
+	if b.Outcome == event.OutcomeAbandoned {
+		w.note = "given up while it was awaited; its coroutine may still run"
+	}
+	t.finishCell(p, w, b)
+}
+
+// finishCell closes a cell's window and, if no other cell runs, begins the time between.
+func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
+	t.closeWindow(w, b)
+	delete(t.cells, w.cell)
+	if i := slices.Index(p.open, w); i >= 0 {
+		p.open = slices.Delete(p.open, i, i+1)
+	}
+	t.done = append(t.done, w)
+	if len(p.open) == 0 {
+		p.lastCell = w
+		t.startBetween(p, b)
+	}
+}
+
+// abandonCell closes the innermost cell that something else than its end put an end to.
+func (t *Tracker) abandonCell(p *process, b *event.Boundary, why string) {
+	w := p.open[len(p.open)-1]
+	if s := w.statement; s != nil {
+		s.status, s.note = report.Incomplete, why
+		t.closeWindow(s, b)
+		w.statement = nil
+	}
+	w.status, w.note = report.Incomplete, why
+	t.finishCell(p, w, b)
+}
+
+func (t *Tracker) openStatement(p *process, b *event.Boundary) {
+	cell := t.cells[b.Cell]
+	if cell == nil {
+		return
+	}
+	w := t.openWindow(p, b, kindStatement, cell)
+	w.line = int(b.Line)
+	cell.statement = w
+}
+
+func (t *Tracker) closeStatement(b *event.Boundary, status string) {
+	cell := t.cells[b.Cell]
+	if cell == nil || cell.statement == nil {
+		return
+	}
+	cell.statement.status = status
+	t.closeWindow(cell.statement, b)
+	cell.statement = nil
+}
+
+func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
+	for i := len(p.experiments) - 1; i >= 0; i-- {
+		if w := p.experiments[i]; w.name == b.Text {
+			t.closeWindow(w, b)
+			p.experiments = slices.Delete(p.experiments, i, i+1)
+			return
+		}
+	}
+	t.problem("experiment %q ended in pid %d, but had not begun", b.Text, b.PID)
+}
+
+// startBetween and endBetween frame the time in which no cell of a process runs.
+func (t *Tracker) startBetween(p *process, b *event.Boundary) {
+	if p.between != nil || p.ended {
+		return
+	}
+	p.between = t.openWindow(p, b, kindBetween, t.sessionOf(p))
+	p.between.before = p.lastCell
+}
+
+func (t *Tracker) endBetween(p *process, b *event.Boundary) {
+	if p.between != nil {
+		t.closeWindow(p.between, b)
+		p.between = nil
+	}
+}
+
+// linkBetween tells the time that just ended which cell came after it.
+func (t *Tracker) linkBetween(p *process, next *window) {
+	for i := len(t.windows) - 1; i >= 0; i-- {
+		if w := t.windows[i]; w.kind == kindBetween && w.process == p {
+			if !w.isOpen && w.after == nil {
+				w.after = next
+			}
+			return
+		}
+	}
+}
+
+// closeProcess ends everything that is open for a process.
+func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
+	for len(p.open) > 0 {
+		t.abandonCell(p, b, why)
+	}
+	for _, w := range p.experiments {
+		w.status, w.note = report.Incomplete, "no end marker: it ends with the session"
+		t.closeWindow(w, b)
+	}
+	p.experiments = nil
+	t.endBetween(p, b)
+	if p.session != nil {
+		t.closeWindow(p.session, b)
+	}
+}
+
+// shedding marks the windows that are open while a meter's probes are out.
+func (t *Tracker) shedding(b *event.Boundary) {
+	if b.Text != "" { // the name of a probe group that serves no meter
+		if b.Kind == event.MeterShed {
+			t.problem("%s", b.Text)
+		}
+		return
+	}
+	t.shed[event.NumPy] = b.Kind == event.MeterShed
+	for _, r := range t.roots {
+		for _, w := range r.open {
+			w.shed[event.NumPy] = true
+		}
+	}
+}
+
+func outcomeStatus(o event.Outcome) string {
+	switch o {
+	case event.OutcomeError:
+		return report.Error
+	case event.OutcomeInterrupted, event.OutcomeAbandoned:
+		return report.Interrupted
+	}
+	return report.OK
+}

@@ -1,0 +1,46 @@
+package attribution
+
+import "ipytracer/tracer/event"
+
+// moves is what one segment did to the processes of a tree.
+type moves map[int32]struct{ value, high event.Readings }
+
+func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
+	if b.Number > t.numbered+1 {
+		t.missing += b.Number - t.numbered - 1
+	}
+	t.numbered = max(t.numbered, b.Number)
+	if t.began == 0 {
+		t.began = b.Time
+	}
+	t.last = max(t.last, b.Time)
+	moved := moves{}
+	for _, r := range readings {
+		moved[r.PID] = struct{ value, high event.Readings }{r.Value, r.High}
+	}
+	own := struct{ value, high event.Readings }{b.Value, b.High}
+	if before, again := moved[b.PID]; again && !t.isForked(b.PID) { // an exec: the same pid with its old memory
+		own.high = maxReadings(own.high, before.high)
+	}
+	moved[b.PID] = own
+	r := t.root(b.Root)
+	t.endSegment(r, b, moved)
+	t.apply(r, b)
+}
+
+// endSegment lets every open window of the tree see the segment that ends.
+func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
+	changes := r.changes[b.Segment]
+	delete(r.changes, b.Segment)
+	r.ended = b.Segment
+	for _, w := range r.open {
+		w.see(b, moved, changes, t.forked)
+	}
+	for pid, m := range moved {
+		p := t.process(pid, b.Root)
+		p.life.see(m.value, m.high)
+		p.value = m.value
+	}
+	r.tree = b.Tree
+	r.stream.made = max(r.stream.made, b.Stream)
+}

@@ -1,0 +1,87 @@
+package tracer
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// wind ends the session: last boundaries, last records, counters.
+func (s *Session) wind() error {
+	for _, t := range s.targets {
+		if t.isRoot() && !t.gone {
+			if err := s.ledger.Detach(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
+				return err
+			}
+		}
+	}
+	s.closeProbes()
+	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
+		return err
+	}
+	s.queue = append(s.queue, s.finish())
+	s.ended = true
+	return nil
+}
+
+func (s *Session) finish() *event.Finish {
+	hits := s.ledger.Hits()
+	for i := range s.probes {
+		s.probes[i].Hits = hits[s.budget.groupOf(s.probes[i].Probe)]
+	}
+	f := &event.Finish{
+		Time: now(), Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
+		Lost: s.ledger.Losses(), Late: s.late, Probes: s.probes, Problems: s.trouble,
+	}
+	for _, l := range f.Lost {
+		if l.Reason == ledger.LostChanges {
+			f.Made += l.Count
+		}
+	}
+	return f
+}
+
+func (s *Session) closeProbes() {
+	for _, t := range s.targets {
+		t.closeProbes()
+	}
+}
+
+// Close removes every probe and frees everything. It may be called more than once.
+func (s *Session) Close() error {
+	s.closeProbes()
+	var errs []error
+	for _, t := range s.targets {
+		errs = append(errs, t.close())
+	}
+	s.targets = nil
+	if s.ledger != nil {
+		s.budget.wait()
+		errs = append(errs, s.ledger.Close())
+		s.ledger = nil
+	}
+	return errors.Join(errs...)
+}
+
+func now() event.Nanoseconds {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return event.Nanoseconds(ts.Nano())
+}
+
+// host describes this machine.
+func host(version string) event.Host {
+	name, _ := os.Hostname()
+	var info unix.Sysinfo_t
+	_ = unix.Sysinfo(&info)
+	return event.Host{
+		Name: name, Kernel: ledger.KernelRelease(), CPUs: cpus(), Tracer: version,
+		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
+		MonoNow: now(),
+	}
+}
