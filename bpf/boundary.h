@@ -37,10 +37,17 @@ static __always_inline struct boundary *new_record(__u64 *ticket)
 	return bpf_map_lookup_elem(&store, &place);
 }
 
+/*
+ * A wake-up costs more than everything else here, and nobody waits for a statement: its records are read with the
+ * cell's, unless many have gathered.
+ */
 static __always_inline void send_record(struct boundary *b, __u64 ticket)
 {
+	bool statement = b->kind == BOUNDARY_STATEMENT_OPEN || b->kind == BOUNDARY_STATEMENT_CLOSE;
+	bool few = ticket - *(volatile __u64 *)&acknowledged < MAX_STORED / 4;
+
 	exchange(&b->ticket, ticket); /* last: a reader of the store believes a record with the right ticket */
-	if (bpf_ringbuf_output(&boundaries, b, sizeof(*b), BPF_RB_FORCE_WAKEUP))
+	if (bpf_ringbuf_output(&boundaries, b, sizeof(*b), statement && few ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP))
 		lose(LOSS_BOUNDARY_RING);
 }
 
