@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 	binary = filepath.Join(dir, "tracer")
 	build := exec.Command("go", "build", "-o", binary, "ipytracer/cmd/tracer")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if err := build.Run(); err != nil {
 		panic(fmt.Sprintf("build the tracer: %v", err))
 	}

@@ -219,6 +219,25 @@ func compileSite(t *testing.T, pid int) func() byte {
 	}
 }
 
+// TestPrivilegesAreDropped: once the probes are in, the tracer can do little else.
+func TestPrivilegesAreDropped(t *testing.T) {
+	require(t)
+	pid, _ := startCell(t, "pass")
+	tr := attach(t, pid)
+	caps := func() uint64 {
+		st, err := process.FS{}.Status(tr.cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return uint64(st.CapsHeld)
+	}
+	const allowed = 1<<0 | 1<<1 | 1<<3 | 1<<5 | 1<<19 | 1<<21 | 1<<38 | 1<<39 // chown, dac_override, fowner, kill, ptrace, admin, perfmon, bpf
+	if held := caps(); held&^allowed != 0 || held&(1<<39) == 0 {
+		t.Errorf("capabilities held: %#x", held)
+	}
+	tr.stop()
+}
+
 // TestAttachTwice: two tracers at once see the same.
 func TestAttachTwice(t *testing.T) {
 	require(t)

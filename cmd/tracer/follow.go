@@ -173,8 +173,11 @@ func (s *session) conclude(to *destination) error {
 	return nil
 }
 
-// ready tells whoever waits that every probe is in.
+// ready gives up what is not needed any more and tells whoever waits that every probe is in.
 func (s *session) ready() error {
+	if err := tracer.DropPrivileges(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
 	if s.options.ReadyFile == "" {
 		return nil
 	}
