@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,9 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/attribution"
 	"ipytracer/report"
+	"ipytracer/report/reporttest"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/process"
+	"ipytracer/tracer/recording"
 )
 
 // TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact all the same, the
@@ -63,6 +67,7 @@ func TestReplay(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("recording: %v %v", info.Mode(), err)
 	}
+	validWhereverItIsCut(t, file)
 	// Cut anywhere it still opens, and says that it was cut.
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -77,6 +82,36 @@ func TestReplay(t *testing.T) {
 		if err != nil || !bytes.Contains(out, []byte("cut")) {
 			t.Errorf("cut at %d: %v\n%s", at, err, out)
 		}
+	}
+}
+
+// validWhereverItIsCut: the report of every beginning of a recording is a valid one.
+func validWhereverItIsCut(t *testing.T, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := len(data); at > 0; at -= len(data)/60 + 1 {
+		source, err := recording.Open(bytes.NewReader(data[:at]))
+		if errors.Is(err, recording.ErrNotRecording) {
+			continue // not even its head is whole
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		tracker := attribution.New()
+		for {
+			e, err := source.Next(t.Context())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			tracker.Add(e)
+		}
+		reporttest.Report(t, tracker.Report())
 	}
 }
 
