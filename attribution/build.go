@@ -91,7 +91,7 @@ func (t *Tracker) window(w *window) report.Window {
 		ID: w.id, Kind: kindNames[w.kind], PID: int(w.process.info.PID), Execution: w.execution, Name: w.name,
 		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
-		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Tree: t.figureMap(w.tree, nil, false),
+		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Tree: t.figureMap(w.tree, nil, w.process.info.Python != ""),
 		Children: []report.Child{},
 	}
 	if w.parent != nil {
@@ -114,7 +114,7 @@ func (t *Tracker) window(w *window) report.Window {
 	for _, p := range t.order {
 		if f := w.children[p.info.PID]; f != nil && p != w.process {
 			out.Children = append(out.Children, report.Child{
-				PID: int(p.info.PID), Command: p.info.Command, Meters: t.figureMap(*f, nil, false),
+				PID: int(p.info.PID), Command: p.info.Command, Meters: t.figureMap(*f, nil, p.info.Python != ""),
 			})
 		}
 	}

@@ -371,6 +371,8 @@ static __always_inline int marker(__u32 slot, __u64 data, __u32 kind, __u32 size
 		.inputs = -1,
 		.text_size = size - prefix * kind,
 	};
+	if (why.text_size > NAME_SIZE) /* the same for both prefixes, so that an end finds its begin */
+		why.text_size = NAME_SIZE;
 	draw_boundary(&why);
 	return 0;
 }

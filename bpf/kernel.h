@@ -34,6 +34,7 @@ enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES, NR_MM_COUNTERS };
  */
 struct mm_struct {
 	unsigned long data_vm;
+	struct task_struct *owner;
 } KERNEL_TYPE;
 
 struct upid {
@@ -46,7 +47,12 @@ struct pid {
 	struct upid numbers[1];
 } KERNEL_TYPE;
 
+struct list_head {
+	struct list_head *next;
+} KERNEL_TYPE;
+
 struct signal_struct {
+	struct list_head thread_head;
 	struct {
 		int counter;
 	} live;
@@ -63,6 +69,7 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
+	struct list_head thread_node;
 	char comm[16];
 	struct thread_struct thread;
 } KERNEL_TYPE;

@@ -16,6 +16,8 @@
 #ifndef IPYTRACER_LEDGER_H
 #define IPYTRACER_LEDGER_H
 
+#define COUNTER_UNKNOWN (1ll << 62) /* of struct process, in a slot that was just opened */
+
 #define fetch_add(p, v) __sync_fetch_and_add(p, v)
 #define exchange(p, v)	__sync_lock_test_and_set(p, v)
 
@@ -110,14 +112,13 @@ static __always_inline void tree_moves(struct process *p, struct root *r, __u32 
 }
 
 /*
- * A meter fell from a value: only now is that value a maximum that must be kept. While a meter rises nothing
- * needs to be done for its maximum, because the next fall or boundary sees the highest value.
+ * A meter falls from a value: only now is that value a maximum that must be kept, and the caller has just kept it.
+ * While a meter rises nothing needs to be done for its maximum: the next fall or boundary sees the highest value.
  * Meters that move page by page are streamed only here, and only if it is the highest of the segment so far:
  * nothing else can be a window's peak.
  */
 static __always_inline void fell(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 from)
 {
-	raise_to(&p->high[meter], from);
 	if (p->emitted_segment != segment) {
 		p->emitted_segment = segment;
 		for (int m = 0; m < METERS; m++)

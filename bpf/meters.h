@@ -5,7 +5,7 @@
  * Resident: since kernel 6.2 mm->rss_stat[] are per-CPU counters; the exact value is count plus every CPU's
  * share. kmem:rss_stat fires after each update with (mm, member). count is read before the shares, so a share
  * that another CPU folds into count in between is missed, not counted twice, and that CPU's own event follows.
- * Before 6.2 the counter is one atomic, and each thread may hold back up to 64 faults.
+ * Before 6.2 the counter is one atomic, and each thread holds back up to 66 faults: see held_changed().
  *
  * Mapped: mm->data_vm changes only under mmap_lock held for writing, and mmap_lock:mmap_lock_released fires
  * before the lock is let go, so what is read there is a value that no other thread is changing.
@@ -13,17 +13,11 @@
 #ifndef IPYTRACER_METERS_H
 #define IPYTRACER_METERS_H
 
-/* Pages of one kind, exact where percpu_rss. */
+/* Pages of one kind, where percpu_rss. */
 static __always_inline __s64 pages(__u64 mm, __u32 member)
 {
-	__s64 sum;
-
-	if (!percpu_rss) {
-		sum = word_at(mm + rss_offset + (member & 3) * sizeof(__u64));
-		return sum < 0 ? 0 : sum;
-	}
 	__u64 counter = mm + rss_offset + (member & 3) * bpf_core_type_size(struct percpu_counter);
-	sum = word_at(counter + bpf_core_field_offset(struct percpu_counter, count));
+	__s64 sum = word_at(counter + bpf_core_field_offset(struct percpu_counter, count));
 	__u64 shares = word_at(counter + bpf_core_field_offset(struct percpu_counter, counters));
 	for (__u32 cpu = 0; cpu < cpus && cpu < MAX_CPUS; cpu++)
 		sum += int_at(shares + cpu_offset[cpu & (MAX_CPUS - 1)]);
@@ -40,6 +34,63 @@ static __always_inline __u32 meter_of(__u32 member)
 	return member == MM_ANONPAGES ? METER_ANON : member == MM_FILEPAGES ? METER_FILE : METER_SHMEM;
 }
 
+/* One try to move a meter of pages from what was seen to what it is now. False if another CPU was faster. */
+static __always_inline bool part_moves(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 seen,
+				       __s64 now)
+{
+	if (now == seen)
+		return true;
+	__s64 total = resident_of(p);
+	if (now < seen) {
+		/* Before the value goes: a boundary in between finds either the value or the maximum. */
+		raise_to(&p->high[meter], seen);
+		raise_to(&p->high[METER_RESIDENT], total);
+	}
+	if (__sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
+		return false;
+	tree_moves(p, r, meter, seen, now);
+	tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
+	if (now < seen) {
+		fell(p, r, segment, meter, seen);
+		fell(p, r, segment, METER_RESIDENT, total);
+	}
+	return true;
+}
+
+/* Moves a meter of pages to a value. */
+static __always_inline void part_is(struct process *p, struct root *r, __u32 meter, __s64 pages)
+{
+	__s64 now = pages < 0 ? 0 : pages * PAGE;
+
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < 4; i++)
+		if (part_moves(p, r, r->segment, meter, *(volatile __s64 *)&p->value[meter], now))
+			return;
+}
+
+/* What the threads of a process hold back of its counters (task->rss_stat, until kernel 6.1). */
+struct held {
+	__u64 node;
+	__u64 head;
+	__s32 pages[NR_MM_COUNTERS];
+};
+
+#define MAX_THREADS 4096
+
+static long add_held(__u32 i, struct held *h)
+{
+	__s32 counts[NR_MM_COUNTERS] = {};
+
+	if (!h->node || h->node == h->head)
+		return 1;
+	__u64 task = h->node - bpf_core_field_offset(struct task_struct, thread_node);
+	bpf_probe_read_kernel(counts, sizeof(counts), (void *)(task + held_offset));
+	for (int m = 0; m < NR_MM_COUNTERS; m++)
+		h->pages[m] += counts[m];
+	h->node = word_at(h->node);
+	return 0;
+}
+
 /*
  * The kernel changed one counter of a traced mm. The old value is read before the counter and replaced only if
  * it is still there, so of two CPUs that do this at once none puts an older sum over a newer one.
@@ -51,20 +102,8 @@ static __always_inline void part_changed(struct process *p, struct root *r, __u6
 	for (int i = 0; i < 4; i++) {
 		__u64 segment = r->segment;
 		__s64 seen = *(volatile __s64 *)&p->value[meter];
-		__s64 now = pages(mm, member) * PAGE;
-
-		if (now == seen)
+		if (part_moves(p, r, segment, meter, seen, pages(mm, member) * PAGE))
 			return;
-		__s64 total = resident_of(p);
-		if (__sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
-			continue;
-		tree_moves(p, r, meter, seen, now);
-		tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
-		if (now < seen) {
-			fell(p, r, segment, meter, seen);
-			fell(p, r, segment, METER_RESIDENT, total);
-		}
-		return;
 	}
 }
 
@@ -75,6 +114,8 @@ static __always_inline void mapped_changed(struct process *p, struct root *r, __
 	__s64 now = mapped_bytes(mm);
 	__s64 seen = *(volatile __s64 *)&p->value[METER_MAPPED];
 
+	if (now < seen)
+		raise_to(&p->high[METER_MAPPED], seen);
 	if (now == seen || __sync_val_compare_and_swap(&p->value[METER_MAPPED], seen, now) != seen)
 		return;
 	tree_moves(p, r, METER_MAPPED, seen, now);
@@ -82,8 +123,51 @@ static __always_inline void mapped_changed(struct process *p, struct root *r, __
 		fell(p, r, segment, METER_MAPPED, seen);
 }
 
-/* Brings all of a process's page meters up to date, at a boundary. Its mm must be alive. */
-__attribute__((noinline)) int refresh(__u32 slot)
+/*
+ * Resident before 6.2: the counters plus what every thread holds back. A counter changes either directly or by a
+ * thread handing in what it held; at the event it has not forgotten that yet (sync_mm_rss, mm/memory.c). So just
+ * before the event the process had what its counters were plus what its threads hold now, and after it what the
+ * counters are plus what the threads hold, less what was handed in. Exact, unless another thread is between
+ * handing in and forgetting at this very moment. member: the counter that changed, NR_MM_COUNTERS at a boundary.
+ */
+__attribute__((noinline)) int held_changed(__u32 slot, __u32 member)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	struct held h = {};
+
+	if (!r || !p->mm)
+		return 0;
+	__u64 owner = FIELD(p->mm, mm_struct, owner), current = bpf_get_current_task();
+	__s64 handed = 0;
+
+	if (held_offset && owner) {
+		h.head = FIELD(owner, task_struct, signal) + bpf_core_field_offset(struct signal_struct, thread_head);
+		h.node = word_at(h.head);
+		bpf_loop(MAX_THREADS, add_held, &h, 0);
+		if (member < NR_MM_COUNTERS && FIELD(current, task_struct, mm) == p->mm)
+			handed = int_at(current + held_offset + member * sizeof(__s32));
+	}
+	/* Files first: a copy on write takes from them what it adds to anonymous memory. */
+#pragma clang loop unroll(full)
+	for (__u32 m = 0; m < NR_MM_COUNTERS; m++) {
+		__s64 now = word_at(p->mm + rss_offset + m * sizeof(__s64));
+		__s64 was = exchange(&p->counter[m], now);
+		if (was == COUNTER_UNKNOWN)
+			was = now;
+		if (m != MM_SWAPENTS)
+			part_is(p, r, meter_of(m), was + h.pages[m]);
+		if (m == member && now - was == handed)
+			h.pages[m] -= handed;
+	}
+#pragma clang loop unroll(full)
+	for (__u32 m = 0; m < NR_MM_COUNTERS; m++)
+		if (m != MM_SWAPENTS)
+			part_is(p, r, meter_of(m), p->counter[m] + h.pages[m]);
+	return 0;
+}
+
+__attribute__((noinline)) int counters_changed(__u32 slot)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -91,11 +175,20 @@ __attribute__((noinline)) int refresh(__u32 slot)
 	if (!r || !p->mm)
 		return 0;
 	__u64 mm = p->mm;
-	for (__u32 member = 0; member < NR_MM_COUNTERS; member++)
-		if (member != MM_SWAPENTS)
-			part_changed(p, r, mm, member);
+	if (percpu_rss)
+		for (__u32 member = 0; member < NR_MM_COUNTERS; member++)
+			if (member != MM_SWAPENTS)
+				part_changed(p, r, mm, member);
 	mapped_changed(p, r, mm);
 	return 0;
+}
+
+/* Brings all of a process's page meters up to date, at a boundary. Its mm must be alive. */
+static __always_inline void refresh(__u32 slot)
+{
+	if (!percpu_rss)
+		held_changed(slot, NR_MM_COUNTERS);
+	counters_changed(slot);
 }
 
 #endif

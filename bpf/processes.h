@@ -42,6 +42,8 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 		p->told[m] = -1;
 		p->inherited[m] = forked ? SHARES_ALL : 0;
 	}
+	for (int m = 0; m < NR_MM_COUNTERS; m++)
+		p->counter[m] = COUNTER_UNKNOWN;
 	p->mm = mm;
 	p->emitted_segment = 0;
 	p->started = bpf_ktime_get_ns();

@@ -44,10 +44,11 @@ struct {
 } changes SEC(".maps");
 
 /* Set before loading. */
-const volatile __u32 cpus = 1;	     /* possible CPUs, at most MAX_CPUS */
-const volatile __u32 have_cast = 1;  /* kernel 6.2: bpf_rdonly_cast */
-const volatile __u32 percpu_rss = 1; /* kernel 6.2: RSS counters are per CPU */
-const volatile __u32 rss_offset = 0; /* of mm->rss_stat: an array now, a structure before 6.2 */
+const volatile __u32 cpus = 1;	      /* possible CPUs, at most MAX_CPUS */
+const volatile __u32 have_cast = 1;   /* kernel 6.2: bpf_rdonly_cast */
+const volatile __u32 percpu_rss = 1;  /* kernel 6.2: RSS counters are per CPU */
+const volatile __u32 rss_offset = 0;  /* of mm->rss_stat: an array now, a structure before 6.2 */
+const volatile __u32 held_offset = 0; /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
 const volatile __u32 change_ring_size = 1 << 22;
 
 /* Filled by discover_cpus: where each CPU's copy of a per-CPU variable is, relative to its per-CPU pointer. */

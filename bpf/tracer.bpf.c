@@ -13,7 +13,8 @@
  *   cells.h      cells, statements, experiments
  *   control.h    requests of user space
  *
- * Needs kernel 5.17 (bpf_loop) for cells, 6.2 (per-CPU RSS counters, bpf_rdonly_cast) for exact resident.
+ * Needs kernel 5.19 (bpf_loop, bpf_map_lookup_percpu_elem); 6.2 (per-CPU RSS counters, bpf_rdonly_cast) for
+ * exact resident at little cost. docs/kernels.md says where it has been run.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -42,6 +43,8 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 
 	if (slot == NO_SLOT || member == MM_SWAPENTS)
 		return 0;
+	if (!percpu_rss)
+		return held_changed(slot, member);
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (r)

@@ -13,6 +13,7 @@
 #define MAX_NESTING   8	   /* run_cell within run_cell, on one thread */
 #define MAX_STORED    2048 /* boundary records not yet acknowledged; a power of two */
 #define TEXT_SIZE     192  /* bytes of a file name, marker or line table in a boundary */
+#define NAME_SIZE     160  /* bytes of an experiment's name, of it */
 #define FILE_SIZE     96   /* bytes of a cell's file name that are compared */
 #define FILE_WORDS    (FILE_SIZE / 8)
 #define SOURCE_SHORT  488  /* bytes of source in a short record: most cells */
@@ -115,6 +116,7 @@ struct process {
 	__s64 emitted[METERS];	 /* highest value sent in emitted_segment */
 	__s64 told[METERS];	 /* value in the last record about this process */
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
+	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
 	__u64 emitted_segment;
 	__u64 started;
 	__u32 tgid;

@@ -50,7 +50,7 @@ func TestTinyRing(t *testing.T) {
 func TestReplay(t *testing.T) {
 	require(t)
 	w := startWorkload(t, place{driver: "run_kernel.py"}, nil)
-	file := filepath.Join(t.TempDir(), "run.arrow")
+	file := filepath.Join(t.TempDir(), "run.arrows")
 	tr := attach(t, w.pid, "--record", file)
 	w.run()
 	_, live := tr.stop()
@@ -74,7 +74,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, at := range []int{len(data) - 1, len(data) / 2, len(data) / 3} {
-		cut := filepath.Join(t.TempDir(), "cut.arrow")
+		cut := filepath.Join(t.TempDir(), "cut.arrows")
 		if err := os.WriteFile(cut, data[:at], 0o600); err != nil {
 			t.Fatal(err)
 		}

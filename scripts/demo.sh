@@ -25,7 +25,7 @@ done
 pid=$(cat "$dir/pid")
 
 echo "\$ sudo tracer attach $pid"
-bin/tracer attach --ready-file "$dir/ready" --record "$dir/demo.arrow" "$pid" >"$dir/report" &
+bin/tracer attach --ready-file "$dir/ready" --record "$dir/demo.arrows" "$pid" >"$dir/report" &
 tracer=$!
 for _ in $(seq 300); do
     [ ! -e "$dir/ready" ] || break

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a target needs on Debian, and nothing that is there already.
 #
-#   scripts/install.sh demo|test|pythons
+#   scripts/install.sh demo|test|pythons|kernels
 set -euo pipefail
 
 case ${1:-} in
@@ -9,8 +9,9 @@ demo) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python
 test) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy python3-pandas gcc libc6-dev make git
     ca-certificates clang llvm clang-format libbpf-dev linux-libc-dev procps util-linux sudo) ;;
 pythons) packages=(debootstrap python3) ;;
+kernels) packages=(python3 ipython3 python3-numpy qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;
 *)
-    echo "usage: scripts/install.sh demo|test|pythons" >&2
+    echo "usage: scripts/install.sh demo|test|pythons|kernels" >&2
     exit 2
     ;;
 esac

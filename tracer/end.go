@@ -3,6 +3,7 @@ package tracer
 import (
 	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -77,11 +78,12 @@ func now() event.Nanoseconds {
 // host describes this machine.
 func host(version string) event.Host {
 	name, _ := os.Hostname()
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	var info unix.Sysinfo_t
 	_ = unix.Sysinfo(&info)
 	return event.Host{
 		Name: name, Kernel: ledger.KernelRelease(), CPUs: cpus(), Tracer: version,
 		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
-		MonoNow: now(),
+		MonoNow: now(), BootID: strings.TrimSpace(string(boot)),
 	}
 }

@@ -94,6 +94,9 @@ func (s *Session) probe(t *target) error {
 		}
 		s.note(t, g)
 	}
+	if t.python.sites.CompileInlined {
+		s.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", t.pid, t.python.version())
+	}
 	return s.budget.limit(t.python.sites)
 }
 

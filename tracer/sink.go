@@ -59,7 +59,8 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.MeterBack:
 		b.Text = groupText(extra.Group)
 	}
-	if t != nil && !t.gone {
+	// Statements' records do not wake anybody: by now it would be another time.
+	if t != nil && !t.gone && b.Kind != event.StatementOpen && b.Kind != event.StatementClose {
 		b.CPUTime = t.used()
 	}
 	s.queue = append(s.queue, b)

@@ -133,6 +133,9 @@ func (s *Session) look(t *target) {
 		t.python = nil
 		return
 	}
+	if t.announced || t.child { // it ran, unprobed, until it was found out
+		s.late = append(s.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
+	}
 	t.announced = true
 	s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
 }

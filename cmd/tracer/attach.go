@@ -30,7 +30,7 @@ func newAttachCommand(c console) *cobra.Command {
 a whole at the end. Without a PID: the only kernel there is, or a list to choose from.
 
 It ends on Ctrl-C, when the target ends, or after --duration. The target does not notice.`,
-		Example: "  sudo tracer attach\n  sudo tracer attach 4242 --record run.arrow\n  sudo tracer attach --all --duration 10m --format json -o report.json",
+		Example: "  sudo tracer attach\n  sudo tracer attach 4242 --record run.arrows\n  sudo tracer attach --all --duration 10m --format json -o report.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAttach(cmd.Context(), o, c, args)
 		},

@@ -73,11 +73,32 @@ func (o *OutputOptions) Print(w io.Writer, r *report.Report) error {
 
 // bounded says whether any figure of a report is only a bound.
 func bounded(r *report.Report) bool {
-	for _, w := range r.Windows {
-		for _, f := range w.Meters {
+	inexact := func(figures map[string]report.Figure) bool {
+		for _, f := range figures {
 			if !f.Exact {
 				return true
 			}
+		}
+		return false
+	}
+	for _, p := range r.Processes {
+		if inexact(p.Meters) {
+			return true
+		}
+	}
+	for _, w := range r.Windows {
+		if inexact(w.Meters) || inexact(w.Tree) {
+			return true
+		}
+		for _, c := range w.Children {
+			if inexact(c.Meters) {
+				return true
+			}
+		}
+	}
+	for _, b := range r.Between {
+		if inexact(b.Meters) {
+			return true
 		}
 	}
 	return r.Certificate.BoundariesLost > 0

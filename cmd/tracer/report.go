@@ -19,7 +19,7 @@ func newReportCommand(c console) *cobra.Command {
 		Use:     "report FILE",
 		Short:   "Print a recording again, in any format",
 		Long:    "Print the report of a recording that `tracer attach --record` or `tracer run --record` made: the very report that was printed then. A file that was cut short is printed as far as it goes.",
-		Example: "  tracer report run.arrow\n  tracer report run.arrow --format csv -o cells.csv",
+		Example: "  tracer report run.arrows\n  tracer report run.arrows --format csv -o cells.csv",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), o, c, args[0]) },
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"os/user"
 	"runtime"
 	"strconv"
@@ -25,7 +26,7 @@ func newRunCommand(c console) *cobra.Command {
 		Short: "Start a command and trace it, and its children, from the first instruction",
 		Long: `Start COMMAND as the invoking user (not as root) and trace it and its children from its first instruction to
 its end. The exit status is COMMAND's, unless tracing itself failed. Ctrl-C goes to COMMAND.`,
-		Example: "  sudo tracer run -- ipython\n  sudo tracer run --record lab.arrow -- jupyter lab",
+		Example: "  sudo tracer run -- ipython\n  sudo tracer run --record lab.arrows -- jupyter lab",
 		Args:    usageArgs(cobra.MinimumNArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), o, c, args) },
 	}
@@ -49,18 +50,22 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	if err := s.openRecording(); err != nil {
 		return err
 	}
+	// No signal ends the tracer before the command ends, however many there are: the session ends with it.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer close(signals)
+	defer signal.Stop(signals)
 	child, live, err := startTraced(args, options)
 	if err != nil {
 		return err
 	}
+	go passOn(signals, child)
 	defer live.Close()
 	s.source = live
 	if err := s.ready(); err != nil {
 		return errors.Join(err, child.Kill())
 	}
-	// The terminal sends Ctrl-C to the command as well; the session ends when the command does.
-	ctx = context.WithoutCancel(ctx)
-	if err := s.follow(ctx, live.Pending); err != nil {
+	if err := s.follow(context.WithoutCancel(ctx), live.Pending); err != nil {
 		return err
 	}
 	state, err := child.Wait()
@@ -71,6 +76,15 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 		return err
 	}
 	return exitOf(state)
+}
+
+// passOn hands SIGTERM on to the command until stopped. Ctrl-C it gets from the terminal itself.
+func passOn(signals <-chan os.Signal, child *os.Process) {
+	for s := range signals {
+		if s == syscall.SIGTERM {
+			_ = child.Signal(s)
+		}
+	}
 }
 
 // exitOf turns how a command ended into what a shell would say.

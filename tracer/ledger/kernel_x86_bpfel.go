@@ -176,6 +176,7 @@ type kernelProcess struct {
 	Emitted        [6]int64
 	Told           [6]int64
 	Inherited      [6]int64
+	Counter        [4]int64
 	EmittedSegment uint64
 	Started        uint64
 	Tgid           uint32
@@ -316,6 +317,7 @@ const (
 	kernelVarGroupSlice         = "group_slice"
 	kernelVarGroupStride        = "group_stride"
 	kernelVarHaveCast           = "have_cast"
+	kernelVarHeldOffset         = "held_offset"
 	kernelVarLosses             = "losses"
 	kernelVarNextCell           = "next_cell"
 	kernelVarNextNumber         = "next_number"
@@ -429,6 +431,7 @@ type kernelVariableSpecs struct {
 	GroupSlice         *ebpf.VariableSpec `ebpf:"group_slice"`
 	GroupStride        *ebpf.VariableSpec `ebpf:"group_stride"`
 	HaveCast           *ebpf.VariableSpec `ebpf:"have_cast"`
+	HeldOffset         *ebpf.VariableSpec `ebpf:"held_offset"`
 	Losses             *ebpf.VariableSpec `ebpf:"losses"`
 	NextCell           *ebpf.VariableSpec `ebpf:"next_cell"`
 	NextNumber         *ebpf.VariableSpec `ebpf:"next_number"`
@@ -516,6 +519,7 @@ type kernelVariables struct {
 	GroupSlice         *ebpf.Variable `ebpf:"group_slice"`
 	GroupStride        *ebpf.Variable `ebpf:"group_stride"`
 	HaveCast           *ebpf.Variable `ebpf:"have_cast"`
+	HeldOffset         *ebpf.Variable `ebpf:"held_offset"`
 	Losses             *ebpf.Variable `ebpf:"losses"`
 	NextCell           *ebpf.Variable `ebpf:"next_cell"`
 	NextNumber         *ebpf.Variable `ebpf:"next_number"`

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cilium/ebpf"
@@ -109,7 +110,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: kernelAtLeast(6, 12) && features.HaveProgramType(ebpf.Kprobe) == nil}
 	values := map[string]any{
 		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing),
-		"have_cast": uint32(0), "percpu_rss": uint32(0), "rss_offset": uint32(0),
+		"have_cast": uint32(0), "percpu_rss": uint32(0), "rss_offset": uint32(0), "held_offset": uint32(0),
 	}
 	if err := l.inspectKernel(cache, values); err != nil {
 		return err
@@ -135,6 +136,9 @@ func (l *Ledger) inspectKernel(cache *btf.Cache, values map[string]any) error {
 	if err != nil {
 		return fmt.Errorf("%w: it has no BTF type information (CONFIG_DEBUG_INFO_BTF): %v", ErrNotSupported, err)
 	}
+	if err := requireHelpers(kernel); err != nil {
+		return err
+	}
 	var fn *btf.Func
 	if kernel.TypeByName("bpf_rdonly_cast", &fn) == nil {
 		values["have_cast"] = uint32(1)
@@ -153,8 +157,35 @@ func (l *Ledger) inspectKernel(cache *btf.Cache, values map[string]any) error {
 		l.cap.ExactResident = true
 		return nil
 	}
-	// Before 6.2 each thread may hold back up to TASK_RSS_EVENTS_THRESH (64) pages of each kind.
-	l.cap.ResidentBound = 64 * 4096
+	// Before 6.2 a thread hands in what it holds back when it faults for the 66th time (check_sync_rss_stat).
+	l.cap.ResidentBound = 66 * 4096
+	var task *btf.Struct
+	if err := kernel.TypeByName("task_struct", &task); err != nil {
+		return fmt.Errorf("%w: no task_struct in its BTF: %v", ErrNotSupported, err)
+	}
+	if at, typ, ok := findMember(task, "rss_stat", 0); ok {
+		if held, isStruct := btf.UnderlyingType(typ).(*btf.Struct); isStruct {
+			if count, _, ok := findMember(held, "count", 0); ok {
+				values["held_offset"] = at + count
+			}
+		}
+	}
+	return nil
+}
+
+// requireHelpers looks for the youngest of the helpers that the programs call, so that an old kernel is told apart
+// before its verifier says the same at length.
+func requireHelpers(kernel *btf.Spec) error {
+	var helpers *btf.Enum
+	if err := kernel.TypeByName("bpf_func_id", &helpers); err != nil {
+		return fmt.Errorf("%w: no bpf_func_id in its BTF: %v", ErrNotSupported, err)
+	}
+	for _, name := range []string{"loop", "map_lookup_percpu_elem"} {
+		if !slices.ContainsFunc(helpers.Values, func(v btf.EnumValue) bool { return v.Name == "BPF_FUNC_"+name }) {
+			return fmt.Errorf("%w: Linux %s has no bpf_%s; it takes 5.19, or 6.2 for all that ipytracer can do",
+				ErrNotSupported, KernelRelease(), name)
+		}
+	}
 	return nil
 }
 

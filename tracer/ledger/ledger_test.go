@@ -43,10 +43,18 @@ func (c *collected) Boundary(b *event.Boundary, _ BoundaryExtra) {
 func (c *collected) Reading(r *event.Reading)             { c.readings = append(c.readings, *r) }
 func (c *collected) Source(uint64, int32, uint32, []byte) {}
 
-// sleeper is a process to attach to.
+// sleeper is a process to attach to. It has answered, so its exec is over.
 func sleeper(t *testing.T) int {
 	t.Helper()
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +62,12 @@ func sleeper(t *testing.T) int {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	if _, err := in.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
 	return cmd.Process.Pid
 }
 
