@@ -75,7 +75,7 @@ test-pythons: pythons ## windows and meters on each of the other Pythons
 
 .PHONY: bench
 bench: build ## paired measurements of what tracing costs, beside other tools (needs root, some minutes)
-	/usr/bin/python3 bench/bench.py
+	/usr/bin/python3 bench/bench.py $(BENCH)
 
 .PHONY: clean
 clean: ## remove what was built here

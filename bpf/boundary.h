@@ -152,7 +152,7 @@ __attribute__((noinline)) int add_up(__u32 id)
 
 	if (!r)
 		return 0;
-	bpf_loop(MAX_PROCESSES, add_process, &s, 0);
+	bpf_loop(used_slots, add_process, &s, 0);
 	for (int m = 0; m < METERS; m++) {
 		exchange(&r->tree[m], s.value[m]);
 		raise_to(&r->tree_high[m], s.value[m]);
@@ -222,7 +222,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	}
 	send_record(b, ticket);
 	if (r->shared)
-		bpf_loop(MAX_PROCESSES, other_process, &o, 0);
+		bpf_loop(used_slots, other_process, &o, 0);
 	return b->number;
 }
 

@@ -33,6 +33,8 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	struct python *py = bpf_map_lookup_elem(&pythons, &slot);
 	if (!p || !py)
 		return NO_SLOT;
+	if (slot >= used_slots)
+		used_slots = slot + 1;
 	py->ready = 0;
 	py->inputs = 0;
 	py->result_type = 0;

@@ -23,9 +23,9 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) member
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
 /* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
-/* Free slots of processes, first in first out, so that a slot rests before it is used again. */
+/* Free slots of processes. The lowest are used again first: what goes through all of them stops at used_slots. */
 struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(type, BPF_MAP_TYPE_STACK);
 	__uint(max_entries, MAX_PROCESSES);
 	__uint(key_size, 0);
 	__uint(value_size, 4);
@@ -60,6 +60,8 @@ __u32 pid_level;
 /* A cheap first look at an mm: counts of traced mm's with that hash. */
 #define FILTER_SIZE 4096
 __u32 space_filter[FILTER_SIZE];
+
+__u32 used_slots; /* slots from this one on have never been used */
 
 /* The mm looked for most, the first root's, so that it costs no hash look-up. */
 __u64 first_space;

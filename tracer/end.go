@@ -47,7 +47,19 @@ func (s *Session) finish() *event.Finish {
 	return f
 }
 
+// release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
+func (s *Session) release(t *target) {
+	if t.python == nil {
+		return
+	}
+	for g, c := range t.python.groups {
+		s.closing.Go(func() { _ = c.Close() })
+		delete(t.python.groups, g)
+	}
+}
+
 func (s *Session) closeProbes() {
+	s.closing.Wait()
 	for _, t := range s.targets {
 		t.closeProbes()
 	}

@@ -49,7 +49,7 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 	rss := "tracepoint kmem:rss_stat, the kernel's per-CPU counters summed at each change"
 	exact, bound := true, event.Bytes(0)
 	if !c.ExactResident {
-		rss = "tracepoint kmem:rss_stat; each thread may hold back up to 64 pages on this kernel (before 6.2)"
+		rss = "tracepoint kmem:rss_stat, with what each thread holds back at that moment (before 6.2)"
 		exact, bound = false, event.Bytes(c.ResidentBound)*event.Bytes(threads)
 	}
 	sources := []event.MeterSource{{

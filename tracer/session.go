@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"ipytracer/tracer/event"
@@ -53,6 +54,7 @@ type Session struct {
 	late    []string
 	probes  []event.ProbeUse
 	trouble []string
+	closing sync.WaitGroup // probes of processes that have ended, on their way out
 }
 
 // Attach starts a session on running processes. Each must be a Python process; the error matches
@@ -228,6 +230,12 @@ func (s *Session) advance(ctx context.Context) error {
 
 // settle does what cannot be done while records are being read.
 func (s *Session) settle() error {
+	s.targets = slices.DeleteFunc(s.targets, func(t *target) bool {
+		if t.child && t.gone {
+			_ = t.close()
+		}
+		return t.child && t.gone
+	})
 	for _, t := range s.targets {
 		if !t.gone && t.python == nil && t.patience > 0 {
 			s.look(t)

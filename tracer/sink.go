@@ -2,6 +2,8 @@ package tracer
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"ipytracer/tracer/cpython"
@@ -51,7 +53,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.ProcessExit:
 		if t != nil {
 			t.gone = true
-			t.closeProbes()
+			s.release(t)
 		}
 	case event.MeterShed:
 		s.budget.shed(extra.Group)
@@ -97,6 +99,9 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 	if b.Kind != event.ProcessExec {
 		return
 	}
+	if t == nil && !namedPython(int(b.PID)) {
+		return // most children are not: they are measured, and left alone
+	}
 	slot, err := s.ledger.Slot(int(b.PID))
 	if err != nil {
 		return // it has ended since
@@ -114,6 +119,12 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 		t.python = nil
 	}
 	t.slot, t.patience = slot, pythonPatience
+}
+
+// namedPython says whether a process executes a program whose file is named python…, as every CPython's is.
+func namedPython(pid int) bool {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil && strings.HasPrefix(filepath.Base(exe), "python")
 }
 
 func (s *Session) target(pid int) *target {

@@ -327,6 +327,7 @@ const (
 	kernelVarRequest            = "request"
 	kernelVarRssOffset          = "rss_offset"
 	kernelVarSpaceFilter        = "space_filter"
+	kernelVarUsedSlots          = "used_slots"
 )
 
 // loadKernel returns the embedded CollectionSpec for kernel.
@@ -441,6 +442,7 @@ type kernelVariableSpecs struct {
 	Request            *ebpf.VariableSpec `ebpf:"request"`
 	RssOffset          *ebpf.VariableSpec `ebpf:"rss_offset"`
 	SpaceFilter        *ebpf.VariableSpec `ebpf:"space_filter"`
+	UsedSlots          *ebpf.VariableSpec `ebpf:"used_slots"`
 }
 
 // kernelObjects contains all objects after they have been loaded into the kernel.
@@ -529,6 +531,7 @@ type kernelVariables struct {
 	Request            *ebpf.Variable `ebpf:"request"`
 	RssOffset          *ebpf.Variable `ebpf:"rss_offset"`
 	SpaceFilter        *ebpf.Variable `ebpf:"space_filter"`
+	UsedSlots          *ebpf.Variable `ebpf:"used_slots"`
 }
 
 // kernelPrograms contains all programs after they have been loaded into the kernel.

@@ -211,8 +211,8 @@ func (l *Ledger) prepare() error {
 	if err != nil || code != 0 {
 		return classify("find the per-CPU counters", errors.Join(err, codeError(code)))
 	}
-	for slot := range uint32(MaxProcesses) {
-		if err := l.objects.FreeSlots.Put(nil, slot); err != nil {
+	for slot := range uint32(MaxProcesses) { // the last one in is the first one out
+		if err := l.objects.FreeSlots.Put(nil, MaxProcesses-1-slot); err != nil {
 			return fmt.Errorf("fill the free slots: %w", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -121,12 +122,14 @@ func (l *Ledger) place(file *link.Executable, pid int, p Placement) (links probe
 // probes are links that live and go together.
 type probes []link.Link
 
-// Close removes every probe.
+// Close removes every probe, all at the same time: the kernel lets some milliseconds pass for each (RCU).
 func (p probes) Close() error {
-	var errs []error
-	for _, one := range p {
-		errs = append(errs, one.Close())
+	errs := make([]error, len(p))
+	var all sync.WaitGroup
+	for i, one := range p {
+		all.Go(func() { errs[i] = one.Close() })
 	}
+	all.Wait()
 	return errors.Join(errs...)
 }
 

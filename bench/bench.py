@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Measures what tracing costs, and says of each figure whether it is within its limit.
+
+What is compared always runs in turns, in one run; figures are medians of pairs, with the interval that holds the true median
+with 95 % confidence. Needs root, gcc, and a Python with ipykernel, jupyter_client, NumPy and pandas. docs/overhead.md
+explains the table.
+"""
+
+import argparse
+import json
+import os
+import platform
+import signal
+import sys
+import time
+
+import table
+from measures import arrays, attach, beside, budget, bystanders, cells, faults, sessions
+from settings import Settings
+from tracing import Failure
+
+MEASURES = {"cells": cells, "sessions": sessions, "faults": faults, "arrays": arrays, "bystanders": bystanders,
+            "attach": attach, "budget": budget, "beside": beside}
+
+
+def arguments():
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tracer", metavar="FILE", default=os.path.join(here, "..", "bin", "tracer"), help="the binary (bin/tracer)")
+    parser.add_argument("--quick", action="store_true", help="few repetitions: does it work, not how much it costs")
+    parser.add_argument("--only", metavar="NAME", action="append", choices=MEASURES, help="only this: " + ", ".join(MEASURES))
+    parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
+    parser.add_argument("--seeds", metavar="DIR", help="where CellLogger (ipyexperiments) and ipython_memory_usage can be imported from")
+    return parser.parse_args()
+
+
+def machine():
+    with open("/proc/loadavg") as f:
+        load = f.read().split()[0]
+    return {"kernel": platform.release(), "cpus": os.cpu_count(), "python": platform.python_version(), "load": float(load),
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+
+
+def run(settings, names):
+    """All rows. A measurement that fails is a row that says so; the others go on."""
+    for name in names:
+        try:
+            yield from MEASURES[name].measure(settings)
+        except Failure as e:
+            yield table.Skipped(name, str(e))
+
+
+def main():
+    options = arguments()
+    if os.geteuid():
+        print("bench: tracing needs root", file=sys.stderr)
+        return 3
+    settings = Settings(os.path.abspath(options.tracer), options.quick, options.seeds and os.path.abspath(options.seeds),
+                        os.environ.get("PYTHONS_DIR", Settings.pythons))
+    if not os.access(settings.tracer, os.X_OK):
+        print(f"bench: {settings.tracer} is not there: go build -o bin/tracer ./cmd/tracer", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))    # leave nothing behind
+    os.nice(-15)    # all that is measured, and the tracer, inherit it: other work on this machine disturbs less
+    about = machine()
+    rows = list(run(settings, options.only or MEASURES))
+    print("Kernel {kernel}, {cpus} CPUs, Python {python}, load {load} at the start\n".format(**about))
+    print(table.text(rows), end="")
+    if options.json:
+        with open(options.json, "w") as f:
+            json.dump({"machine": about, "quick": settings.quick, "rows": [r.as_dict() for r in rows]}, f, indent=1)
+    return int(any(isinstance(r, table.Skipped) and r.section in MEASURES for r in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""An ipykernel and a client that times its cells."""
+
+import os
+import queue
+import subprocess
+import tempfile
+import time
+
+from dateutil.parser import parse
+
+from tracing import Failure, cpu_seconds
+
+
+class Cell:
+    """One execution: as the client waits for it, as the kernel's own clock sees it, and the kernel's CPU time."""
+
+    def __init__(self, waited, inside, cpu, text):
+        self.waited, self.inside, self.cpu, self.text = waited, inside, cpu, text
+
+
+class Kernel:
+    """Use it with `with`."""
+
+    def __init__(self, python="/usr/bin/python3", path=(), arguments=()):
+        self.command = [python, "-m", "ipykernel_launcher", *arguments]
+        self.path = [str(p) for p in path]
+
+    def __enter__(self):
+        from jupyter_client import BlockingKernelClient
+
+        self._place = tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp")
+        connection = os.path.join(self._place.name, "connection.json")
+        env = dict(os.environ, IPYTHONDIR=os.path.join(self._place.name, "ipython"), JPY_PARENT_PID=str(os.getpid()),
+                   PYTHONPATH=os.pathsep.join(self.path), PYTHONWARNINGS="ignore")
+        self.process = subprocess.Popen(self.command + ["-f", connection], cwd=self._place.name, env=env,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        end = time.monotonic() + 60
+        while not (os.path.exists(connection) and os.path.getsize(connection)):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise Failure("the kernel did not start")
+            time.sleep(0.02)
+        self.client = BlockingKernelClient(connection_file=connection)
+        self.client.load_connection_file()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
+        return self
+
+    def __exit__(self, *failure):
+        self.client.stop_channels()
+        self.process.kill()
+        self.process.wait()
+        self._place.cleanup()
+
+    def run(self, source):
+        """Runs a cell; Failure if it raises."""
+        cpu, start = cpu_seconds(self.pid), time.perf_counter()
+        message = self.client.execute(source, allow_stdin=False)
+        reply = self._reply(message)
+        waited, cpu = time.perf_counter() - start, cpu_seconds(self.pid) - cpu
+        text = self._until_idle(message)
+        if reply["content"]["status"] != "ok":
+            raise Failure(f"{reply['content'].get('ename')}: {reply['content'].get('evalue')} in {source[:60]!r}")
+        inside = reply["header"]["date"] - parse(reply["metadata"]["started"])
+        return Cell(waited, inside.total_seconds(), cpu, text)
+
+    def _reply(self, message):
+        while True:
+            try:
+                got = self.client.get_shell_msg(timeout=120)
+            except queue.Empty:
+                raise Failure("the kernel does not reply") from None
+            if got["parent_header"].get("msg_id") == message:
+                return got
+
+    def _until_idle(self, message):
+        """What the cell printed."""
+        text = ""
+        while True:
+            got = self.client.get_iopub_msg(timeout=120)
+            if got["parent_header"].get("msg_id") != message:
+                continue
+            if got["msg_type"] == "stream":
+                text += got["content"]["text"]
+            elif got["msg_type"] == "status" and got["content"]["execution_state"] == "idle":
+                return text

@@ -1,0 +1,1 @@
+"""One module a question. Each has measure(settings), which yields table rows."""

@@ -1,0 +1,110 @@
+"""Storms of arrays: what the NumPy probes cost within the budget, and without one beside memray and tracemalloc."""
+
+import contextlib
+import functools
+import os
+import statistics
+import tempfile
+
+from estimate import estimate
+from pairing import interleave, nothing
+from table import Remark, Row, Skipped
+from tracing import Failure, Tracer
+from worker import Worker
+
+BUDGET = "A storm of small arrays, default budget"
+UNLIMITED = "A storm of arrays, --budget off, beside memray and tracemalloc"
+# Elements of 8 bytes, arrays, so that a storm takes some tenths of a second.
+SIZES = ((2_000, 30_000), (20_000, 15_000), (50_000, 8_000), (200_000, 3_000), (500_000, 1_000), (1_000_000, 300),
+         (2_000_000, 100))
+QUICK_SIZES = ((2_000, 40_000), (20_000, 20_000), (200_000, 4_000))
+
+
+def storm(worker, elements, counts, _):
+    return {count: worker.run("arrays", count=count, elements=elements) for count in counts}
+
+
+def with_budget(settings):
+    with Worker(cpu=0) as worker:
+        conditions = {"off": nothing, "attached": lambda: Tracer(settings.tracer, worker.pid)}
+        for count, rounds in ((100_000, settings.rounds(30, 2)), (1_000_000, settings.rounds(12, 1))):
+            found = interleave(rounds, conditions, functools.partial(storm, worker, 2_000, (count,)),
+                               warm_up=not settings.quick, progress=settings.progress(f"arrays, {count}"))[count]
+            off, on = (statistics.median(found.values[c]) for c in ("off", "attached"))
+            limit = 5 if count == 100_000 else None
+            yield Row(BUDGET, f"{count:,} × np.ones(2000)", "%", estimate(found.percents("attached", "off")), limit,
+                      f"{off:.3f} s → {on:.3f} s; the storm starts with the probes in, right after an attach")
+
+
+def without_budget(settings):
+    root = settings.other_root()
+    if not root:
+        yield Skipped(UNLIMITED, "no Python with memray: scripts/pythons.sh trixie builds one ($PYTHONS_DIR)")
+        return
+    with contextlib.ExitStack() as stack:
+        place = stack.enter_context(tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp"))
+        try:
+            worker = stack.enter_context(Worker(python="/usr/bin/python3", root=root, cpu=0))
+        except Failure as e:
+            yield Skipped(UNLIMITED, f"the Python in {os.path.basename(root)} does not start: {e}")
+            return
+        if "memray" not in worker.about:
+            yield Skipped(UNLIMITED, "that Python has no memray")
+            return
+        versions = ", ".join(f"{name} {version}" for name, version in worker.about.items())
+        yield from compare(settings, worker, os.path.join(place, "memray.bin"), versions)
+
+
+def conditions(settings, worker, capture):
+    """Each gives a function (count, elements) -> seconds."""
+    @contextlib.contextmanager
+    def traced():
+        with Tracer(settings.tracer, worker.pid, "--budget", "off"):
+            yield functools.partial(plain, worker)
+
+    def tool(name):
+        return lambda: contextlib.nullcontext(functools.partial(beside, worker, name, capture))
+
+    return {"off": lambda: contextlib.nullcontext(functools.partial(plain, worker)), "attached": traced,
+            "memray": tool("memray"), "tracemalloc": tool("tracemalloc")}
+
+
+def plain(worker, count, elements):
+    return worker.run("arrays", count=count, elements=elements)
+
+
+def beside(worker, tool, capture, count, elements):
+    return worker.run("arrays_with", tool=tool, path=capture, count=count, elements=elements)
+
+
+def sweep(sizes, run):
+    return {elements: min(run(count, elements) for _ in range(3)) for elements, count in sizes}
+
+
+def compare(settings, worker, capture, versions):
+    sizes = QUICK_SIZES if settings.quick else SIZES
+    found = interleave(settings.rounds(15, 2), conditions(settings, worker, capture), functools.partial(sweep, sizes),
+                       warm_up=not settings.quick, progress=settings.progress("arrays, sizes"))
+    counts, alike = dict(sizes), None
+    for elements in sorted(found, reverse=True):
+        against = estimate(found[elements].ratios("attached", "memray"))
+        if against.low > 1:
+            break
+        alike = elements
+    for elements, series in sorted(found.items()):
+        bare = 1e6 * statistics.median(series.values["off"]) / counts[elements]
+        for name in ("attached", "memray", "tracemalloc"):
+            note = ""
+            if name == "attached":
+                added = 1e6 * statistics.median(series.differences("attached", "off")) / counts[elements]
+                beside = 1e6 * statistics.median(series.differences("memray", "off")) / counts[elements]
+                note = f"{bare:.2f} µs an array bare; the tracer adds {added:.2f} µs, memray {beside:.2f} µs"
+            yield Row(UNLIMITED, f"np.ones({elements}): {name}", "%", estimate(series.percents(name, "off")), None, note)
+        yield Row(UNLIMITED, f"np.ones({elements}): attached / memray", "×", estimate(series.ratios("attached", "memray")), 1)
+    where = "at no size measured" if alike is None else f"from {alike:,} elements ({8 * alike / 1e6:g} MB) on"
+    yield Remark(UNLIMITED, f"not to be told from memray, or better: {where} ({versions})")
+
+
+def measure(settings):
+    yield from with_budget(settings)
+    yield from without_budget(settings)

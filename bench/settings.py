@@ -1,0 +1,30 @@
+"""What a run was told."""
+
+import dataclasses
+import os
+import sys
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    tracer: str
+    quick: bool = False
+    seeds: str = None
+    pythons: str = "/var/tmp/ipytracer-pythons"
+
+    def rounds(self, full, quick):
+        return quick if self.quick else full
+
+    def progress(self, what):
+        """A function for interleave() that says on standard error how far it is."""
+        def say(done, of):
+            if sys.stderr.isatty():
+                print(f"\r{what}: {done} of {of}", end="\n" if done == of else "", file=sys.stderr, flush=True)
+            elif done == of:
+                print(f"{what}: done", file=sys.stderr, flush=True)
+        return say
+
+    def other_root(self):
+        """A root with memray in it (scripts/pythons.sh builds it), or None."""
+        root = os.path.join(self.pythons, "trixie")
+        return root if os.path.exists(os.path.join(root, ".complete")) else None

@@ -1,0 +1,76 @@
+/* What strains a tracer of memory most. Every function returns the nanoseconds of one operation. */
+#define _GNU_SOURCE
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+/* One page fault after the other; the mapping and unmapping of `pages` pages is a small part of it. */
+double fault_storm(long pages, long rounds)
+{
+	double start = now();
+
+	for (long r = 0; r < rounds; r++) {
+		char *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED || madvise(p, pages * PAGE, MADV_NOHUGEPAGE))
+			return -1;
+		for (long i = 0; i < pages; i++)
+			((volatile char *)p)[i * PAGE] = 1;
+		munmap(p, pages * PAGE);
+	}
+	return (now() - start) / (pages * rounds);
+}
+
+/* Mappings that are never touched. */
+double map_storm(long rounds)
+{
+	double start = now();
+
+	for (long r = 0; r < rounds; r++) {
+		void *p = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED || munmap(p, 16 * PAGE))
+			return -1;
+	}
+	return (now() - start) / rounds;
+}
+
+double call_storm(long rounds)
+{
+	double start = now();
+
+	for (long r = 0; r < rounds; r++)
+		syscall(SYS_getppid);
+	return (now() - start) / rounds;
+}
+
+double spawn_storm(long rounds)
+{
+	char *arguments[] = { "/bin/true", NULL };
+	double start = now();
+
+	for (long r = 0; r < rounds; r++) {
+		int status;
+		pid_t child = fork();
+		if (child < 0)
+			return -1;
+		if (!child) {
+			execv(arguments[0], arguments);
+			_exit(127);
+		}
+		if (waitpid(child, &status, 0) != child || status)
+			return -1;
+	}
+	return (now() - start) / rounds;
+}
