@@ -119,15 +119,13 @@ static __always_inline void tree_moves(struct process *p, struct root *r, __u32 
  */
 static __always_inline void fell(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 from)
 {
-	if (p->emitted_segment != segment) {
-		p->emitted_segment = segment;
-		for (int m = 0; m < METERS; m++)
-			p->emitted[m] = -1;
-	}
-	if (from > p->emitted[meter]) {
-		p->emitted[meter] = from;
-		send_change(p, r, segment, meter, from, 0, 0);
-	}
+	/* While the value changes it is nobody's: two CPUs at once may send too much, never too little. */
+	if (*(volatile __u64 *)&p->emitted_in[meter] == segment && from <= *(volatile __s64 *)&p->emitted[meter])
+		return;
+	*(volatile __u64 *)&p->emitted_in[meter] = 0;
+	*(volatile __s64 *)&p->emitted[meter] = from;
+	*(volatile __u64 *)&p->emitted_in[meter] = segment;
+	send_change(p, r, segment, meter, from, 0, 0);
 }
 
 static __always_inline __s64 resident_of(struct process *p)

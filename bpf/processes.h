@@ -42,12 +42,12 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 		p->value[m] = 0;
 		p->high[m] = 0;
 		p->told[m] = -1;
+		p->emitted_in[m] = 0;
 		p->inherited[m] = forked ? SHARES_ALL : 0;
 	}
 	for (int m = 0; m < NR_MM_COUNTERS; m++)
 		p->counter[m] = COUNTER_UNKNOWN;
 	p->mm = mm;
-	p->emitted_segment = 0;
 	p->started = bpf_ktime_get_ns();
 	p->tgid = INT_FIELD(task, task_struct, tgid);
 	p->pid = visible_pid(task);

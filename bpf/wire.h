@@ -112,12 +112,12 @@ struct change {
 struct process {
 	__u64 mm;
 	__s64 value[METERS];
-	__s64 high[METERS];	 /* maximum since the last boundary of the root */
-	__s64 emitted[METERS];	 /* highest value sent in emitted_segment */
+	__s64 high[METERS];    /* maximum since the last boundary of the root */
+	__s64 emitted[METERS]; /* highest value sent in segment emitted_in */
+	__u64 emitted_in[METERS];
 	__s64 told[METERS];	 /* value in the last record about this process */
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
-	__u64 emitted_segment;
 	__u64 started;
 	__u32 tgid;
 	__s32 pid;

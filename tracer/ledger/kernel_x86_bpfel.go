@@ -169,20 +169,20 @@ const (
 )
 
 type kernelProcess struct {
-	_              structs.HostLayout
-	Mm             uint64
-	Value          [6]int64
-	High           [6]int64
-	Emitted        [6]int64
-	Told           [6]int64
-	Inherited      [6]int64
-	Counter        [4]int64
-	EmittedSegment uint64
-	Started        uint64
-	Tgid           uint32
-	Pid            int32
-	Root           uint32
-	Active         uint32
+	_         structs.HostLayout
+	Mm        uint64
+	Value     [6]int64
+	High      [6]int64
+	Emitted   [6]int64
+	EmittedIn [6]uint64
+	Told      [6]int64
+	Inherited [6]int64
+	Counter   [4]int64
+	Started   uint64
+	Tgid      uint32
+	Pid       int32
+	Root      uint32
+	Active    uint32
 }
 
 type kernelPython struct {
