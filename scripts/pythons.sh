@@ -7,7 +7,9 @@
 set -euo pipefail
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
-mirror=${DEBIAN_MIRROR:-MIRROR/debian}
+# DEBIAN_MIRROR: where from; else debootstrap's own default
+mirror=()
+[ -z "${DEBIAN_MIRROR:-}" ] || mirror=("$DEBIAN_MIRROR")
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(bullseye trixie sid pbs311 pbs314)
 mkdir -p "$dir"
@@ -27,7 +29,7 @@ chroot_with() {
     # An archived suite may be signed by keys the host no longer ships; these trees only ever run tests.
     [ "$suite" = bullseye ] && keyring=(--no-check-gpg)
     {
-        debootstrap "${keyring[@]}" --variant=minbase "$suite" "$dir/$suite" "$mirror"
+        debootstrap "${keyring[@]}" --variant=minbase "$suite" "$dir/$suite" "${mirror[@]}"
         # debootstrap does not resolve virtual packages (python3-zmq needs some), apt does.
         DEBIAN_FRONTEND=noninteractive chroot "$dir/$suite" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
             python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy $(extra "$suite")

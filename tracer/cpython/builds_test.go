@@ -28,8 +28,8 @@ func builds() []build {
 		{name: "sid-3.15", tree: "sid", chroot: true, exe: "/usr/bin/python3.15", minor: 15, extra: true},
 		{name: "pbs-3.11", tree: "pbs311", exe: "/bin/python3.11", elf: "/lib/libpython3.11.so.1.0", minor: 11, ipython: dist},
 		{name: "pbs-3.14", tree: "pbs314", exe: "/bin/python3.14", minor: 14, ipython: filepath.Join(pythonsDir(), "sid", dist)},
-		{name: "pyenv-3.10", tree: "~/.pyenv/versions/3.10.13", exe: "/bin/python3.10", elf: "/lib/libpython3.10.so.1.0", minor: 10, ipython: dist, extra: true},
-		{name: "pyenv-3.12", tree: "~/.pyenv/versions/3.12.1", exe: "/bin/python3.12", elf: "/lib/libpython3.12.so.1.0", minor: 12, ipython: filepath.Join(pythonsDir(), "trixie", dist), extra: true},
+		{name: "pyenv-3.10", tree: pyenv("3.10.13"), exe: "/bin/python3.10", elf: "/lib/libpython3.10.so.1.0", minor: 10, ipython: dist, extra: true},
+		{name: "pyenv-3.12", tree: pyenv("3.12.1"), exe: "/bin/python3.12", elf: "/lib/libpython3.12.so.1.0", minor: 12, ipython: filepath.Join(pythonsDir(), "trixie", dist), extra: true},
 	}
 }
 
@@ -78,4 +78,14 @@ func eachBuild(t *testing.T, test func(t *testing.T, b build, bin *Binary)) {
 	for _, b := range builds() {
 		t.Run(b.name, func(t *testing.T) { test(t, b, b.open(t)) })
 	}
+}
+
+// pyenv is where pyenv keeps a version.
+func pyenv(version string) string {
+	root := os.Getenv("PYENV_ROOT")
+	if root == "" {
+		home, _ := os.UserHomeDir()
+		root = filepath.Join(home, ".pyenv")
+	}
+	return filepath.Join(root, "versions", version)
 }
