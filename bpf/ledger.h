@@ -66,10 +66,18 @@ static __always_inline struct root *root_of(struct process *p)
 	return bpf_map_lookup_elem(&roots, &root);
 }
 
-static __always_inline void send_change(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 value,
-					__s64 size, __u64 address)
+/*
+ * The number of a change is taken before the change is made: a boundary that comes between the two says that there is
+ * one more, and the proof of its windows waits for it.
+ */
+static __always_inline __u64 next_change(struct root *r)
 {
-	__u64 number = fetch_add(&r->stream, 1) + 1;
+	return fetch_add(&r->stream, 1) + 1;
+}
+
+static __always_inline void send_change(struct process *p, struct root *r, __u64 number, __u64 segment, __u32 meter,
+					__s64 value, __s64 size, __u64 address)
+{
 	struct change *c = bpf_ringbuf_reserve(&changes, sizeof(*c), 0);
 
 	if (!c) {
@@ -112,20 +120,30 @@ static __always_inline void tree_moves(struct process *p, struct root *r, __u32 
 }
 
 /*
- * A meter falls from a value: only now is that value a maximum that must be kept, and the caller has just kept it.
- * While a meter rises nothing needs to be done for its maximum: the next fall or boundary sees the highest value.
- * Meters that move page by page are streamed only here, and only if it is the highest of the segment so far:
- * nothing else can be a window's peak.
+ * A meter is about to fall from a value: only now is that value a maximum that must be kept. While a meter rises
+ * nothing needs to be done for its maximum: the next fall or boundary sees the highest value. It is kept before the
+ * value goes: a boundary in between finds either the value or the maximum.
+ * Meters that move page by page are streamed only here, and only if it is the highest of the segment so far: nothing
+ * else can be a window's peak. Returns the number of the change to send, or 0.
  */
-static __always_inline void fell(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 from)
+static __always_inline __u64 falls(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 from)
 {
+	raise_to(&p->high[meter], from);
 	/* While the value changes it is nobody's: two CPUs at once may send too much, never too little. */
 	if (*(volatile __u64 *)&p->emitted_in[meter] == segment && from <= *(volatile __s64 *)&p->emitted[meter])
-		return;
+		return 0;
 	*(volatile __u64 *)&p->emitted_in[meter] = 0;
 	*(volatile __s64 *)&p->emitted[meter] = from;
 	*(volatile __u64 *)&p->emitted_in[meter] = segment;
-	send_change(p, r, segment, meter, from, 0, 0);
+	return next_change(r);
+}
+
+/* Whether or not it fell in the end: the meter had that value. */
+static __always_inline void fell(struct process *p, struct root *r, __u64 number, __u64 segment, __u32 meter,
+				 __s64 from)
+{
+	if (number)
+		send_change(p, r, number, segment, meter, from, 0, 0);
 }
 
 static __always_inline __s64 resident_of(struct process *p)

@@ -41,20 +41,19 @@ static __always_inline bool part_moves(struct process *p, struct root *r, __u64 
 	if (now == seen)
 		return true;
 	__s64 total = resident_of(p);
+	__u64 part_number = 0, total_number = 0;
 	if (now < seen) {
-		/* Before the value goes: a boundary in between finds either the value or the maximum. */
-		raise_to(&p->high[meter], seen);
-		raise_to(&p->high[METER_RESIDENT], total);
+		part_number = falls(p, r, segment, meter, seen);
+		total_number = falls(p, r, segment, METER_RESIDENT, total);
 	}
-	if (__sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
-		return false;
-	tree_moves(p, r, meter, seen, now);
-	tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
-	if (now < seen) {
-		fell(p, r, segment, meter, seen);
-		fell(p, r, segment, METER_RESIDENT, total);
+	bool moved = __sync_val_compare_and_swap(&p->value[meter], seen, now) == seen;
+	if (moved) {
+		tree_moves(p, r, meter, seen, now);
+		tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
 	}
-	return true;
+	fell(p, r, part_number, segment, meter, seen);
+	fell(p, r, total_number, segment, METER_RESIDENT, total);
+	return moved;
 }
 
 /* Moves a meter of pages to a value. */
@@ -64,7 +63,7 @@ static __always_inline void part_is(struct process *p, struct root *r, __u32 met
 
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < 4; i++)
-		if (part_moves(p, r, r->segment, meter, *(volatile __s64 *)&p->value[meter], now))
+		if (part_moves(p, r, *(volatile __u64 *)&p->segment, meter, *(volatile __s64 *)&p->value[meter], now))
 			return;
 }
 
@@ -100,7 +99,7 @@ static __always_inline void part_changed(struct process *p, struct root *r, __u6
 	__u32 meter = meter_of(member);
 
 	for (int i = 0; i < 4; i++) {
-		__u64 segment = r->segment;
+		__u64 segment = *(volatile __u64 *)&p->segment;
 		__s64 seen = *(volatile __s64 *)&p->value[meter];
 		if (part_moves(p, r, segment, meter, seen, pages(mm, member) * PAGE))
 			return;
@@ -110,17 +109,16 @@ static __always_inline void part_changed(struct process *p, struct root *r, __u6
 /* Called with mmap_lock held, or by the process itself at a boundary. */
 static __always_inline void mapped_changed(struct process *p, struct root *r, __u64 mm)
 {
-	__u64 segment = r->segment;
+	__u64 segment = *(volatile __u64 *)&p->segment;
 	__s64 now = mapped_bytes(mm);
 	__s64 seen = *(volatile __s64 *)&p->value[METER_MAPPED];
 
-	if (now < seen)
-		raise_to(&p->high[METER_MAPPED], seen);
-	if (now == seen || __sync_val_compare_and_swap(&p->value[METER_MAPPED], seen, now) != seen)
+	if (now == seen)
 		return;
-	tree_moves(p, r, METER_MAPPED, seen, now);
-	if (now < seen)
-		fell(p, r, segment, METER_MAPPED, seen);
+	__u64 number = now < seen ? falls(p, r, segment, METER_MAPPED, seen) : 0;
+	if (__sync_val_compare_and_swap(&p->value[METER_MAPPED], seen, now) == seen)
+		tree_moves(p, r, METER_MAPPED, seen, now);
+	fell(p, r, number, segment, METER_MAPPED, seen);
 }
 
 /*

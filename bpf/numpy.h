@@ -55,7 +55,7 @@ int numpy_track(struct pt_regs *regs)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
-	__u64 address = regs->si, key = block_key(slot, address), segment = r->segment;
+	__u64 address = regs->si, key = block_key(slot, address), segment = p->segment;
 	__s64 size = regs->dx;
 	struct block fresh = { .size = size, .epoch = group_epoch[GROUP_NUMPY] };
 	struct block *known = bpf_map_lookup_elem(&blocks, &key);
@@ -69,8 +69,9 @@ int numpy_track(struct pt_regs *regs)
 		fetch_add(&r->slack, size);
 		return 0;
 	}
+	__u64 number = next_change(r);
 	__s64 value = move(p, r, METER_NUMPY, size - before);
-	send_change(p, r, segment, METER_NUMPY, value, size - before, address);
+	send_change(p, r, number, segment, METER_NUMPY, value, size - before, address);
 	return 0;
 }
 
@@ -96,7 +97,7 @@ int numpy_untrack(struct pt_regs *regs)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
-	__u64 address = regs->si, key = block_key(slot, address), segment = r->segment;
+	__u64 address = regs->si, key = block_key(slot, address), segment = p->segment;
 	struct block *known = bpf_map_lookup_elem(&blocks, &key);
 	if (!known || known->epoch != group_epoch[GROUP_NUMPY]) {
 		fetch_add(&r->unknown, 1);
@@ -105,8 +106,9 @@ int numpy_untrack(struct pt_regs *regs)
 	}
 	__s64 size = known->size;
 	bpf_map_delete_elem(&blocks, &key);
+	__u64 number = next_change(r);
 	__s64 value = move(p, r, METER_NUMPY, -size);
-	send_change(p, r, segment, METER_NUMPY, value, -size, address);
+	send_change(p, r, number, segment, METER_NUMPY, value, -size, address);
 	return 0;
 }
 

@@ -47,6 +47,7 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	}
 	for (int m = 0; m < NR_MM_COUNTERS; m++)
 		p->counter[m] = COUNTER_UNKNOWN;
+	p->segment = *(volatile __u64 *)&r->segment;
 	p->mm = mm;
 	p->started = bpf_ktime_get_ns();
 	p->tgid = INT_FIELD(task, task_struct, tgid);

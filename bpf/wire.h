@@ -115,6 +115,7 @@ struct process {
 	__s64 high[METERS];    /* maximum since the last boundary of the root */
 	__s64 emitted[METERS]; /* highest value sent in segment emitted_in */
 	__u64 emitted_in[METERS];
+	__u64 segment;		 /* that its maxima are of now: changes of a cut that is under way belong to one side */
 	__s64 told[METERS];	 /* value in the last record about this process */
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */

@@ -33,7 +33,7 @@ func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
 	if c.ExactResident {
 		d.add("rss_counters", "RSS counters", stateOK, "per CPU, summed over %d at each change", c.CPUs)
 	} else {
-		d.add("rss_counters", "RSS counters", stateReduced, "each thread may hold back up to %d bytes", c.ResidentBound)
+		d.add("rss_counters", "RSS counters", stateReduced, "one for all CPUs; what each thread holds back of it, up to %d bytes, is read from the threads", c.ResidentBound)
 	}
 	for _, m := range tracer.MeterSources(c, 1) {
 		d.Meters = append(d.Meters, meterRung{ID: m.Meter.String(), Source: m.Source, Exact: m.Exact && !m.Absent, Bound: int64(m.Bound)})
@@ -79,6 +79,7 @@ func (d *diagnosis) features() {
 	probe("ringbuf", "BPF ring buffer", "5.8", true, features.HaveMapType(ebpf.RingBuf))
 	probe("raw_tracepoint", "raw tracepoints", "4.17", true, features.HaveProgramType(ebpf.RawTracepoint))
 	probe("bpf_loop", "bpf_loop", "5.17", true, features.HaveProgramHelper(ebpf.Kprobe, asm.FnLoop))
+	probe("map_lookup_percpu_elem", "bpf_map_lookup_percpu_elem", "5.19", true, features.HaveProgramHelper(ebpf.Kprobe, asm.FnMapLookupPercpuElem))
 	probe("rdonly_cast", "bpf_rdonly_cast", "6.2", false, haveKernelFunction("bpf_rdonly_cast"))
 }
 

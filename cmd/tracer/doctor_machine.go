@@ -41,9 +41,9 @@ func (d *diagnosis) kernelVersion(f process.Facts) {
 	switch {
 	case f.Kernel.Major == 0:
 		d.add("kernel", "kernel", stateUnknown, "its release cannot be read")
-	case !f.Kernel.AtLeast(5, 17):
-		d.add("kernel", "kernel", stateMissing, "%s; cells need bpf_loop (5.17)", f.Kernel.Text)
-		d.advise("", "the kernel is %s; install one from 5.17 on, better 6.2 or newer", f.Kernel.Text)
+	case !f.Kernel.AtLeast(5, 19):
+		d.add("kernel", "kernel", stateMissing, "%s; the probes need bpf_loop and more (5.19)", f.Kernel.Text)
+		d.advise("", "the kernel is %s; install one from 5.19 on, better 6.2 or newer", f.Kernel.Text)
 	case !f.Kernel.AtLeast(6, 2):
 		d.add("kernel", "kernel", stateReduced, "%s; resident is a bound before 6.2", f.Kernel.Text)
 		d.advise("", "the kernel is %s; from 6.2 on cpu.resident is exact to the byte", f.Kernel.Text)

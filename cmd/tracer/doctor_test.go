@@ -38,7 +38,7 @@ func TestDiagnose(t *testing.T) {
 		advice   string // part of an action
 	}{
 		{"able", func(*process.Facts) {}, true, "kernel", stateOK, ""},
-		{"old kernel", func(f *process.Facts) { f.Kernel = process.Release{Text: "5.10.0", Major: 5, Minor: 10} }, false, "kernel", stateMissing, "5.17"},
+		{"old kernel", func(f *process.Facts) { f.Kernel = process.Release{Text: "5.10.0", Major: 5, Minor: 10} }, false, "kernel", stateMissing, "5.19"},
 		{"bound kernel", func(f *process.Facts) { f.Kernel = process.Release{Text: "6.1.0", Major: 6, Minor: 1} }, true, "kernel", stateReduced, "6.2"},
 		{"no BTF", func(f *process.Facts) { f.BTF = false }, false, "btf", stateMissing, "CONFIG_DEBUG_INFO_BTF"},
 		{"user", func(f *process.Facts) { f.Capabilities, f.EUID = 0, 1000 }, false, "cap_bpf", stateMissing, "sudo tracer doctor"},

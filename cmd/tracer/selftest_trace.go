@@ -148,9 +148,10 @@ func compareWorkload(w workload, truths []truth, r *report.Report) (out result, 
 		switch {
 		case len(truths) == 1:
 			out.Figures = append(out.Figures, newFigure(meter, "session", sum[meter], session.Meters[meter].Peak, bounds[meter]))
-		case w.tree: // what the child shares with its parent counts once, and is the figure's bound
+		case w.tree: // what the child shares with its parent counts once, and widens the figure's bound
 			f := session.Tree[meter]
-			out.Figures = append(out.Figures, newFigure(meter, "tree", sum[meter]-boundOf(f), f.Peak, bounds[meter]))
+			shared := boundOf(f) - boundOf(session.Meters[meter])
+			out.Figures = append(out.Figures, newFigure(meter, "tree", sum[meter]-shared, f.Peak, bounds[meter]))
 		}
 	}
 	return out, nil

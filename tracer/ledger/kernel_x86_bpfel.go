@@ -175,6 +175,7 @@ type kernelProcess struct {
 	High      [6]int64
 	Emitted   [6]int64
 	EmittedIn [6]uint64
+	Segment   uint64
 	Told      [6]int64
 	Inherited [6]int64
 	Counter   [4]int64
