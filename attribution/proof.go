@@ -12,7 +12,7 @@ import (
 func (t *Tracker) certificate() report.Certificate {
 	c := report.Certificate{
 		Lost: []report.Loss{}, LateLibraries: []string{}, Probes: []report.Probe{}, Meters: []report.Proof{},
-		Problems: append([]string{}, t.problems...), BoundariesLost: t.missing, Complete: true,
+		Problems: append([]string{}, t.problems...), BoundariesLost: t.numbered - t.boundaries, Complete: true,
 	}
 	if t.dropped > 0 {
 		c.Problems = append(c.Problems, fmt.Sprintf("%d windows are not in this report: there were too many", t.dropped))

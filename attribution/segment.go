@@ -6,9 +6,7 @@ import "ipytracer/tracer/event"
 type moves map[int32]struct{ value, high event.Readings }
 
 func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
-	if b.Number > t.numbered+1 {
-		t.missing += b.Number - t.numbered - 1
-	}
+	t.boundaries++
 	t.numbered = max(t.numbered, b.Number)
 	if t.began == 0 {
 		t.began = b.Time
@@ -16,7 +14,11 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.last = max(t.last, b.Time)
 	moved := moves{}
 	for _, r := range readings {
-		moved[r.PID] = struct{ value, high event.Readings }{r.Value, r.High}
+		high := r.High
+		if before, again := moved[r.PID]; again {
+			high = maxReadings(high, before.high)
+		}
+		moved[r.PID] = struct{ value, high event.Readings }{r.Value, high}
 	}
 	own := struct{ value, high event.Readings }{b.Value, b.High}
 	if before, again := moved[b.PID]; again && !t.isForked(b.PID) { // an exec: the same pid with its old memory
@@ -32,7 +34,7 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	changes := r.changes[b.Segment]
 	delete(r.changes, b.Segment)
-	r.ended = b.Segment
+	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
 	for _, w := range r.open {
 		w.see(b, moved, changes, t.forked)
 	}

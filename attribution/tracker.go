@@ -26,8 +26,8 @@ type Tracker struct {
 	cells               map[uint64]*window
 	statements, dropped int // made so far; not kept
 	nextID              int
-	numbered            uint64 // number of the last boundary
-	missing             uint64 // boundaries that never came
+	numbered            uint64 // the highest number of a boundary
+	boundaries          uint64 // how many came: they may pass each other, none may be missing
 	problems            []string
 	shed                map[event.Meter]bool
 	forked              map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
@@ -78,7 +78,8 @@ func New() *Tracker {
 func (t *Tracker) Add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
-		if t.pending != nil && e.Number == t.pending.Number {
+		// One of an earlier boundary, passed by another CPU's, counts with the later one: better than not at all.
+		if t.pending != nil {
 			t.readings = append(t.readings, e)
 		}
 		return

@@ -337,6 +337,25 @@ func TestLossMarksTheProofNotThePeak(t *testing.T) {
 	}
 }
 
+// TestBoundariesThatPassEachOther are not missing; one that does not come is.
+func TestBoundariesThatPassEachOther(t *testing.T) {
+	for _, c := range []struct {
+		numbers []uint64
+		lost    uint64
+	}{{[]uint64{2, 3, 4}, 0}, {[]uint64{3, 2, 4}, 0}, {[]uint64{2, 4}, 1}} {
+		tracker := New()
+		for _, e := range newScript().events {
+			tracker.Add(e)
+		}
+		for _, n := range c.numbers {
+			tracker.Add(&event.Boundary{Number: n, Segment: n, Time: 5000, Kind: event.ExperimentBegin, PID: main, Text: "x"})
+		}
+		if got := tracker.Report().Certificate.BoundariesLost; got != c.lost {
+			t.Errorf("%v: %d lost, want %d", c.numbers, got, c.lost)
+		}
+	}
+}
+
 // TestLedgerThatMissesAPeak: a stream that saw more than the ledger must not go unnoticed.
 func TestLedgerThatMissesAPeak(t *testing.T) {
 	s := newScript()
