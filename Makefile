@@ -73,6 +73,11 @@ pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, and two that ar
 test-pythons: pythons ## windows and meters on each of the other Pythons
 	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 30m -run 'Pythons|OtherBuilds|Pandas|Build|Chroot' ./e2e ./tracer/recording ./tracer/cpython
 
+.PHONY: kernels
+kernels: ## boot other kernels in QEMU and prove the figures on each (KERNELS="6.1 7.2"; some minutes a kernel)
+	scripts/install.sh kernels
+	scripts/kernels.sh $(KERNELS)
+
 .PHONY: bench
 bench: build ## paired measurements of what tracing costs, beside other tools (needs root, some minutes)
 	/usr/bin/python3 bench/bench.py $(BENCH)

@@ -13,9 +13,11 @@ cd "$(dirname "$0")/.."
 
 dir=${KERNELS_DIR:-/var/tmp/ipytracer-kernels}
 python=${PYTHON:-/usr/bin/python3}
-debian=${DEBIAN_MIRROR:-MIRROR/debian}
-security=${DEBIAN_SECURITY_MIRROR:-MIRROR/debian-security}
-ubuntu=${UBUNTU_MIRROR:-MIRROR/ubuntu}
+# Debian's mirrors are those apt uses here; Ubuntu's kernels are only taken where UBUNTU_MIRROR is set.
+apt_mirror() { apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed 's,/*$,,' | grep -E "$1\$" | sort -u | head -n 1 || true; }
+debian=${DEBIAN_MIRROR:-$(apt_mirror '/debian')}
+security=${DEBIAN_SECURITY_MIRROR:-$(apt_mirror '/debian-security')}
+ubuntu=${UBUNTU_MIRROR:-}
 KERNELS=${KERNELS:-5.10 5.15 6.1 6.2 6.5 6.8 6.11 6.12 6.14 6.16 6.17 6.18 6.19 7.0 7.1 7.2}
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || read -ra versions <<<"$KERNELS"
@@ -28,6 +30,7 @@ index() {
     local list=$dir/index base suite
     [ -z "$(find "$list" -mmin -1440 2>/dev/null)" ] || return 0
     while read -r base suite; do
+        [ -n "$suite" ] || continue # no mirror
         curl -sfL -m 300 "$base/dists/$suite/main/binary-amd64/Packages.xz" | xz -dc | awk -v base="$base" '
             /^Package:/ { name = $2 } /^Filename:/ { file = $2 } /^SHA256:/ { sum = $2 }
             /^$/ && name ~ /^linux-(image|binary)-[0-9].*-cloud-amd64$|^linux-image-unsigned-[0-9].*-generic$/ {
@@ -78,11 +81,11 @@ try:
 except ImportError:
     pass
 
-files, skip = set(), {"test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3", "site-packages", "dist-packages"}
+files, skip = set(), {"test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3", "third_party", "site-packages", "dist-packages"}
 
 def add(path):
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-    if path in files:
+    if path in files or not os.path.isfile(path):
         return
     files.add(path)
     if os.path.islink(path):
@@ -90,7 +93,7 @@ def add(path):
 
 def tree(top):
     for base, dirs, names in os.walk(top):
-        dirs[:] = [d for d in dirs if d not in skip]
+        dirs[:] = [d for d in dirs if d not in skip and not d.startswith("config-")]
         for name in names:
             add(os.path.join(base, name))
 
@@ -161,7 +164,7 @@ INIT
 # boot KERNEL LOG: one run. cx16=off: QEMU 7.2 breaks the flags of cmpxchg16b now and then, and the kernel dies in
 # its allocator. rootfstype=ramfs: files on it count as files, those of tmpfs would count as shared memory.
 boot() {
-    timeout 900 qemu-system-x86_64 -accel tcg,thread=multi -cpu max,la57=off,cx16=off -smp "${CPUS:-2}" -m 2048 \
+    timeout 900 nice -n 10 qemu-system-x86_64 -accel tcg,thread=multi -cpu max,la57=off,cx16=off -smp "${CPUS:-2}" -m 2048 \
         -kernel "$1" -initrd "$work/initrd" -append 'console=ttyS0 rootfstype=ramfs mitigations=off loglevel=1 panic=-1' \
         -display none -serial stdio -monitor none -no-reboot -nodefaults </dev/null 2>&1 | tr -d '\r' >"$2" || true
 }
