@@ -56,15 +56,31 @@ static __always_inline bool part_moves(struct process *p, struct root *r, __u64 
 	return moved;
 }
 
-/* Moves a meter of pages to a value. */
+/*
+ * Moves a meter of pages to a value. As part_moves, but a change is numbered when it is sent: the stack of the
+ * programs that come here before 6.2 is full.
+ */
 static __always_inline void part_is(struct process *p, struct root *r, __u32 meter, __s64 pages)
 {
 	__s64 now = pages < 0 ? 0 : pages * PAGE;
 
 #pragma clang loop unroll(disable)
-	for (int i = 0; i < 4; i++)
-		if (part_moves(p, r, *(volatile __u64 *)&p->segment, meter, *(volatile __s64 *)&p->value[meter], now))
+	for (int i = 0; i < 4; i++) {
+		__u64 segment = *(volatile __u64 *)&p->segment;
+		__s64 seen = *(volatile __s64 *)&p->value[meter];
+		if (now == seen)
 			return;
+		__s64 total = resident_of(p);
+		if (now < seen) {
+			fell(p, r, falls(p, r, segment, meter, seen), segment, meter, seen);
+			fell(p, r, falls(p, r, segment, METER_RESIDENT, total), segment, METER_RESIDENT, total);
+		}
+		if (__sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
+			continue;
+		tree_moves(p, r, meter, seen, now);
+		tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
+		return;
+	}
 }
 
 /* What the threads of a process hold back of its counters (task->rss_stat, until kernel 6.1). */
