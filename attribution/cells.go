@@ -28,9 +28,6 @@ func (p *process) countOf(b *event.Boundary) int {
 	return -1
 }
 
-// outermost is what an experiment or a top-level cell belongs to.
-func (p *process) outermost() *window { return p.session }
-
 func (t *Tracker) sessionOf(p *process) *window {
 	if p.session != nil {
 		return p.session

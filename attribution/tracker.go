@@ -212,7 +212,7 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 	case event.StatementClose:
 		t.closeStatement(b, outcomeStatus(b.Outcome))
 	case event.ExperimentBegin:
-		w := t.openWindow(p, b, kindExperiment, p.outermost())
+		w := t.openWindow(p, b, kindExperiment, p.session)
 		w.name = b.Text
 		p.experiments = append(p.experiments, w)
 	case event.ExperimentEnd:
