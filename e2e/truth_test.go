@@ -83,7 +83,7 @@ func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run 
 	}
 	for _, meter := range []string{"cpu.mapped", "cpu.resident", "cpu.numpy"} {
 		if a, ok := e.Meters[meter]; ok {
-			checkMeter(t, e.Name, meter, w.Meters[meter], a, run)
+			checkMeter(t, e, meter, w.Meters[meter], a, run)
 		}
 	}
 	checkStatements(t, r, w, e)
@@ -124,8 +124,12 @@ func show(n *int) any {
 	return *n
 }
 
-func checkMeter(t *testing.T, name, meter string, f report.Figure, a allowances, run result) {
+// arena is what CPython maps at once for objects since 3.10 (Objects/obmalloc.c, ARENA_BITS).
+const arena = 1 << 20
+
+func checkMeter(t *testing.T, e expected, meter string, f report.Figure, a allowances, run result) {
 	t.Helper()
+	name := e.Name
 	if !f.Exact {
 		t.Errorf("%s: %s is not exact: %+v", name, meter, f)
 	}
@@ -135,7 +139,10 @@ func checkMeter(t *testing.T, name, meter string, f report.Figure, a allowances,
 			t.Errorf("%s: no mark %q", name, a.Mark)
 			return
 		}
-		if off := f.Peak - m.of(meter); off < 0 || off > a.Above {
+		off := f.Peak - m.of(meter)
+		if e.Yields && meter == "cpu.mapped" && off == arena {
+			t.Logf("%s: another thread mapped an arena after the mark", name)
+		} else if off < 0 || off > a.Above {
 			t.Errorf("%s: %s peaks at %d, %+d from what the process saw (allowed 0 to %d)", name, meter, f.Peak, off, a.Above)
 		} else if off != 0 && a.Above <= 65536 {
 			t.Logf("%s: %s %+d above its mark", name, meter, off)

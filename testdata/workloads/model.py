@@ -10,6 +10,9 @@ PAGE = 4096
 THREADS = 16 * PAGE
 # What IPython and CPython take around a statement: frames, code objects, results, display; an arena of objects is 1 MiB.
 PYTHON = [0, 2 * MiB]
+# While a helper has given up the GIL another thread may run Python (IPython saves its history in one) and map an arena of
+# objects: 256 KiB in CPython 3.9, 1 MiB since 3.10 (Objects/obmalloc.c, ARENA_BITS).
+ARENA = MiB
 PYTHON_WHY = "CPython and IPython take some for the cell's own code; arenas of objects come in 256 KiB (3.9) or 1 MiB"
 # malloc may give back some of its own between the window's start and the peak, so a rise can be short of what a cell takes.
 HEAP = [-2 * MiB, 2 * MiB]
@@ -55,7 +58,7 @@ class Cell:
         return {"name": self.name, "source": self.source, "front_ends": self.front_ends, "requires": self.requires,
                 "needs": self.needs, "request": self.request, "status": self.status, "execution_count": own, "statements": self.statements,
                 "ran": self.ran, "nested": nested, "markers": self.markers, "proof": self.proof, "meters": self.meters,
-                "children": self.children, "why": self.why}
+                "children": self.children, "yields": "T.free." in self.source, "why": self.why}
 
 
 def _lines(source):
