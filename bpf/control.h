@@ -37,8 +37,7 @@ static __always_inline void attach(__u64 task, bool root)
 		return;
 	if (!r->segment)
 		r->segment = 1;
-	if (!request.stopped)
-		m.slot = open_slot(task, FIELD(task, task_struct, mm), id, false);
+	m.slot = open_slot(task, FIELD(task, task_struct, mm), id, false);
 	if (bpf_map_update_elem(&members, &tgid, &m, BPF_ANY)) {
 		lose(LOSS_PROCESS);
 		return;

@@ -43,15 +43,22 @@ static __always_inline __u64 block_key(__u32 slot, __u64 address)
 	return address | (__u64)slot << 48;
 }
 
-SEC("uprobe")
-int numpy_track(struct pt_regs *regs)
+/* The slot of the process that tells of a block of NumPy's, or NO_SLOT. A refused allocation is told of at address 0.
+ */
+static __always_inline __u32 numpy_slot(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
 
-	/* NumPy reports an allocation that was refused, too: at address 0. */
 	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot) || (__u32)regs->di != NUMPY_DOMAIN || !regs->si)
-		return 0;
-	struct process *p = process_at(slot);
+		return NO_SLOT;
+	return slot;
+}
+
+SEC("uprobe")
+int numpy_track(struct pt_regs *regs)
+{
+	__u32 slot = numpy_slot(regs);
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
@@ -89,11 +96,8 @@ static __always_inline __s64 usable_size(struct process *p, __u64 address)
 SEC("uprobe")
 int numpy_untrack(struct pt_regs *regs)
 {
-	__u32 slot = current_slot();
-
-	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot) || (__u32)regs->di != NUMPY_DOMAIN || !regs->si)
-		return 0;
-	struct process *p = process_at(slot);
+	__u32 slot = numpy_slot(regs);
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;

@@ -10,6 +10,7 @@
  *   boundary.h   the cut between two segments
  *   processes.h  fork, exec, exit
  *   numpy.h      cpu.numpy, and the overhead budget
+ *   python.h     CPython's objects
  *   cells.h      cells, statements, experiments
  *   control.h    requests of user space
  *
@@ -29,6 +30,7 @@
 #include "boundary.h"
 #include "processes.h"
 #include "numpy.h"
+#include "python.h"
 #include "cells.h"
 #include "control.h"
 

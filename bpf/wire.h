@@ -230,7 +230,7 @@ enum loss {
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */
-enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_FORGET };
+enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK };
 
 struct control {
 	__u32 operation;
@@ -238,9 +238,8 @@ struct control {
 	__s32 parent;
 	__u32 root;
 	__u32 group;
-	__u32 done;    /* tasks it was carried out on */
-	__u32 slot;    /* result: the process's slot */
-	__u32 stopped; /* OP_ATTACH: do not seed, the program is yet to be executed */
+	__u32 done; /* tasks it was carried out on */
+	__u32 slot; /* result: the process's slot */
 };
 
 #endif

@@ -192,12 +192,3 @@ func (s *Session) stepUp(at time.Time) {
 		}
 	}
 }
-
-func (b *budget) groupOf(name string) ledger.Group {
-	for g := range ledger.Group(ledger.GroupCount) {
-		if g.String() == name {
-			return g
-		}
-	}
-	return 0
-}

@@ -31,13 +31,16 @@ func (s *Session) wind() error {
 }
 
 func (s *Session) finish() *event.Finish {
-	hits := s.ledger.Hits()
-	for i := range s.probes {
-		s.probes[i].Hits = hits[s.budget.groupOf(s.probes[i].Probe)]
+	var used []event.ProbeUse
+	for g, hits := range s.ledger.Hits() {
+		if p := s.probes[g]; p.Probe != "" {
+			p.Hits = hits
+			used = append(used, p)
+		}
 	}
 	f := &event.Finish{
 		Time: now(), Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.ledger.Losses(), Late: s.late, Probes: s.probes, Problems: s.trouble,
+		Lost: s.ledger.Losses(), Late: s.late, Probes: used, Problems: s.trouble,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {

@@ -121,15 +121,12 @@ func (s *Session) note(t *target, g ledger.Group) {
 		return
 	}
 	where := describeSites(sitesOf(g, sites))
-	for i := range s.probes {
-		if p := &s.probes[i]; p.Probe == g.String() {
-			if !strings.Contains(p.Site, where) {
-				p.Site += "; " + where
-			}
-			return
-		}
+	switch p := &s.probes[g]; {
+	case p.Probe == "":
+		*p = event.ProbeUse{Probe: g.String(), Site: where}
+	case !strings.Contains(p.Site, where):
+		p.Site += "; " + where
 	}
-	s.probes = append(s.probes, event.ProbeUse{Probe: g.String(), Site: where})
 }
 
 // describeSites names the places of a group: "PyEval_EvalCode+0, +237".

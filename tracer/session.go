@@ -52,7 +52,7 @@ type Session struct {
 	stopped string // why the session ends, once it does
 	ended   bool
 	late    []string
-	probes  []event.ProbeUse
+	probes  [ledger.GroupCount]event.ProbeUse
 	trouble []string
 	closing sync.WaitGroup // probes of processes that have ended, on their way out
 }
@@ -157,7 +157,7 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 			s.problem("child %d is not traced: %v", d.PID, err)
 		}
 	}
-	if t.slot, err = s.ledger.AttachProcess(root, t.pid, false); err != nil {
+	if t.slot, err = s.ledger.AttachProcess(root, t.pid); err != nil {
 		return err
 	}
 	if t.python != nil {

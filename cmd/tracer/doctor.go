@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -86,8 +85,8 @@ type action struct {
 }
 
 func runDoctor(ctx context.Context, o DoctorOptions, c console) error {
-	if o.Format != "text" && o.Format != "json" {
-		return usageError{fmt.Errorf("--format %q: it is text or json", o.Format)}
+	if err := checkFormat(o.Format, "text", "json"); err != nil {
+		return err
 	}
 	progress := startSpinner(c.err, false, "looking")
 	d := examine(ctx, process.FS{}, !o.Quick)

@@ -123,7 +123,7 @@ func withProbes(loops [2]*loop) (with [2]float64, err error) {
 		return with, err
 	}
 	defer l.Close()
-	if _, err := l.AttachProcess(0, loops[0].cmd.Process.Pid, false); err != nil {
+	if _, err := l.AttachProcess(0, loops[0].cmd.Process.Pid); err != nil {
 		return with, err
 	}
 	for i := range loops {

@@ -52,8 +52,8 @@ type listed struct {
 }
 
 func runKernels(ctx context.Context, o KernelsOptions, c console) error {
-	if o.Format != "text" && o.Format != "json" {
-		return usageError{fmt.Errorf("--format %q: it is text or json", o.Format)}
+	if err := checkFormat(o.Format, "text", "json"); err != nil {
+		return err
 	}
 	rows, hidden, err := listKernels(ctx, o.All)
 	if err != nil {

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -40,15 +42,21 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 
 // Check finds mistakes before anything is traced.
 func (o *OutputOptions) Check() error {
-	switch o.Format {
-	case "text", "json", "csv":
-	default:
-		return usageError{fmt.Errorf("--format %q: it is text, json or csv", o.Format)}
+	if err := checkFormat(o.Format, "text", "json", "csv"); err != nil {
+		return err
 	}
 	if o.Cells < 0 || o.Lines < 0 {
 		return usageError{errors.New("--cells and --lines take a number from 0")}
 	}
 	return nil
+}
+
+func checkFormat(format string, known ...string) error {
+	if slices.Contains(known, format) {
+		return nil
+	}
+	last := len(known) - 1
+	return usageError{fmt.Errorf("--format %q: it is %s or %s", format, strings.Join(known[:last], ", "), known[last])}
 }
 
 // Print renders a report in the chosen format.

@@ -101,8 +101,8 @@ func (m *mismatch) Error() string {
 func (m *mismatch) Is(target error) bool { return target == errSelftest }
 
 func runSelftest(ctx context.Context, o SelftestOptions, c console) error {
-	if o.Format != "text" && o.Format != "json" {
-		return usageError{fmt.Errorf("--format %q: it is text or json", o.Format)}
+	if err := checkFormat(o.Format, "text", "json"); err != nil {
+		return err
 	}
 	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
 		return fmt.Errorf("%w: the self-test traces", ledger.ErrNotPermitted)

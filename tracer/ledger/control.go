@@ -6,14 +6,9 @@ import (
 )
 
 // AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children
-// are followed, and an Attached boundary opens its session. With stopped, pid has not executed its program yet:
-// nothing is seeded, the ledger begins at its exec. slot identifies its memory for SetPython until its next exec.
-func (l *Ledger) AttachProcess(root uint32, pid int, stopped bool) (slot uint32, err error) {
-	request := kernelControl{Operation: uint32(kernelOperationOP_ATTACH), Pid: int32(pid), Root: root}
-	if stopped {
-		request.Stopped = 1
-	}
-	return l.control(request)
+// are followed, and an Attached boundary opens its session. slot identifies its memory for SetPython until its next exec.
+func (l *Ledger) AttachProcess(root uint32, pid int) (slot uint32, err error) {
+	return l.control(kernelControl{Operation: uint32(kernelOperationOP_ATTACH), Pid: int32(pid), Root: root})
 }
 
 // Adopt takes in a process that was a descendant of a root already when the root was attached.
@@ -55,7 +50,7 @@ func (l *Ledger) control(request kernelControl) (slot uint32, err error) {
 	if after.Done == 0 {
 		return 0, fmt.Errorf("pid %d: %w", request.Pid, ErrNoProcess)
 	}
-	if after.Slot == ^uint32(0) && request.Stopped == 0 {
+	if after.Slot == ^uint32(0) {
 		return 0, fmt.Errorf("pid %d: %w", request.Pid, ErrFull)
 	}
 	return after.Slot, nil

@@ -93,7 +93,6 @@ type kernelControl struct {
 	Group     uint32
 	Done      uint32
 	Slot      uint32
-	Stopped   uint32
 }
 
 type kernelGroup uint32
@@ -155,7 +154,6 @@ const (
 	kernelOperationOP_ADOPT  kernelOperation = 2
 	kernelOperationOP_DETACH kernelOperation = 3
 	kernelOperationOP_BACK   kernelOperation = 4
-	kernelOperationOP_FORGET kernelOperation = 5
 )
 
 type kernelOutcome uint32

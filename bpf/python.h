@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Reading CPython's objects in the target's memory: strings, coroutines, the frames of the running thread. Offsets come
+ * from struct python. Everything read is the target's word: it may be anything, and it may change meanwhile.
+ */
+#ifndef IPYTRACER_PYTHON_H
+#define IPYTRACER_PYTHON_H
+
+#define READ(to, from) bpf_probe_read_user(&(to), sizeof(to), (void *)(from))
+
+static __always_inline struct python *python_at(__u32 slot)
+{
+	struct python *py = bpf_map_lookup_elem(&pythons, &slot);
+	return py && py->ready ? py : NULL;
+}
+
+/* Where a str's characters are, how wide one is, how many bytes in all. */
+static __always_inline __u64 string_data(struct python *py, __u64 object, __u32 *kind, __u32 *size)
+{
+	__u32 state = 0;
+	__u64 length = 0;
+
+	if (!object || READ(state, object + py->string_state) || READ(length, object + py->string_length))
+		return 0;
+	*kind = state >> 2 & 7;
+	__u64 bytes = length * *kind;
+	*size = bytes > TEXT_SIZE ? TEXT_SIZE : bytes;
+	return object + (state >> 6 & 1 ? py->ascii_data : py->compact_data);
+}
+
+static __always_inline bool starts_with(const char *text, const char *prefix, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (text[i] != prefix[i])
+			return false;
+	return true;
+}
+
+/* Is this coroutine over? And does it execute right now? */
+static __always_inline void coroutine_state(struct python *py, __u64 coroutine, bool *finished, bool *executing)
+{
+	*finished = false;
+	*executing = false;
+	if (py->state_kind == 2) {
+		__s8 state = 0;
+		if (READ(state, coroutine + py->generator_state))
+			return;
+		*finished = state >= py->state_finished;
+		*executing = state == py->state_executing;
+		return;
+	}
+	__u64 frame = 0, top = 1;
+	__s8 state = 0;
+	if (READ(frame, coroutine + py->generator_frame))
+		return;
+	if (!frame) {
+		*finished = true;
+		return;
+	}
+	READ(state, frame + py->frame_state);
+	if (py->state_kind == 1) {
+		*finished = state >= py->state_finished;
+		*executing = state == py->state_executing;
+		return;
+	}
+	READ(top, frame + py->frame_stack_top);
+	*executing = state == 1;
+	*finished = !state && !top;
+}
+
+struct thread_search {
+	struct python *py;
+	__u64 state;
+	__u64 wanted;
+};
+
+static long next_thread(__u32 i, struct thread_search *s)
+{
+	__u64 id = 0;
+
+	if (!s->state || READ(id, s->state + s->py->thread_id)) {
+		s->state = 0;
+		return 1;
+	}
+	if (id == s->wanted)
+		return 1;
+	__u64 next = 0;
+	READ(next, s->state + s->py->thread_next);
+	s->state = next;
+	return 0;
+}
+
+/* The PyThreadState of the thread that runs: its thread_id is pthread_self(), which x86-64 keeps in fsbase. */
+static __always_inline __u64 thread_state(struct python *py)
+{
+	struct thread_search s = {
+		.py = py,
+		.state = py->main_thread,
+		.wanted = FIELD(bpf_get_current_task(), task_struct, thread.fsbase),
+	};
+	__u64 id = 0;
+
+	if (s.state && !READ(id, s.state + py->thread_id) && id == s.wanted)
+		return s.state;
+	s.state = 0;
+	if (READ(s.state, py->interpreter + py->threads_head))
+		return 0;
+	bpf_loop(256, next_thread, &s, 0);
+	return s.state;
+}
+
+struct frame_search {
+	struct python *py;
+	__u64 frame;
+	__u64 coroutine;
+};
+
+static long next_frame(__u32 i, struct frame_search *s)
+{
+	struct python *py = s->py;
+	__u64 frame = s->frame, code = 0, name = 0, back = 0;
+	char text[16] = {};
+	__u8 owner = 0;
+	__u32 kind = 0, size = 0;
+
+	if (!frame || READ(back, frame + py->frame_back))
+		return 1;
+	s->frame = back;
+	if (py->frame_kind)
+		READ(owner, frame + py->frame_owner);
+	if (owner >= py->owner_skip || READ(code, frame + py->frame_code) ||
+	    READ(name, (code & py->code_mask) + py->code_name))
+		return 0;
+	__u64 data = string_data(py, name, &kind, &size);
+	if (!data || size != 14 || bpf_probe_read_user(text, 14, (void *)data) ||
+	    !starts_with(text, "run_cell_async", 14))
+		return 0;
+	if (!py->frame_kind)
+		READ(s->coroutine, frame + py->frame_generator);
+	else if (owner == py->owner_generator)
+		s->coroutine = frame - py->generator_frame;
+	return 1;
+}
+
+/* The innermost run_cell_async coroutine on this thread's Python stack, or 0. */
+static __noinline __u64 running_cell(struct python *py)
+{
+	if (!py)
+		return 0;
+	struct frame_search s = { .py = py };
+	__u64 state = thread_state(py);
+
+	if (!state || READ(s.frame, state + py->thread_frame))
+		return 0;
+	if (py->frame_kind == 1) {
+		__u64 cframe = s.frame;
+		s.frame = 0;
+		READ(s.frame, cframe + py->cframe_current);
+	}
+	bpf_loop(12, next_frame, &s, 0);
+	return s.coroutine;
+}
+
+#endif
