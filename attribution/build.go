@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"fmt"
-	"sort"
 	"time"
 
 	"ipytracer/report"
@@ -92,7 +91,7 @@ func (t *Tracker) window(w *window) report.Window {
 		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Tree: t.figureMap(w.tree, nil, w.process.info.Python != ""),
-		Children: []report.Child{},
+		Children: []report.Child{}, Refused: t.gpus.refused[w],
 	}
 	if w.parent != nil {
 		out.Parent = w.parent.id
@@ -131,7 +130,7 @@ func (t *Tracker) duration(w *window) int64 {
 func (t *Tracker) between(w *window) report.Between {
 	out := report.Between{
 		PID: int(w.process.info.PID), StartNS: t.since(w.opened), DurationNS: t.duration(w),
-		Meters: t.figureMap(w.own, w, w.process.info.Python != ""),
+		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Refused: t.gpus.refused[w],
 	}
 	switch {
 	case w.before == nil && w.after == nil:
@@ -160,7 +159,7 @@ func cellName(w *window) string {
 func (t *Tracker) figureMap(f figures, w *window, numpy bool) map[string]report.Figure {
 	out := map[string]report.Figure{}
 	for m := range event.Meter(event.MeterCount) {
-		if m == event.NumPy && !numpy {
+		if !t.shows(m, w, numpy) {
 			continue
 		}
 		exact, bound := t.quality(m, w)
@@ -204,7 +203,7 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	exact, bound = true, &zero
 	if t.start != nil {
 		for _, s := range t.start.Meters {
-			if s.Meter == m && !s.Exact {
+			if s.Meter == template(m) && !s.Exact {
 				exact = false
 				if s.Bound < 0 {
 					return false, nil
@@ -214,11 +213,19 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 			}
 		}
 	}
-	if m != event.NumPy || w == nil {
+	if w == nil {
 		return exact, bound
 	}
 	if w.shed[m] {
 		return false, nil
+	}
+	if m >= event.Pinned && w.closeDevice > w.openDevice {
+		if _, kind, ok := m.Device(); !ok || kind != event.Active { // freed memory of unknown size may have been any of these
+			return false, nil
+		}
+	}
+	if m != event.NumPy {
+		return exact, bound
 	}
 	unknown, slack := w.closeUnknown-w.openUnknown, w.closeSlack-w.openSlack
 	if !w.isOpen && unknown > 0 {
@@ -232,11 +239,17 @@ func (t *Tracker) meters() []report.Meter {
 	if t.start == nil {
 		return out
 	}
-	sources := append([]event.MeterSource(nil), t.start.Meters...)
-	sort.SliceStable(sources, func(i, j int) bool { return sources[i].Meter < sources[j].Meter })
-	for _, s := range sources {
-		exact, bound := t.quality(s.Meter, nil)
-		out = append(out, report.Meter{ID: s.Meter.String(), Unit: "bytes", Source: s.Source, Exact: exact && !s.Absent, Bound: bound})
+	sources := t.start.Meters
+	for m := range event.Meter(event.MeterCount) {
+		if !alwaysThere(m) && !t.gpus.used[m] {
+			continue
+		}
+		for _, s := range sources {
+			if s.Meter == template(m) {
+				exact, bound := t.quality(m, nil)
+				out = append(out, report.Meter{ID: m.String(), Unit: "bytes", Source: s.Source, Exact: exact && !s.Absent, Bound: bound})
+			}
+		}
 	}
 	return out
 }

@@ -173,6 +173,10 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 
 // shedding marks the windows that are open while a meter's probes are out.
 func (t *Tracker) shedding(b *event.Boundary) {
+	if b.Text == event.TorchTotals {
+		t.sheds(b.Kind == event.MeterShed)
+		return
+	}
 	if b.Text != "" { // the name of a probe group that serves no meter
 		if b.Kind == event.MeterShed {
 			t.problem("%s", b.Text)

@@ -25,10 +25,13 @@ func (t *Tracker) certificate() report.Certificate {
 	for _, w := range t.windows {
 		if w.kind == kindSession {
 			c.UnknownFrees += w.closeUnknown - w.openUnknown
+			c.UnknownDeviceFrees += w.closeDevice - w.openDevice
 		}
 	}
 	for m := range event.Meter(event.MeterCount) {
-		c.Meters = append(c.Meters, t.proof(m))
+		if alwaysThere(m) || t.gpus.used[m] {
+			c.Meters = append(c.Meters, t.proof(m))
+		}
 	}
 	if f := t.finish; f != nil {
 		c.Finished = f.Reason
@@ -51,7 +54,7 @@ func (t *Tracker) proof(m event.Meter) report.Proof {
 		if w.shed[m] {
 			p.Shed = true
 		}
-		if w.isOpen || m == event.NumPy && w.process.info.Python == "" {
+		if w.isOpen || w.unknown[m] || m == event.NumPy && w.process.info.Python == "" {
 			continue
 		}
 		if !t.root(w.root).stream.complete(w.openStream, w.closeStream) || w.shed[m] {

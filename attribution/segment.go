@@ -12,8 +12,10 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 		t.began = b.Time
 	}
 	t.last = max(t.last, b.Time)
+	t.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	moved := moves{}
 	for _, r := range readings {
+		t.gpus.note(&r.Value, &r.High)
 		high := r.High
 		if before, again := moved[r.PID]; again {
 			high = maxReadings(high, before.high)
@@ -35,6 +37,7 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	changes := r.changes[b.Segment]
 	delete(r.changes, b.Segment)
 	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
+	t.refuse(r, b.Segment)
 	for _, w := range r.open {
 		w.see(b, moved, changes, t.forked)
 	}

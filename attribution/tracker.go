@@ -30,6 +30,7 @@ type Tracker struct {
 	boundaries          uint64 // how many came: they may pass each other, none may be missing
 	problems            []string
 	shed                map[event.Meter]bool
+	gpus                gpus
 	forked              map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
 
 	pending  *event.Boundary // its readings may still follow
@@ -63,7 +64,9 @@ type root struct {
 	// highs of segments not yet ended, by segment, pid and meter, from the change stream.
 	changes map[uint64]map[int32]*event.Readings
 	ended   uint64 // the last segment that ended
-	tree    event.Readings
+	// refusals of segments not yet ended.
+	refusals []*event.Refusal
+	tree     event.Readings
 }
 
 // New returns a Tracker that has seen nothing.
@@ -85,6 +88,9 @@ func (t *Tracker) Add(e event.Event) {
 		return
 	case *event.Change:
 		t.change(e)
+		return
+	case *event.Refusal:
+		t.refusal(e)
 		return
 	}
 	t.Flush()
@@ -152,6 +158,10 @@ func (t *Tracker) root(id uint32) *root {
 func (t *Tracker) change(c *event.Change) {
 	r := t.root(c.Root)
 	r.stream.received(c.Stream)
+	if c.Learned {
+		t.Flush() // windows that are about to open belong to those that learn it
+		t.learned(c)
+	}
 	if c.Segment <= r.ended {
 		t.late(r, c)
 		return

@@ -43,6 +43,7 @@ type window struct {
 	opened, closed            event.Nanoseconds
 	openCPU, closeCPU         event.Nanoseconds
 	openUnknown, closeUnknown uint64
+	openDevice, closeDevice   uint64 // frees of device or page-locked memory of unknown size
 	openSlack, closeSlack     event.Bytes
 
 	own, tree  figures
@@ -53,6 +54,8 @@ type window struct {
 	shares map[int32]event.Readings
 	silent bool
 	shed   [event.MeterCount]bool // the meter was stepped down at some time in the window
+	// unknown: the meter became known only after the window.
+	unknown [event.MeterCount]bool
 
 	execution int
 	count     int // In[N], -1 if there is none
@@ -72,7 +75,7 @@ type window struct {
 func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
 	w := &window{
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
-		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack,
+		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice,
 		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
 	if kind != kindBetween {
@@ -90,6 +93,9 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	}
 	for m := range t.shed {
 		w.shed[m] = t.shed[m]
+	}
+	if t.gpus.shed {
+		w.shedTotals()
 	}
 	t.keep(w)
 	r := t.root(b.Root)
@@ -166,7 +172,7 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	w.isOpen = false
 	w.lastSegment, w.closeStream = b.Segment, b.Stream
 	w.closed, w.closeCPU = b.Time, b.CPUTime
-	w.closeUnknown, w.closeSlack = b.Unknown, b.Slack
+	w.closeUnknown, w.closeSlack, w.closeDevice = b.Unknown, b.Slack, b.UnknownDevice
 	r := t.root(w.root)
 	if i := slices.Index(r.open, w); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Boundaries: the cut between two segments, and the record of it.
- *
- * A record is written into the store first and sent on the ring second. User space sees by the ticket that one
- * is missing from the ring and fetches it from the store; it acknowledges tickets, and only then is a place in
- * the store used again. So a boundary is never lost: where the store is full, no cut happens.
+ * Boundaries: the cut between two segments, and the record of it. Where the store of records is full, no cut
+ * happens: the segment goes on.
  */
 #ifndef IPYTRACER_BOUNDARY_H
 #define IPYTRACER_BOUNDARY_H
@@ -24,32 +21,6 @@ struct occasion {
 	__u32 text_kind;
 	__u32 text_size;
 };
-
-static __always_inline struct boundary *new_record(__u64 *ticket)
-{
-	__u64 next = *(volatile __u64 *)&next_ticket;
-
-	/* 64 places are kept back for CPUs that pass this test at the same time. */
-	if (next - *(volatile __u64 *)&acknowledged > MAX_STORED - 64)
-		return NULL;
-	*ticket = fetch_add(&next_ticket, 1);
-	__u32 place = *ticket & (MAX_STORED - 1);
-	return bpf_map_lookup_elem(&store, &place);
-}
-
-/*
- * A wake-up costs more than everything else here, and nobody waits for a statement: its records are read with the
- * cell's, unless many have gathered.
- */
-static __always_inline void send_record(struct boundary *b, __u64 ticket)
-{
-	bool statement = b->kind == BOUNDARY_STATEMENT_OPEN || b->kind == BOUNDARY_STATEMENT_CLOSE;
-	bool few = ticket - *(volatile __u64 *)&acknowledged < MAX_STORED / 4;
-
-	exchange(&b->ticket, ticket); /* last: a reader of the store believes a record with the right ticket */
-	if (bpf_ringbuf_output(&boundaries, b, sizeof(*b), statement && few ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP))
-		lose(LOSS_BOUNDARY_RING);
-}
 
 /* Takes a process's maxima of the segment that ends, into a record, and starts the next from the value now. */
 __attribute__((noinline)) int cut(__u32 slot, __u32 place)
@@ -108,13 +79,15 @@ static long other_process(__u32 slot, struct others *o)
 	bool moved = false;
 	for (int m = 0; m < METERS; m++)
 		moved |= p->high[m] != p->told[m] || p->value[m] != p->told[m];
+	if (p->devices && cut_devices(slot, o->number))
+		moved = true;
 	if (!moved) {
 		if (p->segment <= o->segment)
 			*(volatile __u64 *)&p->segment = o->segment + 1;
 		return 0;
 	}
 	__u64 ticket;
-	struct boundary *b = new_record(&ticket);
+	struct boundary *b = new_record(&ticket, STORE_RESERVE / 2);
 	if (!b) {
 		lose(LOSS_BOUNDARY);
 		return 0;
@@ -180,15 +153,19 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	struct root *r = root_of(p);
 	if (!r)
 		return 0;
-	__u64 ticket;
-	struct boundary *b = new_record(&ticket);
-	if (!b) {
+	if (!store_has_room(STORE_RESERVE)) {
 		lose(LOSS_BOUNDARY);
 		return 0;
 	}
+	__u64 ticket, number = fetch_add(&next_number, 1);
+	if (r->devices)
+		cut_devices(slot, number); /* in front: whoever reads the boundary has them all */
+	struct boundary *b = new_record(&ticket, STORE_RESERVE / 2);
+	if (!b)
+		return 0;
 	b->ticket = 0;
-	b->number = fetch_add(&next_number, 1);
-	struct others o = { .number = b->number, .root = p->root, .acting = slot };
+	b->number = number;
+	struct others o = { .number = number, .root = p->root, .acting = slot };
 	/* Only the acting process's mm is sure to be alive; the others' values are what their last event said. */
 	if (p->mm && why->kind != BOUNDARY_PROCESS_EXIT)
 		refresh(slot);
@@ -212,6 +189,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->stream = r->stream;
 	b->unknown = r->unknown;
 	b->slack = r->slack;
+	b->unknown_device = r->unknown_device;
 	cut(slot, ticket & (MAX_STORED - 1));
 	cut_tree(p->root, ticket & (MAX_STORED - 1));
 	b->text_kind = why->text_kind;

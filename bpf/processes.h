@@ -35,6 +35,9 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 		return NO_SLOT;
 	if (slot >= used_slots)
 		used_slots = slot + 1;
+	struct cuda_devices *known = bpf_map_lookup_elem(&ordinals, &slot);
+	if (known)
+		__builtin_memset(known, 0, sizeof(*known));
 	py->ready = 0;
 	py->inputs = 0;
 	py->result_type = 0;
@@ -47,6 +50,8 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	}
 	for (int m = 0; m < NR_MM_COUNTERS; m++)
 		p->counter[m] = COUNTER_UNKNOWN;
+	p->devices = 0;
+	p->cuda = 0;
 	p->segment = *(volatile __u64 *)&r->segment;
 	p->mm = mm;
 	p->started = bpf_ktime_get_ns();
@@ -90,6 +95,7 @@ static __noinline int empty_slot(__u32 slot)
 		if (r->shared)
 			fetch_add(&r->tree[m], -adds(p, m, was));
 	}
+	empty_devices(slot);
 	return 0;
 }
 
@@ -108,6 +114,7 @@ static __noinline int close_slot(__u32 slot)
 	if (!bpf_map_delete_elem(&spaces, &mm))
 		fetch_add(&space_filter[space_hash(mm)], -1);
 	empty_slot(slot);
+	forget_objects(p, slot);
 	if (r)
 		fetch_add(&r->processes, -1);
 	p->mm = 0;

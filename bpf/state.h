@@ -23,6 +23,13 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) member
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
 /* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct device, MAX_PROCESSES *MAX_DEVICES, 0) devices SEC(".maps");
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct device_tree, MAX_ROOTS *MAX_DEVICES, 0) device_trees SEC(".maps");
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct cuda_devices, MAX_PROCESSES, 0) ordinals SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct call, 4096, F_NO_PREALLOC) calls SEC(".maps"); /* tid -> */
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct cuda_thread, 4096, F_NO_PREALLOC) cuda_threads SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, struct cuda_key, struct cuda_object, 1 << 20, F_NO_PREALLOC) cuda_objects SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, __u32, __u32, MAX_BATCHES, F_NO_PREALLOC) torch_batches SEC(".maps");
 /* Free slots of processes. The lowest are used again first: what goes through all of them stops at used_slots. */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
@@ -70,6 +77,7 @@ __u32 first_slot;
 __u64 next_ticket = 1;
 __u64 next_number = 1;
 __u64 next_cell = 1;
+__u32 next_batch = 1;
 __u64 acknowledged; /* tickets up to this one are in safe hands; written by user space */
 __u64 losses[LOSSES];
 

@@ -7,11 +7,15 @@
  *   read.h       kernel memory by address
  *   ledger.h     values, maxima, the change stream
  *   meters.h     how resident and mapped are read
+ *   records.h    records that are never lost
+ *   devices.h    the meters of GPUs
  *   boundary.h   the cut between two segments
  *   processes.h  fork, exec, exit
  *   numpy.h      cpu.numpy, and the overhead budget
  *   python.h     CPython's objects
  *   cells.h      cells, statements, experiments
+ *   cuda.h       the CUDA driver's memory
+ *   torch.h      PyTorch's own totals
  *   control.h    requests of user space
  *
  * Needs kernel 5.19 (bpf_loop, bpf_map_lookup_percpu_elem); 6.2 (per-CPU RSS counters, bpf_rdonly_cast) for
@@ -27,11 +31,15 @@
 #include "read.h"
 #include "ledger.h"
 #include "meters.h"
+#include "records.h"
+#include "devices.h"
 #include "boundary.h"
 #include "processes.h"
 #include "numpy.h"
 #include "python.h"
 #include "cells.h"
+#include "torch.h"
+#include "cuda.h"
 #include "control.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -85,4 +93,7 @@ const enum outcome *export_outcome __attribute__((unused));
 const enum meter *export_meter __attribute__((unused));
 const enum group *export_group __attribute__((unused));
 const enum loss *export_loss __attribute__((unused));
+const enum device_meter *export_device_meter __attribute__((unused));
+const enum change_flag *export_change_flag __attribute__((unused));
+const enum cuda_operation *export_cuda_operation __attribute__((unused));
 const enum operation *export_operation __attribute__((unused));

@@ -6,7 +6,9 @@
 #ifndef IPYTRACER_WIRE_H
 #define IPYTRACER_WIRE_H
 
-#define METERS	      6
+#define METERS	      7 /* of the CPU side; a device has DEVICE_METERS more */
+#define DEVICE_METERS 3
+#define MAX_DEVICES   16   /* GPUs of one process */
 #define MAX_CPUS      512  /* CPUs whose RSS counters can be summed */
 #define MAX_PROCESSES 512  /* traced at once, over all roots */
 #define MAX_ROOTS     64   /* attached processes */
@@ -23,7 +25,8 @@
 #define PAGE	      4096
 
 /* Same order as event.Meter. */
-enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY };
+enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED };
+enum device_meter { DEVICE_DRIVER, DEVICE_ACTIVE, DEVICE_RESERVED };
 
 /* Same order as event.BoundaryKind; the last two never leave the tracer's ring reader. */
 enum boundary_kind {
@@ -44,6 +47,8 @@ enum boundary_kind {
 	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
 	RECORD_SOURCE,	      /* struct source */
 	RECORD_NUDGE,	      /* the change ring fills up: come and read */
+	RECORD_DEVICE,	      /* a GPU's meters, belongs to the boundary or reading behind it; `group` is the device */
+	RECORD_LIBRARY,	      /* struct header: a process loaded or unloaded a library */
 };
 
 /* Same order as event.Outcome. */
@@ -61,6 +66,7 @@ struct boundary {
 	__s64 inputs;
 	__u64 unknown;
 	__s64 slack;
+	__u64 unknown_device;
 	__s64 value[METERS];
 	__s64 high[METERS];
 	__s64 tree[METERS];
@@ -105,7 +111,13 @@ struct change {
 	__u32 root;
 	__s32 pid;
 	__s32 tid;
-	__u32 meter;
+	__u32 meter; /* METERS + device * DEVICE_METERS + device_meter for those of a GPU */
+};
+
+/* In change.meter, beside the meter. */
+enum change_flag {
+	CHANGE_REFUSED = 1 << 30, /* nothing changed: `size` bytes were asked for and refused; value is what was held */
+	CHANGE_LEARNED = 1 << 29, /* the meter was not known before; value is what it was before its next change */
 };
 
 /* A traced process. value and high are written by atomics only. */
@@ -124,6 +136,23 @@ struct process {
 	__s32 pid;
 	__u32 root;
 	__u32 active;
+	__u32 devices; /* bits: GPUs that it has used */
+	__u32 cuda;    /* it has called the driver */
+};
+
+/* A GPU, as one process uses it. */
+struct device {
+	__s64 value[DEVICE_METERS];
+	__s64 high[DEVICE_METERS]; /* maximum since the last boundary of the root */
+	__s64 told[DEVICE_METERS];
+	__u64 torch_epoch; /* of the group in which PyTorch's totals were last heard; 0: never */
+};
+
+/* A GPU, as a tree uses it. */
+struct device_tree {
+	__s64 value[DEVICE_METERS];
+	__s64 high[DEVICE_METERS];
+	__s64 told[DEVICE_METERS];
 };
 
 /* An attached process and its tree. */
@@ -132,10 +161,13 @@ struct root {
 	__u64 stream;
 	__u64 unknown;
 	__s64 slack;
+	__u64 unknown_device; /* frees of device or pinned memory whose size is not known */
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;
-	__u32 shared; /* there has been more than one process */
+	__u32 shared;  /* there has been more than one process */
+	__u32 devices; /* bits: GPUs that the tree has used */
+	__u32 padding;
 };
 
 /* Where a tgid's ledger is. */
@@ -212,8 +244,107 @@ struct block {
 	__u64 epoch; /* of the meter: blocks of an epoch that is over are not known any more */
 };
 
+/*
+ * What a function of the CUDA driver does: bits 0-7 of its probes' cookie. Bits 8-15 are the argument that names the
+ * device, where it is not always the same one. Same order as cuda.Operation.
+ */
+enum cuda_operation {
+	CUDA_NONE,
+	CUDA_ALLOC,	      /* (pointer *, size): the current context's device */
+	CUDA_ALLOC_32,	      /* the same with a pointer of 32 bits: cuMemAlloc of CUDA 3.1 and before */
+	CUDA_ALLOC_PITCH,     /* (pointer *, pitch *, width, height, element) */
+	CUDA_ALLOC_POOL,      /* (pointer *, size, pool, stream) */
+	CUDA_FREE,	      /* (pointer) */
+	CUDA_HOST_ALLOC,      /* (pointer *, size, flags) */
+	CUDA_HOST_FREE,	      /* (pointer) */
+	CUDA_HOST_REGISTER,   /* (pointer, size, flags) */
+	CUDA_CREATE,	      /* (handle *, size, properties *, flags) */
+	CUDA_RELEASE,	      /* (handle) */
+	CUDA_MAP,	      /* (pointer, size, offset, handle, flags) */
+	CUDA_UNMAP,	      /* (pointer, size) */
+	CUDA_RETAIN,	      /* (handle *, pointer) */
+	CUDA_IMPORT,	      /* (handle *, …): memory of another process */
+	CUDA_ARRAY,	      /* (array *, descriptor *) */
+	CUDA_ARRAY_3D,	      /* (array *, descriptor *) */
+	CUDA_MIPMAP,	      /* (array *, descriptor *, levels) */
+	CUDA_ARRAY_DESTROY,   /* (array), mipmapped ones as well */
+	CUDA_POOL_CREATE,     /* (pool *, properties *) */
+	CUDA_POOL_DEFAULT,    /* (pool *, device): cuDeviceGetDefaultMemPool, cuDeviceGetMemPool */
+	CUDA_CTX_CREATE,      /* (context *, …, device) */
+	CUDA_CTX_DESTROY,     /* (context) */
+	CUDA_CTX_SET,	      /* (context) */
+	CUDA_CTX_PUSH,	      /* (context) */
+	CUDA_CTX_POP,	      /* (context *) */
+	CUDA_PRIMARY_RETAIN,  /* (context *, device) */
+	CUDA_PRIMARY_RELEASE, /* (device) */
+	CUDA_PRIMARY_RESET,   /* (device) */
+	CUDA_OPERATIONS,
+};
+
+/* A call of the driver that has not returned. */
+struct call {
+	__u64 sp; /* at its entry */
+	__u64 argument[5];
+	__s64 size; /* frees: what goes if the call succeeds */
+	__u64 owner;
+	__u32 operation;
+	__u32 device; /* frees */
+	__u32 batch;  /* frees */
+	__u32 known;  /* frees: the block was in the table */
+};
+
+/* What a handle or an address of a process stands for. */
+enum cuda_kind { CUDA_POINTER, CUDA_HOST, CUDA_HANDLE, CUDA_MAPPING, CUDA_IS_ARRAY, CUDA_POOL, CUDA_CONTEXT };
+
+struct cuda_key {
+	__u64 address;
+	__u32 slot;
+	__u32 kind;
+};
+
+struct cuda_object {
+	__s64 size;
+	__u64 owner;	  /* memory: its context, 0 if it outlives that; mappings: their handle; primary contexts: 1 */
+	__u32 device;	  /* physical; HOST_DEVICE: page-locked host memory */
+	__u32 references; /* handles and primary contexts */
+	__u32 mappings;	  /* handles */
+	__u32 batch;	  /* see torch.h */
+};
+
+#define HOST_DEVICE   0xffffu
+#define CONTEXT_STACK 8
+#define MAX_BATCHES   65536
+
+/* What a thread that uses CUDA is about. */
+struct cuda_thread {
+	__u64 contexts[CONTEXT_STACK];
+	struct cuda_key last; /* the block allocated last */
+	__u64 retained;	      /* the primary context it asked for last */
+	__s64 pending;	      /* bytes allocated since PyTorch's last report on this thread */
+	__s64 last_size;
+	__u32 depth;
+	__u32 batch;
+};
+
+/* A process's CUDA devices: ordinals as the process counts them, physical as NVML does. Zero: the same. */
+struct cuda_devices {
+	__u8 physical[MAX_DEVICES]; /* plus one */
+	__u32 only;		    /* there is but one device: this one, plus one */
+	__u32 retained;		    /* bits: physical devices in which the process has a context */
+};
+
 /* Probes that are stepped down together when they cost more than the budget. */
-enum group { GROUP_NUMPY, GROUP_STATEMENT, GROUP_RESULT, GROUP_CELL, GROUP_SIGNAL, GROUPS = 8 };
+enum group {
+	GROUP_NUMPY,
+	GROUP_STATEMENT,
+	GROUP_RESULT,
+	GROUP_CELL,
+	GROUP_SIGNAL,
+	GROUP_DRIVER,
+	GROUP_TORCH,
+	GROUP_LOADER,
+	GROUPS = 8
+};
 
 /* Reasons for which something was not recorded. */
 enum loss {
@@ -226,6 +357,9 @@ enum loss {
 	LOSS_NESTING,	    /* more nested cells than MAX_NESTING */
 	LOSS_THREAD,	    /* more threads with cells than fit */
 	LOSS_READ,	    /* memory of the target that could not be read */
+	LOSS_DEVICE,	    /* a GPU allocation whose device is not known */
+	LOSS_OBJECT,	    /* no room in the tables of CUDA memory and contexts */
+	LOSS_FORMAT,	    /* an array of a format whose size is not known */
 	LOSSES = 16,
 };
 

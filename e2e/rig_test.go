@@ -98,6 +98,8 @@ type result struct {
 	Error          string `json:"error"`
 	Skipped        string `json:"skipped"`
 	Marks          []mark `json:"marks"`
+	// Truth is what GPU rigs know of each meter by themselves; null where nothing can be known.
+	Truth map[string]*startPeakEnd `json:"truth"`
 }
 
 func (r result) mark(label string) (mark, bool) {

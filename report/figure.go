@@ -120,7 +120,15 @@ func headlines(r *Report, by string) ([]string, error) {
 	if by != "" && !slices.Contains(known, by) {
 		return nil, fmt.Errorf("rank by %q: no such meter here; there are: %s", by, strings.Join(known, ", "))
 	}
-	ids := []string{by, "cpu.resident", "cpu.mapped", "cpu.numpy"}
+	ids := []string{by, "cpu.resident"}
+	for _, name := range []string{".driver", ".active"} { // GPUs beside the CPU: what has room goes by this order
+		for _, id := range known {
+			if strings.HasPrefix(id, "gpu.") && strings.HasSuffix(id, name) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	ids = append(ids, "cpu.mapped", "cpu.numpy")
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
 	for _, id := range known {
 		if !part(id) {

@@ -97,6 +97,17 @@ type Window struct {
 	// child lives the figures are lower bounds. Any other page that several processes map counts once for each.
 	Tree     map[string]Figure `json:"tree"`
 	Children []Child           `json:"children"`
+	// Refused are requests for memory that were refused within the window.
+	Refused []Refusal `json:"refused,omitempty"`
+}
+
+// Refusal is memory that was asked for and not given: failed calls of the CUDA driver, or out-of-memory errors of PyTorch's
+// allocator. No meter counts it.
+type Refusal struct {
+	Meter string `json:"meter"` // what it would have counted in
+	Asked int64  `json:"asked"` // bytes; the most of all requests
+	Held  int64  `json:"held"`  // bytes that the meter had at that request
+	Count int    `json:"count"` // requests
 }
 
 // Child is another process of the same tree, within a window.
@@ -131,6 +142,7 @@ type Between struct {
 	StartNS    int64             `json:"start_ns"`
 	DurationNS int64             `json:"duration_ns"`
 	Meters     map[string]Figure `json:"meters"`
+	Refused    []Refusal         `json:"refused,omitempty"`
 }
 
 // Certificate is the evidence behind the figures.
@@ -142,12 +154,14 @@ type Certificate struct {
 	Delivered uint64 `json:"delivered"`
 	Lost      []Loss `json:"lost"`
 	// BoundariesLost counts window boundaries that are missing; anything but 0 is a defect.
-	BoundariesLost uint64   `json:"boundaries_lost"`
-	UnknownFrees   uint64   `json:"unknown_frees"`
-	LateLibraries  []string `json:"late_libraries"`
-	Probes         []Probe  `json:"probes"`
-	Meters         []Proof  `json:"meters"`
-	Problems       []string `json:"problems"`
+	BoundariesLost uint64 `json:"boundaries_lost"`
+	UnknownFrees   uint64 `json:"unknown_frees"`
+	// UnknownDeviceFrees counts frees of device or page-locked memory that was made before the attach.
+	UnknownDeviceFrees uint64   `json:"unknown_device_frees"`
+	LateLibraries      []string `json:"late_libraries"`
+	Probes             []Probe  `json:"probes"`
+	Meters             []Proof  `json:"meters"`
+	Problems           []string `json:"problems"`
 }
 
 // Loss counts records that did not arrive.

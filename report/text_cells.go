@@ -69,7 +69,19 @@ func remarks(w Window) []span {
 	if w.Note != "" {
 		spans = append(spans, span{bounded(w.Note, maxProse), yellow}, span{" · ", dim})
 	}
+	for _, r := range w.Refused {
+		spans = append(spans, span{refusal(r), yellow}, span{" · ", dim})
+	}
 	return spans
+}
+
+// refusal says what was asked for in vain: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
+func refusal(r Refusal) string {
+	text := fmt.Sprintf("refused %s of %s, %s held", FormatBytes(r.Asked), bounded(meterName(r.Meter), maxName), FormatBytes(r.Held))
+	if r.Count > 1 {
+		text += fmt.Sprintf(" (the largest of %s requests)", formatCount(uint64(r.Count)))
+	}
+	return text
 }
 
 // trimmed drops the separator after the last remark.

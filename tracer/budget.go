@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
 )
 
@@ -70,6 +71,11 @@ func (b *budget) calibrated(targets []*target) error {
 			if err := b.limit(t.python.sites); err != nil {
 				return err
 			}
+			for _, l := range t.libraries {
+				if err := b.limitLibrary(l.sites); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
@@ -86,6 +92,7 @@ func (b *budget) wait() {
 // work is what the program behind a probe costs on top of the hit, in a usual case (see docs/overhead.md).
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
+	ledger.GroupTorch: 800 * time.Nanosecond,
 }
 
 // limit tells the kernel how many hits are too many, for the dearest build traced so far.
@@ -94,23 +101,37 @@ func (b *budget) limit(sites cpython.Sites) error {
 		return nil
 	}
 	for _, g := range sheddable {
-		cost := b.costs.Emulated
+		emulated := true
 		for _, site := range usual(g, sites) {
-			if site.Present() && !site.Emulated {
-				cost = b.costs.Stepped
-			}
+			emulated = emulated && (!site.Present() || site.Emulated)
 		}
-		cost += work[g]
-		if cost <= b.groups[g].cost {
-			continue
-		}
-		b.groups[g].cost = cost
-		stride, slice := rate(b.share, cost)
-		if err := b.ledger.SetBudget(g, stride, slice); err != nil {
+		if err := b.set(g, emulated); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// limitLibrary does the same for the probes on a library. Calls of the CUDA driver are never shed: they are slow themselves.
+func (b *budget) limitLibrary(sites cuda.Sites) error {
+	if b.share < 0 || sites.Kind != cuda.Torch {
+		return nil
+	}
+	return b.set(ledger.GroupTorch, sites.Report.Emulated)
+}
+
+func (b *budget) set(g ledger.Group, emulated bool) error {
+	cost := b.costs.Emulated
+	if !emulated {
+		cost = b.costs.Stepped
+	}
+	cost += work[g]
+	if cost <= b.groups[g].cost {
+		return nil
+	}
+	b.groups[g].cost = cost
+	stride, slice := rate(b.share, cost)
+	return b.ledger.SetBudget(g, stride, slice)
 }
 
 // rate turns a share and a cost into "stride hits within slice ns are too many": as many hits as fit into about
@@ -162,6 +183,7 @@ func (s *Session) stepDown() {
 			if t.python == nil {
 				continue
 			}
+			t.stepDownLibraries(ledger.Group(g))
 			if c := t.python.groups[ledger.Group(g)]; c != nil {
 				_ = c.Close()
 				delete(t.python.groups, ledger.Group(g))
@@ -186,7 +208,11 @@ func (s *Session) stepUp(at time.Time) {
 			if err := s.ledger.Back(ledger.Group(g), t.pid); err != nil {
 				continue
 			}
-			if err := s.place(t, ledger.Group(g)); err != nil {
+			err := s.place(t, ledger.Group(g))
+			if err == nil {
+				err = s.stepUpLibraries(t, ledger.Group(g))
+			}
+			if err != nil {
 				s.log.Warn("the probes could not be put back", "probes", ledger.Group(g), "error", err)
 			}
 		}

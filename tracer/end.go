@@ -52,6 +52,9 @@ func (s *Session) finish() *event.Finish {
 
 // release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
 func (s *Session) release(t *target) {
+	libraries := t.libraries
+	t.libraries = nil
+	s.closing.Go(func() { closeAll(libraries) })
 	if t.python == nil {
 		return
 	}

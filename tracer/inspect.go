@@ -34,7 +34,7 @@ func Inspect(r io.ReaderAt) (Build, error) {
 	if err != nil {
 		return b, err
 	}
-	for g := range ledger.Group(ledger.GroupCount) {
+	for g := range ledger.Group(ledger.PythonGroups) {
 		group := BuildGroup{Name: g.String(), Found: len(placements(g, sites)) > 0, Sites: sitesOf(g, sites)}
 		b.Groups = append(b.Groups, group)
 		if g == ledger.GroupStatement {
@@ -58,7 +58,18 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 	for _, m := range []event.Meter{event.Resident, event.ResidentAnon, event.ResidentFile, event.ResidentShmem} {
 		sources = append(sources, event.MeterSource{Meter: m, Source: rss, Exact: exact, Bound: bound})
 	}
-	return append(sources, event.MeterSource{
+	sources = append(sources, event.MeterSource{
 		Meter: event.NumPy, Source: "uprobes on PyTraceMalloc_Track and PyTraceMalloc_Untrack; arrays made since the attach", Exact: true,
 	})
+	// Those of GPU 0 stand for the same of every GPU.
+	for _, m := range []event.DeviceMeter{event.Driver, event.Active, event.Reserved} {
+		sources = append(sources, event.MeterSource{Meter: event.OfDevice(0, m), Source: deviceSources[m], Exact: true})
+	}
+	return append(sources, event.MeterSource{Meter: event.Pinned, Source: deviceSources[event.Driver], Exact: true})
+}
+
+var deviceSources = [event.DeviceMeters]string{
+	event.Driver:   "uprobes on the exported functions of libcuda.so.1, return codes checked; memory taken since the attach",
+	event.Active:   "PyTorch's own total, handed to c10::reportMemoryUsageToProfiler at each allocation and free",
+	event.Reserved: "PyTorch's own total at each allocation and free, less what it gives back to the driver in between",
 }

@@ -85,7 +85,7 @@ func (s *Session) probe(t *target) error {
 			return err
 		}
 	}
-	for g := range ledger.Group(ledger.GroupCount) {
+	for g := range ledger.Group(ledger.PythonGroups) {
 		if s.budget.isShed(g) {
 			continue
 		}
@@ -94,6 +94,8 @@ func (s *Session) probe(t *target) error {
 		}
 		s.note(t, g)
 	}
+	s.expectLibraries(t)
+	s.relist(t)
 	if t.python.sites.CompileInlined {
 		s.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", t.pid, t.python.version())
 	}

@@ -243,6 +243,9 @@ func (s *Session) settle() error {
 		if !t.gone && t.python != nil && !t.python.complete() {
 			s.learn(t)
 		}
+		if !t.gone && t.unlisted {
+			s.relist(t)
+		}
 	}
 	s.stepDown()
 	s.stepUp(time.Now())

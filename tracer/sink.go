@@ -31,6 +31,16 @@ func (s *Session) Change(c *event.Change) {
 // Reading queues what a boundary says of another process.
 func (s *Session) Reading(r *event.Reading) { s.queue = append(s.queue, r) }
 
+// Refusal queues a request for memory that was refused.
+func (s *Session) Refusal(r *event.Refusal) { s.queue = append(s.queue, r) }
+
+// LibrariesChanged notes that a process's mappings are worth a look.
+func (s *Session) LibrariesChanged(pid int32) {
+	if t := s.target(int(pid)); t != nil {
+		t.unlisted = true
+	}
+}
+
 // Boundary completes a boundary with what only user space can tell, and queues it.
 func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	t := s.target(int(b.PID))
@@ -70,8 +80,11 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 
 // groupText is empty for the group that serves a meter, and says what is missing for the others.
 func groupText(g ledger.Group) string {
-	if g == ledger.GroupNumPy {
+	switch g {
+	case ledger.GroupNumPy:
 		return ""
+	case ledger.GroupTorch:
+		return event.TorchTotals
 	}
 	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
 }

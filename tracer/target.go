@@ -27,6 +27,9 @@ type target struct {
 	late   bool // it ran before the session
 	// announced: its ProcessInfo has been handed out.
 	announced bool
+	libraries []*library
+	// unlisted: it has loaded or unloaded a library since its mappings were looked through.
+	unlisted bool
 	// patience is how many more times a process that may yet become a Python is looked at.
 	patience int
 }
@@ -227,6 +230,7 @@ func (p *python) version() string {
 }
 
 func (t *target) closeProbes() {
+	t.closeLibraries()
 	if t.python == nil {
 		return
 	}

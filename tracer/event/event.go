@@ -16,33 +16,6 @@ type Bytes int64
 // Nanoseconds is an instant of CLOCK_MONOTONIC or a length of time, in nanoseconds.
 type Nanoseconds int64
 
-// Meter names one running value of a process, in bytes.
-type Meter uint8
-
-// The meters, in the order the kernel ledger keeps them (bpf/wire.h).
-const (
-	Mapped        Meter = iota // mm->data_vm: private writable memory, touched or not
-	Resident                   // anonymous + file + shared memory physically occupied
-	ResidentAnon               // MM_ANONPAGES
-	ResidentFile               // MM_FILEPAGES
-	ResidentShmem              // MM_SHMEMPAGES
-	NumPy                      // data of live NumPy arrays, from PyTraceMalloc_Track/Untrack
-
-	MeterCount = 6
-)
-
-var meterIDs = [MeterCount]string{
-	"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy",
-}
-
-// String returns the meter's public id, such as "cpu.mapped".
-func (m Meter) String() string {
-	if int(m) < len(meterIDs) {
-		return meterIDs[m]
-	}
-	return "unknown"
-}
-
 // Readings holds one value for each meter.
 type Readings [MeterCount]Bytes
 
@@ -102,7 +75,7 @@ const (
 	OutcomeAbandoned   // the front end gave it up while it was suspended (Ctrl-C during a terminal await)
 )
 
-// Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[CellSource] or *[Finish].
+// Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[CellSource] or *[Finish].
 type Event interface{ isEvent() }
 
 // Source yields events in the order windows are to see them. Next returns io.EOF after the last one. The live
@@ -121,21 +94,23 @@ type Boundary struct {
 	TID    int32
 	Parent int32 // ProcessStart: the pid that forked
 
-	Cell     uint64 // the kernel's number of the cell window; 0 where no cell is meant
-	Outer    uint64 // CellOpen: the cell in which this one is nested, or 0
-	Segment  uint64 // the segment of Root that ends here
-	Stream   uint64 // changes made for Root up to here, delivered or not
-	Inputs   int64  // CellOpen: len(In), or -1 if it is not known
-	Line     int32  // StatementOpen: line in the cell, from 1; 0 if not known
-	Outcome  Outcome
-	CPUTime  Nanoseconds // CPU time the process had used by then; 0 if not known
-	Unknown  uint64      // frees of memory the tracer had not seen made, so far (NumPy)
-	Slack    Bytes       // upper bound of the bytes behind Unknown, so far
-	Value    Readings    // of PID, at this instant
-	High     Readings    // of PID, maximum since the boundary before
-	Tree     Readings    // of Root's tree, at this instant; what a forked child shares with its parent counts once
-	TreeHigh Readings    // of Root's tree, maximum since the boundary before
-	Text     string      // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
+	Cell    uint64 // the kernel's number of the cell window; 0 where no cell is meant
+	Outer   uint64 // CellOpen: the cell in which this one is nested, or 0
+	Segment uint64 // the segment of Root that ends here
+	Stream  uint64 // changes made for Root up to here, delivered or not
+	Inputs  int64  // CellOpen: len(In), or -1 if it is not known
+	Line    int32  // StatementOpen: line in the cell, from 1; 0 if not known
+	Outcome Outcome
+	CPUTime Nanoseconds // CPU time the process had used by then; 0 if not known
+	Unknown uint64      // frees of memory the tracer had not seen made, so far (NumPy)
+	// UnknownDevice counts frees of device or page-locked memory the tracer had not seen made, so far.
+	UnknownDevice uint64
+	Slack         Bytes    // upper bound of the bytes behind Unknown, so far
+	Value         Readings // of PID, at this instant
+	High          Readings // of PID, maximum since the boundary before
+	Tree          Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once
+	TreeHigh      Readings // of Root's tree, maximum since the boundary before
+	Text          string   // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
 }
 
 // Reading is what a boundary says of another process of the same tree, whose meters moved in the segment.
@@ -158,6 +133,23 @@ type Change struct {
 	Value   Bytes  // the meter's value; for Resident the value from which it fell
 	Size    Bytes  // NumPy: the block's size, negative when it was freed
 	Address uint64 // NumPy: the block's address
+	// Learned: the meter was not known before (PyTorch's totals after a late attach); Value is what it has been all along.
+	Learned bool
+}
+
+// Refusal is a request for memory that was refused: a failed call of the CUDA driver, or an out-of-memory error of
+// PyTorch's allocator. No meter moved.
+type Refusal struct {
+	Stream  uint64 // numbered with the changes
+	Segment uint64
+	Time    Nanoseconds
+	Root    uint32
+	PID     int32
+	TID     int32
+	Meter   Meter
+	Asked   Bytes
+	Held    Bytes  // the meter's value then
+	Detail  uint64 // driver: the CUresult; PyTorch: what it had reserved, in bytes
 }
 
 // CellSource is the text of a cell as IPython compiled it.
@@ -241,6 +233,7 @@ func (*Start) isEvent()      {}
 func (*Boundary) isEvent()   {}
 func (*Reading) isEvent()    {}
 func (*Change) isEvent()     {}
+func (*Refusal) isEvent()    {}
 func (*CellSource) isEvent() {}
 func (*Process) isEvent()    {}
 func (*Finish) isEvent()     {}

@@ -3,6 +3,8 @@ package ledger
 import (
 	"fmt"
 	"io"
+
+	"ipytracer/tracer/event"
 )
 
 // AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children
@@ -54,6 +56,25 @@ func (l *Ledger) control(request kernelControl) (slot uint32, err error) {
 		return 0, fmt.Errorf("pid %d: %w", request.Pid, ErrFull)
 	}
 	return after.Slot, nil
+}
+
+// SetDevices tells the ledger which GPU each of the devices is that the process in slot counts from 0, and, with only, that
+// there is no other. Without it they are the same.
+func (l *Ledger) SetDevices(slot uint32, physical []int, only bool) error {
+	var devices kernelCudaDevices
+	for ordinal, number := range physical[:min(len(physical), len(devices.Physical))] {
+		if number < 0 || number >= event.MaxDevices {
+			return fmt.Errorf("GPU %d: at most %d are known", number, event.MaxDevices)
+		}
+		devices.Physical[ordinal] = uint8(number + 1)
+	}
+	if only && len(physical) == 1 {
+		devices.Only = uint32(physical[0]) + 1
+	}
+	if err := l.objects.Ordinals.Put(slot, devices); err != nil {
+		return fmt.Errorf("write the GPUs: %w", err)
+	}
+	return nil
 }
 
 // Python is what the BPF programs must know about a process's CPython; see struct python in bpf/wire.h.

@@ -24,14 +24,28 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 	return (*T)(unsafe.Pointer(unsafe.SliceData(raw))), true
 }
 
-func decodeChange(c *kernelChange) event.Change {
-	meter := event.Meter(c.Meter)
-	if meter >= event.MeterCount {
-		meter = 0
+// flags of a change, which ride on its meter.
+const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_LEARNED
+
+func decodeMeter(raw uint32) event.Meter {
+	if m := raw &^ uint32(changeFlags); m < event.MeterCount {
+		return event.Meter(m)
 	}
+	return 0
+}
+
+func decodeChange(c *kernelChange) event.Change {
 	return event.Change{
 		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
-		Meter: meter, Value: event.Bytes(c.Value), Size: event.Bytes(c.Size), Address: c.Address,
+		Meter: decodeMeter(c.Meter), Value: event.Bytes(c.Value), Size: event.Bytes(c.Size), Address: c.Address,
+		Learned: c.Meter&uint32(kernelChangeFlagCHANGE_LEARNED) != 0,
+	}
+}
+
+func decodeRefusal(c *kernelChange) event.Refusal {
+	return event.Refusal{
+		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
+		Meter: decodeMeter(c.Meter), Asked: event.Bytes(c.Size), Held: event.Bytes(c.Value), Detail: c.Address,
 	}
 }
 
@@ -45,7 +59,8 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		Number: b.Number, Time: event.Nanoseconds(b.Time), Kind: event.BoundaryKind(b.Kind), Root: b.Root,
 		PID: b.Pid, TID: b.Tid, Parent: b.Parent, Cell: b.Cell, Outer: b.Outer, Segment: b.Segment, Stream: b.Stream,
 		Inputs: b.Inputs, Outcome: event.Outcome(b.Outcome), Unknown: b.Unknown, Slack: event.Bytes(b.Slack),
-		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
+		UnknownDevice: b.UnknownDevice,
+		Value:         readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
 	}
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
 	if out.Kind == event.StatementOpen {
@@ -56,7 +71,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	return out, extra
 }
 
-func readings(raw [event.MeterCount]int64) (out event.Readings) {
+func readings(raw [event.CPUMeters]int64) (out event.Readings) {
 	for m, v := range raw {
 		out[m] = event.Bytes(v)
 	}

@@ -20,32 +20,33 @@ type kernelBlock struct {
 }
 
 type kernelBoundary struct {
-	_         structs.HostLayout
-	Ticket    uint64
-	Number    uint64
-	Time      uint64
-	Cell      uint64
-	Outer     uint64
-	Segment   uint64
-	Stream    uint64
-	Inputs    int64
-	Unknown   uint64
-	Slack     int64
-	Value     [6]int64
-	High      [6]int64
-	Tree      [6]int64
-	TreeHigh  [6]int64
-	Kind      uint32
-	Root      uint32
-	Pid       int32
-	Tid       int32
-	Parent    int32
-	FirstLine int32
-	Outcome   uint32
-	Group     uint32
-	TextKind  uint32
-	TextSize  uint32
-	Text      [192]uint8
+	_             structs.HostLayout
+	Ticket        uint64
+	Number        uint64
+	Time          uint64
+	Cell          uint64
+	Outer         uint64
+	Segment       uint64
+	Stream        uint64
+	Inputs        int64
+	Unknown       uint64
+	Slack         int64
+	UnknownDevice uint64
+	Value         [7]int64
+	High          [7]int64
+	Tree          [7]int64
+	TreeHigh      [7]int64
+	Kind          uint32
+	Root          uint32
+	Pid           int32
+	Tid           int32
+	Parent        int32
+	FirstLine     int32
+	Outcome       uint32
+	Group         uint32
+	TextKind      uint32
+	TextSize      uint32
+	Text          [192]uint8
 }
 
 type kernelBoundaryKind uint32
@@ -68,7 +69,21 @@ const (
 	kernelBoundaryKindRECORD_READING            kernelBoundaryKind = 100
 	kernelBoundaryKindRECORD_SOURCE             kernelBoundaryKind = 101
 	kernelBoundaryKindRECORD_NUDGE              kernelBoundaryKind = 102
+	kernelBoundaryKindRECORD_DEVICE             kernelBoundaryKind = 103
+	kernelBoundaryKindRECORD_LIBRARY            kernelBoundaryKind = 104
 )
+
+type kernelCall struct {
+	_         structs.HostLayout
+	Sp        uint64
+	Argument  [5]uint64
+	Size      int64
+	Owner     uint64
+	Operation uint32
+	Device    uint32
+	Batch     uint32
+	Known     uint32
+}
 
 type kernelChange struct {
 	_       structs.HostLayout
@@ -84,6 +99,13 @@ type kernelChange struct {
 	Meter   uint32
 }
 
+type kernelChangeFlag uint32
+
+const (
+	kernelChangeFlagCHANGE_REFUSED kernelChangeFlag = 1073741824
+	kernelChangeFlagCHANGE_LEARNED kernelChangeFlag = 536870912
+)
+
 type kernelControl struct {
 	_         structs.HostLayout
 	Operation uint32
@@ -95,6 +117,99 @@ type kernelControl struct {
 	Slot      uint32
 }
 
+type kernelCudaDevices struct {
+	_        structs.HostLayout
+	Physical [16]uint8
+	Only     uint32
+	Retained uint32
+}
+
+type kernelCudaKey struct {
+	_       structs.HostLayout
+	Address uint64
+	Slot    uint32
+	Kind    uint32
+}
+
+type kernelCudaObject struct {
+	_          structs.HostLayout
+	Size       int64
+	Owner      uint64
+	Device     uint32
+	References uint32
+	Mappings   uint32
+	Batch      uint32
+}
+
+type kernelCudaOperation uint32
+
+const (
+	kernelCudaOperationCUDA_NONE            kernelCudaOperation = 0
+	kernelCudaOperationCUDA_ALLOC           kernelCudaOperation = 1
+	kernelCudaOperationCUDA_ALLOC_32        kernelCudaOperation = 2
+	kernelCudaOperationCUDA_ALLOC_PITCH     kernelCudaOperation = 3
+	kernelCudaOperationCUDA_ALLOC_POOL      kernelCudaOperation = 4
+	kernelCudaOperationCUDA_FREE            kernelCudaOperation = 5
+	kernelCudaOperationCUDA_HOST_ALLOC      kernelCudaOperation = 6
+	kernelCudaOperationCUDA_HOST_FREE       kernelCudaOperation = 7
+	kernelCudaOperationCUDA_HOST_REGISTER   kernelCudaOperation = 8
+	kernelCudaOperationCUDA_CREATE          kernelCudaOperation = 9
+	kernelCudaOperationCUDA_RELEASE         kernelCudaOperation = 10
+	kernelCudaOperationCUDA_MAP             kernelCudaOperation = 11
+	kernelCudaOperationCUDA_UNMAP           kernelCudaOperation = 12
+	kernelCudaOperationCUDA_RETAIN          kernelCudaOperation = 13
+	kernelCudaOperationCUDA_IMPORT          kernelCudaOperation = 14
+	kernelCudaOperationCUDA_ARRAY           kernelCudaOperation = 15
+	kernelCudaOperationCUDA_ARRAY_3D        kernelCudaOperation = 16
+	kernelCudaOperationCUDA_MIPMAP          kernelCudaOperation = 17
+	kernelCudaOperationCUDA_ARRAY_DESTROY   kernelCudaOperation = 18
+	kernelCudaOperationCUDA_POOL_CREATE     kernelCudaOperation = 19
+	kernelCudaOperationCUDA_POOL_DEFAULT    kernelCudaOperation = 20
+	kernelCudaOperationCUDA_CTX_CREATE      kernelCudaOperation = 21
+	kernelCudaOperationCUDA_CTX_DESTROY     kernelCudaOperation = 22
+	kernelCudaOperationCUDA_CTX_SET         kernelCudaOperation = 23
+	kernelCudaOperationCUDA_CTX_PUSH        kernelCudaOperation = 24
+	kernelCudaOperationCUDA_CTX_POP         kernelCudaOperation = 25
+	kernelCudaOperationCUDA_PRIMARY_RETAIN  kernelCudaOperation = 26
+	kernelCudaOperationCUDA_PRIMARY_RELEASE kernelCudaOperation = 27
+	kernelCudaOperationCUDA_PRIMARY_RESET   kernelCudaOperation = 28
+	kernelCudaOperationCUDA_OPERATIONS      kernelCudaOperation = 29
+)
+
+type kernelCudaThread struct {
+	_        structs.HostLayout
+	Contexts [8]uint64
+	Last     kernelCudaKey
+	Retained uint64
+	Pending  int64
+	LastSize int64
+	Depth    uint32
+	Batch    uint32
+}
+
+type kernelDevice struct {
+	_          structs.HostLayout
+	Value      [3]int64
+	High       [3]int64
+	Told       [3]int64
+	TorchEpoch uint64
+}
+
+type kernelDeviceMeter uint32
+
+const (
+	kernelDeviceMeterDEVICE_DRIVER   kernelDeviceMeter = 0
+	kernelDeviceMeterDEVICE_ACTIVE   kernelDeviceMeter = 1
+	kernelDeviceMeterDEVICE_RESERVED kernelDeviceMeter = 2
+)
+
+type kernelDeviceTree struct {
+	_     structs.HostLayout
+	Value [3]int64
+	High  [3]int64
+	Told  [3]int64
+}
+
 type kernelGroup uint32
 
 const (
@@ -103,6 +218,9 @@ const (
 	kernelGroupGROUP_RESULT    kernelGroup = 2
 	kernelGroupGROUP_CELL      kernelGroup = 3
 	kernelGroupGROUP_SIGNAL    kernelGroup = 4
+	kernelGroupGROUP_DRIVER    kernelGroup = 5
+	kernelGroupGROUP_TORCH     kernelGroup = 6
+	kernelGroupGROUP_LOADER    kernelGroup = 7
 	kernelGroupGROUPS          kernelGroup = 8
 )
 
@@ -126,6 +244,9 @@ const (
 	kernelLossLOSS_NESTING       kernelLoss = 6
 	kernelLossLOSS_THREAD        kernelLoss = 7
 	kernelLossLOSS_READ          kernelLoss = 8
+	kernelLossLOSS_DEVICE        kernelLoss = 9
+	kernelLossLOSS_OBJECT        kernelLoss = 10
+	kernelLossLOSS_FORMAT        kernelLoss = 11
 	kernelLossLOSSES             kernelLoss = 16
 )
 
@@ -144,6 +265,7 @@ const (
 	kernelMeterMETER_FILE     kernelMeter = 3
 	kernelMeterMETER_SHMEM    kernelMeter = 4
 	kernelMeterMETER_NUMPY    kernelMeter = 5
+	kernelMeterMETER_PINNED   kernelMeter = 6
 )
 
 type kernelOperation uint32
@@ -169,19 +291,21 @@ const (
 type kernelProcess struct {
 	_         structs.HostLayout
 	Mm        uint64
-	Value     [6]int64
-	High      [6]int64
-	Emitted   [6]int64
-	EmittedIn [6]uint64
+	Value     [7]int64
+	High      [7]int64
+	Emitted   [7]int64
+	EmittedIn [7]uint64
 	Segment   uint64
-	Told      [6]int64
-	Inherited [6]int64
+	Told      [7]int64
+	Inherited [7]int64
 	Counter   [4]int64
 	Started   uint64
 	Tgid      uint32
 	Pid       int32
 	Root      uint32
 	Active    uint32
+	Devices   uint32
+	Cuda      uint32
 }
 
 type kernelPython struct {
@@ -228,15 +352,18 @@ type kernelPython struct {
 }
 
 type kernelRoot struct {
-	_         structs.HostLayout
-	Segment   uint64
-	Stream    uint64
-	Unknown   uint64
-	Slack     int64
-	Tree      [6]int64
-	TreeHigh  [6]int64
-	Processes uint32
-	Shared    uint32
+	_             structs.HostLayout
+	Segment       uint64
+	Stream        uint64
+	Unknown       uint64
+	Slack         int64
+	UnknownDevice uint64
+	Tree          [7]int64
+	TreeHigh      [7]int64
+	Processes     uint32
+	Shared        uint32
+	Devices       uint32
+	Padding       uint32
 }
 
 type kernelSource struct {
@@ -268,65 +395,81 @@ type kernelThread struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	kernelMapAnchor             = "anchor"
-	kernelMapBlocks             = "blocks"
-	kernelMapBoundaries         = "boundaries"
-	kernelMapChanges            = "changes"
-	kernelMapFreeSlots          = "free_slots"
-	kernelMapMembers            = "members"
-	kernelMapProcesses          = "processes"
-	kernelMapPythons            = "pythons"
-	kernelMapRoots              = "roots"
-	kernelMapSpaces             = "spaces"
-	kernelMapStore              = "store"
-	kernelMapThreads            = "threads"
-	kernelProgCalibrate         = "calibrate"
-	kernelProgCellCompile       = "cell_compile"
-	kernelProgCellResult        = "cell_result"
-	kernelProgCellSignal        = "cell_signal"
-	kernelProgControlTask       = "control_task"
-	kernelProgDiscoverCpus      = "discover_cpus"
-	kernelProgMapped            = "mapped"
-	kernelProgNumpyTrack        = "numpy_track"
-	kernelProgNumpyUntrack      = "numpy_untrack"
-	kernelProgProcessExec       = "process_exec"
-	kernelProgProcessExit       = "process_exit"
-	kernelProgProcessFork       = "process_fork"
-	kernelProgResident          = "resident"
-	kernelProgStatementOpen     = "statement_open"
-	kernelProgStatementReturn   = "statement_return"
-	kernelVarAcknowledged       = "acknowledged"
-	kernelVarChangeRingSize     = "change_ring_size"
-	kernelVarCpuOffset          = "cpu_offset"
-	kernelVarCpus               = "cpus"
-	kernelVarExportBoundaryKind = "export_boundary_kind"
-	kernelVarExportChange       = "export_change"
-	kernelVarExportGroup        = "export_group"
-	kernelVarExportLoss         = "export_loss"
-	kernelVarExportMeter        = "export_meter"
-	kernelVarExportOperation    = "export_operation"
-	kernelVarExportOutcome      = "export_outcome"
-	kernelVarExportSource       = "export_source"
-	kernelVarFirstSlot          = "first_slot"
-	kernelVarFirstSpace         = "first_space"
-	kernelVarGroupChecked       = "group_checked"
-	kernelVarGroupEpoch         = "group_epoch"
-	kernelVarGroupHits          = "group_hits"
-	kernelVarGroupShed          = "group_shed"
-	kernelVarGroupSlice         = "group_slice"
-	kernelVarGroupStride        = "group_stride"
-	kernelVarHaveCast           = "have_cast"
-	kernelVarHeldOffset         = "held_offset"
-	kernelVarLosses             = "losses"
-	kernelVarNextCell           = "next_cell"
-	kernelVarNextNumber         = "next_number"
-	kernelVarNextTicket         = "next_ticket"
-	kernelVarPercpuRss          = "percpu_rss"
-	kernelVarPidLevel           = "pid_level"
-	kernelVarRequest            = "request"
-	kernelVarRssOffset          = "rss_offset"
-	kernelVarSpaceFilter        = "space_filter"
-	kernelVarUsedSlots          = "used_slots"
+	kernelMapAnchor              = "anchor"
+	kernelMapBlocks              = "blocks"
+	kernelMapBoundaries          = "boundaries"
+	kernelMapCalls               = "calls"
+	kernelMapChanges             = "changes"
+	kernelMapCudaObjects         = "cuda_objects"
+	kernelMapCudaThreads         = "cuda_threads"
+	kernelMapDeviceTrees         = "device_trees"
+	kernelMapDevices             = "devices"
+	kernelMapFreeSlots           = "free_slots"
+	kernelMapMembers             = "members"
+	kernelMapOrdinals            = "ordinals"
+	kernelMapProcesses           = "processes"
+	kernelMapPythons             = "pythons"
+	kernelMapRoots               = "roots"
+	kernelMapSpaces              = "spaces"
+	kernelMapStore               = "store"
+	kernelMapThreads             = "threads"
+	kernelMapTorchBatches        = "torch_batches"
+	kernelProgCalibrate          = "calibrate"
+	kernelProgCellCompile        = "cell_compile"
+	kernelProgCellResult         = "cell_result"
+	kernelProgCellSignal         = "cell_signal"
+	kernelProgControlTask        = "control_task"
+	kernelProgCudaEnter          = "cuda_enter"
+	kernelProgCudaLeave          = "cuda_leave"
+	kernelProgDiscoverCpus       = "discover_cpus"
+	kernelProgLibraryChanged     = "library_changed"
+	kernelProgMapped             = "mapped"
+	kernelProgNumpyTrack         = "numpy_track"
+	kernelProgNumpyUntrack       = "numpy_untrack"
+	kernelProgProcessExec        = "process_exec"
+	kernelProgProcessExit        = "process_exit"
+	kernelProgProcessFork        = "process_fork"
+	kernelProgResident           = "resident"
+	kernelProgStatementOpen      = "statement_open"
+	kernelProgStatementReturn    = "statement_return"
+	kernelProgTorchRefused       = "torch_refused"
+	kernelProgTorchReport        = "torch_report"
+	kernelVarAcknowledged        = "acknowledged"
+	kernelVarChangeRingSize      = "change_ring_size"
+	kernelVarCpuOffset           = "cpu_offset"
+	kernelVarCpus                = "cpus"
+	kernelVarExportBoundaryKind  = "export_boundary_kind"
+	kernelVarExportChange        = "export_change"
+	kernelVarExportChangeFlag    = "export_change_flag"
+	kernelVarExportCudaOperation = "export_cuda_operation"
+	kernelVarExportDeviceMeter   = "export_device_meter"
+	kernelVarExportGroup         = "export_group"
+	kernelVarExportLoss          = "export_loss"
+	kernelVarExportMeter         = "export_meter"
+	kernelVarExportOperation     = "export_operation"
+	kernelVarExportOutcome       = "export_outcome"
+	kernelVarExportSource        = "export_source"
+	kernelVarFirstSlot           = "first_slot"
+	kernelVarFirstSpace          = "first_space"
+	kernelVarGroupChecked        = "group_checked"
+	kernelVarGroupEpoch          = "group_epoch"
+	kernelVarGroupHits           = "group_hits"
+	kernelVarGroupShed           = "group_shed"
+	kernelVarGroupSlice          = "group_slice"
+	kernelVarGroupStride         = "group_stride"
+	kernelVarHaveCast            = "have_cast"
+	kernelVarHeldOffset          = "held_offset"
+	kernelVarLosses              = "losses"
+	kernelVarNextBatch           = "next_batch"
+	kernelVarNextCell            = "next_cell"
+	kernelVarNextNumber          = "next_number"
+	kernelVarNextTicket          = "next_ticket"
+	kernelVarPercpuRss           = "percpu_rss"
+	kernelVarPidLevel            = "pid_level"
+	kernelVarRequest             = "request"
+	kernelVarRssOffset           = "rss_offset"
+	kernelVarSpaceFilter         = "space_filter"
+	kernelVarUsedSlots           = "used_slots"
 )
 
 // loadKernel returns the embedded CollectionSpec for kernel.
@@ -376,7 +519,10 @@ type kernelProgramSpecs struct {
 	CellResult      *ebpf.ProgramSpec `ebpf:"cell_result"`
 	CellSignal      *ebpf.ProgramSpec `ebpf:"cell_signal"`
 	ControlTask     *ebpf.ProgramSpec `ebpf:"control_task"`
+	CudaEnter       *ebpf.ProgramSpec `ebpf:"cuda_enter"`
+	CudaLeave       *ebpf.ProgramSpec `ebpf:"cuda_leave"`
 	DiscoverCpus    *ebpf.ProgramSpec `ebpf:"discover_cpus"`
+	LibraryChanged  *ebpf.ProgramSpec `ebpf:"library_changed"`
 	Mapped          *ebpf.ProgramSpec `ebpf:"mapped"`
 	NumpyTrack      *ebpf.ProgramSpec `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.ProgramSpec `ebpf:"numpy_untrack"`
@@ -386,62 +532,75 @@ type kernelProgramSpecs struct {
 	Resident        *ebpf.ProgramSpec `ebpf:"resident"`
 	StatementOpen   *ebpf.ProgramSpec `ebpf:"statement_open"`
 	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
+	TorchRefused    *ebpf.ProgramSpec `ebpf:"torch_refused"`
+	TorchReport     *ebpf.ProgramSpec `ebpf:"torch_report"`
 }
 
 // kernelMapSpecs contains maps before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelMapSpecs struct {
-	Anchor     *ebpf.MapSpec `ebpf:"anchor"`
-	Blocks     *ebpf.MapSpec `ebpf:"blocks"`
-	Boundaries *ebpf.MapSpec `ebpf:"boundaries"`
-	Changes    *ebpf.MapSpec `ebpf:"changes"`
-	FreeSlots  *ebpf.MapSpec `ebpf:"free_slots"`
-	Members    *ebpf.MapSpec `ebpf:"members"`
-	Processes  *ebpf.MapSpec `ebpf:"processes"`
-	Pythons    *ebpf.MapSpec `ebpf:"pythons"`
-	Roots      *ebpf.MapSpec `ebpf:"roots"`
-	Spaces     *ebpf.MapSpec `ebpf:"spaces"`
-	Store      *ebpf.MapSpec `ebpf:"store"`
-	Threads    *ebpf.MapSpec `ebpf:"threads"`
+	Anchor       *ebpf.MapSpec `ebpf:"anchor"`
+	Blocks       *ebpf.MapSpec `ebpf:"blocks"`
+	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
+	Calls        *ebpf.MapSpec `ebpf:"calls"`
+	Changes      *ebpf.MapSpec `ebpf:"changes"`
+	CudaObjects  *ebpf.MapSpec `ebpf:"cuda_objects"`
+	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
+	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
+	Devices      *ebpf.MapSpec `ebpf:"devices"`
+	FreeSlots    *ebpf.MapSpec `ebpf:"free_slots"`
+	Members      *ebpf.MapSpec `ebpf:"members"`
+	Ordinals     *ebpf.MapSpec `ebpf:"ordinals"`
+	Processes    *ebpf.MapSpec `ebpf:"processes"`
+	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
+	Roots        *ebpf.MapSpec `ebpf:"roots"`
+	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
+	Store        *ebpf.MapSpec `ebpf:"store"`
+	Threads      *ebpf.MapSpec `ebpf:"threads"`
+	TorchBatches *ebpf.MapSpec `ebpf:"torch_batches"`
 }
 
 // kernelVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelVariableSpecs struct {
-	Acknowledged       *ebpf.VariableSpec `ebpf:"acknowledged"`
-	ChangeRingSize     *ebpf.VariableSpec `ebpf:"change_ring_size"`
-	CpuOffset          *ebpf.VariableSpec `ebpf:"cpu_offset"`
-	Cpus               *ebpf.VariableSpec `ebpf:"cpus"`
-	ExportBoundaryKind *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
-	ExportChange       *ebpf.VariableSpec `ebpf:"export_change"`
-	ExportGroup        *ebpf.VariableSpec `ebpf:"export_group"`
-	ExportLoss         *ebpf.VariableSpec `ebpf:"export_loss"`
-	ExportMeter        *ebpf.VariableSpec `ebpf:"export_meter"`
-	ExportOperation    *ebpf.VariableSpec `ebpf:"export_operation"`
-	ExportOutcome      *ebpf.VariableSpec `ebpf:"export_outcome"`
-	ExportSource       *ebpf.VariableSpec `ebpf:"export_source"`
-	FirstSlot          *ebpf.VariableSpec `ebpf:"first_slot"`
-	FirstSpace         *ebpf.VariableSpec `ebpf:"first_space"`
-	GroupChecked       *ebpf.VariableSpec `ebpf:"group_checked"`
-	GroupEpoch         *ebpf.VariableSpec `ebpf:"group_epoch"`
-	GroupHits          *ebpf.VariableSpec `ebpf:"group_hits"`
-	GroupShed          *ebpf.VariableSpec `ebpf:"group_shed"`
-	GroupSlice         *ebpf.VariableSpec `ebpf:"group_slice"`
-	GroupStride        *ebpf.VariableSpec `ebpf:"group_stride"`
-	HaveCast           *ebpf.VariableSpec `ebpf:"have_cast"`
-	HeldOffset         *ebpf.VariableSpec `ebpf:"held_offset"`
-	Losses             *ebpf.VariableSpec `ebpf:"losses"`
-	NextCell           *ebpf.VariableSpec `ebpf:"next_cell"`
-	NextNumber         *ebpf.VariableSpec `ebpf:"next_number"`
-	NextTicket         *ebpf.VariableSpec `ebpf:"next_ticket"`
-	PercpuRss          *ebpf.VariableSpec `ebpf:"percpu_rss"`
-	PidLevel           *ebpf.VariableSpec `ebpf:"pid_level"`
-	Request            *ebpf.VariableSpec `ebpf:"request"`
-	RssOffset          *ebpf.VariableSpec `ebpf:"rss_offset"`
-	SpaceFilter        *ebpf.VariableSpec `ebpf:"space_filter"`
-	UsedSlots          *ebpf.VariableSpec `ebpf:"used_slots"`
+	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
+	ChangeRingSize      *ebpf.VariableSpec `ebpf:"change_ring_size"`
+	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
+	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
+	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
+	ExportChange        *ebpf.VariableSpec `ebpf:"export_change"`
+	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
+	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
+	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
+	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
+	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
+	ExportMeter         *ebpf.VariableSpec `ebpf:"export_meter"`
+	ExportOperation     *ebpf.VariableSpec `ebpf:"export_operation"`
+	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
+	ExportSource        *ebpf.VariableSpec `ebpf:"export_source"`
+	FirstSlot           *ebpf.VariableSpec `ebpf:"first_slot"`
+	FirstSpace          *ebpf.VariableSpec `ebpf:"first_space"`
+	GroupChecked        *ebpf.VariableSpec `ebpf:"group_checked"`
+	GroupEpoch          *ebpf.VariableSpec `ebpf:"group_epoch"`
+	GroupHits           *ebpf.VariableSpec `ebpf:"group_hits"`
+	GroupShed           *ebpf.VariableSpec `ebpf:"group_shed"`
+	GroupSlice          *ebpf.VariableSpec `ebpf:"group_slice"`
+	GroupStride         *ebpf.VariableSpec `ebpf:"group_stride"`
+	HaveCast            *ebpf.VariableSpec `ebpf:"have_cast"`
+	HeldOffset          *ebpf.VariableSpec `ebpf:"held_offset"`
+	Losses              *ebpf.VariableSpec `ebpf:"losses"`
+	NextBatch           *ebpf.VariableSpec `ebpf:"next_batch"`
+	NextCell            *ebpf.VariableSpec `ebpf:"next_cell"`
+	NextNumber          *ebpf.VariableSpec `ebpf:"next_number"`
+	NextTicket          *ebpf.VariableSpec `ebpf:"next_ticket"`
+	PercpuRss           *ebpf.VariableSpec `ebpf:"percpu_rss"`
+	PidLevel            *ebpf.VariableSpec `ebpf:"pid_level"`
+	Request             *ebpf.VariableSpec `ebpf:"request"`
+	RssOffset           *ebpf.VariableSpec `ebpf:"rss_offset"`
+	SpaceFilter         *ebpf.VariableSpec `ebpf:"space_filter"`
+	UsedSlots           *ebpf.VariableSpec `ebpf:"used_slots"`
 }
 
 // kernelObjects contains all objects after they have been loaded into the kernel.
@@ -464,18 +623,25 @@ func (o *kernelObjects) Close() error {
 //
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelMaps struct {
-	Anchor     *ebpf.Map `ebpf:"anchor"`
-	Blocks     *ebpf.Map `ebpf:"blocks"`
-	Boundaries *ebpf.Map `ebpf:"boundaries"`
-	Changes    *ebpf.Map `ebpf:"changes"`
-	FreeSlots  *ebpf.Map `ebpf:"free_slots"`
-	Members    *ebpf.Map `ebpf:"members"`
-	Processes  *ebpf.Map `ebpf:"processes"`
-	Pythons    *ebpf.Map `ebpf:"pythons"`
-	Roots      *ebpf.Map `ebpf:"roots"`
-	Spaces     *ebpf.Map `ebpf:"spaces"`
-	Store      *ebpf.Map `ebpf:"store"`
-	Threads    *ebpf.Map `ebpf:"threads"`
+	Anchor       *ebpf.Map `ebpf:"anchor"`
+	Blocks       *ebpf.Map `ebpf:"blocks"`
+	Boundaries   *ebpf.Map `ebpf:"boundaries"`
+	Calls        *ebpf.Map `ebpf:"calls"`
+	Changes      *ebpf.Map `ebpf:"changes"`
+	CudaObjects  *ebpf.Map `ebpf:"cuda_objects"`
+	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
+	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
+	Devices      *ebpf.Map `ebpf:"devices"`
+	FreeSlots    *ebpf.Map `ebpf:"free_slots"`
+	Members      *ebpf.Map `ebpf:"members"`
+	Ordinals     *ebpf.Map `ebpf:"ordinals"`
+	Processes    *ebpf.Map `ebpf:"processes"`
+	Pythons      *ebpf.Map `ebpf:"pythons"`
+	Roots        *ebpf.Map `ebpf:"roots"`
+	Spaces       *ebpf.Map `ebpf:"spaces"`
+	Store        *ebpf.Map `ebpf:"store"`
+	Threads      *ebpf.Map `ebpf:"threads"`
+	TorchBatches *ebpf.Map `ebpf:"torch_batches"`
 }
 
 func (m *kernelMaps) Close() error {
@@ -483,15 +649,22 @@ func (m *kernelMaps) Close() error {
 		m.Anchor,
 		m.Blocks,
 		m.Boundaries,
+		m.Calls,
 		m.Changes,
+		m.CudaObjects,
+		m.CudaThreads,
+		m.DeviceTrees,
+		m.Devices,
 		m.FreeSlots,
 		m.Members,
+		m.Ordinals,
 		m.Processes,
 		m.Pythons,
 		m.Roots,
 		m.Spaces,
 		m.Store,
 		m.Threads,
+		m.TorchBatches,
 	)
 }
 
@@ -499,38 +672,42 @@ func (m *kernelMaps) Close() error {
 //
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelVariables struct {
-	Acknowledged       *ebpf.Variable `ebpf:"acknowledged"`
-	ChangeRingSize     *ebpf.Variable `ebpf:"change_ring_size"`
-	CpuOffset          *ebpf.Variable `ebpf:"cpu_offset"`
-	Cpus               *ebpf.Variable `ebpf:"cpus"`
-	ExportBoundaryKind *ebpf.Variable `ebpf:"export_boundary_kind"`
-	ExportChange       *ebpf.Variable `ebpf:"export_change"`
-	ExportGroup        *ebpf.Variable `ebpf:"export_group"`
-	ExportLoss         *ebpf.Variable `ebpf:"export_loss"`
-	ExportMeter        *ebpf.Variable `ebpf:"export_meter"`
-	ExportOperation    *ebpf.Variable `ebpf:"export_operation"`
-	ExportOutcome      *ebpf.Variable `ebpf:"export_outcome"`
-	ExportSource       *ebpf.Variable `ebpf:"export_source"`
-	FirstSlot          *ebpf.Variable `ebpf:"first_slot"`
-	FirstSpace         *ebpf.Variable `ebpf:"first_space"`
-	GroupChecked       *ebpf.Variable `ebpf:"group_checked"`
-	GroupEpoch         *ebpf.Variable `ebpf:"group_epoch"`
-	GroupHits          *ebpf.Variable `ebpf:"group_hits"`
-	GroupShed          *ebpf.Variable `ebpf:"group_shed"`
-	GroupSlice         *ebpf.Variable `ebpf:"group_slice"`
-	GroupStride        *ebpf.Variable `ebpf:"group_stride"`
-	HaveCast           *ebpf.Variable `ebpf:"have_cast"`
-	HeldOffset         *ebpf.Variable `ebpf:"held_offset"`
-	Losses             *ebpf.Variable `ebpf:"losses"`
-	NextCell           *ebpf.Variable `ebpf:"next_cell"`
-	NextNumber         *ebpf.Variable `ebpf:"next_number"`
-	NextTicket         *ebpf.Variable `ebpf:"next_ticket"`
-	PercpuRss          *ebpf.Variable `ebpf:"percpu_rss"`
-	PidLevel           *ebpf.Variable `ebpf:"pid_level"`
-	Request            *ebpf.Variable `ebpf:"request"`
-	RssOffset          *ebpf.Variable `ebpf:"rss_offset"`
-	SpaceFilter        *ebpf.Variable `ebpf:"space_filter"`
-	UsedSlots          *ebpf.Variable `ebpf:"used_slots"`
+	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
+	ChangeRingSize      *ebpf.Variable `ebpf:"change_ring_size"`
+	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
+	Cpus                *ebpf.Variable `ebpf:"cpus"`
+	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
+	ExportChange        *ebpf.Variable `ebpf:"export_change"`
+	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
+	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
+	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
+	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
+	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
+	ExportMeter         *ebpf.Variable `ebpf:"export_meter"`
+	ExportOperation     *ebpf.Variable `ebpf:"export_operation"`
+	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
+	ExportSource        *ebpf.Variable `ebpf:"export_source"`
+	FirstSlot           *ebpf.Variable `ebpf:"first_slot"`
+	FirstSpace          *ebpf.Variable `ebpf:"first_space"`
+	GroupChecked        *ebpf.Variable `ebpf:"group_checked"`
+	GroupEpoch          *ebpf.Variable `ebpf:"group_epoch"`
+	GroupHits           *ebpf.Variable `ebpf:"group_hits"`
+	GroupShed           *ebpf.Variable `ebpf:"group_shed"`
+	GroupSlice          *ebpf.Variable `ebpf:"group_slice"`
+	GroupStride         *ebpf.Variable `ebpf:"group_stride"`
+	HaveCast            *ebpf.Variable `ebpf:"have_cast"`
+	HeldOffset          *ebpf.Variable `ebpf:"held_offset"`
+	Losses              *ebpf.Variable `ebpf:"losses"`
+	NextBatch           *ebpf.Variable `ebpf:"next_batch"`
+	NextCell            *ebpf.Variable `ebpf:"next_cell"`
+	NextNumber          *ebpf.Variable `ebpf:"next_number"`
+	NextTicket          *ebpf.Variable `ebpf:"next_ticket"`
+	PercpuRss           *ebpf.Variable `ebpf:"percpu_rss"`
+	PidLevel            *ebpf.Variable `ebpf:"pid_level"`
+	Request             *ebpf.Variable `ebpf:"request"`
+	RssOffset           *ebpf.Variable `ebpf:"rss_offset"`
+	SpaceFilter         *ebpf.Variable `ebpf:"space_filter"`
+	UsedSlots           *ebpf.Variable `ebpf:"used_slots"`
 }
 
 // kernelPrograms contains all programs after they have been loaded into the kernel.
@@ -542,7 +719,10 @@ type kernelPrograms struct {
 	CellResult      *ebpf.Program `ebpf:"cell_result"`
 	CellSignal      *ebpf.Program `ebpf:"cell_signal"`
 	ControlTask     *ebpf.Program `ebpf:"control_task"`
+	CudaEnter       *ebpf.Program `ebpf:"cuda_enter"`
+	CudaLeave       *ebpf.Program `ebpf:"cuda_leave"`
 	DiscoverCpus    *ebpf.Program `ebpf:"discover_cpus"`
+	LibraryChanged  *ebpf.Program `ebpf:"library_changed"`
 	Mapped          *ebpf.Program `ebpf:"mapped"`
 	NumpyTrack      *ebpf.Program `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.Program `ebpf:"numpy_untrack"`
@@ -552,6 +732,8 @@ type kernelPrograms struct {
 	Resident        *ebpf.Program `ebpf:"resident"`
 	StatementOpen   *ebpf.Program `ebpf:"statement_open"`
 	StatementReturn *ebpf.Program `ebpf:"statement_return"`
+	TorchRefused    *ebpf.Program `ebpf:"torch_refused"`
+	TorchReport     *ebpf.Program `ebpf:"torch_report"`
 }
 
 func (p *kernelPrograms) Close() error {
@@ -561,7 +743,10 @@ func (p *kernelPrograms) Close() error {
 		p.CellResult,
 		p.CellSignal,
 		p.ControlTask,
+		p.CudaEnter,
+		p.CudaLeave,
 		p.DiscoverCpus,
+		p.LibraryChanged,
 		p.Mapped,
 		p.NumpyTrack,
 		p.NumpyUntrack,
@@ -571,6 +756,8 @@ func (p *kernelPrograms) Close() error {
 		p.Resident,
 		p.StatementOpen,
 		p.StatementReturn,
+		p.TorchRefused,
+		p.TorchReport,
 	)
 }
 

@@ -122,7 +122,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	}
 	if l.cap.MultiUprobe {
 		for _, p := range spec.Programs {
-			if p.SectionName == "uprobe" {
+			if p.SectionName == "uprobe" || p.SectionName == "uretprobe" {
 				p.AttachType = ebpf.AttachTraceUprobeMulti
 			}
 		}

@@ -20,11 +20,17 @@ const (
 	GroupResult    = Group(kernelGroupGROUP_RESULT)    // the end of a cell
 	GroupCell      = Group(kernelGroupGROUP_CELL)      // the start of a cell, and markers
 	GroupSignal    = Group(kernelGroupGROUP_SIGNAL)    // the end of an awaited or abandoned cell
+	GroupDriver    = Group(kernelGroupGROUP_DRIVER)    // calls of the CUDA driver
+	GroupTorch     = Group(kernelGroupGROUP_TORCH)     // PyTorch's totals, at every allocation and free on a GPU
+	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
 
-	GroupCount = 5
+	GroupCount   = 8
+	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
 )
 
-var groupNames = [GroupCount]string{"numpy", "statements", "cell ends", "cell starts", "prompts"}
+var groupNames = [GroupCount]string{
+	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries",
+}
 
 // String returns the group's name for people.
 func (g Group) String() string {
@@ -46,6 +52,11 @@ const (
 	StatementReturn                // every way out of PyEval_EvalCode, with a WayOut cookie
 	NumPyTrack                     // PyTraceMalloc_Track: edi, rsi, rdx
 	NumPyUntrack                   // PyTraceMalloc_Untrack: edi, rsi
+	CUDAEnter                      // a function of the CUDA driver, with a cookie of package cuda
+	CUDALeave                      // its return
+	TorchReport                    // c10::reportMemoryUsageToProfiler: rdi, rsi, rdx, rcx, r8
+	TorchRefused                   // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
+	LibraryChanged                 // _dl_debug_state
 	CalibrateEntry                 // nothing: what a probe costs that only fires
 )
 
@@ -53,7 +64,8 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 	return map[Program]*ebpf.Program{
 		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal,
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
-		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CalibrateEntry: l.objects.Calibrate,
+		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave, TorchReport: l.objects.TorchReport,
+		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, CalibrateEntry: l.objects.Calibrate,
 	}[p]
 }
 
@@ -63,6 +75,9 @@ type Placement struct {
 	Offsets []uint64 // in the file, in bytes
 	Cookies []uint64 // one for each offset, or none; see WayOut
 }
+
+// onReturn says whether a program runs when the function at its offset returns. Only for functions that throw nothing.
+func (p Program) onReturn() bool { return p == CUDALeave }
 
 // WayOut is the cookie of a StatementReturn site: how many bytes are on the stack above the return address,
 // which register holds the result (cpython.Register), and which processor flags must have which value for the
@@ -97,7 +112,11 @@ func (l *Ledger) Probe(path string, pid int, placements []Placement) (_ io.Close
 
 func (l *Ledger) place(file *link.Executable, pid int, p Placement) (links probes, err error) {
 	if l.cap.MultiUprobe {
-		one, err := file.UprobeMulti(nil, l.program(p.Program), &link.UprobeMultiOptions{
+		place := file.UprobeMulti
+		if p.Program.onReturn() {
+			place = file.UretprobeMulti
+		}
+		one, err := place(nil, l.program(p.Program), &link.UprobeMultiOptions{
 			Addresses: p.Offsets, Cookies: p.Cookies, PID: uint32(pid),
 		})
 		if err != nil {
@@ -110,7 +129,11 @@ func (l *Ledger) place(file *link.Executable, pid int, p Placement) (links probe
 		if p.Cookies != nil {
 			options.Cookie = p.Cookies[i]
 		}
-		one, err := file.Uprobe("", l.program(p.Program), options)
+		place := file.Uprobe
+		if p.Program.onReturn() {
+			place = file.Uretprobe
+		}
+		one, err := place("", l.program(p.Program), options)
 		if err != nil {
 			return links, err
 		}

@@ -21,14 +21,18 @@ type rings struct {
 	expected   uint64 // the next ticket
 	delivered  uint64 // changes read
 	recovered  uint64 // boundary records that came from the store
+	devices    devices
 }
 
 // Sink receives what the rings hold. A *event.Change is only valid during the call.
 type Sink interface {
 	Change(*event.Change)
+	Refusal(*event.Refusal)
 	Boundary(*event.Boundary, BoundaryExtra)
 	Reading(*event.Reading)
 	Source(cell uint64, pid int32, offset uint32, text []byte)
+	// LibrariesChanged says that a process loaded or unloaded a shared library, or is about to.
+	LibrariesChanged(pid int32)
 }
 
 // BoundaryExtra is what a boundary carries for package tracer alone: raw material that it turns into fields.
@@ -97,6 +101,11 @@ func (l *Ledger) drainChanges(sink Sink) error {
 			return fmt.Errorf("read the change ring: record of %d bytes", len(l.rings.change.RawSample))
 		}
 		l.rings.delivered++
+		if c.Meter&uint32(kernelChangeFlagCHANGE_REFUSED) != 0 {
+			out := decodeRefusal(c)
+			sink.Refusal(&out)
+			continue
+		}
 		out := decodeChange(c)
 		sink.Change(&out)
 	}
@@ -118,7 +127,10 @@ func (l *Ledger) deliver(raw []byte, sink Sink) error {
 		return fmt.Errorf("read the boundary ring: record of %d bytes", len(raw))
 	}
 	const head = int(unsafe.Offsetof(kernelSource{}.Text))
-	if kernelBoundaryKind(h.Kind) == kernelBoundaryKindRECORD_SOURCE && len(raw) > head {
+	switch kind := kernelBoundaryKind(h.Kind); {
+	case kind == kernelBoundaryKindRECORD_LIBRARY:
+		sink.LibrariesChanged(h.Pid)
+	case kind == kernelBoundaryKindRECORD_SOURCE && len(raw) > head:
 		offset := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Offset)]))
 		size := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Size)]))
 		sink.Source(h.Cell, h.Pid, offset, raw[head:min(head+int(size), len(raw))])
@@ -147,11 +159,16 @@ func (l *Ledger) recover(ticket uint64, sink Sink) error {
 
 func (l *Ledger) accept(b *kernelBoundary, sink Sink) error {
 	l.rings.expected = b.Ticket + 1
-	if kernelBoundaryKind(b.Kind) == kernelBoundaryKindRECORD_READING {
+	switch kernelBoundaryKind(b.Kind) {
+	case kernelBoundaryKindRECORD_DEVICE:
+		l.rings.devices.keep(b)
+	case kernelBoundaryKindRECORD_READING:
 		r := decodeReading(b)
+		l.rings.devices.reading(&r)
 		sink.Reading(&r)
-	} else {
+	default:
 		out, extra := decodeBoundary(b)
+		l.rings.devices.boundary(&out)
 		sink.Boundary(&out, extra)
 	}
 	if err := l.objects.Acknowledged.Set(b.Ticket); err != nil {
@@ -173,6 +190,9 @@ var lossNames = map[kernelLoss]string{
 	kernelLossLOSS_NESTING:       "cells nested too deep",
 	kernelLossLOSS_THREAD:        "too many threads run cells",
 	kernelLossLOSS_READ:          "memory of the target not readable",
+	kernelLossLOSS_DEVICE:        "GPU memory whose device is not known",
+	kernelLossLOSS_OBJECT:        "table of CUDA memory and contexts full",
+	kernelLossLOSS_FORMAT:        "GPU arrays of a format whose size is not known",
 }
 
 // LostChanges is the Loss.Reason of changes that found no room.

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,8 +38,14 @@ func TestArrowGoReadsIt(t *testing.T) {
 						t.Fatalf("column %s: %v", rec.ColumnName(i), err)
 					}
 				}
+				var devices []int // rows that belong to the one behind them
 				for i := range int(rec.NumRows()) {
-					checkRow(t, rec, i, events[row])
+					if rec.Column(colKind).(*array.String).Value(i) == kindDevice {
+						devices = append(devices, i)
+						continue
+					}
+					checkRow(t, rec, i, devices, events[row])
+					devices = nil
 					row++
 				}
 			}
@@ -69,7 +76,7 @@ func checkSchema(t *testing.T, s *arrow.Schema) {
 			t.Errorf("column %d is %v, want %v", i, got, f)
 		}
 	}
-	if v, _ := s.Metadata().GetValue(keyFormat); v != "1" {
+	if v, _ := s.Metadata().GetValue(keyFormat); v != strconv.Itoa(Format) {
 		t.Errorf("format %q", v)
 	}
 	if v, _ := s.Metadata().GetValue(keyVersion); v != "1.2.3" {
@@ -77,7 +84,7 @@ func checkSchema(t *testing.T, s *arrow.Schema) {
 	}
 }
 
-func checkRow(t *testing.T, rec arrow.RecordBatch, row int, e event.Event) {
+func checkRow(t *testing.T, rec arrow.RecordBatch, row int, devices []int, e event.Event) {
 	t.Helper()
 	text := func(c int) string { return rec.Column(c).(*array.String).Value(row) }
 	i64 := func(c int) int64 { return rec.Column(c).(*array.Int64).Value(row) }
@@ -93,6 +100,7 @@ func checkRow(t *testing.T, rec arrow.RecordBatch, row int, e event.Event) {
 			Meter:   e.Meter,
 			Value:   event.Bytes(i64(colValue)),
 		}
+		got.Learned = rec.Column(colLearned).(*array.Boolean).Value(row)
 		if rec.Column(colSize).IsNull(row) != (e.Size == 0) || rec.Column(colNumber).IsValid(row) || rec.Column(colText).IsValid(row) {
 			t.Errorf("row %d: wrong nulls", row)
 		}
@@ -107,9 +115,30 @@ func checkRow(t *testing.T, rec arrow.RecordBatch, row int, e event.Event) {
 		if text(colKind) != e.Kind.String() || text(colText) != e.Text {
 			t.Errorf("row %d: kind %q, text %q", row, text(colKind), text(colText))
 		}
-		for m, v := range e.TreeHigh {
-			if got := event.Bytes(i64(meterColumn(groupTreeHigh, event.Meter(m)))); got != v {
-				t.Errorf("row %d, meter %d: %d, want %d", row, m, got, v)
+		for m := range event.Meter(event.CPUMeters) {
+			if got := event.Bytes(i64(meterColumn(groupTreeHigh, m))); got != e.TreeHigh[m] {
+				t.Errorf("row %d, %v: %d, want %d", row, m, got, e.TreeHigh[m])
+			}
+		}
+		var said []int
+		for n := range event.MaxDevices {
+			for m := range event.DeviceMeter(event.DeviceMeters) {
+				if at := event.OfDevice(n, m); e.Value[at] != 0 || e.High[at] != 0 || e.Tree[at] != 0 || e.TreeHigh[at] != 0 {
+					said = append(said, n)
+					break
+				}
+			}
+		}
+		if len(devices) != len(said) {
+			t.Fatalf("row %d: %d devices, want %v", row, len(devices), said)
+		}
+		for i, at := range devices {
+			for m := range event.DeviceMeter(event.DeviceMeters) {
+				want := e.TreeHigh[event.OfDevice(said[i], m)]
+				got := event.Bytes(rec.Column(deviceColumn(groupTreeHigh, m)).(*array.Int64).Value(at))
+				if number := rec.Column(colDevice).(*array.Uint32).Value(at); got != want || int(number) != said[i] {
+					t.Errorf("row %d, device %d, %v: %d, want %d", at, number, m, got, want)
+				}
 			}
 		}
 	case *event.Start:

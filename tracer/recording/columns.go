@@ -1,8 +1,12 @@
 package recording
 
-import "ipytracer/tracer/event"
+import (
+	"fmt"
 
-// dataType is the Arrow type of a column. Format 1 knows no other types.
+	"ipytracer/tracer/event"
+)
+
+// dataType is the Arrow type of a column. No format so far knows other types.
 type dataType uint8
 
 const (
@@ -69,9 +73,13 @@ const (
 	colTextBytes
 	colTruncated
 	colDetail
+	colDevice
+	colUnknownDevice
+	colLearned
 	colFirstMeter
+	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
-	colCount = colFirstMeter + 4*event.MeterCount
+	colCount = colFirstDeviceMeter + 4*event.DeviceMeters
 )
 
 // The four groups of meter columns: of the process and of its tree, at the instant and since the boundary before.
@@ -83,44 +91,54 @@ const (
 )
 
 func meterColumn(group int, m event.Meter) int {
-	return colFirstMeter + group*event.MeterCount + int(m)
+	return colFirstMeter + group*event.CPUMeters + int(m)
+}
+
+// deviceColumn is where a device's row has one of its meters.
+func deviceColumn(group int, m event.DeviceMeter) int {
+	return colFirstDeviceMeter + group*event.DeviceMeters + int(m)
 }
 
 var fields = tableFields()
 
 func tableFields() [colCount]field {
 	all := [colCount]field{
-		colKind:      {"kind", typeUTF8, true},
-		colTime:      {"time_ns", typeInt64, true},
-		colNumber:    {"number", typeUint64, false},
-		colStream:    {"stream", typeUint64, false},
-		colSegment:   {"segment", typeUint64, false},
-		colRoot:      {"root", typeUint32, false},
-		colPID:       {"pid", typeInt32, true},
-		colTID:       {"tid", typeInt32, false},
-		colParent:    {"parent", typeInt32, false},
-		colCell:      {"cell", typeUint64, false},
-		colOuter:     {"outer", typeUint64, false},
-		colInputs:    {"inputs", typeInt64, false},
-		colLine:      {"line", typeInt32, false},
-		colOutcome:   {"outcome", typeUTF8, false},
-		colCPUTime:   {"cpu_time_ns", typeInt64, false},
-		colUnknown:   {"unknown_frees", typeUint64, false},
-		colSlack:     {"slack", typeInt64, false},
-		colMeter:     {"meter", typeUTF8, false},
-		colValue:     {"value", typeInt64, false},
-		colSize:      {"size", typeInt64, false},
-		colAddress:   {"address", typeUint64, false},
-		colText:      {"text", typeUTF8, false},
-		colTextBytes: {"text.bytes", typeBinary, false},
-		colTruncated: {"truncated", typeBool, false},
-		colDetail:    {"detail", typeUTF8, false},
+		colKind:          {"kind", typeUTF8, true},
+		colTime:          {"time_ns", typeInt64, true},
+		colNumber:        {"number", typeUint64, false},
+		colStream:        {"stream", typeUint64, false},
+		colSegment:       {"segment", typeUint64, false},
+		colRoot:          {"root", typeUint32, false},
+		colPID:           {"pid", typeInt32, true},
+		colTID:           {"tid", typeInt32, false},
+		colParent:        {"parent", typeInt32, false},
+		colCell:          {"cell", typeUint64, false},
+		colOuter:         {"outer", typeUint64, false},
+		colInputs:        {"inputs", typeInt64, false},
+		colLine:          {"line", typeInt32, false},
+		colOutcome:       {"outcome", typeUTF8, false},
+		colCPUTime:       {"cpu_time_ns", typeInt64, false},
+		colUnknown:       {"unknown_frees", typeUint64, false},
+		colSlack:         {"slack", typeInt64, false},
+		colMeter:         {"meter", typeUTF8, false},
+		colValue:         {"value", typeInt64, false},
+		colSize:          {"size", typeInt64, false},
+		colAddress:       {"address", typeUint64, false},
+		colText:          {"text", typeUTF8, false},
+		colTextBytes:     {"text.bytes", typeBinary, false},
+		colTruncated:     {"truncated", typeBool, false},
+		colDetail:        {"detail", typeUTF8, false},
+		colDevice:        {"device", typeUint32, false},
+		colUnknownDevice: {"unknown_device_frees", typeUint64, false},
+		colLearned:       {"learned", typeBool, false},
 	}
-	for m := range event.Meter(event.MeterCount) {
-		all[meterColumn(groupValue, m)] = field{name: m.String(), typ: typeInt64}
-		all[meterColumn(groupHigh, m)] = field{name: m.String() + ".high", typ: typeInt64}
-		all[meterColumn(groupTree, m)] = field{name: "tree." + m.String(), typ: typeInt64}
-		all[meterColumn(groupTreeHigh, m)] = field{name: "tree." + m.String() + ".high", typ: typeInt64}
+	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
+		for m := range event.Meter(event.CPUMeters) {
+			all[meterColumn(group, m)] = field{name: fmt.Sprintf(name, m), typ: typeInt64}
+		}
+		for m := range event.DeviceMeter(event.DeviceMeters) {
+			all[deviceColumn(group, m)] = field{name: fmt.Sprintf(name, "gpu."+m.String()), typ: typeInt64}
+		}
 	}
 	return all
 }
@@ -130,7 +148,9 @@ const (
 	kindStart      = "start"
 	kindProcess    = "process"
 	kindReading    = "reading"
+	kindDevice     = "device" // a GPU's meters at the boundary or reading in the next row
 	kindChange     = "change"
+	kindRefusal    = "refusal"
 	kindCellSource = "cell-source"
 	kindFinish     = "finish"
 )
@@ -147,15 +167,6 @@ func parseOutcome(name string) (event.Outcome, bool) {
 	for i, n := range outcomeNames {
 		if n == name {
 			return event.Outcome(i), true
-		}
-	}
-	return 0, false
-}
-
-func parseMeter(name string) (event.Meter, bool) {
-	for m := range event.Meter(event.MeterCount) {
-		if m.String() == name {
-			return m, true
 		}
 	}
 	return 0, false

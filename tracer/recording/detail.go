@@ -80,7 +80,7 @@ func (m meterName) MarshalText() ([]byte, error) {
 }
 
 func (m *meterName) UnmarshalText(text []byte) error {
-	meter, ok := parseMeter(string(text))
+	meter, ok := event.ParseMeter(string(text))
 	if !ok {
 		return fmt.Errorf("unknown meter %q", text)
 	}

@@ -14,10 +14,12 @@ package recording
 import (
 	"errors"
 	"hash/crc32"
+
+	"ipytracer/tracer/event"
 )
 
-// Format is the version of the format this package writes, and the newest it reads.
-const Format = 1
+// Format is the version of the format this package writes, and the newest it reads. 2 added GPUs.
+const Format = 2
 
 // ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.
 const ReasonCut = "recording cut"
@@ -38,7 +40,8 @@ var (
 
 // Limits. The writer stays far below what the reader accepts.
 const (
-	maxRows       = 4096     // rows the writer holds before it flushes by itself
+	maxRows       = 4096 // rows the writer holds before it flushes by itself
+	maxEventRows  = 1 + event.MaxDevices
 	maxPending    = 1 << 20  // bytes of text the writer holds before it flushes by itself
 	maxText       = 16 << 20 // longest text of one event
 	maxReadRows   = 1 << 16

@@ -16,6 +16,10 @@ func (b *batch) event(row int) (e event.Event, err error) {
 		return b.change(row)
 	case kindReading:
 		return b.reading(row), nil
+	case kindDevice:
+		return b.device(row)
+	case kindRefusal:
+		return b.refusal(row)
 	case kindCellSource:
 		return b.cellSource(row), nil
 	case kindStart:
@@ -40,7 +44,7 @@ func (b *batch) time(c, row int) event.Nanoseconds { return event.Nanoseconds(b.
 
 func (b *batch) change(row int) (event.Event, error) {
 	name := b.columns[colMeter].text(row)
-	meter, ok := parseMeter(string(name))
+	meter, ok := event.ParseMeter(string(name))
 	if !ok {
 		return nil, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
 	}
@@ -55,7 +59,59 @@ func (b *batch) change(row int) (event.Event, error) {
 		Value:   b.bytes(colValue, row),
 		Size:    b.bytes(colSize, row),
 		Address: b.u64(colAddress, row),
+		Learned: b.columns[colLearned].truth(row),
 	}, nil
+}
+
+func (b *batch) refusal(row int) (event.Event, error) {
+	name := b.columns[colMeter].text(row)
+	meter, ok := event.ParseMeter(string(name))
+	if !ok {
+		return nil, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
+	}
+	return &event.Refusal{
+		Stream:  b.u64(colStream, row),
+		Segment: b.u64(colSegment, row),
+		Time:    b.time(colTime, row),
+		Root:    b.u32(colRoot, row),
+		PID:     int32(b.u32(colPID, row)),
+		TID:     int32(b.u32(colTID, row)),
+		Meter:   meter,
+		Held:    b.bytes(colValue, row),
+		Asked:   b.bytes(colSize, row),
+		Detail:  b.u64(colAddress, row),
+	}, nil
+}
+
+// device is a GPU's row: no event, but a part of the boundary or reading in the rows behind it.
+type device struct {
+	event.Event
+	n      int
+	groups [4][event.DeviceMeters]event.Bytes
+}
+
+func (b *batch) device(row int) (event.Event, error) {
+	d := &device{n: int(b.u32(colDevice, row))}
+	if d.n >= event.MaxDevices {
+		return nil, fmt.Errorf("%w: device %d", errDamaged, d.n)
+	}
+	for group := range d.groups {
+		for m := range event.DeviceMeter(event.DeviceMeters) {
+			d.groups[group][m] = b.bytes(deviceColumn(group, m), row)
+		}
+	}
+	return d, nil
+}
+
+// into puts what devices said into readings, in the order of the groups.
+func into(devices []*device, readings ...*event.Readings) {
+	for _, d := range devices {
+		for group, r := range readings {
+			for m := range event.DeviceMeter(event.DeviceMeters) {
+				r[event.OfDevice(d.n, m)] = d.groups[group][m]
+			}
+		}
+	}
 }
 
 func (b *batch) boundary(row int, name string) (event.Event, error) {
@@ -70,28 +126,30 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 		}
 	}
 	return &event.Boundary{
-		Number:   b.u64(colNumber, row),
-		Time:     b.time(colTime, row),
-		Kind:     kind,
-		Root:     b.u32(colRoot, row),
-		PID:      int32(b.u32(colPID, row)),
-		TID:      int32(b.u32(colTID, row)),
-		Parent:   int32(b.u32(colParent, row)),
-		Cell:     b.u64(colCell, row),
-		Outer:    b.u64(colOuter, row),
-		Segment:  b.u64(colSegment, row),
-		Stream:   b.u64(colStream, row),
-		Inputs:   int64(b.u64(colInputs, row)),
-		Line:     int32(b.u32(colLine, row)),
-		Outcome:  outcome,
-		CPUTime:  b.time(colCPUTime, row),
-		Unknown:  b.u64(colUnknown, row),
-		Slack:    b.bytes(colSlack, row),
-		Value:    b.readings(groupValue, row),
-		High:     b.readings(groupHigh, row),
-		Tree:     b.readings(groupTree, row),
-		TreeHigh: b.readings(groupTreeHigh, row),
-		Text:     b.hostile(row),
+		Number:  b.u64(colNumber, row),
+		Time:    b.time(colTime, row),
+		Kind:    kind,
+		Root:    b.u32(colRoot, row),
+		PID:     int32(b.u32(colPID, row)),
+		TID:     int32(b.u32(colTID, row)),
+		Parent:  int32(b.u32(colParent, row)),
+		Cell:    b.u64(colCell, row),
+		Outer:   b.u64(colOuter, row),
+		Segment: b.u64(colSegment, row),
+		Stream:  b.u64(colStream, row),
+		Inputs:  int64(b.u64(colInputs, row)),
+		Line:    int32(b.u32(colLine, row)),
+		Outcome: outcome,
+		CPUTime: b.time(colCPUTime, row),
+		Unknown: b.u64(colUnknown, row),
+		Slack:   b.bytes(colSlack, row),
+
+		UnknownDevice: b.u64(colUnknownDevice, row),
+		Value:         b.readings(groupValue, row),
+		High:          b.readings(groupHigh, row),
+		Tree:          b.readings(groupTree, row),
+		TreeHigh:      b.readings(groupTreeHigh, row),
+		Text:          b.hostile(row),
 	}, nil
 }
 
@@ -114,8 +172,8 @@ func (b *batch) cellSource(row int) event.Event {
 }
 
 func (b *batch) readings(group, row int) (r event.Readings) {
-	for m := range r {
-		r[m] = b.bytes(meterColumn(group, event.Meter(m)), row)
+	for m := range event.Meter(event.CPUMeters) {
+		r[m] = b.bytes(meterColumn(group, m), row)
 	}
 	return r
 }

@@ -101,7 +101,7 @@ func boundaryKinds() int {
 func blank() []event.Event {
 	return []event.Event{
 		&event.Start{}, &event.Process{}, &event.Boundary{}, &event.Reading{},
-		&event.Change{}, &event.CellSource{}, &event.Finish{},
+		&event.Change{}, &event.Refusal{}, &event.CellSource{}, &event.Finish{},
 	}
 }
 

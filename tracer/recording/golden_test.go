@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -46,19 +47,41 @@ func session() []event.Event {
 	}
 }
 
-const goldenPath = "../../testdata/recording/format1.arrows"
+// gpuSession is what format 2 added.
+func gpuSession() []event.Event {
+	const (
+		driver = event.CPUMeters + event.Meter(event.Driver) // of GPU 0
+		active = event.CPUMeters + event.Meter(event.Active)
+		second = event.CPUMeters + event.DeviceMeters + event.Meter(event.Reserved) // of GPU 1
+	)
+	all := session()
+	finish := all[len(all)-1]
+	return append(all[:len(all)-1],
+		&event.Change{Stream: 2, Segment: 2, Time: 101_600_000_000, PID: 4242, TID: 4243, Meter: active, Value: 512, Learned: true},
+		&event.Refusal{Stream: 3, Segment: 2, Time: 101_700_000_000, PID: 4242, TID: 4242, Meter: driver, Asked: 1 << 40, Held: 2 << 20, Detail: 2},
+		&event.Boundary{
+			Number: 3, Time: 101_800_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 2, Segment: 2, Stream: 3, UnknownDevice: 4,
+			Value: event.Readings{event.Pinned: 4096, driver: 2 << 20, second: 20 << 20}, High: event.Readings{driver: 8 << 30, second: 20 << 20},
+			Tree: event.Readings{driver: 2 << 20, second: 40 << 20}, TreeHigh: event.Readings{driver: 8 << 30, second: 40 << 20},
+		},
+		&event.Reading{Number: 3, PID: 4250, Value: event.Readings{second: 20 << 20}, High: event.Readings{second: 20 << 20}},
+		finish)
+}
 
-// TestGolden reads a recording that is in the repository. It is made anew only when the format's number changes:
-// UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
+// TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
+// number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(goldenPath, record(t, session(), 0), 0o644); err != nil {
+	for format, events := range map[int][]event.Event{1: session(), Format: gpuSession()} {
+		path := fmt.Sprintf("../../testdata/recording/format%d.arrows", format)
+		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
+			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
+		compare(t, readAll(t, mustOpen(t, file)), events)
 	}
-	file, err := os.ReadFile(goldenPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	compare(t, readAll(t, mustOpen(t, file)), session())
 }

@@ -72,7 +72,7 @@ func TestPandasReadsIt(t *testing.T) {
 		events = append(events, &c)
 	}
 	const ask = openPandas + `
-assert pyarrow.ipc.open_stream(path).schema.metadata == {b"ipytracer.format": b"1", b"ipytracer.version": b"1.2.3"}
+assert pyarrow.ipc.open_stream(path).schema.metadata == {b"ipytracer.format": b"2", b"ipytracer.version": b"1.2.3"}
 for b in pyarrow.ipc.open_stream(path): b.validate(full=True)
 print(len(df), len(df.columns), str(df.time_ns.dtype), str(df.pid.dtype))
 print(df.kind.value_counts(sort=False).to_dict())
@@ -84,7 +84,7 @@ print(int(change["value"].sum()), int(change["size"].sum()), int(change.address.
 import json
 print(json.loads(df[df.kind == "start"].detail.iloc[0])["host"]["kernel"])
 `
-	const want = `10008 49 int64 int32
+	const want = `10008 68 int64 int32
 {'start': 1, 'process': 1, 'cell-open': 1, 'cell-source': 1, 'change': 10001, 'cell-close': 1, 'reading': 1, 'finish': 1}
 8000 1073754112 ok 1
 x = np.zeros(1000)
@@ -101,8 +101,8 @@ VALUES
 	}
 	t.Run("cut", func(t *testing.T) {
 		file := record(t, events, 0)
-		if got := inSid(t, file[:len(file)*2/3], openWhatIsThere+"print(len(df))"); got != "4096\n" {
-			t.Errorf("%s rows, want the 4096 of the one whole batch", got)
+		if got := inSid(t, file[:len(file)*2/3], openWhatIsThere+"print(len(df))"); got != fmt.Sprintln(maxRows-maxEventRows+1) {
+			t.Errorf("%s rows, want those of the one whole batch", got)
 		}
 	})
 }

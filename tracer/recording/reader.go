@@ -17,7 +17,8 @@ type Reader struct {
 	schema   schema
 	batch    batch
 	row      int
-	done     error // what Next returns from now on
+	devices  []*device // rows that belong to the one behind them
+	done     error     // what Next returns from now on
 
 	events   uint64
 	changes  uint64
@@ -79,8 +80,11 @@ func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 			e, eventErr := r.batch.event(r.row)
 			if eventErr == nil {
 				r.row++
-				r.note(e)
-				return e, nil
+				if r.complete(e) {
+					r.note(e)
+					return e, nil
+				}
+				continue
 			}
 			err = eventErr
 		}
@@ -88,6 +92,23 @@ func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 			return finish, nil
 		}
 	}
+}
+
+// complete adds to an event what the rows in front of it said of GPUs. It is false for such a row itself.
+func (r *Reader) complete(e event.Event) bool {
+	switch e := e.(type) {
+	case *device:
+		if len(r.devices) < event.MaxDevices {
+			r.devices = append(r.devices, e)
+		}
+		return false
+	case *event.Boundary:
+		into(r.devices, &e.Value, &e.High, &e.Tree, &e.TreeHigh)
+	case *event.Reading:
+		into(r.devices, &e.Value, &e.High)
+	}
+	r.devices = r.devices[:0]
+	return true
 }
 
 // fetch makes sure that there is a row to read.
@@ -120,6 +141,10 @@ func (r *Reader) note(e event.Event) {
 		at = e.Time
 		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
 	case *event.Change:
+		at = e.Time
+		r.changes++
+		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
+	case *event.Refusal:
 		at = e.Time
 		r.changes++
 		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)

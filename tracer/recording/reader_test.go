@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -18,11 +19,12 @@ import (
 // small is a little recording of several batches.
 func small() []event.Event {
 	f := distinct()
-	events := append(filled(f)[:6], filled(f)[1:6]...)
+	last := len(blank()) - 1
+	events := append(filled(f)[:last], filled(f)[1:last]...)
 	for _, c := range changes(5) {
 		events = append(events, &c)
 	}
-	return append(events, filled(f)[6])
+	return append(events, filled(f)[last])
 }
 
 func TestCutAtEveryByte(t *testing.T) {
@@ -165,12 +167,12 @@ func TestNotARecording(t *testing.T) {
 func TestNewerFormat(t *testing.T) {
 	head := schemaOnly(t)
 	key := bytes.Index(head, []byte(keyFormat))
-	value := bytes.Index(head[key:], []byte("\x01\x00\x00\x001\x00")) // the string "1", with its length
+	value := bytes.Index(head[key:], []byte("\x01\x00\x00\x00"+strconv.Itoa(Format)+"\x00")) // the string, with its length
 	if key < 0 || value < 0 {
 		t.Fatal("where is the format?")
 	}
-	head[key+value+4] = '2'
-	if _, err := open(bytes.NewReader(head), true); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), `format 2 by version "1.2.3"`) {
+	head[key+value+4] = '9'
+	if _, err := open(bytes.NewReader(head), true); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), `format 9 by version "1.2.3"`) {
 		t.Errorf("%v, want ErrVersion", err)
 	}
 }

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,8 @@ func (w *Writer) addRow(e event.Event) error {
 	case *event.Reading:
 		w.addReading(e)
 		return nil
+	case *event.Refusal:
+		return w.addRefusal(e)
 	case *event.CellSource:
 		return w.addCellSource(e)
 	case *event.Start:
@@ -58,7 +61,48 @@ func (w *Writer) addChange(c *event.Change) error {
 	t.set64(colValue, uint64(c.Value))
 	t.set64Unless0(colSize, uint64(c.Size))
 	t.set64Unless0(colAddress, c.Address)
+	if c.Learned {
+		t.setBool(colLearned, true)
+	}
 	return nil
+}
+
+func (w *Writer) addRefusal(r *event.Refusal) error {
+	if r.Meter >= event.MeterCount {
+		return fmt.Errorf("%w: meter %d", ErrEvent, r.Meter)
+	}
+	t := w.begin(kindRefusal, r.Time, r.PID)
+	t.set64(colStream, r.Stream)
+	t.set64(colSegment, r.Segment)
+	t.set32(colRoot, r.Root)
+	t.set32(colTID, uint32(r.TID))
+	t.setText(colMeter, r.Meter.String())
+	t.set64(colValue, uint64(r.Held))
+	t.set64(colSize, uint64(r.Asked))
+	t.set64Unless0(colAddress, r.Detail)
+	return nil
+}
+
+// addDevices adds a row for each GPU of which one of the readings says anything. They stand in front of the row they
+// belong to.
+func (w *Writer) addDevices(number uint64, time event.Nanoseconds, pid int32, groups ...*event.Readings) {
+	for n := range event.MaxDevices {
+		first := event.OfDevice(n, 0)
+		said := slices.ContainsFunc(groups, func(r *event.Readings) bool {
+			return [event.DeviceMeters]event.Bytes(r[first:first+event.DeviceMeters]) != [event.DeviceMeters]event.Bytes{}
+		})
+		if !said {
+			continue
+		}
+		t := w.begin(kindDevice, time, pid)
+		t.set64(colNumber, number)
+		t.set32(colDevice, uint32(n))
+		for group, r := range groups {
+			for m := range event.DeviceMeter(event.DeviceMeters) {
+				t.set64(deviceColumn(group, m), uint64(r[event.OfDevice(n, m)]))
+			}
+		}
+	}
 }
 
 func (w *Writer) addBoundary(b *event.Boundary) error {
@@ -72,6 +116,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	if err := checkText(b.Text); err != nil {
 		return err
 	}
+	w.addDevices(b.Number, b.Time, b.PID, &b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	t := w.begin(kind, b.Time, b.PID)
 	t.set64(colNumber, b.Number)
 	t.set64(colStream, b.Stream)
@@ -89,6 +134,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	t.set64Unless0(colCPUTime, uint64(b.CPUTime))
 	t.set64(colUnknown, b.Unknown)
 	t.set64(colSlack, uint64(b.Slack))
+	t.set64Unless0(colUnknownDevice, b.UnknownDevice)
 	t.setReadings(groupValue, &b.Value)
 	t.setReadings(groupHigh, &b.High)
 	t.setReadings(groupTree, &b.Tree)
@@ -98,6 +144,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 }
 
 func (w *Writer) addReading(r *event.Reading) {
+	w.addDevices(r.Number, w.time, r.PID, &r.Value, &r.High)
 	t := w.begin(kindReading, w.time, r.PID)
 	t.set64(colNumber, r.Number)
 	t.setReadings(groupValue, &r.Value)
@@ -127,8 +174,8 @@ func (w *Writer) addDetail(kind string, time event.Nanoseconds, pid int32, text 
 }
 
 func (t *table) setReadings(group int, r *event.Readings) {
-	for m, v := range r {
-		t.set64(meterColumn(group, event.Meter(m)), uint64(v))
+	for m := range event.Meter(event.CPUMeters) {
+		t.set64(meterColumn(group, m), uint64(r[m]))
 	}
 }
 

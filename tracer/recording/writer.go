@@ -53,7 +53,7 @@ func (w *Writer) Write(e event.Event) error {
 	if err := w.addRow(e); err != nil {
 		return err
 	}
-	if w.table.rows == maxRows || w.table.pending >= maxPending {
+	if w.table.rows > maxRows-maxEventRows || w.table.pending >= maxPending {
 		return w.Flush()
 	}
 	return nil

@@ -1,0 +1,170 @@
+package attribution
+
+import (
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// gpus is what is known of the GPUs' meters, and of page-locked memory: they are in the report once they were used.
+type gpus struct {
+	used    [event.MeterCount]bool
+	shed    bool // PyTorch's totals are not listened to
+	refused map[*window][]report.Refusal
+}
+
+// alwaysThere are the meters that every report has.
+func alwaysThere(m event.Meter) bool { return m < event.Pinned }
+
+// note marks the meters that have ever been other than 0.
+func (g *gpus) note(all ...*event.Readings) {
+	for _, r := range all {
+		for m := event.Pinned; m < event.MeterCount; m++ {
+			if r[m] != 0 {
+				g.mark(m)
+			}
+		}
+	}
+}
+
+// mark says that a meter is in use. A GPU's driver meter stands beside the others of the same GPU.
+func (g *gpus) mark(m event.Meter) {
+	g.used[m] = true
+	if n, _, ok := m.Device(); ok {
+		g.used[event.OfDevice(n, event.Driver)] = true
+	}
+}
+
+// shows says whether a meter belongs into the figures of a window, nil for a whole process or tree.
+func (t *Tracker) shows(m event.Meter, w *window, numpy bool) bool {
+	switch {
+	case m == event.NumPy:
+		return numpy
+	case alwaysThere(m):
+		return true
+	}
+	return t.gpus.used[m] && (w == nil || !w.unknown[m])
+}
+
+// learned corrects the windows that began before a meter was known: PyTorch's totals after a late attach. Nothing has
+// changed them since, so the windows that are open began with that value; those that are over cannot tell theirs.
+func (t *Tracker) learned(c *event.Change) {
+	t.gpus.mark(c.Meter)
+	if c.Value == 0 {
+		return
+	}
+	p := t.process(c.PID, c.Root)
+	before := p.value[c.Meter]
+	if before == 0 {
+		p.value[c.Meter] = c.Value
+		raise(&p.life, c.Meter, c.Value)
+	}
+	for _, w := range t.windows {
+		if w.root != c.Root || before != 0 {
+			continue
+		}
+		own := w.process == p
+		if !w.isOpen {
+			if own {
+				w.unknown[c.Meter] = true
+			}
+			continue
+		}
+		raise(&w.tree, c.Meter, c.Value)
+		if own {
+			raise(&w.own, c.Meter, c.Value)
+			w.recomputed[c.Meter] = max(w.recomputed[c.Meter], c.Value)
+		} else if f := w.children[c.PID]; f != nil {
+			raise(f, c.Meter, c.Value)
+		}
+	}
+}
+
+// raise adds to all figures of a meter what had been missing.
+func raise(f *figures, m event.Meter, by event.Bytes) {
+	f.start[m] += by
+	f.peak[m] += by
+	f.end[m] += by
+}
+
+// refusal files a request for memory that was refused under its segment, as changes are.
+func (t *Tracker) refusal(e *event.Refusal) {
+	r := t.root(e.Root)
+	r.stream.received(e.Stream)
+	t.gpus.mark(e.Meter)
+	if e.Segment > r.ended {
+		if len(r.refusals) < maxRefusals {
+			r.refusals = append(r.refusals, e)
+		}
+		return
+	}
+	for _, w := range t.windows {
+		if w.root == e.Root && w.firstSegment <= e.Segment && (w.isOpen || e.Segment <= w.lastSegment) {
+			t.gpus.add(w, e)
+		}
+	}
+}
+
+// maxRefusals bounds what waits for its segment to end: a target may ask in vain as often as it likes.
+const maxRefusals = 1 << 16
+
+// refuse gives the requests that were refused in a segment that ends to the windows that are open.
+func (t *Tracker) refuse(r *root, segment uint64) {
+	waiting := r.refusals[:0]
+	for _, e := range r.refusals {
+		if e.Segment > segment {
+			waiting = append(waiting, e)
+			continue
+		}
+		for _, w := range r.open {
+			t.gpus.add(w, e)
+		}
+	}
+	r.refusals = waiting
+}
+
+// add counts a refused request in a window of the process that made it.
+func (g *gpus) add(w *window, e *event.Refusal) {
+	if w.process.info.PID != e.PID {
+		return
+	}
+	if g.refused == nil {
+		g.refused = map[*window][]report.Refusal{}
+	}
+	list := g.refused[w]
+	id := e.Meter.String()
+	for i := range list {
+		if r := &list[i]; r.Meter == id {
+			r.Count++
+			if int64(e.Asked) > r.Asked {
+				r.Asked, r.Held = int64(e.Asked), int64(e.Held)
+			}
+			return
+		}
+	}
+	g.refused[w] = append(list, report.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Count: 1})
+}
+
+// sheds notes that PyTorch's totals are not listened to, or are again.
+func (t *Tracker) sheds(out bool) {
+	t.gpus.shed = out
+	for _, r := range t.roots {
+		for _, w := range r.open {
+			w.shedTotals()
+		}
+	}
+}
+
+func (w *window) shedTotals() {
+	for n := range event.MaxDevices {
+		w.shed[event.OfDevice(n, event.Active)] = true
+		w.shed[event.OfDevice(n, event.Reserved)] = true
+	}
+}
+
+// template is the meter that stands for the same meter of every GPU where sources are told.
+func template(m event.Meter) event.Meter {
+	if _, kind, ok := m.Device(); ok {
+		return event.OfDevice(0, kind)
+	}
+	return m
+}

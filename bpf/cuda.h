@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * gpu.N.driver and cpu.pinned, from the exported functions of libcuda.so.1. Whatever a framework uses, static or
+ * shared runtime, arrives there (seen with driver 580 and PyTorch, CuPy, JAX). What a call does is in its probes'
+ * cookie.
+ *
+ * A call counts when it returns with CUDA_SUCCESS, by the bytes that it was asked for. Of nested calls the outermost
+ * counts. A call whose return was missed is recognised by the stack pointer: the stack has come back up.
+ *
+ * What a free takes away leaves the table at its entry, when nobody can have been given the address again, and the
+ * meter at its return; if the call fails it is put back.
+ *
+ * The driver is C and throws nothing, so return probes are safe here; on C++ they are not.
+ */
+#ifndef IPYTRACER_CUDA_H
+#define IPYTRACER_CUDA_H
+
+#define CUDA_ERROR_OUT_OF_MEMORY 2
+
+static __always_inline struct cuda_key key_of(__u32 slot, __u32 kind, __u64 address)
+{
+	struct cuda_key key = { .address = address, .slot = slot, .kind = kind };
+	return key;
+}
+
+static __always_inline struct cuda_object *object_at(__u32 slot, __u32 kind, __u64 address)
+{
+	struct cuda_key key = key_of(slot, kind, address);
+	return bpf_map_lookup_elem(&cuda_objects, &key);
+}
+
+/* ---- meters ----------------------------------------------------------------------------------------------------- */
+
+static __always_inline void pinned_moves(__u32 slot, __s64 difference, __u64 address)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r)
+		return;
+	__u64 segment = *(volatile __u64 *)&p->segment, number = next_change(r);
+	__s64 value = move(p, r, METER_PINNED, difference);
+	send_change(p, r, number, segment, METER_PINNED, value, difference, address);
+}
+
+/* Memory of a device, or page-locked memory of the host, comes or goes. */
+__attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 difference, __u64 address, __u32 batch)
+{
+	if (device == HOST_DEVICE) {
+		pinned_moves(slot, difference, address);
+		return 0;
+	}
+	struct device_move driver = {
+		.slot = slot,
+		.number = device,
+		.meter = DEVICE_DRIVER,
+		.amount = difference,
+		.size = difference,
+		.address = address,
+	};
+	device_moves(&driver);
+	if (difference >= 0 || !batch || !bpf_map_lookup_elem(&torch_batches, &batch))
+		return 0;
+	driver.meter = DEVICE_RESERVED;
+	device_moves(&driver);
+	return 0;
+}
+
+/* A free of memory whose making was not seen. */
+static __always_inline void unknown_free(__u32 slot)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (r)
+		fetch_add(&r->unknown_device, 1);
+}
+
+/* ---- devices ---------------------------------------------------------------------------------------------------- */
+
+static __always_inline __u64 current_context(struct cuda_thread *t)
+{
+	__u32 top = t ? t->depth - 1 : CONTEXT_STACK;
+	return top < CONTEXT_STACK ? t->contexts[top & (CONTEXT_STACK - 1)] : 0;
+}
+
+/*
+ * The device of the thread's current context. A runtime that is linked statically makes contexts current by a way that
+ * is not exported: then it is the primary context that the thread asked for last, or the only device in use. If there
+ * are several and nothing tells which: the first, and a loss.
+ */
+static __always_inline __u32 current_device(__u32 slot, __u64 *context)
+{
+	struct cuda_thread *t = cuda_thread(false);
+	struct cuda_devices *d = bpf_map_lookup_elem(&ordinals, &slot);
+
+	*context = current_context(t);
+	if (!*context && t)
+		*context = t->retained;
+	struct cuda_object *c = *context ? object_at(slot, CUDA_CONTEXT, *context) : NULL;
+	if (c)
+		return c->device;
+	if (d && d->only)
+		return d->only - 1;
+	__u32 used = d ? d->retained : 0;
+	for (__u32 number = 0; number < MAX_DEVICES; number++)
+		if (used == 1u << number)
+			return number;
+	lose(LOSS_DEVICE);
+	return physical_device(slot, 0);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+/* A block was made: enters the table and its meter. */
+static __noinline int block_made(struct call *c, __u32 slot, __u32 kind, __u64 address, __s64 size)
+{
+	if (!c || !address || size <= 0)
+		return 0;
+	struct cuda_object o = { .size = size, .owner = c->owner, .device = c->device, .references = 1 };
+	struct cuda_key key = key_of(slot, kind, address);
+	struct cuda_object *before = bpf_map_lookup_elem(&cuda_objects, &key);
+
+	if (before) /* its free was missed */
+		memory_moves(slot, before->device, -before->size, address, before->batch);
+	if (c->device != HOST_DEVICE && (kind == CUDA_POINTER || kind == CUDA_HANDLE)) {
+		struct cuda_thread *t = cuda_thread(true);
+		if (t) {
+			o.batch = t->batch;
+			t->pending += size;
+			t->last = key;
+			t->last_size = size;
+		}
+	}
+	if (bpf_map_update_elem(&cuda_objects, &key, &o, BPF_ANY)) {
+		lose(LOSS_OBJECT);
+		unknown_free(slot); /* from here on the meter is short of it */
+		return 0;
+	}
+	memory_moves(slot, c->device, size, address, 0);
+	return 0;
+}
+
+/* At the entry of a free: takes the block out and remembers it in the call. */
+static __noinline int block_taken(struct call *c, __u32 slot, __u32 kind, __u64 address)
+{
+	if (!c)
+		return 0;
+	struct cuda_key key = key_of(slot, kind, address);
+	struct cuda_object *o = bpf_map_lookup_elem(&cuda_objects, &key);
+	if (!o)
+		return 0;
+	c->size = o->size;
+	c->owner = o->owner;
+	c->device = o->device;
+	c->batch = o->batch;
+	c->known = 1;
+	bpf_map_delete_elem(&cuda_objects, &key);
+	return 0;
+}
+
+static __noinline int block_gone(struct call *c, __u32 slot, __u64 address)
+{
+	if (!c || !address) /* a free of NULL does nothing */
+		return 0;
+	if (!c->known) {
+		unknown_free(slot);
+		return 0;
+	}
+	struct cuda_thread *t = cuda_thread(false);
+	if (t && c->batch && t->batch == c->batch)
+		t->pending -= c->size;
+	memory_moves(slot, c->device, -c->size, address, c->batch);
+	return 0;
+}
+
+static __noinline int block_put_back(struct call *c, __u32 slot, __u32 kind, __u64 address)
+{
+	if (!c || !c->known)
+		return 0;
+	struct cuda_object o = {
+		.size = c->size, .owner = c->owner, .device = c->device, .batch = c->batch, .references = 1
+	};
+	struct cuda_key key = key_of(slot, kind, address);
+	if (bpf_map_update_elem(&cuda_objects, &key, &o, BPF_NOEXIST))
+		lose(LOSS_OBJECT);
+	return 0;
+}
+
+/* ---- virtual memory management ---------------------------------------------------------------------------------- */
+
+/* CUmemAllocationProp begins with type, requestedHandleTypes, location {type, id} (cuda.h, CUDA 10.2 to 13). */
+struct allocation_properties {
+	__u32 type, handle_types, location_type, location_id;
+};
+
+/* CUmemPoolProps begins with allocType, handleTypes, location {type, id} (CUDA 11.2 to 13). */
+#define LOCATION_DEVICE 1
+
+static __always_inline __u32 located(__u32 slot, __u64 properties)
+{
+	struct allocation_properties at = {};
+
+	if (READ(at, properties)) {
+		lose(LOSS_READ);
+		return physical_device(slot, 0);
+	}
+	return at.location_type == LOCATION_DEVICE ? physical_device(slot, at.location_id) : HOST_DEVICE;
+}
+
+/* Memory behind a handle is free when it is neither referenced nor mapped. */
+static __noinline int handle_looked_at(__u32 slot, __u64 handle)
+{
+	struct cuda_key key = key_of(slot, CUDA_HANDLE, handle);
+	struct cuda_object *o = bpf_map_lookup_elem(&cuda_objects, &key);
+
+	if (!o || o->references || o->mappings)
+		return 0;
+	struct call c = { .size = o->size, .device = o->device, .batch = o->batch, .known = 1 };
+	bpf_map_delete_elem(&cuda_objects, &key);
+	if (c.size)
+		block_gone(&c, slot, handle);
+	return 0;
+}
+
+static __always_inline void released(__u32 slot, __u64 handle)
+{
+	struct cuda_object *o = object_at(slot, CUDA_HANDLE, handle);
+
+	if (!o) {
+		unknown_free(slot);
+		return;
+	}
+	if (o->references)
+		o->references--;
+	handle_looked_at(slot, handle);
+}
+
+static __always_inline void mapped_in(__u32 slot, struct call *c)
+{
+	struct cuda_key key = key_of(slot, CUDA_MAPPING, c->argument[0]);
+	struct cuda_object mapping = { .size = c->argument[1], .owner = c->argument[3] };
+	struct cuda_object *o = object_at(slot, CUDA_HANDLE, c->argument[3]);
+
+	if (o)
+		o->mappings++;
+	if (bpf_map_update_elem(&cuda_objects, &key, &mapping, BPF_ANY))
+		lose(LOSS_OBJECT);
+}
+
+struct unmapping {
+	__u64 at, end;
+	__u32 slot, padding;
+};
+
+static long unmap_next(__u32 i, struct unmapping *u)
+{
+	struct cuda_key key = key_of(u->slot, CUDA_MAPPING, u->at);
+	struct cuda_object *mapping = u->at < u->end ? bpf_map_lookup_elem(&cuda_objects, &key) : NULL;
+
+	if (!mapping || mapping->size <= 0)
+		return 1;
+	__u64 handle = mapping->owner;
+	u->at += mapping->size;
+	bpf_map_delete_elem(&cuda_objects, &key);
+	struct cuda_object *o = object_at(u->slot, CUDA_HANDLE, handle);
+	if (o && o->mappings)
+		o->mappings--;
+	handle_looked_at(u->slot, handle);
+	return 0;
+}
+
+/* One call may take several neighbouring mappings away. */
+static __always_inline void unmapped(__u32 slot, __u64 from, __u64 size)
+{
+	struct unmapping u = { .at = from, .end = from + size, .slot = slot };
+
+	bpf_loop(1 << 16, unmap_next, &u, 0);
+	if (u.at < u.end) /* a mapping that was there before the attach */
+		unknown_free(slot);
+}
+
+/* cuMemRetainAllocationHandle: one more reference, by an address within a mapping that begins there. */
+/* Memory that another process made: it counts there. Its handle is known here so that its release is. */
+static __always_inline void imported(__u32 slot, __u64 handle)
+{
+	struct cuda_key key = key_of(slot, CUDA_HANDLE, handle);
+	struct cuda_object o = { .references = 1 };
+
+	if (bpf_map_update_elem(&cuda_objects, &key, &o, BPF_NOEXIST))
+		lose(LOSS_OBJECT);
+}
+
+static __always_inline void retained(__u32 slot, __u64 handle)
+{
+	struct cuda_object *o = object_at(slot, CUDA_HANDLE, handle);
+
+	if (o)
+		o->references++;
+}
+
+/* ---- arrays ----------------------------------------------------------------------------------------------------- */
+
+/* CUDA_ARRAY_DESCRIPTOR_v2 and CUDA_ARRAY3D_DESCRIPTOR_v2 (cuda.h). */
+struct array_2d {
+	__u64 width, height;
+	__u32 format, channels;
+};
+
+struct array_3d {
+	__u64 width, height, depth;
+	__u32 format, channels, flags, padding;
+};
+
+/* CUarray_format; 0 for the compressed and planar ones. */
+static __always_inline __u32 format_bytes(__u32 format)
+{
+	switch (format) {
+	case 0x01: /* UNSIGNED_INT8 */
+	case 0x08: /* SIGNED_INT8 */
+		return 1;
+	case 0x02: /* UNSIGNED_INT16 */
+	case 0x09: /* SIGNED_INT16 */
+	case 0x10: /* HALF */
+		return 2;
+	case 0x03: /* UNSIGNED_INT32 */
+	case 0x0a: /* SIGNED_INT32 */
+	case 0x20: /* FLOAT */
+		return 4;
+	}
+	return 0;
+}
+
+#define ARRAY_LAYERED 1 /* CUDA_ARRAY3D_LAYERED: depth counts layers, which do not shrink from level to level */
+#define ARRAY_CUBEMAP 4
+#define MAX_LEVELS    32
+
+static __noinline __s64 array_bytes(__u64 descriptor, __u32 dimensions, __u32 levels)
+{
+	struct array_3d a = {};
+
+	if (dimensions == 2) {
+		struct array_2d flat = {};
+		if (READ(flat, descriptor))
+			return 0;
+		a.width = flat.width;
+		a.height = flat.height;
+		a.format = flat.format;
+		a.channels = flat.channels;
+	} else if (READ(a, descriptor)) {
+		return 0;
+	}
+	__u64 element = format_bytes(a.format) * (__u64)a.channels, total = 0;
+	if (!element) {
+		lose(LOSS_FORMAT);
+		return 0;
+	}
+	for (__u32 level = 0; level < MAX_LEVELS && level < levels; level++) {
+		__u64 layer = a.width * (a.height ? a.height : 1);
+		total += layer * (a.depth ? a.depth : 1) * element;
+		a.width = a.width > 1 ? a.width / 2 : 1;
+		a.height = a.height > 1 ? a.height / 2 : a.height;
+		if (!(a.flags & (ARRAY_LAYERED | ARRAY_CUBEMAP)))
+			a.depth = a.depth > 1 ? a.depth / 2 : a.depth;
+	}
+	return total;
+}
+
+/* ---- contexts --------------------------------------------------------------------------------------------------- */
+
+struct context_end {
+	__u64 context;
+	__u32 slot;
+	__u32 padding;
+};
+
+static long context_ends(void *map, struct cuda_key *key, struct cuda_object *o, struct context_end *e)
+{
+	if (key->slot != e->slot || o->owner != e->context || key->kind == CUDA_MAPPING || key->kind == CUDA_CONTEXT)
+		return 0;
+	memory_moves(e->slot, o->device, -o->size, key->address, o->batch);
+	bpf_map_delete_elem(map, key);
+	return 0;
+}
+
+/* A context is destroyed or reset: what was allocated in it is free. */
+static __noinline int context_gone(__u32 slot, __u64 context)
+{
+	struct context_end e = { .context = context, .slot = slot };
+
+	if (context)
+		bpf_for_each_map_elem(&cuda_objects, context_ends, &e, 0);
+	return 0;
+}
+
+static __always_inline void context_made(__u32 slot, __u64 context, __u32 ordinal, bool primary)
+{
+	struct cuda_key key = key_of(slot, CUDA_CONTEXT, context);
+	struct cuda_object *known = bpf_map_lookup_elem(&cuda_objects, &key);
+
+	if (known) {
+		known->references++;
+		return;
+	}
+	struct cuda_object c = { .device = physical_device(slot, ordinal), .references = 1, .owner = primary };
+	struct cuda_devices *d = bpf_map_lookup_elem(&ordinals, &slot);
+	if (d)
+		__sync_fetch_and_or(&d->retained, 1u << (c.device & (MAX_DEVICES - 1)));
+	if (context && bpf_map_update_elem(&cuda_objects, &key, &c, BPF_ANY))
+		lose(LOSS_OBJECT);
+}
+
+struct primary_search {
+	__u64 context;
+	__u32 slot, device;
+};
+
+static long primary_of(void *map, struct cuda_key *key, struct cuda_object *o, struct primary_search *s)
+{
+	if (key->slot != s->slot || key->kind != CUDA_CONTEXT || o->device != s->device || !o->owner)
+		return 0;
+	s->context = key->address;
+	return 1;
+}
+
+/* The primary context of a device was released once, or reset. */
+static __noinline int primary_gone(__u32 slot, __u32 ordinal, __u32 reset)
+{
+	struct primary_search s = { .slot = slot, .device = physical_device(slot, ordinal) };
+
+	bpf_for_each_map_elem(&cuda_objects, primary_of, &s, 0);
+	struct cuda_object *c = s.context ? object_at(slot, CUDA_CONTEXT, s.context) : NULL;
+	if (!c)
+		return 0;
+	if (!reset && c->references)
+		c->references--;
+	if (reset || !c->references)
+		context_gone(slot, s.context);
+	return 0;
+}
+
+static __always_inline void push_context(__u64 context, bool replace)
+{
+	struct cuda_thread *t = cuda_thread(true);
+
+	if (!t)
+		return;
+	__u32 at = replace && t->depth ? t->depth - 1 : t->depth;
+	if (at >= CONTEXT_STACK) {
+		lose(LOSS_OBJECT);
+		return;
+	}
+	t->contexts[at & (CONTEXT_STACK - 1)] = context;
+	t->depth = at + 1;
+}
+
+static __always_inline void pop_context(void)
+{
+	struct cuda_thread *t = cuda_thread(false);
+
+	if (t && t->depth)
+		t->depth--;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+static __always_inline __u32 kind_freed(__u32 operation)
+{
+	return operation == CUDA_HOST_FREE ? CUDA_HOST : operation == CUDA_ARRAY_DESTROY ? CUDA_IS_ARRAY : CUDA_POINTER;
+}
+
+static __always_inline bool frees(__u32 operation)
+{
+	return operation == CUDA_FREE || operation == CUDA_HOST_FREE || operation == CUDA_ARRAY_DESTROY;
+}
+
+SEC("uprobe")
+int cuda_enter(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 cookie = bpf_get_attach_cookie(regs);
+
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+
+	if (!p || !spend(GROUP_DRIVER, slot))
+		return 0;
+	p->cuda = 1;
+	struct call *outer = bpf_map_lookup_elem(&calls, &tid);
+	if (outer && regs->sp < outer->sp)
+		return 0;
+	struct call c = {
+		.sp = regs->sp,
+		.argument = { regs->di, regs->si, regs->dx, regs->cx, regs->r8 },
+		.operation = cookie & 0xff,
+	};
+	if (c.operation == CUDA_CTX_CREATE)
+		c.device = c.argument[AT_MOST(cookie >> 8 & 0xff, 4)];
+	if (frees(c.operation))
+		block_taken(&c, slot, kind_freed(c.operation), c.argument[0]);
+	if (bpf_map_update_elem(&calls, &tid, &c, BPF_ANY))
+		lose(LOSS_OBJECT);
+	return 0;
+}
+
+static __always_inline __u64 user_word(__u64 address)
+{
+	__u64 word = 0;
+
+	if (READ(word, address))
+		lose(LOSS_READ);
+	return word;
+}
+
+/* A call that makes memory has returned. */
+static __noinline int made(struct call *c, __u32 slot, __u32 failed)
+{
+	if (!c)
+		return 0;
+	__u64 size = c->argument[1], address = 0, context = 0;
+	__u32 kind = CUDA_POINTER, device = HOST_DEVICE;
+
+	switch (c->operation) {
+	case CUDA_ALLOC_32:
+		size = (__u32)size;
+		break;
+	case CUDA_ALLOC_PITCH:
+		size = (failed ? c->argument[2] : user_word(c->argument[1])) * c->argument[3];
+		break;
+	case CUDA_HOST_ALLOC:
+	case CUDA_HOST_REGISTER:
+		kind = CUDA_HOST;
+		break;
+	case CUDA_CREATE:
+		kind = CUDA_HANDLE;
+		break;
+	case CUDA_ARRAY:
+	case CUDA_ARRAY_3D:
+	case CUDA_MIPMAP:
+		kind = CUDA_IS_ARRAY;
+		size = array_bytes(c->argument[1], c->operation == CUDA_ARRAY ? 2 : 3,
+				   c->operation == CUDA_MIPMAP ? (__u32)c->argument[2] : 1);
+		break;
+	}
+	if (kind == CUDA_HANDLE)
+		device = located(slot, c->argument[2]);
+	else if (kind != CUDA_HOST)
+		device = current_device(slot, &context);
+	if (c->operation == CUDA_ALLOC_POOL) {
+		struct cuda_object *pool = object_at(slot, CUDA_POOL, c->argument[2]);
+		if (pool)
+			device = pool->device;
+	}
+	if (failed && failed != CUDA_ERROR_OUT_OF_MEMORY)
+		return 0;
+	if (failed) {
+		struct process *p = process_at(slot);
+		struct device *d = device == HOST_DEVICE ? NULL : device_at(slot, device);
+		__s64 held = d ? d->value[DEVICE_DRIVER] : p ? p->value[METER_PINNED] : 0;
+		refused(slot, device == HOST_DEVICE ? METER_PINNED : device_meter(device, DEVICE_DRIVER), held, size,
+			failed);
+		return 0;
+	}
+	address = c->operation == CUDA_HOST_REGISTER ? c->argument[0] : user_word(c->argument[0]);
+	if (c->operation == CUDA_ALLOC_32)
+		address = (__u32)address;
+	c->owner = context;
+	c->device = device;
+	block_made(c, slot, kind, address, size);
+	return 0;
+}
+
+static __always_inline void pool_made(struct call *c, __u32 slot)
+{
+	struct cuda_key key = key_of(slot, CUDA_POOL, user_word(c->argument[0]));
+	struct cuda_object pool = { .references = 1 };
+
+	pool.device = c->operation == CUDA_POOL_DEFAULT ? physical_device(slot, c->argument[1])
+							: located(slot, c->argument[1]);
+	if (bpf_map_update_elem(&cuda_objects, &key, &pool, BPF_ANY))
+		lose(LOSS_OBJECT);
+}
+
+SEC("uretprobe")
+int cuda_leave(struct pt_regs *regs)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid(), slot = current_slot();
+	struct call *kept = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&calls, &tid);
+
+	/* The return address is off the stack by now. */
+	if (!kept || regs->sp != kept->sp + 8)
+		return 0;
+	struct call c = *kept;
+	bpf_map_delete_elem(&calls, &tid);
+	__u32 failed = regs->ax;
+	__u64 first = c.argument[0];
+
+	if (frees(c.operation)) {
+		if (failed)
+			block_put_back(&c, slot, kind_freed(c.operation), first);
+		else
+			block_gone(&c, slot, first);
+		return 0;
+	}
+	if ((c.operation >= CUDA_ALLOC && c.operation <= CUDA_ALLOC_POOL) || c.operation == CUDA_HOST_ALLOC ||
+	    c.operation == CUDA_HOST_REGISTER || c.operation == CUDA_CREATE ||
+	    (c.operation >= CUDA_ARRAY && c.operation <= CUDA_MIPMAP))
+		return made(&c, slot, failed);
+	if (failed)
+		return 0;
+	switch (c.operation) {
+	case CUDA_RELEASE:
+		released(slot, first);
+		break;
+	case CUDA_MAP:
+		mapped_in(slot, &c);
+		break;
+	case CUDA_UNMAP:
+		unmapped(slot, first, c.argument[1]);
+		break;
+	case CUDA_IMPORT:
+		imported(slot, user_word(first));
+		break;
+	case CUDA_RETAIN:
+		retained(slot, user_word(first));
+		break;
+	case CUDA_POOL_CREATE:
+	case CUDA_POOL_DEFAULT:
+		pool_made(&c, slot);
+		break;
+	case CUDA_CTX_CREATE: {
+		__u64 context = user_word(first);
+		context_made(slot, context, c.device, false);
+		push_context(context, false);
+		break;
+	}
+	case CUDA_CTX_DESTROY: {
+		struct cuda_key key = key_of(slot, CUDA_CONTEXT, first);
+		context_gone(slot, first);
+		bpf_map_delete_elem(&cuda_objects, &key);
+		struct cuda_thread *t = cuda_thread(false);
+		if (t && current_context(t) == first)
+			t->depth--;
+		break;
+	}
+	case CUDA_CTX_SET:
+		push_context(first, true);
+		break;
+	case CUDA_CTX_PUSH:
+		push_context(first, false);
+		break;
+	case CUDA_CTX_POP:
+		pop_context();
+		break;
+	case CUDA_PRIMARY_RETAIN: {
+		__u64 context = user_word(first);
+		struct cuda_thread *t = cuda_thread(true);
+		context_made(slot, context, c.argument[1], true);
+		if (t)
+			t->retained = context;
+		break;
+	}
+	case CUDA_PRIMARY_RELEASE:
+	case CUDA_PRIMARY_RESET:
+		primary_gone(slot, first, c.operation == CUDA_PRIMARY_RESET);
+		break;
+	}
+	return 0;
+}
+
+/* _dl_debug_state() of ld.so: the list of loaded libraries has changed, or is about to. */
+SEC("uprobe")
+int library_changed(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+
+	if (!p || !spend(GROUP_LOADER, slot))
+		return 0;
+	struct header h = { .kind = RECORD_LIBRARY, .pid = p->pid };
+	bpf_ringbuf_output(&boundaries, &h, sizeof(h), BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The ledger's GPU side: meters of each device that a process and its tree have used. The same rules as in ledger.h
+ * and boundary.h; a device that nothing happened on since its last record has none at a boundary.
+ */
+#ifndef IPYTRACER_DEVICES_H
+#define IPYTRACER_DEVICES_H
+
+#define BOTH_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+static __always_inline struct device *device_at(__u32 slot, __u32 number)
+{
+	__u32 key = slot * MAX_DEVICES + (number & (MAX_DEVICES - 1));
+	return bpf_map_lookup_elem(&devices, &key);
+}
+
+static __always_inline struct device_tree *device_tree_at(__u32 root, __u32 number)
+{
+	__u32 key = root * MAX_DEVICES + (number & (MAX_DEVICES - 1));
+	return bpf_map_lookup_elem(&device_trees, &key);
+}
+
+/* The device's number in the ledger, for one as the process counts them. */
+static __always_inline __u32 physical_device(__u32 slot, __u32 ordinal)
+{
+	struct cuda_devices *d = bpf_map_lookup_elem(&ordinals, &slot);
+	ordinal &= MAX_DEVICES - 1;
+	asm volatile("" : "+r"(ordinal)); /* the verifier wants to see the bound where it is used */
+	ordinal &= MAX_DEVICES - 1;
+	if (!d || !d->physical[ordinal])
+		return ordinal;
+	return (d->physical[ordinal] - 1) & (MAX_DEVICES - 1);
+}
+
+static __always_inline void uses_device(struct process *p, struct root *r, __u32 number)
+{
+	__u32 bit = 1u << (number & (MAX_DEVICES - 1));
+
+	if (!(p->devices & bit))
+		__sync_fetch_and_or(&p->devices, bit);
+	if (!(r->devices & bit))
+		__sync_fetch_and_or(&r->devices, bit);
+}
+
+/*
+ * A device's meter moves by a difference, or to a value (`to` is set: PyTorch tells totals). Either is streamed, with
+ * the flags that go into change.meter.
+ */
+struct device_move {
+	__u64 address;
+	__s64 amount;
+	__s64 size; /* as the stream tells it */
+	__u32 slot;
+	__u32 number;
+	__u32 meter;
+	__u32 to;
+	__u32 flags;
+	__u32 padding;
+};
+
+__attribute__((noinline)) int device_moves(struct device_move *move)
+{
+	if (!move)
+		return 0;
+	__u32 slot = move->slot, number = move->number & (MAX_DEVICES - 1), m = move->meter;
+	if (m >= DEVICE_METERS)
+		return 0;
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	struct device *d = device_at(slot, number);
+	struct device_tree *t = p ? device_tree_at(p->root, number) : NULL;
+	if (!r || !d || !t)
+		return 0;
+	uses_device(p, r, number);
+	__u64 segment = *(volatile __u64 *)&p->segment, stream = next_change(r);
+	__s64 value, difference = move->amount;
+	if (move->to) {
+		value = move->amount;
+		difference = value - exchange(&d->value[m], value);
+	} else {
+		value = fetch_add(&d->value[m], difference) + difference;
+	}
+	raise_to(&d->high[m], value);
+	__s64 tree = fetch_add(&t->value[m], difference) + difference;
+	raise_to(&t->high[m], tree);
+	send_change(p, r, stream, segment, (METERS + number * DEVICE_METERS + m) | move->flags, value, move->size,
+		    move->address);
+	return 0;
+}
+
+/* A request that was refused: `size` bytes of a meter. Nothing changed; it is worth knowing. */
+static __always_inline void refused(__u32 slot, __u32 meter, __s64 held, __s64 size, __u64 address)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r)
+		return;
+	__u64 segment = *(volatile __u64 *)&p->segment;
+	send_change(p, r, next_change(r), segment, meter | CHANGE_REFUSED, held, size, address);
+}
+
+/* Records what a device's meters are and were at most, of the process in slot and of its tree, if anything moved. */
+__attribute__((noinline)) int cut_device(__u32 slot, __u32 number, __u64 boundary)
+{
+	struct process *p = process_at(slot);
+	struct device *d = device_at(slot, number);
+	struct device_tree *t = p ? device_tree_at(p->root, number) : NULL;
+	bool moved = false;
+
+	if (!d || !t)
+		return 0;
+	for (int m = 0; m < DEVICE_METERS; m++)
+		moved |= d->value[m] != d->told[m] || d->high[m] != d->told[m] || t->value[m] != t->told[m] ||
+			 t->high[m] != t->told[m];
+	if (!moved)
+		return 0;
+	__u64 ticket;
+	struct boundary *b = new_record(&ticket, STORE_RESERVE / 2);
+	if (!b) { /* its maxima stay for the next boundary */
+		lose(LOSS_BOUNDARY);
+		return 0;
+	}
+	b->ticket = 0;
+	b->kind = RECORD_DEVICE;
+	b->number = boundary;
+	b->segment = 0;
+	b->root = p->root;
+	b->pid = p->pid;
+	b->group = number;
+	b->text_size = 0;
+	for (int m = 0; m < DEVICE_METERS; m++) {
+		__s64 now = *(volatile __s64 *)&d->value[m];
+		__s64 high = exchange(&d->high[m], now);
+		b->value[m] = now;
+		b->high[m] = BOTH_MAX(high, now);
+		d->told[m] = now;
+		now = *(volatile __s64 *)&t->value[m];
+		high = exchange(&t->high[m], now);
+		b->tree[m] = now;
+		b->tree_high[m] = BOTH_MAX(high, now);
+		t->told[m] = now;
+	}
+	send_record(b, ticket);
+	return 1;
+}
+
+/* Of every device that the tree has used. Returns how many had something to tell. */
+__attribute__((noinline)) int cut_devices(__u32 slot, __u64 boundary)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r)
+		return 0;
+	__u32 used = r->devices;
+	int told = 0;
+	for (__u32 number = 0; number < MAX_DEVICES; number++) {
+		if (used & 1u << number)
+			told += cut_device(slot, number, boundary);
+	}
+	return told;
+}
+
+static long forget_object(void *map, struct cuda_key *key, struct cuda_object *o, __u32 *slot)
+{
+	if (key->slot == *slot)
+		bpf_map_delete_elem(map, key);
+	return 0;
+}
+
+/* The process is over, or executes another program: nothing of its CUDA objects is left. */
+static __always_inline void forget_objects(struct process *p, __u32 slot)
+{
+	if (p->cuda)
+		bpf_for_each_map_elem(&cuda_objects, forget_object, &slot, 0);
+	p->cuda = 0;
+}
+
+/* The process's device memory is gone with it. */
+__attribute__((noinline)) int empty_devices(__u32 slot)
+{
+	struct process *p = process_at(slot);
+
+	if (!p || !p->devices)
+		return 0;
+	for (__u32 number = 0; number < MAX_DEVICES; number++) {
+		struct device *d = device_at(slot, number);
+		struct device_tree *t = device_tree_at(p->root, number);
+		if (!d || !t || !(p->devices & 1u << number))
+			continue;
+		for (int m = 0; m < DEVICE_METERS; m++) {
+			fetch_add(&t->value[m], -exchange(&d->value[m], 0));
+			d->high[m] = 0;
+			d->told[m] = 0;
+		}
+		d->torch_epoch = 0;
+	}
+	p->devices = 0;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * gpu.N.active and gpu.N.reserved: PyTorch hands its running totals to c10::reportMemoryUsageToProfiler on every
+ * allocation and free of its caching allocator, profiler or not (c10/core/Allocator.cpp, since 1.12).
+ *
+ * It is silent when it gives cached memory back to the driver (empty_cache). So the ledger remembers which driver
+ * blocks are PyTorch's: those allocated on a thread since its last report there, if that report says that reserved
+ * rose by exactly their size. Such a batch has a number; when one of its blocks goes, reserved goes down with it.
+ */
+#ifndef IPYTRACER_TORCH_H
+#define IPYTRACER_TORCH_H
+
+#define DEVICE_TYPE_CUDA 1 /* c10/core/DeviceType.h */
+
+static __always_inline __u32 device_meter(__u32 number, __u32 m)
+{
+	return METERS + (number & (MAX_DEVICES - 1)) * DEVICE_METERS + m;
+}
+
+static __always_inline struct cuda_thread *cuda_thread(bool make)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct cuda_thread *t = bpf_map_lookup_elem(&cuda_threads, &tid);
+
+	if (t || !make)
+		return t;
+	static const struct cuda_thread none;
+	bpf_map_update_elem(&cuda_threads, &tid, &none, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&cuda_threads, &tid);
+	if (!t)
+		lose(LOSS_OBJECT);
+	else
+		t->batch = fetch_add(&next_batch, 1);
+	return t;
+}
+
+/* Are the thread's driver blocks since its last report what reserved rose by? Then they are PyTorch's. */
+static __always_inline void claim_blocks(struct cuda_thread *t, __s64 rise, bool first)
+{
+	__u32 one = 1;
+
+	if (!t || !t->pending)
+		return;
+	if (t->pending == rise || (first && t->pending <= rise)) {
+		if (bpf_map_update_elem(&torch_batches, &t->batch, &one, BPF_ANY))
+			lose(LOSS_OBJECT);
+	} else if (t->last_size == rise) { /* somebody else allocated on this thread as well */
+		struct cuda_object *o = bpf_map_lookup_elem(&cuda_objects, &t->last);
+		__u32 batch = fetch_add(&next_batch, 1);
+		if (o) {
+			o->batch = batch;
+			if (bpf_map_update_elem(&torch_batches, &batch, &one, BPF_ANY))
+				lose(LOSS_OBJECT);
+		}
+	}
+	t->pending = 0;
+	t->last_size = 0;
+	t->batch = fetch_add(&next_batch, 1);
+}
+
+static __always_inline void told(__u32 slot, __u32 number, __u32 m, __s64 total, __s64 size, __u64 address, __u32 flags)
+{
+	struct device_move move = {
+		.slot = slot,
+		.number = number,
+		.meter = m,
+		.to = 1,
+		.amount = total,
+		.size = size,
+		.address = address,
+		.flags = flags,
+	};
+	device_moves(&move);
+}
+
+/* c10::reportMemoryUsageToProfiler(void *, int64_t size, size_t allocated, size_t reserved, c10::Device) */
+SEC("uprobe")
+int torch_report(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), type = regs->r8 & 0xff, ordinal = regs->r8 >> 8 & 0xff;
+	__s64 size = regs->si, allocated = regs->dx, reserved = regs->cx;
+
+	if (slot == NO_SLOT || type != DEVICE_TYPE_CUDA || ordinal >= MAX_DEVICES || !spend(GROUP_TORCH, slot))
+		return 0;
+	__u32 number = physical_device(slot, ordinal);
+	struct device *d = device_at(slot, number);
+	struct process *p = process_at(slot);
+	if (!d || !p)
+		return 0;
+	__u64 epoch = group_epoch[GROUP_TORCH];
+	bool first = d->torch_epoch != epoch;
+	__s64 rise = reserved - d->value[DEVICE_RESERVED];
+	struct cuda_thread *t = cuda_thread(false);
+	if (first) {
+		d->torch_epoch = epoch;
+		/* What was there before this very call is what the windows that are open began with. */
+		__s64 fresh = t && t->pending > 0 && t->pending <= reserved ? t->pending : 0;
+		told(slot, number, DEVICE_ACTIVE, allocated - size, 0, 0, CHANGE_LEARNED);
+		told(slot, number, DEVICE_RESERVED, reserved - fresh, 0, 0, CHANGE_LEARNED);
+		rise = reserved;
+	}
+	claim_blocks(t, rise, first);
+	told(slot, number, DEVICE_ACTIVE, allocated, size, regs->di, 0);
+	rise = reserved - d->value[DEVICE_RESERVED];
+	if (rise)
+		told(slot, number, DEVICE_RESERVED, reserved, rise, 0, 0);
+	return 0;
+}
+
+/* c10::reportOutOfMemoryToProfiler(int64_t size, size_t allocated, size_t reserved, c10::Device) */
+SEC("uprobe")
+int torch_refused(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), type = regs->cx & 0xff, ordinal = regs->cx >> 8 & 0xff;
+
+	if (slot == NO_SLOT || type != DEVICE_TYPE_CUDA || ordinal >= MAX_DEVICES)
+		return 0;
+	refused(slot, device_meter(physical_device(slot, ordinal), DEVICE_ACTIVE), regs->si, regs->di, regs->dx);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,266 @@
+// Package cuda finds the places in shared libraries at which GPU memory is asked for and given back: the exported
+// functions of the CUDA driver (libcuda.so.1), and those of PyTorch (libc10.so) and of the dynamic linker that tell about it.
+//
+// It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
+package cuda
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Kind says what a library is.
+type Kind uint8
+
+// The kinds of library that probes go on.
+const (
+	Driver Kind = iota + 1 // libcuda.so.1
+	Torch                  // libc10.so
+	Loader                 // ld-linux-x86-64.so.2
+)
+
+// KindOf tells a library by the name of its file; ok is false for all others. The name is a hint: what counts
+// are the symbols.
+func KindOf(file string) (kind Kind, ok bool) {
+	name := path.Base(file)
+	switch {
+	case strings.HasPrefix(name, "libcuda.so"):
+		return Driver, true
+	case name == "libc10.so" || strings.HasPrefix(name, "libc10.so."):
+		return Torch, true
+	case strings.HasPrefix(name, "ld-linux-x86-64.so") || strings.HasPrefix(name, "ld-2."):
+		return Loader, true
+	}
+	return 0, false
+}
+
+// Operation is what a function does; same order as enum cuda_operation in bpf/wire.h.
+type Operation uint8
+
+// The operations of the CUDA driver. Their arguments are described in bpf/wire.h.
+const (
+	None Operation = iota
+	Alloc
+	Alloc32
+	AllocPitch
+	AllocPool
+	Free
+	HostAlloc
+	HostFree
+	HostRegister
+	Create
+	Release
+	Map
+	Unmap
+	RetainHandle
+	Import
+	Array
+	Array3D
+	Mipmap
+	ArrayDestroy
+	PoolCreate
+	PoolDefault
+	ContextCreate
+	ContextDestroy
+	ContextSet
+	ContextPush
+	ContextPop
+	PrimaryRetain
+	PrimaryRelease
+	PrimaryReset
+)
+
+// Function is an exported function of the CUDA driver and what its probes are to do.
+type Function struct {
+	Operation Operation
+	// Argument is the number, from 0, of the argument that names the device; only where Operation leaves it open.
+	Argument uint8
+}
+
+// Cookie is what the BPF program finds out the function by (bpf/wire.h, enum cuda_operation).
+func (f Function) Cookie() uint64 { return uint64(f.Operation) | uint64(f.Argument)<<8 }
+
+// functions of the driver by exported name: cuda.h of CUDA 3.2 to 13. A name without a suffix is the version of the API
+// before the first _v2. _ptsz and _ptds are the same calls on the per-thread default stream.
+var functions = map[string]Function{
+	"cuMemAlloc": {Operation: Alloc32}, "cuMemAlloc_v2": {Operation: Alloc},
+	"cuMemAllocPitch_v2": {Operation: AllocPitch}, "cuMemAllocManaged": {Operation: Alloc},
+	"cuMemAllocAsync": {Operation: Alloc}, "cuMemAllocAsync_ptsz": {Operation: Alloc},
+	"cuMemAllocFromPoolAsync": {Operation: AllocPool}, "cuMemAllocFromPoolAsync_ptsz": {Operation: AllocPool},
+	"cuMemFree_v2": {Operation: Free}, "cuMemFreeAsync": {Operation: Free}, "cuMemFreeAsync_ptsz": {Operation: Free},
+	"cuMemHostAlloc": {Operation: HostAlloc}, "cuMemAllocHost": {Operation: HostAlloc}, "cuMemAllocHost_v2": {Operation: HostAlloc},
+	"cuMemFreeHost": {Operation: HostFree}, "cuMemHostRegister": {Operation: HostRegister},
+	"cuMemHostRegister_v2": {Operation: HostRegister}, "cuMemHostUnregister": {Operation: HostFree},
+	"cuMemCreate": {Operation: Create}, "cuMemRelease": {Operation: Release}, "cuMemMap": {Operation: Map}, "cuMemUnmap": {Operation: Unmap},
+	"cuMemRetainAllocationHandle": {Operation: RetainHandle}, "cuMemImportFromShareableHandle": {Operation: Import},
+	"cuArrayCreate_v2": {Operation: Array}, "cuArray3DCreate_v2": {Operation: Array3D}, "cuArrayDestroy": {Operation: ArrayDestroy},
+	"cuMipmappedArrayCreate": {Operation: Mipmap}, "cuMipmappedArrayDestroy": {Operation: ArrayDestroy},
+	"cuMemPoolCreate": {Operation: PoolCreate}, "cuDeviceGetDefaultMemPool": {Operation: PoolDefault},
+	"cuDeviceGetMemPool": {Operation: PoolDefault},
+	"cuCtxCreate":        {Operation: ContextCreate, Argument: 2}, "cuCtxCreate_v2": {Operation: ContextCreate, Argument: 2},
+	"cuCtxCreate_v3": {Operation: ContextCreate, Argument: 4}, "cuCtxCreate_v4": {Operation: ContextCreate, Argument: 3},
+	"cuCtxDestroy": {Operation: ContextDestroy}, "cuCtxDestroy_v2": {Operation: ContextDestroy},
+	"cuCtxSetCurrent": {Operation: ContextSet}, "cuCtxPushCurrent": {Operation: ContextPush},
+	"cuCtxPushCurrent_v2": {Operation: ContextPush}, "cuCtxPopCurrent": {Operation: ContextPop}, "cuCtxPopCurrent_v2": {Operation: ContextPop},
+	"cuDevicePrimaryCtxRetain": {Operation: PrimaryRetain}, "cuDevicePrimaryCtxRelease": {Operation: PrimaryRelease},
+	"cuDevicePrimaryCtxRelease_v2": {Operation: PrimaryRelease}, "cuDevicePrimaryCtxReset": {Operation: PrimaryReset},
+	"cuDevicePrimaryCtxReset_v2": {Operation: PrimaryReset},
+}
+
+// The least that a driver must export to be of any use.
+var required = []string{"cuMemAlloc_v2", "cuMemFree_v2"}
+
+// PyTorch's functions, by the mangled name with the argument types that are known: since 1.12 (void*, int64_t, two
+// totals of 64 bits, c10::Device), c10/core/Allocator.h.
+var (
+	torchReport  = regexp.MustCompile(`^_ZN3c1027reportMemoryUsageToProfilerEPv[lmxy]{3}NS_6DeviceE$`)
+	torchRefused = regexp.MustCompile(`^_ZN3c1027reportOutOfMemoryToProfilerE[lmxy]{3}NS_6DeviceE$`)
+)
+
+// loaderState is called by the dynamic linker whenever its list of libraries changes (glibc, elf/dl-debug.c).
+const loaderState = "_dl_debug_state"
+
+// Site is a place for a probe.
+type Site struct {
+	Symbol   string
+	Offset   uint64 // in the file
+	Cookie   uint64 // driver only
+	Emulated bool   // the kernel emulates the instruction there, so a hit is cheap
+}
+
+// Sites are the places in one library.
+type Sites struct {
+	Kind    Kind
+	Driver  []Site // every function that is known and exported
+	Report  Site   // PyTorch's totals
+	Refused Site   // PyTorch's out-of-memory report; Symbol is "" where it has none
+	Loader  Site
+	Missing []string // exported by most drivers, not by this one
+}
+
+// ErrUnknown says that a library does not export what is looked for.
+var ErrUnknown = errors.New("not a library that GPU memory can be seen in")
+
+// maxSymbols bounds how much of a hostile symbol table is looked at.
+const maxSymbols = 1 << 20
+
+// Find looks for the places in a library of a kind. It fails with [ErrUnknown].
+func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
+	defer func() { // debug/elf promises nothing about files made to break it
+		if recover() != nil {
+			err = fmt.Errorf("%w: its ELF headers are broken", ErrUnknown)
+		}
+	}()
+	f, err := elf.NewFile(r)
+	if err != nil {
+		return s, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64 {
+		return s, fmt.Errorf("%w: made for %v", ErrUnknown, f.Machine)
+	}
+	symbols, err := f.DynamicSymbols()
+	if err != nil || len(symbols) > maxSymbols {
+		return s, fmt.Errorf("%w: no symbols can be read", ErrUnknown)
+	}
+	s.Kind = kind
+	found := map[string]bool{}
+	for _, sym := range symbols {
+		if sym.Section == elf.SHN_UNDEF || elf.ST_TYPE(sym.Info) != elf.STT_FUNC || found[sym.Name] {
+			continue
+		}
+		site, ok := siteOf(f, sym)
+		if !ok {
+			continue
+		}
+		switch kind {
+		case Driver:
+			if fn, known := functions[sym.Name]; known {
+				site.Cookie = fn.Cookie()
+				s.Driver = append(s.Driver, site)
+				found[sym.Name] = true
+			}
+		case Torch:
+			if torchReport.MatchString(sym.Name) {
+				s.Report = site
+			} else if torchRefused.MatchString(sym.Name) {
+				s.Refused = site
+			}
+		case Loader:
+			if sym.Name == loaderState {
+				s.Loader = site
+			}
+		}
+	}
+	return s, s.complete(found)
+}
+
+func (s *Sites) complete(found map[string]bool) error {
+	switch s.Kind {
+	case Driver:
+		for _, name := range required {
+			if !found[name] {
+				return fmt.Errorf("%w: it does not export %s", ErrUnknown, name)
+			}
+		}
+		for name := range functions {
+			if _, replaced := functions[name+"_v2"]; !found[name] && !replaced && !strings.HasSuffix(name, "_v3") && !strings.HasSuffix(name, "_v4") {
+				s.Missing = append(s.Missing, name)
+			}
+		}
+	case Torch:
+		if s.Report.Symbol == "" {
+			return fmt.Errorf("%w: it does not export c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12)", ErrUnknown)
+		}
+	case Loader:
+		if s.Loader.Symbol == "" {
+			return fmt.Errorf("%w: it does not export %s", ErrUnknown, loaderState)
+		}
+	}
+	return nil
+}
+
+var endbr64 = [4]byte{0xf3, 0x0f, 0x1e, 0xfa}
+
+// siteOf returns the place at which a function's arguments and return address are where its caller left them, behind an
+// endbr64 if there is one: that instruction would be single-stepped.
+func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || sym.Value < p.Vaddr || sym.Value-p.Vaddr >= p.Filesz {
+			continue
+		}
+		at := sym.Value - p.Vaddr
+		site := Site{Symbol: sym.Name, Offset: p.Off + at}
+		var code [16]byte
+		n, _ := p.ReadAt(code[:], int64(at))
+		first := code[:n]
+		if n >= 8 && [4]byte(first[:4]) == endbr64 {
+			site.Offset += 4
+			first = first[4:]
+		}
+		site.Emulated = emulated(first)
+		return site, true
+	}
+	return Site{}, false
+}
+
+// emulated says whether the kernel emulates an instruction that a probe is put on (arch/x86/kernel/uprobes.c,
+// branch_setup_xol_ops and push_setup_xol_ops): pushes, nops, jumps and calls.
+func emulated(code []byte) bool {
+	if len(code) < 2 {
+		return false
+	}
+	switch b := code[0]; {
+	case b >= 0x50 && b <= 0x57, b == 0x90, b == 0xe9, b == 0xeb, b == 0xe8:
+		return true
+	case b == 0x41:
+		return code[1] >= 0x50 && code[1] <= 0x57
+	case b == 0x0f && code[1] == 0x1f:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,97 @@
+package event
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Meter names one running value of a process, in bytes.
+type Meter uint8
+
+// The meters of the CPU side, in the order the kernel ledger keeps them (bpf/wire.h). Behind them come the devices'
+// meters, see [OfDevice].
+const (
+	Mapped        Meter = iota // mm->data_vm: private writable memory, touched or not
+	Resident                   // anonymous + file + shared memory physically occupied
+	ResidentAnon               // MM_ANONPAGES
+	ResidentFile               // MM_FILEPAGES
+	ResidentShmem              // MM_SHMEMPAGES
+	NumPy                      // data of live NumPy arrays, from PyTraceMalloc_Track/Untrack
+	Pinned                     // page-locked host memory taken through the CUDA driver
+
+	CPUMeters    = 7
+	MaxDevices   = 16
+	DeviceMeters = 3
+	MeterCount   = CPUMeters + MaxDevices*DeviceMeters
+)
+
+// TorchTotals is the Text of a [MeterShed] or [MeterBack] boundary that is about PyTorch's meters of every GPU.
+const TorchTotals = "gpu.*.active, gpu.*.reserved"
+
+// DeviceMeter names what is measured of a GPU.
+type DeviceMeter uint8
+
+// The meters of a GPU (bpf/wire.h).
+const (
+	Driver   DeviceMeter = iota // device memory taken through the CUDA driver
+	Active                      // PyTorch's caching allocator: bytes in blocks that are handed out
+	Reserved                    // PyTorch's caching allocator: bytes it holds from the driver
+)
+
+var meterIDs = [CPUMeters]string{
+	"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy", "cpu.pinned",
+}
+
+var deviceMeterIDs = [DeviceMeters]string{"driver", "active", "reserved"}
+
+// String returns the last part of the meter's public id, such as "driver".
+func (m DeviceMeter) String() string {
+	if int(m) < len(deviceMeterIDs) {
+		return deviceMeterIDs[m]
+	}
+	return "unknown"
+}
+
+// OfDevice returns a meter of GPU n, counted from 0 as NVML does; n is below [MaxDevices].
+func OfDevice(n int, m DeviceMeter) Meter { return Meter(CPUMeters + n*DeviceMeters + int(m)) }
+
+// Device returns the GPU that a meter belongs to and what it measures; ok is false for the CPU's.
+func (m Meter) Device() (n int, kind DeviceMeter, ok bool) {
+	if m < CPUMeters || m >= MeterCount {
+		return 0, 0, false
+	}
+	return int(m-CPUMeters) / DeviceMeters, DeviceMeter(m-CPUMeters) % DeviceMeters, true
+}
+
+// String returns the meter's public id, such as "cpu.mapped" or "gpu.0.driver".
+func (m Meter) String() string {
+	if m < CPUMeters {
+		return meterIDs[m]
+	}
+	if n, kind, ok := m.Device(); ok {
+		return fmt.Sprintf("gpu.%d.%v", n, kind)
+	}
+	return "unknown"
+}
+
+// ParseMeter is the inverse of [Meter.String]; ok is false for an id it does not know.
+func ParseMeter(id string) (m Meter, ok bool) {
+	for i, known := range meterIDs {
+		if known == id {
+			return Meter(i), true
+		}
+	}
+	rest, ok := strings.CutPrefix(id, "gpu.")
+	number, name, found := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(number)
+	if !ok || !found || err != nil || n < 0 || n >= MaxDevices || number != strconv.Itoa(n) {
+		return 0, false
+	}
+	for i, known := range deviceMeterIDs {
+		if known == name {
+			return OfDevice(n, DeviceMeter(i)), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,93 @@
+package ledger
+
+import "ipytracer/tracer/event"
+
+// devices completes readings with the GPUs' meters. The kernel sends a device's only when they moved, in front of the
+// record they belong to; what it does not send is as it was.
+type devices struct {
+	records map[deviceKey][]kernelBoundary
+	process map[int32]*event.Readings
+	tree    map[uint32]*event.Readings
+}
+
+type deviceKey struct {
+	number uint64
+	pid    int32
+}
+
+// keep holds a device's record until the record it belongs to comes.
+func (d *devices) keep(b *kernelBoundary) {
+	if d.records == nil {
+		d.records = map[deviceKey][]kernelBoundary{}
+	}
+	key := deviceKey{b.Number, b.Pid}
+	d.records[key] = append(d.records[key], *b)
+}
+
+// boundary fills in what the records in front of it said, and what they left as it was.
+func (d *devices) boundary(b *event.Boundary) {
+	if b.Kind == event.ProcessExec || b.Kind == event.ProcessStart { // nothing of what the pid had before
+		delete(d.process, b.PID)
+	}
+	key := deviceKey{b.Number, b.PID}
+	records := d.records[key]
+	delete(d.records, key)
+	own, tree := d.process[b.PID], d.tree[b.Root]
+	if own == nil && tree == nil && records == nil {
+		return
+	}
+	if own == nil {
+		own = remember(&d.process, b.PID)
+	}
+	if tree == nil {
+		tree = remember(&d.tree, b.Root)
+	}
+	fill(&b.Value, &b.High, own, records, func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Value, r.High })
+	fill(&b.Tree, &b.TreeHigh, tree, records, func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Tree, r.TreeHigh })
+	if b.Kind == event.ProcessExit {
+		delete(d.process, b.PID)
+	}
+}
+
+// reading does the same for another process of the tree.
+func (d *devices) reading(r *event.Reading) {
+	key := deviceKey{r.Number, r.PID}
+	records := d.records[key]
+	delete(d.records, key)
+	own := d.process[r.PID]
+	if own == nil {
+		if records == nil {
+			return
+		}
+		own = remember(&d.process, r.PID)
+	}
+	fill(&r.Value, &r.High, own, records, func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Value, r.High })
+}
+
+func remember[K comparable](in *map[K]*event.Readings, key K) *event.Readings {
+	if *in == nil {
+		*in = map[K]*event.Readings{}
+	}
+	fresh := &event.Readings{}
+	(*in)[key] = fresh
+	return fresh
+}
+
+// fill copies what was known and then what the records say; known is brought up to date.
+func fill(value, high, known *event.Readings, records []kernelBoundary, of func(*kernelBoundary) (value, high [event.CPUMeters]int64)) {
+	copy(value[event.CPUMeters:], known[event.CPUMeters:])
+	copy(high[event.CPUMeters:], known[event.CPUMeters:])
+	for i := range records {
+		n := int(records[i].Group)
+		if n >= event.MaxDevices {
+			continue
+		}
+		now, most := of(&records[i])
+		for k := range event.DeviceMeter(event.DeviceMeters) {
+			m := event.OfDevice(n, k)
+			value[m] = event.Bytes(now[k])
+			high[m] = max(high[m], event.Bytes(most[k])) // two records of one device: its maximum is of both
+		}
+	}
+	copy(known[event.CPUMeters:], value[event.CPUMeters:])
+}

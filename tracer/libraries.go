@@ -1,0 +1,235 @@
+package tracer
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// library is a shared library of a target, loaded or expected, with probes on it.
+type library struct {
+	file   *process.MappedFile
+	sites  cuda.Sites
+	closer map[ledger.Group]io.Closer
+	mapped bool
+}
+
+// relist looks through a target's mappings for libraries that GPU memory is seen in, and probes those that are new. Probes
+// on a file that the target has not mapped yet are in place the moment it does; what is found here first has joined late.
+func (s *Session) relist(t *target) {
+	first := !t.announced
+	t.unlisted = false
+	for m, err := range s.fs.Mappings(t.pid) {
+		if err != nil {
+			return // it has ended
+		}
+		kind, ok := cuda.KindOf(m.Path)
+		if !ok || m.File.Inode == 0 {
+			continue
+		}
+		if known := t.library(m.File); known != nil {
+			known.mapped = true
+			continue
+		}
+		if m.Perm&process.Exec == 0 {
+			continue
+		}
+		file, err := s.fs.OpenMapping(t.pid, m)
+		if err != nil {
+			s.problem("pid %d: %s could not be opened: %v", t.pid, clean(m.Path), err)
+			continue
+		}
+		if !s.adopt(t, file, kind, true) {
+			continue
+		}
+		if !first && kind != cuda.Loader {
+			s.late = append(s.late, fmt.Sprintf("%s in pid %d", clean(m.Path), t.pid))
+		}
+	}
+}
+
+func clean(name string) string { return strings.ToValidUTF8(name, "?") }
+
+func (t *target) library(id process.FileID) *library {
+	for _, l := range t.libraries {
+		if l.file.Mapping.File == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// adopt puts probes on a library. It takes the file over.
+func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
+	name := clean(file.Mapping.Path)
+	sites, err := cuda.Find(file.File, kind)
+	l := &library{file: file, sites: sites, mapped: mapped, closer: map[ledger.Group]io.Closer{}}
+	t.libraries = append(t.libraries, l) // even if it is of no use: it need not be looked at again
+	if err != nil {
+		if mapped && kind != cuda.Loader {
+			s.problem("pid %d: %s: %v: memory taken through it is not seen", t.pid, name, err)
+		}
+		return false
+	}
+	if len(sites.Missing) > 0 && mapped {
+		slices.Sort(sites.Missing)
+		s.problem("pid %d: %s does not export %s: memory taken through them is not seen", t.pid, name, strings.Join(sites.Missing, ", "))
+	}
+	g := groupOf(kind)
+	if err := s.placeLibrary(t, l, g); err != nil {
+		s.problem("pid %d: %s could not be probed: %v", t.pid, name, err)
+		return false
+	}
+	s.noteLibrary(l, g)
+	return true
+}
+
+func groupOf(kind cuda.Kind) ledger.Group {
+	switch kind {
+	case cuda.Driver:
+		return ledger.GroupDriver
+	case cuda.Torch:
+		return ledger.GroupTorch
+	}
+	return ledger.GroupLoader
+}
+
+func (s *Session) placeLibrary(t *target, l *library, g ledger.Group) error {
+	if s.budget.isShed(g) {
+		return nil
+	}
+	c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, libraryPlacements(l.sites))
+	if err != nil {
+		return err
+	}
+	l.closer[g] = c
+	return s.budget.limitLibrary(l.sites)
+}
+
+func libraryPlacements(s cuda.Sites) []ledger.Placement {
+	one := func(p ledger.Program, site cuda.Site) []ledger.Placement {
+		if site.Symbol == "" {
+			return nil
+		}
+		return []ledger.Placement{{Program: p, Offsets: []uint64{site.Offset}}}
+	}
+	switch s.Kind {
+	case cuda.Driver:
+		enter, leave := ledger.Placement{Program: ledger.CUDAEnter}, ledger.Placement{Program: ledger.CUDALeave}
+		for _, site := range s.Driver {
+			enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
+			leave.Offsets = append(leave.Offsets, site.Offset)
+		}
+		return []ledger.Placement{leave, enter} // returns first: an entry without its return is a call that never ends
+	case cuda.Torch:
+		return append(one(ledger.TorchReport, s.Report), one(ledger.TorchRefused, s.Refused)...)
+	}
+	return one(ledger.LibraryChanged, s.Loader)
+}
+
+// noteLibrary records for the certificate where the probes are.
+func (s *Session) noteLibrary(l *library, g ledger.Group) {
+	where := path.Base(clean(l.file.Mapping.Path))
+	switch l.sites.Kind {
+	case cuda.Driver:
+		where = fmt.Sprintf("%d functions of %s, entry and return", len(l.sites.Driver), where)
+	case cuda.Torch:
+		where = "c10::reportMemoryUsageToProfiler in " + where
+	case cuda.Loader:
+		where = l.sites.Loader.Symbol + " in " + where
+	}
+	switch p := &s.probes[g]; {
+	case p.Probe == "":
+		*p = event.ProbeUse{Probe: g.String(), Site: where}
+	case !strings.Contains(p.Site, where):
+		p.Site += "; " + where
+	}
+}
+
+// expectLibraries probes, ahead of time, the files that the target would load for CUDA and PyTorch: where its dynamic linker
+// and its sys.path would look.
+func (s *Session) expectLibraries(t *target) {
+	for _, name := range s.expected(t) {
+		file, err := s.fs.OpenFile(t.pid, name)
+		if err != nil {
+			continue
+		}
+		kind, ok := cuda.KindOf(name)
+		if !ok || t.library(file.Mapping.File) != nil {
+			file.File.Close()
+			continue
+		}
+		s.adopt(t, file, kind, false)
+	}
+}
+
+// Where the driver is installed: distributions, NVIDIA's own installer, its container runtime, WSL.
+var driverDirectories = []string{
+	"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current",
+	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib", "/run/opengl-driver/lib",
+}
+
+const maxExpected = 512
+
+// expected lists the absolute names under which the libraries may be found.
+func (s *Session) expected(t *target) (names []string) {
+	variables, _ := s.fs.Variables(t.pid, "LD_LIBRARY_PATH", "CONDA_PREFIX")
+	directories := strings.Split(variables["LD_LIBRARY_PATH"], ":")
+	if prefix := variables["CONDA_PREFIX"]; prefix != "" {
+		directories = append(directories, path.Join(prefix, "lib"))
+	}
+	for _, dir := range append(directories, driverDirectories...) {
+		names = append(names, path.Join(dir, "libcuda.so.1"), path.Join(dir, "libc10.so"))
+	}
+	if modules, err := t.python.live.Path(); err == nil {
+		for _, dir := range modules {
+			names = append(names, path.Join(dir, "torch/lib/libc10.so"))
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !path.IsAbs(name) })
+	return names[:min(len(names), maxExpected)]
+}
+
+func (t *target) closeLibraries() {
+	closeAll(t.libraries)
+	t.libraries = nil
+}
+
+func closeAll(libraries []*library) {
+	for _, l := range libraries {
+		for _, c := range l.closer {
+			_ = c.Close()
+		}
+		l.file.File.Close()
+	}
+}
+
+// stepDownLibraries takes the probes of a shed group out.
+func (t *target) stepDownLibraries(g ledger.Group) {
+	for _, l := range t.libraries {
+		if c := l.closer[g]; c != nil {
+			_ = c.Close()
+			delete(l.closer, g)
+		}
+	}
+}
+
+// stepUpLibraries puts them back.
+func (s *Session) stepUpLibraries(t *target, g ledger.Group) error {
+	for _, l := range t.libraries {
+		if groupOf(l.sites.Kind) != g || l.closer[g] != nil {
+			continue
+		}
+		if err := s.placeLibrary(t, l, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}

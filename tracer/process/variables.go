@@ -1,0 +1,41 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxEnviron bounds how much of an environment is looked through.
+const maxEnviron = 1 << 20
+
+// Variables returns the named variables of the environment a process was started with (proc_pid_environ(5)); those
+// it does not have are left out. What it has set since is not there. An environment holds secrets: nothing else of it is
+// kept, so ask for what is needed and for nothing more. It needs ptrace access.
+func (fs FS) Variables(pid int, names ...string) (map[string]string, error) {
+	if pid <= 0 {
+		return nil, &Error{PID: pid, Kind: ErrNoProcess}
+	}
+	f, err := os.Open(fs.path(pid, "environ"))
+	if err != nil {
+		return nil, fs.failure(pid, err)
+	}
+	defer f.Close()
+	data := make([]byte, maxEnviron)
+	defer clear(data)
+	n, err := io.ReadFull(f, data)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fs.failure(pid, err)
+	}
+	found := map[string]string{}
+	for entry := range bytes.SplitSeq(data[:n], []byte{0}) {
+		for _, name := range names {
+			if value, ok := bytes.CutPrefix(entry, []byte(name+"=")); ok {
+				found[name] = strings.Clone(string(value))
+			}
+		}
+	}
+	return found, nil
+}
