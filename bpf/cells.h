@@ -207,10 +207,41 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 	return 0;
 }
 
-static __always_inline int marker(__u32 slot, __u64 data, __u32 kind, __u32 size, __u32 prefix, __u32 what)
+#define BEGIN "<ipytracer:begin "
+#define END   "<ipytracer:end "
+
+/*
+ * What is compiled, by its file name: a marker, nothing of interest, or perhaps a cell. This and marker() are functions
+ * of their own because a boundary below cell_compile, with close_cell between, leaves it little stack.
+ */
+enum compiled { COMPILED_OTHER, COMPILED_BEGIN, COMPILED_END, COMPILED_UNKNOWN };
+
+static __noinline int compiled_as(__u64 data, __u32 kind, __u32 size)
 {
+	char head[20] = {};
+
+	/* Marker names may be wide characters; then the prefix is, too. Narrow it to compare. */
+	for (int i = 0; i < 18; i++) {
+		char c = 0;
+		if (i * kind >= size)
+			break;
+		READ(c, data + i * kind);
+		head[i] = c;
+		if (head[0] != '<')
+			break;
+	}
+	if (starts_with(head, BEGIN, sizeof(BEGIN) - 1))
+		return COMPILED_BEGIN;
+	if (starts_with(head, END, sizeof(END) - 1))
+		return COMPILED_END;
+	return size == 9 && starts_with(head, "<unknown>", 9) ? COMPILED_UNKNOWN : COMPILED_OTHER;
+}
+
+static __noinline int marker(__u32 slot, __u64 data, __u32 kind, __u32 size, bool begin)
+{
+	__u32 prefix = begin ? sizeof(BEGIN) - 1 : sizeof(END) - 1;
 	struct occasion why = {
-		.kind = what,
+		.kind = begin ? BOUNDARY_EXPERIMENT_BEGIN : BOUNDARY_EXPERIMENT_END,
 		.slot = slot,
 		.text = (void *)(data + prefix * kind),
 		.text_kind = kind,
@@ -223,16 +254,12 @@ static __always_inline int marker(__u32 slot, __u64 data, __u32 kind, __u32 size
 	return 0;
 }
 
-#define BEGIN "<ipytracer:begin "
-#define END   "<ipytracer:end "
-
 /* Py_CompileStringObject(const char *source, PyObject *file, int start, PyCompilerFlags *flags, int optimize) */
 SEC("uprobe")
 int cell_compile(struct pt_regs *regs)
 {
 	__u32 slot = current_slot(), flags = 0, kind = 0, size = 0;
 	__u64 source = regs->di;
-	char head[20] = {};
 
 	if (slot == NO_SLOT || !spend(GROUP_CELL, slot) || (__u32)regs->dx != PY_FILE_INPUT)
 		return 0;
@@ -242,25 +269,12 @@ int cell_compile(struct pt_regs *regs)
 	__u64 data = string_data(py, regs->si, &kind, &size);
 	if (!data)
 		return 0;
-	/* Marker names may be wide characters; then the prefix is, too. Narrow it to compare. */
-	for (int i = 0; i < 18; i++) {
-		char c = 0;
-		if (i * kind >= size)
-			break;
-		READ(c, data + i * kind);
-		head[i] = c;
-		if (head[0] != '<')
-			break;
-	}
-	if (starts_with(head, BEGIN, sizeof(BEGIN) - 1))
-		return marker(slot, data, kind, size, sizeof(BEGIN) - 1, BOUNDARY_EXPERIMENT_BEGIN);
-	if (starts_with(head, END, sizeof(END) - 1))
-		return marker(slot, data, kind, size, sizeof(END) - 1, BOUNDARY_EXPERIMENT_END);
+	int as = compiled_as(data, kind, size);
+	if (as == COMPILED_BEGIN || as == COMPILED_END)
+		return marker(slot, data, kind, size, as == COMPILED_BEGIN);
 	if (regs->cx && READ(flags, regs->cx))
 		return 0;
-	if ((flags & CACHING_COMPILER_FLAGS) != CACHING_COMPILER_FLAGS)
-		return 0;
-	if (size == 9 && starts_with(head, "<unknown>", 9))
+	if ((flags & CACHING_COMPILER_FLAGS) != CACHING_COMPILER_FLAGS || as == COMPILED_UNKNOWN)
 		return 0;
 	return open_cell(py, slot, source, data, kind, size);
 }

@@ -159,19 +159,24 @@ static __noinline int block_taken(struct call *c, __u32 slot, __u32 kind, __u64 
 	return 0;
 }
 
-static __noinline int block_gone(struct call *c, __u32 slot, __u64 address)
+/* Memory that was in the table is free. */
+__attribute__((noinline)) int block_gone(__u32 slot, __u32 device, __s64 size, __u64 address, __u32 batch)
 {
-	if (!c || !address) /* a free of NULL does nothing */
-		return 0;
-	if (!c->known) {
-		unknown_free(slot);
-		return 0;
-	}
 	struct cuda_thread *t = cuda_thread(false);
-	if (t && c->batch && t->batch == c->batch)
-		t->pending -= c->size;
-	memory_moves(slot, c->device, -c->size, address, c->batch);
+
+	if (t && batch && t->batch == batch)
+		t->pending -= size;
+	memory_moves(slot, device, -size, address, batch);
 	return 0;
+}
+
+/* A free has succeeded; of NULL it does nothing. */
+static __always_inline void freed(struct call *c, __u32 slot)
+{
+	if (c->known)
+		block_gone(slot, c->device, c->size, c->argument[0], c->batch);
+	else if (c->argument[0])
+		unknown_free(slot);
 }
 
 static __noinline int block_put_back(struct call *c, __u32 slot, __u32 kind, __u64 address)
@@ -216,10 +221,11 @@ static __noinline int handle_looked_at(__u32 slot, __u64 handle)
 
 	if (!o || o->references || o->mappings)
 		return 0;
-	struct call c = { .size = o->size, .device = o->device, .batch = o->batch, .known = 1 };
+	__s64 size = o->size;
+	__u32 device = o->device, batch = o->batch;
 	bpf_map_delete_elem(&cuda_objects, &key);
-	if (c.size)
-		block_gone(&c, slot, handle);
+	if (size)
+		block_gone(slot, device, size, handle, batch);
 	return 0;
 }
 
@@ -580,42 +586,33 @@ static __always_inline void pool_made(struct call *c, __u32 slot)
 		lose(LOSS_OBJECT);
 }
 
-SEC("uretprobe")
-int cuda_leave(struct pt_regs *regs)
+/* A call has come back. */
+static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid(), slot = current_slot();
-	struct call *kept = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&calls, &tid);
+	__u64 first = c->argument[0];
 
-	/* The return address is off the stack by now. */
-	if (!kept || regs->sp != kept->sp + 8)
-		return 0;
-	struct call c = *kept;
-	bpf_map_delete_elem(&calls, &tid);
-	__u32 failed = regs->ax;
-	__u64 first = c.argument[0];
-
-	if (frees(c.operation)) {
+	if (frees(c->operation)) {
 		if (failed)
-			block_put_back(&c, slot, kind_freed(c.operation), first);
+			block_put_back(c, slot, kind_freed(c->operation), first);
 		else
-			block_gone(&c, slot, first);
+			freed(c, slot);
 		return 0;
 	}
-	if ((c.operation >= CUDA_ALLOC && c.operation <= CUDA_ALLOC_POOL) || c.operation == CUDA_HOST_ALLOC ||
-	    c.operation == CUDA_HOST_REGISTER || c.operation == CUDA_CREATE ||
-	    (c.operation >= CUDA_ARRAY && c.operation <= CUDA_MIPMAP))
-		return made(&c, slot, failed);
+	if ((c->operation >= CUDA_ALLOC && c->operation <= CUDA_ALLOC_POOL) || c->operation == CUDA_HOST_ALLOC ||
+	    c->operation == CUDA_HOST_REGISTER || c->operation == CUDA_CREATE ||
+	    (c->operation >= CUDA_ARRAY && c->operation <= CUDA_MIPMAP))
+		return made(c, slot, failed);
 	if (failed)
 		return 0;
-	switch (c.operation) {
+	switch (c->operation) {
 	case CUDA_RELEASE:
 		released(slot, first);
 		break;
 	case CUDA_MAP:
-		mapped_in(slot, &c);
+		mapped_in(slot, c);
 		break;
 	case CUDA_UNMAP:
-		unmapped(slot, first, c.argument[1]);
+		unmapped(slot, first, c->argument[1]);
 		break;
 	case CUDA_IMPORT:
 		imported(slot, user_word(first));
@@ -625,11 +622,11 @@ int cuda_leave(struct pt_regs *regs)
 		break;
 	case CUDA_POOL_CREATE:
 	case CUDA_POOL_DEFAULT:
-		pool_made(&c, slot);
+		pool_made(c, slot);
 		break;
 	case CUDA_CTX_CREATE: {
 		__u64 context = user_word(first);
-		context_made(slot, context, c.device, false);
+		context_made(slot, context, c->device, false);
 		push_context(context, false);
 		break;
 	}
@@ -654,16 +651,30 @@ int cuda_leave(struct pt_regs *regs)
 	case CUDA_PRIMARY_RETAIN: {
 		__u64 context = user_word(first);
 		struct cuda_thread *t = cuda_thread(true);
-		context_made(slot, context, c.argument[1], true);
+		context_made(slot, context, c->argument[1], true);
 		if (t)
 			t->retained = context;
 		break;
 	}
 	case CUDA_PRIMARY_RELEASE:
 	case CUDA_PRIMARY_RESET:
-		primary_gone(slot, first, c.operation == CUDA_PRIMARY_RESET);
+		primary_gone(slot, first, c->operation == CUDA_PRIMARY_RESET);
 		break;
 	}
+	return 0;
+}
+
+SEC("uretprobe")
+int cuda_leave(struct pt_regs *regs)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid(), slot = current_slot();
+	struct call *c = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&calls, &tid);
+
+	/* The return address is off the stack by now. */
+	if (!c || regs->sp != c->sp + 8)
+		return 0;
+	returned(c, slot, regs->ax);
+	bpf_map_delete_elem(&calls, &tid);
 	return 0;
 }
 

@@ -57,19 +57,24 @@ static __always_inline bool part_moves(struct process *p, struct root *r, __u64 
 }
 
 /*
- * Moves a meter of pages to a value. As part_moves, but a change is numbered when it is sent: the stack of the
- * programs that come here before 6.2 is full.
+ * Moves a meter of pages to a value. As part_moves, but a change is numbered when it is sent: the stack below a
+ * boundary is scarce. A function of its own, which the verifier looks at once and not at each of six calls.
  */
-static __always_inline void part_is(struct process *p, struct root *r, __u32 meter, __s64 pages)
+__attribute__((noinline)) int part_is(__u32 slot, __u32 number, __s64 pages)
 {
+	__u64 meter = AT_MOST(number, METERS - 1);
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
 	__s64 now = pages < 0 ? 0 : pages * PAGE;
 
+	if (!r)
+		return 0;
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < 4; i++) {
 		__u64 segment = *(volatile __u64 *)&p->segment;
 		__s64 seen = *(volatile __s64 *)&p->value[meter];
 		if (now == seen)
-			return;
+			return 0;
 		__s64 total = resident_of(p);
 		if (now < seen) {
 			fell(p, r, falls(p, r, segment, meter, seen), segment, meter, seen);
@@ -79,8 +84,9 @@ static __always_inline void part_is(struct process *p, struct root *r, __u32 met
 			continue;
 		tree_moves(p, r, meter, seen, now);
 		tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
-		return;
+		return 0;
 	}
+	return 0;
 }
 
 /* What the threads of a process hold back of its counters (task->rss_stat, until kernel 6.1). */
@@ -147,10 +153,9 @@ static __always_inline void mapped_changed(struct process *p, struct root *r, __
 __attribute__((noinline)) int held_changed(__u32 slot, __u32 member)
 {
 	struct process *p = process_at(slot);
-	struct root *r = p ? root_of(p) : NULL;
 	struct held h = {};
 
-	if (!r || !p->mm)
+	if (!p || !p->mm)
 		return 0;
 	__u64 owner = FIELD(p->mm, mm_struct, owner), current = bpf_get_current_task();
 	__s64 handed = 0;
@@ -170,14 +175,14 @@ __attribute__((noinline)) int held_changed(__u32 slot, __u32 member)
 		if (was == COUNTER_UNKNOWN)
 			was = now;
 		if (m != MM_SWAPENTS)
-			part_is(p, r, meter_of(m), was + h.pages[m]);
+			part_is(slot, meter_of(m), was + h.pages[m]);
 		if (m == member && now - was == handed)
 			h.pages[m] -= handed;
 	}
 #pragma clang loop unroll(full)
 	for (__u32 m = 0; m < NR_MM_COUNTERS; m++)
 		if (m != MM_SWAPENTS)
-			part_is(p, r, meter_of(m), p->counter[m] + h.pages[m]);
+			part_is(slot, meter_of(m), p->counter[m] + h.pages[m]);
 	return 0;
 }
 

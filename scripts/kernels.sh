@@ -166,7 +166,7 @@ INIT
 boot() {
     timeout 900 nice -n 10 qemu-system-x86_64 -accel tcg,thread=multi -cpu max,la57=off,cx16=off -smp "${CPUS:-2}" -m 2048 \
         -kernel "$1" -initrd "$work/initrd" -append 'console=ttyS0 rootfstype=ramfs mitigations=off loglevel=1 panic=-1' \
-        -display none -serial stdio -monitor none -no-reboot -nodefaults </dev/null 2>&1 | tr -d '\r' >"$2" || true
+        -display none -serial stdio -monitor none -no-reboot -nodefaults </dev/null 2>&1 | sed -u 's/\r//g' >"$2" || true
 }
 
 # judge VERSION LOG: one line of the table; fails where the kernel should have done and did not.

@@ -130,10 +130,6 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	return nil
 }
 
-// beforePerCPU lets kernels before 6.2 in. Off: an earlier build was exact there, the last one did not finish its
-// self-test on 6.1 (docs/kernels.md).
-const beforePerCPU = false
-
 // inspectKernel finds out from the kernel's BTF how RSS is counted and whether bpf_rdonly_cast exists.
 func (l *Ledger) inspectKernel(cache *btf.Cache, values map[string]any) error {
 	kernel, err := cache.Kernel()
@@ -160,9 +156,6 @@ func (l *Ledger) inspectKernel(cache *btf.Cache, values map[string]any) error {
 		values["percpu_rss"] = uint32(1)
 		l.cap.ExactResident = true
 		return nil
-	}
-	if !beforePerCPU {
-		return fmt.Errorf("%w: Linux %s counts resident memory in the way it was before 6.2; 6.2 or newer is needed", ErrNotSupported, KernelRelease())
 	}
 	// Before 6.2 a thread hands in what it holds back when it faults for the 66th time (check_sync_rss_stat).
 	l.cap.ResidentBound = 66 * 4096

@@ -1,0 +1,78 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
+)
+
+// The kernel adds up the stacks of functions that call one another, and refuses a program above 512 bytes. Kernels up to
+// 6.8 round each of them up to 32 bytes. Newer ones take more, so what a kernel of today loads says nothing of theirs.
+func TestStackFitsOldKernels(t *testing.T) {
+	spec, err := loadKernel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, program := range spec.Programs {
+		functions, first := stacks(program.Instructions)
+		depth, calls := deepest(functions, first)
+		if depth > stackLimit {
+			t.Errorf("%s: %d bytes of stack in %s", name, depth, strings.Join(calls, ", "))
+		}
+	}
+}
+
+const (
+	stackLimit    = 512
+	stackRounding = 32
+)
+
+// function is how much stack a function uses and which it calls.
+type function struct {
+	stack int
+	calls []string
+}
+
+// stacks reads the functions of a program, and which is its first.
+func stacks(program asm.Instructions) (functions map[string]*function, first string) {
+	functions = map[string]*function{}
+	var f *function
+	for i, ins := range program {
+		if s := ins.Symbol(); s != "" && btf.FuncMetadata(&program[i]) != nil {
+			f = &function{}
+			functions[s] = f
+			if first == "" {
+				first = s
+			}
+		}
+		if ins.IsFunctionCall() || ins.IsLoadOfFunctionPointer() {
+			f.calls = append(f.calls, ins.Reference())
+		}
+		class := ins.OpCode.Class()
+		switch {
+		case class.IsStore() && ins.Dst == asm.R10, class.IsLoad() && ins.Src == asm.R10:
+			f.stack = max(f.stack, -int(ins.Offset))
+		case ins.OpCode.ALUOp() == asm.Mov && ins.OpCode.Source() == asm.RegSource && ins.Src == asm.R10:
+			next := program[i+1]
+			if next.OpCode.ALUOp() == asm.Add && next.OpCode.Source() == asm.ImmSource && next.Dst == ins.Dst {
+				f.stack = max(f.stack, -int(next.Constant))
+			}
+		}
+	}
+	return functions, first
+}
+
+// deepest finds the calls below a function that take the most stack.
+func deepest(functions map[string]*function, name string) (depth int, calls []string) {
+	f := functions[name]
+	for _, callee := range f.calls {
+		if d, c := deepest(functions, callee); d > depth {
+			depth, calls = d, c
+		}
+	}
+	own := (max(f.stack, 1) + stackRounding - 1) / stackRounding * stackRounding
+	return own + depth, append([]string{name}, slices.Clone(calls)...)
+}
