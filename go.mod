@@ -3,6 +3,7 @@ module ipytracer
 go 1.26.0
 
 require (
+	github.com/NVIDIA/go-nvml v0.13.0-1
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/briandowns/spinner v1.23.2
 	github.com/cilium/ebpf v0.22.0
