@@ -29,7 +29,7 @@ func (n *NVML) Snapshot() (Snapshot, error) {
 	}
 	if has("nvmlSystemGetCudaDriverVersion_v2") {
 		// 1000 * major + 10 * minor (nvml.h)
-		if v, ret := n.lib.SystemGetCudaDriverVersion_v2(); ret == nvml.SUCCESS {
+		if v, ret := n.lib.SystemGetCudaDriverVersion_v2(); ret == nvml.SUCCESS && v > 0 {
 			s.CUDA = fmt.Sprintf("%d.%d", v/1000, v%1000/10)
 		}
 	}

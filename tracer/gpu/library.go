@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 )
 
 // The driver's libraries by the names that programs load.
@@ -44,6 +46,28 @@ func inUsualPlaces(name string) (found []string) {
 	}
 	return found
 }
+
+// LoadedDriver returns the version of NVIDIA's kernel driver that is loaded, such as "580.159.04", by a proc file system;
+// "" where none is. It needs no NVML, and no rights.
+func LoadedDriver(proc string) string {
+	f, err := os.Open(filepath.Join(proc, "driver/nvidia/version"))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	if version := driverVersion.FindString(line); version != "" {
+		return version
+	}
+	return "unknown"
+}
+
+// driverVersion is in "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …".
+var driverVersion = regexp.MustCompile(`\b\d{3,}\.\d+(\.\d+)?\b`)
 
 // maxCache bounds the cache; usual ones have some hundred KiB.
 const maxCache = 16 << 20

@@ -63,6 +63,28 @@ func TestRealCache(t *testing.T) {
 	}
 }
 
+func TestLoadedDriver(t *testing.T) {
+	proc := t.TempDir()
+	if got := LoadedDriver(proc); got != "" {
+		t.Errorf("%q", got)
+	}
+	if err := os.MkdirAll(filepath.Join(proc, "driver/nvidia"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82.01  Wed Oct 27 21:21:55 UTC 2021\nGCC version:  gcc version 12.2.0\n":  "470.82.01",
+		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (dvs-builder@U22)\nGCC version: 12.2.0\n": "580.159.04",
+		"\n": "unknown",
+	} {
+		if err := os.WriteFile(filepath.Join(proc, "driver/nvidia/version"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := LoadedDriver(proc); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func FuzzCache(f *testing.F) {
 	f.Add(cache("liba.so", "/a", CUDALibrary, "/b"), CUDALibrary)
 	f.Add([]byte(cacheMagic), "")
