@@ -3,7 +3,6 @@
 GO        ?= go
 BIN       := bin/tracer
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
-LDFLAGS   := -X main.version=$(VERSION)
 PYTHONS_DIR ?= /var/tmp/ipytracer-pythons
 FUZZTIME  ?= 60s
 export PYTHONS_DIR
@@ -15,8 +14,8 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/tracer (needs Go only, no clang)
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/tracer
+build: ## build bin/tracer (needs Go only; with a C compiler it gets NVML too)
+	@GO='$(GO)' VERSION='$(VERSION)' scripts/build.sh $(BIN)
 
 .PHONY: demo
 demo: ## install what is missing, trace a real IPython session and print its report (needs root)
@@ -51,14 +50,16 @@ format: ## gofmt and clang-format have nothing to say
 	clang-format --dry-run --Werror bpf/*.h bpf/*.c
 
 .PHONY: lint
-lint: ## go vet, staticcheck, and who may import whom
+lint: ## go vet, staticcheck, who may import whom, and that it builds without a C compiler
 	$(GO) vet ./...
+	CGO_ENABLED=0 $(GO) build ./...
+	CGO_ENABLED=0 $(GO) vet ./tracer/gpu/... ./cmd/...
 	$(GO) tool staticcheck ./...
 	scripts/check-imports.sh
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector
-	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 ./attribution/... ./tracer/process/... ./tracer/ledger/... ./tracer ./cmd/...
+	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 ./attribution/... ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)

@@ -29,9 +29,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "tracer")
-	build := exec.Command("go", "build", "-o", binary, "ipytracer/cmd/tracer")
+	build := exec.Command("../scripts/build.sh", binary) // what `make build` gives users
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if err := build.Run(); err != nil {
 		panic(fmt.Sprintf("build the tracer: %v", err))
 	}

@@ -2,10 +2,10 @@ package tracer
 
 import (
 	"fmt"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
 // needed are the capabilities a session goes on needing once its probes are in (capabilities(7)).
@@ -21,8 +21,7 @@ var needed = []uint{
 }
 
 // DropPrivileges gives up for good, in all threads, every capability that a running session does not need, and
-// forbids programs it might start to gain any. It is not available in a build with cgo: the error then matches
-// errors.ErrUnsupported.
+// forbids programs it might start to gain any.
 func DropPrivileges() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var now, keep [2]unix.CapUserData
@@ -34,10 +33,12 @@ func DropPrivileges() error {
 		keep[c/32].Permitted |= bit & now[c/32].Permitted
 		keep[c/32].Effective |= bit & now[c/32].Effective
 	}
-	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&keep[0])), 0); errno != 0 {
+	// Capabilities belong to threads. psx is syscall.AllThreadsSyscall where there is no cgo; with cgo, where that does
+	// not work, it does the same by a signal to each thread.
+	if _, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&keep[0])), 0); errno != 0 {
 		return fmt.Errorf("drop capabilities: %w", errno)
 	}
-	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
+	if _, _, errno := psx.Syscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
 		return fmt.Errorf("forbid new privileges: %w", errno)
 	}
 	return nil

@@ -117,6 +117,7 @@ func examine(ctx context.Context, fs process.FS, measure bool) diagnosis {
 	} else {
 		d.Unseen = append(d.Unseen, "whether the probes load, which of them the kernel offers, and what they cost: that takes root")
 	}
+	d.gpus(lookForGPUs(ctx, fs))
 	d.findRunning(ctx)
 	d.Pythons = append(d.Pythons, installedPythons()...)
 	d.advisePythons()

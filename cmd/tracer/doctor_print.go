@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"ipytracer/report"
 )
@@ -50,16 +49,7 @@ func (p *doctorPrinter) title(text string) { p.line("\n%s", paint(p.to, text, "1
 
 // table prints rows under a header in the style of the other commands.
 func (p *doctorPrinter) table(header table.Row, rows []table.Row, right ...int) {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options = table.OptionsNoBordersAndSeparators
-	t.Style().Box.PaddingLeft = ""
-	t.SuppressTrailingSpaces()
-	var columns []table.ColumnConfig
-	for _, n := range right {
-		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(columns)
+	t := newTable(right...)
 	if header != nil {
 		t.AppendHeader(header)
 	}

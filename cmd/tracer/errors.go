@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 	"ipytracer/tracer/recording"
@@ -46,6 +47,7 @@ func explain(err error) (status int, message string) {
 	var command commandStatus
 	var usage usageError
 	var located *process.Error
+	var noNVML *gpu.NoNVMLError
 	switch {
 	case errors.As(err, &command):
 		return int(command), ""
@@ -69,6 +71,8 @@ func explain(err error) (status int, message string) {
 		return statusUsage, fmt.Sprintf("process %d is not a Python (no CPython interpreter is mapped in it); 'tracer kernels' lists what can be attached to", located.PID)
 	case errors.As(err, &located) && errors.Is(err, process.ErrNotPermitted), errors.Is(err, ledger.ErrNotPermitted):
 		return statusCannotTrace, notPermitted(err)
+	case errors.As(err, &noNVML):
+		return statusCannotTrace, noNVML.Error() + nvmlHint(noNVML.Reason)
 	case errors.Is(err, cpython.ErrUnsupported):
 		return statusCannotTrace, fmt.Sprintf("%v; 'tracer doctor' lists the Pythons that are supported", err)
 	case errors.Is(err, ledger.ErrNotSupported):
@@ -90,4 +94,21 @@ func notPermitted(err error) string {
 		return "tracing needs root: it loads programs into the kernel; type 'sudo tracer …'"
 	}
 	return fmt.Sprintf("%v: root, but without CAP_BPF, CAP_PERFMON or CAP_SYS_PTRACE (a container?); 'sudo tracer doctor' says what is missing", err)
+}
+
+// nvmlHint says what to do where there is no NVML, after the sentence that says why; "" where nothing is known.
+func nvmlHint(r gpu.Reason) string {
+	switch r {
+	case gpu.NotBuiltIn:
+		return "; install gcc and type 'make build' again"
+	case gpu.LibraryAbsent:
+		return "; install NVIDIA's driver, if this machine has one of its GPUs"
+	case gpu.DriverNotLoaded:
+		return "; type 'sudo modprobe nvidia', and 'sudo dmesg | grep NVRM' if that does not help"
+	case gpu.NoPermission:
+		return "; type 'sudo tracer gpu'"
+	case gpu.VersionMismatch:
+		return "; restart the machine"
+	}
+	return ""
 }

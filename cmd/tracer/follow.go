@@ -175,7 +175,7 @@ func (s *session) conclude(to *destination) error {
 
 // ready gives up what is not needed any more and tells whoever waits that every probe is in.
 func (s *session) ready() error {
-	if err := tracer.DropPrivileges(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := tracer.DropPrivileges(); err != nil {
 		return err
 	}
 	if s.options.ReadyFile == "" {

@@ -106,10 +106,7 @@ func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err 
 
 // printKernels prints the list; from > 0 numbers the rows from there.
 func printKernels(w io.Writer, rows []listed, from int) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options = table.OptionsNoBordersAndSeparators
-	t.Style().Box.PaddingLeft = ""
+	t := newTable()
 	header := table.Row{"PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "MEMORY", "GPUS", "DIRECTORY"}
 	if from > 0 {
 		header = append(table.Row{""}, header...)

@@ -81,7 +81,7 @@ Exit status:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newReportCommand(c),
+	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c),
 		newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c))
 	return root
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
@@ -227,4 +229,19 @@ func width(w io.Writer) int {
 		}
 	}
 	return 0
+}
+
+// newTable makes a table in the style of all commands; the columns named, from 1, are aligned to the right.
+func newTable(right ...int) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Box.PaddingLeft = ""
+	t.SuppressTrailingSpaces()
+	var columns []table.ColumnConfig
+	for _, n := range right {
+		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
+	return t
 }

@@ -15,8 +15,8 @@ import (
 func buildTracer(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tracer")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if out, err := exec.Command("../../scripts/build.sh", path).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return path
 }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"ipytracer/report"
+)
+
+// commandWidth is how much of a command line the table shows.
+const commandWidth = 60
+
+// printGPUs prints the devices, the one with most room, the processes, and what could not be read.
+func printGPUs(w io.Writer, l gpuListing) error {
+	var out strings.Builder
+	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n", dash(l.Driver), dash(l.CUDA), count(len(l.GPUs), "GPU"))
+	if len(l.GPUs) == 0 {
+		_, err := io.WriteString(w, out.String())
+		return err
+	}
+	devices := newTable(3, 4, 5, 6)
+	devices.AppendHeader(table.Row{"GPU", "NAME", "TOTAL", "USED", "FREE", "RESERVED", "PCI BUS ID", "UUID"})
+	processes := newTable(4)
+	processes.AppendHeader(table.Row{"GPU", "PID", "USER", "MEMORY", "KIND", "PYTHON", "IPYTHON", "FRONTEND", "COMMAND"})
+	var unread []string
+	for _, u := range l.GPUs {
+		place := strconv.Itoa(u.Index)
+		devices.AppendRow(append(append(table.Row{place, dash(u.Name)}, memoryCells(u.Memory)...), dash(u.PCIBusID), dash(u.UUID)))
+		appendProcesses(processes, place, u.Processes)
+		for _, in := range u.MIG {
+			place := fmt.Sprintf("%d:%d", u.Index, in.Index)
+			devices.AppendRow(append(append(table.Row{place, dash(in.Name)}, memoryCells(in.Memory)...), "", dash(in.UUID)))
+			appendProcesses(processes, place, in.Processes)
+		}
+		if u.MIGMode == "on" && len(u.MIG) == 0 {
+			unread = append(unread, fmt.Sprintf("GPU %d is in MIG mode and has no MIG device that can be seen", u.Index))
+		}
+		for _, text := range u.Unread {
+			unread = append(unread, fmt.Sprintf("GPU %d: %s", u.Index, report.Escape(text)))
+		}
+	}
+	fmt.Fprintf(&out, "\n%s\n", devices.Render())
+	if m := l.MostFree; m != nil {
+		place := strconv.Itoa(m.Index)
+		if m.MIG != nil {
+			place += ":" + strconv.Itoa(*m.MIG)
+		}
+		fmt.Fprintf(&out, "\nmost free memory: GPU %s (%s), %s\n", place, dash(m.Name), report.FormatBytes(m.Free))
+	}
+	if processes.Length() > 0 {
+		fmt.Fprintf(&out, "\n%s\n", processes.Render())
+	} else {
+		out.WriteString("\nno process is known to hold any\n")
+	}
+	for i, text := range unread {
+		if i == 0 {
+			out.WriteString("\nnot known:\n")
+		}
+		fmt.Fprintf(&out, "  %s\n", text)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func memoryCells(m *gpuMemory) table.Row {
+	if m == nil {
+		return table.Row{"-", "-", "-", "-"}
+	}
+	return table.Row{report.FormatBytes(m.Total), report.FormatBytes(m.Used), report.FormatBytes(m.Free), bytesOrDash(m.Reserved)}
+}
+
+func bytesOrDash(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	return report.FormatBytes(*n)
+}
+
+func appendProcesses(t table.Writer, place string, list []gpuProcess) {
+	for _, p := range list {
+		used := "not available"
+		if p.Used != nil {
+			used = report.FormatBytes(*p.Used)
+		}
+		pid, command := strconv.Itoa(p.PID), shorten(report.Escape(p.Command))
+		if p.InnerPID != p.PID && p.Seen {
+			pid += fmt.Sprintf(" (inside %d)", p.InnerPID)
+		}
+		if !p.Seen {
+			command = "ended, or not to be seen from here"
+		}
+		t.AppendRow(table.Row{
+			place, pid, dash(p.User), used, strings.Join(p.Kinds, "+"), dash(p.Python), dash(p.IPython), dash(p.Frontend), command,
+		})
+	}
+}
+
+// shorten cuts a line that is printable already.
+func shorten(line string) string {
+	if utf8.RuneCountInString(line) <= commandWidth {
+		return line
+	}
+	return string([]rune(line)[:commandWidth-1]) + "…"
+}

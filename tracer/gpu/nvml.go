@@ -1,0 +1,164 @@
+//go:build cgo
+
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/NVIDIA/go-nvml/pkg/dl"
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+// NVML is an open NVML. Its methods may be called from several goroutines; NVML serializes what it must.
+type NVML struct {
+	lib nvml.Interface
+}
+
+// shared is go-nvml's own state, one for the process: it chooses the versions of the functions when NVML is started
+// first, in global variables, and forgets them when it was shut down as often as it was started.
+var shared struct {
+	sync.Mutex // held while NVML is started or shut down
+	lib        nvml.Interface
+}
+
+// loaded is the library, once for the process and for ever: go-nvml's calls are bound to the addresses of the first
+// library that was loaded, so it must never be unloaded, nor another one take its place.
+var loaded struct {
+	sync.Mutex
+	handle *dl.DynamicLibrary
+	path   string
+}
+
+// Open loads and starts NVML. It fails with a [*NoNVMLError]. Every success must be followed by one Close.
+// The first call may take seconds where the driver has to wake the GPUs (persistence mode off).
+func Open() (*NVML, error) {
+	path, err := load()
+	if err != nil {
+		return nil, err
+	}
+	// A call of a function that the library lacks ends the process (the dynamic linker finds out then), so each is
+	// looked up before. These are the least that an NVML has.
+	for _, names := range [][]string{
+		{"nvmlInit_v2", "nvmlInit"}, {"nvmlShutdown"}, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"},
+		{"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"},
+	} {
+		if !has(names...) {
+			return nil, &NoNVMLError{Reason: LibraryBroken, Detail: fmt.Sprintf("%s has no function %s", path, names[0])}
+		}
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.lib == nil {
+		shared.lib = nvml.New(nvml.WithLibraryPath(path))
+	}
+	if ret := shared.lib.Init(); ret != nvml.SUCCESS {
+		return nil, noNVML(ret)
+	}
+	return &NVML{lib: shared.lib}, nil
+}
+
+// Close lets NVML go, once no call of this one's methods runs any more.
+func (n *NVML) Close() {
+	shared.Lock()
+	defer shared.Unlock()
+	n.lib.Shutdown()
+}
+
+// load finds the library and keeps it.
+func load() (string, error) {
+	loaded.Lock()
+	defer loaded.Unlock()
+	if loaded.handle != nil {
+		return loaded.path, nil
+	}
+	var failures []error
+	for _, path := range append([]string{Library}, inUsualPlaces(Library)...) {
+		handle := dl.New(path, dl.RTLD_LAZY|dl.RTLD_GLOBAL)
+		err := handle.Open()
+		if err == nil {
+			loaded.handle, loaded.path = handle, path
+			return path, nil
+		}
+		failures = append(failures, err)
+	}
+	for _, err := range failures {
+		if !strings.Contains(err.Error(), "No such file or directory") {
+			return "", &NoNVMLError{Reason: LibraryBroken, Detail: err.Error()}
+		}
+	}
+	if first := failures[0].Error(); !strings.HasPrefix(first, Library+":") { // a library it needs is not there
+		return "", &NoNVMLError{Reason: LibraryBroken, Detail: first}
+	}
+	return "", &NoNVMLError{Reason: LibraryAbsent}
+}
+
+// has says whether the library has one of the functions.
+func has(names ...string) bool {
+	loaded.Lock()
+	defer loaded.Unlock()
+	for _, name := range names {
+		if loaded.handle.Lookup(name) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// noNVML makes an error of what nvmlInit returned.
+func noNVML(ret nvml.Return) error {
+	e := &NoNVMLError{Reason: Failed, Detail: words(ret)}
+	switch ret {
+	case nvml.ERROR_DRIVER_NOT_LOADED:
+		e.Reason = DriverNotLoaded
+	case nvml.ERROR_NO_PERMISSION:
+		e.Reason = NoPermission
+	case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
+		e.Reason = VersionMismatch
+	case nvml.ERROR_LIBRARY_NOT_FOUND:
+		e.Reason = LibraryAbsent
+	}
+	return e
+}
+
+// errMissing is a function that the installed library does not have.
+var errMissing = errors.New("this NVML cannot tell")
+
+// failed makes an error of a return code, nil of success.
+func failed(ret nvml.Return) error {
+	if ret == nvml.SUCCESS {
+		return nil
+	}
+	return errors.New(words(ret))
+}
+
+// words is NVML's own wording without its help: nvmlErrorString may be missing too.
+func words(ret nvml.Return) string {
+	switch ret {
+	case nvml.ERROR_NOT_SUPPORTED:
+		return "not supported"
+	case nvml.ERROR_NO_PERMISSION:
+		return "no permission"
+	case nvml.ERROR_NOT_FOUND:
+		return "not found"
+	case nvml.ERROR_GPU_IS_LOST:
+		return "the GPU is lost: it fell off the bus or does not answer"
+	case nvml.ERROR_RESET_REQUIRED:
+		return "the GPU needs a reset"
+	case nvml.ERROR_INSUFFICIENT_POWER:
+		return "the GPU's power cables are not plugged in"
+	case nvml.ERROR_IRQ_ISSUE:
+		return "the kernel has a problem with the GPU's interrupts"
+	case nvml.ERROR_FUNCTION_NOT_FOUND:
+		return errMissing.Error()
+	case nvml.ERROR_IN_USE:
+		return "the GPU is in use"
+	case nvml.ERROR_MEMORY:
+		return "out of memory"
+	case nvml.ERROR_UNKNOWN:
+		return "an unknown error"
+	}
+	return fmt.Sprintf("NVML error %d", int(ret))
+}

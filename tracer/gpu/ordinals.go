@@ -1,0 +1,234 @@
+package gpu
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Environment is what decides which devices CUDA shows to a process, as it was when the process initialized CUDA.
+type Environment struct {
+	VisibleDevices string // CUDA_VISIBLE_DEVICES
+	VisibleSet     bool   // false: CUDA_VISIBLE_DEVICES is not set, which is not the same as set to ""
+	DeviceOrder    string // CUDA_DEVICE_ORDER; "" not set
+}
+
+// Place is where a CUDA ordinal lies.
+type Place struct {
+	Device   int // position in the slice of devices that was given
+	Instance int // position in its Instances; -1 the whole device
+}
+
+// Ordinals says for each CUDA ordinal of a process, from 0, which device it is.
+type Ordinals struct {
+	Places []Place
+	// Doubt says why the places are only the most likely ones, "" where they are certain. Nothing should be charged
+	// to a device on the ground of a doubtful place; the driver's cuDeviceGetUuid tells for certain.
+	Doubt string
+}
+
+// The reasons for doubt.
+const (
+	doubtFastest   = "the GPUs are of different models, and CUDA puts the fastest first; only it knows which that is (CUDA_DEVICE_ORDER=PCI_BUS_ID orders them by place)"
+	doubtBusID     = "the PCI bus id of a GPU is unknown"
+	doubtMIG       = "some GPUs are in MIG mode; CUDA shows one MIG device, the first that the process may use"
+	doubtRepeated  = "CUDA_VISIBLE_DEVICES names a device twice, which NVIDIA does not define"
+	doubtMalformed = "CUDA_VISIBLE_DEVICES has an entry that NVIDIA does not define"
+)
+
+// MapOrdinals tells which of the devices a process knows as its CUDA devices 0, 1, …. It is a pure function of the
+// devices that the process can reach (in a container those it was given, not all of the machine's) and of its
+// environment.
+//
+// Source: "CUDA Environment Variables" in NVIDIA's CUDA Programming Guide, and "CUDA Device Enumeration" in its MIG
+// User Guide. Neither says what becomes of repeated entries and of numbers with something behind them; there the
+// result is what PyTorch, which counts devices without initializing CUDA, takes the driver to do
+// (torch.cuda._parse_visible_devices), and in doubt.
+func MapOrdinals(devices []Device, env Environment) Ordinals {
+	m := &mapping{devices: devices}
+	m.sort(env.DeviceOrder)
+	switch {
+	case !env.VisibleSet:
+		m.all()
+	case strings.HasPrefix(env.VisibleDevices, "GPU-"):
+		m.uuids(strings.Split(env.VisibleDevices, ","))
+	case strings.HasPrefix(env.VisibleDevices, "MIG-"):
+		m.mig(strings.Split(env.VisibleDevices, ","))
+	default:
+		m.indices(strings.Split(env.VisibleDevices, ","))
+	}
+	return m.out
+}
+
+type mapping struct {
+	devices   []Device
+	order     []int  // positions in devices, as CUDA counts them
+	uncertain string // why the order is in doubt
+	out       Ordinals
+}
+
+// sort orders the devices by PCI bus id. FASTEST_FIRST, the default, is a heuristic of the driver; among GPUs of one
+// model it has nothing to choose.
+func (m *mapping) sort(order string) {
+	m.order = make([]int, len(m.devices))
+	for i := range m.order {
+		m.order[i] = i
+	}
+	if len(m.devices) < 2 {
+		return
+	}
+	slices.SortStableFunc(m.order, func(a, b int) int { return cmp.Compare(m.devices[a].PCIBusID, m.devices[b].PCIBusID) })
+	for _, d := range m.devices {
+		if d.PCIBusID == "" {
+			m.uncertain = doubtBusID
+		} else if order != "PCI_BUS_ID" && (d.Name != m.devices[0].Name || d.Name == "") {
+			m.uncertain = doubtFastest
+		}
+	}
+}
+
+// doubt keeps the first reason.
+func (m *mapping) doubt(why string) {
+	if m.out.Doubt == "" {
+		m.out.Doubt = why
+	}
+}
+
+// all is what is visible where nothing is said. A process that can see a MIG device sees that one device only.
+func (m *mapping) all() {
+	total := 0
+	first := Place{-1, -1}
+	for _, at := range m.order {
+		d := m.devices[at]
+		total += len(d.Instances)
+		if len(d.Instances) > 0 && first.Device < 0 {
+			first = Place{at, 0}
+		}
+		if d.MIG == MIGUnknown {
+			m.doubt(doubtMIG)
+		}
+	}
+	if first.Device >= 0 {
+		m.out.Places = []Place{first}
+		if total > 1 {
+			m.doubt(doubtMIG)
+		}
+		return
+	}
+	for _, at := range m.order {
+		if m.devices[at].MIG != MIGOn { // a device in MIG mode without instances is none for CUDA
+			m.out.Places = append(m.out.Places, Place{at, -1})
+		}
+	}
+	if len(m.out.Places) > 1 {
+		m.doubt(m.uncertain)
+	}
+}
+
+// indices reads a list of numbers; the first that is no device ends it.
+func (m *mapping) indices(list []string) {
+	for _, entry := range list {
+		number := strings.TrimSpace(entry)
+		index, plain := leadingNumber(number)
+		if index < 0 || index >= len(m.order) {
+			if strings.HasPrefix(number, "GPU-") || strings.HasPrefix(number, "MIG-") {
+				m.doubt(doubtMalformed)
+			}
+			break
+		}
+		if !plain {
+			m.doubt(doubtMalformed)
+		}
+		if !m.add(m.order[index]) {
+			return
+		}
+	}
+	if len(m.out.Places) == 0 {
+		return
+	}
+	m.doubt(m.uncertain)
+	if slices.ContainsFunc(m.devices, func(d Device) bool { return d.MIG == MIGOn }) {
+		m.doubt(doubtMIG) // how CUDA counts then is not said
+	}
+}
+
+// uuids reads a list of UUIDs or of beginnings of such; the first that is no device, or could be several, ends it.
+func (m *mapping) uuids(list []string) {
+	for _, entry := range list {
+		if !strings.HasPrefix(entry, "GPU-") {
+			if entry != "" && entry != "-1" {
+				m.doubt(doubtMalformed)
+			}
+			return
+		}
+		at := -1
+		for i, d := range m.devices {
+			if !strings.HasPrefix(d.UUID, entry) {
+				continue
+			}
+			if at >= 0 {
+				return
+			}
+			at = i
+		}
+		if at < 0 || !m.add(at) {
+			return
+		}
+	}
+}
+
+// add makes a device the next ordinal; false ends the list.
+func (m *mapping) add(at int) bool {
+	if slices.ContainsFunc(m.out.Places, func(p Place) bool { return p.Device == at }) {
+		m.out.Places = nil
+		m.doubt(doubtRepeated)
+		return false
+	}
+	d := m.devices[at]
+	switch {
+	case d.MIG == MIGUnknown:
+		m.doubt(doubtMIG)
+	case d.MIG == MIGOn && len(d.Instances) == 0:
+		m.doubt(doubtMIG)
+		return false
+	case d.MIG == MIGOn:
+		m.doubt(doubtMIG)
+		m.out.Places = append(m.out.Places, Place{at, 0})
+		return true
+	}
+	m.out.Places = append(m.out.Places, Place{at, -1})
+	return true
+}
+
+// mig reads a list of MIG devices, "MIG-<UUID>" from R470 on or "MIG-<GPU UUID>/<GPU instance>/<compute instance>"
+// before. CUDA shows one MIG device, so only the first entry counts.
+func (m *mapping) mig(list []string) {
+	for i, d := range m.devices {
+		for j, in := range d.Instances {
+			old := "MIG-" + d.UUID + "/" + strconv.Itoa(in.GPUInstance) + "/" + strconv.Itoa(in.ComputeInstance)
+			if list[0] == in.UUID || list[0] == old {
+				m.out.Places = []Place{{i, j}}
+			}
+		}
+	}
+	if slices.Contains(list[1:], list[0]) {
+		m.out.Places = nil
+		m.doubt(doubtRepeated)
+	}
+}
+
+// leadingNumber reads the digits that a text begins with, -1 where there are none or it is negative. plain says that
+// nothing follows them.
+func leadingNumber(text string) (n int, plain bool) {
+	digits := strings.TrimPrefix(text, "+")
+	end := 0
+	for end < len(digits) && digits[end] >= '0' && digits[end] <= '9' {
+		end++
+	}
+	n, err := strconv.Atoi(digits[:end])
+	if err != nil {
+		return -1, false
+	}
+	return n, end == len(text)
+}
