@@ -143,6 +143,56 @@ static __noinline int send_source(__u64 from, __u64 cell, __s32 pid)
 	return 0;
 }
 
+/* The characters of a str: where they are, how wide one is, how many bytes in all. */
+struct name {
+	__u64 data;
+	__u32 kind;
+	__u32 size;
+};
+
+/* Opens the window of a cell. On its own, so that its stack is not below that of closing the one before. */
+static __noinline int enter_cell(struct thread *t, __u32 slot, __u64 coroutine, __u64 source, struct name *name)
+{
+	struct python *py = python_at(slot);
+
+	if (!t || !py || !name)
+		return 0;
+	struct window *outer = innermost(t);
+	struct window *w = window_at(t, t->depth);
+	if (!w) {
+		lose(LOSS_NESTING);
+		return 0;
+	}
+	w->cell = fetch_add(&next_cell, 1);
+	w->coroutine = coroutine;
+	w->statement = 0;
+	w->awaiting = 0;
+	w->failed = 0;
+	w->statements = 0;
+	w->file_size = name->size > FILE_SIZE ? FILE_SIZE : name->size;
+	__builtin_memset(w->file, 0, sizeof(w->file));
+	if (w->file_size && bpf_probe_read_user(w->file, AT_MOST(w->file_size, FILE_SIZE), (void *)name->data))
+		lose(LOSS_READ);
+	struct occasion why = {
+		.kind = BOUNDARY_CELL_OPEN,
+		.slot = slot,
+		.cell = w->cell,
+		.outer = outer ? outer->cell : 0,
+		.text = (void *)name->data,
+		.text_kind = name->kind,
+		.text_size = name->size,
+		.inputs = -1,
+	};
+	if (py->inputs && READ(why.inputs, py->inputs + py->var_size))
+		why.inputs = -1;
+	t->depth++;
+	__u64 cell = w->cell;
+	draw_boundary(&why);
+	struct process *p = process_at(slot);
+	send_source(source, cell, p ? p->pid : 0);
+	return 0;
+}
+
 static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, __u64 data, __u32 kind, __u32 size)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -161,50 +211,17 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 	/* A window left open by a coroutine that is over or was thrown away ends here at the latest. */
 	for (int i = 0; i < MAX_NESTING; i++) {
 		struct window *w = innermost(t);
-		bool finished = false, executing = false;
 		if (!w || !w->coroutine)
 			break;
-		coroutine_state(py, w->coroutine, &finished, &executing);
+		bool finished = coroutine_state(py, w->coroutine) & COROUTINE_FINISHED;
 		if (w->coroutine == coroutine && !finished)
 			return 0; /* the cell's own code called IPython's compiler: no new run_cell, no new cell */
 		if (!finished)
 			break;
 		close_cell(t, slot, OUTCOME_OK);
 	}
-	struct window *outer = innermost(t);
-	struct window *w = window_at(t, t->depth);
-	if (!w) {
-		lose(LOSS_NESTING);
-		return 0;
-	}
-	w->cell = fetch_add(&next_cell, 1);
-	w->coroutine = coroutine;
-	w->statement = 0;
-	w->awaiting = 0;
-	w->failed = 0;
-	w->statements = 0;
-	w->file_size = size > FILE_SIZE ? FILE_SIZE : size;
-	__builtin_memset(w->file, 0, sizeof(w->file));
-	if (w->file_size && bpf_probe_read_user(w->file, AT_MOST(w->file_size, FILE_SIZE), (void *)data))
-		lose(LOSS_READ);
-	struct occasion why = {
-		.kind = BOUNDARY_CELL_OPEN,
-		.slot = slot,
-		.cell = w->cell,
-		.outer = outer ? outer->cell : 0,
-		.text = (void *)data,
-		.text_kind = kind,
-		.text_size = size,
-		.inputs = -1,
-	};
-	if (py->inputs && READ(why.inputs, py->inputs + py->var_size))
-		why.inputs = -1;
-	t->depth++;
-	__u64 cell = w->cell;
-	draw_boundary(&why);
-	struct process *p = process_at(slot);
-	send_source(source, cell, p ? p->pid : 0);
-	return 0;
+	struct name name = { .data = data, .kind = kind, .size = size };
+	return enter_cell(t, slot, coroutine, source, &name);
 }
 
 #define BEGIN "<ipytracer:begin "
@@ -406,10 +423,7 @@ int cell_result(struct pt_regs *regs)
 		py->result_type = type;
 	}
 	/* Another cell's coroutine, given up long ago, may end here as well. */
-	bool finished = true, executing = false;
-	if (w->coroutine)
-		coroutine_state(py, w->coroutine, &finished, &executing);
-	if (finished)
+	if (!w->coroutine || coroutine_state(py, w->coroutine) & COROUTINE_FINISHED)
 		close_cell(t, slot, OUTCOME_OK);
 	return 0;
 }
@@ -435,12 +449,11 @@ int cell_signal(struct pt_regs *regs)
 	bool over = (signal == SIGWINCH && handler) || (signal == SIGINT && handler == SIG_IGN);
 	for (int i = 0; i < MAX_NESTING; i++) {
 		struct window *w = innermost(t);
-		bool finished = false, executing = false;
 		if (!w)
 			break;
-		if (w->coroutine)
-			coroutine_state(py, w->coroutine, &finished, &executing);
-		if (!finished && (executing || !over))
+		int state = w->coroutine ? coroutine_state(py, w->coroutine) : 0;
+		bool finished = state & COROUTINE_FINISHED;
+		if (!finished && (state & COROUTINE_EXECUTING || !over))
 			break;
 		bool last = t->depth == 1;
 		close_cell(t, slot, finished ? OUTCOME_OK : OUTCOME_ABANDONED);

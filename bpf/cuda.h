@@ -102,10 +102,8 @@ static __always_inline __u32 current_device(__u32 slot, __u64 *context)
 		return c->device;
 	if (d && d->only)
 		return d->only - 1;
-	__u32 used = d ? d->retained : 0;
-	for (__u32 number = 0; number < MAX_DEVICES; number++)
-		if (used == 1u << number)
-			return number;
+	if (d && d->retained && !d->several)
+		return (d->retained - 1) & (MAX_DEVICES - 1);
 	lose(LOSS_DEVICE);
 	return physical_device(slot, 0);
 }
@@ -113,7 +111,7 @@ static __always_inline __u32 current_device(__u32 slot, __u64 *context)
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 /* A block was made: enters the table and its meter. */
-static __noinline int block_made(struct call *c, __u32 slot, __u32 kind, __u64 address, __s64 size)
+__attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind, __u64 address, __s64 size)
 {
 	if (!c || !address || size <= 0)
 		return 0;
@@ -142,7 +140,7 @@ static __noinline int block_made(struct call *c, __u32 slot, __u32 kind, __u64 a
 }
 
 /* At the entry of a free: takes the block out and remembers it in the call. */
-static __noinline int block_taken(struct call *c, __u32 slot, __u32 kind, __u64 address)
+__attribute__((noinline)) int block_taken(struct call *c, __u32 slot, __u32 kind, __u64 address)
 {
 	if (!c)
 		return 0;
@@ -179,7 +177,7 @@ static __always_inline void freed(struct call *c, __u32 slot)
 		unknown_free(slot);
 }
 
-static __noinline int block_put_back(struct call *c, __u32 slot, __u32 kind, __u64 address)
+__attribute__((noinline)) int block_put_back(struct call *c, __u32 slot, __u32 kind, __u64 address)
 {
 	if (!c || !c->known)
 		return 0;
@@ -214,7 +212,7 @@ static __always_inline __u32 located(__u32 slot, __u64 properties)
 }
 
 /* Memory behind a handle is free when it is neither referenced nor mapped. */
-static __noinline int handle_looked_at(__u32 slot, __u64 handle)
+__attribute__((noinline)) int handle_looked_at(__u32 slot, __u64 handle)
 {
 	struct cuda_key key = key_of(slot, CUDA_HANDLE, handle);
 	struct cuda_object *o = bpf_map_lookup_elem(&cuda_objects, &key);
@@ -341,7 +339,7 @@ static __always_inline __u32 format_bytes(__u32 format)
 #define ARRAY_CUBEMAP 4
 #define MAX_LEVELS    32
 
-static __noinline __s64 array_bytes(__u64 descriptor, __u32 dimensions, __u32 levels)
+__attribute__((noinline)) __s64 array_bytes(__u64 descriptor, __u32 dimensions, __u32 levels)
 {
 	struct array_3d a = {};
 
@@ -361,13 +359,11 @@ static __noinline __s64 array_bytes(__u64 descriptor, __u32 dimensions, __u32 le
 		lose(LOSS_FORMAT);
 		return 0;
 	}
+	/* Without branches: the verifier would follow each of them at every level. */
+	bool shrinks = !(a.flags & (ARRAY_LAYERED | ARRAY_CUBEMAP));
 	for (__u32 level = 0; level < MAX_LEVELS && level < levels; level++) {
-		__u64 layer = a.width * (a.height ? a.height : 1);
-		total += layer * (a.depth ? a.depth : 1) * element;
-		a.width = a.width > 1 ? a.width / 2 : 1;
-		a.height = a.height > 1 ? a.height / 2 : a.height;
-		if (!(a.flags & (ARRAY_LAYERED | ARRAY_CUBEMAP)))
-			a.depth = a.depth > 1 ? a.depth / 2 : a.depth;
+		__u64 width = a.width >> level, height = a.height >> level, depth = a.depth >> level * shrinks;
+		total += (width + !width) * (height + !height) * (depth + !depth) * element;
 	}
 	return total;
 }
@@ -390,7 +386,7 @@ static long context_ends(void *map, struct cuda_key *key, struct cuda_object *o,
 }
 
 /* A context is destroyed or reset: what was allocated in it is free. */
-static __noinline int context_gone(__u32 slot, __u64 context)
+__attribute__((noinline)) int context_gone(__u32 slot, __u64 context)
 {
 	struct context_end e = { .context = context, .slot = slot };
 
@@ -410,8 +406,10 @@ static __always_inline void context_made(__u32 slot, __u64 context, __u32 ordina
 	}
 	struct cuda_object c = { .device = physical_device(slot, ordinal), .references = 1, .owner = primary };
 	struct cuda_devices *d = bpf_map_lookup_elem(&ordinals, &slot);
-	if (d)
-		__sync_fetch_and_or(&d->retained, 1u << (c.device & (MAX_DEVICES - 1)));
+	if (d && !d->retained)
+		d->retained = c.device + 1;
+	else if (d && d->retained != c.device + 1)
+		d->several = 1;
 	if (context && bpf_map_update_elem(&cuda_objects, &key, &c, BPF_ANY))
 		lose(LOSS_OBJECT);
 }
@@ -430,7 +428,7 @@ static long primary_of(void *map, struct cuda_key *key, struct cuda_object *o, s
 }
 
 /* The primary context of a device was released once, or reset. */
-static __noinline int primary_gone(__u32 slot, __u32 ordinal, __u32 reset)
+__attribute__((noinline)) int primary_gone(__u32 slot, __u32 ordinal, __u32 reset)
 {
 	struct primary_search s = { .slot = slot, .device = physical_device(slot, ordinal) };
 
@@ -518,7 +516,7 @@ static __always_inline __u64 user_word(__u64 address)
 }
 
 /* A call that makes memory has returned. */
-static __noinline int made(struct call *c, __u32 slot, __u32 failed)
+__attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 {
 	if (!c)
 		return 0;

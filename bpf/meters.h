@@ -34,59 +34,41 @@ static __always_inline __u32 meter_of(__u32 member)
 	return member == MM_ANONPAGES ? METER_ANON : member == MM_FILEPAGES ? METER_FILE : METER_SHMEM;
 }
 
-/* One try to move a meter of pages from what was seen to what it is now. False if another CPU was faster. */
-static __always_inline bool part_moves(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 seen,
-				       __s64 now)
-{
-	if (now == seen)
-		return true;
-	__s64 total = resident_of(p);
-	__u64 part_number = 0, total_number = 0;
-	if (now < seen) {
-		part_number = falls(p, r, segment, meter, seen);
-		total_number = falls(p, r, segment, METER_RESIDENT, total);
-	}
-	bool moved = __sync_val_compare_and_swap(&p->value[meter], seen, now) == seen;
-	if (moved) {
-		tree_moves(p, r, meter, seen, now);
-		tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
-	}
-	fell(p, r, part_number, segment, meter, seen);
-	fell(p, r, total_number, segment, METER_RESIDENT, total);
-	return moved;
-}
-
 /*
- * Moves a meter of pages to a value. As part_moves, but a change is numbered when it is sent: the stack below a
- * boundary is scarce. A function of its own, which the verifier looks at once and not at each of six calls.
+ * One try to move a meter of pages to a value. False if another CPU was faster. Neither static nor inline, and without
+ * a loop, so that every verifier gets through it quickly and its stack is small.
  */
-__attribute__((noinline)) int part_is(__u32 slot, __u32 number, __s64 pages)
+__attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 now)
 {
 	__u64 meter = AT_MOST(number, METERS - 1);
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
-	__s64 now = pages < 0 ? 0 : pages * PAGE;
 
 	if (!r)
-		return 0;
-#pragma clang loop unroll(disable)
-	for (int i = 0; i < 4; i++) {
-		__u64 segment = *(volatile __u64 *)&p->segment;
-		__s64 seen = *(volatile __s64 *)&p->value[meter];
-		if (now == seen)
-			return 0;
-		__s64 total = resident_of(p);
-		if (now < seen) {
-			fell(p, r, falls(p, r, segment, meter, seen), segment, meter, seen);
-			fell(p, r, falls(p, r, segment, METER_RESIDENT, total), segment, METER_RESIDENT, total);
-		}
-		if (__sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
-			continue;
-		tree_moves(p, r, meter, seen, now);
-		tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
-		return 0;
+		return true;
+	__u64 segment = *(volatile __u64 *)&p->segment;
+	__s64 seen = *(volatile __s64 *)&p->value[meter], total = resident_of(p);
+	if (now == seen)
+		return true;
+	if (now < seen) {
+		fell(p, r, falls(p, r, segment, meter, seen), segment, meter, seen);
+		fell(p, r, falls(p, r, segment, METER_RESIDENT, total), segment, METER_RESIDENT, total);
 	}
-	return 0;
+	if (__sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
+		return false;
+	tree_moves(p, r, meter, seen, now);
+	tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
+	return true;
+}
+
+static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)
+{
+	__s64 now = pages < 0 ? 0 : pages * PAGE;
+
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < 4; i++)
+		if (part_moves(slot, meter, now))
+			return;
 }
 
 /* What the threads of a process hold back of its counters (task->rss_stat, until kernel 6.1). */
@@ -114,17 +96,24 @@ static long add_held(__u32 i, struct held *h)
 
 /*
  * The kernel changed one counter of a traced mm. The old value is read before the counter and replaced only if
- * it is still there, so of two CPUs that do this at once none puts an older sum over a newer one.
+ * it is still there, so of two CPUs that do this at once none puts an older sum over a newer one. Rising is what
+ * happens a thousand times for each fall, and does less.
  */
-static __always_inline void part_changed(struct process *p, struct root *r, __u64 mm, __u32 member)
+static __always_inline void part_changed(struct process *p, struct root *r, __u32 slot, __u32 member)
 {
 	__u32 meter = meter_of(member);
 
+#pragma clang loop unroll(disable)
 	for (int i = 0; i < 4; i++) {
-		__u64 segment = *(volatile __u64 *)&p->segment;
-		__s64 seen = *(volatile __s64 *)&p->value[meter];
-		if (part_moves(p, r, segment, meter, seen, pages(mm, member) * PAGE))
+		__s64 seen = *(volatile __s64 *)&p->value[meter], now = pages(p->mm, member) * PAGE;
+		if (now == seen)
 			return;
+		if (now < seen || r->shared) {
+			if (part_moves(slot, meter, now))
+				return;
+		} else if (__sync_val_compare_and_swap(&p->value[meter], seen, now) == seen) {
+			return;
+		}
 	}
 }
 
@@ -193,12 +182,12 @@ __attribute__((noinline)) int counters_changed(__u32 slot)
 
 	if (!r || !p->mm)
 		return 0;
-	__u64 mm = p->mm;
-	if (percpu_rss)
-		for (__u32 member = 0; member < NR_MM_COUNTERS; member++)
-			if (member != MM_SWAPENTS)
-				part_changed(p, r, mm, member);
-	mapped_changed(p, r, mm);
+	if (percpu_rss) {
+		part_changed(p, r, slot, MM_FILEPAGES);
+		part_changed(p, r, slot, MM_ANONPAGES);
+		part_changed(p, r, slot, MM_SHMEMPAGES);
+	}
+	mapped_changed(p, r, p->mm);
 	return 0;
 }
 

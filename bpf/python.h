@@ -37,35 +37,30 @@ static __always_inline bool starts_with(const char *text, const char *prefix, in
 }
 
 /* Is this coroutine over? And does it execute right now? */
-static __always_inline void coroutine_state(struct python *py, __u64 coroutine, bool *finished, bool *executing)
+enum coroutine_state { COROUTINE_FINISHED = 1, COROUTINE_EXECUTING = 2 };
+
+static __noinline int coroutine_state(struct python *py, __u64 coroutine)
 {
-	*finished = false;
-	*executing = false;
-	if (py->state_kind == 2) {
-		__s8 state = 0;
-		if (READ(state, coroutine + py->generator_state))
-			return;
-		*finished = state >= py->state_finished;
-		*executing = state == py->state_executing;
-		return;
-	}
 	__u64 frame = 0, top = 1;
 	__s8 state = 0;
-	if (READ(frame, coroutine + py->generator_frame))
-		return;
-	if (!frame) {
-		*finished = true;
-		return;
+
+	if (!py)
+		return 0;
+	if (py->state_kind == 2) {
+		if (READ(state, coroutine + py->generator_state))
+			return 0;
+	} else {
+		if (READ(frame, coroutine + py->generator_frame))
+			return 0;
+		if (!frame)
+			return COROUTINE_FINISHED;
+		READ(state, frame + py->frame_state);
 	}
-	READ(state, frame + py->frame_state);
-	if (py->state_kind == 1) {
-		*finished = state >= py->state_finished;
-		*executing = state == py->state_executing;
-		return;
-	}
+	if (py->state_kind)
+		return (state >= py->state_finished ? COROUTINE_FINISHED : 0) |
+		       (state == py->state_executing ? COROUTINE_EXECUTING : 0);
 	READ(top, frame + py->frame_stack_top);
-	*executing = state == 1;
-	*finished = !state && !top;
+	return (!state && !top ? COROUTINE_FINISHED : 0) | (state == 1 ? COROUTINE_EXECUTING : 0);
 }
 
 struct thread_search {

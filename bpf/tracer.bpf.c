@@ -58,7 +58,7 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (r)
-		part_changed(p, r, mm, member);
+		part_changed(p, r, slot, member);
 	return 0;
 }
 

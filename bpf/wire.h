@@ -330,7 +330,8 @@ struct cuda_thread {
 struct cuda_devices {
 	__u8 physical[MAX_DEVICES]; /* plus one */
 	__u32 only;		    /* there is but one device: this one, plus one */
-	__u32 retained;		    /* bits: physical devices in which the process has a context */
+	__u32 retained;		    /* a device in which the process has a context, plus one */
+	__u32 several;		    /* there are others */
 };
 
 /* Probes that are stepped down together when they cost more than the budget. */

@@ -122,6 +122,7 @@ type kernelCudaDevices struct {
 	Physical [16]uint8
 	Only     uint32
 	Retained uint32
+	Several  uint32
 }
 
 type kernelCudaKey struct {
