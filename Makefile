@@ -36,6 +36,8 @@ test: deps ## install what is needed and run every tier (needs root)
 	$(MAKE) --no-print-directory check
 	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 ./...
 	cd testdata/workloads && /usr/bin/python3 -m unittest
+	cd testdata/gpu && /usr/bin/python3 -m unittest
+	cd testdata/gpu/replay && /usr/bin/python3 -m unittest
 
 .PHONY: check
 check: generated format lint ## what needs no kernel: formatting, linters, generated files

@@ -339,19 +339,42 @@ static __always_inline __u32 format_bytes(__u32 format)
 #define ARRAY_CUBEMAP 4
 #define MAX_LEVELS    32
 
-__attribute__((noinline)) __s64 array_bytes(__u64 descriptor, __u32 dimensions, __u32 levels)
+struct array_3d_narrow {
+	__u32 width, height, depth, format, channels, flags;
+};
+
+static __always_inline bool read_descriptor(struct array_3d *a, __u64 descriptor, bool flat, bool narrow)
+{
+	if (narrow) { /* the flat one is the same without the depth */
+		struct array_3d_narrow n = {};
+		if (bpf_probe_read_user(&n, flat ? 16 : sizeof(n), (void *)descriptor))
+			return false;
+		a->width = n.width;
+		a->height = n.height;
+		a->depth = flat ? 0 : n.depth;
+		a->format = flat ? n.depth : n.format;
+		a->channels = flat ? n.format : n.channels;
+		a->flags = flat ? 0 : n.flags;
+		return true;
+	}
+	if (!flat)
+		return !bpf_probe_read_user(a, sizeof(*a), (void *)descriptor);
+	struct array_2d two = {};
+	if (READ(two, descriptor))
+		return false;
+	a->width = two.width;
+	a->height = two.height;
+	a->format = two.format;
+	a->channels = two.channels;
+	return true;
+}
+
+__attribute__((noinline)) __s64 array_bytes(__u64 descriptor, __u32 dimensions, __u32 levels, __u32 narrow)
 {
 	struct array_3d a = {};
 
-	if (dimensions == 2) {
-		struct array_2d flat = {};
-		if (READ(flat, descriptor))
-			return 0;
-		a.width = flat.width;
-		a.height = flat.height;
-		a.format = flat.format;
-		a.channels = flat.channels;
-	} else if (READ(a, descriptor)) {
+	if (!read_descriptor(&a, descriptor, dimensions == 2, narrow)) {
+		lose(LOSS_READ);
 		return 0;
 	}
 	__u64 element = format_bytes(a.format) * (__u64)a.channels, total = 0;
@@ -363,7 +386,9 @@ __attribute__((noinline)) __s64 array_bytes(__u64 descriptor, __u32 dimensions, 
 	bool shrinks = !(a.flags & (ARRAY_LAYERED | ARRAY_CUBEMAP));
 	for (__u32 level = 0; level < MAX_LEVELS && level < levels; level++) {
 		__u64 width = a.width >> level, height = a.height >> level, depth = a.depth >> level * shrinks;
-		total += (width + !width) * (height + !height) * (depth + !depth) * element;
+		bool there = !level |
+			     !!(width | height | depth * shrinks); /* more than there are: as many as there are */
+		total += (width + !width) * (height + !height) * (depth + !depth) * element * there;
 	}
 	return total;
 }
@@ -496,7 +521,10 @@ int cuda_enter(struct pt_regs *regs)
 		.sp = regs->sp,
 		.argument = { regs->di, regs->si, regs->dx, regs->cx, regs->r8 },
 		.operation = cookie & 0xff,
+		.narrow = cookie >> 16 & 1,
 	};
+	if (c.narrow && c.operation == CUDA_FREE)
+		c.argument[0] = (__u32)c.argument[0];
 	if (c.operation == CUDA_CTX_CREATE)
 		c.device = c.argument[AT_MOST(cookie >> 8 & 0xff, 4)];
 	if (frees(c.operation))
@@ -515,6 +543,12 @@ static __always_inline __u64 user_word(__u64 address)
 	return word;
 }
 
+/* A number that a first version of a function takes or gives. */
+static __always_inline __u64 wide(struct call *c, __u64 number)
+{
+	return c->narrow ? (__u32)number : number;
+}
+
 /* A call that makes memory has returned. */
 __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 {
@@ -524,11 +558,11 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 	__u32 kind = CUDA_POINTER, device = HOST_DEVICE;
 
 	switch (c->operation) {
-	case CUDA_ALLOC_32:
-		size = (__u32)size;
+	case CUDA_ALLOC:
+		size = wide(c, size);
 		break;
 	case CUDA_ALLOC_PITCH:
-		size = (failed ? c->argument[2] : user_word(c->argument[1])) * c->argument[3];
+		size = wide(c, failed ? c->argument[2] : user_word(c->argument[1])) * wide(c, c->argument[3]);
 		break;
 	case CUDA_HOST_ALLOC:
 	case CUDA_HOST_REGISTER:
@@ -542,13 +576,17 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 	case CUDA_MIPMAP:
 		kind = CUDA_IS_ARRAY;
 		size = array_bytes(c->argument[1], c->operation == CUDA_ARRAY ? 2 : 3,
-				   c->operation == CUDA_MIPMAP ? (__u32)c->argument[2] : 1);
+				   c->operation == CUDA_MIPMAP ? (__u32)c->argument[2] : 1, c->narrow);
 		break;
 	}
 	if (kind == CUDA_HANDLE)
 		device = located(slot, c->argument[2]);
 	else if (kind != CUDA_HOST)
 		device = current_device(slot, &context);
+	else
+		context = current_context(cuda_thread(false)); /* page locks go with it as well */
+	if (c->operation == CUDA_ALLOC_POOL || c->operation == CUDA_ALLOC_ASYNC)
+		context = 0;
 	if (c->operation == CUDA_ALLOC_POOL) {
 		struct cuda_object *pool = object_at(slot, CUDA_POOL, c->argument[2]);
 		if (pool)
@@ -565,7 +603,7 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 		return 0;
 	}
 	address = c->operation == CUDA_HOST_REGISTER ? c->argument[0] : user_word(c->argument[0]);
-	if (c->operation == CUDA_ALLOC_32)
+	if (c->narrow && kind == CUDA_POINTER)
 		address = (__u32)address;
 	c->owner = context;
 	c->device = device;
@@ -596,7 +634,7 @@ static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 			freed(c, slot);
 		return 0;
 	}
-	if ((c->operation >= CUDA_ALLOC && c->operation <= CUDA_ALLOC_POOL) || c->operation == CUDA_HOST_ALLOC ||
+	if ((c->operation >= CUDA_ALLOC && c->operation <= CUDA_ALLOC_ASYNC) || c->operation == CUDA_HOST_ALLOC ||
 	    c->operation == CUDA_HOST_REGISTER || c->operation == CUDA_CREATE ||
 	    (c->operation >= CUDA_ARRAY && c->operation <= CUDA_MIPMAP))
 		return made(c, slot, failed);
@@ -675,6 +713,70 @@ int cuda_leave(struct pt_regs *regs)
 	bpf_map_delete_elem(&calls, &tid);
 	return 0;
 }
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------ */
+
+struct checkpoint {
+	__u32 pid;
+	__u32 operation;
+};
+
+/* Moves what one process has on its devices off them, or back. */
+static long checkpointed(__u32 slot, struct checkpoint *c)
+{
+	struct process *p = process_at(slot);
+
+	if (!p || !p->active || p->pid != (__s32)c->pid)
+		return 0;
+	for (__u32 number = 0; number < MAX_DEVICES; number++) {
+		struct device *d = p->devices & 1u << number ? device_at(slot, number) : NULL;
+		if (!d)
+			continue;
+		__s64 amount = c->operation == CUDA_CHECKPOINT ? -d->value[DEVICE_DRIVER] : d->suspended;
+		struct device_move move = {
+			.slot = slot, .number = number, .meter = DEVICE_DRIVER, .amount = amount, .size = amount
+		};
+		d->suspended -= amount;
+		if (c->operation == CUDA_RESTORE)
+			d->suspended = 0;
+		if (amount)
+			device_moves(&move);
+	}
+	return 1;
+}
+
+/*
+ * cuCheckpointProcessCheckpoint(int pid, …) and cuCheckpointProcessRestore(int pid, …), in whatever process: usually
+ * not in the one they are about (CUDA 12.8; the process itself calls nothing). The pid must be one that the tracer
+ * would use.
+ */
+SEC("uprobe")
+int checkpoint_enter(struct pt_regs *regs)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct call c = { .sp = regs->sp, .argument = { regs->di }, .operation = bpf_get_attach_cookie(regs) & 0xff };
+
+	if (bpf_map_update_elem(&calls, &tid, &c, BPF_ANY))
+		lose(LOSS_OBJECT);
+	return 0;
+}
+
+SEC("uretprobe")
+int checkpoint_leave(struct pt_regs *regs)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct call *c = bpf_map_lookup_elem(&calls, &tid);
+
+	if (!c || regs->sp != c->sp + 8)
+		return 0;
+	struct checkpoint about = { .pid = c->argument[0], .operation = c->operation };
+	bpf_map_delete_elem(&calls, &tid);
+	if (!(__u32)regs->ax)
+		bpf_loop(used_slots, checkpointed, &about, 0);
+	return 0;
+}
+
+/* ---- libraries -------------------------------------------------------------------------------------------------- */
 
 /* _dl_debug_state() of ld.so: the list of loaded libraries has changed, or is about to. */
 SEC("uprobe")

@@ -195,6 +195,7 @@ __attribute__((noinline)) int empty_devices(__u32 slot)
 			d->told[m] = 0;
 		}
 		d->torch_epoch = 0;
+		d->suspended = 0;
 	}
 	p->devices = 0;
 	return 0;

@@ -6,8 +6,7 @@
 #ifndef IPYTRACER_WIRE_H
 #define IPYTRACER_WIRE_H
 
-#define METERS	      7 /* of the CPU side; a device has DEVICE_METERS more */
-#define DEVICE_METERS 3
+#define METERS	      7	   /* of the CPU side; a device has DEVICE_METERS more */
 #define MAX_DEVICES   16   /* GPUs of one process */
 #define MAX_CPUS      512  /* CPUs whose RSS counters can be summed */
 #define MAX_PROCESSES 512  /* traced at once, over all roots */
@@ -26,7 +25,7 @@
 
 /* Same order as event.Meter. */
 enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED };
-enum device_meter { DEVICE_DRIVER, DEVICE_ACTIVE, DEVICE_RESERVED };
+enum device_meter { DEVICE_DRIVER, DEVICE_ACTIVE, DEVICE_RESERVED, DEVICE_METERS };
 
 /* Same order as event.BoundaryKind; the last two never leave the tracer's ring reader. */
 enum boundary_kind {
@@ -146,6 +145,7 @@ struct device {
 	__s64 high[DEVICE_METERS]; /* maximum since the last boundary of the root */
 	__s64 told[DEVICE_METERS];
 	__u64 torch_epoch; /* of the group in which PyTorch's totals were last heard; 0: never */
+	__s64 suspended;   /* driver memory that a checkpoint has taken off the device */
 };
 
 /* A GPU, as a tree uses it. */
@@ -246,14 +246,15 @@ struct block {
 
 /*
  * What a function of the CUDA driver does: bits 0-7 of its probes' cookie. Bits 8-15 are the argument that names the
- * device, where it is not always the same one. Same order as cuda.Operation.
+ * device, where it is not always the same one. Bit 16: a first version of CUDA 3.1 and before, in which addresses,
+ * sizes and the numbers in descriptors have 32 bits. Same order as cuda.Operation.
  */
 enum cuda_operation {
 	CUDA_NONE,
 	CUDA_ALLOC,	      /* (pointer *, size): the current context's device */
-	CUDA_ALLOC_32,	      /* the same with a pointer of 32 bits: cuMemAlloc of CUDA 3.1 and before */
 	CUDA_ALLOC_PITCH,     /* (pointer *, pitch *, width, height, element) */
 	CUDA_ALLOC_POOL,      /* (pointer *, size, pool, stream) */
+	CUDA_ALLOC_ASYNC,     /* (pointer *, size, stream): from the device's pool, which outlives contexts */
 	CUDA_FREE,	      /* (pointer) */
 	CUDA_HOST_ALLOC,      /* (pointer *, size, flags) */
 	CUDA_HOST_FREE,	      /* (pointer) */
@@ -278,6 +279,8 @@ enum cuda_operation {
 	CUDA_PRIMARY_RETAIN,  /* (context *, device) */
 	CUDA_PRIMARY_RELEASE, /* (device) */
 	CUDA_PRIMARY_RESET,   /* (device) */
+	CUDA_CHECKPOINT,      /* (pid, …): by any process. What the process has on its devices goes to the host */
+	CUDA_RESTORE,	      /* (pid, …): and comes back */
 	CUDA_OPERATIONS,
 };
 
@@ -291,6 +294,8 @@ struct call {
 	__u32 device; /* frees */
 	__u32 batch;  /* frees */
 	__u32 known;  /* frees: the block was in the table */
+	__u32 narrow; /* a first version: 32 bits */
+	__u32 padding;
 };
 
 /* What a handle or an address of a process stands for. */

@@ -99,6 +99,8 @@ type result struct {
 	Marks          []mark `json:"marks"`
 	// Truth is what GPU rigs know of each meter by themselves; null where nothing can be known.
 	Truth map[string]*startPeakEnd `json:"truth"`
+	// Between is the same from the cell's end to the next one's begin.
+	Between map[string]*startPeakEnd `json:"between"`
 }
 
 func (r result) mark(label string) (mark, bool) {

@@ -65,6 +65,10 @@ func (s *Session) release(t *target) {
 }
 
 func (s *Session) closeProbes() {
+	for _, c := range s.checkpoints {
+		_ = c.Close()
+	}
+	s.checkpoints = nil
 	s.closing.Wait()
 	for _, t := range s.targets {
 		t.closeProbes()
@@ -79,6 +83,10 @@ func (s *Session) Close() error {
 		errs = append(errs, t.close())
 	}
 	s.targets = nil
+	if s.devices.nvml != nil {
+		s.devices.nvml.Close()
+		s.devices.nvml = nil
+	}
 	if s.ledger != nil {
 		s.budget.wait()
 		errs = append(errs, s.ledger.Close())

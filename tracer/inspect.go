@@ -62,14 +62,19 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 		Meter: event.NumPy, Source: "uprobes on PyTraceMalloc_Track and PyTraceMalloc_Untrack; arrays made since the attach", Exact: true,
 	})
 	// Those of GPU 0 stand for the same of every GPU.
-	for _, m := range []event.DeviceMeter{event.Driver, event.Active, event.Reserved} {
-		sources = append(sources, event.MeterSource{Meter: event.OfDevice(0, m), Source: deviceSources[m], Exact: true})
+	for m := range event.DeviceMeter(event.DeviceMeters) {
+		source := event.MeterSource{Meter: event.OfDevice(0, m), Source: deviceSources[m], Exact: true}
+		if m == event.Unattributed {
+			source.Exact, source.Bound = false, -1
+		}
+		sources = append(sources, source)
 	}
 	return append(sources, event.MeterSource{Meter: event.Pinned, Source: deviceSources[event.Driver], Exact: true})
 }
 
 var deviceSources = [event.DeviceMeters]string{
-	event.Driver:   "uprobes on the exported functions of libcuda.so.1, return codes checked; memory taken since the attach",
-	event.Active:   "PyTorch's own total, handed to c10::reportMemoryUsageToProfiler at each allocation and free",
-	event.Reserved: "PyTorch's own total at each allocation and free, less what it gives back to the driver in between",
+	event.Driver:       "uprobes on the exported functions of libcuda.so.1, return codes checked; memory taken since the attach",
+	event.Active:       "PyTorch's own total, handed to c10::reportMemoryUsageToProfiler at each allocation and free",
+	event.Reserved:     "PyTorch's own total at each allocation and free, less what it gives back to the driver in between",
+	event.Unattributed: "NVML's figure for the process when a cell begins and ends, less the driver meter: sampled, not traced",
 }

@@ -84,10 +84,16 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 	}
 	g := groupOf(kind)
 	if err := s.placeLibrary(t, l, g); err != nil {
+		if _, gone := s.fs.Identity(t.pid); gone != nil {
+			return false // it has ended meanwhile
+		}
 		s.problem("pid %d: %s could not be probed: %v", t.pid, name, err)
 		return false
 	}
 	s.noteLibrary(l, g)
+	if kind == cuda.Driver {
+		s.identify(t)
+	}
 	return true
 }
 
@@ -110,7 +116,33 @@ func (s *Session) placeLibrary(t *target, l *library, g ledger.Group) error {
 		return err
 	}
 	l.closer[g] = c
+	if err := s.placeCheckpoints(l); err != nil {
+		return err
+	}
 	return s.budget.limitLibrary(l.sites)
+}
+
+// placeCheckpoints probes, for every process, the functions by which one process suspends another's use of its GPUs. Hardly
+// anybody calls them, so they cost nobody anything. One of a session's targets is enough for each file.
+func (s *Session) placeCheckpoints(l *library) error {
+	id := l.file.Mapping.File
+	if len(l.sites.Others) == 0 || s.checkpoints[id] != nil {
+		return nil
+	}
+	enter, leave := ledger.Placement{Program: ledger.CheckpointEnter}, ledger.Placement{Program: ledger.CheckpointLeave}
+	for _, site := range l.sites.Others {
+		enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
+		leave.Offsets = append(leave.Offsets, site.Offset)
+	}
+	c, err := s.ledger.Probe(l.file.ProbePath(), 0, []ledger.Placement{leave, enter})
+	if err != nil {
+		return err
+	}
+	if s.checkpoints == nil {
+		s.checkpoints = map[process.FileID]io.Closer{}
+	}
+	s.checkpoints[id] = c
+	return nil
 }
 
 func libraryPlacements(s cuda.Sites) []ledger.Placement {

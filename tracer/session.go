@@ -54,7 +54,10 @@ type Session struct {
 	late    []string
 	probes  [ledger.GroupCount]event.ProbeUse
 	trouble []string
-	closing sync.WaitGroup // probes of processes that have ended, on their way out
+	devices devices
+	// checkpoints are the probes for every process, by file.
+	checkpoints map[process.FileID]io.Closer
+	closing     sync.WaitGroup // probes of processes that have ended, on their way out
 }
 
 // Attach starts a session on running processes. Each must be a Python process; the error matches

@@ -71,6 +71,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.MeterBack:
 		b.Text = groupText(extra.Group)
 	}
+	s.sample(b)
 	// Statements' records do not wake anybody: by now it would be another time.
 	if t != nil && !t.gone && b.Kind != event.StatementOpen && b.Kind != event.StatementClose {
 		b.CPUTime = t.used()
@@ -127,6 +128,7 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 		s.targets = append(s.targets, t)
 	}
 	t.closeProbes()
+	t.identified = false // its slot is a new one
 	if t.python != nil {
 		t.python.close()
 		t.python = nil

@@ -28,6 +28,8 @@ type target struct {
 	// announced: its ProcessInfo has been handed out.
 	announced bool
 	libraries []*library
+	// identified: the ledger knows which GPUs it uses.
+	identified bool
 	// unlisted: it has loaded or unloaded a library since its mappings were looked through.
 	unlisted bool
 	// patience is how many more times a process that may yet become a Python is looked at.

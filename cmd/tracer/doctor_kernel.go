@@ -36,7 +36,11 @@ func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
 		d.add("rss_counters", "RSS counters", stateReduced, "one for all CPUs; what each thread holds back of it, up to %d bytes, is read from the threads", c.ResidentBound)
 	}
 	for _, m := range tracer.MeterSources(c, 1) {
-		d.Meters = append(d.Meters, meterRung{ID: m.Meter.String(), Source: m.Source, Exact: m.Exact && !m.Absent, Bound: int64(m.Bound)})
+		id := m.Meter.String()
+		if _, kind, ok := m.Meter.Device(); ok { // told of GPU 0 for all of them
+			id = fmt.Sprintf("gpu.N.%v", kind)
+		}
+		d.Meters = append(d.Meters, meterRung{ID: id, Source: m.Source, Exact: m.Exact && !m.Absent, Bound: int64(m.Bound)})
 	}
 	if measure {
 		d.measureUprobes(l)

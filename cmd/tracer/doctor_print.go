@@ -88,7 +88,11 @@ func (p *doctorPrinter) meters(d diagnosis) {
 	var rows []table.Row
 	for _, m := range d.Meters {
 		quality := "exact"
-		if !m.Exact {
+		switch {
+		case m.Exact:
+		case m.Bound < 0:
+			quality = "sampled"
+		default:
 			quality = "±" + report.FormatBytes(m.Bound) + " a thread"
 		}
 		rows = append(rows, table.Row{p.state(map[bool]string{true: stateOK, false: stateReduced}[m.Exact]), m.ID, quality, m.Source})

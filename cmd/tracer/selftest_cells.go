@@ -38,6 +38,10 @@ func (t *selftest) cells(ctx context.Context, found *pythonWithShell) error {
 			t.note("%s: this Python has no place for statement probes", test.name)
 			continue
 		}
+		if _, gpu := run.truths["gpu"]; test.needsGPU && !gpu {
+			t.note("no GPU was compared: there is no libcuda.so.1, or no device that it can use")
+			continue
+		}
 		err := t.step(&t.result.Cells, test.name, test.about, func() (result, error) { return test.compare(run) })
 		if err != nil {
 			return err

@@ -32,4 +32,12 @@ if np: truths["gone"] = {"data": -2 * 1000003}
 w = 6 * 7
 if np: y = np.zeros(5000011); y = None
 if np: truths["zeros"] = {"data": 5000011 * 8}
+import ctypes; cu, ctx, gpu_size, pinned_size = None, ctypes.c_void_p(), (64 << 20) + 4321, (8 << 20) + 77
+try: cu = ctypes.CDLL("libcuda.so.1")
+except OSError: cu = None
+exec("def gpu(size):\n    p = ctypes.c_uint64()\n    assert cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(size)) == 0\n    assert cu.cuMemFree_v2(p) == 0\n")
+exec("def pinned(size):\n    p = ctypes.c_void_p()\n    assert cu.cuMemHostAlloc(ctypes.byref(p), ctypes.c_size_t(size), 0) == 0\n    assert cu.cuMemFreeHost(p) == 0\n")
+cu = cu if cu and cu.cuInit(0) == 0 and cu.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0) == 0 and cu.cuCtxSetCurrent(ctx) == 0 else None
+if cu: gpu(gpu_size); pinned(pinned_size)
+if cu: truths["gpu"], truths["pinned"] = {"data": gpu_size}, {"data": pinned_size}
 _ = os.write(3, json.dumps(truths).encode())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"ipytracer/report"
 )
@@ -11,6 +12,7 @@ type cellTest struct {
 	name, about string
 	needsNumPy  bool
 	statements  bool
+	needsGPU    bool
 	compare     func(*cellRun) (result, error)
 }
 
@@ -23,6 +25,7 @@ var cellTests = []cellTest{
 	{name: "numpy", about: "np.empty of 10,000,019 and np.zeros of 5,000,011 float64", needsNumPy: true, compare: compareNumPy},
 	{name: "numpy kept", about: "two arrays kept by one cell, freed by another", needsNumPy: true, compare: compareKept},
 	{name: "no numpy", about: "a cell that allocates no array", needsNumPy: true, compare: compareNothing},
+	{name: "GPU", about: "64 MiB of a GPU and 8 MiB page-locked through the CUDA driver", needsGPU: true, compare: compareGPU},
 }
 
 // peaksOf compares the peaks of a cell with what it read at its peak.
@@ -118,5 +121,25 @@ func compareNothing(r *cellRun) (out result, err error) {
 	}
 	f := w.Meters[meterNumPy]
 	out.Figures = []figure{newFigure(meterNumPy, "cell's need", 0, f.Need(), boundOf(f)), newFigure(meterNumPy, "cell's end", 0, f.Consumed, boundOf(f))}
+	return out, nil
+}
+
+// compareGPU finds the GPU on which something moved: which one it is, only the driver knows.
+func compareGPU(r *cellRun) (out result, err error) {
+	w, err := r.cell("if cu: gpu(")
+	if err != nil {
+		return out, err
+	}
+	of, most := "gpu.0.driver", int64(0)
+	for id, f := range w.Meters {
+		if strings.HasPrefix(id, "gpu.") && strings.HasSuffix(id, ".driver") && f.Need() > most {
+			of, most = id, f.Need()
+		}
+	}
+	out.Figures = []figure{
+		newFigure(of, "cell's need", r.truths["gpu"].Data, most, 0),
+		newFigure(of, "kept by the cell", 0, w.Meters[of].Consumed, 0),
+		newFigure("cpu.pinned", "cell's need", r.truths["pinned"].Data, w.Meters["cpu.pinned"].Need(), 0),
+	}
 	return out, nil
 }

@@ -64,7 +64,7 @@ class Workspace:
         self.truth = Truth(truth, os.path.join(self.libraries, "libtruth_reader.so"))
         self.env = dict(os.environ, PYTHONPATH=self.path, IPYTHONDIR=os.path.join(self.path, "ipython"),
                         JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"), PYTHONDONTWRITEBYTECODE="1",
-                        STANDIN_LIBRARIES=self.libraries, STANDIN_TRUTH=truth, STANDIN_DEVICES=str(model.DEVICES),
+                        STANDIN_LIBRARIES=self.libraries, LD_LIBRARY_PATH=self.libraries, STANDIN_TRUTH=truth, STANDIN_DEVICES=str(model.DEVICES),
                         STANDIN_MEMORY=str(model.MEMORY))
         for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "STANDIN_FASTEST"):
             self.env.pop(name, None)

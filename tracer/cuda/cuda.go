@@ -46,9 +46,9 @@ type Operation uint8
 const (
 	None Operation = iota
 	Alloc
-	Alloc32
 	AllocPitch
 	AllocPool
+	AllocAsync
 	Free
 	HostAlloc
 	HostFree
@@ -73,6 +73,8 @@ const (
 	PrimaryRetain
 	PrimaryRelease
 	PrimaryReset
+	Checkpoint
+	Restore
 )
 
 // Function is an exported function of the CUDA driver and what its probes are to do.
@@ -80,17 +82,27 @@ type Function struct {
 	Operation Operation
 	// Argument is the number, from 0, of the argument that names the device; only where Operation leaves it open.
 	Argument uint8
+	// Narrow: the version of CUDA 3.1 and before, in which addresses and sizes have 32 bits.
+	Narrow bool
 }
 
 // Cookie is what the BPF program finds out the function by (bpf/wire.h, enum cuda_operation).
-func (f Function) Cookie() uint64 { return uint64(f.Operation) | uint64(f.Argument)<<8 }
+func (f Function) Cookie() uint64 {
+	cookie := uint64(f.Operation) | uint64(f.Argument)<<8
+	if f.Narrow {
+		cookie |= 1 << 16
+	}
+	return cookie
+}
 
 // functions of the driver by exported name: cuda.h of CUDA 3.2 to 13. A name without a suffix is the version of the API
 // before the first _v2. _ptsz and _ptds are the same calls on the per-thread default stream.
 var functions = map[string]Function{
-	"cuMemAlloc": {Operation: Alloc32}, "cuMemAlloc_v2": {Operation: Alloc},
+	"cuMemAlloc": {Operation: Alloc, Narrow: true}, "cuMemAlloc_v2": {Operation: Alloc},
+	"cuMemFree": {Operation: Free, Narrow: true}, "cuMemAllocPitch": {Operation: AllocPitch, Narrow: true},
+	"cuArrayCreate": {Operation: Array, Narrow: true}, "cuArray3DCreate": {Operation: Array3D, Narrow: true},
 	"cuMemAllocPitch_v2": {Operation: AllocPitch}, "cuMemAllocManaged": {Operation: Alloc},
-	"cuMemAllocAsync": {Operation: Alloc}, "cuMemAllocAsync_ptsz": {Operation: Alloc},
+	"cuMemAllocAsync": {Operation: AllocAsync}, "cuMemAllocAsync_ptsz": {Operation: AllocAsync},
 	"cuMemAllocFromPoolAsync": {Operation: AllocPool}, "cuMemAllocFromPoolAsync_ptsz": {Operation: AllocPool},
 	"cuMemFree_v2": {Operation: Free}, "cuMemFreeAsync": {Operation: Free}, "cuMemFreeAsync_ptsz": {Operation: Free},
 	"cuMemHostAlloc": {Operation: HostAlloc}, "cuMemAllocHost": {Operation: HostAlloc}, "cuMemAllocHost_v2": {Operation: HostAlloc},
@@ -110,6 +122,11 @@ var functions = map[string]Function{
 	"cuDevicePrimaryCtxRetain": {Operation: PrimaryRetain}, "cuDevicePrimaryCtxRelease": {Operation: PrimaryRelease},
 	"cuDevicePrimaryCtxRelease_v2": {Operation: PrimaryRelease}, "cuDevicePrimaryCtxReset": {Operation: PrimaryReset},
 	"cuDevicePrimaryCtxReset_v2": {Operation: PrimaryReset},
+}
+
+// checkpoints are called by other processes than the one they are about (CUDA 12.8).
+var checkpoints = map[string]Function{
+	"cuCheckpointProcessCheckpoint": {Operation: Checkpoint}, "cuCheckpointProcessRestore": {Operation: Restore},
 }
 
 // The least that a driver must export to be of any use.
@@ -137,6 +154,7 @@ type Site struct {
 type Sites struct {
 	Kind    Kind
 	Driver  []Site // every function that is known and exported
+	Others  []Site // functions of the driver that other processes call about this one
 	Report  Site   // PyTorch's totals
 	Refused Site   // PyTorch's out-of-memory report; Symbol is "" where it has none
 	Loader  Site
@@ -183,6 +201,9 @@ func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
 				site.Cookie = fn.Cookie()
 				s.Driver = append(s.Driver, site)
 				found[sym.Name] = true
+			} else if fn, known := checkpoints[sym.Name]; known {
+				site.Cookie = fn.Cookie()
+				s.Others = append(s.Others, site)
 			}
 		case Torch:
 			if torchReport.MatchString(sym.Name) {

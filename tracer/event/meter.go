@@ -22,7 +22,7 @@ const (
 
 	CPUMeters    = 7
 	MaxDevices   = 16
-	DeviceMeters = 3
+	DeviceMeters = 4
 	MeterCount   = CPUMeters + MaxDevices*DeviceMeters
 )
 
@@ -32,18 +32,21 @@ const TorchTotals = "gpu.*.active, gpu.*.reserved"
 // DeviceMeter names what is measured of a GPU.
 type DeviceMeter uint8
 
-// The meters of a GPU (bpf/wire.h).
+// The meters of a GPU; the first ones are the kernel ledger's (bpf/wire.h).
 const (
 	Driver   DeviceMeter = iota // device memory taken through the CUDA driver
 	Active                      // PyTorch's caching allocator: bytes in blocks that are handed out
 	Reserved                    // PyTorch's caching allocator: bytes it holds from the driver
+	// Unattributed is what NVML charges to the process beyond Driver: contexts, modules, libraries. The kernel ledger
+	// knows nothing of it; it is sampled when a boundary is read.
+	Unattributed
 )
 
 var meterIDs = [CPUMeters]string{
 	"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy", "cpu.pinned",
 }
 
-var deviceMeterIDs = [DeviceMeters]string{"driver", "active", "reserved"}
+var deviceMeterIDs = [DeviceMeters]string{"driver", "active", "reserved", "unattributed"}
 
 // String returns the last part of the meter's public id, such as "driver".
 func (m DeviceMeter) String() string {

@@ -27,11 +27,19 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 // flags of a change, which ride on its meter.
 const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_LEARNED
 
+// deviceMeters is how many meters of a GPU the kernel keeps; they are the first of event's.
+const deviceMeters = uint32(kernelDeviceMeterDEVICE_METERS)
+
 func decodeMeter(raw uint32) event.Meter {
-	if m := raw &^ uint32(changeFlags); m < event.MeterCount {
+	m := raw &^ uint32(changeFlags)
+	if m < event.CPUMeters {
 		return event.Meter(m)
 	}
-	return 0
+	device, kind := (m-event.CPUMeters)/deviceMeters, (m-event.CPUMeters)%deviceMeters
+	if device >= event.MaxDevices {
+		return 0
+	}
+	return event.OfDevice(int(device), event.DeviceMeter(kind))
 }
 
 func decodeChange(c *kernelChange) event.Change {

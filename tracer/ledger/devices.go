@@ -83,7 +83,7 @@ func fill(value, high, known *event.Readings, records []kernelBoundary, of func(
 			continue
 		}
 		now, most := of(&records[i])
-		for k := range event.DeviceMeter(event.DeviceMeters) {
+		for k := range event.DeviceMeter(deviceMeters) {
 			m := event.OfDevice(n, k)
 			value[m] = event.Bytes(now[k])
 			high[m] = max(high[m], event.Bytes(most[k])) // two records of one device: its maximum is of both

@@ -83,6 +83,8 @@ type kernelCall struct {
 	Device    uint32
 	Batch     uint32
 	Known     uint32
+	Narrow    uint32
+	Padding   uint32
 }
 
 type kernelChange struct {
@@ -147,9 +149,9 @@ type kernelCudaOperation uint32
 const (
 	kernelCudaOperationCUDA_NONE            kernelCudaOperation = 0
 	kernelCudaOperationCUDA_ALLOC           kernelCudaOperation = 1
-	kernelCudaOperationCUDA_ALLOC_32        kernelCudaOperation = 2
-	kernelCudaOperationCUDA_ALLOC_PITCH     kernelCudaOperation = 3
-	kernelCudaOperationCUDA_ALLOC_POOL      kernelCudaOperation = 4
+	kernelCudaOperationCUDA_ALLOC_PITCH     kernelCudaOperation = 2
+	kernelCudaOperationCUDA_ALLOC_POOL      kernelCudaOperation = 3
+	kernelCudaOperationCUDA_ALLOC_ASYNC     kernelCudaOperation = 4
 	kernelCudaOperationCUDA_FREE            kernelCudaOperation = 5
 	kernelCudaOperationCUDA_HOST_ALLOC      kernelCudaOperation = 6
 	kernelCudaOperationCUDA_HOST_FREE       kernelCudaOperation = 7
@@ -174,7 +176,9 @@ const (
 	kernelCudaOperationCUDA_PRIMARY_RETAIN  kernelCudaOperation = 26
 	kernelCudaOperationCUDA_PRIMARY_RELEASE kernelCudaOperation = 27
 	kernelCudaOperationCUDA_PRIMARY_RESET   kernelCudaOperation = 28
-	kernelCudaOperationCUDA_OPERATIONS      kernelCudaOperation = 29
+	kernelCudaOperationCUDA_CHECKPOINT      kernelCudaOperation = 29
+	kernelCudaOperationCUDA_RESTORE         kernelCudaOperation = 30
+	kernelCudaOperationCUDA_OPERATIONS      kernelCudaOperation = 31
 )
 
 type kernelCudaThread struct {
@@ -194,6 +198,7 @@ type kernelDevice struct {
 	High       [3]int64
 	Told       [3]int64
 	TorchEpoch uint64
+	Suspended  int64
 }
 
 type kernelDeviceMeter uint32
@@ -202,6 +207,7 @@ const (
 	kernelDeviceMeterDEVICE_DRIVER   kernelDeviceMeter = 0
 	kernelDeviceMeterDEVICE_ACTIVE   kernelDeviceMeter = 1
 	kernelDeviceMeterDEVICE_RESERVED kernelDeviceMeter = 2
+	kernelDeviceMeterDEVICE_METERS   kernelDeviceMeter = 3
 )
 
 type kernelDeviceTree struct {
@@ -419,6 +425,8 @@ const (
 	kernelProgCellCompile        = "cell_compile"
 	kernelProgCellResult         = "cell_result"
 	kernelProgCellSignal         = "cell_signal"
+	kernelProgCheckpointEnter    = "checkpoint_enter"
+	kernelProgCheckpointLeave    = "checkpoint_leave"
 	kernelProgControlTask        = "control_task"
 	kernelProgCudaEnter          = "cuda_enter"
 	kernelProgCudaLeave          = "cuda_leave"
@@ -519,6 +527,8 @@ type kernelProgramSpecs struct {
 	CellCompile     *ebpf.ProgramSpec `ebpf:"cell_compile"`
 	CellResult      *ebpf.ProgramSpec `ebpf:"cell_result"`
 	CellSignal      *ebpf.ProgramSpec `ebpf:"cell_signal"`
+	CheckpointEnter *ebpf.ProgramSpec `ebpf:"checkpoint_enter"`
+	CheckpointLeave *ebpf.ProgramSpec `ebpf:"checkpoint_leave"`
 	ControlTask     *ebpf.ProgramSpec `ebpf:"control_task"`
 	CudaEnter       *ebpf.ProgramSpec `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.ProgramSpec `ebpf:"cuda_leave"`
@@ -719,6 +729,8 @@ type kernelPrograms struct {
 	CellCompile     *ebpf.Program `ebpf:"cell_compile"`
 	CellResult      *ebpf.Program `ebpf:"cell_result"`
 	CellSignal      *ebpf.Program `ebpf:"cell_signal"`
+	CheckpointEnter *ebpf.Program `ebpf:"checkpoint_enter"`
+	CheckpointLeave *ebpf.Program `ebpf:"checkpoint_leave"`
 	ControlTask     *ebpf.Program `ebpf:"control_task"`
 	CudaEnter       *ebpf.Program `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.Program `ebpf:"cuda_leave"`
@@ -743,6 +755,8 @@ func (p *kernelPrograms) Close() error {
 		p.CellCompile,
 		p.CellResult,
 		p.CellSignal,
+		p.CheckpointEnter,
+		p.CheckpointLeave,
 		p.ControlTask,
 		p.CudaEnter,
 		p.CudaLeave,

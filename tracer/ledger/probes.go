@@ -54,6 +54,8 @@ const (
 	NumPyUntrack                   // PyTraceMalloc_Untrack: edi, rsi
 	CUDAEnter                      // a function of the CUDA driver, with a cookie of package cuda
 	CUDALeave                      // its return
+	CheckpointEnter                // cuCheckpointProcess…, with a cookie of package cuda
+	CheckpointLeave                // its return
 	TorchReport                    // c10::reportMemoryUsageToProfiler: rdi, rsi, rdx, rcx, r8
 	TorchRefused                   // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
 	LibraryChanged                 // _dl_debug_state
@@ -64,7 +66,8 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 	return map[Program]*ebpf.Program{
 		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal,
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
-		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave, TorchReport: l.objects.TorchReport,
+		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
+		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
 		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, CalibrateEntry: l.objects.Calibrate,
 	}[p]
 }
@@ -77,7 +80,7 @@ type Placement struct {
 }
 
 // onReturn says whether a program runs when the function at its offset returns. Only for functions that throw nothing.
-func (p Program) onReturn() bool { return p == CUDALeave }
+func (p Program) onReturn() bool { return p == CUDALeave || p == CheckpointLeave }
 
 // WayOut is the cookie of a StatementReturn site: how many bytes are on the stack above the return address,
 // which register holds the result (cpython.Register), and which processor flags must have which value for the
@@ -86,7 +89,7 @@ func WayOut(pushed int32, register uint8, mask, value uint32) uint64 {
 	return uint64(uint16(pushed)) | uint64(register)<<16 | uint64(uint16(mask))<<24 | uint64(uint16(value))<<40
 }
 
-// Probe places programs on a file for one process. path is opened by the kernel: /proc/PID/map_files/… and
+// Probe places programs on a file for one process; pid 0 is every process that maps it. path is opened by the kernel: /proc/PID/map_files/… and
 // /proc/PID/exe reach the very file the process has mapped, whatever its mount namespace. Either all are
 // placed or none. The closer removes them.
 func (l *Ledger) Probe(path string, pid int, placements []Placement) (_ io.Closer, err error) {

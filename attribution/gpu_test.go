@@ -1,0 +1,119 @@
+package attribution
+
+import (
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+const (
+	driver   = event.CPUMeters + event.Meter(event.Driver)
+	active   = event.CPUMeters + event.Meter(event.Active)
+	reserved = event.CPUMeters + event.Meter(event.Reserved)
+)
+
+// change adds a change of a meter to the segment.
+func (s *script) change(m event.Meter, value event.Bytes, learned bool) {
+	s.stream++
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: m, Value: value, Learned: learned})
+}
+
+func gpu(m event.Meter, value, high event.Bytes) func(*event.Boundary) {
+	return func(b *event.Boundary) {
+		b.Value[m], b.High[m], b.Tree[m], b.TreeHigh[m] = value, high, value, high
+	}
+}
+
+func (s *script) cell(kind event.BoundaryKind, cell uint64, more ...func(*event.Boundary)) {
+	more = append(more, func(b *event.Boundary) { b.Cell = cell })
+	s.boundary(kind, main, more...)
+}
+
+func figure(w report.Window, meter string) [3]int64 {
+	f := w.Meters[meter]
+	return [3]int64{f.Start, f.Peak, f.End}
+}
+
+// A session without a GPU says nothing about GPUs; one with a GPU says it of every window.
+func TestGPUMetersAppearOnceUsed(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.closeCell(1, event.OutcomeOK)
+	if r := s.run(t); len(nth(t, r, report.Cell, 0).Meters) != 6 || len(r.Certificate.Meters) != 6 {
+		t.Errorf("a session without GPU: %v", nth(t, r, report.Cell, 0).Meters)
+	}
+
+	s = newScript()
+	s.openCell(1, true)
+	s.closeCell(1, event.OutcomeOK)
+	s.openCell(2, true)
+	s.change(driver, 700, false)
+	s.change(driver, 300, false)
+	s.cell(event.CellClose, 2, gpu(driver, 300, 700))
+	r := s.run(t)
+	expect(t, "the cell before", figure(nth(t, r, report.Cell, 0), "gpu.0.driver"), [3]int64{0, 0, 0})
+	expect(t, "the cell", figure(nth(t, r, report.Cell, 1), "gpu.0.driver"), [3]int64{0, 700, 300})
+	if _, there := nth(t, r, report.Cell, 1).Meters["gpu.0.active"]; there {
+		t.Error("PyTorch was not heard of")
+	}
+	for _, p := range r.Certificate.Meters {
+		if p.Agreed != p.Compared || p.Compared == 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// PyTorch's totals are known from its first report after the attach on: windows that are open began with what was there
+// before, windows that are over cannot tell.
+func TestTotalsLearnedLate(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.closeCell(1, event.OutcomeOK)
+	s.openCell(2, true)
+	s.change(active, 1000, true)
+	s.change(active, 1200, false)
+	s.cell(event.CellClose, 2, gpu(active, 1100, 1200))
+	r := s.run(t)
+	if f, there := nth(t, r, report.Cell, 0).Meters["gpu.0.active"]; there {
+		t.Errorf("a cell before the first report has %+v", f)
+	}
+	expect(t, "the cell of the first report", figure(nth(t, r, report.Cell, 1), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+	expect(t, "the session", figure(nth(t, r, report.Session, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+}
+
+func TestRefusals(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	for asked := range event.Bytes(3) {
+		s.stream++
+		s.events = append(s.events, &event.Refusal{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver, Asked: 100 + asked, Held: 7})
+	}
+	s.closeCell(1, event.OutcomeOK)
+	s.openCell(2, true)
+	s.closeCell(2, event.OutcomeOK)
+	r := s.run(t)
+	expect(t, "the cell", nth(t, r, report.Cell, 0).Refused, []report.Refusal{{Meter: "gpu.0.driver", Asked: 102, Held: 7, Count: 3}})
+	if innocent := nth(t, r, report.Cell, 1).Refused; innocent != nil {
+		t.Errorf("the next cell: %+v", innocent)
+	}
+	if !r.Certificate.Complete {
+		t.Error("refusals have numbers of the stream: nothing is missing")
+	}
+}
+
+// Memory from before the attach is freed: nobody knows how much, so what depends on it is not exact.
+func TestUnknownDeviceFrees(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.cell(event.CellClose, 1, gpu(driver, 10, 10))
+	s.openCell(2, true)
+	s.cell(event.CellClose, 2, gpu(driver, 10, 10), func(b *event.Boundary) { b.UnknownDevice = 1 })
+	r := s.run(t)
+	if f := nth(t, r, report.Cell, 0).Meters["gpu.0.driver"]; !f.Exact {
+		t.Errorf("the cell before: %+v", f)
+	}
+	if f := nth(t, r, report.Cell, 1).Meters["gpu.0.driver"]; f.Exact || f.Bound != nil {
+		t.Errorf("the cell with the free: %+v", f)
+	}
+}

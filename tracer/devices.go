@@ -1,0 +1,153 @@
+package tracer
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/gpu"
+)
+
+// devices is what a session knows of the machine's GPUs: NVML, opened once the first target has a CUDA driver.
+type devices struct {
+	asked bool
+	nvml  *gpu.NVML
+	last  gpu.Snapshot
+	taken time.Time     // when last was taken
+	cost  time.Duration // of taking it
+	// used is what NVML charges to a process on each GPU, as last sampled.
+	used map[int32]*event.Readings
+	// rest is how much of that was beyond the ledger at each process's last boundary.
+	rest map[int32]*unattributed
+}
+
+type unattributed struct {
+	root  uint32
+	bytes [event.MaxDevices]event.Bytes
+}
+
+// openDevices asks NVML, once for a session.
+func (s *Session) openDevices() {
+	d := &s.devices
+	if d.asked {
+		return
+	}
+	d.asked = true
+	nvml, err := gpu.Open()
+	if err != nil {
+		var absent *gpu.NoNVMLError
+		if errors.As(err, &absent) {
+			s.problem("gpu.N.unattributed is not measured, and GPUs have CUDA's numbers: %v", err)
+		}
+		return
+	}
+	d.nvml = nvml
+	s.snapshot()
+}
+
+// snapshot asks NVML anew, unless it was asked a moment ago: it must not take more than a twentieth of the time.
+func (s *Session) snapshot() (fresh bool) {
+	d := &s.devices
+	if d.nvml == nil || !d.taken.IsZero() && time.Since(d.taken) < max(20*d.cost, 10*time.Millisecond) {
+		return false
+	}
+	began := time.Now()
+	last, err := d.nvml.Snapshot()
+	if err != nil {
+		s.log.Warn("NVML does not answer", "error", err)
+		return false
+	}
+	d.last, d.taken, d.cost = last, time.Now(), time.Since(began)
+	d.used = map[int32]*event.Readings{}
+	for _, device := range last.Devices {
+		if device.Index >= event.MaxDevices {
+			continue
+		}
+		processes := device.Processes
+		for _, i := range device.Instances {
+			processes = append(slices.Clip(processes), i.Processes...)
+		}
+		for _, p := range processes {
+			if !p.UsedKnown {
+				continue
+			}
+			r := d.used[int32(p.PID)]
+			if r == nil {
+				r = &event.Readings{}
+				d.used[int32(p.PID)] = r
+			}
+			r[event.OfDevice(device.Index, event.Unattributed)] += event.Bytes(p.Used)
+		}
+	}
+	return true
+}
+
+// sample puts into a boundary what NVML charges to its process beyond what the ledger knows of. It is asked anew where
+// a cell or a session begins or ends.
+func (s *Session) sample(b *event.Boundary) {
+	if s.devices.nvml == nil {
+		return
+	}
+	fresh := false
+	switch b.Kind {
+	case event.Attached, event.Detached, event.CellOpen, event.CellClose:
+		fresh = s.snapshot()
+	}
+	d := &s.devices
+	if used := d.used[b.PID]; used != nil && fresh {
+		rest := &unattributed{root: b.Root}
+		for n := range rest.bytes {
+			rest.bytes[n] = max(0, used[event.OfDevice(n, event.Unattributed)]-b.Value[event.OfDevice(n, event.Driver)])
+		}
+		if d.rest == nil {
+			d.rest = map[int32]*unattributed{}
+		}
+		d.rest[b.PID] = rest
+	} else if used == nil || b.Kind == event.ProcessExit || b.Kind == event.ProcessExec {
+		delete(d.rest, b.PID)
+	}
+	for pid, rest := range d.rest {
+		if rest.root != b.Root {
+			continue
+		}
+		for n, bytes := range rest.bytes {
+			m := event.OfDevice(n, event.Unattributed)
+			b.Tree[m] += bytes
+			b.TreeHigh[m] = b.Tree[m]
+			if pid == b.PID {
+				b.Value[m], b.High[m] = bytes, bytes
+			}
+		}
+	}
+}
+
+// identify tells the ledger which GPU each CUDA device of a target is. CUDA numbers them for each process anew.
+func (s *Session) identify(t *target) {
+	if t.identified {
+		return
+	}
+	t.identified = true
+	s.openDevices()
+	variables, _ := s.fs.Variables(t.pid, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+	visible, set := variables["CUDA_VISIBLE_DEVICES"]
+	if s.devices.nvml == nil {
+		if set && visible != "" {
+			s.problem("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(visible))
+		}
+		return
+	}
+	found := gpu.MapOrdinals(s.devices.last.Devices, gpu.Environment{
+		VisibleDevices: visible, VisibleSet: set, DeviceOrder: variables["CUDA_DEVICE_ORDER"],
+	})
+	var physical []int
+	for _, place := range found.Places {
+		physical = append(physical, s.devices.last.Devices[place.Device].Index)
+	}
+	if found.Doubt != "" {
+		s.problem("pid %d: which GPU is which CUDA device is not certain: %s", t.pid, found.Doubt)
+	}
+	if err := s.ledger.SetDevices(t.slot, physical, true); err != nil {
+		s.problem("pid %d: %v", t.pid, err)
+	}
+}
