@@ -43,8 +43,9 @@ static __always_inline void uses_device(struct process *p, struct root *r, __u32
 }
 
 /*
- * A device's meter moves by a difference, or to a value (`to` is set: PyTorch tells totals). Either is streamed, with
- * the flags that go into change.meter.
+ * A device's meter moves by a difference, and every such move is streamed; or to a value (`to` is set: PyTorch tells
+ * totals), and as with page meters only turning points are: the value it falls from, if it is the highest of the
+ * segment so far. Flags go into change.meter, and make that a value is streamed in any case.
  */
 struct device_move {
 	__u64 address;
@@ -72,19 +73,26 @@ __attribute__((noinline)) int device_moves(struct device_move *move)
 	if (!r || !d || !t)
 		return 0;
 	uses_device(p, r, number);
-	__u64 segment = *(volatile __u64 *)&p->segment, stream = next_change(r);
-	__s64 value, difference = move->amount;
-	if (move->to) {
-		value = move->amount;
-		difference = value - exchange(&d->value[m], value);
-	} else {
-		value = fetch_add(&d->value[m], difference) + difference;
+	__u64 segment = *(volatile __u64 *)&p->segment, stream = 0;
+	__s64 difference = move->amount, tell = 0;
+	if (!move->to || move->flags) {
+		stream = next_change(r);
+	} else if (move->amount < d->value[m] && (d->emitted_in[m] != segment || d->value[m] > d->emitted[m])) {
+		stream = next_change(r);
+		tell = d->value[m];
+		d->emitted_in[m] = segment;
+		d->emitted[m] = tell;
 	}
+	__s64 value = move->amount;
+	if (move->to)
+		difference = value - exchange(&d->value[m], value);
+	else
+		value = fetch_add(&d->value[m], difference) + difference;
 	raise_to(&d->high[m], value);
-	__s64 tree = fetch_add(&t->value[m], difference) + difference;
-	raise_to(&t->high[m], tree);
-	send_change(p, r, stream, segment, (METERS + number * DEVICE_METERS + m) | move->flags, value, move->size,
-		    move->address);
+	raise_to(&t->high[m], fetch_add(&t->value[m], difference) + difference);
+	if (stream)
+		send_change(p, r, stream, segment, (METERS + number * DEVICE_METERS + m) | move->flags,
+			    tell ? tell : value, move->size, move->address);
 	return 0;
 }
 
@@ -193,6 +201,7 @@ __attribute__((noinline)) int empty_devices(__u32 slot)
 			fetch_add(&t->value[m], -exchange(&d->value[m], 0));
 			d->high[m] = 0;
 			d->told[m] = 0;
+			d->emitted_in[m] = 0;
 		}
 		d->torch_epoch = 0;
 		d->suspended = 0;

@@ -144,6 +144,8 @@ struct device {
 	__s64 value[DEVICE_METERS];
 	__s64 high[DEVICE_METERS]; /* maximum since the last boundary of the root */
 	__s64 told[DEVICE_METERS];
+	__s64 emitted[DEVICE_METERS]; /* totals: highest value sent in segment emitted_in */
+	__u64 emitted_in[DEVICE_METERS];
 	__u64 torch_epoch; /* of the group in which PyTorch's totals were last heard; 0: never */
 	__s64 suspended;   /* driver memory that a checkpoint has taken off the device */
 };

@@ -92,7 +92,7 @@ func (b *budget) wait() {
 // work is what the program behind a probe costs on top of the hit, in a usual case (see docs/overhead.md).
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
-	ledger.GroupTorch: 800 * time.Nanosecond,
+	ledger.GroupTorch: 300 * time.Nanosecond,
 }
 
 // limit tells the kernel how many hits are too many, for the dearest build traced so far.
@@ -105,22 +105,26 @@ func (b *budget) limit(sites cpython.Sites) error {
 		for _, site := range usual(g, sites) {
 			emulated = emulated && (!site.Present() || site.Emulated)
 		}
-		if err := b.set(g, emulated); err != nil {
+		if err := b.set(g, emulated, b.share); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// torchShare is how many times the budget PyTorch's totals may cost: they come with work on a GPU, which the CPU runs ahead
+// of, and a training loop that makes some thousand tensors a step must not lose its peaks.
+const torchShare = 4
+
 // limitLibrary does the same for the probes on a library. Calls of the CUDA driver are never shed: they are slow themselves.
 func (b *budget) limitLibrary(sites cuda.Sites) error {
 	if b.share < 0 || sites.Kind != cuda.Torch {
 		return nil
 	}
-	return b.set(ledger.GroupTorch, sites.Report.Emulated)
+	return b.set(ledger.GroupTorch, sites.Report.Emulated, torchShare*b.share)
 }
 
-func (b *budget) set(g ledger.Group, emulated bool) error {
+func (b *budget) set(g ledger.Group, emulated bool, share float64) error {
 	cost := b.costs.Emulated
 	if !emulated {
 		cost = b.costs.Stepped
@@ -130,7 +134,7 @@ func (b *budget) set(g ledger.Group, emulated bool) error {
 		return nil
 	}
 	b.groups[g].cost = cost
-	stride, slice := rate(b.share, cost)
+	stride, slice := rate(share, cost)
 	return b.ledger.SetBudget(g, stride, slice)
 }
 

@@ -197,6 +197,8 @@ type kernelDevice struct {
 	Value      [3]int64
 	High       [3]int64
 	Told       [3]int64
+	Emitted    [3]int64
+	EmittedIn  [3]uint64
 	TorchEpoch uint64
 	Suspended  int64
 }
