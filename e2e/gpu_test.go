@@ -145,3 +145,60 @@ func checkRefusals(t *testing.T, w report.Window, want map[string]int) {
 		t.Errorf("refused: %v, want %v", got, want)
 	}
 }
+
+// TestGPULateAttach: the kernel has used its GPU for a while. PyTorch's totals are right from its first report on, and in
+// windows that were open then; of the driver's memory only what is taken since the attach is known.
+func TestGPULateAttach(t *testing.T) {
+	require(t)
+	cells := []string{"keep", "pinned_keep", "blip", "leak_1", "leak_2", "leak_3", "leak_cleared", "end"}
+	w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--begin", "leak_1"}}, cells)
+	tr := attach(t, w.pid, "--budget", "off")
+	results := w.run()
+	r, _ := tr.stop()
+	windows := topCells(r, w.pid)
+	if len(windows) != len(results) {
+		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
+	}
+	for i, run := range results {
+		if !strings.HasPrefix(run.Name, "leak_") || run.Name == "leak_cleared" {
+			continue
+		}
+		want, f := run.Truth["gpu.0.active"], windows[i].Meters["gpu.0.active"]
+		if got := (startPeakEnd{f.Start, f.Peak, f.End}); want == nil || got != *want || want.Start == 0 || !f.Exact {
+			t.Errorf("%s: active is %+v, want %+v", run.Name, f, want)
+		}
+		if d := windows[i].Meters["gpu.0.driver"]; d.Start >= run.Truth["gpu.0.driver"].Start {
+			t.Errorf("%s: driver starts at %d: memory from before the attach is not known", run.Name, d.Start)
+		}
+	}
+	last := windows[len(windows)-1].Meters["gpu.0.driver"]
+	if r.Certificate.UnknownDeviceFrees == 0 {
+		t.Errorf("memory from before the attach was freed, and the certificate says nothing; driver %+v", last)
+	}
+	checkCertificate(t, r)
+}
+
+// TestGPUSurprise: libraries that lie where nobody would look for them are probed once they are loaded, and the report says so.
+func TestGPUSurprise(t *testing.T) {
+	require(t)
+	w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--hidden"}}, []string{"vmm_storm", "vmm_other_device", "oom_caught"})
+	tr := attach(t, w.pid, "--budget", "off")
+	results := w.run()
+	r, _ := tr.stop()
+	windows := topCells(r, w.pid)
+	if len(windows) != len(results) {
+		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
+	}
+	late := strings.Join(r.Certificate.LateLibraries, " ")
+	if !strings.Contains(late, "libcuda.so") || !strings.Contains(late, "libc10.so") {
+		t.Errorf("joined late: %q, want the driver and PyTorch", late)
+	}
+	for i, run := range results {
+		if run.Name == "vmm_other_device" { // by now, a tenth of a second later, the probes are in
+			f, want := windows[i].Meters["gpu.1.driver"], run.Truth["gpu.1.driver"]
+			if want.Peak == want.Start || f.Need() != want.Peak-want.Start {
+				t.Errorf("%s: needs %d of the driver, want %+v", run.Name, f.Need(), *want)
+			}
+		}
+	}
+}

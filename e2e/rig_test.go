@@ -298,11 +298,17 @@ type trace struct {
 // attach starts the tracer on a process and waits until every probe is in.
 func attach(t *testing.T, pid int, flags ...string) *trace {
 	t.Helper()
+	return attachIn(t, nil, pid, flags...)
+}
+
+// attachIn does so in an environment of its own; nil is this process's.
+func attachIn(t *testing.T, env []string, pid int, flags ...string) *trace {
+	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
 	tr := &trace{t: t}
 	args := append([]string{"attach", "--quiet", "--format", "json", "--ready-file", ready}, flags...)
 	tr.cmd = exec.Command(binary, append(args, fmt.Sprint(pid))...)
-	tr.cmd.Stdout, tr.cmd.Stderr = &tr.stdout, &tr.stderr
+	tr.cmd.Stdout, tr.cmd.Stderr, tr.cmd.Env = &tr.stdout, &tr.stderr, env
 	tr.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := tr.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -41,6 +41,9 @@ def options():
     parser.add_argument("--cells", metavar="A,B", help="only these, and those that all count on")
     parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter (default: the one that runs this)")
     parser.add_argument("--timeout", type=float, default=60, metavar="S", help="for each cell (60)")
+    parser.add_argument("--begin", metavar="A", help="the cells before A run before the kernel is said to be ready, and have no results")
+    parser.add_argument("--hidden", action="store_true", help="the libraries lie where the dynamic linker does not look")
+    parser.add_argument("--visible", metavar="1,0", help="CUDA_VISIBLE_DEVICES of the kernel (default: not set)")
     parser.add_argument("--libraries", metavar="DIR", help="where build.py has put the libraries; else they are built")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
     return parser.parse_args()
@@ -64,10 +67,14 @@ class Workspace:
         self.truth = Truth(truth, os.path.join(self.libraries, "libtruth_reader.so"))
         self.env = dict(os.environ, PYTHONPATH=self.path, IPYTHONDIR=os.path.join(self.path, "ipython"),
                         JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"), PYTHONDONTWRITEBYTECODE="1",
-                        STANDIN_LIBRARIES=self.libraries, LD_LIBRARY_PATH=self.libraries, STANDIN_TRUTH=truth, STANDIN_DEVICES=str(model.DEVICES),
-                        STANDIN_MEMORY=str(model.MEMORY))
+                        STANDIN_LIBRARIES=self.libraries, LD_LIBRARY_PATH=self.libraries, STANDIN_TRUTH=truth,
+                        STANDIN_DEVICES=str(model.DEVICES), STANDIN_MEMORY=str(model.MEMORY))
         for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "STANDIN_FASTEST"):
             self.env.pop(name, None)
+        if opts.hidden:
+            del self.env["LD_LIBRARY_PATH"]
+        if opts.visible is not None:
+            self.env["CUDA_VISIBLE_DEVICES"] = opts.visible
 
     def remove(self):
         shutil.rmtree(self.path, ignore_errors=True)
@@ -205,10 +212,12 @@ def drive(opts):
         wanted = workload.select(opts.cells.split(",") if opts.cells else None)
         workspace = Workspace(opts)
         kernel = Kernel(opts, workspace)
+        first = [cell.name for cell in wanted].index(opts.begin) if opts.begin else 0
+        session, results = Session(workspace, kernel), []
+        run_cells(opts, wanted[:first], session, [])
         say({"pid": kernel.pid, "ready": True}, opts)
-        results = []
         try:
-            run_cells(opts, wanted, Session(workspace, kernel), results)
+            run_cells(opts, wanted[first:], session, results)
         finally:        # what there is, also when a cell was the kernel's last
             write(opts, kernel, workspace, results)
         say({"done": True, "cells": sum("skipped" not in r for r in results)}, opts)
@@ -233,7 +242,8 @@ def run_cells(opts, wanted, session, results):
             results.append({"name": cell.name, "skipped": "no " + ", ".join(missing)} if missing else session.run(cell))
         except Failure as e:
             raise Failure("cell %s: %s" % (cell.name, e))
-    session.last["between"] = session.next_cut()
+    if session.last:
+        session.last["between"] = session.next_cut()
 
 
 def write(opts, kernel, workspace, results):
