@@ -36,6 +36,11 @@ func (t *Tracker) Report() *report.Report {
 		Windows: []report.Window{}, Between: []report.Between{},
 	}
 	r.Host = t.host()
+	if t.finish != nil {
+		for _, g := range t.finish.GPUs {
+			r.GPUs = append(r.GPUs, report.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory)})
+		}
+	}
 	for _, p := range t.order {
 		if p.began != 0 {
 			r.Processes = append(r.Processes, t.describe(p))

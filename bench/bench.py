@@ -15,12 +15,12 @@ import sys
 import time
 
 import table
-from measures import arrays, attach, beside, budget, bystanders, cells, faults, sessions
+from measures import arrays, attach, beside, budget, bystanders, cells, faults, gpu, sessions
 from settings import Settings
 from tracing import Failure
 
 MEASURES = {"cells": cells, "sessions": sessions, "faults": faults, "arrays": arrays, "bystanders": bystanders,
-            "attach": attach, "budget": budget, "beside": beside}
+            "gpu": gpu, "attach": attach, "budget": budget, "beside": beside}
 
 
 def arguments():

@@ -85,6 +85,13 @@ int calibrate(struct pt_regs *regs)
 	return 0;
 }
 
+/* The same for a probe on a function's return. */
+SEC("uretprobe")
+int calibrate_return(struct pt_regs *regs)
+{
+	return 0;
+}
+
 /* Types that no map or argument has reach Go only if a variable has them. */
 const struct change *export_change __attribute__((unused));
 const struct source *export_source __attribute__((unused));

@@ -9,6 +9,7 @@ const Schema = "ipytracer/report/v1"
 type Report struct {
 	Schema      string      `json:"schema"`
 	Host        Host        `json:"host"`
+	GPUs        []GPU       `json:"gpus,omitempty"`
 	Processes   []Process   `json:"processes"`
 	Meters      []Meter     `json:"meters"`
 	Windows     []Window    `json:"windows"`
@@ -25,6 +26,15 @@ type Host struct {
 	Tracer string `json:"tracer"`
 	// Started is the wall-clock time of the first event, RFC 3339 with nanoseconds, UTC.
 	Started string `json:"started"`
+}
+
+// GPU is a device of the machine, by the names that do not change.
+type GPU struct {
+	Index    int    `json:"index"` // N of gpu.N, NVML's and nvidia-smi's
+	UUID     string `json:"uuid"`
+	PCIBusID string `json:"pci_bus_id"`
+	Name     string `json:"name"`
+	Memory   int64  `json:"memory"` // bytes in all; 0 if not known
 }
 
 // Process is one traced process over its whole traced life.

@@ -38,17 +38,45 @@ func (v *view) root(p Process) {
 	}
 	v.field(name, append(parts, span{bounded(p.Frontend, maxName), plain}, span{late, plain})...)
 	v.field("command", span{bounded(p.Command, maxProse), plain})
-	for _, id := range v.meters[:min(1, len(v.meters))] {
-		f, ok := v.life(p)[id]
-		if !ok {
+	life := v.life(p)
+	for i, id := range v.meters {
+		if _, ok := life[id]; !ok {
 			continue
 		}
-		figures := map[string]Figure{id: f}
-		v.field(meterName(id),
-			span{start.show(figures, id).text + " at the start", plain},
-			span{highest.show(figures, id).text + " at its highest", plain},
-			span{total.show(figures, id).text + " at the end", plain})
+		number, isGPU := gpuOf(id)
+		switch {
+		case isGPU:
+			v.field(fmt.Sprintf("GPU %d", number), append([]span{{"driver", plain}}, append(course(life, id), v.gpu(number)...)...)...)
+		case i == 0:
+			v.field(meterName(id), course(life, id)...)
+		}
 	}
+}
+
+// course says how a meter went from beginning to end.
+func course(figures map[string]Figure, id string) []span {
+	return []span{
+		{start.show(figures, id).text + " at the start", plain},
+		{highest.show(figures, id).text + " at its highest", plain},
+		{total.show(figures, id).text + " at the end", plain},
+	}
+}
+
+// gpuOf is the device whose memory from the driver a meter counts.
+func gpuOf(id string) (number int, ok bool) {
+	var rest string
+	n, err := fmt.Sscanf(id, "gpu.%d.%s", &number, &rest)
+	return number, err == nil && n == 2 && rest == "driver"
+}
+
+// gpu names a device.
+func (v *view) gpu(number int) []span {
+	for _, g := range v.r.GPUs {
+		if g.Index == number {
+			return []span{{bounded(g.Name, maxName), plain}, {FormatBytes(g.Memory), plain}, {bounded(g.UUID, 2*maxName), plain}, {bounded(g.PCIBusID, maxName), plain}}
+		}
+	}
+	return nil
 }
 
 // life is what a process used from beginning to end.

@@ -46,6 +46,18 @@ func (s *Session) openDevices() {
 	s.snapshot()
 }
 
+// named lists the devices, once they have been asked for.
+func (d *devices) named() (out []event.GPU) {
+	for _, g := range d.last.Devices {
+		named := event.GPU{Index: g.Index, UUID: clean(g.UUID), PCIBusID: clean(g.PCIBusID), Name: clean(g.Name)}
+		if g.Memory.Known {
+			named.Memory = event.Bytes(g.Memory.Total)
+		}
+		out = append(out, named)
+	}
+	return out
+}
+
 // snapshot asks NVML anew, unless it was asked a moment ago: it must not take more than a twentieth of the time.
 func (s *Session) snapshot() (fresh bool) {
 	d := &s.devices

@@ -40,7 +40,7 @@ func (s *Session) finish() *event.Finish {
 	}
 	f := &event.Finish{
 		Time: now(), Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.ledger.Losses(), Late: s.late, Probes: used, Problems: s.trouble,
+		Lost: s.ledger.Losses(), Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {

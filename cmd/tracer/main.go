@@ -82,7 +82,7 @@ Exit status:
 		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 	})
 	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c),
-		newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c))
+		newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
 	return root
 }
 

@@ -217,6 +217,15 @@ type ProbeUse struct {
 	Hits  uint64
 }
 
+// GPU is a device by the names that stay.
+type GPU struct {
+	Index    int // N of gpu.N: NVML's, by PCI bus id
+	UUID     string
+	PCIBusID string
+	Name     string
+	Memory   Bytes // in all; 0 if not known
+}
+
 // Finish closes a stream with the counters the certificate prints.
 type Finish struct {
 	Time      Nanoseconds
@@ -226,6 +235,7 @@ type Finish struct {
 	Lost      []Loss
 	Late      []string // libraries that joined late
 	Probes    []ProbeUse
+	GPUs      []GPU    // that the traced processes could use, as NVML names them
 	Problems  []string // anything the user must know: refused windows, probes that could not be placed
 }
 

@@ -424,6 +424,7 @@ const (
 	kernelMapThreads             = "threads"
 	kernelMapTorchBatches        = "torch_batches"
 	kernelProgCalibrate          = "calibrate"
+	kernelProgCalibrateReturn    = "calibrate_return"
 	kernelProgCellCompile        = "cell_compile"
 	kernelProgCellResult         = "cell_result"
 	kernelProgCellSignal         = "cell_signal"
@@ -526,6 +527,7 @@ type kernelSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelProgramSpecs struct {
 	Calibrate       *ebpf.ProgramSpec `ebpf:"calibrate"`
+	CalibrateReturn *ebpf.ProgramSpec `ebpf:"calibrate_return"`
 	CellCompile     *ebpf.ProgramSpec `ebpf:"cell_compile"`
 	CellResult      *ebpf.ProgramSpec `ebpf:"cell_result"`
 	CellSignal      *ebpf.ProgramSpec `ebpf:"cell_signal"`
@@ -728,6 +730,7 @@ type kernelVariables struct {
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelPrograms struct {
 	Calibrate       *ebpf.Program `ebpf:"calibrate"`
+	CalibrateReturn *ebpf.Program `ebpf:"calibrate_return"`
 	CellCompile     *ebpf.Program `ebpf:"cell_compile"`
 	CellResult      *ebpf.Program `ebpf:"cell_result"`
 	CellSignal      *ebpf.Program `ebpf:"cell_signal"`
@@ -754,6 +757,7 @@ type kernelPrograms struct {
 func (p *kernelPrograms) Close() error {
 	return _KernelClose(
 		p.Calibrate,
+		p.CalibrateReturn,
 		p.CellCompile,
 		p.CellResult,
 		p.CellSignal,

@@ -60,6 +60,7 @@ const (
 	TorchRefused                   // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
 	LibraryChanged                 // _dl_debug_state
 	CalibrateEntry                 // nothing: what a probe costs that only fires
+	CalibrateReturn                // the same at a function's return
 )
 
 func (l *Ledger) program(p Program) *ebpf.Program {
@@ -69,6 +70,7 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
 		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
 		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, CalibrateEntry: l.objects.Calibrate,
+		CalibrateReturn: l.objects.CalibrateReturn,
 	}[p]
 }
 
@@ -80,7 +82,9 @@ type Placement struct {
 }
 
 // onReturn says whether a program runs when the function at its offset returns. Only for functions that throw nothing.
-func (p Program) onReturn() bool { return p == CUDALeave || p == CheckpointLeave }
+func (p Program) onReturn() bool {
+	return p == CUDALeave || p == CheckpointLeave || p == CalibrateReturn
+}
 
 // WayOut is the cookie of a StatementReturn site: how many bytes are on the stack above the return address,
 // which register holds the result (cpython.Register), and which processor flags must have which value for the

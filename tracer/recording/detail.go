@@ -58,6 +58,14 @@ type probeDetail struct {
 	Hits  uint64 `json:"hits"`
 }
 
+type gpuDetail struct {
+	Index    int         `json:"index"`
+	UUID     string      `json:"uuid"`
+	PCIBusID string      `json:"pci_bus_id"`
+	Name     string      `json:"name"`
+	Memory   event.Bytes `json:"memory"`
+}
+
 type finishDetail struct {
 	Time      event.Nanoseconds `json:"time_ns"`
 	Reason    string            `json:"reason"`
@@ -66,6 +74,7 @@ type finishDetail struct {
 	Lost      []lossDetail      `json:"lost"`
 	Late      []string          `json:"late"`
 	Probes    []probeDetail     `json:"probes"`
+	GPUs      []gpuDetail       `json:"gpus"`
 	Problems  []string          `json:"problems"`
 }
 
@@ -144,6 +153,7 @@ func finishToJSON(f *event.Finish) ([]byte, error) {
 		Lost:     convert(f.Lost, func(l event.Loss) lossDetail { return lossDetail(l) }),
 		Late:     f.Late,
 		Probes:   convert(f.Probes, func(p event.ProbeUse) probeDetail { return probeDetail(p) }),
+		GPUs:     convert(f.GPUs, func(g event.GPU) gpuDetail { return gpuDetail(g) }),
 		Problems: f.Problems,
 	})
 }
@@ -158,6 +168,7 @@ func finishFromJSON(text []byte) (*event.Finish, error) {
 		Lost:     convert(d.Lost, func(l lossDetail) event.Loss { return event.Loss(l) }),
 		Late:     d.Late,
 		Probes:   convert(d.Probes, func(p probeDetail) event.ProbeUse { return event.ProbeUse(p) }),
+		GPUs:     convert(d.GPUs, func(g gpuDetail) event.GPU { return event.GPU(g) }),
 		Problems: d.Problems,
 	}, nil
 }

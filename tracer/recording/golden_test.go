@@ -55,7 +55,8 @@ func gpuSession() []event.Event {
 		second = event.CPUMeters + event.DeviceMeters + event.Meter(event.Reserved) // of GPU 1
 	)
 	all := session()
-	finish := all[len(all)-1]
+	finish := *all[len(all)-1].(*event.Finish)
+	finish.GPUs = []event.GPU{{Index: 1, UUID: "GPU-8932f937", PCIBusID: "00000000:0F:00.0", Name: "NVIDIA H200", Memory: 140 << 30}}
 	return append(all[:len(all)-1],
 		&event.Change{Stream: 2, Segment: 2, Time: 101_600_000_000, PID: 4242, TID: 4243, Meter: active, Value: 512, Learned: true},
 		&event.Refusal{Stream: 3, Segment: 2, Time: 101_700_000_000, PID: 4242, TID: 4242, Meter: driver, Asked: 1 << 40, Held: 2 << 20, Detail: 2},
@@ -65,7 +66,7 @@ func gpuSession() []event.Event {
 			Tree: event.Readings{driver: 2 << 20, second: 40 << 20}, TreeHigh: event.Readings{driver: 8 << 30, second: 40 << 20},
 		},
 		&event.Reading{Number: 3, PID: 4250, Value: event.Readings{second: 20 << 20}, High: event.Readings{second: 20 << 20}},
-		finish)
+		&finish)
 }
 
 // TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
