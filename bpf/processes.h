@@ -189,7 +189,10 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!m)
 		return 0;
+	/* Its number may be given to a new thread, with another stack. */
 	bpf_map_delete_elem(&threads, &tid);
+	bpf_map_delete_elem(&calls, &tid);
+	bpf_map_delete_elem(&cuda_threads, &tid);
 	if (INT_FIELD(FIELD(task, task_struct, signal), signal_struct, live.counter))
 		return 0;
 	__u32 slot = m->slot;
