@@ -503,6 +503,25 @@ static __always_inline bool frees(__u32 operation)
 	return operation == CUDA_FREE || operation == CUDA_HOST_FREE || operation == CUDA_ARRAY_DESTROY;
 }
 
+/* The thread's call, which is kept for the next one: sp is 0 while none is under way. */
+static __always_inline struct call *call_of(__u32 tid)
+{
+	struct call *c = bpf_map_lookup_elem(&calls, &tid);
+	if (c)
+		return c;
+	static const struct call none;
+	bpf_map_update_elem(&calls, &tid, &none, BPF_NOEXIST);
+	c = bpf_map_lookup_elem(&calls, &tid);
+	if (!c)
+		lose(LOSS_OBJECT);
+	return c;
+}
+
+static __always_inline __u64 argument(struct call *c, __u32 number)
+{
+	return number == 2 ? c->argument[2] : number == 3 ? c->argument[3] : c->argument[4];
+}
+
 SEC("uprobe")
 int cuda_enter(struct pt_regs *regs)
 {
@@ -514,23 +533,24 @@ int cuda_enter(struct pt_regs *regs)
 	if (!p || !spend(GROUP_DRIVER, slot))
 		return 0;
 	p->cuda = 1;
-	struct call *outer = bpf_map_lookup_elem(&calls, &tid);
-	if (outer && regs->sp < outer->sp)
+	struct call *c = call_of(tid);
+	if (!c || (c->sp && regs->sp < c->sp))
 		return 0;
-	struct call c = {
-		.sp = regs->sp,
-		.argument = { regs->di, regs->si, regs->dx, regs->cx, regs->r8 },
-		.operation = cookie & 0xff,
-		.narrow = cookie >> 16 & 1,
-	};
-	if (c.narrow && c.operation == CUDA_FREE)
-		c.argument[0] = (__u32)c.argument[0];
-	if (c.operation == CUDA_CTX_CREATE)
-		c.device = c.argument[AT_MOST(cookie >> 8 & 0xff, 4)];
-	if (frees(c.operation))
-		block_taken(&c, slot, kind_freed(c.operation), c.argument[0]);
-	if (bpf_map_update_elem(&calls, &tid, &c, BPF_ANY))
-		lose(LOSS_OBJECT);
+	c->sp = regs->sp;
+	c->argument[0] = regs->di;
+	c->argument[1] = regs->si;
+	c->argument[2] = regs->dx;
+	c->argument[3] = regs->cx;
+	c->argument[4] = regs->r8;
+	c->operation = cookie & 0xff;
+	c->narrow = cookie >> 16 & 1;
+	c->known = 0;
+	if (c->narrow && c->operation == CUDA_FREE)
+		c->argument[0] = (__u32)c->argument[0];
+	if (c->operation == CUDA_CTX_CREATE)
+		c->device = argument(c, cookie >> 8 & 0xff);
+	if (frees(c->operation))
+		block_taken(c, slot, kind_freed(c->operation), c->argument[0]);
 	return 0;
 }
 
@@ -707,10 +727,10 @@ int cuda_leave(struct pt_regs *regs)
 	struct call *c = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&calls, &tid);
 
 	/* The return address is off the stack by now. */
-	if (!c || regs->sp != c->sp + 8)
+	if (!c || !c->sp || regs->sp != c->sp + 8)
 		return 0;
 	returned(c, slot, regs->ax);
-	bpf_map_delete_elem(&calls, &tid);
+	c->sp = 0;
 	return 0;
 }
 
@@ -753,11 +773,13 @@ static long checkpointed(__u32 slot, struct checkpoint *c)
 SEC("uprobe")
 int checkpoint_enter(struct pt_regs *regs)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct call c = { .sp = regs->sp, .argument = { regs->di }, .operation = bpf_get_attach_cookie(regs) & 0xff };
+	struct call *c = call_of((__u32)bpf_get_current_pid_tgid());
 
-	if (bpf_map_update_elem(&calls, &tid, &c, BPF_ANY))
-		lose(LOSS_OBJECT);
+	if (!c)
+		return 0;
+	c->sp = regs->sp;
+	c->argument[0] = regs->di;
+	c->operation = bpf_get_attach_cookie(regs) & 0xff;
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) block
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct device, MAX_PROCESSES *MAX_DEVICES, 0) devices SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct device_tree, MAX_ROOTS *MAX_DEVICES, 0) device_trees SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct cuda_devices, MAX_PROCESSES, 0) ordinals SEC(".maps");
-struct MAP(BPF_MAP_TYPE_HASH, __u32, struct call, 4096, F_NO_PREALLOC) calls SEC(".maps"); /* tid -> */
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct call, 4096, 0) calls SEC(".maps"); /* tid -> */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct cuda_thread, 4096, F_NO_PREALLOC) cuda_threads SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, struct cuda_key, struct cuda_object, 1 << 20, F_NO_PREALLOC) cuda_objects SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, __u32, MAX_BATCHES, F_NO_PREALLOC) torch_batches SEC(".maps");
