@@ -48,7 +48,6 @@ func (t *Tracker) shows(m event.Meter, w *window, numpy bool) bool {
 // learned corrects the windows that began before a meter was known: PyTorch's totals after a late attach. Nothing has
 // changed them since, so the windows that are open began with that value; those that are over cannot tell theirs.
 func (t *Tracker) learned(c *event.Change) {
-	t.gpus.mark(c.Meter)
 	if c.Value == 0 {
 		return
 	}
@@ -77,6 +76,19 @@ func (t *Tracker) learned(c *event.Change) {
 			raise(f, c.Meter, c.Value)
 		}
 	}
+}
+
+// learn does so for all values of a segment that ends, while its windows are the ones that are open.
+func (t *Tracker) learn(r *root, segment uint64) {
+	waiting := r.learned[:0]
+	for _, c := range r.learned {
+		if c.Segment > segment {
+			waiting = append(waiting, c)
+		} else {
+			t.learned(c)
+		}
+	}
+	r.learned = waiting
 }
 
 // raise adds to all figures of a meter what had been missing.

@@ -64,7 +64,8 @@ type root struct {
 	// highs of segments not yet ended, by segment, pid and meter, from the change stream.
 	changes map[uint64]map[int32]*event.Readings
 	ended   uint64 // the last segment that ended
-	// refusals of segments not yet ended.
+	// learned are values that windows had from their beginning, refusals what was asked for in vain, of segments not yet ended.
+	learned  []*event.Change
 	refusals []*event.Refusal
 	tree     event.Readings
 }
@@ -159,8 +160,9 @@ func (t *Tracker) change(c *event.Change) {
 	r := t.root(c.Root)
 	r.stream.received(c.Stream)
 	if c.Learned {
-		t.Flush() // windows that are about to open belong to those that learn it
-		t.learned(c)
+		t.gpus.mark(c.Meter)
+		learned := *c
+		r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
 	}
 	if c.Segment <= r.ended {
 		t.late(r, c)

@@ -66,7 +66,7 @@ __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 diffe
 	return 0;
 }
 
-/* A free of memory whose making was not seen. */
+/* A free of memory whose making was not seen, or memory on a device that is not known. */
 static __always_inline void unknown_free(__u32 slot)
 {
 	struct process *p = process_at(slot);
@@ -102,9 +102,12 @@ static __always_inline __u32 current_device(__u32 slot, __u64 *context)
 		return c->device;
 	if (d && d->only)
 		return d->only - 1;
-	if (d && d->retained && !d->several)
+	if (t && t->reported)
+		return (t->reported - 1) & (MAX_DEVICES - 1);
+	if (d && d->retained && !d->several && !d->late)
 		return (d->retained - 1) & (MAX_DEVICES - 1);
 	lose(LOSS_DEVICE);
+	unknown_free(slot);
 	return physical_device(slot, 0);
 }
 
@@ -572,7 +575,7 @@ static __always_inline __u64 wide(struct call *c, __u64 number)
 /* A call that makes memory has returned. */
 __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 {
-	if (!c)
+	if (!c || (failed && failed != CUDA_ERROR_OUT_OF_MEMORY))
 		return 0;
 	__u64 size = c->argument[1], address = 0, context = 0;
 	__u32 kind = CUDA_POINTER, device = HOST_DEVICE;
@@ -612,8 +615,6 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 		if (pool)
 			device = pool->device;
 	}
-	if (failed && failed != CUDA_ERROR_OUT_OF_MEMORY)
-		return 0;
 	if (failed) {
 		struct process *p = process_at(slot);
 		struct device *d = device == HOST_DEVICE ? NULL : device_at(slot, device);

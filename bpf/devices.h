@@ -63,9 +63,8 @@ __attribute__((noinline)) int device_moves(struct device_move *move)
 {
 	if (!move)
 		return 0;
-	__u32 slot = move->slot, number = move->number & (MAX_DEVICES - 1), m = move->meter;
-	if (m >= DEVICE_METERS)
-		return 0;
+	__u32 slot = move->slot, number = move->number & (MAX_DEVICES - 1);
+	__u64 m = AT_MOST(move->meter, DEVICE_METERS - 1);
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	struct device *d = device_at(slot, number);
@@ -164,8 +163,9 @@ __attribute__((noinline)) int cut_devices(__u32 slot, __u64 boundary)
 	__u32 used = r->devices;
 	int told = 0;
 	for (__u32 number = 0; number < MAX_DEVICES; number++) {
-		if (used & 1u << number)
+		if (used & 1u << number) {
 			told += cut_device(slot, number, boundary);
+		}
 	}
 	return told;
 }

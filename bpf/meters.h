@@ -65,10 +65,11 @@ static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)
 {
 	__s64 now = pages < 0 ? 0 : pages * PAGE;
 
-#pragma clang loop unroll(disable)
-	for (int i = 0; i < 4; i++)
+#pragma clang loop unroll(full)
+	for (int i = 0; i < 4; i++) {
 		if (part_moves(slot, meter, now))
 			return;
+	}
 }
 
 /* What the threads of a process hold back of its counters (task->rss_stat, until kernel 6.1). */
@@ -103,7 +104,7 @@ static __always_inline void part_changed(struct process *p, struct root *r, __u3
 {
 	__u32 meter = meter_of(member);
 
-#pragma clang loop unroll(disable)
+#pragma clang loop unroll(full)
 	for (int i = 0; i < 4; i++) {
 		__s64 seen = *(volatile __s64 *)&p->value[meter], now = pages(p->mm, member) * PAGE;
 		if (now == seen)

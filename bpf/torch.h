@@ -90,7 +90,9 @@ int torch_report(struct pt_regs *regs)
 	__u64 epoch = group_epoch[GROUP_TORCH];
 	bool first = d->torch_epoch != epoch;
 	__s64 rise = reserved - d->value[DEVICE_RESERVED];
-	struct cuda_thread *t = cuda_thread(false);
+	struct cuda_thread *t = cuda_thread(true);
+	if (t)
+		t->reported = number + 1;
 	if (first) {
 		d->torch_epoch = epoch;
 		/* What was there before this very call is what the windows that are open began with. */

@@ -163,7 +163,7 @@ struct root {
 	__u64 stream;
 	__u64 unknown;
 	__s64 slack;
-	__u64 unknown_device; /* frees of device or pinned memory whose size is not known */
+	__u64 unknown_device; /* frees of device or pinned memory whose size, allocations whose device is not known */
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;
@@ -331,6 +331,8 @@ struct cuda_thread {
 	__s64 last_size;
 	__u32 depth;
 	__u32 batch;
+	__u32 reported; /* device of PyTorch's last report, plus one; only while no context is known */
+	__u32 padding;
 };
 
 /* A process's CUDA devices: ordinals as the process counts them, physical as NVML does. Zero: the same. */
@@ -339,6 +341,7 @@ struct cuda_devices {
 	__u32 only;		    /* there is but one device: this one, plus one */
 	__u32 retained;		    /* a device in which the process has a context, plus one */
 	__u32 several;		    /* there are others */
+	__u32 late;		    /* contexts may have been made before the attach */
 };
 
 /* Probes that are stepped down together when they cost more than the budget. */

@@ -2,6 +2,9 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -201,4 +204,41 @@ func TestGPUSurprise(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGPUReplacedDriver: the driver was updated under a running kernel. What it has mapped is what counts, not what lies
+// under the name by now.
+func TestGPUReplacedDriver(t *testing.T) {
+	require(t)
+	dir := t.TempDir()
+	build := exec.Command(python(), "../testdata/gpu/build.py", dir)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the stand-ins: %v: %s", err, out)
+	}
+	cells := []string{"keep", "leak_1", "blip_with_gil", "end"}
+	w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--libraries", dir, "--begin", "leak_1"}}, cells)
+	drivers, err := filepath.Glob(filepath.Join(dir, "libcuda.so.*.*"))
+	if err != nil || len(drivers) != 1 {
+		t.Fatalf("%v, %v", drivers, err)
+	}
+	if err := os.WriteFile(drivers[0]+".new", []byte("another driver"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(drivers[0]+".new", drivers[0]); err != nil {
+		t.Fatal(err)
+	}
+	tr := attach(t, w.pid, "--budget", "off")
+	results := w.run()
+	r, _ := tr.stop()
+	windows := topCells(r, w.pid)
+	if len(windows) != len(results) {
+		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
+	}
+	for i, run := range results {
+		want, f := run.Truth["gpu.0.driver"], windows[i].Meters["gpu.0.driver"]
+		if run.Name != "end" && f.Need() != want.Peak-want.Start { // the last frees what was there before the attach
+			t.Errorf("%s: needs %d, want %+v", run.Name, f.Need(), *want)
+		}
+	}
+	checkCertificate(t, r)
 }

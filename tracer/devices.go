@@ -7,6 +7,7 @@ import (
 
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/ledger"
 )
 
 // devices is what a session knows of the machine's GPUs: NVML, opened once the first target has a CUDA driver.
@@ -134,32 +135,52 @@ func (s *Session) sample(b *event.Boundary) {
 	}
 }
 
-// identify tells the ledger which GPU each CUDA device of a target is. CUDA numbers them for each process anew.
-func (s *Session) identify(t *target) {
+// identify tells the ledger which GPU each CUDA device of a target is. CUDA numbers them for each process anew. late: the
+// target had the driver mapped already.
+func (s *Session) identify(t *target, late bool) {
 	if t.identified {
 		return
 	}
 	t.identified = true
 	s.openDevices()
+	d := ledger.Devices{Only: -1, Late: late}
 	variables, _ := s.fs.Variables(t.pid, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 	visible, set := variables["CUDA_VISIBLE_DEVICES"]
-	if s.devices.nvml == nil {
-		if set && visible != "" {
-			s.problem("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(visible))
+	if s.devices.nvml != nil {
+		found := gpu.MapOrdinals(s.devices.last.Devices, gpu.Environment{
+			VisibleDevices: visible, VisibleSet: set, DeviceOrder: variables["CUDA_DEVICE_ORDER"],
+		})
+		for _, place := range found.Places {
+			d.Physical = append(d.Physical, s.devices.last.Devices[place.Device].Index)
 		}
-		return
+		if found.Doubt != "" {
+			s.problem("pid %d: which GPU is which CUDA device is not certain: %s", t.pid, found.Doubt)
+		}
+		d.Only = s.onlyDevice(t, d.Physical)
+	} else if set && visible != "" {
+		s.problem("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(visible))
 	}
-	found := gpu.MapOrdinals(s.devices.last.Devices, gpu.Environment{
-		VisibleDevices: visible, VisibleSet: set, DeviceOrder: variables["CUDA_DEVICE_ORDER"],
-	})
-	var physical []int
-	for _, place := range found.Places {
-		physical = append(physical, s.devices.last.Devices[place.Device].Index)
-	}
-	if found.Doubt != "" {
-		s.problem("pid %d: which GPU is which CUDA device is not certain: %s", t.pid, found.Doubt)
-	}
-	if err := s.ledger.SetDevices(t.slot, physical, true); err != nil {
+	if err := s.ledger.SetDevices(t.slot, d); err != nil {
 		s.problem("pid %d: %v", t.pid, err)
 	}
+}
+
+// onlyDevice is the one GPU that a target can use, or, where it uses CUDA already, does; -1 if there may be several.
+func (s *Session) onlyDevice(t *target, physical []int) int {
+	if len(physical) == 1 {
+		return physical[0]
+	}
+	only := -1
+	if used := s.devices.used[int32(t.pid)]; used != nil {
+		for n := range event.MaxDevices {
+			if used[event.OfDevice(n, event.Unattributed)] == 0 {
+				continue
+			}
+			if only >= 0 {
+				return -1
+			}
+			only = n
+		}
+	}
+	return only
 }

@@ -66,6 +66,19 @@ func (t *target) library(id process.FileID) *library {
 	return nil
 }
 
+// hasDriver says whether a target has a CUDA driver mapped by now. Its mappings are looked through behind what is expected.
+func (s *Session) hasDriver(t *target) bool {
+	for m, err := range s.fs.Mappings(t.pid) {
+		if err != nil {
+			return false
+		}
+		if kind, ok := cuda.KindOf(m.Path); ok && kind == cuda.Driver {
+			return true
+		}
+	}
+	return false
+}
+
 // adopt puts probes on a library. It takes the file over.
 func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
 	name := clean(file.Mapping.Path)
@@ -92,7 +105,7 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 	}
 	s.noteLibrary(l, g)
 	if kind == cuda.Driver {
-		s.identify(t)
+		s.identify(t, mapped || s.hasDriver(t))
 	}
 	return true
 }

@@ -58,18 +58,27 @@ func (l *Ledger) control(request kernelControl) (slot uint32, err error) {
 	return after.Slot, nil
 }
 
-// SetDevices tells the ledger which GPU each of the devices is that the process in slot counts from 0, and, with only, that
-// there is no other. Without it they are the same.
-func (l *Ledger) SetDevices(slot uint32, physical []int, only bool) error {
+// Devices is what the ledger must know of the GPUs of a process.
+type Devices struct {
+	Physical []int // the GPU that each of the process's CUDA devices is, from 0; empty: they are the same
+	Only     int   // the only GPU that the process can or does use; -1: there may be several
+	Late     bool  // it may have used CUDA before it was attached to
+}
+
+// SetDevices tells the ledger about the GPUs of the process in slot.
+func (l *Ledger) SetDevices(slot uint32, d Devices) error {
 	var devices kernelCudaDevices
-	for ordinal, number := range physical[:min(len(physical), len(devices.Physical))] {
+	for ordinal, number := range d.Physical[:min(len(d.Physical), len(devices.Physical))] {
 		if number < 0 || number >= event.MaxDevices {
 			return fmt.Errorf("GPU %d: at most %d are known", number, event.MaxDevices)
 		}
 		devices.Physical[ordinal] = uint8(number + 1)
 	}
-	if only && len(physical) == 1 {
-		devices.Only = uint32(physical[0]) + 1
+	if d.Only >= 0 && d.Only < event.MaxDevices {
+		devices.Only = uint32(d.Only) + 1
+	}
+	if d.Late {
+		devices.Late = 1
 	}
 	if err := l.objects.Ordinals.Put(slot, devices); err != nil {
 		return fmt.Errorf("write the GPUs: %w", err)

@@ -125,6 +125,7 @@ type kernelCudaDevices struct {
 	Only     uint32
 	Retained uint32
 	Several  uint32
+	Late     uint32
 }
 
 type kernelCudaKey struct {
@@ -190,6 +191,8 @@ type kernelCudaThread struct {
 	LastSize int64
 	Depth    uint32
 	Batch    uint32
+	Reported uint32
+	Padding  uint32
 }
 
 type kernelDevice struct {

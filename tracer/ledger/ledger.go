@@ -286,7 +286,7 @@ func classify(doing string, err error) error {
 	var verifier *ebpf.VerifierError
 	switch {
 	case errors.As(err, &verifier):
-		return fmt.Errorf("%s: %w: %w", doing, ErrNotSupported, verifier)
+		return fmt.Errorf("%s: %w: %w", doing, ErrNotSupported, err) // with the program's name in front
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%s: %w (%v)", doing, ErrNotPermitted, firstLine(err))
 	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, os.ErrNotExist):
