@@ -62,6 +62,28 @@ func TestSelftest(t *testing.T) {
 	}
 }
 
+// TestSelftestGPU runs the GPU's part on the stand-in for the CUDA driver.
+func TestSelftestGPU(t *testing.T) {
+	needBPF(t)
+	path, libraries := buildTracer(t), t.TempDir()
+	if out, err := exec.Command("/usr/bin/python3", "../../testdata/gpu/build.py", libraries).CombinedOutput(); err != nil {
+		t.Fatalf("build the stand-ins: %v: %s", err, out)
+	}
+	cmd := exec.Command(path, "selftest", "--format", "json", "--only", "GPU")
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+libraries)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("selftest: %v\n%s", err, out)
+	}
+	var r selftestResult
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatal(err)
+	}
+	if !r.Passed || len(r.Cells) != 1 || r.Cells[0].Name != "GPU" || len(r.Cells[0].Figures) != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestSelftestSaysWhatIsWrong makes a figure wrong by one byte.
 func TestSelftestSaysWhatIsWrong(t *testing.T) {
 	var out bytes.Buffer
