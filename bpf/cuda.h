@@ -81,7 +81,7 @@ static __always_inline void unknown_free(__u32 slot)
 static __always_inline __u64 current_context(struct cuda_thread *t)
 {
 	__u32 top = t ? t->depth - 1 : CONTEXT_STACK;
-	return top < CONTEXT_STACK ? t->contexts[top & (CONTEXT_STACK - 1)] : 0;
+	return top < CONTEXT_STACK ? t->contexts[AT_MOST(top, CONTEXT_STACK - 1)] : 0;
 }
 
 /*
@@ -482,7 +482,7 @@ static __always_inline void push_context(__u64 context, bool replace)
 		lose(LOSS_OBJECT);
 		return;
 	}
-	t->contexts[at & (CONTEXT_STACK - 1)] = context;
+	t->contexts[AT_MOST(at, CONTEXT_STACK - 1)] = context;
 	t->depth = at + 1;
 }
 
