@@ -96,7 +96,7 @@ func (t *Tracker) window(w *window) report.Window {
 		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Tree: t.figureMap(w.tree, nil, w.process.info.Python != ""),
-		Children: []report.Child{}, Refused: t.gpus.refused[w],
+		Children: []report.Child{}, Refused: t.gpus.refused[w], Foreign: w.othersMemory(),
 	}
 	if w.parent != nil {
 		out.Parent = w.parent.id

@@ -78,6 +78,15 @@ func (t *Tracker) learned(c *event.Change) {
 	}
 }
 
+// othersMemory is what a window opened and closed of other processes' memory, nil for nothing.
+func (w *window) othersMemory() *report.Foreign {
+	if w.foreign == (report.Foreign{}) {
+		return nil
+	}
+	f := w.foreign
+	return &f
+}
+
 // learn does so for all values of a segment that ends, while its windows are the ones that are open.
 func (t *Tracker) learn(r *root, segment uint64) {
 	waiting := r.learned[:0]
@@ -98,32 +107,50 @@ func raise(f *figures, m event.Meter, by event.Bytes) {
 	f.end[m] += by
 }
 
-// refusal files a request for memory that was refused under its segment, as changes are.
-func (t *Tracker) refusal(e *event.Refusal) {
-	r := t.root(e.Root)
-	r.stream.received(e.Stream)
-	t.gpus.mark(e.Meter)
-	if e.Segment > r.ended {
-		if len(r.refusals) < maxRefusals {
-			r.refusals = append(r.refusals, e)
+// asked files a request that moved no meter under its segment, as changes are: one that was refused, or that opened or
+// closed memory of another process.
+func (t *Tracker) asked(e event.Event) {
+	at := placeOf(e)
+	r := t.root(at.root)
+	r.stream.received(at.stream)
+	t.gpus.mark(at.meter)
+	if at.segment > r.ended {
+		if len(r.asked) < maxAsked {
+			r.asked = append(r.asked, e)
 		}
 		return
 	}
 	for _, w := range t.windows {
-		if w.root == e.Root && w.firstSegment <= e.Segment && (w.isOpen || e.Segment <= w.lastSegment) {
+		if w.root == at.root && w.firstSegment <= at.segment && (w.isOpen || at.segment <= w.lastSegment) {
 			t.gpus.add(w, e)
 		}
 	}
 }
 
-// maxRefusals bounds what waits for its segment to end: a target may ask in vain as often as it likes.
-const maxRefusals = 1 << 16
+type requestPlace struct {
+	root            uint32
+	stream, segment uint64
+	meter           event.Meter
+}
 
-// refuse gives the requests that were refused in a segment that ends to the windows that are open.
-func (t *Tracker) refuse(r *root, segment uint64) {
-	waiting := r.refusals[:0]
-	for _, e := range r.refusals {
-		if e.Segment > segment {
+func placeOf(e event.Event) requestPlace {
+	switch e := e.(type) {
+	case *event.Refusal:
+		return requestPlace{e.Root, e.Stream, e.Segment, e.Meter}
+	case *event.Foreign:
+		return requestPlace{e.Root, e.Stream, e.Segment, e.Meter}
+	}
+	return requestPlace{}
+}
+
+// maxAsked bounds what waits for its segment to end: a target may ask in vain as often as it likes.
+const maxAsked = 1 << 16
+
+// askedIn gives the requests of a segment that ends to the windows that are open.
+func (t *Tracker) askedIn(r *root, segment uint64) {
+	waiting := r.asked[:0]
+	for _, e := range r.asked {
+		if placeOf(e).segment > segment {
 			waiting = append(waiting, e)
 			continue
 		}
@@ -131,14 +158,25 @@ func (t *Tracker) refuse(r *root, segment uint64) {
 			t.gpus.add(w, e)
 		}
 	}
-	r.refusals = waiting
+	r.asked = waiting
 }
 
-// add counts a refused request in a window of the process that made it.
-func (g *gpus) add(w *window, e *event.Refusal) {
-	if w.process.info.PID != e.PID {
-		return
+// add counts a request in a window, whichever process of the tree made it.
+func (g *gpus) add(w *window, e event.Event) {
+	switch e := e.(type) {
+	case *event.Refusal:
+		g.refuse(w, e)
+	case *event.Foreign:
+		if e.Closed {
+			w.foreign.Closed++
+		} else {
+			w.foreign.Opened++
+		}
+		w.foreign.Open = int(e.Open)
 	}
+}
+
+func (g *gpus) refuse(w *window, e *event.Refusal) {
 	if g.refused == nil {
 		g.refused = map[*window][]report.Refusal{}
 	}
@@ -148,12 +186,12 @@ func (g *gpus) add(w *window, e *event.Refusal) {
 		if r := &list[i]; r.Meter == id {
 			r.Count++
 			if int64(e.Asked) > r.Asked {
-				r.Asked, r.Held = int64(e.Asked), int64(e.Held)
+				r.Asked, r.Held, r.Caller = int64(e.Asked), int64(e.Held), e.Caller.String()
 			}
 			return
 		}
 	}
-	g.refused[w] = append(list, report.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Count: 1})
+	g.refused[w] = append(list, report.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Count: 1, Caller: e.Caller.String()})
 }
 
 // sheds notes that PyTorch's totals are not listened to, or are again.

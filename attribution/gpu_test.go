@@ -117,3 +117,18 @@ func TestUnknownDeviceFrees(t *testing.T) {
 		t.Errorf("the cell with the free: %+v", f)
 	}
 }
+
+func TestForeignMemory(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	for i, closed := range []bool{false, false, true} {
+		s.stream++
+		s.events = append(s.events, &event.Foreign{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver, Open: int64(i%2 + 1), Closed: closed})
+	}
+	s.closeCell(1, event.OutcomeOK)
+	r := s.run(t)
+	expect(t, "the cell", nth(t, r, report.Cell, 0).Foreign, &report.Foreign{Opened: 2, Closed: 1, Open: 1})
+	if f := nth(t, r, report.Cell, 0).Meters["gpu.0.driver"]; f.Peak != 0 {
+		t.Errorf("it counts where it was made, not here: %+v", f)
+	}
+}

@@ -38,7 +38,7 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	delete(r.changes, b.Segment)
 	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
 	t.learn(r, b.Segment)
-	t.refuse(r, b.Segment)
+	t.askedIn(r, b.Segment)
 	for _, w := range r.open {
 		w.see(b, moved, changes, t.forked)
 	}

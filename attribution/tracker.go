@@ -64,10 +64,10 @@ type root struct {
 	// highs of segments not yet ended, by segment, pid and meter, from the change stream.
 	changes map[uint64]map[int32]*event.Readings
 	ended   uint64 // the last segment that ended
-	// learned are values that windows had from their beginning, refusals what was asked for in vain, of segments not yet ended.
-	learned  []*event.Change
-	refusals []*event.Refusal
-	tree     event.Readings
+	// learned are values that windows had from their beginning, asked what moved no meter, of segments not yet ended.
+	learned []*event.Change
+	asked   []event.Event
+	tree    event.Readings
 }
 
 // New returns a Tracker that has seen nothing.
@@ -90,8 +90,8 @@ func (t *Tracker) Add(e event.Event) {
 	case *event.Change:
 		t.change(e)
 		return
-	case *event.Refusal:
-		t.refusal(e)
+	case *event.Refusal, *event.Foreign:
+		t.asked(e)
 		return
 	}
 	t.Flush()

@@ -56,6 +56,7 @@ type window struct {
 	shed   [event.MeterCount]bool // the meter was stepped down at some time in the window
 	// unknown: the meter became known only after the window.
 	unknown [event.MeterCount]bool
+	foreign report.Foreign
 
 	execution int
 	count     int // In[N], -1 if there is none

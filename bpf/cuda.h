@@ -31,7 +31,7 @@ static __always_inline struct cuda_object *object_at(__u32 slot, __u32 kind, __u
 
 /* ---- meters ----------------------------------------------------------------------------------------------------- */
 
-static __always_inline void pinned_moves(__u32 slot, __s64 difference, __u64 address)
+static __always_inline void pinned_moves(__u32 slot, __s64 difference, __u64 address, __u32 calling)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -40,14 +40,14 @@ static __always_inline void pinned_moves(__u32 slot, __s64 difference, __u64 add
 		return;
 	__u64 segment = *(volatile __u64 *)&p->segment, number = next_change(r);
 	__s64 value = move(p, r, METER_PINNED, difference);
-	send_change(p, r, number, segment, METER_PINNED, value, difference, address);
+	send_change(p, r, number, segment, METER_PINNED | calling, value, difference, address);
 }
 
 /* Memory of a device, or page-locked memory of the host, comes or goes. */
 __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 difference, __u64 address, __u32 batch)
 {
 	if (device == HOST_DEVICE) {
-		pinned_moves(slot, difference, address);
+		pinned_moves(slot, difference, address, caller());
 		return 0;
 	}
 	struct device_move driver = {
@@ -62,6 +62,7 @@ __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 diffe
 	if (difference >= 0 || !batch || !bpf_map_lookup_elem(&torch_batches, &batch))
 		return 0;
 	driver.meter = DEVICE_RESERVED;
+	driver.flags = 0;
 	device_moves(&driver);
 	return 0;
 }
@@ -214,6 +215,23 @@ static __always_inline __u32 located(__u32 slot, __u64 properties)
 	return at.location_type == LOCATION_DEVICE ? physical_device(slot, at.location_id) : HOST_DEVICE;
 }
 
+/* Memory that another process made counts there. It is told that it is open here. */
+static __noinline int foreign_moves(__u32 slot, __u32 number, __s64 difference, __u64 address)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	struct device *d = device_at(slot, number);
+
+	if (!r || !d)
+		return 0;
+	uses_device(p, r, number);
+	__u64 segment = *(volatile __u64 *)&p->segment, stream = next_change(r);
+	__s64 open = fetch_add(&d->foreign, difference) + difference;
+	send_change(p, r, stream, segment, device_meter(number, DEVICE_DRIVER) | CHANGE_FOREIGN, open, difference,
+		    address);
+	return 0;
+}
+
 /* Memory behind a handle is free when it is neither referenced nor mapped. */
 __attribute__((noinline)) int handle_looked_at(__u32 slot, __u64 handle)
 {
@@ -227,6 +245,8 @@ __attribute__((noinline)) int handle_looked_at(__u32 slot, __u64 handle)
 	bpf_map_delete_elem(&cuda_objects, &key);
 	if (size)
 		block_gone(slot, device, size, handle, batch);
+	else
+		foreign_moves(slot, device, -1, handle);
 	return 0;
 }
 
@@ -288,14 +308,34 @@ static __always_inline void unmapped(__u32 slot, __u64 from, __u64 size)
 }
 
 /* cuMemRetainAllocationHandle: one more reference, by an address within a mapping that begins there. */
-/* Memory that another process made: it counts there. Its handle is known here so that its release is. */
-static __always_inline void imported(__u32 slot, __u64 handle)
+static __noinline int opened(__u32 slot, __u32 kind, __u64 address)
 {
-	struct cuda_key key = key_of(slot, CUDA_HANDLE, handle);
-	struct cuda_object o = { .references = 1 };
+	__u64 context = 0;
+	struct cuda_key key = key_of(slot, kind, address);
+	struct cuda_object *known = bpf_map_lookup_elem(&cuda_objects, &key);
+	struct cuda_object o = { .references = 1, .device = current_device(slot, &context) };
 
-	if (bpf_map_update_elem(&cuda_objects, &key, &o, BPF_NOEXIST))
+	if (known)
+		known->references++;
+	else if (bpf_map_update_elem(&cuda_objects, &key, &o, BPF_ANY))
 		lose(LOSS_OBJECT);
+	foreign_moves(slot, o.device, 1, address);
+	return 0;
+}
+
+static __always_inline void closed(__u32 slot, __u64 address)
+{
+	struct cuda_key key = key_of(slot, CUDA_FOREIGN, address);
+	struct cuda_object *o = bpf_map_lookup_elem(&cuda_objects, &key);
+
+	if (!o) /* opened before the attach */
+		return;
+	__u32 device = o->device;
+	if (o->references)
+		o->references--;
+	if (!o->references)
+		bpf_map_delete_elem(&cuda_objects, &key);
+	foreign_moves(slot, device, -1, address);
 }
 
 static __always_inline void retained(__u32 slot, __u64 handle)
@@ -423,14 +463,14 @@ __attribute__((noinline)) int context_gone(__u32 slot, __u64 context)
 	return 0;
 }
 
-static __always_inline void context_made(__u32 slot, __u64 context, __u32 ordinal, bool primary)
+static __noinline int context_made(__u32 slot, __u64 context, __u32 ordinal, __u32 primary)
 {
 	struct cuda_key key = key_of(slot, CUDA_CONTEXT, context);
 	struct cuda_object *known = bpf_map_lookup_elem(&cuda_objects, &key);
 
 	if (known) {
 		known->references++;
-		return;
+		return 0;
 	}
 	struct cuda_object c = { .device = physical_device(slot, ordinal), .references = 1, .owner = primary };
 	struct cuda_devices *d = bpf_map_lookup_elem(&ordinals, &slot);
@@ -440,6 +480,7 @@ static __always_inline void context_made(__u32 slot, __u64 context, __u32 ordina
 		d->several = 1;
 	if (context && bpf_map_update_elem(&cuda_objects, &key, &c, BPF_ANY))
 		lose(LOSS_OBJECT);
+	return 0;
 }
 
 struct primary_search {
@@ -619,8 +660,8 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 		struct process *p = process_at(slot);
 		struct device *d = device == HOST_DEVICE ? NULL : device_at(slot, device);
 		__s64 held = d ? d->value[DEVICE_DRIVER] : p ? p->value[METER_PINNED] : 0;
-		refused(slot, device == HOST_DEVICE ? METER_PINNED : device_meter(device, DEVICE_DRIVER), held, size,
-			failed);
+		refused(slot, (device == HOST_DEVICE ? METER_PINNED : device_meter(device, DEVICE_DRIVER)) | caller(),
+			held, size, failed);
 		return 0;
 	}
 	address = c->operation == CUDA_HOST_REGISTER ? c->argument[0] : user_word(c->argument[0]);
@@ -632,8 +673,10 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 	return 0;
 }
 
-static __always_inline void pool_made(struct call *c, __u32 slot)
+static __noinline int pool_made(struct call *c, __u32 slot)
 {
+	if (!c)
+		return 0;
 	struct cuda_key key = key_of(slot, CUDA_POOL, user_word(c->argument[0]));
 	struct cuda_object pool = { .references = 1 };
 
@@ -641,6 +684,7 @@ static __always_inline void pool_made(struct call *c, __u32 slot)
 							: located(slot, c->argument[1]);
 	if (bpf_map_update_elem(&cuda_objects, &key, &pool, BPF_ANY))
 		lose(LOSS_OBJECT);
+	return 0;
 }
 
 /* A call has come back. */
@@ -672,7 +716,13 @@ static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 		unmapped(slot, first, c->argument[1]);
 		break;
 	case CUDA_IMPORT:
-		imported(slot, user_word(first));
+		opened(slot, CUDA_HANDLE, user_word(first));
+		break;
+	case CUDA_IPC_OPEN:
+		opened(slot, CUDA_FOREIGN, user_word(first));
+		break;
+	case CUDA_IPC_CLOSE:
+		closed(slot, first);
 		break;
 	case CUDA_RETAIN:
 		retained(slot, user_word(first));
@@ -721,6 +771,29 @@ static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 	return 0;
 }
 
+/* Is the driver's call in one of the runtime's? */
+static __noinline int entered_by_runtime(__u64 sp)
+{
+	struct cuda_thread *t = cuda_thread(false);
+
+	if (t && t->runtime)
+		t->calling = sp < t->runtime_sp ? t->runtime : 0;
+	return 0;
+}
+
+/* Then that one is named. A failed call may be repeated in it; anything else is done, or the stack has come back up. */
+static __noinline int left_by_runtime(__u32 failed)
+{
+	struct cuda_thread *t = cuda_thread(false);
+
+	if (!t || !t->runtime)
+		return 0;
+	if (!t->calling || !failed)
+		t->runtime = 0;
+	t->calling = 0;
+	return 0;
+}
+
 SEC("uretprobe")
 int cuda_leave(struct pt_regs *regs)
 {
@@ -730,8 +803,24 @@ int cuda_leave(struct pt_regs *regs)
 	/* The return address is off the stack by now. */
 	if (!c || !c->sp || regs->sp != c->sp + 8)
 		return 0;
+	entered_by_runtime(c->sp);
 	returned(c, slot, regs->ax);
+	left_by_runtime(regs->ax);
 	c->sp = 0;
+	return 0;
+}
+
+/* A function of the CUDA runtime: the driver's memory that it takes or gives back carries its name. */
+SEC("uprobe")
+int runtime_enter(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	struct cuda_thread *t = slot == NO_SLOT ? NULL : cuda_thread(true);
+
+	if (!t)
+		return 0;
+	t->runtime_sp = regs->sp;
+	t->runtime = bpf_get_attach_cookie(regs) & 0xff;
 	return 0;
 }
 

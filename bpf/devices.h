@@ -42,6 +42,31 @@ static __always_inline void uses_device(struct process *p, struct root *r, __u32
 		__sync_fetch_and_or(&r->devices, bit);
 }
 
+/* What CUDA knows of the thread that runs. */
+static __always_inline struct cuda_thread *cuda_thread(bool make)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct cuda_thread *t = bpf_map_lookup_elem(&cuda_threads, &tid);
+
+	if (t || !make)
+		return t;
+	static const struct cuda_thread none;
+	bpf_map_update_elem(&cuda_threads, &tid, &none, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&cuda_threads, &tid);
+	if (!t)
+		lose(LOSS_OBJECT);
+	else
+		t->batch = fetch_add(&next_batch, 1);
+	return t;
+}
+
+/* What goes beside the meter into a change: the runtime's function that the thread is in. */
+static __noinline __u32 caller(void)
+{
+	struct cuda_thread *t = cuda_thread(false);
+	return t ? (t->calling & 0xff) * CHANGE_CALLER : 0;
+}
+
 /*
  * A device's meter moves by a difference, and every such move is streamed; or to a value (`to` is set: PyTorch tells
  * totals), and as with page meters only turning points are: the value it falls from, if it is the highest of the
@@ -205,6 +230,7 @@ __attribute__((noinline)) int empty_devices(__u32 slot)
 		}
 		d->torch_epoch = 0;
 		d->suspended = 0;
+		d->foreign = 0;
 	}
 	p->devices = 0;
 	return 0;

@@ -17,23 +17,6 @@ static __always_inline __u32 device_meter(__u32 number, __u32 m)
 	return METERS + (number & (MAX_DEVICES - 1)) * DEVICE_METERS + m;
 }
 
-static __always_inline struct cuda_thread *cuda_thread(bool make)
-{
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct cuda_thread *t = bpf_map_lookup_elem(&cuda_threads, &tid);
-
-	if (t || !make)
-		return t;
-	static const struct cuda_thread none;
-	bpf_map_update_elem(&cuda_threads, &tid, &none, BPF_NOEXIST);
-	t = bpf_map_lookup_elem(&cuda_threads, &tid);
-	if (!t)
-		lose(LOSS_OBJECT);
-	else
-		t->batch = fetch_add(&next_batch, 1);
-	return t;
-}
-
 /* Are the thread's driver blocks since its last report what reserved rose by? Then they are PyTorch's. */
 static __always_inline void claim_blocks(struct cuda_thread *t, __s64 rise, bool first)
 {

@@ -110,12 +110,16 @@ struct change {
 	__u32 root;
 	__s32 pid;
 	__s32 tid;
-	__u32 meter; /* METERS + device * DEVICE_METERS + device_meter for those of a GPU */
+	__u32 meter; /* METERS + device * DEVICE_METERS + device_meter for those of a GPU; see change_flag */
 };
 
-/* In change.meter, beside the meter. */
+/* In change.meter, beside the meter in bits 0-7. */
 enum change_flag {
+	CHANGE_CALLER =
+		1 << 8, /* bits 8-15: the function of the CUDA runtime that the driver was called from, 0: none */
 	CHANGE_REFUSED = 1 << 30, /* nothing changed: `size` bytes were asked for and refused; value is what was held */
+	CHANGE_FOREIGN =
+		1 << 28, /* nothing changed: memory of another process was opened or closed; value is how many are */
 	CHANGE_LEARNED = 1 << 29, /* the meter was not known before; value is what it was before its next change */
 };
 
@@ -147,6 +151,7 @@ struct device {
 	__s64 emitted[DEVICE_METERS]; /* totals: highest value sent in segment emitted_in */
 	__u64 emitted_in[DEVICE_METERS];
 	__u64 torch_epoch; /* of the group in which PyTorch's totals were last heard; 0: never */
+	__s64 foreign;	   /* blocks of other processes that are open */
 	__s64 suspended;   /* driver memory that a checkpoint has taken off the device */
 };
 
@@ -267,6 +272,8 @@ enum cuda_operation {
 	CUDA_UNMAP,	      /* (pointer, size) */
 	CUDA_RETAIN,	      /* (handle *, pointer) */
 	CUDA_IMPORT,	      /* (handle *, …): memory of another process */
+	CUDA_IPC_OPEN,	      /* (pointer *, …): memory of another process */
+	CUDA_IPC_CLOSE,	      /* (pointer) */
 	CUDA_ARRAY,	      /* (array *, descriptor *) */
 	CUDA_ARRAY_3D,	      /* (array *, descriptor *) */
 	CUDA_MIPMAP,	      /* (array *, descriptor *, levels) */
@@ -301,7 +308,16 @@ struct call {
 };
 
 /* What a handle or an address of a process stands for. */
-enum cuda_kind { CUDA_POINTER, CUDA_HOST, CUDA_HANDLE, CUDA_MAPPING, CUDA_IS_ARRAY, CUDA_POOL, CUDA_CONTEXT };
+enum cuda_kind {
+	CUDA_POINTER,
+	CUDA_HOST,
+	CUDA_HANDLE,
+	CUDA_MAPPING,
+	CUDA_IS_ARRAY,
+	CUDA_POOL,
+	CUDA_CONTEXT,
+	CUDA_FOREIGN
+};
 
 struct cuda_key {
 	__u64 address;
@@ -331,7 +347,10 @@ struct cuda_thread {
 	__s64 last_size;
 	__u32 depth;
 	__u32 batch;
-	__u32 reported; /* device of PyTorch's last report, plus one; only while no context is known */
+	__u64 runtime_sp; /* at the entry of the runtime's function that was called last */
+	__u32 runtime;	  /* which function; 0 once it has had its effect */
+	__u32 calling;	  /* the same while the driver's call in it returns */
+	__u32 reported;	  /* device of PyTorch's last report, plus one; only while no context is known */
 	__u32 padding;
 };
 

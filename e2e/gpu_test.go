@@ -19,6 +19,31 @@ type startPeakEnd struct {
 	End   int64 `json:"end"`
 }
 
+// runGPU runs a rig under trace and returns what it saw of its cells and the window of each. env is the tracer's, given
+// the process; nil for this one's own.
+func runGPU(t *testing.T, p place, cells []string, env func(pid int) []string, flags ...string) (*report.Report, []result, []report.Window) {
+	t.Helper()
+	w := startWorkload(t, p, cells)
+	var own []string
+	if env != nil {
+		own = env(w.pid)
+	}
+	return traceGPU(t, w, own, flags...)
+}
+
+// traceGPU traces a rig that is up.
+func traceGPU(t *testing.T, w *workload, env []string, flags ...string) (r *report.Report, results []result, windows []report.Window) {
+	t.Helper()
+	tr := attachIn(t, env, w.pid, flags...)
+	results = w.run()
+	r, _ = tr.stop()
+	windows = topCells(r, w.pid)
+	if len(windows) != len(results) {
+		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
+	}
+	return r, results, windows
+}
+
 // TestGPURecordings plays what was recorded on an H200 in a real kernel, call by call, and compares every figure with
 // PyTorch's own totals and with the sum of the driver's calls. Late: the libraries are loaded by the first cell.
 func TestGPURecordings(t *testing.T) {
@@ -35,14 +60,7 @@ func checkRecording(t *testing.T, recording string, late bool) {
 	if late {
 		p.extra = append(p.extra, "--late")
 	}
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
-	windows := topCells(r, w.pid)
-	if len(windows) != len(results) {
-		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
-	}
+	r, results, windows := runGPU(t, p, nil, nil, "--budget", "off")
 	compared := 0
 	for i, run := range results {
 		compared += checkDevices(t, run.Name, run.Truth, windows[i].Meters)
@@ -61,14 +79,7 @@ func checkRecording(t *testing.T, recording string, late bool) {
 // truth of their own. The libraries are loaded by the second cell.
 func TestGPURig(t *testing.T) {
 	require(t)
-	w := startWorkload(t, place{driver: "../gpu/run_gpu.py"}, nil)
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
-	windows := topCells(r, w.pid)
-	if len(windows) != len(results) {
-		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
-	}
+	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py"}, nil, nil, "--budget", "off")
 	compared := 0
 	for i, run := range results {
 		if run.Name == "hammer" { // threads that run free: no order of calls is the right one
@@ -140,6 +151,9 @@ func checkRefusals(t *testing.T, w report.Window, want map[string]int) {
 	got := map[string]int{}
 	for _, r := range w.Refused {
 		got[r.Meter] = r.Count
+		if r.Meter == "gpu.0.driver" && r.Caller != "cudaMalloc" {
+			t.Errorf("%s: refused to %q, want cudaMalloc", r.Meter, r.Caller)
+		}
 		if r.Asked != 1<<40 {
 			t.Errorf("%s: refused %d bytes, want a terabyte", r.Meter, r.Asked)
 		}
@@ -154,14 +168,7 @@ func checkRefusals(t *testing.T, w report.Window, want map[string]int) {
 func TestGPULateAttach(t *testing.T) {
 	require(t)
 	cells := []string{"keep", "pinned_keep", "blip", "leak_1", "leak_2", "leak_3", "leak_cleared", "end"}
-	w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--begin", "leak_1"}}, cells)
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
-	windows := topCells(r, w.pid)
-	if len(windows) != len(results) {
-		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
-	}
+	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--begin", "leak_1"}}, cells, nil, "--budget", "off")
 	for i, run := range results {
 		if !strings.HasPrefix(run.Name, "leak_") || run.Name == "leak_cleared" {
 			continue
@@ -184,14 +191,7 @@ func TestGPULateAttach(t *testing.T) {
 // TestGPUSurprise: libraries that lie where nobody would look for them are probed once they are loaded, and the report says so.
 func TestGPUSurprise(t *testing.T) {
 	require(t)
-	w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--hidden"}}, []string{"vmm_storm", "vmm_other_device", "oom_caught"})
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
-	windows := topCells(r, w.pid)
-	if len(windows) != len(results) {
-		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
-	}
+	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--hidden"}}, []string{"vmm_storm", "vmm_other_device", "oom_caught"}, nil, "--budget", "off")
 	late := strings.Join(r.Certificate.LateLibraries, " ")
 	if !strings.Contains(late, "libcuda.so") || !strings.Contains(late, "libc10.so") {
 		t.Errorf("joined late: %q, want the driver and PyTorch", late)
@@ -227,13 +227,7 @@ func TestGPUReplacedDriver(t *testing.T) {
 	if err := os.Rename(drivers[0]+".new", drivers[0]); err != nil {
 		t.Fatal(err)
 	}
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
-	windows := topCells(r, w.pid)
-	if len(windows) != len(results) {
-		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
-	}
+	r, results, windows := traceGPU(t, w, nil, "--budget", "off")
 	for i, run := range results {
 		want, f := run.Truth["gpu.0.driver"], windows[i].Meters["gpu.0.driver"]
 		if run.Name != "end" && f.Need() != want.Peak-want.Start { // the last frees what was there before the attach

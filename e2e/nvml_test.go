@@ -20,18 +20,17 @@ gpu GPU-b 0:a0:0 1 8589934592 0 8589934592 0 -1 Stand-in
 `, pid, used)
 }
 
+// withNVML is the environment of a tracer that finds the machine's NVML.
+func withNVML(t *testing.T, used int64) func(pid int) []string {
+	library := gputest.Library(t)
+	return func(pid int) []string { return gputest.Environ(t, library, machine(pid, used)) }
+}
+
 // TestUnattributed: what NVML charges to the process and no call of the driver explains.
 func TestUnattributed(t *testing.T) {
 	require(t)
 	const used = 700 << 20
-	w := startWorkload(t, place{driver: "../gpu/run_gpu.py"}, []string{"between_cells", "pass_after_between"})
-	tr := attachIn(t, gputest.Environ(t, gputest.Library(t), machine(w.pid, used)), w.pid)
-	results := w.run()
-	r, _ := tr.stop()
-	windows := topCells(r, w.pid)
-	if len(windows) != len(results) {
-		t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
-	}
+	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py"}, []string{"between_cells", "pass_after_between"}, withNVML(t, used))
 	// NVML is not asked more often than a cell of a millisecond ends: what lies behind a longer time is of now.
 	at := slices.IndexFunc(results, func(r result) bool { return r.Name == "pass_after_between" })
 	f := windows[at].Meters["gpu.0.unattributed"]
@@ -68,14 +67,8 @@ func TestVisibleDevices(t *testing.T) {
 	for _, visible := range []string{"1,0", "1"} {
 		t.Run(visible, func(t *testing.T) {
 			cells := []string{"keep", "blip", "blip_with_gil"}
-			w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--visible", visible}}, cells)
-			tr := attachIn(t, gputest.Environ(t, gputest.Library(t), machine(w.pid, 1)), w.pid, "--budget", "off")
-			results := w.run()
-			r, _ := tr.stop()
-			windows := topCells(r, w.pid)
-			if len(windows) != len(results) {
-				t.Fatalf("%d cells ran, %d windows: %v", len(results), len(windows), sources(windows))
-			}
+			p := place{driver: "../gpu/run_gpu.py", extra: []string{"--visible", visible}}
+			r, results, windows := runGPU(t, p, cells, withNVML(t, 1), "--budget", "off")
 			second := int64(0)
 			for i, run := range results {
 				checkDevices(t, run.Name, run.Truth, windows[i].Meters)

@@ -109,6 +109,15 @@ type Window struct {
 	Children []Child           `json:"children"`
 	// Refused are requests for memory that were refused within the window.
 	Refused []Refusal `json:"refused,omitempty"`
+	Foreign *Foreign  `json:"foreign,omitempty"`
+}
+
+// Foreign is device memory that other processes made, as opened and closed within a window (CUDA IPC, imported
+// handles). It counts where it was made.
+type Foreign struct {
+	Opened int `json:"opened"` // blocks
+	Closed int `json:"closed"`
+	Open   int `json:"open"` // on the device, after the last of these
 }
 
 // Refusal is memory that was asked for and not given: failed calls of the CUDA driver, or out-of-memory errors of PyTorch's
@@ -118,6 +127,8 @@ type Refusal struct {
 	Asked int64  `json:"asked"` // bytes; the most of all requests
 	Held  int64  `json:"held"`  // bytes that the meter had at that request
 	Count int    `json:"count"` // requests
+	// Caller is the function of the CUDA runtime that asked for the most; "" if none did, or it is not known.
+	Caller string `json:"caller,omitempty"`
 }
 
 // Child is another process of the same tree, within a window.

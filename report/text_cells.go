@@ -72,12 +72,19 @@ func remarks(w Window) []span {
 	for _, r := range w.Refused {
 		spans = append(spans, span{refusal(r), yellow}, span{" · ", dim})
 	}
+	if f := w.Foreign; f != nil {
+		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d", plural(f.Opened, "block"), f.Closed)
+		spans = append(spans, span{text, yellow}, span{" · ", dim})
+	}
 	return spans
 }
 
 // refusal says what was asked for in vain: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
 func refusal(r Refusal) string {
 	text := fmt.Sprintf("refused %s of %s, %s held", FormatBytes(r.Asked), bounded(meterName(r.Meter), maxName), FormatBytes(r.Held))
+	if r.Caller != "" {
+		text = bounded(r.Caller, maxName) + " " + text
+	}
 	if r.Count > 1 {
 		text += fmt.Sprintf(" (the largest of %s requests)", formatCount(uint64(r.Count)))
 	}

@@ -49,7 +49,7 @@ func (s *Session) relist(t *target) {
 		if !s.adopt(t, file, kind, true) {
 			continue
 		}
-		if !first && kind != cuda.Loader {
+		if !first && kind != cuda.Loader && kind != cuda.Runtime { // without the runtime's names nothing is missing
 			s.late = append(s.late, fmt.Sprintf("%s in pid %d", clean(m.Path), t.pid))
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 	l := &library{file: file, sites: sites, mapped: mapped, closer: map[ledger.Group]io.Closer{}}
 	t.libraries = append(t.libraries, l) // even if it is of no use: it need not be looked at again
 	if err != nil {
-		if mapped && kind != cuda.Loader {
+		if mapped && kind != cuda.Loader && kind != cuda.Runtime {
 			s.problem("pid %d: %s: %v: memory taken through it is not seen", t.pid, name, err)
 		}
 		return false
@@ -112,7 +112,7 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 
 func groupOf(kind cuda.Kind) ledger.Group {
 	switch kind {
-	case cuda.Driver:
+	case cuda.Driver, cuda.Runtime:
 		return ledger.GroupDriver
 	case cuda.Torch:
 		return ledger.GroupTorch
@@ -173,6 +173,12 @@ func libraryPlacements(s cuda.Sites) []ledger.Placement {
 			leave.Offsets = append(leave.Offsets, site.Offset)
 		}
 		return []ledger.Placement{leave, enter} // returns first: an entry without its return is a call that never ends
+	case cuda.Runtime:
+		enter := ledger.Placement{Program: ledger.RuntimeEnter}
+		for _, site := range s.Runtime {
+			enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
+		}
+		return []ledger.Placement{enter}
 	case cuda.Torch:
 		return append(one(ledger.TorchReport, s.Report), one(ledger.TorchRefused, s.Refused)...)
 	}
@@ -185,6 +191,8 @@ func (s *Session) noteLibrary(l *library, g ledger.Group) {
 	switch l.sites.Kind {
 	case cuda.Driver:
 		where = fmt.Sprintf("%d functions of %s, entry and return", len(l.sites.Driver), where)
+	case cuda.Runtime:
+		where = fmt.Sprintf("%d functions of %s", len(l.sites.Runtime), where)
 	case cuda.Torch:
 		where = "c10::reportMemoryUsageToProfiler in " + where
 	case cuda.Loader:
@@ -221,6 +229,11 @@ var driverDirectories = []string{
 	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib", "/run/opengl-driver/lib",
 }
 
+// Where wheels have the runtime, below sys.path.
+var runtimes = []string{
+	"nvidia/cu13/lib/libcudart.so.13", "nvidia/cuda_runtime/lib/libcudart.so.12", "nvidia/cuda_runtime/lib/libcudart.so.11.0",
+}
+
 const maxExpected = 512
 
 // expected lists the absolute names under which the libraries may be found.
@@ -236,6 +249,9 @@ func (s *Session) expected(t *target) (names []string) {
 	if modules, err := t.python.live.Path(); err == nil {
 		for _, dir := range modules {
 			names = append(names, path.Join(dir, "torch/lib/libc10.so"))
+			for _, runtime := range runtimes {
+				names = append(names, path.Join(dir, runtime))
+			}
 		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !path.IsAbs(name) })

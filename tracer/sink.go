@@ -34,6 +34,9 @@ func (s *Session) Reading(r *event.Reading) { s.queue = append(s.queue, r) }
 // Refusal queues a request for memory that was refused.
 func (s *Session) Refusal(r *event.Refusal) { s.queue = append(s.queue, r) }
 
+// Foreign queues that memory of another process was opened or closed.
+func (s *Session) Foreign(f *event.Foreign) { s.queue = append(s.queue, f) }
+
 // LibrariesChanged notes that a process's mappings are worth a look.
 func (s *Session) LibrariesChanged(pid int32) {
 	if t := s.target(int(pid)); t != nil {

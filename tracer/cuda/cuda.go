@@ -12,6 +12,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"ipytracer/tracer/event"
 )
 
 // Kind says what a library is.
@@ -19,9 +21,10 @@ type Kind uint8
 
 // The kinds of library that probes go on.
 const (
-	Driver Kind = iota + 1 // libcuda.so.1
-	Torch                  // libc10.so
-	Loader                 // ld-linux-x86-64.so.2
+	Driver  Kind = iota + 1 // libcuda.so.1
+	Torch                   // libc10.so
+	Loader                  // ld-linux-x86-64.so.2
+	Runtime                 // libcudart.so: it only gives names to what the driver sees
 )
 
 // KindOf tells a library by the name of its file; ok is false for all others. The name is a hint: what counts
@@ -33,6 +36,8 @@ func KindOf(file string) (kind Kind, ok bool) {
 		return Driver, true
 	case name == "libc10.so" || strings.HasPrefix(name, "libc10.so."):
 		return Torch, true
+	case strings.HasPrefix(name, "libcudart.so"), strings.HasPrefix(name, "libcudart-"): // with a hash in older wheels
+		return Runtime, true
 	case strings.HasPrefix(name, "ld-linux-x86-64.so") || strings.HasPrefix(name, "ld-2."):
 		return Loader, true
 	}
@@ -59,6 +64,8 @@ const (
 	Unmap
 	RetainHandle
 	Import
+	IPCOpen
+	IPCClose
 	Array
 	Array3D
 	Mipmap
@@ -110,6 +117,7 @@ var functions = map[string]Function{
 	"cuMemHostRegister_v2": {Operation: HostRegister}, "cuMemHostUnregister": {Operation: HostFree},
 	"cuMemCreate": {Operation: Create}, "cuMemRelease": {Operation: Release}, "cuMemMap": {Operation: Map}, "cuMemUnmap": {Operation: Unmap},
 	"cuMemRetainAllocationHandle": {Operation: RetainHandle}, "cuMemImportFromShareableHandle": {Operation: Import},
+	"cuIpcOpenMemHandle": {Operation: IPCOpen}, "cuIpcOpenMemHandle_v2": {Operation: IPCOpen}, "cuIpcCloseMemHandle": {Operation: IPCClose},
 	"cuArrayCreate_v2": {Operation: Array}, "cuArray3DCreate_v2": {Operation: Array3D}, "cuArrayDestroy": {Operation: ArrayDestroy},
 	"cuMipmappedArrayCreate": {Operation: Mipmap}, "cuMipmappedArrayDestroy": {Operation: ArrayDestroy},
 	"cuMemPoolCreate": {Operation: PoolCreate}, "cuDeviceGetDefaultMemPool": {Operation: PoolDefault},
@@ -155,6 +163,7 @@ type Sites struct {
 	Kind    Kind
 	Driver  []Site // every function that is known and exported
 	Others  []Site // functions of the driver that other processes call about this one
+	Runtime []Site // its functions that take memory or give it back
 	Report  Site   // PyTorch's totals
 	Refused Site   // PyTorch's out-of-memory report; Symbol is "" where it has none
 	Loader  Site
@@ -205,6 +214,13 @@ func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
 				site.Cookie = fn.Cookie()
 				s.Others = append(s.Others, site)
 			}
+		case Runtime:
+			name := strings.TrimSuffix(strings.TrimSuffix(sym.Name, "_ptsz"), "_ptds")
+			if caller, known := event.ParseCaller(name); known && name != "" {
+				site.Cookie = uint64(caller)
+				s.Runtime = append(s.Runtime, site)
+				found[sym.Name] = true
+			}
 		case Torch:
 			if torchReport.MatchString(sym.Name) {
 				s.Report = site
@@ -232,6 +248,10 @@ func (s *Sites) complete(found map[string]bool) error {
 			if _, replaced := functions[name+"_v2"]; !found[name] && !replaced && !strings.HasSuffix(name, "_v3") && !strings.HasSuffix(name, "_v4") {
 				s.Missing = append(s.Missing, name)
 			}
+		}
+	case Runtime:
+		if len(s.Runtime) == 0 {
+			return fmt.Errorf("%w: it exports none of the runtime's functions for memory", ErrUnknown)
 		}
 	case Torch:
 		if s.Report.Symbol == "" {

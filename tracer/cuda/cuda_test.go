@@ -101,7 +101,7 @@ func TestLoader(t *testing.T) {
 func TestKindOf(t *testing.T) {
 	for name, want := range map[string]Kind{
 		"/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04": Driver, "/x/libcuda.so.1": Driver, "/x/torch/lib/libc10.so": Torch,
-		"/lib64/ld-linux-x86-64.so.2": Loader, "/x/libc10_cuda.so": 0, "/x/libcudart.so.12": 0, "/x/libcudadebugger.so.1": 0, "": 0,
+		"/lib64/ld-linux-x86-64.so.2": Loader, "/x/libc10_cuda.so": 0, "/x/libcudart.so.12": Runtime, "/x/libcudadebugger.so.1": 0, "": 0,
 	} {
 		if kind, ok := KindOf(name); kind != want || ok != (want != 0) {
 			t.Errorf("%s: %d, %v, want %d", name, kind, ok, want)

@@ -75,7 +75,7 @@ const (
 	OutcomeAbandoned   // the front end gave it up while it was suspended (Ctrl-C during a terminal await)
 )
 
-// Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[CellSource] or *[Finish].
+// Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign], *[CellSource] or *[Finish].
 type Event interface{ isEvent() }
 
 // Source yields events in the order windows are to see them. Next returns io.EOF after the last one. The live
@@ -132,7 +132,8 @@ type Change struct {
 	Meter   Meter
 	Value   Bytes  // the meter's value; for Resident the value from which it fell
 	Size    Bytes  // NumPy: the block's size, negative when it was freed
-	Address uint64 // NumPy: the block's address
+	Address uint64 // NumPy, driver, pinned: the block's address
+	Caller  Caller // driver, pinned
 	// Learned: the meter was not known before (PyTorch's totals after a late attach); Value is what it has been all along.
 	Learned bool
 }
@@ -148,8 +149,24 @@ type Refusal struct {
 	TID     int32
 	Meter   Meter
 	Asked   Bytes
-	Held    Bytes  // the meter's value then
+	Held    Bytes // the meter's value then
+	Caller  Caller
 	Detail  uint64 // driver: the CUresult; PyTorch: what it had reserved, in bytes
+}
+
+// Foreign says that a process opened or closed device memory that another process had made (CUDA IPC, imported handles).
+// It counts in the process that made it; no meter of this one moved.
+type Foreign struct {
+	Stream  uint64 // numbered with the changes
+	Segment uint64
+	Time    Nanoseconds
+	Root    uint32
+	PID     int32
+	TID     int32
+	Meter   Meter // the driver's of the device
+	Open    int64 // blocks that are open now
+	Closed  bool  // one was closed, else opened
+	Address uint64
 }
 
 // CellSource is the text of a cell as IPython compiled it.
@@ -244,6 +261,7 @@ func (*Boundary) isEvent()   {}
 func (*Reading) isEvent()    {}
 func (*Change) isEvent()     {}
 func (*Refusal) isEvent()    {}
+func (*Foreign) isEvent()    {}
 func (*CellSource) isEvent() {}
 func (*Process) isEvent()    {}
 func (*Finish) isEvent()     {}

@@ -17,6 +17,7 @@ func TestOperationsAreThoseOfTheKernel(t *testing.T) {
 		cuda.HostRegister: kernelCudaOperationCUDA_HOST_REGISTER, cuda.Create: kernelCudaOperationCUDA_CREATE,
 		cuda.Release: kernelCudaOperationCUDA_RELEASE, cuda.Map: kernelCudaOperationCUDA_MAP, cuda.Unmap: kernelCudaOperationCUDA_UNMAP,
 		cuda.RetainHandle: kernelCudaOperationCUDA_RETAIN, cuda.Import: kernelCudaOperationCUDA_IMPORT,
+		cuda.IPCOpen: kernelCudaOperationCUDA_IPC_OPEN, cuda.IPCClose: kernelCudaOperationCUDA_IPC_CLOSE,
 		cuda.Array: kernelCudaOperationCUDA_ARRAY, cuda.Array3D: kernelCudaOperationCUDA_ARRAY_3D, cuda.Mipmap: kernelCudaOperationCUDA_MIPMAP,
 		cuda.ArrayDestroy: kernelCudaOperationCUDA_ARRAY_DESTROY, cuda.PoolCreate: kernelCudaOperationCUDA_POOL_CREATE,
 		cuda.PoolDefault: kernelCudaOperationCUDA_POOL_DEFAULT, cuda.ContextCreate: kernelCudaOperationCUDA_CTX_CREATE,

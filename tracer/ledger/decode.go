@@ -25,13 +25,13 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 }
 
 // flags of a change, which ride on its meter.
-const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_LEARNED
+const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_FOREIGN | kernelChangeFlagCHANGE_LEARNED
 
 // deviceMeters is how many meters of a GPU the kernel keeps; they are the first of event's.
 const deviceMeters = uint32(kernelDeviceMeterDEVICE_METERS)
 
 func decodeMeter(raw uint32) event.Meter {
-	m := raw &^ uint32(changeFlags)
+	m := raw &^ uint32(changeFlags) & (uint32(kernelChangeFlagCHANGE_CALLER) - 1)
 	if m < event.CPUMeters {
 		return event.Meter(m)
 	}
@@ -42,10 +42,15 @@ func decodeMeter(raw uint32) event.Meter {
 	return event.OfDevice(int(device), event.DeviceMeter(kind))
 }
 
+func decodeCaller(raw uint32) event.Caller {
+	return event.Caller(raw / uint32(kernelChangeFlagCHANGE_CALLER))
+}
+
 func decodeChange(c *kernelChange) event.Change {
 	return event.Change{
 		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
 		Meter: decodeMeter(c.Meter), Value: event.Bytes(c.Value), Size: event.Bytes(c.Size), Address: c.Address,
+		Caller:  decodeCaller(c.Meter),
 		Learned: c.Meter&uint32(kernelChangeFlagCHANGE_LEARNED) != 0,
 	}
 }
@@ -54,6 +59,14 @@ func decodeRefusal(c *kernelChange) event.Refusal {
 	return event.Refusal{
 		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
 		Meter: decodeMeter(c.Meter), Asked: event.Bytes(c.Size), Held: event.Bytes(c.Value), Detail: c.Address,
+		Caller: decodeCaller(c.Meter),
+	}
+}
+
+func decodeForeign(c *kernelChange) event.Foreign {
+	return event.Foreign{
+		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
+		Meter: decodeMeter(c.Meter), Open: c.Value, Closed: c.Size < 0, Address: c.Address,
 	}
 }
 

@@ -104,7 +104,9 @@ type kernelChange struct {
 type kernelChangeFlag uint32
 
 const (
+	kernelChangeFlagCHANGE_CALLER  kernelChangeFlag = 256
 	kernelChangeFlagCHANGE_REFUSED kernelChangeFlag = 1073741824
+	kernelChangeFlagCHANGE_FOREIGN kernelChangeFlag = 268435456
 	kernelChangeFlagCHANGE_LEARNED kernelChangeFlag = 536870912
 )
 
@@ -163,36 +165,41 @@ const (
 	kernelCudaOperationCUDA_UNMAP           kernelCudaOperation = 12
 	kernelCudaOperationCUDA_RETAIN          kernelCudaOperation = 13
 	kernelCudaOperationCUDA_IMPORT          kernelCudaOperation = 14
-	kernelCudaOperationCUDA_ARRAY           kernelCudaOperation = 15
-	kernelCudaOperationCUDA_ARRAY_3D        kernelCudaOperation = 16
-	kernelCudaOperationCUDA_MIPMAP          kernelCudaOperation = 17
-	kernelCudaOperationCUDA_ARRAY_DESTROY   kernelCudaOperation = 18
-	kernelCudaOperationCUDA_POOL_CREATE     kernelCudaOperation = 19
-	kernelCudaOperationCUDA_POOL_DEFAULT    kernelCudaOperation = 20
-	kernelCudaOperationCUDA_CTX_CREATE      kernelCudaOperation = 21
-	kernelCudaOperationCUDA_CTX_DESTROY     kernelCudaOperation = 22
-	kernelCudaOperationCUDA_CTX_SET         kernelCudaOperation = 23
-	kernelCudaOperationCUDA_CTX_PUSH        kernelCudaOperation = 24
-	kernelCudaOperationCUDA_CTX_POP         kernelCudaOperation = 25
-	kernelCudaOperationCUDA_PRIMARY_RETAIN  kernelCudaOperation = 26
-	kernelCudaOperationCUDA_PRIMARY_RELEASE kernelCudaOperation = 27
-	kernelCudaOperationCUDA_PRIMARY_RESET   kernelCudaOperation = 28
-	kernelCudaOperationCUDA_CHECKPOINT      kernelCudaOperation = 29
-	kernelCudaOperationCUDA_RESTORE         kernelCudaOperation = 30
-	kernelCudaOperationCUDA_OPERATIONS      kernelCudaOperation = 31
+	kernelCudaOperationCUDA_IPC_OPEN        kernelCudaOperation = 15
+	kernelCudaOperationCUDA_IPC_CLOSE       kernelCudaOperation = 16
+	kernelCudaOperationCUDA_ARRAY           kernelCudaOperation = 17
+	kernelCudaOperationCUDA_ARRAY_3D        kernelCudaOperation = 18
+	kernelCudaOperationCUDA_MIPMAP          kernelCudaOperation = 19
+	kernelCudaOperationCUDA_ARRAY_DESTROY   kernelCudaOperation = 20
+	kernelCudaOperationCUDA_POOL_CREATE     kernelCudaOperation = 21
+	kernelCudaOperationCUDA_POOL_DEFAULT    kernelCudaOperation = 22
+	kernelCudaOperationCUDA_CTX_CREATE      kernelCudaOperation = 23
+	kernelCudaOperationCUDA_CTX_DESTROY     kernelCudaOperation = 24
+	kernelCudaOperationCUDA_CTX_SET         kernelCudaOperation = 25
+	kernelCudaOperationCUDA_CTX_PUSH        kernelCudaOperation = 26
+	kernelCudaOperationCUDA_CTX_POP         kernelCudaOperation = 27
+	kernelCudaOperationCUDA_PRIMARY_RETAIN  kernelCudaOperation = 28
+	kernelCudaOperationCUDA_PRIMARY_RELEASE kernelCudaOperation = 29
+	kernelCudaOperationCUDA_PRIMARY_RESET   kernelCudaOperation = 30
+	kernelCudaOperationCUDA_CHECKPOINT      kernelCudaOperation = 31
+	kernelCudaOperationCUDA_RESTORE         kernelCudaOperation = 32
+	kernelCudaOperationCUDA_OPERATIONS      kernelCudaOperation = 33
 )
 
 type kernelCudaThread struct {
-	_        structs.HostLayout
-	Contexts [8]uint64
-	Last     kernelCudaKey
-	Retained uint64
-	Pending  int64
-	LastSize int64
-	Depth    uint32
-	Batch    uint32
-	Reported uint32
-	Padding  uint32
+	_         structs.HostLayout
+	Contexts  [8]uint64
+	Last      kernelCudaKey
+	Retained  uint64
+	Pending   int64
+	LastSize  int64
+	Depth     uint32
+	Batch     uint32
+	RuntimeSp uint64
+	Runtime   uint32
+	Calling   uint32
+	Reported  uint32
+	Padding   uint32
 }
 
 type kernelDevice struct {
@@ -203,6 +210,7 @@ type kernelDevice struct {
 	Emitted    [3]int64
 	EmittedIn  [3]uint64
 	TorchEpoch uint64
+	Foreign    int64
 	Suspended  int64
 }
 
@@ -445,6 +453,7 @@ const (
 	kernelProgProcessExit        = "process_exit"
 	kernelProgProcessFork        = "process_fork"
 	kernelProgResident           = "resident"
+	kernelProgRuntimeEnter       = "runtime_enter"
 	kernelProgStatementOpen      = "statement_open"
 	kernelProgStatementReturn    = "statement_return"
 	kernelProgTorchRefused       = "torch_refused"
@@ -548,6 +557,7 @@ type kernelProgramSpecs struct {
 	ProcessExit     *ebpf.ProgramSpec `ebpf:"process_exit"`
 	ProcessFork     *ebpf.ProgramSpec `ebpf:"process_fork"`
 	Resident        *ebpf.ProgramSpec `ebpf:"resident"`
+	RuntimeEnter    *ebpf.ProgramSpec `ebpf:"runtime_enter"`
 	StatementOpen   *ebpf.ProgramSpec `ebpf:"statement_open"`
 	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
 	TorchRefused    *ebpf.ProgramSpec `ebpf:"torch_refused"`
@@ -751,6 +761,7 @@ type kernelPrograms struct {
 	ProcessExit     *ebpf.Program `ebpf:"process_exit"`
 	ProcessFork     *ebpf.Program `ebpf:"process_fork"`
 	Resident        *ebpf.Program `ebpf:"resident"`
+	RuntimeEnter    *ebpf.Program `ebpf:"runtime_enter"`
 	StatementOpen   *ebpf.Program `ebpf:"statement_open"`
 	StatementReturn *ebpf.Program `ebpf:"statement_return"`
 	TorchRefused    *ebpf.Program `ebpf:"torch_refused"`
@@ -778,6 +789,7 @@ func (p *kernelPrograms) Close() error {
 		p.ProcessExit,
 		p.ProcessFork,
 		p.Resident,
+		p.RuntimeEnter,
 		p.StatementOpen,
 		p.StatementReturn,
 		p.TorchRefused,

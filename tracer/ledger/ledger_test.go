@@ -41,6 +41,7 @@ func (c *collected) Boundary(b *event.Boundary, _ BoundaryExtra) {
 	c.boundaries = append(c.boundaries, *b)
 }
 func (c *collected) Reading(r *event.Reading)             { c.readings = append(c.readings, *r) }
+func (c *collected) Foreign(*event.Foreign)               {}
 func (c *collected) Refusal(*event.Refusal)               {}
 func (c *collected) LibrariesChanged(int32)               {}
 func (c *collected) Source(uint64, int32, uint32, []byte) {}

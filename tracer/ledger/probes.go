@@ -58,6 +58,7 @@ const (
 	CheckpointLeave                // its return
 	TorchReport                    // c10::reportMemoryUsageToProfiler: rdi, rsi, rdx, rcx, r8
 	TorchRefused                   // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
+	RuntimeEnter                   // a function of the CUDA runtime, its event.Caller as cookie
 	LibraryChanged                 // _dl_debug_state
 	CalibrateEntry                 // nothing: what a probe costs that only fires
 	CalibrateReturn                // the same at a function's return
@@ -69,7 +70,7 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
 		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
 		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
-		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, CalibrateEntry: l.objects.Calibrate,
+		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, CalibrateEntry: l.objects.Calibrate,
 		CalibrateReturn: l.objects.CalibrateReturn,
 	}[p]
 }

@@ -28,6 +28,7 @@ type rings struct {
 type Sink interface {
 	Change(*event.Change)
 	Refusal(*event.Refusal)
+	Foreign(*event.Foreign)
 	Boundary(*event.Boundary, BoundaryExtra)
 	Reading(*event.Reading)
 	Source(cell uint64, pid int32, offset uint32, text []byte)
@@ -104,6 +105,11 @@ func (l *Ledger) drainChanges(sink Sink) error {
 		if c.Meter&uint32(kernelChangeFlagCHANGE_REFUSED) != 0 {
 			out := decodeRefusal(c)
 			sink.Refusal(&out)
+			continue
+		}
+		if c.Meter&uint32(kernelChangeFlagCHANGE_FOREIGN) != 0 {
+			out := decodeForeign(c)
+			sink.Foreign(&out)
 			continue
 		}
 		out := decodeChange(c)

@@ -108,6 +108,9 @@ func checkRow(t *testing.T, rec arrow.RecordBatch, row int, devices []int, e eve
 			got.Size = event.Bytes(i64(colSize))
 			got.Address = rec.Column(colAddress).(*array.Uint64).Value(row)
 		}
+		if rec.Column(colCaller).IsValid(row) {
+			got.Caller, _ = event.ParseCaller(text(colCaller))
+		}
 		if text(colKind) != "change" || text(colMeter) != e.Meter.String() || got != *e {
 			t.Fatalf("row %d:\n got %+v\nwant %+v", row, got, *e)
 		}

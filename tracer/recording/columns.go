@@ -76,6 +76,7 @@ const (
 	colDevice
 	colUnknownDevice
 	colLearned
+	colCaller
 	colFirstMeter
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
@@ -130,6 +131,7 @@ func tableFields() [colCount]field {
 		colDetail:        {"detail", typeUTF8, false},
 		colDevice:        {"device", typeUint32, false},
 		colUnknownDevice: {"unknown_device_frees", typeUint64, false},
+		colCaller:        {"caller", typeUTF8, false},
 		colLearned:       {"learned", typeBool, false},
 	}
 	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
@@ -151,6 +153,7 @@ const (
 	kindDevice     = "device" // a GPU's meters at the boundary or reading in the next row
 	kindChange     = "change"
 	kindRefusal    = "refusal"
+	kindForeign    = "foreign"
 	kindCellSource = "cell-source"
 	kindFinish     = "finish"
 )

@@ -20,6 +20,8 @@ func (b *batch) event(row int) (e event.Event, err error) {
 		return b.device(row)
 	case kindRefusal:
 		return b.refusal(row)
+	case kindForeign:
+		return b.foreign(row)
 	case kindCellSource:
 		return b.cellSource(row), nil
 	case kindStart:
@@ -60,6 +62,7 @@ func (b *batch) change(row int) (event.Event, error) {
 		Size:    b.bytes(colSize, row),
 		Address: b.u64(colAddress, row),
 		Learned: b.columns[colLearned].truth(row),
+		Caller:  b.caller(row),
 	}, nil
 }
 
@@ -80,6 +83,33 @@ func (b *batch) refusal(row int) (event.Event, error) {
 		Held:    b.bytes(colValue, row),
 		Asked:   b.bytes(colSize, row),
 		Detail:  b.u64(colAddress, row),
+		Caller:  b.caller(row),
+	}, nil
+}
+
+// caller is 0 for a name that a newer tracer knows.
+func (b *batch) caller(row int) event.Caller {
+	c, _ := event.ParseCaller(string(b.columns[colCaller].text(row)))
+	return c
+}
+
+func (b *batch) foreign(row int) (event.Event, error) {
+	name := b.columns[colMeter].text(row)
+	meter, ok := event.ParseMeter(string(name))
+	if !ok {
+		return nil, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
+	}
+	return &event.Foreign{
+		Stream:  b.u64(colStream, row),
+		Segment: b.u64(colSegment, row),
+		Time:    b.time(colTime, row),
+		Root:    b.u32(colRoot, row),
+		PID:     int32(b.u32(colPID, row)),
+		TID:     int32(b.u32(colTID, row)),
+		Meter:   meter,
+		Open:    int64(b.u64(colValue, row)),
+		Closed:  b.bytes(colSize, row) < 0,
+		Address: b.u64(colAddress, row),
 	}, nil
 }
 

@@ -51,6 +51,9 @@ func (f *filler) fill(v reflect.Value) {
 	case event.Meter:
 		v.SetUint(f.number() % event.MeterCount)
 		return
+	case event.Caller:
+		v.SetUint(f.number() % 19)
+		return
 	case event.Outcome:
 		v.SetUint(1 + f.number()%uint64(len(outcomeNames)-1))
 		return
@@ -101,7 +104,7 @@ func boundaryKinds() int {
 func blank() []event.Event {
 	return []event.Event{
 		&event.Start{}, &event.Process{}, &event.Boundary{}, &event.Reading{},
-		&event.Change{}, &event.Refusal{}, &event.CellSource{}, &event.Finish{},
+		&event.Change{}, &event.Refusal{}, &event.Foreign{}, &event.CellSource{}, &event.Finish{},
 	}
 }
 

@@ -59,9 +59,10 @@ func gpuSession() []event.Event {
 	finish.GPUs = []event.GPU{{Index: 1, UUID: "GPU-8932f937", PCIBusID: "00000000:0F:00.0", Name: "NVIDIA H200", Memory: 140 << 30}}
 	return append(all[:len(all)-1],
 		&event.Change{Stream: 2, Segment: 2, Time: 101_600_000_000, PID: 4242, TID: 4243, Meter: active, Value: 512, Learned: true},
-		&event.Refusal{Stream: 3, Segment: 2, Time: 101_700_000_000, PID: 4242, TID: 4242, Meter: driver, Asked: 1 << 40, Held: 2 << 20, Detail: 2},
+		&event.Refusal{Stream: 3, Segment: 2, Time: 101_700_000_000, PID: 4242, TID: 4242, Meter: driver, Asked: 1 << 40, Held: 2 << 20, Detail: 2, Caller: 1},
+		&event.Foreign{Stream: 4, Segment: 2, Time: 101_750_000_000, PID: 4242, TID: 4242, Meter: second, Open: 1, Closed: true, Address: 0x4000},
 		&event.Boundary{
-			Number: 3, Time: 101_800_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 2, Segment: 2, Stream: 3, UnknownDevice: 4,
+			Number: 3, Time: 101_800_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 2, Segment: 2, Stream: 4, UnknownDevice: 4,
 			Value: event.Readings{event.Pinned: 4096, driver: 2 << 20, second: 20 << 20}, High: event.Readings{driver: 8 << 30, second: 20 << 20},
 			Tree: event.Readings{driver: 2 << 20, second: 40 << 20}, TreeHigh: event.Readings{driver: 8 << 30, second: 40 << 20},
 		},

@@ -144,6 +144,10 @@ func (r *Reader) note(e event.Event) {
 		at = e.Time
 		r.changes++
 		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
+	case *event.Foreign:
+		at = e.Time
+		r.changes++
+		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
 	case *event.Refusal:
 		at = e.Time
 		r.changes++

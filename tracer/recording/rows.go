@@ -21,6 +21,8 @@ func (w *Writer) addRow(e event.Event) error {
 		return nil
 	case *event.Refusal:
 		return w.addRefusal(e)
+	case *event.Foreign:
+		return w.addForeign(e)
 	case *event.CellSource:
 		return w.addCellSource(e)
 	case *event.Start:
@@ -49,38 +51,73 @@ func (w *Writer) begin(kind string, time event.Nanoseconds, pid int32) *table {
 }
 
 func (w *Writer) addChange(c *event.Change) error {
-	if c.Meter >= event.MeterCount {
-		return fmt.Errorf("%w: meter %d", ErrEvent, c.Meter)
+	t, err := w.beginStreamed(kindChange, c.Meter, c.Time, c.PID)
+	if err != nil {
+		return err
 	}
-	t := w.begin(kindChange, c.Time, c.PID)
 	t.set64(colStream, c.Stream)
 	t.set64(colSegment, c.Segment)
 	t.set32(colRoot, c.Root)
 	t.set32(colTID, uint32(c.TID))
-	t.setText(colMeter, c.Meter.String())
 	t.set64(colValue, uint64(c.Value))
 	t.set64Unless0(colSize, uint64(c.Size))
 	t.set64Unless0(colAddress, c.Address)
 	if c.Learned {
 		t.setBool(colLearned, true)
 	}
+	t.setCaller(c.Caller)
 	return nil
 }
 
 func (w *Writer) addRefusal(r *event.Refusal) error {
-	if r.Meter >= event.MeterCount {
-		return fmt.Errorf("%w: meter %d", ErrEvent, r.Meter)
+	t, err := w.beginStreamed(kindRefusal, r.Meter, r.Time, r.PID)
+	if err != nil {
+		return err
 	}
-	t := w.begin(kindRefusal, r.Time, r.PID)
 	t.set64(colStream, r.Stream)
 	t.set64(colSegment, r.Segment)
 	t.set32(colRoot, r.Root)
 	t.set32(colTID, uint32(r.TID))
-	t.setText(colMeter, r.Meter.String())
 	t.set64(colValue, uint64(r.Held))
 	t.set64(colSize, uint64(r.Asked))
 	t.set64Unless0(colAddress, r.Detail)
+	t.setCaller(r.Caller)
 	return nil
+}
+
+func (t *table) setCaller(c event.Caller) {
+	if name := c.String(); name != "" {
+		t.setText(colCaller, name)
+	}
+}
+
+func (w *Writer) addForeign(f *event.Foreign) error {
+	t, err := w.beginStreamed(kindForeign, f.Meter, f.Time, f.PID)
+	if err != nil {
+		return err
+	}
+	t.set64(colStream, f.Stream)
+	t.set64(colSegment, f.Segment)
+	t.set32(colRoot, f.Root)
+	t.set32(colTID, uint32(f.TID))
+	t.set64(colValue, uint64(f.Open))
+	if f.Closed {
+		t.set64(colSize, ^uint64(0))
+	} else {
+		t.set64(colSize, 1)
+	}
+	t.set64Unless0(colAddress, f.Address)
+	return nil
+}
+
+// beginStreamed opens a row about a meter.
+func (w *Writer) beginStreamed(kind string, m event.Meter, time event.Nanoseconds, pid int32) (*table, error) {
+	if m >= event.MeterCount {
+		return nil, fmt.Errorf("%w: meter %d", ErrEvent, m)
+	}
+	t := w.begin(kind, time, pid)
+	t.setText(colMeter, m.String())
+	return t, nil
 }
 
 // addDevices adds a row for each GPU of which one of the readings says anything. They stand in front of the row they

@@ -1,0 +1,32 @@
+package event
+
+// Caller is the function of the CUDA runtime from which the driver was called; 0 if it was called directly, or by a runtime
+// that is linked statically and has no names. The numbers are the kernel ledger's only within one session: recordings have
+// the names.
+type Caller uint8
+
+// callers are the runtime's functions that take memory or give it back: cuda_runtime_api.h of CUDA 11 to 13. Each
+// may also be exported with _ptsz or _ptds, for the per-thread default stream.
+var callers = [...]string{
+	"", "cudaMalloc", "cudaFree", "cudaMallocPitch", "cudaMalloc3D", "cudaMallocManaged", "cudaMallocAsync", "cudaMallocFromPoolAsync",
+	"cudaFreeAsync", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost", "cudaHostRegister", "cudaHostUnregister", "cudaMallocArray",
+	"cudaMalloc3DArray", "cudaMallocMipmappedArray", "cudaFreeArray", "cudaFreeMipmappedArray",
+}
+
+// String returns the function's name, "" for none.
+func (c Caller) String() string {
+	if int(c) < len(callers) {
+		return callers[c]
+	}
+	return ""
+}
+
+// ParseCaller is the inverse of [Caller.String]; ok is false for a name it does not know.
+func ParseCaller(name string) (c Caller, ok bool) {
+	for i, known := range callers {
+		if known == name {
+			return Caller(i), true
+		}
+	}
+	return 0, false
+}
