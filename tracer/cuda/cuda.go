@@ -278,6 +278,9 @@ func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
 		site := Site{Symbol: sym.Name, Offset: p.Off + at}
 		var code [16]byte
 		n, _ := p.ReadAt(code[:], int64(at))
+		if n < 2 {
+			return Site{}, false // the headers say more than the file has
+		}
 		first := code[:n]
 		if n >= 8 && [4]byte(first[:4]) == endbr64 {
 			site.Offset += 4
