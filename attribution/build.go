@@ -96,7 +96,7 @@ func (t *Tracker) window(w *window) report.Window {
 		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Tree: t.figureMap(w.tree, nil, w.process.info.Python != ""),
-		Children: []report.Child{}, Refused: t.gpus.refused[w], Foreign: w.othersMemory(),
+		Children: []report.Child{}, Refused: w.refused, Foreign: w.othersMemory(),
 	}
 	if w.parent != nil {
 		out.Parent = w.parent.id
@@ -135,7 +135,7 @@ func (t *Tracker) duration(w *window) int64 {
 func (t *Tracker) between(w *window) report.Between {
 	out := report.Between{
 		PID: int(w.process.info.PID), StartNS: t.since(w.opened), DurationNS: t.duration(w),
-		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Refused: t.gpus.refused[w],
+		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Refused: w.refused,
 	}
 	switch {
 	case w.before == nil && w.after == nil:

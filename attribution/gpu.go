@@ -7,9 +7,8 @@ import (
 
 // gpus is what is known of the GPUs' meters, and of page-locked memory: they are in the report once they were used.
 type gpus struct {
-	used    [event.MeterCount]bool
-	shed    bool // PyTorch's totals are not listened to
-	refused map[*window][]report.Refusal
+	used [event.MeterCount]bool
+	shed bool // PyTorch's totals are not listened to
 }
 
 // alwaysThere are the meters that every report has.
@@ -121,8 +120,8 @@ func (t *Tracker) asked(e event.Event) {
 		return
 	}
 	for _, w := range t.windows {
-		if w.root == at.root && w.firstSegment <= at.segment && (w.isOpen || at.segment <= w.lastSegment) {
-			t.gpus.add(w, e)
+		if w.holds(at.root, at.segment) {
+			w.add(e)
 		}
 	}
 }
@@ -155,17 +154,17 @@ func (t *Tracker) askedIn(r *root, segment uint64) {
 			continue
 		}
 		for _, w := range r.open {
-			t.gpus.add(w, e)
+			w.add(e)
 		}
 	}
 	r.asked = waiting
 }
 
 // add counts a request in a window, whichever process of the tree made it.
-func (g *gpus) add(w *window, e event.Event) {
+func (w *window) add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Refusal:
-		g.refuse(w, e)
+		w.refuse(e)
 	case *event.Foreign:
 		if e.Closed {
 			w.foreign.Closed++
@@ -176,14 +175,10 @@ func (g *gpus) add(w *window, e event.Event) {
 	}
 }
 
-func (g *gpus) refuse(w *window, e *event.Refusal) {
-	if g.refused == nil {
-		g.refused = map[*window][]report.Refusal{}
-	}
-	list := g.refused[w]
+func (w *window) refuse(e *event.Refusal) {
 	id := e.Meter.String()
-	for i := range list {
-		if r := &list[i]; r.Meter == id {
+	for i := range w.refused {
+		if r := &w.refused[i]; r.Meter == id {
 			r.Count++
 			if int64(e.Asked) > r.Asked {
 				r.Asked, r.Held, r.Caller = int64(e.Asked), int64(e.Held), e.Caller.String()
@@ -191,7 +186,7 @@ func (g *gpus) refuse(w *window, e *event.Refusal) {
 			return
 		}
 	}
-	g.refused[w] = append(list, report.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Count: 1, Caller: e.Caller.String()})
+	w.refused = append(w.refused, report.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Count: 1, Caller: e.Caller.String()})
 }
 
 // sheds notes that PyTorch's totals are not listened to, or are again.

@@ -185,7 +185,7 @@ func (t *Tracker) change(c *event.Change) {
 func (t *Tracker) late(r *root, c *event.Change) {
 	for i := len(t.windows) - 1; i >= 0; i-- {
 		w := t.windows[i]
-		if w.root == c.Root && w.process.info.PID == c.PID && w.firstSegment <= c.Segment && (w.isOpen || c.Segment <= w.lastSegment) {
+		if w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
 			w.recomputed[c.Meter] = max(w.recomputed[c.Meter], c.Value)
 		}
 	}

@@ -56,6 +56,7 @@ type window struct {
 	shed   [event.MeterCount]bool // the meter was stepped down at some time in the window
 	// unknown: the meter became known only after the window.
 	unknown [event.MeterCount]bool
+	refused []report.Refusal
 	foreign report.Foreign
 
 	execution int
@@ -70,6 +71,11 @@ type window struct {
 	statement *window // of a cell: the statement that runs
 
 	before, after *window // of the time between: the cells around it
+}
+
+// holds says whether a segment of a tree is one of the window's.
+func (w *window) holds(root uint32, segment uint64) bool {
+	return w.root == root && w.firstSegment <= segment && (w.isOpen || segment <= w.lastSegment)
 }
 
 // openWindow begins a window at a boundary: it holds every segment after the one that ends there.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -17,8 +16,17 @@ import (
 type library struct {
 	file   *process.MappedFile
 	sites  cuda.Sites
-	closer map[ledger.Group]io.Closer
-	mapped bool
+	probes io.Closer // nil while there are none
+}
+
+func (l *library) group() ledger.Group { return groupOf(l.sites.Kind) }
+
+// close takes the probes out.
+func (l *library) close() {
+	if l.probes != nil {
+		_ = l.probes.Close()
+		l.probes = nil
+	}
 }
 
 // relist looks through a target's mappings for libraries that GPU memory is seen in, and probes those that are new. Probes
@@ -26,6 +34,7 @@ type library struct {
 func (s *Session) relist(t *target) {
 	first := !t.announced
 	t.unlisted = false
+	driver := false // is mapped
 	for m, err := range s.fs.Mappings(t.pid) {
 		if err != nil {
 			return // it has ended
@@ -34,11 +43,8 @@ func (s *Session) relist(t *target) {
 		if !ok || m.File.Inode == 0 {
 			continue
 		}
-		if known := t.library(m.File); known != nil {
-			known.mapped = true
-			continue
-		}
-		if m.Perm&process.Exec == 0 {
+		driver = driver || kind == cuda.Driver
+		if t.library(m.File) != nil || m.Perm&process.Exec == 0 {
 			continue
 		}
 		file, err := s.fs.OpenMapping(t.pid, m)
@@ -53,6 +59,9 @@ func (s *Session) relist(t *target) {
 			s.late = append(s.late, fmt.Sprintf("%s in pid %d", clean(m.Path), t.pid))
 		}
 	}
+	if slices.ContainsFunc(t.libraries, func(l *library) bool { return l.sites.Kind == cuda.Driver && l.probes != nil }) {
+		s.identify(t, driver)
+	}
 }
 
 func clean(name string) string { return strings.ToValidUTF8(name, "?") }
@@ -66,24 +75,11 @@ func (t *target) library(id process.FileID) *library {
 	return nil
 }
 
-// hasDriver says whether a target has a CUDA driver mapped by now. Its mappings are looked through behind what is expected.
-func (s *Session) hasDriver(t *target) bool {
-	for m, err := range s.fs.Mappings(t.pid) {
-		if err != nil {
-			return false
-		}
-		if kind, ok := cuda.KindOf(m.Path); ok && kind == cuda.Driver {
-			return true
-		}
-	}
-	return false
-}
-
 // adopt puts probes on a library. It takes the file over.
 func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
 	name := clean(file.Mapping.Path)
 	sites, err := cuda.Find(file.File, kind)
-	l := &library{file: file, sites: sites, mapped: mapped, closer: map[ledger.Group]io.Closer{}}
+	l := &library{file: file, sites: sites}
 	t.libraries = append(t.libraries, l) // even if it is of no use: it need not be looked at again
 	if err != nil {
 		if mapped && kind != cuda.Loader && kind != cuda.Runtime {
@@ -95,18 +91,14 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 		slices.Sort(sites.Missing)
 		s.problem("pid %d: %s does not export %s: memory taken through them is not seen", t.pid, name, strings.Join(sites.Missing, ", "))
 	}
-	g := groupOf(kind)
-	if err := s.placeLibrary(t, l, g); err != nil {
+	if err := s.placeLibrary(t, l); err != nil {
 		if _, gone := s.fs.Identity(t.pid); gone != nil {
 			return false // it has ended meanwhile
 		}
 		s.problem("pid %d: %s could not be probed: %v", t.pid, name, err)
 		return false
 	}
-	s.noteLibrary(l, g)
-	if kind == cuda.Driver {
-		s.identify(t, mapped || s.hasDriver(t))
-	}
+	s.noteLibrary(l)
 	return true
 }
 
@@ -120,15 +112,15 @@ func groupOf(kind cuda.Kind) ledger.Group {
 	return ledger.GroupLoader
 }
 
-func (s *Session) placeLibrary(t *target, l *library, g ledger.Group) error {
-	if s.budget.isShed(g) {
+func (s *Session) placeLibrary(t *target, l *library) error {
+	if s.budget.isShed(l.group()) {
 		return nil
 	}
 	c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, libraryPlacements(l.sites))
 	if err != nil {
 		return err
 	}
-	l.closer[g] = c
+	l.probes = c
 	if err := s.placeCheckpoints(l); err != nil {
 		return err
 	}
@@ -186,7 +178,7 @@ func libraryPlacements(s cuda.Sites) []ledger.Placement {
 }
 
 // noteLibrary records for the certificate where the probes are.
-func (s *Session) noteLibrary(l *library, g ledger.Group) {
+func (s *Session) noteLibrary(l *library) {
 	where := path.Base(clean(l.file.Mapping.Path))
 	switch l.sites.Kind {
 	case cuda.Driver:
@@ -198,12 +190,7 @@ func (s *Session) noteLibrary(l *library, g ledger.Group) {
 	case cuda.Loader:
 		where = l.sites.Loader.Symbol + " in " + where
 	}
-	switch p := &s.probes[g]; {
-	case p.Probe == "":
-		*p = event.ProbeUse{Probe: g.String(), Site: where}
-	case !strings.Contains(p.Site, where):
-		p.Site += "; " + where
-	}
+	s.noteUse(l.group(), where)
 }
 
 // expectLibraries probes, ahead of time, the files that the target would load for CUDA and PyTorch: where its dynamic linker
@@ -265,9 +252,7 @@ func (t *target) closeLibraries() {
 
 func closeAll(libraries []*library) {
 	for _, l := range libraries {
-		for _, c := range l.closer {
-			_ = c.Close()
-		}
+		l.close()
 		l.file.File.Close()
 	}
 }
@@ -275,9 +260,8 @@ func closeAll(libraries []*library) {
 // stepDownLibraries takes the probes of a shed group out.
 func (t *target) stepDownLibraries(g ledger.Group) {
 	for _, l := range t.libraries {
-		if c := l.closer[g]; c != nil {
-			_ = c.Close()
-			delete(l.closer, g)
+		if l.group() == g {
+			l.close()
 		}
 	}
 }
@@ -285,10 +269,10 @@ func (t *target) stepDownLibraries(g ledger.Group) {
 // stepUpLibraries puts them back.
 func (s *Session) stepUpLibraries(t *target, g ledger.Group) error {
 	for _, l := range t.libraries {
-		if groupOf(l.sites.Kind) != g || l.closer[g] != nil {
+		if l.group() != g || l.probes != nil {
 			continue
 		}
-		if err := s.placeLibrary(t, l, g); err != nil {
+		if err := s.placeLibrary(t, l); err != nil {
 			return err
 		}
 	}

@@ -122,7 +122,11 @@ func (s *Session) note(t *target, g ledger.Group) {
 		s.problem("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g)
 		return
 	}
-	where := describeSites(sitesOf(g, sites))
+	s.noteUse(g, describeSites(sitesOf(g, sites)))
+}
+
+// noteUse adds where a group's probes are, once for each place.
+func (s *Session) noteUse(g ledger.Group, where string) {
 	switch p := &s.probes[g]; {
 	case p.Probe == "":
 		*p = event.ProbeUse{Probe: g.String(), Site: where}

@@ -87,20 +87,7 @@ func (fs FS) mappingFailure(pid int, failures []error) error {
 
 // openFound opens for reading what find found, if it is the regular file of the mapping.
 func openFound(find func() (int, error), m Mapping) (*os.File, error) {
-	fd, err := find()
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, ErrChanged
-	}
-	// Nonblocking: an owner who holds a lease on the file must not make us wait for it (fcntl(2), F_SETLEASE).
-	f, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, st, err := openRegular(find)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +96,24 @@ func openFound(find func() (int, error), m Mapping) (*os.File, error) {
 		return nil, ErrChanged
 	}
 	return f, nil
+}
+
+// openRegular opens for reading what find took hold of, if it is a regular file.
+func openRegular(find func() (int, error)) (f *os.File, st unix.Stat_t, err error) {
+	fd, err := find()
+	if err != nil {
+		return nil, st, err
+	}
+	defer unix.Close(fd)
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, st, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, st, ErrChanged
+	}
+	// Nonblocking: an owner who holds a lease on the file must not make us wait for it (fcntl(2), F_SETLEASE).
+	f, err = os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	return f, st, err
 }
 
 // openPath takes hold of a file without opening it, so that nothing happens to what it may be.

@@ -44,20 +44,26 @@ func (b *batch) u32(c, row int) uint32             { return b.columns[c].get32(r
 func (b *batch) bytes(c, row int) event.Bytes      { return event.Bytes(b.columns[c].get64(row)) }
 func (b *batch) time(c, row int) event.Nanoseconds { return event.Nanoseconds(b.columns[c].get64(row)) }
 
-func (b *batch) change(row int) (event.Event, error) {
+// streamed reads what all rows of the change stream have.
+func (b *batch) streamed(row int) (s streamed, err error) {
 	name := b.columns[colMeter].text(row)
 	meter, ok := event.ParseMeter(string(name))
 	if !ok {
-		return nil, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
+		return s, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
+	}
+	return streamed{
+		b.u64(colStream, row), b.u64(colSegment, row), b.time(colTime, row), b.u32(colRoot, row),
+		int32(b.u32(colPID, row)), int32(b.u32(colTID, row)), meter,
+	}, nil
+}
+
+func (b *batch) change(row int) (event.Event, error) {
+	s, err := b.streamed(row)
+	if err != nil {
+		return nil, err
 	}
 	return &event.Change{
-		Stream:  b.u64(colStream, row),
-		Segment: b.u64(colSegment, row),
-		Time:    b.time(colTime, row),
-		Root:    b.u32(colRoot, row),
-		PID:     int32(b.u32(colPID, row)),
-		TID:     int32(b.u32(colTID, row)),
-		Meter:   meter,
+		Stream: s.stream, Segment: s.segment, Time: s.time, Root: s.root, PID: s.pid, TID: s.tid, Meter: s.meter,
 		Value:   b.bytes(colValue, row),
 		Size:    b.bytes(colSize, row),
 		Address: b.u64(colAddress, row),
@@ -67,23 +73,16 @@ func (b *batch) change(row int) (event.Event, error) {
 }
 
 func (b *batch) refusal(row int) (event.Event, error) {
-	name := b.columns[colMeter].text(row)
-	meter, ok := event.ParseMeter(string(name))
-	if !ok {
-		return nil, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
+	s, err := b.streamed(row)
+	if err != nil {
+		return nil, err
 	}
 	return &event.Refusal{
-		Stream:  b.u64(colStream, row),
-		Segment: b.u64(colSegment, row),
-		Time:    b.time(colTime, row),
-		Root:    b.u32(colRoot, row),
-		PID:     int32(b.u32(colPID, row)),
-		TID:     int32(b.u32(colTID, row)),
-		Meter:   meter,
-		Held:    b.bytes(colValue, row),
-		Asked:   b.bytes(colSize, row),
-		Detail:  b.u64(colAddress, row),
-		Caller:  b.caller(row),
+		Stream: s.stream, Segment: s.segment, Time: s.time, Root: s.root, PID: s.pid, TID: s.tid, Meter: s.meter,
+		Held:   b.bytes(colValue, row),
+		Asked:  b.bytes(colSize, row),
+		Detail: b.u64(colAddress, row),
+		Caller: b.caller(row),
 	}, nil
 }
 
@@ -94,19 +93,12 @@ func (b *batch) caller(row int) event.Caller {
 }
 
 func (b *batch) foreign(row int) (event.Event, error) {
-	name := b.columns[colMeter].text(row)
-	meter, ok := event.ParseMeter(string(name))
-	if !ok {
-		return nil, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
+	s, err := b.streamed(row)
+	if err != nil {
+		return nil, err
 	}
 	return &event.Foreign{
-		Stream:  b.u64(colStream, row),
-		Segment: b.u64(colSegment, row),
-		Time:    b.time(colTime, row),
-		Root:    b.u32(colRoot, row),
-		PID:     int32(b.u32(colPID, row)),
-		TID:     int32(b.u32(colTID, row)),
-		Meter:   meter,
+		Stream: s.stream, Segment: s.segment, Time: s.time, Root: s.root, PID: s.pid, TID: s.tid, Meter: s.meter,
 		Open:    int64(b.u64(colValue, row)),
 		Closed:  b.bytes(colSize, row) < 0,
 		Address: b.u64(colAddress, row),

@@ -142,21 +142,24 @@ func (r *Reader) note(e event.Event) {
 		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
 	case *event.Change:
 		at = e.Time
-		r.changes++
-		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
+		r.streamed(e.Root, e.Stream)
 	case *event.Foreign:
 		at = e.Time
-		r.changes++
-		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
+		r.streamed(e.Root, e.Stream)
 	case *event.Refusal:
 		at = e.Time
-		r.changes++
-		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
+		r.streamed(e.Root, e.Stream)
 	}
 	if r.events == 1 {
 		r.first, r.last = at, at
 	}
 	r.last = max(r.last, at)
+}
+
+// streamed counts a row of the change stream.
+func (r *Reader) streamed(root uint32, number uint64) {
+	r.changes++
+	r.streams[root] = max(r.streams[root], number)
 }
 
 // end decides what comes behind the last event: nothing, an error or a Finish that says why there is none.

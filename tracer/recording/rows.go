@@ -51,14 +51,10 @@ func (w *Writer) begin(kind string, time event.Nanoseconds, pid int32) *table {
 }
 
 func (w *Writer) addChange(c *event.Change) error {
-	t, err := w.beginStreamed(kindChange, c.Meter, c.Time, c.PID)
+	t, err := w.beginStreamed(kindChange, streamed{c.Stream, c.Segment, c.Time, c.Root, c.PID, c.TID, c.Meter})
 	if err != nil {
 		return err
 	}
-	t.set64(colStream, c.Stream)
-	t.set64(colSegment, c.Segment)
-	t.set32(colRoot, c.Root)
-	t.set32(colTID, uint32(c.TID))
 	t.set64(colValue, uint64(c.Value))
 	t.set64Unless0(colSize, uint64(c.Size))
 	t.set64Unless0(colAddress, c.Address)
@@ -70,14 +66,10 @@ func (w *Writer) addChange(c *event.Change) error {
 }
 
 func (w *Writer) addRefusal(r *event.Refusal) error {
-	t, err := w.beginStreamed(kindRefusal, r.Meter, r.Time, r.PID)
+	t, err := w.beginStreamed(kindRefusal, streamed{r.Stream, r.Segment, r.Time, r.Root, r.PID, r.TID, r.Meter})
 	if err != nil {
 		return err
 	}
-	t.set64(colStream, r.Stream)
-	t.set64(colSegment, r.Segment)
-	t.set32(colRoot, r.Root)
-	t.set32(colTID, uint32(r.TID))
 	t.set64(colValue, uint64(r.Held))
 	t.set64(colSize, uint64(r.Asked))
 	t.set64Unless0(colAddress, r.Detail)
@@ -92,14 +84,10 @@ func (t *table) setCaller(c event.Caller) {
 }
 
 func (w *Writer) addForeign(f *event.Foreign) error {
-	t, err := w.beginStreamed(kindForeign, f.Meter, f.Time, f.PID)
+	t, err := w.beginStreamed(kindForeign, streamed{f.Stream, f.Segment, f.Time, f.Root, f.PID, f.TID, f.Meter})
 	if err != nil {
 		return err
 	}
-	t.set64(colStream, f.Stream)
-	t.set64(colSegment, f.Segment)
-	t.set32(colRoot, f.Root)
-	t.set32(colTID, uint32(f.TID))
 	t.set64(colValue, uint64(f.Open))
 	if f.Closed {
 		t.set64(colSize, ^uint64(0))
@@ -110,13 +98,26 @@ func (w *Writer) addForeign(f *event.Foreign) error {
 	return nil
 }
 
-// beginStreamed opens a row about a meter.
-func (w *Writer) beginStreamed(kind string, m event.Meter, time event.Nanoseconds, pid int32) (*table, error) {
-	if m >= event.MeterCount {
-		return nil, fmt.Errorf("%w: meter %d", ErrEvent, m)
+// streamed is what all rows of the change stream have.
+type streamed struct {
+	stream, segment uint64
+	time            event.Nanoseconds
+	root            uint32
+	pid, tid        int32
+	meter           event.Meter
+}
+
+// beginStreamed opens a row of the change stream.
+func (w *Writer) beginStreamed(kind string, s streamed) (*table, error) {
+	if s.meter >= event.MeterCount {
+		return nil, fmt.Errorf("%w: meter %d", ErrEvent, s.meter)
 	}
-	t := w.begin(kind, time, pid)
-	t.setText(colMeter, m.String())
+	t := w.begin(kind, s.time, s.pid)
+	t.set64(colStream, s.stream)
+	t.set64(colSegment, s.segment)
+	t.set32(colRoot, s.root)
+	t.set32(colTID, uint32(s.tid))
+	t.setText(colMeter, s.meter.String())
 	return t, nil
 }
 
