@@ -110,6 +110,11 @@ struct sum {
 	__u32 padding;
 };
 
+/*
+ * The additions are atomic for the verifier's sake only: it then knows nothing of the sum. With what it knows of a
+ * plain sum (at least 1, at least 2, ...) no two ways through the loop are alike, and since Linux 7.0 it walks them
+ * all.
+ */
 static long add_process(__u32 slot, struct sum *s)
 {
 	struct process *p = process_at(slot);
@@ -118,7 +123,7 @@ static long add_process(__u32 slot, struct sum *s)
 		return 0;
 	p->value[METER_RESIDENT] = resident_of(p);
 	for (int m = 0; m < METERS; m++)
-		s->value[m] += adds(p, m, p->value[m]);
+		fetch_add(&s->value[m], adds(p, m, p->value[m]));
 	return 0;
 }
 
