@@ -112,6 +112,8 @@ __attribute__((noinline)) int device_moves(struct device_move *move)
 		difference = value - exchange(&d->value[m], value);
 	else
 		value = fetch_add(&d->value[m], difference) + difference;
+	if (!move->to && m == DEVICE_RESERVED) /* its rises are PyTorch's totals, which are not all streamed */
+		tell = value - difference;
 	raise_to(&d->high[m], value);
 	raise_to(&t->high[m], fetch_add(&t->value[m], difference) + difference);
 	if (stream)

@@ -94,6 +94,7 @@ type result struct {
 	IdleNS         int64  `json:"idle_ns"`
 	ExecutionCount *int   `json:"execution_count"`
 	Status         string `json:"status"`
+	Expected       string `json:"expected"` // status, where the driver says so
 	Error          string `json:"error"`
 	Skipped        string `json:"skipped"`
 	Marks          []mark `json:"marks"`

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the other Pythons the tests run on: Debian chroots (3.9, 3.13, 3.14) and one build that is not
-# Debian's (python-build-standalone, taken from the Go module that embeds it). Idempotent: a finished
-# tree is left alone. Needs root, debootstrap and Go.
+# Builds the other Pythons the tests run on: Debian chroots (3.9, 3.13, 3.14), one with PyTorch for CUDA, and one build that
+# is not Debian's (python-build-standalone, taken from the Go module that embeds it). Idempotent: a finished tree is left
+# alone. Needs root, debootstrap and Go.
 #
-#   scripts/pythons.sh [NAME ...]      names: bullseye trixie sid pbs311 pbs314 (default: all)
+#   scripts/pythons.sh [NAME ...]      names: bullseye trixie sid torch pbs311 pbs314 (default: all)
 set -euo pipefail
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
@@ -11,7 +11,7 @@ dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
 mirror=()
 [ -z "${DEBIAN_MIRROR:-}" ] || mirror=("$DEBIAN_MIRROR")
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(bullseye trixie sid pbs311 pbs314)
+[ ${#names[@]} -gt 0 ] || names=(bullseye trixie sid torch pbs311 pbs314)
 mkdir -p "$dir"
 
 # extra SUITE: what only some suites have and the benchmarks or the recording test use.
@@ -29,16 +29,47 @@ chroot_with() {
     # An archived suite may be signed by keys the host no longer ships; these trees only ever run tests.
     [ "$suite" = bullseye ] && keyring=(--no-check-gpg)
     {
-        debootstrap "${keyring[@]}" --variant=minbase "$suite" "$dir/$suite" "${mirror[@]}"
         # debootstrap does not resolve virtual packages (python3-zmq needs some), apt does.
-        DEBIAN_FRONTEND=noninteractive chroot "$dir/$suite" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
-            python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy $(extra "$suite")
+        debootstrap "${keyring[@]}" --variant=minbase "$suite" "$dir/$suite" "${mirror[@]}" &&
+            DEBIAN_FRONTEND=noninteractive chroot "$dir/$suite" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
+                python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy $(extra "$suite")
     } >"$dir/$suite.log" 2>&1 </dev/null || {
         tail -n 20 "$dir/$suite.log" >&2
         echo "pythons.sh: $suite did not finish, see $dir/$suite.log" >&2
         return 1
     }
     rm -rf "$dir/$suite/var/cache/apt/archives" "$dir/$suite/var/lib/apt/lists"
+    touch "$done"
+}
+
+# PyTorch for CUDA, of Debian's contrib section, on trixie's Python. NVIDIA's libraries, which it is linked against, are not
+# installed: the tests bring stand-ins (testdata/gpu/pytorch). So its packages are unpacked, what else they need is installed.
+torch() {
+    local done="$dir/torch/.complete" root="$dir/torch"
+    [ -e "$done" ] && return
+    chroot_with trixie
+    rm -rf "${root:?}"
+    cp -a "$dir/trixie" "$root"
+    rm "$root/.complete"
+    sed -i 's/ main$/ main contrib/' "$root/etc/apt/sources.list"
+    # In the left side of || the shell goes on after errors, hence the &&.
+    {
+        chroot "$root" apt-get -o APT::Sandbox::User=root update &&
+            DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
+                libblas3 libcpp-httplib0.18 libcpuinfo0 libdnnl3.6 libfmt10 libgomp1 libhiredis1.1.0 libibverbs1 liblapack3 libnuma1 \
+                libonnx1t64 libopenmpi40 libprotobuf32t64 libpthreadpool0 libsleef3 libuv1t64 libvulkan1 libxnnpack0.20241108 libz3-4 \
+                libzstd1 python3-filelock python3-fsspec python3-jinja2 python3-networkx python3-packaging python3-psutil \
+                python3-requests python3-sympy python3-typing-extensions python3-yaml &&
+            chroot "$root" sh -c 'cd /opt && apt-get -o APT::Sandbox::User=root download \
+                libtorch-cuda-2.6 python3-torch-cuda libgloo-cuda-0 libtensorpipe-cuda-0' &&
+            bash -ec 'for package in "$0"/opt/*.deb; do dpkg-deb -x "$package" "$0"; done' "$root" &&
+            chroot "$root" ldconfig
+    } >"$dir/torch.log" 2>&1 </dev/null || {
+        tail -n 20 "$dir/torch.log" >&2
+        echo "pythons.sh: torch did not finish, see $dir/torch.log" >&2
+        return 1
+    }
+    rm -rf "$root"/opt/*.deb "$root/var/cache/apt/archives" "$root/var/lib/apt/lists"
     touch "$done"
 }
 
@@ -73,6 +104,7 @@ PY
 for name in "${names[@]}"; do
     case $name in
     bullseye | trixie | sid) chroot_with "$name" ;;
+    torch) torch ;;
     pbs311) standalone pbs311 v0.0.0-3.11.11-20241219-1 ;;
     pbs314) standalone pbs314 v0.0.0-3.14.6-20260610-1 ;;
     *)

@@ -19,13 +19,13 @@ _COMMON = ["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvi
 _PUSH = ["-fcf-protection=none"]
 _ENDBR = ["-fcf-protection=full"]
 
-_DRIVER = ["contexts.c", "devices.c", "memory.c", "ranges.c", "vmm.c", "pools.c", "arrays.c", "ipc.c", "checkpoint.c", "symbols.c",
+_DRIVER = ["contexts.c", "devices.c", "memory.c", "ranges.c", "vmm.c", "pools.c", "arrays.c", "ipc.c", "checkpoint.c", "streams.c", "symbols.c",
            "truth.c", "machine.c"]
 
 # file, its other names, sources, further arguments; in the order they depend on each other
 _LIBRARIES = [
     ("libcuda.so.580.0.0", ["libcuda.so.1", "libcuda.so"], _DRIVER, _PUSH + ["-Wl,-soname,libcuda.so.1", "-lpthread"]),
-    ("libcudart.so.12.4.0", ["libcudart.so.12"], ["runtime.c"], _ENDBR + ["-Wl,-soname,libcudart.so.12", "-ldl", "-lpthread"]),
+    ("libcudart.so.12.4.0", ["libcudart.so.12"], ["runtime.c", "work.c"], _ENDBR + ["-Wl,-soname,libcudart.so.12", "-ldl", "-lpthread"]),
     ("libapp.so", [], ["app.c"], ["-L.", "-l:libcudart.so.12"]),
     ("libstatic_app.so", [], ["app.c", "runtime.c"], ["-DHIDDEN", "-ldl", "-lpthread"]),
     ("libc10.so", [], ["c10.cpp"], ["-Wl,-soname,libc10.so"]),

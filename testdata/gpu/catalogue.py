@@ -40,6 +40,12 @@ def _tensors():
             gpu.empty_cache()
             """, gpu(active=1000 * 512 + 8 * MiB, reserved=22 * MiB, driver=22 * MiB),
              why="512 bytes each, out of one segment of 2 MiB; both others out of one of 20 MiB"),
+        Cell("emptied_in_one_statement", """
+            if True:
+                t = gpu.Tensor(128 * gpu.MiB)
+                del t
+                gpu.empty_cache()
+            """, torch(128 * MiB), why="no boundary between what PyTorch reports and what it does not"),
         Cell("odd_sizes", """
             t, u = gpu.Tensor(10 * gpu.MiB + 1), gpu.Tensor(11 * gpu.MiB + 1)
             del t, u

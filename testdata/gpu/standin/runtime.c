@@ -18,11 +18,12 @@ enum { FLAGS = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM };
 #else
 enum { FLAGS = 0 };
 #endif
-enum { VERSION = 12040, NO_DRIVER = 35 };	/* cudaErrorInsufficientDriver */
+enum { NO_DRIVER = 35 };	/* cudaErrorInsufficientDriver */
 
 static struct {
 	CUresult (*Init)(unsigned);
 	CUresult (*DeviceGetCount)(int *);
+	CUresult (*DeviceGetPCIBusId)(char *, int, CUdevice);
 	CUresult (*DevicePrimaryCtxRetain)(CUcontext *, CUdevice);
 	CUresult (*DevicePrimaryCtxReset)(CUdevice);
 	CUresult (*CtxGetCurrent)(CUcontext *);
@@ -43,6 +44,10 @@ static struct {
 	CUresult (*ArrayDestroy)(CUarray);
 	CUresult (*MipmappedArrayCreate)(CUmipmappedArray *, const CUDA_ARRAY3D_DESCRIPTOR *, unsigned);
 	CUresult (*MipmappedArrayDestroy)(CUmipmappedArray);
+	CUresult (*DeviceGetDefaultMemPool)(CUmemoryPool *, CUdevice);
+	CUresult (*MemPoolTrimTo)(CUmemoryPool, size_t);
+	CUresult (*MemPoolSetAttribute)(CUmemoryPool, int, void *);
+	CUresult (*MemPoolGetAttribute)(CUmemoryPool, int, void *);
 } cu;
 
 static const struct {
@@ -50,6 +55,7 @@ static const struct {
 	void *to;
 } wanted[] = {
 	{ "cuInit", &cu.Init }, { "cuDeviceGetCount", &cu.DeviceGetCount },
+	{ "cuDeviceGetPCIBusId", &cu.DeviceGetPCIBusId },
 	{ "cuDevicePrimaryCtxRetain", &cu.DevicePrimaryCtxRetain }, { "cuDevicePrimaryCtxReset", &cu.DevicePrimaryCtxReset },
 	{ "cuCtxGetCurrent", &cu.CtxGetCurrent }, { "cuCtxSetCurrent", &cu.CtxSetCurrent }, { "cuCtxGetDevice", &cu.CtxGetDevice },
 	{ "cuMemGetInfo", &cu.MemGetInfo }, { "cuMemAlloc", &cu.MemAlloc }, { "cuMemAllocPitch", &cu.MemAllocPitch },
@@ -58,6 +64,8 @@ static const struct {
 	{ "cuMemHostRegister", &cu.MemHostRegister }, { "cuMemHostUnregister", &cu.MemHostUnregister },
 	{ "cuArray3DCreate", &cu.Array3DCreate }, { "cuArrayDestroy", &cu.ArrayDestroy },
 	{ "cuMipmappedArrayCreate", &cu.MipmappedArrayCreate }, { "cuMipmappedArrayDestroy", &cu.MipmappedArrayDestroy },
+	{ "cuDeviceGetDefaultMemPool", &cu.DeviceGetDefaultMemPool }, { "cuMemPoolTrimTo", &cu.MemPoolTrimTo },
+	{ "cuMemPoolSetAttribute", &cu.MemPoolSetAttribute }, { "cuMemPoolGetAttribute", &cu.MemPoolGetAttribute },
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -74,7 +82,7 @@ static cudaError_t open_driver(void)
 		return NO_DRIVER;
 	*(void **)&get = dlsym(driver, "cuGetProcAddress_v2");
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		if (!get || get(wanted[i].name, wanted[i].to, VERSION, FLAGS, NULL))
+		if (!get || get(wanted[i].name, wanted[i].to, RUNTIME_VERSION, FLAGS, NULL))
 			return NO_DRIVER;
 	return cu.Init(0);
 }
@@ -102,7 +110,7 @@ static cudaError_t primary(CUcontext *context)
 }
 
 /* A context that the program made current itself is used as it is. */
-static cudaError_t context(void)
+cudaError_t runtime_context(void)
 {
 	CUcontext current = NULL;
 	cudaError_t r = driver();
@@ -158,9 +166,16 @@ RUNTIME cudaError_t cudaSetDevice(int ordinal)
 	return r;
 }
 
+RUNTIME cudaError_t cudaDeviceGetPCIBusId(char *text, int length, int ordinal)
+{
+	cudaError_t r = driver();
+
+	return r ? r : cu.DeviceGetPCIBusId(text, length, ordinal);
+}
+
 RUNTIME cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : cu.MemGetInfo(free, total);
 }
@@ -177,7 +192,7 @@ RUNTIME cudaError_t cudaDeviceReset(void)
 RUNTIME cudaError_t cudaMalloc(void **address, size_t bytes)
 {
 	CUdeviceptr p = 0;
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	if (!r && bytes)	/* nothing asked for: no error, no address */
 		r = cu.MemAlloc(&p, bytes);
@@ -189,7 +204,7 @@ RUNTIME cudaError_t cudaMalloc(void **address, size_t bytes)
 RUNTIME cudaError_t cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height)
 {
 	CUdeviceptr p = 0;
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	if (!r)
 		r = cu.MemAllocPitch(&p, pitch, width, height, 4);
@@ -201,7 +216,7 @@ RUNTIME cudaError_t cudaMallocPitch(void **address, size_t *pitch, size_t width,
 RUNTIME cudaError_t cudaMallocManaged(void **address, size_t bytes, unsigned flags)
 {
 	CUdeviceptr p = 0;
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	if (!r)
 		r = cu.MemAllocManaged(&p, bytes, flags);
@@ -213,7 +228,7 @@ RUNTIME cudaError_t cudaMallocManaged(void **address, size_t bytes, unsigned fla
 /* cudaFree(0) is how programs initialise the runtime: the driver's function is called with 0. */
 RUNTIME cudaError_t cudaFree(void *address)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : cu.MemFree((CUdeviceptr)address);
 }
@@ -221,7 +236,7 @@ RUNTIME cudaError_t cudaFree(void *address)
 RUNTIME cudaError_t cudaMallocAsync(void **address, size_t bytes, CUstream stream)
 {
 	CUdeviceptr p = 0;
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	if (!r)
 		r = cu.MemAllocAsync(&p, bytes, stream);
@@ -232,42 +247,42 @@ RUNTIME cudaError_t cudaMallocAsync(void **address, size_t bytes, CUstream strea
 
 RUNTIME cudaError_t cudaFreeAsync(void *address, CUstream stream)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : cu.MemFreeAsync((CUdeviceptr)address, stream);
 }
 
 RUNTIME cudaError_t cudaHostAlloc(void **address, size_t bytes, unsigned flags)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : cu.MemHostAlloc(address, bytes, flags);
 }
 
 RUNTIME cudaError_t cudaMallocHost(void **address, size_t bytes)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : cu.MemHostAlloc(address, bytes, 0);
 }
 
 RUNTIME cudaError_t cudaFreeHost(void *address)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : address ? cu.MemFreeHost(address) : 0;
 }
 
 RUNTIME cudaError_t cudaHostRegister(void *address, size_t bytes, unsigned flags)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : cu.MemHostRegister(address, bytes, flags);
 }
 
 RUNTIME cudaError_t cudaHostUnregister(void *address)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : cu.MemHostUnregister(address);
 }
@@ -286,7 +301,7 @@ static CUDA_ARRAY3D_DESCRIPTOR descriptor(const struct cudaChannelFormatDesc *d,
 RUNTIME cudaError_t cudaMallocArray(CUarray *array, const struct cudaChannelFormatDesc *d, size_t width, size_t height, unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR whole = descriptor(d, width, height, 0);
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	whole.Flags = flags;
 	return r ? r : cu.Array3DCreate(array, &whole);
@@ -295,7 +310,7 @@ RUNTIME cudaError_t cudaMallocArray(CUarray *array, const struct cudaChannelForm
 RUNTIME cudaError_t cudaMalloc3DArray(CUarray *array, const struct cudaChannelFormatDesc *d, struct cudaExtent size, unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR whole = descriptor(d, size.width, size.height, size.depth);
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	whole.Flags = flags;
 	return r ? r : cu.Array3DCreate(array, &whole);
@@ -303,7 +318,7 @@ RUNTIME cudaError_t cudaMalloc3DArray(CUarray *array, const struct cudaChannelFo
 
 RUNTIME cudaError_t cudaFreeArray(CUarray array)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : cu.ArrayDestroy(array);
 }
@@ -312,7 +327,7 @@ RUNTIME cudaError_t cudaMallocMipmappedArray(CUmipmappedArray *array, const stru
 					     unsigned levels, unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR whole = descriptor(d, size.width, size.height, size.depth);
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	whole.Flags = flags;
 	return r ? r : cu.MipmappedArrayCreate(array, &whole, levels);
@@ -320,7 +335,37 @@ RUNTIME cudaError_t cudaMallocMipmappedArray(CUmipmappedArray *array, const stru
 
 RUNTIME cudaError_t cudaFreeMipmappedArray(CUmipmappedArray array)
 {
-	cudaError_t r = context();
+	cudaError_t r = runtime_context();
 
 	return r ? r : cu.MipmappedArrayDestroy(array);
+}
+
+/* ---- pools ----------------------------------------------------------------------------------------------------- */
+
+RUNTIME cudaError_t cudaDeviceGetDefaultMemPool(CUmemoryPool *pool, int ordinal)
+{
+	cudaError_t r = runtime_context();
+
+	return r ? r : cu.DeviceGetDefaultMemPool(pool, ordinal);
+}
+
+RUNTIME cudaError_t cudaMemPoolTrimTo(CUmemoryPool pool, size_t keep)
+{
+	return cu.MemPoolTrimTo(pool, keep);
+}
+
+RUNTIME cudaError_t cudaMemPoolSetAttribute(CUmemoryPool pool, int attribute, void *value)
+{
+	return cu.MemPoolSetAttribute(pool, attribute, value);
+}
+
+RUNTIME cudaError_t cudaMemPoolGetAttribute(CUmemoryPool pool, int attribute, void *value)
+{
+	return cu.MemPoolGetAttribute(pool, attribute, value);
+}
+
+RUNTIME cudaError_t cudaMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
+{
+	(void)pool, (void)access, (void)count;
+	return 0;
 }

@@ -16,6 +16,8 @@ extern "C" {
 
 typedef int cudaError_t;
 
+enum { RUNTIME_VERSION = 12040 };
+
 struct cudaChannelFormatDesc {
 	int x, y, z, w, kind;
 };
@@ -27,6 +29,7 @@ struct cudaExtent {
 RUNTIME cudaError_t cudaGetDeviceCount(int *count);
 RUNTIME cudaError_t cudaGetDevice(int *device);
 RUNTIME cudaError_t cudaSetDevice(int device);
+RUNTIME cudaError_t cudaDeviceGetPCIBusId(char *text, int length, int device);
 RUNTIME cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
 RUNTIME cudaError_t cudaDeviceReset(void);
 RUNTIME cudaError_t cudaMalloc(void **address, size_t bytes);
@@ -46,6 +49,15 @@ RUNTIME cudaError_t cudaFreeArray(CUarray array);
 RUNTIME cudaError_t cudaMallocMipmappedArray(CUmipmappedArray *array, const struct cudaChannelFormatDesc *d, struct cudaExtent size,
 					     unsigned levels, unsigned flags);
 RUNTIME cudaError_t cudaFreeMipmappedArray(CUmipmappedArray array);
+
+RUNTIME cudaError_t cudaDeviceGetDefaultMemPool(CUmemoryPool *pool, int device);
+RUNTIME cudaError_t cudaMemPoolTrimTo(CUmemoryPool pool, size_t keep);
+RUNTIME cudaError_t cudaMemPoolSetAttribute(CUmemoryPool pool, int attribute, void *value);
+RUNTIME cudaError_t cudaMemPoolGetAttribute(CUmemoryPool pool, int attribute, void *value);
+RUNTIME cudaError_t cudaMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count);
+
+/* Makes sure that this thread has a context, as every function that needs one does. */
+__attribute__((visibility("hidden"))) cudaError_t runtime_context(void);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// pytorch is a kernel with a real PyTorch for CUDA in a chroot, on stand-ins of what NVIDIA makes.
+func pytorch(t *testing.T, extra ...string) place {
+	t.Helper()
+	root := filepath.Join(pythonsDir(), "torch")
+	needTree(t, root)
+	enter(t, root)
+	return place{driver: "../gpu/pytorch/run_pytorch.py", python: "/usr/bin/python3", chroot: root, extra: extra}
+}
+
+// TestPyTorch runs PyTorch's own caching allocator in its three modes: every driver figure is the sum of the calls that the
+// stand-in served, every active and reserved what torch.cuda says itself, cell by cell, to the byte. PyTorch is imported
+// by the second cell.
+func TestPyTorch(t *testing.T) {
+	require(t)
+	for _, allocator := range []string{"default", "expandable", "async"} {
+		t.Run(allocator, func(t *testing.T) {
+			r, results, windows := runGPU(t, pytorch(t, "--allocator", allocator), nil, nil, "--budget", "off")
+			compared, active := 0, 0
+			for i, run := range results {
+				compared += checkDevices(t, run.Name, run.Truth, windows[i].Meters)
+				if run.Truth["gpu.0.active"] != nil {
+					active++
+				}
+				if run.Status != run.Expected || windows[i].Status != run.Status {
+					t.Errorf("%s: status %s, want %s: %s; the window says %s", run.Name, run.Status, run.Expected, run.Error, windows[i].Status)
+				}
+				if run.Name == "out_of_memory" && allocator == "default" {
+					checkRefusals(t, windows[i], map[string]int{"gpu.0.driver": 2, "gpu.0.active": 1})
+				} else if run.Name == "out_of_memory" && len(windows[i].Refused) == 0 {
+					t.Errorf("%s: nothing was refused", run.Name)
+				}
+			}
+			if compared < 2*len(results) || (active < 30) != (allocator == "async") {
+				t.Errorf("only %d figures were compared, %d cells with PyTorch's totals", compared, active)
+			}
+			checkCertificate(t, r)
+			checkNothingMissed(t, r)
+		})
+	}
+}
+
+// TestPyTorchLateAttach: PyTorch has been used for a while. Its totals are right from its first report on.
+func TestPyTorchLateAttach(t *testing.T) {
+	require(t)
+	_, results, windows := runGPU(t, pytorch(t, "--begin", "leak_1"), []string{"keep", "blip", "leak_1", "leak_2", "training_loop", "model"}, nil, "--budget", "off")
+	if len(results) < 4 {
+		t.Fatalf("%d cells", len(results))
+	}
+	for i, run := range results {
+		want, f := run.Truth["gpu.0.active"], windows[i].Meters["gpu.0.active"]
+		if got := (startPeakEnd{f.Start, f.Peak, f.End}); want == nil || got != *want || want.Start == 0 || !f.Exact {
+			t.Errorf("%s: active is %+v, want %+v", run.Name, f, want)
+		}
+	}
+}
