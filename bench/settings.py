@@ -24,7 +24,7 @@ class Settings:
                 print(f"{what}: done", file=sys.stderr, flush=True)
         return say
 
-    def other_root(self):
-        """A root with memray in it (scripts/pythons.sh builds it), or None."""
-        root = os.path.join(self.pythons, "trixie")
+    def other_root(self, tree="trixie"):
+        """A root that scripts/pythons.sh builds, or None: trixie has memray in it, torch PyTorch for CUDA."""
+        root = os.path.join(self.pythons, tree)
         return root if os.path.exists(os.path.join(root, ".complete")) else None

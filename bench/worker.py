@@ -6,13 +6,10 @@ import shutil
 import subprocess
 import tempfile
 
+from kernel import inside
 from tracing import Failure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-# A mount namespace of its own: nothing to clean up however it ends. exec all the way: the pid is Python's.
-_ENTER = 'for d in proc dev sys tmp; do mount --rbind /$d "$1/$d" || exit 1; done; exec chroot "$@"'
-
 
 class Worker:
     """Use it with `with`. run(function, **arguments) is subjects/serve.py's function of that name."""
@@ -31,9 +28,7 @@ class Worker:
         if built.returncode:
             raise Failure("the C storms do not compile: " + built.stderr.strip()[-300:])
         self._errors = open(os.path.join(self._place.name, "stderr"), "w+")
-        command = [self.python, os.path.join(self._place.name, "serve.py"), library]
-        if self.root:
-            command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _ENTER, "sh", self.root] + command
+        command = inside(self.root, [self.python, os.path.join(self._place.name, "serve.py"), library])
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         stderr=self._errors, cwd="/", env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
         self.pid = self.process.pid

@@ -58,11 +58,12 @@ class Bare:
 
 
 @contextlib.contextmanager
-def stand_ins():
-    """A directory with the libraries, and the environment that a kernel on them needs."""
+def stand_ins(*command):
+    """A directory with the libraries that a script of testdata/gpu makes, and the environment that a kernel on them needs."""
+    script, *arguments = command or ["build.py"]
     with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
         try:
-            subprocess.run([sys.executable, os.path.join(GPU, "build.py"), place], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([sys.executable, os.path.join(GPU, script), place, *arguments], check=True, stdout=subprocess.DEVNULL)
             subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", os.path.join(place, "allocations.so"), SUBJECT], check=True)
         except (OSError, subprocess.CalledProcessError) as e:
             raise Failure(f"no stand-ins: {e}") from None

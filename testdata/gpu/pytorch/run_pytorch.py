@@ -14,7 +14,6 @@ Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says why), 2 u
 """
 
 import argparse
-import glob
 import json
 import os
 import shutil
@@ -34,13 +33,8 @@ from cells import CELLS
 from run_kernel import Kernel
 from truth import Truth, segment
 
-# build.py of this folder's parent, not of the workloads
-sys.path.insert(1, GPU)
-from build import build
-
 _CONFIGURATIONS = {"default": "", "expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync"}
 _PROBE = "import json, ipykernel, torch; print(json.dumps({'ipykernel': ipykernel.__version__, 'torch': torch.__version__}))"
-_LINKED = ["libtorch_cuda.so*", "libtorch_cuda_linalg.so*", "libtorch_python.so*", "libc10_cuda.so*", "libgloo_cuda.so*", "libtensorpipe_cuda.so*"]
 
 
 def options():
@@ -65,18 +59,6 @@ def select(names):
     return [cell for cell in CELLS if cell.name in names or cell in CELLS[:2]]
 
 
-def libraries(directory, root):
-    """The stand-ins of what a PyTorch below `root` is linked against. PyTorch brings its own libc10."""
-    build(directory)
-    for path in glob.glob(os.path.join(directory, "libc10*")):
-        os.remove(path)
-    found = [path for base in ("usr/lib", "usr/lib/x86_64-linux-gnu") for pattern in _LINKED
-             for path in glob.glob(os.path.join(root, base, pattern)) if not os.path.islink(path)]
-    if not found:
-        raise driver.Failure("%s has no PyTorch for CUDA" % root)
-    stubs.write(directory, found)
-
-
 class Workspace:
     """A directory under /tmp with everything the session needs, the same path inside and outside a chroot."""
 
@@ -95,7 +77,7 @@ class Workspace:
     def _fill(self):
         standins, profile = os.path.join(self.path, "lib"), os.path.join(self.path, "ipython", "profile_default", "startup")
         os.mkdir(standins)
-        libraries(standins, self.opts.chroot)
+        stubs.make(standins, self.opts.chroot)
         os.makedirs(profile)
         shutil.copy(os.path.join(HERE, "watch.py"), profile)
         truth, self.notes_path = os.path.join(self.path, "truth"), os.path.join(self.path, "notes")

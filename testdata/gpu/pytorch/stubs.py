@@ -1,13 +1,18 @@
-"""Stand-ins for NVIDIA's libraries of mathematics, of which PyTorch's are linked against hundreds of functions: each does
-nothing and returns 0, success. What is needed is read from the libraries that need it, so any build of PyTorch will do.
+"""All libraries of NVIDIA's that a PyTorch for CUDA is linked against, as stand-ins: the driver and the runtime of this folder's
+parent, and libraries of mathematics whose hundreds of functions do nothing and return 0, success. Which functions is read
+from the libraries that need them, so another build of PyTorch will do as well.
 
-    python3 stubs.py DIRECTORY LIBRARY...      writes lib*.so.* into DIRECTORY for what the libraries lack
+    python3 stubs.py DIRECTORY ROOT      for the PyTorch in the file system below ROOT
 """
 
+import glob
 import os
 import re
 import subprocess
 import sys
+
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from build import build
 
 # Whose names begin how, for libraries without versions of their symbols.
 _BY_PREFIX = {"nccl": "libnccl.so.2"}
@@ -17,6 +22,23 @@ _RUNTIME = "libcudart.so.12"
 _MORE = {"cublasLtMatmulAlgoGetHeuristic": "int %s(void *a, void *b, void *c, void *d, void *e, void *f, void *g, int h, void *i, "
                                            "int *found) { *found = 1; return 0; }\n"}
 _LIBRARY = re.compile(r"^lib(?:cu(?!da\.)\w+|nv\w+|nccl)\.so\.\d+$")
+
+
+_LINKED = ["libtorch_cuda.so*", "libtorch_cuda_linalg.so*", "libtorch_python.so*", "libc10_cuda.so*", "libgloo_cuda.so*", "libtensorpipe_cuda.so*"]
+
+
+def make(directory, root):
+    """Everything, in `directory`, which must exist. PyTorch brings its own libc10. Raises FileNotFoundError where there is no PyTorch."""
+    build(directory)
+    for path in glob.glob(os.path.join(directory, "libc10*")):
+        os.remove(path)
+    found = [path for base in ("usr/lib", "usr/lib/x86_64-linux-gnu") for pattern in _LINKED
+             for path in glob.glob(os.path.join(root, base, pattern)) if not os.path.islink(path)]
+    if not found:
+        raise FileNotFoundError("%s has no PyTorch for CUDA" % root)
+    for library, names in wanted(found).items():
+        if library != _RUNTIME:
+            _compile(os.path.join(directory, library), library, "".join(_MORE.get(n, "long %s(void) { return 0; }\n") % n for n in sorted(names)))
 
 
 def wanted(paths):
@@ -39,15 +61,6 @@ def wanted(paths):
     return found
 
 
-def write(directory, paths):
-    """Compiles one library for each, all symbols with the library's name as their version, as NVIDIA's have."""
-    libraries = wanted(paths)
-    runtime = libraries.pop(_RUNTIME, set())
-    for library, names in libraries.items():
-        _compile(os.path.join(directory, library), library, "".join(_MORE.get(n, "long %s(void) { return 0; }\n") % n for n in sorted(names)))
-    return sorted(libraries), runtime
-
-
 def _compile(path, library, source):
     script = path + ".map"
     with open(script, "w") as f:
@@ -59,7 +72,8 @@ def _compile(path, library, source):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
     os.makedirs(sys.argv[1], exist_ok=True)
-    print("\n".join(write(sys.argv[1], sys.argv[2:])[0]))
+    make(sys.argv[1], sys.argv[2])
+    print("\n".join(sorted(os.listdir(sys.argv[1]))))

@@ -1,13 +1,17 @@
 /*
  * The rest of the runtime that PyTorch cannot do without: streams, events, copies, kernels, graphs, properties. No work is
- * ever done: it is over as soon as it is asked for, and memory of devices has no contents. So results are nonsense, and every
- * allocation of a real PyTorch takes place. From NVIDIA's public documentation ("CUDA Runtime API", 12.4); nothing copied.
+ * ever done, and memory of devices has no contents. So results are nonsense, and every allocation of a real PyTorch takes
+ * place. From NVIDIA's public documentation ("CUDA Runtime API", 12.4); nothing copied.
+ *
+ * Work is over as soon as it is asked for, unless $STANDIN_KERNEL_NS says how long a kernel takes: then all devices together
+ * run one after another, the CPU runs ahead, and who synchronizes waits.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime.h"
 
@@ -25,6 +29,48 @@ struct graph {
 
 typedef struct event *cudaEvent_t;
 typedef struct graph *cudaGraph_t;
+
+/* ---- the time that work takes ------------------------------------------------------------------------------------ */
+
+static long kernel_ns;
+static long long busy_until;	/* of CLOCK_MONOTONIC, in ns */
+
+__attribute__((constructor)) static void read_kernel_ns(void)
+{
+	const char *text = getenv("STANDIN_KERNEL_NS");
+
+	kernel_ns = text ? atol(text) : 0;
+}
+
+static long long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* Queues a kernel. Two threads at once may lose one of them, which is no harm. */
+static cudaError_t launch(void)
+{
+	if (kernel_ns) {
+		long long from = now(), until = __atomic_load_n(&busy_until, __ATOMIC_RELAXED);
+		__atomic_store_n(&busy_until, (until > from ? until : from) + kernel_ns, __ATOMIC_RELAXED);
+	}
+	return runtime_context();
+}
+
+/* Waits until everything that was asked for is over. */
+static cudaError_t drain(void)
+{
+	if (kernel_ns) {
+		long long until = __atomic_load_n(&busy_until, __ATOMIC_RELAXED);
+		struct timespec t = { until / 1000000000, until % 1000000000 };
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
+			;
+	}
+	return runtime_context();
+}
 
 /* ---- errors: the last one is never kept, nobody here looks for it later ------------------------------------------ */
 
@@ -64,7 +110,7 @@ RUNTIME cudaError_t cudaRuntimeGetVersion(int *version)
 
 RUNTIME cudaError_t cudaDeviceSynchronize(void)
 {
-	return runtime_context();
+	return drain();
 }
 
 RUNTIME cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
@@ -175,7 +221,7 @@ RUNTIME cudaError_t cudaStreamQuery(CUstream stream)
 RUNTIME cudaError_t cudaStreamSynchronize(CUstream stream)
 {
 	(void)stream;
-	return 0;
+	return drain();
 }
 
 RUNTIME cudaError_t cudaStreamWaitEvent(CUstream stream, cudaEvent_t event, unsigned flags)
@@ -224,7 +270,7 @@ RUNTIME cudaError_t cudaEventQuery(cudaEvent_t event)
 RUNTIME cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
 	(void)event;
-	return 0;
+	return drain();
 }
 
 RUNTIME cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
@@ -239,7 +285,7 @@ RUNTIME cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent
 RUNTIME cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, int kind)
 {
 	(void)to, (void)from, (void)bytes, (void)kind;
-	return runtime_context();
+	return drain();
 }
 
 RUNTIME cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, CUstream stream)
@@ -341,13 +387,13 @@ RUNTIME cudaError_t __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *b
 RUNTIME cudaError_t cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, CUstream stream)
 {
 	(void)function, (void)grid, (void)block, (void)arguments, (void)shared, (void)stream;
-	return runtime_context();
+	return launch();
 }
 
 RUNTIME cudaError_t cudaLaunchKernelExC(const void *configured, const void *function, void **arguments)
 {
 	(void)configured, (void)function, (void)arguments;
-	return runtime_context();
+	return launch();
 }
 
 struct function_attributes {
