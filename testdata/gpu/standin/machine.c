@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "truth.h"
 
@@ -122,4 +123,29 @@ int machine_index(int ordinal)
 	int to[TRUTH_DEVICES];
 
 	return ordinal < 0 || ordinal >= visible(to) ? -1 : to[ordinal];
+}
+
+static long call_ns;
+
+__attribute__((constructor)) static void read_call_ns(void)
+{
+	const char *s = getenv("STANDIN_CALL_NS");
+
+	call_ns = s ? atol(s) : 0;
+}
+
+static long long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+void machine_work(void)
+{
+	if (!call_ns)
+		return;
+	for (long long end = now() + call_ns; now() < end;)
+		;
 }

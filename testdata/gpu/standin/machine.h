@@ -17,6 +17,8 @@ void machine_pci(int index, char pci[16]);
 /* How many this process sees, and which one its ordinal names (-1: none). */
 int machine_visible(void);
 int machine_index(int ordinal);
+/* Takes as long as $STANDIN_CALL_NS says a call of the driver takes that makes or frees memory: no time if unset. */
+void machine_work(void);
 
 #ifdef __cplusplus
 }

@@ -13,12 +13,14 @@ CUresult charge(int device, int64_t bytes)
 
 	if (bytes > machine_memory() - driver->current)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	machine_work();
 	truth_add(driver, bytes);
 	return CUDA_SUCCESS;
 }
 
 void discharge(int device, int64_t bytes)
 {
+	machine_work();
 	truth_add(&truth_self()->device[device].driver, -bytes);
 }
 
