@@ -22,8 +22,23 @@ func checkTruth(t *testing.T, p place, cells []string) {
 }
 
 // compareTruth runs a workload under trace and compares every figure; the certificate is left to the caller.
+//
+// A machine that is busy moves memory of a process while it holds what it knows of: its libraries' pages are taken and
+// come back, sixteen at once; threads of ZeroMQ take a first page. The figures then say so, and the workload cannot. So
+// a cell whose resident set is slightly above what it may be is run again, in another process; then it must not be.
 func compareTruth(t *testing.T, p place, cells []string, flags ...string) *report.Report {
 	t.Helper()
+	r, disturbed := compareOnce(t, p, cells, true, flags...)
+	if len(disturbed) > 0 {
+		t.Logf("run again: %v", disturbed)
+		compareOnce(t, p, disturbed, false, flags...)
+	}
+	return r
+}
+
+func compareOnce(t *testing.T, p place, cells []string, patient bool, flags ...string) (*report.Report, []string) {
+	t.Helper()
+	var disturbed []string
 	w := startWorkload(t, p, cells)
 	tr := attach(t, w.pid, flags...)
 	results := w.run()
@@ -34,10 +49,11 @@ func compareTruth(t *testing.T, p place, cells []string, flags ...string) *repor
 		t.Errorf("%d cells ran, %d windows: %v", len(e.Cells), len(windows), sources(windows))
 	}
 	for i := range min(len(windows), len(e.Cells), len(results)) {
-		checkCell(t, r, windows[i], e.Cells[i], results[i])
+		if quiet := checkCell(t, r, windows[i], e.Cells[i], results[i], patient); !quiet {
+			disturbed = append(disturbed, e.Cells[i].Name)
+		}
 	}
-	checkExperiments(t, r, e, results)
-	return r
+	return r, append(disturbed, checkExperiments(t, r, e, results, patient)...)
 }
 
 // topCells returns the cells of a process that no other cell holds.
@@ -62,15 +78,17 @@ func sources(windows []report.Window) (out []string) {
 	return out
 }
 
-// statusOf translates what the catalogue calls a status into the contract's.
-func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run result) {
+// checkCell compares a cell's window with what is known of it. Patient, it says quiet = false instead of failing where
+// somebody else may have moved the resident set.
+func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
+	quiet = true
 	if e.Name != run.Name {
 		t.Fatalf("expectations and results are out of step: %s, %s", e.Name, run.Name)
 	}
 	if run.Status != e.Status {
 		t.Errorf("%s: the cell itself ended with %s, not %s: %s", e.Name, run.Status, e.Status, run.Error)
-		return
+		return quiet
 	}
 	if w.Status != e.Status {
 		t.Errorf("%s: status %s, want %s", e.Name, w.Status, e.Status)
@@ -83,16 +101,17 @@ func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run 
 	}
 	for _, meter := range []string{"cpu.mapped", "cpu.resident", "cpu.numpy"} {
 		if a, ok := e.Meters[meter]; ok {
-			checkMeter(t, e, meter, w.Meters[meter], a, run)
+			quiet = checkMeter(t, e, meter, w.Meters[meter], a, run, patient) && quiet
 		}
 	}
 	checkStatements(t, r, w, e)
-	checkChildren(t, r, e, run)
+	return checkChildren(t, r, e, run, patient) && quiet
 }
 
 // checkChildren compares the peaks of child processes with what they saw of themselves at their highest.
-func checkChildren(t *testing.T, r *report.Report, e expected, run result) {
+func checkChildren(t *testing.T, r *report.Report, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
+	quiet = true
 	for _, c := range e.Children {
 		m, ok := run.mark(c.Label)
 		if !ok {
@@ -106,7 +125,11 @@ func checkChildren(t *testing.T, r *report.Report, e expected, run result) {
 			}
 			found = true
 			for _, meter := range []string{"cpu.mapped", "cpu.resident"} {
-				if off := p.Meters[meter].Peak - m.of(meter); off < 0 || off > 65536 {
+				off := p.Meters[meter].Peak - m.of(meter)
+				if patient && meter == "cpu.resident" && off > 65536 && off <= disturbance {
+					t.Logf("%s: child %d: %s peaks %+d from what it saw", e.Name, m.PID, meter, off)
+					quiet = false
+				} else if off < 0 || off > 65536 {
 					t.Errorf("%s: child %d: %s peaks %+d from what it saw", e.Name, m.PID, meter, off)
 				}
 			}
@@ -115,6 +138,7 @@ func checkChildren(t *testing.T, r *report.Report, e expected, run result) {
 			t.Errorf("%s: child %d is not in the report", e.Name, m.PID)
 		}
 	}
+	return quiet
 }
 
 func show(n *int) any {
@@ -127,9 +151,14 @@ func show(n *int) any {
 // arena is what CPython maps at once for objects since 3.10 (Objects/obmalloc.c, ARENA_BITS).
 const arena = 1 << 20
 
-func checkMeter(t *testing.T, e expected, meter string, f report.Figure, a allowances, run result) {
+// disturbance is how far above its truth a resident set may be that somebody else has moved.
+const disturbance = 1 << 20
+
+func checkMeter(t *testing.T, e expected, meter string, f report.Figure, a allowances, run result, patient bool) (quiet bool) {
 	t.Helper()
 	name := e.Name
+	patient = patient && meter == "cpu.resident"
+	quiet = true
 	if !f.Exact {
 		t.Errorf("%s: %s is not exact: %+v", name, meter, f)
 	}
@@ -137,10 +166,13 @@ func checkMeter(t *testing.T, e expected, meter string, f report.Figure, a allow
 		m, ok := run.mark(a.Mark)
 		if !ok {
 			t.Errorf("%s: no mark %q", name, a.Mark)
-			return
+			return quiet
 		}
 		off := f.Peak - m.of(meter)
-		if e.Yields && meter == "cpu.mapped" && off == arena {
+		if patient && off > a.Above && off <= a.Above+disturbance {
+			t.Logf("%s: %s %+d above its mark", name, meter, off)
+			quiet = false
+		} else if e.Yields && meter == "cpu.mapped" && off == arena {
 			t.Logf("%s: another thread mapped an arena after the mark", name)
 		} else if off < 0 || off > a.Above {
 			t.Errorf("%s: %s peaks at %d, %+d from what the process saw (allowed 0 to %d)", name, meter, f.Peak, off, a.Above)
@@ -149,12 +181,16 @@ func checkMeter(t *testing.T, e expected, meter string, f report.Figure, a allow
 		}
 	}
 	within := func(what string, got int64, allowed []int64) {
-		if len(allowed) == 2 && (got < allowed[0] || got > allowed[1]) {
+		if patient && len(allowed) == 2 && got > allowed[1] && got <= allowed[1]+disturbance {
+			t.Logf("%s: %s %s %d, allowed %d to %d", name, meter, what, got, allowed[0], allowed[1])
+			quiet = false
+		} else if len(allowed) == 2 && (got < allowed[0] || got > allowed[1]) {
 			t.Errorf("%s: %s %s %d, allowed %d to %d", name, meter, what, got, allowed[0], allowed[1])
 		}
 	}
 	within("rises by", f.Peak-f.Start, a.Rise)
 	within("keeps", f.Consumed, a.Kept)
+	return quiet
 }
 
 func checkStatements(t *testing.T, r *report.Report, cell report.Window, e expected) {
@@ -178,7 +214,8 @@ func checkStatements(t *testing.T, r *report.Report, cell report.Window, e expec
 	}
 }
 
-func checkExperiments(t *testing.T, r *report.Report, e expectations, results []result) {
+// checkExperiments returns the cells that experiments peak in where somebody else may have moved the resident set.
+func checkExperiments(t *testing.T, r *report.Report, e expectations, results []result, patient bool) (disturbed []string) {
 	t.Helper()
 	seen := map[string]report.Window{}
 	for _, w := range r.Windows {
@@ -201,12 +238,17 @@ func checkExperiments(t *testing.T, r *report.Report, e expectations, results []
 			}
 			m, _ := run.mark(x.Peak[1])
 			for _, meter := range []string{"cpu.mapped", "cpu.resident"} {
-				if off := w.Meters[meter].Peak - m.of(meter); off < 0 || off > 65536 {
+				off := w.Meters[meter].Peak - m.of(meter)
+				if patient && meter == "cpu.resident" && off > 65536 && off <= disturbance {
+					t.Logf("experiment %s: %s peaks %+d from mark %s", x.Name, meter, off, m.Label)
+					disturbed = append(disturbed, run.Name)
+				} else if off < 0 || off > 65536 {
 					t.Errorf("experiment %s: %s peaks %+d from mark %s", x.Name, meter, off, m.Label)
 				}
 			}
 		}
 	}
+	return disturbed
 }
 
 func checkCertificate(t *testing.T, r *report.Report) {
