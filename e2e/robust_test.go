@@ -273,7 +273,8 @@ func TestPrivilegesAreDropped(t *testing.T) {
 	tr.stop()
 }
 
-// TestAttachTwice: two tracers at once see the same.
+// TestAttachTwice: two tracers at once see the same. Their boundaries come one after the other: what other threads of the
+// process touch in between is on different sides of them.
 func TestAttachTwice(t *testing.T) {
 	require(t)
 	w := startWorkload(t, place{driver: "run_kernel.py"}, []string{"gil_spike", "np_ones_freed"})
@@ -287,7 +288,8 @@ func TestAttachTwice(t *testing.T) {
 	}
 	for i := range a {
 		for _, meter := range []string{"cpu.mapped", "cpu.resident", "cpu.numpy"} {
-			if a[i].Meters[meter].Need() != b[i].Meters[meter].Need() {
+			off := a[i].Meters[meter].Need() - b[i].Meters[meter].Need()
+			if off != 0 && (meter != "cpu.resident" || off < -65536 || off > 65536) {
 				t.Errorf("cell %d: %s: %+v and %+v", i, meter, a[i].Meters[meter], b[i].Meters[meter])
 			}
 		}
