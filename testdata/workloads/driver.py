@@ -133,6 +133,8 @@ def drive(opts, front_end, open_session):
         raise Failure("stopped by signal %d" % signum)
 
     signal.signal(signal.SIGTERM, stop)
+    # Shells start what runs in the background with SIGINT ignored; IPython must not inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     workspace = session = None
     try:
         workspace = Workspace(opts)

@@ -133,7 +133,7 @@ class Terminal:
         if "interrupt_at" in cell.request:
             self.workspace.wait_for_mark(cell.request["interrupt_at"], marks, self.opts.timeout, self.settle)
             self.settle(0.1)        # into the statement behind the mark
-            self._interrupt()
+            self._type(b"\x03")
         self.count = self._prompt(self.opts.timeout)
         result["idle_ns"] = driver.now()
         result["execution_count"] = number if self.count > number else None
@@ -142,17 +142,6 @@ class Terminal:
         if result["status"] != "ok":
             result["error"] = printed.strip()[-200:]
         return result
-
-    def _interrupt(self):
-        """Ctrl-C, and again while no prompt comes: on a busy machine one was lost once."""
-        for _ in range(4):
-            self._type(b"\x03")
-            try:
-                self._prompt(5)
-                return
-            except driver.Failure:
-                if self.process.poll() is not None:
-                    raise
 
     def _send(self):
         for _ in range(4):
