@@ -31,6 +31,9 @@ func (t *Tracker) Cells() (n int) {
 // boundary.
 func (t *Tracker) Report() *report.Report {
 	t.Flush()
+	for _, r := range t.roots {
+		r.ordered.flush(func(c *event.Change) { t.allocate(r, c) })
+	}
 	r := &report.Report{
 		Schema: report.Schema, Processes: []report.Process{}, Meters: t.meters(),
 		Windows: []report.Window{}, Between: []report.Between{},
@@ -96,8 +99,9 @@ func (t *Tracker) window(w *window) report.Window {
 		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Tree: t.figureMap(w.tree, nil, w.process.info.Python != ""),
-		Children: []report.Child{}, Refused: w.refused, Foreign: w.othersMemory(),
+		Children: []report.Child{}, Refused: t.refusals(w), Foreign: w.othersMemory(),
 	}
+	out.Allocations, out.Coverage = t.allocationsOf(w)
 	if w.parent != nil {
 		out.Parent = w.parent.id
 	}
@@ -135,7 +139,7 @@ func (t *Tracker) duration(w *window) int64 {
 func (t *Tracker) between(w *window) report.Between {
 	out := report.Between{
 		PID: int(w.process.info.PID), StartNS: t.since(w.opened), DurationNS: t.duration(w),
-		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Refused: w.refused,
+		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Refused: t.refusals(w),
 	}
 	switch {
 	case w.before == nil && w.after == nil:

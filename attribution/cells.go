@@ -55,6 +55,8 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	}
 	p.open = append(p.open, w)
 	t.cells[b.Cell] = w
+	key := fileKey{b.PID, b.Text}
+	t.files[key] = append(t.files[key], w)
 }
 
 func (t *Tracker) closeCell(p *process, b *event.Boundary) {
@@ -175,6 +177,16 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 func (t *Tracker) shedding(b *event.Boundary) {
 	if b.Text == event.TorchTotals {
 		t.sheds(b.Kind == event.MeterShed)
+		return
+	}
+	if b.Text == event.Stacks {
+		t.unlisted = b.Kind == event.MeterShed
+		t.stacksShed = true
+		for _, r := range t.roots {
+			for _, w := range r.open {
+				w.unlisted = true
+			}
+		}
 		return
 	}
 	if b.Text != "" { // the name of a probe group that serves no meter

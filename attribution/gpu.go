@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"slices"
+
 	"ipytracer/report"
 	"ipytracer/tracer/event"
 )
@@ -112,6 +114,7 @@ func (t *Tracker) asked(e event.Event) {
 	at := placeOf(e)
 	r := t.root(at.root)
 	r.stream.received(at.stream)
+	r.ordered.add(at.stream, nil, func(c *event.Change) { t.allocate(r, c) })
 	t.gpus.mark(at.meter)
 	if at.segment > r.ended {
 		if len(r.asked) < maxAsked {
@@ -182,11 +185,24 @@ func (w *window) refuse(e *event.Refusal) {
 			r.Count++
 			if int64(e.Asked) > r.Asked {
 				r.Asked, r.Held, r.Caller = int64(e.Asked), int64(e.Held), e.Caller.String()
+				w.refusedBy[i] = e.Stack
 			}
 			return
 		}
 	}
 	w.refused = append(w.refused, report.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Count: 1, Caller: e.Caller.String()})
+	w.refusedBy = append(w.refusedBy, e.Stack)
+}
+
+// refusals are a window's, each with who asked for the most.
+func (t *Tracker) refusals(w *window) []report.Refusal {
+	out := slices.Clone(w.refused)
+	for i := range out {
+		if s := t.allocations.stacks[w.refusedBy[i]]; s != nil {
+			out[i].Stack = t.frames(w, s)
+		}
+	}
+	return out
 }
 
 // sheds notes that PyTorch's totals are not listened to, or are again.

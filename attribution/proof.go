@@ -17,6 +17,12 @@ func (t *Tracker) certificate() report.Certificate {
 	if t.dropped > 0 {
 		c.Problems = append(c.Problems, fmt.Sprintf("%d windows are not in this report: there were too many", t.dropped))
 	}
+	if t.allocations.dropped > 0 {
+		c.Problems = append(c.Problems, fmt.Sprintf("%d allocations are missing from who allocated: there were too many", t.allocations.dropped))
+	}
+	if t.stacksShed {
+		c.Problems = append(c.Problems, "who allocated is not known at times: stacks were stepped down to keep the overhead budget")
+	}
 	for _, r := range t.roots {
 		c.Made += r.stream.made
 		c.Delivered += r.stream.count
@@ -66,11 +72,31 @@ func (t *Tracker) proof(m event.Meter) report.Proof {
 		}
 		p.Compared++
 		kernel := max(w.own.peak[m], w.own.start[m], w.own.end[m])
-		difference := int64(kernel - w.recomputed[m])
+		difference := int64(kernel - t.recomputed(w, m, kernel))
 		if difference == 0 {
 			p.Agreed++
 		}
 		p.Difference = max(p.Difference, difference, -difference)
 	}
 	return p
+}
+
+// recomputed is a window's peak by the change stream. A change that was made while a boundary was being drawn is on either
+// side of it: where that decides, it is on the side on which the kernel's peak says it was.
+func (t *Tracker) recomputed(w *window, m event.Meter, kernel event.Bytes) event.Bytes {
+	peak := w.recomputed[m]
+	if peak == kernel {
+		return peak
+	}
+	for i := range t.root(w.root).between {
+		c := &t.root(w.root).between[i]
+		if c.Meter != m || c.PID != w.process.info.PID {
+			continue
+		}
+		here, next := w.holds(w.root, c.Segment), w.holds(w.root, c.Segment+1)
+		if here && next || (here || next) && c.Value <= kernel {
+			peak = max(peak, c.Value)
+		}
+	}
+	return peak
 }

@@ -30,6 +30,7 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	r := t.root(b.Root)
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
+	t.allocateIn(b.Root, r, r.ended+1)
 }
 
 // endSegment lets every open window of the tree see the segment that ends.

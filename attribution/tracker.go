@@ -30,7 +30,11 @@ type Tracker struct {
 	boundaries          uint64 // how many came: they may pass each other, none may be missing
 	problems            []string
 	shed                map[event.Meter]bool
+	unlisted            bool // stacks are not walked now
+	stacksShed          bool // they were not, at some time
 	gpus                gpus
+	allocations         allocations
+	files               map[fileKey][]*window    // the cells that a file name stands for
 	forked              map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
 
 	pending  *event.Boundary // its readings may still follow
@@ -60,6 +64,7 @@ type process struct {
 type root struct {
 	executions int
 	stream     stream
+	ordered    ordered
 	open       []*window
 	// highs of segments not yet ended, by segment, pid and meter, from the change stream.
 	changes map[uint64]map[int32]*event.Readings
@@ -68,13 +73,19 @@ type root struct {
 	learned []*event.Change
 	asked   []event.Event
 	tree    event.Readings
+	// between are the changes that were made while a boundary was being drawn.
+	between []event.Change
 }
+
+// maxBetween is how many of these are kept: they are rare.
+const maxBetween = 1 << 16
 
 // New returns a Tracker that has seen nothing.
 func New() *Tracker {
 	return &Tracker{
 		processes: map[int32]*process{}, roots: map[uint32]*root{}, cells: map[uint64]*window{},
 		shed: map[event.Meter]bool{}, forked: map[int32]event.Readings{}, nextID: 1,
+		allocations: newAllocations(), files: map[fileKey][]*window{},
 	}
 }
 
@@ -92,6 +103,9 @@ func (t *Tracker) Add(e event.Event) {
 		return
 	case *event.Refusal, *event.Foreign:
 		t.asked(e)
+		return
+	case *event.Stack:
+		t.addStack(e)
 		return
 	}
 	t.Flush()
@@ -163,6 +177,13 @@ func (t *Tracker) change(c *event.Change) {
 		t.gpus.mark(c.Meter)
 		learned := *c
 		r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
+	}
+	r.ordered.add(c.Stream, c, func(c *event.Change) { t.allocate(r, c) })
+	if c.Between {
+		if len(r.between) < maxBetween {
+			r.between = append(r.between, *c)
+		}
+		return
 	}
 	if c.Segment <= r.ended {
 		t.late(r, c)

@@ -54,10 +54,15 @@ type window struct {
 	shares map[int32]event.Readings
 	silent bool
 	shed   [event.MeterCount]bool // the meter was stepped down at some time in the window
+	// unlisted: stacks were not walked at some time in the window, to keep the budget.
+	unlisted bool
+	tallies  map[event.Meter]*tallies
 	// unknown: the meter became known only after the window.
 	unknown [event.MeterCount]bool
 	refused []report.Refusal
-	foreign report.Foreign
+	// refusedBy are the stacks of the largest requests in refused.
+	refusedBy []uint64
+	foreign   report.Foreign
 
 	execution int
 	count     int // In[N], -1 if there is none
@@ -104,6 +109,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	if t.gpus.shed {
 		w.shedTotals()
 	}
+	w.unlisted = t.unlisted
 	t.keep(w)
 	r := t.root(b.Root)
 	r.open = append(r.open, w)

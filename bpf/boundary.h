@@ -77,6 +77,7 @@ static long other_process(__u32 slot, struct others *o)
 		return 0;
 	settle(slot);
 	bool moved = false;
+	fetch_add(&p->cutting, 1);
 	for (int m = 0; m < METERS; m++)
 		moved |= p->high[m] != p->told[m] || p->value[m] != p->told[m];
 	if (p->devices && cut_devices(slot, o->number))
@@ -84,11 +85,13 @@ static long other_process(__u32 slot, struct others *o)
 	if (!moved) {
 		if (p->segment <= o->segment)
 			*(volatile __u64 *)&p->segment = o->segment + 1;
+		fetch_add(&p->cutting, -1);
 		return 0;
 	}
 	__u64 ticket;
 	struct boundary *b = new_record(&ticket, STORE_RESERVE / 2);
 	if (!b) {
+		fetch_add(&p->cutting, -1);
 		lose(LOSS_BOUNDARY);
 		return 0;
 	}
@@ -100,6 +103,7 @@ static long other_process(__u32 slot, struct others *o)
 	b->pid = p->pid;
 	b->text_size = 0;
 	cut(slot, ticket & (MAX_STORED - 1));
+	fetch_add(&p->cutting, -1);
 	send_record(b, ticket);
 	return 0;
 }
@@ -163,11 +167,14 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 		return 0;
 	}
 	__u64 ticket, number = fetch_add(&next_number, 1);
+	fetch_add(&p->cutting, 1);
 	if (r->devices)
 		cut_devices(slot, number); /* in front: whoever reads the boundary has them all */
 	struct boundary *b = new_record(&ticket, STORE_RESERVE / 2);
-	if (!b)
+	if (!b) {
+		fetch_add(&p->cutting, -1);
 		return 0;
+	}
 	b->ticket = 0;
 	b->number = number;
 	struct others o = { .number = number, .root = p->root, .acting = slot };
@@ -196,6 +203,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->slack = r->slack;
 	b->unknown_device = r->unknown_device;
 	cut(slot, ticket & (MAX_STORED - 1));
+	fetch_add(&p->cutting, -1);
 	cut_tree(p->root, ticket & (MAX_STORED - 1));
 	b->text_kind = why->text_kind;
 	b->text_size = 0;

@@ -351,6 +351,7 @@ int statement_open(struct pt_regs *regs)
 		why.text_size = length > TEXT_SIZE ? TEXT_SIZE : length;
 	}
 	w->statement = sp;
+	w->code = code;
 	w->awaiting = 0;
 	w->statements++;
 	draw_boundary(&why);

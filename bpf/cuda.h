@@ -31,25 +31,29 @@ static __always_inline struct cuda_object *object_at(__u32 slot, __u32 kind, __u
 
 /* ---- meters ----------------------------------------------------------------------------------------------------- */
 
-static __always_inline void pinned_moves(__u32 slot, __s64 difference, __u64 address, __u32 calling)
+static __noinline int pinned_moves(__u32 slot, __s64 difference, __u64 address, __u64 stack)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 
 	if (!r)
-		return;
+		return 0;
+	__u32 calling = caller();
 	__u64 segment = *(volatile __u64 *)&p->segment, number = next_change(r);
 	__s64 value = move(p, r, METER_PINNED, difference);
-	send_change(p, r, number, segment, METER_PINNED | calling, value, difference, address);
+	send_change(p, r, number, segment, METER_PINNED | calling, value, difference, address, stack);
+	return 0;
 }
 
-/* Memory of a device, or page-locked memory of the host, comes or goes. */
-__attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 difference, __u64 address, __u32 batch)
+/* Memory of a device, or page-locked memory of the host, comes or goes. about: the stack it comes from; the batch it
+ * was of. */
+__attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 difference, __u64 address, __u64 about)
 {
-	if (device == HOST_DEVICE) {
-		pinned_moves(slot, difference, address, caller());
-		return 0;
-	}
+	__u64 stack = difference > 0 ? about : 0;
+	__u32 batch = about;
+
+	if (device == HOST_DEVICE)
+		return pinned_moves(slot, difference, address, stack);
 	struct device_move driver = {
 		.slot = slot,
 		.number = device,
@@ -57,12 +61,14 @@ __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 diffe
 		.amount = difference,
 		.size = difference,
 		.address = address,
+		.stack = stack,
 	};
 	device_moves(&driver);
 	if (difference >= 0 || !batch || !bpf_map_lookup_elem(&torch_batches, &batch))
 		return 0;
 	driver.meter = DEVICE_RESERVED;
 	driver.flags = 0;
+	driver.stack = 0;
 	device_moves(&driver);
 	return 0;
 }
@@ -139,7 +145,7 @@ __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind,
 		unknown_free(slot); /* from here on the meter is short of it */
 		return 0;
 	}
-	memory_moves(slot, c->device, size, address, 0);
+	memory_moves(slot, c->device, size, address, c->stack);
 	return 0;
 }
 
@@ -228,7 +234,7 @@ static __noinline int foreign_moves(__u32 slot, __u32 number, __s64 difference, 
 	__u64 segment = *(volatile __u64 *)&p->segment, stream = next_change(r);
 	__s64 open = fetch_add(&d->foreign, difference) + difference;
 	send_change(p, r, stream, segment, device_meter(number, DEVICE_DRIVER) | CHANGE_FOREIGN, open, difference,
-		    address);
+		    address, 0);
 	return 0;
 }
 
@@ -547,6 +553,13 @@ static __always_inline bool frees(__u32 operation)
 	return operation == CUDA_FREE || operation == CUDA_HOST_FREE || operation == CUDA_ARRAY_DESTROY;
 }
 
+static __always_inline bool makes(__u32 operation)
+{
+	return (operation >= CUDA_ALLOC && operation <= CUDA_ALLOC_ASYNC) || operation == CUDA_HOST_ALLOC ||
+	       operation == CUDA_HOST_REGISTER || operation == CUDA_CREATE ||
+	       (operation >= CUDA_ARRAY && operation <= CUDA_MIPMAP);
+}
+
 /* The thread's call, which is kept for the next one: sp is 0 while none is under way. */
 static __always_inline struct call *call_of(__u32 tid)
 {
@@ -589,6 +602,7 @@ int cuda_enter(struct pt_regs *regs)
 	c->operation = cookie & 0xff;
 	c->narrow = cookie >> 16 & 1;
 	c->known = 0;
+	c->stack = makes(c->operation) ? stack_here(slot) : 0;
 	if (c->narrow && c->operation == CUDA_FREE)
 		c->argument[0] = (__u32)c->argument[0];
 	if (c->operation == CUDA_CTX_CREATE)
@@ -661,7 +675,7 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 		struct device *d = device == HOST_DEVICE ? NULL : device_at(slot, device);
 		__s64 held = d ? d->value[DEVICE_DRIVER] : p ? p->value[METER_PINNED] : 0;
 		refused(slot, (device == HOST_DEVICE ? METER_PINNED : device_meter(device, DEVICE_DRIVER)) | caller(),
-			held, size, failed);
+			held, size, failed, c->stack);
 		return 0;
 	}
 	address = c->operation == CUDA_HOST_REGISTER ? c->argument[0] : user_word(c->argument[0]);
@@ -699,9 +713,7 @@ static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 			freed(c, slot);
 		return 0;
 	}
-	if ((c->operation >= CUDA_ALLOC && c->operation <= CUDA_ALLOC_ASYNC) || c->operation == CUDA_HOST_ALLOC ||
-	    c->operation == CUDA_HOST_REGISTER || c->operation == CUDA_CREATE ||
-	    (c->operation >= CUDA_ARRAY && c->operation <= CUDA_MIPMAP))
+	if (makes(c->operation))
 		return made(c, slot, failed);
 	if (failed)
 		return 0;

@@ -74,14 +74,14 @@ static __noinline __u32 caller(void)
  */
 struct device_move {
 	__u64 address;
+	__u64 stack; /* who made the block, 0 for none */
 	__s64 amount;
 	__s64 size; /* as the stream tells it */
 	__u32 slot;
 	__u32 number;
-	__u32 meter;
-	__u32 to;
 	__u32 flags;
-	__u32 padding;
+	__u16 meter; /* small, because stack is short where they are used */
+	__u16 to;
 };
 
 __attribute__((noinline)) int device_moves(struct device_move *move)
@@ -118,12 +118,12 @@ __attribute__((noinline)) int device_moves(struct device_move *move)
 	raise_to(&t->high[m], fetch_add(&t->value[m], difference) + difference);
 	if (stream)
 		send_change(p, r, stream, segment, (METERS + number * DEVICE_METERS + m) | move->flags,
-			    tell ? tell : value, move->size, move->address);
+			    tell ? tell : value, move->size, move->address, move->stack);
 	return 0;
 }
 
 /* A request that was refused: `size` bytes of a meter. Nothing changed; it is worth knowing. */
-static __always_inline void refused(__u32 slot, __u32 meter, __s64 held, __s64 size, __u64 address)
+static __always_inline void refused(__u32 slot, __u32 meter, __s64 held, __s64 size, __u64 address, __u64 stack)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -131,7 +131,7 @@ static __always_inline void refused(__u32 slot, __u32 meter, __s64 held, __s64 s
 	if (!r)
 		return;
 	__u64 segment = *(volatile __u64 *)&p->segment;
-	send_change(p, r, next_change(r), segment, meter | CHANGE_REFUSED, held, size, address);
+	send_change(p, r, next_change(r), segment, meter | CHANGE_REFUSED, held, size, address, stack);
 }
 
 /* Records what a device's meters are and were at most, of the process in slot and of its tree, if anything moved. */

@@ -79,7 +79,7 @@ static __always_inline __u64 next_change(struct root *r)
 }
 
 static __always_inline void send_change(struct process *p, struct root *r, __u64 number, __u64 segment, __u32 meter,
-					__s64 value, __s64 size, __u64 address)
+					__s64 value, __s64 size, __u64 address, __u64 stack)
 {
 	struct change *c = bpf_ringbuf_reserve(&changes, sizeof(*c), 0);
 
@@ -91,11 +91,16 @@ static __always_inline void send_change(struct process *p, struct root *r, __u64
 	c->segment = segment;
 	c->time = bpf_ktime_get_ns();
 	c->address = address;
+	c->stack = stack;
 	c->value = value;
 	c->size = size;
 	c->root = p->root;
 	c->pid = p->pid;
 	c->tid = (__u32)bpf_get_current_pid_tgid();
+	/* What moved while the maxima are taken is on either side; so is what moved after it looked which segment it
+	 * is. */
+	if (*(volatile __u32 *)&p->cutting || *(volatile __u64 *)&p->segment != segment)
+		meter |= CHANGE_BETWEEN;
 	c->meter = meter;
 	bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
 	/* Look at the fill level now and then; a nudge every so often while it is over a quarter. */
@@ -146,7 +151,7 @@ static __always_inline void fell(struct process *p, struct root *r, __u64 number
 				 __s64 from)
 {
 	if (number)
-		send_change(p, r, number, segment, meter, from, 0, 0);
+		send_change(p, r, number, segment, meter, from, 0, 0, 0);
 }
 
 static __always_inline __s64 resident_of(struct process *p)

@@ -12,32 +12,6 @@
 
 #define NUMPY_DOMAIN 389047 /* numpy/core/src/multiarray/alloc.c: NPY_TRACE_DOMAIN */
 
-/* The slot of the process that runs now, or NO_SLOT. */
-static __always_inline __u32 current_slot(void)
-{
-	return slot_of(FIELD(bpf_get_current_task(), task_struct, mm));
-}
-
-/* Counts a hit of a probe group. False once the group is shed. */
-static __always_inline bool spend(__u32 which, __u32 slot)
-{
-	which &= GROUPS - 1;
-	__u64 epoch = group_epoch[which];
-	if (group_shed[which] == epoch)
-		return false;
-	__u64 hits = fetch_add(&group_hits[which], 1) + 1;
-	__u32 stride = group_stride[which];
-	if (!stride || hits & (stride - 1))
-		return true;
-	__u64 now = bpf_ktime_get_ns();
-	__u64 before = exchange(&group_checked[which], now);
-	if (now - before >= group_slice[which] || exchange(&group_shed[which], epoch) == epoch)
-		return true;
-	struct occasion why = { .kind = BOUNDARY_METER_SHED, .slot = slot, .group = which, .inputs = -1 };
-	draw_boundary(&why);
-	return false;
-}
-
 static __always_inline __u64 block_key(__u32 slot, __u64 address)
 {
 	return address | (__u64)slot << 48;
@@ -62,7 +36,7 @@ int numpy_track(struct pt_regs *regs)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
-	__u64 address = regs->si, key = block_key(slot, address), segment = p->segment;
+	__u64 address = regs->si, key = block_key(slot, address);
 	__s64 size = regs->dx;
 	struct block fresh = { .size = size, .epoch = group_epoch[GROUP_NUMPY] };
 	struct block *known = bpf_map_lookup_elem(&blocks, &key);
@@ -76,9 +50,9 @@ int numpy_track(struct pt_regs *regs)
 		fetch_add(&r->slack, size);
 		return 0;
 	}
-	__u64 number = next_change(r);
+	__u64 stack = stack_here(slot), segment = *(volatile __u64 *)&p->segment, number = next_change(r);
 	__s64 value = move(p, r, METER_NUMPY, size - before);
-	send_change(p, r, number, segment, METER_NUMPY, value, size - before, address);
+	send_change(p, r, number, segment, METER_NUMPY, value, size - before, address, stack);
 	return 0;
 }
 
@@ -112,7 +86,7 @@ int numpy_untrack(struct pt_regs *regs)
 	bpf_map_delete_elem(&blocks, &key);
 	__u64 number = next_change(r);
 	__s64 value = move(p, r, METER_NUMPY, -size);
-	send_change(p, r, number, segment, METER_NUMPY, value, -size, address);
+	send_change(p, r, number, segment, METER_NUMPY, value, -size, address, 0);
 	return 0;
 }
 

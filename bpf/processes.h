@@ -52,6 +52,7 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 		p->counter[m] = COUNTER_UNKNOWN;
 	p->devices = 0;
 	p->cuda = 0;
+	p->cutting = 0;
 	p->segment = *(volatile __u64 *)&r->segment;
 	p->mm = mm;
 	p->started = bpf_ktime_get_ns();

@@ -100,7 +100,8 @@ int torch_refused(struct pt_regs *regs)
 
 	if (slot == NO_SLOT || type != DEVICE_TYPE_CUDA || ordinal >= MAX_DEVICES)
 		return 0;
-	refused(slot, device_meter(physical_device(slot, ordinal), DEVICE_ACTIVE), regs->si, regs->di, regs->dx);
+	refused(slot, device_meter(physical_device(slot, ordinal), DEVICE_ACTIVE), regs->si, regs->di, regs->dx,
+		stack_here(slot));
 	return 0;
 }
 

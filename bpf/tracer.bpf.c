@@ -11,9 +11,11 @@
  *   devices.h    the meters of GPUs
  *   boundary.h   the cut between two segments
  *   processes.h  fork, exec, exit
- *   numpy.h      cpu.numpy, and the overhead budget
+ *   budget.h     the overhead budget
  *   python.h     CPython's objects
  *   cells.h      cells, statements, experiments
+ *   frames.h     Python stacks
+ *   numpy.h      cpu.numpy
  *   cuda.h       the CUDA driver's memory
  *   torch.h      PyTorch's own totals
  *   control.h    requests of user space
@@ -35,9 +37,11 @@
 #include "devices.h"
 #include "boundary.h"
 #include "processes.h"
-#include "numpy.h"
+#include "budget.h"
 #include "python.h"
 #include "cells.h"
+#include "frames.h"
+#include "numpy.h"
 #include "torch.h"
 #include "cuda.h"
 #include "control.h"
@@ -95,6 +99,7 @@ int calibrate_return(struct pt_regs *regs)
 /* Types that no map or argument has reach Go only if a variable has them. */
 const struct change *export_change __attribute__((unused));
 const struct source *export_source __attribute__((unused));
+const struct code *export_code __attribute__((unused));
 const enum boundary_kind *export_boundary_kind __attribute__((unused));
 const enum outcome *export_outcome __attribute__((unused));
 const enum meter *export_meter __attribute__((unused));

@@ -6,22 +6,28 @@
 #ifndef IPYTRACER_WIRE_H
 #define IPYTRACER_WIRE_H
 
-#define METERS	      7	   /* of the CPU side; a device has DEVICE_METERS more */
-#define MAX_DEVICES   16   /* GPUs of one process */
-#define MAX_CPUS      512  /* CPUs whose RSS counters can be summed */
-#define MAX_PROCESSES 512  /* traced at once, over all roots */
-#define MAX_ROOTS     64   /* attached processes */
-#define MAX_NESTING   8	   /* run_cell within run_cell, on one thread */
-#define MAX_STORED    2048 /* boundary records not yet acknowledged; a power of two */
-#define TEXT_SIZE     192  /* bytes of a file name, marker or line table in a boundary */
-#define NAME_SIZE     160  /* bytes of an experiment's name, of it */
-#define FILE_SIZE     96   /* bytes of a cell's file name that are compared */
-#define FILE_WORDS    (FILE_SIZE / 8)
-#define SOURCE_SHORT  488  /* bytes of source in a short record: most cells */
-#define SOURCE_CHUNK  8192 /* bytes of cell source in one record */
-#define SOURCE_CHUNKS 16   /* at most 128 KiB of a cell's source are sent */
-#define NO_SLOT	      0xffffffffu
-#define PAGE	      4096
+#define METERS		 7    /* of the CPU side; a device has DEVICE_METERS more */
+#define MAX_DEVICES	 16   /* GPUs of one process */
+#define MAX_CPUS	 512  /* CPUs whose RSS counters can be summed */
+#define MAX_PROCESSES	 512  /* traced at once, over all roots */
+#define MAX_ROOTS	 64   /* attached processes */
+#define MAX_NESTING	 8    /* run_cell within run_cell, on one thread */
+#define MAX_STORED	 2048 /* boundary records not yet acknowledged; a power of two */
+#define TEXT_SIZE	 192  /* bytes of a file name, marker or line table in a boundary */
+#define NAME_SIZE	 160  /* bytes of an experiment's name, of it */
+#define FILE_SIZE	 96   /* bytes of a cell's file name that are compared */
+#define FILE_WORDS	 (FILE_SIZE / 8)
+#define SOURCE_SHORT	 488  /* bytes of source in a short record: most cells */
+#define SOURCE_CHUNK	 8192 /* bytes of cell source in one record */
+#define SOURCE_CHUNKS	 16   /* at most 128 KiB of a cell's source are sent */
+#define MAX_FRAMES	 64   /* of a Python stack; a power of two */
+#define LINES_SIZE	 2048 /* bytes of a line table that travel with its code object */
+#define TABLE_UNREADABLE 0x80000000u
+#define FRAME_WORDS	 16  /* of a frame that are read at once; a power of two */
+#define CODE_WORDS	 32  /* of a code object; a power of two */
+#define CODE_BYTES	 160 /* of them: what every version has */
+#define NO_SLOT		 0xffffffffu
+#define PAGE		 4096
 
 /* Same order as event.Meter. */
 enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED };
@@ -48,6 +54,8 @@ enum boundary_kind {
 	RECORD_NUDGE,	      /* the change ring fills up: come and read */
 	RECORD_DEVICE,	      /* a GPU's meters, belongs to the boundary or reading behind it; `group` is the device */
 	RECORD_LIBRARY,	      /* struct header: a process loaded or unloaded a library */
+	RECORD_CODE,	      /* struct code */
+	RECORD_STACK,	      /* struct stack */
 };
 
 /* Same order as event.Outcome. */
@@ -99,12 +107,61 @@ struct source {
 	__u8 text[SOURCE_CHUNK];
 };
 
+/* A code object, when it is seen first in a stack. May be lost, and is counted; then it is sent again. */
+struct code {
+	struct header header;
+	__u64 number;
+	__u64 table;	  /* address of the line table's bytes */
+	__s32 first_line; /* co_firstlineno */
+	__u32 table_size; /* bytes of the whole table, or TABLE_UNREADABLE */
+	__u32 file_kind;  /* bytes in one character: 1, 2 or 4; 0: it could not be read */
+	__u32 file_size;  /* bytes in all, at most TEXT_SIZE */
+	__u32 name_kind;
+	__u32 name_size;
+	__u8 file[TEXT_SIZE];
+	__u8 name[TEXT_SIZE];
+	__u8 lines[LINES_SIZE];
+};
+
+/* A code object and an instruction in it: f_lasti before 3.11, bytes from the first instruction since. */
+struct frame {
+	__u64 code;
+	__s64 at;
+};
+
+/* A Python stack, innermost frame first, when it is seen first. May be lost, and is counted; then it is sent again. */
+struct stack {
+	struct header header;
+	__u64 number;
+	__u32 count;
+	__u32 more; /* there were more than MAX_FRAMES */
+	struct frame frames[MAX_FRAMES];
+};
+
+/* What walks up a thread's frames keep. */
+struct walk {
+	struct stack stack;
+	__u64 thread;	    /* its PyThreadState, as found last */
+	__u64 first_thread; /* of the interpreter's list, when it had none */
+	__u64 last;	    /* number of the last stack */
+	__u64 frame;	    /* to look at next */
+	__u64 stop;	    /* the code object of the statement that runs, 0 for none */
+	__u64 seed;
+	__u64 frame_copy[FRAME_WORDS];
+	__u64 code_copy[CODE_WORDS];
+	__u64 table_head[5]; /* ob_size, ob_shash, the first 24 bytes */
+	__u64 table_tail[4];
+	__u32 slot;
+	__s32 pid;
+};
+
 /* One value one meter took. May be lost, and is counted. */
 struct change {
 	__u64 stream;
 	__u64 segment;
 	__u64 time;
 	__u64 address;
+	__u64 stack; /* who allocated: the number of a stack, 0 for not known */
 	__s64 value;
 	__s64 size;
 	__u32 root;
@@ -120,6 +177,7 @@ enum change_flag {
 	CHANGE_REFUSED = 1 << 30, /* nothing changed: `size` bytes were asked for and refused; value is what was held */
 	CHANGE_FOREIGN =
 		1 << 28, /* nothing changed: memory of another process was opened or closed; value is how many are */
+	CHANGE_BETWEEN = 1 << 27, /* a boundary was being drawn: it may belong to its segment or to the next */
 	CHANGE_LEARNED = 1 << 29, /* the meter was not known before; value is what it was before its next change */
 };
 
@@ -141,6 +199,8 @@ struct process {
 	__u32 active;
 	__u32 devices; /* bits: GPUs that it has used */
 	__u32 cuda;    /* it has called the driver */
+	__u32 cutting; /* boundaries that are being drawn of it now */
+	__u32 padding;
 };
 
 /* A GPU, as one process uses it. */
@@ -194,6 +254,8 @@ struct python {
 	__u32 code_name;
 	__u32 code_first_line;
 	__u32 code_line_table;
+	__u32 code_full_name; /* co_qualname, co_name before 3.11 */
+	__u32 code_bytes;     /* co_code_adaptive; 3.11+ */
 	__u32 string_length;
 	__u32 string_state;
 	__u32 ascii_data;
@@ -210,6 +272,8 @@ struct python {
 	__u32 frame_back;
 	__u32 frame_code;
 	__u32 frame_owner;
+	__u32 frame_instruction; /* f_lasti, prev_instr or instr_ptr */
+	__u32 frame_size;	 /* bytes that are read of a frame; 0: stacks are not walked */
 	__u32 owner_skip;
 	__u32 owner_generator;
 	__u32 frame_generator; /* PyFrameObject.f_gen; 3.9 and 3.10 */
@@ -232,6 +296,7 @@ struct window {
 	__u64 cell;
 	__u64 coroutine;
 	__u64 statement; /* stack pointer at the entry of the statement's PyEval_EvalCode; 0: none runs */
+	__u64 code;	 /* its code object */
 	__u32 awaiting;	 /* the statement returned a coroutine that IPython now awaits */
 	__u32 failed;
 	__u32 statements;
@@ -299,6 +364,7 @@ struct call {
 	__u64 argument[5];
 	__s64 size; /* frees: what goes if the call succeeds */
 	__u64 owner;
+	__u64 stack; /* who calls it, where it makes memory */
 	__u32 operation;
 	__u32 device; /* frees */
 	__u32 batch;  /* frees */
@@ -373,7 +439,8 @@ enum group {
 	GROUP_DRIVER,
 	GROUP_TORCH,
 	GROUP_LOADER,
-	GROUPS = 8
+	GROUP_FRAMES, /* no probes of its own: walks up the Python stack */
+	GROUPS = 16
 };
 
 /* Reasons for which something was not recorded. */
@@ -390,6 +457,8 @@ enum loss {
 	LOSS_DEVICE,	    /* a GPU allocation whose device is not known */
 	LOSS_OBJECT,	    /* no room in the tables of CUDA memory and contexts */
 	LOSS_FORMAT,	    /* an array of a format whose size is not known */
+	LOSS_CODE,	    /* a code object found no room */
+	LOSS_STACK,	    /* a stack found no room */
 	LOSSES = 16,
 };
 

@@ -33,6 +33,11 @@ func TestPyTorch(t *testing.T) {
 				}
 				if run.Name == "out_of_memory" && allocator == "default" {
 					checkRefusals(t, windows[i], map[string]int{"gpu.0.driver": 2, "gpu.0.active": 1})
+					for _, refusal := range windows[i].Refused {
+						if n := len(refusal.Stack); n == 0 || refusal.Stack[0].Function != "take" || refusal.Stack[n-1].ExecutionCount == nil {
+							t.Errorf("%s: who asked for %s: %+v", run.Name, refusal.Meter, refusal.Stack)
+						}
+					}
 				} else if run.Name == "out_of_memory" && len(windows[i].Refused) == 0 {
 					t.Errorf("%s: nothing was refused", run.Name)
 				}
@@ -42,6 +47,7 @@ func TestPyTorch(t *testing.T) {
 			}
 			checkCertificate(t, r)
 			checkNothingMissed(t, r)
+			checkSums(t, r)
 		})
 	}
 }

@@ -100,8 +100,31 @@ type result struct {
 	Marks          []mark `json:"marks"`
 	// Truth is what GPU rigs know of each meter by themselves; null where nothing can be known.
 	Truth map[string]*startPeakEnd `json:"truth"`
+	// Stacks are who called at each allocation of stacks.py.
+	Stacks []calledAt `json:"stacks"`
 	// Between is the same from the cell's end to the next one's begin.
 	Between map[string]*startPeakEnd `json:"between"`
+}
+
+// calledAt is an allocation of a size that no other has, and the frames at that moment.
+type calledAt struct {
+	Size   int64
+	Frames []calledFrom
+}
+
+// UnmarshalJSON reads [size, [[function, file, line], …]].
+func (c *calledAt) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&c.Size, &c.Frames})
+}
+
+type calledFrom struct {
+	Function, File string
+	Line           int
+}
+
+// UnmarshalJSON reads [function, file, line].
+func (c *calledFrom) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&c.Function, &c.File, &c.Line})
 }
 
 func (r result) mark(label string) (mark, bool) {

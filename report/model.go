@@ -110,6 +110,42 @@ type Window struct {
 	// Refused are requests for memory that were refused within the window.
 	Refused []Refusal `json:"refused,omitempty"`
 	Foreign *Foreign  `json:"foreign,omitempty"`
+	// Allocations says who allocated what, of the meters that count single blocks: the most at the peak first. A meter of
+	// which nothing moved in the window is not in it.
+	Allocations []Allocation `json:"allocations,omitempty"`
+	// Coverage says, by meter, how far they explain the window's peak.
+	Coverage map[string]Coverage `json:"coverage,omitempty"`
+}
+
+// Allocation is the memory of one meter that one stack of Python calls allocated.
+type Allocation struct {
+	Meter string  `json:"meter"`
+	Stack []Frame `json:"stack"` // innermost first, up to the cell; empty where no Python code called, or it is not known
+	// StackTruncated: there were more calls further out; a stack has at most 64.
+	StackTruncated bool  `json:"stack_truncated,omitempty"`
+	Allocated      int64 `json:"allocated"` // bytes, in the window
+	Freed          int64 `json:"freed"`     // bytes of this stack's that were freed in the window, whoever freed them
+	Net            int64 `json:"net"`       // allocated − freed
+	AtPeak         int64 `json:"at_peak"`   // bytes that were there at the window's peak, whenever they were allocated
+	Count          int64 `json:"count"`     // allocations in the window
+}
+
+// Frame is one call on a stack.
+type Frame struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"` // from 1; 0 if not known
+	// Execution is the cell whose code this is, 0 for code of a file. ExecutionCount is its In[N].
+	Execution      int  `json:"execution,omitempty"`
+	ExecutionCount *int `json:"execution_count,omitempty"`
+}
+
+// Coverage is how far allocations explain a meter's peak in a window.
+type Coverage struct {
+	AtPeak int64 `json:"at_peak"` // bytes of the peak that are in allocations
+	Rest   int64 `json:"rest"`    // bytes that are not: made before the attach, or lost
+	// Exact: the blocks add up to the ledger's peak and to what the window consumed, to the byte.
+	Exact bool `json:"exact"`
 }
 
 // Foreign is device memory that other processes made, as opened and closed within a window (CUDA IPC, imported
@@ -129,6 +165,8 @@ type Refusal struct {
 	Count int    `json:"count"` // requests
 	// Caller is the function of the CUDA runtime that asked for the most; "" if none did, or it is not known.
 	Caller string `json:"caller,omitempty"`
+	// Stack is who asked for the most, innermost call first; empty where it is not known.
+	Stack []Frame `json:"stack,omitempty"`
 }
 
 // Child is another process of the same tree, within a window.

@@ -67,6 +67,7 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 	}
 	v.experiments()
 	v.statements()
+	v.allocations()
 	v.between()
 	v.children()
 	v.processes()

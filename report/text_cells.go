@@ -85,6 +85,9 @@ func refusal(r Refusal) string {
 	if r.Caller != "" {
 		text = bounded(r.Caller, maxName) + " " + text
 	}
+	if len(r.Stack) > 0 {
+		text += " at " + bounded(who(r.Stack), maxProse)
+	}
 	if r.Count > 1 {
 		text += fmt.Sprintf(" (the largest of %s requests)", formatCount(uint64(r.Count)))
 	}

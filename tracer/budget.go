@@ -92,7 +92,7 @@ func (b *budget) wait() {
 // work is what the program behind a probe costs on top of the hit, in a usual case (see docs/overhead.md).
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
-	ledger.GroupTorch: 300 * time.Nanosecond,
+	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupFrames: 1500 * time.Nanosecond,
 }
 
 // limit tells the kernel how many hits are too many, for the dearest build traced so far.
@@ -109,7 +109,7 @@ func (b *budget) limit(sites cpython.Sites) error {
 			return err
 		}
 	}
-	return nil
+	return b.set(ledger.GroupFrames, true, b.share)
 }
 
 // torchShare is how many times the budget PyTorch's totals may cost: they come with work on a GPU, which the CPU runs ahead

@@ -31,6 +31,7 @@ type Options struct {
 	// ChangeRing is the size of the change ring in bytes, a power of two; 0 for the default.
 	ChangeRing int
 	Command    []string // of `tracer run`
+	NoStacks   bool     // do not walk up the stack of who allocates
 }
 
 // DefaultBudget is the share of one core that sheddable probes may cost.
@@ -48,6 +49,10 @@ type Session struct {
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
 	sources map[uint64]*partialSource
+	ran     map[uint64]bool // cells that are open and of which a statement was seen
+	codes   map[uint64]*code
+	tables  int  // bytes of their line tables
+	full    bool // there was no room for one
 	starts  []event.ProcessInfo
 	stopped string // why the session ends, once it does
 	ended   bool
@@ -122,7 +127,7 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 }
 
 func open(o Options) (*Session, error) {
-	s := &Session{log: o.Log, options: o, sources: map[uint64]*partialSource{}}
+	s := &Session{log: o.Log, options: o, sources: map[uint64]*partialSource{}, ran: map[uint64]bool{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -49,6 +49,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	t := s.target(int(b.PID))
 	switch b.Kind {
 	case event.StatementOpen:
+		s.ran[b.Cell] = true
 		if t != nil && t.python != nil {
 			b.Line = int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable))
 		}
@@ -58,9 +59,10 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		s.cellOpened(t, b)
 	case event.CellClose:
 		if t != nil && t.python != nil {
-			b.Outcome = t.outcome(b.Outcome)
+			b.Outcome = t.outcome(b.Outcome, s.ran[b.Cell])
 		}
 		delete(s.sources, b.Cell)
+		delete(s.ran, b.Cell)
 	case event.ProcessExec, event.ProcessStart:
 		s.processChanged(t, b)
 	case event.ProcessExit:
@@ -89,6 +91,8 @@ func groupText(g ledger.Group) string {
 		return ""
 	case ledger.GroupTorch:
 		return event.TorchTotals
+	case ledger.GroupFrames:
+		return event.Stacks
 	}
 	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
 }

@@ -166,7 +166,7 @@ func (s *Session) learn(t *target) bool {
 	if !news {
 		return false
 	}
-	if err := s.ledger.SetPython(t.slot, t.offsets(interpreter)); err != nil {
+	if err := s.ledger.SetPython(t.slot, t.offsets(interpreter, !s.options.NoStacks)); err != nil {
 		s.log.Warn("the Python offsets could not be written", "pid", t.pid, "error", err)
 		return false
 	}
@@ -177,7 +177,7 @@ func (s *Session) learn(t *target) bool {
 }
 
 // offsets translates what package cpython knows into what the BPF programs read.
-func (t *target) offsets(interpreter uint64) ledger.Python {
+func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	p := t.python
 	o, _ := p.binary.Offsets() // cannot fail: NewInterpreter has called it
 	out := ledger.Python{
@@ -189,7 +189,14 @@ func (t *target) offsets(interpreter uint64) ledger.Python {
 		FrameKind: uint32(o.FrameKind), FrameBack: o.FrameBack, FrameCode: o.FrameCode, FrameOwner: o.FrameOwner,
 		OwnerSkip: o.OwnerSkip, OwnerGenerator: o.OwnerGen, FrameGenerator: o.FrameGen,
 		StateExecuting: o.StateExecuting, StateFinished: o.StateFinished, ThreadsHead: o.InterpThreadsHead,
-		PushedEval: uint32(p.sites.EvalCode.Pushed),
+		PushedEval:   uint32(p.sites.EvalCode.Pushed),
+		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, FrameInstruction: o.FrameInstr,
+	}
+	if out.CodeFullName == 0 {
+		out.CodeFullName = o.CodeName
+	}
+	if stacks {
+		out.FrameSize = frameSize(o)
 	}
 	switch {
 	case o.GenState != 0:
@@ -204,6 +211,18 @@ func (t *target) offsets(interpreter uint64) ledger.Python {
 		out.MainThread = threads[len(threads)-1].Address // the list has the newest thread first
 	}
 	return out
+}
+
+// frameSize is how much of a frame is read to walk a stack; 0 for a build whose objects are larger than what is read of them.
+func frameSize(o cpython.Offsets) uint32 {
+	if max(o.CodeFilename, o.CodeName, o.CodeQualName, o.CodeFirstLine, o.CodeLineTable)+8 > ledger.CodeBytes {
+		return 0
+	}
+	size := max(o.FrameBack, o.FrameCode, o.FrameInstr, o.FrameOwner) + 8
+	if size = (size + 7) &^ 7; size > ledger.FrameBytes {
+		return 0
+	}
+	return size
 }
 
 // info describes the target for the record.
@@ -265,9 +284,17 @@ func (s *Session) impatient() bool {
 
 func cpus() int { return runtime.NumCPU() }
 
-// outcome finds out how a cell ended: IPython keeps the exception it showed last in sys.last_value.
-func (t *target) outcome(seen event.Outcome) event.Outcome {
+// outcome finds out how a cell ended: IPython keeps the exception it showed last in sys.last_value. ran: a statement of
+// the cell was seen to run, so that the kernel half knows whether one has failed. Then only what fails or comes between
+// statements is looked for: a look that comes late can meet another cell's exception.
+func (t *target) outcome(seen event.Outcome, ran bool) event.Outcome {
 	shown, err := t.python.live.LastException()
+	for range 3 { // it may be changing just now
+		if err == nil {
+			break
+		}
+		shown, err = t.python.live.LastException()
+	}
 	if err != nil {
 		return seen
 	}
@@ -278,7 +305,7 @@ func (t *target) outcome(seen event.Outcome) event.Outcome {
 		return seen
 	case shown.Type == "KeyboardInterrupt":
 		return event.OutcomeInterrupted
-	case seen == event.OutcomeAbandoned:
+	case seen == event.OutcomeAbandoned, seen == event.OutcomeOK && ran && !strings.HasSuffix(shown.Type, "SyntaxError"):
 		return seen
 	}
 	return event.OutcomeError

@@ -13,6 +13,7 @@ from tracing import Failure, Tracer
 from worker import Worker
 
 BUDGET = "A storm of small arrays, default budget"
+STACKS = "Stacks: what they add to an array, beside --no-stacks (--budget off; NumPy tells of three blocks an array)"
 UNLIMITED = "A storm of arrays, --budget off, beside memray and tracemalloc"
 # Elements of 8 bytes, arrays, so that a storm takes some tenths of a second.
 SIZES = ((2_000, 30_000), (20_000, 15_000), (50_000, 8_000), (200_000, 3_000), (500_000, 1_000), (1_000_000, 300),
@@ -58,15 +59,15 @@ def without_budget(settings):
 def conditions(settings, worker, capture):
     """Each gives a function (count, elements) -> seconds."""
     @contextlib.contextmanager
-    def traced():
-        with Tracer(settings.tracer, worker.pid, "--budget", "off"):
+    def traced(*flags):
+        with Tracer(settings.tracer, worker.pid, "--budget", "off", *flags):
             yield functools.partial(plain, worker)
 
     def tool(name):
         return lambda: contextlib.nullcontext(functools.partial(beside, worker, name, capture))
 
     return {"off": lambda: contextlib.nullcontext(functools.partial(plain, worker)), "attached": traced,
-            "memray": tool("memray"), "tracemalloc": tool("tracemalloc")}
+            "no stacks": lambda: traced("--no-stacks"), "memray": tool("memray"), "tracemalloc": tool("tracemalloc")}
 
 
 def plain(worker, count, elements):
@@ -93,18 +94,38 @@ def compare(settings, worker, capture, versions):
         alike = elements
     for elements, series in sorted(found.items()):
         bare = 1e6 * statistics.median(series.values["off"]) / counts[elements]
-        for name in ("attached", "memray", "tracemalloc"):
+        for name in ("attached", "no stacks", "memray", "tracemalloc"):
             note = ""
             if name == "attached":
                 added = 1e6 * statistics.median(series.differences("attached", "off")) / counts[elements]
                 beside = 1e6 * statistics.median(series.differences("memray", "off")) / counts[elements]
-                note = f"{bare:.2f} µs an array bare; the tracer adds {added:.2f} µs, memray {beside:.2f} µs"
-            yield Row(UNLIMITED, f"np.ones({elements}): {name}", "%", estimate(series.percents(name, "off")), None, note)
+                without = 1e6 * statistics.median(series.differences("no stacks", "off")) / counts[elements]
+                note = f"{bare:.2f} µs an array bare; the tracer adds {added:.2f} µs, without stacks {without:.2f} µs, memray {beside:.2f} µs"
+            shown = "attached with --no-stacks" if name == "no stacks" else name
+            yield Row(UNLIMITED, f"np.ones({elements}): {shown}", "%", estimate(series.percents(name, "off")), None, note)
         yield Row(UNLIMITED, f"np.ones({elements}): attached / memray", "×", estimate(series.ratios("attached", "memray")), 1)
+        yield Row(UNLIMITED, f"np.ones({elements}): attached with --no-stacks / memray", "×", estimate(series.ratios("no stacks", "memray")), 1)
     where = "at no size measured" if alike is None else f"from {alike:,} elements ({8 * alike / 1e6:g} MB) on"
     yield Remark(UNLIMITED, f"not to be told from memray, or better: {where} ({versions})")
 
 
+def at_depth(worker, depths, count, _):
+    return {depth: 1e6 * min(worker.run("arrays", count=count, elements=2000, depth=depth) for _ in range(3)) / count for depth in depths}
+
+
+def stacks(settings):
+    """What walking up a stack costs, by its depth: the frames above the benchmark's own are always the same."""
+    depths = (0, 5, 10, 25, 50)
+    with Worker(cpu=0) as worker:
+        conditions = {"off": lambda: Tracer(settings.tracer, worker.pid, "--budget", "off", "--no-stacks"),
+                      "attached": lambda: Tracer(settings.tracer, worker.pid, "--budget", "off")}
+        found = interleave(settings.rounds(12, 2), conditions, functools.partial(at_depth, worker, depths, 10_000),
+                           warm_up=not settings.quick, progress=settings.progress("stacks"))
+    for depth in depths:
+        yield Row(STACKS, f"np.ones(2000), {depth} calls deeper", "µs", estimate(found[depth].differences("attached", "off")))
+
+
 def measure(settings):
     yield from with_budget(settings)
+    yield from stacks(settings)
     yield from without_budget(settings)

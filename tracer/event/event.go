@@ -75,7 +75,8 @@ const (
 	OutcomeAbandoned   // the front end gave it up while it was suspended (Ctrl-C during a terminal await)
 )
 
-// Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign], *[CellSource] or *[Finish].
+// Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign],
+// *[CellSource], *[Stack] or *[Finish].
 type Event interface{ isEvent() }
 
 // Source yields events in the order windows are to see them. Next returns io.EOF after the last one. The live
@@ -134,6 +135,9 @@ type Change struct {
 	Size    Bytes  // NumPy: the block's size, negative when it was freed
 	Address uint64 // NumPy, driver, pinned: the block's address
 	Caller  Caller // driver, pinned
+	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; one that was lost has no event
+	// Between: a boundary was being drawn just then. The change belongs to its segment or to the one behind it.
+	Between bool
 	// Learned: the meter was not known before (PyTorch's totals after a late attach); Value is what it has been all along.
 	Learned bool
 }
@@ -151,6 +155,7 @@ type Refusal struct {
 	Asked   Bytes
 	Held    Bytes // the meter's value then
 	Caller  Caller
+	Stack   uint64 // as in [Change]
 	Detail  uint64 // driver: the CUresult; PyTorch: what it had reserved, in bytes
 }
 
@@ -175,6 +180,21 @@ type CellSource struct {
 	PID       int32
 	Text      string // hostile, as everything that came out of a target
 	Truncated bool
+}
+
+// Frame is one call on a Python stack.
+type Frame struct {
+	Function string // co_qualname, co_name before Python 3.11
+	File     string // co_filename
+	Line     int32  // from 1; 0 if not known
+}
+
+// Stack is who was calling when memory was allocated: innermost frame first, up to the statement that ran.
+type Stack struct {
+	Number uint64
+	PID    int32
+	Frames []Frame // hostile, as everything that came out of a target
+	More   bool    // there were more frames further out
 }
 
 // ProcessInfo describes one attached root process.
@@ -263,5 +283,6 @@ func (*Change) isEvent()     {}
 func (*Refusal) isEvent()    {}
 func (*Foreign) isEvent()    {}
 func (*CellSource) isEvent() {}
+func (*Stack) isEvent()      {}
 func (*Process) isEvent()    {}
 func (*Finish) isEvent()     {}

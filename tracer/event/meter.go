@@ -29,6 +29,9 @@ const (
 // TorchTotals is the Text of a [MeterShed] or [MeterBack] boundary that is about PyTorch's meters of every GPU.
 const TorchTotals = "gpu.*.active, gpu.*.reserved"
 
+// Stacks is the Text of one that is about the stacks of allocations.
+const Stacks = "stacks"
+
 // DeviceMeter names what is measured of a GPU.
 type DeviceMeter uint8
 

@@ -25,7 +25,8 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 }
 
 // flags of a change, which ride on its meter.
-const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_FOREIGN | kernelChangeFlagCHANGE_LEARNED
+const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_FOREIGN | kernelChangeFlagCHANGE_LEARNED |
+	kernelChangeFlagCHANGE_BETWEEN
 
 // deviceMeters is how many meters of a GPU the kernel keeps; they are the first of event's.
 const deviceMeters = uint32(kernelDeviceMeterDEVICE_METERS)
@@ -51,6 +52,8 @@ func decodeChange(c *kernelChange) event.Change {
 		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
 		Meter: decodeMeter(c.Meter), Value: event.Bytes(c.Value), Size: event.Bytes(c.Size), Address: c.Address,
 		Caller:  decodeCaller(c.Meter),
+		Stack:   c.Stack,
+		Between: c.Meter&uint32(kernelChangeFlagCHANGE_BETWEEN) != 0,
 		Learned: c.Meter&uint32(kernelChangeFlagCHANGE_LEARNED) != 0,
 	}
 }
@@ -59,7 +62,7 @@ func decodeRefusal(c *kernelChange) event.Refusal {
 	return event.Refusal{
 		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
 		Meter: decodeMeter(c.Meter), Asked: event.Bytes(c.Size), Held: event.Bytes(c.Value), Detail: c.Address,
-		Caller: decodeCaller(c.Meter),
+		Caller: decodeCaller(c.Meter), Stack: c.Stack,
 	}
 }
 
@@ -68,6 +71,40 @@ func decodeForeign(c *kernelChange) event.Foreign {
 		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
 		Meter: decodeMeter(c.Meter), Open: c.Value, Closed: c.Size < 0, Address: c.Address,
 	}
+}
+
+// tableUnreadable is TABLE_UNREADABLE of bpf/wire.h.
+const tableUnreadable = 1 << 31
+
+func decodeCode(c *kernelCode) Code {
+	size, lines := int(c.TableSize), c.Lines[:min(int(c.TableSize), len(c.Lines))]
+	if c.TableSize >= tableUnreadable {
+		size, lines = -1, nil
+	}
+	return Code{
+		PID: c.Header.Pid, Number: c.Number, FirstLine: c.FirstLine,
+		File:  decodeText(c.File[:min(int(c.FileSize), len(c.File))], c.FileKind),
+		Name:  decodeText(c.Name[:min(int(c.NameSize), len(c.Name))], c.NameKind),
+		Table: append([]byte(nil), lines...), TableAddress: c.Table, TableSize: size,
+	}
+}
+
+// decodeStack reads a stack's record, which ends with its last frame. ok is false for one that is too short.
+func decodeStack(raw []byte) (s Stack, ok bool) {
+	var whole kernelStack
+	const head = int(unsafe.Offsetof(whole.Frames))
+	if len(raw) < head || len(raw) > int(unsafe.Sizeof(whole)) {
+		return s, false
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&whole)), unsafe.Sizeof(whole)), raw)
+	if head+int(whole.Count)*int(unsafe.Sizeof(whole.Frames[0])) > len(raw) {
+		return s, false
+	}
+	s = Stack{PID: whole.Header.Pid, Number: whole.Number, More: whole.More != 0, Frames: make([]Frame, whole.Count)}
+	for i, f := range whole.Frames[:whole.Count] {
+		s.Frames[i] = Frame{Code: f.Code, At: f.At}
+	}
+	return s, true
 }
 
 func decodeReading(b *kernelBoundary) event.Reading {

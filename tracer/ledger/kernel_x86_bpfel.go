@@ -71,6 +71,8 @@ const (
 	kernelBoundaryKindRECORD_NUDGE              kernelBoundaryKind = 102
 	kernelBoundaryKindRECORD_DEVICE             kernelBoundaryKind = 103
 	kernelBoundaryKindRECORD_LIBRARY            kernelBoundaryKind = 104
+	kernelBoundaryKindRECORD_CODE               kernelBoundaryKind = 105
+	kernelBoundaryKindRECORD_STACK              kernelBoundaryKind = 106
 )
 
 type kernelCall struct {
@@ -79,6 +81,7 @@ type kernelCall struct {
 	Argument  [5]uint64
 	Size      int64
 	Owner     uint64
+	Stack     uint64
 	Operation uint32
 	Device    uint32
 	Batch     uint32
@@ -93,6 +96,7 @@ type kernelChange struct {
 	Segment uint64
 	Time    uint64
 	Address uint64
+	Stack   uint64
 	Value   int64
 	Size    int64
 	Root    uint32
@@ -107,8 +111,25 @@ const (
 	kernelChangeFlagCHANGE_CALLER  kernelChangeFlag = 256
 	kernelChangeFlagCHANGE_REFUSED kernelChangeFlag = 1073741824
 	kernelChangeFlagCHANGE_FOREIGN kernelChangeFlag = 268435456
+	kernelChangeFlagCHANGE_BETWEEN kernelChangeFlag = 134217728
 	kernelChangeFlagCHANGE_LEARNED kernelChangeFlag = 536870912
 )
+
+type kernelCode struct {
+	_         structs.HostLayout
+	Header    kernelHeader
+	Number    uint64
+	Table     uint64
+	FirstLine int32
+	TableSize uint32
+	FileKind  uint32
+	FileSize  uint32
+	NameKind  uint32
+	NameSize  uint32
+	File      [192]uint8
+	Name      [192]uint8
+	Lines     [2048]uint8
+}
 
 type kernelControl struct {
 	_         structs.HostLayout
@@ -241,7 +262,8 @@ const (
 	kernelGroupGROUP_DRIVER    kernelGroup = 5
 	kernelGroupGROUP_TORCH     kernelGroup = 6
 	kernelGroupGROUP_LOADER    kernelGroup = 7
-	kernelGroupGROUPS          kernelGroup = 8
+	kernelGroupGROUP_FRAMES    kernelGroup = 8
+	kernelGroupGROUPS          kernelGroup = 16
 )
 
 type kernelHeader struct {
@@ -267,6 +289,8 @@ const (
 	kernelLossLOSS_DEVICE        kernelLoss = 9
 	kernelLossLOSS_OBJECT        kernelLoss = 10
 	kernelLossLOSS_FORMAT        kernelLoss = 11
+	kernelLossLOSS_CODE          kernelLoss = 12
+	kernelLossLOSS_STACK         kernelLoss = 13
 	kernelLossLOSSES             kernelLoss = 16
 )
 
@@ -326,49 +350,55 @@ type kernelProcess struct {
 	Active    uint32
 	Devices   uint32
 	Cuda      uint32
+	Cutting   uint32
+	Padding   uint32
 }
 
 type kernelPython struct {
-	_              structs.HostLayout
-	Inputs         uint64
-	Interpreter    uint64
-	MainThread     uint64
-	ResultType     uint64
-	CodeMask       uint64
-	CodeFilename   uint32
-	CodeName       uint32
-	CodeFirstLine  uint32
-	CodeLineTable  uint32
-	StringLength   uint32
-	StringState    uint32
-	AsciiData      uint32
-	CompactData    uint32
-	ObjectType     uint32
-	TypeName       uint32
-	VarSize        uint32
-	BytesData      uint32
-	ThreadNext     uint32
-	ThreadId       uint32
-	ThreadFrame    uint32
-	CframeCurrent  uint32
-	FrameKind      uint32
-	FrameBack      uint32
-	FrameCode      uint32
-	FrameOwner     uint32
-	OwnerSkip      uint32
-	OwnerGenerator uint32
-	FrameGenerator uint32
-	GeneratorFrame uint32
-	GeneratorState uint32
-	FrameState     uint32
-	FrameStackTop  uint32
-	StateKind      uint32
-	StateExecuting int32
-	StateFinished  int32
-	ThreadsHead    uint32
-	PushedEval     uint32
-	Ready          uint32
-	Padding        uint32
+	_                structs.HostLayout
+	Inputs           uint64
+	Interpreter      uint64
+	MainThread       uint64
+	ResultType       uint64
+	CodeMask         uint64
+	CodeFilename     uint32
+	CodeName         uint32
+	CodeFirstLine    uint32
+	CodeLineTable    uint32
+	CodeFullName     uint32
+	CodeBytes        uint32
+	StringLength     uint32
+	StringState      uint32
+	AsciiData        uint32
+	CompactData      uint32
+	ObjectType       uint32
+	TypeName         uint32
+	VarSize          uint32
+	BytesData        uint32
+	ThreadNext       uint32
+	ThreadId         uint32
+	ThreadFrame      uint32
+	CframeCurrent    uint32
+	FrameKind        uint32
+	FrameBack        uint32
+	FrameCode        uint32
+	FrameOwner       uint32
+	FrameInstruction uint32
+	FrameSize        uint32
+	OwnerSkip        uint32
+	OwnerGenerator   uint32
+	FrameGenerator   uint32
+	GeneratorFrame   uint32
+	GeneratorState   uint32
+	FrameState       uint32
+	FrameStackTop    uint32
+	StateKind        uint32
+	StateExecuting   int32
+	StateFinished    int32
+	ThreadsHead      uint32
+	PushedEval       uint32
+	Ready            uint32
+	Padding          uint32
 }
 
 type kernelRoot struct {
@@ -394,6 +424,19 @@ type kernelSource struct {
 	Text   [8192]uint8
 }
 
+type kernelStack struct {
+	_      structs.HostLayout
+	Header kernelHeader
+	Number uint64
+	Count  uint32
+	More   uint32
+	Frames [64]struct {
+		_    structs.HostLayout
+		Code uint64
+		At   int64
+	}
+}
+
 type kernelThread struct {
 	_       structs.HostLayout
 	Depth   uint32
@@ -403,12 +446,30 @@ type kernelThread struct {
 		Cell       uint64
 		Coroutine  uint64
 		Statement  uint64
+		Code       uint64
 		Awaiting   uint32
 		Failed     uint32
 		Statements uint32
 		FileSize   uint32
 		File       [12]uint64
 	}
+}
+
+type kernelWalk struct {
+	_           structs.HostLayout
+	Stack       kernelStack
+	Thread      uint64
+	FirstThread uint64
+	Last        uint64
+	Frame       uint64
+	Stop        uint64
+	Seed        uint64
+	FrameCopy   [16]uint64
+	CodeCopy    [32]uint64
+	TableHead   [5]uint64
+	TableTail   [4]uint64
+	Slot        uint32
+	Pid         int32
 }
 
 // Names of all BPF objects in the ELF.
@@ -420,6 +481,7 @@ const (
 	kernelMapBoundaries          = "boundaries"
 	kernelMapCalls               = "calls"
 	kernelMapChanges             = "changes"
+	kernelMapCodes               = "codes"
 	kernelMapCudaObjects         = "cuda_objects"
 	kernelMapCudaThreads         = "cuda_threads"
 	kernelMapDeviceTrees         = "device_trees"
@@ -431,9 +493,11 @@ const (
 	kernelMapPythons             = "pythons"
 	kernelMapRoots               = "roots"
 	kernelMapSpaces              = "spaces"
+	kernelMapStacks              = "stacks"
 	kernelMapStore               = "store"
 	kernelMapThreads             = "threads"
 	kernelMapTorchBatches        = "torch_batches"
+	kernelMapWalks               = "walks"
 	kernelProgCalibrate          = "calibrate"
 	kernelProgCalibrateReturn    = "calibrate_return"
 	kernelProgCellCompile        = "cell_compile"
@@ -465,6 +529,7 @@ const (
 	kernelVarExportBoundaryKind  = "export_boundary_kind"
 	kernelVarExportChange        = "export_change"
 	kernelVarExportChangeFlag    = "export_change_flag"
+	kernelVarExportCode          = "export_code"
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
 	kernelVarExportGroup         = "export_group"
@@ -573,6 +638,7 @@ type kernelMapSpecs struct {
 	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
 	Calls        *ebpf.MapSpec `ebpf:"calls"`
 	Changes      *ebpf.MapSpec `ebpf:"changes"`
+	Codes        *ebpf.MapSpec `ebpf:"codes"`
 	CudaObjects  *ebpf.MapSpec `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
@@ -584,9 +650,11 @@ type kernelMapSpecs struct {
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
 	Roots        *ebpf.MapSpec `ebpf:"roots"`
 	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
+	Stacks       *ebpf.MapSpec `ebpf:"stacks"`
 	Store        *ebpf.MapSpec `ebpf:"store"`
 	Threads      *ebpf.MapSpec `ebpf:"threads"`
 	TorchBatches *ebpf.MapSpec `ebpf:"torch_batches"`
+	Walks        *ebpf.MapSpec `ebpf:"walks"`
 }
 
 // kernelVariableSpecs contains global variables before they are loaded into the kernel.
@@ -600,6 +668,7 @@ type kernelVariableSpecs struct {
 	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.VariableSpec `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
+	ExportCode          *ebpf.VariableSpec `ebpf:"export_code"`
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
@@ -656,6 +725,7 @@ type kernelMaps struct {
 	Boundaries   *ebpf.Map `ebpf:"boundaries"`
 	Calls        *ebpf.Map `ebpf:"calls"`
 	Changes      *ebpf.Map `ebpf:"changes"`
+	Codes        *ebpf.Map `ebpf:"codes"`
 	CudaObjects  *ebpf.Map `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
@@ -667,9 +737,11 @@ type kernelMaps struct {
 	Pythons      *ebpf.Map `ebpf:"pythons"`
 	Roots        *ebpf.Map `ebpf:"roots"`
 	Spaces       *ebpf.Map `ebpf:"spaces"`
+	Stacks       *ebpf.Map `ebpf:"stacks"`
 	Store        *ebpf.Map `ebpf:"store"`
 	Threads      *ebpf.Map `ebpf:"threads"`
 	TorchBatches *ebpf.Map `ebpf:"torch_batches"`
+	Walks        *ebpf.Map `ebpf:"walks"`
 }
 
 func (m *kernelMaps) Close() error {
@@ -679,6 +751,7 @@ func (m *kernelMaps) Close() error {
 		m.Boundaries,
 		m.Calls,
 		m.Changes,
+		m.Codes,
 		m.CudaObjects,
 		m.CudaThreads,
 		m.DeviceTrees,
@@ -690,9 +763,11 @@ func (m *kernelMaps) Close() error {
 		m.Pythons,
 		m.Roots,
 		m.Spaces,
+		m.Stacks,
 		m.Store,
 		m.Threads,
 		m.TorchBatches,
+		m.Walks,
 	)
 }
 
@@ -707,6 +782,7 @@ type kernelVariables struct {
 	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.Variable `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
+	ExportCode          *ebpf.Variable `ebpf:"export_code"`
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`

@@ -34,6 +34,7 @@ type collected struct {
 	boundaries []event.Boundary
 	readings   []event.Reading
 	changes    []event.Change
+	frames     int
 }
 
 func (c *collected) Change(e *event.Change) { c.changes = append(c.changes, *e) }
@@ -44,6 +45,8 @@ func (c *collected) Reading(r *event.Reading)             { c.readings = append(
 func (c *collected) Foreign(*event.Foreign)               {}
 func (c *collected) Refusal(*event.Refusal)               {}
 func (c *collected) LibrariesChanged(int32)               {}
+func (c *collected) Code(*Code)                           {}
+func (c *collected) Stack(s *Stack)                       { c.frames += len(s.Frames) }
 func (c *collected) Source(uint64, int32, uint32, []byte) {}
 
 // sleeper is a process to attach to. It has answered, so its exec is over.
@@ -248,6 +251,12 @@ func FuzzRecords(f *testing.F) {
 	f.Add(make([]byte, unsafe.Sizeof(kernelBoundary{})))
 	f.Add(make([]byte, unsafe.Sizeof(kernelChange{})))
 	f.Add(make([]byte, unsafe.Sizeof(kernelSource{})))
+	code, stack := make([]byte, unsafe.Sizeof(kernelCode{})), make([]byte, unsafe.Sizeof(kernelStack{})/2)
+	code[unsafe.Offsetof(kernelHeader{}.Kind)] = uint8(kernelBoundaryKindRECORD_CODE)
+	stack[unsafe.Offsetof(kernelHeader{}.Kind)] = uint8(kernelBoundaryKindRECORD_STACK)
+	stack[unsafe.Offsetof(kernelStack{}.Count)] = 3
+	f.Add(code)
+	f.Add(stack)
 	f.Add([]byte{1, 2, 3})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if c, ok := view[kernelChange](raw); ok {

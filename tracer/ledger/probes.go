@@ -23,13 +23,14 @@ const (
 	GroupDriver    = Group(kernelGroupGROUP_DRIVER)    // calls of the CUDA driver
 	GroupTorch     = Group(kernelGroupGROUP_TORCH)     // PyTorch's totals, at every allocation and free on a GPU
 	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
+	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: walks up the Python stack
 
-	GroupCount   = 8
+	GroupCount   = 9
 	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
 )
 
 var groupNames = [GroupCount]string{
-	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries",
+	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks",
 }
 
 // String returns the group's name for people.

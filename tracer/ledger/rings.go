@@ -32,8 +32,35 @@ type Sink interface {
 	Boundary(*event.Boundary, BoundaryExtra)
 	Reading(*event.Reading)
 	Source(cell uint64, pid int32, offset uint32, text []byte)
+	Code(*Code)
+	Stack(*Stack)
 	// LibrariesChanged says that a process loaded or unloaded a shared library, or is about to.
 	LibrariesChanged(pid int32)
+}
+
+// Code is a code object that a stack refers to, as it was when it was seen first.
+type Code struct {
+	PID          int32
+	Number       uint64
+	FirstLine    int32 // co_firstlineno
+	File, Name   string
+	Table        []byte // the beginning of its line table
+	TableAddress uint64 // of the whole
+	TableSize    int    // bytes of the whole; -1 if it could not be read
+}
+
+// Frame is a place in a code object.
+type Frame struct {
+	Code uint64 // number of a [Code]; 0 if it could not be read
+	At   int64  // f_lasti before 3.11, bytes from the first instruction since
+}
+
+// Stack is a Python stack, innermost frame first.
+type Stack struct {
+	PID    int32
+	Number uint64
+	Frames []Frame
+	More   bool // there were more
 }
 
 // BoundaryExtra is what a boundary carries for package tracer alone: raw material that it turns into fields.
@@ -136,6 +163,15 @@ func (l *Ledger) deliver(raw []byte, sink Sink) error {
 	switch kind := kernelBoundaryKind(h.Kind); {
 	case kind == kernelBoundaryKindRECORD_LIBRARY:
 		sink.LibrariesChanged(h.Pid)
+	case kind == kernelBoundaryKindRECORD_CODE:
+		if c, ok := view[kernelCode](raw); ok {
+			out := decodeCode(c)
+			sink.Code(&out)
+		}
+	case kind == kernelBoundaryKindRECORD_STACK:
+		if out, ok := decodeStack(raw); ok {
+			sink.Stack(&out)
+		}
 	case kind == kernelBoundaryKindRECORD_SOURCE && len(raw) > head:
 		offset := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Offset)]))
 		size := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Size)]))
@@ -199,6 +235,8 @@ var lossNames = map[kernelLoss]string{
 	kernelLossLOSS_DEVICE:        "GPU memory whose device is not known",
 	kernelLossLOSS_OBJECT:        "table of CUDA memory and contexts full",
 	kernelLossLOSS_FORMAT:        "GPU arrays of a format whose size is not known",
+	kernelLossLOSS_CODE:          "no room for a code object of a stack",
+	kernelLossLOSS_STACK:         "no room for a stack",
 }
 
 // LostChanges is the Loss.Reason of changes that found no room.

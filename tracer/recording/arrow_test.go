@@ -111,6 +111,12 @@ func checkRow(t *testing.T, rec arrow.RecordBatch, row int, devices []int, e eve
 		if rec.Column(colCaller).IsValid(row) {
 			got.Caller, _ = event.ParseCaller(text(colCaller))
 		}
+		if rec.Column(colBetween).IsValid(row) {
+			got.Between = rec.Column(colBetween).(*array.Boolean).Value(row)
+		}
+		if rec.Column(colStack).IsValid(row) {
+			got.Stack = rec.Column(colStack).(*array.Uint64).Value(row)
+		}
 		if text(colKind) != "change" || text(colMeter) != e.Meter.String() || got != *e {
 			t.Fatalf("row %d:\n got %+v\nwant %+v", row, got, *e)
 		}

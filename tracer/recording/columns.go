@@ -77,6 +77,8 @@ const (
 	colUnknownDevice
 	colLearned
 	colCaller
+	colStack
+	colBetween
 	colFirstMeter
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
@@ -133,6 +135,8 @@ func tableFields() [colCount]field {
 		colUnknownDevice: {"unknown_device_frees", typeUint64, false},
 		colCaller:        {"caller", typeUTF8, false},
 		colLearned:       {"learned", typeBool, false},
+		colStack:         {"stack", typeUint64, false},
+		colBetween:       {"between", typeBool, false},
 	}
 	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
 		for m := range event.Meter(event.CPUMeters) {
@@ -155,6 +159,7 @@ const (
 	kindRefusal    = "refusal"
 	kindForeign    = "foreign"
 	kindCellSource = "cell-source"
+	kindStack      = "stack"
 	kindFinish     = "finish"
 )
 

@@ -58,6 +58,17 @@ type probeDetail struct {
 	Hits  uint64 `json:"hits"`
 }
 
+type frameDetail struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int32  `json:"line"`
+}
+
+type stackDetail struct {
+	Frames []frameDetail `json:"frames"`
+	More   bool          `json:"more"`
+}
+
 type gpuDetail struct {
 	Index    int         `json:"index"`
 	UUID     string      `json:"uuid"`
@@ -145,6 +156,23 @@ func processFromJSON(text []byte) (*event.Process, error) {
 		return nil, err
 	}
 	return &event.Process{ProcessInfo: event.ProcessInfo(d)}, nil
+}
+
+func stackToJSON(s *event.Stack) ([]byte, error) {
+	return json.Marshal(stackDetail{
+		Frames: convert(s.Frames, func(f event.Frame) frameDetail { return frameDetail(f) }), More: s.More,
+	})
+}
+
+func stackFromJSON(text []byte, number uint64, pid int32) (*event.Stack, error) {
+	var d stackDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Stack{
+		Number: number, PID: pid, More: d.More,
+		Frames: convert(d.Frames, func(f frameDetail) event.Frame { return event.Frame(f) }),
+	}, nil
 }
 
 func finishToJSON(f *event.Finish) ([]byte, error) {

@@ -18,8 +18,8 @@ import (
 	"ipytracer/tracer/event"
 )
 
-// Format is the version of the format this package writes, and the newest it reads. 2 added GPUs.
-const Format = 2
+// Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks.
+const Format = 3
 
 // ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.
 const ReasonCut = "recording cut"

@@ -24,6 +24,8 @@ func (b *batch) event(row int) (e event.Event, err error) {
 		return b.foreign(row)
 	case kindCellSource:
 		return b.cellSource(row), nil
+	case kindStack:
+		e, err = stackFromJSON(detail, b.u64(colStack, row), int32(b.u32(colPID, row)))
 	case kindStart:
 		e, err = startFromJSON(detail)
 	case kindProcess:
@@ -68,7 +70,9 @@ func (b *batch) change(row int) (event.Event, error) {
 		Size:    b.bytes(colSize, row),
 		Address: b.u64(colAddress, row),
 		Learned: b.columns[colLearned].truth(row),
+		Between: b.columns[colBetween].truth(row),
 		Caller:  b.caller(row),
+		Stack:   b.u64(colStack, row),
 	}, nil
 }
 
@@ -83,6 +87,7 @@ func (b *batch) refusal(row int) (event.Event, error) {
 		Asked:  b.bytes(colSize, row),
 		Detail: b.u64(colAddress, row),
 		Caller: b.caller(row),
+		Stack:  b.u64(colStack, row),
 	}, nil
 }
 

@@ -70,10 +70,21 @@ func gpuSession() []event.Event {
 		&finish)
 }
 
+// stackSession is what format 3 added.
+func stackSession() []event.Event {
+	all := gpuSession()
+	return append(all[:len(all)-1],
+		&event.Stack{Number: 1 << 63, PID: 4242, More: true, Frames: []event.Frame{
+			{Function: "load.<locals>.<listcomp>", File: "/home/ann/häuser.py", Line: 17}, {Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: 2},
+		}},
+		&event.Change{Stream: 5, Segment: 3, Time: 101_900_000_000, PID: 4242, TID: 4242, Meter: event.NumPy, Value: 16000, Size: 8000, Address: 0x7f00_1234_8000, Stack: 1 << 63},
+		all[len(all)-1])
+}
+
 // TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
 // number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
-	for format, events := range map[int][]event.Event{1: session(), Format: gpuSession()} {
+	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), Format: stackSession()} {
 		path := fmt.Sprintf("../../testdata/recording/format%d.arrows", format)
 		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
 			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {

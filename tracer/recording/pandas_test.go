@@ -72,7 +72,7 @@ func TestPandasReadsIt(t *testing.T) {
 		events = append(events, &c)
 	}
 	const ask = openPandas + `
-assert pyarrow.ipc.open_stream(path).schema.metadata == {b"ipytracer.format": b"2", b"ipytracer.version": b"1.2.3"}
+assert pyarrow.ipc.open_stream(path).schema.metadata == {b"ipytracer.format": b"3", b"ipytracer.version": b"1.2.3"}
 for b in pyarrow.ipc.open_stream(path): b.validate(full=True)
 print(len(df), len(df.columns), str(df.time_ns.dtype), str(df.pid.dtype))
 print(df.kind.value_counts(sort=False).to_dict())
@@ -84,7 +84,7 @@ print(int(change["value"].sum()), int(change["size"].sum()), int(change.address.
 import json
 print(json.loads(df[df.kind == "start"].detail.iloc[0])["host"]["kernel"])
 `
-	const want = `10008 73 int64 int32
+	const want = `10008 75 int64 int32
 {'start': 1, 'process': 1, 'cell-open': 1, 'cell-source': 1, 'change': 10001, 'cell-close': 1, 'reading': 1, 'finish': 1}
 8000 1073754112 ok 1
 x = np.zeros(1000)

@@ -25,6 +25,8 @@ func (w *Writer) addRow(e event.Event) error {
 		return w.addForeign(e)
 	case *event.CellSource:
 		return w.addCellSource(e)
+	case *event.Stack:
+		return w.addStack(e)
 	case *event.Start:
 		text, err := startToJSON(e)
 		return w.addDetail(kindStart, e.Host.MonoNow, 0, text, err)
@@ -61,6 +63,10 @@ func (w *Writer) addChange(c *event.Change) error {
 	if c.Learned {
 		t.setBool(colLearned, true)
 	}
+	if c.Between {
+		t.setBool(colBetween, true)
+	}
+	t.set64Unless0(colStack, c.Stack)
 	t.setCaller(c.Caller)
 	return nil
 }
@@ -73,6 +79,7 @@ func (w *Writer) addRefusal(r *event.Refusal) error {
 	t.set64(colValue, uint64(r.Held))
 	t.set64(colSize, uint64(r.Asked))
 	t.set64Unless0(colAddress, r.Detail)
+	t.set64Unless0(colStack, r.Stack)
 	t.setCaller(r.Caller)
 	return nil
 }
@@ -197,6 +204,15 @@ func (w *Writer) addCellSource(s *event.CellSource) error {
 	t.set64Unless0(colCell, s.Cell)
 	t.setBool(colTruncated, s.Truncated)
 	t.setHostile(s.Text)
+	return nil
+}
+
+func (w *Writer) addStack(s *event.Stack) error {
+	text, err := stackToJSON(s)
+	if err := w.addDetail(kindStack, w.time, s.PID, text, err); err != nil {
+		return err
+	}
+	w.table.set64(colStack, s.Number)
 	return nil
 }
 

@@ -1,0 +1,363 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// allocations knows what every traced process holds of the meters that count single blocks, and who allocated it, from the
+// change stream. What the stream has lost is missing here, and shows: the blocks known at a window's peak then do not add
+// up to the peak that the kernel's ledger says.
+type allocations struct {
+	blocks map[blockKey]block
+	held   map[heldKey]map[uint64]event.Bytes // by stack
+	total  map[heldKey]event.Bytes
+	stacks map[uint64]*event.Stack
+	// waiting are changes of segments whose windows have not opened yet.
+	waiting map[uint32]map[uint64][]event.Change
+	frames  int // of all stacks
+	entries int // tallies of all windows
+	dropped int // blocks, tallies and stacks that found no room
+}
+
+type heldKey struct {
+	pid   int32
+	meter event.Meter
+}
+
+type blockKey struct {
+	heldKey
+	address uint64
+}
+
+type block struct {
+	size  event.Bytes
+	stack uint64
+}
+
+// Limits of what is kept: a target can make blocks and stacks without end.
+const (
+	maxBlocks  = 2 << 20 // the kernel's own tables hold as many
+	maxTallies = 1 << 20
+	maxFrames  = 1 << 20 // of all stacks
+)
+
+// tallies are what a window knows of a meter's allocations.
+type tallies struct {
+	byStack map[uint64]*tally
+	moved   []*tally // since the highest total so far
+	highest event.Bytes
+	first   event.Bytes // total before the first change
+}
+
+// tally is what one stack did in a window.
+type tally struct {
+	stack            uint64
+	allocated, freed event.Bytes
+	count            int64 // allocations
+	atPeak, held     event.Bytes
+	isMoved          bool
+}
+
+func newAllocations() allocations {
+	return allocations{
+		blocks: map[blockKey]block{}, held: map[heldKey]map[uint64]event.Bytes{}, total: map[heldKey]event.Bytes{},
+		stacks: map[uint64]*event.Stack{}, waiting: map[uint32]map[uint64][]event.Change{},
+	}
+}
+
+// counted says whether every block of a meter is in the change stream.
+func counted(m event.Meter) bool {
+	if m == event.NumPy || m == event.Pinned {
+		return true
+	}
+	_, kind, ok := m.Device()
+	return ok && kind == event.Driver
+}
+
+func (t *Tracker) addStack(s *event.Stack) {
+	a := &t.allocations
+	if a.frames += len(s.Frames); a.frames > maxFrames {
+		a.dropped++
+		return
+	}
+	a.stacks[s.Number] = s
+}
+
+// allocate takes a change in that made or freed a block, once the windows of its segment are open.
+func (t *Tracker) allocate(r *root, c *event.Change) {
+	if !counted(c.Meter) || c.Size == 0 {
+		return
+	}
+	if c.Segment <= r.ended+1 {
+		t.moveBlock(r, c)
+		return
+	}
+	waiting := t.allocations.waiting[c.Root]
+	if waiting == nil {
+		waiting = map[uint64][]event.Change{}
+		t.allocations.waiting[c.Root] = waiting
+	}
+	waiting[c.Segment] = append(waiting[c.Segment], *c)
+}
+
+// allocateIn takes in what waited for the segments up to this one.
+func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
+	waiting := t.allocations.waiting[root]
+	if len(waiting) == 0 {
+		return
+	}
+	var segments []uint64
+	for s := range waiting {
+		if s <= upTo {
+			segments = append(segments, s)
+		}
+	}
+	slices.Sort(segments)
+	for _, s := range segments {
+		for i := range waiting[s] {
+			t.moveBlock(r, &waiting[s][i])
+		}
+		delete(waiting, s)
+	}
+}
+
+// moveBlock makes, resizes or frees a block, in the ledger of blocks and in the windows of its segment.
+func (t *Tracker) moveBlock(r *root, c *event.Change) {
+	a := &t.allocations
+	key := heldKey{c.PID, c.Meter}
+	at := blockKey{key, c.Address}
+	before, known := a.blocks[at]
+	after := block{size: before.size + c.Size, stack: c.Stack}
+	switch {
+	case !known && c.Size < 0: // made before the attach, or lost
+		return
+	case after.size <= 0:
+		delete(a.blocks, at)
+		after = block{}
+	case !known && len(a.blocks) >= maxBlocks:
+		a.dropped++
+		return
+	default:
+		a.blocks[at] = after
+	}
+	windows := t.windowsOf(r, c)
+	for _, w := range windows {
+		w.beforeMove(a, key)
+	}
+	if known {
+		a.hold(key, before.stack, -before.size)
+	}
+	if after.size > 0 {
+		a.hold(key, after.stack, after.size)
+	}
+	for _, w := range windows {
+		w.move(a, key, before, after)
+	}
+}
+
+// windowsOf are the windows of a process that hold a change's segment.
+func (t *Tracker) windowsOf(r *root, c *event.Change) (found []*window) {
+	if c.Segment > r.ended {
+		for _, w := range r.open {
+			if w.process.info.PID == c.PID && w.firstSegment <= c.Segment {
+				found = append(found, w)
+			}
+		}
+		return found
+	}
+	for i := len(t.windows) - 1; i >= 0; i-- { // it comes late
+		if w := t.windows[i]; w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+func (a *allocations) hold(key heldKey, stack uint64, size event.Bytes) {
+	held := a.held[key]
+	if held == nil {
+		held = map[uint64]event.Bytes{}
+		a.held[key] = held
+	}
+	if held[stack] += size; held[stack] == 0 {
+		delete(held, stack)
+	}
+	a.total[key] += size
+}
+
+// beforeMove remembers what was there when the first block of a meter moves in a window.
+func (w *window) beforeMove(a *allocations, key heldKey) {
+	if w.tallies[key.meter] != nil {
+		return
+	}
+	if w.tallies == nil {
+		w.tallies = map[event.Meter]*tallies{}
+	}
+	all := &tallies{byStack: map[uint64]*tally{}, highest: a.total[key], first: a.total[key]}
+	w.tallies[key.meter] = all
+	for stack, size := range a.held[key] {
+		if y := all.of(a, stack); y != nil {
+			y.atPeak, y.held = size, size
+		}
+	}
+}
+
+// of is a stack's tally, nil if there is no room for one more.
+func (all *tallies) of(a *allocations, stack uint64) *tally {
+	y := all.byStack[stack]
+	if y == nil {
+		if a.entries >= maxTallies {
+			a.dropped++
+			return nil
+		}
+		a.entries++
+		y = &tally{stack: stack}
+		all.byStack[stack] = y
+	}
+	return y
+}
+
+func (w *window) move(a *allocations, key heldKey, before, after block) {
+	all := w.tallies[key.meter]
+	if before.size > 0 {
+		if y := all.of(a, before.stack); y != nil {
+			y.freed += before.size
+			all.moves(y, -before.size)
+		}
+	}
+	if after.size > 0 {
+		if y := all.of(a, after.stack); y != nil {
+			y.allocated += after.size
+			y.count++
+			all.moves(y, after.size)
+		}
+	}
+	if total := a.total[key]; total > all.highest {
+		all.highest = total
+		for _, y := range all.moved {
+			y.atPeak, y.isMoved = y.held, false
+		}
+		all.moved = all.moved[:0]
+	}
+}
+
+func (all *tallies) moves(y *tally, by event.Bytes) {
+	y.held += by
+	if !y.isMoved {
+		y.isMoved = true
+		all.moved = append(all.moved, y)
+	}
+}
+
+// allocationsOf lists who allocated in a window, and how far that explains its peaks.
+func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]report.Coverage) {
+	if len(w.tallies) == 0 {
+		return nil, nil
+	}
+	var out []report.Allocation
+	coverage := map[string]report.Coverage{}
+	for m, all := range w.tallies {
+		var known, net event.Bytes
+		merged := map[string]*report.Allocation{}
+		for _, y := range all.byStack {
+			net += y.allocated - y.freed
+			known += y.atPeak
+			t.merge(merged, w, m, y, t.allocations.stacks[y.stack])
+		}
+		for _, one := range merged {
+			out = append(out, *one)
+		}
+		peak := max(w.own.peak[m], w.own.start[m], w.own.end[m])
+		coverage[m.String()] = report.Coverage{
+			AtPeak: int64(known), Rest: int64(peak - known),
+			Exact: all.highest == peak && w.own.end[m]-w.own.start[m] == net && !w.shed[m] && !w.unlisted,
+		}
+	}
+	slices.SortFunc(out, func(x, y report.Allocation) int {
+		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter),
+			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
+	})
+	return out, coverage
+}
+
+func compareFrames(x, y report.Frame) int {
+	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function))
+}
+
+// merge adds a tally to those of the same lines: two instructions of a line have stacks of their own. s is nil where
+// there was no Python stack, it was not walked, or it was lost.
+func (t *Tracker) merge(merged map[string]*report.Allocation, w *window, m event.Meter, y *tally, s *event.Stack) {
+	frames := t.frames(w, s)
+	key := frameKey(frames)
+	one := merged[key]
+	if one == nil {
+		one = &report.Allocation{Meter: m.String(), Stack: frames, StackTruncated: s != nil && s.More}
+		merged[key] = one
+	}
+	one.Allocated += int64(y.allocated)
+	one.Freed += int64(y.freed)
+	one.Net += int64(y.allocated - y.freed)
+	one.AtPeak += int64(y.atPeak)
+	one.Count += y.count
+}
+
+// frames is a stack as a report shows it: without what is outside of the cell.
+func (t *Tracker) frames(w *window, s *event.Stack) []report.Frame {
+	if s == nil {
+		return []report.Frame{}
+	}
+	out := make([]report.Frame, len(s.Frames))
+	end := len(out)
+	for i, f := range s.Frames {
+		out[i] = report.Frame{Function: f.Function, File: f.File, Line: int(f.Line)}
+		if cell := t.cellOf(w, s.PID, f.File); cell != nil {
+			out[i].Execution = cell.execution
+			if cell.count >= 0 {
+				count := cell.count
+				out[i].ExecutionCount = &count
+			}
+			end = i + 1
+		}
+	}
+	return out[:end]
+}
+
+// cellOf is the cell that a file name stands for, seen from a window: itself, or the latest that began before its end.
+func (t *Tracker) cellOf(w *window, pid int32, file string) *window {
+	cells := t.files[fileKey{pid, file}]
+	for c := w; c != nil; c = c.parent {
+		if slices.Contains(cells, c) {
+			return c
+		}
+	}
+	for i := len(cells) - 1; i >= 0; i-- {
+		if w.isOpen || cells[i].opened <= w.closed {
+			return cells[i]
+		}
+	}
+	return nil
+}
+
+// fileKey is the name of a cell's code in a process.
+type fileKey struct {
+	pid  int32
+	file string
+}
+
+func frameKey(frames []report.Frame) string {
+	var key []byte
+	for _, f := range frames {
+		key = append(key, f.File...)
+		key = append(key, 0)
+		key = append(key, f.Function...)
+		key = append(key, 0)
+		key = strconv.AppendInt(key, int64(f.Line), 10)
+		key = append(key, 0)
+	}
+	return string(key)
+}

@@ -1,0 +1,284 @@
+package attribution
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// blocks adds NumPy's blocks to a script, and remembers everything that happened to compare with.
+type blocks struct {
+	*script
+	live    map[uint64]move
+	address []uint64
+	value   event.Bytes
+	high    event.Bytes
+	history []move
+	starts  map[uint64]int // of cells, in history
+	ends    map[uint64]int
+	next    uint64
+	kept    []event.Event // changes that come after their boundary
+	delay   func() bool
+}
+
+type move struct {
+	stack uint64
+	size  event.Bytes
+}
+
+func newBlocks() *blocks {
+	return &blocks{script: newScript(), live: map[uint64]move{}, starts: map[uint64]int{}, ends: map[uint64]int{}, next: 0x1000}
+}
+
+func (s *blocks) change(address, stack uint64, size event.Bytes) {
+	s.value += size
+	s.high = max(s.high, s.value)
+	s.stream++
+	c := &event.Change{
+		Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.NumPy, Value: s.value, Size: size, Address: address, Stack: stack,
+	}
+	if s.delay != nil && s.delay() {
+		s.kept = append(s.kept, c)
+		return
+	}
+	s.held = append(s.held, c)
+}
+
+func (s *blocks) take(stack uint64, size event.Bytes) uint64 {
+	s.next += 0x1000
+	s.live[s.next] = move{stack, size}
+	s.address = append(s.address, s.next)
+	s.history = append(s.history, move{stack, size})
+	s.change(s.next, stack, size)
+	return s.next
+}
+
+func (s *blocks) give(address uint64) {
+	b := s.live[address]
+	delete(s.live, address)
+	s.address = slices.DeleteFunc(s.address, func(a uint64) bool { return a == address })
+	s.history = append(s.history, move{b.stack, -b.size})
+	s.change(address, 0, -b.size)
+}
+
+func (s *blocks) cut(kind event.BoundaryKind, cell uint64) {
+	s.boundary(kind, main, func(b *event.Boundary) {
+		b.Value[event.NumPy], b.High[event.NumPy] = s.value, s.high
+		b.Tree[event.NumPy], b.TreeHigh[event.NumPy] = s.value, s.high
+		b.Cell, b.Inputs, b.Outcome = cell, -1, event.OutcomeOK
+		b.Text = fmt.Sprintf("cell-%d.py", cell)
+	})
+	s.high = s.value
+	s.events = append(s.events, s.kept...)
+	s.kept = nil
+	if kind == event.CellOpen {
+		s.starts[cell] = len(s.history)
+	} else {
+		s.ends[cell] = len(s.history)
+	}
+}
+
+func (s *blocks) stack(number uint64, frames ...event.Frame) {
+	s.events = append(s.events, &event.Stack{Number: number, PID: main, Frames: frames})
+}
+
+// TestAllocations compares what a window says of its allocations with the whole history, for random ones, with changes
+// that come late.
+func TestAllocations(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := newBlocks()
+		if seed%3 == 1 { // another CPU's, behind the boundary
+			s.delay = func() bool { return r.IntN(4) == 0 }
+		}
+		for i := range uint64(5) {
+			s.stack(i+1, event.Frame{Function: "f", File: "lib.py", Line: int32(i + 1)})
+		}
+		for cell := uint64(1); cell <= 4; cell++ {
+			s.some(r)
+			s.cut(event.CellOpen, cell)
+			s.some(r)
+			s.cut(event.CellClose, cell)
+		}
+		report := s.run(t)
+		for cell := range uint64(4) {
+			s.check(t, nth(t, report, "cell", int(cell)), cell+1)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func (s *blocks) some(r *rand.Rand) {
+	for range r.IntN(30) {
+		if len(s.address) > 0 && r.IntN(2) == 0 {
+			s.give(s.address[r.IntN(len(s.address))])
+		} else {
+			s.take(1+r.Uint64N(5), event.Bytes(1+r.IntN(1000)))
+		}
+	}
+}
+
+// check compares a cell with the history.
+func (s *blocks) check(t *testing.T, w report.Window, cell uint64) {
+	t.Helper()
+	type sums struct{ allocated, freed, count, atPeak int64 }
+	want := map[int]*sums{}
+	held, total, highest := map[uint64]event.Bytes{}, event.Bytes(0), event.Bytes(0)
+	at := map[uint64]event.Bytes{}
+	snapshot := func() {
+		clear(at)
+		for stack, size := range held {
+			at[stack] = size
+		}
+		highest = total
+	}
+	of := func(stack uint64) *sums {
+		if want[int(stack)] == nil {
+			want[int(stack)] = &sums{}
+		}
+		return want[int(stack)]
+	}
+	for i, m := range s.history[:s.ends[cell]] {
+		if i == s.starts[cell] {
+			snapshot()
+		}
+		held[m.stack] += m.size
+		total += m.size
+		if i < s.starts[cell] {
+			continue
+		}
+		if m.size > 0 {
+			of(m.stack).allocated += int64(m.size)
+			of(m.stack).count++
+		} else {
+			of(m.stack).freed -= int64(m.size)
+		}
+		if total > highest {
+			snapshot()
+		}
+	}
+	if s.starts[cell] == s.ends[cell] {
+		if len(w.Allocations) > 0 {
+			t.Errorf("cell %d: nothing moved, and there is %+v", cell, w.Allocations)
+		}
+		return
+	}
+	for stack, size := range at {
+		if size > 0 {
+			of(stack).atPeak = int64(size)
+		}
+	}
+	got := map[int]*sums{}
+	for _, a := range w.Allocations {
+		got[a.Stack[0].Line] = &sums{a.Allocated, a.Freed, a.Count, a.AtPeak}
+	}
+	for stack, x := range want {
+		if y := got[stack]; *x != (sums{}) && (y == nil || *y != *x) {
+			t.Errorf("cell %d: stack %d: %+v, want %+v", cell, stack, y, *x)
+		}
+	}
+	if c := w.Coverage["cpu.numpy"]; !c.Exact || c.Rest != 0 || c.AtPeak != w.Meters["cpu.numpy"].Peak {
+		t.Errorf("cell %d: coverage %+v of %+v", cell, c, w.Meters["cpu.numpy"])
+	}
+}
+
+// TestAllocationsThatAreLost: a change or a stack that did not arrive makes the coverage inexact or leaves a rest, never a
+// wrong line.
+func TestAllocationsThatAreLost(t *testing.T) {
+	s := newBlocks()
+	s.stack(1, event.Frame{Function: "f", File: "lib.py", Line: 1})
+	s.cut(event.CellOpen, 1)
+	s.take(1, 1000)
+	s.take(2, 500) // its stack is not known
+	lost := s.stream + 1
+	s.lose = func(stream uint64) bool { return stream == lost }
+	s.take(1, 300)
+	s.cut(event.CellClose, 1)
+	w := nth(t, s.run(t), "cell", 0)
+	if len(w.Allocations) != 2 || w.Allocations[0].AtPeak != 1000 || len(w.Allocations[1].Stack) != 0 || w.Allocations[1].AtPeak != 500 {
+		t.Errorf("allocations %+v, want the one that is known and the one that nobody is known for", w.Allocations)
+	}
+	if c := w.Coverage["cpu.numpy"]; c.Exact || c.Rest != 300 || c.AtPeak != 1500 {
+		t.Errorf("coverage %+v, want 300 bytes that are not covered", c)
+	}
+}
+
+// TestFramesOfCells: a frame in a cell's code names the cell, the innermost one of that name at the time; what is outside of
+// the cell is left out.
+func TestFramesOfCells(t *testing.T) {
+	s := newBlocks()
+	s.stack(1, event.Frame{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/x.py", Line: 9}, event.Frame{Function: "make", File: "cell-1.py", Line: 2},
+		event.Frame{Function: "<module>", File: "cell-2.py", Line: 1}, event.Frame{Function: "run_code", File: "interactiveshell.py", Line: 3000})
+	s.cut(event.CellOpen, 1)
+	s.cut(event.CellClose, 1)
+	for range 2 { // the second cell, twice
+		s.cut(event.CellOpen, 2)
+		s.take(1, 100)
+		s.cut(event.CellClose, 2)
+	}
+	r := s.run(t)
+	for execution := 2; execution <= 3; execution++ {
+		a := nth(t, r, "cell", execution-1).Allocations
+		if len(a) != 1 || len(a[0].Stack) != 3 {
+			t.Fatalf("allocations %+v", a)
+		}
+		if f := a[0].Stack; f[0].Execution != 0 || f[1].Execution != 1 || f[2].Execution != execution {
+			t.Errorf("run %d: frames %+v", execution, f)
+		}
+	}
+}
+
+// TestResizedBlock: NumPy resizes in place by telling of the same address again.
+func TestResizedBlock(t *testing.T) {
+	s := newBlocks()
+	s.stack(1, event.Frame{Function: "f", File: "lib.py", Line: 1})
+	s.stack(2, event.Frame{Function: "g", File: "lib.py", Line: 2})
+	s.cut(event.CellOpen, 1)
+	a := s.take(1, 1000)
+	s.change(a, 2, 500)
+	s.cut(event.CellClose, 1)
+	w := nth(t, s.run(t), "cell", 0)
+	var net int64
+	for _, a := range w.Allocations {
+		net += a.Net
+	}
+	if net != 1500 || w.Allocations[0].Stack[0].Function != "g" || w.Allocations[0].AtPeak != 1500 || !w.Coverage["cpu.numpy"].Exact {
+		t.Errorf("allocations %+v, coverage %+v", w.Allocations, w.Coverage)
+	}
+}
+
+// TestBetween: a change that was made while a boundary was being drawn counts on the side on which the ledger has it, and in
+// whatever holds both.
+func TestBetween(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		s := newBlocks()
+		s.openCell(1, true)
+		s.to(main, 100)
+		s.stream++
+		s.events = append(s.events, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.Resident, Value: 150, Between: true})
+		s.script.value[main] = 60
+		if first {
+			s.script.high[main] = 150
+		}
+		s.closeCell(1, event.OutcomeOK)
+		if !first {
+			s.script.high[main] = 150
+		}
+		s.boundary(event.Detached, main)
+		r := s.run(t)
+		for _, p := range r.Certificate.Meters {
+			if p.ID == "cpu.resident" && (p.Agreed != p.Compared || p.Compared < 3) {
+				t.Errorf("first %v: %+v", first, p)
+			}
+		}
+		if peak := nth(t, r, "cell", 0).Meters["cpu.resident"].Peak; (peak == 150) != first {
+			t.Errorf("first %v: the cell peaks at %d", first, peak)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package attribution
+
+import "ipytracer/tracer/event"
+
+// ordered hands changes on in the order in which the kernel made them: two CPUs may pass each other on the way into the
+// ring. Where numbers are missing it waits for a while, then goes on without them.
+type ordered struct {
+	next    uint64 // the stream number that comes next; 0: 1
+	waiting map[uint64]*event.Change
+}
+
+// patience is how many changes wait for one that is missing.
+const patience = 1024
+
+// add takes a change in, nil for a number that is no change, and hands on what its turn has come for.
+func (o *ordered) add(stream uint64, c *event.Change, handOn func(*event.Change)) {
+	if o.next == 0 {
+		o.next, o.waiting = 1, map[uint64]*event.Change{}
+	}
+	if stream < o.next { // given up already
+		if c != nil {
+			handOn(c)
+		}
+		return
+	}
+	if stream > o.next {
+		var kept *event.Change
+		if c != nil {
+			one := *c
+			kept = &one
+		}
+		o.waiting[stream] = kept
+		if len(o.waiting) > patience {
+			o.skip()
+			o.run(handOn)
+		}
+		return
+	}
+	o.next++
+	if c != nil {
+		handOn(c)
+	}
+	o.run(handOn)
+}
+
+// run hands on what follows without a gap.
+func (o *ordered) run(handOn func(*event.Change)) {
+	for len(o.waiting) > 0 {
+		c, ok := o.waiting[o.next]
+		if !ok {
+			return
+		}
+		delete(o.waiting, o.next)
+		o.next++
+		if c != nil {
+			handOn(c)
+		}
+	}
+}
+
+// skip gives up on the numbers before the first that is there.
+func (o *ordered) skip() {
+	first := ^uint64(0)
+	for stream := range o.waiting {
+		first = min(first, stream)
+	}
+	o.next = first
+}
+
+// flush hands on everything: no more will come.
+func (o *ordered) flush(handOn func(*event.Change)) {
+	for len(o.waiting) > 0 {
+		o.skip()
+		o.run(handOn)
+	}
+}

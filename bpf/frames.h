@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Who allocates: the Python frames of the thread, at the event.
+ *
+ * A stack is sent once: it has a number, a hash of what its frames execute and where, and changes carry the number. So
+ * is a code object, with all that it takes to turn an instruction into a line: it may be gone when user space looks.
+ * IPython frees a statement's code when it is over, and its address is used again at once. So a code object's number
+ * is a hash of its address, the addresses of its file name, name and line table, its first line, and the line table's
+ * length and both ends.
+ *
+ * The walk ends at the statement that runs, if one does: what called it is IPython. Everything read is the target's
+ * word; a walk takes MAX_FRAMES steps at most, whatever it finds.
+ */
+#ifndef IPYTRACER_FRAMES_H
+#define IPYTRACER_FRAMES_H
+
+#define MIX_FACTOR 0x9e3779b97f4a7c15ull
+#define TABLE_END  32 /* bytes of each end of a line table that go into its code object's number */
+
+static __always_inline __u64 mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * MIX_FACTOR;
+	return hash ^ hash >> 29;
+}
+
+static __always_inline __u64 frame_word(struct walk *w, __u32 offset)
+{
+	return w->frame_copy[offset / 8 & (FRAME_WORDS - 1)] >> offset % 8 * 8;
+}
+
+static __always_inline __u64 code_word(struct walk *w, __u32 offset)
+{
+	return w->code_copy[offset / 8 & (CODE_WORDS - 1)] >> offset % 8 * 8;
+}
+
+/* Sends what a code object is called and where its lines are. */
+static __noinline bool send_code(struct walk *w, struct python *py, __u64 number)
+{
+	if (!w || !py)
+		return false;
+	struct code *c = bpf_ringbuf_reserve(&boundaries, sizeof(*c), 0);
+	if (!c)
+		return false;
+	__u64 table = code_word(w, py->code_line_table);
+	c->header.ticket = 0;
+	c->header.cell = 0;
+	c->header.kind = RECORD_CODE;
+	c->header.pid = w->pid;
+	c->number = number;
+	c->table = table + py->bytes_data;
+	c->first_line = code_word(w, py->code_first_line);
+	c->table_size = w->table_head[0] > 0x7fffffff ? 0x7fffffff : w->table_head[0];
+	c->file_kind = c->file_size = c->name_kind = c->name_size = 0;
+	__u32 kind = 0, size = 0;
+	__u64 data = string_data(py, code_word(w, py->code_filename), &kind, &size);
+	if (data && !bpf_probe_read_user(c->file, AT_MOST(size, TEXT_SIZE), (void *)data)) {
+		c->file_kind = kind;
+		c->file_size = size;
+	}
+	data = string_data(py, code_word(w, py->code_full_name), &kind, &size);
+	if (data && !bpf_probe_read_user(c->name, AT_MOST(size, TEXT_SIZE), (void *)data)) {
+		c->name_kind = kind;
+		c->name_size = size;
+	}
+	bool cut = c->table_size > LINES_SIZE;
+	if (bpf_probe_read_user(c->lines, AT_MOST((__u64)c->table_size, LINES_SIZE), (void *)c->table))
+		c->table_size = TABLE_UNREADABLE;
+	/* What did not fit must be fetched while it is there. */
+	bpf_ringbuf_submit(c, cut ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+/* The number of a code object; 0 if it cannot be read, or not be sent when it is seen first. */
+__attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
+{
+	if (!w)
+		return 0;
+	struct python *py = python_at(w->slot);
+	if (!py || bpf_probe_read_user(w->code_copy, CODE_BYTES, (void *)code))
+		return 0;
+	__u64 table = code_word(w, py->code_line_table);
+	/* Length, hash, the first bytes. */
+	if (READ(w->table_head, table + py->var_size))
+		return 0;
+	__u64 size = w->table_head[0], hash = mix(w->seed, code);
+	__builtin_memset(w->table_tail, 0, sizeof(w->table_tail));
+	if (size > TABLE_END)
+		READ(w->table_tail, table + py->bytes_data + size - TABLE_END);
+	hash = mix(hash, table);
+	hash = mix(hash, code_word(w, py->code_filename));
+	hash = mix(hash, code_word(w, py->code_name));
+	hash = mix(hash, (__u32)code_word(w, py->code_first_line));
+	hash = mix(hash, size);
+	/* Beyond a short table lies something else. */
+	if (size >= 8)
+		hash = mix(hash, w->table_head[2]);
+	else
+		hash = mix(hash, w->table_head[2] & ((1ull << (size & 7) * 8) - 1));
+	if (size >= 24)
+		hash = mix(mix(hash, w->table_head[3]), w->table_head[4]);
+	hash = mix(mix(hash, w->table_tail[0]), w->table_tail[1]);
+	hash = mix(mix(hash, w->table_tail[2]), w->table_tail[3]);
+	/* The thread's last stack is still there, and mostly the same from some frame on. */
+	if (w->stack.frames[w->stack.count & (MAX_FRAMES - 1)].code == hash || bpf_map_lookup_elem(&codes, &hash))
+		return hash;
+	__u32 one = 1;
+	if (bpf_map_update_elem(&codes, &hash, &one, BPF_NOEXIST)) {
+		if (bpf_map_lookup_elem(&codes, &hash)) /* another thread was faster */
+			return hash;
+	} else if (send_code(w, py, hash)) {
+		return hash;
+	} else {
+		bpf_map_delete_elem(&codes, &hash);
+	}
+	lose(LOSS_CODE);
+	return 0;
+}
+
+static long next_python_frame(__u32 i, struct walk **walk)
+{
+	struct walk *w = *walk;
+	struct python *py = python_at(w->slot);
+
+	if (!py || !w->frame)
+		return 1;
+	if (bpf_probe_read_user(w->frame_copy, AT_MOST((__u64)py->frame_size, sizeof(w->frame_copy)), (void *)w->frame))
+		return 1;
+	__u64 code = frame_word(w, py->frame_code) & py->code_mask;
+	__u8 owner = py->frame_kind ? frame_word(w, py->frame_owner) : 0;
+	w->frame = frame_word(w, py->frame_back);
+	if (owner >= py->owner_skip) /* no Python code in it */
+		return 0;
+	__u32 n = w->stack.count;
+	if (n >= MAX_FRAMES) {
+		w->stack.more = 1;
+		return 1;
+	}
+	__u64 at = frame_word(w, py->frame_instruction);
+	at = py->frame_kind ? at - code - py->code_bytes : (__u64)(__s32)at;
+	__u64 number = code_number(w, code);
+	struct frame *f = &w->stack.frames[n & (MAX_FRAMES - 1)];
+	f->code = number;
+	f->at = at;
+	w->stack.number = mix(mix(w->stack.number, number), at);
+	w->stack.count = n + 1;
+	return code == w->stop;
+}
+
+/* What a thread's walks use. */
+static __always_inline struct walk *walk_of(__u32 tid)
+{
+	struct walk *w = bpf_map_lookup_elem(&walks, &tid);
+	if (w)
+		return w;
+	static const struct walk none;
+	bpf_map_update_elem(&walks, &tid, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&walks, &tid);
+}
+
+/* Sends a stack that is new. False if there was no room. */
+static __noinline bool send_stack(struct walk *w)
+{
+	if (!w)
+		return false;
+	__u64 number = w->stack.number;
+	__u32 one = 1, count = w->stack.count;
+	if (bpf_map_update_elem(&stacks, &number, &one, BPF_NOEXIST)) {
+		if (bpf_map_lookup_elem(&stacks, &number)) /* another thread was faster */
+			return true;
+		lose(LOSS_STACK);
+		return false;
+	}
+	w->stack.header.ticket = 0;
+	w->stack.header.cell = 0;
+	w->stack.header.kind = RECORD_STACK;
+	w->stack.header.pid = w->pid;
+	__u64 size = AT_MOST(__builtin_offsetof(struct stack, frames) + (__u64)count * sizeof(struct frame),
+			     sizeof(struct stack));
+	if (bpf_ringbuf_output(&boundaries, &w->stack, size, BPF_RB_NO_WAKEUP)) {
+		bpf_map_delete_elem(&stacks, &number);
+		lose(LOSS_STACK);
+		return false;
+	}
+	return true;
+}
+
+/* The number of the Python stack of the thread that runs; 0 where there is none. */
+__attribute__((noinline)) __u64 walk_stack(__u32 slot)
+{
+	struct python *py = python_at(slot);
+	struct process *p = process_at(slot);
+
+	if (!py || !p || !py->frame_size)
+		return 0;
+	struct walk *w = walk_of((__u32)bpf_get_current_pid_tgid());
+	if (!w) {
+		lose(LOSS_STACK);
+		return 0;
+	}
+	__u64 self = FIELD(bpf_get_current_task(), task_struct, thread.fsbase), id = 0;
+	if (w->slot != slot || !w->thread || READ(id, w->thread + py->thread_id) || id != self) {
+		/* A thread without Python has none until one is made, which then is the first of the list. */
+		__u64 first = 0;
+		READ(first, py->interpreter + py->threads_head);
+		if (w->slot == slot && first && first == w->first_thread)
+			return 0;
+		w->slot = slot;
+		w->thread = thread_state(py);
+		w->first_thread = w->thread ? 0 : first;
+	}
+	if (!w->thread || READ(w->frame, w->thread + py->thread_frame))
+		return 0;
+	if (py->frame_kind == 1) {
+		__u64 cframe = w->frame;
+		w->frame = 0;
+		READ(w->frame, cframe + py->cframe_current);
+	}
+	struct window *running = innermost(current_thread());
+	w->stop = running && running->statement ? running->code : 0;
+	w->pid = p->pid;
+	w->seed = mix(p->started, slot);
+	w->stack.number = w->seed;
+	w->stack.count = 0;
+	w->stack.more = 0;
+	bpf_loop(MAX_FRAMES + 16, next_python_frame, &w, 0);
+	__u64 number = w->stack.number;
+	if (!w->stack.count)
+		return 0;
+	if (number == w->last || bpf_map_lookup_elem(&stacks, &number) || send_stack(w))
+		w->last = number;
+	return number;
+}
+
+/* The same where the budget allows it. Stepped down before the meter itself is: a figure is worth more than its lines.
+ */
+static __always_inline __u64 stack_here(__u32 slot)
+{
+	return spend(GROUP_FRAMES, slot) ? walk_stack(slot) : 0;
+}
+
+#endif

@@ -1,0 +1,198 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/tracer/process"
+)
+
+// TestStacks compares, for every allocation of cells that allocate from everywhere, the frames of the report with those that
+// sys._getframe() showed at that moment.
+func TestStacks(t *testing.T) {
+	require(t)
+	t.Run("host", func(t *testing.T) { checkStacks(t, place{driver: "run_stacks.py"}) })
+	for _, c := range []struct{ tree, python string }{
+		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"},
+	} {
+		t.Run(filepath.Base(c.python), func(t *testing.T) {
+			root := filepath.Join(pythonsDir(), c.tree)
+			needTree(t, root)
+			enter(t, root)
+			checkStacks(t, place{driver: "run_stacks.py", python: c.python, chroot: root})
+		})
+	}
+	t.Run("pbs311", func(t *testing.T) {
+		root := filepath.Join(pythonsDir(), "pbs311")
+		needTree(t, root)
+		t.Setenv("IPYTRACER_LIBRARIES", "/usr/lib/python3/dist-packages")
+		checkStacks(t, place{driver: "run_stacks.py", python: filepath.Join(root, "bin/python3.11")})
+	})
+}
+
+func checkStacks(t *testing.T, p place) {
+	t.Helper()
+	w := startWorkload(t, p, nil)
+	tr := attach(t, w.pid, "--budget", "off")
+	results := w.run()
+	r, _ := tr.stop()
+	checkCertificate(t, r)
+	stacks := results[len(results)-1].Stacks
+	windows := topCells(r, w.pid)
+	if len(stacks) < 90 || len(windows) != len(results)-1 {
+		t.Fatalf("%d stacks, %d windows of %d cells", len(stacks), len(windows), len(results)-1)
+	}
+	session := r.Windows[0]
+	if c := session.Coverage["cpu.numpy"]; !c.Exact || c.Rest != 0 {
+		t.Errorf("coverage of the session: %+v", c)
+	}
+	// Allocations of the same lines are one entry.
+	matched := 0
+	for _, a := range session.Allocations {
+		if a.Meter != "cpu.numpy" || len(a.Stack) == 0 || a.Stack[0].Function != "alloc" {
+			continue
+		}
+		var size, count int64
+		nearest := "no stack has these lines"
+		for _, s := range stacks {
+			if said := compareStack(a.Stack, s.Frames); said == "" {
+				size += s.Size
+				count++
+			} else if s.Size == a.Allocated {
+				nearest = fmt.Sprintf("%s; want %v", said, s.Frames)
+			}
+		}
+		if size != a.Allocated || count != a.Count {
+			t.Errorf("%d bytes in %d allocations at %v: the process saw %d in %d there: %s", a.Allocated, a.Count, a.Stack, size, count, nearest)
+		}
+		matched += int(count)
+	}
+	if matched != len(stacks) {
+		t.Errorf("%d of %d stacks are in the report", matched, len(stacks))
+	}
+	checkSums(t, r)
+}
+
+// compareStack says what is wrong with a stack; the report leaves out what is outside of the cell.
+func compareStack(got []report.Frame, want []calledFrom) string {
+	if len(got) == 0 || len(got) > len(want) {
+		return fmt.Sprintf("%d frames", len(got))
+	}
+	for i, f := range got {
+		if f.Function != want[i].Function || f.File != want[i].File || f.Line != want[i].Line {
+			return fmt.Sprintf("frame %d is %s in %s:%d", i, f.Function, f.File, f.Line)
+		}
+	}
+	last := want[len(got)-1]
+	if inCell := got[len(got)-1].Execution > 0; !inCell && len(got) != len(want) {
+		return fmt.Sprintf("it ends at %+v", last)
+	}
+	return ""
+}
+
+// checkSums wants the lines of every window to add up to what the window consumed.
+func checkSums(t *testing.T, r *report.Report) {
+	t.Helper()
+	for _, w := range r.Windows {
+		for meter, c := range w.Coverage {
+			var net, peak int64
+			for _, a := range w.Allocations {
+				if a.Meter == meter {
+					net += a.Net
+					peak += a.AtPeak
+				}
+			}
+			f := w.Meters[meter]
+			if c.Exact && (net != f.Consumed || peak+c.Rest != f.Peak) {
+				t.Errorf("%s %q: %s: lines make %+d and %d at the peak, the window %+v, rest %d", w.Kind, w.Source, meter, net, peak, f, c.Rest)
+			}
+			if !c.Exact {
+				t.Errorf("%s %q: %s: coverage is not exact: %+v", w.Kind, w.Source, meter, c)
+			}
+		}
+	}
+}
+
+// hostileStacks makes frames that go round in circles or point nowhere, and code objects that are absurd, and allocates in
+// them. Offsets are those of CPython 3.11: PyFrameObject.f_frame, _PyInterpreterFrame.previous.
+const hostileStacks = `
+import ctypes, sys
+import numpy as np
+word = ctypes.c_uint64
+kept = []
+
+def spoiled(previous, size):
+    frame = word.from_address(id(sys._getframe()) + 24).value
+    link = word.from_address(frame + 48)
+    before = link.value
+    link.value = previous or frame
+    kept.append(np.empty(size, np.uint8))
+    link.value = before
+
+if sys.version_info[:2] == (3, 11):
+    for i, previous in enumerate([0, 0x10, 0xffff_8000_0000_0000, 0xdead_beef_0000, (1 << 64) - 8]):
+        spoiled(previous, 500_000 + i)
+
+def normal(size=0):
+    kept.append(np.empty(size, np.uint8))
+
+import types
+code = normal.__code__
+table = "co_linetable" if sys.version_info >= (3, 10) else "co_lnotab"
+for i, change in enumerate([
+    {table: b"\x80" * 3_000_000}, {table: b""}, {table: b"\xff" * 100_000}, {table: bytes(range(256)) * 40}, {"co_firstlineno": 2**31 - 1},
+    {"co_filename": "日" * 1_000_000}, {"co_filename": "\x1b[31m\n\0"}, {"co_name": "\ud800" * 1000}, {"co_name": ""},
+]):
+    types.FunctionType(code.replace(**change), globals())(600_000 + i)
+
+def deep(n):
+    return deep(n - 1) if n else kept.append(np.empty(700_000, np.uint8))
+sys.setrecursionlimit(20_000)
+deep(9_000)
+`
+
+// TestHostileStacks: whatever a process makes of its frames, the tracer ends, says what it can, and the figures are right.
+func TestHostileStacks(t *testing.T) {
+	require(t)
+	pid, run := startCell(t, hostileStacks)
+	tr := attach(t, pid, "--budget", "off")
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the target ends", func() bool { return syscall.Kill(pid, 0) != nil || ended(pid) })
+	r, _ := tr.stop()
+	cells := topCells(r, pid)
+	if len(cells) != 1 || cells[0].Status != report.OK {
+		t.Fatalf("%d cells: %+v", len(cells), cells)
+	}
+	sizes := map[int64]report.Allocation{}
+	for _, a := range cells[0].Allocations {
+		sizes[a.Allocated] = a
+		if len(a.Stack) > 64 {
+			t.Errorf("%d frames", len(a.Stack))
+		}
+	}
+	var absurd int64 // those without a line of their own are one
+	for size := range sizes {
+		if size >= 600_000 && size%600_000 < 100 {
+			absurd += size
+		}
+	}
+	if want := int64(9*600_000 + 36); absurd != want {
+		t.Errorf("%d bytes allocated in absurd code, want %d", absurd, want)
+	}
+	if a, ok := sizes[700_000]; !ok || !a.StackTruncated {
+		t.Errorf("9,000 calls deep: %v, truncated %v", ok, a.StackTruncated)
+	}
+	checkCertificate(t, r)
+	checkSums(t, r)
+}
+
+// ended says whether a process is a zombie by now.
+func ended(pid int) bool {
+	st, err := process.FS{}.Stat(pid)
+	return err != nil || st.State == 'Z'
+}

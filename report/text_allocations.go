@@ -1,0 +1,159 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxAllocations is how many lines of a cell are listed by who allocated.
+const maxAllocations = 6
+
+// worthShowing is how many bytes one stack must have allocated for its cell to be shown.
+const worthShowing = 64 << 10
+
+// allocations shows, of the heaviest cells of which it is known, who allocated what was there at the cell's highest moment.
+func (v *view) allocations() {
+	left := v.o.Statements
+	if left == 0 {
+		left = 3
+	}
+	for _, c := range v.cells {
+		if left <= 0 {
+			return
+		}
+		if slices.ContainsFunc(c.Allocations, func(a Allocation) bool { return a.Allocated >= worthShowing }) {
+			v.whoAllocated(c)
+			left--
+		}
+	}
+}
+
+// caller is what a row of the table stands for: the allocations of one meter that look alike in it.
+type caller struct {
+	Allocation
+	who string
+}
+
+func (v *view) whoAllocated(c Window) {
+	var callers []*caller
+	known := map[string]*caller{}
+	for _, a := range c.Allocations {
+		by := who(a.Stack)
+		key := a.Meter + "\x00" + by
+		one := known[key]
+		if one == nil {
+			one = &caller{Allocation: Allocation{Meter: a.Meter}, who: by}
+			known[key] = one
+			callers = append(callers, one)
+		}
+		one.Allocated += a.Allocated
+		one.Freed += a.Freed
+		one.AtPeak += a.AtPeak
+		one.Count += a.Count
+	}
+	slices.SortStableFunc(callers, func(a, b *caller) int {
+		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
+	})
+	where := c.Label()
+	if where == "-" || c.Silent || v.several {
+		where += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
+	}
+	v.title(where + ", who allocated")
+	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
+	v.blank()
+	t := table{columns: []column{
+		{title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize},
+		{title: "freed", right: true, size: usualSize, drop: 2}, {title: "times", right: true, drop: 1}, {title: "who", flex: true},
+	}, indent: rowIndent}
+	rest := callers[min(len(callers), maxAllocations):]
+	if i := slices.IndexFunc(callers, func(a *caller) bool { return max(a.AtPeak, a.Allocated) < callers[0].AtPeak/1000 }); i > 0 && i < maxAllocations {
+		rest = callers[i:]
+	}
+	for _, a := range callers[:len(callers)-len(rest)] {
+		t.rows = append(t.rows, row{cells: []span{
+			{meterName(a.Meter), plain}, {FormatBytes(a.AtPeak), plain}, {FormatBytes(a.Allocated), plain}, {FormatBytes(a.Freed), dim},
+			{fmt.Sprint(a.Count), dim}, {a.who, plain},
+		}})
+	}
+	t.print(v.printer)
+	v.notListed(c, rest)
+}
+
+// notListed accounts for what has no row, and for what nobody can be named for.
+func (v *view) notListed(c Window, rest []*caller) {
+	if len(rest) > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", plural(len(rest), "more line"), FormatBytes(rest[0].AtPeak)), dim})
+	}
+	for _, id := range sortedKeys(c.Coverage) {
+		cover := c.Coverage[id]
+		if cover.Rest > 0 {
+			v.prose("", span{fmt.Sprintf("%s: %s at the peak are not covered: made before the attach, or lost.",
+				meterName(id), FormatBytes(cover.Rest)), dim})
+		}
+		if !cover.Exact {
+			v.prose("", span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
+		}
+	}
+}
+
+func sortedKeys(m map[string]Coverage) (keys []string) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// who names a stack from the cell inwards: the lines of cells and of the user's own files, and of libraries only the
+// function that was called first.
+func who(stack []Frame) string {
+	if len(stack) == 0 {
+		return "(no Python stack)"
+	}
+	var parts []string
+	library := ""
+	for i := len(stack) - 1; i >= 0; i-- {
+		f := stack[i]
+		if f.Execution == 0 && isLibrary(f.File) {
+			if library == "" {
+				library = f.Function
+			}
+			continue
+		}
+		library = ""
+		parts = append(parts, place(f))
+	}
+	if library != "" {
+		parts = append(parts, library)
+	}
+	return oneLine(strings.Join(parts, " › "), false, maxProse)
+}
+
+// place is a line of a cell or of a file: "In [4] line 2 make", "train.py:17 step".
+func place(f Frame) string {
+	where := ""
+	switch {
+	case f.ExecutionCount != nil:
+		where = fmt.Sprintf("In[%d]", *f.ExecutionCount)
+	case f.Execution > 0:
+		where = fmt.Sprintf("cell #%d", f.Execution)
+	default:
+		where = path.Base(f.File)
+	}
+	if f.Line > 0 {
+		where += fmt.Sprintf(" line %d", f.Line)
+	}
+	if f.Function != "<module>" && f.Function != "" {
+		where += " " + f.Function
+	}
+	return where
+}
+
+// isLibrary says whether a file is not the user's own: the standard library's, an installed package's, or the interpreter's.
+func isLibrary(file string) bool {
+	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") || strings.Contains(file, "/site-packages/") ||
+		strings.Contains(file, "/dist-packages/") || strings.Contains(file, "/lib/python3")
+}

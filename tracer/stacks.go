@@ -1,0 +1,79 @@
+package tracer
+
+import (
+	"bytes"
+	"strings"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// code is a code object of a traced Python, as it was when a stack first had it.
+type code struct {
+	name, file string
+	firstLine  int32
+	table      []byte
+	partial    bool // there is more of the table
+	version    cpython.Version
+}
+
+// Limits in bytes: of one line table that is fetched, some hundred thousand lines; and of all that are kept.
+const (
+	maxTable  = 4 << 20
+	maxTables = 32 << 20
+)
+
+// Code keeps a code object for the stacks that follow.
+func (s *Session) Code(c *ledger.Code) {
+	t := s.target(int(c.PID))
+	if t == nil || t.python == nil {
+		return
+	}
+	if s.codes == nil {
+		s.codes = map[uint64]*code{}
+	}
+	table := t.python.wholeTable(c)
+	if s.tables += len(table); s.tables > maxTables {
+		if s.tables -= len(table); !s.full {
+			s.full = true
+			s.problem("pid %d has too much code that allocates: not every line is known", c.PID)
+		}
+		table = nil
+	}
+	partial := len(table) != c.TableSize
+	s.codes[c.Number] = &code{
+		name: strings.ToValidUTF8(c.Name, "?"), file: strings.ToValidUTF8(c.File, "?"), firstLine: c.FirstLine,
+		table: table, partial: partial, version: t.python.binary.Version(),
+	}
+}
+
+// wholeTable fetches a line table that was too long for its record, if it is still what it was.
+func (p *python) wholeTable(c *ledger.Code) []byte {
+	if c.TableSize <= len(c.Table) || c.TableSize > maxTable {
+		return c.Table
+	}
+	whole := make([]byte, c.TableSize)
+	if _, err := p.memory.ReadAt(whole, int64(c.TableAddress)); err != nil || !bytes.HasPrefix(whole, c.Table) {
+		return c.Table
+	}
+	return whole
+}
+
+// Stack turns a stack's instructions into lines, and queues it.
+func (s *Session) Stack(from *ledger.Stack) {
+	out := &event.Stack{Number: from.Number, PID: from.PID, More: from.More, Frames: make([]event.Frame, len(from.Frames))}
+	for i, f := range from.Frames {
+		c := s.codes[f.Code]
+		if c == nil { // it could not be read, or its record was lost
+			out.Frames[i].Function = "?"
+			continue
+		}
+		line := cpython.Line(c.version, c.firstLine, c.table, f.At)
+		if c.partial && c.version.Minor <= 9 { // such a table does not say where it ends
+			line = 0
+		}
+		out.Frames[i] = event.Frame{Function: c.name, File: c.file, Line: int32(min(max(line, 0), 1<<31-1))}
+	}
+	s.queue = append(s.queue, out)
+}
