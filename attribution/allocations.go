@@ -76,7 +76,32 @@ func counted(m event.Meter) bool {
 		return true
 	}
 	_, kind, ok := m.Device()
-	return ok && kind == event.Driver
+	return ok && (kind == event.Driver || kind == event.Active)
+}
+
+// isBlock says whether a change is of one block.
+func isBlock(c *event.Change) bool {
+	_, kind, ok := c.Meter.Device()
+	return c.Size != 0 && counted(c.Meter) && (!ok || kind != event.Active || c.Block)
+}
+
+// forget drops all blocks of PyTorch's: what becomes of them is not told for a while.
+func (a *allocations) forget() {
+	active := func(m event.Meter) bool {
+		_, kind, ok := m.Device()
+		return ok && kind == event.Active
+	}
+	for at := range a.blocks {
+		if active(at.meter) {
+			delete(a.blocks, at)
+		}
+	}
+	for key := range a.held {
+		if active(key.meter) {
+			delete(a.held, key)
+			delete(a.total, key)
+		}
+	}
 }
 
 func (t *Tracker) addStack(s *event.Stack) {
@@ -88,9 +113,20 @@ func (t *Tracker) addStack(s *event.Stack) {
 	a.stacks[s.Number] = s
 }
 
+// forget empties a window's tallies of PyTorch's blocks; what they allocated and held at the peak so far stays.
+func (w *window) forget() {
+	for m, all := range w.tallies {
+		if _, kind, ok := m.Device(); ok && kind == event.Active {
+			for _, y := range all.byStack {
+				y.held = 0
+			}
+		}
+	}
+}
+
 // allocate takes a change in that made or freed a block, once the windows of its segment are open.
 func (t *Tracker) allocate(r *root, c *event.Change) {
-	if !counted(c.Meter) || c.Size == 0 {
+	if !isBlock(c) {
 		return
 	}
 	if c.Segment <= r.ended+1 {
@@ -254,6 +290,14 @@ func (all *tallies) moves(y *tally, by event.Bytes) {
 	}
 }
 
+// missesStacks says whether stacks of a meter were not walked at some time in the window.
+func (w *window) missesStacks(m event.Meter) bool {
+	if _, kind, ok := m.Device(); ok && kind == event.Active {
+		return w.tensorsUnlisted
+	}
+	return w.unlisted
+}
+
 // allocationsOf lists who allocated in a window, and how far that explains its peaks.
 func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]report.Coverage) {
 	if len(w.tallies) == 0 {
@@ -275,15 +319,33 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 		peak := max(w.own.peak[m], w.own.start[m], w.own.end[m])
 		coverage[m.String()] = report.Coverage{
 			AtPeak: int64(known), Rest: int64(peak - known),
-			Exact: all.highest == peak && w.own.end[m]-w.own.start[m] == net && !w.shed[m] && !w.unlisted,
+			Exact: peak-w.own.start[m] == all.highest-all.first && w.own.end[m]-w.own.start[m] == net && !w.shed[m] && !w.missesStacks(m),
 		}
 	}
 	slices.SortFunc(out, func(x, y report.Allocation) int {
 		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter),
 			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
 	})
-	return out, coverage
+	limit := maxListed
+	if w.kind == kindStatement {
+		limit = maxListedOfStatement
+	}
+	rest := out[min(len(out), limit):]
+	for _, a := range rest {
+		c := coverage[a.Meter]
+		c.Unlisted++
+		c.UnlistedAtPeak += a.AtPeak
+		c.UnlistedNet += a.Net
+		coverage[a.Meter] = c
+	}
+	return slices.Clip(out[:len(out)-len(rest)]), coverage
 }
+
+// How many allocations of a window are listed, the most at the peak first.
+const (
+	maxListed            = 1000
+	maxListedOfStatement = 20
+)
 
 func compareFrames(x, y report.Frame) int {
 	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function))

@@ -179,12 +179,24 @@ func (t *Tracker) shedding(b *event.Boundary) {
 		t.sheds(b.Kind == event.MeterShed)
 		return
 	}
-	if b.Text == event.Stacks {
-		t.unlisted = b.Kind == event.MeterShed
+	if b.Text == event.TensorStacks && b.Kind == event.MeterShed {
+		t.allocations.forget()
+		for _, r := range t.roots {
+			for _, w := range r.open {
+				w.forget()
+			}
+		}
+	}
+	if b.Text == event.Stacks || b.Text == event.TensorStacks {
+		t.unlisted[b.Text] = b.Kind == event.MeterShed
 		t.stacksShed = true
 		for _, r := range t.roots {
 			for _, w := range r.open {
-				w.unlisted = true
+				if b.Text == event.Stacks {
+					w.unlisted = true
+				} else {
+					w.tensorsUnlisted = true
+				}
 			}
 		}
 		return

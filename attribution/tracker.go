@@ -30,8 +30,8 @@ type Tracker struct {
 	boundaries          uint64 // how many came: they may pass each other, none may be missing
 	problems            []string
 	shed                map[event.Meter]bool
-	unlisted            bool // stacks are not walked now
-	stacksShed          bool // they were not, at some time
+	unlisted            map[string]bool // stacks that are not walked now
+	stacksShed          bool            // they were not, at some time
 	gpus                gpus
 	allocations         allocations
 	files               map[fileKey][]*window    // the cells that a file name stands for
@@ -85,7 +85,7 @@ func New() *Tracker {
 	return &Tracker{
 		processes: map[int32]*process{}, roots: map[uint32]*root{}, cells: map[uint64]*window{},
 		shed: map[event.Meter]bool{}, forked: map[int32]event.Readings{}, nextID: 1,
-		allocations: newAllocations(), files: map[fileKey][]*window{},
+		allocations: newAllocations(), files: map[fileKey][]*window{}, unlisted: map[string]bool{},
 	}
 }
 

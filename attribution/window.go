@@ -54,9 +54,9 @@ type window struct {
 	shares map[int32]event.Readings
 	silent bool
 	shed   [event.MeterCount]bool // the meter was stepped down at some time in the window
-	// unlisted: stacks were not walked at some time in the window, to keep the budget.
-	unlisted bool
-	tallies  map[event.Meter]*tallies
+	// unlisted, tensorsUnlisted: stacks were not walked at some time in the window, to keep the budget.
+	unlisted, tensorsUnlisted bool
+	tallies                   map[event.Meter]*tallies
 	// unknown: the meter became known only after the window.
 	unknown [event.MeterCount]bool
 	refused []report.Refusal
@@ -109,7 +109,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	if t.gpus.shed {
 		w.shedTotals()
 	}
-	w.unlisted = t.unlisted
+	w.unlisted, w.tensorsUnlisted = t.unlisted[event.Stacks], t.unlisted[event.TensorStacks]
 	t.keep(w)
 	r := t.root(b.Root)
 	r.open = append(r.open, w)

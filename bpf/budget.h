@@ -9,6 +9,13 @@ static __always_inline __u32 current_slot(void)
 	return slot_of(FIELD(bpf_get_current_task(), task_struct, mm));
 }
 
+/* Whether a group is stepped down. */
+static __always_inline bool is_shed(__u32 which)
+{
+	which &= GROUPS - 1;
+	return group_shed[which] == group_epoch[which];
+}
+
 /* Counts a hit of a probe group. False once the group is shed. */
 static __always_inline bool spend(__u32 which, __u32 slot)
 {

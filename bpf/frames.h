@@ -5,8 +5,8 @@
  * A stack is sent once: it has a number, a hash of what its frames execute and where, and changes carry the number. So
  * is a code object, with all that it takes to turn an instruction into a line: it may be gone when user space looks.
  * IPython frees a statement's code when it is over, and its address is used again at once. So a code object's number
- * is a hash of its address, the addresses of its file name, name and line table, its first line, and the line table's
- * length and both ends.
+ * is a hash of its address and its version, which no other has (Python 3.12). Before that, of the addresses of its file
+ * name, name and line table, its first line, and the line table's length and both ends.
  *
  * The walk ends at the statement that runs, if one does: what called it is IPython. Everything read is the target's
  * word; a walk takes MAX_FRAMES steps at most, whatever it finds.
@@ -70,19 +70,20 @@ static __noinline bool send_code(struct walk *w, struct python *py, __u64 number
 	return true;
 }
 
-/* The number of a code object; 0 if it cannot be read, or not be sent when it is seen first. */
-__attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
+/* What tells a code object from others that have had its address, from Python 3.12 on: its version, which no other has.
+ */
+static __always_inline __u64 hash_by_version(struct walk *w, struct python *py, __u64 code)
 {
-	if (!w)
+	__u32 version = code_word(w, py->code_version);
+	return py->code_version && version ? mix(mix(w->seed, code), version) : 0;
+}
+
+/* Before that, and where versions have run out: its pointers and its line table. */
+static __noinline __u64 hash_by_contents(struct walk *w, struct python *py, __u64 code)
+{
+	if (!w || !py)
 		return 0;
-	struct python *py = python_at(w->slot);
-	if (!py || bpf_probe_read_user(w->code_copy, CODE_BYTES, (void *)code))
-		return 0;
-	__u64 table = code_word(w, py->code_line_table);
-	/* Length, hash, the first bytes. */
-	if (READ(w->table_head, table + py->var_size))
-		return 0;
-	__u64 size = w->table_head[0], hash = mix(w->seed, code);
+	__u64 table = code_word(w, py->code_line_table), size = w->table_head[0], hash = mix(w->seed, code);
 	__builtin_memset(w->table_tail, 0, sizeof(w->table_tail));
 	if (size > TABLE_END)
 		READ(w->table_tail, table + py->bytes_data + size - TABLE_END);
@@ -99,9 +100,27 @@ __attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
 	if (size >= 24)
 		hash = mix(mix(hash, w->table_head[3]), w->table_head[4]);
 	hash = mix(mix(hash, w->table_tail[0]), w->table_tail[1]);
-	hash = mix(mix(hash, w->table_tail[2]), w->table_tail[3]);
+	return mix(mix(hash, w->table_tail[2]), w->table_tail[3]);
+}
+
+/* The number of a code object; 0 if it cannot be read, or not be sent when it is seen first. */
+__attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
+{
+	if (!w)
+		return 0;
+	struct python *py = python_at(w->slot);
+	if (!py || bpf_probe_read_user(w->code_copy, CODE_BYTES, (void *)code))
+		return 0;
+	__u64 hash = hash_by_version(w, py, code), last = w->stack.frames[w->stack.count & (MAX_FRAMES - 1)].code;
+	if (hash && hash == last)
+		return hash;
+	/* Length, hash, the first bytes. */
+	if (READ(w->table_head, code_word(w, py->code_line_table) + py->var_size))
+		return 0;
+	if (!hash)
+		hash = hash_by_contents(w, py, code);
 	/* The thread's last stack is still there, and mostly the same from some frame on. */
-	if (w->stack.frames[w->stack.count & (MAX_FRAMES - 1)].code == hash || bpf_map_lookup_elem(&codes, &hash))
+	if (last == hash || bpf_map_lookup_elem(&codes, &hash))
 		return hash;
 	__u32 one = 1;
 	if (bpf_map_update_elem(&codes, &hash, &one, BPF_NOEXIST)) {
@@ -236,6 +255,13 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 static __always_inline __u64 stack_here(__u32 slot)
 {
 	return spend(GROUP_FRAMES, slot) ? walk_stack(slot) : 0;
+}
+
+/* Whether the stacks of a process are walked at all. */
+static __always_inline bool walks_stacks(__u32 slot)
+{
+	struct python *py = python_at(slot);
+	return py && py->frame_size;
 }
 
 #endif

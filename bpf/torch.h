@@ -41,7 +41,8 @@ static __always_inline void claim_blocks(struct cuda_thread *t, __s64 rise, bool
 	t->batch = fetch_add(&next_batch, 1);
 }
 
-static __always_inline void told(__u32 slot, __u32 number, __u32 m, __s64 total, __s64 size, __u64 address, __u32 flags)
+static __always_inline void told(__u32 slot, __u32 number, __u32 m, __s64 total, __s64 size, __u64 address, __u64 stack,
+				 __u32 flags)
 {
 	struct device_move move = {
 		.slot = slot,
@@ -51,6 +52,7 @@ static __always_inline void told(__u32 slot, __u32 number, __u32 m, __s64 total,
 		.amount = total,
 		.size = size,
 		.address = address,
+		.stack = stack,
 		.flags = flags,
 	};
 	device_moves(&move);
@@ -80,15 +82,19 @@ int torch_report(struct pt_regs *regs)
 		d->torch_epoch = epoch;
 		/* What was there before this very call is what the windows that are open began with. */
 		__s64 fresh = t && t->pending > 0 && t->pending <= reserved ? t->pending : 0;
-		told(slot, number, DEVICE_ACTIVE, allocated - size, 0, 0, CHANGE_LEARNED);
-		told(slot, number, DEVICE_RESERVED, reserved - fresh, 0, 0, CHANGE_LEARNED);
+		told(slot, number, DEVICE_ACTIVE, allocated - size, 0, 0, 0, CHANGE_LEARNED);
+		told(slot, number, DEVICE_RESERVED, reserved - fresh, 0, 0, 0, CHANGE_LEARNED);
 		rise = reserved;
 	}
 	claim_blocks(t, rise, first);
-	told(slot, number, DEVICE_ACTIVE, allocated, size, regs->di, 0);
+	/* Only a block that is made is worth a walk, and is what costs: its end is told where its beginning was. */
+	bool walks = walks_stacks(slot) && (size > 0 ? spend(GROUP_TENSORS, slot) : !is_shed(GROUP_TENSORS));
+	__u64 stack = walks && size > 0 ? walk_stack(slot) : 0;
+	__u32 block = walks ? CHANGE_BLOCK : 0;
+	told(slot, number, DEVICE_ACTIVE, allocated, size, regs->di, stack, block);
 	rise = reserved - d->value[DEVICE_RESERVED];
 	if (rise)
-		told(slot, number, DEVICE_RESERVED, reserved, rise, 0, 0);
+		told(slot, number, DEVICE_RESERVED, reserved, rise, 0, 0, 0);
 	return 0;
 }
 

@@ -177,6 +177,7 @@ enum change_flag {
 	CHANGE_REFUSED = 1 << 30, /* nothing changed: `size` bytes were asked for and refused; value is what was held */
 	CHANGE_FOREIGN =
 		1 << 28, /* nothing changed: memory of another process was opened or closed; value is how many are */
+	CHANGE_BLOCK = 1 << 26,	  /* of a total: `address` and `size` are the block that was made or freed */
 	CHANGE_BETWEEN = 1 << 27, /* a boundary was being drawn: it may belong to its segment or to the next */
 	CHANGE_LEARNED = 1 << 29, /* the meter was not known before; value is what it was before its next change */
 };
@@ -256,6 +257,7 @@ struct python {
 	__u32 code_line_table;
 	__u32 code_full_name; /* co_qualname, co_name before 3.11 */
 	__u32 code_bytes;     /* co_code_adaptive; 3.11+ */
+	__u32 code_version;   /* co_version; 3.12+, else 0 */
 	__u32 string_length;
 	__u32 string_state;
 	__u32 ascii_data;
@@ -288,7 +290,6 @@ struct python {
 	__u32 threads_head;
 	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
 	__u32 ready;
-	__u32 padding;
 };
 
 /* One cell that runs on a thread. */
@@ -439,7 +440,8 @@ enum group {
 	GROUP_DRIVER,
 	GROUP_TORCH,
 	GROUP_LOADER,
-	GROUP_FRAMES, /* no probes of its own: walks up the Python stack */
+	GROUP_FRAMES,  /* no probes of its own: walks up the Python stack */
+	GROUP_TENSORS, /* nor this: the same for PyTorch's blocks, each of which is streamed then */
 	GROUPS = 16
 };
 

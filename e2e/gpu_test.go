@@ -70,6 +70,7 @@ func checkRecording(t *testing.T, recording string, late bool) {
 	}
 	checkCertificate(t, r)
 	checkNothingMissed(t, r)
+	checkSums(t, r)
 	if recording == "torch-default" { // the cell that asks for a terabyte
 		checkRefusals(t, windows[7], map[string]int{"gpu.0.driver": 2, "gpu.0.active": 1})
 	}

@@ -98,7 +98,7 @@ func checkSums(t *testing.T, r *report.Report) {
 	t.Helper()
 	for _, w := range r.Windows {
 		for meter, c := range w.Coverage {
-			var net, peak int64
+			net, peak := c.UnlistedNet, c.UnlistedAtPeak
 			for _, a := range w.Allocations {
 				if a.Meter == meter {
 					net += a.Net

@@ -121,6 +121,7 @@ func richCells() []report.Window {
 	body := cellWindow(12, 3, "import gc\ndata = [np.ones(1 << 20) for _ in range(64)]\nbig = np.concatenate(\n    data\n)\ndel data\nget_ipython().run_line_magic('timeit', '-n2 big.sum()')\nfiles = get_ipython().getoutput('ls *.csv')\n")
 	body.DurationNS = 65_000 * ms
 	body.Meters = all(fig(200*mib, 1224*mib, 712*mib), fig(230*mib, 1254*mib, 742*mib), fig(64*mib, 1088*mib, 576*mib))
+	body.Allocations, body.Coverage = allocations()
 	failed := cellWindow(13, 4, "raise MemoryError('no room')")
 	failed.Status = report.Error
 	failed.Meters = all(fig(712*mib, 712*mib+84*kib, 712*mib+84*kib), fig(742*mib, 742*mib, 742*mib), fig(576*mib, 576*mib, 576*mib))
@@ -153,6 +154,24 @@ func richCells() []report.Window {
 	return windows
 }
 
+// allocations are those of the cell that makes a list of arrays and joins them.
+func allocations() ([]report.Allocation, map[string]report.Coverage) {
+	cell := func(line int, function string) report.Frame {
+		return report.Frame{Function: function, File: "/tmp/ipykernel_4242/3.py", Line: line, Execution: 3, ExecutionCount: number(3)}
+	}
+	library := func(function string, line int) report.Frame {
+		return report.Frame{Function: function, File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: line}
+	}
+	return []report.Allocation{
+		{Meter: "cpu.numpy", Stack: []report.Frame{library("ones", 205), cell(2, "<listcomp>"), cell(2, "<module>")}, Allocated: 512 * mib, Freed: 512 * mib, AtPeak: 512 * mib, Count: 64},
+		{Meter: "cpu.numpy", Stack: []report.Frame{library("concatenate", 180), cell(3, "<module>")}, Allocated: 512 * mib, Net: 512 * mib, AtPeak: 512 * mib, Count: 1},
+		{Meter: "cpu.numpy", Stack: []report.Frame{{Function: "Loader.read", File: "/home/ada/load.py", Line: 17}, {Function: "<module>", File: "/tmp/1.py", Line: 4, Execution: 1}},
+			AtPeak: 63 * mib},
+		{Meter: "cpu.numpy", Stack: []report.Frame{library("inner", 12), library("outer", 9), cell(7, "<module>")}, Allocated: 32, Freed: 32, AtPeak: 0, Count: 2},
+		{Meter: "cpu.numpy", Stack: []report.Frame{}, Allocated: 64 * kib, AtPeak: 64 * kib, Net: 64 * kib, Count: 1, StackTruncated: true},
+	}, map[string]report.Coverage{"cpu.numpy": {AtPeak: 1087*mib + 64*kib, Rest: mib - 64*kib, Exact: true}}
+}
+
 // inexact has a bounded meter, a shed one, and a stream with losses.
 func inexact() *report.Report {
 	r := rich()
@@ -172,6 +191,7 @@ func inexact() *report.Report {
 		m["cpu.mapped"], m["cpu.numpy"] = within(m["cpu.mapped"], bound), atLeast(m["cpu.numpy"])
 	}
 	delete(r.Windows[4].Meters, "cpu.numpy")
+	r.Windows[6].Coverage["cpu.numpy"] = report.Coverage{AtPeak: 1000 * mib, Rest: 88 * mib}
 	c := &r.Certificate
 	c.Complete, c.Delivered = false, c.Made-48
 	c.Lost = []report.Loss{{Reason: "event ring full", Count: 40}, {Reason: "numpy shed", Count: 8}, {Reason: "never", Count: 0}}
@@ -196,6 +216,11 @@ func hostile() *report.Report {
 		w.Source = evil + "\n" + w.Source
 		for j := range w.Children {
 			w.Children[j].Command = evil
+		}
+		for _, a := range w.Allocations {
+			for j := range a.Stack {
+				a.Stack[j].Function, a.Stack[j].File = evil, evil
+			}
 		}
 	}
 	r.Windows[5].Source = strings.Repeat("漢字かな", 1<<15)

@@ -8,8 +8,11 @@ import (
 	"strings"
 )
 
-// maxAllocations is how many lines of a cell are listed by who allocated.
-const maxAllocations = 6
+// maxParts is how many calls of a stack are shown: the first, and the last ones.
+const maxParts = 4
+
+// maxAllocations is how many lines of each meter are listed for a cell.
+const maxAllocations = 5
 
 // worthShowing is how many bytes one stack must have allocated for its cell to be shown.
 const worthShowing = 64 << 10
@@ -68,11 +71,8 @@ func (v *view) whoAllocated(c Window) {
 		{title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize},
 		{title: "freed", right: true, size: usualSize, drop: 2}, {title: "times", right: true, drop: 1}, {title: "who", flex: true},
 	}, indent: rowIndent}
-	rest := callers[min(len(callers), maxAllocations):]
-	if i := slices.IndexFunc(callers, func(a *caller) bool { return max(a.AtPeak, a.Allocated) < callers[0].AtPeak/1000 }); i > 0 && i < maxAllocations {
-		rest = callers[i:]
-	}
-	for _, a := range callers[:len(callers)-len(rest)] {
+	shown, rest := heaviest(callers)
+	for _, a := range shown {
 		t.rows = append(t.rows, row{cells: []span{
 			{meterName(a.Meter), plain}, {FormatBytes(a.AtPeak), plain}, {FormatBytes(a.Allocated), plain}, {FormatBytes(a.Freed), dim},
 			{fmt.Sprint(a.Count), dim}, {a.who, plain},
@@ -80,6 +80,27 @@ func (v *view) whoAllocated(c Window) {
 	}
 	t.print(v.printer)
 	v.notListed(c, rest)
+}
+
+// heaviest chooses what has a row: the first of each meter, the meters one after another, without what is next to nothing.
+func heaviest(callers []*caller) (shown, rest []*caller) {
+	of := map[string][]*caller{}
+	var meters []string
+	for _, a := range callers { // the heaviest first
+		known := of[a.Meter]
+		if known == nil {
+			meters = append(meters, a.Meter)
+		}
+		if len(known) == maxAllocations || known != nil && max(a.AtPeak, a.Allocated) < known[0].AtPeak/1000 {
+			rest = append(rest, a)
+			continue
+		}
+		of[a.Meter] = append(known, a)
+	}
+	for _, m := range meters {
+		shown = append(shown, of[m]...)
+	}
+	return shown, rest
 }
 
 // notListed accounts for what has no row, and for what nobody can be named for.
@@ -107,27 +128,34 @@ func sortedKeys(m map[string]Coverage) (keys []string) {
 	return keys
 }
 
-// who names a stack from the cell inwards: the lines of cells and of the user's own files, and of libraries only the
-// function that was called first.
+// who names a stack from the cell inwards: the lines of cells and of the user's own files, and of the library in the end
+// the functions that were called first and last.
 func who(stack []Frame) string {
 	if len(stack) == 0 {
 		return "(no Python stack)"
 	}
 	var parts []string
-	library := ""
+	library, innermost := "", ""
 	for i := len(stack) - 1; i >= 0; i-- {
 		f := stack[i]
 		if f.Execution == 0 && isLibrary(f.File) {
 			if library == "" {
 				library = f.Function
 			}
+			innermost = f.Function
 			continue
 		}
 		library = ""
 		parts = append(parts, place(f))
 	}
+	if library != "" && innermost != library {
+		library += " … " + innermost
+	}
 	if library != "" {
 		parts = append(parts, library)
+	}
+	if n := len(parts); n > maxParts {
+		parts = slices.Concat(parts[:1], []string{"…"}, parts[n-maxParts+1:])
 	}
 	return oneLine(strings.Join(parts, " › "), false, maxProse)
 }

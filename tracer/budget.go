@@ -93,6 +93,7 @@ func (b *budget) wait() {
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
 	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupFrames: 1500 * time.Nanosecond,
+	ledger.GroupTensors: 2000 * time.Nanosecond,
 }
 
 // limit tells the kernel how many hits are too many, for the dearest build traced so far.
@@ -121,7 +122,10 @@ func (b *budget) limitLibrary(sites cuda.Sites) error {
 	if b.share < 0 || sites.Kind != cuda.Torch {
 		return nil
 	}
-	return b.set(ledger.GroupTorch, sites.Report.Emulated, torchShare*b.share)
+	if err := b.set(ledger.GroupTorch, sites.Report.Emulated, torchShare*b.share); err != nil {
+		return err
+	}
+	return b.set(ledger.GroupTensors, true, b.share)
 }
 
 func (b *budget) set(g ledger.Group, emulated bool, share float64) error {

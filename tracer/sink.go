@@ -93,6 +93,8 @@ func groupText(g ledger.Group) string {
 		return event.TorchTotals
 	case ledger.GroupFrames:
 		return event.Stacks
+	case ledger.GroupTensors:
+		return event.TensorStacks
 	}
 	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
 }

@@ -190,7 +190,7 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 		OwnerSkip: o.OwnerSkip, OwnerGenerator: o.OwnerGen, FrameGenerator: o.FrameGen,
 		StateExecuting: o.StateExecuting, StateFinished: o.StateFinished, ThreadsHead: o.InterpThreadsHead,
 		PushedEval:   uint32(p.sites.EvalCode.Pushed),
-		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, FrameInstruction: o.FrameInstr,
+		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion, FrameInstruction: o.FrameInstr,
 	}
 	if out.CodeFullName == 0 {
 		out.CodeFullName = o.CodeName

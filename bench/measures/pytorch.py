@@ -63,6 +63,7 @@ def measure(settings):
         with Kernel(root=root) as kernel:
             kernel.run(PREPARE)
             busy = training(settings, kernel, "training loop", 20)
+            lines = training(settings, kernel, "training loop, every line", 20, "--budget", "15%")
         del os.environ["STANDIN_KERNEL_NS"]
         with Kernel(root=root) as kernel:
             kernel.run(PREPARE)
@@ -71,7 +72,8 @@ def measure(settings):
             conditions = {"off": nothing, "attached": lambda: Tracer(settings.tracer, kernel.pid, "--budget", "off")}
             storm = interleave(settings.rounds(15, 2), conditions, functools.partial(cells, kernel, "tensors(20_000)", 3),
                                warm_up=not settings.quick, progress=settings.progress("tensors"))
-    for found, what, limit in ((busy, "training loop, kernels as long as on an H200", 1), (idle, "training loop, kernels that take no time", None)):
+    for found, what, limit in ((busy, "training loop, kernels as long as on an H200", 1),
+                               (lines, "the same with --budget 15%: who made every tensor is known", 3), (idle, "training loop, kernels that take no time", None)):
         yield Row(SECTION, what, "%", estimate(found["wall"].percents("attached", "off")), limit,
                   f"quickest of 4; {1000 * statistics.median(found['wall'].values['off']) / 40:.2f} ms a step without the tracer")
         yield Row(SECTION, what + ", undisturbed", "%",

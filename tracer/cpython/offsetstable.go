@@ -77,6 +77,9 @@ func tableInterpreterFrame(o *Offsets, minor int) {
 	o.CodeFirstLine, o.FrameInstr = 68, 56
 	o.FrameBack, o.FrameCode, o.FrameOwner, o.OwnerSkip = 8, 0, 70, 3
 	o.GenName, o.GenFrame, o.GenState = 24, 72, 67
+	if minor >= 12 {
+		o.CodeVersion = 92
+	}
 	switch minor {
 	case 11:
 		o.CodeFirstLine, o.CodeBytes = 72, 184

@@ -136,6 +136,8 @@ type Change struct {
 	Address uint64 // NumPy, driver, pinned: the block's address
 	Caller  Caller // driver, pinned
 	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; one that was lost has no event
+	// Block: PyTorch's total changed by the block at Address of Size; else only the total is meant.
+	Block bool
 	// Between: a boundary was being drawn just then. The change belongs to its segment or to the one behind it.
 	Between bool
 	// Learned: the meter was not known before (PyTorch's totals after a late attach); Value is what it has been all along.

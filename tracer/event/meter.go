@@ -32,6 +32,9 @@ const TorchTotals = "gpu.*.active, gpu.*.reserved"
 // Stacks is the Text of one that is about the stacks of allocations.
 const Stacks = "stacks"
 
+// TensorStacks is the Text of one that is about PyTorch's blocks and their stacks.
+const TensorStacks = "stacks of PyTorch's blocks"
+
 // DeviceMeter names what is measured of a GPU.
 type DeviceMeter uint8
 

@@ -111,6 +111,7 @@ const (
 	kernelChangeFlagCHANGE_CALLER  kernelChangeFlag = 256
 	kernelChangeFlagCHANGE_REFUSED kernelChangeFlag = 1073741824
 	kernelChangeFlagCHANGE_FOREIGN kernelChangeFlag = 268435456
+	kernelChangeFlagCHANGE_BLOCK   kernelChangeFlag = 67108864
 	kernelChangeFlagCHANGE_BETWEEN kernelChangeFlag = 134217728
 	kernelChangeFlagCHANGE_LEARNED kernelChangeFlag = 536870912
 )
@@ -263,6 +264,7 @@ const (
 	kernelGroupGROUP_TORCH     kernelGroup = 6
 	kernelGroupGROUP_LOADER    kernelGroup = 7
 	kernelGroupGROUP_FRAMES    kernelGroup = 8
+	kernelGroupGROUP_TENSORS   kernelGroup = 9
 	kernelGroupGROUPS          kernelGroup = 16
 )
 
@@ -367,6 +369,7 @@ type kernelPython struct {
 	CodeLineTable    uint32
 	CodeFullName     uint32
 	CodeBytes        uint32
+	CodeVersion      uint32
 	StringLength     uint32
 	StringState      uint32
 	AsciiData        uint32
@@ -398,7 +401,6 @@ type kernelPython struct {
 	ThreadsHead      uint32
 	PushedEval       uint32
 	Ready            uint32
-	Padding          uint32
 }
 
 type kernelRoot struct {

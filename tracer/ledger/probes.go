@@ -24,13 +24,14 @@ const (
 	GroupTorch     = Group(kernelGroupGROUP_TORCH)     // PyTorch's totals, at every allocation and free on a GPU
 	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
 	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: walks up the Python stack
+	GroupTensors   = Group(kernelGroupGROUP_TENSORS)   // nor this: the same for PyTorch's blocks
 
-	GroupCount   = 9
+	GroupCount   = 10
 	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
 )
 
 var groupNames = [GroupCount]string{
-	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks",
+	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks",
 }
 
 // String returns the group's name for people.

@@ -111,6 +111,9 @@ func checkRow(t *testing.T, rec arrow.RecordBatch, row int, devices []int, e eve
 		if rec.Column(colCaller).IsValid(row) {
 			got.Caller, _ = event.ParseCaller(text(colCaller))
 		}
+		if rec.Column(colBlock).IsValid(row) {
+			got.Block = rec.Column(colBlock).(*array.Boolean).Value(row)
+		}
 		if rec.Column(colBetween).IsValid(row) {
 			got.Between = rec.Column(colBetween).(*array.Boolean).Value(row)
 		}

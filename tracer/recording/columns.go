@@ -79,6 +79,7 @@ const (
 	colCaller
 	colStack
 	colBetween
+	colBlock
 	colFirstMeter
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
@@ -137,6 +138,7 @@ func tableFields() [colCount]field {
 		colLearned:       {"learned", typeBool, false},
 		colStack:         {"stack", typeUint64, false},
 		colBetween:       {"between", typeBool, false},
+		colBlock:         {"block", typeBool, false},
 	}
 	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
 		for m := range event.Meter(event.CPUMeters) {

@@ -71,6 +71,7 @@ func (b *batch) change(row int) (event.Event, error) {
 		Address: b.u64(colAddress, row),
 		Learned: b.columns[colLearned].truth(row),
 		Between: b.columns[colBetween].truth(row),
+		Block:   b.columns[colBlock].truth(row),
 		Caller:  b.caller(row),
 		Stack:   b.u64(colStack, row),
 	}, nil

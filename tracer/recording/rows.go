@@ -63,6 +63,9 @@ func (w *Writer) addChange(c *event.Change) error {
 	if c.Learned {
 		t.setBool(colLearned, true)
 	}
+	if c.Block {
+		t.setBool(colBlock, true)
+	}
 	if c.Between {
 		t.setBool(colBetween, true)
 	}
