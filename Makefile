@@ -68,13 +68,13 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 .PHONY: pythons
-pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, and two that are not Debian's (needs root, network)
+pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorch for CUDA, and two that are not Debian's (needs root, network)
 	scripts/install.sh pythons
 	scripts/pythons.sh
 
 .PHONY: test-pythons
 test-pythons: pythons ## windows and meters on each of the other Pythons
-	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 30m -run 'Pythons|OtherBuilds|Pandas|Build|Chroot' ./e2e ./tracer/recording ./tracer/cpython
+	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 30m -run 'Pythons|OtherBuilds|Pandas|Build|Chroot|PyTorch|Stacks' ./e2e ./tracer/recording ./tracer/cpython
 
 .PHONY: kernels
 kernels: ## boot other kernels in QEMU and prove the figures on each (KERNELS="6.1 7.2"; some minutes a kernel)
