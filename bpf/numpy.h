@@ -10,6 +10,7 @@
 #ifndef IPYTRACER_NUMPY_H
 #define IPYTRACER_NUMPY_H
 
+#define SMALL_BLOCK  64	    /* bytes: what scalars and NumPy's own helpers have; nobody asks who made one of those */
 #define NUMPY_DOMAIN 389047 /* numpy/core/src/multiarray/alloc.c: NPY_TRACE_DOMAIN */
 
 static __always_inline __u64 block_key(__u32 slot, __u64 address)
@@ -50,7 +51,8 @@ int numpy_track(struct pt_regs *regs)
 		fetch_add(&r->slack, size);
 		return 0;
 	}
-	__u64 stack = stack_here(slot), segment = *(volatile __u64 *)&p->segment, number = next_change(r);
+	__u64 stack = size > SMALL_BLOCK ? stack_here(slot) : 0, segment = *(volatile __u64 *)&p->segment,
+	      number = next_change(r);
 	__s64 value = move(p, r, METER_NUMPY, size - before);
 	send_change(p, r, number, segment, METER_NUMPY, value, size - before, address, stack);
 	return 0;

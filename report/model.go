@@ -120,7 +120,7 @@ type Window struct {
 // Allocation is the memory of one meter that one stack of Python calls allocated.
 type Allocation struct {
 	Meter string  `json:"meter"`
-	Stack []Frame `json:"stack"` // innermost first, up to the cell; empty where no Python code called, or it is not known
+	Stack []Frame `json:"stack"` // innermost first, up to the cell; empty where no Python code called, for NumPy's blocks of at most 64 bytes, or where it is not known
 	// StackTruncated: there were more calls further out; a stack has at most 64.
 	StackTruncated bool  `json:"stack_truncated,omitempty"`
 	Allocated      int64 `json:"allocated"` // bytes, in the window

@@ -132,7 +132,7 @@ func sortedKeys(m map[string]Coverage) (keys []string) {
 // the functions that were called first and last.
 func who(stack []Frame) string {
 	if len(stack) == 0 {
-		return "(no Python stack)"
+		return "(no Python stack, or NumPy's scalars)"
 	}
 	var parts []string
 	library, innermost := "", ""
