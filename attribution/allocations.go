@@ -76,28 +76,29 @@ func counted(m event.Meter) bool {
 		return true
 	}
 	_, kind, ok := m.Device()
-	return ok && (kind == event.Driver || kind == event.Active)
+	return ok && kind == event.Driver || isActive(m)
+}
+
+// isActive says whether a meter is what PyTorch has handed out on some GPU.
+func isActive(m event.Meter) bool {
+	_, kind, ok := m.Device()
+	return ok && kind == event.Active
 }
 
 // isBlock says whether a change is of one block.
 func isBlock(c *event.Change) bool {
-	_, kind, ok := c.Meter.Device()
-	return c.Size != 0 && counted(c.Meter) && (!ok || kind != event.Active || c.Block)
+	return c.Size != 0 && counted(c.Meter) && (!isActive(c.Meter) || c.Block)
 }
 
 // forget drops all blocks of PyTorch's: what becomes of them is not told for a while.
 func (a *allocations) forget() {
-	active := func(m event.Meter) bool {
-		_, kind, ok := m.Device()
-		return ok && kind == event.Active
-	}
 	for at := range a.blocks {
-		if active(at.meter) {
+		if isActive(at.meter) {
 			delete(a.blocks, at)
 		}
 	}
 	for key := range a.held {
-		if active(key.meter) {
+		if isActive(key.meter) {
 			delete(a.held, key)
 			delete(a.total, key)
 		}
@@ -116,12 +117,17 @@ func (t *Tracker) addStack(s *event.Stack) {
 // forget empties a window's tallies of PyTorch's blocks; what they allocated and held at the peak so far stays.
 func (w *window) forget() {
 	for m, all := range w.tallies {
-		if _, kind, ok := m.Device(); ok && kind == event.Active {
+		if isActive(m) {
 			for _, y := range all.byStack {
 				y.held = 0
 			}
 		}
 	}
+}
+
+// inOrder takes a number of the change stream in, with its change or nil if it is of something else.
+func (t *Tracker) inOrder(r *root, stream uint64, c *event.Change) {
+	r.ordered.add(stream, c, func(c *event.Change) { t.allocate(r, c) })
 }
 
 // allocate takes a change in that made or freed a block, once the windows of its segment are open.
@@ -292,7 +298,7 @@ func (all *tallies) moves(y *tally, by event.Bytes) {
 
 // missesStacks says whether stacks of a meter were not walked at some time in the window.
 func (w *window) missesStacks(m event.Meter) bool {
-	if _, kind, ok := m.Device(); ok && kind == event.Active {
+	if isActive(m) {
 		return w.tensorsUnlisted
 	}
 	return w.unlisted
@@ -392,8 +398,8 @@ func (t *Tracker) frames(w *window, s *event.Stack) []report.Frame {
 // cellOf is the cell that a file name stands for, seen from a window: itself, or the latest that began before its end.
 func (t *Tracker) cellOf(w *window, pid int32, file string) *window {
 	cells := t.files[fileKey{pid, file}]
-	for c := w; c != nil; c = c.parent {
-		if slices.Contains(cells, c) {
+	for c := w; c != nil && len(cells) > 0; c = c.parent {
+		if c.kind == kindCell && c.file == file && c.process.info.PID == pid {
 			return c
 		}
 	}

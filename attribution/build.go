@@ -8,7 +8,7 @@ import (
 	"ipytracer/tracer/event"
 )
 
-// Finished returns the cells that closed since the last call, for live output. Figures of cells do not change
+// Finished returns the cells that closed since the last call, for live output, without who allocated in them. Figures of cells do not change
 // after they have closed, except that a late loss may still mark one as not proven.
 func (t *Tracker) Finished() []report.Window {
 	var out []report.Window
@@ -53,7 +53,9 @@ func (t *Tracker) Report() *report.Report {
 		if w.kind == kindBetween {
 			r.Between = append(r.Between, t.between(w))
 		} else {
-			r.Windows = append(r.Windows, t.window(w))
+			whole := t.window(w)
+			whole.Allocations, whole.Coverage = t.allocationsOf(w)
+			r.Windows = append(r.Windows, whole)
 		}
 	}
 	r.Certificate = t.certificate()
@@ -101,7 +103,6 @@ func (t *Tracker) window(w *window) report.Window {
 		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Tree: t.figureMap(w.tree, nil, w.process.info.Python != ""),
 		Children: []report.Child{}, Refused: t.refusals(w), Foreign: w.othersMemory(),
 	}
-	out.Allocations, out.Coverage = t.allocationsOf(w)
 	if w.parent != nil {
 		out.Parent = w.parent.id
 	}

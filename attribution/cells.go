@@ -48,7 +48,7 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	t.endBetween(p, b)
 	r.executions++
 	w := t.openWindow(p, b, kindCell, parent)
-	w.cell, w.execution, w.count = b.Cell, r.executions, p.countOf(b)
+	w.cell, w.execution, w.count, w.file = b.Cell, r.executions, p.countOf(b), b.Text
 	w.silent = b.Inputs >= 0 && w.count < 0
 	if p.between == nil && len(p.open) == 0 {
 		t.linkBetween(p, w)

@@ -114,7 +114,7 @@ func (t *Tracker) asked(e event.Event) {
 	at := placeOf(e)
 	r := t.root(at.root)
 	r.stream.received(at.stream)
-	r.ordered.add(at.stream, nil, func(c *event.Change) { t.allocate(r, c) })
+	t.inOrder(r, at.stream, nil)
 	t.gpus.mark(at.meter)
 	if at.segment > r.ended {
 		if len(r.asked) < maxAsked {

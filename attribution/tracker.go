@@ -178,7 +178,7 @@ func (t *Tracker) change(c *event.Change) {
 		learned := *c
 		r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
 	}
-	r.ordered.add(c.Stream, c, func(c *event.Change) { t.allocate(r, c) })
+	t.inOrder(r, c.Stream, c)
 	if c.Between {
 		if len(r.between) < maxBetween {
 			r.between = append(r.between, *c)
@@ -204,11 +204,8 @@ func (t *Tracker) change(c *event.Change) {
 
 // late gives a change whose segment is over to the windows that hold the segment.
 func (t *Tracker) late(r *root, c *event.Change) {
-	for i := len(t.windows) - 1; i >= 0; i-- {
-		w := t.windows[i]
-		if w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
-			w.recomputed[c.Meter] = max(w.recomputed[c.Meter], c.Value)
-		}
+	for _, w := range t.windowsOf(r, c) {
+		w.recomputed[c.Meter] = max(w.recomputed[c.Meter], c.Value)
 	}
 }
 

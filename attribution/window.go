@@ -67,6 +67,7 @@ type window struct {
 	execution int
 	count     int // In[N], -1 if there is none
 	cell      uint64
+	file      string // of a cell: what its code says it is from
 	line      int
 	name      string
 	source    string

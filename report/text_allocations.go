@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -19,10 +20,7 @@ const worthShowing = 64 << 10
 
 // allocations shows, of the heaviest cells of which it is known, who allocated what was there at the cell's highest moment.
 func (v *view) allocations() {
-	left := v.o.Statements
-	if left == 0 {
-		left = 3
-	}
+	left := v.detailed()
 	for _, c := range v.cells {
 		if left <= 0 {
 			return
@@ -60,11 +58,7 @@ func (v *view) whoAllocated(c Window) {
 	slices.SortStableFunc(callers, func(a, b *caller) int {
 		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
 	})
-	where := c.Label()
-	if where == "-" || c.Silent || v.several {
-		where += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
-	}
-	v.title(where + ", who allocated")
+	v.title(v.cellName(c) + ", who allocated")
 	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
 	v.blank()
 	t := table{columns: []column{
@@ -108,7 +102,7 @@ func (v *view) notListed(c Window, rest []*caller) {
 	if len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", plural(len(rest), "more line"), FormatBytes(rest[0].AtPeak)), dim})
 	}
-	for _, id := range sortedKeys(c.Coverage) {
+	for _, id := range slices.Sorted(maps.Keys(c.Coverage)) {
 		cover := c.Coverage[id]
 		if cover.Rest > 0 {
 			v.prose("", span{fmt.Sprintf("%s: %s at the peak are not covered: made before the attach, or lost.",
@@ -118,14 +112,6 @@ func (v *view) notListed(c Window, rest []*caller) {
 			v.prose("", span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
 		}
 	}
-}
-
-func sortedKeys(m map[string]Coverage) (keys []string) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // who names a stack from the cell inwards: the lines of cells and of the user's own files, and of the library in the end

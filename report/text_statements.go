@@ -12,10 +12,7 @@ const maxStatements = 20
 
 // statements shows the heaviest cells line by line.
 func (v *view) statements() {
-	left := v.o.Statements
-	if left == 0 {
-		left = 3
-	}
+	left := v.detailed()
 	of := map[int][]Window{}
 	for _, w := range v.r.Windows {
 		if w.Kind == Statement {
@@ -31,6 +28,23 @@ func (v *view) statements() {
 			left--
 		}
 	}
+}
+
+// detailed is how many of the heaviest cells are shown in detail.
+func (v *view) detailed() int {
+	if v.o.Statements == 0 {
+		return 3
+	}
+	return v.o.Statements
+}
+
+// cellName is a cell's label, with its number where the label does not tell it from others.
+func (v *view) cellName(c Window) string {
+	name := c.Label()
+	if name == "-" || c.Silent || v.several {
+		name += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
+	}
+	return name
 }
 
 // moved says whether any headline meter changed.
@@ -55,11 +69,7 @@ func (v *view) drill(c Window, statements []Window) {
 		}
 		heavy = slices.DeleteFunc(heavy, func(w Window) bool { return !keep[w.ID] })
 	}
-	where := c.Label()
-	if where == "-" || c.Silent || v.several {
-		where += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
-	}
-	v.title(where + ", line by line")
+	v.title(v.cellName(c) + ", line by line")
 	v.blank()
 	lines := cellLines(c)
 	summit := slices.IndexFunc(heavy, func(w Window) bool { return v.reaches(w, c) })

@@ -12,6 +12,7 @@ or {name, skipped: why}. Exit status: 0 all cells ran, 1 one did not (a sentence
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -126,46 +127,53 @@ class Workspace:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def drive(opts, front_end, open_session):
-    """Runs the cells. open_session(opts, workspace, versions) gives an object with pid, run(cell, marks) -> fields of the result,
-    settle(seconds) and close()."""
+def guarded(body):
+    """The exit status of a driver: body(held)'s, or 1 and a sentence on stderr for a Failure. What is pushed on held, an ExitStack,
+    is undone in the end, also when a signal stops the driver."""
     def stop(signum, frame):
         raise Failure("stopped by signal %d" % signum)
 
     signal.signal(signal.SIGTERM, stop)
     # Shells start what runs in the background with SIGINT ignored; IPython must not inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    workspace = session = None
     try:
-        workspace = Workspace(opts)
-        versions = workspace.probe()
-        try:
-            names = opts.cells.split(",") if opts.cells else None
-            wanted = workload.select(front_end, names)
-        except KeyError as e:
-            raise Failure("no cell %s: python3 cells.py lists them" % e)
-        session = open_session(opts, workspace, versions)
-        with create(opts.out) as out:
-            write(out, {"session": dict(versions, front_end=front_end, pid=session.pid)})
-            say({"pid": session.pid, "ready": True}, opts)
-            ran = set()
-            for cell in wanted:
-                missing = [module for module in cell.requires if not versions.get(module)]
-                missing += [name for name in cell.needs if name not in ran]
-                if missing:
-                    write(out, {"name": cell.name, "skipped": "no " + ", ".join(missing)})
-                elif one_cell(workspace, session, cell, out):
-                    ran.add(cell.name)
-        say({"done": True, "cells": len(ran)}, opts)
-        return 0
+        with contextlib.ExitStack() as held:
+            return body(held)
     except Failure as e:
         print("%s: %s" % (os.path.basename(sys.argv[0]), e), file=sys.stderr)
         return 1
-    finally:
-        if session:
-            session.close()
-        if workspace:
-            workspace.remove()
+
+
+def drive(opts, front_end, open_session):
+    """Runs the cells. open_session(opts, workspace, versions) gives an object with pid, run(cell, marks) -> fields of the result,
+    settle(seconds) and close()."""
+    return guarded(lambda held: drive_in(held, opts, front_end, open_session))
+
+
+def drive_in(held, opts, front_end, open_session):
+    workspace = Workspace(opts)
+    held.callback(workspace.remove)
+    versions = workspace.probe()
+    try:
+        names = opts.cells.split(",") if opts.cells else None
+        wanted = workload.select(front_end, names)
+    except KeyError as e:
+        raise Failure("no cell %s: python3 cells.py lists them" % e)
+    session = open_session(opts, workspace, versions)
+    held.callback(session.close)
+    with create(opts.out) as out:
+        write(out, {"session": dict(versions, front_end=front_end, pid=session.pid)})
+        say({"pid": session.pid, "ready": True}, opts)
+        ran = set()
+        for cell in wanted:
+            missing = [module for module in cell.requires if not versions.get(module)]
+            missing += [name for name in cell.needs if name not in ran]
+            if missing:
+                write(out, {"name": cell.name, "skipped": "no " + ", ".join(missing)})
+            elif one_cell(workspace, session, cell, out):
+                ran.add(cell.name)
+    say({"done": True, "cells": len(ran)}, opts)
+    return 0
 
 
 def one_cell(workspace, session, cell, out):

@@ -8,7 +8,6 @@ a NumPy array were allocated.
 
 import json
 import os
-import signal
 import sys
 
 import driver
@@ -16,40 +15,30 @@ from run_kernel import Kernel
 from stacks import CELLS
 
 
-def main():
-    opts = driver.options(__doc__.split("\n")[0]).parse_args()
-
-    def stop(signum, frame):
-        raise driver.Failure("stopped by signal %d" % signum)
-
-    signal.signal(signal.SIGTERM, stop)
-    workspace = kernel = None
-    try:
-        workspace = driver.Workspace(opts)
-        versions = workspace.probe()
-        log = workspace.env["IPYTRACER_STACKS"] = os.path.join(workspace.path, "stacks.json")
-        kernel = Kernel(opts, workspace, versions)
-        with driver.create(opts.out) as out:
-            driver.write(out, {"session": dict(versions, pid=kernel.pid)})
-            driver.say({"pid": kernel.pid, "ready": True}, opts)
-            for cell in CELLS:
-                result = dict({"name": cell.name}, **kernel.run(cell, []))
-                if result["status"] != "ok":
-                    raise driver.Failure("cell %s: %s" % (cell.name, result.get("error")))
-                driver.write(out, result)
+def run(held, opts):
+    workspace = driver.Workspace(opts)
+    held.callback(workspace.remove)
+    versions = workspace.probe()
+    log = workspace.env["IPYTRACER_STACKS"] = os.path.join(workspace.path, "stacks.json")
+    kernel = Kernel(opts, workspace, versions)
+    held.callback(kernel.close)
+    with driver.create(opts.out) as out:
+        driver.write(out, {"session": dict(versions, pid=kernel.pid)})
+        driver.say({"pid": kernel.pid, "ready": True}, opts)
+        for cell in CELLS:
+            result = dict({"name": cell.name}, **kernel.run(cell, []))
+            if result["status"] != "ok":
+                raise driver.Failure("cell %s: %s" % (cell.name, result.get("error")))
+            driver.write(out, result)
+        try:
             with open(log) as f:
                 driver.write(out, {"name": "stacks", "stacks": json.load(f)})
-        driver.say({"done": True, "cells": len(CELLS)}, opts)
-        return 0
-    except (driver.Failure, OSError) as e:
-        print("run_stacks.py: %s" % e, file=sys.stderr)
-        return 1
-    finally:
-        if kernel:
-            kernel.close()
-        if workspace:
-            workspace.remove()
+        except OSError as e:
+            raise driver.Failure("no stacks: %s" % e)
+    driver.say({"done": True, "cells": len(CELLS)}, opts)
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    opts = driver.options(__doc__.split("\n")[0]).parse_args()
+    sys.exit(driver.guarded(lambda held: run(held, opts)))

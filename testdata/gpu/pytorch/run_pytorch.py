@@ -17,7 +17,6 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -134,39 +133,25 @@ class Session:
         return found
 
 
-def main():
-    opts = options()
-
-    def stop(signum, frame):
-        raise driver.Failure("stopped by signal %d" % signum)
-
-    signal.signal(signal.SIGTERM, stop)
-    workspace = kernel = None
-    try:
-        cells = select(opts.cells.split(",") if opts.cells else None)
-        workspace = Workspace(opts)
-        versions = versions_of(workspace)
-        kernel = Kernel(argparse.Namespace(chroot=opts.chroot if opts.chroot != "/" else None, python=opts.python, timeout=opts.timeout),
-                        workspace, versions)
-        session = Session(opts, workspace, kernel)
-        first = [cell.name for cell in cells].index(opts.begin) if opts.begin else 0
-        for cell in cells[:first]:
-            session.run(cell)
-        with driver.create(opts.out) as out:
-            driver.write(out, {"session": dict(versions, pid=kernel.pid, python=opts.python, devices=workspace.truth.devices())})
-            driver.say({"pid": kernel.pid, "ready": True}, opts)
-            for cell in cells[first:]:
-                driver.write(out, session.run(cell))
-        driver.say({"done": True, "cells": len(cells) - first}, opts)
-        return 0
-    except driver.Failure as e:
-        print("run_pytorch.py: %s" % e, file=sys.stderr)
-        return 1
-    finally:
-        if kernel:
-            kernel.close()
-        if workspace:
-            workspace.remove()
+def run(held, opts):
+    cells = select(opts.cells.split(",") if opts.cells else None)
+    workspace = Workspace(opts)
+    held.callback(workspace.remove)
+    versions = versions_of(workspace)
+    kernel = Kernel(argparse.Namespace(chroot=opts.chroot if opts.chroot != "/" else None, python=opts.python, timeout=opts.timeout),
+                    workspace, versions)
+    held.callback(kernel.close)
+    session = Session(opts, workspace, kernel)
+    first = [cell.name for cell in cells].index(opts.begin) if opts.begin else 0
+    for cell in cells[:first]:
+        session.run(cell)
+    with driver.create(opts.out) as out:
+        driver.write(out, {"session": dict(versions, pid=kernel.pid, python=opts.python, devices=workspace.truth.devices())})
+        driver.say({"pid": kernel.pid, "ready": True}, opts)
+        for cell in cells[first:]:
+            driver.write(out, session.run(cell))
+    driver.say({"done": True, "cells": len(cells) - first}, opts)
+    return 0
 
 
 def versions_of(workspace):
@@ -178,4 +163,5 @@ def versions_of(workspace):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    opts = options()
+    sys.exit(driver.guarded(lambda held: run(held, opts)))

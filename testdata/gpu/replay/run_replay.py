@@ -13,10 +13,10 @@ recorded, 1 it was not, 2 usage.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -114,43 +114,26 @@ def as_recorded(note):
     return bool(note) and note["played"] == note["of"]
 
 
-def main():
-    opts = options()
+def run(held, opts):
     recording = recordings.read(opts.recording)
-
-    def stop(signum, frame):
-        raise driver.Failure("stopped by signal %d" % signum)
-
-    signal.signal(signal.SIGTERM, stop)
-    workspace = session = None
-    try:
-        workspace = Workspace(opts)
-        versions = versions_of(workspace)
-        session = Kernel(opts, workspace, versions)
-        if not opts.late:
-            got = session.run(Cell("import replay; replay.load()", silent=True, store_history=False), [])
-            if got["status"] != "ok":
-                raise driver.Failure("the libraries were not loaded: %s" % got.get("error"))
-        with driver.create(opts.out) as out:
+    workspace = Workspace(opts)
+    held.callback(workspace.remove)
+    versions = versions_of(workspace)
+    with driver.create(opts.out) as out:
+        with contextlib.closing(Kernel(opts, workspace, versions)) as session:
+            if not opts.late:
+                got = session.run(Cell("import replay; replay.load()", silent=True, store_history=False), [])
+                if got["status"] != "ok":
+                    raise driver.Failure("the libraries were not loaded: %s" % got.get("error"))
             driver.write(out, {"session": dict(versions, recording=recording.name, pid=session.pid, late=opts.late,
                                                libraries=workspace.libraries, truth_from=recording.header["truth_from"])})
             driver.say({"pid": session.pid, "ready": True}, opts)
             ok = run_cells(session, workspace, recording, opts, out)
             driver.say({"done": True, "cells": len(recording.cells)}, opts)
-            session.close()
-            session = None
-            note = workspace.notes().get(recording.after, {})
-            driver.write(out, dict({"name": "exit", "source": None, "truth": oracle.truth(recording)[-1],
-                                    "status": "ok" if as_recorded(note) else "error"}, **note))
-        return 0 if ok and as_recorded(note) else 1
-    except driver.Failure as e:
-        print("run_replay.py: %s" % e, file=sys.stderr)
-        return 1
-    finally:
-        if session:
-            session.close()
-        if workspace:
-            workspace.remove()
+        note = workspace.notes().get(recording.after, {})
+        driver.write(out, dict({"name": "exit", "source": None, "truth": oracle.truth(recording)[-1],
+                                "status": "ok" if as_recorded(note) else "error"}, **note))
+    return 0 if ok and as_recorded(note) else 1
 
 
 def versions_of(workspace):
@@ -161,4 +144,5 @@ def versions_of(workspace):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    opts = options()
+    sys.exit(driver.guarded(lambda held: run(held, opts)))

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
+#include "clock.h"
 #include "truth.h"
 
 int machine_devices(void)
@@ -129,23 +129,13 @@ static long call_ns;
 
 __attribute__((constructor)) static void read_call_ns(void)
 {
-	const char *s = getenv("STANDIN_CALL_NS");
-
-	call_ns = s ? atol(s) : 0;
-}
-
-static long long now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
+	call_ns = clock_setting("STANDIN_CALL_NS");
 }
 
 void machine_work(void)
 {
 	if (!call_ns)
 		return;
-	for (long long end = now() + call_ns; now() < end;)
+	for (long long end = clock_now() + call_ns; clock_now() < end;)
 		;
 }

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "runtime.h"
 
 enum { INVALID_VALUE = 1, NOT_SUPPORTED = 801, NOT_CAPTURING = 904 };
@@ -37,24 +37,14 @@ static long long busy_until;	/* of CLOCK_MONOTONIC, in ns */
 
 __attribute__((constructor)) static void read_kernel_ns(void)
 {
-	const char *text = getenv("STANDIN_KERNEL_NS");
-
-	kernel_ns = text ? atol(text) : 0;
-}
-
-static long long now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
+	kernel_ns = clock_setting("STANDIN_KERNEL_NS");
 }
 
 /* Queues a kernel. Two threads at once may lose one of them, which is no harm. */
 static cudaError_t launch(void)
 {
 	if (kernel_ns) {
-		long long from = now(), until = __atomic_load_n(&busy_until, __ATOMIC_RELAXED);
+		long long from = clock_now(), until = __atomic_load_n(&busy_until, __ATOMIC_RELAXED);
 		__atomic_store_n(&busy_until, (until > from ? until : from) + kernel_ns, __ATOMIC_RELAXED);
 	}
 	return runtime_context();
