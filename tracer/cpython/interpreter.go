@@ -14,6 +14,7 @@ type Interpreter struct {
 	off     Offsets
 	minor   int
 	runtime uint64
+	debug   *debugOffsets // nil before 3.13
 	types   struct{ str, dict, list knownType }
 
 	sysDict uint64 // 0 until found
@@ -29,7 +30,9 @@ func NewInterpreter(b *Binary, bias uint64, mem io.ReaderAt) (*Interpreter, erro
 	if err != nil {
 		return nil, err
 	}
-	return newInterpreter(off, b.version.Minor, b.runtime.value+bias, mem), nil
+	p := newInterpreter(off, b.version.Minor, b.runtime.value+bias, mem)
+	p.debug = b.debug
+	return p, nil
 }
 
 func newInterpreter(off Offsets, minor int, runtime uint64, mem io.ReaderAt) *Interpreter {

@@ -1,0 +1,180 @@
+package cpython
+
+import "io"
+
+// Heap is where CPython keeps what a walk over its objects follows, beyond what [Offsets] has. Fields are byte offsets in
+// the object they are named after unless they say otherwise; 0 marks a field that the version does not have. What is the
+// same from 3.9 to 3.15 is a constant below.
+//
+// Sources: offsetof() compiled against the headers of 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0; _Py_DebugOffsets of the
+// build itself from 3.13, as far as it says.
+type Heap struct {
+	Offsets
+	Version     Version
+	Interpreter uint64 // address of the main PyInterpreterState
+
+	InterpGC   uint32 // struct _gc_runtime_state, which holds the heads of the generations' lists
+	ThreadSize uint32 // sizeof(PyThreadState), in bytes
+	TupleItems uint32
+	CachedKeys uint32 // PyHeapTypeObject.ht_cached_keys: the names of inline attribute values
+
+	// PyFunctionObject.
+	FuncGlobals, FuncCode, FuncDefaults, FuncKwDefaults, FuncClosure, FuncDict, FuncModule uint32
+
+	// PyCodeObject: the number of locals, cells and free variables together (int32), and of the free ones among them.
+	// Before 3.11 there are three tuples of names instead of one, and CodeLocals counts the locals alone.
+	CodeLocals, CodeFree, CodeStackSize  uint32
+	CodeLocalNames, CodeCells, CodeFrees uint32
+
+	// Frames: the locals, and what is on the evaluation stack behind them.
+	FrameLocals   uint32 // f_localsplus or localsplus
+	FrameMapping  uint32 // f_locals, a dict, of a class body or module; else null
+	FrameFunction uint32 // f_funcobj, 3.11 and newer
+	FrameStack    uint32 // see StackKind
+	StackKind     StackKind
+	FrameValues   uint32 // 3.10: f_valuestack, which FrameStack counts from
+	FrameHolds    uint32 // 3.11 and newer: PyFrameObject.f_frame, the interpreter frame
+}
+
+// StackKind says how a frame tells how many values are on its evaluation stack.
+type StackKind uint8
+
+// The four ways, by version.
+const (
+	StackTop     StackKind = iota // 3.9: a pointer behind the last value, null while the frame executes
+	StackDepth                    // 3.10: an int32, -1 while the frame executes
+	StackIndex                    // 3.11 to 3.13: an int32, counted from the locals, -1 while the frame executes
+	StackPointer                  // 3.14 and newer: a pointer behind the last value, as of the last call that was made
+)
+
+// Offsets that are the same in 3.9 to 3.15: Include/cpython/object.h, Include/cpython/{setobject,traceback,weakrefobject}.h.
+const (
+	TypeBasicSize  = 32
+	TypeItemSize   = 40
+	TypeFlags      = 168
+	TypeWeakList   = 208 // tp_weaklistoffset
+	TypeMembers    = 240 // an array of PyMemberDef
+	TypeBase       = 256
+	TypeDict       = 264
+	TypeDictOffset = 288
+	TypeBases      = 336
+	TypeSize       = 360 // how much of a type this package's users read
+
+	SetMask  = 32
+	SetTable = 40
+
+	TracebackNext  = 16
+	TracebackFrame = 24
+	TracebackLast  = 32 // tb_lasti, int32, in bytes
+	TracebackLine  = 36 // tb_lineno, int32; -1 from 3.12 on where nobody has asked for it
+
+	FrameObjectBack = 16 // PyFrameObject.f_back, 3.11 and newer
+
+	WeakReferenceObject   = 16
+	WeakReferenceCallback = 24
+)
+
+// Flags of a type: tp_flags, Include/object.h.
+const (
+	FlagInlineValues = 1 << 2 // 3.13 and newer
+	FlagManagedDict  = 1 << 4 // 3.11 and newer
+	FlagHeapType     = 1 << 9
+	FlagGC           = 1 << 14
+	FlagInt          = 1 << 24
+	FlagList         = 1 << 25
+	FlagTuple        = 1 << 26
+	FlagBytes        = 1 << 27
+	FlagStr          = 1 << 28
+	FlagDict         = 1 << 29
+	FlagException    = 1 << 30
+	FlagType         = 1 << 31
+)
+
+// Heap returns where the process keeps its objects. It is an error before the interpreter is initialised.
+func (p *Interpreter) Heap() (Heap, error) {
+	addr, err := p.Address()
+	if err != nil {
+		return Heap{}, err
+	}
+	h := heapTable(p.off, p.minor)
+	if p.debug != nil {
+		p.debug.applyHeap(&h)
+	}
+	h.Interpreter = addr
+	return h, nil
+}
+
+// Memory reads the process's memory: offsets are addresses.
+func (p *Interpreter) Memory() io.ReaderAt { return p.mem.r }
+
+// heapTable is a version's layout as its headers give it.
+func heapTable(o Offsets, minor int) Heap {
+	h := Heap{Offsets: o, Version: Version{3, minor, -1}, TupleItems: 24, CodeLocalNames: 96}
+	h.FuncGlobals, h.FuncCode, h.FuncDefaults, h.FuncKwDefaults = 16, 48, 56, 64
+	h.FuncClosure, h.FuncDict, h.FuncModule = 72, 88, 104
+	h.CodeLocals, h.CodeFree, h.CodeStackSize = 72, 88, 64
+	h.FrameLocals, h.FrameMapping, h.FrameFunction, h.FrameHolds = 72, 40, 16, 24
+	h.FrameStack, h.StackKind = 64, StackIndex
+	h.CachedKeys = 880
+	switch minor {
+	case 9:
+		h.InterpGC, h.ThreadSize, h.CachedKeys = 616, 264, 864
+		h.FuncGlobals, h.FuncCode, h.FuncDefaults, h.FuncKwDefaults = 24, 16, 32, 40
+		h.FuncClosure, h.FuncDict, h.FuncModule = 48, 72, 88
+		h.FrameLocals, h.FrameStack, h.StackKind = 360, 72, StackTop
+		heapFrameObject(&h)
+	case 10:
+		h.InterpGC, h.ThreadSize, h.CachedKeys = 616, 280, 872
+		h.FrameLocals, h.FrameStack, h.StackKind, h.FrameValues = 352, 80, StackDepth, 64
+		heapFrameObject(&h)
+	case 11:
+		h.InterpGC, h.ThreadSize, h.CachedKeys = 648, 360, 872
+		h.CodeLocals, h.CodeFree, h.CodeStackSize = 76, 92, 68
+		h.FrameMapping, h.FrameFunction = 24, 0
+	case 12:
+		h.InterpGC, h.ThreadSize = 112, 288
+	case 13:
+		h.InterpGC, h.ThreadSize = 7400, 304
+	case 14:
+		h.InterpGC, h.ThreadSize, h.TupleItems = 7408, 832, 32
+		h.FrameLocals, h.StackKind = 80, StackPointer
+	case 15:
+		h.InterpGC, h.ThreadSize, h.TupleItems, h.CachedKeys = 7400, 888, 32, 888
+		h.FrameLocals, h.StackKind = 80, StackPointer
+	}
+	return h
+}
+
+// heapFrameObject is what 3.9 and 3.10 share: frames are objects, and code has three tuples of names.
+func heapFrameObject(h *Heap) {
+	h.CodeLocals, h.CodeFree, h.CodeStackSize = 28, 0, 32
+	h.CodeLocalNames, h.CodeFrees, h.CodeCells = 72, 80, 88
+	h.FrameMapping, h.FrameFunction, h.FrameHolds = 56, 0, 0
+}
+
+// heapLayout is [debugLayout] for what a [Heap] has more.
+type heapLayout struct {
+	interpGC, threadSize, frameLocals, frameStack, codeLocalNames, tupleItems, cachedKeys int
+}
+
+var heapLayouts = map[int]heapLayout{
+	13: {interpGC: 9, threadSize: 18, frameLocals: 31, codeLocalNames: 40, tupleItems: 50},
+	14: {interpGC: 10, threadSize: 21, frameLocals: 34, frameStack: 36, codeLocalNames: 45, tupleItems: 56},
+	15: {interpGC: 10, threadSize: 21, frameLocals: 42, frameStack: 44, codeLocalNames: 53, tupleItems: 68, cachedKeys: 66},
+}
+
+// applyHeap overwrites what the table says with what the build says about itself.
+func (d *debugOffsets) applyHeap(h *Heap) {
+	l := heapLayouts[d.minor]
+	for _, f := range []struct {
+		dst  *uint32
+		word int
+	}{
+		{&h.InterpGC, l.interpGC}, {&h.ThreadSize, l.threadSize}, {&h.FrameLocals, l.frameLocals}, {&h.FrameStack, l.frameStack},
+		{&h.CodeLocalNames, l.codeLocalNames}, {&h.TupleItems, l.tupleItems}, {&h.CachedKeys, l.cachedKeys},
+	} {
+		if f.word != 0 {
+			*f.dst = uint32(d.words[f.word])
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package cpython
+
+import "testing"
+
+// TestHeapTable compares the table with what the builds from 3.13 on say about themselves.
+func TestHeapTable(t *testing.T) {
+	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
+		if bin.debug == nil {
+			t.Skip("before 3.13 a build does not say")
+		}
+		o, err := bin.Offsets()
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := heapTable(o, b.minor)
+		said := table
+		bin.debug.applyHeap(&said)
+		if said != table {
+			t.Errorf("the build says %+v, the table %+v", said, table)
+		}
+	})
+}
