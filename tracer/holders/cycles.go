@@ -1,0 +1,109 @@
+package holders
+
+import "encoding/binary"
+
+// counts is for what no root leads to. As the garbage collector does, it compares each object's reference count with the
+// references that come from others of the kind: an object with more is held by code in C, and so is all that it holds.
+// What remains is garbage: objects that hold each other.
+type counts struct {
+	first int32   // nodes from here on were not reached from a root
+	refs  []int64 // seen of node first+i
+	live  []bool  // second pass: held from outside
+	queue []int32
+}
+
+// reference counts a reference to a node, or in the second pass passes on that it is held. A nil counts does nothing.
+func (c *counts) reference(n int32) {
+	if c == nil || n < c.first {
+		return
+	}
+	i := int(n - c.first)
+	for len(c.refs) <= i {
+		c.refs = append(c.refs, 0)
+	}
+	if c.live == nil {
+		c.refs[i]++
+	} else if i < len(c.live) && !c.live[i] {
+		c.live[i] = true
+		c.queue = append(c.queue, n)
+	}
+}
+
+// garbage looks for the remaining blocks in the objects that the garbage collector knows and no root leads to.
+func (w *walker) garbage() {
+	if w.done() {
+		return
+	}
+	w.kind, w.deferring = kindCycle, false
+	w.names = append(w.names, "")
+	at := label{labelRoot, uint64(len(w.names) - 1)}
+	w.counting = &counts{first: int32(len(w.nodes))}
+	c := w.counting
+	for _, obj := range w.collectable() {
+		if _, ok := w.index.get(obj, w.nodes); !ok && w.objectType(obj) != nil {
+			w.add(-1, obj, at, isObject)
+		}
+	}
+	w.run()
+	c.refs = append(c.refs, make([]int64, max(0, len(w.nodes)-int(c.first)-len(c.refs)))...)
+	c.live = make([]bool, len(c.refs))
+	for i, seen := range c.refs {
+		n := c.first + int32(i)
+		if w.references(w.nodes[n].addr) > seen {
+			c.reference(n)
+		}
+	}
+	for len(c.queue) > 0 && !w.done() {
+		n := c.queue[0]
+		c.queue = c.queue[1:]
+		w.visit(n)
+	}
+	for i, live := range c.live {
+		if live {
+			w.nodes[c.first+int32(i)].kind = kindNone
+		}
+	}
+	w.counting = nil
+}
+
+// collectable returns the objects that the garbage collector knows and that were not reached: it has them in lists, whose
+// links are in front of each object (PyGC_Head, 16 bytes, its lowest bits are flags).
+func (w *walker) collectable() (objects []uint64) {
+	const head, flags = 16, 3
+	steps := 0
+	for _, list := range w.generations() {
+		at := w.mem.word(list) &^ flags
+		for at != list && at != 0 && steps < w.limits.Objects && !w.done() {
+			steps++
+			if _, ok := w.index.get(at+head, w.nodes); !ok {
+				objects = append(objects, at+head)
+			}
+			at = w.mem.word(at) &^ flags
+		}
+	}
+	return objects
+}
+
+// generations finds the heads of the collector's lists in struct _gc_runtime_state. Which there are and where differs
+// between versions, 3.14 has changed it in a minor one; a head is two words that point to a next and a previous entry
+// which point back.
+func (w *walker) generations() (heads []uint64) {
+	const size, flags, most = 256, 3, 8
+	gc := w.heap.Interpreter + uint64(w.heap.InterpGC)
+	raw := w.mem.bytes(gc, size)
+	if raw == nil {
+		return nil
+	}
+	raw = append([]byte(nil), raw...)
+	for at := 0; at+16 <= size && len(heads) < most; at += 4 { // 3.13 has them at odd words
+		addr := gc + uint64(at)
+		next, prev := binary.LittleEndian.Uint64(raw[at:])&^flags, binary.LittleEndian.Uint64(raw[at+8:])&^flags
+		if next == addr || next < lowestAddress || prev < lowestAddress {
+			continue
+		}
+		if w.mem.word(next+8)&^flags == addr && w.mem.word(prev)&^flags == addr {
+			heads = append(heads, addr)
+		}
+	}
+	return heads
+}

@@ -1,0 +1,212 @@
+package holders
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"ipytracer/tracer/cpython"
+)
+
+var (
+	errObjects = errors.New("the limit of objects was reached")
+	errTime    = errors.New("the limit of time was reached")
+)
+
+// node is an object that was reached, or a frame, which from 3.11 on need not be an object.
+type node struct {
+	addr   uint64
+	label  label
+	parent int32 // -1 for a root
+	kind   uint8 // index of kinds
+	what   uint8 // one of the is… below
+}
+
+const (
+	isObject uint8 = iota
+	isFrame        // an interpreter frame: addr is not an object's
+	isDone         // a part of another node, which has looked into it
+)
+
+var kinds = [...]Kind{Variable, Output, Traceback, Thread, Module, Cycle, None}
+
+const (
+	kindVariable = iota
+	kindOutput
+	kindTraceback
+	kindThread
+	kindModule
+	kindCycle
+	kindNone
+)
+
+// edge is a reference that is followed later.
+type edge struct {
+	to     uint64
+	label  label
+	parent int32
+}
+
+// walker goes over the objects of a process.
+type walker struct {
+	ctx  context.Context
+	heap cpython.Heap
+	mem  *memory
+
+	types    map[uint64]*typ
+	metatype uint64 // the address of type
+
+	nodes  []node
+	index  table
+	next   int             // the first node that was not looked into
+	raw    map[uint64]bool // blocks of malloc that were looked into
+	frames map[int32]frame
+	names  []string // of roots
+
+	temporaries []temporary
+
+	blocks          []Block // by address
+	found           []int32 // the node that has each block, or -1
+	left            int     // blocks without one
+	lowest, highest uint64
+
+	// deferred are references that lead out of what a root holds for itself: to modules, to the globals of functions,
+	// to classes of instances. They are followed once all roots are.
+	deferred  []edge
+	deferring bool
+	spaces    map[uint64]bool // the namespaces of modules
+	kind      uint8           // of the roots at work
+
+	counting *counts // references within garbage, see cycles.go
+
+	limits   Limits
+	deadline time.Time
+	steps    int
+	stopped  error
+}
+
+func newWalker(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Block, limits Limits) *walker {
+	w := &walker{
+		ctx: ctx, heap: heap, mem: newMemory(mem, limits.Bytes), types: map[uint64]*typ{}, frames: map[int32]frame{},
+		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time),
+	}
+	w.blocks = slices.Clone(blocks)
+	slices.SortFunc(w.blocks, func(a, b Block) int {
+		if a.Address < b.Address {
+			return -1
+		}
+		return 1
+	})
+	w.blocks = slices.CompactFunc(w.blocks, func(a, b Block) bool { return a.Address == b.Address })
+	w.found = slices.Repeat([]int32{-1}, len(w.blocks))
+	w.left = len(w.blocks)
+	if n := len(w.blocks); n > 0 {
+		w.lowest, w.highest = w.blocks[0].Address, w.blocks[n-1].Address+w.blocks[n-1].Size
+	}
+	return w
+}
+
+// done says whether there is nothing more to find, or no more time to find it. It is called for every reference.
+func (w *walker) done() bool {
+	if w.steps++; w.steps%4096 == 0 && w.stopped == nil {
+		if w.ctx.Err() != nil {
+			w.stopped = w.ctx.Err()
+		} else if time.Now().After(w.deadline) {
+			w.stopped = errTime
+		}
+	}
+	if w.stopped == nil && w.mem.err != nil {
+		w.stopped = w.mem.err
+	}
+	return w.stopped != nil || w.left == 0 && w.counting == nil
+}
+
+// follow takes a reference that a node holds. It says whether it led to an object.
+func (w *walker) follow(from int32, to uint64, l label) bool {
+	if w.done() || to&7 != 0 {
+		return false
+	}
+	if n, ok := w.index.get(to, w.nodes); ok {
+		w.counting.reference(n)
+		return true
+	}
+	t := w.objectType(to)
+	if t == nil {
+		return false
+	}
+	if t.shape == shapeLeaf {
+		return true
+	}
+	if w.deferring && w.leadsOut(to, t) {
+		w.defer_(from, to, l)
+		return true
+	}
+	n := w.add(from, to, l, isObject)
+	w.counting.reference(n)
+	if n >= 0 && t.shape == shapeTraceback && w.nodes[n].kind == kindModule {
+		w.nodes[n].kind = kindTraceback // IPython keeps the last one too
+	}
+	return true
+}
+
+// add makes a node.
+func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
+	if len(w.nodes) >= w.limits.Objects {
+		w.stopped = errObjects
+		return -1
+	}
+	kind := w.kind
+	if from >= 0 {
+		kind = w.nodes[from].kind
+	}
+	n := int32(len(w.nodes))
+	w.nodes = append(w.nodes, node{addr, l, from, kind, what})
+	w.index.put(addr, n, w.nodes)
+	return n
+}
+
+// part takes an object that belongs to a node and that the node looks into itself. It is false where that was done
+// before.
+func (w *walker) part(of int32, addr uint64) bool {
+	if n, ok := w.index.get(addr, w.nodes); ok {
+		w.counting.reference(n)
+		return false
+	}
+	n := w.add(of, addr, label{}, isDone)
+	w.counting.reference(n)
+	return n >= 0
+}
+
+// defer_ keeps a reference for later.
+func (w *walker) defer_(from int32, to uint64, l label) {
+	if len(w.deferred) < w.limits.Objects {
+		w.deferred = append(w.deferred, edge{to, l, from})
+	} else {
+		w.stopped = errObjects
+	}
+}
+
+// run looks into every node that was reached, and into those that are reached from there.
+func (w *walker) run() {
+	for w.next < len(w.nodes) && !w.done() {
+		n := int32(w.next)
+		w.next++
+		if w.nodes[n].what == isDone {
+			continue
+		}
+		w.visit(n)
+	}
+}
+
+// flush follows what was deferred.
+func (w *walker) flush() {
+	w.deferring = false
+	for i := 0; i < len(w.deferred) && !w.done(); i++ { // it grows on the way
+		e := w.deferred[i]
+		w.follow(e.parent, e.to, e.label)
+		w.run()
+	}
+	w.deferred = nil
+}

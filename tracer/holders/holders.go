@@ -1,0 +1,150 @@
+// Package holders finds out who holds blocks of memory in a live Python: by which variable, output, traceback, frame or
+// module, and by which path from there, each block is reached.
+//
+// It reads the process's objects from outside, through its memory, while the process runs. From the roots (see [Kind]),
+// in their order, it goes breadth first along the references that objects hold, each object once. So an earlier kind
+// wins, and a path is a shortest one. What a built-in object refers to is read as that version of CPython keeps it; of
+// any other type made in C every aligned word is looked at that could be a pointer to an object. Weak references are not
+// followed.
+//
+// Everything read is hostile: sizes, counts and depths are bounded, a limit that is hit shows in [Result.Complete]. An
+// object that changes while it is read can cost a path or give a stale one, nothing else.
+package holders
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"ipytracer/tracer/cpython"
+)
+
+// Kind is what holds a block, by where the path to it begins.
+type Kind string
+
+// The kinds, in the order of the roots: an earlier one wins.
+const (
+	Variable  Kind = "variable"  // a name of the user's in __main__
+	Output    Kind = "output"    // IPython's Out, or _, __, ___, _7
+	Traceback Kind = "traceback" // the exception that was shown last
+	Thread    Kind = "thread"    // a frame that runs, or something else that a thread has
+	Module    Kind = "module"    // an attribute of some other module
+	Cycle     Kind = "cycle"     // only objects that hold each other and wait for the garbage collector
+	// None: no root leads there. Either only code in C refers to it, or it is free memory of which nobody was told.
+	None Kind = "none"
+)
+
+// Block is a piece of memory, by its address and size in bytes. It need not be memory of the CPU's.
+type Block struct{ Address, Size uint64 }
+
+// Holder is who holds a block.
+type Holder struct {
+	Address uint64 // of the block
+	Kind    Kind
+	// Path leads from the root to the object that has the block, as Python writes it: cache['train'][3].weight. It is
+	// at most 512 bytes and hostile. Where Function is set and Kind is Traceback or Thread, it begins with a local of
+	// that function.
+	Path       string
+	Type       string // tp_name of that object, at most 128 bytes, hostile
+	References int64  // to that object: its reference count
+	Output     int    // n of Out[n], 0 if it is none of these
+	// Function, File and Line are of the frame that the path goes through, if any; hostile. Line is 0 if not known.
+	Function, File string
+	Line           int32
+}
+
+// Limits bound a walk. A field that is 0 has its default.
+type Limits struct {
+	Objects int           // containers looked into, 4 million
+	Bytes   int64         // read from the process, 2 GiB
+	Time    time.Duration // 5 s
+}
+
+// Result is what a walk found: a Holder for each block, in the order of their addresses.
+type Result struct {
+	Holders []Holder
+	Objects int // that were looked into
+	Bytes   int64
+	// Complete is false where a limit was hit or the context ended. None and Cycle then mean only that no path was found.
+	Complete bool
+}
+
+func (l *Limits) defaults() {
+	if l.Objects <= 0 {
+		l.Objects = 4_000_000
+	}
+	if l.Bytes <= 0 {
+		l.Bytes = 2 << 30
+	}
+	if l.Time <= 0 {
+		l.Time = 5 * time.Second
+	}
+}
+
+// Find walks the objects of a Python and says for each block who holds it. Blocks must not overlap. It is an error where
+// the interpreter cannot be found in the process; whatever else is wrong with the memory costs paths.
+func Find(ctx context.Context, p *cpython.Interpreter, blocks []Block, limits Limits) (Result, error) {
+	heap, err := p.Heap()
+	if err != nil {
+		return Result{}, fmt.Errorf("holders: %w", err)
+	}
+	limits.defaults()
+	w := newWalker(ctx, heap, p.Memory(), blocks, limits)
+	if err := w.learnTypes(p); err != nil {
+		return Result{}, fmt.Errorf("holders: %w", err)
+	}
+	w.walk(p)
+	return w.result(), nil
+}
+
+// result describes what was found.
+func (w *walker) result() Result {
+	r := Result{Objects: len(w.nodes), Bytes: w.mem.total, Complete: w.stopped == nil, Holders: make([]Holder, len(w.blocks))}
+	w.mem.limit += pathBytes
+	w.stopped = nil
+	for i, b := range w.blocks {
+		h := &r.Holders[i]
+		h.Address, h.Kind = b.Address, None
+		if n := w.found[i]; n >= 0 {
+			w.describe(h, n)
+		}
+	}
+	return r
+}
+
+// blockAt returns the index of the block that an address lies in, -1 for none.
+func (w *walker) blockAt(addr uint64) int {
+	i, exact := slices.BinarySearchFunc(w.blocks, addr, func(b Block, a uint64) int {
+		switch {
+		case b.Address < a:
+			return -1
+		case b.Address > a:
+			return 1
+		}
+		return 0
+	})
+	if exact {
+		return i
+	}
+	if i > 0 && addr-w.blocks[i-1].Address < w.blocks[i-1].Size {
+		return i - 1
+	}
+	return -1
+}
+
+// pointsAt notes that a node has a pointer: within a block, or exactly to one's beginning.
+func (w *walker) pointsAt(node int32, addr uint64, within bool) bool {
+	if addr < w.lowest || addr > w.highest {
+		return false
+	}
+	i := w.blockAt(addr)
+	if i < 0 || !within && w.blocks[i].Address != addr {
+		return false
+	}
+	if w.found[i] < 0 {
+		w.found[i] = node
+		w.left--
+	}
+	return true
+}

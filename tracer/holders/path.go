@@ -1,0 +1,192 @@
+package holders
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of a path.
+const (
+	maxPath  = 512 // bytes
+	maxSteps = 24  // of a longer one the middle is left out
+	maxText  = 192 // bytes of a function's and a file's name
+)
+
+// describe fills in how a node is reached.
+func (w *walker) describe(h *Holder, n int32) {
+	addr := w.nodes[n].addr
+	h.Kind = kinds[w.nodes[n].kind]
+	h.References = w.references(addr)
+	if t := w.objectType(addr); t != nil {
+		h.Type = t.name
+	}
+	var steps []string
+	local := h.Kind == Traceback || h.Kind == Thread
+	for at, depth := n, 0; at >= 0 && depth < w.limits.Objects; depth++ {
+		l, parent := w.nodes[at].label, w.nodes[at].parent
+		step, begins := w.step(at, l)
+		if step != "" {
+			steps = append(steps, step)
+		}
+		if begins {
+			if h.Function == "" {
+				w.describeFrame(h, parent)
+			}
+			if local && h.Function != "" {
+				break
+			}
+			if i := len(steps) - 1; i >= 0 && l.kind == labelLocal {
+				steps[i] = ".f_locals[" + quote(steps[i]) + "]"
+				if parent >= 0 && w.isShape(w.nodes[parent].addr, shapeGenerator) {
+					steps[i] = ".gi_frame" + steps[i]
+				}
+			}
+		}
+		if parent < 0 {
+			h.Output = w.output(l, steps)
+		}
+		if len(steps) > 2*maxSteps {
+			steps = slices.Delete(steps, maxSteps, maxSteps+1)
+			steps[maxSteps] = "…"
+		}
+		at = parent
+	}
+	slices.Reverse(steps)
+	h.Path = w.join(steps, h)
+}
+
+// step is a label as text. begins is true for what a frame holds.
+func (w *walker) step(n int32, l label) (step string, begins bool) {
+	name := func() string {
+		s, _ := w.text(l.arg, maxName)
+		return s
+	}
+	switch l.kind {
+	case labelRoot:
+		return w.names[l.arg], false
+	case labelName:
+		return "." + name(), false
+	case labelKey:
+		return "[" + w.key(l.arg, 0) + "]", false
+	case labelIndex:
+		return "[" + strconv.FormatUint(l.arg, 10) + "]", false
+	case labelFlat:
+		return ".flat[" + strconv.FormatUint(l.arg, 10) + "]", false
+	case labelElement:
+		return "{…}", false
+	case labelFixed:
+		return fixed[l.arg], false
+	case labelClosure:
+		return ".__closure__[" + quote(name()) + "]", false
+	case labelLocal:
+		return name(), true
+	case labelTemporary:
+		return "(a value in use)", true
+	case labelWord:
+		return w.wordStep(n, l.arg), false
+	}
+	return "", false
+}
+
+// wordStep names a word of an object of a C type: by the member at it, or by the type of what it refers to.
+func (w *walker) wordStep(n int32, at uint64) string {
+	parent := w.nodes[n].parent
+	if parent < 0 {
+		return ""
+	}
+	of := w.objectType(w.nodes[parent].addr)
+	if of == nil || of.name == "functools._lru_list_elem" { // it is a part of the cache's dict
+		return ""
+	}
+	if name := w.memberAt(of, at); name != "" {
+		return "." + name
+	}
+	if of.name == "builtin_function_or_method" && at == 24 { // PyCFunctionObject.m_self
+		return ".__self__"
+	}
+	if of.shape == shapeException {
+		if name := w.exceptionMember(at); name != "" {
+			return "." + name
+		}
+	}
+	if t := w.objectType(w.nodes[n].addr); t != nil {
+		return ".<" + t.name + ">"
+	}
+	return ".<?>"
+}
+
+// exceptionMember names a word of a BaseException: Include/cpython/pyerrors.h; 3.11 put notes behind args.
+func (w *walker) exceptionMember(at uint64) string {
+	names := []string{"args", "__notes__", "__traceback__", "__context__", "__cause__"}
+	if w.heap.Version.Minor <= 10 {
+		names = slices.Delete(names, 1, 2)
+	}
+	if i := (at - 24) / 8; at >= 24 && i < uint64(len(names)) {
+		return names[i]
+	}
+	return ""
+}
+
+// output is n of Out[n]: a path that begins with Out (or _oh) and a number, or with _n.
+func (w *walker) output(root label, steps []string) int {
+	if root.kind != labelRoot {
+		return 0
+	}
+	name := w.names[root.arg]
+	number, found := strings.CutPrefix(name, "_")
+	if name == "Out" || name == "_oh" {
+		if len(steps) < 2 {
+			return 0
+		}
+		number = strings.Trim(steps[len(steps)-2], "[]")
+		found = true
+	}
+	if n, err := strconv.ParseUint(number, 10, 31); found && err == nil && w.kindOfRoot(root) == Output {
+		return int(n)
+	}
+	return 0
+}
+
+// kindOfRoot is Output for a root that only IPython makes.
+func (w *walker) kindOfRoot(root label) Kind {
+	if isIPythons(w.names[root.arg]) {
+		return Output
+	}
+	return Variable
+}
+
+// describeFrame fills in the function, file and line of a frame.
+func (w *walker) describeFrame(h *Holder, n int32) {
+	f, ok := w.frames[n]
+	if !ok {
+		return
+	}
+	name := w.heap.CodeQualName
+	if name == 0 {
+		name = w.heap.CodeName
+	}
+	h.Function, _ = w.text(w.mem.word(f.code+uint64(name)), maxText)
+	h.File, _ = w.text(w.mem.word(f.code+uint64(w.heap.CodeFilename)), maxText)
+	h.Line = w.line(n, f)
+}
+
+// join makes a path of its steps, and cuts it.
+func (w *walker) join(steps []string, h *Holder) string {
+	path := strings.Join(steps, "")
+	if (h.Kind == Cycle || h.Kind == None) && h.Type != "" { // there is no root to begin with
+		path = "…" + path
+	}
+	if rest, ok := strings.CutPrefix(path, "_oh["); ok && h.Kind == Output {
+		path = "Out[" + rest // another name of it
+	}
+	if len(path) <= maxPath {
+		return path
+	}
+	cut := maxPath - len("…")
+	for cut > 0 && !utf8.RuneStart(path[cut]) {
+		cut--
+	}
+	return path[:cut] + "…"
+}

@@ -1,0 +1,235 @@
+package holders
+
+import (
+	"strconv"
+	"strings"
+
+	"ipytracer/tracer/cpython"
+)
+
+// walk follows all roots, in their order.
+func (w *walker) walk(p *cpython.Interpreter) {
+	modules := w.modules()
+	for _, m := range modules {
+		w.spaces[m.dict] = true
+	}
+	main := w.moduleDict(modules, "__main__")
+	w.deferring = true
+	names := w.namespace(main)
+	if main != 0 {
+		w.kind = kindVariable
+		w.part(-1, main) // it is the root itself
+	}
+	w.variables(names)
+	w.outputs(names, w.moduleDict(modules, "builtins"))
+	w.tracebacks(names, w.moduleDict(modules, "sys"))
+	w.threads(p)
+	w.deferring = false
+	w.kind = kindModule
+	for _, last := range []bool{false, true} { // what it imported is found where it comes from
+		for _, m := range modules {
+			if last == (m.name == "__main__") {
+				w.root(m.addr, m.name)
+			}
+		}
+		w.run()
+	}
+	w.flush()
+	w.interpreter()
+	w.visitTemporaries()
+	w.garbage()
+}
+
+// root follows a reference of no object.
+func (w *walker) root(to uint64, name string) {
+	w.names = append(w.names, name)
+	w.follow(-1, to, label{labelRoot, uint64(len(w.names) - 1)})
+}
+
+// module is an entry of sys.modules that is a module.
+type module struct {
+	name       string
+	addr, dict uint64
+}
+
+const maxModules = 1 << 16
+
+// modules reads sys.modules.
+func (w *walker) modules() (all []module) {
+	dict := w.mem.word(w.heap.Interpreter + uint64(w.heap.InterpModules))
+	if !w.isShape(dict, shapeDict) {
+		return nil
+	}
+	w.entries(dict, func(key, value uint64) bool {
+		name, ok := w.text(key, maxName)
+		if ok && value&7 == 0 && w.isShape(value, shapeModule) {
+			all = append(all, module{name, value, w.mem.word(value + uint64(w.heap.ModuleDict))})
+		} else if ok {
+			all = append(all, module{name: name, addr: value}) // something else that was put there
+		}
+		return len(all) < maxModules
+	})
+	return all
+}
+
+func (w *walker) moduleDict(all []module, name string) uint64 {
+	for _, m := range all {
+		if m.name == name && w.isShape(m.dict, shapeDict) {
+			return m.dict
+		}
+	}
+	return 0
+}
+
+// binding is a name in a namespace.
+type binding struct {
+	name  string
+	value uint64
+}
+
+// namespace reads the names of a dict.
+func (w *walker) namespace(dict uint64) (all []binding) {
+	if dict == 0 {
+		return nil
+	}
+	w.entries(dict, func(key, value uint64) bool {
+		if name, ok := w.text(key, maxName); ok {
+			all = append(all, binding{name, value})
+		}
+		return !w.done()
+	})
+	return all
+}
+
+// variables follows the names that are the user's, then runs.
+func (w *walker) variables(names []binding) {
+	w.kind = kindVariable
+	for _, b := range names {
+		if !isIPythons(b.name) {
+			w.root(b.value, b.name)
+		}
+	}
+	w.run()
+}
+
+// outputs follows what IPython keeps of outputs: Out first, so that Out[7] is found before _7.
+func (w *walker) outputs(names []binding, builtins uint64) {
+	w.kind = kindOutput
+	for _, first := range []bool{true, false} {
+		for _, b := range names {
+			if isOut := b.name == "Out" || b.name == "_oh"; isIPythons(b.name) && isOut == first {
+				w.root(b.value, b.name)
+			}
+			if first {
+				w.run()
+			}
+		}
+		w.run()
+	}
+	w.root(w.lookup(builtins, "_"), "_")
+	w.run()
+}
+
+// isIPythons says whether IPython put a name into __main__.
+func isIPythons(name string) bool {
+	switch name {
+	case "In", "Out", "_", "__", "___", "_oh", "_ih", "_dh", "_i", "_ii", "_iii", "get_ipython", "exit", "quit", "open":
+		return true
+	}
+	digits := strings.TrimPrefix(strings.TrimPrefix(name, "_"), "i")
+	_, err := strconv.ParseUint(digits, 10, 32)
+	return name[:min(1, len(name))] == "_" && err == nil
+}
+
+// tracebacks follows the exception that was shown last: of sys, and IPython's own copy.
+func (w *walker) tracebacks(names []binding, sys uint64) {
+	w.kind = kindTraceback
+	if sys != 0 {
+		for _, name := range []string{"last_traceback", "last_value", "last_exc"} {
+			w.root(w.lookup(sys, name), "sys."+name)
+		}
+	}
+	for _, b := range names {
+		if b.name != "get_ipython" {
+			continue
+		}
+		const self = 24 // PyMethodObject.im_self
+		for _, name := range []string{"InteractiveTB", "SyntaxTB"} {
+			shown := w.attributeOf(w.attributeOf(w.mem.word(b.value+self), name), "tb")
+			w.root(shown, "get_ipython()."+name+".tb")
+		}
+	}
+	w.run()
+}
+
+// attributeOf is attribute for an object of any type.
+func (w *walker) attributeOf(obj uint64, name string) uint64 {
+	if t := w.objectType(obj); t != nil {
+		return w.attribute(obj, t, name)
+	}
+	return 0
+}
+
+// threads follows the frames that run, and what else a thread has: its dict, its context, what it handles.
+func (w *walker) threads(p *cpython.Interpreter) {
+	w.kind = kindThread
+	threads, _ := p.Threads()
+	frames := 0
+	for _, t := range threads {
+		w.names = append(w.names, "(thread)")
+		at := label{labelRoot, uint64(len(w.names) - 1)}
+		f := w.mem.word(t.Address + uint64(w.heap.ThreadFrame))
+		if w.heap.FrameKind == cpython.FrameCFrame {
+			f = w.mem.word(f + uint64(w.heap.CFrameCurrent))
+		}
+		for f != 0 && frames < maxFrames && !w.done() {
+			frames++
+			if !w.frameRoot(f, at) {
+				break
+			}
+			f = w.mem.word(f + uint64(w.heap.FrameBack))
+		}
+	}
+	w.run()
+	for i, t := range threads {
+		at := label{labelRoot, uint64(len(w.names) - len(threads) + i)}
+		w.mem.words(t.Address, uint64(min(w.heap.ThreadSize, maxBasic)/8), func(_, word uint64) bool {
+			w.word(-1, word, at)
+			return !w.done()
+		})
+	}
+	w.run()
+}
+
+// frameRoot takes a frame that runs. It is false where the chain of frames has been seen before.
+func (w *walker) frameRoot(addr uint64, at label) bool {
+	if addr&7 != 0 || addr < lowestAddress || addr >= userSpace {
+		return false
+	}
+	if n, ok := w.index.get(addr, w.nodes); ok {
+		return w.nodes[n].kind != kindThread
+	}
+	if w.heap.FrameKind == cpython.FrameObject {
+		w.follow(-1, addr, at)
+		return true
+	}
+	if owner := w.mem.bytes(addr+uint64(w.heap.FrameOwner), 1); owner == nil || uint32(owner[0]) >= w.heap.OwnerSkip {
+		return owner != nil // it has no Python code; the one behind it may
+	}
+	w.add(-1, addr, at, isFrame)
+	return true
+}
+
+// interpreter follows what the interpreter itself has beside sys.modules, such as codecs and hooks. What lies further away
+// is not looked at: there are lists of free objects.
+func (w *walker) interpreter() {
+	const before, size = 64, 320
+	w.kind = kindModule
+	w.names = append(w.names, "(interpreter)")
+	at := label{labelRoot, uint64(len(w.names) - 1)}
+	w.mem.words(w.heap.Interpreter+uint64(w.heap.InterpModules)-before, size/8, func(_, word uint64) bool {
+		w.word(-1, word, at)
+		return !w.done()
+	})
+	w.run()
+}
