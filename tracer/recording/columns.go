@@ -162,6 +162,7 @@ const (
 	kindForeign    = "foreign"
 	kindCellSource = "cell-source"
 	kindStack      = "stack"
+	kindHolders    = "holders"
 	kindFinish     = "finish"
 )
 

@@ -69,6 +69,25 @@ type stackDetail struct {
 	More   bool          `json:"more"`
 }
 
+type holderDetail struct {
+	Address    uint64           `json:"address"`
+	Kind       event.HolderKind `json:"kind"`
+	Path       string           `json:"path"`
+	Type       string           `json:"type"`
+	References int64            `json:"references"`
+	Output     int              `json:"output"`
+	Function   string           `json:"function"`
+	File       string           `json:"file"`
+	Line       int32            `json:"line"`
+}
+
+type holdersDetail struct {
+	Root     uint32         `json:"root"`
+	Complete bool           `json:"complete"`
+	Objects  int64          `json:"objects"`
+	Holders  []holderDetail `json:"holders"`
+}
+
 type gpuDetail struct {
 	Index    int         `json:"index"`
 	UUID     string      `json:"uuid"`
@@ -172,6 +191,24 @@ func stackFromJSON(text []byte, number uint64, pid int32) (*event.Stack, error) 
 	return &event.Stack{
 		Number: number, PID: pid, More: d.More,
 		Frames: convert(d.Frames, func(f frameDetail) event.Frame { return event.Frame(f) }),
+	}, nil
+}
+
+func holdersToJSON(h *event.Holders) ([]byte, error) {
+	return json.Marshal(holdersDetail{
+		Root: h.Root, Complete: h.Complete, Objects: h.Objects,
+		Holders: convert(h.Holders, func(x event.Holder) holderDetail { return holderDetail(x) }),
+	})
+}
+
+func holdersFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Holders, error) {
+	var d holdersDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Holders{
+		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects,
+		Holders: convert(d.Holders, func(x holderDetail) event.Holder { return event.Holder(x) }),
 	}, nil
 }
 

@@ -140,6 +140,8 @@ func (r *Reader) note(e event.Event) {
 	case *event.Boundary:
 		at = e.Time
 		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
+	case *event.Holders:
+		at = e.Time
 	case *event.Change:
 		at = e.Time
 		r.streamed(e.Root, e.Stream)

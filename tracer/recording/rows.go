@@ -27,6 +27,9 @@ func (w *Writer) addRow(e event.Event) error {
 		return w.addCellSource(e)
 	case *event.Stack:
 		return w.addStack(e)
+	case *event.Holders:
+		text, err := holdersToJSON(e)
+		return w.addDetail(kindHolders, e.Time, e.PID, text, err)
 	case *event.Start:
 		text, err := startToJSON(e)
 		return w.addDetail(kindStart, e.Host.MonoNow, 0, text, err)

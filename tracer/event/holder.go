@@ -1,0 +1,45 @@
+package event
+
+// HolderKind says where the path to a block begins. An earlier kind wins where there is more than one path.
+type HolderKind string
+
+// The kinds, in their order.
+const (
+	HeldByVariable  HolderKind = "variable"  // a name of the user's in __main__
+	HeldByOutput    HolderKind = "output"    // IPython's Out, or _, __, ___, _7
+	HeldByTraceback HolderKind = "traceback" // the exception that was shown last
+	HeldByThread    HolderKind = "thread"    // a frame that runs, or something else that a thread has
+	HeldByModule    HolderKind = "module"    // an attribute of some other module
+	HeldByCycle     HolderKind = "cycle"     // only objects that hold each other and wait for the garbage collector
+	// HeldByNone: no path was found. In a complete walk: only code in C refers to the block.
+	HeldByNone HolderKind = "none"
+)
+
+// Holder is who holds a block that was live when the session ended. All texts are hostile, as everything that came out of a
+// target.
+type Holder struct {
+	Address    uint64 // of the block, as in [Change]
+	Kind       HolderKind
+	Path       string // from the root to the object that has the block: cache['train'][3].weight, at most 512 bytes
+	Type       string // tp_name of that object, such as "numpy.ndarray"; "" if there is none
+	References int64  // its reference count
+	Output     int    // n of Out[n]; 0 if it is none of these
+	// Function, File and Line are of the frame that the path goes through, if any. Of a traceback and a thread, Path
+	// begins with a local of that function.
+	Function string
+	File     string
+	Line     int32 // 0 if not known
+}
+
+// Holders says who holds the live blocks of a process, at the end of the session. Many are told in several of these, one
+// behind the other.
+type Holders struct {
+	Time     Nanoseconds // when the walk over the process's objects began
+	Root     uint32
+	PID      int32
+	Complete bool  // false: a limit was hit, and [HeldByNone] and [HeldByCycle] mean only that no path was found
+	Objects  int64 // that were looked into
+	Holders  []Holder
+}
+
+func (*Holders) isEvent() {}
