@@ -18,6 +18,7 @@ import (
 
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
+	"ipytracer/tracer/event"
 )
 
 // binary is the tracer under test, workloads the folder of testdata/workloads.
@@ -102,6 +103,8 @@ type result struct {
 	Truth map[string]*startPeakEnd `json:"truth"`
 	// Stacks are who called at each allocation of stacks.py.
 	Stacks []calledAt `json:"stacks"`
+	// Holders are who holds the arrays of holders.py, by their size.
+	Holders map[event.Bytes]heldBy `json:"holders"`
 	// Between is the same from the cell's end to the next one's begin.
 	Between map[string]*startPeakEnd `json:"between"`
 }
@@ -115,6 +118,11 @@ type calledAt struct {
 // UnmarshalJSON reads [size, [[function, file, line], …]].
 func (c *calledAt) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&c.Size, &c.Frames})
+}
+
+// UnmarshalJSON reads [kind, path, function].
+func (h *heldBy) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&h.Kind, &h.Path, &h.Function})
 }
 
 type calledFrom struct {

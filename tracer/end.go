@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// wind ends the session: last boundaries, last records, counters.
+// wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {
 	for _, t := range s.targets {
 		if t.isRoot() && !t.gone {
@@ -21,10 +21,15 @@ func (s *Session) wind() error {
 			}
 		}
 	}
+	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
+		return err
+	}
+	found := s.findHolders()
 	s.closeProbes()
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
 		return err
 	}
+	s.queueHolders(found)
 	s.queue = append(s.queue, s.finish())
 	s.ended = true
 	return nil

@@ -32,6 +32,7 @@ type Options struct {
 	ChangeRing int
 	Command    []string // of `tracer run`
 	NoStacks   bool     // do not walk up the stack of who allocates
+	Holders    bool     // find out at the end who holds the memory that is left
 }
 
 // DefaultBudget is the share of one core that sheddable probes may cost.
@@ -60,6 +61,7 @@ type Session struct {
 	probes  [ledger.GroupCount]event.ProbeUse
 	trouble []string
 	devices devices
+	live    live
 	// checkpoints are the probes for every process, by file.
 	checkpoints map[process.FileID]io.Closer
 	closing     sync.WaitGroup // probes of processes that have ended, on their way out

@@ -25,6 +25,9 @@ func (s *Session) Change(c *event.Change) {
 		s.changes = make([]event.Change, 0, 512)
 	}
 	s.changes = append(s.changes, *c)
+	if s.options.Holders {
+		s.live.change(c)
+	}
 	s.queue = append(s.queue, &s.changes[len(s.changes)-1])
 }
 
@@ -76,6 +79,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.MeterBack:
 		b.Text = groupText(extra.Group)
 	}
+	s.live.boundary(b)
 	s.sample(b)
 	// Statements' records do not wake anybody: by now it would be another time.
 	if t != nil && !t.gone && b.Kind != event.StatementOpen && b.Kind != event.StatementClose {

@@ -56,6 +56,7 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 	}
 	return tracer.Options{
 		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks,
+		Holders: o.Record != "",
 	}, nil
 }
 

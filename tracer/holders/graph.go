@@ -73,10 +73,11 @@ type walker struct {
 	lowest, highest uint64
 
 	// deferred are references that lead out of what a root holds for itself: to modules, to the globals of functions,
-	// to classes of instances. They are followed once all roots are.
+	// to frames that run, to classes of instances. They are followed once all roots are.
 	deferred  []edge
 	deferring bool
 	spaces    map[uint64]bool // the namespaces of modules
+	running   map[uint64]bool // frames
 	kind      uint8           // of the roots at work
 
 	counting *counts // references within garbage, see cycles.go
@@ -90,7 +91,7 @@ type walker struct {
 func newWalker(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Block, limits Limits) *walker {
 	w := &walker{
 		ctx: ctx, heap: heap, mem: newMemory(mem, limits.Bytes), types: map[uint64]*typ{}, frames: map[int32]frame{},
-		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time),
+		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, running: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time),
 	}
 	w.blocks = slices.Clone(blocks)
 	slices.SortFunc(w.blocks, func(a, b Block) int {

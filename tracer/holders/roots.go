@@ -14,6 +14,7 @@ func (w *walker) walk(p *cpython.Interpreter) {
 		w.spaces[m.dict] = true
 	}
 	main := w.moduleDict(modules, "__main__")
+	threads := w.readThreads(p)
 	w.deferring = true
 	names := w.namespace(main)
 	if main != 0 {
@@ -23,7 +24,7 @@ func (w *walker) walk(p *cpython.Interpreter) {
 	w.variables(names)
 	w.outputs(names, w.moduleDict(modules, "builtins"))
 	w.tracebacks(names, w.moduleDict(modules, "sys"))
-	w.threads(p)
+	w.threads(threads)
 	w.deferring = false
 	w.kind = kindModule
 	for _, last := range []bool{false, true} { // what it imported is found where it comes from
@@ -170,30 +171,44 @@ func (w *walker) attributeOf(obj uint64, name string) uint64 {
 	return 0
 }
 
-// threads follows the frames that run, and what else a thread has: its dict, its context, what it handles.
-func (w *walker) threads(p *cpython.Interpreter) {
-	w.kind = kindThread
-	threads, _ := p.Threads()
-	frames := 0
-	for _, t := range threads {
-		w.names = append(w.names, "(thread)")
-		at := label{labelRoot, uint64(len(w.names) - 1)}
+// thread is a thread of the interpreter: its PyThreadState and its frames, the innermost first.
+type thread struct {
+	addr   uint64
+	frames []uint64
+}
+
+// readThreads reads the frames that run.
+func (w *walker) readThreads(p *cpython.Interpreter) (all []thread) {
+	states, _ := p.Threads()
+	for _, t := range states {
 		f := w.mem.word(t.Address + uint64(w.heap.ThreadFrame))
 		if w.heap.FrameKind == cpython.FrameCFrame {
 			f = w.mem.word(f + uint64(w.heap.CFrameCurrent))
 		}
-		for f != 0 && frames < maxFrames && !w.done() {
-			frames++
-			if !w.frameRoot(f, at) {
-				break
-			}
+		one := thread{addr: t.Address}
+		for f != 0 && f&7 == 0 && !w.running[f] && len(w.running) < maxFrames && !w.done() {
+			w.running[f] = true
+			one.frames = append(one.frames, f)
 			f = w.mem.word(f + uint64(w.heap.FrameBack))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// threads follows the frames that run, and what else a thread has: its dict, its context, what it handles.
+func (w *walker) threads(all []thread) {
+	w.kind = kindThread
+	w.names = append(w.names, "(thread)")
+	at := label{labelRoot, uint64(len(w.names) - 1)}
+	for _, t := range all {
+		for _, f := range t.frames {
+			w.frameRoot(f, at)
 		}
 	}
 	w.run()
-	for i, t := range threads {
-		at := label{labelRoot, uint64(len(w.names) - len(threads) + i)}
-		w.mem.words(t.Address, uint64(min(w.heap.ThreadSize, maxBasic)/8), func(_, word uint64) bool {
+	for _, t := range all {
+		w.mem.words(t.addr, uint64(min(w.heap.ThreadSize, maxBasic)/8), func(_, word uint64) bool {
 			w.word(-1, word, at)
 			return !w.done()
 		})
@@ -201,23 +216,21 @@ func (w *walker) threads(p *cpython.Interpreter) {
 	w.run()
 }
 
-// frameRoot takes a frame that runs. It is false where the chain of frames has been seen before.
-func (w *walker) frameRoot(addr uint64, at label) bool {
-	if addr&7 != 0 || addr < lowestAddress || addr >= userSpace {
-		return false
-	}
-	if n, ok := w.index.get(addr, w.nodes); ok {
-		return w.nodes[n].kind != kindThread
+// frameRoot takes a frame that runs.
+func (w *walker) frameRoot(addr uint64, at label) {
+	if _, ok := w.index.get(addr, w.nodes); ok || addr < lowestAddress || addr >= userSpace {
+		return
 	}
 	if w.heap.FrameKind == cpython.FrameObject {
-		w.follow(-1, addr, at)
-		return true
+		if t := w.objectType(addr); t != nil && t.shape == shapeFrame {
+			w.add(-1, addr, at, isObject)
+		}
+		return
 	}
-	if owner := w.mem.bytes(addr+uint64(w.heap.FrameOwner), 1); owner == nil || uint32(owner[0]) >= w.heap.OwnerSkip {
-		return owner != nil // it has no Python code; the one behind it may
+	owner := w.mem.bytes(addr+uint64(w.heap.FrameOwner), 1)
+	if owner != nil && uint32(owner[0]) < w.heap.OwnerSkip { // others have no Python code
+		w.add(-1, addr, at, isFrame)
 	}
-	w.add(-1, addr, at, isFrame)
-	return true
 }
 
 // interpreter follows what the interpreter itself has beside sys.modules, such as codecs and hooks. What lies further away

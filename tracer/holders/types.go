@@ -302,6 +302,8 @@ func (w *walker) leadsOut(addr uint64, t *typ) bool {
 		return true
 	case shapeDict:
 		return w.spaces[addr]
+	case shapeFrame:
+		return w.running[addr] || w.heap.FrameHolds != 0 && w.running[w.mem.word(addr+uint64(w.heap.FrameHolds))]
 	case shapeType:
 		if w.mem.word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 {
 			return true

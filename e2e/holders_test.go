@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/recording"
+)
+
+// TestHolders compares who the recording says holds each array at the end of a session with how the cells left it.
+func TestHolders(t *testing.T) {
+	require(t)
+	t.Run("host", func(t *testing.T) { checkHolders(t, place{driver: "run_holders.py"}) })
+	for _, c := range []struct{ tree, python string }{
+		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"},
+	} {
+		t.Run(filepath.Base(c.python), func(t *testing.T) {
+			root := filepath.Join(pythonsDir(), c.tree)
+			needTree(t, root)
+			enter(t, root)
+			checkHolders(t, place{driver: "run_holders.py", python: c.python, chroot: root})
+		})
+	}
+}
+
+func checkHolders(t *testing.T, p place) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "run.arrows")
+	w := startWorkload(t, p, nil)
+	tr := attach(t, w.pid, "--budget", "off", "--record", file)
+	results := w.run()
+	tr.stop()
+	held := readHolders(t, file)
+	want := results[len(results)-1].Holders
+	if len(want) < 10 {
+		t.Fatalf("the workload tells of %d arrays", len(want))
+	}
+	for size, h := range want {
+		got := held[size]
+		if len(got) != 1 || got[0].Kind != h.Kind || got[0].Path != h.Path || got[0].Function != h.Function {
+			t.Errorf("%d bytes: %+v, want %+v", size, got, h)
+		}
+	}
+	if got := held[300_012]; len(got) != 0 {
+		t.Errorf("an array that was freed is held: %+v", got)
+	}
+}
+
+// heldBy is who a workload says holds an array.
+type heldBy struct {
+	Kind           event.HolderKind
+	Path, Function string
+}
+
+// readHolders reads a recording and returns the holders of the blocks that lived at its end, by the size of the block.
+func readHolders(t *testing.T, path string) map[event.Bytes][]event.Holder {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r, err := recording.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes, held := map[uint64]event.Bytes{}, map[event.Bytes][]event.Holder{}
+	told := false
+	for {
+		e, err := r.Next(context.Background())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := e.(type) {
+		case *event.Change:
+			if e.Address != 0 && e.Size > 0 {
+				sizes[e.Address] = e.Size
+			} else if e.Address != 0 {
+				delete(sizes, e.Address)
+			}
+		case *event.Holders:
+			told = true
+			if !e.Complete || e.Objects == 0 || e.Time == 0 {
+				t.Errorf("not complete: %d objects at %d", e.Objects, e.Time)
+			}
+			for _, h := range e.Holders {
+				held[sizes[h.Address]] = append(held[sizes[h.Address]], h)
+			}
+		}
+	}
+	if !told {
+		t.Error("the recording does not say who holds what")
+	}
+	return held
+}

@@ -1,0 +1,91 @@
+package tracer
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/holders"
+)
+
+// Bounds of finding out who holds what at the end of a session.
+const (
+	holdersTime   = 5 * time.Second  // of one process
+	holdersInAll  = 15 * time.Second // of all
+	holdersEvents = 1000             // holders in one event
+)
+
+// holding is what was found out for one process.
+type holding struct {
+	target *target
+	time   event.Nanoseconds
+	result holders.Result
+}
+
+// findHolders asks of every Python that lives who holds its live blocks. The probes are still in place, so that the change
+// stream tells which blocks have gone by the time that the answer is there.
+func (s *Session) findHolders() (found []holding) {
+	if !s.options.Holders {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), holdersInAll)
+	defer cancel()
+	for _, t := range s.targets {
+		if t.gone || t.python == nil {
+			continue
+		}
+		blocks := s.live.of(t.pid)
+		if len(blocks) == 0 {
+			continue
+		}
+		h := holding{target: t, time: now()}
+		var err error
+		if h.result, err = holders.Find(ctx, t.python.live, blocks, holders.Limits{Time: holdersTime}); err != nil {
+			s.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
+			continue
+		}
+		s.log.Debug("who holds the memory", "pid", t.pid, "blocks", len(blocks), "objects", h.result.Objects,
+			"bytes", h.result.Bytes, "took", time.Duration(now()-h.time), "complete", h.result.Complete)
+		found = append(found, h)
+	}
+	return found
+}
+
+// queueHolders queues what was found out, without the blocks that have gone since.
+func (s *Session) queueHolders(found []holding) {
+	for _, h := range found {
+		var out []event.Holder
+		left := s.live.of(h.target.pid)
+		for _, x := range h.result.Holders {
+			if _, ok := slices.BinarySearchFunc(left, x.Address, compareBlock); ok {
+				out = append(out, holder(x))
+			}
+		}
+		for part := range slices.Chunk(out, holdersEvents) {
+			s.queue = append(s.queue, &event.Holders{
+				Time: h.time, Root: h.target.root, PID: int32(h.target.pid), Complete: h.result.Complete,
+				Objects: int64(h.result.Objects), Holders: part,
+			})
+		}
+	}
+}
+
+func compareBlock(b holders.Block, address uint64) int {
+	switch {
+	case b.Address < address:
+		return -1
+	case b.Address > address:
+		return 1
+	}
+	return 0
+}
+
+func holder(h holders.Holder) event.Holder {
+	clean := func(s string) string { return strings.ToValidUTF8(s, "?") }
+	return event.Holder{
+		Address: h.Address, Kind: event.HolderKind(h.Kind), Path: clean(h.Path), Type: clean(h.Type), References: h.References,
+		Output: h.Output, Function: clean(h.Function), File: clean(h.File), Line: h.Line,
+	}
+}

@@ -1,0 +1,99 @@
+package tracer
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/holders"
+)
+
+// live is the blocks that the traced processes have and that are worth asking who holds them, from the change stream.
+// Those are NumPy's data, page-locked memory and PyTorch's blocks on GPUs.
+type live struct {
+	blocks  map[liveKey]event.Bytes // sizes
+	crowded bool                    // some were left out
+}
+
+type liveKey struct {
+	pid     int32
+	meter   event.Meter
+	address uint64
+}
+
+const (
+	smallestLive = 4 << 10 // bytes
+	maxLive      = 200_000 // the smallest go when there are more
+)
+
+// change takes in that a block was made, resized or freed.
+func (l *live) change(c *event.Change) {
+	_, kind, device := c.Meter.Device()
+	if c.Size == 0 || c.Meter != event.NumPy && c.Meter != event.Pinned && !(device && kind == event.Active && c.Block) {
+		return
+	}
+	key := liveKey{c.PID, c.Meter, c.Address}
+	size, known := l.blocks[key]
+	switch size += c.Size; {
+	case known && size <= 0:
+		delete(l.blocks, key)
+	case known || size >= smallestLive:
+		if l.blocks == nil {
+			l.blocks = map[liveKey]event.Bytes{}
+		}
+		l.blocks[key] = size
+		if len(l.blocks) > maxLive {
+			l.thin()
+		}
+	}
+}
+
+// thin drops the smaller half.
+func (l *live) thin() {
+	l.crowded = true
+	sizes := make([]event.Bytes, 0, len(l.blocks))
+	for _, size := range l.blocks {
+		sizes = append(sizes, size)
+	}
+	slices.Sort(sizes)
+	limit, drop := sizes[len(sizes)/2], len(sizes)/2
+	for _, below := range []bool{true, false} { // of many of the same size some
+		for key, size := range l.blocks {
+			if drop > 0 && (size < limit || !below && size == limit) {
+				delete(l.blocks, key)
+				drop--
+			}
+		}
+	}
+}
+
+// boundary takes in that what is known of some blocks does not hold any more.
+func (l *live) boundary(b *event.Boundary) {
+	switch {
+	case b.Kind == event.ProcessExec || b.Kind == event.ProcessExit:
+		l.forget(func(k liveKey) bool { return k.pid == b.PID })
+	case b.Kind == event.MeterShed && b.Text == event.TensorStacks:
+		l.forget(func(k liveKey) bool { return k.meter != event.NumPy && k.meter != event.Pinned })
+	}
+}
+
+func (l *live) forget(which func(liveKey) bool) {
+	for key := range l.blocks {
+		if which(key) {
+			delete(l.blocks, key)
+		}
+	}
+}
+
+// of returns a process's blocks.
+func (l *live) of(pid int) (out []holders.Block) {
+	for key, size := range l.blocks {
+		if key.pid == int32(pid) {
+			out = append(out, holders.Block{Address: key.address, Size: uint64(size)})
+		}
+	}
+	slices.SortFunc(out, func(a, b holders.Block) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(b.Size, a.Size))
+	})
+	return slices.CompactFunc(out, func(a, b holders.Block) bool { return a.Address == b.Address })
+}
