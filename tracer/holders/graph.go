@@ -58,14 +58,17 @@ type walker struct {
 	types    map[uint64]*typ
 	metatype uint64 // the address of type
 
-	nodes  []node
-	index  table
-	next   int             // the first node that was not looked into
-	raw    map[uint64]bool // blocks of malloc that were looked into
-	frames map[int32]frame
-	names  []string // of roots
+	nodes   []node
+	index   table
+	next    int               // the first node that was not looked into
+	raw     map[uint64]bool   // pieces of malloc that were looked into
+	classes map[uint64]string // of C++, by their virtual tables
+	frames  map[int32]frame
+	names   []string // of roots
 
 	temporaries []temporary
+	far         []chunk
+	keys        []edge // keys of dicts: a shorter way than the one that says more
 
 	blocks          []Block // by address
 	found           []int32 // the node that has each block, or -1
@@ -91,7 +94,7 @@ type walker struct {
 func newWalker(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Block, limits Limits) *walker {
 	w := &walker{
 		ctx: ctx, heap: heap, mem: newMemory(mem, limits.Bytes), types: map[uint64]*typ{}, frames: map[int32]frame{},
-		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, running: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time),
+		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time),
 	}
 	w.blocks = slices.Clone(blocks)
 	slices.SortFunc(w.blocks, func(a, b Block) int {
@@ -152,6 +155,39 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 	return true
 }
 
+// guess is follow for a word that need not be a reference: it may be what was there before, or the characters of a text.
+// More must be right then about the object: it must have a likely reference count, and the collector's links.
+func (w *walker) guess(from int32, word uint64, l label) bool {
+	if word < lowestAddress || word >= userSpace || word&7 != 0 {
+		return false
+	}
+	if _, ok := w.index.get(word, w.nodes); !ok {
+		t := w.objectType(word)
+		if t == nil || t.shape != shapeLeaf && !w.isLikely(word, t) {
+			return false
+		}
+	}
+	return w.follow(from, word, l)
+}
+
+// isLikely checks what a garbage collector keeps in front of an object: PyGC_Head, the links of a list, both 0 for an
+// object that it leaves alone. Classes that are not made at run time have none.
+func (w *walker) isLikely(addr uint64, t *typ) bool {
+	const head, flags, mostReferences, immortal = 16, 3, 1 << 22, 1 << 31
+	if n := w.references(addr); n > mostReferences && n < immortal {
+		return false
+	}
+	if t.flags&cpython.FlagGC == 0 || t.shape == shapeType && w.mem.word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 {
+		return true
+	}
+	at := addr - head
+	next, prev := w.mem.word(at)&^flags, w.mem.word(at+8)&^flags
+	if next == 0 {
+		return prev == 0
+	}
+	return w.mem.word(next+8)&^flags == at || w.mem.word(prev)&^flags == at
+}
+
 // add makes a node.
 func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
 	if len(w.nodes) >= w.limits.Objects {
@@ -191,6 +227,17 @@ func (w *walker) defer_(from int32, to uint64, l label) {
 
 // run looks into every node that was reached, and into those that are reached from there.
 func (w *walker) run() {
+	w.visitQueue()
+	for i := 0; i < len(w.keys) && !w.done(); i++ { // it grows on the way
+		e := w.keys[i]
+		w.follow(e.parent, e.to, e.label)
+		w.visitQueue()
+	}
+	w.keys = nil
+	w.visitFar()
+}
+
+func (w *walker) visitQueue() {
 	for w.next < len(w.nodes) && !w.done() {
 		n := int32(w.next)
 		w.next++

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -54,7 +55,37 @@ func (w *walker) describe(h *Holder, n int32) {
 		at = parent
 	}
 	slices.Reverse(steps)
-	h.Path = w.join(steps, h)
+	h.Path = w.join(submodules(steps), h)
+}
+
+// submodules writes the steps through the dicts that a torch.nn.Module keeps its parts in as one writes them in Python:
+// model._modules['layers']._modules['0']._parameters['weight'] is model.layers[0].weight.
+func submodules(steps []string) (out []string) {
+	for i := 0; i < len(steps); i++ {
+		key, found := "", false
+		switch steps[i] {
+		case "._modules", "._parameters", "._buffers":
+			if i+1 < len(steps) {
+				key, found = strings.CutPrefix(steps[i+1], "['")
+				key, _ = strings.CutSuffix(key, "']")
+			}
+		}
+		if _, err := strconv.ParseUint(key, 10, 32); found && err == nil {
+			out = append(out, "["+key+"]")
+		} else if found && isIdentifier(key) {
+			out = append(out, "."+key)
+		} else {
+			out = append(out, steps[i])
+			continue
+		}
+		i++
+	}
+	return out
+}
+
+// isIdentifier says whether a key can stand behind a dot.
+func isIdentifier(key string) bool {
+	return key != "" && !strings.ContainsFunc(key, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // step is a label as text. begins is true for what a frame holds.

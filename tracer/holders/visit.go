@@ -119,15 +119,15 @@ func (w *walker) word(n int32, word uint64, l label) {
 	if n >= 0 && w.pointsAt(n, word, false) {
 		return
 	}
-	if word < userSpace {
-		w.follow(n, word, l)
-	}
+	w.guess(n, word, l)
 }
 
 func (w *walker) visitDict(n int32, addr uint64) {
 	w.entries(addr, func(key, value uint64) bool {
 		w.follow(n, value, label{labelKey, key})
-		w.follow(n, key, label{labelElement, 0})
+		if t := w.objectType(key); t != nil && t.shape != shapeLeaf {
+			w.keys = append(w.keys, edge{key, label{labelElement, 0}, n})
+		}
 		return !w.done()
 	})
 }

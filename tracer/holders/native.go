@@ -1,0 +1,174 @@
+package holders
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// chunk is a piece of memory that malloc gave out, on the way from an object of Python's.
+type chunk struct {
+	addr, size uint64
+	node       int32 // the object
+	hops       uint8 // from there, up to nearHops + 1
+	plain      bool  // nothing is known of what it is: only references to objects of Python's are looked for
+}
+
+const (
+	// nearHops is how far an object's own memory is looked into at once: a tensor refers to its implementation, that to a
+	// storage, that to the block. What is further away, such as gradients and what a graph has saved for backward,
+	// other objects may hold more directly: it waits until every object that the roots lead to has been looked into.
+	nearHops = 2
+	// maxChunk is the largest piece that is looked into, in bytes.
+	maxChunk = 1 << 16
+)
+
+// visitNative looks into what an object of a library in C or C++ has of its own on the heap. What C++ objects are tells
+// their run-time type information; so those are followed that have a virtual table, and vectors of pointers. What else
+// there is, such as an allocator's lists, holds nothing for the object.
+func (w *walker) visitNative(n int32, addr, size uint64) {
+	var near []chunk
+	w.mem.words(addr+16, (size-16)/8, func(_, word uint64) bool {
+		if c, ok := w.object(n, word, 1); ok {
+			near = append(near, c)
+		} else if size := w.chunkSize(word); size > 0 && w.isNew(word) && w.objectType(word) == nil {
+			near = append(near, chunk{word, size, n, 1, true})
+		}
+		return !w.done()
+	})
+	for len(near) > 0 && !w.done() {
+		c := near[0]
+		near = near[1:]
+		for _, next := range w.visitChunk(c) {
+			if next.hops <= nearHops {
+				near = append(near, next)
+			} else {
+				w.far = append(w.far, next)
+			}
+		}
+	}
+}
+
+// visitFar looks into the pieces of memory that are further away, and into the objects that are found there.
+func (w *walker) visitFar() {
+	for len(w.far) > 0 && !w.done() {
+		c := w.far[0]
+		w.far = w.far[1:]
+		w.far = append(w.far, w.visitChunk(c)...)
+		w.visitQueue()
+	}
+}
+
+// visitChunk looks at every word of a piece of memory, and returns the pieces that it refers to.
+func (w *walker) visitChunk(c chunk) (next []chunk) {
+	raw := append([]byte(nil), w.mem.bytes(c.addr, int(c.size))...)
+	word := func(at int) uint64 {
+		if at+8 > len(raw) {
+			return 0
+		}
+		return binary.LittleEndian.Uint64(raw[at:])
+	}
+	for at := 0; at+8 <= len(raw) && !w.done(); at += 8 {
+		first := word(at)
+		if first < lowestAddress || !c.plain && w.pointsAt(c.node, first, false) {
+			continue
+		}
+		if w.guess(c.node, first, label{}) || c.plain {
+			continue
+		}
+		hops := min(c.hops, nearHops) + 1
+		if one, ok := w.object(c.node, first, hops); ok {
+			next = append(next, one)
+		} else if one, ok := w.vector(c.node, first, word(at+8), word(at+16), hops); ok {
+			next = append(next, one)
+		}
+	}
+	return next
+}
+
+// isNew says whether a piece of memory has not been looked into, and notes that it is.
+func (w *walker) isNew(addr uint64) bool {
+	if w.raw[addr] || len(w.raw) >= w.limits.Objects {
+		return false
+	}
+	w.raw[addr] = true
+	return true
+}
+
+// object returns the memory of the C++ object at an address; ok is false if there is none, or it was looked into before.
+func (w *walker) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
+	if addr&7 != 0 || addr < lowestAddress || addr >= userSpace || w.raw[addr] {
+		return c, false
+	}
+	class := w.class(w.mem.word(addr))
+	if class == "" {
+		return c, false
+	}
+	const shared = 16 // std::make_shared puts its counts in front
+	size := w.chunkSize(addr)
+	if size == 0 {
+		size = max(w.chunkSize(addr-shared), shared) - shared
+	}
+	if size == 0 && strings.HasPrefix(class, "N3c10") { // not from glibc's malloc: what is known of these two
+		const tensor, storage = 64, 48
+		if strings.Contains(class, "TensorImpl") {
+			size = tensor
+		} else if strings.Contains(class, "StorageImpl") {
+			size = storage
+		}
+	}
+	return chunk{addr, size, n, hops, false}, size > 0 && w.isNew(addr)
+}
+
+// vector returns the memory of a std::vector: three pointers, to its begin, its end, and the end of what is reserved.
+func (w *walker) vector(n int32, begin, end, reserved uint64, hops uint8) (c chunk, ok bool) {
+	if begin&15 != 0 || end <= begin || reserved < end || reserved-begin > maxChunk || (end-begin)%8 != 0 {
+		return c, false
+	}
+	return chunk{begin, end - begin, n, hops, false}, w.chunkSize(begin) >= reserved-begin && w.isNew(begin)
+}
+
+// class returns the mangled name of the class that a virtual table is of, "" if it is none. The Itanium C++ ABI has, in
+// front of where an object's first word points: the offset to the whole object, 0 here, and a std::type_info: its own
+// virtual table, and the name.
+func (w *walker) class(table uint64) string {
+	const most = 1 << 16
+	if table&7 != 0 || table < lowestAddress || table >= userSpace {
+		return ""
+	}
+	name, ok := w.classes[table]
+	if ok {
+		return name
+	}
+	if info := w.mem.word(table - 8); w.mem.word(table-16) == 0 && info&7 == 0 && w.mem.word(info) != 0 {
+		name = w.mem.cString(w.mem.word(info+8), maxName)
+	}
+	if len(name) < 2 || strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && r != '*' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		name = ""
+	}
+	if len(w.classes) >= most {
+		clear(w.classes)
+	}
+	w.classes[table] = name
+	return name
+}
+
+// chunkSize returns how many bytes malloc gave out at an address, 0 if that was not glibc's malloc or is too large: the
+// size is in front, and in front of the next piece is a bit that says that this one is in use (malloc/malloc.c).
+func (w *walker) chunkSize(addr uint64) uint64 {
+	const inUse, mapped, flags, smallest = 1, 2, 7, 32
+	if addr&15 != 0 || addr < lowestAddress || addr >= userSpace {
+		return 0
+	}
+	head := w.mem.word(addr - 8)
+	size := head &^ flags
+	if size < smallest || size&15 != 0 || size > maxChunk || head&mapped != 0 {
+		return 0
+	}
+	next := w.mem.word(addr - 8 + size)
+	if next&inUse == 0 || next&^flags < 16 || next&8 != 0 {
+		return 0
+	}
+	return size - 8
+}
