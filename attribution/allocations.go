@@ -90,20 +90,32 @@ func isBlock(c *event.Change) bool {
 	return c.Size != 0 && counted(c.Meter) && (!isActive(c.Meter) || c.Block)
 }
 
-// forget drops all blocks of PyTorch's: what becomes of them is not told for a while.
-func (a *allocations) forget() {
+// forget drops all blocks of some meters: what becomes of them is not told for a while. What windows know that they
+// allocated, and held at the peak so far, stays.
+func (t *Tracker) forget(which func(event.Meter) bool) {
+	a := &t.allocations
 	for at := range a.blocks {
-		if isActive(at.meter) {
+		if which(at.meter) {
 			delete(a.blocks, at)
 		}
 	}
 	for key := range a.held {
-		if isActive(key.meter) {
+		if which(key.meter) {
 			delete(a.held, key)
 			delete(a.total, key)
 		}
 	}
+	for _, r := range t.roots {
+		for _, w := range r.open {
+			w.forget(which)
+		}
+	}
+	if t.audit != nil {
+		t.audit.forget(which)
+	}
 }
+
+func isNumPy(m event.Meter) bool { return m == event.NumPy }
 
 func (t *Tracker) addStack(s *event.Stack) {
 	a := &t.allocations
@@ -114,10 +126,9 @@ func (t *Tracker) addStack(s *event.Stack) {
 	a.stacks[s.Number] = s
 }
 
-// forget empties a window's tallies of PyTorch's blocks; what they allocated and held at the peak so far stays.
-func (w *window) forget() {
+func (w *window) forget(which func(event.Meter) bool) {
 	for m, all := range w.tallies {
-		if isActive(m) {
+		if which(m) {
 			for _, y := range all.byStack {
 				y.held = 0
 			}
@@ -132,7 +143,7 @@ func (t *Tracker) inOrder(r *root, stream uint64, c *event.Change) {
 
 // allocate takes a change in that made or freed a block, once the windows of its segment are open.
 func (t *Tracker) allocate(r *root, c *event.Change) {
-	if !isBlock(c) {
+	if !isBlock(c) && (t.audit == nil || c.Meter < event.CPUMeters) {
 		return
 	}
 	if c.Segment <= r.ended+1 {
@@ -170,6 +181,10 @@ func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
 
 // moveBlock makes, resizes or frees a block, in the ledger of blocks and in the windows of its segment.
 func (t *Tracker) moveBlock(r *root, c *event.Change) {
+	if t.audit != nil {
+		t.audit.change(t, r, c)
+		return
+	}
 	a := &t.allocations
 	key := heldKey{c.PID, c.Meter}
 	at := blockKey{key, c.Address}

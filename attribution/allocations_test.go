@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -105,12 +106,36 @@ func TestAllocations(t *testing.T) {
 			s.cut(event.CellClose, cell)
 		}
 		report := s.run(t)
+		checkLines(t, report)
 		for cell := range uint64(4) {
 			s.check(t, nth(t, report, "cell", int(cell)), cell+1)
 		}
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
+	}
+}
+
+// checkLines wants the lines of a session to add up to its allocations.
+func checkLines(t *testing.T, r *report.Report) {
+	t.Helper()
+	lines, own := map[report.Frame][4]int64{}, int64(0)
+	for _, l := range r.Lines {
+		lines[l.Frame] = [4]int64{l.Allocated, l.Freed, l.AtPeak, l.Count}
+		own += l.OwnAllocated
+	}
+	want, all := map[report.Frame][4]int64{}, int64(0)
+	for _, a := range nth(t, r, report.Session, 0).Allocations {
+		for _, f := range a.Stack {
+			sum := want[f]
+			want[f] = [4]int64{sum[0] + a.Allocated, sum[1] + a.Freed, sum[2] + a.AtPeak, sum[3] + a.Count}
+		}
+		if len(a.Stack) > 0 {
+			all += a.Allocated
+		}
+	}
+	if !maps.Equal(lines, want) || own != all {
+		t.Errorf("lines %v (own %d), want %v (%d)", lines, own, want, all)
 	}
 }
 

@@ -58,6 +58,7 @@ func (t *Tracker) Report() *report.Report {
 			r.Windows = append(r.Windows, whole)
 		}
 	}
+	r.Lines, r.Tensors = t.lines(), t.tensors()
 	r.Certificate = t.certificate()
 	return r
 }

@@ -180,12 +180,7 @@ func (t *Tracker) shedding(b *event.Boundary) {
 		return
 	}
 	if b.Text == event.TensorStacks && b.Kind == event.MeterShed {
-		t.allocations.forget()
-		for _, r := range t.roots {
-			for _, w := range r.open {
-				w.forget()
-			}
-		}
+		t.forget(isActive)
 	}
 	if b.Text == event.Stacks || b.Text == event.TensorStacks {
 		t.unlisted[b.Text] = b.Kind == event.MeterShed
@@ -208,6 +203,9 @@ func (t *Tracker) shedding(b *event.Boundary) {
 		return
 	}
 	t.shed[event.NumPy] = b.Kind == event.MeterShed
+	if b.Kind == event.MeterShed {
+		t.forget(isNumPy)
+	}
 	for _, r := range t.roots {
 		for _, w := range r.open {
 			w.shed[event.NumPy] = true

@@ -35,10 +35,12 @@ type Tracker struct {
 	gpus                gpus
 	allocations         allocations
 	files               map[fileKey][]*window    // the cells that a file name stands for
+	audit               *audit                   // nil unless for an audit
 	forked              map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
 
 	pending  *event.Boundary // its readings may still follow
 	readings []*event.Reading
+	behind   int       // changes that came after it
 	done     []*window // cells that closed since the last Finished
 }
 
@@ -77,6 +79,9 @@ type root struct {
 	between []event.Change
 }
 
+// maxBehind is how many changes may come between a boundary and its readings.
+const maxBehind = 256
+
 // maxBetween is how many of these are kept: they are rare.
 const maxBetween = 1 << 16
 
@@ -100,12 +105,20 @@ func (t *Tracker) Add(e event.Event) {
 		return
 	case *event.Change:
 		t.change(e)
+		if t.behind++; t.behind > maxBehind { // by now they would have come
+			t.Flush()
+		}
 		return
 	case *event.Refusal, *event.Foreign:
 		t.asked(e)
 		return
 	case *event.Stack:
 		t.addStack(e)
+		return
+	case *event.Holders:
+		if t.audit != nil {
+			t.audit.heldBy(e)
+		}
 		return
 	}
 	t.Flush()
@@ -139,7 +152,7 @@ func (t *Tracker) Flush() {
 		return
 	}
 	b, readings := t.pending, t.readings
-	t.pending, t.readings = nil, nil
+	t.pending, t.readings, t.behind = nil, nil, 0
 	t.settle(b, readings)
 }
 
@@ -212,6 +225,9 @@ func (t *Tracker) late(r *root, c *event.Change) {
 // apply carries out what the boundary says.
 func (t *Tracker) apply(r *root, b *event.Boundary) {
 	p := t.process(b.PID, b.Root)
+	if t.audit != nil {
+		t.audit.boundary(t, p, b)
+	}
 	switch b.Kind {
 	case event.Attached:
 		t.join(p, b)

@@ -75,6 +75,7 @@ type window struct {
 	status    string
 	note      string
 	statement *window // of a cell: the statement that runs
+	birth     *birth  // in an audit: what blocks that are made here refer to
 
 	before, after *window // of the time between: the cells around it
 }
@@ -111,6 +112,10 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 		w.shedTotals()
 	}
 	w.unlisted, w.tensorsUnlisted = t.unlisted[event.Stacks], t.unlisted[event.TensorStacks]
+	if t.audit != nil {
+		w.line = int(b.Line)
+		t.audit.openBirth(w)
+	}
 	t.keep(w)
 	r := t.root(b.Root)
 	r.open = append(r.open, w)
@@ -127,6 +132,9 @@ const (
 func (t *Tracker) keep(w *window) {
 	if w.kind == kindStatement {
 		t.statements++
+		if t.audit != nil { // what it made remembers it
+			return
+		}
 	}
 	if len(t.windows) >= maxWindows || w.kind == kindStatement && t.statements > maxStatements {
 		t.dropped++
@@ -184,6 +192,9 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 		return
 	}
 	w.isOpen = false
+	if w.birth != nil {
+		w.birth.status = w.status
+	}
 	w.lastSegment, w.closeStream = b.Segment, b.Stream
 	w.closed, w.closeCPU = b.Time, b.CPUTime
 	w.closeUnknown, w.closeSlack, w.closeDevice = b.Unknown, b.Slack, b.UnknownDevice

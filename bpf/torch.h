@@ -93,8 +93,8 @@ int torch_report(struct pt_regs *regs)
 	__u32 block = walks ? CHANGE_BLOCK : 0;
 	told(slot, number, DEVICE_ACTIVE, allocated, size, regs->di, stack, block);
 	rise = reserved - d->value[DEVICE_RESERVED];
-	if (rise)
-		told(slot, number, DEVICE_RESERVED, reserved, rise, 0, 0, 0);
+	if (rise) /* the flag has it streamed in any case: what the driver gave is PyTorch's */
+		told(slot, number, DEVICE_RESERVED, reserved, rise, 0, 0, block);
 	return 0;
 }
 

@@ -103,6 +103,8 @@ type result struct {
 	Truth map[string]*startPeakEnd `json:"truth"`
 	// Stacks are who called at each allocation of stacks.py.
 	Stacks []calledAt `json:"stacks"`
+	// Expect is what an audit must find of leaks.py.
+	Expect []planted `json:"expect"`
 	// Holders are who holds the arrays of holders.py, by their size.
 	Holders map[event.Bytes]heldBy `json:"holders"`
 	// Between is the same from the cell's end to the next one's begin.
@@ -336,9 +338,15 @@ func attach(t *testing.T, pid int, flags ...string) *trace {
 // attachIn does so in an environment of its own; nil is this process's.
 func attachIn(t *testing.T, env []string, pid int, flags ...string) *trace {
 	t.Helper()
+	return traced(t, env, pid, "attach", flags...)
+}
+
+// traced starts a command that attaches, and waits until its probes are in.
+func traced(t *testing.T, env []string, pid int, command string, flags ...string) *trace {
+	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
 	tr := &trace{t: t}
-	args := append([]string{"attach", "--quiet", "--format", "json", "--ready-file", ready}, flags...)
+	args := append([]string{command, "--quiet", "--format", "json", "--ready-file", ready}, flags...)
 	tr.cmd = exec.Command(binary, append(args, fmt.Sprint(pid))...)
 	tr.cmd.Stdout, tr.cmd.Stderr, tr.cmd.Env = &tr.stdout, &tr.stderr, env
 	tr.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -378,18 +386,30 @@ func (tr *trace) stop() (*report.Report, []byte) {
 
 func (tr *trace) wait(status int) (*report.Report, []byte) {
 	tr.t.Helper()
-	<-tr.ended
-	got := exitStatus(tr.t, tr.err)
-	if got != status {
-		tr.t.Fatalf("exit status %d, want %d: %s", got, status, tr.stderr.String())
-	}
-	data := tr.stdout.Bytes()
+	data := tr.output(status)
 	reporttest.Validate(tr.t, data)
 	var r report.Report
 	if err := json.Unmarshal(data, &r); err != nil {
 		tr.t.Fatal(err)
 	}
 	return &r, data
+}
+
+// output is what it has printed once it has ended with a status.
+func (tr *trace) output(status int) []byte {
+	tr.t.Helper()
+	<-tr.ended
+	if got := exitStatus(tr.t, tr.err); got != status {
+		tr.t.Fatalf("exit status %d, want %d: %s", got, status, tr.stderr.String())
+	}
+	return tr.stdout.Bytes()
+}
+
+// audit ends an audit and returns what it found.
+func (tr *trace) audit(status int) *report.Audit {
+	tr.t.Helper()
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	return readAudit(tr.t, tr.output(status))
 }
 
 // exitStatus is a command's exit status, from what Wait or Run returned.

@@ -97,11 +97,19 @@ func WithoutSource(r *Report) *Report {
 	for i := range c.Processes {
 		if c.Processes[i].Parent != 0 {
 			c.Processes[i].Command = program(c.Processes[i].Command)
-		} else if before, _, inline := strings.Cut(c.Processes[i].Command, " -c "); inline {
-			c.Processes[i].Command = before + " -c …"
+		} else {
+			c.Processes[i].Command = withoutCode(c.Processes[i].Command)
 		}
 	}
 	return c
+}
+
+// withoutCode leaves the code out of python -c code.
+func withoutCode(command string) string {
+	if before, _, inline := strings.Cut(command, " -c "); inline {
+		return before + " -c …"
+	}
+	return command
 }
 
 // program is the first word of a command line.

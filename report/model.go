@@ -7,13 +7,18 @@ const Schema = "ipytracer/report/v1"
 
 // Report is the whole result of a session. Sizes are exact bytes, times nanoseconds.
 type Report struct {
-	Schema      string      `json:"schema"`
-	Host        Host        `json:"host"`
-	GPUs        []GPU       `json:"gpus,omitempty"`
-	Processes   []Process   `json:"processes"`
-	Meters      []Meter     `json:"meters"`
-	Windows     []Window    `json:"windows"`
-	Between     []Between   `json:"between"`
+	Schema    string    `json:"schema"`
+	Host      Host      `json:"host"`
+	GPUs      []GPU     `json:"gpus,omitempty"`
+	Processes []Process `json:"processes"`
+	Meters    []Meter   `json:"meters"`
+	Windows   []Window  `json:"windows"`
+	Between   []Between `json:"between"`
+	// Lines say, for each line of code that allocated in the session, what it and what it called did; the most at the
+	// session's peak first, 10,000 at most.
+	Lines []Line `json:"lines,omitempty"`
+	// Tensors are PyTorch's blocks that lived at the end, most bytes first, 1,000 groups at most.
+	Tensors     []Tensors   `json:"tensors,omitempty"`
 	Certificate Certificate `json:"certificate"`
 }
 
@@ -138,6 +143,30 @@ type Frame struct {
 	// Execution is the cell whose code this is, 0 for code of a file. ExecutionCount is its In[N].
 	Execution      int  `json:"execution,omitempty"`
 	ExecutionCount *int `json:"execution_count,omitempty"`
+}
+
+// Line is what one line of code allocated of one meter in a session: itself (own) and with all that it called.
+type Line struct {
+	PID   int    `json:"pid"`
+	Meter string `json:"meter"`
+	Frame
+	Allocated    int64 `json:"allocated"` // bytes
+	Freed        int64 `json:"freed"`     // of these, whoever freed them
+	Net          int64 `json:"net"`       // allocated − freed
+	AtPeak       int64 `json:"at_peak"`   // bytes that were there at the session's peak
+	OwnAllocated int64 `json:"own_allocated"`
+	OwnAtPeak    int64 `json:"own_at_peak"`
+	Count        int64 `json:"count"` // allocations
+}
+
+// Tensors are blocks of PyTorch's allocator of one size, made by the same calls.
+type Tensors struct {
+	PID   int     `json:"pid"`
+	Meter string  `json:"meter"`
+	Size  int64   `json:"size"` // bytes of each, as the allocator rounded them up
+	Count int64   `json:"count"`
+	Bytes int64   `json:"bytes"`
+	Stack []Frame `json:"stack"` // innermost first; empty where it is not known
 }
 
 // Coverage is how far allocations explain a meter's peak in a window.

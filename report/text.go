@@ -68,6 +68,8 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 	v.experiments()
 	v.statements()
 	v.allocations()
+	v.lines()
+	v.tensors()
 	v.between()
 	v.children()
 	v.processes()

@@ -63,11 +63,20 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 		return err
 	}
 	defer to.discard()
-	s := &session{options: &o.SessionOptions, console: c, tracker: attribution.New(), live: !o.Quiet}
+	tracker := attribution.New()
+	s := &session{options: &o.SessionOptions, console: c, tracker: tracker, live: !o.Quiet}
+	if err := s.attached(ctx, pids, options, "prints the report"); err != nil {
+		return err
+	}
+	return s.conclude(tracker, to)
+}
+
+// attached traces processes until the context ends or they do.
+func (s *session) attached(ctx context.Context, pids []int, options tracer.Options, does string) error {
 	if err := s.openRecording(); err != nil {
 		return err
 	}
-	progress := startSpinner(c.err, o.Quiet, "attaching")
+	progress := startSpinner(s.console.err, s.options.Quiet, "attaching")
 	live, err := tracer.Attach(pids, options)
 	progress.stop()
 	if err != nil {
@@ -78,18 +87,15 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 	if err := s.ready(); err != nil {
 		return err
 	}
-	if !o.Quiet {
-		fmt.Fprintf(c.err, "tracer: attached to %s; Ctrl-C detaches and prints the report\n", describePIDs(pids))
+	if !s.options.Quiet {
+		fmt.Fprintf(s.console.err, "tracer: attached to %s; Ctrl-C detaches and %s\n", describePIDs(pids), does)
 	}
-	if o.Duration > 0 {
+	if s.options.Duration > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.Duration, errDuration)
+		ctx, cancel = context.WithTimeoutCause(ctx, s.options.Duration, errDuration)
 		defer cancel()
 	}
-	if err := s.follow(ctx, live.Pending); err != nil {
-		return err
-	}
-	return s.conclude(to)
+	return s.follow(ctx, live.Pending)
 }
 
 var errDuration = errors.New("the duration was over")

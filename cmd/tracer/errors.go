@@ -20,6 +20,7 @@ const (
 	statusUsage       = 2
 	statusCannotTrace = 3
 	statusBound       = 4
+	statusLeak        = 5
 )
 
 // usageError is a mistake in what was typed.
@@ -31,6 +32,11 @@ func (e usageError) Unwrap() error { return e.error }
 type commandStatus int
 
 func (s commandStatus) Error() string { return fmt.Sprintf("the command ended with status %d", int(s)) }
+
+// leakError says that more stays behind than `tracer audit` was to accept.
+type leakError string
+
+func (e leakError) Error() string { return string(e) }
 
 var (
 	errBound       = errors.New("some figures are only bounds (see the report)")
@@ -46,11 +52,14 @@ var (
 func explain(err error) (status int, message string) {
 	var command commandStatus
 	var usage usageError
+	var leak leakError
 	var located *process.Error
 	var noNVML *gpu.NoNVMLError
 	switch {
 	case errors.As(err, &command):
 		return int(command), ""
+	case errors.As(err, &leak):
+		return statusLeak, err.Error()
 	case errors.Is(err, errBound):
 		return statusBound, err.Error()
 	case errors.Is(err, errDoctor):

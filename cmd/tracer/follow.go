@@ -60,12 +60,19 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 	}, nil
 }
 
+// consumer takes a session's events in: for a report, or for an audit.
+type consumer interface {
+	Add(event.Event)
+	Flush()
+	Finished() []report.Window
+}
+
 // session is a trace on its way to becoming a report.
 type session struct {
 	options  *SessionOptions
 	console  console
 	source   event.Source
-	tracker  *attribution.Tracker
+	tracker  consumer
 	recorder *recording.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
@@ -159,8 +166,8 @@ func (s *session) closeRecording() error {
 }
 
 // conclude prints the report and says what status it deserves.
-func (s *session) conclude(to *destination) error {
-	r := s.tracker.Report()
+func (s *session) conclude(tracker *attribution.Tracker, to *destination) error {
+	r := tracker.Report()
 	if err := s.options.Print(to, r); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}

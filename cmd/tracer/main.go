@@ -69,6 +69,7 @@ Exit status:
   2  wrong usage
   3  this machine or this user cannot trace; the message says why and what to type
   4  --strict, and a figure is only a bound
+  5  audit --fail-over, and more than that stays behind
   otherwise the status of the command that was traced`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -81,7 +82,7 @@ Exit status:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c),
+	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newAuditCommand(c),
 		newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
 	return root
 }

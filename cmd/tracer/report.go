@@ -31,6 +31,21 @@ func runReport(ctx context.Context, o OutputOptions, c console, path string) err
 	if err := o.Check(); err != nil {
 		return err
 	}
+	to, err := o.open(c.out)
+	if err != nil {
+		return err
+	}
+	defer to.discard()
+	tracker := attribution.New()
+	s := &session{options: &SessionOptions{OutputOptions: o}, console: c, tracker: tracker}
+	if err := s.replay(ctx, path); err != nil {
+		return err
+	}
+	return s.conclude(tracker, to)
+}
+
+// replay takes a recording in.
+func (s *session) replay(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read the recording: %w", err)
@@ -40,34 +55,16 @@ func runReport(ctx context.Context, o OutputOptions, c console, path string) err
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	to, err := o.open(c.out)
-	if err != nil {
-		return err
-	}
-	defer to.discard()
-	tracker := attribution.New()
-	progress := startSpinner(c.err, o.Quiet, "reading")
+	progress := startSpinner(s.console.err, s.options.Quiet, "reading")
 	defer progress.stop()
 	for {
 		e, err := source.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			break
+			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
-		tracker.Add(e)
+		s.tracker.Add(e)
 	}
-	progress.stop()
-	r := tracker.Report()
-	if err := o.Print(to, r); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	if err := to.commit(); err != nil {
-		return err
-	}
-	if o.Strict && bounded(r) {
-		return errBound
-	}
-	return nil
 }

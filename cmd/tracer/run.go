@@ -46,7 +46,8 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 		return err
 	}
 	defer to.discard()
-	s := &session{options: &o, console: c, tracker: attribution.New(), live: !o.Quiet}
+	tracker := attribution.New()
+	s := &session{options: &o, console: c, tracker: tracker, live: !o.Quiet}
 	if err := s.openRecording(); err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	if err != nil {
 		return fmt.Errorf("wait for %s: %w", args[0], err)
 	}
-	if err := s.conclude(to); err != nil {
+	if err := s.conclude(tracker, to); err != nil {
 		return err
 	}
 	return exitOf(state)

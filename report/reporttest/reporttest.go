@@ -29,19 +29,38 @@ func Report(t testing.TB, r *report.Report) []byte {
 	return b.Bytes()
 }
 
-// Check returns what is wrong with data as a JSON report, or nil.
-func Check(data []byte) error {
-	const name = "report-v1.schema.json"
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(report.SchemaJSON()))
-	if err != nil {
-		return err
+// Audit renders a as JSON, validates it and returns the bytes.
+func Audit(t testing.TB, a *report.Audit) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.AuditJSON(&b, a); err != nil {
+		t.Fatalf("JSON: %v", err)
 	}
+	if err := CheckAudit(b.Bytes()); err != nil {
+		t.Errorf("JSON audit does not follow its schema: %v", err)
+	}
+	return b.Bytes()
+}
+
+// Check returns what is wrong with data as a JSON report, or nil.
+func Check(data []byte) error { return check("urn:ipytracer:report:v1", data) }
+
+// CheckAudit returns what is wrong with data as a JSON audit, or nil.
+func CheckAudit(data []byte) error { return check("urn:ipytracer:audit:v1", data) }
+
+func check(id string, data []byte) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	if err := compiler.AddResource(name, document); err != nil {
-		return err
+	for name, text := range map[string][]byte{"urn:ipytracer:report:v1": report.SchemaJSON(), "urn:ipytracer:audit:v1": report.AuditSchemaJSON()} {
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return err
+		}
+		if err := compiler.AddResource(name, document); err != nil {
+			return err
+		}
 	}
-	schema, err := compiler.Compile(name)
+	schema, err := compiler.Compile(id)
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,8 @@ type Change struct {
 	Address uint64 // NumPy, driver, pinned: the block's address
 	Caller  Caller // driver, pinned
 	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; one that was lost has no event
-	// Block: PyTorch's total changed by the block at Address of Size; else only the total is meant.
+	// Block: PyTorch's total of active memory changed by the block at Address of Size; else only the total is meant. Of reserved
+	// memory: it rose by Size, by blocks that the driver gave the same thread since its last report.
 	Block bool
 	// Between: a boundary was being drawn just then. The change belongs to its segment or to the one behind it.
 	Between bool

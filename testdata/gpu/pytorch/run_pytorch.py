@@ -36,7 +36,7 @@ _CONFIGURATIONS = {"default": "", "expandable": "expandable_segments:True", "asy
 _PROBE = "import json, ipykernel, torch; print(json.dumps({'ipykernel': ipykernel.__version__, 'torch': torch.__version__}))"
 
 
-def options():
+def parser():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", required=True, metavar="FILE", help="results, JSON lines")
     parser.add_argument("--allocator", choices=sorted(_CONFIGURATIONS), default="default")
@@ -46,7 +46,7 @@ def options():
     parser.add_argument("--python", default="/usr/bin/python3", metavar="PATH", help="the interpreter in there (/usr/bin/python3)")
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="for each cell (120)")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
-    return parser.parse_args()
+    return parser
 
 
 def select(names):
@@ -133,14 +133,19 @@ class Session:
         return found
 
 
-def run(held, opts):
-    cells = select(opts.cells.split(",") if opts.cells else None)
+def start(held, opts):
     workspace = Workspace(opts)
     held.callback(workspace.remove)
     versions = versions_of(workspace)
     kernel = Kernel(argparse.Namespace(chroot=opts.chroot if opts.chroot != "/" else None, python=opts.python, timeout=opts.timeout),
                     workspace, versions)
     held.callback(kernel.close)
+    return workspace, kernel, versions
+
+
+def run(held, opts):
+    cells = select(opts.cells.split(",") if opts.cells else None)
+    workspace, kernel, versions = start(held, opts)
     session = Session(opts, workspace, kernel)
     first = [cell.name for cell in cells].index(opts.begin) if opts.begin else 0
     for cell in cells[:first]:
@@ -163,5 +168,5 @@ def versions_of(workspace):
 
 
 if __name__ == "__main__":
-    opts = options()
+    opts = parser().parse_args()
     sys.exit(driver.guarded(lambda held: run(held, opts)))

@@ -1,0 +1,335 @@
+package attribution
+
+import (
+	"maps"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// Auditor finds memory that stays behind, in the events of a session. It keeps every live block with the cell and the
+// statement that made it, and nothing of the windows but their figures: a session of millions of changes fits.
+type Auditor struct{ tracker *Tracker }
+
+// NewAuditor returns an Auditor that has seen nothing.
+func NewAuditor() *Auditor {
+	t := New()
+	t.audit = &audit{
+		live: map[int32]map[place]kept{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
+		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
+		ended: map[int32]exit{}, started: map[int32]*birth{}, statement: map[int32]closing{},
+	}
+	return &Auditor{t}
+}
+
+// Add takes the next event in.
+func (a *Auditor) Add(e event.Event) { a.tracker.Add(e) }
+
+// Flush settles what has come so far, see [Tracker.Flush].
+func (a *Auditor) Flush() { a.tracker.Flush() }
+
+// Finished returns the cells that closed since the last call, see [Tracker.Finished].
+func (a *Auditor) Finished() []report.Window { return a.tracker.Finished() }
+
+// audit is what a [Tracker] keeps for an audit.
+type audit struct {
+	live map[int32]map[place]kept // by process
+	// leaving are blocks that were freed after the process's last cell. Should another cell follow, they were freed late;
+	// should the process end, it was the interpreter that cleared everything away.
+	leaving map[int32]map[place]left
+	gone    map[passing]*passed
+	holders map[int32]*holders
+	count   int  // of live blocks
+	dropped int  // blocks and tallies that found no room
+	forgot  bool // blocks, as their probes were stepped down
+
+	devices   map[heldKey]*cache // PyTorch's allocator, by process and its meter of handed out memory
+	pending   map[int32]*pending // by thread
+	torch     map[blockKey]bool  // the driver's blocks that PyTorch's allocator has
+	ended     map[int32]exit
+	statement map[int32]closing // the last that ended, by process
+	started   map[int32]*birth  // processes, by where their first ancestor was started
+}
+
+// place is where a block lies in its process.
+type place struct {
+	meter   event.Meter
+	address uint64
+}
+
+// kept is a block that lives.
+type kept struct {
+	size  event.Bytes
+	stack uint64
+	birth *birth
+	at    event.Nanoseconds
+}
+
+// left is a block that was freed when no cell ran.
+type left struct {
+	kept
+	freed event.Nanoseconds
+}
+
+// birth is where in the notebook a block was made.
+type birth struct {
+	cell   *window // nil if no cell ran
+	line   int     // of the statement; 0 if none ran
+	status string  // of the statement, or else the cell; "" while it runs
+}
+
+// passing is what is added up of blocks that went, but too late.
+type passing struct {
+	pid     int32
+	meter   event.Meter
+	stack   uint64
+	birth   *birth
+	release *window // the failed cell in which they went; nil if no cell ran
+}
+
+type passed struct {
+	bytes event.Bytes
+	count int64
+	first event.Nanoseconds // when the first was made
+	last  event.Nanoseconds // when the last was freed
+}
+
+// exit is how a process ended.
+type exit struct {
+	cleared bool // the interpreter freed what it could
+}
+
+// closing is a statement that ended.
+type closing struct {
+	birth  *birth
+	closed event.Nanoseconds
+}
+
+// vforkLag is how long after its parent went on a child that was started by vfork may be seen to execute its program: the
+// kernel lets the parent go when the child's old memory is released, and tells of the new program after that.
+const vforkLag = event.Nanoseconds(100e6)
+
+// holders is what a process said, in the end, of who holds its blocks.
+type holders struct {
+	complete bool
+	objects  int64
+	by       map[uint64]event.Holder
+}
+
+// lateBy is how long after its cell's end a block must go to have been freed late: what IPython does after a cell takes
+// less.
+const lateBy = event.Nanoseconds(1e9)
+
+// openBirth gives a window what its blocks will refer to.
+func (a *audit) openBirth(w *window) {
+	switch w.kind {
+	case kindCell:
+		w.birth = &birth{cell: w}
+	case kindStatement:
+		w.birth = &birth{cell: w.parent, line: w.line}
+	case kindBetween:
+		w.birth = &birth{}
+	}
+}
+
+// change takes in what moved: a block, or PyTorch's totals.
+func (a *audit) change(t *Tracker, r *root, c *event.Change) {
+	a.totals(t, r, c)
+	if isBlock(c) {
+		a.move(t, r, c)
+	}
+}
+
+// move makes, resizes or frees a block.
+func (a *audit) move(t *Tracker, r *root, c *event.Change) {
+	a.claim(c)
+	blocks := a.live[c.PID]
+	if blocks == nil {
+		blocks = map[place]kept{}
+		a.live[c.PID] = blocks
+	}
+	at := place{c.Meter, c.Address}
+	b, known := blocks[at]
+	b.size += c.Size
+	switch {
+	case !known && c.Size < 0: // made before the attach, or lost
+	case b.size <= 0:
+		delete(blocks, at)
+		a.count--
+		b.size -= c.Size
+		a.free(t.innermost(r, c), at, b, c)
+	case known:
+		blocks[at] = b
+	case a.count >= maxBlocks:
+		a.dropped++
+	default:
+		a.count++
+		b.stack, b.at = c.Stack, c.Time
+		if w := t.innermost(r, c); w != nil {
+			b.birth = w.birth
+		}
+		blocks[at] = b
+	}
+}
+
+// innermost is the statement, cell or time between cells of the process in which a change fell.
+func (t *Tracker) innermost(r *root, c *event.Change) (found *window) {
+	if c.Segment <= r.ended {
+		return t.innermostBefore(c)
+	}
+	for _, w := range r.open {
+		if w.birth != nil && w.process.info.PID == c.PID && w.firstSegment <= c.Segment && (found == nil || w.firstSegment >= found.firstSegment) {
+			found = w
+		}
+	}
+	return found
+}
+
+// innermostBefore finds it for a change that comes late, among the last cells.
+func (t *Tracker) innermostBefore(c *event.Change) *window {
+	for i := len(t.windows) - 1; i >= max(0, len(t.windows)-latest); i-- {
+		if w := t.windows[i]; w.birth != nil && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
+			return w
+		}
+	}
+	return nil
+}
+
+// latest is how many windows a change can be late.
+const latest = 64
+
+// free decides whether a block went too late: when no cell ran, or as the next exception came.
+func (a *audit) free(w *window, at place, b kept, c *event.Change) {
+	if w == nil || b.birth == nil || b.birth.cell == nil || b.birth.cell.isOpen {
+		return
+	}
+	if w.kind == kindBetween {
+		leaving := a.leaving[c.PID]
+		if leaving == nil {
+			leaving = map[place]left{}
+			a.leaving[c.PID] = leaving
+		}
+		if len(leaving) >= maxBlocks {
+			a.dropped++
+			return
+		}
+		leaving[at] = left{b, c.Time}
+		return
+	}
+	if cell := w.birth.cell; b.birth.failed() && cell != b.birth.cell {
+		a.pass(passing{c.PID, at.meter, b.stack, b.birth, cell}, b, c.Time)
+	}
+}
+
+// failed says whether an exception ended the statement.
+func (b *birth) failed() bool { return b.status == report.Error || b.status == report.Interrupted }
+
+func (a *audit) pass(key passing, b kept, freed event.Nanoseconds) {
+	p := a.gone[key]
+	if p == nil {
+		if len(a.gone) >= maxTallies {
+			a.dropped++
+			return
+		}
+		p = &passed{first: b.at}
+		a.gone[key] = p
+	}
+	p.bytes += b.size
+	p.count++
+	p.first, p.last = min(p.first, b.at), max(p.last, freed)
+}
+
+// settleLeaving: the process goes on, so what was freed when no cell ran was freed late.
+func (a *audit) settleLeaving(pid int32) {
+	for at, b := range a.leaving[pid] {
+		if b.freed-b.birth.cell.closed >= lateBy {
+			a.pass(passing{pid: pid, meter: at.meter, stack: b.stack, birth: b.birth}, b.kept, b.freed)
+		}
+	}
+	delete(a.leaving, pid)
+}
+
+// boundary follows the lives of processes.
+func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
+	switch b.Kind {
+	case event.CellOpen:
+		if len(p.open) == 0 {
+			a.settleLeaving(b.PID)
+		}
+	case event.Detached:
+		a.settleLeaving(b.PID)
+	case event.StatementClose:
+		if cell := t.cells[b.Cell]; cell != nil && cell.statement != nil {
+			a.statement[b.PID] = closing{cell.statement.birth, b.Time}
+		}
+	case event.ProcessStart:
+		a.start(t, b)
+	case event.ProcessExec:
+		if !p.alive { // a vfork: it begins with its program
+			a.start(t, b)
+			if last := a.statement[b.Parent]; a.started[b.PID] == nil && last.birth != nil && b.Time-last.closed <= vforkLag {
+				a.started[b.PID] = last.birth
+			}
+		}
+		a.drop(b.PID)
+	case event.ProcessExit:
+		if p.session == nil { // a child's memory goes with it
+			a.drop(b.PID)
+			return
+		}
+		a.ended[b.PID] = exit{cleared: len(a.leaving[b.PID]) > 0}
+	}
+}
+
+// start remembers which statement started a process, or the process that started it.
+func (a *audit) start(t *Tracker, b *event.Boundary) {
+	from := a.started[b.Parent]
+	for _, w := range t.root(b.Root).open {
+		if w.process.info.PID == b.Parent && w.birth != nil && (w.kind != kindBetween) {
+			from = w.birth
+		}
+	}
+	if from != nil {
+		a.started[b.PID] = from
+	} else {
+		delete(a.started, b.PID)
+	}
+}
+
+func (a *audit) drop(pid int32) {
+	a.count -= len(a.live[pid])
+	delete(a.live, pid)
+	delete(a.leaving, pid)
+}
+
+// forget drops the blocks of some meters, see [Tracker.forget].
+func (a *audit) forget(which func(event.Meter) bool) {
+	a.forgot = true
+	for _, blocks := range a.live {
+		for at := range blocks {
+			if which(at.meter) {
+				delete(blocks, at)
+				a.count--
+			}
+		}
+	}
+	for _, blocks := range a.leaving {
+		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(at.meter) })
+	}
+}
+
+// heldBy takes in what the target's objects said.
+func (a *audit) heldBy(e *event.Holders) {
+	h := a.holders[e.PID]
+	if h == nil {
+		h = &holders{complete: true, by: map[uint64]event.Holder{}}
+		a.holders[e.PID] = h
+	}
+	h.complete = h.complete && e.Complete
+	h.objects = e.Objects
+	for _, one := range e.Holders {
+		if len(h.by) < maxBlocks {
+			h.by[one.Address] = one
+		}
+	}
+}

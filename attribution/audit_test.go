@@ -1,0 +1,448 @@
+package attribution
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+	"ipytracer/tracer/event"
+)
+
+const mib = event.Bytes(1 << 20)
+
+// notebook writes the events of cells that make and free blocks.
+type notebook struct {
+	*script
+	cells   uint64
+	next    uint64
+	sizes   map[uint64]event.Change
+	changes []*event.Change
+}
+
+func newNotebook() *notebook {
+	return &notebook{script: newScript(), next: 1 << 40, sizes: map[uint64]event.Change{}}
+}
+
+func (n *notebook) move(c event.Change) {
+	n.stream++
+	c.Stream, c.Segment, c.PID, c.TID, c.Time = n.stream, n.number+1, main, main, n.time
+	n.held = append(n.held, &c)
+}
+
+// take makes a block of NumPy's at a line of the cell that runs, through a helper of its own.
+func (n *notebook) take(text string, line int, size event.Bytes) uint64 {
+	return n.takeOf(event.NumPy, text, line, size)
+}
+
+func (n *notebook) takeOf(m event.Meter, text string, line int, size event.Bytes) uint64 {
+	n.next += 1 << 32
+	number := n.next
+	frames := []event.Frame{{Function: "helper", File: "/home/me/lib.py", Line: 7}, {Function: "<module>", File: text + ".py", Line: int32(line)}}
+	n.events = append(n.events, &event.Stack{Number: number, PID: main, Frames: frames})
+	c := event.Change{Meter: m, Size: size, Address: n.next, Stack: number, Block: isActive(m)}
+	n.sizes[n.next] = c
+	n.move(c)
+	return n.next
+}
+
+func (n *notebook) give(addresses ...uint64) {
+	for _, a := range addresses {
+		c := n.sizes[a]
+		delete(n.sizes, a)
+		c.Size, c.Stack = -c.Size, 0
+		n.move(c)
+	}
+}
+
+// run lets a cell run; its text is also the name of its code.
+func (n *notebook) run(text string, body func()) { n.ends(text, event.OutcomeOK, body) }
+
+func (n *notebook) ends(text string, outcome event.Outcome, body func()) {
+	n.cells++
+	n.inputs++
+	cell := n.cells
+	n.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Text = cell, n.inputs, text+".py" })
+	n.events = append(n.events, &event.CellSource{Cell: cell, PID: main, Text: text})
+	n.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = cell, 1 })
+	body()
+	n.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = cell, outcome })
+	n.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = cell, outcome })
+}
+
+// wait lets seconds go by.
+func (n *notebook) wait(seconds int) { n.time += event.Nanoseconds(seconds) * 1e9 }
+
+// hold says who holds blocks in the end.
+func (n *notebook) hold(holders ...event.Holder) {
+	n.events = append(n.events, &event.Holders{PID: main, Complete: true, Objects: 1000, Holders: holders})
+}
+
+func (n *notebook) audit(t *testing.T) *report.Audit {
+	t.Helper()
+	n.boundary(event.Detached, main)
+	return n.finish(t)
+}
+
+func (n *notebook) finish(t *testing.T) *report.Audit {
+	t.Helper()
+	a := NewAuditor()
+	for _, e := range append(n.events, &event.Finish{Reason: "interrupted"}) {
+		a.Add(e)
+	}
+	out := a.Audit(int64(mib))
+	reporttest.Audit(t, out)
+	return out
+}
+
+// only is the one verdict of an audit.
+func only(t *testing.T, a *report.Audit, kind string, size event.Bytes, cells ...int) report.Verdict {
+	t.Helper()
+	if len(a.Verdicts) != 1 {
+		t.Fatalf("%d verdicts, want one: %+v", len(a.Verdicts), a.Verdicts)
+	}
+	v := a.Verdicts[0]
+	if v.Kind != kind || v.Bytes != int64(size) || !slices.Equal(v.Executions, cells) {
+		t.Errorf("%s of %d bytes from cells %v, want %s of %d from %v", v.Kind, v.Bytes, v.Executions, kind, size, cells)
+	}
+	if v.Evidence == "" || v.Advice == "" {
+		t.Errorf("no evidence or advice: %+v", v)
+	}
+	return v
+}
+
+func none(t *testing.T, a *report.Audit) {
+	t.Helper()
+	if len(a.Verdicts) > 0 {
+		t.Errorf("verdicts on a healthy notebook: %+v", a.Verdicts)
+	}
+}
+
+// A cell that leaves something behind in each run grows, whoever holds it; the line is that of the block.
+func TestRerunGrowth(t *testing.T) {
+	n := newNotebook()
+	for range 4 {
+		n.run("leaky", func() {
+			n.take("leaky", 2, 3*mib)
+			n.give(n.take("leaky", 3, 50*mib))
+		})
+		n.run("other", func() {})
+	}
+	v := only(t, n.audit(t), report.RerunGrowth, 12*mib, 1, 3, 5, 7)
+	if v.Growth == nil || *v.Growth != (report.Growth{Runs: 4, Slope: int64(3 * mib), Low: int64(3 * mib), High: int64(3 * mib)}) {
+		t.Errorf("growth %+v", v.Growth)
+	}
+	if len(v.Stack) != 2 || v.Stack[1].Line != 2 || v.Stack[1].Execution != 7 || v.Stack[0].Function != "helper" {
+		t.Errorf("stack %+v", v.Stack)
+	}
+}
+
+// What is kept for a while, and bounded, is not growth; neither is what the next run replaces.
+func TestBoundedIsNoGrowth(t *testing.T) {
+	for _, keeps := range []int{1, 2, 4} {
+		n := newNotebook()
+		var kept []uint64
+		for range 7 {
+			n.run("bounded", func() {
+				kept = append(kept, n.take("bounded", 1, 4*mib))
+				if len(kept) > keeps {
+					n.give(kept[0])
+					kept = kept[1:]
+				}
+			})
+		}
+		none(t, n.audit(t))
+	}
+	n := newNotebook() // freed in the end
+	var all []uint64
+	for range 5 {
+		n.run("collect", func() { all = append(all, n.take("collect", 1, 4*mib)) })
+	}
+	n.run("clear", func() { n.give(all...) })
+	none(t, n.audit(t))
+}
+
+// A leak that not every run makes is found with enough of them.
+func TestGrowthNowAndThen(t *testing.T) {
+	n := newNotebook()
+	left := event.Bytes(0)
+	for i := range 40 {
+		n.run("sometimes", func() {
+			if i%3 != 1 {
+				n.take("sometimes", 1, mib)
+				left += mib
+			}
+		})
+	}
+	a := n.audit(t)
+	if len(a.Verdicts) != 1 || a.Verdicts[0].Kind != report.RerunGrowth || a.Verdicts[0].Bytes != int64(left) {
+		t.Errorf("%+v", a.Verdicts)
+	}
+}
+
+// Who holds a block decides what is said of it.
+func TestHolders(t *testing.T) {
+	for _, c := range []struct {
+		kind event.HolderKind
+		path string
+		want string
+		says string
+	}{
+		{event.HeldByVariable, "x", "", ""},
+		{event.HeldByOutput, "Out[1]", report.HeldByOutput, "Out[1]"},
+		{event.HeldByTraceback, "local 'batch' of step", report.HeldByTraceback, "local 'batch' of step"},
+		{event.HeldByModule, "lib._cache['k']", report.HeldAfterWindow, "lib._cache['k']"},
+		{event.HeldByThread, "local 'a' of work", report.HeldAfterWindow, "local 'a' of work"},
+		{event.HeldByCycle, "", report.HeldAfterWindow, "garbage collector"},
+		{event.HeldByNone, "", report.HeldAfterWindow, "no Python object"},
+	} {
+		n := newNotebook()
+		n.run("cell", func() {
+			address := n.take("cell", 1, 8*mib)
+			defer n.hold(event.Holder{Address: address, Kind: c.kind, Path: c.path, Type: "numpy.ndarray", References: 1})
+		})
+		a := n.audit(t)
+		if c.want == "" {
+			none(t, a)
+		} else if v := only(t, a, c.want, 8*mib, 1); !strings.Contains(v.Evidence, c.says) {
+			t.Errorf("%s: %q does not say %q", c.want, v.Evidence, c.says)
+		}
+		if len(a.Held) != 1 || a.Held[0].By != string(c.kind) || a.Held[0].Bytes != int64(8*mib) || !a.Complete {
+			t.Errorf("held %+v, complete %v", a.Held, a.Complete)
+		}
+	}
+}
+
+// What no object has is only said to leak if every object was looked at, and not of memory that libraries keep.
+func TestNobodyHoldsIt(t *testing.T) {
+	n := newNotebook()
+	n.run("cell", func() {
+		address := n.take("cell", 1, 8*mib)
+		defer func() {
+			n.events = append(n.events, &event.Holders{PID: main, Holders: []event.Holder{{Address: address, Kind: event.HeldByNone}}})
+		}()
+	})
+	a := n.audit(t)
+	none(t, a)
+	if a.Complete {
+		t.Error("not every object was looked at, and the audit is complete")
+	}
+	n = newNotebook() // cuBLAS's workspace, on two GPUs of which one is a Hopper
+	n.run("cell", func() {
+		first := n.takeOf(event.OfDevice(0, event.Active), "cell", 1, 4096*2<<10+16*8<<10)
+		second := n.takeOf(event.OfDevice(1, event.Active), "cell", 1, 32<<20)
+		defer n.hold(event.Holder{Address: first, Kind: event.HeldByNone}, event.Holder{Address: second, Kind: event.HeldByNone})
+	})
+	none(t, n.audit(t))
+}
+
+// Without its objects a failed statement still tells: what it made has no name.
+func TestTraceback(t *testing.T) {
+	n := newNotebook()
+	n.run("fine", func() { n.take("fine", 1, 8*mib) })
+	n.ends("fails", event.OutcomeError, func() { n.take("fails", 4, 5*mib) })
+	only(t, n.audit(t), report.HeldByTraceback, 5*mib, 2)
+
+	n = newNotebook() // the next exception frees it
+	var address uint64
+	n.ends("fails", event.OutcomeError, func() { address = n.take("fails", 4, 5*mib) })
+	n.wait(3)
+	n.ends("again", event.OutcomeError, func() { n.give(address) })
+	if v := only(t, n.audit(t), report.HeldByTraceback, 5*mib, 1); !strings.Contains(v.Evidence, "until In[2] failed") {
+		t.Errorf("evidence %q", v.Evidence)
+	}
+}
+
+// What goes long after its cell, when no cell runs, was freed late; what goes as the process ends was not.
+func TestFreedLate(t *testing.T) {
+	n := newNotebook()
+	var soon, late uint64
+	n.run("cell", func() { soon, late = n.take("cell", 1, 7*mib), n.take("cell", 2, 9*mib) })
+	n.give(soon)
+	n.wait(5)
+	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = event.TorchTotals }) // any boundary: time goes on
+	n.give(late)
+	n.run("next", func() {})
+	v := only(t, n.audit(t), report.FreedLate, 9*mib, 1)
+	if v.Stack[1].Line != 2 || !strings.Contains(v.Evidence, "5.00 s") {
+		t.Errorf("%+v", v)
+	}
+
+	n = newNotebook()
+	n.run("cell", func() { late = n.take("cell", 2, 9*mib) })
+	n.wait(5)
+	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = event.TorchTotals })
+	n.give(late)
+	n.boundary(event.ProcessExit, main)
+	none(t, n.finish(t))
+}
+
+// What is still there when the interpreter has cleared everything away was never freed, if it did clear.
+func TestNeverFreed(t *testing.T) {
+	for _, clears := range []bool{true, false} {
+		n := newNotebook()
+		var address uint64
+		n.run("cell", func() { address = n.take("cell", 1, 2*mib); n.take("cell", 2, 6*mib) })
+		if clears {
+			n.give(address)
+		}
+		n.boundary(event.ProcessExit, main)
+		if a := n.finish(t); clears {
+			only(t, a, report.NeverFreed, 6*mib, 1)
+		} else {
+			none(t, a)
+		}
+	}
+}
+
+// Growth is found in a session that ends with its process, although everything is freed then.
+func TestGrowthUntilExit(t *testing.T) {
+	n := newNotebook()
+	var all []uint64
+	for range 3 {
+		n.run("leaky", func() { all = append(all, n.take("leaky", 1, 2*mib)) })
+	}
+	n.give(all...)
+	n.boundary(event.ProcessExit, main)
+	only(t, n.finish(t), report.RerunGrowth, 6*mib, 1, 2, 3)
+}
+
+// torch is PyTorch's allocator on one GPU, as the events show it.
+type torch struct {
+	*notebook
+	active, reserved event.Bytes
+}
+
+// segment takes one from the driver for a block of its own at its beginning.
+func (p *torch) segment(size, block event.Bytes) uint64 {
+	at := p.takeOf(event.OfDevice(0, event.Driver), "torch", 1, size)
+	p.block(at, block)
+	p.reserved += size
+	p.move(event.Change{Meter: event.OfDevice(0, event.Reserved), Value: p.reserved, Size: size, Block: true})
+	return at
+}
+
+// block hands a block out, or takes it back.
+func (p *torch) block(at uint64, size event.Bytes) {
+	p.active += size
+	p.move(event.Change{Meter: event.OfDevice(0, event.Active), Value: p.active, Size: size, Address: at, Block: true})
+}
+
+// PyTorch's cache is in pieces if it takes more from the driver though as much was free in it, and what is free lies between
+// blocks in use. Free segments are what a cache is for, and its blocks of the driver never count as the cell's.
+func TestFragmentation(t *testing.T) {
+	for _, pieces := range []bool{true, false} {
+		p := &torch{notebook: newNotebook()}
+		var segments []uint64
+		for range 3 {
+			p.run("train", func() { segments = append(segments, p.segment(100*mib, 100*mib)) })
+		}
+		p.run("free", func() {
+			for _, at := range segments {
+				p.block(at, -100*mib)
+				if pieces {
+					p.block(at+50<<20, 20*mib)
+				}
+			}
+		})
+		p.run("more", func() { p.segment(110*mib, 110*mib) })
+		a := p.audit(t)
+		if pieces {
+			if v := only(t, a, report.Fragmentation, 240*mib, 5); v.Count != 1 || v.Meter != "gpu.0.reserved" {
+				t.Errorf("%+v", v)
+			}
+		} else {
+			none(t, a)
+		}
+		for _, h := range a.Held {
+			if h.Meter == "gpu.0.driver" {
+				t.Errorf("PyTorch's segments are held: %+v", h)
+			}
+		}
+	}
+}
+
+// A process that a cell started and that still runs is named with its line; one that ended, one that a running cell
+// has, and multiprocessing's own are not.
+func TestChildAlive(t *testing.T) {
+	n := newNotebook()
+	start := func(pid int32, command string) {
+		n.born(pid, 5000)
+		if pid != 201 { // that one is a vfork: its parent waits until it executes a program
+			n.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = main })
+		}
+		n.boundary(event.ProcessExec, pid, func(b *event.Boundary) { b.Parent, b.Text = main, command })
+	}
+	n.run("cell", func() {
+		start(201, "sleep 1000")
+		start(202, "true")
+		start(203, "python -c from multiprocessing.resource_tracker import main;main(5)")
+	})
+	n.value[202] = 0
+	n.boundary(event.ProcessExit, 202)
+	n.order = slices.DeleteFunc(n.order, func(pid int32) bool { return pid == 202 })
+	v := only(t, n.audit(t), report.ChildAlive, 5000, 1)
+	if !strings.Contains(v.Evidence, "sleep 1000") || len(v.Stack) != 1 || v.Stack[0].Line != 1 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// When probes are stepped down, what they knew is forgotten, and the audit says so.
+func TestAuditForgets(t *testing.T) {
+	n := newNotebook()
+	for range 4 {
+		n.run("leaky", func() { n.take("leaky", 1, 3*mib) })
+	}
+	n.boundary(event.MeterShed, main)
+	a := n.audit(t)
+	none(t, a)
+	if a.Complete || len(a.Held) > 0 {
+		t.Errorf("complete %v, held %+v", a.Complete, a.Held)
+	}
+}
+
+// What is held adds up to what lives, for random blocks.
+func TestAuditAddsUp(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		n := newNotebook()
+		for range 12 {
+			n.run([]string{"a", "b", "c"}[r.IntN(3)], func() {
+				for range r.IntN(20) {
+					if len(n.sizes) > 0 && r.IntN(3) == 0 {
+						for address := range n.sizes {
+							n.give(address)
+							break
+						}
+					} else {
+						n.take("a", 1+r.IntN(4), event.Bytes(1+r.IntN(1<<20)))
+					}
+				}
+			})
+		}
+		want, blocks := event.Bytes(0), int64(0)
+		for _, c := range n.sizes {
+			want += c.Size
+			blocks++
+		}
+		a := n.audit(t)
+		var sum, count int64
+		for _, h := range a.Held {
+			sum, count = sum+h.Bytes, count+h.Count
+		}
+		if sum != int64(want) || count != blocks {
+			t.Fatalf("seed %d: %d bytes in %d blocks are held, want %d in %d", seed, sum, count, want, blocks)
+		}
+	}
+}
+
+// Student's quantiles, against published tables.
+func TestStudent(t *testing.T) {
+	for freedom, want := range map[int]float64{1: 12.706, 2: 4.303, 10: 2.228, 15: 2.131, 16: 2.120, 20: 2.086, 30: 2.042, 60: 2.000, 120: 1.980} {
+		if got := student(freedom); got < want-0.0015 || got > want+0.0015 {
+			t.Errorf("%d degrees: %f, want %f", freedom, got, want)
+		}
+	}
+}

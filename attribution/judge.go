@@ -1,0 +1,304 @@
+package attribution
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// judge turns what is left at the end into verdicts.
+type judge struct {
+	t        *Tracker
+	audit    *audit
+	least    event.Bytes
+	verdicts map[verdictKey]*found
+	order    []verdictKey
+	held     map[heldBy]*report.Held
+	runs     map[runKey][]*window  // of each text, in order
+	unknown  map[int32]event.Bytes // in blocks of which nobody knows who holds them, by process
+}
+
+// runKey is a cell's text in a process.
+type runKey struct {
+	pid  int32
+	text string
+}
+
+// heldBy is what is in one row of the account of what is still there.
+type heldBy struct {
+	pid   int32
+	meter event.Meter
+	kind  event.HolderKind
+	name  string
+}
+
+// verdictKey is what one verdict is about: sites that one line of a cell led to, held in the same way.
+type verdictKey struct {
+	kind   string
+	pid    int32
+	meter  event.Meter
+	text   string
+	line   string
+	holder string
+}
+
+// found is a verdict that is being put together.
+type found struct {
+	report.Verdict
+	portion *portion
+	growth  bool
+	runs    []*window
+	kind    event.HolderKind
+	release *window
+	gap     event.Nanoseconds
+	sites   int
+	note    string
+}
+
+// Audit says what stays behind. A verdict has at least so many bytes. It can be called at any time.
+func (a *Auditor) Audit(least int64) *report.Audit {
+	t := a.tracker
+	t.Flush()
+	for _, r := range t.roots {
+		r.ordered.flush(func(c *event.Change) { t.allocate(r, c) })
+	}
+	j := &judge{
+		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*report.Held{},
+		runs: map[runKey][]*window{}, unknown: map[int32]event.Bytes{},
+	}
+	for _, w := range t.windows {
+		if w.kind == kindCell {
+			key := runKey{w.process.info.PID, textOf(w)}
+			j.runs[key] = append(j.runs[key], w)
+		}
+	}
+	j.survivors()
+	j.passed()
+	j.fragmented()
+	j.children()
+	return j.report()
+}
+
+// survivors judges what is still there, or was when the last cell ended.
+func (j *judge) survivors() {
+	left, never := newSurvivors(j.t), newSurvivors(j.t)
+	for _, pid := range slices.Sorted(maps.Keys(j.audit.live)) {
+		end, ended := j.audit.ended[pid]
+		for at, b := range j.audit.live[pid] {
+			j.survivor(left, pid, at, b)
+			if ended && end.cleared && clears(at.meter) {
+				never.add(pid, at.meter, b, notAsked, event.Holder{})
+			}
+		}
+		if ended {
+			for at, b := range j.audit.leaving[pid] {
+				j.survivor(left, pid, at, b.kept)
+			}
+		}
+	}
+	grown := map[siteKey]bool{}
+	for _, s := range left.inOrder() {
+		if j.judge(s) {
+			grown[s.siteKey] = true
+		}
+	}
+	for _, s := range never.inOrder() {
+		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !isImport(s.frames) {
+			j.find(report.NeverFreed, s, notAsked, p)
+		}
+	}
+}
+
+// clears says whether an interpreter that ends frees a meter's blocks.
+func clears(m event.Meter) bool { return m == event.NumPy || isActive(m) }
+
+func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
+	if j.audit.torch[blockKey{heldKey{pid, at.meter}, at.address}] {
+		return // PyTorch's allocator has it: what it hands out is counted as active
+	}
+	kind, holder := j.holder(pid, at)
+	if kind == notAsked && asked(at.meter) && b.size >= 64<<10 {
+		j.unknown[pid] += b.size
+	}
+	to.add(pid, at.meter, b, kind, holder)
+	name := heldBy{pid, at.meter, kind, rootOf(holder)}
+	if name.kind == notAsked {
+		name.name = ""
+	}
+	one := j.held[name]
+	if one == nil {
+		one = &report.Held{PID: int(pid), Meter: at.meter.String(), By: string(kind), Holder: name.name}
+		j.held[name] = one
+	}
+	one.Bytes += int64(b.size)
+	one.Count++
+}
+
+// holder is who holds a block, as the process said in the end.
+func (j *judge) holder(pid int32, at place) (event.HolderKind, event.Holder) {
+	h := j.audit.holders[pid]
+	if h == nil || !asked(at.meter) {
+		return notAsked, event.Holder{}
+	}
+	one := h.by[at.address]
+	switch one.Kind {
+	case event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback, event.HeldByThread, event.HeldByModule:
+		return one.Kind, one
+	case event.HeldByCycle, event.HeldByNone:
+		if h.complete {
+			return one.Kind, one
+		}
+	}
+	return notAsked, event.Holder{}
+}
+
+// asked says whether Python objects hold a meter's blocks. PyTorch's allocator keeps page-locked memory, and the driver's,
+// when no tensor has it any more.
+func asked(m event.Meter) bool { return m == event.NumPy || isActive(m) }
+
+// judge decides on a site. It says whether its cell grows with each run.
+func (j *judge) judge(s *site) bool {
+	if p := s.by[event.HeldByOutput]; p != nil {
+		j.find(report.HeldByOutput, s, event.HeldByOutput, p)
+	}
+	if p := s.by[event.HeldByTraceback]; p != nil {
+		j.find(report.HeldByTraceback, s, event.HeldByTraceback, p)
+	}
+	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[event.HeldByThread], s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[notAsked])
+	if rest.count == 0 {
+		return false
+	}
+	if s.text != "" && growthOf(j.runs[runKey{s.pid, s.text}], rest.runs) != nil {
+		j.find(report.RerunGrowth, s, rest.holder.Kind, rest)
+		return true
+	}
+	if p := s.by[notAsked]; p != nil && p.failed > 0 && asked(s.meter) && j.audit.holders[s.pid] == nil {
+		j.find(report.HeldByTraceback, s, notAsked, p)
+	}
+	if p := s.by[event.HeldByCycle]; p != nil && p.failed == p.bytes { // its frames refer to the exception
+		j.find(report.HeldByTraceback, s, event.HeldByCycle, p)
+		delete(s.by, event.HeldByCycle)
+	}
+	if isImport(s.frames) {
+		return false // what a module makes when it is imported is meant to stay
+	}
+	for _, kind := range []event.HolderKind{event.HeldByModule, event.HeldByThread, event.HeldByCycle, event.HeldByNone} {
+		if p := s.by[kind]; p != nil && !isWorkspace(s.meter, kind, p) {
+			j.find(report.HeldAfterWindow, s, kind, p)
+		}
+	}
+	return false
+}
+
+// isImport says whether a module was being imported.
+func isImport(frames []report.Frame) bool {
+	return slices.ContainsFunc(frames, func(f report.Frame) bool {
+		return f.Function == "_call_with_frames_removed" || f.Function == "_find_and_load"
+	})
+}
+
+// isWorkspace knows the memory that PyTorch takes for cuBLAS at the first matrix product of each thread and stream and keeps:
+// 4,096 KiB × 2 and 16 KiB × 8, or 32 MiB on Hopper (getChosenWorkspaceSize in aten/src/ATen/cuda/CublasHandlePool.cpp,
+// PyTorch 1.11 to 2.11). No Python object has it.
+func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
+	if !isActive(m) || kind != event.HeldByNone || p.bytes%event.Bytes(p.count) != 0 {
+		return false
+	}
+	each := p.bytes / event.Bytes(p.count)
+	return each == 4096*2<<10+16*8<<10 || each == 32<<20
+}
+
+// find files what a site left behind under the verdict it belongs to.
+func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *found {
+	key := verdictKey{kind: kind, pid: s.pid, meter: s.meter, text: s.text}
+	if n := len(s.frames); n > 0 {
+		outermost := s.frames[n-1]
+		outermost.File = anyRun(outermost.File)
+		key.line = frameKey([]report.Frame{outermost})
+	}
+	if kind == report.HeldAfterWindow {
+		key.holder = string(by) + " " + rootOf(p.holder)
+	}
+	f := j.verdicts[key]
+	if f == nil {
+		f = &found{portion: p, kind: by}
+		f.Stack = s.frames
+		j.verdicts[key] = f
+		j.order = append(j.order, key)
+	} else {
+		f.portion = join(f.portion, p)
+		f.Stack = common(f.Stack, s.frames)
+	}
+	f.sites++
+	return f
+}
+
+// common are the outer calls that two stacks share.
+func common(a, b []report.Frame) []report.Frame {
+	n := 0
+	for n < len(a) && n < len(b) {
+		x, y := a[len(a)-1-n], b[len(b)-1-n]
+		x.File, y.File = anyRun(x.File), anyRun(y.File)
+		if compareFrames(x, y) != 0 {
+			break
+		}
+		n++
+	}
+	return a[len(a)-n:]
+}
+
+// passed judges what is gone, but went too late.
+func (j *judge) passed() {
+	names := newSurvivors(j.t)
+	for _, key := range slices.SortedFunc(maps.Keys(j.audit.gone), comparePassing) {
+		p := j.audit.gone[key]
+		if !asked(key.meter) || key.release != nil && key.release.status != report.Error {
+			continue
+		}
+		kind := report.FreedLate
+		if key.release != nil {
+			kind = report.HeldByTraceback
+		}
+		one := &portion{bytes: p.bytes, count: p.count, oldest: p.first, runs: map[*window]event.Bytes{key.birth.cell: p.bytes}}
+		f := j.find(kind, names.site(key.pid, key.meter, key.stack, key.birth), notAsked, one)
+		f.gap = max(f.gap, p.last-key.birth.cell.closed)
+		if f.release == nil || key.release != nil && key.release.execution > f.release.execution {
+			f.release = key.release
+		}
+	}
+}
+
+func comparePassing(a, b passing) int {
+	return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.stack, b.stack),
+		cmp.Compare(a.birth.cell.id, b.birth.cell.id), cmp.Compare(a.birth.line, b.birth.line), cmp.Compare(a.birth.status, b.birth.status))
+}
+
+// report puts the verdicts into their order.
+func (j *judge) report() *report.Audit {
+	out := &report.Audit{
+		Schema: report.AuditSchema, Host: j.t.host(), Processes: []report.AuditProcess{}, Verdicts: []report.Verdict{}, Held: []report.Held{},
+		Least: int64(j.least), Cells: j.t.Cells(), DurationNS: j.t.since(0), Problems: []string{},
+	}
+	for _, key := range j.order {
+		f := j.verdicts[key]
+		if f.portion.bytes >= j.least || key.kind == report.ChildAlive {
+			out.Verdicts = append(out.Verdicts, j.verdict(key, f))
+		}
+	}
+	slices.SortStableFunc(out.Verdicts, func(x, y report.Verdict) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Meter, y.Meter), slices.Compare(x.Executions, y.Executions),
+			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
+	})
+	for _, h := range j.held {
+		out.Held = append(out.Held, *h)
+	}
+	slices.SortFunc(out.Held, func(x, y report.Held) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By), cmp.Compare(x.Holder, y.Holder), cmp.Compare(x.PID, y.PID))
+	})
+	out.Held = slices.Clip(out.Held[:min(len(out.Held), maxListed)])
+	j.describe(out)
+	return out
+}

@@ -1,0 +1,149 @@
+package attribution
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// fragmented judges PyTorch's caches: memory that lies between blocks that are in use, so that it cannot be given back, if
+// PyTorch took more from the driver though as much was free in its cache.
+func (j *judge) fragmented() {
+	for _, key := range slices.SortedFunc(maps.Keys(j.audit.devices), func(a, b heldKey) int { return int(a.pid-b.pid) + 1000*int(a.meter) - 1000*int(b.meter) }) {
+		d := j.audit.devices[key]
+		lost := j.inPieces(key)
+		if d.times == 0 || lost < d.reserved/8 || lost < max(j.least, largeSegment) {
+			continue // what a cache is for
+		}
+		number, _, _ := key.meter.Device()
+		f := &found{portion: &portion{bytes: lost, count: d.times, oldest: d.first, runs: map[*window]event.Bytes{}}}
+		for _, b := range d.births {
+			f.portion.runs[b.cell] += 1
+			if b.line > 0 {
+				f.Stack = []report.Frame{frameOf(b.cell, b.line)}
+			}
+		}
+		f.note = fmt.Sprintf("%s of %s reserved lie between blocks in use (PyTorch's inactive_split); %s PyTorch took more from the driver though at least as much was free in its cache, %s in all",
+			report.FormatBytes(int64(lost)), report.FormatBytes(int64(d.reserved)), times(d.times), report.FormatBytes(int64(d.grown)))
+		k := verdictKey{kind: report.Fragmentation, pid: key.pid, meter: event.OfDevice(number, event.Reserved)}
+		j.verdicts[k] = f
+		j.order = append(j.order, k)
+	}
+}
+
+// inPieces is what is free in segments of PyTorch's in which something is in use: what torch.cuda.memory_stats calls
+// inactive_split_bytes. Expandable segments have no addresses with the driver; they are left out.
+func (j *judge) inPieces(key heldKey) (free event.Bytes) {
+	number, _, _ := key.meter.Device()
+	type extent struct {
+		at   uint64
+		size event.Bytes
+	}
+	var segments, blocks []extent
+	for at, b := range j.audit.live[key.pid] {
+		switch at.meter {
+		case event.OfDevice(number, event.Driver):
+			if j.audit.torch[blockKey{heldKey{key.pid, at.meter}, at.address}] {
+				segments = append(segments, extent{at.address, b.size})
+			}
+		case key.meter:
+			blocks = append(blocks, extent{at.address, b.size})
+		}
+	}
+	slices.SortFunc(blocks, func(a, b extent) int { return cmp.Compare(a.at, b.at) })
+	for _, s := range segments {
+		used := event.Bytes(0)
+		i, _ := slices.BinarySearchFunc(blocks, s.at, func(b extent, at uint64) int { return cmp.Compare(b.at, at) })
+		for ; i < len(blocks) && blocks[i].at-s.at < uint64(s.size); i++ {
+			used += blocks[i].size
+		}
+		if used > 0 && used < s.size {
+			free += s.size - used
+		}
+	}
+	return free
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// children judges processes that a cell started and that still run, long after it.
+func (j *judge) children() {
+	for _, p := range j.t.order {
+		b := j.audit.started[p.info.PID]
+		if p.parent == 0 || !p.alive || p.ended || b == nil || b.cell == nil || b.cell.isOpen || isHelper(p.info.Command) {
+			continue
+		}
+		root := b.cell.process.info.PID
+		key := verdictKey{kind: report.ChildAlive, pid: root, meter: event.Resident, text: textOf(b.cell), line: fmt.Sprint(b.line), holder: p.info.Command}
+		own := max(p.value[event.Resident]-j.t.forked[p.info.PID][event.Resident], 0)
+		one := &portion{bytes: own, count: 1, oldest: p.began, runs: map[*window]event.Bytes{b.cell: own}, largest: own}
+		f := j.verdicts[key]
+		if f == nil {
+			f = &found{portion: one, note: p.info.Command}
+			if b.line > 0 {
+				f.Stack = []report.Frame{frameOf(b.cell, b.line)}
+			}
+			j.verdicts[key] = f
+			j.order = append(j.order, key)
+			continue
+		}
+		f.portion = join(f.portion, one)
+	}
+}
+
+// isHelper knows the processes that multiprocessing keeps for itself until the program ends.
+func isHelper(command string) bool {
+	return strings.Contains(command, "multiprocessing.resource_tracker") || strings.Contains(command, "multiprocessing.forkserver") ||
+		strings.Contains(command, "loky.backend.resource_tracker")
+}
+
+// describe says what was audited, and what is not known.
+func (j *judge) describe(out *report.Audit) {
+	out.Complete = true
+	problem := func(format string, args ...any) {
+		out.Complete = false
+		out.Problems = append(out.Problems, fmt.Sprintf(format, args...))
+	}
+	for _, p := range j.t.order {
+		if p.began == 0 || p.session == nil {
+			continue
+		}
+		one := report.AuditProcess{
+			PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython, Ended: p.ended, Late: p.info.Late,
+		}
+		switch h := j.audit.holders[p.info.PID]; {
+		case h != nil:
+			one.Objects = h.objects
+			if !h.complete {
+				problem("not every object of pid %d was looked at: who holds a block is not always known", p.info.PID)
+			}
+		case j.unknown[p.info.PID] == 0:
+		case p.ended:
+			problem("pid %d had ended: what held %s could not be read", p.info.PID, report.FormatBytes(int64(j.unknown[p.info.PID])))
+		default:
+			problem("nobody looked at the objects of pid %d: what holds %s is not known", p.info.PID, report.FormatBytes(int64(j.unknown[p.info.PID])))
+		}
+		out.Processes = append(out.Processes, one)
+	}
+	for _, r := range j.t.roots {
+		if !r.stream.complete(0, r.stream.made) {
+			problem("changes were lost: some blocks are not known, or seem to be there still")
+		}
+	}
+	if j.audit.dropped > 0 {
+		problem("%d blocks are not in this audit: there were too many", j.audit.dropped)
+	}
+	if j.audit.forgot {
+		problem("probes were stepped down to keep the overhead budget: blocks that were made before are not in this audit (--budget off keeps them)")
+	}
+}

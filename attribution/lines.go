@@ -1,0 +1,107 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// maxLines is how many lines a report has, the most at the peak first.
+const maxLines = 10_000
+
+// lines adds up, for each line of code in a session, what was allocated in it and in what it called.
+func (t *Tracker) lines() []report.Line {
+	var out []report.Line
+	for _, w := range t.windows {
+		if w.kind != kindSession {
+			continue
+		}
+		for m, all := range w.tallies {
+			of := map[report.Frame]*report.Line{}
+			for _, y := range all.byStack {
+				if s := t.allocations.stacks[y.stack]; s != nil {
+					t.addLines(of, w, m, y, s)
+				}
+			}
+			for _, one := range of {
+				out = append(out, *one)
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y report.Line) int {
+		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
+			compareFrames(x.Frame, y.Frame))
+	})
+	return slices.Clip(out[:min(len(out), maxLines)])
+}
+
+// addLines adds what one stack did to each of its lines; a line that calls itself counts once.
+func (t *Tracker) addLines(of map[report.Frame]*report.Line, w *window, m event.Meter, y *tally, s *event.Stack) {
+	frames := t.frames(w, s)
+	for i, f := range frames {
+		key := report.Frame{Function: f.Function, File: anyRun(f.File), Line: f.Line}
+		if slices.ContainsFunc(frames[:i], func(inner report.Frame) bool { return compareFrames(inner, f) == 0 }) {
+			continue
+		}
+		one := of[key]
+		if one == nil {
+			one = &report.Line{PID: int(w.process.info.PID), Meter: m.String(), Frame: f}
+			of[key] = one
+		}
+		if f.Execution > one.Execution { // a cell's line is that of its latest run
+			one.Frame = f
+		}
+		one.Allocated += int64(y.allocated)
+		one.Freed += int64(y.freed)
+		one.Net += int64(y.allocated - y.freed)
+		one.AtPeak += int64(y.atPeak)
+		one.Count += y.count
+		if i == 0 {
+			one.OwnAllocated += int64(y.allocated)
+			one.OwnAtPeak += int64(y.atPeak)
+		}
+	}
+}
+
+// tensors groups PyTorch's blocks that live at the end of a session by who made them and by their size.
+func (t *Tracker) tensors() []report.Tensors {
+	type key struct {
+		pid   int32
+		meter event.Meter
+		stack uint64
+		size  event.Bytes
+	}
+	counts := map[key]int64{}
+	for at, b := range t.allocations.blocks {
+		if isActive(at.meter) {
+			counts[key{at.pid, at.meter, b.stack, b.size}]++
+		}
+	}
+	merged := map[string]*report.Tensors{}
+	for k, n := range counts {
+		p := t.process(k.pid, 0)
+		var frames []report.Frame
+		if s := t.allocations.stacks[k.stack]; s != nil && t.sessionOf(p) != nil {
+			frames = t.frames(t.sessionOf(p), s)
+		}
+		id := frameKey(append([]report.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}}, frames...))
+		one := merged[id]
+		if one == nil {
+			one = &report.Tensors{PID: int(k.pid), Meter: k.meter.String(), Size: int64(k.size), Stack: append([]report.Frame{}, frames...)}
+			merged[id] = one
+		}
+		one.Count += n
+		one.Bytes += n * int64(k.size)
+	}
+	var out []report.Tensors
+	for _, one := range merged {
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(x, y report.Tensors) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(y.Size, x.Size), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
+			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
+	})
+	return slices.Clip(out[:min(len(out), maxListed)])
+}

@@ -1,0 +1,204 @@
+package attribution
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// site is a place in the code, in every run of its cell: what it made that is still there.
+type site struct {
+	siteKey
+	frames []report.Frame // of the latest run
+	latest int
+	by     map[event.HolderKind]*portion
+}
+
+type siteKey struct {
+	pid   int32
+	meter event.Meter
+	text  string // of the cell
+	where string // the calls, whichever run of the cell they were in
+}
+
+// notAsked stands for blocks of which nobody asked who holds them.
+const notAsked = event.HolderKind("unknown")
+
+// portion is a part of what a site left behind.
+type portion struct {
+	bytes   event.Bytes
+	count   int64
+	oldest  event.Nanoseconds
+	runs    map[*window]event.Bytes // by cell; nil stands for no cell
+	failed  event.Bytes             // made by statements that failed
+	largest event.Bytes
+	holder  event.Holder // of the largest
+}
+
+func (p *portion) add(b kept, holder event.Holder) {
+	if p.runs == nil {
+		p.runs = map[*window]event.Bytes{}
+	}
+	if p.count == 0 || b.at < p.oldest {
+		p.oldest = b.at
+	}
+	p.bytes += b.size
+	p.count++
+	if b.birth != nil {
+		p.runs[b.birth.cell] += b.size
+		if b.birth.failed() {
+			p.failed += b.size
+		}
+	}
+	if b.size > p.largest || b.size == p.largest && holder.Address < p.holder.Address {
+		p.largest, p.holder = b.size, holder
+	}
+}
+
+// join makes one portion of several.
+func join(parts ...*portion) *portion {
+	all := &portion{runs: map[*window]event.Bytes{}}
+	for _, p := range parts {
+		if p == nil {
+			continue
+		}
+		if all.count == 0 || p.oldest < all.oldest {
+			all.oldest = p.oldest
+		}
+		all.bytes += p.bytes
+		all.count += p.count
+		all.failed += p.failed
+		for cell, bytes := range p.runs {
+			all.runs[cell] += bytes
+		}
+		if p.largest > all.largest {
+			all.largest, all.holder = p.largest, p.holder
+		}
+	}
+	return all
+}
+
+// survivors groups what is left by where it was made.
+type survivors struct {
+	t     *Tracker
+	sites map[siteKey]*site
+	named map[named]siteName
+}
+
+// named is a stack in a run of a cell.
+type named struct {
+	pid   int32
+	stack uint64
+	cell  *window
+}
+
+type siteName struct {
+	frames      []report.Frame
+	text, where string
+}
+
+func newSurvivors(t *Tracker) *survivors {
+	return &survivors{t: t, sites: map[siteKey]*site{}, named: map[named]siteName{}}
+}
+
+// add files a block.
+func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind, holder event.Holder) {
+	one := s.site(pid, m, b.stack, b.birth)
+	if one.by[kind] == nil {
+		one.by[kind] = &portion{}
+	}
+	one.by[kind].add(b, holder)
+}
+
+// site is where a stack stands for.
+func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *site {
+	var cell *window
+	if at != nil {
+		cell = at.cell
+	}
+	key := named{pid, stack, cell}
+	name, ok := s.named[key]
+	if !ok {
+		name = s.name(key, at)
+		s.named[key] = name
+	}
+	of := siteKey{pid, m, name.text, name.where}
+	one := s.sites[of]
+	if one == nil {
+		one = &site{siteKey: of, by: map[event.HolderKind]*portion{}}
+		s.sites[of] = one
+	}
+	if cell == nil || cell.execution > one.latest {
+		one.frames = name.frames
+		if cell != nil {
+			one.latest = cell.execution
+		}
+	}
+	return one
+}
+
+// inOrder are the sites in an order that depends on them only.
+func (s *survivors) inOrder() []*site {
+	return slices.SortedFunc(maps.Values(s.sites), func(a, b *site) int {
+		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.text, b.text), cmp.Compare(a.where, b.where))
+	})
+}
+
+// name says what a stack is called.
+func (s *survivors) name(key named, at *birth) siteName {
+	n := siteName{}
+	seen := key.cell
+	if seen == nil {
+		seen = s.t.sessionOf(s.t.process(key.pid, 0))
+	} else {
+		n.text = textOf(key.cell)
+	}
+	if stack := s.t.allocations.stacks[key.stack]; stack != nil && seen != nil {
+		n.frames = s.t.frames(seen, stack)
+	}
+	if len(n.frames) == 0 && key.cell != nil && at.line > 0 { // the statement is known even where no stack is
+		n.frames = []report.Frame{frameOf(key.cell, at.line)}
+	}
+	keyed := make([]report.Frame, len(n.frames))
+	for i, f := range n.frames {
+		f.File = anyRun(f.File)
+		keyed[i] = f
+	}
+	n.where = frameKey(keyed)
+	return n
+}
+
+// frameOf is a line of a cell as a frame.
+func frameOf(cell *window, line int) report.Frame {
+	f := report.Frame{Function: "<module>", File: cell.file, Line: line, Execution: cell.execution}
+	if cell.count >= 0 {
+		count := cell.count
+		f.ExecutionCount = &count
+	}
+	return f
+}
+
+// textOf is what runs of the same cell have in common: its source, or without it the name of its code.
+func textOf(cell *window) string {
+	if cell.source != "" {
+		return cell.source
+	}
+	return anyRun(cell.file)
+}
+
+// anyRun is a file's name without what differs from one run of a cell to the next: the terminal's have In[N] in it,
+// <ipython-input-7-5f4dcc3b5aa7>.
+func anyRun(file string) string {
+	rest, ok := strings.CutPrefix(file, "<ipython-input-")
+	if !ok {
+		return file
+	}
+	if _, hash, ok := strings.Cut(rest, "-"); ok {
+		return hash
+	}
+	return file
+}

@@ -1,0 +1,153 @@
+package attribution
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// verdict words what was found.
+func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
+	v := f.Verdict
+	v.Kind, v.Meter, v.PID = key.kind, key.meter.String(), int(key.pid)
+	v.Bytes, v.Count = int64(f.portion.bytes), f.portion.count
+	v.AgeNS = max(int64(j.t.last-f.portion.oldest), 0)
+	v.Holder = f.portion.holder.Path
+	if v.Stack == nil {
+		v.Stack = []report.Frame{}
+	}
+	var cells []*window
+	for cell := range f.portion.runs {
+		if cell != nil {
+			cells = append(cells, cell)
+		}
+	}
+	slices.SortFunc(cells, func(a, b *window) int { return cmp.Compare(a.execution, b.execution) })
+	v.Executions, v.ExecutionCounts = []int{}, []int{}
+	for _, c := range cells[:min(len(cells), maxRuns)] {
+		v.Executions = append(v.Executions, c.execution)
+		v.ExecutionCounts = append(v.ExecutionCounts, max(c.count, 0))
+	}
+	switch key.kind {
+	case report.RerunGrowth:
+		v.Growth = growthOf(j.runs[runKey{key.pid, key.text}], f.portion.runs)
+		j.wordGrowth(&v, f)
+	case report.HeldByOutput:
+		v.Evidence = fmt.Sprintf("the cell's result is in IPython's output history (%s), and no variable has it", orElse(v.Holder, "Out"))
+		v.Advice = "end the line with a semicolon, or give the result a name; %reset out drops the history, and ipython --cache-size 0 keeps none"
+	case report.HeldByTraceback:
+		j.wordTraceback(&v, f)
+	case report.HeldAfterWindow:
+		v.Evidence, v.Advice = wordHolder(f)
+	case report.FreedLate:
+		v.Evidence = fmt.Sprintf("it was still there when its cell ended, and went up to %s later, while no cell ran", report.FormatDuration(int64(f.gap)))
+		v.Advice = "free it within the cell: del the name, join the thread or await the task that has it, or call gc.collect() if it was in a reference cycle"
+	case report.NeverFreed:
+		v.Evidence = "the interpreter cleared all modules away as it ended, and this was still there"
+		v.Advice = "look for a reference that C code took and never gave back (Py_INCREF without Py_DECREF), or a thread that was never joined"
+	case report.Fragmentation:
+		v.Evidence = f.note
+		v.Advice = "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, make tensors of fewer different sizes, or call torch.cuda.empty_cache() between phases"
+	case report.ChildAlive:
+		v.Command = bounded(f.note, 200)
+		v.Evidence = "still running since its cell ended: " + v.Command
+		v.Advice = "end it where it was started: close() and join() the pool, use a with block, or wait() for the process"
+	}
+	return v
+}
+
+// wordGrowth: what each run of the cell leaves, and where it goes.
+func (j *judge) wordGrowth(v *report.Verdict, f *found) {
+	g := v.Growth
+	if g == nil { // of several sites together
+		g = &report.Growth{}
+		v.Growth = g
+	}
+	v.Evidence = fmt.Sprintf("%d runs of this cell left %s each (95 %% confidence: %s to %s)", g.Runs, report.FormatBytes(g.Slope), report.FormatBytes(g.Low), report.FormatBytes(g.High))
+	switch f.portion.holder.Kind {
+	case event.HeldByVariable:
+		name := rootOf(f.portion.holder)
+		v.Evidence += "; held by the variable " + v.Holder
+		v.Advice = fmt.Sprintf("make %s anew at the top of the cell, or bound what it collects", name)
+	case event.HeldByModule:
+		v.Evidence += "; held by " + v.Holder
+		v.Advice = "clear or bound that cache; what a module keeps outlives every cell"
+	case event.HeldByThread:
+		v.Evidence += "; held by a thread, in " + v.Holder
+		v.Advice = "end the thread of the last run before the cell starts another"
+	case event.HeldByCycle:
+		v.Evidence += "; held by a reference cycle only"
+		v.Advice = "break the cycle (weakref), or call gc.collect() at the end of the cell"
+	case event.HeldByNone:
+		if f.portion.holder.Address != 0 {
+			v.Evidence += "; no Python object that can be reached has it"
+			v.Advice = "look for C code that takes references or memory and does not give them back"
+			return
+		}
+		fallthrough
+	default:
+		v.Advice = "make what collects it anew at the top of the cell, or free it at its end"
+	}
+}
+
+func (j *judge) wordTraceback(v *report.Verdict, f *found) {
+	v.Advice = "handle the exception, or drop it: del sys.last_value, sys.last_traceback (and sys.last_exc from Python 3.12 on), or let the next exception come"
+	holder := f.portion.holder
+	switch {
+	case f.release != nil:
+		v.Evidence = fmt.Sprintf("the cell failed; its traceback had this until %s failed, %s later", cellName(f.release), report.FormatDuration(int64(f.gap)))
+	case holder.Kind == event.HeldByCycle:
+		v.Evidence = "the cell failed; its frames and its exception refer to each other and wait for the garbage collector"
+		v.Advice = "call gc.collect(), or handle the exception where it is raised"
+	case holder.Function != "":
+		v.Evidence = fmt.Sprintf("the cell failed; the traceback of its exception still has %s of %s", orElse(v.Holder, "a local"), holder.Function)
+	case holder.Path != "":
+		v.Evidence = "the cell failed; the traceback of its exception still has " + holder.Path
+	default:
+		v.Evidence = "the statement failed, so its result has no name; what it made is still there"
+	}
+}
+
+// wordHolder: what keeps memory that no variable has.
+func wordHolder(f *found) (evidence, advice string) {
+	path := orElse(f.portion.holder.Path, "something")
+	switch f.kind {
+	case event.HeldByModule:
+		return "no variable of the notebook has it; held by " + path, "clear or bound that cache; what a module keeps outlives every cell"
+	case event.HeldByThread:
+		return "its cell is over; a frame that still runs has it: " + path, "end or join the thread, or await the task"
+	case event.HeldByCycle:
+		return "nothing refers to it but objects that refer to each other: it waits for the garbage collector", "break the cycle (weakref), or call gc.collect()"
+	}
+	return "no Python object that can be reached refers to it", "look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
+}
+
+// rootOf is the name at the beginning of the way to a block.
+func rootOf(h event.Holder) string {
+	end := strings.IndexAny(h.Path, "[(")
+	if h.Kind == event.HeldByVariable {
+		end = strings.IndexAny(h.Path, ".[(")
+	}
+	if end > 0 {
+		return h.Path[:end]
+	}
+	return h.Path
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func bounded(text string, limit int) string {
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return text
+}

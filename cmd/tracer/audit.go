@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+
+	"ipytracer/attribution"
+	"ipytracer/report"
+)
+
+// AuditOptions are the flags of `tracer audit`.
+type AuditOptions struct {
+	SessionOptions
+	Least    string
+	FailOver string
+
+	least, failOver int64 // bytes; failOver is -1 where nothing fails
+}
+
+func newAuditCommand(c console) *cobra.Command {
+	var o AuditOptions
+	cmd := &cobra.Command{
+		Use:   "audit {FILE | PID}",
+		Short: "Find memory that stays behind: who made it, who holds it, what to do",
+		Long: `Find memory that stays behind, in a recording or in a running kernel.
+
+A recording is one of 'tracer attach --record' or 'tracer run --record'. A running kernel is watched until Ctrl-C or
+for --duration; its Python objects are read in the end, from outside, to say what holds each block that is left.
+
+Verdicts: grows with each run of a cell; held after its cell; held by a traceback or by the output history; reserved
+by PyTorch but in pieces; processes that never ended; freed late; never freed.`,
+		Example: "  tracer audit run.arrows\n  sudo tracer audit 4242 --duration 10m\n  tracer audit run.arrows --fail-over 100MiB --format json",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runAudit(cmd.Context(), o, c, args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Least, "min", "1MiB", "the least `SIZE` of a verdict")
+	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the verdicts of any meter add up to more than `SIZE`")
+	f.StringVar(&o.Format, "format", "text", "how to print the audit: text or json")
+	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
+	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the audit")
+	f.DurationVar(&o.Duration, "duration", 0, "of a running kernel: stop after this time, such as 30s or 10m")
+	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes that fire often may cost, as a share of one core, or 'off'")
+	f.IntVar(&o.Ring, "ring", 4096, "of a running kernel: size of the ring of changes in `KiB`, a power of two")
+	f.StringVar(&o.Record, "record", "", "of a running kernel: write everything to `FILE` as well")
+	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
+	f.StringVar(&o.ReadyFile, "ready-file", "", "of a running kernel: create `FILE` once every probe is in place")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
+	return cmd
+}
+
+func runAudit(ctx context.Context, o AuditOptions, c console, target string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	to, err := o.open(c.out)
+	if err != nil {
+		return err
+	}
+	defer to.discard()
+	auditor := attribution.NewAuditor()
+	s := &session{options: &o.SessionOptions, console: c, tracker: auditor, live: !o.Quiet}
+	if pid, err := strconv.Atoi(target); err == nil && !exists(target) {
+		err = s.watch(ctx, &o, pid)
+		if err != nil {
+			return err
+		}
+	} else if err := s.replay(ctx, target); err != nil {
+		return err
+	}
+	return o.conclude(auditor.Audit(o.least), to, s.trouble != nil)
+}
+
+// check finds mistakes before anything is read or traced.
+func (o *AuditOptions) check() (err error) {
+	if err := checkFormat(o.Format, "text", "json"); err != nil {
+		return err
+	}
+	if o.least, err = size("--min", o.Least); err != nil {
+		return err
+	}
+	o.failOver = -1
+	if o.FailOver != "" {
+		if o.failOver, err = size("--fail-over", o.FailOver); err != nil {
+			return err
+		}
+	}
+	if o.Duration < 0 {
+		return usageError{errors.New("--duration cannot be negative")}
+	}
+	return nil
+}
+
+// size reads "100MiB", "1.5g" or a number of bytes; units are powers of 1024, as in every report.
+func size(flag, text string) (int64, error) {
+	n, err := units.RAMInBytes(text)
+	if err != nil || n < 0 {
+		return 0, usageError{fmt.Errorf("%s %q: it is a size such as 100MiB, 2g or 0", flag, text)}
+	}
+	return n, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// watch takes in what happens in a running kernel until the user or the duration ends it.
+func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
+	options, err := o.tracerOptions(s.console)
+	if err != nil {
+		return err
+	}
+	options.Holders = true
+	if pid <= 0 {
+		return usageError{fmt.Errorf("%d is not a process id; 'tracer kernels' lists them", pid)}
+	}
+	return s.attached(ctx, []int{pid}, options, "audits")
+}
+
+// conclude prints the audit and says what status it deserves.
+func (o *AuditOptions) conclude(a *report.Audit, to *destination, troubled bool) error {
+	if err := o.print(to, a); err != nil {
+		return fmt.Errorf("write the audit: %w", err)
+	}
+	if err := to.commit(); err != nil {
+		return err
+	}
+	if o.failOver >= 0 {
+		for meter, bytes := range a.ByMeter() {
+			if bytes > o.failOver {
+				return leakError(fmt.Sprintf("the verdicts on %s add up to %s, more than %s", meter, report.FormatBytes(bytes), report.FormatBytes(o.failOver)))
+			}
+		}
+	}
+	if troubled {
+		return errIncomplete
+	}
+	return nil
+}
+
+func (o *AuditOptions) print(w io.Writer, a *report.Audit) error {
+	if o.NoSource {
+		a = a.WithoutSource()
+	}
+	if o.Format == "json" {
+		return report.AuditJSON(w, a)
+	}
+	return report.AuditText(w, a, report.TextOptions{Color: colored(w), Width: width(w)})
+}

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+)
+
+// planted is a leak that an audit must find.
+type planted struct {
+	Notebook string   `json:"notebook"`
+	Kinds    []string `json:"kinds"`
+	Meter    string   `json:"meter"`
+	Bytes    int64    `json:"bytes"`
+	Count    int64    `json:"count"`
+	Function string   `json:"function"`
+	Lines    []int    `json:"lines"`
+	Exact    bool     `json:"exact"`
+	Says     string   `json:"says"` // in its evidence or its holder
+}
+
+// TestAudit: every planted leak is found and named to its line and, of blocks, to the byte, and nothing else is; on healthy
+// notebooks there is no verdict. Live and on the recording of the same session.
+func TestAudit(t *testing.T) {
+	require(t)
+	for _, c := range []struct{ tree, python string }{
+		{"", ""}, {"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
+	} {
+		for _, list := range []string{"leaks", "healthy"} {
+			name := list + "/host"
+			if c.python != "" {
+				name = list + "/" + filepath.Base(c.python)
+			}
+			t.Run(name, func(t *testing.T) {
+				p := place{driver: "run_leaks.py", python: c.python}
+				if c.tree != "" {
+					p.chroot = filepath.Join(pythonsDir(), c.tree)
+					needTree(t, p.chroot)
+					enter(t, p.chroot)
+				}
+				checkAudit(t, p, []string{list})
+			})
+		}
+	}
+}
+
+// TestAuditPyTorch does so for the memory of GPUs.
+func TestAuditPyTorch(t *testing.T) {
+	require(t)
+	for _, list := range []string{"leaks", "healthy"} {
+		t.Run(list, func(t *testing.T) {
+			p := pytorch(t, "--list", list)
+			p.driver = "../gpu/pytorch/run_leaks.py"
+			checkAudit(t, p, nil)
+		})
+	}
+}
+
+func checkAudit(t *testing.T, p place, list []string) {
+	t.Helper()
+	w := startWorkload(t, p, list)
+	recorded := filepath.Join(t.TempDir(), "run.arrows")
+	tr := traced(t, nil, w.pid, "audit", "--budget", "off", "--record", recorded)
+	results := w.run()
+	live := tr.audit(0)
+	checkVerdicts(t, live, results[len(results)-1].Expect)
+	out, err := exec.Command(binary, "audit", "--quiet", "--format", "json", recorded).Output()
+	if err != nil {
+		t.Fatalf("audit of the recording: %v", err)
+	}
+	if again := readAudit(t, out); len(again.Verdicts) != len(live.Verdicts) {
+		t.Errorf("the recording gives %d verdicts, the session gave %d", len(again.Verdicts), len(live.Verdicts))
+	}
+}
+
+// checkVerdicts wants a verdict for every leak, and a leak for every verdict.
+func checkVerdicts(t *testing.T, a *report.Audit, want []planted) {
+	t.Helper()
+	left := slices.Clone(a.Verdicts)
+	for _, p := range want {
+		i := slices.IndexFunc(left, func(v report.Verdict) bool { return isPlanted(v, p) })
+		if i < 0 {
+			t.Errorf("%s: no verdict %v of %d bytes of %s in %d blocks at %s line %v", p.Notebook, p.Kinds, p.Bytes, p.Meter, p.Count, p.Function, p.Lines)
+			continue
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	for _, v := range left {
+		t.Errorf("a verdict on nothing: %s of %d bytes of %s in %d blocks, cells %v, %s: %s %s", v.Kind, v.Bytes, v.Meter, v.Count, v.ExecutionCounts, describeStack(v.Stack), v.Evidence, v.Holder)
+	}
+	if !a.Complete {
+		t.Errorf("the audit is not complete: %v", a.Problems)
+	}
+}
+
+func isPlanted(v report.Verdict, p planted) bool {
+	if !slices.Contains(p.Kinds, v.Kind) || v.Meter != p.Meter || p.Count > 0 && v.Count != p.Count || p.Exact && p.Bytes > 0 && v.Bytes != p.Bytes || !strings.Contains(v.Evidence+v.Holder, p.Says) {
+		return false
+	}
+	return slices.ContainsFunc(v.Stack, func(f report.Frame) bool {
+		function := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
+		return function == p.Function && f.Execution > 0 && slices.Contains(p.Lines, f.Line)
+	})
+}
+
+func describeStack(stack []report.Frame) string {
+	var parts []string
+	for _, f := range stack {
+		parts = append(parts, fmt.Sprintf("%s:%d", f.Function, f.Line))
+	}
+	return strings.Join(parts, " < ")
+}
+
+func readAudit(t *testing.T, data []byte) *report.Audit {
+	t.Helper()
+	if err := reporttest.CheckAudit(data); err != nil {
+		t.Fatalf("the audit does not follow its schema: %v\n%s", err, data)
+	}
+	var a report.Audit
+	if err := json.Unmarshal(data, &a); err != nil {
+		t.Fatal(err)
+	}
+	return &a
+}

@@ -1,0 +1,173 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// AuditSchema is the version of the JSON object that [AuditJSON] writes, in its "schema" field.
+const AuditSchema = "ipytracer/audit/v1"
+
+// Audit is what an audit found to stay behind.
+type Audit struct {
+	Schema    string         `json:"schema"`
+	Host      Host           `json:"host"`
+	Processes []AuditProcess `json:"processes"`
+	// Cells that ran, and how long the session was.
+	Cells      int   `json:"cells"`
+	DurationNS int64 `json:"duration_ns"`
+	// Least is how many bytes a verdict has at least.
+	Least    int64     `json:"least"`
+	Verdicts []Verdict `json:"verdicts"` // most bytes first
+	Held     []Held    `json:"held"`     // most bytes first
+	// Complete: every block that was made or freed is known, and so is who holds what is left.
+	Complete bool     `json:"complete"`
+	Problems []string `json:"problems"` // what is not known, and why
+}
+
+// AuditProcess is one audited process.
+type AuditProcess struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+	Python  string `json:"python,omitempty"`
+	IPython string `json:"ipython,omitempty"`
+	Ended   bool   `json:"ended"`
+	// Late: it ran before the audit began; what it had made by then is not known.
+	Late bool `json:"late"`
+	// Objects is how many of its Python objects were looked at in the end; 0 if none were.
+	Objects int64 `json:"objects"`
+}
+
+// Kinds of verdict.
+const (
+	RerunGrowth     = "rerun-growth"
+	HeldAfterWindow = "held-after-window"
+	HeldByTraceback = "held-by-traceback"
+	HeldByOutput    = "held-by-output"
+	Fragmentation   = "fragmentation"
+	ChildAlive      = "child-alive"
+	FreedLate       = "freed-late"
+	NeverFreed      = "never-freed"
+)
+
+// Verdict is memory that should not be there, or should have gone earlier.
+type Verdict struct {
+	Kind  string `json:"kind"`
+	Meter string `json:"meter"`
+	PID   int    `json:"pid"`
+	Bytes int64  `json:"bytes"`
+	Count int64  `json:"count"` // blocks; children of [ChildAlive]; times of [Fragmentation]
+	// Executions are the runs of cells that it comes from, as [Window.Execution]; ExecutionCounts are their In[N], 0 where there is none.
+	Executions      []int `json:"executions"`
+	ExecutionCounts []int `json:"execution_counts"`
+	// Stack is who made it, innermost call first; calls that differ are left out. Empty where it is not known.
+	Stack []Frame `json:"stack"`
+	AgeNS int64   `json:"age_ns"` // of the oldest, at the end
+	// Holder is the way to the largest block: "cache['train'][3]". "" where nobody was asked or there is none.
+	Holder string `json:"holder,omitempty"`
+	// Command is the command line of a process that never ended.
+	Command string `json:"command,omitempty"`
+	// Growth is set for [RerunGrowth].
+	Growth   *Growth `json:"growth,omitempty"`
+	Evidence string  `json:"evidence"`
+	Advice   string  `json:"advice"`
+}
+
+// Growth is a fit over the runs of a cell: what each left behind, in bytes.
+type Growth struct {
+	Runs  int   `json:"runs"`
+	Slope int64 `json:"slope"`
+	// Low and High are the bounds of Slope with 95 % confidence (Student's t over the runs).
+	Low  int64 `json:"low"`
+	High int64 `json:"high"`
+}
+
+// Held is memory that is still there, by what holds it: no verdict, an account.
+type Held struct {
+	PID    int    `json:"pid"`
+	Meter  string `json:"meter"`
+	By     string `json:"by"`     // "variable", "output", "traceback", "thread", "module", "cycle", "none", or "unknown"
+	Holder string `json:"holder"` // the name at the beginning of the way
+	Bytes  int64  `json:"bytes"`
+	Count  int64  `json:"count"`
+}
+
+// AuditJSON writes an audit as one indented JSON object that follows [AuditSchemaJSON].
+func AuditJSON(w io.Writer, a *Audit) error {
+	c := *a
+	c.Schema = AuditSchema
+	c.Processes, c.Held, c.Problems, c.Verdicts = list(a.Processes), list(a.Held), list(a.Problems), list(a.Verdicts)
+	for i := range c.Verdicts {
+		v := &c.Verdicts[i]
+		v.Executions, v.ExecutionCounts, v.Stack = list(v.Executions), list(v.ExecutionCounts), list(v.Stack)
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(c); err != nil {
+		return fmt.Errorf("encode audit: %w", err)
+	}
+	_, err := w.Write(asciiEscapes(b.Bytes()))
+	return err
+}
+
+// WithoutSource returns a copy of an audit from which texts are gone that a notebook may have typed: what follows the
+// program's name in commands, and the keys on the way to what holds a block. Names of variables and functions stay.
+func (a *Audit) WithoutSource() *Audit {
+	c := *a
+	c.Processes, c.Verdicts, c.Held = list(a.Processes), list(a.Verdicts), list(a.Held)
+	for i := range c.Processes {
+		c.Processes[i].Command = withoutCode(c.Processes[i].Command)
+	}
+	for i := range c.Verdicts {
+		v := &c.Verdicts[i]
+		if v.Holder != "" {
+			bare := withoutKeys(v.Holder)
+			v.Evidence, v.Advice, v.Holder = strings.ReplaceAll(v.Evidence, v.Holder, bare), strings.ReplaceAll(v.Advice, v.Holder, bare), bare
+		}
+		if v.Kind == ChildAlive {
+			v.Evidence = "still running since its cell ended: " + program(v.Command)
+			v.Command = program(v.Command)
+		}
+	}
+	return &c
+}
+
+var keys = regexp.MustCompile(`\['(?:[^'\\]|\\.)*'?\]?|\["(?:[^"\\]|\\.)*"?\]?`)
+
+// withoutKeys is a way without the text in it: cache['secret'][3] is cache[…][3].
+func withoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]") }
+
+// ByMeter is how many bytes the verdicts of each meter add up to.
+func (a *Audit) ByMeter() map[string]int64 {
+	sums := map[string]int64{}
+	for _, v := range a.Verdicts {
+		sums[v.Meter] += v.Bytes
+	}
+	return sums
+}
+
+// Runs names the cells of a verdict: "In[3], In[5]"; those after the first few are counted.
+func (v *Verdict) Runs() string {
+	const few = 6
+	text := ""
+	for i, execution := range v.Executions {
+		if i == few && len(v.Executions) > few+1 {
+			return text + fmt.Sprintf(" and %d more", len(v.Executions)-few)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		if i < len(v.ExecutionCounts) && v.ExecutionCounts[i] > 0 {
+			text += fmt.Sprintf("In[%d]", v.ExecutionCounts[i])
+		} else {
+			text += fmt.Sprintf("cell #%d", execution)
+		}
+	}
+	return text
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"fmt"
+	"io"
+)
+
+// titles are the kinds of verdict in words.
+var titles = map[string]string{
+	RerunGrowth: "grows with each run of the cell", HeldAfterWindow: "held after its cell", HeldByTraceback: "held by a traceback",
+	HeldByOutput: "held by the output history", Fragmentation: "reserved, but in pieces", ChildAlive: "a process that never ended",
+	FreedLate: "freed late", NeverFreed: "never freed",
+}
+
+// maxHeld is how many rows the account of what is still there has.
+const maxHeld = 12
+
+// AuditText writes an audit for people. It fails with w's error only.
+func AuditText(w io.Writer, a *Audit, o TextOptions) error {
+	v := &view{printer: o.printer()}
+	v.auditHeader(a)
+	for i := range a.Verdicts {
+		v.verdict(i+1, &a.Verdicts[i])
+	}
+	v.stillHeld(a)
+	v.auditProblems(a)
+	_, err := io.WriteString(w, v.b.String())
+	return err
+}
+
+func (v *view) auditHeader(a *Audit) {
+	v.prose("", span{"ipytracer", bold}, span{" · leak audit", dim})
+	v.blank()
+	for _, p := range a.Processes {
+		parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+		if p.Python != "" {
+			parts = append(parts, span{"Python " + bounded(p.Python, maxName), plain})
+		}
+		if p.IPython != "" {
+			parts = append(parts, span{"IPython " + bounded(p.IPython, maxName), plain})
+		}
+		if p.Late {
+			parts = append(parts, span{"what it had made before the audit began is not in it", plain})
+		}
+		if p.Objects > 0 {
+			parts = append(parts, span{plural(int(p.Objects), "object") + " looked at", plain})
+		}
+		v.field("process", parts...)
+		v.field("command", span{bounded(p.Command, maxProse), plain})
+	}
+	v.field("session", span{plural(a.Cells, "cell"), plain}, span{FormatDuration(a.DurationNS), plain})
+	if len(a.Verdicts) == 0 {
+		v.title("Nothing of " + FormatBytes(a.Least) + " or more stayed behind that should not have.")
+	} else {
+		v.title(plural(len(a.Verdicts), "verdict"))
+	}
+}
+
+// verdict shows one: what, how much, where it comes from, why it is there, what to try.
+func (v *view) verdict(number int, one *Verdict) {
+	v.blank()
+	size := span{FormatBytes(one.Bytes), bold}
+	if one.Kind != ChildAlive {
+		size.text += " of " + meterName(one.Meter)
+	}
+	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{orNone(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
+	row := func(name string, parts ...span) {
+		spans := []span{{"    " + pad(name, 8, false), dim}}
+		v.prose("            ", append(spans, parts...)...)
+	}
+	if len(one.Stack) > 0 {
+		row("line", span{who(one.Stack), plain})
+	}
+	if len(one.Executions) > 0 {
+		row("cells", span{one.Runs(), plain})
+	}
+	row("count", span{counted(one) + ", the oldest " + FormatDuration(one.AgeNS) + " old", plain})
+	row("why", span{bounded(one.Evidence, 2*maxProse), plain})
+	row("try", span{bounded(one.Advice, maxProse), plain})
+}
+
+func counted(one *Verdict) string {
+	switch one.Kind {
+	case ChildAlive:
+		return plural(int(one.Count), "process")
+	case Fragmentation:
+		return plural(int(one.Count), "time")
+	}
+	return plural(int(one.Count), "block")
+}
+
+func orNone(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// stillHeld accounts for what is there at the end, verdict or not.
+func (v *view) stillHeld(a *Audit) {
+	if len(a.Held) == 0 {
+		return
+	}
+	v.title("Still there at the end, by what holds it")
+	v.blank()
+	t := table{columns: []column{
+		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1}, {title: "held by"}, {title: "name", flex: true},
+	}, indent: rowIndent}
+	for _, h := range a.Held[:min(len(a.Held), maxHeld)] {
+		t.rows = append(t.rows, row{cells: []span{
+			{meterName(h.Meter), plain}, {FormatBytes(h.Bytes), plain}, {fmt.Sprint(h.Count), dim}, {h.By, plain}, {oneLine(h.Holder, false, maxProse), plain},
+		}})
+	}
+	t.print(v.printer)
+	if rest := a.Held[min(len(a.Held), maxHeld):]; len(rest) > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", plural(len(rest), "more holder"), FormatBytes(rest[0].Bytes)), dim})
+	}
+}
+
+func (v *view) auditProblems(a *Audit) {
+	if len(a.Problems) == 0 {
+		return
+	}
+	v.title("What this audit does not know")
+	for _, p := range a.Problems {
+		v.prose("  ", span{"- " + bounded(p, maxProse), yellow})
+	}
+}

@@ -1,0 +1,272 @@
+"""Notebooks with planted leaks, and healthy ones. notebooks.py says what they are made of."""
+
+from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step
+
+IMPORTS = Step("""
+    import asyncio, collections, ctypes, functools, gc, json, os, subprocess, sys, threading, time, types
+    import numpy as np
+    def block(n):
+        return np.ones(n, dtype=np.uint8)
+    """)
+
+
+def size(number):
+    """A size in bytes that no other leak has."""
+    return 2 * MIB + number * 4096
+
+
+LEAKS = [
+    Notebook("list", [Step("acc = []"), Step("acc.append(block(%d))  # leaks" % size(1), 4)], [Leak(GROWTH, 4 * size(1), 4)]),
+    Notebook("dict_in_helper", [
+        Step("""
+            results = {}
+            def remember(key):
+                value = block(%d)  # leaks
+                results[key] = value
+                return value.sum()
+            """ % size(2)),
+        Step("total = remember(len(results))", 3)], [Leak(GROWTH, 3 * size(2), 3, "remember")]),
+    Notebook("class_registry", [
+        Step("""
+            class Model:
+                instances = []
+                def __init__(self):
+                    self.weights = block(%d)  # leaks
+                    Model.instances.append(self)
+            """ % size(3)),
+        Step("model = Model()", 4)], [Leak(GROWTH, 4 * size(3), 4, "__init__")]),
+    Notebook("closure", [
+        Step("""
+            def counter():
+                history = []
+                def step():
+                    history.append(block(%d))  # leaks
+                    return len(history)
+                return step
+            step = counter()
+            """ % size(4)),
+        Step("n = step()", 3)], [Leak(GROWTH, 3 * size(4), 3, "step")]),
+    Notebook("default_argument", [
+        Step("""
+            def collect(seen=[]):
+                seen.append(block(%d))  # leaks
+                return len(seen)
+            """ % size(5)),
+        Step("n = collect()", 5)], [Leak(GROWTH, 5 * size(5), 5, "collect")]),
+    Notebook("lru_cache", [
+        Step("""
+            @functools.lru_cache(maxsize=None)
+            def load(day):
+                return block(%d)  # leaks
+            day = 0
+            """ % size(6)),
+        Step("day += 1\nmean = load(day).mean()", 4)], [Leak(GROWTH, 4 * size(6), 4, "load")]),
+    Notebook("callbacks", [
+        Step("handlers = collections.defaultdict(list)\ndef on_done(data, event): return data.sum()"),
+        Step("handlers['done'].append(functools.partial(on_done, block(%d)))  # leaks" % size(7), 3)], [Leak(GROWTH, 3 * size(7), 3)]),
+    Notebook("views_of_large_arrays", [
+        Step("heads = []"),
+        Step("""
+            def head():
+                whole = block(%d)  # leaks
+                return whole[:10]
+            heads.append(head())
+            """ % size(8), 4)], [Leak(GROWTH, 4 * size(8), 4, "head")]),
+    Notebook("object_array", [
+        Step("slots = np.empty(100, dtype=object)\nused = 0"),
+        Step("slots[used] = block(%d)  # leaks\nused += 1" % size(9), 3)], [Leak(GROWTH, 3 * size(9), 3)]),
+    Notebook("deque_without_bound", [
+        Step("recent = collections.deque()"),
+        Step("recent.append((time.time(), block(%d)))  # leaks" % size(10), 4)], [Leak(GROWTH, 4 * size(10), 4)]),
+    Notebook("generators_that_wait", [
+        Step("""
+            def reader():
+                chunk = block(%d)  # leaks
+                while True:
+                    yield chunk[0]
+            readers = []
+            """ % size(11)),
+        Step("r = reader()\nfirst = next(r)\nreaders.append(r)", 3)], [Leak(GROWTH, 3 * size(11), 3, "reader")]),
+    Notebook("log_records", [
+        Step("""
+            import logging
+            class Keep(logging.Handler):
+                def __init__(self):
+                    super().__init__()
+                    self.records = []
+                def emit(self, record):
+                    self.records.append(record)
+            logger = logging.getLogger("leaks")
+            logger.addHandler(Keep())
+            logger.propagate = False
+            """),
+        Step("batch = block(%d)  # leaks\nlogger.warning('batch %%s', batch)\ndel batch" % size(12), 3)], [Leak(GROWTH, 3 * size(12), 3)]),
+    Notebook("output_once", [Step("block(%d)  # leaks" % size(13))], [Leak(OUTPUT, size(13), 1)]),
+    Notebook("output_of_each_run", [Step("np.sqrt(block(%d))[:3]  # leaks" % size(14), 3)], [Leak(OUTPUT, 3 * 2 * size(14), 3)]),
+    Notebook("output_in_an_object", [
+        Step("""
+            class Result:
+                def __init__(self, data):
+                    self.data = {"values": [data]}
+            def evaluate():
+                return Result(block(%d))  # leaks
+            """ % size(15)),
+        Step("evaluate()")], [Leak(OUTPUT, size(15), 1, "evaluate")]),
+    Notebook("output_and_deleted", [Step("frame = block(%d)  # leaks\nframe" % size(16)), Step("del frame")], [Leak(OUTPUT, size(16), 1)]),
+    Notebook("module_cache", [
+        Step("""
+            helpers = types.ModuleType("helpers")
+            sys.modules["helpers"] = helpers
+            exec('''
+            _cache = {}
+            def fetch(make):
+                _cache[len(_cache)] = make()
+            '''.replace("\\n            ", "\\n"), helpers.__dict__)
+            """),
+        Step("helpers.fetch(lambda: block(%d))  # leaks" % size(17)), Step("del helpers")], [Leak(AFTER, size(17), 1, "<lambda>")]),
+    Notebook("attribute_of_a_library", [Step("json.last_payload = block(%d)  # leaks" % size(18))], [Leak(AFTER, size(18), 1)]),
+    Notebook("thread_that_waits", [
+        Step("""
+            def work(ready):
+                local = block(%d)  # leaks
+                ready.set()
+                threading.Event().wait()
+                return local
+            ready = threading.Event()
+            threading.Thread(target=work, args=(ready,), daemon=True).start()
+            ready.wait()
+            """ % size(19))], [Leak(AFTER, size(19), 1, "work")]),
+    Notebook("reference_never_given_back", [
+        Step("""
+            stolen = block(%d)  # leaks
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(stolen))
+            del stolen
+            """ % size(20))], [Leak(AFTER, size(20), 1)]),
+    Notebook("freed_by_a_timer", [
+        Step("""
+            def later(data):
+                data[0] = 0
+            timer = threading.Timer(1.5, later, [block(%d)])  # leaks
+            timer.start()
+            del timer
+            """ % size(21), pause=3)], [Leak("freed-late", size(21), 1)]),
+    Notebook("process_that_stays", [Step("child = subprocess.Popen(['sleep', '1000'])  # leaks")],
+             [Leak("child-alive", None, 1, meter="cpu.resident", says="sleep 1000")]),
+    Notebook("forked_worker", [
+        Step("""
+            pid = os.fork()  # leaks
+            if pid == 0:
+                time.sleep(1000)
+                os._exit(0)
+            """)], [Leak("child-alive", None, 1, meter="cpu.resident", says="ipykernel_launcher")]),
+    # From here on the order matters: an exception drops the traceback of the one before, an exception's frames may have much.
+    Notebook("traceback_dropped_by_the_next", [
+        Step("""
+            def train():
+                activations = block(%d)  # leaks
+                raise ValueError("bad batch")
+            train()
+            """ % size(22), fails=True),
+        Step("1"), Step("undefined_name", fails=True)], [Leak(TRACEBACK, size(22), 1, "train")]),
+    Notebook("traceback_of_the_last", [
+        Step("""
+            def inner(data):
+                scaled = data * 2
+                raise RuntimeError("bad inner")
+            def outer():
+                inner(np.zeros(10, dtype=np.uint8).repeat(%d))  # leaks
+            """ % (size(23) // 10)),
+        Step("outer()", fails=True)], [Leak(TRACEBACK, size(23) // 10 * 20, 2, "outer")]),
+    Notebook("reference_cycle", [
+        Step("""
+            class Node:
+                pass
+            def tree():
+                root, leaf = Node(), Node()
+                root.leaf, leaf.root = leaf, root
+                leaf.data = block(%d)  # leaks
+            gc.disable()
+            tree()
+            """ % size(24))], [Leak(AFTER, size(24), 1, "tree")]),
+]
+
+HEALTHY = [
+    Notebook("rebinding", [Step("x = block(%d)\ny = x * 2" % (30 * MIB), 5)]),
+    Notebook("temporaries", [Step("m = sum(float((block(%d) * k).mean()) for k in range(5))" % (10 * MIB), 4)]),
+    Notebook("shows_what_it_keeps", [Step("table = block(%d)\ntable" % (8 * MIB))]),
+    Notebook("small_results", [Step("block(%d).sum()" % (20 * MIB), 5)]),
+    Notebook("handled_exceptions", [
+        Step("""
+            def risky():
+                big = block(%d)
+                raise ValueError(len(big))
+            for _ in range(3):
+                try:
+                    risky()
+                except ValueError as e:
+                    pass
+            """ % (5 * MIB), 3)]),
+    Notebook("bounded_caches", [
+        Step("""
+            last = collections.deque(maxlen=3)
+            @functools.lru_cache(maxsize=2)
+            def load(day):
+                return block(%d)
+            day = 0
+            """ % (4 * MIB)),
+        Step("day += 1\nlast.append(load(day)[:5].copy())\nlast.append(block(%d))" % (3 * MIB), 7)]),
+    Notebook("collected_and_cleared", [
+        Step("parts = []"), Step("parts.append(block(%d))" % (6 * MIB), 4), Step("whole = np.concatenate(parts)\nparts.clear()"), Step("del whole")]),
+    Notebook("threads_joined", [
+        Step("""
+            def work(out, i):
+                out[i] = block(%d).sum()
+            sums = {}
+            threads = [threading.Thread(target=work, args=(sums, i)) for i in range(4)]
+            for t in threads: t.start()
+            for t in threads: t.join()
+            """ % (7 * MIB), 3)]),
+    Notebook("processes_waited_for", [
+        Step("""
+            from concurrent.futures import ProcessPoolExecutor
+            import multiprocessing
+            with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
+                squares = list(pool.map(abs, range(10)))
+            done = subprocess.run(["true"]).returncode
+            """, 2)]),
+    Notebook("model_in_a_variable", [
+        Step("""
+            class Layer:
+                def __init__(self, n):
+                    self.weights, self.gradient = block(n), None
+                def forward(self, x):
+                    self.saved = x
+                    return x + self.weights
+            class Net:
+                def __init__(self):
+                    self.layers = [Layer(%d) for _ in range(3)]
+                def fit(self, x):
+                    for layer in self.layers:
+                        x = layer.forward(x)
+                    return self
+            """ % (4 * MIB)),
+        Step("net = Net()\nhistory = [net.fit(block(%d)) and 1 for _ in range(4)]" % (4 * MIB), 3)]),
+    Notebook("cycles_that_are_collected", [
+        Step("""
+            class Node:
+                pass
+            for _ in range(3):
+                a, b = Node(), Node()
+                a.b, b.a, b.data = b, a, block(%d)
+            del a, b
+            n = gc.collect()
+            """ % (3 * MIB), 3)]),
+    Notebook("awaited", [
+        Step("""
+            async def fetch(i):
+                data = block(%d)
+                await asyncio.sleep(0.01)
+                return int(data.sum())
+            """ % (3 * MIB)),
+        Step("await asyncio.gather(*[fetch(i) for i in range(4)])", 3)]),
+]
