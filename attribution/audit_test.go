@@ -16,10 +16,9 @@ const mib = event.Bytes(1 << 20)
 // notebook writes the events of cells that make and free blocks.
 type notebook struct {
 	*script
-	cells   uint64
-	next    uint64
-	sizes   map[uint64]event.Change
-	changes []*event.Change
+	cells uint64
+	next  uint64
+	sizes map[uint64]event.Change
 }
 
 func newNotebook() *notebook {

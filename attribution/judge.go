@@ -49,12 +49,9 @@ type verdictKey struct {
 type found struct {
 	report.Verdict
 	portion *portion
-	growth  bool
-	runs    []*window
 	kind    event.HolderKind
-	release *window
+	release *window // the failed cell in which it went
 	gap     event.Nanoseconds
-	sites   int
 	note    string
 }
 
@@ -232,7 +229,6 @@ func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *fou
 		f.portion = join(f.portion, p)
 		f.Stack = common(f.Stack, s.frames)
 	}
-	f.sites++
 	return f
 }
 

@@ -15,12 +15,12 @@ import sys
 import time
 
 import table
-from measures import arrays, attach, beside, budget, bystanders, cells, faults, gpu, pytorch, sessions
+from measures import arrays, attach, audit, beside, budget, bystanders, cells, faults, gpu, pytorch, sessions
 from settings import Settings
 from tracing import Failure
 
 MEASURES = {"cells": cells, "sessions": sessions, "faults": faults, "arrays": arrays, "bystanders": bystanders,
-            "gpu": gpu, "pytorch": pytorch, "attach": attach, "budget": budget, "beside": beside}
+            "gpu": gpu, "pytorch": pytorch, "attach": attach, "audit": audit, "budget": budget, "beside": beside}
 
 
 def arguments():

@@ -1,0 +1,152 @@
+// Recording writes a recording of as many events as it is told, of the kind a busy notebook makes: cells that are run
+// again and again, NumPy's and PyTorch's blocks by many lines, most of them freed, some not.
+//
+//	go run ./bench/recording -events 10000000 -o big.arrows
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/recording"
+)
+
+const (
+	pid    = 4242
+	texts  = 40   // different cells
+	lines  = 12   // lines of each that allocate
+	perRun = 4000 // changes of one run of a cell
+)
+
+func main() {
+	log.SetFlags(0)
+	events := flag.Int("events", 10_000_000, "`N`umber of events, about")
+	to := flag.String("o", "", "`FILE` to write")
+	flag.Parse()
+	f, err := os.Create(*to)
+	if err != nil {
+		log.Fatal(err)
+	}
+	w, err := recording.NewWriter(f, "bench")
+	if err != nil {
+		log.Fatal(err)
+	}
+	n := notebook{writer: w, random: rand.New(rand.NewPCG(1, 2)), torch: event.OfDevice(0, event.Active)}
+	n.write(&event.Start{
+		Host:      event.Host{Name: "bench", CPUs: 2, Memory: 16 << 30},
+		Processes: []event.ProcessInfo{{PID: pid, Command: "ipykernel", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel"}},
+		Meters:    []event.MeterSource{{Meter: event.NumPy, Source: "made up", Exact: true}, {Meter: event.Mapped, Source: "made up", Exact: true}},
+	})
+	n.boundary(event.Boundary{Kind: event.Attached})
+	n.stacks()
+	for n.written < *events {
+		n.cell()
+	}
+	n.boundary(event.Boundary{Kind: event.Detached})
+	n.write(&event.Finish{Time: n.now, Reason: "interrupted", Made: n.stream, Delivered: n.stream})
+	if err := w.Close(); err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d events, %d changes, %d cells\n", n.written, n.stream, n.cells)
+}
+
+// notebook is the state of the session that is made up.
+type notebook struct {
+	writer                  *recording.Writer
+	random                  *rand.Rand
+	torch                   event.Meter
+	written                 int
+	cells                   int64
+	number, stream, segment uint64
+	address                 uint64
+	now                     event.Nanoseconds
+	value, high             event.Readings
+	held                    []event.Change // blocks of the cell that runs, and those of earlier ones that stay
+}
+
+func (n *notebook) write(e event.Event) {
+	if err := n.writer.Write(e); err != nil {
+		log.Fatal(err)
+	}
+	n.written++
+}
+
+func (n *notebook) boundary(b event.Boundary) {
+	n.number++
+	n.now += 50_000
+	b.Number, b.Time, b.PID, b.TID, b.Segment, b.Stream = n.number, n.now, pid, pid, n.segment, n.stream
+	b.Value, b.High, b.Tree, b.TreeHigh = n.value, n.high, n.value, n.high
+	n.write(&b)
+	n.segment++
+	n.high = n.value
+}
+
+// file is the name of a cell's code.
+func file(text int) string { return fmt.Sprintf("/tmp/ipykernel_%d/%d.py", pid, 1000+text) }
+
+// stacks announces who will allocate: stack text*lines+line+1.
+func (n *notebook) stacks() {
+	for text := range texts {
+		for line := range lines {
+			frames := []event.Frame{{Function: "zeros", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 100}}
+			for depth := range 1 + line%9 {
+				frames = append(frames, event.Frame{Function: fmt.Sprintf("step%d", depth), File: "/home/me/project/train.py", Line: int32(10 * depth)})
+			}
+			frames = append(frames, event.Frame{Function: "<module>", File: file(text), Line: int32(line + 1)})
+			n.write(&event.Stack{Number: uint64(text*lines + line + 1), PID: pid, Frames: frames})
+		}
+	}
+}
+
+// cell runs one: each of its lines is a statement that makes blocks and frees most of them.
+func (n *notebook) cell() {
+	n.cells++
+	text := n.random.IntN(texts)
+	id := uint64(n.cells)
+	n.boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: n.cells + 1, Text: file(text)})
+	n.write(&event.CellSource{Cell: id, PID: pid, Text: fmt.Sprintf("# cell %d\n%s", text, "work()\n")})
+	for line := range lines {
+		n.boundary(event.Boundary{Kind: event.StatementOpen, Cell: id, Line: int32(line + 1)})
+		n.statement(uint64(text*lines + line + 1))
+		n.boundary(event.Boundary{Kind: event.StatementClose, Cell: id, Outcome: event.OutcomeOK})
+	}
+	n.boundary(event.Boundary{Kind: event.CellClose, Cell: id, Outcome: event.OutcomeOK})
+}
+
+func (n *notebook) statement(stack uint64) {
+	first := len(n.held)
+	for range perRun / lines / 2 {
+		m := event.NumPy
+		if n.random.IntN(4) == 0 {
+			m = n.torch
+		}
+		n.address += 1 << 22
+		c := event.Change{Meter: m, Size: 512 << n.random.IntN(12), Address: n.address, Stack: stack, Block: m == n.torch}
+		n.change(c)
+		n.held = append(n.held, c)
+	}
+	for len(n.held) > first+n.random.IntN(2) { // one in two statements keeps one
+		at := first + n.random.IntN(len(n.held)-first)
+		c := n.held[at]
+		n.held[at] = n.held[len(n.held)-1]
+		n.held = n.held[:len(n.held)-1]
+		c.Size = -c.Size
+		n.change(c)
+	}
+}
+
+func (n *notebook) change(c event.Change) {
+	n.stream++
+	n.now += 1_000
+	n.value[c.Meter] += c.Size
+	n.high[c.Meter] = max(n.high[c.Meter], n.value[c.Meter])
+	c.Stream, c.Segment, c.Time, c.PID, c.TID, c.Value = n.stream, n.segment, n.now, pid, pid, n.value[c.Meter]
+	n.write(&c)
+}
