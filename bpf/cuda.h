@@ -602,7 +602,7 @@ int cuda_enter(struct pt_regs *regs)
 	c->operation = cookie & 0xff;
 	c->narrow = cookie >> 16 & 1;
 	c->known = 0;
-	c->stack = makes(c->operation) ? stack_here(slot) : 0;
+	c->stack = makes(c->operation) ? stack_here(regs, slot) : 0;
 	if (c->narrow && c->operation == CUDA_FREE)
 		c->argument[0] = (__u32)c->argument[0];
 	if (c->operation == CUDA_CTX_CREATE)

@@ -12,13 +12,14 @@ forbid() { # PACKAGE PATTERN: the package's own imports, and theirs within the m
         status=1
     fi
 }
-forbid tracer/event '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|process|gpu|recording))|cilium/ebpf'
+forbid tracer/event '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|process|gpu|recording|native))|cilium/ebpf'
 forbid report '^ipytracer/(attribution|cmd|tracer)|cilium/ebpf'
-forbid attribution '^ipytracer/(cmd|tracer$|tracer/(ledger|cpython|process|gpu|recording))|cilium/ebpf'
-forbid tracer/recording '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|process|gpu))|cilium/ebpf'
-forbid tracer/cpython '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|process|gpu|recording))|cilium/ebpf'
-forbid tracer/process '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|gpu|recording))|cilium/ebpf'
-forbid tracer/gpu '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|process|recording))|cilium/ebpf'
-forbid tracer/ledger '^ipytracer/(attribution|report|cmd|tracer$|tracer/(cpython|process|gpu|recording))'
+forbid attribution '^ipytracer/(cmd|tracer$|tracer/(ledger|cpython|process|gpu|recording|native))|cilium/ebpf'
+forbid tracer/recording '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|process|gpu|native))|cilium/ebpf'
+forbid tracer/cpython '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|process|gpu|recording|native))|cilium/ebpf'
+forbid tracer/process '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|gpu|recording|native))|cilium/ebpf'
+forbid tracer/native '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|process|gpu|recording|cuda))|cilium/ebpf'
+forbid tracer/gpu '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|process|recording|native))|cilium/ebpf'
+forbid tracer/ledger '^ipytracer/(attribution|report|cmd|tracer$|tracer/(cpython|process|gpu|recording|native))'
 forbid tracer '^ipytracer/(attribution|report|cmd)'
 exit $status

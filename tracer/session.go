@@ -32,6 +32,7 @@ type Options struct {
 	ChangeRing int
 	Command    []string // of `tracer run`
 	NoStacks   bool     // do not walk up the stack of who allocates
+	Native     bool     // walk up its native frames, too; without it only those of threads that have no Python frames
 }
 
 // DefaultBudget is the share of one core that sheddable probes may cost.
@@ -53,6 +54,7 @@ type Session struct {
 	codes   map[uint64]*code
 	tables  int  // bytes of their line tables
 	full    bool // there was no room for one
+	natives natives
 	starts  []event.ProcessInfo
 	stopped string // why the session ends, once it does
 	ended   bool
@@ -238,6 +240,7 @@ func (s *Session) advance(ctx context.Context) error {
 
 // settle does what cannot be done while records are being read.
 func (s *Session) settle() error {
+	s.nameStacks()
 	s.targets = slices.DeleteFunc(s.targets, func(t *target) bool {
 		if t.child && t.gone {
 			_ = t.close()

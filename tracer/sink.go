@@ -67,8 +67,8 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		s.processChanged(t, b)
 	case event.ProcessExit:
 		if t != nil {
-			t.gone = true
 			s.release(t)
+			t.gone = true
 		}
 	case event.MeterShed:
 		s.budget.shed(extra.Group)
@@ -137,6 +137,7 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 		s.targets = append(s.targets, t)
 	}
 	t.closeProbes()
+	s.forgetNative(t)
 	t.identified = false // its slot is a new one
 	if t.python != nil {
 		t.python.close()

@@ -73,6 +73,8 @@ const (
 	kernelBoundaryKindRECORD_LIBRARY            kernelBoundaryKind = 104
 	kernelBoundaryKindRECORD_CODE               kernelBoundaryKind = 105
 	kernelBoundaryKindRECORD_STACK              kernelBoundaryKind = 106
+	kernelBoundaryKindRECORD_NATIVE             kernelBoundaryKind = 107
+	kernelBoundaryKindRECORD_COPY               kernelBoundaryKind = 108
 )
 
 type kernelCall struct {
@@ -141,6 +143,20 @@ type kernelControl struct {
 	Group     uint32
 	Done      uint32
 	Slot      uint32
+}
+
+type kernelCopy struct {
+	_      structs.HostLayout
+	Header kernelHeader
+	Number uint64
+	Python uint64
+	Asked  uint64
+	Ip     uint64
+	Sp     uint64
+	Bp     uint64
+	Slot   uint32
+	Size   uint32
+	Memory [16384]uint8
 }
 
 type kernelCudaDevices struct {
@@ -293,6 +309,7 @@ const (
 	kernelLossLOSS_FORMAT        kernelLoss = 11
 	kernelLossLOSS_CODE          kernelLoss = 12
 	kernelLossLOSS_STACK         kernelLoss = 13
+	kernelLossLOSS_NATIVE        kernelLoss = 14
 	kernelLossLOSSES             kernelLoss = 16
 )
 
@@ -312,6 +329,28 @@ const (
 	kernelMeterMETER_SHMEM    kernelMeter = 4
 	kernelMeterMETER_NUMPY    kernelMeter = 5
 	kernelMeterMETER_PINNED   kernelMeter = 6
+)
+
+type kernelNative struct {
+	_       structs.HostLayout
+	Header  kernelHeader
+	Number  uint64
+	Python  uint64
+	Count   uint32
+	End     uint32
+	Leaf    uint32
+	Padding uint32
+	Pcs     [128]uint64
+}
+
+type kernelNativeEnd uint32
+
+const (
+	kernelNativeEndNATIVE_FULL      kernelNativeEnd = 0
+	kernelNativeEndNATIVE_OUTERMOST kernelNativeEnd = 1
+	kernelNativeEndNATIVE_PYTHON    kernelNativeEnd = 2
+	kernelNativeEndNATIVE_UNKNOWN   kernelNativeEnd = 3
+	kernelNativeEndNATIVE_MISSING   kernelNativeEnd = 4
 )
 
 type kernelOperation uint32
@@ -362,6 +401,8 @@ type kernelPython struct {
 	Interpreter      uint64
 	MainThread       uint64
 	ResultType       uint64
+	Text             uint64
+	TextSize         uint64
 	CodeMask         uint64
 	CodeFilename     uint32
 	CodeName         uint32
@@ -399,8 +440,10 @@ type kernelPython struct {
 	StateExecuting   int32
 	StateFinished    int32
 	ThreadsHead      uint32
+	Native           uint32
 	PushedEval       uint32
 	Ready            uint32
+	Padding          uint32
 }
 
 type kernelRoot struct {
@@ -417,6 +460,23 @@ type kernelRoot struct {
 	Devices       uint32
 	Padding       uint32
 }
+
+type kernelRule struct {
+	_         structs.HostLayout
+	Base      uint32
+	CfaOffset int32
+	BpOffset  int32
+}
+
+type kernelRuleBase uint32
+
+const (
+	kernelRuleBaseRULE_UNKNOWN   kernelRuleBase = 0
+	kernelRuleBaseRULE_OUTERMOST kernelRuleBase = 1
+	kernelRuleBaseRULE_SP        kernelRuleBase = 2
+	kernelRuleBaseRULE_BP        kernelRuleBase = 3
+	kernelRuleBaseRULE_BP_DEREF  kernelRuleBase = 4
+)
 
 type kernelSource struct {
 	_      structs.HostLayout
@@ -460,6 +520,13 @@ type kernelThread struct {
 type kernelWalk struct {
 	_           structs.HostLayout
 	Stack       kernelStack
+	Native      kernelNative
+	Pc          uint64
+	Sp          uint64
+	Bp          uint64
+	Text        uint64
+	TextSize    uint64
+	LastNative  uint64
 	Thread      uint64
 	FirstThread uint64
 	Last        uint64
@@ -479,6 +546,7 @@ type kernelWalk struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	kernelMapAnchor              = "anchor"
+	kernelMapAsked               = "asked"
 	kernelMapBlocks              = "blocks"
 	kernelMapBoundaries          = "boundaries"
 	kernelMapCalls               = "calls"
@@ -494,6 +562,7 @@ const (
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
 	kernelMapRoots               = "roots"
+	kernelMapRules               = "rules"
 	kernelMapSpaces              = "spaces"
 	kernelMapStacks              = "stacks"
 	kernelMapStore               = "store"
@@ -526,19 +595,24 @@ const (
 	kernelProgTorchReport        = "torch_report"
 	kernelVarAcknowledged        = "acknowledged"
 	kernelVarChangeRingSize      = "change_ring_size"
+	kernelVarCopiesRead          = "copies_read"
+	kernelVarCopiesSent          = "copies_sent"
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
 	kernelVarExportBoundaryKind  = "export_boundary_kind"
 	kernelVarExportChange        = "export_change"
 	kernelVarExportChangeFlag    = "export_change_flag"
 	kernelVarExportCode          = "export_code"
+	kernelVarExportCopy          = "export_copy"
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
 	kernelVarExportGroup         = "export_group"
 	kernelVarExportLoss          = "export_loss"
 	kernelVarExportMeter         = "export_meter"
+	kernelVarExportNativeEnd     = "export_native_end"
 	kernelVarExportOperation     = "export_operation"
 	kernelVarExportOutcome       = "export_outcome"
+	kernelVarExportRuleBase      = "export_rule_base"
 	kernelVarExportSource        = "export_source"
 	kernelVarFirstSlot           = "first_slot"
 	kernelVarFirstSpace          = "first_space"
@@ -636,6 +710,7 @@ type kernelProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelMapSpecs struct {
 	Anchor       *ebpf.MapSpec `ebpf:"anchor"`
+	Asked        *ebpf.MapSpec `ebpf:"asked"`
 	Blocks       *ebpf.MapSpec `ebpf:"blocks"`
 	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
 	Calls        *ebpf.MapSpec `ebpf:"calls"`
@@ -651,6 +726,7 @@ type kernelMapSpecs struct {
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
 	Roots        *ebpf.MapSpec `ebpf:"roots"`
+	Rules        *ebpf.MapSpec `ebpf:"rules"`
 	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
 	Stacks       *ebpf.MapSpec `ebpf:"stacks"`
 	Store        *ebpf.MapSpec `ebpf:"store"`
@@ -665,19 +741,24 @@ type kernelMapSpecs struct {
 type kernelVariableSpecs struct {
 	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
 	ChangeRingSize      *ebpf.VariableSpec `ebpf:"change_ring_size"`
+	CopiesRead          *ebpf.VariableSpec `ebpf:"copies_read"`
+	CopiesSent          *ebpf.VariableSpec `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
 	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.VariableSpec `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.VariableSpec `ebpf:"export_code"`
+	ExportCopy          *ebpf.VariableSpec `ebpf:"export_copy"`
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
 	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
 	ExportMeter         *ebpf.VariableSpec `ebpf:"export_meter"`
+	ExportNativeEnd     *ebpf.VariableSpec `ebpf:"export_native_end"`
 	ExportOperation     *ebpf.VariableSpec `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
+	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.VariableSpec `ebpf:"export_source"`
 	FirstSlot           *ebpf.VariableSpec `ebpf:"first_slot"`
 	FirstSpace          *ebpf.VariableSpec `ebpf:"first_space"`
@@ -723,6 +804,7 @@ func (o *kernelObjects) Close() error {
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelMaps struct {
 	Anchor       *ebpf.Map `ebpf:"anchor"`
+	Asked        *ebpf.Map `ebpf:"asked"`
 	Blocks       *ebpf.Map `ebpf:"blocks"`
 	Boundaries   *ebpf.Map `ebpf:"boundaries"`
 	Calls        *ebpf.Map `ebpf:"calls"`
@@ -738,6 +820,7 @@ type kernelMaps struct {
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
 	Roots        *ebpf.Map `ebpf:"roots"`
+	Rules        *ebpf.Map `ebpf:"rules"`
 	Spaces       *ebpf.Map `ebpf:"spaces"`
 	Stacks       *ebpf.Map `ebpf:"stacks"`
 	Store        *ebpf.Map `ebpf:"store"`
@@ -749,6 +832,7 @@ type kernelMaps struct {
 func (m *kernelMaps) Close() error {
 	return _KernelClose(
 		m.Anchor,
+		m.Asked,
 		m.Blocks,
 		m.Boundaries,
 		m.Calls,
@@ -764,6 +848,7 @@ func (m *kernelMaps) Close() error {
 		m.Processes,
 		m.Pythons,
 		m.Roots,
+		m.Rules,
 		m.Spaces,
 		m.Stacks,
 		m.Store,
@@ -779,19 +864,24 @@ func (m *kernelMaps) Close() error {
 type kernelVariables struct {
 	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
 	ChangeRingSize      *ebpf.Variable `ebpf:"change_ring_size"`
+	CopiesRead          *ebpf.Variable `ebpf:"copies_read"`
+	CopiesSent          *ebpf.Variable `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
 	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.Variable `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.Variable `ebpf:"export_code"`
+	ExportCopy          *ebpf.Variable `ebpf:"export_copy"`
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
 	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
 	ExportMeter         *ebpf.Variable `ebpf:"export_meter"`
+	ExportNativeEnd     *ebpf.Variable `ebpf:"export_native_end"`
 	ExportOperation     *ebpf.Variable `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
+	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.Variable `ebpf:"export_source"`
 	FirstSlot           *ebpf.Variable `ebpf:"first_slot"`
 	FirstSpace          *ebpf.Variable `ebpf:"first_space"`

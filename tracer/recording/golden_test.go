@@ -81,10 +81,21 @@ func stackSession() []event.Event {
 		all[len(all)-1])
 }
 
+// nativeSession is what format 4 added.
+func nativeSession() []event.Event {
+	all := stackSession()
+	return append(all[:len(all)-1],
+		&event.Stack{Number: 7, PID: 4242, Frames: []event.Frame{
+			{Function: "at::native::fill", File: "/src/Fill.cpp", Line: 33, Native: true, Module: "libtorch_cpu.so"}, {Function: "?", Native: true},
+			{Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: 2},
+		}},
+		all[len(all)-1])
+}
+
 // TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
 // number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
-	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), Format: stackSession()} {
+	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), Format: nativeSession()} {
 		path := fmt.Sprintf("../../testdata/recording/format%d.arrows", format)
 		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
 			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {
