@@ -10,6 +10,9 @@
  * copy, which is of this very event, with the same rules, and hands in all that it took. The next call from there is
  * unwound here, frame by frame, exactly: 0.1 us each.
  *
+ * While libraries come or go no rule is believed, until user space has taken back those that are no longer true. A
+ * library that is loaded where another one was is told from it in the stack's number.
+ *
  * No more than MAX_COPIES copies are under way, and one for each pair of Python stack and missing place. Where none can
  * be sent, the stack is as far as the rules led, ends with NATIVE_MISSING, and is counted (LOSS_NATIVE).
  *
@@ -22,6 +25,13 @@
 #define USER_LIMIT (1ull << 47)
 #define COPY_CHUNK 1024
 
+/* Whether the rules of a process are those of the code that it has now. */
+static __always_inline bool rules_hold(__u32 slot)
+{
+	slot &= MAX_PROCESSES - 1;
+	return *(volatile __u32 *)&code_checked[slot] == *(volatile __u32 *)&code_changes[slot] + 1;
+}
+
 static long next_native_frame(__u32 i, struct walk **walk)
 {
 	struct walk *w = *walk;
@@ -30,11 +40,12 @@ static long next_native_frame(__u32 i, struct walk **walk)
 	w->native.end = NATIVE_UNKNOWN;
 	if (w->pc >= USER_LIMIT)
 		return 1;
-	struct rule *r = bpf_map_lookup_elem(&rules, &key);
+	struct rule *r = rules_hold(w->slot) ? bpf_map_lookup_elem(&rules, &key) : NULL;
 	if (!r) {
 		w->native.end = NATIVE_MISSING;
 		return 1;
 	}
+	w->native.number = mix(w->native.number, r->mapping);
 	__u32 base = r->base;
 	if (base <= RULE_OUTERMOST) {
 		w->native.end = base == RULE_OUTERMOST ? NATIVE_OUTERMOST : NATIVE_UNKNOWN;

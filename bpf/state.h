@@ -86,6 +86,11 @@ __u32 next_batch = 1;
 __u64 acknowledged; /* tickets up to this one are in safe hands; written by user space */
 __u64 losses[LOSSES];
 
+/* By slot: how often libraries have come or gone, and, plus one, as of when user space knows that the rules are right;
+ * 0: never. */
+__u32 code_changes[MAX_PROCESSES];
+__u32 code_checked[MAX_PROCESSES]; /* written by user space */
+
 __u64 copies_sent;
 __u64 copies_read; /* written by user space */
 

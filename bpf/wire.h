@@ -156,6 +156,7 @@ struct rule {
 	__u32 base;
 	__s32 cfa_offset;
 	__s32 bp_offset; /* from the frame's address to where the caller's rbp is kept; 0: it is still in rbp */
+	__u32 mapping;	 /* which of all that was ever mapped: another library at the same address is another number */
 };
 
 /* Why a native stack ends where it does. Same order as ledger.NativeEnd. */

@@ -111,7 +111,9 @@ func checkNative(t *testing.T, root, interpreter string, all bool) {
 // compareNative compares a stack's native frames, up to the Python function that is the next.
 func compareNative(t *testing.T, want block, stack []report.Frame, python string) {
 	t.Helper()
-	interpreter := func(module string) bool { return strings.HasPrefix(module, "python3") || strings.HasPrefix(module, "libpython") }
+	interpreter := func(module string) bool {
+		return strings.HasPrefix(module, "python3") || strings.HasPrefix(module, "libpython")
+	}
 	for i, w := range want.calls {
 		if python != "" && interpreter(w.module) {
 			if i >= len(stack) || stack[i].Native || stack[i].Function != python {
@@ -144,7 +146,9 @@ type block struct {
 
 type call struct{ module, symbol string }
 
-func (c *call) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &[]any{&c.module, &c.symbol}) }
+func (c *call) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&c.module, &c.symbol})
+}
 
 func readCalls(t *testing.T, path string) (all []block) {
 	t.Helper()

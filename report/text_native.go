@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// cutNative folds the native frames of a stack, which are its innermost, to those that were called first and last, "libx: f … g".
-// It returns them and the Python frames. Of a thread that has none, what every thread begins with is left out.
+// cutNative folds the native frames of a stack, which are its innermost, to those that were called first and last, "libx: f … g";
+// those without a name only if none has one. It returns them and the Python frames. Of a thread that has none, what every
+// thread begins with is left out.
 func cutNative(stack []Frame) (native string, python []Frame) {
 	n := slices.IndexFunc(stack, func(f Frame) bool { return !f.Native })
 	if n < 0 {
@@ -22,11 +23,24 @@ func cutNative(stack []Frame) (native string, python []Frame) {
 		return "", stack
 	}
 	first, last := calls[len(calls)-1], calls[0]
+	if named := slices.DeleteFunc(slices.Clone(calls), isNameless); len(named) > 0 {
+		last = named[0]
+		if first.Function != "?" { // something is missing in front of it
+			first = named[len(named)-1]
+		}
+	}
 	native = nativeName(first, "")
-	if len(calls) > 1 {
+	if first != last {
 		native += " … " + nativeName(last, first.Module)
 	}
 	return native, stack[n:]
+}
+
+// isNameless says whether a frame tells a reader little: a place that no symbol covers, or the function by which PyTorch's allocator
+// says what it did.
+func isNameless(f Frame) bool {
+	return f.Function == "?" || strings.HasPrefix(f.Function, f.Module+"+0x") || strings.HasPrefix(f.Function, "c10::reportMemoryUsage") ||
+		strings.HasPrefix(f.Function, "c10::reportOutOfMemory")
 }
 
 // nativeName is "libx: f", or "libx+0x12ab" where no symbol is known; without the module where the reader knows it already.

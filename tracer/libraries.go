@@ -34,9 +34,6 @@ func (l *library) close() {
 func (s *Session) relist(t *target) {
 	first := !t.announced
 	t.unlisted = false
-	if t.natives.places != nil {
-		s.remap(t)
-	}
 	driver := false // is mapped
 	for m, err := range s.fs.Mappings(t.pid) {
 		if err != nil {

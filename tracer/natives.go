@@ -15,7 +15,8 @@ type natives struct {
 	modules map[process.FileID]*native.Module // nil where a file is of no use
 	files   []io.Closer
 	stacks  map[uint64]*event.Stack
-	frames  int // of all of them
+	frames  int    // of all of them
+	mapped  uint32 // mappings of code that were ever seen
 	unnamed []unnamedStack
 }
 
@@ -90,6 +91,7 @@ func (s *Session) StackCopy(c *ledger.StackCopy) {
 	if t == nil || t.python == nil || t.slot != c.Slot {
 		return
 	}
+	s.catchUp(t)
 	text := t.python.file.Mapping
 	inPython := func(pc uint64) bool { return pc >= text.Start && pc < text.End }
 	out := ledger.NativeStack{PID: c.PID, Number: c.Number, Python: c.Python}

@@ -15,9 +15,11 @@ import (
 
 // nativeSpace is what is known of the machine code in a target's memory.
 type nativeSpace struct {
-	code   []process.Mapping // executable ones, in order of address
-	read   time.Time         // when they were
-	places map[place]*known
+	code []codeMapping // in order of address
+	read time.Time     // when they were
+	// changes is how often libraries had come or gone by then, as the kernel counts.
+	changes uint32
+	places  map[place]*known
 }
 
 // place is a return address, or an instruction.
@@ -26,19 +28,19 @@ type place struct {
 	leaf bool
 }
 
+// codeMapping is an executable mapping, with its number among all of the session.
+type codeMapping struct {
+	process.Mapping
+	number uint32
+}
+
 // known is what has been found out about a place, and the mapping it was found in.
 type known struct {
-	in     identity
+	in     uint32
 	rule   native.Rule
 	ruled  bool // the kernel has the rule
 	frame  event.Frame
 	framed bool
-}
-
-// identity tells a mapping from another that is at its address later; zero for none.
-type identity struct {
-	start, offset uint64
-	file          process.FileID
 }
 
 // maxPlaces is how many are kept of a target; the kernel's table of rules has as many for all.
@@ -48,48 +50,65 @@ const maxPlaces = 1 << 17
 const remapPause = 100 * time.Millisecond
 
 // at finds the mapping of an address, and looks again for one that is not known.
-func (s *Session) at(t *target, pc uint64) (process.Mapping, bool) {
+func (s *Session) at(t *target, pc uint64) codeMapping {
 	n := &t.natives
-	if m, ok := n.find(pc); ok || time.Since(n.read) < remapPause {
-		return m, ok
+	if m := n.find(pc); m.number != 0 || time.Since(n.read) < remapPause {
+		return m
 	}
 	s.remap(t)
 	return n.find(pc)
 }
 
-func (n *nativeSpace) find(pc uint64) (process.Mapping, bool) {
+// find returns the mapping of an address, the zero one if there is none.
+func (n *nativeSpace) find(pc uint64) codeMapping {
 	i := sort.Search(len(n.code), func(i int) bool { return n.code[i].End > pc })
 	if i < len(n.code) && n.code[i].Start <= pc {
-		return n.code[i], true
+		return n.code[i]
 	}
-	return process.Mapping{}, false
+	return codeMapping{}
 }
 
 // remap reads what is mapped, and takes back what is no longer true.
 func (s *Session) remap(t *target) {
 	n := &t.natives
 	n.read = time.Now()
-	var code []process.Mapping
+	changes, err := s.ledger.CodeChanges(t.slot) // first: what changes from here on counts as not seen
+	if err != nil {
+		s.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
+		return
+	}
+	before := map[process.Mapping]uint32{}
+	for _, m := range n.code {
+		before[m.Mapping] = m.number
+	}
+	var code []codeMapping
 	for m, err := range s.fs.Mappings(t.pid) {
 		if err != nil {
 			return // it has ended
 		}
-		if m.Perm&process.Exec != 0 {
-			code = append(code, m)
+		if m.Perm&process.Exec == 0 {
+			continue
+		}
+		number := before[m]
+		if number == 0 {
+			s.natives.mapped++
+			number = s.natives.mapped
+		}
+		code = append(code, codeMapping{m, number})
+	}
+	if !slices.Equal(code, n.code) {
+		n.code = code
+		for at, k := range n.places {
+			if n.find(at.address()).number != k.in {
+				s.dropPlace(t, at, k)
+			}
 		}
 	}
-	if slices.Equal(code, n.code) {
-		return
-	}
-	n.code = code
-	for at, k := range n.places {
-		if m, _ := n.find(at.address()); identityOf(m) != k.in {
-			s.dropPlace(t, at, k)
-		}
+	n.changes = changes
+	if err := s.ledger.CodeChecked(t.slot, changes); err != nil {
+		s.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
 	}
 }
-
-func identityOf(m process.Mapping) identity { return identity{m.Start, m.Offset, m.File} }
 
 // address is what is looked up for a place: of a return address the call before it, which may be the last instruction of its function.
 func (p place) address() uint64 {
@@ -97,6 +116,14 @@ func (p place) address() uint64 {
 		return p.pc
 	}
 	return p.pc - 1
+}
+
+// catchUp reads what is mapped if libraries have come or gone since, of which no record has come.
+func (s *Session) catchUp(t *target) {
+	if changes, err := s.ledger.CodeChanges(t.slot); err == nil && (changes != t.natives.changes || t.natives.code == nil) {
+		s.nameStacks() // those before this
+		s.remap(t)
+	}
 }
 
 func (s *Session) dropPlace(t *target, at place, k *known) {
@@ -114,16 +141,22 @@ func (s *Session) forgetNative(t *target) {
 	for at, k := range t.natives.places {
 		s.dropPlace(t, at, k)
 	}
+	if t.natives.places == nil {
+		return
+	}
 	t.natives = nativeSpace{}
+	if err := s.ledger.CodeForgotten(t.slot); err != nil {
+		s.log.Warn("rules could not be taken back", "pid", t.pid, "error", err)
+	}
 }
 
 // known returns what is kept of a place, and makes room for it; what is beyond the limit is kept for the moment only.
-func (s *Session) known(t *target, at place) (*known, process.Mapping) {
-	m, _ := s.at(t, at.address())
+func (s *Session) known(t *target, at place) (*known, codeMapping) {
+	m := s.at(t, at.address())
 	n := &t.natives
 	k := n.places[at]
 	if k == nil {
-		k = &known{in: identityOf(m)}
+		k = &known{in: m.number}
 		if n.places == nil {
 			n.places = map[place]*known{}
 		}
@@ -141,13 +174,13 @@ func (s *Session) rule(t *target, pc uint64, leaf bool) native.Rule {
 	if k.ruled {
 		return k.rule
 	}
-	if module := s.moduleOf(t, m); module != nil {
+	if module := s.moduleOf(t, m.Mapping); module != nil {
 		if bias, ok := module.Bias(m.Start, m.Offset); ok {
 			k.rule = module.Rule(at.address() - bias)
 		}
 	}
 	if t.natives.places[at] == k {
-		rule := ledger.Rule{Base: ledgerBases[k.rule.Base], CFAOffset: k.rule.CFAOffset, BPOffset: k.rule.BPOffset}
+		rule := ledger.Rule{Base: ledgerBases[k.rule.Base], CFAOffset: k.rule.CFAOffset, BPOffset: k.rule.BPOffset, Mapping: k.in}
 		k.ruled = s.ledger.SetRule(t.slot, pc, leaf, rule) == nil
 	}
 	return k.rule
@@ -172,7 +205,7 @@ const maxModuleName = 192
 func (s *Session) nativeFrame(t *target, pc uint64, leaf bool) event.Frame {
 	k, m := s.known(t, place{pc, leaf})
 	if !k.framed {
-		k.frame, k.framed = s.describe(t, m, place{pc, leaf}), true
+		k.frame, k.framed = s.describe(t, m.Mapping, place{pc, leaf}), true
 	}
 	return k.frame
 }

@@ -41,6 +41,10 @@ func (s *Session) Foreign(f *event.Foreign) { s.queue = append(s.queue, f) }
 func (s *Session) LibrariesChanged(pid int32) {
 	if t := s.target(int(pid)); t != nil {
 		t.unlisted = true
+		if t.natives.places != nil {
+			s.nameStacks() // those before this
+			s.remap(t)
+		}
 	}
 }
 

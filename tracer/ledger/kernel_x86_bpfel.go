@@ -466,6 +466,7 @@ type kernelRule struct {
 	Base      uint32
 	CfaOffset int32
 	BpOffset  int32
+	Mapping   uint32
 }
 
 type kernelRuleBase uint32
@@ -595,6 +596,8 @@ const (
 	kernelProgTorchReport        = "torch_report"
 	kernelVarAcknowledged        = "acknowledged"
 	kernelVarChangeRingSize      = "change_ring_size"
+	kernelVarCodeChanges         = "code_changes"
+	kernelVarCodeChecked         = "code_checked"
 	kernelVarCopiesRead          = "copies_read"
 	kernelVarCopiesSent          = "copies_sent"
 	kernelVarCpuOffset           = "cpu_offset"
@@ -741,6 +744,8 @@ type kernelMapSpecs struct {
 type kernelVariableSpecs struct {
 	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
 	ChangeRingSize      *ebpf.VariableSpec `ebpf:"change_ring_size"`
+	CodeChanges         *ebpf.VariableSpec `ebpf:"code_changes"`
+	CodeChecked         *ebpf.VariableSpec `ebpf:"code_checked"`
 	CopiesRead          *ebpf.VariableSpec `ebpf:"copies_read"`
 	CopiesSent          *ebpf.VariableSpec `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
@@ -864,6 +869,8 @@ func (m *kernelMaps) Close() error {
 type kernelVariables struct {
 	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
 	ChangeRingSize      *ebpf.Variable `ebpf:"change_ring_size"`
+	CodeChanges         *ebpf.Variable `ebpf:"code_changes"`
+	CodeChecked         *ebpf.Variable `ebpf:"code_checked"`
 	CopiesRead          *ebpf.Variable `ebpf:"copies_read"`
 	CopiesSent          *ebpf.Variable `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`

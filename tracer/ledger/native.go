@@ -66,6 +66,9 @@ type Rule struct {
 	Base      Base
 	CFAOffset int32
 	BPOffset  int32 // from the frame's address to where the caller's rbp is kept; 0: still in rbp
+	// Mapping numbers what is mapped there, over all that has been: stacks through another library at the same address have
+	// other numbers.
+	Mapping uint32
 }
 
 // ruleKey is the key of bpf/native.h.
@@ -80,7 +83,7 @@ func ruleKey(slot uint32, pc uint64, leaf bool) uint64 {
 // SetRule tells the kernel how to go on from a return address of the process in slot, or from an instruction (leaf). The error
 // matches [ErrFull] where there is no room.
 func (l *Ledger) SetRule(slot uint32, pc uint64, leaf bool, r Rule) error {
-	rule := kernelRule{Base: uint32(r.Base), CfaOffset: r.CFAOffset, BpOffset: r.BPOffset}
+	rule := kernelRule{Base: uint32(r.Base), CfaOffset: r.CFAOffset, BpOffset: r.BPOffset, Mapping: r.Mapping}
 	if err := l.objects.Rules.Put(ruleKey(slot, pc, leaf), rule); err != nil {
 		return fmt.Errorf("write a rule: %w: %w", ErrFull, err)
 	}
@@ -91,6 +94,34 @@ func (l *Ledger) SetRule(slot uint32, pc uint64, leaf bool, r Rule) error {
 func (l *Ledger) DropRule(slot uint32, pc uint64, leaf bool) error {
 	if err := l.objects.Rules.Delete(ruleKey(slot, pc, leaf)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("delete a rule: %w", err)
+	}
+	return nil
+}
+
+// CodeChanges returns how often the process in slot has loaded or unloaded libraries.
+func (l *Ledger) CodeChanges(slot uint32) (uint32, error) {
+	var all [MaxProcesses]uint32
+	if err := l.objects.CodeChanges.Get(&all); err != nil {
+		return 0, fmt.Errorf("read the changes of code: %w", err)
+	}
+	return all[slot%MaxProcesses], nil
+}
+
+// CodeChecked says that no rule of the process in slot is wrong as of so many changes. Until then the kernel believes none.
+func (l *Ledger) CodeChecked(slot, changes uint32) error {
+	l.codeChecked[slot%MaxProcesses] = changes + 1
+	return l.writeCodeChecked()
+}
+
+// CodeForgotten says that the rules of the process in slot are not to be believed any more.
+func (l *Ledger) CodeForgotten(slot uint32) error {
+	l.codeChecked[slot%MaxProcesses] = 0
+	return l.writeCodeChecked()
+}
+
+func (l *Ledger) writeCodeChecked() error {
+	if err := l.objects.CodeChecked.Set(l.codeChecked); err != nil {
+		return fmt.Errorf("write the checks of code: %w", err)
 	}
 	return nil
 }
