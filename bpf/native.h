@@ -13,8 +13,9 @@
  * While libraries come or go no rule is believed, until user space has taken back those that are no longer true. A
  * library that is loaded where another one was is told from it in the stack's number.
  *
- * No more than MAX_COPIES copies are under way, and one for each pair of Python stack and missing place. Where none can
- * be sent, the stack is as far as the rules led, ends with NATIVE_MISSING, and is counted (LOSS_NATIVE).
+ * A copy has for its number a signature of the stack. While its answer is under way, the same chain of calls has the
+ * same signature, and needs no other copy. No more than MAX_COPIES are under way; where none can be sent, the stack is
+ * as far as the rules led, ends with NATIVE_MISSING, and is counted (LOSS_NATIVE).
  *
  * Where the interpreter called, the Python frames are the rest. A thread that has none is unwound to its start.
  */
@@ -24,6 +25,7 @@
 #define LEAF_RULE  (1ull << 63) /* in a rule's key: of the instruction itself, not of the call before it */
 #define USER_LIMIT (1ull << 47)
 #define COPY_CHUNK 1024
+#define MAX_STACK  (8 << 20) /* words that point so far up a stack are not looked at: they point into it */
 
 /* Whether the rules of a process are those of the code that it has now. */
 static __always_inline bool rules_hold(__u32 slot)
@@ -124,30 +126,71 @@ static __always_inline __u32 copy_stack(struct copy *c, __u64 sp)
 	return STACK_COPY;
 }
 
+/* Whether the eight bytes before an address end with a call: E8 rel32, or FF /2 with what may follow it. */
+static __always_inline bool ends_with_call(__u64 bytes)
+{
+	if ((bytes >> 24 & 0xff) == 0xe8)
+		return true;
+	return (bytes >> 8 & 0x38ff) == 0x10ff || (bytes >> 16 & 0x38ff) == 0x10ff ||
+	       (bytes >> 32 & 0x38ff) == 0x10ff || (bytes >> 40 & 0x38ff) == 0x10ff || (bytes >> 48 & 0x38ff) == 0x10ff;
+}
+
+/* One word of the stack. What can be a return address goes into the signature, with its place. */
+static long scan_word(__u32 i, struct walk **walk)
+{
+	struct walk *w = *walk;
+
+	if (!(i & (SCAN_WORDS - 1)) && READ(w->chunk, w->sp + (__u64)i * 8))
+		return 1;
+	__u64 word = w->chunk[i & (SCAN_WORDS - 1)], before = 0;
+	if (word < PAGE || word >= USER_LIMIT || word - w->sp < MAX_STACK || READ(before, word - 8) ||
+	    !ends_with_call(before))
+		return 0;
+	w->signature = mix(mix(w->signature, word), i);
+	return 0;
+}
+
+/*
+ * A number that stands for the whole chain of calls while rules are missing: a hash of every word in the stack's top,
+ * as much as is copied, that follows a call instruction, and of where it is. All return addresses are such words; two
+ * stacks that have the same in the same places are of the same chain.
+ */
+static __noinline __u64 signature(struct walk *w, __u64 ip, __u64 bp)
+{
+	if (!w)
+		return 0;
+	w->signature = mix(mix(mix(w->seed, ~w->native.python), ip), bp - w->sp);
+	w->signature = mix(w->signature, code_changes[w->slot & (MAX_PROCESSES - 1)]);
+	bpf_loop(STACK_COPY / 8, scan_word, &w, 0);
+	return w->signature;
+}
+
 /* Asks user space to unwind. The number of the stack that it will be; 0 if it cannot be asked now. */
 __attribute__((noinline)) __u64 ask(struct walk *w, __u64 ip, __u64 sp, __u64 bp)
 {
 	if (!w)
 		return 0;
-	__u64 key = mix(mix(w->native.python, w->seed), w->pc);
+	w->sp = sp;
+	__u64 number = signature(w, ip, bp);
 	__u32 one = 1;
+	if (bpf_map_lookup_elem(&stacks, &number))
+		return number;
 	if (*(volatile __u64 *)&copies_sent - *(volatile __u64 *)&copies_read >= MAX_COPIES)
 		return 0;
-	if (bpf_map_update_elem(&asked, &key, &one, BPF_NOEXIST))
-		return 0;
+	if (bpf_map_update_elem(&stacks, &number, &one, BPF_NOEXIST))
+		return bpf_map_lookup_elem(&stacks, &number) ? number : 0; /* another thread was faster */
 	struct copy *c = bpf_ringbuf_reserve(&boundaries, sizeof(*c), 0);
 	if (!c) {
-		bpf_map_delete_elem(&asked, &key);
+		bpf_map_delete_elem(&stacks, &number);
 		return 0;
 	}
-	__u64 number = mix(mix(key, fetch_add(&copies_sent, 1)), bpf_ktime_get_ns());
+	fetch_add(&copies_sent, 1);
 	c->header.ticket = 0;
 	c->header.cell = 0;
 	c->header.kind = RECORD_COPY;
 	c->header.pid = w->pid;
 	c->number = number;
 	c->python = w->native.python;
-	c->asked = key;
 	c->ip = ip;
 	c->sp = sp;
 	c->bp = bp;

@@ -34,7 +34,6 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct walk, 4096, F_NO_PREALLOC) walks SEC
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 16, F_NO_PREALLOC) codes SEC(".maps");	      /* sent */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 17, F_NO_PREALLOC) stacks SEC(".maps");      /* sent */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct rule, 1 << 17, F_NO_PREALLOC) rules SEC(".maps"); /* see native.h */
-struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 4096, F_NO_PREALLOC) asked SEC(".maps");	      /* see native.h */
 /* Free slots of processes. The lowest are used again first: what goes through all of them stops at used_slots. */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK);

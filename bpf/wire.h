@@ -23,6 +23,7 @@
 #define MAX_FRAMES	 64    /* of a Python stack; a power of two */
 #define MAX_NATIVE	 128   /* of a native one; a power of two */
 #define STACK_COPY	 16384 /* bytes of a thread's stack that are copied */
+#define SCAN_WORDS	 32    /* of a stack that are read at once; a power of two */
 #define MAX_COPIES	 16    /* copies that user space has not read */
 #define LINES_SIZE	 2048  /* bytes of a line table that travel with its code object */
 #define TABLE_UNREADABLE 0x80000000u
@@ -185,7 +186,6 @@ struct copy {
 	struct header header;
 	__u64 number; /* of the stack that it is */
 	__u64 python;
-	__u64 asked; /* key in the map of that name */
 	__u64 ip;
 	__u64 sp;
 	__u64 bp;
@@ -203,7 +203,9 @@ struct walk {
 	__u64 bp;
 	__u64 text; /* of the interpreter */
 	__u64 text_size;
-	__u64 last_native;  /* number of the last native stack */
+	__u64 last_native; /* number of the last native stack */
+	__u64 signature;   /* of the stack */
+	__u64 chunk[SCAN_WORDS];
 	__u64 thread;	    /* its PyThreadState, as found last */
 	__u64 first_thread; /* of the interpreter's list, when it had none */
 	__u64 last;	    /* number of the last stack */

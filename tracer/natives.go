@@ -86,7 +86,6 @@ func (s *Session) module(t *target, m process.Mapping) *native.Module {
 
 // StackCopy unwinds what the kernel could not, hands in the rules it took, and queues the stack.
 func (s *Session) StackCopy(c *ledger.StackCopy) {
-	defer s.ledger.Answer(c)
 	t := s.target(int(c.PID))
 	if t == nil || t.python == nil || t.slot != c.Slot {
 		return

@@ -150,7 +150,6 @@ type kernelCopy struct {
 	Header kernelHeader
 	Number uint64
 	Python uint64
-	Asked  uint64
 	Ip     uint64
 	Sp     uint64
 	Bp     uint64
@@ -528,6 +527,8 @@ type kernelWalk struct {
 	Text        uint64
 	TextSize    uint64
 	LastNative  uint64
+	Signature   uint64
+	Chunk       [32]uint64
 	Thread      uint64
 	FirstThread uint64
 	Last        uint64
@@ -547,7 +548,6 @@ type kernelWalk struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	kernelMapAnchor              = "anchor"
-	kernelMapAsked               = "asked"
 	kernelMapBlocks              = "blocks"
 	kernelMapBoundaries          = "boundaries"
 	kernelMapCalls               = "calls"
@@ -713,7 +713,6 @@ type kernelProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelMapSpecs struct {
 	Anchor       *ebpf.MapSpec `ebpf:"anchor"`
-	Asked        *ebpf.MapSpec `ebpf:"asked"`
 	Blocks       *ebpf.MapSpec `ebpf:"blocks"`
 	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
 	Calls        *ebpf.MapSpec `ebpf:"calls"`
@@ -809,7 +808,6 @@ func (o *kernelObjects) Close() error {
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelMaps struct {
 	Anchor       *ebpf.Map `ebpf:"anchor"`
-	Asked        *ebpf.Map `ebpf:"asked"`
 	Blocks       *ebpf.Map `ebpf:"blocks"`
 	Boundaries   *ebpf.Map `ebpf:"boundaries"`
 	Calls        *ebpf.Map `ebpf:"calls"`
@@ -837,7 +835,6 @@ type kernelMaps struct {
 func (m *kernelMaps) Close() error {
 	return _KernelClose(
 		m.Anchor,
-		m.Asked,
 		m.Blocks,
 		m.Boundaries,
 		m.Calls,

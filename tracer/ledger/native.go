@@ -37,8 +37,8 @@ type NativeStack struct {
 	End    NativeEnd
 }
 
-// StackCopy is the top of a thread's stack at an allocation that the kernel could not unwind. Whoever takes it calls
-// [Ledger.Answer] once the rules that were missing are in.
+// StackCopy is the top of a thread's stack at an allocation that the kernel could not unwind. Whoever takes it hands in
+// the rules that were missing.
 type StackCopy struct {
 	PID        int32
 	Slot       uint32
@@ -46,7 +46,6 @@ type StackCopy struct {
 	Python     uint64 // as in [NativeStack]
 	IP, SP, BP uint64 // registers
 	Memory     []byte // from SP upwards; valid during the call only
-	asked      uint64
 }
 
 // Base says what a frame's address (CFA) is reckoned from.
@@ -126,11 +125,6 @@ func (l *Ledger) writeCodeChecked() error {
 	return nil
 }
 
-// Answer says that the rules which a copy was made for are in, or cannot be had.
-func (l *Ledger) Answer(c *StackCopy) {
-	_ = l.objects.Asked.Delete(c.asked) // cannot fail but for a key that is not there
-}
-
 // copyRead makes room for another copy. Every one that comes out of the ring counts, whatever becomes of it.
 func (l *Ledger) copyRead() error {
 	l.rings.copies++
@@ -160,6 +154,6 @@ func decodeNative(raw []byte) (s NativeStack, ok bool) {
 func decodeCopy(c *kernelCopy) StackCopy {
 	return StackCopy{
 		PID: c.Header.Pid, Slot: c.Slot, Number: c.Number, Python: c.Python, IP: c.Ip, SP: c.Sp, BP: c.Bp,
-		Memory: c.Memory[:min(int(c.Size), len(c.Memory))], asked: c.Asked,
+		Memory: c.Memory[:min(int(c.Size), len(c.Memory))],
 	}
 }
