@@ -147,6 +147,7 @@ func (s *Session) load() (err error) {
 	if err != nil {
 		return err
 	}
+	s.budget.native = s.options.Native
 	s.budget.prepare(s.ledger, s.options.Budget, s.log)
 	return nil
 }
