@@ -369,11 +369,11 @@ const (
 )
 
 func compareFrames(x, y report.Frame) int {
-	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function))
+	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module))
 }
 
 // merge adds a tally to those of the same lines: two instructions of a line have stacks of their own. s is nil where
-// there was no Python stack, it was not walked, or it was lost.
+// there was no stack, it was not walked, or it was lost.
 func (t *Tracker) merge(merged map[string]*report.Allocation, w *window, m event.Meter, y *tally, s *event.Stack) {
 	frames := t.frames(w, s)
 	key := frameKey(frames)
@@ -397,7 +397,10 @@ func (t *Tracker) frames(w *window, s *event.Stack) []report.Frame {
 	out := make([]report.Frame, len(s.Frames))
 	end := len(out)
 	for i, f := range s.Frames {
-		out[i] = report.Frame{Function: f.Function, File: f.File, Line: int(f.Line)}
+		out[i] = report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
+		if f.Native {
+			continue
+		}
 		if cell := t.cellOf(w, s.PID, f.File); cell != nil {
 			out[i].Execution = cell.execution
 			if cell.count >= 0 {
@@ -439,6 +442,10 @@ func frameKey(frames []report.Frame) string {
 		key = append(key, 0)
 		key = append(key, f.Function...)
 		key = append(key, 0)
+		if f.Native {
+			key = append(key, f.Module...)
+			key = append(key, 1)
+		}
 		key = strconv.AppendInt(key, int64(f.Line), 10)
 		key = append(key, 0)
 	}

@@ -41,7 +41,7 @@ func (t *Tracker) lines() []report.Line {
 func (t *Tracker) addLines(of map[report.Frame]*report.Line, w *window, m event.Meter, y *tally, s *event.Stack) {
 	frames := t.frames(w, s)
 	for i, f := range frames {
-		key := report.Frame{Function: f.Function, File: anyRun(f.File), Line: f.Line}
+		key := report.Frame{Function: f.Function, File: anyRun(f.File), Line: f.Line, Native: f.Native, Module: f.Module}
 		if slices.ContainsFunc(frames[:i], func(inner report.Frame) bool { return compareFrames(inner, f) == 0 }) {
 			continue
 		}

@@ -602,7 +602,7 @@ int cuda_enter(struct pt_regs *regs)
 	c->operation = cookie & 0xff;
 	c->narrow = cookie >> 16 & 1;
 	c->known = 0;
-	c->stack = makes(c->operation) ? stack_here(slot) : 0;
+	c->stack = makes(c->operation) ? stack_here(regs, slot) : 0;
 	if (c->narrow && c->operation == CUDA_FREE)
 		c->argument[0] = (__u32)c->argument[0];
 	if (c->operation == CUDA_CTX_CREATE)
@@ -909,7 +909,10 @@ int library_changed(struct pt_regs *regs)
 	__u32 slot = current_slot();
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 
-	if (!p || !spend(GROUP_LOADER, slot))
+	if (!p)
+		return 0;
+	fetch_add(&code_changes[slot & (MAX_PROCESSES - 1)], 1);
+	if (!spend(GROUP_LOADER, slot))
 		return 0;
 	struct header h = { .kind = RECORD_LIBRARY, .pid = p->pid };
 	bpf_ringbuf_output(&boundaries, &h, sizeof(h), BPF_RB_FORCE_WAKEUP);

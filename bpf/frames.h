@@ -250,13 +250,6 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 	return number;
 }
 
-/* The same where the budget allows it. Stepped down before the meter itself is: a figure is worth more than its lines.
- */
-static __always_inline __u64 stack_here(__u32 slot)
-{
-	return spend(GROUP_FRAMES, slot) ? walk_stack(slot) : 0;
-}
-
 /* Whether the stacks of a process are walked at all. */
 static __always_inline bool walks_stacks(__u32 slot)
 {

@@ -51,7 +51,7 @@ int numpy_track(struct pt_regs *regs)
 		fetch_add(&r->slack, size);
 		return 0;
 	}
-	__u64 stack = size > SMALL_BLOCK ? stack_here(slot) : 0, segment = *(volatile __u64 *)&p->segment,
+	__u64 stack = size > SMALL_BLOCK ? stack_here(regs, slot) : 0, segment = *(volatile __u64 *)&p->segment,
 	      number = next_change(r);
 	__s64 value = move(p, r, METER_NUMPY, size - before);
 	send_change(p, r, number, segment, METER_NUMPY, value, size - before, address, stack);

@@ -30,9 +30,10 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct call, 4096, 0) calls SEC(".maps"); /
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct cuda_thread, 4096, F_NO_PREALLOC) cuda_threads SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, struct cuda_key, struct cuda_object, 1 << 20, F_NO_PREALLOC) cuda_objects SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, __u32, MAX_BATCHES, F_NO_PREALLOC) torch_batches SEC(".maps");
-struct MAP(BPF_MAP_TYPE_HASH, __u32, struct walk, 4096, F_NO_PREALLOC) walks SEC(".maps"); /* tid -> */
-struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 16, F_NO_PREALLOC) codes SEC(".maps");	   /* sent */
-struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 17, F_NO_PREALLOC) stacks SEC(".maps");   /* sent */
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct walk, 4096, F_NO_PREALLOC) walks SEC(".maps");    /* tid -> */
+struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 16, F_NO_PREALLOC) codes SEC(".maps");	      /* sent */
+struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 17, F_NO_PREALLOC) stacks SEC(".maps");      /* sent */
+struct MAP(BPF_MAP_TYPE_HASH, __u64, struct rule, 1 << 17, F_NO_PREALLOC) rules SEC(".maps"); /* see native.h */
 /* Free slots of processes. The lowest are used again first: what goes through all of them stops at used_slots. */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
@@ -83,6 +84,14 @@ __u64 next_cell = 1;
 __u32 next_batch = 1;
 __u64 acknowledged; /* tickets up to this one are in safe hands; written by user space */
 __u64 losses[LOSSES];
+
+/* By slot: how often libraries have come or gone, and, plus one, as of when user space knows that the rules are right;
+ * 0: never. */
+__u32 code_changes[MAX_PROCESSES];
+__u32 code_checked[MAX_PROCESSES]; /* written by user space */
+
+__u64 copies_sent;
+__u64 copies_read; /* written by user space */
 
 /* Probe groups. A group is shed while the epoch in which it was shed is its epoch. Each array has one writer. */
 __u64 group_epoch[GROUPS];   /* user space; from 1 */

@@ -89,7 +89,7 @@ int torch_report(struct pt_regs *regs)
 	claim_blocks(t, rise, first);
 	/* Only a block that is made is worth a walk, and is what costs: its end is told where its beginning was. */
 	bool walks = walks_stacks(slot) && (size > 0 ? spend(GROUP_TENSORS, slot) : !is_shed(GROUP_TENSORS));
-	__u64 stack = walks && size > 0 ? walk_stack(slot) : 0;
+	__u64 stack = walks && size > 0 ? stack_of(regs, slot) : 0;
 	__u32 block = walks ? CHANGE_BLOCK : 0;
 	told(slot, number, DEVICE_ACTIVE, allocated, size, regs->di, stack, block);
 	rise = reserved - d->value[DEVICE_RESERVED];
@@ -107,7 +107,7 @@ int torch_refused(struct pt_regs *regs)
 	if (slot == NO_SLOT || type != DEVICE_TYPE_CUDA || ordinal >= MAX_DEVICES)
 		return 0;
 	refused(slot, device_meter(physical_device(slot, ordinal), DEVICE_ACTIVE), regs->si, regs->di, regs->dx,
-		stack_here(slot));
+		stack_here(regs, slot));
 	return 0;
 }
 

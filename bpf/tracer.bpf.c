@@ -15,6 +15,7 @@
  *   python.h     CPython's objects
  *   cells.h      cells, statements, experiments
  *   frames.h     Python stacks
+ *   native.h     native stacks
  *   numpy.h      cpu.numpy
  *   cuda.h       the CUDA driver's memory
  *   torch.h      PyTorch's own totals
@@ -41,6 +42,7 @@
 #include "python.h"
 #include "cells.h"
 #include "frames.h"
+#include "native.h"
 #include "numpy.h"
 #include "torch.h"
 #include "cuda.h"
@@ -100,6 +102,9 @@ int calibrate_return(struct pt_regs *regs)
 const struct change *export_change __attribute__((unused));
 const struct source *export_source __attribute__((unused));
 const struct code *export_code __attribute__((unused));
+const struct copy *export_copy __attribute__((unused));
+const enum rule_base *export_rule_base __attribute__((unused));
+const enum native_end *export_native_end __attribute__((unused));
 const enum boundary_kind *export_boundary_kind __attribute__((unused));
 const enum outcome *export_outcome __attribute__((unused));
 const enum meter *export_meter __attribute__((unused));

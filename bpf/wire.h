@@ -17,11 +17,15 @@
 #define NAME_SIZE	 160  /* bytes of an experiment's name, of it */
 #define FILE_SIZE	 96   /* bytes of a cell's file name that are compared */
 #define FILE_WORDS	 (FILE_SIZE / 8)
-#define SOURCE_SHORT	 488  /* bytes of source in a short record: most cells */
-#define SOURCE_CHUNK	 8192 /* bytes of cell source in one record */
-#define SOURCE_CHUNKS	 16   /* at most 128 KiB of a cell's source are sent */
-#define MAX_FRAMES	 64   /* of a Python stack; a power of two */
-#define LINES_SIZE	 2048 /* bytes of a line table that travel with its code object */
+#define SOURCE_SHORT	 488   /* bytes of source in a short record: most cells */
+#define SOURCE_CHUNK	 8192  /* bytes of cell source in one record */
+#define SOURCE_CHUNKS	 16    /* at most 128 KiB of a cell's source are sent */
+#define MAX_FRAMES	 64    /* of a Python stack; a power of two */
+#define MAX_NATIVE	 128   /* of a native one; a power of two */
+#define STACK_COPY	 16384 /* bytes of a thread's stack that are copied */
+#define SCAN_WORDS	 32    /* of a stack that are read at once; a power of two */
+#define MAX_COPIES	 16    /* copies that user space has not read */
+#define LINES_SIZE	 2048  /* bytes of a line table that travel with its code object */
 #define TABLE_UNREADABLE 0x80000000u
 #define FRAME_WORDS	 16  /* of a frame that are read at once; a power of two */
 #define CODE_WORDS	 32  /* of a code object; a power of two */
@@ -56,6 +60,8 @@ enum boundary_kind {
 	RECORD_LIBRARY,	      /* struct header: a process loaded or unloaded a library */
 	RECORD_CODE,	      /* struct code */
 	RECORD_STACK,	      /* struct stack */
+	RECORD_NATIVE,	      /* struct native */
+	RECORD_COPY,	      /* struct copy */
 };
 
 /* Same order as event.Outcome. */
@@ -138,9 +144,68 @@ struct stack {
 	struct frame frames[MAX_FRAMES];
 };
 
+/* How the caller of a place in native code is found, from the registers there. Same order as native.Base. */
+enum rule_base {
+	RULE_UNKNOWN,	/* nobody knows */
+	RULE_OUTERMOST, /* nobody called it: a thread begins here */
+	RULE_SP,	/* the frame's address (CFA) is the stack pointer plus cfa_offset */
+	RULE_BP,	/* rbp plus cfa_offset */
+	RULE_BP_DEREF,	/* what lies at rbp plus cfa_offset (a realigned stack); the caller's rbp is where rbp points */
+};
+
+struct rule {
+	__u32 base;
+	__s32 cfa_offset;
+	__s32 bp_offset; /* from the frame's address to where the caller's rbp is kept; 0: it is still in rbp */
+	__u32 mapping;	 /* which of all that was ever mapped: another library at the same address is another number */
+};
+
+/* Why a native stack ends where it does. Same order as ledger.NativeEnd. */
+enum native_end {
+	NATIVE_FULL,	  /* there is no room for more */
+	NATIVE_OUTERMOST, /* the thread begins here */
+	NATIVE_PYTHON,	  /* the interpreter called it: the Python frames follow */
+	NATIVE_UNKNOWN,	  /* no rule leads on */
+	NATIVE_MISSING,	  /* user space has not said yet how to go on */
+};
+
+/* A native stack, return addresses of the innermost call first, when it is seen first. Sent as a Python stack is. */
+struct native {
+	struct header header;
+	__u64 number;
+	__u64 python; /* number of the Python stack behind it, 0 for none */
+	__u32 count;
+	__u32 end;
+	__u32 leaf; /* the first is the instruction that was reached, not a return address */
+	__u32 padding;
+	__u64 pcs[MAX_NATIVE];
+};
+
+/* The top of a thread's stack, for user space to unwind where rules are missing here. */
+struct copy {
+	struct header header;
+	__u64 number; /* of the stack that it is */
+	__u64 python;
+	__u64 ip;
+	__u64 sp;
+	__u64 bp;
+	__u32 slot;
+	__u32 size; /* bytes that are valid, from sp upwards */
+	__u8 memory[STACK_COPY];
+};
+
 /* What walks up a thread's frames keep. */
 struct walk {
 	struct stack stack;
+	struct native native;
+	__u64 pc; /* native frames: where the one to look at next is */
+	__u64 sp;
+	__u64 bp;
+	__u64 text; /* of the interpreter */
+	__u64 text_size;
+	__u64 last_native; /* number of the last native stack */
+	__u64 signature;   /* of the stack */
+	__u64 chunk[SCAN_WORDS];
 	__u64 thread;	    /* its PyThreadState, as found last */
 	__u64 first_thread; /* of the interpreter's list, when it had none */
 	__u64 last;	    /* number of the last stack */
@@ -250,6 +315,8 @@ struct python {
 	__u64 interpreter; /* address of the main interpreter state */
 	__u64 main_thread; /* address of the main thread's state, a hint */
 	__u64 result_type; /* cache: address of the type ExecutionResult */
+	__u64 text;	   /* where the interpreter's code is */
+	__u64 text_size;
 	__u64 code_mask;
 	__u32 code_filename;
 	__u32 code_name;
@@ -288,8 +355,10 @@ struct python {
 	__s32 state_executing;
 	__s32 state_finished; /* states >= this one are over */
 	__u32 threads_head;
+	__u32 native;	   /* native stacks; 0: none, 1: of threads without Python frames, 2: of all */
 	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
 	__u32 ready;
+	__u32 padding;
 };
 
 /* One cell that runs on a thread. */
@@ -461,6 +530,7 @@ enum loss {
 	LOSS_FORMAT,	    /* an array of a format whose size is not known */
 	LOSS_CODE,	    /* a code object found no room */
 	LOSS_STACK,	    /* a stack found no room */
+	LOSS_NATIVE,	    /* native frames were not known in time */
 	LOSSES = 16,
 };
 

@@ -122,11 +122,11 @@ type Window struct {
 	Coverage map[string]Coverage `json:"coverage,omitempty"`
 }
 
-// Allocation is the memory of one meter that one stack of Python calls allocated.
+// Allocation is the memory of one meter that one stack of calls allocated.
 type Allocation struct {
 	Meter string  `json:"meter"`
-	Stack []Frame `json:"stack"` // innermost first, up to the cell; empty where no Python code called, for NumPy's blocks of at most 64 bytes, or where it is not known
-	// StackTruncated: there were more calls further out; a stack has at most 64.
+	Stack []Frame `json:"stack"` // innermost first, up to the cell, or to the thread's start where no Python code called; empty for NumPy's blocks of at most 64 bytes, or where it is not known
+	// StackTruncated: there were more calls further out; a stack has at most 64 of Python and 128 native ones.
 	StackTruncated bool  `json:"stack_truncated,omitempty"`
 	Allocated      int64 `json:"allocated"` // bytes, in the window
 	Freed          int64 `json:"freed"`     // bytes of this stack's that were freed in the window, whoever freed them
@@ -140,6 +140,10 @@ type Frame struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int    `json:"line"` // from 1; 0 if not known
+	// Native: machine code called, not Python; Function is a demangled symbol, or "?" for calls that are not known. Module is the
+	// name of its ELF file, without the directory.
+	Native bool   `json:"native,omitempty"`
+	Module string `json:"module,omitempty"`
 	// Execution is the cell whose code this is, 0 for code of a file. ExecutionCount is its In[N].
 	Execution      int  `json:"execution,omitempty"`
 	ExecutionCount *int `json:"execution_count,omitempty"`

@@ -118,8 +118,9 @@ func (v *view) notListed(c Window, rest []*caller) {
 // the functions that were called first and last.
 func who(stack []Frame) string {
 	if len(stack) == 0 {
-		return "(no Python stack, or NumPy's scalars)"
+		return "(no stack, or NumPy's scalars)"
 	}
+	native, stack := cutNative(stack)
 	var parts []string
 	library, innermost := "", ""
 	for i := len(stack) - 1; i >= 0; i-- {
@@ -139,6 +140,12 @@ func who(stack []Frame) string {
 	}
 	if library != "" {
 		parts = append(parts, library)
+	}
+	if native != "" {
+		if len(stack) == 0 {
+			native = "(native) " + native
+		}
+		parts = append(parts, native)
 	}
 	if n := len(parts); n > maxParts {
 		parts = slices.Concat(parts[:1], []string{"…"}, parts[n-maxParts+1:])

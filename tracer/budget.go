@@ -16,6 +16,7 @@ type budget struct {
 	ledger   *ledger.Ledger
 	log      *slog.Logger
 	share    float64 // of one core; negative: no limit
+	native   bool    // native frames are walked on every stack
 	costs    ledger.Costs
 	measured chan ledger.Costs // nil: nothing is being measured
 	groups   [ledger.GroupCount]groupBudget
@@ -96,6 +97,9 @@ var work = map[ledger.Group]time.Duration{
 	ledger.GroupTensors: 2000 * time.Nanosecond,
 }
 
+// nativeWork is what native frames add to a walk, likewise.
+const nativeWork = 2 * time.Microsecond
+
 // limit tells the kernel how many hits are too many, for the dearest build traced so far.
 func (b *budget) limit(sites cpython.Sites) error {
 	if b.share < 0 {
@@ -134,6 +138,9 @@ func (b *budget) set(g ledger.Group, emulated bool, share float64) error {
 		cost = b.costs.Stepped
 	}
 	cost += work[g]
+	if b.native && (g == ledger.GroupFrames || g == ledger.GroupTensors) {
+		cost += nativeWork
+	}
 	if cost <= b.groups[g].cost {
 		return nil
 	}

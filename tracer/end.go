@@ -30,6 +30,7 @@ func (s *Session) wind() error {
 		return err
 	}
 	s.queueHolders(found)
+	s.nameStacks()
 	s.queue = append(s.queue, s.finish())
 	s.ended = true
 	return nil
@@ -57,6 +58,7 @@ func (s *Session) finish() *event.Finish {
 
 // release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
 func (s *Session) release(t *target) {
+	s.forgetNative(t)
 	libraries := t.libraries
 	t.libraries = nil
 	s.closing.Go(func() { closeAll(libraries) })
@@ -88,6 +90,7 @@ func (s *Session) Close() error {
 		errs = append(errs, t.close())
 	}
 	s.targets = nil
+	s.natives.close()
 	if s.devices.nvml != nil {
 		s.devices.nvml.Close()
 		s.devices.nvml = nil

@@ -81,7 +81,7 @@ func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
 // probe tells the ledger how to read the target's Python and places every group.
 func (s *Session) probe(t *target) error {
 	if !s.learn(t) { // the interpreter has not started: the offsets that do not depend on it are there already
-		if err := s.ledger.SetPython(t.slot, t.offsets(0, !s.options.NoStacks)); err != nil {
+		if err := s.tellPython(t, 0); err != nil {
 			return err
 		}
 	}

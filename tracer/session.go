@@ -33,6 +33,7 @@ type Options struct {
 	Command    []string // of `tracer run`
 	NoStacks   bool     // do not walk up the stack of who allocates
 	Holders    bool     // find out at the end who holds the memory that is left
+	Native     bool     // walk up its native frames, too; without it only those of threads that have no Python frames
 }
 
 // DefaultBudget is the share of one core that sheddable probes may cost.
@@ -54,6 +55,7 @@ type Session struct {
 	codes   map[uint64]*code
 	tables  int  // bytes of their line tables
 	full    bool // there was no room for one
+	natives natives
 	starts  []event.ProcessInfo
 	stopped string // why the session ends, once it does
 	ended   bool
@@ -147,6 +149,7 @@ func (s *Session) load() (err error) {
 	if err != nil {
 		return err
 	}
+	s.budget.native = s.options.Native
 	s.budget.prepare(s.ledger, s.options.Budget, s.log)
 	return nil
 }
@@ -240,6 +243,7 @@ func (s *Session) advance(ctx context.Context) error {
 
 // settle does what cannot be done while records are being read.
 func (s *Session) settle() error {
+	s.nameStacks()
 	s.targets = slices.DeleteFunc(s.targets, func(t *target) bool {
 		if t.child && t.gone {
 			_ = t.close()

@@ -44,6 +44,10 @@ func (s *Session) Foreign(f *event.Foreign) { s.queue = append(s.queue, f) }
 func (s *Session) LibrariesChanged(pid int32) {
 	if t := s.target(int(pid)); t != nil {
 		t.unlisted = true
+		if t.natives.places != nil {
+			s.nameStacks() // those before this
+			s.remap(t)
+		}
 	}
 }
 
@@ -70,8 +74,8 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		s.processChanged(t, b)
 	case event.ProcessExit:
 		if t != nil {
-			t.gone = true
 			s.release(t)
+			t.gone = true
 		}
 	case event.MeterShed:
 		s.budget.shed(extra.Group)
@@ -141,6 +145,7 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 		s.targets = append(s.targets, t)
 	}
 	t.closeProbes()
+	s.forgetNative(t)
 	t.identified = false // its slot is a new one
 	if t.python != nil {
 		t.python.close()

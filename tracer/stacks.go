@@ -76,4 +76,5 @@ func (s *Session) Stack(from *ledger.Stack) {
 		out.Frames[i] = event.Frame{Function: c.name, File: c.file, Line: int32(min(max(line, 0), 1<<31-1))}
 	}
 	s.queue = append(s.queue, out)
+	s.natives.keep(s.options.Native, out)
 }

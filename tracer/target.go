@@ -30,6 +30,7 @@ type target struct {
 	libraries []*library
 	// identified: the ledger knows which GPUs it uses.
 	identified bool
+	natives    nativeSpace
 	// unlisted: it has loaded or unloaded a library since its mappings were looked through.
 	unlisted bool
 	// patience is how many more times a process that may yet become a Python is looked at.
@@ -166,7 +167,7 @@ func (s *Session) learn(t *target) bool {
 	if !news {
 		return false
 	}
-	if err := s.ledger.SetPython(t.slot, t.offsets(interpreter, !s.options.NoStacks)); err != nil {
+	if err := s.tellPython(t, interpreter); err != nil {
 		s.log.Warn("the Python offsets could not be written", "pid", t.pid, "error", err)
 		return false
 	}
@@ -174,6 +175,19 @@ func (s *Session) learn(t *target) bool {
 		s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
 	}
 	return true
+}
+
+// tellPython tells the ledger how to read the target's Python.
+func (s *Session) tellPython(t *target, interpreter uint64) error {
+	python := t.offsets(interpreter, !s.options.NoStacks)
+	switch {
+	case s.options.NoStacks:
+	case s.options.Native:
+		python.Native = ledger.NativeAll
+	default:
+		python.Native = ledger.NativeThreads
+	}
+	return s.ledger.SetPython(t.slot, python)
 }
 
 // offsets translates what package cpython knows into what the BPF programs read.
@@ -198,6 +212,7 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	if stacks {
 		out.FrameSize = frameSize(o)
 	}
+	out.Text, out.TextSize = p.file.Mapping.Start, p.file.Mapping.End-p.file.Mapping.Start
 	switch {
 	case o.GenState != 0:
 		out.StateKind, out.GeneratorFrame, out.GeneratorState = 2, o.GenFrame, o.GenState

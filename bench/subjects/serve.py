@@ -13,7 +13,7 @@ import numpy
 class Subject:
     def __init__(self, library):
         self._c = ctypes.CDLL(library)
-        for name in ("fault_storm", "map_storm", "call_storm", "spawn_storm"):
+        for name in ("fault_storm", "map_storm", "call_storm", "spawn_storm", "native_storm"):
             getattr(self._c, name).restype = ctypes.c_double
 
     def storm(self, name, arguments, repeat):

@@ -1,6 +1,8 @@
 /* What strains a tracer of memory most. Every function returns the nanoseconds of one operation. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -71,6 +73,37 @@ double spawn_storm(long rounds)
 		}
 		if (waitpid(child, &status, 0) != child || status)
 			return -1;
+	}
+	return (now() - start) / rounds;
+}
+
+#define NUMPY_DOMAIN 389047 /* numpy/core/src/multiarray/alloc.c */
+
+static int (*track)(unsigned, uintptr_t, size_t);
+static int (*untrack)(unsigned, uintptr_t);
+
+/* Says that memory was taken, as NumPy does, `depth` calls deeper. */
+static __attribute__((noinline)) long deeper(long depth)
+{
+	long result = depth ? deeper(depth - 1) : track(NUMPY_DOMAIN, 4096, 1000);
+
+	__asm__ volatile("" ::: "memory"); /* no tail call */
+	return result;
+}
+
+double native_storm(long rounds, long depth)
+{
+	if (!track) {
+		track = (int (*)(unsigned, uintptr_t, size_t))dlsym(RTLD_DEFAULT, "PyTraceMalloc_Track");
+		untrack = (int (*)(unsigned, uintptr_t))dlsym(RTLD_DEFAULT, "PyTraceMalloc_Untrack");
+		if (!track || !untrack)
+			return -1;
+	}
+	double start = now();
+
+	for (long r = 0; r < rounds; r++) {
+		deeper(depth);
+		untrack(NUMPY_DOMAIN, 4096);
 	}
 	return (now() - start) / rounds;
 }

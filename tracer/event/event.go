@@ -185,14 +185,19 @@ type CellSource struct {
 	Truncated bool
 }
 
-// Frame is one call on a Python stack.
+// Frame is one call on a stack.
 type Frame struct {
-	Function string // co_qualname, co_name before Python 3.11
-	File     string // co_filename
+	Function string // co_qualname, co_name before Python 3.11; native: see Module
+	File     string // co_filename; native: from DWARF, else ""
 	Line     int32  // from 1; 0 if not known
+	// Native: machine code called, not Python. Function is its symbol, demangled and without parameters; "libx.so+0x12ab", with the
+	// address in the file, where no symbol covers it; "?" stands for calls that are not known, however many.
+	Native bool
+	Module string // native: the file's name without its directory, "[vdso]", or "[anon]" for code that no file has
 }
 
-// Stack is who was calling when memory was allocated: innermost frame first, up to the statement that ran.
+// Stack is who was calling when memory was allocated: innermost frame first, up to the statement that ran, or, where Python did not
+// call, to the thread's start. Native frames come before those of Python.
 type Stack struct {
 	Number uint64
 	PID    int32

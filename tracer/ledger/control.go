@@ -86,6 +86,12 @@ func (l *Ledger) SetDevices(slot uint32, d Devices) error {
 	return nil
 }
 
+// Values of Python.Native: whose native stacks are walked.
+const (
+	NativeThreads = 1 // those of threads that have no Python frames
+	NativeAll     = 2
+)
+
 // Python is what the BPF programs must know about a process's CPython; see struct python in bpf/wire.h.
 type Python = kernelPython
 

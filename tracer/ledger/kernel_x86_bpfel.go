@@ -73,6 +73,8 @@ const (
 	kernelBoundaryKindRECORD_LIBRARY            kernelBoundaryKind = 104
 	kernelBoundaryKindRECORD_CODE               kernelBoundaryKind = 105
 	kernelBoundaryKindRECORD_STACK              kernelBoundaryKind = 106
+	kernelBoundaryKindRECORD_NATIVE             kernelBoundaryKind = 107
+	kernelBoundaryKindRECORD_COPY               kernelBoundaryKind = 108
 )
 
 type kernelCall struct {
@@ -141,6 +143,19 @@ type kernelControl struct {
 	Group     uint32
 	Done      uint32
 	Slot      uint32
+}
+
+type kernelCopy struct {
+	_      structs.HostLayout
+	Header kernelHeader
+	Number uint64
+	Python uint64
+	Ip     uint64
+	Sp     uint64
+	Bp     uint64
+	Slot   uint32
+	Size   uint32
+	Memory [16384]uint8
 }
 
 type kernelCudaDevices struct {
@@ -293,6 +308,7 @@ const (
 	kernelLossLOSS_FORMAT        kernelLoss = 11
 	kernelLossLOSS_CODE          kernelLoss = 12
 	kernelLossLOSS_STACK         kernelLoss = 13
+	kernelLossLOSS_NATIVE        kernelLoss = 14
 	kernelLossLOSSES             kernelLoss = 16
 )
 
@@ -312,6 +328,28 @@ const (
 	kernelMeterMETER_SHMEM    kernelMeter = 4
 	kernelMeterMETER_NUMPY    kernelMeter = 5
 	kernelMeterMETER_PINNED   kernelMeter = 6
+)
+
+type kernelNative struct {
+	_       structs.HostLayout
+	Header  kernelHeader
+	Number  uint64
+	Python  uint64
+	Count   uint32
+	End     uint32
+	Leaf    uint32
+	Padding uint32
+	Pcs     [128]uint64
+}
+
+type kernelNativeEnd uint32
+
+const (
+	kernelNativeEndNATIVE_FULL      kernelNativeEnd = 0
+	kernelNativeEndNATIVE_OUTERMOST kernelNativeEnd = 1
+	kernelNativeEndNATIVE_PYTHON    kernelNativeEnd = 2
+	kernelNativeEndNATIVE_UNKNOWN   kernelNativeEnd = 3
+	kernelNativeEndNATIVE_MISSING   kernelNativeEnd = 4
 )
 
 type kernelOperation uint32
@@ -362,6 +400,8 @@ type kernelPython struct {
 	Interpreter      uint64
 	MainThread       uint64
 	ResultType       uint64
+	Text             uint64
+	TextSize         uint64
 	CodeMask         uint64
 	CodeFilename     uint32
 	CodeName         uint32
@@ -399,8 +439,10 @@ type kernelPython struct {
 	StateExecuting   int32
 	StateFinished    int32
 	ThreadsHead      uint32
+	Native           uint32
 	PushedEval       uint32
 	Ready            uint32
+	Padding          uint32
 }
 
 type kernelRoot struct {
@@ -417,6 +459,24 @@ type kernelRoot struct {
 	Devices       uint32
 	Padding       uint32
 }
+
+type kernelRule struct {
+	_         structs.HostLayout
+	Base      uint32
+	CfaOffset int32
+	BpOffset  int32
+	Mapping   uint32
+}
+
+type kernelRuleBase uint32
+
+const (
+	kernelRuleBaseRULE_UNKNOWN   kernelRuleBase = 0
+	kernelRuleBaseRULE_OUTERMOST kernelRuleBase = 1
+	kernelRuleBaseRULE_SP        kernelRuleBase = 2
+	kernelRuleBaseRULE_BP        kernelRuleBase = 3
+	kernelRuleBaseRULE_BP_DEREF  kernelRuleBase = 4
+)
 
 type kernelSource struct {
 	_      structs.HostLayout
@@ -460,6 +520,15 @@ type kernelThread struct {
 type kernelWalk struct {
 	_           structs.HostLayout
 	Stack       kernelStack
+	Native      kernelNative
+	Pc          uint64
+	Sp          uint64
+	Bp          uint64
+	Text        uint64
+	TextSize    uint64
+	LastNative  uint64
+	Signature   uint64
+	Chunk       [32]uint64
 	Thread      uint64
 	FirstThread uint64
 	Last        uint64
@@ -494,6 +563,7 @@ const (
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
 	kernelMapRoots               = "roots"
+	kernelMapRules               = "rules"
 	kernelMapSpaces              = "spaces"
 	kernelMapStacks              = "stacks"
 	kernelMapStore               = "store"
@@ -526,19 +596,26 @@ const (
 	kernelProgTorchReport        = "torch_report"
 	kernelVarAcknowledged        = "acknowledged"
 	kernelVarChangeRingSize      = "change_ring_size"
+	kernelVarCodeChanges         = "code_changes"
+	kernelVarCodeChecked         = "code_checked"
+	kernelVarCopiesRead          = "copies_read"
+	kernelVarCopiesSent          = "copies_sent"
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
 	kernelVarExportBoundaryKind  = "export_boundary_kind"
 	kernelVarExportChange        = "export_change"
 	kernelVarExportChangeFlag    = "export_change_flag"
 	kernelVarExportCode          = "export_code"
+	kernelVarExportCopy          = "export_copy"
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
 	kernelVarExportGroup         = "export_group"
 	kernelVarExportLoss          = "export_loss"
 	kernelVarExportMeter         = "export_meter"
+	kernelVarExportNativeEnd     = "export_native_end"
 	kernelVarExportOperation     = "export_operation"
 	kernelVarExportOutcome       = "export_outcome"
+	kernelVarExportRuleBase      = "export_rule_base"
 	kernelVarExportSource        = "export_source"
 	kernelVarFirstSlot           = "first_slot"
 	kernelVarFirstSpace          = "first_space"
@@ -651,6 +728,7 @@ type kernelMapSpecs struct {
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
 	Roots        *ebpf.MapSpec `ebpf:"roots"`
+	Rules        *ebpf.MapSpec `ebpf:"rules"`
 	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
 	Stacks       *ebpf.MapSpec `ebpf:"stacks"`
 	Store        *ebpf.MapSpec `ebpf:"store"`
@@ -665,19 +743,26 @@ type kernelMapSpecs struct {
 type kernelVariableSpecs struct {
 	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
 	ChangeRingSize      *ebpf.VariableSpec `ebpf:"change_ring_size"`
+	CodeChanges         *ebpf.VariableSpec `ebpf:"code_changes"`
+	CodeChecked         *ebpf.VariableSpec `ebpf:"code_checked"`
+	CopiesRead          *ebpf.VariableSpec `ebpf:"copies_read"`
+	CopiesSent          *ebpf.VariableSpec `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
 	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.VariableSpec `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.VariableSpec `ebpf:"export_code"`
+	ExportCopy          *ebpf.VariableSpec `ebpf:"export_copy"`
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
 	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
 	ExportMeter         *ebpf.VariableSpec `ebpf:"export_meter"`
+	ExportNativeEnd     *ebpf.VariableSpec `ebpf:"export_native_end"`
 	ExportOperation     *ebpf.VariableSpec `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
+	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.VariableSpec `ebpf:"export_source"`
 	FirstSlot           *ebpf.VariableSpec `ebpf:"first_slot"`
 	FirstSpace          *ebpf.VariableSpec `ebpf:"first_space"`
@@ -738,6 +823,7 @@ type kernelMaps struct {
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
 	Roots        *ebpf.Map `ebpf:"roots"`
+	Rules        *ebpf.Map `ebpf:"rules"`
 	Spaces       *ebpf.Map `ebpf:"spaces"`
 	Stacks       *ebpf.Map `ebpf:"stacks"`
 	Store        *ebpf.Map `ebpf:"store"`
@@ -764,6 +850,7 @@ func (m *kernelMaps) Close() error {
 		m.Processes,
 		m.Pythons,
 		m.Roots,
+		m.Rules,
 		m.Spaces,
 		m.Stacks,
 		m.Store,
@@ -779,19 +866,26 @@ func (m *kernelMaps) Close() error {
 type kernelVariables struct {
 	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
 	ChangeRingSize      *ebpf.Variable `ebpf:"change_ring_size"`
+	CodeChanges         *ebpf.Variable `ebpf:"code_changes"`
+	CodeChecked         *ebpf.Variable `ebpf:"code_checked"`
+	CopiesRead          *ebpf.Variable `ebpf:"copies_read"`
+	CopiesSent          *ebpf.Variable `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
 	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.Variable `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.Variable `ebpf:"export_code"`
+	ExportCopy          *ebpf.Variable `ebpf:"export_copy"`
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
 	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
 	ExportMeter         *ebpf.Variable `ebpf:"export_meter"`
+	ExportNativeEnd     *ebpf.Variable `ebpf:"export_native_end"`
 	ExportOperation     *ebpf.Variable `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
+	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.Variable `ebpf:"export_source"`
 	FirstSlot           *ebpf.Variable `ebpf:"first_slot"`
 	FirstSpace          *ebpf.Variable `ebpf:"first_space"`

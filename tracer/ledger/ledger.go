@@ -59,6 +59,8 @@ type Ledger struct {
 	iterator *link.Iter
 	rings    rings
 	groups   groups
+	// codeChecked is what the kernel was told by CodeChecked, by slot.
+	codeChecked [MaxProcesses]uint32
 }
 
 // Load loads the object and attaches the probes that watch every mm the ledger knows, of which there are none

@@ -47,6 +47,8 @@ func (c *collected) Refusal(*event.Refusal)               {}
 func (c *collected) LibrariesChanged(int32)               {}
 func (c *collected) Code(*Code)                           {}
 func (c *collected) Stack(s *Stack)                       { c.frames += len(s.Frames) }
+func (c *collected) NativeStack(*NativeStack)             {}
+func (c *collected) StackCopy(*StackCopy)                 {}
 func (c *collected) Source(uint64, int32, uint32, []byte) {}
 
 // sleeper is a process to attach to. It has answered, so its exec is over.

@@ -21,6 +21,7 @@ type rings struct {
 	expected   uint64 // the next ticket
 	delivered  uint64 // changes read
 	recovered  uint64 // boundary records that came from the store
+	copies     uint64 // copies of stacks read
 	devices    devices
 }
 
@@ -34,6 +35,8 @@ type Sink interface {
 	Source(cell uint64, pid int32, offset uint32, text []byte)
 	Code(*Code)
 	Stack(*Stack)
+	NativeStack(*NativeStack)
+	StackCopy(*StackCopy)
 	// LibrariesChanged says that a process loaded or unloaded a shared library, or is about to.
 	LibrariesChanged(pid int32)
 }
@@ -172,6 +175,16 @@ func (l *Ledger) deliver(raw []byte, sink Sink) error {
 		if out, ok := decodeStack(raw); ok {
 			sink.Stack(&out)
 		}
+	case kind == kernelBoundaryKindRECORD_NATIVE:
+		if out, ok := decodeNative(raw); ok {
+			sink.NativeStack(&out)
+		}
+	case kind == kernelBoundaryKindRECORD_COPY:
+		if c, ok := view[kernelCopy](raw); ok {
+			out := decodeCopy(c)
+			sink.StackCopy(&out)
+		}
+		return l.copyRead()
 	case kind == kernelBoundaryKindRECORD_SOURCE && len(raw) > head:
 		offset := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Offset)]))
 		size := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Size)]))
@@ -237,6 +250,7 @@ var lossNames = map[kernelLoss]string{
 	kernelLossLOSS_FORMAT:        "GPU arrays of a format whose size is not known",
 	kernelLossLOSS_CODE:          "no room for a code object of a stack",
 	kernelLossLOSS_STACK:         "no room for a stack",
+	kernelLossLOSS_NATIVE:        "native frames not known in time",
 }
 
 // LostChanges is the Loss.Reason of changes that found no room.

@@ -62,6 +62,8 @@ type frameDetail struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int32  `json:"line"`
+	Native   bool   `json:"native,omitempty"`
+	Module   string `json:"module,omitempty"`
 }
 
 type stackDetail struct {

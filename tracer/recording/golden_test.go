@@ -81,10 +81,14 @@ func stackSession() []event.Event {
 		all[len(all)-1])
 }
 
-// holdersSession is what format 4 added.
-func holdersSession() []event.Event {
+// newestSession is what format 4 added.
+func newestSession() []event.Event {
 	all := stackSession()
 	return append(all[:len(all)-1],
+		&event.Stack{Number: 7, PID: 4242, Frames: []event.Frame{
+			{Function: "at::native::fill", File: "/src/Fill.cpp", Line: 33, Native: true, Module: "libtorch_cpu.so"}, {Function: "?", Native: true},
+			{Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: 2},
+		}},
 		&event.Holders{Time: 101_950_000_000, Root: 1, PID: 4242, Complete: true, Objects: 123_456, Holders: []event.Holder{
 			{Address: 0x7f00_1234_5670, Kind: event.HeldByVariable, Path: "cache['größe'][3].weight", Type: "numpy.ndarray", References: 2},
 			{Address: 0x7f00_1234_8000, Kind: event.HeldByTraceback, Path: "batch", Type: "Tensor", References: 1, Function: "step", File: "/tmp/1.py", Line: 3},
@@ -97,7 +101,7 @@ func holdersSession() []event.Event {
 // TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
 // number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
-	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), Format: holdersSession()} {
+	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), Format: newestSession()} {
 		path := fmt.Sprintf("../../testdata/recording/format%d.arrows", format)
 		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
 			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {

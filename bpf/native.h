@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Who allocates, below Python: the native frames of the thread, at the event.
+ *
+ * Libraries have no frame pointers; how to get from an instruction to its caller is in their .eh_frame, which is too
+ * much for the kernel to read. But a program calls from few places. So the kernel keeps one rule for each place that
+ * was ever on such a stack: where the frame's address (the CFA, from which the return address is 8 bytes down) is, and
+ * where the caller's rbp. The key is the return address, with the process's slot. User space fills the rules in, on
+ * demand: where one is missing, the top of the stack is copied and sent, with the registers; user space unwinds the
+ * copy, which is of this very event, with the same rules, and hands in all that it took. The next call from there is
+ * unwound here, frame by frame, exactly: 0.1 us each.
+ *
+ * While libraries come or go no rule is believed, until user space has taken back those that are no longer true. A
+ * library that is loaded where another one was is told from it in the stack's number.
+ *
+ * A copy has for its number a signature of the stack. While its answer is under way, the same chain of calls has the
+ * same signature, and needs no other copy. No more than MAX_COPIES are under way; where none can be sent, the stack is
+ * as far as the rules led, ends with NATIVE_MISSING, and is counted (LOSS_NATIVE).
+ *
+ * Where the interpreter called, the Python frames are the rest. A thread that has none is unwound to its start.
+ */
+#ifndef IPYTRACER_NATIVE_H
+#define IPYTRACER_NATIVE_H
+
+#define LEAF_RULE  (1ull << 63) /* in a rule's key: of the instruction itself, not of the call before it */
+#define USER_LIMIT (1ull << 47)
+#define COPY_CHUNK 1024
+#define MAX_STACK  (8 << 20) /* words that point so far up a stack are not looked at: they point into it */
+
+/* Whether the rules of a process are those of the code that it has now. */
+static __always_inline bool rules_hold(__u32 slot)
+{
+	slot &= MAX_PROCESSES - 1;
+	return *(volatile __u32 *)&code_checked[slot] == *(volatile __u32 *)&code_changes[slot] + 1;
+}
+
+static long next_native_frame(__u32 i, struct walk **walk)
+{
+	struct walk *w = *walk;
+	__u64 key = w->pc | (__u64)w->slot << 48 | (i ? 0 : LEAF_RULE), pc = 0, bp = w->bp;
+
+	w->native.end = NATIVE_UNKNOWN;
+	if (w->pc >= USER_LIMIT)
+		return 1;
+	struct rule *r = rules_hold(w->slot) ? bpf_map_lookup_elem(&rules, &key) : NULL;
+	if (!r) {
+		w->native.end = NATIVE_MISSING;
+		return 1;
+	}
+	w->native.number = mix(w->native.number, r->mapping);
+	__u32 base = r->base;
+	if (base <= RULE_OUTERMOST) {
+		w->native.end = base == RULE_OUTERMOST ? NATIVE_OUTERMOST : NATIVE_UNKNOWN;
+		return 1;
+	}
+	__u64 frame = (base == RULE_SP ? w->sp : bp) + (__s64)r->cfa_offset;
+	if (base == RULE_BP_DEREF) {
+		__u64 at = frame, saved = bp;
+		if (READ(frame, at) || READ(bp, saved))
+			return 1;
+	}
+	/* Outwards, always. */
+	if (frame <= w->sp || READ(pc, frame - 8) || (r->bp_offset && READ(bp, frame + (__s64)r->bp_offset)))
+		return 1;
+	w->sp = frame;
+	w->bp = bp;
+	w->pc = pc;
+	if (!pc) {
+		w->native.end = NATIVE_OUTERMOST;
+		return 1;
+	}
+	if (w->native.python && pc - w->text < w->text_size) {
+		w->native.end = NATIVE_PYTHON;
+		return 1;
+	}
+	__u32 n = w->native.count;
+	if (n >= MAX_NATIVE) {
+		w->native.end = NATIVE_FULL;
+		return 1;
+	}
+	w->native.pcs[n & (MAX_NATIVE - 1)] = pc;
+	w->native.number = mix(w->native.number, pc);
+	w->native.count = n + 1;
+	return 0;
+}
+
+/* Sends a native stack that is new. False if there was no room. */
+static __noinline bool send_native(struct walk *w)
+{
+	if (!w)
+		return false;
+	__u64 number = w->native.number;
+	__u32 one = 1, count = w->native.count;
+	if (bpf_map_update_elem(&stacks, &number, &one, BPF_NOEXIST)) {
+		if (bpf_map_lookup_elem(&stacks, &number)) /* another thread was faster */
+			return true;
+		lose(LOSS_STACK);
+		return false;
+	}
+	w->native.header.ticket = 0;
+	w->native.header.cell = 0;
+	w->native.header.kind = RECORD_NATIVE;
+	w->native.header.pid = w->pid;
+	__u64 size = AT_MOST(__builtin_offsetof(struct native, pcs) + (__u64)count * 8, sizeof(struct native));
+	if (bpf_ringbuf_output(&boundaries, &w->native, size, BPF_RB_NO_WAKEUP)) {
+		bpf_map_delete_elem(&stacks, &number);
+		lose(LOSS_STACK);
+		return false;
+	}
+	return true;
+}
+
+/* Copies as much of the stack as there is: all of it, if it ends before STACK_COPY. */
+static __always_inline __u32 copy_stack(struct copy *c, __u64 sp)
+{
+#pragma unroll
+	for (__u32 done = 0; done < STACK_COPY; done += COPY_CHUNK) {
+		__u64 at = sp + done;
+		if (!bpf_probe_read_user(c->memory + done, COPY_CHUNK, (void *)at))
+			continue;
+		__u64 rest = -at & (PAGE - 1); /* up to the page that is not there */
+		if (rest >= COPY_CHUNK || bpf_probe_read_user(c->memory + done, AT_MOST(rest, COPY_CHUNK), (void *)at))
+			rest = 0;
+		return done + rest;
+	}
+	return STACK_COPY;
+}
+
+/* Whether the eight bytes before an address end with a call: E8 rel32, or FF /2 with what may follow it. */
+static __always_inline bool ends_with_call(__u64 bytes)
+{
+	if ((bytes >> 24 & 0xff) == 0xe8)
+		return true;
+	return (bytes >> 8 & 0x38ff) == 0x10ff || (bytes >> 16 & 0x38ff) == 0x10ff ||
+	       (bytes >> 32 & 0x38ff) == 0x10ff || (bytes >> 40 & 0x38ff) == 0x10ff || (bytes >> 48 & 0x38ff) == 0x10ff;
+}
+
+/* One word of the stack. What can be a return address goes into the signature, with its place. */
+static long scan_word(__u32 i, struct walk **walk)
+{
+	struct walk *w = *walk;
+
+	if (!(i & (SCAN_WORDS - 1)) && READ(w->chunk, w->sp + (__u64)i * 8))
+		return 1;
+	__u64 word = w->chunk[i & (SCAN_WORDS - 1)], before = 0;
+	if (word < PAGE || word >= USER_LIMIT || word - w->sp < MAX_STACK || READ(before, word - 8) ||
+	    !ends_with_call(before))
+		return 0;
+	w->signature = mix(mix(w->signature, word), i);
+	return 0;
+}
+
+/*
+ * A number that stands for the whole chain of calls while rules are missing: a hash of every word in the stack's top,
+ * as much as is copied, that follows a call instruction, and of where it is. All return addresses are such words; two
+ * stacks that have the same in the same places are of the same chain.
+ */
+static __noinline __u64 signature(struct walk *w, __u64 ip, __u64 bp)
+{
+	if (!w)
+		return 0;
+	w->signature = mix(mix(mix(w->seed, ~w->native.python), ip), bp - w->sp);
+	w->signature = mix(w->signature, code_changes[w->slot & (MAX_PROCESSES - 1)]);
+	bpf_loop(STACK_COPY / 8, scan_word, &w, 0);
+	return w->signature;
+}
+
+/* Asks user space to unwind. The number of the stack that it will be; 0 if it cannot be asked now. */
+__attribute__((noinline)) __u64 ask(struct walk *w, __u64 ip, __u64 sp, __u64 bp)
+{
+	if (!w)
+		return 0;
+	w->sp = sp;
+	__u64 number = signature(w, ip, bp);
+	__u32 one = 1;
+	if (bpf_map_lookup_elem(&stacks, &number))
+		return number;
+	if (*(volatile __u64 *)&copies_sent - *(volatile __u64 *)&copies_read >= MAX_COPIES)
+		return 0;
+	if (bpf_map_update_elem(&stacks, &number, &one, BPF_NOEXIST))
+		return bpf_map_lookup_elem(&stacks, &number) ? number : 0; /* another thread was faster */
+	struct copy *c = bpf_ringbuf_reserve(&boundaries, sizeof(*c), 0);
+	if (!c) {
+		bpf_map_delete_elem(&stacks, &number);
+		return 0;
+	}
+	fetch_add(&copies_sent, 1);
+	c->header.ticket = 0;
+	c->header.cell = 0;
+	c->header.kind = RECORD_COPY;
+	c->header.pid = w->pid;
+	c->number = number;
+	c->python = w->native.python;
+	c->ip = ip;
+	c->sp = sp;
+	c->bp = bp;
+	c->slot = w->slot;
+	c->size = copy_stack(c, sp);
+	bpf_ringbuf_submit(c, BPF_RB_FORCE_WAKEUP); /* until it is answered others may miss the rule, too */
+	return number;
+}
+
+/* The number of the native stack in front of a Python stack; of the Python stack itself where there is nothing between.
+ */
+__attribute__((noinline)) __u64 native_stack(__u32 slot, __u64 python, __u64 ip, __u64 sp, __u64 bp)
+{
+	struct python *py = python_at(slot);
+	struct process *p = process_at(slot);
+	struct walk *w = walk_of((__u32)bpf_get_current_pid_tgid());
+
+	if (!py || !p)
+		return python;
+	if (!w) {
+		lose(LOSS_STACK);
+		return python;
+	}
+	w->slot = slot;
+	w->pid = p->pid;
+	w->seed = mix(p->started, slot);
+	w->text = py->text;
+	w->text_size = py->text_size;
+	w->pc = ip;
+	w->sp = sp;
+	w->bp = bp;
+	w->native.python = python;
+	w->native.number = mix(w->seed, ~python);
+	w->native.count = w->native.leaf = 0;
+	/* The interpreter's own function that says that memory was taken is not worth a frame. */
+	if (ip - w->text >= w->text_size) {
+		w->native.pcs[0] = ip;
+		w->native.number = mix(w->native.number, ip);
+		w->native.count = w->native.leaf = 1;
+	}
+	bpf_loop(MAX_NATIVE + 2, next_native_frame, &w, 0);
+	if (w->native.end == NATIVE_MISSING) {
+		__u64 number = ask(w, ip, sp, bp);
+		if (number)
+			return number;
+		lose(LOSS_NATIVE);
+	}
+	if (!w->native.count && w->native.end == NATIVE_PYTHON)
+		return python;
+	__u64 number = w->native.number = mix(w->native.number, w->native.end);
+	if (number == w->last_native || bpf_map_lookup_elem(&stacks, &number) || send_native(w))
+		w->last_native = number;
+	return number;
+}
+
+/* The number of the stack of the thread that runs, 0 where there is none. */
+static __always_inline __u64 stack_of(struct pt_regs *regs, __u32 slot)
+{
+	__u64 python = walk_stack(slot);
+	struct python *py = python_at(slot);
+	__u32 native = py ? py->native : 0;
+
+	return native && (native > 1 || !python) ? native_stack(slot, python, regs->ip, regs->sp, regs->bp) : python;
+}
+
+/* The same where the budget allows it. Stepped down before the meter itself is: a figure is worth more than its lines.
+ */
+static __always_inline __u64 stack_here(struct pt_regs *regs, __u32 slot)
+{
+	return spend(GROUP_FRAMES, slot) ? stack_of(regs, slot) : 0;
+}
+
+#endif

@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// hostileNative takes memory from code that no file has, from a library whose place another one takes, from one that is deleted,
+// and from more calls than are kept; each twice, so that the kernel has its rules the second time.
+const hostileNative = `
+import _ctypes, ctypes, mmap, os, time
+directory = %q
+track = ctypes.cast(ctypes.pythonapi.PyTraceMalloc_Track, ctypes.c_void_p).value
+
+def take(function, size, *more):
+    for again in 0, 1:
+        function(ctypes.c_size_t(size), *more)
+        time.sleep(.2)
+
+def load(name):
+    library = ctypes.CDLL(os.path.join(directory, "lib%%s.so" %% name))
+    return library, getattr(library, name)
+
+# push rbp (nothing says so); mov edi, 389047; mov rdx, size; mov rsi, address; mov rax, track; call rax; pop rbp; ret
+def code(size, address):
+    return (b"\x55\xbf" + (389047).to_bytes(4, "little") + b"\x48\xba" + size.to_bytes(8, "little") + b"\x48\xbe" + address.to_bytes(8, "little")
+            + b"\x48\xb8" + track.to_bytes(8, "little") + b"\xff\xd0\x5d\xc3")
+page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+made = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+def generated(size):
+    page.seek(0)
+    page.write(code(size.value, 0x1000_0000 + len(places)))
+    places.append(0)
+    made()
+places = []
+take(generated, 300_000)
+
+places = []
+for name, size in ("alpha", 310_000), ("gamma", 320_000), ("alpha", 330_000):
+    library, function = load(name)
+    places.append(ctypes.cast(function, ctypes.c_void_p).value)
+    take(function, size, 1)
+    _ctypes.dlclose(library._handle)
+    time.sleep(.2)
+if len(set(places)) > 1:
+    raise SystemExit("the libraries are not loaded at one place: %%r" %% places)
+
+library, function = load("alpha")
+os.unlink(os.path.join(directory, "libalpha.so"))
+take(function, 340_000, 2)
+take(function, 350_000, 5000)
+`
+
+// TestHostileNative: whatever a process has for code, native frames are right or said not to be known, and the figures are right.
+func TestHostileNative(t *testing.T) {
+	require(t)
+	dir := t.TempDir()
+	for _, name := range []string{"alpha", "gamma"} {
+		build := exec.Command("gcc", "-O1", "-fno-optimize-sibling-calls", "-fomit-frame-pointer", "-shared", "-fPIC", "-DFUNCTION="+name, "-Wl,--build-id=none",
+			"-o", filepath.Join(dir, "lib"+name+".so"), filepath.Join(workloads, "swap.c"))
+		if text, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	pid, run := startCell(t, fmt.Sprintf(hostileNative, dir))
+	tr := attach(t, pid, "--budget", "off", "--native")
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the target ends", func() bool { return syscall.Kill(pid, 0) != nil || ended(pid) })
+	r, _ := tr.stop()
+	cells := topCells(r, pid)
+	if len(cells) != 1 || cells[0].Status != report.OK {
+		t.Fatalf("%d cells: %+v", len(cells), cells)
+	}
+	checkSums(t, r)
+	got := map[string]int64{} // how often, by the bytes of one and the innermost calls
+	for _, a := range cells[0].Allocations {
+		if a.Meter != "cpu.numpy" {
+			continue
+		}
+		var names []string
+		for _, f := range nativeFrames(a.Stack) {
+			names = append(names, f.Function)
+		}
+		size := a.Allocated / a.Count
+		got[fmt.Sprint(size, " ", strings.Join(names[:min(len(names), 2)], " "))] += a.Count
+		if n := len(names); n > 129 || len(a.Stack) == n || a.Stack[n].Function != "take" && a.Stack[n].Function != "generated" {
+			t.Errorf("%d bytes: %d native frames, then %v", size, n, a.Stack[n:])
+		}
+		if n := len(names); size == 350_000 && (n < 100 || names[n-1] != "?") {
+			t.Errorf("5,000 calls deep: %d frames, the last is %s", n, names[n-1])
+		}
+	}
+	// alpha's 310,000 and 330,000 bytes are of the same lines: twice each, 320,000 on average.
+	want := map[string]int64{"300000 [anon] ?": 2, "320000 alpha alpha": 4, "320000 gamma gamma": 2, "340000 alpha alpha": 2, "350000 alpha alpha": 2}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

@@ -1,0 +1,159 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+)
+
+// NativeEnd says why a native stack ends where it does.
+type NativeEnd uint32
+
+// The ends.
+const (
+	NativeFull      = NativeEnd(kernelNativeEndNATIVE_FULL)      // there are more frames than are kept
+	NativeOutermost = NativeEnd(kernelNativeEndNATIVE_OUTERMOST) // the thread begins here
+	NativePython    = NativeEnd(kernelNativeEndNATIVE_PYTHON)    // the interpreter called it
+	NativeUnknown   = NativeEnd(kernelNativeEndNATIVE_UNKNOWN)   // no rule leads on
+	NativeMissing   = NativeEnd(kernelNativeEndNATIVE_MISSING)   // the rule was not there in time
+)
+
+// MaxNative is how many native frames a stack has at most, StackCopySize how many bytes of a thread's stack are copied
+// (bpf/wire.h).
+const (
+	MaxNative     = 128
+	StackCopySize = 16384
+)
+
+// NativeStack is a native stack, innermost call first.
+type NativeStack struct {
+	PID    int32
+	Number uint64
+	Python uint64   // number of the [Stack] behind it, 0 for none
+	PCs    []uint64 // return addresses
+	Leaf   bool     // the first one is the instruction that was reached, not a return address
+	End    NativeEnd
+}
+
+// StackCopy is the top of a thread's stack at an allocation that the kernel could not unwind. Whoever takes it hands in
+// the rules that were missing.
+type StackCopy struct {
+	PID        int32
+	Slot       uint32
+	Number     uint64 // of the stack that it is
+	Python     uint64 // as in [NativeStack]
+	IP, SP, BP uint64 // registers
+	Memory     []byte // from SP upwards; valid during the call only
+}
+
+// Base says what a frame's address (CFA) is reckoned from.
+type Base uint32
+
+// The bases. BaseBPDeref: what lies in memory at rbp plus the offset.
+const (
+	BaseUnknown   = Base(kernelRuleBaseRULE_UNKNOWN)   // no way to go on
+	BaseOutermost = Base(kernelRuleBaseRULE_OUTERMOST) // nobody called it
+	BaseSP        = Base(kernelRuleBaseRULE_SP)
+	BaseBP        = Base(kernelRuleBaseRULE_BP)
+	BaseBPDeref   = Base(kernelRuleBaseRULE_BP_DEREF)
+)
+
+// Rule says how to get from a place to its caller. Its return address is 8 bytes below the frame's address.
+type Rule struct {
+	Base      Base
+	CFAOffset int32
+	BPOffset  int32 // from the frame's address to where the caller's rbp is kept; 0: still in rbp
+	// Mapping numbers what is mapped there, over all that has been: stacks through another library at the same address have
+	// other numbers.
+	Mapping uint32
+}
+
+// ruleKey is the key of bpf/native.h.
+func ruleKey(slot uint32, pc uint64, leaf bool) uint64 {
+	key := pc | uint64(slot)<<48
+	if leaf {
+		key |= 1 << 63
+	}
+	return key
+}
+
+// SetRule tells the kernel how to go on from a return address of the process in slot, or from an instruction (leaf). The error
+// matches [ErrFull] where there is no room.
+func (l *Ledger) SetRule(slot uint32, pc uint64, leaf bool, r Rule) error {
+	rule := kernelRule{Base: uint32(r.Base), CfaOffset: r.CFAOffset, BpOffset: r.BPOffset, Mapping: r.Mapping}
+	if err := l.objects.Rules.Put(ruleKey(slot, pc, leaf), rule); err != nil {
+		return fmt.Errorf("write a rule: %w: %w", ErrFull, err)
+	}
+	return nil
+}
+
+// DropRule takes a rule back: something else may be at its place by now.
+func (l *Ledger) DropRule(slot uint32, pc uint64, leaf bool) error {
+	if err := l.objects.Rules.Delete(ruleKey(slot, pc, leaf)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("delete a rule: %w", err)
+	}
+	return nil
+}
+
+// CodeChanges returns how often the process in slot has loaded or unloaded libraries.
+func (l *Ledger) CodeChanges(slot uint32) (uint32, error) {
+	var all [MaxProcesses]uint32
+	if err := l.objects.CodeChanges.Get(&all); err != nil {
+		return 0, fmt.Errorf("read the changes of code: %w", err)
+	}
+	return all[slot%MaxProcesses], nil
+}
+
+// CodeChecked says that no rule of the process in slot is wrong as of so many changes. Until then the kernel believes none.
+func (l *Ledger) CodeChecked(slot, changes uint32) error {
+	l.codeChecked[slot%MaxProcesses] = changes + 1
+	return l.writeCodeChecked()
+}
+
+// CodeForgotten says that the rules of the process in slot are not to be believed any more.
+func (l *Ledger) CodeForgotten(slot uint32) error {
+	l.codeChecked[slot%MaxProcesses] = 0
+	return l.writeCodeChecked()
+}
+
+func (l *Ledger) writeCodeChecked() error {
+	if err := l.objects.CodeChecked.Set(l.codeChecked); err != nil {
+		return fmt.Errorf("write the checks of code: %w", err)
+	}
+	return nil
+}
+
+// copyRead makes room for another copy. Every one that comes out of the ring counts, whatever becomes of it.
+func (l *Ledger) copyRead() error {
+	l.rings.copies++
+	if err := l.objects.CopiesRead.Set(l.rings.copies); err != nil {
+		return fmt.Errorf("acknowledge a copy of a stack: %w", err)
+	}
+	return nil
+}
+
+// decodeNative reads a native stack's record, which ends with its last frame. ok is false for one that is too short.
+func decodeNative(raw []byte) (s NativeStack, ok bool) {
+	var whole kernelNative
+	const head = int(unsafe.Offsetof(whole.Pcs))
+	if len(raw) < head || len(raw) > int(unsafe.Sizeof(whole)) {
+		return s, false
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&whole)), unsafe.Sizeof(whole)), raw)
+	if whole.Count > MaxNative || head+int(whole.Count)*8 > len(raw) {
+		return s, false
+	}
+	return NativeStack{
+		PID: whole.Header.Pid, Number: whole.Number, Python: whole.Python, Leaf: whole.Leaf != 0, End: NativeEnd(whole.End),
+		PCs: append([]uint64(nil), whole.Pcs[:whole.Count]...),
+	}, true
+}
+
+func decodeCopy(c *kernelCopy) StackCopy {
+	return StackCopy{
+		PID: c.Header.Pid, Slot: c.Slot, Number: c.Number, Python: c.Python, IP: c.Ip, SP: c.Sp, BP: c.Bp,
+		Memory: c.Memory[:min(int(c.Size), len(c.Memory))],
+	}
+}

@@ -1,0 +1,181 @@
+// A program that calls itself in many ways, and at the end of each chain writes down what an unwinder starts from (registers, the
+// top of the stack, what is mapped) and what libgcc's backtrace() makes of it: the truth. Nothing here knows the tracer.
+//
+//   chain DIR    writes DIR/0, DIR/1, … and DIR/maps
+#include <alloca.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <ucontext.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+static const char *directory;
+static int written;
+
+// One file: ip, sp, bp, how many bytes of the stack, the number of calls; the bytes; the calls' return addresses.
+static void save(const ucontext_t &at, void *const *calls, int count)
+{
+	const greg_t *r = at.uc_mcontext.gregs;
+	uintptr_t sp = r[REG_RSP], size = 32 << 10;
+	pthread_attr_t attributes;
+	void *low;
+	size_t length;
+	pthread_getattr_np(pthread_self(), &attributes);
+	pthread_attr_getstack(&attributes, &low, &length);
+	if (sp + size > (uintptr_t)low + length)
+		size = (uintptr_t)low + length - sp;
+	uint64_t head[5] = { (uint64_t)r[REG_RIP], sp, (uint64_t)r[REG_RBP], size, (uint64_t)count };
+	FILE *f = fopen((std::string(directory) + "/" + std::to_string(written++)).c_str(), "w");
+	if (!f)
+		abort();
+	fwrite(head, sizeof head, 1, f);
+	fwrite((void *)sp, size, 1, f);
+	fwrite(calls, sizeof *calls, count, f);
+	fclose(f);
+}
+
+#define BARRIER asm volatile("" ::: "memory") // no tail calls
+
+extern "C" __attribute__((noinline)) void leaf(void)
+{
+	ucontext_t at;
+	void *calls[200];
+	int count = backtrace(calls, 200);
+	getcontext(&at);
+	save(at, calls, count);
+	BARRIER;
+}
+
+namespace shapes
+{
+template <typename T> struct Box {
+	T kept;
+	__attribute__((noinline)) T fill(T n);
+};
+
+template <typename T> T Box<T>::fill(T n)
+{
+	leaf();
+	BARRIER;
+	return kept + n;
+}
+
+// A frame whose size is known at run time only: rbp.
+__attribute__((noinline)) int variable(int n)
+{
+	volatile char *room = (volatile char *)alloca(n);
+	room[0] = 1;
+	Box<long> box = { 3 };
+	int sum = box.fill(n) + room[0];
+	BARRIER;
+	return sum;
+}
+
+// A frame that is aligned anew: the caller's stack pointer lies in memory.
+__attribute__((noinline)) int aligned(int n)
+{
+	alignas(128) volatile char block[256];
+	block[n & 255] = 1;
+	int sum = variable(n + 100) + block[0];
+	BARRIER;
+	return sum;
+}
+
+// The same with a size that is known at run time only: DW_CFA_def_cfa_expression.
+__attribute__((noinline)) int aligned_variable(int n, long, long, long, long, long, long on_stack, long)
+{
+	alignas(128) volatile char block[256];
+	volatile char *room = (volatile char *)alloca(n);
+	block[n & 255] = room[0] = 1;
+	int sum = aligned(n) + block[0] + on_stack;
+	BARRIER;
+	return sum;
+}
+
+// Every register that a function may keep for its caller.
+__attribute__((noinline)) long many(long a, long b, long c, long d, long e, long f)
+{
+	long x[8];
+	for (int i = 0; i < 8; i++)
+		x[i] = a * i + b;
+	aligned_variable((int)(a & 63) + 1, b, c, d, e, f, x[3], x[4]);
+	for (int i = 0; i < 8; i++)
+		a += x[i] * c + d * e + f;
+	BARRIER;
+	return a;
+}
+
+// A call that never returns is the last instruction.
+[[noreturn]] __attribute__((noinline)) void throws(int n)
+{
+	many(n, 2, 3, 4, 5, 6);
+	throw n;
+}
+
+__attribute__((noinline)) void unlikely(int n)
+{
+	if (__builtin_expect(n != 12345, 1)) {
+		throws(n);
+	}
+	puts("never");
+}
+}
+
+static int compare(const void *a, const void *b)
+{
+	static int once;
+	if (!once++) {
+		std::vector<std::function<void()>> todo;
+		todo.push_back([] { shapes::many(7, 6, 5, 4, 3, 2); });
+		for (auto &f : todo)
+			f();
+	}
+	return *(const int *)a - *(const int *)b;
+}
+
+__attribute__((noinline)) int recursive(int n)
+{
+	volatile char room[40];
+	room[n % 40] = 1;
+	if (n == 0)
+		leaf();
+	else
+		recursive(n - 1);
+	BARRIER;
+	return room[0];
+}
+
+extern "C" void *thread_main(void *)
+{
+	shapes::many(1, 2, 3, 4, 5, 6);
+	BARRIER;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	directory = argv[argc - 1];
+	leaf();
+	recursive(20);
+	shapes::many(1, 2, 3, 4, 5, 6);
+	try {
+		shapes::unlikely(argc);
+	} catch (int) {
+	}
+	int numbers[] = { 3, 1, 2 };
+	qsort(numbers, 3, sizeof *numbers, compare);
+	pthread_t thread;
+	pthread_create(&thread, NULL, thread_main, NULL);
+	pthread_join(thread, NULL);
+	char text[4096];
+	FILE *from = fopen("/proc/self/maps", "r"), *to = fopen((std::string(directory) + "/maps").c_str(), "w");
+	while (from && to && fgets(text, sizeof text, from))
+		fputs(text, to);
+	return !to || fclose(to);
+}

@@ -1,0 +1,89 @@
+package native
+
+import "encoding/binary"
+
+// Registers are a thread's, as far as unwinding takes them.
+type Registers struct{ IP, SP, BP uint64 }
+
+// End says why a chain of calls ends where it does.
+type End uint8
+
+// The ends.
+const (
+	EndFull      End = iota // there is more than is kept, or than was copied of the stack
+	EndOutermost            // the thread begins here
+	EndStopped              // where it was to stop
+	EndUnknown              // no rule leads on
+)
+
+// userLimit is where the user's half of the address space ends.
+const userLimit = 1 << 47
+
+// Unwind returns the return addresses of a thread's calls, the innermost first, at most limit. stack is a copy of its memory from
+// the stack pointer upwards. rule says how to go on from the instruction at ip (leaf) or from a return address; stop says
+// of a return address that what called there is not to be followed. It does what next_native_frame in bpf/native.h does.
+func Unwind(r Registers, stack []byte, limit int, rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
+	at := r // the frame looked at
+	word := func(address uint64) (uint64, bool) {
+		if address < r.SP || address-r.SP > uint64(len(stack)) || uint64(len(stack))-(address-r.SP) < 8 {
+			return 0, false
+		}
+		return binary.LittleEndian.Uint64(stack[address-r.SP:]), true
+	}
+	for leaf := true; ; leaf = false {
+		if at.IP >= userLimit {
+			return calls, EndUnknown
+		}
+		how := rule(at.IP, leaf)
+		frame, bp, end := at.caller(how, word)
+		if end != EndStopped {
+			return calls, end
+		}
+		pc, ok := word(frame - 8)
+		if !ok {
+			return calls, EndFull
+		}
+		at = Registers{IP: pc, SP: frame, BP: bp}
+		switch {
+		case pc == 0:
+			return calls, EndOutermost
+		case stop(pc):
+			return calls, EndStopped
+		case len(calls) >= limit:
+			return calls, EndFull
+		}
+		calls = append(calls, pc)
+	}
+}
+
+// caller applies a rule: the frame's address and the caller's rbp. end is EndStopped if there is a caller.
+func (r Registers) caller(how Rule, word func(uint64) (uint64, bool)) (frame, bp uint64, end End) {
+	bp = r.BP
+	ok := true
+	switch how.Base {
+	case Outermost:
+		return 0, 0, EndOutermost
+	case SP:
+		frame = r.SP + uint64(int64(how.CFAOffset))
+	case BP:
+		frame = r.BP + uint64(int64(how.CFAOffset))
+	case BPDeref:
+		if frame, ok = word(r.BP + uint64(int64(how.CFAOffset))); !ok {
+			return 0, 0, EndFull
+		}
+		if bp, ok = word(r.BP); !ok {
+			return 0, 0, EndFull
+		}
+	default:
+		return 0, 0, EndUnknown
+	}
+	if frame <= r.SP {
+		return 0, 0, EndUnknown
+	}
+	if how.BPOffset != 0 {
+		if bp, ok = word(frame + uint64(int64(how.BPOffset))); !ok {
+			return 0, 0, EndFull
+		}
+	}
+	return frame, bp, EndStopped
+}

@@ -1,0 +1,236 @@
+package tracer
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"time"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/native"
+	"ipytracer/tracer/process"
+)
+
+// nativeSpace is what is known of the machine code in a target's memory.
+type nativeSpace struct {
+	code []codeMapping // in order of address
+	read time.Time     // when they were
+	// changes is how often libraries had come or gone by then, as the kernel counts.
+	changes uint32
+	places  map[place]*known
+}
+
+// place is a return address, or an instruction.
+type place struct {
+	pc   uint64
+	leaf bool
+}
+
+// codeMapping is an executable mapping, with its number among all of the session.
+type codeMapping struct {
+	process.Mapping
+	number uint32
+}
+
+// known is what has been found out about a place, and the mapping it was found in.
+type known struct {
+	in     uint32
+	rule   native.Rule
+	ruled  bool // the kernel has the rule
+	frame  event.Frame
+	framed bool
+}
+
+// maxPlaces is how many are kept of a target; the kernel's table of rules has as many for all.
+const maxPlaces = 1 << 17
+
+// remapPause is how often a target that maps code without its dynamic linker is looked at again.
+const remapPause = 100 * time.Millisecond
+
+// at finds the mapping of an address, and looks again for one that is not known.
+func (s *Session) at(t *target, pc uint64) codeMapping {
+	n := &t.natives
+	if m := n.find(pc); m.number != 0 || time.Since(n.read) < remapPause {
+		return m
+	}
+	s.remap(t)
+	return n.find(pc)
+}
+
+// find returns the mapping of an address, the zero one if there is none.
+func (n *nativeSpace) find(pc uint64) codeMapping {
+	i := sort.Search(len(n.code), func(i int) bool { return n.code[i].End > pc })
+	if i < len(n.code) && n.code[i].Start <= pc {
+		return n.code[i]
+	}
+	return codeMapping{}
+}
+
+// remap reads what is mapped, and takes back what is no longer true.
+func (s *Session) remap(t *target) {
+	n := &t.natives
+	n.read = time.Now()
+	changes, err := s.ledger.CodeChanges(t.slot) // first: what changes from here on counts as not seen
+	if err != nil {
+		s.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
+		return
+	}
+	before := map[process.Mapping]uint32{}
+	for _, m := range n.code {
+		before[m.Mapping] = m.number
+	}
+	var code []codeMapping
+	for m, err := range s.fs.Mappings(t.pid) {
+		if err != nil {
+			return // it has ended
+		}
+		if m.Perm&process.Exec == 0 {
+			continue
+		}
+		number := before[m]
+		if number == 0 {
+			s.natives.mapped++
+			number = s.natives.mapped
+		}
+		code = append(code, codeMapping{m, number})
+	}
+	if !slices.Equal(code, n.code) {
+		n.code = code
+		for at, k := range n.places {
+			if n.find(at.address()).number != k.in {
+				s.dropPlace(t, at, k)
+			}
+		}
+	}
+	n.changes = changes
+	if err := s.ledger.CodeChecked(t.slot, changes); err != nil {
+		s.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
+	}
+}
+
+// address is what is looked up for a place: of a return address the call before it, which may be the last instruction of its function.
+func (p place) address() uint64 {
+	if p.leaf {
+		return p.pc
+	}
+	return p.pc - 1
+}
+
+// catchUp reads what is mapped if libraries have come or gone since, of which no record has come.
+func (s *Session) catchUp(t *target) {
+	if changes, err := s.ledger.CodeChanges(t.slot); err == nil && (changes != t.natives.changes || t.natives.code == nil) {
+		s.nameStacks() // those before this
+		s.remap(t)
+	}
+}
+
+func (s *Session) dropPlace(t *target, at place, k *known) {
+	if k.ruled {
+		if err := s.ledger.DropRule(t.slot, at.pc, at.leaf); err != nil {
+			s.log.Warn("a rule could not be taken back", "pid", t.pid, "error", err)
+		}
+	}
+	delete(t.natives.places, at)
+}
+
+// forgetNative takes everything back that the kernel was told of a target: its slot may be another's soon.
+func (s *Session) forgetNative(t *target) {
+	s.nameStacks()
+	for at, k := range t.natives.places {
+		s.dropPlace(t, at, k)
+	}
+	if t.natives.places == nil {
+		return
+	}
+	t.natives = nativeSpace{}
+	if err := s.ledger.CodeForgotten(t.slot); err != nil {
+		s.log.Warn("rules could not be taken back", "pid", t.pid, "error", err)
+	}
+}
+
+// known returns what is kept of a place, and makes room for it; what is beyond the limit is kept for the moment only.
+func (s *Session) known(t *target, at place) (*known, codeMapping) {
+	m := s.at(t, at.address())
+	n := &t.natives
+	k := n.places[at]
+	if k == nil {
+		k = &known{in: m.number}
+		if n.places == nil {
+			n.places = map[place]*known{}
+		}
+		if len(n.places) < maxPlaces {
+			n.places[at] = k
+		}
+	}
+	return k, m
+}
+
+// rule finds how to go on from a place, and tells the kernel.
+func (s *Session) rule(t *target, pc uint64, leaf bool) native.Rule {
+	at := place{pc, leaf}
+	k, m := s.known(t, at)
+	if k.ruled {
+		return k.rule
+	}
+	if module := s.moduleOf(t, m.Mapping); module != nil {
+		if bias, ok := module.Bias(m.Start, m.Offset); ok {
+			k.rule = module.Rule(at.address() - bias)
+		}
+	}
+	if t.natives.places[at] == k {
+		rule := ledger.Rule{Base: ledgerBases[k.rule.Base], CFAOffset: k.rule.CFAOffset, BPOffset: k.rule.BPOffset, Mapping: k.in}
+		k.ruled = s.ledger.SetRule(t.slot, pc, leaf, rule) == nil
+	}
+	return k.rule
+}
+
+var ledgerBases = [...]ledger.Base{
+	native.Unknown: ledger.BaseUnknown, native.Outermost: ledger.BaseOutermost, native.SP: ledger.BaseSP, native.BP: ledger.BaseBP,
+	native.BPDeref: ledger.BaseBPDeref,
+}
+
+// moduleOf is the ELF file of a mapping, nil if there is none.
+func (s *Session) moduleOf(t *target, m process.Mapping) *native.Module {
+	if m.File.Inode == 0 {
+		return nil
+	}
+	return s.module(t, m)
+}
+
+const maxModuleName = 192
+
+// nativeFrame names what is at a place.
+func (s *Session) nativeFrame(t *target, pc uint64, leaf bool) event.Frame {
+	k, m := s.known(t, place{pc, leaf})
+	if !k.framed {
+		k.frame, k.framed = s.describe(t, m.Mapping, place{pc, leaf}), true
+	}
+	return k.frame
+}
+
+func (s *Session) describe(t *target, m process.Mapping, at place) event.Frame {
+	switch {
+	case m.End == 0:
+		return unknownFrame
+	case m.Path == "[vdso]":
+		return event.Frame{Function: m.Path, Native: true, Module: m.Path}
+	case m.File.Inode == 0:
+		return event.Frame{Function: "[anon]", Native: true, Module: "[anon]"}
+	}
+	name := nativeText(path.Base(m.Path), maxModuleName)
+	module := s.moduleOf(t, m)
+	if module == nil {
+		return event.Frame{Function: fmt.Sprintf("%s+%#x", name, at.pc-m.Start+m.Offset), Native: true, Module: name}
+	}
+	bias, _ := module.Bias(m.Start, m.Offset)
+	found := module.Place(at.address() - bias)
+	if found.Function == "" {
+		found.Function = fmt.Sprintf("%s+%#x", name, at.pc-bias)
+	}
+	return event.Frame{
+		Function: nativeText(found.Function, len(found.Function)), File: nativeText(found.File, len(found.File)),
+		Line: int32(min(max(found.Line, 0), 1<<31-1)), Native: true, Module: name,
+	}
+}
