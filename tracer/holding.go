@@ -30,6 +30,9 @@ func (s *Session) findHolders() (found []holding) {
 	if !s.options.Holders {
 		return nil
 	}
+	if s.live.crowded {
+		s.problem("there were more than %d live blocks at a time: who holds the smallest is not told", maxLive)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), holdersInAll)
 	defer cancel()
 	for _, t := range s.targets {

@@ -1,5 +1,6 @@
 # Makes blocks of memory that are held in every way there is, and says on file descriptor 3 where each is and who has to
 # be found to hold it; then it waits on descriptor 4. Blocks are NumPy arrays, or ctypes' buffers where there is no NumPy.
+# Arguments are modules to import first.
 import collections
 import ctypes
 import functools
@@ -16,6 +17,8 @@ try:
 except ImportError:
     np = None
 
+for name in sys.argv[1:]:
+    __import__(name)
 gc.disable()
 SIZE = 40_000
 wanted = []

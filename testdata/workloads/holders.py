@@ -64,6 +64,7 @@ CELLS = [
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(lost))
         del lost
         """),
+    Cell("hidden", "sys.last_value = sys.last_traceback = sys.last_type = sys.last_exc = None"),
     Cell("freed", "gone = array(300_012); del gone"),
 ]
 

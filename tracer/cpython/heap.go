@@ -104,6 +104,13 @@ func (p *Interpreter) Heap() (Heap, error) {
 	return h, nil
 }
 
+// HeapOf returns the layout of a version, from 3.9 to 3.15, as its headers give it; Interpreter is 0.
+func HeapOf(v Version) Heap {
+	h := heapTable(tableOffsets(v.Minor), v.Minor)
+	h.Version = v
+	return h
+}
+
 // Memory reads the process's memory: offsets are addresses.
 func (p *Interpreter) Memory() io.ReaderAt { return p.mem.r }
 

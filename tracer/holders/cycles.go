@@ -67,26 +67,31 @@ func (w *walker) garbage() {
 }
 
 // collectable returns the objects that the garbage collector knows and that were not reached: it has them in lists, whose
-// links are in front of each object (PyGC_Head, 16 bytes, its lowest bits are flags).
+// links are in front of each object (PyGC_Head, 16 bytes, its lowest bits are flags). Other threads add to the lists and
+// take from them meanwhile: each is read both ways, so that a link that has gone hides nothing but what is around it.
 func (w *walker) collectable() (objects []uint64) {
 	const head, flags = 16, 3
-	steps := 0
+	w.mem.forget()
+	steps, seen := 0, map[uint64]bool{}
 	for _, list := range w.generations() {
-		at := w.mem.word(list) &^ flags
-		for at != list && at != 0 && steps < w.limits.Objects && !w.done() {
-			steps++
-			if _, ok := w.index.get(at+head, w.nodes); !ok {
-				objects = append(objects, at+head)
+		for _, link := range []uint64{0, 8} { // the next, the previous
+			at := w.mem.word(list+link) &^ flags
+			for at != list && at != 0 && steps < 2*w.limits.Objects && !w.done() {
+				steps++
+				if _, ok := w.index.get(at+head, w.nodes); !ok && !seen[at+head] {
+					seen[at+head] = true
+					objects = append(objects, at+head)
+				}
+				at = w.mem.word(at+link) &^ flags
 			}
-			at = w.mem.word(at) &^ flags
 		}
 	}
 	return objects
 }
 
 // generations finds the heads of the collector's lists in struct _gc_runtime_state. Which there are and where differs
-// between versions, 3.14 has changed it in a minor one; a head is two words that point to a next and a previous entry
-// which point back.
+// between versions, 3.14 has changed it in a minor one; a head is two words that point to a next and a previous entry of
+// which one at least points back: the other may have just been added.
 func (w *walker) generations() (heads []uint64) {
 	const size, flags, most = 256, 3, 8
 	gc := w.heap.Interpreter + uint64(w.heap.InterpGC)
@@ -101,7 +106,7 @@ func (w *walker) generations() (heads []uint64) {
 		if next == addr || next < lowestAddress || prev < lowestAddress {
 			continue
 		}
-		if w.mem.word(next+8)&^flags == addr && w.mem.word(prev)&^flags == addr {
+		if w.mem.word(next+8)&^flags == addr || w.mem.word(prev)&^flags == addr {
 			heads = append(heads, addr)
 		}
 	}

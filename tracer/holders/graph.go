@@ -1,6 +1,7 @@
 package holders
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -97,12 +98,7 @@ func newWalker(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks [
 		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time),
 	}
 	w.blocks = slices.Clone(blocks)
-	slices.SortFunc(w.blocks, func(a, b Block) int {
-		if a.Address < b.Address {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.Address, b.Address) })
 	w.blocks = slices.CompactFunc(w.blocks, func(a, b Block) bool { return a.Address == b.Address })
 	w.found = slices.Repeat([]int32{-1}, len(w.blocks))
 	w.left = len(w.blocks)

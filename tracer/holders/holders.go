@@ -12,8 +12,10 @@
 package holders
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -89,12 +91,48 @@ func Find(ctx context.Context, p *cpython.Interpreter, blocks []Block, limits Li
 	if err != nil {
 		return Result{}, fmt.Errorf("holders: %w", err)
 	}
+	return find(ctx, heap, p.Memory(), blocks, limits)
+}
+
+// find walks once, and again for the blocks that nothing was found to hold: the process may have been moving them.
+func find(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
 	limits.defaults()
-	w := newWalker(ctx, heap, p.Memory(), blocks, limits)
-	if err := w.learnTypes(p); err != nil {
+	began := time.Now()
+	r, err := findOnce(ctx, heap, mem, blocks, limits)
+	if err != nil || !r.Complete {
+		return r, err
+	}
+	var missing []Block
+	for _, b := range blocks {
+		if i, ok := slices.BinarySearchFunc(r.Holders, b.Address, compareHolder); ok && r.Holders[i].Kind == None {
+			missing = append(missing, b)
+		}
+	}
+	limits.Time -= time.Since(began)
+	if len(missing) == 0 || limits.Time <= 0 {
+		return r, nil
+	}
+	again, err := findOnce(ctx, heap, mem, missing, limits)
+	if err != nil || !again.Complete {
+		return r, nil
+	}
+	for _, h := range again.Holders {
+		if i, ok := slices.BinarySearchFunc(r.Holders, h.Address, compareHolder); ok && h.Kind != None {
+			r.Holders[i] = h
+		}
+	}
+	r.Bytes += again.Bytes
+	return r, nil
+}
+
+func compareHolder(h Holder, address uint64) int { return cmp.Compare(h.Address, address) }
+
+func findOnce(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
+	w := newWalker(ctx, heap, mem, blocks, limits)
+	if err := w.learnTypes(); err != nil {
 		return Result{}, fmt.Errorf("holders: %w", err)
 	}
-	w.walk(p)
+	w.walk()
 	return w.result(), nil
 }
 
@@ -115,15 +153,7 @@ func (w *walker) result() Result {
 
 // blockAt returns the index of the block that an address lies in, -1 for none.
 func (w *walker) blockAt(addr uint64) int {
-	i, exact := slices.BinarySearchFunc(w.blocks, addr, func(b Block, a uint64) int {
-		switch {
-		case b.Address < a:
-			return -1
-		case b.Address > a:
-			return 1
-		}
-		return 0
-	})
+	i, exact := slices.BinarySearchFunc(w.blocks, addr, func(b Block, a uint64) int { return cmp.Compare(b.Address, a) })
 	if exact {
 		return i
 	}

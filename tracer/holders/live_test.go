@@ -60,7 +60,7 @@ type process struct {
 }
 
 // start runs a script of testdata/cpython and reads what it says first.
-func (p python) start(t *testing.T, script string, args ...string) *process {
+func (p python) start(t testing.TB, script string, args ...string) *process {
 	t.Helper()
 	path := p.root() + p.exe
 	if p.elf != "" {
@@ -94,7 +94,7 @@ func (p python) start(t *testing.T, script string, args ...string) *process {
 	return proc
 }
 
-func (p python) run(t *testing.T, script string, args []string) *process {
+func (p python) run(t testing.TB, script string, args []string) *process {
 	t.Helper()
 	text, err := os.ReadFile("../../testdata/cpython/" + script)
 	if err != nil {
@@ -144,7 +144,7 @@ func (p python) run(t *testing.T, script string, args []string) *process {
 }
 
 // bias finds where a file is loaded.
-func bias(t *testing.T, binary *cpython.Binary, pid int, path string) uint64 {
+func bias(t testing.TB, binary *cpython.Binary, pid int, path string) uint64 {
 	t.Helper()
 	want, err := os.Stat(path)
 	if err != nil {
@@ -190,7 +190,7 @@ func pathIs(got, want string) bool {
 	return got == want
 }
 
-func (p *process) expect(t *testing.T) (all []expected) {
+func (p *process) expect(t testing.TB) (all []expected) {
 	t.Helper()
 	line, err := p.reports.ReadBytes('\n')
 	if err != nil {
@@ -246,4 +246,26 @@ func check(t *testing.T, interp *cpython.Interpreter, wanted []expected) {
 			t.Errorf("%s %q: %+v", e.Kind, e.Path, h)
 		}
 	}
+}
+
+// BenchmarkFind walks everything in an IPython with NumPy and pandas, for one block that nobody holds.
+func BenchmarkFind(b *testing.B) {
+	proc := pythons()[0].start(b, "holders.py", "IPython", "ipykernel.kernelapp")
+	objects, bytes := 0, int64(0)
+	var limits Limits
+	limits.defaults()
+	for b.Loop() {
+		heap, err := proc.interp.Heap()
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := findOnce(context.Background(), heap, proc.interp.Memory(), []Block{{1, 1}}, limits)
+		if err != nil || !r.Complete {
+			b.Fatal(r.Complete, err)
+		}
+		objects, bytes = r.Objects, r.Bytes
+	}
+	b.ReportMetric(float64(objects), "objects")
+	b.ReportMetric(float64(bytes)/1e6, "MB")
+	b.ReportMetric(float64(objects)*float64(b.N)/b.Elapsed().Seconds(), "objects/s")
 }

@@ -92,6 +92,12 @@ func (m *memory) keep(n uint64, p *piece) {
 	m.pieces[n] = p
 }
 
+// forget has everything read anew.
+func (m *memory) forget() {
+	clear(m.pieces)
+	m.order, m.next, m.last = m.order[:0], 0, nil
+}
+
 // part returns at most size bytes from an address, up to the end of their piece; nil where they cannot be read.
 func (m *memory) part(addr uint64, size int) []byte {
 	if addr < lowestAddress || addr >= userSpace {

@@ -8,13 +8,13 @@ import (
 )
 
 // walk follows all roots, in their order.
-func (w *walker) walk(p *cpython.Interpreter) {
+func (w *walker) walk() {
 	modules := w.modules()
 	for _, m := range modules {
 		w.spaces[m.dict] = true
 	}
 	main := w.moduleDict(modules, "__main__")
-	threads := w.readThreads(p)
+	threads := w.readThreads()
 	w.deferring = true
 	names := w.namespace(main)
 	if main != 0 {
@@ -178,14 +178,15 @@ type thread struct {
 }
 
 // readThreads reads the frames that run.
-func (w *walker) readThreads(p *cpython.Interpreter) (all []thread) {
-	states, _ := p.Threads()
-	for _, t := range states {
-		f := w.mem.word(t.Address + uint64(w.heap.ThreadFrame))
+func (w *walker) readThreads() (all []thread) {
+	const most = 1 << 12
+	state := w.mem.word(w.heap.Interpreter + uint64(w.heap.InterpThreadsHead))
+	for ; state != 0 && len(all) < most && !w.done(); state = w.mem.word(state + uint64(w.heap.ThreadNext)) {
+		f := w.mem.word(state + uint64(w.heap.ThreadFrame))
 		if w.heap.FrameKind == cpython.FrameCFrame {
 			f = w.mem.word(f + uint64(w.heap.CFrameCurrent))
 		}
-		one := thread{addr: t.Address}
+		one := thread{addr: state}
 		for f != 0 && f&7 == 0 && !w.running[f] && len(w.running) < maxFrames && !w.done() {
 			w.running[f] = true
 			one.frames = append(one.frames, f)

@@ -84,13 +84,10 @@ var shapes = map[string]shape{
 // standard are the C types of Python itself whose memory holds nothing beyond words.
 var standard = []string{"functools.", "itertools.", "collections.", "_io.", "_thread.", "types.", "re.", "_contextvars.", "weakref.", "operator.", "_abc.", "numpy."}
 
-// learnTypes finds type itself: the type of the type of a module.
-func (w *walker) learnTypes(p *cpython.Interpreter) error {
-	module, err := p.Module("sys")
-	if err != nil {
-		return err
-	}
-	t := w.mem.word(w.mem.word(module+8) + 8)
+// learnTypes finds type itself: the type of the type of sys.modules.
+func (w *walker) learnTypes() error {
+	modules := w.mem.word(w.heap.Interpreter + uint64(w.heap.InterpModules))
+	t := w.mem.word(w.mem.word(modules+8) + 8)
 	if t == 0 || w.mem.word(t+8) != t {
 		return fmt.Errorf("type at %#x: %w", t, cpython.ErrMalformed)
 	}

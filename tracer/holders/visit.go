@@ -156,7 +156,9 @@ func (w *walker) visitDeque(n int32, addr uint64) {
 	const items = 64
 	left, right := w.mem.word(addr+24), w.mem.word(addr+32)
 	first, last := w.mem.word(addr+40), w.mem.word(addr+48)
-	for index := uint64(0); left != 0 && !w.done(); {
+	seen := map[uint64]bool{}
+	for index := uint64(0); left != 0 && !seen[left] && !w.done(); {
+		seen[left] = true
 		end := uint64(items - 1)
 		if left == right {
 			end = min(last, items-1)
@@ -169,7 +171,7 @@ func (w *walker) visitDeque(n int32, addr uint64) {
 			index++
 			return !w.done()
 		})
-		if left == right || index > maxEntries {
+		if left == right {
 			return
 		}
 		left, first = w.mem.word(left+8+8*items), 0
