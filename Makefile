@@ -74,7 +74,7 @@ pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorc
 
 .PHONY: test-pythons
 test-pythons: pythons ## windows and meters on each of the other Pythons
-	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 30m -run 'Pythons|OtherBuilds|Pandas|Build|Chroot|PyTorch|Stacks|Holders|Live' ./e2e ./tracer/recording ./tracer/cpython ./tracer/holders
+	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 30m -run 'Pythons|OtherBuilds|Pandas|Build|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live' ./e2e ./tracer/recording ./tracer/cpython ./tracer/holders
 
 .PHONY: kernels
 kernels: ## boot other kernels in QEMU and prove the figures on each (KERNELS="6.1 7.2"; some minutes a kernel)

@@ -8,13 +8,14 @@ import (
 	"ipytracer/report"
 )
 
-// TestNativePyTorch: in front of the Python frames of PyTorch's blocks are its C++ functions, up to the allocator; behind those of
-// the driver's is the driver.
+// TestNativePyTorch: in front of the Python frames of PyTorch's blocks are its C++ functions, up to the allocator, and up to the
+// driver of the driver's. The threads of its backward pass have no Python, and are named to their start.
 func TestNativePyTorch(t *testing.T) {
 	require(t)
-	r, _, windows := runGPU(t, pytorch(t), []string{"keep", "blip", "leak_1", "leak_2", "training_loop"}, nil, "--budget", "off", "--native")
+	r, _, windows := runGPU(t, pytorch(t), []string{"keep", "blip", "training_loop", "model"}, nil, "--budget", "off", "--native")
 	checkCertificate(t, r)
 	checkSums(t, r)
+	checkBackward(t, windows)
 	for _, want := range []struct{ meter, innermost, within string }{
 		{"gpu.0.active", "c10::reportMemoryUsageToProfiler", "at::native::"},
 		{"gpu.0.driver", "cuMemAlloc_v2", "cudaMalloc"},
@@ -39,6 +40,27 @@ func TestNativePyTorch(t *testing.T) {
 		if whole == 0 || whole < seen/2 {
 			t.Errorf("%s: of %d stacks %d have %s, %s and no gap", want.meter, seen, whole, want.innermost, want.within)
 		}
+	}
+}
+
+func checkBackward(t *testing.T, windows []report.Window) {
+	t.Helper()
+	seen, whole := 0, 0
+	for _, w := range windows {
+		for _, a := range w.Allocations {
+			native := nativeFrames(a.Stack)
+			if a.Meter != "gpu.0.active" || len(native) == 0 || len(native) != len(a.Stack) {
+				continue
+			}
+			seen++
+			begins := strings.HasPrefix(native[len(native)-1].Module, "libc.so") && !a.StackTruncated && !unknownCalls(native)
+			if begins && slices.ContainsFunc(native, func(f report.Frame) bool { return f.Function == "torch::autograd::Engine::thread_main" }) {
+				whole++
+			}
+		}
+	}
+	if whole == 0 || whole < seen*9/10 {
+		t.Errorf("of %d stacks of threads without Python %d are of the backward pass, and whole", seen, whole)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 // natives are the ELF files of all targets, and the Python stacks that native ones are put in front of.
 type natives struct {
 	modules map[process.FileID]*native.Module // nil where a file is of no use
+	room    native.Room
+	places  int // of all targets
 	files   []io.Closer
 	stacks  map[uint64]*event.Stack
 	frames  int    // of all of them
@@ -32,6 +34,7 @@ const (
 	maxModules      = 512
 	maxPythonStacks = 1 << 17
 	maxPythonFrames = 1 << 20
+	maxNativeBytes  = 512 << 20 // of symbols and lines; PyTorch's libraries have some 100 MiB of them
 )
 
 // keep remembers a Python stack for the native ones that refer to it.
@@ -61,6 +64,7 @@ func (s *Session) module(t *target, m process.Mapping) *native.Module {
 	}
 	if n.modules == nil {
 		n.modules = map[process.FileID]*native.Module{}
+		n.room.Bytes = maxNativeBytes
 	}
 	n.modules[m.File] = nil
 	file, err := s.fs.OpenMapping(t.pid, m)
@@ -74,7 +78,7 @@ func (s *Session) module(t *target, m process.Mapping) *native.Module {
 		}
 		n.files = append(n.files, debug.File)
 		return debug.File, nil
-	})
+	}, &n.room)
 	if err != nil {
 		_ = file.File.Close()
 		return nil

@@ -43,7 +43,7 @@ type known struct {
 	framed bool
 }
 
-// maxPlaces is how many are kept of a target; the kernel's table of rules has as many for all.
+// maxPlaces is how many are kept; the kernel's table of rules has as many.
 const maxPlaces = 1 << 17
 
 // remapPause is how often a target that maps code without its dynamic linker is looked at again.
@@ -133,6 +133,7 @@ func (s *Session) dropPlace(t *target, at place, k *known) {
 		}
 	}
 	delete(t.natives.places, at)
+	s.natives.places--
 }
 
 // forgetNative takes everything back that the kernel was told of a target: its slot may be another's soon.
@@ -160,7 +161,8 @@ func (s *Session) known(t *target, at place) (*known, codeMapping) {
 		if n.places == nil {
 			n.places = map[place]*known{}
 		}
-		if len(n.places) < maxPlaces {
+		if s.natives.places < maxPlaces {
+			s.natives.places++
 			n.places[at] = k
 		}
 	}

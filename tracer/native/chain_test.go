@@ -103,7 +103,7 @@ func openSpace(t *testing.T, maps string) *space {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { file.Close() })
-			if m, err = Open(file, func(name string) (io.ReaderAt, error) { return os.Open(name) }); err != nil {
+			if m, err = Open(file, func(name string) (io.ReaderAt, error) { return os.Open(name) }, &Room{1 << 30}); err != nil {
 				t.Fatal(err)
 			}
 			s.modules[path] = m

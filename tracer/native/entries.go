@@ -155,7 +155,7 @@ func (s entrySource) commonOf(at uint64) (common uint64, isCIE bool) {
 
 // indexSection reads a whole section, entry by entry.
 func (t *frameTables) indexSection(m *Module, name string, debug bool) {
-	s := entrySource{data: section(m.elf, name), address: t.ehFrame, debug: debug}
+	s := entrySource{data: m.section(m.elf, name), address: t.ehFrame, debug: debug}
 	t.indexOf[debug] = s.data
 	for at, n := uint64(0), 0; n < maxFDEs; n++ {
 		e, next, ok := s.parse(at)

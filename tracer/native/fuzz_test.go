@@ -23,7 +23,7 @@ func FuzzELF(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, vaddr uint64) {
-		m, err := Open(bytes.NewReader(raw), nil)
+		m, err := Open(bytes.NewReader(raw), nil, &Room{64 << 20})
 		if err != nil {
 			return
 		}

@@ -1,102 +1,126 @@
 package native
 
 import (
-	"debug/dwarf"
+	"cmp"
 	"debug/elf"
-	"fmt"
-	"strings"
-	"time"
+	"path"
+	"slices"
 )
 
-// Limits on DWARF: bytes of all its sections in one file, and how long it may take to find lines in one file. DWARF has no index
-// that can be relied on; what a file of PyTorch's size has is not worth reading for a line.
+// Lines come from .debug_line alone (DWARF 2 to 5, section 6.2): the programs that say which line each instruction is of. The
+// standard library's reader is made for files that can be trusted; it makes room for as many names as a file claims to have.
+
+// Limits: of one file's line programs in bytes, of their sequences, and of the names of one program.
 const (
-	maxDWARF     = 128 << 20
-	maxLinesTime = 2 * time.Second
+	maxLines     = 64 << 20
+	maxSequences = 1 << 20
+	maxFiles     = 1 << 16
 )
 
-// lineTable finds lines in a file's DWARF.
+// lineTable finds lines.
 type lineTable struct {
-	data  *dwarf.Data // nil if there is none
-	spent time.Duration
+	sections  lineSections
+	sequences []sequence // in order of address
+}
+
+type lineSections struct{ line, lineStrings, strings []byte }
+
+// sequence is a run of instructions whose rows are in order of address.
+type sequence struct {
+	start, end uint64
+	unit, at   uint64 // offsets in .debug_line: of the program's header, of the sequence's first opcode
 }
 
 // line returns the line of an instruction; "" and 0 if it is not known.
 func (m *Module) line(vaddr uint64) (file string, line int) {
 	if m.lines == nil {
-		m.lines = &lineTable{}
-		began := time.Now()
-		m.lines.data = readDWARF(m.elf)
-		if m.lines.data == nil {
+		m.lines = m.readLines(m.elf)
+		if len(m.lines.sequences) == 0 {
 			if d := m.debugFile(); d != nil {
-				m.lines.data = readDWARF(d)
+				m.lines = m.readLines(d)
 			}
 		}
-		m.lines.spent = time.Since(began)
 	}
-	t := m.lines
-	if t.data == nil || t.spent > maxLinesTime {
-		return "", 0
-	}
-	began := time.Now()
-	file, line, err := t.find(vaddr)
-	t.spent += time.Since(began)
-	if err != nil {
-		return "", 0
-	}
-	return file, line
+	return m.lines.find(vaddr)
 }
 
-// find looks an address up. The standard library's reader is made for files that can be trusted: should it panic, that is an
-// error like any other.
-func (t *lineTable) find(vaddr uint64) (file string, line int, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("damaged DWARF: %v", p)
-			t.data = nil
-		}
-	}()
-	unit, err := t.data.Reader().SeekPC(vaddr)
-	if err != nil {
-		return "", 0, err
+// readLines runs every line program once, to know where its sequences are.
+func (m *Module) readLines(f *elf.File) *lineTable {
+	t := &lineTable{sections: lineSections{m.section(f, ".debug_line"), m.section(f, ".debug_line_str"), m.section(f, ".debug_str")}}
+	if len(t.sections.line) > maxLines {
+		t.sections.line = nil
 	}
-	lines, err := t.data.LineReader(unit)
-	if err != nil || lines == nil {
-		return "", 0, err
-	}
-	var entry dwarf.LineEntry
-	if err := lines.SeekPC(vaddr, &entry); err != nil || entry.File == nil {
-		return "", 0, err
-	}
-	return entry.File.Name, entry.Line, nil
+	t.readAll()
+	return t
 }
 
-// readDWARF returns the DWARF of a file, nil if there is none, or too much.
-func readDWARF(f *elf.File) (data *dwarf.Data) {
-	defer func() {
-		if recover() != nil {
-			data = nil
+func (t *lineTable) readAll() {
+	for at := uint64(0); at < uint64(len(t.sections.line)) && len(t.sequences) < maxSequences; {
+		p, next, ok := t.sections.program(at)
+		if next <= at {
+			break
 		}
-	}()
-	var size uint64
-	found := false
-	for _, s := range f.Sections {
-		if strings.HasPrefix(s.Name, ".debug_") || strings.HasPrefix(s.Name, ".zdebug_") {
-			found = found || strings.HasSuffix(s.Name, "debug_info")
-			if s.Size > maxDWARF || s.FileSize > maxDWARF {
-				return nil
-			}
-			if size += max(s.Size, s.FileSize); size > maxDWARF {
-				return nil
-			}
+		if ok {
+			t.index(p)
 		}
+		at = next
 	}
-	if !found {
-		return nil
+	slices.SortFunc(t.sequences, func(a, b sequence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.unit, b.unit)) })
+}
+
+// index adds the sequences of a program. One that begins at 0 is of a function that the linker has left out.
+func (t *lineTable) index(p *lineProgram) {
+	s := sequence{unit: p.unit, at: p.at()}
+	first := true
+	p.run(func(r lineRow) bool {
+		if first {
+			s.start, first = r.address, false
+		}
+		if r.end {
+			if s.end = r.address; s.start != 0 && s.end > s.start && len(t.sequences) < maxSequences {
+				t.sequences = append(t.sequences, s)
+			}
+			s.at, first = p.at(), true
+		}
+		return true
+	})
+}
+
+// find runs the program of the sequence that holds an address.
+func (t *lineTable) find(vaddr uint64) (file string, line int) {
+	i, _ := slices.BinarySearchFunc(t.sequences, vaddr, func(s sequence, at uint64) int {
+		if s.start <= at {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || vaddr >= t.sequences[i-1].end {
+		return "", 0
 	}
-	data, err := f.DWARF()
-	if err != nil {
-		return nil
+	s := t.sequences[i-1]
+	p, _, ok := t.sections.program(s.unit)
+	if !ok {
+		return "", 0
 	}
-	return data
+	p.opcodes.data = t.sections.line[s.at:p.end]
+	var last lineRow
+	p.run(func(r lineRow) bool {
+		if r.address > vaddr {
+			return false
+		}
+		last = r
+		return !r.end
+	})
+	if last.line == 0 || last.end {
+		return "", 0
+	}
+	return p.fileName(last.file), int(min(last.line, 1<<31-1))
+}
+
+// join puts a directory in front of a name that is relative.
+func join(directory, name string) string {
+	if directory == "" || path.IsAbs(name) {
+		return name
+	}
+	return path.Join(directory, name)
 }

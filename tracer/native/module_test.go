@@ -24,7 +24,7 @@ func open(t *testing.T, path string, debug Finder) *Module {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(bytes.NewReader(raw), debug)
+	m, err := Open(bytes.NewReader(raw), debug, &Room{1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,9 +189,29 @@ func TestDemangle(t *testing.T) {
 	}
 }
 
+// TestRoom: without room there are rules, and neither names nor lines.
+func TestRoom(t *testing.T) {
+	path := library(t, "-g")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(bytes.NewReader(raw), nil, &Room{100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := addresses(t, path)["public_name"].Value
+	if got := m.Place(at); got != (Place{}) {
+		t.Errorf("%+v", got)
+	}
+	if got := m.Rule(at); got != (Rule{Base: SP, CFAOffset: 8}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestNotELF(t *testing.T) {
 	for _, text := range []string{"", "#!/bin/sh\n", "\x7fELF", "\x7fELF\x01\x01\x01" + strings.Repeat("\x00", 100)} {
-		if _, err := Open(strings.NewReader(text), nil); !errors.Is(err, ErrNotELF) {
+		if _, err := Open(strings.NewReader(text), nil, &Room{}); !errors.Is(err, ErrNotELF) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -12,6 +12,7 @@ package native
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,20 @@ type Module struct {
 	symbols  *symbolTable // nil until asked for
 	lines    *lineTable   // likewise
 	debug    Finder
+	room     *Room
+}
+
+// Room is how many bytes of files may be kept in memory, over all modules that are opened with it. What finds no room is not known:
+// names and lines; rules are looked up in the file.
+type Room struct{ Bytes int64 }
+
+// take takes some; false if there is not enough.
+func (r *Room) take(bytes uint64) bool {
+	if bytes > uint64(max(r.Bytes, 0)) {
+		return false
+	}
+	r.Bytes -= int64(bytes)
+	return true
 }
 
 type segment struct {
@@ -50,15 +65,15 @@ type Finder func(name string) (io.ReaderAt, error)
 
 // Open parses the headers of an ELF file. debug finds files with debug information below /usr/lib/debug; nil for none. The
 // error matches [ErrNotELF].
-func Open(file io.ReaderAt, debug Finder) (*Module, error) {
-	f, err := elf.NewFile(file)
+func Open(file io.ReaderAt, debug Finder, room *Room) (*Module, error) {
+	f, err := openELF(file)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNotELF, err)
 	}
 	if f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
 		return nil, ErrNotELF
 	}
-	m := &Module{file: file, elf: f, debug: debug}
+	m := &Module{file: file, elf: f, debug: debug, room: room}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && len(m.segments) < maxSegments {
 			m.segments = append(m.segments, segment{p.Vaddr, p.Off, p.Filesz, p.Flags&elf.PF_X != 0})
@@ -66,6 +81,29 @@ func Open(file io.ReaderAt, debug Finder) (*Module, error) {
 	}
 	m.frames.find(m)
 	return m, nil
+}
+
+// openELF parses the headers, if reading them takes no more than a program's do: the standard library reads as many sections, and as
+// long a table of their names, as a file claims to have. Layout: Elf64_Ehdr, Elf64_Shdr (System V ABI).
+func openELF(file io.ReaderAt) (*elf.File, error) {
+	const headerSize, sectionSize, maxNames = 64, 64, 16 << 20
+	var head [headerSize]byte
+	if n, _ := file.ReadAt(head[:], 0); n != len(head) {
+		return nil, errors.New("too short")
+	}
+	table, size := binary.LittleEndian.Uint64(head[0x28:]), binary.LittleEndian.Uint16(head[0x3a:])
+	count, names := binary.LittleEndian.Uint16(head[0x3c:]), binary.LittleEndian.Uint16(head[0x3e:])
+	if table != 0 {
+		var s [sectionSize]byte
+		if n, _ := file.ReadAt(s[:], int64(table+uint64(names)*sectionSize)); n != len(s) || count == 0 || size != sectionSize || names >= count {
+			return nil, errors.New("too many sections")
+		}
+		flags, length := binary.LittleEndian.Uint64(s[0x08:]), binary.LittleEndian.Uint64(s[0x20:])
+		if elf.SectionFlag(flags)&elf.SHF_COMPRESSED != 0 || length > maxNames {
+			return nil, errors.New("too long names of sections")
+		}
+	}
+	return elf.NewFile(file)
 }
 
 // Bias returns what is to be added to the file's addresses to get those of a process, from the address and file offset of an
@@ -97,17 +135,17 @@ func (m *Module) read(vaddr uint64, buf []byte) (n int) {
 	return 0
 }
 
-// section returns the bytes of a section, nil if there is none or it is too large.
-func section(f *elf.File, name string) []byte {
+// section returns the bytes of a section, nil if there is none, it is too large, or there is no room.
+func (m *Module) section(f *elf.File, name string) []byte {
 	s := f.Section(name)
 	if s == nil {
 		return nil
 	}
-	return sectionData(s)
+	return m.sectionData(s)
 }
 
-func sectionData(s *elf.Section) []byte {
-	if s.Type == elf.SHT_NOBITS || s.Size > maxSection || s.FileSize > maxSection {
+func (m *Module) sectionData(s *elf.Section) []byte {
+	if s.Type == elf.SHT_NOBITS || s.Size > maxSection || s.FileSize > maxSection || !m.room.take(s.Size) {
 		return nil
 	}
 	data, err := s.Data()

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // symbolTable is a file's functions in order of address.
@@ -93,11 +94,11 @@ func (f function) text() string {
 // readSymbols reads .symtab, of the file or else of its debug file, and .dynsym.
 func (m *Module) readSymbols() *symbolTable {
 	t := &symbolTable{}
-	t.add(m.elf, ".dynsym")
-	t.add(m.elf, ".symtab")
+	t.add(m, m.elf, ".dynsym")
+	t.add(m, m.elf, ".symtab")
 	if m.elf.Section(".symtab") == nil {
 		if d := m.debugFile(); d != nil {
-			t.add(d, ".symtab")
+			t.add(m, d, ".symtab")
 		}
 	}
 	slices.SortFunc(t.functions, func(a, b function) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
@@ -105,12 +106,15 @@ func (m *Module) readSymbols() *symbolTable {
 }
 
 // add takes the functions of a symbol table in.
-func (t *symbolTable) add(f *elf.File, section string) {
+func (t *symbolTable) add(m *Module, f *elf.File, section string) {
 	s := f.Section(section)
 	if s == nil || s.Link == 0 || uint64(s.Link) >= uint64(len(f.Sections)) {
 		return
 	}
-	data, names := sectionData(s), sectionData(f.Sections[s.Link])
+	data, names := m.sectionData(s), m.sectionData(f.Sections[s.Link])
+	if !m.room.take(uint64(len(data)) / symbolSize * uint64(unsafe.Sizeof(function{}))) {
+		return
+	}
 	for ; len(data) >= symbolSize && len(t.functions) < maxSymbols; data = data[symbolSize:] {
 		info, index := data[4], binary.LittleEndian.Uint16(data[6:])
 		kind, binding := elf.ST_TYPE(info), elf.ST_BIND(info)
@@ -137,12 +141,12 @@ func (m *Module) debugFile() *elf.File {
 	if m.debug == nil {
 		return nil
 	}
-	id := buildID(m.elf)
+	id := m.buildID(m.elf)
 	var names []string
 	if len(id) > 1 {
 		names = append(names, "/usr/lib/debug/.build-id/"+hex.EncodeToString(id[:1])+"/"+hex.EncodeToString(id[1:])+".debug")
 	}
-	link := section(m.elf, ".gnu_debuglink")
+	link := m.section(m.elf, ".gnu_debuglink")
 	if end := bytes.IndexByte(link, 0); end > 0 && len(id) > 0 {
 		if name := string(link[:end]); path.Base(name) == name {
 			names = append(names, "/usr/lib/debug/"+name)
@@ -153,7 +157,7 @@ func (m *Module) debugFile() *elf.File {
 		if err != nil {
 			continue
 		}
-		if f, err := elf.NewFile(file); err == nil && bytes.Equal(buildID(f), id) {
+		if f, err := openELF(file); err == nil && bytes.Equal(m.buildID(f), id) {
 			return f
 		}
 	}
@@ -161,8 +165,8 @@ func (m *Module) debugFile() *elf.File {
 }
 
 // buildID returns what the linker has marked the build with, nil if nothing.
-func buildID(f *elf.File) []byte {
-	r := reader{data: section(f, ".note.gnu.build-id")}
+func (m *Module) buildID(f *elf.File) []byte {
+	r := reader{data: m.section(f, ".note.gnu.build-id")}
 	nameSize, size, kind := r.u32(), r.u32(), r.u32()
 	const gnuBuildID, maxID = 3, 64
 	if kind != gnuBuildID || nameSize != 4 || string(r.take(4)) != "GNU\x00" || size > maxID {

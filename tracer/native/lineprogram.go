@@ -1,0 +1,141 @@
+package native
+
+import "math"
+
+// lineProgram is one unit's line program.
+type lineProgram struct {
+	sections   *lineSections
+	unit, end  uint64 // offsets in .debug_line: of the header, and behind the program
+	version    uint16
+	wide       bool // 64-bit DWARF: offsets have 8 bytes
+	step       uint64
+	lineBase   int64
+	lineRange  uint64
+	opcodeBase byte
+	lengths    []byte // of the standard opcodes, in operands
+	names      reader // the header's lists of directories and files
+	opcodes    reader
+}
+
+// lineRow says that from an address on instructions are of a line; end: that there are none.
+type lineRow struct {
+	address, file, line uint64
+	end                 bool
+}
+
+// program reads the header at an offset and says where the next one is, 0 if nobody can say.
+func (s *lineSections) program(at uint64) (p *lineProgram, next uint64, ok bool) {
+	r := reader{data: s.line[at:]}
+	size := uint64(r.u32())
+	p = &lineProgram{sections: s, unit: at}
+	head := uint64(4)
+	if size == math.MaxUint32 {
+		size, p.wide, head = r.u64(), true, 12
+	}
+	unit := reader{data: r.take(size)}
+	if r.failed || size == 0 {
+		return nil, 0, false
+	}
+	p.end = at + head + size
+	if p.version = unit.u16(); p.version < 2 || p.version > 5 {
+		return nil, p.end, false
+	}
+	if p.version == 5 && (unit.u8() != 8 || unit.u8() != 0) { // sizes of an address and of a segment selector
+		return nil, p.end, false
+	}
+	header := reader{data: unit.take(p.offset(&unit))}
+	p.step = uint64(header.u8())
+	if p.version >= 4 {
+		header.u8() // operations in an instruction: 1 on this machine
+	}
+	header.u8() // whether rows are statements to begin with
+	p.lineBase, p.lineRange, p.opcodeBase = int64(int8(header.u8())), uint64(header.u8()), header.u8()
+	if p.lineRange == 0 || p.opcodeBase == 0 {
+		return nil, p.end, false
+	}
+	p.lengths = header.take(uint64(p.opcodeBase) - 1)
+	p.names, p.opcodes = header, unit
+	return p, p.end, !header.failed && !unit.failed
+}
+
+func (p *lineProgram) offset(r *reader) uint64 {
+	if p.wide {
+		return r.u64()
+	}
+	return uint64(r.u32())
+}
+
+// at is the offset of the next opcode.
+func (p *lineProgram) at() uint64 { return p.end - uint64(len(p.opcodes.data)) }
+
+// The opcodes that take part.
+const (
+	lineCopy         = 1
+	lineAdvancePC    = 2
+	lineAdvanceLine  = 3
+	lineSetFile      = 4
+	lineConstAddPC   = 8
+	lineFixedAdvance = 9
+
+	lineEndSequence = 1
+	lineSetAddress  = 2
+)
+
+// run executes the program and shows each row, until show says that it is enough. Every opcode takes at least a byte.
+func (p *lineProgram) run(show func(lineRow) bool) {
+	r := &p.opcodes
+	row := lineRow{file: 1, line: 1}
+	special := func(op byte) {
+		adjusted := uint64(op - p.opcodeBase)
+		row.address += adjusted / p.lineRange * p.step
+		row.line += uint64(p.lineBase + int64(adjusted%p.lineRange))
+	}
+	for len(r.data) > 0 && !r.failed {
+		op := r.u8()
+		shown := false
+		switch {
+		case op >= p.opcodeBase:
+			special(op)
+			shown = true
+		case op == 0:
+			shown = p.extended(&row)
+		case op == lineCopy:
+			shown = true
+		case op == lineAdvancePC:
+			row.address += r.uleb() * p.step
+		case op == lineAdvanceLine:
+			row.line += uint64(r.sleb())
+		case op == lineSetFile:
+			row.file = r.uleb()
+		case op == lineConstAddPC:
+			line := row.line
+			special(255)
+			row.line = line
+		case op == lineFixedAdvance:
+			row.address += uint64(r.u16())
+		default:
+			for range p.lengths[op-1] {
+				r.uleb()
+			}
+		}
+		if shown && (r.failed || !show(row)) {
+			return
+		}
+		if row.end {
+			row = lineRow{file: 1, line: 1}
+		}
+	}
+}
+
+// extended executes an opcode that has its length in front; it says whether it makes a row.
+func (p *lineProgram) extended(row *lineRow) bool {
+	e := reader{data: p.opcodes.block()}
+	switch e.u8() {
+	case lineEndSequence:
+		row.end = true
+		return true
+	case lineSetAddress:
+		row.address = e.u64()
+	}
+	return false
+}
