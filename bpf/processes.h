@@ -50,6 +50,7 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	}
 	for (int m = 0; m < NR_MM_COUNTERS; m++)
 		p->counter[m] = COUNTER_UNKNOWN;
+	p->heap_end = heap_end(mm);
 	p->devices = 0;
 	p->cuda = 0;
 	p->cutting = 0;
@@ -193,6 +194,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	/* Its number may be given to a new thread, with another stack. */
 	bpf_map_delete_elem(&threads, &tid);
 	bpf_map_delete_elem(&calls, &tid);
+	bpf_map_delete_elem(&resized, &tid);
 	bpf_map_delete_elem(&cuda_threads, &tid);
 	if (INT_FIELD(FIELD(task, task_struct, signal), signal_struct, live.counter))
 		return 0;

@@ -15,6 +15,7 @@
  *   python.h     CPython's objects
  *   cells.h      cells, statements, experiments
  *   frames.h     Python stacks
+ *   mappings.h   cpu.mapped, range by range
  *   numpy.h      cpu.numpy
  *   cuda.h       the CUDA driver's memory
  *   torch.h      PyTorch's own totals
@@ -41,6 +42,7 @@
 #include "python.h"
 #include "cells.h"
 #include "frames.h"
+#include "mappings.h"
 #include "numpy.h"
 #include "torch.h"
 #include "cuda.h"
@@ -63,22 +65,6 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	struct root *r = p ? root_of(p) : NULL;
 	if (r)
 		part_changed(p, r, slot, member);
-	return 0;
-}
-
-/* mmap_lock_released(mm, …). Read locks count as well: munmap lets the lock go as a reader. */
-SEC("raw_tp/mmap_lock_released")
-int mapped(struct bpf_raw_tracepoint_args *ctx)
-{
-	__u64 mm = ctx->args[0];
-	__u32 slot = slot_of(mm);
-
-	if (slot == NO_SLOT)
-		return 0;
-	struct process *p = process_at(slot);
-	struct root *r = p ? root_of(p) : NULL;
-	if (r)
-		mapped_changed(p, r, mm);
 	return 0;
 }
 

@@ -143,6 +143,7 @@ struct walk {
 	struct stack stack;
 	__u64 thread;	    /* its PyThreadState, as found last */
 	__u64 first_thread; /* of the interpreter's list, when it had none */
+	__u64 first_id;	    /* whose it was */
 	__u64 last;	    /* number of the last stack */
 	__u64 frame;	    /* to look at next */
 	__u64 stop;	    /* the code object of the statement that runs, 0 for none */
@@ -153,6 +154,8 @@ struct walk {
 	__u64 table_tail[4];
 	__u32 slot;
 	__s32 pid;
+	__u32 missed; /* walks since it had none */
+	__u32 padding;
 };
 
 /* One value one meter took. May be lost, and is counted. */
@@ -194,6 +197,7 @@ struct process {
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
 	__u64 started;
+	__u64 heap_end; /* mm->brk, up to whole pages */
 	__u32 tgid;
 	__s32 pid;
 	__u32 root;
@@ -442,6 +446,7 @@ enum group {
 	GROUP_LOADER,
 	GROUP_FRAMES,  /* no probes of its own: walks up the Python stack */
 	GROUP_TENSORS, /* nor this: the same for PyTorch's blocks, each of which is streamed then */
+	GROUP_MAPPING, /* mmap and mremap in the C library */
 	GROUPS = 16
 };
 
@@ -461,6 +466,7 @@ enum loss {
 	LOSS_FORMAT,	    /* an array of a format whose size is not known */
 	LOSS_CODE,	    /* a code object found no room */
 	LOSS_STACK,	    /* a stack found no room */
+	LOSS_MAPPING,	    /* no room for a call that moves memory */
 	LOSSES = 16,
 };
 

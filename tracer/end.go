@@ -52,9 +52,10 @@ func (s *Session) finish() *event.Finish {
 
 // release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
 func (s *Session) release(t *target) {
-	libraries := t.libraries
-	t.libraries = nil
+	libraries, memories := t.libraries, t.memory
+	t.libraries, t.memory = nil, nil
 	s.closing.Go(func() { closeAll(libraries) })
+	s.closing.Go(func() { closeMemory(memories) })
 	if t.python == nil {
 		return
 	}

@@ -28,6 +28,7 @@ type target struct {
 	// announced: its ProcessInfo has been handed out.
 	announced bool
 	libraries []*library
+	memory    []*memoryLibrary
 	// identified: the ledger knows which GPUs it uses.
 	identified bool
 	// unlisted: it has loaded or unloaded a library since its mappings were looked through.

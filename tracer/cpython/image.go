@@ -24,6 +24,9 @@ type segment struct {
 	exec                bool
 }
 
+// isAPI says whether a symbol is one of CPython's.
+func isAPI(name string) bool { return strings.HasPrefix(name, "Py") || strings.HasPrefix(name, "_Py") }
+
 // symbol is a defined dynamic symbol.
 type symbol struct {
 	value, size uint64
@@ -41,8 +44,8 @@ type image struct {
 	plt       []span
 }
 
-// openImage parses the ELF headers and the dynamic symbol table.
-func openImage(r io.ReaderAt) (img *image, err error) {
+// openImage parses the ELF headers and the dynamic symbol table; only symbols with a wanted name are kept.
+func openImage(r io.ReaderAt, wanted func(string) bool) (img *image, err error) {
 	// debug/elf is not hardened against hostile input (its package comment says so).
 	defer func() {
 		if p := recover(); p != nil {
@@ -64,7 +67,7 @@ func openImage(r io.ReaderAt) (img *image, err error) {
 	}
 	img = &image{r: r}
 	img.loadSegments(f)
-	if err := img.loadSymbols(f); err != nil {
+	if err := img.loadSymbols(f, wanted); err != nil {
 		return nil, err
 	}
 	img.loadRanges(f)
@@ -110,7 +113,7 @@ func (img *image) loadSegments(f *elf.File) {
 	}
 }
 
-func (img *image) loadSymbols(f *elf.File) error {
+func (img *image) loadSymbols(f *elf.File, wanted func(string) bool) error {
 	if symbolsTooBig(f) {
 		return fmt.Errorf("%w: symbol table too large", ErrNotPython)
 	}
@@ -127,7 +130,7 @@ func (img *image) loadSymbols(f *elf.File) error {
 		if fn {
 			img.functions = append(img.functions, s.Value)
 		}
-		if strings.HasPrefix(s.Name, "Py") || strings.HasPrefix(s.Name, "_Py") {
+		if wanted(s.Name) {
 			img.symbols[s.Name] = symbol{s.Value, s.Size, fn}
 		}
 	}

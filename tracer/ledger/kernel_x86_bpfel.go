@@ -265,6 +265,7 @@ const (
 	kernelGroupGROUP_LOADER    kernelGroup = 7
 	kernelGroupGROUP_FRAMES    kernelGroup = 8
 	kernelGroupGROUP_TENSORS   kernelGroup = 9
+	kernelGroupGROUP_MAPPING   kernelGroup = 10
 	kernelGroupGROUPS          kernelGroup = 16
 )
 
@@ -293,6 +294,7 @@ const (
 	kernelLossLOSS_FORMAT        kernelLoss = 11
 	kernelLossLOSS_CODE          kernelLoss = 12
 	kernelLossLOSS_STACK         kernelLoss = 13
+	kernelLossLOSS_MAPPING       kernelLoss = 14
 	kernelLossLOSSES             kernelLoss = 16
 )
 
@@ -346,6 +348,7 @@ type kernelProcess struct {
 	Inherited [7]int64
 	Counter   [4]int64
 	Started   uint64
+	HeapEnd   uint64
 	Tgid      uint32
 	Pid       int32
 	Root      uint32
@@ -462,6 +465,7 @@ type kernelWalk struct {
 	Stack       kernelStack
 	Thread      uint64
 	FirstThread uint64
+	FirstId     uint64
 	Last        uint64
 	Frame       uint64
 	Stop        uint64
@@ -472,6 +476,8 @@ type kernelWalk struct {
 	TableTail   [4]uint64
 	Slot        uint32
 	Pid         int32
+	Missed      uint32
+	Padding     uint32
 }
 
 // Names of all BPF objects in the ELF.
@@ -493,6 +499,7 @@ const (
 	kernelMapOrdinals            = "ordinals"
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
+	kernelMapResized             = "resized"
 	kernelMapRoots               = "roots"
 	kernelMapSpaces              = "spaces"
 	kernelMapStacks              = "stacks"
@@ -513,6 +520,8 @@ const (
 	kernelProgDiscoverCpus       = "discover_cpus"
 	kernelProgLibraryChanged     = "library_changed"
 	kernelProgMapped             = "mapped"
+	kernelProgMmapReturned       = "mmap_returned"
+	kernelProgMremapReturned     = "mremap_returned"
 	kernelProgNumpyTrack         = "numpy_track"
 	kernelProgNumpyUntrack       = "numpy_untrack"
 	kernelProgProcessExec        = "process_exec"
@@ -618,6 +627,8 @@ type kernelProgramSpecs struct {
 	DiscoverCpus    *ebpf.ProgramSpec `ebpf:"discover_cpus"`
 	LibraryChanged  *ebpf.ProgramSpec `ebpf:"library_changed"`
 	Mapped          *ebpf.ProgramSpec `ebpf:"mapped"`
+	MmapReturned    *ebpf.ProgramSpec `ebpf:"mmap_returned"`
+	MremapReturned  *ebpf.ProgramSpec `ebpf:"mremap_returned"`
 	NumpyTrack      *ebpf.ProgramSpec `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.ProgramSpec `ebpf:"numpy_untrack"`
 	ProcessExec     *ebpf.ProgramSpec `ebpf:"process_exec"`
@@ -650,6 +661,7 @@ type kernelMapSpecs struct {
 	Ordinals     *ebpf.MapSpec `ebpf:"ordinals"`
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
+	Resized      *ebpf.MapSpec `ebpf:"resized"`
 	Roots        *ebpf.MapSpec `ebpf:"roots"`
 	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
 	Stacks       *ebpf.MapSpec `ebpf:"stacks"`
@@ -737,6 +749,7 @@ type kernelMaps struct {
 	Ordinals     *ebpf.Map `ebpf:"ordinals"`
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
+	Resized      *ebpf.Map `ebpf:"resized"`
 	Roots        *ebpf.Map `ebpf:"roots"`
 	Spaces       *ebpf.Map `ebpf:"spaces"`
 	Stacks       *ebpf.Map `ebpf:"stacks"`
@@ -763,6 +776,7 @@ func (m *kernelMaps) Close() error {
 		m.Ordinals,
 		m.Processes,
 		m.Pythons,
+		m.Resized,
 		m.Roots,
 		m.Spaces,
 		m.Stacks,
@@ -833,6 +847,8 @@ type kernelPrograms struct {
 	DiscoverCpus    *ebpf.Program `ebpf:"discover_cpus"`
 	LibraryChanged  *ebpf.Program `ebpf:"library_changed"`
 	Mapped          *ebpf.Program `ebpf:"mapped"`
+	MmapReturned    *ebpf.Program `ebpf:"mmap_returned"`
+	MremapReturned  *ebpf.Program `ebpf:"mremap_returned"`
 	NumpyTrack      *ebpf.Program `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.Program `ebpf:"numpy_untrack"`
 	ProcessExec     *ebpf.Program `ebpf:"process_exec"`
@@ -861,6 +877,8 @@ func (p *kernelPrograms) Close() error {
 		p.DiscoverCpus,
 		p.LibraryChanged,
 		p.Mapped,
+		p.MmapReturned,
+		p.MremapReturned,
 		p.NumpyTrack,
 		p.NumpyUntrack,
 		p.ProcessExec,

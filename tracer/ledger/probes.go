@@ -25,13 +25,14 @@ const (
 	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
 	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: walks up the Python stack
 	GroupTensors   = Group(kernelGroupGROUP_TENSORS)   // nor this: the same for PyTorch's blocks
+	GroupMapping   = Group(kernelGroupGROUP_MAPPING)   // mmap and mremap in the C library
 
-	GroupCount   = 10
+	GroupCount   = 11
 	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
 )
 
 var groupNames = [GroupCount]string{
-	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks",
+	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "C library",
 }
 
 // String returns the group's name for people.
@@ -62,6 +63,8 @@ const (
 	TorchRefused                   // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
 	RuntimeEnter                   // a function of the CUDA runtime, its event.Caller as cookie
 	LibraryChanged                 // _dl_debug_state
+	MmapReturned                   // behind the system call in mmap: rax, rsi, rdx, r10
+	MremapReturned                 // behind that in mremap: rax, rdi, rdx
 	CalibrateEntry                 // nothing: what a probe costs that only fires
 	CalibrateReturn                // the same at a function's return
 )
@@ -72,7 +75,7 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
 		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
 		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
-		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, CalibrateEntry: l.objects.Calibrate,
+		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, MmapReturned: l.objects.MmapReturned, MremapReturned: l.objects.MremapReturned, CalibrateEntry: l.objects.Calibrate,
 		CalibrateReturn: l.objects.CalibrateReturn,
 	}[p]
 }

@@ -237,6 +237,7 @@ var lossNames = map[kernelLoss]string{
 	kernelLossLOSS_FORMAT:        "GPU arrays of a format whose size is not known",
 	kernelLossLOSS_CODE:          "no room for a code object of a stack",
 	kernelLossLOSS_STACK:         "no room for a stack",
+	kernelLossLOSS_MAPPING:       "no room for a call that moves memory",
 }
 
 // LostChanges is the Loss.Reason of changes that found no room.
