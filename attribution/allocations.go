@@ -74,7 +74,7 @@ func newAllocations() allocations {
 
 // counted says whether every block of a meter is in the change stream.
 func counted(m event.Meter) bool {
-	if m == event.NumPy || m == event.Pinned || m == event.Mapped {
+	if m == event.NumPy || m == event.Pinned || m == event.Mapped || m == event.Heap {
 		return true
 	}
 	_, kind, ok := m.Device()
@@ -89,18 +89,21 @@ func isActive(m event.Meter) bool {
 
 // isBlock says whether a change is of one block.
 func isBlock(c *event.Change) bool {
-	return c.Size != 0 && counted(c.Meter) && (c.Block || c.Meter != event.Mapped && !isActive(c.Meter))
+	return c.Size != 0 && counted(c.Meter) && (c.Block || c.Meter != event.Mapped && c.Meter != event.Heap && !isActive(c.Meter))
 }
 
-// forget drops all blocks of PyTorch's: what becomes of them is not told for a while.
-func (a *allocations) forget() {
+// isHeap says whether a meter is what malloc has handed out.
+func isHeap(m event.Meter) bool { return m == event.Heap }
+
+// forget drops all blocks of some meters: what becomes of them is not told for a while.
+func (a *allocations) forget(these func(event.Meter) bool) {
 	for at := range a.blocks {
-		if isActive(at.meter) {
+		if these(at.meter) {
 			delete(a.blocks, at)
 		}
 	}
 	for key := range a.held {
-		if isActive(key.meter) {
+		if these(key.meter) {
 			delete(a.held, key)
 			delete(a.total, key)
 		}
@@ -116,10 +119,10 @@ func (t *Tracker) addStack(s *event.Stack) {
 	a.stacks[s.Number] = s
 }
 
-// forget empties a window's tallies of PyTorch's blocks; what they allocated and held at the peak so far stays.
-func (w *window) forget() {
+// forget empties a window's tallies of such blocks; what they allocated and held at the peak so far stays.
+func (w *window) forget(these func(event.Meter) bool) {
 	for m, all := range w.tallies {
-		if isActive(m) {
+		if these(m) {
 			for _, y := range all.byStack {
 				y.held = 0
 			}
@@ -311,6 +314,9 @@ func (all *tallies) moves(y *tally, by event.Bytes) {
 func (w *window) missesStacks(m event.Meter) bool {
 	if isActive(m) {
 		return w.tensorsUnlisted
+	}
+	if isHeap(m) {
+		return w.heapUnlisted
 	}
 	return w.unlisted
 }

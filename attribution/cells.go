@@ -179,26 +179,8 @@ func (t *Tracker) shedding(b *event.Boundary) {
 		t.sheds(b.Kind == event.MeterShed)
 		return
 	}
-	if b.Text == event.TensorStacks && b.Kind == event.MeterShed {
-		t.allocations.forget()
-		for _, r := range t.roots {
-			for _, w := range r.open {
-				w.forget()
-			}
-		}
-	}
-	if b.Text == event.Stacks || b.Text == event.TensorStacks {
-		t.unlisted[b.Text] = b.Kind == event.MeterShed
-		t.stacksShed = true
-		for _, r := range t.roots {
-			for _, w := range r.open {
-				if b.Text == event.Stacks {
-					w.unlisted = true
-				} else {
-					w.tensorsUnlisted = true
-				}
-			}
-		}
+	if b.Text == event.Stacks || b.Text == event.TensorStacks || b.Text == event.HeapStacks {
+		t.stacksAreShed(b)
 		return
 	}
 	if b.Text != "" { // the name of a probe group that serves no meter
@@ -211,6 +193,34 @@ func (t *Tracker) shedding(b *event.Boundary) {
 	for _, r := range t.roots {
 		for _, w := range r.open {
 			w.shed[event.NumPy] = true
+		}
+	}
+}
+
+// stacksAreShed marks the windows that are open while stacks are not walked. Of PyTorch's and malloc's blocks nothing is told then.
+func (t *Tracker) stacksAreShed(b *event.Boundary) {
+	untold := map[string]func(event.Meter) bool{event.TensorStacks: isActive, event.HeapStacks: isHeap}[b.Text]
+	if b.Kind != event.MeterShed {
+		untold = nil
+	}
+	if untold != nil {
+		t.allocations.forget(untold)
+	}
+	t.unlisted[b.Text] = b.Kind == event.MeterShed
+	t.stacksShed = true
+	for _, r := range t.roots {
+		for _, w := range r.open {
+			if untold != nil {
+				w.forget(untold)
+			}
+			switch b.Text {
+			case event.Stacks:
+				w.unlisted = true
+			case event.TensorStacks:
+				w.tensorsUnlisted = true
+			case event.HeapStacks:
+				w.heapUnlisted = true
+			}
 		}
 	}
 }

@@ -45,6 +45,7 @@ type window struct {
 	openUnknown, closeUnknown uint64
 	openDevice, closeDevice   uint64 // frees of device or page-locked memory of unknown size
 	openSlack, closeSlack     event.Bytes
+	openHeap, closeHeap       event.Bytes // an upper bound of what frees of malloc's blocks of unknown size were worth
 
 	own, tree  figures
 	recomputed event.Readings
@@ -54,9 +55,10 @@ type window struct {
 	shares map[int32]event.Readings
 	silent bool
 	shed   [event.MeterCount]bool // the meter was stepped down at some time in the window
-	// unlisted, tensorsUnlisted: stacks were not walked at some time in the window, to keep the budget.
-	unlisted, tensorsUnlisted bool
-	tallies                   map[event.Meter]*tallies
+	// stacks were not walked at some time in the window, to keep the budget: of PyTorch's blocks, of malloc's, of all others
+	tensorsUnlisted, heapUnlisted, unlisted bool
+
+	tallies map[event.Meter]*tallies
 	// unknown: the meter became known only after the window.
 	unknown [event.MeterCount]bool
 	refused []report.Refusal
@@ -88,7 +90,7 @@ func (w *window) holds(root uint32, segment uint64) bool {
 func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
 	w := &window{
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
-		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice,
+		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice, openHeap: b.HeapSlack,
 		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
 	if kind != kindBetween {
@@ -111,6 +113,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 		w.shedTotals()
 	}
 	w.unlisted, w.tensorsUnlisted = t.unlisted[event.Stacks], t.unlisted[event.TensorStacks]
+	w.heapUnlisted = t.unlisted[event.HeapStacks]
 	t.keep(w)
 	r := t.root(b.Root)
 	r.open = append(r.open, w)
@@ -186,7 +189,7 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	w.isOpen = false
 	w.lastSegment, w.closeStream = b.Segment, b.Stream
 	w.closed, w.closeCPU = b.Time, b.CPUTime
-	w.closeUnknown, w.closeSlack, w.closeDevice = b.Unknown, b.Slack, b.UnknownDevice
+	w.closeUnknown, w.closeSlack, w.closeDevice, w.closeHeap = b.Unknown, b.Slack, b.UnknownDevice, b.HeapSlack
 	r := t.root(w.root)
 	if i := slices.Index(r.open, w); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)

@@ -66,7 +66,7 @@ static __always_inline bool counts(__u64 protection, __u64 flags)
 	return protection & PROT_WRITE && (flags & MAP_TYPE) == MAP_PRIVATE && !(flags & MAP_GROWSDOWN);
 }
 
-static __always_inline void heap_moves(__u32 slot, struct process *p, bool walks)
+static __always_inline void break_moves(__u32 slot, struct process *p, bool walks)
 {
 	__u64 end = heap_end(p->mm), before = exchange(&p->heap_end, end);
 
@@ -104,7 +104,7 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 	__s64 size = whole_pages(regs->si);
 	__u64 call = regs->orig_ax;
 	if (call == NR_BRK) {
-		heap_moves(slot, p, walks);
+		break_moves(slot, p, walks);
 		return 0;
 	}
 	if (!walks)

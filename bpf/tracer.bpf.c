@@ -18,6 +18,7 @@
  *   mappings.h   cpu.mapped, range by range
  *   numpy.h      cpu.numpy
  *   cuda.h       the CUDA driver's memory
+ *   heap.h       malloc's blocks
  *   torch.h      PyTorch's own totals
  *   control.h    requests of user space
  *
@@ -44,6 +45,7 @@
 #include "frames.h"
 #include "mappings.h"
 #include "numpy.h"
+#include "heap.h"
 #include "torch.h"
 #include "cuda.h"
 #include "control.h"
@@ -94,4 +96,5 @@ const enum loss *export_loss __attribute__((unused));
 const enum device_meter *export_device_meter __attribute__((unused));
 const enum change_flag *export_change_flag __attribute__((unused));
 const enum cuda_operation *export_cuda_operation __attribute__((unused));
+const enum heap_operation *export_heap_operation __attribute__((unused));
 const enum operation *export_operation __attribute__((unused));

@@ -6,7 +6,7 @@
 #ifndef IPYTRACER_WIRE_H
 #define IPYTRACER_WIRE_H
 
-#define METERS		 7    /* of the CPU side; a device has DEVICE_METERS more */
+#define METERS		 8    /* of the CPU side; a device has DEVICE_METERS more */
 #define MAX_DEVICES	 16   /* GPUs of one process */
 #define MAX_CPUS	 512  /* CPUs whose RSS counters can be summed */
 #define MAX_PROCESSES	 512  /* traced at once, over all roots */
@@ -30,7 +30,7 @@
 #define PAGE		 4096
 
 /* Same order as event.Meter. */
-enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED };
+enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED, METER_HEAP };
 enum device_meter { DEVICE_DRIVER, DEVICE_ACTIVE, DEVICE_RESERVED, DEVICE_METERS };
 
 /* Same order as event.BoundaryKind; the last two never leave the tracer's ring reader. */
@@ -74,6 +74,8 @@ struct boundary {
 	__u64 unknown;
 	__s64 slack;
 	__u64 unknown_device;
+	__u64 unknown_heap;
+	__s64 heap_slack;
 	__s64 value[METERS];
 	__s64 high[METERS];
 	__s64 tree[METERS];
@@ -205,7 +207,33 @@ struct process {
 	__u32 devices; /* bits: GPUs that it has used */
 	__u32 cuda;    /* it has called the driver */
 	__u32 cutting; /* boundaries that are being drawn of it now */
-	__u32 padding;
+	__u32 heap;    /* it has called its allocator under trace */
+};
+
+/*
+ * What a function of the allocator does: bits 0-7 of the cookie of the probe where it is called. Bits 8-23: bytes on
+ * the stack above the return address there. Bit 24: it is glibc's. Same order as memory.Operation.
+ */
+enum heap_operation {
+	HEAP_NONE,
+	HEAP_ALLOC,	    /* (size) */
+	HEAP_ALLOC_ARRAY,   /* (count, size) */
+	HEAP_ALLOC_ALIGNED, /* (alignment, size) */
+	HEAP_ALLOC_INTO,    /* (pointer *, alignment, size), 0 for success */
+	HEAP_RESIZE,	    /* (pointer, size) */
+	HEAP_RESIZE_ARRAY,  /* (pointer, count, size) */
+	HEAP_FREE,	    /* (pointer, …) */
+	HEAP_OPERATIONS,
+};
+
+/* A call of the allocator that has not returned. */
+struct heap_call {
+	__u64 sp;      /* at its entry; 0: none is under way */
+	__u64 address; /* the block that is resized; where the new one's address goes */
+	__s64 size;    /* asked for */
+	__s64 before;  /* of the block that is resized */
+	__u32 operation;
+	__u32 known; /* that block was in the table, and is not now */
 };
 
 /* A GPU, as one process uses it. */
@@ -234,6 +262,8 @@ struct root {
 	__u64 unknown;
 	__s64 slack;
 	__u64 unknown_device; /* frees of device or pinned memory whose size, allocations whose device is not known */
+	__u64 unknown_heap;   /* frees of malloc's blocks whose making was not seen */
+	__s64 heap_slack;     /* an upper bound of their bytes */
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;
@@ -447,6 +477,8 @@ enum group {
 	GROUP_FRAMES,  /* no probes of its own: walks up the Python stack */
 	GROUP_TENSORS, /* nor this: the same for PyTorch's blocks, each of which is streamed then */
 	GROUP_MAPPING, /* mmap and mremap in the C library */
+	GROUP_HEAP,    /* the allocator's functions */
+	GROUP_BLOCKS,  /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
 	GROUPS = 16
 };
 
@@ -467,7 +499,8 @@ enum loss {
 	LOSS_CODE,	    /* a code object found no room */
 	LOSS_STACK,	    /* a stack found no room */
 	LOSS_MAPPING,	    /* no room for a call that moves memory */
-	LOSSES = 16,
+	LOSS_HEAP,	    /* no room in the tables of malloc's blocks and calls */
+	LOSSES = 32,
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */

@@ -72,6 +72,11 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 	return append(sources, event.MeterSource{Meter: event.Pinned, Source: deviceSources[event.Driver], Exact: true})
 }
 
+// HeapSource is the probe that serves cpu.heap in a session that was asked for it.
+var HeapSource = event.MeterSource{
+	Meter: event.Heap, Source: "uprobes on malloc, free and their relatives; blocks made since the attach, by the bytes asked for", Exact: true,
+}
+
 var deviceSources = [event.DeviceMeters]string{
 	event.Driver:       "uprobes on the exported functions of libcuda.so.1, return codes checked; memory taken since the attach",
 	event.Active:       "PyTorch's own total, handed to c10::reportMemoryUsageToProfiler at each allocation and free",

@@ -249,7 +249,8 @@ func (s *Session) expected(t *target) (names []string) {
 func (t *target) closeLibraries() {
 	closeAll(t.libraries)
 	closeMemory(t.memory)
-	t.libraries, t.memory = nil, nil
+	t.heap.close()
+	t.libraries, t.memory, t.heap = nil, nil, heapProbes{}
 }
 
 func closeAll(libraries []*library) {

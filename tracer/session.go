@@ -32,6 +32,7 @@ type Options struct {
 	ChangeRing int
 	Command    []string // of `tracer run`
 	NoStacks   bool     // do not walk up the stack of who allocates
+	Heap       bool     // see every malloc and free, for cpu.heap; see [Session.HeapCost]
 }
 
 // DefaultBudget is the share of one core that sheddable probes may cost.
@@ -60,6 +61,8 @@ type Session struct {
 	probes  [ledger.GroupCount]event.ProbeUse
 	trouble []string
 	devices devices
+	// heapCost is what a malloc and its free cost the targets; 0 until known.
+	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.
 	checkpoints map[process.FileID]io.Closer
 	closing     sync.WaitGroup // probes of processes that have ended, on their way out
@@ -141,11 +144,14 @@ func open(o Options) (*Session, error) {
 }
 
 func (s *Session) load() (err error) {
-	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing})
+	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap})
 	if err != nil {
 		return err
 	}
 	s.budget.prepare(s.ledger, s.options.Budget, s.log)
+	if s.options.Heap { // what it costs is to be told
+		return s.budget.measure()
+	}
 	return nil
 }
 
@@ -253,6 +259,9 @@ func (s *Session) settle() error {
 		}
 		if !t.gone && t.unlisted {
 			s.relist(t)
+		}
+		if !t.gone && t.python != nil {
+			s.adoptHeap(t)
 		}
 	}
 	s.stepDown()

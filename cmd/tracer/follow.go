@@ -27,6 +27,7 @@ type SessionOptions struct {
 	Budget    string
 	Ring      int
 	NoStacks  bool
+	Heap      bool
 	Verbose   bool
 }
 
@@ -38,6 +39,7 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.ReadyFile, "ready-file", "", "create `FILE` once every probe is in place")
 	f.StringVar(&o.Budget, "budget", "3%", "what probes that fire often may cost, as a share of one core, or 'off'; resident and mapped are never shed")
 	f.IntVar(&o.Ring, "ring", 4096, "size of the ring of changes in `KiB`, a power of two; a small one loses proof, never peaks")
+	f.BoolVar(&o.Heap, "heap", false, "see every malloc and free, as the meter cpu.heap; slows down programs that call them often")
 	f.BoolVar(&o.NoStacks, "no-stacks", false, "do not find out who allocates; costs less where many small arrays are made")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
 }
@@ -55,7 +57,7 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 		return tracer.Options{}, usageError{fmt.Errorf("--ring %d: it is a power of two from 4", o.Ring)}
 	}
 	return tracer.Options{
-		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks,
+		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Heap: o.Heap,
 	}, nil
 }
 

@@ -42,6 +42,7 @@ type image struct {
 	functions []uint64 // sorted starts of the exported functions
 	frames    []span   // sorted code ranges of .eh_frame
 	plt       []span
+	imports   map[uint64]symbolRef // by the address of the pointer through which the PLT jumps
 }
 
 // openImage parses the ELF headers and the dynamic symbol table; only symbols with a wanted name are kept.
@@ -144,6 +145,9 @@ func (img *image) loadRanges(f *elf.File) {
 	for _, s := range f.Sections {
 		if s.Type == elf.SHT_PROGBITS && strings.HasPrefix(s.Name, ".plt") {
 			img.plt = append(img.plt, span{s.Addr, s.Addr + s.Size})
+		}
+		if s.Type == elf.SHT_RELA && s.Name == ".rela.plt" && s.FileSize <= maxSymbolTable && s.Flags&elf.SHF_COMPRESSED == 0 {
+			img.loadImports(f, s)
 		}
 		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 && s.FileSize <= maxEHFrame {
 			// A header may claim more than there is: take what there is.

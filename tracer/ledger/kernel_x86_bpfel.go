@@ -32,10 +32,12 @@ type kernelBoundary struct {
 	Unknown       uint64
 	Slack         int64
 	UnknownDevice uint64
-	Value         [7]int64
-	High          [7]int64
-	Tree          [7]int64
-	TreeHigh      [7]int64
+	UnknownHeap   uint64
+	HeapSlack     int64
+	Value         [8]int64
+	High          [8]int64
+	Tree          [8]int64
+	TreeHigh      [8]int64
 	Kind          uint32
 	Root          uint32
 	Pid           int32
@@ -266,6 +268,8 @@ const (
 	kernelGroupGROUP_FRAMES    kernelGroup = 8
 	kernelGroupGROUP_TENSORS   kernelGroup = 9
 	kernelGroupGROUP_MAPPING   kernelGroup = 10
+	kernelGroupGROUP_HEAP      kernelGroup = 11
+	kernelGroupGROUP_BLOCKS    kernelGroup = 12
 	kernelGroupGROUPS          kernelGroup = 16
 )
 
@@ -276,6 +280,30 @@ type kernelHeader struct {
 	Kind   uint32
 	Pid    int32
 }
+
+type kernelHeapCall struct {
+	_         structs.HostLayout
+	Sp        uint64
+	Address   uint64
+	Size      int64
+	Before    int64
+	Operation uint32
+	Known     uint32
+}
+
+type kernelHeapOperation uint32
+
+const (
+	kernelHeapOperationHEAP_NONE          kernelHeapOperation = 0
+	kernelHeapOperationHEAP_ALLOC         kernelHeapOperation = 1
+	kernelHeapOperationHEAP_ALLOC_ARRAY   kernelHeapOperation = 2
+	kernelHeapOperationHEAP_ALLOC_ALIGNED kernelHeapOperation = 3
+	kernelHeapOperationHEAP_ALLOC_INTO    kernelHeapOperation = 4
+	kernelHeapOperationHEAP_RESIZE        kernelHeapOperation = 5
+	kernelHeapOperationHEAP_RESIZE_ARRAY  kernelHeapOperation = 6
+	kernelHeapOperationHEAP_FREE          kernelHeapOperation = 7
+	kernelHeapOperationHEAP_OPERATIONS    kernelHeapOperation = 8
+)
 
 type kernelLoss uint32
 
@@ -295,7 +323,8 @@ const (
 	kernelLossLOSS_CODE          kernelLoss = 12
 	kernelLossLOSS_STACK         kernelLoss = 13
 	kernelLossLOSS_MAPPING       kernelLoss = 14
-	kernelLossLOSSES             kernelLoss = 16
+	kernelLossLOSS_HEAP          kernelLoss = 15
+	kernelLossLOSSES             kernelLoss = 32
 )
 
 type kernelMember struct {
@@ -314,6 +343,7 @@ const (
 	kernelMeterMETER_SHMEM    kernelMeter = 4
 	kernelMeterMETER_NUMPY    kernelMeter = 5
 	kernelMeterMETER_PINNED   kernelMeter = 6
+	kernelMeterMETER_HEAP     kernelMeter = 7
 )
 
 type kernelOperation uint32
@@ -339,13 +369,13 @@ const (
 type kernelProcess struct {
 	_         structs.HostLayout
 	Mm        uint64
-	Value     [7]int64
-	High      [7]int64
-	Emitted   [7]int64
-	EmittedIn [7]uint64
+	Value     [8]int64
+	High      [8]int64
+	Emitted   [8]int64
+	EmittedIn [8]uint64
 	Segment   uint64
-	Told      [7]int64
-	Inherited [7]int64
+	Told      [8]int64
+	Inherited [8]int64
 	Counter   [4]int64
 	Started   uint64
 	HeapEnd   uint64
@@ -356,7 +386,7 @@ type kernelProcess struct {
 	Devices   uint32
 	Cuda      uint32
 	Cutting   uint32
-	Padding   uint32
+	Heap      uint32
 }
 
 type kernelPython struct {
@@ -413,8 +443,10 @@ type kernelRoot struct {
 	Unknown       uint64
 	Slack         int64
 	UnknownDevice uint64
-	Tree          [7]int64
-	TreeHigh      [7]int64
+	UnknownHeap   uint64
+	HeapSlack     int64
+	Tree          [8]int64
+	TreeHigh      [8]int64
 	Processes     uint32
 	Shared        uint32
 	Devices       uint32
@@ -495,6 +527,8 @@ const (
 	kernelMapDeviceTrees         = "device_trees"
 	kernelMapDevices             = "devices"
 	kernelMapFreeSlots           = "free_slots"
+	kernelMapHeapBlocks          = "heap_blocks"
+	kernelMapHeapCalls           = "heap_calls"
 	kernelMapMembers             = "members"
 	kernelMapOrdinals            = "ordinals"
 	kernelMapProcesses           = "processes"
@@ -518,6 +552,9 @@ const (
 	kernelProgCudaEnter          = "cuda_enter"
 	kernelProgCudaLeave          = "cuda_leave"
 	kernelProgDiscoverCpus       = "discover_cpus"
+	kernelProgHeapEnter          = "heap_enter"
+	kernelProgHeapLeave          = "heap_leave"
+	kernelProgHeapLeaveLate      = "heap_leave_late"
 	kernelProgLibraryChanged     = "library_changed"
 	kernelProgMapped             = "mapped"
 	kernelProgMmapReturned       = "mmap_returned"
@@ -544,6 +581,7 @@ const (
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
 	kernelVarExportGroup         = "export_group"
+	kernelVarExportHeapOperation = "export_heap_operation"
 	kernelVarExportLoss          = "export_loss"
 	kernelVarExportMeter         = "export_meter"
 	kernelVarExportOperation     = "export_operation"
@@ -625,6 +663,9 @@ type kernelProgramSpecs struct {
 	CudaEnter       *ebpf.ProgramSpec `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.ProgramSpec `ebpf:"cuda_leave"`
 	DiscoverCpus    *ebpf.ProgramSpec `ebpf:"discover_cpus"`
+	HeapEnter       *ebpf.ProgramSpec `ebpf:"heap_enter"`
+	HeapLeave       *ebpf.ProgramSpec `ebpf:"heap_leave"`
+	HeapLeaveLate   *ebpf.ProgramSpec `ebpf:"heap_leave_late"`
 	LibraryChanged  *ebpf.ProgramSpec `ebpf:"library_changed"`
 	Mapped          *ebpf.ProgramSpec `ebpf:"mapped"`
 	MmapReturned    *ebpf.ProgramSpec `ebpf:"mmap_returned"`
@@ -657,6 +698,8 @@ type kernelMapSpecs struct {
 	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
 	Devices      *ebpf.MapSpec `ebpf:"devices"`
 	FreeSlots    *ebpf.MapSpec `ebpf:"free_slots"`
+	HeapBlocks   *ebpf.MapSpec `ebpf:"heap_blocks"`
+	HeapCalls    *ebpf.MapSpec `ebpf:"heap_calls"`
 	Members      *ebpf.MapSpec `ebpf:"members"`
 	Ordinals     *ebpf.MapSpec `ebpf:"ordinals"`
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
@@ -686,6 +729,7 @@ type kernelVariableSpecs struct {
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
+	ExportHeapOperation *ebpf.VariableSpec `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
 	ExportMeter         *ebpf.VariableSpec `ebpf:"export_meter"`
 	ExportOperation     *ebpf.VariableSpec `ebpf:"export_operation"`
@@ -745,6 +789,8 @@ type kernelMaps struct {
 	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
 	Devices      *ebpf.Map `ebpf:"devices"`
 	FreeSlots    *ebpf.Map `ebpf:"free_slots"`
+	HeapBlocks   *ebpf.Map `ebpf:"heap_blocks"`
+	HeapCalls    *ebpf.Map `ebpf:"heap_calls"`
 	Members      *ebpf.Map `ebpf:"members"`
 	Ordinals     *ebpf.Map `ebpf:"ordinals"`
 	Processes    *ebpf.Map `ebpf:"processes"`
@@ -772,6 +818,8 @@ func (m *kernelMaps) Close() error {
 		m.DeviceTrees,
 		m.Devices,
 		m.FreeSlots,
+		m.HeapBlocks,
+		m.HeapCalls,
 		m.Members,
 		m.Ordinals,
 		m.Processes,
@@ -802,6 +850,7 @@ type kernelVariables struct {
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
+	ExportHeapOperation *ebpf.Variable `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
 	ExportMeter         *ebpf.Variable `ebpf:"export_meter"`
 	ExportOperation     *ebpf.Variable `ebpf:"export_operation"`
@@ -845,6 +894,9 @@ type kernelPrograms struct {
 	CudaEnter       *ebpf.Program `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.Program `ebpf:"cuda_leave"`
 	DiscoverCpus    *ebpf.Program `ebpf:"discover_cpus"`
+	HeapEnter       *ebpf.Program `ebpf:"heap_enter"`
+	HeapLeave       *ebpf.Program `ebpf:"heap_leave"`
+	HeapLeaveLate   *ebpf.Program `ebpf:"heap_leave_late"`
 	LibraryChanged  *ebpf.Program `ebpf:"library_changed"`
 	Mapped          *ebpf.Program `ebpf:"mapped"`
 	MmapReturned    *ebpf.Program `ebpf:"mmap_returned"`
@@ -875,6 +927,9 @@ func (p *kernelPrograms) Close() error {
 		p.CudaEnter,
 		p.CudaLeave,
 		p.DiscoverCpus,
+		p.HeapEnter,
+		p.HeapLeave,
+		p.HeapLeaveLate,
 		p.LibraryChanged,
 		p.Mapped,
 		p.MmapReturned,

@@ -18,8 +18,9 @@ import (
 	"ipytracer/tracer/event"
 )
 
-// Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks.
-const Format = 3
+// Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4 lines of mapped
+// memory and the heap.
+const Format = 4
 
 // ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.
 const ReasonCut = "recording cut"

@@ -81,10 +81,23 @@ func stackSession() []event.Event {
 		all[len(all)-1])
 }
 
+// heapSession is what format 4 added.
+func heapSession() []event.Event {
+	all := stackSession()
+	return append(all[:len(all)-1],
+		&event.Change{Stream: 6, Segment: 3, Time: 101_910_000_000, PID: 4242, TID: 4242, Meter: event.Mapped, Value: 9 << 20, Size: 1 << 20, Address: 0x7f00_2000_0000, Stack: 1 << 63, Block: true},
+		&event.Change{Stream: 7, Segment: 3, Time: 101_920_000_000, PID: 4242, TID: 4242, Meter: event.Heap, Value: 100, Size: -24, Address: 0x5500_1234, Block: true},
+		&event.Boundary{
+			Number: 4, Time: 102_000_000_000, Kind: event.CellOpen, PID: 4242, TID: 4242, Cell: 3, Segment: 3, Stream: 7, UnknownHeap: 12, HeapSlack: 4096,
+			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 124}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 124},
+		},
+		all[len(all)-1])
+}
+
 // TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
 // number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
-	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), Format: stackSession()} {
+	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), Format: heapSession()} {
 		path := fmt.Sprintf("../../testdata/recording/format%d.arrows", format)
 		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
 			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {
