@@ -42,7 +42,7 @@ static __always_inline void blocks_told(struct process *p, struct root *r, struc
 	if (moves)
 		send_change(p, r, number++, segment, METER_HEAP | CHANGE_BLOCK, value, -m->before, m->from, 0);
 	send_change(p, r, number, segment, METER_HEAP | CHANGE_BLOCK, value, moves ? m->after : m->after - m->before,
-		    m->to ? m->to : m->from, m->stack);
+		    m->after ? m->to : m->from, m->stack);
 }
 
 /* The meter moves; what it falls from is told if nothing in the segment was higher. */

@@ -102,6 +102,8 @@ type result struct {
 	Truth map[string]*startPeakEnd `json:"truth"`
 	// Stacks are who called at each allocation of stacks.py.
 	Stacks []calledAt `json:"stacks"`
+	// Noted is what lines of memory.py took.
+	Noted []noted `json:"noted"`
 	// Between is the same from the cell's end to the next one's begin.
 	Between map[string]*startPeakEnd `json:"between"`
 }
@@ -178,6 +180,8 @@ type place struct {
 	python string // inside chroot
 	chroot string
 	extra  []string
+	// otherAllocator: malloc is not the C library's.
+	otherAllocator bool
 }
 
 // workload is a driver under way, stopped before its first cell.

@@ -218,6 +218,11 @@ func (s *Session) costOf(found []memory.Function) (cost time.Duration) {
 	return cost
 }
 
-// HeapCost is what each pair of malloc and free costs the targets, roughly; 0 while that is not known, or with [Options.Heap] off.
-// Lines cost more on top.
-func (s *Session) HeapCost() time.Duration { return s.heapCost }
+// HeapCost is what each pair of malloc and free costs the targets, roughly, without lines; 0 with [Options.Heap] off. Until their
+// allocators are known it is what glibc's would: three hits on instructions that are emulated.
+func (s *Session) HeapCost() time.Duration {
+	if s.options.Heap && s.heapCost == 0 {
+		return 3 * (s.budget.costs.Emulated + work[ledger.GroupHeap])
+	}
+	return s.heapCost
+}

@@ -80,6 +80,19 @@ func (l *Library) Returns(name string) (sites []ReturnSite, complete bool) {
 	return l.b.returnSites(newCodeReader(l.b.image), name, l.tail)
 }
 
+// Ends returns the ret instructions by which a function is left, where all that it stores is stored; otherwise as [Library.Returns].
+func (l *Library) Ends(name string) (sites []ReturnSite, complete bool) {
+	fn, ok := l.b.function(name)
+	if !ok {
+		return nil, false
+	}
+	flow := exploreTails(newCodeReader(l.b.image), fn.value, fn.size, l.tail)
+	for _, addr := range slices.Sorted(slices.Values(flow.returns)) {
+		sites = append(sites, ReturnSite{Site: l.b.site(name, fn.value, addr, 0, false)})
+	}
+	return sites, flow.complete && len(sites) > 0 && len(flow.exits) == 0
+}
+
 // copiers are functions that return their first argument (ISO C, 7.26). An allocator ends with one where it clears a block.
 var copiers = []string{"memset", "__memset_chk"}
 

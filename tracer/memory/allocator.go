@@ -122,7 +122,11 @@ func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
 			continue
 		}
 		seen[f.Start.FileOffset] = true
-		if f.Operation != Free {
+		switch f.Operation {
+		case Free:
+		case AllocInto: // what matters is stored, not returned
+			f.Leaves, f.Complete = l.Ends(name)
+		default:
 			f.Leaves, f.Complete = l.Returns(name)
 		}
 		out = append(out, f)
