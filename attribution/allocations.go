@@ -312,13 +312,15 @@ func (all *tallies) moves(y *tally, by event.Bytes) {
 
 // missesStacks says whether stacks of a meter were not walked at some time in the window.
 func (w *window) missesStacks(m event.Meter) bool {
-	if isActive(m) {
-		return w.tensorsUnlisted
+	switch {
+	case isActive(m):
+		return w.unlisted[event.TensorStacks]
+	case isHeap(m):
+		return w.unlisted[event.HeapStacks]
+	case m == event.Mapped:
+		return w.unlisted[event.MappedStacks]
 	}
-	if isHeap(m) {
-		return w.heapUnlisted
-	}
-	return w.unlisted
+	return w.unlisted[event.Stacks]
 }
 
 // allocationsOf lists who allocated in a window, and how far that explains its peaks.

@@ -179,7 +179,8 @@ func (t *Tracker) shedding(b *event.Boundary) {
 		t.sheds(b.Kind == event.MeterShed)
 		return
 	}
-	if b.Text == event.Stacks || b.Text == event.TensorStacks || b.Text == event.HeapStacks {
+	switch b.Text {
+	case event.Stacks, event.TensorStacks, event.HeapStacks, event.MappedStacks:
 		t.stacksAreShed(b)
 		return
 	}
@@ -213,14 +214,7 @@ func (t *Tracker) stacksAreShed(b *event.Boundary) {
 			if untold != nil {
 				w.forget(untold)
 			}
-			switch b.Text {
-			case event.Stacks:
-				w.unlisted = true
-			case event.TensorStacks:
-				w.tensorsUnlisted = true
-			case event.HeapStacks:
-				w.heapUnlisted = true
-			}
+			w.unlist(b.Text)
 		}
 	}
 }

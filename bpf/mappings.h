@@ -54,7 +54,10 @@ __attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size)
 
 	if (!r || !size)
 		return 0;
-	__u64 stack = size > 0 ? stack_here(slot) : 0, segment = *(volatile __u64 *)&p->segment;
+	/* Of its own budget: threads that malloc grow their heaps page by page, and NumPy's lines are not to pay for
+	 * it. */
+	__u64 stack = size > 0 && spend(GROUP_MAPPING, slot) ? walk_stack(slot) : 0,
+	      segment = *(volatile __u64 *)&p->segment;
 	send_change(p, r, next_change(r), segment, METER_MAPPED | CHANGE_BLOCK, p->value[METER_MAPPED], size, address,
 		    stack);
 	return 0;
@@ -160,7 +163,7 @@ int mmap_returned(struct pt_regs *regs)
 	__u64 flags = regs->r10, size = whole_pages(regs->si);
 
 	if (slot == NO_SLOT || call_failed(regs->ax) || !counts(regs->dx, flags) ||
-	    flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) || !walks_stacks(slot) || !spend(GROUP_MAPPING, slot))
+	    flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) || !walks_stacks(slot))
 		return 0;
 	if (flags & MAP_HUGETLB) {
 		__u64 shift = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK, page = 1ull << (shift ? shift : HUGE_PAGE_SHIFT);

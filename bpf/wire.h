@@ -476,7 +476,7 @@ enum group {
 	GROUP_LOADER,
 	GROUP_FRAMES,  /* no probes of its own: walks up the Python stack */
 	GROUP_TENSORS, /* nor this: the same for PyTorch's blocks, each of which is streamed then */
-	GROUP_MAPPING, /* mmap and mremap in the C library */
+	GROUP_MAPPING, /* stacks of mapped memory; its probes in the C library are never out */
 	GROUP_HEAP,    /* the allocator's functions */
 	GROUP_BLOCKS,  /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
 	GROUPS = 16

@@ -103,7 +103,8 @@ func (b *budget) wait() {
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
 	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupFrames: 1500 * time.Nanosecond,
-	ledger.GroupTensors: 2000 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond, ledger.GroupBlocks: 2000 * time.Nanosecond,
+	ledger.GroupTensors: 2000 * time.Nanosecond, ledger.GroupMapping: 1500 * time.Nanosecond,
+	ledger.GroupHeap: 300 * time.Nanosecond, ledger.GroupBlocks: 2000 * time.Nanosecond,
 }
 
 // limit tells the kernel how many hits are too many, for the dearest build traced so far.
@@ -119,6 +120,9 @@ func (b *budget) limit(sites cpython.Sites) error {
 		if err := b.set(g, emulated, b.share); err != nil {
 			return err
 		}
+	}
+	if err := b.set(ledger.GroupMapping, true, b.share); err != nil {
+		return err
 	}
 	return b.set(ledger.GroupFrames, true, b.share)
 }

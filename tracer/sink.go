@@ -95,6 +95,8 @@ func groupText(g ledger.Group) string {
 		return event.Stacks
 	case ledger.GroupTensors:
 		return event.TensorStacks
+	case ledger.GroupMapping:
+		return event.MappedStacks
 	case ledger.GroupBlocks:
 		return event.HeapStacks
 	}

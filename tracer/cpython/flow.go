@@ -2,8 +2,13 @@ package cpython
 
 import "golang.org/x/arch/x86/x86asm"
 
-// maxInstructions bounds how much code one function's control flow may cover.
-const maxInstructions = 1 << 15
+// Limits of how much code one function's control flow may cover, in instructions, and of what is looked at in the functions that
+// it calls.
+const (
+	maxInstructions = 1 << 15
+	maxCallees      = 128
+	maxOfCallee     = 1 << 11
+)
 
 // flow is the control flow of one function: its own range and the cold fragments it jumps into.
 type flow struct {
@@ -19,6 +24,7 @@ type flow struct {
 	// an indirect jump, code that cannot be decoded, a return with the stack not where it was at entry.
 	complete bool
 	queue    []state
+	limit    int // of instructions
 	// tails says what becomes of a tail call, by its target; nil: the function is left, and that is all that is known.
 	tails func(target uint64) tail
 	// exits are tail calls that are ways out, with where they leave the result.
@@ -58,21 +64,34 @@ func exploreFunction(code *codeReader, entry, size uint64) *flow {
 
 // exploreTails does the same, and asks tails about tail calls.
 func exploreTails(code *codeReader, entry, size uint64, tails func(uint64) tail) *flow {
-	f := &flow{tails: tails, exits: make(map[uint64]locations), linked: make(map[uint64]uint64), endless: make(map[uint64]bool), code: code, image: code.image, level: true, complete: true, targets: make(map[uint64]bool), seen: make(map[uint64]stack)}
-	f.body = span{entry, entry + size}
+	f := newFlow(code, entry, size)
+	f.tails = tails
+	f.explore(entry)
+	return f
+}
+
+func newFlow(code *codeReader, entry, size uint64) *flow {
+	f := &flow{
+		code: code, image: code.image, body: span{entry, entry + size}, level: true, complete: true, limit: maxInstructions,
+		targets: make(map[uint64]bool), seen: make(map[uint64]stack), exits: make(map[uint64]locations),
+		linked: make(map[uint64]uint64), endless: make(map[uint64]bool),
+	}
 	if size == 0 {
 		var ok bool
 		if f.body, ok = f.image.fragment(entry); !ok {
 			f.body = span{entry, entry + codePage}
 		}
 	}
+	return f
+}
+
+func (f *flow) explore(entry uint64) {
 	f.queue = []state{{entry, f.body, stack{known: true}}}
 	for len(f.queue) > 0 {
 		s := f.queue[len(f.queue)-1]
 		f.queue = f.queue[:len(f.queue)-1]
 		f.follow(s)
 	}
-	return f
 }
 
 // follow walks straight on until control goes elsewhere for good.
@@ -85,7 +104,7 @@ func (f *flow) follow(s state) {
 			return
 		}
 		in, ok := f.code.decode(s.addr)
-		if !ok || len(f.seen) >= maxInstructions {
+		if !ok || len(f.seen) >= f.limit {
 			f.complete = false
 			return
 		}
@@ -118,9 +137,11 @@ func (f *flow) neverReturns(call *instruction) bool {
 		return false
 	}
 	endless, known := f.endless[target]
-	if !known {
+	if !known && len(f.endless) < maxCallees {
 		body, ok := f.image.fragment(target)
-		callee := exploreFunction(f.code, target, body.end-target)
+		callee := newFlow(f.code, target, body.end-target)
+		callee.limit = maxOfCallee
+		callee.explore(target)
 		endless = ok && callee.complete && len(callee.returns) == 0
 		f.endless[target] = endless
 	}

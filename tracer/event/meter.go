@@ -36,6 +36,9 @@ const Stacks = "stacks"
 // TensorStacks is the Text of one that is about PyTorch's blocks and their stacks.
 const TensorStacks = "stacks of PyTorch's blocks"
 
+// MappedStacks is the Text of one that is about the stacks of mapped memory.
+const MappedStacks = "stacks of mapped memory"
+
 // HeapStacks is the Text of one that is about malloc's blocks and their stacks.
 const HeapStacks = "stacks of malloc's blocks"
 

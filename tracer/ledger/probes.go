@@ -25,7 +25,7 @@ const (
 	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
 	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: walks up the Python stack
 	GroupTensors   = Group(kernelGroupGROUP_TENSORS)   // nor this: the same for PyTorch's blocks
-	GroupMapping   = Group(kernelGroupGROUP_MAPPING)   // mmap and mremap in the C library
+	GroupMapping   = Group(kernelGroupGROUP_MAPPING)   // stacks of mapped memory, and mmap and mremap in the C library
 
 	GroupHeap   = Group(kernelGroupGROUP_HEAP)   // the allocator's functions, where cpu.heap is asked for
 	GroupBlocks = Group(kernelGroupGROUP_BLOCKS) // no probes of its own: malloc's blocks and their stacks
@@ -35,7 +35,7 @@ const (
 )
 
 var groupNames = [GroupCount]string{
-	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "C library", "allocator", "heap blocks",
+	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks",
 }
 
 // String returns the group's name for people.
