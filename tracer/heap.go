@@ -82,7 +82,7 @@ func (s *Session) placeHeap(t *target) error {
 	return s.budget.limitHeap()
 }
 
-// linked returns what the target has loaded, in the order in which symbols are looked up.
+// linked returns what the target has loaded, in the order in which symbols are looked up, up to the C library.
 func (s *Session) linked(t *target) ([]process.Mapping, error) {
 	var mappings []process.Mapping
 	var loader *process.Mapping
@@ -113,17 +113,30 @@ func (s *Session) linked(t *target) ([]process.Mapping, error) {
 		return nil, err
 	}
 	var order []process.Mapping
-	seen := map[process.FileID]bool{}
 	for _, at := range dynamic {
-		for _, m := range mappings {
-			if at >= m.Start && at < m.End && m.File.Inode != 0 && !seen[m.File] {
-				seen[m.File] = true
-				order = append(order, m)
+		i, ok := slices.BinarySearchFunc(mappings, at, func(m process.Mapping, at uint64) int {
+			switch {
+			case m.End <= at:
+				return -1
+			case m.Start > at:
+				return 1
 			}
+			return 0
+		})
+		if !ok || mappings[i].File.Inode == 0 {
+			continue
+		}
+		order = append(order, mappings[i])
+		// What comes behind the C library is reached for nothing that it has. A few libraries may be in front of it.
+		if memory.IsLibc(mappings[i].Path) || len(order) == maxInFront {
+			break
 		}
 	}
 	return order, nil
 }
+
+// maxInFront bounds how many libraries are looked at that come before the C library.
+const maxInFront = 256
 
 // loadBias is what to add to a file's addresses, by one of its mappings: the first, of its first segment.
 func loadBias(r io.ReaderAt, m process.Mapping) (bias uint64, err error) {
