@@ -14,8 +14,10 @@ import (
 // up to the peak that the kernel's ledger says.
 type allocations struct {
 	blocks map[blockKey]block
+	ranges map[int32]*ranges                  // of cpu.mapped, by process
 	held   map[heldKey]map[uint64]event.Bytes // by stack
 	total  map[heldKey]event.Bytes
+	pieces int // of all ranges
 	stacks map[uint64]*event.Stack
 	// waiting are changes of segments whose windows have not opened yet.
 	waiting map[uint32]map[uint64][]event.Change
@@ -65,14 +67,14 @@ type tally struct {
 
 func newAllocations() allocations {
 	return allocations{
-		blocks: map[blockKey]block{}, held: map[heldKey]map[uint64]event.Bytes{}, total: map[heldKey]event.Bytes{},
+		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]map[uint64]event.Bytes{}, total: map[heldKey]event.Bytes{},
 		stacks: map[uint64]*event.Stack{}, waiting: map[uint32]map[uint64][]event.Change{},
 	}
 }
 
 // counted says whether every block of a meter is in the change stream.
 func counted(m event.Meter) bool {
-	if m == event.NumPy || m == event.Pinned {
+	if m == event.NumPy || m == event.Pinned || m == event.Mapped || m == event.Heap {
 		return true
 	}
 	_, kind, ok := m.Device()
@@ -87,8 +89,11 @@ func isActive(m event.Meter) bool {
 
 // isBlock says whether a change is of one block.
 func isBlock(c *event.Change) bool {
-	return c.Size != 0 && counted(c.Meter) && (!isActive(c.Meter) || c.Block)
+	return c.Size != 0 && counted(c.Meter) && (c.Block || c.Meter != event.Mapped && c.Meter != event.Heap && !isActive(c.Meter))
 }
+
+// isHeap says whether a meter is what malloc has handed out.
+func isHeap(m event.Meter) bool { return m == event.Heap }
 
 // forget drops all blocks of some meters: what becomes of them is not told for a while. What windows know that they
 // allocated, and held at the peak so far, stays.
@@ -187,6 +192,10 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 	}
 	a := &t.allocations
 	key := heldKey{c.PID, c.Meter}
+	if c.Meter == event.Mapped {
+		t.moveRange(r, c)
+		return
+	}
 	at := blockKey{key, c.Address}
 	before, known := a.blocks[at]
 	after := block{size: before.size + c.Size, stack: c.Stack}
@@ -202,11 +211,16 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 	default:
 		a.blocks[at] = after
 	}
-	windows := t.windowsOf(r, c)
+	t.replace(t.windowsOf(r, c), key, before, after)
+}
+
+// replace puts one block in the place of another, in the totals of a process and in windows. Either may be none.
+func (t *Tracker) replace(windows []*window, key heldKey, before, after block) {
+	a := &t.allocations
 	for _, w := range windows {
 		w.beforeMove(a, key)
 	}
-	if known {
+	if before.size > 0 {
 		a.hold(key, before.stack, -before.size)
 	}
 	if after.size > 0 {
@@ -313,10 +327,15 @@ func (all *tallies) moves(y *tally, by event.Bytes) {
 
 // missesStacks says whether stacks of a meter were not walked at some time in the window.
 func (w *window) missesStacks(m event.Meter) bool {
-	if isActive(m) {
-		return w.tensorsUnlisted
+	switch {
+	case isActive(m):
+		return w.unlisted[event.TensorStacks]
+	case isHeap(m):
+		return w.unlisted[event.HeapStacks]
+	case m == event.Mapped:
+		return w.unlisted[event.MappedStacks]
 	}
-	return w.unlisted
+	return w.unlisted[event.Stacks]
 }
 
 // allocationsOf lists who allocated in a window, and how far that explains its peaks.

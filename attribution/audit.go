@@ -15,7 +15,7 @@ type Auditor struct{ tracker *Tracker }
 func NewAuditor() *Auditor {
 	t := New()
 	t.audit = &audit{
-		live: map[int32]map[place]kept{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
+		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
 		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
 		ended: map[int32]exit{}, started: map[int32]*birth{}, statement: map[int32]closing{},
 	}
@@ -33,7 +33,8 @@ func (a *Auditor) Finished() []report.Window { return a.tracker.Finished() }
 
 // audit is what a [Tracker] keeps for an audit.
 type audit struct {
-	live map[int32]map[place]kept // by process
+	live   map[int32]map[place]kept // by process
+	ranges map[int32]*ranges        // of cpu.mapped
 	// leaving are blocks that were freed after the process's last cell. Should another cell follow, they were freed late;
 	// should the process end, it was the interpreter that cleared everything away.
 	leaving map[int32]map[place]left
@@ -135,7 +136,11 @@ func (a *audit) openBirth(w *window) {
 // change takes in what moved: a block, or PyTorch's totals.
 func (a *audit) change(t *Tracker, r *root, c *event.Change) {
 	a.totals(t, r, c)
-	if isBlock(c) {
+	switch {
+	case !isBlock(c):
+	case c.Meter == event.Mapped:
+		a.moveRange(t, r, c)
+	default:
 		a.move(t, r, c)
 	}
 }
@@ -169,6 +174,49 @@ func (a *audit) move(t *Tracker, r *root, c *event.Change) {
 			b.birth = w.birth
 		}
 		blocks[at] = b
+	}
+}
+
+// moveRange makes a range one piece that counts, or nothing of it.
+func (a *audit) moveRange(t *Tracker, r *root, c *event.Change) {
+	all := a.ranges[c.PID]
+	if all == nil {
+		all = newRanges()
+		a.ranges[c.PID] = all
+	}
+	end := c.Address + uint64(max(c.Size, -c.Size))
+	if end < c.Address {
+		return
+	}
+	w := t.innermost(r, c)
+	a.count -= all.tree.Len()
+	for _, p := range all.cut(c.Address, end) {
+		a.free(w, place{event.Mapped, p.start}, kept{p.size(), p.stack, p.birth, p.at}, c)
+	}
+	switch {
+	case c.Size < 0:
+	case a.count+all.tree.Len() >= maxBlocks:
+		a.dropped++
+	default:
+		made := maker{stack: c.Stack, at: c.Time}
+		if w != nil { // not the very time: a heap would be a piece for each page it grew by
+			made.birth, made.at = w.birth, w.opened
+		}
+		all.add(piece{c.Address, end, made})
+	}
+	a.count += all.tree.Len()
+}
+
+// each goes through what lives of a process.
+func (a *audit) each(pid int32, do func(place, kept)) {
+	for at, b := range a.live[pid] {
+		do(at, b)
+	}
+	if all := a.ranges[pid]; all != nil {
+		all.tree.Ascend(func(p piece) bool {
+			do(place{event.Mapped, p.start}, kept{p.size(), p.stack, p.birth, p.at})
+			return true
+		})
 	}
 }
 
@@ -298,6 +346,10 @@ func (a *audit) start(t *Tracker, b *event.Boundary) {
 
 func (a *audit) drop(pid int32) {
 	a.count -= len(a.live[pid])
+	if all := a.ranges[pid]; all != nil {
+		a.count -= all.tree.Len()
+	}
+	delete(a.ranges, pid)
 	delete(a.live, pid)
 	delete(a.leaving, pid)
 }

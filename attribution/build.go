@@ -230,6 +230,12 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	if w.shed[m] {
 		return false, nil
 	}
+	if m == event.Heap {
+		if slack := w.closeHeap - w.openHeap; !w.isOpen && slack > 0 {
+			return false, widen(bound, slack)
+		}
+		return exact, bound
+	}
 	if m >= event.Pinned && w.closeDevice > w.openDevice {
 		if _, kind, ok := m.Device(); !ok || kind != event.Active { // freed memory of unknown size may have been any of these
 			return false, nil

@@ -179,21 +179,9 @@ func (t *Tracker) shedding(b *event.Boundary) {
 		t.sheds(b.Kind == event.MeterShed)
 		return
 	}
-	if b.Text == event.TensorStacks && b.Kind == event.MeterShed {
-		t.forget(isActive)
-	}
-	if b.Text == event.Stacks || b.Text == event.TensorStacks {
-		t.unlisted[b.Text] = b.Kind == event.MeterShed
-		t.stacksShed = true
-		for _, r := range t.roots {
-			for _, w := range r.open {
-				if b.Text == event.Stacks {
-					w.unlisted = true
-				} else {
-					w.tensorsUnlisted = true
-				}
-			}
-		}
+	switch b.Text {
+	case event.Stacks, event.TensorStacks, event.HeapStacks, event.MappedStacks:
+		t.stacksAreShed(b)
 		return
 	}
 	if b.Text != "" { // the name of a probe group that serves no meter
@@ -209,6 +197,24 @@ func (t *Tracker) shedding(b *event.Boundary) {
 	for _, r := range t.roots {
 		for _, w := range r.open {
 			w.shed[event.NumPy] = true
+		}
+	}
+}
+
+// stacksAreShed marks the windows that are open while stacks are not walked. Of PyTorch's and malloc's blocks nothing is told then.
+func (t *Tracker) stacksAreShed(b *event.Boundary) {
+	untold := map[string]func(event.Meter) bool{event.TensorStacks: isActive, event.HeapStacks: isHeap}[b.Text]
+	if b.Kind != event.MeterShed {
+		untold = nil
+	}
+	if untold != nil {
+		t.forget(untold)
+	}
+	t.unlisted[b.Text] = b.Kind == event.MeterShed
+	t.stacksShed = true
+	for _, r := range t.roots {
+		for _, w := range r.open {
+			w.unlist(b.Text)
 		}
 	}
 }

@@ -82,17 +82,24 @@ func (a *Auditor) Audit(least int64) *report.Audit {
 // survivors judges what is still there, or was when the last cell ended.
 func (j *judge) survivors() {
 	left, never := newSurvivors(j.t), newSurvivors(j.t)
-	for _, pid := range slices.Sorted(maps.Keys(j.audit.live)) {
+	for _, p := range j.t.order {
+		pid := p.info.PID
 		end, ended := j.audit.ended[pid]
-		for at, b := range j.audit.live[pid] {
-			j.survivor(left, pid, at, b)
+		inner := j.inner(pid, ended)
+		take := func(at place, b kept) {
+			if !inner.fill(at, b.size) {
+				j.survivor(left, pid, at, b)
+			}
+		}
+		j.audit.each(pid, func(at place, b kept) {
+			take(at, b)
 			if ended && end.cleared && clears(at.meter) {
 				never.add(pid, at.meter, b, notAsked, event.Holder{})
 			}
-		}
+		})
 		if ended {
 			for at, b := range j.audit.leaving[pid] {
-				j.survivor(left, pid, at, b.kept)
+				take(at, b.kept)
 			}
 		}
 	}
@@ -121,6 +128,9 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 		j.unknown[pid] += b.size
 	}
 	to.add(pid, at.meter, b, kind, holder)
+	if at.meter == event.Mapped || at.meter == event.Heap {
+		return // who holds them is not known, and what they are filled with has been said
+	}
 	name := heldBy{pid, at.meter, kind, rootOf(holder)}
 	if name.kind == notAsked {
 		name.name = ""

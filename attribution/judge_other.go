@@ -40,10 +40,6 @@ func (j *judge) fragmented() {
 // inactive_split_bytes. Expandable segments have no addresses with the driver; they are left out.
 func (j *judge) inPieces(key heldKey) (free event.Bytes) {
 	number, _, _ := key.meter.Device()
-	type extent struct {
-		at   uint64
-		size event.Bytes
-	}
 	var segments, blocks []extent
 	for at, b := range j.audit.live[key.pid] {
 		switch at.meter {
@@ -57,12 +53,7 @@ func (j *judge) inPieces(key heldKey) (free event.Bytes) {
 	}
 	slices.SortFunc(blocks, func(a, b extent) int { return cmp.Compare(a.at, b.at) })
 	for _, s := range segments {
-		used := event.Bytes(0)
-		i, _ := slices.BinarySearchFunc(blocks, s.at, func(b extent, at uint64) int { return cmp.Compare(b.at, at) })
-		for ; i < len(blocks) && blocks[i].at-s.at < uint64(s.size); i++ {
-			used += blocks[i].size
-		}
-		if used > 0 && used < s.size {
+		if used := within(blocks, s.at, s.size); used > 0 && used < s.size {
 			free += s.size - used
 		}
 	}

@@ -32,6 +32,7 @@ func (t *Tracker) certificate() report.Certificate {
 		if w.kind == kindSession {
 			c.UnknownFrees += w.closeUnknown - w.openUnknown
 			c.UnknownDeviceFrees += w.closeDevice - w.openDevice
+			c.UnknownHeapFrees += w.closeUnknownHeap - w.openUnknownHeap
 		}
 	}
 	for m := range event.Meter(event.MeterCount) {

@@ -243,12 +243,14 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 			w.share(b.PID, b.Value)
 		}
 	case event.ProcessExec:
+		t.unmapAll(r, b)
 		t.exec(p, b)
 	case event.ProcessExit:
 		p.ended, p.alive, p.gone = true, false, b.Time
 		t.closeProcess(p, b, "the process ended")
 		p.value = event.Readings{}
 		delete(t.forked, b.PID)
+		t.forgetRanges(b.PID)
 	case event.CellOpen:
 		t.openCell(r, p, b)
 	case event.CellClose:

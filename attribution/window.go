@@ -45,6 +45,9 @@ type window struct {
 	openUnknown, closeUnknown uint64
 	openDevice, closeDevice   uint64 // frees of device or page-locked memory of unknown size
 	openSlack, closeSlack     event.Bytes
+	openHeap, closeHeap       event.Bytes // an upper bound of what frees of malloc's blocks of unknown size were worth
+
+	openUnknownHeap, closeUnknownHeap uint64 // how many
 
 	own, tree  figures
 	recomputed event.Readings
@@ -54,9 +57,9 @@ type window struct {
 	shares map[int32]event.Readings
 	silent bool
 	shed   [event.MeterCount]bool // the meter was stepped down at some time in the window
-	// unlisted, tensorsUnlisted: stacks were not walked at some time in the window, to keep the budget.
-	unlisted, tensorsUnlisted bool
-	tallies                   map[event.Meter]*tallies
+	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its like.
+	unlisted map[string]bool
+	tallies  map[event.Meter]*tallies
 	// unknown: the meter became known only after the window.
 	unknown [event.MeterCount]bool
 	refused []report.Refusal
@@ -80,6 +83,13 @@ type window struct {
 	before, after *window // of the time between: the cells around it
 }
 
+func (w *window) unlist(text string) {
+	if w.unlisted == nil {
+		w.unlisted = map[string]bool{}
+	}
+	w.unlisted[text] = true
+}
+
 // holds says whether a segment of a tree is one of the window's.
 func (w *window) holds(root uint32, segment uint64) bool {
 	return w.root == root && w.firstSegment <= segment && (w.isOpen || segment <= w.lastSegment)
@@ -89,8 +99,9 @@ func (w *window) holds(root uint32, segment uint64) bool {
 func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
 	w := &window{
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
-		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice,
-		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
+		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice, openHeap: b.HeapSlack,
+		openUnknownHeap: b.UnknownHeap,
+		own:             startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
 	if kind != kindBetween {
 		w.id = t.nextID
@@ -111,10 +122,14 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	if t.gpus.shed {
 		w.shedTotals()
 	}
-	w.unlisted, w.tensorsUnlisted = t.unlisted[event.Stacks], t.unlisted[event.TensorStacks]
 	if t.audit != nil {
 		w.line = int(b.Line)
 		t.audit.openBirth(w)
+	}
+	for text, now := range t.unlisted {
+		if now {
+			w.unlist(text)
+		}
 	}
 	t.keep(w)
 	r := t.root(b.Root)
@@ -197,7 +212,8 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	}
 	w.lastSegment, w.closeStream = b.Segment, b.Stream
 	w.closed, w.closeCPU = b.Time, b.CPUTime
-	w.closeUnknown, w.closeSlack, w.closeDevice = b.Unknown, b.Slack, b.UnknownDevice
+	w.closeUnknownHeap = b.UnknownHeap
+	w.closeUnknown, w.closeSlack, w.closeDevice, w.closeHeap = b.Unknown, b.Slack, b.UnknownDevice, b.HeapSlack
 	r := t.root(w.root)
 	if i := slices.Index(r.open, w); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)

@@ -202,6 +202,8 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->unknown = r->unknown;
 	b->slack = r->slack;
 	b->unknown_device = r->unknown_device;
+	b->unknown_heap = r->unknown_heap;
+	b->heap_slack = r->heap_slack;
 	cut(slot, ticket & (MAX_STORED - 1));
 	fetch_add(&p->cutting, -1);
 	cut_tree(p->root, ticket & (MAX_STORED - 1));

@@ -358,6 +358,8 @@ int statement_open(struct pt_regs *regs)
 	return 0;
 }
 
+#define RESULT_RDI 8 /* of cpython.Register; the others are below */
+
 /* The register of cpython.Register: where a site has the function's result. */
 static __always_inline __u64 result_in(struct pt_regs *regs, __u32 which)
 {

@@ -15,6 +15,7 @@
 #define IPYTRACER_FRAMES_H
 
 #define MIX_FACTOR 0x9e3779b97f4a7c15ull
+#define LOOK_AGAIN 16 /* walks of a thread without Python */
 #define TABLE_END  32 /* bytes of each end of a line table that go into its code object's number */
 
 static __always_inline __u64 mix(__u64 hash, __u64 word)
@@ -218,14 +219,21 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 	}
 	__u64 self = FIELD(bpf_get_current_task(), task_struct, thread.fsbase), id = 0;
 	if (w->slot != slot || !w->thread || READ(id, w->thread + py->thread_id) || id != self) {
-		/* A thread without Python has none until one is made, which then is the first of the list. */
-		__u64 first = 0;
-		READ(first, py->interpreter + py->threads_head);
-		if (w->slot == slot && first && first == w->first_thread)
+		/*
+		 * A thread without Python is not looked for each time. It has a state when one has come to the front of
+		 * the list, or the one there has been given to a thread. Where several wait to be given, later.
+		 */
+		__u64 first = 0, first_id = 0;
+		if (!READ(first, py->interpreter + py->threads_head) && first)
+			READ(first_id, first + py->thread_id);
+		if (w->slot == slot && first && first == w->first_thread && first_id == w->first_id &&
+		    ++w->missed % LOOK_AGAIN)
 			return 0;
 		w->slot = slot;
+		w->missed = 0;
 		w->thread = thread_state(py);
 		w->first_thread = w->thread ? 0 : first;
+		w->first_id = first_id;
 	}
 	if (!w->thread || READ(w->frame, w->thread + py->thread_frame))
 		return 0;

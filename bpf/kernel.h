@@ -34,6 +34,7 @@ enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES, NR_MM_COUNTERS };
  */
 struct mm_struct {
 	unsigned long data_vm;
+	unsigned long brk;
 	struct task_struct *owner;
 } KERNEL_TYPE;
 

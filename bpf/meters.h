@@ -29,6 +29,17 @@ static __always_inline __s64 mapped_bytes(__u64 mm)
 	return word_at(mm + bpf_core_field_offset(struct mm_struct, data_vm)) * PAGE;
 }
 
+static __always_inline __u64 whole_pages(__u64 size)
+{
+	return (size + PAGE - 1) & ~(__u64)(PAGE - 1);
+}
+
+/* Where what brk() has made ends. */
+static __always_inline __u64 heap_end(__u64 mm)
+{
+	return whole_pages(FIELD(mm, mm_struct, brk));
+}
+
 static __always_inline __u32 meter_of(__u32 member)
 {
 	return member == MM_ANONPAGES ? METER_ANON : member == MM_FILEPAGES ? METER_FILE : METER_SHMEM;
@@ -118,19 +129,20 @@ static __always_inline void part_changed(struct process *p, struct root *r, __u3
 	}
 }
 
-/* Called with mmap_lock held, or by the process itself at a boundary. */
-static __always_inline void mapped_changed(struct process *p, struct root *r, __u64 mm)
+/* Called with mmap_lock held, or by the process itself at a boundary. Returns by how much it has changed. */
+static __always_inline __s64 mapped_changed(struct process *p, struct root *r, __u64 mm)
 {
 	__u64 segment = *(volatile __u64 *)&p->segment;
 	__s64 now = mapped_bytes(mm);
 	__s64 seen = *(volatile __s64 *)&p->value[METER_MAPPED];
 
 	if (now == seen)
-		return;
+		return 0;
 	__u64 number = now < seen ? falls(p, r, segment, METER_MAPPED, seen) : 0;
 	if (__sync_val_compare_and_swap(&p->value[METER_MAPPED], seen, now) == seen)
 		tree_moves(p, r, METER_MAPPED, seen, now);
 	fell(p, r, number, segment, METER_MAPPED, seen);
+	return now - seen;
 }
 
 /*

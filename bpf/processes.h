@@ -50,8 +50,10 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	}
 	for (int m = 0; m < NR_MM_COUNTERS; m++)
 		p->counter[m] = COUNTER_UNKNOWN;
+	p->heap_end = heap_end(mm);
 	p->devices = 0;
 	p->cuda = 0;
+	p->heap = 0;
 	p->cutting = 0;
 	p->segment = *(volatile __u64 *)&r->segment;
 	p->mm = mm;
@@ -100,6 +102,21 @@ static __noinline int empty_slot(__u32 slot)
 	return 0;
 }
 
+static long forget_block(void *map, __u64 *key, __s64 *size, __u32 *slot)
+{
+	if (*key >> 48 == *slot)
+		bpf_map_delete_elem(map, key);
+	return 0;
+}
+
+/* The process is over, or executes another program: nothing of its heap is left. */
+static __always_inline void forget_heap(struct process *p, __u32 slot)
+{
+	if (p->heap)
+		bpf_for_each_map_elem(&heap_blocks, forget_block, &slot, 0);
+	p->heap = 0;
+}
+
 /* Takes a process out of the ledger; its last maxima must have been sent. */
 static __noinline int close_slot(__u32 slot)
 {
@@ -116,6 +133,7 @@ static __noinline int close_slot(__u32 slot)
 		fetch_add(&space_filter[space_hash(mm)], -1);
 	empty_slot(slot);
 	forget_objects(p, slot);
+	forget_heap(p, slot);
 	if (r)
 		fetch_add(&r->processes, -1);
 	p->mm = 0;
@@ -193,6 +211,8 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	/* Its number may be given to a new thread, with another stack. */
 	bpf_map_delete_elem(&threads, &tid);
 	bpf_map_delete_elem(&calls, &tid);
+	bpf_map_delete_elem(&resized, &tid);
+	bpf_map_delete_elem(&heap_calls, &tid);
 	bpf_map_delete_elem(&cuda_threads, &tid);
 	if (INT_FIELD(FIELD(task, task_struct, signal), signal_struct, live.counter))
 		return 0;

@@ -23,6 +23,9 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) member
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
 /* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
+/* Live blocks of malloc by address | slot << 48, and their sizes. One place unless they are counted. */
+struct MAP(BPF_MAP_TYPE_HASH, __u64, __s64, 1 << 21, F_NO_PREALLOC) heap_blocks SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct heap_call, 4096, F_NO_PREALLOC) heap_calls SEC(".maps"); /* tid -> */
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct device, MAX_PROCESSES *MAX_DEVICES, 0) devices SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct device_tree, MAX_ROOTS *MAX_DEVICES, 0) device_trees SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct cuda_devices, MAX_PROCESSES, 0) ordinals SEC(".maps");
@@ -30,6 +33,8 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct call, 4096, 0) calls SEC(".maps"); /
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct cuda_thread, 4096, F_NO_PREALLOC) cuda_threads SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, struct cuda_key, struct cuda_object, 1 << 20, F_NO_PREALLOC) cuda_objects SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, __u32, MAX_BATCHES, F_NO_PREALLOC) torch_batches SEC(".maps");
+/* tid -> where what it resizes was */
+struct MAP(BPF_MAP_TYPE_HASH, __u32, __u64, 4096, 0) resized SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct walk, 4096, F_NO_PREALLOC) walks SEC(".maps");    /* tid -> */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 16, F_NO_PREALLOC) codes SEC(".maps");	      /* sent */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 17, F_NO_PREALLOC) stacks SEC(".maps");      /* sent */

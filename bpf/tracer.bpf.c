@@ -16,8 +16,10 @@
  *   cells.h      cells, statements, experiments
  *   frames.h     Python stacks
  *   native.h     native stacks
+ *   mappings.h   cpu.mapped, range by range
  *   numpy.h      cpu.numpy
  *   cuda.h       the CUDA driver's memory
+ *   heap.h       malloc's blocks
  *   torch.h      PyTorch's own totals
  *   control.h    requests of user space
  *
@@ -43,7 +45,9 @@
 #include "cells.h"
 #include "frames.h"
 #include "native.h"
+#include "mappings.h"
 #include "numpy.h"
+#include "heap.h"
 #include "torch.h"
 #include "cuda.h"
 #include "control.h"
@@ -65,22 +69,6 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	struct root *r = p ? root_of(p) : NULL;
 	if (r)
 		part_changed(p, r, slot, member);
-	return 0;
-}
-
-/* mmap_lock_released(mm, …). Read locks count as well: munmap lets the lock go as a reader. */
-SEC("raw_tp/mmap_lock_released")
-int mapped(struct bpf_raw_tracepoint_args *ctx)
-{
-	__u64 mm = ctx->args[0];
-	__u32 slot = slot_of(mm);
-
-	if (slot == NO_SLOT)
-		return 0;
-	struct process *p = process_at(slot);
-	struct root *r = p ? root_of(p) : NULL;
-	if (r)
-		mapped_changed(p, r, mm);
 	return 0;
 }
 
@@ -113,4 +101,5 @@ const enum loss *export_loss __attribute__((unused));
 const enum device_meter *export_device_meter __attribute__((unused));
 const enum change_flag *export_change_flag __attribute__((unused));
 const enum cuda_operation *export_cuda_operation __attribute__((unused));
+const enum heap_operation *export_heap_operation __attribute__((unused));
 const enum operation *export_operation __attribute__((unused));

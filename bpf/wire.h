@@ -6,7 +6,7 @@
 #ifndef IPYTRACER_WIRE_H
 #define IPYTRACER_WIRE_H
 
-#define METERS		 7    /* of the CPU side; a device has DEVICE_METERS more */
+#define METERS		 8    /* of the CPU side; a device has DEVICE_METERS more */
 #define MAX_DEVICES	 16   /* GPUs of one process */
 #define MAX_CPUS	 512  /* CPUs whose RSS counters can be summed */
 #define MAX_PROCESSES	 512  /* traced at once, over all roots */
@@ -34,7 +34,7 @@
 #define PAGE		 4096
 
 /* Same order as event.Meter. */
-enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED };
+enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED, METER_HEAP };
 enum device_meter { DEVICE_DRIVER, DEVICE_ACTIVE, DEVICE_RESERVED, DEVICE_METERS };
 
 /* Same order as event.BoundaryKind; the last two never leave the tracer's ring reader. */
@@ -80,6 +80,8 @@ struct boundary {
 	__u64 unknown;
 	__s64 slack;
 	__u64 unknown_device;
+	__u64 unknown_heap;
+	__s64 heap_slack;
 	__s64 value[METERS];
 	__s64 high[METERS];
 	__s64 tree[METERS];
@@ -208,6 +210,7 @@ struct walk {
 	__u64 chunk[SCAN_WORDS];
 	__u64 thread;	    /* its PyThreadState, as found last */
 	__u64 first_thread; /* of the interpreter's list, when it had none */
+	__u64 first_id;	    /* whose it was */
 	__u64 last;	    /* number of the last stack */
 	__u64 frame;	    /* to look at next */
 	__u64 stop;	    /* the code object of the statement that runs, 0 for none */
@@ -218,6 +221,8 @@ struct walk {
 	__u64 table_tail[4];
 	__u32 slot;
 	__s32 pid;
+	__u32 missed; /* walks since it had none */
+	__u32 padding;
 };
 
 /* One value one meter took. May be lost, and is counted. */
@@ -259,6 +264,7 @@ struct process {
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
 	__u64 started;
+	__u64 heap_end; /* mm->brk, up to whole pages */
 	__u32 tgid;
 	__s32 pid;
 	__u32 root;
@@ -266,7 +272,33 @@ struct process {
 	__u32 devices; /* bits: GPUs that it has used */
 	__u32 cuda;    /* it has called the driver */
 	__u32 cutting; /* boundaries that are being drawn of it now */
-	__u32 padding;
+	__u32 heap;    /* it has called its allocator under trace */
+};
+
+/*
+ * What a function of the allocator does: bits 0-7 of the cookie of the probe where it is called. Bits 8-23: bytes on
+ * the stack above the return address there. Bit 24: it is glibc's. Same order as memory.Operation.
+ */
+enum heap_operation {
+	HEAP_NONE,
+	HEAP_ALLOC,	    /* (size) */
+	HEAP_ALLOC_ARRAY,   /* (count, size) */
+	HEAP_ALLOC_ALIGNED, /* (alignment, size) */
+	HEAP_ALLOC_INTO,    /* (pointer *, alignment, size), 0 for success */
+	HEAP_RESIZE,	    /* (pointer, size) */
+	HEAP_RESIZE_ARRAY,  /* (pointer, count, size) */
+	HEAP_FREE,	    /* (pointer, …) */
+	HEAP_OPERATIONS,
+};
+
+/* A call of the allocator that has not returned. */
+struct heap_call {
+	__u64 sp;      /* at its entry; 0: none is under way */
+	__u64 address; /* the block that is resized; where the new one's address goes */
+	__s64 size;    /* asked for */
+	__s64 before;  /* of the block that is resized */
+	__u32 operation;
+	__u32 known; /* that block was in the table, and is not now */
 };
 
 /* A GPU, as one process uses it. */
@@ -295,6 +327,8 @@ struct root {
 	__u64 unknown;
 	__s64 slack;
 	__u64 unknown_device; /* frees of device or pinned memory whose size, allocations whose device is not known */
+	__u64 unknown_heap;   /* frees of malloc's blocks whose making was not seen */
+	__s64 heap_slack;     /* an upper bound of their bytes */
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;
@@ -511,6 +545,9 @@ enum group {
 	GROUP_LOADER,
 	GROUP_FRAMES,  /* no probes of its own: walks up the Python stack */
 	GROUP_TENSORS, /* nor this: the same for PyTorch's blocks, each of which is streamed then */
+	GROUP_MAPPING, /* stacks of mapped memory; its probes in the C library are never out */
+	GROUP_HEAP,    /* the allocator's functions */
+	GROUP_BLOCKS,  /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
 	GROUPS = 16
 };
 
@@ -531,7 +568,9 @@ enum loss {
 	LOSS_CODE,	    /* a code object found no room */
 	LOSS_STACK,	    /* a stack found no room */
 	LOSS_NATIVE,	    /* native frames were not known in time */
-	LOSSES = 16,
+	LOSS_MAPPING,	    /* no room for a call that moves memory */
+	LOSS_HEAP,	    /* no room in the tables of malloc's blocks and calls */
+	LOSSES = 32,
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */

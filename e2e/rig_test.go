@@ -107,6 +107,8 @@ type result struct {
 	Expect []planted `json:"expect"`
 	// Holders are who holds the arrays of holders.py, by their size.
 	Holders map[event.Bytes]heldBy `json:"holders"`
+	// Noted is what lines of memory.py took.
+	Noted []noted `json:"noted"`
 	// Between is the same from the cell's end to the next one's begin.
 	Between map[string]*startPeakEnd `json:"between"`
 }
@@ -188,6 +190,8 @@ type place struct {
 	python string // inside chroot
 	chroot string
 	extra  []string
+	// otherAllocator: malloc is not the C library's.
+	otherAllocator bool
 }
 
 // workload is a driver under way, stopped before its first cell.

@@ -109,7 +109,7 @@ func checkSums(t *testing.T, r *report.Report) {
 			if c.Exact && (net != f.Consumed || peak+c.Rest != f.Peak) {
 				t.Errorf("%s %q: %s: lines make %+d and %d at the peak, the window %+v, rest %d", w.Kind, w.Source, meter, net, peak, f, c.Rest)
 			}
-			if !c.Exact {
+			if !c.Exact && meter != "cpu.mapped" { // of which memory from before the attach may go
 				t.Errorf("%s %q: %s: coverage is not exact: %+v", w.Kind, w.Source, meter, c)
 			}
 		}

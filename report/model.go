@@ -253,11 +253,13 @@ type Certificate struct {
 	BoundariesLost uint64 `json:"boundaries_lost"`
 	UnknownFrees   uint64 `json:"unknown_frees"`
 	// UnknownDeviceFrees counts frees of device or page-locked memory that was made before the attach.
-	UnknownDeviceFrees uint64   `json:"unknown_device_frees"`
-	LateLibraries      []string `json:"late_libraries"`
-	Probes             []Probe  `json:"probes"`
-	Meters             []Proof  `json:"meters"`
-	Problems           []string `json:"problems"`
+	UnknownDeviceFrees uint64 `json:"unknown_device_frees"`
+	// UnknownHeapFrees counts frees of malloc's blocks that were made before the attach.
+	UnknownHeapFrees uint64   `json:"unknown_heap_frees,omitempty"`
+	LateLibraries    []string `json:"late_libraries"`
+	Probes           []Probe  `json:"probes"`
+	Meters           []Proof  `json:"meters"`
+	Problems         []string `json:"problems"`
 }
 
 // Loss counts records that did not arrive.

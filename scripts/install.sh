@@ -7,7 +7,7 @@ set -euo pipefail
 case ${1:-} in
 demo) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy gcc libc6-dev make git ca-certificates) ;;
 test) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy python3-pandas python3-greenlet gcc g++ libc6-dev make git
-    ca-certificates clang llvm clang-format libbpf-dev linux-libc-dev procps util-linux sudo) ;;
+    ca-certificates clang llvm clang-format libbpf-dev linux-libc-dev procps util-linux sudo libjemalloc2) ;;
 pythons) packages=(debootstrap python3) ;;
 kernels) packages=(python3 ipython3 python3-numpy qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;
 *)

@@ -82,6 +82,16 @@ func (b *budget) calibrated(targets []*target) error {
 	return nil
 }
 
+// measure waits for what probes cost, or measures it.
+func (b *budget) measure() (err error) {
+	if b.measured == nil {
+		b.costs, err = b.ledger.Calibrate()
+		return err
+	}
+	b.costs, b.measured = <-b.measured, nil
+	return nil
+}
+
 // wait lets a measurement that is under way come to its end: it holds probes of its own.
 func (b *budget) wait() {
 	if b.measured != nil {
@@ -94,7 +104,8 @@ func (b *budget) wait() {
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
 	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupFrames: 1500 * time.Nanosecond,
-	ledger.GroupTensors: 2000 * time.Nanosecond,
+	ledger.GroupTensors: 2000 * time.Nanosecond, ledger.GroupMapping: 1500 * time.Nanosecond,
+	ledger.GroupHeap: 300 * time.Nanosecond, ledger.GroupBlocks: 2000 * time.Nanosecond,
 }
 
 // nativeWork is what native frames add to a walk, likewise.
@@ -114,12 +125,26 @@ func (b *budget) limit(sites cpython.Sites) error {
 			return err
 		}
 	}
+	if err := b.set(ledger.GroupMapping, true, b.share); err != nil {
+		return err
+	}
 	return b.set(ledger.GroupFrames, true, b.share)
 }
 
 // torchShare is how many times the budget PyTorch's totals may cost: they come with work on a GPU, which the CPU runs ahead
 // of, and a training loop that makes some thousand tensors a step must not lose its peaks.
 const torchShare = 4
+
+// heapShare is how many times the budget the lines of cpu.heap may cost: who asks for the meter has been told that it is dear, and
+// figures without lines are not what was asked for. The meter itself is never stepped down.
+const heapShare = 10
+
+func (b *budget) limitHeap() error {
+	if b.share < 0 {
+		return nil
+	}
+	return b.set(ledger.GroupBlocks, true, heapShare*b.share)
+}
 
 // limitLibrary does the same for the probes on a library. Calls of the CUDA driver are never shed: they are slow themselves.
 func (b *budget) limitLibrary(sites cuda.Sites) error {

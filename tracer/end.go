@@ -59,9 +59,11 @@ func (s *Session) finish() *event.Finish {
 // release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
 func (s *Session) release(t *target) {
 	s.forgetNative(t)
-	libraries := t.libraries
-	t.libraries = nil
+	libraries, memories, heap := t.libraries, t.memory, t.heap
+	t.libraries, t.memory, t.heap = nil, nil, heapProbes{}
+	s.closing.Go(heap.close)
 	s.closing.Go(func() { closeAll(libraries) })
+	s.closing.Go(func() { closeMemory(memories) })
 	if t.python == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/memory"
 )
 
 // Build is what a CPython build on disk offers to the probes.
@@ -70,6 +71,34 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 		sources = append(sources, source)
 	}
 	return append(sources, event.MeterSource{Meter: event.Pinned, Source: deviceSources[event.Driver], Exact: true})
+}
+
+// Libc is what a C library on disk offers to the probes.
+type Libc struct {
+	Calls     []cpython.Site // for lines of cpu.mapped
+	Allocator int            // functions that cpu.heap would be seen at
+	Late      []string       // those of them whose ways out are not all known
+}
+
+// InspectLibc looks at the ELF file of a C library. The error matches memory.ErrUnknown.
+func InspectLibc(r io.ReaderAt) (l Libc, err error) {
+	calls, err := memory.FindCalls(r)
+	if err != nil {
+		return l, err
+	}
+	l.Calls = append(calls.Mmap, calls.Mremap...)
+	functions, err := memory.FindFunctions(r, memory.Names())
+	for _, f := range functions {
+		if l.Allocator++; !f.Complete {
+			l.Late = append(l.Late, f.Name)
+		}
+	}
+	return l, err
+}
+
+// HeapSource is the probe that serves cpu.heap in a session that was asked for it.
+var HeapSource = event.MeterSource{
+	Meter: event.Heap, Source: "uprobes on malloc, free and their relatives; blocks made since the attach, by the bytes asked for", Exact: true,
 }
 
 var deviceSources = [event.DeviceMeters]string{

@@ -39,6 +39,7 @@ func (s *Session) relist(t *target) {
 		if err != nil {
 			return // it has ended
 		}
+		s.adoptMemory(t, m)
 		kind, ok := cuda.KindOf(m.Path)
 		if !ok || m.File.Inode == 0 {
 			continue
@@ -247,7 +248,9 @@ func (s *Session) expected(t *target) (names []string) {
 
 func (t *target) closeLibraries() {
 	closeAll(t.libraries)
-	t.libraries = nil
+	closeMemory(t.memory)
+	t.heap.close()
+	t.libraries, t.memory, t.heap = nil, nil, heapProbes{}
 }
 
 func closeAll(libraries []*library) {

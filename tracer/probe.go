@@ -96,6 +96,7 @@ func (s *Session) probe(t *target) error {
 	}
 	s.expectLibraries(t)
 	s.relist(t)
+	s.adoptHeap(t)
 	if t.python.sites.CompileInlined {
 		s.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", t.pid, t.python.version())
 	}
@@ -157,7 +158,11 @@ func describeSites(sites []cpython.Site) string {
 
 // meterSources says for each meter which probe serves it on this kernel.
 func (s *Session) meterSources() []event.MeterSource {
-	return MeterSources(s.ledger.Capabilities(), s.threads())
+	sources := MeterSources(s.ledger.Capabilities(), s.threads())
+	if s.options.Heap {
+		sources = append(sources, HeapSource)
+	}
+	return sources
 }
 
 // threads counts the targets' threads.

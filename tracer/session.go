@@ -34,6 +34,7 @@ type Options struct {
 	NoStacks   bool     // do not walk up the stack of who allocates
 	Holders    bool     // find out at the end who holds the memory that is left
 	Native     bool     // walk up its native frames, too; without it only those of threads that have no Python frames
+	Heap       bool     // see every malloc and free, for cpu.heap; see [Session.HeapCost]
 }
 
 // DefaultBudget is the share of one core that sheddable probes may cost.
@@ -64,6 +65,8 @@ type Session struct {
 	trouble []string
 	devices devices
 	live    live
+	// heapCost is what a malloc and its free cost the targets; 0 until known.
+	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.
 	checkpoints map[process.FileID]io.Closer
 	closing     sync.WaitGroup // probes of processes that have ended, on their way out
@@ -145,12 +148,15 @@ func open(o Options) (*Session, error) {
 }
 
 func (s *Session) load() (err error) {
-	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing})
+	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap})
 	if err != nil {
 		return err
 	}
 	s.budget.native = s.options.Native
 	s.budget.prepare(s.ledger, s.options.Budget, s.log)
+	if s.options.Heap { // what it costs is to be told
+		return s.budget.measure()
+	}
 	return nil
 }
 
@@ -259,6 +265,9 @@ func (s *Session) settle() error {
 		}
 		if !t.gone && t.unlisted {
 			s.relist(t)
+		}
+		if !t.gone && t.python != nil {
+			s.adoptHeap(t)
 		}
 	}
 	s.stepDown()

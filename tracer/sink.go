@@ -103,6 +103,10 @@ func groupText(g ledger.Group) string {
 		return event.Stacks
 	case ledger.GroupTensors:
 		return event.TensorStacks
+	case ledger.GroupMapping:
+		return event.MappedStacks
+	case ledger.GroupBlocks:
+		return event.HeapStacks
 	}
 	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
 }

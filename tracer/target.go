@@ -28,6 +28,8 @@ type target struct {
 	// announced: its ProcessInfo has been handed out.
 	announced bool
 	libraries []*library
+	memory    []*memoryLibrary
+	heap      heapProbes
 	// identified: the ledger knows which GPUs it uses.
 	identified bool
 	natives    nativeSpace
@@ -290,7 +292,7 @@ func (t *target) close() error {
 // impatient says whether a process is to be looked at again soon.
 func (s *Session) impatient() bool {
 	for _, t := range s.targets {
-		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && !t.python.complete()) {
+		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && (!t.python.complete() || s.options.Heap && !t.heap.done)) {
 			return true
 		}
 	}

@@ -88,6 +88,7 @@ func (s *session) attached(ctx context.Context, pids []int, options tracer.Optio
 		return err
 	}
 	if !s.options.Quiet {
+		warnHeap(s.console, live)
 		fmt.Fprintf(s.console.err, "tracer: attached to %s; Ctrl-C detaches and %s\n", describePIDs(pids), does)
 	}
 	if s.options.Duration > 0 {
@@ -96,6 +97,14 @@ func (s *session) attached(ctx context.Context, pids []int, options tracer.Optio
 		defer cancel()
 	}
 	return s.follow(ctx, live.Pending)
+}
+
+// warnHeap says what --heap costs the target.
+func warnHeap(c console, live *tracer.Session) {
+	if cost := live.HeapCost(); cost > 0 {
+		fmt.Fprintf(c.err, "tracer: --heap: each malloc and free together cost the target about %.1f µs more here, and their lines 0.4 µs a call on the stack\n",
+			float64(cost.Nanoseconds())/1000)
+	}
 }
 
 var errDuration = errors.New("the duration was over")

@@ -35,7 +35,10 @@ func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
 	} else {
 		d.add("rss_counters", "RSS counters", stateReduced, "one for all CPUs; what each thread holds back of it, up to %d bytes, is read from the threads", c.ResidentBound)
 	}
-	for _, m := range tracer.MeterSources(c, 1) {
+	heap := tracer.HeapSource
+	heap.Source += "; only with --heap"
+	d.cLibrary()
+	for _, m := range append(tracer.MeterSources(c, 1), heap) {
 		id := m.Meter.String()
 		if _, kind, ok := m.Meter.Device(); ok { // told of GPU 0 for all of them
 			id = fmt.Sprintf("gpu.N.%v", kind)

@@ -28,6 +28,7 @@ type SessionOptions struct {
 	Ring      int
 	NoStacks  bool
 	Native    bool
+	Heap      bool
 	Verbose   bool
 }
 
@@ -39,6 +40,7 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.ReadyFile, "ready-file", "", "create `FILE` once every probe is in place")
 	f.StringVar(&o.Budget, "budget", "3%", "what probes that fire often may cost, as a share of one core, or 'off'; resident and mapped are never shed")
 	f.IntVar(&o.Ring, "ring", 4096, "size of the ring of changes in `KiB`, a power of two; a small one loses proof, never peaks")
+	f.BoolVar(&o.Heap, "heap", false, "see every malloc and free, as the meter cpu.heap; slows down programs that call them often")
 	f.BoolVar(&o.NoStacks, "no-stacks", false, "do not find out who allocates; costs less where many small arrays are made")
 	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
@@ -60,7 +62,7 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 		return tracer.Options{}, usageError{errors.New("--native and --no-stacks exclude each other")}
 	}
 	return tracer.Options{
-		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Native: o.Native,
+		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Native: o.Native, Heap: o.Heap,
 		Holders: o.Record != "",
 	}, nil
 }

@@ -61,6 +61,9 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 		return err
 	}
 	go passOn(signals, child)
+	if !o.Quiet {
+		warnHeap(c, live)
+	}
 	defer live.Close()
 	s.source = live
 	if err := s.ready(); err != nil {

@@ -1,4 +1,4 @@
-"""Compiles truth.c and take.c into the library that truth.py loads."""
+"""Compiles truth.c and take.c into the library that truth.py loads, and ask.c into that of memory.py."""
 
 import os
 import subprocess
@@ -12,4 +12,12 @@ def build(directory):
     library = os.path.join(directory, "libtruth.so")
     sources = [os.path.join(_HERE, name) for name in ("truth.c", "take.c")]
     subprocess.check_call([os.environ.get("CC", "gcc")] + _FLAGS + ["-o", library] + sources)
+    return library
+
+
+def build_ask(directory):
+    """The path of the library that memory.py loads, made in `directory`."""
+    library = os.path.join(directory, "libask.so")
+    flags = _FLAGS + ["-fno-builtin", "-Wno-alloc-size-larger-than", "-o", library]
+    subprocess.check_call([os.environ.get("CC", "gcc")] + flags + [os.path.join(_HERE, "ask.c")])
     return library

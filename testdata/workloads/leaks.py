@@ -15,6 +15,12 @@ def size(number):
     return 2 * MIB + number * 4096
 
 
+def mapped(n):
+    """What glibc's malloc maps for a bytes object of n: more than 32 MiB always has a mapping of its own, of whole pages."""
+    chunk = (n + 33 + 8 + 15) // 16 * 16
+    return (chunk + 8 + 4095) // 4096 * 4096
+
+
 LEAKS = [
     Notebook("list", [Step("acc = []"), Step("acc.append(block(%d))  # leaks" % size(1), 4)], [Leak(GROWTH, 4 * size(1), 4)]),
     Notebook("dict_in_helper", [
@@ -159,6 +165,10 @@ LEAKS = [
                 time.sleep(1000)
                 os._exit(0)
             """)], [Leak("child-alive", None, 1, meter="cpu.resident", says="ipykernel_launcher")]),
+    Notebook("bytes_in_a_list", [Step("blobs = []"), Step("blobs.append(bytes(40_000_000))  # leaks", 3)],
+             [Leak(GROWTH, 3 * mapped(40_000_000), 3, meter="cpu.mapped")]),
+    Notebook("small_objects", [Step("rows = []"), Step("rows.extend([str(i) for i in range(300_000)])  # leaks", 5)],
+             [Leak(GROWTH, None, None, meter="cpu.mapped", exact=False)]),
     # From here on the order matters: an exception drops the traceback of the one before, an exception's frames may have much.
     Notebook("traceback_dropped_by_the_next", [
         Step("""

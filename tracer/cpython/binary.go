@@ -34,7 +34,7 @@ type Binary struct {
 // newer than 3.15, or the machine is not x86-64. A free-threaded build opens, so that it can be named;
 // [Binary.Offsets] and [Binary.Sites] refuse it.
 func Open(r io.ReaderAt) (*Binary, error) {
-	img, err := openImage(r)
+	img, err := openImage(r, isAPI)
 	if err != nil {
 		return nil, err
 	}

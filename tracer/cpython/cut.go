@@ -38,7 +38,7 @@ func newCut(g *graph) *cut {
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		c.link(2*i, 2*i+1, g.nodeCost(i))
-		if n.Op == x86asm.RET {
+		if n.exit != 0 {
 			c.link(2*i+1, c.sink, unlimited)
 		}
 		if n.straight != none {

@@ -24,6 +24,7 @@ type node struct {
 	straight, taken int
 	before          []int
 	result          locations // each holds, before the instruction, what the function will return
+	exit            locations // the same where the function is left, 0 elsewhere
 }
 
 const none = -1
@@ -66,9 +67,12 @@ func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 	for _, addr := range addresses {
 		in, _ := f.code.decode(addr)
 		n := node{instruction: in, stack: f.seen[addr], cold: !f.body.contains(addr)}
-		n.straight, n.taken = find(in.end(), in.goesOn()), none
+		n.straight, n.taken, n.exit = find(in.end(), in.goesOn()), none, f.exits[addr]
+		if in.Op == x86asm.RET {
+			n.exit = general(x86asm.RAX)
+		}
 		if in.jumps() {
-			n.taken = find(in.target())
+			n.taken = find(f.target(&in))
 		}
 		g.nodes = append(g.nodes, n)
 	}
@@ -91,7 +95,7 @@ func (f *flow) returning() map[uint64]bool {
 		if in.goesOn() {
 			before[in.end()] = append(before[in.end()], addr)
 		}
-		if target, ok := in.target(); ok && in.jumps() {
+		if target, ok := f.target(&in); ok && in.jumps() {
 			before[target] = append(before[target], addr)
 		}
 	}

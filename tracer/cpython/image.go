@@ -24,6 +24,9 @@ type segment struct {
 	exec                bool
 }
 
+// isAPI says whether a symbol is one of CPython's.
+func isAPI(name string) bool { return strings.HasPrefix(name, "Py") || strings.HasPrefix(name, "_Py") }
+
 // symbol is a defined dynamic symbol.
 type symbol struct {
 	value, size uint64
@@ -39,10 +42,11 @@ type image struct {
 	functions []uint64 // sorted starts of the exported functions
 	frames    []span   // sorted code ranges of .eh_frame
 	plt       []span
+	imports   map[uint64]symbolRef // by the address of the pointer through which the PLT jumps
 }
 
-// openImage parses the ELF headers and the dynamic symbol table.
-func openImage(r io.ReaderAt) (img *image, err error) {
+// openImage parses the ELF headers and the dynamic symbol table; only symbols with a wanted name are kept.
+func openImage(r io.ReaderAt, wanted func(string) bool) (img *image, err error) {
 	// debug/elf is not hardened against hostile input (its package comment says so).
 	defer func() {
 		if p := recover(); p != nil {
@@ -64,7 +68,7 @@ func openImage(r io.ReaderAt) (img *image, err error) {
 	}
 	img = &image{r: r}
 	img.loadSegments(f)
-	if err := img.loadSymbols(f); err != nil {
+	if err := img.loadSymbols(f, wanted); err != nil {
 		return nil, err
 	}
 	img.loadRanges(f)
@@ -110,7 +114,7 @@ func (img *image) loadSegments(f *elf.File) {
 	}
 }
 
-func (img *image) loadSymbols(f *elf.File) error {
+func (img *image) loadSymbols(f *elf.File, wanted func(string) bool) error {
 	if symbolsTooBig(f) {
 		return fmt.Errorf("%w: symbol table too large", ErrNotPython)
 	}
@@ -127,7 +131,7 @@ func (img *image) loadSymbols(f *elf.File) error {
 		if fn {
 			img.functions = append(img.functions, s.Value)
 		}
-		if strings.HasPrefix(s.Name, "Py") || strings.HasPrefix(s.Name, "_Py") {
+		if wanted(s.Name) {
 			img.symbols[s.Name] = symbol{s.Value, s.Size, fn}
 		}
 	}
@@ -141,6 +145,9 @@ func (img *image) loadRanges(f *elf.File) {
 	for _, s := range f.Sections {
 		if s.Type == elf.SHT_PROGBITS && strings.HasPrefix(s.Name, ".plt") {
 			img.plt = append(img.plt, span{s.Addr, s.Addr + s.Size})
+		}
+		if s.Type == elf.SHT_RELA && s.Name == ".rela.plt" && s.FileSize <= maxSymbolTable && s.Flags&elf.SHF_COMPRESSED == 0 {
+			img.loadImports(f, s)
 		}
 		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 && s.FileSize <= maxEHFrame {
 			// A header may claim more than there is: take what there is.

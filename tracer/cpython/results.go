@@ -56,8 +56,8 @@ func (g *graph) findResults() {
 			after := anywhere
 			n.next(func(j int) { after &= g.nodes[j].result })
 			result := effects[i].preimage(after)
-			if n.Op == x86asm.RET {
-				result = general(x86asm.RAX)
+			if n.exit != 0 {
+				result = n.exit
 			}
 			changed = changed || result != n.result
 			n.result = result

@@ -20,6 +20,7 @@ const (
 	R14
 	R15
 	Zero
+	RDI // only where a tail call is to a function that returns its first argument
 )
 
 var registers = [...]struct {
@@ -28,7 +29,7 @@ var registers = [...]struct {
 }{
 	RAX: {"rax", general(x86asm.RAX)}, RBX: {"rbx", general(x86asm.RBX)}, RBP: {"rbp", general(x86asm.RBP)},
 	R12: {"r12", general(x86asm.R12)}, R13: {"r13", general(x86asm.R13)}, R14: {"r14", general(x86asm.R14)},
-	R15: {"r15", general(x86asm.R15)}, Zero: {"0", zero},
+	R15: {"r15", general(x86asm.R15)}, Zero: {"0", zero}, RDI: {"rdi", general(x86asm.RDI)},
 }
 
 // String returns the register's name in lower case, "0" for Zero.
@@ -87,12 +88,12 @@ func (c Condition) otherwise() Condition { return Condition{c.Mask, c.Mask &^ c.
 // returnSites returns where a function's result is seen, in order of address: the cheapest set of sites of
 // which every call that returns passes exactly one that counts, exactly once. Where the analysis is not sure
 // they are the ret instructions. complete is false where the function may also be left otherwise.
-func (b *Binary) returnSites(code *codeReader, name string) (sites []ReturnSite, complete bool) {
+func (b *Binary) returnSites(code *codeReader, name string, tails func(uint64) tail) (sites []ReturnSite, complete bool) {
 	fn, ok := b.function(name)
 	if !ok {
 		return nil, false
 	}
-	flow := exploreFunction(code, fn.value, fn.size)
+	flow := exploreTails(code, fn.value, fn.size, tails)
 	if g, ok := newGraph(flow, fn.value); ok {
 		g.findResults()
 		sites = b.cutSites(g, name, fn.value)

@@ -71,7 +71,7 @@ func TestReturnSites(t *testing.T) {
 			[]byte{0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3}, []site{{21, RAX, 40, true, Condition{}}, {coldAt + 5 - codeAt, RAX, 0, false, Condition{}}}},
 	} {
 		b := fakeFunction(t, test.code, test.cold)
-		sites, _ := b.returnSites(newCodeReader(b.image), "PyOS_setsig")
+		sites, _ := b.returnSites(newCodeReader(b.image), "PyOS_setsig", nil)
 		var got []site
 		for _, s := range sites {
 			got = append(got, site{int(s.Delta), s.Result, s.Pushed, s.Emulated, s.Condition})

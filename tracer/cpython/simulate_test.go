@@ -199,7 +199,7 @@ func program(choice []byte) []byte {
 func checkProgram(t *testing.T, code []byte, r *rand.Rand) (emulated bool) {
 	b := fakeFunction(t, code, nil)
 	reader := newCodeReader(b.image)
-	sites, _ := b.returnSites(reader, "PyOS_setsig")
+	sites, _ := b.returnSites(reader, "PyOS_setsig", nil)
 	for range 20 {
 		m := &machine{rand: r, code: reader, sites: sites, memory: make(map[int64]uint64), regs: make(map[x86asm.Reg]uint64)}
 		for reg := x86asm.RAX; reg <= x86asm.R15; reg++ {
@@ -250,7 +250,7 @@ func FuzzReturnSites(f *testing.F) {
 			return
 		}
 		b := fakeFunction(t, code, cold)
-		sites, _ := b.returnSites(newCodeReader(b.image), "PyOS_setsig")
+		sites, _ := b.returnSites(newCodeReader(b.image), "PyOS_setsig", nil)
 		for _, s := range sites {
 			if !s.Present() || s.Pushed < 0 || !s.Emulated && s.Pushed != 0 {
 				t.Errorf("%+v", s)

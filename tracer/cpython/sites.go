@@ -70,7 +70,7 @@ func (b *Binary) Sites() (Sites, error) {
 	var thunk bool
 	s.Compile, thunk = b.compileSite(code, rdi, rsi, rdx, rcx)
 	s.CompileInlined = s.Compile.Present() && b.version.Minor >= 15 && !thunk
-	s.EvalReturns, s.EvalReturnsComplete = b.returnSites(code, evalCodeSymbol)
+	s.EvalReturns, s.EvalReturnsComplete = b.returnSites(code, evalCodeSymbol, nil)
 	return s, nil
 }
 

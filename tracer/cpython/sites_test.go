@@ -108,7 +108,7 @@ func TestReturns(t *testing.T) {
 		for _, addr := range flow.returns {
 			got = append(got, addr-fakeBase-codeAt)
 		}
-		_, complete := b.returnSites(newCodeReader(b.image), "PyOS_setsig")
+		_, complete := b.returnSites(newCodeReader(b.image), "PyOS_setsig", nil)
 		if complete != test.complete || len(got) != len(test.returns) {
 			t.Errorf("%s: %v, %v, want %v, %v", test.name, got, complete, test.returns, test.complete)
 			continue

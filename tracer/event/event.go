@@ -106,12 +106,15 @@ type Boundary struct {
 	Unknown uint64      // frees of memory the tracer had not seen made, so far (NumPy)
 	// UnknownDevice counts frees of device or page-locked memory the tracer had not seen made, so far.
 	UnknownDevice uint64
-	Slack         Bytes    // upper bound of the bytes behind Unknown, so far
-	Value         Readings // of PID, at this instant
-	High          Readings // of PID, maximum since the boundary before
-	Tree          Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once
-	TreeHigh      Readings // of Root's tree, maximum since the boundary before
-	Text          string   // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
+	// UnknownHeap counts frees of malloc's blocks the tracer had not seen made, so far; HeapSlack is an upper bound of their bytes.
+	UnknownHeap uint64
+	HeapSlack   Bytes
+	Slack       Bytes    // upper bound of the bytes behind Unknown, so far
+	Value       Readings // of PID, at this instant
+	High        Readings // of PID, maximum since the boundary before
+	Tree        Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once
+	TreeHigh    Readings // of Root's tree, maximum since the boundary before
+	Text        string   // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
 }
 
 // Reading is what a boundary says of another process of the same tree, whose meters moved in the segment.
@@ -132,12 +135,13 @@ type Change struct {
 	TID     int32
 	Meter   Meter
 	Value   Bytes  // the meter's value; for Resident the value from which it fell
-	Size    Bytes  // NumPy: the block's size, negative when it was freed
-	Address uint64 // NumPy, driver, pinned: the block's address
+	Size    Bytes  // NumPy, driver, pinned, blocks: the block's size, negative when it was freed
+	Address uint64 // of the block
 	Caller  Caller // driver, pinned
 	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; one that was lost has no event
-	// Block: PyTorch's total of active memory changed by the block at Address of Size; else only the total is meant. Of reserved
-	// memory: it rose by Size, by blocks that the driver gave the same thread since its last report.
+	// Block: PyTorch's total of active memory or the heap changed by the block at Address of Size; else only the total is meant.
+	// Mapped: all of the range [Address, Address + |Size|) is mapped from now on, or nothing of it; parts of it may have been before.
+	// Reserved: it rose by Size, by blocks that the driver gave the same thread since PyTorch's last report.
 	Block bool
 	// Between: a boundary was being drawn just then. The change belongs to its segment or to the one behind it.
 	Between bool

@@ -19,8 +19,9 @@ const (
 	ResidentShmem              // MM_SHMEMPAGES
 	NumPy                      // data of live NumPy arrays, from PyTraceMalloc_Track/Untrack
 	Pinned                     // page-locked host memory taken through the CUDA driver
+	Heap                       // live blocks of malloc, by the bytes asked for; only where it is asked for
 
-	CPUMeters    = 7
+	CPUMeters    = 8
 	MaxDevices   = 16
 	DeviceMeters = 4
 	MeterCount   = CPUMeters + MaxDevices*DeviceMeters
@@ -34,6 +35,12 @@ const Stacks = "stacks"
 
 // TensorStacks is the Text of one that is about PyTorch's blocks and their stacks.
 const TensorStacks = "stacks of PyTorch's blocks"
+
+// MappedStacks is the Text of one that is about the stacks of mapped memory.
+const MappedStacks = "stacks of mapped memory"
+
+// HeapStacks is the Text of one that is about malloc's blocks and their stacks.
+const HeapStacks = "stacks of malloc's blocks"
 
 // DeviceMeter names what is measured of a GPU.
 type DeviceMeter uint8
@@ -49,7 +56,7 @@ const (
 )
 
 var meterIDs = [CPUMeters]string{
-	"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy", "cpu.pinned",
+	"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy", "cpu.pinned", "cpu.heap",
 }
 
 var deviceMeterIDs = [DeviceMeters]string{"driver", "active", "reserved", "unattributed"}

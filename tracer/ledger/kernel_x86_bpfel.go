@@ -32,10 +32,12 @@ type kernelBoundary struct {
 	Unknown       uint64
 	Slack         int64
 	UnknownDevice uint64
-	Value         [7]int64
-	High          [7]int64
-	Tree          [7]int64
-	TreeHigh      [7]int64
+	UnknownHeap   uint64
+	HeapSlack     int64
+	Value         [8]int64
+	High          [8]int64
+	Tree          [8]int64
+	TreeHigh      [8]int64
 	Kind          uint32
 	Root          uint32
 	Pid           int32
@@ -280,6 +282,9 @@ const (
 	kernelGroupGROUP_LOADER    kernelGroup = 7
 	kernelGroupGROUP_FRAMES    kernelGroup = 8
 	kernelGroupGROUP_TENSORS   kernelGroup = 9
+	kernelGroupGROUP_MAPPING   kernelGroup = 10
+	kernelGroupGROUP_HEAP      kernelGroup = 11
+	kernelGroupGROUP_BLOCKS    kernelGroup = 12
 	kernelGroupGROUPS          kernelGroup = 16
 )
 
@@ -290,6 +295,30 @@ type kernelHeader struct {
 	Kind   uint32
 	Pid    int32
 }
+
+type kernelHeapCall struct {
+	_         structs.HostLayout
+	Sp        uint64
+	Address   uint64
+	Size      int64
+	Before    int64
+	Operation uint32
+	Known     uint32
+}
+
+type kernelHeapOperation uint32
+
+const (
+	kernelHeapOperationHEAP_NONE          kernelHeapOperation = 0
+	kernelHeapOperationHEAP_ALLOC         kernelHeapOperation = 1
+	kernelHeapOperationHEAP_ALLOC_ARRAY   kernelHeapOperation = 2
+	kernelHeapOperationHEAP_ALLOC_ALIGNED kernelHeapOperation = 3
+	kernelHeapOperationHEAP_ALLOC_INTO    kernelHeapOperation = 4
+	kernelHeapOperationHEAP_RESIZE        kernelHeapOperation = 5
+	kernelHeapOperationHEAP_RESIZE_ARRAY  kernelHeapOperation = 6
+	kernelHeapOperationHEAP_FREE          kernelHeapOperation = 7
+	kernelHeapOperationHEAP_OPERATIONS    kernelHeapOperation = 8
+)
 
 type kernelLoss uint32
 
@@ -309,7 +338,9 @@ const (
 	kernelLossLOSS_CODE          kernelLoss = 12
 	kernelLossLOSS_STACK         kernelLoss = 13
 	kernelLossLOSS_NATIVE        kernelLoss = 14
-	kernelLossLOSSES             kernelLoss = 16
+	kernelLossLOSS_MAPPING       kernelLoss = 15
+	kernelLossLOSS_HEAP          kernelLoss = 16
+	kernelLossLOSSES             kernelLoss = 32
 )
 
 type kernelMember struct {
@@ -328,6 +359,7 @@ const (
 	kernelMeterMETER_SHMEM    kernelMeter = 4
 	kernelMeterMETER_NUMPY    kernelMeter = 5
 	kernelMeterMETER_PINNED   kernelMeter = 6
+	kernelMeterMETER_HEAP     kernelMeter = 7
 )
 
 type kernelNative struct {
@@ -375,15 +407,16 @@ const (
 type kernelProcess struct {
 	_         structs.HostLayout
 	Mm        uint64
-	Value     [7]int64
-	High      [7]int64
-	Emitted   [7]int64
-	EmittedIn [7]uint64
+	Value     [8]int64
+	High      [8]int64
+	Emitted   [8]int64
+	EmittedIn [8]uint64
 	Segment   uint64
-	Told      [7]int64
-	Inherited [7]int64
+	Told      [8]int64
+	Inherited [8]int64
 	Counter   [4]int64
 	Started   uint64
+	HeapEnd   uint64
 	Tgid      uint32
 	Pid       int32
 	Root      uint32
@@ -391,7 +424,7 @@ type kernelProcess struct {
 	Devices   uint32
 	Cuda      uint32
 	Cutting   uint32
-	Padding   uint32
+	Heap      uint32
 }
 
 type kernelPython struct {
@@ -452,8 +485,10 @@ type kernelRoot struct {
 	Unknown       uint64
 	Slack         int64
 	UnknownDevice uint64
-	Tree          [7]int64
-	TreeHigh      [7]int64
+	UnknownHeap   uint64
+	HeapSlack     int64
+	Tree          [8]int64
+	TreeHigh      [8]int64
 	Processes     uint32
 	Shared        uint32
 	Devices       uint32
@@ -531,6 +566,7 @@ type kernelWalk struct {
 	Chunk       [32]uint64
 	Thread      uint64
 	FirstThread uint64
+	FirstId     uint64
 	Last        uint64
 	Frame       uint64
 	Stop        uint64
@@ -541,6 +577,8 @@ type kernelWalk struct {
 	TableTail   [4]uint64
 	Slot        uint32
 	Pid         int32
+	Missed      uint32
+	Padding     uint32
 }
 
 // Names of all BPF objects in the ELF.
@@ -558,10 +596,13 @@ const (
 	kernelMapDeviceTrees         = "device_trees"
 	kernelMapDevices             = "devices"
 	kernelMapFreeSlots           = "free_slots"
+	kernelMapHeapBlocks          = "heap_blocks"
+	kernelMapHeapCalls           = "heap_calls"
 	kernelMapMembers             = "members"
 	kernelMapOrdinals            = "ordinals"
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
+	kernelMapResized             = "resized"
 	kernelMapRoots               = "roots"
 	kernelMapRules               = "rules"
 	kernelMapSpaces              = "spaces"
@@ -581,8 +622,13 @@ const (
 	kernelProgCudaEnter          = "cuda_enter"
 	kernelProgCudaLeave          = "cuda_leave"
 	kernelProgDiscoverCpus       = "discover_cpus"
+	kernelProgHeapEnter          = "heap_enter"
+	kernelProgHeapLeave          = "heap_leave"
+	kernelProgHeapLeaveLate      = "heap_leave_late"
 	kernelProgLibraryChanged     = "library_changed"
 	kernelProgMapped             = "mapped"
+	kernelProgMmapReturned       = "mmap_returned"
+	kernelProgMremapReturned     = "mremap_returned"
 	kernelProgNumpyTrack         = "numpy_track"
 	kernelProgNumpyUntrack       = "numpy_untrack"
 	kernelProgProcessExec        = "process_exec"
@@ -610,6 +656,7 @@ const (
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
 	kernelVarExportGroup         = "export_group"
+	kernelVarExportHeapOperation = "export_heap_operation"
 	kernelVarExportLoss          = "export_loss"
 	kernelVarExportMeter         = "export_meter"
 	kernelVarExportNativeEnd     = "export_native_end"
@@ -693,8 +740,13 @@ type kernelProgramSpecs struct {
 	CudaEnter       *ebpf.ProgramSpec `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.ProgramSpec `ebpf:"cuda_leave"`
 	DiscoverCpus    *ebpf.ProgramSpec `ebpf:"discover_cpus"`
+	HeapEnter       *ebpf.ProgramSpec `ebpf:"heap_enter"`
+	HeapLeave       *ebpf.ProgramSpec `ebpf:"heap_leave"`
+	HeapLeaveLate   *ebpf.ProgramSpec `ebpf:"heap_leave_late"`
 	LibraryChanged  *ebpf.ProgramSpec `ebpf:"library_changed"`
 	Mapped          *ebpf.ProgramSpec `ebpf:"mapped"`
+	MmapReturned    *ebpf.ProgramSpec `ebpf:"mmap_returned"`
+	MremapReturned  *ebpf.ProgramSpec `ebpf:"mremap_returned"`
 	NumpyTrack      *ebpf.ProgramSpec `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.ProgramSpec `ebpf:"numpy_untrack"`
 	ProcessExec     *ebpf.ProgramSpec `ebpf:"process_exec"`
@@ -723,10 +775,13 @@ type kernelMapSpecs struct {
 	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
 	Devices      *ebpf.MapSpec `ebpf:"devices"`
 	FreeSlots    *ebpf.MapSpec `ebpf:"free_slots"`
+	HeapBlocks   *ebpf.MapSpec `ebpf:"heap_blocks"`
+	HeapCalls    *ebpf.MapSpec `ebpf:"heap_calls"`
 	Members      *ebpf.MapSpec `ebpf:"members"`
 	Ordinals     *ebpf.MapSpec `ebpf:"ordinals"`
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
+	Resized      *ebpf.MapSpec `ebpf:"resized"`
 	Roots        *ebpf.MapSpec `ebpf:"roots"`
 	Rules        *ebpf.MapSpec `ebpf:"rules"`
 	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
@@ -757,6 +812,7 @@ type kernelVariableSpecs struct {
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
+	ExportHeapOperation *ebpf.VariableSpec `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
 	ExportMeter         *ebpf.VariableSpec `ebpf:"export_meter"`
 	ExportNativeEnd     *ebpf.VariableSpec `ebpf:"export_native_end"`
@@ -818,10 +874,13 @@ type kernelMaps struct {
 	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
 	Devices      *ebpf.Map `ebpf:"devices"`
 	FreeSlots    *ebpf.Map `ebpf:"free_slots"`
+	HeapBlocks   *ebpf.Map `ebpf:"heap_blocks"`
+	HeapCalls    *ebpf.Map `ebpf:"heap_calls"`
 	Members      *ebpf.Map `ebpf:"members"`
 	Ordinals     *ebpf.Map `ebpf:"ordinals"`
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
+	Resized      *ebpf.Map `ebpf:"resized"`
 	Roots        *ebpf.Map `ebpf:"roots"`
 	Rules        *ebpf.Map `ebpf:"rules"`
 	Spaces       *ebpf.Map `ebpf:"spaces"`
@@ -845,10 +904,13 @@ func (m *kernelMaps) Close() error {
 		m.DeviceTrees,
 		m.Devices,
 		m.FreeSlots,
+		m.HeapBlocks,
+		m.HeapCalls,
 		m.Members,
 		m.Ordinals,
 		m.Processes,
 		m.Pythons,
+		m.Resized,
 		m.Roots,
 		m.Rules,
 		m.Spaces,
@@ -880,6 +942,7 @@ type kernelVariables struct {
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
+	ExportHeapOperation *ebpf.Variable `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
 	ExportMeter         *ebpf.Variable `ebpf:"export_meter"`
 	ExportNativeEnd     *ebpf.Variable `ebpf:"export_native_end"`
@@ -925,8 +988,13 @@ type kernelPrograms struct {
 	CudaEnter       *ebpf.Program `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.Program `ebpf:"cuda_leave"`
 	DiscoverCpus    *ebpf.Program `ebpf:"discover_cpus"`
+	HeapEnter       *ebpf.Program `ebpf:"heap_enter"`
+	HeapLeave       *ebpf.Program `ebpf:"heap_leave"`
+	HeapLeaveLate   *ebpf.Program `ebpf:"heap_leave_late"`
 	LibraryChanged  *ebpf.Program `ebpf:"library_changed"`
 	Mapped          *ebpf.Program `ebpf:"mapped"`
+	MmapReturned    *ebpf.Program `ebpf:"mmap_returned"`
+	MremapReturned  *ebpf.Program `ebpf:"mremap_returned"`
 	NumpyTrack      *ebpf.Program `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.Program `ebpf:"numpy_untrack"`
 	ProcessExec     *ebpf.Program `ebpf:"process_exec"`
@@ -953,8 +1021,13 @@ func (p *kernelPrograms) Close() error {
 		p.CudaEnter,
 		p.CudaLeave,
 		p.DiscoverCpus,
+		p.HeapEnter,
+		p.HeapLeave,
+		p.HeapLeaveLate,
 		p.LibraryChanged,
 		p.Mapped,
+		p.MmapReturned,
+		p.MremapReturned,
 		p.NumpyTrack,
 		p.NumpyUntrack,
 		p.ProcessExec,

@@ -37,8 +37,9 @@ const (
 
 // Options are what can be chosen before loading. The zero value is the default.
 type Options struct {
-	ChangeRing   int // bytes, a power of two, at least a page; 4 MiB if 0
-	BoundaryRing int // bytes, likewise; 1 MiB if 0
+	ChangeRing   int  // bytes, a power of two, at least a page; 4 MiB if 0
+	BoundaryRing int  // bytes, likewise; 1 MiB if 0
+	Heap         bool // make room for malloc's blocks: 32 MiB and 96 bytes a block
 }
 
 // Capabilities says what the loaded object can do on this kernel.
@@ -102,6 +103,9 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	}
 	spec.Maps["changes"].MaxEntries = uint32(o.ChangeRing)
 	spec.Maps["boundaries"].MaxEntries = uint32(o.BoundaryRing)
+	if !o.Heap {
+		spec.Maps["heap_blocks"].MaxEntries = 1
+	}
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
 		return fmt.Errorf("count the CPUs: %w", err)

@@ -25,13 +25,17 @@ const (
 	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
 	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: walks up the Python stack
 	GroupTensors   = Group(kernelGroupGROUP_TENSORS)   // nor this: the same for PyTorch's blocks
+	GroupMapping   = Group(kernelGroupGROUP_MAPPING)   // stacks of mapped memory, and mmap and mremap in the C library
 
-	GroupCount   = 10
+	GroupHeap   = Group(kernelGroupGROUP_HEAP)   // the allocator's functions, where cpu.heap is asked for
+	GroupBlocks = Group(kernelGroupGROUP_BLOCKS) // no probes of its own: malloc's blocks and their stacks
+
+	GroupCount   = 13
 	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
 )
 
 var groupNames = [GroupCount]string{
-	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks",
+	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks",
 }
 
 // String returns the group's name for people.
@@ -62,6 +66,11 @@ const (
 	TorchRefused                   // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
 	RuntimeEnter                   // a function of the CUDA runtime, its event.Caller as cookie
 	LibraryChanged                 // _dl_debug_state
+	MmapReturned                   // behind the system call in mmap: rax, rsi, rdx, r10
+	MremapReturned                 // behind that in mremap: rax, rdi, rdx
+	HeapEnter                      // a function of the allocator, with a HeapCall cookie: rdi, rsi, rdx
+	HeapLeave                      // every way out of it, with a WayOut cookie
+	HeapLeaveLate                  // its return, where the ways out are not known
 	CalibrateEntry                 // nothing: what a probe costs that only fires
 	CalibrateReturn                // the same at a function's return
 )
@@ -72,7 +81,8 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
 		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
 		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
-		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, CalibrateEntry: l.objects.Calibrate,
+		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, MmapReturned: l.objects.MmapReturned, MremapReturned: l.objects.MremapReturned,
+		HeapEnter: l.objects.HeapEnter, HeapLeave: l.objects.HeapLeave, HeapLeaveLate: l.objects.HeapLeaveLate, CalibrateEntry: l.objects.Calibrate,
 		CalibrateReturn: l.objects.CalibrateReturn,
 	}[p]
 }
@@ -86,7 +96,7 @@ type Placement struct {
 
 // onReturn says whether a program runs when the function at its offset returns. Only for functions that throw nothing.
 func (p Program) onReturn() bool {
-	return p == CUDALeave || p == CheckpointLeave || p == CalibrateReturn
+	return p == CUDALeave || p == CheckpointLeave || p == HeapLeaveLate || p == CalibrateReturn
 }
 
 // WayOut is the cookie of a StatementReturn site: how many bytes are on the stack above the return address,
@@ -94,6 +104,16 @@ func (p Program) onReturn() bool {
 // site to be on the way out.
 func WayOut(pushed int32, register uint8, mask, value uint32) uint64 {
 	return uint64(uint16(pushed)) | uint64(register)<<16 | uint64(uint16(mask))<<24 | uint64(uint16(value))<<40
+}
+
+// HeapCall is the cookie of a HeapEnter site: a memory.Operation, how many bytes are on the stack above the return address, and
+// whether the allocator is glibc's, which keeps a block's size in front of it.
+func HeapCall(operation uint8, pushed int32, glibc bool) uint64 {
+	cookie := uint64(operation) | uint64(uint16(pushed))<<8
+	if glibc {
+		cookie |= 1 << 24
+	}
+	return cookie
 }
 
 // Probe places programs on a file for one process; pid 0 is every process that maps it. path is opened by the kernel: /proc/PID/map_files/… and

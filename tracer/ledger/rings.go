@@ -251,6 +251,8 @@ var lossNames = map[kernelLoss]string{
 	kernelLossLOSS_CODE:          "no room for a code object of a stack",
 	kernelLossLOSS_STACK:         "no room for a stack",
 	kernelLossLOSS_NATIVE:        "native frames not known in time",
+	kernelLossLOSS_MAPPING:       "no room for a call that moves memory",
+	kernelLossLOSS_HEAP:          "table of malloc's live blocks full",
 }
 
 // LostChanges is the Loss.Reason of changes that found no room.

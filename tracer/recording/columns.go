@@ -80,6 +80,8 @@ const (
 	colStack
 	colBetween
 	colBlock
+	colUnknownHeap
+	colHeapSlack
 	colFirstMeter
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
@@ -139,6 +141,8 @@ func tableFields() [colCount]field {
 		colStack:         {"stack", typeUint64, false},
 		colBetween:       {"between", typeBool, false},
 		colBlock:         {"block", typeBool, false},
+		colUnknownHeap:   {"unknown_heap_frees", typeUint64, false},
+		colHeapSlack:     {"heap_slack", typeInt64, false},
 	}
 	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
 		for m := range event.Meter(event.CPUMeters) {

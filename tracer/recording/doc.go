@@ -19,7 +19,7 @@ import (
 )
 
 // Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4 native
-// frames, and who holds what was left.
+// frames, lines of mapped memory and the heap, and who holds what was left.
 const Format = 4
 
 // ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.

@@ -175,6 +175,8 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 		Slack:   b.bytes(colSlack, row),
 
 		UnknownDevice: b.u64(colUnknownDevice, row),
+		UnknownHeap:   b.u64(colUnknownHeap, row),
+		HeapSlack:     b.bytes(colHeapSlack, row),
 		Value:         b.readings(groupValue, row),
 		High:          b.readings(groupHigh, row),
 		Tree:          b.readings(groupTree, row),

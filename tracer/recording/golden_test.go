@@ -95,6 +95,12 @@ func newestSession() []event.Event {
 			{Address: 1 << 63, Kind: event.HeldByOutput, Path: "Out[7]", Type: "numpy.ndarray", References: 3, Output: 7},
 			{Address: 0x7f00_2000_0000, Kind: event.HeldByNone},
 		}},
+		&event.Change{Stream: 6, Segment: 3, Time: 101_910_000_000, PID: 4242, TID: 4242, Meter: event.Mapped, Value: 9 << 20, Size: 1 << 20, Address: 0x7f00_2000_0000, Stack: 1 << 63, Block: true},
+		&event.Change{Stream: 7, Segment: 3, Time: 101_920_000_000, PID: 4242, TID: 4242, Meter: event.Heap, Value: 100, Size: -24, Address: 0x5500_1234, Block: true},
+		&event.Boundary{
+			Number: 4, Time: 102_000_000_000, Kind: event.CellOpen, PID: 4242, TID: 4242, Cell: 3, Segment: 3, Stream: 7, UnknownHeap: 12, HeapSlack: 4096,
+			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 124}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 124},
+		},
 		all[len(all)-1])
 }
 

@@ -186,6 +186,8 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	t.set64(colUnknown, b.Unknown)
 	t.set64(colSlack, uint64(b.Slack))
 	t.set64Unless0(colUnknownDevice, b.UnknownDevice)
+	t.set64Unless0(colUnknownHeap, b.UnknownHeap)
+	t.set64Unless0(colHeapSlack, uint64(b.HeapSlack))
 	t.setReadings(groupValue, &b.Value)
 	t.setReadings(groupHigh, &b.High)
 	t.setReadings(groupTree, &b.Tree)

@@ -1,0 +1,131 @@
+package attribution
+
+import (
+	"math"
+
+	"github.com/google/btree"
+
+	"ipytracer/tracer/event"
+)
+
+// ranges are the addresses of one process that cpu.mapped counts and whose making was seen, none over another. Unlike a
+// block of an allocator, memory that was mapped at once may go in pieces, and in one call with its neighbours.
+type ranges struct {
+	tree *btree.BTreeG[piece]
+}
+
+// piece is the addresses [start, end).
+type piece struct {
+	start, end uint64
+	maker
+}
+
+// maker is who mapped it and, in an audit, where in the notebook and when.
+type maker struct {
+	stack uint64
+	birth *birth
+	at    event.Nanoseconds
+}
+
+func newRanges() *ranges {
+	return &ranges{btree.NewG(32, func(x, y piece) bool { return x.start < y.start })}
+}
+
+func (p piece) size() event.Bytes { return event.Bytes(p.end - p.start) }
+
+// cut takes [start, end) out and returns what was there, in order of address.
+func (r *ranges) cut(start, end uint64) (gone []piece) {
+	var found []piece
+	r.tree.DescendLessOrEqual(piece{start: start}, func(p piece) bool { // the one that reaches into it from below
+		if p.start < start && p.end > start {
+			found = append(found, p)
+		}
+		return p.start == start
+	})
+	r.tree.AscendRange(piece{start: start}, piece{start: end}, func(p piece) bool {
+		found = append(found, p)
+		return true
+	})
+	for _, p := range found {
+		r.tree.Delete(p)
+		if p.start < start {
+			r.tree.ReplaceOrInsert(piece{p.start, start, p.maker})
+		}
+		if p.end > end {
+			r.tree.ReplaceOrInsert(piece{end, p.end, p.maker})
+		}
+		gone = append(gone, piece{max(p.start, start), min(p.end, end), p.maker})
+	}
+	return gone
+}
+
+// add puts a piece where nothing is. Neighbours of the same maker become one: a heap grows page by page.
+func (r *ranges) add(p piece) {
+	r.tree.DescendLessOrEqual(p, func(below piece) bool {
+		if below.end == p.start && below.maker == p.maker {
+			r.tree.Delete(below)
+			p.start = below.start
+		}
+		return false
+	})
+	if above, ok := r.tree.Get(piece{start: p.end}); ok && above.maker == p.maker {
+		r.tree.Delete(above)
+		p.end = above.end
+	}
+	r.tree.ReplaceOrInsert(p)
+}
+
+// unmapAll ends all ranges of a process: it has executed another program.
+func (t *Tracker) unmapAll(r *root, b *event.Boundary) {
+	if t.allocations.ranges[b.PID] == nil {
+		return
+	}
+	all := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
+	t.moveRange(r, &all)
+	t.forgetRanges(b.PID)
+}
+
+// forgetRanges drops them: the process is over.
+func (t *Tracker) forgetRanges(pid int32) {
+	a := &t.allocations
+	if all := a.ranges[pid]; all != nil {
+		a.pieces -= all.tree.Len()
+	}
+	key := heldKey{pid, event.Mapped}
+	delete(a.ranges, pid)
+	delete(a.held, key)
+	delete(a.total, key)
+}
+
+// moveRange makes a range one piece that counts, or nothing of it.
+func (t *Tracker) moveRange(r *root, c *event.Change) {
+	a := &t.allocations
+	all := a.ranges[c.PID]
+	if all == nil {
+		all = newRanges()
+		a.ranges[c.PID] = all
+	}
+	size := uint64(max(c.Size, -c.Size))
+	end := c.Address + size
+	if end < c.Address { // beyond all memory: the arguments of a call that cannot have been
+		return
+	}
+	a.pieces -= all.tree.Len()
+	gone := all.cut(c.Address, end)
+	made := c.Size > 0
+	if made && a.pieces+all.tree.Len() >= maxBlocks {
+		a.dropped++
+		made = false
+	}
+	if made {
+		all.add(piece{c.Address, end, maker{stack: c.Stack}})
+	}
+	a.pieces += all.tree.Len()
+	key, windows := heldKey{c.PID, c.Meter}, t.windowsOf(r, c)
+	for _, p := range gone {
+		t.replace(windows, key, block{p.size(), p.stack}, block{})
+	}
+	if made {
+		t.replace(windows, key, block{}, block{c.Size, c.Stack})
+	}
+}

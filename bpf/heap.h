@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * cpu.heap: the blocks that a process has from its allocator, by the bytes that it asked for.
+ *
+ * Each function of the allocator (malloc and its relatives, of the C library or of what is loaded in its place) is seen
+ * twice: where its arguments are in their registers, and on every way out, where its result is (package memory). free
+ * is seen once: its block leaves the table, and the meter, before anybody can be given the address again. realloc takes
+ * its block out of the table when it begins, and puts it back if it fails.
+ *
+ * Of nested calls the outermost counts, told by the stack pointer, as in cuda.h: calloc may call malloc. A function
+ * that ends by jumping to another one (reallocarray to realloc, realloc to malloc or free) has the same stack pointer
+ * there: then what the other one was asked for is what counts.
+ *
+ * While the stacks of blocks are walked each block is streamed; else turning points only, as for the meters of pages. A
+ * free of a block that is not known (made before the attach) changes no value and is counted; glibc keeps the size
+ * before the block, see numpy.h.
+ */
+#ifndef IPYTRACER_HEAP_H
+#define IPYTRACER_HEAP_H
+
+#define HEAP_GLIBC (1 << 24) /* in a cookie */
+
+/* From one block, or none, to another, or none: which a process has, and how many bytes. */
+struct heap_move {
+	__u64 from;
+	__u64 to;
+	__s64 before;
+	__s64 after;
+	__u64 stack;
+	__u32 slot;
+	__u32 tell; /* each block is streamed */
+};
+
+/* The meter moves, and single blocks are told. */
+static __always_inline void blocks_told(struct process *p, struct root *r, struct heap_move *m)
+{
+	__u64 segment = *(volatile __u64 *)&p->segment;
+	bool moves = m->before && m->after && m->from != m->to;
+	__u64 number = fetch_add(&r->stream, 1 + moves) + 1;
+	__s64 value = move(p, r, METER_HEAP, m->after - m->before);
+
+	if (moves)
+		send_change(p, r, number++, segment, METER_HEAP | CHANGE_BLOCK, value, -m->before, m->from, 0);
+	send_change(p, r, number, segment, METER_HEAP | CHANGE_BLOCK, value, moves ? m->after : m->after - m->before,
+		    m->after ? m->to : m->from, m->stack);
+}
+
+/* The meter moves; what it falls from is told if nothing in the segment was higher. */
+static __always_inline void turns_told(struct process *p, struct root *r, struct heap_move *m)
+{
+	__u64 segment = *(volatile __u64 *)&p->segment;
+	__s64 difference = m->after - m->before, seen = *(volatile __s64 *)&p->value[METER_HEAP];
+	__u64 number = difference < 0 ? falls(p, r, segment, METER_HEAP, seen) : 0;
+	__s64 from = move(p, r, METER_HEAP, difference) - difference;
+
+	if (difference >= 0)
+		return;
+	if (!number && from > seen) /* another thread's block was between */
+		number = falls(p, r, segment, METER_HEAP, from);
+	fell(p, r, number, segment, METER_HEAP, from);
+}
+
+__attribute__((noinline)) int heap_moves(struct heap_move *m)
+{
+	if (!m)
+		return 0;
+	struct process *p = process_at(m->slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || (m->before == m->after && (!m->before || m->from == m->to)))
+		return 0;
+	p->heap = 1;
+	if (m->tell)
+		blocks_told(p, r, m);
+	else
+		turns_told(p, r, m);
+	return 0;
+}
+
+/* A block's end is told where its beginning was. */
+static __always_inline bool tells_blocks(__u32 slot)
+{
+	return !is_shed(GROUP_BLOCKS) && walks_stacks(slot);
+}
+
+static __noinline int heap_gone(__u32 slot, __u64 address, __s64 size)
+{
+	struct heap_move m = { .from = address, .before = size, .slot = slot, .tell = tells_blocks(slot) };
+
+	return heap_moves(&m);
+}
+
+static __noinline int unknown_block(__u32 slot, __u64 address, __u32 glibc)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r)
+		return 0;
+	fetch_add(&r->unknown_heap, 1);
+	fetch_add(&r->heap_slack, glibc ? usable_size(p, address) : p->value[METER_MAPPED]);
+	return 0;
+}
+
+/* Takes a block out of the table. Returns its size, or -1 if it is not known. */
+static __always_inline __s64 block_out(__u32 slot, __u64 address)
+{
+	__u64 key = block_key(slot, address);
+	__s64 *known = bpf_map_lookup_elem(&heap_blocks, &key);
+
+	if (!known)
+		return -1;
+	__s64 size = *known;
+	bpf_map_delete_elem(&heap_blocks, &key);
+	return size;
+}
+
+static __always_inline void heap_freed(__u32 slot, __u64 address, __u32 glibc)
+{
+	__s64 size = address ? block_out(slot, address) : 0;
+
+	if (size < 0)
+		unknown_block(slot, address, glibc);
+	else
+		heap_gone(slot, address, size);
+}
+
+/* A call has given a block. */
+static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
+{
+	if (!c)
+		return 0;
+	struct heap_move m = { .from = c->address, .to = address, .after = c->size, .slot = slot };
+	__u64 key = block_key(slot, address);
+	__s64 *stale = bpf_map_lookup_elem(&heap_blocks, &key), size = c->size;
+
+	if (stale) /* its free was missed */
+		heap_gone(slot, address, *stale);
+	if (c->known)
+		m.before = c->before;
+	else
+		m.from = address;
+	if (bpf_map_update_elem(&heap_blocks, &key, &size, BPF_ANY)) {
+		lose(LOSS_HEAP);
+		unknown_block(slot, address, 0); /* from here on the meter is short of it */
+		if (c->known)
+			heap_gone(slot, c->address, c->before);
+		return 0;
+	}
+	m.tell = tells_blocks(slot) && spend(GROUP_BLOCKS, slot);
+	if (m.tell)
+		m.stack = walk_stack(slot);
+	return heap_moves(&m);
+}
+
+/* A call has come back with nothing. */
+static __noinline int heap_refused(struct heap_call *c, __u32 slot)
+{
+	if (!c || !c->known)
+		return 0;
+	if (!c->size) /* realloc(pointer, 0) frees; glibc, malloc/malloc.c */
+		return heap_gone(slot, c->address, c->before);
+	__u64 key = block_key(slot, c->address);
+	__s64 size = c->before;
+	if (bpf_map_update_elem(&heap_blocks, &key, &size, BPF_ANY))
+		lose(LOSS_HEAP);
+	return 0;
+}
+
+static __always_inline int heap_returned(struct heap_call *c, __u32 slot, __u64 result)
+{
+	__u64 address = result;
+
+	c->sp = 0;
+	if (c->operation == HEAP_ALLOC_INTO) {
+		address = 0;
+		if (!(__u32)result && READ(address, c->address))
+			lose(LOSS_READ);
+	}
+	if (address)
+		heap_made(c, slot, address);
+	else
+		heap_refused(c, slot);
+	c->known = 0;
+	return 0;
+}
+
+/* The thread's call, which is kept for the next one. */
+static __always_inline struct heap_call *heap_call_of(__u32 tid)
+{
+	struct heap_call *c = bpf_map_lookup_elem(&heap_calls, &tid);
+	if (c)
+		return c;
+	static const struct heap_call none;
+	bpf_map_update_elem(&heap_calls, &tid, &none, BPF_NOEXIST);
+	c = bpf_map_lookup_elem(&heap_calls, &tid);
+	if (!c)
+		lose(LOSS_HEAP);
+	return c;
+}
+
+/* What a call asks for. */
+static __always_inline void asked(struct heap_call *c, struct pt_regs *regs, __u32 operation)
+{
+	c->operation = operation;
+	c->address = regs->di;
+	switch (operation) {
+	case HEAP_ALLOC:
+		c->size = regs->di;
+		break;
+	case HEAP_ALLOC_ARRAY:
+		c->size = regs->di * regs->si;
+		break;
+	case HEAP_ALLOC_INTO:
+		c->size = regs->dx;
+		break;
+	case HEAP_RESIZE_ARRAY:
+		c->size = regs->si * regs->dx;
+		break;
+	default:
+		c->size = regs->si;
+	}
+}
+
+SEC("uprobe")
+int heap_enter(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 cookie = bpf_get_attach_cookie(regs), sp = regs->sp + (cookie >> 8 & 0xffff);
+	__u32 operation = cookie & 0xff, glibc = !!(cookie & HEAP_GLIBC);
+
+	if (slot == NO_SLOT || !spend(GROUP_HEAP, slot))
+		return 0;
+	struct heap_call *c = heap_call_of(tid);
+	if (!c || (c->sp && sp < c->sp))
+		return 0;
+	/* Reached from a realloc by a jump? */
+	bool handed_on = c->sp == sp && c->known;
+	bool resizes = operation == HEAP_RESIZE || operation == HEAP_RESIZE_ARRAY;
+	if (handed_on && operation == HEAP_FREE && c->address == regs->di) {
+		heap_gone(slot, c->address, c->before);
+		c->sp = 0;
+		c->known = 0;
+		return 0;
+	}
+	if (operation == HEAP_FREE) {
+		heap_freed(slot, regs->di, glibc);
+		return 0;
+	}
+	bool again = handed_on && resizes && c->address == regs->di;
+	if (c->sp != sp || !again)
+		c->known = 0;
+	c->sp = sp;
+	asked(c, regs, operation);
+	if (!resizes || again || !c->address)
+		return 0;
+	c->before = block_out(slot, c->address);
+	c->known = c->before >= 0;
+	if (!c->known) /* should it fail, it is counted in vain: an upper bound all the same */
+		unknown_block(slot, c->address, glibc);
+	return 0;
+}
+
+/* On every way out of one of these functions there is one such place; see statement_return for its cookie. */
+SEC("uprobe")
+int heap_leave(struct pt_regs *regs)
+{
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid(), where = cookie >> 16 & 0xff;
+	__u32 mask = cookie >> 24 & 0xffff, value = cookie >> 40 & 0xffff;
+
+	if (slot == NO_SLOT || (regs->flags & mask) != value)
+		return 0;
+	struct heap_call *c = bpf_map_lookup_elem(&heap_calls, &tid);
+	if (!c || !c->sp || regs->sp + (cookie & 0xffff) != c->sp)
+		return 0;
+	return heap_returned(c, slot, where == RESULT_RDI ? regs->di : result_in(regs, where));
+}
+
+/* The same for a function whose ways out are not all known. An allocator throws nothing, and switches no stacks. */
+SEC("uretprobe")
+int heap_leave_late(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
+	struct heap_call *c = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&heap_calls, &tid);
+
+	/* The return address is off the stack by now. */
+	if (!c || !c->sp || regs->sp != c->sp + 8)
+		return 0;
+	return heap_returned(c, slot, regs->ax);
+}
+
+#endif

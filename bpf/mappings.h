@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * cpu.mapped, range by range: which addresses became private writable memory or ceased to be, and who asked for it.
+ *
+ * The total is not made here (see meters.h); this explains it. When the mmap lock is let go and mm->data_vm is another
+ * than before, the thread that holds the lock is in the system call that changed it: its registers, as it entered the
+ * kernel, say which call with which arguments. munmap, mprotect, brk, and mmap and mremap to a given address tell all
+ * there is to know, whoever makes them, under the lock: ranges are told in the order in which the address space
+ * changed.
+ *
+ * Where mmap and mremap choose the address it is their result. That is seen behind the system call in the C library's
+ * function (package memory), with the arguments still in their registers. malloc gets there as well. The address can
+ * be nobody else's by then, so the order is the same. (A tracepoint on the way out of system calls would slow every
+ * call of every process down.)
+ *
+ * A change with CHANGE_BLOCK says: all of [address, address + size) counts from now on, or, with a negative size,
+ * nothing of it does. Some bytes may have counted before. Not told: what has no call of its own (the program itself,
+ * which exec maps); calls of mmap that pass the C library by; an mprotect of which only a part was new; an mremap to
+ * another place with the same size.
+ */
+#ifndef IPYTRACER_MAPPINGS_H
+#define IPYTRACER_MAPPINGS_H
+
+/* asm/unistd_64.h */
+#define NR_MMAP		 9
+#define NR_MPROTECT	 10
+#define NR_MUNMAP	 11
+#define NR_BRK		 12
+#define NR_MREMAP	 25
+#define NR_PKEY_MPROTECT 329
+
+/* linux/mman.h and what it includes */
+#define PROT_WRITE	    2
+#define MAP_TYPE	    0xf
+#define MAP_PRIVATE	    2
+#define MAP_FIXED	    0x10
+#define MAP_GROWSDOWN	    0x100
+#define MAP_HUGETLB	    0x40000
+#define MAP_FIXED_NOREPLACE 0x100000
+#define MAP_HUGE_SHIFT	    26
+#define MAP_HUGE_MASK	    0x3f
+#define HUGE_PAGE_SHIFT	    21 /* of the usual size */
+#define MREMAP_MAYMOVE	    1
+#define MREMAP_FIXED	    2
+#define MREMAP_DONTUNMAP    4
+
+#define MAX_ERROR 4095 /* results above -MAX_ERROR are failures */
+
+/* A range came or went. */
+__attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || !size)
+		return 0;
+	/* Of its own budget: threads that malloc grow their heaps page by page, and NumPy's lines are not to pay for
+	 * it. */
+	__u64 stack = size > 0 && spend(GROUP_MAPPING, slot) ? walk_stack(slot) : 0,
+	      segment = *(volatile __u64 *)&p->segment;
+	send_change(p, r, next_change(r), segment, METER_MAPPED | CHANGE_BLOCK, p->value[METER_MAPPED], size, address,
+		    stack);
+	return 0;
+}
+
+/* Does what mmap makes count? */
+static __always_inline bool counts(__u64 protection, __u64 flags)
+{
+	return protection & PROT_WRITE && (flags & MAP_TYPE) == MAP_PRIVATE && !(flags & MAP_GROWSDOWN);
+}
+
+static __always_inline void break_moves(__u32 slot, struct process *p, bool walks)
+{
+	__u64 end = heap_end(p->mm), before = exchange(&p->heap_end, end);
+
+	if (walks)
+		range_moves(slot, end > before ? before : end, end - before);
+}
+
+/* mremap has changed the address space; what it gives is told here only where that is known. */
+static __always_inline void range_resized(__u32 slot, struct pt_regs *regs)
+{
+	__u64 address = regs->di, flags = regs->r10;
+
+	if (!(flags & MREMAP_DONTUNMAP))
+		range_moves(slot, address, -whole_pages(regs->si));
+	if (flags & MREMAP_FIXED) {
+		range_moves(slot, regs->r8, whole_pages(regs->dx));
+	} else if (!(flags & MREMAP_MAYMOVE)) {
+		range_moves(slot, address, whole_pages(regs->dx));
+	} else {
+		__u32 tid = (__u32)bpf_get_current_pid_tgid();
+		if (bpf_map_update_elem(&resized, &tid, &address, BPF_ANY))
+			lose(LOSS_MAPPING);
+	}
+}
+
+/* The thread that runs has changed the address space, and still holds its lock. */
+static __noinline int range_changed(__u32 slot, __s64 change)
+{
+	struct process *p = process_at(slot);
+	bool walks = walks_stacks(slot);
+
+	if (!p || FIELD(bpf_get_current_task(), task_struct, mm) != p->mm)
+		return 0;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	__s64 size = whole_pages(regs->si);
+	__u64 call = regs->orig_ax;
+	if (call == NR_BRK) {
+		break_moves(slot, p, walks);
+		return 0;
+	}
+	if (!walks)
+		return 0;
+	switch (call) {
+	case NR_MUNMAP:
+		if (change < 0)
+			range_moves(slot, regs->di, -size);
+		break;
+	case NR_MPROTECT:
+	case NR_PKEY_MPROTECT:
+		if (change < 0 || change == size)
+			range_moves(slot, regs->di, change < 0 ? -size : size);
+		break;
+	case NR_MMAP:
+		if (regs->r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+			range_moves(slot, regs->di, counts(regs->dx, regs->r10) ? size : -size);
+		break;
+	case NR_MREMAP:
+		range_resized(slot, regs);
+		break;
+	}
+	return 0;
+}
+
+/* mmap_lock_released(mm, …). Read locks count as well: munmap lets the lock go as a reader. */
+SEC("raw_tp/mmap_lock_released")
+int mapped(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 mm = ctx->args[0];
+	__u32 slot = slot_of(mm);
+
+	if (slot == NO_SLOT)
+		return 0;
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	__s64 change = r ? mapped_changed(p, r, mm) : 0;
+	if (change)
+		range_changed(slot, change);
+	return 0;
+}
+
+static __always_inline bool call_failed(__u64 result)
+{
+	return result >= (__u64)-MAX_ERROR;
+}
+
+/* Behind the system call in mmap(address, size, protection, flags, …). */
+SEC("uprobe")
+int mmap_returned(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	__u64 flags = regs->r10, size = whole_pages(regs->si);
+
+	if (slot == NO_SLOT || call_failed(regs->ax) || !counts(regs->dx, flags) ||
+	    flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) || !walks_stacks(slot))
+		return 0;
+	if (flags & MAP_HUGETLB) {
+		__u64 shift = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK, page = 1ull << (shift ? shift : HUGE_PAGE_SHIFT);
+		size = (size + page - 1) & ~(page - 1);
+	}
+	range_moves(slot, regs->ax, size);
+	return 0;
+}
+
+/* Behind the system call in mremap(address, size, new size, flags, …). */
+SEC("uprobe")
+int mremap_returned(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 *before = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&resized, &tid);
+
+	if (!before)
+		return 0;
+	bool same = *before == regs->di;
+	bpf_map_delete_elem(&resized, &tid);
+	if (same && !call_failed(regs->ax))
+		range_moves(slot, regs->ax, whole_pages(regs->dx));
+	return 0;
+}
+
+#endif

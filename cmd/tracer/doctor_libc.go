@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"ipytracer/tracer"
+)
+
+// cLibraries are where distributions have the C library of x86-64: Debian's, Fedora's and Arch's glibc, Alpine's musl.
+var cLibraries = []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6", "/lib/ld-musl-x86_64.so.1"}
+
+// cLibrary says what the machine's own C library offers; a container's may be another.
+func (d *diagnosis) cLibrary() {
+	for _, path := range cLibraries {
+		f, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		defer f.Close()
+		l, err := tracer.InspectLibc(f)
+		if err != nil {
+			d.add("c_library", "C library", stateReduced, "%s: %v: what mmap maps has no lines", path, err)
+			return
+		}
+		text := fmt.Sprintf("%s: lines of cpu.mapped at %s; --heap at %d functions", path, siteNames(l), l.Allocator)
+		if len(l.Late) > 0 {
+			text += ", with return probes on " + strings.Join(l.Late, ", ")
+		}
+		d.add("c_library", "C library", stateOK, "%s", text)
+		return
+	}
+	d.add("c_library", "C library", stateUnknown, "not where it is looked for; processes bring their own")
+}
+
+func siteNames(l tracer.Libc) string {
+	var names []string
+	for _, s := range l.Calls {
+		names = append(names, fmt.Sprintf("%s%+d", s.Symbol, s.Delta))
+	}
+	return strings.Join(names, ", ")
+}

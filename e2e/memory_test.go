@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// noted is what a line of memory.py took and gave back, as it knows itself.
+type noted struct {
+	Meter            string
+	Lines            []functionLine // innermost call first
+	Allocated, Freed int64
+}
+
+// UnmarshalJSON reads [meter, [[function, line], …], allocated, freed].
+func (n *noted) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&n.Meter, &n.Lines, &n.Allocated, &n.Freed})
+}
+
+type functionLine struct {
+	Function string
+	Line     int
+}
+
+// UnmarshalJSON reads [function, line].
+func (l *functionLine) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&l.Function, &l.Line})
+}
+
+// TestMemoryLines compares, to the byte, what the report says that lines mapped and had from malloc with what they know themselves:
+// random calls of every function of the allocator and of the kernel among them.
+func TestMemoryLines(t *testing.T) {
+	require(t)
+	t.Run("host", func(t *testing.T) { checkMemory(t, place{driver: "run_memory.py"}) })
+	for _, c := range []struct{ tree, python string }{
+		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
+	} {
+		t.Run(filepath.Base(c.python), func(t *testing.T) {
+			root := filepath.Join(pythonsDir(), c.tree)
+			needTree(t, root)
+			enter(t, root)
+			checkMemory(t, place{driver: "run_memory.py", python: c.python, chroot: root})
+		})
+	}
+}
+
+// TestOtherAllocators does the same where another allocator is loaded in malloc's place.
+func TestOtherAllocators(t *testing.T) {
+	require(t)
+	for name, library := range map[string]string{
+		"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2.0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			library = filepath.Join("/usr/lib/x86_64-linux-gnu", library)
+			if _, err := os.Stat(library); err != nil {
+				if os.Getenv("TRACER_REQUIRE_BPF") == "1" && name == "jemalloc" { // the others' packages have other names elsewhere
+					t.Fatal(err)
+				}
+				t.Skip(err)
+			}
+			t.Setenv("LD_PRELOAD", library)
+			checkMemory(t, place{driver: "run_memory.py", otherAllocator: true})
+		})
+	}
+}
+
+func checkMemory(t *testing.T, p place) {
+	t.Helper()
+	w := startWorkload(t, p, nil)
+	tr := attach(t, w.pid, "--budget", "off", "--heap")
+	results := w.run()
+	r, _ := tr.stop()
+	checkCertificate(t, r)
+	windows := topCells(r, w.pid)
+	if len(windows) != len(results) {
+		t.Fatalf("%d windows of %d cells", len(windows), len(results))
+	}
+	compared := 0
+	for i, run := range results {
+		for _, n := range run.Noted {
+			// What another allocator maps for a block is its own affair, and tcmalloc has a mremap of its own.
+			if p.otherAllocator && n.Meter == "cpu.mapped" && (n.Freed == 0 || run.Name == "moved") {
+				continue
+			}
+			if said := compareNoted(windows[i], n); said != "" {
+				t.Errorf("%s: %s", run.Name, said)
+			}
+			compared++
+		}
+		if c := windows[i].Coverage["cpu.heap"]; !c.Exact || c.Rest != 0 {
+			t.Errorf("%s: lines of cpu.heap: %+v", run.Name, c)
+		}
+	}
+	if compared < 6 {
+		t.Errorf("%d lines were compared", compared)
+	}
+	checkSums(t, r)
+}
+
+// compareNoted says what is wrong with what the report says of a line.
+func compareNoted(w report.Window, n noted) string {
+	var near []string
+	for _, a := range w.Allocations {
+		if a.Meter != n.Meter || len(a.Stack) < len(n.Lines) {
+			continue
+		}
+		matches := slices.EqualFunc(a.Stack[:len(n.Lines)], n.Lines, func(f report.Frame, l functionLine) bool {
+			return f.Function == l.Function && f.Line == l.Line && f.Execution == w.Execution
+		})
+		if !matches {
+			if a.Allocated == n.Allocated {
+				near = append(near, fmt.Sprint(a.Stack))
+			}
+			continue
+		}
+		if a.Allocated != n.Allocated || a.Freed != n.Freed {
+			return fmt.Sprintf("%s %v: allocated %d, freed %d; the report says %d and %d", n.Meter, n.Lines, n.Allocated, n.Freed, a.Allocated, a.Freed)
+		}
+		return ""
+	}
+	return fmt.Sprintf("%s %v: not in the report; as much was allocated at %v", n.Meter, n.Lines, near)
+}

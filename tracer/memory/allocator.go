@@ -1,0 +1,150 @@
+package memory
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"ipytracer/tracer/cpython"
+)
+
+// Operation is what a function of an allocator does; same order as enum heap_operation in bpf/wire.h, which says what the arguments
+// are.
+type Operation uint8
+
+// The operations.
+const (
+	None         Operation = iota
+	Alloc                  // (size)
+	AllocArray             // (count, size)
+	AllocAligned           // (alignment, size)
+	AllocInto              // (pointer *, alignment, size), 0 for success
+	Resize                 // (pointer, size)
+	ResizeArray            // (pointer, count, size)
+	Free                   // (pointer, …)
+)
+
+// functions are an allocator's by exported name: ISO C, POSIX, glibc (malloc/malloc.h).
+var functions = map[string]Operation{
+	"malloc": Alloc, "calloc": AllocArray, "realloc": Resize, "reallocarray": ResizeArray, "free": Free, "cfree": Free,
+	"memalign": AllocAligned, "aligned_alloc": AllocAligned, "posix_memalign": AllocInto, "valloc": Alloc, "pvalloc": Alloc,
+	"free_sized": Free, "free_aligned_sized": Free,
+}
+
+// operators are C++'s. Those of libstdc++ call malloc and free; an allocator that brings its own may not.
+var operators = operatorNames()
+
+// operatorNames are the mangled names of all forms of new and delete (Itanium C++ ABI, section 5.1).
+func operatorNames() map[string]Operation {
+	operators := map[string]Operation{}
+	const nothrow, aligned = "RKSt9nothrow_t", "St11align_val_t"
+	for _, kind := range []string{"w", "a"} {
+		for _, tail := range []string{"", nothrow, aligned, aligned + nothrow} {
+			operators["_Zn"+kind+"m"+tail] = Alloc
+		}
+	}
+	for _, kind := range []string{"l", "a"} {
+		for _, tail := range []string{"", nothrow, aligned, aligned + nothrow, "m", "m" + aligned} {
+			operators["_Zd"+kind+"Pv"+tail] = Free
+		}
+	}
+	return operators
+}
+
+// Names are the exported names of every function that is known, C++'s operators among them.
+func Names() []string {
+	return slices.Concat(slices.Sorted(maps.Keys(functions)), slices.Sorted(maps.Keys(operators)))
+}
+
+func operationOf(name string) Operation {
+	if op, ok := functions[name]; ok {
+		return op
+	}
+	return operators[name]
+}
+
+// Function is one of an allocator's functions and where it is seen.
+type Function struct {
+	Name      string
+	Operation Operation
+	Entry     cpython.Site
+	// Leaves are the ways out, each of which gives the result; none for Free, which has none, and where Complete is false.
+	Leaves []cpython.ReturnSite
+	// Complete is false where not all ways out are known. Then a return probe does at Start, unless it is one of C++'s operators,
+	// which may throw.
+	Complete bool
+	Start    cpython.Site
+}
+
+// Defines returns the names, of those in Names, that a library defines.
+func Defines(r io.ReaderAt) ([]string, error) {
+	l, err := cpython.OpenLibrary(r, Names()...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return slices.DeleteFunc(Names(), func(name string) bool { return !l.Has(name) }), nil
+}
+
+// Owned returns which of the functions that libraries define, in link order, are the ones that calls reach: the first of each name.
+// C++'s operators are those of the library that has malloc, or nobody's: others end in its malloc.
+func Owned(defines [][]string) [][]string {
+	owned := make([][]string, len(defines))
+	taken := map[string]bool{}
+	for i, names := range defines {
+		first := slices.Contains(names, "malloc") && !taken["malloc"]
+		for _, name := range names {
+			_, operator := operators[name]
+			if !taken[name] && (!operator || first) {
+				owned[i] = append(owned[i], name)
+			}
+			taken[name] = taken[name] || !operator || first
+		}
+	}
+	return owned
+}
+
+// FindFunctions looks for the places of an allocator's functions with these names. It fails with [ErrUnknown].
+func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
+	l, err := cpython.OpenLibrary(r, names...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	var out []Function
+	seen := map[uint64]bool{} // some have two names
+	for _, name := range names {
+		f := Function{Name: name, Operation: operationOf(name), Complete: true}
+		f.Entry, f.Start = l.Entry(name, f.Operation.arguments()...), l.Start(name)
+		if f.Operation == None || !f.Entry.Present() || seen[f.Start.FileOffset] {
+			continue
+		}
+		seen[f.Start.FileOffset] = true
+		switch f.Operation {
+		case Free:
+		case AllocInto: // what matters is stored, not returned
+			f.Leaves, f.Complete = l.Ends(name)
+		default:
+			f.Leaves, f.Complete = l.Returns(name)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// MayThrow says whether the function may end with an exception.
+func (f Function) MayThrow() bool { return strings.HasPrefix(f.Name, "_Z") }
+
+// arguments are the registers in which an operation's are: System V ABI for x86-64, section 3.2.3.
+func (o Operation) arguments() []x86asm.Reg {
+	all := []x86asm.Reg{x86asm.RDI, x86asm.RSI, x86asm.RDX}
+	switch o {
+	case Alloc, Free:
+		return all[:1]
+	case AllocArray, AllocAligned, Resize:
+		return all[:2]
+	}
+	return all
+}

@@ -1,0 +1,43 @@
+// Package memory finds the places in C libraries at which a process asks the kernel for memory.
+//
+// It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"ipytracer/tracer/cpython"
+)
+
+// IsLibc tells a C library by the name of its file: glibc's (libc.so.6, libc-2.31.so) or musl's. The name is a hint: what counts
+// are the symbols.
+func IsLibc(file string) bool {
+	name := path.Base(file)
+	return name == "libc.so.6" || strings.HasPrefix(name, "libc-2.") || strings.HasPrefix(name, "ld-musl-") || strings.HasPrefix(name, "libc.musl-")
+}
+
+// ErrUnknown says that a file is no C library in which the places can be found.
+var ErrUnknown = errors.New("not a C library whose memory calls are known")
+
+// Calls are the places behind the system calls of a C library's functions.
+type Calls struct {
+	Mmap   []cpython.Site // rax result, rsi size, edx protection, r10d flags
+	Mremap []cpython.Site // rax result, rdi address, rdx new size
+}
+
+// FindCalls looks for them. It fails with [ErrUnknown].
+func FindCalls(r io.ReaderAt) (Calls, error) {
+	l, err := cpython.OpenLibrary(r, "mmap", "mremap")
+	if err != nil {
+		return Calls{}, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	c := Calls{Mmap: l.SystemCalls("mmap"), Mremap: l.SystemCalls("mremap")}
+	if len(c.Mmap) == 0 {
+		return c, fmt.Errorf("%w: no system call in mmap", ErrUnknown)
+	}
+	return c, nil
+}
