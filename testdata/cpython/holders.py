@@ -71,7 +71,6 @@ class Listing(list):
 
 instance, late, slots, both = Plain("instance"), Plain("late"), Slots("slots"), Both("both")
 late.__dict__["more"] = want(make(), "variable", "late.more")
-late_namespace = None  # taking late.__dict__ has made it a dict
 both.extra = want(make(), "variable", "both.extra")
 dictionary, listing = Dictionary(), Listing()
 dictionary["k"] = want(make(), "variable", "dictionary['k']")

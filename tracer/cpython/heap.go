@@ -19,7 +19,7 @@ type Heap struct {
 	CachedKeys uint32 // PyHeapTypeObject.ht_cached_keys: the names of inline attribute values
 
 	// PyFunctionObject.
-	FuncGlobals, FuncCode, FuncDefaults, FuncKwDefaults, FuncClosure, FuncDict, FuncModule uint32
+	FuncGlobals, FuncCode, FuncDefaults, FuncKwDefaults, FuncClosure, FuncModule uint32
 
 	// PyCodeObject: the number of locals, cells and free variables together (int32), and of the free ones among them.
 	// Before 3.11 there are three tuples of names instead of one, and CodeLocals counts the locals alone.
@@ -118,7 +118,7 @@ func (p *Interpreter) Memory() io.ReaderAt { return p.mem.r }
 func heapTable(o Offsets, minor int) Heap {
 	h := Heap{Offsets: o, Version: Version{3, minor, -1}, TupleItems: 24, CodeLocalNames: 96}
 	h.FuncGlobals, h.FuncCode, h.FuncDefaults, h.FuncKwDefaults = 16, 48, 56, 64
-	h.FuncClosure, h.FuncDict, h.FuncModule = 72, 88, 104
+	h.FuncClosure, h.FuncModule = 72, 104
 	h.CodeLocals, h.CodeFree, h.CodeStackSize = 72, 88, 64
 	h.FrameLocals, h.FrameMapping, h.FrameFunction, h.FrameHolds = 72, 40, 16, 24
 	h.FrameStack, h.StackKind = 64, StackIndex
@@ -127,7 +127,7 @@ func heapTable(o Offsets, minor int) Heap {
 	case 9:
 		h.InterpGC, h.ThreadSize, h.CachedKeys = 616, 264, 864
 		h.FuncGlobals, h.FuncCode, h.FuncDefaults, h.FuncKwDefaults = 24, 16, 32, 40
-		h.FuncClosure, h.FuncDict, h.FuncModule = 48, 72, 88
+		h.FuncClosure, h.FuncModule = 48, 88
 		h.FrameLocals, h.FrameStack, h.StackKind = 360, 72, StackTop
 		heapFrameObject(&h)
 	case 10:

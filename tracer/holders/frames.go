@@ -56,7 +56,7 @@ func (w *walker) visitFrame(n int32, addr uint64) {
 		}
 	}
 	if h.FrameFunction != 0 {
-		w.follow(n, w.mem.word(addr+uint64(h.FrameFunction))&^7, named(fixedCode))
+		w.follow(n, w.mem.word(addr+uint64(h.FrameFunction))&^7, named(fixedFunction))
 	}
 	w.visitStack(n, addr, locals+8*uint64(len(names)))
 }
@@ -183,7 +183,6 @@ func (w *walker) visitFunction(n int32, addr uint64) {
 	} else {
 		w.follow(n, globals, named(fixedGlobals))
 	}
-	w.follow(n, w.mem.word(addr+uint64(h.FuncDict)), named(fixedDict))
 	w.visitWords(n, addr, &typ{}, uint64(h.FuncModule)+8, uint64(h.FuncModule)+24) // annotations, and how to make them
 }
 

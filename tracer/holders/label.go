@@ -25,27 +25,23 @@ const (
 
 // fixed are the names that the walker gives itself.
 var fixed = [...]string{
-	".__class__", ".__dict__", ".__globals__", ".__defaults__", ".__kwdefaults__", ".__closure__", ".__code__", ".tb_next", ".tb_frame", ".f_back",
-	".base", ".__bases__", ".__callback__", ".__self__", ".cell_contents", ".f_trace",
+	".__class__", ".__globals__", ".__defaults__", ".__kwdefaults__", ".(function)", ".tb_next", ".tb_frame", ".f_back", ".base", ".__bases__",
+	".__callback__", ".f_trace",
 	".gi_frame",
 }
 
 const (
 	fixedClass = iota
-	fixedDict
 	fixedGlobals
 	fixedDefaults
 	fixedKwDefaults
-	fixedClosure
-	fixedCode
+	fixedFunction
 	fixedNext
 	fixedFrame
 	fixedBack
 	fixedBase
 	fixedBases
 	fixedCallback
-	fixedSelf
-	fixedContents
 	fixedTrace
 	fixedGenerator
 )

@@ -49,12 +49,6 @@ type typ struct {
 	deferred bool
 }
 
-// member is a word of an instance that has a name: a slot, or what a C type exports.
-type member struct {
-	at   uint64
-	name string
-}
-
 // Bounds of what is read of a type.
 const (
 	maxTypes   = 1 << 17 // kept, wrong ones included
@@ -105,7 +99,7 @@ func (w *walker) objectType(addr uint64) *typ {
 	if head == nil {
 		return nil
 	}
-	// Its lower half, and no more: the upper half has flags from 3.14 on, in its upper half.
+	// A reference count takes the lower half of the word; the upper quarter has flags from 3.14 on, and 0 is between.
 	refs := binary.LittleEndian.Uint64(head)
 	if uint32(refs) == 0 || uint16(refs>>32) != 0 {
 		return nil
@@ -166,7 +160,7 @@ func (w *walker) readType(addr uint64) *typ {
 	}
 	t.own, t.base = 16, 16
 	w.classify(t, base)
-	t.members = w.readMembers(members, nil)
+	t.members = w.readMembers(members)
 	return t
 }
 
@@ -245,51 +239,6 @@ func isStandard(name string) bool {
 		}
 	}
 	return false
-}
-
-// readMembers reads an array of PyMemberDef (Include/structmember.h, descrobject.h from 3.12): name, type, offset, flags
-// and doc, 40 bytes; it ends with a null name.
-func (w *walker) readMembers(addr uint64, out []member) []member {
-	const size = 40
-	if addr == 0 {
-		return out
-	}
-	for range maxMembers {
-		raw := w.mem.bytes(addr, size)
-		if raw == nil {
-			break
-		}
-		name, at := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[16:])
-		if name == 0 {
-			break
-		}
-		if text := w.mem.cString(name, maxName); text != "" && at < maxBasic {
-			out = append(out, member{at, strings.ToValidUTF8(text, "?")})
-		}
-		addr += size
-	}
-	return out
-}
-
-// memberAt names a word of an instance, by the type or one of its bases; "" for none.
-func (w *walker) memberAt(t *typ, at uint64) string {
-	for addr, n := t.addr, 0; addr != 0 && n < maxBases; n++ {
-		known := w.typeAt(addr)
-		if known == nil {
-			break
-		}
-		for _, m := range known.members {
-			if m.at == at {
-				return m.name
-			}
-		}
-		next := w.mem.word(addr + cpython.TypeBase)
-		if next == addr {
-			break
-		}
-		addr = next
-	}
-	return ""
 }
 
 // leadsOut says whether an object is a way from what a root holds itself to everything else.
