@@ -97,6 +97,8 @@ __u32 code_checked[MAX_PROCESSES]; /* written by user space */
 
 __u64 copies_sent;
 __u64 copies_read; /* written by user space */
+__u64 scans;
+__u64 scans_seen; /* as of the last copy; written by user space */
 
 /* Probe groups. A group is shed while the epoch in which it was shed is its epoch. Each array has one writer. */
 __u64 group_epoch[GROUPS];   /* user space; from 1 */

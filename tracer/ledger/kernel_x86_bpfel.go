@@ -683,6 +683,8 @@ const (
 	kernelVarPidLevel            = "pid_level"
 	kernelVarRequest             = "request"
 	kernelVarRssOffset           = "rss_offset"
+	kernelVarScans               = "scans"
+	kernelVarScansSeen           = "scans_seen"
 	kernelVarSpaceFilter         = "space_filter"
 	kernelVarUsedSlots           = "used_slots"
 )
@@ -839,6 +841,8 @@ type kernelVariableSpecs struct {
 	PidLevel            *ebpf.VariableSpec `ebpf:"pid_level"`
 	Request             *ebpf.VariableSpec `ebpf:"request"`
 	RssOffset           *ebpf.VariableSpec `ebpf:"rss_offset"`
+	Scans               *ebpf.VariableSpec `ebpf:"scans"`
+	ScansSeen           *ebpf.VariableSpec `ebpf:"scans_seen"`
 	SpaceFilter         *ebpf.VariableSpec `ebpf:"space_filter"`
 	UsedSlots           *ebpf.VariableSpec `ebpf:"used_slots"`
 }
@@ -969,6 +973,8 @@ type kernelVariables struct {
 	PidLevel            *ebpf.Variable `ebpf:"pid_level"`
 	Request             *ebpf.Variable `ebpf:"request"`
 	RssOffset           *ebpf.Variable `ebpf:"rss_offset"`
+	Scans               *ebpf.Variable `ebpf:"scans"`
+	ScansSeen           *ebpf.Variable `ebpf:"scans_seen"`
 	SpaceFilter         *ebpf.Variable `ebpf:"space_filter"`
 	UsedSlots           *ebpf.Variable `ebpf:"used_slots"`
 }

@@ -131,6 +131,13 @@ func (l *Ledger) copyRead() error {
 	if err := l.objects.CopiesRead.Set(l.rings.copies); err != nil {
 		return fmt.Errorf("acknowledge a copy of a stack: %w", err)
 	}
+	var scans uint64
+	if err := l.objects.Scans.Get(&scans); err != nil {
+		return fmt.Errorf("read how many stacks were scanned: %w", err)
+	}
+	if err := l.objects.ScansSeen.Set(scans); err != nil {
+		return fmt.Errorf("acknowledge a copy of a stack: %w", err)
+	}
 	return nil
 }
 
