@@ -330,3 +330,42 @@ func TestBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestHugeSource: a cell of a gigabyte is a window like any other; its source is cut, and the tracer stays small.
+func TestHugeSource(t *testing.T) {
+	require(t)
+	const code = "import ast, sys\nsys.stdin.readline()\nsource = '#' * (1 << 30) + '\\nx = 1'\n" +
+		"compile(source, '/tmp/ipykernel_1/1.py', 'exec', ast.PyCF_ONLY_AST | 0x200)\nprint('done', flush=True)\nsys.stdin.readline()"
+	cmd := exec.Command(python(), "-c", code)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	tr := attach(t, cmd.Process.Pid)
+	if _, err := io.WriteString(in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("done\n"))); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := tr.stop()
+	cells := topCells(r, cmd.Process.Pid)
+	if len(cells) != 1 || !cells[0].SourceTruncated || len(cells[0].Source) == 0 || len(cells[0].Source) > 1<<20 {
+		t.Fatalf("%d cells; the first has %d bytes of source, cut: %v", len(cells), len(cells[0].Source), cells[0].SourceTruncated)
+	}
+	if kib := tr.cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss; kib > 200<<10 {
+		t.Errorf("the tracer took %d KiB", kib)
+	}
+}
