@@ -127,7 +127,7 @@ func (a *Audit) WithoutSource() *Audit {
 	for i := range c.Verdicts {
 		v := &c.Verdicts[i]
 		if v.Holder != "" {
-			bare := withoutKeys(v.Holder)
+			bare := WithoutKeys(v.Holder)
 			v.Evidence, v.Advice, v.Holder = strings.ReplaceAll(v.Evidence, v.Holder, bare), strings.ReplaceAll(v.Advice, v.Holder, bare), bare
 		}
 		if v.Kind == ChildAlive {
@@ -140,8 +140,8 @@ func (a *Audit) WithoutSource() *Audit {
 
 var keys = regexp.MustCompile(`\['(?:[^'\\]|\\.)*'?\]?|\["(?:[^"\\]|\\.)*"?\]?`)
 
-// withoutKeys is a way without the text in it: cache['secret'][3] is cache[…][3].
-func withoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]") }
+// WithoutKeys is a way without the text in it: cache['secret'][3] is cache[…][3].
+func WithoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]") }
 
 // ByMeter is how many bytes the verdicts of each meter add up to.
 func (a *Audit) ByMeter() map[string]int64 {

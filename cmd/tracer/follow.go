@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -142,10 +143,26 @@ func (s *session) record(e event.Event) {
 	if s.recorder == nil || s.trouble != nil {
 		return
 	}
-	if source, ok := e.(*event.CellSource); ok && s.options.NoSource {
-		e = &event.CellSource{Cell: source.Cell, PID: source.PID}
+	if s.options.NoSource {
+		e = withoutSource(e)
 	}
 	s.recordingFailed(s.recorder.Write(e))
+}
+
+// withoutSource is an event without what the notebook typed.
+func withoutSource(e event.Event) event.Event {
+	switch e := e.(type) {
+	case *event.CellSource:
+		return &event.CellSource{Cell: e.Cell, PID: e.PID}
+	case *event.Holders:
+		bare := *e
+		bare.Holders = slices.Clone(e.Holders)
+		for i := range bare.Holders {
+			bare.Holders[i].Path = report.WithoutKeys(bare.Holders[i].Path)
+		}
+		return &bare
+	}
+	return e
 }
 
 func (s *session) flush() {
