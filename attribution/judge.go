@@ -17,6 +17,7 @@ type judge struct {
 	verdicts map[verdictKey]*found
 	order    []verdictKey
 	held     map[heldBy]*report.Held
+	live     []report.LiveBlocks
 	runs     map[runKey][]*window  // of each text, in order
 	unknown  map[int32]event.Bytes // in blocks of which nobody knows who holds them, by process
 }
@@ -105,6 +106,7 @@ func (j *judge) survivors() {
 	}
 	grown := map[siteKey]bool{}
 	for _, s := range left.inOrder() {
+		j.account(s)
 		if j.judge(s) {
 			grown[s.siteKey] = true
 		}
@@ -113,6 +115,18 @@ func (j *judge) survivors() {
 		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !isImport(s.frames) {
 			j.find(report.NeverFreed, s, notAsked, p)
 		}
+	}
+}
+
+// account lists what a site left, whatever holds it.
+func (j *judge) account(s *site) {
+	for kind, p := range s.by {
+		l := report.LiveBlocks{
+			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(kind), Holder: p.holder.Path,
+			Bytes: int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.last-p.oldest), 0),
+		}
+		l.Executions, l.ExecutionCounts = p.executions()
+		j.live = append(j.live, l)
 	}
 }
 
@@ -305,6 +319,11 @@ func (j *judge) report() *report.Audit {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By), cmp.Compare(x.Holder, y.Holder), cmp.Compare(x.PID, y.PID))
 	})
 	out.Held = slices.Clip(out.Held[:min(len(out.Held), maxListed)])
+	slices.SortFunc(j.live, func(x, y report.LiveBlocks) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By), cmp.Compare(x.PID, y.PID),
+			slices.CompareFunc(x.Stack, y.Stack, compareFrames), slices.Compare(x.Executions, y.Executions))
+	})
+	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
 	j.describe(out)
 	return out
 }

@@ -59,6 +59,23 @@ func (p *portion) add(b kept, holder event.Holder) {
 	}
 }
 
+// executions are the runs of cells that a portion comes from, and their In[N], 0 where there is none.
+func (p *portion) executions() (executions, counts []int) {
+	var cells []*window
+	for cell := range p.runs {
+		if cell != nil {
+			cells = append(cells, cell)
+		}
+	}
+	slices.SortFunc(cells, func(a, b *window) int { return cmp.Compare(a.execution, b.execution) })
+	executions, counts = []int{}, []int{}
+	for _, c := range cells[:min(len(cells), maxRuns)] {
+		executions = append(executions, c.execution)
+		counts = append(counts, max(c.count, 0))
+	}
+	return executions, counts
+}
+
 // join makes one portion of several.
 func join(parts ...*portion) *portion {
 	all := &portion{runs: map[*window]event.Bytes{}}

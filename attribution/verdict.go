@@ -1,9 +1,7 @@
 package attribution
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"ipytracer/report"
@@ -20,18 +18,7 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 	if v.Stack == nil {
 		v.Stack = []report.Frame{}
 	}
-	var cells []*window
-	for cell := range f.portion.runs {
-		if cell != nil {
-			cells = append(cells, cell)
-		}
-	}
-	slices.SortFunc(cells, func(a, b *window) int { return cmp.Compare(a.execution, b.execution) })
-	v.Executions, v.ExecutionCounts = []int{}, []int{}
-	for _, c := range cells[:min(len(cells), maxRuns)] {
-		v.Executions = append(v.Executions, c.execution)
-		v.ExecutionCounts = append(v.ExecutionCounts, max(c.count, 0))
-	}
+	v.Executions, v.ExecutionCounts = f.portion.executions()
 	switch key.kind {
 	case report.RerunGrowth:
 		v.Growth = growthOf(j.runs[runKey{key.pid, key.text}], f.portion.runs)

@@ -21,9 +21,10 @@ type Audit struct {
 	Cells      int   `json:"cells"`
 	DurationNS int64 `json:"duration_ns"`
 	// Least is how many bytes a verdict has at least.
-	Least    int64     `json:"least"`
-	Verdicts []Verdict `json:"verdicts"` // most bytes first
-	Held     []Held    `json:"held"`     // most bytes first
+	Least    int64        `json:"least"`
+	Verdicts []Verdict    `json:"verdicts"` // most bytes first
+	Held     []Held       `json:"held"`     // most bytes first
+	Live     []LiveBlocks `json:"live"`     // most bytes first, 1,000 at most
 	// Complete: every block that was made or freed is known, and so is who holds what is left.
 	Complete bool     `json:"complete"`
 	Problems []string `json:"problems"` // what is not known, and why
@@ -96,11 +97,30 @@ type Held struct {
 	Count  int64  `json:"count"`
 }
 
+// LiveBlocks are blocks that are still there, by who made them and what holds them.
+type LiveBlocks struct {
+	PID    int     `json:"pid"`
+	Meter  string  `json:"meter"`
+	Stack  []Frame `json:"stack"`            // innermost first; empty where it is not known
+	By     string  `json:"by"`               // as in [Held]
+	Holder string  `json:"holder,omitempty"` // the way to the largest
+	Bytes  int64   `json:"bytes"`
+	Count  int64   `json:"count"`
+	// Executions are the runs of cells that made them, the first says since when; none where no cell ran.
+	Executions      []int `json:"executions"`
+	ExecutionCounts []int `json:"execution_counts"`
+	AgeNS           int64 `json:"age_ns"` // of the oldest, at the end
+}
+
 // AuditJSON writes an audit as one indented JSON object that follows [AuditSchemaJSON].
 func AuditJSON(w io.Writer, a *Audit) error {
 	c := *a
 	c.Schema = AuditSchema
-	c.Processes, c.Held, c.Problems, c.Verdicts = list(a.Processes), list(a.Held), list(a.Problems), list(a.Verdicts)
+	c.Processes, c.Held, c.Problems, c.Verdicts, c.Live = list(a.Processes), list(a.Held), list(a.Problems), list(a.Verdicts), list(a.Live)
+	for i := range c.Live {
+		l := &c.Live[i]
+		l.Executions, l.ExecutionCounts, l.Stack = list(l.Executions), list(l.ExecutionCounts), list(l.Stack)
+	}
 	for i := range c.Verdicts {
 		v := &c.Verdicts[i]
 		v.Executions, v.ExecutionCounts, v.Stack = list(v.Executions), list(v.ExecutionCounts), list(v.Stack)
@@ -120,7 +140,10 @@ func AuditJSON(w io.Writer, a *Audit) error {
 // program's name in commands, and the keys on the way to what holds a block. Names of variables and functions stay.
 func (a *Audit) WithoutSource() *Audit {
 	c := *a
-	c.Processes, c.Verdicts, c.Held = list(a.Processes), list(a.Verdicts), list(a.Held)
+	c.Processes, c.Verdicts, c.Live = list(a.Processes), list(a.Verdicts), list(a.Live)
+	for i := range c.Live {
+		c.Live[i].Holder = WithoutKeys(c.Live[i].Holder)
+	}
 	for i := range c.Processes {
 		c.Processes[i].Command = withoutCode(c.Processes[i].Command)
 	}
@@ -156,18 +179,22 @@ func (a *Audit) ByMeter() map[string]int64 {
 func (v *Verdict) Runs() string {
 	const few = 6
 	text := ""
-	for i, execution := range v.Executions {
+	for i := range v.Executions {
 		if i == few && len(v.Executions) > few+1 {
 			return text + fmt.Sprintf(" and %d more", len(v.Executions)-few)
 		}
 		if i > 0 {
 			text += ", "
 		}
-		if i < len(v.ExecutionCounts) && v.ExecutionCounts[i] > 0 {
-			text += fmt.Sprintf("In[%d]", v.ExecutionCounts[i])
-		} else {
-			text += fmt.Sprintf("cell #%d", execution)
-		}
+		text += runName(v.Executions, v.ExecutionCounts, i)
 	}
 	return text
+}
+
+// runName is "In[3]", or "cell #3" where IPython counts none.
+func runName(executions, counts []int, i int) string {
+	if i < len(counts) && counts[i] > 0 {
+		return fmt.Sprintf("In[%d]", counts[i])
+	}
+	return fmt.Sprintf("cell #%d", executions[i])
 }

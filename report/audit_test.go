@@ -27,6 +27,11 @@ func audited() *report.Audit {
 				Command: "curl --token abc", Evidence: "still running since its cell ended: curl --token abc", Advice: "end it",
 			},
 		},
+		Live: []report.LiveBlocks{
+			{PID: 4242, Meter: "gpu.0.active", By: "variable", Holder: "losses['top secret'][3]", Bytes: 305 << 20, Count: 4, Executions: []int{2, 3, 4, 5}, ExecutionCounts: []int{2, 3, 4, 5},
+				Stack: []report.Frame{{Function: "step", File: "/home/me/train.py", Line: 17}, {Function: "<module>", File: "/tmp/c.py", Line: 2, Execution: 5, ExecutionCount: &five}}},
+			{PID: 4242, Meter: "cpu.numpy", By: "unknown", Bytes: 100, Count: 1},
+		},
 		Held: []report.Held{{PID: 4242, Meter: "gpu.0.active", By: "variable", Holder: "losses", Bytes: 305 << 20, Count: 4}},
 	}
 }

@@ -23,6 +23,7 @@ func AuditText(w io.Writer, a *Audit, o TextOptions) error {
 		v.verdict(i+1, &a.Verdicts[i])
 	}
 	v.stillHeld(a)
+	v.stillLive(a)
 	v.auditProblems(a)
 	_, err := io.WriteString(w, v.b.String())
 	return err
@@ -114,6 +115,34 @@ func (v *view) stillHeld(a *Audit) {
 	t.print(v.printer)
 	if rest := a.Held[min(len(a.Held), maxHeld):]; len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", plural(len(rest), "more holder"), FormatBytes(rest[0].Bytes)), dim})
+	}
+}
+
+// stillLive accounts for it by who made it.
+func (v *view) stillLive(a *Audit) {
+	t := table{columns: []column{
+		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1}, {title: "since"}, {title: "held by", drop: 2}, {title: "line", flex: true},
+	}, indent: rowIndent}
+	for _, l := range a.Live {
+		if len(t.rows) == maxHeld || l.Bytes < worthShowing {
+			break
+		}
+		since := "between cells"
+		if len(l.Executions) > 0 {
+			since = runName(l.Executions, l.ExecutionCounts, 0)
+		}
+		t.rows = append(t.rows, row{cells: []span{
+			{meterName(l.Meter), plain}, {FormatBytes(l.Bytes), plain}, {fmt.Sprint(l.Count), dim}, {since, plain}, {l.By, plain}, {who(l.Stack), plain},
+		}})
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.title("Still there at the end, by who made it")
+	v.blank()
+	t.print(v.printer)
+	if rest := len(a.Live) - len(t.rows); rest > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", plural(rest, "more line"), FormatBytes(a.Live[len(t.rows)].Bytes)), dim})
 	}
 }
 
