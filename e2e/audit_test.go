@@ -31,33 +31,34 @@ type planted struct {
 func TestAudit(t *testing.T) {
 	require(t)
 	for _, c := range []struct{ tree, python string }{
-		{"", ""}, {"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
+		{"", "host"}, {"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
 	} {
-		for _, list := range []string{"leaks", "healthy"} {
-			name := list + "/host"
-			if c.python != "" {
-				name = list + "/" + filepath.Base(c.python)
+		t.Run(filepath.Base(c.python), func(t *testing.T) {
+			p := place{driver: "run_leaks.py"}
+			if c.tree != "" {
+				p.chroot, p.python = filepath.Join(pythonsDir(), c.tree), c.python
+				needTree(t, p.chroot)
+				enter(t, p.chroot)
 			}
-			t.Run(name, func(t *testing.T) {
-				p := place{driver: "run_leaks.py", python: c.python}
-				if c.tree != "" {
-					p.chroot = filepath.Join(pythonsDir(), c.tree)
-					needTree(t, p.chroot)
-					enter(t, p.chroot)
-				}
-				checkAudit(t, p, []string{list})
-			})
-		}
+			for _, list := range []string{"leaks", "healthy"} {
+				t.Run(list, func(t *testing.T) {
+					t.Parallel() // of one Python: neither is about time
+					checkAudit(t, p, []string{list})
+				})
+			}
+		})
 	}
 }
 
 // TestAuditPyTorch does so for the memory of GPUs.
 func TestAuditPyTorch(t *testing.T) {
 	require(t)
+	all := pytorch(t)
 	for _, list := range []string{"leaks", "healthy"} {
 		t.Run(list, func(t *testing.T) {
-			p := pytorch(t, "--list", list)
-			p.driver = "../gpu/pytorch/run_leaks.py"
+			t.Parallel()
+			p := all
+			p.driver, p.extra = "../gpu/pytorch/run_leaks.py", []string{"--list", list}
 			checkAudit(t, p, nil)
 		})
 	}

@@ -42,8 +42,8 @@ func startShell(t *testing.T, b build, bin *Binary, app string) *shell {
 		t.Fatal(err)
 	}
 	tmp := t.TempDir()
-	if b.chroot {
-		if tmp, err = os.MkdirTemp(b.root()+"/tmp", "ipytracer-test"); err != nil {
+	if b.chroot { // not below its /tmp: other tests mount something there
+		if tmp, err = os.MkdirTemp(b.root()+"/var/tmp", "ipytracer-test"); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.RemoveAll(tmp) })
