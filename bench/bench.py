@@ -15,11 +15,11 @@ import sys
 import time
 
 import table
-from measures import arrays, attach, audit, beside, budget, bystanders, cells, faults, gpu, native, pytorch, sessions
+from measures import arrays, attach, audit, beside, budget, bystanders, cells, faults, gpu, heap, native, pytorch, sessions
 from settings import Settings
 from tracing import Failure
 
-MEASURES = {"cells": cells, "sessions": sessions, "faults": faults, "arrays": arrays, "native": native, "bystanders": bystanders,
+MEASURES = {"cells": cells, "sessions": sessions, "faults": faults, "arrays": arrays, "native": native, "heap": heap, "bystanders": bystanders,
             "gpu": gpu, "pytorch": pytorch, "attach": attach, "audit": audit, "budget": budget, "beside": beside}
 
 

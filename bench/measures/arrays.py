@@ -75,7 +75,7 @@ def plain(worker, count, elements):
 
 
 def beside(worker, tool, capture, count, elements):
-    return worker.run("arrays_with", tool=tool, path=capture, count=count, elements=elements)
+    return worker.run("beside", tool=tool, path=capture, what="arrays", arguments={"count": count, "elements": elements})
 
 
 def sweep(sizes, run):

@@ -33,17 +33,25 @@ class Subject:
             ones(elements)
         return time.perf_counter() - start
 
-    def arrays_with(self, tool, path, count, elements):
-        """The same with a tool that works in the process: its own start and stop are not part of the time."""
+    def objects(self, count, size):
+        """Makes and drops `count` bytearrays, each a malloc and a free of its data; seconds in all."""
+        make = bytearray
+        start = time.perf_counter()
+        for _ in range(count):
+            make(size)
+        return time.perf_counter() - start
+
+    def beside(self, tool, path, what, arguments):
+        """The seconds of one of these with a tool that works in the process: its own start and stop are not part of the time."""
         if tool == "tracemalloc":
             tracemalloc.start()
             try:
-                return self.arrays(count, elements)
+                return getattr(self, what)(**arguments)
             finally:
                 tracemalloc.stop()
         import memray
         with memray.Tracker(destination=memray.FileDestination(path, overwrite=True)):
-            return self.arrays(count, elements)
+            return getattr(self, what)(**arguments)
 
     def versions(self):
         found = {"python": platform.python_version(), "numpy": numpy.__version__}
