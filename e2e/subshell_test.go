@@ -6,7 +6,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"ipytracer/report"
@@ -19,22 +18,7 @@ func TestTwoCellsAtOnce(t *testing.T) {
 	needTree(t, root)
 	enter(t, root)
 	cmd := exec.Command(python(), filepath.Join(workloads, "run_subshell.py"), "/usr/bin/python3", root)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
+	in, out := startPiped(t, cmd)
 	lines := bufio.NewScanner(out)
 	var ready struct {
 		PID int `json:"pid"`

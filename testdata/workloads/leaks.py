@@ -1,6 +1,6 @@
 """Notebooks with planted leaks, and healthy ones. notebooks.py says what they are made of."""
 
-from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step
+from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, reference_cycle, stolen_reference, waiting_thread
 
 IMPORTS = Step("""
     import asyncio, collections, ctypes, functools, gc, json, os, subprocess, sys, threading, time, types
@@ -131,23 +131,8 @@ LEAKS = [
             """),
         Step("helpers.fetch(lambda: block(%d))  # leaks" % size(17)), Step("del helpers")], [Leak(AFTER, size(17), 1, "<lambda>")]),
     Notebook("attribute_of_a_library", [Step("json.last_payload = block(%d)  # leaks" % size(18))], [Leak(AFTER, size(18), 1)]),
-    Notebook("thread_that_waits", [
-        Step("""
-            def work(ready):
-                local = block(%d)  # leaks
-                ready.set()
-                threading.Event().wait()
-                return local
-            ready = threading.Event()
-            threading.Thread(target=work, args=(ready,), daemon=True).start()
-            ready.wait()
-            """ % size(19))], [Leak(AFTER, size(19), 1, "work")]),
-    Notebook("reference_never_given_back", [
-        Step("""
-            stolen = block(%d)  # leaks
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(stolen))
-            del stolen
-            """ % size(20))], [Leak(AFTER, size(20), 1)]),
+    waiting_thread(size(19), "cpu.numpy"),
+    stolen_reference(size(20), "cpu.numpy"),
     Notebook("freed_by_a_timer", [
         Step("""
             def later(data):
@@ -187,17 +172,7 @@ LEAKS = [
                 inner(np.zeros(10, dtype=np.uint8).repeat(%d))  # leaks
             """ % (size(23) // 10)),
         Step("outer()", fails=True)], [Leak(TRACEBACK, size(23) // 10 * 20, 2, "outer")]),
-    Notebook("reference_cycle", [
-        Step("""
-            class Node:
-                pass
-            def tree():
-                root, leaf = Node(), Node()
-                root.leaf, leaf.root = leaf, root
-                leaf.data = block(%d)  # leaks
-            gc.disable()
-            tree()
-            """ % size(24))], [Leak(AFTER, size(24), 1, "tree")]),
+    reference_cycle(size(24), "cpu.numpy"),
 ]
 
 HEALTHY = [

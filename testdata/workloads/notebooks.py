@@ -43,6 +43,45 @@ MIB = 1 << 20
 GROWTH, OUTPUT, TRACEBACK, AFTER = "rerun-growth", "held-by-output", "held-by-traceback", "held-after-window"
 
 
+# Leaks of any kind of block: `size` bytes of a meter, made by the notebook's block().
+
+def waiting_thread(size, meter):
+    return Notebook("thread_that_waits", [
+        Step("""
+            def work(ready):
+                local = block(%d)  # leaks
+                ready.set()
+                threading.Event().wait()
+                return local
+            ready = threading.Event()
+            threading.Thread(target=work, args=(ready,), daemon=True).start()
+            ready.wait()
+            """ % size)], [Leak(AFTER, size, 1, "work", meter)])
+
+
+def stolen_reference(size, meter):
+    return Notebook("reference_never_given_back", [
+        Step("""
+            stolen = block(%d)  # leaks
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(stolen))
+            del stolen
+            """ % size)], [Leak(AFTER, size, 1, meter=meter)])
+
+
+def reference_cycle(size, meter):
+    return Notebook("reference_cycle", [
+        Step("""
+            class Node:
+                pass
+            def tree():
+                root, leaf = Node(), Node()
+                root.leaf, leaf.root = leaf, root
+                leaf.data = block(%d)  # leaks
+            gc.disable()
+            tree()
+            """ % size)], [Leak(AFTER, size, 1, "tree", meter)])
+
+
 def run(opts, kernel, session, imports, notebooks):
     """The notebooks one after another; results are JSON lines, see driver.py, the last one is what an audit must find."""
     steps = [(book, step) for book in [Notebook("imports", [imports])] + notebooks for step in book.steps]

@@ -81,11 +81,11 @@ func (p *Interpreter) text(obj uint64) (string, error) {
 	if _, err := p.mem.read(data, buf); err != nil {
 		return "", err
 	}
-	return decodeText(buf, int(kind)), nil
+	return DecodeText(buf, int(kind)), nil
 }
 
-// decodeText turns Latin-1, UCS-2 or UCS-4 into UTF-8. What is not a character becomes U+FFFD.
-func decodeText(buf []byte, kind int) string {
+// DecodeText turns Latin-1, UCS-2 or UCS-4 (1, 2 or 4 bytes a character, as kind says) into UTF-8. What is not a character becomes U+FFFD.
+func DecodeText(buf []byte, kind int) string {
 	out := make([]byte, 0, len(buf))
 	for ; len(buf) >= kind; buf = buf[kind:] {
 		r := uint32(buf[0])

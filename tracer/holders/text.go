@@ -1,10 +1,8 @@
 package holders
 
 import (
-	"encoding/binary"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"ipytracer/tracer/cpython"
 )
@@ -29,21 +27,7 @@ func (w *walker) text(obj uint64, limit int) (s string, ok bool) {
 	if raw == nil && length > 0 {
 		return "", false
 	}
-	var out strings.Builder
-	for ; len(raw) >= int(kind); raw = raw[kind:] {
-		r := uint32(raw[0])
-		switch kind {
-		case 2:
-			r = uint32(binary.LittleEndian.Uint16(raw))
-		case 4:
-			r = binary.LittleEndian.Uint32(raw)
-		}
-		if r > utf8.MaxRune {
-			r = utf8.RuneError
-		}
-		out.WriteRune(rune(r))
-	}
-	return out.String(), true
+	return cpython.DecodeText(raw, int(kind)), true
 }
 
 // isText says whether an object is a str that equals an ASCII name.

@@ -1,6 +1,6 @@
 """Notebooks with leaks of GPU memory planted, and healthy ones, on PyTorch. notebooks.py says what they are made of."""
 
-from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step
+from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, reference_cycle, stolen_reference, waiting_thread
 
 ACTIVE, DRIVER, PINNED, RESERVED = "gpu.0.active", "gpu.0.driver", "cpu.pinned", "gpu.0.reserved"
 
@@ -50,23 +50,8 @@ LEAKS = [
         Step("y = net(block(%d))" % size(3), 3)], [Leak(GROWTH, 3 * size(3), 3, "keep", ACTIVE)]),
     Notebook("output", [Step("block(%d)  # leaks" % size(4))], [Leak(OUTPUT, size(4), 1, meter=ACTIVE)]),
     Notebook("library_attribute", [Step("json.last_batch = block(%d)  # leaks" % size(5))], [Leak(AFTER, size(5), 1, meter=ACTIVE)]),
-    Notebook("reference_never_given_back", [
-        Step("""
-            stolen = block(%d)  # leaks
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(stolen))
-            del stolen
-            """ % size(6))], [Leak(AFTER, size(6), 1, meter=ACTIVE)]),
-    Notebook("thread_that_waits", [
-        Step("""
-            def work(ready):
-                local = block(%d)  # leaks
-                ready.set()
-                threading.Event().wait()
-                return local
-            ready = threading.Event()
-            threading.Thread(target=work, args=(ready,), daemon=True).start()
-            ready.wait()
-            """ % size(7))], [Leak(AFTER, size(7), 1, "work", ACTIVE)]),
+    stolen_reference(size(6), ACTIVE),
+    waiting_thread(size(7), ACTIVE),
     Notebook("raw_cudamalloc", [
         Step("runtime = ctypes.CDLL('libcudart.so.12')"),
         Step("""
@@ -88,17 +73,7 @@ LEAKS = [
                 return activations, block(1 << 50)
             """ % size(8)),
         Step("train()", fails=True)], [Leak(TRACEBACK, size(8), 1, "train", ACTIVE)]),
-    Notebook("reference_cycle", [
-        Step("""
-            class Node:
-                pass
-            def tree():
-                root, leaf = Node(), Node()
-                root.leaf, leaf.root = leaf, root
-                leaf.data = block(%d)  # leaks
-            gc.disable()
-            tree()
-            """ % size(9))], [Leak(AFTER, size(9), 1, "tree", ACTIVE)]),
+    reference_cycle(size(9), ACTIVE),
 ]
 
 HEALTHY = [
