@@ -79,8 +79,9 @@ type root struct {
 	between []event.Change
 }
 
-// maxBehind is how many changes may come between a boundary and its readings.
-const maxBehind = 256
+// maxBehind is how many changes may come between a boundary and its readings: more than a ring of 16 MiB holds, for the
+// changes are read before each record of the boundaries' ring.
+const maxBehind = 1 << 18
 
 // maxBetween is how many of these are kept: they are rare.
 const maxBetween = 1 << 16

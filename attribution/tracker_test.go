@@ -508,3 +508,33 @@ func TestTooManyStatements(t *testing.T) {
 		t.Errorf("%d windows, problems %q", len(r.Windows), r.Certificate.Problems)
 	}
 }
+
+// Between a boundary and its readings there may be as many changes as the ring holds: the figures do not depend on it.
+func TestChangesBeforeReadings(t *testing.T) {
+	const child = int32(200)
+	s := newScript()
+	s.born(child, 0)
+	s.boundary(event.ProcessStart, child, func(b *event.Boundary) { b.Parent = main })
+	s.openCell(1, true)
+	s.to(main, 9_000)
+	s.to(main, 60)
+	s.boundary(event.ProcessExit, child) // what the main process did is in its reading
+	reading := s.events[len(s.events)-1]
+	if _, ok := reading.(*event.Reading); !ok {
+		t.Fatalf("no reading but %T", reading)
+	}
+	s.events = s.events[:len(s.events)-1]
+	for range 100_000 {
+		s.to(main, 60)
+	}
+	for _, c := range s.held {
+		s.events = append(s.events, c)
+	}
+	s.held = nil
+	s.events = append(s.events, reading)
+	s.order = s.order[:1]
+	s.closeCell(1, event.OutcomeOK)
+	if f := nth(t, s.run(t), report.Cell, 0).Meters["cpu.resident"]; f.Peak != 9_000 || !f.Exact {
+		t.Errorf("the cell is %+v, want a peak of 9000: its reading was lost", f)
+	}
+}
