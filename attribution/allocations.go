@@ -21,9 +21,10 @@ type allocations struct {
 	stacks map[uint64]*event.Stack
 	// waiting are changes of segments whose windows have not opened yet.
 	waiting map[uint32]map[uint64][]event.Change
-	frames  int // of all stacks
-	entries int // tallies of all windows
-	dropped int // blocks, tallies and stacks that found no room
+	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
+	frames  int                      // of all stacks
+	entries int                      // tallies of all windows
+	dropped int                      // blocks, tallies and stacks that found no room
 }
 
 type heldKey struct {
@@ -39,6 +40,24 @@ type blockKey struct {
 type block struct {
 	size  event.Bytes
 	stack uint64
+}
+
+// askedKey is a block of a process.
+type askedKey struct {
+	pid     int32
+	address uint64
+}
+
+// askedBy takes in how many bytes of their blocks tensors asked for.
+func (a *allocations) askedBy(e *event.Holders) {
+	for _, h := range e.Holders {
+		if h.Asked > 0 && len(a.asked) < maxBlocks {
+			if a.asked == nil {
+				a.asked = map[askedKey]event.Bytes{}
+			}
+			a.asked[askedKey{e.PID, h.Address}] = h.Asked
+		}
+	}
 }
 
 // Limits of what is kept: a target can make blocks and stacks without end.

@@ -315,7 +315,8 @@ func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
 	case event.ProcessExec:
 		if !p.alive { // a vfork: it begins with its program
 			a.start(t, b)
-			if last := a.statement[b.Parent]; a.started[b.PID] == nil && last.birth != nil && b.Time-last.closed <= vforkLag {
+			now, last := a.started[b.PID], a.statement[b.Parent]
+			if (now == nil || now.line == 0) && last.birth != nil && b.Time-last.closed <= vforkLag {
 				a.started[b.PID] = last.birth
 			}
 		}

@@ -163,6 +163,29 @@ func TestBoundedIsNoGrowth(t *testing.T) {
 	none(t, n.audit(t))
 }
 
+// Mapped memory that a few runs took and kept, ever less of it, is what allocators do; the same in each of four runs is growth.
+func TestMappedGrowth(t *testing.T) {
+	for _, c := range []struct {
+		sizes []event.Bytes
+		grows bool
+	}{{[]event.Bytes{14, 10, 3}, false}, {[]event.Bytes{7, 7, 7}, false}, {[]event.Bytes{90, 8, 2, 1}, false}, {[]event.Bytes{7, 7, 7, 7}, true}, {[]event.Bytes{8, 7, 6, 7, 8}, true}} {
+		n := newNotebook()
+		sum := event.Bytes(0)
+		for _, size := range c.sizes {
+			n.run("maps", func() {
+				n.next += 1 << 32
+				n.move(event.Change{Meter: event.Mapped, Size: size * mib, Address: n.next, Block: true})
+			})
+			sum += size * mib
+		}
+		if a := n.audit(t); !c.grows {
+			none(t, a)
+		} else if len(a.Verdicts) != 1 || a.Verdicts[0].Kind != report.RerunGrowth || a.Verdicts[0].Bytes != int64(sum) {
+			t.Errorf("%v: %+v", c.sizes, a.Verdicts)
+		}
+	}
+}
+
 // A leak that not every run makes is found with enough of them.
 func TestGrowthNowAndThen(t *testing.T) {
 	n := newNotebook()
@@ -385,6 +408,31 @@ func TestChildAlive(t *testing.T) {
 	v := only(t, n.audit(t), report.ChildAlive, 5000, 1)
 	if !strings.Contains(v.Evidence, "sleep 1000") || len(v.Stack) != 1 || v.Stack[0].Line != 1 {
 		t.Errorf("%+v", v)
+	}
+}
+
+// A child of vfork may be seen only when the statement, or the cell, that started it is over.
+func TestChildSeenLate(t *testing.T) {
+	for _, late := range []string{"statement", "cell"} {
+		n := newNotebook()
+		seen := func() {
+			n.born(201, 5000)
+			n.boundary(event.ProcessExec, 201, func(b *event.Boundary) { b.Parent, b.Text = main, "sleep 1000" })
+		}
+		n.cells++
+		n.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Text = 1, 2, "cell.py" })
+		n.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 4 })
+		n.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeOK })
+		if late == "statement" {
+			seen()
+		}
+		n.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeOK })
+		if late == "cell" {
+			seen()
+		}
+		if v := only(t, n.audit(t), report.ChildAlive, 5000, 1); len(v.Stack) != 1 || v.Stack[0].Line != 4 {
+			t.Errorf("seen after the %s: %+v", late, v)
+		}
 	}
 }
 

@@ -192,7 +192,7 @@ func (j *judge) judge(s *site) bool {
 	if rest.count == 0 {
 		return false
 	}
-	if s.text != "" && growthOf(j.runs[runKey{s.pid, s.text}], rest.runs) != nil {
+	if s.text != "" && j.grows(s, rest) {
 		j.find(report.RerunGrowth, s, rest.holder.Kind, rest)
 		return true
 	}
@@ -212,6 +212,13 @@ func (j *judge) judge(s *site) bool {
 		}
 	}
 	return false
+}
+
+// grows says whether each run of a site's cell leaves more. Of mapped memory that must be steady, and over four runs: allocators keep
+// what is freed, an arena for each thread and more, and stop taking new memory after a while.
+func (j *judge) grows(s *site, left *portion) bool {
+	g := growthOf(j.runs[runKey{s.pid, s.text}], left.runs)
+	return g != nil && (s.meter != event.Mapped || g.Runs > minRuns && g.Low > 0)
 }
 
 // isImport says whether a module was being imported.

@@ -73,18 +73,27 @@ func (t *Tracker) tensors() []report.Tensors {
 		stack uint64
 		size  event.Bytes
 	}
-	counts := map[key]int64{}
+	type sum struct{ count, asked, known int64 }
+	sums := map[key]sum{}
 	for at, b := range t.allocations.blocks {
-		if isActive(at.meter) {
-			counts[key{at.pid, at.meter, b.stack, b.size}]++
+		if !isActive(at.meter) {
+			continue
 		}
+		k := key{at.pid, at.meter, b.stack, b.size}
+		s := sums[k]
+		s.count++
+		if asked, ok := t.allocations.asked[askedKey{at.pid, at.address}]; ok {
+			s.asked += int64(asked)
+			s.known++
+		}
+		sums[k] = s
 	}
 	merged := map[string]*report.Tensors{}
-	for k, n := range counts {
+	for k, s := range sums {
 		p := t.process(k.pid, 0)
 		var frames []report.Frame
-		if s := t.allocations.stacks[k.stack]; s != nil && t.sessionOf(p) != nil {
-			frames = t.frames(t.sessionOf(p), s)
+		if stack := t.allocations.stacks[k.stack]; stack != nil && t.sessionOf(p) != nil {
+			frames = t.frames(t.sessionOf(p), stack)
 		}
 		id := frameKey(append([]report.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}}, frames...))
 		one := merged[id]
@@ -92,8 +101,10 @@ func (t *Tracker) tensors() []report.Tensors {
 			one = &report.Tensors{PID: int(k.pid), Meter: k.meter.String(), Size: int64(k.size), Stack: append([]report.Frame{}, frames...)}
 			merged[id] = one
 		}
-		one.Count += n
-		one.Bytes += n * int64(k.size)
+		one.Count += s.count
+		one.Bytes += s.count * int64(k.size)
+		one.Rounding += s.known*int64(k.size) - s.asked
+		one.Unknown += s.count - s.known
 	}
 	var out []report.Tensors
 	for _, one := range merged {

@@ -120,6 +120,7 @@ func (t *Tracker) Add(e event.Event) {
 		if t.audit != nil {
 			t.audit.heldBy(e)
 		}
+		t.allocations.askedBy(e)
 		return
 	}
 	t.Flush()

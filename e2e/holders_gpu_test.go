@@ -14,26 +14,27 @@ import (
 func TestHoldersPyTorch(t *testing.T) {
 	require(t)
 	file := filepath.Join(t.TempDir(), "run.arrows")
-	cells := []string{"keep", "blip", "leak_1", "leak_2", "exception_keeps", "pinned", "model", "training_loop"}
+	cells := []string{"keep", "blip", "leak_1", "leak_2", "exception_keeps", "pinned", "model", "training_loop", "odd"}
 	runGPU(t, pytorch(t), cells, nil, "--budget", "off", "--record", file)
 	held := readHolders(t, file)
 	const MiB = 1 << 20
 	for _, want := range []struct {
-		size           event.Bytes
+		size, asked    event.Bytes
 		kind           event.HolderKind
 		path, function string
 	}{
-		{256 * MiB, event.HeldByVariable, "kept", ""},
-		{64 * MiB, event.HeldByVariable, "leak[0]", ""},
-		{64 * MiB, event.HeldByVariable, "leak[1]", ""},
-		{64 * MiB, event.HeldByVariable, "host", ""},
-		{128 * MiB, event.HeldByTraceback, "inner", "fails"},
-		{8 * MiB, event.HeldByVariable, "batch", ""},
-		{32 * MiB, event.HeldByNone, "", ""}, // cuBLAS
+		{256 * MiB, 256 * MiB, event.HeldByVariable, "kept", ""},
+		{64 * MiB, 64 * MiB, event.HeldByVariable, "leak[0]", ""},
+		{64 * MiB, 64 * MiB, event.HeldByVariable, "leak[1]", ""},
+		{64 * MiB, 64 * MiB, event.HeldByVariable, "host", ""},
+		{128 * MiB, 128 * MiB, event.HeldByTraceback, "inner", "fails"},
+		{8 * MiB, 8 * MiB, event.HeldByVariable, "batch", ""},
+		{5_000_192, 5_000_001, event.HeldByVariable, "odd", ""},
+		{32 * MiB, 0, event.HeldByNone, "", ""}, // cuBLAS
 	} {
 		found := false
 		for _, h := range held[want.size] {
-			found = found || h.Kind == want.kind && h.Path == want.path && h.Function == want.function
+			found = found || h.Kind == want.kind && h.Path == want.path && h.Function == want.function && h.Asked == want.asked
 		}
 		if !found {
 			t.Errorf("%+v: %+v", want, held[want.size])

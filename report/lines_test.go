@@ -20,8 +20,8 @@ func withLines() *report.Report {
 		{PID: 4242, Meter: "cpu.numpy", Frame: report.Frame{Function: "tiny", File: "/home/me/net.py", Line: 41}, Allocated: 100, AtPeak: 100, Count: 1},
 	}
 	r.Tensors = []report.Tensors{
-		{PID: 4242, Meter: "gpu.0.active", Size: 512 << 20, Count: 2, Bytes: 1 << 30, Stack: []report.Frame{{Function: "Net.forward", File: "/home/me/net.py", Line: 40}, cell}},
-		{PID: 4242, Meter: "gpu.0.active", Size: 512, Count: 9, Bytes: 9 * 512, Stack: []report.Frame{}},
+		{PID: 4242, Meter: "gpu.0.active", Size: 512 << 20, Count: 2, Bytes: 1 << 30, Rounding: 384, Stack: []report.Frame{{Function: "Net.forward", File: "/home/me/net.py", Line: 40}, cell}},
+		{PID: 4242, Meter: "gpu.0.active", Size: 512, Count: 9, Bytes: 9 * 512, Unknown: 9, Stack: []report.Frame{}},
 	}
 	return r
 }

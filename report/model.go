@@ -165,12 +165,15 @@ type Line struct {
 
 // Tensors are blocks of PyTorch's allocator of one size, made by the same calls.
 type Tensors struct {
-	PID   int     `json:"pid"`
-	Meter string  `json:"meter"`
-	Size  int64   `json:"size"` // bytes of each, as the allocator rounded them up
-	Count int64   `json:"count"`
-	Bytes int64   `json:"bytes"`
-	Stack []Frame `json:"stack"` // innermost first; empty where it is not known
+	PID   int    `json:"pid"`
+	Meter string `json:"meter"`
+	Size  int64  `json:"size"` // bytes of each, as the allocator rounded them up
+	Count int64  `json:"count"`
+	Bytes int64  `json:"bytes"`
+	// Rounding is what the allocator added to what tensors asked for, in bytes, of all but Unknown of these blocks.
+	Rounding int64   `json:"rounding"`
+	Unknown  int64   `json:"unknown"` // blocks of which nobody said what was asked for: sessions that are not recorded, small blocks
+	Stack    []Frame `json:"stack"`   // innermost first; empty where it is not known
 }
 
 // Coverage is how far allocations explain a meter's peak in a window.

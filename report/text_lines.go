@@ -56,6 +56,17 @@ func (v *view) sourceOf(l Line) string {
 	return ""
 }
 
+// rounding is what the allocator added, as far as it is known.
+func rounding(one Tensors) string {
+	switch one.Unknown {
+	case 0:
+		return FormatBytes(one.Rounding)
+	case one.Count:
+		return "?"
+	}
+	return "≥" + FormatBytes(one.Rounding)
+}
+
 // tensors shows PyTorch's blocks that were there at the end.
 func (v *view) tensors() {
 	if len(v.r.Tensors) == 0 {
@@ -70,7 +81,7 @@ func (v *view) tensors() {
 	v.prose("", span{fmt.Sprintf("%s, %s in all; sizes are as the allocator rounded them up", plural(int(count), "block"), FormatBytes(bytes)), dim})
 	v.blank()
 	t := table{columns: []column{
-		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true}, {title: "of", right: true, size: usualSize}, {title: "who", flex: true},
+		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true}, {title: "of", right: true, size: usualSize}, {title: "rounding", right: true, drop: 1}, {title: "who", flex: true},
 	}, indent: rowIndent}
 	for _, one := range v.r.Tensors[:min(len(v.r.Tensors), maxTensorRows)] {
 		by := "(made before the attach, or its stack is not known)"
@@ -78,7 +89,7 @@ func (v *view) tensors() {
 			by = who(one.Stack)
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(one.Meter), plain}, {FormatBytes(one.Bytes), plain}, {fmt.Sprint(one.Count), dim}, {FormatBytes(one.Size), plain}, {by, plain},
+			{meterName(one.Meter), plain}, {FormatBytes(one.Bytes), plain}, {fmt.Sprint(one.Count), dim}, {FormatBytes(one.Size), plain}, {rounding(one), dim}, {by, plain},
 		}})
 	}
 	t.print(v.printer)

@@ -89,6 +89,6 @@ func holder(h holders.Holder) event.Holder {
 	clean := func(s string) string { return strings.ToValidUTF8(s, "?") }
 	return event.Holder{
 		Address: h.Address, Kind: event.HolderKind(h.Kind), Path: clean(h.Path), Type: clean(h.Type), References: h.References,
-		Output: h.Output, Function: clean(h.Function), File: clean(h.File), Line: h.Line,
+		Output: h.Output, Function: clean(h.Function), File: clean(h.File), Line: h.Line, Asked: event.Bytes(h.Asked),
 	}
 }

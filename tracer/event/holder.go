@@ -29,6 +29,7 @@ type Holder struct {
 	Function string
 	File     string
 	Line     int32 // 0 if not known
+	Asked    Bytes // what the tensor's storage asked for; the allocator rounds up. 0 if not known
 }
 
 // Holders says who holds the live blocks of a process, at the end of the session. Many are told in several of these, one

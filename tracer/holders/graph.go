@@ -71,9 +71,10 @@ type walker struct {
 	far         []chunk
 	keys        []edge // keys of dicts: a shorter way than the one that says more
 
-	blocks          []Block // by address
-	found           []int32 // the node that has each block, or -1
-	left            int     // blocks without one
+	blocks          []Block  // by address
+	found           []int32  // the node that has each block, or -1
+	asked           []uint64 // how many bytes of each block a tensor asked for; 0 if not known
+	left            int      // blocks without a node
 	lowest, highest uint64
 
 	// deferred are references that lead out of what a root holds for itself: to modules, to the globals of functions,
@@ -101,6 +102,7 @@ func newWalker(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks [
 	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.Address, b.Address) })
 	w.blocks = slices.CompactFunc(w.blocks, func(a, b Block) bool { return a.Address == b.Address })
 	w.found = slices.Repeat([]int32{-1}, len(w.blocks))
+	w.asked = make([]uint64, len(w.blocks))
 	w.left = len(w.blocks)
 	if n := len(w.blocks); n > 0 {
 		w.lowest, w.highest = w.blocks[0].Address, w.blocks[n-1].Address+w.blocks[n-1].Size

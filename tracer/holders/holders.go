@@ -54,6 +54,8 @@ type Holder struct {
 	// Function, File and Line are of the frame that the path goes through, if any; hostile. Line is 0 if not known.
 	Function, File string
 	Line           int32
+	// Asked is how many bytes the tensor's storage asked for: the allocator rounds up. 0 where that is not known.
+	Asked uint64
 }
 
 // Limits bound a walk. A field that is 0 has its default.
@@ -143,7 +145,7 @@ func (w *walker) result() Result {
 	w.stopped = nil
 	for i, b := range w.blocks {
 		h := &r.Holders[i]
-		h.Address, h.Kind = b.Address, None
+		h.Address, h.Kind, h.Asked = b.Address, None, w.asked[i]
 		if n := w.found[i]; n >= 0 {
 			w.describe(h, n)
 		}

@@ -11,6 +11,7 @@ type chunk struct {
 	node       int32 // the object
 	hops       uint8 // from there, up to nearHops + 1
 	plain      bool  // nothing is known of what it is: only references to objects of Python's are looked for
+	storage    bool  // it is a c10::StorageImpl
 }
 
 const (
@@ -31,7 +32,7 @@ func (w *walker) visitNative(n int32, addr, size uint64) {
 		if c, ok := w.object(n, word, 1); ok {
 			near = append(near, c)
 		} else if size := w.chunkSize(word); size > 0 && w.isNew(word) && w.objectType(word) == nil {
-			near = append(near, chunk{word, size, n, 1, true})
+			near = append(near, chunk{addr: word, size: size, node: n, hops: 1, plain: true})
 		}
 		return !w.done()
 	})
@@ -69,7 +70,13 @@ func (w *walker) visitChunk(c chunk) (next []chunk) {
 	}
 	for at := 0; at+8 <= len(raw) && !w.done(); at += 8 {
 		first := word(at)
-		if first < lowestAddress || !c.plain && w.pointsAt(c.node, first, false) {
+		if first < lowestAddress {
+			continue
+		}
+		if !c.plain && w.pointsAt(c.node, first, false) {
+			if c.storage {
+				w.storageAsks(first, word(at+dataPointer))
+			}
 			continue
 		}
 		if w.guess(c.node, first, label{}) || c.plain {
@@ -83,6 +90,17 @@ func (w *walker) visitChunk(c chunk) (next []chunk) {
 		}
 	}
 	return next
+}
+
+// dataPointer is the size of a c10::DataPtr: the data, what owns it, how to free it, the device. Behind it a storage has
+// how many bytes it was asked for (c10/core/StorageImpl.h, PyTorch 1.0 to 2.11).
+const dataPointer = 32
+
+// storageAsks notes how many bytes of a block a storage was asked for, if that is possible.
+func (w *walker) storageAsks(block, bytes uint64) {
+	if i := w.blockAt(block); i >= 0 && bytes > 0 && bytes <= w.blocks[i].Size {
+		w.asked[i] = bytes
+	}
 }
 
 // isNew says whether a piece of memory has not been looked into, and notes that it is.
@@ -116,7 +134,7 @@ func (w *walker) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 			size = storage
 		}
 	}
-	return chunk{addr, size, n, hops, false}, size > 0 && w.isNew(addr)
+	return chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl")}, size > 0 && w.isNew(addr)
 }
 
 // vector returns the memory of a std::vector: three pointers, to its begin, its end, and the end of what is reserved.
@@ -124,7 +142,7 @@ func (w *walker) vector(n int32, begin, end, reserved uint64, hops uint8) (c chu
 	if begin&15 != 0 || end <= begin || reserved < end || reserved-begin > maxChunk || (end-begin)%8 != 0 {
 		return c, false
 	}
-	return chunk{begin, end - begin, n, hops, false}, w.chunkSize(begin) >= reserved-begin && w.isNew(begin)
+	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, w.chunkSize(begin) >= reserved-begin && w.isNew(begin)
 }
 
 // class returns the mangled name of the class that a virtual table is of, "" if it is none. The Itanium C++ ABI has, in

@@ -81,6 +81,7 @@ type holderDetail struct {
 	Function   string           `json:"function"`
 	File       string           `json:"file"`
 	Line       int32            `json:"line"`
+	Asked      event.Bytes      `json:"asked,omitempty"`
 }
 
 type holdersDetail struct {

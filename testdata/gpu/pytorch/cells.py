@@ -127,6 +127,7 @@ _CELLS = [
         del block, data
         gc.collect()
         """),
+    ("odd", "odd = take(5_000_001)"),
     ("end", "del kept\ntorch.cuda.empty_cache()"),
 ]
 
