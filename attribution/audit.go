@@ -17,7 +17,7 @@ func NewAuditor() *Auditor {
 	t.audit = &audit{
 		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
 		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
-		ended: map[int32]exit{}, started: map[int32]*birth{}, statement: map[int32]closing{},
+		ended: map[int32]bool{}, started: map[int32]*birth{}, statement: map[int32]closing{},
 	}
 	return &Auditor{t}
 }
@@ -47,9 +47,9 @@ type audit struct {
 	devices   map[heldKey]*cache // PyTorch's allocator, by process and its meter of handed out memory
 	pending   map[int32]*pending // by thread
 	torch     map[blockKey]bool  // the driver's blocks that PyTorch's allocator has
-	ended     map[int32]exit
-	statement map[int32]closing // the last that ended, by process
-	started   map[int32]*birth  // processes, by where their first ancestor was started
+	ended     map[int32]bool     // processes that did; true: the interpreter freed what it could
+	statement map[int32]closing  // the last that ended, by process
+	started   map[int32]*birth   // processes, by where their first ancestor was started
 }
 
 // place is where a block lies in its process.
@@ -93,11 +93,6 @@ type passed struct {
 	count int64
 	first event.Nanoseconds // when the first was made
 	last  event.Nanoseconds // when the last was freed
-}
-
-// exit is how a process ended.
-type exit struct {
-	cleared bool // the interpreter freed what it could
 }
 
 // closing is a statement that ended.
@@ -177,34 +172,17 @@ func (a *audit) move(t *Tracker, r *root, c *event.Change) {
 	}
 }
 
-// moveRange makes a range one piece that counts, or nothing of it.
+// moveRange takes in that a range was mapped or unmapped.
 func (a *audit) moveRange(t *Tracker, r *root, c *event.Change) {
-	all := a.ranges[c.PID]
-	if all == nil {
-		all = newRanges()
-		a.ranges[c.PID] = all
-	}
-	end := c.Address + uint64(max(c.Size, -c.Size))
-	if end < c.Address {
-		return
-	}
 	w := t.innermost(r, c)
-	a.count -= all.tree.Len()
-	for _, p := range all.cut(c.Address, end) {
+	by := maker{stack: c.Stack, at: c.Time}
+	if w != nil { // not the very time: a heap would be a piece for each page it grew by
+		by.birth, by.at = w.birth, w.opened
+	}
+	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped)
+	for _, p := range gone {
 		a.free(w, place{event.Mapped, p.start}, kept{p.size(), p.stack, p.birth, p.at}, c)
 	}
-	switch {
-	case c.Size < 0:
-	case a.count+all.tree.Len() >= maxBlocks:
-		a.dropped++
-	default:
-		made := maker{stack: c.Stack, at: c.Time}
-		if w != nil { // not the very time: a heap would be a piece for each page it grew by
-			made.birth, made.at = w.birth, w.opened
-		}
-		all.add(piece{c.Address, end, made})
-	}
-	a.count += all.tree.Len()
 }
 
 // each goes through what lives of a process.
@@ -326,7 +304,7 @@ func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
 			a.drop(b.PID)
 			return
 		}
-		a.ended[b.PID] = exit{cleared: len(a.leaving[b.PID]) > 0}
+		a.ended[b.PID] = len(a.leaving[b.PID]) > 0
 	}
 }
 
@@ -334,7 +312,7 @@ func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
 func (a *audit) start(t *Tracker, b *event.Boundary) {
 	from := a.started[b.Parent]
 	for _, w := range t.root(b.Root).open {
-		if w.process.info.PID == b.Parent && w.birth != nil && (w.kind != kindBetween) {
+		if w.process.info.PID == b.Parent && w.birth != nil && w.kind != kindBetween {
 			from = w.birth
 		}
 	}

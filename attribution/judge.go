@@ -85,7 +85,7 @@ func (j *judge) survivors() {
 	left, never := newSurvivors(j.t), newSurvivors(j.t)
 	for _, p := range j.t.order {
 		pid := p.info.PID
-		end, ended := j.audit.ended[pid]
+		cleared, ended := j.audit.ended[pid]
 		inner := j.inner(pid, ended)
 		take := func(at place, b kept) {
 			if !inner.fill(at, b.size) {
@@ -94,7 +94,7 @@ func (j *judge) survivors() {
 		}
 		j.audit.each(pid, func(at place, b kept) {
 			take(at, b)
-			if ended && end.cleared && clears(at.meter) {
+			if cleared && clears(at.meter) {
 				never.add(pid, at.meter, b, notAsked, event.Holder{})
 			}
 		})

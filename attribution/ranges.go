@@ -97,30 +97,39 @@ func (t *Tracker) forgetRanges(pid int32) {
 	delete(a.total, key)
 }
 
-// moveRange makes a range one piece that counts, or nothing of it.
-func (t *Tracker) moveRange(r *root, c *event.Change) {
-	a := &t.allocations
-	all := a.ranges[c.PID]
-	if all == nil {
-		all = newRanges()
-		a.ranges[c.PID] = all
+// rangesOf are those of a process.
+func rangesOf(all map[int32]*ranges, pid int32) *ranges {
+	if all[pid] == nil {
+		all[pid] = newRanges()
 	}
-	size := uint64(max(c.Size, -c.Size))
-	end := c.Address + size
+	return all[pid]
+}
+
+// move makes the range of a change one piece that counts, or nothing of it, and returns what was there. count is of the
+// pieces of all processes; where there are too many, dropped is.
+func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []piece, made bool) {
+	end := c.Address + uint64(max(c.Size, -c.Size))
 	if end < c.Address { // beyond all memory: the arguments of a call that cannot have been
-		return
+		return nil, false
 	}
-	a.pieces -= all.tree.Len()
-	gone := all.cut(c.Address, end)
-	made := c.Size > 0
-	if made && a.pieces+all.tree.Len() >= maxBlocks {
-		a.dropped++
+	*count -= r.tree.Len()
+	gone = r.cut(c.Address, end)
+	made = c.Size > 0
+	if made && *count+r.tree.Len() >= maxBlocks {
+		*dropped++
 		made = false
 	}
 	if made {
-		all.add(piece{c.Address, end, maker{stack: c.Stack}})
+		r.add(piece{c.Address, end, by})
 	}
-	a.pieces += all.tree.Len()
+	*count += r.tree.Len()
+	return gone, made
+}
+
+// moveRange does so in the ledger of blocks and in the windows of its segment.
+func (t *Tracker) moveRange(r *root, c *event.Change) {
+	a := &t.allocations
+	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.dropped)
 	key, windows := heldKey{c.PID, c.Meter}, t.windowsOf(r, c)
 	for _, p := range gone {
 		t.replace(windows, key, block{p.size(), p.stack}, block{})

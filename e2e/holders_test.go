@@ -15,17 +15,9 @@ import (
 // TestHolders compares who the recording says holds each array at the end of a session with how the cells left it.
 func TestHolders(t *testing.T) {
 	require(t)
-	t.Run("host", func(t *testing.T) { checkHolders(t, place{driver: "run_holders.py"}) })
-	for _, c := range []struct{ tree, python string }{
+	onPythons(t, "run_holders.py", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"},
-	} {
-		t.Run(filepath.Base(c.python), func(t *testing.T) {
-			root := filepath.Join(pythonsDir(), c.tree)
-			needTree(t, root)
-			enter(t, root)
-			checkHolders(t, place{driver: "run_holders.py", python: c.python, chroot: root})
-		})
-	}
+	}, checkHolders)
 }
 
 func checkHolders(t *testing.T, p place) {

@@ -37,17 +37,9 @@ func (l *functionLine) UnmarshalJSON(data []byte) error {
 // random calls of every function of the allocator and of the kernel among them.
 func TestMemoryLines(t *testing.T) {
 	require(t)
-	t.Run("host", func(t *testing.T) { checkMemory(t, place{driver: "run_memory.py"}) })
-	for _, c := range []struct{ tree, python string }{
+	onPythons(t, "run_memory.py", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
-	} {
-		t.Run(filepath.Base(c.python), func(t *testing.T) {
-			root := filepath.Join(pythonsDir(), c.tree)
-			needTree(t, root)
-			enter(t, root)
-			checkMemory(t, place{driver: "run_memory.py", python: c.python, chroot: root})
-		})
-	}
+	}, checkMemory)
 }
 
 // TestOtherAllocators does the same where another allocator is loaded in malloc's place.

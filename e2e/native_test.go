@@ -172,7 +172,7 @@ func readCalls(t *testing.T, path string) (all []block) {
 	return all
 }
 
-// startCellIn is startCell on another Python, in a chroot.
+// startCellIn does so on another Python, in a chroot; "" and "" are this machine's.
 func startCellIn(t *testing.T, root, interpreter, cell string) (pid int, run func() error) {
 	t.Helper()
 	if interpreter == "" {

@@ -99,3 +99,17 @@ func bind(t *testing.T, from, to string) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(to, syscall.MNT_DETACH) })
 }
+
+// onPythons runs a check on this machine's Python and on others, by the tree each is in.
+func onPythons(t *testing.T, driver string, others [][2]string, check func(*testing.T, place)) {
+	t.Helper()
+	t.Run("host", func(t *testing.T) { check(t, place{driver: driver}) })
+	for _, c := range others {
+		t.Run(filepath.Base(c[1]), func(t *testing.T) {
+			root := filepath.Join(pythonsDir(), c[0])
+			needTree(t, root)
+			enter(t, root)
+			check(t, place{driver: driver, python: c[1], chroot: root})
+		})
+	}
+}

@@ -125,31 +125,10 @@ func difference(a, b []byte) string {
 	return fmt.Sprintf("%d and %d lines", len(la), len(lb))
 }
 
-// python kernel of its own: a process that runs one endless IPython cell.
-func startCell(t *testing.T, cell string) (pid int, wait func() error) {
+// startCell starts a process that runs one IPython cell when told to.
+func startCell(t *testing.T, cell string) (pid int, run func() error) {
 	t.Helper()
-	cmd := exec.Command(python(), "-c", "import sys, IPython; sys.stdin.readline(); IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', sys.argv[1]])", cell)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("target: %s", out.String())
-		}
-	})
-	return cmd.Process.Pid, func() error {
-		_, err := io.WriteString(in, "go\n")
-		return err
-	}
+	return startCellIn(t, "", "", cell)
 }
 
 // startPiped starts a command that ends with the test, and returns its standard input and output.

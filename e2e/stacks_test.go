@@ -14,17 +14,9 @@ import (
 // sys._getframe() showed at that moment.
 func TestStacks(t *testing.T) {
 	require(t)
-	t.Run("host", func(t *testing.T) { checkStacks(t, place{driver: "run_stacks.py"}) })
-	for _, c := range []struct{ tree, python string }{
+	onPythons(t, "run_stacks.py", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"},
-	} {
-		t.Run(filepath.Base(c.python), func(t *testing.T) {
-			root := filepath.Join(pythonsDir(), c.tree)
-			needTree(t, root)
-			enter(t, root)
-			checkStacks(t, place{driver: "run_stacks.py", python: c.python, chroot: root})
-		})
-	}
+	}, checkStacks)
 	t.Run("pbs311", func(t *testing.T) {
 		root := filepath.Join(pythonsDir(), "pbs311")
 		needTree(t, root)
