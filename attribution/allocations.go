@@ -18,12 +18,11 @@ type allocations struct {
 	held   map[heldKey]map[uint64]event.Bytes // by stack
 	total  map[heldKey]event.Bytes
 	pieces int // of all ranges
-	stacks map[uint64]*event.Stack
+	stacks stackTable
 	// waiting are changes of segments whose windows have not opened yet.
 	waiting map[uint32]map[uint64][]event.Change
 	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
-	frames  int                      // of all stacks
-	entries int                      // tallies of all windows
+	entries int                      // tallies of all windows that are not settled
 	dropped int                      // blocks, tallies and stacks that found no room
 }
 
@@ -73,6 +72,8 @@ type tallies struct {
 	moved   []*tally // since the highest total so far
 	highest event.Bytes
 	first   event.Bytes // total before the first change
+	done    *settled    // in the place of byStack, once the window is settled
+	late    bool        // a change came after that: it is not in here
 }
 
 // tally is what one stack did in a window.
@@ -87,7 +88,7 @@ type tally struct {
 func newAllocations() allocations {
 	return allocations{
 		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]map[uint64]event.Bytes{}, total: map[heldKey]event.Bytes{},
-		stacks: map[uint64]*event.Stack{}, waiting: map[uint32]map[uint64][]event.Change{},
+		stacks: newStackTable(), waiting: map[uint32]map[uint64][]event.Change{},
 	}
 }
 
@@ -142,12 +143,9 @@ func (t *Tracker) forget(which func(event.Meter) bool) {
 func isNumPy(m event.Meter) bool { return m == event.NumPy }
 
 func (t *Tracker) addStack(s *event.Stack) {
-	a := &t.allocations
-	if a.frames += len(s.Frames); a.frames > maxFrames {
-		a.dropped++
-		return
+	if !t.allocations.stacks.add(s) {
+		t.allocations.dropped++
 	}
-	a.stacks[s.Number] = s
 }
 
 func (w *window) forget(which func(event.Meter) bool) {
@@ -282,11 +280,15 @@ func (a *allocations) hold(key heldKey, stack uint64, size event.Bytes) {
 
 // beforeMove remembers what was there when the first block of a meter moves in a window.
 func (w *window) beforeMove(a *allocations, key heldKey) {
-	if w.tallies[key.meter] != nil {
+	if w.kind == kindBetween || w.tallies[key.meter] != nil {
 		return
 	}
 	if w.tallies == nil {
 		w.tallies = map[event.Meter]*tallies{}
+	}
+	if w.isSettled {
+		w.tallies[key.meter] = &tallies{done: &settled{}}
+		return
 	}
 	all := &tallies{byStack: map[uint64]*tally{}, highest: a.total[key], first: a.total[key]}
 	w.tallies[key.meter] = all
@@ -314,6 +316,13 @@ func (all *tallies) of(a *allocations, stack uint64) *tally {
 
 func (w *window) move(a *allocations, key heldKey, before, after block) {
 	all := w.tallies[key.meter]
+	if w.isSettled && all != nil {
+		all.late = true
+		return
+	}
+	if all == nil { // the time between cells is not listed
+		return
+	}
 	if before.size > 0 {
 		if y := all.of(a, before.stack); y != nil {
 			y.freed += before.size
@@ -365,81 +374,100 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 	var out []report.Allocation
 	coverage := map[string]report.Coverage{}
 	for m, all := range w.tallies {
-		var known, net event.Bytes
-		merged := map[string]*report.Allocation{}
-		for _, y := range all.byStack {
-			net += y.allocated - y.freed
-			known += y.atPeak
-			t.merge(merged, w, m, y, t.allocations.stacks[y.stack])
-		}
-		for _, one := range merged {
-			out = append(out, *one)
-		}
+		s := all.settle(w.keeps())
 		peak := max(w.own.peak[m], w.own.start[m], w.own.end[m])
-		coverage[m.String()] = report.Coverage{
-			AtPeak: int64(known), Rest: int64(peak - known),
-			Exact: peak-w.own.start[m] == all.highest-all.first && w.own.end[m]-w.own.start[m] == net && !w.shed[m] && !w.missesStacks(m),
+		c := report.Coverage{
+			AtPeak: int64(s.known), Rest: int64(peak - s.known),
+			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
+			Exact: peak-w.own.start[m] == all.highest-all.first && w.own.end[m]-w.own.start[m] == s.net && !w.shed[m] && !all.late && !w.missesStacks(m),
 		}
+		listed, rest := w.worthListing(t.merged(w, m, s), s.heaviest)
+		for _, a := range rest {
+			c.Unlisted++
+			c.UnlistedAtPeak += a.AtPeak
+			c.UnlistedNet += a.Net
+			c.UnlistedAllocated += a.Allocated
+		}
+		out = append(out, listed...)
+		coverage[m.String()] = c
 	}
-	slices.SortFunc(out, func(x, y report.Allocation) int {
-		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter),
-			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
-	})
-	limit := maxListed
-	if w.kind == kindStatement {
-		limit = maxListedOfStatement
-	}
-	rest := out[min(len(out), limit):]
-	for _, a := range rest {
-		c := coverage[a.Meter]
-		c.Unlisted++
-		c.UnlistedAtPeak += a.AtPeak
-		c.UnlistedNet += a.Net
-		coverage[a.Meter] = c
-	}
-	return slices.Clip(out[:len(out)-len(rest)]), coverage
+	slices.SortFunc(out, compareAllocations)
+	return slices.Clip(out), coverage
 }
 
-// How many allocations of a window are listed, the most at the peak first.
+func compareAllocations(x, y report.Allocation) int {
+	return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter),
+		slices.CompareFunc(x.Stack, y.Stack, compareFrames))
+}
+
+// How many allocations of a meter are listed in a window, the most at the peak first: so many in any case, more of them only if they
+// have a share of the heaviest, and so many at most.
 const (
-	maxListed            = 1000
-	maxListedOfStatement = 20
+	maxListed, fewListed                       = 1000, 50
+	maxListedOfStatement, fewListedOfStatement = 20, 5
+	shareListed, shareListedOfStatement        = 1000, 100 // of the heaviest: one in …
 )
+
+// worthListing divides a window's allocations of one meter.
+func (w *window) worthListing(all []report.Allocation, heaviest event.Bytes) (listed, rest []report.Allocation) {
+	most, few, share := maxListed, fewListed, int64(shareListed)
+	if w.kind == kindStatement {
+		most, few, share = maxListedOfStatement, fewListedOfStatement, shareListedOfStatement
+	}
+	for i, a := range all {
+		if i < few || i < most && max(a.AtPeak, a.Allocated) > int64(heaviest)/share {
+			listed = append(listed, a)
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	return listed, rest
+}
 
 func compareFrames(x, y report.Frame) int {
 	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module))
 }
 
-// merge adds a tally to those of the same lines: two instructions of a line have stacks of their own. s is nil where
-// there was no stack, it was not walked, or it was lost.
-func (t *Tracker) merge(merged map[string]*report.Allocation, w *window, m event.Meter, y *tally, s *event.Stack) {
-	frames := t.frames(w, s)
-	key := frameKey(frames)
-	one := merged[key]
-	if one == nil {
-		one = &report.Allocation{Meter: m.String(), Stack: frames, StackTruncated: s != nil && s.More}
-		merged[key] = one
+// merged are a window's allocations of one meter, those of the same lines together: two instructions of a line have stacks of their
+// own. The most at the peak come first.
+func (t *Tracker) merged(w *window, m event.Meter, s *settled) []report.Allocation {
+	out := make([]report.Allocation, 0, len(s.tallies))
+	at := map[string]int{}
+	for _, y := range s.tallies {
+		stack := t.allocations.stacks.of(y.stack) // nil where there was none, it was not walked, or it was lost
+		frames := t.frames(w, stack)
+		key := frameKey(frames)
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key] = i
+			out = append(out, report.Allocation{Meter: m.String(), Stack: frames, StackTruncated: stack != nil && stack.more})
+		}
+		one := &out[i]
+		one.Allocated += int64(y.allocated)
+		one.Freed += int64(y.freed)
+		one.Net += int64(y.allocated - y.freed)
+		one.AtPeak += int64(y.atPeak)
+		one.Count += y.count
 	}
-	one.Allocated += int64(y.allocated)
-	one.Freed += int64(y.freed)
-	one.Net += int64(y.allocated - y.freed)
-	one.AtPeak += int64(y.atPeak)
-	one.Count += y.count
+	slices.SortFunc(out, compareAllocations)
+	return out
 }
 
 // frames is a stack as a report shows it: without what is outside of the cell.
-func (t *Tracker) frames(w *window, s *event.Stack) []report.Frame {
+func (t *Tracker) frames(w *window, s *stack) []report.Frame {
 	if s == nil {
 		return []report.Frame{}
 	}
-	out := make([]report.Frame, len(s.Frames))
+	out := make([]report.Frame, len(s.frames))
 	end := len(out)
-	for i, f := range s.Frames {
+	for i, at := range s.frames {
+		f := &t.allocations.stacks.frames[at]
 		out[i] = report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 		if f.Native {
 			continue
 		}
-		if cell := t.cellOf(w, s.PID, f.File); cell != nil {
+		if cell := t.cellOf(w, s.pid, f.File); cell != nil {
 			out[i].Execution = cell.execution
 			if cell.count >= 0 {
 				count := cell.count

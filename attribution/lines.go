@@ -21,7 +21,7 @@ func (t *Tracker) lines() []report.Line {
 		for m, all := range w.tallies {
 			of := map[report.Frame]*report.Line{}
 			for _, y := range all.byStack {
-				if s := t.allocations.stacks[y.stack]; s != nil {
+				if s := t.allocations.stacks.of(y.stack); s != nil {
 					t.addLines(of, w, m, y, s)
 				}
 			}
@@ -38,7 +38,7 @@ func (t *Tracker) lines() []report.Line {
 }
 
 // addLines adds what one stack did to each of its lines; a line that calls itself counts once.
-func (t *Tracker) addLines(of map[report.Frame]*report.Line, w *window, m event.Meter, y *tally, s *event.Stack) {
+func (t *Tracker) addLines(of map[report.Frame]*report.Line, w *window, m event.Meter, y *tally, s *stack) {
 	frames := t.frames(w, s)
 	for i, f := range frames {
 		key := report.Frame{Function: f.Function, File: anyRun(f.File), Line: f.Line, Native: f.Native, Module: f.Module}
@@ -92,7 +92,7 @@ func (t *Tracker) tensors() []report.Tensors {
 	for k, s := range sums {
 		p := t.process(k.pid, 0)
 		var frames []report.Frame
-		if stack := t.allocations.stacks[k.stack]; stack != nil && t.sessionOf(p) != nil {
+		if stack := t.allocations.stacks.of(k.stack); stack != nil && t.sessionOf(p) != nil {
 			frames = t.frames(t.sessionOf(p), stack)
 		}
 		id := frameKey(append([]report.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}}, frames...))

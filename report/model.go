@@ -221,11 +221,12 @@ type Tensors struct {
 // Coverage is how far allocations explain a meter's peak in a window.
 type Coverage struct {
 	AtPeak int64 `json:"at_peak"` // bytes of the peak that are in allocations, or unlisted
-	// Unlisted are allocations that are not in the list, because there are too many; what they have at the peak and net.
-	Unlisted       int   `json:"unlisted,omitempty"`
-	UnlistedAtPeak int64 `json:"unlisted_at_peak,omitempty"`
-	UnlistedNet    int64 `json:"unlisted_net,omitempty"`
-	Rest           int64 `json:"rest"` // bytes that are not: made before the attach, or lost
+	// Unlisted are allocations that are not in the list, because there are too many; what they have at the peak, net and allocated.
+	Unlisted          int   `json:"unlisted,omitempty"`
+	UnlistedAtPeak    int64 `json:"unlisted_at_peak,omitempty"`
+	UnlistedNet       int64 `json:"unlisted_net,omitempty"`
+	UnlistedAllocated int64 `json:"unlisted_allocated,omitempty"`
+	Rest              int64 `json:"rest"` // bytes that are not: made before the attach, or lost
 	// Exact: the blocks add up to what the window consumed and to how far it rose, to the byte, by the kernel's ledger.
 	Exact bool `json:"exact"`
 }
