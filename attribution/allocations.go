@@ -381,14 +381,16 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
 			Exact: peak-w.own.start[m] == all.highest-all.first && w.own.end[m]-w.own.start[m] == s.net && !w.shed[m] && !all.late && !w.missesStacks(m),
 		}
-		listed, rest := w.worthListing(t.merged(w, m, s), s.heaviest)
-		for _, a := range rest {
+		for i, y := range t.sameLines(s.tallies) {
+			if w.lists(i, y, s.heaviest) {
+				out = append(out, t.allocation(w, m, y))
+				continue
+			}
 			c.Unlisted++
-			c.UnlistedAtPeak += a.AtPeak
-			c.UnlistedNet += a.Net
-			c.UnlistedAllocated += a.Allocated
+			c.UnlistedAtPeak += int64(y.atPeak)
+			c.UnlistedNet += int64(y.allocated - y.freed)
+			c.UnlistedAllocated += int64(y.allocated)
 		}
-		out = append(out, listed...)
 		coverage[m.String()] = c
 	}
 	slices.SortFunc(out, compareAllocations)
@@ -400,58 +402,61 @@ func compareAllocations(x, y report.Allocation) int {
 		slices.CompareFunc(x.Stack, y.Stack, compareFrames))
 }
 
-// How many allocations of a meter are listed in a window, the most at the peak first: so many in any case, more of them only if they
-// have a share of the heaviest, and so many at most.
-const (
-	maxListed, fewListed                       = 1000, 50
-	maxListedOfStatement, fewListedOfStatement = 20, 5
-	shareListed, shareListedOfStatement        = 1000, 100 // of the heaviest: one in …
+// listing says how many allocations of a meter are listed in a window, the most at the peak first: so few in any case, more of them only
+// if they have a share of the heaviest, and so many at most. What is not listed is added up.
+type listing struct{ few, most, share int }
+
+var (
+	listingOfSession   = listing{few: 1000, most: 1000, share: 1} // and of experiments
+	listingOfCell      = listing{few: 20, most: 80, share: 1000}
+	listingOfStatement = listing{few: 3, most: 8, share: 100}
 )
 
-// worthListing divides a window's allocations of one meter.
-func (w *window) worthListing(all []report.Allocation, heaviest event.Bytes) (listed, rest []report.Allocation) {
-	most, few, share := maxListed, fewListed, int64(shareListed)
-	if w.kind == kindStatement {
-		most, few, share = maxListedOfStatement, fewListedOfStatement, shareListedOfStatement
+// lists says whether a window lists what is the i-th heaviest.
+func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
+	l := listingOfSession
+	switch w.kind {
+	case kindCell:
+		l = listingOfCell
+	case kindStatement:
+		l = listingOfStatement
 	}
-	for i, a := range all {
-		if i < few || i < most && max(a.AtPeak, a.Allocated) > int64(heaviest)/share {
-			listed = append(listed, a)
-		} else {
-			rest = append(rest, a)
-		}
-	}
-	return listed, rest
+	return i < l.few || i < l.most && max(y.atPeak, y.allocated) > heaviest/event.Bytes(l.share)
 }
 
-func compareFrames(x, y report.Frame) int {
-	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module))
-}
-
-// merged are a window's allocations of one meter, those of the same lines together: two instructions of a line have stacks of their
-// own. The most at the peak come first.
-func (t *Tracker) merged(w *window, m event.Meter, s *settled) []report.Allocation {
-	out := make([]report.Allocation, 0, len(s.tallies))
-	at := map[string]int{}
-	for _, y := range s.tallies {
+// sameLines adds up what is of the same lines, the most at the peak first.
+func (t *Tracker) sameLines(tallies []doneTally) []doneTally {
+	out := make([]doneTally, 0, len(tallies))
+	at := make(map[*stack]int, len(tallies))
+	for _, y := range tallies {
 		stack := t.allocations.stacks.of(y.stack) // nil where there was none, it was not walked, or it was lost
-		frames := t.frames(w, stack)
-		key := frameKey(frames)
-		i, known := at[key]
+		i, known := at[stack]
 		if !known {
-			i = len(out)
-			at[key] = i
-			out = append(out, report.Allocation{Meter: m.String(), Stack: frames, StackTruncated: stack != nil && stack.more})
+			at[stack] = len(out)
+			if stack != nil {
+				y.stack = stack.number
+			} else {
+				y.stack = 0
+			}
+			out = append(out, y)
+			continue
 		}
 		one := &out[i]
-		one.Allocated += int64(y.allocated)
-		one.Freed += int64(y.freed)
-		one.Net += int64(y.allocated - y.freed)
-		one.AtPeak += int64(y.atPeak)
-		one.Count += y.count
+		one.allocated += y.allocated
+		one.freed += y.freed
+		one.atPeak += y.atPeak
+		one.count += y.count
 	}
-	slices.SortFunc(out, compareAllocations)
+	slices.SortFunc(out, heavier)
 	return out
+}
+
+func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) report.Allocation {
+	stack := t.allocations.stacks.of(y.stack)
+	return report.Allocation{
+		Meter: m.String(), Stack: t.frames(w, stack), StackTruncated: stack != nil && stack.more,
+		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed), AtPeak: int64(y.atPeak), Count: y.count,
+	}
 }
 
 // frames is a stack as a report shows it: without what is outside of the cell.
@@ -459,24 +464,38 @@ func (t *Tracker) frames(w *window, s *stack) []report.Frame {
 	if s == nil {
 		return []report.Frame{}
 	}
-	out := make([]report.Frame, len(s.frames))
-	end := len(out)
-	for i, at := range s.frames {
-		f := &t.allocations.stacks.frames[at]
-		out[i] = report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
-		if f.Native {
-			continue
-		}
-		if cell := t.cellOf(w, s.pid, f.File); cell != nil {
-			out[i].Execution = cell.execution
-			if cell.count >= 0 {
-				count := cell.count
-				out[i].ExecutionCount = &count
-			}
-			end = i + 1
+	out := make([]report.Frame, t.within(w, s))
+	for i := range out {
+		out[i] = t.frame(w, s.pid, s.frames[i])
+	}
+	return out
+}
+
+// within is how many calls of a stack lie in a cell; all of them if none does.
+func (t *Tracker) within(w *window, s *stack) int {
+	for i := len(s.frames) - 1; i >= 0; i-- {
+		if f := &t.allocations.stacks.frames[s.frames[i]]; !f.Native && t.cellOf(w, s.pid, f.File) != nil {
+			return i + 1
 		}
 	}
-	return out[:end]
+	return len(s.frames)
+}
+
+// frame is a call as a report shows it.
+func (t *Tracker) frame(w *window, pid int32, at uint32) report.Frame {
+	f := &t.allocations.stacks.frames[at]
+	out := report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
+	if f.Native {
+		return out
+	}
+	if cell := t.cellOf(w, pid, f.File); cell != nil {
+		out.Execution = cell.execution
+		if cell.count >= 0 {
+			count := cell.count
+			out.ExecutionCount = &count
+		}
+	}
+	return out
 }
 
 // cellOf is the cell that a file name stands for, seen from a window: itself, or the latest that began before its end.
@@ -499,6 +518,10 @@ func (t *Tracker) cellOf(w *window, pid int32, file string) *window {
 type fileKey struct {
 	pid  int32
 	file string
+}
+
+func compareFrames(x, y report.Frame) int {
+	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module))
 }
 
 func frameKey(frames []report.Frame) string {

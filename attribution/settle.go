@@ -32,7 +32,8 @@ type doneTally struct {
 // How many stacks a window keeps of each meter, the most at the peak first.
 const (
 	maxKept            = 1000
-	maxKeptOfStatement = 60
+	maxKeptOfCell      = 300
+	maxKeptOfStatement = 50
 )
 
 // lingering is how many windows stay open to late changes after they closed: another CPU's may come behind the boundary.
@@ -50,9 +51,7 @@ func (all *tallies) settle(limit int) *settled {
 		s.heaviest = max(s.heaviest, y.atPeak, y.allocated)
 		s.tallies = append(s.tallies, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak})
 	}
-	slices.SortFunc(s.tallies, func(x, y doneTally) int {
-		return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated), cmp.Compare(x.stack, y.stack))
-	})
+	slices.SortFunc(s.tallies, heavier)
 	for _, y := range s.tallies[min(len(s.tallies), limit):] {
 		s.stacks++
 		s.rest.allocated += y.allocated
@@ -64,10 +63,17 @@ func (all *tallies) settle(limit int) *settled {
 	return s
 }
 
+func heavier(x, y doneTally) int {
+	return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated), cmp.Compare(x.stack, y.stack))
+}
+
 // keeps is how many stacks of each meter a window keeps.
 func (w *window) keeps() int {
-	if w.kind == kindStatement {
+	switch w.kind {
+	case kindStatement:
 		return maxKeptOfStatement
+	case kindCell:
+		return maxKeptOfCell
 	}
 	return maxKept
 }

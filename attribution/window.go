@@ -105,8 +105,8 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 		openUnknownHeap: b.UnknownHeap,
 		own:             startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
+	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
 	if kind != kindBetween {
-		w.id = t.nextID
 		t.nextID++
 	}
 	for _, other := range t.order {
