@@ -1,10 +1,7 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 )
@@ -111,30 +108,6 @@ type LiveBlocks struct {
 	Executions      []int `json:"executions"`
 	ExecutionCounts []int `json:"execution_counts"`
 	AgeNS           int64 `json:"age_ns"` // of the oldest, at the end
-}
-
-// AuditJSON writes an audit as one indented JSON object that follows [AuditSchemaJSON].
-func AuditJSON(w io.Writer, a *Audit) error {
-	c := *a
-	c.Schema = AuditSchema
-	c.Processes, c.Held, c.NotJudged, c.Verdicts, c.Live = list(a.Processes), list(a.Held), list(a.NotJudged), list(a.Verdicts), list(a.Live)
-	for i := range c.Live {
-		l := &c.Live[i]
-		l.Executions, l.ExecutionCounts, l.Stack = list(l.Executions), list(l.ExecutionCounts), list(l.Stack)
-	}
-	for i := range c.Verdicts {
-		v := &c.Verdicts[i]
-		v.Executions, v.ExecutionCounts, v.Stack = list(v.Executions), list(v.ExecutionCounts), list(v.Stack)
-	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(c); err != nil {
-		return fmt.Errorf("encode audit: %w", err)
-	}
-	_, err := w.Write(asciiEscapes(b.Bytes()))
-	return err
 }
 
 // WithoutSource returns a copy of an audit from which texts are gone that a notebook may have typed: what follows the
