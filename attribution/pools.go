@@ -17,8 +17,6 @@ type pool struct {
 var (
 	lokyPool = pool{"joblib (loky)", "joblib keeps its workers for the next call and ends them after five minutes without one; to end them at once run the code below",
 		"from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"}
-	multiprocessingPool = pool{"multiprocessing.Pool", "call terminate() and join() on the pool, or use it in a with block", ""}
-	executorPool        = pool{"concurrent.futures.ProcessPoolExecutor", "call shutdown() on the executor, or use it in a with block", ""}
 )
 
 // poolOf knows the workers of pools by their command line. ok is false for other processes.
