@@ -22,9 +22,9 @@ type Audit struct {
 	Verdicts []Verdict    `json:"verdicts"` // most bytes first
 	Held     []Held       `json:"held"`     // most bytes first
 	Live     []LiveBlocks `json:"live"`     // most bytes first, 1,000 at most
-	// Complete: every block that was made or freed is known, and so is who holds what is left.
-	Complete bool     `json:"complete"`
-	Problems []string `json:"problems"` // what is not known, and why
+	// Complete: nothing was left unjudged.
+	Complete  bool        `json:"complete"`
+	NotJudged []NotJudged `json:"not_judged"`
 }
 
 // AuditProcess is one audited process.
@@ -50,6 +50,7 @@ const (
 	ChildAlive      = "child-alive"
 	FreedLate       = "freed-late"
 	NeverFreed      = "never-freed"
+	IdlePool        = "idle-pool" // workers that wait for the next task: meant to stay for a while
 )
 
 // Verdict is memory that should not be there, or should have gone earlier.
@@ -126,8 +127,8 @@ func (a *Audit) WithoutSource() *Audit {
 			bare := WithoutKeys(v.Holder)
 			v.Evidence, v.Advice, v.Holder = strings.ReplaceAll(v.Evidence, v.Holder, bare), strings.ReplaceAll(v.Advice, v.Holder, bare), bare
 		}
-		if v.Kind == ChildAlive {
-			v.Evidence = "still running since its cell ended: " + program(v.Command)
+		if v.Command != "" {
+			v.Evidence = strings.ReplaceAll(v.Evidence, v.Command, program(v.Command))
 			v.Command = program(v.Command)
 		}
 	}
@@ -139,10 +140,13 @@ var keys = regexp.MustCompile(`\['(?:[^'\\]|\\.)*'?\]?|\["(?:[^"\\]|\\.)*"?\]?`)
 // WithoutKeys is a way without the text in it: cache['secret'][3] is cache[…][3].
 func WithoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]") }
 
-// ByMeter is how many bytes the verdicts of each meter add up to.
+// ByMeter is how many bytes the verdicts of each meter add up to, those on idle pools left out.
 func (a *Audit) ByMeter() map[string]int64 {
 	sums := map[string]int64{}
 	for _, v := range a.Verdicts {
+		if v.Kind == IdlePool {
+			continue
+		}
 		sums[v.Meter] += v.Bytes
 	}
 	return sums

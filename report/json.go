@@ -34,7 +34,7 @@ func JSON(w io.Writer, r *Report) error {
 func AuditJSON(w io.Writer, a *Audit) error {
 	c := *a
 	c.Schema = AuditSchema
-	c.Processes, c.Held, c.Problems, c.Verdicts, c.Live = list(a.Processes), list(a.Held), list(a.Problems), list(a.Verdicts), list(a.Live)
+	c.Processes, c.Held, c.NotJudged, c.Verdicts, c.Live = list(a.Processes), list(a.Held), list(a.NotJudged), list(a.Verdicts), list(a.Live)
 	return newDocument(w).write(reflect.ValueOf(c), nil, "audit")
 }
 
