@@ -25,6 +25,7 @@ func (v *view) allocations() {
 		if left <= 0 {
 			return
 		}
+		v.detail(&c)
 		if slices.ContainsFunc(c.Allocations, func(a Allocation) bool { return a.Allocated >= worthShowing }) {
 			v.whoAllocated(c)
 			left--
@@ -38,7 +39,9 @@ type caller struct {
 	who string
 }
 
-func (v *view) whoAllocated(c Window) {
+// callers are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
+// malloc that are at least half of it is theirs: it is not listed again.
+func (v *view) callers(c *Window) []*caller {
 	var callers []*caller
 	known := map[string]*caller{}
 	for _, a := range c.Allocations {
@@ -58,6 +61,26 @@ func (v *view) whoAllocated(c Window) {
 	slices.SortStableFunc(callers, func(a, b *caller) int {
 		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
 	})
+	inner := map[string]int64{}
+	for _, a := range callers {
+		if isInner(a.Meter) {
+			inner[a.who] = max(inner[a.who], a.AtPeak, a.Allocated)
+		}
+	}
+	return slices.DeleteFunc(callers, func(a *caller) bool {
+		return isOuter(a.Meter) && 2*inner[a.who] >= max(a.AtPeak, a.Allocated)
+	})
+}
+
+// isInner says whether a meter's blocks lie in those of another; isOuter whether others' lie in its.
+func isInner(meter string) bool {
+	return meter == "cpu.numpy" || meter == "cpu.torch" || meter == "cpu.heap" || strings.HasSuffix(meter, ".active")
+}
+
+func isOuter(meter string) bool { return meter == "cpu.mapped" || strings.HasSuffix(meter, ".driver") }
+
+func (v *view) whoAllocated(c Window) {
+	callers := v.callers(&c)
 	v.title(v.cellName(c) + ", who allocated")
 	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
 	v.blank()
@@ -114,32 +137,31 @@ func (v *view) notListed(c Window, rest []*caller) {
 	}
 }
 
-// who names a stack from the cell inwards: the lines of cells and of the user's own files, and of the library in the end
-// the functions that were called first and last.
+// who names a stack from the cell inwards: the lines of cells and of the user's own files, and of what lies in a library the function
+// that was called, with how many calls it made and in which packages.
 func who(stack []Frame) string {
 	if len(stack) == 0 {
 		return "(no stack, or NumPy's scalars)"
 	}
 	native, stack := cutNative(stack)
 	var parts []string
-	library, innermost := "", ""
+	var library []Frame // a run of calls in libraries, outermost first
 	for i := len(stack) - 1; i >= 0; i-- {
 		f := stack[i]
 		if f.Execution == 0 && isLibrary(f.File) {
-			if library == "" {
-				library = f.Function
-			}
-			innermost = f.Function
+			library = append(library, f)
 			continue
 		}
-		library = ""
-		parts = append(parts, place(f))
+		if len(library) > 0 && len(parts) > 0 { // the user's own code, called back
+			parts = append(parts, inLibrary(library))
+		}
+		library = nil
+		if !isComprehension(f) || i == len(stack)-1 || !sameCode(f, stack[i+1]) {
+			parts = append(parts, place(f))
+		}
 	}
-	if library != "" && innermost != library {
-		library += " … " + innermost
-	}
-	if library != "" {
-		parts = append(parts, library)
+	if len(library) > 0 {
+		parts = append(parts, inLibrary(library))
 	}
 	if native != "" {
 		if len(stack) == 0 {
@@ -171,10 +193,4 @@ func place(f Frame) string {
 		where += " " + f.Function
 	}
 	return where
-}
-
-// isLibrary says whether a file is not the user's own: the standard library's, an installed package's, or the interpreter's.
-func isLibrary(file string) bool {
-	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") || strings.Contains(file, "/site-packages/") ||
-		strings.Contains(file, "/dist-packages/") || strings.Contains(file, "/lib/python3")
 }

@@ -13,12 +13,7 @@ const maxStatements = 20
 // statements shows the heaviest cells line by line.
 func (v *view) statements() {
 	left := v.detailed()
-	of := map[int][]Window{}
-	for w := range v.r.All() {
-		if w.Kind == Statement {
-			of[w.Parent] = append(of[w.Parent], *w)
-		}
-	}
+	of := v.statementsOf(nil)
 	for _, c := range v.cells {
 		if left <= 0 {
 			return
@@ -28,6 +23,17 @@ func (v *view) statements() {
 			left--
 		}
 	}
+}
+
+// statementsOf are the statements of cells, by the cell's id; of all cells if wanted is nil.
+func (v *view) statementsOf(wanted map[int]bool) map[int][]Window {
+	of := map[int][]Window{}
+	for w := range v.r.All() {
+		if w.Kind == Statement && (wanted == nil || wanted[w.Parent]) {
+			of[w.Parent] = append(of[w.Parent], *w)
+		}
+	}
+	return of
 }
 
 // detailed is how many of the heaviest cells are shown in detail.
