@@ -334,18 +334,18 @@ func (a *audit) drop(pid int32) {
 }
 
 // forget drops the blocks of some meters, see [Tracker.forget].
-func (a *audit) forget(which func(event.Meter) bool) {
+func (a *audit) forget(which func(event.Meter) bool, of func(pid int32) bool) {
 	a.forgot = true
-	for _, blocks := range a.live {
+	for pid, blocks := range a.live {
 		for at := range blocks {
-			if which(at.meter) {
+			if which(at.meter) && of(pid) {
 				delete(blocks, at)
 				a.count--
 			}
 		}
 	}
-	for _, blocks := range a.leaving {
-		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(at.meter) })
+	for pid, blocks := range a.leaving {
+		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(at.meter) && of(pid) })
 	}
 }
 
