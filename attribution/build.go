@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"ipytracer/report"
@@ -111,6 +112,7 @@ func (t *Tracker) window(w *window) report.Window {
 	for pid := range w.shares {
 		widenAll(out.Tree, w.shares[pid])
 	}
+	maps.DeleteFunc(out.Tree, func(id string, f report.Figure) bool { own, ok := out.Meters[id]; return ok && own.Equal(f) })
 	if w.count >= 0 {
 		count := w.count
 		out.ExecutionCount = &count
@@ -123,9 +125,9 @@ func (t *Tracker) window(w *window) report.Window {
 	}
 	for _, p := range t.order {
 		if f := w.children[p.info.PID]; f != nil && p != w.process {
-			out.Children = append(out.Children, report.Child{
-				PID: int(p.info.PID), Command: p.info.Command, Meters: t.figureMap(*f, nil, p.info.Python != ""),
-			})
+			meters := t.figureMap(*f, nil, p.info.Python != "")
+			maps.DeleteFunc(meters, func(_ string, f report.Figure) bool { return f.Exact && f.Peak == 0 })
+			out.Children = append(out.Children, report.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
 		}
 	}
 	return out
