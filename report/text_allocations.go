@@ -36,7 +36,10 @@ func (v *view) allocations() {
 // caller is what a row of the table stands for: the allocations of one meter that look alike in it.
 type caller struct {
 	Allocation
-	who string
+	way
+	who   string // the way in words
+	most  int    // calls
+	users bool   // a line of a cell or of the user's own files is on the stack
 }
 
 // callers are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
@@ -45,18 +48,22 @@ func (v *view) callers(c *Window) []*caller {
 	var callers []*caller
 	known := map[string]*caller{}
 	for _, a := range c.Allocations {
-		by := who(a.Stack)
-		key := a.Meter + "\x00" + by
+		by := wayOf(a.Stack)
+		key := a.Meter + "\x00" + by.place()
 		one := known[key]
 		if one == nil {
-			one = &caller{Allocation: Allocation{Meter: a.Meter}, who: by}
+			one = &caller{Allocation: Allocation{Meter: a.Meter}, way: by, users: slices.ContainsFunc(a.Stack, func(f Frame) bool { return f.Execution > 0 || !f.Native && !isLibrary(f.File) })}
 			known[key] = one
 			callers = append(callers, one)
 		}
+		one.calls, one.most = min(one.calls, by.calls), max(one.most, by.calls)
 		one.Allocated += a.Allocated
 		one.Freed += a.Freed
 		one.AtPeak += a.AtPeak
 		one.Count += a.Count
+	}
+	for _, a := range callers {
+		a.who = a.text(a.most)
 	}
 	slices.SortStableFunc(callers, func(a, b *caller) int {
 		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
@@ -64,13 +71,16 @@ func (v *view) callers(c *Window) []*caller {
 	inner := map[string]int64{}
 	for _, a := range callers {
 		if isInner(a.Meter) {
-			inner[a.who] = max(inner[a.who], a.AtPeak, a.Allocated)
+			inner[a.place()] = max(inner[a.place()], a.AtPeak, a.Allocated)
 		}
 	}
 	return slices.DeleteFunc(callers, func(a *caller) bool {
-		return isOuter(a.Meter) && 2*inner[a.who] >= max(a.AtPeak, a.Allocated)
+		return isOuter(a.Meter) && 2*inner[a.place()] >= max(a.AtPeak, a.Allocated)
 	})
 }
+
+// place is a way without the number of calls.
+func (w way) place() string { return w.before + "\x00" + w.after }
 
 // isInner says whether a meter's blocks lie in those of another; isOuter whether others' lie in its.
 func isInner(meter string) bool {
@@ -137,11 +147,31 @@ func (v *view) notListed(c Window, rest []*caller) {
 	}
 }
 
-// who names a stack from the cell inwards: the lines of cells and of the user's own files, and of what lies in a library the function
-// that was called, with how many calls it made and in which packages.
-func who(stack []Frame) string {
+// way names a stack from the cell inwards: the lines of cells and of the user's own files, and of what lies in a library the function
+// that was called, with how many calls it made and in which packages. The number is apart: ways that differ in it only are told together.
+type way struct {
+	before, after string
+	calls         int
+}
+
+// who is a stack in words.
+func who(stack []Frame) string { return wayOf(stack).text(0) }
+
+// text puts a way into words; of several with other numbers of calls most has the most.
+func (w way) text(most int) string {
+	text := w.before
+	switch {
+	case w.calls > 0 && most > w.calls:
+		text += fmt.Sprintf(" … %d to %s", w.calls, plural(most, "call"))
+	case w.calls > 0:
+		text += " … " + plural(w.calls, "call")
+	}
+	return oneLine(text+w.after, false, maxProse)
+}
+
+func wayOf(stack []Frame) way {
 	if len(stack) == 0 {
-		return "(no stack, or NumPy's scalars)"
+		return way{before: "(no Python code, or not known)"}
 	}
 	native, stack := cutNative(stack)
 	var parts []string
@@ -153,26 +183,33 @@ func who(stack []Frame) string {
 			continue
 		}
 		if len(library) > 0 && len(parts) > 0 { // the user's own code, called back
-			parts = append(parts, inLibrary(library))
+			parts = append(parts, calledIn(library))
 		}
 		library = nil
 		if !isComprehension(f) || i == len(stack)-1 || !sameCode(f, stack[i+1]) {
 			parts = append(parts, place(f))
 		}
 	}
+	var w way
 	if len(library) > 0 {
-		parts = append(parts, inLibrary(library))
+		parts = append(parts, calledIn(library))
+		w.calls, w.after = callsIn(library)
 	}
 	if native != "" {
-		if len(stack) == 0 {
-			native = "(native) " + native
+		if w.calls > 0 {
+			w.after += " › " + native
+		} else {
+			if len(stack) == 0 {
+				native = "(native) " + native
+			}
+			parts = append(parts, native)
 		}
-		parts = append(parts, native)
 	}
 	if n := len(parts); n > maxParts {
 		parts = slices.Concat(parts[:1], []string{"…"}, parts[n-maxParts+1:])
 	}
-	return oneLine(strings.Join(parts, " › "), false, maxProse)
+	w.before = strings.Join(parts, " › ")
+	return w
 }
 
 // place is a line of a cell or of a file: "In [4] line 2 make", "train.py:17 step".

@@ -50,41 +50,43 @@ func (v *view) peakOf(s *stretch) int64 {
 
 func (v *view) highestMoment(top *stretch) string {
 	meter := v.meters[0]
-	text := highest.show(top.figures, meter).text + " " + meterName(meter)
+	own := highest.show(top.figures, meter).text
 	if top.cell == nil {
-		return text + ", " + v.gapLabel(*top.gap)
+		return own + " " + meterName(meter) + " " + v.gapLabel(*top.gap)
 	}
+	size, with := own, ""
 	if f, ok := top.cell.Tree[meter]; ok && f.Peak > top.figures[meter].Peak {
-		text = highest.show(top.cell.Tree, meter).text + " " + meterName(meter) + " with its children (" + text + " itself)"
+		size, with = highest.show(top.cell.Tree, meter).text, ", with its children ("+own+" without)"
 	}
-	if several := v.several; several {
+	text := size + " " + meterName(meter) + " in " + top.label
+	if v.several {
 		text += fmt.Sprintf(" of pid %d", top.cell.PID)
 	}
-	text += ", in " + top.label
 	all := v.statementsOf(map[int]bool{top.cell.ID: true})[top.cell.ID]
-	if i := slices.IndexFunc(all, func(w Window) bool { return v.reaches(w, *top.cell) }); i >= 0 {
-		return text + statementLabel(all[i], cellLines(*top.cell))
+	if i := v.summitAmong(all, top.cell); i >= 0 {
+		where, source := statementLabel(all[i], cellLines(*top.cell))
+		return text + ", " + where + with + source
 	}
-	return text + ": " + excerpt(top.cell.Source, top.cell.SourceTruncated, maxProse)
+	return text + with + ": " + excerpt(top.cell.Source, top.cell.SourceTruncated, maxProse)
 }
 
-// statementLabel is ", line 4: model.fit(X, y)".
-func statementLabel(w Window, lines []string) string {
+// statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".
+func statementLabel(w Window, lines []string) (where, source string) {
+	if w.Name != "" {
+		return bounded(w.Name, maxName), ""
+	}
 	text := oneLine(w.Source, false, maxProse)
 	if w.Line > 0 && w.Line <= len(lines) {
 		text = oneLine(lines[w.Line-1], false, maxProse)
 	}
-	label := ""
-	switch {
-	case w.Line > 0:
-		label = fmt.Sprintf(", line %d", w.Line)
-	case w.Name != "":
-		return ", " + bounded(w.Name, maxName)
+	where = "one of its lines"
+	if w.Line > 0 {
+		where = fmt.Sprintf("line %d", w.Line)
 	}
 	if text != "" {
-		label += ": " + strings.TrimSpace(text)
+		source = ": " + strings.TrimSpace(text)
 	}
-	return label
+	return where, source
 }
 
 // madeBy names what was there at the highest moment, the most first.
@@ -95,8 +97,8 @@ func (v *view) madeBy(top *stretch) string {
 	v.detail(top.cell)
 	callers := v.callers(top.cell)
 	var parts []string
-	for _, a := range callers[:min(len(callers), 3)] {
-		if a.AtPeak >= worthShowing {
+	for _, a := range callers {
+		if len(parts) < 3 && a.AtPeak >= worthShowing && (a.users || !isOuter(a.Meter)) {
 			parts = append(parts, FormatBytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
 		}
 	}
@@ -114,6 +116,11 @@ func (v *view) left(pid int) (all []Line) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Line) int { return cmp.Compare(b.Net, a.Net) })
+	for i := range all { // what is next to nothing beside the first is not worth a word
+		if i > 0 && all[i].Net < all[0].Net/100 {
+			return all[:i]
+		}
+	}
 	return all
 }
 
@@ -173,16 +180,16 @@ func (v *view) toFree(top *stretch) string {
 		parts = append(parts, fmt.Sprintf("%s (%s)", name, FormatBytes(l.Net)))
 	}
 	if len(parts) == 0 {
-		return "nothing that a line of a cell made and keeps under a name; `tracer audit` says what holds the rest"
+		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
 	}
-	return "del " + strings.Join(parts, ", ") + ", if nothing else holds them: `tracer audit` says what does"
+	return "del " + strings.Join(parts, ", ") + " (tracer audit says what else holds them)"
 }
 
 // howSure says in one line what the certificate says.
 func (v *view) howSure() string {
 	reasons := v.doubts()
 	if len(reasons) == 0 {
-		return "exact: every change arrived, every window's peak was computed twice, to the byte the same"
+		return "exact: every change arrived, and every peak was computed twice, to the byte the same"
 	}
 	text := reasons[0]
 	if len(reasons) > 1 {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -13,31 +12,33 @@ func isLibrary(file string) bool {
 		strings.Contains(file, "/dist-packages/") || strings.Contains(file, "/lib/python3")
 }
 
-// inLibrary folds calls in libraries, outermost first: "fit", "fit … 11 calls in sklearn, numpy". Decorators' wrappers are not calls that
-// anybody made.
-func inLibrary(calls []Frame) string {
+// made are calls in libraries without those that decorators made, which nobody asked for.
+func made(calls []Frame) []Frame {
 	if bare := slices.DeleteFunc(slices.Clone(calls), isWrapper); len(bare) > 0 {
-		calls = bare
+		return bare
 	}
-	name := calls[0].Function
-	if len(calls) == 1 {
-		return name
-	}
+	return calls[:1]
+}
+
+// calledIn is the function of a library that was called.
+func calledIn(calls []Frame) string { return made(calls)[0].Function }
+
+// callsIn says how many more calls it made, and " in sklearn, numpy".
+func callsIn(calls []Frame) (n int, where string) {
+	calls = made(calls)[1:]
 	var packages []string
-	for _, f := range calls[1:] {
+	for _, f := range calls {
 		if p := packageOf(f.File); p != "" && !slices.Contains(packages, p) {
 			packages = append(packages, p)
 		}
 	}
-	const few = 2
-	where := strings.Join(packages[:min(len(packages), few)], ", ")
-	if len(packages) > few {
-		where += ", …"
+	if len(packages) > 0 { // the outermost is what the user knows, the innermost is who allocates
+		where = " in " + packages[0]
 	}
-	if where != "" {
-		where = " in " + where
+	if n := len(packages); n > 1 {
+		where += ", " + packages[n-1]
 	}
-	return fmt.Sprintf("%s … %s%s", name, plural(len(calls)-1, "call"), where)
+	return len(calls), where
 }
 
 // wrappers are what decorators call the function that they put around another.

@@ -108,15 +108,16 @@ func (v *view) ranking() {
 		return s.cell != nil && len(s.cell.Tree) > 0 && v.needOf(s.cell.Tree) > v.needOf(s.figures)
 	})
 	if trees {
-		t.columns = append(t.columns, column{title: "+ children", right: true, size: usualSize, drop: 1})
+		t.columns = append(t.columns, column{title: "with children", right: true, size: usualSize, drop: 1})
 	}
 	t.columns = append(t.columns, column{title: "consumed", right: true, size: usualSize, drop: 2}, column{title: "total", right: true, size: usualSize, drop: 8})
 	for i, id := range others {
 		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 9 - min(i, 6) + 3*strings.Count(id, "cpu.")})
 	}
-	t.columns = append(t.columns, column{title: "time", right: true, drop: 7}, column{title: "source", flex: true})
+	t.columns = append(t.columns, column{title: "time", right: true, drop: 7}, column{title: "where it was highest", flex: true})
+	statements := v.statementsOf(idsOf(shown))
 	for _, s := range shown {
-		t.rows = append(t.rows, v.rankedRow(s, trees, others))
+		t.rows = append(t.rows, v.rankedRow(s, trees, others, statements))
 	}
 	t.print(v.printer)
 	v.folded(rest)
@@ -140,7 +141,27 @@ func names(ids []string) (out []string) {
 	return out
 }
 
-func (v *view) rankedRow(s stretch, trees bool, others []string) row {
+// idsOf are the ids of the cells in a part of the ranking.
+func idsOf(shown []stretch) map[int]bool {
+	ids := map[int]bool{}
+	for _, s := range shown {
+		if s.cell != nil {
+			ids[s.cell.ID] = true
+		}
+	}
+	return ids
+}
+
+// summitOf is the text of the line at which a cell was at its highest; of the whole cell where that is not known, or there is one line.
+func (v *view) summitOf(c *Window, statements []Window) string {
+	if i := v.summitAmong(statements, c); i >= 0 && len(statements) > 1 {
+		where, source := statementLabel(statements[i], cellLines(*c))
+		return where + source
+	}
+	return excerpt(c.Source, c.SourceTruncated, maxProse)
+}
+
+func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]Window) row {
 	cells := []span{{s.label, bold}}
 	if v.several {
 		cells = append(cells, span{fmt.Sprint(s.pid()), plain})
@@ -166,7 +187,7 @@ func (v *view) rankedRow(s stretch, trees bool, others []string) row {
 		return row{cells: append(cells, span{FormatDuration(s.gap.DurationNS), plain}, text)}
 	}
 	c := s.cell
-	text, look := excerpt(c.Source, c.SourceTruncated, maxProse), plain
+	text, look := v.summitOf(c, statements[c.ID]), plain
 	if c.Status != OK && c.Status != "" {
 		text, look = strings.TrimSuffix(bounded(c.Status, maxName)+" · "+text, " · "), red
 	}
@@ -206,7 +227,7 @@ func (v *view) folded(rest []stretch) {
 		what = append(what, plural(cells, "more cell"))
 	}
 	if gaps > 0 {
-		what = append(what, plural(gaps, "time")+" between cells")
+		what = append(what, plural(gaps, "stretch")+" between cells")
 	}
 	each := ", none needs more than " + FormatBytes(most)
 	if most <= 0 {

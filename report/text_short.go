@@ -48,7 +48,13 @@ func (v *view) about() {
 		if p.IPython == "" {
 			parts = append(parts, span{bounded(p.Command, maxProse), plain})
 		}
-		v.field(name, append(parts, course(v.life(p), v.first())...)...)
+		if p.Late {
+			parts = append(parts, span{"was running before", plain})
+		}
+		v.field(name, parts...)
+		if len(v.cells) == 0 {
+			v.field(meterName(v.first()), course(v.life(p), v.first())...)
+		}
 	}
 	v.session()
 }
@@ -89,7 +95,7 @@ const (
 func (v *view) heaviestLines() {
 	wanted := map[int]bool{}
 	for _, s := range v.ranked {
-		if s.cell != nil && len(wanted) < v.detailed() && v.moved(s.cell.Meters) {
+		if s.cell != nil && len(wanted) < v.detailed() && (v.moved(s.cell.Meters) || v.weight(*s.cell) > 0) {
 			wanted[s.cell.ID] = true
 		}
 	}
@@ -112,12 +118,12 @@ func (v *view) heaviestLines() {
 			most = max(most, v.weight(w))
 		}
 		lines := cellLines(*s.cell)
-		summit := slices.IndexFunc(shown, func(w Window) bool { return v.reaches(w, *s.cell) })
+		summit := v.summitAmong(shown, s.cell)
 		label := span{s.label, bold}
 		for i, w := range shown {
 			r := statementRow(w, lines, i == summit)
 			cells := append([]span{label}, r.lead...)
-			cells = append(cells, need.show(w.Meters, meter), consumed.show(w.Meters, meter))
+			cells = append(cells, need.show(v.heavierFigures(&w), meter), consumed.show(v.heavierFigures(&w), meter))
 			for _, id := range others {
 				cells = append(cells, need.show(w.Meters, id))
 			}
@@ -128,7 +134,7 @@ func (v *view) heaviestLines() {
 	if len(t.rows) == 0 {
 		return
 	}
-	v.title("Line by line (▲ the cell was at its highest here)")
+	v.title("Line by line (▲ where the cell rose to its highest)")
 	t.print(v.printer)
 	if hidden > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.", plural(hidden, "more line"), FormatBytes(most)), dim})
@@ -137,7 +143,7 @@ func (v *view) heaviestLines() {
 
 // heaviestOf picks the statements of a cell that have a row, in the order they ran.
 func (v *view) heaviestOf(all []Window) (shown, rest []Window) {
-	ranked := slices.DeleteFunc(slices.Clone(all), func(w Window) bool { return !v.moved(w.Meters) })
+	ranked := slices.DeleteFunc(slices.Clone(all), func(w Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
 	slices.SortStableFunc(ranked, func(a, b Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
 	for i, w := range ranked {
 		if i < fewStatements && (i == 0 || v.weight(w) >= v.weight(ranked[0])/100) {
@@ -164,7 +170,8 @@ func (v *view) whoAllocatedShort() {
 		}
 		v.detail(s.cell)
 		callers := v.callers(s.cell)
-		if len(callers) == 0 || max(callers[0].AtPeak, callers[0].Allocated) < worthShowing {
+		callers = slices.DeleteFunc(callers, func(a *caller) bool { return a.Allocated < worthShowing || isOuter(a.Meter) && !a.users })
+		if len(callers) == 0 {
 			continue
 		}
 		left--
@@ -185,7 +192,7 @@ func (v *view) whoAllocatedShort() {
 	if len(t.rows) == 0 {
 		return
 	}
-	v.title("Who allocated what was there at the cell's highest moment, whenever it did")
+	v.title("Who allocated in them (at peak: of that, what was there at the cell's highest moment)")
 	t.print(v.printer)
 	if len(open) > 0 {
 		v.prose("", span{"Not all of it is known in " + strings.Join(open, ", ") + "; --full says how much.", dim})
@@ -233,7 +240,7 @@ func (v *view) childrenShort() {
 				folded[c.PID] = max(folded[c.PID], peak)
 			default:
 				t.rows = append(t.rows, row{cells: []span{
-					label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()), {bounded(c.Command, maxProse), plain},
+					label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()), {processName(c.Command), plain},
 				}})
 				label = span{}
 			}
@@ -242,7 +249,7 @@ func (v *view) childrenShort() {
 	if len(t.rows) == 0 && len(idle) == 0 {
 		return
 	}
-	v.title("Child processes (what one shares with its parent counts once in “+ children”)")
+	v.title("Child processes (“with children” counts once what a child shares with its parent)")
 	if len(t.rows) > 0 {
 		t.print(v.printer)
 	}
@@ -252,10 +259,10 @@ func (v *view) childrenShort() {
 			most = max(most, peak)
 		}
 		if len(all) > 0 {
-			v.prose("", span{"… and " + processes(len(all)) + what + ", at most " + FormatBytes(most) + " each.", dim})
+			v.prose("", span{"… and " + fmt.Sprintf(what, plural(len(all), "process")) + ", at most " + FormatBytes(most) + " each.", dim})
 		}
 	}
-	fold(folded, " more")
+	fold(folded, "%s that took memory, too")
 	for _, r := range t.rows { // what has a row in one cell is not idle in another
 		for pid := range idle {
 			if r.cells[1].text == fmt.Sprint(pid) {
@@ -263,15 +270,20 @@ func (v *view) childrenShort() {
 			}
 		}
 	}
-	fold(idle, " that took less than "+FormatBytes(worthAGap)+" in every cell")
+	fold(idle, "%s that took less than "+FormatBytes(worthAGap)+" in every cell")
 }
 
-// processes is "1 process", "3 processes".
-func processes(n int) string {
-	if n == 1 {
-		return "1 process"
+// processName is what a child process is, where its command line is long and says little.
+func processName(command string) string {
+	for _, known := range [][2]string{
+		{"popen_loky_posix", "joblib worker (loky)"}, {"LokyProcess-", "joblib worker (loky)"}, {"multiprocessing.spawn import spawn_main", "multiprocessing worker"},
+		{"multiprocessing.forkserver", "multiprocessing fork server"}, {"resource_tracker", "resource tracker of multiprocessing"},
+	} {
+		if strings.Contains(command, known[0]) {
+			return known[1]
+		}
 	}
-	return formatCount(uint64(n)) + " processes"
+	return bounded(command, maxProse)
 }
 
 // doubts are the reasons for which not everything is exact and proven, in words.
@@ -281,7 +293,7 @@ func (v *view) doubts() (reasons []string) {
 		reasons = append(reasons, "not every change reached this report ("+v.losses().text+"): peaks stand, part of their proof is missing")
 	}
 	if c.BoundariesLost > 0 {
-		reasons = append(reasons, formatCount(c.BoundariesLost)+" boundaries lost: this is a defect of ipytracer, please report it")
+		reasons = append(reasons, plural(int(c.BoundariesLost), "boundary")+" lost: this is a defect of ipytracer, please report it")
 	}
 	for _, p := range c.Meters {
 		if part(p.ID) {
@@ -323,7 +335,7 @@ func (v *view) shortCertificate() {
 		return
 	}
 	v.prose("  ", span{"Certificate: ", bold}, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, formatCount(v.r.Certificate.Delivered)), plain})
-	const few = 5
+	const few = 8
 	for _, r := range reasons[:min(len(reasons), few)] {
 		v.prose("    ", span{"  - " + r, yellow})
 	}
