@@ -20,6 +20,7 @@ func (w *walker) describe(h *Holder, n int32) {
 	addr := w.nodes[n].addr
 	h.Kind = kinds[w.nodes[n].kind]
 	h.References = w.references(addr)
+	h.Probable = w.nodes[n].probable
 	if t := w.objectType(addr); t != nil {
 		h.Type = t.name
 	}
