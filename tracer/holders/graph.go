@@ -87,7 +87,8 @@ type walker struct {
 	running   map[uint64]bool // frames
 	kind      uint8           // of the roots at work
 
-	counting *counts // references within garbage, see cycles.go
+	counting *counts  // references within garbage, see cycles.go
+	extents  *extents // how much memory there is, see extents.go
 
 	onlyVariables bool              // end where the user's variables have been followed
 	believed      map[guessKey]sure // words that are references, see evidence.go
@@ -104,7 +105,7 @@ type walker struct {
 func newWalker(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Block, limits Limits) *walker {
 	w := &walker{
 		ctx: ctx, heap: heap, mem: mem, types: map[uint64]*typ{}, frames: map[int32]frame{},
-		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, classed: map[uint64]bool{},
+		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time), classed: map[uint64]bool{},
 	}
 	w.blocks = slices.Clone(blocks)
 	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.Address, b.Address) })
@@ -131,7 +132,7 @@ func (w *walker) done() bool {
 	if w.stopped == nil && w.mem.err != nil {
 		w.stopped = w.mem.err
 	}
-	return w.stopped != nil || w.left == 0 && w.counting == nil && w.survey == nil
+	return w.stopped != nil || w.left == 0 && w.counting == nil && w.survey == nil && w.extents == nil
 }
 
 // follow takes a reference that a node holds. It says whether it led to an object.
@@ -140,7 +141,7 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 		return false
 	}
 	if n, ok := w.index.get(to, w.nodes); ok {
-		w.reference(n)
+		w.reference(from, n)
 		return true
 	}
 	t := w.objectType(to)
@@ -148,6 +149,7 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 		return false
 	}
 	if t.shape == shapeLeaf {
+		w.extents.leaf(w, from, to, t)
 		return true
 	}
 	if w.deferring && w.leadsOut(to, t) {
@@ -155,15 +157,16 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 		return true
 	}
 	n := w.add(from, to, l, isObject)
-	w.reference(n)
+	w.reference(from, n)
 	if n >= 0 && t.shape == shapeTraceback && w.nodes[n].kind == kindModule {
 		w.nodes[n].kind = kindTraceback // IPython keeps the last one too
 	}
 	return true
 }
 
-// reference counts a reference to a node.
-func (w *walker) reference(n int32) {
+// reference counts a reference from a node to one.
+func (w *walker) reference(from, n int32) {
+	w.extents.reference(w, from, n)
 	if w.uncounted && (w.counting == nil || w.counting.live == nil) {
 		return
 	}
@@ -228,6 +231,7 @@ func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
 	n := int32(len(w.nodes))
 	w.nodes = append(w.nodes, node{addr, l, from, kind, what, probable})
 	w.index.put(addr, n, w.nodes)
+	w.extents.added(w, n)
 	return n
 }
 
@@ -235,11 +239,11 @@ func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
 // before.
 func (w *walker) part(of int32, addr uint64) bool {
 	if n, ok := w.index.get(addr, w.nodes); ok {
-		w.reference(n)
+		w.reference(of, n)
 		return false
 	}
 	n := w.add(of, addr, label{}, isDone)
-	w.reference(n)
+	w.reference(of, n)
 	return n >= 0
 }
 

@@ -47,6 +47,7 @@ type Holder struct {
 	// at most 512 bytes and hostile. Where Function is set and Kind is Traceback or Thread, it begins with a local of
 	// that function.
 	Path       string
+	Root       string // the name at which the path begins: of a variable, of a module in sys.modules, sys.last_value; at most 128 bytes, hostile
 	Type       string // tp_name of that object, at most 128 bytes, hostile
 	References int64  // to that object: its reference count
 	// Probable: on the way is a word of an object whose layout is not known. It refers to the next object, but so do others
