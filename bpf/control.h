@@ -83,7 +83,9 @@ int control_task(struct bpf_iter__task *ctx)
 	if (!r)
 		return 0;
 	struct occasion why = { .slot = slot, .group = request.group, .inputs = -1 };
-	if (request.operation == OP_BACK) {
+	if (request.operation == OP_ARRAYS) {
+		p->arrays = request.group;
+	} else if (request.operation == OP_BACK) {
 		if (request.group == GROUP_NUMPY) {
 			__s64 was = exchange(&p->value[METER_NUMPY], 0);
 			if (r->shared)

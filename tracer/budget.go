@@ -224,6 +224,9 @@ func (s *Session) stepDown() {
 				continue
 			}
 			t.stepDownLibraries(ledger.Group(g))
+			if ledger.Group(g) == ledger.GroupNumPy {
+				t.stepDownArrays()
+			}
 			if c := t.python.groups[ledger.Group(g)]; c != nil {
 				_ = c.Close()
 				delete(t.python.groups, ledger.Group(g))
@@ -249,6 +252,9 @@ func (s *Session) stepUp(at time.Time) {
 				continue
 			}
 			err := s.place(t, ledger.Group(g))
+			if err == nil && ledger.Group(g) == ledger.GroupNumPy {
+				err = s.stepUpArrays(t)
+			}
 			if err == nil {
 				err = s.stepUpLibraries(t, ledger.Group(g))
 			}
