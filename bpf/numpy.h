@@ -76,19 +76,28 @@ static __always_inline void array_unknown(__u32 slot, __s64 slack)
 	fetch_add(&r->slack, slack);
 }
 
+/* Since when blocks are known without a gap. */
+static __always_inline __u64 array_epoch(__u32 slot)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	return r ? r->epoch[GROUP_NUMPY] : 0;
+}
+
 /* The block at an address, NULL if it is not known. */
-static __always_inline struct block *array_at(__u64 key)
+static __always_inline struct block *array_at(__u32 slot, __u64 key)
 {
 	struct block *known = bpf_map_lookup_elem(&blocks, &key);
 
-	return known && known->epoch == group_epoch[GROUP_NUMPY] ? known : NULL;
+	return known && known->epoch == array_epoch(slot) ? known : NULL;
 }
 
 /* Puts a block into the table. What was at its address, in bytes that count, is added to *before. */
 static __always_inline bool array_in(__u32 slot, __u64 address, __s64 size, __s64 *before)
 {
 	__u64 key = block_key(slot, address);
-	struct block fresh = { .size = size, .epoch = group_epoch[GROUP_NUMPY] }, *known = array_at(key);
+	struct block fresh = { .size = size, .epoch = array_epoch(slot) }, *known = array_at(slot, key);
 
 	if (known && array_counts(known->size))
 		*before += known->size;
@@ -103,7 +112,7 @@ static __always_inline bool array_in(__u32 slot, __u64 address, __s64 size, __s6
 static __always_inline __s64 array_out(__u32 slot, __u64 address)
 {
 	__u64 key = block_key(slot, address);
-	struct block *known = array_at(key);
+	struct block *known = array_at(slot, key);
 
 	if (!known)
 		return SIZE_NOT_KNOWN;
@@ -119,7 +128,7 @@ static __always_inline void array_made(struct pt_regs *regs, __u32 slot, __u64 a
 	if (!array_in(slot, address, size, &m.before))
 		m.after = 0;
 	if (m.after > SMALL_BLOCK)
-		m.stack = stack_here(regs, slot);
+		m.stack = stack_for(regs, slot, size);
 	array_moves(&m);
 }
 
@@ -180,7 +189,7 @@ int numpy_track(struct pt_regs *regs)
 	__s64 size = regs->dx;
 	if (p->arrays == ARRAYS_SETTLING) {
 		__u64 key = block_key(slot, regs->si);
-		struct block *known = array_at(key);
+		struct block *known = array_at(slot, key);
 		if (size < LARGE_BLOCK || (known && known->size == size))
 			return 0;
 	}
@@ -298,7 +307,7 @@ int numpy_resized(struct pt_regs *regs)
 	/* One that has become small is kept: malloc's header may say that it is still large. */
 	if (array_in(slot, address, r.size, &m.before) && array_counts(r.size)) {
 		m.after = r.size;
-		m.stack = stack_here(regs, slot);
+		m.stack = stack_for(regs, slot, r.size);
 	}
 	array_moves(&m);
 	return 0;

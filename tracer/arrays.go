@@ -66,7 +66,8 @@ func (s *Session) adoptArrays(t *target, m process.Mapping) {
 	}
 	module := &arrayModule{file: file}
 	t.arrays.modules = append(t.arrays.modules, module)
-	if module.sites, err = numpy.Find(file.File); err == nil {
+	// While the group is stepped down they are placed when it is stepped up.
+	if module.sites, err = numpy.Find(file.File); err == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
 		err = s.placeModule(t, module)
 	}
 	if _, gone := s.fs.Identity(t.pid); err != nil && gone == nil {
@@ -92,9 +93,6 @@ func (s *Session) refuseArrays(t *target, why string) {
 }
 
 func (s *Session) placeModule(t *target, m *arrayModule) (err error) {
-	if s.budget.isShed(ledger.GroupNumPy) {
-		return nil
-	}
 	m.probes, err = s.ledger.Probe(m.file.ProbePath(), t.pid, arrayPlacements(m.sites))
 	return err
 }
@@ -129,7 +127,7 @@ func word(p cpython.Place) ledger.Word {
 // out when they are of no use any more.
 func (s *Session) countArrays(t *target) {
 	a := &t.arrays
-	if a.refused || len(a.modules) == 0 || s.budget.isShed(ledger.GroupNumPy) {
+	if a.refused || len(a.modules) == 0 || s.budget.isShed(t.root, ledger.GroupNumPy) {
 		return
 	}
 	switch a.state {
