@@ -49,7 +49,10 @@ func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 		}
 		return tail{}
 	}
-	f.leaves = func(in *instruction) bool { _, register := in.Args[0].(x86asm.Reg); return register || c.imported(in) != "" }
+	f.leaves = func(in *instruction) bool {
+		_, register := in.Args[0].(x86asm.Reg)
+		return register || c.imported(in) != ""
+	}
 	f.explore(entry)
 	g, ok := newGraph(f, entry)
 	if !ok {
