@@ -110,6 +110,7 @@ func (t *Tracker) window(w *window) report.Window {
 	out.Silent = w.silent
 	for pid := range w.shares {
 		widenAll(out.Tree, w.shares[pid])
+		unseen(out.Tree)
 	}
 	if w.count >= 0 {
 		count := w.count
@@ -200,6 +201,16 @@ func widenAll(figures map[string]report.Figure, shared event.Readings) {
 	}
 }
 
+// unseen makes figures of arrays and tensors lower bounds: a forked child has no probes, what it makes is in none of them.
+func unseen(figures map[string]report.Figure) {
+	for _, m := range []event.Meter{event.NumPy, event.Torch} {
+		if f, ok := figures[m.String()]; ok {
+			f.Exact, f.Bound = false, nil
+			figures[m.String()] = f
+		}
+	}
+}
+
 func widen(bound *int64, by event.Bytes) *int64 {
 	if bound == nil {
 		return nil
@@ -233,6 +244,12 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	if m == event.Heap {
 		if slack := w.closeHeap - w.openHeap; !w.isOpen && slack > 0 {
 			return false, widen(bound, slack)
+		}
+		return exact, bound
+	}
+	if m == event.Torch {
+		if !w.isOpen && w.closeUnknownTorch > w.openUnknownTorch {
+			return false, widen(bound, w.closeTorch-w.openTorch)
 		}
 		return exact, bound
 	}

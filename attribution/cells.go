@@ -180,6 +180,9 @@ func (t *Tracker) shedding(b *event.Boundary) {
 		return
 	}
 	switch b.Text {
+	case event.TorchCPU:
+		t.shedsBlocks(event.Torch, b.Kind == event.MeterShed)
+		return
 	case event.Stacks, event.TensorStacks, event.HeapStacks, event.MappedStacks:
 		t.stacksAreShed(b)
 		return
@@ -190,13 +193,18 @@ func (t *Tracker) shedding(b *event.Boundary) {
 		}
 		return
 	}
-	t.shed[event.NumPy] = b.Kind == event.MeterShed
-	if b.Kind == event.MeterShed {
-		t.forget(isNumPy)
+	t.shedsBlocks(event.NumPy, b.Kind == event.MeterShed)
+}
+
+// shedsBlocks notes that nothing is told of a meter's blocks, or is again: then it starts anew.
+func (t *Tracker) shedsBlocks(m event.Meter, out bool) {
+	t.shed[m] = out
+	if out {
+		t.forget(func(other event.Meter) bool { return other == m })
 	}
 	for _, r := range t.roots {
 		for _, w := range r.open {
-			w.shed[event.NumPy] = true
+			w.shed[m] = true
 		}
 	}
 }

@@ -55,6 +55,14 @@ static __always_inline void attach(__u64 task, bool root)
 	draw_boundary(&why);
 }
 
+/* What the meter counted is not known any more. */
+static __always_inline void starts_anew(struct process *p, struct root *r, __u32 meter)
+{
+	__s64 was = exchange(&p->value[meter], 0);
+	if (r->shared)
+		fetch_add(&r->tree[meter], -was);
+}
+
 SEC("iter/task")
 int control_task(struct bpf_iter__task *ctx)
 {
@@ -84,11 +92,13 @@ int control_task(struct bpf_iter__task *ctx)
 		return 0;
 	struct occasion why = { .slot = slot, .group = request.group, .inputs = -1 };
 	if (request.operation == OP_BACK) {
-		if (request.group == GROUP_NUMPY) {
-			__s64 was = exchange(&p->value[METER_NUMPY], 0);
-			if (r->shared)
-				fetch_add(&r->tree[METER_NUMPY], -was);
-		}
+		if (request.group == GROUP_NUMPY)
+			starts_anew(p, r, METER_NUMPY);
+		if (request.group == GROUP_TORCH_CPU)
+			starts_anew(p, r, METER_TORCH);
+		why.kind = BOUNDARY_METER_BACK;
+		draw_boundary(&why);
+	} else if (request.operation == OP_LATE) { /* some was missed, what is known stays */
 		why.kind = BOUNDARY_METER_BACK;
 		draw_boundary(&why);
 	} else if (request.operation == OP_DETACH) {

@@ -103,7 +103,8 @@ func (b *budget) wait() {
 // work is what the program behind a probe costs on top of the hit, in a usual case (see docs/overhead.md).
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
-	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupFrames: 1500 * time.Nanosecond,
+	ledger.GroupTorchCPU: 400 * time.Nanosecond,
+	ledger.GroupTorch:    300 * time.Nanosecond, ledger.GroupFrames: 1500 * time.Nanosecond,
 	ledger.GroupTensors: 2000 * time.Nanosecond, ledger.GroupMapping: 1500 * time.Nanosecond,
 	ledger.GroupHeap: 300 * time.Nanosecond, ledger.GroupBlocks: 2000 * time.Nanosecond,
 }
@@ -150,6 +151,11 @@ func (b *budget) limitHeap() error {
 func (b *budget) limitLibrary(sites cuda.Sites) error {
 	if b.share < 0 || sites.Kind != cuda.Torch {
 		return nil
+	}
+	if tensors := sites.Tensors; tensors.Present() {
+		if err := b.set(ledger.GroupTorchCPU, tensors.Made.Emulated && tensors.Freed.Emulated, b.share); err != nil {
+			return err
+		}
 	}
 	if err := b.set(ledger.GroupTorch, sites.Report.Emulated, torchShare*b.share); err != nil {
 		return err

@@ -30,12 +30,14 @@ const (
 	GroupHeap   = Group(kernelGroupGROUP_HEAP)   // the allocator's functions, where cpu.heap is asked for
 	GroupBlocks = Group(kernelGroupGROUP_BLOCKS) // no probes of its own: malloc's blocks and their stacks
 
-	GroupCount   = 13
+	GroupTorchCPU = Group(kernelGroupGROUP_TORCH_CPU) // every tensor that PyTorch makes and frees on the CPU
+
+	GroupCount   = 14
 	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
 )
 
 var groupNames = [GroupCount]string{
-	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks",
+	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks", "PyTorch on the CPU",
 }
 
 // String returns the group's name for people.
@@ -64,6 +66,9 @@ const (
 	CheckpointLeave                // its return
 	TorchReport                    // c10::reportMemoryUsageToProfiler: rdi, rsi, rdx, rcx, r8
 	TorchRefused                   // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
+	TensorMade                     // c10::ProfiledCPUMemoryReporter::New: rsi, rdx
+	TensorFreed                    // …::Delete: rsi
+	TensorRefused                  // …::OutOfMemory: rsi
 	RuntimeEnter                   // a function of the CUDA runtime, its event.Caller as cookie
 	LibraryChanged                 // _dl_debug_state
 	MmapReturned                   // behind the system call in mmap: rax, rsi, rdx, r10
@@ -82,6 +87,7 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
 		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
 		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, MmapReturned: l.objects.MmapReturned, MremapReturned: l.objects.MremapReturned,
+		TensorMade: l.objects.TensorMade, TensorFreed: l.objects.TensorFreed, TensorRefused: l.objects.TensorRefused,
 		HeapEnter: l.objects.HeapEnter, HeapLeave: l.objects.HeapLeave, HeapLeaveLate: l.objects.HeapLeaveLate, CalibrateEntry: l.objects.Calibrate,
 		CalibrateReturn: l.objects.CalibrateReturn,
 	}[p]
@@ -203,6 +209,13 @@ func (l *Ledger) Back(g Group, pid int) error {
 		return err
 	}
 	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_BACK), Pid: int32(pid), Group: uint32(g)})
+	return err
+}
+
+// Late draws a MeterBack boundary for pid: its group's probes came after what they are to see had begun. What the meter has
+// counted stays.
+func (l *Ledger) Late(g Group, pid int) error {
+	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_LATE), Pid: int32(pid), Group: uint32(g)})
 	return err
 }
 
