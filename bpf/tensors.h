@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cpu.torch: PyTorch's allocator for the CPU calls c10::ProfiledCPUMemoryReporter::New(this, pointer, bytes) after every
- * allocation and Delete(this, pointer) before every free, profiler or not, and OutOfMemory(this, bytes) where malloc
- * refuses (c10/core/CPUAllocator.cpp, since 1.6). They are C++ and may throw: entries only.
+ * cpu.torch: PyTorch's allocator for the CPU calls c10::ProfiledCPUMemoryReporter::New(this, pointer, bytes) after
+ * every allocation and Delete(this, pointer) before every free, profiler or not, and OutOfMemory(this, bytes) where
+ * malloc refuses (c10/core/CPUAllocator.cpp, since 1.6). They are C++ and may throw: entries only.
  *
- * Blocks have a table of their own: an array of NumPy's that was not seen to go can have had the same address. A free of
- * a block that is not known changes no value, see numpy.h.
+ * Blocks have a table of their own: an array of NumPy's that was not seen to go can have had the same address. A free
+ * of a block that is not known changes no value, see numpy.h.
  */
 #ifndef IPYTRACER_TENSORS_H
 #define IPYTRACER_TENSORS_H
 
-/* The slot of the process that tells of a tensor, or NO_SLOT. An empty one has no memory: it is told of at address 0. */
+/* The slot of the process that tells of a tensor, or NO_SLOT. An empty one has no memory: it is told of at address 0.
+ */
 static __always_inline __u32 tensor_slot(__u64 address)
 {
 	__u32 slot = current_slot();

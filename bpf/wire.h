@@ -35,8 +35,17 @@
 #define PAGE		 4096
 
 /* Same order as event.Meter. */
-enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED, METER_HEAP,
-	     METER_TORCH };
+enum meter {
+	METER_MAPPED,
+	METER_RESIDENT,
+	METER_ANON,
+	METER_FILE,
+	METER_SHMEM,
+	METER_NUMPY,
+	METER_PINNED,
+	METER_HEAP,
+	METER_TORCH
+};
 enum device_meter { DEVICE_DRIVER, DEVICE_ACTIVE, DEVICE_RESERVED, DEVICE_METERS };
 
 /* Same order as event.BoundaryKind; the last two never leave the tracer's ring reader. */
@@ -551,11 +560,11 @@ enum group {
 	GROUP_DRIVER,
 	GROUP_TORCH,
 	GROUP_LOADER,
-	GROUP_FRAMES,  /* no probes of its own: walks up the Python stack */
-	GROUP_TENSORS, /* nor this: the same for PyTorch's blocks, each of which is streamed then */
-	GROUP_MAPPING, /* stacks of mapped memory; its probes in the C library are never out */
-	GROUP_HEAP,    /* the allocator's functions */
-	GROUP_BLOCKS,  /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
+	GROUP_FRAMES,	 /* no probes of its own: walks up the Python stack */
+	GROUP_TENSORS,	 /* nor this: the same for PyTorch's blocks, each of which is streamed then */
+	GROUP_MAPPING,	 /* stacks of mapped memory; its probes in the C library are never out */
+	GROUP_HEAP,	 /* the allocator's functions */
+	GROUP_BLOCKS,	 /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
 	GROUP_TORCH_CPU, /* every tensor that PyTorch makes and frees on the CPU */
 	GROUPS = 16
 };
