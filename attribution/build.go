@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"ipytracer/report"
@@ -112,6 +113,7 @@ func (t *Tracker) window(w *window) report.Window {
 		widenAll(out.Tree, w.shares[pid])
 		unseen(out.Tree)
 	}
+	maps.DeleteFunc(out.Tree, func(id string, f report.Figure) bool { own, ok := out.Meters[id]; return ok && own.Equal(f) })
 	if w.count >= 0 {
 		count := w.count
 		out.ExecutionCount = &count
@@ -124,9 +126,9 @@ func (t *Tracker) window(w *window) report.Window {
 	}
 	for _, p := range t.order {
 		if f := w.children[p.info.PID]; f != nil && p != w.process {
-			out.Children = append(out.Children, report.Child{
-				PID: int(p.info.PID), Command: p.info.Command, Meters: t.figureMap(*f, nil, p.info.Python != ""),
-			})
+			meters := t.figureMap(*f, nil, p.info.Python != "")
+			maps.DeleteFunc(meters, func(_ string, f report.Figure) bool { return f.Exact && f.Peak == 0 })
+			out.Children = append(out.Children, report.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
 		}
 	}
 	return out
