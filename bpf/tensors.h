@@ -32,7 +32,7 @@ int tensor_made(struct pt_regs *regs)
 	if (!r)
 		return 0;
 	__u64 key = block_key(slot, address);
-	struct block fresh = { .size = size, .epoch = group_epoch[GROUP_TORCH_CPU] };
+	struct block fresh = { .size = size, .epoch = r->epoch[GROUP_TORCH_CPU] };
 	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
 	__s64 before = 0;
 	p->torch = 1;
@@ -45,7 +45,7 @@ int tensor_made(struct pt_regs *regs)
 		fetch_add(&r->torch_slack, size);
 		return 0;
 	}
-	__u64 stack = size > SMALL_BLOCK ? stack_here(regs, slot) : 0, segment = *(volatile __u64 *)&p->segment,
+	__u64 stack = size > SMALL_BLOCK ? stack_for(regs, slot, size) : 0, segment = *(volatile __u64 *)&p->segment,
 	      number = next_change(r);
 	__s64 value = move(p, r, METER_TORCH, size - before);
 	send_change(p, r, number, segment, METER_TORCH, value, size - before, address, stack);
@@ -63,7 +63,7 @@ int tensor_freed(struct pt_regs *regs)
 		return 0;
 	__u64 key = block_key(slot, address), segment = *(volatile __u64 *)&p->segment;
 	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
-	if (!known || known->epoch != group_epoch[GROUP_TORCH_CPU]) {
+	if (!known || known->epoch != r->epoch[GROUP_TORCH_CPU]) {
 		fetch_add(&r->unknown_torch, 1);
 		fetch_add(&r->torch_slack, usable_size(p, address));
 		return 0;
@@ -83,7 +83,7 @@ int tensor_refused(struct pt_regs *regs)
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 
 	if (p)
-		refused(slot, METER_TORCH, p->value[METER_TORCH], regs->si, 0, stack_here(regs, slot));
+		refused(slot, METER_TORCH, p->value[METER_TORCH], regs->si, 0, stack_for(regs, slot, regs->si));
 	return 0;
 }
 

@@ -128,20 +128,32 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 
 // placeLibrary puts in what probes are not in place.
 func (s *Session) placeLibrary(t *target, l *library) error {
-	for g, placements := range libraryPlacements(l.sites) {
-		if s.budget.isShed(g) || l.probes[g] != nil {
+	for g := range libraryPlacements(l.sites) {
+		if s.budget.isShed(t.root, g) {
 			continue
 		}
-		c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, placements)
-		if err != nil {
+		if err := s.placeGroup(t, l, g); err != nil {
 			return err
 		}
-		l.probes[g] = c
 	}
 	if err := s.placeCheckpoints(l); err != nil {
 		return err
 	}
 	return s.budget.limitLibrary(l.sites)
+}
+
+// placeGroup puts a group's probes on a library, if it has any and they are not in place.
+func (s *Session) placeGroup(t *target, l *library, g ledger.Group) error {
+	placements := libraryPlacements(l.sites)[g]
+	if len(placements) == 0 || l.probes[g] != nil {
+		return nil
+	}
+	c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, placements)
+	if err != nil {
+		return err
+	}
+	l.probes[g] = c
+	return nil
 }
 
 // placeCheckpoints probes, for every process, the functions by which one process suspends another's use of its GPUs. Hardly
@@ -304,10 +316,7 @@ func (t *target) stepDownLibraries(g ledger.Group) {
 // stepUpLibraries puts them back.
 func (s *Session) stepUpLibraries(t *target, g ledger.Group) error {
 	for _, l := range t.libraries {
-		if l.probes[g] != nil || len(libraryPlacements(l.sites)[g]) == 0 {
-			continue
-		}
-		if err := s.placeLibrary(t, l); err != nil {
+		if err := s.placeGroup(t, l, g); err != nil {
 			return err
 		}
 	}
