@@ -366,7 +366,7 @@ func (w *window) missesStacks(m event.Meter) bool {
 		return w.unlisted[event.HeapStacks]
 	case m == event.Mapped:
 		return w.unlisted[event.MappedStacks] || w.unlisted[event.SmallStacks]
-	case m == event.NumPy:
+	case isArray(m):
 		return w.unlisted[event.Stacks] || w.unlisted[event.SmallStacks]
 	}
 	return w.unlisted[event.Stacks]
