@@ -60,7 +60,7 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 		sources = append(sources, event.MeterSource{Meter: m, Source: rss, Exact: exact, Bound: bound})
 	}
 	sources = append(sources, event.MeterSource{
-		Meter: event.NumPy, Source: "uprobes on PyTraceMalloc_Track and PyTraceMalloc_Untrack; arrays made since the attach", Exact: true,
+		Meter: event.NumPy, Source: "uprobes in NumPy or on PyTraceMalloc_Track; arrays made since the attach, blocks of 1,024 bytes or more", Exact: true,
 	})
 	sources = append(sources, event.MeterSource{
 		Meter: event.Torch, Source: "uprobes on c10::ProfiledCPUMemoryReporter::New and Delete; tensors made since the attach", Exact: true,
