@@ -65,7 +65,7 @@ func (t *Tracker) proof(m event.Meter) report.Proof {
 		if w.shed[m] {
 			p.Shed = true
 		}
-		if w.isOpen || w.unknown[m] || isArray(m) && w.process.info.Python == "" {
+		if w.isOpen || w.kind == kindLife || w.unknown[m] || isArray(m) && w.process.info.Python == "" {
 			continue
 		}
 		if !t.root(w.root).stream.complete(w.openStream, w.closeStream) || w.shed[m] {
