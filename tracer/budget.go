@@ -102,7 +102,7 @@ var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
 	ledger.GroupCell: 200 * time.Nanosecond, ledger.GroupSignal: 200 * time.Nanosecond,
 	ledger.GroupTorchCPU: 400 * time.Nanosecond,
-	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
+	ledger.GroupTorch:    300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
 }
 
 // Discounts: what a group spends counts only so much.
