@@ -176,6 +176,10 @@ func (w *way) fix(root string) string {
 	}
 	last := len(w.steps) - 1
 	for i, s := range w.steps {
+		if s == ".gi_frame" || s == ".cr_frame" || s == ".f_locals" { // nothing can be deleted there
+			last = min(last, i-1)
+			break
+		}
 		if s == ".<dict>" { // of an lru_cache
 			return w.call(root, w.steps[:i], ".cache_clear()")
 		}

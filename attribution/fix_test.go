@@ -24,6 +24,8 @@ func TestFix(t *testing.T) {
 		{event.HeldByVariable, "d", []string{"d['a.b[c]'][0]", "d['a.b[c]'][1]"}, "d['a.b[c]'].clear()"},
 		{event.HeldByVariable, "d", []string{`d['it\'s'].x[0]`, `d['it\'s'].x[1]`}, `d['it\'s'].x.clear()`},
 		{event.HeldByVariable, "readers", []string{"readers[0].gi_frame.f_locals['chunk']", "readers[1].gi_frame.f_locals['chunk']"}, "readers.clear()"},
+		{event.HeldByVariable, "r", []string{"r.gi_frame.f_locals['chunk']"}, "del r"},
+		{event.HeldByVariable, "r", []string{"r[1].f_locals['chunk']"}, "del r[1]"},
 		{event.HeldByVariable, "load", []string{"load.<dict>[1]", "load.<dict>[2]"}, "load.cache_clear()"},
 		{event.HeldByVariable, "load", []string{"load.<dict>[1]"}, "load.cache_clear()"},
 		{event.HeldByVariable, "slots", []string{"slots.flat[0]", "slots.flat[1]"}, "slots.fill(None)"},

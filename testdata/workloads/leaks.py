@@ -173,6 +173,25 @@ LEAKS = [
             """ % (size(23) // 10)),
         Step("outer()", fails=True)], [Leak(TRACEBACK, size(23) // 10 * 20, 2, "outer")]),
     reference_cycle(size(24), "cpu.numpy"),
+    # numexpr keeps memory that it did not clear, in which the address of the array is left: that is no reference.
+    Notebook("cycle_beside_stale_words", [
+        Step("""
+            class Leaf:
+                pass
+            def bush():
+                root, leaf = Leaf(), Leaf()
+                root.leaf, leaf.root = leaf, root
+                leaf.data = block(%d)  # leaks
+                pieces = [[leaf.data] * n for n in range(600, 8000, 37)]
+            bush()
+            try:
+                import numexpr
+                ten = np.ones(10)
+                for i in range(200):
+                    x = numexpr.evaluate("sin(ten) * %%d + cos(ten) * ten + 1" %% i)
+            except ImportError:
+                pass
+            """ % size(25))], [Leak(AFTER, size(25), 1, "bush", says="reference cycle")]),
 ]
 
 HEALTHY = [
@@ -401,4 +420,14 @@ FOLLOWED = [
         tree()
         n = gc.collect()
         """ % size(24)),
+    followed("cycle_beside_stale_words", """
+        import weakref
+        class Leaf:
+            pass
+        def bush():
+            root, leaf = Leaf(), Leaf()
+            root.leaf, leaf.root = leaf, weakref.ref(root)
+            leaf.data = block(%d)
+        bush()
+        """ % size(25)),
 ]
