@@ -54,6 +54,7 @@ enum boundary_kind {
 	BOUNDARY_PROCESS_EXIT,
 	BOUNDARY_METER_SHED,
 	BOUNDARY_METER_BACK,
+	BOUNDARY_CELL_RESULT,
 	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
 	RECORD_SOURCE,	      /* struct source */
 	RECORD_NUDGE,	      /* the change ring fills up: come and read */
@@ -66,7 +67,14 @@ enum boundary_kind {
 };
 
 /* Same order as event.Outcome. */
-enum outcome { OUTCOME_UNKNOWN, OUTCOME_OK, OUTCOME_ERROR, OUTCOME_INTERRUPTED, OUTCOME_ABANDONED };
+enum outcome {
+	OUTCOME_UNKNOWN,
+	OUTCOME_OK,
+	OUTCOME_ERROR,
+	OUTCOME_INTERRUPTED,
+	OUTCOME_ABANDONED,
+	OUTCOME_MISSED, /* of a cell: nobody said when it, or what followed its result, was over */
+};
 
 /* A boundary, or one process's reading within it. `ticket` numbers them without gaps: it is the key in the store. */
 struct boundary {
@@ -274,6 +282,8 @@ struct process {
 	__u32 cuda;    /* it has called the driver */
 	__u32 cutting; /* boundaries that are being drawn of it now */
 	__u32 heap;    /* it has called its allocator under trace */
+	__u32 request; /* the thread on which a front end's request is under way, 0: none that would say when it is over */
+	__u32 padding;
 };
 
 /*
@@ -406,6 +416,8 @@ struct window {
 	__u32 failed;
 	__u32 statements;
 	__u32 file_size;
+	__u32 ended; /* it has its result: display and hooks run. Its coroutine may be freed */
+	__u32 padding;
 	__u64 file[FILE_WORDS];
 };
 

@@ -15,7 +15,7 @@ func (v *view) statements() {
 	left := v.detailed()
 	of := map[int][]Window{}
 	for _, w := range v.r.Windows {
-		if w.Kind == Statement {
+		if w.Kind == Statement && (w.Name != Hooks || v.moved(w.Meters)) {
 			of[w.Parent] = append(of[w.Parent], w)
 		}
 	}
@@ -105,7 +105,7 @@ func cellLines(c Window) []string {
 }
 
 func statementRow(w Window, lines []string, summit bool) figureRow {
-	number, text, mark, look := "-", w.Source, span{}, plain
+	number, text, mark, look := "-", w.Name, span{}, plain
 	if w.Line > 0 {
 		number = fmt.Sprint(w.Line)
 		if w.Line <= len(lines) {

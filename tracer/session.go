@@ -53,6 +53,8 @@ type Session struct {
 	changes []event.Change
 	sources map[uint64]*partialSource
 	ran     map[uint64]bool // cells that are open and of which a statement was seen
+	// outcomes are those of cells that have their result and are still open.
+	outcomes map[uint64]event.Outcome
 	codes   map[uint64]*code
 	tables  int  // bytes of their line tables
 	full    bool // there was no room for one
@@ -134,7 +136,7 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 }
 
 func open(o Options) (*Session, error) {
-	s := &Session{log: o.Log, options: o, sources: map[uint64]*partialSource{}, ran: map[uint64]bool{}}
+	s := &Session{log: o.Log, options: o, sources: map[uint64]*partialSource{}, ran: map[uint64]bool{}, outcomes: map[uint64]event.Outcome{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -64,10 +64,13 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		b.Text = strings.TrimSuffix(b.Text, ">")
 	case event.CellOpen:
 		s.cellOpened(t, b)
-	case event.CellClose:
+	case event.CellResult:
 		if t != nil && t.python != nil {
 			b.Outcome = t.outcome(b.Outcome, s.ran[b.Cell])
 		}
+		s.outcomes[b.Cell] = b.Outcome
+	case event.CellClose:
+		s.cellClosed(t, b)
 		delete(s.sources, b.Cell)
 		delete(s.ran, b.Cell)
 	case event.ProcessExec, event.ProcessStart:
@@ -123,6 +126,21 @@ func (s *Session) cellOpened(t *target, b *event.Boundary) {
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
 			b.Inputs = n
 		}
+	}
+}
+
+// cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next cell's.
+func (s *Session) cellClosed(t *target, b *event.Boundary) {
+	decided, ok := s.outcomes[b.Cell]
+	delete(s.outcomes, b.Cell)
+	if b.Outcome == event.OutcomeMissed {
+		return
+	}
+	if t != nil && t.python != nil {
+		b.Outcome = t.outcome(b.Outcome, s.ran[b.Cell])
+	}
+	if ok {
+		b.Outcome = decided
 	}
 }
 

@@ -365,6 +365,56 @@ def _magics():
     ]
 
 
+def _hooks():
+    """What runs after the cell's code and is the cell's all the same: IPython's events, where inline figures are drawn."""
+    n = 64 * MiB
+    drawn = [proof("drawn", mapped=n, resident=n)]
+    meters = {"cpu.mapped": top("drawn"), "cpu.resident": top("drawn"), "cpu.numpy": {"rise": [0, 0]}}
+    failed = {"cpu.mapped": top("drawn", above=TRACEBACK), "cpu.resident": top("drawn", above=TRACEBACK), "cpu.numpy": {"rise": [0, 0]}}
+    row = {"cpu.mapped": top("drawn", rise=near(n)), "cpu.resident": top("drawn", rise=near(n)), "cpu.numpy": {"rise": [0, 0]}}
+    silent = {"cpu.mapped": top("executed"), "cpu.resident": top("executed"), "cpu.numpy": {"rise": [0, 0]}}
+    needs = ["hooks_registered"]
+    return [
+        Cell("hooks_registered", """
+            def executed():
+                T.gil.spike(b"executed", 48 * T.MiB)
+            def ran(result):
+                T.gil.spike(b"drawn", 64 * T.MiB)
+            get_ipython().events.register("post_execute", executed)
+            get_ipython().events.register("post_run_cell", ran)
+            """, proof=drawn, meters=meters, hooks=row, why="both are called at the end of this cell already"),
+        Cell("hooks_only", "pass", needs=needs, proof=drawn, meters=meters, hooks=row, why="64 MiB that its one line did not take"),
+        Cell("hooks_below", 'T.gil.spike(b"top", 128 * T.MiB)', needs=needs,
+             proof=drawn + [proof("top", mapped=2 * n, resident=2 * n)],
+             meters={"cpu.mapped": top(), "cpu.resident": top(), "cpu.numpy": {"rise": [0, 0]}}, hooks=row),
+        Cell("hooks_comment", "# no statement", statements=[], needs=needs, proof=drawn, meters=meters, hooks=row),
+        Cell("hooks_awaited", "await asyncio.sleep(0.02)\nx = 1", needs=needs, proof=drawn, meters=meters, hooks=row,
+             why="in the cell always; a row of their own only where Python tells when an awaited cell has its result"),
+        Cell("hooks_nested", 'inner = get_ipython().run_cell("x = 1")\nT.gil.spike(b"outer", 128 * T.MiB)', needs=needs,
+             nested=[{"source": "x = 1"}], proof=[proof("outer", mapped=2 * n, resident=2 * n), proof("drawn", times=2, mapped=n, resident=n)],
+             meters={"cpu.mapped": top("outer"), "cpu.resident": top("outer"), "cpu.numpy": {"rise": [0, 0]}},
+             why="the inner cell's hooks are the outer statement's"),
+        Cell("hooks_failed", "raise ValueError('but drawn')", status="error", needs=needs, proof=drawn, meters=failed, hooks=row),
+        Cell("hooks_syntax", "x = = 1", status="error", statements=[], needs=needs, proof=drawn, meters=failed, hooks=row),
+        Cell("hooks_interrupted", 'T.mark("waiting")\ntime.sleep(30)', status="interrupted", ran=2, needs=needs,
+             request={"interrupt_at": "waiting"}, proof=drawn, meters=failed, hooks=row),
+        Cell("hooks_silent", "x = 1", counts=0, front_ends=["kernel"], request={"silent": True}, needs=needs,
+             proof=[proof("executed", mapped=48 * MiB, resident=48 * MiB)], meters=silent, why="post_run_cell is not for silent cells"),
+        Cell("hooks_that_fail", front_ends=["kernel"], source="""
+            def fails():
+                raise ValueError("in a hook")
+            get_ipython().events.register("post_execute", fails)
+            """, needs=needs, meters={"cpu.numpy": {"rise": [0, 0]}}, why="the cell is well: its hook is not"),
+        Cell("hooks_mended", 'get_ipython().events.unregister("post_execute", fails)', front_ends=["kernel"],
+             needs=["hooks_that_fail"], meters={"cpu.numpy": {"rise": [0, 0]}}),
+        Cell("hooks_gone", """
+            get_ipython().events.unregister("post_execute", executed)
+            get_ipython().events.unregister("post_run_cell", ran)
+            """, needs=needs, meters={"cpu.numpy": {"rise": [0, 0]}}),
+        innocent("pass_after_hooks"),
+    ]
+
+
 def _experiments():
     def lines(*parts):
         return "\n".join(parts)
@@ -434,5 +484,5 @@ def _endings():
     ]
 
 
-CELLS = (_start() + _one_call() + _interpreter() + _numpy() + _leaks() + _children() + _between() + _await() + _magics()
+CELLS = (_start() + _one_call() + _interpreter() + _numpy() + _leaks() + _children() + _between() + _await() + _magics() + _hooks()
          + _experiments() + _endings())

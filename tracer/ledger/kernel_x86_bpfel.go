@@ -68,6 +68,7 @@ const (
 	kernelBoundaryKindBOUNDARY_PROCESS_EXIT     kernelBoundaryKind = 11
 	kernelBoundaryKindBOUNDARY_METER_SHED       kernelBoundaryKind = 12
 	kernelBoundaryKindBOUNDARY_METER_BACK       kernelBoundaryKind = 13
+	kernelBoundaryKindBOUNDARY_CELL_RESULT      kernelBoundaryKind = 14
 	kernelBoundaryKindRECORD_READING            kernelBoundaryKind = 100
 	kernelBoundaryKindRECORD_SOURCE             kernelBoundaryKind = 101
 	kernelBoundaryKindRECORD_NUDGE              kernelBoundaryKind = 102
@@ -402,6 +403,7 @@ const (
 	kernelOutcomeOUTCOME_ERROR       kernelOutcome = 2
 	kernelOutcomeOUTCOME_INTERRUPTED kernelOutcome = 3
 	kernelOutcomeOUTCOME_ABANDONED   kernelOutcome = 4
+	kernelOutcomeOUTCOME_MISSED      kernelOutcome = 5
 )
 
 type kernelProcess struct {
@@ -425,6 +427,8 @@ type kernelProcess struct {
 	Cuda      uint32
 	Cutting   uint32
 	Heap      uint32
+	Request   uint32
+	Padding   uint32
 }
 
 type kernelPython struct {
@@ -548,6 +552,8 @@ type kernelThread struct {
 		Failed     uint32
 		Statements uint32
 		FileSize   uint32
+		Ended      uint32
+		Padding    uint32
 		File       [12]uint64
 	}
 }

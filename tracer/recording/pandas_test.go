@@ -72,7 +72,7 @@ func TestPandasReadsIt(t *testing.T) {
 		events = append(events, &c)
 	}
 	const ask = openPandas + `
-assert pyarrow.ipc.open_stream(path).schema.metadata == {b"ipytracer.format": b"4", b"ipytracer.version": b"1.2.3"}
+assert pyarrow.ipc.open_stream(path).schema.metadata == {b"ipytracer.format": b"5", b"ipytracer.version": b"1.2.3"}
 for b in pyarrow.ipc.open_stream(path): b.validate(full=True)
 print(len(df), len(df.columns), str(df.time_ns.dtype), str(df.pid.dtype))
 print(df.kind.value_counts(sort=False).to_dict())
