@@ -46,11 +46,15 @@ func TestHooksAreTheCells(t *testing.T) {
 // TestNobodySaysWhenHooksAreOver: then the cell has ended at its result, whatever is seen next.
 func TestNobodySaysWhenHooksAreOver(t *testing.T) {
 	for name, next := range map[string]func(*script){
-		"the next cell": func(s *script) { s.closeCell(1, event.OutcomeMissed); s.openCell(2, true); s.closeCell(2, event.OutcomeOK) },
-		"exit":          func(s *script) { s.boundary(event.ProcessExit, main) },
-		"exec":          func(s *script) { s.boundary(event.ProcessExec, main) },
-		"detached":      func(s *script) { s.boundary(event.Detached, main) },
-		"cut":           func(*script) {},
+		"the next cell": func(s *script) {
+			s.closeCell(1, event.OutcomeMissed)
+			s.openCell(2, true)
+			s.closeCell(2, event.OutcomeOK)
+		},
+		"exit":     func(s *script) { s.boundary(event.ProcessExit, main) },
+		"exec":     func(s *script) { s.boundary(event.ProcessExec, main) },
+		"detached": func(s *script) { s.boundary(event.Detached, main) },
+		"cut":      func(*script) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := figured()

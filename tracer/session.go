@@ -55,18 +55,18 @@ type Session struct {
 	ran     map[uint64]bool // cells that are open and of which a statement was seen
 	// outcomes are those of cells that have their result and are still open.
 	outcomes map[uint64]event.Outcome
-	codes   map[uint64]*code
-	tables  int  // bytes of their line tables
-	full    bool // there was no room for one
-	natives natives
-	starts  []event.ProcessInfo
-	stopped string // why the session ends, once it does
-	ended   bool
-	late    []string
-	probes  [ledger.GroupCount]event.ProbeUse
-	trouble []string
-	devices devices
-	live    live
+	codes    map[uint64]*code
+	tables   int  // bytes of their line tables
+	full     bool // there was no room for one
+	natives  natives
+	starts   []event.ProcessInfo
+	stopped  string // why the session ends, once it does
+	ended    bool
+	late     []string
+	probes   [ledger.GroupCount]event.ProbeUse
+	trouble  []string
+	devices  devices
+	live     live
 	// heapCost is what a malloc and its free cost the targets; 0 until known.
 	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.
