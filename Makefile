@@ -36,8 +36,13 @@ test: deps ## install what is needed and run every tier (needs root)
 	$(MAKE) --no-print-directory check
 	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 -timeout 20m ./...
 	cd testdata/workloads && /usr/bin/python3 -m unittest
+	cd testdata/notebooks && /usr/bin/python3 -m unittest
 	cd testdata/gpu && /usr/bin/python3 -m unittest
 	cd testdata/gpu/replay && /usr/bin/python3 -m unittest
+
+.PHONY: test-notebooks
+test-notebooks: deps ## what is told of every cell of testdata/notebooks, all of them (NOTEBOOKS=plots,text: these)
+	TRACER_REQUIRE_BPF=1 TRACER_NOTEBOOKS='$(NOTEBOOKS)' $(GO) test -count=1 -timeout 20m -v -run TestNotebooks ./e2e
 
 .PHONY: check
 check: generated format lint ## what needs no kernel: formatting, linters, generated files

@@ -17,7 +17,7 @@ func NewAuditor() *Auditor {
 	t.audit = &audit{
 		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
 		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
-		ended: map[int32]bool{}, started: map[int32]*birth{}, statement: map[int32]closing{},
+		ended: map[int32]bool{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{},
 	}
 	return &Auditor{t}
 }
@@ -40,9 +40,9 @@ type audit struct {
 	leaving map[int32]map[place]left
 	gone    map[passing]*passed
 	holders map[int32]*holders
-	count   int  // of live blocks
-	dropped int  // blocks and tallies that found no room
-	forgot  bool // blocks, as their probes were stepped down
+	count   int               // of live blocks
+	dropped int               // blocks and tallies that found no room
+	blind   map[string]*blind // which meters were stepped down, by the text of the boundary
 
 	devices   map[heldKey]*cache // PyTorch's allocator, by process and its meter of handed out memory
 	pending   map[int32]*pending // by thread
@@ -284,6 +284,8 @@ func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
 		}
 	case event.Detached:
 		a.settleLeaving(b.PID)
+	case event.MeterShed, event.MeterBack:
+		a.blindTo(b)
 	case event.StatementClose:
 		if cell := t.cells[b.Cell]; cell != nil && cell.statement != nil {
 			a.statement[b.PID] = closing{cell.statement.birth, b.Time}
@@ -334,18 +336,20 @@ func (a *audit) drop(pid int32) {
 }
 
 // forget drops the blocks of some meters, see [Tracker.forget].
-func (a *audit) forget(which func(event.Meter) bool) {
-	a.forgot = true
-	for _, blocks := range a.live {
-		for at := range blocks {
-			if which(at.meter) {
+func (a *audit) forget(which func(event.Meter) bool, of func(pid int32) bool) {
+	for pid, blocks := range a.live {
+		for at, b := range blocks {
+			if which(at.meter) && of(pid) {
+				if one := a.blind[""]; one != nil && isNumPy(at.meter) {
+					one.lost += b.size
+				}
 				delete(blocks, at)
 				a.count--
 			}
 		}
 	}
-	for _, blocks := range a.leaving {
-		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(at.meter) })
+	for pid, blocks := range a.leaving {
+		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(at.meter) && of(pid) })
 	}
 }
 

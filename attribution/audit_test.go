@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -445,8 +446,8 @@ func TestAuditForgets(t *testing.T) {
 	n.boundary(event.MeterShed, main)
 	a := n.audit(t)
 	none(t, a)
-	if a.Complete || len(a.Held) > 0 {
-		t.Errorf("complete %v, held %+v", a.Complete, a.Held)
+	if a.Complete || len(a.Held) > 0 || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != report.SteppedDown || a.NotJudged[0].Meter != "cpu.numpy" || !a.CanExceed(1<<40) {
+		t.Errorf("complete %v, held %+v, not judged %+v", a.Complete, a.Held, a.NotJudged)
 	}
 }
 
@@ -482,6 +483,58 @@ func TestAuditAddsUp(t *testing.T) {
 		if sum != int64(want) || count != blocks {
 			t.Fatalf("seed %d: %d bytes in %d blocks are held, want %d in %d", seed, sum, count, want, blocks)
 		}
+	}
+}
+
+// What was there before, what the process had when it ended and resident memory that no meter has are not judged, and with
+// what else can be more than a limit is known.
+func TestNotJudged(t *testing.T) {
+	reasons := func(a *report.Audit) (all []string) {
+		for _, n := range a.NotJudged {
+			if n.Why == "" || n.Advice == "" {
+				t.Errorf("without words: %+v", n)
+			}
+			all = append(all, n.Reason)
+		}
+		return all
+	}
+	n := newNotebook()
+	n.run("cell", func() {})
+	if a := n.audit(t); len(a.NotJudged) > 0 || !a.Complete || a.CanExceed(0) {
+		t.Errorf("all was seen: %+v", a.NotJudged)
+	}
+	n = newNotebook()
+	n.run("cell", func() { n.value[main] += 64 * 1 << 20 })
+	a := n.audit(t)
+	if got := reasons(a); !slices.Equal(got, []string{report.NotExplained}) || *a.NotJudged[0].Bytes != 64<<20 || a.CanExceed(64<<20) || !a.CanExceed(64<<20-1) {
+		t.Errorf("resident memory grew: %+v", a.NotJudged)
+	}
+	n = newNotebook()
+	n.run("cell", func() { n.take("cell", 1, 2*mib) })
+	n.boundary(event.ProcessExit, main)
+	if a := n.finish(t); !slices.Equal(reasons(a), []string{report.ProcessEnded}) || *a.NotJudged[0].Bytes != 2<<20 {
+		t.Errorf("it ended with a block: %+v", a.NotJudged)
+	}
+}
+
+// Workers that wait in a pool are one verdict on the pool, and no leak.
+func TestIdlePool(t *testing.T) {
+	n := newNotebook()
+	n.run("cell", func() {
+		for pid := int32(201); pid < 204; pid++ {
+			n.born(pid, 3<<20)
+			n.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = main })
+			n.boundary(event.ProcessExec, pid, func(b *event.Boundary) {
+				b.Parent, b.Text = main, fmt.Sprintf("python3 -m joblib.externals.loky.backend.popen_loky_posix --process-name LokyProcess-%d --pipe 14", pid)
+			})
+		}
+	})
+	a := n.audit(t)
+	if v := only(t, a, report.IdlePool, 9<<20, 1); v.Count != 3 || !strings.Contains(v.Evidence, "joblib") {
+		t.Errorf("%+v", v)
+	}
+	if len(a.ByMeter()) > 0 {
+		t.Errorf("a pool counts as a leak: %v", a.ByMeter())
 	}
 }
 

@@ -2,6 +2,8 @@ package attribution
 
 import (
 	"fmt"
+	"maps"
+	"sort"
 	"time"
 
 	"ipytracer/report"
@@ -30,13 +32,26 @@ func (t *Tracker) Cells() (n int) {
 // Report returns everything that is known. It can be called at any time; windows that are open end at the last
 // boundary.
 func (t *Tracker) Report() *report.Report {
+	r := t.Stream()
+	r.Windows = []report.Window{}
+	for w := range r.Stream {
+		r.Detail(w)
+		r.Windows = append(r.Windows, *w)
+	}
+	r.Stream, r.Detail = nil, nil
+	return r
+}
+
+// Stream returns the same as [Tracker.Report], but its windows are made one at a time, whenever they are asked for. No event may be
+// added before it has been printed.
+func (t *Tracker) Stream() *report.Report {
 	t.Flush()
 	for _, r := range t.roots {
 		r.ordered.flush(func(c *event.Change) { t.allocate(r, c) })
 	}
 	r := &report.Report{
 		Schema: report.Schema, Processes: []report.Process{}, Meters: t.meters(),
-		Windows: []report.Window{}, Between: []report.Between{},
+		Between: []report.Between{}, Stream: t.each, Detail: t.detail,
 	}
 	r.Host = t.host()
 	if t.finish != nil {
@@ -52,15 +67,35 @@ func (t *Tracker) Report() *report.Report {
 	for _, w := range t.windows {
 		if w.kind == kindBetween {
 			r.Between = append(r.Between, t.between(w))
-		} else {
-			whole := t.window(w)
-			whole.Allocations, whole.Coverage = t.allocationsOf(w)
-			r.Windows = append(r.Windows, whole)
 		}
 	}
 	r.Lines, r.Tensors = t.lines(), t.tensors()
 	r.Certificate = t.certificate()
 	return r
+}
+
+// each makes the windows of a report, in the order they began.
+func (t *Tracker) each(yield func(*report.Window) bool) {
+	for _, w := range t.windows {
+		if w.kind == kindBetween {
+			continue
+		}
+		whole := t.window(w)
+		if !yield(&whole) {
+			return
+		}
+	}
+}
+
+// detail says who allocated in a window of a report.
+func (t *Tracker) detail(of *report.Window) {
+	i := sort.Search(len(t.windows), func(i int) bool { return t.windows[i].id >= of.ID })
+	for i < len(t.windows) && t.windows[i].kind == kindBetween {
+		i++
+	}
+	if i < len(t.windows) && t.windows[i].id == of.ID {
+		of.Allocations, of.Coverage = t.allocationsOf(t.windows[i])
+	}
 }
 
 func (t *Tracker) host() report.Host {
@@ -111,6 +146,7 @@ func (t *Tracker) window(w *window) report.Window {
 	for pid := range w.shares {
 		widenAll(out.Tree, w.shares[pid])
 	}
+	maps.DeleteFunc(out.Tree, func(id string, f report.Figure) bool { own, ok := out.Meters[id]; return ok && own.Equal(f) })
 	if w.count >= 0 {
 		count := w.count
 		out.ExecutionCount = &count
@@ -123,9 +159,9 @@ func (t *Tracker) window(w *window) report.Window {
 	}
 	for _, p := range t.order {
 		if f := w.children[p.info.PID]; f != nil && p != w.process {
-			out.Children = append(out.Children, report.Child{
-				PID: int(p.info.PID), Command: p.info.Command, Meters: t.figureMap(*f, nil, p.info.Python != ""),
-			})
+			meters := t.figureMap(*f, nil, p.info.Python != "")
+			maps.DeleteFunc(meters, func(_ string, f report.Figure) bool { return f.Exact && f.Peak == 0 })
+			out.Children = append(out.Children, report.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
 		}
 	}
 	return out

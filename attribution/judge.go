@@ -20,6 +20,9 @@ type judge struct {
 	live     []report.LiveBlocks
 	runs     map[runKey][]*window  // of each text, in order
 	unknown  map[int32]event.Bytes // in blocks of which nobody knows who holds them, by process
+	seen     map[int32]event.Bytes // in blocks that only the walk over the objects has seen
+
+	notJudged []report.NotJudged
 }
 
 // runKey is a cell's text in a process.
@@ -54,6 +57,7 @@ type found struct {
 	release *window // the failed cell in which it went
 	gap     event.Nanoseconds
 	note    string
+	pool    pool
 }
 
 // Audit says what stays behind. A verdict has at least so many bytes. It can be called at any time.
@@ -65,7 +69,7 @@ func (a *Auditor) Audit(least int64) *report.Audit {
 	}
 	j := &judge{
 		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*report.Held{},
-		runs: map[runKey][]*window{}, unknown: map[int32]event.Bytes{},
+		runs: map[runKey][]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
 	}
 	for _, w := range t.windows {
 		if w.kind == kindCell {
@@ -114,6 +118,7 @@ func (j *judge) survivors() {
 	for _, s := range never.inOrder() {
 		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !isImport(s.frames) {
 			j.find(report.NeverFreed, s, notAsked, p)
+			j.known(s)
 		}
 	}
 }
@@ -194,10 +199,12 @@ func (j *judge) judge(s *site) bool {
 	}
 	if s.text != "" && j.grows(s, rest) {
 		j.find(report.RerunGrowth, s, rest.holder.Kind, rest)
+		j.known(s)
 		return true
 	}
 	if p := s.by[notAsked]; p != nil && p.failed > 0 && asked(s.meter) && j.audit.holders[s.pid] == nil {
 		j.find(report.HeldByTraceback, s, notAsked, p)
+		j.known(s)
 	}
 	if p := s.by[event.HeldByCycle]; p != nil && p.failed == p.bytes { // its frames refer to the exception
 		j.find(report.HeldByTraceback, s, event.HeldByCycle, p)
@@ -212,6 +219,13 @@ func (j *judge) judge(s *site) bool {
 		}
 	}
 	return false
+}
+
+// known: a site was judged although nobody knows who holds its blocks.
+func (j *judge) known(s *site) {
+	if p := s.by[notAsked]; p != nil && asked(s.meter) {
+		j.unknown[s.pid] = max(j.unknown[s.pid]-p.bytes, 0)
+	}
 }
 
 // grows says whether each run of a site's cell leaves more. Of mapped memory that must be steady, and over four runs: allocators keep
@@ -307,11 +321,11 @@ func comparePassing(a, b passing) int {
 func (j *judge) report() *report.Audit {
 	out := &report.Audit{
 		Schema: report.AuditSchema, Host: j.t.host(), Processes: []report.AuditProcess{}, Verdicts: []report.Verdict{}, Held: []report.Held{},
-		Least: int64(j.least), Cells: j.t.Cells(), DurationNS: j.t.since(0), Problems: []string{},
+		Least: int64(j.least), Cells: j.t.Cells(), DurationNS: j.t.since(0),
 	}
 	for _, key := range j.order {
 		f := j.verdicts[key]
-		if f.portion.bytes >= j.least || key.kind == report.ChildAlive {
+		if f.portion.bytes >= j.least || key.kind == report.ChildAlive || key.kind == report.IdlePool {
 			out.Verdicts = append(out.Verdicts, j.verdict(key, f))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"ipytracer/report"
 	"ipytracer/tracer/event"
@@ -76,11 +75,15 @@ func (j *judge) children() {
 		}
 		root := b.cell.process.info.PID
 		key := verdictKey{kind: report.ChildAlive, pid: root, meter: event.Resident, text: textOf(b.cell), line: fmt.Sprint(b.line), holder: p.info.Command}
+		of, isPool := poolOf(p.info.Command)
+		if isPool {
+			key = verdictKey{kind: report.IdlePool, pid: root, meter: event.Resident, holder: of.name}
+		}
 		own := max(p.value[event.Resident]-j.t.forked[p.info.PID][event.Resident], 0)
 		one := &portion{bytes: own, count: 1, oldest: p.began, runs: map[*window]event.Bytes{b.cell: own}, largest: own}
 		f := j.verdicts[key]
 		if f == nil {
-			f = &found{portion: one, note: p.info.Command}
+			f = &found{portion: one, note: p.info.Command, pool: of}
 			if b.line > 0 {
 				f.Stack = []report.Frame{frameOf(b.cell, b.line)}
 			}
@@ -92,19 +95,8 @@ func (j *judge) children() {
 	}
 }
 
-// isHelper knows the processes that multiprocessing keeps for itself until the program ends.
-func isHelper(command string) bool {
-	return strings.Contains(command, "multiprocessing.resource_tracker") || strings.Contains(command, "multiprocessing.forkserver") ||
-		strings.Contains(command, "loky.backend.resource_tracker")
-}
-
 // describe says what was audited, and what is not known.
 func (j *judge) describe(out *report.Audit) {
-	out.Complete = true
-	problem := func(format string, args ...any) {
-		out.Complete = false
-		out.Problems = append(out.Problems, fmt.Sprintf(format, args...))
-	}
 	for _, p := range j.t.order {
 		if p.began == 0 || p.session == nil {
 			continue
@@ -112,29 +104,12 @@ func (j *judge) describe(out *report.Audit) {
 		one := report.AuditProcess{
 			PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython, Ended: p.ended, Late: p.info.Late,
 		}
-		switch h := j.audit.holders[p.info.PID]; {
-		case h != nil:
+		if h := j.audit.holders[p.info.PID]; h != nil {
 			one.Objects = h.objects
-			if !h.complete {
-				problem("not every object of pid %d was looked at: who holds a block is not always known", p.info.PID)
-			}
-		case j.unknown[p.info.PID] == 0:
-		case p.ended:
-			problem("pid %d had ended: what held %s could not be read", p.info.PID, report.FormatBytes(int64(j.unknown[p.info.PID])))
-		default:
-			problem("nobody looked at the objects of pid %d: what holds %s is not known", p.info.PID, report.FormatBytes(int64(j.unknown[p.info.PID])))
 		}
 		out.Processes = append(out.Processes, one)
 	}
-	for _, r := range j.t.roots {
-		if !r.stream.complete(0, r.stream.made) {
-			problem("changes were lost: some blocks are not known, or seem to be there still")
-		}
-	}
-	if j.audit.dropped > 0 {
-		problem("%d blocks are not in this audit: there were too many", j.audit.dropped)
-	}
-	if j.audit.forgot {
-		problem("probes were stepped down to keep the overhead budget: blocks that were made before are not in this audit (--budget off keeps them)")
-	}
+	j.unjudged()
+	out.NotJudged = j.notJudged
+	out.Complete = len(j.notJudged) == 0
 }

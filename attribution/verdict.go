@@ -43,6 +43,9 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 		v.Command = bounded(f.note, 200)
 		v.Evidence = "still running since its cell ended: " + v.Command
 		v.Advice = "end it where it was started: close() and join() the pool, use a with block, or wait() for the process"
+	case report.IdlePool:
+		v.Command = bounded(f.note, 200)
+		f.pool.word(&v, v.Count)
 	}
 	return v
 }

@@ -60,6 +60,8 @@ type window struct {
 	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its like.
 	unlisted map[string]bool
 	tallies  map[event.Meter]*tallies
+	// isSettled: it closed long ago, and its tallies are summed up.
+	isSettled bool
 	// unknown: the meter became known only after the window.
 	unknown [event.MeterCount]bool
 	refused []report.Refusal
@@ -105,8 +107,8 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 		openUnknownHeap: b.UnknownHeap,
 		own:             startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
+	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
 	if kind != kindBetween {
-		w.id = t.nextID
 		t.nextID++
 	}
 	for _, other := range t.order {
@@ -118,23 +120,18 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 			}
 		}
 	}
-	for m := range t.shed {
-		w.shed[m] = t.shed[m]
-	}
-	if t.gpus.shed {
-		w.shedTotals()
-	}
+	r := t.root(b.Root)
+	w.shed = r.shed
 	if t.audit != nil {
 		w.line = int(b.Line)
 		t.audit.openBirth(w)
 	}
-	for text, now := range t.unlisted {
+	for text, now := range r.unlisted {
 		if now {
 			w.unlist(text)
 		}
 	}
 	t.keep(w)
-	r := t.root(b.Root)
 	r.open = append(r.open, w)
 	return w
 }
@@ -229,5 +226,8 @@ func (t *Tracker) leave(w *window) {
 	r := t.root(w.root)
 	if i := slices.Index(r.open, w); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)
+	}
+	if w.kind != kindSession { // whose tallies are the report's lines
+		t.closing = append(t.closing, w)
 	}
 }

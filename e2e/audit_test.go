@@ -96,8 +96,10 @@ func checkVerdicts(t *testing.T, a *report.Audit, want []planted) {
 	for _, v := range left {
 		t.Errorf("a verdict on nothing: %s of %d bytes of %s in %d blocks, cells %v, %s: %s %s", v.Kind, v.Bytes, v.Meter, v.Count, v.ExecutionCounts, describeStack(v.Stack), v.Evidence, v.Holder)
 	}
-	if !a.Complete {
-		t.Errorf("the audit is not complete: %v", a.Problems)
+	for _, n := range a.NotJudged { // resident memory is never all arrays
+		if n.Reason != report.MadeBefore && n.Reason != report.NotExplained {
+			t.Errorf("not judged: %+v", n)
+		}
 	}
 }
 

@@ -109,6 +109,9 @@ type result struct {
 	Holders map[event.Bytes]heldBy `json:"holders"`
 	// Noted is what lines of memory.py took.
 	Noted []noted `json:"noted"`
+	// Markers are what the lines of a notebook say of themselves; Before and After what /proc says while the kernel is idle.
+	Markers       []marker `json:"markers"`
+	Before, After kernelMemory
 	// Between is the same from the cell's end to the next one's begin.
 	Between map[string]*startPeakEnd `json:"between"`
 }

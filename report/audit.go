@@ -1,10 +1,7 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 )
@@ -25,9 +22,9 @@ type Audit struct {
 	Verdicts []Verdict    `json:"verdicts"` // most bytes first
 	Held     []Held       `json:"held"`     // most bytes first
 	Live     []LiveBlocks `json:"live"`     // most bytes first, 1,000 at most
-	// Complete: every block that was made or freed is known, and so is who holds what is left.
-	Complete bool     `json:"complete"`
-	Problems []string `json:"problems"` // what is not known, and why
+	// Complete: nothing was left unjudged.
+	Complete  bool        `json:"complete"`
+	NotJudged []NotJudged `json:"not_judged"`
 }
 
 // AuditProcess is one audited process.
@@ -53,6 +50,7 @@ const (
 	ChildAlive      = "child-alive"
 	FreedLate       = "freed-late"
 	NeverFreed      = "never-freed"
+	IdlePool        = "idle-pool" // workers that wait for the next task: meant to stay for a while
 )
 
 // Verdict is memory that should not be there, or should have gone earlier.
@@ -112,30 +110,6 @@ type LiveBlocks struct {
 	AgeNS           int64 `json:"age_ns"` // of the oldest, at the end
 }
 
-// AuditJSON writes an audit as one indented JSON object that follows [AuditSchemaJSON].
-func AuditJSON(w io.Writer, a *Audit) error {
-	c := *a
-	c.Schema = AuditSchema
-	c.Processes, c.Held, c.Problems, c.Verdicts, c.Live = list(a.Processes), list(a.Held), list(a.Problems), list(a.Verdicts), list(a.Live)
-	for i := range c.Live {
-		l := &c.Live[i]
-		l.Executions, l.ExecutionCounts, l.Stack = list(l.Executions), list(l.ExecutionCounts), list(l.Stack)
-	}
-	for i := range c.Verdicts {
-		v := &c.Verdicts[i]
-		v.Executions, v.ExecutionCounts, v.Stack = list(v.Executions), list(v.ExecutionCounts), list(v.Stack)
-	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(c); err != nil {
-		return fmt.Errorf("encode audit: %w", err)
-	}
-	_, err := w.Write(asciiEscapes(b.Bytes()))
-	return err
-}
-
 // WithoutSource returns a copy of an audit from which texts are gone that a notebook may have typed: what follows the
 // program's name in commands, and the keys on the way to what holds a block. Names of variables and functions stay.
 func (a *Audit) WithoutSource() *Audit {
@@ -153,8 +127,8 @@ func (a *Audit) WithoutSource() *Audit {
 			bare := WithoutKeys(v.Holder)
 			v.Evidence, v.Advice, v.Holder = strings.ReplaceAll(v.Evidence, v.Holder, bare), strings.ReplaceAll(v.Advice, v.Holder, bare), bare
 		}
-		if v.Kind == ChildAlive {
-			v.Evidence = "still running since its cell ended: " + program(v.Command)
+		if v.Command != "" {
+			v.Evidence = strings.ReplaceAll(v.Evidence, v.Command, program(v.Command))
 			v.Command = program(v.Command)
 		}
 	}
@@ -166,10 +140,13 @@ var keys = regexp.MustCompile(`\['(?:[^'\\]|\\.)*'?\]?|\["(?:[^"\\]|\\.)*"?\]?`)
 // WithoutKeys is a way without the text in it: cache['secret'][3] is cache[…][3].
 func WithoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]") }
 
-// ByMeter is how many bytes the verdicts of each meter add up to.
+// ByMeter is how many bytes the verdicts of each meter add up to, those on idle pools left out.
 func (a *Audit) ByMeter() map[string]int64 {
 	sums := map[string]int64{}
 	for _, v := range a.Verdicts {
+		if v.Kind == IdlePool {
+			continue
+		}
 		sums[v.Meter] += v.Bytes
 	}
 	return sums

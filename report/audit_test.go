@@ -10,10 +10,13 @@ import (
 )
 
 func audited() *report.Audit {
-	three, five := 3, 5
+	three, five, before := 3, 5, int64(64<<20)
 	return &report.Audit{
 		Processes: []report.AuditProcess{{PID: 4242, Command: "python3 -m ipykernel_launcher -f k.json", Python: "3.11.2", IPython: "8.5.0", Late: true, Objects: 181_234}},
-		Cells:     12, DurationNS: 93e9, Least: 1 << 20, Problems: []string{"changes were lost: some blocks are not known, or seem to be there still"},
+		Cells:     12, DurationNS: 93e9, Least: 1 << 20, NotJudged: []report.NotJudged{
+			{Reason: report.ChangesLost, Why: "changes were lost: some blocks are not known, or seem to be there still", Advice: "a larger --ring loses none"},
+			{Reason: report.MadeBefore, Meter: "cpu.resident", PID: 4242, Bytes: &before, Why: "it was there when the audit began", Advice: "sudo tracer run"},
+		},
 		Verdicts: []report.Verdict{
 			{
 				Kind: report.RerunGrowth, Meter: "gpu.0.active", PID: 4242, Bytes: 305 << 20, Count: 4, Executions: []int{2, 3, 4, 5}, ExecutionCounts: []int{2, 3, 4, 5},

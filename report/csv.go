@@ -29,8 +29,8 @@ func CSV(w io.Writer, r *Report) error {
 	if err := out.Write(head); err != nil {
 		return err
 	}
-	for _, window := range r.Windows {
-		if err := out.Write(append(csvWindow(window), csvFigures(window.Meters, ids)...)); err != nil {
+	for window := range r.All() {
+		if err := out.Write(append(csvWindow(*window), csvFigures(window.Meters, ids)...)); err != nil {
 			return err
 		}
 	}

@@ -101,7 +101,7 @@ func meterIDs(r *Report) []string {
 
 // eachFigures calls visit with every set of figures in a report.
 func eachFigures(r *Report, visit func(map[string]Figure)) {
-	for _, w := range r.Windows {
+	for w := range r.All() {
 		visit(w.Meters)
 		visit(w.Tree)
 		for _, c := range w.Children {

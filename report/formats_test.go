@@ -92,7 +92,7 @@ func TestJSONRoundTrip(t *testing.T) {
 	if again := reporttest.Report(t, &back); string(again) != string(data) {
 		t.Error("a report that was read back prints differently")
 	}
-	if strings.Contains(string(data), ": null") && !strings.Contains(string(data), `"bound": null`) {
+	if strings.Contains(string(data), ":null") && !strings.Contains(string(data), `"bound":null`) {
 		t.Error("null where a list or map belongs")
 	}
 }
@@ -106,10 +106,16 @@ func TestSchemaKnowsTheModel(t *testing.T) {
 	if err := json.Unmarshal(report.SchemaJSON(), &schema); err != nil {
 		t.Fatal(err)
 	}
-	compare := func(name string, properties map[string]any, model any) {
+	compare := func(name string, properties map[string]any, model any, tabled ...string) {
 		fields := map[string]bool{}
+		for _, name := range tabled { // what JSON has in tables, or an index into one
+			fields[name] = true
+		}
 		for field := range reflect.TypeOf(model).Fields() {
 			tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if tag == "-" {
+				continue
+			}
 			fields[tag] = true
 			if _, ok := properties[tag]; !ok {
 				t.Errorf("%s: the schema lacks %q", name, tag)
@@ -121,10 +127,12 @@ func TestSchemaKnowsTheModel(t *testing.T) {
 			}
 		}
 	}
-	compare("report", schema.Properties, report.Report{})
+	compare("report", schema.Properties, report.Report{}, "frames", "stacks")
+	compare("line", schema.Defs["line"].Properties, report.Line{}, "frame")
 	for name, model := range map[string]any{"host": report.Host{}, "process": report.Process{}, "meter": report.Meter{}, "window": report.Window{},
 		"child": report.Child{}, "figure": report.Figure{}, "between": report.Between{}, "certificate": report.Certificate{}, "loss": report.Loss{},
-		"probe": report.Probe{}, "proof": report.Proof{}} {
+		"probe": report.Probe{}, "proof": report.Proof{}, "allocation": report.Allocation{}, "frame": report.Frame{},
+		"tensors": report.Tensors{}, "refusal": report.Refusal{}, "coverage": report.Coverage{}} {
 		compare(name, schema.Defs[name].Properties, model)
 	}
 }
@@ -133,16 +141,16 @@ func TestSchemaRefuses(t *testing.T) {
 	good := string(reporttest.Report(t, rich()))
 	for what, change := range map[string][2]string{
 		"another schema":      {"ipytracer/report/v1", "ipytracer/report/v2"},
-		"an unknown kind":     {`"kind": "cell"`, `"kind": "row"`},
-		"an unknown status":   {`"status": "ok"`, `"status": "fine"`},
-		"an unknown member":   {`"pid": 4242,`, `"pid": 4242, "extra": 1,`},
-		"an unknown meter":    {`"cpu.numpy": {`, `"cpu.nummy": {`},
-		"a missing member":    {`"cpu_ns": -1,`, ``},
-		"null for a list":     {`"problems": []`, `"problems": null`},
-		"a text for a number": {`"duration_ns": `, `"duration_ns": "1", "x": `},
-		"exact with a bound":  {`"bound": 0`, `"bound": 4096`},
-		"another unit":        {`"unit": "bytes"`, `"unit": "MB"`},
-		"a time of its own":   {`"started": "2026-03-02T`, `"started": "2 March `},
+		"an unknown kind":     {`"kind":"cell"`, `"kind":"row"`},
+		"an unknown status":   {`"status":"ok"`, `"status":"fine"`},
+		"an unknown member":   {`"pid":4242,`, `"pid":4242,"extra":1,`},
+		"an unknown meter":    {`"cpu.numpy":{`, `"cpu.nummy":{`},
+		"a missing member":    {`"cpu_ns":-1,`, ``},
+		"null for a list":     {`"problems":[]`, `"problems":null`},
+		"a text for a number": {`"duration_ns":`, `"duration_ns":"1","x":`},
+		"exact with a bound":  {`"bound":0`, `"bound":4096`},
+		"another unit":        {`"unit":"bytes"`, `"unit":"MB"`},
+		"a time of its own":   {`"started":"2026-03-02T`, `"started":"2 March `},
 	} {
 		bad := strings.Replace(good, change[0], change[1], 1)
 		if bad == good {

@@ -1,27 +1,153 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 )
 
-// JSON writes the report as one indented JSON object that follows [SchemaJSON]. Equal reports give equal bytes:
-// the members of maps are sorted, and a list or map that is empty is [] or {}, never null. Strings keep every character of the
+// JSON writes the report as one JSON object that follows [SchemaJSON], a line for each item of its lists, one after another: it holds
+// one window at a time, and the tables of frames and stacks, which come last. Equal reports give equal bytes: the members of
+// maps are sorted, and a list or map that is empty is [] or {}, never null. Strings keep every character of the
 // target's; those that a terminal could act on are written as \u escapes.
 func JSON(w io.Writer, r *Report) error {
+	c := complete(r)
+	return newDocument(w).write(reflect.ValueOf(c).Elem(), func(yield func(any) bool) {
+		for window := range r.All() {
+			if r.Detail != nil {
+				r.Detail(window)
+			}
+			if !yield(*window) {
+				return
+			}
+		}
+	}, "report")
+}
+
+// AuditJSON writes an audit as one JSON object that follows [AuditSchemaJSON], as [JSON] does.
+func AuditJSON(w io.Writer, a *Audit) error {
+	c := *a
+	c.Schema = AuditSchema
+	c.Processes, c.Held, c.NotJudged, c.Verdicts, c.Live = list(a.Processes), list(a.Held), list(a.NotJudged), list(a.Verdicts), list(a.Live)
+	return newDocument(w).write(reflect.ValueOf(c), nil, "audit")
+}
+
+// document is a JSON object that is being written.
+type document struct {
+	to      *bufio.Writer
+	tables  tables
+	members int
+	err     error
+}
+
+func newDocument(w io.Writer) *document {
+	return &document{to: bufio.NewWriterSize(w, 64<<10), tables: newTables()}
+}
+
+// write puts out the fields of a struct, lists item by item. Windows come from elsewhere where they are streamed.
+func (d *document) write(object reflect.Value, windows iter.Seq[any], what string) error {
+	d.text("{")
+	for i := range object.NumField() {
+		name, omit := jsonName(object.Type().Field(i))
+		field := object.Field(i)
+		switch {
+		case name == "":
+		case name == "windows" && windows != nil:
+			d.list(name, windows)
+		case field.Kind() != reflect.Slice:
+			d.member(name)
+			d.value(field.Interface())
+		case field.Len() > 0 || !omit:
+			d.list(name, func(yield func(any) bool) {
+				for j := range field.Len() {
+					if !yield(field.Index(j).Interface()) {
+						return
+					}
+				}
+			})
+		}
+	}
+	d.list("stacks", items(d.tables.stacks))
+	d.list("frames", items(d.tables.frames))
+	d.text("\n}\n")
+	if err := d.to.Flush(); err != nil {
+		return err
+	}
+	if d.err != nil {
+		return fmt.Errorf("encode %s: %w", what, d.err)
+	}
+	return nil
+}
+
+func items[T any](all []T) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for _, one := range all {
+			if !yield(one) {
+				return
+			}
+		}
+	}
+}
+
+// jsonName is a field's name in JSON, "" for none, and whether it is left out where it is empty.
+func jsonName(field reflect.StructField) (name string, omit bool) {
+	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+	if name == "-" {
+		return "", false
+	}
+	return name, options == "omitempty"
+}
+
+func (d *document) member(name string) {
+	if d.members++; d.members > 1 {
+		d.text(",")
+	}
+	d.text("\n\"" + name + "\":")
+}
+
+func (d *document) list(name string, all iter.Seq[any]) {
+	d.member(name)
+	d.text("[")
+	n := 0
+	for one := range all {
+		if d.err != nil {
+			return
+		}
+		if n++; n > 1 {
+			d.text(",")
+		}
+		d.text("\n")
+		d.value(d.tables.wire(one))
+	}
+	if n > 0 {
+		d.text("\n")
+	}
+	d.text("]")
+}
+
+func (d *document) text(s string) {
+	if _, err := d.to.WriteString(s); err != nil && d.err == nil {
+		d.err = err
+	}
+}
+
+func (d *document) value(v any) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(complete(r)); err != nil {
-		return fmt.Errorf("encode report: %w", err)
+	if err := encoder.Encode(v); err != nil {
+		if d.err == nil {
+			d.err = err
+		}
+		return
 	}
-	_, err := w.Write(asciiEscapes(b.Bytes()))
-	return err
+	d.text(string(asciiEscapes(bytes.TrimSuffix(b.Bytes(), []byte("\n")))))
 }
 
 // asciiEscapes writes characters that cannot be seen as \u escapes. Outside of strings JSON is ASCII, so what it
@@ -44,7 +170,7 @@ func asciiEscapes(encoded []byte) []byte {
 	return out
 }
 
-// complete copies a report so far that no list or map of it is nil, and names its schema.
+// complete copies a report, but for its windows, so far that no list or map of it is nil, and names its schema.
 func complete(r *Report) *Report {
 	c := *r
 	c.Schema = Schema
@@ -53,14 +179,6 @@ func complete(r *Report) *Report {
 		c.Processes[i].Meters = figures(c.Processes[i].Meters)
 	}
 	c.Meters = list(r.Meters)
-	c.Windows = list(r.Windows)
-	for i := range c.Windows {
-		w := &c.Windows[i]
-		w.Meters, w.Tree, w.Children = figures(w.Meters), figures(w.Tree), list(w.Children)
-		for j := range w.Children {
-			w.Children[j].Meters = figures(w.Children[j].Meters)
-		}
-	}
 	c.Between = list(r.Between)
 	for i := range c.Between {
 		c.Between[i].Meters = figures(c.Between[i].Meters)
@@ -87,11 +205,17 @@ func figures(m map[string]Figure) map[string]Figure {
 func WithoutSource(r *Report) *Report {
 	c := complete(r)
 	c.Schema = r.Schema
-	for i := range c.Windows {
-		w := &c.Windows[i]
-		w.Source, w.SourceTruncated = "", false
-		for j := range w.Children {
-			w.Children[j].Command = program(w.Children[j].Command)
+	c.Windows, c.Stream = nil, func(yield func(*Window) bool) {
+		for window := range r.All() {
+			w := *window
+			w.Source, w.SourceTruncated = "", false
+			w.Children = list(w.Children)
+			for j := range w.Children {
+				w.Children[j].Command = program(w.Children[j].Command)
+			}
+			if !yield(&w) {
+				return
+			}
 		}
 	}
 	for i := range c.Processes {

@@ -58,7 +58,7 @@ func liveLine(p *printer, window Window, segments []segment) {
 	for i, s := range segments {
 		figures := window.Meters
 		if s.tree {
-			figures = window.Tree
+			figures = window.together()
 		}
 		value := s.q.show(figures, s.meter)
 		texts[i] = []span{{"  " + s.name + " ", dim}, {pad(value.text, usualSize, true), value.style}}

@@ -11,11 +11,11 @@ import (
 func live(t *testing.T, r *report.Report, o report.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	for _, w := range r.Windows {
+	for w := range r.All() {
 		if w.Kind != report.Cell {
 			continue
 		}
-		if err := report.Live(&b, w, o); err != nil {
+		if err := report.Live(&b, *w, o); err != nil {
 			t.Fatal(err)
 		}
 	}

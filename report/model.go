@@ -2,6 +2,11 @@
 // It decides nothing: every figure comes from package attribution.
 package report
 
+import (
+	"iter"
+	"maps"
+)
+
 // Schema is the version of the JSON object, in its "schema" field.
 const Schema = "ipytracer/report/v1"
 
@@ -12,14 +17,33 @@ type Report struct {
 	GPUs      []GPU     `json:"gpus,omitempty"`
 	Processes []Process `json:"processes"`
 	Meters    []Meter   `json:"meters"`
-	Windows   []Window  `json:"windows"`
-	Between   []Between `json:"between"`
+	// Windows are in the order they began, unless Stream has them; see [Report.All].
+	Windows []Window `json:"windows"`
+	// Stream makes the windows one at a time, again each time it is called, for a printer that holds one only; nil where Windows has them.
+	Stream iter.Seq[*Window] `json:"-"`
+	// Detail fills in who allocated in a window that Stream has made; nil where Windows has that, too.
+	Detail  func(*Window) `json:"-"`
+	Between []Between     `json:"between"`
 	// Lines say, for each line of code that allocated in the session, what it and what it called did; the most at the
-	// session's peak first, 10,000 at most.
+	// session's peak first, 3,000 at most.
 	Lines []Line `json:"lines,omitempty"`
 	// Tensors are PyTorch's blocks that lived at the end, most bytes first, 1,000 groups at most.
 	Tensors     []Tensors   `json:"tensors,omitempty"`
 	Certificate Certificate `json:"certificate"`
+}
+
+// All goes through the windows, in the order they began. They are not to be changed.
+func (r *Report) All() iter.Seq[*Window] {
+	if r.Stream != nil {
+		return r.Stream
+	}
+	return func(yield func(*Window) bool) {
+		for i := range r.Windows {
+			if !yield(&r.Windows[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Host is the machine the session ran on.
@@ -113,7 +137,8 @@ type Window struct {
 	// Tree holds the figures of the process and its children together. What a forked child shares with its parent
 	// counts once, until it executes a program; copies it makes of it by writing are in no counter, so while such a
 	// child lives the figures are lower bounds. Any other page that several processes map counts once for each.
-	Tree     map[string]Figure `json:"tree"`
+	// A meter whose figure is the process's own is not in it; see [Window.Together].
+	Tree     map[string]Figure `json:"tree,omitempty"`
 	Children []Child           `json:"children"`
 	// Refused are requests for memory that were refused within the window.
 	Refused []Refusal `json:"refused,omitempty"`
@@ -125,12 +150,31 @@ type Window struct {
 	Coverage map[string]Coverage `json:"coverage,omitempty"`
 }
 
+// Together is the figure of a meter for the process and its children together.
+func (w *Window) Together(meter string) (Figure, bool) {
+	if f, ok := w.Tree[meter]; ok {
+		return f, true
+	}
+	f, ok := w.Meters[meter]
+	return f, ok
+}
+
+// together are the figures of all meters for the process and its children together.
+func (w *Window) together() map[string]Figure {
+	all := maps.Clone(w.Meters)
+	if all == nil {
+		all = map[string]Figure{}
+	}
+	maps.Copy(all, w.Tree)
+	return all
+}
+
 // Allocation is the memory of one meter that one stack of calls allocated.
 type Allocation struct {
 	Meter string  `json:"meter"`
 	Stack []Frame `json:"stack"` // innermost first, up to the cell, or to the thread's start where no Python code called; empty for NumPy's blocks of at most 64 bytes, or where it is not known
 	// StackTruncated: there were more calls further out; a stack has at most 64 of Python and 128 native ones.
-	StackTruncated bool  `json:"stack_truncated,omitempty"`
+	StackTruncated bool  `json:"-"`
 	Allocated      int64 `json:"allocated"` // bytes, in the window
 	Freed          int64 `json:"freed"`     // bytes of this stack's that were freed in the window, whoever freed them
 	Net            int64 `json:"net"`       // allocated − freed
@@ -154,9 +198,9 @@ type Frame struct {
 
 // Line is what one line of code allocated of one meter in a session: itself (own) and with all that it called.
 type Line struct {
-	PID   int    `json:"pid"`
-	Meter string `json:"meter"`
-	Frame
+	PID          int    `json:"pid"`
+	Meter        string `json:"meter"`
+	Frame        `json:"-"`
 	Allocated    int64 `json:"allocated"` // bytes
 	Freed        int64 `json:"freed"`     // of these, whoever freed them
 	Net          int64 `json:"net"`       // allocated − freed
@@ -182,11 +226,12 @@ type Tensors struct {
 // Coverage is how far allocations explain a meter's peak in a window.
 type Coverage struct {
 	AtPeak int64 `json:"at_peak"` // bytes of the peak that are in allocations, or unlisted
-	// Unlisted are allocations that are not in the list, because there are too many; what they have at the peak and net.
-	Unlisted       int   `json:"unlisted,omitempty"`
-	UnlistedAtPeak int64 `json:"unlisted_at_peak,omitempty"`
-	UnlistedNet    int64 `json:"unlisted_net,omitempty"`
-	Rest           int64 `json:"rest"` // bytes that are not: made before the attach, or lost
+	// Unlisted are allocations that are not in the list, because there are too many; what they have at the peak, net and allocated.
+	Unlisted          int   `json:"unlisted,omitempty"`
+	UnlistedAtPeak    int64 `json:"unlisted_at_peak,omitempty"`
+	UnlistedNet       int64 `json:"unlisted_net,omitempty"`
+	UnlistedAllocated int64 `json:"unlisted_allocated,omitempty"`
+	Rest              int64 `json:"rest"` // bytes that are not: made before the attach, or lost
 	// Exact: the blocks add up to what the window consumed and to how far it rose, to the byte, by the kernel's ledger.
 	Exact bool `json:"exact"`
 }
@@ -214,9 +259,10 @@ type Refusal struct {
 
 // Child is another process of the same tree, within a window.
 type Child struct {
-	PID     int               `json:"pid"`
-	Command string            `json:"command"`
-	Meters  map[string]Figure `json:"meters"`
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+	// Meters has no meter that was exactly 0 all the time.
+	Meters map[string]Figure `json:"meters"`
 }
 
 // Figure is one meter in one window, in bytes.
@@ -233,6 +279,13 @@ type Figure struct {
 
 // Need is what had to be available on top of the start: peak − start.
 func (f Figure) Need() int64 { return f.Peak - f.Start }
+
+// Equal says whether two figures say the same.
+func (f Figure) Equal(other Figure) bool {
+	same := f.Bound == other.Bound || f.Bound != nil && other.Bound != nil && *f.Bound == *other.Bound
+	f.Bound, other.Bound = nil, nil
+	return same && f == other
+}
 
 // Between is the time between two cells of a process: memory that belongs to no cell.
 type Between struct {

@@ -50,7 +50,8 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 		return err
 	}
 	v := &view{printer: o.printer(), r: r, o: o, meters: meters, byID: map[int]Window{}}
-	for _, window := range r.Windows {
+	for one := range r.All() {
+		window := *one
 		v.byID[window.ID] = window
 		if window.Kind == Cell {
 			v.cells = append(v.cells, window)

@@ -105,17 +105,17 @@ func (v *view) children() {
 			rows = append(rows, v.childRows(w, children)...)
 		}
 	}
-	for _, w := range v.r.Windows {
+	for w := range v.r.All() {
 		if w.Kind == Cell {
-			add(w, w.Children)
+			add(*w, w.Children)
 			for _, c := range w.Children {
 				seen[c.PID] = true
 			}
 		}
 	}
-	for _, w := range v.r.Windows {
+	for w := range v.r.All() {
 		if w.Kind == Session {
-			add(w, slices.DeleteFunc(slices.Clone(w.Children), func(c Child) bool { return seen[c.PID] }))
+			add(*w, slices.DeleteFunc(slices.Clone(w.Children), func(c Child) bool { return seen[c.PID] }))
 		}
 	}
 	if len(rows) == 0 {
@@ -161,8 +161,8 @@ func (v *view) childRows(w Window, children []Child) []figureRow {
 	if rest := len(children) - maxChildren; rest > 0 {
 		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + formatCount(uint64(rest)) + " smaller", dim}}})
 	}
-	if w.Kind == Cell && len(w.Tree) > 0 {
-		rows = append(rows, figureRow{figures: w.Tree, lead: []span{{}, {}, {"all together", bold}}})
+	if w.Kind == Cell {
+		rows = append(rows, figureRow{figures: w.together(), lead: []span{{}, {}, {"all together", bold}}})
 	}
 	return rows
 }

@@ -9,7 +9,7 @@ import (
 var titles = map[string]string{
 	RerunGrowth: "grows with each run of the cell", HeldAfterWindow: "held after its cell", HeldByTraceback: "held by a traceback",
 	HeldByOutput: "held by the output history", Fragmentation: "reserved, but in pieces", ChildAlive: "a process that never ended",
-	FreedLate: "freed late", NeverFreed: "never freed",
+	FreedLate: "freed late", NeverFreed: "never freed", IdlePool: "an idle pool of processes",
 }
 
 // maxHeld is how many rows the account of what is still there has.
@@ -24,7 +24,7 @@ func AuditText(w io.Writer, a *Audit, o TextOptions) error {
 	}
 	v.stillHeld(a)
 	v.stillLive(a)
-	v.auditProblems(a)
+	v.notJudged(a)
 	_, err := io.WriteString(w, v.b.String())
 	return err
 }
@@ -51,7 +51,7 @@ func (v *view) auditHeader(a *Audit) {
 	}
 	v.field("session", span{plural(a.Cells, "cell"), plain}, span{FormatDuration(a.DurationNS), plain})
 	if len(a.Verdicts) == 0 {
-		v.title("Nothing of " + FormatBytes(a.Least) + " or more stayed behind that should not have.")
+		v.title(a.allClear())
 	} else {
 		v.title(plural(len(a.Verdicts), "verdict"))
 	}
@@ -61,7 +61,7 @@ func (v *view) auditHeader(a *Audit) {
 func (v *view) verdict(number int, one *Verdict) {
 	v.blank()
 	size := span{FormatBytes(one.Bytes), bold}
-	if one.Kind != ChildAlive {
+	if one.Kind != ChildAlive && one.Kind != IdlePool {
 		size.text += " of " + meterName(one.Meter)
 	}
 	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{orNone(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
@@ -82,7 +82,7 @@ func (v *view) verdict(number int, one *Verdict) {
 
 func counted(one *Verdict) string {
 	switch one.Kind {
-	case ChildAlive:
+	case ChildAlive, IdlePool:
 		return plural(int(one.Count), "process")
 	case Fragmentation:
 		return plural(int(one.Count), "time")
@@ -143,15 +143,5 @@ func (v *view) stillLive(a *Audit) {
 	t.print(v.printer)
 	if rest := len(a.Live) - len(t.rows); rest > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", plural(rest, "more line"), FormatBytes(a.Live[len(t.rows)].Bytes)), dim})
-	}
-}
-
-func (v *view) auditProblems(a *Audit) {
-	if len(a.Problems) == 0 {
-		return
-	}
-	v.title("What this audit does not know")
-	for _, p := range a.Problems {
-		v.prose("  ", span{"- " + bounded(p, maxProse), yellow})
 	}
 }

@@ -105,16 +105,16 @@ func trimmed(spans []span) []span {
 // experiments lists what the user's own markers enclose, nested ones indented.
 func (v *view) experiments() {
 	var rows []figureRow
-	for _, w := range v.r.Windows {
+	for w := range v.r.All() {
 		if w.Kind != Experiment {
 			continue
 		}
-		name := strings.Repeat("  ", v.depth(w)) + bounded(w.Name, maxName)
+		name := strings.Repeat("  ", v.depth(*w)) + bounded(w.Name, maxName)
 		rows = append(rows, figureRow{
 			lead:    []span{{name, bold}, {"+" + FormatDuration(w.StartNS), plain}},
 			trail:   []span{{FormatDuration(w.DurationNS), plain}},
 			figures: w.Meters,
-			below:   trimmed(remarks(w)),
+			below:   trimmed(remarks(*w)),
 		})
 	}
 	if len(rows) == 0 {

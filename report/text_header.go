@@ -81,7 +81,7 @@ func (v *view) gpu(number int) []span {
 
 // life is what a process used from beginning to end.
 func (v *view) life(p Process) map[string]Figure {
-	for _, w := range v.r.Windows {
+	for w := range v.r.All() {
 		if w.Kind == Session && w.PID == p.PID {
 			return w.Meters
 		}
@@ -92,7 +92,7 @@ func (v *view) life(p Process) map[string]Figure {
 func (v *view) session() {
 	var length int64
 	bad := 0
-	for _, w := range v.r.Windows {
+	for w := range v.r.All() {
 		length = max(length, w.StartNS+w.DurationNS)
 		if w.Kind == Cell && w.Status != OK {
 			bad++

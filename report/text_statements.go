@@ -14,9 +14,9 @@ const maxStatements = 20
 func (v *view) statements() {
 	left := v.detailed()
 	of := map[int][]Window{}
-	for _, w := range v.r.Windows {
+	for w := range v.r.All() {
 		if w.Kind == Statement && (w.Name != Hooks || v.moved(w.Meters)) {
-			of[w.Parent] = append(of[w.Parent], w)
+			of[w.Parent] = append(of[w.Parent], *w)
 		}
 	}
 	for _, c := range v.cells {

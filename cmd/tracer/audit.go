@@ -35,20 +35,21 @@ A recording is one of 'tracer attach --record' or 'tracer run --record'. A runni
 for --duration; its Python objects are read in the end, from outside, to say what holds each block that is left.
 
 Verdicts: grows with each run of a cell; held after its cell; held by a traceback or by the output history; reserved
-by PyTorch but in pieces; processes that never ended; freed late; never freed.`,
+by PyTorch but in pieces; processes that never ended; pools of idle workers; freed late; never freed. What could not be
+judged is listed with why: only an audit without such a list is an all-clear.`,
 		Example: "  tracer audit run.arrows\n  sudo tracer audit 4242 --duration 10m\n  tracer audit run.arrows --fail-over 100MiB --format json",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runAudit(cmd.Context(), o, c, args[0]) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Least, "min", "1MiB", "the least `SIZE` of a verdict")
-	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the verdicts of any meter add up to more than `SIZE`")
+	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the verdicts of any meter add up to more than `SIZE`, 6 if that could not be judged")
 	f.StringVar(&o.Format, "format", "text", "how to print the audit: text or json")
 	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the audit")
 	f.DurationVar(&o.Duration, "duration", 0, "of a running kernel: stop after this time, such as 30s or 10m")
-	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes that fire often may cost, as a share of one core, or 'off'")
+	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes may cost, as a share of the session's time, or 'off'")
 	f.IntVar(&o.Ring, "ring", 4096, "of a running kernel: size of the ring of changes in `KiB`, a power of two")
 	f.StringVar(&o.Record, "record", "", "of a running kernel: write everything to `FILE` as well")
 	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
@@ -141,6 +142,9 @@ func (o *AuditOptions) conclude(a *report.Audit, to *destination, troubled bool)
 			if bytes > o.failOver {
 				return leakError(fmt.Sprintf("the verdicts on %s add up to %s, more than %s", meter, report.FormatBytes(bytes), report.FormatBytes(o.failOver)))
 			}
+		}
+		if a.CanExceed(o.failOver) {
+			return notJudgedError(fmt.Sprintf("nothing more than %s was seen to stay behind, but not everything could be judged; see \"Not judged\"", report.FormatBytes(o.failOver)))
 		}
 	}
 	if troubled {

@@ -21,6 +21,7 @@ const (
 	statusCannotTrace = 3
 	statusBound       = 4
 	statusLeak        = 5
+	statusNotJudged   = 6
 )
 
 // usageError is a mistake in what was typed.
@@ -38,6 +39,11 @@ type leakError string
 
 func (e leakError) Error() string { return string(e) }
 
+// notJudgedError says that `tracer audit` could not look at all that may have to count.
+type notJudgedError string
+
+func (e notJudgedError) Error() string { return string(e) }
+
 var (
 	errBound       = errors.New("some figures are only bounds (see the report)")
 	errSelftest    = errors.New("selftest failed")
@@ -53,6 +59,7 @@ func explain(err error) (status int, message string) {
 	var command commandStatus
 	var usage usageError
 	var leak leakError
+	var notJudged notJudgedError
 	var located *process.Error
 	var noNVML *gpu.NoNVMLError
 	switch {
@@ -60,6 +67,8 @@ func explain(err error) (status int, message string) {
 		return int(command), ""
 	case errors.As(err, &leak):
 		return statusLeak, err.Error()
+	case errors.As(err, &notJudged):
+		return statusNotJudged, err.Error()
 	case errors.Is(err, errBound):
 		return statusBound, err.Error()
 	case errors.Is(err, errDoctor):

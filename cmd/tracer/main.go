@@ -70,6 +70,7 @@ Exit status:
   3  this machine or this user cannot trace; the message says why and what to type
   4  --strict, and a figure is only a bound
   5  audit --fail-over, and more than that stays behind
+  6  audit --fail-over, and that much could not be judged
   otherwise the status of the command that was traced`,
 		SilenceErrors: true,
 		SilenceUsage:  true,

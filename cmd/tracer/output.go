@@ -96,7 +96,7 @@ func bounded(r *report.Report) bool {
 			return true
 		}
 	}
-	for _, w := range r.Windows {
+	for w := range r.All() {
 		if inexact(w.Meters) || inexact(w.Tree) {
 			return true
 		}

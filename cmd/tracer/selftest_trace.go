@@ -149,7 +149,7 @@ func compareWorkload(w workload, truths []truth, r *report.Report) (out result, 
 		case len(truths) == 1:
 			out.Figures = append(out.Figures, newFigure(meter, "session", sum[meter], session.Meters[meter].Peak, bounds[meter]))
 		case w.tree: // what the child shares with its parent counts once, and widens the figure's bound
-			f := session.Tree[meter]
+			f, _ := session.Together(meter)
 			shared := boundOf(f) - boundOf(session.Meters[meter])
 			out.Figures = append(out.Figures, newFigure(meter, "tree", sum[meter]-shared, f.Peak, bounds[meter]))
 		}

@@ -1,0 +1,80 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+)
+
+// TestStacksComeBack: JSON has each stack and frame once, and a reader gets every stack where it was.
+func TestStacksComeBack(t *testing.T) {
+	r := withLines()
+	r.Windows[5].Refused = []report.Refusal{
+		{Meter: "gpu.0.active", Asked: 9, Count: 1, Stack: r.Tensors[0].Stack}, {Meter: "gpu.0.active", Asked: 8, Count: 1},
+	}
+	data := reporttest.Report(t, r)
+	if n := strings.Count(string(data), `"Net.forward"`); n != 1 {
+		t.Errorf("a frame is there %d times", n)
+	}
+	var back report.Report
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(back.Windows[6].Allocations, r.Windows[6].Allocations) || len(r.Windows[6].Allocations) == 0 {
+		t.Errorf("allocations: %+v", back.Windows[6].Allocations)
+	}
+	if !reflect.DeepEqual(back.Windows[5].Refused, r.Windows[5].Refused) || !reflect.DeepEqual(back.Lines, r.Lines) || !reflect.DeepEqual(back.Tensors, r.Tensors) {
+		t.Errorf("refused %+v, lines %+v, tensors %+v", back.Windows[5].Refused, back.Lines, back.Tensors)
+	}
+	var audit report.Audit
+	if err := json.Unmarshal(reporttest.Audit(t, audited()), &audit); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(audit.Verdicts, audited().Verdicts) || !reflect.DeepEqual(audit.Live[0], audited().Live[0]) {
+		t.Errorf("audit: %+v", audit)
+	}
+}
+
+// TestStacksOutOfRange: a document that refers to what it has not is refused.
+func TestStacksOutOfRange(t *testing.T) {
+	for _, change := range [][2]string{{`"stack":1`, `"stack":77777`}, {`"stack":1`, `"stack":-1`}, {`{"frames":[1`, `{"frames":[99999`}} {
+		data := string(reporttest.Report(t, withLines()))
+		bad := strings.Replace(data, change[0], change[1], 1)
+		var back report.Report
+		if bad == data || json.Unmarshal([]byte(bad), &back) == nil {
+			t.Errorf("%s for %s is read", change[1], change[0])
+		}
+	}
+}
+
+// TestWindowsAreStreamed: a report whose windows are made one at a time prints as one that has them all.
+func TestWindowsAreStreamed(t *testing.T) {
+	whole := rich()
+	streamed := *whole
+	streamed.Windows = nil
+	streamed.Stream = func(yield func(*report.Window) bool) {
+		for i := range whole.Windows {
+			if one := whole.Windows[i]; !yield(&one) {
+				return
+			}
+		}
+	}
+	if outputs(t, &streamed) != outputs(t, whole) {
+		t.Error("it prints differently")
+	}
+	var first, second bytes.Buffer
+	if err := report.JSON(&first, report.WithoutSource(&streamed)); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.JSON(&second, report.WithoutSource(whole)); err != nil {
+		t.Fatal(err)
+	}
+	if first.String() != second.String() {
+		t.Error("without its source it prints differently")
+	}
+}
