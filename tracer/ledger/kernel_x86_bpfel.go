@@ -468,6 +468,7 @@ type kernelPython struct {
 	OwnerSkip        uint32
 	OwnerGenerator   uint32
 	FrameGenerator   uint32
+	FrameLocals      uint32
 	GeneratorFrame   uint32
 	GeneratorState   uint32
 	FrameState       uint32
@@ -479,7 +480,6 @@ type kernelPython struct {
 	Native           uint32
 	PushedEval       uint32
 	Ready            uint32
-	Padding          uint32
 }
 
 type kernelRoot struct {
@@ -518,11 +518,13 @@ const (
 )
 
 type kernelSource struct {
-	_      structs.HostLayout
-	Header kernelHeader
-	Offset uint32
-	Size   uint32
-	Text   [8192]uint8
+	_        structs.HostLayout
+	Header   kernelHeader
+	Offset   uint32
+	Size     uint32
+	TextKind uint32
+	Total    uint32
+	Text     [8192]uint8
 }
 
 type kernelStack struct {
