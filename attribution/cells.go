@@ -71,6 +71,7 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 			return
 		}
 		t.closeWindow(w.hooks, b)
+		t.forgo(w.atResult)
 		w.hooks, w.atResult = nil, nil
 		t.finishCell(p, w, b)
 		return

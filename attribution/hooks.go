@@ -45,13 +45,21 @@ func (t *Tracker) snapshot(w *window, b *event.Boundary) *window {
 		s.tallies = make(map[event.Meter]*tallies, len(w.tallies))
 		for m, all := range w.tallies {
 			s.tallies[m] = all.clone()
+			t.allocations.entries += len(all.byStack)
 		}
 	}
 	s.end(b)
 	return &s
 }
 
-// clone copies tallies; the copies are not counted as kept, for one of the two goes soon.
+// forgo lets the tallies of a window go.
+func (t *Tracker) forgo(w *window) {
+	for _, all := range w.tallies {
+		t.allocations.entries -= len(all.byStack)
+	}
+	w.tallies = nil
+}
+
 func (all *tallies) clone() *tallies {
 	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), highest: all.highest, first: all.first}
 	for stack, y := range all.byStack {
@@ -68,6 +76,7 @@ func (all *tallies) clone() *tallies {
 func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary) {
 	hooks, session := w.hooks, t.sessionOf(p)
 	t.leave(w)
+	t.forgo(w)
 	*w = *w.atResult
 	if p.info.Frontend != "" { // nobody draws figures in a program without one
 		w.note = noteHooks
@@ -82,7 +91,8 @@ func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary) {
 		return
 	}
 	p.lastCell, p.between = w, hooks
-	hooks.kind, hooks.parent, hooks.before, hooks.id, hooks.name = kindBetween, session, w, 0, ""
+	t.forgo(hooks)
+	hooks.kind, hooks.parent, hooks.before, hooks.name = kindBetween, session, w, ""
 	if t.audit != nil {
 		*hooks.birth = birth{}
 		t.statements--

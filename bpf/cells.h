@@ -117,6 +117,8 @@ struct source_copy {
 	__u64 cell;
 	__s32 pid;
 	__u32 done;
+	__u32 kind;
+	__u32 total;
 };
 
 static long copy_source(__u32 i, struct source_copy *c)
@@ -127,49 +129,111 @@ static long copy_source(__u32 i, struct source_copy *c)
 		lose(LOSS_SOURCE);
 		return 1;
 	}
-	long n = bpf_probe_read_user_str(s->text, SOURCE_CHUNK, (void *)(c->from + c->done));
-	if (n <= 0) {
+	__u32 left = c->total - c->done, size = left < SOURCE_CHUNK ? left : SOURCE_CHUNK;
+	bool last = left <= SOURCE_CHUNK;
+	long failed;
+	if (c->kind) {
+		failed = bpf_probe_read_user(s->text, AT_MOST(size, SOURCE_CHUNK), (void *)(c->from + c->done));
+	} else {
+		long n = bpf_probe_read_user_str(s->text, SOURCE_CHUNK, (void *)(c->from + c->done));
+		failed = n <= 0;
+		last = n < SOURCE_CHUNK;
+		size = last ? n : SOURCE_CHUNK - 1; /* without the NUL that only says the chunk is full */
+	}
+	if (failed) {
 		lose(LOSS_READ);
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 		return 1;
 	}
-	bool last = n < SOURCE_CHUNK;
 	s->header.ticket = 0;
 	s->header.kind = RECORD_SOURCE;
 	s->header.cell = c->cell;
 	s->header.pid = c->pid;
 	s->offset = c->done;
-	s->size = last ? n : SOURCE_CHUNK - 1; /* without the NUL that only says the chunk is full */
-	c->done += SOURCE_CHUNK - 1;
+	s->size = size;
+	s->text_kind = c->kind;
+	s->total = c->total;
+	c->done += size;
 	bpf_ringbuf_submit(s, 0);
 	return last;
 }
 
-/* Sends the text of a cell: in one short record if it fits, as most do. */
-static __noinline int send_source(__u64 from, __u64 cell, __s32 pid)
+/* A chunk that most cells fit into. */
+struct short_source {
+	struct header header;
+	__u32 offset;
+	__u32 size;
+	__u32 text_kind;
+	__u32 total;
+	__u8 text[SOURCE_SHORT];
+};
+
+static __always_inline void submit_short(struct short_source *s, struct source_copy *c, __u32 size)
 {
-	struct {
-		struct header header;
-		__u32 offset;
-		__u32 size;
-		__u8 text[SOURCE_SHORT];
-	} *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
+	s->header.ticket = 0;
+	s->header.kind = RECORD_SOURCE;
+	s->header.cell = c->cell;
+	s->header.pid = c->pid;
+	s->offset = 0;
+	s->size = size;
+	s->text_kind = c->kind;
+	s->total = c->total;
+	bpf_ringbuf_submit(s, 0);
+}
+
+#define COMPACT	      (1 << 5) /* of a str's state: its characters follow it */
+#define LONGEST_TYPED (1 << 28)
+
+/* Sends the text of a cell as it was typed, if it is a str. */
+static __noinline int send_typed(struct python *py, __u64 text, __u64 cell, __s32 pid)
+{
+	struct source_copy c = { .cell = cell, .pid = pid };
+	__u64 type = 0, name = 0, length = 0;
+	__u32 state = 0;
+	char as[4] = {};
+
+	if (!py || !text || READ(type, text + py->object_type) || READ(name, type + py->type_name) ||
+	    bpf_probe_read_user_str(as, sizeof(as), (void *)name) != sizeof(as) ||
+	    !starts_with(as, "str", sizeof(as)) || READ(state, text + py->string_state) ||
+	    READ(length, text + py->string_length))
+		return 0;
+	c.kind = state >> 2 & 7;
+	if (!(state & COMPACT) || (c.kind != 1 && c.kind != 2 && c.kind != 4) || !length)
+		return 0;
+	c.total = (length < LONGEST_TYPED ? length : LONGEST_TYPED) * c.kind;
+	c.from = text + (state >> 6 & 1 ? py->ascii_data : py->compact_data);
+	if (c.total > SOURCE_SHORT) {
+		bpf_loop(SOURCE_CHUNKS, copy_source, &c, 0);
+		return 0;
+	}
+	struct short_source *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
+	if (!s) {
+		lose(LOSS_SOURCE);
+		return 0;
+	}
+	if (bpf_probe_read_user(s->text, AT_MOST(c.total, SOURCE_SHORT), (void *)c.from)) {
+		lose(LOSS_READ);
+		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
+		return 0;
+	}
+	submit_short(s, &c, c.total);
+	return 0;
+}
+
+/* Sends the text of a cell as it is compiled: in one short record if it fits, as most do. */
+static __noinline int send_compiled(__u64 from, __u64 cell, __s32 pid)
+{
+	struct source_copy c = { .from = from, .cell = cell, .pid = pid };
+	struct short_source *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
 
 	if (s) {
 		long n = bpf_probe_read_user_str(s->text, SOURCE_SHORT, (void *)from);
 		if (n > 0 && n < SOURCE_SHORT) {
-			s->header.ticket = 0;
-			s->header.kind = RECORD_SOURCE;
-			s->header.cell = cell;
-			s->header.pid = pid;
-			s->offset = 0;
-			s->size = n;
-			bpf_ringbuf_submit(s, 0);
+			submit_short(s, &c, n);
 			return 0;
 		}
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 	}
-	struct source_copy c = { .from = from, .cell = cell, .pid = pid };
 	bpf_loop(SOURCE_CHUNKS, copy_source, &c, 0);
 	return 0;
 }
@@ -182,11 +246,11 @@ struct name {
 };
 
 /* Opens the window of a cell. On its own, so that its stack is not below that of closing the one before. */
-static __noinline int enter_cell(struct thread *t, __u32 slot, __u64 coroutine, __u64 source, struct name *name)
+static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *running, __u64 source, struct name *name)
 {
 	struct python *py = python_at(slot);
 
-	if (!t || !py || !name)
+	if (!t || !py || !running || !name)
 		return 0;
 	struct window *outer = innermost(t);
 	struct window *w = window_at(t, t->depth);
@@ -195,7 +259,7 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, __u64 coroutine, 
 		return 0;
 	}
 	w->cell = fetch_add(&next_cell, 1);
-	w->coroutine = coroutine;
+	w->coroutine = running->coroutine;
 	w->statement = 0;
 	w->awaiting = 0;
 	w->failed = 0;
@@ -221,7 +285,8 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, __u64 coroutine, 
 	__u64 cell = w->cell;
 	draw_boundary(&why);
 	struct process *p = process_at(slot);
-	send_source(source, cell, p ? p->pid : 0);
+	send_typed(py, running->typed, cell, p ? p->pid : 0);
+	send_compiled(source, cell, p ? p->pid : 0);
 	return 0;
 }
 
@@ -244,15 +309,16 @@ static __always_inline struct thread *own_thread(void)
 static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, __u64 data, __u32 kind, __u32 size)
 {
 	struct thread *t = current_thread();
-	__u64 coroutine = running_cell(py);
+	struct running running = {};
 
+	running_cell(py, &running);
 	/* A window left open by a coroutine that is over or was thrown away ends here at the latest. */
 	for (int i = 0; i < MAX_NESTING; i++) {
 		struct window *w = innermost(t);
 		if (!w || (!w->ended && !w->coroutine))
 			break;
 		bool finished = w->ended || coroutine_state(py, w->coroutine) & COROUTINE_FINISHED;
-		if (w->coroutine == coroutine && !finished)
+		if (w->coroutine == running.coroutine && !finished)
 			return 0; /* the cell's own code called IPython's compiler: no new run_cell, no new cell */
 		if (!finished)
 			break;
@@ -265,7 +331,7 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 	if (!t)
 		return 0;
 	struct name name = { .data = data, .kind = kind, .size = size };
-	return enter_cell(t, slot, coroutine, source, &name);
+	return enter_cell(t, slot, &running, source, &name);
 }
 
 #define BEGIN "<ipytracer:begin "
@@ -531,7 +597,8 @@ int cell_signal(struct pt_regs *regs)
 		if (turn == TURN_OVER)
 			close_cell(t, slot, finished ? OUTCOME_OK : OUTCOME_ABANDONED);
 		else if (last && p->request == (__u32)bpf_get_current_pid_tgid())
-			return 0; /* ipykernel has SIGINT back behind the hooks of an awaited cell; the request goes on */
+			return 0; /* ipykernel has SIGINT back behind the hooks of an awaited cell; the request goes on
+				   */
 		else
 			cell_ends(t, slot);
 		if (last)

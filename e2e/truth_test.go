@@ -91,6 +91,9 @@ func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run 
 		t.Errorf("%s: the cell itself ended with %s, not %s: %s", e.Name, run.Status, e.Status, run.Error)
 		return quiet
 	}
+	if strings.TrimRight(w.Source, "\n") != strings.TrimRight(run.Source, "\n") || w.SourceTruncated { // a terminal wants Enter, sometimes twice
+		t.Errorf("%s: source %.200q, want %.200q", e.Name, w.Source, run.Source)
+	}
 	if w.Status != e.Status {
 		t.Errorf("%s: status %s, want %s", e.Name, w.Status, e.Status)
 	}

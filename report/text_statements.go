@@ -97,11 +97,16 @@ func (v *view) reaches(w, c Window) bool {
 // cellLines are the lines of a cell by the numbers its statements have. What a cell magic makes of a whole cell is
 // one line.
 func cellLines(c Window) []string {
-	as := typed(c.Source, c.SourceTruncated)
-	if strings.HasPrefix(as, "%%") {
-		return []string{as}
+	lines := strings.Split(c.Source, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "%%") {
+			return append(lines[:i], strings.Join(lines[i:], "\n"))
+		}
+		if strings.TrimSpace(line) != "" {
+			break
+		}
 	}
-	return strings.Split(as, "\n")
+	return lines
 }
 
 func statementRow(w Window, lines []string, summit bool) figureRow {

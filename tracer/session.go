@@ -51,22 +51,20 @@ type Session struct {
 	queue   []event.Event
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
-	sources map[uint64]*partialSource
-	ran     map[uint64]bool // cells that are open and of which a statement was seen
-	// outcomes are those of cells that have their result and are still open.
-	outcomes map[uint64]event.Outcome
-	codes    map[uint64]*code
-	tables   int  // bytes of their line tables
-	full     bool // there was no room for one
-	natives  natives
-	starts   []event.ProcessInfo
-	stopped  string // why the session ends, once it does
-	ended    bool
-	late     []string
-	probes   [ledger.GroupCount]event.ProbeUse
-	trouble  []string
-	devices  devices
-	live     live
+	cells   map[uint64]*openCell
+	lines   map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
+	codes   map[uint64]*code
+	tables  int  // bytes of their line tables
+	full    bool // there was no room for one
+	natives natives
+	starts  []event.ProcessInfo
+	stopped string // why the session ends, once it does
+	ended   bool
+	late    []string
+	probes  [ledger.GroupCount]event.ProbeUse
+	trouble []string
+	devices devices
+	live    live
 	// heapCost is what a malloc and its free cost the targets; 0 until known.
 	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.
@@ -136,7 +134,7 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 }
 
 func open(o Options) (*Session, error) {
-	s := &Session{log: o.Log, options: o, sources: map[uint64]*partialSource{}, ran: map[uint64]bool{}, outcomes: map[uint64]event.Outcome{}}
+	s := &Session{log: o.Log, options: o}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -365,6 +365,24 @@ def _magics():
     ]
 
 
+def _sources():
+    """What was typed, whatever IPython makes of it, and lines that are those that were typed."""
+    def typed(name, source, statements, **fields):
+        return Cell(name, source, statements=statements, exact=True, meters={"cpu.numpy": {"rise": [0, 0]}}, **fields)
+
+    return [
+        typed("source_shifted", "\n\nx = 1\n!echo \\\n  so\\\n  on\n\n%time y = 2\nz = (3,\n     4)\n", [3, 4, 8, 9]),
+        typed("source_whole", "\n\n%%time\nx = 1\n", [3]),
+        typed("source_latin", "caf\u00e9 = 'na\u00efve'\n%time x = '\u00fc'", [1, 2]),
+        typed("source_wide", "x = '10 \u20ac'\n!echo '\u20ac'", [1, 2]),
+        typed("source_astral", "x = '\U0001f642'\n%time y = '\U0001f642'", [1, 2], front_ends=["kernel"],
+              why="prompt_toolkit takes its time over some of these"),
+        typed("source_long", "x = 1\n# " + 200000 * "-" + "\ny = 2", [1, 3], front_ends=["kernel"], why="more than 128 KiB"),
+        typed("source_long_wide", "x = 1\n# " + 100000 * "\u20ac" + "\ny = 2", [1, 3], front_ends=["kernel"], why="400 KB of UTF-8"),
+        innocent("pass_after_sources"),
+    ]
+
+
 def _hooks():
     """What runs after the cell's code and is the cell's all the same: IPython's events, where inline figures are drawn."""
     n = 64 * MiB
@@ -484,5 +502,5 @@ def _endings():
     ]
 
 
-CELLS = (_start() + _one_call() + _interpreter() + _numpy() + _leaks() + _children() + _between() + _await() + _magics() + _hooks()
+CELLS = (_start() + _one_call() + _interpreter() + _numpy() + _leaks() + _children() + _between() + _await() + _magics() + _sources() + _hooks()
          + _experiments() + _endings())

@@ -42,9 +42,9 @@ class Cell:
     """One cell; the arguments are the fields that cells.py describes. `counts`: how many execution counts it takes."""
 
     def __init__(self, name, source, status="ok", counts=1, front_ends=("kernel", "terminal"), requires=(), needs=(),
-                 request=None, statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(), hooks=None, why=""):
+                 request=None, statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(), hooks=None, exact=False, why=""):
         self.name, self.status, self.counts, self.why = name, status, counts, why
-        self.source = textwrap.dedent(source).strip("\n")
+        self.source = source if exact else textwrap.dedent(source).strip("\n")
         self.front_ends, self.requires, self.needs = list(front_ends), list(requires), list(needs)
         self.request = dict(request or {})
         self.statements = _lines(self.source) if statements is None else list(statements)
