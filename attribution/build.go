@@ -77,7 +77,7 @@ func (t *Tracker) Stream() *report.Report {
 // each makes the windows of a report, in the order they began.
 func (t *Tracker) each(yield func(*report.Window) bool) {
 	for _, w := range t.windows {
-		if w.kind == kindBetween {
+		if !w.isReported() {
 			continue
 		}
 		whole := t.window(w)
@@ -90,7 +90,7 @@ func (t *Tracker) each(yield func(*report.Window) bool) {
 // detail says who allocated in a window of a report.
 func (t *Tracker) detail(of *report.Window) {
 	i := sort.Search(len(t.windows), func(i int) bool { return t.windows[i].id >= of.ID })
-	for i < len(t.windows) && t.windows[i].kind == kindBetween {
+	for i < len(t.windows) && !t.windows[i].isReported() {
 		i++
 	}
 	if i < len(t.windows) && t.windows[i].id == of.ID {
@@ -158,13 +158,28 @@ func (t *Tracker) window(w *window) report.Window {
 		out.Status = report.Incomplete
 	}
 	for _, p := range t.order {
-		if f := w.children[p.info.PID]; f != nil && p != w.process {
+		if f := w.children[p.info.PID]; f != nil && t.isBelow(p, w.process) {
 			meters := t.figureMap(*f, nil, p.info.Python != "")
 			maps.DeleteFunc(meters, func(_ string, f report.Figure) bool { return f.Exact && f.Peak == 0 })
 			out.Children = append(out.Children, report.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
 		}
 	}
 	return out
+}
+
+// isBelow says whether a process is a child of another, or a child's child: not its parent, not another child of that.
+func (t *Tracker) isBelow(p, of *process) bool {
+	const deepest = 64
+	for range deepest {
+		if p == nil || p.parent == 0 || p == of {
+			return false
+		}
+		if p.parent == of.info.PID {
+			return true
+		}
+		p = t.processes[p.parent]
+	}
+	return false
 }
 
 func (t *Tracker) duration(w *window) int64 {

@@ -187,8 +187,10 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 	}
 	p.experiments = nil
 	t.endBetween(p, b)
-	if p.session != nil {
-		t.closeWindow(p.session, b)
+	for _, w := range []*window{p.session, p.whole} {
+		if w != nil {
+			t.closeWindow(w, b)
+		}
 	}
 }
 

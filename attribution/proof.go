@@ -64,7 +64,7 @@ func (t *Tracker) proof(m event.Meter) report.Proof {
 		if w.shed[m] {
 			p.Shed = true
 		}
-		if w.isOpen || w.unknown[m] || m == event.NumPy && w.process.info.Python == "" {
+		if w.isOpen || w.kind == kindLife || w.unknown[m] || m == event.NumPy && w.process.info.Python == "" {
 			continue
 		}
 		if !t.root(w.root).stream.complete(w.openStream, w.closeStream) || w.shed[m] {

@@ -15,9 +15,10 @@ const (
 	kindCell
 	kindStatement
 	kindBetween // no window of the contract: the time in which a process runs no cell
+	kindLife    // nor is this: a process that another of its tree started; it is for the report's lines
 )
 
-var kindNames = [...]string{report.Session, report.Experiment, report.Cell, report.Statement, "between"}
+var kindNames = [...]string{report.Session, report.Experiment, report.Cell, report.Statement, "between", "life"}
 
 // figures are the three readings from which everything a window reports is derived.
 type figures struct{ start, peak, end event.Readings }
@@ -94,6 +95,9 @@ func (w *window) unlist(text string) {
 	w.unlisted[text] = true
 }
 
+// isReported says whether a window is one of the contract's.
+func (w *window) isReported() bool { return w.kind != kindBetween && w.kind != kindLife }
+
 // holds says whether a segment of a tree is one of the window's.
 func (w *window) holds(root uint32, segment uint64) bool {
 	return w.root == root && w.firstSegment <= segment && (w.isOpen || segment <= w.lastSegment)
@@ -108,7 +112,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 		own:             startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
 	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
-	if kind != kindBetween {
+	if w.isReported() {
 		t.nextID++
 	}
 	for _, other := range t.order {
@@ -227,7 +231,7 @@ func (t *Tracker) leave(w *window) {
 	if i := slices.Index(r.open, w); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)
 	}
-	if w.kind != kindSession { // whose tallies are the report's lines
+	if w.kind != kindSession && w.kind != kindLife { // their tallies are the report's lines
 		t.closing = append(t.closing, w)
 	}
 }

@@ -257,7 +257,7 @@ type Refusal struct {
 	Stack []Frame `json:"stack,omitempty"`
 }
 
-// Child is another process of the same tree, within a window.
+// Child is a process that the window's process started, or one of these, within a window.
 type Child struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
