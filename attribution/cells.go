@@ -203,6 +203,11 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 			t.forget(b.Root, isNumPy)
 		}
 		r.sheds(down, event.NumPy)
+	case event.TorchCPU:
+		if down {
+			t.forget(b.Root, isTorch)
+		}
+		r.sheds(down, event.Torch)
 	case event.SmallBlocks:
 		r.sheds(down, event.NumPy)
 	case event.TorchTotals:
