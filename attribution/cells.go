@@ -97,6 +97,7 @@ func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
 	t.done = append(t.done, w)
 	if len(p.open) == 0 {
 		p.lastCell = w
+		p.ranCells++
 		t.startBetween(p, b)
 	}
 }

@@ -208,6 +208,7 @@ type Line struct {
 	OwnAllocated int64 `json:"own_allocated"`
 	OwnAtPeak    int64 `json:"own_at_peak"`
 	Count        int64 `json:"count"` // allocations
+	Left         int64 `json:"left"`  // bytes that were there when the process's last cell was over; in the end, without cells
 }
 
 // Tensors are blocks of PyTorch's allocator of one size, made by the same calls.
