@@ -184,7 +184,7 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 			t.forget(b.Root, isNumPy)
 		}
 		r.sheds(down, event.NumPy)
-	case event.SmallBlocks:
+	case event.SmallBlocks, event.ForeignArrays:
 		r.sheds(down, event.NumPy)
 	case event.TorchTotals:
 		r.sheds(down, totals()...)
