@@ -145,6 +145,7 @@ func (t *Tracker) window(w *window) report.Window {
 	out.Silent = w.silent
 	for pid := range w.shares {
 		widenAll(out.Tree, w.shares[pid])
+		unseen(out.Tree)
 	}
 	maps.DeleteFunc(out.Tree, func(id string, f report.Figure) bool { own, ok := out.Meters[id]; return ok && own.Equal(f) })
 	if w.count >= 0 {
@@ -251,6 +252,16 @@ func widenAll(figures map[string]report.Figure, shared event.Readings) {
 	}
 }
 
+// unseen makes figures of arrays and tensors lower bounds: a forked child has no probes, what it makes is in none of them.
+func unseen(figures map[string]report.Figure) {
+	for _, m := range []event.Meter{event.NumPy, event.Torch} {
+		if f, ok := figures[m.String()]; ok {
+			f.Exact, f.Bound = false, nil
+			figures[m.String()] = f
+		}
+	}
+}
+
 func widen(bound *int64, by event.Bytes) *int64 {
 	if bound == nil {
 		return nil
@@ -284,6 +295,12 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	if m == event.Heap {
 		if slack := w.closeHeap - w.openHeap; !w.isOpen && slack > 0 {
 			return false, widen(bound, slack)
+		}
+		return exact, bound
+	}
+	if m == event.Torch {
+		if !w.isOpen && w.closeUnknownTorch > w.openUnknownTorch {
+			return false, widen(bound, w.closeTorch-w.openTorch)
 		}
 		return exact, bound
 	}

@@ -82,6 +82,7 @@ func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
 	t.done = append(t.done, w)
 	if len(p.open) == 0 {
 		p.lastCell = w
+		p.ranCells++
 		t.startBetween(p, b)
 	}
 }
@@ -184,6 +185,11 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 			t.forget(b.Root, isNumPy)
 		}
 		r.sheds(down, event.NumPy)
+	case event.TorchCPU:
+		if down {
+			t.forget(b.Root, isTorch)
+		}
+		r.sheds(down, event.Torch)
 	case event.SmallBlocks, event.ForeignArrays:
 		r.sheds(down, event.NumPy)
 	case event.TorchTotals:

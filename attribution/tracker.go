@@ -58,6 +58,7 @@ type process struct {
 	experiments []*window
 	between     *window
 	lastCell    *window
+	ranCells    int32   // cells that are over
 	session     *window // of a root
 	whole       *window // of a Python that another process of the tree started
 }

@@ -48,7 +48,9 @@ type window struct {
 	openSlack, closeSlack     event.Bytes
 	openHeap, closeHeap       event.Bytes // an upper bound of what frees of malloc's blocks of unknown size were worth
 
-	openUnknownHeap, closeUnknownHeap uint64 // how many
+	openUnknownHeap, closeUnknownHeap   uint64      // how many
+	openTorch, closeTorch               event.Bytes // the same for tensors on the CPU
+	openUnknownTorch, closeUnknownTorch uint64
 
 	own, tree  figures
 	recomputed event.Readings
@@ -106,8 +108,8 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	w := &window{
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
 		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice, openHeap: b.HeapSlack,
-		openUnknownHeap: b.UnknownHeap,
-		own:             startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
+		openUnknownHeap: b.UnknownHeap, openUnknownTorch: b.UnknownTorch, openTorch: b.TorchSlack,
+		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
 	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
 	if w.isReported() {
@@ -214,6 +216,7 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	w.lastSegment, w.closeStream = b.Segment, b.Stream
 	w.closed, w.closeCPU = b.Time, b.CPUTime
 	w.closeUnknownHeap = b.UnknownHeap
+	w.closeUnknownTorch, w.closeTorch = b.UnknownTorch, b.TorchSlack
 	w.closeUnknown, w.closeSlack, w.closeDevice, w.closeHeap = b.Unknown, b.Slack, b.UnknownDevice, b.HeapSlack
 	r := t.root(w.root)
 	if i := slices.Index(r.open, w); i >= 0 {

@@ -205,6 +205,7 @@ type Line struct {
 	OwnAllocated int64 `json:"own_allocated"`
 	OwnAtPeak    int64 `json:"own_at_peak"`
 	Count        int64 `json:"count"` // allocations
+	Left         int64 `json:"left"`  // bytes that were there when the process's last cell was over; in the end, without cells
 }
 
 // Tensors are blocks of PyTorch's allocator of one size, made by the same calls.
@@ -311,11 +312,13 @@ type Certificate struct {
 	// UnknownDeviceFrees counts frees of device or page-locked memory that was made before the attach.
 	UnknownDeviceFrees uint64 `json:"unknown_device_frees"`
 	// UnknownHeapFrees counts frees of malloc's blocks that were made before the attach.
-	UnknownHeapFrees uint64   `json:"unknown_heap_frees,omitempty"`
-	LateLibraries    []string `json:"late_libraries"`
-	Probes           []Probe  `json:"probes"`
-	Meters           []Proof  `json:"meters"`
-	Problems         []string `json:"problems"`
+	UnknownHeapFrees uint64 `json:"unknown_heap_frees,omitempty"`
+	// UnknownTorchFrees counts frees of tensors on the CPU that were made before the attach.
+	UnknownTorchFrees uint64   `json:"unknown_torch_frees,omitempty"`
+	LateLibraries     []string `json:"late_libraries"`
+	Probes            []Probe  `json:"probes"`
+	Meters            []Proof  `json:"meters"`
+	Problems          []string `json:"problems"`
 }
 
 // Loss counts records that did not arrive.

@@ -31,6 +31,9 @@ func (v *view) rank() {
 	}
 	for i := range v.r.Between {
 		b := &v.r.Between[i]
+		if !v.pids[b.PID] { // a process that runs no cells has no time between them
+			continue
+		}
 		v.ranked = append(v.ranked, stretch{gap: b, label: v.shortGap(*b), need: v.needOf(b.Meters), figures: b.Meters})
 	}
 	slices.SortStableFunc(v.ranked, func(a, b stretch) int {
