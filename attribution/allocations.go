@@ -265,8 +265,15 @@ func (t *Tracker) windowsOf(r *root, c *event.Change) (found []*window) {
 		return found
 	}
 	for i := len(t.windows) - 1; i >= 0; i-- { // it comes late
-		if w := t.windows[i]; w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
+		w := t.windows[i]
+		if w.process.info.PID != c.PID {
+			continue
+		}
+		if w.holds(c.Root, c.Segment) {
 			found = append(found, w)
+		}
+		if s := w.atResult; s != nil && s.holds(c.Root, c.Segment) {
+			found = append(found, s)
 		}
 	}
 	return found

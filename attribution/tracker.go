@@ -262,6 +262,8 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 		t.forgetRanges(b.PID)
 	case event.CellOpen:
 		t.openCell(r, p, b)
+	case event.CellResult:
+		t.cellResult(p, b)
 	case event.CellClose:
 		t.closeCell(p, b)
 	case event.StatementOpen:

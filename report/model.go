@@ -98,6 +98,9 @@ const (
 	Experiment = "experiment"
 	Cell       = "cell"
 	Statement  = "statement"
+
+	// Hooks is the name of the statement that is none: what IPython and the kernel do behind a cell's result. Its line is 0.
+	Hooks = "display and hooks"
 )
 
 // Statuses of a window.

@@ -67,7 +67,7 @@ func (v *view) highestMoment(top *stretch) string {
 		where, source := statementLabel(all[i], cellLines(*top.cell))
 		return text + ", " + where + with + source
 	}
-	return text + with + ": " + excerpt(top.cell.Source, top.cell.SourceTruncated, maxProse)
+	return text + with + ": " + oneLine(top.cell.Source, top.cell.SourceTruncated, maxProse)
 }
 
 // statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".

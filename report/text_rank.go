@@ -161,7 +161,7 @@ func (v *view) summitOf(c *Window, statements []Window) string {
 		where, source := statementLabel(statements[i], cellLines(*c))
 		return where + source
 	}
-	return excerpt(c.Source, c.SourceTruncated, maxProse)
+	return oneLine(c.Source, c.SourceTruncated, maxProse)
 }
 
 func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]Window) row {

@@ -86,6 +86,7 @@ const (
 	kernelBoundaryKindBOUNDARY_PROCESS_EXIT     kernelBoundaryKind = 11
 	kernelBoundaryKindBOUNDARY_METER_SHED       kernelBoundaryKind = 12
 	kernelBoundaryKindBOUNDARY_METER_BACK       kernelBoundaryKind = 13
+	kernelBoundaryKindBOUNDARY_CELL_RESULT      kernelBoundaryKind = 14
 	kernelBoundaryKindRECORD_READING            kernelBoundaryKind = 100
 	kernelBoundaryKindRECORD_SOURCE             kernelBoundaryKind = 101
 	kernelBoundaryKindRECORD_NUDGE              kernelBoundaryKind = 102
@@ -428,6 +429,7 @@ const (
 	kernelOutcomeOUTCOME_ERROR       kernelOutcome = 2
 	kernelOutcomeOUTCOME_INTERRUPTED kernelOutcome = 3
 	kernelOutcomeOUTCOME_ABANDONED   kernelOutcome = 4
+	kernelOutcomeOUTCOME_MISSED      kernelOutcome = 5
 )
 
 type kernelProcess struct {
@@ -454,7 +456,7 @@ type kernelProcess struct {
 	Torch     uint32
 	Arrays    uint32
 	Foreign   uint32
-	Padding   uint32
+	Request   uint32
 }
 
 type kernelPython struct {
@@ -494,6 +496,7 @@ type kernelPython struct {
 	OwnerSkip        uint32
 	OwnerGenerator   uint32
 	FrameGenerator   uint32
+	FrameLocals      uint32
 	GeneratorFrame   uint32
 	GeneratorState   uint32
 	FrameState       uint32
@@ -505,7 +508,6 @@ type kernelPython struct {
 	Native           uint32
 	PushedEval       uint32
 	Ready            uint32
-	Padding          uint32
 }
 
 type kernelResize struct {
@@ -560,11 +562,13 @@ const (
 )
 
 type kernelSource struct {
-	_      structs.HostLayout
-	Header kernelHeader
-	Offset uint32
-	Size   uint32
-	Text   [8192]uint8
+	_        structs.HostLayout
+	Header   kernelHeader
+	Offset   uint32
+	Size     uint32
+	TextKind uint32
+	Total    uint32
+	Text     [8192]uint8
 }
 
 type kernelStack struct {
@@ -599,6 +603,8 @@ type kernelThread struct {
 		Failed     uint32
 		Statements uint32
 		FileSize   uint32
+		Ended      uint32
+		Padding    uint32
 		File       [12]uint64
 	}
 }
