@@ -18,6 +18,8 @@ type TextOptions struct {
 	Cells int
 	// Statements is how many of the heaviest cells are shown line by line: 0 is 3, below 0 none.
 	Statements int
+	// Full leaves nothing out of the list of variables.
+	Full bool
 	// By is the meter that ranks the cells; "" is cpu.resident.
 	By string
 }
@@ -71,6 +73,7 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 	v.allocations()
 	v.lines()
 	v.tensors()
+	v.variables(r.Variables, r.Names)
 	v.between()
 	v.children()
 	v.processes()

@@ -29,12 +29,13 @@ type Options struct {
 	// 0 for the default.
 	Budget float64
 	// ChangeRing is the size of the change ring in bytes, a power of two; 0 for the default.
-	ChangeRing int
-	Command    []string // of `tracer run`
-	NoStacks   bool     // do not walk up the stack of who allocates
-	Holders    bool     // find out at the end who holds the memory that is left
-	Native     bool     // walk up its native frames, too; without it only those of threads that have no Python frames
-	Heap       bool     // see every malloc and free, for cpu.heap; see [Session.HeapCost]
+	ChangeRing  int
+	Command     []string // of `tracer run`
+	NoStacks    bool     // do not walk up the stack of who allocates
+	Holders     bool     // find out at the end who holds the memory that is left
+	NoVariables bool     // do not list at the end what is there by name
+	Native      bool     // walk up its native frames, too; without it only those of threads that have no Python frames
+	Heap        bool     // see every malloc and free, for cpu.heap; see [Session.HeapCost]
 }
 
 // DefaultBudget is the share of one core that sheddable probes may cost.

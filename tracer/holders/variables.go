@@ -25,11 +25,14 @@ type Listed struct {
 	// Bytes is what would go with the name, and all the others of the object: what only this object holds. Reaches is
 	// all that it leads to, classes and modules left out; 0 where that was not added up.
 	Bytes, Reaches uint64
+	Device         uint64 // of GPU memory that would go, in bytes
 	// Exact is false where Bytes is only the least: the walk was cut, or there are objects of libraries in C that do
 	// not say what else they have.
 	Exact bool
 	// Block is the address of the largest buffer or object among those, and what it is the address of for who made it.
 	Block, BlockSize uint64
+	// Array says that the block is an array's data.
+	Array bool
 }
 
 // Listing is what a Python has, by name.
@@ -393,6 +396,7 @@ func (l *lister) describeName(r *Listed, g int) {
 	if len(names) > 0 {
 		r.Name, r.Also = names[0], names[1:min(len(names), maxAlso+1)]
 	}
+	r.Array = l.isShape(r.Block, shapeArray)
 	r.Block, r.BlockSize = l.bufferOf(r.Block, r.BlockSize)
 	if t := l.objectType(group.addr); t != nil {
 		r.Type = t.name

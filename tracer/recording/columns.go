@@ -167,6 +167,7 @@ const (
 	kindCellSource = "cell-source"
 	kindStack      = "stack"
 	kindHolders    = "holders"
+	kindVariables  = "variables"
 	kindFinish     = "finish"
 )
 
