@@ -26,7 +26,7 @@ func (s *Session) listVariables() {
 	if s.options.NoVariables {
 		return
 	}
-	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
+	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
 	if s.options.Holders {
 		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects}, listingInAll
 	}

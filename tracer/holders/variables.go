@@ -71,6 +71,7 @@ func list(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, mapped []Bloc
 	if err := w.learnTypes(); err != nil {
 		return Listing{}, fmt.Errorf("variables: %w", err)
 	}
+	w.mem.keeps = fewPieces
 	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}}
 	l := &lister{walker: w, byAddr: map[uint64]int{}}
 	l.walk()
@@ -166,6 +167,10 @@ func (l *lister) walk() {
 	l.outputs(names, ipython, builtins)
 	l.tracebacks(ipython, sys)
 	l.threads(threads)
+	l.closures()
+	if w.limits.Names {
+		return
+	}
 	w.deferring = false
 	for _, m := range modules {
 		if m.name != "__main__" && (m.dict != main || main == 0) { // __mp_main__ is another name of it
@@ -177,6 +182,23 @@ func (l *lister) walk() {
 		l.hold(b.group, b.addr)
 	}
 	w.run()
+}
+
+// closures looks into functions of modules that have names of the user's: they may have made their closures for him.
+func (l *lister) closures() {
+	l.kind = kindVariable
+	rest := l.late[:0]
+	for _, b := range l.late {
+		if !l.isShape(b.addr, shapeFunction) {
+			rest = append(rest, b)
+			continue
+		}
+		l.deferring = false // but for this one
+		l.hold(b.group, b.addr)
+		l.deferring = true
+		l.run()
+	}
+	l.late = rest
 }
 
 // numpyVersion is the number in front of the first point of numpy.__version__, 0 if there is none.
@@ -273,8 +295,7 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 	}
 	output("_", l.lookup(builtins, "_"))
 	l.run()
-	l.deferring = false // what IPython has itself is no output
-	l.kind = kindModule
+	l.kind = kindModule // what IPython has itself is no output
 	l.inside(s.hidden, output)
 	l.inside(s.hook, output)
 	l.inside(s.result, func(name string, value uint64) bool {
@@ -285,7 +306,6 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 		}
 		return strings.HasPrefix(name, "error_") // see tracebacks
 	})
-	l.deferring = true
 }
 
 // isOutput says whether a name of IPython's is one of an output.
@@ -315,12 +335,10 @@ func (l *lister) tracebacks(s shell, sys uint64) {
 		l.hold(g, l.attributeOf(shown, "tb"))
 	}
 	l.run()
-	l.deferring = false
 	l.kind = kindModule
 	for _, shown := range s.shown {
 		l.inside(shown, func(name string, _ uint64) bool { return name == "tb" })
 	}
-	l.deferring = true
 }
 
 // ofTraceback are the names that sys has it under.
