@@ -54,7 +54,7 @@ func (t *Tracker) madeBy(one *report.Variable, pid int32, v event.Variable) {
 	p := t.process(pid, 0)
 	w := t.sessionOf(p)
 	if !found {
-		one.Before = seen && w != nil && p.info.Late && t.heard(meter)
+		one.Before = seen && w != nil && p.info.Late && !w.shed[meter] && t.heard()
 		return
 	}
 	s := t.allocations.stacks.of(stack)
@@ -117,9 +117,9 @@ func (t *Tracker) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 	return stack, ok
 }
 
-// heard says whether every block of a meter that was made in the session is known.
-func (t *Tracker) heard(m event.Meter) bool {
-	if t.shed[m] || t.allocations.dropped > 0 || t.audit != nil && t.audit.dropped > 0 || t.finish == nil {
+// heard says whether every block that was made in the session is known, of meters that were never stepped down.
+func (t *Tracker) heard() bool {
+	if t.allocations.dropped > 0 || t.audit != nil && t.audit.dropped > 0 || t.finish == nil {
 		return false
 	}
 	for _, l := range t.finish.Lost {

@@ -23,6 +23,7 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) member
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
 /* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct resize, 4096, F_NO_PREALLOC) resizes SEC(".maps"); /* tid -> */
 /* Live blocks of malloc by address | slot << 48, and their sizes. One place unless they are counted. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __s64, 1 << 21, F_NO_PREALLOC) heap_blocks SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct heap_call, 4096, F_NO_PREALLOC) heap_calls SEC(".maps"); /* tid -> */
@@ -66,6 +67,7 @@ const volatile __u32 percpu_rss = 1;  /* kernel 6.2: RSS counters are per CPU */
 const volatile __u32 rss_offset = 0;  /* of mm->rss_stat: an array now, a structure before 6.2 */
 const volatile __u32 held_offset = 0; /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
 const volatile __u32 change_ring_size = 1 << 22;
+const volatile __u32 small_arrays = 0; /* all of NumPy's blocks count */
 
 /* Filled by discover_cpus: where each CPU's copy of a per-CPU variable is, relative to its per-CPU pointer. */
 __u64 cpu_offset[MAX_CPUS];
@@ -100,13 +102,12 @@ __u64 copies_read; /* written by user space */
 __u64 scans;
 __u64 scans_seen; /* as of the last copy; written by user space */
 
-/* Probe groups. A group is shed while the epoch in which it was shed is its epoch. Each array has one writer. */
-__u64 group_epoch[GROUPS];   /* user space; from 1 */
-__u32 group_stride[GROUPS];  /* user space: hits between two looks at the rate, a power of two; 0: no budget */
-__u64 group_slice[GROUPS];   /* user space: ns; a stride of hits within it is too many */
-__u64 group_hits[GROUPS];    /* the probes */
-__u64 group_checked[GROUPS]; /* the probes: time of the last look */
-__u64 group_shed[GROUPS];    /* the probes: the epoch in which the group was shed */
+/* The overhead budget; all but the hits are written by user space. */
+__u64 budget_share;	   /* in millionths of the time; 0: no limit */
+__u64 budget_full;	   /* ns: what an account holds at most */
+__u32 group_price[GROUPS]; /* ns: a hit, with what its program usually does */
+__u32 group_shift[GROUPS]; /* what a group spends counts 1/2^n */
+__u64 group_hits[GROUPS];
 
 struct control request;
 

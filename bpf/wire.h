@@ -274,6 +274,29 @@ struct process {
 	__u32 cuda;    /* it has called the driver */
 	__u32 cutting; /* boundaries that are being drawn of it now */
 	__u32 heap;    /* it has called its allocator under trace */
+	__u32 arrays;  /* enum arrays */
+	__u32 padding;
+};
+
+/* By which probes NumPy's blocks are counted. Only user space moves a process on, and never back but at an exec. */
+enum arrays {
+	ARRAYS_TRACKED,	 /* those on PyTraceMalloc_Track and _Untrack */
+	ARRAYS_SETTLING, /* those in NumPy; Track adds what they have not seen */
+	ARRAYS_INSIDE,	 /* those in NumPy */
+};
+
+/*
+ * Where a block's address (bits 0-7 of a cookie) and its size (bits 8-15) lie: the number of a register, as the
+ * processor numbers them, or with PLACE_STACK how many words above the stack pointer.
+ */
+enum array_place { PLACE_STACK = 1 << 6, PLACE_NONE = 0xff };
+
+/* A reallocation of NumPy's that has not come back. */
+struct resize {
+	__u64 address;
+	__s64 size;   /* that it is to have */
+	__s64 before; /* that it had, SIZE_NOT_KNOWN */
+	__s64 slack;  /* what it had at most, where that is not known and it may have counted */
 };
 
 /*
@@ -321,6 +344,29 @@ struct device_tree {
 	__s64 told[DEVICE_METERS];
 };
 
+/* Probes that are stepped down together when they cost more than the budget. */
+enum group {
+	GROUP_NUMPY,
+	GROUP_STATEMENT,
+	GROUP_RESULT,
+	GROUP_CELL,
+	GROUP_SIGNAL,
+	GROUP_DRIVER,
+	GROUP_TORCH,
+	GROUP_LOADER,
+	GROUP_FRAMES,	    /* no probes of its own: stacks of NumPy's and the driver's blocks */
+	GROUP_TENSORS,	    /* nor this: the same for PyTorch's blocks, each of which is streamed then */
+	GROUP_MAPPING,	    /* stacks of mapped memory; its probes in the C library are never out */
+	GROUP_HEAP,	    /* the allocator's functions */
+	GROUP_BLOCKS,	    /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
+	GROUP_NATIVE,	    /* nor this: native frames of all stacks */
+	GROUP_SMALL_STACKS, /* nor this: stacks of blocks and ranges below SMALL_STACK */
+	GROUP_SMALL,	    /* nor this: NumPy's blocks below 1,024 bytes, where they are counted */
+	GROUPS = 32
+};
+
+#define SMALL_STACK 65536 /* bytes */
+
 /* An attached process and its tree. */
 struct root {
 	__u64 segment;
@@ -335,7 +381,13 @@ struct root {
 	__u32 processes;
 	__u32 shared;  /* there has been more than one process */
 	__u32 devices; /* bits: GPUs that the tree has used */
-	__u32 padding;
+	__u32 down;    /* bits: groups that are stepped down, see budget.h */
+	__s64 credit;  /* ns that probes may take; below 0 when they took more */
+	__s64 floor;   /* the credit at which it is looked at next */
+	__u64 topped_up;
+	__u64 halved;
+	__u64 spent[GROUPS]; /* ns of late: halved every second that it is looked at */
+	__u32 epoch[GROUPS]; /* how often each group has been put back */
 };
 
 /* Where a tgid's ledger is. */
@@ -534,24 +586,6 @@ struct cuda_devices {
 	__u32 late;		    /* contexts may have been made before the attach */
 };
 
-/* Probes that are stepped down together when they cost more than the budget. */
-enum group {
-	GROUP_NUMPY,
-	GROUP_STATEMENT,
-	GROUP_RESULT,
-	GROUP_CELL,
-	GROUP_SIGNAL,
-	GROUP_DRIVER,
-	GROUP_TORCH,
-	GROUP_LOADER,
-	GROUP_FRAMES,  /* no probes of its own: walks up the Python stack */
-	GROUP_TENSORS, /* nor this: the same for PyTorch's blocks, each of which is streamed then */
-	GROUP_MAPPING, /* stacks of mapped memory; its probes in the C library are never out */
-	GROUP_HEAP,    /* the allocator's functions */
-	GROUP_BLOCKS,  /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
-	GROUPS = 16
-};
-
 /* Reasons for which something was not recorded. */
 enum loss {
 	LOSS_CHANGE_RING,   /* no room in the change ring */
@@ -575,16 +609,26 @@ enum loss {
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */
-enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK };
+enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS };
 
 struct control {
 	__u32 operation;
 	__s32 pid; /* in the tracer's pid namespace */
 	__s32 parent;
 	__u32 root;
+	__u32 group; /* OP_ARRAYS: an enum arrays */
+	__u32 done;  /* tasks it was carried out on */
+	__u32 slot;  /* result: the process's slot */
+};
+
+/* What try_account is given, and says. */
+struct trial {
+	__u64 now;
+	__u64 price;
+	__u32 root;
 	__u32 group;
-	__u32 done; /* tasks it was carried out on */
-	__u32 slot; /* result: the process's slot */
+	__u32 stepped; /* the group that was stepped down, GROUPS for none */
+	__u32 padding;
 };
 
 #endif

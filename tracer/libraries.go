@@ -40,6 +40,7 @@ func (s *Session) relist(t *target) {
 			return // it has ended
 		}
 		s.adoptMemory(t, m)
+		s.adoptArrays(t, m)
 		kind, ok := cuda.KindOf(m.Path)
 		if !ok || m.File.Inode == 0 {
 			continue
@@ -114,7 +115,7 @@ func groupOf(kind cuda.Kind) ledger.Group {
 }
 
 func (s *Session) placeLibrary(t *target, l *library) error {
-	if s.budget.isShed(l.group()) {
+	if s.budget.isShed(t.root, l.group()) {
 		return nil
 	}
 	c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, libraryPlacements(l.sites))
@@ -250,6 +251,7 @@ func (t *target) closeLibraries() {
 	closeAll(t.libraries)
 	closeMemory(t.memory)
 	t.heap.close()
+	t.arrays.close()
 	t.libraries, t.memory, t.heap = nil, nil, heapProbes{}
 }
 

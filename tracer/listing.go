@@ -23,9 +23,6 @@ const (
 
 // listVariables says by name what every Python has that lives. Its objects are read from outside, after the last boundary.
 func (s *Session) listVariables() {
-	if s.options.NoVariables {
-		return
-	}
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
 	if s.options.Holders {
 		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects}, listingInAll

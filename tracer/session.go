@@ -25,20 +25,21 @@ import (
 type Options struct {
 	Log     *slog.Logger // nil for silence
 	Version string       // of the tracer, for the record
-	// Budget is the share of one core that sheddable probes may cost, 0.03 for 3 %; negative for no limit,
+	// Budget is the share of the time that the probes of each root may cost, 0.03 for 3 %; negative for no limit,
 	// 0 for the default.
 	Budget float64
 	// ChangeRing is the size of the change ring in bytes, a power of two; 0 for the default.
-	ChangeRing  int
-	Command     []string // of `tracer run`
-	NoStacks    bool     // do not walk up the stack of who allocates
-	Holders     bool     // find out at the end who holds the memory that is left
-	NoVariables bool     // do not list at the end what is there by name
-	Native      bool     // walk up its native frames, too; without it only those of threads that have no Python frames
-	Heap        bool     // see every malloc and free, for cpu.heap; see [Session.HeapCost]
+	ChangeRing int
+	Command    []string // of `tracer run`
+	NoStacks   bool     // do not walk up the stack of who allocates
+	Holders    bool     // find out at the end who holds the memory that is left
+	Native     bool     // walk up its native frames, too; without it only those of threads that have no Python frames
+	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
+	SmallArrays bool
+	Heap        bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
 }
 
-// DefaultBudget is the share of one core that sheddable probes may cost.
+// DefaultBudget is the share of the time that probes may cost.
 const DefaultBudget = 0.03
 
 // Session is a running trace. Its methods are for one goroutine, except [Session.Stop].
@@ -149,12 +150,13 @@ func open(o Options) (*Session, error) {
 }
 
 func (s *Session) load() (err error) {
-	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap})
+	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays})
 	if err != nil {
 		return err
 	}
-	s.budget.native = s.options.Native
-	s.budget.prepare(s.ledger, s.options.Budget, s.log)
+	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {
+		return err
+	}
 	if s.options.Heap { // what it costs is to be told
 		return s.budget.measure()
 	}
@@ -239,9 +241,6 @@ func (s *Session) advance(ctx context.Context) error {
 	if s.impatient() {
 		until = time.Now().Add(20 * time.Millisecond)
 	}
-	if at, ok := s.budget.nextBack(); ok && at.Before(until) {
-		until = at
-	}
 	if err := s.ledger.Poll(until, s); err != nil {
 		return err
 	}
@@ -269,10 +268,11 @@ func (s *Session) settle() error {
 		}
 		if !t.gone && t.python != nil {
 			s.adoptHeap(t)
+			s.countArrays(t)
 		}
 	}
 	s.stepDown()
-	s.stepUp(time.Now())
+	s.stepUp()
 	return s.budget.calibrated(s.targets)
 }
 

@@ -49,13 +49,14 @@ judged is listed with why: only an audit without such a list is an all-clear.`,
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the audit")
 	f.DurationVar(&o.Duration, "duration", 0, "of a running kernel: stop after this time, such as 30s or 10m")
-	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes that fire often may cost, as a share of one core, or 'off'")
+	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes may cost, as a share of the session's time, or 'off'")
 	f.IntVar(&o.Ring, "ring", 4096, "of a running kernel: size of the ring of changes in `KiB`, a power of two")
 	f.StringVar(&o.Record, "record", "", "of a running kernel: write everything to `FILE` as well")
 	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
 	f.StringVar(&o.ReadyFile, "ready-file", "", "of a running kernel: create `FILE` once every probe is in place")
 	f.BoolVar(&o.Heap, "heap", false, "of a running kernel: see every malloc and free as well; slows down programs that call them often")
 	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
+	f.BoolVar(&o.SmallArrays, "small-arrays", false, "of a running kernel: count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
 	return cmd
 }

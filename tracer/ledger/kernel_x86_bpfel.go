@@ -13,6 +13,21 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type kernelArrayPlace uint32
+
+const (
+	kernelArrayPlacePLACE_STACK kernelArrayPlace = 64
+	kernelArrayPlacePLACE_NONE  kernelArrayPlace = 255
+)
+
+type kernelArrays uint32
+
+const (
+	kernelArraysARRAYS_TRACKED  kernelArrays = 0
+	kernelArraysARRAYS_SETTLING kernelArrays = 1
+	kernelArraysARRAYS_INSIDE   kernelArrays = 2
+)
+
 type kernelBlock struct {
 	_     structs.HostLayout
 	Size  int64
@@ -272,20 +287,23 @@ type kernelDeviceTree struct {
 type kernelGroup uint32
 
 const (
-	kernelGroupGROUP_NUMPY     kernelGroup = 0
-	kernelGroupGROUP_STATEMENT kernelGroup = 1
-	kernelGroupGROUP_RESULT    kernelGroup = 2
-	kernelGroupGROUP_CELL      kernelGroup = 3
-	kernelGroupGROUP_SIGNAL    kernelGroup = 4
-	kernelGroupGROUP_DRIVER    kernelGroup = 5
-	kernelGroupGROUP_TORCH     kernelGroup = 6
-	kernelGroupGROUP_LOADER    kernelGroup = 7
-	kernelGroupGROUP_FRAMES    kernelGroup = 8
-	kernelGroupGROUP_TENSORS   kernelGroup = 9
-	kernelGroupGROUP_MAPPING   kernelGroup = 10
-	kernelGroupGROUP_HEAP      kernelGroup = 11
-	kernelGroupGROUP_BLOCKS    kernelGroup = 12
-	kernelGroupGROUPS          kernelGroup = 16
+	kernelGroupGROUP_NUMPY        kernelGroup = 0
+	kernelGroupGROUP_STATEMENT    kernelGroup = 1
+	kernelGroupGROUP_RESULT       kernelGroup = 2
+	kernelGroupGROUP_CELL         kernelGroup = 3
+	kernelGroupGROUP_SIGNAL       kernelGroup = 4
+	kernelGroupGROUP_DRIVER       kernelGroup = 5
+	kernelGroupGROUP_TORCH        kernelGroup = 6
+	kernelGroupGROUP_LOADER       kernelGroup = 7
+	kernelGroupGROUP_FRAMES       kernelGroup = 8
+	kernelGroupGROUP_TENSORS      kernelGroup = 9
+	kernelGroupGROUP_MAPPING      kernelGroup = 10
+	kernelGroupGROUP_HEAP         kernelGroup = 11
+	kernelGroupGROUP_BLOCKS       kernelGroup = 12
+	kernelGroupGROUP_NATIVE       kernelGroup = 13
+	kernelGroupGROUP_SMALL_STACKS kernelGroup = 14
+	kernelGroupGROUP_SMALL        kernelGroup = 15
+	kernelGroupGROUPS             kernelGroup = 32
 )
 
 type kernelHeader struct {
@@ -392,6 +410,7 @@ const (
 	kernelOperationOP_ADOPT  kernelOperation = 2
 	kernelOperationOP_DETACH kernelOperation = 3
 	kernelOperationOP_BACK   kernelOperation = 4
+	kernelOperationOP_ARRAYS kernelOperation = 5
 )
 
 type kernelOutcome uint32
@@ -425,6 +444,8 @@ type kernelProcess struct {
 	Cuda      uint32
 	Cutting   uint32
 	Heap      uint32
+	Arrays    uint32
+	Padding   uint32
 }
 
 type kernelPython struct {
@@ -478,6 +499,14 @@ type kernelPython struct {
 	Padding          uint32
 }
 
+type kernelResize struct {
+	_       structs.HostLayout
+	Address uint64
+	Size    int64
+	Before  int64
+	Slack   int64
+}
+
 type kernelRoot struct {
 	_             structs.HostLayout
 	Segment       uint64
@@ -492,7 +521,13 @@ type kernelRoot struct {
 	Processes     uint32
 	Shared        uint32
 	Devices       uint32
-	Padding       uint32
+	Down          uint32
+	Credit        int64
+	Floor         int64
+	ToppedUp      uint64
+	Halved        uint64
+	Spent         [32]uint64
+	Epoch         [32]uint32
 }
 
 type kernelRule struct {
@@ -534,6 +569,11 @@ type kernelStack struct {
 	}
 }
 
+type kernelStep struct {
+	_     structs.HostLayout
+	Words [8]uint64
+}
+
 type kernelThread struct {
 	_       structs.HostLayout
 	Depth   uint32
@@ -550,6 +590,16 @@ type kernelThread struct {
 		FileSize   uint32
 		File       [12]uint64
 	}
+}
+
+type kernelTrial struct {
+	_       structs.HostLayout
+	Now     uint64
+	Price   uint64
+	Root    uint32
+	Group   uint32
+	Stepped uint32
+	Padding uint32
 }
 
 type kernelWalk struct {
@@ -603,10 +653,12 @@ const (
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
 	kernelMapResized             = "resized"
+	kernelMapResizes             = "resizes"
 	kernelMapRoots               = "roots"
 	kernelMapRules               = "rules"
 	kernelMapSpaces              = "spaces"
 	kernelMapStacks              = "stacks"
+	kernelMapSteps               = "steps"
 	kernelMapStore               = "store"
 	kernelMapThreads             = "threads"
 	kernelMapTorchBatches        = "torch_batches"
@@ -629,6 +681,10 @@ const (
 	kernelProgMapped             = "mapped"
 	kernelProgMmapReturned       = "mmap_returned"
 	kernelProgMremapReturned     = "mremap_returned"
+	kernelProgNumpyFreed         = "numpy_freed"
+	kernelProgNumpyMade          = "numpy_made"
+	kernelProgNumpyResized       = "numpy_resized"
+	kernelProgNumpyResizing      = "numpy_resizing"
 	kernelProgNumpyTrack         = "numpy_track"
 	kernelProgNumpyUntrack       = "numpy_untrack"
 	kernelProgProcessExec        = "process_exec"
@@ -640,7 +696,10 @@ const (
 	kernelProgStatementReturn    = "statement_return"
 	kernelProgTorchRefused       = "torch_refused"
 	kernelProgTorchReport        = "torch_report"
+	kernelProgTryAccount         = "try_account"
 	kernelVarAcknowledged        = "acknowledged"
+	kernelVarBudgetFull          = "budget_full"
+	kernelVarBudgetShare         = "budget_share"
 	kernelVarChangeRingSize      = "change_ring_size"
 	kernelVarCodeChanges         = "code_changes"
 	kernelVarCodeChecked         = "code_checked"
@@ -648,6 +707,8 @@ const (
 	kernelVarCopiesSent          = "copies_sent"
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
+	kernelVarExportArrayPlace    = "export_array_place"
+	kernelVarExportArrays        = "export_arrays"
 	kernelVarExportBoundaryKind  = "export_boundary_kind"
 	kernelVarExportChange        = "export_change"
 	kernelVarExportChangeFlag    = "export_change_flag"
@@ -664,14 +725,12 @@ const (
 	kernelVarExportOutcome       = "export_outcome"
 	kernelVarExportRuleBase      = "export_rule_base"
 	kernelVarExportSource        = "export_source"
+	kernelVarExportTrial         = "export_trial"
 	kernelVarFirstSlot           = "first_slot"
 	kernelVarFirstSpace          = "first_space"
-	kernelVarGroupChecked        = "group_checked"
-	kernelVarGroupEpoch          = "group_epoch"
 	kernelVarGroupHits           = "group_hits"
-	kernelVarGroupShed           = "group_shed"
-	kernelVarGroupSlice          = "group_slice"
-	kernelVarGroupStride         = "group_stride"
+	kernelVarGroupPrice          = "group_price"
+	kernelVarGroupShift          = "group_shift"
 	kernelVarHaveCast            = "have_cast"
 	kernelVarHeldOffset          = "held_offset"
 	kernelVarLosses              = "losses"
@@ -685,6 +744,7 @@ const (
 	kernelVarRssOffset           = "rss_offset"
 	kernelVarScans               = "scans"
 	kernelVarScansSeen           = "scans_seen"
+	kernelVarSmallArrays         = "small_arrays"
 	kernelVarSpaceFilter         = "space_filter"
 	kernelVarUsedSlots           = "used_slots"
 )
@@ -749,6 +809,10 @@ type kernelProgramSpecs struct {
 	Mapped          *ebpf.ProgramSpec `ebpf:"mapped"`
 	MmapReturned    *ebpf.ProgramSpec `ebpf:"mmap_returned"`
 	MremapReturned  *ebpf.ProgramSpec `ebpf:"mremap_returned"`
+	NumpyFreed      *ebpf.ProgramSpec `ebpf:"numpy_freed"`
+	NumpyMade       *ebpf.ProgramSpec `ebpf:"numpy_made"`
+	NumpyResized    *ebpf.ProgramSpec `ebpf:"numpy_resized"`
+	NumpyResizing   *ebpf.ProgramSpec `ebpf:"numpy_resizing"`
 	NumpyTrack      *ebpf.ProgramSpec `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.ProgramSpec `ebpf:"numpy_untrack"`
 	ProcessExec     *ebpf.ProgramSpec `ebpf:"process_exec"`
@@ -760,6 +824,7 @@ type kernelProgramSpecs struct {
 	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
 	TorchRefused    *ebpf.ProgramSpec `ebpf:"torch_refused"`
 	TorchReport     *ebpf.ProgramSpec `ebpf:"torch_report"`
+	TryAccount      *ebpf.ProgramSpec `ebpf:"try_account"`
 }
 
 // kernelMapSpecs contains maps before they are loaded into the kernel.
@@ -784,10 +849,12 @@ type kernelMapSpecs struct {
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
 	Resized      *ebpf.MapSpec `ebpf:"resized"`
+	Resizes      *ebpf.MapSpec `ebpf:"resizes"`
 	Roots        *ebpf.MapSpec `ebpf:"roots"`
 	Rules        *ebpf.MapSpec `ebpf:"rules"`
 	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
 	Stacks       *ebpf.MapSpec `ebpf:"stacks"`
+	Steps        *ebpf.MapSpec `ebpf:"steps"`
 	Store        *ebpf.MapSpec `ebpf:"store"`
 	Threads      *ebpf.MapSpec `ebpf:"threads"`
 	TorchBatches *ebpf.MapSpec `ebpf:"torch_batches"`
@@ -799,6 +866,8 @@ type kernelMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelVariableSpecs struct {
 	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
+	BudgetFull          *ebpf.VariableSpec `ebpf:"budget_full"`
+	BudgetShare         *ebpf.VariableSpec `ebpf:"budget_share"`
 	ChangeRingSize      *ebpf.VariableSpec `ebpf:"change_ring_size"`
 	CodeChanges         *ebpf.VariableSpec `ebpf:"code_changes"`
 	CodeChecked         *ebpf.VariableSpec `ebpf:"code_checked"`
@@ -806,6 +875,8 @@ type kernelVariableSpecs struct {
 	CopiesSent          *ebpf.VariableSpec `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
+	ExportArrayPlace    *ebpf.VariableSpec `ebpf:"export_array_place"`
+	ExportArrays        *ebpf.VariableSpec `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.VariableSpec `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
@@ -822,14 +893,12 @@ type kernelVariableSpecs struct {
 	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.VariableSpec `ebpf:"export_source"`
+	ExportTrial         *ebpf.VariableSpec `ebpf:"export_trial"`
 	FirstSlot           *ebpf.VariableSpec `ebpf:"first_slot"`
 	FirstSpace          *ebpf.VariableSpec `ebpf:"first_space"`
-	GroupChecked        *ebpf.VariableSpec `ebpf:"group_checked"`
-	GroupEpoch          *ebpf.VariableSpec `ebpf:"group_epoch"`
 	GroupHits           *ebpf.VariableSpec `ebpf:"group_hits"`
-	GroupShed           *ebpf.VariableSpec `ebpf:"group_shed"`
-	GroupSlice          *ebpf.VariableSpec `ebpf:"group_slice"`
-	GroupStride         *ebpf.VariableSpec `ebpf:"group_stride"`
+	GroupPrice          *ebpf.VariableSpec `ebpf:"group_price"`
+	GroupShift          *ebpf.VariableSpec `ebpf:"group_shift"`
 	HaveCast            *ebpf.VariableSpec `ebpf:"have_cast"`
 	HeldOffset          *ebpf.VariableSpec `ebpf:"held_offset"`
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
@@ -843,6 +912,7 @@ type kernelVariableSpecs struct {
 	RssOffset           *ebpf.VariableSpec `ebpf:"rss_offset"`
 	Scans               *ebpf.VariableSpec `ebpf:"scans"`
 	ScansSeen           *ebpf.VariableSpec `ebpf:"scans_seen"`
+	SmallArrays         *ebpf.VariableSpec `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.VariableSpec `ebpf:"space_filter"`
 	UsedSlots           *ebpf.VariableSpec `ebpf:"used_slots"`
 }
@@ -885,10 +955,12 @@ type kernelMaps struct {
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
 	Resized      *ebpf.Map `ebpf:"resized"`
+	Resizes      *ebpf.Map `ebpf:"resizes"`
 	Roots        *ebpf.Map `ebpf:"roots"`
 	Rules        *ebpf.Map `ebpf:"rules"`
 	Spaces       *ebpf.Map `ebpf:"spaces"`
 	Stacks       *ebpf.Map `ebpf:"stacks"`
+	Steps        *ebpf.Map `ebpf:"steps"`
 	Store        *ebpf.Map `ebpf:"store"`
 	Threads      *ebpf.Map `ebpf:"threads"`
 	TorchBatches *ebpf.Map `ebpf:"torch_batches"`
@@ -915,10 +987,12 @@ func (m *kernelMaps) Close() error {
 		m.Processes,
 		m.Pythons,
 		m.Resized,
+		m.Resizes,
 		m.Roots,
 		m.Rules,
 		m.Spaces,
 		m.Stacks,
+		m.Steps,
 		m.Store,
 		m.Threads,
 		m.TorchBatches,
@@ -931,6 +1005,8 @@ func (m *kernelMaps) Close() error {
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelVariables struct {
 	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
+	BudgetFull          *ebpf.Variable `ebpf:"budget_full"`
+	BudgetShare         *ebpf.Variable `ebpf:"budget_share"`
 	ChangeRingSize      *ebpf.Variable `ebpf:"change_ring_size"`
 	CodeChanges         *ebpf.Variable `ebpf:"code_changes"`
 	CodeChecked         *ebpf.Variable `ebpf:"code_checked"`
@@ -938,6 +1014,8 @@ type kernelVariables struct {
 	CopiesSent          *ebpf.Variable `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
+	ExportArrayPlace    *ebpf.Variable `ebpf:"export_array_place"`
+	ExportArrays        *ebpf.Variable `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.Variable `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
@@ -954,14 +1032,12 @@ type kernelVariables struct {
 	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.Variable `ebpf:"export_source"`
+	ExportTrial         *ebpf.Variable `ebpf:"export_trial"`
 	FirstSlot           *ebpf.Variable `ebpf:"first_slot"`
 	FirstSpace          *ebpf.Variable `ebpf:"first_space"`
-	GroupChecked        *ebpf.Variable `ebpf:"group_checked"`
-	GroupEpoch          *ebpf.Variable `ebpf:"group_epoch"`
 	GroupHits           *ebpf.Variable `ebpf:"group_hits"`
-	GroupShed           *ebpf.Variable `ebpf:"group_shed"`
-	GroupSlice          *ebpf.Variable `ebpf:"group_slice"`
-	GroupStride         *ebpf.Variable `ebpf:"group_stride"`
+	GroupPrice          *ebpf.Variable `ebpf:"group_price"`
+	GroupShift          *ebpf.Variable `ebpf:"group_shift"`
 	HaveCast            *ebpf.Variable `ebpf:"have_cast"`
 	HeldOffset          *ebpf.Variable `ebpf:"held_offset"`
 	Losses              *ebpf.Variable `ebpf:"losses"`
@@ -975,6 +1051,7 @@ type kernelVariables struct {
 	RssOffset           *ebpf.Variable `ebpf:"rss_offset"`
 	Scans               *ebpf.Variable `ebpf:"scans"`
 	ScansSeen           *ebpf.Variable `ebpf:"scans_seen"`
+	SmallArrays         *ebpf.Variable `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.Variable `ebpf:"space_filter"`
 	UsedSlots           *ebpf.Variable `ebpf:"used_slots"`
 }
@@ -1001,6 +1078,10 @@ type kernelPrograms struct {
 	Mapped          *ebpf.Program `ebpf:"mapped"`
 	MmapReturned    *ebpf.Program `ebpf:"mmap_returned"`
 	MremapReturned  *ebpf.Program `ebpf:"mremap_returned"`
+	NumpyFreed      *ebpf.Program `ebpf:"numpy_freed"`
+	NumpyMade       *ebpf.Program `ebpf:"numpy_made"`
+	NumpyResized    *ebpf.Program `ebpf:"numpy_resized"`
+	NumpyResizing   *ebpf.Program `ebpf:"numpy_resizing"`
 	NumpyTrack      *ebpf.Program `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.Program `ebpf:"numpy_untrack"`
 	ProcessExec     *ebpf.Program `ebpf:"process_exec"`
@@ -1012,6 +1093,7 @@ type kernelPrograms struct {
 	StatementReturn *ebpf.Program `ebpf:"statement_return"`
 	TorchRefused    *ebpf.Program `ebpf:"torch_refused"`
 	TorchReport     *ebpf.Program `ebpf:"torch_report"`
+	TryAccount      *ebpf.Program `ebpf:"try_account"`
 }
 
 func (p *kernelPrograms) Close() error {
@@ -1034,6 +1116,10 @@ func (p *kernelPrograms) Close() error {
 		p.Mapped,
 		p.MmapReturned,
 		p.MremapReturned,
+		p.NumpyFreed,
+		p.NumpyMade,
+		p.NumpyResized,
+		p.NumpyResizing,
 		p.NumpyTrack,
 		p.NumpyUntrack,
 		p.ProcessExec,
@@ -1045,6 +1131,7 @@ func (p *kernelPrograms) Close() error {
 		p.StatementReturn,
 		p.TorchRefused,
 		p.TorchReport,
+		p.TryAccount,
 	)
 }
 

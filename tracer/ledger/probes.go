@@ -23,19 +23,24 @@ const (
 	GroupDriver    = Group(kernelGroupGROUP_DRIVER)    // calls of the CUDA driver
 	GroupTorch     = Group(kernelGroupGROUP_TORCH)     // PyTorch's totals, at every allocation and free on a GPU
 	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
-	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: walks up the Python stack
+	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: stacks of NumPy's and the driver's blocks
 	GroupTensors   = Group(kernelGroupGROUP_TENSORS)   // nor this: the same for PyTorch's blocks
 	GroupMapping   = Group(kernelGroupGROUP_MAPPING)   // stacks of mapped memory, and mmap and mremap in the C library
 
 	GroupHeap   = Group(kernelGroupGROUP_HEAP)   // the allocator's functions, where cpu.heap is asked for
 	GroupBlocks = Group(kernelGroupGROUP_BLOCKS) // no probes of its own: malloc's blocks and their stacks
 
-	GroupCount   = 13
+	GroupNative      = Group(kernelGroupGROUP_NATIVE)       // nor this: native frames of all stacks
+	GroupSmallStacks = Group(kernelGroupGROUP_SMALL_STACKS) // nor this: stacks of blocks and ranges below SmallStack
+	GroupSmall       = Group(kernelGroupGROUP_SMALL)        // nor this: NumPy's blocks below 1,024 bytes, where they are counted
+
+	GroupCount   = 16
 	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
 )
 
 var groupNames = [GroupCount]string{
 	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks",
+	"native frames", "stacks of small blocks", "small blocks",
 }
 
 // String returns the group's name for people.
@@ -58,6 +63,10 @@ const (
 	StatementReturn                // every way out of PyEval_EvalCode, with a WayOut cookie
 	NumPyTrack                     // PyTraceMalloc_Track: edi, rsi, rdx
 	NumPyUntrack                   // PyTraceMalloc_Untrack: edi, rsi
+	NumPyMade                      // in NumPy, behind an allocation, with an ArrayPlace cookie
+	NumPyFreed                     // the same, before a free
+	NumPyResizing                  // the same, before a reallocation
+	NumPyResized                   // the same, behind it
 	CUDAEnter                      // a function of the CUDA driver, with a cookie of package cuda
 	CUDALeave                      // its return
 	CheckpointEnter                // cuCheckpointProcess…, with a cookie of package cuda
@@ -79,7 +88,9 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 	return map[Program]*ebpf.Program{
 		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal,
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
-		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
+		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack,
+		NumPyMade: l.objects.NumpyMade, NumPyFreed: l.objects.NumpyFreed, NumPyResizing: l.objects.NumpyResizing, NumPyResized: l.objects.NumpyResized,
+		CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
 		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
 		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, MmapReturned: l.objects.MmapReturned, MremapReturned: l.objects.MremapReturned,
 		HeapEnter: l.objects.HeapEnter, HeapLeave: l.objects.HeapLeave, HeapLeaveLate: l.objects.HeapLeaveLate, CalibrateEntry: l.objects.Calibrate,
@@ -114,6 +125,34 @@ func HeapCall(operation uint8, pushed int32, glibc bool) uint64 {
 		cookie |= 1 << 24
 	}
 	return cookie
+}
+
+// Word is where a word lies at a site: the number of a register as the processor has it, or how many words above the stack pointer.
+type Word uint8
+
+// The places that are no registers.
+const (
+	OnStack Word = Word(kernelArrayPlacePLACE_STACK) // plus the number of words
+	Nowhere Word = Word(kernelArrayPlacePLACE_NONE)
+)
+
+// ArrayPlace is the cookie of the probes in NumPy: where the block's address and its size lie.
+func ArrayPlace(block, size Word) uint64 { return uint64(block) | uint64(size)<<8 }
+
+// Arrays says by which probes a process's NumPy blocks are counted.
+type Arrays uint32
+
+// A process is moved on, never back.
+const (
+	ArraysTracked  = Arrays(kernelArraysARRAYS_TRACKED)  // those on PyTraceMalloc_Track, with which it begins
+	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING) // those in NumPy; both must be in place
+	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE)   // those in NumPy alone
+)
+
+// CountArrays says by which probes a process's NumPy blocks are counted from now on.
+func (l *Ledger) CountArrays(pid int, by Arrays) error {
+	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_ARRAYS), Pid: int32(pid), Group: uint32(by)})
+	return err
 }
 
 // Probe places programs on a file for one process; pid 0 is every process that maps it. path is opened by the kernel: /proc/PID/map_files/… and
@@ -184,48 +223,4 @@ func (p probes) Close() error {
 	}
 	all.Wait()
 	return errors.Join(errs...)
-}
-
-// SetBudget tells the kernel when a group fires too often: stride hits (a power of two; 0 for never) within
-// slice nanoseconds. The ledger then sheds the group at once and sends a MeterShed boundary.
-func (l *Ledger) SetBudget(g Group, stride uint32, slice uint64) error {
-	if g >= GroupCount || stride&(stride-1) != 0 {
-		return fmt.Errorf("budget of group %d: stride %d is not a power of two", g, stride)
-	}
-	l.groups.stride[g], l.groups.slice[g] = stride, slice
-	return l.writeGroups()
-}
-
-// Back ends a group's shedding and draws a MeterBack boundary for pid: its meters start anew.
-func (l *Ledger) Back(g Group, pid int) error {
-	l.groups.epoch[g]++
-	if err := l.writeGroups(); err != nil {
-		return err
-	}
-	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_BACK), Pid: int32(pid), Group: uint32(g)})
-	return err
-}
-
-// groups is what user space alone writes about the probe groups.
-type groups struct {
-	epoch  [kernelGroupGROUPS]uint64
-	stride [kernelGroupGROUPS]uint32
-	slice  [kernelGroupGROUPS]uint64
-}
-
-func (l *Ledger) writeGroups() error {
-	err := errors.Join(l.objects.GroupSlice.Set(l.groups.slice), l.objects.GroupStride.Set(l.groups.stride),
-		l.objects.GroupEpoch.Set(l.groups.epoch))
-	if err != nil {
-		return fmt.Errorf("write the probe groups: %w", err)
-	}
-	return nil
-}
-
-// Hits returns how often each group's probes fired in traced processes.
-func (l *Ledger) Hits() (hits [GroupCount]uint64) {
-	var all [kernelGroupGROUPS]uint64
-	_ = l.objects.GroupHits.Get(&all) // a copy out of mapped memory: cannot fail for the right type
-	copy(hits[:], all[:])
-	return hits
 }
