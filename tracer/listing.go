@@ -12,10 +12,10 @@ import (
 // Bounds of listing what is there by name at the end of a session: less where nobody asked for more than a report, which
 // people wait for.
 const (
-	listingTime    = 5 * time.Second // of one process
-	listingInAll   = 15 * time.Second
-	briefTime      = 1500 * time.Millisecond
-	briefInAll     = 3 * time.Second
+	listingTime    = 5 * time.Second // of one process: processor time
+	listingInAll   = 30 * time.Second
+	briefTime      = 1 * time.Second
+	briefInAll     = 8 * time.Second
 	briefObjects   = 1_000_000
 	briefBytes     = 512 << 20
 	listingObjects = 4_000_000

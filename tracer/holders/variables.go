@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ipytracer/tracer/cpython"
 )
@@ -50,6 +51,7 @@ type Listing struct {
 const (
 	maxListed   = 1000
 	maxAlso     = 8
+	patience    = 4         // times as long as its processor time a listing may take
 	leastModule = 256 << 10 // bytes of what only a module, a traceback or a frame has, to be listed
 	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
 )
@@ -80,7 +82,8 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Blo
 		return Listing{}, fmt.Errorf("variables: %w", err)
 	}
 	w.mem.keeps = fewPieces
-	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}}
+	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}, until: processorTime() + limits.Time}
+	w.deadline = time.Now().Add(patience * limits.Time)
 	l := &lister{walker: w, byAddr: map[uint64]int{}}
 	l.walk()
 	return l.listing(), nil
