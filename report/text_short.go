@@ -21,6 +21,7 @@ func (v *view) short() {
 	v.whoAllocatedShort()
 	v.childrenShort()
 	v.tensors()
+	v.variables(v.r.Variables, v.r.Names)
 	v.processes()
 	v.footnotes()
 	v.shortCertificate()
