@@ -16,6 +16,26 @@ func TestTensors(t *testing.T) {
 	checkTensors(t, place{driver: "run_tensors.py"})
 }
 
+// TestNewerTensors does so on PyTorch 2.6 and Python 3.13. It is a build for CUDA, without a GPU's memory in use.
+func TestNewerTensors(t *testing.T) {
+	require(t)
+	p := pytorch(t, "--stand-ins")
+	p.driver = "run_tensors.py"
+	checkTensors(t, p)
+}
+
+// TestAuditTensors: planted leaks of tensors on the CPU are found, with who holds them, and nothing else is.
+func TestAuditTensors(t *testing.T) {
+	require(t)
+	needTorch(t)
+	for _, list := range []string{"tensors", "healthy_tensors"} {
+		t.Run(list, func(t *testing.T) {
+			t.Parallel()
+			checkAudit(t, place{driver: "run_leaks.py"}, []string{list})
+		})
+	}
+}
+
 // needTorch skips where this machine's Python has no PyTorch; under TRACER_REQUIRE_BPF=1 it fails.
 func needTorch(t *testing.T) {
 	t.Helper()

@@ -3,15 +3,18 @@
 
 Results are JSON lines: {"session": …}, one for each cell {name, source, status, execution_count, noted, truth, …}, where noted are the
 cell's [meter, [[function, line], …], allocated, freed], innermost call first, and truth is what cpu.torch must be; a peak of -1
-stands for one that nobody knows."""
+stands for one that nobody knows. --stand-ins is for a PyTorch for CUDA without NVIDIA's libraries."""
 
 import json
 import os
+import subprocess
 import sys
 
 import driver
 from tensors import CELLS
 from run_kernel import Kernel
+
+STUBS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gpu", "pytorch", "stubs.py")
 
 
 def run(held, opts):
@@ -19,6 +22,9 @@ def run(held, opts):
     held.callback(workspace.remove)
     versions = workspace.probe()
     log = workspace.env["IPYTRACER_NOTES"] = os.path.join(workspace.path, "notes.json")
+    if opts.stand_ins:
+        standins = workspace.env["LD_LIBRARY_PATH"] = os.path.join(workspace.path, "lib")
+        subprocess.run([sys.executable, STUBS, standins, opts.chroot or "/"], stdout=subprocess.DEVNULL, check=True)
     kernel = Kernel(opts, workspace, versions)
     held.callback(kernel.close)
     with driver.create(opts.out) as out:
@@ -46,5 +52,7 @@ def run(held, opts):
 
 
 if __name__ == "__main__":
-    opts = driver.options(__doc__.split("\n")[0]).parse_args()
+    parser = driver.options(__doc__.split("\n")[0])
+    parser.add_argument("--stand-ins", action="store_true")
+    opts = parser.parse_args()
     sys.exit(driver.guarded(lambda held: run(held, opts)))
