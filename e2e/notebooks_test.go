@@ -17,7 +17,7 @@ import (
 	"ipytracer/report"
 )
 
-// marker is what a line of a notebook says of itself (testdata/notebooks/notebook.py).
+// marker is what a line of a notebook says of itself (testdata/notebooks/notebook_text.py).
 type marker struct {
 	Says     string `json:"says"`
 	Of       string `json:"of"`
