@@ -18,12 +18,11 @@ type allocations struct {
 	held   map[heldKey]map[uint64]event.Bytes // by stack
 	total  map[heldKey]event.Bytes
 	pieces int // of all ranges
-	stacks map[uint64]*event.Stack
+	stacks stackTable
 	// waiting are changes of segments whose windows have not opened yet.
 	waiting map[uint32]map[uint64][]event.Change
 	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
-	frames  int                      // of all stacks
-	entries int                      // tallies of all windows
+	entries int                      // tallies of all windows that are not settled
 	dropped int                      // blocks, tallies and stacks that found no room
 }
 
@@ -73,6 +72,8 @@ type tallies struct {
 	moved   []*tally // since the highest total so far
 	highest event.Bytes
 	first   event.Bytes // total before the first change
+	done    *settled    // in the place of byStack, once the window is settled
+	late    bool        // a change came after that: it is not in here
 }
 
 // tally is what one stack did in a window.
@@ -87,7 +88,7 @@ type tally struct {
 func newAllocations() allocations {
 	return allocations{
 		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]map[uint64]event.Bytes{}, total: map[heldKey]event.Bytes{},
-		stacks: map[uint64]*event.Stack{}, waiting: map[uint32]map[uint64][]event.Change{},
+		stacks: newStackTable(), waiting: map[uint32]map[uint64][]event.Change{},
 	}
 }
 
@@ -142,12 +143,9 @@ func (t *Tracker) forget(which func(event.Meter) bool) {
 func isNumPy(m event.Meter) bool { return m == event.NumPy }
 
 func (t *Tracker) addStack(s *event.Stack) {
-	a := &t.allocations
-	if a.frames += len(s.Frames); a.frames > maxFrames {
-		a.dropped++
-		return
+	if !t.allocations.stacks.add(s) {
+		t.allocations.dropped++
 	}
-	a.stacks[s.Number] = s
 }
 
 func (w *window) forget(which func(event.Meter) bool) {
@@ -282,11 +280,15 @@ func (a *allocations) hold(key heldKey, stack uint64, size event.Bytes) {
 
 // beforeMove remembers what was there when the first block of a meter moves in a window.
 func (w *window) beforeMove(a *allocations, key heldKey) {
-	if w.tallies[key.meter] != nil {
+	if w.kind == kindBetween || w.tallies[key.meter] != nil {
 		return
 	}
 	if w.tallies == nil {
 		w.tallies = map[event.Meter]*tallies{}
+	}
+	if w.isSettled {
+		w.tallies[key.meter] = &tallies{done: &settled{}}
+		return
 	}
 	all := &tallies{byStack: map[uint64]*tally{}, highest: a.total[key], first: a.total[key]}
 	w.tallies[key.meter] = all
@@ -314,6 +316,13 @@ func (all *tallies) of(a *allocations, stack uint64) *tally {
 
 func (w *window) move(a *allocations, key heldKey, before, after block) {
 	all := w.tallies[key.meter]
+	if w.isSettled && all != nil {
+		all.late = true
+		return
+	}
+	if all == nil { // the time between cells is not listed
+		return
+	}
 	if before.size > 0 {
 		if y := all.of(a, before.stack); y != nil {
 			y.freed += before.size
@@ -365,90 +374,128 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 	var out []report.Allocation
 	coverage := map[string]report.Coverage{}
 	for m, all := range w.tallies {
-		var known, net event.Bytes
-		merged := map[string]*report.Allocation{}
-		for _, y := range all.byStack {
-			net += y.allocated - y.freed
-			known += y.atPeak
-			t.merge(merged, w, m, y, t.allocations.stacks[y.stack])
-		}
-		for _, one := range merged {
-			out = append(out, *one)
-		}
+		s := all.settle(w.keeps())
 		peak := max(w.own.peak[m], w.own.start[m], w.own.end[m])
-		coverage[m.String()] = report.Coverage{
-			AtPeak: int64(known), Rest: int64(peak - known),
-			Exact: peak-w.own.start[m] == all.highest-all.first && w.own.end[m]-w.own.start[m] == net && !w.shed[m] && !w.missesStacks(m),
+		c := report.Coverage{
+			AtPeak: int64(s.known), Rest: int64(peak - s.known),
+			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
+			Exact: peak-w.own.start[m] == all.highest-all.first && w.own.end[m]-w.own.start[m] == s.net && !w.shed[m] && !all.late && !w.missesStacks(m),
 		}
+		for i, y := range t.sameLines(s.tallies) {
+			if w.lists(i, y, s.heaviest) {
+				out = append(out, t.allocation(w, m, y))
+				continue
+			}
+			c.Unlisted++
+			c.UnlistedAtPeak += int64(y.atPeak)
+			c.UnlistedNet += int64(y.allocated - y.freed)
+			c.UnlistedAllocated += int64(y.allocated)
+		}
+		coverage[m.String()] = c
 	}
-	slices.SortFunc(out, func(x, y report.Allocation) int {
-		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter),
-			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
-	})
-	limit := maxListed
-	if w.kind == kindStatement {
-		limit = maxListedOfStatement
-	}
-	rest := out[min(len(out), limit):]
-	for _, a := range rest {
-		c := coverage[a.Meter]
-		c.Unlisted++
-		c.UnlistedAtPeak += a.AtPeak
-		c.UnlistedNet += a.Net
-		coverage[a.Meter] = c
-	}
-	return slices.Clip(out[:len(out)-len(rest)]), coverage
+	slices.SortFunc(out, compareAllocations)
+	return slices.Clip(out), coverage
 }
 
-// How many allocations of a window are listed, the most at the peak first.
-const (
-	maxListed            = 1000
-	maxListedOfStatement = 20
+func compareAllocations(x, y report.Allocation) int {
+	return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter),
+		slices.CompareFunc(x.Stack, y.Stack, compareFrames))
+}
+
+// listing says how many allocations of a meter are listed in a window, the most at the peak first: so few in any case, more of them only
+// if they have a share of the heaviest, and so many at most. What is not listed is added up.
+type listing struct{ few, most, share int }
+
+var (
+	listingOfSession   = listing{few: 1000, most: 1000, share: 1} // and of experiments
+	listingOfCell      = listing{few: 20, most: 80, share: 1000}
+	listingOfStatement = listing{few: 3, most: 8, share: 100}
 )
 
-func compareFrames(x, y report.Frame) int {
-	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module))
+// lists says whether a window lists what is the i-th heaviest.
+func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
+	l := listingOfSession
+	switch w.kind {
+	case kindCell:
+		l = listingOfCell
+	case kindStatement:
+		l = listingOfStatement
+	}
+	return i < l.few || i < l.most && max(y.atPeak, y.allocated) > heaviest/event.Bytes(l.share)
 }
 
-// merge adds a tally to those of the same lines: two instructions of a line have stacks of their own. s is nil where
-// there was no stack, it was not walked, or it was lost.
-func (t *Tracker) merge(merged map[string]*report.Allocation, w *window, m event.Meter, y *tally, s *event.Stack) {
-	frames := t.frames(w, s)
-	key := frameKey(frames)
-	one := merged[key]
-	if one == nil {
-		one = &report.Allocation{Meter: m.String(), Stack: frames, StackTruncated: s != nil && s.More}
-		merged[key] = one
+// sameLines adds up what is of the same lines, the most at the peak first.
+func (t *Tracker) sameLines(tallies []doneTally) []doneTally {
+	out := make([]doneTally, 0, len(tallies))
+	at := make(map[*stack]int, len(tallies))
+	for _, y := range tallies {
+		stack := t.allocations.stacks.of(y.stack) // nil where there was none, it was not walked, or it was lost
+		i, known := at[stack]
+		if !known {
+			at[stack] = len(out)
+			if stack != nil {
+				y.stack = stack.number
+			} else {
+				y.stack = 0
+			}
+			out = append(out, y)
+			continue
+		}
+		one := &out[i]
+		one.allocated += y.allocated
+		one.freed += y.freed
+		one.atPeak += y.atPeak
+		one.count += y.count
 	}
-	one.Allocated += int64(y.allocated)
-	one.Freed += int64(y.freed)
-	one.Net += int64(y.allocated - y.freed)
-	one.AtPeak += int64(y.atPeak)
-	one.Count += y.count
+	slices.SortFunc(out, heavier)
+	return out
+}
+
+func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) report.Allocation {
+	stack := t.allocations.stacks.of(y.stack)
+	return report.Allocation{
+		Meter: m.String(), Stack: t.frames(w, stack), StackTruncated: stack != nil && stack.more,
+		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed), AtPeak: int64(y.atPeak), Count: y.count,
+	}
 }
 
 // frames is a stack as a report shows it: without what is outside of the cell.
-func (t *Tracker) frames(w *window, s *event.Stack) []report.Frame {
+func (t *Tracker) frames(w *window, s *stack) []report.Frame {
 	if s == nil {
 		return []report.Frame{}
 	}
-	out := make([]report.Frame, len(s.Frames))
-	end := len(out)
-	for i, f := range s.Frames {
-		out[i] = report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
-		if f.Native {
-			continue
-		}
-		if cell := t.cellOf(w, s.PID, f.File); cell != nil {
-			out[i].Execution = cell.execution
-			if cell.count >= 0 {
-				count := cell.count
-				out[i].ExecutionCount = &count
-			}
-			end = i + 1
+	out := make([]report.Frame, t.within(w, s))
+	for i := range out {
+		out[i] = t.frame(w, s.pid, s.frames[i])
+	}
+	return out
+}
+
+// within is how many calls of a stack lie in a cell; all of them if none does.
+func (t *Tracker) within(w *window, s *stack) int {
+	for i := len(s.frames) - 1; i >= 0; i-- {
+		if f := &t.allocations.stacks.frames[s.frames[i]]; !f.Native && t.cellOf(w, s.pid, f.File) != nil {
+			return i + 1
 		}
 	}
-	return out[:end]
+	return len(s.frames)
+}
+
+// frame is a call as a report shows it.
+func (t *Tracker) frame(w *window, pid int32, at uint32) report.Frame {
+	f := &t.allocations.stacks.frames[at]
+	out := report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
+	if f.Native {
+		return out
+	}
+	if cell := t.cellOf(w, pid, f.File); cell != nil {
+		out.Execution = cell.execution
+		if cell.count >= 0 {
+			count := cell.count
+			out.ExecutionCount = &count
+		}
+	}
+	return out
 }
 
 // cellOf is the cell that a file name stands for, seen from a window: itself, or the latest that began before its end.
@@ -471,6 +518,10 @@ func (t *Tracker) cellOf(w *window, pid int32, file string) *window {
 type fileKey struct {
 	pid  int32
 	file string
+}
+
+func compareFrames(x, y report.Frame) int {
+	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module))
 }
 
 func frameKey(frames []report.Frame) string {

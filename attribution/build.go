@@ -3,6 +3,7 @@ package attribution
 import (
 	"fmt"
 	"maps"
+	"sort"
 	"time"
 
 	"ipytracer/report"
@@ -31,13 +32,26 @@ func (t *Tracker) Cells() (n int) {
 // Report returns everything that is known. It can be called at any time; windows that are open end at the last
 // boundary.
 func (t *Tracker) Report() *report.Report {
+	r := t.Stream()
+	r.Windows = []report.Window{}
+	for w := range r.Stream {
+		r.Detail(w)
+		r.Windows = append(r.Windows, *w)
+	}
+	r.Stream, r.Detail = nil, nil
+	return r
+}
+
+// Stream returns the same as [Tracker.Report], but its windows are made one at a time, whenever they are asked for. No event may be
+// added before it has been printed.
+func (t *Tracker) Stream() *report.Report {
 	t.Flush()
 	for _, r := range t.roots {
 		r.ordered.flush(func(c *event.Change) { t.allocate(r, c) })
 	}
 	r := &report.Report{
 		Schema: report.Schema, Processes: []report.Process{}, Meters: t.meters(),
-		Windows: []report.Window{}, Between: []report.Between{},
+		Between: []report.Between{}, Stream: t.each, Detail: t.detail,
 	}
 	r.Host = t.host()
 	if t.finish != nil {
@@ -53,15 +67,35 @@ func (t *Tracker) Report() *report.Report {
 	for _, w := range t.windows {
 		if w.kind == kindBetween {
 			r.Between = append(r.Between, t.between(w))
-		} else {
-			whole := t.window(w)
-			whole.Allocations, whole.Coverage = t.allocationsOf(w)
-			r.Windows = append(r.Windows, whole)
 		}
 	}
 	r.Lines, r.Tensors = t.lines(), t.tensors()
 	r.Certificate = t.certificate()
 	return r
+}
+
+// each makes the windows of a report, in the order they began.
+func (t *Tracker) each(yield func(*report.Window) bool) {
+	for _, w := range t.windows {
+		if w.kind == kindBetween {
+			continue
+		}
+		whole := t.window(w)
+		if !yield(&whole) {
+			return
+		}
+	}
+}
+
+// detail says who allocated in a window of a report.
+func (t *Tracker) detail(of *report.Window) {
+	i := sort.Search(len(t.windows), func(i int) bool { return t.windows[i].id >= of.ID })
+	for i < len(t.windows) && t.windows[i].kind == kindBetween {
+		i++
+	}
+	if i < len(t.windows) && t.windows[i].id == of.ID {
+		of.Allocations, of.Coverage = t.allocationsOf(t.windows[i])
+	}
 }
 
 func (t *Tracker) host() report.Host {

@@ -198,7 +198,7 @@ func (w *window) refuse(e *event.Refusal) {
 func (t *Tracker) refusals(w *window) []report.Refusal {
 	out := slices.Clone(w.refused)
 	for i := range out {
-		if s := t.allocations.stacks[w.refusedBy[i]]; s != nil {
+		if s := t.allocations.stacks.of(w.refusedBy[i]); s != nil {
 			out[i].Stack = t.frames(w, s)
 		}
 	}

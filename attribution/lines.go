@@ -2,14 +2,18 @@ package attribution
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"ipytracer/report"
 	"ipytracer/tracer/event"
 )
 
+// maxListed is how many groups of blocks that are left are listed, the most bytes first.
+const maxListed = 1000
+
 // maxLines is how many lines a report has, the most at the peak first.
-const maxLines = 10_000
+const maxLines = 3000
 
 // lines adds up, for each line of code in a session, what was allocated in it and in what it called.
 func (t *Tracker) lines() []report.Line {
@@ -19,15 +23,13 @@ func (t *Tracker) lines() []report.Line {
 			continue
 		}
 		for m, all := range w.tallies {
-			of := map[report.Frame]*report.Line{}
+			of := map[uint32]*report.Line{}
 			for _, y := range all.byStack {
-				if s := t.allocations.stacks[y.stack]; s != nil {
-					t.addLines(of, w, m, y, s)
+				if s := t.allocations.stacks.of(y.stack); s != nil {
+					t.addLines(of, w, y, s)
 				}
 			}
-			for _, one := range of {
-				out = append(out, *one)
-			}
+			out = append(out, t.oneRun(w, m, of)...)
 		}
 	}
 	slices.SortFunc(out, func(x, y report.Line) int {
@@ -38,20 +40,16 @@ func (t *Tracker) lines() []report.Line {
 }
 
 // addLines adds what one stack did to each of its lines; a line that calls itself counts once.
-func (t *Tracker) addLines(of map[report.Frame]*report.Line, w *window, m event.Meter, y *tally, s *event.Stack) {
-	frames := t.frames(w, s)
-	for i, f := range frames {
-		key := report.Frame{Function: f.Function, File: anyRun(f.File), Line: f.Line, Native: f.Native, Module: f.Module}
-		if slices.ContainsFunc(frames[:i], func(inner report.Frame) bool { return compareFrames(inner, f) == 0 }) {
+func (t *Tracker) addLines(of map[uint32]*report.Line, w *window, y *tally, s *stack) {
+	frames := s.frames[:t.within(w, s)]
+	for i, at := range frames {
+		if slices.Contains(frames[:i], at) {
 			continue
 		}
-		one := of[key]
+		one := of[at]
 		if one == nil {
-			one = &report.Line{PID: int(w.process.info.PID), Meter: m.String(), Frame: f}
-			of[key] = one
-		}
-		if f.Execution > one.Execution { // a cell's line is that of its latest run
-			one.Frame = f
+			one = &report.Line{PID: int(w.process.info.PID)}
+			of[at] = one
 		}
 		one.Allocated += int64(y.allocated)
 		one.Freed += int64(y.freed)
@@ -63,6 +61,37 @@ func (t *Tracker) addLines(of map[report.Frame]*report.Line, w *window, m event.
 			one.OwnAtPeak += int64(y.atPeak)
 		}
 	}
+}
+
+// oneRun turns what lines did into lines of a report. A line of a cell's code that has a name for each run is that of the latest.
+func (t *Tracker) oneRun(w *window, m event.Meter, of map[uint32]*report.Line) (out []report.Line) {
+	known := map[report.Frame]int{}
+	for _, at := range slices.Sorted(maps.Keys(of)) {
+		one := of[at]
+		one.Meter, one.Frame = m.String(), t.frame(w, w.process.info.PID, at)
+		key := report.Frame{Function: one.Function, File: anyRun(one.File), Line: one.Frame.Line, Native: one.Native, Module: one.Module}
+		i, again := known[key]
+		if !again {
+			known[key] = len(out)
+			out = append(out, *one)
+			continue
+		}
+		if sum := &out[i]; one.Execution > sum.Execution {
+			sum.Frame = one.Frame
+		}
+		addLine(&out[i], one)
+	}
+	return out
+}
+
+func addLine(sum, one *report.Line) {
+	sum.Allocated += one.Allocated
+	sum.Freed += one.Freed
+	sum.Net += one.Net
+	sum.AtPeak += one.AtPeak
+	sum.OwnAllocated += one.OwnAllocated
+	sum.OwnAtPeak += one.OwnAtPeak
+	sum.Count += one.Count
 }
 
 // tensors groups PyTorch's blocks that live at the end of a session by who made them and by their size.
@@ -92,7 +121,7 @@ func (t *Tracker) tensors() []report.Tensors {
 	for k, s := range sums {
 		p := t.process(k.pid, 0)
 		var frames []report.Frame
-		if stack := t.allocations.stacks[k.stack]; stack != nil && t.sessionOf(p) != nil {
+		if stack := t.allocations.stacks.of(k.stack); stack != nil && t.sessionOf(p) != nil {
 			frames = t.frames(t.sessionOf(p), stack)
 		}
 		id := frameKey(append([]report.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}}, frames...))

@@ -174,7 +174,7 @@ func (s *survivors) name(key named, at *birth) siteName {
 	} else {
 		n.text = textOf(key.cell)
 	}
-	if stack := s.t.allocations.stacks[key.stack]; stack != nil && seen != nil {
+	if stack := s.t.allocations.stacks.of(key.stack); stack != nil && seen != nil {
 		n.frames = s.t.frames(seen, stack)
 	}
 	if len(n.frames) == 0 && key.cell != nil && at.line > 0 { // the statement is known even where no stack is

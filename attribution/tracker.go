@@ -42,6 +42,7 @@ type Tracker struct {
 	readings []*event.Reading
 	behind   int       // changes that came after it
 	done     []*window // cells that closed since the last Finished
+	closing  []*window // closed, but not settled
 }
 
 // process is one traced process over its traced life.
@@ -140,6 +141,7 @@ func (t *Tracker) Add(e event.Event) {
 			}
 		}
 	case *event.Boundary:
+		t.settleClosed()
 		t.pending = e
 	case *event.Finish:
 		t.finish = e

@@ -60,6 +60,8 @@ type window struct {
 	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its like.
 	unlisted map[string]bool
 	tallies  map[event.Meter]*tallies
+	// isSettled: it closed long ago, and its tallies are summed up.
+	isSettled bool
 	// unknown: the meter became known only after the window.
 	unknown [event.MeterCount]bool
 	refused []report.Refusal
@@ -103,8 +105,8 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 		openUnknownHeap: b.UnknownHeap,
 		own:             startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
+	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
 	if kind != kindBetween {
-		w.id = t.nextID
 		t.nextID++
 	}
 	for _, other := range t.order {
@@ -217,5 +219,8 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	r := t.root(w.root)
 	if i := slices.Index(r.open, w); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)
+	}
+	if w.kind != kindSession { // whose tallies are the report's lines
+		t.closing = append(t.closing, w)
 	}
 }

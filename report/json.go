@@ -20,6 +20,9 @@ func JSON(w io.Writer, r *Report) error {
 	c := complete(r)
 	return newDocument(w).write(reflect.ValueOf(c).Elem(), func(yield func(any) bool) {
 		for window := range r.All() {
+			if r.Detail != nil {
+				r.Detail(window)
+			}
 			if !yield(*window) {
 				return
 			}

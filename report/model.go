@@ -20,10 +20,12 @@ type Report struct {
 	// Windows are in the order they began, unless Stream has them; see [Report.All].
 	Windows []Window `json:"windows"`
 	// Stream makes the windows one at a time, again each time it is called, for a printer that holds one only; nil where Windows has them.
-	Stream  iter.Seq[*Window] `json:"-"`
-	Between []Between         `json:"between"`
+	Stream iter.Seq[*Window] `json:"-"`
+	// Detail fills in who allocated in a window that Stream has made; nil where Windows has that, too.
+	Detail  func(*Window) `json:"-"`
+	Between []Between     `json:"between"`
 	// Lines say, for each line of code that allocated in the session, what it and what it called did; the most at the
-	// session's peak first, 10,000 at most.
+	// session's peak first, 3,000 at most.
 	Lines []Line `json:"lines,omitempty"`
 	// Tensors are PyTorch's blocks that lived at the end, most bytes first, 1,000 groups at most.
 	Tensors     []Tensors   `json:"tensors,omitempty"`
@@ -221,11 +223,12 @@ type Tensors struct {
 // Coverage is how far allocations explain a meter's peak in a window.
 type Coverage struct {
 	AtPeak int64 `json:"at_peak"` // bytes of the peak that are in allocations, or unlisted
-	// Unlisted are allocations that are not in the list, because there are too many; what they have at the peak and net.
-	Unlisted       int   `json:"unlisted,omitempty"`
-	UnlistedAtPeak int64 `json:"unlisted_at_peak,omitempty"`
-	UnlistedNet    int64 `json:"unlisted_net,omitempty"`
-	Rest           int64 `json:"rest"` // bytes that are not: made before the attach, or lost
+	// Unlisted are allocations that are not in the list, because there are too many; what they have at the peak, net and allocated.
+	Unlisted          int   `json:"unlisted,omitempty"`
+	UnlistedAtPeak    int64 `json:"unlisted_at_peak,omitempty"`
+	UnlistedNet       int64 `json:"unlisted_net,omitempty"`
+	UnlistedAllocated int64 `json:"unlisted_allocated,omitempty"`
+	Rest              int64 `json:"rest"` // bytes that are not: made before the attach, or lost
 	// Exact: the blocks add up to what the window consumed and to how far it rose, to the byte, by the kernel's ledger.
 	Exact bool `json:"exact"`
 }

@@ -191,7 +191,7 @@ func (s *session) closeRecording() error {
 
 // conclude prints the report and says what status it deserves.
 func (s *session) conclude(tracker *attribution.Tracker, to *destination) error {
-	r := tracker.Report()
+	r := tracker.Stream()
 	if err := s.options.Print(to, r); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}

@@ -85,7 +85,8 @@ type walker struct {
 	running   map[uint64]bool // frames
 	kind      uint8           // of the roots at work
 
-	counting *counts // references within garbage, see cycles.go
+	counting *counts  // references within garbage, see cycles.go
+	extents  *extents // how much memory there is, see extents.go
 
 	limits   Limits
 	deadline time.Time
@@ -122,7 +123,7 @@ func (w *walker) done() bool {
 	if w.stopped == nil && w.mem.err != nil {
 		w.stopped = w.mem.err
 	}
-	return w.stopped != nil || w.left == 0 && w.counting == nil
+	return w.stopped != nil || w.left == 0 && w.counting == nil && w.extents == nil
 }
 
 // follow takes a reference that a node holds. It says whether it led to an object.
@@ -132,6 +133,7 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 	}
 	if n, ok := w.index.get(to, w.nodes); ok {
 		w.counting.reference(n)
+		w.extents.reference(w, from, n)
 		return true
 	}
 	t := w.objectType(to)
@@ -139,6 +141,7 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 		return false
 	}
 	if t.shape == shapeLeaf {
+		w.extents.leaf(w, from, to, t)
 		return true
 	}
 	if w.deferring && w.leadsOut(to, t) {
@@ -147,6 +150,7 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 	}
 	n := w.add(from, to, l, isObject)
 	w.counting.reference(n)
+	w.extents.reference(w, from, n)
 	if n >= 0 && t.shape == shapeTraceback && w.nodes[n].kind == kindModule {
 		w.nodes[n].kind = kindTraceback // IPython keeps the last one too
 	}
@@ -199,6 +203,7 @@ func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
 	n := int32(len(w.nodes))
 	w.nodes = append(w.nodes, node{addr, l, from, kind, what})
 	w.index.put(addr, n, w.nodes)
+	w.extents.added(w, n)
 	return n
 }
 
@@ -207,10 +212,12 @@ func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
 func (w *walker) part(of int32, addr uint64) bool {
 	if n, ok := w.index.get(addr, w.nodes); ok {
 		w.counting.reference(n)
+		w.extents.reference(w, of, n)
 		return false
 	}
 	n := w.add(of, addr, label{}, isDone)
 	w.counting.reference(n)
+	w.extents.reference(w, of, n)
 	return n >= 0
 }
 

@@ -57,6 +57,7 @@ type process struct {
 	interp  *cpython.Interpreter
 	reports *bufio.Reader
 	wanted  []expected // its first report
+	named   map[string]wantedVariable
 }
 
 // start runs a script of testdata/cpython and reads what it says first.
@@ -82,7 +83,11 @@ func (p python) start(t testing.TB, script string, args ...string) *process {
 		t.Skip("needs root for chroot")
 	}
 	proc := p.run(t, script, args)
-	proc.wanted = proc.expect(t)
+	if script == "variables.py" {
+		proc.named = proc.variables(t)
+	} else {
+		proc.wanted = proc.expect(t)
+	}
 	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", proc.pid))
 	if err != nil {
 		t.Fatal(err)

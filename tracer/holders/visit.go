@@ -127,6 +127,8 @@ func (w *walker) visitDict(n int32, addr uint64) {
 		w.follow(n, value, label{labelKey, key})
 		if t := w.objectType(key); t != nil && t.shape != shapeLeaf {
 			w.keys = append(w.keys, edge{key, label{labelElement, 0}, n})
+		} else if t != nil && w.extents != nil {
+			w.follow(n, key, label{})
 		}
 		return !w.done()
 	})

@@ -1,0 +1,164 @@
+package attribution_test
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"ipytracer/attribution"
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// What a notebook of 60 cells may take.
+const (
+	mostJSON = 5 << 20
+	mostHeap = 48 << 20 // of what is reachable; Go's garbage may be as much again
+	mostTime = time.Second
+)
+
+// notebook makes the events of a notebook with many calls: cells of statements, each of which makes blocks by many stacks of calls,
+// frees most of them, and leaves some.
+type notebook struct {
+	*attribution.Tracker
+	random          *rand.Rand
+	number, stream  uint64
+	segment         uint64
+	now             event.Nanoseconds
+	value, high     event.Readings
+	address, stacks uint64
+	held            []event.Change
+}
+
+const (
+	notebookPID = 4242
+	deep        = 30
+)
+
+func (n *notebook) boundary(b event.Boundary) {
+	n.number++
+	n.now += 1e6
+	b.Number, b.Time, b.PID, b.TID, b.Segment, b.Stream = n.number, n.now, notebookPID, notebookPID, n.segment, n.stream
+	b.Value, b.High, b.Tree, b.TreeHigh = n.value, n.high, n.value, n.high
+	n.Add(&b)
+	n.segment++
+	n.high = n.value
+}
+
+func (n *notebook) change(c event.Change) {
+	n.stream++
+	n.value[c.Meter] += c.Size
+	n.high[c.Meter] = max(n.high[c.Meter], n.value[c.Meter])
+	c.Stream, c.Segment, c.Time, c.PID, c.TID, c.Value = n.stream, n.segment, n.now, notebookPID, notebookPID, n.value[c.Meter]
+	n.Add(&c)
+}
+
+// newStack announces a stack: half of its calls are the library's, which many have in common.
+func (n *notebook) newStack(file string, line int) uint64 {
+	n.stacks++
+	frames := make([]event.Frame, deep)
+	for i := range frames {
+		frames[i] = event.Frame{Function: fmt.Sprintf("BaseEstimator.method_%d", n.random.IntN(8)), File: fmt.Sprintf("/usr/lib/python3/dist-packages/sklearn/module_%d.py", i), Line: int32(n.random.IntN(6))}
+	}
+	frames[deep-1] = event.Frame{Function: "<module>", File: file, Line: int32(line)}
+	n.Add(&event.Stack{Number: n.stacks, PID: notebookPID, Frames: frames})
+	return n.stacks
+}
+
+// run runs a notebook. Some of the stacks of each statement are new, some those of earlier ones.
+func (n *notebook) run(cells, statements, blocks int) {
+	n.Add(&event.Start{Host: event.Host{Name: "h", CPUs: 2}, Processes: []event.ProcessInfo{{PID: notebookPID, Root: 0, Command: "python3 -m ipykernel", Python: "3.11.2", IPython: "8.5.0"}},
+		Meters: []event.MeterSource{{Meter: event.Mapped, Exact: true}, {Meter: event.Resident, Exact: true}, {Meter: event.NumPy, Exact: true}}})
+	n.boundary(event.Boundary{Kind: event.Attached})
+	for cell := range cells {
+		file := fmt.Sprintf("/tmp/ipykernel_%d/%d.py", notebookPID, 1000+cell)
+		id := uint64(cell + 1)
+		n.boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: int64(cell + 2), Text: file})
+		n.Add(&event.CellSource{Cell: id, PID: notebookPID, Text: "fit(X, y)\n"})
+		for line := range statements {
+			n.boundary(event.Boundary{Kind: event.StatementOpen, Cell: id, Line: int32(line + 1)})
+			var mine []uint64
+			for range 10 {
+				mine = append(mine, n.newStack(file, line+1))
+			}
+			n.statement(mine, blocks)
+			n.boundary(event.Boundary{Kind: event.StatementClose, Cell: id, Outcome: event.OutcomeOK})
+		}
+		n.boundary(event.Boundary{Kind: event.CellClose, Cell: id, Outcome: event.OutcomeOK})
+	}
+	n.boundary(event.Boundary{Kind: event.Detached})
+	n.Add(&event.Finish{Time: n.now, Reason: "interrupted", Made: n.stream, Delivered: n.stream})
+}
+
+func (n *notebook) statement(stacks []uint64, blocks int) {
+	first := len(n.held)
+	for i := range blocks {
+		n.address += 1 << 22
+		m := []event.Meter{event.NumPy, event.NumPy, event.Mapped}[i%3]
+		c := event.Change{Meter: m, Size: event.Bytes(4096 << n.random.IntN(12)), Address: n.address, Stack: stacks[n.random.IntN(len(stacks))], Block: true}
+		n.change(c)
+		n.held = append(n.held, c)
+	}
+	for len(n.held) > first+blocks/20 { // one in twenty stays
+		at := first + n.random.IntN(len(n.held)-first)
+		c := n.held[at]
+		n.held[at] = n.held[len(n.held)-1]
+		n.held = n.held[:len(n.held)-1]
+		c.Size = -c.Size
+		n.change(c)
+	}
+}
+
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
+
+// reachable is the heap after a collection.
+func reachable() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// cpuTime is what the process has used: other work on the machine does not count.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestNotebookIsSmall holds a notebook of 60 cells and 6,000 stacks to what its data, its memory and its printing may take.
+func TestNotebookIsSmall(t *testing.T) {
+	before := reachable()
+	n := &notebook{Tracker: attribution.New(), random: rand.New(rand.NewPCG(1, 2))}
+	n.run(60, 10, 300)
+	kept := reachable() - before
+	began := cpuTime()
+	r := n.Stream()
+	streamed := reachable() - before
+	var size counter
+	if err := report.JSON(&size, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.Text(io.Discard, r, report.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	took := cpuTime() - began
+	t.Logf("%d changes, %d stacks: %d bytes of JSON, %d bytes of heap, %d with the report; printed in %s", n.stream, n.stacks, size, kept, streamed, took)
+	if size > mostJSON {
+		t.Errorf("JSON takes %d bytes, more than %d", size, mostJSON)
+	}
+	if max(kept, streamed) > mostHeap {
+		t.Errorf("the tracker keeps %d bytes, more than %d", max(kept, streamed), mostHeap)
+	}
+	if took > mostTime {
+		t.Errorf("JSON and text take %s, more than %s", took, mostTime)
+	}
+}

@@ -1,0 +1,163 @@
+# Makes variables of known size and says on file descriptor 3 what of each has to be found: how many bytes go with its
+# name, its type, its shape and how long it is. Then it waits on descriptor 4. Sizes are as the allocator rounds them up.
+import array
+import collections
+import ctypes
+import json
+import os
+import sys
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+try:
+    import pandas as pd
+except ImportError:
+    pd = None
+try:
+    import scipy.sparse as sparse
+except ImportError:
+    sparse = None
+
+sys.setswitchinterval(1)
+wanted = {}
+
+
+def up(n):
+    return (n + 15) & ~15 if n <= 512 else (n + 8 + 15) & ~15
+
+
+def of(o):
+    "an object and what it has of its own; getsizeof leaves the buffers of a few out"
+    return up(sys.getsizeof(o))
+
+
+def want(name, bytes, near=0, **more):
+    wanted[name] = {"bytes": bytes, "near": near, **more}
+
+
+K, M = 1 << 10, 1 << 20
+text = "x" * (3 * M)
+want("text", 3 * M, 100, type="str", length=3 * M)
+wide = "é" * 1000 + "\u4e00" * M
+want("wide", 2 * (M + 1000), 200, type="str", length=M + 1000)
+raw = os.urandom(2 * M)
+want("raw", 2 * M, 100, type="bytes", length=2 * M)
+growing = bytearray(5 * M)
+want("growing", 5 * M, 200, type="bytearray", length=5 * M)
+number = 1 << 2_000_000
+want("number", 2_000_000 // 30 * 4, 100, type="int")
+floats = [float(i) for i in range(100_000)]
+want("floats", of(floats) + 32 * 100_000, 200, type="list", length=100_000)
+same = [None] * 500_000
+want("same", of(same), 200, type="list", length=500_000)
+strings = ["string number %d" % i for i in range(50_000)]
+want("strings", of(strings) + sum(of(s) for s in strings), 200, type="list", length=50_000)
+pairs = {"key %d" % i: i * 1.5 for i in range(50_000)}
+want("pairs", of(pairs) + sum(of(k) for k in pairs) + 32 * 50_000, 200, type="dict", length=50_000)
+numbers = {i: -i for i in range(1000, 60_000)}
+want("numbers", of(numbers) + 64 * 59_000, 1000, type="dict", length=59_000)
+unique = {i * 3.5 for i in range(70_000)}
+want("unique", of(unique) + 32 * 70_000, 300, type="set", length=70_000)
+frozen = frozenset("member %d" % i for i in range(1000))
+want("frozen", of(frozen) + sum(of(s) for s in frozen), 300, type="frozenset", length=1000)
+nested = tuple([float(i), float(-i)] for i in range(20_000))
+want("nested", of(nested) + 20_000 * (of([1.0, 2.0]) + 64), 20_000 * 16, type="tuple", length=20_000)
+queue = collections.deque(float(i) for i in range(64 * 1000))
+want("queue", 1001 * up(528) + 64_000 * 32, 1000, type="collections.deque", length=64_000)
+typed = array.array("d", bytes(8 * 100_000))
+want("typed", 800_000, 60_000, type="array.array", length=100_000)
+buffer = ctypes.create_string_buffer(700_000)
+want("buffer", 700_000, 500, type="c_char_Array_700000")
+
+
+class Plain:
+    def __init__(self, i):
+        self.a = float(i)
+        self.b = str(i) * 10
+
+
+class Slots:
+    __slots__ = ("a", "b")
+
+    def __init__(self, i):
+        self.a, self.b = float(i), bytes(100)
+
+
+instances = [Plain(i) for i in range(10_000, 20_000)]
+one = 32 + of("10000" * 10)
+want("instances", of(instances) + 10_000 * (one + 48), 10_000 * (60 if sys.version_info >= (3, 11) else 200), type="list", length=10_000)
+slots = [Slots(i) for i in range(10_000)]
+want("slots", of(slots) + 10_000 * (of(slots[0]) + 32 + of(bytes(100))), 1000, type="list", length=10_000)
+holder = Plain(1)
+holder.data = os.urandom(400_000)
+want("holder", 400_000, 1000, type="Plain")
+
+
+def closing():
+    captured = os.urandom(300_000)
+    return lambda: captured
+
+
+closure = closing()
+want("closure", 300_000, 1000, type="function")
+
+# Who shares, and who only seems to.
+shared = os.urandom(600_000)
+first, second = [shared], [shared]
+want("first", of(first), 100)
+want("shared", 0)
+del shared
+want("second", of(second), 100)
+del wanted["shared"]
+alias = other = os.urandom(650_000)
+want("alias", 650_000, 100, also=["other"])
+me = [os.urandom(250_000)]
+me.append(me)
+want("me", 250_000, 300, type="list", length=2)
+held = os.urandom(350_000)
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))  # by something in C
+want("held", 0)
+
+if np:
+    grid = np.ones((300, 400))
+    want("grid", 960_000, 300, type="numpy.ndarray", shape=[300, 400], dtype="float64", length=300)
+    small = np.arange(100, dtype=np.int16)
+    want("small", 200, 200, shape=[100], dtype="int16", length=100)
+    names = np.array(["some text of many letters"] * 1000)
+    want("names", 100_000, 200, shape=[1000], dtype="U25")
+    swapped = np.zeros(1000, dtype=">i4")
+    want("swapped", 4000, 300, shape=[1000], dtype=">i4")
+    flags = np.zeros((10, 10, 10), dtype=bool)
+    want("flags", 1000, 300, shape=[10, 10, 10], dtype="bool")
+    when = np.zeros(5000, dtype="datetime64[ns]")
+    want("when", 40_000, 300, dtype="datetime64")
+    waves = np.zeros(5000, dtype=complex)
+    want("waves", 80_000, 300, dtype="complex128")
+    objects = np.array([[float(i), None] for i in range(5000)], dtype=object)
+    want("objects", 80_000 + 32 * 5000, 300, shape=[5000, 2], dtype="object")
+    base = np.zeros(200_000)
+    view = base[::2]
+    want("base", 0, 200, shape=[200_000])  # the view would keep it
+    want("view", 0, 200, shape=[100_000])
+    only = np.zeros(150_000)[1000:2000]
+    want("only", 1_200_000, 400, shape=[1000], dtype="float64")
+    record = np.zeros(1000, dtype=[("a", "f8"), ("b", "i4")])
+    want("record", 12_000, 300, shape=[1000], dtype="V12")
+    scalar = np.float64(1.5)
+    want("scalar", 32, 0, type="numpy.float64")
+if pd:
+    frame = pd.DataFrame({"a": np.arange(30_000.0), "b": np.arange(30_000), "c": ["text %d" % i for i in range(30_000)]})
+    want("frame", 3 * 240_000 + sum(of("text %d" % i) for i in range(30_000)), 10_000, type="DataFrame", shape=[30_000, 3], length=30_000)
+    series = pd.Series(np.arange(25_000.0), index=np.arange(25_000) * 2)
+    want("series", 400_000, 10_000, type="Series", shape=[25_000], length=25_000, dtype="float64")
+    index = pd.Index(np.arange(35_000) * 3)
+    want("index", 280_000, 5000, shape=[35_000], length=35_000, dtype="int64")
+if sparse:
+    matrix = sparse.csr_matrix(np.eye(20_000, 1)) + sparse.eye(20_000, 1, format="csr")
+    want("matrix", 20_000 * 4, 10_000, shape=[20_000, 1])
+
+if __name__ == "__main__":
+    os.write(3, json.dumps(wanted).encode() + b"\n")
+    os.read(4, 1)

@@ -1,0 +1,106 @@
+package holders
+
+// graph is a directed graph of vertices 0 … n-1. Arcs of vertex v are heads[first[v]:first[v+1]].
+type graph struct {
+	first, heads []int32
+}
+
+// newGraph sorts arcs by their tails.
+func newGraph(n int, tails, heads []int32) graph {
+	g := graph{make([]int32, n+1), make([]int32, len(heads))}
+	for _, t := range tails {
+		g.first[t+1]++
+	}
+	for v := range n {
+		g.first[v+1] += g.first[v]
+	}
+	at := append([]int32(nil), g.first[:n]...)
+	for i, t := range tails {
+		g.heads[at[t]] = heads[i]
+		at[t]++
+	}
+	return g
+}
+
+func (g graph) of(v int32) []int32 { return g.heads[g.first[v]:g.first[v+1]] }
+
+// order is a depth-first order of what a root reaches: the vertices as they are met, and of each its place in that order,
+// -1 for what is not reached, and the place of the vertex it was met from.
+type order struct {
+	vertex, place, parent []int32
+}
+
+func (g graph) depthFirst(root int32) order {
+	n := len(g.first) - 1
+	o := order{place: make([]int32, n)}
+	for v := range o.place {
+		o.place[v] = -1
+	}
+	type step struct{ vertex, next int32 }
+	stack := []step{{root, g.first[root]}}
+	o.place[root], o.vertex, o.parent = 0, append(o.vertex, root), append(o.parent, 0)
+	for len(stack) > 0 {
+		s := &stack[len(stack)-1]
+		if s.next == g.first[s.vertex+1] {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		from, to := s.vertex, g.heads[s.next]
+		s.next++
+		if o.place[to] < 0 {
+			o.place[to] = int32(len(o.vertex))
+			o.vertex, o.parent = append(o.vertex, to), append(o.parent, o.place[from])
+			stack = append(stack, step{to, g.first[to]})
+		}
+	}
+	return o
+}
+
+// dominators says for each vertex, by its place in the order, the place of the one that dominates it immediately: through
+// which every way from the root leads. It is the algorithm SemiNCA (Georgiadis, "Linear-Time Algorithms for Dominators and
+// Related Problems", 2005); back has each arc turned round.
+func (o order) dominators(back graph) []int32 {
+	n := len(o.vertex)
+	semi, best, dominator, ancestor := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	for i := range n {
+		semi[i], best[i] = int32(i), int32(i)
+		dominator[i], ancestor[i] = o.parent[i], -1
+	}
+	var path []int32
+	for i := int32(n - 1); i > 0; i-- {
+		for _, from := range back.of(o.vertex[i]) {
+			p := o.place[from]
+			if p < 0 {
+				continue
+			}
+			if ancestor[p] >= 0 {
+				path = compress(p, path, ancestor, best, semi)
+			}
+			semi[i] = min(semi[i], semi[best[p]])
+		}
+		ancestor[i] = o.parent[i]
+	}
+	for i := int32(1); i < int32(n); i++ {
+		for dominator[i] > semi[i] {
+			dominator[i] = dominator[dominator[i]]
+		}
+	}
+	return dominator
+}
+
+// compress shortens the way from a vertex to the root of its tree; best is then the vertex with the least semi on it.
+func compress(p int32, path, ancestor, best, semi []int32) []int32 {
+	path = path[:0]
+	for ancestor[ancestor[p]] >= 0 {
+		path = append(path, p)
+		p = ancestor[p]
+	}
+	for i := len(path) - 1; i >= 0; i-- {
+		v, above := path[i], ancestor[path[i]]
+		if semi[best[above]] < semi[best[v]] {
+			best[v] = best[above]
+		}
+		ancestor[v] = ancestor[above]
+	}
+	return path
+}

@@ -1,0 +1,204 @@
+package holders
+
+import "cmp"
+
+// extents are what is known of the memory of nodes, for a listing of variables (see [List]): how many bytes each has of
+// its own, and who refers to it. What a name holds alone then is what every reference leads through that name to: what it
+// dominates. A reference that was not seen, by the object's reference count, comes from outside and holds as well.
+type extents struct {
+	mapped []Block // what the process has mapped, by address: no buffer is larger
+	numpy  int     // major version of NumPy, 0 if it is not known
+
+	lineages map[*typ]lineage
+
+	bytes   []uint64 // of each node
+	refs    []uint32 // its reference count
+	seen    []uint32 // references that were seen
+	unknown []bool   // it may have more than its bytes
+	class   []bool   // it is a class: what lies behind it is code
+
+	last         []int32 // the last node that referred to each
+	tails, heads []int32 // references: -1 is a tail that is nobody's, -2 and below are groups of names
+	group        int32   // the tail of references from roots
+}
+
+const (
+	maxArcs  = 1 << 25
+	nobody   = -1
+	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
+)
+
+// added takes in a node that has just been made.
+func (e *extents) added(w *walker, n int32) {
+	if e == nil {
+		return
+	}
+	var bytes uint64
+	refs, unknown, class := uint32(0), false, false
+	if at := w.nodes[n]; at.what != isFrame {
+		if t := w.objectType(at.addr); t != nil {
+			refs = uint32(w.references(at.addr))
+			size, known := w.measure(at.addr, t)
+			bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule
+		}
+	}
+	e.bytes, e.refs, e.seen, e.unknown = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0), append(e.unknown, unknown)
+	e.class, e.last = append(e.class, class), append(e.last, nobody)
+}
+
+// reference takes in a reference from a node, or from a root, to a node.
+func (e *extents) reference(w *walker, from, to int32) {
+	if e == nil || to < 0 {
+		return
+	}
+	e.seen[to]++
+	if from < 0 {
+		from = e.group
+	} else if e.last[to] == from {
+		return
+	} else {
+		e.last[to] = from
+	}
+	if len(e.tails) == maxArcs {
+		w.stopped = errObjects
+		return
+	}
+	e.tails, e.heads = append(e.tails, from), append(e.heads, to)
+}
+
+// leaf takes in a reference to an object that refers to nothing. One that nobody else has is a part of who has it.
+func (e *extents) leaf(w *walker, from int32, addr uint64, t *typ) {
+	if e == nil {
+		return
+	}
+	refs := uint32(w.references(addr))
+	switch {
+	case refs >= immortal:
+	case refs == 1 && from >= 0:
+		size, known := w.measure(addr, t)
+		e.bytes[from] += size
+		e.unknown[from] = e.unknown[from] || !known
+	default:
+		e.reference(w, from, w.add(-1, addr, label{}, isDone))
+	}
+}
+
+// buffer is how many bytes a buffer of an object takes: none if it does not lie in memory that is mapped.
+func (e *extents) buffer(addr, size uint64) (bytes uint64, known bool) {
+	if size == 0 {
+		return 0, true
+	}
+	i, found := searchBlocks(e.mapped, addr)
+	if !found {
+		i--
+	}
+	if i < 0 || addr-e.mapped[i].Address >= e.mapped[i].Size || size > e.mapped[i].Size-(addr-e.mapped[i].Address) {
+		return 0, false
+	}
+	return allocated(size), true
+}
+
+// allocated is what CPython's allocator takes for so many bytes: multiples of 16 up to 512, above it malloc with a header.
+func allocated(size uint64) uint64 {
+	const small = 512
+	if size <= small {
+		return (size + 15) &^ 15
+	}
+	return (size + 8 + 15) &^ 15
+}
+
+// tree is who holds what alone.
+type tree struct {
+	order
+	dominator []int32
+	total     []uint64 // bytes that a vertex dominates, by its place, itself included
+	unknown   []bool   // of these there may be more
+	largest   []int32  // the vertex among these that has the most of its own
+	nodes     int      // vertices from here on are groups, the last is the root
+	forward   graph
+}
+
+// dominate finds out who holds what alone, with so many groups.
+func (e *extents) dominate(groups int) tree {
+	nodes := len(e.bytes)
+	root := int32(nodes + groups)
+	for i, tail := range e.tails {
+		if tail == nobody {
+			e.tails[i] = root
+		} else if tail < nobody {
+			e.tails[i] = int32(nodes) - 2 - tail
+		}
+	}
+	for g := range groups {
+		e.tails, e.heads = append(e.tails, root), append(e.heads, int32(nodes+g))
+	}
+	for n, refs := range e.refs {
+		if refs > e.seen[n] {
+			e.tails, e.heads = append(e.tails, root), append(e.heads, int32(n))
+		}
+	}
+	t := tree{nodes: nodes, forward: newGraph(int(root)+1, e.tails, e.heads)}
+	back := newGraph(int(root)+1, e.heads, e.tails)
+	e.tails, e.heads, e.last = nil, nil, nil
+	t.order = t.forward.depthFirst(root)
+	t.dominator = t.dominators(back)
+	t.add(e)
+	return t
+}
+
+// add adds up from the leaves.
+func (t *tree) add(e *extents) {
+	count := len(t.vertex)
+	t.total, t.unknown, t.largest = make([]uint64, count), make([]bool, count), make([]int32, count)
+	own := func(v int32) uint64 {
+		if int(v) < t.nodes {
+			return e.bytes[v]
+		}
+		return 0
+	}
+	for i := count - 1; i >= 0; i-- {
+		v := t.vertex[i]
+		t.total[i] += own(v)
+		if int(v) < t.nodes {
+			t.unknown[i] = t.unknown[i] || e.unknown[v]
+		}
+		if own(v) >= own(t.largestOf(i)) {
+			t.largest[i] = v + 1
+		}
+		if i == 0 {
+			break
+		}
+		d := t.dominator[i]
+		t.total[d] += t.total[i]
+		t.unknown[d] = t.unknown[d] || t.unknown[i]
+		if t.largest[d] == 0 || own(t.largestOf(i)) > own(t.largestOf(int(d))) {
+			t.largest[d] = t.largest[i]
+		}
+	}
+}
+
+// largestOf is the vertex with the most of its own among those that the one at a place dominates; itself if nothing is
+// known yet.
+func (t *tree) largestOf(place int) int32 {
+	if t.largest[place] == 0 {
+		return t.vertex[place]
+	}
+	return t.largest[place] - 1
+}
+
+// searchBlocks finds an address among blocks in their order.
+func searchBlocks(blocks []Block, addr uint64) (int, bool) {
+	low, high := 0, len(blocks)
+	for low < high {
+		mid := (low + high) / 2
+		switch c := cmp.Compare(blocks[mid].Address, addr); {
+		case c == 0:
+			return mid, true
+		case c < 0:
+			low = mid + 1
+		default:
+			high = mid
+		}
+	}
+	return low, false
+}

@@ -1,0 +1,434 @@
+package holders
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ipytracer/tracer/cpython"
+)
+
+// A Listed is a name, or a few for the same object, and what goes with it.
+type Listed struct {
+	Name string   // as one types it: x, Out[7], module.attribute; of a frame "locals of f"; hostile
+	Also []string // other names of the same object, at most 8
+	Kind Kind     // Variable, Output, Traceback, Thread or Module
+	Type string   // tp_name, at most 128 bytes, hostile
+	// Shape is of what has one: arrays, tensors, data frames, sparse matrices. DType is of their elements, "" if not known.
+	Shape  []int64
+	DType  string
+	Length int64 // len() of it, -1 if that is not known
+	// Bytes is what would go with the name, and all the others of the object: what only this object holds. Reaches is
+	// all that it leads to, classes and modules left out; 0 where that was not added up.
+	Bytes, Reaches uint64
+	// Exact is false where Bytes is only the least: the walk was cut, or there are objects of libraries in C that do
+	// not say what else they have.
+	Exact bool
+	// Block is the address of the largest buffer or object among those, and what it is the address of for who made it.
+	Block, BlockSize uint64
+}
+
+// Listing is what a Python has, by name.
+type Listing struct {
+	Names    []Listed // most bytes first
+	Unlisted int      // names that are not in it, and what would go with these
+	Rest     uint64
+	Total    uint64 // bytes of all objects that were reached
+	Objects  int
+	Read     int64 // bytes
+	Complete bool  // false where a limit was hit: all bytes are then the least
+}
+
+// Bounds of a listing.
+const (
+	maxListed   = 1000
+	maxAlso     = 8
+	leastModule = 256 << 10 // bytes of what only a module, a traceback or a frame has, to be listed
+	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
+)
+
+// List says what a Python has, by name: the user's variables, IPython's outputs, and what is large and only modules,
+// tracebacks or frames have. mapped is what the process has mapped, in the order of addresses: a size that does not fit
+// is not believed. It fails as [Find] does.
+func List(ctx context.Context, p *cpython.Interpreter, mapped []Block, limits Limits) (Listing, error) {
+	heap, err := p.Heap()
+	if err != nil {
+		return Listing{}, fmt.Errorf("variables: %w", err)
+	}
+	return list(ctx, heap, p.Memory(), mapped, limits)
+}
+
+func list(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, mapped []Block, limits Limits) (Listing, error) {
+	limits.defaults()
+	w := newWalker(ctx, heap, mem, nil, limits)
+	if err := w.learnTypes(); err != nil {
+		return Listing{}, fmt.Errorf("variables: %w", err)
+	}
+	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}}
+	l := &lister{walker: w, byAddr: map[uint64]int{}}
+	l.walk()
+	return l.listing(), nil
+}
+
+// group is names of one object, or of what belongs together.
+type group struct {
+	names   []string
+	addr    uint64 // of the object; 0 for several
+	kind    Kind
+	targets []int32
+}
+
+// lister is a walk over everything that has a name.
+type lister struct {
+	*walker
+	groups []group
+	byAddr map[uint64]int
+	late   []binding2
+}
+
+// binding2 is a name whose object leads out of what names hold: it is looked at when everything else was.
+type binding2 struct {
+	group int
+	addr  uint64
+}
+
+// group finds the group of an object, or makes one.
+func (l *lister) groupOf(addr uint64, kind Kind) int {
+	if g, ok := l.byAddr[addr]; ok {
+		return g
+	}
+	l.groups = append(l.groups, group{addr: addr, kind: kind})
+	l.byAddr[addr] = len(l.groups) - 1
+	return len(l.groups) - 1
+}
+
+// bind has a name refer to an object.
+func (l *lister) bind(name string, addr uint64, kind Kind) {
+	t := l.objectType(addr)
+	if t == nil || l.stopped != nil {
+		return
+	}
+	g := l.groupOf(addr, kind)
+	if all := &l.groups[g].names; name != "" && len(*all) <= maxAlso && !slices.Contains(*all, name) {
+		*all = append(*all, name)
+	}
+	l.hold(g, addr)
+}
+
+// hold has a group refer to an object.
+func (l *lister) hold(g int, addr uint64) {
+	t := l.objectType(addr)
+	if t == nil {
+		return
+	}
+	if _, known := l.index.get(addr, l.nodes); !known && l.deferring && l.leadsOut(addr, t) {
+		l.late = append(l.late, binding2{g, addr})
+		return
+	}
+	l.extents.group = int32(-2 - g)
+	l.follow(nobody, addr, label{})
+	l.extents.group = nobody
+	if n, ok := l.index.get(addr, l.nodes); ok && !slices.Contains(l.groups[g].targets, n) {
+		l.groups[g].targets = append(l.groups[g].targets, n)
+	}
+}
+
+// walk follows all names: the user's first.
+func (l *lister) walk() {
+	w := l.walker
+	modules := w.modules()
+	for _, m := range modules {
+		w.spaces[m.dict] = true
+	}
+	for _, m := range modules { // their names are roots of their own
+		if m.dict != 0 && w.part(nobody, m.dict) {
+			w.part(nobody, m.addr)
+		}
+	}
+	main, sys, builtins := w.moduleDict(modules, "__main__"), w.moduleDict(modules, "sys"), w.moduleDict(modules, "builtins")
+	w.extents.numpy = l.numpyVersion(w.moduleDict(modules, "numpy"))
+	threads := w.readThreads()
+	w.deferring = true
+	names := w.namespace(main)
+	l.variables(names)
+	l.outputs(names, builtins)
+	l.tracebacks(names, sys)
+	l.threads(threads)
+	w.deferring = false
+	for _, m := range modules {
+		if m.name != "__main__" {
+			l.module(m)
+		}
+	}
+	w.flush()
+	for _, b := range l.late {
+		l.hold(b.group, b.addr)
+	}
+	w.run()
+}
+
+// numpyVersion is the number in front of the first point of numpy.__version__, 0 if there is none.
+func (l *lister) numpyVersion(numpy uint64) int {
+	if numpy == 0 {
+		return 0
+	}
+	text, _ := l.text(l.lookup(numpy, "__version__"), maxName)
+	major, _, _ := strings.Cut(text, ".")
+	n, _ := strconv.Atoi(major)
+	return n
+}
+
+func (l *lister) variables(names []binding) {
+	l.kind = kindVariable
+	for _, b := range names {
+		if !isIPythons(b.name) && !strings.HasPrefix(b.name, "__") {
+			l.bind(b.name, b.value, Variable)
+		}
+	}
+	l.run()
+}
+
+// outputs has IPython's outputs under their names in Out. IPython refers to each from other places as well: its hidden
+// names, the display hook, and the result of the last cell.
+func (l *lister) outputs(names []binding, builtins uint64) {
+	l.kind = kindOutput
+	for _, b := range names {
+		if b.name != "Out" || !l.isShape(b.value, shapeDict) {
+			continue
+		}
+		l.entries(b.value, func(key, value uint64) bool {
+			if n, ok := l.integer(key); ok {
+				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, Output)
+			}
+			return !l.done()
+		})
+	}
+	outputs := func(b binding) {
+		if isOutput(b.name) {
+			l.bind(b.name, b.value, Output)
+		}
+	}
+	for _, b := range names {
+		outputs(b)
+		if b.name == "get_ipython" {
+			shell := l.mem.word(b.value + 24) // PyMethodObject.im_self
+			for _, hidden := range l.namespace(l.attributeOf(shell, "user_ns_hidden")) {
+				outputs(hidden)
+			}
+			hook := l.attributeOf(shell, "displayhook")
+			for _, name := range []string{"_", "__", "___"} {
+				outputs(binding{name, l.attributeOf(hook, name)})
+			}
+			if result := l.attributeOf(l.attributeOf(shell, "last_execution_result"), "result"); l.byAddr[result] != 0 || len(l.groups) > 0 && l.groups[0].addr == result {
+				l.bind("", result, Output)
+			}
+		}
+	}
+	outputs(binding{"_", l.lookup(builtins, "_")})
+	l.run()
+}
+
+// isOutput says whether a name of IPython's is one of an output.
+func isOutput(name string) bool {
+	if name == "_" || name == "__" || name == "___" {
+		return true
+	}
+	digits, ok := strings.CutPrefix(name, "_")
+	_, err := strconv.ParseUint(digits, 10, 32)
+	return ok && err == nil
+}
+
+// tracebacks has everything that IPython and Python keep of the exception that was shown last.
+func (l *lister) tracebacks(names []binding, sys uint64) {
+	l.kind = kindTraceback
+	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: Traceback})
+	g := len(l.groups) - 1
+	if sys != 0 {
+		for _, name := range []string{"last_traceback", "last_value", "last_exc"} {
+			l.hold(g, l.lookup(sys, name))
+		}
+	}
+	for _, b := range names {
+		if b.name == "get_ipython" {
+			for _, name := range []string{"InteractiveTB", "SyntaxTB"} {
+				l.hold(g, l.attributeOf(l.attributeOf(l.mem.word(b.value+24), name), "tb"))
+			}
+		}
+	}
+	l.run()
+}
+
+// threads has the locals of each frame that runs, and what else a thread has.
+func (l *lister) threads(all []thread) {
+	l.kind = kindThread
+	for _, t := range all {
+		for _, f := range t.frames {
+			l.frameRoot(f, label{})
+			if n, ok := l.index.get(f, l.nodes); ok {
+				l.groups = append(l.groups, group{kind: Thread, targets: []int32{n}})
+				l.extents.group = int32(-2 - (len(l.groups) - 1))
+				l.extents.reference(l.walker, nobody, n)
+				l.extents.group = nobody
+			}
+		}
+	}
+	l.run()
+	for _, t := range all {
+		l.mem.words(t.addr, uint64(min(l.heap.ThreadSize, maxBasic)/8), func(_, word uint64) bool {
+			l.word(nobody, word, label{})
+			return !l.done()
+		})
+	}
+	l.run()
+}
+
+// module has each attribute of a module.
+func (l *lister) module(m module) {
+	l.kind = kindModule
+	if !l.isShape(m.dict, shapeDict) {
+		l.bind(m.name, m.addr, Module)
+		l.run()
+		return
+	}
+	for _, b := range l.namespace(m.dict) {
+		if t := l.objectType(b.value); t != nil && t.shape != shapeLeaf && !strings.HasPrefix(b.name, "__") {
+			l.bind(m.name+"."+b.name, b.value, Module)
+		}
+	}
+	l.run()
+}
+
+// listing adds up what was found.
+func (l *lister) listing() Listing {
+	e := l.extents
+	out := Listing{Objects: len(l.nodes), Read: l.mem.total, Complete: l.stopped == nil}
+	t := e.dominate(len(l.groups))
+	for i, bytes := range e.bytes {
+		if t.place[i] >= 0 {
+			out.Total += bytes
+		}
+	}
+	l.mem.limit += pathBytes
+	l.stopped, l.mem.err = nil, nil
+	rows := l.rows(&t, out.Complete)
+	if len(rows) > maxListed {
+		for _, r := range rows[maxListed:] {
+			out.Unlisted++
+			out.Rest += r.Bytes
+		}
+		rows = rows[:maxListed]
+	}
+	out.Names = make([]Listed, len(rows))
+	marks, steps := make([]int32, len(l.nodes)), 0
+	for i, r := range rows {
+		l.describeName(&r.Listed, r.group)
+		r.Reaches = t.reach(e, int32(t.nodes+r.group), int32(i+1), marks, &steps)
+		out.Names[i] = r.Listed
+	}
+	return out
+}
+
+// row is a group on its way into the listing.
+type listedRow struct {
+	Listed
+	group int
+}
+
+// rows makes a row of each group that is worth one, most bytes first.
+func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
+	for i, g := range l.groups {
+		at := t.place[t.nodes+i]
+		if at < 0 || len(g.targets) == 0 {
+			continue
+		}
+		r := listedRow{Listed{Kind: g.kind, Bytes: t.total[at], Exact: complete && !t.unknown[at], Length: -1}, i}
+		named := g.kind == Variable || g.kind == Output
+		if !named && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
+			continue
+		}
+		if v := t.largestOf(int(at)); int(v) < t.nodes {
+			r.Block, r.BlockSize = l.nodes[v].addr, l.extents.bytes[v]
+		}
+		rows = append(rows, r)
+	}
+	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return rows
+}
+
+// reach adds up what a vertex leads to, without classes and modules and what only they lead to.
+func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes uint64) {
+	stack := []int32{from}
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, to := range t.forward.of(v) {
+			if int(to) >= t.nodes || marks[to] == mark || e.class[to] {
+				continue
+			}
+			if *steps++; *steps > maxVisited {
+				return 0
+			}
+			marks[to] = mark
+			bytes += e.bytes[to]
+			stack = append(stack, to)
+		}
+	}
+	return bytes
+}
+
+// describeName fills in what is not of memory.
+func (l *lister) describeName(r *Listed, g int) {
+	group := &l.groups[g]
+	names := group.names
+	if slices.ContainsFunc(names, func(s string) bool { return strings.HasPrefix(s, "Out[") }) {
+		names = slices.DeleteFunc(slices.Clone(names), isOutput)
+	}
+	if group.kind == Thread {
+		names = []string{"locals of " + l.frameName(group.targets[0])}
+	}
+	if len(names) > 0 {
+		r.Name, r.Also = names[0], names[1:min(len(names), maxAlso+1)]
+	}
+	r.Block, r.BlockSize = l.bufferOf(r.Block, r.BlockSize)
+	if t := l.objectType(group.addr); t != nil {
+		r.Type = t.name
+		l.describeValue(r, group.addr, t)
+	}
+}
+
+// frameName is the name of the function of a frame.
+func (l *lister) frameName(n int32) string {
+	name := l.heap.CodeQualName
+	if name == 0 {
+		name = l.heap.CodeName
+	}
+	text, _ := l.text(l.mem.word(l.frames[n].code+uint64(name)), maxText)
+	return text + "()"
+}
+
+// bufferOf is the buffer of an object, where it has one: that is what an allocation is known by.
+func (l *lister) bufferOf(addr, size uint64) (at, bytes uint64) {
+	t := l.objectType(addr)
+	if t == nil {
+		return addr, size
+	}
+	switch {
+	case t.shape == shapeArray:
+		return l.mem.word(addr + 16), size
+	case t.shape == shapeList:
+		return l.mem.word(addr + uint64(l.heap.ListItems)), size
+	case t.shape == shapeDict:
+		return l.mem.word(addr + uint64(l.heap.DictKeys)), size
+	case t.shape == shapeSet:
+		return l.mem.word(addr + cpython.SetTable), size
+	case l.lineage(t).origin == "bytearray":
+		return l.mem.word(addr + 32), size
+	case l.lineage(t).origin == "array.array":
+		return l.mem.word(addr + 24), size
+	}
+	return addr - l.prefix(t), size
+}

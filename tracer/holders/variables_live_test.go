@@ -1,0 +1,104 @@
+package holders
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// wantedVariable is what a script says of a variable of its own.
+type wantedVariable struct {
+	Bytes, Near uint64
+	Type, DType string
+	Shape       []int64
+	Length      *int64
+	Also        []string
+	Unsure      bool // a library may have more
+}
+
+// TestVariablesLive compares, on every build, what is listed with what a script has made.
+func TestVariablesLive(t *testing.T) {
+	for _, p := range pythons() {
+		t.Run(p.name, func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("starts Pythons")
+			}
+			checkVariables(t, p.start(t, "variables.py"))
+		})
+	}
+}
+
+func checkVariables(t *testing.T, proc *process) {
+	t.Helper()
+	began := time.Now()
+	l, err := List(context.Background(), proc.interp, mappedOf(t, proc.pid), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d names, %d objects, %d KiB read, %d KiB found, in %v", len(l.Names), l.Objects, l.Read>>10, l.Total>>10, time.Since(began).Round(time.Millisecond))
+	if !l.Complete {
+		t.Error("the walk is not complete")
+	}
+	got := map[string]Listed{}
+	for _, n := range l.Names {
+		got[n.Name] = n
+	}
+	for name, want := range proc.named {
+		n, ok := got[name]
+		if !ok {
+			t.Errorf("%s is not listed", name)
+			continue
+		}
+		if n.Bytes+want.Near < want.Bytes || n.Bytes > want.Bytes+want.Near || n.Kind != Variable || n.Reaches < n.Bytes {
+			t.Errorf("%s: %+v, want %d bytes", name, n, want.Bytes)
+		}
+		if want.Type != "" && n.Type != want.Type || want.DType != "" && n.DType != want.DType || want.Length != nil && n.Length != *want.Length {
+			t.Errorf("%s: %+v, want %+v", name, n, want)
+		}
+		if want.Shape != nil && !slices.Equal(n.Shape, want.Shape) || want.Also != nil && !slices.Equal(n.Also, want.Also) {
+			t.Errorf("%s: %+v, want %+v", name, n, want)
+		}
+		if n.Exact == want.Unsure {
+			t.Errorf("%s: exact is %v", name, n.Exact)
+		}
+	}
+}
+
+// mappedOf is what a process has mapped.
+func mappedOf(t testing.TB, pid int) (all []Block) {
+	t.Helper()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(maps)) {
+		var start, end uint64
+		if n, _ := fmt.Sscanf(line, "%x-%x", &start, &end); n != 2 {
+			t.Fatal(line)
+		}
+		if n := len(all); n > 0 && all[n-1].Address+all[n-1].Size == start {
+			all[n-1].Size += end - start
+		} else {
+			all = append(all, Block{start, end - start})
+		}
+	}
+	return all
+}
+
+func (p *process) variables(t testing.TB) map[string]wantedVariable {
+	t.Helper()
+	line, err := p.reports.ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("the script did not report: %v", err)
+	}
+	all := map[string]wantedVariable{}
+	if err := json.Unmarshal(line, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
