@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,10 +49,10 @@ func TestNotebooks(t *testing.T) {
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
 	all := &tally{}
 	t.Run("all", func(t *testing.T) {
-		for _, name := range notebooks(t) {
-			t.Run(name, func(t *testing.T) {
+		for _, names := range notebooks(t) {
+			t.Run(strings.Join(names, "+"), func(t *testing.T) {
 				t.Parallel()
-				checkNotebook(t, name, all)
+				checkNotebook(t, names, all)
 			})
 		}
 	})
@@ -65,21 +66,30 @@ func TestNotebooks(t *testing.T) {
 	}
 }
 
-// notebooks are those of testdata/notebooks, or the ones $TRACER_NOTEBOOKS names.
-func notebooks(t *testing.T) []string {
+// long are notebooks that run one after another in one kernel, as one of 60 cells.
+var long = []string{"plots", "groupby", "gridsearch", "heldafter"}
+
+// notebooks are those of testdata/notebooks, or the ones $TRACER_NOTEBOOKS names, by the kernel they run in.
+func notebooks(t *testing.T) [][]string {
 	t.Helper()
+	var kernels [][]string
 	if named := os.Getenv("TRACER_NOTEBOOKS"); named != "" {
-		return strings.Split(named, ",")
+		for _, name := range strings.Split(named, ",") {
+			kernels = append(kernels, strings.Split(name, "+"))
+		}
+		return kernels
 	}
 	files, err := filepath.Glob("../testdata/notebooks/*.ipy")
 	if err != nil || len(files) < 12 {
 		t.Fatalf("%d notebooks: %v", len(files), err)
 	}
-	var names []string
+	kernels = append(kernels, long)
 	for _, f := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(f), ".ipy"))
+		if name := strings.TrimSuffix(filepath.Base(f), ".ipy"); !slices.Contains(long, name) {
+			kernels = append(kernels, []string{name})
+		}
 	}
-	return names
+	return kernels
 }
 
 func needModules(t *testing.T, modules ...string) {
@@ -92,9 +102,9 @@ func needModules(t *testing.T, modules ...string) {
 	}
 }
 
-func checkNotebook(t *testing.T, name string, all *tally) {
+func checkNotebook(t *testing.T, names []string, all *tally) {
 	t.Helper()
-	s := runNotebooks(t, name)
+	s := runNotebooks(t, names)
 	cells := topCells(s.report, s.pid)
 	if len(cells) != len(s.results) {
 		t.Fatalf("%d cells ran, %d windows: %v", len(s.results), len(cells), sources(cells))
@@ -113,7 +123,7 @@ func checkNotebook(t *testing.T, name string, all *tally) {
 	checkPlanted(t, s)
 }
 
-// session is one traced run of notebooks.
+// notebookSession is one traced run of notebooks in one kernel.
 type notebookSession struct {
 	report    *report.Report
 	json      []byte
@@ -123,7 +133,7 @@ type notebookSession struct {
 	highWater int64 // bytes, the tracer's own
 }
 
-func runNotebooks(t *testing.T, names ...string) notebookSession {
+func runNotebooks(t *testing.T, names []string) notebookSession {
 	t.Helper()
 	w := startWorkload(t, place{driver: "../notebooks/run_notebook.py"}, names)
 	recording := filepath.Join(t.TempDir(), "run.arrows")
@@ -281,8 +291,8 @@ func freed(w report.Window, meter string, bytes int64) bool {
 	return false
 }
 
-// jsonLimit and memoryLimit are for a notebook of 60 cells, bytes.
-const jsonLimit, memoryLimit = 5_000_000, 100 << 20
+// What a session of 60 cells may take: bytes of JSON, bytes of the tracer at its highest, lines of text.
+const jsonLimit, memoryLimit, textLimit = 5_000_000, 100 << 20, 80
 
 func checkSize(t *testing.T, s notebookSession) {
 	t.Helper()
@@ -291,6 +301,13 @@ func checkSize(t *testing.T, s notebookSession) {
 	}
 	if s.highWater > memoryLimit || s.highWater == 0 {
 		later(t, "the tracer took %.1f MiB at its highest", mebibytes(s.highWater))
+	}
+	text, err := exec.Command(binary, "report", s.recording).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(text, []byte("\n")); lines > textLimit || lines < 10 {
+		later(t, "the text of %d cells is %d lines", len(s.results), lines)
 	}
 }
 
