@@ -115,28 +115,27 @@ func isBlock(c *event.Change) bool {
 // isHeap says whether a meter is what malloc has handed out.
 func isHeap(m event.Meter) bool { return m == event.Heap }
 
-// forget drops all blocks of some meters: what becomes of them is not told for a while. What windows know that they
+// forget drops all blocks of some meters of a root: what becomes of them is not told for a while. What windows know that they
 // allocated, and held at the peak so far, stays.
-func (t *Tracker) forget(which func(event.Meter) bool) {
+func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 	a := &t.allocations
+	of := func(pid int32) bool { return t.process(pid, root).root == root }
 	for at := range a.blocks {
-		if which(at.meter) {
+		if which(at.meter) && of(at.pid) {
 			delete(a.blocks, at)
 		}
 	}
 	for key := range a.held {
-		if which(key.meter) {
+		if which(key.meter) && of(key.pid) {
 			delete(a.held, key)
 			delete(a.total, key)
 		}
 	}
-	for _, r := range t.roots {
-		for _, w := range r.open {
-			w.forget(which)
-		}
+	for _, w := range t.root(root).open {
+		w.forget(which)
 	}
 	if t.audit != nil {
-		t.audit.forget(which)
+		t.audit.forget(which, of)
 	}
 }
 
@@ -361,7 +360,9 @@ func (w *window) missesStacks(m event.Meter) bool {
 	case isHeap(m):
 		return w.unlisted[event.HeapStacks]
 	case m == event.Mapped:
-		return w.unlisted[event.MappedStacks]
+		return w.unlisted[event.MappedStacks] || w.unlisted[event.SmallStacks]
+	case m == event.NumPy:
+		return w.unlisted[event.Stacks] || w.unlisted[event.SmallStacks]
 	}
 	return w.unlisted[event.Stacks]
 }

@@ -336,10 +336,10 @@ func (a *audit) drop(pid int32) {
 }
 
 // forget drops the blocks of some meters, see [Tracker.forget].
-func (a *audit) forget(which func(event.Meter) bool) {
-	for _, blocks := range a.live {
+func (a *audit) forget(which func(event.Meter) bool, of func(pid int32) bool) {
+	for pid, blocks := range a.live {
 		for at, b := range blocks {
-			if which(at.meter) {
+			if which(at.meter) && of(pid) {
 				if one := a.blind[""]; one != nil && isNumPy(at.meter) {
 					one.lost += b.size
 				}
@@ -348,8 +348,8 @@ func (a *audit) forget(which func(event.Meter) bool) {
 			}
 		}
 	}
-	for _, blocks := range a.leaving {
-		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(at.meter) })
+	for pid, blocks := range a.leaving {
+		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(at.meter) && of(pid) })
 	}
 }
 

@@ -238,6 +238,18 @@ func TestHolders(t *testing.T) {
 	}
 }
 
+// A holder that is not certain is said to be so.
+func TestProbably(t *testing.T) {
+	n := newNotebook()
+	n.run("cell", func() {
+		address := n.take("cell", 1, 8*mib)
+		defer n.hold(event.Holder{Address: address, Kind: event.HeldByModule, Path: "lib.cache.<odd>", Probable: true})
+	})
+	if v := only(t, n.audit(t), report.HeldAfterWindow, 8*mib, 1); !v.Probable || !strings.Contains(v.Evidence, "probably") {
+		t.Errorf("%+v", v)
+	}
+}
+
 // What no object has is only said to leak if every object was looked at, and not of memory that libraries keep.
 func TestNobodyHoldsIt(t *testing.T) {
 	n := newNotebook()

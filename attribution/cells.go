@@ -173,49 +173,57 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 	}
 }
 
-// shedding marks the windows that are open while a meter's probes are out.
-func (t *Tracker) shedding(b *event.Boundary) {
-	if b.Text == event.TorchTotals {
-		t.sheds(b.Kind == event.MeterShed)
-		return
-	}
+// shedding notes that a root's probe group was stepped down or up. The windows that are open are marked.
+func (t *Tracker) shedding(r *root, b *event.Boundary) {
+	down := b.Kind == event.MeterShed
 	switch b.Text {
-	case event.Stacks, event.TensorStacks, event.HeapStacks, event.MappedStacks:
-		t.stacksAreShed(b)
-		return
-	}
-	if b.Text != "" { // the name of a probe group that serves no meter
-		if b.Kind == event.MeterShed {
-			t.problem("%s", b.Text)
+	case "":
+		if down {
+			t.forget(b.Root, isNumPy)
 		}
-		return
-	}
-	t.shed[event.NumPy] = b.Kind == event.MeterShed
-	if b.Kind == event.MeterShed {
-		t.forget(isNumPy)
-	}
-	for _, r := range t.roots {
-		for _, w := range r.open {
-			w.shed[event.NumPy] = true
+		r.sheds(down, event.NumPy)
+	case event.SmallBlocks:
+		r.sheds(down, event.NumPy)
+	case event.TorchTotals:
+		r.sheds(down, totals()...)
+	case event.Stacks, event.SmallStacks, event.NativeStacks, event.MappedStacks:
+		t.stacksAreShed(r, b)
+	case event.TensorStacks:
+		if down {
+			t.forget(b.Root, isActive)
+		}
+		t.stacksAreShed(r, b)
+	case event.HeapStacks:
+		if down {
+			t.forget(b.Root, isHeap)
+		}
+		t.stacksAreShed(r, b)
+	default: // the name of a probe group that serves no meter
+		if down {
+			t.problem("%s", b.Text)
 		}
 	}
 }
 
-// stacksAreShed marks the windows that are open while stacks are not walked. Of PyTorch's and malloc's blocks nothing is told then.
-func (t *Tracker) stacksAreShed(b *event.Boundary) {
-	untold := map[string]func(event.Meter) bool{event.TensorStacks: isActive, event.HeapStacks: isHeap}[b.Text]
-	if b.Kind != event.MeterShed {
-		untold = nil
-	}
-	if untold != nil {
-		t.forget(untold)
-	}
-	t.unlisted[b.Text] = b.Kind == event.MeterShed
-	t.stacksShed = true
-	for _, r := range t.roots {
+// sheds marks a root's windows while the probes of some meters are out.
+func (r *root) sheds(down bool, meters ...event.Meter) {
+	for _, m := range meters {
+		r.shed[m] = down
 		for _, w := range r.open {
-			w.unlist(b.Text)
+			w.shed[m] = true
 		}
+	}
+}
+
+// stacksAreShed marks a root's windows while stacks are not walked.
+func (t *Tracker) stacksAreShed(r *root, b *event.Boundary) {
+	if r.unlisted == nil {
+		r.unlisted = map[string]bool{}
+	}
+	r.unlisted[b.Text] = b.Kind == event.MeterShed
+	t.stacksShed = true
+	for _, w := range r.open {
+		w.unlist(b.Text)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 // gpus is what is known of the GPUs' meters, and of page-locked memory: they are in the report once they were used.
 type gpus struct {
 	used [event.MeterCount]bool
-	shed bool // PyTorch's totals are not listened to
 }
 
 // alwaysThere are the meters that every report has.
@@ -205,21 +204,12 @@ func (t *Tracker) refusals(w *window) []report.Refusal {
 	return out
 }
 
-// sheds notes that PyTorch's totals are not listened to, or are again.
-func (t *Tracker) sheds(out bool) {
-	t.gpus.shed = out
-	for _, r := range t.roots {
-		for _, w := range r.open {
-			w.shedTotals()
-		}
-	}
-}
-
-func (w *window) shedTotals() {
+// totals are the meters that PyTorch's totals serve.
+func totals() (meters []event.Meter) {
 	for n := range event.MaxDevices {
-		w.shed[event.OfDevice(n, event.Active)] = true
-		w.shed[event.OfDevice(n, event.Reserved)] = true
+		meters = append(meters, event.OfDevice(n, event.Active), event.OfDevice(n, event.Reserved))
 	}
+	return meters
 }
 
 // template is the meter that stands for the same meter of every GPU where sources are told.

@@ -29,9 +29,7 @@ type Tracker struct {
 	numbered            uint64 // the highest number of a boundary
 	boundaries          uint64 // how many came: they may pass each other, none may be missing
 	problems            []string
-	shed                map[event.Meter]bool
-	unlisted            map[string]bool // stacks that are not walked now
-	stacksShed          bool            // they were not, at some time
+	stacksShed          bool // they were not, at some time
 	gpus                gpus
 	allocations         allocations
 	files               map[fileKey][]*window    // the cells that a file name stands for
@@ -77,7 +75,9 @@ type root struct {
 	asked   []event.Event
 	tree    event.Readings
 	// between are the changes that were made while a boundary was being drawn.
-	between []event.Change
+	between  []event.Change
+	shed     [event.MeterCount]bool // the meter is stepped down now
+	unlisted map[string]bool        // stacks that are not walked now
 }
 
 // maxBehind is how many changes may come between a boundary and its readings: more than a ring of 16 MiB holds, for the
@@ -91,8 +91,8 @@ const maxBetween = 1 << 16
 func New() *Tracker {
 	return &Tracker{
 		processes: map[int32]*process{}, roots: map[uint32]*root{}, cells: map[uint64]*window{},
-		shed: map[event.Meter]bool{}, forked: map[int32]event.Readings{}, nextID: 1,
-		allocations: newAllocations(), files: map[fileKey][]*window{}, unlisted: map[string]bool{},
+		forked: map[int32]event.Readings{}, nextID: 1,
+		allocations: newAllocations(), files: map[fileKey][]*window{},
 	}
 }
 
@@ -270,7 +270,7 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 	case event.ExperimentEnd:
 		t.endExperiment(p, b)
 	case event.MeterShed, event.MeterBack:
-		t.shedding(b)
+		t.shedding(r, b)
 	}
 }
 

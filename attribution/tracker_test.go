@@ -394,6 +394,17 @@ func TestShedMeterIsNotExact(t *testing.T) {
 	}
 }
 
+// TestShedInOneTree: what is stepped down in one tree is none of another's business.
+func TestShedInOneTree(t *testing.T) {
+	tr := New()
+	tr.root(0).sheds(true, event.NumPy)
+	a := tr.openWindow(tr.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
+	b := tr.openWindow(tr.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
+	if !a.shed[event.NumPy] || b.shed[event.NumPy] {
+		t.Errorf("shed: %v and %v", a.shed[event.NumPy], b.shed[event.NumPy])
+	}
+}
+
 func TestUnknownFreesBoundNumPy(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)

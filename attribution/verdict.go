@@ -14,7 +14,7 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 	v.Kind, v.Meter, v.PID = key.kind, key.meter.String(), int(key.pid)
 	v.Bytes, v.Count = int64(f.portion.bytes), f.portion.count
 	v.AgeNS = max(int64(j.t.last-f.portion.oldest), 0)
-	v.Holder = f.portion.holder.Path
+	v.Holder, v.Probable = f.portion.holder.Path, f.portion.holder.Probable
 	if v.Stack == nil {
 		v.Stack = []report.Frame{}
 	}
@@ -46,6 +46,9 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 	case report.IdlePool:
 		v.Command = bounded(f.note, 200)
 		f.pool.word(&v, v.Count)
+	}
+	if v.Probable {
+		v.Evidence += "; probably: an object on the way there is of a type whose layout is not known, and another may be what holds it"
 	}
 	return v
 }

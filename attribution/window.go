@@ -118,23 +118,18 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 			}
 		}
 	}
-	for m := range t.shed {
-		w.shed[m] = t.shed[m]
-	}
-	if t.gpus.shed {
-		w.shedTotals()
-	}
+	r := t.root(b.Root)
+	w.shed = r.shed
 	if t.audit != nil {
 		w.line = int(b.Line)
 		t.audit.openBirth(w)
 	}
-	for text, now := range t.unlisted {
+	for text, now := range r.unlisted {
 		if now {
 			w.unlist(text)
 		}
 	}
 	t.keep(w)
-	r := t.root(b.Root)
 	r.open = append(r.open, w)
 	return w
 }

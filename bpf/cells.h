@@ -297,11 +297,13 @@ int cell_compile(struct pt_regs *regs)
 }
 
 /* Does a code object have the file name of a window's cell? Both names are padded with zeros to whole words. */
-static __always_inline bool same_file(struct python *py, struct window *w, __u64 code)
+static __noinline bool same_file(struct python *py, struct window *w, __u64 code)
 {
 	__u64 file = 0, text[FILE_WORDS] = {};
 	__u32 kind = 0, size = 0;
 
+	if (!py || !w)
+		return false;
 	if (READ(file, code + py->code_filename))
 		return false;
 	__u64 data = string_data(py, file, &kind, &size);

@@ -27,6 +27,30 @@ int discover_cpus(void *unused)
 	return 0;
 }
 
+static long forget_arrays(__u32 slot, __u32 *root)
+{
+	struct process *p = process_at(slot);
+
+	if (p && p->active && p->root == *root)
+		exchange(&p->value[METER_NUMPY], 0);
+	return 0;
+}
+
+/* A group of a root is stepped up. */
+static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
+{
+	group &= GROUPS - 1;
+	fetch_add(&r->epoch[group], 1);
+	if (group == GROUP_NUMPY) {
+		bpf_loop(used_slots, forget_arrays, &root, 0);
+		if (r->shared)
+			exchange(&r->tree[METER_NUMPY], 0);
+	}
+	__s64 credit = top_up(r, bpf_ktime_get_ns());
+	r->floor = floor_below(credit, classes_below(credit));
+	__sync_fetch_and_and(&r->down, ~(1u << group));
+}
+
 static __always_inline void attach(__u64 task, bool root)
 {
 	__u32 tgid = INT_FIELD(task, task_struct, tgid), id = request.root;
@@ -35,8 +59,10 @@ static __always_inline void attach(__u64 task, bool root)
 
 	if (!r || bpf_map_lookup_elem(&members, &tgid))
 		return;
-	if (!r->segment)
+	if (!r->segment) {
 		r->segment = 1;
+		open_account(r);
+	}
 	m.slot = open_slot(task, FIELD(task, task_struct, mm), id, false);
 	if (bpf_map_update_elem(&members, &tgid, &m, BPF_ANY)) {
 		lose(LOSS_PROCESS);
@@ -84,11 +110,7 @@ int control_task(struct bpf_iter__task *ctx)
 		return 0;
 	struct occasion why = { .slot = slot, .group = request.group, .inputs = -1 };
 	if (request.operation == OP_BACK) {
-		if (request.group == GROUP_NUMPY) {
-			__s64 was = exchange(&p->value[METER_NUMPY], 0);
-			if (r->shared)
-				fetch_add(&r->tree[METER_NUMPY], -was);
-		}
+		put_back(r, p->root, request.group);
 		why.kind = BOUNDARY_METER_BACK;
 		draw_boundary(&why);
 	} else if (request.operation == OP_DETACH) {

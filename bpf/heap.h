@@ -80,7 +80,7 @@ __attribute__((noinline)) int heap_moves(struct heap_move *m)
 /* A block's end is told where its beginning was. */
 static __always_inline bool tells_blocks(__u32 slot)
 {
-	return !is_shed(GROUP_BLOCKS) && walks_stacks(slot);
+	return !is_shed(GROUP_BLOCKS, slot) && walks_stacks(slot);
 }
 
 static __noinline int heap_gone(__u32 slot, __u64 address, __s64 size)
@@ -148,8 +148,11 @@ static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
 		return 0;
 	}
 	m.tell = tells_blocks(slot) && spend(GROUP_BLOCKS, slot);
-	if (m.tell)
+	if (m.tell) {
+		__u64 from = start_watch();
 		m.stack = walk_stack(slot);
+		pay_for(GROUP_BLOCKS, slot, from);
+	}
 	return heap_moves(&m);
 }
 

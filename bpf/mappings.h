@@ -54,10 +54,14 @@ __attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size)
 
 	if (!r || !size)
 		return 0;
-	/* Of its own budget: threads that malloc grow their heaps page by page, and NumPy's lines are not to pay for
-	 * it. */
-	__u64 stack = size > 0 && spend(GROUP_MAPPING, slot) ? walk_stack(slot) : 0,
-	      segment = *(volatile __u64 *)&p->segment;
+	/* Threads that malloc grow their heaps page by page: that comes out of what small blocks' stacks have. */
+	__u32 group = size < SMALL_STACK ? GROUP_SMALL_STACKS : GROUP_MAPPING;
+	__u64 stack = 0, segment = *(volatile __u64 *)&p->segment;
+	if (size > 0 && !is_down(r, group)) {
+		__u64 from = start_watch();
+		stack = walk_stack(slot);
+		pay_for(group, slot, from);
+	}
 	send_change(p, r, next_change(r), segment, METER_MAPPED | CHANGE_BLOCK, p->value[METER_MAPPED], size, address,
 		    stack);
 	return 0;

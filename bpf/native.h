@@ -250,21 +250,36 @@ __attribute__((noinline)) __u64 native_stack(__u32 slot, __u64 python, __u64 ip,
 	return number;
 }
 
-/* The number of the stack of the thread that runs, 0 where there is none. */
-static __always_inline __u64 stack_of(struct pt_regs *regs, __u32 slot)
+/* The number of the stack of the thread that runs, 0 where there is none. A probe group pays for it. */
+static __always_inline __u64 stack_of(struct pt_regs *regs, __u32 slot, __u32 group)
 {
-	__u64 python = walk_stack(slot);
+	__u64 from = start_watch(), number = walk_stack(slot);
 	struct python *py = python_at(slot);
 	__u32 native = py ? py->native : 0;
 
-	return native && (native > 1 || !python) ? native_stack(slot, python, regs->ip, regs->sp, regs->bp) : python;
+	pay_for(group, slot, from);
+	if (!native || (native == 1 && number) || is_shed(GROUP_NATIVE, slot))
+		return number;
+	from = start_watch();
+	number = native_stack(slot, number, regs->ip, regs->sp, regs->bp);
+	pay_for(GROUP_NATIVE, slot, from);
+	return number;
 }
 
-/* The same where the budget allows it. Stepped down before the meter itself is: a figure is worth more than its lines.
+/*
+ * The same for a block of so many bytes, where the budget allows it. Stepped down before the meter itself is: a figure
+ * is worth more than its lines, and the lines of large blocks more than those of small ones.
  */
+static __always_inline __u64 stack_for(struct pt_regs *regs, __u32 slot, __s64 size)
+{
+	__u32 group = size < SMALL_STACK ? GROUP_SMALL_STACKS : GROUP_FRAMES;
+
+	return is_shed(group, slot) ? 0 : stack_of(regs, slot, group);
+}
+
 static __always_inline __u64 stack_here(struct pt_regs *regs, __u32 slot)
 {
-	return spend(GROUP_FRAMES, slot) ? stack_of(regs, slot) : 0;
+	return stack_for(regs, slot, SMALL_STACK);
 }
 
 #endif

@@ -39,7 +39,7 @@ int numpy_track(struct pt_regs *regs)
 		return 0;
 	__u64 address = regs->si, key = block_key(slot, address);
 	__s64 size = regs->dx;
-	struct block fresh = { .size = size, .epoch = group_epoch[GROUP_NUMPY] };
+	struct block fresh = { .size = size, .epoch = r->epoch[GROUP_NUMPY] };
 	struct block *known = bpf_map_lookup_elem(&blocks, &key);
 	__s64 before = 0;
 	if (known) {
@@ -51,7 +51,7 @@ int numpy_track(struct pt_regs *regs)
 		fetch_add(&r->slack, size);
 		return 0;
 	}
-	__u64 stack = size > SMALL_BLOCK ? stack_here(regs, slot) : 0, segment = *(volatile __u64 *)&p->segment,
+	__u64 stack = size > SMALL_BLOCK ? stack_for(regs, slot, size) : 0, segment = *(volatile __u64 *)&p->segment,
 	      number = next_change(r);
 	__s64 value = move(p, r, METER_NUMPY, size - before);
 	send_change(p, r, number, segment, METER_NUMPY, value, size - before, address, stack);
@@ -79,7 +79,7 @@ int numpy_untrack(struct pt_regs *regs)
 		return 0;
 	__u64 address = regs->si, key = block_key(slot, address), segment = p->segment;
 	struct block *known = bpf_map_lookup_elem(&blocks, &key);
-	if (!known || known->epoch != group_epoch[GROUP_NUMPY]) {
+	if (!known || known->epoch != r->epoch[GROUP_NUMPY]) {
 		fetch_add(&r->unknown, 1);
 		fetch_add(&r->slack, usable_size(p, address));
 		return 0;

@@ -100,13 +100,12 @@ __u64 copies_read; /* written by user space */
 __u64 scans;
 __u64 scans_seen; /* as of the last copy; written by user space */
 
-/* Probe groups. A group is shed while the epoch in which it was shed is its epoch. Each array has one writer. */
-__u64 group_epoch[GROUPS];   /* user space; from 1 */
-__u32 group_stride[GROUPS];  /* user space: hits between two looks at the rate, a power of two; 0: no budget */
-__u64 group_slice[GROUPS];   /* user space: ns; a stride of hits within it is too many */
-__u64 group_hits[GROUPS];    /* the probes */
-__u64 group_checked[GROUPS]; /* the probes: time of the last look */
-__u64 group_shed[GROUPS];    /* the probes: the epoch in which the group was shed */
+/* The overhead budget; all but the hits are written by user space. */
+__u64 budget_share;	   /* in millionths of the time; 0: no limit */
+__u64 budget_full;	   /* ns: what an account holds at most */
+__u32 group_price[GROUPS]; /* ns: a hit, with what its program usually does */
+__u32 group_shift[GROUPS]; /* what a group spends counts 1/2^n */
+__u64 group_hits[GROUPS];
 
 struct control request;
 

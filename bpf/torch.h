@@ -70,9 +70,10 @@ int torch_report(struct pt_regs *regs)
 	__u32 number = physical_device(slot, ordinal);
 	struct device *d = device_at(slot, number);
 	struct process *p = process_at(slot);
-	if (!d || !p)
+	struct root *root = p ? root_of(p) : NULL;
+	if (!d || !root)
 		return 0;
-	__u64 epoch = group_epoch[GROUP_TORCH];
+	__u64 epoch = root->epoch[GROUP_TORCH] + 1;
 	bool first = d->torch_epoch != epoch;
 	__s64 rise = reserved - d->value[DEVICE_RESERVED];
 	struct cuda_thread *t = cuda_thread(true);
@@ -88,8 +89,8 @@ int torch_report(struct pt_regs *regs)
 	}
 	claim_blocks(t, rise, first);
 	/* Only a block that is made is worth a walk, and is what costs: its end is told where its beginning was. */
-	bool walks = walks_stacks(slot) && (size > 0 ? spend(GROUP_TENSORS, slot) : !is_shed(GROUP_TENSORS));
-	__u64 stack = walks && size > 0 ? stack_of(regs, slot) : 0;
+	bool walks = walks_stacks(slot) && !is_shed(GROUP_TENSORS, slot);
+	__u64 stack = walks && size > 0 ? stack_of(regs, slot, GROUP_TENSORS) : 0;
 	__u32 block = walks ? CHANGE_BLOCK : 0;
 	told(slot, number, DEVICE_ACTIVE, allocated, size, regs->di, stack, block);
 	rise = reserved - d->value[DEVICE_RESERVED];

@@ -88,6 +88,7 @@ int calibrate_return(struct pt_regs *regs)
 
 /* Types that no map or argument has reach Go only if a variable has them. */
 const struct change *export_change __attribute__((unused));
+const struct trial *export_trial __attribute__((unused));
 const struct source *export_source __attribute__((unused));
 const struct code *export_code __attribute__((unused));
 const struct copy *export_copy __attribute__((unused));

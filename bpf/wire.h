@@ -321,6 +321,29 @@ struct device_tree {
 	__s64 told[DEVICE_METERS];
 };
 
+/* Probes that are stepped down together when they cost more than the budget. */
+enum group {
+	GROUP_NUMPY,
+	GROUP_STATEMENT,
+	GROUP_RESULT,
+	GROUP_CELL,
+	GROUP_SIGNAL,
+	GROUP_DRIVER,
+	GROUP_TORCH,
+	GROUP_LOADER,
+	GROUP_FRAMES,	    /* no probes of its own: stacks of NumPy's and the driver's blocks */
+	GROUP_TENSORS,	    /* nor this: the same for PyTorch's blocks, each of which is streamed then */
+	GROUP_MAPPING,	    /* stacks of mapped memory; its probes in the C library are never out */
+	GROUP_HEAP,	    /* the allocator's functions */
+	GROUP_BLOCKS,	    /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
+	GROUP_NATIVE,	    /* nor this: native frames of all stacks */
+	GROUP_SMALL_STACKS, /* nor this: stacks of blocks and ranges below SMALL_STACK */
+	GROUP_SMALL,	    /* nor this: NumPy's blocks below 1,024 bytes, where they are counted */
+	GROUPS = 32
+};
+
+#define SMALL_STACK 65536 /* bytes */
+
 /* An attached process and its tree. */
 struct root {
 	__u64 segment;
@@ -335,7 +358,13 @@ struct root {
 	__u32 processes;
 	__u32 shared;  /* there has been more than one process */
 	__u32 devices; /* bits: GPUs that the tree has used */
-	__u32 padding;
+	__u32 down;    /* bits: groups that are stepped down, see budget.h */
+	__s64 credit;  /* ns that probes may take; below 0 when they took more */
+	__s64 floor;   /* the credit at which it is looked at next */
+	__u64 topped_up;
+	__u64 halved;
+	__u64 spent[GROUPS]; /* ns of late: halved every second that it is looked at */
+	__u32 epoch[GROUPS]; /* how often each group has been put back */
 };
 
 /* Where a tgid's ledger is. */
@@ -534,24 +563,6 @@ struct cuda_devices {
 	__u32 late;		    /* contexts may have been made before the attach */
 };
 
-/* Probes that are stepped down together when they cost more than the budget. */
-enum group {
-	GROUP_NUMPY,
-	GROUP_STATEMENT,
-	GROUP_RESULT,
-	GROUP_CELL,
-	GROUP_SIGNAL,
-	GROUP_DRIVER,
-	GROUP_TORCH,
-	GROUP_LOADER,
-	GROUP_FRAMES,  /* no probes of its own: walks up the Python stack */
-	GROUP_TENSORS, /* nor this: the same for PyTorch's blocks, each of which is streamed then */
-	GROUP_MAPPING, /* stacks of mapped memory; its probes in the C library are never out */
-	GROUP_HEAP,    /* the allocator's functions */
-	GROUP_BLOCKS,  /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
-	GROUPS = 16
-};
-
 /* Reasons for which something was not recorded. */
 enum loss {
 	LOSS_CHANGE_RING,   /* no room in the change ring */
@@ -585,6 +596,16 @@ struct control {
 	__u32 group;
 	__u32 done; /* tasks it was carried out on */
 	__u32 slot; /* result: the process's slot */
+};
+
+/* What try_account is given, and says. */
+struct trial {
+	__u64 now;
+	__u64 price;
+	__u32 root;
+	__u32 group;
+	__u32 stepped; /* the group that was stepped down, GROUPS for none */
+	__u32 padding;
 };
 
 #endif

@@ -68,6 +68,8 @@ type Verdict struct {
 	AgeNS int64   `json:"age_ns"` // of the oldest, at the end
 	// Holder is the way to the largest block: "cache['train'][3]". "" where nobody was asked or there is none.
 	Holder string `json:"holder,omitempty"`
+	// Probable: Holder may be wrong. An object on the way is of a type made in C whose layout is not known.
+	Probable bool `json:"probable,omitempty"`
 	// Command is the command line of a process that never ended.
 	Command string `json:"command,omitempty"`
 	// Growth is set for [RerunGrowth].

@@ -2,7 +2,7 @@ package tracer
 
 import (
 	"log/slog"
-	"math/bits"
+	"slices"
 	"time"
 
 	"ipytracer/tracer/cpython"
@@ -10,38 +10,35 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// budget keeps the cost of the sheddable probes below a share of one core. The kernel counts and sheds
-// (bpf/numpy.h, spend); this side takes the probes out, and puts them back after a while to see.
+// budget keeps the cost of the probes below a share of the time. The kernel keeps an account for each root and steps groups
+// of probes down when it runs dry (bpf/budget.h); this side says what a hit costs, takes probes out, and steps groups up
+// again when the account has filled.
 type budget struct {
 	ledger   *ledger.Ledger
 	log      *slog.Logger
-	share    float64 // of one core; negative: no limit
-	native   bool    // native frames are walked on every stack
+	share    float64 // of the time; negative: no limit
 	costs    ledger.Costs
 	measured chan ledger.Costs // nil: nothing is being measured
-	groups   [ledger.GroupCount]groupBudget
+	prices   [ledger.GroupCount]time.Duration
+	roots    map[uint32]*steps
 }
 
-type groupBudget struct {
-	shed     bool
-	takeOut  bool // shed by the kernel, probes still in place
-	back     time.Time
-	patience time.Duration
-	cost     time.Duration // of one hit
+// steps are the groups of a root that are stepped down, in the order in which they were.
+type steps struct {
+	down    []ledger.Group
+	takeOut []ledger.Group // stepped down by the kernel, probes still in place
 }
 
-const (
-	firstBack = time.Second
-	lastBack  = 30 * time.Second
-)
+// fullTime is how long an account takes to fill: with a share of 3 % it holds half a second of probe time.
+const fullTime = 50 * time.Second / 3
 
-// sheddable groups. Without the others there would be no cells at all, and they fire a few times a cell.
-var sheddable = []ledger.Group{ledger.GroupNumPy, ledger.GroupStatement, ledger.GroupResult}
-
-func (b *budget) prepare(l *ledger.Ledger, share float64, log *slog.Logger) {
-	b.ledger, b.share, b.log, b.costs = l, share, log, ledger.UsualCosts
+func (b *budget) prepare(l *ledger.Ledger, share float64, log *slog.Logger) error {
+	b.ledger, b.share, b.log, b.costs, b.roots = l, share, log, ledger.UsualCosts, map[uint32]*steps{}
 	if share < 0 {
-		return
+		return nil
+	}
+	if err := l.SetBudget(share, time.Duration(share*float64(fullTime))); err != nil {
+		return err
 	}
 	// Measuring takes a while; until it is done the usual costs hold.
 	b.measured = make(chan ledger.Costs, 1)
@@ -53,6 +50,7 @@ func (b *budget) prepare(l *ledger.Ledger, share float64, log *slog.Logger) {
 		}
 		b.measured <- costs
 	}()
+	return nil
 }
 
 // calibrated takes the measured costs in once they are there.
@@ -64,9 +62,7 @@ func (b *budget) calibrated(targets []*target) error {
 		return nil
 	}
 	b.log.Debug("cost of a probe", "emulated", b.costs.Emulated, "stepped", b.costs.Stepped)
-	for g := range b.groups {
-		b.groups[g].cost = 0
-	}
+	b.prices = [ledger.GroupCount]time.Duration{}
 	for _, t := range targets {
 		if t.python != nil && !t.gone {
 			if err := b.limit(t.python.sites); err != nil {
@@ -100,161 +96,182 @@ func (b *budget) wait() {
 	}
 }
 
-// work is what the program behind a probe costs on top of the hit, in a usual case (see docs/overhead.md).
+// work is what the program behind a probe costs on top of the hit, in a usual case and without walks up a stack, which are
+// measured (see docs/overhead.md).
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
-	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupFrames: 1500 * time.Nanosecond,
-	ledger.GroupTensors: 2000 * time.Nanosecond, ledger.GroupMapping: 1500 * time.Nanosecond,
-	ledger.GroupHeap: 300 * time.Nanosecond, ledger.GroupBlocks: 2000 * time.Nanosecond,
+	ledger.GroupCell: 200 * time.Nanosecond, ledger.GroupSignal: 200 * time.Nanosecond,
+	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
 }
 
-// nativeWork is what native frames add to a walk, likewise.
-const nativeWork = 2 * time.Microsecond
+// Discounts: what a group spends counts only so much.
+var discounts = map[ledger.Group]uint{
+	// PyTorch's totals come with work on a GPU, which the CPU runs ahead of, and a training loop that makes some thousand tensors a
+	// step must not lose its peaks.
+	ledger.GroupTorch: 4,
+	// Who asks for cpu.heap has been told that it is dear, and figures without lines are not what was asked for. The meter itself
+	// is never stepped down.
+	ledger.GroupBlocks: 8,
+}
 
-// limit tells the kernel how many hits are too many, for the dearest build traced so far.
+func discount(g ledger.Group) uint { return max(discounts[g], 1) }
+
+// limit tells the kernel what a hit costs, for the dearest build traced so far.
 func (b *budget) limit(sites cpython.Sites) error {
-	if b.share < 0 {
-		return nil
-	}
-	for _, g := range sheddable {
+	for g := range ledger.Group(ledger.PythonGroups) {
 		emulated := true
 		for _, site := range usual(g, sites) {
 			emulated = emulated && (!site.Present() || site.Emulated)
 		}
-		if err := b.set(g, emulated, b.share); err != nil {
+		if err := b.set(g, emulated); err != nil {
 			return err
 		}
 	}
-	if err := b.set(ledger.GroupMapping, true, b.share); err != nil {
-		return err
-	}
-	return b.set(ledger.GroupFrames, true, b.share)
+	return nil
 }
 
-// torchShare is how many times the budget PyTorch's totals may cost: they come with work on a GPU, which the CPU runs ahead
-// of, and a training loop that makes some thousand tensors a step must not lose its peaks.
-const torchShare = 4
-
-// heapShare is how many times the budget the lines of cpu.heap may cost: who asks for the meter has been told that it is dear, and
-// figures without lines are not what was asked for. The meter itself is never stepped down.
-const heapShare = 10
-
+// limitHeap does so for malloc's blocks, each of which is streamed while its lines are found out.
 func (b *budget) limitHeap() error {
 	if b.share < 0 {
 		return nil
 	}
-	return b.set(ledger.GroupBlocks, true, heapShare*b.share)
+	return b.ledger.SetPrice(ledger.GroupBlocks, work[ledger.GroupHeap], discount(ledger.GroupBlocks))
 }
 
-// limitLibrary does the same for the probes on a library. Calls of the CUDA driver are never shed: they are slow themselves.
+// limitLibrary does so for the probes on a library. Calls of the CUDA driver cost nothing here: they are slow themselves.
 func (b *budget) limitLibrary(sites cuda.Sites) error {
-	if b.share < 0 || sites.Kind != cuda.Torch {
+	if sites.Kind != cuda.Torch {
 		return nil
 	}
-	if err := b.set(ledger.GroupTorch, sites.Report.Emulated, torchShare*b.share); err != nil {
-		return err
-	}
-	return b.set(ledger.GroupTensors, true, b.share)
+	return b.set(ledger.GroupTorch, sites.Report.Emulated)
 }
 
-func (b *budget) set(g ledger.Group, emulated bool, share float64) error {
-	cost := b.costs.Emulated
+func (b *budget) set(g ledger.Group, emulated bool) error {
+	if b.share < 0 {
+		return nil
+	}
+	price := b.costs.Emulated
 	if !emulated {
-		cost = b.costs.Stepped
+		price = b.costs.Stepped
 	}
-	cost += work[g]
-	if b.native && (g == ledger.GroupFrames || g == ledger.GroupTensors) {
-		cost += nativeWork
-	}
-	if cost <= b.groups[g].cost {
+	price += work[g]
+	if price <= b.prices[g] {
 		return nil
 	}
-	b.groups[g].cost = cost
-	stride, slice := rate(share, cost)
-	return b.ledger.SetBudget(g, stride, slice)
+	b.prices[g] = price
+	return b.ledger.SetPrice(g, price, discount(g))
 }
 
-// rate turns a share and a cost into "stride hits within slice ns are too many": as many hits as fit into about
-// 40 ms of allowance, so that a storm is stopped well within a tenth of a second.
-func rate(share float64, cost time.Duration) (stride uint32, slice uint64) {
-	hits := share * float64(40*time.Millisecond) / float64(cost)
-	if hits < 2 {
-		hits = 2
+func (b *budget) root(root uint32) *steps {
+	r := b.roots[root]
+	if r == nil {
+		r = &steps{}
+		b.roots[root] = r
 	}
-	stride = 1 << (bits.Len32(uint32(hits)) - 1)
-	return stride, uint64(float64(stride) * float64(cost) / share)
+	return r
 }
 
-func (b *budget) isShed(g ledger.Group) bool { return b.groups[g].shed }
+func (b *budget) isShed(root uint32, g ledger.Group) bool {
+	return b.roots[root] != nil && slices.Contains(b.roots[root].down, g)
+}
 
-// shed notes that the kernel has shed a group.
-func (b *budget) shed(g ledger.Group) {
-	if g >= ledger.GroupCount || b.groups[g].shed {
+// shed notes that the kernel has stepped a group of a root down.
+func (b *budget) shed(root uint32, g ledger.Group) {
+	if _, ok := g.Level(); !ok || b.isShed(root, g) {
 		return
 	}
-	s := &b.groups[g]
-	s.shed, s.takeOut = true, true
-	if time.Since(s.back) > 2*lastBack { // it was well for long
-		s.patience = 0
-	}
-	s.patience = min(max(2*s.patience, firstBack), lastBack)
-	s.back = time.Now().Add(s.patience)
+	r := b.root(root)
+	r.down, r.takeOut = append(r.down, g), append(r.takeOut, g)
 }
 
-// nextBack is when the next group is to be tried again.
-func (b *budget) nextBack() (at time.Time, ok bool) {
-	for g := range b.groups {
-		if s := &b.groups[g]; s.shed && (!ok || s.back.Before(at)) {
-			at, ok = s.back, true
+// hysteresis is how much more credit than its level a group must have behind it to be stepped up, as a part of a full account.
+const hysteresis = 1.5 / 8
+
+// next is the group of a root to step up first, if its account has filled far enough: what was stepped down last by its nature.
+func (r *steps) next(a ledger.Account) (g ledger.Group, ok bool) {
+	if len(r.down) == 0 {
+		return 0, false
+	}
+	g = slices.MinFunc(r.down, func(x, y ledger.Group) int {
+		a, _ := x.Level()
+		b, _ := y.Level()
+		switch {
+		case a < b:
+			return -1
+		case a > b:
+			return 1
 		}
-	}
-	return at, ok
+		return slices.Index(r.down, y) - slices.Index(r.down, x)
+	})
+	level, _ := g.Level()
+	return g, float64(a.Credit) >= (level+hysteresis)*float64(a.Full)
 }
 
-// stepDown takes the probes of shed groups out.
+// stepDown takes the probes of groups out that the kernel has stepped down.
 func (s *Session) stepDown() {
-	for g := range s.budget.groups {
-		state := &s.budget.groups[g]
-		if !state.takeOut {
-			continue
-		}
-		state.takeOut = false
-		for _, t := range s.targets {
-			if t.python == nil {
-				continue
+	for root, r := range s.budget.roots {
+		for _, g := range r.takeOut {
+			for _, t := range s.targets {
+				if t.python == nil || t.root != root {
+					continue
+				}
+				t.stepDownLibraries(g)
+				if c := t.python.groups[g]; c != nil {
+					_ = c.Close()
+					delete(t.python.groups, g)
+				}
 			}
-			t.stepDownLibraries(ledger.Group(g))
-			if c := t.python.groups[ledger.Group(g)]; c != nil {
-				_ = c.Close()
-				delete(t.python.groups, ledger.Group(g))
-			}
+			s.log.Info("stepped down to keep the overhead budget", "probes", g, "root", root)
 		}
-		s.log.Info("stepped down to keep the overhead budget", "probes", ledger.Group(g), "again in", state.patience)
+		r.takeOut = nil
 	}
 }
 
-// stepUp puts groups back whose time has come. If they fire too often still, the kernel sheds them at once.
-func (s *Session) stepUp(at time.Time) {
-	for g := range s.budget.groups {
-		state := &s.budget.groups[g]
-		if !state.shed || state.takeOut || at.Before(state.back) {
+// stepUp steps one group of each root up whose account has filled.
+func (s *Session) stepUp() {
+	for root, r := range s.budget.roots {
+		if len(r.down) == 0 {
 			continue
 		}
-		state.shed = false
-		for _, t := range s.targets {
-			if t.python == nil || t.gone {
-				continue
-			}
-			if err := s.ledger.Back(ledger.Group(g), t.pid); err != nil {
-				continue
-			}
-			err := s.place(t, ledger.Group(g))
-			if err == nil {
-				err = s.stepUpLibraries(t, ledger.Group(g))
-			}
-			if err != nil {
-				s.log.Warn("the probes could not be put back", "probes", ledger.Group(g), "error", err)
-			}
+		account, err := s.ledger.Account(root)
+		if err != nil {
+			s.problem("the account of the overhead budget: %v", err)
+			continue
+		}
+		if g, ok := r.next(account); ok {
+			s.putBack(root, r, g)
 		}
 	}
+}
+
+// putBack steps a group of a root up: its probes first, which do nothing yet, then the boundary from which on they count.
+func (s *Session) putBack(root uint32, r *steps, g ledger.Group) {
+	alive := -1
+	for _, t := range s.targets {
+		if t.root != root || t.gone {
+			continue
+		}
+		alive = t.pid
+		if t.python == nil {
+			continue
+		}
+		if err := s.placeAgain(t, g); err != nil {
+			s.log.Warn("the probes could not be put back", "probes", g, "error", err)
+			return // another time
+		}
+	}
+	if alive < 0 || s.ledger.Back(g, alive) != nil {
+		return // it has ended meanwhile
+	}
+	r.down = slices.DeleteFunc(r.down, func(x ledger.Group) bool { return x == g })
+	s.log.Info("stepped up again", "probes", g, "root", root)
+}
+
+func (s *Session) placeAgain(t *target, g ledger.Group) error {
+	if t.python.groups[g] == nil {
+		if err := s.place(t, g); err != nil {
+			return err
+		}
+	}
+	return s.stepUpLibraries(t, g)
 }

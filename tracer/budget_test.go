@@ -1,8 +1,7 @@
 package tracer
 
 import (
-	"math"
-	"math/bits"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,40 +9,38 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestRate: what the kernel is told means the share that was asked for, and is noticed within a tenth of a second.
-func TestRate(t *testing.T) {
-	for _, share := range []float64{0.001, 0.01, 0.03, 0.1, 0.5, 1} {
-		for _, cost := range []time.Duration{200 * time.Nanosecond, 850 * time.Nanosecond, 3 * time.Microsecond, 15 * time.Microsecond} {
-			stride, slice := rate(share, cost)
-			if bits.OnesCount32(stride) != 1 || stride < 2 {
-				t.Fatalf("share %v, cost %v: stride %d", share, cost, stride)
-			}
-			if got := float64(stride) * float64(cost) / float64(slice); math.Abs(got-share) > share/100 {
-				t.Errorf("share %v, cost %v: %d hits in %d ns are a share of %v", share, cost, stride, slice, got)
-			}
-			// A storm hits without pause: the stride is full after its own cost.
-			if storm := time.Duration(stride) * cost; storm > 50*time.Millisecond {
-				t.Errorf("share %v, cost %v: a storm goes on for %v", share, cost, storm)
-			}
-		}
+// TestStepsUp: what was stepped down last by its nature is put back first, and only once the account has filled beyond its level.
+func TestStepsUp(t *testing.T) {
+	b := budget{roots: map[uint32]*steps{}}
+	for _, g := range []ledger.Group{ledger.GroupNative, ledger.GroupSmallStacks, ledger.GroupNumPy, ledger.GroupFrames, ledger.GroupNumPy} {
+		b.shed(3, g)
 	}
-}
-
-func TestShedIsRememberedAndPutOffLonger(t *testing.T) {
-	var b budget
-	start := time.Now()
-	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, lastBack, lastBack} {
-		b.shed(ledger.GroupNumPy)
-		if !b.isShed(ledger.GroupNumPy) || !b.groups[ledger.GroupNumPy].takeOut {
-			t.Fatal("not shed")
-		}
-		at, ok := b.nextBack()
-		if wait := at.Sub(start); !ok || wait < want || wait > want+5*time.Second {
-			t.Errorf("back after %v, want %v", wait, want)
-		}
-		b.groups[ledger.GroupNumPy].shed = false
+	b.shed(3, ledger.Group(77))   // a group that does not exist, out of a damaged record
+	b.shed(3, ledger.GroupSignal) // one that is never stepped down
+	if !b.isShed(3, ledger.GroupNumPy) || b.isShed(2, ledger.GroupNumPy) {
+		t.Error("numpy of root 3 is stepped down, and of no other")
 	}
-	b.shed(ledger.Group(77)) // a group that does not exist, out of a damaged record
+	r := b.roots[3]
+	if len(r.takeOut) != 4 {
+		t.Errorf("to be taken out: %v", r.takeOut)
+	}
+	for _, want := range []struct {
+		group ledger.Group
+		level float64
+	}{{ledger.GroupNumPy, 0}, {ledger.GroupFrames, 0.5}, {ledger.GroupSmallStacks, 0.5}, {ledger.GroupNative, 0.75}} {
+		enough := time.Duration((want.level + hysteresis) * float64(time.Second))
+		if g, ok := r.next(ledger.Account{Credit: enough - 1, Full: time.Second}); ok {
+			t.Errorf("%v is put back too early", g)
+		}
+		g, ok := r.next(ledger.Account{Credit: enough, Full: time.Second})
+		if !ok || g != want.group {
+			t.Errorf("put back: %v, %v, want %v", g, ok, want.group)
+		}
+		r.down = slices.DeleteFunc(r.down, func(x ledger.Group) bool { return x == g })
+	}
+	if _, ok := r.next(ledger.Account{Credit: time.Second, Full: time.Second}); ok {
+		t.Error("nothing is left to put back")
+	}
 }
 
 func TestSourceOfSeveralChunks(t *testing.T) {

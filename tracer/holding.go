@@ -12,8 +12,8 @@ import (
 
 // Bounds of finding out who holds what at the end of a session.
 const (
-	holdersTime   = 5 * time.Second  // of one process
-	holdersInAll  = 15 * time.Second // of all
+	holdersTime   = 10 * time.Second // of one process
+	holdersInAll  = 30 * time.Second // of all
 	holdersEvents = 1000             // holders in one event
 )
 
@@ -88,7 +88,7 @@ func compareBlock(b holders.Block, address uint64) int {
 func holder(h holders.Holder) event.Holder {
 	clean := func(s string) string { return strings.ToValidUTF8(s, "?") }
 	return event.Holder{
-		Address: h.Address, Kind: event.HolderKind(h.Kind), Path: clean(h.Path), Type: clean(h.Type), References: h.References,
+		Address: h.Address, Kind: event.HolderKind(h.Kind), Path: clean(h.Path), Root: clean(h.Root), Type: clean(h.Type), Probable: h.Probable, References: h.References,
 		Output: h.Output, Function: clean(h.Function), File: clean(h.File), Line: h.Line, Asked: event.Bytes(h.Asked),
 	}
 }

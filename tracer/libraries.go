@@ -114,7 +114,7 @@ func groupOf(kind cuda.Kind) ledger.Group {
 }
 
 func (s *Session) placeLibrary(t *target, l *library) error {
-	if s.budget.isShed(l.group()) {
+	if s.budget.isShed(t.root, l.group()) {
 		return nil
 	}
 	c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, libraryPlacements(l.sites))

@@ -86,7 +86,7 @@ func (s *Session) probe(t *target) error {
 		}
 	}
 	for g := range ledger.Group(ledger.PythonGroups) {
-		if s.budget.isShed(g) {
+		if s.budget.isShed(t.root, g) {
 			continue
 		}
 		if err := s.place(t, g); err != nil {

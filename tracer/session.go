@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Log     *slog.Logger // nil for silence
 	Version string       // of the tracer, for the record
-	// Budget is the share of one core that sheddable probes may cost, 0.03 for 3 %; negative for no limit,
+	// Budget is the share of the time that the probes of each root may cost, 0.03 for 3 %; negative for no limit,
 	// 0 for the default.
 	Budget float64
 	// ChangeRing is the size of the change ring in bytes, a power of two; 0 for the default.
@@ -37,7 +37,7 @@ type Options struct {
 	Heap       bool     // see every malloc and free, for cpu.heap; see [Session.HeapCost]
 }
 
-// DefaultBudget is the share of one core that sheddable probes may cost.
+// DefaultBudget is the share of the time that probes may cost.
 const DefaultBudget = 0.03
 
 // Session is a running trace. Its methods are for one goroutine, except [Session.Stop].
@@ -152,8 +152,9 @@ func (s *Session) load() (err error) {
 	if err != nil {
 		return err
 	}
-	s.budget.native = s.options.Native
-	s.budget.prepare(s.ledger, s.options.Budget, s.log)
+	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {
+		return err
+	}
 	if s.options.Heap { // what it costs is to be told
 		return s.budget.measure()
 	}
@@ -238,9 +239,6 @@ func (s *Session) advance(ctx context.Context) error {
 	if s.impatient() {
 		until = time.Now().Add(20 * time.Millisecond)
 	}
-	if at, ok := s.budget.nextBack(); ok && at.Before(until) {
-		until = at
-	}
 	if err := s.ledger.Poll(until, s); err != nil {
 		return err
 	}
@@ -271,7 +269,7 @@ func (s *Session) settle() error {
 		}
 	}
 	s.stepDown()
-	s.stepUp(time.Now())
+	s.stepUp()
 	return s.budget.calibrated(s.targets)
 }
 

@@ -78,7 +78,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 			t.gone = true
 		}
 	case event.MeterShed:
-		s.budget.shed(extra.Group)
+		s.budget.shed(b.Root, extra.Group)
 		b.Text = groupText(extra.Group)
 	case event.MeterBack:
 		b.Text = groupText(extra.Group)
@@ -107,6 +107,12 @@ func groupText(g ledger.Group) string {
 		return event.MappedStacks
 	case ledger.GroupBlocks:
 		return event.HeapStacks
+	case ledger.GroupSmallStacks:
+		return event.SmallStacks
+	case ledger.GroupNative:
+		return event.NativeStacks
+	case ledger.GroupSmall:
+		return event.SmallBlocks
 	}
 	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
 }

@@ -1,4 +1,4 @@
-"""How soon a storm of arrays makes the tracer step its NumPy probes down."""
+"""How soon a storm of arrays that has spent the budget makes the tracer step its NumPy probes down."""
 
 import datetime
 import os
@@ -12,7 +12,7 @@ from kernel import Kernel
 from table import Row, Skipped
 from tracing import Failure, Tracer
 
-SECTION = "Budget: from the first np.ones(2000) of a storm, in a cell"
+SECTION = "Budget: from the first np.ones(2000) of a storm, in a cell, with --budget 0.1% (17 ms of probe time saved up)"
 
 STORM = """import time, numpy
 def _storm(seconds):
@@ -29,7 +29,8 @@ SAID = re.compile(r'^time=(\S+) .*msg="stepped down[^"]*".* probes=numpy\b', re.
 SHED = """import sys, pyarrow.ipc as ipc
 table = ipc.open_stream(sys.argv[1]).read_all()
 kinds, times = table.column("kind").to_pylist(), table.column("time_ns").to_pylist()
-print(min(int(getattr(t, "value", t)) for k, t in zip(kinds, times) if k == "meter-shed"))"""
+texts = table.column("text").to_pylist() if "text" in table.column_names else [""] * len(kinds)
+print(min(int(getattr(t, "value", t)) for k, t, text in zip(kinds, times, texts) if k == "meter-shed" and not text))"""
 
 
 class Timing:
@@ -40,7 +41,7 @@ class Timing:
 
 
 def once(settings, kernel, reader, record):
-    with Tracer(settings.tracer, kernel.pid, "--verbose", "--record", record, "--force") as tracer:
+    with Tracer(settings.tracer, kernel.pid, "--verbose", "--budget", "0.1%", "--record", record, "--force") as tracer:
         monotonic, wall = (int(field) / 1e9 for field in kernel.run(STORM).text.split())
         out = said_at(tracer) - wall
     if not reader:

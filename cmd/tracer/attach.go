@@ -142,7 +142,7 @@ func parseBudget(text string) (float64, error) {
 		share /= 100
 	}
 	if err != nil || !(share > 0 && share <= 1) {
-		return 0, fmt.Errorf("--budget %q: it is a share of one core such as 3%%, or 'off'", text)
+		return 0, fmt.Errorf("--budget %q: it is a share of the time such as 3%%, or 'off'", text)
 	}
 	return share, nil
 }

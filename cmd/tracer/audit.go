@@ -49,7 +49,7 @@ judged is listed with why: only an audit without such a list is an all-clear.`,
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the audit")
 	f.DurationVar(&o.Duration, "duration", 0, "of a running kernel: stop after this time, such as 30s or 10m")
-	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes that fire often may cost, as a share of one core, or 'off'")
+	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes may cost, as a share of the session's time, or 'off'")
 	f.IntVar(&o.Ring, "ring", 4096, "of a running kernel: size of the ring of changes in `KiB`, a power of two")
 	f.StringVar(&o.Record, "record", "", "of a running kernel: write everything to `FILE` as well")
 	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")

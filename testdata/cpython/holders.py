@@ -267,6 +267,24 @@ del leaked
 leaked_list = [want(make(), "none", "*[0]" if np else "…")]
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(leaked_list))
 del leaked_list
+# What lay before where an object of a library in C keeps its memory is no reference of that library's.
+try:
+    import numexpr
+except ImportError:
+    numexpr = None
+if np and numexpr:
+    def stale():
+        node = Plain("…")
+        wanted[-1].update(kind="cycle", path="*.data")
+        node.me = [node]
+        pieces = [[node.data] * n for n in range(600, 8000, 37)]
+        return len(pieces)
+
+    stale()
+    ten = np.ones(10)
+    for i in range(200):
+        numexpr.evaluate("sin(ten) * %d + cos(ten) * ten + 1" % i)
+
 gone = weakref.ref(want(make(), "none", ""))
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ type Holder struct {
 	Address    uint64 // of the block, as in [Change]
 	Kind       HolderKind
 	Path       string // from the root to the object that has the block: cache['train'][3].weight, at most 512 bytes
+	Root       string // the name at which the path begins; "" if there is none
 	Type       string // tp_name of that object, such as "numpy.ndarray"; "" if there is none
 	References int64  // its reference count
 	Output     int    // n of Out[n]; 0 if it is none of these
@@ -29,6 +30,8 @@ type Holder struct {
 	Function string
 	File     string
 	Line     int32 // 0 if not known
+	// Probable: on the way is a word of an object of a type whose layout is not known, and another may be the reference instead.
+	Probable bool
 	Asked    Bytes // what the tensor's storage asked for; the allocator rounds up. 0 if not known
 }
 

@@ -42,6 +42,15 @@ const MappedStacks = "stacks of mapped memory"
 // HeapStacks is the Text of one that is about malloc's blocks and their stacks.
 const HeapStacks = "stacks of malloc's blocks"
 
+// SmallStacks is the Text of one that is about the stacks of all blocks and ranges below 64 KiB.
+const SmallStacks = "stacks of blocks below 64 KiB"
+
+// NativeStacks is the Text of one that is about the native frames of all stacks.
+const NativeStacks = "native frames"
+
+// SmallBlocks is the Text of one that is about NumPy's blocks below 1,024 bytes, where those are counted.
+const SmallBlocks = "NumPy's small blocks"
+
 // DeviceMeter names what is measured of a GPU.
 type DeviceMeter uint8
 

@@ -152,7 +152,8 @@ func (w *walker) attributes(obj uint64, t *typ, yield func(key, value uint64) bo
 		if known := w.objectType(dict); known == nil || known.shape != shapeDict {
 			return 0
 		}
-		w.entries(dict, yield)
+		_, known := w.index.get(dict, w.nodes)
+		w.once(!known, func() { w.entries(dict, yield) })
 		return dict
 	}
 	if values != 0 {

@@ -51,7 +51,9 @@ func (e *extents) reference(w *walker, from, to int32) {
 	if e == nil || to < 0 {
 		return
 	}
-	e.seen[to]++
+	if !w.uncounted {
+		e.seen[to]++
+	}
 	if from < 0 {
 		from = e.group
 	} else if e.last[to] == from {

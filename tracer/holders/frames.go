@@ -40,18 +40,22 @@ func (w *walker) visitFrame(n int32, addr uint64) {
 		return
 	}
 	w.frames[n] = frame{code, w.instruction(addr, code)}
+	if !w.survey.isNew(addr) {
+		return // a frame object and the frame that runs are the same
+	}
 	names := w.localNames(code)
 	locals := addr + uint64(h.FrameLocals)
 	w.mem.words(locals, uint64(len(names)), func(i, word uint64) bool {
-		w.follow(n, word&^7, label{labelLocal, names[i]}) // of a cell the content has no label of its own
+		w.stackReference(n, word, label{labelLocal, names[i]}) // of a cell the content has no label of its own
 		return !w.done()
 	})
 	if mapping := w.mem.word(addr + uint64(h.FrameMapping)); mapping != 0 { // a class body, exec, or globals
 		if !w.spaces[mapping] && w.isShape(mapping, shapeDict) {
-			w.part(n, mapping)
-			w.entries(mapping, func(key, value uint64) bool {
-				w.follow(n, value, label{labelLocal, key})
-				return !w.done()
+			w.once(w.part(n, mapping), func() {
+				w.entries(mapping, func(key, value uint64) bool {
+					w.follow(n, value, label{labelLocal, key})
+					return !w.done()
+				})
 			})
 		}
 	}
@@ -87,9 +91,15 @@ func (w *walker) visitStack(n int32, addr, first uint64) {
 		return
 	}
 	w.mem.words(first, min(count, maxStack), func(_, word uint64) bool {
-		w.follow(n, word&^7, label{kind: labelTemporary})
+		w.stackReference(n, word, label{kind: labelTemporary})
 		return !w.done()
 	})
+}
+
+// stackReference follows a reference that a frame has. From 3.14 on its lowest bit says that it does not count: somebody else
+// holds the object (Py_TAG_REFCNT in Include/internal/pycore_stackref.h).
+func (w *walker) stackReference(n int32, word uint64, l label) {
+	w.once(word&1 == 0, func() { w.follow(n, word&^7, l) })
 }
 
 // temporary is an evaluation stack of which it is not known how much of it is in use.
@@ -104,7 +114,7 @@ func (w *walker) visitTemporaries() {
 		f := w.frames[t.node]
 		size := uint64(max(0, min(w.mem.int32(f.code+uint64(w.heap.CodeStackSize)), maxStack)))
 		w.mem.words(t.first, size, func(_, word uint64) bool {
-			w.follow(t.node, word&^7, label{kind: labelTemporary})
+			w.maybeFollow(t.node, word&^7, label{kind: labelTemporary}, false)
 			return !w.done()
 		})
 		w.run()
@@ -193,13 +203,13 @@ func (w *walker) visitClosure(n int32, addr uint64) {
 		return
 	}
 	names := w.freeNames(w.mem.word(addr + uint64(w.heap.FuncCode)))
-	w.part(n, closure)
+	isNew := w.part(n, closure)
 	for i, cell := range w.tuple(closure, maxLocals) {
 		l := label{labelIndex, uint64(i)}
 		if i < len(names) {
 			l = label{labelClosure, names[i]}
 		}
-		w.follow(n, cell, l)
+		w.once(isNew, func() { w.follow(n, cell, l) })
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"time"
 
@@ -23,6 +22,8 @@ type node struct {
 	parent int32 // -1 for a root
 	kind   uint8 // index of kinds
 	what   uint8 // one of the is… below
+	// probable: a word leads here that may be none of the references that hold the object.
+	probable bool
 }
 
 const (
@@ -73,6 +74,7 @@ type walker struct {
 
 	blocks          []Block  // by address
 	found           []int32  // the node that has each block, or -1
+	maybe           []int32  // a node that seems to, or -1
 	asked           []uint64 // how many bytes of each block a tensor asked for; 0 if not known
 	left            int      // blocks without a node
 	lowest, highest uint64
@@ -88,21 +90,28 @@ type walker struct {
 	counting *counts  // references within garbage, see cycles.go
 	extents  *extents // how much memory there is, see extents.go
 
+	onlyVariables bool              // end where the user's variables have been followed
+	believed      map[guessKey]sure // words that are references, see evidence.go
+	survey        *survey           // set while that is found out
+	uncounted     bool              // the references that are being followed have been counted already
+	classed       map[uint64]bool   // classes that have been deferred
+
 	limits   Limits
 	deadline time.Time
 	steps    int
 	stopped  error
 }
 
-func newWalker(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Block, limits Limits) *walker {
+func newWalker(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Block, limits Limits) *walker {
 	w := &walker{
-		ctx: ctx, heap: heap, mem: newMemory(mem, limits.Bytes), types: map[uint64]*typ{}, frames: map[int32]frame{},
-		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time),
+		ctx: ctx, heap: heap, mem: mem, types: map[uint64]*typ{}, frames: map[int32]frame{},
+		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time), classed: map[uint64]bool{},
 	}
 	w.blocks = slices.Clone(blocks)
 	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.Address, b.Address) })
 	w.blocks = slices.CompactFunc(w.blocks, func(a, b Block) bool { return a.Address == b.Address })
 	w.found = slices.Repeat([]int32{-1}, len(w.blocks))
+	w.maybe = slices.Clone(w.found)
 	w.asked = make([]uint64, len(w.blocks))
 	w.left = len(w.blocks)
 	if n := len(w.blocks); n > 0 {
@@ -123,7 +132,7 @@ func (w *walker) done() bool {
 	if w.stopped == nil && w.mem.err != nil {
 		w.stopped = w.mem.err
 	}
-	return w.stopped != nil || w.left == 0 && w.counting == nil && w.extents == nil
+	return w.stopped != nil || w.left == 0 && w.counting == nil && w.survey == nil && w.extents == nil
 }
 
 // follow takes a reference that a node holds. It says whether it led to an object.
@@ -132,8 +141,7 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 		return false
 	}
 	if n, ok := w.index.get(to, w.nodes); ok {
-		w.counting.reference(n)
-		w.extents.reference(w, from, n)
+		w.reference(from, n)
 		return true
 	}
 	t := w.objectType(to)
@@ -149,27 +157,47 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 		return true
 	}
 	n := w.add(from, to, l, isObject)
-	w.counting.reference(n)
-	w.extents.reference(w, from, n)
+	w.reference(from, n)
 	if n >= 0 && t.shape == shapeTraceback && w.nodes[n].kind == kindModule {
 		w.nodes[n].kind = kindTraceback // IPython keeps the last one too
 	}
 	return true
 }
 
-// guess is follow for a word that need not be a reference: it may be what was there before, or the characters of a text.
-// More must be right then about the object: it must have a likely reference count, and the collector's links.
-func (w *walker) guess(from int32, word uint64, l label) bool {
+// reference counts a reference from a node to one.
+func (w *walker) reference(from, n int32) {
+	w.extents.reference(w, from, n)
+	if w.uncounted && (w.counting == nil || w.counting.live == nil) {
+		return
+	}
+	w.counting.reference(n)
+	w.survey.reference(n)
+}
+
+// once has references counted that a part of a node holds, unless that part has been looked into before.
+func (w *walker) once(isNew bool, follow func()) {
+	before := w.uncounted
+	w.uncounted = before || !isNew
+	follow()
+	w.uncounted = before
+}
+
+// isPlausible says whether a word that need not be a reference could be one: it may be what was there before, or the characters
+// of a text. More must be right then about the object: it must have a likely reference count, and the collector's links.
+func (w *walker) isPlausible(word uint64) bool {
 	if word < lowestAddress || word >= userSpace || word&7 != 0 {
 		return false
 	}
-	if _, ok := w.index.get(word, w.nodes); !ok {
-		t := w.objectType(word)
-		if t == nil || t.shape != shapeLeaf && !w.isLikely(word, t) {
-			return false
-		}
+	if _, ok := w.index.get(word, w.nodes); ok {
+		return true
 	}
-	return w.follow(from, word, l)
+	t := w.objectType(word)
+	return t != nil && (t.shape == shapeLeaf || w.isLikely(word, t))
+}
+
+// guess takes a word of an object whose layout is known: if it looks like a reference it is one.
+func (w *walker) guess(from int32, word uint64, l label) bool {
+	return w.isPlausible(word) && w.follow(from, word, l)
 }
 
 // isLikely checks what a garbage collector keeps in front of an object: PyGC_Head, the links of a list, both 0 for an
@@ -196,12 +224,12 @@ func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
 		w.stopped = errObjects
 		return -1
 	}
-	kind := w.kind
+	kind, probable := w.kind, false
 	if from >= 0 {
-		kind = w.nodes[from].kind
+		kind, probable = w.nodes[from].kind, w.nodes[from].probable
 	}
 	n := int32(len(w.nodes))
-	w.nodes = append(w.nodes, node{addr, l, from, kind, what})
+	w.nodes = append(w.nodes, node{addr, l, from, kind, what, probable})
 	w.index.put(addr, n, w.nodes)
 	w.extents.added(w, n)
 	return n
@@ -211,13 +239,11 @@ func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
 // before.
 func (w *walker) part(of int32, addr uint64) bool {
 	if n, ok := w.index.get(addr, w.nodes); ok {
-		w.counting.reference(n)
-		w.extents.reference(w, of, n)
+		w.reference(of, n)
 		return false
 	}
 	n := w.add(of, addr, label{}, isDone)
-	w.counting.reference(n)
-	w.extents.reference(w, of, n)
+	w.reference(of, n)
 	return n >= 0
 }
 

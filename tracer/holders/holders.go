@@ -4,8 +4,7 @@
 // It reads the process's objects from outside, through its memory, while the process runs. From the roots (see [Kind]),
 // in their order, it goes breadth first along the references that objects hold, each object once. So an earlier kind
 // wins, and a path is a shortest one. What a built-in object refers to is read as that version of CPython keeps it; of
-// any other type made in C every aligned word is looked at that could be a pointer to an object. Weak references are not
-// followed.
+// other types made in C what they declare, and what reference counts demand: see evidence.go. Weak references are not followed.
 //
 // Everything read is hostile: sizes, counts and depths are bounded, a limit that is hit shows in [Result.Complete]. An
 // object that changes while it is read can cost a path or give a stale one, nothing else.
@@ -48,9 +47,13 @@ type Holder struct {
 	// at most 512 bytes and hostile. Where Function is set and Kind is Traceback or Thread, it begins with a local of
 	// that function.
 	Path       string
+	Root       string // the name at which the path begins: of a variable, of a module in sys.modules, sys.last_value; at most 128 bytes, hostile
 	Type       string // tp_name of that object, at most 128 bytes, hostile
 	References int64  // to that object: its reference count
-	Output     int    // n of Out[n], 0 if it is none of these
+	// Probable: on the way is a word of an object whose layout is not known. It refers to the next object, but so do others
+	// of the kind, and the object's reference count says that not all of them hold it.
+	Probable bool
+	Output   int // n of Out[n], 0 if it is none of these
 	// Function, File and Line are of the frame that the path goes through, if any; hostile. Line is 0 if not known.
 	Function, File string
 	Line           int32
@@ -97,9 +100,10 @@ func Find(ctx context.Context, p *cpython.Interpreter, blocks []Block, limits Li
 }
 
 // find walks once, and again for the blocks that nothing was found to hold: the process may have been moving them.
-func find(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
+func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
 	limits.defaults()
 	began := time.Now()
+	mem := newMemory(from, limits.Bytes)
 	r, err := findOnce(ctx, heap, mem, blocks, limits)
 	if err != nil || !r.Complete {
 		return r, err
@@ -114,6 +118,7 @@ func find(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Bloc
 	if len(missing) == 0 || limits.Time <= 0 {
 		return r, nil
 	}
+	mem.forget()
 	again, err := findOnce(ctx, heap, mem, missing, limits)
 	if err != nil || !again.Complete {
 		return r, nil
@@ -123,18 +128,45 @@ func find(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Bloc
 			r.Holders[i] = h
 		}
 	}
-	r.Bytes += again.Bytes
+	r.Bytes = again.Bytes
 	return r, nil
 }
 
 func compareHolder(h Holder, address uint64) int { return cmp.Compare(h.Address, address) }
 
-func findOnce(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
-	w := newWalker(ctx, heap, mem, blocks, limits)
-	if err := w.learnTypes(); err != nil {
-		return Result{}, fmt.Errorf("holders: %w", err)
+// findOnce follows what is certain. If variables do not have every block then, it finds out which words of unknown types are
+// references, and follows those too.
+func findOnce(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Block, limits Limits) (Result, error) {
+	deadline := time.Now().Add(limits.Time)
+	walker := func(blocks []Block) (*walker, error) {
+		w := newWalker(ctx, heap, mem, blocks, limits)
+		w.deadline, mem.limit = deadline, mem.total+limits.Bytes
+		if err := w.learnTypes(); err != nil {
+			return nil, fmt.Errorf("holders: %w", err)
+		}
+		return w, nil
 	}
+	w, err := walker(blocks)
+	if err != nil {
+		return Result{}, err
+	}
+	w.onlyVariables = true
 	w.walk()
+	if w.left == 0 || w.stopped != nil {
+		return w.result(), nil
+	}
+	survey, err := walker(nil)
+	if err != nil {
+		return Result{}, err
+	}
+	believed := survey.evidence()
+	if w, err = walker(blocks); err != nil {
+		return Result{}, err
+	}
+	w.believed = believed
+	if w.stopped = survey.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it
+		w.walk()
+	}
 	return w.result(), nil
 }
 
@@ -148,6 +180,9 @@ func (w *walker) result() Result {
 		h.Address, h.Kind, h.Asked = b.Address, None, w.asked[i]
 		if n := w.found[i]; n >= 0 {
 			w.describe(h, n)
+		} else if n := w.maybe[i]; n >= 0 {
+			w.describe(h, n)
+			h.Probable = true
 		}
 	}
 	return r
@@ -163,6 +198,16 @@ func (w *walker) blockAt(addr uint64) int {
 		return i - 1
 	}
 	return -1
+}
+
+// mayPointAt notes that a node, of which it is not known what its words are, has a pointer to a block's beginning. It counts if
+// nothing else has the block.
+func (w *walker) mayPointAt(node int32, addr uint64) bool {
+	i, exact := slices.BinarySearchFunc(w.blocks, addr, func(b Block, a uint64) int { return cmp.Compare(b.Address, a) })
+	if exact && w.maybe[i] < 0 {
+		w.maybe[i] = node
+	}
+	return exact
 }
 
 // pointsAt notes that a node has a pointer: within a block, or exactly to one's beginning.

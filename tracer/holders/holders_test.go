@@ -30,7 +30,7 @@ func (f *fake) find(t testing.TB, limits Limits) Result {
 func TestFind(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		r := f.find(t, Limits{})
-		want := Holder{Address: f.block, Kind: Variable, Path: "x[0][0]['key']", Type: "numpy.ndarray", References: 1}
+		want := Holder{Address: f.block, Kind: Variable, Path: "x[0][0]['key']", Root: "x", Type: "numpy.ndarray", References: 1}
 		if len(r.Holders) != 1 || r.Holders[0] != want || !r.Complete {
 			t.Errorf("got %+v, want %+v", r, want)
 		}

@@ -264,7 +264,7 @@ func BenchmarkFind(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r, err := findOnce(context.Background(), heap, proc.interp.Memory(), []Block{{1, 1}}, limits)
+		r, err := findOnce(context.Background(), heap, newMemory(proc.interp.Memory(), limits.Bytes), []Block{{1, 1}}, limits)
 		if err != nil || !r.Complete {
 			b.Fatal(r.Complete, err)
 		}

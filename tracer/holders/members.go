@@ -9,8 +9,9 @@ import (
 
 // member is a word of an instance that has a name: a slot, or what a C type exports.
 type member struct {
-	at   uint64
-	name string
+	at     uint64
+	name   string
+	object bool // it owns the object that it refers to: T_OBJECT, T_OBJECT_EX
 }
 
 // readMembers reads an array of PyMemberDef (Include/structmember.h, descrobject.h from 3.12): name, type, offset, flags
@@ -25,12 +26,14 @@ func (w *walker) readMembers(addr uint64) (out []member) {
 		if raw == nil {
 			break
 		}
+		const object, objectOrError = 6, 16
 		name, at := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[16:])
+		kind := binary.LittleEndian.Uint32(raw[8:])
 		if name == 0 {
 			break
 		}
 		if text := w.mem.cString(name, maxName); text != "" && at < maxBasic {
-			out = append(out, member{at, strings.ToValidUTF8(text, "?")})
+			out = append(out, member{at, strings.ToValidUTF8(text, "?"), kind == object || kind == objectOrError})
 		}
 		addr += size
 	}
@@ -39,6 +42,17 @@ func (w *walker) readMembers(addr uint64) (out []member) {
 
 // memberAt names a word of an instance, by the type or one of its bases; "" for none.
 func (w *walker) memberAt(t *typ, at uint64) string {
+	m, _ := w.member(t, at)
+	return m.name
+}
+
+// isSlot says whether a word of an instance is declared to own an object.
+func (w *walker) isSlot(t *typ, at uint64) bool {
+	m, ok := w.member(t, at)
+	return ok && m.object
+}
+
+func (w *walker) member(t *typ, at uint64) (m member, ok bool) {
 	for addr, n := t.addr, 0; addr != 0 && n < maxBases; n++ {
 		known := w.typeAt(addr)
 		if known == nil {
@@ -46,7 +60,7 @@ func (w *walker) memberAt(t *typ, at uint64) string {
 		}
 		for _, m := range known.members {
 			if m.at == at {
-				return m.name
+				return m, true
 			}
 		}
 		next := w.mem.word(addr + cpython.TypeBase)
@@ -55,5 +69,5 @@ func (w *walker) memberAt(t *typ, at uint64) string {
 		}
 		addr = next
 	}
-	return ""
+	return m, false
 }

@@ -79,7 +79,7 @@ func (w *walker) visitChunk(c chunk) (next []chunk) {
 			}
 			continue
 		}
-		if w.guess(c.node, first, label{}) || c.plain {
+		if w.maybeFollow(c.node, first, label{}, false) || c.plain {
 			continue
 		}
 		hops := min(c.hops, nearHops) + 1

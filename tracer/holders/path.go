@@ -20,6 +20,8 @@ func (w *walker) describe(h *Holder, n int32) {
 	addr := w.nodes[n].addr
 	h.Kind = kinds[w.nodes[n].kind]
 	h.References = w.references(addr)
+	h.Probable = w.nodes[n].probable
+	h.Root = w.rootOf(n)
 	if t := w.objectType(addr); t != nil {
 		h.Type = t.name
 	}
@@ -56,6 +58,17 @@ func (w *walker) describe(h *Holder, n int32) {
 	}
 	slices.Reverse(steps)
 	h.Path = w.join(submodules(steps), h)
+}
+
+// rootOf is the name of the root that a node was reached from.
+func (w *walker) rootOf(n int32) string {
+	for steps := 0; w.nodes[n].parent >= 0 && steps < w.limits.Objects; steps++ {
+		n = w.nodes[n].parent
+	}
+	if l := w.nodes[n].label; l.kind == labelRoot {
+		return w.names[l.arg]
+	}
+	return ""
 }
 
 // submodules writes the steps through the dicts that a torch.nn.Module keeps its parts in as one writes them in Python:

@@ -15,13 +15,16 @@ func (w *walker) walk() {
 	}
 	main := w.moduleDict(modules, "__main__")
 	threads := w.readThreads()
-	w.deferring = true
+	w.deferring = w.survey == nil // the order does not matter to it
 	names := w.namespace(main)
 	if main != 0 {
 		w.kind = kindVariable
 		w.part(-1, main) // it is the root itself
 	}
 	w.variables(names)
+	if w.onlyVariables {
+		return
+	}
 	w.outputs(names, w.moduleDict(modules, "builtins"))
 	w.tracebacks(names, w.moduleDict(modules, "sys"))
 	w.threads(threads)
@@ -30,7 +33,7 @@ func (w *walker) walk() {
 	for _, last := range []bool{false, true} { // what it imported is found where it comes from
 		for _, m := range modules {
 			if last == (m.name == "__main__") {
-				w.root(m.addr, m.name)
+				w.known(m.addr, m.name)
 			}
 		}
 		w.run()
@@ -38,7 +41,14 @@ func (w *walker) walk() {
 	w.flush()
 	w.interpreter()
 	w.visitTemporaries()
-	w.garbage()
+	if w.survey == nil {
+		w.garbage()
+	}
+}
+
+// known follows a reference that an object has which is looked into as well.
+func (w *walker) known(to uint64, name string) {
+	w.once(false, func() { w.root(to, name) })
 }
 
 // root follows a reference of no object.
@@ -127,7 +137,7 @@ func (w *walker) outputs(names []binding, builtins uint64) {
 		}
 		w.run()
 	}
-	w.root(w.lookup(builtins, "_"), "_")
+	w.known(w.lookup(builtins, "_"), "_")
 	w.run()
 }
 
@@ -147,7 +157,7 @@ func (w *walker) tracebacks(names []binding, sys uint64) {
 	w.kind = kindTraceback
 	if sys != 0 {
 		for _, name := range []string{"last_traceback", "last_value", "last_exc"} {
-			w.root(w.lookup(sys, name), "sys."+name)
+			w.known(w.lookup(sys, name), "sys."+name)
 		}
 	}
 	for _, b := range names {
@@ -157,7 +167,7 @@ func (w *walker) tracebacks(names []binding, sys uint64) {
 		const self = 24 // PyMethodObject.im_self
 		for _, name := range []string{"InteractiveTB", "SyntaxTB"} {
 			shown := w.attributeOf(w.attributeOf(w.mem.word(b.value+self), name), "tb")
-			w.root(shown, "get_ipython()."+name+".tb")
+			w.known(shown, "get_ipython()."+name+".tb")
 		}
 	}
 	w.run()
@@ -210,7 +220,7 @@ func (w *walker) threads(all []thread) {
 	w.run()
 	for _, t := range all {
 		w.mem.words(t.addr, uint64(min(w.heap.ThreadSize, maxBasic)/8), func(_, word uint64) bool {
-			w.word(-1, word, at)
+			w.looseWord(-1, word, at)
 			return !w.done()
 		})
 	}
@@ -242,7 +252,7 @@ func (w *walker) interpreter() {
 	w.names = append(w.names, "(interpreter)")
 	at := label{labelRoot, uint64(len(w.names) - 1)}
 	w.mem.words(w.heap.Interpreter+uint64(w.heap.InterpModules)-before, size/8, func(_, word uint64) bool {
-		w.word(-1, word, at)
+		w.looseWord(-1, word, at)
 		return !w.done()
 	})
 	w.run()

@@ -3,6 +3,7 @@ package holders
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ipytracer/tracer/cpython"
@@ -33,20 +34,20 @@ const (
 
 // typ is what is known of a type.
 type typ struct {
-	addr     uint64
-	name     string
-	flags    uint64
-	shape    shape
-	basic    uint64 // bytes of an instance
-	item     uint64 // and of each of its items
-	own      uint64 // where words are looked at that the shape does not know
-	base     uint64 // basic size of the built-in type that gave the shape
-	dict     int64  // where an instance has its __dict__, 0 for nowhere
-	weak     uint64 // where it has its weak references, 0 for nowhere
-	members  []member
-	native   bool // made by a library in C or C++: it may have memory of its own
-	shell    bool // IPython's shell, from which everything is reached
-	deferred bool
+	addr    uint64
+	name    string
+	flags   uint64
+	shape   shape
+	basic   uint64 // bytes of an instance
+	item    uint64 // and of each of its items
+	own     uint64 // where words are looked at that the shape does not know
+	base    uint64 // basic size of the built-in type that gave the shape
+	dict    int64  // where an instance has its __dict__, 0 for nowhere
+	weak    uint64 // where it has its weak references, 0 for nowhere
+	members []member
+	loose   uint64 // words before it are what a type made in C has there: not known
+	native  bool   // made by a library in C or C++: it may have memory of its own
+	shell   bool   // IPython's shell, from which everything is reached
 }
 
 // Bounds of what is read of a type.
@@ -77,6 +78,31 @@ var shapes = map[string]shape{
 
 // standard are the C types of Python itself whose memory holds nothing beyond words.
 var standard = []string{"functools.", "itertools.", "collections.", "_io.", "_thread.", "types.", "re.", "_contextvars.", "weakref.", "operator.", "_abc.", "numpy."}
+
+// layouts are the modules of Python's own whose types keep in their words what they own, and nothing else.
+var layouts = []string{
+	"_asyncio.", "_csv.", "_ctypes.", "_elementtree.", "_json.", "_lsprof.", "_multiprocessing.", "_pickle.", "_queue.", "_random.", "_socket.", "_sre.", "_ssl.",
+	"_struct.", "_zoneinfo.", "array.", "datetime.", "decimal.", "mmap.", "pyexpat.", "select.", "sqlite3.", "ssl.", "xml.", "zlib.", "zoneinfo.",
+}
+
+// unowned are types of Python's own with words that refer to what they do not own, or that are not set when they are made
+// (Objects/capsule.c, Python/context.c, Modules/itertoolsmodule.c).
+var unowned = map[string]bool{
+	"PyCapsule": true, "_contextvars.ContextVar": true, "ContextVar": true, "itertools._tee_dataobject": true, "itertools.teedataobject": true,
+}
+
+// isKnown says whether the layout of a type made in C is known: it is Python's own. Types without a module's name in theirs lie
+// beside type itself then.
+func (w *walker) isKnown(name string, addr uint64) bool {
+	const image = 32 << 20
+	if unowned[name] {
+		return false
+	}
+	if !strings.Contains(name, ".") {
+		return addr-w.metatype+image < 2*image
+	}
+	return isStandard(name) || slices.ContainsFunc(layouts, func(s string) bool { return strings.HasPrefix(name, s) })
+}
 
 // learnTypes finds type itself: the type of the type of sys.modules.
 func (w *walker) learnTypes() error {
@@ -182,6 +208,9 @@ func (w *walker) classify(t *typ, base uint64) {
 				break
 			}
 			t.native = t.native || strings.Contains(name, ".") && !isStandard(name)
+			if !w.isKnown(name, at) {
+				t.loose = max(t.loose, basic)
+			}
 		}
 		if base == 0 || base == at {
 			break

@@ -62,9 +62,17 @@ func List(ctx context.Context, p *cpython.Interpreter, mapped []Block, limits Li
 	return list(ctx, heap, p.Memory(), mapped, limits)
 }
 
-func list(ctx context.Context, heap cpython.Heap, mem io.ReaderAt, mapped []Block, limits Limits) (Listing, error) {
+func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Block, limits Limits) (Listing, error) {
 	limits.defaults()
+	mem := newMemory(from, limits.Bytes)
+	survey := newWalker(ctx, heap, mem, nil, limits)
+	if err := survey.learnTypes(); err != nil {
+		return Listing{}, fmt.Errorf("variables: %w", err)
+	}
+	believed := survey.evidence()
+	mem.limit = mem.total + limits.Bytes
 	w := newWalker(ctx, heap, mem, nil, limits)
+	w.believed, w.deadline, w.stopped = believed, survey.deadline, survey.stopped
 	if err := w.learnTypes(); err != nil {
 		return Listing{}, fmt.Errorf("variables: %w", err)
 	}

@@ -69,8 +69,12 @@ func (w *walker) visitInstance(n int32, addr uint64, t *typ) {
 	}
 	if t.shape == shapeWords && t.item == 8 {
 		count := min(w.mem.word(addr+uint64(w.heap.VarSize)), maxItems)
+		take := w.word
+		if t.loose > 0 {
+			take = w.looseWord
+		}
 		w.mem.words(addr+t.basic, count, func(i, word uint64) bool {
-			w.word(n, word, label{labelIndex, i})
+			take(n, word, label{labelIndex, i})
 			return !w.done()
 		})
 	}
@@ -87,8 +91,8 @@ func (w *walker) visitClass(n int32, t *typ) {
 	}
 	if w.counting != nil || !w.deferring {
 		w.follow(n, t.addr, named(fixedClass))
-	} else if !t.deferred {
-		t.deferred = true
+	} else if !w.classed[t.addr] {
+		w.classed[t.addr] = true
 		w.defer_(n, t.addr, named(fixedClass))
 	}
 }
@@ -104,6 +108,8 @@ func (w *walker) visitWords(n int32, addr uint64, t *typ, from, to uint64) {
 		switch {
 		case at == t.weak && at != 0, t.dict > 0 && at == uint64(t.dict):
 		case t.shape == shapeWeak && at < 64: // the list of all weak references to the same object
+		case at < t.loose && !w.isSlot(t, at):
+			w.looseWord(n, word, label{labelWord, at})
 		default:
 			w.word(n, word, label{labelWord, at})
 		}
@@ -111,15 +117,20 @@ func (w *walker) visitWords(n int32, addr uint64, t *typ, from, to uint64) {
 	})
 }
 
-// word takes a word that may be a reference, or the address of a block.
+// word takes a word of an object whose layout is known: a reference, the address of a block, or a number.
 func (w *walker) word(n int32, word uint64, l label) {
-	if word < lowestAddress {
-		return
-	}
-	if n >= 0 && w.pointsAt(n, word, false) {
+	if word < lowestAddress || w.pointsAt(n, word, false) {
 		return
 	}
 	w.guess(n, word, l)
+}
+
+// looseWord takes a word of something whose layout is not known; n is -1 for no object.
+func (w *walker) looseWord(n int32, word uint64, l label) {
+	if word < lowestAddress || n >= 0 && w.mayPointAt(n, word) {
+		return
+	}
+	w.maybeFollow(n, word, l, true)
 }
 
 func (w *walker) visitDict(n int32, addr uint64) {
@@ -184,17 +195,23 @@ func (w *walker) visitDeque(n int32, addr uint64) {
 func (w *walker) visitType(n int32, addr uint64) {
 	dict := w.mem.word(addr + cpython.TypeDict)
 	if t := w.objectType(dict); t != nil && t.shape == shapeDict {
-		w.part(n, dict)
+		w.namespaceOf(n, dict)
+	}
+	w.follow(n, w.mem.word(addr+cpython.TypeBases), named(fixedBases))
+	if w.counting != nil || w.survey != nil { // what a class in a cycle holds of itself
+		w.follow(n, w.mem.word(addr+cpython.TypeBases+8), named(fixedBases)) // tp_mro
+		w.follow(n, w.mem.word(addr+cpython.TypeBase), named(fixedBases))
+	}
+}
+
+// namespaceOf follows the attributes in a dict that a node looks into itself.
+func (w *walker) namespaceOf(n int32, dict uint64) {
+	w.once(w.part(n, dict), func() {
 		w.entries(dict, func(key, value uint64) bool {
 			w.follow(n, value, label{labelName, key})
 			return !w.done()
 		})
-	}
-	w.follow(n, w.mem.word(addr+cpython.TypeBases), named(fixedBases))
-	if w.counting != nil { // what a class in a cycle holds of itself
-		w.follow(n, w.mem.word(addr+cpython.TypeBases+8), named(fixedBases)) // tp_mro
-		w.follow(n, w.mem.word(addr+cpython.TypeBase), named(fixedBases))
-	}
+	})
 }
 
 // visitModule follows a module's attributes, and the state of one made in C: PyModuleObject.md_dict, md_def, md_state
@@ -203,15 +220,11 @@ func (w *walker) visitModule(n int32, addr uint64) {
 	const def, state, size = 24, 32, 56
 	dict := w.mem.word(addr + uint64(w.heap.ModuleDict))
 	if t := w.objectType(dict); t != nil && t.shape == shapeDict {
-		w.part(n, dict)
-		w.entries(dict, func(key, value uint64) bool {
-			w.follow(n, value, label{labelName, key})
-			return !w.done()
-		})
+		w.namespaceOf(n, dict)
 	}
 	if at, bytes := w.mem.word(addr+state), w.mem.word(w.mem.word(addr+def)+size); at != 0 && bytes <= maxBasic {
 		w.mem.words(at, bytes/8, func(i, word uint64) bool {
-			w.word(n, word, label{labelWord, 8 * i})
+			w.looseWord(n, word, label{labelWord, 8 * i})
 			return !w.done()
 		})
 	}

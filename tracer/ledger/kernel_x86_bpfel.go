@@ -272,20 +272,23 @@ type kernelDeviceTree struct {
 type kernelGroup uint32
 
 const (
-	kernelGroupGROUP_NUMPY     kernelGroup = 0
-	kernelGroupGROUP_STATEMENT kernelGroup = 1
-	kernelGroupGROUP_RESULT    kernelGroup = 2
-	kernelGroupGROUP_CELL      kernelGroup = 3
-	kernelGroupGROUP_SIGNAL    kernelGroup = 4
-	kernelGroupGROUP_DRIVER    kernelGroup = 5
-	kernelGroupGROUP_TORCH     kernelGroup = 6
-	kernelGroupGROUP_LOADER    kernelGroup = 7
-	kernelGroupGROUP_FRAMES    kernelGroup = 8
-	kernelGroupGROUP_TENSORS   kernelGroup = 9
-	kernelGroupGROUP_MAPPING   kernelGroup = 10
-	kernelGroupGROUP_HEAP      kernelGroup = 11
-	kernelGroupGROUP_BLOCKS    kernelGroup = 12
-	kernelGroupGROUPS          kernelGroup = 16
+	kernelGroupGROUP_NUMPY        kernelGroup = 0
+	kernelGroupGROUP_STATEMENT    kernelGroup = 1
+	kernelGroupGROUP_RESULT       kernelGroup = 2
+	kernelGroupGROUP_CELL         kernelGroup = 3
+	kernelGroupGROUP_SIGNAL       kernelGroup = 4
+	kernelGroupGROUP_DRIVER       kernelGroup = 5
+	kernelGroupGROUP_TORCH        kernelGroup = 6
+	kernelGroupGROUP_LOADER       kernelGroup = 7
+	kernelGroupGROUP_FRAMES       kernelGroup = 8
+	kernelGroupGROUP_TENSORS      kernelGroup = 9
+	kernelGroupGROUP_MAPPING      kernelGroup = 10
+	kernelGroupGROUP_HEAP         kernelGroup = 11
+	kernelGroupGROUP_BLOCKS       kernelGroup = 12
+	kernelGroupGROUP_NATIVE       kernelGroup = 13
+	kernelGroupGROUP_SMALL_STACKS kernelGroup = 14
+	kernelGroupGROUP_SMALL        kernelGroup = 15
+	kernelGroupGROUPS             kernelGroup = 32
 )
 
 type kernelHeader struct {
@@ -492,7 +495,13 @@ type kernelRoot struct {
 	Processes     uint32
 	Shared        uint32
 	Devices       uint32
-	Padding       uint32
+	Down          uint32
+	Credit        int64
+	Floor         int64
+	ToppedUp      uint64
+	Halved        uint64
+	Spent         [32]uint64
+	Epoch         [32]uint32
 }
 
 type kernelRule struct {
@@ -534,6 +543,11 @@ type kernelStack struct {
 	}
 }
 
+type kernelStep struct {
+	_     structs.HostLayout
+	Words [8]uint64
+}
+
 type kernelThread struct {
 	_       structs.HostLayout
 	Depth   uint32
@@ -550,6 +564,16 @@ type kernelThread struct {
 		FileSize   uint32
 		File       [12]uint64
 	}
+}
+
+type kernelTrial struct {
+	_       structs.HostLayout
+	Now     uint64
+	Price   uint64
+	Root    uint32
+	Group   uint32
+	Stepped uint32
+	Padding uint32
 }
 
 type kernelWalk struct {
@@ -607,6 +631,7 @@ const (
 	kernelMapRules               = "rules"
 	kernelMapSpaces              = "spaces"
 	kernelMapStacks              = "stacks"
+	kernelMapSteps               = "steps"
 	kernelMapStore               = "store"
 	kernelMapThreads             = "threads"
 	kernelMapTorchBatches        = "torch_batches"
@@ -640,7 +665,10 @@ const (
 	kernelProgStatementReturn    = "statement_return"
 	kernelProgTorchRefused       = "torch_refused"
 	kernelProgTorchReport        = "torch_report"
+	kernelProgTryAccount         = "try_account"
 	kernelVarAcknowledged        = "acknowledged"
+	kernelVarBudgetFull          = "budget_full"
+	kernelVarBudgetShare         = "budget_share"
 	kernelVarChangeRingSize      = "change_ring_size"
 	kernelVarCodeChanges         = "code_changes"
 	kernelVarCodeChecked         = "code_checked"
@@ -664,14 +692,12 @@ const (
 	kernelVarExportOutcome       = "export_outcome"
 	kernelVarExportRuleBase      = "export_rule_base"
 	kernelVarExportSource        = "export_source"
+	kernelVarExportTrial         = "export_trial"
 	kernelVarFirstSlot           = "first_slot"
 	kernelVarFirstSpace          = "first_space"
-	kernelVarGroupChecked        = "group_checked"
-	kernelVarGroupEpoch          = "group_epoch"
 	kernelVarGroupHits           = "group_hits"
-	kernelVarGroupShed           = "group_shed"
-	kernelVarGroupSlice          = "group_slice"
-	kernelVarGroupStride         = "group_stride"
+	kernelVarGroupPrice          = "group_price"
+	kernelVarGroupShift          = "group_shift"
 	kernelVarHaveCast            = "have_cast"
 	kernelVarHeldOffset          = "held_offset"
 	kernelVarLosses              = "losses"
@@ -760,6 +786,7 @@ type kernelProgramSpecs struct {
 	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
 	TorchRefused    *ebpf.ProgramSpec `ebpf:"torch_refused"`
 	TorchReport     *ebpf.ProgramSpec `ebpf:"torch_report"`
+	TryAccount      *ebpf.ProgramSpec `ebpf:"try_account"`
 }
 
 // kernelMapSpecs contains maps before they are loaded into the kernel.
@@ -788,6 +815,7 @@ type kernelMapSpecs struct {
 	Rules        *ebpf.MapSpec `ebpf:"rules"`
 	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
 	Stacks       *ebpf.MapSpec `ebpf:"stacks"`
+	Steps        *ebpf.MapSpec `ebpf:"steps"`
 	Store        *ebpf.MapSpec `ebpf:"store"`
 	Threads      *ebpf.MapSpec `ebpf:"threads"`
 	TorchBatches *ebpf.MapSpec `ebpf:"torch_batches"`
@@ -799,6 +827,8 @@ type kernelMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelVariableSpecs struct {
 	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
+	BudgetFull          *ebpf.VariableSpec `ebpf:"budget_full"`
+	BudgetShare         *ebpf.VariableSpec `ebpf:"budget_share"`
 	ChangeRingSize      *ebpf.VariableSpec `ebpf:"change_ring_size"`
 	CodeChanges         *ebpf.VariableSpec `ebpf:"code_changes"`
 	CodeChecked         *ebpf.VariableSpec `ebpf:"code_checked"`
@@ -822,14 +852,12 @@ type kernelVariableSpecs struct {
 	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.VariableSpec `ebpf:"export_source"`
+	ExportTrial         *ebpf.VariableSpec `ebpf:"export_trial"`
 	FirstSlot           *ebpf.VariableSpec `ebpf:"first_slot"`
 	FirstSpace          *ebpf.VariableSpec `ebpf:"first_space"`
-	GroupChecked        *ebpf.VariableSpec `ebpf:"group_checked"`
-	GroupEpoch          *ebpf.VariableSpec `ebpf:"group_epoch"`
 	GroupHits           *ebpf.VariableSpec `ebpf:"group_hits"`
-	GroupShed           *ebpf.VariableSpec `ebpf:"group_shed"`
-	GroupSlice          *ebpf.VariableSpec `ebpf:"group_slice"`
-	GroupStride         *ebpf.VariableSpec `ebpf:"group_stride"`
+	GroupPrice          *ebpf.VariableSpec `ebpf:"group_price"`
+	GroupShift          *ebpf.VariableSpec `ebpf:"group_shift"`
 	HaveCast            *ebpf.VariableSpec `ebpf:"have_cast"`
 	HeldOffset          *ebpf.VariableSpec `ebpf:"held_offset"`
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
@@ -889,6 +917,7 @@ type kernelMaps struct {
 	Rules        *ebpf.Map `ebpf:"rules"`
 	Spaces       *ebpf.Map `ebpf:"spaces"`
 	Stacks       *ebpf.Map `ebpf:"stacks"`
+	Steps        *ebpf.Map `ebpf:"steps"`
 	Store        *ebpf.Map `ebpf:"store"`
 	Threads      *ebpf.Map `ebpf:"threads"`
 	TorchBatches *ebpf.Map `ebpf:"torch_batches"`
@@ -919,6 +948,7 @@ func (m *kernelMaps) Close() error {
 		m.Rules,
 		m.Spaces,
 		m.Stacks,
+		m.Steps,
 		m.Store,
 		m.Threads,
 		m.TorchBatches,
@@ -931,6 +961,8 @@ func (m *kernelMaps) Close() error {
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelVariables struct {
 	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
+	BudgetFull          *ebpf.Variable `ebpf:"budget_full"`
+	BudgetShare         *ebpf.Variable `ebpf:"budget_share"`
 	ChangeRingSize      *ebpf.Variable `ebpf:"change_ring_size"`
 	CodeChanges         *ebpf.Variable `ebpf:"code_changes"`
 	CodeChecked         *ebpf.Variable `ebpf:"code_checked"`
@@ -954,14 +986,12 @@ type kernelVariables struct {
 	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.Variable `ebpf:"export_source"`
+	ExportTrial         *ebpf.Variable `ebpf:"export_trial"`
 	FirstSlot           *ebpf.Variable `ebpf:"first_slot"`
 	FirstSpace          *ebpf.Variable `ebpf:"first_space"`
-	GroupChecked        *ebpf.Variable `ebpf:"group_checked"`
-	GroupEpoch          *ebpf.Variable `ebpf:"group_epoch"`
 	GroupHits           *ebpf.Variable `ebpf:"group_hits"`
-	GroupShed           *ebpf.Variable `ebpf:"group_shed"`
-	GroupSlice          *ebpf.Variable `ebpf:"group_slice"`
-	GroupStride         *ebpf.Variable `ebpf:"group_stride"`
+	GroupPrice          *ebpf.Variable `ebpf:"group_price"`
+	GroupShift          *ebpf.Variable `ebpf:"group_shift"`
 	HaveCast            *ebpf.Variable `ebpf:"have_cast"`
 	HeldOffset          *ebpf.Variable `ebpf:"held_offset"`
 	Losses              *ebpf.Variable `ebpf:"losses"`
@@ -1012,6 +1042,7 @@ type kernelPrograms struct {
 	StatementReturn *ebpf.Program `ebpf:"statement_return"`
 	TorchRefused    *ebpf.Program `ebpf:"torch_refused"`
 	TorchReport     *ebpf.Program `ebpf:"torch_report"`
+	TryAccount      *ebpf.Program `ebpf:"try_account"`
 }
 
 func (p *kernelPrograms) Close() error {
@@ -1045,6 +1076,7 @@ func (p *kernelPrograms) Close() error {
 		p.StatementReturn,
 		p.TorchRefused,
 		p.TorchReport,
+		p.TryAccount,
 	)
 }
 

@@ -59,7 +59,7 @@ type Ledger struct {
 	tracing  []link.Link // kernel-wide probes; kept referenced, else the garbage collector closes them
 	iterator *link.Iter
 	rings    rings
-	groups   groups
+	prices   prices
 	// codeChecked is what the kernel was told by CodeChecked, by slot.
 	codeChecked [MaxProcesses]uint32
 }
@@ -221,12 +221,6 @@ func (l *Ledger) prepare() error {
 		if err := l.objects.FreeSlots.Put(nil, MaxProcesses-1-slot); err != nil {
 			return fmt.Errorf("fill the free slots: %w", err)
 		}
-	}
-	for g := range l.groups.epoch {
-		l.groups.epoch[g] = 1
-	}
-	if err := l.writeGroups(); err != nil {
-		return err
 	}
 	if l.rings.boundaries, err = ringbuf.NewReader(l.objects.Boundaries); err != nil {
 		return fmt.Errorf("open the boundary ring: %w", err)

@@ -23,19 +23,24 @@ const (
 	GroupDriver    = Group(kernelGroupGROUP_DRIVER)    // calls of the CUDA driver
 	GroupTorch     = Group(kernelGroupGROUP_TORCH)     // PyTorch's totals, at every allocation and free on a GPU
 	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
-	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: walks up the Python stack
+	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: stacks of NumPy's and the driver's blocks
 	GroupTensors   = Group(kernelGroupGROUP_TENSORS)   // nor this: the same for PyTorch's blocks
 	GroupMapping   = Group(kernelGroupGROUP_MAPPING)   // stacks of mapped memory, and mmap and mremap in the C library
 
 	GroupHeap   = Group(kernelGroupGROUP_HEAP)   // the allocator's functions, where cpu.heap is asked for
 	GroupBlocks = Group(kernelGroupGROUP_BLOCKS) // no probes of its own: malloc's blocks and their stacks
 
-	GroupCount   = 13
+	GroupNative      = Group(kernelGroupGROUP_NATIVE)       // nor this: native frames of all stacks
+	GroupSmallStacks = Group(kernelGroupGROUP_SMALL_STACKS) // nor this: stacks of blocks and ranges below SmallStack
+	GroupSmall       = Group(kernelGroupGROUP_SMALL)        // nor this: NumPy's blocks below 1,024 bytes, where they are counted
+
+	GroupCount   = 16
 	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
 )
 
 var groupNames = [GroupCount]string{
 	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks",
+	"native frames", "stacks of small blocks", "small blocks",
 }
 
 // String returns the group's name for people.
@@ -184,48 +189,4 @@ func (p probes) Close() error {
 	}
 	all.Wait()
 	return errors.Join(errs...)
-}
-
-// SetBudget tells the kernel when a group fires too often: stride hits (a power of two; 0 for never) within
-// slice nanoseconds. The ledger then sheds the group at once and sends a MeterShed boundary.
-func (l *Ledger) SetBudget(g Group, stride uint32, slice uint64) error {
-	if g >= GroupCount || stride&(stride-1) != 0 {
-		return fmt.Errorf("budget of group %d: stride %d is not a power of two", g, stride)
-	}
-	l.groups.stride[g], l.groups.slice[g] = stride, slice
-	return l.writeGroups()
-}
-
-// Back ends a group's shedding and draws a MeterBack boundary for pid: its meters start anew.
-func (l *Ledger) Back(g Group, pid int) error {
-	l.groups.epoch[g]++
-	if err := l.writeGroups(); err != nil {
-		return err
-	}
-	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_BACK), Pid: int32(pid), Group: uint32(g)})
-	return err
-}
-
-// groups is what user space alone writes about the probe groups.
-type groups struct {
-	epoch  [kernelGroupGROUPS]uint64
-	stride [kernelGroupGROUPS]uint32
-	slice  [kernelGroupGROUPS]uint64
-}
-
-func (l *Ledger) writeGroups() error {
-	err := errors.Join(l.objects.GroupSlice.Set(l.groups.slice), l.objects.GroupStride.Set(l.groups.stride),
-		l.objects.GroupEpoch.Set(l.groups.epoch))
-	if err != nil {
-		return fmt.Errorf("write the probe groups: %w", err)
-	}
-	return nil
-}
-
-// Hits returns how often each group's probes fired in traced processes.
-func (l *Ledger) Hits() (hits [GroupCount]uint64) {
-	var all [kernelGroupGROUPS]uint64
-	_ = l.objects.GroupHits.Get(&all) // a copy out of mapped memory: cannot fail for the right type
-	copy(hits[:], all[:])
-	return hits
 }

@@ -75,12 +75,14 @@ type holderDetail struct {
 	Address    uint64           `json:"address"`
 	Kind       event.HolderKind `json:"kind"`
 	Path       string           `json:"path"`
+	Root       string           `json:"root,omitempty"`
 	Type       string           `json:"type"`
 	References int64            `json:"references"`
 	Output     int              `json:"output"`
 	Function   string           `json:"function"`
 	File       string           `json:"file"`
 	Line       int32            `json:"line"`
+	Probable   bool             `json:"probable,omitempty"`
 	Asked      event.Bytes      `json:"asked,omitempty"`
 }
 

@@ -1,0 +1,85 @@
+package holders
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"ipytracer/tracer/cpython"
+)
+
+// unknownObject makes an object of a library's type whose words are not known, with these behind its header.
+func (f *fake) unknownObject(words ...uint64) uint64 { return f.object("other.Native", words...) }
+
+func (f *fake) setReferences(addr uint64, n uint64) { f.put(addr, n) }
+
+// program makes __main__ and one more module of what they have.
+func (f *fake) program(main, module []uint64) {
+	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module", f.dict(main...)), f.str("lib"), f.object("module", f.dict(module...))))
+	f.put(f.h.Interpreter+uint64(f.h.InterpThreadsHead), 0)
+}
+
+// TestEvidence: of an object of an unknown type, a word is a reference where the object's reference count demands one, and none
+// where all references to it have been found.
+func TestEvidence(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		for _, c := range []struct {
+			name     string
+			build    func() (main, module []uint64)
+			kind     Kind
+			path     string
+			probable bool
+		}{
+			{"a stale word", func() (main, module []uint64) { // the list holds it, and nothing but that
+				array := f.array()
+				f.put(f.h.Interpreter+uint64(f.h.InterpThreadsHead), 0)
+				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.list(array)}
+			}, Module, "lib.kept[0]", false},
+			{"a reference", func() (main, module []uint64) {
+				array := f.array()
+				f.setReferences(array, 2)
+				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.list(array)}
+			}, Variable, "odd.<numpy.ndarray>", false},
+			{"one of two", func() (main, module []uint64) {
+				array := f.array()
+				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.unknownObject(array)}
+			}, Variable, "odd.<numpy.ndarray>", true},
+			{"a bare pointer", func() (main, module []uint64) {
+				return []uint64{f.str("odd"), f.unknownObject(f.block)}, nil
+			}, Variable, "odd", true},
+			{"a bare pointer beside an array", func() (main, module []uint64) {
+				return []uint64{f.str("odd"), f.unknownObject(f.block)}, []uint64{f.str("kept"), f.list(f.array())}
+			}, Module, "lib.kept[0]", false},
+		} {
+			main, module := c.build()
+			f.program(main, module)
+			h := f.find(t, Limits{}).Holders[0]
+			if h.Kind != c.kind || h.Path != c.path || h.Probable != c.probable {
+				t.Errorf("%s: %+v", c.name, h)
+			}
+		}
+	})
+}
+
+// TestCycleBesideStaleWord: objects that hold each other only are a cycle, though a word elsewhere has the address of what they hold.
+func TestCycleBesideStaleWord(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		const head = 16
+		array := f.array()
+		cycle := f.list(0, array)
+		f.put(binary.LittleEndian.Uint64(f.mem[cycle+uint64(f.h.ListItems)-fakeMemory:]), cycle)
+		f.put(f.types["list"]+cpython.TypeFlags, cpython.FlagGC|binary.LittleEndian.Uint64(f.mem[f.types["list"]+cpython.TypeFlags-fakeMemory:]))
+		list := f.h.Interpreter + uint64(f.h.InterpGC) + 32 // a generation, with this one object
+		f.put(list, cycle-head)
+		f.put(list+8, cycle-head)
+		f.put(cycle-head, list)
+		f.put(cycle-head+8, list)
+		f.program([]uint64{f.str("odd"), f.unknownObject(array)}, nil)
+		if h := f.find(t, Limits{}).Holders[0]; h.Kind != Cycle || h.Probable {
+			t.Errorf("%+v", h)
+		}
+		f.setReferences(cycle, 2) // code in C holds it
+		if h := f.find(t, Limits{}).Holders[0]; h.Kind != None {
+			t.Errorf("held from outside: %+v", h)
+		}
+	})
+}

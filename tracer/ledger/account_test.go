@@ -1,0 +1,210 @@
+package ledger
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+)
+
+// model is what bpf/budget.h says of an account, in Go.
+type model struct {
+	prices          prices
+	credit, floor   int64
+	toppedUp, later uint64
+	down            [GroupCount]bool
+	spent           [GroupCount]uint64
+}
+
+func newModel(r *kernelRoot, p prices) *model {
+	m := &model{prices: p, credit: int64(p.full), toppedUp: r.ToppedUp, later: r.ToppedUp}
+	m.floor = m.level(1)
+	return m
+}
+
+// level is below what credit the nth class of groups is stepped down.
+func (m *model) level(class int) int64 {
+	return int64(m.prices.full/8) * []int64{8, 6, 4, 2, 0, -4}[class]
+}
+
+func (m *model) pay(g Group, price, now uint64) (stepped Group) {
+	m.spent[g] += price
+	m.credit -= int64(price)
+	if m.credit >= m.floor || m.down[g] {
+		return Group(kernelGroupGROUPS)
+	}
+	if now > m.toppedUp {
+		m.credit = min(m.credit+m.prices.gain(now-m.toppedUp), int64(m.prices.full))
+	}
+	m.toppedUp = now
+	return m.step(now)
+}
+
+func (m *model) step(now uint64) Group {
+	classes := 0
+	for class := 1; class <= 5 && m.credit < m.level(class); class++ {
+		classes++
+	}
+	total := uint64(0)
+	for g := range m.spent {
+		total += m.spent[g]
+		if now-m.later > 1e9 {
+			m.spent[g] -= m.spent[g] / 2
+		}
+	}
+	if now-m.later > 1e9 {
+		m.later = now
+	}
+	m.floor = m.credit - int64(m.prices.full/8)
+	if classes < 5 {
+		m.floor = m.level(classes + 1)
+	}
+	best, most := Group(kernelGroupGROUPS), uint64(0)
+	for class := 1; class <= classes && best >= GroupCount; class++ {
+		for g := range Group(GroupCount) {
+			part, ok := g.Level()
+			if ok && int64(part*8)*int64(m.prices.full/8) == m.level(class) && !m.down[g] &&
+				m.spent[g] > most && m.spent[g] >= total/16 {
+				best, most = g, m.spent[g]
+			}
+		}
+	}
+	if best < GroupCount {
+		m.down[best] = true
+		m.floor = m.credit - int64(m.prices.full/16)
+	}
+	return best
+}
+
+// TestAccountFollowsItsModel: the kernel's arithmetic on random hits is that of the model: storms, pauses, many groups at once.
+func TestAccountFollowsItsModel(t *testing.T) {
+	l := load(t, Options{})
+	for seed := range uint64(MaxRoots - 1) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		share := []float64{0.001, 0.01, 0.03, 0.3, 1}[seed%5]
+		if err := l.SetBudget(share, time.Duration(share*float64(16*time.Second))); err != nil {
+			t.Fatal(err)
+		}
+		root := uint32(seed + 1)
+		if _, err := l.AttachProcess(root, sleeper(t)); err != nil {
+			t.Fatal(err)
+		}
+		before, err := l.root(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newModel(&before, l.prices)
+		now, loud := before.ToppedUp, Group(r.IntN(GroupCount))
+		for i := range 3000 {
+			now += uint64(r.IntN(20_000))
+			if r.IntN(200) == 0 {
+				now += uint64(r.IntN(3_000_000_000))
+			}
+			if i%500 == 0 {
+				loud = Group(r.IntN(GroupCount))
+			}
+			g, price := loud, uint64(500+r.IntN(10_000))
+			if r.IntN(4) == 0 {
+				g = Group(r.IntN(GroupCount))
+			}
+			price = price * uint64(share*1e6) / 30_000 // storms of every share
+			want := m.pay(g, price, now)
+			if got := try(t, l, root, g, price, now); got != want {
+				t.Fatalf("seed %d, hit %d: group %v was stepped down, want %v", seed, i, got, want)
+			}
+		}
+		after, err := l.root(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.Credit != m.credit || after.Floor != m.floor {
+			t.Errorf("seed %d: credit %d, floor %d, want %d and %d", seed, after.Credit, after.Floor, m.credit, m.floor)
+		}
+		for g := range m.spent {
+			if down := after.Down>>g&1 == 1; down != m.down[g] || after.Spent[g] != m.spent[g] {
+				t.Errorf("seed %d, %v: down %v, spent %d, want %v and %d", seed, Group(g), down, after.Spent[g], m.down[g], m.spent[g])
+			}
+		}
+	}
+}
+
+func try(t *testing.T, l *Ledger, root uint32, g Group, price, now uint64) Group {
+	t.Helper()
+	trial := kernelTrial{Now: now, Price: price, Root: root, Group: uint32(g)}
+	if code, err := l.objects.TryAccount.Run(&ebpf.RunOptions{Context: &trial, ContextOut: &trial}); err != nil || code != 0 {
+		t.Fatal(code, err)
+	}
+	return Group(trial.Stepped)
+}
+
+// TestAccountStepsInOrder: in a storm of everything native frames go first, then lines, small blocks, meters, and cells last, each
+// only once its level of credit is reached.
+func TestAccountStepsInOrder(t *testing.T) {
+	l := load(t, Options{})
+	if err := l.SetBudget(0.03, 500*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.AttachProcess(0, sleeper(t)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.root(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []Group
+	var at []int64
+	now := r.ToppedUp
+	for spent := int64(0); spent < 1_500_000_000; { // a storm of everything, each second of which probes take
+		for _, g := range []Group{GroupNumPy, GroupFrames, GroupSmallStacks, GroupNative, GroupSmall, GroupStatement, GroupResult} {
+			spent, now = spent+2000, now+2000
+			if stepped := try(t, l, 0, g, 2000, now); stepped < GroupCount {
+				order, at = append(order, stepped), append(at, spent)
+			}
+		}
+	}
+	class := -1.
+	for i, g := range order {
+		level, _ := g.Level()
+		if i > 0 && level > class {
+			t.Errorf("%v was stepped down after %v", g, order[i-1])
+		}
+		class = level
+		// The credit is what an account holds and what accrued, less what was spent.
+		credit := 500e6 + 0.03*float64(at[i]) - float64(at[i])
+		if credit > level*500e6 {
+			t.Errorf("%v was stepped down with a credit of %.0f ms", g, credit/1e6)
+		}
+	}
+	if len(order) != 7 {
+		t.Errorf("stepped down: %v", order[:min(len(order), 20)])
+	}
+}
+
+// TestPutBack: a group that is put back counts again from the boundary that says so.
+func TestPutBack(t *testing.T) {
+	l := load(t, Options{})
+	if err := l.SetBudget(0.03, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	pid := sleeper(t)
+	if _, err := l.AttachProcess(0, pid); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := l.root(0)
+	if g := try(t, l, 0, GroupNumPy, 1_500_000, r.ToppedUp); g != GroupNumPy {
+		t.Fatalf("stepped down: %v", g)
+	}
+	if a, err := l.Account(0); err != nil || a.Full != time.Millisecond || a.Credit > 0 {
+		t.Errorf("account %+v, %v", a, err)
+	}
+	if err := l.Back(GroupNumPy, pid); err != nil {
+		t.Fatal(err)
+	}
+	if r, _ = l.root(0); r.Down != 0 || r.Epoch[GroupNumPy] != 1 || r.Floor >= r.Credit {
+		t.Errorf("root %+v", r)
+	}
+	var c collected
+	poll(t, l, &c)
+	consecutive(t, c.boundaries, 2)
+}
