@@ -94,7 +94,7 @@ func newAllocations() allocations {
 
 // counted says whether every block of a meter is in the change stream.
 func counted(m event.Meter) bool {
-	if m == event.NumPy || m == event.Pinned || m == event.Mapped || m == event.Heap {
+	if isArray(m) || m == event.Pinned || m == event.Mapped || m == event.Heap {
 		return true
 	}
 	_, kind, ok := m.Device()
@@ -140,6 +140,11 @@ func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 }
 
 func isNumPy(m event.Meter) bool { return m == event.NumPy }
+
+func isTorch(m event.Meter) bool { return m == event.Torch }
+
+// isArray says whether a meter is data of arrays or tensors on the CPU.
+func isArray(m event.Meter) bool { return isNumPy(m) || isTorch(m) }
 
 func (t *Tracker) addStack(s *event.Stack) {
 	if !t.allocations.stacks.add(s) {
@@ -361,7 +366,7 @@ func (w *window) missesStacks(m event.Meter) bool {
 		return w.unlisted[event.HeapStacks]
 	case m == event.Mapped:
 		return w.unlisted[event.MappedStacks] || w.unlisted[event.SmallStacks]
-	case m == event.NumPy:
+	case isArray(m):
 		return w.unlisted[event.Stacks] || w.unlisted[event.SmallStacks]
 	}
 	return w.unlisted[event.Stacks]

@@ -168,8 +168,10 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 	}
 	p.experiments = nil
 	t.endBetween(p, b)
-	if p.session != nil {
-		t.closeWindow(p.session, b)
+	for _, w := range []*window{p.session, p.whole} {
+		if w != nil {
+			t.closeWindow(w, b)
+		}
 	}
 }
 
@@ -182,6 +184,11 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 			t.forget(b.Root, isNumPy)
 		}
 		r.sheds(down, event.NumPy)
+	case event.TorchCPU:
+		if down {
+			t.forget(b.Root, isTorch)
+		}
+		r.sheds(down, event.Torch)
 	case event.SmallBlocks:
 		r.sheds(down, event.NumPy)
 	case event.TorchTotals:

@@ -15,11 +15,11 @@ const maxListed = 1000
 // maxLines is how many lines a report has, the most at the peak first.
 const maxLines = 3000
 
-// lines adds up, for each line of code in a session, what was allocated in it and in what it called.
+// lines adds up, for each line of code in a session, of the attached processes and of the Pythons that they start, what was allocated in it and in what it called.
 func (t *Tracker) lines() []report.Line {
 	var out []report.Line
 	for _, w := range t.windows {
-		if w.kind != kindSession {
+		if w.kind != kindSession && w.kind != kindLife {
 			continue
 		}
 		for m, all := range w.tallies {

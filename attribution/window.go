@@ -15,9 +15,10 @@ const (
 	kindCell
 	kindStatement
 	kindBetween // no window of the contract: the time in which a process runs no cell
+	kindLife    // nor is this: a process that another of its tree started; it is for the report's lines
 )
 
-var kindNames = [...]string{report.Session, report.Experiment, report.Cell, report.Statement, "between"}
+var kindNames = [...]string{report.Session, report.Experiment, report.Cell, report.Statement, "between", "life"}
 
 // figures are the three readings from which everything a window reports is derived.
 type figures struct{ start, peak, end event.Readings }
@@ -47,7 +48,9 @@ type window struct {
 	openSlack, closeSlack     event.Bytes
 	openHeap, closeHeap       event.Bytes // an upper bound of what frees of malloc's blocks of unknown size were worth
 
-	openUnknownHeap, closeUnknownHeap uint64 // how many
+	openUnknownHeap, closeUnknownHeap   uint64      // how many
+	openTorch, closeTorch               event.Bytes // the same for tensors on the CPU
+	openUnknownTorch, closeUnknownTorch uint64
 
 	own, tree  figures
 	recomputed event.Readings
@@ -92,6 +95,9 @@ func (w *window) unlist(text string) {
 	w.unlisted[text] = true
 }
 
+// isReported says whether a window is one of the contract's.
+func (w *window) isReported() bool { return w.kind != kindBetween && w.kind != kindLife }
+
 // holds says whether a segment of a tree is one of the window's.
 func (w *window) holds(root uint32, segment uint64) bool {
 	return w.root == root && w.firstSegment <= segment && (w.isOpen || segment <= w.lastSegment)
@@ -102,11 +108,11 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	w := &window{
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
 		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice, openHeap: b.HeapSlack,
-		openUnknownHeap: b.UnknownHeap,
-		own:             startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
+		openUnknownHeap: b.UnknownHeap, openUnknownTorch: b.UnknownTorch, openTorch: b.TorchSlack,
+		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
 	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
-	if kind != kindBetween {
+	if w.isReported() {
 		t.nextID++
 	}
 	for _, other := range t.order {
@@ -210,12 +216,13 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	w.lastSegment, w.closeStream = b.Segment, b.Stream
 	w.closed, w.closeCPU = b.Time, b.CPUTime
 	w.closeUnknownHeap = b.UnknownHeap
+	w.closeUnknownTorch, w.closeTorch = b.UnknownTorch, b.TorchSlack
 	w.closeUnknown, w.closeSlack, w.closeDevice, w.closeHeap = b.Unknown, b.Slack, b.UnknownDevice, b.HeapSlack
 	r := t.root(w.root)
 	if i := slices.Index(r.open, w); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)
 	}
-	if w.kind != kindSession { // whose tallies are the report's lines
+	if w.kind != kindSession && w.kind != kindLife { // their tallies are the report's lines
 		t.closing = append(t.closing, w)
 	}
 }

@@ -36,6 +36,15 @@ static long forget_arrays(__u32 slot, __u32 *root)
 	return 0;
 }
 
+static long forget_tensors(__u32 slot, __u32 *root)
+{
+	struct process *p = process_at(slot);
+
+	if (p && p->active && p->root == *root)
+		exchange(&p->value[METER_TORCH], 0);
+	return 0;
+}
+
 /* A group of a root is stepped up. */
 static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 {
@@ -45,6 +54,11 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 		bpf_loop(used_slots, forget_arrays, &root, 0);
 		if (r->shared)
 			exchange(&r->tree[METER_NUMPY], 0);
+	}
+	if (group == GROUP_TORCH_CPU) {
+		bpf_loop(used_slots, forget_tensors, &root, 0);
+		if (r->shared)
+			exchange(&r->tree[METER_TORCH], 0);
 	}
 	__s64 credit = top_up(r, bpf_ktime_get_ns());
 	r->floor = floor_below(credit, classes_below(credit));
@@ -113,6 +127,9 @@ int control_task(struct bpf_iter__task *ctx)
 		p->arrays = request.group;
 	} else if (request.operation == OP_BACK) {
 		put_back(r, p->root, request.group);
+		why.kind = BOUNDARY_METER_BACK;
+		draw_boundary(&why);
+	} else if (request.operation == OP_LATE) { /* some was missed, what is known stays */
 		why.kind = BOUNDARY_METER_BACK;
 		draw_boundary(&why);
 	} else if (request.operation == OP_DETACH) {

@@ -6,7 +6,7 @@
 #ifndef IPYTRACER_WIRE_H
 #define IPYTRACER_WIRE_H
 
-#define METERS		 8    /* of the CPU side; a device has DEVICE_METERS more */
+#define METERS		 9    /* of the CPU side; a device has DEVICE_METERS more */
 #define MAX_DEVICES	 16   /* GPUs of one process */
 #define MAX_CPUS	 512  /* CPUs whose RSS counters can be summed */
 #define MAX_PROCESSES	 512  /* traced at once, over all roots */
@@ -35,7 +35,17 @@
 #define PAGE		 4096
 
 /* Same order as event.Meter. */
-enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED, METER_HEAP };
+enum meter {
+	METER_MAPPED,
+	METER_RESIDENT,
+	METER_ANON,
+	METER_FILE,
+	METER_SHMEM,
+	METER_NUMPY,
+	METER_PINNED,
+	METER_HEAP,
+	METER_TORCH
+};
 enum device_meter { DEVICE_DRIVER, DEVICE_ACTIVE, DEVICE_RESERVED, DEVICE_METERS };
 
 /* Same order as event.BoundaryKind; the last two never leave the tracer's ring reader. */
@@ -83,6 +93,8 @@ struct boundary {
 	__u64 unknown_device;
 	__u64 unknown_heap;
 	__s64 heap_slack;
+	__u64 unknown_torch;
+	__s64 torch_slack;
 	__s64 value[METERS];
 	__s64 high[METERS];
 	__s64 tree[METERS];
@@ -274,8 +286,8 @@ struct process {
 	__u32 cuda;    /* it has called the driver */
 	__u32 cutting; /* boundaries that are being drawn of it now */
 	__u32 heap;    /* it has called its allocator under trace */
+	__u32 torch;   /* it has made tensors on the CPU */
 	__u32 arrays;  /* enum arrays */
-	__u32 padding;
 };
 
 /* By which probes NumPy's blocks are counted. Only user space moves a process on, and never back but at an exec. */
@@ -362,6 +374,7 @@ enum group {
 	GROUP_NATIVE,	    /* nor this: native frames of all stacks */
 	GROUP_SMALL_STACKS, /* nor this: stacks of blocks and ranges below SMALL_STACK */
 	GROUP_SMALL,	    /* nor this: NumPy's blocks below 1,024 bytes, where they are counted */
+	GROUP_TORCH_CPU,    /* every tensor that PyTorch makes and frees on the CPU */
 	GROUPS = 32
 };
 
@@ -376,6 +389,8 @@ struct root {
 	__u64 unknown_device; /* frees of device or pinned memory whose size, allocations whose device is not known */
 	__u64 unknown_heap;   /* frees of malloc's blocks whose making was not seen */
 	__s64 heap_slack;     /* an upper bound of their bytes */
+	__u64 unknown_torch;  /* frees of tensors on the CPU whose making was not seen */
+	__s64 torch_slack;    /* an upper bound of their bytes */
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;
@@ -467,7 +482,7 @@ struct thread {
 	struct window windows[MAX_NESTING];
 };
 
-/* A NumPy block that lives. */
+/* A block of NumPy, or of PyTorch on the CPU, that lives. */
 struct block {
 	__s64 size;
 	__u64 epoch; /* of the meter: blocks of an epoch that is over are not known any more */
@@ -605,11 +620,12 @@ enum loss {
 	LOSS_NATIVE,	    /* native frames were not known in time */
 	LOSS_MAPPING,	    /* no room for a call that moves memory */
 	LOSS_HEAP,	    /* no room in the tables of malloc's blocks and calls */
+	LOSS_TORCH,	    /* no room in the table of live tensors on the CPU */
 	LOSSES = 32,
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */
-enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS };
+enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS, OP_LATE };
 
 struct control {
 	__u32 operation;

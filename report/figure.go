@@ -128,7 +128,7 @@ func headlines(r *Report, by string) ([]string, error) {
 			}
 		}
 	}
-	ids = append(ids, "cpu.mapped", "cpu.numpy")
+	ids = append(ids, "cpu.mapped", "cpu.numpy", "cpu.torch")
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
 	for _, id := range known {
 		if !part(id) {

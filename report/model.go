@@ -254,7 +254,7 @@ type Refusal struct {
 	Stack []Frame `json:"stack,omitempty"`
 }
 
-// Child is another process of the same tree, within a window.
+// Child is a process that the window's process started, or one of these, within a window.
 type Child struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
@@ -311,11 +311,13 @@ type Certificate struct {
 	// UnknownDeviceFrees counts frees of device or page-locked memory that was made before the attach.
 	UnknownDeviceFrees uint64 `json:"unknown_device_frees"`
 	// UnknownHeapFrees counts frees of malloc's blocks that were made before the attach.
-	UnknownHeapFrees uint64   `json:"unknown_heap_frees,omitempty"`
-	LateLibraries    []string `json:"late_libraries"`
-	Probes           []Probe  `json:"probes"`
-	Meters           []Proof  `json:"meters"`
-	Problems         []string `json:"problems"`
+	UnknownHeapFrees uint64 `json:"unknown_heap_frees,omitempty"`
+	// UnknownTorchFrees counts frees of tensors on the CPU that were made before the attach.
+	UnknownTorchFrees uint64   `json:"unknown_torch_frees,omitempty"`
+	LateLibraries     []string `json:"late_libraries"`
+	Probes            []Probe  `json:"probes"`
+	Meters            []Proof  `json:"meters"`
+	Problems          []string `json:"problems"`
 }
 
 // Loss counts records that did not arrive.

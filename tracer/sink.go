@@ -99,6 +99,8 @@ func groupText(g ledger.Group) string {
 		return ""
 	case ledger.GroupTorch:
 		return event.TorchTotals
+	case ledger.GroupTorchCPU:
+		return event.TorchCPU
 	case ledger.GroupFrames:
 		return event.Stacks
 	case ledger.GroupTensors:

@@ -109,12 +109,15 @@ type Boundary struct {
 	// UnknownHeap counts frees of malloc's blocks the tracer had not seen made, so far; HeapSlack is an upper bound of their bytes.
 	UnknownHeap uint64
 	HeapSlack   Bytes
-	Slack       Bytes    // upper bound of the bytes behind Unknown, so far
-	Value       Readings // of PID, at this instant
-	High        Readings // of PID, maximum since the boundary before
-	Tree        Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once
-	TreeHigh    Readings // of Root's tree, maximum since the boundary before
-	Text        string   // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
+	// UnknownTorch counts frees of tensors on the CPU the tracer had not seen made, so far; TorchSlack is an upper bound of their bytes.
+	UnknownTorch uint64
+	TorchSlack   Bytes
+	Slack        Bytes    // upper bound of the bytes behind Unknown, so far
+	Value        Readings // of PID, at this instant
+	High         Readings // of PID, maximum since the boundary before
+	Tree         Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once
+	TreeHigh     Readings // of Root's tree, maximum since the boundary before
+	Text         string   // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
 }
 
 // Reading is what a boundary says of another process of the same tree, whose meters moved in the segment.
@@ -135,7 +138,7 @@ type Change struct {
 	TID     int32
 	Meter   Meter
 	Value   Bytes  // the meter's value; for Resident the value from which it fell
-	Size    Bytes  // NumPy, driver, pinned, blocks: the block's size, negative when it was freed
+	Size    Bytes  // NumPy, tensors on the CPU, driver, pinned, blocks: the block's size, negative when it was freed
 	Address uint64 // of the block
 	Caller  Caller // driver, pinned
 	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; one that was lost has no event

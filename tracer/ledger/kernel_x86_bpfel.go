@@ -49,10 +49,12 @@ type kernelBoundary struct {
 	UnknownDevice uint64
 	UnknownHeap   uint64
 	HeapSlack     int64
-	Value         [8]int64
-	High          [8]int64
-	Tree          [8]int64
-	TreeHigh      [8]int64
+	UnknownTorch  uint64
+	TorchSlack    int64
+	Value         [9]int64
+	High          [9]int64
+	Tree          [9]int64
+	TreeHigh      [9]int64
 	Kind          uint32
 	Root          uint32
 	Pid           int32
@@ -303,6 +305,7 @@ const (
 	kernelGroupGROUP_NATIVE       kernelGroup = 13
 	kernelGroupGROUP_SMALL_STACKS kernelGroup = 14
 	kernelGroupGROUP_SMALL        kernelGroup = 15
+	kernelGroupGROUP_TORCH_CPU    kernelGroup = 16
 	kernelGroupGROUPS             kernelGroup = 32
 )
 
@@ -358,6 +361,7 @@ const (
 	kernelLossLOSS_NATIVE        kernelLoss = 14
 	kernelLossLOSS_MAPPING       kernelLoss = 15
 	kernelLossLOSS_HEAP          kernelLoss = 16
+	kernelLossLOSS_TORCH         kernelLoss = 17
 	kernelLossLOSSES             kernelLoss = 32
 )
 
@@ -378,6 +382,7 @@ const (
 	kernelMeterMETER_NUMPY    kernelMeter = 5
 	kernelMeterMETER_PINNED   kernelMeter = 6
 	kernelMeterMETER_HEAP     kernelMeter = 7
+	kernelMeterMETER_TORCH    kernelMeter = 8
 )
 
 type kernelNative struct {
@@ -411,6 +416,7 @@ const (
 	kernelOperationOP_DETACH kernelOperation = 3
 	kernelOperationOP_BACK   kernelOperation = 4
 	kernelOperationOP_ARRAYS kernelOperation = 5
+	kernelOperationOP_LATE   kernelOperation = 6
 )
 
 type kernelOutcome uint32
@@ -426,13 +432,13 @@ const (
 type kernelProcess struct {
 	_         structs.HostLayout
 	Mm        uint64
-	Value     [8]int64
-	High      [8]int64
-	Emitted   [8]int64
-	EmittedIn [8]uint64
+	Value     [9]int64
+	High      [9]int64
+	Emitted   [9]int64
+	EmittedIn [9]uint64
 	Segment   uint64
-	Told      [8]int64
-	Inherited [8]int64
+	Told      [9]int64
+	Inherited [9]int64
 	Counter   [4]int64
 	Started   uint64
 	HeapEnd   uint64
@@ -444,8 +450,8 @@ type kernelProcess struct {
 	Cuda      uint32
 	Cutting   uint32
 	Heap      uint32
+	Torch     uint32
 	Arrays    uint32
-	Padding   uint32
 }
 
 type kernelPython struct {
@@ -516,8 +522,10 @@ type kernelRoot struct {
 	UnknownDevice uint64
 	UnknownHeap   uint64
 	HeapSlack     int64
-	Tree          [8]int64
-	TreeHigh      [8]int64
+	UnknownTorch  uint64
+	TorchSlack    int64
+	Tree          [9]int64
+	TreeHigh      [9]int64
 	Processes     uint32
 	Shared        uint32
 	Devices       uint32
@@ -662,6 +670,7 @@ const (
 	kernelMapStore               = "store"
 	kernelMapThreads             = "threads"
 	kernelMapTorchBatches        = "torch_batches"
+	kernelMapTorchBlocks         = "torch_blocks"
 	kernelMapWalks               = "walks"
 	kernelProgCalibrate          = "calibrate"
 	kernelProgCalibrateReturn    = "calibrate_return"
@@ -694,6 +703,9 @@ const (
 	kernelProgRuntimeEnter       = "runtime_enter"
 	kernelProgStatementOpen      = "statement_open"
 	kernelProgStatementReturn    = "statement_return"
+	kernelProgTensorFreed        = "tensor_freed"
+	kernelProgTensorMade         = "tensor_made"
+	kernelProgTensorRefused      = "tensor_refused"
 	kernelProgTorchRefused       = "torch_refused"
 	kernelProgTorchReport        = "torch_report"
 	kernelProgTryAccount         = "try_account"
@@ -822,6 +834,9 @@ type kernelProgramSpecs struct {
 	RuntimeEnter    *ebpf.ProgramSpec `ebpf:"runtime_enter"`
 	StatementOpen   *ebpf.ProgramSpec `ebpf:"statement_open"`
 	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
+	TensorFreed     *ebpf.ProgramSpec `ebpf:"tensor_freed"`
+	TensorMade      *ebpf.ProgramSpec `ebpf:"tensor_made"`
+	TensorRefused   *ebpf.ProgramSpec `ebpf:"tensor_refused"`
 	TorchRefused    *ebpf.ProgramSpec `ebpf:"torch_refused"`
 	TorchReport     *ebpf.ProgramSpec `ebpf:"torch_report"`
 	TryAccount      *ebpf.ProgramSpec `ebpf:"try_account"`
@@ -858,6 +873,7 @@ type kernelMapSpecs struct {
 	Store        *ebpf.MapSpec `ebpf:"store"`
 	Threads      *ebpf.MapSpec `ebpf:"threads"`
 	TorchBatches *ebpf.MapSpec `ebpf:"torch_batches"`
+	TorchBlocks  *ebpf.MapSpec `ebpf:"torch_blocks"`
 	Walks        *ebpf.MapSpec `ebpf:"walks"`
 }
 
@@ -964,6 +980,7 @@ type kernelMaps struct {
 	Store        *ebpf.Map `ebpf:"store"`
 	Threads      *ebpf.Map `ebpf:"threads"`
 	TorchBatches *ebpf.Map `ebpf:"torch_batches"`
+	TorchBlocks  *ebpf.Map `ebpf:"torch_blocks"`
 	Walks        *ebpf.Map `ebpf:"walks"`
 }
 
@@ -996,6 +1013,7 @@ func (m *kernelMaps) Close() error {
 		m.Store,
 		m.Threads,
 		m.TorchBatches,
+		m.TorchBlocks,
 		m.Walks,
 	)
 }
@@ -1091,6 +1109,9 @@ type kernelPrograms struct {
 	RuntimeEnter    *ebpf.Program `ebpf:"runtime_enter"`
 	StatementOpen   *ebpf.Program `ebpf:"statement_open"`
 	StatementReturn *ebpf.Program `ebpf:"statement_return"`
+	TensorFreed     *ebpf.Program `ebpf:"tensor_freed"`
+	TensorMade      *ebpf.Program `ebpf:"tensor_made"`
+	TensorRefused   *ebpf.Program `ebpf:"tensor_refused"`
 	TorchRefused    *ebpf.Program `ebpf:"torch_refused"`
 	TorchReport     *ebpf.Program `ebpf:"torch_report"`
 	TryAccount      *ebpf.Program `ebpf:"try_account"`
@@ -1129,6 +1150,9 @@ func (p *kernelPrograms) Close() error {
 		p.RuntimeEnter,
 		p.StatementOpen,
 		p.StatementReturn,
+		p.TensorFreed,
+		p.TensorMade,
+		p.TensorRefused,
 		p.TorchRefused,
 		p.TorchReport,
 		p.TryAccount,

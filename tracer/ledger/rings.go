@@ -253,6 +253,7 @@ var lossNames = map[kernelLoss]string{
 	kernelLossLOSS_NATIVE:        "native frames not known in time",
 	kernelLossLOSS_MAPPING:       "no room for a call that moves memory",
 	kernelLossLOSS_HEAP:          "table of malloc's live blocks full",
+	kernelLossLOSS_TORCH:         "table of live tensors on the CPU full",
 }
 
 // LostChanges is the Loss.Reason of changes that found no room.

@@ -82,6 +82,8 @@ const (
 	colBlock
 	colUnknownHeap
 	colHeapSlack
+	colUnknownTorch
+	colTorchSlack
 	colFirstMeter
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
@@ -143,6 +145,8 @@ func tableFields() [colCount]field {
 		colBlock:         {"block", typeBool, false},
 		colUnknownHeap:   {"unknown_heap_frees", typeUint64, false},
 		colHeapSlack:     {"heap_slack", typeInt64, false},
+		colUnknownTorch:  {"unknown_torch_frees", typeUint64, false},
+		colTorchSlack:    {"torch_slack", typeInt64, false},
 	}
 	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
 		for m := range event.Meter(event.CPUMeters) {

@@ -188,6 +188,8 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	t.set64Unless0(colUnknownDevice, b.UnknownDevice)
 	t.set64Unless0(colUnknownHeap, b.UnknownHeap)
 	t.set64Unless0(colHeapSlack, uint64(b.HeapSlack))
+	t.set64Unless0(colUnknownTorch, b.UnknownTorch)
+	t.set64Unless0(colTorchSlack, uint64(b.TorchSlack))
 	t.setReadings(groupValue, &b.Value)
 	t.setReadings(groupHigh, &b.High)
 	t.setReadings(groupTree, &b.Tree)
