@@ -65,6 +65,7 @@ func List(ctx context.Context, p *cpython.Interpreter, mapped []Block, limits Li
 func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Block, limits Limits) (Listing, error) {
 	limits.defaults()
 	mem := newMemory(from, limits.Bytes)
+	defer mem.close()
 	survey := newWalker(ctx, heap, mem, nil, limits)
 	if err := survey.learnTypes(); err != nil {
 		return Listing{}, fmt.Errorf("variables: %w", err)
