@@ -82,6 +82,8 @@ type tally struct {
 	allocated, freed event.Bytes
 	count            int64 // allocations
 	atPeak, held     event.Bytes
+	since            event.Bytes // by how much held has changed since the process ended its cells-th cell
+	cells            int32
 	isMoved          bool
 }
 
@@ -263,8 +265,15 @@ func (t *Tracker) windowsOf(r *root, c *event.Change) (found []*window) {
 		return found
 	}
 	for i := len(t.windows) - 1; i >= 0; i-- { // it comes late
-		if w := t.windows[i]; w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
+		w := t.windows[i]
+		if w.process.info.PID != c.PID {
+			continue
+		}
+		if w.holds(c.Root, c.Segment) {
 			found = append(found, w)
+		}
+		if s := w.atResult; s != nil && s.holds(c.Root, c.Segment) {
+			found = append(found, s)
 		}
 	}
 	return found
@@ -330,14 +339,14 @@ func (w *window) move(a *allocations, key heldKey, before, after block) {
 	if before.size > 0 {
 		if y := all.of(a, before.stack); y != nil {
 			y.freed += before.size
-			all.moves(y, -before.size)
+			all.moves(y, -before.size, w.process.ranCells)
 		}
 	}
 	if after.size > 0 {
 		if y := all.of(a, after.stack); y != nil {
 			y.allocated += after.size
 			y.count++
-			all.moves(y, after.size)
+			all.moves(y, after.size, w.process.ranCells)
 		}
 	}
 	if total := a.total[key]; total > all.highest {
@@ -349,8 +358,12 @@ func (w *window) move(a *allocations, key heldKey, before, after block) {
 	}
 }
 
-func (all *tallies) moves(y *tally, by event.Bytes) {
+func (all *tallies) moves(y *tally, by event.Bytes, cells int32) {
 	y.held += by
+	if y.cells != cells {
+		y.cells, y.since = cells, 0
+	}
+	y.since += by
 	if !y.isMoved {
 		y.isMoved = true
 		all.moved = append(all.moved, y)

@@ -58,6 +58,7 @@ type process struct {
 	experiments []*window
 	between     *window
 	lastCell    *window
+	ranCells    int32   // cells that are over
 	session     *window // of a root
 	whole       *window // of a Python that another process of the tree started
 }
@@ -261,6 +262,8 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 		t.forgetRanges(b.PID)
 	case event.CellOpen:
 		t.openCell(r, p, b)
+	case event.CellResult:
+		t.cellResult(p, b)
 	case event.CellClose:
 		t.closeCell(p, b)
 	case event.StatementOpen:

@@ -83,6 +83,8 @@ type window struct {
 	status    string
 	note      string
 	statement *window // of a cell: the statement that runs
+	hooks     *window // of a cell: what follows its result, while it does
+	atResult  *window // of a cell, while hooks are open: the cell as it is if nobody says when they are over
 	birth     *birth  // in an audit: what blocks that are made here refer to
 
 	before, after *window // of the time between: the cells around it
@@ -209,6 +211,12 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	if !w.isOpen {
 		return
 	}
+	w.end(b)
+	t.leave(w)
+}
+
+// end notes where a window ends: at a boundary whose segment it has seen.
+func (w *window) end(b *event.Boundary) {
 	w.isOpen = false
 	if w.birth != nil {
 		w.birth.status = w.status
@@ -218,6 +226,10 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	w.closeUnknownHeap = b.UnknownHeap
 	w.closeUnknownTorch, w.closeTorch = b.UnknownTorch, b.TorchSlack
 	w.closeUnknown, w.closeSlack, w.closeDevice, w.closeHeap = b.Unknown, b.Slack, b.UnknownDevice, b.HeapSlack
+}
+
+// leave takes a window out of those that are open.
+func (t *Tracker) leave(w *window) {
 	r := t.root(w.root)
 	if i := slices.Index(r.open, w); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)

@@ -54,6 +54,7 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	p->devices = 0;
 	p->cuda = 0;
 	p->heap = 0;
+	p->request = 0;
 	p->torch = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->cutting = 0;

@@ -19,7 +19,7 @@
 #define FILE_WORDS	 (FILE_SIZE / 8)
 #define SOURCE_SHORT	 488   /* bytes of source in a short record: most cells */
 #define SOURCE_CHUNK	 8192  /* bytes of cell source in one record */
-#define SOURCE_CHUNKS	 16    /* at most 128 KiB of a cell's source are sent */
+#define SOURCE_CHUNKS	 64    /* at most 512 KiB of a cell's source are sent, as the process keeps it */
 #define MAX_FRAMES	 64    /* of a Python stack; a power of two */
 #define MAX_NATIVE	 128   /* of a native one; a power of two */
 #define STACK_COPY	 16384 /* bytes of a thread's stack that are copied */
@@ -64,6 +64,7 @@ enum boundary_kind {
 	BOUNDARY_PROCESS_EXIT,
 	BOUNDARY_METER_SHED,
 	BOUNDARY_METER_BACK,
+	BOUNDARY_CELL_RESULT,
 	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
 	RECORD_SOURCE,	      /* struct source */
 	RECORD_NUDGE,	      /* the change ring fills up: come and read */
@@ -76,7 +77,14 @@ enum boundary_kind {
 };
 
 /* Same order as event.Outcome. */
-enum outcome { OUTCOME_UNKNOWN, OUTCOME_OK, OUTCOME_ERROR, OUTCOME_INTERRUPTED, OUTCOME_ABANDONED };
+enum outcome {
+	OUTCOME_UNKNOWN,
+	OUTCOME_OK,
+	OUTCOME_ERROR,
+	OUTCOME_INTERRUPTED,
+	OUTCOME_ABANDONED,
+	OUTCOME_MISSED, /* of a cell: nobody said when it, or what followed its result, was over */
+};
 
 /* A boundary, or one process's reading within it. `ticket` numbers them without gaps: it is the key in the store. */
 struct boundary {
@@ -120,11 +128,16 @@ struct header {
 	__s32 pid;
 };
 
-/* One chunk of a cell's source, NUL-terminated when it is the last. May be lost, and is counted. */
+/*
+ * One chunk of a cell's source: first as it was typed, the characters of a str, then as IPython compiles it, UTF-8, and
+ * NUL-terminated when it is the last. May be lost, and is counted.
+ */
 struct source {
 	struct header header;
 	__u32 offset;
-	__u32 size; /* bytes of text, with the NUL if there is one */
+	__u32 size;	 /* bytes of text, with the NUL if there is one */
+	__u32 text_kind; /* as typed: bytes in one character; 0: as compiled */
+	__u32 total;	 /* as typed: bytes of all chunks, if there were room for them */
 	__u8 text[SOURCE_CHUNK];
 };
 
@@ -288,6 +301,8 @@ struct process {
 	__u32 heap;    /* it has called its allocator under trace */
 	__u32 torch;   /* it has made tensors on the CPU */
 	__u32 arrays;  /* enum arrays */
+	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
+	__u32 padding;
 };
 
 /* By which probes NumPy's blocks are counted. Only user space moves a process on, and never back but at an exec. */
@@ -448,6 +463,7 @@ struct python {
 	__u32 owner_skip;
 	__u32 owner_generator;
 	__u32 frame_generator; /* PyFrameObject.f_gen; 3.9 and 3.10 */
+	__u32 frame_locals;    /* the first local variable */
 	__u32 generator_frame; /* offset of the frame in a generator (3.11+), or of gi_frame */
 	__u32 generator_state; /* gi_frame_state; 3.11+ */
 	__u32 frame_state;     /* f_state (3.10) or f_executing (3.9) */
@@ -460,7 +476,6 @@ struct python {
 	__u32 native;	   /* native stacks; 0: none, 1: of threads without Python frames, 2: of all */
 	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
 	__u32 ready;
-	__u32 padding;
 };
 
 /* One cell that runs on a thread. */
@@ -473,6 +488,8 @@ struct window {
 	__u32 failed;
 	__u32 statements;
 	__u32 file_size;
+	__u32 ended; /* it has its result: display and hooks run. Its coroutine may be freed */
+	__u32 padding;
 	__u64 file[FILE_WORDS];
 };
 

@@ -20,6 +20,8 @@ func (w Window) Label() string {
 		return w.Name
 	case w.Kind == Statement && w.Line > 0:
 		return fmt.Sprintf("line %d", w.Line)
+	case w.Kind == Statement && w.Name != "":
+		return w.Name
 	case w.Kind == Session:
 		return "session"
 	case w.Silent:

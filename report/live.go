@@ -82,7 +82,7 @@ func liveLine(p *printer, window Window, segments []segment) {
 		p.paint(Escape(part.text), part.style)
 	}
 	rest := remarks(window)
-	if source := excerpt(window.Source, window.SourceTruncated, p.width); source != "" {
+	if source := oneLine(window.Source, window.SourceTruncated, p.width); source != "" {
 		rest = append(rest, span{source, plain})
 	}
 	p.clipped(trimmed(rest), p.width-used)

@@ -98,6 +98,9 @@ const (
 	Experiment = "experiment"
 	Cell       = "cell"
 	Statement  = "statement"
+
+	// Hooks is the name of the statement that is none: what IPython and the kernel do behind a cell's result. Its line is 0.
+	Hooks = "display and hooks"
 )
 
 // Statuses of a window.
@@ -205,6 +208,7 @@ type Line struct {
 	OwnAllocated int64 `json:"own_allocated"`
 	OwnAtPeak    int64 `json:"own_at_peak"`
 	Count        int64 `json:"count"` // allocations
+	Left         int64 `json:"left"`  // bytes that were there when the process's last cell was over; in the end, without cells
 }
 
 // Tensors are blocks of PyTorch's allocator of one size, made by the same calls.

@@ -43,6 +43,7 @@ type view struct {
 	ranked []stretch
 	byID   map[int]Window // but for statements
 	labels map[string]int // how many cells have a label
+	pids   map[int]bool   // the processes that run cells
 	// several: more than one process runs cells, so rows must say which.
 	several bool
 }
@@ -53,7 +54,7 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 	if err != nil {
 		return err
 	}
-	v := &view{printer: o.printer(), r: r, o: o, meters: meters, byID: map[int]Window{}, labels: map[string]int{}}
+	v := &view{printer: o.printer(), r: r, o: o, meters: meters, byID: map[int]Window{}, labels: map[string]int{}, pids: map[int]bool{}}
 	for one := range r.All() {
 		if one.Kind == Statement {
 			continue
@@ -62,6 +63,7 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 		v.byID[window.ID] = window
 		if window.Kind == Cell {
 			v.labels[window.Label()]++
+			v.pids[window.PID] = true
 			v.cells = append(v.cells, window)
 			v.several = v.several || window.PID != v.cells[0].PID
 		}

@@ -19,7 +19,7 @@ func (v *view) lead() {
 	v.answer("made by", v.madeBy(top))
 	v.answer("still there", v.stillThere(top))
 	v.answer("to free it", v.toFree(top))
-	v.answer("how sure", v.howSure())
+	v.answer("how sure", v.howSure(top))
 }
 
 // answer is one line, whatever its length.
@@ -67,7 +67,7 @@ func (v *view) highestMoment(top *stretch) string {
 		where, source := statementLabel(all[i], cellLines(*top.cell))
 		return text + ", " + where + with + source
 	}
-	return text + with + ": " + excerpt(top.cell.Source, top.cell.SourceTruncated, maxProse)
+	return text + with + ": " + oneLine(top.cell.Source, top.cell.SourceTruncated, maxProse)
 }
 
 // statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".
@@ -111,13 +111,13 @@ func (v *view) madeBy(top *stretch) string {
 // left are the lines of cells by what they have made in the session that is there still, the most first.
 func (v *view) left(pid int) (all []Line) {
 	for _, l := range v.r.Lines {
-		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Net >= worthShowing && l.Meter != "cpu.mapped" && !strings.HasSuffix(l.Meter, ".driver") {
+		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && l.Meter != "cpu.mapped" && !strings.HasSuffix(l.Meter, ".driver") {
 			all = append(all, l)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Line) int { return cmp.Compare(b.Net, a.Net) })
+	slices.SortStableFunc(all, func(a, b Line) int { return cmp.Compare(b.Left, a.Left) })
 	for i := range all { // what is next to nothing beside the first is not worth a word
-		if i > 0 && all[i].Net < all[0].Net/100 {
+		if i > 0 && all[i].Left < all[0].Left/100 {
 			return all[:i]
 		}
 	}
@@ -125,22 +125,11 @@ func (v *view) left(pid int) (all []Line) {
 }
 
 func (v *view) stillThere(top *stretch) string {
-	meter := v.meters[0]
-	var end int64
-	for _, p := range v.r.Processes {
-		if p.PID == top.pid() {
-			life := v.life(p)
-			if p.Ended { // its last moment is nobody's need
-				life = map[string]Figure{meter: {End: v.endOfCells(p.PID), Exact: true}}
-			}
-			end = life[meter].End
-		}
-	}
-	text := FormatBytes(end) + " after the last cell"
+	text := FormatBytes(v.endOfCells(top.pid())) + " after the last cell"
 	all := v.left(top.pid())
 	var parts []string
 	for _, l := range all[:min(len(all), 3)] {
-		parts = append(parts, FormatBytes(l.Net)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+		parts = append(parts, FormatBytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 	}
 	if len(parts) > 0 {
 		text += ", in it " + strings.Join(parts, ", ")
@@ -177,7 +166,7 @@ func (v *view) toFree(top *stretch) string {
 			continue
 		}
 		seen[name] = true
-		parts = append(parts, fmt.Sprintf("%s (%s)", name, FormatBytes(l.Net)))
+		parts = append(parts, fmt.Sprintf("%s (%s)", name, FormatBytes(l.Left)))
 	}
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
@@ -186,8 +175,20 @@ func (v *view) toFree(top *stretch) string {
 }
 
 // howSure says in one line what the certificate says.
-func (v *view) howSure() string {
+func (v *view) howSure(top *stretch) string {
 	reasons := v.doubts()
+	f, why := top.figures[v.meters[0]], ""
+	if top.cell != nil {
+		if together, ok := top.cell.Tree[v.meters[0]]; ok && together.Peak > f.Peak {
+			f, why = together, ": what forked children share with the kernel, and what they copied"
+		}
+	}
+	switch {
+	case !f.Exact && f.Bound != nil:
+		reasons = append([]string{"the highest moment can be off by " + FormatBytes(*f.Bound) + why}, reasons...)
+	case !f.Exact:
+		reasons = append([]string{"the highest moment is at least this"}, reasons...)
+	}
 	if len(reasons) == 0 {
 		return "exact: every change arrived, and every peak was computed twice, to the byte the same"
 	}

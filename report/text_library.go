@@ -21,14 +21,22 @@ func made(calls []Frame) []Frame {
 }
 
 // calledIn is the function of a library that was called.
-func calledIn(calls []Frame) string { return made(calls)[0].Function }
+func calledIn(calls []Frame) string {
+	if first := made(calls)[0]; packageOf(first.File) != imports {
+		return first.Function
+	}
+	return imports
+}
+
+// imports stands for the interpreter's own functions that import modules.
+const imports = "import"
 
 // callsIn says how many more calls it made, and " in sklearn, numpy".
 func callsIn(calls []Frame) (n int, where string) {
 	calls = made(calls)[1:]
 	var packages []string
 	for _, f := range calls {
-		if p := packageOf(f.File); p != "" && !slices.Contains(packages, p) {
+		if p := packageOf(f.File); p != "" && p != imports && !slices.Contains(packages, p) {
 			packages = append(packages, p)
 		}
 	}
@@ -70,7 +78,7 @@ func packageOf(file string) string {
 		}
 	}
 	if strings.HasPrefix(file, "<frozen importlib") {
-		return "import"
+		return imports
 	}
 	if _, rest, found := strings.Cut(file, "/lib/python3"); found {
 		_, rest, _ = strings.Cut(rest, "/")

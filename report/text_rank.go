@@ -31,6 +31,9 @@ func (v *view) rank() {
 	}
 	for i := range v.r.Between {
 		b := &v.r.Between[i]
+		if !v.pids[b.PID] { // a process that runs no cells has no time between them
+			continue
+		}
 		v.ranked = append(v.ranked, stretch{gap: b, label: v.shortGap(*b), need: v.needOf(b.Meters), figures: b.Meters})
 	}
 	slices.SortStableFunc(v.ranked, func(a, b stretch) int {
@@ -158,7 +161,7 @@ func (v *view) summitOf(c *Window, statements []Window) string {
 		where, source := statementLabel(statements[i], cellLines(*c))
 		return where + source
 	}
-	return excerpt(c.Source, c.SourceTruncated, maxProse)
+	return oneLine(c.Source, c.SourceTruncated, maxProse)
 }
 
 func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]Window) row {

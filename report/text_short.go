@@ -70,7 +70,7 @@ func (v *view) first() string {
 // kernels are the processes that ran cells; the attached ones where none did.
 func (v *view) kernels() (all []Process) {
 	for _, p := range v.r.Processes {
-		if slices.ContainsFunc(v.cells, func(c Window) bool { return c.PID == p.PID }) {
+		if v.pids[p.PID] {
 			all = append(all, p)
 		}
 	}
@@ -240,7 +240,7 @@ func (v *view) childrenShort() {
 				folded[c.PID] = max(folded[c.PID], peak)
 			default:
 				t.rows = append(t.rows, row{cells: []span{
-					label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()), {processName(c.Command), plain},
+					label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()), {v.childName(c, s.cell.PID), plain},
 				}})
 				label = span{}
 			}
@@ -271,6 +271,16 @@ func (v *view) childrenShort() {
 		}
 	}
 	fold(idle, "%s that took less than "+FormatBytes(worthAGap)+" in every cell")
+}
+
+// childName says what a child of a process is.
+func (v *view) childName(c Child, of int) string {
+	for _, p := range v.r.Processes {
+		if p.PID == of && p.Command == c.Command {
+			return "forked by the kernel, the same program"
+		}
+	}
+	return processName(c.Command)
 }
 
 // processName is what a child process is, where its command line is long and says little.

@@ -29,7 +29,7 @@ func (v *view) statements() {
 func (v *view) statementsOf(wanted map[int]bool) map[int][]Window {
 	of := map[int][]Window{}
 	for w := range v.r.All() {
-		if w.Kind == Statement && (wanted == nil || wanted[w.Parent]) {
+		if w.Kind == Statement && (wanted == nil || wanted[w.Parent]) && (w.Name != Hooks || v.moved(w.Meters)) {
 			of[w.Parent] = append(of[w.Parent], *w)
 		}
 	}
@@ -125,11 +125,16 @@ func (v *view) heavierFigures(w *Window) map[string]Figure {
 // cellLines are the lines of a cell by the numbers its statements have. What a cell magic makes of a whole cell is
 // one line.
 func cellLines(c Window) []string {
-	as := typed(c.Source, c.SourceTruncated)
-	if strings.HasPrefix(as, "%%") {
-		return []string{as}
+	lines := strings.Split(c.Source, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "%%") {
+			return append(lines[:i], strings.Join(lines[i:], "\n"))
+		}
+		if strings.TrimSpace(line) != "" {
+			break
+		}
 	}
-	return strings.Split(as, "\n")
+	return lines
 }
 
 func statementRow(w Window, lines []string, summit bool) figureRow {

@@ -212,6 +212,7 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 		StateExecuting: o.StateExecuting, StateFinished: o.StateFinished, ThreadsHead: o.InterpThreadsHead,
 		PushedEval:   uint32(p.sites.EvalCode.Pushed),
 		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion, FrameInstruction: o.FrameInstr,
+		FrameLocals: p.binary.FrameLocals(),
 	}
 	if out.CodeFullName == 0 {
 		out.CodeFullName = o.CodeName

@@ -28,7 +28,7 @@ const (
 	Attached                     // a root process was seeded: its session begins
 	Detached                     // the tracer lets a root process go: its session ends
 	CellOpen                     // IPython compiled a cell
-	CellClose                    // IPython's run_cell coroutine is over
+	CellClose                    // the front end is done with the cell, or it has its result where nobody says more
 	StatementOpen                // one top-level statement of a cell begins
 	StatementClose               // it ended
 	ExperimentBegin              // the user's begin marker
@@ -38,11 +38,13 @@ const (
 	ProcessExit                  // a traced process ended
 	MeterShed                    // a probe group was stepped down to keep the overhead budget
 	MeterBack                    // it was put back; its meters start anew
+	CellResult                   // IPython's run_cell coroutine is over: display and hooks follow, up to CellClose
 )
 
 var boundaryNames = [...]string{
 	"none", "attached", "detached", "cell-open", "cell-close", "statement-open", "statement-close",
 	"experiment-begin", "experiment-end", "process-start", "process-exec", "process-exit", "meter-shed", "meter-back",
+	"cell-result",
 }
 
 // String returns the name a recording uses for the kind, such as "cell-open".
@@ -73,6 +75,7 @@ const (
 	OutcomeError       // an exception left it
 	OutcomeInterrupted // a KeyboardInterrupt left it
 	OutcomeAbandoned   // the front end gave it up while it was suspended (Ctrl-C during a terminal await)
+	OutcomeMissed      // CellClose: nobody said when the cell, or what followed its result, was over
 )
 
 // Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign],

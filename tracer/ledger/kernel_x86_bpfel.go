@@ -85,6 +85,7 @@ const (
 	kernelBoundaryKindBOUNDARY_PROCESS_EXIT     kernelBoundaryKind = 11
 	kernelBoundaryKindBOUNDARY_METER_SHED       kernelBoundaryKind = 12
 	kernelBoundaryKindBOUNDARY_METER_BACK       kernelBoundaryKind = 13
+	kernelBoundaryKindBOUNDARY_CELL_RESULT      kernelBoundaryKind = 14
 	kernelBoundaryKindRECORD_READING            kernelBoundaryKind = 100
 	kernelBoundaryKindRECORD_SOURCE             kernelBoundaryKind = 101
 	kernelBoundaryKindRECORD_NUDGE              kernelBoundaryKind = 102
@@ -427,6 +428,7 @@ const (
 	kernelOutcomeOUTCOME_ERROR       kernelOutcome = 2
 	kernelOutcomeOUTCOME_INTERRUPTED kernelOutcome = 3
 	kernelOutcomeOUTCOME_ABANDONED   kernelOutcome = 4
+	kernelOutcomeOUTCOME_MISSED      kernelOutcome = 5
 )
 
 type kernelProcess struct {
@@ -452,6 +454,8 @@ type kernelProcess struct {
 	Heap      uint32
 	Torch     uint32
 	Arrays    uint32
+	Request   uint32
+	Padding   uint32
 }
 
 type kernelPython struct {
@@ -491,6 +495,7 @@ type kernelPython struct {
 	OwnerSkip        uint32
 	OwnerGenerator   uint32
 	FrameGenerator   uint32
+	FrameLocals      uint32
 	GeneratorFrame   uint32
 	GeneratorState   uint32
 	FrameState       uint32
@@ -502,7 +507,6 @@ type kernelPython struct {
 	Native           uint32
 	PushedEval       uint32
 	Ready            uint32
-	Padding          uint32
 }
 
 type kernelResize struct {
@@ -557,11 +561,13 @@ const (
 )
 
 type kernelSource struct {
-	_      structs.HostLayout
-	Header kernelHeader
-	Offset uint32
-	Size   uint32
-	Text   [8192]uint8
+	_        structs.HostLayout
+	Header   kernelHeader
+	Offset   uint32
+	Size     uint32
+	TextKind uint32
+	Total    uint32
+	Text     [8192]uint8
 }
 
 type kernelStack struct {
@@ -596,6 +602,8 @@ type kernelThread struct {
 		Failed     uint32
 		Statements uint32
 		FileSize   uint32
+		Ended      uint32
+		Padding    uint32
 		File       [12]uint64
 	}
 }

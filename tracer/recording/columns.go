@@ -180,6 +180,7 @@ var outcomeNames = [...]string{
 	event.OutcomeError:       "error",
 	event.OutcomeInterrupted: "interrupted",
 	event.OutcomeAbandoned:   "abandoned",
+	event.OutcomeMissed:      "missed",
 }
 
 func parseOutcome(name string) (event.Outcome, bool) {

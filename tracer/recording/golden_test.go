@@ -113,6 +113,14 @@ func newestSession() []event.Event {
 			Number: 5, Time: 102_200_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 3, Segment: 4, Stream: 8, UnknownTorch: 3, TorchSlack: 1 << 20,
 			Value: event.Readings{event.Torch: 4096}, High: event.Readings{event.Torch: 4096}, Tree: event.Readings{event.Torch: 4096}, TreeHigh: event.Readings{event.Torch: 8192},
 		},
+		&event.Boundary{
+			Number: 6, Time: 102_300_000_000, Kind: event.CellResult, PID: 4242, TID: 4242, Cell: 3, Segment: 5, Stream: 8, Outcome: event.OutcomeError,
+			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 124}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 124},
+		},
+		&event.Boundary{
+			Number: 7, Time: 102_400_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 3, Segment: 6, Stream: 8, Outcome: event.OutcomeMissed,
+			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 900}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 900},
+		},
 		all[len(all)-1])
 }
 
