@@ -59,10 +59,10 @@ func TestNotebooks(t *testing.T) {
 	t.Logf("%d cells; cpu.numpy exact in %d of %d, cpu.torch in %d of %d; needs within 1 %% or 1 MiB of VmHWM: %d of %d",
 		all.cells, all.exactly, all.windows, all.torchExactly, all.torchWindows, all.needsWithin, all.needs)
 	if all.cells == 0 || all.exactly*100 < all.windows*99 {
-		later(t, "cpu.numpy is exact in %d of %d cells, want 99 %%", all.exactly, all.windows)
+		t.Errorf("cpu.numpy is exact in %d of %d cells, want 99 %%", all.exactly, all.windows)
 	}
 	if all.torchWindows == 0 || all.torchExactly*100 < all.torchWindows*99 {
-		later(t, "cpu.torch is exact in %d of %d cells, want 99 %%", all.torchExactly, all.torchWindows)
+		t.Errorf("cpu.torch is exact in %d of %d cells, want 99 %%", all.torchExactly, all.torchWindows)
 	}
 }
 
@@ -195,17 +195,7 @@ func checkTyped(t *testing.T, w report.Window, run result) {
 		t.Errorf("%s: execution count %v, want %v", run.Name, show(w.ExecutionCount), show(run.ExecutionCount))
 	}
 	if w.Source != run.Source {
-		later(t, "%s: source %q, typed %q", run.Name, w.Source, run.Source)
-	}
-}
-
-// later fails where $TRACER_NOTEBOOKS_STRICT is set: it marks what does not hold yet.
-func later(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("TRACER_NOTEBOOKS_STRICT") != "" {
-		t.Errorf(format, args...)
-	} else {
-		t.Logf("does not hold yet: "+format, args...)
+		t.Errorf("%s: source %q, typed %q", run.Name, w.Source, run.Source)
 	}
 }
 
@@ -242,7 +232,7 @@ func checkNeeds(t *testing.T, cells []report.Window, results []result, all *tall
 		if off := rose - truth; max(off, -off) <= max(1<<20, truth/100) {
 			all.needsWithin++
 		} else {
-			later(t, "%s: needs %.2f MiB, %+.2f from VmHWM's %.2f", run.Name, mebibytes(rose), mebibytes(off), mebibytes(truth))
+			t.Errorf("%s: needs %.2f MiB, %+.2f from VmHWM's %.2f", run.Name, mebibytes(rose), mebibytes(off), mebibytes(truth))
 		}
 	}
 }
@@ -262,21 +252,21 @@ func checkKept(t *testing.T, cells []report.Window, results []result) {
 			case "makes":
 				live[m.Of] += m.Bytes
 				if f.End < live[m.Of] {
-					later(t, "%s: %s ends at %d, below the %d it made", m.Cell, meters[m.Of], f.End, m.Bytes)
+					t.Errorf("%s: %s ends at %d, below the %d it made", m.Cell, meters[m.Of], f.End, m.Bytes)
 				}
 			case "frees":
 				live[m.Of] -= m.Bytes
 				if off := f.Consumed + m.Bytes; !f.Exact || max(off, -off) > small {
-					later(t, "%s: %s moved by %d (exact: %t), but %d were freed", m.Cell, meters[m.Of], f.Consumed, f.Exact, m.Bytes)
+					t.Errorf("%s: %s moved by %d (exact: %t), but %d were freed", m.Cell, meters[m.Of], f.Consumed, f.Exact, m.Bytes)
 				}
 				if !freed(w, meters[m.Of], m.Bytes) {
-					later(t, "%s: no line is said to have had its %d bytes of %s freed", m.Cell, m.Bytes, meters[m.Of])
+					t.Errorf("%s: no line is said to have had its %d bytes of %s freed", m.Cell, m.Bytes, meters[m.Of])
 				}
 			}
 		}
 		for of, bytes := range live {
 			if f := w.Meters[meters[of]]; bytes > 0 && f.End < bytes {
-				later(t, "%s: %s ends at %d, but %d of before are still held", results[i].Name, meters[of], f.End, bytes)
+				t.Errorf("%s: %s ends at %d, but %d of before are still held", results[i].Name, meters[of], f.End, bytes)
 			}
 		}
 	}
@@ -297,17 +287,17 @@ const jsonLimit, memoryLimit, textLimit = 5_000_000, 100 << 20, 80
 func checkSize(t *testing.T, s notebookSession) {
 	t.Helper()
 	if len(s.json) > jsonLimit {
-		later(t, "the JSON of %d cells is %d bytes", len(s.results), len(s.json))
+		t.Errorf("the JSON of %d cells is %d bytes", len(s.results), len(s.json))
 	}
 	if s.highWater > memoryLimit || s.highWater == 0 {
-		later(t, "the tracer took %.1f MiB at its highest", mebibytes(s.highWater))
+		t.Errorf("the tracer took %.1f MiB at its highest", mebibytes(s.highWater))
 	}
 	text, err := exec.Command(binary, "report", s.recording).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if lines := bytes.Count(text, []byte("\n")); lines > textLimit || lines < 10 {
-		later(t, "the text of %d cells is %d lines", len(s.results), lines)
+		t.Errorf("the text of %d cells is %d lines", len(s.results), lines)
 	}
 }
 
@@ -339,7 +329,7 @@ func checkPlanted(t *testing.T, s notebookSession) {
 			want := planted{Notebook: m.Cell, Kinds: strings.Split(m.Of, "|"), Meter: "cpu.numpy", Bytes: m.Bytes, Count: 1, Function: m.Function, Lines: []int{m.Line}, Exact: true}
 			if !found(a, want) {
 				verdicts, _ := json.Marshal(a.Verdicts)
-				later(t, "%s: no verdict %v of %d bytes at line %d: %.2000s", m.Cell, want.Kinds, m.Bytes, m.Line, verdicts)
+				t.Errorf("%s: no verdict %v of %d bytes at line %d: %.2000s", m.Cell, want.Kinds, m.Bytes, m.Line, verdicts)
 			}
 		}
 	}

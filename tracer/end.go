@@ -14,7 +14,7 @@ import (
 )
 
 // windGC lets less garbage stand: what is left to do is done once, and takes more memory than all that was before.
-const windGC = 30
+const windGC = 15
 
 // wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Pages that were read are kept, in a table of sets: objects lie close together, and are looked at several times.
@@ -49,7 +50,7 @@ const (
 
 func newMemory(r io.ReaderAt, limit int64) *memory {
 	m := &memory{r: r, limit: limit, kept: make([]keptPage, keptPages), hands: make([]uint8, sets)}
-	pages, err := syscall.Mmap(-1, 0, keptPages*pageSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	pages, err := unix.Mmap(-1, 0, keptPages*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		m.err = fmt.Errorf("memory for pages: %w", err)
 		return m
@@ -61,7 +62,7 @@ func newMemory(r io.ReaderAt, limit int64) *memory {
 // close gives back what it keeps; nothing can be read after it.
 func (m *memory) close() {
 	if m.pages != nil {
-		_ = syscall.Munmap(m.pages)
+		_ = unix.Munmap(m.pages)
 	}
 	m.forget()
 	m.pages = nil
@@ -114,6 +115,14 @@ func (m *memory) giveUp(set uint64) int {
 			return i
 		}
 		m.kept[i].state &^= asked
+	}
+}
+
+// release gives back what the pages take until more are read.
+func (m *memory) release() {
+	m.forget()
+	if m.pages != nil {
+		_ = unix.Madvise(m.pages, unix.MADV_DONTNEED)
 	}
 }
 

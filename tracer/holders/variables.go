@@ -402,6 +402,7 @@ func (l *lister) module(m module) {
 func (l *lister) listing() Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.nodes), Read: l.mem.total, Complete: l.stopped == nil}
+	l.mem.release() // it takes memory of its own
 	t := e.dominate(len(l.groups))
 	for i, bytes := range e.bytes {
 		if t.place[i] >= 0 {
