@@ -30,7 +30,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="few repetitions: does it work, not how much it costs")
     parser.add_argument("--only", metavar="NAME", action="append", choices=MEASURES, help="only this: " + ", ".join(MEASURES))
     parser.add_argument("--notebooks", metavar="A,B", type=lambda names: tuple(names.split(",")), default=(),
-                        help="of the notebooks, these (all of testdata/notebooks)")
+                        help="of the notebooks, only what these cost (all of testdata/notebooks, and the report of a long one)")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
     parser.add_argument("--seeds", metavar="DIR", help="where CellLogger (ipyexperiments) and ipython_memory_usage can be imported from")
     return parser.parse_args()

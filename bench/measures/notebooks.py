@@ -102,5 +102,6 @@ def measure(settings):
             kernel.run(MODULES)
         except Failure as e:
             raise Failure(f"what notebooks import is not there (scripts/install.sh test): {e}") from None
-    yield from costs(settings, books.names() if not settings.notebooks else settings.notebooks)
-    yield from long_one(settings)
+    yield from costs(settings, settings.notebooks or books.names())
+    if not settings.notebooks:
+        yield from long_one(settings)
