@@ -52,6 +52,9 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 		v.Change = f.made(v.Stack)
 	}
 	v.Fix = fixOf(key, f)
+	if f.unseen {
+		v.Evidence += "; made when nobody looked: before the audit began, or while its probes were out"
+	}
 	if v.Probable {
 		v.Evidence += "; probably: an object on the way there is of a type whose layout is not known, and another may be what holds it"
 	}
