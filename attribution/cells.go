@@ -209,7 +209,7 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 			t.forget(b.Root, isTorch)
 		}
 		r.sheds(down, event.Torch)
-	case event.SmallBlocks:
+	case event.SmallBlocks, event.ForeignArrays:
 		r.sheds(down, event.NumPy)
 	case event.TorchTotals:
 		r.sheds(down, totals()...)
