@@ -21,7 +21,6 @@ type judge struct {
 	live     []report.LiveBlocks
 	runs     map[runKey][]*window      // of each text, in order
 	shown    map[int32]map[int]*window // cells by their In[N], by process
-	lastLine map[*window]int           // of the last statement of a cell
 	unknown  map[int32]event.Bytes     // in blocks of which nobody knows who holds them, by process
 	seen     map[int32]event.Bytes     // in blocks that only the walk over the objects has seen
 
@@ -75,12 +74,9 @@ func (a *Auditor) Audit(least int64) *report.Audit {
 	}
 	j := &judge{
 		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*report.Held{},
-		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, lastLine: map[*window]int{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
+		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
 	}
 	for _, w := range t.windows {
-		if w.kind == kindStatement {
-			j.lastLine[w.parent] = max(j.lastLine[w.parent], w.line)
-		}
 		if w.kind == kindCell {
 			key := runKey{w.process.info.PID, textOf(w)}
 			j.runs[key] = append(j.runs[key], w)

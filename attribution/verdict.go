@@ -100,7 +100,7 @@ func killing(pids []int) string {
 func (j *judge) wordOutput(v *report.Verdict, f *found) {
 	shown := "a cell"
 	if cell := j.shownBy(int32(v.PID), f.portion.holder.Output); cell != nil {
-		v.Change = lineIn(cell, j.lastLine[cell])
+		v.Change = lineIn(cell, cell.lastLine)
 		shown = cellName(cell)
 		if v.Change.Line > 0 {
 			shown = fmt.Sprintf("line %d of %s", v.Change.Line, shown)
