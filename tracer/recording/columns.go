@@ -173,6 +173,7 @@ const (
 	kindCellSource = "cell-source"
 	kindStack      = "stack"
 	kindHolders    = "holders"
+	kindVariables  = "variables"
 	kindFinish     = "finish"
 )
 
