@@ -3,6 +3,7 @@ package tracer
 import (
 	"errors"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 )
+
+// windGC lets less garbage stand: what is left to do is done once, and takes more memory than all that was before.
+const windGC = 15
 
 // wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {
@@ -24,6 +28,7 @@ func (s *Session) wind() error {
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
 		return err
 	}
+	debug.SetGCPercent(windGC)
 	found := s.findHolders()
 	s.closeProbes()
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
@@ -47,7 +52,7 @@ func (s *Session) finish() *event.Finish {
 	}
 	f := &event.Finish{
 		Time: now(), Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.ledger.Losses(), Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
+		Lost: s.losses(), Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {
@@ -125,4 +130,13 @@ func host(version string) event.Host {
 		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
 		MonoNow: now(), BootID: strings.TrimSpace(string(boot)),
 	}
+}
+
+// losses is what was not recorded, by reason.
+func (s *Session) losses() []event.Loss {
+	lost := s.ledger.Losses()
+	if s.unseen > 0 {
+		lost = append(lost, event.Loss{Reason: event.LostUnseen, Count: s.unseen})
+	}
+	return lost
 }
