@@ -72,11 +72,14 @@ static __noinline bool send_code(struct walk *w, struct python *py, __u64 number
 }
 
 /* What tells a code object from others that have had its address, from Python 3.12 on: its version, which no other has.
- */
+ * Nothing else need be read of it then. */
 static __always_inline __u64 hash_by_version(struct walk *w, struct python *py, __u64 code)
 {
-	__u32 version = code_word(w, py->code_version);
-	return py->code_version && version ? mix(mix(w->seed, code), version) : 0;
+	__u32 version = 0;
+
+	if (!py->code_version || READ(version, code + py->code_version) || !version)
+		return 0;
+	return mix(mix(w->seed, code), version);
 }
 
 /* Before that, and where versions have run out: its pointers and its line table. */
@@ -110,11 +113,13 @@ __attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
 	if (!w)
 		return 0;
 	struct python *py = python_at(w->slot);
-	if (!py || bpf_probe_read_user(w->code_copy, CODE_BYTES, (void *)code))
+	if (!py)
 		return 0;
 	__u64 hash = hash_by_version(w, py, code), last = w->stack.frames[w->stack.count & (MAX_FRAMES - 1)].code;
-	if (hash && hash == last)
+	if (hash && (hash == last || bpf_map_lookup_elem(&codes, &hash)))
 		return hash;
+	if (bpf_probe_read_user(w->code_copy, CODE_BYTES, (void *)code))
+		return 0;
 	/* Length, hash, the first bytes. */
 	if (READ(w->table_head, code_word(w, py->code_line_table) + py->var_size))
 		return 0;
