@@ -172,6 +172,7 @@ const (
 	kindStack      = "stack"
 	kindHolders    = "holders"
 	kindVariables  = "variables"
+	kindResident   = "resident"
 	kindFinish     = "finish"
 )
 
