@@ -18,7 +18,7 @@ forbid attribution '^ipytracer/(cmd|tracer$|tracer/(ledger|cpython|holders|proce
 forbid tracer/recording '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|native|memory|numpy))|cilium/ebpf'
 forbid tracer/cpython '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/holders '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
-forbid tracer/resident '^ipytracer/|cilium/ebpf'
+forbid tracer/resident '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/memory '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|cuda|recording|native|numpy))|cilium/ebpf'
 forbid tracer/numpy '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|cuda|recording|native|memory))|cilium/ebpf'
 forbid tracer/process '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|gpu|recording|native|memory|numpy))|cilium/ebpf'

@@ -107,7 +107,7 @@ func TestMalloc(t *testing.T) {
 				}
 			}
 			near("free", a.of(MallocFree), said.Free, 272<<10) // less the tops of two arenas, which are not all resident
-			near("in use", a.of(Malloc), said.Used, 256<<10) // headers, the arena itself, what the thread's cache keeps
+			near("in use", a.of(Malloc), said.Used, 256<<10)   // headers, the arena itself, what the thread's cache keeps
 			near("mapped", a.of(MallocBig), said.Mapped, 8<<10)
 			if a.Trim == 0 {
 				t.Errorf("%+v", a)

@@ -107,18 +107,15 @@ func (h *heap) add(start, end uint64) {
 	}
 }
 
-// mapped are the blocks that malloc mapped by themselves, from the beginning of a mapping on: the kernel makes one of
-// neighbours. Their sizes are whole pages.
-func (x *explainer) mapped(m mapping) (all []span) {
-	for at := m.start; at < m.end; {
-		before, ok1 := x.word(at)
-		word, ok2 := x.word(at + 8)
-		size := word &^ flags
-		if !ok1 || !ok2 || before != 0 || word&flags != isMapped || size < page || size%page != 0 || size > m.end-at {
-			break
-		}
-		all = append(all, span{at, at + size})
-		at += size
+// mapped is the size of a block that malloc mapped by itself, 0 if there is none at an address: such a block begins with its
+// page, has whole pages, and nothing is in front of it.
+func (x *explainer) mapped(at, end uint64) uint64 {
+	const least = 64 << 10 // malloc's threshold is 128 KiB, unless somebody lowered it
+	before, ok1 := x.word(at)
+	word, ok2 := x.word(at + 8)
+	size := word &^ flags
+	if !ok1 || !ok2 || before != 0 || word&flags != isMapped || size < least || size%page != 0 || size > end-at {
+		return 0
 	}
-	return all
+	return size
 }

@@ -28,10 +28,11 @@ type reader struct {
 	have  []byte
 	buf   []byte
 	steps int
+	ahead int // bytes that are read at a time
 }
 
 func newReader(s Source, limits Limits) *reader {
-	return &reader{memory: s.Memory, pagemap: s.Pages, left: limits.Bytes, deadline: time.Now().Add(limits.Time), buf: make([]byte, ahead)}
+	return &reader{memory: s.Memory, pagemap: s.Pages, left: limits.Bytes, deadline: time.Now().Add(limits.Time), buf: make([]byte, ahead), ahead: ahead}
 }
 
 // load finds out which pages of a mapping are resident.
@@ -88,7 +89,7 @@ func (r *reader) word(addr uint64) (w uint64, ok bool) {
 func (r *reader) fill(addr uint64) bool {
 	first := addr &^ (page - 1)
 	size := 0
-	for size < ahead && r.isResident(first+uint64(size)) {
+	for size < r.ahead && r.isResident(first+uint64(size)) {
 		size += page
 	}
 	r.have = nil

@@ -75,7 +75,7 @@ func Explain(s Source, limits Limits) (Account, error) {
 	}
 	x := &explainer{reader: newReader(s, limits), python: s.Python, bytes: map[Kind]uint64{}}
 	a := Account{}
-	for _, r := range all {
+	for _, r := range join(all) {
 		a.Total += r.resident
 		x.explain(r)
 	}
@@ -135,11 +135,24 @@ func (x *explainer) private(r mapping, give func(Kind, uint64)) {
 		give(Malloc, x.residentIn(span{h.start, h.end})-free)
 		return
 	}
-	if big := x.mapped(r); len(big) > 0 {
-		give(MallocBig, x.residentIn(big...))
-		return
+	found := x.scan(r)
+	give(MallocBig, x.residentIn(found.big...))
+	give(Objects, found.used)
+	give(ObjectFree, found.free)
+}
+
+// join makes one of private mappings without a file that lie side by side: the kernel has several where a part may be of huge
+// pages, and one where malloc mapped several blocks.
+func join(all []mapping) (out []mapping) {
+	plain := func(m mapping) bool { return !m.file && !m.shared && m.name == "" && m.writable }
+	for _, m := range all {
+		n := len(out)
+		if n > 0 && out[n-1].end == m.start && (plain(m) && plain(out[n-1]) && m.start%heapMost != 0 || m.name == "[heap]" && out[n-1].name == m.name) {
+			out[n-1].end = m.end
+			out[n-1].resident += m.resident
+			continue
+		}
+		out = append(out, m)
 	}
-	used, free := x.pools(r)
-	give(Objects, used)
-	give(ObjectFree, free)
+	return out
 }
