@@ -174,6 +174,7 @@ const (
 	kindStack      = "stack"
 	kindHolders    = "holders"
 	kindVariables  = "variables"
+	kindResident   = "resident"
 	kindFinish     = "finish"
 )
 
