@@ -68,6 +68,7 @@ type Limits struct {
 	Bytes   int64         // read from the process, 2 GiB
 	Time    time.Duration // 5 s
 	Unseen  bool          // look for arrays that are none of the blocks, too
+	Names   bool          // of [List]: what only modules have is not looked for
 }
 
 // Result is what a walk found: a Holder for each block, in the order of their addresses.
