@@ -109,7 +109,9 @@ int control_task(struct bpf_iter__task *ctx)
 	if (!r)
 		return 0;
 	struct occasion why = { .slot = slot, .group = request.group, .inputs = -1 };
-	if (request.operation == OP_BACK) {
+	if (request.operation == OP_ARRAYS) {
+		p->arrays = request.group;
+	} else if (request.operation == OP_BACK) {
 		put_back(r, p->root, request.group);
 		why.kind = BOUNDARY_METER_BACK;
 		draw_boundary(&why);

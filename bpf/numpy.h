@@ -1,61 +1,135 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cpu.numpy: NumPy calls PyTraceMalloc_Track(domain, pointer, size) after every allocation and
- * PyTraceMalloc_Untrack(domain, pointer) before every free of array data, whether or not tracemalloc runs.
- * A Track of a known pointer replaces its block (PyDataMem_RENEW in place).
+ * cpu.numpy: blocks of array data of at least LARGE_BLOCK bytes; all of them where user space asks for it.
  *
- * A free of a block that is not known (made before the attach, or while the probes were shed) changes no value.
- * glibc keeps a chunk's size in the word before it: an upper bound of what such frees were worth.
+ * There are two kinds of places where they are seen. NumPy calls PyTraceMalloc_Track(domain, pointer, size) after every
+ * allocation and PyTraceMalloc_Untrack(domain, pointer) before every free, whether or not tracemalloc runs; a Track of
+ * a known pointer replaces its block. And in NumPy's own code there are places that hardly any small block passes
+ * (package numpy): behind malloc and calloc, before free, before and behind realloc. Where these are, and what lies in
+ * which register there, is in the probes' cookies. A process goes from the first kind to the second at once and for
+ * good (enum arrays); until a moment later Track still adds blocks whose allocation went by before, and Untrack does
+ * nothing any more: so no block is missed, and none is counted twice.
+ *
+ * A free of a block that is not known (made before the attach, or while the probes were shed) changes no value. Its
+ * size is known at some places; at others glibc keeps a chunk's size in the word before it: an upper bound of what such
+ * frees were worth. A refused allocation, at address 0, changes nothing.
  */
 #ifndef IPYTRACER_NUMPY_H
 #define IPYTRACER_NUMPY_H
 
-#define SMALL_BLOCK  64	    /* bytes: what scalars and NumPy's own helpers have; nobody asks who made one of those */
-#define NUMPY_DOMAIN 389047 /* numpy/core/src/multiarray/alloc.c: NPY_TRACE_DOMAIN */
+#define SMALL_BLOCK    64     /* bytes: what scalars and NumPy's own helpers have; nobody asks who made one of those */
+#define LARGE_BLOCK    1024   /* bytes: NumPy keeps smaller ones for itself when they are freed (alloc.c, NBUCKETS) */
+#define NUMPY_DOMAIN   389047 /* numpy/core/src/multiarray/alloc.c: NPY_TRACE_DOMAIN */
+#define IMPLAUSIBLE    (1ll << 40) /* bytes: no block is as large, and every pointer larger */
+#define SIZE_NOT_KNOWN (-1ll)
 
 static __always_inline __u64 block_key(__u32 slot, __u64 address)
 {
 	return address | (__u64)slot << 48;
 }
 
-/* The slot of the process that tells of a block of NumPy's, or NO_SLOT. A refused allocation is told of at address 0.
- */
-static __always_inline __u32 numpy_slot(struct pt_regs *regs)
+/* Whether blocks of a size are in the meter. */
+static __always_inline bool array_counts(__s64 size)
 {
-	__u32 slot = current_slot();
-
-	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot) || (__u32)regs->di != NUMPY_DOMAIN || !regs->si)
-		return NO_SLOT;
-	return slot;
+	return small_arrays || size >= LARGE_BLOCK;
 }
 
-SEC("uprobe")
-int numpy_track(struct pt_regs *regs)
+/* From one block, or none, to another, or none: which a process has, and how many bytes count. */
+struct array_move {
+	__u64 from;
+	__u64 to;
+	__s64 before;
+	__s64 after;
+	__u64 stack;
+	__u32 slot;
+	__u32 padding;
+};
+
+/* The meter moves, and both blocks are told. */
+__attribute__((noinline)) int array_moves(struct array_move *m)
 {
-	__u32 slot = numpy_slot(regs);
-	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+	if (!m || m->before == m->after)
+		return 0;
+	struct process *p = process_at(m->slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
-	__u64 address = regs->si, key = block_key(slot, address);
-	__s64 size = regs->dx;
-	struct block fresh = { .size = size, .epoch = r->epoch[GROUP_NUMPY] };
-	struct block *known = bpf_map_lookup_elem(&blocks, &key);
-	__s64 before = 0;
-	if (known) {
-		before = known->epoch == fresh.epoch ? known->size : 0;
-		*known = fresh;
-	} else if (bpf_map_update_elem(&blocks, &key, &fresh, BPF_ANY)) {
-		lose(LOSS_BLOCK);
-		fetch_add(&r->unknown, 1);
-		fetch_add(&r->slack, size);
-		return 0;
-	}
-	__u64 stack = size > SMALL_BLOCK ? stack_for(regs, slot, size) : 0, segment = *(volatile __u64 *)&p->segment,
-	      number = next_change(r);
-	__s64 value = move(p, r, METER_NUMPY, size - before);
-	send_change(p, r, number, segment, METER_NUMPY, value, size - before, address, stack);
+	bool moves = m->before && m->after && m->from != m->to;
+	__u64 segment = *(volatile __u64 *)&p->segment, number = fetch_add(&r->stream, 1 + moves) + 1;
+	__s64 value = move(p, r, METER_NUMPY, m->after - m->before);
+	if (moves)
+		send_change(p, r, number++, segment, METER_NUMPY, value - m->after, -m->before, m->from, 0);
+	send_change(p, r, number, segment, METER_NUMPY, value, moves ? m->after : m->after - m->before,
+		    m->after ? m->to : m->from, m->stack);
 	return 0;
+}
+
+/* Memory that was not seen to be taken was given back, or the other way round: so many bytes at most. */
+static __always_inline void array_unknown(__u32 slot, __s64 slack)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r)
+		return;
+	fetch_add(&r->unknown, 1);
+	fetch_add(&r->slack, slack);
+}
+
+/* Since when blocks are known without a gap. */
+static __always_inline __u64 array_epoch(__u32 slot)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	return r ? r->epoch[GROUP_NUMPY] : 0;
+}
+
+/* The block at an address, NULL if it is not known. */
+static __always_inline struct block *array_at(__u32 slot, __u64 key)
+{
+	struct block *known = bpf_map_lookup_elem(&blocks, &key);
+
+	return known && known->epoch == array_epoch(slot) ? known : NULL;
+}
+
+/* Puts a block into the table. What was at its address, in bytes that count, is added to *before. */
+static __always_inline bool array_in(__u32 slot, __u64 address, __s64 size, __s64 *before)
+{
+	__u64 key = block_key(slot, address);
+	struct block fresh = { .size = size, .epoch = array_epoch(slot) }, *known = array_at(slot, key);
+
+	if (known && array_counts(known->size))
+		*before += known->size;
+	if (!bpf_map_update_elem(&blocks, &key, &fresh, BPF_ANY))
+		return true;
+	lose(LOSS_BLOCK);
+	array_unknown(slot, size);
+	return false;
+}
+
+/* Takes a block out of the table. Returns its size, or SIZE_NOT_KNOWN. */
+static __always_inline __s64 array_out(__u32 slot, __u64 address)
+{
+	__u64 key = block_key(slot, address);
+	struct block *known = array_at(slot, key);
+
+	if (!known)
+		return SIZE_NOT_KNOWN;
+	__s64 size = known->size;
+	bpf_map_delete_elem(&blocks, &key);
+	return size;
+}
+
+static __always_inline void array_made(struct pt_regs *regs, __u32 slot, __u64 address, __s64 size)
+{
+	struct array_move m = { .from = address, .to = address, .after = array_counts(size) ? size : 0, .slot = slot };
+
+	if (!array_in(slot, address, size, &m.before))
+		m.after = 0;
+	if (m.after > SMALL_BLOCK)
+		m.stack = stack_for(regs, slot, size);
+	array_moves(&m);
 }
 
 /* At most what malloc can have handed out at this address: glibc 2.x, malloc_chunk.mchunk_size. */
@@ -69,26 +143,173 @@ static __always_inline __s64 usable_size(struct process *p, __u64 address)
 	return chunk > (__u64)p->value[METER_MAPPED] ? p->value[METER_MAPPED] : chunk;
 }
 
+/* What malloc's header says, as far as it is of interest: 0 for what is too small to count. */
+static __always_inline __s64 array_bound(__u32 slot, __u64 address)
+{
+	struct process *p = process_at(slot);
+	__s64 usable = p ? usable_size(p, address) - 8 : 0;
+
+	return usable > 0 && array_counts(usable) ? usable : 0;
+}
+
+/* told: its size, as far as the place can tell, or SIZE_NOT_KNOWN. */
+static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
+{
+	__s64 size = array_out(slot, address);
+
+	if (size == SIZE_NOT_KNOWN) {
+		__s64 slack = told == SIZE_NOT_KNOWN		? array_bound(slot, address)
+			      : told >= IMPLAUSIBLE || told < 0 ? 0
+								: told;
+		if (slack && array_counts(slack))
+			array_unknown(slot, slack);
+		return;
+	}
+	struct array_move m = { .from = address, .to = address, .before = array_counts(size) ? size : 0, .slot = slot };
+	array_moves(&m);
+}
+
+/* The process that tells of a block, by a place of this kind, or NULL. */
+static __always_inline struct process *array_process(__u32 slot, bool inside)
+{
+	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot))
+		return NULL;
+	struct process *p = process_at(slot);
+	return p && (inside ? p->arrays != ARRAYS_TRACKED : p->arrays != ARRAYS_INSIDE) ? p : NULL;
+}
+
+SEC("uprobe")
+int numpy_track(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	struct process *p = array_process(slot, false);
+
+	if (!p || (__u32)regs->di != NUMPY_DOMAIN || !regs->si || (__s64)regs->dx <= 0)
+		return 0;
+	__s64 size = regs->dx;
+	if (p->arrays == ARRAYS_SETTLING) {
+		__u64 key = block_key(slot, regs->si);
+		struct block *known = array_at(slot, key);
+		if (size < LARGE_BLOCK || (known && known->size == size))
+			return 0;
+	}
+	array_made(regs, slot, regs->si, size);
+	return 0;
+}
+
 SEC("uprobe")
 int numpy_untrack(struct pt_regs *regs)
 {
-	__u32 slot = numpy_slot(regs);
-	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
-	struct root *r = p ? root_of(p) : NULL;
-	if (!r)
+	__u32 slot = current_slot();
+	struct process *p = array_process(slot, false);
+
+	if (p && p->arrays == ARRAYS_TRACKED && (__u32)regs->di == NUMPY_DOMAIN && regs->si)
+		array_gone(slot, regs->si, SIZE_NOT_KNOWN);
+	return 0;
+}
+
+/* What lies at a place: see enum array_place. */
+static __noinline __u64 at_place(struct pt_regs *regs, __u32 place)
+{
+	if (place & PLACE_STACK) {
+		__u64 word = 0;
+		if (READ(word, regs->sp + 8 * (place & (PLACE_STACK - 1))))
+			lose(LOSS_READ);
+		return word;
+	}
+	/* Copied first: the verifier allows no computed offset into the context. */
+	__u64 all[16] = { regs->ax, regs->cx, regs->dx,	 regs->bx,  regs->sp,  regs->bp,  regs->si,  regs->di,
+			  regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15 };
+	return all[place & 15];
+}
+
+/* The size, or SIZE_NOT_KNOWN. */
+static __always_inline __s64 told_size(struct pt_regs *regs, __u64 cookie)
+{
+	__u32 place = cookie >> 8 & 0xff;
+	__s64 size = place == PLACE_NONE ? SIZE_NOT_KNOWN : (__s64)at_place(regs, place);
+
+	return size < 0 ? SIZE_NOT_KNOWN : size;
+}
+
+/* Behind an allocation in NumPy's code. */
+SEC("uprobe")
+int numpy_made(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
+	__s64 size = told_size(regs, cookie);
+
+	if (array_process(slot, true) && address && size >= LARGE_BLOCK)
+		array_made(regs, slot, address, size);
+	return 0;
+}
+
+/* Before a free. */
+SEC("uprobe")
+int numpy_freed(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
+
+	if (array_process(slot, true) && address)
+		array_gone(slot, address, told_size(regs, cookie));
+	return 0;
+}
+
+/* Before a block is resized: it leaves the table, since somebody may be given its address before this comes back. */
+SEC("uprobe")
+int numpy_resizing(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 cookie = bpf_get_attach_cookie(regs);
+
+	if (!array_process(slot, true))
 		return 0;
-	__u64 address = regs->si, key = block_key(slot, address), segment = p->segment;
-	struct block *known = bpf_map_lookup_elem(&blocks, &key);
-	if (!known || known->epoch != r->epoch[GROUP_NUMPY]) {
-		fetch_add(&r->unknown, 1);
-		fetch_add(&r->slack, usable_size(p, address));
+	struct resize was = { .address = at_place(regs, cookie & 0xff), .size = told_size(regs, cookie) };
+	if (was.address) {
+		was.before = array_out(slot, was.address);
+		if (was.before == SIZE_NOT_KNOWN)
+			was.slack = array_bound(slot, was.address);
+	}
+	if (bpf_map_update_elem(&resizes, &tid, &was, BPF_ANY)) {
+		lose(LOSS_BLOCK);
+		array_unknown(slot, was.size);
+	}
+	return 0;
+}
+
+/* Behind that: the result says whether it was. */
+SEC("uprobe")
+int numpy_resized(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
+	struct resize *was = array_process(slot, true) ? bpf_map_lookup_elem(&resizes, &tid) : NULL;
+
+	if (!was)
+		return 0;
+	struct resize r = *was;
+	bpf_map_delete_elem(&resizes, &tid);
+	bool known = r.address && r.before != SIZE_NOT_KNOWN;
+	struct array_move m = { .from = r.address, .to = address, .slot = slot };
+	if (!address) { /* refused: the block is what it was */
+		if (known && !array_in(slot, r.address, r.before, &m.before))
+			m.before = r.before;
+		array_moves(&m);
 		return 0;
 	}
-	__s64 size = known->size;
-	bpf_map_delete_elem(&blocks, &key);
-	__u64 number = next_change(r);
-	__s64 value = move(p, r, METER_NUMPY, -size);
-	send_change(p, r, number, segment, METER_NUMPY, value, -size, address, 0);
+	m.before = known && array_counts(r.before) ? r.before : 0;
+	if (!known)
+		m.from = address;
+	if (r.slack)
+		array_unknown(slot, r.slack);
+	/* One that has become small is kept: malloc's header may say that it is still large. */
+	if (array_in(slot, address, r.size, &m.before) && array_counts(r.size)) {
+		m.after = r.size;
+		m.stack = stack_for(regs, slot, r.size);
+	}
+	array_moves(&m);
 	return 0;
 }
 

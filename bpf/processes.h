@@ -54,6 +54,7 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	p->devices = 0;
 	p->cuda = 0;
 	p->heap = 0;
+	p->arrays = ARRAYS_TRACKED;
 	p->cutting = 0;
 	p->segment = *(volatile __u64 *)&r->segment;
 	p->mm = mm;
@@ -212,6 +213,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	bpf_map_delete_elem(&threads, &tid);
 	bpf_map_delete_elem(&calls, &tid);
 	bpf_map_delete_elem(&resized, &tid);
+	bpf_map_delete_elem(&resizes, &tid);
 	bpf_map_delete_elem(&heap_calls, &tid);
 	bpf_map_delete_elem(&cuda_threads, &tid);
 	if (INT_FIELD(FIELD(task, task_struct, signal), signal_struct, live.counter))

@@ -23,6 +23,7 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) member
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
 /* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct resize, 4096, F_NO_PREALLOC) resizes SEC(".maps"); /* tid -> */
 /* Live blocks of malloc by address | slot << 48, and their sizes. One place unless they are counted. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __s64, 1 << 21, F_NO_PREALLOC) heap_blocks SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct heap_call, 4096, F_NO_PREALLOC) heap_calls SEC(".maps"); /* tid -> */
@@ -66,6 +67,7 @@ const volatile __u32 percpu_rss = 1;  /* kernel 6.2: RSS counters are per CPU */
 const volatile __u32 rss_offset = 0;  /* of mm->rss_stat: an array now, a structure before 6.2 */
 const volatile __u32 held_offset = 0; /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
 const volatile __u32 change_ring_size = 1 << 22;
+const volatile __u32 small_arrays = 0; /* all of NumPy's blocks count */
 
 /* Filled by discover_cpus: where each CPU's copy of a per-CPU variable is, relative to its per-CPU pointer. */
 __u64 cpu_offset[MAX_CPUS];

@@ -274,6 +274,29 @@ struct process {
 	__u32 cuda;    /* it has called the driver */
 	__u32 cutting; /* boundaries that are being drawn of it now */
 	__u32 heap;    /* it has called its allocator under trace */
+	__u32 arrays;  /* enum arrays */
+	__u32 padding;
+};
+
+/* By which probes NumPy's blocks are counted. Only user space moves a process on, and never back but at an exec. */
+enum arrays {
+	ARRAYS_TRACKED,	 /* those on PyTraceMalloc_Track and _Untrack */
+	ARRAYS_SETTLING, /* those in NumPy; Track adds what they have not seen */
+	ARRAYS_INSIDE,	 /* those in NumPy */
+};
+
+/*
+ * Where a block's address (bits 0-7 of a cookie) and its size (bits 8-15) lie: the number of a register, as the
+ * processor numbers them, or with PLACE_STACK how many words above the stack pointer.
+ */
+enum array_place { PLACE_STACK = 1 << 6, PLACE_NONE = 0xff };
+
+/* A reallocation of NumPy's that has not come back. */
+struct resize {
+	__u64 address;
+	__s64 size;   /* that it is to have */
+	__s64 before; /* that it had, SIZE_NOT_KNOWN */
+	__s64 slack;  /* what it had at most, where that is not known and it may have counted */
 };
 
 /*
@@ -586,16 +609,16 @@ enum loss {
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */
-enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK };
+enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS };
 
 struct control {
 	__u32 operation;
 	__s32 pid; /* in the tracer's pid namespace */
 	__s32 parent;
 	__u32 root;
-	__u32 group;
-	__u32 done; /* tasks it was carried out on */
-	__u32 slot; /* result: the process's slot */
+	__u32 group; /* OP_ARRAYS: an enum arrays */
+	__u32 done;  /* tasks it was carried out on */
+	__u32 slot;  /* result: the process's slot */
 };
 
 /* What try_account is given, and says. */

@@ -12,16 +12,17 @@ forbid() { # PACKAGE PATTERN: the package's own imports, and theirs within the m
         status=1
     fi
 }
-forbid tracer/event '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|recording|native|memory))|cilium/ebpf'
+forbid tracer/event '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid report '^ipytracer/(attribution|cmd|tracer)|cilium/ebpf'
-forbid attribution '^ipytracer/(cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|recording|native|memory))|cilium/ebpf'
-forbid tracer/recording '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|native|memory))|cilium/ebpf'
-forbid tracer/cpython '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|recording|native|memory))|cilium/ebpf'
-forbid tracer/holders '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|process|gpu|recording|native|memory))|cilium/ebpf'
-forbid tracer/memory '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|cuda|recording|native))|cilium/ebpf'
-forbid tracer/process '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|gpu|recording|native|memory))|cilium/ebpf'
+forbid attribution '^ipytracer/(cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
+forbid tracer/recording '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|native|memory|numpy))|cilium/ebpf'
+forbid tracer/cpython '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
+forbid tracer/holders '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
+forbid tracer/memory '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|cuda|recording|native|numpy))|cilium/ebpf'
+forbid tracer/numpy '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|cuda|recording|native|memory))|cilium/ebpf'
+forbid tracer/process '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/native '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|cuda))|cilium/ebpf'
-forbid tracer/gpu '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|recording|native|memory))|cilium/ebpf'
-forbid tracer/ledger '^ipytracer/(attribution|report|cmd|tracer$|tracer/(cpython|holders|process|gpu|recording|native|memory))'
+forbid tracer/gpu '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|recording|native|memory|numpy))|cilium/ebpf'
+forbid tracer/ledger '^ipytracer/(attribution|report|cmd|tracer$|tracer/(cpython|holders|process|gpu|recording|native|memory|numpy))'
 forbid tracer '^ipytracer/(attribution|report|cmd)'
 exit $status

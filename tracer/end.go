@@ -60,8 +60,10 @@ func (s *Session) finish() *event.Finish {
 func (s *Session) release(t *target) {
 	s.forgetNative(t)
 	libraries, memories, heap := t.libraries, t.memory, t.heap
-	t.libraries, t.memory, t.heap = nil, nil, heapProbes{}
+	numpy := t.arrays
+	t.libraries, t.memory, t.heap, t.arrays = nil, nil, heapProbes{}, arrays{}
 	s.closing.Go(heap.close)
+	s.closing.Go(numpy.close)
 	s.closing.Go(func() { closeAll(libraries) })
 	s.closing.Go(func() { closeMemory(memories) })
 	if t.python == nil {

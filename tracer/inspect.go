@@ -60,7 +60,7 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 		sources = append(sources, event.MeterSource{Meter: m, Source: rss, Exact: exact, Bound: bound})
 	}
 	sources = append(sources, event.MeterSource{
-		Meter: event.NumPy, Source: "uprobes on PyTraceMalloc_Track and PyTraceMalloc_Untrack; arrays made since the attach", Exact: true,
+		Meter: event.NumPy, Source: "uprobes in NumPy or on PyTraceMalloc_Track; arrays made since the attach, blocks of 1,024 bytes or more", Exact: true,
 	})
 	// Those of GPU 0 stand for the same of every GPU.
 	for m := range event.DeviceMeter(event.DeviceMeters) {

@@ -40,6 +40,7 @@ func (s *Session) relist(t *target) {
 			return // it has ended
 		}
 		s.adoptMemory(t, m)
+		s.adoptArrays(t, m)
 		kind, ok := cuda.KindOf(m.Path)
 		if !ok || m.File.Inode == 0 {
 			continue
@@ -250,6 +251,7 @@ func (t *target) closeLibraries() {
 	closeAll(t.libraries)
 	closeMemory(t.memory)
 	t.heap.close()
+	t.arrays.close()
 	t.libraries, t.memory, t.heap = nil, nil, heapProbes{}
 }
 

@@ -97,6 +97,7 @@ func (s *Session) probe(t *target) error {
 	s.expectLibraries(t)
 	s.relist(t)
 	s.adoptHeap(t)
+	s.countArrays(t)
 	if t.python.sites.CompileInlined {
 		s.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", t.pid, t.python.version())
 	}
@@ -105,7 +106,7 @@ func (s *Session) probe(t *target) error {
 
 func (s *Session) place(t *target, g ledger.Group) error {
 	p := placements(g, t.python.sites)
-	if len(p) == 0 {
+	if len(p) == 0 || g == ledger.GroupNumPy && t.arrays.state == ledger.ArraysInside {
 		return nil
 	}
 	c, err := s.ledger.Probe(t.python.file.ProbePath(), t.pid, p)

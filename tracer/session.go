@@ -34,7 +34,9 @@ type Options struct {
 	NoStacks   bool     // do not walk up the stack of who allocates
 	Holders    bool     // find out at the end who holds the memory that is left
 	Native     bool     // walk up its native frames, too; without it only those of threads that have no Python frames
-	Heap       bool     // see every malloc and free, for cpu.heap; see [Session.HeapCost]
+	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
+	SmallArrays bool
+	Heap        bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
 }
 
 // DefaultBudget is the share of the time that probes may cost.
@@ -148,7 +150,7 @@ func open(o Options) (*Session, error) {
 }
 
 func (s *Session) load() (err error) {
-	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap})
+	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays})
 	if err != nil {
 		return err
 	}
@@ -266,6 +268,7 @@ func (s *Session) settle() error {
 		}
 		if !t.gone && t.python != nil {
 			s.adoptHeap(t)
+			s.countArrays(t)
 		}
 	}
 	s.stepDown()

@@ -29,6 +29,7 @@ type target struct {
 	announced bool
 	libraries []*library
 	memory    []*memoryLibrary
+	arrays    arrays
 	heap      heapProbes
 	// identified: the ledger knows which GPUs it uses.
 	identified bool

@@ -56,6 +56,7 @@ judged is listed with why: only an audit without such a list is an all-clear.`,
 	f.StringVar(&o.ReadyFile, "ready-file", "", "of a running kernel: create `FILE` once every probe is in place")
 	f.BoolVar(&o.Heap, "heap", false, "of a running kernel: see every malloc and free as well; slows down programs that call them often")
 	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
+	f.BoolVar(&o.SmallArrays, "small-arrays", false, "of a running kernel: count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
 	return cmd
 }

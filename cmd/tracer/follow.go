@@ -30,7 +30,9 @@ type SessionOptions struct {
 	NoStacks  bool
 	Native    bool
 	Heap      bool
-	Verbose   bool
+	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
+	SmallArrays bool
+	Verbose     bool
 }
 
 // AddFlags defines the flags.
@@ -44,6 +46,7 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Heap, "heap", false, "see every malloc and free, as the meter cpu.heap; slows down programs that call them often")
 	f.BoolVar(&o.NoStacks, "no-stacks", false, "do not find out who allocates; costs less where many small arrays are made")
 	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
+	f.BoolVar(&o.SmallArrays, "small-arrays", false, "count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
 }
 
@@ -64,7 +67,7 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 	}
 	return tracer.Options{
 		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Native: o.Native, Heap: o.Heap,
-		Holders: o.Record != "",
+		Holders: o.Record != "", SmallArrays: o.SmallArrays,
 	}, nil
 }
 

@@ -27,6 +27,8 @@ type flow struct {
 	limit    int // of instructions
 	// tails says what becomes of a tail call, by its target; nil: the function is left, and that is all that is known.
 	tails func(target uint64) tail
+	// leaves says whether a jump through a pointer is to another library, by a tail call; nil: where it goes is not known.
+	leaves func(in *instruction) bool
 	// exits are tail calls that are ways out, with where they leave the result.
 	exits map[uint64]locations
 	// linked are the places that jumps into the PLT lead to.
@@ -186,6 +188,10 @@ func (f *flow) target(in *instruction) (uint64, bool) {
 func (f *flow) jump(in *instruction, s state) {
 	target, ok := in.target()
 	if !ok {
+		if f.leaves != nil && f.leaves(in) && s.stack.known && s.stack.pushed == 0 {
+			f.returns = append(f.returns, in.addr)
+			return
+		}
 		f.complete = false // a jump table, or a tail call through a pointer
 		return
 	}

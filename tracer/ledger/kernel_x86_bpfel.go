@@ -13,6 +13,21 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type kernelArrayPlace uint32
+
+const (
+	kernelArrayPlacePLACE_STACK kernelArrayPlace = 64
+	kernelArrayPlacePLACE_NONE  kernelArrayPlace = 255
+)
+
+type kernelArrays uint32
+
+const (
+	kernelArraysARRAYS_TRACKED  kernelArrays = 0
+	kernelArraysARRAYS_SETTLING kernelArrays = 1
+	kernelArraysARRAYS_INSIDE   kernelArrays = 2
+)
+
 type kernelBlock struct {
 	_     structs.HostLayout
 	Size  int64
@@ -395,6 +410,7 @@ const (
 	kernelOperationOP_ADOPT  kernelOperation = 2
 	kernelOperationOP_DETACH kernelOperation = 3
 	kernelOperationOP_BACK   kernelOperation = 4
+	kernelOperationOP_ARRAYS kernelOperation = 5
 )
 
 type kernelOutcome uint32
@@ -428,6 +444,8 @@ type kernelProcess struct {
 	Cuda      uint32
 	Cutting   uint32
 	Heap      uint32
+	Arrays    uint32
+	Padding   uint32
 }
 
 type kernelPython struct {
@@ -479,6 +497,14 @@ type kernelPython struct {
 	PushedEval       uint32
 	Ready            uint32
 	Padding          uint32
+}
+
+type kernelResize struct {
+	_       structs.HostLayout
+	Address uint64
+	Size    int64
+	Before  int64
+	Slack   int64
 }
 
 type kernelRoot struct {
@@ -627,6 +653,7 @@ const (
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
 	kernelMapResized             = "resized"
+	kernelMapResizes             = "resizes"
 	kernelMapRoots               = "roots"
 	kernelMapRules               = "rules"
 	kernelMapSpaces              = "spaces"
@@ -654,6 +681,10 @@ const (
 	kernelProgMapped             = "mapped"
 	kernelProgMmapReturned       = "mmap_returned"
 	kernelProgMremapReturned     = "mremap_returned"
+	kernelProgNumpyFreed         = "numpy_freed"
+	kernelProgNumpyMade          = "numpy_made"
+	kernelProgNumpyResized       = "numpy_resized"
+	kernelProgNumpyResizing      = "numpy_resizing"
 	kernelProgNumpyTrack         = "numpy_track"
 	kernelProgNumpyUntrack       = "numpy_untrack"
 	kernelProgProcessExec        = "process_exec"
@@ -676,6 +707,8 @@ const (
 	kernelVarCopiesSent          = "copies_sent"
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
+	kernelVarExportArrayPlace    = "export_array_place"
+	kernelVarExportArrays        = "export_arrays"
 	kernelVarExportBoundaryKind  = "export_boundary_kind"
 	kernelVarExportChange        = "export_change"
 	kernelVarExportChangeFlag    = "export_change_flag"
@@ -711,6 +744,7 @@ const (
 	kernelVarRssOffset           = "rss_offset"
 	kernelVarScans               = "scans"
 	kernelVarScansSeen           = "scans_seen"
+	kernelVarSmallArrays         = "small_arrays"
 	kernelVarSpaceFilter         = "space_filter"
 	kernelVarUsedSlots           = "used_slots"
 )
@@ -775,6 +809,10 @@ type kernelProgramSpecs struct {
 	Mapped          *ebpf.ProgramSpec `ebpf:"mapped"`
 	MmapReturned    *ebpf.ProgramSpec `ebpf:"mmap_returned"`
 	MremapReturned  *ebpf.ProgramSpec `ebpf:"mremap_returned"`
+	NumpyFreed      *ebpf.ProgramSpec `ebpf:"numpy_freed"`
+	NumpyMade       *ebpf.ProgramSpec `ebpf:"numpy_made"`
+	NumpyResized    *ebpf.ProgramSpec `ebpf:"numpy_resized"`
+	NumpyResizing   *ebpf.ProgramSpec `ebpf:"numpy_resizing"`
 	NumpyTrack      *ebpf.ProgramSpec `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.ProgramSpec `ebpf:"numpy_untrack"`
 	ProcessExec     *ebpf.ProgramSpec `ebpf:"process_exec"`
@@ -811,6 +849,7 @@ type kernelMapSpecs struct {
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
 	Resized      *ebpf.MapSpec `ebpf:"resized"`
+	Resizes      *ebpf.MapSpec `ebpf:"resizes"`
 	Roots        *ebpf.MapSpec `ebpf:"roots"`
 	Rules        *ebpf.MapSpec `ebpf:"rules"`
 	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
@@ -836,6 +875,8 @@ type kernelVariableSpecs struct {
 	CopiesSent          *ebpf.VariableSpec `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
+	ExportArrayPlace    *ebpf.VariableSpec `ebpf:"export_array_place"`
+	ExportArrays        *ebpf.VariableSpec `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.VariableSpec `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
@@ -871,6 +912,7 @@ type kernelVariableSpecs struct {
 	RssOffset           *ebpf.VariableSpec `ebpf:"rss_offset"`
 	Scans               *ebpf.VariableSpec `ebpf:"scans"`
 	ScansSeen           *ebpf.VariableSpec `ebpf:"scans_seen"`
+	SmallArrays         *ebpf.VariableSpec `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.VariableSpec `ebpf:"space_filter"`
 	UsedSlots           *ebpf.VariableSpec `ebpf:"used_slots"`
 }
@@ -913,6 +955,7 @@ type kernelMaps struct {
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
 	Resized      *ebpf.Map `ebpf:"resized"`
+	Resizes      *ebpf.Map `ebpf:"resizes"`
 	Roots        *ebpf.Map `ebpf:"roots"`
 	Rules        *ebpf.Map `ebpf:"rules"`
 	Spaces       *ebpf.Map `ebpf:"spaces"`
@@ -944,6 +987,7 @@ func (m *kernelMaps) Close() error {
 		m.Processes,
 		m.Pythons,
 		m.Resized,
+		m.Resizes,
 		m.Roots,
 		m.Rules,
 		m.Spaces,
@@ -970,6 +1014,8 @@ type kernelVariables struct {
 	CopiesSent          *ebpf.Variable `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
+	ExportArrayPlace    *ebpf.Variable `ebpf:"export_array_place"`
+	ExportArrays        *ebpf.Variable `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
 	ExportChange        *ebpf.Variable `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
@@ -1005,6 +1051,7 @@ type kernelVariables struct {
 	RssOffset           *ebpf.Variable `ebpf:"rss_offset"`
 	Scans               *ebpf.Variable `ebpf:"scans"`
 	ScansSeen           *ebpf.Variable `ebpf:"scans_seen"`
+	SmallArrays         *ebpf.Variable `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.Variable `ebpf:"space_filter"`
 	UsedSlots           *ebpf.Variable `ebpf:"used_slots"`
 }
@@ -1031,6 +1078,10 @@ type kernelPrograms struct {
 	Mapped          *ebpf.Program `ebpf:"mapped"`
 	MmapReturned    *ebpf.Program `ebpf:"mmap_returned"`
 	MremapReturned  *ebpf.Program `ebpf:"mremap_returned"`
+	NumpyFreed      *ebpf.Program `ebpf:"numpy_freed"`
+	NumpyMade       *ebpf.Program `ebpf:"numpy_made"`
+	NumpyResized    *ebpf.Program `ebpf:"numpy_resized"`
+	NumpyResizing   *ebpf.Program `ebpf:"numpy_resizing"`
 	NumpyTrack      *ebpf.Program `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.Program `ebpf:"numpy_untrack"`
 	ProcessExec     *ebpf.Program `ebpf:"process_exec"`
@@ -1065,6 +1116,10 @@ func (p *kernelPrograms) Close() error {
 		p.Mapped,
 		p.MmapReturned,
 		p.MremapReturned,
+		p.NumpyFreed,
+		p.NumpyMade,
+		p.NumpyResized,
+		p.NumpyResizing,
 		p.NumpyTrack,
 		p.NumpyUntrack,
 		p.ProcessExec,

@@ -40,6 +40,7 @@ type Options struct {
 	ChangeRing   int  // bytes, a power of two, at least a page; 4 MiB if 0
 	BoundaryRing int  // bytes, likewise; 1 MiB if 0
 	Heap         bool // make room for malloc's blocks: 32 MiB and 96 bytes a block
+	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
 }
 
 // Capabilities says what the loaded object can do on this kernel.
@@ -117,6 +118,9 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	values := map[string]any{
 		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing),
 		"have_cast": uint32(0), "percpu_rss": uint32(0), "rss_offset": uint32(0), "held_offset": uint32(0),
+	}
+	if o.SmallArrays {
+		values["small_arrays"] = uint32(1)
 	}
 	if err := l.inspectKernel(cache, values); err != nil {
 		return err

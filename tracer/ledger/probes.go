@@ -63,6 +63,10 @@ const (
 	StatementReturn                // every way out of PyEval_EvalCode, with a WayOut cookie
 	NumPyTrack                     // PyTraceMalloc_Track: edi, rsi, rdx
 	NumPyUntrack                   // PyTraceMalloc_Untrack: edi, rsi
+	NumPyMade                      // in NumPy, behind an allocation, with an ArrayPlace cookie
+	NumPyFreed                     // the same, before a free
+	NumPyResizing                  // the same, before a reallocation
+	NumPyResized                   // the same, behind it
 	CUDAEnter                      // a function of the CUDA driver, with a cookie of package cuda
 	CUDALeave                      // its return
 	CheckpointEnter                // cuCheckpointProcess…, with a cookie of package cuda
@@ -84,7 +88,9 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 	return map[Program]*ebpf.Program{
 		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal,
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
-		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack, CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
+		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack,
+		NumPyMade: l.objects.NumpyMade, NumPyFreed: l.objects.NumpyFreed, NumPyResizing: l.objects.NumpyResizing, NumPyResized: l.objects.NumpyResized,
+		CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
 		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
 		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, MmapReturned: l.objects.MmapReturned, MremapReturned: l.objects.MremapReturned,
 		HeapEnter: l.objects.HeapEnter, HeapLeave: l.objects.HeapLeave, HeapLeaveLate: l.objects.HeapLeaveLate, CalibrateEntry: l.objects.Calibrate,
@@ -119,6 +125,34 @@ func HeapCall(operation uint8, pushed int32, glibc bool) uint64 {
 		cookie |= 1 << 24
 	}
 	return cookie
+}
+
+// Word is where a word lies at a site: the number of a register as the processor has it, or how many words above the stack pointer.
+type Word uint8
+
+// The places that are no registers.
+const (
+	OnStack Word = Word(kernelArrayPlacePLACE_STACK) // plus the number of words
+	Nowhere Word = Word(kernelArrayPlacePLACE_NONE)
+)
+
+// ArrayPlace is the cookie of the probes in NumPy: where the block's address and its size lie.
+func ArrayPlace(block, size Word) uint64 { return uint64(block) | uint64(size)<<8 }
+
+// Arrays says by which probes a process's NumPy blocks are counted.
+type Arrays uint32
+
+// A process is moved on, never back.
+const (
+	ArraysTracked  = Arrays(kernelArraysARRAYS_TRACKED)  // those on PyTraceMalloc_Track, with which it begins
+	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING) // those in NumPy; both must be in place
+	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE)   // those in NumPy alone
+)
+
+// CountArrays says by which probes a process's NumPy blocks are counted from now on.
+func (l *Ledger) CountArrays(pid int, by Arrays) error {
+	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_ARRAYS), Pid: int32(pid), Group: uint32(by)})
+	return err
 }
 
 // Probe places programs on a file for one process; pid 0 is every process that maps it. path is opened by the kernel: /proc/PID/map_files/… and

@@ -1,0 +1,288 @@
+package cpython
+
+import (
+	"slices"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// Routine is a function whose control flow and values are known.
+type Routine struct {
+	code  *Code
+	entry uint64
+	graph *graph
+	track *tracking
+}
+
+// Call is a call, or a jump out of a [Routine], in it.
+type Call struct {
+	Address uint64
+	Import  string // the function of another library it is to, where that is known
+	// Slot is, for a call through a pointer in a structure, where in the structure that is; -1 where that is not seen.
+	Slot     int64
+	Indirect bool
+	Tail     bool // a jump: it does not come back
+	node     int
+}
+
+// Place is where a value lies at a [Site]: in a general register, or in a word on the stack.
+type Place struct {
+	Register uint8 // as the processor numbers them: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15
+	OnStack  bool
+	Above    int32 // bytes from the stack pointer up, where OnStack
+}
+
+// Routine looks at the function that begins at an address. ok is false where its control flow, or its stack, is not known for
+// sure.
+func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
+	body, ok := c.image.fragment(entry)
+	if !ok || body.start != entry {
+		return nil, false
+	}
+	f := newFlow(c.reader, entry, body.end-body.start)
+	f.tails = func(target uint64) tail {
+		switch {
+		case c.image.inPLT(target):
+			return tail{kind: tailReturns}
+		case c.image.executable(target):
+			return tail{kind: tailFollow, at: target}
+		}
+		return tail{}
+	}
+	f.leaves = func(in *instruction) bool {
+		_, register := in.Args[0].(x86asm.Reg)
+		return register || c.imported(in) != ""
+	}
+	f.explore(entry)
+	g, ok := newGraph(f, entry)
+	if !ok {
+		return nil, false
+	}
+	return &Routine{code: c, entry: entry, graph: g, track: track(g)}, true
+}
+
+// Has says whether an address is one of the routine's instructions.
+func (r *Routine) Has(addr uint64) bool {
+	_, ok := slices.BinarySearchFunc(r.graph.nodes, addr, func(n node, addr uint64) int {
+		switch {
+		case n.addr < addr:
+			return -1
+		case n.addr > addr:
+			return 1
+		}
+		return 0
+	})
+	return ok
+}
+
+// Argument is one of the first six arguments of the routine itself.
+func (r *Routine) Argument(i int) Value {
+	return r.track.terms.of(term{kind: termArgument, a: uint64(i)})
+}
+
+// Calls returns the calls that the routine makes, in order of address.
+func (r *Routine) Calls() (calls []Call) {
+	for i := range r.graph.nodes {
+		n := &r.graph.nodes[i]
+		if n.Op != x86asm.CALL && n.Op != x86asm.JMP || r.track.before[i] == nil {
+			continue
+		}
+		c := Call{Address: n.addr, Tail: n.Op == x86asm.JMP, Import: r.code.imported(&n.instruction), node: i}
+		target, direct := n.target()
+		switch {
+		case direct && n.Op == x86asm.JMP && !r.code.image.inPLT(target):
+			continue
+		case direct || c.Import != "":
+		default:
+			c.Indirect = true
+			if m, ok := n.Args[0].(x86asm.Mem); ok && m.Index == 0 && m.Base != x86asm.RIP {
+				c.Slot = m.Disp
+			} else {
+				c.Slot = r.loadedFrom(i)
+			}
+		}
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// loadedFrom returns where in a structure the pointer lies that an indirect call takes out of a register; -1 where that is not
+// seen.
+func (r *Routine) loadedFrom(i int) int64 {
+	reg, ok := r.graph.nodes[i].Args[0].(x86asm.Reg)
+	if !ok {
+		return -1
+	}
+	for range maxBetween {
+		if len(r.graph.nodes[i].before) != 1 {
+			return -1
+		}
+		i = r.graph.nodes[i].before[0]
+		n := &r.graph.nodes[i]
+		if n.Op == x86asm.CALL {
+			return -1
+		}
+		if to, known := n.writes(); !known || to == reg {
+			m, memory := n.Args[1].(x86asm.Mem)
+			if n.Op == x86asm.MOV && memory && m.Index == 0 {
+				return m.Disp
+			}
+			return -1
+		}
+	}
+	return -1
+}
+
+// Passed is one of the first six arguments that a call passes.
+func (r *Routine) Passed(c Call, i int) Value {
+	n, _ := number(argumentRegisters[i])
+	return r.track.before[c.node].registers[n]
+}
+
+// Result is what a call gives back.
+func (r *Routine) Result(c Call) Value {
+	return r.track.terms.of(term{kind: termResult, a: c.Address})
+}
+
+// Product is what the routine has where it has multiplied two values.
+func (r *Routine) Product(x, y Value) Value { return r.track.terms.product(x, y) }
+
+// Constant returns the number that a value is, where it is one.
+func (r *Routine) Constant(v Value) (n uint64, ok bool) {
+	for t, other := range r.track.terms.numbers {
+		if other == v && v != 0 {
+			return t.a, t.kind == termConstant
+		}
+	}
+	return 0, false
+}
+
+// AtMost returns a bound of a value where a call is made, by the comparisons on every way there.
+func (r *Routine) AtMost(c Call, v Value) (n uint64, ok bool) {
+	n, ok = r.track.before[c.node].atMost[v]
+	return n, ok
+}
+
+// At returns the call itself as a site, and where some values lie there.
+func (r *Routine) At(c Call, values ...Value) (Site, []Place, bool) {
+	places, ok := r.places(c.node, values)
+	return r.site(c.node), places, ok
+}
+
+// Before returns the call itself as a site, and where a value lies there on at least one of the ways to it.
+func (r *Routine) Before(c Call, value Value) (p Place, ok bool) {
+	if places, ok := r.places(c.node, []Value{value}); ok {
+		return places[0], true
+	}
+	for i := c.node; len(r.graph.nodes[i].before) > 0; i = r.graph.nodes[i].before[0] {
+		for _, b := range r.graph.nodes[i].before {
+			n := &r.graph.nodes[b]
+			if h := r.track.before[b]; h != nil && n.jumps() {
+				if p, ok := h.place(value, n.stack.pushed); ok && !p.OnStack && r.untouched(i, c.node, p) {
+					return p, true
+				}
+			}
+		}
+		if len(r.graph.nodes[i].before) != 1 || r.graph.nodes[r.graph.nodes[i].before[0]].jumps() {
+			break
+		}
+	}
+	return Place{}, false
+}
+
+// untouched says whether no instruction from one on, straight to another, writes a register.
+func (r *Routine) untouched(from, to int, p Place) bool {
+	for i := from; i != to; i = r.graph.nodes[i].straight {
+		if i == none {
+			return false
+		}
+		n := &r.graph.nodes[i]
+		reg, known := n.writes()
+		if at, general := number(reg); !known || n.jumps() || general && uint8(at) == p.Register {
+			return false
+		}
+	}
+	return true
+}
+
+// maxBehind bounds how far behind a call a site is looked for, in instructions.
+const maxBehind = 24
+
+// Behind returns the first emulated instruction behind a call, which nobody reaches who has not just come back from it, and where
+// some values lie there.
+func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
+	for i := r.graph.nodes[c.node].straight; i != none && !c.Tail; i = r.graph.nodes[i].straight {
+		n := &r.graph.nodes[i]
+		if len(n.before) != 1 || n.addr-c.Address > 8*maxBehind {
+			break
+		}
+		if n.emulated() {
+			places, ok := r.places(i, values)
+			return r.site(i), places, ok
+		}
+		if n.taken != none || n.Op == x86asm.CALL {
+			break
+		}
+	}
+	return Site{}, nil, false
+}
+
+// First returns the first emulated instruction that every call of the routine passes once, or its first, and where some values lie
+// there.
+func (r *Routine) First(values ...Value) (Site, []Place, bool) {
+	for i := r.graph.entry; i != none && len(r.graph.nodes[i].before) <= 1; i = r.graph.nodes[i].straight {
+		n := &r.graph.nodes[i]
+		if places, ok := r.places(i, values); n.emulated() && ok {
+			return r.site(i), places, true
+		}
+		if n.taken != none || n.Op == x86asm.CALL || n.addr-r.entry > 8*maxPrologue {
+			break
+		}
+	}
+	places, ok := r.places(r.graph.entry, values)
+	return r.site(r.graph.entry), places, ok && len(r.graph.nodes[r.graph.entry].before) == 0
+}
+
+func (r *Routine) site(i int) Site {
+	n := &r.graph.nodes[i]
+	off, ok := r.code.image.fileOffset(n.addr)
+	if !ok {
+		return Site{}
+	}
+	return Site{Delta: int32(n.addr - r.entry), Address: n.addr, FileOffset: off, Pushed: int32(n.stack.pushed), Emulated: n.emulated()}
+}
+
+// places looks for values before an instruction, in registers first.
+func (r *Routine) places(i int, values []Value) (places []Place, ok bool) {
+	h := r.track.before[i]
+	if h == nil {
+		return nil, false
+	}
+	for _, v := range values {
+		p, ok := h.place(v, r.graph.nodes[i].stack.pushed)
+		if !ok {
+			return nil, false
+		}
+		places = append(places, p)
+	}
+	return places, true
+}
+
+func (h *holdings) place(v Value, pushed int64) (Place, bool) {
+	if v == 0 {
+		return Place{}, false
+	}
+	if i := slices.Index(h.registers[:], v); i >= 0 {
+		return Place{Register: uint8(i)}, true
+	}
+	best, found := Place{}, false
+	for at, held := range h.slots {
+		if above := at + pushed; held == v && above >= 0 && above <= maxAbove && (!found || int32(above) < best.Above) {
+			best, found = Place{OnStack: true, Above: int32(above)}, true
+		}
+	}
+	return best, found
+}
+
+// maxAbove is how far above the stack pointer a word is looked for.
+const maxAbove = 256

@@ -1,0 +1,353 @@
+package cpython
+
+import (
+	"math"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// Value names what a register or a word of the stack holds: places with the same Value hold the same. The zero Value is not known.
+type Value uint32
+
+// termKind says where a value comes from.
+type termKind uint8
+
+const (
+	termArgument termKind = 1 + iota // a: which one
+	termEntry                        // a: the register that held it at the function's entry
+	termResult                       // a: the address of the call
+	termProduct                      // a, b: Values
+	termConstant                     // a
+	termMade                         // a: the address of the instruction that made it
+)
+
+// term is what a Value stands for.
+type term struct {
+	kind termKind
+	a, b uint64
+}
+
+// terms numbers what is known of values, each once.
+type terms struct {
+	numbers map[term]Value
+}
+
+func (t *terms) of(x term) Value {
+	v, ok := t.numbers[x]
+	if !ok {
+		v = Value(len(t.numbers) + 1)
+		t.numbers[x] = v
+	}
+	return v
+}
+
+func (t *terms) product(x, y Value) Value {
+	if x == 0 || y == 0 {
+		return 0
+	}
+	return t.of(term{termProduct, uint64(min(x, y)), uint64(max(x, y))})
+}
+
+// argumentRegisters are those of the first six arguments: System V ABI for x86-64, section 3.2.3.
+var argumentRegisters = [...]x86asm.Reg{x86asm.RDI, x86asm.RSI, x86asm.RDX, x86asm.RCX, x86asm.R8, x86asm.R9}
+
+// holdings is what registers and words of the stack hold before an instruction, and what is known of how large it is.
+type holdings struct {
+	registers [16]Value // by their numbers
+	slots     map[int64]Value
+	atMost    map[Value]uint64
+}
+
+func (h *holdings) clone() *holdings {
+	c := &holdings{registers: h.registers, slots: make(map[int64]Value, len(h.slots)), atMost: make(map[Value]uint64, len(h.atMost))}
+	for at, v := range h.slots {
+		c.slots[at] = v
+	}
+	for v, n := range h.atMost {
+		c.atMost[v] = n
+	}
+	return c
+}
+
+// meet keeps what holds in both, and says whether that is less.
+func (h *holdings) meet(o *holdings) (changed bool) {
+	for i, v := range h.registers {
+		if v != 0 && v != o.registers[i] {
+			h.registers[i], changed = 0, true
+		}
+	}
+	for at, v := range h.slots {
+		if o.slots[at] != v {
+			delete(h.slots, at)
+			changed = true
+		}
+	}
+	for v, n := range h.atMost {
+		if other, ok := o.atMost[v]; !ok {
+			delete(h.atMost, v)
+			changed = true
+		} else if other > n {
+			h.atMost[v], changed = other, true
+		}
+	}
+	return changed
+}
+
+// forget drops the slots that share a byte with [from, to).
+func (h *holdings) forget(from, to int64) {
+	for at := range h.slots {
+		if at < to && from < at+8 {
+			delete(h.slots, at)
+		}
+	}
+}
+
+func number(r x86asm.Reg) (int, bool) {
+	f, ok := family(r)
+	return int(f - x86asm.RAX), ok
+}
+
+func (h *holdings) set(r x86asm.Reg, v Value) {
+	if i, ok := number(r); ok {
+		h.registers[i] = v
+	}
+}
+
+// tracking follows values through a function.
+type tracking struct {
+	graph  *graph
+	terms  terms
+	before []*holdings // by node
+}
+
+// track works out what is held where before each instruction: forwards from the entry, where ways meet only what holds on both.
+func track(g *graph) *tracking {
+	t := &tracking{graph: g, terms: terms{map[term]Value{}}, before: make([]*holdings, len(g.nodes))}
+	for i := range g.nodes {
+		g.slots.escaped = min(g.slots.escaped, g.nodes[i].escape())
+	}
+	start := &holdings{slots: map[int64]Value{}, atMost: map[Value]uint64{}}
+	for i, r := range argumentRegisters {
+		start.set(r, t.terms.of(term{kind: termArgument, a: uint64(i)}))
+	}
+	for _, r := range []x86asm.Reg{x86asm.RBX, x86asm.RBP, x86asm.R12, x86asm.R13, x86asm.R14, x86asm.R15} {
+		start.set(r, t.terms.of(term{kind: termEntry, a: uint64(r)}))
+	}
+	t.before[g.entry] = start
+	for queue := []int{g.entry}; len(queue) > 0; queue = queue[1:] {
+		n := &g.nodes[queue[0]]
+		after := t.before[queue[0]].clone()
+		t.step(n, after)
+		arrive := func(next int, h *holdings) {
+			if next == none {
+				return
+			}
+			if t.before[next] == nil {
+				t.before[next] = h
+				queue = append(queue, next)
+			} else if t.before[next].meet(h) {
+				queue = append(queue, next)
+			}
+		}
+		bound, limited := t.bound(queue[0])
+		straight, taken := after.clone(), after
+		if limited {
+			bound.apply(straight, taken)
+		}
+		arrive(n.straight, straight)
+		arrive(n.taken, taken)
+	}
+	return t
+}
+
+// step changes what is held as an instruction does. What it does not understand loses everything.
+func (t *tracking) step(n *node, h *holdings) {
+	top := -n.stack.pushed
+	made := func() Value { return t.terms.of(term{kind: termMade, a: n.addr}) }
+	switch {
+	case n.Op == x86asm.RET, n.Op == x86asm.JMP, n.Op == x86asm.NOP, n.Op == x86asm.CMP, n.Op == x86asm.TEST, n.Op == x86asm.BT:
+	case n.Op == x86asm.CALL:
+		for i := range h.registers {
+			if callClobbers&(1<<i) != 0 {
+				h.registers[i] = 0
+			}
+		}
+		h.set(x86asm.RAX, t.terms.of(term{kind: termResult, a: n.addr}))
+		h.forget(math.MinInt64, top)
+	case n.Op == x86asm.PUSH:
+		h.forget(top-8, top)
+		t.store(h, top-8, t.read(n, h, n.Args[0]))
+	case n.Op == x86asm.POP:
+		if r, ok := n.Args[0].(x86asm.Reg); ok {
+			h.set(r, h.slots[top])
+		}
+	case n.conditional():
+		switch n.Op {
+		case x86asm.LOOP, x86asm.LOOPE, x86asm.LOOPNE:
+			h.set(x86asm.RCX, 0)
+		}
+	case n.Op == x86asm.LEAVE:
+		h.set(x86asm.RBP, h.slots[-n.stack.frame])
+	case n.Op == x86asm.XCHG && n.Args[0] == n.Args[1]: // padding
+	case n.Op == x86asm.CQO, n.Op == x86asm.CDQ:
+		h.set(x86asm.RDX, made())
+	case n.Op == x86asm.CDQE:
+		h.set(x86asm.RAX, made())
+	case n.Op == x86asm.IMUL && n.Args[1] != nil:
+		v := made()
+		if n.Args[2] == nil && n.DataSize == 64 {
+			if p := t.terms.product(t.read(n, h, n.Args[0]), t.read(n, h, n.Args[1])); p != 0 {
+				v = p
+			}
+		}
+		h.set(n.Args[0].(x86asm.Reg), v)
+	case n.Op == x86asm.IMUL, n.Op == x86asm.MUL:
+		h.set(x86asm.RAX, 0)
+		h.set(x86asm.RDX, made())
+	case n.Op == x86asm.MOV:
+		t.move(n, h)
+	case n.Op == x86asm.XOR && n.Args[0] == n.Args[1]:
+		if r, ok := n.Args[0].(x86asm.Reg); ok && r >= x86asm.EAX && r <= x86asm.R15 {
+			h.set(r, t.terms.of(term{kind: termConstant}))
+			return
+		}
+		fallthrough
+	default:
+		reg, known := n.writes()
+		if !known && !n.setsByte() {
+			h.registers = [16]Value{}
+			clear(h.slots)
+			return
+		}
+		if m, ok := n.Args[0].(x86asm.Mem); ok {
+			t.written(n, h, m)
+		}
+		if n.setsByte() {
+			reg, _ = n.Args[0].(x86asm.Reg)
+		}
+		h.set(reg, made())
+	}
+}
+
+// setsByte says whether the instruction writes a flag into its operand and nothing else.
+func (in *instruction) setsByte() bool { return in.Op >= x86asm.SETA && in.Op <= x86asm.SETS }
+
+// move carries out mov.
+func (t *tracking) move(n *node, h *holdings) {
+	v := t.read(n, h, n.Args[1])
+	switch to := n.Args[0].(type) {
+	case x86asm.Reg:
+		_, constant := n.Args[1].(x86asm.Imm)
+		if v == 0 || !constant && (to < x86asm.RAX || to > x86asm.R15) {
+			v = t.terms.of(term{kind: termMade, a: n.addr})
+		}
+		h.set(to, v)
+	case x86asm.Mem:
+		at, ok := n.stack.slot(to)
+		t.written(n, h, to)
+		if ok && n.MemBytes == 8 {
+			t.store(h, at, v)
+		}
+	}
+}
+
+func (t *tracking) store(h *holdings, at int64, v Value) {
+	if v != 0 && at < 0 && at+8 <= t.graph.slots.escaped {
+		h.slots[at] = v
+	}
+}
+
+// read returns the value of an operand of eight bytes, or of a constant.
+func (t *tracking) read(n *node, h *holdings, arg x86asm.Arg) Value {
+	switch a := arg.(type) {
+	case x86asm.Imm:
+		return t.terms.of(term{kind: termConstant, a: uint64(a)})
+	case x86asm.Reg:
+		if i, ok := number(a); ok && a >= x86asm.RAX && a <= x86asm.R15 {
+			return h.registers[i]
+		}
+	case x86asm.Mem:
+		if at, ok := n.stack.slot(a); ok && n.MemBytes == 8 {
+			return h.slots[at]
+		}
+	}
+	return 0
+}
+
+// written drops the slots that a store to m may change.
+func (t *tracking) written(n *node, h *holdings, m x86asm.Mem) {
+	size := int64(n.MemBytes)
+	if size == 0 {
+		size = 64
+	}
+	if at, ok := n.stack.slot(m); ok {
+		h.forget(at, at+size)
+		return
+	}
+	_, base := n.stack.pointer(m.Base)
+	_, index := n.stack.pointer(m.Index)
+	if base || index {
+		clear(h.slots)
+	}
+}
+
+// bound is what a conditional jump behind a comparison with a constant says of a value on each of its two ways.
+type bound struct {
+	value           Value
+	straight, taken uint64 // at most; no limit: math.MaxUint64
+}
+
+func (b bound) apply(straight, taken *holdings) {
+	limit := func(h *holdings, n uint64) {
+		if old, ok := h.atMost[b.value]; n != math.MaxUint64 && (!ok || old > n) {
+			h.atMost[b.value] = n
+		}
+	}
+	limit(straight, b.straight)
+	limit(taken, b.taken)
+}
+
+// maxBetween is how many instructions may lie between a comparison and its jump.
+const maxBetween = 8
+
+// bound looks for the comparison that an unsigned conditional jump depends on.
+func (t *tracking) bound(i int) (b bound, ok bool) {
+	jump := &t.graph.nodes[i]
+	switch jump.Op {
+	case x86asm.JA, x86asm.JBE, x86asm.JAE, x86asm.JB:
+	default:
+		return b, false
+	}
+	for range maxBetween {
+		if len(t.graph.nodes[i].before) != 1 {
+			return b, false
+		}
+		i = t.graph.nodes[i].before[0]
+		n := &t.graph.nodes[i]
+		switch n.Op {
+		case x86asm.MOV, x86asm.LEA, x86asm.PUSH, x86asm.NOP, x86asm.POP: // leave the flags alone
+			continue
+		case x86asm.CMP:
+		default:
+			return b, false
+		}
+		limit, constant := n.Args[1].(x86asm.Imm)
+		b.value = t.read(n, t.before[i], n.Args[0])
+		if !constant || limit <= 0 || b.value == 0 {
+			return b, false
+		}
+		b.straight, b.taken = math.MaxUint64, math.MaxUint64
+		switch jump.Op {
+		case x86asm.JA:
+			b.straight = uint64(limit)
+		case x86asm.JBE:
+			b.taken = uint64(limit)
+		case x86asm.JAE:
+			b.straight = uint64(limit) - 1
+		case x86asm.JB:
+			b.taken = uint64(limit) - 1
+		}
+		return b, true
+	}
+	return b, false
+}

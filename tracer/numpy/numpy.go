@@ -1,0 +1,125 @@
+// Package numpy finds the places in NumPy's extension module at which the blocks of array data pass that are worth a look: not
+// those of less than 1,024 bytes, most of which NumPy keeps for itself when they are freed, and gives out again.
+//
+// It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
+//
+// Since NumPy 1.22 array data is taken through a PyDataMem_Handler (NEP 49): a structure with a name, a version and a context, and
+// pointers to four functions. The default one is found by its name, so stripped builds will do. PyDataMem_UserNEW and its relatives
+// call the handler's functions, and tell tracemalloc of each block; PyDataMem_NEW and its relatives, for C extensions, call the
+// allocator themselves. Every function that tells tracemalloc of anything must be understood, else the file is refused: there is no
+// third kind, and none is missed silently. Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
+// numpy/_core/include/numpy/ndarraytypes.h.
+package numpy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"ipytracer/tracer/cpython"
+)
+
+// IsModule tells NumPy's extension module by the name of its file. The name is a hint.
+func IsModule(file string) bool {
+	name := path.Base(file)
+	return strings.HasPrefix(name, "_multiarray_umath.") && strings.HasSuffix(name, ".so")
+}
+
+// Errors of [Find].
+var (
+	ErrNoHandler = errors.New("it has no memory handler (NumPy before 1.22)")
+	ErrUnknown   = errors.New("its code is not one that is known for sure")
+)
+
+// Large is the size from which on blocks pass through the sites, in bytes: alloc.c, NBUCKETS.
+const Large = 1024
+
+// Site is where something happens to a block.
+type Site struct {
+	cpython.Site
+	Block cpython.Place // its address; NULL where it was refused
+	Size  cpython.Place // where HasSize or MaybeSize
+	// HasSize says that the size is known there, MaybeSize that it is for a large block: for a smaller one it may be anything.
+	HasSize, MaybeSize bool
+}
+
+// Sites are where blocks are made, freed and resized. Smaller ones than [Large] may pass as well.
+type Sites struct {
+	Made  []Site
+	Freed []Site
+	// Resizing is where realloc is called, with the block as it was and the size that it is to have; Resized is where it has come
+	// back on the same thread.
+	Resizing, Resized []Site
+	// Handler is the address of the default handler's structure.
+	Handler uint64
+}
+
+// All returns every site.
+func (s Sites) All() (all []Site) {
+	for _, sites := range [][]Site{s.Made, s.Freed, s.Resizing, s.Resized} {
+		all = append(all, sites...)
+	}
+	return all
+}
+
+// The handler's functions, and where they are in its structure: char name[127], uint8_t version, void *ctx, and these.
+const (
+	handlerName = "default_allocator"
+	nameSize    = 127
+	mallocSlot  = 136
+	callocSlot  = 144
+	reallocSlot = 152
+	freeSlot    = 160
+)
+
+// Find looks for the sites. It fails with [ErrNoHandler] or [ErrUnknown]; then blocks are to be seen otherwise.
+func Find(r io.ReaderAt) (Sites, error) {
+	code, err := cpython.OpenCode(r)
+	if err != nil {
+		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	f := finder{code: code, own: map[uint64]bool{}}
+	if err := f.findHandler(); err != nil {
+		return Sites{}, err
+	}
+	if err := f.handlerFunctions(); err != nil {
+		return Sites{}, err
+	}
+	if err := f.callers(); err != nil {
+		return Sites{}, err
+	}
+	if err := f.complete(); err != nil {
+		return Sites{}, err
+	}
+	return f.sites, nil
+}
+
+// findHandler finds the default handler's structure.
+func (f *finder) findHandler() error {
+	pattern := make([]byte, nameSize) // the rest of the name is zeros
+	copy(pattern, handlerName)
+	var found []uint64
+	for _, at := range f.code.Find(pattern, 4) {
+		ok := true
+		for _, slot := range []uint64{mallocSlot, callocSlot, reallocSlot, freeSlot} {
+			_, function := f.code.Function(at + slot)
+			ok = ok && function
+		}
+		if ok {
+			found = append(found, at)
+		}
+	}
+	switch len(found) {
+	case 1:
+		f.sites.Handler = found[0]
+		return nil
+	case 0:
+		if len(f.code.Find(bytes.TrimRight(pattern, "\x00"), 1)) == 0 {
+			return ErrNoHandler
+		}
+	}
+	return fmt.Errorf("%w: %d memory handlers", ErrUnknown, len(found))
+}
