@@ -139,8 +139,6 @@ func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 	}
 }
 
-func isNumPy(m event.Meter) bool { return m == event.NumPy }
-
 func (t *Tracker) addStack(s *event.Stack) {
 	if !t.allocations.stacks.add(s) {
 		t.allocations.dropped++

@@ -282,7 +282,10 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	}
 	unknown, slack := w.closeUnknown-w.openUnknown, w.closeSlack-w.openSlack
 	if !w.isOpen && unknown > 0 {
-		return false, widen(bound, slack)
+		return false, widen(bound, slack+w.unsure)
+	}
+	if w.unsure > 0 {
+		return false, widen(bound, w.unsure)
 	}
 	return exact, bound
 }

@@ -177,12 +177,7 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
 	switch b.Text {
-	case "":
-		if down {
-			t.forget(b.Root, isNumPy)
-		}
-		r.sheds(down, event.NumPy)
-	case event.SmallBlocks:
+	case "", event.SmallBlocks:
 		r.sheds(down, event.NumPy)
 	case event.TorchTotals:
 		r.sheds(down, totals()...)

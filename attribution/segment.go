@@ -41,6 +41,7 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	t.learn(r, b.Segment)
 	t.askedIn(r, b.Segment)
 	for _, w := range r.open {
+		w.unsure = max(w.unsure, b.Unsure)
 		w.see(b, moved, changes, t.forked)
 	}
 	for pid, m := range moved {

@@ -204,6 +204,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->unknown_device = r->unknown_device;
 	b->unknown_heap = r->unknown_heap;
 	b->heap_slack = r->heap_slack;
+	b->unsure = r->unsure;
 	cut(slot, ticket & (MAX_STORED - 1));
 	fetch_add(&p->cutting, -1);
 	cut_tree(p->root, ticket & (MAX_STORED - 1));

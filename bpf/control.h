@@ -27,12 +27,22 @@ int discover_cpus(void *unused)
 	return 0;
 }
 
-static long forget_arrays(__u32 slot, __u32 *root)
+struct doubted {
+	__s64 unsure;
+	__u32 root;
+	__u32 padding;
+};
+
+/* Nobody has looked at a process's arrays for a while: any of its memory may be one, or not be one any more. */
+static long doubt_arrays(__u32 slot, struct doubted *d)
 {
 	struct process *p = process_at(slot);
 
-	if (p && p->active && p->root == *root)
-		exchange(&p->value[METER_NUMPY], 0);
+	if (!p || !p->active || p->root != d->root)
+		return 0;
+	*(volatile __u64 *)&p->era = fetch_add(&next_era, 1);
+	if (python_at(slot))
+		fetch_add(&d->unsure, p->value[METER_MAPPED]);
 	return 0;
 }
 
@@ -42,9 +52,10 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 	group &= GROUPS - 1;
 	fetch_add(&r->epoch[group], 1);
 	if (group == GROUP_NUMPY) {
-		bpf_loop(used_slots, forget_arrays, &root, 0);
-		if (r->shared)
-			exchange(&r->tree[METER_NUMPY], 0);
+		struct doubted d = { .root = root };
+		bpf_loop(used_slots, doubt_arrays, &d, 0);
+		exchange(&r->unsure, d.unsure);
+		exchange(&r->listening, 1);
 	}
 	__s64 credit = top_up(r, bpf_ktime_get_ns());
 	r->floor = floor_below(credit, classes_below(credit));
@@ -114,6 +125,11 @@ int control_task(struct bpf_iter__task *ctx)
 	} else if (request.operation == OP_BACK) {
 		put_back(r, p->root, request.group);
 		why.kind = BOUNDARY_METER_BACK;
+		draw_boundary(&why);
+	} else if (request.operation == OP_SETTLED) {
+		exchange(&r->listening, 0);
+		exchange(&r->unsure, request.unsure);
+		why.kind = BOUNDARY_METER_SETTLED;
 		draw_boundary(&why);
 	} else if (request.operation == OP_DETACH) {
 		why.kind = BOUNDARY_DETACHED;

@@ -54,6 +54,7 @@ enum boundary_kind {
 	BOUNDARY_PROCESS_EXIT,
 	BOUNDARY_METER_SHED,
 	BOUNDARY_METER_BACK,
+	BOUNDARY_METER_SETTLED,
 	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
 	RECORD_SOURCE,	      /* struct source */
 	RECORD_NUDGE,	      /* the change ring fills up: come and read */
@@ -83,6 +84,7 @@ struct boundary {
 	__u64 unknown_device;
 	__u64 unknown_heap;
 	__s64 heap_slack;
+	__s64 unsure;
 	__s64 value[METERS];
 	__s64 high[METERS];
 	__s64 tree[METERS];
@@ -265,7 +267,9 @@ struct process {
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
 	__u64 started;
-	__u64 heap_end; /* mm->brk, up to whole pages */
+	__u64 era;	 /* in which NumPy's blocks are seen without a gap; see struct block */
+	__u64 first_era; /* the process's first one */
+	__u64 heap_end;	 /* mm->brk, up to whole pages */
 	__u32 tgid;
 	__s32 pid;
 	__u32 root;
@@ -376,6 +380,8 @@ struct root {
 	__u64 unknown_device; /* frees of device or pinned memory whose size, allocations whose device is not known */
 	__u64 unknown_heap;   /* frees of malloc's blocks whose making was not seen */
 	__s64 heap_slack;     /* an upper bound of their bytes */
+	__s64 unsure;	      /* by how many bytes the NumPy meter may be off, since it was paused */
+	__u64 listening;      /* frees of unknown arrays are remembered, see settle_array */
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;
@@ -467,10 +473,29 @@ struct thread {
 	struct window windows[MAX_NESTING];
 };
 
-/* A NumPy block that lives. */
+/*
+ * A NumPy block that lives. Its era is that of its process in which it was last known for certain: each attach begins
+ * one, and each time that the probes are put back. No era is used twice. An era before the process's first one is no
+ * block: it is of a process that had the slot before, or one of enum no_era.
+ */
 struct block {
 	__s64 size;
-	__u64 epoch; /* of the meter: blocks of an epoch that is over are not known any more */
+	__u64 era;
+};
+
+enum no_era {
+	ERA_GONE, /* it was found out that the block had gone */
+	ERA_FREE, /* something unknown was freed here, in the era that is in `size` */
+	ERAS	  /* the first one */
+};
+
+/* What was found out about a block that may have gone or come while nobody looked. */
+struct finding {
+	__u64 address;
+	__s64 known; /* bytes it had, 0: it is not in the table */
+	__s64 found; /* bytes it has, 0: it has gone */
+	__u32 slot;
+	__u32 done; /* result: it was still so */
 };
 
 /*
@@ -609,9 +634,10 @@ enum loss {
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */
-enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS };
+enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS, OP_SETTLED };
 
 struct control {
+	__s64 unsure; /* OP_SETTLED */
 	__u32 operation;
 	__s32 pid; /* in the tracer's pid namespace */
 	__s32 parent;
@@ -619,6 +645,7 @@ struct control {
 	__u32 group; /* OP_ARRAYS: an enum arrays */
 	__u32 done;  /* tasks it was carried out on */
 	__u32 slot;  /* result: the process's slot */
+	__u32 padding;
 };
 
 /* What try_account is given, and says. */

@@ -29,9 +29,9 @@ const (
 )
 
 type kernelBlock struct {
-	_     structs.HostLayout
-	Size  int64
-	Epoch uint64
+	_    structs.HostLayout
+	Size int64
+	Era  uint64
 }
 
 type kernelBoundary struct {
@@ -49,6 +49,7 @@ type kernelBoundary struct {
 	UnknownDevice uint64
 	UnknownHeap   uint64
 	HeapSlack     int64
+	Unsure        int64
 	Value         [8]int64
 	High          [8]int64
 	Tree          [8]int64
@@ -83,6 +84,7 @@ const (
 	kernelBoundaryKindBOUNDARY_PROCESS_EXIT     kernelBoundaryKind = 11
 	kernelBoundaryKindBOUNDARY_METER_SHED       kernelBoundaryKind = 12
 	kernelBoundaryKindBOUNDARY_METER_BACK       kernelBoundaryKind = 13
+	kernelBoundaryKindBOUNDARY_METER_SETTLED    kernelBoundaryKind = 14
 	kernelBoundaryKindRECORD_READING            kernelBoundaryKind = 100
 	kernelBoundaryKindRECORD_SOURCE             kernelBoundaryKind = 101
 	kernelBoundaryKindRECORD_NUDGE              kernelBoundaryKind = 102
@@ -153,6 +155,7 @@ type kernelCode struct {
 
 type kernelControl struct {
 	_         structs.HostLayout
+	Unsure    int64
 	Operation uint32
 	Pid       int32
 	Parent    int32
@@ -160,6 +163,7 @@ type kernelControl struct {
 	Group     uint32
 	Done      uint32
 	Slot      uint32
+	Padding   uint32
 }
 
 type kernelCopy struct {
@@ -284,6 +288,15 @@ type kernelDeviceTree struct {
 	Told  [3]int64
 }
 
+type kernelFinding struct {
+	_       structs.HostLayout
+	Address uint64
+	Known   int64
+	Found   int64
+	Slot    uint32
+	Done    uint32
+}
+
 type kernelGroup uint32
 
 const (
@@ -402,15 +415,24 @@ const (
 	kernelNativeEndNATIVE_MISSING   kernelNativeEnd = 4
 )
 
+type kernelNoEra uint32
+
+const (
+	kernelNoEraERA_GONE kernelNoEra = 0
+	kernelNoEraERA_FREE kernelNoEra = 1
+	kernelNoEraERAS     kernelNoEra = 2
+)
+
 type kernelOperation uint32
 
 const (
-	kernelOperationOP_NONE   kernelOperation = 0
-	kernelOperationOP_ATTACH kernelOperation = 1
-	kernelOperationOP_ADOPT  kernelOperation = 2
-	kernelOperationOP_DETACH kernelOperation = 3
-	kernelOperationOP_BACK   kernelOperation = 4
-	kernelOperationOP_ARRAYS kernelOperation = 5
+	kernelOperationOP_NONE    kernelOperation = 0
+	kernelOperationOP_ATTACH  kernelOperation = 1
+	kernelOperationOP_ADOPT   kernelOperation = 2
+	kernelOperationOP_DETACH  kernelOperation = 3
+	kernelOperationOP_BACK    kernelOperation = 4
+	kernelOperationOP_ARRAYS  kernelOperation = 5
+	kernelOperationOP_SETTLED kernelOperation = 6
 )
 
 type kernelOutcome uint32
@@ -435,6 +457,8 @@ type kernelProcess struct {
 	Inherited [8]int64
 	Counter   [4]int64
 	Started   uint64
+	Era       uint64
+	FirstEra  uint64
 	HeapEnd   uint64
 	Tgid      uint32
 	Pid       int32
@@ -516,6 +540,8 @@ type kernelRoot struct {
 	UnknownDevice uint64
 	UnknownHeap   uint64
 	HeapSlack     int64
+	Unsure        int64
+	Listening     uint64
 	Tree          [8]int64
 	TreeHigh      [8]int64
 	Processes     uint32
@@ -692,6 +718,7 @@ const (
 	kernelProgProcessFork        = "process_fork"
 	kernelProgResident           = "resident"
 	kernelProgRuntimeEnter       = "runtime_enter"
+	kernelProgSettleArray        = "settle_array"
 	kernelProgStatementOpen      = "statement_open"
 	kernelProgStatementReturn    = "statement_return"
 	kernelProgTorchRefused       = "torch_refused"
@@ -716,11 +743,13 @@ const (
 	kernelVarExportCopy          = "export_copy"
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
+	kernelVarExportFinding       = "export_finding"
 	kernelVarExportGroup         = "export_group"
 	kernelVarExportHeapOperation = "export_heap_operation"
 	kernelVarExportLoss          = "export_loss"
 	kernelVarExportMeter         = "export_meter"
 	kernelVarExportNativeEnd     = "export_native_end"
+	kernelVarExportNoEra         = "export_no_era"
 	kernelVarExportOperation     = "export_operation"
 	kernelVarExportOutcome       = "export_outcome"
 	kernelVarExportRuleBase      = "export_rule_base"
@@ -736,6 +765,7 @@ const (
 	kernelVarLosses              = "losses"
 	kernelVarNextBatch           = "next_batch"
 	kernelVarNextCell            = "next_cell"
+	kernelVarNextEra             = "next_era"
 	kernelVarNextNumber          = "next_number"
 	kernelVarNextTicket          = "next_ticket"
 	kernelVarPercpuRss           = "percpu_rss"
@@ -820,6 +850,7 @@ type kernelProgramSpecs struct {
 	ProcessFork     *ebpf.ProgramSpec `ebpf:"process_fork"`
 	Resident        *ebpf.ProgramSpec `ebpf:"resident"`
 	RuntimeEnter    *ebpf.ProgramSpec `ebpf:"runtime_enter"`
+	SettleArray     *ebpf.ProgramSpec `ebpf:"settle_array"`
 	StatementOpen   *ebpf.ProgramSpec `ebpf:"statement_open"`
 	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
 	TorchRefused    *ebpf.ProgramSpec `ebpf:"torch_refused"`
@@ -884,11 +915,13 @@ type kernelVariableSpecs struct {
 	ExportCopy          *ebpf.VariableSpec `ebpf:"export_copy"`
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
+	ExportFinding       *ebpf.VariableSpec `ebpf:"export_finding"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.VariableSpec `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
 	ExportMeter         *ebpf.VariableSpec `ebpf:"export_meter"`
 	ExportNativeEnd     *ebpf.VariableSpec `ebpf:"export_native_end"`
+	ExportNoEra         *ebpf.VariableSpec `ebpf:"export_no_era"`
 	ExportOperation     *ebpf.VariableSpec `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
@@ -904,6 +937,7 @@ type kernelVariableSpecs struct {
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
 	NextBatch           *ebpf.VariableSpec `ebpf:"next_batch"`
 	NextCell            *ebpf.VariableSpec `ebpf:"next_cell"`
+	NextEra             *ebpf.VariableSpec `ebpf:"next_era"`
 	NextNumber          *ebpf.VariableSpec `ebpf:"next_number"`
 	NextTicket          *ebpf.VariableSpec `ebpf:"next_ticket"`
 	PercpuRss           *ebpf.VariableSpec `ebpf:"percpu_rss"`
@@ -1023,11 +1057,13 @@ type kernelVariables struct {
 	ExportCopy          *ebpf.Variable `ebpf:"export_copy"`
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
+	ExportFinding       *ebpf.Variable `ebpf:"export_finding"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.Variable `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
 	ExportMeter         *ebpf.Variable `ebpf:"export_meter"`
 	ExportNativeEnd     *ebpf.Variable `ebpf:"export_native_end"`
+	ExportNoEra         *ebpf.Variable `ebpf:"export_no_era"`
 	ExportOperation     *ebpf.Variable `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
@@ -1043,6 +1079,7 @@ type kernelVariables struct {
 	Losses              *ebpf.Variable `ebpf:"losses"`
 	NextBatch           *ebpf.Variable `ebpf:"next_batch"`
 	NextCell            *ebpf.Variable `ebpf:"next_cell"`
+	NextEra             *ebpf.Variable `ebpf:"next_era"`
 	NextNumber          *ebpf.Variable `ebpf:"next_number"`
 	NextTicket          *ebpf.Variable `ebpf:"next_ticket"`
 	PercpuRss           *ebpf.Variable `ebpf:"percpu_rss"`
@@ -1089,6 +1126,7 @@ type kernelPrograms struct {
 	ProcessFork     *ebpf.Program `ebpf:"process_fork"`
 	Resident        *ebpf.Program `ebpf:"resident"`
 	RuntimeEnter    *ebpf.Program `ebpf:"runtime_enter"`
+	SettleArray     *ebpf.Program `ebpf:"settle_array"`
 	StatementOpen   *ebpf.Program `ebpf:"statement_open"`
 	StatementReturn *ebpf.Program `ebpf:"statement_return"`
 	TorchRefused    *ebpf.Program `ebpf:"torch_refused"`
@@ -1127,6 +1165,7 @@ func (p *kernelPrograms) Close() error {
 		p.ProcessFork,
 		p.Resident,
 		p.RuntimeEnter,
+		p.SettleArray,
 		p.StatementOpen,
 		p.StatementReturn,
 		p.TorchRefused,

@@ -82,6 +82,7 @@ const (
 	colBlock
 	colUnknownHeap
 	colHeapSlack
+	colUnsure
 	colFirstMeter
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
@@ -143,6 +144,7 @@ func tableFields() [colCount]field {
 		colBlock:         {"block", typeBool, false},
 		colUnknownHeap:   {"unknown_heap_frees", typeUint64, false},
 		colHeapSlack:     {"heap_slack", typeInt64, false},
+		colUnsure:        {"unsure", typeInt64, false},
 	}
 	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
 		for m := range event.Meter(event.CPUMeters) {

@@ -177,6 +177,7 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 		UnknownDevice: b.u64(colUnknownDevice, row),
 		UnknownHeap:   b.u64(colUnknownHeap, row),
 		HeapSlack:     b.bytes(colHeapSlack, row),
+		Unsure:        b.bytes(colUnsure, row),
 		Value:         b.readings(groupValue, row),
 		High:          b.readings(groupHigh, row),
 		Tree:          b.readings(groupTree, row),

@@ -84,7 +84,7 @@ print(int(change["value"].sum()), int(change["size"].sum()), int(change.address.
 import json
 print(json.loads(df[df.kind == "start"].detail.iloc[0])["host"]["kernel"])
 `
-	const want = `10008 82 int64 int32
+	const want = `10008 83 int64 int32
 {'start': 1, 'process': 1, 'cell-open': 1, 'cell-source': 1, 'change': 10001, 'cell-close': 1, 'reading': 1, 'finish': 1}
 8000 1073754112 ok 1
 x = np.zeros(1000)

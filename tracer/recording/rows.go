@@ -188,6 +188,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	t.set64Unless0(colUnknownDevice, b.UnknownDevice)
 	t.set64Unless0(colUnknownHeap, b.UnknownHeap)
 	t.set64Unless0(colHeapSlack, uint64(b.HeapSlack))
+	t.set64Unless0(colUnsure, uint64(b.Unsure))
 	t.setReadings(groupValue, &b.Value)
 	t.setReadings(groupHigh, &b.High)
 	t.setReadings(groupTree, &b.Tree)
