@@ -82,6 +82,8 @@ type tally struct {
 	allocated, freed event.Bytes
 	count            int64 // allocations
 	atPeak, held     event.Bytes
+	since            event.Bytes // by how much held has changed since the process ended its cells-th cell
+	cells            int32
 	isMoved          bool
 }
 
@@ -94,7 +96,7 @@ func newAllocations() allocations {
 
 // counted says whether every block of a meter is in the change stream.
 func counted(m event.Meter) bool {
-	if m == event.NumPy || m == event.Pinned || m == event.Mapped || m == event.Heap {
+	if isArray(m) || m == event.Pinned || m == event.Mapped || m == event.Heap {
 		return true
 	}
 	_, kind, ok := m.Device()
@@ -138,6 +140,13 @@ func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 		t.audit.forget(which, of)
 	}
 }
+
+func isNumPy(m event.Meter) bool { return m == event.NumPy }
+
+func isTorch(m event.Meter) bool { return m == event.Torch }
+
+// isArray says whether a meter is data of arrays or tensors on the CPU.
+func isArray(m event.Meter) bool { return isNumPy(m) || isTorch(m) }
 
 func (t *Tracker) addStack(s *event.Stack) {
 	if !t.allocations.stacks.add(s) {
@@ -256,8 +265,15 @@ func (t *Tracker) windowsOf(r *root, c *event.Change) (found []*window) {
 		return found
 	}
 	for i := len(t.windows) - 1; i >= 0; i-- { // it comes late
-		if w := t.windows[i]; w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
+		w := t.windows[i]
+		if w.process.info.PID != c.PID {
+			continue
+		}
+		if w.holds(c.Root, c.Segment) {
 			found = append(found, w)
+		}
+		if s := w.atResult; s != nil && s.holds(c.Root, c.Segment) {
+			found = append(found, s)
 		}
 	}
 	return found
@@ -323,14 +339,14 @@ func (w *window) move(a *allocations, key heldKey, before, after block) {
 	if before.size > 0 {
 		if y := all.of(a, before.stack); y != nil {
 			y.freed += before.size
-			all.moves(y, -before.size)
+			all.moves(y, -before.size, w.process.ranCells)
 		}
 	}
 	if after.size > 0 {
 		if y := all.of(a, after.stack); y != nil {
 			y.allocated += after.size
 			y.count++
-			all.moves(y, after.size)
+			all.moves(y, after.size, w.process.ranCells)
 		}
 	}
 	if total := a.total[key]; total > all.highest {
@@ -342,8 +358,12 @@ func (w *window) move(a *allocations, key heldKey, before, after block) {
 	}
 }
 
-func (all *tallies) moves(y *tally, by event.Bytes) {
+func (all *tallies) moves(y *tally, by event.Bytes, cells int32) {
 	y.held += by
+	if y.cells != cells {
+		y.cells, y.since = cells, 0
+	}
+	y.since += by
 	if !y.isMoved {
 		y.isMoved = true
 		all.moved = append(all.moved, y)
@@ -359,7 +379,7 @@ func (w *window) missesStacks(m event.Meter) bool {
 		return w.unlisted[event.HeapStacks]
 	case m == event.Mapped:
 		return w.unlisted[event.MappedStacks] || w.unlisted[event.SmallStacks]
-	case m == event.NumPy:
+	case isArray(m):
 		return w.unlisted[event.Stacks] || w.unlisted[event.SmallStacks]
 	}
 	return w.unlisted[event.Stacks]

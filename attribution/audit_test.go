@@ -221,19 +221,21 @@ func TestHolders(t *testing.T) {
 		{event.HeldByCycle, "", report.HeldAfterWindow, "garbage collector"},
 		{event.HeldByNone, "", report.HeldAfterWindow, "no Python object"},
 	} {
-		n := newNotebook()
-		n.run("cell", func() {
-			address := n.take("cell", 1, 8*mib)
-			defer n.hold(event.Holder{Address: address, Kind: c.kind, Path: c.path, Type: "numpy.ndarray", References: 1})
-		})
-		a := n.audit(t)
-		if c.want == "" {
-			none(t, a)
-		} else if v := only(t, a, c.want, 8*mib, 1); !strings.Contains(v.Evidence, c.says) {
-			t.Errorf("%s: %q does not say %q", c.want, v.Evidence, c.says)
-		}
-		if len(a.Held) != 1 || a.Held[0].By != string(c.kind) || a.Held[0].Bytes != int64(8*mib) || !a.Complete {
-			t.Errorf("held %+v, complete %v", a.Held, a.Complete)
+		for _, meter := range []event.Meter{event.NumPy, event.Torch} {
+			n := newNotebook()
+			n.run("cell", func() {
+				address := n.takeOf(meter, "cell", 1, 8*mib)
+				defer n.hold(event.Holder{Address: address, Kind: c.kind, Path: c.path, Type: "numpy.ndarray", References: 1})
+			})
+			a := n.audit(t)
+			if c.want == "" {
+				none(t, a)
+			} else if v := only(t, a, c.want, 8*mib, 1); !strings.Contains(v.Evidence, c.says) {
+				t.Errorf("%s: %q does not say %q", c.want, v.Evidence, c.says)
+			}
+			if len(a.Held) != 1 || a.Held[0].By != string(c.kind) || a.Held[0].Bytes != int64(8*mib) || a.Held[0].Meter != meter.String() || !a.Complete {
+				t.Errorf("held %+v, complete %v", a.Held, a.Complete)
+			}
 		}
 	}
 }

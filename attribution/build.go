@@ -77,7 +77,7 @@ func (t *Tracker) Stream() *report.Report {
 // each makes the windows of a report, in the order they began.
 func (t *Tracker) each(yield func(*report.Window) bool) {
 	for _, w := range t.windows {
-		if w.kind == kindBetween {
+		if !w.isReported() {
 			continue
 		}
 		whole := t.window(w)
@@ -90,7 +90,7 @@ func (t *Tracker) each(yield func(*report.Window) bool) {
 // detail says who allocated in a window of a report.
 func (t *Tracker) detail(of *report.Window) {
 	i := sort.Search(len(t.windows), func(i int) bool { return t.windows[i].id >= of.ID })
-	for i < len(t.windows) && t.windows[i].kind == kindBetween {
+	for i < len(t.windows) && !t.windows[i].isReported() {
 		i++
 	}
 	if i < len(t.windows) && t.windows[i].id == of.ID {
@@ -145,6 +145,7 @@ func (t *Tracker) window(w *window) report.Window {
 	out.Silent = w.silent
 	for pid := range w.shares {
 		widenAll(out.Tree, w.shares[pid])
+		unseen(out.Tree)
 	}
 	maps.DeleteFunc(out.Tree, func(id string, f report.Figure) bool { own, ok := out.Meters[id]; return ok && own.Equal(f) })
 	if w.count >= 0 {
@@ -158,13 +159,28 @@ func (t *Tracker) window(w *window) report.Window {
 		out.Status = report.Incomplete
 	}
 	for _, p := range t.order {
-		if f := w.children[p.info.PID]; f != nil && p != w.process {
+		if f := w.children[p.info.PID]; f != nil && t.isBelow(p, w.process) {
 			meters := t.figureMap(*f, nil, p.info.Python != "")
 			maps.DeleteFunc(meters, func(_ string, f report.Figure) bool { return f.Exact && f.Peak == 0 })
 			out.Children = append(out.Children, report.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
 		}
 	}
 	return out
+}
+
+// isBelow says whether a process is a child of another, or a child's child: not its parent, not another child of that.
+func (t *Tracker) isBelow(p, of *process) bool {
+	const deepest = 64
+	for range deepest {
+		if p == nil || p.parent == 0 || p == of {
+			return false
+		}
+		if p.parent == of.info.PID {
+			return true
+		}
+		p = t.processes[p.parent]
+	}
+	return false
 }
 
 func (t *Tracker) duration(w *window) int64 {
@@ -236,6 +252,16 @@ func widenAll(figures map[string]report.Figure, shared event.Readings) {
 	}
 }
 
+// unseen makes figures of arrays and tensors lower bounds: a forked child has no probes, what it makes is in none of them.
+func unseen(figures map[string]report.Figure) {
+	for _, m := range []event.Meter{event.NumPy, event.Torch} {
+		if f, ok := figures[m.String()]; ok {
+			f.Exact, f.Bound = false, nil
+			figures[m.String()] = f
+		}
+	}
+}
+
 func widen(bound *int64, by event.Bytes) *int64 {
 	if bound == nil {
 		return nil
@@ -269,6 +295,15 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	if m == event.Heap {
 		if slack := w.closeHeap - w.openHeap; !w.isOpen && slack > 0 {
 			return false, widen(bound, slack)
+		}
+		return exact, bound
+	}
+	if m == event.Torch {
+		if !w.isOpen && w.closeUnknownTorch > w.openUnknownTorch {
+			return false, widen(bound, w.closeTorch-w.openTorch+w.unsureTorch)
+		}
+		if w.unsureTorch > 0 {
+			return false, widen(bound, w.unsureTorch)
 		}
 		return exact, bound
 	}

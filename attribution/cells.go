@@ -59,15 +59,30 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	t.files[key] = append(t.files[key], w)
 }
 
+// closeCell ends a cell: where the front end is done with it, at its result where nobody says more.
 func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 	w := t.cells[b.Cell]
 	if w == nil || !w.isOpen {
 		return
 	}
+	if w.hooks != nil {
+		if b.Outcome == event.OutcomeMissed {
+			t.endAtResult(p, w, b)
+			return
+		}
+		t.closeWindow(w.hooks, b)
+		t.forgo(w.atResult)
+		w.hooks, w.atResult = nil, nil
+		t.finishCell(p, w, b)
+		return
+	}
 	t.closeStatement(b, outcomeStatus(b.Outcome))
 	w.status = outcomeStatus(b.Outcome)
-	if b.Outcome == event.OutcomeAbandoned {
+	switch b.Outcome {
+	case event.OutcomeAbandoned:
 		w.note = "given up while it was awaited; its coroutine may still run"
+	case event.OutcomeMissed:
+		w.note = "its end was not seen: it goes on to where the next cell begins"
 	}
 	t.finishCell(p, w, b)
 }
@@ -82,6 +97,7 @@ func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
 	t.done = append(t.done, w)
 	if len(p.open) == 0 {
 		p.lastCell = w
+		p.ranCells++
 		t.startBetween(p, b)
 	}
 }
@@ -89,6 +105,10 @@ func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
 // abandonCell closes the innermost cell that something else than its end put an end to.
 func (t *Tracker) abandonCell(p *process, b *event.Boundary, why string) {
 	w := p.open[len(p.open)-1]
+	if w.hooks != nil {
+		t.endAtResult(p, w, b)
+		return
+	}
 	if s := w.statement; s != nil {
 		s.status, s.note = report.Incomplete, why
 		t.closeWindow(s, b)
@@ -168,8 +188,10 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 	}
 	p.experiments = nil
 	t.endBetween(p, b)
-	if p.session != nil {
-		t.closeWindow(p.session, b)
+	for _, w := range []*window{p.session, p.whole} {
+		if w != nil {
+			t.closeWindow(w, b)
+		}
 	}
 }
 
@@ -179,6 +201,8 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	switch b.Text {
 	case "", event.SmallBlocks:
 		r.sheds(down, event.NumPy)
+	case event.TorchCPU:
+		r.sheds(down, event.Torch)
 	case event.TorchTotals:
 		r.sheds(down, totals()...)
 	case event.Stacks, event.SmallStacks, event.NativeStacks, event.MappedStacks:
@@ -228,6 +252,8 @@ func outcomeStatus(o event.Outcome) string {
 		return report.Error
 	case event.OutcomeInterrupted, event.OutcomeAbandoned:
 		return report.Interrupted
+	case event.OutcomeMissed:
+		return report.Incomplete
 	}
 	return report.OK
 }

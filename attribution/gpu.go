@@ -34,11 +34,14 @@ func (g *gpus) mark(m event.Meter) {
 	}
 }
 
-// shows says whether a meter belongs into the figures of a window, nil for a whole process or tree.
+// shows says whether a meter belongs into the figures of a window, nil for a whole process or tree. numpy: the process is a Python with
+// probes of its own, so that its arrays and tensors are seen.
 func (t *Tracker) shows(m event.Meter, w *window, numpy bool) bool {
 	switch {
-	case m == event.NumPy:
+	case isNumPy(m):
 		return numpy
+	case isTorch(m) && !numpy:
+		return false
 	case alwaysThere(m):
 		return true
 	}

@@ -7,10 +7,10 @@ import (
 	"ipytracer/tracer/event"
 )
 
-// inner are blocks that lie in blocks of another meter: an array's data are in a block of malloc's, which is in memory that was
+// inner are blocks that lie in blocks of another meter: an array's data, or a tensor's, are in a block of malloc's, which is in memory that was
 // mapped. A leak is said once, of the innermost.
 type inner struct {
-	heap, numpy []extent // by address
+	heap, arrays []extent // by address; tensors are arrays, too
 }
 
 // extent is where a block lies.
@@ -24,8 +24,8 @@ func (j *judge) inner(pid int32, ended bool) *inner {
 	in := &inner{}
 	add := func(at place, b kept) {
 		switch at.meter {
-		case event.NumPy:
-			in.numpy = append(in.numpy, extent{at.address, b.size})
+		case event.NumPy, event.Torch:
+			in.arrays = append(in.arrays, extent{at.address, b.size})
 		case event.Heap:
 			in.heap = append(in.heap, extent{at.address, b.size})
 		}
@@ -38,7 +38,7 @@ func (j *judge) inner(pid int32, ended bool) *inner {
 	}
 	byAddress := func(a, b extent) int { return cmp.Compare(a.at, b.at) }
 	slices.SortFunc(in.heap, byAddress)
-	slices.SortFunc(in.numpy, byAddress)
+	slices.SortFunc(in.arrays, byAddress)
 	return in
 }
 
@@ -46,9 +46,9 @@ func (j *judge) inner(pid int32, ended bool) *inner {
 func (in *inner) fill(at place, size event.Bytes) bool {
 	switch at.meter {
 	case event.Heap:
-		return within(in.numpy, at.address, size)*2 >= size
+		return within(in.arrays, at.address, size)*2 >= size
 	case event.Mapped:
-		return max(within(in.numpy, at.address, size), within(in.heap, at.address, size))*2 >= size
+		return max(within(in.arrays, at.address, size), within(in.heap, at.address, size))*2 >= size
 	}
 	return false
 }

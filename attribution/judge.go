@@ -136,7 +136,7 @@ func (j *judge) account(s *site) {
 }
 
 // clears says whether an interpreter that ends frees a meter's blocks.
-func clears(m event.Meter) bool { return m == event.NumPy || isActive(m) }
+func clears(m event.Meter) bool { return isArray(m) || isActive(m) }
 
 func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 	if j.audit.torch[blockKey{heldKey{pid, at.meter}, at.address}] {
@@ -183,7 +183,7 @@ func (j *judge) holder(pid int32, at place) (event.HolderKind, event.Holder) {
 
 // asked says whether Python objects hold a meter's blocks. PyTorch's allocator keeps page-locked memory, and the driver's,
 // when no tensor has it any more.
-func asked(m event.Meter) bool { return m == event.NumPy || isActive(m) }
+func asked(m event.Meter) bool { return isArray(m) || isActive(m) }
 
 // judge decides on a site. It says whether its cell grows with each run.
 func (j *judge) judge(s *site) bool {

@@ -15,11 +15,11 @@ const maxListed = 1000
 // maxLines is how many lines a report has, the most at the peak first.
 const maxLines = 3000
 
-// lines adds up, for each line of code in a session, what was allocated in it and in what it called.
+// lines adds up, for each line of code in a session, of the attached processes and of the Pythons that they start, what was allocated in it and in what it called.
 func (t *Tracker) lines() []report.Line {
 	var out []report.Line
 	for _, w := range t.windows {
-		if w.kind != kindSession {
+		if w.kind != kindSession && w.kind != kindLife {
 			continue
 		}
 		for m, all := range w.tallies {
@@ -56,11 +56,21 @@ func (t *Tracker) addLines(of map[uint32]*report.Line, w *window, y *tally, s *s
 		one.Net += int64(y.allocated - y.freed)
 		one.AtPeak += int64(y.atPeak)
 		one.Count += y.count
+		one.Left += int64(w.left(y))
 		if i == 0 {
 			one.OwnAllocated += int64(y.allocated)
 			one.OwnAtPeak += int64(y.atPeak)
 		}
 	}
+}
+
+// left is what a stack had when the process's last cell was over: what it frees as it ends is not asked for. Without a cell, or while
+// one runs, it is what the stack has in the end.
+func (w *window) left(y *tally) event.Bytes {
+	if p := w.process; p.ranCells > 0 && len(p.open) == 0 && y.cells == p.ranCells {
+		return max(0, y.held-y.since)
+	}
+	return max(0, y.held)
 }
 
 // oneRun turns what lines did into lines of a report. A line of a cell's code that has a name for each run is that of the latest.
@@ -92,6 +102,7 @@ func addLine(sum, one *report.Line) {
 	sum.OwnAllocated += one.OwnAllocated
 	sum.OwnAtPeak += one.OwnAtPeak
 	sum.Count += one.Count
+	sum.Left += one.Left
 }
 
 // tensors groups PyTorch's blocks that live at the end of a session by who made them and by their size.

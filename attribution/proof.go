@@ -32,6 +32,7 @@ func (t *Tracker) certificate() report.Certificate {
 		if w.kind == kindSession {
 			c.UnknownFrees += w.closeUnknown - w.openUnknown
 			c.UnknownDeviceFrees += w.closeDevice - w.openDevice
+			c.UnknownTorchFrees += w.closeUnknownTorch - w.openUnknownTorch
 			c.UnknownHeapFrees += w.closeUnknownHeap - w.openUnknownHeap
 		}
 	}
@@ -64,7 +65,7 @@ func (t *Tracker) proof(m event.Meter) report.Proof {
 		if w.shed[m] {
 			p.Shed = true
 		}
-		if w.isOpen || w.unknown[m] || m == event.NumPy && w.process.info.Python == "" {
+		if w.isOpen || w.kind == kindLife || w.unknown[m] || isArray(m) && w.process.info.Python == "" {
 			continue
 		}
 		if !t.root(w.root).stream.complete(w.openStream, w.closeStream) || w.shed[m] {

@@ -58,7 +58,9 @@ type process struct {
 	experiments []*window
 	between     *window
 	lastCell    *window
+	ranCells    int32   // cells that are over
 	session     *window // of a root
+	whole       *window // of a Python that another process of the tree started
 }
 
 // root is the tree of one attached process.
@@ -165,6 +167,9 @@ func (t *Tracker) introduce(info event.ProcessInfo) {
 	p := t.process(info.PID, info.Root)
 	p.info = info
 	p.inputs = info.Inputs
+	if info.Python != "" && p.alive && p.parent != 0 && p.session == nil && p.whole == nil && t.audit == nil {
+		p.whole = t.openWindow(p, t.now(p), kindLife, nil)
+	}
 }
 
 func (t *Tracker) process(pid int32, root uint32) *process {
@@ -257,6 +262,8 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 		t.forgetRanges(b.PID)
 	case event.CellOpen:
 		t.openCell(r, p, b)
+	case event.CellResult:
+		t.cellResult(p, b)
 	case event.CellClose:
 		t.closeCell(p, b)
 	case event.StatementOpen:
@@ -317,12 +324,17 @@ func (t *Tracker) isForked(pid int32) bool {
 // endAll closes what a stream left open: a recording that was cut.
 func (t *Tracker) endAll() {
 	for _, p := range t.order {
-		b := &event.Boundary{Time: t.last, Root: p.root, PID: p.info.PID, Value: p.value}
-		if r := t.roots[p.root]; r != nil {
-			b.Stream, b.Segment, b.Tree = r.stream.made, r.ended, r.tree
-		}
-		t.closeProcess(p, b, "the recording ends here")
+		t.closeProcess(p, t.now(p), "the recording ends here")
 	}
+}
+
+// now is a boundary at the end of the last segment, where the kernel drew none.
+func (t *Tracker) now(p *process) *event.Boundary {
+	b := &event.Boundary{Time: t.last, Root: p.root, PID: p.info.PID, Value: p.value}
+	if r := t.roots[p.root]; r != nil {
+		b.Stream, b.Segment, b.Tree = r.stream.made, r.ended, r.tree
+	}
+	return b
 }
 
 func (t *Tracker) problem(format string, args ...any) {

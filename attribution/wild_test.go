@@ -12,7 +12,7 @@ import (
 
 // TestWildEvents: a recording may say anything, in any order. A report and an audit of it come to an end, in every form.
 func TestWildEvents(t *testing.T) {
-	meters := []event.Meter{event.Mapped, event.NumPy, event.Heap, event.Pinned, event.OfDevice(0, event.Driver), event.OfDevice(0, event.Active), event.OfDevice(0, event.Reserved)}
+	meters := []event.Meter{event.Mapped, event.NumPy, event.Heap, event.Torch, event.Pinned, event.OfDevice(0, event.Driver), event.OfDevice(0, event.Active), event.OfDevice(0, event.Reserved)}
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		size := func() event.Bytes {
@@ -37,7 +37,7 @@ func TestWildEvents(t *testing.T) {
 					Number: r.Uint64N(50), Time: event.Nanoseconds(r.Int64N(1e12)), Kind: event.BoundaryKind(r.IntN(int(event.MeterSettled) + 1)), Root: uint32(r.IntN(2)),
 					PID: pid(), Parent: []int32{0, main, 1}[r.IntN(3)], Cell: r.Uint64N(4), Outer: r.Uint64N(4), Segment: r.Uint64N(50), Stream: r.Uint64N(500),
 					Inputs: int64(r.IntN(5)) - 1, Line: int32(r.IntN(4)), Outcome: event.Outcome(r.IntN(5)),
-					Text: []string{"", "c.py", event.Stacks, event.TensorStacks, event.HeapStacks, event.MappedStacks, event.TorchTotals}[r.IntN(7)],
+					Text: []string{"", "c.py", event.Stacks, event.TensorStacks, event.HeapStacks, event.MappedStacks, event.TorchTotals, event.TorchCPU}[r.IntN(8)],
 				}
 				b.Value[meters[r.IntN(len(meters))]] = size()
 				add(b)

@@ -15,9 +15,10 @@ const (
 	kindCell
 	kindStatement
 	kindBetween // no window of the contract: the time in which a process runs no cell
+	kindLife    // nor is this: a process that another of its tree started; it is for the report's lines
 )
 
-var kindNames = [...]string{report.Session, report.Experiment, report.Cell, report.Statement, "between"}
+var kindNames = [...]string{report.Session, report.Experiment, report.Cell, report.Statement, "between", "life"}
 
 // figures are the three readings from which everything a window reports is derived.
 type figures struct{ start, peak, end event.Readings }
@@ -45,10 +46,12 @@ type window struct {
 	openUnknown, closeUnknown uint64
 	openDevice, closeDevice   uint64 // frees of device or page-locked memory of unknown size
 	openSlack, closeSlack     event.Bytes
-	unsure                    event.Bytes // by how much NumPy's meter may be off, at most at any time
+	unsure, unsureTorch       event.Bytes // by how much NumPy's meter, and PyTorch's, may be off, at most at any time
 	openHeap, closeHeap       event.Bytes // an upper bound of what frees of malloc's blocks of unknown size were worth
 
-	openUnknownHeap, closeUnknownHeap uint64 // how many
+	openUnknownHeap, closeUnknownHeap   uint64      // how many
+	openTorch, closeTorch               event.Bytes // the same for tensors on the CPU
+	openUnknownTorch, closeUnknownTorch uint64
 
 	own, tree  figures
 	recomputed event.Readings
@@ -81,6 +84,8 @@ type window struct {
 	status    string
 	note      string
 	statement *window // of a cell: the statement that runs
+	hooks     *window // of a cell: what follows its result, while it does
+	atResult  *window // of a cell, while hooks are open: the cell as it is if nobody says when they are over
 	birth     *birth  // in an audit: what blocks that are made here refer to
 
 	before, after *window // of the time between: the cells around it
@@ -93,6 +98,9 @@ func (w *window) unlist(text string) {
 	w.unlisted[text] = true
 }
 
+// isReported says whether a window is one of the contract's.
+func (w *window) isReported() bool { return w.kind != kindBetween && w.kind != kindLife }
+
 // holds says whether a segment of a tree is one of the window's.
 func (w *window) holds(root uint32, segment uint64) bool {
 	return w.root == root && w.firstSegment <= segment && (w.isOpen || segment <= w.lastSegment)
@@ -103,11 +111,11 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	w := &window{
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
 		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice, openHeap: b.HeapSlack,
-		openUnknownHeap: b.UnknownHeap, unsure: b.Unsure,
+		openUnknownHeap: b.UnknownHeap, openUnknownTorch: b.UnknownTorch, openTorch: b.TorchSlack, unsure: b.Unsure, unsureTorch: b.UnsureTorch,
 		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
 	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
-	if kind != kindBetween {
+	if w.isReported() {
 		t.nextID++
 	}
 	for _, other := range t.order {
@@ -204,6 +212,12 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	if !w.isOpen {
 		return
 	}
+	w.end(b)
+	t.leave(w)
+}
+
+// end notes where a window ends: at a boundary whose segment it has seen.
+func (w *window) end(b *event.Boundary) {
 	w.isOpen = false
 	if w.birth != nil {
 		w.birth.status = w.status
@@ -211,12 +225,17 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	w.lastSegment, w.closeStream = b.Segment, b.Stream
 	w.closed, w.closeCPU = b.Time, b.CPUTime
 	w.closeUnknownHeap = b.UnknownHeap
+	w.closeUnknownTorch, w.closeTorch = b.UnknownTorch, b.TorchSlack
 	w.closeUnknown, w.closeSlack, w.closeDevice, w.closeHeap = b.Unknown, b.Slack, b.UnknownDevice, b.HeapSlack
+}
+
+// leave takes a window out of those that are open.
+func (t *Tracker) leave(w *window) {
 	r := t.root(w.root)
 	if i := slices.Index(r.open, w); i >= 0 {
 		r.open = slices.Delete(r.open, i, i+1)
 	}
-	if w.kind != kindSession { // whose tallies are the report's lines
+	if w.kind != kindSession && w.kind != kindLife { // their tallies are the report's lines
 		t.closing = append(t.closing, w)
 	}
 }

@@ -205,6 +205,9 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->unknown_heap = r->unknown_heap;
 	b->heap_slack = r->heap_slack;
 	b->unsure = r->unsure;
+	b->unsure_torch = r->unsure_torch;
+	b->unknown_torch = r->unknown_torch;
+	b->torch_slack = r->torch_slack;
 	cut(slot, ticket & (MAX_STORED - 1));
 	fetch_add(&p->cutting, -1);
 	cut_tree(p->root, ticket & (MAX_STORED - 1));

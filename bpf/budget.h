@@ -41,12 +41,12 @@ static __always_inline __u32 class_of(__u32 group)
 {
 	__u32 bit = BIT(group & (GROUPS - 1));
 
-	return bit & BIT(GROUP_NATIVE)				  ? STEP_NATIVE
-	       : bit & LINES					  ? STEP_LINES
-	       : bit & BIT(GROUP_SMALL)				  ? STEP_SMALL
-	       : bit & (BIT(GROUP_NUMPY) | BIT(GROUP_TORCH))	  ? STEP_METER
-	       : bit & (BIT(GROUP_STATEMENT) | BIT(GROUP_RESULT)) ? STEP_CELLS
-								  : STEP_NEVER;
+	return bit & BIT(GROUP_NATIVE)						    ? STEP_NATIVE
+	       : bit & LINES							    ? STEP_LINES
+	       : bit & BIT(GROUP_SMALL)						    ? STEP_SMALL
+	       : bit & (BIT(GROUP_NUMPY) | BIT(GROUP_TORCH) | BIT(GROUP_TORCH_CPU)) ? STEP_METER
+	       : bit & (BIT(GROUP_STATEMENT) | BIT(GROUP_RESULT))		    ? STEP_CELLS
+										    : STEP_NEVER;
 }
 
 /* The slot of the process that runs now, or NO_SLOT. */

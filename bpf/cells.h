@@ -5,9 +5,12 @@
  *   open      Py_CompileStringObject(source, file, 257, flags with 0x600, …), file not "<unknown>": the one
  *             compile only IPython's CachingCompiler.ast_parse makes. The coroutine run_cell_async that asked
  *             for it is found by walking the Python frames: it is the cell's identity.
- *   close     _PyGen_SetStopIterationValue(ExecutionResult) once that coroutine is over (cells without await),
- *             or the next PyOS_setsig that finds it over (awaited cells: asyncio and ipykernel put SIGINT's
- *             handler back right after). A cell that is suspended when the prompt is set up was abandoned.
+ *   result    _PyGen_SetStopIterationValue(ExecutionResult) once that coroutine is over. What follows is display and
+ *             hooks: inline figures are drawn there. Of awaited cells some Pythons (3.10 to 3.12, 3.15) do not tell.
+ *   close     the end of the front end's request: ipykernel ignores SIGINT again, a terminal's prompt takes SIGWINCH.
+ *             Only where the request was seen to begin the same way, and on its thread; cells of other threads, of
+ *             programs that are no front end, and cells within cells end at their result, or at the next PyOS_setsig
+ *             that finds them over. A cell that is suspended when the request is over was abandoned.
  *   statement PyEval_EvalCode of a code object with the cell's file name, up to the place on its way out that
  *             is passed with the same stack pointer (package cpython finds it); when it returned a coroutine,
  *             up to the next statement or the cell's end.
@@ -64,13 +67,13 @@ static __noinline int close_cell(struct thread *t, __u32 slot, __u32 outcome)
 	struct window *w = innermost(t);
 	if (!w)
 		return 0;
-	close_statement(w, slot, w->failed ? OUTCOME_ERROR : outcome);
+	close_statement(w, slot, w->failed ? OUTCOME_ERROR : outcome == OUTCOME_MISSED ? OUTCOME_OK : outcome);
 	struct occasion why = {
 		.kind = BOUNDARY_CELL_CLOSE,
 		.slot = slot,
 		.cell = w->cell,
 		.inputs = -1,
-		.outcome = w->failed ? OUTCOME_ERROR : outcome,
+		.outcome = w->failed && outcome != OUTCOME_MISSED ? OUTCOME_ERROR : outcome,
 	};
 	t->depth--;
 	draw_boundary(&why);
@@ -81,11 +84,41 @@ static __noinline int close_cell(struct thread *t, __u32 slot, __u32 outcome)
 	return 0;
 }
 
+/*
+ * A cell has its result. Display and hooks follow where there is a front end that will say when they are over. Cells
+ * within cells are over: what comes next is the outer one's.
+ */
+static __noinline int cell_ends(struct thread *t, __u32 slot)
+{
+	struct window *w = innermost(t);
+	struct process *p = process_at(slot);
+
+	if (!w || !p || w->ended)
+		return 0;
+	if (t->depth > 1)
+		return close_cell(t, slot, OUTCOME_OK);
+	close_statement(w, slot, w->failed ? OUTCOME_ERROR : OUTCOME_OK);
+	struct occasion why = {
+		.kind = BOUNDARY_CELL_RESULT,
+		.slot = slot,
+		.cell = w->cell,
+		.inputs = -1,
+		.outcome = w->failed ? OUTCOME_ERROR : OUTCOME_OK,
+	};
+	w->ended = 1;
+	draw_boundary(&why);
+	if (p->request != (__u32)bpf_get_current_pid_tgid())
+		close_cell(t, slot, OUTCOME_MISSED);
+	return 0;
+}
+
 struct source_copy {
 	__u64 from;
 	__u64 cell;
 	__s32 pid;
 	__u32 done;
+	__u32 kind;
+	__u32 total;
 };
 
 static long copy_source(__u32 i, struct source_copy *c)
@@ -96,49 +129,111 @@ static long copy_source(__u32 i, struct source_copy *c)
 		lose(LOSS_SOURCE);
 		return 1;
 	}
-	long n = bpf_probe_read_user_str(s->text, SOURCE_CHUNK, (void *)(c->from + c->done));
-	if (n <= 0) {
+	__u32 left = c->total - c->done, size = left < SOURCE_CHUNK ? left : SOURCE_CHUNK;
+	bool last = left <= SOURCE_CHUNK;
+	long failed;
+	if (c->kind) {
+		failed = bpf_probe_read_user(s->text, AT_MOST(size, SOURCE_CHUNK), (void *)(c->from + c->done));
+	} else {
+		long n = bpf_probe_read_user_str(s->text, SOURCE_CHUNK, (void *)(c->from + c->done));
+		failed = n <= 0;
+		last = n < SOURCE_CHUNK;
+		size = last ? n : SOURCE_CHUNK - 1; /* without the NUL that only says the chunk is full */
+	}
+	if (failed) {
 		lose(LOSS_READ);
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 		return 1;
 	}
-	bool last = n < SOURCE_CHUNK;
 	s->header.ticket = 0;
 	s->header.kind = RECORD_SOURCE;
 	s->header.cell = c->cell;
 	s->header.pid = c->pid;
 	s->offset = c->done;
-	s->size = last ? n : SOURCE_CHUNK - 1; /* without the NUL that only says the chunk is full */
-	c->done += SOURCE_CHUNK - 1;
+	s->size = size;
+	s->text_kind = c->kind;
+	s->total = c->total;
+	c->done += size;
 	bpf_ringbuf_submit(s, 0);
 	return last;
 }
 
-/* Sends the text of a cell: in one short record if it fits, as most do. */
-static __noinline int send_source(__u64 from, __u64 cell, __s32 pid)
+/* A chunk that most cells fit into. */
+struct short_source {
+	struct header header;
+	__u32 offset;
+	__u32 size;
+	__u32 text_kind;
+	__u32 total;
+	__u8 text[SOURCE_SHORT];
+};
+
+static __always_inline void submit_short(struct short_source *s, struct source_copy *c, __u32 size)
 {
-	struct {
-		struct header header;
-		__u32 offset;
-		__u32 size;
-		__u8 text[SOURCE_SHORT];
-	} *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
+	s->header.ticket = 0;
+	s->header.kind = RECORD_SOURCE;
+	s->header.cell = c->cell;
+	s->header.pid = c->pid;
+	s->offset = 0;
+	s->size = size;
+	s->text_kind = c->kind;
+	s->total = c->total;
+	bpf_ringbuf_submit(s, 0);
+}
+
+#define COMPACT	      (1 << 5) /* of a str's state: its characters follow it */
+#define LONGEST_TYPED (1 << 28)
+
+/* Sends the text of a cell as it was typed, if it is a str. */
+static __noinline int send_typed(struct python *py, __u64 text, __u64 cell, __s32 pid)
+{
+	struct source_copy c = { .cell = cell, .pid = pid };
+	__u64 type = 0, name = 0, length = 0;
+	__u32 state = 0;
+	char as[4] = {};
+
+	if (!py || !text || READ(type, text + py->object_type) || READ(name, type + py->type_name) ||
+	    bpf_probe_read_user_str(as, sizeof(as), (void *)name) != sizeof(as) ||
+	    !starts_with(as, "str", sizeof(as)) || READ(state, text + py->string_state) ||
+	    READ(length, text + py->string_length))
+		return 0;
+	c.kind = state >> 2 & 7;
+	if (!(state & COMPACT) || (c.kind != 1 && c.kind != 2 && c.kind != 4) || !length)
+		return 0;
+	c.total = (length < LONGEST_TYPED ? length : LONGEST_TYPED) * c.kind;
+	c.from = text + (state >> 6 & 1 ? py->ascii_data : py->compact_data);
+	if (c.total > SOURCE_SHORT) {
+		bpf_loop(SOURCE_CHUNKS, copy_source, &c, 0);
+		return 0;
+	}
+	struct short_source *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
+	if (!s) {
+		lose(LOSS_SOURCE);
+		return 0;
+	}
+	if (bpf_probe_read_user(s->text, AT_MOST(c.total, SOURCE_SHORT), (void *)c.from)) {
+		lose(LOSS_READ);
+		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
+		return 0;
+	}
+	submit_short(s, &c, c.total);
+	return 0;
+}
+
+/* Sends the text of a cell as it is compiled: in one short record if it fits, as most do. */
+static __noinline int send_compiled(__u64 from, __u64 cell, __s32 pid)
+{
+	struct source_copy c = { .from = from, .cell = cell, .pid = pid };
+	struct short_source *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
 
 	if (s) {
 		long n = bpf_probe_read_user_str(s->text, SOURCE_SHORT, (void *)from);
 		if (n > 0 && n < SOURCE_SHORT) {
-			s->header.ticket = 0;
-			s->header.kind = RECORD_SOURCE;
-			s->header.cell = cell;
-			s->header.pid = pid;
-			s->offset = 0;
-			s->size = n;
-			bpf_ringbuf_submit(s, 0);
+			submit_short(s, &c, n);
 			return 0;
 		}
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 	}
-	struct source_copy c = { .from = from, .cell = cell, .pid = pid };
 	bpf_loop(SOURCE_CHUNKS, copy_source, &c, 0);
 	return 0;
 }
@@ -151,11 +246,11 @@ struct name {
 };
 
 /* Opens the window of a cell. On its own, so that its stack is not below that of closing the one before. */
-static __noinline int enter_cell(struct thread *t, __u32 slot, __u64 coroutine, __u64 source, struct name *name)
+static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *running, __u64 source, struct name *name)
 {
 	struct python *py = python_at(slot);
 
-	if (!t || !py || !name)
+	if (!t || !py || !running || !name)
 		return 0;
 	struct window *outer = innermost(t);
 	struct window *w = window_at(t, t->depth);
@@ -164,10 +259,11 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, __u64 coroutine, 
 		return 0;
 	}
 	w->cell = fetch_add(&next_cell, 1);
-	w->coroutine = coroutine;
+	w->coroutine = running->coroutine;
 	w->statement = 0;
 	w->awaiting = 0;
 	w->failed = 0;
+	w->ended = 0;
 	w->statements = 0;
 	w->file_size = name->size > FILE_SIZE ? FILE_SIZE : name->size;
 	__builtin_memset(w->file, 0, sizeof(w->file));
@@ -189,39 +285,53 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, __u64 coroutine, 
 	__u64 cell = w->cell;
 	draw_boundary(&why);
 	struct process *p = process_at(slot);
-	send_source(source, cell, p ? p->pid : 0);
+	send_typed(py, running->typed, cell, p ? p->pid : 0);
+	send_compiled(source, cell, p ? p->pid : 0);
 	return 0;
 }
 
-static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, __u64 data, __u32 kind, __u32 size)
+/* The state of the thread that runs, made if it has none. */
+static __always_inline struct thread *own_thread(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
-	__u64 coroutine = running_cell(py);
 
 	if (!t) {
 		static const struct thread none;
 		bpf_map_update_elem(&threads, &tid, &none, BPF_NOEXIST);
 		t = bpf_map_lookup_elem(&threads, &tid);
 	}
-	if (!t) {
+	if (!t)
 		lose(LOSS_THREAD);
-		return 0;
-	}
+	return t;
+}
+
+static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, __u64 data, __u32 kind, __u32 size)
+{
+	struct thread *t = current_thread();
+	struct running running = {};
+
+	running_cell(py, &running);
 	/* A window left open by a coroutine that is over or was thrown away ends here at the latest. */
 	for (int i = 0; i < MAX_NESTING; i++) {
 		struct window *w = innermost(t);
-		if (!w || !w->coroutine)
+		if (!w || (!w->ended && !w->coroutine))
 			break;
-		bool finished = coroutine_state(py, w->coroutine) & COROUTINE_FINISHED;
-		if (w->coroutine == coroutine && !finished)
+		bool finished = w->ended || coroutine_state(py, w->coroutine) & COROUTINE_FINISHED;
+		if (w->coroutine == running.coroutine && !finished)
 			return 0; /* the cell's own code called IPython's compiler: no new run_cell, no new cell */
 		if (!finished)
 			break;
-		close_cell(t, slot, OUTCOME_OK);
+		bool last = t->depth == 1;
+		close_cell(t, slot, OUTCOME_MISSED);
+		if (last)
+			break;
 	}
+	t = own_thread();
+	if (!t)
+		return 0;
 	struct name name = { .data = data, .kind = kind, .size = size };
-	return enter_cell(t, slot, coroutine, source, &name);
+	return enter_cell(t, slot, &running, source, &name);
 }
 
 #define BEGIN "<ipytracer:begin "
@@ -329,7 +439,7 @@ int statement_open(struct pt_regs *regs)
 		return 0;
 	struct window *w = innermost(current_thread());
 	struct python *py = python_at(slot);
-	if (!w || !py)
+	if (!w || !py || w->ended)
 		return 0;
 	__u64 sp = regs->sp + py->pushed_eval, table = 0, code = regs->di;
 	/* Inside a statement only its own end matters, unless its end was missed: then the stack has come back up. */
@@ -418,7 +528,7 @@ int cell_result(struct pt_regs *regs)
 	struct thread *t = current_thread();
 	struct window *w = innermost(t);
 	struct python *py = python_at(slot);
-	if (!w || !py || !regs->di || READ(type, regs->di + py->object_type))
+	if (!w || !py || w->ended || !regs->di || READ(type, regs->di + py->object_type))
 		return 0;
 	if (type != py->result_type) {
 		READ(name, type + py->type_name);
@@ -429,7 +539,7 @@ int cell_result(struct pt_regs *regs)
 	}
 	/* Another cell's coroutine, given up long ago, may end here as well. */
 	if (!w->coroutine || coroutine_state(py, w->coroutine) & COROUTINE_FINISHED)
-		close_cell(t, slot, OUTCOME_OK);
+		cell_ends(t, slot);
 	return 0;
 }
 
@@ -437,34 +547,65 @@ int cell_result(struct pt_regs *regs)
 #define SIGWINCH 28
 #define SIG_IGN	 1
 
+/* What the process does with SIGINT now. */
+static __always_inline __u64 interrupt_handler(void)
+{
+	return word_at(FIELD(bpf_get_current_task(), task_struct, sighand) +
+		       bpf_core_field_offset(struct sighand_struct, action[SIGINT - 1].sa.sa_handler));
+}
+
+/*
+ * Does a front end's request begin, or is it over? A terminal's prompt gives SIGWINCH back before what was typed runs,
+ * and takes it when it is there again; ipykernel stops ignoring SIGINT for each message, and ignores it again.
+ */
+enum turn { TURN_NONE, TURN_BEGIN, TURN_OVER };
+
+static __always_inline enum turn turn_of(__u32 signal, __u64 handler)
+{
+	if (signal == SIGWINCH)
+		return handler ? TURN_OVER : TURN_BEGIN;
+	if (handler == SIG_IGN)
+		return TURN_OVER;
+	return interrupt_handler() == SIG_IGN ? TURN_BEGIN : TURN_NONE;
+}
+
 /* PyOS_setsig(int signal, PyOS_sighandler_t handler) */
 SEC("uprobe")
 int cell_signal(struct pt_regs *regs)
 {
 	__u32 slot = current_slot(), signal = regs->di;
-	__u64 handler = regs->si;
 
-	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot))
+	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot) || (signal != SIGINT && signal != SIGWINCH))
 		return 0;
-	struct thread *t = current_thread();
+	struct process *p = process_at(slot);
 	struct python *py = python_at(slot);
-	if (!t || !py || (signal != SIGINT && signal != SIGWINCH))
+	if (!p || !py)
 		return 0;
-	/* The prompt (SIGWINCH) or the end of a kernel's message (SIGINT ignored): nothing of a cell goes on. */
-	bool over = (signal == SIGWINCH && handler) || (signal == SIGINT && handler == SIG_IGN);
-	for (int i = 0; i < MAX_NESTING; i++) {
+	enum turn turn = turn_of(signal, regs->si);
+	if (turn == TURN_BEGIN)
+		p->request = (__u32)bpf_get_current_pid_tgid();
+	struct thread *t = current_thread();
+	for (int i = 0; t && i < MAX_NESTING; i++) {
 		struct window *w = innermost(t);
 		if (!w)
 			break;
-		int state = w->coroutine ? coroutine_state(py, w->coroutine) : 0;
-		bool finished = state & COROUTINE_FINISHED;
-		if (!finished && (state & COROUTINE_EXECUTING || !over))
-			break;
+		int state = !w->ended && w->coroutine ? coroutine_state(py, w->coroutine) : 0;
+		bool finished = w->ended || state & COROUTINE_FINISHED;
+		if (!finished && (state & COROUTINE_EXECUTING || turn != TURN_OVER))
+			return 0;
 		bool last = t->depth == 1;
-		close_cell(t, slot, finished ? OUTCOME_OK : OUTCOME_ABANDONED);
+		if (turn == TURN_OVER)
+			close_cell(t, slot, finished ? OUTCOME_OK : OUTCOME_ABANDONED);
+		else if (last && p->request == (__u32)bpf_get_current_pid_tgid())
+			return 0; /* ipykernel has SIGINT back behind the hooks of an awaited cell; the request goes on
+				   */
+		else
+			cell_ends(t, slot);
 		if (last)
 			break;
 	}
+	if (turn == TURN_OVER)
+		p->request = 0; /* nothing of a cell goes on */
 	return 0;
 }
 

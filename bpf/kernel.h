@@ -59,6 +59,19 @@ struct signal_struct {
 	} live;
 } KERNEL_TYPE;
 
+struct sigaction {
+	void *sa_handler;
+} KERNEL_TYPE;
+
+struct k_sigaction {
+	struct sigaction sa;
+} KERNEL_TYPE;
+
+/* What a process does with each signal; signal n is at n - 1. */
+struct sighand_struct {
+	struct k_sigaction action[64];
+} KERNEL_TYPE;
+
 struct thread_struct {
 	unsigned long fsbase;
 } KERNEL_TYPE;
@@ -70,6 +83,7 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
+	struct sighand_struct *sighand;
 	struct list_head thread_node;
 	char comm[16];
 	struct thread_struct thread;

@@ -54,6 +54,8 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	p->devices = 0;
 	p->cuda = 0;
 	p->heap = 0;
+	p->request = 0;
+	p->torch = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->cutting = 0;
 	p->segment = *(volatile __u64 *)&r->segment;
@@ -104,7 +106,7 @@ static __noinline int empty_slot(__u32 slot)
 	return 0;
 }
 
-static long forget_block(void *map, __u64 *key, __s64 *size, __u32 *slot)
+static long forget_block(void *map, __u64 *key, void *block, __u32 *slot)
 {
 	if (*key >> 48 == *slot)
 		bpf_map_delete_elem(map, key);
@@ -116,7 +118,10 @@ static __always_inline void forget_heap(struct process *p, __u32 slot)
 {
 	if (p->heap)
 		bpf_for_each_map_elem(&heap_blocks, forget_block, &slot, 0);
+	if (p->torch)
+		bpf_for_each_map_elem(&torch_blocks, forget_block, &slot, 0);
 	p->heap = 0;
+	p->torch = 0;
 }
 
 /* Takes a process out of the ledger; its last maxima must have been sent. */

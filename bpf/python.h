@@ -108,6 +108,7 @@ struct frame_search {
 	struct python *py;
 	__u64 frame;
 	__u64 coroutine;
+	__u64 typed;
 };
 
 static long next_frame(__u32 i, struct frame_search *s)
@@ -134,13 +135,22 @@ static long next_frame(__u32 i, struct frame_search *s)
 		READ(s->coroutine, frame + py->frame_generator);
 	else if (owner == py->owner_generator)
 		s->coroutine = frame - py->generator_frame;
+	/* run_cell_async(self, raw_cell, …) */
+	if (!READ(s->typed, frame + py->frame_locals + 8))
+		s->typed &= py->code_mask; /* the same bits are a reference's */
 	return 1;
 }
 
-/* The innermost run_cell_async coroutine on this thread's Python stack, or 0. */
-static __noinline __u64 running_cell(struct python *py)
+/* A cell that runs: its coroutine, or 0, and the str that was typed, or what the program has in its place. */
+struct running {
+	__u64 coroutine;
+	__u64 typed;
+};
+
+/* The innermost run_cell_async coroutine on this thread's Python stack. */
+static __noinline int running_cell(struct python *py, struct running *out)
 {
-	if (!py)
+	if (!py || !out)
 		return 0;
 	struct frame_search s = { .py = py };
 	__u64 state = thread_state(py);
@@ -153,7 +163,9 @@ static __noinline __u64 running_cell(struct python *py)
 		READ(s.frame, cframe + py->cframe_current);
 	}
 	bpf_loop(12, next_frame, &s, 0);
-	return s.coroutine;
+	out->coroutine = s.coroutine;
+	out->typed = s.typed;
+	return 0;
 }
 
 #endif

@@ -18,6 +18,7 @@
  *   native.h     native stacks
  *   mappings.h   cpu.mapped, range by range
  *   numpy.h      cpu.numpy
+ *   tensors.h    cpu.torch
  *   cuda.h       the CUDA driver's memory
  *   heap.h       malloc's blocks
  *   torch.h      PyTorch's own totals
@@ -47,6 +48,7 @@
 #include "native.h"
 #include "mappings.h"
 #include "numpy.h"
+#include "tensors.h"
 #include "heap.h"
 #include "torch.h"
 #include "cuda.h"

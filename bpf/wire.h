@@ -6,7 +6,7 @@
 #ifndef IPYTRACER_WIRE_H
 #define IPYTRACER_WIRE_H
 
-#define METERS		 8    /* of the CPU side; a device has DEVICE_METERS more */
+#define METERS		 9    /* of the CPU side; a device has DEVICE_METERS more */
 #define MAX_DEVICES	 16   /* GPUs of one process */
 #define MAX_CPUS	 512  /* CPUs whose RSS counters can be summed */
 #define MAX_PROCESSES	 512  /* traced at once, over all roots */
@@ -19,7 +19,7 @@
 #define FILE_WORDS	 (FILE_SIZE / 8)
 #define SOURCE_SHORT	 488   /* bytes of source in a short record: most cells */
 #define SOURCE_CHUNK	 8192  /* bytes of cell source in one record */
-#define SOURCE_CHUNKS	 16    /* at most 128 KiB of a cell's source are sent */
+#define SOURCE_CHUNKS	 64    /* at most 512 KiB of a cell's source are sent, as the process keeps it */
 #define MAX_FRAMES	 64    /* of a Python stack; a power of two */
 #define MAX_NATIVE	 128   /* of a native one; a power of two */
 #define STACK_COPY	 16384 /* bytes of a thread's stack that are copied */
@@ -35,7 +35,17 @@
 #define PAGE		 4096
 
 /* Same order as event.Meter. */
-enum meter { METER_MAPPED, METER_RESIDENT, METER_ANON, METER_FILE, METER_SHMEM, METER_NUMPY, METER_PINNED, METER_HEAP };
+enum meter {
+	METER_MAPPED,
+	METER_RESIDENT,
+	METER_ANON,
+	METER_FILE,
+	METER_SHMEM,
+	METER_NUMPY,
+	METER_PINNED,
+	METER_HEAP,
+	METER_TORCH
+};
 enum device_meter { DEVICE_DRIVER, DEVICE_ACTIVE, DEVICE_RESERVED, DEVICE_METERS };
 
 /* Same order as event.BoundaryKind; the last two never leave the tracer's ring reader. */
@@ -54,6 +64,7 @@ enum boundary_kind {
 	BOUNDARY_PROCESS_EXIT,
 	BOUNDARY_METER_SHED,
 	BOUNDARY_METER_BACK,
+	BOUNDARY_CELL_RESULT,
 	BOUNDARY_METER_SETTLED,
 	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
 	RECORD_SOURCE,	      /* struct source */
@@ -67,7 +78,14 @@ enum boundary_kind {
 };
 
 /* Same order as event.Outcome. */
-enum outcome { OUTCOME_UNKNOWN, OUTCOME_OK, OUTCOME_ERROR, OUTCOME_INTERRUPTED, OUTCOME_ABANDONED };
+enum outcome {
+	OUTCOME_UNKNOWN,
+	OUTCOME_OK,
+	OUTCOME_ERROR,
+	OUTCOME_INTERRUPTED,
+	OUTCOME_ABANDONED,
+	OUTCOME_MISSED, /* of a cell: nobody said when it, or what followed its result, was over */
+};
 
 /* A boundary, or one process's reading within it. `ticket` numbers them without gaps: it is the key in the store. */
 struct boundary {
@@ -85,6 +103,9 @@ struct boundary {
 	__u64 unknown_heap;
 	__s64 heap_slack;
 	__s64 unsure;
+	__s64 unsure_torch;
+	__u64 unknown_torch;
+	__s64 torch_slack;
 	__s64 value[METERS];
 	__s64 high[METERS];
 	__s64 tree[METERS];
@@ -110,11 +131,16 @@ struct header {
 	__s32 pid;
 };
 
-/* One chunk of a cell's source, NUL-terminated when it is the last. May be lost, and is counted. */
+/*
+ * One chunk of a cell's source: first as it was typed, the characters of a str, then as IPython compiles it, UTF-8, and
+ * NUL-terminated when it is the last. May be lost, and is counted.
+ */
 struct source {
 	struct header header;
 	__u32 offset;
-	__u32 size; /* bytes of text, with the NUL if there is one */
+	__u32 size;	 /* bytes of text, with the NUL if there is one */
+	__u32 text_kind; /* as typed: bytes in one character; 0: as compiled */
+	__u32 total;	 /* as typed: bytes of all chunks, if there were room for them */
 	__u8 text[SOURCE_CHUNK];
 };
 
@@ -278,7 +304,9 @@ struct process {
 	__u32 cuda;    /* it has called the driver */
 	__u32 cutting; /* boundaries that are being drawn of it now */
 	__u32 heap;    /* it has called its allocator under trace */
+	__u32 torch;   /* it has made tensors on the CPU */
 	__u32 arrays;  /* enum arrays */
+	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
 	__u32 padding;
 };
 
@@ -366,6 +394,7 @@ enum group {
 	GROUP_NATIVE,	    /* nor this: native frames of all stacks */
 	GROUP_SMALL_STACKS, /* nor this: stacks of blocks and ranges below SMALL_STACK */
 	GROUP_SMALL,	    /* nor this: NumPy's blocks below 1,024 bytes, where they are counted */
+	GROUP_TORCH_CPU,    /* every tensor that PyTorch makes and frees on the CPU */
 	GROUPS = 32
 };
 
@@ -381,7 +410,10 @@ struct root {
 	__u64 unknown_heap;   /* frees of malloc's blocks whose making was not seen */
 	__s64 heap_slack;     /* an upper bound of their bytes */
 	__s64 unsure;	      /* by how many bytes the NumPy meter may be off, since it was paused */
+	__s64 unsure_torch;   /* likewise for PyTorch's on the CPU */
 	__u64 listening;      /* frees of unknown arrays are remembered, see settle_array */
+	__u64 unknown_torch;  /* frees of tensors on the CPU whose making was not seen */
+	__s64 torch_slack;    /* an upper bound of their bytes */
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;
@@ -439,6 +471,7 @@ struct python {
 	__u32 owner_skip;
 	__u32 owner_generator;
 	__u32 frame_generator; /* PyFrameObject.f_gen; 3.9 and 3.10 */
+	__u32 frame_locals;    /* the first local variable */
 	__u32 generator_frame; /* offset of the frame in a generator (3.11+), or of gi_frame */
 	__u32 generator_state; /* gi_frame_state; 3.11+ */
 	__u32 frame_state;     /* f_state (3.10) or f_executing (3.9) */
@@ -451,7 +484,6 @@ struct python {
 	__u32 native;	   /* native stacks; 0: none, 1: of threads without Python frames, 2: of all */
 	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
 	__u32 ready;
-	__u32 padding;
 };
 
 /* One cell that runs on a thread. */
@@ -464,6 +496,8 @@ struct window {
 	__u32 failed;
 	__u32 statements;
 	__u32 file_size;
+	__u32 ended; /* it has its result: display and hooks run. Its coroutine may be freed */
+	__u32 padding;
 	__u64 file[FILE_WORDS];
 };
 
@@ -474,9 +508,9 @@ struct thread {
 };
 
 /*
- * A NumPy block that lives. Its era is that of its process in which it was last known for certain: each attach begins
- * one, and each time that the probes are put back. No era is used twice. An era before the process's first one is no
- * block: it is of a process that had the slot before, or one of enum no_era.
+ * A block of NumPy, or of PyTorch on the CPU, that lives. Its era is that of its process in which it was last known for
+ * certain: each attach begins one, and each time that the probes are put back. No era is used twice. An era before the
+ * process's first one is no block: it is of a process that had the slot before, or one of enum no_era.
  */
 struct block {
 	__s64 size;
@@ -630,11 +664,12 @@ enum loss {
 	LOSS_NATIVE,	    /* native frames were not known in time */
 	LOSS_MAPPING,	    /* no room for a call that moves memory */
 	LOSS_HEAP,	    /* no room in the tables of malloc's blocks and calls */
+	LOSS_TORCH,	    /* no room in the table of live tensors on the CPU */
 	LOSSES = 32,
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */
-enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS, OP_SETTLED };
+enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS, OP_LATE, OP_SETTLED };
 
 struct control {
 	__s64 unsure; /* OP_SETTLED */

@@ -160,6 +160,7 @@ type expected struct {
 	Ran            int                   `json:"ran"`
 	Request        map[string]any        `json:"request"`
 	Meters         map[string]allowances `json:"meters"`
+	Hooks          map[string]allowances `json:"hooks"`
 	Yields         bool                  `json:"yields"` // gives up the GIL while it holds its memory
 	Children       []struct {
 		Label string `json:"label"`

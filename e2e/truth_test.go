@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"ipytracer/report"
@@ -90,6 +91,9 @@ func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run 
 		t.Errorf("%s: the cell itself ended with %s, not %s: %s", e.Name, run.Status, e.Status, run.Error)
 		return quiet
 	}
+	if strings.TrimRight(w.Source, "\n") != strings.TrimRight(run.Source, "\n") || w.SourceTruncated { // a terminal wants Enter, sometimes twice
+		t.Errorf("%s: source %.200q, want %.200q", e.Name, w.Source, run.Source)
+	}
 	if w.Status != e.Status {
 		t.Errorf("%s: status %s, want %s", e.Name, w.Status, e.Status)
 	}
@@ -105,7 +109,36 @@ func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run 
 		}
 	}
 	checkStatements(t, r, w, e)
+	quiet = checkHooks(t, r, w, e, run, patient) && quiet
 	return checkChildren(t, r, e, run, patient) && quiet
+}
+
+// checkHooks compares the row of what follows a cell's result. Every cell has one, but awaited ones where Python does not say when
+// they have their result.
+func checkHooks(t *testing.T, r *report.Report, cell report.Window, e expected, run result, patient bool) (quiet bool) {
+	t.Helper()
+	quiet = true
+	var rows []report.Window
+	for _, w := range r.Windows {
+		if w.Parent == cell.ID && w.Kind == report.Statement && w.Name == report.Hooks {
+			rows = append(rows, w)
+		}
+	}
+	if len(rows) == 0 && strings.Contains(run.Source, "await ") {
+		return quiet
+	}
+	if len(rows) != 1 {
+		t.Errorf("%s: %d rows of hooks", e.Name, len(rows))
+		return quiet
+	}
+	row := rows[0]
+	if end := row.StartNS + row.DurationNS; row.Line != 0 || row.Status != report.OK || end != cell.StartNS+cell.DurationNS {
+		t.Errorf("%s: the row of hooks: %+v in %+v", e.Name, row, cell)
+	}
+	for meter, a := range e.Hooks {
+		quiet = checkMeter(t, expected{Name: e.Name + ", hooks", Yields: e.Yields}, meter, row.Meters[meter], a, run, patient) && quiet
+	}
+	return quiet
 }
 
 // checkChildren compares the peaks of child processes with what they saw of themselves at their highest.
@@ -197,7 +230,7 @@ func checkStatements(t *testing.T, r *report.Report, cell report.Window, e expec
 	t.Helper()
 	var lines []int
 	for _, w := range r.Windows {
-		if w.Kind == report.Statement && w.Parent == cell.ID {
+		if w.Kind == report.Statement && w.Parent == cell.ID && w.Name != report.Hooks {
 			lines = append(lines, w.Line)
 		}
 	}

@@ -5,4 +5,5 @@ var (
 	Cells     = cells
 	CheckSafe = checkSafe
 	CSVText   = csvText
+	Plural    = plural
 )

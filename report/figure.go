@@ -20,6 +20,8 @@ func (w Window) Label() string {
 		return w.Name
 	case w.Kind == Statement && w.Line > 0:
 		return fmt.Sprintf("line %d", w.Line)
+	case w.Kind == Statement && w.Name != "":
+		return w.Name
 	case w.Kind == Session:
 		return "session"
 	case w.Silent:
@@ -128,7 +130,7 @@ func headlines(r *Report, by string) ([]string, error) {
 			}
 		}
 	}
-	ids = append(ids, "cpu.mapped", "cpu.numpy")
+	ids = append(ids, "cpu.mapped", "cpu.numpy", "cpu.torch")
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
 	for _, id := range known {
 		if !part(id) {

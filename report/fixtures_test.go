@@ -115,10 +115,10 @@ func experiment(id, parent int, name string, startMS, lengthMS int64) report.Win
 func richCells() []report.Window {
 	load := cellWindow(10, 1, "import numpy as np\nimport pandas as pd\n")
 	load.Meters = all(fig(68*mib, 143*mib, 142*mib+512*kib), fig(90*mib, 166*mib, 165*mib), fig(0, 4*kib, 0))
-	ones := cellWindow(11, 2, "get_ipython().run_cell_magic('time', '', 'x = np.ones((1024, 1024, 128))\\ny = x * 2 + 1\\n')\n")
+	ones := cellWindow(11, 2, "%%time\nx = np.ones((1024, 1024, 128))\ny = x * 2 + 1\n")
 	ones.DurationNS = 2412 * ms
 	ones.Meters = all(fig(150*mib, 3*gib, gib+150*mib), fig(180*mib, 3*gib+20*mib, gib+180*mib), fig(64*mib, 3*gib-90*mib, gib+64*mib))
-	body := cellWindow(12, 3, "import gc\ndata = [np.ones(1 << 20) for _ in range(64)]\nbig = np.concatenate(\n    data\n)\ndel data\nget_ipython().run_line_magic('timeit', '-n2 big.sum()')\nfiles = get_ipython().getoutput('ls *.csv')\n")
+	body := cellWindow(12, 3, "import gc\ndata = [np.ones(1 << 20) for _ in range(64)]\nbig = np.concatenate(\n    data\n)\ndel data\n%timeit -n2 big.sum()\nfiles = !ls *.csv\n")
 	body.DurationNS = 65_000 * ms
 	body.Meters = all(fig(200*mib, 1224*mib, 712*mib), fig(230*mib, 1254*mib, 742*mib), fig(64*mib, 1088*mib, 576*mib))
 	body.Allocations, body.Coverage = allocations()

@@ -28,7 +28,7 @@ func withLines() *report.Report {
 
 // TestLines: the user's lines are in the table, a library's and tiny ones are not; tensors are grouped.
 func TestLines(t *testing.T) {
-	out := text(t, withLines(), report.TextOptions{})
+	out := text(t, withLines(), report.TextOptions{Full: true})
 	from := strings.Index(out, "Lines, with all")
 	to := strings.Index(out, "Between cells")
 	if from < 0 || to < from {

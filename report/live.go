@@ -30,9 +30,9 @@ func Live(w io.Writer, window Window, o TextOptions) error {
 		{name: "total", meter: first, q: total, drop: 1},
 		{name: "need", meter: first, q: need},
 	}
-	others := []string{"cpu.mapped", "cpu.numpy"}
+	others := []string{"cpu.mapped", "cpu.numpy", "cpu.torch"}
 	for _, id := range meterIDs(&Report{Windows: []Window{{Meters: window.Meters}}}) {
-		if !part(id) && id != others[0] && id != others[1] {
+		if !part(id) && !slices.Contains(others, id) {
 			others = append(others, id)
 		}
 	}
@@ -82,7 +82,7 @@ func liveLine(p *printer, window Window, segments []segment) {
 		p.paint(Escape(part.text), part.style)
 	}
 	rest := remarks(window)
-	if source := excerpt(window.Source, window.SourceTruncated, p.width); source != "" {
+	if source := oneLine(window.Source, window.SourceTruncated, p.width); source != "" {
 		rest = append(rest, span{source, plain})
 	}
 	p.clipped(trimmed(rest), p.width-used)

@@ -98,6 +98,9 @@ const (
 	Experiment = "experiment"
 	Cell       = "cell"
 	Statement  = "statement"
+
+	// Hooks is the name of the statement that is none: what IPython and the kernel do behind a cell's result. Its line is 0.
+	Hooks = "display and hooks"
 )
 
 // Statuses of a window.
@@ -205,6 +208,7 @@ type Line struct {
 	OwnAllocated int64 `json:"own_allocated"`
 	OwnAtPeak    int64 `json:"own_at_peak"`
 	Count        int64 `json:"count"` // allocations
+	Left         int64 `json:"left"`  // bytes that were there when the process's last cell was over; in the end, without cells
 }
 
 // Tensors are blocks of PyTorch's allocator of one size, made by the same calls.
@@ -254,7 +258,7 @@ type Refusal struct {
 	Stack []Frame `json:"stack,omitempty"`
 }
 
-// Child is another process of the same tree, within a window.
+// Child is a process that the window's process started, or one of these, within a window.
 type Child struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
@@ -311,11 +315,13 @@ type Certificate struct {
 	// UnknownDeviceFrees counts frees of device or page-locked memory that was made before the attach.
 	UnknownDeviceFrees uint64 `json:"unknown_device_frees"`
 	// UnknownHeapFrees counts frees of malloc's blocks that were made before the attach.
-	UnknownHeapFrees uint64   `json:"unknown_heap_frees,omitempty"`
-	LateLibraries    []string `json:"late_libraries"`
-	Probes           []Probe  `json:"probes"`
-	Meters           []Proof  `json:"meters"`
-	Problems         []string `json:"problems"`
+	UnknownHeapFrees uint64 `json:"unknown_heap_frees,omitempty"`
+	// UnknownTorchFrees counts frees of tensors on the CPU that were made before the attach.
+	UnknownTorchFrees uint64   `json:"unknown_torch_frees,omitempty"`
+	LateLibraries     []string `json:"late_libraries"`
+	Probes            []Probe  `json:"probes"`
+	Meters            []Proof  `json:"meters"`
+	Problems          []string `json:"problems"`
 }
 
 // Loss counts records that did not arrive.

@@ -8,13 +8,15 @@ import (
 )
 
 // TextOptions says how the report for people looks. The zero value is a plain report, 120 cells wide, that ranks
-// every cell by resident memory and shows the three heaviest line by line.
+// cells by resident memory, shows the heaviest, and the three heaviest of them line by line.
 type TextOptions struct {
 	// Color turns on ANSI colours. Nothing is said by colour alone.
 	Color bool
 	// Width is how many cells a line may take: 0 is 120, below 0 is no limit.
 	Width int
-	// Cells is how many cells the table shows, heaviest first; 0 is all of them.
+	// Full leaves nothing out.
+	Full bool
+	// Cells is how many cells the table shows, heaviest first; 0 is 15, or all of them if Full.
 	Cells int
 	// Statements is how many of the heaviest cells are shown line by line: 0 is 3, below 0 none.
 	Statements int
@@ -38,7 +40,10 @@ type view struct {
 	o      TextOptions
 	meters []string // headline meters, the one that ranks first
 	cells  []Window // heaviest first
-	byID   map[int]Window
+	ranked []stretch
+	byID   map[int]Window // but for statements
+	labels map[string]int // how many cells have a label
+	pids   map[int]bool   // the processes that run cells
 	// several: more than one process runs cells, so rows must say which.
 	several bool
 }
@@ -49,17 +54,38 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 	if err != nil {
 		return err
 	}
-	v := &view{printer: o.printer(), r: r, o: o, meters: meters, byID: map[int]Window{}}
+	v := &view{printer: o.printer(), r: r, o: o, meters: meters, byID: map[int]Window{}, labels: map[string]int{}, pids: map[int]bool{}}
 	for one := range r.All() {
+		if one.Kind == Statement {
+			continue
+		}
 		window := *one
 		v.byID[window.ID] = window
 		if window.Kind == Cell {
+			v.labels[window.Label()]++
+			v.pids[window.PID] = true
 			v.cells = append(v.cells, window)
 			v.several = v.several || window.PID != v.cells[0].PID
 		}
 	}
 	slices.SortStableFunc(v.cells, func(a, b Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
 
+	v.rank()
+	if o.Full {
+		v.full()
+	} else {
+		v.short()
+	}
+	_, err = io.WriteString(w, v.b.String())
+	return err
+}
+
+// full prints everything.
+func (v *view) full() {
+	v.lead()
+	if len(v.ranked) > 0 {
+		v.blank()
+	}
 	v.header()
 	if len(v.cells) == 0 {
 		v.noCells()
@@ -76,16 +102,17 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 	v.processes()
 	v.footnotes()
 	v.certificate()
-	_, err = io.WriteString(w, v.b.String())
-	return err
 }
 
-// weight is what ranks a window.
-func (v *view) weight(w Window) int64 {
+// weight is what ranks a window: what it needs itself or, where that is more, with its children.
+func (v *view) weight(w Window) int64 { return max(v.needOf(w.Meters), v.needOf(w.Tree)) }
+
+// needOf is what figures say that the meter that ranks needs.
+func (v *view) needOf(figures map[string]Figure) int64 {
 	if len(v.meters) == 0 {
 		return 0
 	}
-	return w.Meters[v.meters[0]].Need()
+	return figures[v.meters[0]].Need()
 }
 
 // field prints "name  value" with the values wrapped and aligned. Values that are empty print nothing.

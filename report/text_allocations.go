@@ -25,6 +25,7 @@ func (v *view) allocations() {
 		if left <= 0 {
 			return
 		}
+		v.detail(&c)
 		if slices.ContainsFunc(c.Allocations, func(a Allocation) bool { return a.Allocated >= worthShowing }) {
 			v.whoAllocated(c)
 			left--
@@ -35,29 +36,61 @@ func (v *view) allocations() {
 // caller is what a row of the table stands for: the allocations of one meter that look alike in it.
 type caller struct {
 	Allocation
-	who string
+	way
+	who   string // the way in words
+	most  int    // calls
+	users bool   // a line of a cell or of the user's own files is on the stack
 }
 
-func (v *view) whoAllocated(c Window) {
+// callers are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
+// malloc that are at least half of it is theirs: it is not listed again.
+func (v *view) callers(c *Window) []*caller {
 	var callers []*caller
 	known := map[string]*caller{}
 	for _, a := range c.Allocations {
-		by := who(a.Stack)
-		key := a.Meter + "\x00" + by
+		by := wayOf(a.Stack)
+		key := a.Meter + "\x00" + by.place()
 		one := known[key]
 		if one == nil {
-			one = &caller{Allocation: Allocation{Meter: a.Meter}, who: by}
+			one = &caller{Allocation: Allocation{Meter: a.Meter}, way: by, users: slices.ContainsFunc(a.Stack, func(f Frame) bool { return f.Execution > 0 || !f.Native && !isLibrary(f.File) })}
 			known[key] = one
 			callers = append(callers, one)
 		}
+		one.calls, one.most = min(one.calls, by.calls), max(one.most, by.calls)
 		one.Allocated += a.Allocated
 		one.Freed += a.Freed
 		one.AtPeak += a.AtPeak
 		one.Count += a.Count
 	}
+	for _, a := range callers {
+		a.who = a.text(a.most)
+	}
 	slices.SortStableFunc(callers, func(a, b *caller) int {
 		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
 	})
+	inner := map[string]int64{}
+	for _, a := range callers {
+		if isInner(a.Meter) {
+			inner[a.place()] = max(inner[a.place()], a.AtPeak, a.Allocated)
+		}
+	}
+	return slices.DeleteFunc(callers, func(a *caller) bool {
+		return isOuter(a.Meter) && 2*inner[a.place()] >= max(a.AtPeak, a.Allocated)
+	})
+}
+
+// place is a way without the number of calls.
+func (w way) place() string { return w.before + "\x00" + w.after }
+
+// isInner says whether a meter's blocks lie in those of another; isOuter whether others' lie in its.
+func isInner(meter string) bool {
+	return meter == "cpu.numpy" || meter == "cpu.torch" || meter == "cpu.heap" || strings.HasSuffix(meter, ".active")
+}
+
+func isOuter(meter string) bool { return meter == "cpu.mapped" || strings.HasSuffix(meter, ".driver") }
+
+func (v *view) whoAllocated(c Window) {
+	callers := v.callers(&c)
 	v.title(v.cellName(c) + ", who allocated")
 	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
 	v.blank()
@@ -114,43 +147,69 @@ func (v *view) notListed(c Window, rest []*caller) {
 	}
 }
 
-// who names a stack from the cell inwards: the lines of cells and of the user's own files, and of the library in the end
-// the functions that were called first and last.
-func who(stack []Frame) string {
+// way names a stack from the cell inwards: the lines of cells and of the user's own files, and of what lies in a library the function
+// that was called, with how many calls it made and in which packages. The number is apart: ways that differ in it only are told together.
+type way struct {
+	before, after string
+	calls         int
+}
+
+// who is a stack in words.
+func who(stack []Frame) string { return wayOf(stack).text(0) }
+
+// text puts a way into words; of several with other numbers of calls most has the most.
+func (w way) text(most int) string {
+	text := w.before
+	switch {
+	case w.calls > 0 && most > w.calls:
+		text += fmt.Sprintf(" … %d to %s", w.calls, plural(most, "call"))
+	case w.calls > 0:
+		text += " … " + plural(w.calls, "call")
+	}
+	return oneLine(text+w.after, false, maxProse)
+}
+
+func wayOf(stack []Frame) way {
 	if len(stack) == 0 {
-		return "(no stack, or NumPy's scalars)"
+		return way{before: "(no Python code, or not known)"}
 	}
 	native, stack := cutNative(stack)
 	var parts []string
-	library, innermost := "", ""
+	var library []Frame // a run of calls in libraries, outermost first
 	for i := len(stack) - 1; i >= 0; i-- {
 		f := stack[i]
 		if f.Execution == 0 && isLibrary(f.File) {
-			if library == "" {
-				library = f.Function
-			}
-			innermost = f.Function
+			library = append(library, f)
 			continue
 		}
-		library = ""
-		parts = append(parts, place(f))
+		if len(library) > 0 && len(parts) > 0 { // the user's own code, called back
+			parts = append(parts, calledIn(library))
+		}
+		library = nil
+		if !isComprehension(f) || i == len(stack)-1 || !sameCode(f, stack[i+1]) {
+			parts = append(parts, place(f))
+		}
 	}
-	if library != "" && innermost != library {
-		library += " … " + innermost
-	}
-	if library != "" {
-		parts = append(parts, library)
+	var w way
+	if len(library) > 0 {
+		parts = append(parts, calledIn(library))
+		w.calls, w.after = callsIn(library)
 	}
 	if native != "" {
-		if len(stack) == 0 {
-			native = "(native) " + native
+		if w.calls > 0 {
+			w.after += " › " + native
+		} else {
+			if len(stack) == 0 {
+				native = "(native) " + native
+			}
+			parts = append(parts, native)
 		}
-		parts = append(parts, native)
 	}
 	if n := len(parts); n > maxParts {
 		parts = slices.Concat(parts[:1], []string{"…"}, parts[n-maxParts+1:])
 	}
-	return oneLine(strings.Join(parts, " › "), false, maxProse)
+	w.before = strings.Join(parts, " › ")
+	return w
 }
 
 // place is a line of a cell or of a file: "In [4] line 2 make", "train.py:17 step".
@@ -171,10 +230,4 @@ func place(f Frame) string {
 		where += " " + f.Function
 	}
 	return where
-}
-
-// isLibrary says whether a file is not the user's own: the standard library's, an installed package's, or the interpreter's.
-func isLibrary(file string) bool {
-	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") || strings.Contains(file, "/site-packages/") ||
-		strings.Contains(file, "/dist-packages/") || strings.Contains(file, "/lib/python3")
 }

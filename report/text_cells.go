@@ -54,7 +54,7 @@ func (v *view) cellRow(w Window) figureRow {
 		r.below = append(r.below, span{"inside " + outer.Label() + " · ", dim})
 	}
 	if w.Source != "" {
-		r.below = append(r.below, span{excerpt(w.Source, w.SourceTruncated, max(0, v.width-rowIndent)), plain})
+		r.below = append(r.below, span{oneLine(w.Source, w.SourceTruncated, max(0, v.width-rowIndent)), plain})
 	}
 	r.below = trimmed(r.below)
 	return r

@@ -60,6 +60,9 @@ func (v *view) certificate() {
 	if c.UnknownFrees > 0 {
 		v.field("frees", span{formatCount(c.UnknownFrees) + " of memory that was taken before tracing began", plain})
 	}
+	if c.UnknownTorchFrees > 0 {
+		v.field("tensor frees", span{formatCount(c.UnknownTorchFrees) + " on the CPU, of tensors that were made before tracing began", plain})
+	}
 	if c.UnknownHeapFrees > 0 {
 		v.field("heap frees", span{formatCount(c.UnknownHeapFrees) + " of blocks that were made before tracing began", plain})
 	}

@@ -42,6 +42,13 @@ func (v *view) lines() {
 
 // sourceOf is the text of a cell's line, if it is known.
 func (v *view) sourceOf(l Line) string {
+	if text := v.textOf(l); text != "" {
+		return "  # " + text
+	}
+	return ""
+}
+
+func (v *view) textOf(l Line) string {
 	if l.Execution == 0 {
 		return ""
 	}
@@ -49,7 +56,7 @@ func (v *view) sourceOf(l Line) string {
 		if c := &v.cells[i]; c.Execution == l.Execution && c.PID == l.PID {
 			lines := strings.Split(c.Source, "\n")
 			if l.Line >= 1 && l.Line <= len(lines) {
-				return "  # " + strings.TrimSpace(lines[l.Line-1])
+				return strings.TrimSpace(lines[l.Line-1])
 			}
 		}
 	}

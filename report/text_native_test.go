@@ -20,7 +20,7 @@ func TestNativeFramesInText(t *testing.T) {
 		{"In[3] line 2 › ? … libx: f", []Frame{native("libx.so", "f"), {Function: "?", Native: true}, python}},
 		{"(native) liby: run … libx: take", []Frame{native("libx.so", "take"), native("liby.so", "run"), native("libstdc++.so.6", "execute"), native("libc.so.6", "start_thread"), native("libc.so.6", "clone3")}},
 		{"(native) libc: clone3", []Frame{native("libc.so.6", "clone3")}},
-		{"(no stack, or NumPy's scalars)", nil},
+		{"(no Python code, or not known)", nil},
 	} {
 		if got := who(c.stack); got != c.want {
 			t.Errorf("%v: %q, want %q", c.stack, got, c.want)

@@ -13,12 +13,7 @@ const maxStatements = 20
 // statements shows the heaviest cells line by line.
 func (v *view) statements() {
 	left := v.detailed()
-	of := map[int][]Window{}
-	for w := range v.r.All() {
-		if w.Kind == Statement {
-			of[w.Parent] = append(of[w.Parent], *w)
-		}
-	}
+	of := v.statementsOf(nil)
 	for _, c := range v.cells {
 		if left <= 0 {
 			return
@@ -28,6 +23,17 @@ func (v *view) statements() {
 			left--
 		}
 	}
+}
+
+// statementsOf are the statements of cells, by the cell's id; of all cells if wanted is nil.
+func (v *view) statementsOf(wanted map[int]bool) map[int][]Window {
+	of := map[int][]Window{}
+	for w := range v.r.All() {
+		if w.Kind == Statement && (wanted == nil || wanted[w.Parent]) && (w.Name != Hooks || v.moved(w.Meters)) {
+			of[w.Parent] = append(of[w.Parent], *w)
+		}
+	}
+	return of
 }
 
 // detailed is how many of the heaviest cells are shown in detail.
@@ -94,18 +100,48 @@ func (v *view) reaches(w, c Window) bool {
 	return ok && own.Peak == whole.Peak && whole.Need() > 0
 }
 
+// summitAmong is where a cell rose to its highest, -1 if that is not known: the first statement in which all but a hundredth of its need was there. Of
+// a cell whose children need more, theirs counts.
+func (v *view) summitAmong(statements []Window, c *Window) int {
+	if len(v.meters) == 0 || v.weight(*c) <= 0 {
+		return -1
+	}
+	of := func(w *Window) Figure { return v.heavierFigures(w)[v.meters[0]] }
+	if v.needOf(c.Tree) > v.needOf(c.Meters) {
+		of = func(w *Window) Figure { f, _ := w.Together(v.meters[0]); return f }
+	}
+	least := of(c).Peak - v.weight(*c)/100
+	return slices.IndexFunc(statements, func(w Window) bool { return of(&w).Peak >= least && of(&w).Need() > 0 })
+}
+
+// heavierFigures are a window's own or, where these need more, those with its children.
+func (v *view) heavierFigures(w *Window) map[string]Figure {
+	if v.needOf(w.Tree) > v.needOf(w.Meters) {
+		return w.together()
+	}
+	return w.Meters
+}
+
 // cellLines are the lines of a cell by the numbers its statements have. What a cell magic makes of a whole cell is
 // one line.
 func cellLines(c Window) []string {
-	as := typed(c.Source, c.SourceTruncated)
-	if strings.HasPrefix(as, "%%") {
-		return []string{as}
+	lines := strings.Split(c.Source, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "%%") {
+			return append(lines[:i], strings.Join(lines[i:], "\n"))
+		}
+		if strings.TrimSpace(line) != "" {
+			break
+		}
 	}
-	return strings.Split(as, "\n")
+	return lines
 }
 
 func statementRow(w Window, lines []string, summit bool) figureRow {
 	number, text, mark, look := "-", w.Source, span{}, plain
+	if w.Name != "" {
+		text = bounded(w.Name, maxName)
+	}
 	if w.Line > 0 {
 		number = fmt.Sprint(w.Line)
 		if w.Line <= len(lines) {

@@ -52,6 +52,7 @@ func text(t *testing.T, r *report.Report, o report.TextOptions) string {
 func TestTextGolden(t *testing.T) {
 	for name, make := range reports {
 		golden(t, name+".txt", []byte(text(t, make(), report.TextOptions{})))
+		golden(t, name+".full.txt", []byte(text(t, make(), report.TextOptions{Full: true})))
 	}
 	golden(t, "rich.color.txt", []byte(text(t, rich(), report.TextOptions{Color: true})))
 	golden(t, "rich.80.txt", []byte(text(t, rich(), report.TextOptions{Width: 80})))
@@ -73,7 +74,7 @@ func TestLineWidths(t *testing.T) {
 	for name, make := range reports {
 		for _, width := range []int{80, 100, 120, 160} {
 			o := report.TextOptions{Width: width}
-			out := text(t, make(), o) + live(t, make(), o)
+			out := text(t, make(), o) + text(t, make(), report.TextOptions{Width: width, Full: true}) + live(t, make(), o)
 			for line := range strings.SplitSeq(out, "\n") {
 				longest := 0
 				for _, word := range strings.Fields(line) {
@@ -116,7 +117,7 @@ func outputs(t *testing.T, r *report.Report) string {
 	if err := report.CSV(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	return b.String() + string(reporttest.Report(t, r)) + text(t, r, report.TextOptions{Color: true, Width: -1}) + live(t, r, report.TextOptions{})
+	return b.String() + string(reporttest.Report(t, r)) + text(t, r, report.TextOptions{Color: true, Width: -1}) + text(t, r, report.TextOptions{Color: true, Width: -1, Full: true}) + live(t, r, report.TextOptions{})
 }
 
 func TestPrintersLeaveTheReportAlone(t *testing.T) {
@@ -162,10 +163,17 @@ func TestTextSays(t *testing.T) {
 	}{
 		{empty(), report.TextOptions{}, []string{"No cell ran", "Shift-Enter", "tracer kernels"}},
 		{script(), report.TextOptions{}, []string{"not an IPython kernel", "nvidia-smi"}},
-		{rich(), report.TextOptions{}, []string{"%%time", "(silent)", "error · raise", "all together", "shares with its parent", "In[3], line by line"}},
-		{rich(), report.TextOptions{Cells: 2}, []string{"… and 5 more cells"}},
-		{inexact(), report.TextOptions{}, []string{"≈2.84 GiB", "≥2.85 GiB", "by at most 64.00 KiB", "shed at times", "26 of 28, off by up to 12.00 KiB", "8 not comparable"}},
-		{many(), report.TextOptions{}, []string{"5555", "20 more lines", "more gaps"}},
+		{rich(), report.TextOptions{}, []string{
+			"highest      3.00 GiB resident in In[2]", "1018.00 MiB", "%%time", "(silent)", "error · raise", "shares with its parent", "joblib worker", "Certificate: complete",
+		}},
+		{rich(), report.TextOptions{Full: true}, []string{"%%time", "(silent)", "error · raise", "all together", "shares with its parent", "In[3], line by line", "28 of 28"}},
+		{rich(), report.TextOptions{Cells: 2}, []string{"… and 5 more cells, 4 stretches between cells"}},
+		{inexact(), report.TextOptions{Full: true}, []string{"≈2.84 GiB", "≥2.85 GiB", "by at most 64.00 KiB", "shed at times", "26 of 28, off by up to 12.00 KiB", "8 not comparable"}},
+		{inexact(), report.TextOptions{}, []string{
+			"how sure     not every change reached", "≥2.85 GiB", "numpy was not counted at times", "mapped: 2 of 28 windows do not agree", "33 experiments", "1 boundary lost",
+		}},
+		{many(), report.TextOptions{Full: true}, []string{"5555", "20 more lines", "more gaps"}},
+		{many(), report.TextOptions{}, []string{"5555", "more cells", "--full prints all"}},
 	} {
 		out := text(t, test.report, test.o)
 		for _, words := range test.words {

@@ -101,10 +101,23 @@ func formatCount(n uint64) string {
 	return b.String()
 }
 
-// plural writes a count and its noun: "1 cell", "12 cells". The noun takes a plain s.
+// plural writes a count and its noun: "1 cell", "12 cells", "3 processes", "2 stretches". Of a noun of several words the first is what is
+// counted if " of " follows it: "2 lines of code".
 func plural(n int, noun string) string {
 	if n != 1 {
-		noun += "s"
+		head, rest, of := strings.Cut(noun, " of ")
+		switch {
+		case strings.HasSuffix(head, "s"), strings.HasSuffix(head, "ch"), strings.HasSuffix(head, "x"):
+			head += "es"
+		case strings.HasSuffix(head, "y") && !strings.HasSuffix(head, "ay") && !strings.HasSuffix(head, "ey"):
+			head = strings.TrimSuffix(head, "y") + "ies"
+		default:
+			head += "s"
+		}
+		noun = head
+		if of {
+			noun += " of " + rest
+		}
 	}
 	return formatCount(uint64(max(n, 0))) + " " + noun
 }

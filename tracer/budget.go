@@ -104,7 +104,8 @@ func (b *budget) wait() {
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
 	ledger.GroupCell: 200 * time.Nanosecond, ledger.GroupSignal: 200 * time.Nanosecond,
-	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
+	ledger.GroupTorchCPU: 400 * time.Nanosecond,
+	ledger.GroupTorch:    300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
 }
 
 // Discounts: what a group spends counts only so much.
@@ -144,6 +145,14 @@ func (b *budget) limitHeap() error {
 // limitLibrary does so for the probes on a library. Calls of the CUDA driver cost nothing here: they are slow themselves.
 func (b *budget) limitLibrary(sites cuda.Sites) error {
 	if sites.Kind != cuda.Torch {
+		return nil
+	}
+	if tensors := sites.Tensors; tensors.Present() {
+		if err := b.set(ledger.GroupTorchCPU, tensors.Made.Emulated && tensors.Freed.Emulated); err != nil {
+			return err
+		}
+	}
+	if sites.Report.Symbol == "" {
 		return nil
 	}
 	return b.set(ledger.GroupTorch, sites.Report.Emulated)

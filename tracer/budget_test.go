@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 )
 
@@ -40,36 +39,5 @@ func TestStepsUp(t *testing.T) {
 	}
 	if _, ok := r.next(ledger.Account{Credit: time.Second, Full: time.Second}); ok {
 		t.Error("nothing is left to put back")
-	}
-}
-
-func TestSourceOfSeveralChunks(t *testing.T) {
-	s := &Session{sources: map[uint64]*partialSource{}}
-	s.Source(1, 5, 0, []byte("first "))
-	s.Source(2, 5, 0, []byte("other\x00"))
-	s.Source(1, 5, 6, []byte("second\x00"))
-	s.Source(3, 5, 0, []byte("begin"))
-	s.Source(3, 5, 99, []byte("a chunk before this is missing\x00"))
-	var got []event.CellSource
-	for _, e := range s.queue {
-		got = append(got, *e.(*event.CellSource))
-	}
-	want := []event.CellSource{{Cell: 2, PID: 5, Text: "other"}, {Cell: 1, PID: 5, Text: "first second"}}
-	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-		t.Errorf("got %+v", got)
-	}
-}
-
-func TestSourceThatIsTooLong(t *testing.T) {
-	s := &Session{sources: map[uint64]*partialSource{}}
-	chunk := make([]byte, 8191)
-	for i := range chunk {
-		chunk[i] = 'x'
-	}
-	for i := range 16 {
-		s.Source(1, 5, uint32(i*len(chunk)), chunk)
-	}
-	if len(s.queue) != 1 || !s.queue[0].(*event.CellSource).Truncated || len(s.sources) != 0 {
-		t.Errorf("%d events, %d sources left", len(s.queue), len(s.sources))
 	}
 }

@@ -63,7 +63,9 @@ func (s *Session) queueHolders(found []holding) {
 		left := s.live.of(h.target.pid)
 		for _, x := range h.result.Holders {
 			if _, ok := slices.BinarySearchFunc(left, x.Address, compareBlock); ok {
-				out = append(out, holder(x))
+				one := holder(x)
+				one.Line = s.typedLine(int32(h.target.pid), one.File, one.Line)
+				out = append(out, one)
 			}
 		}
 		for part := range slices.Chunk(out, holdersEvents) {

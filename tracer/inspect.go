@@ -62,6 +62,9 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 	sources = append(sources, event.MeterSource{
 		Meter: event.NumPy, Source: "uprobes in NumPy or on PyTraceMalloc_Track; arrays made since the attach, blocks of 1,024 bytes or more", Exact: true,
 	})
+	sources = append(sources, event.MeterSource{
+		Meter: event.Torch, Source: "uprobes on c10::ProfiledCPUMemoryReporter::New and Delete; tensors made since the attach", Exact: true,
+	})
 	// Those of GPU 0 stand for the same of every GPU.
 	for m := range event.DeviceMeter(event.DeviceMeters) {
 		source := event.MeterSource{Meter: event.OfDevice(0, m), Source: deviceSources[m], Exact: true}

@@ -16,20 +16,26 @@ import (
 type library struct {
 	file   *process.MappedFile
 	sites  cuda.Sites
-	probes io.Closer // nil while there are none
+	probes map[ledger.Group]io.Closer // those that are in place
+	told   bool                       // that it tells nothing of GPUs
 }
 
-func (l *library) group() ledger.Group { return groupOf(l.sites.Kind) }
-
-// close takes the probes out.
+// close takes all probes out.
 func (l *library) close() {
-	if l.probes != nil {
-		_ = l.probes.Close()
-		l.probes = nil
+	for g := range l.probes {
+		l.stepDown(g)
 	}
 }
 
-// relist looks through a target's mappings for libraries that GPU memory is seen in, and probes those that are new. Probes
+// stepDown takes a group's probes out.
+func (l *library) stepDown(g ledger.Group) {
+	if c := l.probes[g]; c != nil {
+		_ = c.Close()
+		delete(l.probes, g)
+	}
+}
+
+// relist looks through a target's mappings for libraries that GPU memory and tensors are seen in, and probes those that are new. Probes
 // on a file that the target has not mapped yet are in place the moment it does; what is found here first has joined late.
 func (s *Session) relist(t *target) {
 	first := !t.announced
@@ -59,10 +65,27 @@ func (s *Session) relist(t *target) {
 		}
 		if !first && kind != cuda.Loader && kind != cuda.Runtime { // without the runtime's names nothing is missing
 			s.late = append(s.late, fmt.Sprintf("%s in pid %d", clean(m.Path), t.pid))
+			if kind == cuda.Torch { // a tensor may have been made meanwhile
+				_ = s.ledger.Late(ledger.GroupTorchCPU, t.pid) // else it has ended
+			}
 		}
 	}
-	if slices.ContainsFunc(t.libraries, func(l *library) bool { return l.sites.Kind == cuda.Driver && l.probes != nil }) {
+	if slices.ContainsFunc(t.libraries, func(l *library) bool { return l.sites.Kind == cuda.Driver && len(l.probes) > 0 }) {
 		s.identify(t, driver)
+	}
+	if driver {
+		s.missTotals(t)
+	}
+}
+
+// missTotals says of a target that uses a GPU that its PyTorch does not tell what it has there.
+func (s *Session) missTotals(t *target) {
+	for _, l := range t.libraries {
+		if l.sites.Tensors.Present() && l.sites.Report.Symbol == "" && !l.told {
+			l.told = true
+			s.problem("pid %d: %s does not export c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12): gpu.N.active and gpu.N.reserved are not seen",
+				t.pid, clean(l.file.Mapping.Path))
+		}
 	}
 }
 
@@ -81,7 +104,7 @@ func (t *target) library(id process.FileID) *library {
 func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
 	name := clean(file.Mapping.Path)
 	sites, err := cuda.Find(file.File, kind)
-	l := &library{file: file, sites: sites}
+	l := &library{file: file, sites: sites, probes: map[ledger.Group]io.Closer{}}
 	t.libraries = append(t.libraries, l) // even if it is of no use: it need not be looked at again
 	if err != nil {
 		if mapped && kind != cuda.Loader && kind != cuda.Runtime {
@@ -104,29 +127,34 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 	return true
 }
 
-func groupOf(kind cuda.Kind) ledger.Group {
-	switch kind {
-	case cuda.Driver, cuda.Runtime:
-		return ledger.GroupDriver
-	case cuda.Torch:
-		return ledger.GroupTorch
-	}
-	return ledger.GroupLoader
-}
-
+// placeLibrary puts in what probes are not in place.
 func (s *Session) placeLibrary(t *target, l *library) error {
-	if s.budget.isShed(t.root, l.group()) {
-		return nil
+	for g := range libraryPlacements(l.sites) {
+		if s.budget.isShed(t.root, g) {
+			continue
+		}
+		if err := s.placeGroup(t, l, g); err != nil {
+			return err
+		}
 	}
-	c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, libraryPlacements(l.sites))
-	if err != nil {
-		return err
-	}
-	l.probes = c
 	if err := s.placeCheckpoints(l); err != nil {
 		return err
 	}
 	return s.budget.limitLibrary(l.sites)
+}
+
+// placeGroup puts a group's probes on a library, if it has any and they are not in place.
+func (s *Session) placeGroup(t *target, l *library, g ledger.Group) error {
+	placements := libraryPlacements(l.sites)[g]
+	if len(placements) == 0 || l.probes[g] != nil {
+		return nil
+	}
+	c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, placements)
+	if err != nil {
+		return err
+	}
+	l.probes[g] = c
+	return nil
 }
 
 // placeCheckpoints probes, for every process, the functions by which one process suspends another's use of its GPUs. Hardly
@@ -152,13 +180,15 @@ func (s *Session) placeCheckpoints(l *library) error {
 	return nil
 }
 
-func libraryPlacements(s cuda.Sites) []ledger.Placement {
+// libraryPlacements says which programs serve which group on a library.
+func libraryPlacements(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 	one := func(p ledger.Program, site cuda.Site) []ledger.Placement {
 		if site.Symbol == "" {
 			return nil
 		}
 		return []ledger.Placement{{Program: p, Offsets: []uint64{site.Offset}}}
 	}
+	out := map[ledger.Group][]ledger.Placement{}
 	switch s.Kind {
 	case cuda.Driver:
 		enter, leave := ledger.Placement{Program: ledger.CUDAEnter}, ledger.Placement{Program: ledger.CUDALeave}
@@ -166,17 +196,25 @@ func libraryPlacements(s cuda.Sites) []ledger.Placement {
 			enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
 			leave.Offsets = append(leave.Offsets, site.Offset)
 		}
-		return []ledger.Placement{leave, enter} // returns first: an entry without its return is a call that never ends
+		out[ledger.GroupDriver] = []ledger.Placement{leave, enter} // returns first: an entry without its return is a call that never ends
 	case cuda.Runtime:
 		enter := ledger.Placement{Program: ledger.RuntimeEnter}
 		for _, site := range s.Runtime {
 			enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
 		}
-		return []ledger.Placement{enter}
+		out[ledger.GroupDriver] = []ledger.Placement{enter}
 	case cuda.Torch:
-		return append(one(ledger.TorchReport, s.Report), one(ledger.TorchRefused, s.Refused)...)
+		if s.Report.Symbol != "" {
+			out[ledger.GroupTorch] = append(one(ledger.TorchReport, s.Report), one(ledger.TorchRefused, s.Refused)...)
+		}
+		if s.Tensors.Present() { // frees first: a block whose free was missed stays
+			out[ledger.GroupTorchCPU] = slices.Concat(one(ledger.TensorFreed, s.Tensors.Freed), one(ledger.TensorMade, s.Tensors.Made),
+				one(ledger.TensorRefused, s.Tensors.NoRoom))
+		}
+	case cuda.Loader:
+		out[ledger.GroupLoader] = one(ledger.LibraryChanged, s.Loader)
 	}
-	return one(ledger.LibraryChanged, s.Loader)
+	return out
 }
 
 // noteLibrary records for the certificate where the probes are.
@@ -185,19 +223,29 @@ func (s *Session) noteLibrary(l *library) {
 	switch l.sites.Kind {
 	case cuda.Driver:
 		where = fmt.Sprintf("%d functions of %s, entry and return", len(l.sites.Driver), where)
+		s.noteUse(ledger.GroupDriver, where)
 	case cuda.Runtime:
-		where = fmt.Sprintf("%d functions of %s", len(l.sites.Runtime), where)
+		s.noteUse(ledger.GroupDriver, fmt.Sprintf("%d functions of %s", len(l.sites.Runtime), where))
 	case cuda.Torch:
-		where = "c10::reportMemoryUsageToProfiler in " + where
+		if l.sites.Report.Symbol != "" {
+			s.noteUse(ledger.GroupTorch, "c10::reportMemoryUsageToProfiler in "+where)
+		}
+		if l.sites.Tensors.Present() {
+			s.noteUse(ledger.GroupTorchCPU, "c10::ProfiledCPUMemoryReporter::New, Delete in "+where)
+		}
 	case cuda.Loader:
-		where = l.sites.Loader.Symbol + " in " + where
+		s.noteUse(ledger.GroupLoader, l.sites.Loader.Symbol+" in "+where)
 	}
-	s.noteUse(l.group(), where)
 }
 
 // expectLibraries probes, ahead of time, the files that the target would load for CUDA and PyTorch: where its dynamic linker
-// and its sys.path would look.
+// and its sys.path would look. It does nothing while sys.path is what it was: an interpreter that starts has none yet.
 func (s *Session) expectLibraries(t *target) {
+	modules, _ := t.python.live.Path()
+	if t.python.expected && slices.Equal(modules, t.python.modules) {
+		return
+	}
+	t.python.expected, t.python.modules = true, modules
 	for _, name := range s.expected(t) {
 		file, err := s.fs.OpenFile(t.pid, name)
 		if err != nil {
@@ -235,12 +283,10 @@ func (s *Session) expected(t *target) (names []string) {
 	for _, dir := range append(directories, driverDirectories...) {
 		names = append(names, path.Join(dir, "libcuda.so.1"), path.Join(dir, "libc10.so"))
 	}
-	if modules, err := t.python.live.Path(); err == nil {
-		for _, dir := range modules {
-			names = append(names, path.Join(dir, "torch/lib/libc10.so"))
-			for _, runtime := range runtimes {
-				names = append(names, path.Join(dir, runtime))
-			}
+	for _, dir := range t.python.modules {
+		names = append(names, path.Join(dir, "torch/lib/libc10.so"))
+		for _, runtime := range runtimes {
+			names = append(names, path.Join(dir, runtime))
 		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !path.IsAbs(name) })
@@ -265,19 +311,14 @@ func closeAll(libraries []*library) {
 // stepDownLibraries takes the probes of a shed group out.
 func (t *target) stepDownLibraries(g ledger.Group) {
 	for _, l := range t.libraries {
-		if l.group() == g {
-			l.close()
-		}
+		l.stepDown(g)
 	}
 }
 
 // stepUpLibraries puts them back.
 func (s *Session) stepUpLibraries(t *target, g ledger.Group) error {
 	for _, l := range t.libraries {
-		if l.group() != g || l.probes != nil {
-			continue
-		}
-		if err := s.placeLibrary(t, l); err != nil {
+		if err := s.placeGroup(t, l, g); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // live is the blocks that the traced processes have and that are worth asking who holds them, from the change stream.
-// Those are NumPy's data, page-locked memory and PyTorch's blocks on GPUs.
+// Those are NumPy's data, page-locked memory and PyTorch's blocks on the CPU and on GPUs.
 type live struct {
 	blocks  map[liveKey]event.Bytes // sizes
 	crowded bool                    // some were left out
@@ -29,7 +29,7 @@ const (
 // change takes in that a block was made, resized or freed.
 func (l *live) change(c *event.Change) {
 	_, kind, device := c.Meter.Device()
-	if c.Size == 0 || c.Meter != event.NumPy && c.Meter != event.Pinned && !(device && kind == event.Active && c.Block) {
+	if c.Size == 0 || !isHeld(c.Meter) && !(device && kind == event.Active && c.Block) {
 		return
 	}
 	key := liveKey{c.PID, c.Meter, c.Address}
@@ -47,6 +47,9 @@ func (l *live) change(c *event.Change) {
 		}
 	}
 }
+
+// isHeld says whether every block of a meter of the CPU is told, and may have a holder.
+func isHeld(m event.Meter) bool { return m == event.NumPy || m == event.Torch || m == event.Pinned }
 
 // thin drops the smaller half.
 func (l *live) thin() {
@@ -73,7 +76,7 @@ func (l *live) boundary(b *event.Boundary) {
 	case b.Kind == event.ProcessExec || b.Kind == event.ProcessExit:
 		l.forget(func(k liveKey) bool { return k.pid == b.PID })
 	case b.Kind == event.MeterShed && b.Text == event.TensorStacks:
-		l.forget(func(k liveKey) bool { return k.meter != event.NumPy && k.meter != event.Pinned })
+		l.forget(func(k liveKey) bool { return !isHeld(k.meter) })
 	}
 }
 

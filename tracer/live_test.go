@@ -19,6 +19,7 @@ func TestLive(t *testing.T) {
 		{PID: 1, Meter: event.NumPy, Size: -9000, Address: 0x30000}, // made before
 		{PID: 2, Meter: event.NumPy, Size: 8192, Address: 0x1000},
 		{PID: 1, Meter: event.Pinned, Size: 4096, Address: 0x40000},
+		{PID: 1, Meter: event.Torch, Size: 4096, Address: 0x48000},
 		{PID: 1, Meter: active, Size: 1 << 20, Address: 0x50000, Block: true},
 		{PID: 1, Meter: active, Size: 1 << 20, Address: 0x60000}, // only the total
 		{PID: 1, Meter: event.OfDevice(1, event.Driver), Size: 2 << 20, Address: 0x50000},
@@ -32,13 +33,14 @@ func TestLive(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
+	torch := holders.Block{Address: 0x48000, Size: 4096}
 	numpy, pinned, tensor := holders.Block{Address: 0x1000, Size: 8192}, holders.Block{Address: 0x40000, Size: 4096}, holders.Block{Address: 0x50000, Size: 1 << 20}
-	check("at first", numpy, pinned, tensor)
+	check("at first", numpy, pinned, torch, tensor)
 	l.boundary(&event.Boundary{Kind: event.CellClose, PID: 1})
 	l.boundary(&event.Boundary{Kind: event.MeterShed, PID: 1})
-	check("after a cell and NumPy shed", numpy, pinned, tensor)
+	check("after a cell and NumPy shed", numpy, pinned, torch, tensor)
 	l.boundary(&event.Boundary{Kind: event.MeterShed, PID: 1, Text: event.TensorStacks})
-	check("PyTorch's blocks shed", numpy, pinned)
+	check("PyTorch's blocks shed", numpy, pinned, torch)
 	l.boundary(&event.Boundary{Kind: event.ProcessExec, PID: 1})
 	check("another program")
 	if got := l.of(2); len(got) != 1 {

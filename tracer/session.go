@@ -53,8 +53,8 @@ type Session struct {
 	queue   []event.Event
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
-	sources map[uint64]*partialSource
-	ran     map[uint64]bool // cells that are open and of which a statement was seen
+	cells   map[uint64]*openCell
+	lines   map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
 	codes   map[uint64]*code
 	tables  int  // bytes of their line tables
 	full    bool // there was no room for one
@@ -137,7 +137,7 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 }
 
 func open(o Options) (*Session, error) {
-	s := &Session{log: o.Log, options: o, sources: map[uint64]*partialSource{}, ran: map[uint64]bool{}}
+	s := &Session{log: o.Log, options: o}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

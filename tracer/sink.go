@@ -11,12 +11,6 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// partialSource is a cell's source that has not all arrived.
-type partialSource struct {
-	text strings.Builder
-	next uint32
-}
-
 // Change, Boundary, Reading and Source make a Session a ledger.Sink.
 
 // Change queues a value of the change stream.
@@ -56,20 +50,23 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	t := s.target(int(b.PID))
 	switch b.Kind {
 	case event.StatementOpen:
-		s.ran[b.Cell] = true
+		c := s.cell(b.Cell, b.PID)
+		c.ran = true
 		if t != nil && t.python != nil {
-			b.Line = int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable))
+			b.Line = lineIn(c.lines, int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable)))
 		}
 	case event.ExperimentBegin, event.ExperimentEnd:
 		b.Text = strings.TrimSuffix(b.Text, ">")
 	case event.CellOpen:
 		s.cellOpened(t, b)
-	case event.CellClose:
+	case event.CellResult:
+		c := s.cell(b.Cell, b.PID)
 		if t != nil && t.python != nil {
-			b.Outcome = t.outcome(b.Outcome, s.ran[b.Cell])
+			b.Outcome = t.outcome(b.Outcome, c.ran)
 		}
-		delete(s.sources, b.Cell)
-		delete(s.ran, b.Cell)
+		c.decided = b.Outcome
+	case event.CellClose:
+		s.cellClosed(t, b)
 	case event.ProcessExec, event.ProcessStart:
 		s.processChanged(t, b)
 	case event.ProcessExit:
@@ -99,6 +96,8 @@ func groupText(g ledger.Group) string {
 		return ""
 	case ledger.GroupTorch:
 		return event.TorchTotals
+	case ledger.GroupTorchCPU:
+		return event.TorchCPU
 	case ledger.GroupFrames:
 		return event.Stacks
 	case ledger.GroupTensors:
@@ -117,8 +116,10 @@ func groupText(g ledger.Group) string {
 	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
 }
 
-// cellOpened reads len(In) where the kernel did not know the list yet.
+// cellOpened remembers the cell, and reads len(In) where the kernel did not know the list yet.
 func (s *Session) cellOpened(t *target, b *event.Boundary) {
+	c := s.cell(b.Cell, b.PID)
+	c.pid, c.file = b.PID, b.Text
 	if t == nil || t.python == nil || b.Inputs >= 0 {
 		return
 	}
@@ -129,6 +130,24 @@ func (s *Session) cellOpened(t *target, b *event.Boundary) {
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
 			b.Inputs = n
 		}
+	}
+}
+
+// cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next cell's.
+func (s *Session) cellClosed(t *target, b *event.Boundary) {
+	c := s.cell(b.Cell, b.PID)
+	delete(s.cells, b.Cell)
+	if !c.told && (c.kind != 0 || len(c.compiled) > 0) { // chunks are missing
+		s.tellSource(b.Cell, c)
+	}
+	if b.Outcome == event.OutcomeMissed {
+		return
+	}
+	if t != nil && t.python != nil {
+		b.Outcome = t.outcome(b.Outcome, c.ran)
+	}
+	if c.decided != event.OutcomeUnknown {
+		b.Outcome = c.decided
 	}
 }
 
@@ -177,26 +196,4 @@ func (s *Session) target(pid int) *target {
 		}
 	}
 	return nil
-}
-
-// Source collects the chunks of a cell's text.
-func (s *Session) Source(cell uint64, pid int32, offset uint32, text []byte) {
-	p := s.sources[cell]
-	if p == nil {
-		p = &partialSource{}
-		s.sources[cell] = p
-	}
-	if offset != p.next {
-		return // a chunk is missing: what came before it stands
-	}
-	last := len(text) > 0 && text[len(text)-1] == 0
-	p.text.WriteString(strings.TrimSuffix(string(text), "\x00"))
-	p.next = uint32(p.text.Len())
-	full := p.text.Len() >= ledger.SourceLimit
-	if last || full {
-		delete(s.sources, cell)
-		s.queue = append(s.queue, &event.CellSource{
-			Cell: cell, PID: pid, Text: strings.ToValidUTF8(p.text.String(), "\ufffd"), Truncated: !last,
-		})
-	}
 }

@@ -73,7 +73,8 @@ func (s *Session) Stack(from *ledger.Stack) {
 		if c.partial && c.version.Minor <= 9 { // such a table does not say where it ends
 			line = 0
 		}
-		out.Frames[i] = event.Frame{Function: c.name, File: c.file, Line: int32(min(max(line, 0), 1<<31-1))}
+		typed := s.typedLine(from.PID, c.file, int32(min(max(line, 0), 1<<31-1)))
+		out.Frames[i] = event.Frame{Function: c.name, File: c.file, Line: typed}
 	}
 	s.queue = append(s.queue, out)
 	s.natives.keep(s.options.Native, out)

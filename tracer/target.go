@@ -49,19 +49,22 @@ func (t *target) isRoot() bool { return !t.child }
 
 // python is the interpreter of a target.
 type python struct {
-	file    *process.MappedFile
-	memory  *os.File
-	binary  *cpython.Binary
-	live    *cpython.Interpreter
-	sites   cpython.Sites
-	groups  map[ledger.Group]io.Closer
-	inputs  uint64 // address of In, 0 until found
-	count   int64  // its length when last read
-	ready   bool   // the main interpreter's address is known
-	tries   int
-	shown   cpython.Exception // the exception shown last
-	ipython string
-	front   string
+	file   *process.MappedFile
+	memory *os.File
+	binary *cpython.Binary
+	live   *cpython.Interpreter
+	sites  cpython.Sites
+	groups map[ledger.Group]io.Closer
+	inputs uint64 // address of In, 0 until found
+	count  int64  // its length when last read
+	ready  bool   // the main interpreter's address is known
+	// modules is its sys.path as of when libraries were expected there.
+	modules  []string
+	expected bool
+	tries    int
+	shown    cpython.Exception // the exception shown last
+	ipython  string
+	front    string
 }
 
 // complete says whether everything that can be learned has been, or was tried long enough.
@@ -161,6 +164,7 @@ func (s *Session) learn(t *target) bool {
 	}
 	news := !p.ready
 	p.ready = true
+	s.expectLibraries(t)
 	if addr, n, err := p.live.InputList(); err == nil {
 		news = news || p.inputs != addr
 		p.inputs, p.count = addr, n
@@ -210,6 +214,7 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 		StateExecuting: o.StateExecuting, StateFinished: o.StateFinished, ThreadsHead: o.InterpThreadsHead,
 		PushedEval:   uint32(p.sites.EvalCode.Pushed),
 		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion, FrameInstruction: o.FrameInstr,
+		FrameLocals: p.binary.FrameLocals(),
 	}
 	if out.CodeFullName == 0 {
 		out.CodeFullName = o.CodeName

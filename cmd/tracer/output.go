@@ -28,6 +28,7 @@ type OutputOptions struct {
 	Cells    int
 	Lines    int
 	By       string
+	Full     bool
 }
 
 // AddFlags defines the flags.
@@ -37,8 +38,9 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
 	f.BoolVar(&o.Strict, "strict", false, "exit with status 4 if any figure is only a bound")
-	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: all)")
+	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: 15, or all with --full)")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
+	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables")
 	f.StringVar(&o.By, "by", "cpu.resident", "the `METER` that ranks the cells in the text report")
 }
 
@@ -77,7 +79,7 @@ func (o *OutputOptions) Print(w io.Writer, r *report.Report) error {
 		lines = -1
 	}
 	return report.Text(w, r, report.TextOptions{
-		Color: colored(w), Width: width(w), Cells: o.Cells, Statements: lines, By: o.By,
+		Color: colored(w), Width: width(w), Cells: o.Cells, Statements: lines, By: o.By, Full: o.Full,
 	})
 }
 

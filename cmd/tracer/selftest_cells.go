@@ -38,6 +38,10 @@ func (t *selftest) cells(ctx context.Context, found *pythonWithShell) error {
 			t.note("%s: this Python has no place for statement probes", test.name)
 			continue
 		}
+		if _, torch := run.truths["tensor"]; test.needsTorch && !torch {
+			t.note("no tensors were compared: this Python has no PyTorch")
+			continue
+		}
 		if _, gpu := run.truths["gpu"]; test.needsGPU && !gpu {
 			t.note("no GPU was compared: there is no libcuda.so.1, or no device that it can use")
 			continue

@@ -32,6 +32,15 @@ if np: truths["gone"] = {"data": -2 * 1000003}
 w = 6 * 7
 if np: y = np.zeros(5000011); y = None
 if np: truths["zeros"] = {"data": 5000011 * 8}
+try: import torch
+except Exception: torch = None
+if torch: w = torch.empty(1000003); w = None
+if torch: w = torch.empty(10000019); w = w[5:].view(-1, 2); w = None
+if torch: truths["tensor"] = {"data": 10000019 * 4}
+if torch: kept = torch.empty(1000003, dtype=torch.uint8); kept2 = kept.clone()
+if torch: truths["tensors"] = {"data": 2 * 1000003}
+if torch: kept = kept2 = None
+if torch: truths["no tensors"] = {"data": -2 * 1000003}
 import ctypes; cu, ctx, gpu_size, pinned_size = None, ctypes.c_void_p(), (64 << 20) + 4321, (8 << 20) + 77
 try: cu = ctypes.CDLL("libcuda.so.1")
 except OSError: cu = None

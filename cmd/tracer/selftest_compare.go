@@ -12,6 +12,7 @@ type cellTest struct {
 	name, about string
 	needsNumPy  bool
 	statements  bool
+	needsTorch  bool
 	needsGPU    bool
 	compare     func(*cellRun) (result, error)
 }
@@ -25,6 +26,8 @@ var cellTests = []cellTest{
 	{name: "numpy", about: "np.empty of 10,000,019 and np.zeros of 5,000,011 float64", needsNumPy: true, compare: compareNumPy},
 	{name: "numpy kept", about: "two arrays kept by one cell, freed by another", needsNumPy: true, compare: compareKept},
 	{name: "no numpy", about: "a cell that allocates no array", needsNumPy: true, compare: compareNothing},
+	{name: "torch", about: "torch.empty of 10,000,019 float32 and a view of it, on the CPU", needsTorch: true, compare: compareTorch},
+	{name: "torch kept", about: "two tensors kept by one cell, freed by another", needsTorch: true, compare: compareTensorsKept},
 	{name: "GPU", about: "64 MiB of a GPU and 8 MiB page-locked through the CUDA driver", needsGPU: true, compare: compareGPU},
 }
 
@@ -102,14 +105,39 @@ func compareNumPy(r *cellRun) (out result, err error) {
 	return out, nil
 }
 
-func compareKept(r *cellRun) (out result, err error) {
-	for _, c := range []struct{ text, truth string }{{"if np: kept = np.ones", "kept"}, {"if np: kept = kept2", "gone"}} {
+// pairOf is the text of a cell and the name of its truth.
+type pairOf struct{ text, truth string }
+
+// consumedOf compares what cells kept, or gave back, with what they know.
+func (r *cellRun) consumedOf(meter string, cells ...pairOf) (out result, err error) {
+	for _, c := range cells {
 		w, err := r.cell(c.text)
 		if err != nil {
 			return out, err
 		}
-		f := w.Meters[meterNumPy]
-		out.Figures = append(out.Figures, newFigure(meterNumPy, c.truth, r.truths[c.truth].Data, f.Consumed, boundOf(f)))
+		f := w.Meters[meter]
+		out.Figures = append(out.Figures, newFigure(meter, c.truth, r.truths[c.truth].Data, f.Consumed, boundOf(f)))
+	}
+	return out, nil
+}
+
+func compareKept(r *cellRun) (result, error) {
+	return r.consumedOf(meterNumPy, pairOf{"if np: kept = np.ones", "kept"}, pairOf{"if np: kept = kept2", "gone"})
+}
+
+func compareTensorsKept(r *cellRun) (result, error) {
+	return r.consumedOf(meterTorch, pairOf{"if torch: kept = torch.empty", "tensors"}, pairOf{"if torch: kept = kept2", "no tensors"})
+}
+
+func compareTorch(r *cellRun) (out result, err error) {
+	w, err := r.cell("if torch: w = torch.empty(10000019)")
+	if err != nil {
+		return out, err
+	}
+	f := w.Meters[meterTorch]
+	out.Figures = []figure{
+		newFigure(meterTorch, "cell's need", r.truths["tensor"].Data, f.Need(), boundOf(f)),
+		newFigure(meterTorch, "kept by the cell", 0, f.Consumed, boundOf(f)),
 	}
 	return out, nil
 }

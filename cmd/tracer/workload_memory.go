@@ -17,6 +17,7 @@ const (
 	meterFile     = "cpu.resident.file"
 	meterShmem    = "cpu.resident.shmem"
 	meterNumPy    = "cpu.numpy"
+	meterTorch    = "cpu.torch"
 )
 
 var private = []string{meterMapped, meterResident, meterAnon}

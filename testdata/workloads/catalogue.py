@@ -365,6 +365,74 @@ def _magics():
     ]
 
 
+def _sources():
+    """What was typed, whatever IPython makes of it, and lines that are those that were typed."""
+    def typed(name, source, statements, **fields):
+        return Cell(name, source, statements=statements, exact=True, meters={"cpu.numpy": {"rise": [0, 0]}}, **fields)
+
+    return [
+        typed("source_shifted", "\n\nx = 1\n!echo \\\n  so\\\n  on\n\n%time y = 2\nz = (3,\n     4)\n", [3, 4, 8, 9]),
+        typed("source_whole", "\n\n%%time\nx = 1\n", [3]),
+        typed("source_latin", "caf\u00e9 = 'na\u00efve'\n%time x = '\u00fc'", [1, 2]),
+        typed("source_wide", "x = '10 \u20ac'\n!echo '\u20ac'", [1, 2]),
+        typed("source_astral", "x = '\U0001f642'\n%time y = '\U0001f642'", [1, 2], front_ends=["kernel"],
+              why="prompt_toolkit takes its time over some of these"),
+        typed("source_long", "x = 1\n# " + 200000 * "-" + "\ny = 2", [1, 3], front_ends=["kernel"], why="more than 128 KiB"),
+        typed("source_long_wide", "x = 1\n# " + 100000 * "\u20ac" + "\ny = 2", [1, 3], front_ends=["kernel"], why="400 KB of UTF-8"),
+        innocent("pass_after_sources"),
+    ]
+
+
+def _hooks():
+    """What runs after the cell's code and is the cell's all the same: IPython's events, where inline figures are drawn."""
+    n = 64 * MiB
+    drawn = [proof("drawn", mapped=n, resident=n)]
+    meters = {"cpu.mapped": top("drawn"), "cpu.resident": top("drawn"), "cpu.numpy": {"rise": [0, 0]}}
+    failed = {"cpu.mapped": top("drawn", above=TRACEBACK), "cpu.resident": top("drawn", above=TRACEBACK), "cpu.numpy": {"rise": [0, 0]}}
+    row = {"cpu.mapped": top("drawn", rise=near(n)), "cpu.resident": top("drawn", rise=near(n)), "cpu.numpy": {"rise": [0, 0]}}
+    silent = {"cpu.mapped": top("executed"), "cpu.resident": top("executed"), "cpu.numpy": {"rise": [0, 0]}}
+    needs = ["hooks_registered"]
+    return [
+        Cell("hooks_registered", """
+            def executed():
+                T.gil.spike(b"executed", 48 * T.MiB)
+            def ran(result):
+                T.gil.spike(b"drawn", 64 * T.MiB)
+            get_ipython().events.register("post_execute", executed)
+            get_ipython().events.register("post_run_cell", ran)
+            """, proof=drawn, meters=meters, hooks=row, why="both are called at the end of this cell already"),
+        Cell("hooks_only", "pass", needs=needs, proof=drawn, meters=meters, hooks=row, why="64 MiB that its one line did not take"),
+        Cell("hooks_below", 'T.gil.spike(b"top", 128 * T.MiB)', needs=needs,
+             proof=drawn + [proof("top", mapped=2 * n, resident=2 * n)],
+             meters={"cpu.mapped": top(), "cpu.resident": top(), "cpu.numpy": {"rise": [0, 0]}}, hooks=row),
+        Cell("hooks_comment", "# no statement", statements=[], needs=needs, proof=drawn, meters=meters, hooks=row),
+        Cell("hooks_awaited", "await asyncio.sleep(0.02)\nx = 1", needs=needs, proof=drawn, meters=meters, hooks=row,
+             why="in the cell always; a row of their own only where Python tells when an awaited cell has its result"),
+        Cell("hooks_nested", 'inner = get_ipython().run_cell("x = 1")\nT.gil.spike(b"outer", 128 * T.MiB)', needs=needs,
+             nested=[{"source": "x = 1"}], proof=[proof("outer", mapped=2 * n, resident=2 * n), proof("drawn", times=2, mapped=n, resident=n)],
+             meters={"cpu.mapped": top("outer"), "cpu.resident": top("outer"), "cpu.numpy": {"rise": [0, 0]}},
+             why="the inner cell's hooks are the outer statement's"),
+        Cell("hooks_failed", "raise ValueError('but drawn')", status="error", needs=needs, proof=drawn, meters=failed, hooks=row),
+        Cell("hooks_syntax", "x = = 1", status="error", statements=[], needs=needs, proof=drawn, meters=failed, hooks=row),
+        Cell("hooks_interrupted", 'T.mark("waiting")\ntime.sleep(30)', status="interrupted", ran=2, needs=needs,
+             request={"interrupt_at": "waiting"}, proof=drawn, meters=failed, hooks=row),
+        Cell("hooks_silent", "x = 1", counts=0, front_ends=["kernel"], request={"silent": True}, needs=needs,
+             proof=[proof("executed", mapped=48 * MiB, resident=48 * MiB)], meters=silent, why="post_run_cell is not for silent cells"),
+        Cell("hooks_that_fail", front_ends=["kernel"], source="""
+            def fails():
+                raise ValueError("in a hook")
+            get_ipython().events.register("post_execute", fails)
+            """, needs=needs, meters={"cpu.numpy": {"rise": [0, 0]}}, why="the cell is well: its hook is not"),
+        Cell("hooks_mended", 'get_ipython().events.unregister("post_execute", fails)', front_ends=["kernel"],
+             needs=["hooks_that_fail"], meters={"cpu.numpy": {"rise": [0, 0]}}),
+        Cell("hooks_gone", """
+            get_ipython().events.unregister("post_execute", executed)
+            get_ipython().events.unregister("post_run_cell", ran)
+            """, needs=needs, meters={"cpu.numpy": {"rise": [0, 0]}}),
+        innocent("pass_after_hooks"),
+    ]
+
+
 def _experiments():
     def lines(*parts):
         return "\n".join(parts)
@@ -434,5 +502,5 @@ def _endings():
     ]
 
 
-CELLS = (_start() + _one_call() + _interpreter() + _numpy() + _leaks() + _children() + _between() + _await() + _magics()
+CELLS = (_start() + _one_call() + _interpreter() + _numpy() + _leaks() + _children() + _between() + _await() + _magics() + _sources() + _hooks()
          + _experiments() + _endings())

@@ -24,6 +24,7 @@ One cell in the JSON:
                                 rise        peak - start, [least, most]
                                 kept        end - start, [least, most]
                                 why         why this is a range
+    hooks                     the same for the row "display and hooks": what IPython's events take behind the cell's code
     yields                    gives up the GIL while it holds its memory: another Python thread may map an arena of objects (1 MiB)
     children                  marks made by child processes: {label, base, why}; their processes have their own windows or none
 

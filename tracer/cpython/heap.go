@@ -104,6 +104,15 @@ func (p *Interpreter) Heap() (Heap, error) {
 	return h, nil
 }
 
+// FrameLocals returns where a frame has its first local variable.
+func (b *Binary) FrameLocals() uint32 {
+	h := heapTable(tableOffsets(b.version.Minor), b.version.Minor)
+	if b.debug != nil {
+		b.debug.applyHeap(&h)
+	}
+	return h.FrameLocals
+}
+
 // HeapOf returns the layout of a version, from 3.9 to 3.15, as its headers give it; Interpreter is 0.
 func HeapOf(v Version) Heap {
 	h := heapTable(tableOffsets(v.Minor), v.Minor)

@@ -1,5 +1,6 @@
 // Package cuda finds the places in shared libraries at which GPU memory is asked for and given back: the exported
-// functions of the CUDA driver (libcuda.so.1), and those of PyTorch (libc10.so) and of the dynamic linker that tell about it.
+// functions of the CUDA driver (libcuda.so.1), and those of PyTorch (libc10.so) and of the dynamic linker that tell about it;
+// and in libc10.so those that tell of tensors on the CPU.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 package cuda
@@ -147,6 +148,14 @@ var (
 	torchRefused = regexp.MustCompile(`^_ZN3c1027reportOutOfMemoryToProfilerE[lmxy]{3}NS_6DeviceE$`)
 )
 
+// The methods of c10::ProfiledCPUMemoryReporter (c10/core/CPUAllocator.h, since 1.6): New(void*, size_t), Delete(void*),
+// OutOfMemory(size_t).
+const (
+	torchMade   = "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
+	torchFreed  = "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"
+	torchNoRoom = "_ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryEm"
+)
+
 // loaderState is called by the dynamic linker whenever its list of libraries changes (glibc, elf/dl-debug.c).
 const loaderState = "_dl_debug_state"
 
@@ -166,9 +175,19 @@ type Sites struct {
 	Runtime []Site // its functions that take memory or give it back
 	Report  Site   // PyTorch's totals
 	Refused Site   // PyTorch's out-of-memory report; Symbol is "" where it has none
+	Tensors Tensors
 	Loader  Site
 	Missing []string // exported by most drivers, not by this one
 }
+
+// Tensors are where PyTorch tells of tensors on the CPU.
+type Tensors struct {
+	Made, Freed Site // both or none
+	NoRoom      Site // malloc had none; Symbol is "" where it is not told
+}
+
+// Present says whether the library tells.
+func (t Tensors) Present() bool { return t.Made.Symbol != "" }
 
 // ErrUnknown says that a library does not export what is looked for.
 var ErrUnknown = errors.New("not a library that GPU memory can be seen in")
@@ -226,6 +245,8 @@ func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
 				s.Report = site
 			} else if torchRefused.MatchString(sym.Name) {
 				s.Refused = site
+			} else {
+				s.Tensors.add(site)
 			}
 		case Loader:
 			if sym.Name == loaderState {
@@ -234,6 +255,18 @@ func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
 		}
 	}
 	return s, s.complete(found)
+}
+
+// add files a site if it is one of these.
+func (t *Tensors) add(site Site) {
+	switch site.Symbol {
+	case torchMade:
+		t.Made = site
+	case torchFreed:
+		t.Freed = site
+	case torchNoRoom:
+		t.NoRoom = site
+	}
 }
 
 func (s *Sites) complete(found map[string]bool) error {
@@ -254,8 +287,12 @@ func (s *Sites) complete(found map[string]bool) error {
 			return fmt.Errorf("%w: it exports none of the runtime's functions for memory", ErrUnknown)
 		}
 	case Torch:
-		if s.Report.Symbol == "" {
-			return fmt.Errorf("%w: it does not export c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12)", ErrUnknown)
+		if s.Tensors.Made.Symbol == "" || s.Tensors.Freed.Symbol == "" { // one alone is of no use
+			s.Tensors = Tensors{}
+			s.Missing = append(s.Missing, "c10::ProfiledCPUMemoryReporter (PyTorch 1.6)")
+		}
+		if s.Report.Symbol == "" && !s.Tensors.Present() {
+			return fmt.Errorf("%w: it exports neither c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12) nor c10::ProfiledCPUMemoryReporter", ErrUnknown)
 		}
 	case Loader:
 		if s.Loader.Symbol == "" {

@@ -88,6 +88,51 @@ func TestTorch(t *testing.T) {
 	}
 }
 
+// TestTensors: what tells of tensors on the CPU does without what tells of GPUs, and the other way round.
+func TestTensors(t *testing.T) {
+	const report, made, freed, noRoom = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", torchMade, torchFreed, torchNoRoom
+	for _, c := range []struct {
+		functions               []string
+		known, tensors, missing bool
+	}{
+		{[]string{report, made, freed, noRoom}, true, true, false},
+		{[]string{made, freed, noRoom}, true, true, false},
+		{[]string{made, freed}, true, true, false},
+		{[]string{report}, true, false, true},
+		{[]string{report, made}, true, false, true}, // one alone is of no use
+		{[]string{freed, noRoom}, false, false, true},
+	} {
+		s, err := Find(library(t, "libc10.so", c.functions...), Torch)
+		if (err == nil) != c.known || s.Tensors.Present() != c.tensors || (len(s.Missing) > 0) != c.missing {
+			t.Errorf("%v: %+v, %v", c.functions, s, err)
+		}
+		if tensors := s.Tensors; c.tensors && (tensors.Made.Symbol != made || tensors.Freed.Symbol != freed || !tensors.Made.Emulated ||
+			!tensors.Freed.Emulated || (tensors.NoRoom.Symbol == noRoom) != slices.Contains(c.functions, noRoom)) {
+			t.Errorf("%v: %+v", c.functions, tensors)
+		}
+	}
+}
+
+// TestInstalledTorch: in builds that are installed here the probes lie on instructions that the kernel emulates.
+func TestInstalledTorch(t *testing.T) {
+	found, _ := filepath.Glob("/usr/lib/x86_64-linux-gnu/libc10.so.*")
+	others, _ := filepath.Glob("/var/tmp/ipytracer-pythons/*/usr/lib/x86_64-linux-gnu/libc10.so.*")
+	for _, name := range append(found, others...) {
+		f, err := os.Open(name)
+		if err != nil {
+			continue // a link that leads out of its tree
+		}
+		defer f.Close()
+		s, err := Find(f, Torch)
+		if err != nil || len(s.Missing) > 0 || !s.Report.Emulated || !s.Tensors.Made.Emulated || !s.Tensors.Freed.Emulated || s.Tensors.NoRoom.Symbol == "" {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	if len(found)+len(others) == 0 {
+		t.Skip("no PyTorch is installed")
+	}
+}
+
 func TestLoader(t *testing.T) {
 	f, err := os.Open("/lib64/ld-linux-x86-64.so.2")
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 	Attached                     // a root process was seeded: its session begins
 	Detached                     // the tracer lets a root process go: its session ends
 	CellOpen                     // IPython compiled a cell
-	CellClose                    // IPython's run_cell coroutine is over
+	CellClose                    // the front end is done with the cell, or it has its result where nobody says more
 	StatementOpen                // one top-level statement of a cell begins
 	StatementClose               // it ended
 	ExperimentBegin              // the user's begin marker
@@ -38,12 +38,14 @@ const (
 	ProcessExit                  // a traced process ended
 	MeterShed                    // a probe group was stepped down to keep the overhead budget
 	MeterBack                    // it was put back
+	CellResult                   // IPython's run_cell coroutine is over: display and hooks follow, up to CellClose
 	MeterSettled                 // what became of NumPy's blocks while it was out was looked for; see Boundary.Unsure
 )
 
 var boundaryNames = [...]string{
 	"none", "attached", "detached", "cell-open", "cell-close", "statement-open", "statement-close",
 	"experiment-begin", "experiment-end", "process-start", "process-exec", "process-exit", "meter-shed", "meter-back",
+	"cell-result",
 	"meter-settled",
 }
 
@@ -75,6 +77,7 @@ const (
 	OutcomeError       // an exception left it
 	OutcomeInterrupted // a KeyboardInterrupt left it
 	OutcomeAbandoned   // the front end gave it up while it was suspended (Ctrl-C during a terminal await)
+	OutcomeMissed      // CellClose: nobody said when the cell, or what followed its result, was over
 )
 
 // Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign],
@@ -111,13 +114,17 @@ type Boundary struct {
 	// UnknownHeap counts frees of malloc's blocks the tracer had not seen made, so far; HeapSlack is an upper bound of their bytes.
 	UnknownHeap uint64
 	HeapSlack   Bytes
-	Slack       Bytes    // upper bound of the bytes behind Unknown, so far
-	Unsure      Bytes    // how far NumPy's meter can be off in Root's tree, since it was stepped down
-	Value       Readings // of PID, at this instant
-	High        Readings // of PID, maximum since the boundary before
-	Tree        Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once
-	TreeHigh    Readings // of Root's tree, maximum since the boundary before
-	Text        string   // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
+	// UnknownTorch counts frees of tensors on the CPU the tracer had not seen made, so far; TorchSlack is an upper bound of their bytes.
+	UnknownTorch uint64
+	TorchSlack   Bytes
+	Slack        Bytes    // upper bound of the bytes behind Unknown, so far
+	Unsure       Bytes    // how far NumPy's meter can be off in Root's tree, since it was stepped down
+	UnsureTorch  Bytes    // how far PyTorch's on the CPU can be, likewise
+	Value        Readings // of PID, at this instant
+	High         Readings // of PID, maximum since the boundary before
+	Tree         Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once
+	TreeHigh     Readings // of Root's tree, maximum since the boundary before
+	Text         string   // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
 }
 
 // Reading is what a boundary says of another process of the same tree, whose meters moved in the segment.
@@ -138,7 +145,7 @@ type Change struct {
 	TID     int32
 	Meter   Meter
 	Value   Bytes  // the meter's value; for Resident the value from which it fell
-	Size    Bytes  // NumPy, driver, pinned, blocks: the block's size, negative when it was freed
+	Size    Bytes  // NumPy, tensors on the CPU, driver, pinned, blocks: the block's size, negative when it was freed
 	Address uint64 // of the block
 	Caller  Caller // driver, pinned
 	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; one that was lost has no event

@@ -20,8 +20,9 @@ const (
 	NumPy                      // data of live NumPy arrays, from PyTraceMalloc_Track/Untrack
 	Pinned                     // page-locked host memory taken through the CUDA driver
 	Heap                       // live blocks of malloc, by the bytes asked for; only where it is asked for
+	Torch                      // PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter
 
-	CPUMeters    = 8
+	CPUMeters    = 9
 	MaxDevices   = 16
 	DeviceMeters = 4
 	MeterCount   = CPUMeters + MaxDevices*DeviceMeters
@@ -33,7 +34,10 @@ const TorchTotals = "gpu.*.active, gpu.*.reserved"
 // Stacks is the Text of one that is about the stacks of allocations.
 const Stacks = "stacks"
 
-// TensorStacks is the Text of one that is about PyTorch's blocks and their stacks.
+// TorchCPU is the Text of one that is about [Torch].
+const TorchCPU = "cpu.torch"
+
+// TensorStacks is the Text of one that is about PyTorch's blocks on GPUs and their stacks.
 const TensorStacks = "stacks of PyTorch's blocks"
 
 // MappedStacks is the Text of one that is about the stacks of mapped memory.
@@ -66,6 +70,7 @@ const (
 
 var meterIDs = [CPUMeters]string{
 	"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy", "cpu.pinned", "cpu.heap",
+	"cpu.torch",
 }
 
 var deviceMeterIDs = [DeviceMeters]string{"driver", "active", "reserved", "unattributed"}

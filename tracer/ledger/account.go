@@ -24,7 +24,7 @@ func (g Group) Level() (part float64, ok bool) {
 		return 4. / 8, true
 	case GroupSmall:
 		return 2. / 8, true
-	case GroupNumPy, GroupTorch:
+	case GroupNumPy, GroupTorch, GroupTorchCPU:
 		return 0, true
 	case GroupStatement, GroupResult:
 		return -4. / 8, true
@@ -79,6 +79,13 @@ func (l *Ledger) root(root uint32) (r kernelRoot, err error) {
 // Back ends the stepping down of a group for a whole root, of which pid is a process, and draws a MeterBack boundary.
 func (l *Ledger) Back(g Group, pid int) error {
 	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_BACK), Pid: int32(pid), Group: uint32(g)})
+	return err
+}
+
+// Late draws a MeterBack boundary for pid: its group's probes came after what they are to see had begun. What the meter has
+// counted stays.
+func (l *Ledger) Late(g Group, pid int) error {
+	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_LATE), Pid: int32(pid), Group: uint32(g)})
 	return err
 }
 

@@ -84,8 +84,8 @@ func decodeCode(c *kernelCode) Code {
 	}
 	return Code{
 		PID: c.Header.Pid, Number: c.Number, FirstLine: c.FirstLine,
-		File:  decodeText(c.File[:min(int(c.FileSize), len(c.File))], c.FileKind),
-		Name:  decodeText(c.Name[:min(int(c.NameSize), len(c.Name))], c.NameKind),
+		File:  DecodeText(c.File[:min(int(c.FileSize), len(c.File))], c.FileKind),
+		Name:  DecodeText(c.Name[:min(int(c.NameSize), len(c.Name))], c.NameKind),
 		Table: append([]byte(nil), lines...), TableAddress: c.Table, TableSize: size,
 	}
 }
@@ -108,6 +108,16 @@ func decodeStack(raw []byte) (s Stack, ok bool) {
 	return s, true
 }
 
+// decodeSource reads a chunk whose text begins at head.
+func decodeSource(h *kernelHeader, raw []byte, head int) SourceChunk {
+	word := func(at uintptr) int { return int(binary.LittleEndian.Uint32(raw[at:])) }
+	size := word(unsafe.Offsetof(kernelSource{}.Size))
+	return SourceChunk{
+		Cell: h.Cell, PID: h.Pid, Offset: word(unsafe.Offsetof(kernelSource{}.Offset)), Kind: uint32(word(unsafe.Offsetof(kernelSource{}.TextKind))),
+		Total: word(unsafe.Offsetof(kernelSource{}.Total)), Text: raw[head:min(head+size, len(raw))],
+	}
+}
+
 func decodeReading(b *kernelBoundary) event.Reading {
 	return event.Reading{Number: b.Number, PID: b.Pid, Value: readings(b.Value), High: readings(b.High)}
 }
@@ -118,14 +128,15 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		Number: b.Number, Time: event.Nanoseconds(b.Time), Kind: event.BoundaryKind(b.Kind), Root: b.Root,
 		PID: b.Pid, TID: b.Tid, Parent: b.Parent, Cell: b.Cell, Outer: b.Outer, Segment: b.Segment, Stream: b.Stream,
 		Inputs: b.Inputs, Outcome: event.Outcome(b.Outcome), Unknown: b.Unknown, Slack: event.Bytes(b.Slack),
-		UnknownDevice: b.UnknownDevice, UnknownHeap: b.UnknownHeap, HeapSlack: event.Bytes(b.HeapSlack), Unsure: event.Bytes(b.Unsure),
+		UnknownDevice: b.UnknownDevice, UnknownHeap: b.UnknownHeap, HeapSlack: event.Bytes(b.HeapSlack), Unsure: event.Bytes(b.Unsure), UnsureTorch: event.Bytes(b.UnsureTorch),
+		UnknownTorch: b.UnknownTorch, TorchSlack: event.Bytes(b.TorchSlack),
 		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
 	}
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
 	if out.Kind == event.StatementOpen {
 		extra.LineTable = append([]byte(nil), text...)
 	} else {
-		out.Text = decodeText(text, b.TextKind)
+		out.Text = DecodeText(text, b.TextKind)
 	}
 	return out, extra
 }
@@ -137,8 +148,9 @@ func readings(raw [event.CPUMeters]int64) (out event.Readings) {
 	return out
 }
 
-// decodeText turns a str's characters into UTF-8: kind 1 is Latin-1, 2 UCS-2, 4 UCS-4 (CPython's PEP 393).
-func decodeText(raw []byte, kind uint32) string {
+// DecodeText turns a str's characters into UTF-8: kind 1 is Latin-1, 2 UCS-2, 4 UCS-4 (CPython's PEP 393), any other UTF-8 already. What is
+// no character, such as a surrogate alone, becomes U+FFFD.
+func DecodeText(raw []byte, kind uint32) string {
 	var runes []rune
 	switch kind {
 	case 1:

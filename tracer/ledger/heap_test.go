@@ -21,7 +21,7 @@ func TestHeapOperationsAreThoseOfTheKernel(t *testing.T) {
 	if memory.Free+1 != memory.Operation(kernelHeapOperationHEAP_OPERATIONS) {
 		t.Error("an operation is not compared here")
 	}
-	for m, want := range map[event.Meter]kernelMeter{event.Heap: kernelMeterMETER_HEAP, event.Mapped: kernelMeterMETER_MAPPED, event.Pinned: kernelMeterMETER_PINNED} {
+	for m, want := range map[event.Meter]kernelMeter{event.Heap: kernelMeterMETER_HEAP, event.Mapped: kernelMeterMETER_MAPPED, event.Pinned: kernelMeterMETER_PINNED, event.Torch: kernelMeterMETER_TORCH} {
 		if uint32(m) != uint32(want) {
 			t.Errorf("%v is %d in the kernel", m, want)
 		}

@@ -50,10 +50,13 @@ type kernelBoundary struct {
 	UnknownHeap   uint64
 	HeapSlack     int64
 	Unsure        int64
-	Value         [8]int64
-	High          [8]int64
-	Tree          [8]int64
-	TreeHigh      [8]int64
+	UnsureTorch   int64
+	UnknownTorch  uint64
+	TorchSlack    int64
+	Value         [9]int64
+	High          [9]int64
+	Tree          [9]int64
+	TreeHigh      [9]int64
 	Kind          uint32
 	Root          uint32
 	Pid           int32
@@ -84,7 +87,8 @@ const (
 	kernelBoundaryKindBOUNDARY_PROCESS_EXIT     kernelBoundaryKind = 11
 	kernelBoundaryKindBOUNDARY_METER_SHED       kernelBoundaryKind = 12
 	kernelBoundaryKindBOUNDARY_METER_BACK       kernelBoundaryKind = 13
-	kernelBoundaryKindBOUNDARY_METER_SETTLED    kernelBoundaryKind = 14
+	kernelBoundaryKindBOUNDARY_CELL_RESULT      kernelBoundaryKind = 14
+	kernelBoundaryKindBOUNDARY_METER_SETTLED    kernelBoundaryKind = 15
 	kernelBoundaryKindRECORD_READING            kernelBoundaryKind = 100
 	kernelBoundaryKindRECORD_SOURCE             kernelBoundaryKind = 101
 	kernelBoundaryKindRECORD_NUDGE              kernelBoundaryKind = 102
@@ -316,6 +320,7 @@ const (
 	kernelGroupGROUP_NATIVE       kernelGroup = 13
 	kernelGroupGROUP_SMALL_STACKS kernelGroup = 14
 	kernelGroupGROUP_SMALL        kernelGroup = 15
+	kernelGroupGROUP_TORCH_CPU    kernelGroup = 16
 	kernelGroupGROUPS             kernelGroup = 32
 )
 
@@ -371,6 +376,7 @@ const (
 	kernelLossLOSS_NATIVE        kernelLoss = 14
 	kernelLossLOSS_MAPPING       kernelLoss = 15
 	kernelLossLOSS_HEAP          kernelLoss = 16
+	kernelLossLOSS_TORCH         kernelLoss = 17
 	kernelLossLOSSES             kernelLoss = 32
 )
 
@@ -391,6 +397,7 @@ const (
 	kernelMeterMETER_NUMPY    kernelMeter = 5
 	kernelMeterMETER_PINNED   kernelMeter = 6
 	kernelMeterMETER_HEAP     kernelMeter = 7
+	kernelMeterMETER_TORCH    kernelMeter = 8
 )
 
 type kernelNative struct {
@@ -432,7 +439,8 @@ const (
 	kernelOperationOP_DETACH  kernelOperation = 3
 	kernelOperationOP_BACK    kernelOperation = 4
 	kernelOperationOP_ARRAYS  kernelOperation = 5
-	kernelOperationOP_SETTLED kernelOperation = 6
+	kernelOperationOP_LATE    kernelOperation = 6
+	kernelOperationOP_SETTLED kernelOperation = 7
 )
 
 type kernelOutcome uint32
@@ -443,18 +451,19 @@ const (
 	kernelOutcomeOUTCOME_ERROR       kernelOutcome = 2
 	kernelOutcomeOUTCOME_INTERRUPTED kernelOutcome = 3
 	kernelOutcomeOUTCOME_ABANDONED   kernelOutcome = 4
+	kernelOutcomeOUTCOME_MISSED      kernelOutcome = 5
 )
 
 type kernelProcess struct {
 	_         structs.HostLayout
 	Mm        uint64
-	Value     [8]int64
-	High      [8]int64
-	Emitted   [8]int64
-	EmittedIn [8]uint64
+	Value     [9]int64
+	High      [9]int64
+	Emitted   [9]int64
+	EmittedIn [9]uint64
 	Segment   uint64
-	Told      [8]int64
-	Inherited [8]int64
+	Told      [9]int64
+	Inherited [9]int64
 	Counter   [4]int64
 	Started   uint64
 	Era       uint64
@@ -468,7 +477,9 @@ type kernelProcess struct {
 	Cuda      uint32
 	Cutting   uint32
 	Heap      uint32
+	Torch     uint32
 	Arrays    uint32
+	Request   uint32
 	Padding   uint32
 }
 
@@ -509,6 +520,7 @@ type kernelPython struct {
 	OwnerSkip        uint32
 	OwnerGenerator   uint32
 	FrameGenerator   uint32
+	FrameLocals      uint32
 	GeneratorFrame   uint32
 	GeneratorState   uint32
 	FrameState       uint32
@@ -520,7 +532,6 @@ type kernelPython struct {
 	Native           uint32
 	PushedEval       uint32
 	Ready            uint32
-	Padding          uint32
 }
 
 type kernelResize struct {
@@ -541,9 +552,12 @@ type kernelRoot struct {
 	UnknownHeap   uint64
 	HeapSlack     int64
 	Unsure        int64
+	UnsureTorch   int64
 	Listening     uint64
-	Tree          [8]int64
-	TreeHigh      [8]int64
+	UnknownTorch  uint64
+	TorchSlack    int64
+	Tree          [9]int64
+	TreeHigh      [9]int64
 	Processes     uint32
 	Shared        uint32
 	Devices       uint32
@@ -575,11 +589,13 @@ const (
 )
 
 type kernelSource struct {
-	_      structs.HostLayout
-	Header kernelHeader
-	Offset uint32
-	Size   uint32
-	Text   [8192]uint8
+	_        structs.HostLayout
+	Header   kernelHeader
+	Offset   uint32
+	Size     uint32
+	TextKind uint32
+	Total    uint32
+	Text     [8192]uint8
 }
 
 type kernelStack struct {
@@ -614,6 +630,8 @@ type kernelThread struct {
 		Failed     uint32
 		Statements uint32
 		FileSize   uint32
+		Ended      uint32
+		Padding    uint32
 		File       [12]uint64
 	}
 }
@@ -688,6 +706,7 @@ const (
 	kernelMapStore               = "store"
 	kernelMapThreads             = "threads"
 	kernelMapTorchBatches        = "torch_batches"
+	kernelMapTorchBlocks         = "torch_blocks"
 	kernelMapWalks               = "walks"
 	kernelProgCalibrate          = "calibrate"
 	kernelProgCalibrateReturn    = "calibrate_return"
@@ -721,6 +740,9 @@ const (
 	kernelProgSettleArray        = "settle_array"
 	kernelProgStatementOpen      = "statement_open"
 	kernelProgStatementReturn    = "statement_return"
+	kernelProgTensorFreed        = "tensor_freed"
+	kernelProgTensorMade         = "tensor_made"
+	kernelProgTensorRefused      = "tensor_refused"
 	kernelProgTorchRefused       = "torch_refused"
 	kernelProgTorchReport        = "torch_report"
 	kernelProgTryAccount         = "try_account"
@@ -853,6 +875,9 @@ type kernelProgramSpecs struct {
 	SettleArray     *ebpf.ProgramSpec `ebpf:"settle_array"`
 	StatementOpen   *ebpf.ProgramSpec `ebpf:"statement_open"`
 	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
+	TensorFreed     *ebpf.ProgramSpec `ebpf:"tensor_freed"`
+	TensorMade      *ebpf.ProgramSpec `ebpf:"tensor_made"`
+	TensorRefused   *ebpf.ProgramSpec `ebpf:"tensor_refused"`
 	TorchRefused    *ebpf.ProgramSpec `ebpf:"torch_refused"`
 	TorchReport     *ebpf.ProgramSpec `ebpf:"torch_report"`
 	TryAccount      *ebpf.ProgramSpec `ebpf:"try_account"`
@@ -889,6 +914,7 @@ type kernelMapSpecs struct {
 	Store        *ebpf.MapSpec `ebpf:"store"`
 	Threads      *ebpf.MapSpec `ebpf:"threads"`
 	TorchBatches *ebpf.MapSpec `ebpf:"torch_batches"`
+	TorchBlocks  *ebpf.MapSpec `ebpf:"torch_blocks"`
 	Walks        *ebpf.MapSpec `ebpf:"walks"`
 }
 
@@ -998,6 +1024,7 @@ type kernelMaps struct {
 	Store        *ebpf.Map `ebpf:"store"`
 	Threads      *ebpf.Map `ebpf:"threads"`
 	TorchBatches *ebpf.Map `ebpf:"torch_batches"`
+	TorchBlocks  *ebpf.Map `ebpf:"torch_blocks"`
 	Walks        *ebpf.Map `ebpf:"walks"`
 }
 
@@ -1030,6 +1057,7 @@ func (m *kernelMaps) Close() error {
 		m.Store,
 		m.Threads,
 		m.TorchBatches,
+		m.TorchBlocks,
 		m.Walks,
 	)
 }
@@ -1129,6 +1157,9 @@ type kernelPrograms struct {
 	SettleArray     *ebpf.Program `ebpf:"settle_array"`
 	StatementOpen   *ebpf.Program `ebpf:"statement_open"`
 	StatementReturn *ebpf.Program `ebpf:"statement_return"`
+	TensorFreed     *ebpf.Program `ebpf:"tensor_freed"`
+	TensorMade      *ebpf.Program `ebpf:"tensor_made"`
+	TensorRefused   *ebpf.Program `ebpf:"tensor_refused"`
 	TorchRefused    *ebpf.Program `ebpf:"torch_refused"`
 	TorchReport     *ebpf.Program `ebpf:"torch_report"`
 	TryAccount      *ebpf.Program `ebpf:"try_account"`
@@ -1168,6 +1199,9 @@ func (p *kernelPrograms) Close() error {
 		p.SettleArray,
 		p.StatementOpen,
 		p.StatementReturn,
+		p.TensorFreed,
+		p.TensorMade,
+		p.TensorRefused,
 		p.TorchRefused,
 		p.TorchReport,
 		p.TryAccount,

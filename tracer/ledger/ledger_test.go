@@ -41,15 +41,15 @@ func (c *collected) Change(e *event.Change) { c.changes = append(c.changes, *e) 
 func (c *collected) Boundary(b *event.Boundary, _ BoundaryExtra) {
 	c.boundaries = append(c.boundaries, *b)
 }
-func (c *collected) Reading(r *event.Reading)             { c.readings = append(c.readings, *r) }
-func (c *collected) Foreign(*event.Foreign)               {}
-func (c *collected) Refusal(*event.Refusal)               {}
-func (c *collected) LibrariesChanged(int32)               {}
-func (c *collected) Code(*Code)                           {}
-func (c *collected) Stack(s *Stack)                       { c.frames += len(s.Frames) }
-func (c *collected) NativeStack(*NativeStack)             {}
-func (c *collected) StackCopy(*StackCopy)                 {}
-func (c *collected) Source(uint64, int32, uint32, []byte) {}
+func (c *collected) Reading(r *event.Reading) { c.readings = append(c.readings, *r) }
+func (c *collected) Foreign(*event.Foreign)   {}
+func (c *collected) Refusal(*event.Refusal)   {}
+func (c *collected) LibrariesChanged(int32)   {}
+func (c *collected) Code(*Code)               {}
+func (c *collected) Stack(s *Stack)           { c.frames += len(s.Frames) }
+func (c *collected) NativeStack(*NativeStack) {}
+func (c *collected) StackCopy(*StackCopy)     {}
+func (c *collected) Source(*SourceChunk)      {}
 
 // sleeper is a process to attach to. It has answered, so its exec is over.
 func sleeper(t *testing.T) int {
@@ -225,7 +225,7 @@ func TestDecodeText(t *testing.T) {
 		{[]byte{0xff, 0xff, 0xff, 0xff, 0x00, 0xd8, 0, 0}, 4, "\ufffd\ufffd"}, // no characters at all
 		{[]byte{1, 2, 3}, 0, "\x01\x02\x03"},
 	} {
-		if got := decodeText(c.raw, c.kind); got != c.want {
+		if got := DecodeText(c.raw, c.kind); got != c.want {
 			t.Errorf("%v kind %d: %q, want %q", c.raw, c.kind, got, c.want)
 		}
 	}

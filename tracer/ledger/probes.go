@@ -34,13 +34,15 @@ const (
 	GroupSmallStacks = Group(kernelGroupGROUP_SMALL_STACKS) // nor this: stacks of blocks and ranges below SmallStack
 	GroupSmall       = Group(kernelGroupGROUP_SMALL)        // nor this: NumPy's blocks below 1,024 bytes, where they are counted
 
-	GroupCount   = 16
+	GroupTorchCPU = Group(kernelGroupGROUP_TORCH_CPU) // every tensor that PyTorch makes and frees on the CPU
+
+	GroupCount   = 17
 	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
 )
 
 var groupNames = [GroupCount]string{
 	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks",
-	"native frames", "stacks of small blocks", "small blocks",
+	"native frames", "stacks of small blocks", "small blocks", "PyTorch on the CPU",
 }
 
 // String returns the group's name for people.
@@ -73,6 +75,9 @@ const (
 	CheckpointLeave                // its return
 	TorchReport                    // c10::reportMemoryUsageToProfiler: rdi, rsi, rdx, rcx, r8
 	TorchRefused                   // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
+	TensorMade                     // c10::ProfiledCPUMemoryReporter::New: rsi, rdx
+	TensorFreed                    // …::Delete: rsi
+	TensorRefused                  // …::OutOfMemory: rsi
 	RuntimeEnter                   // a function of the CUDA runtime, its event.Caller as cookie
 	LibraryChanged                 // _dl_debug_state
 	MmapReturned                   // behind the system call in mmap: rax, rsi, rdx, r10
@@ -93,6 +98,7 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 		CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
 		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
 		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, MmapReturned: l.objects.MmapReturned, MremapReturned: l.objects.MremapReturned,
+		TensorMade: l.objects.TensorMade, TensorFreed: l.objects.TensorFreed, TensorRefused: l.objects.TensorRefused,
 		HeapEnter: l.objects.HeapEnter, HeapLeave: l.objects.HeapLeave, HeapLeaveLate: l.objects.HeapLeaveLate, CalibrateEntry: l.objects.Calibrate,
 		CalibrateReturn: l.objects.CalibrateReturn,
 	}[p]

@@ -32,7 +32,7 @@ type Sink interface {
 	Foreign(*event.Foreign)
 	Boundary(*event.Boundary, BoundaryExtra)
 	Reading(*event.Reading)
-	Source(cell uint64, pid int32, offset uint32, text []byte)
+	Source(*SourceChunk)
 	Code(*Code)
 	Stack(*Stack)
 	NativeStack(*NativeStack)
@@ -64,6 +64,16 @@ type Stack struct {
 	Number uint64
 	Frames []Frame
 	More   bool // there were more
+}
+
+// SourceChunk is a part of a cell's source: what was typed comes first, then what IPython compiles.
+type SourceChunk struct {
+	Cell   uint64
+	PID    int32
+	Kind   uint32 // typed: bytes in one character, see [DecodeText]; 0: compiled, UTF-8
+	Offset int    // bytes before it
+	Total  int    // typed: bytes in all, also if they are not all sent
+	Text   []byte // valid during the call; the last of what is compiled ends with a NUL
 }
 
 // BoundaryExtra is what a boundary carries for package tracer alone: raw material that it turns into fields.
@@ -186,9 +196,8 @@ func (l *Ledger) deliver(raw []byte, sink Sink) error {
 		}
 		return l.copyRead()
 	case kind == kernelBoundaryKindRECORD_SOURCE && len(raw) > head:
-		offset := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Offset)]))
-		size := *(*uint32)(unsafe.Pointer(&raw[unsafe.Offsetof(kernelSource{}.Size)]))
-		sink.Source(h.Cell, h.Pid, offset, raw[head:min(head+int(size), len(raw))])
+		out := decodeSource(h, raw, head)
+		sink.Source(&out)
 	}
 	return nil
 }
@@ -253,13 +262,17 @@ var lossNames = map[kernelLoss]string{
 	kernelLossLOSS_NATIVE:        "native frames not known in time",
 	kernelLossLOSS_MAPPING:       "no room for a call that moves memory",
 	kernelLossLOSS_HEAP:          "table of malloc's live blocks full",
+	kernelLossLOSS_TORCH:         "table of live tensors on the CPU full",
 }
 
 // LostChanges is the Loss.Reason of changes that found no room.
 const LostChanges = "change ring full"
 
-// SourceLimit is how many bytes of a cell's source are sent at most.
-const SourceLimit = 16 * (8192 - 1)
+// SourceLimit is how many bytes of a cell's source as it was typed are sent at most, CompiledLimit how many of what is compiled.
+const (
+	SourceLimit   = 64 * len(kernelSource{}.Text)
+	CompiledLimit = 64 * (len(kernelSource{}.Text) - 1)
+)
 
 // LostBoundaries is the Loss.Reason of boundaries that did not happen for the ledger.
 const LostBoundaries = "boundary store full"

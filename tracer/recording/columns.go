@@ -83,6 +83,9 @@ const (
 	colUnknownHeap
 	colHeapSlack
 	colUnsure
+	colUnsureTorch
+	colUnknownTorch
+	colTorchSlack
 	colFirstMeter
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
@@ -145,6 +148,9 @@ func tableFields() [colCount]field {
 		colUnknownHeap:   {"unknown_heap_frees", typeUint64, false},
 		colHeapSlack:     {"heap_slack", typeInt64, false},
 		colUnsure:        {"unsure", typeInt64, false},
+		colUnsureTorch:   {"unsure_torch", typeInt64, false},
+		colUnknownTorch:  {"unknown_torch_frees", typeUint64, false},
+		colTorchSlack:    {"torch_slack", typeInt64, false},
 	}
 	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
 		for m := range event.Meter(event.CPUMeters) {
@@ -178,6 +184,7 @@ var outcomeNames = [...]string{
 	event.OutcomeError:       "error",
 	event.OutcomeInterrupted: "interrupted",
 	event.OutcomeAbandoned:   "abandoned",
+	event.OutcomeMissed:      "missed",
 }
 
 func parseOutcome(name string) (event.Outcome, bool) {

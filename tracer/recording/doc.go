@@ -19,8 +19,9 @@ import (
 )
 
 // Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4 native
-// frames, lines of mapped memory and the heap, and who holds what was left.
-const Format = 4
+// frames, lines of mapped memory and the heap, and who holds what was left, 5 tensors on the
+// CPU and what follows a cell's result.
+const Format = 5
 
 // ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.
 const ReasonCut = "recording cut"

@@ -81,8 +81,8 @@ func stackSession() []event.Event {
 		all[len(all)-1])
 }
 
-// newestSession is what format 4 added.
-func newestSession() []event.Event {
+// nativeSession is what format 4 added.
+func nativeSession() []event.Event {
 	all := stackSession()
 	return append(all[:len(all)-1],
 		&event.Stack{Number: 7, PID: 4242, Frames: []event.Frame{
@@ -104,10 +104,30 @@ func newestSession() []event.Event {
 		all[len(all)-1])
 }
 
+// newestSession is what format 5 added.
+func newestSession() []event.Event {
+	all := nativeSession()
+	return append(all[:len(all)-1],
+		&event.Change{Stream: 8, Segment: 4, Time: 102_100_000_000, PID: 4242, TID: 4244, Meter: event.Torch, Value: 4096, Size: 4096, Address: 0x7f00_3000_0040, Stack: 1 << 63},
+		&event.Boundary{
+			Number: 5, Time: 102_200_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 3, Segment: 4, Stream: 8, UnknownTorch: 3, TorchSlack: 1 << 20,
+			Value: event.Readings{event.Torch: 4096}, High: event.Readings{event.Torch: 4096}, Tree: event.Readings{event.Torch: 4096}, TreeHigh: event.Readings{event.Torch: 8192},
+		},
+		&event.Boundary{
+			Number: 6, Time: 102_300_000_000, Kind: event.CellResult, PID: 4242, TID: 4242, Cell: 3, Segment: 5, Stream: 8, Outcome: event.OutcomeError,
+			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 124}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 124},
+		},
+		&event.Boundary{
+			Number: 7, Time: 102_400_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 3, Segment: 6, Stream: 8, Outcome: event.OutcomeMissed,
+			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 900}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 900},
+		},
+		all[len(all)-1])
+}
+
 // TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
 // number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
-	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), Format: newestSession()} {
+	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), 4: nativeSession(), Format: newestSession()} {
 		path := fmt.Sprintf("../../testdata/recording/format%d.arrows", format)
 		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
 			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {

@@ -1,0 +1,112 @@
+package attribution
+
+import (
+	"maps"
+	"slices"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and replies. That
+// is a row of its own in the cell, up to the front end's word that it is done. Where that word does not come (the shell was
+// left with exit, the process ended, somebody took over the signals that say it) the cell has ended at its result, and what
+// came behind it is the time between cells.
+
+// noteHooks is said of a cell whose end behind its result nobody told.
+const noteHooks = "it ends at its result: when its display and hooks were over was not seen"
+
+// cellResult ends a cell's last statement and begins its display and hooks.
+func (t *Tracker) cellResult(p *process, b *event.Boundary) {
+	w := t.cells[b.Cell]
+	if w == nil || !w.isOpen || w.hooks != nil {
+		return
+	}
+	t.closeStatement(b, outcomeStatus(b.Outcome))
+	w.status = outcomeStatus(b.Outcome)
+	w.atResult = t.snapshot(w, b)
+	w.hooks = t.openWindow(p, b, kindStatement, w)
+	w.hooks.name = report.Hooks
+}
+
+// snapshot is a window as it is if it ends at a boundary whose segment it has seen.
+func (t *Tracker) snapshot(w *window, b *event.Boundary) *window {
+	s := *w
+	s.shares, s.unlisted = maps.Clone(w.shares), maps.Clone(w.unlisted)
+	s.refused, s.refusedBy = slices.Clone(w.refused), slices.Clone(w.refusedBy)
+	if w.children != nil {
+		s.children = make(map[int32]*figures, len(w.children))
+		for pid, f := range w.children {
+			f := *f
+			s.children[pid] = &f
+		}
+	}
+	if w.tallies != nil {
+		s.tallies = make(map[event.Meter]*tallies, len(w.tallies))
+		for m, all := range w.tallies {
+			s.tallies[m] = all.clone()
+			t.allocations.entries += len(all.byStack)
+		}
+	}
+	s.end(b)
+	return &s
+}
+
+// forgo lets the tallies of a window go.
+func (t *Tracker) forgo(w *window) {
+	for _, all := range w.tallies {
+		t.allocations.entries -= len(all.byStack)
+	}
+	w.tallies = nil
+}
+
+func (all *tallies) clone() *tallies {
+	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), highest: all.highest, first: all.first}
+	for stack, y := range all.byStack {
+		y := *y
+		out.byStack[stack] = &y
+	}
+	for _, y := range all.moved {
+		out.moved = append(out.moved, out.byStack[y.stack])
+	}
+	return out
+}
+
+// endAtResult ends a cell where it had its result. What came behind is the time between, which goes on.
+func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary) {
+	hooks, session := w.hooks, t.sessionOf(p)
+	t.leave(w)
+	t.forgo(w)
+	*w = *w.atResult
+	if p.info.Frontend != "" { // nobody draws figures in a program without one
+		w.note = noteHooks
+	}
+	delete(t.cells, w.cell)
+	if i := slices.Index(p.open, w); i >= 0 {
+		p.open = slices.Delete(p.open, i, i+1)
+	}
+	t.done = append(t.done, w)
+	if len(p.open) > 0 { // another thread's cell runs
+		t.drop(hooks, b)
+		return
+	}
+	p.lastCell, p.between = w, hooks
+	t.forgo(hooks)
+	hooks.kind, hooks.parent, hooks.before, hooks.name = kindBetween, session, w, ""
+	if t.audit != nil {
+		*hooks.birth = birth{}
+		t.statements--
+		t.keep(hooks)
+	}
+}
+
+// drop takes a statement out again.
+func (t *Tracker) drop(w *window, b *event.Boundary) {
+	t.closeWindow(w, b)
+	for i := len(t.windows) - 1; i >= 0; i-- {
+		if t.windows[i] == w {
+			t.windows = slices.Delete(t.windows, i, i+1)
+			return
+		}
+	}
+}

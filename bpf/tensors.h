@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * cpu.torch: PyTorch's allocator for the CPU calls c10::ProfiledCPUMemoryReporter::New(this, pointer, bytes) after
+ * every allocation and Delete(this, pointer) before every free, profiler or not, and OutOfMemory(this, bytes) where
+ * malloc refuses (c10/core/CPUAllocator.cpp, since 1.6). They are C++ and may throw: entries only.
+ *
+ * Blocks have a table of their own: an array of NumPy's that was not seen to go can have had the same address. A free
+ * of a block that is not known changes no value, see numpy.h. While the probes are stepped down nothing is seen; what
+ * is known stays known, and the meter may be off from then on by what the process has mapped.
+ */
+#ifndef IPYTRACER_TENSORS_H
+#define IPYTRACER_TENSORS_H
+
+/* The slot of the process that tells of a tensor, or NO_SLOT. An empty one has no memory: it is told of at address 0.
+ */
+static __always_inline __u32 tensor_slot(__u64 address)
+{
+	__u32 slot = current_slot();
+
+	if (slot == NO_SLOT || !address || address >> 48 || !spend(GROUP_TORCH_CPU, slot))
+		return NO_SLOT;
+	return slot;
+}
+
+SEC("uprobe")
+int tensor_made(struct pt_regs *regs)
+{
+	__u64 address = regs->si;
+	__s64 size = regs->dx;
+	__u32 slot = size > 0 ? tensor_slot(address) : NO_SLOT;
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (!r)
+		return 0;
+	__u64 key = block_key(slot, address);
+	struct block fresh = { .size = size, .era = p->era };
+	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
+	__s64 before = 0;
+	p->torch = 1;
+	if (known) { /* its free was missed */
+		before = known->era >= p->first_era ? known->size : 0;
+		*known = fresh;
+	} else if (bpf_map_update_elem(&torch_blocks, &key, &fresh, BPF_ANY)) {
+		lose(LOSS_TORCH);
+		fetch_add(&r->unknown_torch, 1);
+		fetch_add(&r->torch_slack, size);
+		return 0;
+	}
+	__u64 stack = size > SMALL_BLOCK ? stack_for(regs, slot, size) : 0, segment = *(volatile __u64 *)&p->segment,
+	      number = next_change(r);
+	__s64 value = move(p, r, METER_TORCH, size - before);
+	send_change(p, r, number, segment, METER_TORCH, value, size - before, address, stack);
+	return 0;
+}
+
+SEC("uprobe")
+int tensor_freed(struct pt_regs *regs)
+{
+	__u64 address = regs->si;
+	__u32 slot = tensor_slot(address);
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (!r)
+		return 0;
+	__u64 key = block_key(slot, address), segment = *(volatile __u64 *)&p->segment;
+	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
+	if (!known || known->era < p->first_era) {
+		fetch_add(&r->unknown_torch, 1);
+		fetch_add(&r->torch_slack, usable_size(p, address));
+		return 0;
+	}
+	__s64 size = known->size;
+	bpf_map_delete_elem(&torch_blocks, &key);
+	__u64 number = next_change(r);
+	__s64 value = move(p, r, METER_TORCH, -size);
+	send_change(p, r, number, segment, METER_TORCH, value, -size, address, 0);
+	return 0;
+}
+
+SEC("uprobe")
+int tensor_refused(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+
+	if (p)
+		refused(slot, METER_TORCH, p->value[METER_TORCH], regs->si, 0, stack_for(regs, slot, regs->si));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,200 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// lead says in five lines what most people came for: the highest moment, what it was made of, what of it is still there, what to delete,
+// and how sure all that is.
+func (v *view) lead() {
+	if len(v.meters) == 0 || len(v.ranked) == 0 {
+		return
+	}
+	top := v.summit()
+	v.answer("highest", v.highestMoment(top))
+	v.answer("made by", v.madeBy(top))
+	v.answer("still there", v.stillThere(top))
+	v.answer("to free it", v.toFree(top))
+	v.answer("how sure", v.howSure(top))
+}
+
+// answer is one line, whatever its length.
+func (v *view) answer(name string, text string) {
+	v.clipped([]span{{pad(name, 13, false), dim}, {text, plain}}, v.width)
+	v.blank()
+}
+
+// summit is the cell, or the time between two, in which the meter that ranks was at its highest, of all processes together.
+func (v *view) summit() *stretch {
+	best := &v.ranked[0]
+	for i := range v.ranked {
+		if v.peakOf(&v.ranked[i]) > v.peakOf(best) {
+			best = &v.ranked[i]
+		}
+	}
+	return best
+}
+
+func (v *view) peakOf(s *stretch) int64 {
+	if s.cell != nil {
+		if f, ok := s.cell.Together(v.meters[0]); ok {
+			return max(f.Peak, s.figures[v.meters[0]].Peak)
+		}
+	}
+	return s.figures[v.meters[0]].Peak
+}
+
+func (v *view) highestMoment(top *stretch) string {
+	meter := v.meters[0]
+	own := highest.show(top.figures, meter).text
+	if top.cell == nil {
+		return own + " " + meterName(meter) + " " + v.gapLabel(*top.gap)
+	}
+	size, with := own, ""
+	if f, ok := top.cell.Tree[meter]; ok && f.Peak > top.figures[meter].Peak {
+		size, with = highest.show(top.cell.Tree, meter).text, ", with its children ("+own+" without)"
+	}
+	text := size + " " + meterName(meter) + " in " + top.label
+	if v.several {
+		text += fmt.Sprintf(" of pid %d", top.cell.PID)
+	}
+	all := v.statementsOf(map[int]bool{top.cell.ID: true})[top.cell.ID]
+	if i := v.summitAmong(all, top.cell); i >= 0 {
+		where, source := statementLabel(all[i], cellLines(*top.cell))
+		return text + ", " + where + with + source
+	}
+	return text + with + ": " + oneLine(top.cell.Source, top.cell.SourceTruncated, maxProse)
+}
+
+// statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".
+func statementLabel(w Window, lines []string) (where, source string) {
+	if w.Name != "" {
+		return bounded(w.Name, maxName), ""
+	}
+	text := oneLine(w.Source, false, maxProse)
+	if w.Line > 0 && w.Line <= len(lines) {
+		text = oneLine(lines[w.Line-1], false, maxProse)
+	}
+	where = "one of its lines"
+	if w.Line > 0 {
+		where = fmt.Sprintf("line %d", w.Line)
+	}
+	if text != "" {
+		source = ": " + strings.TrimSpace(text)
+	}
+	return where, source
+}
+
+// madeBy names what was there at the highest moment, the most first.
+func (v *view) madeBy(top *stretch) string {
+	if top.cell == nil {
+		return "not known: no cell ran"
+	}
+	v.detail(top.cell)
+	callers := v.callers(top.cell)
+	var parts []string
+	for _, a := range callers {
+		if len(parts) < 3 && a.AtPeak >= worthShowing && (a.users || !isOuter(a.Meter)) {
+			parts = append(parts, FormatBytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
+		}
+	}
+	if len(parts) == 0 {
+		return "not known: no line that allocated at least " + FormatBytes(worthShowing) + " of it was seen"
+	}
+	return strings.Join(parts, " · ")
+}
+
+// left are the lines of cells by what they have made in the session that is there still, the most first.
+func (v *view) left(pid int) (all []Line) {
+	for _, l := range v.r.Lines {
+		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && l.Meter != "cpu.mapped" && !strings.HasSuffix(l.Meter, ".driver") {
+			all = append(all, l)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Line) int { return cmp.Compare(b.Left, a.Left) })
+	for i := range all { // what is next to nothing beside the first is not worth a word
+		if i > 0 && all[i].Left < all[0].Left/100 {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+func (v *view) stillThere(top *stretch) string {
+	text := FormatBytes(v.endOfCells(top.pid())) + " after the last cell"
+	all := v.left(top.pid())
+	var parts []string
+	for _, l := range all[:min(len(all), 3)] {
+		parts = append(parts, FormatBytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+	}
+	if len(parts) > 0 {
+		text += ", in it " + strings.Join(parts, ", ")
+		if more := len(all) - len(parts); more > 0 {
+			text += ", " + plural(more, "more line")
+		}
+	}
+	return text
+}
+
+// endOfCells is what the meter that ranks had when the last cell of a process was over.
+func (v *view) endOfCells(pid int) (end int64) {
+	last := int64(-1)
+	for _, c := range v.cells {
+		if at := c.StartNS + c.DurationNS; c.PID == pid && at > last {
+			last, end = at, c.Meters[v.meters[0]].End
+		}
+	}
+	return end
+}
+
+var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
+
+// toFree names what to delete, as far as lines tell: the names that they assign.
+func (v *view) toFree(top *stretch) string {
+	var parts []string
+	seen := map[string]bool{}
+	for _, l := range v.left(top.pid()) {
+		name := ""
+		if m := assigned.FindStringSubmatch(v.textOf(l)); m != nil {
+			name = m[1]
+		}
+		if name == "" || seen[name] || len(parts) == 3 {
+			continue
+		}
+		seen[name] = true
+		parts = append(parts, fmt.Sprintf("%s (%s)", name, FormatBytes(l.Left)))
+	}
+	if len(parts) == 0 {
+		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
+	}
+	return "del " + strings.Join(parts, ", ") + " (tracer audit says what else holds them)"
+}
+
+// howSure says in one line what the certificate says.
+func (v *view) howSure(top *stretch) string {
+	reasons := v.doubts()
+	f, why := top.figures[v.meters[0]], ""
+	if top.cell != nil {
+		if together, ok := top.cell.Tree[v.meters[0]]; ok && together.Peak > f.Peak {
+			f, why = together, ": what forked children share with the kernel, and what they copied"
+		}
+	}
+	switch {
+	case !f.Exact && f.Bound != nil:
+		reasons = append([]string{"the highest moment can be off by " + FormatBytes(*f.Bound) + why}, reasons...)
+	case !f.Exact:
+		reasons = append([]string{"the highest moment is at least this"}, reasons...)
+	}
+	if len(reasons) == 0 {
+		return "exact: every change arrived, and every peak was computed twice, to the byte the same"
+	}
+	text := reasons[0]
+	if len(reasons) > 1 {
+		text += fmt.Sprintf("; and %s, see the end", plural(len(reasons)-1, "more reason"))
+	}
+	return text
+}

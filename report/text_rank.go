@@ -1,0 +1,242 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// How many rows the ranking has, and what a stretch between cells must need to be one of them.
+const (
+	mostRanked  = 15
+	worthAGap   = 1 << 20
+	shareOfAGap = 100 // of the heaviest: one in …
+)
+
+// stretch is a cell, or the time between two: what the ranking ranks.
+type stretch struct {
+	cell    *Window
+	gap     *Between
+	label   string
+	need    int64 // of the meter that ranks: the process's own or, where that is more, with its children
+	figures map[string]Figure
+}
+
+// rank puts cells and what lies between them in one order, the most needed first.
+func (v *view) rank() {
+	for i := range v.cells {
+		c := &v.cells[i]
+		v.ranked = append(v.ranked, stretch{cell: c, label: v.shortName(c), need: v.weight(*c), figures: c.Meters})
+	}
+	for i := range v.r.Between {
+		b := &v.r.Between[i]
+		if !v.pids[b.PID] { // a process that runs no cells has no time between them
+			continue
+		}
+		v.ranked = append(v.ranked, stretch{gap: b, label: v.shortGap(*b), need: v.needOf(b.Meters), figures: b.Meters})
+	}
+	slices.SortStableFunc(v.ranked, func(a, b stretch) int {
+		return cmp.Or(cmp.Compare(b.need, a.need), cmp.Compare(b.began(), a.began()))
+	})
+}
+
+func (s *stretch) began() int64 {
+	if s.cell != nil {
+		return -s.cell.StartNS
+	}
+	return -s.gap.StartNS
+}
+
+// shortName is what tells a cell from the others: its label, with the number of its execution where the label is not enough.
+func (v *view) shortName(c *Window) string {
+	name := bounded(c.Label(), maxName)
+	if v.labels[c.Label()] > 1 || name == "-" || c.Silent {
+		name += fmt.Sprintf(" #%d", c.Execution)
+	}
+	return name
+}
+
+// shortGap is "after In[3]".
+func (v *view) shortGap(b Between) string {
+	if w, ok := v.byID[b.After]; ok && w.Kind == Cell {
+		return "after " + v.shortName(&w)
+	}
+	if w, ok := v.byID[b.Before]; ok && w.Kind == Cell {
+		return "before " + v.shortName(&w)
+	}
+	return bounded(b.Label, maxName)
+}
+
+// shown divides the ranking into what has a row and what is folded.
+func (v *view) shown() (shown, rest []stretch) {
+	most := mostRanked
+	if v.o.Cells > 0 {
+		most = v.o.Cells
+	}
+	least := int64(worthAGap)
+	if len(v.ranked) > 0 {
+		least = max(least, v.ranked[0].need/shareOfAGap)
+	}
+	for _, s := range v.ranked {
+		if len(shown) < most && (s.cell != nil || s.need >= least) {
+			shown = append(shown, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	return shown, rest
+}
+
+// ranking is the table of cells and of what lies between them.
+func (v *view) ranking() {
+	shown, rest := v.shown()
+	by := ""
+	if len(v.meters) > 0 {
+		by = meterName(v.meters[0]) + " memory, "
+	}
+	v.title("Cells, by what they need")
+	legend := by + "need = highest − start · consumed = end − start · total = at the end"
+	others := v.otherMeters()
+	if len(others) > 0 {
+		legend += " · " + strings.Join(names(others), ", ") + ": need"
+	}
+	v.prose("", span{legend, dim})
+	t := table{columns: []column{{title: "cell"}}, indent: rowIndent}
+	if v.several {
+		t.columns = append(t.columns, column{title: "pid", right: true})
+	}
+	t.columns = append(t.columns, column{title: "need", right: true, size: usualSize})
+	trees := slices.ContainsFunc(shown, func(s stretch) bool {
+		return s.cell != nil && len(s.cell.Tree) > 0 && v.needOf(s.cell.Tree) > v.needOf(s.figures)
+	})
+	if trees {
+		t.columns = append(t.columns, column{title: "with children", right: true, size: usualSize, drop: 1})
+	}
+	t.columns = append(t.columns, column{title: "consumed", right: true, size: usualSize, drop: 2}, column{title: "total", right: true, size: usualSize, drop: 8})
+	for i, id := range others {
+		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 9 - min(i, 6) + 3*strings.Count(id, "cpu.")})
+	}
+	t.columns = append(t.columns, column{title: "time", right: true, drop: 7}, column{title: "where it was highest", flex: true})
+	statements := v.statementsOf(idsOf(shown))
+	for _, s := range shown {
+		t.rows = append(t.rows, v.rankedRow(s, trees, others, statements))
+	}
+	t.print(v.printer)
+	v.folded(rest)
+}
+
+// otherMeters are those that have a column of their need beside the one that ranks: mapped memory is what these are in.
+func (v *view) otherMeters() (ids []string) {
+	for _, id := range v.meters[min(1, len(v.meters)):] {
+		moves := func(s stretch) bool { return s.figures[id].Need() != 0 }
+		if id != "cpu.mapped" && slices.ContainsFunc(v.ranked, moves) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func names(ids []string) (out []string) {
+	for _, id := range ids {
+		out = append(out, meterName(id))
+	}
+	return out
+}
+
+// idsOf are the ids of the cells in a part of the ranking.
+func idsOf(shown []stretch) map[int]bool {
+	ids := map[int]bool{}
+	for _, s := range shown {
+		if s.cell != nil {
+			ids[s.cell.ID] = true
+		}
+	}
+	return ids
+}
+
+// summitOf is the text of the line at which a cell was at its highest; of the whole cell where that is not known, or there is one line.
+func (v *view) summitOf(c *Window, statements []Window) string {
+	if i := v.summitAmong(statements, c); i >= 0 && len(statements) > 1 {
+		where, source := statementLabel(statements[i], cellLines(*c))
+		return where + source
+	}
+	return oneLine(c.Source, c.SourceTruncated, maxProse)
+}
+
+func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]Window) row {
+	cells := []span{{s.label, bold}}
+	if v.several {
+		cells = append(cells, span{fmt.Sprint(s.pid()), plain})
+	}
+	meter := ""
+	if len(v.meters) > 0 {
+		meter = v.meters[0]
+	}
+	cells = append(cells, need.show(s.figures, meter))
+	if trees {
+		together := span{}
+		if s.cell != nil && v.needOf(s.cell.Tree) > v.needOf(s.figures) {
+			together = need.show(s.cell.Tree, meter)
+		}
+		cells = append(cells, together)
+	}
+	cells = append(cells, consumed.show(s.figures, meter), total.show(s.figures, meter))
+	for _, id := range others {
+		cells = append(cells, need.show(s.figures, id))
+	}
+	if s.gap != nil {
+		text := span{"(no cell ran: hooks, threads, timers)", dim}
+		return row{cells: append(cells, span{FormatDuration(s.gap.DurationNS), plain}, text)}
+	}
+	c := s.cell
+	text, look := v.summitOf(c, statements[c.ID]), plain
+	if c.Status != OK && c.Status != "" {
+		text, look = strings.TrimSuffix(bounded(c.Status, maxName)+" · "+text, " · "), red
+	}
+	r := row{cells: append(cells, span{FormatDuration(c.DurationNS), plain}, span{text, look})}
+	if len(c.Refused) > 0 || c.Foreign != nil || c.Note != "" {
+		bare := *c
+		bare.Status = OK
+		r.below = trimmed(remarks(bare))
+	}
+	return r
+}
+
+func (s *stretch) pid() int {
+	if s.cell != nil {
+		return s.cell.PID
+	}
+	return s.gap.PID
+}
+
+// folded says in one line what has no row.
+func (v *view) folded(rest []stretch) {
+	if len(rest) == 0 {
+		return
+	}
+	cells, gaps, most, sum := 0, 0, int64(0), int64(0)
+	for _, s := range rest {
+		if s.cell != nil {
+			cells++
+		} else {
+			gaps++
+		}
+		most = max(most, s.need)
+		sum += max(0, s.need)
+	}
+	var what []string
+	if cells > 0 {
+		what = append(what, plural(cells, "more cell"))
+	}
+	if gaps > 0 {
+		what = append(what, plural(gaps, "stretch")+" between cells")
+	}
+	each := ", none needs more than " + FormatBytes(most)
+	if most <= 0 {
+		each = ", none needs any"
+	} else if len(rest) > 1 {
+		each = ", together " + FormatBytes(sum) + each
+	}
+	v.prose("", span{"… and " + strings.Join(what, ", ") + each + "; --full prints all.", dim})
+}

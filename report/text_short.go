@@ -1,0 +1,355 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// short is the report that fits on a screen or two.
+func (v *view) short() {
+	v.lead()
+	v.about()
+	if len(v.cells) == 0 {
+		v.noCells()
+	} else {
+		v.ranking()
+	}
+	v.experiments()
+	v.heaviestLines()
+	v.whoAllocatedShort()
+	v.childrenShort()
+	v.tensors()
+	v.processes()
+	v.footnotes()
+	v.shortCertificate()
+}
+
+// about says in a line for each process that runs cells what it is, and how long was traced.
+func (v *view) about() {
+	if len(v.ranked) > 0 {
+		v.blank()
+	}
+	for _, p := range v.kernels() {
+		name := "process"
+		parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+		if p.Python != "" {
+			parts = append(parts, span{"Python " + bounded(p.Python, maxName), plain})
+		}
+		if p.IPython != "" {
+			name = "kernel"
+			parts = append(parts, span{"IPython " + bounded(p.IPython, maxName), plain})
+		}
+		parts = append(parts, span{bounded(p.Frontend, maxName), plain})
+		if p.Parent != 0 {
+			parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
+		}
+		if p.IPython == "" {
+			parts = append(parts, span{bounded(p.Command, maxProse), plain})
+		}
+		if p.Late {
+			parts = append(parts, span{"was running before", plain})
+		}
+		v.field(name, parts...)
+		if len(v.cells) == 0 {
+			v.field(meterName(v.first()), course(v.life(p), v.first())...)
+		}
+	}
+	v.session()
+}
+
+// first is the meter that ranks.
+func (v *view) first() string {
+	if len(v.meters) == 0 {
+		return ""
+	}
+	return v.meters[0]
+}
+
+// kernels are the processes that ran cells; the attached ones where none did.
+func (v *view) kernels() (all []Process) {
+	for _, p := range v.r.Processes {
+		if v.pids[p.PID] {
+			all = append(all, p)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for _, p := range v.r.Processes {
+		if p.Parent == 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// fewStatements is how many lines of a cell the short report has, and fewCallers how many of who allocated.
+const (
+	fewStatements = 4
+	fewCallers    = 3
+)
+
+// heaviestLines shows the heaviest cells line by line, in one table.
+func (v *view) heaviestLines() {
+	wanted := map[int]bool{}
+	for _, s := range v.ranked {
+		if s.cell != nil && len(wanted) < v.detailed() && (v.moved(s.cell.Meters) || v.weight(*s.cell) > 0) {
+			wanted[s.cell.ID] = true
+		}
+	}
+	of := v.statementsOf(wanted)
+	meter := v.first()
+	others := v.otherMeters()
+	t := table{columns: []column{{title: "cell"}, {}, {title: "line", right: true}, {title: "need", right: true, size: usualSize}, {title: "consumed", right: true, size: usualSize}}, indent: rowIndent}
+	for i, id := range others {
+		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 1 + i})
+	}
+	t.columns = append(t.columns, column{title: "source", flex: true})
+	hidden, most := 0, int64(0)
+	for _, s := range v.ranked {
+		if s.cell == nil || len(of[s.cell.ID]) < 2 { // one statement is the cell itself
+			continue
+		}
+		shown, rest := v.heaviestOf(of[s.cell.ID])
+		hidden += len(rest)
+		for _, w := range rest {
+			most = max(most, v.weight(w))
+		}
+		lines := cellLines(*s.cell)
+		summit := v.summitAmong(shown, s.cell)
+		label := span{s.label, bold}
+		for i, w := range shown {
+			r := statementRow(w, lines, i == summit)
+			cells := append([]span{label}, r.lead...)
+			cells = append(cells, need.show(v.heavierFigures(&w), meter), consumed.show(v.heavierFigures(&w), meter))
+			for _, id := range others {
+				cells = append(cells, need.show(w.Meters, id))
+			}
+			t.rows = append(t.rows, row{cells: append(cells, r.trail...)})
+			label = span{}
+		}
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.title("Line by line (▲ where the cell rose to its highest)")
+	t.print(v.printer)
+	if hidden > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.", plural(hidden, "more line"), FormatBytes(most)), dim})
+	}
+}
+
+// heaviestOf picks the statements of a cell that have a row, in the order they ran.
+func (v *view) heaviestOf(all []Window) (shown, rest []Window) {
+	ranked := slices.DeleteFunc(slices.Clone(all), func(w Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
+	slices.SortStableFunc(ranked, func(a, b Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
+	for i, w := range ranked {
+		if i < fewStatements && (i == 0 || v.weight(w) >= v.weight(ranked[0])/100) {
+			shown = append(shown, w)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b Window) int { return cmp.Compare(a.ID, b.ID) })
+	return shown, rest
+}
+
+// whoAllocatedShort shows, of the heaviest cells, who allocated what was there at their highest moments, in one table.
+func (v *view) whoAllocatedShort() {
+	t := table{columns: []column{
+		{title: "cell"}, {title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize, drop: 2},
+		{title: "times", right: true, drop: 1}, {title: "who", flex: true},
+	}, indent: rowIndent}
+	left := v.detailed()
+	var open []string
+	for _, s := range v.ranked {
+		if s.cell == nil || left <= 0 {
+			continue
+		}
+		v.detail(s.cell)
+		callers := v.callers(s.cell)
+		callers = slices.DeleteFunc(callers, func(a *caller) bool { return a.Allocated < worthShowing || isOuter(a.Meter) && !a.users })
+		if len(callers) == 0 {
+			continue
+		}
+		left--
+		if slices.ContainsFunc(coverages(s.cell), func(c Coverage) bool { return !c.Exact }) {
+			open = append(open, s.label)
+		}
+		label := span{s.label, bold}
+		for i, a := range callers[:min(len(callers), fewCallers)] {
+			if i > 0 && a.AtPeak < callers[0].AtPeak/100 {
+				break
+			}
+			t.rows = append(t.rows, row{cells: []span{
+				label, {meterName(a.Meter), plain}, {FormatBytes(a.AtPeak), plain}, {FormatBytes(a.Allocated), plain}, {formatCount(uint64(max(0, a.Count))), dim}, {a.who, plain},
+			}})
+			label = span{}
+		}
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.title("Who allocated in them (at peak: of that, what was there at the cell's highest moment)")
+	t.print(v.printer)
+	if len(open) > 0 {
+		v.prose("", span{"Not all of it is known in " + strings.Join(open, ", ") + "; --full says how much.", dim})
+	}
+}
+
+func coverages(w *Window) (all []Coverage) {
+	for _, c := range w.Coverage {
+		all = append(all, c)
+	}
+	return all
+}
+
+// detail fills in who allocated in a cell, where that is made only when it is asked for.
+func (v *view) detail(w *Window) {
+	if v.r.Detail != nil && w.Coverage == nil {
+		v.r.Detail(w)
+	}
+}
+
+// mostChildRows is how many children the short report has.
+const mostChildRows = 6
+
+// childrenShort shows the children that took memory in a cell, the heaviest cells first, and folds those that were idle.
+func (v *view) childrenShort() {
+	t := table{columns: []column{
+		{title: "cell"}, {title: "pid", right: true}, {title: "highest", right: true, size: usualSize}, {title: "need", right: true, size: usualSize}, {title: "process", flex: true},
+	}, indent: rowIndent}
+	idle, folded := map[int]int64{}, map[int]int64{}
+	for _, s := range v.ranked {
+		if s.cell == nil {
+			continue
+		}
+		children := slices.Clone(s.cell.Children)
+		slices.SortStableFunc(children, func(a, b Child) int {
+			return cmp.Or(cmp.Compare(v.needOf(b.Meters), v.needOf(a.Meters)), cmp.Compare(a.PID, b.PID))
+		})
+		label := span{s.label, bold}
+		for _, c := range children {
+			peak := c.Meters[v.first()].Peak
+			switch {
+			case v.needOf(c.Meters) < worthAGap:
+				idle[c.PID] = max(idle[c.PID], peak)
+			case len(t.rows) == mostChildRows:
+				folded[c.PID] = max(folded[c.PID], peak)
+			default:
+				t.rows = append(t.rows, row{cells: []span{
+					label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()), {v.childName(c, s.cell.PID), plain},
+				}})
+				label = span{}
+			}
+		}
+	}
+	if len(t.rows) == 0 && len(idle) == 0 {
+		return
+	}
+	v.title("Child processes (“with children” counts once what a child shares with its parent)")
+	if len(t.rows) > 0 {
+		t.print(v.printer)
+	}
+	fold := func(all map[int]int64, what string) {
+		var most int64
+		for _, peak := range all {
+			most = max(most, peak)
+		}
+		if len(all) > 0 {
+			v.prose("", span{"… and " + fmt.Sprintf(what, plural(len(all), "process")) + ", at most " + FormatBytes(most) + " each.", dim})
+		}
+	}
+	fold(folded, "%s that took memory, too")
+	for _, r := range t.rows { // what has a row in one cell is not idle in another
+		for pid := range idle {
+			if r.cells[1].text == fmt.Sprint(pid) {
+				delete(idle, pid)
+			}
+		}
+	}
+	fold(idle, "%s that took less than "+FormatBytes(worthAGap)+" in every cell")
+}
+
+// childName says what a child of a process is.
+func (v *view) childName(c Child, of int) string {
+	for _, p := range v.r.Processes {
+		if p.PID == of && p.Command == c.Command {
+			return "forked by the kernel, the same program"
+		}
+	}
+	return processName(c.Command)
+}
+
+// processName is what a child process is, where its command line is long and says little.
+func processName(command string) string {
+	for _, known := range [][2]string{
+		{"popen_loky_posix", "joblib worker (loky)"}, {"LokyProcess-", "joblib worker (loky)"}, {"multiprocessing.spawn import spawn_main", "multiprocessing worker"},
+		{"multiprocessing.forkserver", "multiprocessing fork server"}, {"resource_tracker", "resource tracker of multiprocessing"},
+	} {
+		if strings.Contains(command, known[0]) {
+			return known[1]
+		}
+	}
+	return bounded(command, maxProse)
+}
+
+// doubts are the reasons for which not everything is exact and proven, in words.
+func (v *view) doubts() (reasons []string) {
+	c := v.r.Certificate
+	if !c.Complete {
+		reasons = append(reasons, "not every change reached this report ("+v.losses().text+"): peaks stand, part of their proof is missing")
+	}
+	if c.BoundariesLost > 0 {
+		reasons = append(reasons, plural(int(c.BoundariesLost), "boundary")+" lost: this is a defect of ipytracer, please report it")
+	}
+	for _, p := range c.Meters {
+		if part(p.ID) {
+			continue
+		}
+		if p.Shed {
+			reasons = append(reasons, meterName(p.ID)+" was not counted at times, to keep the overhead budget (--budget off counts all)")
+		}
+		if p.Agreed < p.Compared {
+			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s", meterName(p.ID), p.Compared-p.Agreed, plural(p.Compared, "window"), FormatBytes(p.Difference)))
+		}
+		if p.Skipped > 0 && !p.Shed {
+			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven", meterName(p.ID), plural(p.Skipped, "window")))
+		}
+	}
+	for _, m := range v.r.Meters {
+		if !m.Exact && !part(m.ID) && (m.Bound == nil || *m.Bound > 0) {
+			reasons = append(reasons, meterName(m.ID)+" is "+quality(m, true, Proof{}).text+" on this machine")
+		}
+	}
+	for _, p := range c.Problems {
+		reasons = append(reasons, bounded(p, maxProse))
+	}
+	return reasons
+}
+
+// shortCertificate is one line where all is well, and the reasons where not.
+func (v *view) shortCertificate() {
+	reasons := v.doubts()
+	most, windows := 0, 0
+	for _, p := range v.r.Certificate.Meters {
+		windows = max(windows, p.Compared)
+		most++
+	}
+	v.blank()
+	changes := formatCount(v.r.Certificate.Made) + " changes"
+	if len(reasons) == 0 {
+		v.prose("  ", span{"✓ ", green}, span{fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).", changes, plural(windows, "window")), plain})
+		return
+	}
+	v.prose("  ", span{"Certificate: ", bold}, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, formatCount(v.r.Certificate.Delivered)), plain})
+	const few = 8
+	for _, r := range reasons[:min(len(reasons), few)] {
+		v.prose("    ", span{"  - " + r, yellow})
+	}
+	if more := len(reasons) - few; more > 0 {
+		v.prose("    ", span{fmt.Sprintf("  … and %d more", more), yellow})
+	}
+}

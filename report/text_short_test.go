@@ -1,0 +1,126 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// sixty is a notebook of sixty cells of several lines, some with workers, and what moved between them.
+func sixty() *report.Report {
+	r := rich()
+	r.Windows = r.Windows[:1]
+	r.Between = nil
+	id := 10
+	for i := range 60 {
+		c := cellWindow(id, i+1, "import library\nresult = model.fit(data)\nplot(result)")
+		c.Meters = all(fig(100*mib, 100*mib+int64(i+1)*mib, 101*mib), fig(100*mib, 200*mib, 200*mib), fig(0, int64(i)*mib, mib))
+		stack := []report.Frame{
+			{Function: "empty", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 3},
+			{Function: "validate.<locals>.wrapper", File: "/usr/lib/python3/dist-packages/sklearn/utils.py", Line: 3},
+			{Function: "Forest.fit", File: "/usr/lib/python3/dist-packages/sklearn/forest.py", Line: 9},
+			{Function: "<module>", File: fmt.Sprintf("/tmp/ipykernel_1/%d.py", i), Line: 2, Execution: i + 1, ExecutionCount: number(i + 1)},
+		}
+		for range 30 {
+			c.Allocations = append(c.Allocations, report.Allocation{Meter: "cpu.numpy", Stack: stack, Allocated: mib, AtPeak: mib, Count: 1},
+				report.Allocation{Meter: "cpu.mapped", Stack: stack, Allocated: mib, AtPeak: mib, Count: 1})
+		}
+		c.Coverage = map[string]report.Coverage{"cpu.numpy": {Exact: true}, "cpu.mapped": {Exact: true}}
+		if i%10 == 0 {
+			c.Tree = map[string]report.Figure{"cpu.resident": fig(100*mib, 700*mib, 101*mib)}
+			c.Children = []report.Child{
+				{PID: 71234567, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix --pipe 9", Meters: all(fig(0, 600*mib, 0), fig(0, 600*mib, 0), fig(0, 0, 0))},
+				{PID: 71234568, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix --pipe 9", Meters: all(fig(50*mib, 50*mib, 50*mib), fig(0, 0, 0), fig(0, 0, 0))},
+			}
+		}
+		r.Windows = append(r.Windows, c)
+		for line := range 3 {
+			peak := 100*mib + int64(line)*int64(i+1)*mib/2
+			r.Windows = append(r.Windows, statementWindow(id+1+line, id, line+1, all(fig(100*mib, peak, 100*mib), fig(0, 0, 0), fig(0, 0, 0))))
+		}
+		r.Between = append(r.Between, report.Between{PID: 4242, After: id, Before: id + 10, Label: "between", DurationNS: ms, Meters: all(fig(100*mib, 100*mib+int64(i)*200*kib, 100*mib), fig(0, 0, 0), fig(0, 0, 0))})
+		id += 10
+	}
+	return r
+}
+
+// TestSixtyCellsFit: a notebook of sixty cells takes 80 lines at most, on any terminal; the cells that need most with their children come first.
+func TestSixtyCellsFit(t *testing.T) {
+	for _, width := range []int{80, 120} {
+		out := text(t, sixty(), report.TextOptions{Width: width})
+		golden(t, fmt.Sprintf("sixty.%d.txt", width), []byte(out))
+		if n := strings.Count(out, "\n"); n > 80 {
+			t.Errorf("%d lines at %d", n, width)
+		}
+		for _, words := range []string{"In[1]", "71234567", "600.00 MiB", "more cells", "1 process that took less"} {
+			if !strings.Contains(out, words) {
+				t.Errorf("%q is missing at %d", words, width)
+			}
+		}
+		if strings.Index(out, "In[51]") > strings.Index(out, "In[60]") {
+			t.Error("a cell whose children need most is not ranked first")
+		}
+	}
+	if n := strings.Count(text(t, sixty(), report.TextOptions{Full: true}), "\n"); n < 150 {
+		t.Errorf("--full has %d lines", n)
+	}
+}
+
+// TestMappedIsSaidOnce: mapped memory that arrays of the same lines fill is not listed beside them, and calls of one library are folded.
+func TestMappedIsSaidOnce(t *testing.T) {
+	out := text(t, sixty(), report.TextOptions{})
+	_, who, _ := strings.Cut(out, "Who allocated")
+	who, _, _ = strings.Cut(who, "\n\n")
+	if strings.Contains(who, "mapped") || !strings.Contains(who, "30.00 MiB") || !strings.Contains(who, "Forest.fit … 1 call in numpy") {
+		t.Errorf("who allocated:\n%s", who)
+	}
+}
+
+// TestBetweenIsRanked: a stretch between cells that needs more than they do comes before them.
+func TestBetweenIsRanked(t *testing.T) {
+	r := sixty()
+	r.Between[6].Meters["cpu.resident"] = fig(100*mib, 5*gib, 100*mib)
+	out := text(t, r, report.TextOptions{})
+	if !strings.HasPrefix(out, "highest      5.00 GiB resident between In[7] and In[8]") || strings.Index(out, "after In[7]") > strings.Index(out, "\nIn[51]") {
+		t.Errorf("the stretch after In[7] is not first:\n%s", out)
+	}
+}
+
+// TestEqualCellsAreApart: cells with one label have their execution beside it.
+func TestEqualCellsAreApart(t *testing.T) {
+	r := sixty()
+	for i := range r.Windows {
+		if r.Windows[i].Execution == 51 || r.Windows[i].Execution == 41 {
+			r.Windows[i].ExecutionCount = number(7)
+		}
+	}
+	out := text(t, r, report.TextOptions{})
+	if !strings.Contains(out, "In[7] #51") || !strings.Contains(out, "In[7] #41") || strings.Contains(out, "In[31] #") {
+		t.Errorf("two cells In[7]:\n%s", out)
+	}
+}
+
+// TestHeaderNamesTheKernel: under a program that starts the kernel, the header is of the process that ran cells.
+func TestHeaderNamesTheKernel(t *testing.T) {
+	r := sixty()
+	r.Processes = append([]report.Process{{PID: 4000, Command: "jupyter nbconvert --execute", Python: "3.11.2"}}, r.Processes...)
+	r.Processes[1].Parent = 4000
+	out := text(t, r, report.TextOptions{})
+	if !strings.Contains(out, "kernel      pid 4242") || !strings.Contains(out, "started by pid 4000") || strings.Contains(out, "process     pid 4000") {
+		t.Errorf("header:\n%s", out[:1500])
+	}
+}
+
+// TestPlural is the one rule for counts and nouns.
+func TestPlural(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 cell": report.Plural(1, "cell"), "2 cells": report.Plural(2, "cell"), "3 processes": report.Plural(3, "process"), "0 stretches": report.Plural(0, "stretch"),
+		"2 boundaries": report.Plural(2, "boundary"), "2 ways": report.Plural(2, "way"), "1,000 lines of code": report.Plural(1000, "line of code"), "1 line of code": report.Plural(1, "line of code"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+)
+
+// TestTorchColumns: tensors on the CPU have their place in every format, once they were used, and none before.
+func TestTorchColumns(t *testing.T) {
+	without := text(t, rich(), report.TextOptions{Width: 200})
+	if strings.Contains(without, "─ torch ─") {
+		t.Error("a report without tensors has a column for them")
+	}
+	r := rich()
+	zero := int64(0)
+	r.Meters = append(r.Meters, report.Meter{ID: "cpu.torch", Unit: "bytes", Source: "uprobes", Exact: true, Bound: &zero})
+	for i := range r.Windows {
+		r.Windows[i].Meters["cpu.torch"] = fig(1*mib, 7*mib, 3*mib)
+	}
+	with := text(t, r, report.TextOptions{Width: 200})
+	if !strings.Contains(with, "─ torch ─") || !strings.Contains(with, "6.00 MiB") {
+		t.Errorf("no column of tensors:\n%s", with)
+	}
+	reporttest.Report(t, r) // JSON follows the schema
+	var csv bytes.Buffer
+	if err := report.CSV(&csv, r); err != nil {
+		t.Fatal(err)
+	}
+	if head, _, _ := strings.Cut(csv.String(), "\n"); !strings.Contains(head, "cpu.torch.peak") || !strings.Contains(csv.String(), "7340032") {
+		t.Errorf("CSV: %s", head)
+	}
+	var line bytes.Buffer
+	if err := report.Live(&line, r.Windows[4], report.TextOptions{Width: 250}); err != nil || !strings.Contains(line.String(), "torch") {
+		t.Errorf("the live line: %q, %v", line.String(), err)
+	}
+}

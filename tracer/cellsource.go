@@ -1,0 +1,185 @@
+package tracer
+
+import (
+	"bytes"
+	"strings"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// openCell is what is known of a cell that runs.
+type openCell struct {
+	pid      int32
+	file     string        // what its code says it is from
+	ran      bool          // a statement of it was seen
+	decided  event.Outcome // at its result; unknown before
+	typed    []byte        // its text as it was typed, as far as it has arrived, in characters of kind bytes
+	kind     uint32
+	total    int // bytes that there are of it
+	compiled []byte
+	told     bool // its text has been queued
+	lines    []int32
+}
+
+// cell returns a cell that runs, made when it is heard of first.
+func (s *Session) cell(number uint64, pid int32) *openCell {
+	c := s.cells[number]
+	if c == nil {
+		if s.cells == nil {
+			s.cells = map[uint64]*openCell{}
+		}
+		c = &openCell{pid: pid}
+		s.cells[number] = c
+	}
+	return c
+}
+
+// Source collects the chunks of a cell's text: what was typed, then what is compiled.
+func (s *Session) Source(chunk *ledger.SourceChunk) {
+	c := s.cell(chunk.Cell, chunk.PID)
+	if c.told {
+		return
+	}
+	if chunk.Kind != 0 {
+		if chunk.Offset == len(c.typed) { // else one before it is missing
+			c.typed, c.kind, c.total = append(c.typed, chunk.Text...), chunk.Kind, chunk.Total
+		}
+		return
+	}
+	if chunk.Offset != len(c.compiled) {
+		return
+	}
+	c.compiled = append(c.compiled, chunk.Text...)
+	if bytes.HasSuffix(c.compiled, []byte{0}) || len(c.compiled) >= ledger.CompiledLimit {
+		s.tellSource(chunk.Cell, c)
+	}
+}
+
+// tellSource queues a cell's text: as it was typed if all of it that is sent is there, else as it was compiled.
+func (s *Session) tellSource(number uint64, c *openCell) {
+	compiled, whole := bytes.CutSuffix(c.compiled, []byte{0})
+	out := &event.CellSource{Cell: number, PID: c.pid, Text: strings.ToValidUTF8(string(compiled), "\ufffd"), Truncated: !whole}
+	if c.kind != 0 && len(c.typed) >= min(c.total, ledger.SourceLimit) {
+		typed := ledger.DecodeText(c.typed, c.kind)
+		if whole {
+			c.lines = typedLines(out.Text, typed)
+		}
+		out.Text, out.Truncated = typed, c.total > len(c.typed)
+	}
+	c.told, c.typed, c.compiled = true, nil, nil
+	s.linesOf(c)
+	if out.Text != "" || !out.Truncated {
+		s.queue = append(s.queue, out)
+	}
+}
+
+// cellFile is a file name that the code of a process's cells has.
+type cellFile struct {
+	pid  int32
+	name string
+}
+
+// maxLineMaps is how many cells' lines are remembered. Few have lines that were typed elsewhere.
+const maxLineMaps = 4096
+
+// linesOf remembers where the lines of a cell's code were typed, for the stacks that go through it.
+func (s *Session) linesOf(c *openCell) {
+	key := cellFile{c.pid, c.file}
+	if c.lines == nil || len(s.lines) >= maxLineMaps {
+		delete(s.lines, key)
+		return
+	}
+	if s.lines == nil {
+		s.lines = map[cellFile][]int32{}
+	}
+	s.lines[key] = c.lines
+}
+
+// typedLine is where a line of a cell's code was typed; lines of other code are what they are.
+func (s *Session) typedLine(pid int32, file string, line int32) int32 {
+	return lineIn(s.lines[cellFile{pid, file}], line)
+}
+
+// lineIn looks a line up in what [typedLines] says.
+func lineIn(lines []int32, line int32) int32 {
+	switch {
+	case lines == nil || line <= 0:
+		return line
+	case int(line) > len(lines):
+		return 0
+	}
+	return lines[line-1]
+}
+
+// typedLines says for each line of what IPython compiles which line of what was typed it is, from 1; 0 where that is not known. Nil
+// where both have the same lines: IPython rewrites line for line (%magic, !command, help?), but it takes blank lines in front away,
+// makes one line of a magic that goes on behind a backslash, and one of a whole cell that begins with %%.
+func typedLines(compiled, typed string) []int32 {
+	c, t := splitLines(compiled), splitLines(typed)
+	if len(c) == len(t) {
+		return nil
+	}
+	out := make([]int32, len(c))
+	from := 0
+	for from < len(t)-1 && t[from] == "" && c[0] != "" {
+		from++
+	}
+	if !rewritten(out, c, t, from) {
+		aligned(out, c, t, from)
+	}
+	return out
+}
+
+func splitLines(text string) []string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i]) // a common indentation is taken away
+	}
+	return lines
+}
+
+// rewritten follows the lines as IPython rewrites them. False if they do not come out even.
+func rewritten(out []int32, c, t []string, from int) bool {
+	at := from
+	for i := range c {
+		if at >= len(t) {
+			return false
+		}
+		out[i] = int32(at + 1)
+		same := c[i] == t[at]
+		for at++; !same && at < len(t) && strings.HasSuffix(t[at-1], `\`); at++ {
+		}
+	}
+	return at == len(t)
+}
+
+// aligned finds lines that both have: from the beginning, from the end, then in order. One that is left alone between others is what
+// was typed there.
+func aligned(out []int32, c, t []string, from int) {
+	clear(out)
+	to, end := len(t), len(c)
+	begin := 0
+	for ; begin < end && from < to && c[begin] == t[from]; begin, from = begin+1, from+1 {
+		out[begin] = int32(from + 1)
+	}
+	for ; end > begin && to > from && c[end-1] == t[to-1]; end, to = end-1, to-1 {
+		out[end-1] = int32(to)
+	}
+	if end == begin+1 && to > from {
+		out[begin] = int32(from + 1)
+		return
+	}
+	for ; begin < end; begin++ {
+		for k := from; k < min(to, from+maxSkipped); k++ {
+			if c[begin] == t[k] {
+				out[begin], from = int32(k+1), k+1
+				break
+			}
+		}
+	}
+}
+
+// maxSkipped is how many lines of what was typed are looked through for one.
+const maxSkipped = 200
