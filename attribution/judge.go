@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"ipytracer/report"
 	"ipytracer/tracer/event"
@@ -18,9 +19,11 @@ type judge struct {
 	order    []verdictKey
 	held     map[heldBy]*report.Held
 	live     []report.LiveBlocks
-	runs     map[runKey][]*window  // of each text, in order
-	unknown  map[int32]event.Bytes // in blocks of which nobody knows who holds them, by process
-	seen     map[int32]event.Bytes // in blocks that only the walk over the objects has seen
+	runs     map[runKey][]*window      // of each text, in order
+	shown    map[int32]map[int]*window // cells by their In[N], by process
+	lastLine map[*window]int           // of the last statement of a cell
+	unknown  map[int32]event.Bytes     // in blocks of which nobody knows who holds them, by process
+	seen     map[int32]event.Bytes     // in blocks that only the walk over the objects has seen
 
 	notJudged []report.NotJudged
 }
@@ -39,7 +42,7 @@ type heldBy struct {
 	name  string
 }
 
-// verdictKey is what one verdict is about: sites that one line of a cell led to, held in the same way.
+// verdictKey is what one verdict is about: all that one holder has, or where none is known what one line of a cell led to.
 type verdictKey struct {
 	kind   string
 	pid    int32
@@ -58,6 +61,8 @@ type found struct {
 	gap     event.Nanoseconds
 	note    string
 	pool    pool
+	// children are the processes of [report.ChildAlive] and [report.IdlePool].
+	children []int
 }
 
 // Audit says what stays behind. A verdict has at least so many bytes. It can be called at any time.
@@ -69,12 +74,19 @@ func (a *Auditor) Audit(least int64) *report.Audit {
 	}
 	j := &judge{
 		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*report.Held{},
-		runs: map[runKey][]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
+		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, lastLine: map[*window]int{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
 	}
 	for _, w := range t.windows {
+		if w.kind == kindStatement {
+			j.lastLine[w.parent] = max(j.lastLine[w.parent], w.line)
+		}
 		if w.kind == kindCell {
 			key := runKey{w.process.info.PID, textOf(w)}
 			j.runs[key] = append(j.runs[key], w)
+			if j.shown[key.pid] == nil {
+				j.shown[key.pid] = map[int]*window{}
+			}
+			j.shown[key.pid][w.count] = w
 		}
 	}
 	j.survivors()
@@ -187,10 +199,10 @@ func asked(m event.Meter) bool { return isArray(m) || isActive(m) }
 
 // judge decides on a site. It says whether its cell grows with each run.
 func (j *judge) judge(s *site) bool {
-	if p := s.by[event.HeldByOutput]; p != nil {
+	for _, p := range s.of(event.HeldByOutput) {
 		j.find(report.HeldByOutput, s, event.HeldByOutput, p)
 	}
-	if p := s.by[event.HeldByTraceback]; p != nil {
+	for _, p := range s.of(event.HeldByTraceback) {
 		j.find(report.HeldByTraceback, s, event.HeldByTraceback, p)
 	}
 	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[event.HeldByThread], s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[notAsked])
@@ -208,14 +220,16 @@ func (j *judge) judge(s *site) bool {
 	}
 	if p := s.by[event.HeldByCycle]; p != nil && p.failed == p.bytes { // its frames refer to the exception
 		j.find(report.HeldByTraceback, s, event.HeldByCycle, p)
-		delete(s.by, event.HeldByCycle)
+		delete(s.roots, rootKey{kind: event.HeldByCycle})
 	}
 	if isImport(s.frames) {
 		return false // what a module makes when it is imported is meant to stay
 	}
 	for _, kind := range []event.HolderKind{event.HeldByModule, event.HeldByThread, event.HeldByCycle, event.HeldByNone} {
-		if p := s.by[kind]; p != nil && !isWorkspace(s.meter, kind, p) {
-			j.find(report.HeldAfterWindow, s, kind, p)
+		for _, p := range s.of(kind) {
+			if !isWorkspace(s.meter, kind, p) {
+				j.find(report.HeldAfterWindow, s, kind, p)
+			}
 		}
 	}
 	return false
@@ -255,15 +269,7 @@ func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
 
 // find files what a site left behind under the verdict it belongs to.
 func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *found {
-	key := verdictKey{kind: kind, pid: s.pid, meter: s.meter, text: s.text}
-	if n := len(s.frames); n > 0 {
-		outermost := s.frames[n-1]
-		outermost.File = anyRun(outermost.File)
-		key.line = frameKey([]report.Frame{outermost})
-	}
-	if kind == report.HeldAfterWindow {
-		key.holder = string(by) + " " + rootOf(p.holder)
-	}
+	key := j.key(kind, s, by, p.holder)
 	f := j.verdicts[key]
 	if f == nil {
 		f = &found{portion: p, kind: by}
@@ -271,11 +277,53 @@ func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *fou
 		j.verdicts[key] = f
 		j.order = append(j.order, key)
 	} else {
+		if same := common(f.Stack, s.frames); len(same) > 0 {
+			f.Stack = same
+		} else if p.bytes > f.portion.bytes {
+			f.Stack = s.frames
+		}
 		f.portion = join(f.portion, p)
-		f.Stack = common(f.Stack, s.frames)
 	}
 	return f
 }
+
+// lastError is the holder of what the exception has that was shown last, in sys and in IPython.
+const lastError = "the last exception"
+
+// key says which verdict what a site left belongs to: that of its holder, where it can be named.
+func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Holder) verdictKey {
+	key := verdictKey{kind: kind, pid: s.pid, meter: s.meter}
+	line := ""
+	if n := len(s.frames); n > 0 {
+		outermost := s.frames[n-1]
+		outermost.File = anyRun(outermost.File)
+		line = frameKey([]report.Frame{outermost})
+	}
+	switch {
+	case kind == report.HeldByOutput:
+		key.holder = rootName(holder)
+		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // by the same cell, each time it ran
+			key.text, key.holder = textOf(shown), ""
+		}
+	case kind == report.HeldByTraceback && by == event.HeldByTraceback && holder.Root != "":
+		key.holder = holder.Root
+		if strings.HasPrefix(holder.Root, "sys.last_") || strings.HasPrefix(holder.Root, "get_ipython") {
+			key.holder = lastError
+		}
+	case kind == report.HeldAfterWindow && by == event.HeldByModule:
+		key.holder = string(by) + " " + rootOf(holder)
+	case kind == report.HeldAfterWindow && by == event.HeldByThread:
+		key.holder = string(by) + " " + holder.Function + " " + rootOf(holder)
+	case kind == report.RerunGrowth && (by == event.HeldByVariable || by == event.HeldByModule):
+		key.text, key.holder = s.text, string(by)+" "+rootOf(holder)
+	default:
+		key.text, key.line, key.holder = s.text, line, string(by)
+	}
+	return key
+}
+
+// shownBy is the cell that showed Out[n], nil if that is not known.
+func (j *judge) shownBy(pid int32, n int) *window { return j.shown[pid][n] }
 
 // common are the outer calls that two stacks share.
 func common(a, b []report.Frame) []report.Frame {

@@ -89,9 +89,10 @@ func (j *judge) children() {
 			}
 			j.verdicts[key] = f
 			j.order = append(j.order, key)
-			continue
+		} else {
+			f.portion = join(f.portion, one)
 		}
-		f.portion = join(f.portion, one)
+		f.children = append(f.children, int(p.info.PID))
 	}
 }
 

@@ -16,6 +16,23 @@ type site struct {
 	frames []report.Frame // of the latest run
 	latest int
 	by     map[event.HolderKind]*portion
+	roots  map[rootKey]*portion // the same of what has a name, by that
+}
+
+// rootKey is what holds blocks.
+type rootKey struct {
+	kind event.HolderKind
+	name string
+}
+
+// of are the portions of a kind, by what holds them.
+func (s *site) of(kind event.HolderKind) (all []*portion) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.roots), func(a, b rootKey) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) }) {
+		if key.kind == kind {
+			all = append(all, s.roots[key])
+		}
+	}
+	return all
 }
 
 type siteKey struct {
@@ -37,12 +54,14 @@ type portion struct {
 	failed  event.Bytes             // made by statements that failed
 	largest event.Bytes
 	holder  event.Holder // of the largest
+	ways    ways
 }
 
 func (p *portion) add(b kept, holder event.Holder) {
 	if p.runs == nil {
-		p.runs = map[*window]event.Bytes{}
+		p.runs, p.ways = map[*window]event.Bytes{}, ways{}
 	}
+	p.ways.add(b.size, holder)
 	if p.count == 0 || b.at < p.oldest {
 		p.oldest = b.at
 	}
@@ -78,7 +97,7 @@ func (p *portion) executions() (executions, counts []int) {
 
 // join makes one portion of several.
 func join(parts ...*portion) *portion {
-	all := &portion{runs: map[*window]event.Bytes{}}
+	all := &portion{runs: map[*window]event.Bytes{}, ways: ways{}}
 	for _, p := range parts {
 		if p == nil {
 			continue
@@ -92,6 +111,7 @@ func join(parts ...*portion) *portion {
 		for cell, bytes := range p.runs {
 			all.runs[cell] += bytes
 		}
+		all.ways.join(p.ways)
 		if p.largest > all.largest {
 			all.largest, all.holder = p.largest, p.holder
 		}
@@ -129,6 +149,19 @@ func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind,
 		one.by[kind] = &portion{}
 	}
 	one.by[kind].add(b, holder)
+	root := rootKey{kind: kind}
+	switch kind {
+	case event.HeldByOutput, event.HeldByTraceback:
+		root.name = rootName(holder)
+	case event.HeldByModule:
+		root.name = rootOf(holder)
+	case event.HeldByThread:
+		root.name = holder.Function + " " + rootOf(holder)
+	}
+	if one.roots[root] == nil {
+		one.roots[root] = &portion{}
+	}
+	one.roots[root].add(b, holder)
 }
 
 // site is where a stack stands for.
@@ -146,7 +179,7 @@ func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *sit
 	of := siteKey{pid, m, name.text, name.where}
 	one := s.sites[of]
 	if one == nil {
-		one = &site{siteKey: of, by: map[event.HolderKind]*portion{}}
+		one = &site{siteKey: of, by: map[event.HolderKind]*portion{}, roots: map[rootKey]*portion{}}
 		s.sites[of] = one
 	}
 	if cell == nil || cell.execution > one.latest {

@@ -24,8 +24,7 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 		v.Growth = growthOf(j.runs[runKey{key.pid, key.text}], f.portion.runs)
 		j.wordGrowth(&v, f)
 	case report.HeldByOutput:
-		v.Evidence = fmt.Sprintf("the cell's result is in IPython's output history (%s), and no variable has it", orElse(v.Holder, "Out"))
-		v.Advice = "end the line with a semicolon, or give the result a name; %reset out drops the history, and ipython --cache-size 0 keeps none"
+		j.wordOutput(&v, f)
 	case report.HeldByTraceback:
 		j.wordTraceback(&v, f)
 	case report.HeldAfterWindow:
@@ -42,15 +41,70 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 	case report.ChildAlive:
 		v.Command = bounded(f.note, 200)
 		v.Evidence = "still running since its cell ended: " + v.Command
-		v.Advice = "end it where it was started: close() and join() the pool, use a with block, or wait() for the process"
+		v.Advice = "end it where it was started: terminate() or close() and join() it, use a with block, or wait() for it; to end it now: " + killing(f.children)
+		v.PIDs = f.children
 	case report.IdlePool:
 		v.Command = bounded(f.note, 200)
 		f.pool.word(&v, v.Count)
+		v.PIDs = f.children
 	}
+	if v.Change == nil {
+		v.Change = f.made(v.Stack)
+	}
+	v.Fix = fixOf(key, f)
 	if v.Probable {
 		v.Evidence += "; probably: an object on the way there is of a type whose layout is not known, and another may be what holds it"
 	}
 	return v
+}
+
+// made is where the latest run of the cell made it.
+func (f *found) made(stack []report.Frame) *report.Place {
+	var latest *window
+	for cell := range f.portion.runs {
+		if cell != nil && (latest == nil || cell.execution > latest.execution) {
+			latest = cell
+		}
+	}
+	if latest == nil {
+		return nil
+	}
+	p := lineIn(latest, 0)
+	if n := len(stack); n > 0 && stack[n-1].Execution > 0 {
+		p.Line = stack[n-1].Line
+	}
+	return p
+}
+
+func lineIn(cell *window, line int) *report.Place {
+	return &report.Place{Execution: cell.execution, ExecutionCount: max(cell.count, 0), Line: line}
+}
+
+// killing is what to type in a shell to end processes.
+func killing(pids []int) string {
+	const few = 8
+	text := "kill"
+	for i, pid := range pids {
+		if i == few {
+			return text + " …"
+		}
+		text += fmt.Sprintf(" %d", pid)
+	}
+	return text
+}
+
+// wordOutput: which cell showed it, and where.
+func (j *judge) wordOutput(v *report.Verdict, f *found) {
+	shown := "a cell"
+	if cell := j.shownBy(int32(v.PID), f.portion.holder.Output); cell != nil {
+		v.Change = lineIn(cell, j.lastLine[cell])
+		shown = cellName(cell)
+		if v.Change.Line > 0 {
+			shown = fmt.Sprintf("line %d of %s", v.Change.Line, shown)
+		}
+	}
+	v.Evidence = fmt.Sprintf("%s showed it, so it is in IPython's output history (%s), and no variable has it", shown, orElse(v.Holder, "Out"))
+	v.Advice = "end that line with a semicolon, or give the result a name; 'ipython --cache-size 0' keeps no history at all"
 }
 
 // wordGrowth: what each run of the cell leaves, and where it goes.
@@ -88,14 +142,14 @@ func (j *judge) wordGrowth(v *report.Verdict, f *found) {
 }
 
 func (j *judge) wordTraceback(v *report.Verdict, f *found) {
-	v.Advice = "handle the exception, or drop it: del sys.last_value, sys.last_traceback (and sys.last_exc from Python 3.12 on), or let the next exception come"
+	v.Advice = "handle the exception in the cell; what it has now goes with the next exception, or with the code below"
 	holder := f.portion.holder
 	switch {
 	case f.release != nil:
 		v.Evidence = fmt.Sprintf("the cell failed; its traceback had this until %s failed, %s later", cellName(f.release), report.FormatDuration(int64(f.gap)))
 	case holder.Kind == event.HeldByCycle:
 		v.Evidence = "the cell failed; its frames and its exception refer to each other and wait for the garbage collector"
-		v.Advice = "call gc.collect(), or handle the exception where it is raised"
+		v.Advice = "handle the exception where it is raised; what waits goes with gc.collect()"
 	case holder.Function != "":
 		v.Evidence = fmt.Sprintf("the cell failed; the traceback of its exception still has %s of %s", orElse(v.Holder, "a local"), holder.Function)
 	case holder.Path != "":
@@ -110,11 +164,11 @@ func wordHolder(f *found) (evidence, advice string) {
 	path := orElse(f.portion.holder.Path, "something")
 	switch f.kind {
 	case event.HeldByModule:
-		return "no variable of the notebook has it; held by " + path, "clear or bound that cache; what a module keeps outlives every cell"
+		return "no variable of the notebook has it; held by " + path, "clear or bound what it keeps there; a module outlives every cell"
 	case event.HeldByThread:
 		return "its cell is over; a frame that still runs has it: " + path, "end or join the thread, or await the task"
 	case event.HeldByCycle:
-		return "nothing refers to it but objects that refer to each other: it waits for the garbage collector", "break the cycle (weakref), or call gc.collect()"
+		return "a reference cycle: nothing refers to it but objects that refer to each other, it waits for the garbage collector", "break the cycle (weakref), or call gc.collect() at the end of the cell"
 	}
 	return "no Python object that can be reached refers to it", "look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
 }

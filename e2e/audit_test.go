@@ -27,7 +27,8 @@ type planted struct {
 }
 
 // TestAudit: every planted leak is found and named to its line and, of blocks, to the byte, and nothing else is; on healthy
-// notebooks there is no verdict. Live and on the recording of the same session.
+// notebooks there is no verdict, nor on the leaky ones once their cells are changed as advised. Live and on the recording of the same
+// session. What a verdict says to type is typed, and the memory goes.
 func TestAudit(t *testing.T) {
 	require(t)
 	for _, c := range []struct{ tree, python string }{
@@ -40,7 +41,7 @@ func TestAudit(t *testing.T) {
 				needTree(t, p.chroot)
 				enter(t, p.chroot)
 			}
-			for _, list := range []string{"leaks", "healthy"} {
+			for _, list := range []string{"leaks", "healthy", "followed"} {
 				t.Run(list, func(t *testing.T) {
 					t.Parallel() // of one Python: neither is about time
 					checkAudit(t, p, []string{list})
@@ -68,6 +69,10 @@ func checkAudit(t *testing.T, p place, list []string) {
 	t.Helper()
 	w := startWorkload(t, p, list)
 	recorded := filepath.Join(t.TempDir(), "run.arrows")
+	var second *trace
+	if slices.Equal(list, []string{"leaks"}) {
+		second = attach(t, w.pid, "--budget", "off")
+	}
 	tr := traced(t, nil, w.pid, "audit", "--budget", "off", "--record", recorded)
 	results := w.run()
 	live := tr.audit(0)
@@ -78,6 +83,9 @@ func checkAudit(t *testing.T, p place, list []string) {
 	}
 	if again := readAudit(t, out); len(again.Verdicts) != len(live.Verdicts) {
 		t.Errorf("the recording gives %d verdicts, the session gave %d", len(again.Verdicts), len(live.Verdicts))
+	}
+	if second != nil {
+		followAdvice(t, w, live.Verdicts, second)
 	}
 }
 

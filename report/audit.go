@@ -73,9 +73,32 @@ type Verdict struct {
 	// Command is the command line of a process that never ended.
 	Command string `json:"command,omitempty"`
 	// Growth is set for [RerunGrowth].
-	Growth   *Growth `json:"growth,omitempty"`
-	Evidence string  `json:"evidence"`
-	Advice   string  `json:"advice"`
+	Growth *Growth `json:"growth,omitempty"`
+	// Change is the cell that must change, nil where that is not known.
+	Change   *Place `json:"change"`
+	Evidence string `json:"evidence"`
+	Advice   string `json:"advice"`
+	// Fix is what to type into a cell of the kernel to free what is there now; "" where no code does.
+	Fix string `json:"fix,omitempty"`
+	// PIDs are the processes of [ChildAlive] and [IdlePool], as the tracer numbers them.
+	PIDs []int `json:"pids,omitempty"`
+}
+
+// Place is a line of a run of a cell.
+type Place struct {
+	Execution int `json:"execution"`
+	// ExecutionCount is In[N], 0 where there is none.
+	ExecutionCount int `json:"execution_count"`
+	Line           int `json:"line"` // 0 if it is not known
+}
+
+// label is "In[3] line 2".
+func (p *Place) label() string {
+	text := runName([]int{p.Execution}, []int{p.ExecutionCount}, 0)
+	if p.Line > 0 {
+		text += fmt.Sprintf(" line %d", p.Line)
+	}
+	return text
 }
 
 // Growth is a fit over the runs of a cell: what each left behind, in bytes.
@@ -128,6 +151,9 @@ func (a *Audit) WithoutSource() *Audit {
 		if v.Holder != "" {
 			bare := WithoutKeys(v.Holder)
 			v.Evidence, v.Advice, v.Holder = strings.ReplaceAll(v.Evidence, v.Holder, bare), strings.ReplaceAll(v.Advice, v.Holder, bare), bare
+		}
+		if WithoutKeys(v.Fix) != v.Fix { // a key is a part of the way to it
+			v.Fix = ""
 		}
 		if v.Command != "" {
 			v.Evidence = strings.ReplaceAll(v.Evidence, v.Command, program(v.Command))

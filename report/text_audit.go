@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // titles are the kinds of verdict in words.
@@ -78,6 +79,14 @@ func (v *view) verdict(number int, one *Verdict) {
 	row("count", span{counted(one) + ", the oldest " + FormatDuration(one.AgeNS) + " old", plain})
 	row("why", span{bounded(one.Evidence, 2*maxProse), plain})
 	row("try", span{bounded(one.Advice, maxProse), plain})
+	if one.Change != nil {
+		row("change", span{one.Change.label(), plain})
+	}
+	name := "type"
+	for line := range strings.Lines(one.Fix) {
+		row(name, span{bounded(strings.TrimSuffix(line, "\n"), maxProse), plain})
+		name = ""
+	}
 }
 
 func counted(one *Verdict) string {

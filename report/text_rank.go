@@ -113,11 +113,11 @@ func (v *view) ranking() {
 	if trees {
 		t.columns = append(t.columns, column{title: "with children", right: true, size: usualSize, drop: 1})
 	}
-	t.columns = append(t.columns, column{title: "consumed", right: true, size: usualSize, drop: 2}, column{title: "total", right: true, size: usualSize, drop: 8})
+	t.columns = append(t.columns, column{title: "consumed", right: true, size: usualSize, drop: 2}, column{title: "total", right: true, size: usualSize, drop: 100})
 	for i, id := range others {
-		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 9 - min(i, 6) + 3*strings.Count(id, "cpu.")})
+		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 5 + i})
 	}
-	t.columns = append(t.columns, column{title: "time", right: true, drop: 7}, column{title: "where it was highest", flex: true})
+	t.columns = append(t.columns, column{title: "time", right: true, drop: 4}, column{title: "where it was highest", flex: true})
 	statements := v.statementsOf(idsOf(shown))
 	for _, s := range shown {
 		t.rows = append(t.rows, v.rankedRow(s, trees, others, statements))

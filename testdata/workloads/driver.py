@@ -228,10 +228,9 @@ def write(out, record):
 
 
 def say(message, opts):
-    """A line to the caller, then wait for one of theirs."""
+    """A line to the caller, then wait for one of theirs, which it returns."""
     print(json.dumps(message), flush=True)
-    if not opts.no_wait:
-        sys.stdin.readline()
+    return "" if opts.no_wait else sys.stdin.readline()
 
 
 def end_process(process, seconds=5):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the notebooks of leaks.py in a fresh ipykernel. See driver.py for the protocol with the caller and the options.
 
---cells leaks or healthy says which. Results are JSON lines: {"session": …}, one for each run of a cell {name, source, status,
+--cells leaks, healthy or followed says which. Results are JSON lines: {"session": …}, one for each run of a cell {name, source, status,
 execution_count, …}, and at the end {"name": "expect", "expect": […]}: what an audit must find.
 """
 
@@ -12,7 +12,7 @@ import leaks
 import notebooks
 from run_kernel import Kernel
 
-LISTS = {"leaks": leaks.LEAKS, "healthy": leaks.HEALTHY}
+LISTS = {"leaks": leaks.LEAKS, "healthy": leaks.HEALTHY, "followed": leaks.FOLLOWED}
 
 
 def run(held, opts):

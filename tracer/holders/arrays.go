@@ -23,11 +23,7 @@ func (w *walker) visitArray(n int32, addr uint64) {
 		elements = min(elements, maxElements)
 		return true
 	})
-	kindOf := labelIndex
-	if axes != 1 {
-		kindOf = labelFlat
-	}
-	w.visitItems(n, at, elements, kindOf)
+	w.visitItems(n, at, elements, labelFlat)
 }
 
 // references reads the reference count of an object: from 3.12 on it is the lower half of its word.

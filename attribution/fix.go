@@ -1,0 +1,311 @@
+package attribution
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// way is how blocks of one root are reached: the steps that their paths share.
+type way struct {
+	holder  event.Holder // of the largest block
+	bytes   event.Bytes
+	largest event.Bytes
+	steps   []string // shared, the root left out
+	next    string   // the first step behind them, of one of the paths; "" if all paths are the same
+}
+
+// maxWays is how many roots are kept of a portion.
+const maxWays = 64
+
+// ways are by root.
+type ways map[string]*way
+
+func (all ways) add(size event.Bytes, h event.Holder) {
+	root := rootName(h)
+	if root == "" || h.Path == "" {
+		return
+	}
+	steps := stepsOf(h, root)
+	w := all[root]
+	if w == nil {
+		if len(all) < maxWays {
+			all[root] = &way{holder: h, bytes: size, largest: size, steps: steps}
+		}
+		return
+	}
+	w.join(&way{holder: h, bytes: size, largest: size, steps: steps})
+}
+
+func (all ways) join(others ways) {
+	for root, w := range others {
+		if mine := all[root]; mine != nil {
+			mine.join(w)
+		} else if len(all) < maxWays {
+			one := *w
+			all[root] = &one
+		}
+	}
+}
+
+func (w *way) join(x *way) {
+	w.bytes += x.bytes
+	if x.largest > w.largest {
+		w.largest, w.holder = x.largest, x.holder
+	}
+	n := 0
+	for n < len(w.steps) && n < len(x.steps) && w.steps[n] == x.steps[n] {
+		n++
+	}
+	switch {
+	case n < len(w.steps):
+		w.next = w.steps[n]
+	case n < len(x.steps):
+		w.next = x.steps[n]
+	case w.next == "":
+		w.next = x.next
+	}
+	w.steps = w.steps[:n]
+}
+
+// rootName is the name at which the way to a block begins. Out[7] and _7 are the same.
+func rootName(h event.Holder) string {
+	if h.Kind == event.HeldByOutput && h.Output > 0 {
+		return fmt.Sprintf("Out[%d]", h.Output)
+	}
+	if h.Root != "" {
+		return h.Root
+	}
+	return rootOf(h)
+}
+
+// stepsOf splits the way to a block: .name, [index], and what is no Python, such as .<dict>.
+func stepsOf(h event.Holder, root string) (steps []string) {
+	rest, found := strings.CutPrefix(h.Path, root)
+	if !found {
+		return nil
+	}
+	for rest != "" {
+		n := stepLength(rest)
+		steps = append(steps, rest[:n])
+		rest = rest[n:]
+	}
+	return steps
+}
+
+// stepLength is how long the first step of a way is.
+func stepLength(way string) int {
+	quote, depth := byte(0), 0
+	for i := 0; i < len(way); i++ {
+		c := way[i]
+		switch {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.IndexByte("[(<{", c) >= 0:
+			if c == '[' && i > 0 && depth == 0 {
+				return i
+			}
+			depth++
+		case strings.IndexByte("])>}", c) >= 0:
+			if depth--; depth <= 0 && way[0] != '.' {
+				return i + 1
+			}
+		case c == '.' && i > 0 && depth == 0:
+			return i
+		}
+	}
+	return len(way)
+}
+
+// maxFixes is how many roots one fix clears.
+const maxFixes = 4
+
+// fix is code that frees what the ways lead to: it empties the container whose entries differ, or deletes the entry if there is one
+// only. "" where the way is none that can be typed.
+func (all ways) fix() string {
+	var lines, imports []string
+	for _, root := range slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b].bytes, all[a].bytes), cmp.Compare(a, b)) }) {
+		line := all[root].fix(root)
+		if line == "" || len(lines) == maxFixes {
+			continue
+		}
+		for _, name := range []string{"sys", "inspect"} {
+			if strings.Contains(line, name+".") && !slices.Contains(imports, name) {
+				imports = append(imports, name)
+			}
+		}
+		lines = append(lines, line)
+	}
+	if len(imports) > 0 {
+		lines = append([]string{"import " + strings.Join(imports, ", ")}, lines...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (w *way) fix(root string) string {
+	if w.holder.Probable {
+		return ""
+	}
+	switch w.holder.Kind {
+	case event.HeldByVariable:
+		if !isName(root) {
+			return ""
+		}
+	case event.HeldByModule, event.HeldByTraceback:
+		if root == "" || strings.ContainsAny(root, "()'\\") {
+			return ""
+		}
+		root = "sys.modules['" + root + "']"
+	default:
+		return ""
+	}
+	if w.next != "" {
+		return w.clear(root)
+	}
+	last := len(w.steps) - 1
+	for i, s := range w.steps {
+		if s == ".gi_frame" || s == ".cr_frame" || s == ".f_locals" { // nothing can be deleted there
+			last = min(last, i-1)
+			break
+		}
+		if s == ".<dict>" { // of an lru_cache
+			return w.call(root, w.steps[:i], ".cache_clear()")
+		}
+		if s[0] == '[' {
+			last = i
+		}
+	}
+	text, ok := expression(root, w.steps[:last+1])
+	switch {
+	case !ok:
+		return ""
+	case last > 0 && w.steps[last-1] == ".flat":
+		return text + " = None"
+	}
+	return "del " + text
+}
+
+// clear empties the container whose entries the ways differ in.
+func (w *way) clear(root string) string {
+	n := len(w.steps)
+	switch {
+	case n > 0 && w.steps[n-1] == ".<dict>":
+		return w.call(root, w.steps[:n-1], ".cache_clear()")
+	case n > 0 && w.steps[n-1] == ".flat":
+		return w.call(root, w.steps[:n-1], ".fill(None)")
+	case w.next[0] == '[' || w.next[0] == '{':
+		return w.call(root, w.steps, ".clear()")
+	}
+	text, ok := expression(root, w.steps)
+	if !ok {
+		return ""
+	}
+	return "del " + text
+}
+
+func (w *way) call(root string, steps []string, what string) string {
+	if text, ok := expression(root, steps); ok {
+		return text + what
+	}
+	return ""
+}
+
+// index is a subscript that is a number, a text or a tuple of these: a path can come from anywhere.
+var index = regexp.MustCompile(`^\[(?:(?:-?[0-9]+|'(?:[^'\\]|\\.)*')|\((?:(?:-?[0-9]+|'(?:[^'\\]|\\.)*'),? ?)+\))\]$`)
+
+// expression writes a way as Python evaluates it.
+func expression(root string, steps []string) (text string, ok bool) {
+	text = root
+	for i := 0; i < len(steps); i++ {
+		s := steps[i]
+		switch {
+		case s == ".__closure__" && i+1 < len(steps) && strings.HasPrefix(steps[i+1], "['"):
+			i++
+			text = "inspect.getclosurevars(" + text + ").nonlocals" + steps[i]
+		case s == ".__closure__", strings.ContainsAny(s, "<…{\x00\n\r"):
+			return "", false
+		case s[0] == '.' && isName(s[1:]), index.MatchString(s):
+			text += s
+		default:
+			return "", false
+		}
+	}
+	return text, true
+}
+
+// isName says whether a text is a name in Python; only of ASCII letters, which need no escapes.
+func isName(text string) bool {
+	for i, c := range text {
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// Code that frees what IPython or the interpreter itself keeps.
+const (
+	collect      = "import gc\ngc.collect()"
+	dropHistory  = "%reset -f out"
+	maxDropped   = 8 // outputs that are dropped one by one
+	dropTheError = "import sys, gc\nsys.last_type = sys.last_value = sys.last_traceback = sys.last_exc = None\n" +
+		"get_ipython().InteractiveTB.tb = get_ipython().SyntaxTB.tb = None\ngc.collect()"
+)
+
+// fixOf is what to type in a cell to free what a verdict is about.
+func fixOf(key verdictKey, f *found) string {
+	switch key.kind {
+	case report.HeldByOutput:
+		return f.portion.ways.dropOutputs()
+	case report.HeldByTraceback:
+		switch {
+		case f.release != nil:
+			return ""
+		case f.kind == event.HeldByCycle:
+			return collect
+		case key.holder == "" || key.holder == lastError:
+			return dropTheError
+		}
+		return f.portion.ways.fix()
+	case report.HeldAfterWindow, report.RerunGrowth:
+		switch f.portion.holder.Kind {
+		case event.HeldByCycle:
+			return collect
+		case event.HeldByModule, event.HeldByVariable:
+			return f.portion.ways.fix()
+		}
+	case report.IdlePool:
+		return f.pool.fix
+	}
+	return ""
+}
+
+// dropOutputs takes outputs out of IPython's history, wherever it keeps them.
+func (all ways) dropOutputs() string {
+	var lines []string
+	for _, root := range slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Compare(all[a].holder.Output, all[b].holder.Output)
+	}) {
+		n := all[root].holder.Output
+		if n == 0 || len(lines) == maxDropped {
+			return dropHistory
+		}
+		lines = append(lines, fmt.Sprintf("%%xdel _%d", n))
+	}
+	if len(lines) == 0 {
+		return dropHistory
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,130 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ipytracer/report"
+)
+
+// again has the driver run more cells in the same kernel, and returns their In[N].
+func (w *workload) again(cells ...string) (counts []int) {
+	w.t.Helper()
+	line, err := json.Marshal(cells)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := io.WriteString(w.in, string(line)+"\n"); err != nil {
+		w.t.Fatal(err)
+	}
+	var reply struct{ Results []result }
+	w.read(&reply)
+	for i, r := range reply.Results {
+		if r.Status != "ok" || r.ExecutionCount == nil {
+			w.t.Errorf("%q ended with %s: %s", cells[i], r.Status, r.Error)
+			counts = append(counts, 0)
+			continue
+		}
+		counts = append(counts, *r.ExecutionCount)
+	}
+	return counts
+}
+
+// needsChange are verdicts that no code frees: what runs or was stolen must be written in another way. The list "followed" in
+// leaks.py has those cells, changed as the advice says.
+func needsChange(v report.Verdict) bool {
+	return v.Kind == report.FreedLate || v.Kind == report.NeverFreed || strings.HasPrefix(v.Evidence, "no Python object") ||
+		strings.Contains(v.Evidence, "a frame that still runs") || strings.Contains(v.Evidence, "the cell failed; its traceback had this until") ||
+		v.Meter == "cpu.mapped"
+}
+
+// followAdvice types what each verdict says into the kernel and sees in the windows of a second tracer that the memory goes.
+func followAdvice(t *testing.T, w *workload, verdicts []report.Verdict, second *trace) {
+	t.Helper()
+	type freed struct {
+		v     report.Verdict
+		least int64
+		count int
+	}
+	var all []freed
+	byFix := map[string]int{}
+	// What waits for the collector goes with any code that collects, so it is freed first.
+	collects := func(v report.Verdict) int {
+		if strings.HasPrefix(v.Fix, "import gc\n") {
+			return 0
+		}
+		return 1
+	}
+	verdicts = slices.Clone(verdicts)
+	slices.SortStableFunc(verdicts, func(a, b report.Verdict) int { return collects(a) - collects(b) })
+	for _, v := range verdicts {
+		switch {
+		case v.Kind == report.ChildAlive:
+			killThem(t, v)
+		case v.Fix != "":
+			least := v.Bytes
+			if v.Kind == report.RerunGrowth { // the last may be in a variable as well
+				least -= least / v.Count
+			}
+			if i, typed := byFix[v.Fix+v.Meter]; typed { // once is enough
+				all[i].least += least
+				continue
+			}
+			byFix[v.Fix+v.Meter] = len(all)
+			all = append(all, freed{v, least, w.again(v.Fix)[0]})
+		case !needsChange(v):
+			t.Errorf("nothing to type for %s of %d bytes: %s %s", v.Kind, v.Bytes, v.Evidence, v.Holder)
+		}
+	}
+	r, _ := second.stop()
+	for _, f := range all {
+		i := slices.IndexFunc(r.Windows, func(x report.Window) bool {
+			return x.Kind == report.Cell && x.ExecutionCount != nil && *x.ExecutionCount == f.count
+		})
+		if i < 0 {
+			t.Errorf("no window of In[%d]", f.count)
+			continue
+		}
+		if got := -r.Windows[i].Meters[f.v.Meter].Consumed; got < f.least {
+			t.Errorf("%s of %d bytes (%s): %q freed %d, want %d", f.v.Kind, f.v.Bytes, f.v.Holder, f.v.Fix, got, f.least)
+		}
+	}
+	if len(all) < 10 {
+		t.Errorf("only %d verdicts say what to type", len(all))
+	}
+}
+
+// killThem types what a verdict on processes says into a shell.
+func killThem(t *testing.T, v report.Verdict) {
+	t.Helper()
+	if len(v.PIDs) == 0 || !strings.Contains(v.Advice, fmt.Sprintf("kill %d", v.PIDs[0])) {
+		t.Errorf("which processes? %+v", v)
+	}
+	for _, pid := range v.PIDs {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+			t.Errorf("kill %d: %v", pid, err)
+		}
+		for deadline := time.Now().Add(10 * time.Second); residentOf(pid) > 0; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("pid %d has memory still", pid)
+			}
+		}
+	}
+}
+
+// residentOf is how many pages a process has, 0 where it has none any more.
+func residentOf(pid int) (pages int64) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err == nil {
+		var size int64
+		_, _ = fmt.Sscan(string(data), &size, &pages)
+	}
+	return pages
+}
