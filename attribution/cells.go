@@ -199,7 +199,7 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
 	switch b.Text {
-	case "", event.SmallBlocks:
+	case "", event.SmallBlocks, event.ForeignArrays:
 		r.sheds(down, event.NumPy)
 	case event.TorchCPU:
 		r.sheds(down, event.Torch)

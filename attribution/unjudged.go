@@ -16,15 +16,19 @@ type blind struct {
 
 // blindTo follows which meters are stepped down. An empty text is NumPy's probes.
 func (a *audit) blindTo(b *event.Boundary) {
-	switch b.Text {
+	text := b.Text
+	if text == event.ForeignArrays { // for as long as the other probes take
+		text = ""
+	}
+	switch text {
 	case "", event.TensorStacks, event.HeapStacks, event.MappedStacks:
 	default:
 		return // it makes no block unknown
 	}
-	one := a.blind[b.Text]
+	one := a.blind[text]
 	if one == nil {
 		one = &blind{}
-		a.blind[b.Text] = one
+		a.blind[text] = one
 	}
 	switch {
 	case b.Kind == event.MeterShed && one.since == 0:

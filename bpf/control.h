@@ -63,6 +63,25 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 	__sync_fetch_and_and(&r->down, ~(1u << group));
 }
 
+/* A process's NumPy blocks are counted by other probes from now on, which are in place; unless NumPy has been given
+ * another memory handler meanwhile. */
+static __always_inline void count_arrays(struct process *p, struct occasion *why)
+{
+	__u32 before = p->arrays;
+
+	if (request.group == ARRAYS_TRACKED || !*(volatile __u32 *)&p->foreign)
+		*(volatile __u32 *)&p->arrays = request.group;
+	if (*(volatile __u32 *)&p->foreign && p->arrays != ARRAYS_LEAVING)
+		*(volatile __u32 *)&p->arrays = ARRAYS_TRACKED;
+	request.group = p->arrays;
+	if (before != ARRAYS_LEAVING || p->arrays != ARRAYS_TRACKED)
+		return;
+	why->kind = BOUNDARY_METER_BACK;
+	why->group = GROUP_NUMPY;
+	why->first_line = FOREIGN_ARRAYS;
+	draw_boundary(why);
+}
+
 static __always_inline void attach(__u64 task, bool root)
 {
 	__u32 tgid = INT_FIELD(task, task_struct, tgid), id = request.root;
@@ -122,7 +141,7 @@ int control_task(struct bpf_iter__task *ctx)
 		return 0;
 	struct occasion why = { .slot = slot, .group = request.group, .inputs = -1 };
 	if (request.operation == OP_ARRAYS) {
-		p->arrays = request.group;
+		count_arrays(p, &why);
 	} else if (request.operation == OP_BACK) {
 		put_back(r, p->root, request.group);
 		why.kind = BOUNDARY_METER_BACK;

@@ -188,7 +188,10 @@ static __always_inline struct process *array_process(__u32 slot, bool inside)
 	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot))
 		return NULL;
 	struct process *p = process_at(slot);
-	return p && (inside ? p->arrays != ARRAYS_TRACKED : p->arrays != ARRAYS_INSIDE) ? p : NULL;
+	if (!p)
+		return NULL;
+	__u32 by = p->arrays;
+	return (inside ? by != ARRAYS_TRACKED : by == ARRAYS_TRACKED || by == ARRAYS_SETTLING) ? p : NULL;
 }
 
 SEC("uprobe")
@@ -267,6 +270,37 @@ int numpy_freed(struct pt_regs *regs)
 
 	if (array_process(slot, true) && address)
 		array_gone(slot, address, told_size(regs, cookie));
+	return 0;
+}
+
+/*
+ * Where NumPy is given a memory handler, in a capsule. One that is not its own takes memory that does not pass the
+ * places in NumPy. While the probes on PyTraceMalloc_Track are still there they simply go on; else windows are marked
+ * until user space has put them back. Source: Objects/capsule.c, PyCapsule.
+ */
+SEC("uprobe")
+int numpy_handler(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	__u64 cookie = bpf_get_attach_cookie(regs), capsule = at_place(regs, cookie & 0xff), handler = 0;
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+
+	if (!p || (!READ(handler, capsule + 16) && handler == regs->ip + ((__s64)cookie >> 16)))
+		return 0;
+	p->foreign = 1;
+	if (p->arrays == ARRAYS_SETTLING)
+		p->arrays = ARRAYS_TRACKED;
+	if (p->arrays != ARRAYS_INSIDE)
+		return 0;
+	p->arrays = ARRAYS_LEAVING;
+	struct occasion why = {
+		.kind = BOUNDARY_METER_SHED,
+		.slot = slot,
+		.group = GROUP_NUMPY,
+		.first_line = FOREIGN_ARRAYS,
+		.inputs = -1,
+	};
+	draw_boundary(&why);
 	return 0;
 }
 

@@ -306,16 +306,23 @@ struct process {
 	__u32 heap;    /* it has called its allocator under trace */
 	__u32 torch;   /* it has made tensors on the CPU */
 	__u32 arrays;  /* enum arrays */
+	__u32 foreign; /* NumPy was given another memory handler than its own (NEP 49) */
 	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
-	__u32 padding;
 };
 
-/* By which probes NumPy's blocks are counted. Only user space moves a process on, and never back but at an exec. */
+/*
+ * By which probes NumPy's blocks are counted. User space moves a process on. Another memory handler ends that: its
+ * blocks do not pass the places in NumPy.
+ */
 enum arrays {
 	ARRAYS_TRACKED,	 /* those on PyTraceMalloc_Track and _Untrack */
 	ARRAYS_SETTLING, /* those in NumPy; Track adds what they have not seen */
 	ARRAYS_INSIDE,	 /* those in NumPy */
+	ARRAYS_LEAVING,	 /* the same, until the others are in place: blocks of another handler are missed */
 };
+
+/* first_line of a MeterShed or MeterBack boundary that is about another memory handler, and not about the budget. */
+#define FOREIGN_ARRAYS 1
 
 /*
  * Where a block's address (bits 0-7 of a cookie) and its size (bits 8-15) lie: the number of a register, as the
@@ -677,7 +684,7 @@ struct control {
 	__s32 pid; /* in the tracer's pid namespace */
 	__s32 parent;
 	__u32 root;
-	__u32 group; /* OP_ARRAYS: an enum arrays */
+	__u32 group; /* OP_ARRAYS: an enum arrays, and result: the one it is */
 	__u32 done;  /* tasks it was carried out on */
 	__u32 slot;  /* result: the process's slot */
 	__u32 padding;

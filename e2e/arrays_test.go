@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -64,7 +66,7 @@ func init() { // the list of blocks around the limit
 	}
 }
 
-const arraysPrelude = `import threading, time
+const arraysPrelude = `import sys, threading, time
 import numpy as np
 def refused(take):
     try:
@@ -100,6 +102,7 @@ func TestArrays(t *testing.T) {
 			for _, wait := range []float64{0, 2.5} {
 				r := traceArrays(t, root, c.python, fmt.Sprintf(arraysPrelude, wait), c.inside, "--budget", "off")
 				checkArrays(t, r, false)
+				checkSums(t, r)
 				if sites := probesOf(r, "numpy"); strings.Contains(sites, "places in _multiarray_umath") != c.inside || strings.Contains(sites, "no memory handler") == c.inside {
 					t.Errorf("probes on %s", sites)
 				}
@@ -118,12 +121,12 @@ func probesOf(r *report.Report, group string) string {
 	return ""
 }
 
-// traceArrays runs the steps. handler: NumPy has one; without, it tells tracemalloc that a block is gone which it could not resize.
-func traceArrays(t *testing.T, root, interpreter, prelude string, handler bool, flags ...string) *report.Report {
+// traceArrays runs the steps. inside: by probes in NumPy; otherwise it tells tracemalloc that a block is gone which it could not resize.
+func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, flags ...string) *report.Report {
 	t.Helper()
 	cell := prelude
 	for _, s := range arraySteps {
-		if !handler && strings.HasPrefix(s.statement, "refused(lambda: a.resize") {
+		if !inside && strings.HasPrefix(s.statement, "refused(lambda: a.resize") {
 			cell += "pass"
 		} else {
 			cell += s.statement
@@ -141,7 +144,6 @@ func traceArrays(t *testing.T, root, interpreter, prelude string, handler bool, 
 		t.Fatalf("%d cells: %+v", len(cells), cells)
 	}
 	checkCertificate(t, r)
-	checkSums(t, r)
 	return r
 }
 
@@ -173,7 +175,68 @@ func TestSmallArrays(t *testing.T) {
 	require(t)
 	r := traceArrays(t, "", "", fmt.Sprintf(arraysPrelude, 0), false, "--budget", "off", "--small-arrays")
 	checkArrays(t, r, true)
+	checkSums(t, r)
 	if sites := probesOf(r, "numpy"); strings.Contains(sites, "places in") {
 		t.Errorf("probes on %s", sites)
+	}
+}
+
+// handlerSource is a memory handler of a C extension (NEP 49): it takes every block with 64 bytes in front, so that a block that was
+// made by one handler and freed by the other would be noticed at once.
+const handlerSource = `
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <numpy/arrayobject.h>
+#include <stdlib.h>
+#include <string.h>
+#define FRONT 64
+static void *own_malloc(void *context, size_t size) { char *p = malloc(size + FRONT); return p ? p + FRONT : NULL; }
+static void *own_calloc(void *context, size_t count, size_t size) { char *p = calloc(1, count * size + FRONT); return p ? p + FRONT : NULL; }
+static void *own_realloc(void *context, void *block, size_t size) { char *p = realloc((char *)block - FRONT, size + FRONT); return p ? p + FRONT : NULL; }
+static void own_free(void *context, void *block, size_t size) { if (block) free((char *)block - FRONT); }
+static PyDataMem_Handler handler = { "own", 1, { NULL, own_malloc, own_calloc, own_realloc, own_free } };
+static PyObject *set(PyObject *self, PyObject *args)
+{
+	PyObject *capsule = PyCapsule_New(&handler, "mem_handler", NULL), *before = PyDataMem_SetHandler(capsule);
+	Py_DECREF(capsule);
+	return before;
+}
+static PyObject *reset(PyObject *self, PyObject *before) { return PyDataMem_SetHandler(before); }
+static PyMethodDef methods[] = { { "set", set, METH_NOARGS, "" }, { "reset", reset, METH_O, "" }, { NULL } };
+static struct PyModuleDef module = { PyModuleDef_HEAD_INIT, "ownhandler", "", -1, methods };
+PyMODINIT_FUNC PyInit_ownhandler(void) { import_array(); return PyModule_Create(&module); }
+`
+
+// TestForeignHandler: blocks of a memory handler that is not NumPy's own are counted: from the first one where the handler is set
+// before the probes in NumPy have taken over, and else from a moment later, with the windows of that moment marked.
+func TestForeignHandler(t *testing.T) {
+	require(t)
+	dir := t.TempDir()
+	source := filepath.Join(dir, "ownhandler.c")
+	if err := os.WriteFile(source, []byte(handlerSource), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	build := `import subprocess, sysconfig, numpy; subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-w", "-I", sysconfig.get_paths()["include"], "-I", numpy.get_include(), "-o", "` +
+		filepath.Join(dir, "ownhandler.so") + `", "` + source + `"], check=True)`
+	if out, err := exec.Command(python(), "-c", build).CombinedOutput(); err != nil {
+		t.Skipf("no extension can be built: %v: %s", err, out)
+	}
+	for _, wait := range []float64{0, 2.5} {
+		prelude := strings.Replace(arraysPrelude, "time.sleep(%v)", "keep = np.ones(1000); sys.path.insert(0, '"+dir+
+			"'); import ownhandler; time.sleep(%[1]v); before = ownhandler.set(); time.sleep(%[1]v)", 1)
+		r := traceArrays(t, "", "", fmt.Sprintf(prelude, wait), false, "--budget", "off")
+		checkArrays(t, r, false)
+		if sites := probesOf(r, "numpy"); !strings.Contains(sites, "another memory handler") {
+			t.Errorf("probes on %s", sites)
+		}
+		inexact := 0
+		for _, w := range r.Windows {
+			if f, ok := w.Meters["cpu.numpy"]; ok && !f.Exact {
+				inexact++
+			}
+		}
+		if (inexact > 0) != (wait > 0) {
+			t.Errorf("handler set after %v s: %d inexact windows", wait, inexact)
+		}
 	}
 }

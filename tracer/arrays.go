@@ -1,10 +1,12 @@
 package tracer
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"time"
 
 	"ipytracer/tracer/cpython"
@@ -20,7 +22,9 @@ type arrays struct {
 	modules []*arrayModule
 	state   ledger.Arrays
 	settled time.Time // while settling: when the probes on the interpreter are not needed any more
-	refused bool      // a module was not understood: it stays as it began
+	refused bool      // a module was not understood, or there is another memory handler: it stays as it began, or goes back
+	// leave says why it must go back, once those in NumPy have taken over; empty: it need not.
+	leave string
 }
 
 // arrayModule is NumPy's extension module, with probes in it.
@@ -70,9 +74,15 @@ func (s *Session) adoptArrays(t *target, m process.Mapping) {
 	if module.sites, err = numpy.Find(file.File); err == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
 		err = s.placeModule(t, module)
 	}
-	if _, gone := s.fs.Identity(t.pid); err != nil && gone == nil {
-		s.refuseArrays(t, fmt.Sprintf("%s: %v", clean(m.Path), reason(err)))
+	if _, gone := s.fs.Identity(t.pid); err == nil || gone != nil {
+		return
 	}
+	why := fmt.Sprintf("%s: %v", clean(m.Path), reason(err))
+	if t.arrays.state == ledger.ArraysInside { // another NumPy, loaded later
+		t.arrays.leave = why
+		return
+	}
+	s.refuseArrays(t, why)
 }
 
 // reason is an error in the words of the certificate.
@@ -85,7 +95,7 @@ func reason(err error) error {
 
 // refuseArrays leaves a target's blocks, for good, to the probes on PyTraceMalloc_Track.
 func (s *Session) refuseArrays(t *target, why string) {
-	t.arrays.refused = true
+	t.arrays.refused, t.arrays.state = true, ledger.ArraysTracked
 	for _, m := range t.arrays.modules {
 		m.close()
 	}
@@ -98,6 +108,11 @@ func (s *Session) placeModule(t *target, m *arrayModule) (err error) {
 }
 
 func arrayPlacements(sites numpy.Sites) []ledger.Placement {
+	handlers := ledger.Placement{Program: ledger.NumPyHandler}
+	for _, site := range sites.Handlers {
+		handlers.Offsets = append(handlers.Offsets, site.FileOffset)
+		handlers.Cookies = append(handlers.Cookies, ledger.HandlerPlace(word(site.Block), int64(sites.Handler-site.Address)))
+	}
 	placement := func(p ledger.Program, sites []numpy.Site) ledger.Placement {
 		out := ledger.Placement{Program: p}
 		for _, site := range sites {
@@ -111,6 +126,7 @@ func arrayPlacements(sites numpy.Sites) []ledger.Placement {
 		return out
 	}
 	return []ledger.Placement{ // ends first: a beginning without its end is never over
+		handlers,
 		placement(ledger.NumPyResized, sites.Resized), placement(ledger.NumPyResizing, sites.Resizing),
 		placement(ledger.NumPyFreed, sites.Freed), placement(ledger.NumPyMade, sites.Made),
 	}
@@ -132,15 +148,19 @@ func (s *Session) countArrays(t *target) {
 	}
 	switch a.state {
 	case ledger.ArraysTracked:
-		if s.ledger.CountArrays(t.pid, ledger.ArraysSettling) != nil {
-			return // it has ended
+		if slices.ContainsFunc(a.modules, t.hasForeignHandler) {
+			s.refuseArrays(t, foreignHandler)
+			return
+		}
+		if !s.moveArrays(t, ledger.ArraysSettling) {
+			return
 		}
 		a.state, a.settled = ledger.ArraysSettling, time.Now().Add(settling)
 		for _, m := range a.modules {
 			s.noteUse(ledger.GroupNumPy, fmt.Sprintf("%d places in %s", len(m.sites.All()), path.Base(clean(m.file.Mapping.Path))))
 		}
 	case ledger.ArraysSettling:
-		if time.Now().Before(a.settled) || s.ledger.CountArrays(t.pid, ledger.ArraysInside) != nil {
+		if time.Now().Before(a.settled) || !s.moveArrays(t, ledger.ArraysInside) {
 			return
 		}
 		a.state = ledger.ArraysInside
@@ -148,6 +168,61 @@ func (s *Session) countArrays(t *target) {
 			_ = c.Close()
 			delete(t.python.groups, ledger.GroupNumPy)
 		}
+	}
+}
+
+const foreignHandler = "NumPy was given another memory handler than its own, NEP 49"
+
+// moveArrays lets other probes count a target's blocks. False if the target has ended, or NumPy has another memory handler.
+func (s *Session) moveArrays(t *target, to ledger.Arrays) bool {
+	by, err := s.ledger.CountArrays(t.pid, to)
+	if err == nil && by != to {
+		s.refuseArrays(t, foreignHandler)
+	}
+	return err == nil && by == to
+}
+
+// hasForeignHandler says whether a memory handler may have been set in any context: then something but NumPy refers to the context
+// variable, whose reference count is the first word of the object (Include/object.h).
+func (t *target) hasForeignHandler(m *arrayModule) bool {
+	bias, ok := m.sites.Bias(m.file.Mapping.Start, m.file.Mapping.Offset)
+	if !ok {
+		return true
+	}
+	var word [8]byte
+	if _, err := t.python.memory.ReadAt(word[:], int64(bias+m.sites.Variable)); err != nil {
+		return true
+	}
+	variable := binary.LittleEndian.Uint64(word[:])
+	if variable == 0 { // the module is about to be initialised
+		return false
+	}
+	if _, err := t.python.memory.ReadAt(word[:], int64(variable)); err != nil {
+		return true
+	}
+	return binary.LittleEndian.Uint32(word[:]) != 1
+}
+
+// handlerSet notes that NumPy was given another memory handler when the probes in it served.
+func (t *target) handlerSet() { t.arrays.leave = foreignHandler }
+
+// leaveArrays goes back to the probes on PyTraceMalloc_Track, which see the blocks of any handler.
+func (s *Session) leaveArrays(t *target) {
+	a := &t.arrays
+	if a.leave == "" || a.refused {
+		return
+	}
+	before := a.state
+	a.state = ledger.ArraysTracked // or the probes would not be placed
+	if t.python.groups[ledger.GroupNumPy] == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
+		if err := s.place(t, ledger.GroupNumPy); err != nil {
+			s.problem("%v: arrays of another memory handler than NumPy's own are not seen", err)
+			a.state, a.refused = before, true
+			return
+		}
+	}
+	if _, err := s.ledger.CountArrays(t.pid, ledger.ArraysTracked); err == nil {
+		s.refuseArrays(t, a.leave)
 	}
 }
 

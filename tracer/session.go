@@ -270,6 +270,7 @@ func (s *Session) settle() error {
 		if !t.gone && t.python != nil {
 			s.adoptHeap(t)
 			s.countArrays(t)
+			s.leaveArrays(t)
 		}
 	}
 	s.stepDown()

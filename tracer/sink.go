@@ -75,10 +75,18 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 			t.gone = true
 		}
 	case event.MeterShed:
+		if extra.Foreign {
+			if b.Text = event.ForeignArrays; t != nil {
+				t.handlerSet()
+			}
+			break
+		}
 		s.budget.shed(b.Root, extra.Group)
 		b.Text = groupText(extra.Group)
 	case event.MeterBack:
-		b.Text = groupText(extra.Group)
+		if b.Text = groupText(extra.Group); extra.Foreign {
+			b.Text = event.ForeignArrays
+		}
 	}
 	s.live.boundary(b)
 	s.sample(b)

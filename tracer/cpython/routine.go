@@ -58,7 +58,7 @@ func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	return &Routine{code: c, entry: entry, graph: g, track: track(g)}, true
+	return &Routine{code: c, entry: entry, graph: g, track: track(g, c.image)}, true
 }
 
 // Has says whether an address is one of the routine's instructions.
@@ -147,14 +147,10 @@ func (r *Routine) Result(c Call) Value {
 // Product is what the routine has where it has multiplied two values.
 func (r *Routine) Product(x, y Value) Value { return r.track.terms.product(x, y) }
 
-// Constant returns the number that a value is, where it is one.
-func (r *Routine) Constant(v Value) (n uint64, ok bool) {
-	for t, other := range r.track.terms.numbers {
-		if other == v && v != 0 {
-			return t.a, t.kind == termConstant
-		}
-	}
-	return 0, false
+// Loaded returns the address in the file that a value was loaded from, where it was.
+func (r *Routine) Loaded(v Value) (addr uint64, ok bool) {
+	t, ok := r.track.terms.term(v)
+	return t.a, ok && t.kind == termLoad
 }
 
 // AtMost returns a bound of a value where a call is made, by the comparisons on every way there.

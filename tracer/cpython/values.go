@@ -19,6 +19,8 @@ const (
 	termProduct                      // a, b: Values
 	termConstant                     // a
 	termMade                         // a: the address of the instruction that made it
+	termAddress                      // a: an address in the file
+	termLoad                         // a: the address of what was loaded, b: of the instruction
 )
 
 // term is what a Value stands for.
@@ -39,6 +41,16 @@ func (t *terms) of(x term) Value {
 		t.numbers[x] = v
 	}
 	return v
+}
+
+// term is what a value stands for.
+func (t *terms) term(v Value) (x term, ok bool) {
+	for x, other := range t.numbers {
+		if other == v && v != 0 {
+			return x, true
+		}
+	}
+	return x, false
 }
 
 func (t *terms) product(x, y Value) Value {
@@ -116,13 +128,14 @@ func (h *holdings) set(r x86asm.Reg, v Value) {
 // tracking follows values through a function.
 type tracking struct {
 	graph  *graph
+	image  *image
 	terms  terms
 	before []*holdings // by node
 }
 
 // track works out what is held where before each instruction: forwards from the entry, where ways meet only what holds on both.
-func track(g *graph) *tracking {
-	t := &tracking{graph: g, terms: terms{map[term]Value{}}, before: make([]*holdings, len(g.nodes))}
+func track(g *graph, img *image) *tracking {
+	t := &tracking{graph: g, image: img, terms: terms{map[term]Value{}}, before: make([]*holdings, len(g.nodes))}
 	for i := range g.nodes {
 		g.slots.escaped = min(g.slots.escaped, g.nodes[i].escape())
 	}
@@ -206,6 +219,8 @@ func (t *tracking) step(n *node, h *holdings) {
 		h.set(x86asm.RDX, made())
 	case n.Op == x86asm.MOV:
 		t.move(n, h)
+	case n.Op == x86asm.LEA && t.load(n, h) != 0:
+		h.set(n.Args[0].(x86asm.Reg), t.load(n, h))
 	case n.Op == x86asm.XOR && n.Args[0] == n.Args[1]:
 		if r, ok := n.Args[0].(x86asm.Reg); ok && r >= x86asm.EAX && r <= x86asm.R15 {
 			h.set(r, t.terms.of(term{kind: termConstant}))
@@ -238,6 +253,9 @@ func (t *tracking) move(n *node, h *holdings) {
 	switch to := n.Args[0].(type) {
 	case x86asm.Reg:
 		_, constant := n.Args[1].(x86asm.Imm)
+		if v == 0 {
+			v = t.load(n, h)
+		}
 		if v == 0 || !constant && (to < x86asm.RAX || to > x86asm.R15) {
 			v = t.terms.of(term{kind: termMade, a: n.addr})
 		}
@@ -249,6 +267,36 @@ func (t *tracking) move(n *node, h *holdings) {
 			t.store(h, at, v)
 		}
 	}
+}
+
+// load returns the value of what mov or lea takes from an address in the file, or of that address.
+func (t *tracking) load(n *node, h *holdings) Value {
+	m, ok := n.Args[1].(x86asm.Mem)
+	if !ok || m.Index != 0 || m.Segment != 0 {
+		return 0
+	}
+	at := n.end() + uint64(m.Disp)
+	if m.Base != x86asm.RIP {
+		i, general := number(m.Base)
+		if !general {
+			return 0
+		}
+		base, known := t.terms.term(h.registers[i])
+		if !known || base.kind != termAddress {
+			return 0
+		}
+		at = base.a + uint64(m.Disp)
+	}
+	if n.Op == x86asm.LEA {
+		return t.terms.of(term{kind: termAddress, a: at})
+	}
+	if to, imported := t.image.imports[at]; imported {
+		if to.value == 0 {
+			return 0
+		}
+		return t.terms.of(term{kind: termAddress, a: to.value})
+	}
+	return t.terms.of(term{termLoad, at, n.addr})
 }
 
 func (t *tracking) store(h *holdings, at int64, v Value) {

@@ -55,6 +55,10 @@ const NativeStacks = "native frames"
 // SmallBlocks is the Text of one that is about NumPy's blocks below 1,024 bytes, where those are counted.
 const SmallBlocks = "NumPy's small blocks"
 
+// ForeignArrays is the Text of one that is about NumPy's blocks after it was given a memory handler that is not its own (NEP 49), until
+// other probes see them. The blocks that were known still are.
+const ForeignArrays = "NumPy's blocks of another memory handler"
+
 // DeviceMeter names what is measured of a GPU.
 type DeviceMeter uint8
 

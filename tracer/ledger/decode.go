@@ -122,6 +122,9 @@ func decodeReading(b *kernelBoundary) event.Reading {
 	return event.Reading{Number: b.Number, PID: b.Pid, Value: readings(b.Value), High: readings(b.High)}
 }
 
+// foreignArrays is FOREIGN_ARRAYS of bpf/wire.h.
+const foreignArrays = 1
+
 func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	text := b.Text[:min(int(b.TextSize), len(b.Text))]
 	out := event.Boundary{
@@ -133,6 +136,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
 	}
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
+	extra.Foreign = (out.Kind == event.MeterShed || out.Kind == event.MeterBack) && b.FirstLine == foreignArrays
 	if out.Kind == event.StatementOpen {
 		extra.LineTable = append([]byte(nil), text...)
 	} else {

@@ -26,6 +26,7 @@ const (
 	kernelArraysARRAYS_TRACKED  kernelArrays = 0
 	kernelArraysARRAYS_SETTLING kernelArrays = 1
 	kernelArraysARRAYS_INSIDE   kernelArrays = 2
+	kernelArraysARRAYS_LEAVING  kernelArrays = 3
 )
 
 type kernelBlock struct {
@@ -479,8 +480,8 @@ type kernelProcess struct {
 	Heap      uint32
 	Torch     uint32
 	Arrays    uint32
+	Foreign   uint32
 	Request   uint32
-	Padding   uint32
 }
 
 type kernelPython struct {
@@ -727,6 +728,7 @@ const (
 	kernelProgMmapReturned       = "mmap_returned"
 	kernelProgMremapReturned     = "mremap_returned"
 	kernelProgNumpyFreed         = "numpy_freed"
+	kernelProgNumpyHandler       = "numpy_handler"
 	kernelProgNumpyMade          = "numpy_made"
 	kernelProgNumpyResized       = "numpy_resized"
 	kernelProgNumpyResizing      = "numpy_resizing"
@@ -862,6 +864,7 @@ type kernelProgramSpecs struct {
 	MmapReturned    *ebpf.ProgramSpec `ebpf:"mmap_returned"`
 	MremapReturned  *ebpf.ProgramSpec `ebpf:"mremap_returned"`
 	NumpyFreed      *ebpf.ProgramSpec `ebpf:"numpy_freed"`
+	NumpyHandler    *ebpf.ProgramSpec `ebpf:"numpy_handler"`
 	NumpyMade       *ebpf.ProgramSpec `ebpf:"numpy_made"`
 	NumpyResized    *ebpf.ProgramSpec `ebpf:"numpy_resized"`
 	NumpyResizing   *ebpf.ProgramSpec `ebpf:"numpy_resizing"`
@@ -1144,6 +1147,7 @@ type kernelPrograms struct {
 	MmapReturned    *ebpf.Program `ebpf:"mmap_returned"`
 	MremapReturned  *ebpf.Program `ebpf:"mremap_returned"`
 	NumpyFreed      *ebpf.Program `ebpf:"numpy_freed"`
+	NumpyHandler    *ebpf.Program `ebpf:"numpy_handler"`
 	NumpyMade       *ebpf.Program `ebpf:"numpy_made"`
 	NumpyResized    *ebpf.Program `ebpf:"numpy_resized"`
 	NumpyResizing   *ebpf.Program `ebpf:"numpy_resizing"`
@@ -1186,6 +1190,7 @@ func (p *kernelPrograms) Close() error {
 		p.MmapReturned,
 		p.MremapReturned,
 		p.NumpyFreed,
+		p.NumpyHandler,
 		p.NumpyMade,
 		p.NumpyResized,
 		p.NumpyResizing,

@@ -69,6 +69,7 @@ const (
 	NumPyFreed                     // the same, before a free
 	NumPyResizing                  // the same, before a reallocation
 	NumPyResized                   // the same, behind it
+	NumPyHandler                   // where it is given a memory handler, with a HandlerPlace cookie
 	CUDAEnter                      // a function of the CUDA driver, with a cookie of package cuda
 	CUDALeave                      // its return
 	CheckpointEnter                // cuCheckpointProcess…, with a cookie of package cuda
@@ -94,7 +95,7 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal,
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
 		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack,
-		NumPyMade: l.objects.NumpyMade, NumPyFreed: l.objects.NumpyFreed, NumPyResizing: l.objects.NumpyResizing, NumPyResized: l.objects.NumpyResized,
+		NumPyMade: l.objects.NumpyMade, NumPyFreed: l.objects.NumpyFreed, NumPyResizing: l.objects.NumpyResizing, NumPyResized: l.objects.NumpyResized, NumPyHandler: l.objects.NumpyHandler,
 		CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
 		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
 		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, MmapReturned: l.objects.MmapReturned, MremapReturned: l.objects.MremapReturned,
@@ -145,20 +146,31 @@ const (
 // ArrayPlace is the cookie of the probes in NumPy: where the block's address and its size lie.
 func ArrayPlace(block, size Word) uint64 { return uint64(block) | uint64(size)<<8 }
 
+// HandlerPlace is the cookie of a NumPyHandler site: where the handler's capsule lies, and how far behind the site NumPy's own
+// handler is in memory.
+func HandlerPlace(capsule Word, own int64) uint64 { return uint64(capsule) | uint64(own)<<16 }
+
 // Arrays says by which probes a process's NumPy blocks are counted.
 type Arrays uint32
 
-// A process is moved on, never back.
+// A process is moved on. A memory handler that is not NumPy's own moves it back, for good.
 const (
 	ArraysTracked  = Arrays(kernelArraysARRAYS_TRACKED)  // those on PyTraceMalloc_Track, with which it begins
 	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING) // those in NumPy; both must be in place
 	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE)   // those in NumPy alone
 )
 
-// CountArrays says by which probes a process's NumPy blocks are counted from now on.
-func (l *Ledger) CountArrays(pid int, by Arrays) error {
-	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_ARRAYS), Pid: int32(pid), Group: uint32(by)})
-	return err
+// CountArrays says by which probes a process's NumPy blocks are counted from now on; those must be in place. It returns by which they
+// are: ArraysTracked where NumPy has been given another memory handler than its own.
+func (l *Ledger) CountArrays(pid int, by Arrays) (Arrays, error) {
+	if _, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_ARRAYS), Pid: int32(pid), Group: uint32(by)}); err != nil {
+		return by, err
+	}
+	var after kernelControl
+	if err := l.objects.Request.Get(&after); err != nil {
+		return by, fmt.Errorf("read the request: %w", err)
+	}
+	return Arrays(after.Group), nil
 }
 
 // Probe places programs on a file for one process; pid 0 is every process that maps it. path is opened by the kernel: /proc/PID/map_files/… and

@@ -81,6 +81,7 @@ type BoundaryExtra struct {
 	FirstLine int32  // StatementOpen: co_firstlineno
 	LineTable []byte // StatementOpen: the beginning of the code object's line table
 	Group     Group  // MeterShed, MeterBack
+	Foreign   bool   // they are about another memory handler of NumPy's, not about the budget
 }
 
 // Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all

@@ -271,6 +271,37 @@ func (f *finder) caller(r *cpython.Routine, entry uint64) error {
 	return nil
 }
 
+// settings looks for where a memory handler is set: PyContextVar_Set(variable, capsule).
+func (f *finder) settings() error {
+	references, ok := f.code.References("PyContextVar_Set")
+	if !ok || len(references) == 0 {
+		return refuse("where a memory handler is set")
+	}
+	for _, addr := range references {
+		entry, _ := f.code.Enclosing(addr)
+		r, ok := f.code.Routine(entry)
+		if !ok {
+			return refuse("the function at %#x, which sets a context variable", entry)
+		}
+		for _, c := range r.Calls() {
+			if c.Address != addr {
+				continue
+			}
+			site, places, ok := r.At(c, r.Passed(c, 1))
+			variable, loaded := r.Loaded(r.Passed(c, 0))
+			if !ok || !loaded || f.sites.Variable != 0 && f.sites.Variable != variable {
+				return refuse("the context variable that is set at %#x", addr)
+			}
+			f.sites.Variable = variable
+			f.sites.Handlers = append(f.sites.Handlers, Site{Site: site, Block: places[0]})
+		}
+	}
+	if len(f.sites.Handlers) == 0 {
+		return refuse("where a memory handler is set")
+	}
+	return nil
+}
+
 // complete says whether everything that must be there has been found.
 func (f *finder) complete() error {
 	s := &f.sites

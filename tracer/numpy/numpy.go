@@ -53,9 +53,17 @@ type Sites struct {
 	// Resizing is where realloc is called, with the block as it was and the size that it is to have; Resized is where it has come
 	// back on the same thread.
 	Resizing, Resized []Site
-	// Handler is the address of the default handler's structure.
-	Handler uint64
+	// Handlers are where a memory handler is set, with the capsule of it as the block.
+	Handlers []Site
+	// Handler is the address of the default handler's structure, Variable that of the pointer to the context variable that has the
+	// current one.
+	Handler, Variable uint64
+
+	code *cpython.Code
 }
+
+// Bias returns the load bias of a process's mapping of the file.
+func (s Sites) Bias(start, offset uint64) (uint64, bool) { return s.code.Bias(start, offset) }
 
 // All returns every site.
 func (s Sites) All() (all []Site) {
@@ -82,6 +90,7 @@ func Find(r io.ReaderAt) (Sites, error) {
 		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	f := finder{code: code, own: map[uint64]bool{}}
+	f.sites.code = code
 	if err := f.findHandler(); err != nil {
 		return Sites{}, err
 	}
@@ -89,6 +98,9 @@ func Find(r io.ReaderAt) (Sites, error) {
 		return Sites{}, err
 	}
 	if err := f.callers(); err != nil {
+		return Sites{}, err
+	}
+	if err := f.settings(); err != nil {
 		return Sites{}, err
 	}
 	if err := f.complete(); err != nil {
