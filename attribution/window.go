@@ -74,7 +74,9 @@ type window struct {
 	foreign   report.Foreign
 
 	execution int
-	count     int // In[N], -1 if there is none
+	count     int  // In[N], -1 if there is none
+	late      bool // of a cell: it was not seen to begin
+	missed    bool // of a cell: it was not seen to end
 	cell      uint64
 	file      string // of a cell: what its code says it is from
 	line      int

@@ -99,6 +99,8 @@ type result struct {
 	Error          string `json:"error"`
 	Skipped        string `json:"skipped"`
 	Marks          []mark `json:"marks"`
+	// Draws is what an inline figure of run_figures.py takes at least.
+	Draws int64 `json:"draws"`
 	// Truth is what GPU rigs know of each meter by themselves; null where nothing can be known.
 	Truth map[string]*startPeakEnd `json:"truth"`
 	// Stacks are who called at each allocation of stacks.py.
@@ -107,6 +109,9 @@ type result struct {
 	Expect []planted `json:"expect"`
 	// Holders are who holds the arrays of holders.py, by their size.
 	Holders map[event.Bytes]heldBy `json:"holders"`
+	// Wanted is what has to be found of variables.py, and Dropped how many bytes went with one like it.
+	Wanted  map[string]wantedVariable `json:"wanted"`
+	Dropped map[string]int64          `json:"dropped"`
 	// Noted is what lines of memory.py took.
 	Noted []noted `json:"noted"`
 	// Markers are what the lines of a notebook say of themselves; Before and After what /proc says while the kernel is idle.

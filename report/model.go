@@ -28,7 +28,10 @@ type Report struct {
 	// session's peak first, 3,000 at most.
 	Lines []Line `json:"lines,omitempty"`
 	// Tensors are PyTorch's blocks that lived at the end, most bytes first, 1,000 groups at most.
-	Tensors     []Tensors   `json:"tensors,omitempty"`
+	Tensors []Tensors `json:"tensors,omitempty"`
+	// Variables are what processes have by name at the end, most bytes first, 1,000 of each process at most.
+	Variables   []Variable  `json:"variables,omitempty"`
+	Names       []Names     `json:"names,omitempty"`
 	Certificate Certificate `json:"certificate"`
 }
 
@@ -303,7 +306,7 @@ type Between struct {
 
 // Certificate is the evidence behind the figures.
 type Certificate struct {
-	// Complete: every change made in the kernel reached the tracer.
+	// Complete: every change made in the kernel reached the tracer, and every window is there and was seen to end.
 	Complete  bool   `json:"complete"`
 	Finished  string `json:"finished"` // why the session ended
 	Made      uint64 `json:"made"`

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the notebooks of leaks.py in a fresh ipykernel. See driver.py for the protocol with the caller and the options.
+"""Runs the notebooks of leaks.py, or of tensor_leaks.py, in a fresh ipykernel. See driver.py for the protocol with the caller and the options.
 
---cells leaks, healthy or followed says which. Results are JSON lines: {"session": …}, one for each run of a cell {name, source, status,
+--cells leaks, healthy, followed, tensors or healthy_tensors says which. Results are JSON lines: {"session": …}, one for each run of a cell {name, source, status,
 execution_count, …}, and at the end {"name": "expect", "expect": […]}: what an audit must find.
 """
 
@@ -10,9 +10,13 @@ import sys
 import driver
 import leaks
 import notebooks
+import tensor_leaks
 from run_kernel import Kernel
 
-LISTS = {"leaks": leaks.LEAKS, "healthy": leaks.HEALTHY, "followed": leaks.FOLLOWED}
+LISTS = {
+    "leaks": (leaks.IMPORTS, leaks.LEAKS), "healthy": (leaks.IMPORTS, leaks.HEALTHY), "followed": (leaks.IMPORTS, leaks.FOLLOWED),
+    "tensors": (tensor_leaks.IMPORTS, tensor_leaks.LEAKS), "healthy_tensors": (tensor_leaks.IMPORTS, tensor_leaks.HEALTHY),
+}
 
 
 def run(held, opts):
@@ -20,7 +24,8 @@ def run(held, opts):
     held.callback(workspace.remove)
     kernel = Kernel(opts, workspace, workspace.probe())
     held.callback(kernel.close)
-    return notebooks.run(opts, kernel, {"pid": kernel.pid}, leaks.IMPORTS, LISTS[opts.cells or "leaks"])
+    imports, books = LISTS[opts.cells or "leaks"]
+    return notebooks.run(opts, kernel, {"pid": kernel.pid}, imports, books)
 
 
 if __name__ == "__main__":

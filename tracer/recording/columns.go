@@ -72,6 +72,7 @@ const (
 	colText
 	colTextBytes
 	colTruncated
+	colLate
 	colDetail
 	colDevice
 	colUnknownDevice
@@ -137,6 +138,7 @@ func tableFields() [colCount]field {
 		colText:          {"text", typeUTF8, false},
 		colTextBytes:     {"text.bytes", typeBinary, false},
 		colTruncated:     {"truncated", typeBool, false},
+		colLate:          {"late", typeBool, false},
 		colDetail:        {"detail", typeUTF8, false},
 		colDevice:        {"device", typeUint32, false},
 		colUnknownDevice: {"unknown_device_frees", typeUint64, false},
@@ -175,6 +177,7 @@ const (
 	kindCellSource = "cell-source"
 	kindStack      = "stack"
 	kindHolders    = "holders"
+	kindVariables  = "variables"
 	kindFinish     = "finish"
 )
 

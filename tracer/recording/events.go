@@ -28,6 +28,8 @@ func (b *batch) event(row int) (e event.Event, err error) {
 		e, err = stackFromJSON(detail, b.u64(colStack, row), int32(b.u32(colPID, row)))
 	case kindHolders:
 		e, err = holdersFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindVariables:
+		e, err = variablesFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
 	case kindStart:
 		e, err = startFromJSON(detail)
 	case kindProcess:
@@ -170,6 +172,7 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 		Inputs:  int64(b.u64(colInputs, row)),
 		Line:    int32(b.u32(colLine, row)),
 		Outcome: outcome,
+		Late:    b.columns[colLate].truth(row),
 		CPUTime: b.time(colCPUTime, row),
 		Unknown: b.u64(colUnknown, row),
 		Slack:   b.bytes(colSlack, row),

@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// TestTensors compares cpu.torch with what cells know of their tensors, to the byte: training loops, views, resizing, memory
+// shared with NumPy, graphs, threads, workers. PyTorch is imported by the first cell, after the attach.
+func TestTensors(t *testing.T) {
+	require(t)
+	needTorch(t)
+	checkTensors(t, place{driver: "run_tensors.py"})
+}
+
+// TestNewerTensors does so on PyTorch 2.6 and Python 3.13. It is a build for CUDA, without a GPU's memory in use.
+func TestNewerTensors(t *testing.T) {
+	require(t)
+	p := pytorch(t, "--stand-ins")
+	p.driver = "run_tensors.py"
+	checkTensors(t, p)
+}
+
+// TestAuditTensors: planted leaks of tensors on the CPU are found, with who holds them, and nothing else is.
+func TestAuditTensors(t *testing.T) {
+	require(t)
+	needTorch(t)
+	for _, list := range []string{"tensors", "healthy_tensors"} {
+		t.Run(list, func(t *testing.T) {
+			t.Parallel()
+			checkAudit(t, place{driver: "run_leaks.py"}, []string{list})
+		})
+	}
+}
+
+// needTorch skips where this machine's Python has no PyTorch; under TRACER_REQUIRE_BPF=1 it fails.
+func needTorch(t *testing.T) {
+	t.Helper()
+	if hasModule("torch") {
+		return
+	}
+	if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
+		t.Fatalf("TRACER_REQUIRE_BPF=1, but %s has no PyTorch: scripts/install.sh test installs it", python())
+	}
+	t.Skip("no PyTorch")
+}
+
+func hasModule(name string) bool {
+	const ask = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(sys.argv[1]))"
+	return exec.Command(python(), "-c", ask, name).Run() == nil
+}
+
+func checkTensors(t *testing.T, p place) {
+	t.Helper()
+	w := startWorkload(t, p, nil)
+	tr := attach(t, w.pid, "--budget", "off")
+	results := w.run()
+	r, _ := tr.stop()
+	checkCertificate(t, r)
+	if len(r.Certificate.LateLibraries) > 0 {
+		t.Errorf("joined late: %v", r.Certificate.LateLibraries)
+	}
+	windows := topCells(r, w.pid)
+	if len(windows) != len(results) {
+		t.Fatalf("%d windows of %d cells", len(windows), len(results))
+	}
+	peaks, ends, lines := 0, 0, 0
+	for i, run := range results {
+		truth := run.Truth["cpu.torch"]
+		if truth == nil {
+			continue
+		}
+		f := windows[i].Meters["cpu.torch"]
+		ends++
+		if !f.Exact || f.Consumed != truth.End-truth.Start {
+			t.Errorf("%s: %+v, want it to end at %+d", run.Name, f, truth.End-truth.Start)
+		}
+		if truth.Peak >= 0 {
+			peaks++
+			if f.Need() != truth.Peak-truth.Start {
+				t.Errorf("%s: %d needed, want %d", run.Name, f.Need(), truth.Peak-truth.Start)
+			}
+		} else if f.Peak < max(f.Start, f.End) {
+			t.Errorf("%s: %+v", run.Name, f)
+		}
+		for _, n := range run.Noted {
+			lines++
+			if said := compareNoted(windows[i], n); said != "" {
+				t.Errorf("%s: %s", run.Name, said)
+			}
+		}
+		if c, there := windows[i].Coverage["cpu.torch"]; there && !c.Exact {
+			t.Errorf("%s: lines do not add up: %+v", run.Name, c)
+		}
+		checkRefused(t, run.Name, windows[i])
+	}
+	if peaks < 10 || ends < 20 || lines < 10 {
+		t.Errorf("%d peaks, %d ends and %d lines were compared", peaks, ends, lines)
+	}
+	checkSums(t, r)
+}
+
+// checkRefused wants the one request that malloc refused, and no other.
+func checkRefused(t *testing.T, name string, w report.Window) {
+	t.Helper()
+	if name != "refused" {
+		if len(w.Refused) > 0 {
+			t.Errorf("%s: refused %+v", name, w.Refused)
+		}
+		return
+	}
+	if len(w.Refused) != 1 || w.Refused[0].Meter != "cpu.torch" || w.Refused[0].Asked != 1<<50 || w.Refused[0].Count != 1 {
+		t.Errorf("%s: %+v", name, w.Refused)
+	}
+}
