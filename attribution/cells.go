@@ -141,6 +141,7 @@ func (t *Tracker) openStatement(p *process, b *event.Boundary) {
 	}
 	w := t.openWindow(p, b, kindStatement, cell)
 	w.line = int(b.Line)
+	cell.lastLine = max(cell.lastLine, w.line)
 	cell.statement = w
 }
 

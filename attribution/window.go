@@ -86,6 +86,7 @@ type window struct {
 	status    string
 	note      string
 	statement *window // of a cell: the statement that runs
+	lastLine  int     // of a cell: the line of its last statement so far
 	hooks     *window // of a cell: what follows its result, while it does
 	atResult  *window // of a cell, while hooks are open: the cell as it is if nobody says when they are over
 	birth     *birth  // in an audit: what blocks that are made here refer to

@@ -68,6 +68,7 @@ type Session struct {
 	trouble []string
 	devices devices
 	live    live
+	workers []*event.Holders // of pools, found in the end
 	// heapCost is what a malloc and its free cost the targets; 0 until known.
 	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.
