@@ -339,11 +339,8 @@ func (a *audit) drop(pid int32) {
 // forget drops the blocks of some meters, see [Tracker.forget].
 func (a *audit) forget(which func(event.Meter) bool, of func(pid int32) bool) {
 	for pid, blocks := range a.live {
-		for at, b := range blocks {
+		for at := range blocks {
 			if which(at.meter) && of(pid) {
-				if one := a.blind[""]; one != nil && isNumPy(at.meter) {
-					one.lost += b.size
-				}
 				delete(blocks, at)
 				a.count--
 			}

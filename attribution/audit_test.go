@@ -451,17 +451,32 @@ func TestChildSeenLate(t *testing.T) {
 	}
 }
 
-// When probes are stepped down, what they knew is forgotten, and the audit says so.
-func TestAuditForgets(t *testing.T) {
+// A pause of NumPy's meter takes away nothing of what was known before; the audit says that it was there.
+func TestAuditKnowsThroughAPause(t *testing.T) {
 	n := newNotebook()
 	for range 4 {
 		n.run("leaky", func() { n.take("leaky", 1, 3*mib) })
 	}
 	n.boundary(event.MeterShed, main)
 	a := n.audit(t)
-	none(t, a)
-	if a.Complete || len(a.Held) > 0 || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != report.SteppedDown || a.NotJudged[0].Meter != "cpu.numpy" || !a.CanExceed(1<<40) {
-		t.Errorf("complete %v, held %+v, not judged %+v", a.Complete, a.Held, a.NotJudged)
+	if len(a.Verdicts) != 1 || a.Verdicts[0].Bytes != 12*int64(mib) {
+		t.Errorf("verdicts %+v", a.Verdicts)
+	}
+	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != report.SteppedDown || a.NotJudged[0].Meter != "cpu.numpy" {
+		t.Errorf("complete %v, not judged %+v", a.Complete, a.NotJudged)
+	}
+}
+
+// When the lines of malloc's blocks are stepped down, what they knew is forgotten, and the audit says so.
+func TestAuditForgets(t *testing.T) {
+	n := newNotebook()
+	for range 4 {
+		n.run("leaky", func() { n.take("leaky", 1, 3*mib) })
+	}
+	n.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = event.HeapStacks })
+	a := n.audit(t)
+	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != report.SteppedDown || a.NotJudged[0].Meter != "cpu.heap" || !a.CanExceed(1<<40) {
+		t.Errorf("complete %v, not judged %+v", a.Complete, a.NotJudged)
 	}
 }
 

@@ -302,7 +302,10 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	}
 	if m == event.Torch {
 		if !w.isOpen && w.closeUnknownTorch > w.openUnknownTorch {
-			return false, widen(bound, w.closeTorch-w.openTorch)
+			return false, widen(bound, w.closeTorch-w.openTorch+w.unsureTorch)
+		}
+		if w.unsureTorch > 0 {
+			return false, widen(bound, w.unsureTorch)
 		}
 		return exact, bound
 	}
@@ -316,7 +319,10 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	}
 	unknown, slack := w.closeUnknown-w.openUnknown, w.closeSlack-w.openSlack
 	if !w.isOpen && unknown > 0 {
-		return false, widen(bound, slack)
+		return false, widen(bound, slack+w.unsure)
+	}
+	if w.unsure > 0 {
+		return false, widen(bound, w.unsure)
 	}
 	return exact, bound
 }

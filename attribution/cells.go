@@ -216,18 +216,10 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
 	switch b.Text {
-	case "":
-		if down {
-			t.forget(b.Root, isNumPy)
-		}
+	case "", event.SmallBlocks, event.ForeignArrays:
 		r.sheds(down, event.NumPy)
 	case event.TorchCPU:
-		if down {
-			t.forget(b.Root, isTorch)
-		}
 		r.sheds(down, event.Torch)
-	case event.SmallBlocks, event.ForeignArrays:
-		r.sheds(down, event.NumPy)
 	case event.TorchTotals:
 		r.sheds(down, totals()...)
 	case event.Stacks, event.SmallStacks, event.NativeStacks, event.MappedStacks:

@@ -41,6 +41,7 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	t.learn(r, b.Segment)
 	t.askedIn(r, b.Segment)
 	for _, w := range r.open {
+		w.unsure, w.unsureTorch = max(w.unsure, b.Unsure), max(w.unsureTorch, b.UnsureTorch)
 		w.see(b, moved, changes, t.forked)
 	}
 	for pid, m := range moved {

@@ -29,9 +29,16 @@ func TestTorchIsItsOwn(t *testing.T) {
 	s.cell(event.CellOpen, 3, freed, gpu(event.Torch, 50, 50))
 	s.boundary(event.MeterShed, main, freed, func(b *event.Boundary) { b.Text = event.TorchCPU }, gpu(event.Torch, 50, 50))
 	s.cell(event.CellClose, 3, freed, gpu(event.Torch, 50, 50))
-	s.boundary(event.Detached, main, freed, gpu(event.Torch, 50, 50))
+	unsure := func(b *event.Boundary) { b.UnsureTorch = 777 }
+	s.boundary(event.MeterBack, main, freed, unsure, func(b *event.Boundary) { b.Text = event.TorchCPU }, gpu(event.Torch, 50, 50))
+	s.cell(event.CellOpen, 4, freed, unsure, gpu(event.Torch, 50, 50))
+	s.cell(event.CellClose, 4, freed, unsure, gpu(event.Torch, 50, 50))
+	s.boundary(event.Detached, main, freed, unsure, gpu(event.Torch, 50, 50))
 	r := s.run(t)
-	cells := []report.Window{nth(t, r, report.Cell, 0), nth(t, r, report.Cell, 1), nth(t, r, report.Cell, 2)}
+	cells := []report.Window{nth(t, r, report.Cell, 0), nth(t, r, report.Cell, 1), nth(t, r, report.Cell, 2), nth(t, r, report.Cell, 3)}
+	if f := cells[3].Meters["cpu.torch"]; f.Exact || f.Bound == nil || *f.Bound != 777 || f.Start != 50 {
+		t.Errorf("after a pause: %+v", f)
+	}
 	expect(t, "first", figure(cells[0], "cpu.torch"), [3]int64{0, 150, 50})
 	if c := cells[0].Coverage["cpu.torch"]; !c.Exact || c.AtPeak != 150 {
 		t.Errorf("lines: %+v", c)

@@ -394,6 +394,36 @@ func TestShedMeterIsNotExact(t *testing.T) {
 	}
 }
 
+// TestPauseOfNumPy: while the meter is paused a window knows only a least; then it is off by at most what is in doubt, and by less once that was
+// looked into. Windows before the pause are exact.
+func TestPauseOfNumPy(t *testing.T) {
+	s := newScript()
+	unsure := func(by event.Bytes) func(*event.Boundary) { return func(b *event.Boundary) { b.Unsure = by } }
+	closed := func(cell uint64, by event.Bytes) {
+		s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome, b.Unsure = cell, event.OutcomeOK, by })
+	}
+	s.openCell(1, true)
+	closed(1, 0)
+	s.openCell(2, true)
+	s.boundary(event.MeterShed, main)
+	closed(2, 0)
+	s.boundary(event.MeterBack, main, unsure(9000))
+	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Unsure = 3, 4, 9000 })
+	s.boundary(event.MeterSettled, main, unsure(70))
+	closed(3, 70)
+	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Unsure = 4, 5, 70 })
+	closed(4, 70)
+	s.boundary(event.Detached, main, unsure(70))
+	r := s.run(t)
+	bound := func(n int64) *int64 { return &n }
+	for i, want := range []*int64{bound(0), nil, bound(9000), bound(70)} {
+		f := nth(t, r, report.Cell, i).Meters["cpu.numpy"]
+		if f.Exact != (i == 0) || (f.Bound == nil) != (want == nil) || want != nil && *f.Bound != *want {
+			t.Errorf("cell %d: %+v", i+1, f)
+		}
+	}
+}
+
 // TestShedInOneTree: what is stepped down in one tree is none of another's business.
 func TestShedInOneTree(t *testing.T) {
 	tr := New()

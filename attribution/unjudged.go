@@ -13,7 +13,6 @@ type blind struct {
 	times int
 	since event.Nanoseconds // 0: they are told of
 	sum   event.Nanoseconds
-	lost  event.Bytes // in blocks that were forgotten
 }
 
 // blindTo follows which meters are stepped down. An empty text is NumPy's probes.
@@ -94,9 +93,6 @@ func (j *judge) steppedDown() {
 			Reason: report.SteppedDown, Meter: m.meter, Advice: "--budget off looks all the time; a larger --budget, for longer",
 			Why: fmt.Sprintf("its probes were stepped down %s, for %s in all, to keep the overhead budget: what was made then is only known where an object was found that has it",
 				times(int64(b.times)), report.FormatDuration(int64(sum))),
-		}
-		if b.lost > 0 {
-			n.Why += fmt.Sprintf("; blocks of %s were not followed any further", report.FormatBytes(int64(b.lost)))
 		}
 		j.cannot(n)
 	}

@@ -39,7 +39,7 @@ func TestWildEvents(t *testing.T) {
 				}})
 			case 3, 4, 5:
 				b := &event.Boundary{
-					Number: r.Uint64N(50), Time: event.Nanoseconds(r.Int64N(1e12)), Kind: event.BoundaryKind(r.IntN(int(event.MeterBack) + 1)), Root: uint32(r.IntN(2)),
+					Number: r.Uint64N(50), Time: event.Nanoseconds(r.Int64N(1e12)), Kind: event.BoundaryKind(r.IntN(int(event.MeterSettled) + 1)), Root: uint32(r.IntN(2)),
 					PID: pid(), Parent: []int32{0, main, 1}[r.IntN(3)], Cell: r.Uint64N(4), Outer: r.Uint64N(4), Segment: r.Uint64N(50), Stream: r.Uint64N(500),
 					Inputs: int64(r.IntN(5)) - 1, Line: int32(r.IntN(4)), Outcome: event.Outcome(r.IntN(5)),
 					Text: []string{"", "c.py", event.Stacks, event.TensorStacks, event.HeapStacks, event.MappedStacks, event.TorchTotals, event.TorchCPU}[r.IntN(8)],

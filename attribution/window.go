@@ -46,6 +46,7 @@ type window struct {
 	openUnknown, closeUnknown uint64
 	openDevice, closeDevice   uint64 // frees of device or page-locked memory of unknown size
 	openSlack, closeSlack     event.Bytes
+	unsure, unsureTorch       event.Bytes // by how much NumPy's meter, and PyTorch's, may be off, at most at any time
 	openHeap, closeHeap       event.Bytes // an upper bound of what frees of malloc's blocks of unknown size were worth
 
 	openUnknownHeap, closeUnknownHeap   uint64      // how many
@@ -113,7 +114,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	w := &window{
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
 		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice, openHeap: b.HeapSlack,
-		openUnknownHeap: b.UnknownHeap, openUnknownTorch: b.UnknownTorch, openTorch: b.TorchSlack,
+		openUnknownHeap: b.UnknownHeap, openUnknownTorch: b.UnknownTorch, openTorch: b.TorchSlack, unsure: b.Unsure, unsureTorch: b.UnsureTorch,
 		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
 	}
 	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next

@@ -204,6 +204,8 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->unknown_device = r->unknown_device;
 	b->unknown_heap = r->unknown_heap;
 	b->heap_slack = r->heap_slack;
+	b->unsure = r->unsure;
+	b->unsure_torch = r->unsure_torch;
 	b->unknown_torch = r->unknown_torch;
 	b->torch_slack = r->torch_slack;
 	cut(slot, ticket & (MAX_STORED - 1));

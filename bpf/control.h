@@ -27,21 +27,22 @@ int discover_cpus(void *unused)
 	return 0;
 }
 
-static long forget_arrays(__u32 slot, __u32 *root)
+struct doubted {
+	__s64 mapped; /* by all Pythons of a root */
+	__u32 root;
+	__u32 padding;
+};
+
+/* Nobody has looked at a process's blocks for a while: any of its memory may be one, or not be one any more. */
+static long doubt_blocks(__u32 slot, struct doubted *d)
 {
 	struct process *p = process_at(slot);
 
-	if (p && p->active && p->root == *root)
-		exchange(&p->value[METER_NUMPY], 0);
-	return 0;
-}
-
-static long forget_tensors(__u32 slot, __u32 *root)
-{
-	struct process *p = process_at(slot);
-
-	if (p && p->active && p->root == *root)
-		exchange(&p->value[METER_TORCH], 0);
+	if (!p || !p->active || p->root != d->root)
+		return 0;
+	*(volatile __u64 *)&p->era = fetch_add(&next_era, 1);
+	if (python_at(slot))
+		fetch_add(&d->mapped, p->value[METER_MAPPED]);
 	return 0;
 }
 
@@ -50,15 +51,12 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 {
 	group &= GROUPS - 1;
 	fetch_add(&r->epoch[group], 1);
-	if (group == GROUP_NUMPY) {
-		bpf_loop(used_slots, forget_arrays, &root, 0);
-		if (r->shared)
-			exchange(&r->tree[METER_NUMPY], 0);
-	}
-	if (group == GROUP_TORCH_CPU) {
-		bpf_loop(used_slots, forget_tensors, &root, 0);
-		if (r->shared)
-			exchange(&r->tree[METER_TORCH], 0);
+	if (group == GROUP_NUMPY || group == GROUP_TORCH_CPU) {
+		struct doubted d = { .root = root };
+		bpf_loop(used_slots, doubt_blocks, &d, 0);
+		exchange(group == GROUP_NUMPY ? &r->unsure : &r->unsure_torch, d.mapped);
+		if (group == GROUP_NUMPY)
+			exchange(&r->listening, 1);
 	}
 	__s64 credit = top_up(r, bpf_ktime_get_ns());
 	r->floor = floor_below(credit, classes_below(credit));
@@ -160,6 +158,11 @@ int control_task(struct bpf_iter__task *ctx)
 	} else if (request.operation == OP_BACK) {
 		put_back(r, p->root, request.group);
 		why.kind = BOUNDARY_METER_BACK;
+		draw_boundary(&why);
+	} else if (request.operation == OP_SETTLED) {
+		exchange(&r->listening, 0);
+		exchange(&r->unsure, request.unsure);
+		why.kind = BOUNDARY_METER_SETTLED;
 		draw_boundary(&why);
 	} else if (request.operation == OP_LATE) { /* some was missed, what is known stays */
 		why.kind = BOUNDARY_METER_BACK;

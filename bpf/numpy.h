@@ -10,6 +10,11 @@
  * good (enum arrays); until a moment later Track still adds blocks whose allocation went by before, and Untrack does
  * nothing any more: so no block is missed, and none is counted twice.
  *
+ * While the probes are stepped down nothing is seen. What is known stays known: the account goes on from there, with
+ * all blocks of the eras before in doubt. A block in doubt that is freed or replaced has gone, whatever became of it
+ * meanwhile. User space finds out about the others, by looking for the arrays that have them, and says so here
+ * (settle_array).
+ *
  * A free of a block that is not known (made before the attach, or while the probes were shed) changes no value. Its
  * size is known at some places; at others glibc keeps a chunk's size in the word before it: an upper bound of what such
  * frees were worth. A refused allocation, at address 0, changes nothing.
@@ -76,28 +81,21 @@ static __always_inline void array_unknown(__u32 slot, __s64 slack)
 	fetch_add(&r->slack, slack);
 }
 
-/* Since when blocks are known without a gap. */
-static __always_inline __u64 array_epoch(__u32 slot)
-{
-	struct process *p = process_at(slot);
-	struct root *r = p ? root_of(p) : NULL;
-
-	return r ? r->epoch[GROUP_NUMPY] : 0;
-}
-
 /* The block at an address, NULL if it is not known. */
 static __always_inline struct block *array_at(__u32 slot, __u64 key)
 {
 	struct block *known = bpf_map_lookup_elem(&blocks, &key);
+	struct process *p = process_at(slot);
 
-	return known && known->epoch == array_epoch(slot) ? known : NULL;
+	return known && p && known->era >= p->first_era ? known : NULL;
 }
 
 /* Puts a block into the table. What was at its address, in bytes that count, is added to *before. */
 static __always_inline bool array_in(__u32 slot, __u64 address, __s64 size, __s64 *before)
 {
 	__u64 key = block_key(slot, address);
-	struct block fresh = { .size = size, .epoch = array_epoch(slot) }, *known = array_at(slot, key);
+	struct process *p = process_at(slot);
+	struct block fresh = { .size = size, .era = p ? p->era : 0 }, *known = array_at(slot, key);
 
 	if (known && array_counts(known->size))
 		*before += known->size;
@@ -152,6 +150,20 @@ static __always_inline __s64 array_bound(__u32 slot, __u64 address)
 	return usable > 0 && array_counts(usable) ? usable : 0;
 }
 
+/* While user space looks for arrays: one that it has seen may go before it says so. */
+static __always_inline void remember_free(__u32 slot, __u64 address)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || !*(volatile __u64 *)&r->listening)
+		return;
+	__u64 key = block_key(slot, address);
+	struct block none = { .size = p->era, .era = ERA_FREE };
+	if (bpf_map_update_elem(&blocks, &key, &none, BPF_ANY))
+		lose(LOSS_BLOCK);
+}
+
 /* told: its size, as far as the place can tell, or SIZE_NOT_KNOWN. */
 static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 {
@@ -163,6 +175,7 @@ static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 								: told;
 		if (slack && array_counts(slack))
 			array_unknown(slot, slack);
+		remember_free(slot, address);
 		return;
 	}
 	struct array_move m = { .from = address, .to = address, .before = array_counts(size) ? size : 0, .slot = slot };
@@ -342,6 +355,47 @@ int numpy_resized(struct pt_regs *regs)
 	if (array_in(slot, address, r.size, &m.before) && array_counts(r.size)) {
 		m.after = r.size;
 		m.stack = stack_for(regs, slot, r.size);
+	}
+	array_moves(&m);
+	return 0;
+}
+
+/*
+ * What was found out about a block that has been in doubt since the probes were put back, or that is not known. What
+ * the probes have seen of it since then goes before.
+ */
+SEC("syscall")
+int settle_array(struct finding *f)
+{
+	__u32 slot = f->slot;
+	struct process *p = process_at(slot);
+	__u64 key = block_key(slot, f->address);
+	struct block *there = bpf_map_lookup_elem(&blocks, &key);
+	struct array_move m = { .from = f->address, .to = f->address, .slot = slot };
+
+	f->done = 0;
+	if (!p)
+		return 1;
+	if (!f->known) {
+		if (there && (there->era >= p->first_era || (there->era == ERA_FREE && there->size == p->era)))
+			return 0;
+		f->done = array_in(slot, f->address, f->found, &m.before);
+		m.after = f->done ? f->found : 0;
+		array_moves(&m);
+		return 0;
+	}
+	__u64 era = there ? there->era : 0;
+	if (!there || era < p->first_era || era >= p->era || there->size != f->known)
+		return 0;
+	if (__sync_val_compare_and_swap(&there->era, era, f->found == f->known ? p->era : ERA_GONE) != era)
+		return 0;
+	f->done = 1;
+	m.before = f->known;
+	m.after = f->found;
+	if (f->found && f->found != f->known) {
+		__s64 nothing = 0;
+		if (!array_in(slot, f->address, f->found, &nothing))
+			m.after = 0;
 	}
 	array_moves(&m);
 	return 0;

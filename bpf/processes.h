@@ -62,6 +62,7 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	p->segment = *(volatile __u64 *)&r->segment;
 	p->mm = mm;
 	p->started = bpf_ktime_get_ns();
+	p->era = p->first_era = fetch_add(&next_era, 1);
 	p->tgid = INT_FIELD(task, task_struct, tgid);
 	p->pid = visible_pid(task);
 	p->root = root_id;

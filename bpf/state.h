@@ -92,6 +92,7 @@ __u32 first_slot;
 __u64 next_ticket = 1;
 __u64 next_number = 1;
 __u64 next_cell = 1;
+__u64 next_era = ERAS;
 __u32 found_threads; /* entries of found */
 __u32 next_batch = 1;
 __u64 acknowledged; /* tickets up to this one are in safe hands; written by user space */

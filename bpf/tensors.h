@@ -5,7 +5,8 @@
  * malloc refuses (c10/core/CPUAllocator.cpp, since 1.6). They are C++ and may throw: entries only.
  *
  * Blocks have a table of their own: an array of NumPy's that was not seen to go can have had the same address. A free
- * of a block that is not known changes no value, see numpy.h.
+ * of a block that is not known changes no value, see numpy.h. While the probes are stepped down nothing is seen; what
+ * is known stays known, and the meter may be off from then on by what the process has mapped.
  */
 #ifndef IPYTRACER_TENSORS_H
 #define IPYTRACER_TENSORS_H
@@ -32,12 +33,12 @@ int tensor_made(struct pt_regs *regs)
 	if (!r)
 		return 0;
 	__u64 key = block_key(slot, address);
-	struct block fresh = { .size = size, .epoch = r->epoch[GROUP_TORCH_CPU] };
+	struct block fresh = { .size = size, .era = p->era };
 	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
 	__s64 before = 0;
 	p->torch = 1;
 	if (known) { /* its free was missed */
-		before = known->epoch == fresh.epoch ? known->size : 0;
+		before = known->era >= p->first_era ? known->size : 0;
 		*known = fresh;
 	} else if (bpf_map_update_elem(&torch_blocks, &key, &fresh, BPF_ANY)) {
 		lose(LOSS_TORCH);
@@ -63,7 +64,7 @@ int tensor_freed(struct pt_regs *regs)
 		return 0;
 	__u64 key = block_key(slot, address), segment = *(volatile __u64 *)&p->segment;
 	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
-	if (!known || known->epoch != r->epoch[GROUP_TORCH_CPU]) {
+	if (!known || known->era < p->first_era) {
 		fetch_add(&r->unknown_torch, 1);
 		fetch_add(&r->torch_slack, usable_size(p, address));
 		return 0;

@@ -90,10 +90,12 @@ int calibrate_return(struct pt_regs *regs)
 
 /* Types that no map or argument has reach Go only if a variable has them. */
 const struct change *export_change __attribute__((unused));
+const struct finding *export_finding __attribute__((unused));
 const struct trial *export_trial __attribute__((unused));
 const struct source *export_source __attribute__((unused));
 const struct code *export_code __attribute__((unused));
 const struct copy *export_copy __attribute__((unused));
+const enum no_era *export_no_era __attribute__((unused));
 const enum rule_base *export_rule_base __attribute__((unused));
 const enum native_end *export_native_end __attribute__((unused));
 const enum boundary_kind *export_boundary_kind __attribute__((unused));

@@ -67,6 +67,7 @@ enum boundary_kind {
 	BOUNDARY_METER_SHED,
 	BOUNDARY_METER_BACK,
 	BOUNDARY_CELL_RESULT,
+	BOUNDARY_METER_SETTLED,
 	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
 	RECORD_SOURCE,	      /* struct source */
 	RECORD_NUDGE,	      /* the change ring fills up: come and read */
@@ -103,6 +104,8 @@ struct boundary {
 	__u64 unknown_device;
 	__u64 unknown_heap;
 	__s64 heap_slack;
+	__s64 unsure;
+	__s64 unsure_torch;
 	__u64 unknown_torch;
 	__s64 torch_slack;
 	__s64 value[METERS];
@@ -294,7 +297,9 @@ struct process {
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
 	__u64 started;
-	__u64 heap_end; /* mm->brk, up to whole pages */
+	__u64 era;	 /* in which NumPy's blocks are seen without a gap; see struct block */
+	__u64 first_era; /* the process's first one */
+	__u64 heap_end;	 /* mm->brk, up to whole pages */
 	__u32 tgid;
 	__s32 pid;
 	__u32 root;
@@ -415,6 +420,9 @@ struct root {
 	__u64 unknown_device; /* frees of device or pinned memory whose size, allocations whose device is not known */
 	__u64 unknown_heap;   /* frees of malloc's blocks whose making was not seen */
 	__s64 heap_slack;     /* an upper bound of their bytes */
+	__s64 unsure;	      /* by how many bytes the NumPy meter may be off, since it was paused */
+	__s64 unsure_torch;   /* likewise for PyTorch's on the CPU */
+	__u64 listening;      /* frees of unknown arrays are remembered, see settle_array */
 	__u64 unknown_torch;  /* frees of tensors on the CPU whose making was not seen */
 	__s64 torch_slack;    /* an upper bound of their bytes */
 	__s64 tree[METERS];
@@ -519,10 +527,29 @@ struct thread_key {
 	__u32 padding;
 };
 
-/* A block of NumPy, or of PyTorch on the CPU, that lives. */
+/*
+ * A block of NumPy, or of PyTorch on the CPU, that lives. Its era is that of its process in which it was last known for
+ * certain: each attach begins one, and each time that the probes are put back. No era is used twice. An era before the
+ * process's first one is no block: it is of a process that had the slot before, or one of enum no_era.
+ */
 struct block {
 	__s64 size;
-	__u64 epoch; /* of the meter: blocks of an epoch that is over are not known any more */
+	__u64 era;
+};
+
+enum no_era {
+	ERA_GONE, /* it was found out that the block had gone */
+	ERA_FREE, /* something unknown was freed here, in the era that is in `size` */
+	ERAS	  /* the first one */
+};
+
+/* What was found out about a block that may have gone or come while nobody looked. */
+struct finding {
+	__u64 address;
+	__s64 known; /* bytes it had, 0: it is not in the table */
+	__s64 found; /* bytes it has, 0: it has gone */
+	__u32 slot;
+	__u32 done; /* result: it was still so */
 };
 
 /*
@@ -662,11 +689,23 @@ enum loss {
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */
-enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS, OP_LATE, OP_CELL, OP_CELL_END };
+enum operation {
+	OP_NONE,
+	OP_ATTACH,
+	OP_ADOPT,
+	OP_DETACH,
+	OP_BACK,
+	OP_ARRAYS,
+	OP_LATE,
+	OP_CELL,
+	OP_CELL_END,
+	OP_SETTLED
+};
 
 struct control {
-	__u64 cell;  /* OP_CELL: one that runs; OP_CELL_END: nobody has seen how it ended */
-	__u64 outer; /* the one it is nested in */
+	__s64 unsure; /* OP_SETTLED */
+	__u64 cell;   /* OP_CELL: one that runs; OP_CELL_END: nobody has seen how it ended */
+	__u64 outer;  /* the one it is nested in */
 	__u32 operation;
 	__s32 pid; /* in the tracer's pid namespace */
 	__s32 parent;

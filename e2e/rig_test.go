@@ -337,7 +337,7 @@ type trace struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdout bytes.Buffer
-	stderr bytes.Buffer
+	stderr lockedBuffer
 	ended  chan struct{} // closed once err is set
 	err    error
 }

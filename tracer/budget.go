@@ -27,6 +27,9 @@ type budget struct {
 type steps struct {
 	down    []ledger.Group
 	takeOut []ledger.Group // stepped down by the kernel, probes still in place
+	looks   *looks         // for arrays, while it is under way
+	since   time.Time      // when NumPy's meter was paused
+	rest    time.Duration  // it stays so at least so long
 }
 
 // fullTime is how long an account takes to fill: with a share of 3 % it holds half a second of probe time.
@@ -191,6 +194,12 @@ func (b *budget) shed(root uint32, g ledger.Group) {
 	}
 	r := b.root(root)
 	r.down, r.takeOut = append(r.down, g), append(r.takeOut, g)
+	if g == ledger.GroupNumPy {
+		r.since = time.Now()
+		if r.looks != nil {
+			r.looks.spoilt = true
+		}
+	}
 }
 
 // hysteresis is how much more credit than its level a group must have behind it to be stepped up, as a part of a full account.
@@ -235,6 +244,9 @@ func (s *Session) stepDown() {
 			}
 			s.log.Info("stepped down to keep the overhead budget", "probes", g, "root", root)
 		}
+		if slices.Contains(r.takeOut, ledger.GroupNumPy) {
+			s.lookForArrays(root, r, true)
+		}
 		r.takeOut = nil
 	}
 }
@@ -250,7 +262,7 @@ func (s *Session) stepUp() {
 			s.problem("the account of the overhead budget: %v", err)
 			continue
 		}
-		if g, ok := r.next(account); ok {
+		if g, ok := r.next(account); ok && !(g == ledger.GroupNumPy && (r.looks != nil || time.Since(r.since) < r.rest)) {
 			s.putBack(root, r, g)
 		}
 	}
@@ -277,6 +289,9 @@ func (s *Session) putBack(root uint32, r *steps, g ledger.Group) {
 	}
 	r.down = slices.DeleteFunc(r.down, func(x ledger.Group) bool { return x == g })
 	s.log.Info("stepped up again", "probes", g, "root", root)
+	if g == ledger.GroupNumPy {
+		s.lookForArrays(root, r, false)
+	}
 }
 
 func (s *Session) placeAgain(t *target, g ledger.Group) error {

@@ -88,6 +88,7 @@ func (s *Session) closeProbes() {
 	}
 	s.checkpoints = nil
 	s.closing.Wait()
+	s.stopLooking()
 	for _, t := range s.targets {
 		t.closeProbes()
 	}
@@ -112,6 +113,16 @@ func (s *Session) Close() error {
 		s.ledger = nil
 	}
 	return errors.Join(errs...)
+}
+
+// stopLooking ends every search for arrays.
+func (s *Session) stopLooking() {
+	for _, r := range s.budget.roots {
+		if r.looks != nil {
+			r.looks.stop()
+		}
+	}
+	s.looking.Wait()
 }
 
 func now() event.Nanoseconds {

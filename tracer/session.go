@@ -74,6 +74,7 @@ type Session struct {
 	// checkpoints are the probes for every process, by file.
 	checkpoints map[process.FileID]io.Closer
 	closing     sync.WaitGroup // probes of processes that have ended, on their way out
+	looking     sync.WaitGroup // for arrays, see doubt.go
 }
 
 // Attach starts a session on running processes. Each must be a Python process; the error matches
@@ -275,6 +276,7 @@ func (s *Session) settle() error {
 		}
 	}
 	s.stepDown()
+	s.looked()
 	s.stepUp()
 	return s.budget.calibrated(s.targets)
 }

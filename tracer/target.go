@@ -25,6 +25,8 @@ type target struct {
 	python *python
 	gone   bool
 	late   bool // it ran before the session
+	// before are the addresses of arrays from before the session that lived as NumPy's meter was paused first; nil: not known.
+	before map[uint64]bool
 	// announced: its ProcessInfo has been handed out.
 	announced bool
 	libraries []*library

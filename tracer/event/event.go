@@ -37,14 +37,16 @@ const (
 	ProcessExec                  // a traced process replaced its program
 	ProcessExit                  // a traced process ended
 	MeterShed                    // a probe group was stepped down to keep the overhead budget
-	MeterBack                    // it was put back; its meters start anew
+	MeterBack                    // it was put back
 	CellResult                   // IPython's run_cell coroutine is over: display and hooks follow, up to CellClose
+	MeterSettled                 // what became of NumPy's blocks while it was out was looked for; see Boundary.Unsure
 )
 
 var boundaryNames = [...]string{
 	"none", "attached", "detached", "cell-open", "cell-close", "statement-open", "statement-close",
 	"experiment-begin", "experiment-end", "process-start", "process-exec", "process-exit", "meter-shed", "meter-back",
 	"cell-result",
+	"meter-settled",
 }
 
 // String returns the name a recording uses for the kind, such as "cell-open".
@@ -118,6 +120,8 @@ type Boundary struct {
 	UnknownTorch uint64
 	TorchSlack   Bytes
 	Slack        Bytes    // upper bound of the bytes behind Unknown, so far
+	Unsure       Bytes    // how far NumPy's meter can be off in Root's tree, since it was stepped down
+	UnsureTorch  Bytes    // how far PyTorch's on the CPU can be, likewise
 	Value        Readings // of PID, at this instant
 	High         Readings // of PID, maximum since the boundary before
 	Tree         Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once

@@ -11,6 +11,7 @@ func (w *walker) visitArray(n int32, addr uint64) {
 	if !w.pointsAt(n, at, true) {
 		w.noteArray(n, addr, at)
 	}
+	w.owned.array(w, addr)
 	owner := w.mem.word(addr + base)
 	w.follow(n, owner, named(fixedBase))
 	of := w.mem.word(addr + descr)

@@ -98,6 +98,8 @@ type walker struct {
 	uncounted     bool              // the references that are being followed have been counted already
 	classed       map[uint64]bool   // classes that have been deferred
 
+	owned *owned // the data of all arrays, see owned.go
+
 	limits   Limits
 	deadline time.Time
 	steps    int
@@ -134,7 +136,7 @@ func (w *walker) done() bool {
 	if w.stopped == nil && w.mem.err != nil {
 		w.stopped = w.mem.err
 	}
-	return w.stopped != nil || w.left == 0 && !w.seeking && w.counting == nil && w.survey == nil && w.extents == nil
+	return w.stopped != nil || w.left == 0 && !w.seeking && w.counting == nil && w.survey == nil && w.extents == nil && w.owned == nil
 }
 
 // follow takes a reference that a node holds. It says whether it led to an object.

@@ -131,7 +131,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		Number: b.Number, Time: event.Nanoseconds(b.Time), Kind: event.BoundaryKind(b.Kind), Root: b.Root,
 		PID: b.Pid, TID: b.Tid, Parent: b.Parent, Cell: b.Cell, Outer: b.Outer, Segment: b.Segment, Stream: b.Stream,
 		Inputs: b.Inputs, Outcome: event.Outcome(b.Outcome), Unknown: b.Unknown, Slack: event.Bytes(b.Slack),
-		UnknownDevice: b.UnknownDevice, UnknownHeap: b.UnknownHeap, HeapSlack: event.Bytes(b.HeapSlack),
+		UnknownDevice: b.UnknownDevice, UnknownHeap: b.UnknownHeap, HeapSlack: event.Bytes(b.HeapSlack), Unsure: event.Bytes(b.Unsure), UnsureTorch: event.Bytes(b.UnsureTorch),
 		UnknownTorch: b.UnknownTorch, TorchSlack: event.Bytes(b.TorchSlack),
 		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
 	}

@@ -83,6 +83,8 @@ const (
 	colBlock
 	colUnknownHeap
 	colHeapSlack
+	colUnsure
+	colUnsureTorch
 	colUnknownTorch
 	colTorchSlack
 	colFirstMeter
@@ -147,6 +149,8 @@ func tableFields() [colCount]field {
 		colBlock:         {"block", typeBool, false},
 		colUnknownHeap:   {"unknown_heap_frees", typeUint64, false},
 		colHeapSlack:     {"heap_slack", typeInt64, false},
+		colUnsure:        {"unsure", typeInt64, false},
+		colUnsureTorch:   {"unsure_torch", typeInt64, false},
 		colUnknownTorch:  {"unknown_torch_frees", typeUint64, false},
 		colTorchSlack:    {"torch_slack", typeInt64, false},
 	}

@@ -182,6 +182,8 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 		UnknownDevice: b.u64(colUnknownDevice, row),
 		UnknownHeap:   b.u64(colUnknownHeap, row),
 		HeapSlack:     b.bytes(colHeapSlack, row),
+		Unsure:        b.bytes(colUnsure, row),
+		UnsureTorch:   b.bytes(colUnsureTorch, row),
 		UnknownTorch:  b.u64(colUnknownTorch, row),
 		TorchSlack:    b.bytes(colTorchSlack, row),
 		Value:         b.readings(groupValue, row),

@@ -197,6 +197,8 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	t.set64Unless0(colUnknownDevice, b.UnknownDevice)
 	t.set64Unless0(colUnknownHeap, b.UnknownHeap)
 	t.set64Unless0(colHeapSlack, uint64(b.HeapSlack))
+	t.set64Unless0(colUnsure, uint64(b.Unsure))
+	t.set64Unless0(colUnsureTorch, uint64(b.UnsureTorch))
 	t.set64Unless0(colUnknownTorch, b.UnknownTorch)
 	t.set64Unless0(colTorchSlack, uint64(b.TorchSlack))
 	t.setReadings(groupValue, &b.Value)

@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ipytracer/report"
+)
+
+// shell is an IPython that runs cells one after the other, as they are handed to it.
+type shell struct {
+	t   *testing.T
+	pid int
+	in  *json.Encoder
+	out *bufio.Reader
+}
+
+const shellProgram = `import sys, json
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+print("ready", flush=True)
+for line in sys.stdin:
+    shell.run_cell(json.loads(line), store_history=True)
+    print("\ndone", flush=True)
+`
+
+func startShell(t *testing.T) *shell {
+	t.Helper()
+	cmd := exec.Command(python(), "-c", shellProgram)
+	in, out := startPiped(t, cmd)
+	s := &shell{t: t, pid: cmd.Process.Pid, in: json.NewEncoder(in), out: bufio.NewReader(out)}
+	s.until("ready")
+	return s
+}
+
+func (s *shell) until(word string) {
+	s.t.Helper()
+	for {
+		line, err := s.out.ReadString('\n')
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if strings.TrimSpace(line) == word {
+			return
+		}
+	}
+}
+
+func (s *shell) run(cell ...string) {
+	s.t.Helper()
+	if err := s.in.Encode(strings.Join(cell, "\n")); err != nil {
+		s.t.Fatal(err)
+	}
+	s.until("done")
+}
+
+// saysTimes waits until the tracer has said something so often.
+func (tr *trace) saysTimes(words string, times int) {
+	tr.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); strings.Count(tr.stderr.String(), words) < times; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			tr.t.Fatalf("it never said %q %d times: %s", words, times, tr.stderr.String())
+		}
+	}
+}
+
+// TestPause: a storm uses up a small budget, and NumPy's meter is paused. What it knew before it knows afterwards; arrays that were freed
+// meanwhile are found to have gone, arrays that were made meanwhile are found. No window says exact that is not. An audit of the
+// recording finds what is held, and the recording gives the same report.
+func TestPause(t *testing.T) {
+	require(t)
+	s := startShell(t)
+	s.run("import numpy as np", "old = np.ones(3 << 20)")
+	file := filepath.Join(t.TempDir(), "run.arrows")
+	tr := attach(t, s.pid, "--budget", "2%", "--verbose", "--record", file)
+	s.run("keep = np.ones(1 << 20)", "goes = [np.ones(1 << 17) for i in range(10)]")                // 8 MiB, 10 MiB
+	s.run("for i in range(700_000): np.ones(2000)")                                                 // the storm
+	tr.saysTimes("looked for arrays", 1)                                                            // what was there before the session
+	s.run("del goes[:4]", "made = np.ones(1 << 21)", "both = [np.ones(1 << 16) for i in range(8)]") // -4, +16, +4 MiB, unseen
+	tr.saysTimes("looked for arrays", 2)                                                            // what is there after the pause
+	time.Sleep(100 * time.Millisecond)                                                              // until the boundary is drawn
+	s.run("after = 1")                                                                              // 8 + 6 + 16 + 4 MiB
+	s.run("del goes, made, both")                                                                   // 8 MiB
+	s.run("again = np.ones(1 << 20)")
+	r, live := tr.stop()
+	cells := topCells(r, s.pid)
+	if len(cells) != 6 {
+		t.Fatalf("%d cells", len(cells))
+	}
+	const mib = 1 << 20
+	for i, want := range []struct {
+		start, end float64 // MiB
+		mark       string
+	}{
+		{0, 18, "exact"}, {18, 18, "least"}, {18, 18, "least"}, {34, 34, "bound"}, {34, 8, "bound"}, {8, 16, "bound"},
+	} {
+		f := cells[i].Meters["cpu.numpy"]
+		near := func(got int64, mebibytes float64) bool {
+			d := float64(got) - mebibytes*mib
+			return d > -64<<10 && d < 64<<10
+		}
+		mark := "bound"
+		if f.Exact {
+			mark = "exact"
+		} else if f.Bound == nil {
+			mark = "least"
+		}
+		if !near(f.Start, want.start) || !near(f.End, want.end) || mark != want.mark {
+			t.Errorf("cell %d: %s, want %s, from %v to %v MiB", i+1, figureOf(f), want.mark, want.start, want.end)
+		}
+		if mark == "bound" && (*f.Bound <= 0 || *f.Bound > 1<<30) {
+			t.Errorf("cell %d: a bound of %d", i+1, *f.Bound)
+		}
+	}
+	for _, p := range r.Certificate.Meters {
+		if p.Difference != 0 {
+			t.Errorf("%s: kernel and change stream differ by %d", p.ID, p.Difference)
+		}
+	}
+	replayed, err := exec.Command(binary, "report", "--format", "json", file).Output()
+	if err != nil || !bytes.Equal(live, replayed) {
+		t.Errorf("live and replayed reports differ (%v):\n%s", err, difference(live, replayed))
+	}
+	audited, err := exec.Command(binary, "audit", "--format", "json", file).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := int64(0)
+	for _, h := range readAudit(t, audited).Held {
+		if h.Meter == "cpu.numpy" && h.By == "variable" {
+			held += h.Bytes
+		}
+	}
+	if held < 16*mib || held > 16*mib+1<<16 { // keep, from before the pause, and again
+		t.Errorf("variables hold %d bytes of arrays", held)
+	}
+}
+
+func figureOf(f report.Figure) string {
+	text, _ := json.Marshal(f)
+	return fmt.Sprint(string(text))
+}

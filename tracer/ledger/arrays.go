@@ -1,0 +1,65 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+)
+
+// Array is a block of NumPy's that the ledger knows.
+type Array struct {
+	Address, Size uint64
+	// Doubt: the probes were stepped down since it was last known. It may have gone.
+	Doubt bool
+}
+
+// Arrays returns the blocks of the process in slot, in no order, and what its meters say of it now.
+func (l *Ledger) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
+	var p kernelProcess
+	if err := l.objects.Processes.Lookup(slot, &p); err != nil {
+		return nil, now, fmt.Errorf("read slot %d: %w", slot, err)
+	}
+	const batch, address = 4096, 1<<48 - 1
+	keys, values := make([]uint64, batch), make([]kernelBlock, batch)
+	var cursor ebpf.MapBatchCursor
+	for {
+		n, err := l.objects.Blocks.BatchLookup(&cursor, keys, values, nil)
+		for i := range n {
+			if b := values[i]; keys[i]>>48 == uint64(slot) && b.Era >= p.FirstEra {
+				all = append(all, Array{Address: keys[i] & address, Size: uint64(b.Size), Doubt: b.Era < p.Era})
+			}
+		}
+		if errors.Is(err, ebpf.ErrKeyNotExist) {
+			return all, metersOf(&p), nil
+		}
+		if err != nil {
+			return nil, now, fmt.Errorf("read the arrays: %w", err)
+		}
+	}
+}
+
+// ArrayMeters is what a process's meters are, in bytes.
+type ArrayMeters struct{ NumPy, Mapped int64 }
+
+func metersOf(p *kernelProcess) ArrayMeters {
+	return ArrayMeters{NumPy: p.Value[kernelMeterMETER_NUMPY], Mapped: p.Value[kernelMeterMETER_MAPPED]}
+}
+
+// SettleArray tells the ledger what was found out about an array since the probes were put back: one in doubt of known bytes has
+// found bytes, or has gone (0); one that was not known (0) has found bytes. done is false where the probes have seen since that it is
+// otherwise: that stands.
+func (l *Ledger) SettleArray(slot uint32, address, known, found uint64) (done bool, err error) {
+	f := kernelFinding{Address: address, Known: int64(known), Found: int64(found), Slot: slot}
+	if _, err := l.objects.SettleArray.Run(&ebpf.RunOptions{Context: &f, ContextOut: &f}); err != nil {
+		return false, fmt.Errorf("settle an array: %w", err)
+	}
+	return f.Done != 0, nil
+}
+
+// Settled ends the looking for arrays in a root, of which pid is a process: its NumPy meter is off by at most unsure bytes. It draws a
+// MeterSettled boundary.
+func (l *Ledger) Settled(pid int, unsure int64) error {
+	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_SETTLED), Pid: int32(pid), Unsure: unsure})
+	return err
+}

@@ -1,0 +1,85 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"github.com/cilium/ebpf"
+
+	"ipytracer/tracer/event"
+)
+
+// TestSettleArrays: what is known is in doubt after a pause; what is found out counts, but not against what the probes saw since.
+func TestSettleArrays(t *testing.T) {
+	l := load(t, Options{})
+	pid := sleeper(t)
+	slot, err := l.AttachProcess(0, pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const alive, gone, grown, fresh, made, freed, stale = 0x1000, 0x3000, 0x5000, 0x7000, 0x9000, 0xb000, 0xd000
+	put := func(address uint64, b kernelBlock) {
+		if err := l.objects.Blocks.Update(address|uint64(slot)<<48, b, ebpf.UpdateAny); err != nil {
+			t.Fatal(err)
+		}
+	}
+	process := func() (p kernelProcess) {
+		if err := l.objects.Processes.Lookup(slot, &p); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	before := process()
+	for _, at := range []uint64{alive, gone, grown} {
+		put(at, kernelBlock{Size: 4096, Era: before.Era})
+	}
+	put(stale, kernelBlock{Size: 4096, Era: before.FirstEra - 1}) // of a process that had the slot before
+	settle := func(at, known, found uint64, want bool) {
+		t.Helper()
+		if done, err := l.SettleArray(slot, at, known, found); err != nil || done != want {
+			t.Errorf("%#x from %d to %d: %v, %v", at, known, found, done, err)
+		}
+	}
+	settle(gone, 4096, 0, false) // nothing is in doubt
+	if err := l.Back(GroupNumPy, pid); err != nil {
+		t.Fatal(err)
+	}
+	after := process()
+	put(fresh, kernelBlock{Size: 4096, Era: after.Era})
+	put(freed, kernelBlock{Size: int64(after.Era), Era: uint64(kernelNoEraERA_FREE)})
+	settle(alive, 4096, 4096, true)
+	settle(alive, 4096, 0, false) // it is certain now
+	settle(gone, 4096, 0, true)
+	settle(gone, 4096, 0, false)
+	settle(grown, 4096, 8192, true)
+	settle(fresh, 4096, 0, false)
+	settle(fresh, 0, 4096, false)
+	settle(freed, 0, 4096, false) // it was freed since the process was looked at
+	settle(made, 0, 16384, true)
+	settle(stale, 4096, 0, false)
+	all, meters, err := l.Arrays(slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(all, func(a, b Array) int { return cmp.Compare(a.Address, b.Address) })
+	want := []Array{{alive, 4096, false}, {grown, 8192, false}, {fresh, 4096, false}, {made, 16384, false}}
+	if !slices.Equal(all, want) {
+		t.Errorf("arrays %+v, want %+v", all, want)
+	}
+	if meters.NumPy != -4096+4096+16384 || meters.Mapped == 0 {
+		t.Errorf("meters %+v", meters)
+	}
+	if err := l.Settled(pid, 123); err != nil {
+		t.Fatal(err)
+	}
+	var c collected
+	poll(t, l, &c)
+	consecutive(t, c.boundaries, 3)
+	if b := c.boundaries[2]; b.Kind != event.MeterSettled || b.Unsure != 123 || c.boundaries[0].Unsure != 0 {
+		t.Errorf("boundary %+v", b)
+	}
+	if len(c.changes) != 3 {
+		t.Errorf("%d changes, want those of what went, grew and was made: %+v", len(c.changes), c.changes)
+	}
+}
