@@ -30,9 +30,9 @@ const (
 )
 
 type kernelBlock struct {
-	_     structs.HostLayout
-	Size  int64
-	Epoch uint64
+	_    structs.HostLayout
+	Size int64
+	Era  uint64
 }
 
 type kernelBoundary struct {
@@ -50,6 +50,8 @@ type kernelBoundary struct {
 	UnknownDevice uint64
 	UnknownHeap   uint64
 	HeapSlack     int64
+	Unsure        int64
+	UnsureTorch   int64
 	UnknownTorch  uint64
 	TorchSlack    int64
 	Value         [9]int64
@@ -87,6 +89,7 @@ const (
 	kernelBoundaryKindBOUNDARY_METER_SHED       kernelBoundaryKind = 12
 	kernelBoundaryKindBOUNDARY_METER_BACK       kernelBoundaryKind = 13
 	kernelBoundaryKindBOUNDARY_CELL_RESULT      kernelBoundaryKind = 14
+	kernelBoundaryKindBOUNDARY_METER_SETTLED    kernelBoundaryKind = 15
 	kernelBoundaryKindRECORD_READING            kernelBoundaryKind = 100
 	kernelBoundaryKindRECORD_SOURCE             kernelBoundaryKind = 101
 	kernelBoundaryKindRECORD_NUDGE              kernelBoundaryKind = 102
@@ -157,6 +160,7 @@ type kernelCode struct {
 
 type kernelControl struct {
 	_         structs.HostLayout
+	Unsure    int64
 	Cell      uint64
 	Outer     uint64
 	Operation uint32
@@ -291,6 +295,15 @@ type kernelDeviceTree struct {
 	Told  [3]int64
 }
 
+type kernelFinding struct {
+	_       structs.HostLayout
+	Address uint64
+	Known   int64
+	Found   int64
+	Slot    uint32
+	Done    uint32
+}
+
 type kernelGroup uint32
 
 const (
@@ -412,6 +425,14 @@ const (
 	kernelNativeEndNATIVE_MISSING   kernelNativeEnd = 4
 )
 
+type kernelNoEra uint32
+
+const (
+	kernelNoEraERA_GONE kernelNoEra = 0
+	kernelNoEraERA_FREE kernelNoEra = 1
+	kernelNoEraERAS     kernelNoEra = 2
+)
+
 type kernelOperation uint32
 
 const (
@@ -424,6 +445,7 @@ const (
 	kernelOperationOP_LATE     kernelOperation = 6
 	kernelOperationOP_CELL     kernelOperation = 7
 	kernelOperationOP_CELL_END kernelOperation = 8
+	kernelOperationOP_SETTLED  kernelOperation = 9
 )
 
 type kernelOutcome uint32
@@ -449,6 +471,8 @@ type kernelProcess struct {
 	Inherited [9]int64
 	Counter   [4]int64
 	Started   uint64
+	Era       uint64
+	FirstEra  uint64
 	HeapEnd   uint64
 	Tgid      uint32
 	Pid       int32
@@ -534,6 +558,9 @@ type kernelRoot struct {
 	UnknownDevice uint64
 	UnknownHeap   uint64
 	HeapSlack     int64
+	Unsure        int64
+	UnsureTorch   int64
+	Listening     uint64
 	UnknownTorch  uint64
 	TorchSlack    int64
 	Tree          [9]int64
@@ -729,6 +756,7 @@ const (
 	kernelProgProcessFork        = "process_fork"
 	kernelProgResident           = "resident"
 	kernelProgRuntimeEnter       = "runtime_enter"
+	kernelProgSettleArray        = "settle_array"
 	kernelProgStatementOpen      = "statement_open"
 	kernelProgStatementReturn    = "statement_return"
 	kernelProgTensorFreed        = "tensor_freed"
@@ -756,11 +784,13 @@ const (
 	kernelVarExportCopy          = "export_copy"
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
+	kernelVarExportFinding       = "export_finding"
 	kernelVarExportGroup         = "export_group"
 	kernelVarExportHeapOperation = "export_heap_operation"
 	kernelVarExportLoss          = "export_loss"
 	kernelVarExportMeter         = "export_meter"
 	kernelVarExportNativeEnd     = "export_native_end"
+	kernelVarExportNoEra         = "export_no_era"
 	kernelVarExportOperation     = "export_operation"
 	kernelVarExportOutcome       = "export_outcome"
 	kernelVarExportRuleBase      = "export_rule_base"
@@ -777,6 +807,7 @@ const (
 	kernelVarLosses              = "losses"
 	kernelVarNextBatch           = "next_batch"
 	kernelVarNextCell            = "next_cell"
+	kernelVarNextEra             = "next_era"
 	kernelVarNextNumber          = "next_number"
 	kernelVarNextTicket          = "next_ticket"
 	kernelVarPercpuRss           = "percpu_rss"
@@ -863,6 +894,7 @@ type kernelProgramSpecs struct {
 	ProcessFork     *ebpf.ProgramSpec `ebpf:"process_fork"`
 	Resident        *ebpf.ProgramSpec `ebpf:"resident"`
 	RuntimeEnter    *ebpf.ProgramSpec `ebpf:"runtime_enter"`
+	SettleArray     *ebpf.ProgramSpec `ebpf:"settle_array"`
 	StatementOpen   *ebpf.ProgramSpec `ebpf:"statement_open"`
 	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
 	TensorFreed     *ebpf.ProgramSpec `ebpf:"tensor_freed"`
@@ -932,11 +964,13 @@ type kernelVariableSpecs struct {
 	ExportCopy          *ebpf.VariableSpec `ebpf:"export_copy"`
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
+	ExportFinding       *ebpf.VariableSpec `ebpf:"export_finding"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.VariableSpec `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
 	ExportMeter         *ebpf.VariableSpec `ebpf:"export_meter"`
 	ExportNativeEnd     *ebpf.VariableSpec `ebpf:"export_native_end"`
+	ExportNoEra         *ebpf.VariableSpec `ebpf:"export_no_era"`
 	ExportOperation     *ebpf.VariableSpec `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
@@ -953,6 +987,7 @@ type kernelVariableSpecs struct {
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
 	NextBatch           *ebpf.VariableSpec `ebpf:"next_batch"`
 	NextCell            *ebpf.VariableSpec `ebpf:"next_cell"`
+	NextEra             *ebpf.VariableSpec `ebpf:"next_era"`
 	NextNumber          *ebpf.VariableSpec `ebpf:"next_number"`
 	NextTicket          *ebpf.VariableSpec `ebpf:"next_ticket"`
 	PercpuRss           *ebpf.VariableSpec `ebpf:"percpu_rss"`
@@ -1076,11 +1111,13 @@ type kernelVariables struct {
 	ExportCopy          *ebpf.Variable `ebpf:"export_copy"`
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
+	ExportFinding       *ebpf.Variable `ebpf:"export_finding"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.Variable `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
 	ExportMeter         *ebpf.Variable `ebpf:"export_meter"`
 	ExportNativeEnd     *ebpf.Variable `ebpf:"export_native_end"`
+	ExportNoEra         *ebpf.Variable `ebpf:"export_no_era"`
 	ExportOperation     *ebpf.Variable `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
@@ -1097,6 +1134,7 @@ type kernelVariables struct {
 	Losses              *ebpf.Variable `ebpf:"losses"`
 	NextBatch           *ebpf.Variable `ebpf:"next_batch"`
 	NextCell            *ebpf.Variable `ebpf:"next_cell"`
+	NextEra             *ebpf.Variable `ebpf:"next_era"`
 	NextNumber          *ebpf.Variable `ebpf:"next_number"`
 	NextTicket          *ebpf.Variable `ebpf:"next_ticket"`
 	PercpuRss           *ebpf.Variable `ebpf:"percpu_rss"`
@@ -1145,6 +1183,7 @@ type kernelPrograms struct {
 	ProcessFork     *ebpf.Program `ebpf:"process_fork"`
 	Resident        *ebpf.Program `ebpf:"resident"`
 	RuntimeEnter    *ebpf.Program `ebpf:"runtime_enter"`
+	SettleArray     *ebpf.Program `ebpf:"settle_array"`
 	StatementOpen   *ebpf.Program `ebpf:"statement_open"`
 	StatementReturn *ebpf.Program `ebpf:"statement_return"`
 	TensorFreed     *ebpf.Program `ebpf:"tensor_freed"`
@@ -1188,6 +1227,7 @@ func (p *kernelPrograms) Close() error {
 		p.ProcessFork,
 		p.Resident,
 		p.RuntimeEnter,
+		p.SettleArray,
 		p.StatementOpen,
 		p.StatementReturn,
 		p.TensorFreed,
