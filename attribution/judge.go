@@ -392,6 +392,7 @@ func (j *judge) report() *report.Audit {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By), cmp.Compare(x.PID, y.PID),
 			slices.CompareFunc(x.Stack, y.Stack, compareFrames), slices.Compare(x.Executions, y.Executions))
 	})
+	out.Variables, out.Names = j.t.variables()
 	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
 	j.describe(out)
 	return out

@@ -34,6 +34,7 @@ type Tracker struct {
 	allocations         allocations
 	files               map[fileKey][]*window    // the cells that a file name stands for
 	audit               *audit                   // nil unless for an audit
+	listed              []*event.Variables       // the last of each process
 	forked              map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
 
 	pending  *event.Boundary // its readings may still follow
@@ -125,6 +126,9 @@ func (t *Tracker) Add(e event.Event) {
 			t.audit.heldBy(e)
 		}
 		t.allocations.askedBy(e)
+		return
+	case *event.Variables:
+		t.list(e)
 		return
 	}
 	t.Flush()

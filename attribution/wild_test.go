@@ -23,7 +23,11 @@ func TestWildEvents(t *testing.T) {
 		add := func(e event.Event) { auditor.Add(e); tracker.Add(e) }
 		add(newScript().events[0])
 		for range 300 {
-			switch r.IntN(10) {
+			switch r.IntN(11) {
+			case 10:
+				add(&event.Variables{PID: pid(), Complete: r.IntN(2) == 0, Rest: size(), Unlisted: int64(size()), Variables: []event.Variable{
+					{Name: "[[[", Kind: event.HeldByVariable, Bytes: max(size(), 0), Device: max(size(), 0), Shape: []int64{1, 2}, Length: -1, Block: r.Uint64N(6)*4096 + 16, Size: size(), Array: r.IntN(2) == 0},
+				}})
 			case 0:
 				add(&event.Stack{Number: r.Uint64N(4), PID: pid(), Frames: []event.Frame{{Function: "f", File: "c.py", Line: int32(r.IntN(3))}, {Native: true}}[:r.IntN(3)]})
 			case 1:

@@ -107,6 +107,9 @@ type result struct {
 	Expect []planted `json:"expect"`
 	// Holders are who holds the arrays of holders.py, by their size.
 	Holders map[event.Bytes]heldBy `json:"holders"`
+	// Wanted is what has to be found of variables.py, and Dropped how many bytes went with one like it.
+	Wanted  map[string]wantedVariable `json:"wanted"`
+	Dropped map[string]int64          `json:"dropped"`
 	// Noted is what lines of memory.py took.
 	Noted []noted `json:"noted"`
 	// Markers are what the lines of a notebook say of themselves; Before and After what /proc says while the kernel is idle.

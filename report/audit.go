@@ -22,6 +22,9 @@ type Audit struct {
 	Verdicts []Verdict    `json:"verdicts"` // most bytes first
 	Held     []Held       `json:"held"`     // most bytes first
 	Live     []LiveBlocks `json:"live"`     // most bytes first, 1,000 at most
+	// Variables are what processes have by name at the end, as in [Report].
+	Variables []Variable `json:"variables,omitempty"`
+	Names     []Names    `json:"names,omitempty"`
 	// Complete: nothing was left unjudged.
 	Complete  bool        `json:"complete"`
 	NotJudged []NotJudged `json:"not_judged"`

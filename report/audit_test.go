@@ -35,7 +35,12 @@ func audited() *report.Audit {
 				Stack: []report.Frame{{Function: "step", File: "/home/me/train.py", Line: 17}, {Function: "<module>", File: "/tmp/c.py", Line: 2, Execution: 5, ExecutionCount: &five}}},
 			{PID: 4242, Meter: "cpu.numpy", By: "unknown", Bytes: 100, Count: 1},
 		},
-		Held: []report.Held{{PID: 4242, Meter: "gpu.0.active", By: "variable", Holder: "losses", Bytes: 305 << 20, Count: 4}},
+		Variables: []report.Variable{
+			{PID: 4242, Name: "losses", Kind: "variable", Type: "list", Bytes: 9000, Reaches: 9000, Device: 305 << 20, Exact: true, Stack: []report.Frame{}},
+			{PID: 4242, Name: "x\x1b[31m", Kind: "variable", Type: "evil\x1b[0m", DType: "\x1b", Bytes: 1 << 20, Reaches: 1 << 20, Stack: []report.Frame{}},
+		},
+		Names: []report.Names{{PID: 4242, Objects: 90 << 20, Complete: true}},
+		Held:  []report.Held{{PID: 4242, Meter: "gpu.0.active", By: "variable", Holder: "losses", Bytes: 305 << 20, Count: 4}},
 	}
 }
 

@@ -23,6 +23,18 @@ func withLines() *report.Report {
 		{PID: 4242, Meter: "gpu.0.active", Size: 512 << 20, Count: 2, Bytes: 1 << 30, Rounding: 384, Stack: []report.Frame{{Function: "Net.forward", File: "/home/me/net.py", Line: 40}, cell}},
 		{PID: 4242, Meter: "gpu.0.active", Size: 512, Count: 9, Bytes: 9 * 512, Unknown: 9, Stack: []report.Frame{}},
 	}
+	length, five := int64(50_000), 5
+	r.Variables = []report.Variable{
+		{PID: 4242, Name: "frame", Also: []string{"Out[3]", "df", "again"}, Kind: "variable", Type: "DataFrame", Shape: []int64{50_000, 12}, Length: &length, Bytes: 512 << 20, Reaches: 700 << 20, Exact: true,
+			Stack: []report.Frame{{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 191}, cell}, Execution: 3, ExecutionCount: &count, Line: 1},
+		{PID: 4242, Name: "model", Kind: "variable", Type: "Net", Bytes: 40 << 10, Reaches: 40 << 10, Device: 1 << 30, Stack: []report.Frame{}},
+		{PID: 4242, Name: "grid", Kind: "variable", Type: "numpy.ndarray", Shape: []int64{300, 400}, DType: "float64", Bytes: 960_000, Reaches: 960_000, Exact: true, Stack: []report.Frame{}, Before: true},
+		{PID: 4242, Name: "names", Kind: "variable", Type: "list", Length: &length, Bytes: 900_000, Reaches: 900_000, Stack: []report.Frame{}},
+		{PID: 4242, Name: "library._cache", Kind: "module", Type: "dict", Bytes: 800_000, Reaches: 800_000, Exact: true, Stack: []report.Frame{{Function: "<module>", File: "/tmp/c.py", Line: 2, Execution: 5, ExecutionCount: &five}}, Execution: 5, ExecutionCount: &five, Line: 2},
+		{PID: 4242, Name: "view", Kind: "variable", Type: "numpy.ndarray", Shape: []int64{10}, Reaches: 8 << 20, Exact: true, Stack: []report.Frame{}},
+		{PID: 4242, Name: "tiny", Kind: "variable", Type: "float", Bytes: 32, Reaches: 32, Exact: true, Stack: []report.Frame{}},
+	}
+	r.Names = []report.Names{{PID: 4242, Unlisted: 3, Bytes: 96, Objects: 900 << 20}}
 	return r
 }
 

@@ -28,7 +28,10 @@ type Report struct {
 	// session's peak first, 3,000 at most.
 	Lines []Line `json:"lines,omitempty"`
 	// Tensors are PyTorch's blocks that lived at the end, most bytes first, 1,000 groups at most.
-	Tensors     []Tensors   `json:"tensors,omitempty"`
+	Tensors []Tensors `json:"tensors,omitempty"`
+	// Variables are what processes have by name at the end, most bytes first, 1,000 of each process at most.
+	Variables   []Variable  `json:"variables,omitempty"`
+	Names       []Names     `json:"names,omitempty"`
 	Certificate Certificate `json:"certificate"`
 }
 

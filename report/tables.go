@@ -103,6 +103,11 @@ type tabledTensors struct {
 	Stack int `json:"stack"`
 }
 
+type tabledVariable struct {
+	Variable
+	Stack int `json:"stack"`
+}
+
 type tabledVerdict struct {
 	Verdict
 	Stack int `json:"stack"`
@@ -132,6 +137,8 @@ func (t *tables) wire(item any) any {
 		return tabledLine{x, t.frame(x.Frame)}
 	case Tensors:
 		return tabledTensors{x, t.stack(x.Stack, false)}
+	case Variable:
+		return tabledVariable{x, t.stack(x.Stack, false)}
 	case Verdict:
 		x.Executions, x.ExecutionCounts = list(x.Executions), list(x.ExecutionCounts)
 		return tabledVerdict{x, t.stack(x.Stack, false)}
@@ -194,16 +201,25 @@ func (r *read) refused(all []tabledRefusal) (out []Refusal) {
 	return out
 }
 
+func (r *read) variables(all []tabledVariable) (out []Variable) {
+	for _, one := range all {
+		one.Variable.Stack, _ = r.stack(one.Stack)
+		out = append(out, one.Variable)
+	}
+	return out
+}
+
 // UnmarshalJSON reads what [JSON] writes, with every stack in its place.
 func (r *Report) UnmarshalJSON(data []byte) error {
 	type bare Report
 	var doc struct {
 		bare
 		read
-		Windows []tabledWindow  `json:"windows"`
-		Between []tabledBetween `json:"between"`
-		Lines   []tabledLine    `json:"lines"`
-		Tensors []tabledTensors `json:"tensors"`
+		Windows   []tabledWindow   `json:"windows"`
+		Between   []tabledBetween  `json:"between"`
+		Lines     []tabledLine     `json:"lines"`
+		Tensors   []tabledTensors  `json:"tensors"`
+		Variables []tabledVariable `json:"variables"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return err
@@ -229,6 +245,7 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 		one.Tensors.Stack, _ = doc.stack(one.Stack)
 		r.Tensors = append(r.Tensors, one.Tensors)
 	}
+	r.Variables = doc.variables(doc.Variables)
 	return doc.err
 }
 
@@ -238,8 +255,9 @@ func (a *Audit) UnmarshalJSON(data []byte) error {
 	var doc struct {
 		bare
 		read
-		Verdicts []tabledVerdict `json:"verdicts"`
-		Live     []tabledLive    `json:"live"`
+		Verdicts  []tabledVerdict  `json:"verdicts"`
+		Live      []tabledLive     `json:"live"`
+		Variables []tabledVariable `json:"variables"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return err
@@ -253,5 +271,6 @@ func (a *Audit) UnmarshalJSON(data []byte) error {
 		l.LiveBlocks.Stack, _ = doc.stack(l.Stack)
 		a.Live = append(a.Live, l.LiveBlocks)
 	}
+	a.Variables = doc.variables(doc.Variables)
 	return doc.err
 }

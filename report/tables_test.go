@@ -28,7 +28,8 @@ func TestStacksComeBack(t *testing.T) {
 	if !reflect.DeepEqual(back.Windows[6].Allocations, r.Windows[6].Allocations) || len(r.Windows[6].Allocations) == 0 {
 		t.Errorf("allocations: %+v", back.Windows[6].Allocations)
 	}
-	if !reflect.DeepEqual(back.Windows[5].Refused, r.Windows[5].Refused) || !reflect.DeepEqual(back.Lines, r.Lines) || !reflect.DeepEqual(back.Tensors, r.Tensors) {
+	if !reflect.DeepEqual(back.Windows[5].Refused, r.Windows[5].Refused) || !reflect.DeepEqual(back.Lines, r.Lines) || !reflect.DeepEqual(back.Tensors, r.Tensors) ||
+		!reflect.DeepEqual(back.Variables, r.Variables) || !reflect.DeepEqual(back.Names, r.Names) {
 		t.Errorf("refused %+v, lines %+v, tensors %+v", back.Windows[5].Refused, back.Lines, back.Tensors)
 	}
 	var audit report.Audit

@@ -97,6 +97,7 @@ func (v *view) full() {
 	v.allocations()
 	v.lines()
 	v.tensors()
+	v.variables(v.r.Variables, v.r.Names)
 	v.between()
 	v.children()
 	v.processes()

@@ -18,7 +18,7 @@ const maxHeld = 12
 
 // AuditText writes an audit for people. It fails with w's error only.
 func AuditText(w io.Writer, a *Audit, o TextOptions) error {
-	v := &view{printer: o.printer()}
+	v := &view{printer: o.printer(), o: o}
 	v.auditHeader(a)
 	for i := range a.Verdicts {
 		v.verdict(i+1, &a.Verdicts[i])
@@ -26,6 +26,7 @@ func AuditText(w io.Writer, a *Audit, o TextOptions) error {
 	v.stillHeld(a)
 	v.stillLive(a)
 	v.notJudged(a)
+	v.variables(a.Variables, a.Names)
 	_, err := io.WriteString(w, v.b.String())
 	return err
 }

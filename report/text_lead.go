@@ -162,7 +162,7 @@ func (v *view) toFree(top *stretch) string {
 		if m := assigned.FindStringSubmatch(v.textOf(l)); m != nil {
 			name = m[1]
 		}
-		if name == "" || seen[name] || len(parts) == 3 {
+		if name == "" || seen[name] || len(parts) == 3 || l.Left < worthAGap {
 			continue
 		}
 		seen[name] = true

@@ -49,16 +49,16 @@ func callsIn(calls []Frame) (n int, where string) {
 	return len(calls), where
 }
 
-// wrappers are what decorators call the function that they put around another.
-var wrappers = []string{"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "decorator", "_decorator", "_decorate_function", "decorate_context"}
+// wrappers are what decorators call the function that they put around another, where Python (before 3.11) does not say in which function it
+// was made.
+var wrappers = []string{"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "new_method", "_decorate_function", "decorate_context"}
 
 // isWrapper says whether a call is one that a decorator made of another's.
 func isWrapper(f Frame) bool {
 	if strings.HasPrefix(f.File, "<__array_function__") || strings.HasSuffix(f.File, "/functools.py") || strings.HasSuffix(f.File, "/contextlib.py") {
 		return true
 	}
-	_, last, nested := cutLast(f.Function, ".<locals>.")
-	return slices.Contains(wrappers, last) && (nested || !strings.Contains(f.Function, "."))
+	return strings.Contains(f.Function, ".<locals>.") || slices.Contains(wrappers, f.Function)
 }
 
 // cutLast cuts around the last separator; without one all is after it.

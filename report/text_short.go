@@ -21,6 +21,7 @@ func (v *view) short() {
 	v.whoAllocatedShort()
 	v.childrenShort()
 	v.tensors()
+	v.variables(v.r.Variables, v.r.Names)
 	v.processes()
 	v.footnotes()
 	v.shortCertificate()
@@ -96,13 +97,9 @@ const (
 
 // heaviestLines shows the heaviest cells line by line, in one table.
 func (v *view) heaviestLines() {
-	wanted := map[int]bool{}
-	for _, s := range v.ranked {
-		if s.cell != nil && len(wanted) < v.detailed() && (v.moved(s.cell.Meters) || v.weight(*s.cell) > 0) {
-			wanted[s.cell.ID] = true
-		}
-	}
-	of := v.statementsOf(wanted)
+	shown, _ := v.shown()
+	of := v.statementsOf(idsOf(shown))
+	left := v.detailed()
 	meter := v.first()
 	others := v.otherMeters()
 	t := table{columns: []column{{title: "cell"}, {}, {title: "line", right: true}, {title: "need", right: true, size: usualSize}, {title: "consumed", right: true, size: usualSize}}, indent: rowIndent}
@@ -112,18 +109,19 @@ func (v *view) heaviestLines() {
 	t.columns = append(t.columns, column{title: "source", flex: true})
 	hidden, most := 0, int64(0)
 	for _, s := range v.ranked {
-		if s.cell == nil || len(of[s.cell.ID]) < 2 { // one statement is the cell itself
+		if s.cell == nil || left <= 0 || s.need <= 0 || len(of[s.cell.ID]) < 2 { // one statement is the cell itself
 			continue
 		}
-		shown, rest := v.heaviestOf(of[s.cell.ID])
+		left--
+		heavy, rest := v.heaviestOf(of[s.cell.ID])
 		hidden += len(rest)
 		for _, w := range rest {
 			most = max(most, v.weight(w))
 		}
 		lines := cellLines(*s.cell)
-		summit := v.summitAmong(shown, s.cell)
+		summit := v.summitAmong(heavy, s.cell)
 		label := span{s.label, bold}
-		for i, w := range shown {
+		for i, w := range heavy {
 			r := statementRow(w, lines, i == summit)
 			cells := append([]span{label}, r.lead...)
 			cells = append(cells, need.show(v.heavierFigures(&w), meter), consumed.show(v.heavierFigures(&w), meter))
@@ -139,7 +137,7 @@ func (v *view) heaviestLines() {
 	}
 	v.title("Line by line (▲ where the cell rose to its highest)")
 	t.print(v.printer)
-	if hidden > 0 {
+	if hidden > 0 && most > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.", plural(hidden, "more line"), FormatBytes(most)), dim})
 	}
 }

@@ -30,6 +30,7 @@ func (s *Session) wind() error {
 		return err
 	}
 	s.queueHolders(found)
+	s.listVariables()
 	s.nameStacks()
 	s.queue = append(s.queue, s.finish())
 	s.ended = true

@@ -1,6 +1,11 @@
 package holders
 
-import "cmp"
+import (
+	"cmp"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // extents are what is known of the memory of nodes, for a listing of variables (see [List]): how many bytes each has of
 // its own, and who refers to it. What a name holds alone then is what every reference leads through that name to: what it
@@ -10,6 +15,7 @@ type extents struct {
 	numpy  int     // major version of NumPy, 0 if it is not known
 
 	lineages map[*typ]lineage
+	until    time.Duration // processor time at which the walk ends
 
 	bytes   []uint64 // of each node
 	refs    []uint32 // its reference count
@@ -68,21 +74,35 @@ func (e *extents) reference(w *walker, from, to int32) {
 	e.tails, e.heads = append(e.tails, from), append(e.heads, to)
 }
 
-// leaf takes in a reference to an object that refers to nothing. One that nobody else has is a part of who has it.
+// leaf takes in a reference to an object that refers to nothing.
 func (e *extents) leaf(w *walker, from int32, addr uint64, t *typ) {
-	if e == nil {
-		return
-	}
-	refs := uint32(w.references(addr))
-	switch {
-	case refs >= immortal:
-	case refs == 1 && from >= 0:
-		size, known := w.measure(addr, t)
-		e.bytes[from] += size
-		e.unknown[from] = e.unknown[from] || !known
-	default:
+	if e != nil && uint32(w.references(addr)) < immortal {
 		e.reference(w, from, w.add(-1, addr, label{}, isDone))
 	}
+}
+
+// alone takes in a reference to an object that refers to nothing and that nobody else has: it is a part of who has it.
+func (e *extents) alone(w *walker, from int32, addr uint64) bool {
+	if e == nil || from < 0 || w.survey != nil {
+		return false
+	}
+	t := w.objectType(addr)
+	if t == nil || t.shape != shapeLeaf || uint32(w.references(addr)) != 1 {
+		return false
+	}
+	size, known := w.measure(addr, t)
+	e.bytes[from] += size
+	e.unknown[from] = e.unknown[from] || !known
+	return true
+}
+
+// spent says whether the processor time is over: of the whole process, which does nothing else then.
+func (e *extents) spent() bool { return e != nil && e.until > 0 && processorTime() > e.until }
+
+func processorTime() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts)
+	return time.Duration(ts.Nano())
 }
 
 // buffer is how many bytes a buffer of an object takes: none if it does not lie in memory that is mapped.

@@ -125,7 +125,7 @@ func (w *walker) done() bool {
 	if w.steps++; w.steps%4096 == 0 && w.stopped == nil {
 		if w.ctx.Err() != nil {
 			w.stopped = w.ctx.Err()
-		} else if time.Now().After(w.deadline) {
+		} else if time.Now().After(w.deadline) || w.extents.spent() {
 			w.stopped = errTime
 		}
 	}
@@ -139,6 +139,9 @@ func (w *walker) done() bool {
 func (w *walker) follow(from int32, to uint64, l label) bool {
 	if w.done() || to&7 != 0 {
 		return false
+	}
+	if w.extents.alone(w, from, to) {
+		return true
 	}
 	if n, ok := w.index.get(to, w.nodes); ok {
 		w.reference(from, n)

@@ -66,6 +66,7 @@ type Limits struct {
 	Objects int           // containers looked into, 4 million
 	Bytes   int64         // read from the process, 2 GiB
 	Time    time.Duration // 5 s
+	Names   bool          // of [List]: what only modules have is not looked for
 }
 
 // Result is what a walk found: a Holder for each block, in the order of their addresses.

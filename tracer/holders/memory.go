@@ -10,7 +10,8 @@ import (
 const (
 	pieceSize = 16 << 10
 	pageSize  = 4 << 10
-	maxPieces = (256 << 20) / pieceSize // kept at a time
+	maxPieces = (256 << 20) / pieceSize // kept at a time, where every object is looked for
+	fewPieces = (24 << 20) / pieceSize  // and where they are looked at in their order
 	pathBytes = 64 << 20                // read beyond the limit, to describe what was found
 
 	lowestAddress = 64 << 10 // vm.mmap_min_addr
@@ -35,12 +36,13 @@ type memory struct {
 	lastAt uint64
 	total  int64 // bytes read
 	limit  int64
+	keeps  int // pieces at a time
 	err    error
 	joint  []byte // for what lies across two pieces
 }
 
 func newMemory(r io.ReaderAt, limit int64) *memory {
-	return &memory{r: r, pieces: map[uint64]*piece{}, limit: limit}
+	return &memory{r: r, pieces: map[uint64]*piece{}, limit: limit, keeps: maxPieces}
 }
 
 // piece returns the piece with a number, nil where nothing of it is mapped.
@@ -82,12 +84,12 @@ func (m *memory) fetch(n uint64) *piece {
 }
 
 func (m *memory) keep(n uint64, p *piece) {
-	if len(m.order) < maxPieces {
+	if len(m.order) < m.keeps {
 		m.order = append(m.order, n)
 	} else {
 		delete(m.pieces, m.order[m.next])
 		m.order[m.next] = n
-		m.next = (m.next + 1) % maxPieces
+		m.next = (m.next + 1) % m.keeps
 	}
 	m.pieces[n] = p
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ipytracer/tracer/cpython"
 )
@@ -25,11 +26,14 @@ type Listed struct {
 	// Bytes is what would go with the name, and all the others of the object: what only this object holds. Reaches is
 	// all that it leads to, classes and modules left out; 0 where that was not added up.
 	Bytes, Reaches uint64
+	Device         uint64 // of GPU memory that would go, in bytes
 	// Exact is false where Bytes is only the least: the walk was cut, or there are objects of libraries in C that do
 	// not say what else they have.
 	Exact bool
 	// Block is the address of the largest buffer or object among those, and what it is the address of for who made it.
 	Block, BlockSize uint64
+	// Array says that the block is an array's data.
+	Array bool
 }
 
 // Listing is what a Python has, by name.
@@ -47,6 +51,7 @@ type Listing struct {
 const (
 	maxListed   = 1000
 	maxAlso     = 8
+	patience    = 4         // times as long as its processor time a listing may take
 	leastModule = 256 << 10 // bytes of what only a module, a traceback or a frame has, to be listed
 	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
 )
@@ -76,7 +81,9 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Blo
 	if err := w.learnTypes(); err != nil {
 		return Listing{}, fmt.Errorf("variables: %w", err)
 	}
-	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}}
+	w.mem.keeps = fewPieces
+	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}, until: processorTime() + limits.Time}
+	w.deadline = time.Now().Add(patience * limits.Time)
 	l := &lister{walker: w, byAddr: map[uint64]int{}}
 	l.walk()
 	return l.listing(), nil
@@ -118,6 +125,10 @@ func (l *lister) groupOf(addr uint64, kind Kind) int {
 func (l *lister) bind(name string, addr uint64, kind Kind) {
 	t := l.objectType(addr)
 	if t == nil || l.stopped != nil {
+		return
+	}
+	if g, known := l.byAddr[addr]; known && kind == Module && l.groups[g].kind != Module {
+		l.follow(nobody, addr, label{}) // a name of the user's is not all that holds it
 		return
 	}
 	g := l.groupOf(addr, kind)
@@ -162,13 +173,18 @@ func (l *lister) walk() {
 	threads := w.readThreads()
 	w.deferring = true
 	names := w.namespace(main)
+	ipython := l.readShell(names)
 	l.variables(names)
-	l.outputs(names, builtins)
-	l.tracebacks(names, sys)
+	l.outputs(names, ipython, builtins)
+	l.tracebacks(ipython, sys)
 	l.threads(threads)
+	l.closures()
+	if w.limits.Names {
+		return
+	}
 	w.deferring = false
 	for _, m := range modules {
-		if m.name != "__main__" {
+		if m.name != "__main__" && (m.dict != main || main == 0) { // __mp_main__ is another name of it
 			l.module(m)
 		}
 	}
@@ -177,6 +193,23 @@ func (l *lister) walk() {
 		l.hold(b.group, b.addr)
 	}
 	w.run()
+}
+
+// closures looks into functions of modules that have names of the user's: they may have made their closures for him.
+func (l *lister) closures() {
+	l.kind = kindVariable
+	rest := l.late[:0]
+	for _, b := range l.late {
+		if !l.isShape(b.addr, shapeFunction) {
+			rest = append(rest, b)
+			continue
+		}
+		l.deferring = false // but for this one
+		l.hold(b.group, b.addr)
+		l.deferring = true
+		l.run()
+	}
+	l.late = rest
 }
 
 // numpyVersion is the number in front of the first point of numpy.__version__, 0 if there is none.
@@ -200,44 +233,90 @@ func (l *lister) variables(names []binding) {
 	l.run()
 }
 
-// outputs has IPython's outputs under their names in Out. IPython refers to each from other places as well: its hidden
-// names, the display hook, and the result of the last cell.
-func (l *lister) outputs(names []binding, builtins uint64) {
-	l.kind = kindOutput
+// shell is what IPython keeps of outputs and of the last exception: objects of its own, of which some references are those
+// of a name and the others are its own.
+type shell struct {
+	out    uint64   // Out
+	hidden uint64   // user_ns_hidden: names that %who does not show
+	hook   uint64   // the display hook, which has _, __ and ___
+	result uint64   // the last ExecutionResult
+	shown  []uint64 // what shows tracebacks
+}
+
+// readShell finds them, and keeps the walk from looking into them by itself.
+func (l *lister) readShell(names []binding) (s shell) {
+	const self = 24 // PyMethodObject.im_self
 	for _, b := range names {
-		if b.name != "Out" || !l.isShape(b.value, shapeDict) {
-			continue
+		switch b.name {
+		case "Out":
+			s.out = b.value
+		case "get_ipython":
+			object := l.mem.word(b.value + self)
+			s.hidden, s.hook, s.result = l.attributeOf(object, "user_ns_hidden"), l.attributeOf(object, "displayhook"), l.attributeOf(object, "last_execution_result")
+			s.shown = []uint64{l.attributeOf(object, "InteractiveTB"), l.attributeOf(object, "SyntaxTB")}
 		}
-		l.entries(b.value, func(key, value uint64) bool {
+	}
+	for _, addr := range append([]uint64{s.out, s.hidden, s.hook, s.result}, s.shown...) {
+		if l.objectType(addr) != nil {
+			l.part(nobody, addr)
+		}
+	}
+	return s
+}
+
+// inside follows what such an object refers to. What it has under some names is taken elsewhere.
+func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool) {
+	n, ok := l.index.get(addr, l.nodes)
+	t := l.objectType(addr)
+	if !ok || t == nil {
+		return
+	}
+	each := func(key, value uint64) bool {
+		if name, _ := l.text(key, maxName); !taken(name, value) {
+			l.follow(n, value, label{})
+		}
+		return !l.done()
+	}
+	if t.shape == shapeDict {
+		l.entries(addr, each)
+	} else if dict := l.attributes(addr, t, each); dict != 0 {
+		l.part(n, dict)
+	}
+}
+
+// outputs has IPython's outputs under their names in Out, wherever else IPython has them.
+func (l *lister) outputs(names []binding, s shell, builtins uint64) {
+	l.kind = kindOutput
+	if l.isShape(s.out, shapeDict) {
+		l.entries(s.out, func(key, value uint64) bool {
 			if n, ok := l.integer(key); ok {
 				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, Output)
 			}
 			return !l.done()
 		})
 	}
-	outputs := func(b binding) {
-		if isOutput(b.name) {
-			l.bind(b.name, b.value, Output)
+	output := func(name string, value uint64) bool {
+		if isOutput(name) {
+			l.bind(name, value, Output)
 		}
+		return isOutput(name)
 	}
 	for _, b := range names {
-		outputs(b)
-		if b.name == "get_ipython" {
-			shell := l.mem.word(b.value + 24) // PyMethodObject.im_self
-			for _, hidden := range l.namespace(l.attributeOf(shell, "user_ns_hidden")) {
-				outputs(hidden)
-			}
-			hook := l.attributeOf(shell, "displayhook")
-			for _, name := range []string{"_", "__", "___"} {
-				outputs(binding{name, l.attributeOf(hook, name)})
-			}
-			if result := l.attributeOf(l.attributeOf(shell, "last_execution_result"), "result"); l.byAddr[result] != 0 || len(l.groups) > 0 && l.groups[0].addr == result {
-				l.bind("", result, Output)
-			}
-		}
+		output(b.name, b.value)
 	}
-	outputs(binding{"_", l.lookup(builtins, "_")})
+	output("_", l.lookup(builtins, "_"))
 	l.run()
+	l.kind = kindModule // what IPython has itself is no output
+	l.inside(s.hidden, output)
+	l.inside(s.hook, output)
+	l.inside(s.result, func(name string, value uint64) bool {
+		_, known := l.byAddr[value]
+		if name == "result" && known {
+			l.bind("", value, Output)
+			return true
+		}
+		return strings.HasPrefix(name, "error_") // see tracebacks
+	})
 }
 
 // isOutput says whether a name of IPython's is one of an output.
@@ -251,24 +330,30 @@ func isOutput(name string) bool {
 }
 
 // tracebacks has everything that IPython and Python keep of the exception that was shown last.
-func (l *lister) tracebacks(names []binding, sys uint64) {
+func (l *lister) tracebacks(s shell, sys uint64) {
 	l.kind = kindTraceback
 	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: Traceback})
 	g := len(l.groups) - 1
-	if sys != 0 {
-		for _, name := range []string{"last_traceback", "last_value", "last_exc"} {
+	for _, name := range ofTraceback {
+		if sys != 0 {
 			l.hold(g, l.lookup(sys, name))
 		}
 	}
-	for _, b := range names {
-		if b.name == "get_ipython" {
-			for _, name := range []string{"InteractiveTB", "SyntaxTB"} {
-				l.hold(g, l.attributeOf(l.attributeOf(l.mem.word(b.value+24), name), "tb"))
-			}
-		}
+	for _, name := range []string{"error_before_exec", "error_in_exec"} {
+		l.hold(g, l.attributeOf(s.result, name))
+	}
+	for _, shown := range s.shown {
+		l.hold(g, l.attributeOf(shown, "tb"))
 	}
 	l.run()
+	l.kind = kindModule
+	for _, shown := range s.shown {
+		l.inside(shown, func(name string, _ uint64) bool { return name == "tb" })
+	}
 }
+
+// ofTraceback are the names that sys has it under.
+var ofTraceback = []string{"last_traceback", "last_value", "last_exc"}
 
 // threads has the locals of each frame that runs, and what else a thread has.
 func (l *lister) threads(all []thread) {
@@ -303,6 +388,9 @@ func (l *lister) module(m module) {
 		return
 	}
 	for _, b := range l.namespace(m.dict) {
+		if m.name == "sys" && slices.Contains(ofTraceback, b.name) || m.name == "builtins" && b.name == "_" {
+			continue // taken
+		}
 		if t := l.objectType(b.value); t != nil && t.shape != shapeLeaf && !strings.HasPrefix(b.name, "__") {
 			l.bind(m.name+"."+b.name, b.value, Module)
 		}
@@ -355,7 +443,7 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 		}
 		r := listedRow{Listed{Kind: g.kind, Bytes: t.total[at], Exact: complete && !t.unknown[at], Length: -1}, i}
 		named := g.kind == Variable || g.kind == Output
-		if !named && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
+		if !named && g.kind != Traceback && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
 			continue
 		}
 		if v := t.largestOf(int(at)); int(v) < t.nodes {
@@ -401,6 +489,7 @@ func (l *lister) describeName(r *Listed, g int) {
 	if len(names) > 0 {
 		r.Name, r.Also = names[0], names[1:min(len(names), maxAlso+1)]
 	}
+	r.Array = l.isShape(r.Block, shapeArray)
 	r.Block, r.BlockSize = l.bufferOf(r.Block, r.BlockSize)
 	if t := l.objectType(group.addr); t != nil {
 		r.Type = t.name

@@ -171,6 +171,7 @@ const (
 	kindCellSource = "cell-source"
 	kindStack      = "stack"
 	kindHolders    = "holders"
+	kindVariables  = "variables"
 	kindFinish     = "finish"
 )
 

@@ -28,6 +28,8 @@ func (b *batch) event(row int) (e event.Event, err error) {
 		e, err = stackFromJSON(detail, b.u64(colStack, row), int32(b.u32(colPID, row)))
 	case kindHolders:
 		e, err = holdersFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindVariables:
+		e, err = variablesFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
 	case kindStart:
 		e, err = startFromJSON(detail)
 	case kindProcess:

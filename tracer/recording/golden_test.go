@@ -121,6 +121,11 @@ func newestSession() []event.Event {
 			Number: 7, Time: 102_400_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 3, Segment: 6, Stream: 8, Outcome: event.OutcomeMissed,
 			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 900}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 900},
 		},
+		&event.Variables{Time: 102_500_000_000, Root: 1, PID: 4242, Complete: true, Objects: 123_456, Total: 1 << 30, Unlisted: 3, Rest: 96, Variables: []event.Variable{
+			{Name: "größe", Also: []string{"Out[7]"}, Kind: event.HeldByVariable, Type: "numpy.ndarray", Shape: []int64{300, 400}, DType: "float64", Length: 300,
+				Bytes: 960_144, Reaches: 960_144, Exact: true, Block: 0x7f00_1234_8000, Size: 960_144, Array: true},
+			{Name: "locals of step()", Kind: event.HeldByThread, Length: -1, Device: 1 << 20},
+		}},
 		all[len(all)-1])
 }
 

@@ -142,6 +142,8 @@ func (r *Reader) note(e event.Event) {
 		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
 	case *event.Holders:
 		at = e.Time
+	case *event.Variables:
+		at = e.Time
 	case *event.Change:
 		at = e.Time
 		r.streamed(e.Root, e.Stream)

@@ -30,6 +30,9 @@ func (w *Writer) addRow(e event.Event) error {
 	case *event.Holders:
 		text, err := holdersToJSON(e)
 		return w.addDetail(kindHolders, e.Time, e.PID, text, err)
+	case *event.Variables:
+		text, err := variablesToJSON(e)
+		return w.addDetail(kindVariables, e.Time, e.PID, text, err)
 	case *event.Start:
 		text, err := startToJSON(e)
 		return w.addDetail(kindStart, e.Host.MonoNow, 0, text, err)

@@ -1,0 +1,131 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// Sizes from which on a block is looked for. NumPy keeps what is smaller in a cache of its own; from 128 KiB on malloc maps
+// most blocks one by one, and such a mapping begins 16 bytes in front of its block (malloc/malloc.c).
+const (
+	leastOfArray  = 1 << 10
+	leastOfMapped = 128 << 10
+	mallocHeader  = 16
+	pageSize      = 4096
+)
+
+// variables are what processes have by name at the end, with who made it.
+func (t *Tracker) variables() (out []report.Variable, names []report.Names) {
+	for _, e := range t.listed {
+		for _, v := range e.Variables {
+			one := report.Variable{
+				PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape, DType: v.DType,
+				Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
+			}
+			if v.Length >= 0 {
+				length := v.Length
+				one.Length = &length
+			}
+			t.madeBy(&one, e.PID, v)
+			out = append(out, one)
+		}
+		names = append(names, report.Names{
+			PID: int(e.PID), Unlisted: e.Unlisted, Bytes: int64(e.Rest), Objects: int64(e.Total), Complete: e.Complete,
+		})
+	}
+	slices.SortStableFunc(out, func(x, y report.Variable) int {
+		return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(y.Reaches, x.Reaches), cmp.Compare(x.PID, y.PID))
+	})
+	return out, names
+}
+
+// list takes in what a process has by name; what it said before does not hold any more.
+func (t *Tracker) list(e *event.Variables) {
+	t.listed = slices.DeleteFunc(t.listed, func(known *event.Variables) bool { return known.PID == e.PID })
+	t.listed = append(t.listed, e)
+}
+
+// madeBy says who made the largest piece of memory of a variable, as far as it is known.
+func (t *Tracker) madeBy(one *report.Variable, pid int32, v event.Variable) {
+	stack, found, meter, seen := t.maker(pid, v)
+	p := t.process(pid, 0)
+	w := t.sessionOf(p)
+	if !found {
+		one.Before = seen && w != nil && p.info.Late && !w.shed[meter] && t.heard()
+		return
+	}
+	s := t.allocations.stacks.of(stack)
+	if s == nil || w == nil {
+		return
+	}
+	one.Stack = t.frames(w, s)
+	for _, f := range one.Stack { // the outermost that is a cell's
+		if f.Execution > 0 {
+			one.Execution, one.ExecutionCount, one.Line = f.Execution, f.ExecutionCount, f.Line
+		}
+	}
+}
+
+// maker finds the stack of a variable's largest piece of memory. seen says that a meter would have known the block, had it
+// been made in the session.
+func (t *Tracker) maker(pid int32, v event.Variable) (stack uint64, found bool, meter event.Meter, seen bool) {
+	if v.Block == 0 {
+		return 0, false, 0, false
+	}
+	if v.Array {
+		for m := range event.Meter(event.MeterCount) {
+			if stack, ok := t.blockAt(pid, m, v.Block); ok && m != event.Mapped {
+				return stack, true, m, true
+			}
+		}
+		return 0, false, event.NumPy, v.Size >= leastOfArray
+	}
+	start := v.Block - mallocHeader
+	if v.Size < leastOfMapped || start%pageSize != 0 {
+		return 0, false, 0, false
+	}
+	stack, found = t.rangeAt(pid, start)
+	return stack, found, event.Mapped, true
+}
+
+// blockAt is the stack of a live block.
+func (t *Tracker) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+	if t.audit != nil {
+		b, ok := t.audit.live[pid][place{m, address}]
+		return b.stack, ok
+	}
+	b, ok := t.allocations.blocks[blockKey{heldKey{pid, m}, address}]
+	return b.stack, ok
+}
+
+// rangeAt is the stack of mapped memory.
+func (t *Tracker) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+	all := t.allocations.ranges[pid]
+	if t.audit != nil {
+		all = t.audit.ranges[pid]
+	}
+	if all == nil {
+		return 0, false
+	}
+	all.tree.DescendLessOrEqual(piece{start: address}, func(p piece) bool {
+		stack, ok = p.stack, address < p.end
+		return false
+	})
+	return stack, ok
+}
+
+// heard says whether every block that was made in the session is known, of meters that were never stepped down.
+func (t *Tracker) heard() bool {
+	if t.allocations.dropped > 0 || t.audit != nil && t.audit.dropped > 0 || t.finish == nil {
+		return false
+	}
+	for _, l := range t.finish.Lost {
+		if l.Count > 0 {
+			return false
+		}
+	}
+	return true
+}

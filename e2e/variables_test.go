@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// wantedVariable is what a cell says of a variable that it has made.
+type wantedVariable struct {
+	Bytes, Near int64
+	Type, DType string
+	Shape       []int64
+	Length      *int64
+	Also        []string
+}
+
+// TestVariables compares what a report says is there by name with what the cells have made, and how much of it a deletion
+// gives back with what one gave back.
+func TestVariables(t *testing.T) {
+	require(t)
+	onPythons(t, "run_variables.py", [][2]string{
+		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
+	}, checkVariables)
+}
+
+func checkVariables(t *testing.T, p place) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "run.arrows")
+	w := startWorkload(t, p, nil)
+	tr := attach(t, w.pid, "--budget", "off", "--record", file)
+	results := w.run()
+	r, _ := tr.stop()
+	found := map[string]report.Variable{}
+	for _, v := range r.Variables {
+		found[v.Name] = v
+	}
+	said := results[len(results)-1]
+	if len(said.Wanted) < 25 || len(said.Dropped) < 5 {
+		t.Fatalf("the workload tells of %d variables, and what became of %d", len(said.Wanted), len(said.Dropped))
+	}
+	for name, want := range said.Wanted {
+		sameVariable(t, name, found[name], want)
+	}
+	for name, dropped := range said.Dropped {
+		const slack = 3 << 20 // pages that something else lies on as well, arenas that are not empty
+		v := found[name]
+		if v.Bytes < dropped-slack || v.Bytes > dropped+slack || !v.Exact {
+			t.Errorf("%s: %+v; one like it gave %d bytes back", name, v, dropped)
+		}
+	}
+	byCell := map[string]int{}
+	for i, one := range results {
+		byCell[one.Name] = i + 1
+	}
+	made := func(name, cell string, line int) {
+		if v := found[name]; v.Execution != byCell[cell] || v.Line != line || v.Before || len(v.Stack) == 0 {
+			t.Errorf("%s: %+v, want cell %d line %d", name, v, byCell[cell], line)
+		}
+	}
+	made("fresh_array", "array", 1)
+	made("second_line", "lines", 2)
+	made("both", "kept", 1)
+	for name, before := range map[string]bool{"early": true, "grid": true, "text": true, "fresh_array": false, "long_ago": false, "second_line": false} {
+		if found[name].Before != before {
+			t.Errorf("%s: made before the attach is %v", name, found[name].Before)
+		}
+	}
+	if v := found["library.cache"]; v.Bytes < 8_000_000 || v.Bytes > 9<<20 || v.Kind != "module" {
+		t.Errorf("library.cache: %+v", v)
+	}
+	// What IPython made to show it refers to its frames until the garbage collector comes.
+	if v := found["the last traceback"]; v.Reaches < 8_800_000 || v.Kind != "traceback" {
+		t.Errorf("the last traceback: %+v", v)
+	}
+	if v := found["both"]; v.Bytes < 10_000_000 || len(v.Also) != 1 || v.Also[0][:4] != "Out[" {
+		t.Errorf("both: %+v", v)
+	}
+	outputs := slices.DeleteFunc(slices.Clone(r.Variables), func(v report.Variable) bool { return v.Kind != "output" || v.Bytes < 1<<20 })
+	if len(outputs) != 1 || outputs[0].Bytes < 12_000_000 || outputs[0].Execution != byCell["shown"] {
+		t.Errorf("outputs: %+v", outputs)
+	}
+	if len(r.Names) != 1 || !r.Names[0].Complete || r.Names[0].Objects < 100<<20 {
+		t.Errorf("names: %+v", r.Names)
+	}
+}
+
+func sameVariable(t *testing.T, name string, got report.Variable, want wantedVariable) {
+	t.Helper()
+	if got.Bytes < want.Bytes-want.Near || got.Bytes > want.Bytes+want.Near || got.Kind != "variable" || !got.Exact {
+		t.Errorf("%s: %+v, want %d bytes", name, got, want.Bytes)
+	}
+	if want.Type != "" && got.Type != want.Type || want.DType != "" && got.DType != want.DType || want.Shape != nil && !slices.Equal(got.Shape, want.Shape) {
+		t.Errorf("%s: %+v, want %+v", name, got, want)
+	}
+	if want.Length != nil && (got.Length == nil || *got.Length != *want.Length) || want.Also != nil && !slices.Equal(got.Also, want.Also) {
+		t.Errorf("%s: %+v, want %+v", name, got, want)
+	}
+}

@@ -1,0 +1,41 @@
+package event
+
+// Variable is a name of a Python's, or what is large and only a module, a traceback or a frame has, at the end of a
+// session. All texts are hostile, as everything that came out of a target.
+type Variable struct {
+	Name string     // x, Out[7], module.attribute
+	Also []string   // other names of the same object
+	Kind HolderKind // of a variable, an output, a traceback, a thread or a module
+	Type string     // tp_name, such as "numpy.ndarray"
+	// Shape and DType are of arrays and what is made of them; empty where there is none or it is not sure.
+	Shape  []int64
+	DType  string
+	Length int64 // len() of it, -1 where that is not known
+	// Bytes would go with the object's names: what nothing else holds. Reaches is all that it leads to, 0 where that was
+	// not added up.
+	Bytes   Bytes
+	Reaches Bytes
+	// Device is GPU memory among what would go, in bytes; its tensors' storages say so themselves.
+	Device Bytes
+	Exact  bool // false: Bytes is only the least
+	// Block is the address of the largest piece of memory among these and Size how large it is; Array says that it is the
+	// data of an array or a tensor, which the meters of such blocks know by this address.
+	Block uint64
+	Size  Bytes
+	Array bool
+}
+
+// Variables says by name what a process has at the end of the session.
+type Variables struct {
+	Time      Nanoseconds // when the walk over the process's objects began
+	Root      uint32
+	PID       int32
+	Complete  bool  // false: a limit was hit, and all bytes are only the least
+	Objects   int64 // that were looked into
+	Total     Bytes // of all objects that were reached
+	Unlisted  int64 // names that are not here, and what would go with these
+	Rest      Bytes
+	Variables []Variable // most bytes first
+}
+
+func (*Variables) isEvent() {}

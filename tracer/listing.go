@@ -1,0 +1,81 @@
+package tracer
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/holders"
+)
+
+// Bounds of listing what is there by name at the end of a session: less where nobody asked for more than a report, which
+// people wait for.
+const (
+	listingTime    = 5 * time.Second // of one process: processor time
+	listingInAll   = 30 * time.Second
+	briefTime      = 1 * time.Second
+	briefInAll     = 8 * time.Second
+	briefObjects   = 1_000_000
+	briefBytes     = 512 << 20
+	listingObjects = 4_000_000
+)
+
+// listVariables says by name what every Python has that lives. Its objects are read from outside, after the last boundary.
+func (s *Session) listVariables() {
+	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
+	if s.options.Holders {
+		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects}, listingInAll
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), inAll)
+	defer cancel()
+	for _, t := range s.targets {
+		if t.gone || t.python == nil {
+			continue
+		}
+		began := now()
+		l, err := holders.List(ctx, t.python.live, s.mapped(t.pid), limits)
+		if err != nil {
+			s.log.Warn("what is there by name could not be found out", "pid", t.pid, "error", err)
+			continue
+		}
+		s.log.Debug("what is there by name", "pid", t.pid, "names", len(l.Names), "objects", l.Objects, "bytes", l.Read,
+			"took", time.Duration(now()-began), "complete", l.Complete)
+		e := &event.Variables{
+			Time: began, Root: t.root, PID: int32(t.pid), Complete: l.Complete, Objects: int64(l.Objects), Total: event.Bytes(l.Total),
+			Unlisted: int64(l.Unlisted), Rest: event.Bytes(l.Rest),
+		}
+		for _, n := range l.Names {
+			e.Variables = append(e.Variables, variable(n))
+		}
+		s.queue = append(s.queue, e)
+	}
+}
+
+// mapped is what a process has mapped, what lies side by side as one.
+func (s *Session) mapped(pid int) (all []holders.Block) {
+	for m, err := range s.fs.Mappings(pid) {
+		if err != nil {
+			break
+		}
+		if n := len(all); n > 0 && all[n-1].Address+all[n-1].Size == m.Start {
+			all[n-1].Size += m.End - m.Start
+		} else {
+			all = append(all, holders.Block{Address: m.Start, Size: m.End - m.Start})
+		}
+	}
+	return all
+}
+
+func variable(n holders.Listed) event.Variable {
+	clean := func(s string) string { return strings.ToValidUTF8(s, "?") }
+	v := event.Variable{
+		Name: clean(n.Name), Kind: event.HolderKind(n.Kind), Type: clean(n.Type), Shape: n.Shape, DType: n.DType, Length: n.Length,
+		Bytes: event.Bytes(n.Bytes), Reaches: event.Bytes(n.Reaches), Device: event.Bytes(n.Device), Exact: n.Exact,
+		Block: n.Block, Size: event.Bytes(n.BlockSize), Array: n.Array,
+	}
+	for _, name := range n.Also {
+		v.Also = append(v.Also, clean(name))
+	}
+	return v
+}
