@@ -17,7 +17,7 @@ func NewAuditor() *Auditor {
 	t.audit = &audit{
 		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
 		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
-		ended: map[int32]bool{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{},
+		ended: map[int32]bool{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{}, pools: map[int32]string{},
 	}
 	return &Auditor{t}
 }
@@ -49,6 +49,7 @@ type audit struct {
 	torch     map[blockKey]bool  // the driver's blocks that PyTorch's allocator has
 	ended     map[int32]bool     // processes that did; true: the interpreter freed what it could
 	statement map[int32]closing  // the last that ended, by process
+	pools     map[int32]string   // which processes wait in a pool for the next task, and in which
 	started   map[int32]*birth   // processes, by where their first ancestor was started
 }
 
@@ -355,6 +356,10 @@ func (a *audit) forget(which func(event.Meter) bool, of func(pid int32) bool) {
 
 // heldBy takes in what the target's objects said.
 func (a *audit) heldBy(e *event.Holders) {
+	if e.Pool != "" {
+		a.pools[e.PID] = e.Pool
+		return
+	}
 	h := a.holders[e.PID]
 	if h == nil {
 		h = &holders{complete: true, by: map[uint64]event.Holder{}}

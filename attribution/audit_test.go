@@ -552,6 +552,84 @@ func TestIdlePool(t *testing.T) {
 	}
 }
 
+// Arrays that no change told of are judged by what holds them: outputs, the last exception and cycles always, modules only where
+// probes were out, so that they need not have been there before.
+func TestMadeWhenNobodyLooked(t *testing.T) {
+	for _, blind := range []bool{false, true} {
+		n := newNotebook()
+		if blind {
+			n.boundary(event.MeterShed, main)
+		}
+		n.run("cell", func() {})
+		size := 8 * mib
+		n.hold(
+			event.Holder{Address: 1 << 40, Size: size, Kind: event.HeldByOutput, Output: 1, Path: "Out[1]", Root: "Out"},
+			event.Holder{Address: 2 << 40, Size: size, Kind: event.HeldByModule, Path: "lib.x", Root: "lib"},
+			event.Holder{Address: 3 << 40, Size: size, Kind: event.HeldByCycle, Path: "….data"},
+			event.Holder{Address: 4 << 40, Size: size, Kind: event.HeldByTraceback, Path: "batch", Root: "sys.last_value", Function: "step"},
+			event.Holder{Address: 5 << 40, Size: size, Kind: event.HeldByVariable, Path: "x", Root: "x"},
+		)
+		a := n.audit(t)
+		var kinds []string
+		for _, v := range a.Verdicts {
+			kinds = append(kinds, v.Kind)
+			if v.Bytes != int64(size) || !strings.Contains(v.Evidence, "when nobody looked") || len(v.Stack) > 0 {
+				t.Errorf("%+v", v)
+			}
+			if v.Kind == report.HeldByOutput && (v.Change == nil || v.Change.Execution != 1 || v.Change.Line != 1 || v.Fix != "%xdel _1") {
+				t.Errorf("the cell that showed it: %+v, %q", v.Change, v.Fix)
+			}
+		}
+		slices.Sort(kinds)
+		want := []string{report.HeldAfterWindow, report.HeldByOutput, report.HeldByTraceback}
+		if blind {
+			want = []string{report.HeldAfterWindow, report.HeldAfterWindow, report.HeldByOutput, report.HeldByTraceback}
+		}
+		if !slices.Equal(kinds, want) {
+			t.Errorf("probes out %v: %v, want %v", blind, kinds, want)
+		}
+		if len(a.Held) != 5 || len(a.Live) != 0 {
+			t.Errorf("held %+v, live %+v", a.Held, a.Live)
+		}
+	}
+}
+
+// All that one holder has is one verdict, whichever lines made it; what has no name is one for each line.
+func TestOneVerdictForEachHolder(t *testing.T) {
+	n := newNotebook()
+	var all []uint64
+	n.run("makes", func() {
+		for line := 1; line <= 4; line++ {
+			all = append(all, n.take("makes", line, mib))
+		}
+	})
+	n.run("shows", func() {})
+	n.hold(
+		event.Holder{Address: all[0], Kind: event.HeldByOutput, Output: 2, Path: "Out[2]['a']", Root: "Out"},
+		event.Holder{Address: all[1], Kind: event.HeldByOutput, Output: 2, Path: "Out[2]['b']", Root: "Out"},
+		event.Holder{Address: all[2], Kind: event.HeldByModule, Path: "lib.cache['k']", Root: "lib"},
+		event.Holder{Address: all[3], Kind: event.HeldByModule, Path: "lib.cache['l']", Root: "lib"},
+	)
+	a := n.audit(t)
+	if len(a.Verdicts) != 2 {
+		t.Fatalf("%+v", a.Verdicts)
+	}
+	for _, v := range a.Verdicts {
+		switch v.Kind {
+		case report.HeldByOutput:
+			if v.Bytes != int64(2*mib) || v.Count != 2 || v.Change == nil || v.Change.Execution != 2 || v.Fix != "%xdel _2" || !strings.Contains(v.Evidence, "In[2]") {
+				t.Errorf("%+v", v)
+			}
+		case report.HeldAfterWindow:
+			if v.Bytes != int64(2*mib) || v.Change == nil || v.Change.Execution != 1 || v.Fix != "import sys\nsys.modules['lib'].cache.clear()" {
+				t.Errorf("%+v", v)
+			}
+		default:
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
 // Student's quantiles, against published tables.
 func TestStudent(t *testing.T) {
 	for freedom, want := range map[int]float64{1: 12.706, 2: 4.303, 10: 2.228, 15: 2.131, 16: 2.120, 20: 2.086, 30: 2.042, 60: 2.000, 120: 1.980} {

@@ -28,6 +28,15 @@ func (p *process) countOf(b *event.Boundary) int {
 	return -1
 }
 
+// noteLate is said of a cell that was not seen to begin.
+const noteLate = "it was already running when tracing began: its figures start there"
+
+// lateCount is In[N] of a cell that was not seen to begin: what the tracer has found out.
+func lateCount(p *process, b *event.Boundary) int {
+	p.inputs = max(p.inputs, b.Inputs)
+	return max(int(b.Inputs)-1, -1)
+}
+
 func (t *Tracker) sessionOf(p *process) *window {
 	if p.session != nil {
 		return p.session
@@ -50,6 +59,10 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	w := t.openWindow(p, b, kindCell, parent)
 	w.cell, w.execution, w.count, w.file = b.Cell, r.executions, p.countOf(b), b.Text
 	w.silent = b.Inputs >= 0 && w.count < 0
+	if b.Late {
+		w.count, w.silent, w.late = lateCount(p, b), false, true
+		w.note = noteLate
+	}
 	if p.between == nil && len(p.open) == 0 {
 		t.linkBetween(p, w)
 	}
@@ -82,7 +95,10 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 	case event.OutcomeAbandoned:
 		w.note = "given up while it was awaited; its coroutine may still run"
 	case event.OutcomeMissed:
-		w.note = "its end was not seen: it goes on to where the next cell begins"
+		w.missed = true
+		if w.note = "its end was not seen: it goes on to where the next cell begins"; w.late {
+			w.note = noteLate + "; its end was not seen"
+		}
 	}
 	t.finishCell(p, w, b)
 }
@@ -125,6 +141,7 @@ func (t *Tracker) openStatement(p *process, b *event.Boundary) {
 	}
 	w := t.openWindow(p, b, kindStatement, cell)
 	w.line = int(b.Line)
+	cell.lastLine = max(cell.lastLine, w.line)
 	cell.statement = w
 }
 

@@ -79,7 +79,10 @@ func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary) {
 	t.forgo(w)
 	*w = *w.atResult
 	if p.info.Frontend != "" { // nobody draws figures in a program without one
-		w.note = noteHooks
+		if w.note != "" {
+			w.note += "; "
+		}
+		w.note += noteHooks
 	}
 	delete(t.cells, w.cell)
 	if i := slices.Index(p.open, w); i >= 0 {

@@ -71,6 +71,7 @@ func TestNobodySaysWhenHooksAreOver(t *testing.T) {
 			if after := r.Between[1]; after.After != cell.ID || after.StartNS != cell.StartNS+cell.DurationNS {
 				t.Errorf("between: %+v", after)
 			}
+			expect(t, "complete", r.Certificate.Complete, true)
 			if name != "exec" && name != "cut" { // a process's program and what was never delivered end it otherwise
 				expect(t, "between", r.Between[1].Meters["cpu.resident"].Peak, int64(200))
 			}
@@ -151,5 +152,44 @@ func equalButIDs(t *testing.T, seed uint64, want, got *report.Report) {
 		if !reflect.DeepEqual(w, g) {
 			t.Fatalf("seed %d, between %d:\nwant %+v\n got %+v", seed, i, w, g)
 		}
+	}
+}
+
+// TestCellThatRanAlready: what user space has found out of a cell is told, and nothing is taken for a silent one.
+func TestCellThatRanAlready(t *testing.T) {
+	for name, c := range map[string]struct {
+		inputs int64
+		count  *int
+	}{"stored": {1, new(int)}, "not stored": {-1, nil}} {
+		s := newScript()
+		s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Late, b.Inputs = 1, true, c.inputs })
+		s.to(main, 80)
+		s.result(1, event.OutcomeOK)
+		s.closeCell(1, event.OutcomeOK)
+		s.openCell(2, true)
+		s.closeCell(2, event.OutcomeOK)
+		s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Late, b.Inputs = 3, true, -1 })
+		s.closeCell(3, event.OutcomeMissed)
+		r := s.run(t)
+		first, second, missed := nth(t, r, report.Cell, 0), nth(t, r, report.Cell, 1), nth(t, r, report.Cell, 2)
+		expect(t, name, []any{first.ExecutionCount, first.Silent, first.Note, first.Status, resident(first)}, []any{c.count, false, noteLate, report.OK, [3]int64{50, 80, 80}})
+		expect(t, name+", the next", []any{*second.ExecutionCount, second.Note}, []any{1, ""})
+		expect(t, name+", its end missed", []string{missed.Status, missed.Note}, []string{report.Incomplete, noteLate + "; its end was not seen"})
+		expect(t, name+", complete", r.Certificate.Complete, false)
+	}
+}
+
+// TestCompleteIsOfWindowsToo: what leaves a window out leaves the report incomplete, however many changes have come.
+func TestCompleteIsOfWindowsToo(t *testing.T) {
+	for reason, want := range map[string]bool{
+		event.LostNested: false, event.LostThreads: false, event.LostProcesses: false, event.LostUnseen: false, event.LostBoundaries: false, "somebody's own": true,
+	} {
+		s := newScript()
+		s.events = append(s.events, &event.Finish{Reason: "interrupted", Lost: []event.Loss{{Reason: reason, Count: 1}}})
+		tracker := New()
+		for _, e := range s.events {
+			tracker.Add(e)
+		}
+		expect(t, reason, tracker.Report().Certificate.Complete, want)
 	}
 }

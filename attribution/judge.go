@@ -21,7 +21,6 @@ type judge struct {
 	live     []report.LiveBlocks
 	runs     map[runKey][]*window      // of each text, in order
 	shown    map[int32]map[int]*window // cells by their In[N], by process
-	lastLine map[*window]int           // of the last statement of a cell
 	unknown  map[int32]event.Bytes     // in blocks of which nobody knows who holds them, by process
 	seen     map[int32]event.Bytes     // in blocks that only the walk over the objects has seen
 
@@ -60,6 +59,7 @@ type found struct {
 	release *window // the failed cell in which it went
 	gap     event.Nanoseconds
 	note    string
+	unseen  bool // some of it was made when nobody looked
 	pool    pool
 	// children are the processes of [report.ChildAlive] and [report.IdlePool].
 	children []int
@@ -74,12 +74,9 @@ func (a *Auditor) Audit(least int64) *report.Audit {
 	}
 	j := &judge{
 		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*report.Held{},
-		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, lastLine: map[*window]int{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
+		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
 	}
 	for _, w := range t.windows {
-		if w.kind == kindStatement {
-			j.lastLine[w.parent] = max(j.lastLine[w.parent], w.line)
-		}
 		if w.kind == kindCell {
 			key := runKey{w.process.info.PID, textOf(w)}
 			j.runs[key] = append(j.runs[key], w)
@@ -119,6 +116,7 @@ func (j *judge) survivors() {
 				take(at, b.kept)
 			}
 		}
+		j.unseen(left, pid)
 	}
 	grown := map[siteKey]bool{}
 	for _, s := range left.inOrder() {
@@ -137,6 +135,9 @@ func (j *judge) survivors() {
 
 // account lists what a site left, whatever holds it.
 func (j *judge) account(s *site) {
+	if s.unseen {
+		return // who made it is not known
+	}
 	for kind, p := range s.by {
 		l := report.LiveBlocks{
 			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(kind), Holder: p.holder.Path,
@@ -226,6 +227,9 @@ func (j *judge) judge(s *site) bool {
 		return false // what a module makes when it is imported is meant to stay
 	}
 	for _, kind := range []event.HolderKind{event.HeldByModule, event.HeldByThread, event.HeldByCycle, event.HeldByNone} {
+		if s.unseen && kind != event.HeldByCycle && j.audit.blind[""] == nil {
+			continue // it was there before the audit began: meant to stay, for all that is known
+		}
 		for _, p := range s.of(kind) {
 			if !isWorkspace(s.meter, kind, p) {
 				j.find(report.HeldAfterWindow, s, kind, p)
@@ -272,11 +276,12 @@ func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *fou
 	key := j.key(kind, s, by, p.holder)
 	f := j.verdicts[key]
 	if f == nil {
-		f = &found{portion: p, kind: by}
+		f = &found{portion: p, kind: by, unseen: s.unseen}
 		f.Stack = s.frames
 		j.verdicts[key] = f
 		j.order = append(j.order, key)
 	} else {
+		f.unseen = f.unseen || s.unseen
 		if same := common(f.Stack, s.frames); len(same) > 0 {
 			f.Stack = same
 		} else if p.bytes > f.portion.bytes {

@@ -14,15 +14,25 @@ type pool struct {
 	fix    string // Python that ends it; "" where that takes the name that the notebook gave it
 }
 
-var (
-	lokyPool = pool{"joblib (loky)", "joblib keeps its workers for the next call and ends them after five minutes without one; to end them at once run the code below",
-		"from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"}
-)
+var pools = []pool{
+	{"joblib (loky)", "joblib keeps its workers for the next call and ends them after five minutes without one; the code below ends them now",
+		"from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"},
+	{"multiprocessing.Pool", "call terminate() and join() on the pool, or use it in a with block", ""},
+	{"concurrent.futures.ProcessPoolExecutor", "call shutdown() on the executor, or use it in a with block", ""},
+}
 
-// poolOf knows the workers of pools by their command line. ok is false for other processes.
-func poolOf(command string) (p pool, ok bool) {
-	if strings.Contains(command, "loky.backend.popen_loky") || strings.Contains(command, "--process-name LokyProcess-") {
-		return lokyPool, true
+// poolOf knows the workers of pools: by what their frames said in the end, or by their command line. ok is false for other processes.
+func poolOf(command, told string) (p pool, ok bool) {
+	if told == "" && (strings.Contains(command, "loky.backend.popen_loky") || strings.Contains(command, "--process-name LokyProcess-")) {
+		told = pools[0].name
+	}
+	for _, p := range pools {
+		if p.name == told {
+			return p, true
+		}
+	}
+	if told != "" {
+		return pool{bounded(told, 64), "shut the pool down", ""}, true
 	}
 	return p, false
 }

@@ -28,7 +28,9 @@ func (t *Tracker) certificate() report.Certificate {
 		c.Delivered += r.stream.count
 		c.Complete = c.Complete && r.stream.complete(0, r.stream.made)
 	}
+	c.Complete = c.Complete && c.BoundariesLost == 0 && t.dropped == 0
 	for _, w := range t.windows {
+		c.Complete = c.Complete && !w.missed
 		if w.kind == kindSession {
 			c.UnknownFrees += w.closeUnknown - w.openUnknown
 			c.UnknownDeviceFrees += w.closeDevice - w.openDevice
@@ -48,6 +50,7 @@ func (t *Tracker) certificate() report.Certificate {
 		c.Finished = f.Reason
 		c.Made, c.Delivered = max(c.Made, f.Made), max(c.Delivered, f.Delivered) // also those after the last boundary
 		for _, l := range f.Lost {
+			c.Complete = c.Complete && !l.LeavesWindowsOut()
 			c.Lost = append(c.Lost, report.Loss{Reason: l.Reason, Count: l.Count})
 		}
 		for _, p := range f.Probes {

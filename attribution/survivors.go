@@ -15,6 +15,7 @@ type site struct {
 	siteKey
 	frames []report.Frame // of the latest run
 	latest int
+	unseen bool // it was made when nobody looked
 	by     map[event.HolderKind]*portion
 	roots  map[rootKey]*portion // the same of what has a name, by that
 }

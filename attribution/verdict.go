@@ -52,6 +52,9 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 		v.Change = f.made(v.Stack)
 	}
 	v.Fix = fixOf(key, f)
+	if f.unseen {
+		v.Evidence += "; made when nobody looked: before the audit began, or while its probes were out"
+	}
 	if v.Probable {
 		v.Evidence += "; probably: an object on the way there is of a type whose layout is not known, and another may be what holds it"
 	}
@@ -97,7 +100,7 @@ func killing(pids []int) string {
 func (j *judge) wordOutput(v *report.Verdict, f *found) {
 	shown := "a cell"
 	if cell := j.shownBy(int32(v.PID), f.portion.holder.Output); cell != nil {
-		v.Change = lineIn(cell, j.lastLine[cell])
+		v.Change = lineIn(cell, cell.lastLine)
 		shown = cellName(cell)
 		if v.Change.Line > 0 {
 			shown = fmt.Sprintf("line %d of %s", v.Change.Line, shown)

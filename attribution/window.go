@@ -73,7 +73,9 @@ type window struct {
 	foreign   report.Foreign
 
 	execution int
-	count     int // In[N], -1 if there is none
+	count     int  // In[N], -1 if there is none
+	late      bool // of a cell: it was not seen to begin
+	missed    bool // of a cell: it was not seen to end
 	cell      uint64
 	file      string // of a cell: what its code says it is from
 	line      int
@@ -83,6 +85,7 @@ type window struct {
 	status    string
 	note      string
 	statement *window // of a cell: the statement that runs
+	lastLine  int     // of a cell: the line of its last statement so far
 	hooks     *window // of a cell: what follows its result, while it does
 	atResult  *window // of a cell, while hooks are open: the cell as it is if nobody says when they are over
 	birth     *birth  // in an audit: what blocks that are made here refer to

@@ -7,7 +7,8 @@
  *             for it is found by walking the Python frames: it is the cell's identity.
  *   result    _PyGen_SetStopIterationValue(ExecutionResult) once that coroutine is over. What follows is display and
  *             hooks: inline figures are drawn there. Of awaited cells some Pythons (3.10 to 3.12, 3.15) do not tell.
- *   close     the end of the front end's request: ipykernel ignores SIGINT again, a terminal's prompt takes SIGWINCH.
+ *   close     the end of the front end's request: ipykernel ignores SIGINT again, a terminal's prompt takes SIGWINCH,
+ *             or is PyOS_Readline (--simple-prompt).
  *             Only where the request was seen to begin the same way, and on its thread; cells of other threads, of
  *             programs that are no front end, and cells within cells end at their result, or at the next PyOS_setsig
  *             that finds them over. A cell that is suspended when the request is over was abandoned.
@@ -37,10 +38,32 @@ static __always_inline struct window *innermost(struct thread *t)
 	return t && t->depth ? window_at(t, t->depth - 1) : NULL;
 }
 
+/* Takes over what user space has found out of the thread that runs. */
+static __noinline int take_over(__u32 tid)
+{
+	struct thread_key key = {
+		.self = FIELD(bpf_get_current_task(), task_struct, thread.fsbase),
+		.slot = current_slot(),
+	};
+	struct thread *t = bpf_map_lookup_elem(&found, &key);
+
+	if (!t)
+		return 0;
+	if (bpf_map_update_elem(&threads, &tid, t, BPF_NOEXIST))
+		lose(LOSS_THREAD);
+	bpf_map_delete_elem(&found, &key);
+	fetch_add(&found_threads, -1);
+	return 1;
+}
+
 static __always_inline struct thread *current_thread(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	return bpf_map_lookup_elem(&threads, &tid);
+	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!t && found_threads && take_over(tid))
+		t = bpf_map_lookup_elem(&threads, &tid);
+	return t;
 }
 
 /* Ends the statement that runs in a window, if one does. */
@@ -569,6 +592,35 @@ static __always_inline enum turn turn_of(__u32 signal, __u64 handler)
 	return interrupt_handler() == SIG_IGN ? TURN_BEGIN : TURN_NONE;
 }
 
+/* Ends what is over on a thread at a turn of its front end's. False while a cell goes on there. */
+static __always_inline int turns(struct python *py, __u32 slot, enum turn turn)
+{
+	struct process *p = process_at(slot);
+	struct thread *t = current_thread();
+
+	if (!py || !p)
+		return 0;
+	for (int i = 0; t && i < MAX_NESTING; i++) {
+		struct window *w = innermost(t);
+		if (!w)
+			break;
+		int state = !w->ended && w->coroutine ? coroutine_state(py, w->coroutine) : 0;
+		bool finished = w->ended || state & COROUTINE_FINISHED;
+		if (!finished && (state & COROUTINE_EXECUTING || turn != TURN_OVER))
+			return 0;
+		bool last = t->depth == 1;
+		if (turn == TURN_OVER)
+			close_cell(t, slot, finished ? OUTCOME_OK : OUTCOME_ABANDONED);
+		else if (last && p->request == (__u32)bpf_get_current_pid_tgid())
+			return 0; /* ipykernel has SIGINT back behind an awaited cell's hooks; the request goes on */
+		else
+			cell_ends(t, slot);
+		if (last)
+			break;
+	}
+	return 1;
+}
+
 /* PyOS_setsig(int signal, PyOS_sighandler_t handler) */
 SEC("uprobe")
 int cell_signal(struct pt_regs *regs)
@@ -584,28 +636,24 @@ int cell_signal(struct pt_regs *regs)
 	enum turn turn = turn_of(signal, regs->si);
 	if (turn == TURN_BEGIN)
 		p->request = (__u32)bpf_get_current_pid_tgid();
-	struct thread *t = current_thread();
-	for (int i = 0; t && i < MAX_NESTING; i++) {
-		struct window *w = innermost(t);
-		if (!w)
-			break;
-		int state = !w->ended && w->coroutine ? coroutine_state(py, w->coroutine) : 0;
-		bool finished = w->ended || state & COROUTINE_FINISHED;
-		if (!finished && (state & COROUTINE_EXECUTING || turn != TURN_OVER))
-			return 0;
-		bool last = t->depth == 1;
-		if (turn == TURN_OVER)
-			close_cell(t, slot, finished ? OUTCOME_OK : OUTCOME_ABANDONED);
-		else if (last && p->request == (__u32)bpf_get_current_pid_tgid())
-			return 0; /* ipykernel has SIGINT back behind the hooks of an awaited cell; the request goes on
-				   */
-		else
-			cell_ends(t, slot);
-		if (last)
-			break;
-	}
-	if (turn == TURN_OVER)
+	if (turns(py, slot, turn) && turn == TURN_OVER)
 		p->request = 0; /* nothing of a cell goes on */
+	return 0;
+}
+
+/* PyOS_Readline(FILE *, FILE *, const char *prompt): input() at a terminal, and so the prompt of IPython's
+ * --simple-prompt. */
+SEC("uprobe")
+int cell_prompt(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+
+	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot))
+		return 0;
+	struct process *p = process_at(slot);
+	struct python *py = python_at(slot);
+	if (p && py && py->terminal && turns(py, slot, TURN_OVER))
+		p->request = (__u32)bpf_get_current_pid_tgid(); /* what is typed is answered up to the next prompt */
 	return 0;
 }
 

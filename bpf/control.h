@@ -142,6 +142,19 @@ int control_task(struct bpf_iter__task *ctx)
 	if (!r)
 		return 0;
 	struct occasion why = { .slot = slot, .group = request.group, .inputs = -1 };
+	if (request.operation == OP_CELL || request.operation == OP_CELL_END) {
+		why.cell = request.cell;
+		why.outer = request.outer;
+		why.kind = request.operation == OP_CELL ? BOUNDARY_CELL_OPEN : BOUNDARY_CELL_CLOSE;
+		why.outcome = request.operation == OP_CELL ? OUTCOME_UNKNOWN : OUTCOME_MISSED;
+		why.first_line = request.operation == OP_CELL;
+		if (!request.outer)
+			fetch_add(&found_threads, request.operation == OP_CELL ? 1 : -1);
+		if (request.request)
+			p->request = tgid;
+		draw_boundary(&why);
+		return 0;
+	}
 	if (request.operation == OP_ARRAYS) {
 		count_arrays(p, &why);
 	} else if (request.operation == OP_BACK) {

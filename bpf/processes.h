@@ -205,6 +205,16 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* A thread that ends and was never heard of. */
+static __noinline int forget_found(__u64 task, __u32 slot)
+{
+	struct thread_key key = { .self = FIELD(task, task_struct, thread.fsbase), .slot = slot };
+
+	if (!bpf_map_delete_elem(&found, &key))
+		fetch_add(&found_threads, -1);
+	return 0;
+}
+
 /* Before 6.16 this fires after the memory is gone, since then before; the slot knows the mm either way. */
 SEC("raw_tp/sched_process_exit")
 int process_exit(struct bpf_raw_tracepoint_args *ctx)
@@ -217,6 +227,8 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	/* Its number may be given to a new thread, with another stack. */
 	bpf_map_delete_elem(&threads, &tid);
+	if (found_threads)
+		forget_found(task, m->slot);
 	bpf_map_delete_elem(&calls, &tid);
 	bpf_map_delete_elem(&resized, &tid);
 	bpf_map_delete_elem(&resizes, &tid);

@@ -21,6 +21,8 @@ struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct boundary, MAX_STORED, 0) store SEC(
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, MAX_PROCESSES * 2, 0) spaces SEC(".maps");		/* mm -> slot */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) members SEC(".maps"); /* tgid -> ledger */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
+/* The same of threads on which cells ran when the process was attached to, until they are heard of. */
+struct MAP(BPF_MAP_TYPE_HASH, struct thread_key, struct thread, 256, F_NO_PREALLOC) found SEC(".maps");
 /* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
 /* The same for PyTorch on the CPU. */
@@ -90,6 +92,7 @@ __u32 first_slot;
 __u64 next_ticket = 1;
 __u64 next_number = 1;
 __u64 next_cell = 1;
+__u32 found_threads; /* entries of found */
 __u32 next_batch = 1;
 __u64 acknowledged; /* tickets up to this one are in safe hands; written by user space */
 __u64 losses[LOSSES];

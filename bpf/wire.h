@@ -112,7 +112,7 @@ struct boundary {
 	__s32 pid;
 	__s32 tid;
 	__s32 parent;
-	__s32 first_line; /* statements: co_firstlineno */
+	__s32 first_line; /* statements: co_firstlineno; cells: 1 for one that ran before it was seen */
 	__u32 outcome;
 	__u32 group;
 	__u32 text_kind; /* bytes in one character of text: 1, 2 or 4; 0 for raw bytes */
@@ -483,6 +483,8 @@ struct python {
 	__u32 native;	   /* native stacks; 0: none, 1: of threads without Python frames, 2: of all */
 	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
 	__u32 ready;
+	__u32 terminal; /* its shell is a terminal's: PyOS_Readline is its simple prompt */
+	__u32 padding;
 };
 
 /* One cell that runs on a thread. */
@@ -504,6 +506,13 @@ struct thread {
 	__u32 depth;
 	__u32 padding;
 	struct window windows[MAX_NESTING];
+};
+
+/* A thread by its pthread_self(), of which user space has found out that cells run on it. */
+struct thread_key {
+	__u64 self;
+	__u32 slot;
+	__u32 padding;
 };
 
 /* A block of NumPy, or of PyTorch on the CPU, that lives. */
@@ -649,16 +658,19 @@ enum loss {
 };
 
 /* A request of user space, carried out by the control iterator on the task with that pid. */
-enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS, OP_LATE };
+enum operation { OP_NONE, OP_ATTACH, OP_ADOPT, OP_DETACH, OP_BACK, OP_ARRAYS, OP_LATE, OP_CELL, OP_CELL_END };
 
 struct control {
+	__u64 cell;  /* OP_CELL: one that runs; OP_CELL_END: nobody has seen how it ended */
+	__u64 outer; /* the one it is nested in */
 	__u32 operation;
 	__s32 pid; /* in the tracer's pid namespace */
 	__s32 parent;
 	__u32 root;
-	__u32 group; /* OP_ARRAYS: an enum arrays, and result: the one it is */
-	__u32 done;  /* tasks it was carried out on */
-	__u32 slot;  /* result: the process's slot */
+	__u32 group;   /* OP_ARRAYS: an enum arrays, and result: the one it is */
+	__u32 done;    /* tasks it was carried out on */
+	__u32 slot;    /* result: the process's slot */
+	__u32 request; /* OP_CELL: the main thread carries out a front end's request */
 };
 
 /* What try_account is given, and says. */

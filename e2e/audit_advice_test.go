@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -68,6 +69,8 @@ func followAdvice(t *testing.T, w *workload, verdicts []report.Verdict, second *
 		switch {
 		case v.Kind == report.ChildAlive:
 			killThem(t, v)
+		case v.Kind == report.IdlePool:
+			shutDown(t, w, v)
 		case v.Fix != "":
 			least := v.Bytes
 			if v.Kind == report.RerunGrowth { // the last may be in a variable as well
@@ -111,11 +114,54 @@ func killThem(t *testing.T, v report.Verdict) {
 		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 			t.Errorf("kill %d: %v", pid, err)
 		}
-		for deadline := time.Now().Add(10 * time.Second); residentOf(pid) > 0; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("pid %d has memory still", pid)
-			}
+		awaitGone(t, pid)
+	}
+}
+
+// shutDown ends a pool as a verdict on it says.
+func shutDown(t *testing.T, w *workload, v report.Verdict) {
+	t.Helper()
+	code := v.Fix
+	switch {
+	case code != "":
+	case strings.Contains(v.Advice, "terminate() and join() on the pool"):
+		code = "pool.terminate()\npool.join()"
+	case strings.Contains(v.Advice, "shutdown() on the executor"):
+		code = "executor.shutdown()"
+	}
+	if len(v.PIDs) == 0 || code == "" {
+		t.Errorf("which processes, and what to do? %+v", v)
+		return
+	}
+	w.again(code)
+	for _, pid := range v.PIDs {
+		awaitGone(t, pid)
+	}
+}
+
+// awaitGone waits until a process has no memory any more.
+func awaitGone(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); residentOf(pid) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("pid %d has memory still", pid)
 		}
+	}
+}
+
+// TestAuditJoblib: joblib's idle workers are named as what they are, and end as the verdict says.
+func TestAuditJoblib(t *testing.T) {
+	require(t)
+	if err := exec.Command(python(), "-c", "import joblib").Run(); err != nil {
+		t.Skip("needs joblib")
+	}
+	w := startWorkload(t, place{driver: "run_leaks.py"}, []string{"joblib"})
+	tr := traced(t, nil, w.pid, "audit", "--budget", "off")
+	results := w.run()
+	a := tr.audit(0)
+	checkVerdicts(t, a, results[len(results)-1].Expect)
+	for _, v := range a.Verdicts {
+		shutDown(t, w, v)
 	}
 }
 

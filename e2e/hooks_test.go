@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
+
+	"ipytracer/report"
 )
 
 var hookCells = []string{
@@ -35,4 +38,34 @@ func TestHooks(t *testing.T) {
 			onPythons(t, driver, oldestAndNewest, func(t *testing.T, p place) { checkTruth(t, p, hookCells) })
 		})
 	}
+}
+
+// TestSimplePrompt: a terminal without prompt_toolkit has its prompt in PyOS_Readline. The first cell comes from a prompt that was there
+// before the tracer: it ends at its result, and says so.
+func TestSimplePrompt(t *testing.T) {
+	require(t)
+	onPythons(t, "run_terminal.py", oldestAndNewest, func(t *testing.T, p place) {
+		p.extra = []string{"--simple-prompt"}
+		w := startWorkload(t, p, []string{"pass_first", "gil_spike", "await_last", "heavy_repr", "interrupted", "pass_after_interrupt"})
+		tr := attach(t, w.pid, "--budget", "off")
+		results := w.run()
+		r, _ := tr.stop()
+		cells := topCells(r, w.pid)
+		if len(cells) != len(results) || len(cells) < 5 {
+			t.Fatalf("%d cells ran, %d windows", len(results), len(cells))
+		}
+		for i, c := range cells {
+			rows := 0
+			for _, w := range r.Windows {
+				if w.Parent == c.ID && w.Name == report.Hooks {
+					rows++
+				}
+			}
+			awaited := strings.Contains(c.Source, "await ")
+			if c.Status != results[i].Status || (c.Note != "") != (i == 0) || (rows == 0) != (i == 0) && !awaited {
+				t.Errorf("%s: %s %q, %d rows of hooks", results[i].Name, c.Status, c.Note, rows)
+			}
+		}
+		checkCertificate(t, r)
+	})
 }

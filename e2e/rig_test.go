@@ -99,6 +99,8 @@ type result struct {
 	Error          string `json:"error"`
 	Skipped        string `json:"skipped"`
 	Marks          []mark `json:"marks"`
+	// Draws is what an inline figure of run_figures.py takes at least.
+	Draws int64 `json:"draws"`
 	// Truth is what GPU rigs know of each meter by themselves; null where nothing can be known.
 	Truth map[string]*startPeakEnd `json:"truth"`
 	// Stacks are who called at each allocation of stacks.py.

@@ -40,6 +40,11 @@ func TestTwoCellsAtOnce(t *testing.T) {
 			t.Errorf("cell %d: status %s, In[%v]", i+1, w.Status, show(w.ExecutionCount))
 		}
 	}
+	for i, w := range cells { // signals, which say when hooks are over, come to the main thread only
+		if inSubshell := i >= 2; (w.Note != "") != inSubshell {
+			t.Errorf("cell %d: note %q", i+1, w.Note)
+		}
+	}
 	long, short, awaited := cells[1], cells[2], cells[3]
 	if short.StartNS < long.StartNS || awaited.StartNS+awaited.DurationNS > long.StartNS+long.DurationNS {
 		t.Errorf("the cells did not overlap: %+v %+v %+v", long, short, awaited)

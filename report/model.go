@@ -308,7 +308,7 @@ type Between struct {
 
 // Certificate is the evidence behind the figures.
 type Certificate struct {
-	// Complete: every change made in the kernel reached the tracer.
+	// Complete: every change made in the kernel reached the tracer, and every window is there and was seen to end.
 	Complete  bool   `json:"complete"`
 	Finished  string `json:"finished"` // why the session ended
 	Made      uint64 `json:"made"`

@@ -47,6 +47,8 @@ func (v *view) certificate() {
 	v.title("Certificate")
 	if c.Complete {
 		v.prose("  ", span{"✓ complete: ", green}, span{"every change made in the kernel reached this report.", plain})
+	} else if c.Made == c.Delivered {
+		v.prose("  ", span{"✗ not complete: ", yellow}, span{"windows are missing, or a cell was not seen to end.", plain})
 	} else {
 		v.prose("  ", span{"✗ not complete: ", yellow}, span{"some changes did not reach this report. Peaks stand, the kernel itself " +
 			"keeps them; what is missing is part of their proof.", plain})

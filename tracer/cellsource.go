@@ -20,6 +20,8 @@ type openCell struct {
 	compiled []byte
 	told     bool // its text has been queued
 	lines    []int32
+	found    *event.CellSource // of a cell that ran already: its text
+	inputs   int64             // of the same: see [event.Boundary]
 }
 
 // cell returns a cell that runs, made when it is heard of first.

@@ -47,7 +47,7 @@ func (s *Session) finish() *event.Finish {
 	}
 	f := &event.Finish{
 		Time: now(), Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.ledger.Losses(), Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
+		Lost: s.losses(), Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {
@@ -125,4 +125,13 @@ func host(version string) event.Host {
 		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
 		MonoNow: now(), BootID: strings.TrimSpace(string(boot)),
 	}
+}
+
+// losses is what was not recorded, by reason.
+func (s *Session) losses() []event.Loss {
+	lost := s.ledger.Losses()
+	if s.unseen > 0 {
+		lost = append(lost, event.Loss{Reason: event.LostUnseen, Count: s.unseen})
+	}
+	return lost
 }

@@ -40,12 +40,9 @@ func (s *Session) findHolders() (found []holding) {
 			continue
 		}
 		blocks := s.live.of(t.pid)
-		if len(blocks) == 0 {
-			continue
-		}
 		h := holding{target: t, time: now()}
 		var err error
-		if h.result, err = holders.Find(ctx, t.python.live, blocks, holders.Limits{Time: holdersTime}); err != nil {
+		if h.result, err = holders.Find(ctx, t.python.live, blocks, holders.Limits{Time: holdersTime, Unseen: true}); err != nil {
 			s.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
 			continue
 		}
@@ -53,11 +50,15 @@ func (s *Session) findHolders() (found []holding) {
 			"bytes", h.result.Bytes, "took", time.Duration(now()-h.time), "complete", h.result.Complete)
 		found = append(found, h)
 	}
+	s.workers = s.findWorkers(ctx)
 	return found
 }
 
 // queueHolders queues what was found out, without the blocks that have gone since.
 func (s *Session) queueHolders(found []holding) {
+	for _, worker := range s.workers {
+		s.queue = append(s.queue, worker)
+	}
 	for _, h := range found {
 		var out []event.Holder
 		left := s.live.of(h.target.pid)
@@ -68,12 +69,24 @@ func (s *Session) queueHolders(found []holding) {
 				out = append(out, one)
 			}
 		}
-		for part := range slices.Chunk(out, holdersEvents) {
-			s.queue = append(s.queue, &event.Holders{
-				Time: h.time, Root: h.target.root, PID: int32(h.target.pid), Complete: h.result.Complete,
-				Objects: int64(h.result.Objects), Holders: part,
-			})
+		for _, x := range h.result.Unseen {
+			one := holder(x)
+			one.Line = s.typedLine(int32(h.target.pid), one.File, one.Line)
+			out = append(out, one)
 		}
+		if len(out) == 0 { // that it was looked at must be told
+			s.queue = append(s.queue, h.event(nil))
+		}
+		for part := range slices.Chunk(out, holdersEvents) {
+			s.queue = append(s.queue, h.event(part))
+		}
+	}
+}
+
+func (h holding) event(part []event.Holder) *event.Holders {
+	return &event.Holders{
+		Time: h.time, Root: h.target.root, PID: int32(h.target.pid), Complete: h.result.Complete,
+		Objects: int64(h.result.Objects), Holders: part,
 	}
 }
 
@@ -90,7 +103,7 @@ func compareBlock(b holders.Block, address uint64) int {
 func holder(h holders.Holder) event.Holder {
 	clean := func(s string) string { return strings.ToValidUTF8(s, "?") }
 	return event.Holder{
-		Address: h.Address, Kind: event.HolderKind(h.Kind), Path: clean(h.Path), Root: clean(h.Root), Type: clean(h.Type), Probable: h.Probable, References: h.References,
+		Address: h.Address, Size: event.Bytes(h.Size), Kind: event.HolderKind(h.Kind), Path: clean(h.Path), Root: clean(h.Root), Type: clean(h.Type), Probable: h.Probable, References: h.References,
 		Output: h.Output, Function: clean(h.Function), File: clean(h.File), Line: h.Line, Asked: event.Bytes(h.Asked),
 	}
 }

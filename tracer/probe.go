@@ -38,7 +38,7 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	case ledger.GroupCell:
 		return entry(ledger.CellCompile, s.Compile)
 	case ledger.GroupSignal:
-		return entry(ledger.CellSignal, s.SetSignal)
+		return append(entry(ledger.CellSignal, s.SetSignal), entry(ledger.CellPrompt, s.Prompt)...)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
 	case ledger.GroupCell:
 		return []cpython.Site{s.Compile}
 	case ledger.GroupSignal:
-		return []cpython.Site{s.SetSignal}
+		return []cpython.Site{s.SetSignal, s.Prompt}
 	}
 	return nil
 }
@@ -85,6 +85,7 @@ func (s *Session) probe(t *target) error {
 			return err
 		}
 	}
+	running := s.openRunning(t)
 	for g := range ledger.Group(ledger.PythonGroups) {
 		if s.budget.isShed(t.root, g) {
 			continue
@@ -98,6 +99,10 @@ func (s *Session) probe(t *target) error {
 	s.relist(t)
 	s.adoptHeap(t)
 	s.countArrays(t)
+	s.checkRunning(t, running)
+	if t.python.sites.CompileInlined || len(placements(ledger.GroupCell, t.python.sites)) == 0 {
+		s.unseen++
+	}
 	if t.python.sites.CompileInlined {
 		s.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", t.pid, t.python.version())
 	}

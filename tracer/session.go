@@ -54,6 +54,7 @@ type Session struct {
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
 	cells   map[uint64]*openCell
+	unseen  uint64               // Pythons whose cells cannot be seen
 	lines   map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
 	codes   map[uint64]*code
 	tables  int  // bytes of their line tables
@@ -67,6 +68,7 @@ type Session struct {
 	trouble []string
 	devices devices
 	live    live
+	workers []*event.Holders // of pools, found in the end
 	// heapCost is what a malloc and its free cost the targets; 0 until known.
 	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.

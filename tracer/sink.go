@@ -95,6 +95,11 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		b.CPUTime = t.used()
 	}
 	s.queue = append(s.queue, b)
+	if b.Late {
+		if c := s.cells[b.Cell]; c != nil && c.found != nil {
+			s.queue = append(s.queue, c.found)
+		}
+	}
 }
 
 // groupText is empty for the group that serves a meter, and says what is missing for the others.
@@ -127,6 +132,10 @@ func groupText(g ledger.Group) string {
 // cellOpened remembers the cell, and reads len(In) where the kernel did not know the list yet.
 func (s *Session) cellOpened(t *target, b *event.Boundary) {
 	c := s.cell(b.Cell, b.PID)
+	if b.Late {
+		b.Text, b.Inputs = c.file, c.inputs
+		return
+	}
 	c.pid, c.file = b.PID, b.Text
 	if t == nil || t.python == nil || b.Inputs >= 0 {
 		return

@@ -63,6 +63,7 @@ type python struct {
 	shown    cpython.Exception // the exception shown last
 	ipython  string
 	front    string
+	terminal bool // its shell is a terminal's
 }
 
 // complete says whether everything that can be learned has been, or was tried long enough.
@@ -169,6 +170,7 @@ func (s *Session) learn(t *target) bool {
 		p.shown, _ = p.live.LastException()
 		p.ipython, _ = p.live.IPythonVersion()
 		p.front = p.live.Frontend()
+		p.terminal = p.live.AtTerminal()
 		p.ipython = strings.ToValidUTF8(p.ipython, "?")
 	}
 	if !news {
@@ -229,6 +231,9 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	default:
 		out.StateKind, out.GeneratorFrame, out.FrameState = 0, o.GenFramePtr, o.FrameExecuting
 		out.FrameStackTop = o.FrameStackTop
+	}
+	if p.terminal {
+		out.Terminal = 1
 	}
 	if threads, err := p.live.Threads(); err == nil && len(threads) > 0 {
 		out.MainThread = threads[len(threads)-1].Address // the list has the newest thread first

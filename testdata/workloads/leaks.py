@@ -150,6 +150,18 @@ LEAKS = [
                 time.sleep(1000)
                 os._exit(0)
             """)], [Leak("child-alive", None, 1, meter="cpu.resident", says="ipykernel_launcher")]),
+    Notebook("pool_that_stays", [
+        Step("""
+            import multiprocessing
+            pool = multiprocessing.get_context("fork").Pool(2)  # leaks
+            squares = pool.map(abs, range(4))
+            """)], [Leak("idle-pool", None, 2, meter="cpu.resident", says="multiprocessing.Pool")]),
+    Notebook("executor_that_stays", [
+        Step("""
+            import concurrent.futures, multiprocessing
+            executor = concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork"))
+            squares = list(executor.map(abs, range(4)))  # leaks
+            """)], [Leak("idle-pool", None, 2, meter="cpu.resident", says="ProcessPoolExecutor")]),
     Notebook("bytes_in_a_list", [Step("blobs = []"), Step("blobs.append(bytes(40_000_000))  # leaks", 4)],
              [Leak(GROWTH, 4 * mapped(40_000_000), 4, meter="cpu.mapped")]),
     Notebook("small_objects", [Step("rows = []"), Step("rows.extend([str(i) for i in range(300_000)])  # leaks", 5)],
@@ -390,6 +402,17 @@ FOLLOWED = [
         os.kill(pid, 15)
         status = os.waitpid(pid, 0)
         """),
+    followed("pool_that_stays", """
+        import multiprocessing
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            squares = pool.map(abs, range(4))
+        pool.join()
+        """),
+    followed("executor_that_stays", """
+        import concurrent.futures, multiprocessing
+        with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as executor:
+            squares = list(executor.map(abs, range(4)))
+        """),
     followed("bytes_in_a_list", "", "blobs = []\nblobs.append(bytes(40_000_000))"),
     followed("small_objects", "", "rows = []\nrows.extend([str(i) for i in range(300_000)])"),
     # Handle the exception.
@@ -430,4 +453,46 @@ FOLLOWED = [
             leaf.data = block(%d)
         bush()
         """ % size(25)),
+]
+
+# Needs joblib.
+JOBLIB = [
+    Notebook("joblib", [
+        Step("""
+            from joblib import Parallel, delayed
+            squares = Parallel(n_jobs=2)(delayed(abs)(i) for i in range(4))  # leaks
+            """)], [Leak("idle-pool", None, 2, meter="cpu.resident", says="joblib")]),
+]
+
+# What Out[], a module, the last exception and a cycle hold beside a hundred thousand small arrays, before and after.
+MANY = Step("""
+    for i in range(100_000):
+        small = np.ones(20)
+    for i in range(100_000):
+        large = np.ones(200)
+    """)
+
+CROWD = [
+    Notebook("many", [MANY]),
+    Notebook("output_in_a_crowd", [Step("block(%d)  # leaks" % size(31))], [Leak(OUTPUT, size(31), 1)]),
+    Notebook("library_in_a_crowd", [Step("json.last_crowd = block(%d)  # leaks" % size(32))], [Leak(AFTER, size(32), 1)]),
+    Notebook("cycle_in_a_crowd", [
+        Step("""
+            class Node:
+                pass
+            def tree():
+                root, leaf = Node(), Node()
+                root.leaf, leaf.root = leaf, root
+                leaf.data = block(%d)  # leaks
+            gc.disable()
+            tree()
+            """ % size(33))], [Leak(AFTER, size(33), 1, "tree", says="reference cycle")]),
+    Notebook("traceback_in_a_crowd", [
+        Step("""
+            def train():
+                activations = block(%d)  # leaks
+                raise ValueError("bad batch")
+            train()
+            """ % size(34), fails=True)], [Leak(TRACEBACK, size(34), 1, "train")]),
+    Notebook("and_many_more", [MANY]),
 ]

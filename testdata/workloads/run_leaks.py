@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the notebooks of leaks.py, or of tensor_leaks.py, in a fresh ipykernel. See driver.py for the protocol with the caller and the options.
 
---cells leaks, healthy, followed, tensors or healthy_tensors says which. Results are JSON lines: {"session": …}, one for each run of a cell {name, source, status,
+--cells leaks, healthy, followed, crowd, joblib, tensors or healthy_tensors says which. Results are JSON lines: {"session": …}, one for each run of a cell {name, source, status,
 execution_count, …}, and at the end {"name": "expect", "expect": […]}: what an audit must find.
 """
 
@@ -15,6 +15,7 @@ from run_kernel import Kernel
 
 LISTS = {
     "leaks": (leaks.IMPORTS, leaks.LEAKS), "healthy": (leaks.IMPORTS, leaks.HEALTHY), "followed": (leaks.IMPORTS, leaks.FOLLOWED),
+    "crowd": (leaks.IMPORTS, leaks.CROWD), "joblib": (leaks.IMPORTS, leaks.JOBLIB),
     "tensors": (tensor_leaks.IMPORTS, tensor_leaks.LEAKS), "healthy_tensors": (tensor_leaks.IMPORTS, tensor_leaks.HEALTHY),
 }
 

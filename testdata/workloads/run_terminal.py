@@ -38,6 +38,8 @@ def plain(raw):
 
 
 class Terminal:
+    program = ["-m", "IPython"]
+
     def __init__(self, opts, workspace, versions):
         self.opts, self.workspace = opts, workspace
         self.seen = b""         # everything since the last cell was sent
@@ -52,7 +54,7 @@ class Terminal:
                    LINES=str(ROWS), COLUMNS=str(COLUMNS))
         env.pop("PYTHONSTARTUP", None)
         # A session of its own with the pty as its controlling terminal: Ctrl-C must reach it as a signal.
-        self.process = subprocess.Popen(workspace.command("-m", "IPython", *settings), env=env,
+        self.process = subprocess.Popen(workspace.command(*self.program, *settings), env=env,
                                         cwd=workspace.path if not opts.chroot else "/", stdin=other, stdout=other, stderr=other,
                                         start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.close(other)

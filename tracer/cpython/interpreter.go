@@ -180,6 +180,9 @@ func (p *Interpreter) Frontend() string {
 	return ""
 }
 
+// AtTerminal says whether IPython's shell is that of a terminal.
+func (p *Interpreter) AtTerminal() bool { return p.shell() == "TerminalInteractiveShell" }
+
 // shell returns the type name of __main__.get_ipython.__self__. A method object holds its function, then its
 // self (PyMethodObject, Include/cpython/classobject.h, 3.9 to 3.15).
 func (p *Interpreter) shell() string {

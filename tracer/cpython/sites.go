@@ -46,6 +46,8 @@ type Sites struct {
 	StopIteration Site
 	// SetSignal is PyOS_setsig(edi signal, rsi handler).
 	SetSignal Site
+	// Prompt is PyOS_Readline.
+	Prompt Site
 	// Track is PyTraceMalloc_Track(edi domain, rsi address, rdx bytes); Untrack is
 	// PyTraceMalloc_Untrack(edi domain, rsi address).
 	Track, Untrack Site
@@ -64,6 +66,7 @@ func (b *Binary) Sites() (Sites, error) {
 		EvalCode:      b.entrySite(code, evalCodeSymbol, rdi),
 		StopIteration: b.entrySite(code, "_PyGen_SetStopIterationValue", rdi),
 		SetSignal:     b.entrySite(code, "PyOS_setsig", rdi, rsi),
+		Prompt:        b.entrySite(code, "PyOS_Readline"),
 		Track:         b.entrySite(code, "PyTraceMalloc_Track", rdi, rsi, rdx),
 		Untrack:       b.entrySite(code, "PyTraceMalloc_Untrack", rdi, rsi),
 	}

@@ -102,7 +102,8 @@ type Boundary struct {
 	Outer   uint64 // CellOpen: the cell in which this one is nested, or 0
 	Segment uint64 // the segment of Root that ends here
 	Stream  uint64 // changes made for Root up to here, delivered or not
-	Inputs  int64  // CellOpen: len(In), or -1 if it is not known
+	Inputs  int64  // CellOpen: len(In), or -1 if it is not known; if Late one more than the cell's number, or -1
+	Late    bool   // CellOpen: it ran already when the process was attached to
 	Line    int32  // StatementOpen: line in the cell, from 1; 0 if not known
 	Outcome Outcome
 	CPUTime Nanoseconds // CPU time the process had used by then; 0 if not known
@@ -187,7 +188,7 @@ type Foreign struct {
 	Address uint64
 }
 
-// CellSource is the text of a cell as IPython compiled it.
+// CellSource is the text of a cell as it was typed; as IPython compiles it where that could not be read.
 type CellSource struct {
 	Cell      uint64
 	PID       int32
@@ -263,6 +264,24 @@ type Process struct{ ProcessInfo }
 type Loss struct {
 	Reason string
 	Count  uint64
+}
+
+// Reasons of a [Loss] that leave windows out.
+const (
+	LostBoundaries = "boundary store full"
+	LostNested     = "cells nested too deep"
+	LostThreads    = "too many threads run cells"
+	LostProcesses  = "too many processes"
+	LostUnseen     = "Pythons whose cells cannot be seen"
+)
+
+// LeavesWindowsOut says whether windows are missing because of what was lost.
+func (l Loss) LeavesWindowsOut() bool {
+	switch l.Reason {
+	case LostBoundaries, LostNested, LostThreads, LostProcesses, LostUnseen:
+		return l.Count > 0
+	}
+	return false
 }
 
 // ProbeUse says how often a probe fired.

@@ -19,6 +19,7 @@ const (
 // target.
 type Holder struct {
 	Address    uint64 // of the block, as in [Change]
+	Size       Bytes  // of a NumPy array's data that no change told of, as that array says; 0 of other blocks
 	Kind       HolderKind
 	Path       string // from the root to the object that has the block: cache['train'][3].weight, at most 512 bytes
 	Root       string // the name at which the path begins; "" if there is none
@@ -43,7 +44,10 @@ type Holders struct {
 	PID      int32
 	Complete bool  // false: a limit was hit, and [HeldByNone] and [HeldByCycle] mean only that no path was found
 	Objects  int64 // that were looked into
-	Holders  []Holder
+	// Pool is set for a process that is a worker of a pool and waits for the next task, such as "multiprocessing.Pool"; it has no
+	// Holders then.
+	Pool    string
+	Holders []Holder
 }
 
 func (*Holders) isEvent() {}

@@ -8,7 +8,9 @@ const maxElements = 1 << 22
 func (w *walker) visitArray(n int32, addr uint64) {
 	const data, nd, dimensions, base, descr, kind = 16, 24, 32, 48, 56, 24
 	at := w.mem.word(addr + data)
-	w.pointsAt(n, at, true)
+	if !w.pointsAt(n, at, true) {
+		w.noteArray(n, addr, at)
+	}
 	owner := w.mem.word(addr + base)
 	w.follow(n, owner, named(fixedBase))
 	of := w.mem.word(addr + descr)

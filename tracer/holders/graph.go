@@ -77,6 +77,8 @@ type walker struct {
 	maybe           []int32  // a node that seems to, or -1
 	asked           []uint64 // how many bytes of each block a tensor asked for; 0 if not known
 	left            int      // blocks without a node
+	seeking         bool     // arrays that are none of the blocks as well, see unseen.go
+	unseen          []unseen
 	lowest, highest uint64
 
 	// deferred are references that lead out of what a root holds for itself: to modules, to the globals of functions,
@@ -132,7 +134,7 @@ func (w *walker) done() bool {
 	if w.stopped == nil && w.mem.err != nil {
 		w.stopped = w.mem.err
 	}
-	return w.stopped != nil || w.left == 0 && w.counting == nil && w.survey == nil && w.extents == nil
+	return w.stopped != nil || w.left == 0 && !w.seeking && w.counting == nil && w.survey == nil && w.extents == nil
 }
 
 // follow takes a reference that a node holds. It says whether it led to an object.

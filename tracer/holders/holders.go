@@ -42,6 +42,7 @@ type Block struct{ Address, Size uint64 }
 // Holder is who holds a block.
 type Holder struct {
 	Address uint64 // of the block
+	Size    uint64 // bytes, of an array that nobody asked for; otherwise 0
 	Kind    Kind
 	// Path leads from the root to the object that has the block, as Python writes it: cache['train'][3].weight. It is
 	// at most 512 bytes and hostile. Where Function is set and Kind is Traceback or Thread, it begins with a local of
@@ -66,12 +67,15 @@ type Limits struct {
 	Objects int           // containers looked into, 4 million
 	Bytes   int64         // read from the process, 2 GiB
 	Time    time.Duration // 5 s
+	Unseen  bool          // look for arrays that are none of the blocks, too
 	Names   bool          // of [List]: what only modules have is not looked for
 }
 
 // Result is what a walk found: a Holder for each block, in the order of their addresses.
 type Result struct {
 	Holders []Holder
+	// Unseen are arrays of at least 64 KiB that own their data and are none of the blocks; 65,536 at most.
+	Unseen  []Holder
 	Objects int // that were looked into
 	Bytes   int64
 	// Complete is false where a limit was hit or the context ended. None and Cycle then mean only that no path was found.
@@ -116,6 +120,7 @@ func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Blo
 		}
 	}
 	limits.Time -= time.Since(began)
+	limits.Unseen = false
 	if len(missing) == 0 || limits.Time <= 0 {
 		return r, nil
 	}
@@ -151,10 +156,12 @@ func findOnce(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Bloc
 	if err != nil {
 		return Result{}, err
 	}
-	w.onlyVariables = true
-	w.walk()
-	if w.left == 0 || w.stopped != nil {
-		return w.result(), nil
+	if !limits.Unseen { // what variables have for certain needs no more evidence
+		w.onlyVariables = true
+		w.walk()
+		if w.left == 0 || w.stopped != nil {
+			return w.result(), nil
+		}
 	}
 	survey, err := walker(nil)
 	if err != nil {
@@ -164,7 +171,7 @@ func findOnce(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Bloc
 	if w, err = walker(blocks); err != nil {
 		return Result{}, err
 	}
-	w.believed = believed
+	w.believed, w.seeking = believed, limits.Unseen
 	if w.stopped = survey.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it
 		w.walk()
 	}
@@ -186,6 +193,7 @@ func (w *walker) result() Result {
 			h.Probable = true
 		}
 	}
+	r.Unseen = w.describeUnseen()
 	return r
 }
 

@@ -135,6 +135,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		UnknownTorch: b.UnknownTorch, TorchSlack: event.Bytes(b.TorchSlack),
 		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
 	}
+	out.Late = out.Kind == event.CellOpen && b.FirstLine != 0
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
 	extra.Foreign = (out.Kind == event.MeterShed || out.Kind == event.MeterBack) && b.FirstLine == foreignArrays
 	if out.Kind == event.StatementOpen {

@@ -157,6 +157,8 @@ type kernelCode struct {
 
 type kernelControl struct {
 	_         structs.HostLayout
+	Cell      uint64
+	Outer     uint64
 	Operation uint32
 	Pid       int32
 	Parent    int32
@@ -164,6 +166,7 @@ type kernelControl struct {
 	Group     uint32
 	Done      uint32
 	Slot      uint32
+	Request   uint32
 }
 
 type kernelCopy struct {
@@ -412,13 +415,15 @@ const (
 type kernelOperation uint32
 
 const (
-	kernelOperationOP_NONE   kernelOperation = 0
-	kernelOperationOP_ATTACH kernelOperation = 1
-	kernelOperationOP_ADOPT  kernelOperation = 2
-	kernelOperationOP_DETACH kernelOperation = 3
-	kernelOperationOP_BACK   kernelOperation = 4
-	kernelOperationOP_ARRAYS kernelOperation = 5
-	kernelOperationOP_LATE   kernelOperation = 6
+	kernelOperationOP_NONE     kernelOperation = 0
+	kernelOperationOP_ATTACH   kernelOperation = 1
+	kernelOperationOP_ADOPT    kernelOperation = 2
+	kernelOperationOP_DETACH   kernelOperation = 3
+	kernelOperationOP_BACK     kernelOperation = 4
+	kernelOperationOP_ARRAYS   kernelOperation = 5
+	kernelOperationOP_LATE     kernelOperation = 6
+	kernelOperationOP_CELL     kernelOperation = 7
+	kernelOperationOP_CELL_END kernelOperation = 8
 )
 
 type kernelOutcome uint32
@@ -508,6 +513,8 @@ type kernelPython struct {
 	Native           uint32
 	PushedEval       uint32
 	Ready            uint32
+	Terminal         uint32
+	Padding          uint32
 }
 
 type kernelResize struct {
@@ -609,6 +616,13 @@ type kernelThread struct {
 	}
 }
 
+type kernelThreadKey struct {
+	_       structs.HostLayout
+	Self    uint64
+	Slot    uint32
+	Padding uint32
+}
+
 type kernelTrial struct {
 	_       structs.HostLayout
 	Now     uint64
@@ -662,6 +676,7 @@ const (
 	kernelMapCudaThreads         = "cuda_threads"
 	kernelMapDeviceTrees         = "device_trees"
 	kernelMapDevices             = "devices"
+	kernelMapFound               = "found"
 	kernelMapFreeSlots           = "free_slots"
 	kernelMapHeapBlocks          = "heap_blocks"
 	kernelMapHeapCalls           = "heap_calls"
@@ -684,6 +699,7 @@ const (
 	kernelProgCalibrate          = "calibrate"
 	kernelProgCalibrateReturn    = "calibrate_return"
 	kernelProgCellCompile        = "cell_compile"
+	kernelProgCellPrompt         = "cell_prompt"
 	kernelProgCellResult         = "cell_result"
 	kernelProgCellSignal         = "cell_signal"
 	kernelProgCheckpointEnter    = "checkpoint_enter"
@@ -750,6 +766,7 @@ const (
 	kernelVarExportTrial         = "export_trial"
 	kernelVarFirstSlot           = "first_slot"
 	kernelVarFirstSpace          = "first_space"
+	kernelVarFoundThreads        = "found_threads"
 	kernelVarGroupHits           = "group_hits"
 	kernelVarGroupPrice          = "group_price"
 	kernelVarGroupShift          = "group_shift"
@@ -816,6 +833,7 @@ type kernelProgramSpecs struct {
 	Calibrate       *ebpf.ProgramSpec `ebpf:"calibrate"`
 	CalibrateReturn *ebpf.ProgramSpec `ebpf:"calibrate_return"`
 	CellCompile     *ebpf.ProgramSpec `ebpf:"cell_compile"`
+	CellPrompt      *ebpf.ProgramSpec `ebpf:"cell_prompt"`
 	CellResult      *ebpf.ProgramSpec `ebpf:"cell_result"`
 	CellSignal      *ebpf.ProgramSpec `ebpf:"cell_signal"`
 	CheckpointEnter *ebpf.ProgramSpec `ebpf:"checkpoint_enter"`
@@ -867,6 +885,7 @@ type kernelMapSpecs struct {
 	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
 	Devices      *ebpf.MapSpec `ebpf:"devices"`
+	Found        *ebpf.MapSpec `ebpf:"found"`
 	FreeSlots    *ebpf.MapSpec `ebpf:"free_slots"`
 	HeapBlocks   *ebpf.MapSpec `ebpf:"heap_blocks"`
 	HeapCalls    *ebpf.MapSpec `ebpf:"heap_calls"`
@@ -923,6 +942,7 @@ type kernelVariableSpecs struct {
 	ExportTrial         *ebpf.VariableSpec `ebpf:"export_trial"`
 	FirstSlot           *ebpf.VariableSpec `ebpf:"first_slot"`
 	FirstSpace          *ebpf.VariableSpec `ebpf:"first_space"`
+	FoundThreads        *ebpf.VariableSpec `ebpf:"found_threads"`
 	GroupHits           *ebpf.VariableSpec `ebpf:"group_hits"`
 	GroupPrice          *ebpf.VariableSpec `ebpf:"group_price"`
 	GroupShift          *ebpf.VariableSpec `ebpf:"group_shift"`
@@ -974,6 +994,7 @@ type kernelMaps struct {
 	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
 	Devices      *ebpf.Map `ebpf:"devices"`
+	Found        *ebpf.Map `ebpf:"found"`
 	FreeSlots    *ebpf.Map `ebpf:"free_slots"`
 	HeapBlocks   *ebpf.Map `ebpf:"heap_blocks"`
 	HeapCalls    *ebpf.Map `ebpf:"heap_calls"`
@@ -1007,6 +1028,7 @@ func (m *kernelMaps) Close() error {
 		m.CudaThreads,
 		m.DeviceTrees,
 		m.Devices,
+		m.Found,
 		m.FreeSlots,
 		m.HeapBlocks,
 		m.HeapCalls,
@@ -1064,6 +1086,7 @@ type kernelVariables struct {
 	ExportTrial         *ebpf.Variable `ebpf:"export_trial"`
 	FirstSlot           *ebpf.Variable `ebpf:"first_slot"`
 	FirstSpace          *ebpf.Variable `ebpf:"first_space"`
+	FoundThreads        *ebpf.Variable `ebpf:"found_threads"`
 	GroupHits           *ebpf.Variable `ebpf:"group_hits"`
 	GroupPrice          *ebpf.Variable `ebpf:"group_price"`
 	GroupShift          *ebpf.Variable `ebpf:"group_shift"`
@@ -1092,6 +1115,7 @@ type kernelPrograms struct {
 	Calibrate       *ebpf.Program `ebpf:"calibrate"`
 	CalibrateReturn *ebpf.Program `ebpf:"calibrate_return"`
 	CellCompile     *ebpf.Program `ebpf:"cell_compile"`
+	CellPrompt      *ebpf.Program `ebpf:"cell_prompt"`
 	CellResult      *ebpf.Program `ebpf:"cell_result"`
 	CellSignal      *ebpf.Program `ebpf:"cell_signal"`
 	CheckpointEnter *ebpf.Program `ebpf:"checkpoint_enter"`
@@ -1134,6 +1158,7 @@ func (p *kernelPrograms) Close() error {
 		p.Calibrate,
 		p.CalibrateReturn,
 		p.CellCompile,
+		p.CellPrompt,
 		p.CellResult,
 		p.CellSignal,
 		p.CheckpointEnter,

@@ -63,6 +63,7 @@ type Ledger struct {
 	prices   prices
 	// codeChecked is what the kernel was told by CodeChecked, by slot.
 	codeChecked [MaxProcesses]uint32
+	found       uint64 // cells that OpenRunning has opened
 }
 
 // Load loads the object and attaches the probes that watch every mm the ledger knows, of which there are none

@@ -61,6 +61,7 @@ const (
 	CellCompile     Program = iota // Py_CompileStringObject: rdi, rsi, edx, rcx
 	CellResult                     // _PyGen_SetStopIterationValue: rdi
 	CellSignal                     // PyOS_setsig: edi, rsi
+	CellPrompt                     // PyOS_Readline
 	StatementOpen                  // PyEval_EvalCode: rdi
 	StatementReturn                // every way out of PyEval_EvalCode, with a WayOut cookie
 	NumPyTrack                     // PyTraceMalloc_Track: edi, rsi, rdx
@@ -92,7 +93,7 @@ const (
 
 func (l *Ledger) program(p Program) *ebpf.Program {
 	return map[Program]*ebpf.Program{
-		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal,
+		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal, CellPrompt: l.objects.CellPrompt,
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
 		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack,
 		NumPyMade: l.objects.NumpyMade, NumPyFreed: l.objects.NumpyFreed, NumPyResizing: l.objects.NumpyResizing, NumPyResized: l.objects.NumpyResized, NumPyHandler: l.objects.NumpyHandler,

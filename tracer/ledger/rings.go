@@ -248,12 +248,12 @@ func (l *Ledger) Delivered() uint64 { return l.rings.delivered }
 var lossNames = map[kernelLoss]string{
 	kernelLossLOSS_CHANGE_RING:   "change ring full",
 	kernelLossLOSS_BOUNDARY_RING: "boundary ring full (fetched from the store)",
-	kernelLossLOSS_BOUNDARY:      "boundary store full",
+	kernelLossLOSS_BOUNDARY:      event.LostBoundaries,
 	kernelLossLOSS_SOURCE:        "no room for a cell's source",
 	kernelLossLOSS_BLOCK:         "table of live NumPy blocks full",
-	kernelLossLOSS_PROCESS:       "too many processes",
-	kernelLossLOSS_NESTING:       "cells nested too deep",
-	kernelLossLOSS_THREAD:        "too many threads run cells",
+	kernelLossLOSS_PROCESS:       event.LostProcesses,
+	kernelLossLOSS_NESTING:       event.LostNested,
+	kernelLossLOSS_THREAD:        event.LostThreads,
 	kernelLossLOSS_READ:          "memory of the target not readable",
 	kernelLossLOSS_DEVICE:        "GPU memory whose device is not known",
 	kernelLossLOSS_OBJECT:        "table of CUDA memory and contexts full",
@@ -276,7 +276,7 @@ const (
 )
 
 // LostBoundaries is the Loss.Reason of boundaries that did not happen for the ledger.
-const LostBoundaries = "boundary store full"
+const LostBoundaries = event.LostBoundaries
 
 // Losses returns what was not recorded, by reason, in a fixed order; reasons with a count of 0 are left out.
 func (l *Ledger) Losses() []event.Loss {

@@ -18,6 +18,8 @@ type Status struct {
 	Threads  int
 	NSPIDs   []int // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
 	CapsHeld CapabilitySet
+	Ignored  uint64 // signals it ignores: signal n is bit n - 1
+	Caught   uint64 // signals it handles
 
 	// Sizes the kernel keeps. VmData is mm->data_vm and page-exact. The resident figures are kept per CPU since
 	// Linux 6.2 and may be off by a batch of pages for each CPU, depending on the kernel.
@@ -74,7 +76,11 @@ func (st *Status) set(key string, values [][]byte) bool {
 	case "NSpid":
 		return st.setNSPIDs(values)
 	case "CapEff":
-		return setHex(&st.CapsHeld, values)
+		return setHex((*uint64)(&st.CapsHeld), values)
+	case "SigIgn":
+		return setHex(&st.Ignored, values)
+	case "SigCgt":
+		return setHex(&st.Caught, values)
 	case "VmData":
 		return setKiB(&st.DataBytes, values)
 	case "VmRSS":
@@ -123,12 +129,12 @@ func setIDs(real, effective *uint32, values [][]byte) bool {
 	return err1 == nil && err2 == nil
 }
 
-func setHex(to *CapabilitySet, values [][]byte) bool {
+func setHex(to *uint64, values [][]byte) bool {
 	if len(values) != 1 {
 		return false
 	}
 	n, err := strconv.ParseUint(string(values[0]), 16, 64)
-	*to = CapabilitySet(n)
+	*to = n
 	return err == nil
 }
 

@@ -72,6 +72,7 @@ const (
 	colText
 	colTextBytes
 	colTruncated
+	colLate
 	colDetail
 	colDevice
 	colUnknownDevice
@@ -135,6 +136,7 @@ func tableFields() [colCount]field {
 		colText:          {"text", typeUTF8, false},
 		colTextBytes:     {"text.bytes", typeBinary, false},
 		colTruncated:     {"truncated", typeBool, false},
+		colLate:          {"late", typeBool, false},
 		colDetail:        {"detail", typeUTF8, false},
 		colDevice:        {"device", typeUint32, false},
 		colUnknownDevice: {"unknown_device_frees", typeUint64, false},

@@ -73,6 +73,7 @@ type stackDetail struct {
 
 type holderDetail struct {
 	Address    uint64           `json:"address"`
+	Size       event.Bytes      `json:"size,omitempty"`
 	Kind       event.HolderKind `json:"kind"`
 	Path       string           `json:"path"`
 	Root       string           `json:"root,omitempty"`
@@ -89,6 +90,7 @@ type holderDetail struct {
 type holdersDetail struct {
 	Root     uint32         `json:"root"`
 	Complete bool           `json:"complete"`
+	Pool     string         `json:"pool,omitempty"`
 	Objects  int64          `json:"objects"`
 	Holders  []holderDetail `json:"holders"`
 }
@@ -201,7 +203,7 @@ func stackFromJSON(text []byte, number uint64, pid int32) (*event.Stack, error) 
 
 func holdersToJSON(h *event.Holders) ([]byte, error) {
 	return json.Marshal(holdersDetail{
-		Root: h.Root, Complete: h.Complete, Objects: h.Objects,
+		Root: h.Root, Complete: h.Complete, Objects: h.Objects, Pool: h.Pool,
 		Holders: convert(h.Holders, func(x event.Holder) holderDetail { return holderDetail(x) }),
 	})
 }
@@ -212,7 +214,7 @@ func holdersFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Hol
 		return nil, err
 	}
 	return &event.Holders{
-		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects,
+		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Pool: d.Pool,
 		Holders: convert(d.Holders, func(x holderDetail) event.Holder { return event.Holder(x) }),
 	}, nil
 }

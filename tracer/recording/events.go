@@ -172,6 +172,7 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 		Inputs:  int64(b.u64(colInputs, row)),
 		Line:    int32(b.u32(colLine, row)),
 		Outcome: outcome,
+		Late:    b.columns[colLate].truth(row),
 		CPUTime: b.time(colCPUTime, row),
 		Unknown: b.u64(colUnknown, row),
 		Slack:   b.bytes(colSlack, row),

@@ -180,6 +180,9 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	t.set32Unless0(colParent, uint32(b.Parent))
 	t.set64Unless0(colCell, b.Cell)
 	t.set64Unless0(colOuter, b.Outer)
+	if b.Late {
+		t.setBool(colLate, true)
+	}
 	t.set64Unless0(colInputs, uint64(b.Inputs))
 	t.set32Unless0(colLine, uint32(b.Line))
 	if b.Outcome != event.OutcomeUnknown {

@@ -1,0 +1,51 @@
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// TestAuditCrowd: what Out[], a module, the last exception and a reference cycle hold is found beside hundreds of thousands of small
+// arrays, with the default budget to the line. Where NumPy's probes had to be stepped down it is found by what has it, and the audit
+// is no all-clear.
+func TestAuditCrowd(t *testing.T) {
+	require(t)
+	for _, c := range []struct {
+		name, budget string
+		blind        bool
+	}{{"default", "3%", false}, {"stepped down", "0.02%", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			w := startWorkload(t, place{driver: "run_leaks.py"}, []string{"crowd"})
+			recorded := filepath.Join(t.TempDir(), "run.arrows")
+			tr := traced(t, nil, w.pid, "audit", "--budget", c.budget, "--record", recorded)
+			results := w.run()
+			a := tr.audit(0)
+			want := results[len(results)-1].Expect
+			if !c.blind {
+				checkVerdicts(t, a, want)
+				return
+			}
+			for _, p := range want {
+				if !slices.ContainsFunc(a.Verdicts, func(v report.Verdict) bool {
+					return slices.Contains(p.Kinds, v.Kind) && v.Meter == p.Meter && v.Bytes == p.Bytes && v.Advice != ""
+				}) {
+					t.Errorf("%s: no verdict of %d bytes among %+v", p.Notebook, p.Bytes, a.Verdicts)
+				}
+			}
+			if len(a.Verdicts) != len(want) {
+				t.Errorf("%d verdicts, want %d: %+v", len(a.Verdicts), len(want), a.Verdicts)
+			}
+			if !slices.ContainsFunc(a.NotJudged, func(n report.NotJudged) bool { return n.Reason == report.SteppedDown && n.Meter == "cpu.numpy" }) {
+				t.Errorf("all was seen with a budget of %s: %+v", c.budget, a.NotJudged)
+			}
+			err := exec.Command(binary, "audit", "--quiet", "--fail-over", "100GiB", recorded).Run()
+			if got := exitStatus(t, err); got != 6 {
+				t.Errorf("exit status %d, want 6", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,52 @@
+package e2e
+
+import (
+	"testing"
+
+	"ipytracer/report"
+)
+
+// TestInlineFigure: the memory that an inline figure takes is its cell's, in the row of what follows the code, whichever statement asked
+// for it. The cell's need is compared with the kernel's own high-water mark, reset before the cell.
+func TestInlineFigure(t *testing.T) {
+	require(t)
+	p := place{driver: "run_figures.py", extra: []string{"--high-water"}}
+	w := startWorkload(t, p, nil)
+	tr := attach(t, w.pid)
+	results := w.run()
+	r, _ := tr.stop()
+	cells := topCells(r, w.pid)
+	if len(cells) != len(results) {
+		t.Fatalf("%d cells, %d windows", len(results), len(cells))
+	}
+	drawn := 0
+	for i, run := range results {
+		f := cells[i].Meters["cpu.resident"]
+		// VmHWM lags behind by what each CPU holds back of the counters; the first cell's begins before its window.
+		if off := f.Peak - run.After.HighWater; i > 0 && (off < -1<<20 || off > 1<<20) {
+			t.Errorf("%s: resident peaks at %d, VmHWM at %d (%+d)", run.Name, f.Peak, run.After.HighWater, off)
+		}
+		if cells[i].Status != report.OK || cells[i].Source != run.Source || !f.Exact {
+			t.Errorf("%s: %s, %+v", run.Name, cells[i].Status, f)
+		}
+		if run.Draws == 0 {
+			continue
+		}
+		drawn++
+		for _, row := range r.Windows {
+			if row.Parent != cells[i].ID || row.Kind != report.Statement {
+				continue
+			}
+			need := row.Meters["cpu.resident"].Need()
+			if row.Name == report.Hooks && need < run.Draws {
+				t.Errorf("%s: its hooks need %d, drawing takes %d", run.Name, need, run.Draws)
+			} else if row.Name == "" && need > run.Draws/2 {
+				t.Errorf("%s: line %d needs %d", run.Name, row.Line, need)
+			}
+		}
+	}
+	if drawn < 3 {
+		t.Errorf("%d cells draw", drawn)
+	}
+	checkCertificate(t, r)
+}

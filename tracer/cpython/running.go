@@ -1,0 +1,165 @@
+package cpython
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// RunningCell is a cell of IPython's that a thread runs. What is read of it is hostile.
+type RunningCell struct {
+	Coroutine uint64 // address of its run_cell_async
+	Typed     string // its argument raw_cell
+	Truncated bool   // Typed is only the beginning
+	File      string // what its code says it is from; "" if none of it runs right now
+	FileRaw   []byte // the same, in the characters Python keeps
+}
+
+// RunningThread is a thread that runs cells, one within another: outermost first.
+type RunningThread struct {
+	ID    uint64 // pthread_self()
+	Main  bool
+	Cells []RunningCell
+}
+
+// Limits of what is looked at.
+const (
+	maxRunningFrames = 1 << 14
+	maxTyped         = 512 << 10 // bytes
+	maxFileName      = 4096
+)
+
+// RunningCells returns the threads that run cells right now. A cell that waits for something it awaits is on no thread's stack and
+// not found. The stacks change while they are read: what is found once may be gone, or never have been so.
+func (p *Interpreter) RunningCells() ([]RunningThread, error) {
+	threads, err := p.Threads()
+	if err != nil {
+		return nil, err
+	}
+	layout := heapTable(p.off, p.minor)
+	if p.debug != nil {
+		p.debug.applyHeap(&layout)
+	}
+	var out []RunningThread
+	for i, t := range threads {
+		if cells := p.runningOn(t, uint64(layout.FrameLocals)); len(cells) > 0 {
+			out = append(out, RunningThread{ID: t.ThreadID, Main: i == len(threads)-1, Cells: cells})
+		}
+	}
+	return out, nil
+}
+
+// runningOn walks a thread's frames, innermost first. IPython's run_code is called by run_cell_async, and the frame it calls is the
+// cell's own code.
+func (p *Interpreter) runningOn(t ThreadState, locals uint64) (cells []RunningCell) {
+	frame, err := p.mem.word(t.Address + uint64(p.off.ThreadFrame))
+	if err == nil && p.off.FrameKind == FrameCFrame {
+		frame, err = p.mem.word(frame + uint64(p.off.CFrameCurrent))
+	}
+	var file, body uint64
+	for n := 0; err == nil && frame != 0 && n < maxRunningFrames; n++ {
+		var owner byte
+		if p.off.FrameOwner != 0 {
+			var b [1]byte
+			_, err = p.mem.read(frame+uint64(p.off.FrameOwner), b[:])
+			owner = b[0]
+		}
+		if err == nil && (p.off.FrameOwner == 0 || uint32(owner) < p.off.OwnerSkip) {
+			code, _ := p.mem.word(frame + uint64(p.off.FrameCode))
+			code &= p.off.CodeMask
+			name, _ := p.mem.word(code + uint64(p.off.CodeName))
+			switch {
+			case p.stringIs(name, "run_code"):
+				body = file
+			case p.stringIs(name, "run_cell_async"):
+				if c, ok := p.runningCell(frame, owner, body, locals); ok {
+					cells = append(cells, c)
+				}
+				body = 0
+			}
+			file, _ = p.mem.word(code + uint64(p.off.CodeFilename))
+		}
+		if err == nil {
+			frame, err = p.mem.word(frame + uint64(p.off.FrameBack))
+		}
+	}
+	slices.Reverse(cells)
+	return cells
+}
+
+// runningCell is the cell of a frame of run_cell_async.
+func (p *Interpreter) runningCell(frame uint64, owner byte, file, locals uint64) (c RunningCell, ok bool) {
+	if p.off.FrameKind == FrameObject {
+		c.Coroutine, _ = p.mem.word(frame + uint64(p.off.FrameGen))
+	} else if uint32(owner) == p.off.OwnerGen {
+		c.Coroutine = frame - uint64(p.off.GenFrame)
+	}
+	if c.Coroutine == 0 {
+		return c, false
+	}
+	typed, _ := p.mem.word(frame + locals + 8) // run_cell_async(self, raw_cell, …)
+	raw, kind, whole := p.characters(typed&p.off.CodeMask, maxTyped)
+	if raw == nil {
+		return c, false
+	}
+	c.Typed, c.Truncated = DecodeText(raw, kind), !whole
+	if file != 0 {
+		c.FileRaw, kind, _ = p.characters(file, maxFileName)
+		c.File = DecodeText(c.FileRaw, max(kind, 1))
+	}
+	return c, true
+}
+
+// characters reads the beginning of a str: at most limit bytes, of kind bytes a character. Nil for what is no str.
+func (p *Interpreter) characters(obj uint64, limit int) (raw []byte, kind int, whole bool) {
+	if obj == 0 || !p.isA(obj, &p.types.str) {
+		return nil, 0, false
+	}
+	header := make([]byte, p.off.CompactData)
+	if n, err := p.mem.read(obj, header[:p.off.ASCIIData]); err != nil || n < int(p.off.ASCIIData) {
+		return nil, 0, false
+	}
+	length := binary.LittleEndian.Uint64(header[p.off.StrLength:])
+	state := binary.LittleEndian.Uint32(header[p.off.StrState:])
+	kind = int(state >> 2 & 7)
+	ascii := state>>6&1 != 0
+	if state>>5&1 == 0 || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1 {
+		return nil, 0, false
+	}
+	data := obj + uint64(p.off.CompactData)
+	if ascii {
+		data = obj + uint64(p.off.ASCIIData)
+	}
+	raw = make([]byte, min(length, uint64(limit/kind))*uint64(kind))
+	if n, err := p.mem.read(data, raw); err != nil || n < len(raw) {
+		return nil, 0, false
+	}
+	return raw, kind, uint64(len(raw)) == length*uint64(kind)
+}
+
+// Input returns In[n] and what of it was typed, _in: IPython keeps both of each cell that it stores. Hostile text; "" for what is not
+// there.
+func (p *Interpreter) Input(list uint64, n int64) (compiled string) {
+	items, err := p.mem.word(list + uint64(p.off.ListItems))
+	if err != nil || n < 0 {
+		return ""
+	}
+	if length, err := p.ListLen(list); err != nil || n >= length {
+		return ""
+	}
+	obj, err := p.mem.word(items + 8*uint64(n))
+	if err != nil {
+		return ""
+	}
+	raw, kind, _ := p.characters(obj, maxTyped)
+	return DecodeText(raw, max(kind, 1))
+}
+
+// Text returns a str that a module's namespace has under a name, all of it up to 512 KiB; "" for what is not there. Hostile.
+func (p *Interpreter) Text(module, name string) string {
+	obj, err := p.Global(module, name)
+	if err != nil {
+		return ""
+	}
+	raw, kind, _ := p.characters(obj, maxTyped)
+	return DecodeText(raw, max(kind, 1))
+}

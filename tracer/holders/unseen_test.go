@@ -1,0 +1,74 @@
+package holders
+
+import (
+	"context"
+	"testing"
+)
+
+// ownArray makes an array of bytes that owns its data: one axis.
+func (f *fake) ownArray(data, length, stride uint64) uint64 {
+	axes := f.alloc(16)
+	f.put(axes, length)
+	f.put(axes+8, stride)
+	return f.object("numpy.ndarray", data, 1, axes, axes+8, 0, 0, 4, 0)
+}
+
+// TestUnseen: arrays that own their data and were not asked for are found with their size, those that are small, views, or known are not.
+func TestUnseen(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		const made = 0x7100_0000_0000
+		view := f.object("numpy.ndarray", made+8, 1, 0, 0, 0, 0, 0, 0)
+		known := f.ownArray(f.block, 1<<20, 8)
+		small, endless := f.ownArray(made+1<<32, 100, 8), f.ownArray(made+2<<32, 1<<60, 8)
+		f.program([]uint64{f.str("view"), view, f.str("small"), small, f.str("endless"), endless, f.str("known"), known},
+			[]uint64{f.str("kept"), f.list(f.ownArray(made, 1<<20, 8), f.ownArray(made+3<<32, 1<<20, ^uint64(0)-7))})
+		r, err := find(context.Background(), f.h, f.memory(), []Block{{f.block, 4096}}, Limits{Unseen: true})
+		if err != nil || !r.Complete {
+			t.Fatal(r, err)
+		}
+		if len(r.Holders) != 1 || r.Holders[0].Path != "known" || r.Holders[0].Size != 0 {
+			t.Errorf("the block that was asked for: %+v", r.Holders)
+		}
+		if len(r.Unseen) != 2 {
+			t.Fatalf("%+v", r.Unseen)
+		}
+		for i, path := range []string{"lib.kept[0]", "lib.kept[1]"} {
+			if h := r.Unseen[i]; h.Kind != Module || h.Path != path || h.Size != 8<<20 || h.Root != "lib" {
+				t.Errorf("%+v", h)
+			}
+		}
+	})
+}
+
+// TestWorker: the frames of a thread say whether it is a pool's worker that waits, or one that works.
+func TestWorker(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		w := newWalker(context.Background(), f.h, newMemory(f.memory(), 1<<20), nil, Limits{Objects: 1000})
+		_ = w.learnTypes()
+		for _, c := range []struct {
+			want   string
+			frames [][2]string
+		}{
+			{PoolMultiprocessing, [][2]string{{"_recv", "/usr/lib/python3/multiprocessing/connection.py"}, {"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"worker", "/usr/lib/python3/multiprocessing/pool.py"}, {"<module>", "/tmp/cell.py"}}},
+			{PoolLoky, [][2]string{{"_process_worker", "/x/joblib/externals/loky/process_executor.py"}}},
+			{PoolExecutor, [][2]string{{"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"_process_worker", "/usr/lib/python3/concurrent/futures/process.py"}}},
+			{"", [][2]string{{"task", "/tmp/cell.py"}, {"worker", "/usr/lib/python3/multiprocessing/pool.py"}}},
+			{"", [][2]string{{"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"main", "/tmp/cell.py"}}},
+			{"", nil},
+		} {
+			var frames []uint64
+			for _, at := range c.frames {
+				code := f.object("code", make([]uint64, 30)...)
+				f.put(code+uint64(f.h.CodeName), f.str(at[0]))
+				f.put(code+uint64(f.h.CodeFilename), f.str(at[1]))
+				frame := f.alloc(512)
+				f.put(frame+uint64(f.h.FrameCode), code)
+				frames = append(frames, frame)
+			}
+			w.mem = newMemory(f.memory(), 1<<20)
+			if got := w.poolOf(frames); got != c.want {
+				t.Errorf("%v: %q, want %q", c.frames, got, c.want)
+			}
+		}
+	})
+}

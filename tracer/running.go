@@ -1,0 +1,118 @@
+package tracer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// A cell that runs when the process is attached to was opened before anybody looked. It is found on the stacks of the threads before
+// the probes are placed, so that they see its end; whether it ended in between is looked up once they are.
+
+// foundCells are the cells of a thread that ran at the attach.
+type foundCells struct {
+	thread cpython.RunningThread
+	opened ledger.RunningThread
+}
+
+// openRunning opens the cells that a process runs already.
+func (s *Session) openRunning(t *target) (found []foundCells) {
+	if !t.late || t.child || t.python.inputs == 0 {
+		return nil
+	}
+	threads, err := t.python.live.RunningCells()
+	if err != nil {
+		s.log.Debug("the threads could not be read", "pid", t.pid, "error", err)
+		return nil
+	}
+	for _, thread := range threads {
+		f := foundCells{thread, ledger.RunningThread{Slot: t.slot, PID: t.pid, Self: thread.ID, Request: thread.Main && s.inRequest(t)}}
+		for _, c := range thread.Cells {
+			f.opened.Cells = append(f.opened.Cells, ledger.RunningCell{Coroutine: c.Coroutine, File: c.FileRaw})
+		}
+		err := s.ledger.OpenRunning(&f.opened)
+		for i, number := range f.opened.Numbers {
+			*s.cell(number, int32(t.pid)) = *s.foundCell(t, number, &thread.Cells[i])
+		}
+		if err != nil {
+			s.problem("pid %d ran a cell when it was attached to, whose end may not be seen: %v", t.pid, err)
+			return found
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// foundCell is what is known of a cell that runs already.
+func (s *Session) foundCell(t *target, number uint64, from *cpython.RunningCell) *openCell {
+	c := &openCell{
+		pid: int32(t.pid), file: strings.ToValidUTF8(from.File, "?"), told: true, inputs: -1,
+		found: &event.CellSource{Cell: number, PID: int32(t.pid), Text: strings.ToValidUTF8(from.Typed, "\ufffd"), Truncated: from.Truncated},
+	}
+	// IPython stores a cell in In before it runs, and what was typed of In[N] under the name _iN.
+	last := t.python.count - 1
+	for n := last; n > max(0, last-int64(ledger.MaxNesting)); n-- {
+		if t.python.live.Text("__main__", fmt.Sprintf("_i%d", n)) == strings.TrimRight(from.Typed, "\n") {
+			c.inputs = n + 1
+			c.lines = typedLines(t.python.live.Input(t.python.inputs, n), from.Typed)
+			break
+		}
+	}
+	s.linesOf(c)
+	return c
+}
+
+// inRequest says whether a front end's request is under way: ipykernel ignores SIGINT and a terminal's prompt handles SIGWINCH while
+// there is none.
+func (s *Session) inRequest(t *target) bool {
+	const interrupt, windowChange = 1 << (2 - 1), 1 << (28 - 1)
+	status, err := s.fs.Status(t.pid)
+	switch {
+	case err != nil:
+		return false
+	case t.python.front == cpython.FrontendKernel:
+		return status.Ignored&interrupt == 0
+	case t.python.front == cpython.FrontendTerminal:
+		return status.Caught&windowChange == 0
+	}
+	return false
+}
+
+// checkRunning ends the cells that were over before the probes were placed. It is called once they are: a cell that runs still is
+// seen to end.
+func (s *Session) checkRunning(t *target, found []foundCells) {
+	for i := range found {
+		if s.runs(t, &found[i]) {
+			continue
+		}
+		if err := s.ledger.EndRunning(&found[i].opened); err != nil {
+			s.problem("pid %d: a cell that ran when it was attached to ended unseen: %v", t.pid, err)
+		}
+	}
+}
+
+// runs looks whether all cells of a thread run still. A stack that changes while it is read may hide them, so it looks again.
+func (s *Session) runs(t *target, f *foundCells) bool {
+	for range 3 {
+		threads, err := t.python.live.RunningCells()
+		if err != nil {
+			continue
+		}
+		for _, now := range threads {
+			if now.ID == f.thread.ID && sameCells(now.Cells, f.thread.Cells) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sameCells(now, before []cpython.RunningCell) bool {
+	return len(now) >= len(before) && slices.EqualFunc(now[:len(before)], before, func(a, b cpython.RunningCell) bool {
+		return a.Coroutine == b.Coroutine && a.Typed == b.Typed
+	})
+}
