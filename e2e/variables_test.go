@@ -99,7 +99,7 @@ func checkResident(t *testing.T, r *report.Report) {
 		parts[p.Kind] = p.Bytes
 		sum += p.Bytes
 	}
-	const slack = 4 << 20 // pages that reading the objects brought in
+	const slack = 12 << 20 // pages of files that reading the objects brought in
 	counted := r.Processes[0].Meters["cpu.resident"].End
 	if total := r.Resident[0].Total; sum != total || total < counted-slack || total > counted+slack {
 		t.Errorf("%d bytes in parts of %d, the counters say %d: %+v", sum, total, counted, r.Resident[0])
