@@ -46,14 +46,8 @@
 
 #define MAX_ERROR 4095 /* results above -MAX_ERROR are failures */
 
-/*
- * Bytes: what mmap makes of less than that has no stack. CPython maps 16 KiB for frames, and gives them back, again and
- * again where calls go deep (_PyThreadState_PushFrame); the dynamic linker maps what libraries have of their own.
- */
-#define SMALL_RANGE 32768
-
 /* A range came or went. */
-__attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size, bool walks)
+__attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -63,7 +57,7 @@ __attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size,
 	/* Threads that malloc grow their heaps page by page: that comes out of what small blocks' stacks have. */
 	__u32 group = size < SMALL_STACK ? GROUP_SMALL_STACKS : GROUP_MAPPING;
 	__u64 stack = 0, segment = *(volatile __u64 *)&p->segment;
-	if (size > 0 && walks && !is_down(r, group)) {
+	if (size > 0 && !is_down(r, group)) {
 		__u64 from = start_watch();
 		stack = walk_stack(slot);
 		pay_for(group, slot, from);
@@ -84,7 +78,7 @@ static __always_inline void break_moves(__u32 slot, struct process *p, bool walk
 	__u64 end = heap_end(p->mm), before = exchange(&p->heap_end, end);
 
 	if (walks)
-		range_moves(slot, end > before ? before : end, end - before, true);
+		range_moves(slot, end > before ? before : end, end - before);
 }
 
 /* mremap has changed the address space; what it gives is told here only where that is known. */
@@ -93,11 +87,11 @@ static __always_inline void range_resized(__u32 slot, struct pt_regs *regs)
 	__u64 address = regs->di, flags = regs->r10;
 
 	if (!(flags & MREMAP_DONTUNMAP))
-		range_moves(slot, address, -whole_pages(regs->si), false);
+		range_moves(slot, address, -whole_pages(regs->si));
 	if (flags & MREMAP_FIXED) {
-		range_moves(slot, regs->r8, whole_pages(regs->dx), true);
+		range_moves(slot, regs->r8, whole_pages(regs->dx));
 	} else if (!(flags & MREMAP_MAYMOVE)) {
-		range_moves(slot, address, whole_pages(regs->dx), true);
+		range_moves(slot, address, whole_pages(regs->dx));
 	} else {
 		__u32 tid = (__u32)bpf_get_current_pid_tgid();
 		if (bpf_map_update_elem(&resized, &tid, &address, BPF_ANY))
@@ -125,16 +119,16 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 	switch (call) {
 	case NR_MUNMAP:
 		if (change < 0)
-			range_moves(slot, regs->di, -size, false);
+			range_moves(slot, regs->di, -size);
 		break;
 	case NR_MPROTECT:
 	case NR_PKEY_MPROTECT:
 		if (change < 0 || change == size)
-			range_moves(slot, regs->di, change < 0 ? -size : size, true);
+			range_moves(slot, regs->di, change < 0 ? -size : size);
 		break;
 	case NR_MMAP:
 		if (regs->r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE))
-			range_moves(slot, regs->di, counts(regs->dx, regs->r10) ? size : -size, size >= SMALL_RANGE);
+			range_moves(slot, regs->di, counts(regs->dx, regs->r10) ? size : -size);
 		break;
 	case NR_MREMAP:
 		range_resized(slot, regs);
@@ -179,7 +173,7 @@ int mmap_returned(struct pt_regs *regs)
 		__u64 shift = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK, page = 1ull << (shift ? shift : HUGE_PAGE_SHIFT);
 		size = (size + page - 1) & ~(page - 1);
 	}
-	range_moves(slot, regs->ax, size, size >= SMALL_RANGE);
+	range_moves(slot, regs->ax, size);
 	return 0;
 }
 
@@ -195,7 +189,7 @@ int mremap_returned(struct pt_regs *regs)
 	bool same = *before == regs->di;
 	bpf_map_delete_elem(&resized, &tid);
 	if (same && !call_failed(regs->ax))
-		range_moves(slot, regs->ax, whole_pages(regs->dx), true);
+		range_moves(slot, regs->ax, whole_pages(regs->dx));
 	return 0;
 }
 
