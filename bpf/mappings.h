@@ -46,8 +46,28 @@
 
 #define MAX_ERROR 4095 /* results above -MAX_ERROR are failures */
 
+/*
+ * Bytes that CPython maps for frames, and gives back, again and again where calls go deep: DATA_STACK_CHUNK_SIZE in
+ * Python/pystate.c, from 3.11 on. Nobody asks who needed one of those.
+ */
+#define FRAMES_SIZE 16384
+
+/* Whether the interpreter itself calls mmap: one of the uppermost words of the stack is where it goes on. */
+static __always_inline bool called_by_interpreter(struct pt_regs *regs, __u32 slot)
+{
+	struct python *py = python_at(slot);
+	__u64 words[4] = {};
+	bool found = false;
+
+	if (!py || READ(words, regs->sp))
+		return false;
+	for (int i = 0; i < 4; i++)
+		found |= words[i] - py->text < py->text_size;
+	return found;
+}
+
 /* A range came or went. */
-__attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size)
+__attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size, bool walks)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -57,7 +77,7 @@ __attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size)
 	/* Threads that malloc grow their heaps page by page: that comes out of what small blocks' stacks have. */
 	__u32 group = size < SMALL_STACK ? GROUP_SMALL_STACKS : GROUP_MAPPING;
 	__u64 stack = 0, segment = *(volatile __u64 *)&p->segment;
-	if (size > 0 && !is_down(r, group)) {
+	if (size > 0 && walks && !is_down(r, group)) {
 		__u64 from = start_watch();
 		stack = walk_stack(slot);
 		pay_for(group, slot, from);
@@ -78,7 +98,7 @@ static __always_inline void break_moves(__u32 slot, struct process *p, bool walk
 	__u64 end = heap_end(p->mm), before = exchange(&p->heap_end, end);
 
 	if (walks)
-		range_moves(slot, end > before ? before : end, end - before);
+		range_moves(slot, end > before ? before : end, end - before, true);
 }
 
 /* mremap has changed the address space; what it gives is told here only where that is known. */
@@ -87,11 +107,11 @@ static __always_inline void range_resized(__u32 slot, struct pt_regs *regs)
 	__u64 address = regs->di, flags = regs->r10;
 
 	if (!(flags & MREMAP_DONTUNMAP))
-		range_moves(slot, address, -whole_pages(regs->si));
+		range_moves(slot, address, -whole_pages(regs->si), true);
 	if (flags & MREMAP_FIXED) {
-		range_moves(slot, regs->r8, whole_pages(regs->dx));
+		range_moves(slot, regs->r8, whole_pages(regs->dx), true);
 	} else if (!(flags & MREMAP_MAYMOVE)) {
-		range_moves(slot, address, whole_pages(regs->dx));
+		range_moves(slot, address, whole_pages(regs->dx), true);
 	} else {
 		__u32 tid = (__u32)bpf_get_current_pid_tgid();
 		if (bpf_map_update_elem(&resized, &tid, &address, BPF_ANY))
@@ -119,16 +139,16 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 	switch (call) {
 	case NR_MUNMAP:
 		if (change < 0)
-			range_moves(slot, regs->di, -size);
+			range_moves(slot, regs->di, -size, true);
 		break;
 	case NR_MPROTECT:
 	case NR_PKEY_MPROTECT:
 		if (change < 0 || change == size)
-			range_moves(slot, regs->di, change < 0 ? -size : size);
+			range_moves(slot, regs->di, change < 0 ? -size : size, true);
 		break;
 	case NR_MMAP:
 		if (regs->r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE))
-			range_moves(slot, regs->di, counts(regs->dx, regs->r10) ? size : -size);
+			range_moves(slot, regs->di, counts(regs->dx, regs->r10) ? size : -size, true);
 		break;
 	case NR_MREMAP:
 		range_resized(slot, regs);
@@ -173,7 +193,7 @@ int mmap_returned(struct pt_regs *regs)
 		__u64 shift = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK, page = 1ull << (shift ? shift : HUGE_PAGE_SHIFT);
 		size = (size + page - 1) & ~(page - 1);
 	}
-	range_moves(slot, regs->ax, size);
+	range_moves(slot, regs->ax, size, size != FRAMES_SIZE || !called_by_interpreter(regs, slot));
 	return 0;
 }
 
@@ -189,7 +209,7 @@ int mremap_returned(struct pt_regs *regs)
 	bool same = *before == regs->di;
 	bpf_map_delete_elem(&resized, &tid);
 	if (same && !call_failed(regs->ax))
-		range_moves(slot, regs->ax, whole_pages(regs->dx));
+		range_moves(slot, regs->ax, whole_pages(regs->dx), true);
 	return 0;
 }
 
