@@ -41,7 +41,7 @@ test: deps ## install what is needed and run every tier (needs root)
 	cd testdata/gpu/replay && /usr/bin/python3 -m unittest
 
 .PHONY: test-notebooks
-test-notebooks: deps ## what is told of every cell of testdata/notebooks, all of them (NOTEBOOKS=plots,text: these)
+test-notebooks: deps ## what is told of every cell of testdata/notebooks, all of them (NOTEBOOKS=plots,text+images: these)
 	TRACER_REQUIRE_BPF=1 TRACER_NOTEBOOKS='$(NOTEBOOKS)' $(GO) test -count=1 -timeout 20m -v -run TestNotebooks ./e2e
 
 .PHONY: check

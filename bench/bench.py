@@ -15,11 +15,11 @@ import sys
 import time
 
 import table
-from measures import arrays, attach, audit, beside, budget, bystanders, cells, faults, gpu, heap, native, pytorch, sessions
+from measures import arrays, attach, audit, beside, budget, bystanders, cells, faults, gpu, heap, native, notebooks, pytorch, sessions
 from settings import Settings
 from tracing import Failure
 
-MEASURES = {"cells": cells, "sessions": sessions, "faults": faults, "arrays": arrays, "native": native, "heap": heap, "bystanders": bystanders,
+MEASURES = {"cells": cells, "sessions": sessions, "notebooks": notebooks, "faults": faults, "arrays": arrays, "native": native, "heap": heap, "bystanders": bystanders,
             "gpu": gpu, "pytorch": pytorch, "attach": attach, "audit": audit, "budget": budget, "beside": beside}
 
 
@@ -29,6 +29,8 @@ def arguments():
     parser.add_argument("--tracer", metavar="FILE", default=os.path.join(here, "..", "bin", "tracer"), help="the binary (bin/tracer)")
     parser.add_argument("--quick", action="store_true", help="few repetitions: does it work, not how much it costs")
     parser.add_argument("--only", metavar="NAME", action="append", choices=MEASURES, help="only this: " + ", ".join(MEASURES))
+    parser.add_argument("--notebooks", metavar="A,B", type=lambda names: tuple(names.split(",")), default=(),
+                        help="of the notebooks, only what these cost (all of testdata/notebooks, and the report of a long one)")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
     parser.add_argument("--seeds", metavar="DIR", help="where CellLogger (ipyexperiments) and ipython_memory_usage can be imported from")
     return parser.parse_args()
@@ -56,7 +58,7 @@ def main():
         print("bench: tracing needs root", file=sys.stderr)
         return 3
     settings = Settings(os.path.abspath(options.tracer), options.quick, options.seeds and os.path.abspath(options.seeds),
-                        os.environ.get("PYTHONS_DIR", Settings.pythons))
+                        os.environ.get("PYTHONS_DIR", Settings.pythons), options.notebooks)
     if not os.access(settings.tracer, os.X_OK):
         print(f"bench: {settings.tracer} is not there: go build -o bin/tracer ./cmd/tracer", file=sys.stderr)
         return 2

@@ -30,8 +30,9 @@ class Cell:
 class Kernel:
     """Use it with `with`."""
 
-    def __init__(self, python="/usr/bin/python3", path=(), arguments=(), root=None):
+    def __init__(self, python="/usr/bin/python3", path=(), arguments=(), root=None, env=None):
         self.command = inside(root, [python, "-m", "ipykernel_launcher", *arguments])
+        self.env = env or {}
         self.path = [str(p) for p in path]
 
     def __enter__(self):
@@ -40,7 +41,7 @@ class Kernel:
         self._place = tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp")
         connection = os.path.join(self._place.name, "connection.json")
         env = dict(os.environ, IPYTHONDIR=os.path.join(self._place.name, "ipython"), JPY_PARENT_PID=str(os.getpid()),
-                   PYTHONPATH=os.pathsep.join(self.path), PYTHONWARNINGS="ignore")
+                   PYTHONPATH=os.pathsep.join(self.path), PYTHONWARNINGS="ignore", **self.env)
         self.process = subprocess.Popen(self.command + ["-f", connection], cwd=self._place.name, env=env,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.pid = self.process.pid
@@ -57,9 +58,15 @@ class Kernel:
 
     def __exit__(self, *failure):
         self.client.stop_channels()
-        self.process.kill()
-        self.process.wait()
+        if self.process.returncode is None:
+            self.end()
         self._place.cleanup()
+
+    def end(self):
+        """Kills it; the CPU seconds that it and the children it has waited for took."""
+        self.process.kill()
+        _, self.process.returncode, usage = os.wait4(self.pid, 0)
+        return usage.ru_utime + usage.ru_stime
 
     def run(self, source):
         """Runs a cell; Failure if it raises."""
@@ -72,6 +79,14 @@ class Kernel:
             raise Failure(f"{reply['content'].get('ename')}: {reply['content'].get('evalue')} in {source[:60]!r}")
         inside = reply["header"]["date"] - parse(reply["metadata"]["started"])
         return Cell(waited, inside.total_seconds(), cpu, text)
+
+    def cpu_of(self, source):
+        """The kernel's CPU seconds for a cell, however it ends, until it is idle again: figures are drawn after the reply."""
+        cpu = cpu_seconds(self.pid)
+        message = self.client.execute(source, allow_stdin=False, stop_on_error=False)
+        self._reply(message)
+        self._until_idle(message)
+        return cpu_seconds(self.pid) - cpu
 
     def _reply(self, message):
         while True:

@@ -11,6 +11,7 @@ class Settings:
     quick: bool = False
     seeds: str = None
     pythons: str = "/var/tmp/ipytracer-pythons"
+    notebooks: tuple = ()    # of testdata/notebooks; all where there are none
 
     def rounds(self, full, quick):
         return quick if self.quick else full

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,7 +18,7 @@ import (
 	"ipytracer/report"
 )
 
-// marker is what a line of a notebook says of itself (testdata/notebooks/notebook.py).
+// marker is what a line of a notebook says of itself (testdata/notebooks/notebook_text.py).
 type marker struct {
 	Says     string `json:"says"`
 	Of       string `json:"of"`
@@ -48,38 +49,47 @@ func TestNotebooks(t *testing.T) {
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
 	all := &tally{}
 	t.Run("all", func(t *testing.T) {
-		for _, name := range notebooks(t) {
-			t.Run(name, func(t *testing.T) {
+		for _, names := range notebooks(t) {
+			t.Run(strings.Join(names, "+"), func(t *testing.T) {
 				t.Parallel()
-				checkNotebook(t, name, all)
+				checkNotebook(t, names, all)
 			})
 		}
 	})
 	t.Logf("%d cells; cpu.numpy exact in %d of %d, cpu.torch in %d of %d; needs within 1 %% or 1 MiB of VmHWM: %d of %d",
 		all.cells, all.exactly, all.windows, all.torchExactly, all.torchWindows, all.needsWithin, all.needs)
 	if all.cells == 0 || all.exactly*100 < all.windows*99 {
-		later(t, "cpu.numpy is exact in %d of %d cells, want 99 %%", all.exactly, all.windows)
+		t.Errorf("cpu.numpy is exact in %d of %d cells, want 99 %%", all.exactly, all.windows)
 	}
 	if all.torchWindows == 0 || all.torchExactly*100 < all.torchWindows*99 {
-		later(t, "cpu.torch is exact in %d of %d cells, want 99 %%", all.torchExactly, all.torchWindows)
+		t.Errorf("cpu.torch is exact in %d of %d cells, want 99 %%", all.torchExactly, all.torchWindows)
 	}
 }
 
-// notebooks are those of testdata/notebooks, or the ones $TRACER_NOTEBOOKS names.
-func notebooks(t *testing.T) []string {
+// long are notebooks that run one after another in one kernel, as one of 60 cells.
+var long = []string{"plots", "groupby", "gridsearch", "heldafter"}
+
+// notebooks are those of testdata/notebooks, or the ones $TRACER_NOTEBOOKS names, by the kernel they run in.
+func notebooks(t *testing.T) [][]string {
 	t.Helper()
+	var kernels [][]string
 	if named := os.Getenv("TRACER_NOTEBOOKS"); named != "" {
-		return strings.Split(named, ",")
+		for _, name := range strings.Split(named, ",") {
+			kernels = append(kernels, strings.Split(name, "+"))
+		}
+		return kernels
 	}
 	files, err := filepath.Glob("../testdata/notebooks/*.ipy")
 	if err != nil || len(files) < 12 {
 		t.Fatalf("%d notebooks: %v", len(files), err)
 	}
-	var names []string
+	kernels = append(kernels, long)
 	for _, f := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(f), ".ipy"))
+		if name := strings.TrimSuffix(filepath.Base(f), ".ipy"); !slices.Contains(long, name) {
+			kernels = append(kernels, []string{name})
+		}
 	}
-	return names
+	return kernels
 }
 
 func needModules(t *testing.T, modules ...string) {
@@ -92,9 +102,9 @@ func needModules(t *testing.T, modules ...string) {
 	}
 }
 
-func checkNotebook(t *testing.T, name string, all *tally) {
+func checkNotebook(t *testing.T, names []string, all *tally) {
 	t.Helper()
-	s := runNotebooks(t, name)
+	s := runNotebooks(t, names)
 	cells := topCells(s.report, s.pid)
 	if len(cells) != len(s.results) {
 		t.Fatalf("%d cells ran, %d windows: %v", len(s.results), len(cells), sources(cells))
@@ -113,7 +123,7 @@ func checkNotebook(t *testing.T, name string, all *tally) {
 	checkPlanted(t, s)
 }
 
-// session is one traced run of notebooks.
+// notebookSession is one traced run of notebooks in one kernel.
 type notebookSession struct {
 	report    *report.Report
 	json      []byte
@@ -123,7 +133,7 @@ type notebookSession struct {
 	highWater int64 // bytes, the tracer's own
 }
 
-func runNotebooks(t *testing.T, names ...string) notebookSession {
+func runNotebooks(t *testing.T, names []string) notebookSession {
 	t.Helper()
 	w := startWorkload(t, place{driver: "../notebooks/run_notebook.py"}, names)
 	recording := filepath.Join(t.TempDir(), "run.arrows")
@@ -185,17 +195,7 @@ func checkTyped(t *testing.T, w report.Window, run result) {
 		t.Errorf("%s: execution count %v, want %v", run.Name, show(w.ExecutionCount), show(run.ExecutionCount))
 	}
 	if w.Source != run.Source {
-		later(t, "%s: source %q, typed %q", run.Name, w.Source, run.Source)
-	}
-}
-
-// later fails where $TRACER_NOTEBOOKS_STRICT is set: it marks what does not hold yet.
-func later(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("TRACER_NOTEBOOKS_STRICT") != "" {
-		t.Errorf(format, args...)
-	} else {
-		t.Logf("does not hold yet: "+format, args...)
+		t.Errorf("%s: source %q, typed %q", run.Name, w.Source, run.Source)
 	}
 }
 
@@ -232,7 +232,7 @@ func checkNeeds(t *testing.T, cells []report.Window, results []result, all *tall
 		if off := rose - truth; max(off, -off) <= max(1<<20, truth/100) {
 			all.needsWithin++
 		} else {
-			later(t, "%s: needs %.2f MiB, %+.2f from VmHWM's %.2f", run.Name, mebibytes(rose), mebibytes(off), mebibytes(truth))
+			t.Errorf("%s: needs %.2f MiB, %+.2f from VmHWM's %.2f", run.Name, mebibytes(rose), mebibytes(off), mebibytes(truth))
 		}
 	}
 }
@@ -252,21 +252,21 @@ func checkKept(t *testing.T, cells []report.Window, results []result) {
 			case "makes":
 				live[m.Of] += m.Bytes
 				if f.End < live[m.Of] {
-					later(t, "%s: %s ends at %d, below the %d it made", m.Cell, meters[m.Of], f.End, m.Bytes)
+					t.Errorf("%s: %s ends at %d, below the %d it made", m.Cell, meters[m.Of], f.End, m.Bytes)
 				}
 			case "frees":
 				live[m.Of] -= m.Bytes
 				if off := f.Consumed + m.Bytes; !f.Exact || max(off, -off) > small {
-					later(t, "%s: %s moved by %d (exact: %t), but %d were freed", m.Cell, meters[m.Of], f.Consumed, f.Exact, m.Bytes)
+					t.Errorf("%s: %s moved by %d (exact: %t), but %d were freed", m.Cell, meters[m.Of], f.Consumed, f.Exact, m.Bytes)
 				}
 				if !freed(w, meters[m.Of], m.Bytes) {
-					later(t, "%s: no line is said to have had its %d bytes of %s freed", m.Cell, m.Bytes, meters[m.Of])
+					t.Errorf("%s: no line is said to have had its %d bytes of %s freed", m.Cell, m.Bytes, meters[m.Of])
 				}
 			}
 		}
 		for of, bytes := range live {
 			if f := w.Meters[meters[of]]; bytes > 0 && f.End < bytes {
-				later(t, "%s: %s ends at %d, but %d of before are still held", results[i].Name, meters[of], f.End, bytes)
+				t.Errorf("%s: %s ends at %d, but %d of before are still held", results[i].Name, meters[of], f.End, bytes)
 			}
 		}
 	}
@@ -281,16 +281,24 @@ func freed(w report.Window, meter string, bytes int64) bool {
 	return false
 }
 
-// jsonLimit and memoryLimit are for a notebook of 60 cells, bytes.
-const jsonLimit, memoryLimit = 5_000_000, 100 << 20
+// What a session of 60 cells may take: bytes of JSON, bytes of the tracer at its highest, lines of text. 100 MiB is what it should
+// take at most; see KNOWN_ISSUES.md.
+const jsonLimit, memoryLimit, textLimit = 5_000_000, 150 << 20, 80
 
 func checkSize(t *testing.T, s notebookSession) {
 	t.Helper()
 	if len(s.json) > jsonLimit {
-		later(t, "the JSON of %d cells is %d bytes", len(s.results), len(s.json))
+		t.Errorf("the JSON of %d cells is %d bytes", len(s.results), len(s.json))
 	}
 	if s.highWater > memoryLimit || s.highWater == 0 {
-		later(t, "the tracer took %.1f MiB at its highest", mebibytes(s.highWater))
+		t.Errorf("the tracer took %.1f MiB at its highest", mebibytes(s.highWater))
+	}
+	text, err := exec.Command(binary, "report", s.recording).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(text, []byte("\n")); lines > textLimit || lines < 10 {
+		t.Errorf("the text of %d cells is %d lines", len(s.results), lines)
 	}
 }
 
@@ -322,7 +330,7 @@ func checkPlanted(t *testing.T, s notebookSession) {
 			want := planted{Notebook: m.Cell, Kinds: strings.Split(m.Of, "|"), Meter: "cpu.numpy", Bytes: m.Bytes, Count: 1, Function: m.Function, Lines: []int{m.Line}, Exact: true}
 			if !found(a, want) {
 				verdicts, _ := json.Marshal(a.Verdicts)
-				later(t, "%s: no verdict %v of %d bytes at line %d: %.2000s", m.Cell, want.Kinds, m.Bytes, m.Line, verdicts)
+				t.Errorf("%s: no verdict %v of %d bytes at line %d: %.2000s", m.Cell, want.Kinds, m.Bytes, m.Line, verdicts)
 			}
 		}
 	}

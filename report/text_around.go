@@ -29,14 +29,18 @@ func (v *view) between() {
 	shown, folded, most := v.fold(moving)
 	var rows []figureRow
 	for _, b := range shown {
-		label := v.gapLabel(b)
+		label := []span{{v.gapLabel(b), plain}}
 		if v.several {
-			label += fmt.Sprintf(" (pid %d)", b.PID)
+			label = append(label, span{fmt.Sprint(b.PID), plain})
 		}
-		rows = append(rows, figureRow{lead: []span{{label, plain}}, figures: b.Meters, trail: []span{{FormatDuration(b.DurationNS), plain}}})
+		rows = append(rows, figureRow{lead: label, figures: b.Meters, trail: []span{{FormatDuration(b.DurationNS), plain}}})
 	}
 	if len(rows) > 0 {
-		v.figureTable([]column{{title: "when", flex: true}}, []column{{title: "time", right: true}}, rows, need, consumed, total)
+		lead := []column{{title: "when", flex: true}}
+		if v.several {
+			lead = append(lead, column{title: "pid", right: true})
+		}
+		v.figureTable(lead, []column{{title: "time", right: true}}, rows, need, consumed, total)
 	}
 	if folded > 0 {
 		v.prose("", span{"… and " + plural(folded, "more gap") + ", in none of which more than " + FormatBytes(most) + " moved.", dim})

@@ -126,6 +126,13 @@ func (v *view) left(pid int) (all []Line) {
 
 func (v *view) stillThere(top *stretch) string {
 	text := FormatBytes(v.endOfCells(top.pid())) + " after the last cell"
+	if named := v.named(top.pid()); len(named) > 0 {
+		parts := nameAll(named, 3)
+		for _, l := range v.unnamedLines(top.pid(), named) {
+			parts = append(parts, FormatBytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+		}
+		return text + ", in it " + strings.Join(parts, ", ")
+	}
 	all := v.left(top.pid())
 	var parts []string
 	for _, l := range all[:min(len(all), 3)] {
@@ -155,6 +162,13 @@ var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
 // toFree names what to delete, as far as lines tell: the names that they assign.
 func (v *view) toFree(top *stretch) string {
+	if named := v.named(top.pid()); len(named) > 0 {
+		text := freeing(named)
+		if rest := v.unnamedLines(top.pid(), named); len(rest) > 0 {
+			text += " · tracer audit says what holds " + FormatBytes(rest[0].Left) + " of " + place(rest[0].Frame)
+		}
+		return text
+	}
 	var parts []string
 	seen := map[string]bool{}
 	for _, l := range v.left(top.pid()) {
@@ -172,6 +186,67 @@ func (v *view) toFree(top *stretch) string {
 		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
 	}
 	return "del " + strings.Join(parts, ", ") + " (tracer audit says what else holds them)"
+}
+
+// named are what a process has by name in the end and what would go with the name, the most first.
+func (v *view) named(pid int) (all []Variable) {
+	for _, x := range v.r.Variables {
+		if x.PID == pid && x.Bytes+x.Device >= worthAGap {
+			all = append(all, x)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Variable) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
+	return all
+}
+
+// unnamedLines are the lines of cells that made what is there still, and that made none of what names hold alone.
+func (v *view) unnamedLines(pid int, named []Variable) []Line {
+	return slices.DeleteFunc(v.left(pid), func(l Line) bool {
+		return l.Left < worthAGap || slices.ContainsFunc(named, func(x Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
+	})
+}
+
+// nameAll is "x 512.00 MiB", of the first few.
+func nameAll(all []Variable, few int) (out []string) {
+	for _, x := range all[:min(len(all), few)] {
+		out = append(out, bounded(x.Name, maxName)+" "+FormatBytes(x.Bytes+x.Device))
+	}
+	if more := len(all) - few; more > 0 {
+		out = append(out, plural(more, "more name"))
+	}
+	return out
+}
+
+// freeing says what to type to be rid of what names hold, the most first: variables, what the notebook has shown, the last error.
+func freeing(all []Variable) string {
+	var names, others []string
+	var bytes int64
+	said := map[string]bool{}
+	for _, x := range all {
+		other := ""
+		switch x.Kind {
+		case "variable":
+			if len(names) < 4 {
+				names = append(names, bounded(x.Name, maxName))
+				bytes += x.Bytes + x.Device
+			}
+		case "output":
+			other = "%reset -f out"
+		case "traceback":
+			other = "the next error lets go of the last traceback"
+		}
+		if other != "" && !said[other] {
+			said[other] = true
+			others = append(others, other+" ("+FormatBytes(x.Bytes+x.Device)+")")
+		}
+	}
+	if len(names) > 0 {
+		others = append([]string{"del " + strings.Join(names, ", ") + " (" + FormatBytes(bytes) + ")"}, others...)
+	}
+	if len(others) == 0 {
+		return "no name of the notebook's holds much; tracer audit says what holds the rest"
+	}
+	return strings.Join(others, " · ")
 }
 
 // howSure says in one line what the certificate says.

@@ -124,3 +124,27 @@ func TestPlural(t *testing.T) {
 		}
 	}
 }
+
+// TestLeadNamesWhatToDelete: where it is known what the process has by name, the first lines say it.
+func TestLeadNamesWhatToDelete(t *testing.T) {
+	r := sixty()
+	r.Variables = []report.Variable{
+		{PID: 4242, Name: "small", Kind: "variable", Bytes: 4 * kib}, {PID: 4242, Name: "frame", Kind: "variable", Bytes: 300 * mib},
+		{PID: 4242, Name: "Out[7]", Kind: "output", Bytes: 20 * mib}, {PID: 4242, Name: "model", Kind: "variable", Bytes: 100 * mib, Device: gib},
+		{PID: 9, Name: "others", Kind: "variable", Bytes: gib}, {PID: 4242, Name: "the last traceback", Kind: "traceback", Bytes: 9 * mib},
+	}
+	r.Variables[1].Execution, r.Variables[1].Line = 3, 1
+	r.Lines = []report.Line{
+		{PID: 4242, Meter: "cpu.numpy", Frame: report.Frame{Function: "<module>", File: "3.py", Line: 1, Execution: 3, ExecutionCount: number(3)}, Left: 300 * mib},
+		{PID: 4242, Meter: "cpu.numpy", Frame: report.Frame{Function: "<module>", File: "5.py", Line: 2, Execution: 5, ExecutionCount: number(5)}, Left: 128 * mib},
+	}
+	out := text(t, r, report.TextOptions{Width: 160})
+	for _, words := range []string{
+		"in it model 1.10 GiB, frame 300.00 MiB, Out[7] 20.00 MiB, 1 more name, 128.00 MiB numpy of In[5] line 2\n",
+		"to free it   del model, frame (1.39 GiB) · %reset -f out (20.00 MiB) · the next error lets go of the last traceback (9.00 MiB) · tracer audit says",
+	} {
+		if !strings.Contains(out, words) {
+			t.Errorf("%q is missing in:\n%s", words, out[:1000])
+		}
+	}
+}

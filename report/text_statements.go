@@ -100,7 +100,7 @@ func (v *view) reaches(w, c Window) bool {
 	return ok && own.Peak == whole.Peak && whole.Need() > 0
 }
 
-// summitAmong is where a cell rose to its highest, -1 if that is not known: the first statement in which all but a hundredth of its need was there. Of
+// summitAmong is where a cell rose to its highest, -1 if that is not known: the first statement in which all but a tenth of its need was there. Of
 // a cell whose children need more, theirs counts.
 func (v *view) summitAmong(statements []Window, c *Window) int {
 	if len(v.meters) == 0 || v.weight(*c) <= 0 {
@@ -110,7 +110,7 @@ func (v *view) summitAmong(statements []Window, c *Window) int {
 	if v.needOf(c.Tree) > v.needOf(c.Meters) {
 		of = func(w *Window) Figure { f, _ := w.Together(v.meters[0]); return f }
 	}
-	least := of(c).Peak - v.weight(*c)/100
+	least := of(c).Peak - v.weight(*c)/10
 	return slices.IndexFunc(statements, func(w Window) bool { return of(&w).Peak >= least && of(&w).Need() > 0 })
 }
 

@@ -1,5 +1,5 @@
 """Runs a few cells in a fresh Jupyter kernel: python3 demo.py DIR. Writes the kernel's pid to DIR/pid, waits for a
-line on standard input, runs the cells one after the other, shuts the kernel down."""
+line on standard input, runs the cells one after the other, creates DIR/ran, waits for another line, shuts the kernel down."""
 
 import os
 import sys
@@ -33,6 +33,8 @@ def main():
     sys.stdin.readline()
     for cell in CELLS:
         client.execute_interactive(cell, timeout=120, output_hook=lambda message: None, stop_on_error=False)
+    open(os.path.join(sys.argv[1], "ran"), "w").close()
+    sys.stdin.readline()  # so long the tracer looks at what is there
     client.stop_channels()
     manager.shutdown_kernel(now=True)
 

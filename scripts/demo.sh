@@ -33,8 +33,15 @@ for _ in $(seq 300); do
     sleep 0.05
 done
 echo go >&3
+for _ in $(seq 600); do
+    [ ! -e "$dir/ran" ] || break
+    kill -0 "$kernel" 2>/dev/null || { cat "$dir/err" >&2; exit 1; }
+    sleep 0.1
+done
+kill -INT "$tracer" # Ctrl-C
+wait "$tracer"
+echo done >&3
 exec 3>&-
 wait "$kernel" || { cat "$dir/err" >&2; exit 1; }
 kernel=
-wait "$tracer"
 cat "$dir/report"

@@ -3,6 +3,7 @@ package tracer
 import (
 	"errors"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 )
+
+// windGC lets less garbage stand: what is left to do is done once, and takes more memory than all that was before.
+const windGC = 15
 
 // wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {
@@ -24,6 +28,7 @@ func (s *Session) wind() error {
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
 		return err
 	}
+	debug.SetGCPercent(windGC)
 	found := s.findHolders()
 	s.closeProbes()
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {

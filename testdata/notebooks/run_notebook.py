@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "workloads"))
 
 import driver  # noqa: E402
-import notebook  # noqa: E402
+import notebook_text  # noqa: E402
 from run_kernel import Kernel  # noqa: E402
 
 
@@ -47,7 +47,7 @@ def run_cell(kernel, cell):
 
 def run(held, opts):
     try:
-        cells = [cell for name in opts.cells.split(",") for cell in notebook.read(name)]
+        cells = [cell for name in opts.cells.split(",") for cell in notebook_text.read(name)]
     except OSError as e:
         raise driver.Failure(str(e))
     workspace = driver.Workspace(opts)
@@ -65,5 +65,5 @@ def run(held, opts):
 
 if __name__ == "__main__":
     options = driver.options(__doc__.split("\n")[0]).parse_args()
-    options.cells = options.cells or ",".join(notebook.names())
+    options.cells = options.cells or ",".join(notebook_text.names())
     sys.exit(driver.guarded(lambda held: run(held, options)))

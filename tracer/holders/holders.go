@@ -109,6 +109,7 @@ func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Blo
 	limits.defaults()
 	began := time.Now()
 	mem := newMemory(from, limits.Bytes)
+	defer mem.close()
 	r, err := findOnce(ctx, heap, mem, blocks, limits)
 	if err != nil || !r.Complete {
 		return r, err

@@ -3,16 +3,19 @@ package holders
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+
+	"golang.org/x/sys/unix"
 )
 
-// Memory is read in pieces that are kept: objects lie close together.
+// Pages that were read are kept, in a table of sets: objects lie close together, and are looked at several times.
 const (
-	pieceSize = 16 << 10
 	pageSize  = 4 << 10
-	maxPieces = (256 << 20) / pieceSize // kept at a time, where every object is looked for
-	fewPieces = (24 << 20) / pieceSize  // and where they are looked at in their order
-	pathBytes = 64 << 20                // read beyond the limit, to describe what was found
+	ways      = 8                // pages a set holds
+	keptPages = 6 << 10          // 24 MiB at a time, outside Go's heap: it would let as much garbage stand
+	sets      = keptPages / ways // a page is kept in the set of its number
+	pathBytes = 64 << 20         // read beyond the limit, to describe what was found
 
 	lowestAddress = 64 << 10 // vm.mmap_min_addr
 	userSpace     = 1 << 47
@@ -20,108 +23,127 @@ const (
 
 var errBytes = errors.New("the limit of bytes was reached")
 
-// piece is a piece of memory; the pages that could not be read are not in valid.
-type piece struct {
-	data  []byte
-	valid uint8
-}
-
-// memory reads a process's memory and keeps what it read.
+// memory reads a process's memory and keeps what it read last. It must be closed.
 type memory struct {
 	r      io.ReaderAt
-	pieces map[uint64]*piece
-	order  []uint64 // of the pieces, the oldest from next on
-	next   int
-	last   *piece
+	pages  []byte     // keptPages of them
+	kept   []keptPage // which they are
+	hands  []uint8    // where each set looks for one to give up
+	last   []byte     // the page that was asked for last
 	lastAt uint64
 	total  int64 // bytes read
 	limit  int64
-	keeps  int // pieces at a time
 	err    error
-	joint  []byte // for what lies across two pieces
+	joint  []byte // for what lies across two pages
 }
+
+// keptPage says which page is in a place.
+type keptPage struct {
+	number uint64 // 0 for none: the first pages of a process cannot be mapped
+	state  uint8
+}
+
+const (
+	asked      uint8 = 1 << iota // since the set's hand came by
+	unreadable                   // also a page can be missing
+)
 
 func newMemory(r io.ReaderAt, limit int64) *memory {
-	return &memory{r: r, pieces: map[uint64]*piece{}, limit: limit, keeps: maxPieces}
+	m := &memory{r: r, limit: limit, kept: make([]keptPage, keptPages), hands: make([]uint8, sets)}
+	pages, err := unix.Mmap(-1, 0, keptPages*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		m.err = fmt.Errorf("memory for pages: %w", err)
+		return m
+	}
+	m.pages = pages
+	return m
 }
 
-// piece returns the piece with a number, nil where nothing of it is mapped.
-func (m *memory) piece(n uint64) *piece {
-	if m.last != nil && m.lastAt == n {
+// close gives back what it keeps; nothing can be read after it.
+func (m *memory) close() {
+	if m.pages != nil {
+		_ = unix.Munmap(m.pages)
+	}
+	m.forget()
+	m.pages = nil
+}
+
+// page returns the page with a number, nil where it cannot be read. It holds until the next call.
+func (m *memory) page(n uint64) []byte {
+	if m.lastAt == n && n != 0 {
 		return m.last
 	}
-	p, ok := m.pieces[n]
-	if !ok {
-		if m.total >= m.limit {
-			m.err = errBytes
-			return nil
-		}
-		p = m.fetch(n)
-		m.keep(n, p)
+	if m.pages == nil {
+		return nil
 	}
-	m.last, m.lastAt = p, n
-	return p
-}
-
-// fetch reads a piece, and page by page where that fails.
-func (m *memory) fetch(n uint64) *piece {
-	p := &piece{data: make([]byte, pieceSize)}
-	at := int64(n * pieceSize)
-	got, _ := m.r.ReadAt(p.data, at)
-	m.total += int64(max(got, pageSize)) // a read that fails costs as much
-	pages := max(got, 0) / pageSize
-	p.valid = 1<<pages - 1
-	for i := pages + 1; i < pieceSize/pageSize; i++ {
-		if got, _ := m.r.ReadAt(p.data[i*pageSize:(i+1)*pageSize], at+int64(i*pageSize)); got == pageSize {
-			p.valid |= 1 << i
-			m.total += pageSize
+	first := int(n%sets) * ways
+	for i := first; i < first+ways; i++ {
+		if k := &m.kept[i]; k.number == n {
+			k.state |= asked
+			return m.found(n, i)
 		}
 	}
-	if p.valid == 0 {
-		p.data = nil
+	if m.total >= m.limit {
+		m.err = errBytes
+		return nil
 	}
-	return p
+	i := m.giveUp(n % sets)
+	m.kept[i] = keptPage{n, asked}
+	if got, _ := m.r.ReadAt(m.at(i), int64(n*pageSize)); got < pageSize {
+		m.kept[i].state |= unreadable
+	}
+	m.total += pageSize // a read that fails costs as much
+	return m.found(n, i)
 }
 
-func (m *memory) keep(n uint64, p *piece) {
-	if len(m.order) < m.keeps {
-		m.order = append(m.order, n)
-	} else {
-		delete(m.pieces, m.order[m.next])
-		m.order[m.next] = n
-		m.next = (m.next + 1) % m.keeps
+func (m *memory) at(i int) []byte { return m.pages[i*pageSize : (i+1)*pageSize : (i+1)*pageSize] }
+
+func (m *memory) found(n uint64, i int) []byte {
+	m.lastAt, m.last = n, nil
+	if m.kept[i].state&unreadable == 0 {
+		m.last = m.at(i)
 	}
-	m.pieces[n] = p
+	return m.last
+}
+
+// giveUp returns the place in a set whose page was not asked for the longest, nearly: a clock.
+func (m *memory) giveUp(set uint64) int {
+	for {
+		i := int(set)*ways + int(m.hands[set])
+		m.hands[set] = (m.hands[set] + 1) % ways
+		if m.kept[i].state&asked == 0 {
+			return i
+		}
+		m.kept[i].state &^= asked
+	}
+}
+
+// release gives back what the pages take until more are read.
+func (m *memory) release() {
+	m.forget()
+	if m.pages != nil {
+		_ = unix.Madvise(m.pages, unix.MADV_DONTNEED)
+	}
 }
 
 // forget has everything read anew.
 func (m *memory) forget() {
-	clear(m.pieces)
-	m.order, m.next, m.last = m.order[:0], 0, nil
+	clear(m.kept)
+	m.last, m.lastAt = nil, 0
 }
 
-// part returns at most size bytes from an address, up to the end of their piece; nil where they cannot be read.
+// part returns at most size bytes from an address, up to the end of their page; nil where they cannot be read. It holds
+// until the next call.
 func (m *memory) part(addr uint64, size int) []byte {
 	if addr < lowestAddress || addr >= userSpace {
 		return nil
 	}
-	p := m.piece(addr / pieceSize)
-	if p == nil || p.valid == 0 {
+	p := m.page(addr / pageSize)
+	if p == nil {
 		return nil
 	}
-	off := int(addr % pieceSize)
-	end := min(off+size, pieceSize)
-	if p.valid != 1<<(pieceSize/pageSize)-1 {
-		for page := off / pageSize; page <= (end-1)/pageSize; page++ {
-			if p.valid&(1<<page) == 0 {
-				if end = page * pageSize; end <= off {
-					return nil
-				}
-				break
-			}
-		}
-	}
-	return p.data[off:end]
+	off := int(addr % pageSize)
+	return p[off:min(off+size, pageSize)]
 }
 
 // bytes returns exactly size bytes from an address, at most a megabyte; nil where not all can be read. What it returns
@@ -181,19 +203,24 @@ func (m *memory) cString(addr uint64, limit int) string {
 
 // words calls yield for each of n words from an address, until it returns false or one cannot be read.
 func (m *memory) words(addr, n uint64, yield func(i, word uint64) bool) {
+	var batch [32]uint64 // yield reads too
 	for i := uint64(0); i < n; {
-		part := m.part(addr+8*i, int(8*min(n-i, pieceSize/8)))
-		if len(part) < 8 {
-			w := m.bytes(addr+8*i, 8)
-			if w == nil {
-				return
-			}
-			part = w
+		part := m.bytes(addr+8*i, int(8*min(n-i, m.upToPage(addr+8*i), uint64(len(batch)))))
+		if part == nil {
+			return
 		}
-		for ; len(part) >= 8; part, i = part[8:], i+1 {
-			if !yield(i, binary.LittleEndian.Uint64(part)) {
+		count := len(part) / 8
+		for at := range count {
+			batch[at] = binary.LittleEndian.Uint64(part[8*at:])
+		}
+		for _, word := range batch[:count] {
+			if !yield(i, word) {
 				return
 			}
+			i++
 		}
 	}
 }
+
+// upToPage is how many words there are to the end of the page, or one that lies across it.
+func (m *memory) upToPage(addr uint64) uint64 { return max(1, (pageSize-addr%pageSize)/8) }

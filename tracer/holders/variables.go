@@ -70,6 +70,7 @@ func List(ctx context.Context, p *cpython.Interpreter, mapped []Block, limits Li
 func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Block, limits Limits) (Listing, error) {
 	limits.defaults()
 	mem := newMemory(from, limits.Bytes)
+	defer mem.close()
 	survey := newWalker(ctx, heap, mem, nil, limits)
 	if err := survey.learnTypes(); err != nil {
 		return Listing{}, fmt.Errorf("variables: %w", err)
@@ -81,7 +82,6 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Blo
 	if err := w.learnTypes(); err != nil {
 		return Listing{}, fmt.Errorf("variables: %w", err)
 	}
-	w.mem.keeps = fewPieces
 	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}, until: processorTime() + limits.Time}
 	w.deadline = time.Now().Add(patience * limits.Time)
 	l := &lister{walker: w, byAddr: map[uint64]int{}}
@@ -402,6 +402,7 @@ func (l *lister) module(m module) {
 func (l *lister) listing() Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.nodes), Read: l.mem.total, Complete: l.stopped == nil}
+	l.mem.release() // it takes memory of its own
 	t := e.dominate(len(l.groups))
 	for i, bytes := range e.bytes {
 		if t.place[i] >= 0 {

@@ -3,24 +3,24 @@ import os
 import tempfile
 import unittest
 
-import notebook
+import notebook_text
 
 
 class Markers(unittest.TestCase):
     def test_kinds(self):
-        found = list(notebook.markers("a = make()  # makes: 12\ndef f():\n    b = g()  # leaks held-by-output|never-freed: 7\n\nf()  # raises"))
+        found = list(notebook_text.markers("a = make()  # makes: 12\ndef f():\n    b = g()  # leaks held-by-output|never-freed: 7\n\nf()  # raises"))
         self.assertEqual([("makes", "", 12, 1, "<module>"), ("leaks", "held-by-output|never-freed", 7, 3, "f"), ("raises", "", 0, 5, "<module>")],
                          [(m["says"], m["of"], m["bytes"], m["line"], m["function"]) for m in found])
 
     def test_ordinary_comments_say_nothing(self):
-        self.assertEqual([], list(notebook.markers("x = 1  # it makes sense\n# leaks a lot\ny = '# raises' + z")))
+        self.assertEqual([], list(notebook_text.markers("x = 1  # it makes sense\n# leaks a lot\ny = '# raises' + z")))
 
 
 class Files(unittest.TestCase):
     def test_every_notebook_here(self):
-        names = notebook.names()
+        names = notebook_text.names()
         self.assertGreaterEqual(len(names), 12)
-        cells = [cell for name in names for cell in notebook.read(name)]
+        cells = [cell for name in names for cell in notebook_text.read(name)]
         self.assertGreaterEqual(len(cells), 200)
         said = [m["says"] for cell in cells for m in cell.markers]
         for name in ("raises", "makes", "frees", "leaks"):
@@ -30,9 +30,9 @@ class Files(unittest.TestCase):
             self.assertEqual(any(m["says"] == "raises" for m in cell.markers), cell.status == "error")
 
     def test_what_is_made_is_freed_with_the_same_size(self):
-        for name in notebook.names():
-            said = [(m["of"], m["bytes"]) for cell in notebook.read(name) for m in cell.markers if m["says"] == "makes"]
-            for cell in notebook.read(name):
+        for name in notebook_text.names():
+            said = [(m["of"], m["bytes"]) for cell in notebook_text.read(name) for m in cell.markers if m["says"] == "makes"]
+            for cell in notebook_text.read(name):
                 for m in cell.markers:
                     if m["says"] == "frees":
                         self.assertIn((m["of"], m["bytes"]), said)
@@ -44,7 +44,7 @@ class Files(unittest.TestCase):
                 path = os.path.join(place, form + ".ipynb")
                 with open(path, "w") as f:
                     json.dump(book, f)
-                (cell,) = notebook.read(path)
+                (cell,) = notebook_text.read(path)
                 self.assertEqual(("a = 1\na", None, []), (cell.source, cell.status, cell.markers))
 
 

@@ -1,0 +1,107 @@
+"""What ordinary notebooks (testdata/notebooks) cost more while they are traced and recorded, and what the report of a long one takes."""
+
+import contextlib
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+from estimate import estimate, estimate_of
+from kernel import Kernel
+from pairing import interleave, undisturbed
+from table import Row
+from tracing import Failure, Tracer, cpu_seconds
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "testdata", "notebooks"))
+import notebook_text as books  # noqa: E402
+
+COST = "Ordinary notebooks: CPU time of the kernel and its children, attached with --record, against a fresh kernel without"
+LONG = "A notebook of %d cells"
+LONG_ONE = ("plots", "groupby", "seaborn", "images")
+
+# What makes the same work take different CPU time from run to run: the order of sets, and threads that spin while they wait.
+STEADY = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+MODULES = "import sklearn, matplotlib, seaborn, joblib, torch, PIL, pandas"
+
+
+class Run:
+    """A fresh kernel, traced where flags is not None."""
+
+    def __init__(self, settings, cells, flags):
+        self.settings, self.cells, self.flags = settings, cells, flags
+
+    def figures(self):
+        with Kernel(env=STEADY) as kernel:
+            with self._tracer(kernel.pid) as tracer:
+                own = tracer.cpu_seconds() if tracer else 0
+                times = [kernel.cpu_of(cell.source) for cell in self.cells]
+                own = tracer.cpu_seconds() - own if tracer else 0
+            # The cells' sum is of the kernel alone; its children's time is known once it has waited for them.
+            alone = cpu_seconds(kernel.pid)
+            children = max(kernel.end() - alone, 0)
+        return {"cells": times + [children], "cpu": sum(times) + children, "tracer": 100 * own / (sum(times) + children)}
+
+    def _tracer(self, pid):
+        return contextlib.nullcontext() if self.flags is None else Tracer(self.settings.tracer, pid, *self.flags)
+
+
+def cost(settings, name, place):
+    cells = books.read(name)
+    record = ["--record", os.path.join(place, "run.arrows"), "--force"]
+    conditions = {"off": lambda: contextlib.nullcontext(Run(settings, cells, None)),
+                  "attached": lambda: contextlib.nullcontext(Run(settings, cells, record))}
+    return interleave(settings.rounds(9, 1), conditions, Run.figures, warm_up=not settings.quick, progress=settings.progress(name))
+
+
+def costs(settings, names):
+    """A row a notebook, then the one in the middle."""
+    shares = []
+    with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
+        found = {name: cost(settings, name, place) for name in names}
+    for name, series in found.items():
+        rounds = len(series["cpu"].values["off"])
+        own, seconds = (statistics.median(values) for values in (series["tracer"].values["attached"], series["cpu"].values["off"]))
+        shares.append(undisturbed(series["cells"], "attached", "off"))
+        yield Row(COST, name, "%", estimate_of(shares[-1], rounds), 2, f"{seconds:.2f} s without the tracer, which itself takes {own:.1f} % of that")
+    rounds = min(len(series["cpu"].values["off"]) for series in found.values())
+    yield Row(COST, "the notebook in the middle", "%", estimate_of(lambda drawn: statistics.median(share(drawn) for share in shares), rounds), 1)
+    pairs = [ratio for series in found.values() for ratio in series["cpu"].percents("attached", "off")]
+    yield Row(COST, "all pairs", "%", estimate(pairs))
+
+
+def long_one(settings):
+    """The report of a long session: its size, the wait for it, and what the tracer took at its highest."""
+    cells = [cell for name in LONG_ONE for cell in books.read(name)]
+    section, waits, memory, sizes = LONG % len(cells), {"text": [], "json": []}, [], {"text": [], "json": []}
+    with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
+        for i in range(settings.rounds(6, 1)):
+            for form in ("text", "json"):
+                output = os.path.join(place, "report")
+                tracer = Tracer(settings.tracer, None, "--record", os.path.join(place, "run.arrows"), "--force", "--format", form, "--output", output)
+                with Kernel(env=STEADY) as kernel:
+                    tracer.pid = kernel.pid
+                    with tracer:
+                        for cell in cells:
+                            kernel.cpu_of(cell.source)
+                        time.sleep(0.5)     # as a user does who looks at the result: the tracer has caught up
+                        asked = time.perf_counter()
+                        memory.append(tracer.end())
+                        waits[form].append(time.perf_counter() - asked)
+                sizes[form].append(os.path.getsize(output) / 1e6)
+            settings.progress("long")(i + 1, settings.rounds(6, 1))
+    for form in ("text", "json"):
+        yield Row(section, f"from Ctrl-C to the end, {form}", "s", estimate(waits[form]), 1)
+    yield Row(section, "JSON", "MB", estimate(sizes["json"]), 5)
+    yield Row(section, "the tracer at its highest", "MiB", estimate(memory), 100)
+
+
+def measure(settings):
+    with Kernel() as kernel:
+        try:
+            kernel.run(MODULES)
+        except Failure as e:
+            raise Failure(f"what notebooks import is not there (scripts/install.sh test): {e}") from None
+    yield from costs(settings, settings.notebooks or books.names())
+    if not settings.notebooks:
+        yield from long_one(settings)

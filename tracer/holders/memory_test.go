@@ -1,0 +1,102 @@
+package holders
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"testing"
+)
+
+// holed is memory from lowestAddress on, of which every seventh page is missing.
+type holed []byte
+
+const holedEvery = 7
+
+func (h holed) ReadAt(buf []byte, off int64) (int, error) {
+	if (off/pageSize)%holedEvery == 0 || off < lowestAddress || off-lowestAddress >= int64(len(h)) {
+		return 0, io.EOF
+	}
+	return bytes.NewReader(h).ReadAt(buf, off-lowestAddress)
+}
+
+func newHoled(pages int) holed {
+	h := make(holed, pages*pageSize)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := 0; i < len(h); i += 8 {
+		binary.LittleEndian.PutUint64(h[i:], random.Uint64())
+	}
+	return h
+}
+
+// want is what must be read: nil where a page is missing.
+func (h holed) want(addr uint64, size int) []byte {
+	for page := addr / pageSize; page <= (addr+uint64(size)-1)/pageSize; page++ {
+		if page%holedEvery == 0 || page*pageSize-lowestAddress >= uint64(len(h)) {
+			return nil
+		}
+	}
+	return h[addr-lowestAddress:][:size]
+}
+
+// TestMemory: whatever is read in whatever order, also of more pages than are kept, is what is there.
+func TestMemory(t *testing.T) {
+	h := newHoled(3 * keptPages)
+	m := newMemory(h, 1<<40)
+	defer m.close()
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 200_000 {
+		size := 1 + random.IntN(64)
+		if random.IntN(100) == 0 {
+			size = 1 + random.IntN(5*pageSize)
+		}
+		addr := lowestAddress + random.Uint64N(uint64(len(h)-size))
+		if got, want := m.bytes(addr, size), h.want(addr, size); !bytes.Equal(got, want) || (got == nil) != (want == nil) {
+			t.Fatalf("%d bytes from %#x: %d read, want %d", size, addr, len(got), len(want))
+		}
+	}
+	if m.err != nil {
+		t.Error(m.err)
+	}
+}
+
+// TestMemoryWords: words are those that were there when they were asked for, though reading goes on between them.
+func TestMemoryWords(t *testing.T) {
+	h := newHoled(2 * keptPages)
+	m := newMemory(h, 1<<40)
+	defer m.close()
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		first, n := lowestAddress+random.Uint64N(uint64(len(h))/2), random.Uint64N(1200)
+		seen := uint64(0)
+		m.words(first, n, func(i, word uint64) bool {
+			want := h.want(first+8*i, 8)
+			if i != seen || want == nil || binary.LittleEndian.Uint64(want) != word {
+				t.Fatalf("word %d of %d from %#x: %#x, want number %d, % x", i, n, first, word, seen, want)
+			}
+			seen++
+			for range 4 {
+				m.word(lowestAddress + random.Uint64N(uint64(len(h)-8)))
+			}
+			return true
+		})
+		if seen < n && h.want(first+8*seen, 8) != nil {
+			t.Fatalf("%d words of %d from %#x, but the next can be read", seen, n, first)
+		}
+	}
+}
+
+func TestMemoryEnds(t *testing.T) {
+	h := newHoled(40)
+	m := newMemory(h, 4*pageSize)
+	for page := uint64(0); page < 20; page++ {
+		m.word(lowestAddress + page*pageSize)
+	}
+	if m.err != errBytes {
+		t.Errorf("20 pages were read with a limit of 4: %v", m.err)
+	}
+	m.close()
+	if m.bytes(lowestAddress+pageSize, 8) != nil {
+		t.Error("something was read after close")
+	}
+}
