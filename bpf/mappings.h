@@ -47,10 +47,24 @@
 #define MAX_ERROR 4095 /* results above -MAX_ERROR are failures */
 
 /*
- * Bytes: what mmap makes of less than that has no stack. CPython maps 16 KiB for frames, and gives them back, again and
- * again where calls go deep (_PyThreadState_PushFrame); the dynamic linker maps what libraries have of their own.
+ * Bytes that CPython maps for frames, and gives back, again and again where calls go deep: DATA_STACK_CHUNK_SIZE in
+ * Python/pystate.c, from 3.11 on. Nobody asks who needed one of those.
  */
-#define SMALL_RANGE 32768
+#define FRAMES_SIZE 16384
+
+/* Whether the interpreter itself calls mmap: one of the uppermost words of the stack is where it goes on. */
+static __always_inline bool called_by_interpreter(struct pt_regs *regs, __u32 slot)
+{
+	struct python *py = python_at(slot);
+	__u64 words[4] = {};
+	bool found = false;
+
+	if (!py || READ(words, regs->sp))
+		return false;
+	for (int i = 0; i < 4; i++)
+		found |= words[i] - py->text < py->text_size;
+	return found;
+}
 
 /* A range came or went. */
 __attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size, bool walks)
@@ -93,7 +107,7 @@ static __always_inline void range_resized(__u32 slot, struct pt_regs *regs)
 	__u64 address = regs->di, flags = regs->r10;
 
 	if (!(flags & MREMAP_DONTUNMAP))
-		range_moves(slot, address, -whole_pages(regs->si), false);
+		range_moves(slot, address, -whole_pages(regs->si), true);
 	if (flags & MREMAP_FIXED) {
 		range_moves(slot, regs->r8, whole_pages(regs->dx), true);
 	} else if (!(flags & MREMAP_MAYMOVE)) {
@@ -125,7 +139,7 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 	switch (call) {
 	case NR_MUNMAP:
 		if (change < 0)
-			range_moves(slot, regs->di, -size, false);
+			range_moves(slot, regs->di, -size, true);
 		break;
 	case NR_MPROTECT:
 	case NR_PKEY_MPROTECT:
@@ -134,7 +148,7 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 		break;
 	case NR_MMAP:
 		if (regs->r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE))
-			range_moves(slot, regs->di, counts(regs->dx, regs->r10) ? size : -size, size >= SMALL_RANGE);
+			range_moves(slot, regs->di, counts(regs->dx, regs->r10) ? size : -size, true);
 		break;
 	case NR_MREMAP:
 		range_resized(slot, regs);
@@ -179,7 +193,7 @@ int mmap_returned(struct pt_regs *regs)
 		__u64 shift = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK, page = 1ull << (shift ? shift : HUGE_PAGE_SHIFT);
 		size = (size + page - 1) & ~(page - 1);
 	}
-	range_moves(slot, regs->ax, size, size >= SMALL_RANGE);
+	range_moves(slot, regs->ax, size, size != FRAMES_SIZE || !called_by_interpreter(regs, slot));
 	return 0;
 }
 
