@@ -17,7 +17,7 @@ const (
 	briefTime      = 1 * time.Second
 	briefInAll     = 8 * time.Second
 	briefObjects   = 1_000_000
-	briefBytes     = 512 << 20
+	briefBytes     = 2 << 30
 	listingObjects = 4_000_000
 )
 
