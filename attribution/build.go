@@ -128,7 +128,7 @@ func (t *Tracker) describe(p *process) report.Process {
 	return report.Process{
 		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
 		IPython: p.info.IPython, Frontend: p.info.Frontend, StartNS: t.since(p.began), EndNS: t.since(gone),
-		Ended: p.ended, Late: p.info.Late, Meters: t.figureMap(p.life, nil, p.info.Python != ""),
+		Ended: p.ended, Late: p.info.Late, RestartOf: t.restartOf(p), Meters: t.figureMap(p.life, nil, p.info.Python != ""),
 	}
 }
 

@@ -37,6 +37,9 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	changes := r.changes[b.Segment]
 	delete(r.changes, b.Segment)
+	if r.last == nil || b.Segment >= r.ended {
+		r.last = b
+	}
 	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
 	t.learn(r, b.Segment)
 	t.askedIn(r, b.Segment)

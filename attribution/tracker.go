@@ -72,7 +72,8 @@ type root struct {
 	open       []*window
 	// highs of segments not yet ended, by segment, pid and meter, from the change stream.
 	changes map[uint64]map[int32]*event.Readings
-	ended   uint64 // the last segment that ended
+	ended   uint64          // the last segment that ended
+	last    *event.Boundary // that ended it
 	// learned are values that windows had from their beginning, asked what moved no meter, of segments not yet ended.
 	learned []*event.Change
 	asked   []event.Event
@@ -247,7 +248,12 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 		p.session = t.openWindow(p, b, kindSession, nil)
 		t.startBetween(p, b)
 	case event.Detached:
-		t.closeProcess(p, b, "still running when the session ended")
+		t.closeProcess(p, b, stillRuns)
+		for _, other := range t.order { // kernels of a server
+			if other != p && other.root == p.root && other.alive {
+				t.closeProcess(other, t.now(other), stillRuns)
+			}
+		}
 	case event.ProcessStart:
 		t.join(p, b)
 		p.parent = b.Parent
@@ -325,6 +331,9 @@ func (t *Tracker) isForked(pid int32) bool {
 	return forked
 }
 
+// stillRuns is the note of a cell that a detach cut off.
+const stillRuns = "still running when the session ended"
+
 // endAll closes what a stream left open: a recording that was cut.
 func (t *Tracker) endAll() {
 	for _, p := range t.order {
@@ -335,8 +344,14 @@ func (t *Tracker) endAll() {
 // now is a boundary at the end of the last segment, where the kernel drew none.
 func (t *Tracker) now(p *process) *event.Boundary {
 	b := &event.Boundary{Time: t.last, Root: p.root, PID: p.info.PID, Value: p.value}
-	if r := t.roots[p.root]; r != nil {
-		b.Stream, b.Segment, b.Tree = r.stream.made, r.ended, r.tree
+	r := t.roots[p.root]
+	if r == nil {
+		return b
+	}
+	b.Stream, b.Segment, b.Tree = r.stream.made, r.ended, r.tree
+	if last := r.last; last != nil {
+		b.Unknown, b.Slack, b.UnknownDevice = last.Unknown, last.Slack, last.UnknownDevice
+		b.UnknownHeap, b.HeapSlack, b.UnknownTorch, b.TorchSlack = last.UnknownHeap, last.HeapSlack, last.UnknownTorch, last.TorchSlack
 	}
 	return b
 }

@@ -117,6 +117,9 @@ type result struct {
 	// Markers are what the lines of a notebook say of themselves; Before and After what /proc says while the kernel is idle.
 	Markers       []marker `json:"markers"`
 	Before, After kernelMemory
+	// Kernel is the process that ran a cell of run_server.py, Size what it made.
+	Kernel int   `json:"kernel"`
+	Size   int64 `json:"size"`
 	// Between is the same from the cell's end to the next one's begin.
 	Between map[string]*startPeakEnd `json:"between"`
 }

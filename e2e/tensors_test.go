@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"os/exec"
 	"testing"
 
 	"ipytracer/report"
@@ -12,7 +10,7 @@ import (
 // shared with NumPy, graphs, threads, workers. PyTorch is imported by the first cell, after the attach.
 func TestTensors(t *testing.T) {
 	require(t)
-	needTorch(t)
+	needModules(t, "torch")
 	checkTensors(t, place{driver: "run_tensors.py"})
 }
 
@@ -27,30 +25,13 @@ func TestNewerTensors(t *testing.T) {
 // TestAuditTensors: planted leaks of tensors on the CPU are found, with who holds them, and nothing else is.
 func TestAuditTensors(t *testing.T) {
 	require(t)
-	needTorch(t)
+	needModules(t, "torch")
 	for _, list := range []string{"tensors", "healthy_tensors"} {
 		t.Run(list, func(t *testing.T) {
 			t.Parallel()
 			checkAudit(t, place{driver: "run_leaks.py"}, []string{list})
 		})
 	}
-}
-
-// needTorch skips where this machine's Python has no PyTorch; under TRACER_REQUIRE_BPF=1 it fails.
-func needTorch(t *testing.T) {
-	t.Helper()
-	if hasModule("torch") {
-		return
-	}
-	if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
-		t.Fatalf("TRACER_REQUIRE_BPF=1, but %s has no PyTorch: scripts/install.sh test installs it", python())
-	}
-	t.Skip("no PyTorch")
-}
-
-func hasModule(name string) bool {
-	const ask = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(sys.argv[1]))"
-	return exec.Command(python(), "-c", ask, name).Run() == nil
 }
 
 func checkTensors(t *testing.T, p place) {

@@ -81,8 +81,10 @@ type Process struct {
 	EndNS    int64  `json:"end_ns"`   // when it ended, or the session did
 	Ended    bool   `json:"ended"`
 	// Late: it ran before the session began.
-	Late   bool              `json:"late"`
-	Meters map[string]Figure `json:"meters"`
+	Late bool `json:"late"`
+	// RestartOf is the pid of the kernel in whose place this one was started, 0 for none.
+	RestartOf int               `json:"restart_of,omitempty"`
+	Meters    map[string]Figure `json:"meters"`
 }
 
 // Meter says where a meter's figures come from.

@@ -14,7 +14,7 @@ func (v *view) header() {
 	v.prose("", span{"ipytracer" + version, bold}, span{" · exact memory of every cell", dim})
 	v.blank()
 	for _, p := range v.r.Processes {
-		if p.Parent == 0 {
+		if p.Parent == 0 || v.pids[p.PID] {
 			v.root(p)
 		}
 	}
@@ -32,6 +32,12 @@ func (v *view) root(p Process) {
 	if p.IPython != "" {
 		name = "kernel"
 		parts = append(parts, span{"IPython " + bounded(p.IPython, maxName), plain})
+	}
+	if p.Parent != 0 {
+		parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
+	}
+	if p.RestartOf != 0 {
+		parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
 	}
 	if p.Late {
 		late = "already running when tracing began"

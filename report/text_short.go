@@ -46,6 +46,9 @@ func (v *view) about() {
 		if p.Parent != 0 {
 			parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
 		}
+		if p.RestartOf != 0 {
+			parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
+		}
 		if p.IPython == "" {
 			parts = append(parts, span{bounded(p.Command, maxProse), plain})
 		}

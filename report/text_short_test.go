@@ -107,6 +107,12 @@ func TestHeaderNamesTheKernel(t *testing.T) {
 	r := sixty()
 	r.Processes = append([]report.Process{{PID: 4000, Command: "jupyter nbconvert --execute", Python: "3.11.2"}}, r.Processes...)
 	r.Processes[1].Parent = 4000
+	r.Processes[1].RestartOf = 4100
+	for _, o := range []report.TextOptions{{Width: 200}, {Width: 200, Full: true}} {
+		if out := text(t, r, o); !strings.Contains(out, "kernel      pid 4242") || !strings.Contains(out, "started by pid 4000 · restart of pid 4100") {
+			t.Errorf("full %v: header:\n%s", o.Full, out[:1500])
+		}
+	}
 	out := text(t, r, report.TextOptions{})
 	if !strings.Contains(out, "kernel      pid 4242") || !strings.Contains(out, "started by pid 4000") || strings.Contains(out, "process     pid 4000") {
 		t.Errorf("header:\n%s", out[:1500])

@@ -91,6 +91,10 @@ func Attach(pids []int, o Options) (_ *Session, err error) {
 		}
 	}()
 	// Look before touching: a wrong pid is found out without loading anything into the kernel.
+	pids, err = s.withoutDescendants(pids)
+	if err != nil {
+		return nil, err
+	}
 	for _, pid := range pids {
 		t, err := s.find(pid)
 		if err != nil {
@@ -101,7 +105,7 @@ func Attach(pids []int, o Options) (_ *Session, err error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	for i, t := range s.targets {
+	for i, t := range slices.Clone(s.targets) { // their children are added
 		if err := s.attach(uint32(i), t, true); err != nil {
 			return nil, err
 		}
@@ -173,12 +177,16 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	if err != nil {
 		return err
 	}
+	slots := map[int]uint32{}
 	for _, d := range descendants {
 		stat, err := s.fs.Stat(d.PID)
 		if err != nil {
 			continue // it has ended since
 		}
-		if _, err := s.ledger.Adopt(root, d.PID, stat.ParentPID); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
+		slot, err := s.ledger.Adopt(root, d.PID, stat.ParentPID)
+		if err == nil {
+			slots[d.PID] = slot
+		} else if !errors.Is(err, ledger.ErrNoProcess) {
 			s.problem("child %d is not traced: %v", d.PID, err)
 		}
 	}
@@ -194,6 +202,7 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	}
 	t.announced = true
 	s.starts = append(s.starts, t.info())
+	s.adoptPythons(t, slots)
 	return nil
 }
 
