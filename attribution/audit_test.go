@@ -538,6 +538,11 @@ func TestNotJudged(t *testing.T) {
 	if got := reasons(a); !slices.Equal(got, []string{report.NotExplained}) || *a.NotJudged[0].Bytes != 64<<20 || a.CanExceed(64<<20) || !a.CanExceed(64<<20-1) {
 		t.Errorf("resident memory grew: %+v", a.NotJudged)
 	}
+	auditor := NewAuditor()
+	auditor.Add(&event.Finish{Problems: []string{"gpu.N.unattributed is not measured: no NVML", "a probe could not be placed"}})
+	if a := auditor.Audit(1); !slices.Equal(reasons(a), []string{report.TracingProblem}) || !a.CanExceed(1<<40) {
+		t.Errorf("problems: %+v", a.NotJudged)
+	}
 	n = newNotebook()
 	n.run("cell", func() { n.take("cell", 1, 2*mib) })
 	n.boundary(event.ProcessExit, main)

@@ -71,6 +71,7 @@ func (t *Tracker) Stream() *report.Report {
 	}
 	r.Lines, r.Tensors = t.lines(), t.tensors()
 	r.Variables, r.Names = t.variables()
+	r.Resident = t.resident()
 	r.Certificate = t.certificate()
 	return r
 }

@@ -9,6 +9,7 @@ package attribution
 
 import (
 	"fmt"
+	"slices"
 
 	"ipytracer/tracer/event"
 )
@@ -35,6 +36,7 @@ type Tracker struct {
 	files               map[fileKey][]*window    // the cells that a file name stands for
 	audit               *audit                   // nil unless for an audit
 	listed              []*event.Variables       // the last of each process
+	where               []*event.Residence       // likewise
 	forked              map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
 
 	pending  *event.Boundary // its readings may still follow
@@ -129,6 +131,9 @@ func (t *Tracker) Add(e event.Event) {
 		return
 	case *event.Variables:
 		t.list(e)
+		return
+	case *event.Residence:
+		t.where = append(slices.DeleteFunc(t.where, func(known *event.Residence) bool { return known.PID == e.PID }), e)
 		return
 	}
 	t.Flush()

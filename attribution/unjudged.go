@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"fmt"
+	"strings"
 
 	"ipytracer/report"
 	"ipytracer/tracer/event"
@@ -59,6 +60,9 @@ func (j *judge) unjudged() {
 	}
 	if f := j.t.finish; f != nil {
 		for _, text := range f.Problems {
+			if strings.HasPrefix(text, "gpu.N.unattributed") {
+				continue // nothing is judged of that meter
+			}
 			j.cannot(report.NotJudged{Reason: report.TracingProblem, Why: bounded(text, 300), Advice: "'sudo tracer doctor' says what this machine allows"})
 		}
 	}

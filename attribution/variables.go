@@ -42,6 +42,18 @@ func (t *Tracker) variables() (out []report.Variable, names []report.Names) {
 	return out, names
 }
 
+// resident is where the resident memory of processes is at the end.
+func (t *Tracker) resident() (out []report.Resident) {
+	for _, e := range t.where {
+		one := report.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete, Parts: []report.ResidentPart{}}
+		for _, p := range e.Parts {
+			one.Parts = append(one.Parts, report.ResidentPart{Kind: p.Kind, Bytes: int64(p.Bytes)})
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
 // list takes in what a process has by name; what it said before does not hold any more.
 func (t *Tracker) list(e *event.Variables) {
 	t.listed = slices.DeleteFunc(t.listed, func(known *event.Variables) bool { return known.PID == e.PID })

@@ -25,6 +25,7 @@ func TestWildEvents(t *testing.T) {
 		for range 300 {
 			switch r.IntN(11) {
 			case 10:
+				add(&event.Residence{PID: pid(), Total: max(size(), 0), Trim: max(size(), 0), Parts: []event.ResidencePart{{Kind: "other", Bytes: max(size(), 0)}}})
 				add(&event.Variables{PID: pid(), Complete: r.IntN(2) == 0, Rest: size(), Unlisted: int64(size()), Variables: []event.Variable{
 					{Name: "[[[", Kind: event.HeldByVariable, Bytes: max(size(), 0), Device: max(size(), 0), Shape: []int64{1, 2}, Length: -1, Block: r.Uint64N(6)*4096 + 16, Size: size(), Array: r.IntN(2) == 0},
 				}})

@@ -15,8 +15,9 @@
 #define IPYTRACER_FRAMES_H
 
 #define MIX_FACTOR 0x9e3779b97f4a7c15ull
-#define LOOK_AGAIN 16 /* walks of a thread without Python */
-#define TABLE_END  32 /* bytes of each end of a line table that go into its code object's number */
+#define LOOK_AGAIN 16	      /* walks of a thread without Python */
+#define FAR_AWAY   (64 << 10) /* bytes between two frames */
+#define TABLE_END  32	      /* bytes of each end of a line table that go into its code object's number */
 
 static __always_inline __u64 mix(__u64 hash, __u64 word)
 {
@@ -26,7 +27,7 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 
 static __always_inline __u64 frame_word(struct walk *w, __u32 offset)
 {
-	return w->frame_copy[offset / 8 & (FRAME_WORDS - 1)] >> offset % 8 * 8;
+	return w->frames_copy[(w->frame_at + offset / 8) & (STRETCH_WORDS - 1)] >> offset % 8 * 8;
 }
 
 static __always_inline __u64 code_word(struct walk *w, __u32 offset)
@@ -72,11 +73,14 @@ static __noinline bool send_code(struct walk *w, struct python *py, __u64 number
 }
 
 /* What tells a code object from others that have had its address, from Python 3.12 on: its version, which no other has.
- */
+ * Nothing else need be read of it then. */
 static __always_inline __u64 hash_by_version(struct walk *w, struct python *py, __u64 code)
 {
-	__u32 version = code_word(w, py->code_version);
-	return py->code_version && version ? mix(mix(w->seed, code), version) : 0;
+	__u32 version = 0;
+
+	if (!py->code_version || READ(version, code + py->code_version) || !version)
+		return 0;
+	return mix(mix(w->seed, code), version);
 }
 
 /* Before that, and where versions have run out: its pointers and its line table. */
@@ -110,11 +114,13 @@ __attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
 	if (!w)
 		return 0;
 	struct python *py = python_at(w->slot);
-	if (!py || bpf_probe_read_user(w->code_copy, CODE_BYTES, (void *)code))
+	if (!py)
 		return 0;
 	__u64 hash = hash_by_version(w, py, code), last = w->stack.frames[w->stack.count & (MAX_FRAMES - 1)].code;
-	if (hash && hash == last)
+	if (hash && (hash == last || bpf_map_lookup_elem(&codes, &hash)))
 		return hash;
+	if (bpf_probe_read_user(w->code_copy, CODE_BYTES, (void *)code))
+		return 0;
 	/* Length, hash, the first bytes. */
 	if (READ(w->table_head, code_word(w, py->code_line_table) + py->var_size))
 		return 0;
@@ -136,6 +142,34 @@ __attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
 	return 0;
 }
 
+/*
+ * Reads a frame. Since Python 3.11 those of a thread lie one behind the other, callers first, so a stretch of them is
+ * read at once; what lies far from it, such as the frames that C code enters the interpreter with, alone.
+ */
+static __always_inline bool read_frame(struct walk *w, struct python *py)
+{
+	__u64 within = w->frame - w->stretch, size = AT_MOST((__u64)py->frame_size, FRAME_BYTES);
+
+	if (w->stretch && within <= w->reach && !(within & 7)) {
+		w->frame_at = within / 8;
+		return true;
+	}
+	/* Never below the frame's own page: a read that fails is dear. */
+	__u64 below = w->frame & (PAGE - 1) & ~7ull;
+	below = AT_MOST(below, FRAME_STRETCH);
+	bool near = !w->stretch || w->stretch - w->frame < FAR_AWAY;
+	if (py->frame_kind && near &&
+	    !bpf_probe_read_user(w->frames_copy, AT_MOST(below + size, FRAME_STRETCH + FRAME_BYTES),
+				 (void *)(w->frame - below))) {
+		w->stretch = w->frame - below;
+		w->reach = below;
+		w->frame_at = below / 8;
+		return true;
+	}
+	w->frame_at = STRETCH_WORDS - FRAME_BYTES / 8;
+	return !bpf_probe_read_user(&w->frames_copy[STRETCH_WORDS - FRAME_BYTES / 8], size, (void *)w->frame);
+}
+
 static long next_python_frame(__u32 i, struct walk **walk)
 {
 	struct walk *w = *walk;
@@ -143,7 +177,7 @@ static long next_python_frame(__u32 i, struct walk **walk)
 
 	if (!py || !w->frame)
 		return 1;
-	if (bpf_probe_read_user(w->frame_copy, AT_MOST((__u64)py->frame_size, sizeof(w->frame_copy)), (void *)w->frame))
+	if (!read_frame(w, py))
 		return 1;
 	__u64 code = frame_word(w, py->frame_code) & py->code_mask;
 	__u8 owner = py->frame_kind ? frame_word(w, py->frame_owner) : 0;
@@ -249,6 +283,7 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 	w->stack.number = w->seed;
 	w->stack.count = 0;
 	w->stack.more = 0;
+	w->stretch = 0;
 	bpf_loop(MAX_FRAMES + 16, next_python_frame, &w, 0);
 	__u64 number = w->stack.number;
 	if (!w->stack.count)

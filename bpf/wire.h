@@ -28,9 +28,11 @@
 #define MAX_SCANS	 512   /* signatures of stacks that are made before user space reads the next copy */
 #define LINES_SIZE	 2048  /* bytes of a line table that travel with its code object */
 #define TABLE_UNREADABLE 0x80000000u
-#define FRAME_WORDS	 16  /* of a frame that are read at once; a power of two */
-#define CODE_WORDS	 32  /* of a code object; a power of two */
-#define CODE_BYTES	 160 /* of them: what every version has */
+#define FRAME_BYTES	 128  /* of a frame that are read at most */
+#define FRAME_STRETCH	 1024 /* bytes of a thread's frames that are read at once, in front of one */
+#define STRETCH_WORDS	 256  /* room for that and a frame; a power of two */
+#define CODE_WORDS	 32   /* of a code object; a power of two */
+#define CODE_BYTES	 160  /* of them: what every version has */
 #define NO_SLOT		 0xffffffffu
 #define PAGE		 4096
 
@@ -244,14 +246,16 @@ struct walk {
 	__u64 frame;	    /* to look at next */
 	__u64 stop;	    /* the code object of the statement that runs, 0 for none */
 	__u64 seed;
-	__u64 frame_copy[FRAME_WORDS];
+	__u64 frames_copy[STRETCH_WORDS];
+	__u64 stretch; /* where its beginning is from, 0: nothing is there */
+	__u64 reach;   /* how far behind that is the last frame there, in bytes */
 	__u64 code_copy[CODE_WORDS];
 	__u64 table_head[5]; /* ob_size, ob_shash, the first 24 bytes */
 	__u64 table_tail[4];
 	__u32 slot;
 	__s32 pid;
-	__u32 missed; /* walks since it had none */
-	__u32 padding;
+	__u32 missed;	/* walks since it had none */
+	__u32 frame_at; /* where in frames_copy the frame is, in words */
 };
 
 /* One value one meter took. May be lost, and is counted. */

@@ -25,9 +25,9 @@ func TestAuditCrowd(t *testing.T) {
 			results := w.run()
 			a := tr.audit(0)
 			want := results[len(results)-1].Expect
-			if !c.blind {
+			stepped := slices.ContainsFunc(a.NotJudged, func(n report.NotJudged) bool { return n.Reason == report.SteppedDown && n.Meter == "cpu.numpy" })
+			if !stepped { // on a busy machine the default may be too little as well
 				checkVerdicts(t, a, want)
-				return
 			}
 			for _, p := range want {
 				if !slices.ContainsFunc(a.Verdicts, func(v report.Verdict) bool {
@@ -39,12 +39,15 @@ func TestAuditCrowd(t *testing.T) {
 			if len(a.Verdicts) != len(want) {
 				t.Errorf("%d verdicts, want %d: %+v", len(a.Verdicts), len(want), a.Verdicts)
 			}
-			if !slices.ContainsFunc(a.NotJudged, func(n report.NotJudged) bool { return n.Reason == report.SteppedDown && n.Meter == "cpu.numpy" }) {
+			status := 0
+			if stepped {
+				status = 6
+			} else if c.blind {
 				t.Errorf("all was seen with a budget of %s: %+v", c.budget, a.NotJudged)
 			}
 			err := exec.Command(binary, "audit", "--quiet", "--fail-over", "100GiB", recorded).Run()
-			if got := exitStatus(t, err); got != 6 {
-				t.Errorf("exit status %d, want 6", got)
+			if got := exitStatus(t, err); got != status {
+				t.Errorf("exit status %d, want %d", got, status)
 			}
 		})
 	}

@@ -82,8 +82,31 @@ func checkVariables(t *testing.T, p place) {
 	if len(outputs) != 1 || outputs[0].Bytes < 12_000_000 || outputs[0].Execution != byCell["shown"] {
 		t.Errorf("outputs: %+v", outputs)
 	}
+	checkResident(t, r)
 	if len(r.Names) != 1 || !r.Names[0].Complete || r.Names[0].Objects < 100<<20 {
 		t.Errorf("names: %+v", r.Names)
+	}
+}
+
+// checkResident: the parts add up, to what the kernel's counters say, and what the cells have made is in the right ones.
+func checkResident(t *testing.T, r *report.Report) {
+	t.Helper()
+	if len(r.Resident) != 1 || !r.Resident[0].Complete {
+		t.Fatalf("resident: %+v", r.Resident)
+	}
+	parts, sum := map[string]int64{}, int64(0)
+	for _, p := range r.Resident[0].Parts {
+		parts[p.Kind] = p.Bytes
+		sum += p.Bytes
+	}
+	const slack = 12 << 20 // pages of files that reading the objects brought in
+	counted := r.Processes[0].Meters["cpu.resident"].End
+	if total := r.Resident[0].Total; sum != total || total < counted-slack || total > counted+slack {
+		t.Errorf("%d bytes in parts of %d, the counters say %d: %+v", sum, total, counted, r.Resident[0])
+	}
+	// Arrays, texts and tables of 200 MB, which malloc maps or has in its heap; objects of 120 MB and more.
+	if parts["malloc"]+parts["malloc-big"] < 200_000_000 || parts["objects"] < 120_000_000 || parts["files"] < 8<<20 || parts["other"] > sum/20 {
+		t.Errorf("%+v", r.Resident[0])
 	}
 }
 

@@ -25,6 +25,8 @@ type Audit struct {
 	// Variables are what processes have by name at the end, as in [Report].
 	Variables []Variable `json:"variables,omitempty"`
 	Names     []Names    `json:"names,omitempty"`
+	// Resident is where the resident memory of each process is at the end.
+	Resident []Resident `json:"resident,omitempty"`
 	// Complete: nothing was left unjudged.
 	Complete  bool        `json:"complete"`
 	NotJudged []NotJudged `json:"not_judged"`

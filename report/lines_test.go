@@ -34,6 +34,9 @@ func withLines() *report.Report {
 		{PID: 4242, Name: "view", Kind: "variable", Type: "numpy.ndarray", Shape: []int64{10}, Reaches: 8 << 20, Exact: true, Stack: []report.Frame{}},
 		{PID: 4242, Name: "tiny", Kind: "variable", Type: "float", Bytes: 32, Reaches: 32, Exact: true, Stack: []report.Frame{}},
 	}
+	r.Resident = []report.Resident{{PID: 4242, Total: 1290 << 20, Trim: 90 << 20, Parts: []report.ResidentPart{
+		{Kind: "objects", Bytes: 300 << 20}, {Kind: "malloc-big", Bytes: 800 << 20}, {Kind: "malloc-free", Bytes: 100 << 20}, {Kind: "stack", Bytes: 1000}, {Kind: "other", Bytes: 90<<20 - 1000},
+	}}}
 	r.Names = []report.Names{{PID: 4242, Unlisted: 3, Bytes: 96, Objects: 900 << 20}}
 	return r
 }

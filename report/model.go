@@ -30,8 +30,10 @@ type Report struct {
 	// Tensors are PyTorch's blocks that lived at the end, most bytes first, 1,000 groups at most.
 	Tensors []Tensors `json:"tensors,omitempty"`
 	// Variables are what processes have by name at the end, most bytes first, 1,000 of each process at most.
-	Variables   []Variable  `json:"variables,omitempty"`
-	Names       []Names     `json:"names,omitempty"`
+	Variables []Variable `json:"variables,omitempty"`
+	Names     []Names    `json:"names,omitempty"`
+	// Resident is where the resident memory of each process is at the end.
+	Resident    []Resident  `json:"resident,omitempty"`
 	Certificate Certificate `json:"certificate"`
 }
 

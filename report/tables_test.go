@@ -29,7 +29,7 @@ func TestStacksComeBack(t *testing.T) {
 		t.Errorf("allocations: %+v", back.Windows[6].Allocations)
 	}
 	if !reflect.DeepEqual(back.Windows[5].Refused, r.Windows[5].Refused) || !reflect.DeepEqual(back.Lines, r.Lines) || !reflect.DeepEqual(back.Tensors, r.Tensors) ||
-		!reflect.DeepEqual(back.Variables, r.Variables) || !reflect.DeepEqual(back.Names, r.Names) {
+		!reflect.DeepEqual(back.Variables, r.Variables) || !reflect.DeepEqual(back.Names, r.Names) || !reflect.DeepEqual(back.Resident, r.Resident) {
 		t.Errorf("refused %+v, lines %+v, tensors %+v", back.Windows[5].Refused, back.Lines, back.Tensors)
 	}
 	var audit report.Audit

@@ -98,6 +98,7 @@ func (v *view) full() {
 	v.lines()
 	v.tensors()
 	v.variables(v.r.Variables, v.r.Names)
+	v.resident(v.r.Resident)
 	v.between()
 	v.children()
 	v.processes()

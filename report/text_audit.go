@@ -27,6 +27,7 @@ func AuditText(w io.Writer, a *Audit, o TextOptions) error {
 	v.stillLive(a)
 	v.notJudged(a)
 	v.variables(a.Variables, a.Names)
+	v.resident(a.Resident)
 	_, err := io.WriteString(w, v.b.String())
 	return err
 }

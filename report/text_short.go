@@ -22,6 +22,7 @@ func (v *view) short() {
 	v.childrenShort()
 	v.tensors()
 	v.variables(v.r.Variables, v.r.Names)
+	v.resident(v.r.Resident)
 	v.processes()
 	v.footnotes()
 	v.shortCertificate()

@@ -37,3 +37,22 @@ type Names struct {
 	Objects  int64 `json:"objects"`  // bytes of all Python objects that anything leads to
 	Complete bool  `json:"complete"` // false: not all objects were looked at; all bytes are the least
 }
+
+// Resident says where the resident memory of a process is at the end of the session.
+type Resident struct {
+	PID   int   `json:"pid"`
+	Total int64 `json:"total"` // as /proc/PID/smaps has it; the parts add up to it
+	// Trim is what malloc_trim(0) would give back of what malloc keeps free.
+	Trim int64 `json:"trim"`
+	// Complete: false where not everything was looked at; that is in the part "other".
+	Complete bool           `json:"complete"`
+	Parts    []ResidentPart `json:"parts"`
+}
+
+// ResidentPart is resident memory of one kind: "objects" (Python's, of up to 512 bytes), "object-free" (room for more of them), "malloc"
+// (blocks in malloc's heaps), "malloc-big" (those it mapped one by one), "malloc-free", "libraries" (their variables), "files" (pages of
+// files), "shared", "stack", or "other": not explained.
+type ResidentPart struct {
+	Kind  string `json:"kind"`
+	Bytes int64  `json:"bytes"`
+}

@@ -12,12 +12,13 @@ forbid() { # PACKAGE PATTERN: the package's own imports, and theirs within the m
         status=1
     fi
 }
-forbid tracer/event '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
+forbid tracer/event '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|resident|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid report '^ipytracer/(attribution|cmd|tracer)|cilium/ebpf'
 forbid attribution '^ipytracer/(cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/recording '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|native|memory|numpy))|cilium/ebpf'
 forbid tracer/cpython '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/holders '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
+forbid tracer/resident '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/memory '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|cuda|recording|native|numpy))|cilium/ebpf'
 forbid tracer/numpy '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|cuda|recording|native|memory))|cilium/ebpf'
 forbid tracer/process '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|gpu|recording|native|memory|numpy))|cilium/ebpf'

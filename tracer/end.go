@@ -36,6 +36,7 @@ func (s *Session) wind() error {
 	}
 	s.queueHolders(found)
 	s.listVariables()
+	s.explainResident()
 	s.nameStacks()
 	s.queue = append(s.queue, s.finish())
 	s.ended = true

@@ -7,6 +7,7 @@ import (
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/memory"
+	"ipytracer/tracer/numpy"
 )
 
 // Build is what a CPython build on disk offers to the probes.
@@ -97,6 +98,24 @@ func InspectLibc(r io.ReaderAt) (l Libc, err error) {
 		}
 	}
 	return l, err
+}
+
+// NumPy is what NumPy's extension module on disk offers to the probes.
+type NumPy struct {
+	Places  int // where blocks of array data are seen
+	Stepped int // those of them whose instruction is single-stepped
+}
+
+// InspectNumPy looks at the ELF file of NumPy's extension module. The error matches numpy.ErrNoHandler or numpy.ErrUnknown where
+// the probes on PyTraceMalloc_Track serve.
+func InspectNumPy(r io.ReaderAt) (n NumPy, err error) {
+	sites, err := numpy.Find(r)
+	for _, site := range sites.All() {
+		if n.Places++; !site.Emulated {
+			n.Stepped++
+		}
+	}
+	return n, err
 }
 
 // HeapSource is the probe that serves cpu.heap in a session that was asked for it.

@@ -120,6 +120,7 @@ func examine(ctx context.Context, fs process.FS, measure bool) diagnosis {
 	d.gpus(lookForGPUs(ctx, fs))
 	d.findRunning(ctx)
 	d.Pythons = append(d.Pythons, installedPythons()...)
+	d.numPy()
 	d.advisePythons()
 	return d
 }

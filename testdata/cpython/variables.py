@@ -158,6 +158,38 @@ if sparse:
     matrix = sparse.csr_matrix(np.eye(20_000, 1)) + sparse.eye(20_000, 1, format="csr")
     want("matrix", 20_000 * 4, 10_000, shape=[20_000, 1])
 
+try:
+    if "torch" in sys.argv:
+        import torch
+except ImportError:
+    pass
+if "torch" in sys.modules:
+    tensor = torch.ones(100, 50, 20)
+    want("tensor", 400_000, 500, type="Tensor", shape=[100, 50, 20], dtype="float32", length=100)
+    deep = torch.zeros(2, 3, 4, 5, 6, 7, dtype=torch.int64)
+    want("deep", 5040 * 8, 500, shape=[2, 3, 4, 5, 6, 7], dtype="int64")
+    whole = torch.ones(50_000, dtype=torch.float64)
+    slice_ = whole[10:20]
+    want("whole", 0, 500, shape=[50_000])
+    want("slice_", 0, 500, shape=[10], dtype="float64")
+    part = torch.ones(70_000, dtype=torch.int16)[5:]
+    want("part", 140_000, 1000, shape=[69_995], dtype="int16")
+    weight = torch.nn.Parameter(torch.ones(60_000))
+    weight.sum().backward()
+    want("weight", 480_000, 1000, type="Parameter", shape=[60_000])
+    number_ = torch.tensor(2.5)
+    want("number_", 300, 300, shape=[], dtype="float32")
+    model = torch.nn.Sequential(torch.nn.Linear(300, 200), torch.nn.Linear(200, 100))
+    want("model", 4 * (300 * 200 + 200 + 200 * 100 + 100), 20_000, type="Sequential")
+    from_numpy = torch.from_numpy(np.ones(30_000))
+    want("from_numpy", 400, 400, shape=[30_000], unsure=True)  # C++ has the array
+    array = np.ones(40_000)
+    over = torch.from_numpy(array)
+    want("over", 400, 400, shape=[40_000], dtype="float64", unsure=True)
+    want("array", 0, 0)
+    loss = (torch.ones(20_000, requires_grad=True) * 2).sum()
+    want("loss", 500, 500, unsure=True)
+
 if __name__ == "__main__":
     os.write(3, json.dumps(wanted).encode() + b"\n")
     os.read(4, 1)

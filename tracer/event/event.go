@@ -81,7 +81,8 @@ const (
 )
 
 // Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign],
-// *[CellSource], *[Stack], *[Holders], *[Variables] or *[Finish].
+// *[CellSource], *[Stack], *[Holders], *[Variables],
+// *[Residence] or *[Finish].
 type Event interface{ isEvent() }
 
 // Source yields events in the order windows are to see them. Next returns io.EOF after the last one. The live

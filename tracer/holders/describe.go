@@ -13,6 +13,13 @@ func (l *lister) describeValue(r *Listed, addr uint64, t *typ) {
 		if len(a.shape) > 0 {
 			r.Length = a.shape[0]
 		}
+	case l.isTensor(t):
+		if x, ok := l.readTensor(addr, t); ok && x.dtype != "" {
+			r.Shape, r.DType = x.shape, x.dtype
+			if len(x.shape) > 0 {
+				r.Length = x.shape[0]
+			}
+		}
 	case of.is("DataFrame"), of.is("Series"):
 		l.describeFrameOf(r, l.attribute(addr, t, "_mgr"))
 	case of.is("Index"):

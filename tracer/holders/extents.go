@@ -23,6 +23,9 @@ type extents struct {
 	unknown []bool   // it may have more than its bytes
 	class   []bool   // it is a class: what lies behind it is code
 
+	data   map[int32]uint64 // of nodes that are storages of tensors: where their data is
+	device map[int32]uint64 // and how many bytes are on a GPU
+
 	last         []int32 // the last node that referred to each
 	tails, heads []int32 // references: -1 is a tail that is nobody's, -2 and below are groups of names
 	group        int32   // the tail of references from roots
@@ -133,10 +136,11 @@ func allocated(size uint64) uint64 {
 type tree struct {
 	order
 	dominator []int32
-	total     []uint64 // bytes that a vertex dominates, by its place, itself included
-	unknown   []bool   // of these there may be more
-	largest   []int32  // the vertex among these that has the most of its own
-	nodes     int      // vertices from here on are groups, the last is the root
+	total     []uint64         // bytes that a vertex dominates, by its place, itself included
+	unknown   []bool           // of these there may be more
+	device    map[int32]uint64 // bytes on GPUs that a vertex dominates, by its place
+	largest   []int32          // the vertex among these that has the most of its own
+	nodes     int              // vertices from here on are groups, the last is the root
 	forward   graph
 }
 
@@ -172,6 +176,7 @@ func (e *extents) dominate(groups int) tree {
 func (t *tree) add(e *extents) {
 	count := len(t.vertex)
 	t.total, t.unknown, t.largest = make([]uint64, count), make([]bool, count), make([]int32, count)
+	t.device = map[int32]uint64{}
 	own := func(v int32) uint64 {
 		if int(v) < t.nodes {
 			return e.bytes[v]
@@ -191,6 +196,12 @@ func (t *tree) add(e *extents) {
 			break
 		}
 		d := t.dominator[i]
+		if int(v) < t.nodes && e.device[v] > 0 {
+			t.device[int32(i)] += e.device[v]
+		}
+		if t.device[int32(i)] > 0 {
+			t.device[d] += t.device[int32(i)]
+		}
 		t.total[d] += t.total[i]
 		t.unknown[d] = t.unknown[d] || t.unknown[i]
 		if t.largest[d] == 0 || own(t.largestOf(i)) > own(t.largestOf(int(d))) {

@@ -82,7 +82,7 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Blo
 	if err := w.learnTypes(); err != nil {
 		return Listing{}, fmt.Errorf("variables: %w", err)
 	}
-	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}, until: processorTime() + limits.Time}
+	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}, data: map[int32]uint64{}, device: map[int32]uint64{}, until: processorTime() + limits.Time}
 	w.deadline = time.Now().Add(patience * limits.Time)
 	l := &lister{walker: w, byAddr: map[uint64]int{}}
 	l.walk()
@@ -442,17 +442,20 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 		if at < 0 || len(g.targets) == 0 {
 			continue
 		}
-		r := listedRow{Listed{Kind: g.kind, Bytes: t.total[at], Exact: complete && !t.unknown[at], Length: -1}, i}
+		r := listedRow{Listed{Kind: g.kind, Bytes: t.total[at], Device: t.device[at], Exact: complete && !t.unknown[at], Length: -1}, i}
 		named := g.kind == Variable || g.kind == Output
 		if !named && g.kind != Traceback && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
 			continue
 		}
 		if v := t.largestOf(int(at)); int(v) < t.nodes {
 			r.Block, r.BlockSize = l.nodes[v].addr, l.extents.bytes[v]
+			if data := l.extents.data[v]; data != 0 {
+				r.Block, r.Array = data, true
+			}
 		}
 		rows = append(rows, r)
 	}
-	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
 	return rows
 }
 
@@ -490,8 +493,10 @@ func (l *lister) describeName(r *Listed, g int) {
 	if len(names) > 0 {
 		r.Name, r.Also = names[0], names[1:min(len(names), maxAlso+1)]
 	}
-	r.Array = l.isShape(r.Block, shapeArray)
-	r.Block, r.BlockSize = l.bufferOf(r.Block, r.BlockSize)
+	if !r.Array {
+		r.Array = l.isShape(r.Block, shapeArray)
+		r.Block, r.BlockSize = l.bufferOf(r.Block, r.BlockSize)
+	}
 	if t := l.objectType(group.addr); t != nil {
 		r.Type = t.name
 		l.describeValue(r, group.addr, t)

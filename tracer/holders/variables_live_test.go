@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,17 @@ func TestVariablesLive(t *testing.T) {
 			checkVariables(t, p.start(t, "variables.py"))
 		})
 	}
+}
+
+// TestTensorsLive is the same with PyTorch, for the CPU.
+func TestTensorsLive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Pythons")
+	}
+	if exec.Command("/usr/bin/python3.11", "-c", "import torch").Run() != nil {
+		t.Skip("no PyTorch")
+	}
+	checkVariables(t, pythons()[0].start(t, "variables.py", "torch"))
 }
 
 func checkVariables(t *testing.T, proc *process) {

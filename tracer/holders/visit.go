@@ -81,6 +81,7 @@ func (w *walker) visitInstance(n int32, addr uint64, t *typ) {
 	if t.native {
 		w.visitNative(n, addr, min(t.basic, maxBasic))
 	}
+	w.extents.tensor(w, n, addr, t)
 	w.visitClass(n, t)
 }
 

@@ -679,14 +679,16 @@ type kernelWalk struct {
 	Frame       uint64
 	Stop        uint64
 	Seed        uint64
-	FrameCopy   [16]uint64
+	FramesCopy  [256]uint64
+	Stretch     uint64
+	Reach       uint64
 	CodeCopy    [32]uint64
 	TableHead   [5]uint64
 	TableTail   [4]uint64
 	Slot        uint32
 	Pid         int32
 	Missed      uint32
-	Padding     uint32
+	FrameAt     uint32
 }
 
 // Names of all BPF objects in the ELF.

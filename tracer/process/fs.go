@@ -146,3 +146,15 @@ func parsePID(name string) (int, bool) {
 	pid, err := strconv.ParseInt(name, 10, 32)
 	return int(pid), err == nil
 }
+
+// File opens a file of a process's directory, such as "smaps", for reading. It fails with [ErrNoProcess] or [ErrNotPermitted].
+func (fs FS) File(pid int, name string) (*os.File, error) {
+	if pid <= 0 {
+		return nil, &Error{PID: pid, Kind: ErrNoProcess}
+	}
+	f, err := os.Open(fs.path(pid, name))
+	if err != nil {
+		return nil, fs.failure(pid, err)
+	}
+	return f, nil
+}

@@ -178,6 +178,7 @@ const (
 	kindStack      = "stack"
 	kindHolders    = "holders"
 	kindVariables  = "variables"
+	kindResident   = "resident"
 	kindFinish     = "finish"
 )
 

@@ -30,6 +30,8 @@ func (b *batch) event(row int) (e event.Event, err error) {
 		e, err = holdersFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
 	case kindVariables:
 		e, err = variablesFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindResident:
+		e, err = residentFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
 	case kindStart:
 		e, err = startFromJSON(detail)
 	case kindProcess:

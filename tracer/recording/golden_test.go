@@ -126,6 +126,9 @@ func newestSession() []event.Event {
 				Bytes: 960_144, Reaches: 960_144, Exact: true, Block: 0x7f00_1234_8000, Size: 960_144, Array: true},
 			{Name: "locals of step()", Kind: event.HeldByThread, Length: -1, Device: 1 << 20},
 		}},
+		&event.Residence{Time: 102_600_000_000, Root: 1, PID: 4242, Total: 9 << 20, Trim: 1 << 20, Complete: true, Parts: []event.ResidencePart{
+			{Kind: "malloc", Bytes: 8 << 20}, {Kind: "other", Bytes: 1 << 20},
+		}},
 		all[len(all)-1])
 }
 

@@ -144,6 +144,8 @@ func (r *Reader) note(e event.Event) {
 		at = e.Time
 	case *event.Variables:
 		at = e.Time
+	case *event.Residence:
+		at = e.Time
 	case *event.Change:
 		at = e.Time
 		r.streamed(e.Root, e.Stream)

@@ -33,6 +33,9 @@ func (w *Writer) addRow(e event.Event) error {
 	case *event.Variables:
 		text, err := variablesToJSON(e)
 		return w.addDetail(kindVariables, e.Time, e.PID, text, err)
+	case *event.Residence:
+		text, err := residentToJSON(e)
+		return w.addDetail(kindResident, e.Time, e.PID, text, err)
 	case *event.Start:
 		text, err := startToJSON(e)
 		return w.addDetail(kindStart, e.Host.MonoNow, 0, text, err)

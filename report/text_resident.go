@@ -1,0 +1,49 @@
+package report
+
+import "fmt"
+
+// leastResident is how many bytes a part of resident memory has to have a row.
+const leastResident = 1 << 20
+
+// residentKinds are the parts of resident memory in words.
+var residentKinds = map[string]string{
+	"objects":     "Python's small objects (up to 512 bytes each)",
+	"object-free": "room that Python keeps for such objects",
+	"malloc":      "blocks of malloc and its headers, in its heaps",
+	"malloc-big":  "large blocks, which malloc maps one by one",
+	"malloc-free": "free, kept by malloc",
+	"libraries":   "variables of libraries",
+	"files":       "pages of files: the code of libraries, mapped data",
+	"shared":      "shared memory",
+	"stack":       "stack of the main thread",
+	"other":       "not explained",
+}
+
+// resident says where the resident memory of each process is at the end.
+func (v *view) resident(all []Resident) {
+	for _, r := range all {
+		title := "Resident memory at the end, where it is: " + FormatBytes(r.Total)
+		if len(all) > 1 {
+			title += fmt.Sprintf(" (pid %d)", r.PID)
+		}
+		v.title(title)
+		small := int64(0)
+		for _, p := range r.Parts {
+			if p.Bytes < leastResident && !v.o.Full {
+				small += p.Bytes
+				continue
+			}
+			text := orNone(residentKinds[p.Kind], bounded(p.Kind, maxName))
+			if p.Kind == "malloc-free" && r.Trim >= leastResident {
+				text += "; malloc_trim(0) would give back " + FormatBytes(r.Trim)
+			}
+			v.prose("            ", span{pad(FormatBytes(p.Bytes), usualSize, true) + "  ", plain}, span{text, plain})
+		}
+		if small > 0 {
+			v.prose("            ", span{pad(FormatBytes(small), usualSize, true) + "  ", plain}, span{"the rest: less than 1 MiB each", dim})
+		}
+		if !r.Complete {
+			v.prose("", span{"There was more than could be looked at in time: it is in what is not explained.", yellow})
+		}
+	}
+}

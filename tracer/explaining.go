@@ -1,0 +1,49 @@
+package tracer
+
+import (
+	"time"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/resident"
+)
+
+// explainResident says where the resident memory is of every Python that lives. A recorded session takes its time.
+func (s *Session) explainResident() {
+	limits := resident.Limits{Bytes: 128 << 20, Time: 300 * time.Millisecond}
+	if s.options.Holders {
+		limits = resident.Limits{Bytes: 1 << 30, Time: 2 * time.Second}
+	}
+	for _, t := range s.targets {
+		if t.gone || t.python == nil {
+			continue
+		}
+		began := now()
+		a, err := s.explain(t, limits)
+		if err != nil {
+			s.log.Warn("where the resident memory is could not be found out", "pid", t.pid, "error", err)
+			continue
+		}
+		s.log.Debug("where the resident memory is", "pid", t.pid, "bytes", a.Total, "took", time.Duration(now()-began), "complete", a.Complete)
+		e := &event.Residence{
+			Time: began, Root: t.root, PID: int32(t.pid), Total: event.Bytes(a.Total), Trim: event.Bytes(a.Trim), Complete: a.Complete,
+		}
+		for _, p := range a.Parts {
+			e.Parts = append(e.Parts, event.ResidencePart{Kind: string(p.Kind), Bytes: event.Bytes(p.Bytes)})
+		}
+		s.queue = append(s.queue, e)
+	}
+}
+
+func (s *Session) explain(t *target, limits resident.Limits) (resident.Account, error) {
+	smaps, err := s.fs.File(t.pid, "smaps")
+	if err != nil {
+		return resident.Account{}, err
+	}
+	defer smaps.Close()
+	source := resident.Source{Smaps: smaps, Python: t.python.binary.Version().Minor}
+	if pages, err := s.fs.File(t.pid, "pagemap"); err == nil {
+		defer pages.Close()
+		source.Memory, source.Pages = t.python.live.Memory(), pages
+	}
+	return resident.Explain(source, limits)
+}

@@ -1,0 +1,121 @@
+package resident
+
+// Memory of glibc's malloc (malloc/malloc.c, malloc/arena.c; the same since 2.26). A chunk has in front the size of the
+// one before it, if that is free, and its own, in whose lowest bits are: the chunk before is in use, it was mapped by
+// itself, it is not of the main arena. Chunks lie side by side; the last is the top, which is free.
+const (
+	inUseBefore = 1
+	isMapped    = 2
+	flags       = 7
+	smallest    = 32
+	chunkHead   = 16
+	freeHead    = 48       // sizeof(struct malloc_chunk): what a free chunk writes into itself
+	fastMost    = 128      // the largest chunk that goes to a fast bin
+	heapMost    = 64 << 20 // HEAP_MAX_SIZE: heaps of other arenas begin at its multiples
+	stateLeast  = 0x880    // sizeof(struct malloc_state) is between these
+	stateMost   = 0x8f0
+	arenaTop    = 96 // malloc_state.top
+)
+
+// heap is a heap of malloc's.
+type heap struct {
+	start, end uint64 // of the mapping
+	free       []span // what free chunks and the top have, without their headers
+	whole      []span // whole pages of free chunks: malloc_trim gives those back
+	top        span   // and whole pages of the top
+	// joins: between the last free chunk and the top there are only chunks so small that malloc may have them in its fast
+	// bins. It then joins them all to the top before it trims.
+	joins bool
+}
+
+// heap walks a mapping as a heap, if it is one: the chunks must lead from its beginning to its end.
+func (x *explainer) heap(m mapping) (h heap, ok bool) {
+	if m.name == "[heap]" {
+		return x.chunks(m, m.start, m.end)
+	}
+	if m.start%heapMost != 0 || m.end-m.start > heapMost {
+		return h, false
+	}
+	// heap_info: ar_ptr, prev, size, mprotect_size.
+	arena, ok1 := x.word(m.start)
+	size, ok2 := x.word(m.start + 16)
+	if !ok1 || !ok2 || size == 0 || size > m.end-m.start || size%page != 0 || arena%8 != 0 {
+		return h, false
+	}
+	end := m.start + size
+	if arena-m.start > 64 { // another heap of the same arena: chunks begin behind the header
+		for _, head := range []uint64{32, 48, 64} {
+			if h, ok := x.chunks(m, m.start+head, end); ok {
+				return h, true
+			}
+		}
+		return h, false
+	}
+	if top, ok := x.word(arena + arenaTop); !ok || top < arena || top >= end && top < m.start+heapMost {
+		return h, false
+	}
+	for state := uint64(stateLeast); state <= stateMost; state += 8 {
+		if first := (arena + state + 15) &^ 15; first < end {
+			if h, ok := x.chunks(m, first, end); ok {
+				return h, true
+			}
+		}
+	}
+	return h, false
+}
+
+// chunks walks from a first chunk to the end.
+func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
+	h.start, h.end = m.start, m.end
+	last, isFree, small := uint64(0), false, false
+	for at := first; ; {
+		word, ok := x.word(at + 8)
+		size := word &^ flags
+		if last != 0 && ok && word&inUseBefore == 0 {
+			isFree = true
+		}
+		if last != 0 && isFree {
+			h.add(last, at)
+			small = true
+		} else if last != 0 {
+			small = small && at-last <= fastMost
+		}
+		isFree = false
+		switch {
+		case !ok || word&isMapped != 0 || size%16 != 0 || size > end-at:
+			return heap{}, false
+		case at+size == end && size >= smallest: // the top
+			h.free = append(h.free, span{at + chunkHead, end})
+			h.top = span{(at + smallest + page) &^ (page - 1), end}
+			h.joins = small
+			return h, true
+		case size == chunkHead || size == 0: // a fence at the end of a heap that is not the arena's last
+			return h, end-at <= smallest
+		case size < smallest:
+			return heap{}, false
+		}
+		last = at
+		at += size
+	}
+}
+
+// add takes a free chunk in.
+func (h *heap) add(start, end uint64) {
+	h.free = append(h.free, span{start + chunkHead, end})
+	if from, to := (start+freeHead+page-1)&^(page-1), end&^(page-1); from < to {
+		h.whole = append(h.whole, span{from, to})
+	}
+}
+
+// mapped is the size of a block that malloc mapped by itself, 0 if there is none at an address: such a block begins with its
+// page, has whole pages, and nothing is in front of it.
+func (x *explainer) mapped(at, end uint64) uint64 {
+	const least = 64 << 10 // malloc's threshold is 128 KiB, unless somebody lowered it
+	before, ok1 := x.word(at)
+	word, ok2 := x.word(at + 8)
+	size := word &^ flags
+	if !ok1 || !ok2 || before != 0 || word&flags != isMapped || size < least || size%page != 0 || size > end-at {
+		return 0
+	}
+	return size
+}

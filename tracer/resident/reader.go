@@ -1,0 +1,120 @@
+package resident
+
+import (
+	"encoding/binary"
+	"io"
+	"time"
+)
+
+const (
+	page    = 4 << 10
+	present = 1 << 63 // of a pagemap entry (Documentation/admin-guide/mm/pagemap.rst)
+	ahead   = 64 << 10
+)
+
+// span is the addresses [start, end).
+type span struct{ start, end uint64 }
+
+// reader reads one mapping's memory, where it is resident.
+type reader struct {
+	memory, pagemap io.ReaderAt
+	left            int64
+	deadline        time.Time
+	stopped         bool
+
+	at    uint64 // of the mapping
+	pages []bool // which of its pages are resident
+	from  uint64 // what is in have
+	have  []byte
+	buf   []byte
+	steps int
+	ahead int // bytes that are read at a time
+}
+
+func newReader(s Source, limits Limits) *reader {
+	return &reader{memory: s.Memory, pagemap: s.Pages, left: limits.Bytes, deadline: time.Now().Add(limits.Time), buf: make([]byte, ahead), ahead: ahead}
+}
+
+// load finds out which pages of a mapping are resident.
+func (r *reader) load(m mapping) bool {
+	const most = 1 << 24 // pages: 64 GiB
+	count := (m.end - m.start) / page
+	if r.over() || count > most {
+		r.stopped = r.stopped || count > most
+		return false
+	}
+	r.at, r.have, r.pages = m.start, nil, make([]bool, count)
+	raw := make([]byte, 8*min(count, 64<<10))
+	for done := uint64(0); done < count; {
+		part := raw[:8*min(count-done, uint64(len(raw)/8))]
+		if n, _ := r.pagemap.ReadAt(part, int64((m.start/page+done)*8)); n != len(part) {
+			return false
+		}
+		for i := range len(part) / 8 {
+			r.pages[done+uint64(i)] = binary.LittleEndian.Uint64(part[8*i:])&present != 0
+		}
+		done += uint64(len(part) / 8)
+	}
+	return true
+}
+
+// over says whether a limit was hit.
+func (r *reader) over() bool {
+	if r.steps++; r.steps%4096 == 1 && time.Now().After(r.deadline) || r.left <= 0 {
+		r.stopped = true
+	}
+	return r.stopped
+}
+
+// isResident says whether the page of an address is.
+func (r *reader) isResident(addr uint64) bool {
+	i := (addr - r.at) / page
+	return addr >= r.at && i < uint64(len(r.pages)) && r.pages[i]
+}
+
+// word reads 8 bytes; ok is false where they are not resident or a limit was hit. An address is a multiple of 8.
+func (r *reader) word(addr uint64) (w uint64, ok bool) {
+	if addr&7 != 0 {
+		return 0, false
+	}
+	if addr < r.from || addr+8 > r.from+uint64(len(r.have)) {
+		if r.over() || !r.fill(addr) {
+			return 0, false
+		}
+	}
+	return binary.LittleEndian.Uint64(r.have[addr-r.from:]), true
+}
+
+// fill reads the resident pages from an address on, as many as lie side by side.
+func (r *reader) fill(addr uint64) bool {
+	first := addr &^ (page - 1)
+	size := 0
+	for size < r.ahead && r.isResident(first+uint64(size)) {
+		size += page
+	}
+	r.have = nil
+	if size == 0 {
+		return false
+	}
+	n, _ := r.memory.ReadAt(r.buf[:size], int64(first))
+	r.left -= int64(size)
+	if n = n &^ (page - 1); n <= 0 {
+		return false
+	}
+	r.from, r.have = first, r.buf[:n]
+	return true
+}
+
+// residentIn adds up what of spans is resident, to the byte: of a page that a span has in part, that part. Spans must not overlap.
+func (r *reader) residentIn(all ...span) (bytes uint64) {
+	for _, s := range all {
+		for s.start < s.end {
+			next := min(s.end, s.start&^(page-1)+page)
+			if r.isResident(s.start) {
+				bytes += next - s.start
+			}
+			s.start = next
+		}
+	}
+	return bytes
+}

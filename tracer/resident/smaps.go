@@ -1,0 +1,98 @@
+package resident
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// mapping is what smaps says of one. Sizes are bytes.
+type mapping struct {
+	start, end uint64
+	name       string
+	file       bool // it has a file
+	shared     bool // or is memory that others may have as well
+	writable   bool
+	resident   uint64
+	anonymous  uint64 // of these, what is in no file
+}
+
+// Bounds of what is read of smaps.
+const (
+	maxMappings = 1 << 18
+	maxSmaps    = 512 << 20
+	maxLine     = 64 << 10
+)
+
+var errSmaps = errors.New("too many mappings")
+
+// readSmaps reads /proc/PID/smaps (proc_pid_smaps(5)).
+func readSmaps(r io.Reader) (all []mapping, err error) {
+	lines := bufio.NewScanner(io.LimitReader(r, maxSmaps))
+	lines.Buffer(make([]byte, 0, 8<<10), maxLine)
+	for lines.Scan() {
+		line := lines.Text()
+		if m, ok := parseHead(line); ok {
+			if len(all) == maxMappings {
+				return nil, errSmaps
+			}
+			all = append(all, m)
+			continue
+		}
+		if len(all) == 0 {
+			return nil, fmt.Errorf("line %q: %w", line[:min(len(line), 80)], io.ErrUnexpectedEOF)
+		}
+		last := &all[len(all)-1]
+		name, rest, _ := strings.Cut(line, ":")
+		switch name {
+		case "Rss":
+			last.resident = min(kilobytes(rest), last.end-last.start)
+		case "Anonymous":
+			last.anonymous = kilobytes(rest)
+		}
+	}
+	for i := range all {
+		all[i].anonymous = min(all[i].anonymous, all[i].resident)
+	}
+	return all, lines.Err()
+}
+
+// parseHead reads the line of a mapping: start-end perms offset device inode name.
+func parseHead(line string) (m mapping, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 5 || len(fields[1]) != 4 {
+		return m, false
+	}
+	from, to, ok := strings.Cut(fields[0], "-")
+	if !ok {
+		return m, false
+	}
+	var errs [2]error
+	m.start, errs[0] = strconv.ParseUint(from, 16, 64)
+	m.end, errs[1] = strconv.ParseUint(to, 16, 64)
+	if errs[0] != nil || errs[1] != nil || m.end < m.start {
+		return m, false
+	}
+	m.writable, m.shared = fields[1][1] == 'w', fields[1][3] == 's'
+	m.file = fields[4] != "0"
+	if len(fields) > 5 {
+		m.name = fields[5]
+	}
+	// Memory of tmpfs that is mapped privately: what was not written to is still the shared pages.
+	if strings.HasPrefix(m.name, "/memfd:") || strings.HasPrefix(m.name, "/dev/shm/") || strings.HasPrefix(m.name, "/SYSV") {
+		m.shared = true
+	}
+	return m, true
+}
+
+// kilobytes reads "   132 kB".
+func kilobytes(s string) uint64 {
+	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(s), " kB"), 10, 50)
+	if err != nil {
+		return 0
+	}
+	return n << 10
+}
