@@ -305,7 +305,7 @@ func storm(seconds float64) string {
 // TestBudgetIsSpent: a storm of small arrays that is more than the budget has saved up is stepped down, and said so.
 func TestBudgetIsSpent(t *testing.T) {
 	require(t)
-	pid, run := startCell(t, storm(1))
+	pid, run := startCell(t, storm(3))
 	tr := attach(t, pid, "--budget", "0.5%")
 	if err := run(); err != nil {
 		t.Fatal(err)
@@ -331,9 +331,10 @@ func TestBudgetIsSpent(t *testing.T) {
 			t.Errorf("%s shed: %v", p.ID, p.Shed)
 		}
 	}
-	// 0.5 % of the time saves up 83 ms: at half a microsecond or more a hit, fewer than 170,000 hits, and those until the probes are out.
+	// 0.5 % of the time saves up 83 ms: at half a microsecond or more a hit, fewer than 170,000 hits, and those until the probes are out, which a busy
+	// machine takes its time for. The whole storm would be 2 million.
 	for _, p := range r.Certificate.Probes {
-		if p.Name == "numpy" && p.Hits > 300_000 {
+		if p.Name == "numpy" && p.Hits > 800_000 {
 			t.Errorf("the storm was let go on for %d hits", p.Hits)
 		}
 	}
