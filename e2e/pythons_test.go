@@ -30,6 +30,7 @@ func TestPythons(t *testing.T) {
 	} {
 		root := filepath.Join(pythonsDir(), c.tree)
 		t.Run(filepath.Base(c.python), func(t *testing.T) {
+			t.Parallel()
 			needTree(t, root)
 			if _, err := os.Stat(filepath.Join(root, c.python)); err != nil {
 				t.Skipf("%s has no %s: Debian has moved on", c.tree, c.python)
@@ -52,19 +53,21 @@ func TestPythons(t *testing.T) {
 // of the Debian that has the same version.
 func TestOtherBuilds(t *testing.T) {
 	require(t)
-	t.Setenv("IPYTRACER_LIBRARIES", "/usr/lib/python3/dist-packages")
+	libraries := []string{"IPYTRACER_LIBRARIES=/usr/lib/python3/dist-packages"}
 	t.Run("pbs311", func(t *testing.T) { // libpython3.11.so, clang, LTO
+		t.Parallel()
 		root := filepath.Join(pythonsDir(), "pbs311")
 		needTree(t, root)
-		checkTruth(t, place{driver: "run_kernel.py", python: filepath.Join(root, "bin/python3.11")}, nil)
+		checkTruth(t, place{driver: "run_kernel.py", python: filepath.Join(root, "bin/python3.11"), env: libraries}, nil)
 	})
 	t.Run("pbs314", func(t *testing.T) { // static, clang, BOLT, tail-call interpreter
+		t.Parallel()
 		root, sid := filepath.Join(pythonsDir(), "pbs314"), filepath.Join(pythonsDir(), "sid")
 		needTree(t, root)
 		needTree(t, sid)
 		enter(t, sid)
 		bind(t, root, filepath.Join(sid, "opt/pbs314"))
-		checkTruth(t, place{driver: "run_terminal.py", python: "/opt/pbs314/bin/python3.14", chroot: sid}, nil)
+		checkTruth(t, place{driver: "run_terminal.py", python: "/opt/pbs314/bin/python3.14", chroot: sid, env: libraries}, nil)
 	})
 }
 
@@ -100,12 +103,16 @@ func bind(t *testing.T, from, to string) {
 	t.Cleanup(func() { _ = syscall.Unmount(to, syscall.MNT_DETACH) })
 }
 
-// onPythons runs a check on this machine's Python and on others, by the tree each is in.
+// onPythons runs a check on this machine's Python and on others, by the tree each is in, some at a time: no check is about time.
 func onPythons(t *testing.T, driver string, others [][2]string, check func(*testing.T, place)) {
 	t.Helper()
-	t.Run("host", func(t *testing.T) { check(t, place{driver: driver}) })
+	t.Run("host", func(t *testing.T) {
+		t.Parallel()
+		check(t, place{driver: driver})
+	})
 	for _, c := range others {
 		t.Run(filepath.Base(c[1]), func(t *testing.T) {
+			t.Parallel()
 			root := filepath.Join(pythonsDir(), c[0])
 			needTree(t, root)
 			enter(t, root)

@@ -202,6 +202,7 @@ type place struct {
 	python string // inside chroot
 	chroot string
 	extra  []string
+	env    []string // of the driver, beside the test's own
 	// otherAllocator: malloc is not the C library's.
 	otherAllocator bool
 }
@@ -234,6 +235,7 @@ func startWorkload(t *testing.T, p place, cells []string) *workload {
 	}
 	w.cmd = exec.Command(python(), append(args, p.extra...)...)
 	w.cmd.Stderr = &w.stderr
+	w.cmd.Env = append(os.Environ(), p.env...)
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	var err error
 	if w.in, err = w.cmd.StdinPipe(); err != nil {

@@ -1,9 +1,16 @@
 package report
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
-// leastResident is how many bytes a part of resident memory has to have a row.
-const leastResident = 1 << 20
+// Bounds of the parts of resident memory that have rows: bytes, and one in so many of the whole.
+const (
+	leastResident = 1 << 20
+	smallPart     = 32
+)
 
 // residentKinds are the parts of resident memory in words.
 var residentKinds = map[string]string{
@@ -19,17 +26,27 @@ var residentKinds = map[string]string{
 	"other":       "not explained",
 }
 
-// resident says where the resident memory of each process is at the end.
+// resident says where the resident memory of each process is at the end; unless all is asked for, of the one that has most.
 func (v *view) resident(all []Resident) {
+	rest := all[:0:0]
+	if len(all) > 1 && !v.o.Full {
+		most := slices.MaxFunc(all, func(a, b Resident) int { return cmp.Compare(a.Total, b.Total) })
+		for _, r := range all {
+			if r.PID != most.PID {
+				rest = append(rest, r)
+			}
+		}
+		all = []Resident{most}
+	}
 	for _, r := range all {
 		title := "Resident memory at the end, where it is: " + FormatBytes(r.Total)
-		if len(all) > 1 {
+		if len(all)+len(rest) > 1 {
 			title += fmt.Sprintf(" (pid %d)", r.PID)
 		}
 		v.title(title)
-		small := int64(0)
+		small, least := int64(0), max(leastResident, r.Total/smallPart)
 		for _, p := range r.Parts {
-			if p.Bytes < leastResident && !v.o.Full {
+			if p.Bytes < least && !v.o.Full {
 				small += p.Bytes
 				continue
 			}
@@ -40,10 +57,17 @@ func (v *view) resident(all []Resident) {
 			v.prose("            ", span{pad(FormatBytes(p.Bytes), usualSize, true) + "  ", plain}, span{text, plain})
 		}
 		if small > 0 {
-			v.prose("            ", span{pad(FormatBytes(small), usualSize, true) + "  ", plain}, span{"the rest: less than 1 MiB each", dim})
+			v.prose("            ", span{pad(FormatBytes(small), usualSize, true) + "  ", plain}, span{"the rest: less than " + FormatBytes(least) + " each", dim})
 		}
 		if !r.Complete {
 			v.prose("", span{"There was more than could be looked at in time: it is in what is not explained.", yellow})
 		}
+	}
+	if len(rest) > 0 {
+		sum := int64(0)
+		for _, r := range rest {
+			sum += r.Total
+		}
+		v.prose("", span{fmt.Sprintf("… and %s with %s together; --full has each.", plural(len(rest), "more process"), FormatBytes(sum)), dim})
 	}
 }

@@ -248,13 +248,11 @@ func (v *view) childrenShort() {
 			}
 		}
 	}
-	if len(t.rows) == 0 && len(idle) == 0 {
+	if len(t.rows) == 0 {
 		return
 	}
 	v.title("Child processes (“with children” counts once what a child shares with its parent)")
-	if len(t.rows) > 0 {
-		t.print(v.printer)
-	}
+	t.print(v.printer)
 	fold := func(all map[int]int64, what string) {
 		var most int64
 		for _, peak := range all {

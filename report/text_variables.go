@@ -8,7 +8,7 @@ import (
 
 // Bounds of the list of variables.
 const (
-	maxVariables  = 12
+	maxVariables  = 8
 	leastVariable = 64 << 10 // bytes that a variable must hold alone to have a row
 	leastShared   = 1 << 20  // bytes that one which holds nothing alone must reach
 )
@@ -22,7 +22,6 @@ func (v *view) variables(all []Variable, names []Names) {
 	several := slices.ContainsFunc(all, func(x Variable) bool { return x.PID != all[0].PID })
 	v.title("Variables at the end, largest first")
 	v.prose("", span{"alone = what would go with the name, or with all of them; reaches = with what others hold as well", dim})
-	v.blank()
 	t := table{columns: []column{
 		{title: "alone", right: true, size: usualSize}, {title: "reaches", right: true, size: usualSize, drop: 3}, {title: "name"}, {title: "type", drop: 1},
 		{title: "shape", drop: 2}, {title: "made by", flex: true},

@@ -50,8 +50,9 @@ func (a *arrays) close() {
 }
 
 // settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was between the
-// two is past the second by then. It may have had to wait for the interpreter's lock.
-const settling = time.Second
+// two is past the second by then. It may have had to wait for the interpreter's lock, which changes hands every 5 ms
+// (sys.getswitchinterval). Of a block that was longer on its way the end is counted as that of an unknown one.
+const settling = 300 * time.Millisecond
 
 // adoptArrays puts probes in NumPy's extension module when it meets it first.
 func (s *Session) adoptArrays(t *target, m process.Mapping) {
@@ -71,7 +72,7 @@ func (s *Session) adoptArrays(t *target, m process.Mapping) {
 	module := &arrayModule{file: file}
 	t.arrays.modules = append(t.arrays.modules, module)
 	// While the group is stepped down they are placed when it is stepped up.
-	if module.sites, err = numpy.Find(file.File); err == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
+	if module.sites, err = s.arraySites(file); err == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
 		err = s.placeModule(t, module)
 	}
 	if _, gone := s.fs.Identity(t.pid); err == nil || gone != nil {
@@ -170,6 +171,8 @@ func (s *Session) countArrays(t *target) {
 		}
 	}
 }
+
+func (a *arrays) isSettling() bool { return a.state == ledger.ArraysSettling && !a.refused }
 
 const foreignHandler = "NumPy was given another memory handler than its own, NEP 49"
 

@@ -258,6 +258,7 @@ func (s *Session) expectLibraries(t *target) {
 		}
 		s.adopt(t, file, kind, false)
 	}
+	s.expectArrays(t)
 }
 
 // Where the driver is installed: distributions, NVIDIA's own installer, its container runtime, WSL.

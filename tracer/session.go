@@ -73,8 +73,9 @@ type Session struct {
 	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.
 	checkpoints map[process.FileID]io.Closer
-	closing     sync.WaitGroup // probes of processes that have ended, on their way out
-	looking     sync.WaitGroup // for arrays, see doubt.go
+	ahead       map[readFile]*readAhead // modules of NumPy that were looked through before they were loaded
+	closing     sync.WaitGroup          // probes of processes that have ended, on their way out
+	looking     sync.WaitGroup          // for arrays, see doubt.go
 }
 
 // Attach starts a session on running processes. Each must be a Python process; the error matches
@@ -252,6 +253,9 @@ func (s *Session) advance(ctx context.Context) error {
 	until := time.Now().Add(tick)
 	if s.impatient() {
 		until = time.Now().Add(20 * time.Millisecond)
+	}
+	if at, ok := s.nextSettled(); ok && at.Before(until) {
+		until = at
 	}
 	if err := s.ledger.Poll(until, s); err != nil {
 		return err

@@ -108,12 +108,15 @@ func (h *heap) add(start, end uint64) {
 }
 
 // mapped is the size of a block that malloc mapped by itself, 0 if there is none at an address: such a block begins with its
-// page, has whole pages, and nothing is in front of it.
+// page, has whole pages, and nothing is in front of it. From glibc 2.43 on its size does not count the head.
 func (x *explainer) mapped(at, end uint64) uint64 {
 	const least = 64 << 10 // malloc's threshold is 128 KiB, unless somebody lowered it
 	before, ok1 := x.word(at)
 	word, ok2 := x.word(at + 8)
 	size := word &^ flags
+	if size%page == page-chunkHead {
+		size += chunkHead
+	}
 	if !ok1 || !ok2 || before != 0 || word&flags != isMapped || size < least || size%page != 0 || size > end-at {
 		return 0
 	}
