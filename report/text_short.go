@@ -182,7 +182,7 @@ func (v *view) whoAllocatedShort() {
 		}
 		label := span{s.label, bold}
 		for i, a := range callers[:min(len(callers), fewCallers)] {
-			if i > 0 && a.AtPeak < callers[0].AtPeak/100 {
+			if i > 0 && a.AtPeak < callers[0].AtPeak/16 {
 				break
 			}
 			t.rows = append(t.rows, row{cells: []span{

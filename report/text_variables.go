@@ -8,7 +8,7 @@ import (
 
 // Bounds of the list of variables.
 const (
-	maxVariables  = 8
+	maxVariables  = 6
 	leastVariable = 64 << 10 // bytes that a variable must hold alone to have a row
 	leastShared   = 1 << 20  // bytes that one which holds nothing alone must reach
 )
