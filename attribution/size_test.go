@@ -18,7 +18,6 @@ import (
 const (
 	mostJSON = 5 << 20
 	mostHeap = 48 << 20 // of what is reachable; Go's garbage may be as much again
-	mostTime = time.Second
 )
 
 // notebook makes the events of a notebook with many calls: cells of statements, each of which makes blocks by many stacks of calls,
@@ -134,7 +133,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestNotebookIsSmall holds a notebook of 60 cells and 6,000 stacks to what its data, its memory and its printing may take.
+// TestNotebookIsSmall holds a notebook of 60 cells and 6,000 stacks to what its data and its memory may take; it logs how long its printing takes.
 func TestNotebookIsSmall(t *testing.T) {
 	before := reachable()
 	n := &notebook{Tracker: attribution.New(), random: rand.New(rand.NewPCG(1, 2))}
@@ -157,8 +156,5 @@ func TestNotebookIsSmall(t *testing.T) {
 	}
 	if max(kept, streamed) > mostHeap {
 		t.Errorf("the tracker keeps %d bytes, more than %d", max(kept, streamed), mostHeap)
-	}
-	if took > mostTime {
-		t.Errorf("JSON and text take %s, more than %s", took, mostTime)
 	}
 }

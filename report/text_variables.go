@@ -8,7 +8,7 @@ import (
 
 // Bounds of the list of variables.
 const (
-	maxVariables  = 6
+	maxVariables  = 5
 	leastVariable = 64 << 10 // bytes that a variable must hold alone to have a row
 	leastShared   = 1 << 20  // bytes that one which holds nothing alone must reach
 )
@@ -20,8 +20,7 @@ func (v *view) variables(all []Variable, names []Names) {
 		return
 	}
 	several := slices.ContainsFunc(all, func(x Variable) bool { return x.PID != all[0].PID })
-	v.title("Variables at the end, largest first")
-	v.prose("", span{"alone = what would go with the name, or with all of them; reaches = with what others hold as well", dim})
+	v.title("Variables at the end (alone: freed with the name; reaches: shared ones, too)")
 	t := table{columns: []column{
 		{title: "alone", right: true, size: usualSize}, {title: "reaches", right: true, size: usualSize, drop: 3}, {title: "name"}, {title: "type", drop: 1},
 		{title: "shape", drop: 2}, {title: "made by", flex: true},
