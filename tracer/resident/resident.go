@@ -142,12 +142,13 @@ func (x *explainer) private(r mapping, give func(Kind, uint64)) {
 }
 
 // join makes one of private mappings without a file that lie side by side: the kernel has several where a part may be of huge
-// pages, and one where malloc mapped several blocks.
+// pages, and one where malloc mapped several blocks. What begins where a heap of malloc's may, and is no larger than one, stays apart.
 func join(all []mapping) (out []mapping) {
 	plain := func(m mapping) bool { return !m.file && !m.shared && m.name == "" && m.writable }
+	mayBeHeap := func(m mapping) bool { return m.start%heapMost == 0 && m.end-m.start <= heapMost }
 	for _, m := range all {
 		n := len(out)
-		if n > 0 && out[n-1].end == m.start && (plain(m) && plain(out[n-1]) && m.start%heapMost != 0 || m.name == "[heap]" && out[n-1].name == m.name) {
+		if n > 0 && out[n-1].end == m.start && (plain(m) && plain(out[n-1]) && !mayBeHeap(m) || m.name == "[heap]" && out[n-1].name == m.name) {
 			out[n-1].end = m.end
 			out[n-1].resident += m.resident
 			continue
