@@ -3,7 +3,6 @@ package tracer
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"ipytracer/tracer/event"
@@ -61,18 +60,19 @@ func (s *Session) queueHolders(found []holding) {
 	}
 	for _, h := range found {
 		var out []event.Holder
-		left := s.live.of(h.target.pid)
-		for _, x := range h.result.Holders {
-			if _, ok := slices.BinarySearchFunc(left, x.Address, compareBlock); ok {
-				one := holder(x)
-				one.Line = s.typedLine(int32(h.target.pid), one.File, one.Line)
-				out = append(out, one)
-			}
-		}
-		for _, x := range h.result.Unseen {
+		take := func(x holders.Holder) {
 			one := holder(x)
 			one.Line = s.typedLine(int32(h.target.pid), one.File, one.Line)
 			out = append(out, one)
+		}
+		left := s.live.of(h.target.pid)
+		for _, x := range h.result.Holders {
+			if _, ok := slices.BinarySearchFunc(left, x.Address, compareBlock); ok {
+				take(x)
+			}
+		}
+		for _, x := range h.result.Unseen {
+			take(x)
 		}
 		if len(out) == 0 { // that it was looked at must be told
 			s.queue = append(s.queue, h.event(nil))
@@ -101,7 +101,6 @@ func compareBlock(b holders.Block, address uint64) int {
 }
 
 func holder(h holders.Holder) event.Holder {
-	clean := func(s string) string { return strings.ToValidUTF8(s, "?") }
 	return event.Holder{
 		Address: h.Address, Size: event.Bytes(h.Size), Kind: event.HolderKind(h.Kind), Path: clean(h.Path), Root: clean(h.Root), Type: clean(h.Type), Probable: h.Probable, References: h.References,
 		Output: h.Output, Function: clean(h.Function), File: clean(h.File), Line: h.Line, Asked: event.Bytes(h.Asked),

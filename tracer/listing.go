@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"ipytracer/tracer/event"
@@ -68,7 +67,6 @@ func (s *Session) mapped(pid int) (all []holders.Block) {
 }
 
 func variable(n holders.Listed) event.Variable {
-	clean := func(s string) string { return strings.ToValidUTF8(s, "?") }
 	v := event.Variable{
 		Name: clean(n.Name), Kind: event.HolderKind(n.Kind), Type: clean(n.Type), Shape: n.Shape, DType: n.DType, Length: n.Length,
 		Bytes: event.Bytes(n.Bytes), Reaches: event.Bytes(n.Reaches), Device: event.Bytes(n.Device), Exact: n.Exact,
