@@ -63,8 +63,8 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 	__sync_fetch_and_and(&r->down, ~(1u << group));
 }
 
-/* A process's NumPy blocks are counted by other probes from now on, which are in place; unless NumPy has been given
- * another memory handler meanwhile. */
+/* A process's NumPy blocks are counted by other probes from now on, which are in place; unless some would pass them
+ * by. */
 static __always_inline void count_arrays(struct process *p, struct occasion *why)
 {
 	__u32 before = p->arrays;
@@ -74,11 +74,12 @@ static __always_inline void count_arrays(struct process *p, struct occasion *why
 	if (*(volatile __u32 *)&p->foreign && p->arrays != ARRAYS_LEAVING)
 		*(volatile __u32 *)&p->arrays = ARRAYS_TRACKED;
 	request.group = p->arrays;
+	request.request = p->foreign;
 	if (before != ARRAYS_LEAVING || p->arrays != ARRAYS_TRACKED)
 		return;
 	why->kind = BOUNDARY_METER_BACK;
 	why->group = GROUP_NUMPY;
-	why->first_line = FOREIGN_ARRAYS;
+	why->first_line = p->foreign ? p->foreign : FOREIGN_MODULE;
 	draw_boundary(why);
 }
 

@@ -157,23 +157,6 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 	return 0;
 }
 
-/* mmap_lock_released(mm, …). Read locks count as well: munmap lets the lock go as a reader. */
-SEC("raw_tp/mmap_lock_released")
-int mapped(struct bpf_raw_tracepoint_args *ctx)
-{
-	__u64 mm = ctx->args[0];
-	__u32 slot = slot_of(mm);
-
-	if (slot == NO_SLOT)
-		return 0;
-	struct process *p = process_at(slot);
-	struct root *r = p ? root_of(p) : NULL;
-	__s64 change = r ? mapped_changed(p, r, mm) : 0;
-	if (change)
-		range_changed(slot, change);
-	return 0;
-}
-
 static __always_inline bool call_failed(__u64 result)
 {
 	return result >= (__u64)-MAX_ERROR;

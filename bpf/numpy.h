@@ -275,8 +275,7 @@ int numpy_freed(struct pt_regs *regs)
 
 /*
  * Where NumPy is given a memory handler, in a capsule. One that is not its own takes memory that does not pass the
- * places in NumPy. While the probes on PyTraceMalloc_Track are still there they simply go on; else windows are marked
- * until user space has put them back. Source: Objects/capsule.c, PyCapsule.
+ * places in NumPy. Source: Objects/capsule.c, PyCapsule.
  */
 SEC("uprobe")
 int numpy_handler(struct pt_regs *regs)
@@ -287,21 +286,7 @@ int numpy_handler(struct pt_regs *regs)
 
 	if (!p || (!READ(handler, capsule + 16) && handler == regs->ip + ((__s64)cookie >> 16)))
 		return 0;
-	p->foreign = 1;
-	if (p->arrays == ARRAYS_SETTLING)
-		p->arrays = ARRAYS_TRACKED;
-	if (p->arrays != ARRAYS_INSIDE)
-		return 0;
-	p->arrays = ARRAYS_LEAVING;
-	struct occasion why = {
-		.kind = BOUNDARY_METER_SHED,
-		.slot = slot,
-		.group = GROUP_NUMPY,
-		.first_line = FOREIGN_ARRAYS,
-		.inputs = -1,
-	};
-	draw_boundary(&why);
-	return 0;
+	return arrays_pass(slot, FOREIGN_HANDLER);
 }
 
 /* Before a block is resized: it leaves the table, since somebody may be given its address before this comes back. */

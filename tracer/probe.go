@@ -86,6 +86,11 @@ func (s *Session) probe(t *target) error {
 		}
 	}
 	running := s.openRunning(t)
+	if t.late { // who attaches is waiting, and the interpreter has a sys.path
+		s.expectLibraries(t)
+		s.placeAhead(t, true)
+		s.countArrays(t)
+	}
 	for g := range ledger.Group(ledger.PythonGroups) {
 		if s.budget.isShed(t.root, g) {
 			continue
@@ -93,9 +98,15 @@ func (s *Session) probe(t *target) error {
 		if err := s.place(t, g); err != nil {
 			return err
 		}
-		s.note(t, g)
+		if g != ledger.GroupNumPy || t.python.groups[g] != nil || t.arrays.state != ledger.ArraysInside {
+			s.note(t, g)
+		}
 	}
 	s.expectLibraries(t)
+	if !t.late {
+		s.expectKnown(t)
+	}
+	s.placeAhead(t, false)
 	s.relist(t)
 	s.adoptHeap(t)
 	s.countArrays(t)

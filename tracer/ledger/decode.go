@@ -122,9 +122,6 @@ func decodeReading(b *kernelBoundary) event.Reading {
 	return event.Reading{Number: b.Number, PID: b.Pid, Value: readings(b.Value), High: readings(b.High)}
 }
 
-// foreignArrays is FOREIGN_ARRAYS of bpf/wire.h.
-const foreignArrays = 1
-
 func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	text := b.Text[:min(int(b.TextSize), len(b.Text))]
 	out := event.Boundary{
@@ -137,7 +134,9 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	}
 	out.Late = out.Kind == event.CellOpen && b.FirstLine != 0
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
-	extra.Foreign = (out.Kind == event.MeterShed || out.Kind == event.MeterBack) && b.FirstLine == foreignArrays
+	if out.Kind == event.MeterShed || out.Kind == event.MeterBack {
+		extra.Foreign = Foreign(b.FirstLine)
+	}
 	if out.Kind == event.StatementOpen {
 		extra.LineTable = append([]byte(nil), text...)
 	} else {

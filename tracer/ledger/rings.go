@@ -78,10 +78,10 @@ type SourceChunk struct {
 
 // BoundaryExtra is what a boundary carries for package tracer alone: raw material that it turns into fields.
 type BoundaryExtra struct {
-	FirstLine int32  // StatementOpen: co_firstlineno
-	LineTable []byte // StatementOpen: the beginning of the code object's line table
-	Group     Group  // MeterShed, MeterBack
-	Foreign   bool   // they are about another memory handler of NumPy's, not about the budget
+	FirstLine int32   // StatementOpen: co_firstlineno
+	LineTable []byte  // StatementOpen: the beginning of the code object's line table
+	Group     Group   // MeterShed, MeterBack
+	Foreign   Foreign // not 0: they are about blocks that pass the probes in NumPy by, and not about the budget
 }
 
 // Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all
