@@ -335,6 +335,7 @@ func (s *Session) leaveArrays(t *target) {
 	if a.leave != "" {
 		s.refuseArrays(t, a.leave)
 	}
+	s.lookForArrays(t.root, s.budget.root(t.root), false)
 	a.stranger, t.unlisted = false, true
 }
 
