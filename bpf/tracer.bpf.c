@@ -43,6 +43,7 @@
 #include "processes.h"
 #include "budget.h"
 #include "python.h"
+#include "results.h"
 #include "cells.h"
 #include "frames.h"
 #include "native.h"

@@ -89,6 +89,8 @@ enum outcome {
 	OUTCOME_MISSED, /* of a cell: nobody said when it, or what followed its result, was over */
 };
 
+#define OUTCOME_TOLD 1 /* the outcome is IPython's own word, and final */
+
 /* A boundary, or one process's reading within it. `ticket` numbers them without gaps: it is the key in the store. */
 struct boundary {
 	__u64 ticket;
@@ -117,7 +119,8 @@ struct boundary {
 	__s32 pid;
 	__s32 tid;
 	__s32 parent;
-	__s32 first_line; /* statements: co_firstlineno; cells: 1 for one that ran before it was seen */
+	__s32 first_line; /* statements: co_firstlineno; cells: 1 for one that ran before it was seen, at the end
+			     OUTCOME_TOLD */
 	__u32 outcome;
 	__u32 group;
 	__u32 text_kind; /* bytes in one character of text: 1, 2 or 4; 0 for raw bytes */
@@ -451,6 +454,7 @@ struct python {
 	__u64 interpreter; /* address of the main interpreter state */
 	__u64 main_thread; /* address of the main thread's state, a hint */
 	__u64 result_type; /* cache: address of the type ExecutionResult */
+	__u64 cell_type;   /* the same of cell, which a variable of nested functions is in */
 	__u64 text;	   /* where the interpreter's code is */
 	__u64 text_size;
 	__u64 code_mask;
@@ -495,21 +499,41 @@ struct python {
 	__u32 native;	   /* native stacks; 0: none, 1: of threads without Python frames, 2: of all */
 	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
 	__u32 ready;
-	__u32 terminal; /* its shell is a terminal's: PyOS_Readline is its simple prompt */
+	__u32 terminal;	     /* its shell is a terminal's: PyOS_Readline is its simple prompt */
+	__u32 instance_kind; /* enum instance_kind: where an instance's attributes are */
+	__u32 type_basic_size;
+	__u32 type_dict_offset;
+	__u32 cached_keys; /* of a type: the names of its instances' attributes */
+	__u32 dict_keys;
+	__u32 dict_values;
 	__u32 padding;
 };
+
+/* Where an instance has its attributes: see results.h. */
+enum instance_kind {
+	INSTANCE_UNKNOWN,
+	INSTANCE_POINTER,   /* 3.9, 3.10 */
+	INSTANCE_TWO_WORDS, /* 3.11 */
+	INSTANCE_TAGGED,    /* 3.12 */
+	INSTANCE_INLINE,    /* 3.13 and newer */
+};
+
+#define MAX_ATTRIBUTES 16 /* an ExecutionResult has six at most */
 
 /* One cell that runs on a thread. */
 struct window {
 	__u64 cell;
 	__u64 coroutine;
+	__u64 result;	 /* IPython's ExecutionResult of it; 0: not known */
 	__u64 statement; /* stack pointer at the entry of the statement's PyEval_EvalCode; 0: none runs */
 	__u64 code;	 /* its code object */
 	__u32 awaiting;	 /* the statement returned a coroutine that IPython now awaits */
 	__u32 failed;
 	__u32 statements;
 	__u32 file_size;
-	__u32 ended; /* it has its result: display and hooks run. Its coroutine may be freed */
+	__u32 ended;	/* it has its result: display and hooks run. Its coroutine may be freed */
+	__u32 returned; /* its coroutine has returned the result */
+	__u32 awaited;	/* a statement of it returned a coroutine */
 	__u32 padding;
 	__u64 file[FILE_WORDS];
 };

@@ -494,6 +494,7 @@ type kernelPython struct {
 	Interpreter      uint64
 	MainThread       uint64
 	ResultType       uint64
+	CellType         uint64
 	Text             uint64
 	TextSize         uint64
 	CodeMask         uint64
@@ -538,6 +539,12 @@ type kernelPython struct {
 	PushedEval       uint32
 	Ready            uint32
 	Terminal         uint32
+	InstanceKind     uint32
+	TypeBasicSize    uint32
+	TypeDictOffset   uint32
+	CachedKeys       uint32
+	DictKeys         uint32
+	DictValues       uint32
 	Padding          uint32
 }
 
@@ -631,6 +638,7 @@ type kernelThread struct {
 		_          structs.HostLayout
 		Cell       uint64
 		Coroutine  uint64
+		Result     uint64
 		Statement  uint64
 		Code       uint64
 		Awaiting   uint32
@@ -638,6 +646,8 @@ type kernelThread struct {
 		Statements uint32
 		FileSize   uint32
 		Ended      uint32
+		Returned   uint32
+		Awaited    uint32
 		Padding    uint32
 		File       [12]uint64
 	}
