@@ -174,7 +174,8 @@ func (t *Tracker) allocate(r *root, c *event.Change) {
 	if !isBlock(c) && (t.audit == nil || c.Meter < event.CPUMeters) {
 		return
 	}
-	if c.Segment <= r.ended+1 {
+	until := r.sides.waitsFor(c, r.ended)
+	if until == 0 && c.Segment <= r.ended+1 {
 		t.moveBlock(r, c)
 		return
 	}
@@ -183,12 +184,16 @@ func (t *Tracker) allocate(r *root, c *event.Change) {
 		waiting = map[uint64][]event.Change{}
 		t.allocations.waiting[c.Root] = waiting
 	}
-	waiting[c.Segment] = append(waiting[c.Segment], *c)
+	until = max(until, c.Segment)
+	if waiting[until] = append(waiting[until], *c); r.sides.kept > maxWaiting {
+		t.allocateIn(c.Root, r, until)
+	}
 }
 
 // allocateIn takes in what waited for the segments up to this one.
 func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
 	waiting := t.allocations.waiting[root]
+	r.sides.heard(upTo)
 	if len(waiting) == 0 {
 		return
 	}
@@ -209,6 +214,10 @@ func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
 
 // moveBlock makes, resizes or frees a block, in the ledger of blocks and in the windows of its segment.
 func (t *Tracker) moveBlock(r *root, c *event.Change) {
+	if segment := r.sides.segment(c); segment != c.Segment {
+		placed := *c
+		placed.Segment, c = segment, &placed
+	}
 	if t.audit != nil {
 		t.audit.change(t, r, c)
 		return
