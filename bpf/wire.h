@@ -243,6 +243,8 @@ struct walk {
 	__u64 first_thread; /* of the interpreter's list, when it had none */
 	__u64 first_id;	    /* whose it was */
 	__u64 last;	    /* number of the last stack */
+	__u64 path;	    /* a hash of its frames and their code objects' addresses; see known_path() */
+	__u64 last_path;    /* that of the last stack, 0: not to be relied on */
 	__u64 frame;	    /* to look at next */
 	__u64 stop;	    /* the code object of the statement that runs, 0 for none */
 	__u64 seed;
@@ -254,8 +256,10 @@ struct walk {
 	__u64 table_tail[4];
 	__u32 slot;
 	__s32 pid;
-	__u32 missed;	/* walks since it had none */
-	__u32 frame_at; /* where in frames_copy the frame is, in words */
+	__u32 missed;	  /* walks since it had none */
+	__u32 frame_at;	  /* where in frames_copy the frame is, in words */
+	__u32 unreadable; /* code objects without a number */
+	__u32 padding;
 };
 
 /* One value one meter took. May be lost, and is counted. */
@@ -394,6 +398,8 @@ enum group {
 	GROUP_RESULT,
 	GROUP_CELL,
 	GROUP_SIGNAL,
+	GROUP_CODE, /* code objects that are freed; never stepped down, nor are stacks known by their addresses without
+		       it */
 	GROUP_DRIVER,
 	GROUP_TORCH,
 	GROUP_LOADER,
@@ -495,8 +501,8 @@ struct python {
 	__u32 native;	   /* native stacks; 0: none, 1: of threads without Python frames, 2: of all */
 	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
 	__u32 ready;
-	__u32 terminal; /* its shell is a terminal's: PyOS_Readline is its simple prompt */
-	__u32 padding;
+	__u32 terminal;	  /* its shell is a terminal's: PyOS_Readline is its simple prompt */
+	__u32 code_frees; /* each code object that is freed is seen */
 };
 
 /* One cell that runs on a thread. */
