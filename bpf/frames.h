@@ -8,10 +8,10 @@
  * is a hash of its address and its version, which no other has (Python 3.12). Before that, of the addresses of its file
  * name, name and line table, its first line, and the line table's length and both ends.
  *
- * To find out a code object's number takes three reads, to know its address none. So a stack is known again by the
- * addresses of its code objects, and how many of them the process has freed: while a frame is there its code object is,
- * and where none was freed since a stack was seen, no address of its is another one's. That holds only where a probe
- * sees each that is freed.
+ * To find out a code object's number takes three reads, to know its address none. So its number is remembered by its
+ * address, until it is freed; and a stack's by the addresses of its code objects, and how many of them the process has
+ * freed: while a frame is there its code object is, and where none was freed since a stack was seen, no address of its
+ * is another one's. All of that only where a probe sees each that is freed.
  *
  * The walk ends at the statement that runs, if one does: what called it is IPython. Everything read is the target's
  * word; a walk takes MAX_FRAMES steps at most, whatever it finds.
@@ -28,6 +28,12 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 {
 	hash = (hash ^ word) * MIX_FACTOR;
 	return hash ^ hash >> 29;
+}
+
+/* What tells the numbers of one process from another's. */
+static __always_inline __u64 walk_seed(struct process *p, __u32 slot)
+{
+	return mix(p->started, slot);
 }
 
 static __always_inline __u64 frame_word(struct walk *w, __u32 offset)
@@ -113,13 +119,11 @@ static __noinline __u64 hash_by_contents(struct walk *w, struct python *py, __u6
 	return mix(mix(hash, w->table_tail[2]), w->table_tail[3]);
 }
 
-/* The number of a code object; 0 if it cannot be read, or not be sent when it is seen first. */
-__attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
+/* The number of a code object whose address says nothing yet; 0 if it cannot be read, or not be sent when it is seen
+ * first. */
+static __noinline __u64 read_code(struct walk *w, struct python *py, __u64 code)
 {
-	if (!w)
-		return 0;
-	struct python *py = python_at(w->slot);
-	if (!py)
+	if (!w || !py)
 		return 0;
 	__u64 hash = hash_by_version(w, py, code);
 	if (hash && bpf_map_lookup_elem(&codes, &hash))
@@ -144,6 +148,24 @@ __attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
 	}
 	lose(LOSS_CODE);
 	return 0;
+}
+
+/* The number of a code object, 0 if there is none. */
+__attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
+{
+	struct python *py = w ? python_at(w->slot) : NULL;
+
+	if (!w || !py)
+		return 0;
+	if (!py->code_frees)
+		return read_code(w, py, code);
+	__u64 key = mix(w->seed, code), *known = bpf_map_lookup_elem(&code_numbers, &key);
+	if (known)
+		return *known;
+	__u64 number = read_code(w, py, code);
+	if (number)
+		bpf_map_update_elem(&code_numbers, &key, &number, BPF_ANY);
+	return number;
 }
 
 /*
@@ -305,7 +327,7 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 	struct window *running = innermost(current_thread());
 	w->stop = running && running->statement ? running->code : 0;
 	w->pid = p->pid;
-	w->seed = mix(p->started, slot);
+	w->seed = walk_seed(p, slot);
 	w->stack.number = w->seed;
 	w->stack.count = 0;
 	w->stack.more = 0;
@@ -337,9 +359,13 @@ SEC("uprobe")
 int code_freed(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 
-	if (slot == NO_SLOT)
+	if (!p)
 		return 0;
+	__u64 key = mix(walk_seed(p, slot), regs->di);
+	if (bpf_map_lookup_elem(&code_numbers, &key)) /* most were never on a stack: nothing is locked for them */
+		bpf_map_delete_elem(&code_numbers, &key);
 	fetch_add(&code_frees[slot & (MAX_PROCESSES - 1)], 1);
 	spend(GROUP_CODE, slot);
 	return 0;

@@ -43,6 +43,7 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, __u64, 4096, 0) resized SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct walk, 4096, F_NO_PREALLOC) walks SEC(".maps"); /* tid -> */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 16, F_NO_PREALLOC) codes SEC(".maps");	   /* sent */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 17, F_NO_PREALLOC) stacks SEC(".maps");   /* sent */
+struct MAP(BPF_MAP_TYPE_LRU_HASH, __u64, __u64, 1 << 14, 0) code_numbers SEC(".maps");	   /* by address */
 struct MAP(BPF_MAP_TYPE_LRU_HASH, __u64, __u64, 1 << 14, 0) paths
 	SEC(".maps"); /* path -> number of a stack that was sent */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct rule, 1 << 17, F_NO_PREALLOC) rules SEC(".maps"); /* see native.h */

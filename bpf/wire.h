@@ -301,9 +301,10 @@ struct process {
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
 	__u64 started;
-	__u64 era;	 /* in which NumPy's blocks are seen without a gap; see struct block */
-	__u64 first_era; /* the process's first one */
-	__u64 heap_end;	 /* mm->brk, up to whole pages */
+	__u64 era;	  /* in which NumPy's blocks are seen without a gap; see struct block */
+	__u64 first_era;  /* the process's first one */
+	__u64 heap_end;	  /* mm->brk, up to whole pages */
+	__u64 code_pages; /* mm->exec_vm */
 	__u32 tgid;
 	__s32 pid;
 	__u32 root;
@@ -315,6 +316,8 @@ struct process {
 	__u32 torch;   /* it has made tensors on the CPU */
 	__u32 arrays;  /* enum arrays */
 	__u32 foreign; /* NumPy was given another memory handler than its own (NEP 49) */
+	__u32 loads;   /* it has mapped code of a file that is looked for, or may have */
+	__u32 padding;
 	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
 };
 

@@ -5,6 +5,8 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"io"
+
+	"golang.org/x/arch/x86/x86asm"
 )
 
 // typeDestructor is where a type object has its tp_dealloc: behind ob_refcnt, ob_type, ob_size, tp_name, tp_basicsize and
@@ -26,7 +28,7 @@ func (b *Binary) codeFreedSite(code *codeReader) Site {
 	if body, ok := b.image.fragment(entry); ok && body.start == entry {
 		fn.size = body.end - body.start
 	}
-	return b.siteIn(code, "PyCode_Type.tp_dealloc", fn, nil)
+	return b.siteIn(code, "PyCode_Type.tp_dealloc", fn, []x86asm.Reg{x86asm.RDI})
 }
 
 // pointer returns what a word in data holds once the file is loaded, before the load bias: what a relative relocation says of it,

@@ -51,7 +51,7 @@ type Sites struct {
 	// Track is PyTraceMalloc_Track(edi domain, rsi address, rdx bytes); Untrack is
 	// PyTraceMalloc_Untrack(edi domain, rsi address).
 	Track, Untrack Site
-	// CodeFreed is in what frees a code object; no argument need be in its place.
+	// CodeFreed is in what frees a code object: rdi code.
 	CodeFreed Site
 }
 

@@ -475,6 +475,7 @@ type kernelProcess struct {
 	Era       uint64
 	FirstEra  uint64
 	HeapEnd   uint64
+	CodePages uint64
 	Tgid      uint32
 	Pid       int32
 	Root      uint32
@@ -486,6 +487,8 @@ type kernelProcess struct {
 	Torch     uint32
 	Arrays    uint32
 	Foreign   uint32
+	Loads     uint32
+	Padding   uint32
 	Request   uint32
 }
 
@@ -705,6 +708,7 @@ const (
 	kernelMapBoundaries          = "boundaries"
 	kernelMapCalls               = "calls"
 	kernelMapChanges             = "changes"
+	kernelMapCodeNumbers         = "code_numbers"
 	kernelMapCodes               = "codes"
 	kernelMapCudaObjects         = "cuda_objects"
 	kernelMapCudaThreads         = "cuda_threads"
@@ -923,6 +927,7 @@ type kernelMapSpecs struct {
 	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
 	Calls        *ebpf.MapSpec `ebpf:"calls"`
 	Changes      *ebpf.MapSpec `ebpf:"changes"`
+	CodeNumbers  *ebpf.MapSpec `ebpf:"code_numbers"`
 	Codes        *ebpf.MapSpec `ebpf:"codes"`
 	CudaObjects  *ebpf.MapSpec `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
@@ -1037,6 +1042,7 @@ type kernelMaps struct {
 	Boundaries   *ebpf.Map `ebpf:"boundaries"`
 	Calls        *ebpf.Map `ebpf:"calls"`
 	Changes      *ebpf.Map `ebpf:"changes"`
+	CodeNumbers  *ebpf.Map `ebpf:"code_numbers"`
 	Codes        *ebpf.Map `ebpf:"codes"`
 	CudaObjects  *ebpf.Map `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
@@ -1072,6 +1078,7 @@ func (m *kernelMaps) Close() error {
 		m.Boundaries,
 		m.Calls,
 		m.Changes,
+		m.CodeNumbers,
 		m.Codes,
 		m.CudaObjects,
 		m.CudaThreads,

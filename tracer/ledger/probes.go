@@ -63,7 +63,7 @@ const (
 	CellResult                     // _PyGen_SetStopIterationValue: rdi
 	CellSignal                     // PyOS_setsig: edi, rsi
 	CellPrompt                     // PyOS_Readline
-	CodeFreed                      // where every code object ends
+	CodeFreed                      // where every code object ends: rdi
 	StatementOpen                  // PyEval_EvalCode: rdi
 	StatementReturn                // every way out of PyEval_EvalCode, with a WayOut cookie
 	NumPyTrack                     // PyTraceMalloc_Track: edi, rsi, rdx
