@@ -34,6 +34,7 @@ enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES, NR_MM_COUNTERS };
  */
 struct mm_struct {
 	unsigned long data_vm;
+	unsigned long exec_vm;
 	unsigned long brk;
 	struct task_struct *owner;
 } KERNEL_TYPE;
@@ -76,6 +77,32 @@ struct thread_struct {
 	unsigned long fsbase;
 } KERNEL_TYPE;
 
+struct qstr {
+	const unsigned char *name;
+} KERNEL_TYPE;
+
+struct dentry {
+	struct qstr d_name;
+} KERNEL_TYPE;
+
+struct path {
+	struct dentry *dentry;
+} KERNEL_TYPE;
+
+struct file {
+	struct path f_path;
+} KERNEL_TYPE;
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} KERNEL_TYPE;
+
+/* The open files of a process. */
+struct files_struct {
+	struct fdtable *fdt;
+} KERNEL_TYPE;
+
 struct task_struct {
 	struct mm_struct *mm;
 	pid_t pid;
@@ -84,6 +111,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct sighand_struct *sighand;
+	struct files_struct *files;
 	struct list_head thread_node;
 	char comm[16];
 	struct thread_struct thread;

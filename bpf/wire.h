@@ -246,6 +246,8 @@ struct walk {
 	__u64 first_thread; /* of the interpreter's list, when it had none */
 	__u64 first_id;	    /* whose it was */
 	__u64 last;	    /* number of the last stack */
+	__u64 path;	    /* a hash of its frames and their code objects' addresses; see known_path() */
+	__u64 last_path;    /* that of the last stack, 0: not to be relied on */
 	__u64 frame;	    /* to look at next */
 	__u64 stop;	    /* the code object of the statement that runs, 0 for none */
 	__u64 seed;
@@ -257,8 +259,10 @@ struct walk {
 	__u64 table_tail[4];
 	__u32 slot;
 	__s32 pid;
-	__u32 missed;	/* walks since it had none */
-	__u32 frame_at; /* where in frames_copy the frame is, in words */
+	__u32 missed;	  /* walks since it had none */
+	__u32 frame_at;	  /* where in frames_copy the frame is, in words */
+	__u32 unreadable; /* code objects without a number */
+	__u32 padding;
 };
 
 /* One value one meter took. May be lost, and is counted. */
@@ -300,9 +304,10 @@ struct process {
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
 	__u64 started;
-	__u64 era;	 /* in which NumPy's blocks are seen without a gap; see struct block */
-	__u64 first_era; /* the process's first one */
-	__u64 heap_end;	 /* mm->brk, up to whole pages */
+	__u64 era;	  /* in which NumPy's blocks are seen without a gap; see struct block */
+	__u64 first_era;  /* the process's first one */
+	__u64 heap_end;	  /* mm->brk, up to whole pages */
+	__u64 code_pages; /* mm->exec_vm */
 	__u32 tgid;
 	__s32 pid;
 	__u32 root;
@@ -314,6 +319,8 @@ struct process {
 	__u32 torch;   /* it has made tensors on the CPU */
 	__u32 arrays;  /* enum arrays */
 	__u32 foreign; /* NumPy was given another memory handler than its own (NEP 49) */
+	__u32 loads;   /* it has mapped code of a file that is looked for, or may have */
+	__u32 padding;
 	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
 };
 
@@ -397,6 +404,8 @@ enum group {
 	GROUP_RESULT,
 	GROUP_CELL,
 	GROUP_SIGNAL,
+	GROUP_CODE, /* code objects that are freed; never stepped down, nor are stacks known by their addresses without
+		       it */
 	GROUP_DRIVER,
 	GROUP_TORCH,
 	GROUP_LOADER,
@@ -506,7 +515,7 @@ struct python {
 	__u32 cached_keys; /* of a type: the names of its instances' attributes */
 	__u32 dict_keys;
 	__u32 dict_values;
-	__u32 padding;
+	__u32 code_frees; /* each code object that is freed is seen */
 };
 
 /* Where an instance has its attributes: see results.h. */

@@ -240,6 +240,9 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	if p.terminal {
 		out.Terminal = 1
 	}
+	if p.groups[ledger.GroupCode] != nil {
+		out.CodeFrees = 1
+	}
 	if threads, err := p.live.Threads(); err == nil && len(threads) > 0 {
 		out.MainThread = threads[len(threads)-1].Address // the list has the newest thread first
 	}
