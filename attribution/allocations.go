@@ -174,7 +174,19 @@ func (t *Tracker) allocate(r *root, c *event.Change) {
 	if !isBlock(c) && (t.audit == nil || c.Meter < event.CPUMeters) {
 		return
 	}
-	until := r.sides.waitsFor(c, r.ended)
+	if isBlock(c) && isChained(c.Meter) {
+		r.sides.link(c, r.ended, func(c *event.Change) { t.await(r, c) })
+		return
+	}
+	t.await(r, c)
+}
+
+// await takes in a change whose turn it is.
+func (t *Tracker) await(r *root, c *event.Change) {
+	until, late := r.sides.waitsFor(c, r.ended)
+	if late > 0 {
+		t.allocateIn(c.Root, r, late)
+	}
 	if until == 0 && c.Segment <= r.ended+1 {
 		t.moveBlock(r, c)
 		return
@@ -185,8 +197,14 @@ func (t *Tracker) allocate(r *root, c *event.Change) {
 		t.allocations.waiting[c.Root] = waiting
 	}
 	until = max(until, c.Segment)
-	if waiting[until] = append(waiting[until], *c); r.sides.kept > maxWaiting {
-		t.allocateIn(c.Root, r, until)
+	waiting[until] = append(waiting[until], *c)
+}
+
+// handOnAll takes in what waits in the order of changes: nothing more comes.
+func (t *Tracker) handOnAll() {
+	for _, r := range t.roots {
+		r.ordered.flush(func(c *event.Change) { t.allocate(r, c) })
+		r.sides.flush(r.ended, true, func(c *event.Change) { t.await(r, c) })
 	}
 }
 
@@ -194,6 +212,7 @@ func (t *Tracker) allocate(r *root, c *event.Change) {
 func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
 	waiting := t.allocations.waiting[root]
 	r.sides.heard(upTo)
+	r.sides.flush(r.ended, false, func(c *event.Change) { t.await(r, c) })
 	if len(waiting) == 0 {
 		return
 	}

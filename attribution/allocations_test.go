@@ -25,7 +25,8 @@ type blocks struct {
 	kept    []*event.Change // changes that come after their boundary
 	delay   func() bool
 	between func() bool // of a change: a boundary was drawn meanwhile
-	since   int         // changes since the boundary
+	swap    func() bool
+	since   int // changes since the boundary
 }
 
 type move struct {
@@ -47,6 +48,11 @@ func (s *blocks) change(address, stack uint64, size event.Bytes) {
 	if s.since++; s.between != nil && s.between() {
 		if c.Between = true; s.since < 4 && s.number > 0 { // its program looked which segment it is before the boundary
 			c.Segment--
+		}
+	}
+	if n := len(s.held); s.swap != nil && n > 0 && s.stream > 2 && s.swap() { // two threads: the other one took its number first
+		if other := s.held[n-1]; other.Address != address && other.Stream+1 == c.Stream {
+			other.Stream, c.Stream = c.Stream, other.Stream
 		}
 	}
 	if s.delay != nil && s.delay() {
@@ -112,6 +118,7 @@ func TestAllocations(t *testing.T) {
 		}
 		if seed%2 == 1 {
 			s.between = func() bool { return r.IntN(4) == 0 }
+			s.swap = func() bool { return r.IntN(8) == 0 }
 		}
 		for i := range uint64(5) {
 			s.stack(i+1, event.Frame{Function: "f", File: "lib.py", Line: int32(i + 1)})
