@@ -174,7 +174,20 @@ func (t *Tracker) allocate(r *root, c *event.Change) {
 	if !isBlock(c) && (t.audit == nil || c.Meter < event.CPUMeters) {
 		return
 	}
-	if c.Segment <= r.ended+1 {
+	if isBlock(c) && isChained(c.Meter) {
+		r.sides.link(c, r.ended, func(c *event.Change) { t.await(r, c) })
+		return
+	}
+	t.await(r, c)
+}
+
+// await takes in a change whose turn it is.
+func (t *Tracker) await(r *root, c *event.Change) {
+	until, late := r.sides.waitsFor(c, r.ended)
+	if late > 0 {
+		t.allocateIn(c.Root, r, late)
+	}
+	if until == 0 && c.Segment <= r.ended+1 {
 		t.moveBlock(r, c)
 		return
 	}
@@ -183,12 +196,23 @@ func (t *Tracker) allocate(r *root, c *event.Change) {
 		waiting = map[uint64][]event.Change{}
 		t.allocations.waiting[c.Root] = waiting
 	}
-	waiting[c.Segment] = append(waiting[c.Segment], *c)
+	until = max(until, c.Segment)
+	waiting[until] = append(waiting[until], *c)
+}
+
+// handOnAll takes in what waits in the order of changes: nothing more comes.
+func (t *Tracker) handOnAll() {
+	for _, r := range t.roots {
+		r.ordered.flush(func(c *event.Change) { t.allocate(r, c) })
+		r.sides.flush(r.ended, true, func(c *event.Change) { t.await(r, c) })
+	}
 }
 
 // allocateIn takes in what waited for the segments up to this one.
 func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
 	waiting := t.allocations.waiting[root]
+	r.sides.heard(upTo)
+	r.sides.flush(r.ended, false, func(c *event.Change) { t.await(r, c) })
 	if len(waiting) == 0 {
 		return
 	}
@@ -209,6 +233,10 @@ func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
 
 // moveBlock makes, resizes or frees a block, in the ledger of blocks and in the windows of its segment.
 func (t *Tracker) moveBlock(r *root, c *event.Change) {
+	if segment := r.sides.segment(c); segment != c.Segment {
+		placed := *c
+		placed.Segment, c = segment, &placed
+	}
 	if t.audit != nil {
 		t.audit.change(t, r, c)
 		return

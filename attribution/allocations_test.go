@@ -22,8 +22,11 @@ type blocks struct {
 	starts  map[uint64]int // of cells, in history
 	ends    map[uint64]int
 	next    uint64
-	kept    []event.Event // changes that come after their boundary
+	kept    []*event.Change // changes that come after their boundary
 	delay   func() bool
+	between func() bool // of a change: a boundary was drawn meanwhile
+	swap    func() bool
+	since   int // changes since the boundary
 }
 
 type move struct {
@@ -41,6 +44,16 @@ func (s *blocks) change(address, stack uint64, size event.Bytes) {
 	s.stream++
 	c := &event.Change{
 		Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.NumPy, Value: s.value, Size: size, Address: address, Stack: stack,
+	}
+	if s.since++; s.between != nil && s.between() {
+		if c.Between = true; s.since < 4 && s.number > 0 { // its program looked which segment it is before the boundary
+			c.Segment--
+		}
+	}
+	if n := len(s.held); s.swap != nil && n > 0 && s.stream > 2 && s.swap() { // two threads: the other one took its number first
+		if other := s.held[n-1]; other.Address != address && other.Stream+1 == c.Stream {
+			other.Stream, c.Stream = c.Stream, other.Stream
+		}
 	}
 	if s.delay != nil && s.delay() {
 		s.kept = append(s.kept, c)
@@ -67,14 +80,21 @@ func (s *blocks) give(address uint64) {
 }
 
 func (s *blocks) cut(kind event.BoundaryKind, cell uint64) {
+	for _, c := range slices.Concat(s.held, s.kept) {
+		if c.Segment == s.number+1 && c.Value-c.Size == s.value { // the value came back to what it was: its side is anybody's guess
+			c.Between = false
+		}
+	}
 	s.boundary(kind, main, func(b *event.Boundary) {
 		b.Value[event.NumPy], b.High[event.NumPy] = s.value, s.high
 		b.Tree[event.NumPy], b.TreeHigh[event.NumPy] = s.value, s.high
 		b.Cell, b.Inputs, b.Outcome = cell, -1, event.OutcomeOK
 		b.Text = fmt.Sprintf("cell-%d.py", cell)
 	})
-	s.high = s.value
-	s.events = append(s.events, s.kept...)
+	s.high, s.since = s.value, 0
+	for _, c := range s.kept {
+		s.events = append(s.events, c)
+	}
 	s.kept = nil
 	if kind == event.CellOpen {
 		s.starts[cell] = len(s.history)
@@ -88,13 +108,17 @@ func (s *blocks) stack(number uint64, frames ...event.Frame) {
 }
 
 // TestAllocations compares what a window says of its allocations with the whole history, for random ones, with changes
-// that come late.
+// that come late, and with some that were made while a boundary was being drawn.
 func TestAllocations(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newBlocks()
 		if seed%3 == 1 { // another CPU's, behind the boundary
 			s.delay = func() bool { return r.IntN(4) == 0 }
+		}
+		if seed%2 == 1 {
+			s.between = func() bool { return r.IntN(4) == 0 }
+			s.swap = func() bool { return r.IntN(8) == 0 }
 		}
 		for i := range uint64(5) {
 			s.stack(i+1, event.Frame{Function: "f", File: "lib.py", Line: int32(i + 1)})

@@ -20,15 +20,17 @@ type notebook struct {
 	cells uint64
 	next  uint64
 	sizes map[uint64]event.Change
+	has   map[event.Meter]event.Bytes
 }
 
 func newNotebook() *notebook {
-	return &notebook{script: newScript(), next: 1 << 40, sizes: map[uint64]event.Change{}}
+	return &notebook{script: newScript(), next: 1 << 40, sizes: map[uint64]event.Change{}, has: map[event.Meter]event.Bytes{}}
 }
 
 func (n *notebook) move(c event.Change) {
 	n.stream++
-	c.Stream, c.Segment, c.PID, c.TID, c.Time = n.stream, n.number+1, main, main, n.time
+	n.has[c.Meter] += c.Size
+	c.Stream, c.Segment, c.PID, c.TID, c.Time, c.Value = n.stream, n.number+1, main, main, n.time, n.has[c.Meter]
 	n.held = append(n.held, &c)
 }
 

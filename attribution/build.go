@@ -46,9 +46,7 @@ func (t *Tracker) Report() *report.Report {
 // added before it has been printed.
 func (t *Tracker) Stream() *report.Report {
 	t.Flush()
-	for _, r := range t.roots {
-		r.ordered.flush(func(c *event.Change) { t.allocate(r, c) })
-	}
+	t.handOnAll()
 	r := &report.Report{
 		Schema: report.Schema, Processes: []report.Process{}, Meters: t.meters(),
 		Between: []report.Between{}, Stream: t.each, Detail: t.detail,

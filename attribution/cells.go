@@ -28,8 +28,18 @@ func (p *process) countOf(b *event.Boundary) int {
 	return -1
 }
 
+// noteUnknown is said of a cell that ended while the tracer got no CPU, in a way that could not be told afterwards.
+const noteUnknown = "whether it raised an exception is not known: the tracer came too late to see"
+
 // noteLate is said of a cell that was not seen to begin.
 const noteLate = "it was already running when tracing began: its figures start there"
+
+func (w *window) addNote(note string) {
+	if w.note != "" {
+		w.note += "; "
+	}
+	w.note += note
+}
 
 // lateCount is In[N] of a cell that was not seen to begin: what the tracer has found out.
 func lateCount(p *process, b *event.Boundary) int {
@@ -92,6 +102,8 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 	t.closeStatement(b, outcomeStatus(b.Outcome))
 	w.status = outcomeStatus(b.Outcome)
 	switch b.Outcome {
+	case event.OutcomeUnknown:
+		w.addNote(noteUnknown)
 	case event.OutcomeAbandoned:
 		w.note = "given up while it was awaited; its coroutine may still run"
 	case event.OutcomeMissed:
@@ -269,7 +281,7 @@ func outcomeStatus(o event.Outcome) string {
 		return report.Error
 	case event.OutcomeInterrupted, event.OutcomeAbandoned:
 		return report.Interrupted
-	case event.OutcomeMissed:
+	case event.OutcomeMissed, event.OutcomeUnknown:
 		return report.Incomplete
 	}
 	return report.OK

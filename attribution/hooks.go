@@ -23,7 +23,9 @@ func (t *Tracker) cellResult(p *process, b *event.Boundary) {
 		return
 	}
 	t.closeStatement(b, outcomeStatus(b.Outcome))
-	w.status = outcomeStatus(b.Outcome)
+	if w.status = outcomeStatus(b.Outcome); b.Outcome == event.OutcomeUnknown {
+		w.addNote(noteUnknown)
+	}
 	w.atResult = t.snapshot(w, b)
 	w.hooks = t.openWindow(p, b, kindStatement, w)
 	w.hooks.name = report.Hooks
@@ -79,10 +81,7 @@ func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary) {
 	t.forgo(w)
 	*w = *w.atResult
 	if p.info.Frontend != "" { // nobody draws figures in a program without one
-		if w.note != "" {
-			w.note += "; "
-		}
-		w.note += noteHooks
+		w.addNote(noteHooks)
 	}
 	delete(t.cells, w.cell)
 	if i := slices.Index(p.open, w); i >= 0 {

@@ -69,9 +69,7 @@ type found struct {
 func (a *Auditor) Audit(least int64) *report.Audit {
 	t := a.tracker
 	t.Flush()
-	for _, r := range t.roots {
-		r.ordered.flush(func(c *event.Change) { t.allocate(r, c) })
-	}
+	t.handOnAll()
 	j := &judge{
 		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*report.Held{},
 		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},

@@ -40,6 +40,7 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	if r.last == nil || b.Segment >= r.ended {
 		r.last = b
 	}
+	r.sides.note(b.Segment, moved)
 	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
 	t.learn(r, b.Segment)
 	t.askedIn(r, b.Segment)

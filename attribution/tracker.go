@@ -82,6 +82,7 @@ type root struct {
 	tree    event.Readings
 	// between are the changes that were made while a boundary was being drawn.
 	between  []event.Change
+	sides    sides
 	shed     [event.MeterCount]bool // the meter is stepped down now
 	unlisted map[string]bool        // stacks that are not walked now
 }

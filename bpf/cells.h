@@ -66,21 +66,36 @@ static __always_inline struct thread *current_thread(void)
 	return t;
 }
 
-/* Ends the statement that runs in a window, if one does. */
-static __always_inline void close_statement(struct window *w, __u32 slot, __u32 outcome)
+/* Ends the statement that runs in a window, if one does. The occasion is the caller's, which may draw another with it:
+ * stack is scarce. */
+static __always_inline void close_statement(struct window *w, struct occasion *why, __u32 outcome)
 {
 	if (!w->statement)
 		return;
-	struct occasion why = {
-		.kind = BOUNDARY_STATEMENT_CLOSE,
-		.slot = slot,
-		.cell = w->cell,
-		.outcome = outcome,
-		.inputs = -1,
-	};
 	w->statement = 0;
 	w->awaiting = 0;
-	draw_boundary(&why);
+	why->kind = BOUNDARY_STATEMENT_CLOSE;
+	why->outcome = outcome;
+	draw_boundary(why);
+}
+
+#define TOLD (1 << 8) /* beside an outcome: it is IPython's own word, and final */
+
+/*
+ * How a cell has ended, and whether that is final: what IPython says, if its word is out. An exception in its result
+ * is. That there is none says something only once the result has been returned: a KeyboardInterrupt in IPython's own
+ * code leaves none. Of awaited cells the return is not always seen (see above), but where they await, IPython catches
+ * all.
+ */
+static __noinline __u32 outcome_of(struct window *w, __u32 slot, __u32 otherwise)
+{
+	if (!w)
+		return otherwise;
+	__u32 said = told_outcome(python_at(slot), w->result);
+	bool returned = w->returned || (w->awaited && otherwise == OUTCOME_OK);
+	if (said == OUTCOME_UNKNOWN || (said == OUTCOME_OK && !returned))
+		return w->failed ? OUTCOME_ERROR : otherwise;
+	return said | TOLD;
 }
 
 static __noinline int close_cell(struct thread *t, __u32 slot, __u32 outcome)
@@ -90,14 +105,14 @@ static __noinline int close_cell(struct thread *t, __u32 slot, __u32 outcome)
 	struct window *w = innermost(t);
 	if (!w)
 		return 0;
-	close_statement(w, slot, w->failed ? OUTCOME_ERROR : outcome == OUTCOME_MISSED ? OUTCOME_OK : outcome);
-	struct occasion why = {
-		.kind = BOUNDARY_CELL_CLOSE,
-		.slot = slot,
-		.cell = w->cell,
-		.inputs = -1,
-		.outcome = w->failed && outcome != OUTCOME_MISSED ? OUTCOME_ERROR : outcome,
-	};
+	__u32 how = outcome;
+	if (outcome != OUTCOME_MISSED && !w->ended)
+		how = outcome_of(w, slot, outcome);
+	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
+	close_statement(w, &why, w->failed ? OUTCOME_ERROR : outcome == OUTCOME_MISSED ? OUTCOME_OK : how & ~TOLD);
+	why.kind = BOUNDARY_CELL_CLOSE;
+	why.outcome = how & ~TOLD;
+	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
 	t->depth--;
 	draw_boundary(&why);
 	if (!t->depth) {
@@ -107,9 +122,25 @@ static __noinline int close_cell(struct thread *t, __u32 slot, __u32 outcome)
 	return 0;
 }
 
+/* A cell has its result. A function of its own, so that its stack is not below that of closing the cell. */
+static __noinline int draw_result(struct window *w, __u32 slot)
+{
+	if (!w)
+		return 0;
+	__u32 how = outcome_of(w, slot, OUTCOME_OK);
+	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
+	close_statement(w, &why, how & ~TOLD);
+	why.kind = BOUNDARY_CELL_RESULT;
+	why.outcome = how & ~TOLD;
+	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
+	w->ended = 1;
+	draw_boundary(&why);
+	return 0;
+}
+
 /*
- * A cell has its result. Display and hooks follow where there is a front end that will say when they are over. Cells
- * within cells are over: what comes next is the outer one's.
+ * A cell is over but for display and hooks, which follow where there is a front end that will say when they are over.
+ * Cells within cells are over: what comes next is the outer one's.
  */
 static __noinline int cell_ends(struct thread *t, __u32 slot)
 {
@@ -120,16 +151,7 @@ static __noinline int cell_ends(struct thread *t, __u32 slot)
 		return 0;
 	if (t->depth > 1)
 		return close_cell(t, slot, OUTCOME_OK);
-	close_statement(w, slot, w->failed ? OUTCOME_ERROR : OUTCOME_OK);
-	struct occasion why = {
-		.kind = BOUNDARY_CELL_RESULT,
-		.slot = slot,
-		.cell = w->cell,
-		.inputs = -1,
-		.outcome = w->failed ? OUTCOME_ERROR : OUTCOME_OK,
-	};
-	w->ended = 1;
-	draw_boundary(&why);
+	draw_result(w, slot);
 	if (p->request != (__u32)bpf_get_current_pid_tgid())
 		close_cell(t, slot, OUTCOME_MISSED);
 	return 0;
@@ -283,6 +305,9 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 	}
 	w->cell = fetch_add(&next_cell, 1);
 	w->coroutine = running->coroutine;
+	w->result = result_of(py, running->locals);
+	w->returned = 0;
+	w->awaited = 0;
 	w->statement = 0;
 	w->awaiting = 0;
 	w->failed = 0;
@@ -470,14 +495,11 @@ int statement_open(struct pt_regs *regs)
 		return 0;
 	if (!same_file(py, w, code))
 		return 0;
-	close_statement(w, slot, OUTCOME_OK);
-	struct occasion why = {
-		.kind = BOUNDARY_STATEMENT_OPEN,
-		.slot = slot,
-		.cell = w->cell,
-		.text_size = TEXT_SIZE,
-		.inputs = -1,
-	};
+	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
+	close_statement(w, &why, OUTCOME_OK);
+	why.kind = BOUNDARY_STATEMENT_OPEN;
+	why.outcome = OUTCOME_UNKNOWN;
+	why.text_size = TEXT_SIZE;
 	READ(why.first_line, code + py->code_first_line);
 	if (!READ(table, code + py->code_line_table) && table) {
 		__u64 length = 0;
@@ -521,9 +543,10 @@ int statement_return(struct pt_regs *regs)
 	if (!w || !py || !w->statement || w->awaiting || regs->sp + (cookie & 0xffff) != w->statement)
 		return 0;
 	__u64 result = result_in(regs, cookie >> 16 & 0xff);
+	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
 	if (!result) {
 		w->failed = 1;
-		close_statement(w, slot, OUTCOME_ERROR);
+		close_statement(w, &why, OUTCOME_ERROR);
 		return 0;
 	}
 	__u64 type = 0, name = 0;
@@ -532,9 +555,9 @@ int statement_return(struct pt_regs *regs)
 	READ(name, type + py->type_name);
 	bpf_probe_read_user_str(text, sizeof(text), (void *)name);
 	if (starts_with(text, "coroutine", 10))
-		w->awaiting = 1;
+		w->awaiting = w->awaited = 1;
 	else
-		close_statement(w, slot, OUTCOME_OK);
+		close_statement(w, &why, OUTCOME_OK);
 	return 0;
 }
 
@@ -543,26 +566,20 @@ SEC("uprobe")
 int cell_result(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
-	__u64 type = 0, name = 0;
-	char text[16] = {};
 
 	if (slot == NO_SLOT || !spend(GROUP_RESULT, slot))
 		return 0;
 	struct thread *t = current_thread();
 	struct window *w = innermost(t);
 	struct python *py = python_at(slot);
-	if (!w || !py || w->ended || !regs->di || READ(type, regs->di + py->object_type))
+	if (!w || !py || w->ended || !is_result(py, regs->di))
 		return 0;
-	if (type != py->result_type) {
-		READ(name, type + py->type_name);
-		bpf_probe_read_user_str(text, sizeof(text), (void *)name);
-		if (!starts_with(text, "ExecutionResult", 16))
-			return 0;
-		py->result_type = type;
-	}
 	/* Another cell's coroutine, given up long ago, may end here as well. */
-	if (!w->coroutine || coroutine_state(py, w->coroutine) & COROUTINE_FINISHED)
-		cell_ends(t, slot);
+	if (w->coroutine && !(coroutine_state(py, w->coroutine) & COROUTINE_FINISHED))
+		return 0;
+	w->result = regs->di;
+	w->returned = 1;
+	cell_ends(t, slot);
 	return 0;
 }
 

@@ -902,7 +902,12 @@ int checkpoint_leave(struct pt_regs *regs)
 
 /* ---- libraries -------------------------------------------------------------------------------------------------- */
 
-/* _dl_debug_state() of ld.so: the list of loaded libraries has changed, or is about to. */
+/*
+ * _dl_debug_state() of ld.so: the list of loaded libraries has changed, or is about to. To wake user space costs some
+ * 20 us of the program's time, and an import loads hundreds: it is woken when a library is there that it looks for
+ * (code_mapped() in mappings.h), and reads of the others when it is awake. Where native stacks are wanted it is woken
+ * for each: its rules depend on them.
+ */
 SEC("uprobe")
 int library_changed(struct pt_regs *regs)
 {
@@ -915,7 +920,10 @@ int library_changed(struct pt_regs *regs)
 	if (!spend(GROUP_LOADER, slot))
 		return 0;
 	struct header h = { .kind = RECORD_LIBRARY, .pid = p->pid };
-	bpf_ringbuf_output(&boundaries, &h, sizeof(h), BPF_RB_FORCE_WAKEUP);
+	struct python *py = python_at(slot);
+	bool wakes = *(volatile __u32 *)&p->loads || (py && py->native > 1);
+	p->loads = 0;
+	bpf_ringbuf_output(&boundaries, &h, sizeof(h), wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
 

@@ -8,6 +8,11 @@
  * is a hash of its address and its version, which no other has (Python 3.12). Before that, of the addresses of its file
  * name, name and line table, its first line, and the line table's length and both ends.
  *
+ * To find out a code object's number takes three reads, to know its address none. So its number is remembered by its
+ * address, until it is freed; and a stack's by the addresses of its code objects, and how many of them the process has
+ * freed: while a frame is there its code object is, and where none was freed since a stack was seen, no address of its
+ * is another one's. All of that only where a probe sees each that is freed.
+ *
  * The walk ends at the statement that runs, if one does: what called it is IPython. Everything read is the target's
  * word; a walk takes MAX_FRAMES steps at most, whatever it finds.
  */
@@ -23,6 +28,12 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 {
 	hash = (hash ^ word) * MIX_FACTOR;
 	return hash ^ hash >> 29;
+}
+
+/* What tells the numbers of one process from another's. */
+static __always_inline __u64 walk_seed(struct process *p, __u32 slot)
+{
+	return mix(p->started, slot);
 }
 
 static __always_inline __u64 frame_word(struct walk *w, __u32 offset)
@@ -108,16 +119,14 @@ static __noinline __u64 hash_by_contents(struct walk *w, struct python *py, __u6
 	return mix(mix(hash, w->table_tail[2]), w->table_tail[3]);
 }
 
-/* The number of a code object; 0 if it cannot be read, or not be sent when it is seen first. */
-__attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
+/* The number of a code object whose address says nothing yet; 0 if it cannot be read, or not be sent when it is seen
+ * first. */
+static __noinline __u64 read_code(struct walk *w, struct python *py, __u64 code)
 {
-	if (!w)
+	if (!w || !py)
 		return 0;
-	struct python *py = python_at(w->slot);
-	if (!py)
-		return 0;
-	__u64 hash = hash_by_version(w, py, code), last = w->stack.frames[w->stack.count & (MAX_FRAMES - 1)].code;
-	if (hash && (hash == last || bpf_map_lookup_elem(&codes, &hash)))
+	__u64 hash = hash_by_version(w, py, code);
+	if (hash && bpf_map_lookup_elem(&codes, &hash))
 		return hash;
 	if (bpf_probe_read_user(w->code_copy, CODE_BYTES, (void *)code))
 		return 0;
@@ -126,8 +135,7 @@ __attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
 		return 0;
 	if (!hash)
 		hash = hash_by_contents(w, py, code);
-	/* The thread's last stack is still there, and mostly the same from some frame on. */
-	if (last == hash || bpf_map_lookup_elem(&codes, &hash))
+	if (bpf_map_lookup_elem(&codes, &hash))
 		return hash;
 	__u32 one = 1;
 	if (bpf_map_update_elem(&codes, &hash, &one, BPF_NOEXIST)) {
@@ -140,6 +148,24 @@ __attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
 	}
 	lose(LOSS_CODE);
 	return 0;
+}
+
+/* The number of a code object, 0 if there is none. */
+__attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
+{
+	struct python *py = w ? python_at(w->slot) : NULL;
+
+	if (!w || !py)
+		return 0;
+	if (!py->code_frees)
+		return read_code(w, py, code);
+	__u64 key = mix(w->seed, code), *known = bpf_map_lookup_elem(&code_numbers, &key);
+	if (known)
+		return *known;
+	__u64 number = read_code(w, py, code);
+	if (number)
+		bpf_map_update_elem(&code_numbers, &key, &number, BPF_ANY);
+	return number;
 }
 
 /*
@@ -191,13 +217,35 @@ static long next_python_frame(__u32 i, struct walk **walk)
 	}
 	__u64 at = frame_word(w, py->frame_instruction);
 	at = py->frame_kind ? at - code - py->code_bytes : (__u64)(__s32)at;
-	__u64 number = code_number(w, code);
 	struct frame *f = &w->stack.frames[n & (MAX_FRAMES - 1)];
-	f->code = number;
+	f->code = code; /* name_frames() puts its number here */
 	f->at = at;
-	w->stack.number = mix(mix(w->stack.number, number), at);
+	w->path = mix(mix(w->path, code), at);
 	w->stack.count = n + 1;
 	return code == w->stop;
+}
+
+static long name_frame(__u32 i, struct walk **walk)
+{
+	struct walk *w = *walk;
+
+	if (i >= w->stack.count)
+		return 1;
+	struct frame *f = &w->stack.frames[i & (MAX_FRAMES - 1)];
+	__u64 number = code_number(w, f->code);
+	f->code = number;
+	w->unreadable += !number;
+	w->stack.number = mix(mix(w->stack.number, number), f->at);
+	return 0;
+}
+
+/* The number of the stack that the frames are, if it is known by its path; else 0. */
+static __always_inline __u64 known_path(struct walk *w)
+{
+	if (w->path == w->last_path)
+		return w->last;
+	__u64 *number = bpf_map_lookup_elem(&paths, &w->path);
+	return number ? *number : 0;
 }
 
 /* What a thread's walks use. */
@@ -279,18 +327,48 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 	struct window *running = innermost(current_thread());
 	w->stop = running && running->statement ? running->code : 0;
 	w->pid = p->pid;
-	w->seed = mix(p->started, slot);
+	w->seed = walk_seed(p, slot);
 	w->stack.number = w->seed;
 	w->stack.count = 0;
 	w->stack.more = 0;
 	w->stretch = 0;
+	w->unreadable = 0;
+	w->path = mix(w->seed, *(volatile __u32 *)&code_frees[slot & (MAX_PROCESSES - 1)]);
 	bpf_loop(MAX_FRAMES + 16, next_python_frame, &w, 0);
-	__u64 number = w->stack.number;
 	if (!w->stack.count)
 		return 0;
-	if (number == w->last || bpf_map_lookup_elem(&stacks, &number) || send_stack(w))
-		w->last = number;
+	w->path |= 1; /* 0 is none */
+	__u64 number = py->code_frees ? known_path(w) : 0;
+	if (!number) {
+		bpf_loop(MAX_FRAMES, name_frame, &w, 0);
+		number = w->stack.number;
+		bool sent = number == w->last || bpf_map_lookup_elem(&stacks, &number) || send_stack(w);
+		if (!sent || w->unreadable || !py->code_frees) {
+			w->last_path = 0;
+			return number;
+		}
+		bpf_map_update_elem(&paths, &w->path, &number, BPF_ANY);
+	}
+	w->last_path = w->path;
+	w->last = number;
 	return number;
+}
+
+/* A code object is freed: nothing may be known by its address any more. */
+SEC("uprobe")
+int code_freed(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+
+	if (!p)
+		return 0;
+	__u64 key = mix(walk_seed(p, slot), regs->di);
+	if (bpf_map_lookup_elem(&code_numbers, &key)) /* most were never on a stack: nothing is locked for them */
+		bpf_map_delete_elem(&code_numbers, &key);
+	fetch_add(&code_frees[slot & (MAX_PROCESSES - 1)], 1);
+	spend(GROUP_CODE, slot);
+	return 0;
 }
 
 /* Whether the stacks of a process are walked at all. */

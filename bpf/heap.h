@@ -40,7 +40,8 @@ static __always_inline void blocks_told(struct process *p, struct root *r, struc
 	__s64 value = move(p, r, METER_HEAP, m->after - m->before);
 
 	if (moves)
-		send_change(p, r, number++, segment, METER_HEAP | CHANGE_BLOCK, value, -m->before, m->from, 0);
+		send_change(p, r, number++, segment, METER_HEAP | CHANGE_BLOCK, value - m->after, -m->before, m->from,
+			    0);
 	send_change(p, r, number, segment, METER_HEAP | CHANGE_BLOCK, value, moves ? m->after : m->after - m->before,
 		    m->after ? m->to : m->from, m->stack);
 }

@@ -95,6 +95,7 @@ struct fdtable {
 	struct file **fd;
 } KERNEL_TYPE;
 
+/* The open files of a process. */
 struct files_struct {
 	struct fdtable *fdt;
 } KERNEL_TYPE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which files of NumPy's extension module a process maps.
+ * Which libraries a process maps: those that user space looks for, and NumPy's extension module.
  *
  * A probe is on a file: the kernel puts it in as a process maps that. So user space looks for the NumPy that a process
  * would import, places the probes of numpy.h in its file ahead of time, and says so here (foresee_modules). Then these
@@ -14,9 +14,6 @@
  */
 #ifndef IPYTRACER_MODULES_H
 #define IPYTRACER_MODULES_H
-
-#define PROT_EXEC     4	   /* linux/mman.h */
-#define MAP_ANONYMOUS 0x20 /* linux/mman.h */
 
 #define MODULE_NAME  "_multiarray_umath." /* package numpy: IsModule */
 #define MODULE_CHARS (sizeof(MODULE_NAME) - 1)
@@ -55,44 +52,59 @@ static __always_inline __u64 open_file(__u64 task, __u64 number)
 	return word_at(FIELD(table, fdtable, fd) + number * sizeof(__u64));
 }
 
-static __always_inline bool is_module(__u64 file)
+/*
+ * Names of the files that user space looks for when libraries come (packages cuda, numpy): libcuda.so, libcudart,
+ * libc10.so, _multiarray_umath, ld-linux, ld-2.
+ */
+static __always_inline bool is_looked_for(const char *name)
 {
-	__u64 name = FIELD(FIELD(file, file, f_path.dentry), dentry, d_name.name);
-	char text[MODULE_CHARS] = {};
-
-	return !bpf_probe_read_kernel(text, sizeof(text), (void *)name) && starts_with(text, MODULE_NAME, MODULE_CHARS);
+	return starts_with(name, "libcuda", 7) || starts_with(name, "libc10.", 7) || starts_with(name, "_multiar", 8) ||
+	       starts_with(name, "ld-", 3);
 }
 
-/* The thread that runs has mapped code, or unmapped some, and still holds its mmap lock. */
-static __noinline int code_changed(__u32 slot)
+static __always_inline bool is_foreseen(struct process *p, __u64 inode)
+{
+	bool known = !p->modules[0]; /* nothing has been */
+
+	for (int m = 0; m < MAX_MODULES; m++)
+		known |= p->modules[m] == inode;
+	return known;
+}
+
+/*
+ * The process that runs has more pages with code than before, and still holds its mmap lock. Mostly its dynamic linker
+ * maps a library: mmap(…, fd, …). What is not that, or cannot be read, may be one that is looked for.
+ */
+static __noinline int code_mapped(__u32 slot)
 {
 	struct process *p = process_at(slot);
-	__u64 task = bpf_get_current_task();
+	__u64 task = bpf_get_current_task(), file = 0;
+	char name[MODULE_CHARS] = {};
 
-	if (!p || FIELD(task, task_struct, mm) != p->mm)
+	if (!p)
 		return 0;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	if (regs->orig_ax != NR_MMAP || !(regs->dx & PROT_EXEC) || regs->r10 & MAP_ANONYMOUS)
+	if (FIELD(task, task_struct, mm) == p->mm && regs->orig_ax == NR_MMAP && !(regs->r10 & MAP_ANONYMOUS))
+		file = open_file(task, (__u32)regs->r8);
+	__u64 entry = file ? FIELD(file, file, f_path.dentry) : 0, text = entry ? FIELD(entry, dentry, d_name.name) : 0;
+	if (text && !bpf_probe_read_kernel(name, sizeof(name), (void *)text) && !is_looked_for(name))
 		return 0;
-	__u64 file = open_file(task, regs->r8), inode = file ? FIELD(file, file, f_inode) : 0;
-	if (!inode || !is_module(file))
-		return 0;
-	for (int m = 0; m < MAX_MODULES; m++)
-		if (p->modules[m] == inode)
-			return 0;
-	return arrays_pass(slot, FOREIGN_MODULE);
+	*(volatile __u32 *)&p->loads = 1;
+	if (text && starts_with(name, MODULE_NAME, MODULE_CHARS) && !is_foreseen(p, FIELD(file, file, f_inode)))
+		arrays_pass(slot, FOREIGN_MODULE);
+	return 0;
 }
 
 /* At each release of a process's mmap lock. */
-static __always_inline void watch_modules(struct process *p, __u32 slot, __u64 mm)
+static __always_inline void watch_code(struct process *p, __u32 slot, __u64 mm)
 {
-	if (!p->modules[0])
+	__u64 code = FIELD(mm, mm_struct, exec_vm), before = p->code_pages;
+
+	if (code == before)
 		return;
-	__u64 size = FIELD(mm, mm_struct, exec_vm);
-	if (size == p->code_size)
-		return;
-	p->code_size = size;
-	code_changed(slot);
+	p->code_pages = code;
+	if (code > before)
+		code_mapped(slot);
 }
 
 /*

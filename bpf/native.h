@@ -220,7 +220,7 @@ __attribute__((noinline)) __u64 native_stack(__u32 slot, __u64 python, __u64 ip,
 	}
 	w->slot = slot;
 	w->pid = p->pid;
-	w->seed = mix(p->started, slot);
+	w->seed = walk_seed(p, slot);
 	w->text = py->text;
 	w->text_size = py->text_size;
 	w->pc = ip;

@@ -109,6 +109,7 @@ struct frame_search {
 	__u64 frame;
 	__u64 coroutine;
 	__u64 typed;
+	__u64 locals;
 };
 
 static long next_frame(__u32 i, struct frame_search *s)
@@ -136,15 +137,20 @@ static long next_frame(__u32 i, struct frame_search *s)
 	else if (owner == py->owner_generator)
 		s->coroutine = frame - py->generator_frame;
 	/* run_cell_async(self, raw_cell, …) */
-	if (!READ(s->typed, frame + py->frame_locals + 8))
+	s->locals = frame + py->frame_locals;
+	if (!READ(s->typed, s->locals + 8))
 		s->typed &= py->code_mask; /* the same bits are a reference's */
 	return 1;
 }
 
-/* A cell that runs: its coroutine, or 0, and the str that was typed, or what the program has in its place. */
+/*
+ * A cell that runs: its coroutine, or 0, the str that was typed, or what the program has in its place, and where the
+ * variables of run_cell_async are.
+ */
 struct running {
 	__u64 coroutine;
 	__u64 typed;
+	__u64 locals;
 };
 
 /* The innermost run_cell_async coroutine on this thread's Python stack. */
@@ -165,6 +171,7 @@ static __noinline int running_cell(struct python *py, struct running *out)
 	bpf_loop(12, next_frame, &s, 0);
 	out->coroutine = s.coroutine;
 	out->typed = s.typed;
+	out->locals = s.locals;
 	return 0;
 }
 

@@ -40,9 +40,12 @@ struct MAP(BPF_MAP_TYPE_HASH, struct cuda_key, struct cuda_object, 1 << 20, F_NO
 struct MAP(BPF_MAP_TYPE_HASH, __u32, __u32, MAX_BATCHES, F_NO_PREALLOC) torch_batches SEC(".maps");
 /* tid -> where what it resizes was */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, __u64, 4096, 0) resized SEC(".maps");
-struct MAP(BPF_MAP_TYPE_HASH, __u32, struct walk, 4096, F_NO_PREALLOC) walks SEC(".maps");    /* tid -> */
-struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 16, F_NO_PREALLOC) codes SEC(".maps");	      /* sent */
-struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 17, F_NO_PREALLOC) stacks SEC(".maps");      /* sent */
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct walk, 4096, F_NO_PREALLOC) walks SEC(".maps"); /* tid -> */
+struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 16, F_NO_PREALLOC) codes SEC(".maps");	   /* sent */
+struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 17, F_NO_PREALLOC) stacks SEC(".maps");   /* sent */
+struct MAP(BPF_MAP_TYPE_LRU_HASH, __u64, __u64, 1 << 14, 0) code_numbers SEC(".maps");	   /* by address */
+struct MAP(BPF_MAP_TYPE_LRU_HASH, __u64, __u64, 1 << 14, 0) paths
+	SEC(".maps"); /* path -> number of a stack that was sent */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct rule, 1 << 17, F_NO_PREALLOC) rules SEC(".maps"); /* see native.h */
 /* Free slots of processes. The lowest are used again first: what goes through all of them stops at used_slots. */
 struct {
@@ -101,6 +104,8 @@ __u64 losses[LOSSES];
 /* By slot: how often libraries have come or gone, and, plus one, as of when user space knows that the rules are right;
  * 0: never. */
 __u32 code_changes[MAX_PROCESSES];
+/* How many code objects each process has freed, if anybody looks. */
+__u32 code_frees[MAX_PROCESSES];
 __u32 code_checked[MAX_PROCESSES]; /* written by user space */
 
 __u64 copies_sent;

@@ -17,7 +17,7 @@
  *   frames.h     Python stacks
  *   native.h     native stacks
  *   mappings.h   cpu.mapped, range by range
- *   modules.h    which NumPy a process maps
+ *   modules.h    libraries that a process maps
  *   numpy.h      cpu.numpy
  *   tensors.h    cpu.torch
  *   cuda.h       the CUDA driver's memory
@@ -44,6 +44,7 @@
 #include "processes.h"
 #include "budget.h"
 #include "python.h"
+#include "results.h"
 #include "cells.h"
 #include "frames.h"
 #include "native.h"
@@ -87,11 +88,12 @@ int mapped(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
-	__s64 change = r ? mapped_changed(p, r, mm) : 0;
+	if (!r)
+		return 0;
+	__s64 change = mapped_changed(p, r, mm);
 	if (change)
 		range_changed(slot, change);
-	if (p)
-		watch_modules(p, slot, mm);
+	watch_code(p, slot, mm);
 	return 0;
 }
 

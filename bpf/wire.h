@@ -89,6 +89,8 @@ enum outcome {
 	OUTCOME_MISSED, /* of a cell: nobody said when it, or what followed its result, was over */
 };
 
+#define OUTCOME_TOLD 1 /* the outcome is IPython's own word, and final */
+
 /* A boundary, or one process's reading within it. `ticket` numbers them without gaps: it is the key in the store. */
 struct boundary {
 	__u64 ticket;
@@ -117,7 +119,8 @@ struct boundary {
 	__s32 pid;
 	__s32 tid;
 	__s32 parent;
-	__s32 first_line; /* statements: co_firstlineno; cells: 1 for one that ran before it was seen */
+	__s32 first_line; /* statements: co_firstlineno; cells: 1 for one that ran before it was seen, at the end
+			     OUTCOME_TOLD */
 	__u32 outcome;
 	__u32 group;
 	__u32 text_kind; /* bytes in one character of text: 1, 2 or 4; 0 for raw bytes */
@@ -243,6 +246,8 @@ struct walk {
 	__u64 first_thread; /* of the interpreter's list, when it had none */
 	__u64 first_id;	    /* whose it was */
 	__u64 last;	    /* number of the last stack */
+	__u64 path;	    /* a hash of its frames and their code objects' addresses; see known_path() */
+	__u64 last_path;    /* that of the last stack, 0: not to be relied on */
 	__u64 frame;	    /* to look at next */
 	__u64 stop;	    /* the code object of the statement that runs, 0 for none */
 	__u64 seed;
@@ -254,8 +259,10 @@ struct walk {
 	__u64 table_tail[4];
 	__u32 slot;
 	__s32 pid;
-	__u32 missed;	/* walks since it had none */
-	__u32 frame_at; /* where in frames_copy the frame is, in words */
+	__u32 missed;	  /* walks since it had none */
+	__u32 frame_at;	  /* where in frames_copy the frame is, in words */
+	__u32 unreadable; /* code objects without a number */
+	__u32 padding;
 };
 
 /* One value one meter took. May be lost, and is counted. */
@@ -302,7 +309,7 @@ struct process {
 	__u64 era;		    /* in which NumPy's blocks are seen without a gap; see struct block */
 	__u64 first_era;	    /* the process's first one */
 	__u64 heap_end;		    /* mm->brk, up to whole pages */
-	__u64 code_size;	    /* mm->exec_vm, in pages, while there are modules */
+	__u64 code_pages;	    /* mm->exec_vm */
 	__u64 modules[MAX_MODULES]; /* NumPy's files with probes in them, by their struct inode; 0 for none */
 	__u32 tgid;
 	__s32 pid;
@@ -315,6 +322,8 @@ struct process {
 	__u32 torch;   /* it has made tensors on the CPU */
 	__u32 arrays;  /* enum arrays */
 	__u32 foreign; /* bits of enum foreign */
+	__u32 loads;   /* it has mapped code of a file that is looked for, or may have */
+	__u32 padding;
 	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
 };
 
@@ -404,6 +413,8 @@ enum group {
 	GROUP_RESULT,
 	GROUP_CELL,
 	GROUP_SIGNAL,
+	GROUP_CODE, /* code objects that are freed; never stepped down, nor are stacks known by their addresses without
+		       it */
 	GROUP_DRIVER,
 	GROUP_TORCH,
 	GROUP_LOADER,
@@ -461,6 +472,7 @@ struct python {
 	__u64 interpreter; /* address of the main interpreter state */
 	__u64 main_thread; /* address of the main thread's state, a hint */
 	__u64 result_type; /* cache: address of the type ExecutionResult */
+	__u64 cell_type;   /* the same of cell, which a variable of nested functions is in */
 	__u64 text;	   /* where the interpreter's code is */
 	__u64 text_size;
 	__u64 code_mask;
@@ -505,21 +517,41 @@ struct python {
 	__u32 native;	   /* native stacks; 0: none, 1: of threads without Python frames, 2: of all */
 	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
 	__u32 ready;
-	__u32 terminal; /* its shell is a terminal's: PyOS_Readline is its simple prompt */
-	__u32 padding;
+	__u32 terminal;	     /* its shell is a terminal's: PyOS_Readline is its simple prompt */
+	__u32 instance_kind; /* enum instance_kind: where an instance's attributes are */
+	__u32 type_basic_size;
+	__u32 type_dict_offset;
+	__u32 cached_keys; /* of a type: the names of its instances' attributes */
+	__u32 dict_keys;
+	__u32 dict_values;
+	__u32 code_frees; /* each code object that is freed is seen */
 };
+
+/* Where an instance has its attributes: see results.h. */
+enum instance_kind {
+	INSTANCE_UNKNOWN,
+	INSTANCE_POINTER,   /* 3.9, 3.10 */
+	INSTANCE_TWO_WORDS, /* 3.11 */
+	INSTANCE_TAGGED,    /* 3.12 */
+	INSTANCE_INLINE,    /* 3.13 and newer */
+};
+
+#define MAX_ATTRIBUTES 16 /* an ExecutionResult has six at most */
 
 /* One cell that runs on a thread. */
 struct window {
 	__u64 cell;
 	__u64 coroutine;
+	__u64 result;	 /* IPython's ExecutionResult of it; 0: not known */
 	__u64 statement; /* stack pointer at the entry of the statement's PyEval_EvalCode; 0: none runs */
 	__u64 code;	 /* its code object */
 	__u32 awaiting;	 /* the statement returned a coroutine that IPython now awaits */
 	__u32 failed;
 	__u32 statements;
 	__u32 file_size;
-	__u32 ended; /* it has its result: display and hooks run. Its coroutine may be freed */
+	__u32 ended;	/* it has its result: display and hooks run. Its coroutine may be freed */
+	__u32 returned; /* its coroutine has returned the result */
+	__u32 awaited;	/* a statement of it returned a coroutine */
 	__u32 padding;
 	__u64 file[FILE_WORDS];
 };

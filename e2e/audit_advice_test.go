@@ -142,7 +142,7 @@ func shutDown(t *testing.T, w *workload, v report.Verdict) {
 // awaitGone waits until a process has no memory any more.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); residentOf(pid) > 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); residentOf(pid) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("pid %d has memory still", pid)
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"ipytracer/report"
@@ -69,6 +70,11 @@ func checkMemory(t *testing.T, p place) {
 	results := w.run()
 	r, _ := tr.stop()
 	checkCertificate(t, r)
+	if strings.HasSuffix(t.Name(), "/jemalloc") {
+		for _, problem := range r.Certificate.Problems {
+			t.Errorf("problem: %s", problem)
+		}
+	}
 	windows := topCells(r, w.pid)
 	if len(windows) != len(results) {
 		t.Fatalf("%d windows of %d cells", len(windows), len(results))

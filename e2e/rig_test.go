@@ -43,6 +43,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// patience is how long something may take that takes a second or two on an idle machine. Nothing is judged by it.
+const patience = 3 * time.Minute
+
 // python is the interpreter the drivers and, outside chroots, the kernels run on.
 func python() string {
 	if p := os.Getenv("TRACER_PYTHON"); p != "" {
@@ -380,7 +383,7 @@ func traced(t *testing.T, env []string, pid int, command string, flags ...string
 		_ = tr.cmd.Process.Kill()
 		<-tr.ended
 	})
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(patience)
 	for {
 		if _, err := os.Stat(ready); err == nil {
 			return tr

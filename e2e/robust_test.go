@@ -156,7 +156,7 @@ func startPiped(t *testing.T, cmd *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
 // until waits for something another process does.
 func until(t *testing.T, what string, true_ func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !true_(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !true_(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("never happened: ", what)
 		}

@@ -57,7 +57,7 @@ func startIPython(ts *testscript.TestScript, neg bool, args []string) {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(patience)
 	for {
 		if _, err := os.Stat(ready); err == nil {
 			break

@@ -32,7 +32,7 @@ func typed(s *Session, cell uint64, kind uint32, offset, total int, text string)
 }
 
 func closed(s *Session, cell uint64) {
-	s.cellClosed(nil, &event.Boundary{Kind: event.CellClose, Cell: cell, PID: 5})
+	s.cellClosed(nil, &event.Boundary{Kind: event.CellClose, Cell: cell, PID: 5}, false)
 }
 
 func TestSourceOfSeveralChunks(t *testing.T) {

@@ -157,6 +157,7 @@ func (s *Session) lookedAt(root uint32, r *steps) {
 	}
 	for _, t := range s.targets {
 		if t.root == root && !t.gone && s.ledger.Settled(t.pid, l.unsure) == nil {
+			s.log.Debug("the account of arrays is settled", "pid", t.pid, "unsure", l.unsure)
 			return
 		}
 	}

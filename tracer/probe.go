@@ -39,6 +39,8 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		return entry(ledger.CellCompile, s.Compile)
 	case ledger.GroupSignal:
 		return append(entry(ledger.CellSignal, s.SetSignal), entry(ledger.CellPrompt, s.Prompt)...)
+	case ledger.GroupCode:
+		return entry(ledger.CodeFreed, s.CodeFreed)
 	}
 	return nil
 }
@@ -74,12 +76,19 @@ func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
 		return []cpython.Site{s.Compile}
 	case ledger.GroupSignal:
 		return []cpython.Site{s.SetSignal, s.Prompt}
+	case ledger.GroupCode:
+		return []cpython.Site{s.CodeFreed}
 	}
 	return nil
 }
 
 // probe tells the ledger how to read the target's Python and places every group.
 func (s *Session) probe(t *target) error {
+	if !s.options.NoStacks { // before the ledger is told that it is there
+		if err := s.place(t, ledger.GroupCode); err != nil {
+			return err
+		}
+	}
 	if !s.learn(t) { // the interpreter has not started: the offsets that do not depend on it are there already
 		if err := s.tellPython(t, 0); err != nil {
 			return err
@@ -95,8 +104,12 @@ func (s *Session) probe(t *target) error {
 		if s.budget.isShed(t.root, g) {
 			continue
 		}
-		if err := s.place(t, g); err != nil {
-			return err
+		if g != ledger.GroupCode {
+			if err := s.place(t, g); err != nil {
+				return err
+			}
+		} else if t.python.groups[g] == nil { // stacks take longer, that is all
+			continue
 		}
 		if g != ledger.GroupNumPy || t.python.groups[g] != nil || t.arrays.state != ledger.ArraysInside {
 			s.note(t, g)

@@ -54,6 +54,7 @@ type Session struct {
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
 	cells   map[uint64]*openCell
+	opened  uint64               // the newest cell that was heard of
 	unseen  uint64               // Pythons whose cells cannot be seen
 	lines   map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
 	codes   map[uint64]*code

@@ -62,11 +62,11 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.CellResult:
 		c := s.cell(b.Cell, b.PID)
 		if t != nil && t.python != nil {
-			b.Outcome = t.outcome(b.Outcome, c.ran)
+			b.Outcome = s.outcome(t, b, extra.Told, c.ran)
 		}
 		c.decided = b.Outcome
 	case event.CellClose:
-		s.cellClosed(t, b)
+		s.cellClosed(t, b, extra.Told)
 	case event.ProcessExec, event.ProcessStart:
 		s.processChanged(t, b)
 	case event.ProcessExit:
@@ -132,6 +132,9 @@ func groupText(g ledger.Group) string {
 // cellOpened remembers the cell, and reads len(In) where the kernel did not know the list yet.
 func (s *Session) cellOpened(t *target, b *event.Boundary) {
 	c := s.cell(b.Cell, b.PID)
+	if !b.Late {
+		s.opened = max(s.opened, b.Cell)
+	}
 	if b.Late {
 		b.Text, b.Inputs = c.file, c.inputs
 		return
@@ -151,7 +154,7 @@ func (s *Session) cellOpened(t *target, b *event.Boundary) {
 }
 
 // cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next cell's.
-func (s *Session) cellClosed(t *target, b *event.Boundary) {
+func (s *Session) cellClosed(t *target, b *event.Boundary, told bool) {
 	c := s.cell(b.Cell, b.PID)
 	delete(s.cells, b.Cell)
 	if !c.told && (c.kind != 0 || len(c.compiled) > 0) { // chunks are missing
@@ -161,7 +164,7 @@ func (s *Session) cellClosed(t *target, b *event.Boundary) {
 		return
 	}
 	if t != nil && t.python != nil {
-		b.Outcome = t.outcome(b.Outcome, c.ran)
+		b.Outcome = s.outcome(t, b, told, c.ran)
 	}
 	if c.decided != event.OutcomeUnknown {
 		b.Outcome = c.decided

@@ -63,6 +63,7 @@ type python struct {
 	expected bool
 	tries    int
 	shown    cpython.Exception // the exception shown last
+	stale    bool              // a later cell had begun when that was read: it may be that one's
 	ipython  string
 	front    string
 	terminal bool // its shell is a terminal's
@@ -205,6 +206,7 @@ func (s *Session) tellPython(t *target, interpreter uint64) error {
 func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	p := t.python
 	o, _ := p.binary.Offsets() // cannot fail: NewInterpreter has called it
+	heap := p.binary.Heap()
 	out := ledger.Python{
 		Inputs: p.inputs, Interpreter: interpreter, CodeMask: o.CodeMask, CodeFilename: o.CodeFilename,
 		CodeName: o.CodeName, CodeFirstLine: o.CodeFirstLine, CodeLineTable: o.CodeLineTable,
@@ -216,7 +218,8 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 		StateExecuting: o.StateExecuting, StateFinished: o.StateFinished, ThreadsHead: o.InterpThreadsHead,
 		PushedEval:   uint32(p.sites.EvalCode.Pushed),
 		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion, FrameInstruction: o.FrameInstr,
-		FrameLocals: p.binary.FrameLocals(),
+		FrameLocals: heap.FrameLocals, InstanceKind: uint32(p.binary.Version().Instances()), CachedKeys: heap.CachedKeys,
+		TypeBasicSize: cpython.TypeBasicSize, TypeDictOffset: cpython.TypeDictOffset, DictKeys: o.DictKeys, DictValues: o.DictValues,
 	}
 	if out.CodeFullName == 0 {
 		out.CodeFullName = o.CodeName
@@ -236,6 +239,9 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	}
 	if p.terminal {
 		out.Terminal = 1
+	}
+	if p.groups[ledger.GroupCode] != nil {
+		out.CodeFrees = 1
 	}
 	if threads, err := p.live.Threads(); err == nil && len(threads) > 0 {
 		out.MainThread = threads[len(threads)-1].Address // the list has the newest thread first
@@ -313,33 +319,6 @@ func (s *Session) impatient() bool {
 }
 
 func cpus() int { return runtime.NumCPU() }
-
-// outcome finds out how a cell ended: IPython keeps the exception it showed last in sys.last_value. ran: a statement of
-// the cell was seen to run, so that the kernel half knows whether one has failed. Then only what fails or comes between
-// statements is looked for: a look that comes late can meet another cell's exception.
-func (t *target) outcome(seen event.Outcome, ran bool) event.Outcome {
-	shown, err := t.python.live.LastException()
-	for range 3 { // it may be changing just now
-		if err == nil {
-			break
-		}
-		shown, err = t.python.live.LastException()
-	}
-	if err != nil {
-		return seen
-	}
-	before := t.python.shown
-	t.python.shown = shown
-	switch {
-	case shown.Value == 0 || shown.Value == before.Value && shown.Traceback == before.Traceback:
-		return seen
-	case shown.Type == "KeyboardInterrupt":
-		return event.OutcomeInterrupted
-	case seen == event.OutcomeAbandoned, seen == event.OutcomeOK && ran && !strings.HasSuffix(shown.Type, "SyntaxError"):
-		return seen
-	}
-	return event.OutcomeError
-}
 
 // used is the CPU time of the target, 0 if it cannot be told.
 func (t *target) used() event.Nanoseconds {

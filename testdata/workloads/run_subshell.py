@@ -15,10 +15,12 @@ import time
 
 from jupyter_client import BlockingKernelClient
 
-FIRST = "import numpy as np, time"
-LONG = "x = np.ones(32 << 20)\ntime.sleep(1.5)\ndel x"
+FIRST = "import numpy as np, time, threading\nover = threading.Event()"
+LONG = "x = np.ones(32 << 20)\nprint('begun', flush=True)\nover.wait(120)\ndel x"
 SHORT = "y = np.ones(16 << 20)\ntime.sleep(0.2)\ndel y"
 AWAITED = "import asyncio\nz = np.ones(8 << 20)\nawait asyncio.sleep(0.2)\ndel z"
+LAST = "over.set()"
+PATIENCE = 120  # seconds
 
 
 def main():
@@ -39,7 +41,7 @@ def main():
 
 
 def connect(connection):
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not os.path.exists(connection) or not os.path.getsize(connection):
         if time.monotonic() > end:
             raise SystemExit("the kernel wrote no connection file")
@@ -47,23 +49,24 @@ def connect(connection):
     client = BlockingKernelClient(connection_file=connection)
     client.load_connection_file()
     client.start_channels()
-    client.wait_for_ready(timeout=30)
+    client.wait_for_ready(timeout=PATIENCE)
     return client
 
 
 def cells(client):
     client.execute_interactive(FIRST, output_hook=lambda message: None)
     client.control_channel.send(client.session.msg("create_subshell_request", {}))
-    reply = client.get_control_msg(timeout=10)["content"]
+    reply = client.get_control_msg(timeout=PATIENCE)["content"]
     if reply.get("status") != "ok":
         raise SystemExit("this ipykernel has no subshells")
     waiting = {send(client, LONG)}
-    time.sleep(0.5)  # until the long cell has begun: nothing tells a client that it has
-    for code in SHORT, AWAITED, "w = 1":
+    while client.get_iopub_msg(timeout=PATIENCE)["content"].get("text") != "begun\n":
+        pass
+    for code in SHORT, AWAITED, LAST:
         waiting.add(send(client, code, reply["subshell_id"]))
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while waiting and time.monotonic() < end:
-        waiting.discard(client.get_shell_msg(timeout=30)["parent_header"]["msg_id"])
+        waiting.discard(client.get_shell_msg(timeout=PATIENCE)["parent_header"]["msg_id"])
 
 
 def send(client, code, subshell=None):

@@ -104,13 +104,37 @@ func (p *Interpreter) Heap() (Heap, error) {
 	return h, nil
 }
 
-// FrameLocals returns where a frame has its first local variable.
-func (b *Binary) FrameLocals() uint32 {
+// Heap returns the layout of a build; Interpreter is 0.
+func (b *Binary) Heap() Heap {
 	h := heapTable(tableOffsets(b.version.Minor), b.version.Minor)
 	if b.debug != nil {
 		b.debug.applyHeap(&h)
 	}
-	return h.FrameLocals
+	return h
+}
+
+// InstanceKind says where an instance has its attributes.
+type InstanceKind uint8
+
+// The four ways, by version.
+const (
+	InstancePointer  InstanceKind = 1 + iota // 3.9, 3.10: a pointer to a dict at tp_dictoffset
+	InstanceTwoWords                         // 3.11: a dict's and the values' address in front of the object
+	InstanceTagged                           // 3.12: one word for either in front of the object
+	InstanceInline                           // 3.13 and newer: the values behind the object, or a dict's address in front of it
+)
+
+// Instances returns where instances of an ordinary class have their attributes.
+func (v Version) Instances() InstanceKind {
+	switch {
+	case v.Minor <= 10:
+		return InstancePointer
+	case v.Minor == 11:
+		return InstanceTwoWords
+	case v.Minor == 12:
+		return InstanceTagged
+	}
+	return InstanceInline
 }
 
 // HeapOf returns the layout of a version, from 3.9 to 3.15, as its headers give it; Interpreter is 0.

@@ -43,6 +43,7 @@ type image struct {
 	frames    []span   // sorted code ranges of .eh_frame
 	plt       []span
 	imports   map[uint64]symbolRef // by the address of the pointer through which the PLT jumps
+	relocated []segment            // where the file says what the dynamic linker puts into data
 }
 
 // openImage parses the ELF headers and the dynamic symbol table; only symbols with a wanted name are kept.
@@ -148,6 +149,9 @@ func (img *image) loadRanges(f *elf.File) {
 		}
 		if s.Type == elf.SHT_RELA && s.Name == ".rela.plt" && s.FileSize <= maxSymbolTable && s.Flags&elf.SHF_COMPRESSED == 0 {
 			img.loadImports(f, s)
+		}
+		if s.Type == elf.SHT_RELA && s.Name != ".rela.plt" && s.FileSize <= maxSymbolTable && s.Flags&elf.SHF_COMPRESSED == 0 {
+			img.relocated = append(img.relocated, segment{offset: s.Offset, size: s.FileSize})
 		}
 		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 && s.FileSize <= maxEHFrame {
 			// A header may claim more than there is: take what there is.

@@ -138,5 +138,34 @@ func (l *Library) Start(name string) Site {
 	return l.b.site(name, fn.value, at, 0, ok && in.emulated())
 }
 
+// Aliases returns the names, of those the library was opened with, of the function that a function only jumps to; none where it does
+// more. Whoever sees that one sees the call.
+func (l *Library) Aliases(name string) (names []string) {
+	fn, ok := l.b.function(name)
+	if !ok {
+		return nil
+	}
+	code := newCodeReader(l.b.image)
+	in, ok := code.decode(fn.value)
+	if ok && in.Op == x86asm.NOP {
+		in, ok = code.decode(in.end())
+	}
+	to, direct := in.target()
+	if !ok || in.Op != x86asm.JMP || !direct {
+		return nil
+	}
+	for other, s := range l.b.image.symbols {
+		if s.function && s.value == to {
+			names = append(names, other)
+		}
+	}
+	if len(names) == 0 && l.b.image.inPLT(to) {
+		if s, ok := l.b.image.linked(to); ok {
+			names = append(names, s.name)
+		}
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return n == name || !slices.Contains(l.names, n) })
+}
+
 // Bias returns the load bias of a process's mapping of the file, see [Binary.Bias].
 func (l *Library) Bias(start, offset uint64) (uint64, bool) { return l.b.Bias(start, offset) }

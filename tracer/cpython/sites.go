@@ -51,6 +51,8 @@ type Sites struct {
 	// Track is PyTraceMalloc_Track(edi domain, rsi address, rdx bytes); Untrack is
 	// PyTraceMalloc_Untrack(edi domain, rsi address).
 	Track, Untrack Site
+	// CodeFreed is in what frees a code object: rdi code.
+	CodeFreed Site
 }
 
 // Sites finds where to attach. A function that the build does not export has a zero Site. The error matches
@@ -69,6 +71,7 @@ func (b *Binary) Sites() (Sites, error) {
 		Prompt:        b.entrySite(code, "PyOS_Readline"),
 		Track:         b.entrySite(code, "PyTraceMalloc_Track", rdi, rsi, rdx),
 		Untrack:       b.entrySite(code, "PyTraceMalloc_Untrack", rdi, rsi),
+		CodeFreed:     b.codeFreedSite(code),
 	}
 	var thunk bool
 	s.Compile, thunk = b.compileSite(code, rdi, rsi, rdx, rcx)

@@ -144,23 +144,23 @@ func TestThunk(t *testing.T) {
 // TestSitesOfBuilds checks every site of the real builds, and the distances from the entry where the build
 // is one that does not change.
 func TestSitesOfBuilds(t *testing.T) {
-	deltas := map[string][]int32{ // compile, eval, stop iteration, set signal, track, untrack
-		"bookworm-3.11": {0, 0, 3, 0, 7, 7},
-		"bullseye-3.9":  {0, 30, 0, 0, 7, 7},
-		"trixie-3.13":   {4, 4, 7, 4, 4, 4},
-		"sid-3.14":      {4, 4, 7, 4, 4, 4},
-		"sid-3.15":      {4, 4, 4, 4, 4, 4},
-		"pbs-3.11":      {0, 0, 0, 0, 11, 11},
-		"pbs-3.14":      {0, 0, 0, 0, 0, 0},
-		"pyenv-3.10":    {0, 0, 0, 0, 0, 12},
-		"pyenv-3.12":    {0, 0, 0, 0, 0, 0},
+	deltas := map[string][]int32{ // compile, eval, stop iteration, set signal, track, untrack, code freed
+		"bookworm-3.11": {0, 0, 3, 0, 7, 7, 0},
+		"bullseye-3.9":  {0, 30, 0, 0, 7, 7, 0},
+		"trixie-3.13":   {4, 4, 7, 4, 4, 4, 4},
+		"sid-3.14":      {4, 4, 7, 4, 4, 4, 4},
+		"sid-3.15":      {4, 4, 4, 4, 4, 4, 4},
+		"pbs-3.11":      {0, 0, 0, 0, 11, 11, 0},
+		"pbs-3.14":      {0, 0, 0, 0, 0, 0, 0},
+		"pyenv-3.10":    {0, 0, 0, 0, 0, 12, 0},
+		"pyenv-3.12":    {0, 0, 0, 0, 0, 0, 0},
 	}
 	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
 		s, err := bin.Sites()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, site := range []Site{s.Compile, s.EvalCode, s.StopIteration, s.SetSignal, s.Track, s.Untrack} {
+		for i, site := range []Site{s.Compile, s.EvalCode, s.StopIteration, s.SetSignal, s.Track, s.Untrack, s.CodeFreed} {
 			if !site.Emulated || site.Delta != deltas[b.name][i] {
 				t.Errorf("%+v, want delta %d", site, deltas[b.name][i])
 			}

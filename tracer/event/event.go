@@ -70,7 +70,7 @@ func ParseBoundaryKind(name string) (kind BoundaryKind, ok bool) {
 // Outcome says how a cell or a statement ended.
 type Outcome uint8
 
-// The outcomes. Unknown is what the kernel knows when no statement probe could be placed.
+// The outcomes. Unknown: nobody said, and it was too late to look.
 const (
 	OutcomeUnknown Outcome = iota
 	OutcomeOK

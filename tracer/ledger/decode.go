@@ -122,6 +122,9 @@ func decodeReading(b *kernelBoundary) event.Reading {
 	return event.Reading{Number: b.Number, PID: b.Pid, Value: readings(b.Value), High: readings(b.High)}
 }
 
+// outcomeTold is OUTCOME_TOLD of bpf/wire.h, what the record of a boundary has in its first_line.
+const outcomeTold = 1
+
 func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	text := b.Text[:min(int(b.TextSize), len(b.Text))]
 	out := event.Boundary{
@@ -137,6 +140,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	if out.Kind == event.MeterShed || out.Kind == event.MeterBack {
 		extra.Foreign = Foreign(b.FirstLine)
 	}
+	extra.Told = (out.Kind == event.CellResult || out.Kind == event.CellClose) && b.FirstLine == outcomeTold
 	if out.Kind == event.StatementOpen {
 		extra.LineTable = append([]byte(nil), text...)
 	} else {

@@ -326,18 +326,19 @@ const (
 	kernelGroupGROUP_RESULT       kernelGroup = 2
 	kernelGroupGROUP_CELL         kernelGroup = 3
 	kernelGroupGROUP_SIGNAL       kernelGroup = 4
-	kernelGroupGROUP_DRIVER       kernelGroup = 5
-	kernelGroupGROUP_TORCH        kernelGroup = 6
-	kernelGroupGROUP_LOADER       kernelGroup = 7
-	kernelGroupGROUP_FRAMES       kernelGroup = 8
-	kernelGroupGROUP_TENSORS      kernelGroup = 9
-	kernelGroupGROUP_MAPPING      kernelGroup = 10
-	kernelGroupGROUP_HEAP         kernelGroup = 11
-	kernelGroupGROUP_BLOCKS       kernelGroup = 12
-	kernelGroupGROUP_NATIVE       kernelGroup = 13
-	kernelGroupGROUP_SMALL_STACKS kernelGroup = 14
-	kernelGroupGROUP_SMALL        kernelGroup = 15
-	kernelGroupGROUP_TORCH_CPU    kernelGroup = 16
+	kernelGroupGROUP_CODE         kernelGroup = 5
+	kernelGroupGROUP_DRIVER       kernelGroup = 6
+	kernelGroupGROUP_TORCH        kernelGroup = 7
+	kernelGroupGROUP_LOADER       kernelGroup = 8
+	kernelGroupGROUP_FRAMES       kernelGroup = 9
+	kernelGroupGROUP_TENSORS      kernelGroup = 10
+	kernelGroupGROUP_MAPPING      kernelGroup = 11
+	kernelGroupGROUP_HEAP         kernelGroup = 12
+	kernelGroupGROUP_BLOCKS       kernelGroup = 13
+	kernelGroupGROUP_NATIVE       kernelGroup = 14
+	kernelGroupGROUP_SMALL_STACKS kernelGroup = 15
+	kernelGroupGROUP_SMALL        kernelGroup = 16
+	kernelGroupGROUP_TORCH_CPU    kernelGroup = 17
 	kernelGroupGROUPS             kernelGroup = 32
 )
 
@@ -488,7 +489,7 @@ type kernelProcess struct {
 	Era       uint64
 	FirstEra  uint64
 	HeapEnd   uint64
-	CodeSize  uint64
+	CodePages uint64
 	Modules   [4]uint64
 	Tgid      uint32
 	Pid       int32
@@ -501,6 +502,8 @@ type kernelProcess struct {
 	Torch     uint32
 	Arrays    uint32
 	Foreign   uint32
+	Loads     uint32
+	Padding   uint32
 	Request   uint32
 }
 
@@ -510,6 +513,7 @@ type kernelPython struct {
 	Interpreter      uint64
 	MainThread       uint64
 	ResultType       uint64
+	CellType         uint64
 	Text             uint64
 	TextSize         uint64
 	CodeMask         uint64
@@ -554,7 +558,13 @@ type kernelPython struct {
 	PushedEval       uint32
 	Ready            uint32
 	Terminal         uint32
-	Padding          uint32
+	InstanceKind     uint32
+	TypeBasicSize    uint32
+	TypeDictOffset   uint32
+	CachedKeys       uint32
+	DictKeys         uint32
+	DictValues       uint32
+	CodeFrees        uint32
 }
 
 type kernelResize struct {
@@ -647,6 +657,7 @@ type kernelThread struct {
 		_          structs.HostLayout
 		Cell       uint64
 		Coroutine  uint64
+		Result     uint64
 		Statement  uint64
 		Code       uint64
 		Awaiting   uint32
@@ -654,6 +665,8 @@ type kernelThread struct {
 		Statements uint32
 		FileSize   uint32
 		Ended      uint32
+		Returned   uint32
+		Awaited    uint32
 		Padding    uint32
 		File       [12]uint64
 	}
@@ -692,6 +705,8 @@ type kernelWalk struct {
 	FirstThread uint64
 	FirstId     uint64
 	Last        uint64
+	Path        uint64
+	LastPath    uint64
 	Frame       uint64
 	Stop        uint64
 	Seed        uint64
@@ -705,6 +720,8 @@ type kernelWalk struct {
 	Pid         int32
 	Missed      uint32
 	FrameAt     uint32
+	Unreadable  uint32
+	Padding     uint32
 }
 
 // Names of all BPF objects in the ELF.
@@ -716,6 +733,7 @@ const (
 	kernelMapBoundaries          = "boundaries"
 	kernelMapCalls               = "calls"
 	kernelMapChanges             = "changes"
+	kernelMapCodeNumbers         = "code_numbers"
 	kernelMapCodes               = "codes"
 	kernelMapCudaObjects         = "cuda_objects"
 	kernelMapCudaThreads         = "cuda_threads"
@@ -727,6 +745,7 @@ const (
 	kernelMapHeapCalls           = "heap_calls"
 	kernelMapMembers             = "members"
 	kernelMapOrdinals            = "ordinals"
+	kernelMapPaths               = "paths"
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
 	kernelMapResized             = "resized"
@@ -749,6 +768,7 @@ const (
 	kernelProgCellSignal         = "cell_signal"
 	kernelProgCheckpointEnter    = "checkpoint_enter"
 	kernelProgCheckpointLeave    = "checkpoint_leave"
+	kernelProgCodeFreed          = "code_freed"
 	kernelProgControlTask        = "control_task"
 	kernelProgCudaEnter          = "cuda_enter"
 	kernelProgCudaLeave          = "cuda_leave"
@@ -788,6 +808,7 @@ const (
 	kernelVarChangeRingSize      = "change_ring_size"
 	kernelVarCodeChanges         = "code_changes"
 	kernelVarCodeChecked         = "code_checked"
+	kernelVarCodeFrees           = "code_frees"
 	kernelVarCopiesRead          = "copies_read"
 	kernelVarCopiesSent          = "copies_sent"
 	kernelVarCpuOffset           = "cpu_offset"
@@ -890,6 +911,7 @@ type kernelProgramSpecs struct {
 	CellSignal      *ebpf.ProgramSpec `ebpf:"cell_signal"`
 	CheckpointEnter *ebpf.ProgramSpec `ebpf:"checkpoint_enter"`
 	CheckpointLeave *ebpf.ProgramSpec `ebpf:"checkpoint_leave"`
+	CodeFreed       *ebpf.ProgramSpec `ebpf:"code_freed"`
 	ControlTask     *ebpf.ProgramSpec `ebpf:"control_task"`
 	CudaEnter       *ebpf.ProgramSpec `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.ProgramSpec `ebpf:"cuda_leave"`
@@ -934,6 +956,7 @@ type kernelMapSpecs struct {
 	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
 	Calls        *ebpf.MapSpec `ebpf:"calls"`
 	Changes      *ebpf.MapSpec `ebpf:"changes"`
+	CodeNumbers  *ebpf.MapSpec `ebpf:"code_numbers"`
 	Codes        *ebpf.MapSpec `ebpf:"codes"`
 	CudaObjects  *ebpf.MapSpec `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
@@ -945,6 +968,7 @@ type kernelMapSpecs struct {
 	HeapCalls    *ebpf.MapSpec `ebpf:"heap_calls"`
 	Members      *ebpf.MapSpec `ebpf:"members"`
 	Ordinals     *ebpf.MapSpec `ebpf:"ordinals"`
+	Paths        *ebpf.MapSpec `ebpf:"paths"`
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
 	Resized      *ebpf.MapSpec `ebpf:"resized"`
@@ -971,6 +995,7 @@ type kernelVariableSpecs struct {
 	ChangeRingSize      *ebpf.VariableSpec `ebpf:"change_ring_size"`
 	CodeChanges         *ebpf.VariableSpec `ebpf:"code_changes"`
 	CodeChecked         *ebpf.VariableSpec `ebpf:"code_checked"`
+	CodeFrees           *ebpf.VariableSpec `ebpf:"code_frees"`
 	CopiesRead          *ebpf.VariableSpec `ebpf:"copies_read"`
 	CopiesSent          *ebpf.VariableSpec `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
@@ -1048,6 +1073,7 @@ type kernelMaps struct {
 	Boundaries   *ebpf.Map `ebpf:"boundaries"`
 	Calls        *ebpf.Map `ebpf:"calls"`
 	Changes      *ebpf.Map `ebpf:"changes"`
+	CodeNumbers  *ebpf.Map `ebpf:"code_numbers"`
 	Codes        *ebpf.Map `ebpf:"codes"`
 	CudaObjects  *ebpf.Map `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
@@ -1059,6 +1085,7 @@ type kernelMaps struct {
 	HeapCalls    *ebpf.Map `ebpf:"heap_calls"`
 	Members      *ebpf.Map `ebpf:"members"`
 	Ordinals     *ebpf.Map `ebpf:"ordinals"`
+	Paths        *ebpf.Map `ebpf:"paths"`
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
 	Resized      *ebpf.Map `ebpf:"resized"`
@@ -1082,6 +1109,7 @@ func (m *kernelMaps) Close() error {
 		m.Boundaries,
 		m.Calls,
 		m.Changes,
+		m.CodeNumbers,
 		m.Codes,
 		m.CudaObjects,
 		m.CudaThreads,
@@ -1093,6 +1121,7 @@ func (m *kernelMaps) Close() error {
 		m.HeapCalls,
 		m.Members,
 		m.Ordinals,
+		m.Paths,
 		m.Processes,
 		m.Pythons,
 		m.Resized,
@@ -1120,6 +1149,7 @@ type kernelVariables struct {
 	ChangeRingSize      *ebpf.Variable `ebpf:"change_ring_size"`
 	CodeChanges         *ebpf.Variable `ebpf:"code_changes"`
 	CodeChecked         *ebpf.Variable `ebpf:"code_checked"`
+	CodeFrees           *ebpf.Variable `ebpf:"code_frees"`
 	CopiesRead          *ebpf.Variable `ebpf:"copies_read"`
 	CopiesSent          *ebpf.Variable `ebpf:"copies_sent"`
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
@@ -1184,6 +1214,7 @@ type kernelPrograms struct {
 	CellSignal      *ebpf.Program `ebpf:"cell_signal"`
 	CheckpointEnter *ebpf.Program `ebpf:"checkpoint_enter"`
 	CheckpointLeave *ebpf.Program `ebpf:"checkpoint_leave"`
+	CodeFreed       *ebpf.Program `ebpf:"code_freed"`
 	ControlTask     *ebpf.Program `ebpf:"control_task"`
 	CudaEnter       *ebpf.Program `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.Program `ebpf:"cuda_leave"`
@@ -1229,6 +1260,7 @@ func (p *kernelPrograms) Close() error {
 		p.CellSignal,
 		p.CheckpointEnter,
 		p.CheckpointLeave,
+		p.CodeFreed,
 		p.ControlTask,
 		p.CudaEnter,
 		p.CudaLeave,

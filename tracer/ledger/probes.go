@@ -20,6 +20,7 @@ const (
 	GroupResult    = Group(kernelGroupGROUP_RESULT)    // the end of a cell
 	GroupCell      = Group(kernelGroupGROUP_CELL)      // the start of a cell, and markers
 	GroupSignal    = Group(kernelGroupGROUP_SIGNAL)    // the end of an awaited or abandoned cell
+	GroupCode      = Group(kernelGroupGROUP_CODE)      // code objects that are freed: stacks are known again by their addresses
 	GroupDriver    = Group(kernelGroupGROUP_DRIVER)    // calls of the CUDA driver
 	GroupTorch     = Group(kernelGroupGROUP_TORCH)     // PyTorch's totals, at every allocation and free on a GPU
 	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
@@ -36,12 +37,12 @@ const (
 
 	GroupTorchCPU = Group(kernelGroupGROUP_TORCH_CPU) // every tensor that PyTorch makes and frees on the CPU
 
-	GroupCount   = 17
-	PythonGroups = 5 // the first ones: those whose probes are in the interpreter
+	GroupCount   = 18
+	PythonGroups = 6 // the first ones: those whose probes are in the interpreter
 )
 
 var groupNames = [GroupCount]string{
-	"numpy", "statements", "cell ends", "cell starts", "prompts", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks",
+	"numpy", "statements", "cell ends", "cell starts", "prompts", "code objects", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks",
 	"native frames", "stacks of small blocks", "small blocks", "PyTorch on the CPU",
 }
 
@@ -62,6 +63,7 @@ const (
 	CellResult                     // _PyGen_SetStopIterationValue: rdi
 	CellSignal                     // PyOS_setsig: edi, rsi
 	CellPrompt                     // PyOS_Readline
+	CodeFreed                      // where every code object ends: rdi
 	StatementOpen                  // PyEval_EvalCode: rdi
 	StatementReturn                // every way out of PyEval_EvalCode, with a WayOut cookie
 	NumPyTrack                     // PyTraceMalloc_Track: edi, rsi, rdx
@@ -93,7 +95,7 @@ const (
 
 func (l *Ledger) program(p Program) *ebpf.Program {
 	return map[Program]*ebpf.Program{
-		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal, CellPrompt: l.objects.CellPrompt,
+		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal, CellPrompt: l.objects.CellPrompt, CodeFreed: l.objects.CodeFreed,
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
 		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack,
 		NumPyMade: l.objects.NumpyMade, NumPyFreed: l.objects.NumpyFreed, NumPyResizing: l.objects.NumpyResizing, NumPyResized: l.objects.NumpyResized, NumPyHandler: l.objects.NumpyHandler,

@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
 	"unsafe"
@@ -82,6 +83,16 @@ type BoundaryExtra struct {
 	LineTable []byte  // StatementOpen: the beginning of the code object's line table
 	Group     Group   // MeterShed, MeterBack
 	Foreign   Foreign // not 0: they are about blocks that pass the probes in NumPy by, and not about the budget
+	Told      bool    // CellResult, CellClose: the outcome is IPython's own word, and final
+}
+
+// CellsOpened returns the number of the newest cell that any process has opened, whether it has been handed out or not.
+func (l *Ledger) CellsOpened() uint64 {
+	var next uint64
+	if err := l.objects.NextCell.Get(&next); err != nil || next == 0 {
+		return math.MaxUint64
+	}
+	return next - 1
 }
 
 // Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all

@@ -117,6 +117,9 @@ func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
 	seen := map[uint64]bool{} // some have two names
 	for _, name := range names {
 		f := Function{Name: name, Operation: operationOf(name), Complete: true}
+		if slices.ContainsFunc(l.Aliases(name), func(to string) bool { return operationOf(to) == f.Operation }) {
+			continue // jemalloc's new[] is a jump to its new
+		}
 		f.Entry, f.Start = l.Entry(name, f.Operation.arguments()...), l.Start(name)
 		if f.Operation == None || !f.Entry.Present() || seen[f.Start.FileOffset] {
 			continue

@@ -1,0 +1,187 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/tracer/event"
+)
+
+// The changes of a meter of blocks lead from one value to the next. That gives their true order, where two threads passed each other
+// between taking a number and changing the meter. And it says on which side of a boundary a change is that was made while the
+// boundary was being drawn: the boundary lies where the changes had led to the kernel's value at it.
+
+// sides is what is known of a tree's changes and boundaries to tell.
+type sides struct {
+	cuts   map[uint64]moves // what the boundaries said that ended the last segments
+	chains map[heldKey]*chain
+	key    heldKey // of the chain looked for last: most changes are of one meter
+	last   *chain
+}
+
+// chain is one meter of one process.
+type chain struct {
+	value event.Bytes // to which the changes have led
+	known bool
+	of    uint64 // the segment they have come to
+	// loose are changes that do not begin at value: what leads there is on its way, or was lost.
+	loose []event.Change
+	since uint64 // the last segment that had ended when the first of them came
+	// until is the segment whose beginning a change waits for, 0 for none: all later ones wait with it.
+	until uint64
+	kept  int // changes that wait
+}
+
+const (
+	// maxCuts is how many segments' ends are remembered: a change comes soon behind its boundary.
+	maxCuts = 64
+	// maxWaiting is how many changes wait for a boundary. It may not come: where it found no room there is none.
+	maxWaiting = 1 << 12
+	// maxLoose is how many changes wait for one that leads to them, and through how many segments.
+	maxLoose = 32
+	maxSince = lingering / 2
+)
+
+// isChained says whether each change of a meter says from which value it led to which.
+func isChained(m event.Meter) bool {
+	return m == event.NumPy || m == event.Torch || m == event.Heap || m == event.Pinned
+}
+
+func (s *sides) chain(key heldKey) *chain {
+	if s.last != nil && key == s.key {
+		return s.last
+	}
+	c := s.chains[key]
+	if c == nil {
+		if s.chains == nil {
+			s.chains = map[heldKey]*chain{}
+		}
+		c = &chain{}
+		s.chains[key] = c
+	}
+	s.key, s.last = key, c
+	return c
+}
+
+// link hands changes on in the order in which they changed the meter.
+func (s *sides) link(c *event.Change, ended uint64, handOn func(*event.Change)) {
+	ch := s.chain(heldKey{c.PID, c.Meter})
+	if !ch.known {
+		ch.value, ch.known = s.at(c.Segment-1, heldKey{c.PID, c.Meter})
+	}
+	if ch.known && c.Value-c.Size != ch.value {
+		if len(ch.loose) == 0 {
+			ch.since = ended
+		}
+		if ch.loose = append(ch.loose, *c); len(ch.loose) > maxLoose {
+			ch.giveUp(handOn)
+		}
+		return
+	}
+	ch.take(c, handOn)
+	for len(ch.loose) > 0 {
+		i := slices.IndexFunc(ch.loose, func(c event.Change) bool { return c.Value-c.Size == ch.value })
+		if i < 0 {
+			break
+		}
+		next := ch.loose[i]
+		ch.loose = slices.Delete(ch.loose, i, i+1)
+		ch.take(&next, handOn)
+	}
+}
+
+func (ch *chain) take(c *event.Change, handOn func(*event.Change)) {
+	ch.value, ch.known = c.Value, true
+	handOn(c)
+}
+
+// giveUp hands on what does not link, in the order of its numbers.
+func (ch *chain) giveUp(handOn func(*event.Change)) {
+	loose := ch.loose
+	ch.loose = nil
+	for i := range loose {
+		ch.take(&loose[i], handOn)
+	}
+}
+
+// flush gives up on what waited long enough, or on everything.
+func (s *sides) flush(ended uint64, all bool, handOn func(*event.Change)) {
+	for _, ch := range s.chains {
+		if len(ch.loose) > 0 && (all || ended > ch.since+maxSince) {
+			ch.giveUp(handOn)
+		}
+	}
+}
+
+// note remembers what a boundary said.
+func (s *sides) note(segment uint64, m moves) {
+	if s.cuts == nil {
+		s.cuts = map[uint64]moves{}
+	}
+	s.cuts[segment] = m
+	delete(s.cuts, segment-maxCuts)
+}
+
+// at returns a meter's value where a segment ended: processes that a boundary does not name had not moved since one before.
+func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
+	if s.cuts[segment] == nil {
+		return 0, false
+	}
+	for n := segment; n > 0 && n+maxCuts > segment; n-- {
+		if m, ok := s.cuts[n][key.pid]; ok {
+			return m.value[key.meter], true
+		}
+	}
+	return 0, false
+}
+
+// waitsFor says up to which segment's beginning a change has to wait, 0 for not at all. Where it waited for too long, late is up to
+// which what waits is to be taken in first.
+func (s *sides) waitsFor(c *event.Change, ended uint64) (until, late uint64) {
+	if !isChained(c.Meter) {
+		return 0, 0
+	}
+	ch := s.chain(heldKey{c.PID, c.Meter})
+	if c.Between && c.Segment > ended {
+		ch.until = max(ch.until, c.Segment+1)
+	}
+	if ch.until == 0 {
+		return 0, 0
+	}
+	if c.Segment <= ended+1 { // else it waits anyway
+		ch.kept++
+	}
+	if ch.kept > maxWaiting {
+		late, ch.until, ch.kept = ch.until, 0, 0
+		return 0, late
+	}
+	return max(ch.until, c.Segment), 0
+}
+
+// heard ends the waiting for segments up to this one.
+func (s *sides) heard(upTo uint64) {
+	for _, ch := range s.chains {
+		if ch.until <= upTo {
+			ch.until, ch.kept = 0, 0
+		}
+	}
+}
+
+// segment is the one that a change belongs to. Changes are to be asked about in their order.
+func (s *sides) segment(c *event.Change) uint64 {
+	if !isChained(c.Meter) {
+		return c.Segment
+	}
+	key := heldKey{c.PID, c.Meter}
+	ch := s.chain(key)
+	if !c.Between {
+		ch.of = max(ch.of, c.Segment)
+		return c.Segment
+	}
+	if v, ok := s.at(c.Segment, key); ok && c.Value-c.Size == v {
+		ch.of = max(ch.of, c.Segment+1)
+	}
+	if ch.of > c.Segment {
+		return c.Segment + 1
+	}
+	return c.Segment
+}

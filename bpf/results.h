@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * How a cell ended, as IPython itself says: every run_cell_async makes an ExecutionResult before anything else, notes
+ * in it the exception that ended the cell (error_before_exec, error_in_exec), and returns it. It is read at the end of
+ * the cell, on the thread that runs it; so what comes later, and whoever is late, changes nothing.
+ *
+ * Sources: IPython 7.20 to 9.11, core/interactiveshell.py; Include/internal/pycore_dict.h and Objects/dict-common.h
+ * of 3.9 to 3.15. Everything read is the target's word.
+ */
+#ifndef IPYTRACER_RESULTS_H
+#define IPYTRACER_RESULTS_H
+
+#define RESULT_NAME "ExecutionResult" /* with its NUL, it is compared whole */
+
+/* Has an object's type exactly this name, which with its NUL takes size bytes, at most 24? */
+static __always_inline bool is_named(struct python *py, __u64 type, const char *wanted, __u32 size)
+{
+	__u64 name = 0;
+	char text[24] = {};
+
+	if (!type || READ(name, type + py->type_name))
+		return false;
+	if (bpf_probe_read_user_str(text, size, (void *)name) != size)
+		return false;
+	return starts_with(text, wanted, size);
+}
+
+/* Is this an ExecutionResult that lives? What was freed has a pointer, or nothing, where its count of references was.
+ */
+static __noinline bool is_result(struct python *py, __u64 object)
+{
+	__u64 type = 0, references = 0;
+
+	if (!py || !object || READ(references, object) || !references || references >> 20)
+		return false;
+	if (READ(type, object + py->object_type) || !type)
+		return false;
+	if (type == py->result_type)
+		return true;
+	if (!is_named(py, type, RESULT_NAME, sizeof(RESULT_NAME)))
+		return false;
+	py->result_type = type;
+	return true;
+}
+
+struct local_search {
+	struct python *py;
+	__u64 locals;
+	__u64 result;
+};
+
+/* A nested function refers to the variable, so the frame has a cell in its place. */
+static long next_local(__u32 i, struct local_search *s)
+{
+	struct python *py = s->py;
+	__u64 object = 0, type = 0;
+
+	if (READ(object, s->locals + 8 * i))
+		return 1;
+	object &= py->code_mask; /* the same bits are a reference's */
+	if (!object || READ(type, object + py->object_type))
+		return 0;
+	if (type == py->cell_type || is_named(py, type, "cell", sizeof("cell"))) {
+		py->cell_type = type;
+		if (READ(object, object + py->var_size)) /* ob_ref: the word behind the header */
+			return 0;
+	}
+	if (!is_result(py, object))
+		return 0;
+	s->result = object;
+	return 1;
+}
+
+#define MAX_LOCALS 40 /* run_cell_async has 25 */
+
+/* The ExecutionResult of the run_cell_async whose variables these are; 0: it was not found. */
+static __noinline __u64 result_of(struct python *py, __u64 locals)
+{
+	struct local_search s = { .py = py, .locals = locals };
+
+	if (!py || !locals)
+		return 0;
+	bpf_loop(MAX_LOCALS, next_local, &s, 0);
+	return s.result;
+}
+
+struct attributes {
+	struct python *py;
+	__u64 entries; /* address of the first entry's key; its value follows */
+	__u64 values;  /* where the values of a split table are, else 0 */
+	__u32 stride;
+	__u32 count;
+	__u32 outcome;
+	__u32 padding;
+};
+
+static long next_attribute(__u32 i, struct attributes *a)
+{
+	struct python *py = a->py;
+	__u64 key = 0, value = 0, type = 0, at = a->entries + i * a->stride;
+	__u32 kind = 0, size = 0;
+	char name[6] = {};
+
+	if (i >= a->count)
+		return 1;
+	if (READ(key, at) || READ(value, a->values ? a->values + 8 * i : at + 8)) {
+		a->outcome = OUTCOME_UNKNOWN;
+		return 1;
+	}
+	if (!key || !value)
+		return 0;
+	__u64 data = string_data(py, key, &kind, &size);
+	if (!data || bpf_probe_read_user(name, sizeof(name), (void *)data) ||
+	    !starts_with(name, "error_", sizeof(name)))
+		return 0;
+	if (READ(type, value + py->object_type) || is_named(py, type, "NoneType", sizeof("NoneType")))
+		return 0;
+	a->outcome = is_named(py, type, "KeyboardInterrupt", sizeof("KeyboardInterrupt")) ? OUTCOME_INTERRUPTED
+											  : OUTCOME_ERROR;
+	return 1;
+}
+
+/* Reads the header of a PyDictKeysObject: where its entries are. */
+static __always_inline bool read_keys(struct python *py, __u64 keys, struct attributes *a)
+{
+	__u8 head[40];
+	__u64 count = 0, size = 0;
+
+	if (!keys || bpf_probe_read_user(head, sizeof(head), (void *)keys))
+		return false;
+	if (py->instance_kind == INSTANCE_POINTER) {
+		size = *(__u64 *)(head + 8);
+		count = *(__u64 *)(head + 32);
+		a->entries = keys + 40 + size * (size > 0xff ? size > 0xffff ? 4 : 2 : 1) + 8;
+		a->stride = 24;
+	} else {
+		bool general = !head[10];
+		count = *(__u64 *)(head + 24);
+		a->entries = keys + 32 + (1ULL << (head[9] & 31)) + (general ? 8 : 0);
+		a->stride = general ? 24 : 16;
+	}
+	a->count = count;
+	return count <= MAX_ATTRIBUTES;
+}
+
+/*
+ * Finds the attributes of an instance: in a dict of its own, or its values only, the names being its type's. By
+ * version: 3.9 and 3.10 have a pointer to the dict, 3.11 words for both in front of the object, 3.12 one word for
+ * either, later ones the values behind the instance.
+ */
+static __noinline bool find_attributes(struct python *py, __u64 object, struct attributes *a)
+{
+	__u64 type = 0, dict = 0, values = 0, keys = 0;
+	__s64 at = 0;
+
+	if (!py || !a || READ(type, object + py->object_type))
+		return false;
+	switch (py->instance_kind) {
+	case INSTANCE_POINTER:
+		if (READ(at, type + py->type_dict_offset) || at <= 0 || READ(dict, object + at))
+			return false;
+		break;
+	case INSTANCE_TWO_WORDS:
+		if (READ(dict, object - 24) || READ(values, object - 32))
+			return false;
+		break;
+	case INSTANCE_TAGGED:
+		if (READ(dict, object - 24))
+			return false;
+		if (dict & 1) {
+			values = dict + 1;
+			dict = 0;
+		}
+		break;
+	case INSTANCE_INLINE:
+		if (READ(dict, object - 24) || READ(at, type + py->type_basic_size))
+			return false;
+		values = object + at + 8;
+		break;
+	default:
+		return false;
+	}
+	if (!dict)
+		return values && !READ(keys, type + py->cached_keys) && (a->values = values) && read_keys(py, keys, a);
+	if (READ(keys, dict + py->dict_keys) || READ(values, dict + py->dict_values))
+		return false;
+	if (values)
+		a->values = values + (py->instance_kind == INSTANCE_INLINE ? 8 : 0);
+	return read_keys(py, keys, a);
+}
+
+/* How a cell ended, by its ExecutionResult: ok as long as there is no error in it. Unknown where it cannot be read. */
+static __noinline __u32 told_outcome(struct python *py, __u64 result)
+{
+	struct attributes a = { .py = py, .outcome = OUTCOME_OK };
+
+	if (!py || !is_result(py, result) || !find_attributes(py, result, &a))
+		return OUTCOME_UNKNOWN;
+	bpf_loop(MAX_ATTRIBUTES, next_attribute, &a, 0);
+	return a.outcome;
+}
+
+#endif

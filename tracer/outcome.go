@@ -1,0 +1,53 @@
+package tracer
+
+import (
+	"strings"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
+)
+
+// outcome finds out how a cell ended. Mostly IPython has told the kernel half at the very end of the cell. Where it has not,
+// sys.last_value is looked at, the exception that IPython showed last: a look that comes when the next cell has begun proves
+// nothing, and neither does the comparison with one.
+func (s *Session) outcome(t *target, b *event.Boundary, told, ran bool) event.Outcome {
+	before, stale, err := t.python.look(s)
+	if told || err != nil {
+		return b.Outcome
+	}
+	return judge(b.Outcome, ran, before, t.python.shown, stale || t.python.stale)
+}
+
+// look reads the exception that was shown last, and returns the one before.
+func (p *python) look(s *Session) (before cpython.Exception, stale bool, err error) {
+	before, stale = p.shown, p.stale
+	shown, err := p.live.LastException()
+	for range 3 { // it may be changing just now
+		if err == nil {
+			break
+		}
+		shown, err = p.live.LastException()
+	}
+	if err != nil {
+		p.stale = true
+		return before, stale, err
+	}
+	p.shown, p.stale = shown, s.ledger.CellsOpened() > s.opened
+	return before, stale, nil
+}
+
+// judge says how a cell ended by what the kernel half saw of it and by the exceptions that had been shown before it and after. ran: a
+// statement of it was seen to run, so that the kernel half knows whether one has failed.
+func judge(seen event.Outcome, ran bool, before, after cpython.Exception, late bool) event.Outcome {
+	switch {
+	case late && seen == event.OutcomeOK:
+		return event.OutcomeUnknown
+	case late, after.Value == 0, after.Value == before.Value && after.Traceback == before.Traceback:
+		return seen
+	case after.Type == "KeyboardInterrupt":
+		return event.OutcomeInterrupted
+	case seen == event.OutcomeAbandoned, seen == event.OutcomeOK && ran && !strings.HasSuffix(after.Type, "SyntaxError"):
+		return seen
+	}
+	return event.OutcomeError
+}
