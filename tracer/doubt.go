@@ -20,7 +20,7 @@ import (
 // Arrays that only code in C has are not found; of those made meanwhile nobody can say how many bytes they are, but not more than what
 // the process has mapped beyond what is known. So after a pause the meter is never exact again; its bound says how far off it can be.
 
-// lookTime bounds one look; the process runs meanwhile, and the probes see what it does.
+// lookTime is the processor time of one look; the process runs meanwhile, and the probes see what it does.
 const lookTime = 20 * time.Second
 
 // restAfterLook times what a look took is how long a pause lasts at least: looking costs the tracer a core.
@@ -50,7 +50,7 @@ func (s *Session) lookForArrays(root uint32, r *steps, before bool) {
 	if r.looks != nil {
 		return
 	}
-	ctx, stop := context.WithTimeout(context.Background(), lookTime)
+	ctx, stop := context.WithTimeout(context.Background(), 3*lookTime)
 	l := &looks{done: make(chan look, len(s.targets)), stop: stop}
 	for _, t := range s.targets {
 		if t.root != root || t.gone || t.python == nil || before && (!t.late || t.before != nil) {

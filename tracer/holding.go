@@ -11,8 +11,8 @@ import (
 
 // Bounds of finding out who holds what at the end of a session.
 const (
-	holdersTime   = 10 * time.Second // of one process
-	holdersInAll  = 30 * time.Second // of all
+	holdersTime   = 10 * time.Second // of one process: processor time
+	holdersInAll  = 2 * time.Minute  // of all, on the clock
 	holdersEvents = 1000             // holders in one event
 )
 

@@ -12,9 +12,9 @@ import (
 // people wait for.
 const (
 	listingTime    = 5 * time.Second // of one process: processor time
-	listingInAll   = 30 * time.Second
+	listingInAll   = 2 * time.Minute
 	briefTime      = 1 * time.Second
-	briefInAll     = 8 * time.Second
+	briefInAll     = 16 * time.Second
 	briefObjects   = 1_000_000
 	briefBytes     = 2 << 30
 	listingObjects = 4_000_000

@@ -244,5 +244,19 @@ def end_process(process, seconds=5):
     return None
 
 
+def asleep(pid):
+    """Is the main thread in time.sleep: in select, nanosleep, pselect6 or clock_nanosleep (asm/unistd_64.h)?"""
+    with open("/proc/%d/syscall" % pid) as f:
+        return f.read().split()[0] in ("23", "35", "270", "230")
+
+
+def wait_until_asleep(pid, timeout, meanwhile=time.sleep):
+    end = time.monotonic() + timeout
+    while not asleep(pid):
+        if time.monotonic() > end:
+            raise Failure("not asleep after %g s" % timeout)
+        meanwhile(0.005)
+
+
 def now():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)

@@ -65,7 +65,7 @@ class Kernel:
                                       store_history=request.get("store_history", True), stop_on_error=False)
         if "interrupt_at" in request:
             self.workspace.wait_for_mark(request["interrupt_at"], marks, self.opts.timeout)
-            time.sleep(0.1)     # into the statement behind the mark
+            driver.wait_until_asleep(self.pid, self.opts.timeout)     # in the statement behind the mark
             os.kill(self.pid, signal.SIGINT)
         result["execution_count"] = self._until_idle(message)
         result["idle_ns"] = driver.now()

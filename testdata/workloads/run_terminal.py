@@ -134,7 +134,7 @@ class Terminal:
             self._send()
         if "interrupt_at" in cell.request:
             self.workspace.wait_for_mark(cell.request["interrupt_at"], marks, self.opts.timeout, self.settle)
-            self.settle(0.1)        # into the statement behind the mark
+            driver.wait_until_asleep(self.pid, self.opts.timeout, self.settle)      # in the statement behind the mark
             self._type(b"\x03")
         self.count = self._prompt(self.opts.timeout)
         result["idle_ns"] = driver.now()

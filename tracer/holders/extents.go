@@ -15,7 +15,6 @@ type extents struct {
 	numpy  int     // major version of NumPy, 0 if it is not known
 
 	lineages map[*typ]lineage
-	until    time.Duration // processor time at which the walk ends
 
 	bytes   []uint64 // of each node
 	refs    []uint32 // its reference count
@@ -99,9 +98,7 @@ func (e *extents) alone(w *walker, from int32, addr uint64) bool {
 	return true
 }
 
-// spent says whether the processor time is over: of the whole process, which does nothing else then.
-func (e *extents) spent() bool { return e != nil && e.until > 0 && processorTime() > e.until }
-
+// processorTime is what the process has used.
 func processorTime() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts)

@@ -100,17 +100,23 @@ type walker struct {
 
 	owned *owned // the data of all arrays, see owned.go
 
-	limits   Limits
+	limits Limits
+	// A walk may take as much processor time, and patience times as long: others may need the processors.
+	until    time.Duration
 	deadline time.Time
 	steps    int
 	stopped  error
 }
 
+// patience is how many times as long as its processor time a walk may take.
+const patience = 8
+
 func newWalker(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Block, limits Limits) *walker {
 	w := &walker{
 		ctx: ctx, heap: heap, mem: mem, types: map[uint64]*typ{}, frames: map[int32]frame{},
-		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, deadline: time.Now().Add(limits.Time), classed: map[uint64]bool{},
+		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, classed: map[uint64]bool{},
 	}
+	w.until, w.deadline = processorTime()+limits.Time, time.Now().Add(patience*limits.Time)
 	w.blocks = slices.Clone(blocks)
 	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.Address, b.Address) })
 	w.blocks = slices.CompactFunc(w.blocks, func(a, b Block) bool { return a.Address == b.Address })
@@ -129,7 +135,7 @@ func (w *walker) done() bool {
 	if w.steps++; w.steps%4096 == 0 && w.stopped == nil {
 		if w.ctx.Err() != nil {
 			w.stopped = w.ctx.Err()
-		} else if time.Now().After(w.deadline) || w.extents.spent() {
+		} else if processorTime() > w.until || time.Now().After(w.deadline) {
 			w.stopped = errTime
 		}
 	}

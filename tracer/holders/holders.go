@@ -66,7 +66,7 @@ type Holder struct {
 type Limits struct {
 	Objects int           // containers looked into, 4 million
 	Bytes   int64         // read from the process, 2 GiB
-	Time    time.Duration // 5 s
+	Time    time.Duration // of the processor, of this whole process; 5 s
 	Unseen  bool          // look for arrays that are none of the blocks, too
 	Names   bool          // of [List]: what only modules have is not looked for
 }
@@ -107,7 +107,7 @@ func Find(ctx context.Context, p *cpython.Interpreter, blocks []Block, limits Li
 // find walks once, and again for the blocks that nothing was found to hold: the process may have been moving them.
 func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
 	limits.defaults()
-	began := time.Now()
+	began := processorTime()
 	mem := newMemory(from, limits.Bytes)
 	defer mem.close()
 	r, err := findOnce(ctx, heap, mem, blocks, limits)
@@ -120,7 +120,7 @@ func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Blo
 			missing = append(missing, b)
 		}
 	}
-	limits.Time -= time.Since(began)
+	limits.Time -= processorTime() - began
 	limits.Unseen = false
 	if len(missing) == 0 || limits.Time <= 0 {
 		return r, nil
@@ -144,10 +144,10 @@ func compareHolder(h Holder, address uint64) int { return cmp.Compare(h.Address,
 // findOnce follows what is certain. If variables do not have every block then, it finds out which words of unknown types are
 // references, and follows those too.
 func findOnce(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Block, limits Limits) (Result, error) {
-	deadline := time.Now().Add(limits.Time)
+	until, deadline := processorTime()+limits.Time, time.Now().Add(patience*limits.Time)
 	walker := func(blocks []Block) (*walker, error) {
 		w := newWalker(ctx, heap, mem, blocks, limits)
-		w.deadline, mem.limit = deadline, mem.total+limits.Bytes
+		w.until, w.deadline, mem.limit = until, deadline, mem.total+limits.Bytes
 		if err := w.learnTypes(); err != nil {
 			return nil, fmt.Errorf("holders: %w", err)
 		}

@@ -40,7 +40,7 @@ func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint
 	believed := survey.evidence()
 	mem.limit = mem.total + limits.Bytes
 	w := newWalker(ctx, heap, mem, nil, limits)
-	w.believed, w.deadline, w.stopped = believed, survey.deadline, survey.stopped
+	w.believed, w.until, w.deadline, w.stopped = believed, survey.until, survey.deadline, survey.stopped
 	w.owned = &owned{least: least, data: map[uint64]uint64{}}
 	if err := w.learnTypes(); err != nil {
 		return Owned{}, fmt.Errorf("arrays: %w", err)

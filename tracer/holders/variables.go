@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"ipytracer/tracer/cpython"
 )
@@ -51,7 +50,6 @@ type Listing struct {
 const (
 	maxListed   = 1000
 	maxAlso     = 8
-	patience    = 4         // times as long as its processor time a listing may take
 	leastModule = 256 << 10 // bytes of what only a module, a traceback or a frame has, to be listed
 	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
 )
@@ -78,12 +76,11 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Blo
 	believed := survey.evidence()
 	mem.limit = mem.total + limits.Bytes
 	w := newWalker(ctx, heap, mem, nil, limits)
-	w.believed, w.deadline, w.stopped = believed, survey.deadline, survey.stopped
+	w.believed, w.stopped = believed, survey.stopped
 	if err := w.learnTypes(); err != nil {
 		return Listing{}, fmt.Errorf("variables: %w", err)
 	}
-	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}, data: map[int32]uint64{}, device: map[int32]uint64{}, until: processorTime() + limits.Time}
-	w.deadline = time.Now().Add(patience * limits.Time)
+	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}, data: map[int32]uint64{}, device: map[int32]uint64{}}
 	l := &lister{walker: w, byAddr: map[uint64]int{}}
 	l.walk()
 	return l.listing(), nil
