@@ -216,8 +216,9 @@ static __always_inline void pay(struct root *r, __u32 slot, __u32 which, __u64 p
 		look_at_credit(slot);
 }
 
-/* Counts a hit of a probe group, which is paid. False while the group is stepped down. */
-static __always_inline bool spend(__u32 which, __u32 slot)
+/* Counts a hit of a probe group, which is paid at so many eighths of its price. False while the group is stepped down.
+ */
+static __always_inline bool spend_eighths(__u32 which, __u32 slot, __u32 eighths)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -226,8 +227,13 @@ static __always_inline bool spend(__u32 which, __u32 slot)
 	fetch_add(&group_hits[which], 1);
 	if (!r)
 		return false;
-	pay(r, slot, which, group_price[which]);
+	pay(r, slot, which, (__u64)group_price[which] * eighths / EIGHTHS);
 	return !is_down(r, which);
+}
+
+static __always_inline bool spend(__u32 which, __u32 slot)
+{
+	return spend_eighths(which, slot, EIGHTHS);
 }
 
 /* The time, where there is a budget that wants to know what something takes. */

@@ -63,9 +63,9 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 	__sync_fetch_and_and(&r->down, ~(1u << group));
 }
 
-/* A process's NumPy blocks are counted by other probes from now on, which are in place; unless NumPy has been given
- * another memory handler meanwhile. */
-static __always_inline void count_arrays(struct process *p, struct occasion *why)
+/* A process's NumPy blocks are counted by other probes from now on, which are in place; unless some would pass them
+ * by. */
+static __always_inline void count_arrays(struct root *r, struct process *p, struct occasion *why)
 {
 	__u32 before = p->arrays;
 
@@ -74,11 +74,15 @@ static __always_inline void count_arrays(struct process *p, struct occasion *why
 	if (*(volatile __u32 *)&p->foreign && p->arrays != ARRAYS_LEAVING)
 		*(volatile __u32 *)&p->arrays = ARRAYS_TRACKED;
 	request.group = p->arrays;
+	request.request = p->foreign;
 	if (before != ARRAYS_LEAVING || p->arrays != ARRAYS_TRACKED)
 		return;
+	/* Of what was made meanwhile nothing is known yet. */
+	exchange(&r->unsure, p->value[METER_MAPPED]);
+	exchange(&r->listening, 1);
 	why->kind = BOUNDARY_METER_BACK;
 	why->group = GROUP_NUMPY;
-	why->first_line = FOREIGN_ARRAYS;
+	why->first_line = p->foreign ? p->foreign : FOREIGN_MODULE;
 	draw_boundary(why);
 }
 
@@ -154,7 +158,7 @@ int control_task(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	if (request.operation == OP_ARRAYS) {
-		count_arrays(p, &why);
+		count_arrays(r, p, &why);
 	} else if (request.operation == OP_BACK) {
 		put_back(r, p->root, request.group);
 		why.kind = BOUNDARY_METER_BACK;

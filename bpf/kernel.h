@@ -73,10 +73,6 @@ struct sighand_struct {
 	struct k_sigaction action[64];
 } KERNEL_TYPE;
 
-struct thread_struct {
-	unsigned long fsbase;
-} KERNEL_TYPE;
-
 struct qstr {
 	const unsigned char *name;
 } KERNEL_TYPE;
@@ -91,6 +87,7 @@ struct path {
 
 struct file {
 	struct path f_path;
+	struct inode *f_inode;
 } KERNEL_TYPE;
 
 struct fdtable {
@@ -101,6 +98,10 @@ struct fdtable {
 /* The open files of a process. */
 struct files_struct {
 	struct fdtable *fdt;
+} KERNEL_TYPE;
+
+struct thread_struct {
+	unsigned long fsbase;
 } KERNEL_TYPE;
 
 struct task_struct {

@@ -158,67 +158,6 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 	return 0;
 }
 
-/*
- * Names of the files that user space looks for when libraries come (packages cuda, numpy), as far as eight bytes go:
- * libcuda.so, libcudart, libc10.so, _multiarray_umath, ld-linux, ld-2.
- */
-static __always_inline bool is_looked_for(const char *name)
-{
-	return starts_with(name, "libcuda", 7) || starts_with(name, "libc10.", 7) || starts_with(name, "_multiar", 8) ||
-	       starts_with(name, "ld-", 3);
-}
-
-/*
- * The process that runs has more pages with code than before. Mostly its dynamic linker maps a library: mmap(…, fd, …).
- * What is not that, or cannot be read, may be one that is looked for.
- */
-static __noinline void code_mapped(struct process *p)
-{
-	__u64 task = bpf_get_current_task();
-	char name[8] = {};
-
-	if (!p)
-		return;
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	if (FIELD(task, task_struct, mm) == p->mm && regs->orig_ax == NR_MMAP && !(regs->r10 & MAP_ANONYMOUS)) {
-		__u64 table = FIELD(FIELD(task, task_struct, files), files_struct, fdt);
-		__u64 number = (__u32)regs->r8;
-		__u64 file = number < (__u32)INT_FIELD(table, fdtable, max_fds)
-				     ? word_at(FIELD(table, fdtable, fd) + number * sizeof(__u64))
-				     : 0;
-		__u64 entry = file ? FIELD(file, file, f_path.dentry) : 0;
-		__u64 text = entry ? FIELD(entry, dentry, d_name.name) : 0;
-		if (text && !bpf_probe_read_kernel(name, sizeof(name), (void *)text) && !is_looked_for(name))
-			return;
-	}
-	*(volatile __u32 *)&p->loads = 1;
-}
-
-/* mmap_lock_released(mm, …). Read locks count as well: munmap lets the lock go as a reader. */
-SEC("raw_tp/mmap_lock_released")
-int mapped(struct bpf_raw_tracepoint_args *ctx)
-{
-	__u64 mm = ctx->args[0];
-	__u32 slot = slot_of(mm);
-
-	if (slot == NO_SLOT)
-		return 0;
-	struct process *p = process_at(slot);
-	struct root *r = p ? root_of(p) : NULL;
-	if (!r)
-		return 0;
-	__s64 change = mapped_changed(p, r, mm);
-	if (change)
-		range_changed(slot, change);
-	__u64 code = FIELD(mm, mm_struct, exec_vm), before = p->code_pages;
-	if (code == before)
-		return 0;
-	p->code_pages = code;
-	if (code > before)
-		code_mapped(p);
-	return 0;
-}
-
 static __always_inline bool call_failed(__u64 result)
 {
 	return result >= (__u64)-MAX_ERROR;

@@ -6,9 +6,10 @@
  * allocation and PyTraceMalloc_Untrack(domain, pointer) before every free, whether or not tracemalloc runs; a Track of
  * a known pointer replaces its block. And in NumPy's own code there are places that hardly any small block passes
  * (package numpy): behind malloc and calloc, before free, before and behind realloc. Where these are, and what lies in
- * which register there, is in the probes' cookies. A process goes from the first kind to the second at once and for
- * good (enum arrays); until a moment later Track still adds blocks whose allocation went by before, and Untrack does
- * nothing any more: so no block is missed, and none is counted twice.
+ * which register there, is in the probes' cookies. Where the file of the NumPy that a process would import is known,
+ * those of the second kind are in place before it is mapped and the others are not needed (modules.h). Else a process
+ * goes from the first kind to the second at once (enum arrays); until a moment later Track still adds blocks whose
+ * allocation went by before, and Untrack does nothing any more: so no block is missed, and none is counted twice.
  *
  * While the probes are stepped down nothing is seen. What is known stays known: the account goes on from there, with
  * all blocks of the eras before in doubt. A block in doubt that is freed or replaced has gone, whatever became of it
@@ -27,6 +28,7 @@
 #define NUMPY_DOMAIN   389047 /* numpy/core/src/multiarray/alloc.c: NPY_TRACE_DOMAIN */
 #define IMPLAUSIBLE    (1ll << 40) /* bytes: no block is as large, and every pointer larger */
 #define SIZE_NOT_KNOWN (-1ll)
+#define SMALL_FREE     5 /* eighths of the price: hardly more than the hit alone */
 
 static __always_inline __u64 block_key(__u32 slot, __u64 address)
 {
@@ -182,10 +184,10 @@ static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 	array_moves(&m);
 }
 
-/* The process that tells of a block, by a place of this kind, or NULL. */
-static __always_inline struct process *array_process(__u32 slot, bool inside)
+/* The process that tells of a block, by a place of this kind, or NULL. The hit is paid at so many eighths. */
+static __always_inline struct process *array_process(__u32 slot, bool inside, __u32 eighths)
 {
-	if (slot == NO_SLOT || !spend(GROUP_NUMPY, slot))
+	if (slot == NO_SLOT || !spend_eighths(GROUP_NUMPY, slot, eighths))
 		return NULL;
 	struct process *p = process_at(slot);
 	if (!p)
@@ -198,7 +200,7 @@ SEC("uprobe")
 int numpy_track(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
-	struct process *p = array_process(slot, false);
+	struct process *p = array_process(slot, false, EIGHTHS);
 
 	if (!p || (__u32)regs->di != NUMPY_DOMAIN || !regs->si || (__s64)regs->dx <= 0)
 		return 0;
@@ -217,7 +219,7 @@ SEC("uprobe")
 int numpy_untrack(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
-	struct process *p = array_process(slot, false);
+	struct process *p = array_process(slot, false, EIGHTHS);
 
 	if (p && p->arrays == ARRAYS_TRACKED && (__u32)regs->di == NUMPY_DOMAIN && regs->si)
 		array_gone(slot, regs->si, SIZE_NOT_KNOWN);
@@ -256,7 +258,7 @@ int numpy_made(struct pt_regs *regs)
 	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
 	__s64 size = told_size(regs, cookie);
 
-	if (array_process(slot, true) && address && size >= LARGE_BLOCK)
+	if (array_process(slot, true, EIGHTHS) && address && size >= LARGE_BLOCK)
 		array_made(regs, slot, address, size);
 	return 0;
 }
@@ -267,16 +269,17 @@ int numpy_freed(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
 	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
+	__s64 size = told_size(regs, cookie);
+	bool small = size >= 0 && size < LARGE_BLOCK;
 
-	if (array_process(slot, true) && address)
-		array_gone(slot, address, told_size(regs, cookie));
+	if (array_process(slot, true, small ? SMALL_FREE : EIGHTHS) && address)
+		array_gone(slot, address, size);
 	return 0;
 }
 
 /*
  * Where NumPy is given a memory handler, in a capsule. One that is not its own takes memory that does not pass the
- * places in NumPy. While the probes on PyTraceMalloc_Track are still there they simply go on; else windows are marked
- * until user space has put them back. Source: Objects/capsule.c, PyCapsule.
+ * places in NumPy. Source: Objects/capsule.c, PyCapsule.
  */
 SEC("uprobe")
 int numpy_handler(struct pt_regs *regs)
@@ -287,21 +290,7 @@ int numpy_handler(struct pt_regs *regs)
 
 	if (!p || (!READ(handler, capsule + 16) && handler == regs->ip + ((__s64)cookie >> 16)))
 		return 0;
-	p->foreign = 1;
-	if (p->arrays == ARRAYS_SETTLING)
-		p->arrays = ARRAYS_TRACKED;
-	if (p->arrays != ARRAYS_INSIDE)
-		return 0;
-	p->arrays = ARRAYS_LEAVING;
-	struct occasion why = {
-		.kind = BOUNDARY_METER_SHED,
-		.slot = slot,
-		.group = GROUP_NUMPY,
-		.first_line = FOREIGN_ARRAYS,
-		.inputs = -1,
-	};
-	draw_boundary(&why);
-	return 0;
+	return arrays_pass(slot, FOREIGN_HANDLER);
 }
 
 /* Before a block is resized: it leaves the table, since somebody may be given its address before this comes back. */
@@ -311,7 +300,7 @@ int numpy_resizing(struct pt_regs *regs)
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 cookie = bpf_get_attach_cookie(regs);
 
-	if (!array_process(slot, true))
+	if (!array_process(slot, true, EIGHTHS))
 		return 0;
 	struct resize was = { .address = at_place(regs, cookie & 0xff), .size = told_size(regs, cookie) };
 	if (was.address) {
@@ -332,7 +321,7 @@ int numpy_resized(struct pt_regs *regs)
 {
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
-	struct resize *was = array_process(slot, true) ? bpf_map_lookup_elem(&resizes, &tid) : NULL;
+	struct resize *was = array_process(slot, true, EIGHTHS) ? bpf_map_lookup_elem(&resizes, &tid) : NULL;
 
 	if (!was)
 		return 0;

@@ -58,6 +58,8 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	p->torch = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;
+	for (int m = 0; m < MAX_MODULES; m++)
+		p->modules[m] = 0;
 	p->cutting = 0;
 	p->segment = *(volatile __u64 *)&r->segment;
 	p->mm = mm;

@@ -17,6 +17,7 @@
  *   frames.h     Python stacks
  *   native.h     native stacks
  *   mappings.h   cpu.mapped, range by range
+ *   modules.h    libraries that a process maps
  *   numpy.h      cpu.numpy
  *   tensors.h    cpu.torch
  *   cuda.h       the CUDA driver's memory
@@ -48,6 +49,7 @@
 #include "frames.h"
 #include "native.h"
 #include "mappings.h"
+#include "modules.h"
 #include "numpy.h"
 #include "tensors.h"
 #include "heap.h"
@@ -75,6 +77,26 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* mmap_lock_released(mm, …). Read locks count as well: munmap lets the lock go as a reader. */
+SEC("raw_tp/mmap_lock_released")
+int mapped(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 mm = ctx->args[0];
+	__u32 slot = slot_of(mm);
+
+	if (slot == NO_SLOT)
+		return 0;
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (!r)
+		return 0;
+	__s64 change = mapped_changed(p, r, mm);
+	if (change)
+		range_changed(slot, change);
+	watch_code(p, slot, mm);
+	return 0;
+}
+
 /* Does nothing: what it costs to hit a probe at all. */
 SEC("uprobe")
 int calibrate(struct pt_regs *regs)
@@ -92,6 +114,8 @@ int calibrate_return(struct pt_regs *regs)
 /* Types that no map or argument has reach Go only if a variable has them. */
 const struct change *export_change __attribute__((unused));
 const struct finding *export_finding __attribute__((unused));
+const struct foresight *export_foresight __attribute__((unused));
+const enum foreign *export_foreign __attribute__((unused));
 const struct trial *export_trial __attribute__((unused));
 const struct source *export_source __attribute__((unused));
 const struct code *export_code __attribute__((unused));

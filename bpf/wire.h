@@ -293,6 +293,8 @@ enum change_flag {
 };
 
 /* A traced process. value and high are written by atomics only. */
+#define MAX_MODULES 4 /* that a process's sys.path may have */
+
 struct process {
 	__u64 mm;
 	__s64 value[METERS];
@@ -304,10 +306,11 @@ struct process {
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
 	__u64 started;
-	__u64 era;	  /* in which NumPy's blocks are seen without a gap; see struct block */
-	__u64 first_era;  /* the process's first one */
-	__u64 heap_end;	  /* mm->brk, up to whole pages */
-	__u64 code_pages; /* mm->exec_vm */
+	__u64 era;		    /* in which NumPy's blocks are seen without a gap; see struct block */
+	__u64 first_era;	    /* the process's first one */
+	__u64 heap_end;		    /* mm->brk, up to whole pages */
+	__u64 code_pages;	    /* mm->exec_vm */
+	__u64 modules[MAX_MODULES]; /* NumPy's files with probes in them, by their struct inode; 0 for none */
 	__u32 tgid;
 	__s32 pid;
 	__u32 root;
@@ -318,25 +321,31 @@ struct process {
 	__u32 heap;    /* it has called its allocator under trace */
 	__u32 torch;   /* it has made tensors on the CPU */
 	__u32 arrays;  /* enum arrays */
-	__u32 foreign; /* NumPy was given another memory handler than its own (NEP 49) */
+	__u32 foreign; /* bits of enum foreign */
 	__u32 loads;   /* it has mapped code of a file that is looked for, or may have */
 	__u32 padding;
 	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
 };
 
 /*
- * By which probes NumPy's blocks are counted. User space moves a process on. Another memory handler ends that: its
- * blocks do not pass the places in NumPy.
+ * By which probes NumPy's blocks are counted. User space moves a process on. What is foreign ends that: those blocks do
+ * not pass the probes in NumPy.
  */
 enum arrays {
 	ARRAYS_TRACKED,	 /* those on PyTraceMalloc_Track and _Untrack */
 	ARRAYS_SETTLING, /* those in NumPy; Track adds what they have not seen */
 	ARRAYS_INSIDE,	 /* those in NumPy */
-	ARRAYS_LEAVING,	 /* the same, until the others are in place: blocks of another handler are missed */
+	ARRAYS_LEAVING,	 /* the same, until the others are in place: foreign blocks are missed */
 };
 
-/* first_line of a MeterShed or MeterBack boundary that is about another memory handler, and not about the budget. */
-#define FOREIGN_ARRAYS 1
+/*
+ * Whose blocks pass the probes in NumPy by. One of them, or 0, is also the first_line of a MeterShed or MeterBack
+ * boundary, which then is not about the budget.
+ */
+enum foreign {
+	FOREIGN_HANDLER = 1, /* of a memory handler that is not NumPy's own (NEP 49) */
+	FOREIGN_MODULE = 2,  /* of a NumPy without probes, that user space did not foresee or has not looked at yet */
+};
 
 /*
  * Where a block's address (bits 0-7 of a cookie) and its size (bits 8-15) lie: the number of a register, as the
@@ -576,6 +585,13 @@ enum no_era {
 	ERAS	  /* the first one */
 };
 
+/* The files of NumPy's module that have probes for a process, as open files of the tracer; -1 for none. */
+struct foresight {
+	__s32 files[MAX_MODULES];
+	__u32 slot;
+	__u32 padding;
+};
+
 /* What was found out about a block that may have gone or come while nobody looked. */
 struct finding {
 	__u64 address;
@@ -746,7 +762,8 @@ struct control {
 	__u32 group;   /* OP_ARRAYS: an enum arrays, and result: the one it is */
 	__u32 done;    /* tasks it was carried out on */
 	__u32 slot;    /* result: the process's slot */
-	__u32 request; /* OP_CELL: the main thread carries out a front end's request */
+	__u32 request; /* OP_CELL: the main thread carries out a front end's request. OP_ARRAYS, result: bits of enum
+			  foreign */
 };
 
 /* What try_account is given, and says. */

@@ -133,19 +133,11 @@ type notebookSession struct {
 	highWater int64 // bytes, the tracer's own
 }
 
-// stormy makes small arrays without pause right after it has imported NumPy. On a busy machine that can spend the default budget before
-// the probes in NumPy take over (KNOWN_ISSUES.md): so it is traced without one.
-const stormy = "simulation"
-
 func runNotebooks(t *testing.T, names []string) notebookSession {
 	t.Helper()
 	w := startWorkload(t, place{driver: "../notebooks/run_notebook.py"}, names)
 	recording := filepath.Join(t.TempDir(), "run.arrows")
-	flags := []string{"--record", recording}
-	if slices.Contains(names, stormy) {
-		flags = append(flags, "--budget", "off")
-	}
-	tr := attach(t, w.pid, flags...)
+	tr := attach(t, w.pid, "--record", recording)
 	results := w.run()
 	highest := watchHighWater(tr)
 	asked := time.Now()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -15,16 +16,22 @@ import (
 	"ipytracer/tracer/process"
 )
 
-// arrays is where a target's NumPy blocks are seen. It begins with the probes on PyTraceMalloc_Track in the interpreter, which serve
-// any NumPy, whenever it is loaded. Once NumPy is there and its code is understood, probes in that take over: see bpf/numpy.h, which
-// loses nothing meanwhile and counts nothing twice.
+// arrays is where a target's NumPy blocks are seen. Where NumPy's code is found ahead of time and understood, probes are in it before
+// the target loads it, and see the first array. Else it begins with the probes on PyTraceMalloc_Track in the interpreter, which serve
+// any NumPy, whenever it is loaded, until probes in that take over: see bpf/numpy.h, which loses nothing meanwhile and counts nothing
+// twice.
 type arrays struct {
-	modules []*arrayModule
-	state   ledger.Arrays
-	settled time.Time // while settling: when the probes on the interpreter are not needed any more
-	refused bool      // a module was not understood, or there is another memory handler: it stays as it began, or goes back
+	modules  []*arrayModule
+	expected []expectedModule
+	// foreseen: there is a NumPy on its sys.path. unsure: one of them has no probes.
+	foreseen, unsure bool
+	state            ledger.Arrays
+	settled          time.Time // while settling: when the probes on the interpreter are not needed any more
+	refused          bool      // a module was not understood, or there is another memory handler: it stays as it began, or goes back
 	// leave says why it must go back, once those in NumPy have taken over; empty: it need not.
 	leave string
+	// stranger: it must go back until the NumPy that it has loaded is understood.
+	stranger bool
 }
 
 // arrayModule is NumPy's extension module, with probes in it.
@@ -46,8 +53,42 @@ func (a *arrays) close() {
 		m.close()
 		m.file.File.Close()
 	}
+	for _, e := range a.expected {
+		e.file.File.Close()
+	}
 	*a = arrays{}
 }
+
+// module is the one of a file, nil if there is none.
+func (a *arrays) module(id process.FileID) *arrayModule {
+	for _, m := range a.modules {
+		if m.file.Mapping.File == id {
+			return m
+		}
+	}
+	return nil
+}
+
+func (a *arrays) expects(id process.FileID) bool {
+	return slices.ContainsFunc(a.expected, func(e expectedModule) bool { return e.file.Mapping.File == id })
+}
+
+func (a *arrays) files() (files []*os.File) {
+	for _, m := range a.modules {
+		files = append(files, m.file.File)
+	}
+	return files
+}
+
+// areMapped says whether the target has loaded a NumPy that has probes.
+func (a *arrays) areMapped() bool { return slices.ContainsFunc(a.modules, (*arrayModule).isMapped) }
+
+// areSure says whether a target will load no NumPy but those that have probes: it has loaded one, or its sys.path has no other.
+func (a *arrays) areSure() bool {
+	return a.areMapped() || a.foreseen && !a.unsure && len(a.expected) == 0
+}
+
+func (m *arrayModule) isMapped() bool { return m.file.Mapping.End != 0 }
 
 // settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was between the
 // two is past the second by then. It may have had to wait for the interpreter's lock, which changes hands every 5 ms
@@ -59,10 +100,12 @@ func (s *Session) adoptArrays(t *target, m process.Mapping) {
 	if s.options.SmallArrays || m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) || t.python == nil || t.arrays.refused {
 		return
 	}
-	for _, known := range t.arrays.modules {
-		if known.file.Mapping.File == m.File {
-			return
-		}
+	if t.arrays.expects(m.File) {
+		s.placeAhead(t, true)
+	}
+	if known := t.arrays.module(m.File); known != nil {
+		known.meet(m)
+		return
 	}
 	file, err := s.fs.OpenMapping(t.pid, m)
 	if err != nil {
@@ -84,6 +127,13 @@ func (s *Session) adoptArrays(t *target, m process.Mapping) {
 		return
 	}
 	s.refuseArrays(t, why)
+}
+
+// meet notes where a module that was expected is mapped.
+func (m *arrayModule) meet(at process.Mapping) {
+	if !m.isMapped() {
+		m.file.Mapping = at
+	}
 }
 
 // reason is an error in the words of the certificate.
@@ -144,50 +194,98 @@ func word(p cpython.Place) ledger.Word {
 // out when they are of no use any more.
 func (s *Session) countArrays(t *target) {
 	a := &t.arrays
-	if a.refused || len(a.modules) == 0 || s.budget.isShed(t.root, ledger.GroupNumPy) {
+	if a.refused || len(a.modules) == 0 || len(a.modules) > ledger.MaxModules || s.budget.isShed(t.root, ledger.GroupNumPy) {
 		return
 	}
-	switch a.state {
-	case ledger.ArraysTracked:
-		if slices.ContainsFunc(a.modules, t.hasForeignHandler) {
-			s.refuseArrays(t, foreignHandler)
-			return
+	if a.state == ledger.ArraysTracked {
+		s.takeOver(t)
+	}
+	if a.state != ledger.ArraysSettling || time.Now().Before(a.settled) || !a.areSure() || !s.moveArrays(t, ledger.ArraysInside) {
+		return
+	}
+	a.state = ledger.ArraysInside
+	s.log.Debug("arrays are seen in NumPy alone", "pid", t.pid, "modules", len(a.modules), "loaded", a.areMapped())
+	if c := t.python.groups[ledger.GroupNumPy]; c != nil {
+		_ = c.Close()
+		delete(t.python.groups, ledger.GroupNumPy)
+	}
+}
+
+// takeOver lets the probes in NumPy count, beside those on the interpreter where these are in place.
+func (s *Session) takeOver(t *target) {
+	a := &t.arrays
+	if err := s.ledger.ForeseeModules(t.slot, a.files()); err != nil {
+		s.log.Warn("the modules of NumPy could not be told", "pid", t.pid, "error", err)
+		return
+	}
+	// What is mapped after this is foreign to the kernel, or has probes.
+	if !s.meetModules(t) {
+		return // another one is mapped: it will be adopted
+	}
+	loaded := a.areMapped()
+	if slices.ContainsFunc(a.modules, t.hasForeignHandler) {
+		s.refuseArrays(t, foreignHandler)
+		return
+	}
+	if !s.moveArrays(t, ledger.ArraysSettling) {
+		return
+	}
+	a.state, a.settled = ledger.ArraysSettling, time.Time{}
+	// Without a NumPy nobody can be between two probes.
+	if s.meetModules(t); (loaded || a.areMapped()) && t.python.groups[ledger.GroupNumPy] != nil {
+		a.settled = time.Now().Add(settling)
+	}
+	for _, m := range a.modules {
+		s.noteUse(ledger.GroupNumPy, fmt.Sprintf("%d places in %s", len(m.sites.All()), path.Base(clean(m.file.Mapping.Path))))
+	}
+}
+
+// meetModules looks which modules of NumPy a target has mapped. It returns false if one has no probes.
+func (s *Session) meetModules(t *target) bool {
+	known := true
+	for m, err := range s.fs.Mappings(t.pid) {
+		if err != nil {
+			return false // it has ended
 		}
-		if !s.moveArrays(t, ledger.ArraysSettling) {
-			return
+		if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) {
+			continue
 		}
-		a.state, a.settled = ledger.ArraysSettling, time.Now().Add(settling)
-		for _, m := range a.modules {
-			s.noteUse(ledger.GroupNumPy, fmt.Sprintf("%d places in %s", len(m.sites.All()), path.Base(clean(m.file.Mapping.Path))))
-		}
-	case ledger.ArraysSettling:
-		if time.Now().Before(a.settled) || !s.moveArrays(t, ledger.ArraysInside) {
-			return
-		}
-		a.state = ledger.ArraysInside
-		if c := t.python.groups[ledger.GroupNumPy]; c != nil {
-			_ = c.Close()
-			delete(t.python.groups, ledger.GroupNumPy)
+		if module := t.arrays.module(m.File); module != nil {
+			module.meet(m)
+		} else {
+			known = false
 		}
 	}
+	return known
 }
 
 func (a *arrays) isSettling() bool { return a.state == ledger.ArraysSettling && !a.refused }
 
 const foreignHandler = "NumPy was given another memory handler than its own, NEP 49"
 
-// moveArrays lets other probes count a target's blocks. False if the target has ended, or NumPy has another memory handler.
+// moveArrays lets other probes count a target's blocks. False if the target has ended, or some blocks would pass those in NumPy by.
 func (s *Session) moveArrays(t *target, to ledger.Arrays) bool {
-	by, err := s.ledger.CountArrays(t.pid, to)
-	if err == nil && by != to {
+	by, foreign, err := s.ledger.CountArrays(t.pid, to)
+	switch {
+	case err != nil:
+		return false
+	case by == to:
+		return true
+	case foreign&ledger.ForeignHandler != 0:
 		s.refuseArrays(t, foreignHandler)
+	default:
+		t.arrays.state = ledger.ArraysTracked // until the other NumPy has been adopted
+		t.unlisted = true
 	}
-	return err == nil && by == to
+	return false
 }
 
 // hasForeignHandler says whether a memory handler may have been set in any context: then something but NumPy refers to the context
 // variable, whose reference count is the first word of the object (Include/object.h).
 func (t *target) hasForeignHandler(m *arrayModule) bool {
+	if !m.isMapped() {
+		return false
+	}
 	bias, ok := m.sites.Bias(m.file.Mapping.Start, m.file.Mapping.Offset)
 	if !ok {
 		return true
@@ -206,27 +304,39 @@ func (t *target) hasForeignHandler(m *arrayModule) bool {
 	return binary.LittleEndian.Uint32(word[:]) != 1
 }
 
-// handlerSet notes that NumPy was given another memory handler when the probes in it served.
-func (t *target) handlerSet() { t.arrays.leave = foreignHandler }
+// arraysPass notes that a target's blocks pass the probes in NumPy by, when these served.
+func (t *target) arraysPass(foreign ledger.Foreign) {
+	if foreign&ledger.ForeignHandler != 0 {
+		t.arrays.leave = foreignHandler
+	} else {
+		t.arrays.stranger = true
+	}
+}
 
-// leaveArrays goes back to the probes on PyTraceMalloc_Track, which see the blocks of any handler.
+// leaveArrays goes back to the probes on PyTraceMalloc_Track, which see the blocks of any NumPy and of any handler.
 func (s *Session) leaveArrays(t *target) {
 	a := &t.arrays
-	if a.leave == "" || a.refused {
+	if a.leave == "" && !a.stranger || a.refused {
 		return
 	}
 	before := a.state
 	a.state = ledger.ArraysTracked // or the probes would not be placed
 	if t.python.groups[ledger.GroupNumPy] == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
 		if err := s.place(t, ledger.GroupNumPy); err != nil {
-			s.problem("%v: arrays of another memory handler than NumPy's own are not seen", err)
+			s.problem("%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
 			a.state, a.refused = before, true
 			return
 		}
+		s.note(t, ledger.GroupNumPy)
 	}
-	if _, err := s.ledger.CountArrays(t.pid, ledger.ArraysTracked); err == nil {
+	if _, _, err := s.ledger.CountArrays(t.pid, ledger.ArraysTracked); err != nil {
+		return // it has ended
+	}
+	if a.leave != "" {
 		s.refuseArrays(t, a.leave)
 	}
+	s.lookForArrays(t.root, s.budget.root(t.root), false)
+	a.stranger, t.unlisted = false, true
 }
 
 // stepDownArrays takes the probes in NumPy out.
@@ -245,6 +355,19 @@ func (s *Session) stepUpArrays(t *target) error {
 		if err := s.placeModule(t, m); err != nil {
 			return err
 		}
+		if t.arrays.isSettling() {
+			t.arrays.settled = time.Now().Add(settling)
+		}
 	}
 	return nil
+}
+
+// nextSettled is when the next target's probes on the interpreter are of no use any more.
+func (s *Session) nextSettled() (at time.Time, ok bool) {
+	for _, t := range s.targets {
+		if a := &t.arrays; !t.gone && a.isSettling() && a.settled.After(time.Now()) && (!ok || a.settled.Before(at)) {
+			at, ok = a.settled, true
+		}
+	}
+	return at, ok
 }

@@ -95,6 +95,11 @@ func (s *Session) probe(t *target) error {
 		}
 	}
 	running := s.openRunning(t)
+	if t.late { // who attaches is waiting, and the interpreter has a sys.path
+		s.expectLibraries(t)
+		s.placeAhead(t, true)
+		s.countArrays(t)
+	}
 	for g := range ledger.Group(ledger.PythonGroups) {
 		if s.budget.isShed(t.root, g) {
 			continue
@@ -106,9 +111,15 @@ func (s *Session) probe(t *target) error {
 		} else if t.python.groups[g] == nil { // stacks take longer, that is all
 			continue
 		}
-		s.note(t, g)
+		if g != ledger.GroupNumPy || t.python.groups[g] != nil || t.arrays.state != ledger.ArraysInside {
+			s.note(t, g)
+		}
 	}
 	s.expectLibraries(t)
+	if !t.late {
+		s.expectKnown(t)
+	}
+	s.placeAhead(t, false)
 	s.relist(t)
 	s.adoptHeap(t)
 	s.countArrays(t)

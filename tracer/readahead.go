@@ -4,20 +4,31 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"time"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/numpy"
 	"ipytracer/tracer/process"
 )
 
-// readAhead is NumPy's extension module in a file that a target would load, looked through before it does. That takes some tenths
-// of a second, in which the probes on the interpreter would see every block, however small, and spend the budget on them.
+// readAhead is NumPy's extension module in a file that a target would load, looked through before it does. That takes some
+// hundredths of a second, in which an import makes thousands of arrays.
 type readAhead struct {
+	name  string        // in the target's own root
 	done  chan struct{} // closed once the rest is there
 	sites numpy.Sites
 	err   error
+}
+
+func (a *readAhead) isDone() bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // readFile is a file as it was when it was looked through. Nobody but the kernel sets the time of its last change.
@@ -39,28 +50,77 @@ func identify(file *process.MappedFile) (readFile, error) {
 	return readFile{file.Mapping.File, st.Size, st.Ctim}, nil
 }
 
+// expectedModule is a module that a target would load and that is being looked through.
+type expectedModule struct {
+	file  *process.MappedFile
+	ahead *readAhead
+}
+
 // expectArrays looks through the modules of NumPy that a target would load, beside what else goes on.
 func (s *Session) expectArrays(t *target) {
-	if s.options.SmallArrays {
+	if s.options.SmallArrays || t.arrays.refused {
 		return
 	}
 	for _, name := range modulesOf(t.python) {
-		file, err := s.fs.OpenFile(t.pid, name)
-		if err != nil {
-			continue
+		if file, err := s.fs.OpenFile(t.pid, name); err == nil {
+			t.arrays.foreseen = true
+			s.expectModule(t, file, true)
 		}
-		key, err := identify(file)
-		if err != nil || s.ahead[key] != nil || len(s.ahead) >= maxReadAhead {
-			file.File.Close()
-			continue
-		}
-		if s.ahead == nil {
-			s.ahead = map[readFile]*readAhead{}
-		}
-		a := &readAhead{done: make(chan struct{})}
-		s.ahead[key] = a
-		go a.read(file.File)
 	}
+}
+
+// beginAhead does so while the kernel half is being loaded.
+func (s *Session) beginAhead(t *target) {
+	t.python.modules, _ = t.python.live.Path()
+	s.expectArrays(t)
+}
+
+// expectKnown expects what other targets had on their sys.path: that of an interpreter which only starts is not there yet.
+func (s *Session) expectKnown(t *target) {
+	version := moduleName(t.python)
+	for _, a := range s.ahead {
+		if path.Base(a.name) != version || !a.isDone() || a.err != nil || t.arrays.refused {
+			continue
+		}
+		if file, err := s.fs.OpenFile(t.pid, a.name); err == nil {
+			s.expectModule(t, file, false)
+		}
+	}
+}
+
+// expectModule takes a file over. look: unless it has been looked through, it is from now on.
+func (s *Session) expectModule(t *target, file *process.MappedFile, look bool) {
+	a := &t.arrays
+	key, err := identify(file)
+	known := a.expects(file.Mapping.File) || a.module(file.Mapping.File) != nil
+	if err == nil && !known && len(a.modules)+len(a.expected) < ledger.MaxModules {
+		if look && s.ahead[key] == nil {
+			s.lookAhead(key, file)
+		}
+		if ahead := s.ahead[key]; ahead != nil {
+			a.expected = append(a.expected, expectedModule{file, ahead})
+			return
+		}
+	}
+	a.unsure = a.unsure || look && !known
+	file.File.Close()
+}
+
+// lookAhead begins to look through a file.
+func (s *Session) lookAhead(key readFile, file *process.MappedFile) {
+	own, err := unix.FcntlInt(file.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil || len(s.ahead) >= maxReadAhead {
+		if err == nil {
+			unix.Close(own)
+		}
+		return
+	}
+	if s.ahead == nil {
+		s.ahead = map[readFile]*readAhead{}
+	}
+	a := &readAhead{name: file.Mapping.Path, done: make(chan struct{})}
+	s.ahead[key] = a
+	go a.read(os.NewFile(uintptr(own), a.name))
 }
 
 func (a *readAhead) read(file *os.File) {
@@ -69,17 +129,64 @@ func (a *readAhead) read(file *os.File) {
 	a.sites, a.err = numpy.Find(file)
 }
 
+// moduleName is the name of NumPy's module for a Python.
+func moduleName(p *python) string {
+	v := p.binary.Version()
+	return fmt.Sprintf("_multiarray_umath.cpython-%d%d-x86_64-linux-gnu.so", v.Major, v.Minor)
+}
+
 // modulesOf lists the absolute names under which a Python would find NumPy's module: before NumPy 2.0 in core, since then in _core.
 func modulesOf(p *python) (names []string) {
-	v := p.binary.Version()
 	for _, dir := range p.modules[:min(len(p.modules), maxExpected/2)] {
 		if path.IsAbs(dir) {
 			for _, core := range []string{"core", "_core"} {
-				names = append(names, path.Join(dir, "numpy", core, fmt.Sprintf("_multiarray_umath.cpython-%d%d-x86_64-linux-gnu.so", v.Major, v.Minor)))
+				names = append(names, path.Join(dir, "numpy", core, moduleName(p)))
 			}
 		}
 	}
 	return names
+}
+
+// placeAhead puts probes in the expected modules that have been looked through. wait: in all of them.
+func (s *Session) placeAhead(t *target, wait bool) {
+	a := &t.arrays
+	before := len(a.modules)
+	a.expected = slices.DeleteFunc(a.expected, func(e expectedModule) bool {
+		if !wait && !e.ahead.isDone() {
+			return false
+		}
+		<-e.ahead.done
+		module := &arrayModule{file: e.file, sites: e.ahead.sites}
+		err := e.ahead.err
+		if err == nil && !a.refused && !s.budget.isShed(t.root, ledger.GroupNumPy) {
+			err = s.placeModule(t, module)
+		}
+		if err != nil || a.refused {
+			a.unsure = true
+			e.file.File.Close()
+			s.log.Debug("no probes in a NumPy that may be loaded", "pid", t.pid, "file", e.ahead.name, "error", err)
+			return true
+		}
+		a.modules = append(a.modules, module)
+		return true
+	})
+	if len(a.modules) > before && !a.refused {
+		s.foreseeAgain(t)
+	}
+}
+
+// foreseeAgain tells the kernel of modules that have come in when probes in others served already.
+func (s *Session) foreseeAgain(t *target) {
+	switch a := &t.arrays; a.state {
+	case ledger.ArraysSettling: // what was foreign to the kernel must not be forgotten: once more from the beginning
+		if _, _, err := s.ledger.CountArrays(t.pid, ledger.ArraysTracked); err == nil {
+			a.state = ledger.ArraysTracked
+		}
+	case ledger.ArraysInside:
+		if err := s.ledger.ForeseeModules(t.slot, a.files()); err != nil {
+			s.log.Warn("the modules of NumPy could not be told", "pid", t.pid, "error", err)
+		}
+	}
 }
 
 // arraySites finds the places in a module of NumPy that a target has mapped.
@@ -90,14 +197,4 @@ func (s *Session) arraySites(file *process.MappedFile) (numpy.Sites, error) {
 		return a.sites, a.err
 	}
 	return numpy.Find(file.File)
-}
-
-// nextSettled is when the next target's probes on the interpreter are of no use any more.
-func (s *Session) nextSettled() (at time.Time, ok bool) {
-	for _, t := range s.targets {
-		if a := &t.arrays; !t.gone && a.isSettling() && a.settled.After(time.Now()) && (!ok || a.settled.Before(at)) {
-			at, ok = a.settled, true
-		}
-	}
-	return at, ok
 }

@@ -103,6 +103,7 @@ func Attach(pids []int, o Options) (_ *Session, err error) {
 			return nil, err
 		}
 		s.targets = append(s.targets, t)
+		s.beginAhead(t)
 	}
 	if err := s.load(); err != nil {
 		return nil, err
@@ -280,11 +281,15 @@ func (s *Session) settle() error {
 		if !t.gone && t.python != nil && !t.python.complete() {
 			s.learn(t)
 		}
+		if !t.gone && t.python != nil {
+			s.leaveArrays(t)
+		}
 		if !t.gone && t.unlisted {
 			s.relist(t)
 		}
 		if !t.gone && t.python != nil {
 			s.adoptHeap(t)
+			s.placeAhead(t, false)
 			s.countArrays(t)
 			s.leaveArrays(t)
 		}

@@ -75,16 +75,16 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 			t.gone = true
 		}
 	case event.MeterShed:
-		if extra.Foreign {
+		if extra.Foreign != 0 {
 			if b.Text = event.ForeignArrays; t != nil {
-				t.handlerSet()
+				t.arraysPass(extra.Foreign)
 			}
 			break
 		}
 		s.budget.shed(b.Root, extra.Group)
 		b.Text = groupText(extra.Group)
 	case event.MeterBack:
-		if b.Text = groupText(extra.Group); extra.Foreign {
+		if b.Text = groupText(extra.Group); extra.Foreign != 0 {
 			b.Text = event.ForeignArrays
 		}
 	}

@@ -311,7 +311,7 @@ func (t *target) close() error {
 // impatient says whether a process is to be looked at again soon.
 func (s *Session) impatient() bool {
 	for _, t := range s.targets {
-		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && (!t.python.complete() || s.options.Heap && !t.heap.done)) {
+		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && (len(t.arrays.expected) > 0 || !t.python.complete() || s.options.Heap && !t.heap.done)) {
 			return true
 		}
 	}

@@ -55,9 +55,9 @@ const NativeStacks = "native frames"
 // SmallBlocks is the Text of one that is about NumPy's blocks below 1,024 bytes, where those are counted.
 const SmallBlocks = "NumPy's small blocks"
 
-// ForeignArrays is the Text of one that is about NumPy's blocks after it was given a memory handler that is not its own (NEP 49), until
-// other probes see them. The blocks that were known still are.
-const ForeignArrays = "NumPy's blocks of another memory handler"
+// ForeignArrays is the Text of one that is about blocks that the probes in NumPy do not see, until others do: of a memory handler that
+// is not NumPy's own (NEP 49), or of another NumPy than the one that was expected. The blocks that were known still are.
+const ForeignArrays = "blocks of another NumPy, or of another memory handler"
 
 // DeviceMeter names what is measured of a GPU.
 type DeviceMeter uint8

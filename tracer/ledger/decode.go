@@ -122,8 +122,8 @@ func decodeReading(b *kernelBoundary) event.Reading {
 	return event.Reading{Number: b.Number, PID: b.Pid, Value: readings(b.Value), High: readings(b.High)}
 }
 
-// What the record of a boundary has in its first_line: FOREIGN_ARRAYS and OUTCOME_TOLD of bpf/wire.h.
-const foreignArrays, outcomeTold = 1, 1
+// outcomeTold is OUTCOME_TOLD of bpf/wire.h, what the record of a boundary has in its first_line.
+const outcomeTold = 1
 
 func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	text := b.Text[:min(int(b.TextSize), len(b.Text))]
@@ -137,7 +137,9 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	}
 	out.Late = out.Kind == event.CellOpen && b.FirstLine != 0
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
-	extra.Foreign = (out.Kind == event.MeterShed || out.Kind == event.MeterBack) && b.FirstLine == foreignArrays
+	if out.Kind == event.MeterShed || out.Kind == event.MeterBack {
+		extra.Foreign = Foreign(b.FirstLine)
+	}
 	extra.Told = (out.Kind == event.CellResult || out.Kind == event.CellClose) && b.FirstLine == outcomeTold
 	if out.Kind == event.StatementOpen {
 		extra.LineTable = append([]byte(nil), text...)

@@ -304,6 +304,20 @@ type kernelFinding struct {
 	Done    uint32
 }
 
+type kernelForeign uint32
+
+const (
+	kernelForeignFOREIGN_HANDLER kernelForeign = 1
+	kernelForeignFOREIGN_MODULE  kernelForeign = 2
+)
+
+type kernelForesight struct {
+	_       structs.HostLayout
+	Files   [4]int32
+	Slot    uint32
+	Padding uint32
+}
+
 type kernelGroup uint32
 
 const (
@@ -476,6 +490,7 @@ type kernelProcess struct {
 	FirstEra  uint64
 	HeapEnd   uint64
 	CodePages uint64
+	Modules   [4]uint64
 	Tgid      uint32
 	Pid       int32
 	Root      uint32
@@ -758,6 +773,7 @@ const (
 	kernelProgCudaEnter          = "cuda_enter"
 	kernelProgCudaLeave          = "cuda_leave"
 	kernelProgDiscoverCpus       = "discover_cpus"
+	kernelProgForeseeModules     = "foresee_modules"
 	kernelProgHeapEnter          = "heap_enter"
 	kernelProgHeapLeave          = "heap_leave"
 	kernelProgHeapLeaveLate      = "heap_leave_late"
@@ -807,6 +823,8 @@ const (
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
 	kernelVarExportFinding       = "export_finding"
+	kernelVarExportForeign       = "export_foreign"
+	kernelVarExportForesight     = "export_foresight"
 	kernelVarExportGroup         = "export_group"
 	kernelVarExportHeapOperation = "export_heap_operation"
 	kernelVarExportLoss          = "export_loss"
@@ -898,6 +916,7 @@ type kernelProgramSpecs struct {
 	CudaEnter       *ebpf.ProgramSpec `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.ProgramSpec `ebpf:"cuda_leave"`
 	DiscoverCpus    *ebpf.ProgramSpec `ebpf:"discover_cpus"`
+	ForeseeModules  *ebpf.ProgramSpec `ebpf:"foresee_modules"`
 	HeapEnter       *ebpf.ProgramSpec `ebpf:"heap_enter"`
 	HeapLeave       *ebpf.ProgramSpec `ebpf:"heap_leave"`
 	HeapLeaveLate   *ebpf.ProgramSpec `ebpf:"heap_leave_late"`
@@ -991,6 +1010,8 @@ type kernelVariableSpecs struct {
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
 	ExportFinding       *ebpf.VariableSpec `ebpf:"export_finding"`
+	ExportForeign       *ebpf.VariableSpec `ebpf:"export_foreign"`
+	ExportForesight     *ebpf.VariableSpec `ebpf:"export_foresight"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.VariableSpec `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
@@ -1143,6 +1164,8 @@ type kernelVariables struct {
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
 	ExportFinding       *ebpf.Variable `ebpf:"export_finding"`
+	ExportForeign       *ebpf.Variable `ebpf:"export_foreign"`
+	ExportForesight     *ebpf.Variable `ebpf:"export_foresight"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.Variable `ebpf:"export_heap_operation"`
 	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
@@ -1196,6 +1219,7 @@ type kernelPrograms struct {
 	CudaEnter       *ebpf.Program `ebpf:"cuda_enter"`
 	CudaLeave       *ebpf.Program `ebpf:"cuda_leave"`
 	DiscoverCpus    *ebpf.Program `ebpf:"discover_cpus"`
+	ForeseeModules  *ebpf.Program `ebpf:"foresee_modules"`
 	HeapEnter       *ebpf.Program `ebpf:"heap_enter"`
 	HeapLeave       *ebpf.Program `ebpf:"heap_leave"`
 	HeapLeaveLate   *ebpf.Program `ebpf:"heap_leave_late"`
@@ -1241,6 +1265,7 @@ func (p *kernelPrograms) Close() error {
 		p.CudaEnter,
 		p.CudaLeave,
 		p.DiscoverCpus,
+		p.ForeseeModules,
 		p.HeapEnter,
 		p.HeapLeave,
 		p.HeapLeaveLate,

@@ -153,29 +153,6 @@ func ArrayPlace(block, size Word) uint64 { return uint64(block) | uint64(size)<<
 // handler is in memory.
 func HandlerPlace(capsule Word, own int64) uint64 { return uint64(capsule) | uint64(own)<<16 }
 
-// Arrays says by which probes a process's NumPy blocks are counted.
-type Arrays uint32
-
-// A process is moved on. A memory handler that is not NumPy's own moves it back, for good.
-const (
-	ArraysTracked  = Arrays(kernelArraysARRAYS_TRACKED)  // those on PyTraceMalloc_Track, with which it begins
-	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING) // those in NumPy; both must be in place
-	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE)   // those in NumPy alone
-)
-
-// CountArrays says by which probes a process's NumPy blocks are counted from now on; those must be in place. It returns by which they
-// are: ArraysTracked where NumPy has been given another memory handler than its own.
-func (l *Ledger) CountArrays(pid int, by Arrays) (Arrays, error) {
-	if _, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_ARRAYS), Pid: int32(pid), Group: uint32(by)}); err != nil {
-		return by, err
-	}
-	var after kernelControl
-	if err := l.objects.Request.Get(&after); err != nil {
-		return by, fmt.Errorf("read the request: %w", err)
-	}
-	return Arrays(after.Group), nil
-}
-
 // Probe places programs on a file for one process; pid 0 is every process that maps it. path is opened by the kernel: /proc/PID/map_files/… and
 // /proc/PID/exe reach the very file the process has mapped, whatever its mount namespace. Either all are
 // placed or none. The closer removes them.

@@ -79,11 +79,11 @@ type SourceChunk struct {
 
 // BoundaryExtra is what a boundary carries for package tracer alone: raw material that it turns into fields.
 type BoundaryExtra struct {
-	FirstLine int32  // StatementOpen: co_firstlineno
-	LineTable []byte // StatementOpen: the beginning of the code object's line table
-	Group     Group  // MeterShed, MeterBack
-	Foreign   bool   // they are about another memory handler of NumPy's, not about the budget
-	Told      bool   // CellResult, CellClose: the outcome is IPython's own word, and final
+	FirstLine int32   // StatementOpen: co_firstlineno
+	LineTable []byte  // StatementOpen: the beginning of the code object's line table
+	Group     Group   // MeterShed, MeterBack
+	Foreign   Foreign // not 0: they are about blocks that pass the probes in NumPy by, and not about the budget
+	Told      bool    // CellResult, CellClose: the outcome is IPython's own word, and final
 }
 
 // CellsOpened returns the number of the newest cell that any process has opened, whether it has been handed out or not.

@@ -1,0 +1,130 @@
+package ledger
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"ipytracer/tracer/event"
+)
+
+// mapper is a process that maps code of the files it is told.
+type mapper struct {
+	t   *testing.T
+	pid int
+	in  io.Writer
+	out *bufio.Reader
+}
+
+func startMapper(t *testing.T) *mapper {
+	t.Helper()
+	cmd := exec.Command("python3", "-c", `import mmap, sys
+print("ready", flush=True)
+kept = []
+for line in sys.stdin:
+    with open(line.strip(), "rb") as f:
+        kept.append(mmap.mmap(f.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+    print("mapped", flush=True)`)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	m := &mapper{t, cmd.Process.Pid, in, bufio.NewReader(out)}
+	m.answer()
+	return m
+}
+
+func (m *mapper) answer() {
+	m.t.Helper()
+	if _, err := m.out.ReadString('\n'); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *mapper) maps(name string) {
+	m.t.Helper()
+	if _, err := fmt.Fprintln(m.in, name); err != nil {
+		m.t.Fatal(err)
+	}
+	m.answer()
+}
+
+// TestForeseeModules: a NumPy that is mapped and was not foreseen moves a process back, at once; files of other names do not, and
+// neither do those that were foreseen.
+func TestForeseeModules(t *testing.T) {
+	l := load(t, Options{})
+	m := startMapper(t)
+	slot, err := l.AttachProcess(0, m.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := func(name string) *os.File {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, make([]byte, 4096), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	known, stranger, third, other := file("_multiarray_umath.known.so"), file("_multiarray_umath.stranger.so"), file("_multiarray_umath.third.so"), file("_multiarray_tests.so")
+	foresee := func(files ...*os.File) {
+		t.Helper()
+		if err := l.ForeseeModules(slot, files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func(by, want Arrays, foreign Foreign) {
+		t.Helper()
+		if got, whose, err := l.CountArrays(m.pid, by); err != nil || got != want || whose != foreign {
+			t.Errorf("counted by %d, foreign %d, %v; want %d, %d", got, whose, err, want, foreign)
+		}
+	}
+	m.maps(stranger.Name()) // nothing has been foreseen yet
+	foresee(known)
+	count(ArraysSettling, ArraysSettling, 0)
+	count(ArraysInside, ArraysInside, 0)
+	m.maps(known.Name())
+	m.maps(other.Name())
+	var c collected
+	poll(t, l, &c)
+	consecutive(t, c.boundaries, 1)
+	m.maps(stranger.Name())
+	poll(t, l, &c)
+	consecutive(t, c.boundaries, 2)
+	if b := c.boundaries[1]; b.Kind != event.MeterShed || b.Unsure != 0 {
+		t.Errorf("boundary %+v", b)
+	}
+	count(ArraysTracked, ArraysTracked, ForeignModule)
+	poll(t, l, &c)
+	consecutive(t, c.boundaries, 3)
+	if b := c.boundaries[2]; b.Kind != event.MeterBack || b.Unsure != b.Value[event.Mapped] {
+		t.Errorf("boundary %+v", b)
+	}
+	count(ArraysSettling, ArraysTracked, ForeignModule)
+	foresee(known, stranger)
+	count(ArraysSettling, ArraysSettling, 0)
+	m.maps(third.Name()) // the other probes are still in place: nothing is missed
+	count(ArraysInside, ArraysTracked, ForeignModule)
+	poll(t, l, &c)
+	consecutive(t, c.boundaries, 3)
+}
