@@ -281,9 +281,8 @@ func freed(w report.Window, meter string, bytes int64) bool {
 	return false
 }
 
-// What a session of 60 cells may take: bytes of JSON, bytes of the tracer at its highest, lines of text. 100 MiB is what it should
-// take at most; see KNOWN_ISSUES.md.
-const jsonLimit, memoryLimit, textLimit = 5_000_000, 150 << 20, 80
+// What a session of 60 cells may take: bytes of JSON, bytes of the tracer at its highest, lines of text.
+const jsonLimit, memoryLimit, textLimit = 5_000_000, 100 << 20, 80
 
 func checkSize(t *testing.T, s notebookSession) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,8 +14,12 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// windGC lets less garbage stand: what is left to do is done once, and takes more memory than all that was before.
-const windGC = 15
+// How much garbage may stand in the end, in percent of what is in use: what is left to do is done once, and takes more memory than all
+// that was before; names take most.
+const (
+	windGC    = 40
+	listingGC = 10
+)
 
 // wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {
@@ -28,19 +33,49 @@ func (s *Session) wind() error {
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
 		return err
 	}
-	debug.SetGCPercent(windGC)
-	found := s.findHolders()
-	s.closeProbes()
+	found, last, err := s.lookAtObjects()
+	if err != nil {
+		return err
+	}
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
 		return err
 	}
 	s.queueHolders(found)
-	s.listVariables()
-	s.explainResident()
+	s.queue = append(s.queue, last...)
 	s.nameStacks()
 	s.queue = append(s.queue, s.finish())
 	s.ended = true
 	return nil
+}
+
+// lookAtObjects finds out who holds what, and what there is by name, and takes the probes out. It takes more memory than all that
+// was before, and what is not needed any more is given back at each step.
+func (s *Session) lookAtObjects() (found []holding, last []event.Event, err error) {
+	if err := s.ledger.Rest(); err != nil {
+		return nil, nil, err
+	}
+	debug.SetGCPercent(windGC)
+	debug.FreeOSMemory()
+	surveys := s.surveys()
+	debug.FreeOSMemory()
+	found = s.findHolders(surveys)
+	// The kernel takes its time to take probes out, which needs no processor.
+	var beside sync.WaitGroup
+	var residence []event.Event
+	beside.Go(func() {
+		began := now()
+		s.closeProbes()
+		s.log.Debug("took the probes out", "took", time.Duration(now()-began))
+	})
+	beside.Go(func() { residence = s.explainResident() })
+	debug.FreeOSMemory()
+	debug.SetGCPercent(listingGC)
+	last = s.listVariables(surveys)
+	for _, of := range surveys {
+		of.Close()
+	}
+	beside.Wait()
+	return found, append(last, residence...), nil
 }
 
 func (s *Session) finish() *event.Finish {

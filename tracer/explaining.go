@@ -8,7 +8,7 @@ import (
 )
 
 // explainResident says where the resident memory is of every Python that lives. A recorded session takes its time.
-func (s *Session) explainResident() {
+func (s *Session) explainResident() (found []event.Event) {
 	limits := resident.Limits{Bytes: 128 << 20, Time: 300 * time.Millisecond}
 	if s.options.Holders {
 		limits = resident.Limits{Bytes: 1 << 30, Time: 2 * time.Second}
@@ -30,8 +30,9 @@ func (s *Session) explainResident() {
 		for _, p := range a.Parts {
 			e.Parts = append(e.Parts, event.ResidencePart{Kind: string(p.Kind), Bytes: event.Bytes(p.Bytes)})
 		}
-		s.queue = append(s.queue, e)
+		found = append(found, e)
 	}
+	return found
 }
 
 func (s *Session) explain(t *target, limits resident.Limits) (resident.Account, error) {

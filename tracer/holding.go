@@ -23,9 +23,44 @@ type holding struct {
 	result holders.Result
 }
 
+// surveys looks at the objects of every Python that lives. They must be closed.
+func (s *Session) surveys() []*survey {
+	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
+	if s.options.Holders {
+		limits, inAll = holders.Limits{Time: holdersTime}, holdersInAll
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), inAll)
+	defer cancel()
+	var all []*survey
+	for _, t := range s.targets {
+		if t.gone || t.python == nil {
+			continue
+		}
+		began := now()
+		process := holders.Process{Mapped: s.mapped(t.pid), Used: func() time.Duration { return time.Duration(t.used()) }}
+		one, err := holders.NewSurvey(ctx, t.python.live, process, limits)
+		if err != nil {
+			s.log.Warn("the objects of a process could not be looked at", "pid", t.pid, "error", err)
+			continue
+		}
+		s.log.Debug("looked at all objects", "pid", t.pid, "took", time.Duration(now()-began))
+		for _, other := range all {
+			other.Rest()
+		}
+		all = append(all, &survey{Survey: one, target: t})
+	}
+	return all
+}
+
+// survey is of one process.
+type survey struct {
+	*holders.Survey
+	target *target
+}
+
 // findHolders asks of every Python that lives who holds its live blocks. The probes are still in place, so that the change
 // stream tells which blocks have gone by the time that the answer is there.
-func (s *Session) findHolders() (found []holding) {
+func (s *Session) findHolders(all []*survey) (found []holding) {
 	if !s.options.Holders {
 		return nil
 	}
@@ -34,14 +69,12 @@ func (s *Session) findHolders() (found []holding) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), holdersInAll)
 	defer cancel()
-	for _, t := range s.targets {
-		if t.gone || t.python == nil {
-			continue
-		}
+	for _, of := range all {
+		t := of.target
 		blocks := s.live.of(t.pid)
 		h := holding{target: t, time: now()}
 		var err error
-		if h.result, err = holders.Find(ctx, t.python.live, blocks, holders.Limits{Time: holdersTime, Unseen: true}); err != nil {
+		if h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Unseen: true}); err != nil {
 			s.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
 			continue
 		}

@@ -21,19 +21,17 @@ const (
 )
 
 // listVariables says by name what every Python has that lives. Its objects are read from outside, after the last boundary.
-func (s *Session) listVariables() {
+func (s *Session) listVariables(all []*survey) (found []event.Event) {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
 	if s.options.Holders {
 		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects}, listingInAll
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), inAll)
 	defer cancel()
-	for _, t := range s.targets {
-		if t.gone || t.python == nil {
-			continue
-		}
+	for _, of := range all {
+		t := of.target
 		began := now()
-		l, err := holders.List(ctx, t.python.live, s.mapped(t.pid), limits)
+		l, err := of.List(ctx, limits)
 		if err != nil {
 			s.log.Warn("what is there by name could not be found out", "pid", t.pid, "error", err)
 			continue
@@ -47,8 +45,9 @@ func (s *Session) listVariables() {
 		for _, n := range l.Names {
 			e.Variables = append(e.Variables, variable(n))
 		}
-		s.queue = append(s.queue, e)
+		found = append(found, e)
 	}
+	return found
 }
 
 // mapped is what a process has mapped, what lies side by side as one.

@@ -14,8 +14,6 @@ import driver
 
 class Kernel:
     def __init__(self, opts, workspace, versions):
-        from jupyter_client import BlockingKernelClient
-
         if not versions["ipykernel"]:
             raise driver.Failure("%s has no ipykernel" % opts.python)
         self.opts, self.workspace = opts, workspace
@@ -30,14 +28,9 @@ class Kernel:
         self.client = None
         try:
             self._await_connection_file(connection)
-            self.client = BlockingKernelClient(connection_file=connection)
-            self.client.load_connection_file()
-            self.client.start_channels()
-            self.client.wait_for_ready(timeout=opts.timeout)
-        except BaseException as e:
+            self._await_answer(connection)
+        except BaseException:
             self.close()
-            if isinstance(e, RuntimeError):
-                raise driver.Failure("the kernel does not answer: %s" % e)
             raise
 
     def _await_connection_file(self, path):
@@ -51,6 +44,24 @@ class Kernel:
             except (OSError, ValueError):
                 time.sleep(0.02)
         raise driver.Failure("the kernel wrote no connection file")
+
+    def _await_answer(self, connection):
+        from jupyter_client import BlockingKernelClient
+
+        end = time.monotonic() + self.opts.timeout
+        while True:
+            self._alive()
+            if self.client:
+                self.client.stop_channels()
+            self.client = BlockingKernelClient(connection_file=connection)
+            self.client.load_connection_file()
+            self.client.start_channels()
+            try:
+                return self.client.wait_for_ready(timeout=self.opts.timeout)
+            except RuntimeError as e:   # a heart that does not beat for a second, as on a busy machine, is dead to it
+                if time.monotonic() > end:
+                    raise driver.Failure("the kernel does not answer: %s" % e)
+                time.sleep(0.5)
 
     def _alive(self):
         if self.process.poll() is not None:

@@ -102,21 +102,9 @@ class ServersKernel(Kernel):
 
     def connect(self, before):
         """Waits for the kernel's process, another one than before."""
-        from jupyter_client import BlockingKernelClient
-
         self.pid = self.server._wait(lambda: self._process(before), "no process of the kernel")
         self._await_connection_file(self.connection)
-        for tries in range(20):
-            if self.client:
-                self.client.stop_channels()
-            self.client = BlockingKernelClient(connection_file=self.connection)
-            self.client.load_connection_file()
-            self.client.start_channels()
-            try:
-                return self.client.wait_for_ready(timeout=self.opts.timeout)
-            except RuntimeError:    # its heart does not beat yet
-                time.sleep(0.5)
-        raise driver.Failure("the kernel does not answer")
+        self._await_answer(self.connection)
 
     def _process(self, before):
         for pid in filter(str.isdigit, os.listdir("/proc")):

@@ -39,9 +39,9 @@ func (w *walker) garbage() {
 	at := label{labelRoot, uint64(len(w.names) - 1)}
 	w.counting = &counts{first: int32(len(w.nodes))}
 	c := w.counting
-	for _, obj := range w.collectable() {
-		if _, ok := w.index.get(obj, w.nodes); !ok && w.objectType(obj) != nil {
-			w.add(-1, obj, at, isObject)
+	for id, one := range w.notes.noted {
+		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && w.of[id] == 0 {
+			w.addNode(-1, w.notes.addrs[id], int32(id), at, isObject)
 		}
 	}
 	w.run()
@@ -49,7 +49,7 @@ func (w *walker) garbage() {
 	c.live = make([]bool, len(c.refs))
 	for i, seen := range c.refs {
 		n := c.first + int32(i)
-		if w.references(w.nodes[n].addr) > seen {
+		if w.references(w.addrs[n]) > seen {
 			c.reference(n)
 		}
 	}
@@ -66,23 +66,31 @@ func (w *walker) garbage() {
 	w.counting = nil
 }
 
-// collectable returns the objects that the garbage collector knows and that were not reached: it has them in lists, whose
-// links are in front of each object (PyGC_Head, 16 bytes, its lowest bits are flags). Other threads add to the lists and
-// take from them meanwhile: each is read both ways, so that a link that has gone hides nothing but what is around it.
+// collectable returns the objects that the garbage collector knows and that were not reached, and notes those that were. It has
+// them in lists, whose links are in front of each object (PyGC_Head, 16 bytes, its lowest bits are flags). Other threads add to
+// the lists and take from them meanwhile: one that does not lead back to where it began is read the other way as well, so that a
+// link that has gone hides nothing but what is around it.
 func (w *walker) collectable() (objects []uint64) {
 	const head, flags = 16, 3
-	w.mem.forget()
+	if !w.stood() {
+		w.mem.forget()
+	}
 	steps, seen := 0, map[uint64]bool{}
 	for _, list := range w.generations() {
 		for _, link := range []uint64{0, 8} { // the next, the previous
 			at := w.mem.word(list+link) &^ flags
 			for at != list && at != 0 && steps < 2*w.limits.Objects && !w.done() {
 				steps++
-				if _, ok := w.index.get(at+head, w.nodes); !ok && !seen[at+head] {
+				if n, ok := w.known(at + head); ok {
+					w.survey.notes.noted[n].what |= noteTracked
+				} else if !seen[at+head] {
 					seen[at+head] = true
 					objects = append(objects, at+head)
 				}
 				at = w.mem.word(at+link) &^ flags
+			}
+			if at == list {
+				break
 			}
 		}
 	}

@@ -152,8 +152,13 @@ func (w *walker) attributes(obj uint64, t *typ, yield func(key, value uint64) bo
 		if known := w.objectType(dict); known == nil || known.shape != shapeDict {
 			return 0
 		}
-		_, known := w.index.get(dict, w.nodes)
-		w.once(!known, func() { w.entries(dict, yield) })
+		_, known := w.known(dict)
+		before := w.uncounted
+		w.uncounted = before || known
+		w.survey.begin()
+		w.entries(dict, yield)
+		w.survey.step(stepEnd)
+		w.uncounted = before
 		return dict
 	}
 	if values != 0 {

@@ -5,20 +5,66 @@ type graph struct {
 	first, heads []int32
 }
 
-// newGraph sorts arcs by their tails.
-func newGraph(n int, tails, heads []int32) graph {
-	g := graph{make([]int32, n+1), make([]int32, len(heads))}
-	for _, t := range tails {
-		g.first[t+1]++
+// arcs are arcs as they are met, in pieces: one slice that grows would be there twice while it does. Those of a tail follow each other
+// mostly: a tail is written, as a negative number, where it is another than before.
+type arcs struct {
+	parts [][]int32
+	count int
+	tail  int32 // the last
+}
+
+// lowestTail is the first that is allowed.
+const lowestTail = -1 << 24
+
+func (a *arcs) add(tail, head int32) {
+	if a.count == 0 || tail != a.tail {
+		a.tail = tail
+		a.put(lowestTail - 1 - tail)
 	}
-	for v := range n {
-		g.first[v+1] += g.first[v]
+	a.put(head)
+	a.count++
+}
+
+func (a *arcs) put(v int32) {
+	const size = 1 << 16
+	last := len(a.parts) - 1
+	if last < 0 || len(a.parts[last]) == size {
+		a.parts = append(a.parts, make([]int32, 0, size))
+		last++
 	}
-	at := append([]int32(nil), g.first[:n]...)
-	for i, t := range tails {
-		g.heads[at[t]] = heads[i]
-		at[t]++
+	a.parts[last] = append(a.parts[last], v)
+}
+
+// newGraph sorts arcs by their tails, or turned round. named gives the vertex of a tail.
+func newGraph(n int, all arcs, named func(tail int32) int32, back bool) graph {
+	g := graph{make([]int32, n+1), make([]int32, all.count)}
+	each := func(yield func(tail, head int32)) {
+		var tail int32
+		for _, part := range all.parts {
+			for _, v := range part {
+				switch {
+				case v < 0:
+					tail = named(lowestTail - 1 - v)
+				case back:
+					yield(v, tail)
+				default:
+					yield(tail, v)
+				}
+			}
+		}
 	}
+	each(func(tail, _ int32) { g.first[tail]++ })
+	sum := int32(0)
+	for v, count := range g.first {
+		g.first[v] = sum
+		sum += count
+	}
+	each(func(tail, head int32) {
+		g.heads[g.first[tail]] = head
+		g.first[tail]++
+	})
+	copy(g.first[1:], g.first[:n]) // each has moved to where the next begins
+	g.first[0] = 0
 	return g
 }
 
@@ -32,7 +78,7 @@ type order struct {
 
 func (g graph) depthFirst(root int32) order {
 	n := len(g.first) - 1
-	o := order{place: make([]int32, n)}
+	o := order{place: make([]int32, n), vertex: make([]int32, 0, n), parent: make([]int32, 0, n)}
 	for v := range o.place {
 		o.place[v] = -1
 	}

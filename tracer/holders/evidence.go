@@ -24,6 +24,44 @@ type survey struct {
 	guesses map[uint64]*guess
 	frames  map[uint64]bool // that were looked into
 	pending []uint64        // objects that only guesses led to
+
+	notes     *notes
+	large     bool    // the object that is looked into has too many references to note them
+	recording bool    // the steps that are taken
+	once      int32   // the step whose object is not known yet, -1 for none
+	waiting   []int32 // nodes that are to be looked into
+	isFrame   map[int32]bool
+	areas     map[uint64]*area // what is to be looked at, by where it is
+	active    []*area
+	last      *area
+	batch     [maxBatch]ahead
+}
+
+// step notes a step that is not about an object. A nil survey does nothing.
+func (s *survey) step(kind step) {
+	if s != nil && s.recording {
+		s.notes.steps = append(s.notes.steps, kind)
+	}
+}
+
+// begin notes that what follows is of a dict that will be known as a part of the object.
+func (s *survey) begin() {
+	if s != nil && s.recording {
+		s.once = int32(len(s.notes.steps))
+		s.notes.steps = append(s.notes.steps, stepOnce)
+	}
+}
+
+// part notes a part of the object that is looked into.
+func (s *survey) part(n int32) {
+	if s == nil || !s.recording || n < 0 {
+		return
+	}
+	if s.once >= 0 {
+		s.notes.steps[s.once] |= step(n)
+		s.once = -1
+	}
+	s.notes.steps = append(s.notes.steps, stepPart|step(n))
 }
 
 // guess is what words have the address of an object.
@@ -62,7 +100,7 @@ func (w *walker) maybeFollow(from int32, to uint64, l label, inObject bool) bool
 	}
 	key := guessKey{to: to}
 	if from >= 0 {
-		key.from = w.nodes[from].addr
+		key.from = w.addrs[from]
 	}
 	if w.survey != nil {
 		w.guessed(key, inObject)
@@ -89,31 +127,44 @@ func (w *walker) guessed(key guessKey, inObject bool) {
 			w.stopped = errObjects
 			return
 		}
-		g = &guess{map[uint64]int32{}, map[uint64]int32{}}
+		g = &guess{}
 		s.guesses[key.to] = g
 		s.pending = append(s.pending, key.to)
 	}
+	of := &g.elsewhere
 	if inObject {
-		g.inObjects[key.from]++
-	} else {
-		g.elsewhere[key.from]++
+		of = &g.inObjects
 	}
+	if *of == nil {
+		*of = map[uint64]int32{}
+	}
+	(*of)[key.from]++
 }
 
 // evidence looks at all objects and says which of the words that may be references are.
 func (w *walker) evidence() map[guessKey]sure {
-	w.survey = &survey{guesses: map[uint64]*guess{}, frames: map[uint64]bool{}}
+	w.survey = &survey{guesses: map[uint64]*guess{}, frames: map[uint64]bool{}, once: -1, notes: newNotes(), isFrame: map[int32]bool{}, areas: map[uint64]*area{}}
+	w.addrs = w.survey.notes.addrs
+	w.survey.refs, w.survey.notes.regions[3] = newRegion[int32](roomObjects)
 	w.walk()
 	w.surveyPending()
-	for _, obj := range w.collectable() {
+	collected := w.collectable()
+	for _, obj := range collected {
 		w.surveyObject(obj)
 	}
 	w.run()
 	w.surveyPending()
+	for _, obj := range collected {
+		if n, ok := w.index.get(obj, w.addrs); ok {
+			w.survey.notes.noted[n].what |= noteTracked
+		}
+	}
 	believed := map[guessKey]sure{}
 	for to, g := range w.survey.guesses {
 		w.weigh(believed, to, g)
 	}
+	w.survey.refs = nil
+	w.survey.notes.regions[3].free()
 	return believed
 }
 
@@ -130,7 +181,7 @@ func (w *walker) surveyPending() {
 
 // surveyObject takes an object to which nothing certain leads.
 func (w *walker) surveyObject(obj uint64) {
-	if _, ok := w.index.get(obj, w.nodes); ok || w.done() {
+	if _, ok := w.known(obj); ok || w.done() {
 		return
 	}
 	if t := w.objectType(obj); t != nil && t.shape != shapeLeaf {
@@ -141,8 +192,10 @@ func (w *walker) surveyObject(obj uint64) {
 // weigh decides about the words that have the address of one object.
 func (w *walker) weigh(believed map[guessKey]sure, to uint64, g *guess) {
 	const immortal = 1 << 30
-	left, inObjects := w.references(to), int64(0)
-	if n, ok := w.index.get(to, w.nodes); ok && int(n) < len(w.survey.refs) && left < immortal {
+	left, inObjects := int64(0), int64(0)
+	if n, ok := w.known(to); !ok {
+		left = w.references(to)
+	} else if left = int64(w.survey.notes.noted[n].references); int(n) < len(w.survey.refs) && left < immortal {
 		left -= int64(w.survey.refs[n])
 	}
 	for _, count := range g.inObjects {

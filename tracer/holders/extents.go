@@ -11,11 +11,6 @@ import (
 // its own, and who refers to it. What a name holds alone then is what every reference leads through that name to: what it
 // dominates. A reference that was not seen, by the object's reference count, comes from outside and holds as well.
 type extents struct {
-	mapped []Block // what the process has mapped, by address: no buffer is larger
-	numpy  int     // major version of NumPy, 0 if it is not known
-
-	lineages map[*typ]lineage
-
 	bytes   []uint64 // of each node
 	refs    []uint32 // its reference count
 	seen    []uint32 // references that were seen
@@ -25,9 +20,9 @@ type extents struct {
 	data   map[int32]uint64 // of nodes that are storages of tensors: where their data is
 	device map[int32]uint64 // and how many bytes are on a GPU
 
-	last         []int32 // the last node that referred to each
-	tails, heads []int32 // references: -1 is a tail that is nobody's, -2 and below are groups of names
-	group        int32   // the tail of references from roots
+	last  []int32 // the last node that referred to each
+	arcs  arcs    // references: -1 is a tail that is nobody's, -2 and below are groups of names
+	group int32   // the tail of references from roots
 }
 
 const (
@@ -36,6 +31,13 @@ const (
 	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
 )
 
+// reserve makes room for so many nodes.
+func (e *extents) reserve(nodes int) {
+	nodes += nodes/64 + 1024
+	e.bytes, e.refs, e.seen, e.last = make([]uint64, 0, nodes), make([]uint32, 0, nodes), make([]uint32, 0, nodes), make([]int32, 0, nodes)
+	e.unknown, e.class = make([]bool, 0, nodes), make([]bool, 0, nodes)
+}
+
 // added takes in a node that has just been made.
 func (e *extents) added(w *walker, n int32) {
 	if e == nil {
@@ -43,12 +45,16 @@ func (e *extents) added(w *walker, n int32) {
 	}
 	var bytes uint64
 	refs, unknown, class := uint32(0), false, false
-	if at := w.nodes[n]; at.what != isFrame {
-		if t := w.objectType(at.addr); t != nil {
-			refs = uint32(w.references(at.addr))
-			size, known := w.measure(at.addr, t)
-			bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule
-		}
+	if at, addr := w.nodes[n], w.addrs[n]; at.what == isFrame {
+	} else if at.id >= 0 && w.notes.noted[at.id].typ() != 0 {
+		one := &w.notes.noted[at.id]
+		t := w.notes.types[one.typ()]
+		refs, bytes = one.references, w.notes.bytes(at.id)
+		unknown, class = one.is(noteUnknown), t.shape == shapeType || t.shape == shapeModule
+	} else if t := w.objectType(addr); t != nil {
+		refs = uint32(w.references(addr))
+		size, known := w.measure(addr, t)
+		bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule
 	}
 	e.bytes, e.refs, e.seen, e.unknown = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0), append(e.unknown, unknown)
 	e.class, e.last = append(e.class, class), append(e.last, nobody)
@@ -69,11 +75,11 @@ func (e *extents) reference(w *walker, from, to int32) {
 	} else {
 		e.last[to] = from
 	}
-	if len(e.tails) == maxArcs {
+	if e.arcs.count == maxArcs {
 		w.stopped = errObjects
 		return
 	}
-	e.tails, e.heads = append(e.tails, from), append(e.heads, to)
+	e.arcs.add(from, to)
 }
 
 // leaf takes in a reference to an object that refers to nothing.
@@ -106,15 +112,15 @@ func processorTime() time.Duration {
 }
 
 // buffer is how many bytes a buffer of an object takes: none if it does not lie in memory that is mapped.
-func (e *extents) buffer(addr, size uint64) (bytes uint64, known bool) {
+func (s *sizes) buffer(addr, size uint64) (bytes uint64, known bool) {
 	if size == 0 {
 		return 0, true
 	}
-	i, found := searchBlocks(e.mapped, addr)
+	i, found := searchBlocks(s.mapped, addr)
 	if !found {
 		i--
 	}
-	if i < 0 || addr-e.mapped[i].Address >= e.mapped[i].Size || size > e.mapped[i].Size-(addr-e.mapped[i].Address) {
+	if i < 0 || addr-s.mapped[i].Address >= s.mapped[i].Size || size > s.mapped[i].Size-(addr-s.mapped[i].Address) {
 		return 0, false
 	}
 	return allocated(size), true
@@ -145,25 +151,28 @@ type tree struct {
 func (e *extents) dominate(groups int) tree {
 	nodes := len(e.bytes)
 	root := int32(nodes + groups)
-	for i, tail := range e.tails {
-		if tail == nobody {
-			e.tails[i] = root
-		} else if tail < nobody {
-			e.tails[i] = int32(nodes) - 2 - tail
+	named := func(tail int32) int32 {
+		switch {
+		case tail == nobody:
+			return root
+		case tail < nobody:
+			return int32(nodes) - 2 - tail
 		}
+		return tail
 	}
 	for g := range groups {
-		e.tails, e.heads = append(e.tails, root), append(e.heads, int32(nodes+g))
+		e.arcs.add(root, int32(nodes+g))
 	}
 	for n, refs := range e.refs {
 		if refs > e.seen[n] {
-			e.tails, e.heads = append(e.tails, root), append(e.heads, int32(n))
+			e.arcs.add(root, int32(n))
 		}
 	}
-	t := tree{nodes: nodes, forward: newGraph(int(root)+1, e.tails, e.heads)}
-	back := newGraph(int(root)+1, e.heads, e.tails)
-	e.tails, e.heads, e.last = nil, nil, nil
+	e.refs, e.seen, e.last = nil, nil, nil
+	t := tree{nodes: nodes, forward: newGraph(int(root)+1, e.arcs, named, false)}
 	t.order = t.forward.depthFirst(root)
+	back := newGraph(int(root)+1, e.arcs, named, true)
+	e.arcs = arcs{}
 	t.dominator = t.dominators(back)
 	t.add(e)
 	return t

@@ -2,6 +2,7 @@ package holders
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"io"
 
@@ -166,4 +167,24 @@ func newFake(minor int) *fake {
 	sys := f.object("module", f.dict(f.str("last_value"), items[len(items)-1]))
 	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), main, f.str("sys"), sys))
 	return f
+}
+
+// find surveys and says who holds blocks.
+func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
+	s, err := newSurvey(ctx, heap, from, Process{}, limits)
+	if err != nil {
+		return Result{}, err
+	}
+	defer s.Close()
+	return s.Find(ctx, blocks, limits)
+}
+
+// list surveys and says what there is by name.
+func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Block, limits Limits) (Listing, error) {
+	s, err := newSurvey(ctx, heap, from, Process{Mapped: mapped}, limits)
+	if err != nil {
+		return Listing{}, err
+	}
+	defer s.Close()
+	return s.List(ctx, limits)
 }

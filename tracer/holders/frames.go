@@ -186,8 +186,10 @@ func (w *walker) visitFunction(n int32, addr uint64) {
 	w.visitClosure(n, addr)
 	w.follow(n, w.mem.word(addr+uint64(h.FuncDefaults)), named(fixedDefaults))
 	w.follow(n, w.mem.word(addr+uint64(h.FuncKwDefaults)), named(fixedKwDefaults))
-	if globals := w.mem.word(addr + uint64(h.FuncGlobals)); w.deferring {
-		if _, ok := w.index.get(globals, w.nodes); !ok && !w.spaces[globals] {
+	if globals := w.mem.word(addr + uint64(h.FuncGlobals)); w.survey != nil {
+		w.survey.take(w, globals, stepGlobals, 0)
+	} else if w.deferring {
+		if _, ok := w.known(globals); !ok && !w.spaces[globals] {
 			w.defer_(n, globals, named(fixedGlobals))
 		}
 	} else {
@@ -215,8 +217,8 @@ func (w *walker) visitClosure(n int32, addr uint64) {
 
 // line returns the line that a frame is at, 0 if not known.
 func (w *walker) line(n int32, f frame) int32 {
-	if p := w.nodes[n].parent; p >= 0 && w.isShape(w.nodes[p].addr, shapeTraceback) {
-		tb := w.nodes[p].addr
+	if p := w.nodes[n].parent; p >= 0 && w.isShape(w.addrs[p], shapeTraceback) {
+		tb := w.addrs[p]
 		if line := w.mem.int32(tb + cpython.TracebackLine); line > 0 {
 			return line
 		}

@@ -17,11 +17,11 @@ var (
 
 // node is an object that was reached, or a frame, which from 3.11 on need not be an object.
 type node struct {
-	addr   uint64
-	label  label
-	parent int32 // -1 for a root
-	kind   uint8 // index of kinds
-	what   uint8 // one of the is… below
+	parent int32  // -1 for a root
+	id     int32  // its number in the notes, -1 for none
+	label  uint32 // index of labels
+	kind   uint8  // index of kinds
+	what   uint8  // one of the is… below
 	// probable: a word leads here that may be none of the references that hold the object.
 	probable bool
 }
@@ -60,8 +60,13 @@ type walker struct {
 	types    map[uint64]*typ
 	metatype uint64 // the address of type
 
+	notes *notes  // of a survey that was made before, nil for none
+	of    []int32 // the node of each object of the notes, from 1 on; 0 for none
+
 	nodes   []node
-	index   table
+	addrs   []uint64 // of the nodes
+	labels  []label
+	index   table             // of those that are not in the notes
 	next    int               // the first node that was not looked into
 	raw     map[uint64]bool   // pieces of malloc that were looked into
 	classes map[uint64]string // of C++, by their virtual tables
@@ -89,14 +94,16 @@ type walker struct {
 	running   map[uint64]bool // frames
 	kind      uint8           // of the roots at work
 
-	counting *counts  // references within garbage, see cycles.go
-	extents  *extents // how much memory there is, see extents.go
+	counting *counts     // references within garbage, see cycles.go
+	extents  *extents    // how much memory there is, see extents.go
+	sizes    *sizes      // how much an object has, see sizes.go; nil where nobody asks
+	seek     *seek       // all that is looked for is one reference
+	stood    func() bool // whether the process has hardly run, while a survey runs
 
-	onlyVariables bool              // end where the user's variables have been followed
-	believed      map[guessKey]sure // words that are references, see evidence.go
-	survey        *survey           // set while that is found out
-	uncounted     bool              // the references that are being followed have been counted already
-	classed       map[uint64]bool   // classes that have been deferred
+	believed  map[guessKey]sure // words that are references, see evidence.go
+	survey    *survey           // set while that is found out
+	uncounted bool              // the references that are being followed have been counted already
+	classed   map[uint64]bool   // classes that have been deferred
 
 	owned *owned // the data of all arrays, see owned.go
 
@@ -115,6 +122,7 @@ func newWalker(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Blo
 	w := &walker{
 		ctx: ctx, heap: heap, mem: mem, types: map[uint64]*typ{}, frames: map[int32]frame{},
 		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, classed: map[uint64]bool{},
+		labels: firstLabels(),
 	}
 	w.until, w.deadline = processorTime()+limits.Time, time.Now().Add(patience*limits.Time)
 	w.blocks = slices.Clone(blocks)
@@ -147,13 +155,41 @@ func (w *walker) done() bool {
 
 // follow takes a reference that a node holds. It says whether it led to an object.
 func (w *walker) follow(from int32, to uint64, l label) bool {
+	if w.seek != nil {
+		w.seek.take(to, l)
+		return true
+	}
 	if w.done() || to&7 != 0 {
 		return false
 	}
+	if w.survey != nil {
+		w.survey.take(w, to, stepFollow, 0)
+		return true
+	}
+	if w.notes != nil {
+		if id, ok := w.notes.index.get(to, w.notes.addrs); ok {
+			return w.followNoted(from, id, l)
+		}
+	}
+	return w.followUnseen(from, to, l)
+}
+
+// known returns the node at an address.
+func (w *walker) known(addr uint64) (n int32, ok bool) {
+	if w.notes != nil {
+		if id, ok := w.notes.index.get(addr, w.notes.addrs); ok {
+			return w.of[id] - 1, w.of[id] != 0
+		}
+	}
+	return w.index.get(addr, w.addrs)
+}
+
+// followUnseen is follow for an object that no survey has seen.
+func (w *walker) followUnseen(from int32, to uint64, l label) bool {
 	if w.extents.alone(w, from, to) {
 		return true
 	}
-	if n, ok := w.index.get(to, w.nodes); ok {
+	if n, ok := w.known(to); ok {
 		w.reference(from, n)
 		return true
 	}
@@ -169,12 +205,16 @@ func (w *walker) follow(from int32, to uint64, l label) bool {
 		w.defer_(from, to, l)
 		return true
 	}
-	n := w.add(from, to, l, isObject)
+	w.arrived(from, w.add(from, to, l, isObject), t)
+	return true
+}
+
+// arrived takes in the reference to a node that was made for it.
+func (w *walker) arrived(from, n int32, t *typ) {
 	w.reference(from, n)
 	if n >= 0 && t.shape == shapeTraceback && w.nodes[n].kind == kindModule {
 		w.nodes[n].kind = kindTraceback // IPython keeps the last one too
 	}
-	return true
 }
 
 // reference counts a reference from a node to one.
@@ -191,7 +231,9 @@ func (w *walker) reference(from, n int32) {
 func (w *walker) once(isNew bool, follow func()) {
 	before := w.uncounted
 	w.uncounted = before || !isNew
+	w.survey.step(stepOnceNew)
 	follow()
+	w.survey.step(stepEnd)
 	w.uncounted = before
 }
 
@@ -201,7 +243,7 @@ func (w *walker) isPlausible(word uint64) bool {
 	if word < lowestAddress || word >= userSpace || word&7 != 0 {
 		return false
 	}
-	if _, ok := w.index.get(word, w.nodes); ok {
+	if _, ok := w.known(word); ok {
 		return true
 	}
 	t := w.objectType(word)
@@ -233,7 +275,22 @@ func (w *walker) isLikely(addr uint64, t *typ) bool {
 
 // add makes a node.
 func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
-	if len(w.nodes) >= w.limits.Objects {
+	id := int32(-1)
+	if w.notes != nil {
+		if found, ok := w.notes.index.get(addr, w.notes.addrs); ok {
+			id = found
+		}
+	}
+	return w.addNode(from, addr, id, l, what)
+}
+
+// addNode is add for an object that has a number in the notes, or -1.
+func (w *walker) addNode(from int32, addr uint64, id int32, l label, what uint8) int32 {
+	n := int32(len(w.addrs))
+	if w.survey != nil {
+		return w.survey.add(w, n, addr, what)
+	}
+	if int(n) >= min(w.limits.Objects, maxIndex) {
 		w.stopped = errObjects
 		return -1
 	}
@@ -241,9 +298,13 @@ func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
 	if from >= 0 {
 		kind, probable = w.nodes[from].kind, w.nodes[from].probable
 	}
-	n := int32(len(w.nodes))
-	w.nodes = append(w.nodes, node{addr, l, from, kind, what, probable})
-	w.index.put(addr, n, w.nodes)
+	w.addrs = append(w.addrs, addr)
+	w.nodes = append(w.nodes, node{from, id, w.keep(l), kind, what, probable})
+	if id >= 0 {
+		w.of[id] = n + 1
+	} else if w.seek == nil {
+		w.index.put(addr, n, w.addrs)
+	}
 	w.extents.added(w, n)
 	return n
 }
@@ -251,13 +312,13 @@ func (w *walker) add(from int32, addr uint64, l label, what uint8) int32 {
 // part takes an object that belongs to a node and that the node looks into itself. It is false where that was done
 // before.
 func (w *walker) part(of int32, addr uint64) bool {
-	if n, ok := w.index.get(addr, w.nodes); ok {
-		w.reference(of, n)
-		return false
+	n, known := w.known(addr)
+	if !known {
+		n = w.add(of, addr, label{}, isDone)
 	}
-	n := w.add(of, addr, label{}, isDone)
+	w.survey.part(n)
 	w.reference(of, n)
-	return n >= 0
+	return n >= 0 && !known
 }
 
 // defer_ keeps a reference for later.
@@ -282,6 +343,10 @@ func (w *walker) run() {
 }
 
 func (w *walker) visitQueue() {
+	if w.survey != nil {
+		w.survey.visitQueue(w)
+		return
+	}
 	for w.next < len(w.nodes) && !w.done() {
 		n := int32(w.next)
 		w.next++

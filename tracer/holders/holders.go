@@ -1,7 +1,8 @@
 // Package holders finds out who holds blocks of memory in a live Python: by which variable, output, traceback, frame or
 // module, and by which path from there, each block is reached.
 //
-// It reads the process's objects from outside, through its memory, while the process runs. From the roots (see [Kind]),
+// It reads the process's objects from outside, through its memory, while the process runs. A [Survey] does that once, and what is asked
+// of it is found out from what it has noted. From the roots (see [Kind]),
 // in their order, it goes breadth first along the references that objects hold, each object once. So an earlier kind
 // wins, and a path is a shortest one. What a built-in object refers to is read as that version of CPython keeps it; of
 // other types made in C what they declare, and what reference counts demand: see evidence.go. Weak references are not followed.
@@ -13,12 +14,8 @@ package holders
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"slices"
 	"time"
-
-	"ipytracer/tracer/cpython"
 )
 
 // Kind is what holds a block, by where the path to it begins.
@@ -94,23 +91,15 @@ func (l *Limits) defaults() {
 	}
 }
 
-// Find walks the objects of a Python and says for each block who holds it. Blocks must not overlap. It is an error where
-// the interpreter cannot be found in the process; whatever else is wrong with the memory costs paths.
-func Find(ctx context.Context, p *cpython.Interpreter, blocks []Block, limits Limits) (Result, error) {
-	heap, err := p.Heap()
-	if err != nil {
-		return Result{}, fmt.Errorf("holders: %w", err)
-	}
-	return find(ctx, heap, p.Memory(), blocks, limits)
-}
-
-// find walks once, and again for the blocks that nothing was found to hold: the process may have been moving them.
-func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
+// Find says for each block who holds it, as it was when the survey looked, or a little later. Blocks must not overlap. What is wrong
+// with the memory costs paths.
+//
+// It walks once. For the blocks that nothing was found to hold it looks at everything anew and walks again, unless the process has
+// hardly run: it may have been moving them.
+func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
 	limits.defaults()
 	began := processorTime()
-	mem := newMemory(from, limits.Bytes)
-	defer mem.close()
-	r, err := findOnce(ctx, heap, mem, blocks, limits)
+	r, err := s.findOnce(ctx, blocks, limits)
 	if err != nil || !r.Complete {
 		return r, err
 	}
@@ -122,11 +111,13 @@ func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Blo
 	}
 	limits.Time -= processorTime() - began
 	limits.Unseen = false
-	if len(missing) == 0 || limits.Time <= 0 {
+	if len(missing) == 0 || limits.Time <= 0 || s.stood() {
 		return r, nil
 	}
-	mem.forget()
-	again, err := findOnce(ctx, heap, mem, missing, limits)
+	if err := s.look(ctx, limits); err != nil {
+		return r, nil
+	}
+	again, err := s.findOnce(ctx, missing, limits)
 	if err != nil || !again.Complete {
 		return r, nil
 	}
@@ -141,39 +132,12 @@ func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Blo
 
 func compareHolder(h Holder, address uint64) int { return cmp.Compare(h.Address, address) }
 
-// findOnce follows what is certain. If variables do not have every block then, it finds out which words of unknown types are
-// references, and follows those too.
-func findOnce(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Block, limits Limits) (Result, error) {
-	until, deadline := processorTime()+limits.Time, time.Now().Add(patience*limits.Time)
-	walker := func(blocks []Block) (*walker, error) {
-		w := newWalker(ctx, heap, mem, blocks, limits)
-		w.until, w.deadline, mem.limit = until, deadline, mem.total+limits.Bytes
-		if err := w.learnTypes(); err != nil {
-			return nil, fmt.Errorf("holders: %w", err)
-		}
-		return w, nil
-	}
-	w, err := walker(blocks)
-	if err != nil {
-		return Result{}, err
-	}
-	if !limits.Unseen { // what variables have for certain needs no more evidence
-		w.onlyVariables = true
-		w.walk()
-		if w.left == 0 || w.stopped != nil {
-			return w.result(), nil
-		}
-	}
-	survey, err := walker(nil)
-	if err != nil {
-		return Result{}, err
-	}
-	believed := survey.evidence()
-	if w, err = walker(blocks); err != nil {
-		return Result{}, err
-	}
-	w.believed, w.seeking = believed, limits.Unseen
-	if w.stopped = survey.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it
+// findOnce walks from the roots.
+func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
+	w := s.walker(ctx, blocks, limits)
+	w.seeking = limits.Unseen
+	w.reserve(s.notes.containers)
+	if w.stopped = s.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it
 		w.walk()
 	}
 	return w.result(), nil

@@ -21,6 +21,7 @@ const (
 	labelLocal                      // arg: address of a str, the name of a frame's variable
 	labelTemporary                  // on the evaluation stack of a frame
 	labelFlat                       // arg: index of an array's element
+	labelLater                      // it is found out when it is asked for, see labelOf
 )
 
 // fixed are the names that the walker gives itself.

@@ -227,7 +227,12 @@ func check(t *testing.T, interp *cpython.Interpreter, wanted []expected) {
 		blocks = append(blocks, e.blocks())
 	}
 	began := time.Now()
-	r, err := Find(context.Background(), interp, blocks, Limits{})
+	survey, err := NewSurvey(context.Background(), interp, Process{}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer survey.Close()
+	r, err := survey.Find(context.Background(), blocks, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,11 +265,12 @@ func BenchmarkFind(b *testing.B) {
 	var limits Limits
 	limits.defaults()
 	for b.Loop() {
-		heap, err := proc.interp.Heap()
+		survey, err := NewSurvey(context.Background(), proc.interp, Process{}, limits)
 		if err != nil {
 			b.Fatal(err)
 		}
-		r, err := findOnce(context.Background(), heap, newMemory(proc.interp.Memory(), limits.Bytes), []Block{{1, 1}}, limits)
+		r, err := survey.findOnce(context.Background(), []Block{{1, 1}}, limits)
+		survey.Close()
 		if err != nil || !r.Complete {
 			b.Fatal(r.Complete, err)
 		}

@@ -12,10 +12,10 @@ import (
 // Pages that were read are kept, in a table of sets: objects lie close together, and are looked at several times.
 const (
 	pageSize  = 4 << 10
-	ways      = 8                // pages a set holds
-	keptPages = 6 << 10          // 24 MiB at a time, outside Go's heap: it would let as much garbage stand
-	sets      = keptPages / ways // a page is kept in the set of its number
-	pathBytes = 64 << 20         // read beyond the limit, to describe what was found
+	ways      = 8        // pages a set holds
+	keptPages = 3 << 9   // 6 MiB at a time, outside Go's heap: it would let as much garbage stand
+	fewPages  = 1 << 9   // where little is read
+	pathBytes = 64 << 20 // read beyond the limit, to describe what was found
 
 	lowestAddress = 64 << 10 // vm.mmap_min_addr
 	userSpace     = 1 << 47
@@ -29,6 +29,7 @@ type memory struct {
 	pages  []byte     // keptPages of them
 	kept   []keptPage // which they are
 	hands  []uint8    // where each set looks for one to give up
+	sets   uint64     // a page is kept in the set of its number
 	last   []byte     // the page that was asked for last
 	lastAt uint64
 	total  int64 // bytes read
@@ -49,7 +50,7 @@ const (
 )
 
 func newMemory(r io.ReaderAt, limit int64) *memory {
-	m := &memory{r: r, limit: limit, kept: make([]keptPage, keptPages), hands: make([]uint8, sets)}
+	m := &memory{r: r, limit: limit, kept: make([]keptPage, keptPages), hands: make([]uint8, keptPages/ways), sets: keptPages / ways}
 	pages, err := unix.Mmap(-1, 0, keptPages*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		m.err = fmt.Errorf("memory for pages: %w", err)
@@ -76,7 +77,7 @@ func (m *memory) page(n uint64) []byte {
 	if m.pages == nil {
 		return nil
 	}
-	first := int(n%sets) * ways
+	first := int(n%m.sets) * ways
 	for i := first; i < first+ways; i++ {
 		if k := &m.kept[i]; k.number == n {
 			k.state |= asked
@@ -87,7 +88,7 @@ func (m *memory) page(n uint64) []byte {
 		m.err = errBytes
 		return nil
 	}
-	i := m.giveUp(n % sets)
+	i := m.giveUp(n % m.sets)
 	m.kept[i] = keptPage{n, asked}
 	if got, _ := m.r.ReadAt(m.at(i), int64(n*pageSize)); got < pageSize {
 		m.kept[i].state |= unreadable
@@ -124,6 +125,12 @@ func (m *memory) release() {
 	if m.pages != nil {
 		_ = unix.Madvise(m.pages, unix.MADV_DONTNEED)
 	}
+}
+
+// few has fewer pages kept from now on.
+func (m *memory) few() {
+	m.release()
+	m.sets = fewPages / ways
 }
 
 // forget has everything read anew.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"ipytracer/tracer/cpython"
 )
@@ -21,7 +22,7 @@ type Owned struct {
 	Bytes    int64 // read
 }
 
-// Arrays walks the objects of a Python for the data of all arrays of at least so many bytes. It fails as [Find] does.
+// Arrays walks the objects of a Python for the data of all arrays of at least so many bytes. It fails as [NewSurvey] does.
 func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits Limits) (Owned, error) {
 	heap, err := p.Heap()
 	if err != nil {
@@ -32,19 +33,15 @@ func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits Li
 
 func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint64, limits Limits) (Owned, error) {
 	limits.defaults()
-	mem := newMemory(from, limits.Bytes)
-	survey := newWalker(ctx, heap, mem, nil, limits)
-	if err := survey.learnTypes(); err != nil {
+	until, deadline := processorTime()+limits.Time, time.Now().Add(patience*limits.Time)
+	s, err := newSurvey(ctx, heap, from, Process{}, limits)
+	if err != nil {
 		return Owned{}, fmt.Errorf("arrays: %w", err)
 	}
-	believed := survey.evidence()
-	mem.limit = mem.total + limits.Bytes
-	w := newWalker(ctx, heap, mem, nil, limits)
-	w.believed, w.until, w.deadline, w.stopped = believed, survey.until, survey.deadline, survey.stopped
+	defer s.Close()
+	w := s.walker(ctx, nil, limits)
+	w.until, w.deadline, w.stopped = until, deadline, s.stopped
 	w.owned = &owned{least: least, data: map[uint64]uint64{}}
-	if err := w.learnTypes(); err != nil {
-		return Owned{}, fmt.Errorf("arrays: %w", err)
-	}
 	w.walk()
 	o := Owned{Complete: w.stopped == nil, Objects: len(w.nodes), Bytes: w.mem.total}
 	for at, size := range w.owned.data {

@@ -17,7 +17,7 @@ const (
 
 // describe fills in how a node is reached.
 func (w *walker) describe(h *Holder, n int32) {
-	addr := w.nodes[n].addr
+	addr := w.addrs[n]
 	h.Kind = kinds[w.nodes[n].kind]
 	h.References = w.references(addr)
 	h.Probable = w.nodes[n].probable
@@ -28,7 +28,7 @@ func (w *walker) describe(h *Holder, n int32) {
 	var steps []string
 	local := h.Kind == Traceback || h.Kind == Thread
 	for at, depth := n, 0; at >= 0 && depth < w.limits.Objects; depth++ {
-		l, parent := w.nodes[at].label, w.nodes[at].parent
+		l, parent := w.labelOf(at), w.nodes[at].parent
 		step, begins := w.step(at, l)
 		if step != "" {
 			steps = append(steps, step)
@@ -42,7 +42,7 @@ func (w *walker) describe(h *Holder, n int32) {
 			}
 			if i := len(steps) - 1; i >= 0 && l.kind == labelLocal {
 				steps[i] = ".f_locals[" + quote(steps[i]) + "]"
-				if parent >= 0 && w.isShape(w.nodes[parent].addr, shapeGenerator) {
+				if parent >= 0 && w.isShape(w.addrs[parent], shapeGenerator) {
 					steps[i] = ".gi_frame" + steps[i]
 				}
 			}
@@ -65,7 +65,7 @@ func (w *walker) rootOf(n int32) string {
 	for steps := 0; w.nodes[n].parent >= 0 && steps < w.limits.Objects; steps++ {
 		n = w.nodes[n].parent
 	}
-	if l := w.nodes[n].label; l.kind == labelRoot {
+	if l := w.labelOf(n); l.kind == labelRoot {
 		return w.names[l.arg]
 	}
 	return ""
@@ -140,7 +140,7 @@ func (w *walker) wordStep(n int32, at uint64) string {
 	if parent < 0 {
 		return ""
 	}
-	of := w.objectType(w.nodes[parent].addr)
+	of := w.objectType(w.addrs[parent])
 	if of == nil || of.name == "functools._lru_list_elem" { // it is a part of the cache's dict
 		return ""
 	}
@@ -155,7 +155,7 @@ func (w *walker) wordStep(n int32, at uint64) string {
 			return "." + name
 		}
 	}
-	if t := w.objectType(w.nodes[n].addr); t != nil {
+	if t := w.objectType(w.addrs[n]); t != nil {
 		return ".<" + t.name + ">"
 	}
 	return ".<?>"

@@ -14,6 +14,9 @@ func (w *walker) walk() {
 		w.spaces[m.dict] = true
 	}
 	main := w.moduleDict(modules, "__main__")
+	if w.survey != nil && w.sizes != nil {
+		w.sizes.numpy = w.numpyVersion(w.moduleDict(modules, "numpy"))
+	}
 	threads := w.readThreads()
 	w.deferring = w.survey == nil // the order does not matter to it
 	names := w.namespace(main)
@@ -22,9 +25,6 @@ func (w *walker) walk() {
 		w.part(-1, main) // it is the root itself
 	}
 	w.variables(names)
-	if w.onlyVariables {
-		return
-	}
 	w.outputs(names, w.moduleDict(modules, "builtins"))
 	w.tracebacks(names, w.moduleDict(modules, "sys"))
 	w.threads(threads)
@@ -33,7 +33,7 @@ func (w *walker) walk() {
 	for _, last := range []bool{false, true} { // what it imported is found where it comes from
 		for _, m := range modules {
 			if last == (m.name == "__main__") {
-				w.known(m.addr, m.name)
+				w.sharedRoot(m.addr, m.name)
 			}
 		}
 		w.run()
@@ -46,8 +46,8 @@ func (w *walker) walk() {
 	}
 }
 
-// known follows a reference that an object has which is looked into as well.
-func (w *walker) known(to uint64, name string) {
+// sharedRoot follows a reference that an object has which is looked into as well.
+func (w *walker) sharedRoot(to uint64, name string) {
 	w.once(false, func() { w.root(to, name) })
 }
 
@@ -137,7 +137,7 @@ func (w *walker) outputs(names []binding, builtins uint64) {
 		}
 		w.run()
 	}
-	w.known(w.lookup(builtins, "_"), "_")
+	w.sharedRoot(w.lookup(builtins, "_"), "_")
 	w.run()
 }
 
@@ -157,7 +157,7 @@ func (w *walker) tracebacks(names []binding, sys uint64) {
 	w.kind = kindTraceback
 	if sys != 0 {
 		for _, name := range []string{"last_traceback", "last_value", "last_exc"} {
-			w.known(w.lookup(sys, name), "sys."+name)
+			w.sharedRoot(w.lookup(sys, name), "sys."+name)
 		}
 	}
 	for _, b := range names {
@@ -167,7 +167,7 @@ func (w *walker) tracebacks(names []binding, sys uint64) {
 		const self = 24 // PyMethodObject.im_self
 		for _, name := range []string{"InteractiveTB", "SyntaxTB"} {
 			shown := w.attributeOf(w.attributeOf(w.mem.word(b.value+self), name), "tb")
-			w.known(shown, "get_ipython()."+name+".tb")
+			w.sharedRoot(shown, "get_ipython()."+name+".tb")
 		}
 	}
 	w.run()
@@ -229,7 +229,7 @@ func (w *walker) threads(all []thread) {
 
 // frameRoot takes a frame that runs.
 func (w *walker) frameRoot(addr uint64, at label) {
-	if _, ok := w.index.get(addr, w.nodes); ok || addr < lowestAddress || addr >= userSpace {
+	if _, ok := w.known(addr); ok || addr < lowestAddress || addr >= userSpace {
 		return
 	}
 	if w.heap.FrameKind == cpython.FrameObject {

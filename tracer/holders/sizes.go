@@ -10,6 +10,13 @@ import (
 	"ipytracer/tracer/cpython"
 )
 
+// sizes are what it takes to say how much memory an object has.
+type sizes struct {
+	mapped   []Block // what the process has mapped, by address: no buffer is larger
+	numpy    int     // major version of NumPy, 0 if it is not known
+	lineages map[*typ]lineage
+}
+
 // measure returns how many bytes an object has of its own: itself, with what lies in front of it, and its buffers, as the
 // allocator rounds them up. known is false where it may have more: an object of a library in C or C++ says nothing of what
 // else it has.
@@ -17,7 +24,7 @@ func (w *walker) measure(addr uint64, t *typ) (bytes uint64, known bool) {
 	size, more, known := w.body(addr, t)
 	total := allocated(size+w.prefix(t)) + more
 	if size > maxBasic { // it has its data in itself
-		if in, ok := w.extents.buffer(addr, size); ok {
+		if in, ok := w.sizes.buffer(addr, size); ok {
 			total = in + more
 		} else {
 			total, known = more, false
@@ -51,7 +58,7 @@ func (w *walker) body(addr uint64, t *typ) (size, more uint64, known bool) {
 	size, known = t.basic, true
 	count := w.mem.word(addr + uint64(w.heap.VarSize))
 	buffer := func(at, bytes uint64) {
-		more, known = w.extents.buffer(at, bytes)
+		more, known = w.sizes.buffer(at, bytes)
 	}
 	switch {
 	case t.flags&cpython.FlagStr != 0:
@@ -89,14 +96,14 @@ func (w *walker) otherSize(addr uint64, t *typ) (size, more uint64, known bool) 
 	word := func(at uint64) uint64 { return w.mem.word(addr + at) }
 	switch {
 	case of.origin == "bytearray": // ob_alloc, ob_bytes
-		more, known = w.extents.buffer(word(32), min(word(24), userSpace))
+		more, known = w.sizes.buffer(word(32), min(word(24), userSpace))
 	case of.origin == "array.array": // ob_item, allocated, ob_descr, which has the size of an item behind a letter
-		more, known = w.extents.buffer(word(24), min(word(32), userSpace)*uint64(max(0, w.mem.int32(word(40)+4))))
+		more, known = w.sizes.buffer(word(24), min(word(32), userSpace)*uint64(max(0, w.mem.int32(word(40)+4))))
 	case t.name == "_io.StringIO": // buf, pos, string_size, buf_size in characters of 4 bytes
-		more, known = w.extents.buffer(word(16), 4*min(word(40), userSpace))
+		more, known = w.sizes.buffer(word(16), 4*min(word(40), userSpace))
 	case of.origin == "_ctypes._CData": // b_ptr, b_needsfree, b_base, b_size
 		if at := word(16); word(24)&1 != 0 && at-addr > t.basic {
-			more, known = w.extents.buffer(at, min(word(40), userSpace))
+			more, known = w.sizes.buffer(at, min(word(40), userSpace))
 		}
 	case t.item > 0:
 		size += t.item * min(w.mem.word(addr+uint64(w.heap.VarSize)), most)
@@ -131,7 +138,7 @@ type lineage struct {
 }
 
 func (w *walker) lineage(t *typ) lineage {
-	if found, ok := w.extents.lineages[t]; ok {
+	if found, ok := w.sizes.lineages[t]; ok {
 		return found
 	}
 	var found lineage
@@ -149,7 +156,7 @@ func (w *walker) lineage(t *typ) lineage {
 		}
 		at = next
 	}
-	w.extents.lineages[t] = found
+	w.sizes.lineages[t] = found
 	return found
 }
 
@@ -168,10 +175,10 @@ func (w *walker) textSize(addr uint64, t *typ) (size, more uint64, known bool) {
 		size, known = uint64(h.CompactData)+(length+1)*kind, true
 	} else {
 		size = t.basic
-		more, known = w.extents.buffer(w.mem.word(addr+uint64(h.CompactData)), (length+1)*kind)
+		more, known = w.sizes.buffer(w.mem.word(addr+uint64(h.CompactData)), (length+1)*kind)
 	}
 	if bytes, at := w.mem.word(addr+uint64(h.ASCIIData)), w.mem.word(addr+uint64(h.ASCIIData)+8); at != 0 && !ascii {
-		also, ok := w.extents.buffer(at, min(bytes, userSpace)+1)
+		also, ok := w.sizes.buffer(at, min(bytes, userSpace)+1)
 		more, known = more+also, known && ok
 	}
 	return size, more, known
@@ -199,7 +206,7 @@ func (w *walker) dictSize(dict uint64) (bytes uint64, known bool) {
 	if size == 0 {
 		return 0, true
 	}
-	return w.extents.buffer(at, size)
+	return w.sizes.buffer(at, size)
 }
 
 // tableSize is the size of a PyDictKeysObject: its header, indices, and room for entries at two thirds of its places
@@ -268,7 +275,7 @@ func (w *walker) arraySize(addr uint64) (bytes uint64, known bool) {
 	if !a.known {
 		return shape, false
 	}
-	bytes, known = w.extents.buffer(w.mem.word(addr+data), a.bytes)
+	bytes, known = w.sizes.buffer(w.mem.word(addr+data), a.bytes)
 	return bytes + shape, known
 }
 
@@ -314,7 +321,7 @@ func (w *walker) dtype(descr uint64) (name string, size uint64, ok bool) {
 		return "", 0, false
 	}
 	kind, order, number := raw[24], raw[26], binary.LittleEndian.Uint32(raw[28:])
-	switch w.extents.numpy {
+	switch w.sizes.numpy {
 	case 1:
 		size = uint64(binary.LittleEndian.Uint32(raw[32:]))
 	case 2:

@@ -116,7 +116,7 @@ func (e *extents) tensor(w *walker, n int32, obj uint64, t *typ) {
 	if strings.Contains(w.class(w.mem.word(x.meta)), "ViewMeta") { // it has the tensor that it is a view of as well
 		end = w.chunkSize(x.meta)
 	}
-	at, ok := w.index.get(x.impl, w.nodes)
+	at, ok := w.known(x.impl)
 	for offset := uint64(grad); ok && offset+8 <= end; offset += 8 {
 		of := tensor{impl: w.mem.word(x.meta + offset)}
 		if of.impl != 0 && of.impl&7 == 0 && strings.Contains(w.class(w.mem.word(of.impl)), "TensorImpl") && w.readStorage(&of) {
@@ -145,7 +145,7 @@ func (e *extents) impl(w *walker, from int32, x tensor) {
 		e.device[storage] = x.size
 		return
 	}
-	bytes, known := e.buffer(x.data, x.size)
+	bytes, known := w.sizes.buffer(x.data, x.size)
 	e.bytes[storage] += bytes
 	e.unknown[storage] = !known
 }
@@ -153,7 +153,7 @@ func (e *extents) impl(w *walker, from int32, x tensor) {
 // native makes a node of an object of PyTorch's with an intrusive count of references, if there is none yet, and takes in a
 // reference to it.
 func (e *extents) native(w *walker, from int32, addr, bytes uint64) (n int32, isNew bool) {
-	n, known := w.index.get(addr, w.nodes)
+	n, known := w.known(addr)
 	if !known {
 		if n = w.add(nobody, addr, label{}, isDone); n < 0 {
 			return n, false

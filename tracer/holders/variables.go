@@ -3,8 +3,6 @@ package holders
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,33 +52,16 @@ const (
 	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
 )
 
-// List says what a Python has, by name: the user's variables, IPython's outputs, and what is large and only modules,
-// tracebacks or frames have. mapped is what the process has mapped, in the order of addresses: a size that does not fit
-// is not believed. It fails as [Find] does.
-func List(ctx context.Context, p *cpython.Interpreter, mapped []Block, limits Limits) (Listing, error) {
-	heap, err := p.Heap()
-	if err != nil {
-		return Listing{}, fmt.Errorf("variables: %w", err)
-	}
-	return list(ctx, heap, p.Memory(), mapped, limits)
-}
-
-func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Block, limits Limits) (Listing, error) {
+// List says what the Python has, by name: the user's variables, IPython's outputs, and what is large and only modules,
+// tracebacks or frames have. It is the last that a survey can be asked for, and fails as [Survey.Find] does.
+func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	limits.defaults()
-	mem := newMemory(from, limits.Bytes)
-	defer mem.close()
-	survey := newWalker(ctx, heap, mem, nil, limits)
-	if err := survey.learnTypes(); err != nil {
-		return Listing{}, fmt.Errorf("variables: %w", err)
-	}
-	believed := survey.evidence()
-	mem.limit = mem.total + limits.Bytes
-	w := newWalker(ctx, heap, mem, nil, limits)
-	w.believed, w.stopped = believed, survey.stopped
-	if err := w.learnTypes(); err != nil {
-		return Listing{}, fmt.Errorf("variables: %w", err)
-	}
-	w.extents = &extents{mapped: mapped, group: nobody, lineages: map[*typ]lineage{}, data: map[int32]uint64{}, device: map[int32]uint64{}}
+	s.mem.few() // most of what is needed was noted
+	w := s.walker(ctx, nil, limits)
+	w.stopped = s.stopped
+	w.extents = &extents{group: nobody, data: map[int32]uint64{}, device: map[int32]uint64{}}
+	w.reserve(s.notes.containers + s.notes.shared)
+	w.extents.reserve(s.notes.containers + s.notes.shared)
 	l := &lister{walker: w, byAddr: map[uint64]int{}}
 	l.walk()
 	return l.listing(), nil
@@ -141,14 +122,14 @@ func (l *lister) hold(g int, addr uint64) {
 	if t == nil {
 		return
 	}
-	if _, known := l.index.get(addr, l.nodes); !known && l.deferring && l.leadsOut(addr, t) {
+	if _, known := l.known(addr); !known && l.deferring && l.leadsOut(addr, t) {
 		l.late = append(l.late, binding2{g, addr})
 		return
 	}
 	l.extents.group = int32(-2 - g)
 	l.follow(nobody, addr, label{})
 	l.extents.group = nobody
-	if n, ok := l.index.get(addr, l.nodes); ok && !slices.Contains(l.groups[g].targets, n) {
+	if n, ok := l.known(addr); ok && !slices.Contains(l.groups[g].targets, n) {
 		l.groups[g].targets = append(l.groups[g].targets, n)
 	}
 }
@@ -166,7 +147,6 @@ func (l *lister) walk() {
 		}
 	}
 	main, sys, builtins := w.moduleDict(modules, "__main__"), w.moduleDict(modules, "sys"), w.moduleDict(modules, "builtins")
-	w.extents.numpy = l.numpyVersion(w.moduleDict(modules, "numpy"))
 	threads := w.readThreads()
 	w.deferring = true
 	names := w.namespace(main)
@@ -210,11 +190,11 @@ func (l *lister) closures() {
 }
 
 // numpyVersion is the number in front of the first point of numpy.__version__, 0 if there is none.
-func (l *lister) numpyVersion(numpy uint64) int {
+func (w *walker) numpyVersion(numpy uint64) int {
 	if numpy == 0 {
 		return 0
 	}
-	text, _ := l.text(l.lookup(numpy, "__version__"), maxName)
+	text, _ := w.text(w.lookup(numpy, "__version__"), maxName)
 	major, _, _ := strings.Cut(text, ".")
 	n, _ := strconv.Atoi(major)
 	return n
@@ -263,7 +243,7 @@ func (l *lister) readShell(names []binding) (s shell) {
 
 // inside follows what such an object refers to. What it has under some names is taken elsewhere.
 func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool) {
-	n, ok := l.index.get(addr, l.nodes)
+	n, ok := l.known(addr)
 	t := l.objectType(addr)
 	if !ok || t == nil {
 		return
@@ -358,7 +338,7 @@ func (l *lister) threads(all []thread) {
 	for _, t := range all {
 		for _, f := range t.frames {
 			l.frameRoot(f, label{})
-			if n, ok := l.index.get(f, l.nodes); ok {
+			if n, ok := l.known(f); ok {
 				l.groups = append(l.groups, group{kind: Thread, targets: []int32{n}})
 				l.extents.group = int32(-2 - (len(l.groups) - 1))
 				l.extents.reference(l.walker, nobody, n)
@@ -399,7 +379,7 @@ func (l *lister) module(m module) {
 func (l *lister) listing() Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.nodes), Read: l.mem.total, Complete: l.stopped == nil}
-	l.mem.release() // it takes memory of its own
+	l.forget() // it takes memory of its own
 	t := e.dominate(len(l.groups))
 	for i, bytes := range e.bytes {
 		if t.place[i] >= 0 {
@@ -417,13 +397,21 @@ func (l *lister) listing() Listing {
 		rows = rows[:maxListed]
 	}
 	out.Names = make([]Listed, len(rows))
-	marks, steps := make([]int32, len(l.nodes)), 0
+	marks, steps := make([]int32, len(l.addrs)), 0
 	for i, r := range rows {
 		l.describeName(&r.Listed, r.group)
 		r.Reaches = t.reach(e, int32(t.nodes+r.group), int32(i+1), marks, &steps)
 		out.Names[i] = r.Listed
 	}
 	return out
+}
+
+// forget gives back what only the walk needs.
+func (l *lister) forget() {
+	l.mem.release()
+	l.nodes, l.of, l.index = nil, nil, table{}
+	l.notes.free()
+	l.believed, l.raw, l.deferred, l.keys = nil, nil, nil, nil
 }
 
 // row is a group on its way into the listing.
@@ -445,7 +433,7 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 			continue
 		}
 		if v := t.largestOf(int(at)); int(v) < t.nodes {
-			r.Block, r.BlockSize = l.nodes[v].addr, l.extents.bytes[v]
+			r.Block, r.BlockSize = l.addrs[v], l.extents.bytes[v]
 			if data := l.extents.data[v]; data != 0 {
 				r.Block, r.Array = data, true
 			}

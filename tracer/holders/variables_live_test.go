@@ -48,7 +48,12 @@ func TestTensorsLive(t *testing.T) {
 func checkVariables(t *testing.T, proc *process) {
 	t.Helper()
 	began := time.Now()
-	l, err := List(context.Background(), proc.interp, mappedOf(t, proc.pid), Limits{})
+	survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(t, proc.pid)}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer survey.Close()
+	l, err := survey.List(context.Background(), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,19 @@ import (
 
 // visit follows what a node refers to.
 func (w *walker) visit(n int32) {
-	addr := w.nodes[n].addr
-	if w.nodes[n].what == isFrame {
+	switch {
+	case w.replay(n):
+	case w.survey != nil:
+		w.survey.record(w, n, func() { w.lookInto(n) })
+	default:
+		w.lookInto(n)
+	}
+}
+
+// lookInto reads the memory of a node.
+func (w *walker) lookInto(n int32) {
+	addr := w.addrs[n]
+	if w.survey != nil && w.survey.isFrame[n] || w.survey == nil && w.nodes[n].what == isFrame {
 		w.visitFrame(n, addr)
 		return
 	}
@@ -90,11 +101,20 @@ func (w *walker) visitClass(n int32, t *typ) {
 	if t.flags&cpython.FlagHeapType == 0 {
 		return
 	}
-	if w.counting != nil || !w.deferring {
+	switch {
+	case w.survey != nil:
+		w.survey.take(w, t.addr, stepClass, 0)
+	case w.counting != nil || !w.deferring:
 		w.follow(n, t.addr, named(fixedClass))
-	} else if !w.classed[t.addr] {
-		w.classed[t.addr] = true
-		w.defer_(n, t.addr, named(fixedClass))
+	default:
+		w.deferClass(n, t.addr)
+	}
+}
+
+func (w *walker) deferClass(n int32, class uint64) {
+	if !w.classed[class] {
+		w.classed[class] = true
+		w.defer_(n, class, named(fixedClass))
 	}
 }
 
@@ -120,10 +140,17 @@ func (w *walker) visitWords(n int32, addr uint64, t *typ, from, to uint64) {
 
 // word takes a word of an object whose layout is known: a reference, the address of a block, or a number.
 func (w *walker) word(n int32, word uint64, l label) {
-	if word < lowestAddress || w.pointsAt(n, word, false) {
-		return
+	switch {
+	case word < lowestAddress:
+	case w.survey != nil && word&7 == 0:
+		w.survey.take(w, word, stepWord, aheadGuess)
+	case w.survey != nil:
+		if w.survey.recording && word < userSpace {
+			w.survey.raw(word)
+		}
+	case !w.pointsAt(n, word, false):
+		w.guess(n, word, l)
 	}
-	w.guess(n, word, l)
 }
 
 // looseWord takes a word of something whose layout is not known; n is -1 for no object.
@@ -137,6 +164,10 @@ func (w *walker) looseWord(n int32, word uint64, l label) {
 func (w *walker) visitDict(n int32, addr uint64) {
 	w.entries(addr, func(key, value uint64) bool {
 		w.follow(n, value, label{labelKey, key})
+		if w.survey != nil {
+			w.survey.take(w, key, stepKey, 0)
+			return !w.done()
+		}
 		if t := w.objectType(key); t != nil && t.shape != shapeLeaf {
 			w.keys = append(w.keys, edge{key, label{labelElement, 0}, n})
 		} else if t != nil && w.extents != nil {
@@ -199,9 +230,12 @@ func (w *walker) visitType(n int32, addr uint64) {
 		w.namespaceOf(n, dict)
 	}
 	w.follow(n, w.mem.word(addr+cpython.TypeBases), named(fixedBases))
-	if w.counting != nil || w.survey != nil { // what a class in a cycle holds of itself
-		w.follow(n, w.mem.word(addr+cpython.TypeBases+8), named(fixedBases)) // tp_mro
-		w.follow(n, w.mem.word(addr+cpython.TypeBase), named(fixedBases))
+	for _, itself := range []uint64{cpython.TypeBases + 8, cpython.TypeBase} { // tp_mro: what a class in a cycle holds of itself
+		if to := w.mem.word(addr + itself); w.survey != nil {
+			w.survey.take(w, to, stepCounting, 0)
+		} else if w.counting != nil {
+			w.follow(n, to, named(fixedBases))
+		}
 	}
 }
 
@@ -218,11 +252,16 @@ func (w *walker) namespaceOf(n int32, dict uint64) {
 // visitModule follows a module's attributes, and the state of one made in C: PyModuleObject.md_dict, md_def, md_state
 // (Objects/moduleobject.c); PyModuleDef.m_size is at 56.
 func (w *walker) visitModule(n int32, addr uint64) {
-	const def, state, size = 24, 32, 56
 	dict := w.mem.word(addr + uint64(w.heap.ModuleDict))
 	if t := w.objectType(dict); t != nil && t.shape == shapeDict {
 		w.namespaceOf(n, dict)
 	}
+	w.moduleState(n, addr)
+}
+
+// moduleState looks into what a module made in C has of its own.
+func (w *walker) moduleState(n int32, addr uint64) {
+	const def, state, size = 24, 32, 56
 	if at, bytes := w.mem.word(addr+state), w.mem.word(w.mem.word(addr+def)+size); at != 0 && bytes <= maxBasic {
 		w.mem.words(at, bytes/8, func(i, word uint64) bool {
 			w.looseWord(n, word, label{labelWord, 8 * i})

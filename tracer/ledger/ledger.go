@@ -227,11 +227,8 @@ func (l *Ledger) prepare() error {
 			return fmt.Errorf("fill the free slots: %w", err)
 		}
 	}
-	if l.rings.boundaries, err = ringbuf.NewReader(l.objects.Boundaries); err != nil {
-		return fmt.Errorf("open the boundary ring: %w", err)
-	}
-	if l.rings.changes, err = ringbuf.NewReader(l.objects.Changes); err != nil {
-		return fmt.Errorf("open the change ring: %w", err)
+	if err := l.openRings(); err != nil {
+		return err
 	}
 	l.rings.expected = 1
 	if l.iterator, err = link.AttachIter(link.IterOptions{Program: l.objects.ControlTask}); err != nil {

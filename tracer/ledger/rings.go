@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -15,8 +16,10 @@ import (
 
 // rings are the two streams out of the kernel and how far they were read.
 type rings struct {
+	opening    sync.Mutex // held while the readers below are changed, and by Wake
 	boundaries *ringbuf.Reader
 	changes    *ringbuf.Reader
+	resting    bool
 	record     ringbuf.Record
 	change     ringbuf.Record
 	expected   uint64 // the next ticket
@@ -98,6 +101,11 @@ func (l *Ledger) CellsOpened() uint64 {
 // Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all
 // changes made before a boundary come before it. It returns nil when the deadline has passed.
 func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
+	if l.rings.resting {
+		if err := l.openRings(); err != nil {
+			return err
+		}
+	}
 	if err := l.readBoundaries(deadline, sink); err != nil {
 		return err
 	}
@@ -133,7 +141,30 @@ func (l *Ledger) readBoundaries(deadline time.Time, sink Sink) error {
 }
 
 // Wake makes a Poll that waits return. It may be called from any goroutine.
-func (l *Ledger) Wake() error { return l.rings.boundaries.Flush() }
+func (l *Ledger) Wake() error {
+	l.rings.opening.Lock()
+	defer l.rings.opening.Unlock()
+	return l.rings.boundaries.Flush()
+}
+
+func (l *Ledger) openRings() (err error) {
+	l.rings.opening.Lock()
+	defer l.rings.opening.Unlock()
+	if l.rings.boundaries, err = ringbuf.NewReader(l.objects.Boundaries); err != nil {
+		return fmt.Errorf("open the boundary ring: %w", err)
+	}
+	if l.rings.changes, err = ringbuf.NewReader(l.objects.Changes); err != nil {
+		return fmt.Errorf("open the change ring: %w", err)
+	}
+	l.rings.resting = false
+	return nil
+}
+
+// Rest has the rings take no memory of this process until the next Poll: each is mapped twice, all of it. What comes meanwhile waits in them.
+func (l *Ledger) Rest() error {
+	l.rings.resting = true
+	return errors.Join(l.rings.boundaries.Close(), l.rings.changes.Close())
+}
 
 // drainChanges reads the change ring until it is empty.
 func (l *Ledger) drainChanges(sink Sink) error {

@@ -1,0 +1,29 @@
+package holders
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A region is memory outside Go's heap for a slice that grows: it takes what is used of it, and is never copied. It is for
+// values without pointers.
+type region struct{ raw []byte }
+
+// newRegion makes an empty slice with room for so many values. Where there is none the slice has none either, and grows as any other.
+func newRegion[T any](values int) ([]T, region) {
+	var one T
+	raw, err := unix.Mmap(-1, 0, values*int(unsafe.Sizeof(one)), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, region{}
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&raw[0])), values)[:0], region{raw}
+}
+
+// free gives the memory back. The slice must not be used any more.
+func (r *region) free() {
+	if r.raw != nil {
+		_ = unix.Munmap(r.raw)
+		r.raw = nil
+	}
+}

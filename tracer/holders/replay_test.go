@@ -1,0 +1,95 @@
+package holders
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// TestReplay: a walk that takes the steps which a survey has noted finds what one finds that reads the memory itself.
+func TestReplay(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		from := f.memory()
+		s, err := newSurvey(context.Background(), f.h, from, Process{}, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		blocks := []Block{{f.block, 4096}}
+		noted := s.walker(context.Background(), blocks, s.limits())
+		noted.walk()
+		if len(s.notes.steps) == 0 {
+			t.Fatal("no steps were noted")
+		}
+		direct := newWalker(context.Background(), f.h, s.mem, blocks, s.limits())
+		direct.believed, direct.types, direct.metatype, direct.notes = s.believed, s.types, s.metatype, &notes{}
+		direct.walk()
+		if a, b := noted.result(), direct.result(); !reflect.DeepEqual(a.Holders, b.Holders) {
+			t.Errorf("noted: %+v\nread: %+v", a.Holders, b.Holders)
+		}
+		seen := map[uint64]bool{}
+		for _, addr := range noted.addrs {
+			seen[addr] = true
+		}
+		for n, addr := range direct.addrs {
+			if !seen[addr] && direct.nodes[n].kind != kindCycle {
+				t.Errorf("the object at %#x was not reached", addr)
+			}
+		}
+	})
+}
+
+func (s *Survey) limits() (l Limits) {
+	l.defaults()
+	return l
+}
+
+func TestTable(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var all table
+	var addrs []uint64
+	for range 20_000 {
+		addr := r.Uint64N(userSpace) &^ 7
+		if n, ok := all.get(addr, addrs); ok && addrs[n] != addr {
+			t.Fatalf("%#x is not %#x", addr, addrs[n])
+		} else if !ok {
+			addrs = append(addrs, addr)
+			all.put(addr, int32(len(addrs)-1), addrs)
+		}
+	}
+	for i, addr := range addrs {
+		if n, ok := all.get(addr, addrs); !ok || int(n) != i {
+			t.Fatalf("%#x: %d, %t; want %d", addr, n, ok, i)
+		}
+		if _, ok := all.get(addr+userSpace, addrs); ok {
+			t.Fatalf("%#x was never put", addr+userSpace)
+		}
+	}
+}
+
+// TestStood: a second look is for a process that has run.
+func TestStood(t *testing.T) {
+	f := newFake(11)
+	for _, c := range []struct {
+		used []time.Duration
+		want bool
+	}{
+		{[]time.Duration{time.Second, time.Second + standing - 1}, true},
+		{[]time.Duration{time.Second, time.Second + standing}, false},
+		{[]time.Duration{-1, -1}, false},
+		{[]time.Duration{time.Second, -1}, false},
+	} {
+		at := 0
+		s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Used: func() time.Duration { return c.used[at] }}, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = 1
+		if got := s.stood(); got != c.want {
+			t.Errorf("%v: %t", c.used, got)
+		}
+		s.Close()
+	}
+}
