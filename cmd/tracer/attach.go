@@ -8,11 +8,14 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
 	"ipytracer/tracer"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
 )
 
 // AttachOptions are the flags of `tracer attach`.
@@ -65,6 +68,9 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 	defer to.discard()
 	tracker := attribution.New()
 	s := &session{options: &o.SessionOptions, console: c, tracker: tracker, live: !o.Quiet}
+	if o.All && len(args) == 0 {
+		s.others = func() ([]int, error) { return chooseKernels(ctx, c, true) }
+	}
 	if err := s.attached(ctx, pids, options, "prints the report"); err != nil {
 		return err
 	}
@@ -78,6 +84,11 @@ func (s *session) attached(ctx context.Context, pids []int, options tracer.Optio
 	}
 	progress := startSpinner(s.console.err, s.options.Quiet, "attaching")
 	live, err := tracer.Attach(pids, options)
+	for try := 1; s.others != nil && try < maxTries && endedMeanwhile(err); try++ {
+		if pids, err = s.others(); err == nil {
+			live, err = tracer.Attach(pids, options)
+		}
+	}
 	progress.stop()
 	if err != nil {
 		return err
@@ -97,6 +108,14 @@ func (s *session) attached(ctx context.Context, pids []int, options tracer.Optio
 		defer cancel()
 	}
 	return s.follow(ctx, live.Pending)
+}
+
+// maxTries is how often every kernel is attached to, where one of them ends meanwhile.
+const maxTries = 5
+
+func endedMeanwhile(err error) bool {
+	return errors.Is(err, ledger.ErrNoProcess) || errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
+		errors.Is(err, syscall.ESRCH)
 }
 
 // warnHeap says what --heap costs the target.

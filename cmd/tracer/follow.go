@@ -87,6 +87,8 @@ type session struct {
 	recorder *recording.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
+	// others lists afresh what to attach to, where it is every kernel there is; else nil.
+	others func() ([]int, error)
 }
 
 // openRecording creates the recording before anything is traced, so that a bad path costs nothing.
