@@ -101,18 +101,25 @@ func (s *Session) finish() *event.Finish {
 // release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
 func (s *Session) release(t *target) {
 	s.forgetNative(t)
+	t.letGo(&s.closing)
+}
+
+// letGo takes a target's probes out, all at the same time: the kernel lets a while pass for each, but not for one after the other.
+func (t *target) letGo(closing *sync.WaitGroup) {
 	libraries, memories, heap := t.libraries, t.memory, t.heap
 	numpy := t.arrays
 	t.libraries, t.memory, t.heap, t.arrays = nil, nil, heapProbes{}, arrays{}
-	s.closing.Go(heap.close)
-	s.closing.Go(numpy.close)
-	s.closing.Go(func() { closeAll(libraries) })
-	s.closing.Go(func() { closeMemory(memories) })
+	closing.Go(heap.close)
+	closing.Go(numpy.close)
+	closing.Go(func() { closeMemory(memories) })
+	for _, l := range libraries {
+		closing.Go(func() { closeAll([]*library{l}) })
+	}
 	if t.python == nil {
 		return
 	}
 	for g, c := range t.python.groups {
-		s.closing.Go(func() { _ = c.Close() })
+		closing.Go(func() { _ = c.Close() })
 		delete(t.python.groups, g)
 	}
 }
@@ -125,8 +132,9 @@ func (s *Session) closeProbes() {
 	s.closing.Wait()
 	s.stopLooking()
 	for _, t := range s.targets {
-		t.closeProbes()
+		t.letGo(&s.closing)
 	}
+	s.closing.Wait()
 }
 
 // Close removes every probe and frees everything. It may be called more than once.
