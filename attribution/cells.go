@@ -229,11 +229,11 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
 	switch b.Text {
 	case "", event.SmallBlocks, event.ForeignArrays:
-		r.sheds(down, event.NumPy)
+		r.sheds(b.Text, down, event.NumPy)
 	case event.TorchCPU:
-		r.sheds(down, event.Torch)
+		r.sheds(b.Text, down, event.Torch)
 	case event.TorchTotals:
-		r.sheds(down, totals()...)
+		r.sheds(b.Text, down, totals()...)
 	case event.Stacks, event.SmallStacks, event.NativeStacks, event.MappedStacks:
 		t.stacksAreShed(r, b)
 	case event.TensorStacks:
@@ -253,10 +253,21 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	}
 }
 
-// sheds marks a root's windows while the probes of some meters are out.
-func (r *root) sheds(down bool, meters ...event.Meter) {
+// sheds marks a root's windows while the probes of some meters are out, for one reason or several.
+func (r *root) sheds(why string, down bool, meters ...event.Meter) {
+	if r.reasons == nil {
+		r.reasons = map[shedReason]bool{}
+	}
 	for _, m := range meters {
-		r.shed[m] = down
+		if down {
+			r.reasons[shedReason{m, why}] = true
+		} else {
+			delete(r.reasons, shedReason{m, why})
+		}
+		r.shed[m] = false
+		for reason := range r.reasons {
+			r.shed[m] = r.shed[m] || reason.meter == m
+		}
 		for _, w := range r.open {
 			w.shed[m] = true
 		}

@@ -84,7 +84,14 @@ type root struct {
 	between  []event.Change
 	sides    sides
 	shed     [event.MeterCount]bool // the meter is stepped down now
+	reasons  map[shedReason]bool    // why; see sheds
 	unlisted map[string]bool        // stacks that are not walked now
+}
+
+// shedReason is why a meter is stepped down: the Text of the boundary that says so.
+type shedReason struct {
+	meter event.Meter
+	why   string
 }
 
 // maxBehind is how many changes may come between a boundary and its readings: more than a ring of 16 MiB holds, for the

@@ -394,6 +394,27 @@ func TestShedMeterIsNotExact(t *testing.T) {
 	}
 }
 
+// TestShedForTwoReasons: what is put back for one reason may still be out for another.
+func TestShedForTwoReasons(t *testing.T) {
+	foreign := func(b *event.Boundary) { b.Text = event.ForeignArrays }
+	s := newScript()
+	s.boundary(event.MeterShed, main)
+	s.boundary(event.MeterShed, main, foreign)
+	s.boundary(event.MeterBack, main, foreign)
+	s.openCell(1, true)
+	s.closeCell(1, event.OutcomeOK)
+	s.boundary(event.MeterBack, main)
+	s.openCell(2, true)
+	s.closeCell(2, event.OutcomeOK)
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	for i, exact := range []bool{false, true} {
+		if f := nth(t, r, report.Cell, i).Meters["cpu.numpy"]; f.Exact != exact {
+			t.Errorf("cell %d: %+v, want exact: %t", i+1, f, exact)
+		}
+	}
+}
+
 // TestPauseOfNumPy: while the meter is paused a window knows only a least; then it is off by at most what is in doubt, and by less once that was
 // looked into. Windows before the pause are exact.
 func TestPauseOfNumPy(t *testing.T) {
@@ -427,7 +448,7 @@ func TestPauseOfNumPy(t *testing.T) {
 // TestShedInOneTree: what is stepped down in one tree is none of another's business.
 func TestShedInOneTree(t *testing.T) {
 	tr := New()
-	tr.root(0).sheds(true, event.NumPy)
+	tr.root(0).sheds("", true, event.NumPy)
 	a := tr.openWindow(tr.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
 	b := tr.openWindow(tr.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
 	if !a.shed[event.NumPy] || b.shed[event.NumPy] {

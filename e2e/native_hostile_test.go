@@ -70,7 +70,7 @@ func TestHostileNative(t *testing.T) {
 		}
 	}
 	pid, run := startCell(t, fmt.Sprintf(hostileNative, dir))
-	tr := attach(t, pid, "--budget", "off", "--native")
+	tr := attach(t, pid, "--budget", "off", "--native", "--small-arrays") // the cell calls PyTraceMalloc_Track itself
 	if err := run(); err != nil {
 		t.Fatal(err)
 	}
