@@ -171,7 +171,7 @@ func TestMappedGrowth(t *testing.T) {
 	for _, c := range []struct {
 		sizes []event.Bytes
 		grows bool
-	}{{[]event.Bytes{14, 10, 3}, false}, {[]event.Bytes{7, 7, 7}, false}, {[]event.Bytes{90, 8, 2, 1}, false}, {[]event.Bytes{7, 7, 7, 7}, true}, {[]event.Bytes{8, 7, 6, 7, 8}, true}} {
+	}{{[]event.Bytes{14, 10, 3}, false}, {[]event.Bytes{7, 7, 7}, false}, {[]event.Bytes{90, 8, 2, 1}, false}, {[]event.Bytes{7, 1, 5, 2, 4}, false}, {[]event.Bytes{7, 7, 7, 7}, true}, {[]event.Bytes{8, 7, 6, 7, 8}, true}} {
 		n := newNotebook()
 		sum := event.Bytes(0)
 		for _, size := range c.sizes {

@@ -244,11 +244,11 @@ func (j *judge) known(s *site) {
 	}
 }
 
-// grows says whether each run of a site's cell leaves more. Of mapped memory that must be steady, and over four runs: allocators keep
-// what is freed, an arena for each thread and more, and stop taking new memory after a while.
+// grows says whether each run of a site's cell leaves more. Of mapped memory that must be steady, at least half of the mean with
+// 95 % confidence, and over four runs: allocators keep what is freed, an arena for each thread and more, and stop taking new memory after a while.
 func (j *judge) grows(s *site, left *portion) bool {
 	g := growthOf(j.runs[runKey{s.pid, s.text}], left.runs)
-	return g != nil && (s.meter != event.Mapped || g.Runs > minRuns && g.Low > 0)
+	return g != nil && (s.meter != event.Mapped || g.Runs > minRuns && 2*g.Low >= g.Slope)
 }
 
 // isImport says whether a module was being imported.
