@@ -28,6 +28,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tracer", metavar="FILE", default=os.path.join(here, "..", "bin", "tracer"), help="the binary (bin/tracer)")
     parser.add_argument("--quick", action="store_true", help="few repetitions: does it work, not how much it costs")
+    parser.add_argument("--pairs", metavar="N", type=int, default=0, help="measure everything N times, not as often as is usual for each")
     parser.add_argument("--only", metavar="NAME", action="append", choices=MEASURES, help="only this: " + ", ".join(MEASURES))
     parser.add_argument("--notebooks", metavar="A,B", type=lambda names: tuple(names.split(",")), default=(),
                         help="of the notebooks, only what these cost (all of testdata/notebooks, and the report of a long one)")
@@ -58,7 +59,7 @@ def main():
         print("bench: tracing needs root", file=sys.stderr)
         return 3
     settings = Settings(os.path.abspath(options.tracer), options.quick, options.seeds and os.path.abspath(options.seeds),
-                        os.environ.get("PYTHONS_DIR", Settings.pythons), options.notebooks)
+                        os.environ.get("PYTHONS_DIR", Settings.pythons), options.notebooks, max(options.pairs, 0))
     if not os.access(settings.tracer, os.X_OK):
         print(f"bench: {settings.tracer} is not there: go build -o bin/tracer ./cmd/tracer", file=sys.stderr)
         return 2

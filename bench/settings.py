@@ -12,9 +12,10 @@ class Settings:
     seeds: str = None
     pythons: str = "/var/tmp/ipytracer-pythons"
     notebooks: tuple = ()    # of testdata/notebooks; all where there are none
+    pairs: int = 0           # how often everything is measured; 0: as often as is usual for each
 
     def rounds(self, full, quick):
-        return quick if self.quick else full
+        return self.pairs or (quick if self.quick else full)
 
     def progress(self, what):
         """A function for interleave() that says on standard error how far it is."""
