@@ -218,7 +218,7 @@ static long next_python_frame(__u32 i, struct walk **walk)
 	__u64 at = frame_word(w, py->frame_instruction);
 	at = py->frame_kind ? at - code - py->code_bytes : (__u64)(__s32)at;
 	struct frame *f = &w->stack.frames[n & (MAX_FRAMES - 1)];
-	f->code = code; /* name_frames() puts its number here */
+	f->code = code; /* name_frame() puts its number here */
 	f->at = at;
 	w->path = mix(mix(w->path, code), at);
 	w->stack.count = n + 1;

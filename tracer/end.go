@@ -113,7 +113,7 @@ func (t *target) letGo(closing *sync.WaitGroup) {
 	closing.Go(numpy.close)
 	closing.Go(func() { closeMemory(memories) })
 	for _, l := range libraries {
-		closing.Go(func() { closeAll([]*library{l}) })
+		closing.Go(l.close)
 	}
 	if t.python == nil {
 		return

@@ -20,11 +20,12 @@ type library struct {
 	told   bool                       // that it tells nothing of GPUs
 }
 
-// close takes all probes out.
+// close takes all probes out and closes the file.
 func (l *library) close() {
 	for g := range l.probes {
 		l.stepDown(g)
 	}
+	l.file.File.Close()
 }
 
 // stepDown takes a group's probes out.
@@ -292,21 +293,6 @@ func (s *Session) expected(t *target) (names []string) {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !path.IsAbs(name) })
 	return names[:min(len(names), maxExpected)]
-}
-
-func (t *target) closeLibraries() {
-	closeAll(t.libraries)
-	closeMemory(t.memory)
-	t.heap.close()
-	t.arrays.close()
-	t.libraries, t.memory, t.heap = nil, nil, heapProbes{}
-}
-
-func closeAll(libraries []*library) {
-	for _, l := range libraries {
-		l.close()
-		l.file.File.Close()
-	}
 }
 
 // stepDownLibraries takes the probes of a shed group out.

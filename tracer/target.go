@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"ipytracer/tracer/cpython"
@@ -286,15 +287,11 @@ func (p *python) version() string {
 	return v.String()
 }
 
+// closeProbes takes its probes out, and waits until they are.
 func (t *target) closeProbes() {
-	t.closeLibraries()
-	if t.python == nil {
-		return
-	}
-	for g, c := range t.python.groups {
-		_ = c.Close()
-		delete(t.python.groups, g)
-	}
+	var closing sync.WaitGroup
+	t.letGo(&closing)
+	closing.Wait()
 }
 
 func (t *target) close() error {

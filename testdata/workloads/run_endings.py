@@ -8,7 +8,7 @@ import sys
 
 import driver
 from model import Cell
-from run_kernel import Kernel
+from run_kernel import started
 
 CELLS = [
     ("first", "import asyncio, sys, time"),
@@ -45,11 +45,7 @@ CELLS = [
 
 
 def run(held, opts):
-    workspace = driver.Workspace(opts)
-    held.callback(workspace.remove)
-    versions = workspace.probe()
-    kernel = Kernel(opts, workspace, versions)
-    held.callback(kernel.close)
+    kernel, versions = started(held, opts)
     with driver.create(opts.out) as out:
         driver.write(out, {"session": dict(versions, pid=kernel.pid)})
         driver.say({"pid": kernel.pid, "ready": True}, opts)

@@ -129,5 +129,15 @@ class Kernel:
         self.errors.close()
 
 
+def started(held, opts):
+    """A fresh kernel that ends with what holds it, and the versions of what runs in it."""
+    workspace = driver.Workspace(opts)
+    held.callback(workspace.remove)
+    versions = workspace.probe()
+    kernel = Kernel(opts, workspace, versions)
+    held.callback(kernel.close)
+    return kernel, versions
+
+
 if __name__ == "__main__":
     sys.exit(driver.drive(driver.options(__doc__.split("\n")[0]).parse_args(), "kernel", Kernel))

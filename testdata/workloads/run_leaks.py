@@ -11,7 +11,7 @@ import driver
 import leaks
 import notebooks
 import tensor_leaks
-from run_kernel import Kernel
+from run_kernel import started
 
 LISTS = {
     "leaks": (leaks.IMPORTS, leaks.LEAKS), "healthy": (leaks.IMPORTS, leaks.HEALTHY), "followed": (leaks.IMPORTS, leaks.FOLLOWED),
@@ -21,10 +21,7 @@ LISTS = {
 
 
 def run(held, opts):
-    workspace = driver.Workspace(opts)
-    held.callback(workspace.remove)
-    kernel = Kernel(opts, workspace, workspace.probe())
-    held.callback(kernel.close)
+    kernel, _ = started(held, opts)
     imports, books = LISTS[opts.cells or "leaks"]
     return notebooks.run(opts, kernel, {"pid": kernel.pid}, imports, books)
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -51,25 +52,33 @@ func (c *collected) NativeStack(*NativeStack) {}
 func (c *collected) StackCopy(*StackCopy)     {}
 func (c *collected) Source(*SourceChunk)      {}
 
-// sleeper is a process to attach to. It has answered, so its exec is over.
-func sleeper(t *testing.T) int {
+// piped starts a process that ends with the test. The error is that of its start.
+func piped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser, err error) {
 	t.Helper()
-	cmd := exec.Command("cat")
-	in, err := cmd.StdinPipe()
-	if err != nil {
+	if in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	if out, err = cmd.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	return in, out, nil
+}
+
+// sleeper is a process to attach to. It has answered, so its exec is over.
+func sleeper(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("cat")
+	in, out, err := piped(t, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := in.Write([]byte("x")); err != nil {
 		t.Fatal(err)
 	}

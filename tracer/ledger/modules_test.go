@@ -29,21 +29,10 @@ for line in sys.stdin:
     with open(line.strip(), "rb") as f:
         kept.append(mmap.mmap(f.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
     print("mapped", flush=True)`)
-	in, err := cmd.StdinPipe()
+	in, out, err := piped(t, cmd)
 	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
 		t.Skip(err)
 	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
 	m := &mapper{t, cmd.Process.Pid, in, bufio.NewReader(out)}
 	m.answer()
 	return m
