@@ -156,6 +156,8 @@ static long choose_group(__u32 group, struct choice *c)
 	c->class = class;
 	c->group = group;
 	c->most = spent;
+	FORGET(c->class);
+	FORGET(c->group);
 	return 0;
 }
 
@@ -174,6 +176,8 @@ static __noinline __u32 step_down(__u32 root, __u64 now)
 		r->halved = now;
 		c.halve = 1;
 	}
+	FORGET(c.classes);
+	FORGET(c.halve);
 	bpf_loop(GROUPS, add_spent, &c, 0);
 	bpf_loop(GROUPS, choose_group, &c, 0);
 	r->floor = floor_below(credit, c.classes);
