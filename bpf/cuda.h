@@ -419,6 +419,24 @@ static __always_inline bool read_descriptor(struct array_3d *a, __u64 descriptor
 	return true;
 }
 
+/* A function of its own: verified once, for any array. */
+__attribute__((noinline)) __u64 levels_bytes(struct array_3d *a, __u64 element, __u32 levels)
+{
+	__u64 total = 0;
+
+	if (!a)
+		return 0;
+	/* Without branches: the verifier would follow each of them at every level. */
+	bool shrinks = !(a->flags & (ARRAY_LAYERED | ARRAY_CUBEMAP));
+	for (__u32 level = 0; level < MAX_LEVELS && level < levels; level++) {
+		__u64 width = a->width >> level, height = a->height >> level, depth = a->depth >> level * shrinks;
+		bool there = !level |
+			     !!(width | height | depth * shrinks); /* more than there are: as many as there are */
+		total += (width + !width) * (height + !height) * (depth + !depth) * element * there;
+	}
+	return total;
+}
+
 __attribute__((noinline)) __s64 array_bytes(__u64 descriptor, __u32 dimensions, __u32 levels, __u32 narrow)
 {
 	struct array_3d a = {};
@@ -427,20 +445,12 @@ __attribute__((noinline)) __s64 array_bytes(__u64 descriptor, __u32 dimensions, 
 		lose(LOSS_READ);
 		return 0;
 	}
-	__u64 element = format_bytes(a.format) * (__u64)a.channels, total = 0;
+	__u64 element = format_bytes(a.format) * (__u64)a.channels;
 	if (!element) {
 		lose(LOSS_FORMAT);
 		return 0;
 	}
-	/* Without branches: the verifier would follow each of them at every level. */
-	bool shrinks = !(a.flags & (ARRAY_LAYERED | ARRAY_CUBEMAP));
-	for (__u32 level = 0; level < MAX_LEVELS && level < levels; level++) {
-		__u64 width = a.width >> level, height = a.height >> level, depth = a.depth >> level * shrinks;
-		bool there = !level |
-			     !!(width | height | depth * shrinks); /* more than there are: as many as there are */
-		total += (width + !width) * (height + !height) * (depth + !depth) * element * there;
-	}
-	return total;
+	return levels_bytes(&a, element, levels);
 }
 
 /* ---- contexts --------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -213,11 +212,7 @@ func TestGPUSurprise(t *testing.T) {
 // under the name by now.
 func TestGPUReplacedDriver(t *testing.T) {
 	require(t)
-	dir := t.TempDir()
-	build := exec.Command(python(), "../testdata/gpu/build.py", dir)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the stand-ins: %v: %s", err, out)
-	}
+	dir := gpuLibraries.copied(t)
 	cells := []string{"keep", "leak_1", "blip_with_gil", "end"}
 	w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--libraries", dir, "--begin", "leak_1"}}, cells)
 	drivers, err := filepath.Glob(filepath.Join(dir, "libcuda.so.*.*"))

@@ -17,7 +17,7 @@ func TestTensors(t *testing.T) {
 // TestNewerTensors does so on PyTorch 2.6 and Python 3.13. It is a build for CUDA, without a GPU's memory in use.
 func TestNewerTensors(t *testing.T) {
 	require(t)
-	p := pytorch(t, "--stand-ins")
+	p := pytorch(t, "--stand-ins", torchLibraries.made(t))
 	p.driver = "run_tensors.py"
 	checkTensors(t, p)
 }
