@@ -178,15 +178,10 @@ static __noinline __u32 step_down(__u32 root, __u64 now)
 		r->halved = now;
 		c.halve = 1;
 	}
-<<<<<<< HEAD
-	REPEAT(GROUPS, add_spent, &c);
-	REPEAT(GROUPS, choose_group, &c);
-=======
 	FORGET(c.classes);
 	FORGET(c.halve);
-	bpf_loop(GROUPS, add_spent, &c, 0);
-	bpf_loop(GROUPS, choose_group, &c, 0);
->>>>>>> main
+	REPEAT(GROUPS, add_spent, &c);
+	REPEAT(GROUPS, choose_group, &c);
 	r->floor = floor_below(credit, c.classes);
 	if (c.group >= GROUPS || __sync_fetch_and_or(&r->down, 1u << c.group) >> c.group & 1)
 		return GROUPS;
