@@ -14,7 +14,7 @@ var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)
 // countOf is In[N]: IPython appends a cell to In before it compiles it, unless the cell is silent.
 func (p *process) countOf(b *event.Boundary) int {
 	if b.Inputs >= 0 {
-		grew := b.Inputs > p.inputs
+		grew := b.Inputs > p.inputs || p.reset(b.Inputs) && b.Inputs > 1
 		p.inputs = b.Inputs
 		if grew {
 			return int(b.Inputs) - 1
@@ -64,9 +64,12 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	if parent == nil || !parent.isOpen {
 		parent = t.sessionOf(p)
 	}
+	gap := p.between
 	t.endBetween(p, b)
+	t.unseenBefore(p, b, gap)
 	r.executions++
 	w := t.openWindow(p, b, kindCell, parent)
+	w.tid = b.TID
 	w.cell, w.execution, w.count, w.file = b.Cell, r.executions, p.countOf(b), b.Text
 	w.silent = b.Inputs >= 0 && w.count < 0
 	if b.Late {
@@ -90,7 +93,8 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 	}
 	if w.hooks != nil {
 		if b.Outcome == event.OutcomeMissed {
-			t.endAtResult(p, w, b)
+			first := p.ranCells == 0 && p.info.Late // its request may have begun before the tracer looked
+			t.endAtResult(p, w, b, p.info.Frontend != "" && w.isOwn() && !first)
 			return
 		}
 		t.closeWindow(w.hooks, b)
@@ -101,6 +105,7 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 	}
 	t.closeStatement(b, outcomeStatus(b.Outcome))
 	w.status = outcomeStatus(b.Outcome)
+	w.resultless = !w.late && (b.Outcome == event.OutcomeOK || b.Outcome == event.OutcomeError)
 	switch b.Outcome {
 	case event.OutcomeUnknown:
 		w.addNote(noteUnknown)
@@ -134,7 +139,7 @@ func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
 func (t *Tracker) abandonCell(p *process, b *event.Boundary, why string) {
 	w := p.open[len(p.open)-1]
 	if w.hooks != nil {
-		t.endAtResult(p, w, b)
+		t.endAtResult(p, w, b, false)
 		return
 	}
 	if s := w.statement; s != nil {

@@ -74,12 +74,14 @@ func (all *tallies) clone() *tallies {
 	return out
 }
 
-// endAtResult ends a cell where it had its result. What came behind is the time between, which goes on.
-func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary) {
+// endAtResult ends a cell where it had its result. What came behind is the time between, which goes on. missed says that its front end
+// was done with it, and nobody saw when.
+func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed bool) {
 	hooks, session := w.hooks, t.sessionOf(p)
 	t.leave(w)
 	t.forgo(w)
 	*w = *w.atResult
+	w.missed = missed
 	if p.info.Frontend != "" { // nobody draws figures in a program without one
 		w.addNote(noteHooks)
 	}

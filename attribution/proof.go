@@ -28,9 +28,9 @@ func (t *Tracker) certificate() report.Certificate {
 		c.Delivered += r.stream.count
 		c.Complete = c.Complete && r.stream.complete(0, r.stream.made)
 	}
-	c.Complete = c.Complete && c.BoundariesLost == 0 && t.dropped == 0
+	c.Complete = c.Complete && c.BoundariesLost == 0 && t.dropped == 0 && t.unseen == 0
 	for _, w := range t.windows {
-		c.Complete = c.Complete && !w.missed
+		c.Complete = c.Complete && !w.missed && !w.doubted
 		if w.kind == kindSession {
 			c.UnknownFrees += w.closeUnknown - w.openUnknown
 			c.UnknownDeviceFrees += w.closeDevice - w.openDevice

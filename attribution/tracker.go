@@ -30,7 +30,8 @@ type Tracker struct {
 	numbered            uint64 // the highest number of a boundary
 	boundaries          uint64 // how many came: they may pass each other, none may be missing
 	problems            []string
-	stacksShed          bool // they were not, at some time
+	unseen              int64 // cells that In has and no window
+	stacksShed          bool  // they were not, at some time
 	gpus                gpus
 	allocations         allocations
 	files               map[fileKey][]*window    // the cells that a file name stands for
@@ -166,6 +167,7 @@ func (t *Tracker) Add(e event.Event) {
 	case *event.Finish:
 		t.finish = e
 		t.endAll()
+		t.compare(e.Shells)
 	}
 }
 
@@ -184,7 +186,12 @@ func (t *Tracker) Flush() {
 func (t *Tracker) introduce(info event.ProcessInfo) {
 	p := t.process(info.PID, info.Root)
 	p.info = info
-	p.inputs = info.Inputs
+	if p.inputs < 0 {
+		p.inputs = info.Inputs
+		if !info.Late { // what has been stored by now was stored while its cells were watched: In begins with one empty entry
+			p.inputs = min(p.inputs, 1)
+		}
+	}
 	if info.Python != "" && p.alive && p.parent != 0 && p.session == nil && p.whole == nil && t.audit == nil {
 		p.whole = t.openWindow(p, t.now(p), kindLife, nil)
 	}

@@ -77,19 +77,23 @@ type window struct {
 	count     int  // In[N], -1 if there is none
 	late      bool // of a cell: it was not seen to begin
 	missed    bool // of a cell: it was not seen to end
-	cell      uint64
-	file      string // of a cell: what its code says it is from
-	line      int
-	name      string
-	source    string
-	truncated bool
-	status    string
-	note      string
-	statement *window // of a cell: the statement that runs
-	lastLine  int     // of a cell: the line of its last statement so far
-	hooks     *window // of a cell: what follows its result, while it does
-	atResult  *window // of a cell, while hooks are open: the cell as it is if nobody says when they are over
-	birth     *birth  // in an audit: what blocks that are made here refer to
+	doubted   bool // of a cell: what was seen of it cannot be all
+	tid       int32
+	// resultless: of a cell that was seen to end, but not to have its result.
+	resultless bool
+	cell       uint64
+	file       string // of a cell: what its code says it is from
+	line       int
+	name       string
+	source     string
+	truncated  bool
+	status     string
+	note       string
+	statement  *window // of a cell: the statement that runs
+	lastLine   int     // of a cell: the line of its last statement so far
+	hooks      *window // of a cell: what follows its result, while it does
+	atResult   *window // of a cell, while hooks are open: the cell as it is if nobody says when they are over
+	birth      *birth  // in an audit: what blocks that are made here refer to
 
 	before, after *window // of the time between: the cells around it
 }
@@ -99,6 +103,11 @@ func (w *window) unlist(text string) {
 		w.unlisted = map[string]bool{}
 	}
 	w.unlisted[text] = true
+}
+
+// isOwn says whether a cell is a request of its front end's: no cell within a cell, nor one of another thread.
+func (w *window) isOwn() bool {
+	return w.tid == w.process.info.PID && (w.parent == nil || w.parent.kind != kindCell)
 }
 
 // isReported says whether a window is one of the contract's.

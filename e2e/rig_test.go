@@ -372,6 +372,11 @@ func attachIn(t *testing.T, env []string, pid int, flags ...string) *trace {
 // traced starts a command that attaches, and waits until its probes are in.
 func traced(t *testing.T, env []string, pid int, command string, flags ...string) *trace {
 	t.Helper()
+	return tracedBy(t, binary, env, pid, command, flags...)
+}
+
+func tracedBy(t *testing.T, binary string, env []string, pid int, command string, flags ...string) *trace {
+	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
 	tr := &trace{t: t}
 	args := append([]string{command, "--quiet", "--format", "json", "--ready-file", ready}, flags...)

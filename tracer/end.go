@@ -23,6 +23,7 @@ const (
 
 // wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {
+	shells := s.askShells()
 	for _, t := range s.targets {
 		if t.isRoot() && !t.gone {
 			if err := s.ledger.Detach(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
@@ -43,9 +44,30 @@ func (s *Session) wind() error {
 	s.queueHolders(found)
 	s.queue = append(s.queue, last...)
 	s.nameStacks()
-	s.queue = append(s.queue, s.finish())
+	f := s.finish()
+	f.Shells = shells
+	s.queue = append(s.queue, f)
 	s.ended = true
 	return nil
+}
+
+// askShells reads what IPython says of itself in each process that runs still.
+func (s *Session) askShells() (shells []event.Shell) {
+	for _, t := range s.targets {
+		if t.python == nil || t.gone || t.python.inputs == 0 {
+			continue
+		}
+		shell := event.Shell{PID: int32(t.pid), Time: now(), Inputs: -1}
+		before, _ := s.waits(t)
+		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
+			shell.Inputs = n
+		}
+		// A request that began or ended in between: In had grown by its cell, or not.
+		after, _ := s.waits(t)
+		shell.Idle = before && after
+		shells = append(shells, shell)
+	}
+	return shells
 }
 
 // lookAtObjects finds out who holds what, and what there is by name, and takes the probes out. It takes more memory than all that

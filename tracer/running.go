@@ -66,20 +66,26 @@ func (s *Session) foundCell(t *target, number uint64, from *cpython.RunningCell)
 	return c
 }
 
-// inRequest says whether a front end's request is under way: ipykernel ignores SIGINT and a terminal's prompt handles SIGWINCH while
-// there is none.
+// inRequest says whether a front end's request is under way.
 func (s *Session) inRequest(t *target) bool {
+	waits, known := s.waits(t)
+	return known && !waits
+}
+
+// waits says whether a front end waits for the next request, if it can be told: ipykernel ignores SIGINT and a terminal's prompt handles
+// SIGWINCH then (that of --simple-prompt does not).
+func (s *Session) waits(t *target) (waits, known bool) {
 	const interrupt, windowChange = 1 << (2 - 1), 1 << (28 - 1)
 	status, err := s.fs.Status(t.pid)
 	switch {
 	case err != nil:
-		return false
+		return false, false
 	case t.python.front == cpython.FrontendKernel:
-		return status.Ignored&interrupt == 0
+		return status.Ignored&interrupt != 0, true
 	case t.python.front == cpython.FrontendTerminal:
-		return status.Caught&windowChange == 0
+		return status.Caught&windowChange != 0, true
 	}
-	return false
+	return false, false
 }
 
 // checkRunning ends the cells that were over before the probes were placed. It is called once they are: a cell that runs still is

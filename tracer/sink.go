@@ -140,17 +140,26 @@ func (s *Session) cellOpened(t *target, b *event.Boundary) {
 		return
 	}
 	c.pid, c.file = b.PID, b.Text
-	if t == nil || t.python == nil || b.Inputs >= 0 {
+	if t == nil || t.python == nil {
 		return
 	}
-	if t.python.inputs == 0 {
+	if b.Inputs < 0 && t.python.inputs == 0 {
 		s.learn(t)
 	}
-	if t.python.inputs != 0 {
+	if b.Inputs < 0 && t.python.inputs != 0 {
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
-			b.Inputs = n
+			b.Inputs = t.python.oneMore(n)
 		}
 	}
+	t.python.stored = max(t.python.stored, b.Inputs)
+}
+
+// oneMore is what len(In) was when a cell began, from what it is by now: later cells may have begun. IPython stores at most one for each.
+func (p *python) oneMore(now int64) int64 {
+	if p.stored <= 0 {
+		return now
+	}
+	return min(now, p.stored+1)
 }
 
 // cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next cell's.

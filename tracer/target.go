@@ -58,6 +58,7 @@ type python struct {
 	groups map[ledger.Group]io.Closer
 	inputs uint64 // address of In, 0 until found
 	count  int64  // its length when last read
+	stored int64  // its length as of the newest cell that was heard of, 0 if not known
 	ready  bool   // the main interpreter's address is known
 	// modules is its sys.path as of when libraries were expected there.
 	modules  []string
@@ -169,7 +170,12 @@ func (s *Session) learn(t *target) bool {
 	p.ready = true
 	s.expectLibraries(t)
 	if addr, n, err := p.live.InputList(); err == nil {
-		news = news || p.inputs != addr
+		if news = news || p.inputs != addr; p.inputs == 0 && p.stored == 0 {
+			p.stored = n
+			if !t.late { // it began with one empty entry, and nothing that it has now had been there before
+				p.stored = 1
+			}
+		}
 		p.inputs, p.count = addr, n
 		p.shown, _ = p.live.LastException()
 		p.ipython, _ = p.live.IPythonVersion()

@@ -316,6 +316,15 @@ type Finish struct {
 	Probes    []ProbeUse
 	GPUs      []GPU    // that the traced processes could use, as NVML names them
 	Problems  []string // anything the user must know: refused windows, probes that could not be placed
+	Shells    []Shell  // what IPython said of itself in the end
+}
+
+// Shell is what IPython says of itself, read from outside just before the detach: the windows are held against it.
+type Shell struct {
+	PID    int32
+	Time   Nanoseconds
+	Inputs int64 // len(In), -1 if it is not known
+	Idle   bool  // its front end waits for the next request: no cell of the main thread is open
 }
 
 func (*Start) isEvent()      {}

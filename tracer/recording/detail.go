@@ -103,6 +103,13 @@ type gpuDetail struct {
 	Memory   event.Bytes `json:"memory"`
 }
 
+type shellDetail struct {
+	PID    int32             `json:"pid"`
+	Time   event.Nanoseconds `json:"time_ns"`
+	Inputs int64             `json:"inputs"`
+	Idle   bool              `json:"idle"`
+}
+
 type finishDetail struct {
 	Time      event.Nanoseconds `json:"time_ns"`
 	Reason    string            `json:"reason"`
@@ -113,6 +120,7 @@ type finishDetail struct {
 	Probes    []probeDetail     `json:"probes"`
 	GPUs      []gpuDetail       `json:"gpus"`
 	Problems  []string          `json:"problems"`
+	Shells    []shellDetail     `json:"shells,omitempty"`
 }
 
 // meterName is a meter that is written as its public id.
@@ -227,6 +235,7 @@ func finishToJSON(f *event.Finish) ([]byte, error) {
 		Probes:   convert(f.Probes, func(p event.ProbeUse) probeDetail { return probeDetail(p) }),
 		GPUs:     convert(f.GPUs, func(g event.GPU) gpuDetail { return gpuDetail(g) }),
 		Problems: f.Problems,
+		Shells:   convert(f.Shells, func(s event.Shell) shellDetail { return shellDetail(s) }),
 	})
 }
 
@@ -242,5 +251,6 @@ func finishFromJSON(text []byte) (*event.Finish, error) {
 		Probes:   convert(d.Probes, func(p probeDetail) event.ProbeUse { return event.ProbeUse(p) }),
 		GPUs:     convert(d.GPUs, func(g gpuDetail) event.GPU { return event.GPU(g) }),
 		Problems: d.Problems,
+		Shells:   convert(d.Shells, func(s shellDetail) event.Shell { return event.Shell(s) }),
 	}, nil
 }

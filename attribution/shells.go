@@ -1,0 +1,161 @@
+package attribution
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// The windows are held against what IPython says of itself: it stores each cell in In before it compiles it, and its front end shows
+// whether it waits for the next one. Where the two do not fit, a probe has been passed by.
+
+// The probes that windows hang on, as the certificate names them.
+const (
+	startProbe     = "cell starts"
+	endProbes      = "cell ends and prompts"
+	resultProbe    = "cell ends"
+	statementProbe = "statements"
+)
+
+// reset says whether len(In) shows that In was emptied (%reset).
+func (p *process) reset(inputs int64) bool { return inputs >= 0 && inputs < p.inputs }
+
+// unseenBefore marks what the cells ran in that In has and that were not seen to begin, when the next cell begins; gap is the time
+// between cells that ends with it, nil if there is none.
+func (t *Tracker) unseenBefore(p *process, b *event.Boundary, gap *window) {
+	first, last := p.inputs, b.Inputs-2
+	if b.Late || p.inputs < 0 || last < first {
+		return
+	}
+	in := gap
+	switch {
+	case len(p.open) > 0:
+		in = p.open[len(p.open)-1]
+	case p.lastCell != nil && p.lastCell.missed: // it went on until now
+		in = p.lastCell
+	}
+	t.unseenIn(p, in, first, last)
+}
+
+// unseenIn says that cells ran in a window without one of their own.
+func (t *Tracker) unseenIn(p *process, in *window, first, last int64) {
+	what := fmt.Sprintf("In[%d]", first)
+	if last > first {
+		what += fmt.Sprintf(" to In[%d]", last)
+	}
+	t.unseen += last - first + 1
+	doubted := startProbe
+	if in != nil {
+		in.addNote(what + " ran in it without being seen")
+		if in.kind == kindCell {
+			doubted = endProbes
+		}
+	}
+	t.problem("pid %d: IPython has %s, which no window stands for: not compiled, or not seen to begin; the probes on %s are in doubt",
+		p.info.PID, what, doubted)
+}
+
+// compare holds what is known of each process against what IPython said in the end.
+func (t *Tracker) compare(shells []event.Shell) {
+	for _, s := range shells {
+		p := t.processes[s.PID]
+		if p == nil {
+			continue
+		}
+		known := p.inputs
+		if known < 0 && !p.info.Late {
+			known = 1
+		}
+		running := int64(0) // one that has been stored and is about to be compiled
+		if !s.Idle {
+			running = 1
+		}
+		if known >= 0 && s.Inputs > known+running {
+			in := p.lastCell
+			if in == nil || !in.missed && in.note != stillRuns {
+				in = t.lastBetween(p)
+			}
+			t.unseenIn(p, in, known, s.Inputs-1-running)
+		}
+		if s.Idle {
+			t.overAt(p, s.Time)
+		}
+	}
+	t.doubt(endProbes, "was not seen to end", "were not seen to end", func(w *window) bool { return w.missed })
+	t.doubt(resultProbe, "was not seen to have its result", "were not seen to have their results", t.lacksResult)
+	t.doubt(statementProbe, "ran code, and no statement of it was seen", "ran code, and no statement of them was seen", t.lacksStatements)
+}
+
+// overAt marks the cells of a process's main thread that were open when its front end waited for the next request.
+func (t *Tracker) overAt(p *process, at event.Nanoseconds) {
+	for _, w := range t.windows {
+		if w.kind == kindCell && w.process == p && w.isOwn() && w.note == stillRuns && w.opened < at {
+			w.missed, w.note = true, "its end was not seen: it goes on to the end of the session"
+		}
+	}
+}
+
+// doubt says of the cells that something is amiss with how many there are, and which probes' hits are missing.
+func (t *Tracker) doubt(probes, one, several string, amiss func(*window) bool) {
+	count := map[*process]int{}
+	for _, w := range t.windows {
+		if w.kind == kindCell && amiss(w) {
+			count[w.process]++
+			w.doubted = true
+		}
+	}
+	for _, p := range t.order {
+		switch n := count[p]; n {
+		case 0:
+		case 1:
+			t.problem("pid %d: a cell %s; the probes on %s are in doubt", p.info.PID, one, probes)
+		default:
+			t.problem("pid %d: %d cells %s; the probes on %s are in doubt", p.info.PID, n, several, probes)
+		}
+	}
+}
+
+// lacksStatements says whether a cell that ran to its end must have had statements, and none was seen. Where their probes were stepped
+// down that is said already.
+func (t *Tracker) lacksStatements(w *window) bool {
+	if w.lastLine > 0 || w.late || w.isOpen || w.status != report.OK || w.truncated || t.areShed(statementProbe) {
+		return false
+	}
+	return hasCode(w.source)
+}
+
+// lacksResult says whether a front end's cell must have had its result seen, and had not. Of awaited cells not every Python tells.
+func (t *Tracker) lacksResult(w *window) bool {
+	if !w.resultless || !w.isOwn() || w.process.info.Frontend == "" || w.source == "" || t.areShed(resultProbe) {
+		return false
+	}
+	return !strings.Contains(w.source, "await") && !strings.Contains(w.source, "async")
+}
+
+// areShed says whether probes were stepped down at some time.
+func (t *Tracker) areShed(probes string) bool {
+	return slices.ContainsFunc(t.problems, func(p string) bool { return strings.HasPrefix(p, "the probes on "+probes+" were stepped down") })
+}
+
+// hasCode says whether a text has a line that is neither blank nor a comment.
+func hasCode(source string) bool {
+	for line := range strings.Lines(source) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
+
+// lastBetween is the last stretch of time in which a process ran no cell.
+func (t *Tracker) lastBetween(p *process) *window {
+	for i := len(t.windows) - 1; i >= 0; i-- {
+		if w := t.windows[i]; w.kind == kindBetween && w.process == p {
+			return w
+		}
+	}
+	return nil
+}

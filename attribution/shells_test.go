@@ -1,0 +1,127 @@
+package attribution
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// shell is a script of cells in a front end, and what IPython says in the end.
+type shell struct {
+	*script
+	said []event.Shell
+}
+
+func newShell() *shell { return &shell{script: newScript()} }
+
+// cell runs one to its end, with a statement.
+func (s *shell) cell(number uint64) {
+	s.openCell(number, true)
+	s.source(number, "x = 1")
+	s.statement(number)
+	s.over(number)
+}
+
+// bare runs one without statements.
+func (s *shell) bare(text string) {
+	s.openCell(1, true)
+	s.source(1, text)
+	s.over(1)
+}
+
+func (s *shell) over(number uint64) {
+	s.boundary(event.CellResult, main, func(b *event.Boundary) { b.Cell, b.Outcome = number, event.OutcomeOK })
+	s.closeCell(number, event.OutcomeOK)
+}
+
+func (s *shell) source(number uint64, text string) {
+	s.events = append(s.events, &event.CellSource{Cell: number, PID: main, Text: text})
+}
+
+func (s *shell) statement(number uint64) {
+	s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = number, 1 })
+	s.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = number, event.OutcomeOK })
+}
+
+// says is what IPython says just before the detach.
+func (s *shell) says(inputs int64, idle bool) {
+	s.said = append(s.said, event.Shell{PID: main, Time: s.time + 1, Inputs: inputs, Idle: idle})
+}
+
+func (s *shell) report(t *testing.T) *report.Report {
+	t.Helper()
+	s.boundary(event.Detached, main)
+	tracker := New()
+	for _, e := range append(s.events, &event.Finish{Reason: "interrupted", Shells: s.said}) {
+		tracker.Add(e)
+	}
+	return tracker.Report()
+}
+
+// TestWindowsFitWhatIPythonSays: where In has cells that have no window, or a front end waits while a cell is open, or a cell's parts are
+// missing, the certificate is not complete and names the probes; where everything fits it says nothing.
+func TestWindowsFitWhatIPythonSays(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		run   func(*shell)
+		doubt string // part of a problem
+		note  string // part of a cell's note
+	}{
+		{"all", func(s *shell) { s.cell(1); s.cell(2); s.says(s.inputs, true) }, "", ""},
+		{"between two", func(s *shell) { s.cell(1); s.inputs += 2; s.cell(2); s.says(s.inputs, true) }, "In[2] to In[3]", ""},
+		{"at the end", func(s *shell) { s.cell(1); s.says(s.inputs+1, true) }, "In[2]", ""},
+		{"about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+1, false) }, "", ""},
+		{"two, one about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+2, false) }, "In[2], ", ""},
+		{"emptied", func(s *shell) { s.cell(1); s.cell(2); s.inputs = 1; s.cell(3); s.says(2, true) }, "", ""},
+		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "", stillRuns},
+		{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) }, endProbes, "its end was not seen"},
+		{"swallowed", func(s *shell) {
+			s.cell(1)
+			s.openCell(2, true)
+			s.inputs += 3
+			s.closeCell(2, event.OutcomeMissed)
+			s.cell(3)
+			s.says(s.inputs, true)
+		}, endProbes, "In[3] to In[5] ran in it without being seen"},
+		{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, statementProbe, ""},
+		{"a comment", func(s *shell) { s.bare("# a\n\n  # b") }, "", ""},
+		{"statements stepped down", func(s *shell) {
+			s.boundary(event.MeterShed, main, func(b *event.Boundary) {
+				b.Text = "the probes on statements were stepped down to keep the overhead budget"
+			})
+			s.bare("x = 1")
+		}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newShell()
+			c.run(s)
+			r := s.report(t)
+			p := slices.DeleteFunc(slices.Clone(r.Certificate.Problems), func(p string) bool { return strings.HasPrefix(p, "the probes on") })
+			if r.Certificate.Complete != (c.doubt == "") || (len(p) == 0) != (c.doubt == "") || !strings.Contains(strings.Join(p, "; "), c.doubt) {
+				t.Errorf("complete %v, problems %q, want %q", r.Certificate.Complete, p, c.doubt)
+			}
+			noted := slices.ContainsFunc(r.Windows, func(w report.Window) bool { return w.Kind == report.Cell && strings.Contains(w.Note, c.note) })
+			if c.note != "" && !noted {
+				t.Errorf("no cell's note has %q", c.note)
+			}
+		})
+	}
+}
+
+// TestResultsAreSeen: a front end's cell that awaits nothing has a result before it ends.
+func TestResultsAreSeen(t *testing.T) {
+	for source, doubted := range map[string]bool{"x = 1": true, "await f()": false, "async with f(): pass": false} {
+		s := newShell()
+		s.openCell(1, true)
+		s.source(1, source)
+		s.statement(1)
+		s.closeCell(1, event.OutcomeOK)
+		s.events[0].(*event.Start).Processes[0].Frontend = "ipykernel"
+		if r := s.report(t); r.Certificate.Complete == doubted {
+			t.Errorf("%s: complete %v, problems %q", source, r.Certificate.Complete, r.Certificate.Problems)
+		}
+	}
+}
