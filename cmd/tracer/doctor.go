@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/tracer"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -20,15 +21,22 @@ type DoctorOptions struct {
 func newDoctorCommand(c console) *cobra.Command {
 	var o DoctorOptions
 	cmd := &cobra.Command{
-		Use:   "doctor",
+		Use:   "doctor [PID]",
 		Short: "Say what this machine allows, what tracing costs here, and what to do about what is missing",
 		Long: `Look at the kernel, the privileges, the meters and the Pythons of this machine; measure what a probe costs; and
-end with what to do. Without root it looks as far as it can and says what it could not see.
+end with what to do. Without root it looks as far as it can and says what it could not see. With the pid of a Python
+it looks at that one instead of all, and judges whether its cells can be seen.
 
 Exit status: 0 if tracing is possible, 3 if it is not.`,
-		Example: "  sudo tracer doctor\n  sudo tracer doctor --format json",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), o, c) },
+		Example: "  sudo tracer doctor\n  sudo tracer doctor 4242\n  sudo tracer doctor --format json",
+		Args:    usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pids, err := parsePIDs(args)
+			if err != nil {
+				return usageError{err}
+			}
+			return runDoctor(cmd.Context(), o, c, append(pids, 0)[0])
+		},
 	}
 	cmd.Flags().StringVar(&o.Format, "format", "text", "how to print the findings: text or json")
 	cmd.Flags().BoolVar(&o.Quick, "quick", false, "do not measure what probes cost (some seconds)")
@@ -85,17 +93,20 @@ type action struct {
 	Command string `json:"command"` // "" where no command helps
 }
 
-func runDoctor(ctx context.Context, o DoctorOptions, c console) error {
+// runDoctor looks at everything, or at the Python with this pid if it is not 0.
+func runDoctor(ctx context.Context, o DoctorOptions, c console, pid int) error {
 	if err := checkFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
 	progress := startSpinner(c.err, false, "looking")
-	d := examine(ctx, process.FS{}, !o.Quick)
+	d, err := examine(ctx, process.FS{}, !o.Quick && pid == 0, pid)
 	progress.stop()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var err error
+	if err != nil {
+		return err
+	}
 	if o.Format == "json" {
 		e := json.NewEncoder(c.out)
 		e.SetIndent("", "  ")
@@ -109,9 +120,9 @@ func runDoctor(ctx context.Context, o DoctorOptions, c console) error {
 	return err
 }
 
-// examine looks at everything. fs is where facts about the machine are read; with measure, what probes cost is
-// measured where that is permitted.
-func examine(ctx context.Context, fs process.FS, measure bool) diagnosis {
+// examine looks at everything, or at the machine and one Python. fs is where facts about the machine are read; with measure, what
+// probes cost is measured where that is permitted.
+func examine(ctx context.Context, fs process.FS, measure bool, pid int) (diagnosis, error) {
 	facts := fs.Facts()
 	d := diagnose(facts)
 	if facts.BTF {
@@ -122,10 +133,36 @@ func examine(ctx context.Context, fs process.FS, measure bool) diagnosis {
 	} else {
 		d.Unseen = append(d.Unseen, "whether the probes load, which of them the kernel offers, and what they cost: that takes root")
 	}
+	if pid != 0 {
+		return d, d.judge(fs, pid)
+	}
 	d.gpus(lookForGPUs(ctx, fs))
 	d.findRunning(ctx)
 	d.Pythons = append(d.Pythons, installedPythons()...)
 	d.numPy()
 	d.advisePythons()
-	return d
+	return d, nil
+}
+
+// judge says of one running Python whether its cells can be seen.
+func (d *diagnosis) judge(fs process.FS, pid int) error {
+	p, err := fs.Python(pid, tracer.IsPython)
+	if err != nil {
+		return err
+	}
+	r := describeRunning(fs, p)
+	d.Running = append(d.Running, r)
+	d.advisePythons()
+	for _, g := range r.Probes {
+		if !g.Found && g.Group == ledger.GroupCell.String() || !g.Found && g.Group == ledger.GroupResult.String() {
+			d.add("windows", "windows", stateMissing, "this build of Python has no place for the probes on %s", g.Group)
+			return nil
+		}
+	}
+	if !r.Supported {
+		d.add("windows", "windows", stateMissing, "%s", r.Reason)
+		return nil
+	}
+	d.add("windows", "windows", stateOK, "cells of process %d can be seen", pid)
+	return nil
 }

@@ -80,6 +80,24 @@ func (fs FS) Pythons(ctx context.Context, detect Detect) (Listing, error) {
 	return s.result(), ctx.Err()
 }
 
+// Python looks at one process. The error is an [*Error] that matches ErrNoProcess, ErrZombie, ErrNotPermitted or ErrNotPython where that
+// is why.
+func (fs FS) Python(pid int, detect Detect) (Python, error) {
+	st, err := fs.Stat(pid)
+	if err != nil {
+		return Python{}, err
+	}
+	s := &search{fs: fs, known: make(map[FileID]bool), detect: detect, users: make(map[uint32]string)}
+	interpreter, err := s.interpreter(pid)
+	if errors.Is(err, ErrNotPython) {
+		interpreter, err = s.anyInterpreter(pid)
+	}
+	if err != nil {
+		return Python{}, err
+	}
+	return s.describe(st, interpreter)
+}
+
 // maxNamedFiles bounds how many files named like an interpreter are opened for one process.
 const maxNamedFiles = 16
 
