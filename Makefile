@@ -66,7 +66,7 @@ lint: ## go vet, staticcheck, who may import whom, and that it builds without a 
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector
-	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 -skip TestDoctorMeasures ./attribution/... ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
+	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 ./attribution/... ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)
