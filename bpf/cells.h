@@ -168,7 +168,7 @@ struct source_copy {
 	__u32 total;
 };
 
-static long copy_source(__u32 i, struct source_copy *c)
+static __always_inline long copy_source(__u32 i, struct source_copy *c)
 {
 	struct source *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
 
@@ -204,6 +204,7 @@ static long copy_source(__u32 i, struct source_copy *c)
 	bpf_ringbuf_submit(s, 0);
 	return last;
 }
+REPEATED(copy_source, struct source_copy *)
 
 /* A chunk that most cells fit into. */
 struct short_source {
@@ -250,7 +251,7 @@ static __noinline int send_typed(struct python *py, __u64 text, __u64 cell, __s3
 	c.total = (length < LONGEST_TYPED ? length : LONGEST_TYPED) * c.kind;
 	c.from = text + (state >> 6 & 1 ? py->ascii_data : py->compact_data);
 	if (c.total > SOURCE_SHORT) {
-		bpf_loop(SOURCE_CHUNKS, copy_source, &c, 0);
+		REPEAT(SOURCE_CHUNKS, copy_source, &c);
 		return 0;
 	}
 	struct short_source *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
@@ -281,7 +282,7 @@ static __noinline int send_compiled(__u64 from, __u64 cell, __s32 pid)
 		}
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 	}
-	bpf_loop(SOURCE_CHUNKS, copy_source, &c, 0);
+	REPEAT(SOURCE_CHUNKS, copy_source, &c);
 	return 0;
 }
 

@@ -286,7 +286,7 @@ struct unmapping {
 	__u32 slot, padding;
 };
 
-static long unmap_next(__u32 i, struct unmapping *u)
+static __always_inline long unmap_next(__u32 i, struct unmapping *u)
 {
 	struct cuda_key key = key_of(u->slot, CUDA_MAPPING, u->at);
 	struct cuda_object *mapping = u->at < u->end ? bpf_map_lookup_elem(&cuda_objects, &key) : NULL;
@@ -302,13 +302,14 @@ static long unmap_next(__u32 i, struct unmapping *u)
 	handle_looked_at(u->slot, handle);
 	return 0;
 }
+REPEATED(unmap_next, struct unmapping *)
 
 /* One call may take several neighbouring mappings away. */
 static __always_inline void unmapped(__u32 slot, __u64 from, __u64 size)
 {
 	struct unmapping u = { .at = from, .end = from + size, .slot = slot };
 
-	bpf_loop(1 << 16, unmap_next, &u, 0);
+	REPEAT(1 << 16, unmap_next, &u);
 	if (u.at < u.end) /* a mapping that was there before the attach */
 		unknown_free(slot);
 }
@@ -854,7 +855,7 @@ struct checkpoint {
 };
 
 /* Moves what one process has on its devices off them, or back. */
-static long checkpointed(__u32 slot, struct checkpoint *c)
+static __always_inline long checkpointed(__u32 slot, struct checkpoint *c)
 {
 	struct process *p = process_at(slot);
 
@@ -876,6 +877,7 @@ static long checkpointed(__u32 slot, struct checkpoint *c)
 	}
 	return 1;
 }
+REPEATED_SLOTS(checkpointed, struct checkpoint *)
 
 /*
  * cuCheckpointProcessCheckpoint(int pid, …) and cuCheckpointProcessRestore(int pid, …), in whatever process: usually
@@ -906,7 +908,7 @@ int checkpoint_leave(struct pt_regs *regs)
 	struct checkpoint about = { .pid = c->argument[0], .operation = c->operation };
 	bpf_map_delete_elem(&calls, &tid);
 	if (!(__u32)regs->ax)
-		bpf_loop(used_slots, checkpointed, &about, 0);
+		REPEAT_SLOTS(checkpointed, &about);
 	return 0;
 }
 
