@@ -73,7 +73,7 @@ type tallies struct {
 	highest event.Bytes
 	first   event.Bytes // total before the first change
 	done    *settled    // in the place of byStack, once the window is settled
-	late    bool        // a change came after that: it is not in here
+	wrong   bool        // a change came after that, or frees what nobody is known to have made
 }
 
 // tally is what one stack did in a window.
@@ -175,7 +175,7 @@ func (t *Tracker) allocate(r *root, c *event.Change) {
 		return
 	}
 	if isBlock(c) && isChained(c.Meter) {
-		r.sides.link(c, r.ended, func(c *event.Change) { t.await(r, c) })
+		r.sides.link(c, r.ended, r.ordered.skips, func(c *event.Change) { t.await(r, c) })
 		return
 	}
 	t.await(r, c)
@@ -262,14 +262,39 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 	default:
 		a.blocks[at] = after
 	}
-	t.replace(t.windowsOf(r, c), key, before, after)
+	t.replace(t.concerned(r, c), key, before, after)
+}
+
+// concerned are the windows that a change is to be told to.
+type concerned struct {
+	in    []*window // they hold its segment
+	later []*window // they began after it, where it comes late, and took what was known then for all there was
+}
+
+func (t *Tracker) concerned(r *root, c *event.Change) concerned {
+	found := concerned{in: t.windowsOf(r, c)}
+	if c.Segment > r.ended {
+		return found
+	}
+	for _, w := range slices.Backward(t.windows) {
+		if w.process.info.PID == c.PID && w.root == c.Root && w.firstSegment > c.Segment {
+			found.later = append(found.later, w)
+		}
+	}
+	return found
 }
 
 // replace puts one block in the place of another, in the totals of a process and in windows. Either may be none.
-func (t *Tracker) replace(windows []*window, key heldKey, before, after block) {
+func (t *Tracker) replace(windows concerned, key heldKey, before, after block) {
 	a := &t.allocations
-	for _, w := range windows {
+	for _, w := range windows.in {
 		w.beforeMove(a, key)
+	}
+	for _, w := range windows.later {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+			all.shift(a, before.stack, -before.size)
+			all.shift(a, after.stack, after.size)
+		}
 	}
 	if before.size > 0 {
 		a.hold(key, before.stack, -before.size)
@@ -277,7 +302,7 @@ func (t *Tracker) replace(windows []*window, key heldKey, before, after block) {
 	if after.size > 0 {
 		a.hold(key, after.stack, after.size)
 	}
-	for _, w := range windows {
+	for _, w := range windows.in {
 		w.move(a, key, before, after)
 	}
 }
@@ -358,7 +383,7 @@ func (all *tallies) of(a *allocations, stack uint64) *tally {
 func (w *window) move(a *allocations, key heldKey, before, after block) {
 	all := w.tallies[key.meter]
 	if w.isSettled && all != nil {
-		all.late = true
+		all.wrong = true
 		return
 	}
 	if all == nil { // the time between cells is not listed
@@ -380,10 +405,32 @@ func (w *window) move(a *allocations, key heldKey, before, after block) {
 	if total := a.total[key]; total > all.highest {
 		all.highest = total
 		for _, y := range all.moved {
-			y.atPeak, y.isMoved = y.held, false
+			y.isMoved = false
+			all.hadAtPeak(y, y.held)
 		}
 		all.moved = all.moved[:0]
 	}
+}
+
+// shift changes what a stack held from the window's beginning on.
+func (all *tallies) shift(a *allocations, stack uint64, by event.Bytes) {
+	if by == 0 {
+		return
+	}
+	all.highest += by
+	all.first += by
+	if y := all.of(a, stack); y != nil {
+		y.held += by
+		all.hadAtPeak(y, y.atPeak+by)
+	}
+}
+
+// hadAtPeak notes what a stack held at the peak. Less than nothing is what a loss looks like.
+func (all *tallies) hadAtPeak(y *tally, held event.Bytes) {
+	if held < 0 {
+		all.wrong, held = true, 0
+	}
+	y.atPeak = held
 }
 
 func (all *tallies) moves(y *tally, by event.Bytes, cells int32) {
@@ -426,7 +473,7 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 		c := report.Coverage{
 			AtPeak: int64(s.known), Rest: int64(peak - s.known),
 			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
-			Exact: peak-w.own.start[m] == all.highest-all.first && w.own.end[m]-w.own.start[m] == s.net && !w.shed[m] && !all.late && !w.missesStacks(m),
+			Exact: peak-w.own.start[m] == all.highest-all.first && w.own.end[m]-w.own.start[m] == s.net && !w.shed[m] && !all.wrong && !w.missesStacks(m),
 		}
 		for i, y := range t.sameLines(s.tallies) {
 			if w.lists(i, y, s.heaviest) {

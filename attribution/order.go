@@ -7,6 +7,7 @@ import "ipytracer/tracer/event"
 type ordered struct {
 	next    uint64 // the stream number that comes next; 0: 1
 	waiting map[uint64]*event.Change
+	skips   uint64 // how often numbers were given up on
 }
 
 // patience is how many changes wait for one that is missing.
@@ -65,6 +66,7 @@ func (o *ordered) skip() {
 		first = min(first, stream)
 	}
 	o.next = first
+	o.skips++
 }
 
 // flush hands on everything: no more will come.

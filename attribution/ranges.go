@@ -130,7 +130,7 @@ func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []pi
 func (t *Tracker) moveRange(r *root, c *event.Change) {
 	a := &t.allocations
 	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.dropped)
-	key, windows := heldKey{c.PID, c.Meter}, t.windowsOf(r, c)
+	key, windows := heldKey{c.PID, c.Meter}, t.concerned(r, c)
 	for _, p := range gone {
 		t.replace(windows, key, block{p.size(), p.stack}, block{})
 	}

@@ -29,6 +29,7 @@ type chain struct {
 	// until is the segment whose beginning a change waits for, 0 for none: all later ones wait with it.
 	until uint64
 	kept  int // changes that wait
+	skips uint64
 }
 
 const (
@@ -62,9 +63,16 @@ func (s *sides) chain(key heldKey) *chain {
 	return c
 }
 
-// link hands changes on in the order in which they changed the meter.
-func (s *sides) link(c *event.Change, ended uint64, handOn func(*event.Change)) {
+// link hands changes on in the order in which they changed the meter. skips is how often changes are known to be lost: a chain
+// begins anew there.
+func (s *sides) link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
 	ch := s.chain(heldKey{c.PID, c.Meter})
+	if skips != ch.skips {
+		ch.skips = skips
+		ch.giveUp(handOn)
+		ch.take(c, handOn)
+		return
+	}
 	if !ch.known {
 		ch.value, ch.known = s.at(c.Segment-1, heldKey{c.PID, c.Meter})
 	}

@@ -69,7 +69,7 @@ struct others {
 	__u32 acting;
 };
 
-static long other_process(__u32 slot, struct others *o)
+static __always_inline long other_process(__u32 slot, struct others *o)
 {
 	struct process *p = process_at(slot);
 
@@ -107,6 +107,7 @@ static long other_process(__u32 slot, struct others *o)
 	send_record(b, ticket);
 	return 0;
 }
+REPEATED_SLOTS(other_process, struct others *)
 
 struct sum {
 	__s64 value[METERS];
@@ -119,7 +120,7 @@ struct sum {
  * plain sum (at least 1, at least 2, ...) no two ways through the loop are alike, and since Linux 7.0 it walks them
  * all.
  */
-static long add_process(__u32 slot, struct sum *s)
+static __always_inline long add_process(__u32 slot, struct sum *s)
 {
 	struct process *p = process_at(slot);
 
@@ -130,6 +131,7 @@ static long add_process(__u32 slot, struct sum *s)
 		fetch_add(&s->value[m], adds(p, m, p->value[m]));
 	return 0;
 }
+REPEATED_SLOTS(add_process, struct sum *)
 
 /* Sets the tree's values to the sum of its processes': what drifted when they moved at the same time is mended. */
 __attribute__((noinline)) int add_up(__u32 id)
@@ -139,7 +141,7 @@ __attribute__((noinline)) int add_up(__u32 id)
 
 	if (!r)
 		return 0;
-	bpf_loop(used_slots, add_process, &s, 0);
+	REPEAT_SLOTS(add_process, &s);
 	for (int m = 0; m < METERS; m++) {
 		exchange(&r->tree[m], s.value[m]);
 		raise_to(&r->tree_high[m], s.value[m]);
@@ -224,7 +226,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	}
 	send_record(b, ticket);
 	if (r->shared)
-		bpf_loop(used_slots, other_process, &o, 0);
+		REPEAT_SLOTS(other_process, &o);
 	return b->number;
 }
 

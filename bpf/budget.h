@@ -128,7 +128,7 @@ struct choice {
 	__u32 padding;
 };
 
-static long add_spent(__u32 group, struct choice *c)
+static __always_inline long add_spent(__u32 group, struct choice *c)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &c->root);
 
@@ -140,8 +140,9 @@ static long add_spent(__u32 group, struct choice *c)
 		fetch_add(spent, -(now / 2));
 	return 0;
 }
+REPEATED(add_spent, struct choice *)
 
-static long choose_group(__u32 group, struct choice *c)
+static __always_inline long choose_group(__u32 group, struct choice *c)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &c->root);
 	__u32 class = class_of(group);
@@ -156,8 +157,11 @@ static long choose_group(__u32 group, struct choice *c)
 	c->class = class;
 	c->group = group;
 	c->most = spent;
+	FORGET(c->class);
+	FORGET(c->group);
 	return 0;
 }
+REPEATED(choose_group, struct choice *)
 
 /* The credit is down to the floor: is it still, with what has accrued? Returns the group that was stepped down, or
  * GROUPS. */
@@ -174,8 +178,10 @@ static __noinline __u32 step_down(__u32 root, __u64 now)
 		r->halved = now;
 		c.halve = 1;
 	}
-	bpf_loop(GROUPS, add_spent, &c, 0);
-	bpf_loop(GROUPS, choose_group, &c, 0);
+	FORGET(c.classes);
+	FORGET(c.halve);
+	REPEAT(GROUPS, add_spent, &c);
+	REPEAT(GROUPS, choose_group, &c);
 	r->floor = floor_below(credit, c.classes);
 	if (c.group >= GROUPS || __sync_fetch_and_or(&r->down, 1u << c.group) >> c.group & 1)
 		return GROUPS;

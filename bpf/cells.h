@@ -98,7 +98,9 @@ static __noinline __u32 outcome_of(struct window *w, __u32 slot, __u32 otherwise
 	return said | TOLD;
 }
 
-static __noinline int close_cell(struct thread *t, __u32 slot, __u32 outcome)
+/* Not static, and neither is cell_ends: the verifier walks a static function at every call, and again for all that its
+ * callers may have in their hands. With these that was half of its work at an attach. */
+__attribute__((noinline)) int close_cell(struct thread *t, __u32 slot, __u32 outcome)
 {
 	if (!t)
 		return 0;
@@ -142,7 +144,7 @@ static __noinline int draw_result(struct window *w, __u32 slot)
  * A cell is over but for display and hooks, which follow where there is a front end that will say when they are over.
  * Cells within cells are over: what comes next is the outer one's.
  */
-static __noinline int cell_ends(struct thread *t, __u32 slot)
+__attribute__((noinline)) int cell_ends(struct thread *t, __u32 slot)
 {
 	struct window *w = innermost(t);
 	struct process *p = process_at(slot);
@@ -166,7 +168,7 @@ struct source_copy {
 	__u32 total;
 };
 
-static long copy_source(__u32 i, struct source_copy *c)
+static __always_inline long copy_source(__u32 i, struct source_copy *c)
 {
 	struct source *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
 
@@ -202,6 +204,7 @@ static long copy_source(__u32 i, struct source_copy *c)
 	bpf_ringbuf_submit(s, 0);
 	return last;
 }
+REPEATED(copy_source, struct source_copy *)
 
 /* A chunk that most cells fit into. */
 struct short_source {
@@ -248,7 +251,7 @@ static __noinline int send_typed(struct python *py, __u64 text, __u64 cell, __s3
 	c.total = (length < LONGEST_TYPED ? length : LONGEST_TYPED) * c.kind;
 	c.from = text + (state >> 6 & 1 ? py->ascii_data : py->compact_data);
 	if (c.total > SOURCE_SHORT) {
-		bpf_loop(SOURCE_CHUNKS, copy_source, &c, 0);
+		REPEAT(SOURCE_CHUNKS, copy_source, &c);
 		return 0;
 	}
 	struct short_source *s = bpf_ringbuf_reserve(&boundaries, sizeof(*s), 0);
@@ -279,7 +282,7 @@ static __noinline int send_compiled(__u64 from, __u64 cell, __s32 pid)
 		}
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 	}
-	bpf_loop(SOURCE_CHUNKS, copy_source, &c, 0);
+	REPEAT(SOURCE_CHUNKS, copy_source, &c);
 	return 0;
 }
 

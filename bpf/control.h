@@ -13,6 +13,8 @@ int discover_cpus(void *unused)
 	__u64 where = 0;
 
 	pid_level = INT_FIELD(pid, pid, level);
+	if (!percpu_rss) /* nor is there bpf_map_lookup_percpu_elem (5.19) on every kernel without */
+		return 0;
 	bpf_probe_read_kernel(&where, sizeof(where), &map); /* as a number */
 	where += bpf_core_field_offset(struct bpf_array, pptrs);
 	if (bpf_probe_read_kernel(&pointer, sizeof(pointer), (void *)where))
@@ -34,7 +36,7 @@ struct doubted {
 };
 
 /* Nobody has looked at a process's blocks for a while: any of its memory may be one, or not be one any more. */
-static long doubt_blocks(__u32 slot, struct doubted *d)
+static __always_inline long doubt_blocks(__u32 slot, struct doubted *d)
 {
 	struct process *p = process_at(slot);
 
@@ -45,6 +47,7 @@ static long doubt_blocks(__u32 slot, struct doubted *d)
 		fetch_add(&d->mapped, p->value[METER_MAPPED]);
 	return 0;
 }
+REPEATED_SLOTS(doubt_blocks, struct doubted *)
 
 /* A group of a root is stepped up. */
 static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
@@ -53,7 +56,7 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 	fetch_add(&r->epoch[group], 1);
 	if (group == GROUP_NUMPY || group == GROUP_TORCH_CPU) {
 		struct doubted d = { .root = root };
-		bpf_loop(used_slots, doubt_blocks, &d, 0);
+		REPEAT_SLOTS(doubt_blocks, &d);
 		exchange(group == GROUP_NUMPY ? &r->unsure : &r->unsure_torch, d.mapped);
 		if (group == GROUP_NUMPY)
 			exchange(&r->listening, 1);

@@ -286,7 +286,7 @@ struct unmapping {
 	__u32 slot, padding;
 };
 
-static long unmap_next(__u32 i, struct unmapping *u)
+static __always_inline long unmap_next(__u32 i, struct unmapping *u)
 {
 	struct cuda_key key = key_of(u->slot, CUDA_MAPPING, u->at);
 	struct cuda_object *mapping = u->at < u->end ? bpf_map_lookup_elem(&cuda_objects, &key) : NULL;
@@ -302,13 +302,14 @@ static long unmap_next(__u32 i, struct unmapping *u)
 	handle_looked_at(u->slot, handle);
 	return 0;
 }
+REPEATED(unmap_next, struct unmapping *)
 
 /* One call may take several neighbouring mappings away. */
 static __always_inline void unmapped(__u32 slot, __u64 from, __u64 size)
 {
 	struct unmapping u = { .at = from, .end = from + size, .slot = slot };
 
-	bpf_loop(1 << 16, unmap_next, &u, 0);
+	REPEAT(1 << 16, unmap_next, &u);
 	if (u.at < u.end) /* a mapping that was there before the attach */
 		unknown_free(slot);
 }
@@ -418,6 +419,24 @@ static __always_inline bool read_descriptor(struct array_3d *a, __u64 descriptor
 	return true;
 }
 
+/* A function of its own: verified once, for any array. */
+__attribute__((noinline)) __u64 levels_bytes(struct array_3d *a, __u64 element, __u32 levels)
+{
+	__u64 total = 0;
+
+	if (!a)
+		return 0;
+	/* Without branches: the verifier would follow each of them at every level. */
+	bool shrinks = !(a->flags & (ARRAY_LAYERED | ARRAY_CUBEMAP));
+	for (__u32 level = 0; level < MAX_LEVELS && level < levels; level++) {
+		__u64 width = a->width >> level, height = a->height >> level, depth = a->depth >> level * shrinks;
+		bool there = !level |
+			     !!(width | height | depth * shrinks); /* more than there are: as many as there are */
+		total += (width + !width) * (height + !height) * (depth + !depth) * element * there;
+	}
+	return total;
+}
+
 __attribute__((noinline)) __s64 array_bytes(__u64 descriptor, __u32 dimensions, __u32 levels, __u32 narrow)
 {
 	struct array_3d a = {};
@@ -426,20 +445,12 @@ __attribute__((noinline)) __s64 array_bytes(__u64 descriptor, __u32 dimensions, 
 		lose(LOSS_READ);
 		return 0;
 	}
-	__u64 element = format_bytes(a.format) * (__u64)a.channels, total = 0;
+	__u64 element = format_bytes(a.format) * (__u64)a.channels;
 	if (!element) {
 		lose(LOSS_FORMAT);
 		return 0;
 	}
-	/* Without branches: the verifier would follow each of them at every level. */
-	bool shrinks = !(a.flags & (ARRAY_LAYERED | ARRAY_CUBEMAP));
-	for (__u32 level = 0; level < MAX_LEVELS && level < levels; level++) {
-		__u64 width = a.width >> level, height = a.height >> level, depth = a.depth >> level * shrinks;
-		bool there = !level |
-			     !!(width | height | depth * shrinks); /* more than there are: as many as there are */
-		total += (width + !width) * (height + !height) * (depth + !depth) * element * there;
-	}
-	return total;
+	return levels_bytes(&a, element, levels);
 }
 
 /* ---- contexts --------------------------------------------------------------------------------------------------- */
@@ -844,7 +855,7 @@ struct checkpoint {
 };
 
 /* Moves what one process has on its devices off them, or back. */
-static long checkpointed(__u32 slot, struct checkpoint *c)
+static __always_inline long checkpointed(__u32 slot, struct checkpoint *c)
 {
 	struct process *p = process_at(slot);
 
@@ -866,6 +877,7 @@ static long checkpointed(__u32 slot, struct checkpoint *c)
 	}
 	return 1;
 }
+REPEATED_SLOTS(checkpointed, struct checkpoint *)
 
 /*
  * cuCheckpointProcessCheckpoint(int pid, …) and cuCheckpointProcessRestore(int pid, …), in whatever process: usually
@@ -896,7 +908,7 @@ int checkpoint_leave(struct pt_regs *regs)
 	struct checkpoint about = { .pid = c->argument[0], .operation = c->operation };
 	bpf_map_delete_elem(&calls, &tid);
 	if (!(__u32)regs->ax)
-		bpf_loop(used_slots, checkpointed, &about, 0);
+		REPEAT_SLOTS(checkpointed, &about);
 	return 0;
 }
 

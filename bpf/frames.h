@@ -196,7 +196,7 @@ static __always_inline bool read_frame(struct walk *w, struct python *py)
 	return !bpf_probe_read_user(&w->frames_copy[STRETCH_WORDS - FRAME_BYTES / 8], size, (void *)w->frame);
 }
 
-static long next_python_frame(__u32 i, struct walk **walk)
+static __always_inline long next_python_frame(__u32 i, struct walk **walk)
 {
 	struct walk *w = *walk;
 	struct python *py = python_at(w->slot);
@@ -224,8 +224,9 @@ static long next_python_frame(__u32 i, struct walk **walk)
 	w->stack.count = n + 1;
 	return code == w->stop;
 }
+REPEATED(next_python_frame, struct walk **)
 
-static long name_frame(__u32 i, struct walk **walk)
+static __always_inline long name_frame(__u32 i, struct walk **walk)
 {
 	struct walk *w = *walk;
 
@@ -238,6 +239,7 @@ static long name_frame(__u32 i, struct walk **walk)
 	w->stack.number = mix(mix(w->stack.number, number), f->at);
 	return 0;
 }
+REPEATED(name_frame, struct walk **)
 
 /* The number of the stack that the frames are, if it is known by its path; else 0. */
 static __always_inline __u64 known_path(struct walk *w)
@@ -334,13 +336,13 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 	w->stretch = 0;
 	w->unreadable = 0;
 	w->path = mix(w->seed, *(volatile __u32 *)&code_frees[slot & (MAX_PROCESSES - 1)]);
-	bpf_loop(MAX_FRAMES + 16, next_python_frame, &w, 0);
+	REPEAT(MAX_FRAMES + 16, next_python_frame, &w);
 	if (!w->stack.count)
 		return 0;
 	w->path |= 1; /* 0 is none */
 	__u64 number = py->code_frees ? known_path(w) : 0;
 	if (!number) {
-		bpf_loop(MAX_FRAMES, name_frame, &w, 0);
+		REPEAT(MAX_FRAMES, name_frame, &w);
 		number = w->stack.number;
 		bool sent = number == w->last || bpf_map_lookup_elem(&stacks, &number) || send_stack(w);
 		if (!sent || w->unreadable || !py->code_frees) {

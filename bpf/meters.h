@@ -92,7 +92,7 @@ struct held {
 
 #define MAX_THREADS 4096
 
-static long add_held(__u32 i, struct held *h)
+static __always_inline long add_held(__u32 i, struct held *h)
 {
 	__s32 counts[NR_MM_COUNTERS] = {};
 
@@ -105,6 +105,7 @@ static long add_held(__u32 i, struct held *h)
 	h->node = word_at(h->node);
 	return 0;
 }
+REPEATED(add_held, struct held *)
 
 /*
  * The kernel changed one counter of a traced mm. The old value is read before the counter and replaced only if
@@ -165,7 +166,7 @@ __attribute__((noinline)) int held_changed(__u32 slot, __u32 member)
 	if (held_offset && owner) {
 		h.head = FIELD(owner, task_struct, signal) + bpf_core_field_offset(struct signal_struct, thread_head);
 		h.node = word_at(h.head);
-		bpf_loop(MAX_THREADS, add_held, &h, 0);
+		REPEAT(MAX_THREADS, add_held, &h);
 		if (member < NR_MM_COUNTERS && FIELD(current, task_struct, mm) == p->mm)
 			handed = int_at(current + held_offset + member * sizeof(__s32));
 	}

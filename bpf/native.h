@@ -34,7 +34,7 @@ static __always_inline bool rules_hold(__u32 slot)
 	return *(volatile __u32 *)&code_checked[slot] == *(volatile __u32 *)&code_changes[slot] + 1;
 }
 
-static long next_native_frame(__u32 i, struct walk **walk)
+static __always_inline long next_native_frame(__u32 i, struct walk **walk)
 {
 	struct walk *w = *walk;
 	__u64 key = w->pc | (__u64)w->slot << 48 | (i ? 0 : LEAF_RULE), pc = 0, bp = w->bp;
@@ -83,6 +83,7 @@ static long next_native_frame(__u32 i, struct walk **walk)
 	w->native.count = n + 1;
 	return 0;
 }
+REPEATED(next_native_frame, struct walk **)
 
 /* Sends a native stack that is new. False if there was no room. */
 static __noinline bool send_native(struct walk *w)
@@ -136,7 +137,7 @@ static __always_inline bool ends_with_call(__u64 bytes)
 }
 
 /* One word of the stack. What can be a return address goes into the signature, with its place. */
-static long scan_word(__u32 i, struct walk **walk)
+static __always_inline long scan_word(__u32 i, struct walk **walk)
 {
 	struct walk *w = *walk;
 
@@ -149,6 +150,7 @@ static long scan_word(__u32 i, struct walk **walk)
 	w->signature = mix(mix(w->signature, word), i);
 	return 0;
 }
+REPEATED(scan_word, struct walk **)
 
 /*
  * A number that stands for the whole chain of calls while rules are missing: a hash of every word in the stack's top,
@@ -161,7 +163,7 @@ static __noinline __u64 signature(struct walk *w, __u64 ip, __u64 bp)
 		return 0;
 	w->signature = mix(mix(mix(w->seed, ~w->native.python), ip), bp - w->sp);
 	w->signature = mix(w->signature, code_changes[w->slot & (MAX_PROCESSES - 1)]);
-	bpf_loop(STACK_COPY / 8, scan_word, &w, 0);
+	REPEAT(STACK_COPY / 8, scan_word, &w);
 	return w->signature;
 }
 
@@ -235,7 +237,7 @@ __attribute__((noinline)) __u64 native_stack(__u32 slot, __u64 python, __u64 ip,
 		w->native.number = mix(w->native.number, ip);
 		w->native.count = w->native.leaf = 1;
 	}
-	bpf_loop(MAX_NATIVE + 2, next_native_frame, &w, 0);
+	REPEAT(MAX_NATIVE + 2, next_native_frame, &w);
 	if (w->native.end == NATIVE_MISSING) {
 		__u64 number = ask(w, ip, sp, bp);
 		if (number)

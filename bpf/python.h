@@ -69,7 +69,7 @@ struct thread_search {
 	__u64 wanted;
 };
 
-static long next_thread(__u32 i, struct thread_search *s)
+static __always_inline long next_thread(__u32 i, struct thread_search *s)
 {
 	__u64 id = 0;
 
@@ -84,6 +84,7 @@ static long next_thread(__u32 i, struct thread_search *s)
 	s->state = next;
 	return 0;
 }
+REPEATED(next_thread, struct thread_search *)
 
 /* The PyThreadState of the thread that runs: its thread_id is pthread_self(), which x86-64 keeps in fsbase. */
 static __always_inline __u64 thread_state(struct python *py)
@@ -100,7 +101,7 @@ static __always_inline __u64 thread_state(struct python *py)
 	s.state = 0;
 	if (READ(s.state, py->interpreter + py->threads_head))
 		return 0;
-	bpf_loop(256, next_thread, &s, 0);
+	REPEAT(256, next_thread, &s);
 	return s.state;
 }
 
@@ -112,7 +113,7 @@ struct frame_search {
 	__u64 locals;
 };
 
-static long next_frame(__u32 i, struct frame_search *s)
+static __always_inline long next_frame(__u32 i, struct frame_search *s)
 {
 	struct python *py = s->py;
 	__u64 frame = s->frame, code = 0, name = 0, back = 0;
@@ -142,6 +143,7 @@ static long next_frame(__u32 i, struct frame_search *s)
 		s->typed &= py->code_mask; /* the same bits are a reference's */
 	return 1;
 }
+REPEATED(next_frame, struct frame_search *)
 
 /*
  * A cell that runs: its coroutine, or 0, the str that was typed, or what the program has in its place, and where the
@@ -168,7 +170,7 @@ static __noinline int running_cell(struct python *py, struct running *out)
 		s.frame = 0;
 		READ(s.frame, cframe + py->cframe_current);
 	}
-	bpf_loop(12, next_frame, &s, 0);
+	REPEAT(12, next_frame, &s);
 	out->coroutine = s.coroutine;
 	out->typed = s.typed;
 	out->locals = s.locals;

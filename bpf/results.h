@@ -50,7 +50,7 @@ struct local_search {
 };
 
 /* A nested function refers to the variable, so the frame has a cell in its place. */
-static long next_local(__u32 i, struct local_search *s)
+static __always_inline long next_local(__u32 i, struct local_search *s)
 {
 	struct python *py = s->py;
 	__u64 object = 0, type = 0;
@@ -70,6 +70,7 @@ static long next_local(__u32 i, struct local_search *s)
 	s->result = object;
 	return 1;
 }
+REPEATED(next_local, struct local_search *)
 
 #define MAX_LOCALS 40 /* run_cell_async has 25 */
 
@@ -80,7 +81,7 @@ static __noinline __u64 result_of(struct python *py, __u64 locals)
 
 	if (!py || !locals)
 		return 0;
-	bpf_loop(MAX_LOCALS, next_local, &s, 0);
+	REPEAT(MAX_LOCALS, next_local, &s);
 	return s.result;
 }
 
@@ -94,7 +95,7 @@ struct attributes {
 	__u32 padding;
 };
 
-static long next_attribute(__u32 i, struct attributes *a)
+static __always_inline long next_attribute(__u32 i, struct attributes *a)
 {
 	struct python *py = a->py;
 	__u64 key = 0, value = 0, type = 0, at = a->entries + i * a->stride;
@@ -119,6 +120,7 @@ static long next_attribute(__u32 i, struct attributes *a)
 											  : OUTCOME_ERROR;
 	return 1;
 }
+REPEATED(next_attribute, struct attributes *)
 
 /* Reads the header of a PyDictKeysObject: where its entries are. */
 static __always_inline bool read_keys(struct python *py, __u64 keys, struct attributes *a)
@@ -196,7 +198,7 @@ static __noinline __u32 told_outcome(struct python *py, __u64 result)
 
 	if (!py || !is_result(py, result) || !find_attributes(py, result, &a))
 		return OUTCOME_UNKNOWN;
-	bpf_loop(MAX_ATTRIBUTES, next_attribute, &a, 0);
+	REPEAT(MAX_ATTRIBUTES, next_attribute, &a);
 	return a.outcome;
 }
 

@@ -69,6 +69,7 @@ struct {
 
 /* Set before loading. */
 const volatile __u32 cpus = 1;	      /* possible CPUs, at most MAX_CPUS */
+const volatile __u32 have_loop = 1;   /* kernel 5.17: bpf_loop */
 const volatile __u32 have_cast = 1;   /* kernel 6.2: bpf_rdonly_cast */
 const volatile __u32 percpu_rss = 1;  /* kernel 6.2: RSS counters are per CPU */
 const volatile __u32 rss_offset = 0;  /* of mm->rss_stat: an array now, a structure before 6.2 */

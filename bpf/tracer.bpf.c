@@ -5,6 +5,7 @@
  *   wire.h       records and map values shared with user space
  *   state.h      maps and globals
  *   read.h       kernel memory by address
+ *   loops.h      loops of many steps
  *   ledger.h     values, maxima, the change stream
  *   meters.h     how resident and mapped are read
  *   records.h    records that are never lost
@@ -25,7 +26,7 @@
  *   torch.h      PyTorch's own totals
  *   control.h    requests of user space
  *
- * Needs kernel 5.19 (bpf_loop, bpf_map_lookup_percpu_elem); 6.2 (per-CPU RSS counters, bpf_rdonly_cast) for
+ * Needs bpf_loop (5.17) or bpf_for_each_map_elem, and what 5.15 has; bpf_rdonly_cast and RSS counters per CPU (6.2) for
  * exact resident at little cost. docs/kernels.md says where it has been run.
  */
 #include "kernel.h"
@@ -36,6 +37,7 @@
 #include "wire.h"
 #include "state.h"
 #include "read.h"
+#include "loops.h"
 #include "ledger.h"
 #include "meters.h"
 #include "records.h"

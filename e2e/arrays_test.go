@@ -87,7 +87,7 @@ time.sleep(%v)
 // TestArrays: cpu.numpy of every way of making arrays that is, to the byte, while the probes in NumPy take over and once they have;
 // and of a NumPy without a memory handler, by the probes on PyTraceMalloc_Track.
 func TestArrays(t *testing.T) {
-	require(t)
+	together(t)
 	for _, c := range []struct {
 		tree, python string
 		inside       bool
@@ -193,7 +193,7 @@ func checkMarked(t *testing.T, r *report.Report) {
 
 // TestSmallArrays: with --small-arrays every block counts.
 func TestSmallArrays(t *testing.T) {
-	require(t)
+	together(t)
 	r := traceArrays(t, "", "", fmt.Sprintf(arraysPrelude, 0), false, "--budget", "off", "--small-arrays")
 	checkArrays(t, r, true, true)
 	checkSums(t, r)
@@ -231,7 +231,7 @@ PyMODINIT_FUNC PyInit_ownhandler(void) { import_array(); return PyModule_Create(
 // TestForeignHandler: blocks of a memory handler that is not NumPy's own are counted from a moment later on, and from then on no
 // figure is exact: what was made in that moment may live.
 func TestForeignHandler(t *testing.T) {
-	require(t)
+	together(t)
 	dir := t.TempDir()
 	source := filepath.Join(dir, "ownhandler.c")
 	if err := os.WriteFile(source, []byte(handlerSource), 0o644); err != nil {
@@ -257,7 +257,7 @@ func TestForeignHandler(t *testing.T) {
 // TestAnotherNumPy: one that was not on sys.path at the attach is seen from a moment after its module is mapped, and then from the
 // inside, too.
 func TestAnotherNumPy(t *testing.T) {
-	require(t)
+	together(t)
 	dir := t.TempDir()
 	copied := `import glob, os, shutil, sys, numpy
 own, there = os.path.dirname(numpy.__file__), sys.argv[1] + "/numpy"

@@ -21,15 +21,15 @@ import (
 	"ipytracer/tracer/event"
 )
 
-// binary is the tracer under test, workloads the folder of testdata/workloads.
-var binary, workloads string
+// binary is the tracer under test, workloads the folder of testdata/workloads, suite one that is gone when all tests have run.
+var binary, workloads, suite string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "ipytracer-e2e-")
-	if err != nil {
+	var err error
+	if suite, err = os.MkdirTemp("", "ipytracer-e2e-"); err != nil {
 		panic(err)
 	}
-	binary = filepath.Join(dir, "tracer")
+	binary = filepath.Join(suite, "tracer")
 	build := exec.Command("../scripts/build.sh", binary) // what `make build` gives users
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
-	os.RemoveAll(dir)
+	os.RemoveAll(suite)
 	os.Exit(code)
 }
 
@@ -57,12 +57,7 @@ func python() string {
 // require skips where real tracing is impossible; under TRACER_REQUIRE_BPF=1 it fails.
 func require(t *testing.T) {
 	t.Helper()
-	lack := ""
-	if os.Geteuid() != 0 {
-		lack = "not root"
-	} else if exec.Command(python(), "-c", "import IPython, numpy").Run() != nil {
-		lack = python() + " has no IPython or NumPy"
-	}
+	lack := lacking()
 	if lack == "" {
 		return
 	}
@@ -71,6 +66,25 @@ func require(t *testing.T) {
 	}
 	t.Skip(lack)
 }
+
+// together says, first of all, that a test may run beside others, as most may: it waits more than it computes. Those that are about time,
+// what a budget buys or what else there is on the machine have [require] instead, and run before, one after another.
+func together(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	require(t)
+}
+
+// lacking is what real tracing needs and this machine has not, "" where nothing is amiss.
+var lacking = sync.OnceValue(func() string {
+	if os.Geteuid() != 0 {
+		return "not root"
+	}
+	if exec.Command(python(), "-c", "import IPython, numpy").Run() != nil {
+		return python() + " has no IPython or NumPy"
+	}
+	return ""
+})
 
 // mark is what a workload measured of itself at one instant.
 type mark struct {
@@ -236,6 +250,7 @@ func startWorkload(t *testing.T, p place, cells []string) *workload {
 	if cells != nil {
 		args = append(args, "--cells", strings.Join(cells, ","))
 	}
+	args = append(args, p.libraries(t)...)
 	w.cmd = exec.Command(python(), append(args, p.extra...)...)
 	w.cmd.Stderr = &w.stderr
 	w.cmd.Env = append(os.Environ(), p.env...)

@@ -10,12 +10,13 @@ import (
 
 // needed are the capabilities a session goes on needing once its probes are in (capabilities(7)).
 var needed = []uint{
-	unix.CAP_BPF,          // the rings and maps
-	unix.CAP_PERFMON,      // probes put back by the budget, or placed in a child that turns out to be a Python
-	unix.CAP_SYS_PTRACE,   // /proc/PID/mem and map_files of a target
-	unix.CAP_SYS_ADMIN,    // /proc/PID/map_files before kernel 5.9, uprobes on some distributions' kernels
-	unix.CAP_DAC_OVERRIDE, // the report and the recording, in a folder of the invoking user
-	unix.CAP_CHOWN,        // and belonging to that user
+	unix.CAP_BPF,             // the rings and maps
+	unix.CAP_PERFMON,         // probes put back by the budget, or placed in a child that turns out to be a Python
+	unix.CAP_SYS_PTRACE,      // /proc/PID/mem and map_files of a target
+	unix.CAP_SYS_ADMIN,       // /proc/PID/map_files before kernel 5.9, uprobes on some distributions' kernels
+	unix.CAP_DAC_READ_SEARCH, // /proc/PID/mem of another user's process, where there is no CAP_DAC_OVERRIDE
+	unix.CAP_DAC_OVERRIDE,    // the report and the recording, in a folder of the invoking user
+	unix.CAP_CHOWN,           // and belonging to that user
 	unix.CAP_FOWNER,
 	unix.CAP_KILL, // a command that was started, should the session not come about
 }

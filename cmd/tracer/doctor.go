@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
 
@@ -111,7 +112,11 @@ func runDoctor(ctx context.Context, o DoctorOptions, c console) error {
 // examine looks at everything. fs is where facts about the machine are read; with measure, what probes cost is
 // measured where that is permitted.
 func examine(ctx context.Context, fs process.FS, measure bool) diagnosis {
-	d := diagnose(fs.Facts())
+	facts := fs.Facts()
+	d := diagnose(facts)
+	if facts.BTF {
+		d.features(ledger.InspectKernel())
+	}
 	if d.Possible {
 		d.tryKernel(ctx, measure)
 	} else {

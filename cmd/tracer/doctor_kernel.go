@@ -4,19 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
-	"github.com/cilium/ebpf/features"
+	"strings"
 
 	"ipytracer/tracer"
 	"ipytracer/tracer/ledger"
 )
 
-// tryKernel loads the very programs that trace, and asks the kernel for what they need one by one.
+// tryKernel loads the very programs that trace.
 func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
-	d.features()
 	l, err := ledger.Load(ledger.Options{})
 	if err != nil {
 		d.add("probes", "the probes", stateMissing, "%v", err)
@@ -30,11 +25,6 @@ func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
 		kind = "multi-uprobe links"
 	}
 	d.add("uprobes", "uprobes", stateOK, "%s", kind)
-	if c.ExactResident {
-		d.add("rss_counters", "RSS counters", stateOK, "per CPU, summed over %d at each change", c.CPUs)
-	} else {
-		d.add("rss_counters", "RSS counters", stateReduced, "one for all CPUs; what each thread holds back of it, up to %d bytes, is read from the threads", c.ResidentBound)
-	}
 	heap := tracer.HeapSource
 	heap.Source += "; only with --heap"
 	d.cLibrary()
@@ -69,36 +59,34 @@ func (d *diagnosis) adviseLoad(err error) {
 	}
 }
 
-// features asks for each of what the programs use.
-func (d *diagnosis) features() {
-	probe := func(id, name, since string, needed bool, err error) {
-		switch {
-		case err == nil:
-			d.add(id, name, stateOK, "there (since %s)", since)
-		case !errors.Is(err, ebpf.ErrNotSupported):
-			d.add(id, name, stateUnknown, "%v", err)
-		case needed:
-			d.add(id, name, stateMissing, "not there (since %s)", since)
-		default:
-			d.add(id, name, stateReduced, "not there (since %s)", since)
-		}
-	}
-	probe("ringbuf", "BPF ring buffer", "5.8", true, features.HaveMapType(ebpf.RingBuf))
-	probe("raw_tracepoint", "raw tracepoints", "4.17", true, features.HaveProgramType(ebpf.RawTracepoint))
-	probe("bpf_loop", "bpf_loop", "5.17", true, features.HaveProgramHelper(ebpf.Kprobe, asm.FnLoop))
-	probe("map_lookup_percpu_elem", "bpf_map_lookup_percpu_elem", "5.19", true, features.HaveProgramHelper(ebpf.Kprobe, asm.FnMapLookupPercpuElem))
-	probe("rdonly_cast", "bpf_rdonly_cast", "6.2", false, haveKernelFunction("bpf_rdonly_cast"))
-}
-
-// haveKernelFunction looks a function up in the kernel's types.
-func haveKernelFunction(name string) error {
-	kernel, err := btf.LoadKernelSpec()
+// features says what the kernel's type information says of what the programs use. It takes no privilege.
+func (d *diagnosis) features(f ledger.Features, err error) {
 	if err != nil {
-		return err
+		d.add("kernel_types", "types of the kernel", stateMissing, "%v", err)
+		d.adviseLoad(err)
+		return
 	}
-	var fn *btf.Func
-	if err := kernel.TypeByName(name, &fn); err != nil {
-		return fmt.Errorf("%w: %v", ebpf.ErrNotSupported, err)
+	if len(f.Missing) == 0 {
+		d.add("helpers", "BPF helpers", stateOK, "all that the probes call")
+	} else {
+		names := strings.Join(f.Missing, ", ")
+		d.add("helpers", "BPF helpers", stateMissing, "no %s", names)
+		d.advise("", "this kernel has no %s: install one that has, such as 6.2 or newer", names)
 	}
-	return nil
+	if f.Loop {
+		d.add("bpf_loop", "bpf_loop", stateOK, "there")
+	} else {
+		d.add("bpf_loop", "bpf_loop", stateReduced, "not there: bpf_for_each_map_elem stands in, which nobody has tried on a kernel like this")
+	}
+	if f.Cast {
+		d.add("rdonly_cast", "bpf_rdonly_cast", stateOK, "there")
+	} else {
+		d.add("rdonly_cast", "bpf_rdonly_cast", stateReduced, "not there: each page that comes or goes costs more")
+	}
+	if f.ExactResident {
+		d.add("rss_counters", "RSS counters", stateOK, "per CPU, summed at each change")
+	} else {
+		d.add("rss_counters", "RSS counters", stateReduced, "one for all CPUs; what each thread holds back of it is read from the threads")
+		d.advise("", "cpu.resident is a bound: this kernel has one RSS counter for all CPUs; upstream kernels have one for each from 6.2 on")
+	}
 }

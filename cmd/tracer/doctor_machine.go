@@ -12,11 +12,11 @@ import (
 // diagnose judges what can be read without touching anything.
 func diagnose(f process.Facts) diagnosis {
 	d := diagnosis{
-		Schema: doctorSchema, Tracer: version, Kernel: f.Kernel.Text, CPUs: runtime.NumCPU(), Root: f.EUID == 0, Possible: true,
+		Schema: doctorSchema, Tracer: version, Kernel: f.Kernel, CPUs: runtime.NumCPU(), Root: f.EUID == 0, Possible: true,
 		Checks: []finding{}, Meters: []meterRung{}, Costs: []cost{}, Running: []runningPython{}, Pythons: []installedPython{},
 		Unseen: []string{}, Actions: []action{},
 	}
-	d.kernelVersion(f)
+	d.kernel(f)
 	d.btf(f)
 	d.privileges(f)
 	d.lockdown(f)
@@ -37,18 +37,12 @@ func (d *diagnosis) advise(command, problem string, args ...any) {
 	d.Actions = append(d.Actions, action{Problem: fmt.Sprintf(problem, args...), Command: command})
 }
 
-func (d *diagnosis) kernelVersion(f process.Facts) {
-	switch {
-	case f.Kernel.Major == 0:
+// kernel says what the kernel has. Its number is shown, not judged: vendors backport.
+func (d *diagnosis) kernel(f process.Facts) {
+	if f.Kernel == "" {
 		d.add("kernel", "kernel", stateUnknown, "its release cannot be read")
-	case !f.Kernel.AtLeast(5, 19):
-		d.add("kernel", "kernel", stateMissing, "%s; the probes need bpf_loop and more (5.19)", f.Kernel.Text)
-		d.advise("", "the kernel is %s; install one from 5.19 on, better 6.2 or newer", f.Kernel.Text)
-	case !f.Kernel.AtLeast(6, 2):
-		d.add("kernel", "kernel", stateReduced, "%s; resident is a bound before 6.2", f.Kernel.Text)
-		d.advise("", "the kernel is %s; from 6.2 on cpu.resident is exact to the byte", f.Kernel.Text)
-	default:
-		d.add("kernel", "kernel", stateOK, "%s", f.Kernel.Text)
+	} else {
+		d.add("kernel", "kernel", stateOK, "%s", f.Kernel)
 	}
 	if runtime.GOARCH != "amd64" {
 		d.add("machine", "machine", stateMissing, "%s; only x86-64 is known", runtime.GOARCH)
@@ -64,18 +58,25 @@ func (d *diagnosis) btf(f process.Facts) {
 	d.advise("", "the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
 }
 
-// privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes.
+// includes says which other capability stands in for one (capabilities(7)).
+var includes = map[process.Capability]process.Capability{
+	process.CapBPF: process.CapSysAdmin, process.CapPerfmon: process.CapSysAdmin, process.CapDACReadSearch: process.CapDACOverride,
+}
+
+// privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes, CAP_DAC_READ_SEARCH opens
+// /proc/PID/mem and the libraries of other users.
 func (d *diagnosis) privileges(f process.Facts) {
-	needed := []process.Capability{process.CapBPF, process.CapPerfmon, process.CapSysPtrace}
+	needed := []process.Capability{process.CapBPF, process.CapPerfmon, process.CapSysPtrace, process.CapDACReadSearch}
 	var missing []string
 	for _, c := range needed {
-		has := f.Capabilities.Has(c) || c != process.CapSysPtrace && f.Capabilities.Has(process.CapSysAdmin)
+		instead, known := includes[c]
+		has := f.Capabilities.Has(c) || known && f.Capabilities.Has(instead)
 		state, detail := stateOK, "held"
 		if !has {
 			state, detail = stateMissing, "not held"
 			missing = append(missing, c.String())
 		} else if !f.Capabilities.Has(c) {
-			detail = "by way of CAP_SYS_ADMIN"
+			detail = "by way of " + instead.String()
 		}
 		d.add(strings.ToLower(c.String()), c.String(), state, "%s", detail)
 	}

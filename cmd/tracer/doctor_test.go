@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
 
@@ -22,9 +23,9 @@ func capabilities(all ...process.Capability) (set process.CapabilitySet) {
 // able is a machine that lacks nothing.
 func able() process.Facts {
 	return process.Facts{
-		Kernel: process.Release{Text: "6.18.0", Major: 6, Minor: 18}, BTF: true, OwnProc: true, InitialPIDNamespace: true,
+		Kernel: "6.18.0", BTF: true, OwnProc: true, InitialPIDNamespace: true,
 		InitialUserNamespace: true, Lockdown: "none", BPFJIT: process.Setting{Value: 1, Known: true},
-		Capabilities: capabilities(process.CapBPF, process.CapPerfmon, process.CapSysPtrace),
+		Capabilities: capabilities(process.CapBPF, process.CapPerfmon, process.CapSysPtrace, process.CapDACReadSearch),
 	}
 }
 
@@ -38,12 +39,19 @@ func TestDiagnose(t *testing.T) {
 		advice   string // part of an action
 	}{
 		{"able", func(*process.Facts) {}, true, "kernel", stateOK, ""},
-		{"old kernel", func(f *process.Facts) { f.Kernel = process.Release{Text: "5.10.0", Major: 5, Minor: 10} }, false, "kernel", stateMissing, "5.19"},
-		{"bound kernel", func(f *process.Facts) { f.Kernel = process.Release{Text: "6.1.0", Major: 6, Minor: 1} }, true, "kernel", stateReduced, "6.2"},
+		{"number", func(f *process.Facts) { f.Kernel = "5.14.0-503.el9.x86_64" }, true, "kernel", stateOK, ""},
 		{"no BTF", func(f *process.Facts) { f.BTF = false }, false, "btf", stateMissing, "CONFIG_DEBUG_INFO_BTF"},
 		{"user", func(f *process.Facts) { f.Capabilities, f.EUID = 0, 1000 }, false, "cap_bpf", stateMissing, "sudo tracer doctor"},
-		{"container", func(f *process.Facts) { f.Capabilities = capabilities(process.CapBPF, process.CapPerfmon) }, false, "cap_sys_ptrace", stateMissing, "--cap-add SYS_PTRACE"},
-		{"admin", func(f *process.Facts) { f.Capabilities = capabilities(process.CapSysAdmin, process.CapSysPtrace) }, true, "cap_bpf", stateOK, ""},
+		{"container", func(f *process.Facts) {
+			f.Capabilities = capabilities(process.CapBPF, process.CapPerfmon, process.CapDACReadSearch)
+		}, false, "cap_sys_ptrace", stateMissing, "--cap-add SYS_PTRACE"},
+		{"strangers", func(f *process.Facts) { f.Capabilities &^= capabilities(process.CapDACReadSearch) }, false, "cap_dac_read_search", stateMissing, "--cap-add DAC_READ_SEARCH"},
+		{"override", func(f *process.Facts) {
+			f.Capabilities ^= capabilities(process.CapDACReadSearch, process.CapDACOverride)
+		}, true, "cap_dac_read_search", stateOK, ""},
+		{"admin", func(f *process.Facts) {
+			f.Capabilities = capabilities(process.CapSysAdmin, process.CapSysPtrace, process.CapDACReadSearch)
+		}, true, "cap_bpf", stateOK, ""},
 		{"lockdown", func(f *process.Facts) { f.Lockdown = "confidentiality" }, false, "lockdown", stateMissing, "lockdown=integrity"},
 		{"integrity", func(f *process.Facts) { f.Lockdown = "integrity" }, true, "lockdown", stateOK, ""},
 		{"rootless", func(f *process.Facts) { f.InitialUserNamespace = false }, false, "user_namespace", stateMissing, "on the host"},
@@ -68,6 +76,38 @@ func TestDiagnose(t *testing.T) {
 				t.Errorf("there is nothing to do, but: %+v", d.Actions)
 			case !strings.Contains(out.String(), c.advice):
 				t.Errorf("no advice with %q in\n%s", c.advice, out.String())
+			}
+		})
+	}
+}
+
+// TestFeatures: what a kernel has decides, whatever it is called.
+func TestFeatures(t *testing.T) {
+	all := ledger.Features{Loop: true, Cast: true, ExactResident: true}
+	for _, c := range []struct {
+		name      string
+		change    func(*ledger.Features)
+		possible  bool
+		id, state string
+		advice    string
+	}{
+		{"all", func(*ledger.Features) {}, true, "helpers", stateOK, ""},
+		{"helper", func(f *ledger.Features) { f.Missing = []string{"bpf_get_attach_cookie"} }, false, "helpers", stateMissing, "bpf_get_attach_cookie"},
+		{"loop", func(f *ledger.Features) { f.Loop = false }, true, "bpf_loop", stateReduced, ""},
+		{"cast", func(f *ledger.Features) { f.Cast = false }, true, "rdonly_cast", stateReduced, ""},
+		{"counters", func(f *ledger.Features) { f.ExactResident = false }, true, "rss_counters", stateReduced, "bound"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := all
+			c.change(&f)
+			d := diagnosis{Possible: true}
+			d.features(f, nil)
+			at := slices.IndexFunc(d.Checks, func(f finding) bool { return f.ID == c.id })
+			if d.Possible != c.possible || at < 0 || d.Checks[at].State != c.state {
+				t.Errorf("possible %v, checks %+v", d.Possible, d.Checks)
+			}
+			if (c.advice == "") != (len(d.Actions) == 0) || len(d.Actions) > 0 && !strings.Contains(d.Actions[0].Problem, c.advice) {
+				t.Errorf("actions %+v", d.Actions)
 			}
 		})
 	}

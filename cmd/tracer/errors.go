@@ -111,7 +111,7 @@ func notPermitted(err error) string {
 	if os.Geteuid() != 0 {
 		return "tracing needs root: it loads programs into the kernel; type 'sudo tracer …'"
 	}
-	return fmt.Sprintf("%v: root, but without CAP_BPF, CAP_PERFMON or CAP_SYS_PTRACE (a container?); 'sudo tracer doctor' says what is missing", err)
+	return fmt.Sprintf("%v: root, but without CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH (a container?); 'sudo tracer doctor' says what is missing", err)
 }
 
 // nvmlHint says what to do where there is no NVML, after the sentence that says why; "" where nothing is known.

@@ -1,7 +1,11 @@
-"""Compiles truth.c and take.c into the library that truth.py loads, and ask.c into that of memory.py."""
+"""Compiles truth.c and take.c into the library that truth.py loads, and ask.c into that of memory.py.
+
+    python3 build.py DIRECTORY      makes the first one there
+"""
 
 import os
 import subprocess
+import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-nostdlib", "-fno-stack-protector", "-Wl,-z,now"]
@@ -21,3 +25,9 @@ def build_ask(directory):
     flags = _FLAGS + ["-fno-builtin", "-Wno-alloc-size-larger-than", "-o", library]
     subprocess.check_call([os.environ.get("CC", "gcc")] + flags + [os.path.join(_HERE, "ask.c")])
     return library
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    print(build(sys.argv[1]))

@@ -757,6 +757,7 @@ const (
 	kernelMapSteps               = "steps"
 	kernelMapStore               = "store"
 	kernelMapThreads             = "threads"
+	kernelMapTicks               = "ticks"
 	kernelMapTorchBatches        = "torch_batches"
 	kernelMapTorchBlocks         = "torch_blocks"
 	kernelMapWalks               = "walks"
@@ -843,6 +844,7 @@ const (
 	kernelVarGroupPrice          = "group_price"
 	kernelVarGroupShift          = "group_shift"
 	kernelVarHaveCast            = "have_cast"
+	kernelVarHaveLoop            = "have_loop"
 	kernelVarHeldOffset          = "held_offset"
 	kernelVarLosses              = "losses"
 	kernelVarNextBatch           = "next_batch"
@@ -980,6 +982,7 @@ type kernelMapSpecs struct {
 	Steps        *ebpf.MapSpec `ebpf:"steps"`
 	Store        *ebpf.MapSpec `ebpf:"store"`
 	Threads      *ebpf.MapSpec `ebpf:"threads"`
+	Ticks        *ebpf.MapSpec `ebpf:"ticks"`
 	TorchBatches *ebpf.MapSpec `ebpf:"torch_batches"`
 	TorchBlocks  *ebpf.MapSpec `ebpf:"torch_blocks"`
 	Walks        *ebpf.MapSpec `ebpf:"walks"`
@@ -1030,6 +1033,7 @@ type kernelVariableSpecs struct {
 	GroupPrice          *ebpf.VariableSpec `ebpf:"group_price"`
 	GroupShift          *ebpf.VariableSpec `ebpf:"group_shift"`
 	HaveCast            *ebpf.VariableSpec `ebpf:"have_cast"`
+	HaveLoop            *ebpf.VariableSpec `ebpf:"have_loop"`
 	HeldOffset          *ebpf.VariableSpec `ebpf:"held_offset"`
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
 	NextBatch           *ebpf.VariableSpec `ebpf:"next_batch"`
@@ -1097,6 +1101,7 @@ type kernelMaps struct {
 	Steps        *ebpf.Map `ebpf:"steps"`
 	Store        *ebpf.Map `ebpf:"store"`
 	Threads      *ebpf.Map `ebpf:"threads"`
+	Ticks        *ebpf.Map `ebpf:"ticks"`
 	TorchBatches *ebpf.Map `ebpf:"torch_batches"`
 	TorchBlocks  *ebpf.Map `ebpf:"torch_blocks"`
 	Walks        *ebpf.Map `ebpf:"walks"`
@@ -1133,6 +1138,7 @@ func (m *kernelMaps) Close() error {
 		m.Steps,
 		m.Store,
 		m.Threads,
+		m.Ticks,
 		m.TorchBatches,
 		m.TorchBlocks,
 		m.Walks,
@@ -1184,6 +1190,7 @@ type kernelVariables struct {
 	GroupPrice          *ebpf.Variable `ebpf:"group_price"`
 	GroupShift          *ebpf.Variable `ebpf:"group_shift"`
 	HaveCast            *ebpf.Variable `ebpf:"have_cast"`
+	HaveLoop            *ebpf.Variable `ebpf:"have_loop"`
 	HeldOffset          *ebpf.Variable `ebpf:"held_offset"`
 	Losses              *ebpf.Variable `ebpf:"losses"`
 	NextBatch           *ebpf.Variable `ebpf:"next_batch"`

@@ -6,15 +6,14 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
-	"github.com/cilium/ebpf/features"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
 )
@@ -41,6 +40,7 @@ type Options struct {
 	BoundaryRing int  // bytes, likewise; 1 MiB if 0
 	Heap         bool // make room for malloc's blocks: 32 MiB and 96 bytes a block
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
+	OldLoops     bool // go round as kernels before 5.17 make it necessary, for tests
 }
 
 // Capabilities says what the loaded object can do on this kernel.
@@ -49,7 +49,7 @@ type Capabilities struct {
 	ExactResident bool // RSS counters are per CPU and are summed (kernel 6.2)
 	// ResidentBound is how far resident can be off, in bytes for each thread, where it is not exact.
 	ResidentBound int64
-	MultiUprobe   bool // one link for many sites, without perf events (used from kernel 6.12)
+	MultiUprobe   bool // one link for many sites, without perf events; it was tried
 }
 
 // Ledger is the loaded BPF object. It is not safe for concurrent use, except that [Ledger.Losses] and
@@ -115,18 +115,26 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	if cpus > maxCPUs {
 		return fmt.Errorf("%w: %d CPUs, this build sums the counters of at most %d", ErrNotSupported, cpus, maxCPUs)
 	}
-	l.cap = Capabilities{CPUs: cpus, MultiUprobe: kernelAtLeast(6, 12) && features.HaveProgramType(ebpf.Kprobe) == nil}
-	values := map[string]any{
-		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing),
-		"have_cast": uint32(0), "percpu_rss": uint32(0), "rss_offset": uint32(0), "held_offset": uint32(0),
+	kernel, err := cache.Kernel()
+	if err != nil {
+		return noBTF(err)
 	}
-	if o.SmallArrays {
-		values["small_arrays"] = uint32(1)
-	}
-	if err := l.inspectKernel(cache, values); err != nil {
+	f, err := inspect(kernel, spec)
+	if err = cmp.Or(err, f.err()); err != nil {
 		return err
 	}
-	for name, value := range values {
+	l.cap = Capabilities{CPUs: cpus, MultiUprobe: multiUprobeWorks(), ExactResident: f.ExactResident}
+	if !f.ExactResident { // a thread hands in what it holds back when it faults for the 66th time (check_sync_rss_stat)
+		l.cap.ResidentBound = 66 * 4096
+	}
+	loop := f.Loop && !o.OldLoops
+	if loop {
+		spec.Maps["ticks"].MaxEntries = 1
+	}
+	for name, value := range map[string]uint32{
+		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
+		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset, "held_offset": f.heldOffset,
+	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
 		}
@@ -141,79 +149,12 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	return nil
 }
 
-// inspectKernel finds out from the kernel's BTF how RSS is counted and whether bpf_rdonly_cast exists.
-func (l *Ledger) inspectKernel(cache *btf.Cache, values map[string]any) error {
-	kernel, err := cache.Kernel()
-	if err != nil {
-		return fmt.Errorf("%w: it has no BTF type information (CONFIG_DEBUG_INFO_BTF): %v", ErrNotSupported, err)
+// flag is a condition as BPF has it.
+func flag(on bool) uint32 {
+	if on {
+		return 1
 	}
-	if err := requireHelpers(kernel); err != nil {
-		return err
-	}
-	var fn *btf.Func
-	if kernel.TypeByName("bpf_rdonly_cast", &fn) == nil {
-		values["have_cast"] = uint32(1)
-	}
-	var mm *btf.Struct
-	if err := kernel.TypeByName("mm_struct", &mm); err != nil {
-		return fmt.Errorf("%w: no mm_struct in its BTF: %v", ErrNotSupported, err)
-	}
-	offset, typ, ok := findMember(mm, "rss_stat", 0)
-	if !ok {
-		return fmt.Errorf("%w: no mm_struct.rss_stat", ErrNotSupported)
-	}
-	values["rss_offset"] = uint32(offset)
-	if _, array := btf.UnderlyingType(typ).(*btf.Array); array {
-		values["percpu_rss"] = uint32(1)
-		l.cap.ExactResident = true
-		return nil
-	}
-	// Before 6.2 a thread hands in what it holds back when it faults for the 66th time (check_sync_rss_stat).
-	l.cap.ResidentBound = 66 * 4096
-	var task *btf.Struct
-	if err := kernel.TypeByName("task_struct", &task); err != nil {
-		return fmt.Errorf("%w: no task_struct in its BTF: %v", ErrNotSupported, err)
-	}
-	if at, typ, ok := findMember(task, "rss_stat", 0); ok {
-		if held, isStruct := btf.UnderlyingType(typ).(*btf.Struct); isStruct {
-			if count, _, ok := findMember(held, "count", 0); ok {
-				values["held_offset"] = at + count
-			}
-		}
-	}
-	return nil
-}
-
-// requireHelpers looks for the youngest of the helpers that the programs call, so that an old kernel is told apart
-// before its verifier says the same at length.
-func requireHelpers(kernel *btf.Spec) error {
-	var helpers *btf.Enum
-	if err := kernel.TypeByName("bpf_func_id", &helpers); err != nil {
-		return fmt.Errorf("%w: no bpf_func_id in its BTF: %v", ErrNotSupported, err)
-	}
-	for _, name := range []string{"loop", "map_lookup_percpu_elem"} {
-		if !slices.ContainsFunc(helpers.Values, func(v btf.EnumValue) bool { return v.Name == "BPF_FUNC_"+name }) {
-			return fmt.Errorf("%w: Linux %s has no bpf_%s; it takes 5.19, or 6.2 for all that ipytracer can do",
-				ErrNotSupported, KernelRelease(), name)
-		}
-	}
-	return nil
-}
-
-// findMember looks for a field, also in anonymous members; the offset is in bytes.
-func findMember(s *btf.Struct, name string, depth int) (offset uint32, typ btf.Type, ok bool) {
-	for _, m := range s.Members {
-		if m.Name == name {
-			return m.Offset.Bytes(), m.Type, true
-		}
-		inner, isStruct := btf.UnderlyingType(m.Type).(*btf.Struct)
-		if m.Name == "" && isStruct && depth < 4 {
-			if o, t, found := findMember(inner, name, depth+1); found {
-				return m.Offset.Bytes() + o, t, true
-			}
-		}
-	}
-	return 0, nil, false
+	return 0
 }
 
 // prepare fills what BPF needs before the first event: CPU offsets, free slots, the rings' readers.

@@ -11,6 +11,7 @@ type Capability uint8
 
 // The capabilities that matter to a tracer.
 const (
+	CapDACOverride       Capability = unix.CAP_DAC_OVERRIDE       // read and write any file
 	CapDACReadSearch     Capability = unix.CAP_DAC_READ_SEARCH    // read any file
 	CapSysPtrace         Capability = unix.CAP_SYS_PTRACE         // look into strangers' processes
 	CapSysAdmin          Capability = unix.CAP_SYS_ADMIN          // everything below, on kernels before 5.8
@@ -24,6 +25,7 @@ var capabilityNames = []struct {
 	capability Capability
 	name       string
 }{
+	{CapDACOverride, "CAP_DAC_OVERRIDE"},
 	{CapDACReadSearch, "CAP_DAC_READ_SEARCH"},
 	{CapSysPtrace, "CAP_SYS_PTRACE"},
 	{CapSysAdmin, "CAP_SYS_ADMIN"},

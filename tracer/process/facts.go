@@ -1,7 +1,6 @@
 package process
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -21,20 +20,9 @@ func (s Setting) String() string {
 	return strconv.Itoa(s.Value)
 }
 
-// Release is a kernel version as uname(2) has it.
-type Release struct {
-	Text         string // such as "6.8.0-45-generic"
-	Major, Minor int
-}
-
-// AtLeast says whether the kernel is this version or newer. Vendors backport: a feature may be there earlier.
-func (r Release) AtLeast(major, minor int) bool {
-	return r.Major > major || r.Major == major && r.Minor >= minor
-}
-
 // Facts is what this machine and our own privileges let a tracer do. It is gathered by reading alone.
 type Facts struct {
-	Kernel       Release
+	Kernel       string // its release as uname(2) has it, such as "6.8.0-45-generic"; "" where it cannot be read
 	EUID         int
 	Capabilities CapabilitySet // our own effective ones
 
@@ -75,7 +63,7 @@ func (fs FS) Facts() Facts {
 	}
 	self, _ := os.Readlink(fs.root() + "/self")
 	return Facts{
-		Kernel:                  parseRelease(fs.line("sys/kernel/osrelease")),
+		Kernel:                  fs.line("sys/kernel/osrelease"),
 		EUID:                    os.Geteuid(),
 		Capabilities:            fs.ownCapabilities(),
 		BTF:                     exists(sys + "/kernel/btf/vmlinux"),
@@ -137,12 +125,4 @@ func lockdown(path string) string {
 		return "absent"
 	}
 	return state
-}
-
-func parseRelease(text string) Release {
-	r := Release{Text: text}
-	if _, err := fmt.Sscanf(text, "%d.%d", &r.Major, &r.Minor); err != nil {
-		return Release{Text: text}
-	}
-	return r
 }

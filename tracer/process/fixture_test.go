@@ -183,7 +183,7 @@ func TestStoredFacts(t *testing.T) {
 	}
 	got := FS{Root: root, Sys: stored.Sys}.Facts()
 	want := Facts{
-		Kernel: Release{"6.8.0-45-generic", 6, 8}, EUID: os.Geteuid(), Capabilities: 1<<39 | 1<<38 | 1<<19 | 1<<2,
+		Kernel: "6.8.0-45-generic", EUID: os.Geteuid(), Capabilities: 1<<39 | 1<<38 | 1<<19 | 1<<2,
 		BTF: true, InitialPIDNamespace: true, Lockdown: "integrity",
 		PerfEventParanoid: Setting{4, true}, UnprivilegedBPFDisabled: Setting{2, true},
 	}
@@ -195,9 +195,6 @@ func TestStoredFacts(t *testing.T) {
 	}
 	if text := got.Capabilities.String(); text != "CAP_DAC_READ_SEARCH,CAP_SYS_PTRACE,CAP_PERFMON,CAP_BPF" {
 		t.Errorf("capabilities read %q", text)
-	}
-	if !got.Kernel.AtLeast(5, 19) || !got.Kernel.AtLeast(6, 8) || got.Kernel.AtLeast(6, 9) {
-		t.Error("6.8 compares wrongly")
 	}
 	if none := (FS{Root: t.TempDir(), Sys: t.TempDir()}).Facts(); none != (Facts{EUID: os.Geteuid(), Lockdown: "absent"}) {
 		t.Errorf("Facts of nothing: %+v", none)

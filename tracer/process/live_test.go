@@ -250,7 +250,7 @@ func lookAtAll(pid int) []error {
 
 func TestOwnFacts(t *testing.T) {
 	got := live.Facts()
-	if !got.OwnProc || got.Kernel.Major < 4 || got.EUID != os.Geteuid() {
+	if !got.OwnProc || got.Kernel == "" || got.EUID != os.Geteuid() {
 		t.Errorf("Facts = %+v", got)
 	}
 	t.Logf("%+v", got)

@@ -31,7 +31,7 @@ func inSid(t *testing.T, file []byte, program string) string {
 	if os.Geteuid() != 0 {
 		absent("needs root to enter the chroot %s", root)
 	}
-	tmp, err := os.MkdirTemp(filepath.Join(root, "tmp"), "recording")
+	tmp, err := os.MkdirTemp(filepath.Join(root, "var", "tmp"), "recording") // others mount a file system on its /tmp
 	if err != nil {
 		t.Fatal(err)
 	}

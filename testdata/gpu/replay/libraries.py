@@ -4,12 +4,15 @@
     DIRECTORY/site/nvidia/cu13/lib/libcudart.so.13             as the wheels install it
     DIRECTORY/site/torch/lib/libc10.so
     DIRECTORY/libplayer.so
+
+    python3 libraries.py DIRECTORY      builds them
 """
 
 import ctypes
 import os
 import re
 import subprocess
+import sys
 from collections import namedtuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -77,3 +80,9 @@ def load(directory):
         player.replay_function(function.id, address)
         addresses[function.name] = address
     return player, addresses
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    print(build(sys.argv[1]))

@@ -31,7 +31,7 @@ import recordings
 from run_kernel import Kernel
 
 # Printed by the target interpreter; what Kernel wants to know of it.
-_PROBE = "import json, ipykernel; print(json.dumps({'ipykernel': ipykernel.__version__}))"
+_PROBE = "import importlib.metadata, json; print(json.dumps({'ipykernel': importlib.metadata.version('ipykernel')}))"
 
 
 class Cell:

@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// compiled is what a program of testdata compiles, once for all tests.
+type compiled struct {
+	program string // below testdata; it is given a folder to fill
+	more    func() []string
+	once    sync.Once
+	dir     string
+	err     error
+}
+
+var (
+	truthLibrary    = &compiled{program: "workloads/build.py"}
+	gpuLibraries    = &compiled{program: "gpu/build.py"}
+	replayLibraries = &compiled{program: "gpu/replay/libraries.py"}
+	torchLibraries  = &compiled{program: "gpu/pytorch/stubs.py", more: func() []string { return []string{filepath.Join(pythonsDir(), "torch")} }}
+)
+
+// made is the folder. What is in there is for everybody: who runs it makes a copy, so that no two processes have the same file
+// mapped. A probe on a file can fire for each.
+func (c *compiled) made(t *testing.T) string {
+	t.Helper()
+	c.once.Do(func() {
+		c.dir = filepath.Join(suite, filepath.Dir(c.program))
+		if c.err = os.MkdirAll(c.dir, 0o755); c.err != nil {
+			return
+		}
+		args := []string{filepath.Join("../testdata", c.program), c.dir}
+		if c.more != nil {
+			args = append(args, c.more()...)
+		}
+		if out, err := exec.Command(python(), args...).CombinedOutput(); err != nil {
+			c.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	if c.err != nil {
+		t.Fatalf("compile with testdata/%s: %v", c.program, c.err)
+	}
+	return c.dir
+}
+
+// copied is a copy of the folder that is the test's own.
+func (c *compiled) copied(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(c.made(t))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// libraries is how a driver is told of what has been compiled for it.
+func (p place) libraries(t *testing.T) []string {
+	t.Helper()
+	switch dir := filepath.Dir(p.driver); {
+	case slices.Contains(p.extra, "--libraries"): // the test's own
+		return nil
+	case dir == "../gpu":
+		return []string{"--libraries", gpuLibraries.copied(t)}
+	case dir == "../gpu/replay":
+		return []string{"--libraries", replayLibraries.copied(t)}
+	case dir == "../gpu/pytorch": // it makes the copy
+		return []string{"--libraries", torchLibraries.made(t)}
+	default: // so do these
+		return []string{"--library", filepath.Join(truthLibrary.made(t), "libtruth.so")}
+	}
+}

@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
+)
+
+// Features is what a kernel's own type information says of it. Not its number: vendors backport, RHEL 9 calls 5.14 what has the BPF
+// of a much newer one.
+type Features struct {
+	Loop          bool // bpf_loop, upstream since 5.17; else bpf_for_each_map_elem goes round
+	Cast          bool // bpf_rdonly_cast, upstream since 6.2; else a helper reads the kernel's memory
+	ExactResident bool // RSS counters per CPU, upstream since 6.2
+	// Missing are helpers that the programs call and the kernel does not have, such as "bpf_get_attach_cookie".
+	Missing []string
+
+	rssOffset  uint32 // of rss_stat in struct mm_struct, in bytes
+	heldOffset uint32 // of rss_stat.count in struct task_struct, where RSS counters are not per CPU
+}
+
+// InspectKernel reads the running kernel's BTF. It takes no privilege. The error matches ErrNotSupported.
+func InspectKernel() (Features, error) {
+	spec, err := loadKernel()
+	if err != nil {
+		return Features{}, fmt.Errorf("read the BPF object: %w", err)
+	}
+	kernel, err := btf.LoadKernelSpec()
+	if err != nil {
+		return Features{}, noBTF(err)
+	}
+	return inspect(kernel, spec)
+}
+
+func noBTF(err error) error {
+	return fmt.Errorf("%w: it has no BTF type information (CONFIG_DEBUG_INFO_BTF): %v", ErrNotSupported, err)
+}
+
+func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error) {
+	helpers, err := helpersOf(kernel)
+	if err != nil {
+		return f, err
+	}
+	f.Loop = helpers[uint64(asm.FnLoop)]
+	f.Missing = missing(helpers, spec, f.Loop)
+	var cast *btf.Func
+	f.Cast = kernel.TypeByName("bpf_rdonly_cast", &cast) == nil
+	return f, f.findCounters(kernel)
+}
+
+// err says which helpers are missing.
+func (f Features) err() error {
+	if len(f.Missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: Linux %s has no %s; 5.15 is the first that has all of it, 6.2 or newer can do everything",
+		ErrNotSupported, KernelRelease(), strings.Join(f.Missing, ", "))
+}
+
+// helpersOf are the numbers of the kernel's helpers.
+func helpersOf(kernel *btf.Spec) (map[uint64]bool, error) {
+	var helpers *btf.Enum
+	if err := kernel.TypeByName("bpf_func_id", &helpers); err != nil {
+		return nil, fmt.Errorf("%w: no bpf_func_id in its BTF: %v", ErrNotSupported, err)
+	}
+	has := map[uint64]bool{}
+	for _, v := range helpers.Values {
+		if strings.HasPrefix(v.Name, "BPF_FUNC_") {
+			has[v.Value] = true
+		}
+	}
+	return has, nil
+}
+
+// missing are the helpers that the programs call and the kernel does not have. Of the two ways to go round one is enough, and what
+// bpf_map_lookup_percpu_elem (5.19) finds is not asked for where RSS counters are not per CPU.
+func missing(helpers map[uint64]bool, spec *ebpf.CollectionSpec, loop bool) (names []string) {
+	seen := map[asm.BuiltinFunc]bool{asm.FnLoop: true, asm.FnMapLookupPercpuElem: true, asm.FnForEachMapElem: loop}
+	for _, p := range spec.Programs {
+		for i := range p.Instructions {
+			ins := &p.Instructions[i]
+			if !ins.IsBuiltinCall() {
+				continue
+			}
+			if fn := asm.BuiltinFunc(ins.Constant); !seen[fn] {
+				seen[fn] = true
+				if !helpers[uint64(fn)] {
+					names = append(names, helperName(fn))
+				}
+			}
+		}
+	}
+	return names
+}
+
+// helperName is a helper as C and bpf-helpers(7) call it: bpf_get_attach_cookie for FnGetAttachCookie.
+func helperName(fn asm.BuiltinFunc) string {
+	var name strings.Builder
+	name.WriteString("bpf")
+	for _, r := range strings.TrimPrefix(fn.String(), "Fn") {
+		if unicode.IsUpper(r) {
+			name.WriteByte('_')
+		}
+		name.WriteRune(unicode.ToLower(r))
+	}
+	return name.String()
+}
+
+// findCounters finds out how the kernel counts the resident pages of a process.
+func (f *Features) findCounters(kernel *btf.Spec) error {
+	var mm, task *btf.Struct
+	if err := kernel.TypeByName("mm_struct", &mm); err != nil {
+		return fmt.Errorf("%w: no mm_struct in its BTF: %v", ErrNotSupported, err)
+	}
+	at, typ, ok := findMember(mm, "rss_stat", 0)
+	if !ok {
+		return fmt.Errorf("%w: no mm_struct.rss_stat", ErrNotSupported)
+	}
+	f.rssOffset = at
+	if _, f.ExactResident = btf.UnderlyingType(typ).(*btf.Array); f.ExactResident {
+		return nil
+	}
+	if err := kernel.TypeByName("task_struct", &task); err != nil {
+		return fmt.Errorf("%w: no task_struct in its BTF: %v", ErrNotSupported, err)
+	}
+	at, typ, ok = findMember(task, "rss_stat", 0)
+	if held, isStruct := btf.UnderlyingType(typ).(*btf.Struct); ok && isStruct {
+		if count, _, ok := findMember(held, "count", 0); ok {
+			f.heldOffset = at + count
+		}
+	}
+	return nil
+}
+
+// findMember looks for a field, also in anonymous members; the offset is in bytes.
+func findMember(s *btf.Struct, name string, depth int) (offset uint32, typ btf.Type, ok bool) {
+	for _, m := range s.Members {
+		if m.Name == name {
+			return m.Offset.Bytes(), m.Type, true
+		}
+		inner, isStruct := btf.UnderlyingType(m.Type).(*btf.Struct)
+		if m.Name == "" && isStruct && depth < 4 {
+			if o, t, found := findMember(inner, name, depth+1); found {
+				return m.Offset.Bytes() + o, t, true
+			}
+		}
+	}
+	return 0, nil, false
+}

@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cilium/ebpf/asm"
+)
+
+// TestMissingHelpers: what the programs call is asked for, and of two ways to go round only one.
+func TestMissingHelpers(t *testing.T) {
+	spec, err := loadKernel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[uint64]bool{}
+	for id := range uint64(300) {
+		all[id] = true
+	}
+	for _, c := range []struct {
+		without []asm.BuiltinFunc
+		loop    bool
+		want    []string
+	}{
+		{nil, true, nil},
+		{[]asm.BuiltinFunc{asm.FnLoop, asm.FnMapLookupPercpuElem}, false, nil}, // 5.15
+		{[]asm.BuiltinFunc{asm.FnForEachMapElem}, true, nil},
+		{[]asm.BuiltinFunc{asm.FnLoop, asm.FnForEachMapElem}, false, []string{"bpf_for_each_map_elem"}},
+		{[]asm.BuiltinFunc{asm.FnGetAttachCookie}, true, []string{"bpf_get_attach_cookie"}},
+	} {
+		has := map[uint64]bool{}
+		for id := range all {
+			has[id] = !slices.Contains(c.without, asm.BuiltinFunc(id))
+		}
+		if got := missing(has, spec, c.loop); !slices.Equal(got, c.want) {
+			t.Errorf("without %v: %v, want %v", c.without, got, c.want)
+		}
+	}
+}
+
+// TestInspectKernel: what the kernel that runs says of itself is enough, or Load says why not.
+func TestInspectKernel(t *testing.T) {
+	f, err := InspectKernel()
+	if err != nil {
+		t.Skip(err) // no BTF: nothing can be traced, and Load's tests say so
+	}
+	l := load(t, Options{})
+	if len(f.Missing) > 0 || f.ExactResident != l.Capabilities().ExactResident {
+		t.Errorf("%+v, loaded: %+v", f, l.Capabilities())
+	}
+}
+
+// TestOldLoops: the programs are taken, and count, with the loops of kernels before 5.17.
+func TestOldLoops(t *testing.T) {
+	rootsAreApart(t, Options{OldLoops: true})
+}

@@ -1,0 +1,35 @@
+package ledger
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/cilium/ebpf"
+)
+
+// What the kernel's verifier may walk at an attach, in instructions: of one program, and of all together. Its work is most of what an
+// attach takes. It walks a static function at every call, a loop once for each value that it tells apart, and a function that is not
+// static, or what has been hidden from it (FORGET), once.
+const verifiedOfOne, verifiedOfAll = 60_000, 600_000
+
+func TestVerifierHasLittleToDo(t *testing.T) {
+	l := load(t, Options{})
+	programs := reflect.ValueOf(l.objects.kernelPrograms)
+	var all uint32
+	for i := range programs.NumField() {
+		info, err := programs.Field(i).Interface().(*ebpf.Program).Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, known := info.VerifiedInstructions()
+		if !known {
+			t.Skip("this kernel does not say: it does since 5.16")
+		}
+		if all += n; n > verifiedOfOne {
+			t.Errorf("%s: %d instructions walked", programs.Type().Field(i).Name, n)
+		}
+	}
+	if all > verifiedOfAll {
+		t.Errorf("%d instructions walked in all", all)
+	}
+}
