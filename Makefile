@@ -35,10 +35,7 @@ generate: ## compile bpf/ and generate the Go side again (needs clang)
 test: deps ## install what is needed and run every tier (needs root)
 	$(MAKE) --no-print-directory check
 	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 -timeout 40m ./...
-	cd testdata/workloads && /usr/bin/python3 -m unittest
-	cd testdata/notebooks && /usr/bin/python3 -m unittest
-	cd testdata/gpu && /usr/bin/python3 -m unittest
-	cd testdata/gpu/replay && /usr/bin/python3 -m unittest
+	scripts/unittests.sh
 
 .PHONY: test-notebooks
 test-notebooks: deps ## what is told of every cell of testdata/notebooks, all of them (NOTEBOOKS=plots,text+images: these)
@@ -66,14 +63,14 @@ lint: ## go vet, staticcheck, who may import whom, and that it builds without a 
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector
-	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 -skip TestDoctorMeasures ./attribution/... ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
+	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 ./attribution/... ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 .PHONY: pythons
-pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorch for CUDA, and two that are not Debian's (needs root, network)
+pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorch for CUDA, two that are not Debian's, and one made here as pyenv does (needs root, network)
 	scripts/install.sh pythons
 	scripts/pythons.sh
 

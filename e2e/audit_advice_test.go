@@ -151,7 +151,7 @@ func awaitGone(t *testing.T, pid int) {
 
 // TestAuditJoblib: joblib's idle workers are named as what they are, and end as the verdict says.
 func TestAuditJoblib(t *testing.T) {
-	require(t)
+	together(t)
 	if err := exec.Command(python(), "-c", "import joblib").Run(); err != nil {
 		t.Skip("needs joblib")
 	}

@@ -30,7 +30,7 @@ type planted struct {
 // notebooks there is no verdict, nor on the leaky ones once their cells are changed as advised. Live and on the recording of the same
 // session. What a verdict says to type is typed, and the memory goes.
 func TestAudit(t *testing.T) {
-	require(t)
+	together(t)
 	for _, c := range []struct{ tree, python string }{
 		{"", "host"}, {"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
 	} {
@@ -53,7 +53,7 @@ func TestAudit(t *testing.T) {
 
 // TestAuditPyTorch does so for the memory of GPUs.
 func TestAuditPyTorch(t *testing.T) {
-	require(t)
+	together(t)
 	all := pytorch(t)
 	for _, list := range []string{"leaks", "healthy"} {
 		t.Run(list, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 // TestEndings: the status of every cell is what the kernel replied, with a tracer that keeps up and with one that gets no CPU while the
 // cells run: then it looks when the last one is long over.
 func TestEndings(t *testing.T) {
-	require(t)
+	together(t)
 	for name, stopped := range map[string]bool{"in time": false, "stopped": true} {
 		t.Run(name, func(t *testing.T) {
 			onPythons(t, "run_endings.py", oldestAndNewest, func(t *testing.T, p place) { checkEndings(t, p, stopped) })

@@ -9,7 +9,7 @@ import (
 // TestInlineFigure: the memory that an inline figure takes is its cell's, in the row of what follows the code, whichever statement asked
 // for it. The cell's need is compared with the kernel's own high-water mark, reset before the cell.
 func TestInlineFigure(t *testing.T) {
-	require(t)
+	together(t)
 	p := place{driver: "run_figures.py", extra: []string{"--high-water"}}
 	w := startWorkload(t, p, nil)
 	tr := attach(t, w.pid)

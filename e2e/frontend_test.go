@@ -11,7 +11,7 @@ import (
 // TestCellsWithoutFrontEnd: a script that runs cells itself gets windows that end at their results, whatever it does with signals and
 // event loops: nothing of its own is a cell's.
 func TestCellsWithoutFrontEnd(t *testing.T) {
-	require(t)
+	together(t)
 	const script = `
 import asyncio, signal, sys
 import numpy as np
@@ -61,7 +61,7 @@ block = np.ones(8 << 20)
 
 // TestShellThatIsLeft: the cell that leaves a shell ends at its result. What the program does then is not the cell's.
 func TestShellThatIsLeft(t *testing.T) {
-	require(t)
+	together(t)
 	w := startWorkload(t, place{driver: "run_embedded.py"}, nil)
 	tr := attach(t, w.pid, "--budget", "off")
 	w.run()

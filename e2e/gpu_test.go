@@ -46,7 +46,7 @@ func traceGPU(t *testing.T, w *workload, env []string, flags ...string) (r *repo
 // TestGPURecordings plays what was recorded on an H200 in a real kernel, call by call, and compares every figure with
 // PyTorch's own totals and with the sum of the driver's calls. Late: the libraries are loaded by the first cell.
 func TestGPURecordings(t *testing.T) {
-	require(t)
+	together(t)
 	for _, recording := range []string{"torch-default", "torch-expandable", "torch-async", "cupy"} {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/late=%v", recording, late), func(t *testing.T) { checkRecording(t, recording, late) })
@@ -78,7 +78,7 @@ func checkRecording(t *testing.T, recording string, late bool) {
 // TestGPURig runs cells on stand-ins of the driver, the runtime and PyTorch's allocator, with two devices, that keep a
 // truth of their own. The libraries are loaded by the second cell.
 func TestGPURig(t *testing.T) {
-	require(t)
+	together(t)
 	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py"}, nil, nil, "--budget", "off")
 	compared := 0
 	for i, run := range results {
@@ -168,7 +168,7 @@ func checkRefusals(t *testing.T, w report.Window, want map[string]int) {
 // TestGPULateAttach: the kernel has used its GPU for a while. PyTorch's totals are right from its first report on, and in
 // windows that were open then; of the driver's memory only what is taken since the attach is known.
 func TestGPULateAttach(t *testing.T) {
-	require(t)
+	together(t)
 	cells := []string{"keep", "pinned_keep", "blip", "leak_1", "leak_2", "leak_3", "leak_cleared", "end"}
 	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--begin", "leak_1"}}, cells, nil, "--budget", "off")
 	for i, run := range results {
@@ -211,7 +211,7 @@ func TestGPUSurprise(t *testing.T) {
 // TestGPUReplacedDriver: the driver was updated under a running kernel. What it has mapped is what counts, not what lies
 // under the name by now.
 func TestGPUReplacedDriver(t *testing.T) {
-	require(t)
+	together(t)
 	dir := gpuLibraries.copied(t)
 	cells := []string{"keep", "leak_1", "blip_with_gil", "end"}
 	w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--libraries", dir, "--begin", "leak_1"}}, cells)

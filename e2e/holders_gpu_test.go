@@ -12,7 +12,7 @@ import (
 // has saved are traced to the objects that hold them, through PyTorch's own C++ objects. What no object of Python's holds
 // is not: the workspace of cuBLAS.
 func TestHoldersPyTorch(t *testing.T) {
-	require(t)
+	together(t)
 	file := filepath.Join(t.TempDir(), "run.arrows")
 	cells := []string{"keep", "blip", "leak_1", "leak_2", "exception_keeps", "pinned", "model", "training_loop", "odd"}
 	runGPU(t, pytorch(t), cells, nil, "--budget", "off", "--record", file)

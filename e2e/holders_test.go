@@ -14,7 +14,7 @@ import (
 
 // TestHolders compares who the recording says holds each array at the end of a session with how the cells left it.
 func TestHolders(t *testing.T) {
-	require(t)
+	together(t)
 	onPythons(t, "run_holders.py", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"},
 	}, checkHolders)

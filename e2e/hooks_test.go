@@ -21,7 +21,7 @@ var sourceCells = []string{
 
 // TestSources: the report has what was typed, and the lines of statements are those of it.
 func TestSources(t *testing.T) {
-	require(t)
+	together(t)
 	for _, driver := range []string{"run_kernel.py", "run_terminal.py"} {
 		t.Run(driver, func(t *testing.T) {
 			onPythons(t, driver, oldestAndNewest, func(t *testing.T, p place) { checkTruth(t, p, sourceCells) })
@@ -32,7 +32,7 @@ func TestSources(t *testing.T) {
 // TestHooks: what IPython's events take behind a cell's code is the cell's, in a row of its own, whatever the front end and
 // however the cell ended.
 func TestHooks(t *testing.T) {
-	require(t)
+	together(t)
 	for _, driver := range []string{"run_kernel.py", "run_terminal.py"} {
 		t.Run(driver, func(t *testing.T) {
 			onPythons(t, driver, oldestAndNewest, func(t *testing.T, p place) { checkTruth(t, p, hookCells) })
@@ -43,7 +43,7 @@ func TestHooks(t *testing.T) {
 // TestSimplePrompt: a terminal without prompt_toolkit has its prompt in PyOS_Readline. The first cell comes from a prompt that was there
 // before the tracer: it ends at its result, and says so.
 func TestSimplePrompt(t *testing.T) {
-	require(t)
+	together(t)
 	onPythons(t, "run_terminal.py", oldestAndNewest, func(t *testing.T, p place) {
 		p.extra = []string{"--simple-prompt"}
 		w := startWorkload(t, p, []string{"pass_first", "gil_spike", "await_last", "heavy_repr", "interrupted", "pass_after_interrupt"})

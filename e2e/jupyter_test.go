@@ -17,7 +17,7 @@ import (
 // TestServer attaches to a Jupyter server: the kernel that it has, one that it starts later and one that it restarts have their cells
 // and lines, and the report says which is which.
 func TestServer(t *testing.T) {
-	require(t)
+	together(t)
 	needModules(t, "jupyter_server")
 	w := startWorkload(t, place{driver: "run_server.py"}, nil)
 	tr := attach(t, w.pid, "--budget", "off")
@@ -52,7 +52,7 @@ func TestServer(t *testing.T) {
 
 // TestServerAndItsKernel: a process that is traced with another one is not traced twice.
 func TestServerAndItsKernel(t *testing.T) {
-	require(t)
+	together(t)
 	needModules(t, "jupyter_server")
 	w := startWorkload(t, place{driver: "run_server.py"}, nil)
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", w.pid, w.pid))
@@ -103,7 +103,7 @@ func checkMade(t *testing.T, r *report.Report, pid int, name string, size int64)
 
 // TestRunners traces programs that run notebooks: every kernel's cells and lines are there, and the report begins with the kernels.
 func TestRunners(t *testing.T) {
-	require(t)
+	together(t)
 	needModules(t, "nbconvert", "nbclient")
 	const two = `
 import asyncio, sys, nbformat, nbclient

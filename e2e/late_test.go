@@ -11,7 +11,7 @@ import (
 // TestCellThatRunsAtTheAttach: a cell that is under way when the tracer comes has a window with its text and its number, and so has
 // the one that it has called. Both are seen to end.
 func TestCellThatRunsAtTheAttach(t *testing.T) {
-	require(t)
+	together(t)
 	onPythons(t, "run_late.py", oldestAndNewest, func(t *testing.T, p place) {
 		w := startWorkload(t, p, nil)
 		tr := attach(t, w.pid, "--budget", "off")

@@ -37,7 +37,7 @@ func (l *functionLine) UnmarshalJSON(data []byte) error {
 // TestMemoryLines compares, to the byte, what the report says that lines mapped and had from malloc with what they know themselves:
 // random calls of every function of the allocator and of the kernel among them.
 func TestMemoryLines(t *testing.T) {
-	require(t)
+	together(t)
 	onPythons(t, "run_memory.py", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
 	}, checkMemory)
@@ -45,7 +45,7 @@ func TestMemoryLines(t *testing.T) {
 
 // TestOtherAllocators does the same where another allocator is loaded in malloc's place.
 func TestOtherAllocators(t *testing.T) {
-	require(t)
+	together(t)
 	for name, library := range map[string]string{
 		"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2.0",
 	} {
@@ -57,8 +57,7 @@ func TestOtherAllocators(t *testing.T) {
 				}
 				t.Skip(err)
 			}
-			t.Setenv("LD_PRELOAD", library)
-			checkMemory(t, place{driver: "run_memory.py", otherAllocator: true})
+			checkMemory(t, place{driver: "run_memory.py", otherAllocator: true, env: []string{"LD_PRELOAD=" + library}})
 		})
 	}
 }

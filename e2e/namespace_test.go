@@ -16,7 +16,7 @@ import (
 
 // TestNamespaces attaches to an IPython in a mount and a pid namespace of its own, in a chroot: what a container is.
 func TestNamespaces(t *testing.T) {
-	require(t)
+	together(t)
 	root := filepath.Join(pythonsDir(), "trixie")
 	interpreter := "/usr/bin/python3"
 	if _, err := os.Stat(filepath.Join(root, ".complete")); err != nil {

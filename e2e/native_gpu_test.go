@@ -11,7 +11,7 @@ import (
 // TestNativePyTorch: in front of the Python frames of PyTorch's blocks are its C++ functions, up to the allocator, and up to the
 // driver of the driver's. The threads of its backward pass have no Python, and are named to their start.
 func TestNativePyTorch(t *testing.T) {
-	require(t)
+	together(t)
 	r, _, windows := runGPU(t, pytorch(t), []string{"keep", "blip", "training_loop", "model"}, nil, "--budget", "off", "--native")
 	checkCertificate(t, r)
 	checkSums(t, r)

@@ -60,7 +60,7 @@ take(function, 350_000, 5000)
 
 // TestHostileNative: whatever a process has for code, native frames are right or said not to be known, and the figures are right.
 func TestHostileNative(t *testing.T) {
-	require(t)
+	together(t)
 	dir := t.TempDir()
 	for _, name := range []string{"alpha", "gamma"} {
 		build := exec.Command("gcc", "-O1", "-fno-optimize-sibling-calls", "-fomit-frame-pointer", "-shared", "-fPIC", "-DFUNCTION="+name, "-Wl,--build-id=none",

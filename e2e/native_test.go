@@ -21,7 +21,7 @@ import (
 // TestNative compares native stacks with what libgcc's backtrace() says at the same moment, frame by frame: of C++ functions that
 // Python calls, with --native, and of a thread that Python knows nothing of, with and without.
 func TestNative(t *testing.T) {
-	require(t)
+	together(t)
 	for _, c := range []struct{ tree, python string }{{"", ""}, {"trixie", "/usr/bin/python3.13"}} {
 		for _, all := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/native=%v", filepath.Base(c.python), all), func(t *testing.T) {

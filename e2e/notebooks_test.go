@@ -45,7 +45,7 @@ type tally struct {
 // TestNotebooks runs ordinary notebooks under the default budget and compares what is told of every cell with what the
 // client, the notebook itself and the kernel's own high-water mark say. `make test-notebooks` runs it alone.
 func TestNotebooks(t *testing.T) {
-	require(t)
+	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
 	all := &tally{}
 	t.Run("all", func(t *testing.T) {

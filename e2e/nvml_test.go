@@ -28,7 +28,7 @@ func withNVML(t *testing.T, used int64) func(pid int) []string {
 
 // TestUnattributed: what NVML charges to the process and no call of the driver explains.
 func TestUnattributed(t *testing.T) {
-	require(t)
+	together(t)
 	const used = 700 << 20
 	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py"}, []string{"between_cells", "pass_after_between"}, withNVML(t, used))
 	// NVML is not asked more often than a cell of a millisecond ends: what lies behind a longer time is of now.
@@ -63,7 +63,7 @@ func TestUnattributed(t *testing.T) {
 
 // TestVisibleDevices: the process counts its devices the other way round, the report goes by NVML.
 func TestVisibleDevices(t *testing.T) {
-	require(t)
+	together(t)
 	for _, visible := range []string{"1,0", "1"} {
 		t.Run(visible, func(t *testing.T) {
 			cells := []string{"keep", "blip", "blip_with_gil"}

@@ -19,7 +19,7 @@ func pythonsDir() string {
 // and 3.15 in chroots with their own IPython and NumPy, and builds that are not Debian's. Terminals of the oldest and the newest;
 // of all with TRACER_PYTHONS=all.
 func TestPythons(t *testing.T) {
-	require(t)
+	together(t)
 	for _, c := range []struct {
 		tree, python string
 	}{
@@ -52,7 +52,7 @@ func TestPythons(t *testing.T) {
 // TestOtherBuilds runs it on builds of other makers: python-build-standalone (uv's Pythons), with the libraries
 // of the Debian that has the same version.
 func TestOtherBuilds(t *testing.T) {
-	require(t)
+	together(t)
 	libraries := []string{"IPYTRACER_LIBRARIES=/usr/lib/python3/dist-packages"}
 	t.Run("pbs311", func(t *testing.T) { // libpython3.11.so, clang, LTO
 		t.Parallel()

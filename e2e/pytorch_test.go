@@ -18,7 +18,7 @@ func pytorch(t *testing.T, extra ...string) place {
 // stand-in served, every active and reserved what torch.cuda says itself, cell by cell, to the byte. PyTorch is imported
 // by the second cell.
 func TestPyTorch(t *testing.T) {
-	require(t)
+	together(t)
 	for _, allocator := range []string{"default", "expandable", "async"} {
 		t.Run(allocator, func(t *testing.T) {
 			r, results, windows := runGPU(t, pytorch(t, "--allocator", allocator), nil, nil, "--budget", "off")
@@ -54,7 +54,7 @@ func TestPyTorch(t *testing.T) {
 
 // TestPyTorchLateAttach: PyTorch has been used for a while. Its totals are right from its first report on.
 func TestPyTorchLateAttach(t *testing.T) {
-	require(t)
+	together(t)
 	_, results, windows := runGPU(t, pytorch(t, "--begin", "leak_1"), []string{"keep", "blip", "leak_1", "leak_2", "training_loop", "model"}, nil, "--budget", "off")
 	if len(results) < 4 {
 		t.Fatalf("%d cells", len(results))

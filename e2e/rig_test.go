@@ -67,6 +67,14 @@ func require(t *testing.T) {
 	t.Skip(lack)
 }
 
+// together says, first of all, that a test may run beside others, as most may: it waits more than it computes. Those that are about time,
+// what a budget buys or what else there is on the machine have [require] instead, and run before, one after another.
+func together(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	require(t)
+}
+
 // lacking is what real tracing needs and this machine has not, "" where nothing is amiss.
 var lacking = sync.OnceValue(func() string {
 	if os.Geteuid() != 0 {

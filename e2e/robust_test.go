@@ -24,7 +24,7 @@ import (
 // TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact all the same, the
 // losses are counted, and no figure is called proven that is not.
 func TestTinyRing(t *testing.T) {
-	require(t)
+	together(t)
 	r := compareTruth(t, place{driver: "run_kernel.py"}, nil, "--budget", "off", "--ring", "4")
 	c := r.Certificate
 	if c.Complete || c.Made == c.Delivered {
@@ -48,7 +48,7 @@ func TestTinyRing(t *testing.T) {
 
 // TestReplay: the report of a recording is the report that was printed live, byte for byte, in every format.
 func TestReplay(t *testing.T) {
-	require(t)
+	together(t)
 	w := startWorkload(t, place{driver: "run_kernel.py"}, nil)
 	file := filepath.Join(t.TempDir(), "run.arrows")
 	tr := attach(t, w.pid, "--record", file)
@@ -165,7 +165,7 @@ func until(t *testing.T, what string, true_ func() bool) {
 
 // TestTargetKilledInACell: the report is still printed, with the cell marked incomplete.
 func TestTargetKilledInACell(t *testing.T) {
-	require(t)
+	together(t)
 	flag := filepath.Join(t.TempDir(), "flag")
 	pid, run := startCell(t, fmt.Sprintf("x = b'x' * (64 << 20)\nopen(%q, 'w').close()\nimport time\ntime.sleep(100)", flag))
 	tr := attach(t, pid)
@@ -257,7 +257,7 @@ func compileSite(t *testing.T, pid int) func() byte {
 
 // TestPrivilegesAreDropped: once the probes are in, the tracer can do little else.
 func TestPrivilegesAreDropped(t *testing.T) {
-	require(t)
+	together(t)
 	pid, _ := startCell(t, "pass")
 	tr := attach(t, pid)
 	caps := func() uint64 {
@@ -267,7 +267,7 @@ func TestPrivilegesAreDropped(t *testing.T) {
 		}
 		return uint64(st.CapsHeld)
 	}
-	const allowed = 1<<0 | 1<<1 | 1<<3 | 1<<5 | 1<<19 | 1<<21 | 1<<38 | 1<<39 // chown, dac_override, fowner, kill, ptrace, admin, perfmon, bpf
+	const allowed = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5 | 1<<19 | 1<<21 | 1<<38 | 1<<39 // chown, dac_override, dac_read_search, fowner, kill, ptrace, admin, perfmon, bpf
 	if held := caps(); held&^allowed != 0 || held&(1<<39) == 0 {
 		t.Errorf("capabilities held: %#x", held)
 	}
@@ -362,7 +362,7 @@ func TestBudgetForABurst(t *testing.T) {
 
 // TestHugeSource: a cell of a gigabyte is a window like any other; its source is cut, and the tracer stays small.
 func TestHugeSource(t *testing.T) {
-	require(t)
+	together(t)
 	const code = "import ast, sys\nsys.stdin.readline()\nsource = '#' * (1 << 30) + '\\nx = 1'\n" +
 		"compile(source, '/tmp/ipykernel_1/1.py', 'exec', ast.PyCF_ONLY_AST | 0x200)\nprint('done', flush=True)\nsys.stdin.readline()"
 	cmd := exec.Command(python(), "-c", code)

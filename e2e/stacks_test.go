@@ -13,15 +13,14 @@ import (
 // TestStacks compares, for every allocation of cells that allocate from everywhere, the frames of the report with those that
 // sys._getframe() showed at that moment.
 func TestStacks(t *testing.T) {
-	require(t)
+	together(t)
 	onPythons(t, "run_stacks.py", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"},
 	}, checkStacks)
 	t.Run("pbs311", func(t *testing.T) {
 		root := filepath.Join(pythonsDir(), "pbs311")
 		needTree(t, root)
-		t.Setenv("IPYTRACER_LIBRARIES", "/usr/lib/python3/dist-packages")
-		checkStacks(t, place{driver: "run_stacks.py", python: filepath.Join(root, "bin/python3.11")})
+		checkStacks(t, place{driver: "run_stacks.py", python: filepath.Join(root, "bin/python3.11"), env: []string{"IPYTRACER_LIBRARIES=/usr/lib/python3/dist-packages"}})
 	})
 }
 
@@ -148,7 +147,7 @@ deep(9_000)
 
 // TestHostileStacks: whatever a process makes of its frames, the tracer ends, says what it can, and the figures are right.
 func TestHostileStacks(t *testing.T) {
-	require(t)
+	together(t)
 	pid, run := startCell(t, hostileStacks)
 	tr := attach(t, pid, "--budget", "off")
 	if err := run(); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // TestTwoCellsAtOnce: ipykernel 7 runs cells of a subshell beside those of the main shell. Each has its own window.
 func TestTwoCellsAtOnce(t *testing.T) {
-	require(t)
+	together(t)
 	root := filepath.Join(pythonsDir(), "sid")
 	needTree(t, root)
 	enter(t, root)

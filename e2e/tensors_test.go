@@ -9,14 +9,14 @@ import (
 // TestTensors compares cpu.torch with what cells know of their tensors, to the byte: training loops, views, resizing, memory
 // shared with NumPy, graphs, threads, workers. PyTorch is imported by the first cell, after the attach.
 func TestTensors(t *testing.T) {
-	require(t)
+	together(t)
 	needModules(t, "torch")
 	checkTensors(t, place{driver: "run_tensors.py"})
 }
 
 // TestNewerTensors does so on PyTorch 2.6 and Python 3.13. It is a build for CUDA, without a GPU's memory in use.
 func TestNewerTensors(t *testing.T) {
-	require(t)
+	together(t)
 	p := pytorch(t, "--stand-ins", torchLibraries.made(t))
 	p.driver = "run_tensors.py"
 	checkTensors(t, p)
@@ -24,7 +24,7 @@ func TestNewerTensors(t *testing.T) {
 
 // TestAuditTensors: planted leaks of tensors on the CPU are found, with who holds them, and nothing else is.
 func TestAuditTensors(t *testing.T) {
-	require(t)
+	together(t)
 	needModules(t, "torch")
 	for _, list := range []string{"tensors", "healthy_tensors"} {
 		t.Run(list, func(t *testing.T) {

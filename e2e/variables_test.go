@@ -20,7 +20,7 @@ type wantedVariable struct {
 // TestVariables compares what a report says is there by name with what the cells have made, and how much of it a deletion
 // gives back with what one gave back.
 func TestVariables(t *testing.T) {
-	require(t)
+	together(t)
 	onPythons(t, "run_variables.py", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
 	}, checkVariables)

@@ -113,6 +113,7 @@ func TestNoGPU(t *testing.T) {
 
 // TestWithoutCgo: the build for any Linux says that it has no NVML, and everything else is there.
 func TestWithoutCgo(t *testing.T) {
+	otherProgram(t)
 	path := t.TempDir() + "/tracer"
 	build := exec.Command("../../scripts/build.sh", path)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -6,20 +6,9 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// buildTracer builds the very program: workloads are that program executed again.
-func buildTracer(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "tracer")
-	if out, err := exec.Command("../../scripts/build.sh", path).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return path
-}
 
 // needBPF skips where tracing is not permitted, unless it must be.
 func needBPF(t *testing.T) {

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// programDir is where buildTracer builds, "" as long as it has not.
+var programDir string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if programDir != "" {
+		os.RemoveAll(programDir)
+	}
+	os.Exit(code)
+}
+
+// buildTracer builds the very program, once: workloads are that program executed again.
+func buildTracer(t *testing.T) string {
+	t.Helper()
+	otherProgram(t)
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var program = sync.OnceValues(func() (path string, err error) {
+	if programDir, err = os.MkdirTemp("", "ipytracer-cmd-"); err != nil {
+		return "", err
+	}
+	path = filepath.Join(programDir, "tracer")
+	if out, err := exec.Command("../../scripts/build.sh", path).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// otherProgram skips, under the race detector, a test of a program that is built without it: the detector would see nothing of it.
+func otherProgram(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the program is built without the race detector; make test runs this")
+	}
+}
