@@ -67,6 +67,7 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	gap := p.between
 	t.endBetween(p, b)
 	t.unseenBefore(p, b, gap)
+	lateEnd(p, b, gap)
 	r.executions++
 	w := t.openWindow(p, b, kindCell, parent)
 	w.tid = b.TID
@@ -99,7 +100,7 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 		}
 		t.closeWindow(w.hooks, b)
 		t.forgo(w.atResult)
-		w.hooks, w.atResult = nil, nil
+		w.hooks, w.atResult, w.told = nil, nil, true
 		t.finishCell(p, w, b)
 		return
 	}

@@ -40,6 +40,18 @@ func (t *Tracker) unseenBefore(p *process, b *event.Boundary, gap *window) {
 	t.unseenIn(p, in, first, last)
 }
 
+// soonest is how long a front end takes at least from being done with a cell to having the next one compiled: it runs hundreds of lines of
+// Python in between.
+const soonest event.Nanoseconds = 10_000
+
+// lateEnd marks the cell before whose end came with the beginning of the next: that is no word of a front end's.
+func lateEnd(p *process, b *event.Boundary, gap *window) {
+	if w := p.lastCell; w != nil && gap != nil && gap.before == w && w.told && b.Time-gap.opened < soonest {
+		w.missed = true
+		w.addNote("its end was not seen: it goes on to where the next cell begins")
+	}
+}
+
 // unseenIn says that cells ran in a window without one of their own.
 func (t *Tracker) unseenIn(p *process, in *window, first, last int64) {
 	what := fmt.Sprintf("In[%d]", first)

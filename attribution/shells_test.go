@@ -86,6 +86,7 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 			s.cell(3)
 			s.says(s.inputs, true)
 		}, endProbes, "In[3] to In[5] ran in it without being seen"},
+		{"ends as the next begins", func(s *shell) { s.cell(1); s.time -= 99_000; s.cell(2); s.says(s.inputs, true) }, endProbes, "its end was not seen"},
 		{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, statementProbe, ""},
 		{"a comment", func(s *shell) { s.bare("# a\n\n  # b") }, "", ""},
 		{"statements stepped down", func(s *shell) {

@@ -68,7 +68,7 @@ func (s *script) to(pid int32, value event.Bytes) {
 
 func (s *script) boundary(kind event.BoundaryKind, pid int32, change ...func(*event.Boundary)) {
 	s.number++
-	s.time += 1000
+	s.time += 100_000
 	for _, c := range s.held {
 		if s.lose == nil || !s.lose(c.Stream) {
 			s.events = append(s.events, c)

@@ -79,6 +79,7 @@ type window struct {
 	missed    bool // of a cell: it was not seen to end
 	doubted   bool // of a cell: what was seen of it cannot be all
 	tid       int32
+	told      bool // of a cell: its front end said when it was done with it
 	// resultless: of a cell that was seen to end, but not to have its result.
 	resultless bool
 	cell       uint64
