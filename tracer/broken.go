@@ -24,7 +24,7 @@ func init() {
 		}
 		other := s.SetSignal
 		if g == ledger.GroupSignal {
-			other = s.Compile
+			other = s.CodeFreed
 		}
 		for i := range p {
 			p[i].Offsets = []uint64{other.FileOffset}
