@@ -361,22 +361,21 @@ static __always_inline struct thread *own_thread(void)
 	return t;
 }
 
-static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, struct name name, bool flagged)
+/*
+ * What is open on a thread and has not called the cell that begins there ends here at the latest. The caller executes.
+ * 0: none begins. A function of its own for the verifier.
+ */
+__attribute__((noinline)) int close_others(struct thread *t, struct python *py, __u32 slot, struct running *running)
 {
-	struct thread *t = current_thread();
-	struct running running = {};
-
-	running_cell(py, &running);
-	if (!flagged && (!running.coroutine || running.between))
-		return 0; /* some compile that is none of a cell's own text */
-	/* What is open on this thread and has not called this cell ends here at the latest. The caller executes. */
+	if (!t || !py || !running)
+		return 0;
 	for (int i = 0; i < MAX_NESTING; i++) {
 		struct window *w = innermost(t);
 		if (!w || (!w->ended && !w->coroutine))
 			break;
 		int state = w->ended ? COROUTINE_FINISHED : coroutine_state(py, w);
-		bool same = w->coroutine == running.coroutine; /* or another one, where the window's lay before */
-		if (same && running.between && !(state & COROUTINE_FINISHED))
+		bool same = w->coroutine == running->coroutine; /* or another one, where the window's lay before */
+		if (same && running->between && !(state & COROUTINE_FINISHED))
 			return 0; /* the cell's own code called IPython's compiler: no new run_cell, no new cell */
 		if (!same && state & COROUTINE_EXECUTING)
 			break;
@@ -385,6 +384,19 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 		if (last)
 			break;
 	}
+	return 1;
+}
+
+static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, struct name name, bool flagged)
+{
+	struct thread *t = current_thread();
+	struct running running = {};
+
+	running_cell(py, &running);
+	if (!flagged && (!running.coroutine || running.between))
+		return 0; /* some compile that is none of a cell's own text */
+	if (t && !close_others(t, py, slot, &running))
+		return 0;
 	t = own_thread();
 	if (!t)
 		return 0;
