@@ -52,6 +52,23 @@ func (s *Session) surveys() []*survey {
 	return all
 }
 
+// besideThem returns the same surveys for findHolders, if that is asked for. They must be closed.
+func (s *Session) besideThem(all []*survey) (others []*survey) {
+	if !s.options.Holders {
+		return nil
+	}
+	for _, of := range all {
+		others = append(others, &survey{Survey: of.Beside(), target: of.target})
+	}
+	return others
+}
+
+func closeAll(all []*survey) {
+	for _, of := range all {
+		of.Close()
+	}
+}
+
 // survey is of one process.
 type survey struct {
 	*holders.Survey

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"ipytracer/tracer/cpython"
 )
@@ -18,7 +19,8 @@ type notes struct {
 	steps []step
 	large map[int32]uint64 // sizes that do not fit
 
-	regions [4]region // of addrs, noted, steps, and what a survey counts
+	regions [4]region    // of addrs, noted, steps, and what a survey counts
+	sharing atomic.Int32 // surveys beside the first that use them
 
 	containers, shared int    // objects that are no leaves, and leaves of which there is more than one reference
 	types              []*typ // the first is nil
@@ -39,9 +41,12 @@ func newNotes() *notes {
 	return n
 }
 
-// free gives back what was noted, but for the types. A nil notes has nothing.
-func (n *notes) free() {
-	if n == nil {
+// share has one more survey use the notes: that many must release them.
+func (n *notes) share() { n.sharing.Add(1) }
+
+// release gives back what was noted, but for the types, once nobody uses it any more. A nil notes has nothing.
+func (n *notes) release() {
+	if n == nil || n.sharing.Add(-1) >= 0 {
 		return
 	}
 	n.index, n.addrs, n.noted, n.steps = table{}, nil, nil, nil
