@@ -61,12 +61,8 @@ func (s *Session) lookAtObjects() (found []holding, last []event.Event, err erro
 	debug.FreeOSMemory()
 	debug.SetGCPercent(listingGC)
 	var beside sync.WaitGroup
-	beside.Go(func() {
-		last = s.listVariables(surveys)
-		closeAll(surveys)
-	})
+	beside.Go(func() { last = s.listVariables(surveys) })
 	found = s.findHolders(others)
-	closeAll(others)
 	debug.FreeOSMemory()
 	// The kernel takes its time to take probes out, which needs no processor.
 	beside.Go(func() {

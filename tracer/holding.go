@@ -52,7 +52,8 @@ func (s *Session) surveys() []*survey {
 	return all
 }
 
-// besideThem returns the same surveys for findHolders, if that is asked for. They must be closed.
+// besideThem returns the same surveys for findHolders, if that is asked for. Both must be gone through in the same order, each closed
+// when it is done with: one waits for the other where two at a time would take too much memory.
 func (s *Session) besideThem(all []*survey) (others []*survey) {
 	if !s.options.Holders {
 		return nil
@@ -63,12 +64,6 @@ func (s *Session) besideThem(all []*survey) (others []*survey) {
 	return others
 }
 
-func closeAll(all []*survey) {
-	for _, of := range all {
-		of.Close()
-	}
-}
-
 // survey is of one process.
 type survey struct {
 	*holders.Survey
@@ -76,7 +71,7 @@ type survey struct {
 }
 
 // findHolders asks of every Python that lives who holds its live blocks. The probes are still in place, so that the change
-// stream tells which blocks have gone by the time that the answer is there.
+// stream tells which blocks have gone by the time that the answer is there. It closes the surveys.
 func (s *Session) findHolders(all []*survey) (found []holding) {
 	if !s.options.Holders {
 		return nil
@@ -91,7 +86,9 @@ func (s *Session) findHolders(all []*survey) (found []holding) {
 		blocks := s.live.of(t.pid)
 		h := holding{target: t, time: now()}
 		var err error
-		if h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Unseen: true}); err != nil {
+		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Unseen: true})
+		of.Close()
+		if err != nil {
 			s.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
 			continue
 		}

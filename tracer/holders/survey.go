@@ -67,7 +67,7 @@ func (s *Survey) Close() {
 }
 
 // Beside returns the same survey for another goroutine. What was noted is there once; what is read besides, each keeps for itself. It must
-// be closed, too, and looks anew only once the first is closed.
+// be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
 func (s *Survey) Beside() *Survey {
 	other := *s
 	other.mem = newMemory(s.mem.r, 0)

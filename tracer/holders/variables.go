@@ -53,7 +53,8 @@ const (
 )
 
 // List says what the Python has, by name: the user's variables, IPython's outputs, and what is large and only modules,
-// tracebacks or frames have. It is the last that a survey can be asked for, and fails as [Survey.Find] does.
+// tracebacks or frames have. It is the last that a survey can be asked for, waits for those
+// beside it, and fails as [Survey.Find] does.
 func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	defer onThread()()
 	limits.defaults()
@@ -66,6 +67,7 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	w.extents.reserve(s.notes.containers + s.notes.shared)
 	defer w.extents.free()
 	l := &lister{walker: w, byAddr: map[uint64]int{}, give: func() {
+		s.notes.wait()
 		s.notes.release()
 		s.notes = nil
 	}}
@@ -365,6 +367,9 @@ func (l *lister) threads(all []thread) {
 
 // module has each attribute of a module.
 func (l *lister) module(m module) {
+	if len(l.nodes) > l.notes.containers/2 { // two whole walks take too much memory at a time
+		l.notes.wait()
+	}
 	l.kind = kindModule
 	if !l.isShape(m.dict, shapeDict) {
 		l.bind(m.name, m.addr, Module)
