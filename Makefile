@@ -70,7 +70,7 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 .PHONY: pythons
-pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorch for CUDA, and two that are not Debian's (needs root, network)
+pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorch for CUDA, two that are not Debian's, and one made here as pyenv does (needs root, network)
 	scripts/install.sh pythons
 	scripts/pythons.sh
 

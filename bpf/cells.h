@@ -5,14 +5,13 @@
  *   open      Py_CompileStringObject(source, file, 257, flags with 0x600, …), file not "<unknown>": the one
  *             compile only IPython's CachingCompiler.ast_parse makes. The coroutine run_cell_async that asked
  *             for it is found by walking the Python frames: it is the cell's identity.
- *   result    _PyGen_SetStopIterationValue(ExecutionResult) once that coroutine is over. What follows is display and
- *             hooks: inline figures are drawn there. Of awaited cells some Pythons (3.10 to 3.12, 3.15) do not tell.
- *   close     the end of the front end's request: ipykernel ignores SIGINT again, a terminal's prompt takes SIGWINCH,
- *             or is PyOS_Readline (--simple-prompt).
- *             Only where the request was seen to begin the same way, and on its thread; cells of other threads, of
- *             programs that are no front end, and cells within cells end at their result, or at the next PyOS_setsig
- *             that finds them over. A cell that is suspended when the request is over was abandoned.
- *   statement PyEval_EvalCode of a code object with the cell's file name, up to the place on its way out that
+ *   result    _PyGen_SetStopIterationValue(ExecutionResult), or a call that a build has in its place, once that
+ * coroutine is over. What follows is display and hooks: inline figures are drawn there. Of awaited cells some Pythons
+ * (3.10 to 3.12, 3.15) do not tell. close     the end of the front end's request: ipykernel ignores SIGINT again, a
+ * terminal's prompt takes SIGWINCH, or is PyOS_Readline (--simple-prompt). Only where the request was seen to begin the
+ * same way, and on its thread; cells of other threads, of programs that are no front end, and cells within cells end at
+ * their result, or at the next PyOS_setsig that finds them over. A cell that is suspended when the request is over was
+ * abandoned. statement PyEval_EvalCode of a code object with the cell's file name, up to the place on its way out that
  *             is passed with the same stack pointer (package cpython finds it); when it returned a coroutine,
  *             up to the next statement or the cell's end.
  *   marker    compile("", "<ipytracer:begin NAME>", "exec"), and end.
@@ -233,14 +232,18 @@ static __always_inline void submit_short(struct short_source *s, struct source_c
 #define LONGEST_TYPED (1 << 28)
 
 /* Sends the text of a cell as it was typed, if it is a str. */
-static __noinline int send_typed(struct python *py, __u64 text, __u64 cell, __s32 pid)
+static __noinline int send_typed(struct python *py, __u64 locals, __u64 cell, __s32 pid)
 {
+	__u64 text = 0; /* run_cell_async(self, raw_cell, …) */
 	struct source_copy c = { .cell = cell, .pid = pid };
 	__u64 type = 0, name = 0, length = 0;
 	__u32 state = 0;
 	char as[4] = {};
 
-	if (!py || !text || READ(type, text + py->object_type) || READ(name, type + py->type_name) ||
+	if (!py || !locals || READ(text, locals + 8))
+		return 0;
+	text &= py->code_mask; /* the same bits are a reference's */
+	if (!text || READ(type, text + py->object_type) || READ(name, type + py->type_name) ||
 	    bpf_probe_read_user_str(as, sizeof(as), (void *)name) != sizeof(as) ||
 	    !starts_with(as, "str", sizeof(as)) || READ(state, text + py->string_state) ||
 	    READ(length, text + py->string_length))
@@ -308,6 +311,7 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 	}
 	w->cell = fetch_add(&next_cell, 1);
 	w->coroutine = running->coroutine;
+	w->runner = code_of(py, running->coroutine);
 	w->result = result_of(py, running->locals);
 	w->returned = 0;
 	w->awaited = 0;
@@ -336,7 +340,7 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 	__u64 cell = w->cell;
 	draw_boundary(&why);
 	struct process *p = process_at(slot);
-	send_typed(py, running->typed, cell, p ? p->pid : 0);
+	send_typed(py, running->locals, cell, p ? p->pid : 0);
 	send_compiled(source, cell, p ? p->pid : 0);
 	return 0;
 }
@@ -363,15 +367,16 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 	struct running running = {};
 
 	running_cell(py, &running);
-	/* A window left open by a coroutine that is over or was thrown away ends here at the latest. */
+	/* What is open on this thread and has not called this cell ends here at the latest. The caller executes. */
 	for (int i = 0; i < MAX_NESTING; i++) {
 		struct window *w = innermost(t);
 		if (!w || (!w->ended && !w->coroutine))
 			break;
-		bool finished = w->ended || coroutine_state(py, w->coroutine) & COROUTINE_FINISHED;
-		if (w->coroutine == running.coroutine && !finished)
+		int state = w->ended ? COROUTINE_FINISHED : coroutine_state(py, w);
+		bool same = w->coroutine == running.coroutine; /* or another one, where the window's lay before */
+		if (same && running.between && !(state & COROUTINE_FINISHED))
 			return 0; /* the cell's own code called IPython's compiler: no new run_cell, no new cell */
-		if (!finished)
+		if (!same && state & COROUTINE_EXECUTING)
 			break;
 		bool last = t->depth == 1;
 		close_cell(t, slot, OUTCOME_MISSED);
@@ -564,23 +569,52 @@ int statement_return(struct pt_regs *regs)
 	return 0;
 }
 
-/* _PyGen_SetStopIterationValue(PyObject *value): a coroutine driven from C is over and returned value. */
+/* The window on a thread whose cell has this result: its place from 1; 0 for none. */
+static __noinline __u32 window_with(struct thread *t, __u64 result)
+{
+	if (!t)
+		return 0;
+	for (__u32 i = 0; i < MAX_NESTING; i++) {
+		struct window *w = window_at(t, i);
+		if (w && i < t->depth && w->result == result)
+			return i + 1;
+	}
+	return 0;
+}
+
+/*
+ * _PyGen_SetStopIterationValue(PyObject *value): a coroutine driven from C is over and returned value. Where a build
+ * has the function's body in its callers, the call in it that makes the exception: (PyObject *type, PyObject *value).
+ * The cookie says which argument it is.
+ */
 SEC("uprobe")
 int cell_result(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
+	__u64 which = bpf_get_attach_cookie(regs);
+	__u64 both[2] = { regs->di, regs->si }; /* the verifier allows no computed offset into the context */
 
 	if (slot == NO_SLOT || !spend(GROUP_RESULT, slot))
 		return 0;
+	__u64 result = both[which & 1];
 	struct thread *t = current_thread();
-	struct window *w = innermost(t);
 	struct python *py = python_at(slot);
-	if (!w || !py || w->ended || !is_result(py, regs->di))
+	if (!t || !py || !is_result(py, result))
+		return 0;
+	__u32 place = window_with(t, result);
+	for (int i = 0; place && i < MAX_NESTING && t->depth > place; i++)
+		close_cell(t, slot, OUTCOME_MISSED); /* cells within it of which no end was seen */
+	struct window *w = innermost(t);
+	if (!w || w->ended)
 		return 0;
 	/* Another cell's coroutine, given up long ago, may end here as well. */
-	if (w->coroutine && !(coroutine_state(py, w->coroutine) & COROUTINE_FINISHED))
+	if (w->coroutine && !(coroutine_state(py, w) & COROUTINE_FINISHED))
 		return 0;
-	w->result = regs->di;
+	if (w->result && !place) {
+		close_cell(t, slot, OUTCOME_MISSED); /* it is over, and this is another's */
+		return 0;
+	}
+	w->result = result;
 	w->returned = 1;
 	cell_ends(t, slot);
 	return 0;
@@ -624,7 +658,7 @@ static __always_inline int turns(struct python *py, __u32 slot, enum turn turn)
 		struct window *w = innermost(t);
 		if (!w)
 			break;
-		int state = !w->ended && w->coroutine ? coroutine_state(py, w->coroutine) : 0;
+		int state = !w->ended && w->coroutine ? coroutine_state(py, w) : 0;
 		bool finished = w->ended || state & COROUTINE_FINISHED;
 		if (!finished && (state & COROUTINE_EXECUTING || turn != TURN_OVER))
 			return 0;

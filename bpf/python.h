@@ -36,24 +36,46 @@ static __always_inline bool starts_with(const char *text, const char *prefix, in
 	return true;
 }
 
-/* Is this coroutine over? And does it execute right now? */
+/* The code object that a coroutine runs; 0: none. */
+static __noinline __u64 code_of(struct python *py, __u64 coroutine)
+{
+	__u64 frame = 0, code = 0;
+
+	if (!py || !coroutine)
+		return 0;
+	if (py->state_kind == 2)
+		frame = coroutine + py->generator_frame;
+	else if (READ(frame, coroutine + py->generator_frame) || !frame)
+		return 0;
+	READ(code, frame + py->frame_code);
+	return code & py->code_mask;
+}
+
+/*
+ * Is a cell's coroutine over? And does it execute right now? Addresses are used again: a coroutine that runs other code
+ * than the cell's is not the cell's. One of another cell can only be told by that cell's begin.
+ */
 enum coroutine_state { COROUTINE_FINISHED = 1, COROUTINE_EXECUTING = 2 };
 
-static __noinline int coroutine_state(struct python *py, __u64 coroutine)
+static __noinline int coroutine_state(struct python *py, struct window *w)
 {
 	__u64 frame = 0, top = 1;
 	__s8 state = 0;
 
-	if (!py)
+	if (!py || !w)
 		return 0;
-	if (py->state_kind == 2) {
-		if (READ(state, coroutine + py->generator_state))
-			return 0;
-	} else {
-		if (READ(frame, coroutine + py->generator_frame))
+	if (py->state_kind != 2) {
+		if (READ(frame, w->coroutine + py->generator_frame))
 			return 0;
 		if (!frame)
 			return COROUTINE_FINISHED;
+	}
+	if (w->runner && code_of(py, w->coroutine) != w->runner)
+		return COROUTINE_FINISHED;
+	if (py->state_kind == 2) {
+		if (READ(state, w->coroutine + py->generator_state))
+			return 0;
+	} else {
 		READ(state, frame + py->frame_state);
 	}
 	if (py->state_kind)
@@ -109,8 +131,9 @@ struct frame_search {
 	struct python *py;
 	__u64 frame;
 	__u64 coroutine;
-	__u64 typed;
 	__u64 locals;
+	__u32 between;
+	__u32 padding;
 };
 
 static __always_inline long next_frame(__u32 i, struct frame_search *s)
@@ -130,29 +153,32 @@ static __always_inline long next_frame(__u32 i, struct frame_search *s)
 	    READ(name, (code & py->code_mask) + py->code_name))
 		return 0;
 	__u64 data = string_data(py, name, &kind, &size);
-	if (!data || size != 14 || bpf_probe_read_user(text, 14, (void *)data) ||
-	    !starts_with(text, "run_cell_async", 14))
+	if (data && size == 9 && !bpf_probe_read_user(text, 9, (void *)data) && starts_with(text, "ast_parse", 9))
 		return 0;
+	if (!data || size != 14 || bpf_probe_read_user(text, 14, (void *)data) ||
+	    !starts_with(text, "run_cell_async", 14)) {
+		s->between++;
+		return 0;
+	}
 	if (!py->frame_kind)
 		READ(s->coroutine, frame + py->frame_generator);
 	else if (owner == py->owner_generator)
 		s->coroutine = frame - py->generator_frame;
-	/* run_cell_async(self, raw_cell, …) */
 	s->locals = frame + py->frame_locals;
-	if (!READ(s->typed, s->locals + 8))
-		s->typed &= py->code_mask; /* the same bits are a reference's */
 	return 1;
 }
 REPEATED(next_frame, struct frame_search *)
 
 /*
- * A cell that runs: its coroutine, or 0, the str that was typed, or what the program has in its place, and where the
- * variables of run_cell_async are.
+ * A cell that runs: its coroutine, or 0, and where the variables of run_cell_async are. Between that and the compiler
+ * there are so many functions that are not IPython's ast_parse: none where the cell begins, as run_cell_async itself
+ * has its text compiled once.
  */
 struct running {
 	__u64 coroutine;
-	__u64 typed;
 	__u64 locals;
+	__u32 between;
+	__u32 padding;
 };
 
 /* The innermost run_cell_async coroutine on this thread's Python stack. */
@@ -172,7 +198,7 @@ static __noinline int running_cell(struct python *py, struct running *out)
 	}
 	REPEAT(12, next_frame, &s);
 	out->coroutine = s.coroutine;
-	out->typed = s.typed;
+	out->between = s.between;
 	out->locals = s.locals;
 	return 0;
 }

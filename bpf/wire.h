@@ -542,6 +542,7 @@ enum instance_kind {
 struct window {
 	__u64 cell;
 	__u64 coroutine;
+	__u64 runner;	 /* the code object of its run_cell_async; 0: not known */
 	__u64 result;	 /* IPython's ExecutionResult of it; 0: not known */
 	__u64 statement; /* stack pointer at the entry of the statement's PyEval_EvalCode; 0: none runs */
 	__u64 code;	 /* its code object */

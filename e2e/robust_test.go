@@ -267,7 +267,7 @@ func TestPrivilegesAreDropped(t *testing.T) {
 		}
 		return uint64(st.CapsHeld)
 	}
-	const allowed = 1<<0 | 1<<1 | 1<<3 | 1<<5 | 1<<19 | 1<<21 | 1<<38 | 1<<39 // chown, dac_override, fowner, kill, ptrace, admin, perfmon, bpf
+	const allowed = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5 | 1<<19 | 1<<21 | 1<<38 | 1<<39 // chown, dac_override, dac_read_search, fowner, kill, ptrace, admin, perfmon, bpf
 	if held := caps(); held&^allowed != 0 || held&(1<<39) == 0 {
 		t.Errorf("capabilities held: %#x", held)
 	}

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the other Pythons the tests run on: Debian chroots (3.9, 3.13, 3.14), one with PyTorch for CUDA, and one build that
-# is not Debian's (python-build-standalone, taken from the Go module that embeds it). Idempotent: a finished tree is left
-# alone. Needs root, debootstrap and Go.
+# Builds the other Pythons the tests run on: Debian chroots (3.9, 3.13, 3.14), one with PyTorch for CUDA, builds that
+# are not Debian's (python-build-standalone, taken from the Go module that embeds it), and builds as people make them, of
+# Debian's source packages. Idempotent: a finished tree is left alone. Needs root, debootstrap and Go.
 #
-#   scripts/pythons.sh [NAME ...]      names: bullseye trixie sid torch pbs311 pbs314 (default: all)
+#   scripts/pythons.sh [NAME ...]      names: bullseye trixie sid torch pbs311 pbs314 plain313 (default: all)
 set -euo pipefail
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
@@ -11,7 +11,7 @@ dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
 mirror=()
 [ -z "${DEBIAN_MIRROR:-}" ] || mirror=("$DEBIAN_MIRROR")
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(bullseye trixie sid torch pbs311 pbs314)
+[ ${#names[@]} -gt 0 ] || names=(bullseye trixie sid torch pbs311 pbs314 plain313)
 mkdir -p "$dir"
 
 # extra SUITE: what only some suites have and the benchmarks or the recording test use.
@@ -101,12 +101,66 @@ PY
     touch "$done"
 }
 
+# compilers: a chroot like trixie, with what it takes to compile CPython 3.13, and its source as Debian has it from upstream.
+# The builds are in it, each below /opt, and use the chroot's libraries: IPython, ipykernel, NumPy are for the same version.
+compilers() {
+    local root="$dir/builds" done="$dir/builds/.complete"
+    [ -e "$done" ] && return
+    chroot_with trixie
+    rm -rf "${root:?}"
+    cp -a "$dir/trixie" "$root"
+    rm "$root/.complete"
+    {
+        sed 's/^deb /deb-src /' "$root/etc/apt/sources.list" >"$root/etc/apt/sources.list.d/source.list" &&
+            chroot "$root" apt-get -o APT::Sandbox::User=root update &&
+            DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
+                gcc make libc6-dev libffi-dev libsqlite3-dev libssl-dev xz-utils zlib1g-dev &&
+            chroot "$root" sh -c 'cd /usr/src && apt-get -o APT::Sandbox::User=root source --download-only --tar-only python3.13'
+    } >"$dir/builds.log" 2>&1 </dev/null || {
+        tail -n 20 "$dir/builds.log" >&2
+        echo "pythons.sh: builds did not finish, see $dir/builds.log" >&2
+        return 1
+    }
+    rm -rf "$root/var/cache/apt/archives" "$root/var/lib/apt/lists"
+    touch "$done"
+}
+
+# built NAME [ARGUMENT ...]: CPython 3.13, made with the arguments of configure, in /opt/NAME of the chroot builds. It has no pip:
+# Debian's libraries are on its path.
+built() {
+    local name=$1 root="$dir/builds" log="$dir/$1.log" done="$dir/builds/opt/$1/.complete"
+    shift
+    [ -e "$done" ] && return
+    compilers
+    rm -rf "${root:?}/opt/$name" "$root/usr/src/$name"
+    mkdir "$root/usr/src/$name"
+    # shellcheck disable=SC2016
+    chroot "$root" bash -ec '
+        name=$1
+        cd "/usr/src/$name"
+        tar -xf ../python3.13_*.orig.tar.xz --strip-components 1
+        shift
+        ./configure --prefix="/opt/$name" --with-ensurepip=no "$@"
+        make -j2
+        make install
+        echo /usr/lib/python3/dist-packages >"/opt/$name/lib/python3.13/site-packages/debian.pth"
+        cd / && "/opt/$name/bin/python3.13" -c "import ctypes, sqlite3, ssl, zlib, numpy, ipykernel"
+    ' bash "$name" "$@" >"$log" 2>&1 </dev/null || {
+        tail -n 20 "$log" >&2
+        echo "pythons.sh: $name did not finish, see $log" >&2
+        return 1
+    }
+    rm -rf "${root:?}/usr/src/$name"
+    touch "$done"
+}
+
 for name in "${names[@]}"; do
     case $name in
     bullseye | trixie | sid) chroot_with "$name" ;;
     torch) torch ;;
     pbs311) standalone pbs311 v0.0.0-3.11.11-20241219-1 ;;
     pbs314) standalone pbs314 v0.0.0-3.14.6-20260610-1 ;;
+    plain313) built plain313 ;; # what pyenv makes: static, -O3, no LTO, no PGO
     *)
         echo "pythons.sh: unknown name $name" >&2
         exit 2

@@ -20,7 +20,7 @@ type Build struct {
 // BuildGroup is where the probes of one group would go.
 type BuildGroup struct {
 	Name  string
-	Found bool // every probe of the group has a place
+	Found bool // every probe of the group has a place, and something passes it
 	Sites []cpython.Site
 }
 
@@ -37,7 +37,7 @@ func Inspect(r io.ReaderAt) (Build, error) {
 		return b, err
 	}
 	for g := range ledger.Group(ledger.PythonGroups) {
-		group := BuildGroup{Name: g.String(), Found: len(placements(g, sites)) > 0, Sites: sitesOf(g, sites)}
+		group := BuildGroup{Name: g.String(), Found: len(placements(g, sites)) > 0 && len(doubted(g, sites)) == 0, Sites: sitesOf(g, sites)}
 		b.Groups = append(b.Groups, group)
 		if g == ledger.GroupStatement {
 			b.Statements = group.Found

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ipytracer/tracer/cpython"
@@ -34,7 +35,7 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		}
 		return append(entry(ledger.StatementOpen, s.EvalCode), returns)
 	case ledger.GroupResult:
-		return entry(ledger.CellResult, s.StopIteration)
+		return ends(s.Ends)
 	case ledger.GroupCell:
 		return entry(ledger.CellCompile, s.Compile)
 	case ledger.GroupSignal:
@@ -43,6 +44,29 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		return entry(ledger.CodeFreed, s.CodeFreed)
 	}
 	return nil
+}
+
+// ends places the program that sees coroutines end.
+func ends(sites []cpython.EndSite) []ledger.Placement {
+	if len(sites) == 0 {
+		return nil
+	}
+	p := ledger.Placement{Program: ledger.CellResult}
+	for _, e := range sites {
+		p.Offsets = append(p.Offsets, e.FileOffset)
+		p.Cookies = append(p.Cookies, uint64(e.Argument))
+	}
+	return []ledger.Placement{p}
+}
+
+// doubted returns the functions a group's probes are on that hardly anybody calls in this build.
+func doubted(g ledger.Group, s cpython.Sites) (names []string) {
+	for _, site := range sitesOf(g, s) {
+		if slices.Contains(s.Doubted, site.Symbol) && !slices.Contains(names, site.Symbol) {
+			names = append(names, site.Symbol)
+		}
+	}
+	return names
 }
 
 // usual returns the sites that are hit in normal running, for the budget: not the exits that only fail.
@@ -71,7 +95,11 @@ func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
 		}
 		return sites
 	case ledger.GroupResult:
-		return []cpython.Site{s.StopIteration}
+		sites := make([]cpython.Site, 0, len(s.Ends))
+		for _, e := range s.Ends {
+			sites = append(sites, e.Site)
+		}
+		return sites
 	case ledger.GroupCell:
 		return []cpython.Site{s.Compile}
 	case ledger.GroupSignal:
@@ -152,6 +180,11 @@ func (s *Session) note(t *target, g ledger.Group) {
 	if len(placements(g, sites)) == 0 {
 		s.problem("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g)
 		return
+	}
+	if names := doubted(g, sites); len(names) > 0 && !sites.CompileInlined {
+		s.unseen++
+		s.problem("pid %d: in this Python (%s) nothing calls %s: the probes on %v may not see what they are for", t.pid, t.python.version(),
+			strings.Join(names, ", "), g)
 	}
 	s.noteUse(g, describeSites(sitesOf(g, sites)))
 }

@@ -24,6 +24,7 @@ func builds() []build {
 		{name: "bookworm-3.11", exe: "/usr/bin/python3.11", minor: 11},
 		{name: "bullseye-3.9", tree: "bullseye", chroot: true, exe: "/usr/bin/python3.9", minor: 9},
 		{name: "trixie-3.13", tree: "trixie", chroot: true, exe: "/usr/bin/python3.13", minor: 13},
+		{name: "plain-3.13", tree: "builds", chroot: true, exe: "/opt/plain313/bin/python3.13", minor: 13},
 		{name: "sid-3.14", tree: "sid", chroot: true, exe: "/usr/bin/python3.14", minor: 14},
 		{name: "sid-3.15", tree: "sid", chroot: true, exe: "/usr/bin/python3.15", minor: 15, extra: true},
 		{name: "pbs-3.11", tree: "pbs311", exe: "/bin/python3.11", elf: "/lib/libpython3.11.so.1.0", minor: 11, ipython: dist},

@@ -115,6 +115,7 @@ func TestReturnSitesOfBuilds(t *testing.T) {
 		"bookworm-3.11": {{0x42d591 - 0x523600, R12, true, Condition{}}, {0xed, R12, true, Condition{}}},
 		"bullseye-3.9":  {{0x27, RAX, false, Condition{}}}, // a call and a ret: nothing between
 		"trixie-3.13":   {{0x43332b - 0x55ce60, RBP, true, Condition{}}, {0xd4, RBP, true, Condition{}}},
+		"plain-3.13":    {{351, 1, true, Condition{}}, {441, 0, false, Condition{}}},
 		"pbs-3.11":      {{0x125, RBX, true, Condition{}}, {0x144, RBX, true, Condition{}}},
 		"pbs-3.14":      {{0xae, RBX, true, Condition{}}, {0x1de3d02 - 0x1aa3a98, RBX, true, Condition{}}},
 		"pyenv-3.10":    {{0xc5, RAX, true, Condition{}}, {0x15e, RAX, false, Condition{}}, {0x1aa, RAX, true, Condition{0x40, 0}}},

@@ -42,8 +42,12 @@ type Sites struct {
 	EvalReturns []ReturnSite
 	// EvalReturnsComplete is false where PyEval_EvalCode may also return otherwise (a tail call).
 	EvalReturnsComplete bool
-	// StopIteration is _PyGen_SetStopIterationValue(rdi value).
-	StopIteration Site
+	// Ends are where coroutines end that code in C drives: _PyGen_SetStopIterationValue, and the calls in its callers' code where the
+	// compiler has put its body there.
+	Ends []EndSite
+	// Doubted are the exported functions that stand for a site here but that hardly anybody calls in this build: the compiler may have
+	// put what they do elsewhere, where no probe sees it.
+	Doubted []string
 	// SetSignal is PyOS_setsig(edi signal, rsi handler).
 	SetSignal Site
 	// Prompt is PyOS_Readline.
@@ -64,18 +68,20 @@ func (b *Binary) Sites() (Sites, error) {
 	const rdi, rsi, rdx, rcx = x86asm.RDI, x86asm.RSI, x86asm.RDX, x86asm.RCX
 	code := newCodeReader(b.image)
 	s := Sites{
-		Audit:         b.entrySite(code, "PySys_Audit", rdi, rdx, rcx),
-		EvalCode:      b.entrySite(code, evalCodeSymbol, rdi),
-		StopIteration: b.entrySite(code, "_PyGen_SetStopIterationValue", rdi),
-		SetSignal:     b.entrySite(code, "PyOS_setsig", rdi, rsi),
-		Prompt:        b.entrySite(code, "PyOS_Readline"),
-		Track:         b.entrySite(code, "PyTraceMalloc_Track", rdi, rsi, rdx),
-		Untrack:       b.entrySite(code, "PyTraceMalloc_Untrack", rdi, rsi),
-		CodeFreed:     b.codeFreedSite(code),
+		Audit:     b.entrySite(code, "PySys_Audit", rdi, rdx, rcx),
+		EvalCode:  b.entrySite(code, evalCodeSymbol, rdi),
+		SetSignal: b.entrySite(code, "PyOS_setsig", rdi, rsi),
+		Prompt:    b.entrySite(code, "PyOS_Readline"),
+		Track:     b.entrySite(code, "PyTraceMalloc_Track", rdi, rsi, rdx),
+		Untrack:   b.entrySite(code, "PyTraceMalloc_Untrack", rdi, rsi),
+		CodeFreed: b.codeFreedSite(code),
 	}
 	var thunk bool
 	s.Compile, thunk = b.compileSite(code, rdi, rsi, rdx, rcx)
 	s.CompileInlined = s.Compile.Present() && b.version.Minor >= 15 && !thunk
+	refs := b.refer(stopSymbol, slices.Concat(makers, []string{endSymbol}, doubtful)...)
+	s.Ends, s.Doubted = b.endSites(code, refs)
+	s.Doubted = append(s.Doubted, b.doubted(code, refs)...)
 	s.EvalReturns, s.EvalReturnsComplete = b.returnSites(code, evalCodeSymbol, nil)
 	return s, nil
 }

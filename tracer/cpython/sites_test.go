@@ -148,6 +148,7 @@ func TestSitesOfBuilds(t *testing.T) {
 		"bookworm-3.11": {0, 0, 3, 0, 7, 7, 0},
 		"bullseye-3.9":  {0, 30, 0, 0, 7, 7, 0},
 		"trixie-3.13":   {4, 4, 7, 4, 4, 4, 4},
+		"plain-3.13":    {0, 0, 0, 0, 0, 0, 0},
 		"sid-3.14":      {4, 4, 7, 4, 4, 4, 4},
 		"sid-3.15":      {4, 4, 4, 4, 4, 4, 4},
 		"pbs-3.11":      {0, 0, 0, 0, 11, 11, 0},
@@ -160,7 +161,10 @@ func TestSitesOfBuilds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, site := range []Site{s.Compile, s.EvalCode, s.StopIteration, s.SetSignal, s.Track, s.Untrack, s.CodeFreed} {
+		for i, site := range []Site{s.Compile, s.EvalCode, s.Ends[0].Site, s.SetSignal, s.Track, s.Untrack, s.CodeFreed} {
+			if site.Symbol == endSymbol && b.name == "plain-3.13" && site.Delta == 0 {
+				continue // single-stepped, and hardly ever called: its callers have its body
+			}
 			if !site.Emulated || site.Delta != deltas[b.name][i] {
 				t.Errorf("%+v, want delta %d", site, deltas[b.name][i])
 			}

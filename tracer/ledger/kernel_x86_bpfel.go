@@ -657,6 +657,7 @@ type kernelThread struct {
 		_          structs.HostLayout
 		Cell       uint64
 		Coroutine  uint64
+		Runner     uint64
 		Result     uint64
 		Statement  uint64
 		Code       uint64

@@ -60,7 +60,7 @@ type Program uint8
 // The uprobe programs, and what their site must offer (see package cpython).
 const (
 	CellCompile     Program = iota // Py_CompileStringObject: rdi, rsi, edx, rcx
-	CellResult                     // _PyGen_SetStopIterationValue: rdi
+	CellResult                     // _PyGen_SetStopIterationValue: rdi, or with a cookie of 1 the calls in its place: rsi
 	CellSignal                     // PyOS_setsig: edi, rsi
 	CellPrompt                     // PyOS_Readline
 	CodeFreed                      // where every code object ends: rdi
