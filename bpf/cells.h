@@ -4,17 +4,17 @@
  *
  *   open      Py_CompileStringObject(source, file, 257, flags with 0x600, …), file not "<unknown>": the one
  *             compile only IPython's CachingCompiler.ast_parse makes. The coroutine run_cell_async that asked
- *             for it is found by walking the Python frames: it is the cell's identity.
- *   result    _PyGen_SetStopIterationValue(ExecutionResult), or a call that a build has in its place, once that
- * coroutine is over. What follows is display and hooks: inline figures are drawn there. Of awaited cells some Pythons
- * (3.10 to 3.12, 3.15) do not tell. close     the end of the front end's request: ipykernel ignores SIGINT again, a
- * terminal's prompt takes SIGWINCH, or is PyOS_Readline (--simple-prompt). Only where the request was seen to begin the
- * same way, and on its thread; cells of other threads, of programs that are no front end, and cells within cells end at
- * their result, or at the next PyOS_setsig that finds them over. A cell that is suspended when the request is over was
- * abandoned. statement PyEval_EvalCode of a code object with the cell's file name, up to the place on its way out that
- *             is passed with the same stack pointer (package cpython finds it); when it returned a coroutine,
- *             up to the next statement or the cell's end.
- *   marker    compile("", "<ipytracer:begin NAME>", "exec"), and end.
+ *             for it is found by walking the Python frames. Where a build compiles otherwise: the call
+ * PySys_Audit("compile", …), if run_cell_async itself has called ast_parse. result
+ * _PyGen_SetStopIterationValue(ExecutionResult), or a call that a build has in its place, once that coroutine is over.
+ * What follows is display and hooks: inline figures are drawn there. Of awaited cells some Pythons (3.10 to 3.12, 3.15)
+ * do not tell. close     the end of the front end's request: ipykernel ignores SIGINT again, a terminal's prompt takes
+ * SIGWINCH, or is PyOS_Readline (--simple-prompt). Only where the request was seen to begin the same way, and on its
+ * thread; cells of other threads, of programs that are no front end, and cells within cells end at their result, or at
+ * the next PyOS_setsig that finds them over. A cell that is suspended when the request is over was abandoned. statement
+ * PyEval_EvalCode of a code object with the cell's file name, up to the place on its way out that is passed with the
+ * same stack pointer (package cpython finds it); when it returned a coroutine, up to the next statement or the cell's
+ * end. marker    compile("", "<ipytracer:begin NAME>", "exec"), and end.
  *
  * There are only plain probes here, no return probes: those break programs that switch stacks (greenlet).
  */
@@ -361,20 +361,21 @@ static __always_inline struct thread *own_thread(void)
 	return t;
 }
 
-static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, __u64 data, __u32 kind, __u32 size)
+/*
+ * What is open on a thread and has not called the cell that begins there ends here at the latest. The caller executes.
+ * 0: none begins. A function of its own for the verifier.
+ */
+__attribute__((noinline)) int close_others(struct thread *t, struct python *py, __u32 slot, struct running *running)
 {
-	struct thread *t = current_thread();
-	struct running running = {};
-
-	running_cell(py, &running);
-	/* What is open on this thread and has not called this cell ends here at the latest. The caller executes. */
+	if (!t || !py || !running)
+		return 0;
 	for (int i = 0; i < MAX_NESTING; i++) {
 		struct window *w = innermost(t);
 		if (!w || (!w->ended && !w->coroutine))
 			break;
 		int state = w->ended ? COROUTINE_FINISHED : coroutine_state(py, w);
-		bool same = w->coroutine == running.coroutine; /* or another one, where the window's lay before */
-		if (same && running.between && !(state & COROUTINE_FINISHED))
+		bool same = w->coroutine == running->coroutine; /* or another one, where the window's lay before */
+		if (same && running->between && !(state & COROUTINE_FINISHED))
 			return 0; /* the cell's own code called IPython's compiler: no new run_cell, no new cell */
 		if (!same && state & COROUTINE_EXECUTING)
 			break;
@@ -383,10 +384,22 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 		if (last)
 			break;
 	}
+	return 1;
+}
+
+static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, struct name name, bool flagged)
+{
+	struct thread *t = current_thread();
+	struct running running = {};
+
+	running_cell(py, &running);
+	if (!flagged && (!running.coroutine || running.between))
+		return 0; /* some compile that is none of a cell's own text */
+	if (t && !close_others(t, py, slot, &running))
+		return 0;
 	t = own_thread();
 	if (!t)
 		return 0;
-	struct name name = { .data = data, .kind = kind, .size = size };
 	return enter_cell(t, slot, &running, source, &name);
 }
 
@@ -459,7 +472,33 @@ int cell_compile(struct pt_regs *regs)
 		return 0;
 	if ((flags & CACHING_COMPILER_FLAGS) != CACHING_COMPILER_FLAGS || as == COMPILED_UNKNOWN)
 		return 0;
-	return open_cell(py, slot, source, data, kind, size);
+	return open_cell(py, slot, source, (struct name){ data, kind, size }, true);
+}
+
+/*
+ * PySys_Audit("compile", "yO", const char *source, PyObject *file), at its call: where a build compiles without
+ * Py_CompileStringObject. Neither start symbol nor flags are known there; the frames tell whether it is a cell's text.
+ */
+SEC("uprobe")
+int cell_audit(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), kind = 0, size = 0;
+	__u64 source = regs->dx;
+
+	if (slot == NO_SLOT || !spend(GROUP_CELL, slot))
+		return 0;
+	struct python *py = python_at(slot);
+	if (!py)
+		return 0;
+	__u64 data = string_data(py, regs->cx, &kind, &size);
+	if (!data)
+		return 0;
+	int as = compiled_as(data, kind, size);
+	if (as == COMPILED_BEGIN || as == COMPILED_END)
+		return marker(slot, data, kind, size, as == COMPILED_BEGIN);
+	if (as == COMPILED_UNKNOWN)
+		return 0;
+	return open_cell(py, slot, source, (struct name){ data, kind, size }, false);
 }
 
 /* Does a code object have the file name of a window's cell? Both names are padded with zeros to whole words. */

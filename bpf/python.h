@@ -37,7 +37,7 @@ static __always_inline bool starts_with(const char *text, const char *prefix, in
 }
 
 /* The code object that a coroutine runs; 0: none. */
-static __noinline __u64 code_of(struct python *py, __u64 coroutine)
+__attribute__((noinline)) __u64 code_of(struct python *py, __u64 coroutine)
 {
 	__u64 frame = 0, code = 0;
 
@@ -57,7 +57,7 @@ static __noinline __u64 code_of(struct python *py, __u64 coroutine)
  */
 enum coroutine_state { COROUTINE_FINISHED = 1, COROUTINE_EXECUTING = 2 };
 
-static __noinline int coroutine_state(struct python *py, struct window *w)
+__attribute__((noinline)) int coroutine_state(struct python *py, struct window *w)
 {
 	__u64 frame = 0, top = 1;
 	__s8 state = 0;

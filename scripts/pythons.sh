@@ -18,7 +18,7 @@ mkdir -p "$dir"
 extra() {
     case $1 in
     trixie) echo python3-memray ;;
-    sid) echo python3.14 python3.15 python3-pyarrow python3-pandas python3-memray ;;
+    sid) echo python3.14 python3.15 libpython3.15 python3-pyarrow python3-pandas python3-memray ;;
     esac
 }
 

@@ -70,8 +70,8 @@ func (s *Session) askShells() (shells []event.Shell) {
 	return shells
 }
 
-// lookAtObjects finds out who holds what, and what there is by name, and takes the probes out. It takes more memory than all that
-// was before, and what is not needed any more is given back at each step.
+// lookAtObjects finds out who holds what, and beside that what there is by name, and takes the probes out. It takes more memory than all
+// that was before, and what is not needed any more is given back at each step.
 func (s *Session) lookAtObjects() (found []holding, last []event.Event, err error) {
 	if err := s.ledger.Rest(); err != nil {
 		return nil, nil, err
@@ -79,23 +79,20 @@ func (s *Session) lookAtObjects() (found []holding, last []event.Event, err erro
 	debug.SetGCPercent(windGC)
 	debug.FreeOSMemory()
 	surveys := s.surveys()
+	others := s.besideThem(surveys)
 	debug.FreeOSMemory()
-	found = s.findHolders(surveys)
-	// The kernel takes its time to take probes out, which needs no processor.
+	debug.SetGCPercent(listingGC)
 	var beside sync.WaitGroup
-	var residence []event.Event
+	beside.Go(func() { last = s.listVariables(surveys) })
+	found = s.findHolders(others)
+	debug.FreeOSMemory()
+	// The kernel takes its time to take probes out, which needs no processor.
 	beside.Go(func() {
 		began := now()
 		s.closeProbes()
 		s.log.Debug("took the probes out", "took", time.Duration(now()-began))
 	})
-	beside.Go(func() { residence = s.explainResident() })
-	debug.FreeOSMemory()
-	debug.SetGCPercent(listingGC)
-	last = s.listVariables(surveys)
-	for _, of := range surveys {
-		of.Close()
-	}
+	residence := s.explainResident()
 	beside.Wait()
 	return found, append(last, residence...), nil
 }

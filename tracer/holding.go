@@ -52,6 +52,18 @@ func (s *Session) surveys() []*survey {
 	return all
 }
 
+// besideThem returns the same surveys for findHolders, if that is asked for. Both must be gone through in the same order, each closed
+// when it is done with: one waits for the other where two at a time would take too much memory.
+func (s *Session) besideThem(all []*survey) (others []*survey) {
+	if !s.options.Holders {
+		return nil
+	}
+	for _, of := range all {
+		others = append(others, &survey{Survey: of.Beside(), target: of.target})
+	}
+	return others
+}
+
 // survey is of one process.
 type survey struct {
 	*holders.Survey
@@ -59,7 +71,7 @@ type survey struct {
 }
 
 // findHolders asks of every Python that lives who holds its live blocks. The probes are still in place, so that the change
-// stream tells which blocks have gone by the time that the answer is there.
+// stream tells which blocks have gone by the time that the answer is there. It closes the surveys.
 func (s *Session) findHolders(all []*survey) (found []holding) {
 	if !s.options.Holders {
 		return nil
@@ -74,7 +86,9 @@ func (s *Session) findHolders(all []*survey) (found []holding) {
 		blocks := s.live.of(t.pid)
 		h := holding{target: t, time: now()}
 		var err error
-		if h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Unseen: true}); err != nil {
+		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Unseen: true})
+		of.Close()
+		if err != nil {
 			s.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
 			continue
 		}

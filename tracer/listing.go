@@ -20,7 +20,8 @@ const (
 	listingObjects = 4_000_000
 )
 
-// listVariables says by name what every Python has that lives. Its objects are read from outside, after the last boundary.
+// listVariables says by name what every Python has that lives. Its objects are read from outside, after the last boundary. It closes
+// the surveys.
 func (s *Session) listVariables(all []*survey) (found []event.Event) {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
 	if s.options.Holders {
@@ -32,6 +33,7 @@ func (s *Session) listVariables(all []*survey) (found []event.Event) {
 		t := of.target
 		began := now()
 		l, err := of.List(ctx, limits)
+		of.Close()
 		if err != nil {
 			s.log.Warn("what is there by name could not be found out", "pid", t.pid, "error", err)
 			continue

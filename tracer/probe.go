@@ -37,13 +37,26 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	case ledger.GroupResult:
 		return ends(s.Ends)
 	case ledger.GroupCell:
-		return entry(ledger.CellCompile, s.Compile)
+		if !compiledByAudit(s) {
+			return entry(ledger.CellCompile, s.Compile)
+		}
+		p := ledger.Placement{Program: ledger.CellAudit}
+		for _, call := range s.Compiles {
+			p.Offsets = append(p.Offsets, call.FileOffset)
+		}
+		return []ledger.Placement{p}
 	case ledger.GroupSignal:
 		return append(entry(ledger.CellSignal, s.SetSignal), entry(ledger.CellPrompt, s.Prompt)...)
 	case ledger.GroupCode:
 		return entry(ledger.CodeFreed, s.CodeFreed)
 	}
 	return nil
+}
+
+// compiledByAudit says whether compiles are seen at their calls of PySys_Audit, as the function for them is passed by.
+func compiledByAudit(s cpython.Sites) bool {
+	passedBy := !s.Compile.Present() || s.CompileInlined || slices.Contains(s.Doubted, s.Compile.Symbol)
+	return passedBy && len(s.Compiles) > 0
 }
 
 // ends places the program that sees coroutines end.
@@ -101,6 +114,9 @@ func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
 		}
 		return sites
 	case ledger.GroupCell:
+		if compiledByAudit(s) {
+			return s.Compiles
+		}
 		return []cpython.Site{s.Compile}
 	case ledger.GroupSignal:
 		return []cpython.Site{s.SetSignal, s.Prompt}
@@ -152,10 +168,11 @@ func (s *Session) probe(t *target) error {
 	s.adoptHeap(t)
 	s.countArrays(t)
 	s.checkRunning(t, running)
-	if t.python.sites.CompileInlined || len(placements(ledger.GroupCell, t.python.sites)) == 0 {
+	inlined := t.python.sites.CompileInlined && !compiledByAudit(t.python.sites)
+	if inlined || len(placements(ledger.GroupCell, t.python.sites)) == 0 {
 		s.unseen++
 	}
-	if t.python.sites.CompileInlined {
+	if inlined {
 		s.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", t.pid, t.python.version())
 	}
 	return s.budget.limit(t.python.sites)
@@ -184,7 +201,7 @@ func (s *Session) note(t *target, g ledger.Group) {
 		s.problem("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g)
 		return
 	}
-	if names := doubted(g, sites); len(names) > 0 && !sites.CompileInlined {
+	if names := doubted(g, sites); len(names) > 0 && (g != ledger.GroupCell || !sites.CompileInlined) {
 		s.unseen++
 		s.problem("pid %d: in this Python (%s) nothing calls %s: the probes on %v may not see what they are for", t.pid, t.python.version(),
 			strings.Join(names, ", "), g)

@@ -47,6 +47,7 @@ var makers = []string{"PyObject_CallOneArg", "PyErr_SetObject"}
 type references struct {
 	loads   []uint64          // instructions that load a variable's value, or its address from the global offset table
 	callers map[string]int    // calls and jumps to a function from outside it, by its name
+	audits  []uint64          // those of PySys_Audit
 	slots   map[uint64]string // the global offset table: which symbol each pointer is for
 	stubs   map[uint64]string // the same for places in the PLT
 }
@@ -237,6 +238,9 @@ func (b *Binary) refer(variable string, functions ...string) *references {
 	count := func(at uint64, name string) {
 		if name != "" && !bodies[name].contains(at) && !img.inPLT(at) {
 			r.callers[name]++
+			if name == auditSymbol {
+				r.audits = append(r.audits, at)
+			}
 		}
 	}
 	for _, s := range img.segments {

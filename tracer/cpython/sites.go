@@ -30,11 +30,10 @@ func (s Site) Present() bool { return s.Symbol != "" }
 type Sites struct {
 	// Compile is Py_CompileStringObject(rdi source, rsi filename, edx start, rcx flags).
 	Compile Site
-	// CompileInlined says that compile() does not go through Compile (libpython3.15): use Audit, which fires
-	// after each compile with event "compile", rdx source (bytes or str object, may be null), rcx filename.
+	// CompileInlined says that compile() does not go through Compile (libpython3.15): use Compiles.
 	CompileInlined bool
-	// Audit is PySys_Audit(rdi event, rdx and rcx the first two variable arguments).
-	Audit Site
+	// Compiles are the calls PySys_Audit("compile", "yO", rdx source, rcx filename), which every compile of a source passes.
+	Compiles []Site
 	// EvalCode is PyEval_EvalCode(rdi code).
 	EvalCode Site
 	// EvalReturns are where PyEval_EvalCode's result is seen. Each call that returns passes exactly one of them
@@ -68,7 +67,6 @@ func (b *Binary) Sites() (Sites, error) {
 	const rdi, rsi, rdx, rcx = x86asm.RDI, x86asm.RSI, x86asm.RDX, x86asm.RCX
 	code := newCodeReader(b.image)
 	s := Sites{
-		Audit:     b.entrySite(code, "PySys_Audit", rdi, rdx, rcx),
 		EvalCode:  b.entrySite(code, evalCodeSymbol, rdi),
 		SetSignal: b.entrySite(code, "PyOS_setsig", rdi, rsi),
 		Prompt:    b.entrySite(code, "PyOS_Readline"),
@@ -79,8 +77,9 @@ func (b *Binary) Sites() (Sites, error) {
 	var thunk bool
 	s.Compile, thunk = b.compileSite(code, rdi, rsi, rdx, rcx)
 	s.CompileInlined = s.Compile.Present() && b.version.Minor >= 15 && !thunk
-	refs := b.refer(stopSymbol, slices.Concat(makers, []string{endSymbol}, doubtful)...)
+	refs := b.refer(stopSymbol, slices.Concat(makers, []string{endSymbol, auditSymbol}, doubtful)...)
 	s.Ends, s.Doubted = b.endSites(code, refs)
+	s.Compiles = b.compileCalls(code, refs)
 	s.Doubted = append(s.Doubted, b.doubted(code, refs)...)
 	s.EvalReturns, s.EvalReturnsComplete = b.returnSites(code, evalCodeSymbol, nil)
 	return s, nil

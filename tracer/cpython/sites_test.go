@@ -169,8 +169,15 @@ func TestSitesOfBuilds(t *testing.T) {
 				t.Errorf("%+v, want delta %d", site, deltas[b.name][i])
 			}
 		}
-		if !s.Audit.Emulated {
-			t.Errorf("%+v", s.Audit)
+		want := 1
+		switch b.name {
+		case "bullseye-3.9": // two parsers
+			want = 2
+		case "pbs-3.14": // copies of the function, as BOLT makes them
+			want = 4
+		}
+		if len(s.Compiles) != want || !s.Compiles[0].Emulated {
+			t.Errorf("calls of PySys_Audit that compile: %+v", s.Compiles)
 		}
 		if s.CompileInlined {
 			t.Error("CompileInlined is for libpython3.15 only")

@@ -66,35 +66,50 @@ func (w *walker) garbage() {
 	w.counting = nil
 }
 
-// collectable returns the objects that the garbage collector knows and that were not reached, and notes those that were. It has
-// them in lists, whose links are in front of each object (PyGC_Head, 16 bytes, its lowest bits are flags). Other threads add to
-// the lists and take from them meanwhile: one that does not lead back to where it began is read the other way as well, so that a
-// link that has gone hides nothing but what is around it.
-func (w *walker) collectable() (objects []uint64) {
-	const head, flags = 16, 3
-	if !w.stood() {
-		w.mem.forget()
-	}
-	steps, seen := 0, map[uint64]bool{}
-	for _, list := range w.generations() {
-		for _, link := range []uint64{0, 8} { // the next, the previous
-			at := w.mem.word(list+link) &^ flags
-			for at != list && at != 0 && steps < 2*w.limits.Objects && !w.done() {
-				steps++
-				if n, ok := w.known(at + head); ok {
-					w.survey.notes.noted[n].what |= noteTracked
-				} else if !seen[at+head] {
-					seen[at+head] = true
-					objects = append(objects, at+head)
-				}
-				at = w.mem.word(at+link) &^ flags
-			}
-			if at == list {
-				break
-			}
+// collected are the objects that the garbage collector knows, as its lists have them.
+type collected struct {
+	objects []uint64
+	region  region
+	read    int64 // bytes
+	stopped error
+	done    chan struct{} // closed when the rest is there
+}
+
+// collect reads the garbage collector's lists (PyGC_Head, 16 bytes in front of each object, its lowest bits are flags) beside the
+// survey: it takes nothing but reading. Other threads add to the lists and take from them meanwhile: one that does not lead back to
+// where it began is read the other way as well, so that a link that has gone hides nothing but what is around it.
+func (w *walker) collect() *collected {
+	c := &collected{done: make(chan struct{})}
+	c.objects, c.region = newRegion[uint64](roomObjects)
+	mem := newMemory(w.mem.r, w.mem.limit-w.mem.total)
+	mem.few()
+	x := newWalker(w.ctx, w.heap, mem, nil, w.limits)
+	x.seeking = true // it is not over because no block is asked for
+	go func() {
+		defer close(c.done)
+		defer mem.close()
+		defer onThread()()
+		x.until = processorTime() + x.limits.Time
+		for _, list := range x.generations() {
+			_ = x.follows(list, 0, c) || x.follows(list, 8, c) // the next, the previous
 		}
+		c.read, c.stopped = mem.total, x.stopped
+	}()
+	return c
+}
+
+// follows takes in a list by one of its links. It says whether that led back to where the list begins.
+func (w *walker) follows(list, link uint64, c *collected) bool {
+	const head, flags = 16, 3
+	at, mark, steps := w.mem.word(list+link)&^flags, uint64(0), 0
+	for at != list && at != 0 && at != mark && len(c.objects) < min(2*w.limits.Objects, roomObjects) && !w.done() {
+		if steps++; steps&(steps-1) == 0 { // a circle that does not lead through the list's head comes back to one of these
+			mark = at
+		}
+		c.objects = append(c.objects, at+head)
+		at = w.mem.word(at+link) &^ flags
 	}
-	return objects
+	return at == list
 }
 
 // generations finds the heads of the collector's lists in struct _gc_runtime_state. Which there are and where differs

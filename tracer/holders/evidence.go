@@ -1,5 +1,7 @@
 package holders
 
+import "cmp"
+
 // Of a type made in C by somebody else nothing tells which of its words are references: one may be borrowed, or be what lay in
 // that memory before. Reference counts decide. A survey looks at every object there is, reachable or not, and counts the
 // references to each that are certain: what built-in types, slots, arrays and frames hold. If an object's reference count is no
@@ -146,19 +148,10 @@ func (w *walker) evidence() map[guessKey]sure {
 	w.survey = &survey{guesses: map[uint64]*guess{}, frames: map[uint64]bool{}, once: -1, notes: newNotes(), isFrame: map[int32]bool{}, areas: map[uint64]*area{}}
 	w.addrs = w.survey.notes.addrs
 	w.survey.refs, w.survey.notes.regions[3] = newRegion[int32](roomObjects)
+	collected := w.collect()
 	w.walk()
 	w.surveyPending()
-	collected := w.collectable()
-	for _, obj := range collected {
-		w.surveyObject(obj)
-	}
-	w.run()
-	w.surveyPending()
-	for _, obj := range collected {
-		if n, ok := w.index.get(obj, w.addrs); ok {
-			w.survey.notes.noted[n].what |= noteTracked
-		}
-	}
+	w.surveyCollected(collected)
 	believed := map[guessKey]sure{}
 	for to, g := range w.survey.guesses {
 		w.weigh(believed, to, g)
@@ -166,6 +159,35 @@ func (w *walker) evidence() map[guessKey]sure {
 	w.survey.refs = nil
 	w.survey.notes.regions[3].free()
 	return believed
+}
+
+// surveyCollected takes in what the garbage collector knows and nothing has led to, and notes what it knows.
+func (w *walker) surveyCollected(c *collected) {
+	<-c.done
+	defer c.region.free()
+	if !w.stood() {
+		w.mem.forget()
+	}
+	w.mem.total += c.read
+	w.stopped = cmp.Or(w.stopped, c.stopped)
+	left := c.objects[:0]
+	for _, obj := range c.objects {
+		if n, ok := w.index.get(obj, w.addrs); ok {
+			w.survey.notes.noted[n].what |= noteTracked
+		} else {
+			left = append(left, obj)
+		}
+	}
+	for _, obj := range left {
+		w.surveyObject(obj)
+	}
+	w.run()
+	w.surveyPending()
+	for _, obj := range left {
+		if n, ok := w.index.get(obj, w.addrs); ok {
+			w.survey.notes.noted[n].what |= noteTracked
+		}
+	}
 }
 
 // surveyPending looks into the objects that only guesses led to.

@@ -2,6 +2,7 @@ package holders
 
 import (
 	"cmp"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,9 +21,12 @@ type extents struct {
 	data   map[int32]uint64 // of nodes that are storages of tensors: where their data is
 	device map[int32]uint64 // and how many bytes are on a GPU
 
-	last  []int32 // the last node that referred to each
-	arcs  arcs    // references: -1 is a tail that is nobody's, -2 and below are groups of names
-	group int32   // the tail of references from roots
+	last []int32 // the last node that referred to each
+
+	regions [6]region // of bytes, unknown, class; of refs, seen, last
+
+	arcs  arcs  // references: -1 is a tail that is nobody's, -2 and below are groups of names
+	group int32 // the tail of references from roots
 }
 
 const (
@@ -34,8 +38,29 @@ const (
 // reserve makes room for so many nodes.
 func (e *extents) reserve(nodes int) {
 	nodes += nodes/64 + 1024
-	e.bytes, e.refs, e.seen, e.last = make([]uint64, 0, nodes), make([]uint32, 0, nodes), make([]uint32, 0, nodes), make([]int32, 0, nodes)
-	e.unknown, e.class = make([]bool, 0, nodes), make([]bool, 0, nodes)
+	e.bytes, e.regions[0] = newRegion[uint64](nodes)
+	e.unknown, e.regions[1] = newRegion[bool](nodes)
+	e.class, e.regions[2] = newRegion[bool](nodes)
+	e.refs, e.regions[3] = newRegion[uint32](nodes)
+	e.seen, e.regions[4] = newRegion[uint32](nodes)
+	e.last, e.regions[5] = newRegion[int32](nodes)
+}
+
+// free gives everything back.
+func (e *extents) free() {
+	e.bytes, e.unknown, e.class = nil, nil, nil
+	e.freeReferences()
+	for i := range e.regions {
+		e.regions[i].free()
+	}
+}
+
+// freeReferences is free for what is needed until arcs are complete.
+func (e *extents) freeReferences() {
+	e.refs, e.seen, e.last = nil, nil, nil
+	for i := range e.regions[3:] {
+		e.regions[3+i].free()
+	}
 }
 
 // added takes in a node that has just been made.
@@ -104,10 +129,16 @@ func (e *extents) alone(w *walker, from int32, addr uint64) bool {
 	return true
 }
 
-// processorTime is what the process has used.
+// onThread keeps a goroutine on its thread until what it returns is called: its processor time is the thread's.
+func onThread() (done func()) {
+	runtime.LockOSThread()
+	return runtime.UnlockOSThread
+}
+
+// processorTime is what the thread has used. What walks beside it has a time of its own.
 func processorTime() time.Duration {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts)
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
 	return time.Duration(ts.Nano())
 }
 
@@ -168,7 +199,7 @@ func (e *extents) dominate(groups int) tree {
 			e.arcs.add(root, int32(n))
 		}
 	}
-	e.refs, e.seen, e.last = nil, nil, nil
+	e.freeReferences()
 	t := tree{nodes: nodes, forward: newGraph(int(root)+1, e.arcs, named, false)}
 	t.order = t.forward.depthFirst(root)
 	back := newGraph(int(root)+1, e.arcs, named, true)

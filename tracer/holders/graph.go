@@ -60,6 +60,7 @@ type walker struct {
 	types    map[uint64]*typ
 	metatype uint64 // the address of type
 
+	room  room
 	notes *notes  // of a survey that was made before, nil for none
 	of    []int32 // the node of each object of the notes, from 1 on; 0 for none
 

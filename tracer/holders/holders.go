@@ -63,7 +63,7 @@ type Holder struct {
 type Limits struct {
 	Objects int           // containers looked into, 4 million
 	Bytes   int64         // read from the process, 2 GiB
-	Time    time.Duration // of the processor, of this whole process; 5 s
+	Time    time.Duration // of the processor, of the thread that walks; 5 s
 	Unseen  bool          // look for arrays that are none of the blocks, too
 	Names   bool          // of [List]: what only modules have is not looked for
 }
@@ -97,6 +97,7 @@ func (l *Limits) defaults() {
 // It walks once. For the blocks that nothing was found to hold it looks at everything anew and walks again, unless the process has
 // hardly run: it may have been moving them.
 func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
+	defer onThread()()
 	limits.defaults()
 	began := processorTime()
 	r, err := s.findOnce(ctx, blocks, limits)
@@ -135,6 +136,7 @@ func compareHolder(h Holder, address uint64) int { return cmp.Compare(h.Address,
 // findOnce walks from the roots.
 func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
 	w := s.walker(ctx, blocks, limits)
+	defer w.free()
 	w.seeking = limits.Unseen
 	w.reserve(s.notes.containers)
 	if w.stopped = s.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"ipytracer/tracer/cpython"
 )
@@ -18,7 +19,9 @@ type notes struct {
 	steps []step
 	large map[int32]uint64 // sizes that do not fit
 
-	regions [4]region // of addrs, noted, steps, and what a survey counts
+	regions [4]region     // of addrs, noted, steps, and what a survey counts
+	sharing atomic.Int32  // 1 while a second survey uses them
+	alone   chan struct{} // closed when it does no more
 
 	containers, shared int    // objects that are no leaves, and leaves of which there is more than one reference
 	types              []*typ // the first is nil
@@ -39,9 +42,26 @@ func newNotes() *notes {
 	return n
 }
 
-// free gives back what was noted, but for the types. A nil notes has nothing.
-func (n *notes) free() {
+// share has a second survey use the notes: both must release them.
+func (n *notes) share() {
+	n.sharing.Add(1)
+	n.alone = make(chan struct{})
+}
+
+// wait waits until no other survey uses the notes.
+func (n *notes) wait() {
+	if n.alone != nil {
+		<-n.alone
+	}
+}
+
+// release gives back what was noted, but for the types, once nobody uses it any more. A nil notes has nothing.
+func (n *notes) release() {
 	if n == nil {
+		return
+	}
+	if n.sharing.Add(-1) == 0 {
+		close(n.alone)
 		return
 	}
 	n.index, n.addrs, n.noted, n.steps = table{}, nil, nil, nil

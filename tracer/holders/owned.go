@@ -32,6 +32,7 @@ func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits Li
 }
 
 func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint64, limits Limits) (Owned, error) {
+	defer onThread()()
 	limits.defaults()
 	until, deadline := processorTime()+limits.Time, time.Now().Add(patience*limits.Time)
 	s, err := newSurvey(ctx, heap, from, Process{}, limits)
@@ -40,6 +41,7 @@ func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint
 	}
 	defer s.Close()
 	w := s.walker(ctx, nil, limits)
+	defer w.free()
 	w.until, w.deadline, w.stopped = until, deadline, s.stopped
 	w.owned = &owned{least: least, data: map[uint64]uint64{}}
 	w.walk()

@@ -13,6 +13,9 @@ type region struct{ raw []byte }
 // newRegion makes an empty slice with room for so many values. Where there is none the slice has none either, and grows as any other.
 func newRegion[T any](values int) ([]T, region) {
 	var one T
+	if values == 0 {
+		return nil, region{}
+	}
 	raw, err := unix.Mmap(-1, 0, values*int(unsafe.Sizeof(one)), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, region{}

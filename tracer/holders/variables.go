@@ -53,16 +53,24 @@ const (
 )
 
 // List says what the Python has, by name: the user's variables, IPython's outputs, and what is large and only modules,
-// tracebacks or frames have. It is the last that a survey can be asked for, and fails as [Survey.Find] does.
+// tracebacks or frames have. It is the last that a survey can be asked for, waits for those
+// beside it, and fails as [Survey.Find] does.
 func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
+	defer onThread()()
 	limits.defaults()
 	s.mem.few() // most of what is needed was noted
 	w := s.walker(ctx, nil, limits)
+	defer w.free()
 	w.stopped = s.stopped
 	w.extents = &extents{group: nobody, data: map[int32]uint64{}, device: map[int32]uint64{}}
 	w.reserve(s.notes.containers + s.notes.shared)
 	w.extents.reserve(s.notes.containers + s.notes.shared)
-	l := &lister{walker: w, byAddr: map[uint64]int{}}
+	defer w.extents.free()
+	l := &lister{walker: w, byAddr: map[uint64]int{}, give: func() {
+		s.notes.wait()
+		s.notes.release()
+		s.notes = nil
+	}}
 	l.walk()
 	return l.listing(), nil
 }
@@ -81,6 +89,7 @@ type lister struct {
 	groups []group
 	byAddr map[uint64]int
 	late   []binding2
+	give   func() // the notes back
 }
 
 // binding2 is a name whose object leads out of what names hold: it is looked at when everything else was.
@@ -358,6 +367,9 @@ func (l *lister) threads(all []thread) {
 
 // module has each attribute of a module.
 func (l *lister) module(m module) {
+	if len(l.nodes) > l.notes.containers/2 { // two whole walks take too much memory at a time
+		l.notes.wait()
+	}
 	l.kind = kindModule
 	if !l.isShape(m.dict, shapeDict) {
 		l.bind(m.name, m.addr, Module)
@@ -409,8 +421,9 @@ func (l *lister) listing() Listing {
 // forget gives back what only the walk needs.
 func (l *lister) forget() {
 	l.mem.release()
-	l.nodes, l.of, l.index = nil, nil, table{}
-	l.notes.free()
+	l.freeNodes()
+	l.index = table{}
+	l.give()
 	l.believed, l.raw, l.deferred, l.keys = nil, nil, nil, nil
 }
 

@@ -31,7 +31,10 @@ func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error
 	}
 	var limits Limits
 	limits.defaults()
-	w := newWalker(ctx, heap, newMemory(p.Memory(), limits.Bytes), nil, limits)
+	defer onThread()()
+	mem := newMemory(p.Memory(), limits.Bytes)
+	defer mem.close()
+	w := newWalker(ctx, heap, mem, nil, limits)
 	w.seeking = true // it is not over because no block is asked for
 	if err := w.learnTypes(); err != nil {
 		return "", fmt.Errorf("worker: %w", err)

@@ -764,6 +764,7 @@ const (
 	kernelMapWalks               = "walks"
 	kernelProgCalibrate          = "calibrate"
 	kernelProgCalibrateReturn    = "calibrate_return"
+	kernelProgCellAudit          = "cell_audit"
 	kernelProgCellCompile        = "cell_compile"
 	kernelProgCellPrompt         = "cell_prompt"
 	kernelProgCellResult         = "cell_result"
@@ -908,6 +909,7 @@ type kernelSpecs struct {
 type kernelProgramSpecs struct {
 	Calibrate       *ebpf.ProgramSpec `ebpf:"calibrate"`
 	CalibrateReturn *ebpf.ProgramSpec `ebpf:"calibrate_return"`
+	CellAudit       *ebpf.ProgramSpec `ebpf:"cell_audit"`
 	CellCompile     *ebpf.ProgramSpec `ebpf:"cell_compile"`
 	CellPrompt      *ebpf.ProgramSpec `ebpf:"cell_prompt"`
 	CellResult      *ebpf.ProgramSpec `ebpf:"cell_result"`
@@ -1216,6 +1218,7 @@ type kernelVariables struct {
 type kernelPrograms struct {
 	Calibrate       *ebpf.Program `ebpf:"calibrate"`
 	CalibrateReturn *ebpf.Program `ebpf:"calibrate_return"`
+	CellAudit       *ebpf.Program `ebpf:"cell_audit"`
 	CellCompile     *ebpf.Program `ebpf:"cell_compile"`
 	CellPrompt      *ebpf.Program `ebpf:"cell_prompt"`
 	CellResult      *ebpf.Program `ebpf:"cell_result"`
@@ -1262,6 +1265,7 @@ func (p *kernelPrograms) Close() error {
 	return _KernelClose(
 		p.Calibrate,
 		p.CalibrateReturn,
+		p.CellAudit,
 		p.CellCompile,
 		p.CellPrompt,
 		p.CellResult,
