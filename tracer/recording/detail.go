@@ -120,7 +120,7 @@ type finishDetail struct {
 	Probes    []probeDetail     `json:"probes"`
 	GPUs      []gpuDetail       `json:"gpus"`
 	Problems  []string          `json:"problems"`
-	Shells    []shellDetail     `json:"shells,omitempty"`
+	Shells    []shellDetail     `json:"shells"`
 }
 
 // meterName is a meter that is written as its public id.
