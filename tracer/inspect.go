@@ -14,7 +14,9 @@ import (
 type Build struct {
 	Version    string
 	Statements bool // windows of statements are possible
-	Groups     []BuildGroup
+	// Blind is why cells cannot be seen, "" if they can. Such a Python is not attached to once IPython runs in it.
+	Blind  string
+	Groups []BuildGroup
 }
 
 // BuildGroup is where the probes of one group would go.
@@ -36,6 +38,7 @@ func Inspect(r io.ReaderAt) (Build, error) {
 	if err != nil {
 		return b, err
 	}
+	b.Blind = blind(sites)
 	for g := range ledger.Group(ledger.PythonGroups) {
 		group := BuildGroup{Name: g.String(), Found: len(placements(g, sites)) > 0 && len(doubted(g, sites)) == 0, Sites: sitesOf(g, sites)}
 		b.Groups = append(b.Groups, group)

@@ -138,6 +138,9 @@ func (s *Session) probe(t *target) error {
 			return err
 		}
 	}
+	if why := blind(t.python.sites); why != "" && t.late && !t.child && t.python.inputs != 0 {
+		return fmt.Errorf("pid %d: %w", t.pid, &cpython.UnsupportedError{Version: t.python.binary.Version(), Reason: why + ": its cells cannot be seen"})
+	}
 	running := s.openRunning(t)
 	if t.late { // who attaches is waiting, and the interpreter has a sys.path
 		s.expectLibraries(t)
@@ -176,6 +179,23 @@ func (s *Session) probe(t *target) error {
 		s.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", t.pid, t.python.version())
 	}
 	return s.budget.limit(t.python.sites)
+}
+
+// blind says why cells of a build cannot be seen, "" if they can: nothing to see them begin or have their results, or nothing that
+// passes it.
+func blind(s cpython.Sites) string {
+	if s.CompileInlined && !compiledByAudit(s) {
+		return "it compiles without calling Py_CompileStringObject"
+	}
+	for _, g := range []ledger.Group{ledger.GroupCell, ledger.GroupResult} {
+		if len(placements(g, s)) == 0 {
+			return fmt.Sprintf("it has no place for the probes on %v", g)
+		}
+		if names := doubted(g, s); len(names) > 0 {
+			return fmt.Sprintf("nothing calls %s, where the probes on %v would be", strings.Join(names, ", "), g)
+		}
+	}
+	return ""
 }
 
 // placed is placements, unless this is a build for tests that breaks probes (broken.go).

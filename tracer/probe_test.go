@@ -37,3 +37,27 @@ func TestEndPlacements(t *testing.T) {
 		t.Error("places without sites")
 	}
 }
+
+// TestBlind: a build whose cells cannot be seen is one that no cell of is reported.
+func TestBlind(t *testing.T) {
+	site := func(name string) cpython.Site { return cpython.Site{Symbol: name, FileOffset: 16} }
+	sees := cpython.Sites{Compile: site("Py_CompileStringObject"), Ends: []cpython.EndSite{{Site: site("_PyGen_SetStopIterationValue")}}}
+	for name, c := range map[string]struct {
+		change func(*cpython.Sites)
+		blind  bool
+	}{
+		"sees":             {func(*cpython.Sites) {}, false},
+		"no start":         {func(s *cpython.Sites) { s.Compile = cpython.Site{} }, true},
+		"no end":           {func(s *cpython.Sites) { s.Ends = nil }, true},
+		"a doubted start":  {func(s *cpython.Sites) { s.Doubted = []string{"Py_CompileStringObject"} }, true},
+		"a doubted end":    {func(s *cpython.Sites) { s.Doubted = []string{"_PyGen_SetStopIterationValue"} }, true},
+		"doubted signals":  {func(s *cpython.Sites) { s.Doubted = []string{"PyOS_setsig"} }, false},
+		"inlined":          {func(s *cpython.Sites) { s.CompileInlined = true }, true},
+		"inlined, audited": {func(s *cpython.Sites) { s.CompileInlined, s.Compiles = true, []cpython.Site{site("PySys_Audit")} }, false},
+	} {
+		s := sees
+		if c.change(&s); (blind(s) != "") != c.blind {
+			t.Errorf("%s: %q", name, blind(s))
+		}
+	}
+}

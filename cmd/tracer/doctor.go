@@ -153,12 +153,6 @@ func (d *diagnosis) judge(fs process.FS, pid int) error {
 	r := describeRunning(fs, p)
 	d.Running = append(d.Running, r)
 	d.advisePythons()
-	for _, g := range r.Probes {
-		if !g.Found && g.Group == ledger.GroupCell.String() || !g.Found && g.Group == ledger.GroupResult.String() {
-			d.add("windows", "windows", stateMissing, "this build of Python has no place for the probes on %s", g.Group)
-			return nil
-		}
-	}
 	if !r.Supported {
 		d.add("windows", "windows", stateMissing, "%s", r.Reason)
 		return nil

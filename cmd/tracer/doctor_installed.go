@@ -149,7 +149,7 @@ func (p *installedPython) inspect(path string) error {
 	if err != nil {
 		return err
 	}
-	p.Supported, p.Statements = true, build.Statements
+	p.Supported, p.Reason, p.Statements = build.Blind == "", build.Blind, build.Statements
 	for _, g := range build.Groups {
 		p.Probes = append(p.Probes, newProbeSites(g))
 	}

@@ -66,7 +66,7 @@ func describeRunning(fs process.FS, p process.Python) runningPython {
 		out.Reason = err.Error()
 		return out
 	}
-	out.Supported, out.Statement = true, build.Statements
+	out.Supported, out.Reason, out.Statement = build.Blind == "", build.Blind, build.Statements
 	for _, g := range build.Groups {
 		out.Probes = append(out.Probes, newProbeSites(g))
 	}
