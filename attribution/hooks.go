@@ -75,13 +75,13 @@ func (all *tallies) clone() *tallies {
 }
 
 // endAtResult ends a cell where it had its result. What came behind is the time between, which goes on. missed says that its front end
-// was done with it, and nobody saw when.
+// was done with it, and nobody saw when: which is amiss if it is one that tells.
 func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed bool) {
 	hooks, session := w.hooks, t.sessionOf(p)
 	t.leave(w)
 	t.forgo(w)
 	*w = *w.atResult
-	w.missed = missed
+	w.untold = missed
 	if p.info.Frontend != "" { // nobody draws figures in a program without one
 		w.addNote(noteHooks)
 	}

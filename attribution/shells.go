@@ -95,6 +95,9 @@ func (t *Tracker) compare(shells []event.Shell) {
 		if s.Idle {
 			t.overAt(p, s.Time)
 		}
+		for _, w := range t.windows {
+			w.missed = w.missed || s.Tells && w.untold && w.process == p
+		}
 	}
 	t.doubt(endProbes, "was not seen to end", "were not seen to end", func(w *window) bool { return w.missed })
 	t.doubt(resultProbe, "was not seen to have its result", "were not seen to have their results", t.lacksResult)

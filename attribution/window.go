@@ -80,6 +80,7 @@ type window struct {
 	doubted   bool // of a cell: what was seen of it cannot be all
 	tid       int32
 	told      bool // of a cell: its front end said when it was done with it
+	untold    bool // of a cell: it did not
 	// resultless: of a cell that was seen to end, but not to have its result.
 	resultless bool
 	cell       uint64

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"ipytracer/attribution"
@@ -191,6 +192,9 @@ func proven(r *report.Report, lossy bool) error {
 	}
 	if made := c.Delivered + uint64(lostChanges(r)); made != c.Made {
 		return fmt.Errorf("%w: %d changes were made, but %d delivered and %d counted as lost", errSelftest, c.Made, c.Delivered, lostChanges(r))
+	}
+	if !lossy && !c.Complete && len(c.Problems) > 0 {
+		return fmt.Errorf("%w: the certificate is not complete: %s", errSelftest, strings.Join(c.Problems, "; "))
 	}
 	if lossy != (c.Delivered != c.Made) || c.Complete == lossy {
 		return fmt.Errorf("%w: %d of %d changes were delivered", errSelftest, c.Delivered, c.Made)

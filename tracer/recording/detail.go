@@ -108,6 +108,7 @@ type shellDetail struct {
 	Time   event.Nanoseconds `json:"time_ns"`
 	Inputs int64             `json:"inputs"`
 	Idle   bool              `json:"idle"`
+	Tells  bool              `json:"tells"`
 }
 
 type finishDetail struct {
