@@ -75,7 +75,7 @@ func (all *tallies) clone() *tallies {
 }
 
 // endAtResult ends a cell where it had its result. What came behind is the time between, which goes on. missed says that its front end
-// was done with it, and nobody saw when: which is amiss if it is one that tells.
+// was done with it, and nobody saw when: which is amiss if it is one that shows it.
 func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed bool) {
 	hooks, session := w.hooks, t.sessionOf(p)
 	t.leave(w)

@@ -92,11 +92,12 @@ func (t *Tracker) compare(shells []event.Shell) {
 			}
 			t.unseenIn(p, in, known, s.Inputs-1-running)
 		}
-		if s.Idle {
-			t.overAt(p, s.Time)
+		if !s.Idle {
+			continue
 		}
-		for _, w := range t.windows {
-			w.missed = w.missed || s.Tells && w.untold && w.process == p
+		t.overAt(p, s.Time)
+		for _, w := range t.windows { // it is a front end that shows when it is done with a cell
+			w.missed = w.missed || w.untold && w.process == p
 		}
 	}
 	t.doubt(endProbes, "was not seen to end", "were not seen to end", func(w *window) bool { return w.missed })

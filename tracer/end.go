@@ -57,7 +57,7 @@ func (s *Session) askShells() (shells []event.Shell) {
 		if t.python == nil || t.gone || t.python.inputs == 0 {
 			continue
 		}
-		shell := event.Shell{PID: int32(t.pid), Time: now(), Inputs: -1, Tells: s.tells(t)}
+		shell := event.Shell{PID: int32(t.pid), Time: now(), Inputs: -1}
 		before, _ := s.waits(t)
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
 			shell.Inputs = n

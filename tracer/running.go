@@ -88,17 +88,6 @@ func (s *Session) waits(t *target) (waits, known bool) {
 	return false, false
 }
 
-// tells says whether a front end shows when it is done with a cell. A terminal's whose input is a pipe or a file has no prompt that would.
-func (s *Session) tells(t *target) bool {
-	switch t.python.front {
-	case cpython.FrontendKernel:
-		return true
-	case cpython.FrontendTerminal:
-		return s.fs.ReadsTerminal(t.pid)
-	}
-	return false
-}
-
 // checkRunning ends the cells that were over before the probes were placed. It is called once they are: a cell that runs still is
 // seen to end.
 func (s *Session) checkRunning(t *target, found []foundCells) {

@@ -61,6 +61,8 @@ type diagnosis struct {
 	Pythons  []installedPython `json:"installed_pythons"`
 	Unseen   []string          `json:"not_examined"`
 	Actions  []action          `json:"actions"`
+
+	one bool // only one Python was looked at
 }
 
 // The states of a finding.
@@ -151,7 +153,7 @@ func (d *diagnosis) judge(fs process.FS, pid int) error {
 		return err
 	}
 	r := describeRunning(fs, p)
-	d.Running = append(d.Running, r)
+	d.Running, d.one = append(d.Running, r), true
 	d.advisePythons()
 	if !r.Supported {
 		d.add("windows", "windows", stateMissing, "%s", r.Reason)

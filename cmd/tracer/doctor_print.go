@@ -133,6 +133,9 @@ func (p *doctorPrinter) running(d diagnosis) {
 }
 
 func (p *doctorPrinter) installed(d diagnosis) {
+	if d.one {
+		return
+	}
 	p.title("Installed Pythons")
 	if len(d.Pythons) == 0 {
 		p.line("  none in the usual places")

@@ -325,7 +325,6 @@ type Shell struct {
 	Time   Nanoseconds
 	Inputs int64 // len(In), -1 if it is not known
 	Idle   bool  // its front end waits for the next request: no cell of the main thread is open
-	Tells  bool  // its front end shows when it is done with a cell: ipykernel, and a prompt at a terminal
 }
 
 func (*Start) isEvent()      {}

@@ -62,9 +62,3 @@ func UserName(uid uint32) string {
 	}
 	return id
 }
-
-// ReadsTerminal says whether the process's standard input is a terminal; false where that cannot be told.
-func (fs FS) ReadsTerminal(pid int) bool {
-	to, err := os.Readlink(fs.path(pid, "fd/0"))
-	return err == nil && (strings.HasPrefix(to, "/dev/pts/") || strings.HasPrefix(to, "/dev/tty") || to == "/dev/console")
-}

@@ -255,27 +255,3 @@ func TestOwnFacts(t *testing.T) {
 	}
 	t.Logf("%+v", got)
 }
-
-func TestReadsTerminal(t *testing.T) {
-	cmd := exec.Command("sleep", "60")
-	if _, err := cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	if live.ReadsTerminal(cmd.Process.Pid) {
-		t.Error("a pipe is no terminal")
-	}
-	fs := FS{Root: t.TempDir()}
-	if err := os.MkdirAll(fs.path(7, "fd"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/dev/pts/3", fs.path(7, "fd/0")); err != nil {
-		t.Fatal(err)
-	}
-	if !fs.ReadsTerminal(7) || fs.ReadsTerminal(8) {
-		t.Error("a terminal was not known, or nothing was taken for one")
-	}
-}

@@ -108,7 +108,6 @@ type shellDetail struct {
 	Time   event.Nanoseconds `json:"time_ns"`
 	Inputs int64             `json:"inputs"`
 	Idle   bool              `json:"idle"`
-	Tells  bool              `json:"tells"`
 }
 
 type finishDetail struct {
