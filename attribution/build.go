@@ -192,7 +192,7 @@ func (t *Tracker) duration(w *window) int64 {
 
 func (t *Tracker) between(w *window) report.Between {
 	out := report.Between{
-		PID: int(w.process.info.PID), StartNS: t.since(w.opened), DurationNS: t.duration(w),
+		PID: int(w.process.info.PID), Note: w.note, StartNS: t.since(w.opened), DurationNS: t.duration(w),
 		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Refused: t.refusals(w),
 	}
 	switch {

@@ -71,8 +71,8 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 		note  string // part of a cell's note
 	}{
 		{"all", func(s *shell) { s.cell(1); s.cell(2); s.says(s.inputs, true) }, "", ""},
-		{"between two", func(s *shell) { s.cell(1); s.inputs += 2; s.cell(2); s.says(s.inputs, true) }, "In[2] to In[3]", ""},
-		{"at the end", func(s *shell) { s.cell(1); s.says(s.inputs+1, true) }, "In[2]", ""},
+		{"between two", func(s *shell) { s.cell(1); s.inputs += 2; s.cell(2); s.says(s.inputs, true) }, "In[2] to In[3]", "In[2] to In[3] ran in it"},
+		{"at the end", func(s *shell) { s.cell(1); s.says(s.inputs+1, true) }, "In[2]", "In[2] ran in it"},
 		{"about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+1, false) }, "", ""},
 		{"two, one about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+2, false) }, "In[2], ", ""},
 		{"emptied", func(s *shell) { s.cell(1); s.cell(2); s.inputs = 1; s.cell(3); s.says(2, true) }, "", ""},
@@ -105,8 +105,11 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 				t.Errorf("complete %v, problems %q, want %q", r.Certificate.Complete, p, c.doubt)
 			}
 			noted := slices.ContainsFunc(r.Windows, func(w report.Window) bool { return w.Kind == report.Cell && strings.Contains(w.Note, c.note) })
+			for _, b := range r.Between {
+				noted = noted || strings.Contains(b.Note, c.note)
+			}
 			if c.note != "" && !noted {
-				t.Errorf("no cell's note has %q", c.note)
+				t.Errorf("no note has %q", c.note)
 			}
 		})
 	}

@@ -64,7 +64,7 @@ func csvWindow(w Window) []string {
 }
 
 func csvBetween(b Between) []string {
-	return []string{"between", "", "", strconv.Itoa(b.PID), "", "", "", csvText(b.Label), "", "", "",
+	return []string{"between", "", "", strconv.Itoa(b.PID), "", "", "", csvText(b.Label), "", "", csvText(b.Note),
 		strconv.FormatInt(b.StartNS, 10), strconv.FormatInt(b.DurationNS, 10), "", strconv.Itoa(b.After), strconv.Itoa(b.Before), "", ""}
 }
 

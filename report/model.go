@@ -302,6 +302,7 @@ type Between struct {
 	Before int `json:"before"` // id of the cell after; 0 if the session ended here
 	// Label is what people read: "between In[3] and In[4]".
 	Label      string            `json:"label"`
+	Note       string            `json:"note,omitempty"` // in words what is special
 	StartNS    int64             `json:"start_ns"`
 	DurationNS int64             `json:"duration_ns"`
 	Meters     map[string]Figure `json:"meters"`
