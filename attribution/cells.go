@@ -31,6 +31,9 @@ func (p *process) countOf(b *event.Boundary) int {
 // noteUnknown is said of a cell that ended while the tracer got no CPU, in a way that could not be told afterwards.
 const noteUnknown = "whether it raised an exception is not known: the tracer came too late to see"
 
+// noteMissed is said of a cell that was not seen to end.
+const noteMissed = "its end was not seen: it goes on to where the next cell begins"
+
 // noteLate is said of a cell that was not seen to begin.
 const noteLate = "it was already running when tracing began: its figures start there"
 
@@ -67,7 +70,7 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	gap := p.between
 	t.endBetween(p, b)
 	t.unseenBefore(p, b, gap)
-	lateEnd(p, b, gap)
+	lateEnd(b, gap)
 	r.executions++
 	w := t.openWindow(p, b, kindCell, parent)
 	w.tid = b.TID
@@ -114,7 +117,7 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 		w.note = "given up while it was awaited; its coroutine may still run"
 	case event.OutcomeMissed:
 		w.missed = true
-		if w.note = "its end was not seen: it goes on to where the next cell begins"; w.late {
+		if w.note = noteMissed; w.late {
 			w.note = noteLate + "; its end was not seen"
 		}
 	}
@@ -202,14 +205,19 @@ func (t *Tracker) endBetween(p *process, b *event.Boundary) {
 
 // linkBetween tells the time that just ended which cell came after it.
 func (t *Tracker) linkBetween(p *process, next *window) {
-	for i := len(t.windows) - 1; i >= 0; i-- {
-		if w := t.windows[i]; w.kind == kindBetween && w.process == p {
-			if !w.isOpen && w.after == nil {
-				w.after = next
-			}
-			return
+	if w := t.lastBetween(p); w != nil && !w.isOpen && w.after == nil {
+		w.after = next
+	}
+}
+
+// lastBetween is the last stretch of time in which a process ran no cell, nil if there was none.
+func (t *Tracker) lastBetween(p *process) *window {
+	for _, w := range slices.Backward(t.windows) {
+		if w.kind == kindBetween && w.process == p {
+			return w
 		}
 	}
+	return nil
 }
 
 // closeProcess ends everything that is open for a process.

@@ -45,10 +45,13 @@ func (t *Tracker) unseenBefore(p *process, b *event.Boundary, gap *window) {
 const soonest event.Nanoseconds = 10_000
 
 // lateEnd marks the cell before whose end came with the beginning of the next: that is no word of a front end's.
-func lateEnd(p *process, b *event.Boundary, gap *window) {
-	if w := p.lastCell; w != nil && gap != nil && gap.before == w && w.told && b.Time-gap.opened < soonest {
+func lateEnd(b *event.Boundary, gap *window) {
+	if gap == nil || gap.before == nil || b.Time-gap.opened >= soonest {
+		return
+	}
+	if w := gap.before; w.told {
 		w.missed = true
-		w.addNote("its end was not seen: it goes on to where the next cell begins")
+		w.addNote(noteMissed)
 	}
 }
 
@@ -164,14 +167,4 @@ func hasCode(source string) bool {
 		}
 	}
 	return false
-}
-
-// lastBetween is the last stretch of time in which a process ran no cell.
-func (t *Tracker) lastBetween(p *process) *window {
-	for i := len(t.windows) - 1; i >= 0; i-- {
-		if w := t.windows[i]; w.kind == kindBetween && w.process == p {
-			return w
-		}
-	}
-	return nil
 }

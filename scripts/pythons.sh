@@ -22,6 +22,12 @@ extra() {
     esac
 }
 
+# unfinished NAME: says that making a tree has failed, and how.
+unfinished() {
+    tail -n 20 "$dir/$1.log" >&2
+    echo "pythons.sh: $1 did not finish, see $dir/$1.log" >&2
+}
+
 chroot_with() {
     local suite=$1 done="$dir/$1/.complete" keyring=()
     [ -e "$done" ] && return
@@ -34,8 +40,7 @@ chroot_with() {
             DEBIAN_FRONTEND=noninteractive chroot "$dir/$suite" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
                 python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy $(extra "$suite")
     } >"$dir/$suite.log" 2>&1 </dev/null || {
-        tail -n 20 "$dir/$suite.log" >&2
-        echo "pythons.sh: $suite did not finish, see $dir/$suite.log" >&2
+        unfinished "$suite"
         return 1
     }
     rm -rf "$dir/$suite/var/cache/apt/archives" "$dir/$suite/var/lib/apt/lists"
@@ -65,8 +70,7 @@ torch() {
             bash -ec 'for package in "$0"/opt/*.deb; do dpkg-deb -x "$package" "$0"; done' "$root" &&
             chroot "$root" ldconfig
     } >"$dir/torch.log" 2>&1 </dev/null || {
-        tail -n 20 "$dir/torch.log" >&2
-        echo "pythons.sh: torch did not finish, see $dir/torch.log" >&2
+        unfinished torch
         return 1
     }
     rm -rf "$root"/opt/*.deb "$root/var/cache/apt/archives" "$root/var/lib/apt/lists"
@@ -117,8 +121,7 @@ compilers() {
                 gcc make libc6-dev libffi-dev libsqlite3-dev libssl-dev xz-utils zlib1g-dev &&
             chroot "$root" sh -c 'cd /usr/src && apt-get -o APT::Sandbox::User=root source --download-only --tar-only python3.13'
     } >"$dir/builds.log" 2>&1 </dev/null || {
-        tail -n 20 "$dir/builds.log" >&2
-        echo "pythons.sh: builds did not finish, see $dir/builds.log" >&2
+        unfinished builds
         return 1
     }
     rm -rf "$root/var/cache/apt/archives" "$root/var/lib/apt/lists"
@@ -128,7 +131,7 @@ compilers() {
 # built NAME [ARGUMENT ...]: CPython 3.13, made with the arguments of configure, in /opt/NAME of the chroot builds. It has no pip:
 # Debian's libraries are on its path.
 built() {
-    local name=$1 root="$dir/builds" log="$dir/$1.log" done="$dir/builds/opt/$1/.complete"
+    local name=$1 root="$dir/builds" done="$dir/builds/opt/$1/.complete"
     shift
     [ -e "$done" ] && return
     compilers
@@ -145,9 +148,8 @@ built() {
         make install
         echo /usr/lib/python3/dist-packages >"/opt/$name/lib/python3.13/site-packages/debian.pth"
         cd / && "/opt/$name/bin/python3.13" -c "import ctypes, sqlite3, ssl, zlib, numpy, ipykernel"
-    ' bash "$name" "$@" >"$log" 2>&1 </dev/null || {
-        tail -n 20 "$log" >&2
-        echo "pythons.sh: $name did not finish, see $log" >&2
+    ' bash "$name" "$@" >"$dir/$name.log" 2>&1 </dev/null || {
+        unfinished "$name"
         return 1
     }
     rm -rf "${root:?}/usr/src/$name"

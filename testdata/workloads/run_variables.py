@@ -11,7 +11,7 @@ import os
 import sys
 
 import driver
-from run_kernel import Kernel
+from run_kernel import started
 from variables import BEFORE, CELLS
 
 
@@ -23,11 +23,7 @@ def run_cell(kernel, cell):
 
 
 def run(held, opts):
-    workspace = driver.Workspace(opts)
-    held.callback(workspace.remove)
-    versions = workspace.probe()
-    kernel = Kernel(opts, workspace, versions)
-    held.callback(kernel.close)
+    kernel, versions = started(held, opts)
     with driver.create(opts.out) as out:
         driver.write(out, {"session": dict(versions, pid=kernel.pid)})
         for cell in BEFORE:
@@ -35,7 +31,7 @@ def run(held, opts):
         driver.say({"pid": kernel.pid, "ready": True}, opts)
         for cell in CELLS:
             driver.write(out, run_cell(kernel, cell))
-        with open(os.path.join(workspace.path, "variables.json")) as f:
+        with open(os.path.join(kernel.workspace.path, "variables.json")) as f:
             driver.write(out, dict({"name": "variables"}, **json.load(f)))
     driver.say({"done": True, "cells": len(CELLS)}, opts)
     return 0
