@@ -8,8 +8,8 @@ def _start():
     return [
         Cell("prelude", """
             import asyncio, gc, multiprocessing, os, subprocess, sys, threading, time
-            import numpy as np
             import truth as T
+            np = T.np
             T.mark("ready")
             """, meters={}, why="imports: no figure is promised"),
         innocent("pass_first"),
@@ -70,7 +70,7 @@ def _interpreter():
         Cell("pure_python_spike", "n = len(b'x' * (256 << 20))",
              meters={"cpu.mapped": {"rise": near(256 * MiB), "kept": HEAP},
                      "cpu.resident": {"rise": near(256 * MiB), "kept": HEAP}, **spread},
-             why="one bytes object of 268435489 bytes: a mapping of its own from any malloc; gone before a mark can be made"),
+             objects=True, why="one bytes object of 268435489 bytes: a mapping of its own from any malloc; gone before a mark can be made"),
         Cell("bytearray_growth", """
             block = bytearray()
             for _ in range(64):
@@ -79,14 +79,14 @@ def _interpreter():
             del block
             """, meters={"cpu.mapped": top(above=2 * MiB, rise=[62 * MiB, 84 * MiB]),
                          "cpu.resident": top(above=2 * MiB, rise=near(64 * MiB, [-2 * MiB, 4 * MiB])), **spread},
-             why="the MiB being added is gone at the mark; over-allocation of an eighth is mapped, not touched"),
+             objects=True, why="the MiB being added is gone at the mark; over-allocation of an eighth is mapped, not touched"),
         Cell("list_comprehension", """
             numbers = [float(i) for i in range(2000000)]
             T.mark("top")
             del numbers
             """, meters={"cpu.mapped": top(above=20 * MiB, rise=[60 * MiB, 90 * MiB]),
                          "cpu.resident": top(above=20 * MiB, rise=[58 * MiB, 90 * MiB]), **spread},
-             why="2 million floats of 24 bytes and a list of 16 MB: what CPython's arenas make of that, and malloc of the list"),
+             objects=True, why="2 million floats of 24 bytes and a list of 16 MB: what CPython's arenas make of that, and malloc of the list"),
         Cell("heap_reuse", """
             for _ in range(40):
                 pieces = [bytes(1000) for _ in range(2000)]

@@ -19,6 +19,18 @@ import tempfile
 MiB = 1 << 20
 PAGE = 4096
 
+
+def __getattr__(name):
+    """np: NumPy, None where the interpreter cannot load it (driver.py, --without)."""
+    if name != "np":
+        raise AttributeError(name)
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
+
+
 class Library:
     """The functions of truth.c through one kind of ctypes handle."""
 

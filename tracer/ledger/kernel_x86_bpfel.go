@@ -524,8 +524,10 @@ type kernelPython struct {
 	CodeFullName     uint32
 	CodeBytes        uint32
 	CodeVersion      uint32
+	CodeCopies       uint32
 	StringLength     uint32
 	StringState      uint32
+	StringKind       uint32
 	AsciiData        uint32
 	CompactData      uint32
 	ObjectType       uint32
@@ -541,6 +543,7 @@ type kernelPython struct {
 	FrameCode        uint32
 	FrameOwner       uint32
 	FrameInstruction uint32
+	FrameCopy        uint32
 	FrameSize        uint32
 	OwnerSkip        uint32
 	OwnerGenerator   uint32
@@ -565,6 +568,7 @@ type kernelPython struct {
 	DictKeys         uint32
 	DictValues       uint32
 	CodeFrees        uint32
+	FreeThreaded     uint32
 }
 
 type kernelResize struct {
