@@ -1,7 +1,9 @@
 package attribution
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"ipytracer/report"
 	"ipytracer/tracer/event"
@@ -17,7 +19,7 @@ func NewAuditor() *Auditor {
 	t.audit = &audit{
 		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
 		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
-		ended: map[int32]bool{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{}, pools: map[int32]string{},
+		ended: map[int32]bool{}, failures: map[int32][]*window{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{}, pools: map[int32]string{},
 	}
 	return &Auditor{t}
 }
@@ -44,13 +46,14 @@ type audit struct {
 	dropped int               // blocks and tallies that found no room
 	blind   map[string]*blind // which meters were stepped down, by the text of the boundary
 
-	devices   map[heldKey]*cache // PyTorch's allocator, by process and its meter of handed out memory
-	pending   map[int32]*pending // by thread
-	torch     map[blockKey]bool  // the driver's blocks that PyTorch's allocator has
-	ended     map[int32]bool     // processes that did; true: the interpreter freed what it could
-	statement map[int32]closing  // the last that ended, by process
-	pools     map[int32]string   // which processes wait in a pool for the next task, and in which
-	started   map[int32]*birth   // processes, by where their first ancestor was started
+	devices   map[heldKey]*cache  // PyTorch's allocator, by process and its meter of handed out memory
+	pending   map[int32]*pending  // by thread
+	torch     map[blockKey]bool   // the driver's blocks that PyTorch's allocator has
+	failures  map[int32][]*window // cells that ended with an exception, by process, in order
+	ended     map[int32]bool      // processes that did; true: the interpreter freed what it could
+	statement map[int32]closing   // the last that ended, by process
+	pools     map[int32]string    // which processes wait in a pool for the next task, and in which
+	started   map[int32]*birth    // processes, by where their first ancestor was started
 }
 
 // place is where a block lies in its process.
@@ -70,7 +73,9 @@ type kept struct {
 // left is a block that was freed when no cell ran.
 type left struct {
 	kept
-	freed event.Nanoseconds
+	freed     event.Nanoseconds
+	release   *window // the first failed cell since its own, nil if there is none
+	collected bool
 }
 
 // birth is where in the notebook a block was made.
@@ -86,7 +91,8 @@ type passing struct {
 	meter   event.Meter
 	stack   uint64
 	birth   *birth
-	release *window // the failed cell in which they went; nil if no cell ran
+	release *window // the failed cell that let go of them; nil: no cell ran when they went
+	in      *birth  // where in that cell they went, if that has to fail for it; nil: it has failed
 }
 
 type passed struct {
@@ -225,10 +231,14 @@ func (t *Tracker) innermostBefore(c *event.Change) *window {
 // latest is how many windows a change can be late.
 const latest = 64
 
-// free decides whether a block went too late: when no cell ran, or as the next exception came.
+// free decides whether a block went too late: when no cell ran, or because an exception was not the last one any more.
 func (a *audit) free(w *window, at place, b kept, c *event.Change) {
 	if w == nil || b.birth == nil || b.birth.cell == nil || b.birth.cell.isOpen {
 		return
+	}
+	var release *window
+	if b.birth.failed() {
+		release = a.failureBetween(b.birth.cell, c)
 	}
 	if w.kind == kindBetween {
 		leaving := a.leaving[c.PID]
@@ -240,12 +250,30 @@ func (a *audit) free(w *window, at place, b kept, c *event.Change) {
 			a.dropped++
 			return
 		}
-		leaving[at] = left{b, c.Time}
+		leaving[at] = left{b, c.Time, release, c.Collected}
 		return
 	}
-	if cell := w.birth.cell; b.birth.failed() && cell != b.birth.cell {
-		a.pass(passing{c.PID, at.meter, b.stack, b.birth, cell}, b, c.Time)
+	switch cell := w.birth.cell; {
+	case !b.birth.failed() || cell == b.birth.cell:
+	case release != nil && c.Collected:
+		a.pass(passing{pid: c.PID, meter: at.meter, stack: b.stack, birth: b.birth, release: release}, b, c.Time)
+	default: // the statement has not ended
+		a.pass(passing{c.PID, at.meter, b.stack, b.birth, cell, w.birth}, b, c.Time)
 	}
+}
+
+// failureBetween is the first cell that failed after another one had ended, if it has before a change. An exception is the last one,
+// in sys and in IPython, until the next comes, and has its frames. They refer to it as well: what the next exception does not free
+// at once goes with the garbage collector, whenever that runs.
+func (a *audit) failureBetween(cell *window, c *event.Change) *window {
+	all := a.failures[c.PID]
+	i, _ := slices.BinarySearchFunc(all, cell.closed, func(f *window, closed event.Nanoseconds) int { return cmp.Compare(f.closed, closed) })
+	for ; i < len(all) && all[i].lastSegment < c.Segment; i++ {
+		if all[i].opened >= cell.closed && all[i].root == c.Root {
+			return all[i]
+		}
+	}
+	return nil
 }
 
 // failed says whether an exception ended the statement.
@@ -266,12 +294,17 @@ func (a *audit) pass(key passing, b kept, freed event.Nanoseconds) {
 	p.first, p.last = min(p.first, b.at), max(p.last, freed)
 }
 
-// settleLeaving: the process goes on, so what was freed when no cell ran was freed late.
+// settleLeaving: the process goes on, so what was freed when no cell ran was freed late, or an exception had it.
 func (a *audit) settleLeaving(pid int32) {
 	for at, b := range a.leaving[pid] {
-		if b.freed-b.birth.cell.closed >= lateBy {
-			a.pass(passing{pid: pid, meter: at.meter, stack: b.stack, birth: b.birth}, b.kept, b.freed)
+		key := passing{pid: pid, meter: at.meter, stack: b.stack, birth: b.birth}
+		switch {
+		case b.release != nil && (b.collected || b.freed-b.release.closed < lateBy):
+			key.release = b.release
+		case b.freed-b.birth.cell.closed < lateBy:
+			continue
 		}
+		a.pass(key, b.kept, b.freed)
 	}
 	delete(a.leaving, pid)
 }

@@ -347,7 +347,7 @@ func (j *judge) passed() {
 	names := newSurvivors(j.t)
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.gone), comparePassing) {
 		p := j.audit.gone[key]
-		if !asked(key.meter) || key.release != nil && key.release.status != report.Error {
+		if !asked(key.meter) || key.in != nil && !key.in.failed() {
 			continue
 		}
 		kind := report.FreedLate
