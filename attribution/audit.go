@@ -1,9 +1,7 @@
 package attribution
 
 import (
-	"cmp"
 	"maps"
-	"slices"
 
 	"ipytracer/report"
 	"ipytracer/tracer/event"
@@ -19,7 +17,7 @@ func NewAuditor() *Auditor {
 	t.audit = &audit{
 		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
 		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
-		ended: map[int32]bool{}, failures: map[int32][]*window{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{}, pools: map[int32]string{},
+		ended: map[int32]bool{}, failures: map[int32][]*window{}, unmapped: map[unmapping]event.Bytes{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{}, pools: map[int32]string{},
 	}
 	return &Auditor{t}
 }
@@ -41,10 +39,12 @@ type audit struct {
 	// should the process end, it was the interpreter that cleared everything away.
 	leaving map[int32]map[place]left
 	gone    map[passing]*passed
-	holders map[int32]*holders
-	count   int               // of live blocks
-	dropped int               // blocks and tallies that found no room
-	blind   map[string]*blind // which meters were stepped down, by the text of the boundary
+	// unmapped is what went of ranges after the run of the cell that mapped them.
+	unmapped map[unmapping]event.Bytes
+	holders  map[int32]*holders
+	count    int               // of live blocks
+	dropped  int               // blocks and tallies that found no room
+	blind    map[string]*blind // which meters were stepped down, by the text of the boundary
 
 	devices   map[heldKey]*cache  // PyTorch's allocator, by process and its meter of handed out memory
 	pending   map[int32]*pending  // by thread
@@ -70,36 +70,11 @@ type kept struct {
 	at    event.Nanoseconds
 }
 
-// left is a block that was freed when no cell ran.
-type left struct {
-	kept
-	freed     event.Nanoseconds
-	release   *window // the first failed cell since its own, nil if there is none
-	collected bool
-}
-
 // birth is where in the notebook a block was made.
 type birth struct {
 	cell   *window // nil if no cell ran
 	line   int     // of the statement; 0 if none ran
 	status string  // of the statement, or else the cell; "" while it runs
-}
-
-// passing is what is added up of blocks that went, but too late.
-type passing struct {
-	pid     int32
-	meter   event.Meter
-	stack   uint64
-	birth   *birth
-	release *window // the failed cell that let go of them; nil: no cell ran when they went
-	in      *birth  // where in that cell they went, if that has to fail for it; nil: it has failed
-}
-
-type passed struct {
-	bytes event.Bytes
-	count int64
-	first event.Nanoseconds // when the first was made
-	last  event.Nanoseconds // when the last was freed
 }
 
 // closing is a statement that ended.
@@ -118,10 +93,6 @@ type holders struct {
 	objects  int64
 	by       map[uint64]event.Holder
 }
-
-// lateBy is how long after its cell's end a block must go to have been freed late: what IPython does after a cell takes
-// less.
-const lateBy = event.Nanoseconds(1e9)
 
 // openBirth gives a window what its blocks will refer to.
 func (a *audit) openBirth(w *window) {
@@ -189,6 +160,7 @@ func (a *audit) moveRange(t *Tracker, r *root, c *event.Change) {
 	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped)
 	for _, p := range gone {
 		a.free(w, place{event.Mapped, p.start}, kept{p.size(), p.stack, p.birth, p.at}, c)
+		a.unmap(w, p, c.PID)
 	}
 }
 
@@ -230,84 +202,6 @@ func (t *Tracker) innermostBefore(c *event.Change) *window {
 
 // latest is how many windows a change can be late.
 const latest = 64
-
-// free decides whether a block went too late: when no cell ran, or because an exception was not the last one any more.
-func (a *audit) free(w *window, at place, b kept, c *event.Change) {
-	if w == nil || b.birth == nil || b.birth.cell == nil || b.birth.cell.isOpen {
-		return
-	}
-	var release *window
-	if b.birth.failed() {
-		release = a.failureBetween(b.birth.cell, c)
-	}
-	if w.kind == kindBetween {
-		leaving := a.leaving[c.PID]
-		if leaving == nil {
-			leaving = map[place]left{}
-			a.leaving[c.PID] = leaving
-		}
-		if len(leaving) >= maxBlocks {
-			a.dropped++
-			return
-		}
-		leaving[at] = left{b, c.Time, release, c.Collected}
-		return
-	}
-	switch cell := w.birth.cell; {
-	case !b.birth.failed() || cell == b.birth.cell:
-	case release != nil && c.Collected:
-		a.pass(passing{pid: c.PID, meter: at.meter, stack: b.stack, birth: b.birth, release: release}, b, c.Time)
-	default: // the statement has not ended
-		a.pass(passing{c.PID, at.meter, b.stack, b.birth, cell, w.birth}, b, c.Time)
-	}
-}
-
-// failureBetween is the first cell that failed after another one had ended, if it has before a change. An exception is the last one,
-// in sys and in IPython, until the next comes, and has its frames. They refer to it as well: what the next exception does not free
-// at once goes with the garbage collector, whenever that runs.
-func (a *audit) failureBetween(cell *window, c *event.Change) *window {
-	all := a.failures[c.PID]
-	i, _ := slices.BinarySearchFunc(all, cell.closed, func(f *window, closed event.Nanoseconds) int { return cmp.Compare(f.closed, closed) })
-	for ; i < len(all) && all[i].lastSegment < c.Segment; i++ {
-		if all[i].opened >= cell.closed && all[i].root == c.Root {
-			return all[i]
-		}
-	}
-	return nil
-}
-
-// failed says whether an exception ended the statement.
-func (b *birth) failed() bool { return b.status == report.Error || b.status == report.Interrupted }
-
-func (a *audit) pass(key passing, b kept, freed event.Nanoseconds) {
-	p := a.gone[key]
-	if p == nil {
-		if len(a.gone) >= maxTallies {
-			a.dropped++
-			return
-		}
-		p = &passed{first: b.at}
-		a.gone[key] = p
-	}
-	p.bytes += b.size
-	p.count++
-	p.first, p.last = min(p.first, b.at), max(p.last, freed)
-}
-
-// settleLeaving: the process goes on, so what was freed when no cell ran was freed late, or an exception had it.
-func (a *audit) settleLeaving(pid int32) {
-	for at, b := range a.leaving[pid] {
-		key := passing{pid: pid, meter: at.meter, stack: b.stack, birth: b.birth}
-		switch {
-		case b.release != nil && (b.collected || b.freed-b.release.closed < lateBy):
-			key.release = b.release
-		case b.freed-b.birth.cell.closed < lateBy:
-			continue
-		}
-		a.pass(key, b.kept, b.freed)
-	}
-	delete(a.leaving, pid)
-}
 
 // boundary follows the lives of processes.
 func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {

@@ -209,6 +209,56 @@ func TestMappedGrowth(t *testing.T) {
 	}
 }
 
+// A cell that makes the same anew in each run does not grow, though an allocator spreads what the last run made over memory that each of
+// them mapped. The numbers are arenas, of each run, behind each run; the first ones are of a real cell that makes 300,000 strings.
+func TestMappedGrowthInArenas(t *testing.T) {
+	for name, c := range map[string]struct {
+		after [][]int
+		grows bool
+	}{
+		"as many behind each run":   {[][]int{{14}, {5, 9}, {4, 4, 6}, {3, 3, 3, 5}, {2, 3, 3, 3, 3}}, false},
+		"now more and now less":     {[][]int{{14}, {5, 8}, {4, 4, 7}, {3, 3, 3, 4}, {2, 3, 3, 3, 3}}, false},
+		"the first run found room":  {[][]int{{4}, {4, 10}, {3, 5, 6}, {3, 3, 3, 5}, {2, 3, 3, 3, 3}}, false},
+		"four runs":                 {[][]int{{14}, {7, 7}, {5, 5, 4}, {3, 4, 3, 4}}, false},
+		"up to a bound":             {[][]int{{4}, {4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {3, 3, 2, 2, 2}, {2, 2, 2, 2, 2, 2}, {2, 2, 2, 2, 2, 1, 1}}, false},
+		"more behind each run":      {[][]int{{5}, {5, 5}, {5, 5, 5}, {5, 5, 5, 5}}, true},
+		"more, and some given back": {[][]int{{14}, {6, 13}, {6, 6, 12}, {6, 6, 5, 13}, {6, 6, 5, 6, 7}}, true},
+	} {
+		for _, elsewhere := range []bool{false, true} { // it is the next run that gives back, or another cell before it
+			n := newNotebook()
+			number, arenas := uint64(1<<60), make([][]event.Change, len(c.after))
+			n.events = append(n.events, &event.Stack{Number: number, PID: main, Frames: []event.Frame{{Function: "<module>", File: "maps.py", Line: 2}}})
+			giveBack := func(after []int) {
+				for run, kept := range after {
+					for ; len(arenas[run]) > kept; arenas[run] = arenas[run][1:] {
+						gone := arenas[run][0]
+						gone.Size, gone.Stack = -gone.Size, 0
+						n.move(gone)
+					}
+				}
+			}
+			for run, after := range c.after {
+				if elsewhere {
+					n.run("clears", func() { giveBack(after) })
+				}
+				n.run("maps", func() {
+					giveBack(after)
+					for len(arenas[run]) < after[run] {
+						n.next += 1 << 32
+						a := event.Change{Meter: event.Mapped, Size: mib, Address: n.next, Block: true, Stack: number}
+						arenas[run] = append(arenas[run], a)
+						n.move(a)
+					}
+				})
+			}
+			a := n.audit(t)
+			if grows := len(a.Verdicts) == 1 && a.Verdicts[0].Kind == report.RerunGrowth; grows != c.grows || !grows && len(a.Verdicts) > 0 {
+				t.Errorf("%s, elsewhere %v: %+v", name, elsewhere, a.Verdicts)
+			}
+		}
+	}
+}
+
 // A leak that not every run makes is found with enough of them.
 func TestGrowthNowAndThen(t *testing.T) {
 	n := newNotebook()

@@ -273,6 +273,18 @@ HEALTHY = [
                 squares = list(pool.map(abs, range(10)))
             done = subprocess.run(["true"]).returncode
             """, 2)]),
+    # A string in some of the arenas that each run maps keeps those, and the next run's strings go there: at the end each run has left
+    # the same, and all of it is in use.
+    Notebook("arenas_that_are_used_again", [
+        Step("pins, arena, runs = [], 1 << 20 if sys.version_info >= (3, 10) else 1 << 18, 0"),
+        Step("""
+            rows = []
+            rows.extend([str(i) for i in range(300_000)])
+            runs += 1
+            for row in rows[::-100]:
+                if len(pins) < runs * (3 << 20) // arena and all(abs(id(row) - id(pin)) > arena for pin in pins):
+                    pins.append(row)
+            """, 5)]),
     Notebook("model_in_a_variable", [
         Step("""
             class Layer:
