@@ -227,10 +227,11 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion, FrameInstruction: o.FrameInstr,
 		CodeCopies: o.CodeCopies, FrameCopy: o.FrameCopy,
 		FrameLocals: heap.FrameLocals, InstanceKind: uint32(p.binary.Version().Instances()), CachedKeys: heap.CachedKeys,
-		TypeBasicSize: o.OfType(cpython.TypeBasicSize), TypeDictOffset: o.OfType(cpython.TypeDictOffset), DictKeys: o.DictKeys, DictValues: o.DictValues,
+		InterpCollecting: heap.InterpGC + heap.Collecting,
+		TypeBasicSize:    o.OfType(cpython.TypeBasicSize), TypeDictOffset: o.OfType(cpython.TypeDictOffset), DictKeys: o.DictKeys, DictValues: o.DictValues,
 	}
 	if o.FreeThreaded {
-		out.FreeThreaded = 1
+		out.FreeThreaded, out.InterpCollecting = 1, 0 // who frees while the collector runs need not be the collector
 	}
 	if out.CodeFullName == 0 {
 		out.CodeFullName = o.CodeName

@@ -167,6 +167,15 @@ LEAKS = [
     Notebook("small_objects", [Step("rows = []"), Step("rows.extend([str(i) for i in range(300_000)])  # leaks", 5)],
              [Leak(GROWTH, None, None, meter="cpu.mapped", exact=False)]),
     # From here on the order matters: an exception drops the traceback of the one before, an exception's frames may have much.
+    # The exception and its frames refer to each other: the collector has them, in this cell at the latest.
+    Notebook("traceback_that_is_collected", [
+        Step("""
+            def fit():
+                gradients = block(%d)  # leaks
+                raise ValueError("bad batch")
+            fit()
+            """ % size(26), fails=True),
+        Step("undefined_name", fails=True), Step("n = gc.collect()")], [Leak(TRACEBACK, size(26), 1, "fit")]),
     Notebook("traceback_dropped_by_the_next", [
         Step("""
             def train():
@@ -222,6 +231,20 @@ HEALTHY = [
                 except ValueError as e:
                     pass
             """ % (5 * MIB), 3)]),
+    Notebook("cells_that_fail_and_keep_nothing", [
+        Step("""
+            kept = []
+            for i in range(3):
+                kept.append(block(%d))
+            raise ValueError("a bad batch")
+            """ % (5 * MIB), fails=True),
+        Step("""
+            for i in range(3):
+                kept.append(block(%d))
+                if i == 2:
+                    raise ValueError("a bad batch")
+            """ % (5 * MIB), fails=True),
+        Step("undefined_name", fails=True), Step("kept.clear()"), Step("undefined_name", fails=True)]),
     Notebook("bounded_caches", [
         Step("""
             last = collections.deque(maxlen=3)
@@ -250,6 +273,18 @@ HEALTHY = [
                 squares = list(pool.map(abs, range(10)))
             done = subprocess.run(["true"]).returncode
             """, 2)]),
+    # A string in some of the arenas that each run maps keeps those, and the next run's strings go there: at the end each run has left
+    # the same, and all of it is in use.
+    Notebook("arenas_that_are_used_again", [
+        Step("pins, arena, runs = [], 1 << 20 if sys.version_info >= (3, 10) else 1 << 18, 0"),
+        Step("""
+            rows = []
+            rows.extend([str(i) for i in range(300_000)])
+            runs += 1
+            for row in rows[::-100]:
+                if len(pins) < runs * (3 << 20) // arena and all(abs(id(row) - id(pin)) > arena for pin in pins):
+                    pins.append(row)
+            """, 5)]),
     Notebook("model_in_a_variable", [
         Step("""
             class Layer:
@@ -425,6 +460,15 @@ FOLLOWED = [
         except ValueError:
             pass
         """ % size(22)),
+    followed("traceback_that_is_collected", """
+        def fit():
+            gradients = block(%d)
+            raise ValueError("bad batch")
+        try:
+            fit()
+        except ValueError:
+            pass
+        """ % size(26)),
     followed("traceback_of_the_last", """
         def inner(data):
             scaled = data * 2
