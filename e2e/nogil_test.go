@@ -8,26 +8,28 @@ import (
 	"ipytracer/report"
 )
 
-// noGIL are builds of CPython without the GIL, by the tree each is in (scripts/pythons.sh).
-var noGIL = [][2]string{{"builds", "/opt/nogil313/bin/python3.13"}, {"builds", "/opt/nogil314/bin/python3.14"}}
-
 // TestWithoutGIL: on a free-threaded build windows, statements, markers and what the kernel counts are as on any other. Debian has no NumPy
-// for one, and no ZeroMQ: cells that need an array are left out, and there is no kernel.
+// for one, and no ZeroMQ: cells that need an array are left out, and there is no kernel. Without TRACER_PYTHONS=all it is one build, and the
+// cells of scripts alone.
 func TestWithoutGIL(t *testing.T) {
 	together(t)
-	if os.Getenv("TRACER_PYTHONS") != "all" {
-		t.Skip("only with TRACER_PYTHONS=all: these builds take long to make")
-	}
-	for _, c := range noGIL {
-		t.Run(filepath.Base(c[1]), func(t *testing.T) {
+	all := os.Getenv("TRACER_PYTHONS") == "all"
+	for _, c := range []struct{ tree, name, version string }{{"builds", "plain313t", "3.13"}, {"builds-sid", "plain314t", "3.14"}} {
+		if c.version != "3.13" && !all {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			root := filepath.Join(pythonsDir(), c[0])
-			needTree(t, root+filepath.Dir(filepath.Dir(c[1])))
+			root := filepath.Join(pythonsDir(), c.tree)
+			needTree(t, filepath.Join(root, "opt", c.name))
 			enter(t, root)
-			p := place{python: c[1], chroot: root, extra: []string{"--without", "numpy"}, mimalloc: true}
-			for driver, check := range map[string]func(*testing.T, place){
-				"run_terminal.py": func(t *testing.T, p place) { checkTruth(t, p, nil) }, "run_bare.py": checkBare, "run_threads.py": checkThreads,
-			} {
+			p := place{
+				python: filepath.Join("/opt", c.name, "bin/python"+c.version), chroot: root, extra: []string{"--without", "numpy"}, mimalloc: true,
+			}
+			if all {
+				checkBuild(t, "static, -O3, free-threaded", p, "run_terminal.py")
+			}
+			for driver, check := range map[string]func(*testing.T, place){"run_bare.py": checkBare, "run_threads.py": checkThreads} {
 				t.Run(driver, func(t *testing.T) {
 					q := p
 					q.driver = driver

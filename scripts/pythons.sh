@@ -6,8 +6,8 @@
 #   scripts/pythons.sh [NAME ...]      default: those of CI; all: every one
 set -euo pipefail
 
-ci=(bullseye trixie sid torch pbs311 pbs314 plain313)
-builds=(shared313 o2313 lto313 conda313 clang313 clanglto313 musl313 plain39 plain314) # some minutes each, many
+ci=(bullseye trixie sid torch pbs311 pbs314 plain313 plain313t)
+builds=(shared313 o2313 lto313 conda313 clang313 clanglto313 musl313 plain39 plain314 plain314t) # some minutes each, many
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
 # DEBIAN_MIRROR: where from; else debootstrap's own default
