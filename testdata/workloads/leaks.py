@@ -133,14 +133,15 @@ LEAKS = [
     Notebook("attribute_of_a_library", [Step("json.last_payload = block(%d)  # leaks" % size(18))], [Leak(AFTER, size(18), 1)]),
     waiting_thread(size(19), "cpu.numpy"),
     stolen_reference(size(20), "cpu.numpy"),
+    # More than a second after its cell's end and before the next one's begin, also where the machine is busy.
     Notebook("freed_by_a_timer", [
         Step("""
             def later(data):
                 data[0] = 0
-            timer = threading.Timer(1.5, later, [block(%d)])  # leaks
+            timer = threading.Timer(2.5, later, [block(%d)])  # leaks
             timer.start()
             del timer
-            """ % size(21), pause=3)], [Leak("freed-late", size(21), 1)]),
+            """ % size(21), pause=4)], [Leak("freed-late", size(21), 1)]),
     Notebook("process_that_stays", [Step("child = subprocess.Popen(['sleep', '1000'])  # leaks")],
              [Leak("child-alive", None, 1, meter="cpu.resident", says="sleep 1000")]),
     Notebook("forked_worker", [
