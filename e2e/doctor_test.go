@@ -11,19 +11,17 @@ import (
 	"testing"
 )
 
-// TestDoctorOfAProcess: what doctor says of a running Python is what an attach to it does. TestBuilds asks the same of other builds.
+// TestDoctorOfAProcess: what doctor says of a running Python is what an attach to it does. TestPythons and TestBuilds ask the same of others.
 func TestDoctorOfAProcess(t *testing.T) {
 	require(t)
-	onPythons(t, "run_kernel.py", oldestAndNewest, func(t *testing.T, p place) {
-		if !checkVerdict(t, p) {
-			t.Error("its cells cannot be seen")
-		}
-	})
+	if !checkVerdict(t, place{driver: "run_kernel.py"}) {
+		t.Error("its cells cannot be seen")
+	}
 }
 
 // TestRefusedBuild: a Python in whose file nothing tells where coroutines end is refused by doctor and by attach alike.
 func TestRefusedBuild(t *testing.T) {
-	require(t)
+	together(t)
 	program, err := os.ReadFile("/usr/bin/python3.11")
 	if err != nil {
 		t.Skip(err)

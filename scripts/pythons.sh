@@ -7,7 +7,7 @@
 set -euo pipefail
 
 ci=(bullseye trixie sid torch pbs311 pbs314 plain313)
-builds=(shared313 o2313 lto313 image313 conda313 clang313 clanglto313 musl313 plain39 plain315) # some minutes each, image313 many
+builds=(shared313 o2313 lto313 conda313 clang313 clanglto313 musl313 plain39 plain314) # some minutes each, many
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
 # DEBIAN_MIRROR: where from; else debootstrap's own default
@@ -187,15 +187,14 @@ built() {
     local name=$1 suite=trixie tree=builds version=3.13 packages=() modules='ctypes, sqlite3, ssl, zlib, numpy, ipykernel' arguments=()
     local shared=(--enable-shared "LDFLAGS=-Wl,-rpath,/opt/$name/lib")
     case $name in
-    *315) suite=sid tree=builds-sid version=3.15 ;;
+    *314) suite=sid tree=builds-sid version=3.14 ;;
     *39) suite=bullseye tree=builds-bullseye version=3.9 ;;
     esac
     case $name in
     plain3*) ;;                                                  # what pyenv makes: static, -O3, no LTO, no PGO
     shared3*) arguments=("${shared[@]}") ;;                      # the same, as a library
     o23*) arguments=(OPT='-DNDEBUG -g -fwrapv -O2 -Wall') ;;
-    lto3*) arguments=("${shared[@]}" --with-lto OPT='-DNDEBUG -fwrapv -O3 -Wall') ;; # as the official container images, but for PGO
-    image3*) arguments=("${shared[@]}" --with-lto --enable-optimizations OPT='-DNDEBUG -fwrapv -O3 -Wall') ;;
+    lto3*) arguments=("${shared[@]}" --with-lto OPT='-DNDEBUG -fwrapv -O3 -Wall') ;; # as official container images, but for PGO: Debian's libraries have both
     clang3*) packages=(clang) arguments=(CC=clang OPT='-DNDEBUG -fwrapv -O3 -Wall') ;;
     clanglto3*) packages=(clang lld llvm) arguments=(CC=clang --with-lto OPT='-DNDEBUG -fwrapv -O3 -Wall' LDFLAGS=-fuse-ld=lld) ;;
     conda3*)                                                     # conda-forge's flags, but for PGO
@@ -230,7 +229,7 @@ for name in "${names[@]}"; do
     torch) torch ;;
     pbs311) standalone pbs311 v0.0.0-3.11.11-20241219-1 ;;
     pbs314) standalone pbs314 v0.0.0-3.14.6-20260610-1 ;;
-    plain3* | shared3* | o23* | lto3* | image3* | clang3* | clanglto3* | conda3* | musl3*) built "$name" ;;
+    plain3* | shared3* | o23* | lto3* | clang3* | clanglto3* | conda3* | musl3*) built "$name" ;;
     *)
         echo "pythons.sh: unknown name $name" >&2
         exit 2
