@@ -17,7 +17,7 @@ func NewAuditor() *Auditor {
 	t.audit = &audit{
 		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
 		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
-		ended: map[int32]bool{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{}, pools: map[int32]string{},
+		ended: map[int32]bool{}, failures: map[int32][]*window{}, unmapped: map[unmapping]event.Bytes{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{}, pools: map[int32]string{},
 	}
 	return &Auditor{t}
 }
@@ -39,18 +39,21 @@ type audit struct {
 	// should the process end, it was the interpreter that cleared everything away.
 	leaving map[int32]map[place]left
 	gone    map[passing]*passed
-	holders map[int32]*holders
-	count   int               // of live blocks
-	dropped int               // blocks and tallies that found no room
-	blind   map[string]*blind // which meters were stepped down, by the text of the boundary
+	// unmapped is what went of ranges after the run of the cell that mapped them.
+	unmapped map[unmapping]event.Bytes
+	holders  map[int32]*holders
+	count    int               // of live blocks
+	dropped  int               // blocks and tallies that found no room
+	blind    map[string]*blind // which meters were stepped down, by the text of the boundary
 
-	devices   map[heldKey]*cache // PyTorch's allocator, by process and its meter of handed out memory
-	pending   map[int32]*pending // by thread
-	torch     map[blockKey]bool  // the driver's blocks that PyTorch's allocator has
-	ended     map[int32]bool     // processes that did; true: the interpreter freed what it could
-	statement map[int32]closing  // the last that ended, by process
-	pools     map[int32]string   // which processes wait in a pool for the next task, and in which
-	started   map[int32]*birth   // processes, by where their first ancestor was started
+	devices   map[heldKey]*cache  // PyTorch's allocator, by process and its meter of handed out memory
+	pending   map[int32]*pending  // by thread
+	torch     map[blockKey]bool   // the driver's blocks that PyTorch's allocator has
+	failures  map[int32][]*window // cells that ended with an exception, by process, in order
+	ended     map[int32]bool      // processes that did; true: the interpreter freed what it could
+	statement map[int32]closing   // the last that ended, by process
+	pools     map[int32]string    // which processes wait in a pool for the next task, and in which
+	started   map[int32]*birth    // processes, by where their first ancestor was started
 }
 
 // place is where a block lies in its process.
@@ -67,33 +70,11 @@ type kept struct {
 	at    event.Nanoseconds
 }
 
-// left is a block that was freed when no cell ran.
-type left struct {
-	kept
-	freed event.Nanoseconds
-}
-
 // birth is where in the notebook a block was made.
 type birth struct {
 	cell   *window // nil if no cell ran
 	line   int     // of the statement; 0 if none ran
 	status string  // of the statement, or else the cell; "" while it runs
-}
-
-// passing is what is added up of blocks that went, but too late.
-type passing struct {
-	pid     int32
-	meter   event.Meter
-	stack   uint64
-	birth   *birth
-	release *window // the failed cell in which they went; nil if no cell ran
-}
-
-type passed struct {
-	bytes event.Bytes
-	count int64
-	first event.Nanoseconds // when the first was made
-	last  event.Nanoseconds // when the last was freed
 }
 
 // closing is a statement that ended.
@@ -112,10 +93,6 @@ type holders struct {
 	objects  int64
 	by       map[uint64]event.Holder
 }
-
-// lateBy is how long after its cell's end a block must go to have been freed late: what IPython does after a cell takes
-// less.
-const lateBy = event.Nanoseconds(1e9)
 
 // openBirth gives a window what its blocks will refer to.
 func (a *audit) openBirth(w *window) {
@@ -183,6 +160,7 @@ func (a *audit) moveRange(t *Tracker, r *root, c *event.Change) {
 	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped)
 	for _, p := range gone {
 		a.free(w, place{event.Mapped, p.start}, kept{p.size(), p.stack, p.birth, p.at}, c)
+		a.unmap(w, p, c.PID)
 	}
 }
 
@@ -224,57 +202,6 @@ func (t *Tracker) innermostBefore(c *event.Change) *window {
 
 // latest is how many windows a change can be late.
 const latest = 64
-
-// free decides whether a block went too late: when no cell ran, or as the next exception came.
-func (a *audit) free(w *window, at place, b kept, c *event.Change) {
-	if w == nil || b.birth == nil || b.birth.cell == nil || b.birth.cell.isOpen {
-		return
-	}
-	if w.kind == kindBetween {
-		leaving := a.leaving[c.PID]
-		if leaving == nil {
-			leaving = map[place]left{}
-			a.leaving[c.PID] = leaving
-		}
-		if len(leaving) >= maxBlocks {
-			a.dropped++
-			return
-		}
-		leaving[at] = left{b, c.Time}
-		return
-	}
-	if cell := w.birth.cell; b.birth.failed() && cell != b.birth.cell {
-		a.pass(passing{c.PID, at.meter, b.stack, b.birth, cell}, b, c.Time)
-	}
-}
-
-// failed says whether an exception ended the statement.
-func (b *birth) failed() bool { return b.status == report.Error || b.status == report.Interrupted }
-
-func (a *audit) pass(key passing, b kept, freed event.Nanoseconds) {
-	p := a.gone[key]
-	if p == nil {
-		if len(a.gone) >= maxTallies {
-			a.dropped++
-			return
-		}
-		p = &passed{first: b.at}
-		a.gone[key] = p
-	}
-	p.bytes += b.size
-	p.count++
-	p.first, p.last = min(p.first, b.at), max(p.last, freed)
-}
-
-// settleLeaving: the process goes on, so what was freed when no cell ran was freed late.
-func (a *audit) settleLeaving(pid int32) {
-	for at, b := range a.leaving[pid] {
-		if b.freed-b.birth.cell.closed >= lateBy {
-			a.pass(passing{pid: pid, meter: at.meter, stack: b.stack, birth: b.birth}, b.kept, b.freed)
-		}
-	}
-	delete(a.leaving, pid)
-}
 
 // boundary follows the lives of processes.
 func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {

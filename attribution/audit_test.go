@@ -59,6 +59,26 @@ func (n *notebook) give(addresses ...uint64) {
 	}
 }
 
+// collect has the garbage collector free them.
+func (n *notebook) collect(addresses ...uint64) {
+	first := len(n.held)
+	n.give(addresses...)
+	for _, e := range n.held[first:] {
+		e.Collected = true
+	}
+}
+
+// failsIn lets a cell run whose first statements end, and whose last fails.
+func (n *notebook) failsIn(statements int, text string, first func()) {
+	n.ends(text, event.OutcomeError, func() {
+		for line := 2; line <= statements; line++ {
+			first()
+			n.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = n.cells, event.OutcomeOK })
+			n.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = n.cells, int32(line) })
+		}
+	})
+}
+
 // run lets a cell run; its text is also the name of its code.
 func (n *notebook) run(text string, body func()) { n.ends(text, event.OutcomeOK, body) }
 
@@ -189,6 +209,56 @@ func TestMappedGrowth(t *testing.T) {
 	}
 }
 
+// A cell that makes the same anew in each run does not grow, though an allocator spreads what the last run made over memory that each of
+// them mapped. The numbers are arenas, of each run, behind each run; the first ones are of a real cell that makes 300,000 strings.
+func TestMappedGrowthInArenas(t *testing.T) {
+	for name, c := range map[string]struct {
+		after [][]int
+		grows bool
+	}{
+		"as many behind each run":   {[][]int{{14}, {5, 9}, {4, 4, 6}, {3, 3, 3, 5}, {2, 3, 3, 3, 3}}, false},
+		"now more and now less":     {[][]int{{14}, {5, 8}, {4, 4, 7}, {3, 3, 3, 4}, {2, 3, 3, 3, 3}}, false},
+		"the first run found room":  {[][]int{{4}, {4, 10}, {3, 5, 6}, {3, 3, 3, 5}, {2, 3, 3, 3, 3}}, false},
+		"four runs":                 {[][]int{{14}, {7, 7}, {5, 5, 4}, {3, 4, 3, 4}}, false},
+		"up to a bound":             {[][]int{{4}, {4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {3, 3, 2, 2, 2}, {2, 2, 2, 2, 2, 2}, {2, 2, 2, 2, 2, 1, 1}}, false},
+		"more behind each run":      {[][]int{{5}, {5, 5}, {5, 5, 5}, {5, 5, 5, 5}}, true},
+		"more, and some given back": {[][]int{{14}, {6, 13}, {6, 6, 12}, {6, 6, 5, 13}, {6, 6, 5, 6, 7}}, true},
+	} {
+		for _, elsewhere := range []bool{false, true} { // it is the next run that gives back, or another cell before it
+			n := newNotebook()
+			number, arenas := uint64(1<<60), make([][]event.Change, len(c.after))
+			n.events = append(n.events, &event.Stack{Number: number, PID: main, Frames: []event.Frame{{Function: "<module>", File: "maps.py", Line: 2}}})
+			giveBack := func(after []int) {
+				for run, kept := range after {
+					for ; len(arenas[run]) > kept; arenas[run] = arenas[run][1:] {
+						gone := arenas[run][0]
+						gone.Size, gone.Stack = -gone.Size, 0
+						n.move(gone)
+					}
+				}
+			}
+			for run, after := range c.after {
+				if elsewhere {
+					n.run("clears", func() { giveBack(after) })
+				}
+				n.run("maps", func() {
+					giveBack(after)
+					for len(arenas[run]) < after[run] {
+						n.next += 1 << 32
+						a := event.Change{Meter: event.Mapped, Size: mib, Address: n.next, Block: true, Stack: number}
+						arenas[run] = append(arenas[run], a)
+						n.move(a)
+					}
+				})
+			}
+			a := n.audit(t)
+			if grows := len(a.Verdicts) == 1 && a.Verdicts[0].Kind == report.RerunGrowth; grows != c.grows || !grows && len(a.Verdicts) > 0 {
+				t.Errorf("%s, elsewhere %v: %+v", name, elsewhere, a.Verdicts)
+			}
+		}
+	}
+}
+
 // A leak that not every run makes is found with enough of them.
 func TestGrowthNowAndThen(t *testing.T) {
 	n := newNotebook()
@@ -291,6 +361,63 @@ func TestTraceback(t *testing.T) {
 	n.ends("again", event.OutcomeError, func() { n.give(address) })
 	if v := only(t, n.audit(t), report.HeldByTraceback, 5*mib, 1); !strings.Contains(v.Evidence, "until In[2] failed") {
 		t.Errorf("evidence %q", v.Evidence)
+	}
+}
+
+// What an exception's frames have goes some time after the next exception has come: they refer to it, so it takes the garbage
+// collector, which runs in any cell, or in none. A variable's goes when a cell says so.
+func TestTracebackGoesLater(t *testing.T) {
+	nothing := func() {}
+	for name, c := range map[string]struct {
+		between bool // a cell fails between the one that made it and what frees it
+		frees   func(n *notebook, give func(), collect func())
+		held    bool
+	}{
+		"collected between cells":          {true, func(_ *notebook, _, collect func()) { collect() }, true},
+		"collected in a cell":              {true, func(n *notebook, _, collect func()) { n.run("fine", collect) }, true},
+		"collected in a later failed one":  {true, func(n *notebook, _, collect func()) { n.ends("again", event.OutcomeError, collect) }, true},
+		"collected after other cells":      {true, func(n *notebook, _, collect func()) { n.run("fine", nothing); n.wait(9); n.run("more", collect) }, true},
+		"freed right after the failed one": {true, func(_ *notebook, give, _ func()) { give() }, true},
+		"freed by a cell":                  {true, func(n *notebook, give, _ func()) { n.run("fine", give) }, false},
+		"freed by a statement of a cell that fails later": {true, func(n *notebook, give, _ func()) {
+			n.failsIn(2, "twice", give)
+		}, false},
+		"collected with no other exception":        {false, func(n *notebook, _, collect func()) { n.run("fine", collect) }, false},
+		"collected between, no other exception":    {false, func(_ *notebook, _, collect func()) { collect() }, false},
+		"collected in a cell before it has failed": {false, func(n *notebook, _, collect func()) { n.failsIn(2, "twice", collect) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNotebook()
+			var address uint64
+			n.ends("fails", event.OutcomeError, func() { address = n.take("fails", 4, 5*mib) })
+			if n.run("fine", nothing); c.between {
+				n.ends("next", event.OutcomeError, nothing)
+			}
+			c.frees(n, func() { n.give(address) }, func() { n.collect(address) })
+			n.run("last", nothing)
+			if !c.held {
+				none(t, n.audit(t))
+				return
+			}
+			if v := only(t, n.audit(t), report.HeldByTraceback, 5*mib, 1); !strings.Contains(v.Evidence, "until In[3] failed") {
+				t.Errorf("evidence %q", v.Evidence)
+			}
+		})
+	}
+}
+
+// What an interpreter that ends clears away was not held by a traceback.
+func TestTracebackOfAProcessThatEnds(t *testing.T) {
+	n := newNotebook()
+	var address uint64
+	n.ends("fails", event.OutcomeError, func() { address = n.take("fails", 4, 5*mib) })
+	n.ends("next", event.OutcomeError, func() {})
+	n.collect(address)
+	n.boundary(event.ProcessExit, main)
+	for _, v := range n.finish(t).Verdicts {
+		if strings.Contains(v.Evidence, "until") {
+			t.Errorf("%+v", v)
+		}
 	}
 }
 

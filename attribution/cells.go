@@ -132,6 +132,9 @@ func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
 		p.open = slices.Delete(p.open, i, i+1)
 	}
 	t.done = append(t.done, w)
+	if t.audit != nil && (w.status == report.Error || w.status == report.Interrupted) {
+		t.audit.failures[b.PID] = append(t.audit.failures[b.PID], w)
+	}
 	if len(p.open) == 0 {
 		p.lastCell = w
 		p.ranCells++

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"math"
+	"slices"
 
 	"ipytracer/report"
 	"ipytracer/tracer/event"
@@ -42,6 +43,86 @@ func growthOf(runs []*window, leftBy map[*window]event.Bytes) *report.Growth {
 		}
 	}
 	return &report.Growth{Runs: n, Slope: round(mean), Low: round(mean - half), High: round(mean + half)}
+}
+
+// unmapping is what is added up of ranges that went.
+type unmapping struct {
+	pid   int32
+	stack uint64
+	birth *birth
+	in    *window // the cell in which they went, or the time between
+}
+
+// unmap remembers that a piece went in a later cell than the one that mapped it, or between cells.
+func (a *audit) unmap(in *window, p piece, pid int32) {
+	if in == nil || p.birth == nil || p.birth.cell == nil {
+		return
+	}
+	if in.birth.cell != nil {
+		in = in.birth.cell
+	}
+	if in == p.birth.cell {
+		return
+	}
+	key := unmapping{pid, p.stack, p.birth, in}
+	if _, known := a.unmapped[key]; !known && len(a.unmapped) >= maxTallies {
+		a.dropped++
+		return
+	}
+	a.unmapped[key] += p.size()
+}
+
+// went is what a run of a cell mapped and what was unmapped later.
+type went struct {
+	run   *window
+	at    event.Nanoseconds // not before
+	bytes event.Bytes
+}
+
+// mappedAfter is what a site has of what all runs of its cell mapped, after each of them. An allocator gives memory back when the last
+// object in it goes, and makes new objects where old ones were: so at the end each run's memory can be there, all of it in use by what
+// the last run made, and no run have added to what there is.
+func (j *judge) mappedAfter(s *site, runs []*window, leftBy map[*window]event.Bytes) []event.Bytes {
+	number, after, total := make(map[*window]int, len(runs)), make([]event.Bytes, len(runs)), event.Bytes(0)
+	for i, w := range runs {
+		number[w] = i
+		total += leftBy[w]
+		after[i] = total
+	}
+	for _, p := range j.unmapped()[s.siteKey] {
+		i, known := number[p.run]
+		for ; known && i < len(runs) && !runs[i].isOpen && runs[i].closed <= p.at; i++ {
+			after[i] += p.bytes
+		}
+	}
+	return after
+}
+
+// unmapped is what went of what each site mapped.
+func (j *judge) unmapped() map[siteKey][]went {
+	if j.went == nil {
+		j.went = map[siteKey][]went{}
+		names := newSurvivors(j.t)
+		for key, bytes := range j.audit.unmapped {
+			of := names.site(key.pid, event.Mapped, key.stack, key.birth).siteKey
+			j.went[of] = append(j.went[of], went{key.birth.cell, key.in.opened, bytes})
+		}
+	}
+	return j.went
+}
+
+// riseOf is by how much values rise with each: the median over half of them, from each to the one that is as far behind it.
+func riseOf(values []event.Bytes) event.Bytes {
+	apart := len(values) / 2
+	if apart == 0 {
+		return 0
+	}
+	var rises []event.Bytes
+	for i := range len(values) - apart {
+		rises = append(rises, (values[i+apart]-values[i])/event.Bytes(apart))
+	}
+	slices.Sort(rises)
+	return rises[(len(rises)-1)/2]
 }
 
 func round(x float64) int64 { return int64(math.Round(x)) }

@@ -23,6 +23,7 @@ type judge struct {
 	shown    map[int32]map[int]*window // cells by their In[N], by process
 	unknown  map[int32]event.Bytes     // in blocks of which nobody knows who holds them, by process
 	seen     map[int32]event.Bytes     // in blocks that only the walk over the objects has seen
+	went     map[siteKey][]went        // of cpu.mapped
 
 	notJudged []report.NotJudged
 }
@@ -246,9 +247,14 @@ func (j *judge) known(s *site) {
 
 // grows says whether each run of a site's cell leaves more. Of mapped memory that must be steady, at least half of the mean with
 // 95 % confidence, and over four runs: allocators keep what is freed, an arena for each thread and more, and stop taking new memory after a while.
+// And what is there behind a run must have become more: what each run left can all be in use by the last one, see [judge.mappedAfter].
 func (j *judge) grows(s *site, left *portion) bool {
-	g := growthOf(j.runs[runKey{s.pid, s.text}], left.runs)
-	return g != nil && (s.meter != event.Mapped || g.Runs > minRuns && 2*g.Low >= g.Slope)
+	runs := j.runs[runKey{s.pid, s.text}]
+	g := growthOf(runs, left.runs)
+	if g == nil || s.meter != event.Mapped {
+		return g != nil
+	}
+	return g.Runs > minRuns && 2*g.Low >= g.Slope && 2*int64(riseOf(j.mappedAfter(s, runs, left.runs))) >= g.Slope
 }
 
 // isImport says whether a module was being imported.
@@ -347,7 +353,7 @@ func (j *judge) passed() {
 	names := newSurvivors(j.t)
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.gone), comparePassing) {
 		p := j.audit.gone[key]
-		if !asked(key.meter) || key.release != nil && key.release.status != report.Error {
+		if !asked(key.meter) || key.in != nil && !key.in.failed() {
 			continue
 		}
 		kind := report.FreedLate

@@ -149,7 +149,7 @@ func (j *judge) wordTraceback(v *report.Verdict, f *found) {
 	holder := f.portion.holder
 	switch {
 	case f.release != nil:
-		v.Evidence = fmt.Sprintf("the cell failed; its traceback had this until %s failed, %s later", cellName(f.release), report.FormatDuration(int64(f.gap)))
+		v.Evidence = fmt.Sprintf("the cell failed; its traceback had this until %s failed; it went %s after its cell had ended", cellName(f.release), report.FormatDuration(int64(f.gap)))
 	case holder.Kind == event.HeldByCycle:
 		v.Evidence = "the cell failed; its frames and its exception refer to each other and wait for the garbage collector"
 		v.Advice = "handle the exception where it is raised; what waits goes with gc.collect()"

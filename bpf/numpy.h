@@ -49,7 +49,7 @@ struct array_move {
 	__s64 after;
 	__u64 stack;
 	__u32 slot;
-	__u32 padding;
+	__u32 flags; /* of the change that frees it, see change_flag */
 };
 
 /* The meter moves, and both blocks are told. */
@@ -66,7 +66,7 @@ __attribute__((noinline)) int array_moves(struct array_move *m)
 	__s64 value = move(p, r, METER_NUMPY, m->after - m->before);
 	if (moves)
 		send_change(p, r, number++, segment, METER_NUMPY, value - m->after, -m->before, m->from, 0);
-	send_change(p, r, number, segment, METER_NUMPY, value, moves ? m->after : m->after - m->before,
+	send_change(p, r, number, segment, METER_NUMPY | m->flags, value, moves ? m->after : m->after - m->before,
 		    m->after ? m->to : m->from, m->stack);
 	return 0;
 }
@@ -180,7 +180,10 @@ static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 		remember_free(slot, address);
 		return;
 	}
-	struct array_move m = { .from = address, .to = address, .before = array_counts(size) ? size : 0, .slot = slot };
+	if (!array_counts(size))
+		return;
+	struct array_move m = { .from = address, .to = address, .before = size, .slot = slot };
+	m.flags = if_collected(slot);
 	array_moves(&m);
 }
 

@@ -14,6 +14,17 @@ static __always_inline struct python *python_at(__u32 slot)
 	return py && py->ready ? py : NULL;
 }
 
+/* CHANGE_COLLECTED where the garbage collector runs just now. It holds the GIL: it is what frees. */
+static __always_inline __u32 if_collected(__u32 slot)
+{
+	struct python *py = python_at(slot);
+	__u32 collecting = 0;
+
+	if (!py || !py->interp_collecting || READ(collecting, py->interpreter + py->interp_collecting))
+		return 0;
+	return collecting ? CHANGE_COLLECTED : 0;
+}
+
 /* Where a str's characters are, how wide one is, how many bytes in all. */
 static __always_inline __u64 string_data(struct python *py, __u64 object, __u32 *kind, __u32 *size)
 {

@@ -73,7 +73,7 @@ int tensor_freed(struct pt_regs *regs)
 	bpf_map_delete_elem(&torch_blocks, &key);
 	__u64 number = next_change(r);
 	__s64 value = move(p, r, METER_TORCH, -size);
-	send_change(p, r, number, segment, METER_TORCH, value, -size, address, 0);
+	send_change(p, r, number, segment, METER_TORCH | if_collected(slot), value, -size, address, 0);
 	return 0;
 }
 

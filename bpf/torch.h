@@ -92,7 +92,8 @@ int torch_report(struct pt_regs *regs)
 	bool walks = walks_stacks(slot) && !is_shed(GROUP_TENSORS, slot);
 	__u64 stack = walks && size > 0 ? stack_of(regs, slot, GROUP_TENSORS) : 0;
 	__u32 block = walks ? CHANGE_BLOCK : 0;
-	told(slot, number, DEVICE_ACTIVE, allocated, size, regs->di, stack, block);
+	told(slot, number, DEVICE_ACTIVE, allocated, size, regs->di, stack,
+	     walks && size < 0 ? CHANGE_BLOCK | if_collected(slot) : block);
 	rise = reserved - d->value[DEVICE_RESERVED];
 	if (rise) /* the flag has it streamed in any case: what the driver gave is PyTorch's */
 		told(slot, number, DEVICE_RESERVED, reserved, rise, 0, 0, block);

@@ -287,9 +287,10 @@ enum change_flag {
 	CHANGE_REFUSED = 1 << 30, /* nothing changed: `size` bytes were asked for and refused; value is what was held */
 	CHANGE_FOREIGN =
 		1 << 28, /* nothing changed: memory of another process was opened or closed; value is how many are */
-	CHANGE_BLOCK = 1 << 26,	  /* of a total: `address` and `size` are the block that was made or freed */
-	CHANGE_BETWEEN = 1 << 27, /* a boundary was being drawn: it may belong to its segment or to the next */
-	CHANGE_LEARNED = 1 << 29, /* the meter was not known before; value is what it was before its next change */
+	CHANGE_BLOCK = 1 << 26,	    /* of a total: `address` and `size` are the block that was made or freed */
+	CHANGE_BETWEEN = 1 << 27,   /* a boundary was being drawn: it may belong to its segment or to the next */
+	CHANGE_COLLECTED = 1 << 25, /* a block was freed while Python's garbage collector ran: nothing else does then */
+	CHANGE_LEARNED = 1 << 29,   /* the meter was not known before; value is what it was before its next change */
 };
 
 /* A traced process. value and high are written by atomics only. */
@@ -524,7 +525,9 @@ struct python {
 	__u32 cached_keys; /* of a type: the names of its instances' attributes */
 	__u32 dict_keys;
 	__u32 dict_values;
-	__u32 code_frees; /* each code object that is freed is seen */
+	__u32 code_frees;	 /* each code object that is freed is seen */
+	__u32 interp_collecting; /* an int: the garbage collector runs; 0 if it is not known where that is */
+	__u32 padding;
 };
 
 /* Where an instance has its attributes: see results.h. */

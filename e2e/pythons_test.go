@@ -40,11 +40,7 @@ func TestPythons(t *testing.T) {
 			if between := c.python != "/usr/bin/python3.9" && c.python != "/usr/bin/python3.15"; between && os.Getenv("TRACER_PYTHONS") != "all" {
 				drivers = drivers[:1]
 			}
-			for _, driver := range drivers {
-				t.Run(driver, func(t *testing.T) {
-					checkTruth(t, place{driver: driver, python: c.python, chroot: root}, nil)
-				})
-			}
+			checkBuild(t, "static, LTO, PGO: Debian's", place{python: c.python, chroot: root}, drivers...)
 		})
 	}
 }
@@ -58,7 +54,7 @@ func TestOtherBuilds(t *testing.T) {
 		t.Parallel()
 		root := filepath.Join(pythonsDir(), "pbs311")
 		needTree(t, root)
-		checkTruth(t, place{driver: "run_kernel.py", python: filepath.Join(root, "bin/python3.11"), env: libraries}, nil)
+		checkBuild(t, "clang, shared, LTO: python-build-standalone", place{python: filepath.Join(root, "bin/python3.11"), env: libraries}, "run_kernel.py")
 	})
 	t.Run("pbs314", func(t *testing.T) { // static, clang, BOLT, tail-call interpreter
 		t.Parallel()
@@ -67,7 +63,8 @@ func TestOtherBuilds(t *testing.T) {
 		needTree(t, sid)
 		enter(t, sid)
 		bind(t, root, filepath.Join(sid, "opt/pbs314"))
-		checkTruth(t, place{driver: "run_terminal.py", python: "/opt/pbs314/bin/python3.14", chroot: sid, env: libraries}, nil)
+		p := place{python: "/opt/pbs314/bin/python3.14", chroot: sid, env: libraries}
+		checkBuild(t, "clang, static, BOLT, tail calls: python-build-standalone", p, "run_terminal.py")
 	})
 }
 

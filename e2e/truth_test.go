@@ -16,10 +16,11 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-func checkTruth(t *testing.T, p place, cells []string) {
+func checkTruth(t *testing.T, p place, cells []string) *report.Report {
 	t.Helper()
 	r := compareTruth(t, p, cells, "--budget", "off")
 	checkCertificate(t, r)
+	return r
 }
 
 // compareTruth runs a workload under trace and compares every figure; the certificate is left to the caller.

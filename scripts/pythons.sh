@@ -3,22 +3,31 @@
 # are not Debian's (python-build-standalone, taken from the Go module that embeds it), and builds as people make them, of
 # Debian's source packages. Idempotent: a finished tree is left alone. Needs root, debootstrap and Go.
 #
-#   scripts/pythons.sh [NAME ...]      names: bullseye trixie sid torch pbs311 pbs314 plain313 (default: all)
+#   scripts/pythons.sh [NAME ...]      default: those of CI; all: every one
 set -euo pipefail
+
+ci=(bullseye trixie sid torch pbs311 pbs314 plain313)
+builds=(shared313 o2313 lto313 conda313 clang313 clanglto313 musl313 plain39 plain314) # some minutes each, many
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
 # DEBIAN_MIRROR: where from; else debootstrap's own default
 mirror=()
 [ -z "${DEBIAN_MIRROR:-}" ] || mirror=("$DEBIAN_MIRROR")
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(bullseye trixie sid torch pbs311 pbs314 plain313)
+case $* in
+'') names=("${ci[@]}") ;;
+all) names=("${ci[@]}" "${builds[@]}") ;;
+esac
 mkdir -p "$dir"
+# A mirror may lag behind a suite that moves, and what these trees have was chosen long before.
+apt=(-o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false)
 
 # extra SUITE: what only some suites have and the benchmarks or the recording test use.
 extra() {
     case $1 in
-    trixie) echo python3-memray ;;
-    sid) echo python3.14 python3.15 libpython3.15 python3-pyarrow python3-pandas python3-memray ;;
+    bullseye) echo libpython3.9 ;;
+    trixie) echo libpython3.13 python3-memray ;;
+    sid) echo python3.14 python3.15 libpython3.14 libpython3.15 python3-pyarrow python3-pandas python3-memray ;;
     esac
 }
 
@@ -26,6 +35,22 @@ extra() {
 unfinished() {
     tail -n 20 "$dir/$1.log" >&2
     echo "pythons.sh: $1 did not finish, see $dir/$1.log" >&2
+}
+
+# copied FROM TO: a tree as another's beginning. Tests may run in it: what they lay over its folders is not part of it.
+copied() {
+    local under
+    ! grep -qF " $(readlink -f "$dir")/$2/" /proc/mounts || {
+        echo "pythons.sh: tests run in $dir/$2, or have left folders mounted there" >&2
+        return 1
+    }
+    rm -rf "${dir:?}/${2:?}"
+    under=$(mktemp -d)
+    mount --bind "$dir/$1" "$under"
+    cp -a "$under" "$dir/$2" || rm -rf "${dir:?}/$2"
+    umount "$under"
+    rmdir "$under"
+    rm "$dir/$2/.complete"
 }
 
 chroot_with() {
@@ -53,9 +78,7 @@ torch() {
     local done="$dir/torch/.complete" root="$dir/torch"
     [ -e "$done" ] && return
     chroot_with trixie
-    rm -rf "${root:?}"
-    cp -a "$dir/trixie" "$root"
-    rm "$root/.complete"
+    copied trixie torch
     sed -i 's/ main$/ main contrib/' "$root/etc/apt/sources.list"
     # In the left side of || the shell goes on after errors, hence the &&.
     {
@@ -105,55 +128,99 @@ PY
     touch "$done"
 }
 
-# compilers: a chroot like trixie, with what it takes to compile CPython 3.13, and its source as Debian has it from upstream.
-# The builds are in it, each below /opt, and use the chroot's libraries: IPython, ipykernel, NumPy are for the same version.
+# compilers SUITE TREE VERSION: a chroot TREE like the suite's, with what it takes to compile CPython, and the source of that version as
+# Debian has it from upstream. The builds are in it, each below /opt, and use the chroot's libraries: IPython, ipykernel, NumPy are for the
+# same version.
 compilers() {
-    local root="$dir/builds" done="$dir/builds/.complete"
+    local suite=$1 tree=$2 version=$3 root="$dir/$2" done="$dir/$2/.complete"
     [ -e "$done" ] && return
-    chroot_with trixie
-    rm -rf "${root:?}"
-    cp -a "$dir/trixie" "$root"
-    rm "$root/.complete"
+    chroot_with "$suite"
+    copied "$suite" "$tree"
     {
         sed 's/^deb /deb-src /' "$root/etc/apt/sources.list" >"$root/etc/apt/sources.list.d/source.list" &&
-            chroot "$root" apt-get -o APT::Sandbox::User=root update &&
-            DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
+            chroot "$root" apt-get "${apt[@]}" update &&
+            DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get "${apt[@]}" install -y --no-install-recommends \
                 gcc make libc6-dev libffi-dev libsqlite3-dev libssl-dev xz-utils zlib1g-dev &&
-            chroot "$root" sh -c 'cd /usr/src && apt-get -o APT::Sandbox::User=root source --download-only --tar-only python3.13'
-    } >"$dir/builds.log" 2>&1 </dev/null || {
-        unfinished builds
+            chroot "$root" sh -c "cd /usr/src && apt-get ${apt[*]} source --download-only --tar-only python$version"
+    } >"$dir/$tree.log" 2>&1 </dev/null || {
+        unfinished "$tree"
         return 1
     }
     rm -rf "$root/var/cache/apt/archives" "$root/var/lib/apt/lists"
     touch "$done"
 }
 
-# built NAME [ARGUMENT ...]: CPython 3.13, made with the arguments of configure, in /opt/NAME of the chroot builds. It has no pip:
-# Debian's libraries are on its path.
-built() {
-    local name=$1 root="$dir/builds" done="$dir/builds/opt/$1/.complete"
+# installed TREE PACKAGE ...: what only some builds need.
+installed() {
+    local root="$dir/$1"
     shift
-    [ -e "$done" ] && return
-    compilers
+    chroot "$root" dpkg -s "$@" >/dev/null 2>&1 && return
+    chroot "$root" apt-get "${apt[@]}" update &&
+        DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get "${apt[@]}" install -y --no-install-recommends "$@"
+    rm -rf "$root/var/cache/apt/archives" "$root/var/lib/apt/lists"
+}
+
+# compiled NAME TREE VERSION MODULES [ARGUMENT ...]: CPython, made with the arguments of configure, in /opt/NAME of the tree, where it can
+# import the modules. It has no pip: Debian's libraries are on its path.
+compiled() {
+    local name=$1 root="$dir/$2"
     rm -rf "${root:?}/opt/$name" "$root/usr/src/$name"
     mkdir "$root/usr/src/$name"
+    # Tests that run meanwhile lay the machine's /tmp over the tree's: the compiler's files are elsewhere.
     # shellcheck disable=SC2016
-    chroot "$root" bash -ec '
-        name=$1
+    TMPDIR="/usr/src/$name" chroot "$root" bash -ec '
+        name=$1 version=$3 modules=$4
+        shift 4
         cd "/usr/src/$name"
-        tar -xf ../python3.13_*.orig.tar.xz --strip-components 1
-        shift
-        ./configure --prefix="/opt/$name" --with-ensurepip=no "$@"
+        tar -xf ../python"${version}"_*.orig.tar.xz --strip-components 1
+        ./configure --prefix="/opt/$name" --with-ensurepip=no --disable-test-modules "$@"
         make -j2
         make install
-        echo /usr/lib/python3/dist-packages >"/opt/$name/lib/python3.13/site-packages/debian.pth"
-        cd / && "/opt/$name/bin/python3.13" -c "import ctypes, sqlite3, ssl, zlib, numpy, ipykernel"
-    ' bash "$name" "$@" >"$dir/$name.log" 2>&1 </dev/null || {
+        echo /usr/lib/python3/dist-packages >"/opt/$name/lib/python$version/site-packages/debian.pth"
+        cd / && "/opt/$name/bin/python$version" -c "import $modules"
+    ' bash "$@"
+    rm -rf "${root:?}/usr/src/$name"
+}
+
+# built NAME: a build as people make them, from the table.
+built() {
+    local name=$1 suite=trixie tree=builds version=3.13 packages=() modules='ctypes, sqlite3, ssl, zlib, numpy, ipykernel' arguments=()
+    local shared=(--enable-shared "LDFLAGS=-Wl,-rpath,/opt/$name/lib")
+    case $name in
+    *314) suite=sid tree=builds-sid version=3.14 ;;
+    *39) suite=bullseye tree=builds-bullseye version=3.9 ;;
+    esac
+    case $name in
+    plain3*) ;;                                                  # what pyenv makes: static, -O3, no LTO, no PGO
+    shared3*) arguments=("${shared[@]}") ;;                      # the same, as a library
+    o23*) arguments=(OPT='-DNDEBUG -g -fwrapv -O2 -Wall') ;;
+    lto3*) arguments=("${shared[@]}" --with-lto OPT='-DNDEBUG -fwrapv -O3 -Wall') ;; # as official container images, but for PGO: Debian's libraries have both
+    clang3*) packages=(clang) arguments=(CC=clang OPT='-DNDEBUG -fwrapv -O3 -Wall') ;;
+    clanglto3*) packages=(clang lld llvm) arguments=(CC=clang --with-lto OPT='-DNDEBUG -fwrapv -O3 -Wall' LDFLAGS=-fuse-ld=lld) ;;
+    conda3*)                                                     # conda-forge's flags, but for PGO
+        arguments=(--with-lto OPT='-DNDEBUG -fwrapv -O2 -Wall' LDFLAGS='-s -Wl,-O2 -Wl,--sort-common -Wl,--gc-sections'
+            CFLAGS='-fno-plt -fno-semantic-interposition -ffunction-sections -ftree-vectorize -fPIC -fstack-protector-strong')
+        ;;
+    musl3*) packages=(musl-tools) modules=IPython arguments=(CC=/opt/musl-cc) ;; # what is made for glibc cannot be loaded in it
+    esac
+    [ -e "$dir/$tree/opt/$name/.complete" ] && return
+    compilers "$suite" "$tree" "$version"
+    # In the left side of || the shell goes on after errors: what fails is seen by what is not there.
+    (
+        set -e
+        [ ${#packages[@]} -eq 0 ] || installed "$tree" "${packages[@]}"
+        # gcc with musl's specs takes itself for one of glibc's, which configure finds odd.
+        [ "${packages[*]}" != musl-tools ] || install /dev/stdin "$dir/$tree/opt/musl-cc" <<'SH'
+#!/bin/sh
+[ "$1" = --print-multiarch ] && echo x86_64-linux-musl || exec musl-gcc "$@"
+SH
+        compiled "$name" "$tree" "$version" "$modules" "${arguments[@]}"
+    ) >"$dir/$name.log" 2>&1 </dev/null &
+    wait $! || {
         unfinished "$name"
         return 1
     }
-    rm -rf "${root:?}/usr/src/$name"
-    touch "$done"
+    touch "$dir/$tree/opt/$name/.complete"
 }
 
 for name in "${names[@]}"; do
@@ -162,7 +229,7 @@ for name in "${names[@]}"; do
     torch) torch ;;
     pbs311) standalone pbs311 v0.0.0-3.11.11-20241219-1 ;;
     pbs314) standalone pbs314 v0.0.0-3.14.6-20260610-1 ;;
-    plain313) built plain313 ;; # what pyenv makes: static, -O3, no LTO, no PGO
+    plain3* | shared3* | o23* | lto3* | clang3* | clanglto3* | conda3* | musl3*) built "$name" ;;
     *)
         echo "pythons.sh: unknown name $name" >&2
         exit 2

@@ -226,7 +226,8 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 		PushedEval:   uint32(p.sites.EvalCode.Pushed),
 		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion, FrameInstruction: o.FrameInstr,
 		FrameLocals: heap.FrameLocals, InstanceKind: uint32(p.binary.Version().Instances()), CachedKeys: heap.CachedKeys,
-		TypeBasicSize: cpython.TypeBasicSize, TypeDictOffset: cpython.TypeDictOffset, DictKeys: o.DictKeys, DictValues: o.DictValues,
+		InterpCollecting: heap.InterpGC + heap.Collecting,
+		TypeBasicSize:    cpython.TypeBasicSize, TypeDictOffset: cpython.TypeDictOffset, DictKeys: o.DictKeys, DictValues: o.DictValues,
 	}
 	if out.CodeFullName == 0 {
 		out.CodeFullName = o.CodeName

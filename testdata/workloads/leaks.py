@@ -133,14 +133,15 @@ LEAKS = [
     Notebook("attribute_of_a_library", [Step("json.last_payload = block(%d)  # leaks" % size(18))], [Leak(AFTER, size(18), 1)]),
     waiting_thread(size(19), "cpu.numpy"),
     stolen_reference(size(20), "cpu.numpy"),
+    # More than a second after its cell's end and before the next one's begin, also where the machine is busy.
     Notebook("freed_by_a_timer", [
         Step("""
             def later(data):
                 data[0] = 0
-            timer = threading.Timer(1.5, later, [block(%d)])  # leaks
+            timer = threading.Timer(2.5, later, [block(%d)])  # leaks
             timer.start()
             del timer
-            """ % size(21), pause=3)], [Leak("freed-late", size(21), 1)]),
+            """ % size(21), pause=4)], [Leak("freed-late", size(21), 1)]),
     Notebook("process_that_stays", [Step("child = subprocess.Popen(['sleep', '1000'])  # leaks")],
              [Leak("child-alive", None, 1, meter="cpu.resident", says="sleep 1000")]),
     Notebook("forked_worker", [
@@ -167,6 +168,15 @@ LEAKS = [
     Notebook("small_objects", [Step("rows = []"), Step("rows.extend([str(i) for i in range(300_000)])  # leaks", 5)],
              [Leak(GROWTH, None, None, meter="cpu.mapped", exact=False)]),
     # From here on the order matters: an exception drops the traceback of the one before, an exception's frames may have much.
+    # The exception and its frames refer to each other: the collector has them, in this cell at the latest.
+    Notebook("traceback_that_is_collected", [
+        Step("""
+            def fit():
+                gradients = block(%d)  # leaks
+                raise ValueError("bad batch")
+            fit()
+            """ % size(26), fails=True),
+        Step("undefined_name", fails=True), Step("n = gc.collect()")], [Leak(TRACEBACK, size(26), 1, "fit")]),
     Notebook("traceback_dropped_by_the_next", [
         Step("""
             def train():
@@ -222,6 +232,20 @@ HEALTHY = [
                 except ValueError as e:
                     pass
             """ % (5 * MIB), 3)]),
+    Notebook("cells_that_fail_and_keep_nothing", [
+        Step("""
+            kept = []
+            for i in range(3):
+                kept.append(block(%d))
+            raise ValueError("a bad batch")
+            """ % (5 * MIB), fails=True),
+        Step("""
+            for i in range(3):
+                kept.append(block(%d))
+                if i == 2:
+                    raise ValueError("a bad batch")
+            """ % (5 * MIB), fails=True),
+        Step("undefined_name", fails=True), Step("kept.clear()"), Step("undefined_name", fails=True)]),
     Notebook("bounded_caches", [
         Step("""
             last = collections.deque(maxlen=3)
@@ -250,6 +274,18 @@ HEALTHY = [
                 squares = list(pool.map(abs, range(10)))
             done = subprocess.run(["true"]).returncode
             """, 2)]),
+    # A string in some of the arenas that each run maps keeps those, and the next run's strings go there: at the end each run has left
+    # the same, and all of it is in use.
+    Notebook("arenas_that_are_used_again", [
+        Step("pins, arena, runs = [], 1 << 20 if sys.version_info >= (3, 10) else 1 << 18, 0"),
+        Step("""
+            rows = []
+            rows.extend([str(i) for i in range(300_000)])
+            runs += 1
+            for row in rows[::-100]:
+                if len(pins) < runs * (3 << 20) // arena and all(abs(id(row) - id(pin)) > arena for pin in pins):
+                    pins.append(row)
+            """, 5)]),
     Notebook("model_in_a_variable", [
         Step("""
             class Layer:
@@ -425,6 +461,15 @@ FOLLOWED = [
         except ValueError:
             pass
         """ % size(22)),
+    followed("traceback_that_is_collected", """
+        def fit():
+            gradients = block(%d)
+            raise ValueError("bad batch")
+        try:
+            fit()
+        except ValueError:
+            pass
+        """ % size(26)),
     followed("traceback_of_the_last", """
         def inner(data):
             scaled = data * 2

@@ -14,6 +14,7 @@ type Heap struct {
 	Interpreter uint64 // address of the main PyInterpreterState
 
 	InterpGC   uint32 // struct _gc_runtime_state, which holds the heads of the generations' lists
+	Collecting uint32 // in that struct, an int: not 0 while the collector runs
 	ThreadSize uint32 // sizeof(PyThreadState), in bytes
 	TupleItems uint32
 	CachedKeys uint32 // PyHeapTypeObject.ht_cached_keys: the names of inline attribute values
@@ -149,7 +150,7 @@ func (p *Interpreter) Memory() io.ReaderAt { return p.mem.r }
 
 // heapTable is a version's layout as its headers give it.
 func heapTable(o Offsets, minor int) Heap {
-	h := Heap{Offsets: o, Version: Version{3, minor, -1}, TupleItems: 24, CodeLocalNames: 96}
+	h := Heap{Offsets: o, Version: Version{3, minor, -1}, Collecting: 200, TupleItems: 24, CodeLocalNames: 96}
 	h.FuncGlobals, h.FuncCode, h.FuncDefaults, h.FuncKwDefaults = 16, 48, 56, 64
 	h.FuncClosure, h.FuncModule = 72, 104
 	h.CodeLocals, h.CodeFree, h.CodeStackSize = 72, 88, 64
@@ -176,10 +177,11 @@ func heapTable(o Offsets, minor int) Heap {
 	case 13:
 		h.InterpGC, h.ThreadSize = 7400, 304
 	case 14:
-		h.InterpGC, h.ThreadSize, h.TupleItems = 7408, 832, 32
+		h.InterpGC, h.ThreadSize, h.TupleItems, h.Collecting = 7408, 832, 32, 192
 		h.FrameLocals, h.StackKind = 80, StackPointer
 	case 15:
 		h.InterpGC, h.ThreadSize, h.TupleItems, h.CachedKeys = 7400, 888, 32, 888
+		h.Collecting = 112
 		h.FrameLocals, h.StackKind = 80, StackPointer
 	}
 	return h
@@ -194,13 +196,13 @@ func heapFrameObject(h *Heap) {
 
 // heapLayout is [debugLayout] for what a [Heap] has more.
 type heapLayout struct {
-	interpGC, threadSize, frameLocals, frameStack, codeLocalNames, tupleItems, cachedKeys int
+	interpGC, collecting, threadSize, frameLocals, frameStack, codeLocalNames, tupleItems, cachedKeys int
 }
 
 var heapLayouts = map[int]heapLayout{
-	13: {interpGC: 9, threadSize: 18, frameLocals: 31, codeLocalNames: 40, tupleItems: 50},
-	14: {interpGC: 10, threadSize: 21, frameLocals: 34, frameStack: 36, codeLocalNames: 45, tupleItems: 56},
-	15: {interpGC: 10, threadSize: 21, frameLocals: 42, frameStack: 44, codeLocalNames: 53, tupleItems: 68, cachedKeys: 66},
+	13: {interpGC: 9, collecting: 71, threadSize: 18, frameLocals: 31, codeLocalNames: 40, tupleItems: 50},
+	14: {interpGC: 10, collecting: 81, threadSize: 21, frameLocals: 34, frameStack: 36, codeLocalNames: 45, tupleItems: 56},
+	15: {interpGC: 10, collecting: 94, threadSize: 21, frameLocals: 42, frameStack: 44, codeLocalNames: 53, tupleItems: 68, cachedKeys: 66},
 }
 
 // applyHeap overwrites what the table says with what the build says about itself.
@@ -210,7 +212,7 @@ func (d *debugOffsets) applyHeap(h *Heap) {
 		dst  *uint32
 		word int
 	}{
-		{&h.InterpGC, l.interpGC}, {&h.ThreadSize, l.threadSize}, {&h.FrameLocals, l.frameLocals}, {&h.FrameStack, l.frameStack},
+		{&h.InterpGC, l.interpGC}, {&h.Collecting, l.collecting}, {&h.ThreadSize, l.threadSize}, {&h.FrameLocals, l.frameLocals}, {&h.FrameStack, l.frameStack},
 		{&h.CodeLocalNames, l.codeLocalNames}, {&h.TupleItems, l.tupleItems}, {&h.CachedKeys, l.cachedKeys},
 	} {
 		if f.word != 0 {

@@ -1,6 +1,7 @@
 package cpython
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -23,6 +24,7 @@ func TestLive(t *testing.T) {
 				t.Run("last exception", s.testLastException)
 				t.Run("generators", s.testGenerators)
 				t.Run("frames", s.testFrames)
+				t.Run("collector", s.testCollector)
 			})
 		}
 	})
@@ -38,6 +40,19 @@ func (s *shell) testInput(t *testing.T) {
 	}
 	if !s.interp.IsIPython() {
 		t.Error("IsIPython() = false")
+	}
+}
+
+// testCollector has the collector's callbacks look whether it says that it runs.
+func (s *shell) testCollector(t *testing.T) {
+	h, err := s.interp.Heap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run(t, fmt.Sprintf("import ctypes, gc; flag = ctypes.c_int.from_address(%d); seen = []", h.Interpreter+uint64(h.InterpGC)+uint64(h.Collecting)))
+	s.run(t, "gc.callbacks.append(lambda phase, info: seen.append(flag.value)); gc.collect(); gc.callbacks.pop(); seen.append(flag.value); told = repr(seen)")
+	if got, err := s.interp.String("__main__", "told"); got != "[1, 1, 0]" {
+		t.Errorf("before, after and behind a collection it says %s, %v", got, err)
 	}
 }
 

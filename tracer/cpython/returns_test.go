@@ -111,7 +111,7 @@ func TestReturnSitesOfBuilds(t *testing.T) {
 		emulated  bool
 		condition Condition
 	}
-	want := map[string][]site{ // sid is not listed: it moves
+	want := map[string][]site{ // what moves is not listed: sid, and other builds that are made here
 		"bookworm-3.11": {{0x42d591 - 0x523600, R12, true, Condition{}}, {0xed, R12, true, Condition{}}},
 		"bullseye-3.9":  {{0x27, RAX, false, Condition{}}}, // a call and a ret: nothing between
 		"trixie-3.13":   {{0x43332b - 0x55ce60, RBP, true, Condition{}}, {0xd4, RBP, true, Condition{}}},
@@ -130,8 +130,8 @@ func TestReturnSitesOfBuilds(t *testing.T) {
 		for _, r := range s.EvalReturns {
 			got = append(got, site{r.Delta, r.Result, r.Emulated, r.Condition})
 		}
-		if b.tree != "sid" && !slices.Equal(got, want[b.name]) {
-			t.Errorf("%+v, want %+v", got, want[b.name])
+		if sites, known := want[b.name]; known && !slices.Equal(got, sites) {
+			t.Errorf("%+v, want %+v", got, sites)
 		}
 		for _, r := range s.EvalReturns {
 			if b.tree == "sid" && !r.Emulated {

@@ -157,6 +157,8 @@ type Change struct {
 	Block bool
 	// Between: a boundary was being drawn just then. The change belongs to its segment or to the one behind it.
 	Between bool
+	// Collected: it was freed while Python's garbage collector ran.
+	Collected bool
 	// Learned: the meter was not known before (PyTorch's totals after a late attach); Value is what it has been all along.
 	Learned bool
 }

@@ -116,9 +116,21 @@ func (w *walker) learnTypes() error {
 	return nil
 }
 
-// objectType returns the type of the object at an address, nil if there is no object. A freed object is none: its
-// reference count is 0, or it has been overwritten by a pointer to the next free one.
+// objectType returns the type of the object at an address, nil if there is no object: what a survey has noted, or else what is there now.
 func (w *walker) objectType(addr uint64) *typ {
+	if w.notes != nil {
+		if id, ok := w.notes.index.get(addr, w.notes.addrs); ok {
+			if number := w.notes.noted[id].typ(); number != 0 {
+				return w.notes.types[number]
+			}
+		}
+	}
+	return w.typeNow(addr)
+}
+
+// typeNow is objectType without notes. A freed object is none: its reference count is 0, or it has been overwritten by a pointer to the
+// next free one.
+func (w *walker) typeNow(addr uint64) *typ {
 	if addr < lowestAddress || addr >= userSpace {
 		return nil
 	}

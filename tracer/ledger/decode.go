@@ -26,7 +26,7 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 
 // flags of a change, which ride on its meter.
 const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_FOREIGN | kernelChangeFlagCHANGE_LEARNED |
-	kernelChangeFlagCHANGE_BETWEEN | kernelChangeFlagCHANGE_BLOCK
+	kernelChangeFlagCHANGE_BETWEEN | kernelChangeFlagCHANGE_BLOCK | kernelChangeFlagCHANGE_COLLECTED
 
 // deviceMeters is how many meters of a GPU the kernel keeps; they are the first of event's.
 const deviceMeters = uint32(kernelDeviceMeterDEVICE_METERS)
@@ -51,11 +51,12 @@ func decodeChange(c *kernelChange) event.Change {
 	return event.Change{
 		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
 		Meter: decodeMeter(c.Meter), Value: event.Bytes(c.Value), Size: event.Bytes(c.Size), Address: c.Address,
-		Caller:  decodeCaller(c.Meter),
-		Stack:   c.Stack,
-		Block:   c.Meter&uint32(kernelChangeFlagCHANGE_BLOCK) != 0,
-		Between: c.Meter&uint32(kernelChangeFlagCHANGE_BETWEEN) != 0,
-		Learned: c.Meter&uint32(kernelChangeFlagCHANGE_LEARNED) != 0,
+		Caller:    decodeCaller(c.Meter),
+		Stack:     c.Stack,
+		Block:     c.Meter&uint32(kernelChangeFlagCHANGE_BLOCK) != 0,
+		Between:   c.Meter&uint32(kernelChangeFlagCHANGE_BETWEEN) != 0,
+		Learned:   c.Meter&uint32(kernelChangeFlagCHANGE_LEARNED) != 0,
+		Collected: c.Meter&uint32(kernelChangeFlagCHANGE_COLLECTED) != 0,
 	}
 }
 

@@ -134,12 +134,13 @@ type kernelChange struct {
 type kernelChangeFlag uint32
 
 const (
-	kernelChangeFlagCHANGE_CALLER  kernelChangeFlag = 256
-	kernelChangeFlagCHANGE_REFUSED kernelChangeFlag = 1073741824
-	kernelChangeFlagCHANGE_FOREIGN kernelChangeFlag = 268435456
-	kernelChangeFlagCHANGE_BLOCK   kernelChangeFlag = 67108864
-	kernelChangeFlagCHANGE_BETWEEN kernelChangeFlag = 134217728
-	kernelChangeFlagCHANGE_LEARNED kernelChangeFlag = 536870912
+	kernelChangeFlagCHANGE_CALLER    kernelChangeFlag = 256
+	kernelChangeFlagCHANGE_REFUSED   kernelChangeFlag = 1073741824
+	kernelChangeFlagCHANGE_FOREIGN   kernelChangeFlag = 268435456
+	kernelChangeFlagCHANGE_BLOCK     kernelChangeFlag = 67108864
+	kernelChangeFlagCHANGE_BETWEEN   kernelChangeFlag = 134217728
+	kernelChangeFlagCHANGE_COLLECTED kernelChangeFlag = 33554432
+	kernelChangeFlagCHANGE_LEARNED   kernelChangeFlag = 536870912
 )
 
 type kernelCode struct {
@@ -565,6 +566,8 @@ type kernelPython struct {
 	DictKeys         uint32
 	DictValues       uint32
 	CodeFrees        uint32
+	InterpCollecting uint32
+	Padding          uint32
 }
 
 type kernelResize struct {

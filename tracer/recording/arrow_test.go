@@ -117,6 +117,9 @@ func checkRow(t *testing.T, rec arrow.RecordBatch, row int, devices []int, e eve
 		if rec.Column(colBetween).IsValid(row) {
 			got.Between = rec.Column(colBetween).(*array.Boolean).Value(row)
 		}
+		if rec.Column(colCollected).IsValid(row) {
+			got.Collected = rec.Column(colCollected).(*array.Boolean).Value(row)
+		}
 		if rec.Column(colStack).IsValid(row) {
 			got.Stack = rec.Column(colStack).(*array.Uint64).Value(row)
 		}

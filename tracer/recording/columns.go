@@ -80,6 +80,7 @@ const (
 	colCaller
 	colStack
 	colBetween
+	colCollected
 	colBlock
 	colUnknownHeap
 	colHeapSlack
@@ -146,6 +147,7 @@ func tableFields() [colCount]field {
 		colLearned:       {"learned", typeBool, false},
 		colStack:         {"stack", typeUint64, false},
 		colBetween:       {"between", typeBool, false},
+		colCollected:     {"collected", typeBool, false},
 		colBlock:         {"block", typeBool, false},
 		colUnknownHeap:   {"unknown_heap_frees", typeUint64, false},
 		colHeapSlack:     {"heap_slack", typeInt64, false},

@@ -72,14 +72,15 @@ func (b *batch) change(row int) (event.Event, error) {
 	}
 	return &event.Change{
 		Stream: s.stream, Segment: s.segment, Time: s.time, Root: s.root, PID: s.pid, TID: s.tid, Meter: s.meter,
-		Value:   b.bytes(colValue, row),
-		Size:    b.bytes(colSize, row),
-		Address: b.u64(colAddress, row),
-		Learned: b.columns[colLearned].truth(row),
-		Between: b.columns[colBetween].truth(row),
-		Block:   b.columns[colBlock].truth(row),
-		Caller:  b.caller(row),
-		Stack:   b.u64(colStack, row),
+		Value:     b.bytes(colValue, row),
+		Size:      b.bytes(colSize, row),
+		Address:   b.u64(colAddress, row),
+		Learned:   b.columns[colLearned].truth(row),
+		Between:   b.columns[colBetween].truth(row),
+		Collected: b.columns[colCollected].truth(row),
+		Block:     b.columns[colBlock].truth(row),
+		Caller:    b.caller(row),
+		Stack:     b.u64(colStack, row),
 	}, nil
 }
 

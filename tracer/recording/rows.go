@@ -78,6 +78,9 @@ func (w *Writer) addChange(c *event.Change) error {
 	if c.Between {
 		t.setBool(colBetween, true)
 	}
+	if c.Collected {
+		t.setBool(colCollected, true)
+	}
 	t.set64Unless0(colStack, c.Stack)
 	t.setCaller(c.Caller)
 	return nil

@@ -1,0 +1,118 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// What goes after the cell that made it: too late, or because an exception was not the last one any more.
+
+// left is a block that was freed when no cell ran.
+type left struct {
+	kept
+	freed     event.Nanoseconds
+	release   *window // the first failed cell since its own, nil if there is none
+	collected bool
+}
+
+// passing is what is added up of blocks that went, but too late.
+type passing struct {
+	pid     int32
+	meter   event.Meter
+	stack   uint64
+	birth   *birth
+	release *window // the failed cell that let go of them; nil: no cell ran when they went
+	in      *birth  // where in that cell they went, if that has to fail for it; nil: it has failed
+}
+
+type passed struct {
+	bytes event.Bytes
+	count int64
+	first event.Nanoseconds // when the first was made
+	last  event.Nanoseconds // when the last was freed
+}
+
+// lateBy is how long after its cell's end a block must go to have been freed late: what IPython does after a cell takes
+// less.
+const lateBy = event.Nanoseconds(1e9)
+
+// free decides whether a block went too late: when no cell ran, or because an exception was not the last one any more.
+func (a *audit) free(w *window, at place, b kept, c *event.Change) {
+	if w == nil || b.birth == nil || b.birth.cell == nil || b.birth.cell.isOpen {
+		return
+	}
+	var release *window
+	if b.birth.failed() {
+		release = a.failureBetween(b.birth.cell, c)
+	}
+	if w.kind == kindBetween {
+		leaving := a.leaving[c.PID]
+		if leaving == nil {
+			leaving = map[place]left{}
+			a.leaving[c.PID] = leaving
+		}
+		if len(leaving) >= maxBlocks {
+			a.dropped++
+			return
+		}
+		leaving[at] = left{b, c.Time, release, c.Collected}
+		return
+	}
+	switch cell := w.birth.cell; {
+	case !b.birth.failed() || cell == b.birth.cell:
+	case release != nil && c.Collected:
+		a.pass(passing{pid: c.PID, meter: at.meter, stack: b.stack, birth: b.birth, release: release}, b, c.Time)
+	default: // the statement has not ended
+		a.pass(passing{c.PID, at.meter, b.stack, b.birth, cell, w.birth}, b, c.Time)
+	}
+}
+
+// failureBetween is the first cell that failed after another one had ended, if it has before a change. An exception is the last one,
+// in sys and in IPython, until the next comes, and has its frames. They refer to it as well: what the next exception does not free
+// at once goes with the garbage collector, whenever that runs.
+func (a *audit) failureBetween(cell *window, c *event.Change) *window {
+	all := a.failures[c.PID]
+	i, _ := slices.BinarySearchFunc(all, cell.closed, func(f *window, closed event.Nanoseconds) int { return cmp.Compare(f.closed, closed) })
+	for ; i < len(all) && all[i].lastSegment < c.Segment; i++ {
+		if all[i].opened >= cell.closed && all[i].root == c.Root {
+			return all[i]
+		}
+	}
+	return nil
+}
+
+// failed says whether an exception ended the statement.
+func (b *birth) failed() bool { return b.status == report.Error || b.status == report.Interrupted }
+
+func (a *audit) pass(key passing, b kept, freed event.Nanoseconds) {
+	p := a.gone[key]
+	if p == nil {
+		if len(a.gone) >= maxTallies {
+			a.dropped++
+			return
+		}
+		p = &passed{first: b.at}
+		a.gone[key] = p
+	}
+	p.bytes += b.size
+	p.count++
+	p.first, p.last = min(p.first, b.at), max(p.last, freed)
+}
+
+// settleLeaving: the process goes on, so what was freed when no cell ran was freed late, or an exception had it.
+func (a *audit) settleLeaving(pid int32) {
+	for at, b := range a.leaving[pid] {
+		key := passing{pid: pid, meter: at.meter, stack: b.stack, birth: b.birth}
+		switch {
+		case b.release != nil && (b.collected || b.freed-b.release.closed < lateBy):
+			key.release = b.release
+		case b.freed-b.birth.cell.closed < lateBy:
+			continue
+		}
+		a.pass(key, b.kept, b.freed)
+	}
+	delete(a.leaving, pid)
+}
