@@ -23,7 +23,6 @@ func TestBuilds(t *testing.T) {
 		{"builds", "lto313", "3.13", "shared, LTO, -O3"},
 		{"builds", "conda313", "3.13", "static, LTO in one partition, -O2, -fno-plt, gc-sections, stripped: conda-forge's flags but for PGO"},
 		{"builds", "clang313", "3.13", "clang, static, -O3"},
-		{"builds", "clanglto313", "3.13", "clang, static, thin LTO, -O3"},
 		{"builds-sid", "plain314", "3.14", "static, -O3: pyenv's default"},
 		{"builds-bullseye", "plain39", "3.9", "static, -O3: pyenv's default"},
 	} {

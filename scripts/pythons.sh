@@ -7,7 +7,7 @@
 set -euo pipefail
 
 ci=(bullseye trixie sid torch pbs311 pbs314 plain313)
-builds=(shared313 o2313 lto313 conda313 clang313 clanglto313 musl313 plain39 plain314) # some minutes each, many
+builds=(shared313 o2313 lto313 conda313 clang313 musl313 plain39 plain314) # some minutes each, many
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
 # DEBIAN_MIRROR: where from; else debootstrap's own default
@@ -196,7 +196,6 @@ built() {
     o23*) arguments=(OPT='-DNDEBUG -g -fwrapv -O2 -Wall') ;;
     lto3*) arguments=("${shared[@]}" --with-lto OPT='-DNDEBUG -fwrapv -O3 -Wall') ;; # as official container images, but for PGO: Debian's libraries have both
     clang3*) packages=(clang) arguments=(CC=clang OPT='-DNDEBUG -fwrapv -O3 -Wall') ;;
-    clanglto3*) packages=(clang lld llvm) arguments=(CC=clang --with-lto OPT='-DNDEBUG -fwrapv -O3 -Wall' LDFLAGS=-fuse-ld=lld) ;;
     conda3*)                                                     # conda-forge's flags, but for PGO
         arguments=(--with-lto OPT='-DNDEBUG -fwrapv -O2 -Wall' LDFLAGS='-s -Wl,-O2 -Wl,--sort-common -Wl,--gc-sections'
             CFLAGS='-fno-plt -fno-semantic-interposition -ffunction-sections -ftree-vectorize -fPIC -fstack-protector-strong')
@@ -229,7 +228,7 @@ for name in "${names[@]}"; do
     torch) torch ;;
     pbs311) standalone pbs311 v0.0.0-3.11.11-20241219-1 ;;
     pbs314) standalone pbs314 v0.0.0-3.14.6-20260610-1 ;;
-    plain3* | shared3* | o23* | lto3* | clang3* | clanglto3* | conda3* | musl3*) built "$name" ;;
+    plain3* | shared3* | o23* | lto3* | clang3* | conda3* | musl3*) built "$name" ;;
     *)
         echo "pythons.sh: unknown name $name" >&2
         exit 2

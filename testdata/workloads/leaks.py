@@ -1,6 +1,6 @@
 """Notebooks with planted leaks, and healthy ones. notebooks.py says what they are made of."""
 
-from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, reference_cycle, stolen_reference, waiting_thread
+from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, collected_traceback, reference_cycle, stolen_reference, waiting_thread
 
 IMPORTS = Step("""
     import asyncio, collections, ctypes, functools, gc, json, os, subprocess, sys, threading, time, types
@@ -168,15 +168,7 @@ LEAKS = [
     Notebook("small_objects", [Step("rows = []"), Step("rows.extend([str(i) for i in range(300_000)])  # leaks", 5)],
              [Leak(GROWTH, None, None, meter="cpu.mapped", exact=False)]),
     # From here on the order matters: an exception drops the traceback of the one before, an exception's frames may have much.
-    # The exception and its frames refer to each other: the collector has them, in this cell at the latest.
-    Notebook("traceback_that_is_collected", [
-        Step("""
-            def fit():
-                gradients = block(%d)  # leaks
-                raise ValueError("bad batch")
-            fit()
-            """ % size(26), fails=True),
-        Step("undefined_name", fails=True), Step("n = gc.collect()")], [Leak(TRACEBACK, size(26), 1, "fit")]),
+    collected_traceback(size(26), "cpu.numpy"),
     Notebook("traceback_dropped_by_the_next", [
         Step("""
             def train():

@@ -83,6 +83,18 @@ def reference_cycle(size, meter):
             """ % size)], [Leak(AFTER, size, 1, "tree", meter)])
 
 
+def collected_traceback(size, meter):
+    # The exception and its frames refer to each other: the collector has them, in the last cell at the latest.
+    return Notebook("traceback_that_is_collected", [
+        Step("""
+            def fit():
+                gradients = block(%d)  # leaks
+                raise ValueError("bad batch")
+            fit()
+            """ % size, fails=True),
+        Step("undefined_name", fails=True), Step("n = gc.collect()")], [Leak(TRACEBACK, size, 1, "fit", meter)])
+
+
 def run(opts, kernel, session, imports, notebooks):
     """The notebooks one after another; results are JSON lines, see driver.py, the last one is what an audit must find."""
     steps = [(book, step) for book in [Notebook("imports", [imports])] + notebooks for step in book.steps]

@@ -1,6 +1,6 @@
 """Notebooks with leaks of tensors on the CPU planted, and healthy ones. notebooks.py says what they are made of."""
 
-from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, reference_cycle, stolen_reference, waiting_thread
+from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, collected_traceback, reference_cycle, stolen_reference, waiting_thread
 
 TORCH = "cpu.torch"
 
@@ -50,6 +50,7 @@ LEAKS = [
              [Leak(GROWTH, 3 * size(5), 3, meter=TORCH, says="views[")]),
     stolen_reference(size(6), TORCH),
     waiting_thread(size(7), TORCH),
+    collected_traceback(size(10), TORCH),
     Notebook("traceback_of_the_last", [
         Step("""
             def train():

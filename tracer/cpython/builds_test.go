@@ -30,7 +30,6 @@ func builds() []build {
 		{name: "lto-3.13", tree: "builds", chroot: true, exe: "/opt/lto313/bin/python3.13", elf: "/opt/lto313/lib/libpython3.13.so.1.0", minor: 13},
 		{name: "conda-3.13", tree: "builds", chroot: true, exe: "/opt/conda313/bin/python3.13", minor: 13},
 		{name: "clang-3.13", tree: "builds", chroot: true, exe: "/opt/clang313/bin/python3.13", minor: 13},
-		{name: "clanglto-3.13", tree: "builds", chroot: true, exe: "/opt/clanglto313/bin/python3.13", minor: 13},
 		{name: "musl-3.13", tree: "builds", chroot: true, exe: "/opt/musl313/bin/python3.13", minor: 13},
 		{name: "plain-3.9", tree: "builds-bullseye", chroot: true, exe: "/opt/plain39/bin/python3.9", minor: 9},
 		{name: "plain-3.14", tree: "builds-sid", chroot: true, exe: "/opt/plain314/bin/python3.14", minor: 14},

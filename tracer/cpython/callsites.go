@@ -40,8 +40,16 @@ const (
 	stopSymbol = "PyExc_StopIteration"
 )
 
-// makers are what the body of _PyGen_SetStopIterationValue calls with PyExc_StopIteration and the value (Objects/genobject.c of 3.9 to 3.15).
+// makers are what the body of _PyGen_SetStopIterationValue calls with PyExc_StopIteration and the value (Objects/genobject.c): the first in
+// all of 3.9 to 3.15, the second until 3.12. Later code that calls PyErr_SetObject so is sys.monitoring's (Python/instrumentation.c).
 var makers = []string{"PyObject_CallOneArg", "PyErr_SetObject"}
+
+func (b *Binary) makers() []string {
+	if b.version.Minor >= 13 {
+		return makers[:1]
+	}
+	return makers
+}
 
 // references is who refers to some of an image's symbols.
 type references struct {
@@ -148,7 +156,7 @@ func (b *Binary) callsWith(code *codeReader, refs *references, load, variable ui
 		}
 		target, direct := in.target()
 		if in.Op == x86asm.CALL || in.Op == x86asm.JMP {
-			if to := refs.called(b.image, &in); slices.Contains(makers, to) && s.value&general(x86asm.RDI) != 0 {
+			if to := refs.called(b.image, &in); slices.Contains(b.makers(), to) && s.value&general(x86asm.RDI) != 0 {
 				calls[s.addr] = to
 			}
 			if in.Op == x86asm.CALL || !direct {

@@ -8,7 +8,7 @@ import (
 // TestEndsOfBuilds: where GCC has put the body of _PyGen_SetStopIterationValue into its callers each of these calls is a site, elsewhere
 // the function is the only one, and no function is doubted in any build whose cells are right.
 func TestEndsOfBuilds(t *testing.T) {
-	inlined := map[string]int{"plain-3.13": 12, "bookworm-3.11": 1, "pbs-3.14": 2, "pyenv-3.12": 2}
+	inlined := map[string]int{"plain-3.13": 12, "bookworm-3.11": 1, "pyenv-3.12": 2}
 	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
 		s, err := bin.Sites()
 		if err != nil {
@@ -27,6 +27,35 @@ func TestEndsOfBuilds(t *testing.T) {
 		}
 		if len(s.Doubted) > 0 {
 			t.Errorf("doubted: %v", s.Doubted)
+		}
+	})
+}
+
+// TestEndsWithoutName: where a build does not export _PyGen_SetStopIterationValue its body is one more place among those in its callers.
+func TestEndsWithoutName(t *testing.T) {
+	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
+		named, err := bin.Sites()
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(bin.image.symbols, endSymbol)
+		s, err := bin.Sites()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.name == "pbs-3.14" { // its body has that of PyObject_CallOneArg in it: nothing tells, and it would be refused
+			if len(s.Ends) != 0 {
+				t.Errorf("ends: %+v", s.Ends)
+			}
+			return
+		}
+		if len(s.Ends) < len(named.Ends) {
+			t.Errorf("%d calls, with the name %d: %+v", len(s.Ends), len(named.Ends)-1, s.Ends)
+		}
+		for _, e := range s.Ends {
+			if e.Argument != SecondArgument || e.Symbol != stopSymbol {
+				t.Errorf("%+v", e)
+			}
 		}
 	})
 }

@@ -1,6 +1,6 @@
 """Notebooks with leaks of GPU memory planted, and healthy ones, on PyTorch. notebooks.py says what they are made of."""
 
-from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, reference_cycle, stolen_reference, waiting_thread
+from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, collected_traceback, reference_cycle, stolen_reference, waiting_thread
 
 ACTIVE, DRIVER, PINNED, RESERVED = "gpu.0.active", "gpu.0.driver", "cpu.pinned", "gpu.0.reserved"
 
@@ -66,6 +66,7 @@ LEAKS = [
         Step("halves = [block(45 * MiB) for _ in range(16)]"),
         Step("del halves[::2]"),
         Step("again = [block(90 * MiB) for _ in range(4)]  # leaks")], [Leak("fragmentation", None, 4, meter=RESERVED, exact=False)]),
+    collected_traceback(size(10), ACTIVE),
     Notebook("traceback_of_out_of_memory", [
         Step("""
             def train():
