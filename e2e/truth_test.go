@@ -45,6 +45,7 @@ func compareOnce(t *testing.T, p place, cells []string, patient bool, flags ...s
 	tr := attach(t, w.pid, flags...)
 	results := w.run()
 	r, _ := tr.stop()
+	keepIfFailed(t, r, results)
 	e := w.expect(cells, results)
 	windows := topCells(r, w.pid)
 	if len(windows) != len(e.Cells) {
@@ -106,7 +107,7 @@ func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run 
 	}
 	for _, meter := range []string{"cpu.mapped", "cpu.resident", "cpu.numpy"} {
 		if a, ok := e.Meters[meter]; ok {
-			quiet = checkMeter(t, e, meter, w.Meters[meter], a, run, patient) && quiet
+			quiet = checkMeter(t, e, meter, w, a, run, patient) && quiet
 		}
 	}
 	checkStatements(t, r, w, e)
@@ -137,7 +138,7 @@ func checkHooks(t *testing.T, r *report.Report, cell report.Window, e expected, 
 		t.Errorf("%s: the row of hooks: %+v in %+v", e.Name, row, cell)
 	}
 	for meter, a := range e.Hooks {
-		quiet = checkMeter(t, expected{Name: e.Name + ", hooks", Yields: e.Yields}, meter, row.Meters[meter], a, run, patient) && quiet
+		quiet = checkMeter(t, expected{Name: e.Name + ", hooks", Yields: e.Yields}, meter, row, a, run, patient) && quiet
 	}
 	return quiet
 }
@@ -188,9 +189,9 @@ const arena = 1 << 20
 // disturbance is how far above its truth a resident set may be that somebody else has moved.
 const disturbance = 1 << 20
 
-func checkMeter(t *testing.T, e expected, meter string, f report.Figure, a allowances, run result, patient bool) (quiet bool) {
+func checkMeter(t *testing.T, e expected, meter string, w report.Window, a allowances, run result, patient bool) (quiet bool) {
 	t.Helper()
-	name := e.Name
+	name, f := e.Name, w.Meters[meter]
 	patient = patient && meter == "cpu.resident"
 	quiet = true
 	if !f.Exact {
@@ -209,7 +210,7 @@ func checkMeter(t *testing.T, e expected, meter string, f report.Figure, a allow
 		} else if e.Yields && meter == "cpu.mapped" && off == arena {
 			t.Logf("%s: another thread mapped an arena after the mark", name)
 		} else if off < 0 || off > a.Above {
-			t.Errorf("%s: %s peaks at %d, %+d from what the process saw (allowed 0 to %d)", name, meter, f.Peak, off, a.Above)
+			t.Errorf("%s: %s peaks at %d, %+d from what the process saw (allowed 0 to %d)%s", name, meter, f.Peak, off, a.Above, explain(w, meter))
 		} else if off != 0 && a.Above <= 65536 {
 			t.Logf("%s: %s %+d above its mark", name, meter, off)
 		}
@@ -219,7 +220,7 @@ func checkMeter(t *testing.T, e expected, meter string, f report.Figure, a allow
 			t.Logf("%s: %s %s %d, allowed %d to %d", name, meter, what, got, allowed[0], allowed[1])
 			quiet = false
 		} else if len(allowed) == 2 && (got < allowed[0] || got > allowed[1]) {
-			t.Errorf("%s: %s %s %d, allowed %d to %d", name, meter, what, got, allowed[0], allowed[1])
+			t.Errorf("%s: %s %s %d, allowed %d to %d%s", name, meter, what, got, allowed[0], allowed[1], explain(w, meter))
 		}
 	}
 	within("rises by", f.Peak-f.Start, a.Rise)

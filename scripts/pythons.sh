@@ -178,6 +178,8 @@ compiled() {
         make install
         site=$("/opt/$name/bin/python$version" -c "import site; print(site.getsitepackages()[0])")
         echo /usr/lib/python3/dist-packages >"$site/debian.pth"
+        # Only Debian'"'"'s interpreter knows the name that Debian gives to what is for all versions.
+        find /usr/lib/python3/dist-packages -name "*.abi3-*-linux-gnu.so" | while read -r file; do ln -sf "${file##*/}" "${file%.abi3-*}.abi3.so"; done
         cd / && "/opt/$name/bin/python$version" -c "import $modules"
     ' bash "$@"
     rm -rf "${root:?}/usr/src/$name"
@@ -185,7 +187,7 @@ compiled() {
 
 # built NAME: a build as people make them, from the table.
 built() {
-    local name=$1 suite=trixie tree=builds version=3.13 packages=() modules='ctypes, sqlite3, ssl, zlib, numpy, ipykernel' arguments=()
+    local name=$1 suite=trixie tree=builds version=3.13 packages=() modules='ctypes, sqlite3, ssl, zlib, numpy, ipykernel.kernelbase' arguments=()
     local shared=(--enable-shared "LDFLAGS=-Wl,-rpath,/opt/$name/lib")
     case $name in
     *314 | *314t) suite=sid tree=builds-sid version=3.14 ;;

@@ -23,6 +23,7 @@ import tempfile
 import time
 
 import cells as workload
+import still
 from build import build
 from marks import read_log
 
@@ -81,7 +82,7 @@ class Workspace:
         opts = self.opts
         if opts.chroot and not os.path.isdir(opts.chroot + self.path):
             raise Failure("%s%s is not there: bind-mount /tmp into the chroot" % (opts.chroot, self.path))
-        for name in ("truth.py", "run_me.py"):
+        for name in ("truth.py", "still.py", "run_me.py"):
             shutil.copy(os.path.join(HERE, name), self.path)
         try:
             library = shutil.copy(opts.library, os.path.join(self.path, "libtruth.so")) if opts.library else build(self.path)
@@ -187,6 +188,7 @@ def one_cell(workspace, session, cell, out):
     if workspace.opts.high_water:
         with open("/proc/%d/clear_refs" % session.pid, "w") as f:
             f.write("5")
+    still.wait(session.pid)
     before = sizes(session.pid)
     try:
         result = session.run(cell, marks)

@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// explain says who allocated most of what a meter has at a window's peak, and what is most of what it keeps, three calls each: why a
+// figure is not what it may be, told by the output of a failing test alone. Resident memory has no lines: those of mapped are shown.
+func explain(w report.Window, meter string) string {
+	if meter == "cpu.resident" {
+		meter = "cpu.mapped"
+	}
+	var lines []report.Allocation
+	for _, a := range w.Allocations {
+		if a.Meter == meter {
+			lines = append(lines, a)
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n\twindow %d, %d ns from %d; %s of %d lines, coverage %+v", w.ID, w.DurationNS, w.StartNS, meter, len(lines), w.Coverage[meter])
+	show := func(what string, of func(report.Allocation) int64) {
+		slices.SortStableFunc(lines, func(a, b report.Allocation) int { return cmp.Compare(max(of(b), -of(b)), max(of(a), -of(a))) })
+		for _, a := range lines[:min(3, len(lines))] {
+			var calls []string
+			for _, f := range a.Stack[:min(3, len(a.Stack))] {
+				calls = append(calls, fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line))
+			}
+			fmt.Fprintf(&b, "\n\t%s %+d (%d times): %s", what, of(a), a.Count, strings.Join(calls, " < "))
+		}
+	}
+	show("at peak", func(a report.Allocation) int64 { return a.AtPeak })
+	show("net", func(a report.Allocation) int64 { return a.Net })
+	return b.String()
+}
+
+// keepIfFailed leaves the report and what the driver saw in a folder, and names it, if the test has failed when it ends.
+func keepIfFailed(t *testing.T, r *report.Report, results []result) {
+	t.Helper()
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		dir, err := os.MkdirTemp("", "ipytracer-failed-")
+		if err != nil {
+			t.Log(err)
+			return
+		}
+		for name, what := range map[string]any{"report.json": r, "results.json": results} {
+			data, err := json.Marshal(what)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), data, 0o644)
+			}
+			if err != nil {
+				t.Log(err)
+			}
+		}
+		t.Logf("report and what the driver saw: %s", dir)
+	})
+}
