@@ -4,8 +4,9 @@
  *
  *   open      Py_CompileStringObject(source, file, 257, flags with 0x600, …), file not "<unknown>": the one
  *             compile only IPython's CachingCompiler.ast_parse makes. The coroutine run_cell_async that asked
- *             for it is found by walking the Python frames. Where a build compiles otherwise: the call
- * PySys_Audit("compile", …), if run_cell_async itself has called ast_parse. result
+ *             for it is found by walking the Python frames. Where a build compiles otherwise the call
+ * PySys_Audit("compile", …), and in the shell of IPython.embed() flags with 0x400: if run_cell_async itself has called
+ * ast_parse. result
  * _PyGen_SetStopIterationValue(ExecutionResult), or a call that a build has in its place, once that coroutine is over.
  * What follows is display and hooks: inline figures are drawn there. Of awaited cells some Pythons (3.10 to 3.12, 3.15)
  * do not tell. close     the end of the front end's request: ipykernel ignores SIGINT again, a terminal's prompt takes
@@ -21,8 +22,9 @@
 #ifndef IPYTRACER_CELLS_H
 #define IPYTRACER_CELLS_H
 
-#define PY_FILE_INPUT	       257
-#define CACHING_COMPILER_FLAGS 0x600 /* PyCF_ONLY_AST | PyCF_DONT_IMPLY_DEDENT */
+#define PY_FILE_INPUT	  257
+#define DONT_IMPLY_DEDENT 0x200 /* PyCF_DONT_IMPLY_DEDENT */
+#define ONLY_AST	  0x400 /* PyCF_ONLY_AST */
 
 static __always_inline struct window *window_at(struct thread *t, __u32 i)
 {
@@ -141,7 +143,8 @@ static __noinline int draw_result(struct window *w, __u32 slot)
 
 /*
  * A cell is over but for display and hooks, which follow where there is a front end that will say when they are over.
- * Cells within cells are over: what comes next is the outer one's.
+ * Cells within cells are over: what comes next is the outer one's. So are those of IPython.embed(): its next prompt may
+ * come up long after the last one was left.
  */
 __attribute__((noinline)) int cell_ends(struct thread *t, __u32 slot)
 {
@@ -153,7 +156,7 @@ __attribute__((noinline)) int cell_ends(struct thread *t, __u32 slot)
 	if (t->depth > 1)
 		return close_cell(t, slot, OUTCOME_OK);
 	draw_result(w, slot);
-	if (p->request != (__u32)bpf_get_current_pid_tgid())
+	if (p->request != (__u32)bpf_get_current_pid_tgid() || w->embedded)
 		close_cell(t, slot, OUTCOME_MISSED);
 	return 0;
 }
@@ -296,6 +299,29 @@ struct name {
 	__u32 size;
 };
 
+#define EMBEDDED	 "InteractiveShellEmbed" /* with its NUL, it is compared whole */
+#define INPUTS_ELSEWHERE -2			 /* event.InputsElsewhere */
+
+/*
+ * Is the self of a run_cell_async the shell of IPython.embed()? That stores its cells in an In of its own, and what
+ * runs behind its last one is the program's. Up to Python 3.10 self has moved elsewhere, but there the flags tell.
+ */
+static __noinline bool is_embedded(struct python *py, __u64 locals)
+{
+	__u64 shell = 0, type = 0;
+
+	if (!py || !locals || READ(shell, locals))
+		return false;
+	shell &= py->code_mask;
+	if (!shell || READ(type, shell + py->object_type))
+		return false;
+	if (type == py->cell_type || is_named(py, type, "cell", sizeof("cell"))) { /* as in next_local */
+		if (READ(shell, shell + py->var_size) || !shell || READ(type, shell + py->object_type))
+			return false;
+	}
+	return is_named(py, type, EMBEDDED, sizeof(EMBEDDED));
+}
+
 /* Opens the window of a cell. On its own, so that its stack is not below that of closing the one before. */
 static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *running, __u64 source, struct name *name)
 {
@@ -315,6 +341,7 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 	w->result = result_of(py, running->locals);
 	w->returned = 0;
 	w->awaited = 0;
+	w->embedded = running->embedded || is_embedded(py, running->locals);
 	w->statement = 0;
 	w->awaiting = 0;
 	w->failed = 0;
@@ -334,7 +361,9 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 		.text_size = name->size,
 		.inputs = -1,
 	};
-	if (py->inputs && READ(why.inputs, py->inputs + py->var_size))
+	if (w->embedded)
+		why.inputs = INPUTS_ELSEWHERE;
+	else if (py->inputs && READ(why.inputs, py->inputs + py->var_size))
 		why.inputs = -1;
 	t->depth++;
 	__u64 cell = w->cell;
@@ -387,10 +416,11 @@ __attribute__((noinline)) int close_others(struct thread *t, struct python *py, 
 	return 1;
 }
 
-static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, struct name name, bool flagged)
+static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source, struct name name, bool flagged,
+				     bool embedded)
 {
 	struct thread *t = current_thread();
-	struct running running = {};
+	struct running running = { .embedded = embedded };
 
 	running_cell(py, &running);
 	if (!flagged && (!running.coroutine || running.between))
@@ -470,9 +500,11 @@ int cell_compile(struct pt_regs *regs)
 		return marker(slot, data, kind, size, as == COMPILED_BEGIN);
 	if (regs->cx && READ(flags, regs->cx))
 		return 0;
-	if ((flags & CACHING_COMPILER_FLAGS) != CACHING_COMPILER_FLAGS || as == COMPILED_UNKNOWN)
+	if (!(flags & ONLY_AST) || as == COMPILED_UNKNOWN)
 		return 0;
-	return open_cell(py, slot, source, (struct name){ data, kind, size }, true);
+	/* The shell of IPython.embed() has the flags of the program around it. */
+	bool flagged = flags & DONT_IMPLY_DEDENT;
+	return open_cell(py, slot, source, (struct name){ data, kind, size }, flagged, !flagged);
 }
 
 /*
@@ -498,7 +530,7 @@ int cell_audit(struct pt_regs *regs)
 		return marker(slot, data, kind, size, as == COMPILED_BEGIN);
 	if (as == COMPILED_UNKNOWN)
 		return 0;
-	return open_cell(py, slot, source, (struct name){ data, kind, size }, false);
+	return open_cell(py, slot, source, (struct name){ data, kind, size }, false, false);
 }
 
 /* Does a code object have the file name of a window's cell? Both names are padded with zeros to whole words. */

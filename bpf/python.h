@@ -188,13 +188,13 @@ REPEATED(next_frame, struct frame_search *)
 /*
  * A cell that runs: its coroutine, or 0, and where the variables of run_cell_async are. Between that and the compiler
  * there are so many functions that are not IPython's ast_parse: none where the cell begins, as run_cell_async itself
- * has its text compiled once.
+ * has its text compiled once. embedded: its shell is that of IPython.embed(), as far as flags tell.
  */
 struct running {
 	__u64 coroutine;
 	__u64 locals;
 	__u32 between;
-	__u32 padding;
+	__u32 embedded;
 };
 
 /* The innermost run_cell_async coroutine on this thread's Python stack. */

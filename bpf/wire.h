@@ -560,7 +560,7 @@ struct window {
 	__u32 ended;	/* it has its result: display and hooks run. Its coroutine may be freed */
 	__u32 returned; /* its coroutine has returned the result */
 	__u32 awaited;	/* a statement of it returned a coroutine */
-	__u32 padding;
+	__u32 embedded; /* its shell is that of IPython.embed() */
 	__u64 file[FILE_WORDS];
 };
 

@@ -131,6 +131,8 @@ type result struct {
 	Dropped map[string]int64          `json:"dropped"`
 	// Noted is what lines of memory.py took.
 	Noted []noted `json:"noted"`
+	// Embedded says of a cell of run_embed.py that IPython.embed() has opened its shell.
+	Embedded bool `json:"embedded"`
 	// Markers are what the lines of a notebook say of themselves; Before and After what /proc says while the kernel is idle.
 	Markers       []marker `json:"markers"`
 	Before, After kernelMemory

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 )
@@ -64,10 +66,16 @@ func (s *Session) askShells() (shells []event.Shell) {
 		}
 		// A request that began or ended in between: In had grown by its cell, or not.
 		after, _ := s.waits(t)
-		shell.Idle = before && after
+		shell.Idle = before && after && !t.python.runsCell()
 		shells = append(shells, shell)
 	}
 	return shells
+}
+
+// runsCell says whether a cell is on the main thread's stack. Then the prompt that waits is one that the cell has brought up.
+func (p *python) runsCell() bool {
+	threads, err := p.live.RunningCells()
+	return err == nil && slices.ContainsFunc(threads, func(t cpython.RunningThread) bool { return t.Main })
 }
 
 // lookAtObjects finds out who holds what, and beside that what there is by name, and takes the probes out. It takes more memory than all

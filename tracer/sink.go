@@ -143,10 +143,11 @@ func (s *Session) cellOpened(t *target, b *event.Boundary) {
 	if t == nil || t.python == nil {
 		return
 	}
-	if b.Inputs < 0 && t.python.inputs == 0 {
+	known := b.Inputs >= 0 || b.Inputs == event.InputsElsewhere
+	if !known && t.python.inputs == 0 {
 		s.learn(t)
 	}
-	if b.Inputs < 0 && t.python.inputs != 0 {
+	if !known && t.python.inputs != 0 {
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
 			b.Inputs = t.python.oneMore(n)
 		}

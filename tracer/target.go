@@ -170,6 +170,9 @@ func (s *Session) learn(t *target) bool {
 	p.ready = true
 	s.expectLibraries(t)
 	if addr, n, err := p.live.InputList(); err == nil {
+		if p.live.IsEmbedded() {
+			addr, n = 0, 0
+		}
 		if news = news || p.inputs != addr; p.inputs == 0 && p.stored == 0 {
 			p.stored = n
 			if !t.late { // it began with one empty entry, and nothing that it has now had been there before

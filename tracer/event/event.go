@@ -91,6 +91,9 @@ type Source interface {
 	Next(ctx context.Context) (Event, error)
 }
 
+// InputsElsewhere says that a cell's shell has an In of its own, which is not the one known (IPython.embed()).
+const InputsElsewhere = -2
+
 // Boundary is one instant at which a window opened or closed, or the set of processes changed.
 type Boundary struct {
 	Number uint64 // 1, 2, 3 … over all roots, without gaps
@@ -105,7 +108,7 @@ type Boundary struct {
 	Outer   uint64 // CellOpen: the cell in which this one is nested, or 0
 	Segment uint64 // the segment of Root that ends here
 	Stream  uint64 // changes made for Root up to here, delivered or not
-	Inputs  int64  // CellOpen: len(In), or -1 if it is not known; if Late one more than the cell's number, or -1
+	Inputs  int64  // CellOpen: len(In), -1 if it is not known, or [InputsElsewhere]; if Late one more than the cell's number, or -1
 	Late    bool   // CellOpen: it ran already when the process was attached to
 	Line    int32  // StatementOpen: line in the cell, from 1; 0 if not known
 	Outcome Outcome

@@ -675,7 +675,7 @@ type kernelThread struct {
 		Ended      uint32
 		Returned   uint32
 		Awaited    uint32
-		Padding    uint32
+		Embedded   uint32
 		File       [12]uint64
 	}
 }

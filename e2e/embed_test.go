@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// embedding are the Pythons whose frames, and whose way to see a cell begin, differ most.
+var embedding = [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"sid", "/usr/bin/python3.15"}}
+
+// TestEmbeddedShell: the cells of IPython.embed() are windows that end at their results, numbered as their own shell does. What the
+// program does behind the last one is not that one's.
+func TestEmbeddedShell(t *testing.T) {
+	require(t)
+	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
+		cells, r := embedded(t, p)
+		exit := slices.IndexFunc(cells, func(c report.Window) bool { return c.Source == "exit" })
+		if f := cells[exit].Meters["cpu.numpy"]; f.Need() != 0 {
+			t.Errorf("exit: %+v", f)
+		}
+		if f := r.Between[exit+1].Meters["cpu.numpy"]; f.Consumed < 64<<20 {
+			t.Errorf("between the shells: %+v", f)
+		}
+	})
+}
+
+// TestShellWithinACell: IPython.embed() in a cell of a terminal. Its cells are that cell's children, and the prompt of the shell within
+// is no sign that the cell around it is over.
+func TestShellWithinACell(t *testing.T) {
+	require(t)
+	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
+		p.extra = append(p.extra, "--in-cell")
+		cells, _ := embedded(t, p)
+		outer := 0
+		for _, c := range cells {
+			if c.Source != "kept = work()" {
+				continue
+			}
+			outer++
+			if f := c.Meters["cpu.numpy"]; f.Need() < 8<<20 {
+				t.Errorf("the cell around a shell: %+v", f)
+			}
+		}
+		if outer != 2 {
+			t.Errorf("%d cells around a shell", outer)
+		}
+	})
+}
+
+// embedded runs the workload and holds every cell against what was typed and shown.
+func embedded(t *testing.T, p place) ([]report.Window, *report.Report) {
+	t.Helper()
+	w := startWorkload(t, p, nil)
+	tr := attach(t, w.pid, "--budget", "off")
+	results := w.run()
+	r, _ := tr.stop()
+	var cells []report.Window
+	for _, c := range r.Windows {
+		if c.Kind == report.Cell {
+			cells = append(cells, c)
+		}
+	}
+	if len(cells) != len(results) {
+		t.Fatalf("%d cells typed, %d windows: %q", len(results), len(cells), sources(cells))
+	}
+	around := 0 // the cell that has opened the shell
+	for i, c := range cells {
+		want := results[i]
+		typed := strings.TrimSuffix(c.Source, "\n") // a prompt may want another line
+		if typed != want.Source || c.Silent || c.ExecutionCount == nil || *c.ExecutionCount != *want.ExecutionCount {
+			t.Errorf("%q: In[%v] silent %v, want %q In[%d]", c.Source, show(c.ExecutionCount), c.Silent, want.Source, *want.ExecutionCount)
+		}
+		parent := r.Windows[0].ID
+		if want.Embedded && around > 0 {
+			parent = around
+		}
+		if c.Parent != parent {
+			t.Errorf("%q lies in window %d, want %d", c.Source, c.Parent, parent)
+		}
+		if strings.HasPrefix(c.Source, "kept") {
+			around = c.ID
+			continue
+		}
+		if c.Status != want.Status {
+			t.Errorf("%q: %s %q, want %s", c.Source, c.Status, c.Note, want.Status)
+		}
+	}
+	if checkCertificate(t, r); !r.Certificate.Complete {
+		t.Errorf("not complete: %q", r.Certificate.Problems)
+	}
+	return cells, r
+}
