@@ -228,7 +228,6 @@ static __always_inline void submit_short(struct short_source *s, struct source_c
 	bpf_ringbuf_submit(s, 0);
 }
 
-#define COMPACT	      (1 << 5) /* of a str's state: its characters follow it */
 #define LONGEST_TYPED (1 << 28)
 
 /* Sends the text of a cell as it was typed, if it is a str. */
@@ -248,11 +247,12 @@ static __noinline int send_typed(struct python *py, __u64 locals, __u64 cell, __
 	    !starts_with(as, "str", sizeof(as)) || READ(state, text + py->string_state) ||
 	    READ(length, text + py->string_length))
 		return 0;
-	c.kind = state >> 2 & 7;
-	if (!(state & COMPACT) || (c.kind != 1 && c.kind != 2 && c.kind != 4) || !length)
+	state >>= py->string_kind & 31;
+	c.kind = state & 7;
+	if (!(state & STRING_COMPACT) || (c.kind != 1 && c.kind != 2 && c.kind != 4) || !length)
 		return 0;
 	c.total = (length < LONGEST_TYPED ? length : LONGEST_TYPED) * c.kind;
-	c.from = text + (state >> 6 & 1 ? py->ascii_data : py->compact_data);
+	c.from = text + (state & STRING_ASCII ? py->ascii_data : py->compact_data);
 	if (c.total > SOURCE_SHORT) {
 		REPEAT(SOURCE_CHUNKS, copy_source, &c);
 		return 0;

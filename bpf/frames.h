@@ -196,6 +196,22 @@ static __always_inline bool read_frame(struct walk *w, struct python *py)
 	return !bpf_probe_read_user(&w->frames_copy[STRETCH_WORDS - FRAME_BYTES / 8], size, (void *)w->frame);
 }
 
+/* How far an instruction is from the first of its code object. Threads without a GIL have copies of the instructions.
+ */
+static __always_inline __u64 instruction_at(struct walk *w, struct python *py, __u64 code)
+{
+	__u64 at = frame_word(w, py->frame_instruction), first = code + py->code_bytes, copies = 0;
+
+	if (!py->frame_kind)
+		return (__u64)(__s32)at;
+	__u32 copy = py->code_copies ? frame_word(w, py->frame_copy) : 0;
+	if (copy) { /* the first is the code object's own */
+		READ(copies, code + py->code_copies);
+		READ(first, copies + 8 + 8 * (__u64)copy);
+	}
+	return at - first;
+}
+
 static __always_inline long next_python_frame(__u32 i, struct walk **walk)
 {
 	struct walk *w = *walk;
@@ -207,6 +223,7 @@ static __always_inline long next_python_frame(__u32 i, struct walk **walk)
 		return 1;
 	__u64 code = frame_word(w, py->frame_code) & py->code_mask;
 	__u8 owner = py->frame_kind ? frame_word(w, py->frame_owner) : 0;
+	__u64 at = instruction_at(w, py, code);
 	w->frame = frame_word(w, py->frame_back);
 	if (owner >= py->owner_skip) /* no Python code in it */
 		return 0;
@@ -215,8 +232,6 @@ static __always_inline long next_python_frame(__u32 i, struct walk **walk)
 		w->stack.more = 1;
 		return 1;
 	}
-	__u64 at = frame_word(w, py->frame_instruction);
-	at = py->frame_kind ? at - code - py->code_bytes : (__u64)(__s32)at;
 	struct frame *f = &w->stack.frames[n & (MAX_FRAMES - 1)];
 	f->code = code; /* name_frame() puts its number here */
 	f->at = at;

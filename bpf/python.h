@@ -25,6 +25,10 @@ static __always_inline __u32 if_collected(__u32 slot)
 	return collecting ? CHANGE_COLLECTED : 0;
 }
 
+/* The state word of a str, from the bits on that say how wide a character is. */
+#define STRING_COMPACT 8
+#define STRING_ASCII   16
+
 /* Where a str's characters are, how wide one is, how many bytes in all. */
 static __always_inline __u64 string_data(struct python *py, __u64 object, __u32 *kind, __u32 *size)
 {
@@ -33,10 +37,11 @@ static __always_inline __u64 string_data(struct python *py, __u64 object, __u32 
 
 	if (!object || READ(state, object + py->string_state) || READ(length, object + py->string_length))
 		return 0;
-	*kind = state >> 2 & 7;
+	state >>= py->string_kind & 31;
+	*kind = state & 7;
 	__u64 bytes = length * *kind;
 	*size = bytes > TEXT_SIZE ? TEXT_SIZE : bytes;
-	return object + (state >> 6 & 1 ? py->ascii_data : py->compact_data);
+	return object + (state & STRING_ASCII ? py->ascii_data : py->compact_data);
 }
 
 static __always_inline bool starts_with(const char *text, const char *prefix, int n)

@@ -25,13 +25,32 @@ static __always_inline bool is_named(struct python *py, __u64 type, const char *
 	return starts_with(text, wanted, size);
 }
 
+/*
+ * How many references there are to an object. Without the GIL those of the thread that made it, ob_ref_local, and those
+ * of all others, ob_ref_shared, are counted apart, until the first are added to the second.
+ */
+static __always_inline __u64 references_to(struct python *py, __u64 object)
+{
+	__u64 count = 0;
+	__s64 others = 0;
+
+	if (!py->free_threaded)
+		return READ(count, object) ? 0 : count;
+	if (READ(count, object + 8) || READ(others, object + 16))
+		return 0;
+	return (count >> 32) + (others >> 2);
+}
+
 /* Is this an ExecutionResult that lives? What was freed has a pointer, or nothing, where its count of references was.
  */
 static __noinline bool is_result(struct python *py, __u64 object)
 {
-	__u64 type = 0, references = 0;
+	__u64 type = 0;
 
-	if (!py || !object || READ(references, object) || !references || references >> 20)
+	if (!py || !object)
+		return false;
+	__u64 references = references_to(py, object);
+	if (!references || references >> 20)
 		return false;
 	if (READ(type, object + py->object_type) || !type)
 		return false;
@@ -148,7 +167,7 @@ static __always_inline bool read_keys(struct python *py, __u64 keys, struct attr
 /*
  * Finds the attributes of an instance: in a dict of its own, or its values only, the names being its type's. By
  * version: 3.9 and 3.10 have a pointer to the dict, 3.11 words for both in front of the object, 3.12 one word for
- * either, later ones the values behind the instance.
+ * either, later ones the values behind the instance, and a dict's address in front of it.
  */
 static __noinline bool find_attributes(struct python *py, __u64 object, struct attributes *a)
 {
@@ -175,7 +194,7 @@ static __noinline bool find_attributes(struct python *py, __u64 object, struct a
 		}
 		break;
 	case INSTANCE_INLINE:
-		if (READ(dict, object - 24) || READ(at, type + py->type_basic_size))
+		if (READ(dict, object - (py->free_threaded ? 8 : 24)) || READ(at, type + py->type_basic_size))
 			return false;
 		values = object + at + 8;
 		break;

@@ -484,8 +484,10 @@ struct python {
 	__u32 code_full_name; /* co_qualname, co_name before 3.11 */
 	__u32 code_bytes;     /* co_code_adaptive; 3.11+ */
 	__u32 code_version;   /* co_version; 3.12+, else 0 */
+	__u32 code_copies;    /* co_tlbc: threads' copies of the instructions; free-threaded 3.14+, else 0 */
 	__u32 string_length;
 	__u32 string_state;
+	__u32 string_kind; /* the first bit of what that says of the characters */
 	__u32 ascii_data;
 	__u32 compact_data;
 	__u32 object_type;
@@ -501,6 +503,7 @@ struct python {
 	__u32 frame_code;
 	__u32 frame_owner;
 	__u32 frame_instruction; /* f_lasti, prev_instr or instr_ptr */
+	__u32 frame_copy;	 /* tlbc_index: the copy that instr_ptr points into; free-threaded 3.14+ */
 	__u32 frame_size;	 /* bytes that are read of a frame; 0: stacks are not walked */
 	__u32 owner_skip;
 	__u32 owner_generator;
@@ -527,6 +530,7 @@ struct python {
 	__u32 dict_values;
 	__u32 code_frees;	 /* each code object that is freed is seen */
 	__u32 interp_collecting; /* an int: the garbage collector runs; 0 if it is not known where that is */
+	__u32 free_threaded;	 /* no GIL: an object's header takes 32 bytes */
 	__u32 padding;
 };
 

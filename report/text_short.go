@@ -299,7 +299,8 @@ func processName(command string) string {
 // doubts are the reasons for which not everything is exact and proven, in words.
 func (v *view) doubts() (reasons []string) {
 	c := v.r.Certificate
-	if !c.Complete {
+	lost := slices.ContainsFunc(c.Lost, func(l Loss) bool { return l.Count > 0 }) || c.Made != c.Delivered
+	if !c.Complete && (lost || len(c.Problems) == 0) { // else a problem says why
 		reasons = append(reasons, "not every change reached this report ("+v.losses().text+"): peaks stand, part of their proof is missing")
 	}
 	if c.BoundariesLost > 0 {

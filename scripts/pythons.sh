@@ -6,8 +6,8 @@
 #   scripts/pythons.sh [NAME ...]      default: those of CI; all: every one
 set -euo pipefail
 
-ci=(bullseye trixie sid torch pbs311 pbs314 plain313)
-builds=(shared313 o2313 lto313 conda313 clang313 musl313 plain39 plain314) # some minutes each, many
+ci=(bullseye trixie sid torch pbs311 pbs314 plain313 plain313t)
+builds=(shared313 o2313 lto313 conda313 clang313 musl313 plain39 plain314 plain314t) # some minutes each, many
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
 # DEBIAN_MIRROR: where from; else debootstrap's own default
@@ -176,7 +176,14 @@ compiled() {
         ./configure --prefix="/opt/$name" --with-ensurepip=no --disable-test-modules "$@"
         make -j2
         make install
-        echo /usr/lib/python3/dist-packages >"/opt/$name/lib/python$version/site-packages/debian.pth"
+        site=$("/opt/$name/bin/python$version" -c "import site; print(site.getsitepackages()[0])")
+        echo /usr/lib/python3/dist-packages >"$site/debian.pth"
+        # IPython imports sqlite3, and needs nothing of it where its history is off.
+        "/opt/$name/bin/python$version" -c "import _sqlite3" || printf "%s\n" \
+            "class Error(Exception): pass" "DatabaseError = OperationalError = IntegrityError = Error" "class Connection: pass" \
+            "def register_converter(*_): pass" "register_adapter = register_converter" >"${site%/site-packages}/sqlite3/__init__.py"
+        # Only Debian'"'"'s interpreter knows the name that Debian gives to what is for all versions.
+        find /usr/lib/python3/dist-packages -name "*.abi3-*-linux-gnu.so" | while read -r file; do ln -sf "${file##*/}" "${file%.abi3-*}.abi3.so"; done
         cd / && "/opt/$name/bin/python$version" -c "import $modules"
     ' bash "$@"
     rm -rf "${root:?}/usr/src/$name"
@@ -184,13 +191,14 @@ compiled() {
 
 # built NAME: a build as people make them, from the table.
 built() {
-    local name=$1 suite=trixie tree=builds version=3.13 packages=() modules='ctypes, sqlite3, ssl, zlib, numpy, ipykernel' arguments=()
+    local name=$1 suite=trixie tree=builds version=3.13 packages=() modules='ctypes, _sqlite3, ssl, zlib, numpy, ipykernel.kernelbase' arguments=()
     local shared=(--enable-shared "LDFLAGS=-Wl,-rpath,/opt/$name/lib")
     case $name in
-    *314) suite=sid tree=builds-sid version=3.14 ;;
+    *314 | *314t) suite=sid tree=builds-sid version=3.14 ;;
     *39) suite=bullseye tree=builds-bullseye version=3.9 ;;
     esac
     case $name in
+    plain3*t) modules='ctypes, sqlite3, ssl, zlib, IPython' arguments=(--disable-gil) ;; # free-threaded: Debian has no libraries for it
     plain3*) ;;                                                  # what pyenv makes: static, -O3, no LTO, no PGO
     shared3*) arguments=("${shared[@]}") ;;                      # the same, as a library
     o23*) arguments=(OPT='-DNDEBUG -g -fwrapv -O2 -Wall') ;;

@@ -2,9 +2,11 @@ package tracer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/holders"
 )
@@ -39,6 +41,10 @@ func (s *Session) surveys() []*survey {
 		began := now()
 		process := holders.Process{Mapped: s.mapped(t.pid), Used: func() time.Duration { return time.Duration(t.used()) }}
 		one, err := holders.NewSurvey(ctx, t.python.live, process, limits)
+		if errors.Is(err, cpython.ErrUnsupported) {
+			s.problem("pid %d: who holds what, and what there is by name, is not told: %v", t.pid, err)
+			continue
+		}
 		if err != nil {
 			s.log.Warn("the objects of a process could not be looked at", "pid", t.pid, "error", err)
 			continue

@@ -8,13 +8,10 @@ def _start():
     return [
         Cell("prelude", """
             import asyncio, gc, multiprocessing, os, subprocess, sys, threading, time
-            import numpy as np
             import truth as T
-            warm = np.ones(1 << 16) + np.ones(1 << 16) + np.ones(1 << 16)
-            del warm
+            np = T.np
             T.mark("ready")
-            """, meters={}, why="imports: no figure is promised; NumPy looks at its callers' unwind tables once, and a library's file "
-             "that the page cache has in one piece comes 2 MiB at a time"),
+            """, meters={}, why="imports: no figure is promised"),
         innocent("pass_first"),
     ]
 
@@ -73,7 +70,7 @@ def _interpreter():
         Cell("pure_python_spike", "n = len(b'x' * (256 << 20))",
              meters={"cpu.mapped": {"rise": near(256 * MiB), "kept": HEAP},
                      "cpu.resident": {"rise": near(256 * MiB), "kept": HEAP}, **spread},
-             why="one bytes object of 268435489 bytes: a mapping of its own from any malloc; gone before a mark can be made"),
+             objects=True, why="one bytes object of 268435489 bytes: a mapping of its own from any malloc; gone before a mark can be made"),
         Cell("bytearray_growth", """
             block = bytearray()
             for _ in range(64):
@@ -82,14 +79,14 @@ def _interpreter():
             del block
             """, meters={"cpu.mapped": top(above=2 * MiB, rise=[62 * MiB, 84 * MiB]),
                          "cpu.resident": top(above=2 * MiB, rise=near(64 * MiB, [-2 * MiB, 4 * MiB])), **spread},
-             why="the MiB being added is gone at the mark; over-allocation of an eighth is mapped, not touched"),
+             objects=True, why="the MiB being added is gone at the mark; over-allocation of an eighth is mapped, not touched"),
         Cell("list_comprehension", """
             numbers = [float(i) for i in range(2000000)]
             T.mark("top")
             del numbers
             """, meters={"cpu.mapped": top(above=20 * MiB, rise=[60 * MiB, 90 * MiB]),
                          "cpu.resident": top(above=20 * MiB, rise=[58 * MiB, 90 * MiB]), **spread},
-             why="2 million floats of 24 bytes and a list of 16 MB: what CPython's arenas make of that, and malloc of the list"),
+             objects=True, why="2 million floats of 24 bytes and a list of 16 MB: what CPython's arenas make of that, and malloc of the list"),
         Cell("heap_reuse", """
             for _ in range(40):
                 pieces = [bytes(1000) for _ in range(2000)]
@@ -264,7 +261,8 @@ def _children():
             child = multiprocessing.get_context("fork").Process(target=T.gil.spike, args=(b"child", 128 * T.MiB))
             child.start()
             child.join()
-            """, proof=child, children=children, meters=small, why=why),
+            """, proof=child, children=children, why=why + "; the C library may let a stack go that it kept of the cell with threads",
+             meters=dict(small, **{"cpu.mapped": {"rise": [0, 16 * MiB], "kept": [-12 * MiB, 12 * MiB]}})),
         Cell("bang", '!{sys.executable} -c "%s"' % python, statements=[1], proof=child, children=children, meters=small, why=why),
         Cell("bash_magic", '%%%%bash\n"$IPYTRACER_PYTHON" -c "%s"' % python, statements=[1],
              proof=child, children=children, meters=dict(small, **{"cpu.mapped": {"rise": [0, 40 * MiB]}}), why=why),

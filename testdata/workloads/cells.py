@@ -8,7 +8,7 @@ test compares the tracer's figure with a figure taken in the same process a mome
 One cell in the JSON:
 
     name, source              source with {placeholders} already filled in only by the drivers: their results carry what was sent
-    front_ends, requires      where it can run; Python modules it needs beyond numpy
+    front_ends, requires      where it can run; Python modules it needs
     needs                     cells that must have run before it (a selection brings them along)
     request                   silent, store_history (kernel only); interrupt_at: SIGINT once this mark was made;
                               wait_for: the driver lets this mark come before it goes on (work between cells)
@@ -26,6 +26,7 @@ One cell in the JSON:
                                 why         why this is a range
     hooks                     the same for the row "display and hooks": what IPython's events take behind the cell's code
     yields                    gives up the GIL while it holds its memory: another Python thread may map an arena of objects (1 MiB)
+    objects                   its memory is Python's own: figures are those of an interpreter that gives it back at once
     children                  marks made by child processes: {label, base, why}; their processes have their own windows or none
 
 `experiments` beside `cells`: name, cells of begin and end (end null: never), and the [cell, mark] that is its peak.

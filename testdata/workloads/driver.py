@@ -58,6 +58,8 @@ def options(description):
     parser.add_argument("--library", metavar="FILE", help="libtruth.so that was built before; else gcc builds it")
     parser.add_argument("--high-water", action="store_true", help="also reset VmHWM before each cell and record it: a rough "
                         "resident peak, hundreds of KiB off either way")
+    parser.add_argument("--without", default="", metavar="A,B", help="modules that this interpreter cannot load, whatever is installed beside "
+                        "it (numpy): cells that need them are left out, and nothing else")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
     return parser
 
@@ -104,8 +106,10 @@ class Workspace:
         if ran.returncode:
             raise Failure("%s does not run: %s" % (self.opts.python, ran.stderr.decode("utf-8", "replace").strip()[-300:]))
         versions = json.loads(ran.stdout.decode().splitlines()[-1])
+        absent = self.opts.without.split(",")
+        versions.update((module, None) for module in absent)
         for module in ("ipython", "numpy"):
-            if not versions[module]:
+            if not versions[module] and module not in absent:
                 raise Failure("%s has no %s" % (self.opts.python, module))
         return versions
 

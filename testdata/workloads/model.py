@@ -42,14 +42,15 @@ class Cell:
     """One cell; the arguments are the fields that cells.py describes. `counts`: how many execution counts it takes."""
 
     def __init__(self, name, source, status="ok", counts=1, front_ends=("kernel", "terminal"), requires=(), needs=(),
-                 request=None, statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(), hooks=None, exact=False, why=""):
+                 request=None, statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(), hooks=None, exact=False, objects=False, why=""):
         self.name, self.status, self.counts, self.why = name, status, counts, why
         self.source = source if exact else textwrap.dedent(source).strip("\n")
-        self.front_ends, self.requires, self.needs = list(front_ends), list(requires), list(needs)
+        self.front_ends, self.requires, self.needs = list(front_ends), list(requires) + ["numpy"] * ("np." in self.source), list(needs)
         self.request = dict(request or {})
         self.statements = _lines(self.source) if statements is None else list(statements)
         self.ran = len(self.statements) if ran is None else ran
         self.nested, self.markers, self.proof = list(nested), list(markers), list(proof)
+        self.objects = objects
         self.meters, self.children, self.hooks = dict(meters or {}), list(children), dict(hooks or {})
 
     def as_json(self, execution_count):
@@ -58,7 +59,7 @@ class Cell:
         return {"name": self.name, "source": self.source, "front_ends": self.front_ends, "requires": self.requires,
                 "needs": self.needs, "request": self.request, "status": self.status, "execution_count": own, "statements": self.statements,
                 "ran": self.ran, "nested": nested, "markers": self.markers, "proof": self.proof, "meters": self.meters,
-                "children": self.children, "hooks": self.hooks, "yields": "T.free." in self.source, "why": self.why}
+                "children": self.children, "hooks": self.hooks, "yields": "T.free." in self.source, "objects": self.objects, "why": self.why}
 
 
 def _lines(source):

@@ -19,6 +19,20 @@ import tempfile
 MiB = 1 << 20
 PAGE = 4096
 
+
+def __getattr__(name):
+    """np: NumPy, None where the interpreter cannot load it (driver.py, --without). It has been used: it looks at its callers' unwind tables
+    once, and a library's file that the page cache has in one piece comes 2 MiB at a time."""
+    if name != "np":
+        raise AttributeError(name)
+    try:
+        import numpy
+    except ImportError:
+        return None
+    numpy.ones(1 << 16) + numpy.ones(1 << 16) + numpy.ones(1 << 16)
+    return numpy
+
+
 class Library:
     """The functions of truth.c through one kind of ctypes handle."""
 

@@ -32,7 +32,7 @@ type Binary struct {
 // Open parses the headers of an ELF file. The error matches [ErrNotPython] where the file does not define
 // PyEval_EvalCode, and [ErrUnsupported] where it does but the version cannot be told, is older than 3.9 or
 // newer than 3.15, or the machine is not x86-64. A free-threaded build opens, so that it can be named;
-// [Binary.Offsets] and [Binary.Sites] refuse it.
+// [Binary.Offsets] and [Binary.Sites] refuse it where its layout is not known.
 func Open(r io.ReaderAt) (*Binary, error) {
 	img, err := openImage(r, isAPI)
 	if err != nil {
@@ -115,10 +115,13 @@ func (b *Binary) Bias(start, offset uint64) (bias uint64, ok bool) {
 	return bias, ok
 }
 
-// refuse returns an [UnsupportedError] for builds whose objects are laid out otherwise.
+// newestFreeThreaded is the last minor version whose free-threaded build was looked at.
+const newestFreeThreaded = 14
+
+// refuse returns an [UnsupportedError] for builds of which it is not known how their objects are laid out.
 func (b *Binary) refuse() error {
-	if b.FreeThreaded() {
-		return &UnsupportedError{b.version, "free-threaded build (no GIL): its objects are laid out differently; use a build with the GIL"}
+	if b.FreeThreaded() && b.version.Minor > newestFreeThreaded {
+		return &UnsupportedError{b.version, "free-threaded build (no GIL): how its objects are laid out is not known yet; use a build with the GIL"}
 	}
 	return nil
 }

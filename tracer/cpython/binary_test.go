@@ -59,8 +59,9 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestFreeThreaded(t *testing.T) {
-	b, err := openFake(fakePython(0x030e01f0, true))
+// TestNewFreeThreaded: a build without the GIL that nobody has looked at is refused.
+func TestNewFreeThreaded(t *testing.T) {
+	b, err := openFake(fakePython(0x030f01f0, true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestFreeThreaded(t *testing.T) {
 	_, live := NewInterpreter(b, 0, bytes.NewReader(nil))
 	for _, err := range []error{offsets, sites, live} {
 		var u *UnsupportedError
-		if !errors.Is(err, ErrUnsupported) || !errors.As(err, &u) || u.Version.Minor != 14 {
+		if !errors.Is(err, ErrUnsupported) || !errors.As(err, &u) || u.Version.Minor != 15 {
 			t.Errorf("error = %v", err)
 		}
 	}
@@ -156,4 +157,32 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("%+v", s.EvalCode)
 		}
 	})
+}
+
+// TestFreeThreaded: what _Py_DebugOffsets does not say of builds without the GIL. Offsets by offsetof() in the headers of 3.13.5 and 3.14.6.
+func TestFreeThreaded(t *testing.T) {
+	const kindAndASCII, compact = 1 | 1<<4, 1 << 3
+	for minor, first := range map[int]uint32{13: 2, 14: 8} {
+		b, err := openFake(fakePython(uint32(3<<24|minor<<16|1<<8|0xf0), true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := b.Offsets()
+		if err != nil || !b.FreeThreaded() || !o.FreeThreaded {
+			t.Fatalf("3.%d: %v", minor, err)
+		}
+		if o.ModuleDict != 32 || o.CodeVersion != 108 || o.OfType(TypeBasicSize) != 48 || o.OfType(TypeDictOffset) != 304 {
+			t.Errorf("3.%d: %+v", minor, o)
+		}
+		if kind, whole, ascii := o.Text((kindAndASCII | compact) << first); kind != 1 || !whole || !ascii {
+			t.Errorf("3.%d: a str of %d bytes a character, compact %v, ASCII %v", minor, kind, whole, ascii)
+		}
+		live, err := NewInterpreter(b, 0, bytes.NewReader(make([]byte, 1<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := live.Heap(); !errors.Is(err, ErrUnsupported) {
+			t.Errorf("3.%d: its objects can be walked: %v", minor, err)
+		}
+	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // typeDestructor is where a type object has its tp_dealloc: behind ob_refcnt, ob_type, ob_size, tp_name, tp_basicsize and
-// tp_itemsize (Include/cpython/object.h, 3.9 to 3.15 with the GIL).
+// tp_itemsize (Include/cpython/object.h, 3.9 to 3.15); without the GIL the header is larger.
 const typeDestructor = 6 * 8
 
 // codeFreedSite finds where every code object ends: the function that PyCode_Type names as its tp_dealloc, which has no name of
@@ -20,7 +20,11 @@ func (b *Binary) codeFreedSite(code *codeReader) Site {
 	if !ok || t.function {
 		return Site{}
 	}
-	entry, ok := b.image.pointer(t.value + typeDestructor)
+	at := t.value + typeDestructor
+	if b.FreeThreaded() {
+		at += headerGrowth
+	}
+	entry, ok := b.image.pointer(at)
 	if !ok || !b.image.executable(entry) {
 		return Site{}
 	}

@@ -62,7 +62,7 @@ type debugLayout struct {
 	threadNext, threadInterp, threadFrame, threadID             int // thread_state
 	framePrevious, frameExecutable, frameInstr, frameOwner      int // interpreter_frame
 	codeFilename, codeName, codeQualName, codeLines, codeFirst  int // code_object
-	codeAdaptive                                                int
+	codeAdaptive, codeCopies, frameCopy                         int // the last two of free-threaded builds, else 0
 	objectType, typeName                                        int
 	listItems, listSize, dictKeys, dictValues, bytesSize, bytes int
 	strState, strLength, asciiSize, compactSize                 int // unicode_object
@@ -85,7 +85,7 @@ var debugLayouts = map[int]debugLayout{
 		interpNext: 7, interpThreads: 8, interpModules: 11,
 		threadNext: 23, threadInterp: 24, threadFrame: 25, threadID: 26,
 		framePrevious: 31, frameExecutable: 32, frameInstr: 33, frameOwner: 35,
-		codeFilename: 39, codeName: 40, codeQualName: 41, codeLines: 42, codeFirst: 43, codeAdaptive: 47,
+		codeFilename: 39, codeName: 40, codeQualName: 41, codeLines: 42, codeFirst: 43, codeAdaptive: 47, codeCopies: 48, frameCopy: 37,
 		objectType: 50, typeName: 52, listItems: 59, listSize: 60, dictKeys: 66, dictValues: 67,
 		bytesSize: 74, bytes: 75, strState: 77, strLength: 78, asciiSize: 79,
 		genName: 83, genFrame: 84, genState: 85,
@@ -114,7 +114,7 @@ func (d *debugOffsets) apply(o *Offsets) {
 		{&o.ThreadNext, l.threadNext}, {&o.ThreadInterp, l.threadInterp}, {&o.ThreadFrame, l.threadFrame}, {&o.ThreadID, l.threadID},
 		{&o.FrameBack, l.framePrevious}, {&o.FrameCode, l.frameExecutable}, {&o.FrameInstr, l.frameInstr}, {&o.FrameOwner, l.frameOwner},
 		{&o.CodeFilename, l.codeFilename}, {&o.CodeName, l.codeName}, {&o.CodeQualName, l.codeQualName},
-		{&o.CodeLineTable, l.codeLines}, {&o.CodeFirstLine, l.codeFirst}, {&o.CodeBytes, l.codeAdaptive},
+		{&o.CodeLineTable, l.codeLines}, {&o.CodeFirstLine, l.codeFirst}, {&o.CodeBytes, l.codeAdaptive}, {&o.CodeCopies, l.codeCopies}, {&o.FrameCopy, l.frameCopy},
 		{&o.ObjectType, l.objectType}, {&o.TypeName, l.typeName},
 		{&o.ListItems, l.listItems}, {&o.VarSize, l.listSize}, {&o.ListSize, l.listSize}, {&o.DictKeys, l.dictKeys}, {&o.DictValues, l.dictValues},
 		{&o.BytesData, l.bytes}, {&o.StrState, l.strState}, {&o.StrLength, l.strLength},

@@ -91,8 +91,12 @@ const (
 	FlagType         = 1 << 31
 )
 
-// Heap returns where the process keeps its objects. It is an error before the interpreter is initialised.
+// Heap returns where the process keeps its objects. It is an error before the interpreter is initialised, and matches [ErrUnsupported]
+// for a free-threaded build: the references to an object are counted in two parts there, and the collector has no lists.
 func (p *Interpreter) Heap() (Heap, error) {
+	if p.off.FreeThreaded {
+		return Heap{}, &UnsupportedError{Version{3, p.minor, -1}, "objects of a free-threaded build (no GIL) are not walked"}
+	}
 	addr, err := p.Address()
 	if err != nil {
 		return Heap{}, err
@@ -105,9 +109,12 @@ func (p *Interpreter) Heap() (Heap, error) {
 	return h, nil
 }
 
-// Heap returns the layout of a build; Interpreter is 0.
+// Heap returns the layout of a build; Interpreter is 0. Of a free-threaded one only FrameLocals and CachedKeys are right.
 func (b *Binary) Heap() Heap {
 	h := heapTable(tableOffsets(b.version.Minor), b.version.Minor)
+	if b.FreeThreaded() {
+		h.CachedKeys += headerGrowth
+	}
 	if b.debug != nil {
 		b.debug.applyHeap(&h)
 	}

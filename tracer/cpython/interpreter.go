@@ -186,7 +186,10 @@ func (p *Interpreter) AtTerminal() bool { return p.shell() == "TerminalInteracti
 // shell returns the type name of __main__.get_ipython.__self__. A method object holds its function, then its
 // self (PyMethodObject, Include/cpython/classobject.h, 3.9 to 3.15).
 func (p *Interpreter) shell() string {
-	const methodSelf = 24
+	methodSelf := uint64(24)
+	if p.off.FreeThreaded {
+		methodSelf += headerGrowth
+	}
 	m, err := p.Global("__main__", "get_ipython")
 	if err != nil {
 		return ""

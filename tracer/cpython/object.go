@@ -40,8 +40,9 @@ func (p *Interpreter) isA(obj uint64, k *knownType) bool {
 // stringIs says whether the object is a str (not of a subclass) equal to an ASCII name. One read.
 func (p *Interpreter) stringIs(obj uint64, name string) bool {
 	header := int(p.off.ASCIIData)
-	var buf [48 + maxString]byte
-	if len(name) > maxString || header > 48 {
+	const longest = 56 // header
+	var buf [longest + maxString]byte
+	if len(name) > maxString || header > longest {
 		return false
 	}
 	// An object shorter than what is asked for may end where its mapping ends: then less comes back, and
@@ -50,9 +51,8 @@ func (p *Interpreter) stringIs(obj uint64, name string) bool {
 	if n < header+len(name) || !p.isType(binary.LittleEndian.Uint64(buf[p.off.ObjectType:]), &p.types.str) {
 		return false
 	}
-	const compactASCII = 3 << 5
-	return binary.LittleEndian.Uint64(buf[p.off.StrLength:]) == uint64(len(name)) &&
-		binary.LittleEndian.Uint32(buf[p.off.StrState:])&compactASCII == compactASCII &&
+	_, compact, ascii := p.off.Text(binary.LittleEndian.Uint32(buf[p.off.StrState:]))
+	return binary.LittleEndian.Uint64(buf[p.off.StrLength:]) == uint64(len(name)) && compact && ascii &&
 		string(buf[header:header+len(name)]) == name
 }
 
@@ -69,7 +69,7 @@ func (p *Interpreter) text(obj uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	kind, compact, ascii := state>>2&7, state>>5&1 != 0, state>>6&1 != 0
+	kind, compact, ascii := p.off.Text(state)
 	if !compact || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1 {
 		return "", fmt.Errorf("str at %#x: %w", obj, ErrMalformed)
 	}
@@ -77,7 +77,7 @@ func (p *Interpreter) text(obj uint64) (string, error) {
 	if ascii {
 		data = obj + uint64(p.off.ASCIIData)
 	}
-	buf := make([]byte, min(length, maxString/uint64(kind))*uint64(kind))
+	buf := make([]byte, min(length, maxString/kind)*kind)
 	if _, err := p.mem.read(data, buf); err != nil {
 		return "", err
 	}

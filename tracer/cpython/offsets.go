@@ -28,10 +28,13 @@ type Offsets struct {
 	DictValues uint32 // ma_values: not null in a split dict
 	ModuleDict uint32 // PyModuleObject.md_dict
 
-	// Strings. The state word: kind = state>>2 & 7 (1, 2 or 4 bytes a character), compact = bit 5, ASCII =
-	// bit 6, in every version. Data follows the header: at ASCIIData if ASCII, at CompactData otherwise.
+	// Without the GIL ([Binary.FreeThreaded]) an object's header takes 32 bytes, not 16: ob_tid, flags, ob_ref_local, ob_ref_shared, ob_type.
+	FreeThreaded bool
+
+	// Strings. [Offsets.Text] reads the state word. Data follows the header: at ASCIIData if ASCII, at CompactData otherwise.
 	StrLength   uint32 // in code points
 	StrState    uint32
+	StrKind     uint32 // the first bit of what the state word says of the characters
 	ASCIIData   uint32
 	CompactData uint32
 
@@ -43,6 +46,7 @@ type Offsets struct {
 	CodeVersion   uint32 // uint32, no two code objects have the same; 3.12 and newer. 0 in a code object: versions have run out
 	CodeLineTable uint32 // a bytes object: co_lnotab (3.9) or co_linetable
 	CodeBytes     uint32 // 3.11 and newer: co_code_adaptive, the first instruction; before: co_code, a bytes object
+	CodeCopies    uint32 // co_tlbc: how many copies of the instructions threads have, and where each is; free-threaded 3.14
 
 	// _PyRuntimeState and PyInterpreterState.
 	RuntimeInterpretersHead uint32
@@ -64,6 +68,7 @@ type Offsets struct {
 	FrameCode     uint32 // AND the word with CodeMask
 	FrameInstr    uint32 // f_lasti (3.9: bytes, 3.10: units, int32), prev_instr or instr_ptr (a pointer)
 	FrameOwner    uint32 // a byte, 3.11 and newer
+	FrameCopy     uint32 // tlbc_index: which copy of the instructions FrameInstr points into; free-threaded 3.14
 	OwnerGen      uint32 // the owner of a generator's or coroutine's frame
 	OwnerSkip     uint32 // frames with this owner or a higher one hold no Python code
 	CodeMask      uint64 // tag bits of _PyStackRef removed, 3.14 and newer
@@ -94,16 +99,34 @@ type Offsets struct {
 }
 
 // Offsets returns the build's offsets: its own _Py_DebugOffsets where it has them, the version's table
-// otherwise. The error matches [ErrUnsupported] for a free-threaded build.
+// otherwise. The error matches [ErrUnsupported] for a free-threaded build that is not known.
 func (b *Binary) Offsets() (Offsets, error) {
 	if err := b.refuse(); err != nil {
 		return Offsets{}, err
 	}
 	o := tableOffsets(b.version.Minor)
+	if b.FreeThreaded() {
+		tableFreeThreaded(&o, b.version.Minor)
+	}
 	if b.debug != nil {
 		b.debug.apply(&o)
 	}
 	return o, nil
+}
+
+// OfType returns where a type has one of the fields that are constants of this package, such as [TypeBasicSize].
+func (o *Offsets) OfType(field uint32) uint32 {
+	if o.FreeThreaded {
+		return field + headerGrowth
+	}
+	return field
+}
+
+// Text says of the state word of a str how many bytes a character takes (1, 2 or 4), whether the characters follow the header, and
+// whether all of them are ASCII.
+func (o *Offsets) Text(state uint32) (kind uint64, compact, ascii bool) {
+	state >>= o.StrKind
+	return uint64(state & 7), state>>3&1 != 0, state>>4&1 != 0
 }
 
 // GenPhase is where a generator or coroutine is in its life.

@@ -6,7 +6,7 @@ func tableOffsets(minor int) Offsets {
 	o := Offsets{
 		ObjectType: 8, TypeName: 24, VarSize: 16, ListSize: 16, ListItems: 24, BytesData: 32,
 		DictKeys: 32, DictValues: 40, ModuleDict: 16,
-		StrLength: 16, StrState: 32, ASCIIData: 40, CompactData: 56,
+		StrLength: 16, StrState: 32, StrKind: 2, ASCIIData: 40, CompactData: 56,
 		ThreadNext: 8, ThreadInterp: 16,
 		CodeMask: ^uint64(0), OwnerGen: 1, OwnerSkip: 255,
 	}
@@ -27,6 +27,21 @@ func tableOffsets(minor int) Offsets {
 	}
 	o.RuntimeInterpretersMain = o.RuntimeInterpretersHead + 8
 	return o
+}
+
+// headerGrowth is how many bytes more an object's header takes where there is no GIL: Include/object.h.
+const headerGrowth = 16
+
+// tableFreeThreaded changes what differs without the GIL and _Py_DebugOffsets does not say, or not in every version: Include/object.h,
+// Include/cpython/{code,unicodeobject}.h of 3.13.5 and 3.14.6.
+func tableFreeThreaded(o *Offsets, minor int) {
+	o.FreeThreaded, o.CodeMask = true, ^uint64(7)
+	for _, at := range []*uint32{&o.ModuleDict, &o.CodeVersion, &o.GenName, &o.GenQualName, &o.GenFrame, &o.GenState} {
+		*at += headerGrowth
+	}
+	if minor >= 14 {
+		o.StrKind = 8 // a byte says whether it is interned
+	}
 }
 
 // tableFrameObject is 3.9 and 3.10: Include/cpython/{code,frameobject,genobject,pystate}.h.

@@ -120,9 +120,9 @@ func (p *Interpreter) characters(obj uint64, limit int) (raw []byte, kind int, w
 	}
 	length := binary.LittleEndian.Uint64(header[p.off.StrLength:])
 	state := binary.LittleEndian.Uint32(header[p.off.StrState:])
-	kind = int(state >> 2 & 7)
-	ascii := state>>6&1 != 0
-	if state>>5&1 == 0 || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1 {
+	width, compact, ascii := p.off.Text(state)
+	kind = int(width)
+	if !compact || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1 {
 		return nil, 0, false
 	}
 	data := obj + uint64(p.off.CompactData)

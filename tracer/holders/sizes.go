@@ -167,7 +167,7 @@ func (l lineage) is(name string) bool { return slices.Contains(l.names, name) }
 func (w *walker) textSize(addr uint64, t *typ) (size, more uint64, known bool) {
 	h := &w.heap
 	length, state := min(w.mem.word(addr+uint64(h.StrLength)), userSpace), uint32(w.mem.int32(addr+uint64(h.StrState)))
-	kind, compact, ascii := uint64(state>>2&7), state>>5&1 != 0, state>>6&1 != 0
+	kind, compact, ascii := h.Text(state)
 	if compact && ascii {
 		return uint64(h.ASCIIData) + length + 1, 0, true
 	}

@@ -15,7 +15,7 @@ func (w *walker) text(obj uint64, limit int) (s string, ok bool) {
 	}
 	h := &w.heap
 	length, state := w.mem.word(obj+uint64(h.StrLength)), uint32(w.mem.int32(obj+uint64(h.StrState)))
-	kind, compact, ascii := uint64(state>>2&7), state>>5&1 != 0, state>>6&1 != 0
+	kind, compact, ascii := h.Text(state)
 	if !compact || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1 {
 		return "", false
 	}

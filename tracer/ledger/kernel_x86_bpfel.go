@@ -525,8 +525,10 @@ type kernelPython struct {
 	CodeFullName     uint32
 	CodeBytes        uint32
 	CodeVersion      uint32
+	CodeCopies       uint32
 	StringLength     uint32
 	StringState      uint32
+	StringKind       uint32
 	AsciiData        uint32
 	CompactData      uint32
 	ObjectType       uint32
@@ -542,6 +544,7 @@ type kernelPython struct {
 	FrameCode        uint32
 	FrameOwner       uint32
 	FrameInstruction uint32
+	FrameCopy        uint32
 	FrameSize        uint32
 	OwnerSkip        uint32
 	OwnerGenerator   uint32
@@ -567,6 +570,7 @@ type kernelPython struct {
 	DictValues       uint32
 	CodeFrees        uint32
 	InterpCollecting uint32
+	FreeThreaded     uint32
 	Padding          uint32
 }
 

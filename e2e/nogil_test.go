@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// TestWithoutGIL: on a free-threaded build windows, statements, markers and what the kernel counts are as on any other. Debian has no NumPy
+// for one, and no ZeroMQ: cells that need an array are left out, and there is no kernel. Without TRACER_PYTHONS=all it is one build, and the
+// cells of scripts alone.
+func TestWithoutGIL(t *testing.T) {
+	together(t)
+	all := os.Getenv("TRACER_PYTHONS") == "all"
+	for _, c := range []struct{ tree, name, version string }{{"builds", "plain313t", "3.13"}, {"builds-sid", "plain314t", "3.14"}} {
+		if c.version != "3.13" && !all {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root := filepath.Join(pythonsDir(), c.tree)
+			needTree(t, filepath.Join(root, "opt", c.name))
+			enter(t, root)
+			p := place{
+				python: filepath.Join("/opt", c.name, "bin/python"+c.version), chroot: root, extra: []string{"--without", "numpy,pandas"}, mimalloc: true,
+			}
+			if all {
+				checkBuild(t, "static, -O3, free-threaded", p, "run_terminal.py")
+			}
+			for driver, check := range map[string]func(*testing.T, place){"run_bare.py": checkBare, "run_threads.py": checkThreads} {
+				t.Run(driver, func(t *testing.T) {
+					q := p
+					q.driver = driver
+					check(t, q)
+				})
+			}
+		})
+	}
+}
+
+// TestThreads: cells that threads run at the same time have each its own window, with its own text, and all see what is there at once.
+func TestThreads(t *testing.T) {
+	together(t)
+	onPythons(t, "run_threads.py", oldestAndNewest, checkThreads)
+}
+
+func checkThreads(t *testing.T, p place) {
+	t.Helper()
+	w := startWorkload(t, p, nil)
+	tr := attach(t, w.pid, "--budget", "off")
+	results := w.run()
+	r, _ := tr.stop()
+	cells := map[string]report.Window{}
+	for _, c := range topCells(r, w.pid) {
+		cells[c.Source] = c
+	}
+	if len(cells) != len(results)+1 { // one that sets up
+		t.Errorf("%d cells ran, %d windows: %q", len(results), len(cells)-1, sources(topCells(r, w.pid)))
+	}
+	all := int64(0)
+	for _, run := range results {
+		all += run.Size
+	}
+	const pageSize, stacks = 4096, 24 << 20 // of threads that begin, and what else maps meanwhile
+	for _, run := range results {
+		c := cells[run.Source]
+		if run.Status != report.OK || c.Status != report.OK {
+			t.Errorf("cell %s: status %q, run_cell said %s", run.Name, c.Status, run.Status)
+		}
+		for _, other := range results {
+			if o := cells[other.Source]; c.StartNS > o.StartNS+o.DurationNS {
+				t.Errorf("cells %s and %s did not run at once", run.Name, other.Name)
+			}
+		}
+		if need := c.Meters["cpu.mapped"].Need(); need < all || need > all+stacks {
+			t.Errorf("cell %s: needs %d, there were %d", run.Name, need, all)
+		}
+		taken := map[int64][]report.Frame{}
+		for _, a := range c.Allocations {
+			if a.Meter == "cpu.mapped" {
+				taken[a.Allocated] = a.Stack
+			}
+		}
+		for _, other := range results { // the memory is the process's: each window has every line
+			stack := taken[other.Size+pageSize] // what the C library has in front of a block
+			if len(stack) < 2 || stack[0].Function != "take"+other.Name || stack[0].Line != 4 || stack[1].Line != 5 {
+				t.Errorf("cell %s: %d bytes by %+v", run.Name, other.Size, stack)
+			}
+		}
+	}
+}
