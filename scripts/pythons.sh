@@ -7,7 +7,7 @@
 set -euo pipefail
 
 ci=(bullseye trixie sid torch pbs311 pbs314 plain313 plain313t)
-builds=(shared313 o2313 lto313 conda313 clang313 musl313 plain39 plain314 plain314t) # some minutes each, many
+builds=(shared313 o2313 lto313 conda313 clang313 musl313 plain39 plain314 plain314t) # some minutes each
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
 # DEBIAN_MIRROR: where from; else debootstrap's own default
