@@ -39,7 +39,7 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
-// TestMusl: a build with another C library, which nothing that is made for Debian's can be loaded in: no NumPy, no ctypes. So the cells
+// TestMusl: a build with another C library, which nothing that is made for Debian's can be loaded in: no NumPy, no ctypes, no SQLite. So the cells
 // are those of a script, and have no figures to compare.
 func TestMusl(t *testing.T) {
 	together(t)
@@ -49,7 +49,7 @@ func TestMusl(t *testing.T) {
 	root := filepath.Join(pythonsDir(), "builds")
 	needTree(t, filepath.Join(root, "opt/musl313"))
 	enter(t, root)
-	checkBare(t, place{driver: "run_bare.py", python: "/opt/musl313/bin/python3.13", chroot: root})
+	checkBare(t, place{driver: "run_bare.py", python: "/opt/musl313/bin/python3.13", chroot: root, env: []string{"IPYTRACER_NO_HISTORY=1"}})
 }
 
 // TestSharedLibrary runs it on the libraries that Debian makes with LTO and PGO, as the official container images are: of the newest, and of

@@ -13,7 +13,7 @@ import (
 	"ipytracer/report"
 )
 
-// explain says who allocated most of what a meter has at a window's peak, and what is most of what it keeps, three calls each: why a
+// explain says who allocated most of a meter in a window, and whose is most of what the window keeps or lets go, three calls each: why a
 // figure is not what it may be, told by the output of a failing test alone. Resident memory has no lines: those of mapped are shown.
 func explain(w report.Window, meter string) string {
 	if meter == "cpu.resident" {
@@ -30,6 +30,9 @@ func explain(w report.Window, meter string) string {
 	show := func(what string, of func(report.Allocation) int64) {
 		slices.SortStableFunc(lines, func(a, b report.Allocation) int { return cmp.Compare(max(of(b), -of(b)), max(of(a), -of(a))) })
 		for _, a := range lines[:min(3, len(lines))] {
+			if of(a) == 0 {
+				break
+			}
 			var calls []string
 			for _, f := range a.Stack[:min(3, len(a.Stack))] {
 				calls = append(calls, fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line))
@@ -37,7 +40,7 @@ func explain(w report.Window, meter string) string {
 			fmt.Fprintf(&b, "\n\t%s %+d (%d times): %s", what, of(a), a.Count, strings.Join(calls, " < "))
 		}
 	}
-	show("at peak", func(a report.Allocation) int64 { return a.AtPeak })
+	show("allocated", func(a report.Allocation) int64 { return a.Allocated })
 	show("net", func(a report.Allocation) int64 { return a.Net })
 	return b.String()
 }

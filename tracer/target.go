@@ -269,7 +269,7 @@ func frameSize(o cpython.Offsets) uint32 {
 	if max(o.CodeFilename, o.CodeName, o.CodeQualName, o.CodeFirstLine, o.CodeLineTable)+8 > ledger.CodeBytes {
 		return 0
 	}
-	size := max(o.FrameBack, o.FrameCode, o.FrameInstr, o.FrameOwner) + 8
+	size := max(o.FrameBack, o.FrameCode, o.FrameInstr, o.FrameOwner, o.FrameCopy) + 8
 	if size = (size + 7) &^ 7; size > ledger.FrameBytes {
 		return 0
 	}

@@ -27,9 +27,11 @@ CELLS = [
 ]
 
 SCRIPT = """
-import json, sys
+import json, os, sys
 from IPython.core.interactiveshell import InteractiveShell
-shell = InteractiveShell.instance()
+from traitlets.config import Config
+history = "IPYTRACER_NO_HISTORY" not in os.environ      # in a file, which takes SQLite
+shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": history}}))
 sys.stdout, out = sys.stderr, sys.stdout        # what cells print is not the protocol's
 print("ready", file=out, flush=True)
 for line in sys.stdin:

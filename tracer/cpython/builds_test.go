@@ -16,6 +16,7 @@ type build struct {
 	minor   int
 	ipython string // where IPython lies in another tree, for PYTHONPATH; "" if the build has its own
 	extra   bool   // not made by scripts/pythons.sh: absent is fine
+	bare    bool   // no sqlite3 can be loaded in it: IPython starts only as scripts start it
 }
 
 func builds() []build {
@@ -30,9 +31,11 @@ func builds() []build {
 		{name: "lto-3.13", tree: "builds", chroot: true, exe: "/opt/lto313/bin/python3.13", elf: "/opt/lto313/lib/libpython3.13.so.1.0", minor: 13},
 		{name: "conda-3.13", tree: "builds", chroot: true, exe: "/opt/conda313/bin/python3.13", minor: 13},
 		{name: "clang-3.13", tree: "builds", chroot: true, exe: "/opt/clang313/bin/python3.13", minor: 13},
-		{name: "musl-3.13", tree: "builds", chroot: true, exe: "/opt/musl313/bin/python3.13", minor: 13},
+		{name: "musl-3.13", tree: "builds", chroot: true, exe: "/opt/musl313/bin/python3.13", minor: 13, bare: true},
+		{name: "plain-3.13t", tree: "builds", chroot: true, exe: "/opt/plain313t/bin/python3.13", minor: 13},
 		{name: "plain-3.9", tree: "builds-bullseye", chroot: true, exe: "/opt/plain39/bin/python3.9", minor: 9},
 		{name: "plain-3.14", tree: "builds-sid", chroot: true, exe: "/opt/plain314/bin/python3.14", minor: 14},
+		{name: "plain-3.14t", tree: "builds-sid", chroot: true, exe: "/opt/plain314t/bin/python3.14", minor: 14},
 		{name: "sid-3.14", tree: "sid", chroot: true, exe: "/usr/bin/python3.14", minor: 14},
 		{name: "sid-3.15", tree: "sid", chroot: true, exe: "/usr/bin/python3.15", minor: 15, extra: true},
 		{name: "pbs-3.11", tree: "pbs311", exe: "/bin/python3.11", elf: "/lib/libpython3.11.so.1.0", minor: 11, ipython: dist},
