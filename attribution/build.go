@@ -212,8 +212,11 @@ func (t *Tracker) between(w *window) report.Between {
 }
 
 func cellName(w *window) string {
-	if w.count < 0 {
+	switch {
+	case w.silent:
 		return fmt.Sprintf("a silent cell (run %d)", w.execution)
+	case w.count < 0:
+		return fmt.Sprintf("a cell (run %d)", w.execution)
 	}
 	return fmt.Sprintf("In[%d]", w.count)
 }

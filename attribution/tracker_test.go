@@ -152,6 +152,22 @@ func expect(t *testing.T, what string, got, want any) {
 	}
 }
 
+// TestCellWithoutNumber: a cell whose shell's In is not known has no number, and is not called silent for that.
+func TestCellWithoutNumber(t *testing.T) {
+	for _, inputs := range []int64{-1, event.InputsElsewhere} {
+		s := newScript()
+		s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs = 1, inputs })
+		s.closeCell(1, event.OutcomeOK)
+		s.boundary(event.Detached, main)
+		r := s.run(t)
+		cell := nth(t, r, report.Cell, 0)
+		if cell.ExecutionCount != nil || cell.Silent || !r.Certificate.Complete {
+			t.Errorf("len(In) %d: %+v, %q", inputs, cell, r.Certificate.Problems)
+		}
+		expect(t, "label", r.Between[0].Label, "before a cell (run 1)")
+	}
+}
+
 func TestCellsAndWhatLiesBetween(t *testing.T) {
 	s := newScript()
 	s.to(main, 60) // before the first cell

@@ -23,6 +23,12 @@ CELLS = [
     ("raises behind awaits", "int('twelve')"),
     ("compiles", "tree = get_ipython().compile.ast_parse('a = 1', '<its own>')"),
     ("runs a cell", "get_ipython().run_cell('inner = 4');"),
+    ("awaits no more", "%autoawait off"),
+    ("plain without a loop", "z = bytes(100_000)"),
+    ("raises without a loop", "1 / 0"),
+    ("cannot await", "await asyncio.sleep(0)"),
+    ("awaits from now on", "%autoawait on"),
+    ("awaits once more", "await asyncio.sleep(0)"),
     ("last", "x = 5"),
 ]
 
