@@ -14,7 +14,7 @@ var embedding = [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"sid", "/usr/bi
 // TestEmbeddedShell: the cells of IPython.embed() are windows that end at their results, numbered as their own shell does. What the
 // program does behind the last one is not that one's.
 func TestEmbeddedShell(t *testing.T) {
-	require(t)
+	together(t)
 	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
 		cells, r := embedded(t, p)
 		exit := slices.IndexFunc(cells, func(c report.Window) bool { return c.Source == "exit" })
@@ -30,7 +30,7 @@ func TestEmbeddedShell(t *testing.T) {
 // TestShellWithinACell: IPython.embed() in a cell of a terminal. Its cells are that cell's children, and the prompt of the shell within
 // is no sign that the cell around it is over.
 func TestShellWithinACell(t *testing.T) {
-	require(t)
+	together(t)
 	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
 		p.extra = append(p.extra, "--in-cell")
 		cells, _ := embedded(t, p)
