@@ -49,7 +49,9 @@ func TestMusl(t *testing.T) {
 	root := filepath.Join(pythonsDir(), "builds")
 	needTree(t, filepath.Join(root, "opt/musl313"))
 	enter(t, root)
-	checkBare(t, place{driver: "run_bare.py", python: "/opt/musl313/bin/python3.13", chroot: root, env: []string{"IPYTRACER_NO_HISTORY=1"}})
+	p := place{driver: "run_bare.py", python: "/opt/musl313/bin/python3.13", chroot: root, env: []string{"IPYTRACER_NO_HISTORY=1"}}
+	t.Run("doctor", func(t *testing.T) { checkVerdict(t, p) })
+	checkBare(t, p)
 }
 
 // TestSharedLibrary runs it on the libraries that Debian makes with LTO and PGO, as the official container images are: of the newest, and of

@@ -51,6 +51,7 @@ def run(held, opts):
     workspace = driver.Workspace(opts)
     held.callback(workspace.remove)
     versions = workspace.probe()
+    cells = [cell for cell in CELLS if not opts.cells or cell[0] in opts.cells.split(",")]
     script = subprocess.Popen(workspace.command("-c", SCRIPT), env=workspace.env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True)
     held.callback(driver.end_process, script)
@@ -60,11 +61,11 @@ def run(held, opts):
     with driver.create(opts.out) as out:
         driver.write(out, {"session": dict(versions, pid=script.pid)})
         driver.say({"pid": script.pid, "ready": True}, opts)
-        for name, source in CELLS:
+        for name, source in cells:
             script.stdin.write(json.dumps(source) + "\n")
             script.stdin.flush()
             driver.write(out, dict({"name": name, "source": source}, **json.loads(script.stdout.readline())))
-    driver.say({"done": True, "cells": len(CELLS)}, opts)
+    driver.say({"done": True, "cells": len(cells)}, opts)
     return 0
 
 
