@@ -31,12 +31,18 @@ func TestBuilds(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			root := filepath.Join(pythonsDir(), c.tree)
-			needTree(t, filepath.Join(root, "opt", c.name))
-			enter(t, root)
-			checkBuild(t, c.made, place{python: filepath.Join("/opt", c.name, "bin/python"+c.version), chroot: root}, "run_kernel.py", "run_terminal.py")
+			checkBuild(t, c.made, built(t, c.tree, c.name, c.version), "run_kernel.py", "run_terminal.py")
 		})
 	}
+}
+
+// built is one of the builds that scripts/pythons.sh makes in a tree.
+func built(t *testing.T, tree, name, version string) place {
+	t.Helper()
+	root := filepath.Join(pythonsDir(), tree)
+	needTree(t, filepath.Join(root, "opt", name))
+	enter(t, root)
+	return place{python: filepath.Join("/opt", name, "bin/python"+version), chroot: root}
 }
 
 // TestMusl: a build with another C library, which nothing that is made for Debian's can be loaded in: no NumPy, no ctypes, no SQLite. So the cells
@@ -46,10 +52,8 @@ func TestMusl(t *testing.T) {
 	if os.Getenv("TRACER_PYTHONS") != "all" {
 		t.Skip("only with TRACER_PYTHONS=all: it takes long to make")
 	}
-	root := filepath.Join(pythonsDir(), "builds")
-	needTree(t, filepath.Join(root, "opt/musl313"))
-	enter(t, root)
-	p := place{driver: "run_bare.py", python: "/opt/musl313/bin/python3.13", chroot: root, env: []string{"IPYTRACER_NO_HISTORY=1"}}
+	p := built(t, "builds", "musl313", "3.13")
+	p.driver, p.env = "run_bare.py", []string{"IPYTRACER_NO_HISTORY=1"}
 	t.Run("doctor", func(t *testing.T) { checkVerdict(t, p) })
 	checkBare(t, p)
 }

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"ipytracer/report"
@@ -20,12 +19,8 @@ func TestWithoutGIL(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			root := filepath.Join(pythonsDir(), c.tree)
-			needTree(t, filepath.Join(root, "opt", c.name))
-			enter(t, root)
-			p := place{
-				python: filepath.Join("/opt", c.name, "bin/python"+c.version), chroot: root, extra: []string{"--without", "numpy,pandas"}, mimalloc: true,
-			}
+			p := built(t, c.tree, c.name, c.version)
+			p.extra, p.mimalloc = []string{"--without", "numpy,pandas"}, true
 			if all {
 				checkBuild(t, "static, -O3, free-threaded", p, "run_terminal.py")
 			}

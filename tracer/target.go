@@ -231,7 +231,7 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 		CodeCopies: o.CodeCopies, FrameCopy: o.FrameCopy,
 		FrameLocals: heap.FrameLocals, InstanceKind: uint32(p.binary.Version().Instances()), CachedKeys: heap.CachedKeys,
 		InterpCollecting: heap.InterpGC + heap.Collecting,
-		TypeBasicSize:    o.OfType(cpython.TypeBasicSize), TypeDictOffset: o.OfType(cpython.TypeDictOffset), DictKeys: o.DictKeys, DictValues: o.DictValues,
+		TypeBasicSize:    o.BehindHeader(cpython.TypeBasicSize), TypeDictOffset: o.BehindHeader(cpython.TypeDictOffset), DictKeys: o.DictKeys, DictValues: o.DictValues,
 	}
 	if o.FreeThreaded {
 		out.FreeThreaded, out.InterpCollecting = 1, 0 // who frees while the collector runs need not be the collector

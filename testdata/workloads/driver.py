@@ -150,6 +150,17 @@ def guarded(body):
         return 1
 
 
+def script(held, workspace, text):
+    """Starts a Python program that talks over its standard input and output, and waits until it says that it is ready."""
+    process = subprocess.Popen(workspace.command("-c", text), env=workspace.env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+    held.callback(end_process, process)
+    held.callback(process.stdin.close)
+    if process.stdout.readline() != "ready\n":
+        raise Failure("the script ended with status %s" % process.wait())
+    return process
+
+
 def drive(opts, front_end, open_session):
     """Runs the cells. open_session(opts, workspace, versions) gives an object with pid, run(cell, marks) -> fields of the result,
     settle(seconds) and close()."""

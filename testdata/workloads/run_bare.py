@@ -5,7 +5,6 @@ Results are JSON lines {name, source, status, execution_count}; the status is wh
 """
 
 import json
-import subprocess
 import sys
 
 import driver
@@ -52,12 +51,7 @@ def run(held, opts):
     held.callback(workspace.remove)
     versions = workspace.probe()
     cells = [cell for cell in CELLS if not opts.cells or cell[0] in opts.cells.split(",")]
-    script = subprocess.Popen(workspace.command("-c", SCRIPT), env=workspace.env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True)
-    held.callback(driver.end_process, script)
-    held.callback(script.stdin.close)
-    if script.stdout.readline() != "ready\n":
-        raise driver.Failure("the script ended with status %s" % script.wait())
+    script = driver.script(held, workspace, SCRIPT)
     with driver.create(opts.out) as out:
         driver.write(out, {"session": dict(versions, pid=script.pid)})
         driver.say({"pid": script.pid, "ready": True}, opts)

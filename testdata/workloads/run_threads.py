@@ -3,11 +3,10 @@
 the protocol with the caller and the options.
 
 Each cell waits for the others before it takes anything, and gives its memory back when every other has its own: all of it is there at
-once, in every window. Results are JSON lines {name, source, status, bytes, line}: what the cell takes, and on which of its lines.
+once, in every window. Results are JSON lines {name, source, status, size}: what the cell takes.
 """
 
 import json
-import subprocess
 import sys
 
 import driver
@@ -50,12 +49,7 @@ def run(held, opts):
     workspace = driver.Workspace(opts)
     held.callback(workspace.remove)
     versions = workspace.probe()
-    script = subprocess.Popen(workspace.command("-c", SCRIPT), env=workspace.env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True)
-    held.callback(driver.end_process, script)
-    held.callback(script.stdin.close)
-    if script.stdout.readline() != "ready\n":
-        raise driver.Failure("the script ended with status %s" % script.wait())
+    script = driver.script(held, workspace, SCRIPT)
     cells = [(i, (i + 2) * 32 * MiB) for i in range(THREADS)]     # the C library maps each such block
     with driver.create(opts.out) as out:
         driver.write(out, {"session": dict(versions, pid=script.pid)})

@@ -171,7 +171,7 @@ func TestFreeThreaded(t *testing.T) {
 		if err != nil || !b.FreeThreaded() || !o.FreeThreaded {
 			t.Fatalf("3.%d: %v", minor, err)
 		}
-		if o.ModuleDict != 32 || o.CodeVersion != 108 || o.OfType(TypeBasicSize) != 48 || o.OfType(TypeDictOffset) != 304 {
+		if o.ModuleDict != 32 || o.CodeVersion != 108 || o.BehindHeader(TypeBasicSize) != 48 || o.BehindHeader(TypeDictOffset) != 304 {
 			t.Errorf("3.%d: %+v", minor, o)
 		}
 		if kind, whole, ascii := o.Text((kindAndASCII | compact) << first); kind != 1 || !whole || !ascii {

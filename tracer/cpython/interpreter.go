@@ -189,10 +189,7 @@ func (p *Interpreter) IsEmbedded() bool { return p.shell() == "InteractiveShellE
 // shell returns the type name of __main__.get_ipython.__self__. A method object holds its function, then its
 // self (PyMethodObject, Include/cpython/classobject.h, 3.9 to 3.15).
 func (p *Interpreter) shell() string {
-	methodSelf := uint64(24)
-	if p.off.FreeThreaded {
-		methodSelf += headerGrowth
-	}
+	const methodSelf = 24
 	m, err := p.Global("__main__", "get_ipython")
 	if err != nil {
 		return ""
@@ -200,7 +197,7 @@ func (p *Interpreter) shell() string {
 	if t, err := p.typeName(m); err != nil || t != "method" {
 		return ""
 	}
-	self, err := p.mem.word(m + methodSelf)
+	self, err := p.mem.word(m + uint64(p.off.BehindHeader(methodSelf)))
 	if err != nil {
 		return ""
 	}

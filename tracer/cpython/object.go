@@ -69,16 +69,12 @@ func (p *Interpreter) text(obj uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	kind, compact, ascii := p.off.Text(state)
-	if !compact || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1 {
+	at, kind, ok := p.off.Characters(state)
+	if !ok {
 		return "", fmt.Errorf("str at %#x: %w", obj, ErrMalformed)
 	}
-	data := obj + uint64(p.off.CompactData)
-	if ascii {
-		data = obj + uint64(p.off.ASCIIData)
-	}
 	buf := make([]byte, min(length, maxString/kind)*kind)
-	if _, err := p.mem.read(data, buf); err != nil {
+	if _, err := p.mem.read(obj+at, buf); err != nil {
 		return "", err
 	}
 	return DecodeText(buf, int(kind)), nil

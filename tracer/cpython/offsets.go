@@ -114,8 +114,8 @@ func (b *Binary) Offsets() (Offsets, error) {
 	return o, nil
 }
 
-// OfType returns where a type has one of the fields that are constants of this package, such as [TypeBasicSize].
-func (o *Offsets) OfType(field uint32) uint32 {
+// BehindHeader returns where an object has a field, given where it is behind a header of 16 bytes, as the constants of this package say it.
+func (o *Offsets) BehindHeader(field uint32) uint32 {
 	if o.FreeThreaded {
 		return field + headerGrowth
 	}
@@ -127,6 +127,18 @@ func (o *Offsets) OfType(field uint32) uint32 {
 func (o *Offsets) Text(state uint32) (kind uint64, compact, ascii bool) {
 	state >>= o.StrKind
 	return uint64(state & 7), state>>3&1 != 0, state>>4&1 != 0
+}
+
+// Characters says where a str has its characters and how many bytes each takes. It is not ok for a state word of none that are in the object.
+func (o *Offsets) Characters(state uint32) (at, kind uint64, ok bool) {
+	kind, compact, ascii := o.Text(state)
+	switch {
+	case !compact || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1:
+		return 0, 0, false
+	case ascii:
+		return uint64(o.ASCIIData), kind, true
+	}
+	return uint64(o.CompactData), kind, true
 }
 
 // GenPhase is where a generator or coroutine is in its life.

@@ -120,17 +120,13 @@ func (p *Interpreter) characters(obj uint64, limit int) (raw []byte, kind int, w
 	}
 	length := binary.LittleEndian.Uint64(header[p.off.StrLength:])
 	state := binary.LittleEndian.Uint32(header[p.off.StrState:])
-	width, compact, ascii := p.off.Text(state)
-	kind = int(width)
-	if !compact || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1 {
+	at, width, ok := p.off.Characters(state)
+	if !ok {
 		return nil, 0, false
 	}
-	data := obj + uint64(p.off.CompactData)
-	if ascii {
-		data = obj + uint64(p.off.ASCIIData)
-	}
+	kind = int(width)
 	raw = make([]byte, min(length, uint64(limit/kind))*uint64(kind))
-	if n, err := p.mem.read(data, raw); err != nil || n < len(raw) {
+	if n, err := p.mem.read(obj+at, raw); err != nil || n < len(raw) {
 		return nil, 0, false
 	}
 	return raw, kind, uint64(len(raw)) == length*uint64(kind)

@@ -15,15 +15,11 @@ func (w *walker) text(obj uint64, limit int) (s string, ok bool) {
 	}
 	h := &w.heap
 	length, state := w.mem.word(obj+uint64(h.StrLength)), uint32(w.mem.int32(obj+uint64(h.StrState)))
-	kind, compact, ascii := h.Text(state)
-	if !compact || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1 {
+	at, kind, ok := h.Characters(state)
+	if !ok {
 		return "", false
 	}
-	data := obj + uint64(h.CompactData)
-	if ascii {
-		data = obj + uint64(h.ASCIIData)
-	}
-	raw := w.mem.bytes(data, int(min(length, uint64(limit)/kind)*kind))
+	raw := w.mem.bytes(obj+at, int(min(length, uint64(limit)/kind)*kind))
 	if raw == nil && length > 0 {
 		return "", false
 	}
