@@ -63,7 +63,7 @@ lint: ## go vet, staticcheck, who may import whom, and that it builds without a 
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector
-	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 ./attribution/... ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
+	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)
@@ -84,6 +84,11 @@ test-pythons: ## windows and meters on each of the other Pythons, and on builds 
 kernels: ## boot other kernels in QEMU and prove the figures on each (KERNELS="6.1 7.2"; some minutes a kernel)
 	scripts/install.sh kernels
 	scripts/kernels.sh $(KERNELS)
+
+.PHONY: cost
+cost: ## count in QEMU what a page fault costs, in instructions, with 1 to 255 CPUs (some minutes)
+	scripts/install.sh kernels
+	scripts/cost.sh
 
 .PHONY: bench
 bench: build ## paired measurements of what tracing costs, beside other tools (needs root, some minutes)

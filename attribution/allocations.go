@@ -3,6 +3,7 @@ package attribution
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strconv"
 
 	"ipytracer/report"
@@ -14,13 +15,13 @@ import (
 // up to the peak that the kernel's ledger says.
 type allocations struct {
 	blocks map[blockKey]block
-	ranges map[int32]*ranges                  // of cpu.mapped, by process
-	held   map[heldKey]map[uint64]event.Bytes // by stack
-	total  map[heldKey]event.Bytes
+	ranges map[int32]*ranges // of cpu.mapped, by process
+	held   map[heldKey]*holding
 	pieces int // of all ranges
 	stacks stackTable
 	// waiting are changes of segments whose windows have not opened yet.
 	waiting map[uint32]map[uint64][]event.Change
+	waits   int                      // how many wait
 	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
 	entries int                      // tallies of all windows that are not settled
 	dropped int                      // blocks, tallies and stacks that found no room
@@ -64,9 +65,11 @@ const (
 	maxBlocks  = 2 << 20 // the kernel's own tables hold as many
 	maxTallies = 1 << 20
 	maxFrames  = 1 << 20 // of all stacks
+	maxWaits   = 1 << 18 // changes that wait for their segments
 )
 
-// tallies are what a window knows of a meter's allocations.
+// tallies are what a window knows of a meter's allocations. Of stacks that have none nothing moved since the window began: they have
+// what the process has of them now.
 type tallies struct {
 	byStack map[uint64]*tally
 	moved   []*tally // since the highest total so far
@@ -89,7 +92,7 @@ type tally struct {
 
 func newAllocations() allocations {
 	return allocations{
-		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]map[uint64]event.Bytes{}, total: map[heldKey]event.Bytes{},
+		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]*holding{},
 		stacks: newStackTable(), waiting: map[uint32]map[uint64][]event.Change{},
 	}
 }
@@ -121,7 +124,7 @@ func isHeap(m event.Meter) bool { return m == event.Heap }
 // allocated, and held at the peak so far, stays.
 func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 	a := &t.allocations
-	of := func(pid int32) bool { return t.process(pid, root).root == root }
+	of := func(pid int32) bool { p := t.processes[pid]; return p != nil && p.root == root }
 	for at := range a.blocks {
 		if which(at.meter) && of(at.pid) {
 			delete(a.blocks, at)
@@ -129,11 +132,11 @@ func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 	}
 	for key := range a.held {
 		if which(key.meter) && of(key.pid) {
+			t.copyAll(key)
 			delete(a.held, key)
-			delete(a.total, key)
 		}
 	}
-	for _, w := range t.root(root).open {
+	for _, w := range t.root(root).counted {
 		w.forget(which)
 	}
 	if t.audit != nil {
@@ -191,6 +194,10 @@ func (t *Tracker) await(r *root, c *event.Change) {
 		t.moveBlock(r, c)
 		return
 	}
+	if !t.limits.room(&t.limits.waiting, t.allocations.waits < maxWaits) {
+		return
+	}
+	t.allocations.waits++
 	waiting := t.allocations.waiting[c.Root]
 	if waiting == nil {
 		waiting = map[uint64][]event.Change{}
@@ -224,6 +231,7 @@ func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
 	}
 	slices.Sort(segments)
 	for _, s := range segments {
+		t.allocations.waits -= len(waiting[s])
 		for i := range waiting[s] {
 			t.moveBlock(r, &waiting[s][i])
 		}
@@ -243,6 +251,9 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 	}
 	a := &t.allocations
 	key := heldKey{c.PID, c.Meter}
+	if p := t.processes[c.PID]; p != nil {
+		p.counted = t.cut
+	}
 	if c.Meter == event.Mapped {
 		t.moveRange(r, c)
 		return
@@ -276,9 +287,17 @@ func (t *Tracker) concerned(r *root, c *event.Change) concerned {
 	if c.Segment > r.ended {
 		return found
 	}
-	for _, w := range slices.Backward(t.windows) {
+	later := func(w *window) {
 		if w.process.info.PID == c.PID && w.root == c.Root && w.firstSegment > c.Segment {
 			found.later = append(found.later, w)
+		}
+	}
+	if p := t.processes[c.PID]; p != nil {
+		for _, w := range p.windows {
+			later(w)
+		}
+		for _, w := range t.closed(p) {
+			later(w)
 		}
 	}
 	return found
@@ -290,61 +309,132 @@ func (t *Tracker) replace(windows concerned, key heldKey, before, after block) {
 	for _, w := range windows.in {
 		w.beforeMove(a, key)
 	}
-	for _, w := range windows.later {
-		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
-			all.shift(a, before.stack, -before.size)
-			all.shift(a, after.stack, after.size)
-		}
-	}
 	if before.size > 0 {
-		a.hold(key, before.stack, -before.size)
+		t.hold(windows, key, before.stack, -before.size)
 	}
 	if after.size > 0 {
-		a.hold(key, after.stack, after.size)
+		t.hold(windows, key, after.stack, after.size)
 	}
 	for _, w := range windows.in {
 		w.move(a, key, before, after)
 	}
 }
 
-// windowsOf are the windows of a process that hold a change's segment.
-func (t *Tracker) windowsOf(r *root, c *event.Change) (found []*window) {
-	if c.Segment > r.ended {
-		for _, w := range r.open {
-			if w.process.info.PID == c.PID && w.firstSegment <= c.Segment {
-				found = append(found, w)
-			}
+// hold changes what a process has of a stack. The windows that saw it so far and are not to see this get a tally of what it had.
+func (t *Tracker) hold(windows concerned, key heldKey, stack uint64, by event.Bytes) {
+	a := &t.allocations
+	for _, w := range windows.later {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+			all.shift(a, key, stack, by)
 		}
-		return found
 	}
-	for i := len(t.windows) - 1; i >= 0; i-- { // it comes late
-		w := t.windows[i]
-		if w.process.info.PID != c.PID {
-			continue
+	for _, w := range t.lately(key.pid) {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil && !slices.Contains(windows.later, w) {
+			all.of(a, key, stack)
 		}
-		if w.holds(c.Root, c.Segment) {
+	}
+	for _, w := range windows.in {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+			all.of(a, key, stack)
+		}
+	}
+	a.of(key).add(stack, by)
+}
+
+// lately are the windows of a process that are over and not settled yet.
+func (t *Tracker) lately(pid int32) []*window {
+	p := t.processes[pid]
+	if p == nil {
+		return nil
+	}
+	found := t.found[:0]
+	for _, w := range t.closing {
+		if w.process == p && len(w.tallies) > 0 {
 			found = append(found, w)
 		}
-		if s := w.atResult; s != nil && s.holds(c.Root, c.Segment) {
+	}
+	for _, w := range []*window{p.session, p.whole} {
+		if w != nil && !w.isOpen && len(w.tallies) > 0 {
+			found = append(found, w)
+		}
+	}
+	for _, w := range p.open {
+		if s := w.atResult; s != nil && len(s.tallies) > 0 {
+			found = append(found, s)
+		}
+	}
+	t.found = found
+	return found
+}
+
+// copyAll gives all windows of a process that know of a meter's blocks tallies of all that it has: that is to be forgotten.
+func (t *Tracker) copyAll(key heldKey) {
+	p := t.processes[key.pid]
+	if p == nil {
+		return
+	}
+	for _, w := range slices.Concat(p.windows, t.lately(key.pid)) {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+			t.copyInto(all, key)
+		}
+	}
+}
+
+// copyInto gives tallies all that a process has.
+func (t *Tracker) copyInto(all *tallies, key heldKey) {
+	for stack := range t.allocations.of(key).byStack {
+		all.of(&t.allocations, key, stack)
+	}
+}
+
+// windowsOf are the windows of a process that hold a change's segment.
+func (t *Tracker) windowsOf(r *root, c *event.Change) (found []*window) {
+	p := t.processes[c.PID]
+	if p == nil {
+		return nil
+	}
+	for _, w := range p.windows {
+		if w.root == c.Root && w.firstSegment <= c.Segment {
+			found = append(found, w)
+		}
+	}
+	if c.Segment > r.ended {
+		return found
+	}
+	return append(found, t.closedWith(c.PID, c.Root, c.Segment)...) // it comes late
+}
+
+// closedWith are the windows of a process that are over and hold a segment, and can still be told of it.
+func (t *Tracker) closedWith(pid int32, root uint32, segment uint64) (found []*window) {
+	p := t.processes[pid]
+	if p == nil {
+		return nil
+	}
+	for _, w := range t.closed(p) {
+		if w.process == p && w.holds(root, segment) {
+			found = append(found, w)
+		}
+	}
+	for _, w := range p.open {
+		if s := w.atResult; s != nil && s.holds(root, segment) {
 			found = append(found, s)
 		}
 	}
 	return found
 }
 
-func (a *allocations) hold(key heldKey, stack uint64, size event.Bytes) {
-	held := a.held[key]
-	if held == nil {
-		held = map[uint64]event.Bytes{}
-		a.held[key] = held
+// closed are the windows that are over and not archived; of sessions those of a process.
+func (t *Tracker) closed(of *process) []*window {
+	all := slices.Concat(t.closing, t.settled)
+	for _, w := range []*window{of.session, of.whole} {
+		if w != nil && !w.isOpen {
+			all = append(all, w)
+		}
 	}
-	if held[stack] += size; held[stack] == 0 {
-		delete(held, stack)
-	}
-	a.total[key] += size
+	return all
 }
 
-// beforeMove remembers what was there when the first block of a meter moves in a window.
+// beforeMove remembers how much was there when the first block of a meter moves in a window.
 func (w *window) beforeMove(a *allocations, key heldKey) {
 	if w.kind == kindBetween || w.tallies[key.meter] != nil {
 		return
@@ -356,17 +446,12 @@ func (w *window) beforeMove(a *allocations, key heldKey) {
 		w.tallies[key.meter] = &tallies{done: &settled{}}
 		return
 	}
-	all := &tallies{byStack: map[uint64]*tally{}, highest: a.total[key], first: a.total[key]}
-	w.tallies[key.meter] = all
-	for stack, size := range a.held[key] {
-		if y := all.of(a, stack); y != nil {
-			y.atPeak, y.held = size, size
-		}
-	}
+	total := a.of(key).total
+	w.tallies[key.meter] = &tallies{byStack: map[uint64]*tally{}, highest: total, first: total}
 }
 
-// of is a stack's tally, nil if there is no room for one more.
-func (all *tallies) of(a *allocations, stack uint64) *tally {
+// of is a stack's tally, nil if there is no room for one more. It has what the process has of the stack.
+func (all *tallies) of(a *allocations, key heldKey, stack uint64) *tally {
 	y := all.byStack[stack]
 	if y == nil {
 		if a.entries >= maxTallies {
@@ -374,7 +459,8 @@ func (all *tallies) of(a *allocations, stack uint64) *tally {
 			return nil
 		}
 		a.entries++
-		y = &tally{stack: stack}
+		held := a.of(key).byStack[stack]
+		y = &tally{stack: stack, atPeak: held, held: held}
 		all.byStack[stack] = y
 	}
 	return y
@@ -390,19 +476,19 @@ func (w *window) move(a *allocations, key heldKey, before, after block) {
 		return
 	}
 	if before.size > 0 {
-		if y := all.of(a, before.stack); y != nil {
+		if y := all.of(a, key, before.stack); y != nil {
 			y.freed += before.size
 			all.moves(y, -before.size, w.process.ranCells)
 		}
 	}
 	if after.size > 0 {
-		if y := all.of(a, after.stack); y != nil {
+		if y := all.of(a, key, after.stack); y != nil {
 			y.allocated += after.size
 			y.count++
 			all.moves(y, after.size, w.process.ranCells)
 		}
 	}
-	if total := a.total[key]; total > all.highest {
+	if total := a.of(key).total; total > all.highest {
 		all.highest = total
 		for _, y := range all.moved {
 			y.isMoved = false
@@ -412,14 +498,14 @@ func (w *window) move(a *allocations, key heldKey, before, after block) {
 	}
 }
 
-// shift changes what a stack held from the window's beginning on.
-func (all *tallies) shift(a *allocations, stack uint64, by event.Bytes) {
-	if by == 0 {
-		return
-	}
+// shift changes what a stack held from the window's beginning on. Without a tally it does so by itself.
+func (all *tallies) shift(a *allocations, key heldKey, stack uint64, by event.Bytes) {
 	all.highest += by
 	all.first += by
-	if y := all.of(a, stack); y != nil {
+	if all.byStack[stack] == nil && a.of(key).byStack[stack]+by >= 0 {
+		return
+	}
+	if y := all.of(a, key, stack); y != nil {
 		y.held += by
 		all.hadAtPeak(y, y.atPeak+by)
 	}
@@ -447,17 +533,18 @@ func (all *tallies) moves(y *tally, by event.Bytes, cells int32) {
 
 // missesStacks says whether stacks of a meter were not walked at some time in the window.
 func (w *window) missesStacks(m event.Meter) bool {
+	misses := func(stacks string) bool { return slices.Contains(w.unwalked, stacks) }
 	switch {
 	case isActive(m):
-		return w.unlisted[event.TensorStacks]
+		return misses(event.TensorStacks)
 	case isHeap(m):
-		return w.unlisted[event.HeapStacks]
+		return misses(event.HeapStacks)
 	case m == event.Mapped:
-		return w.unlisted[event.MappedStacks] || w.unlisted[event.SmallStacks]
+		return misses(event.MappedStacks) || misses(event.SmallStacks)
 	case isArray(m):
-		return w.unlisted[event.Stacks] || w.unlisted[event.SmallStacks]
+		return misses(event.Stacks) || misses(event.SmallStacks)
 	}
-	return w.unlisted[event.Stacks]
+	return misses(event.Stacks)
 }
 
 // allocationsOf lists who allocated in a window, and how far that explains its peaks.
@@ -468,18 +555,19 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 	var out []report.Allocation
 	coverage := map[string]report.Coverage{}
 	for m, all := range w.tallies {
-		s := all.settle(w.keeps())
-		peak := max(w.own.peak[m], w.own.start[m], w.own.end[m])
+		s := all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
+		own := w.own.of(m)
+		peak := own.highest()
 		c := report.Coverage{
 			AtPeak: int64(s.known), Rest: int64(peak - s.known),
 			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
-			Exact: peak-w.own.start[m] == all.highest-all.first && w.own.end[m]-w.own.start[m] == s.net && !w.shed[m] && !all.wrong && !w.missesStacks(m),
+			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net && !slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m),
 		}
-		for i, y := range t.sameLines(s.tallies) {
-			if w.lists(i, y, s.heaviest) {
-				out = append(out, t.allocation(w, m, y))
-				continue
-			}
+		listed, rest := t.divide(w, s)
+		for _, y := range listed {
+			out = append(out, t.allocation(w, m, y))
+		}
+		for _, y := range rest {
 			c.Unlisted++
 			c.UnlistedAtPeak += int64(y.atPeak)
 			c.UnlistedNet += int64(y.allocated - y.freed)
@@ -493,7 +581,7 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 
 func compareAllocations(x, y report.Allocation) int {
 	return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter),
-		slices.CompareFunc(x.Stack, y.Stack, compareFrames))
+		slices.CompareFunc(x.Stack, y.Stack, compareFrames), cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
 }
 
 // listing says how many allocations of a meter are listed in a window, the most at the peak first: so few in any case, more of them only
@@ -505,6 +593,18 @@ var (
 	listingOfCell      = listing{few: 20, most: 80, share: 1000}
 	listingOfStatement = listing{few: 3, most: 8, share: 100}
 )
+
+// divide parts what a window has kept into what a report lists, and the rest.
+func (t *Tracker) divide(w *window, s *settled) (listed, rest []doneTally) {
+	for i, y := range t.sameLines(s.tallies) {
+		if w.lists(i, y, s.heaviest) {
+			listed = append(listed, y)
+		} else {
+			rest = append(rest, y)
+		}
+	}
+	return listed, rest
+}
 
 // lists says whether a window lists what is the i-th heaviest.
 func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
@@ -521,12 +621,20 @@ func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
 // sameLines adds up what is of the same lines, the most at the peak first.
 func (t *Tracker) sameLines(tallies []doneTally) []doneTally {
 	out := make([]doneTally, 0, len(tallies))
-	at := make(map[*stack]int, len(tallies))
+	stacks := make([]*stack, 0, len(tallies))
+	at := map[*stack]int{}
 	for _, y := range tallies {
 		stack := t.allocations.stacks.of(y.stack) // nil where there was none, it was not walked, or it was lost
-		i, known := at[stack]
+		i, known := 0, false
+		if len(tallies) > few {
+			i, known = at[stack]
+		} else if i = slices.Index(stacks, stack); i >= 0 {
+			known = true
+		}
 		if !known {
-			at[stack] = len(out)
+			if stacks = append(stacks, stack); len(tallies) > few {
+				at[stack] = len(out)
+			}
 			if stack != nil {
 				y.stack = stack.number
 			} else {
@@ -559,25 +667,27 @@ func (t *Tracker) frames(w *window, s *stack) []report.Frame {
 		return []report.Frame{}
 	}
 	out := make([]report.Frame, t.within(w, s))
+	calls := t.allocations.stacks.callsOf(s)
 	for i := range out {
-		out[i] = t.frame(w, s.pid, s.frames[i])
+		out[i] = t.frame(w, s.pid, calls[i])
 	}
 	return out
 }
 
 // within is how many calls of a stack lie in a cell; all of them if none does.
 func (t *Tracker) within(w *window, s *stack) int {
-	for i := len(s.frames) - 1; i >= 0; i-- {
-		if f := &t.allocations.stacks.frames[s.frames[i]]; !f.Native && t.cellOf(w, s.pid, f.File) != nil {
+	calls := t.allocations.stacks.callsOf(s)
+	for i := len(calls) - 1; i >= 0; i-- {
+		if f := t.allocations.stacks.frame(calls[i]); !f.Native && t.cellOf(w, s.pid, f.File) != nil {
 			return i + 1
 		}
 	}
-	return len(s.frames)
+	return len(calls)
 }
 
 // frame is a call as a report shows it.
 func (t *Tracker) frame(w *window, pid int32, at uint32) report.Frame {
-	f := &t.allocations.stacks.frames[at]
+	f := t.allocations.stacks.frame(at)
 	out := report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 	if f.Native {
 		return out
@@ -600,12 +710,14 @@ func (t *Tracker) cellOf(w *window, pid int32, file string) *window {
 			return c
 		}
 	}
-	for i := len(cells) - 1; i >= 0; i-- {
-		if w.isOpen || cells[i].opened <= w.closed {
-			return cells[i]
-		}
+	n := len(cells)
+	if !w.isOpen {
+		n = sort.Search(n, func(i int) bool { return cells[i].opened > w.closed })
 	}
-	return nil
+	if n == 0 {
+		return nil
+	}
+	return cells[n-1]
 }
 
 // fileKey is the name of a cell's code in a process.

@@ -182,8 +182,12 @@ func (t *Tracker) innermost(r *root, c *event.Change) (found *window) {
 	if c.Segment <= r.ended {
 		return t.innermostBefore(c)
 	}
-	for _, w := range r.open {
-		if w.birth != nil && w.process.info.PID == c.PID && w.firstSegment <= c.Segment && (found == nil || w.firstSegment >= found.firstSegment) {
+	p := t.processes[c.PID]
+	if p == nil {
+		return nil
+	}
+	for _, w := range p.windows {
+		if w.birth != nil && w.root == c.Root && w.firstSegment <= c.Segment && (found == nil || w.firstSegment >= found.firstSegment) {
 			found = w
 		}
 	}
@@ -193,7 +197,7 @@ func (t *Tracker) innermost(r *root, c *event.Change) (found *window) {
 // innermostBefore finds it for a change that comes late, among the last cells.
 func (t *Tracker) innermostBefore(c *event.Change) *window {
 	for i := len(t.windows) - 1; i >= max(0, len(t.windows)-latest); i-- {
-		if w := t.windows[i]; w.birth != nil && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
+		if w := t.windows[i].w; w != nil && !w.dropped && w.birth != nil && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
 			return w
 		}
 	}
@@ -241,9 +245,11 @@ func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
 // start remembers which statement started a process, or the process that started it.
 func (a *audit) start(t *Tracker, b *event.Boundary) {
 	from := a.started[b.Parent]
-	for _, w := range t.root(b.Root).open {
-		if w.process.info.PID == b.Parent && w.birth != nil && w.kind != kindBetween {
-			from = w.birth
+	if p := t.processes[b.Parent]; p != nil {
+		for _, w := range p.windows {
+			if w.root == b.Root && w.birth != nil && w.kind != kindBetween {
+				from = w.birth
+			}
 		}
 	}
 	if from != nil {
@@ -252,6 +258,9 @@ func (a *audit) start(t *Tracker, b *event.Boundary) {
 		delete(a.started, b.PID)
 	}
 }
+
+// fail remembers a cell that ended with an exception.
+func (a *audit) fail(pid int32, w *window) { a.failures[pid] = append(a.failures[pid], w) }
 
 func (a *audit) drop(pid int32) {
 	a.count -= len(a.live[pid])

@@ -2,7 +2,9 @@ package attribution
 
 import (
 	"fmt"
+	"iter"
 	"maps"
+	"slices"
 	"sort"
 	"time"
 
@@ -15,7 +17,7 @@ import (
 func (t *Tracker) Finished() []report.Window {
 	var out []report.Window
 	for _, w := range t.done {
-		out = append(out, t.window(w))
+		out = append(out, t.window(t.whole(w)))
 	}
 	t.done = nil
 	return out
@@ -33,12 +35,15 @@ func (t *Tracker) Cells() (n int) {
 // boundary.
 func (t *Tracker) Report() *report.Report {
 	r := t.Stream()
-	r.Windows = []report.Window{}
+	r.Windows, r.Between = []report.Window{}, []report.Between{}
 	for w := range r.Stream {
 		r.Detail(w)
 		r.Windows = append(r.Windows, *w)
 	}
-	r.Stream, r.Detail = nil, nil
+	for b := range r.StreamBetween {
+		r.Between = append(r.Between, *b)
+	}
+	r.MeterIDs, r.Stream, r.StreamBetween, r.Detail, r.Find, r.Since = nil, nil, nil, nil, nil, nil
 	return r
 }
 
@@ -47,24 +52,22 @@ func (t *Tracker) Report() *report.Report {
 func (t *Tracker) Stream() *report.Report {
 	t.Flush()
 	t.handOnAll()
+	t.decoded = nil // what was known of it then
 	r := &report.Report{
 		Schema: report.Schema, Processes: []report.Process{}, Meters: t.meters(),
-		Between: []report.Between{}, Stream: t.each, Detail: t.detail,
+		Between: []report.Between{}, Stream: t.each, StreamBetween: t.eachBetween, Detail: t.detail, Find: t.find, Since: t.after,
 	}
-	r.Host = t.host()
+	r.Host, r.MeterIDs = t.host(), t.meterIDs()
 	if t.finish != nil {
 		for _, g := range t.finish.GPUs {
 			r.GPUs = append(r.GPUs, report.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory)})
 		}
 	}
+	restarts := t.restarts()
+	sessions := t.sessions()
 	for _, p := range t.order {
 		if p.began != 0 {
-			r.Processes = append(r.Processes, t.describe(p))
-		}
-	}
-	for _, w := range t.windows {
-		if w.kind == kindBetween {
-			r.Between = append(r.Between, t.between(w))
+			r.Processes = append(r.Processes, t.describe(p, restarts[p], sessions))
 		}
 	}
 	r.Lines, r.Tensors = t.lines(), t.tensors()
@@ -74,27 +77,92 @@ func (t *Tracker) Stream() *report.Report {
 	return r
 }
 
+// meterIDs are the meters that any window or process of a report has.
+func (t *Tracker) meterIDs() (ids []string) {
+	for _, m := range t.gpus.meters {
+		if slices.ContainsFunc(t.order, func(p *process) bool { return (p.began != 0 || p.hasWindows) && t.shows(m, nil, p.info.Python != "") }) {
+			ids = append(ids, m.String())
+		}
+	}
+	return ids
+}
+
 // each makes the windows of a report, in the order they began.
-func (t *Tracker) each(yield func(*report.Window) bool) {
-	for _, w := range t.windows {
-		if !w.isReported() {
+func (t *Tracker) each(yield func(*report.Window) bool) { t.from(0)(yield) }
+
+// from makes those from the i-th window on.
+func (t *Tracker) from(i int) iter.Seq[*report.Window] {
+	return func(yield func(*report.Window) bool) {
+		for w := range t.all(i) {
+			if !w.isReported() {
+				continue
+			}
+			whole := t.window(w)
+			if !yield(&whole) {
+				return
+			}
+		}
+	}
+}
+
+// after makes those from a window on.
+func (t *Tracker) after(id int) iter.Seq[*report.Window] {
+	return t.from(sort.Search(len(t.windows), func(i int) bool { return t.idAt(i) >= id }))
+}
+
+// eachBetween makes the times between cells, in the order they began.
+func (t *Tracker) eachBetween(yield func(*report.Between) bool) {
+	for w := range t.all(0) {
+		if w.kind != kindBetween {
 			continue
 		}
-		whole := t.window(w)
-		if !yield(&whole) {
+		one := t.between(w)
+		if !yield(&one) {
 			return
 		}
 	}
 }
 
+// windowOf finds a window of a report, nil if there is none.
+func (t *Tracker) windowOf(id int) *window {
+	if t.reached < len(t.windows) && t.idAt(t.reached) == id {
+		if w := t.at(t.reached); w.isReported() && !w.dropped {
+			return w
+		}
+	}
+	i := sort.Search(len(t.windows), func(i int) bool { return t.idAt(i) >= id })
+	for ; i < len(t.windows); i++ {
+		w := t.at(i)
+		if w.id != id {
+			return nil
+		}
+		if w.isReported() && !w.dropped {
+			return w
+		}
+	}
+	return nil
+}
+
+// idAt is the id of the i-th window.
+func (t *Tracker) idAt(i int) int {
+	if w := t.windows[i].w; w != nil {
+		return w.id
+	}
+	return int(t.windows[i].id)
+}
+
+// find makes one window of a report again.
+func (t *Tracker) find(id int) (report.Window, bool) {
+	if w := t.windowOf(id); w != nil {
+		return t.window(w), true
+	}
+	return report.Window{}, false
+}
+
 // detail says who allocated in a window of a report.
 func (t *Tracker) detail(of *report.Window) {
-	i := sort.Search(len(t.windows), func(i int) bool { return t.windows[i].id >= of.ID })
-	for i < len(t.windows) && !t.windows[i].isReported() {
-		i++
-	}
-	if i < len(t.windows) && t.windows[i].id == of.ID {
-		of.Allocations, of.Coverage = t.allocationsOf(t.windows[i])
+	if w := t.windowOf(of.ID); w != nil {
+		of.Allocations, of.Coverage = t.allocationsOf(w)
 	}
 }
 
@@ -119,35 +187,49 @@ func (t *Tracker) since(at event.Nanoseconds) int64 {
 	return int64(at - t.began)
 }
 
-func (t *Tracker) describe(p *process) report.Process {
+func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*window) report.Process {
 	gone := p.gone
 	if !p.ended {
 		gone = t.last
 	}
-	return report.Process{
+	session := sessions[t.sessionOf(p)]
+	out := report.Process{
 		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
 		IPython: p.info.IPython, Frontend: p.info.Frontend, StartNS: t.since(p.began), EndNS: t.since(gone),
-		Ended: p.ended, Late: p.info.Late, RestartOf: t.restartOf(p), Meters: t.figureMap(p.life, nil, p.info.Python != ""),
+		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late, RestartOf: restartOf,
+		Meters: t.figureMap(p.life, session, false, p.info.Python != ""),
 	}
+	if p.info.Limit > 0 {
+		out.SoftLimit = &report.SoftLimit{Bytes: int64(p.info.Limit), By: string(p.info.LimitBy)}
+	}
+	return out
+}
+
+// sessions are the sessions, whole.
+func (t *Tracker) sessions() map[*window]*window {
+	out := map[*window]*window{}
+	for _, w := range t.staying {
+		if w.kind == kindSession {
+			out[w] = t.whole(w)
+		}
+	}
+	return out
 }
 
 func (t *Tracker) window(w *window) report.Window {
 	out := report.Window{
 		ID: w.id, Kind: kindNames[w.kind], PID: int(w.process.info.PID), Execution: w.execution, Name: w.name,
-		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Note: w.note,
+		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Error: w.failure, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
-		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Tree: t.figureMap(w.tree, nil, w.process.info.Python != ""),
-		Children: []report.Child{}, Refused: t.refusals(w), Foreign: w.othersMemory(),
+		Meters:   t.figureMap(w.own, w, true, w.process.info.Python != ""),
+		Children: []report.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: t.refusals(w), Foreign: w.othersMemory(),
 	}
+	out.Tree = t.treeOf(w, out.Meters)
 	if w.parent != nil {
 		out.Parent = w.parent.id
 	}
 	out.Silent = w.silent
-	for pid := range w.shares {
-		widenAll(out.Tree, w.shares[pid])
-		unseen(out.Tree)
-	}
-	maps.DeleteFunc(out.Tree, func(id string, f report.Figure) bool { own, ok := out.Meters[id]; return ok && own.Equal(f) })
+	w.lost(&out)
 	if w.count >= 0 {
 		count := w.count
 		out.ExecutionCount = &count
@@ -158,11 +240,32 @@ func (t *Tracker) window(w *window) report.Window {
 	if w.isOpen {
 		out.Status = report.Incomplete
 	}
-	for _, p := range t.order {
-		if f := w.children[p.info.PID]; f != nil && t.isBelow(p, w.process) {
-			meters := t.figureMap(*f, nil, p.info.Python != "")
-			maps.DeleteFunc(meters, func(_ string, f report.Figure) bool { return f.Exact && f.Peak == 0 })
-			out.Children = append(out.Children, report.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
+	for _, c := range w.children {
+		p := c.process
+		meters := t.figureMap(c.figures, w, false, p.info.Python != "")
+		maps.DeleteFunc(meters, func(_ string, f report.Figure) bool { return f.Exact && f.Peak == 0 })
+		out.Children = append(out.Children, report.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
+	}
+	return out
+}
+
+// treeOf are a window's figures of its process and the children together, where they are others than its own.
+func (t *Tracker) treeOf(w *window, own map[string]report.Figure) map[string]report.Figure {
+	out := map[string]report.Figure{}
+	for _, m := range t.gpus.meters {
+		if !t.shows(m, nil, w.process.info.Python != "") {
+			continue
+		}
+		f := t.figure(m, w.tree.of(m), w, false)
+		if shared := w.shared.of(m); shared > 0 {
+			f.Exact, f.Bound = false, widen(f.Bound, shared)
+		}
+		// A forked child has no probes: what it makes is in none of them. And not all of the tree may have been seen.
+		if w.crowded || w.sharing && isArray(m) || w.doubts.inTree(m) {
+			f.Exact, f.Bound = false, nil
+		}
+		if o, ok := own[m.String()]; !ok || !o.Equal(f) {
+			out[m.String()] = f
 		}
 	}
 	return out
@@ -193,7 +296,7 @@ func (t *Tracker) duration(w *window) int64 {
 func (t *Tracker) between(w *window) report.Between {
 	out := report.Between{
 		PID: int(w.process.info.PID), Note: w.note, StartNS: t.since(w.opened), DurationNS: t.duration(w),
-		Meters: t.figureMap(w.own, w, w.process.info.Python != ""), Refused: t.refusals(w),
+		Meters: t.figureMap(w.own, w, true, w.process.info.Python != ""), Refused: t.refusals(w),
 	}
 	switch {
 	case w.before == nil && w.after == nil:
@@ -221,47 +324,33 @@ func cellName(w *window) string {
 	return fmt.Sprintf("In[%d]", w.count)
 }
 
-// figureMap turns figures into the report's form. w is nil where nothing but the probes limits exactness.
-func (t *Tracker) figureMap(f figures, w *window, numpy bool) map[string]report.Figure {
-	out := map[string]report.Figure{}
-	for m := range event.Meter(event.MeterCount) {
-		if !t.shows(m, w, numpy) {
-			continue
-		}
-		exact, bound := t.quality(m, w)
-		peak := max(f.peak[m], f.start[m], f.end[m])
-		if w != nil && w.recomputed[m] > peak { // the stream saw more than the ledger: see Proof
-			exact, bound = false, widen(bound, w.recomputed[m]-peak)
-			peak = w.recomputed[m]
-		}
-		out[m.String()] = report.Figure{
-			Start: int64(f.start[m]), Peak: int64(peak), End: int64(f.end[m]),
-			Consumed: int64(f.end[m] - f.start[m]), Peaked: int64(peak - max(f.start[m], f.end[m])),
-			Exact: exact, Bound: bound,
+// figureMap turns figures of a window into the report's form: its process's own, or another process's in it. w is nil where nothing but
+// the probes limits exactness.
+func (t *Tracker) figureMap(all figures, w *window, own, numpy bool) map[string]report.Figure {
+	out := make(map[string]report.Figure, len(t.gpus.meters))
+	shown := w
+	if !own {
+		shown = nil
+	}
+	for _, m := range t.gpus.meters {
+		if t.shows(m, shown, numpy) {
+			out[m.String()] = t.figure(m, all.of(m), w, own)
 		}
 	}
 	return out
 }
 
-// widenAll makes figures bounds that can be too low by what is shared.
-func widenAll(figures map[string]report.Figure, shared event.Readings) {
-	for m := range event.Meter(event.MeterCount) {
-		f, ok := figures[m.String()]
-		if !ok || shared[m] <= 0 {
-			continue
-		}
-		f.Exact, f.Bound = false, widen(f.Bound, shared[m])
-		figures[m.String()] = f
+func (t *Tracker) figure(m event.Meter, f figure, w *window, own bool) report.Figure {
+	exact, bound := t.quality(m, w)
+	peak := f.highest()
+	if own && w.recomputed.of(m) > peak { // the stream saw more than the ledger: see Proof
+		exact, bound = false, widen(bound, w.recomputed.of(m)-peak)
+		peak = w.recomputed.of(m)
 	}
-}
-
-// unseen makes figures of arrays and tensors lower bounds: a forked child has no probes, what it makes is in none of them.
-func unseen(figures map[string]report.Figure) {
-	for _, m := range []event.Meter{event.NumPy, event.Torch} {
-		if f, ok := figures[m.String()]; ok {
-			f.Exact, f.Bound = false, nil
-			figures[m.String()] = f
-		}
+	return report.Figure{
+		Start: int64(f.start), Peak: int64(peak), End: int64(f.end),
+		Consumed: int64(f.end - f.start), Peaked: int64(peak - max(f.start, f.end)),
+		Exact: exact, Bound: bound,
 	}
 }
 
@@ -273,10 +362,12 @@ func widen(bound *int64, by event.Bytes) *int64 {
 	return &wider
 }
 
+// nothing is the bound of what is exact.
+var nothing int64
+
 // quality says how good a meter's figures in a window are; a nil bound is one nobody can state.
 func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
-	zero := int64(0)
-	exact, bound = true, &zero
+	exact, bound = true, &nothing
 	if t.start != nil {
 		for _, s := range t.start.Meters {
 			if s.Meter == template(m) && !s.Exact {
@@ -292,8 +383,12 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	if w == nil {
 		return exact, bound
 	}
-	if w.shed[m] {
+	off, nobodyKnows := w.doubts.off(m)
+	if slices.Contains(w.shed, m) || nobodyKnows {
 		return false, nil
+	}
+	if off > 0 {
+		exact, bound = false, widen(bound, off)
 	}
 	if m == event.Heap {
 		if slack := w.closeHeap - w.openHeap; !w.isOpen && slack > 0 {

@@ -51,6 +51,9 @@ func lateCount(p *process, b *event.Boundary) int {
 }
 
 func (t *Tracker) sessionOf(p *process) *window {
+	if p == nil {
+		return nil
+	}
 	if p.session != nil {
 		return p.session
 	}
@@ -68,13 +71,17 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 		parent = t.sessionOf(p)
 	}
 	gap := p.between
+	if t.isFull(r) {
+		return
+	}
 	t.endBetween(p, b)
 	t.unseenBefore(p, b, gap)
 	lateEnd(b, gap)
 	r.executions++
 	w := t.openWindow(p, b, kindCell, parent)
 	w.tid = b.TID
-	w.cell, w.execution, w.count, w.file = b.Cell, r.executions, p.countOf(b), b.Text
+	w.cell, w.execution, w.count = b.Cell, r.executions, p.countOf(b)
+	w.file, _ = t.limits.keep(b.Text, maxName)
 	w.silent = b.Inputs >= 0 && w.count < 0
 	if b.Late {
 		w.count, w.silent, w.late = lateCount(p, b), false, true
@@ -85,8 +92,17 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	}
 	p.open = append(p.open, w)
 	t.cells[b.Cell] = w
-	key := fileKey{b.PID, b.Text}
+	key := fileKey{b.PID, w.file}
 	t.files[key] = append(t.files[key], w)
+}
+
+// isFull says whether so many cells and experiments of a tree are open that there is no room for one more; it is counted then.
+func (t *Tracker) isFull(r *root) bool {
+	if len(r.open) < maxOpen {
+		return false
+	}
+	t.dropped++
+	return true
 }
 
 // closeCell ends a cell: where the front end is done with it, at its result where nobody says more.
@@ -109,6 +125,7 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 	}
 	t.closeStatement(b, outcomeStatus(b.Outcome))
 	w.status = outcomeStatus(b.Outcome)
+	w.failure = t.failureOf(b)
 	w.resultless = !w.late && (b.Outcome == event.OutcomeOK || b.Outcome == event.OutcomeError)
 	switch b.Outcome {
 	case event.OutcomeUnknown:
@@ -127,19 +144,25 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 // finishCell closes a cell's window and, if no other cell runs, begins the time between.
 func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
 	t.closeWindow(w, b)
-	delete(t.cells, w.cell)
+	t.forgetCell(w)
 	if i := slices.Index(p.open, w); i >= 0 {
 		p.open = slices.Delete(p.open, i, i+1)
 	}
 	t.done = append(t.done, w)
 	if t.audit != nil && (w.status == report.Error || w.status == report.Interrupted) {
-		t.audit.failures[b.PID] = append(t.audit.failures[b.PID], w)
+		t.audit.fail(b.PID, w)
 	}
 	if len(p.open) == 0 {
 		p.lastCell = w
 		p.ranCells++
 		t.startBetween(p, b)
 	}
+}
+
+// forgetCell notes that a cell is over. Its text may still come.
+func (t *Tracker) forgetCell(w *window) {
+	delete(t.cells, w.cell)
+	t.told[w.cell] = w
 }
 
 // abandonCell closes the innermost cell that something else than its end put an end to.
@@ -163,6 +186,11 @@ func (t *Tracker) openStatement(p *process, b *event.Boundary) {
 	if cell == nil {
 		return
 	}
+	if late := cell.statement; late != nil { // its end was refused
+		late.status = report.Incomplete
+		late.loosen(noteEndRefused)
+		t.closeWindow(late, b)
+	}
 	w := t.openWindow(p, b, kindStatement, cell)
 	w.line = int(b.Line)
 	cell.lastLine = max(cell.lastLine, w.line)
@@ -177,17 +205,6 @@ func (t *Tracker) closeStatement(b *event.Boundary, status string) {
 	cell.statement.status = status
 	t.closeWindow(cell.statement, b)
 	cell.statement = nil
-}
-
-func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
-	for i := len(p.experiments) - 1; i >= 0; i-- {
-		if w := p.experiments[i]; w.name == b.Text {
-			t.closeWindow(w, b)
-			p.experiments = slices.Delete(p.experiments, i, i+1)
-			return
-		}
-	}
-	t.problem("experiment %q ended in pid %d, but had not begun", b.Text, b.PID)
 }
 
 // startBetween and endBetween frame the time in which no cell of a process runs.
@@ -208,19 +225,9 @@ func (t *Tracker) endBetween(p *process, b *event.Boundary) {
 
 // linkBetween tells the time that just ended which cell came after it.
 func (t *Tracker) linkBetween(p *process, next *window) {
-	if w := t.lastBetween(p); w != nil && !w.isOpen && w.after == nil {
+	if w := p.lastGap; w != nil && !w.isOpen && w.after == nil {
 		w.after = next
 	}
-}
-
-// lastBetween is the last stretch of time in which a process ran no cell, nil if there was none.
-func (t *Tracker) lastBetween(p *process) *window {
-	for _, w := range slices.Backward(t.windows) {
-		if w.kind == kindBetween && w.process == p {
-			return w
-		}
-	}
-	return nil
 }
 
 // closeProcess ends everything that is open for a process.
@@ -228,11 +235,7 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 	for len(p.open) > 0 {
 		t.abandonCell(p, b, why)
 	}
-	for _, w := range p.experiments {
-		w.status, w.note = report.Incomplete, "no end marker: it ends with the session"
-		t.closeWindow(w, b)
-	}
-	p.experiments = nil
+	t.endExperiments(p, b)
 	t.endBetween(p, b)
 	for _, w := range []*window{p.session, p.whole} {
 		if w != nil {
@@ -246,11 +249,11 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
 	switch b.Text {
 	case "", event.SmallBlocks, event.ForeignArrays:
-		r.sheds(b.Text, down, event.NumPy)
+		r.sheds(t.cut, b.Text, down, event.NumPy)
 	case event.TorchCPU:
-		r.sheds(b.Text, down, event.Torch)
+		r.sheds(t.cut, b.Text, down, event.Torch)
 	case event.TorchTotals:
-		r.sheds(b.Text, down, totals()...)
+		r.sheds(t.cut, b.Text, down, totals()...)
 	case event.Stacks, event.SmallStacks, event.NativeStacks, event.MappedStacks:
 		t.stacksAreShed(r, b)
 	case event.TensorStacks:
@@ -270,10 +273,10 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	}
 }
 
-// sheds marks a root's windows while the probes of some meters are out, for one reason or several.
-func (r *root) sheds(why string, down bool, meters ...event.Meter) {
+// sheds notes that the probes of some meters are out, for one reason or several, or back.
+func (r *root) sheds(cut uint64, why string, down bool, meters ...event.Meter) {
 	if r.reasons == nil {
-		r.reasons = map[shedReason]bool{}
+		r.reasons, r.shed = map[shedReason]bool{}, map[event.Meter]shedding{}
 	}
 	for _, m := range meters {
 		if down {
@@ -281,26 +284,46 @@ func (r *root) sheds(why string, down bool, meters ...event.Meter) {
 		} else {
 			delete(r.reasons, shedReason{m, why})
 		}
-		r.shed[m] = false
+		now := false
 		for reason := range r.reasons {
-			r.shed[m] = r.shed[m] || reason.meter == m
+			now = now || reason.meter == m
 		}
-		for _, w := range r.open {
-			w.shed[m] = true
-		}
+		r.shed[m] = shedding{now, cut}
 	}
 }
 
-// stacksAreShed marks a root's windows while stacks are not walked.
+// in says whether it was stepped down at some time since a cut.
+func (s shedding) in(since uint64) bool { return s.now || s.cut > since }
+
+// shedIn are the meters that were stepped down at some time in a window that is open.
+func (r *root) shedIn(w *window) (meters []event.Meter) {
+	for m, s := range r.shed {
+		if s.in(w.since) {
+			meters = append(meters, m)
+		}
+	}
+	slices.Sort(meters)
+	return meters
+}
+
+// unwalkedIn are the stacks that were not walked at some time in a window that is open.
+func (r *root) unwalkedIn(w *window) (stacks []string) {
+	for text, s := range r.unwalked {
+		if s.in(w.since) {
+			stacks = append(stacks, text)
+		}
+	}
+	slices.Sort(stacks)
+	return stacks
+}
+
+// stacksAreShed notes that stacks are not walked, or are again.
 func (t *Tracker) stacksAreShed(r *root, b *event.Boundary) {
-	if r.unlisted == nil {
-		r.unlisted = map[string]bool{}
+	if r.unwalked == nil {
+		r.unwalked = map[string]shedding{}
 	}
-	r.unlisted[b.Text] = b.Kind == event.MeterShed
+	r.unwalked[b.Text] = shedding{b.Kind == event.MeterShed, t.cut}
 	t.stacksShed = true
-	for _, w := range r.open {
-		w.unlist(b.Text)
-	}
 }
 
 func outcomeStatus(o event.Outcome) string {

@@ -9,7 +9,15 @@ import (
 
 // gpus is what is known of the GPUs' meters, and of page-locked memory: they are in the report once they were used.
 type gpus struct {
-	used [event.MeterCount]bool
+	used   [event.MeterCount]bool
+	meters []event.Meter // that the report has, ascending
+}
+
+func newGPUs() (g gpus) {
+	for m := range event.Pinned {
+		g.meters = append(g.meters, m)
+	}
+	return g
 }
 
 // alwaysThere are the meters that every report has.
@@ -28,9 +36,16 @@ func (g *gpus) note(all ...*event.Readings) {
 
 // mark says that a meter is in use. A GPU's driver meter stands beside the others of the same GPU.
 func (g *gpus) mark(m event.Meter) {
-	g.used[m] = true
+	g.use(m)
 	if n, _, ok := m.Device(); ok {
-		g.used[event.OfDevice(n, event.Driver)] = true
+		g.use(event.OfDevice(n, event.Driver))
+	}
+}
+
+func (g *gpus) use(m event.Meter) {
+	g.used[m] = true
+	if i, found := slices.BinarySearch(g.meters, m); !found {
+		g.meters = slices.Insert(g.meters, i, m)
 	}
 }
 
@@ -45,7 +60,7 @@ func (t *Tracker) shows(m event.Meter, w *window, numpy bool) bool {
 	case alwaysThere(m):
 		return true
 	}
-	return t.gpus.used[m] && (w == nil || !w.unknown[m])
+	return t.gpus.used[m] && (w == nil || !w.unknown(m))
 }
 
 // learned corrects the windows that began before a meter was known: PyTorch's totals after a late attach. Nothing has
@@ -55,30 +70,31 @@ func (t *Tracker) learned(c *event.Change) {
 		return
 	}
 	p := t.process(c.PID, c.Root)
-	before := p.value[c.Meter]
-	if before == 0 {
-		p.value[c.Meter] = c.Value
-		raise(&p.life, c.Meter, c.Value)
+	if p == nil || p.past.value(c.Meter) != 0 {
+		return
 	}
-	for _, w := range t.windows {
-		if w.root != c.Root || before != 0 {
-			continue
-		}
-		own := w.process == p
-		if !w.isOpen {
-			if own {
-				w.unknown[c.Meter] = true
-			}
-			continue
-		}
-		raise(&w.tree, c.Meter, c.Value)
-		if own {
-			raise(&w.own, c.Meter, c.Value)
-			w.recomputed[c.Meter] = max(w.recomputed[c.Meter], c.Value)
-		} else if f := w.children[c.PID]; f != nil {
-			raise(f, c.Meter, c.Value)
+	t.enter(p, c.Root)
+	p.past.raise(t.cut, c.Meter, c.Value)
+	p.past.need(c.Meter).seen.push(t.cut, c.Value)
+	p.life.raise(c.Meter, c.Value)
+	t.root(c.Root).past.raise(t.cut, c.Meter, c.Value)
+	p.learn(c.Meter, t.closings)
+}
+
+// learn notes that a meter became known when so many windows had closed.
+func (p *process) learn(m event.Meter, closed uint64) {
+	for i := range p.learnedAt {
+		if p.learnedAt[i].meter == m {
+			p.learnedAt[i].closed = closed
+			return
 		}
 	}
+	p.learnedAt = append(p.learnedAt, learning{m, closed})
+}
+
+// unknown says whether a meter became known only after a window.
+func (w *window) unknown(m event.Meter) bool {
+	return !w.isOpen && slices.ContainsFunc(w.process.learnedAt, func(l learning) bool { return l.meter == m && w.closing <= l.closed })
 }
 
 // othersMemory is what a window opened and closed of other processes' memory, nil for nothing.
@@ -103,30 +119,34 @@ func (t *Tracker) learn(r *root, segment uint64) {
 	r.learned = waiting
 }
 
-// raise adds to all figures of a meter what had been missing.
-func raise(f *figures, m event.Meter, by event.Bytes) {
-	f.start[m] += by
-	f.peak[m] += by
-	f.end[m] += by
-}
-
 // asked files a request that moved no meter under its segment, as changes are: one that was refused, or that opened or
 // closed memory of another process.
 func (t *Tracker) asked(e event.Event) {
 	at := placeOf(e)
 	r := t.root(at.root)
+	if at.segment <= r.archived && r.archived > 0 {
+		t.limits.late++
+		return
+	}
 	r.stream.received(at.stream)
 	t.inOrder(r, at.stream, nil)
 	t.gpus.mark(at.meter)
 	if at.segment > r.ended {
 		if len(r.asked) < maxAsked {
 			r.asked = append(r.asked, e)
+		} else {
+			t.askedDropped++
 		}
 		return
 	}
-	for _, w := range t.windows {
+	for _, w := range r.counted {
+		if w.firstSegment <= at.segment {
+			w.add(e, t.limitOn(e))
+		}
+	}
+	for _, w := range slices.Concat(t.closing, t.settled, t.over) {
 		if w.holds(at.root, at.segment) {
-			w.add(e)
+			w.add(e, t.limitOn(e))
 		}
 	}
 }
@@ -158,18 +178,40 @@ func (t *Tracker) askedIn(r *root, segment uint64) {
 			waiting = append(waiting, e)
 			continue
 		}
-		for _, w := range r.open {
-			w.add(e)
+		for _, w := range r.counted {
+			w.add(e, t.limitOn(e))
 		}
 	}
 	r.asked = waiting
 }
 
+// limitOn is the soft limit on what the process that was refused memory may map: what it was introduced with, or has from its root.
+func (t *Tracker) limitOn(e event.Event) event.Bytes {
+	refusal, ok := e.(*event.Refusal)
+	if !ok || refusal.Meter != event.Mapped {
+		return 0
+	}
+	p := t.processes[refusal.PID]
+	for range deepestChild {
+		if p == nil || p.info.Limit > 0 {
+			break
+		}
+		p = t.processes[p.parent]
+	}
+	if p == nil {
+		return 0
+	}
+	return p.info.Limit
+}
+
+// deepestChild bounds the way from a process to its root; a recording may say that two are each other's parent.
+const deepestChild = 32
+
 // add counts a request in a window, whichever process of the tree made it.
-func (w *window) add(e event.Event) {
+func (w *window) add(e event.Event, limit event.Bytes) {
 	switch e := e.(type) {
 	case *event.Refusal:
-		w.refuse(e)
+		w.refuse(e, limit)
 	case *event.Foreign:
 		if e.Closed {
 			w.foreign.Closed++
@@ -180,19 +222,19 @@ func (w *window) add(e event.Event) {
 	}
 }
 
-func (w *window) refuse(e *event.Refusal) {
+func (w *window) refuse(e *event.Refusal, limit event.Bytes) {
 	id := e.Meter.String()
 	for i := range w.refused {
 		if r := &w.refused[i]; r.Meter == id {
 			r.Count++
 			if int64(e.Asked) > r.Asked {
-				r.Asked, r.Held, r.Caller = int64(e.Asked), int64(e.Held), e.Caller.String()
+				r.Asked, r.Held, r.Limit, r.Caller = int64(e.Asked), int64(e.Held), int64(limit), e.Caller.String()
 				w.refusedBy[i] = e.Stack
 			}
 			return
 		}
 	}
-	w.refused = append(w.refused, report.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Count: 1, Caller: e.Caller.String()})
+	w.refused = append(w.refused, report.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Limit: int64(limit), Count: 1, Caller: e.Caller.String()})
 	w.refusedBy = append(w.refusedBy, e.Stack)
 }
 

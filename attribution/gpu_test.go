@@ -30,7 +30,7 @@ func (s *script) cell(kind event.BoundaryKind, cell uint64, more ...func(*event.
 	s.boundary(kind, main, more...)
 }
 
-func figure(w report.Window, meter string) [3]int64 {
+func readingsOf(w report.Window, meter string) [3]int64 {
 	f := w.Meters[meter]
 	return [3]int64{f.Start, f.Peak, f.End}
 }
@@ -52,8 +52,8 @@ func TestGPUMetersAppearOnceUsed(t *testing.T) {
 	s.change(driver, 300, false)
 	s.cell(event.CellClose, 2, gpu(driver, 300, 700))
 	r := s.run(t)
-	expect(t, "the cell before", figure(nth(t, r, report.Cell, 0), "gpu.0.driver"), [3]int64{0, 0, 0})
-	expect(t, "the cell", figure(nth(t, r, report.Cell, 1), "gpu.0.driver"), [3]int64{0, 700, 300})
+	expect(t, "the cell before", readingsOf(nth(t, r, report.Cell, 0), "gpu.0.driver"), [3]int64{0, 0, 0})
+	expect(t, "the cell", readingsOf(nth(t, r, report.Cell, 1), "gpu.0.driver"), [3]int64{0, 700, 300})
 	if _, there := nth(t, r, report.Cell, 1).Meters["gpu.0.active"]; there {
 		t.Error("PyTorch was not heard of")
 	}
@@ -78,8 +78,8 @@ func TestTotalsLearnedLate(t *testing.T) {
 	if f, there := nth(t, r, report.Cell, 0).Meters["gpu.0.active"]; there {
 		t.Errorf("a cell before the first report has %+v", f)
 	}
-	expect(t, "the cell of the first report", figure(nth(t, r, report.Cell, 1), "gpu.0.active"), [3]int64{1000, 1200, 1100})
-	expect(t, "the session", figure(nth(t, r, report.Session, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+	expect(t, "the cell of the first report", readingsOf(nth(t, r, report.Cell, 1), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+	expect(t, "the session", readingsOf(nth(t, r, report.Session, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
 }
 
 func TestRefusals(t *testing.T) {
@@ -100,6 +100,29 @@ func TestRefusals(t *testing.T) {
 	if !r.Certificate.Complete {
 		t.Error("refusals have numbers of the stream: nothing is missing")
 	}
+}
+
+// What a limit refuses a process, or a child that has the limit from it, is told with the limit; that of another meter is not.
+func TestRefusalsByALimit(t *testing.T) {
+	s := newScript()
+	start := s.events[0].(*event.Start)
+	start.Processes[0].Limit, start.Processes[0].LimitBy = 1000, event.LimitSession
+	s.openCell(1, true)
+	s.born(200, 0)
+	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
+	refused := func(pid int32, meter event.Meter, asked event.Bytes) {
+		s.stream++
+		s.events = append(s.events, &event.Refusal{Stream: s.stream, Segment: s.number + 1, PID: pid, Meter: meter, Asked: asked, Held: 7})
+	}
+	refused(main, event.Mapped, 5000)
+	refused(200, event.Mapped, 9000)
+	refused(main, driver, 3)
+	s.closeCell(1, event.OutcomeError)
+	r := s.run(t)
+	expect(t, "the cell", nth(t, r, report.Cell, 0).Refused, []report.Refusal{
+		{Meter: "cpu.mapped", Asked: 9000, Held: 7, Limit: 1000, Count: 2}, {Meter: "gpu.0.driver", Asked: 3, Held: 7, Count: 1},
+	})
+	expect(t, "the process", r.Processes[0].SoftLimit, &report.SoftLimit{Bytes: 1000, By: "session"})
 }
 
 // Memory from before the attach is freed: nobody knows how much, so what depends on it is not exact.

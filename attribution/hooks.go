@@ -1,7 +1,6 @@
 package attribution
 
 import (
-	"maps"
 	"slices"
 
 	"ipytracer/report"
@@ -26,6 +25,7 @@ func (t *Tracker) cellResult(p *process, b *event.Boundary) {
 	if w.status = outcomeStatus(b.Outcome); b.Outcome == event.OutcomeUnknown {
 		w.addNote(noteUnknown)
 	}
+	w.failure = t.failureOf(b)
 	w.atResult = t.snapshot(w, b)
 	w.hooks = t.openWindow(p, b, kindStatement, w)
 	w.hooks.name = report.Hooks
@@ -33,16 +33,13 @@ func (t *Tracker) cellResult(p *process, b *event.Boundary) {
 
 // snapshot is a window as it is if it ends at a boundary whose segment it has seen.
 func (t *Tracker) snapshot(w *window, b *event.Boundary) *window {
-	s := *w
-	s.shares, s.unlisted = maps.Clone(w.shares), maps.Clone(w.unlisted)
-	s.refused, s.refusedBy = slices.Clone(w.refused), slices.Clone(w.refusedBy)
-	if w.children != nil {
-		s.children = make(map[int32]*figures, len(w.children))
-		for pid, f := range w.children {
-			f := *f
-			s.children[pid] = &f
-		}
+	s, d := *w, *w.detail
+	s.detail = &d
+	if w.doubts != nil {
+		doubts := *w.doubts
+		s.doubts = &doubts
 	}
+	s.refused, s.refusedBy = slices.Clone(w.refused), slices.Clone(w.refusedBy)
 	if w.tallies != nil {
 		s.tallies = make(map[event.Meter]*tallies, len(w.tallies))
 		for m, all := range w.tallies {
@@ -50,7 +47,8 @@ func (t *Tracker) snapshot(w *window, b *event.Boundary) *window {
 			t.allocations.entries += len(all.byStack)
 		}
 	}
-	s.end(b)
+	t.end(&s, b)
+	t.count(&s, -1)
 	return &s
 }
 
@@ -80,12 +78,15 @@ func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed b
 	hooks, session := w.hooks, t.sessionOf(p)
 	t.leave(w)
 	t.forgo(w)
-	*w = *w.atResult
+	at := w.atResult
+	at.closing, at.truncated, at.source = w.closing, w.truncated, w.source
+	*w = *at
+	t.count(w, 1)
 	w.untold = missed
 	if p.info.Frontend != "" { // nobody draws figures in a program without one
 		w.addNote(noteHooks)
 	}
-	delete(t.cells, w.cell)
+	t.forgetCell(w)
 	if i := slices.Index(p.open, w); i >= 0 {
 		p.open = slices.Delete(p.open, i, i+1)
 	}
@@ -97,6 +98,7 @@ func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed b
 	p.lastCell, p.between = w, hooks
 	t.forgo(hooks)
 	hooks.kind, hooks.parent, hooks.before, hooks.name = kindBetween, session, w, ""
+	p.lastGap = hooks
 	if t.audit != nil {
 		*hooks.birth = birth{}
 		t.statements--
@@ -106,11 +108,6 @@ func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed b
 
 // drop takes a statement out again.
 func (t *Tracker) drop(w *window, b *event.Boundary) {
+	w.dropped = true
 	t.closeWindow(w, b)
-	for i := len(t.windows) - 1; i >= 0; i-- {
-		if t.windows[i] == w {
-			t.windows = slices.Delete(t.windows, i, i+1)
-			return
-		}
-	}
 }

@@ -75,7 +75,7 @@ func (a *Auditor) Audit(least int64) *report.Audit {
 		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*report.Held{},
 		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
 	}
-	for _, w := range t.windows {
+	for _, w := range t.staying {
 		if w.kind == kindCell {
 			key := runKey{w.process.info.PID, textOf(w)}
 			j.runs[key] = append(j.runs[key], w)

@@ -79,7 +79,7 @@ func (j *judge) children() {
 		if isPool {
 			key = verdictKey{kind: report.IdlePool, pid: root, meter: event.Resident, holder: of.name}
 		}
-		own := max(p.value[event.Resident]-j.t.forked[p.info.PID][event.Resident], 0)
+		own := max(p.past.value(event.Resident)-p.shares(event.Resident), 0)
 		one := &portion{bytes: own, count: 1, oldest: p.began, runs: map[*window]event.Bytes{b.cell: own}, largest: own}
 		f := j.verdicts[key]
 		if f == nil {
@@ -99,11 +99,12 @@ func (j *judge) children() {
 // describe says what was audited, and what is not known.
 func (j *judge) describe(out *report.Audit) {
 	for _, p := range j.t.order {
-		if p.began == 0 || p.session == nil {
+		starved := p.last.ending != nil && p.last.ending.OutOfMemory
+		if p.began == 0 || p.session == nil && !starved {
 			continue
 		}
 		one := report.AuditProcess{
-			PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython, Ended: p.ended, Late: p.info.Late,
+			PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython, Ended: p.ended, Ending: endingOf(p), Late: p.info.Late,
 		}
 		if h := j.audit.holders[p.info.PID]; h != nil {
 			one.Objects = h.objects

@@ -1,13 +1,18 @@
 package attribution
 
-import "ipytracer/tracer/event"
+import (
+	"container/heap"
+
+	"ipytracer/tracer/event"
+)
 
 // ordered hands changes on in the order in which the kernel made them: two CPUs may pass each other on the way into the
 // ring. Where numbers are missing it waits for a while, then goes on without them.
 type ordered struct {
 	next    uint64 // the stream number that comes next; 0: 1
 	waiting map[uint64]*event.Change
-	skips   uint64 // how often numbers were given up on
+	numbers numbers // of what waits, and some that came since
+	skips   uint64  // how often numbers were given up on
 }
 
 // patience is how many changes wait for one that is missing.
@@ -29,6 +34,12 @@ func (o *ordered) add(stream uint64, c *event.Change, handOn func(*event.Change)
 		if c != nil {
 			one := *c
 			kept = &one
+		}
+		for len(o.numbers) > 0 && o.numbers[0] < o.next {
+			heap.Pop(&o.numbers)
+		}
+		if _, known := o.waiting[stream]; !known {
+			heap.Push(&o.numbers, stream)
 		}
 		o.waiting[stream] = kept
 		if len(o.waiting) > patience {
@@ -57,16 +68,33 @@ func (o *ordered) run(handOn func(*event.Change)) {
 			handOn(c)
 		}
 	}
+	o.numbers = o.numbers[:0]
 }
 
 // skip gives up on the numbers before the first that is there.
 func (o *ordered) skip() {
-	first := ^uint64(0)
-	for stream := range o.waiting {
-		first = min(first, stream)
+	for {
+		first := heap.Pop(&o.numbers).(uint64)
+		if _, waits := o.waiting[first]; waits {
+			o.next = first
+			break
+		}
 	}
-	o.next = first
 	o.skips++
+}
+
+// numbers is a heap, the least first.
+type numbers []uint64
+
+func (n numbers) Len() int           { return len(n) }
+func (n numbers) Less(i, j int) bool { return n[i] < n[j] }
+func (n numbers) Swap(i, j int)      { n[i], n[j] = n[j], n[i] }
+func (n *numbers) Push(x any)        { *n = append(*n, x.(uint64)) }
+func (n *numbers) Pop() any {
+	last := len(*n) - 1
+	x := (*n)[last]
+	*n = (*n)[:last]
+	return x
 }
 
 // flush hands on everything: no more will come.

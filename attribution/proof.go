@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"fmt"
+	"slices"
 
 	"ipytracer/report"
 	"ipytracer/tracer/event"
@@ -12,7 +13,7 @@ import (
 func (t *Tracker) certificate() report.Certificate {
 	c := report.Certificate{
 		Lost: []report.Loss{}, LateLibraries: []string{}, Probes: []report.Probe{}, Meters: []report.Proof{},
-		Problems: append([]string{}, t.problems...), BoundariesLost: t.numbered - t.boundaries, Complete: true,
+		Problems: append([]string{}, t.problems...), BoundariesLost: t.numbered - t.boundaries,
 	}
 	if t.dropped > 0 {
 		c.Problems = append(c.Problems, fmt.Sprintf("%d windows are not in this report: there were too many", t.dropped))
@@ -26,31 +27,17 @@ func (t *Tracker) certificate() report.Certificate {
 	for _, r := range t.roots {
 		c.Made += r.stream.made
 		c.Delivered += r.stream.count
-		c.Complete = c.Complete && r.stream.complete(0, r.stream.made)
 	}
-	c.Complete = c.Complete && c.BoundariesLost == 0 && t.dropped == 0 && t.unseen == 0
-	for _, w := range t.windows {
-		c.Complete = c.Complete && !w.missed && !w.doubted
-		if w.kind == kindSession {
-			c.UnknownFrees += w.closeUnknown - w.openUnknown
-			c.UnknownDeviceFrees += w.closeDevice - w.openDevice
-			c.UnknownTorchFrees += w.closeUnknownTorch - w.openUnknownTorch
-			c.UnknownHeapFrees += w.closeUnknownHeap - w.openUnknownHeap
-		}
-	}
-	for m := range event.Meter(event.MeterCount) {
-		if _, kind, _ := m.Device(); kind == event.Unattributed {
-			continue // no change says it, so there is nothing to compare
-		}
-		if alwaysThere(m) || t.gpus.used[m] {
-			c.Meters = append(c.Meters, t.proof(m))
+	proofs := t.proofs(&c)
+	for _, m := range t.gpus.meters {
+		if _, kind, _ := m.Device(); kind != event.Unattributed { // no change says it, so there is nothing to compare
+			c.Meters = append(c.Meters, *proofs[m])
 		}
 	}
 	if f := t.finish; f != nil {
 		c.Finished = f.Reason
 		c.Made, c.Delivered = max(c.Made, f.Made), max(c.Delivered, f.Delivered) // also those after the last boundary
 		for _, l := range f.Lost {
-			c.Complete = c.Complete && !l.LeavesWindowsOut()
 			c.Lost = append(c.Lost, report.Loss{Reason: l.Reason, Count: l.Count})
 		}
 		for _, p := range f.Probes {
@@ -59,49 +46,48 @@ func (t *Tracker) certificate() report.Certificate {
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
 	}
+	c.Incomplete = t.incomplete(&c)
+	c.Complete = len(c.Incomplete) == 0
 	return c
 }
 
-func (t *Tracker) proof(m event.Meter) report.Proof {
-	p := report.Proof{ID: m.String()}
-	for _, w := range t.windows {
-		if w.shed[m] {
-			p.Shed = true
-		}
-		if w.isOpen || w.kind == kindLife || w.unknown[m] || isArray(m) && w.process.info.Python == "" {
-			continue
-		}
-		if !t.root(w.root).stream.complete(w.openStream, w.closeStream) || w.shed[m] {
-			p.Skipped++
-			continue
-		}
-		p.Compared++
-		kernel := max(w.own.peak[m], w.own.start[m], w.own.end[m])
-		difference := int64(kernel - t.recomputed(w, m, kernel))
-		if difference == 0 {
-			p.Agreed++
-		}
-		p.Difference = max(p.Difference, difference, -difference)
+// proofs goes through the windows, all meters of each at once.
+func (t *Tracker) proofs(c *report.Certificate) map[event.Meter]*report.Proof {
+	proofs := map[event.Meter]*report.Proof{}
+	for _, m := range t.gpus.meters {
+		proofs[m] = &report.Proof{ID: m.String()}
 	}
-	return p
+	between := t.betweens()
+	for w := range t.all(0) {
+		if w.kind == kindSession {
+			c.UnknownFrees += w.closeUnknown - w.openUnknown
+			c.UnknownDeviceFrees += w.closeDevice - w.openDevice
+			c.UnknownTorchFrees += w.closeUnknownTorch - w.openUnknownTorch
+			c.UnknownHeapFrees += w.closeUnknownHeap - w.openUnknownHeap
+		}
+		complete := t.root(w.root).stream.complete(w.openStream, w.closeStream)
+		for _, m := range t.gpus.meters {
+			t.prove(proofs[m], w, m, complete, between)
+		}
+	}
+	return proofs
 }
 
-// recomputed is a window's peak by the change stream. A change that was made while a boundary was being drawn is on either
-// side of it: where that decides, it is on the side on which the kernel's peak says it was.
-func (t *Tracker) recomputed(w *window, m event.Meter, kernel event.Bytes) event.Bytes {
-	peak := w.recomputed[m]
-	if peak == kernel {
-		return peak
+func (t *Tracker) prove(p *report.Proof, w *window, m event.Meter, complete bool, between betweens) {
+	shed := slices.Contains(w.shed, m)
+	p.Shed = p.Shed || shed
+	if w.isOpen || w.kind == kindLife || w.unknown(m) || isArray(m) && w.process.info.Python == "" {
+		return
 	}
-	for i := range t.root(w.root).between {
-		c := &t.root(w.root).between[i]
-		if c.Meter != m || c.PID != w.process.info.PID {
-			continue
-		}
-		here, next := w.holds(w.root, c.Segment), w.holds(w.root, c.Segment+1)
-		if here && next || (here || next) && c.Value <= kernel {
-			peak = max(peak, c.Value)
-		}
+	if !complete || shed {
+		p.Skipped++
+		return
 	}
-	return peak
+	p.Compared++
+	kernel := w.own.of(m).highest()
+	difference := int64(kernel - between.recomputed(w, m, kernel))
+	if difference == 0 {
+		p.Agreed++
+	}
+	p.Difference = max(p.Difference, difference, -difference)
 }

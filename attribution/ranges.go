@@ -92,9 +92,9 @@ func (t *Tracker) forgetRanges(pid int32) {
 		a.pieces -= all.tree.Len()
 	}
 	key := heldKey{pid, event.Mapped}
+	t.copyAll(key)
 	delete(a.ranges, pid)
 	delete(a.held, key)
-	delete(a.total, key)
 }
 
 // rangesOf are those of a process.

@@ -1,6 +1,11 @@
 package attribution
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+)
 
 // connectionFile is the file that a kernel's command line says it talks through, "" if it names none. A kernel that is restarted
 // keeps it (jupyter_client, KernelManager.restart_kernel).
@@ -19,24 +24,45 @@ func connectionFile(command string) string {
 	return ""
 }
 
-// restartOf is the pid of the kernel in whose place a process was started, 0 for none: the last one with the same connection file that
+// restarts are, by process, the pid of the kernel in whose place it was started: the last one with the same connection file that
 // ended before it, of the same tree.
-func (t *Tracker) restartOf(p *process) int {
-	file := connectionFile(p.info.Command)
-	if file == "" || p.parent == 0 {
-		return 0
+func (t *Tracker) restarts() map[*process]int {
+	type place struct {
+		root uint32
+		file string
 	}
-	before := (*process)(nil)
-	for _, other := range t.order {
-		if other == p || other.root != p.root || !other.ended || other.gone > p.began || connectionFile(other.info.Command) != file {
+	file, ended := map[*process]string{}, map[place][]*process{}
+	for _, p := range t.order {
+		if file[p] = connectionFile(p.info.Command); file[p] != "" && p.ended {
+			of := place{p.root, file[p]}
+			ended[of] = append(ended[of], p)
+		}
+	}
+	for _, of := range ended {
+		slices.SortStableFunc(of, func(a, b *process) int { return cmp.Compare(a.gone, b.gone) })
+	}
+	out := map[*process]int{}
+	for p, name := range file {
+		if name == "" || p.parent == 0 {
 			continue
 		}
-		if before == nil || other.gone > before.gone {
+		if before := lastBefore(ended[place{p.root, name}], p); before != nil {
+			out[p] = int(before.info.PID)
+		}
+	}
+	return out
+}
+
+// lastBefore is the process that ended last before another began, of those that ended, in that order; the first of several at once.
+func lastBefore(ended []*process, p *process) (before *process) {
+	n := sort.Search(len(ended), func(i int) bool { return ended[i].gone > p.began })
+	for _, other := range slices.Backward(ended[:n]) {
+		if before != nil && other.gone < before.gone {
+			break
+		}
+		if other != p {
 			before = other
 		}
 	}
-	if before == nil {
-		return 0
-	}
-	return int(before.info.PID)
+	return before
 }

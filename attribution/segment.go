@@ -3,7 +3,9 @@ package attribution
 import "ipytracer/tracer/event"
 
 // moves is what one segment did to the processes of a tree.
-type moves map[int32]struct{ value, high event.Readings }
+type moves map[int32]movement
+
+type movement struct{ value, high *event.Readings }
 
 func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.boundaries++
@@ -16,15 +18,15 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	moved := moves{}
 	for _, r := range readings {
 		t.gpus.note(&r.Value, &r.High)
-		high := r.High
+		high := &r.High
 		if before, again := moved[r.PID]; again {
-			high = maxReadings(high, before.high)
+			high = highest(*high, before.high)
 		}
-		moved[r.PID] = struct{ value, high event.Readings }{r.Value, high}
+		moved[r.PID] = movement{&r.Value, high}
 	}
-	own := struct{ value, high event.Readings }{b.Value, b.High}
+	own := movement{&b.Value, &b.High}
 	if before, again := moved[b.PID]; again && !t.isForked(b.PID) { // an exec: the same pid with its old memory
-		own.high = maxReadings(own.high, before.high)
+		own.high = highest(*own.high, before.high)
 	}
 	moved[b.PID] = own
 	r := t.root(b.Root)
@@ -33,26 +35,88 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.allocateIn(b.Root, r, r.ended+1)
 }
 
-// endSegment lets every open window of the tree see the segment that ends.
+func (t *Tracker) isForked(pid int32) bool {
+	p := t.processes[pid]
+	return p != nil && p.isForked
+}
+
+// endSegment takes in the segment that ends: what every open window of the tree sees of it.
 func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
-	changes := r.changes[b.Segment]
-	delete(r.changes, b.Segment)
+	changes := r.takeChanges(b.Segment)
 	if r.last == nil || b.Segment >= r.ended {
 		r.last = b
 	}
-	r.sides.note(b.Segment, moved)
+	r.sides.note(b.Segment, moved, t.gpus.meters)
 	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
+	t.cut++
 	t.learn(r, b.Segment)
 	t.askedIn(r, b.Segment)
-	for _, w := range r.open {
-		w.unsure, w.unsureTorch = max(w.unsure, b.Unsure), max(w.unsureTorch, b.UnsureTorch)
-		w.see(b, moved, changes, t.forked)
-	}
+	t.doubtSegment(r, &b.Doubts)
+	latest := r.latest()
+	r.unsure.push(t.cut, b.Unsure)
+	r.unsureTorch.push(t.cut, b.UnsureTorch)
+	r.past.see(t.cut, latest, &b.Tree, &b.TreeHigh, t.gpus.meters)
+	r.past.thin(r)
 	for pid, m := range moved {
 		p := t.process(pid, b.Root)
-		p.life.see(m.value, m.high)
-		p.value = m.value
+		if p == nil {
+			continue
+		}
+		if b.Kind == event.ProcessExec && pid == b.PID && p.isForked {
+			p.replaced = t.cut
+		}
+		t.enter(p, b.Root)
+		p.past.see(t.cut, latest, m.value, m.high, t.gpus.meters)
+		p.past.reach(t.cut, m.value)
+		p.past.thin(r)
+		p.life.see(m.value, m.high, t.gpus.meters)
+		r.moved(p, t.cut)
 	}
-	r.tree = b.Tree
+	for pid, highs := range changes {
+		if p := t.processes[pid]; p != nil {
+			for _, l := range highs {
+				p.past.need(l.meter).seen.push(t.cut, l.bytes)
+			}
+		}
+	}
 	r.stream.made = max(r.stream.made, b.Stream)
+}
+
+// enter puts a process into another tree: its pid was used there before. What the windows of the other tree know of it goes.
+func (t *Tracker) enter(p *process, root uint32) {
+	if p.root == root {
+		return
+	}
+	was := t.root(p.root)
+	if p.moved > 0 && len(was.open) > 0 {
+		t.limits.children++
+	}
+	was.lives(p, t.cut, false)
+	was.leave(p)
+	p.root, p.past, p.lives, p.copied, p.isForked = root, past{}, nil, nil, false
+}
+
+// takeChanges are the highs of a segment that ends. Those of segments whose end has not come for long are forgotten.
+func (r *root) takeChanges(segment uint64) map[int32]levels {
+	of := r.changes[segment]
+	delete(r.changes, segment)
+	r.ahead -= len(of)
+	if r.ended < r.purged+2*maxCuts {
+		return of
+	}
+	r.purged = r.ended
+	for s, highs := range r.changes {
+		if s+maxCuts < r.ended {
+			r.ahead -= len(highs)
+			delete(r.changes, s)
+		}
+	}
+	return of
+}
+
+func highest(a event.Readings, b *event.Readings) *event.Readings {
+	for m := range a {
+		a[m] = max(a[m], b[m])
+	}
+	return &a
 }

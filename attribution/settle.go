@@ -37,29 +37,68 @@ const (
 )
 
 // lingering is how many windows stay open to late changes after they closed: another CPU's may come behind the boundary.
-const lingering = 16
+const (
+	lingering = 16
+	// maxPatient is how many wait for changes that may be lost.
+	maxPatient = 1 << 12
+	// maxUnsettled is how many may close at one boundary before they are settled.
+	maxUnsettled = 128
+)
+
+// isNothing says whether a stack had nothing in a window, and did nothing: it came later.
+func (y *tally) isNothing() bool { return y.allocated == 0 && y.freed == 0 && y.atPeak == 0 }
 
 // settle sums up tallies, and keeps the heaviest.
-func (all *tallies) settle(limit int) *settled {
+func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 	if all.done != nil {
 		return all.done
 	}
-	s := &settled{tallies: make([]doneTally, 0, len(all.byStack))}
+	held := a.of(key)
+	s := &settled{known: held.total, tallies: make([]doneTally, 0, len(all.byStack))}
+	count := len(held.byStack)
 	for _, y := range all.byStack {
-		s.known += y.atPeak
+		size, has := held.byStack[y.stack]
+		if has {
+			count--
+		}
+		s.known += y.atPeak - size
+		if y.isNothing() {
+			continue
+		}
+		count++
 		s.net += y.allocated - y.freed
 		s.heaviest = max(s.heaviest, y.atPeak, y.allocated)
 		s.tallies = append(s.tallies, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak})
-	}
-	slices.SortFunc(s.tallies, heavier)
-	for _, y := range s.tallies[min(len(s.tallies), limit):] {
-		s.stacks++
 		s.rest.allocated += y.allocated
 		s.rest.freed += y.freed
 		s.rest.count += y.count
-		s.rest.atPeak += y.atPeak
 	}
-	s.tallies = slices.Clone(s.tallies[:min(len(s.tallies), limit)])
+	slices.SortFunc(s.tallies, heavier)
+	own := s.tallies
+	s.tallies = make([]doneTally, 0, min(limit, len(own)+len(held.byStack)))
+	held.most(func(one holds) bool { // both are in order
+		if all.byStack[one.stack] != nil {
+			return true
+		}
+		s.heaviest = max(s.heaviest, one.size)
+		y := doneTally{stack: one.stack, atPeak: one.size}
+		for len(own) > 0 && len(s.tallies) < limit && heavier(own[0], y) < 0 {
+			s.tallies, own = append(s.tallies, own[0]), own[1:]
+		}
+		if len(s.tallies) < limit {
+			s.tallies = append(s.tallies, y)
+		}
+		return len(s.tallies) < limit
+	})
+	s.tallies = append(s.tallies, own[:min(len(own), limit-len(s.tallies))]...)
+	s.rest.atPeak = s.known
+	for _, y := range s.tallies {
+		s.rest.allocated -= y.allocated
+		s.rest.freed -= y.freed
+		s.rest.count -= y.count
+		s.rest.atPeak -= y.atPeak
+	}
+	s.stacks = count - len(s.tallies)
 	return s
 }
 
@@ -83,16 +122,18 @@ func (w *window) keeps() int {
 func (t *Tracker) settleClosed() {
 	n := 0
 	for _, w := range t.closing[:max(0, len(t.closing)-lingering)] {
-		if r := t.root(w.root); r.ordered.next <= w.closeStream && len(r.ordered.waiting) > 0 {
+		if r := t.root(w.root); r.ordered.next <= w.closeStream && len(r.ordered.waiting) > 0 && len(t.closing) < maxPatient {
 			break
 		}
 		n++
 		w.isSettled = true
-		for _, all := range w.tallies {
+		for m, all := range w.tallies {
 			t.allocations.entries -= len(all.byStack)
-			all.done = all.settle(w.keeps())
+			all.done = all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
 			all.byStack, all.moved = nil, nil
 		}
 	}
+	t.settled = append(t.settled, t.closing[:n]...)
 	t.closing = slices.Delete(t.closing, 0, n)
+	t.archiveClosed()
 }

@@ -75,6 +75,7 @@ func (t *Tracker) unseenIn(p *process, in *window, first, last int64) {
 
 // compare holds what is known of each process against what IPython said in the end.
 func (t *Tracker) compare(shells []event.Shell) {
+	idle := map[*process]event.Nanoseconds{}
 	for _, s := range shells {
 		p := t.processes[s.PID]
 		if p == nil {
@@ -91,16 +92,17 @@ func (t *Tracker) compare(shells []event.Shell) {
 		if known >= 0 && s.Inputs > known+running {
 			in := p.lastCell
 			if in == nil || !in.missed && in.note != stillRuns {
-				in = t.lastBetween(p)
+				in = p.lastGap
 			}
 			t.unseenIn(p, in, known, s.Inputs-1-running)
 		}
-		if !s.Idle {
-			continue
+		if s.Idle {
+			idle[p] = max(idle[p], s.Time)
 		}
-		t.overAt(p, s.Time)
-		for _, w := range t.windows { // it is a front end that shows when it is done with a cell
-			w.missed = w.missed || w.untold && w.process == p
+	}
+	for _, w := range t.staying {
+		if at, ok := idle[w.process]; ok && w.kind == kindCell {
+			w.overAt(at)
 		}
 	}
 	t.doubt(endProbes, "was not seen to end", "were not seen to end", func(w *window) bool { return w.missed })
@@ -108,19 +110,19 @@ func (t *Tracker) compare(shells []event.Shell) {
 	t.doubt(statementProbe, "ran code, and no statement of it was seen", "ran code, and no statement of them was seen", t.lacksStatements)
 }
 
-// overAt marks the cells of a process's main thread that were open when its front end waited for the next request.
-func (t *Tracker) overAt(p *process, at event.Nanoseconds) {
-	for _, w := range t.windows {
-		if w.kind == kindCell && w.process == p && w.isOwn() && w.note == stillRuns && w.opened < at {
-			w.missed, w.note = true, "its end was not seen: it goes on to the end of the session"
-		}
+// overAt marks a cell of a process whose front end waited for the next request: of its main thread, if it was open then, and any
+// that its front end did not say to be over.
+func (w *window) overAt(at event.Nanoseconds) {
+	if w.isOwn() && w.note == stillRuns && w.opened < at {
+		w.missed, w.note = true, "its end was not seen: it goes on to the end of the session"
 	}
+	w.missed = w.missed || w.untold
 }
 
 // doubt says of the cells that something is amiss with how many there are, and which probes' hits are missing.
 func (t *Tracker) doubt(probes, one, several string, amiss func(*window) bool) {
 	count := map[*process]int{}
-	for _, w := range t.windows {
+	for _, w := range t.staying {
 		if w.kind == kindCell && amiss(w) {
 			count[w.process]++
 			w.doubted = true

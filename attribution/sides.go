@@ -12,10 +12,16 @@ import (
 
 // sides is what is known of a tree's changes and boundaries to tell.
 type sides struct {
-	cuts   map[uint64]moves // what the boundaries said that ended the last segments
+	cuts   []sideCut // what the boundaries said that ended the last segments, of the meters that are asked about
 	chains map[heldKey]*chain
 	key    heldKey // of the chain looked for last: most changes are of one meter
 	last   *chain
+}
+
+// sideCut is what a boundary said.
+type sideCut struct {
+	segment uint64
+	values  map[int32]levels
 }
 
 // chain is one meter of one process.
@@ -121,22 +127,32 @@ func (s *sides) flush(ended uint64, all bool, handOn func(*event.Change)) {
 }
 
 // note remembers what a boundary said.
-func (s *sides) note(segment uint64, m moves) {
-	if s.cuts == nil {
-		s.cuts = map[uint64]moves{}
+func (s *sides) note(segment uint64, m moves, meters []event.Meter) {
+	if len(s.cuts) >= maxCuts {
+		s.cuts = slices.Delete(s.cuts, 0, 1)
 	}
-	s.cuts[segment] = m
-	delete(s.cuts, segment-maxCuts)
+	values := make(map[int32]levels, len(m))
+	for pid, one := range m {
+		var chained levels
+		for _, m := range meters {
+			if v := one.value[m]; v != 0 && isChained(m) {
+				chained = append(chained, level{v, m})
+			}
+		}
+		values[pid] = chained
+	}
+	s.cuts = append(s.cuts, sideCut{segment, values})
 }
 
 // at returns a meter's value where a segment ended: processes that a boundary does not name had not moved since one before.
 func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
-	if s.cuts[segment] == nil {
-		return 0, false
+	i := len(s.cuts) - 1
+	for i >= 0 && s.cuts[i].segment != segment {
+		i--
 	}
-	for n := segment; n > 0 && n+maxCuts > segment; n-- {
-		if m, ok := s.cuts[n][key.pid]; ok {
-			return m.value[key.meter], true
+	for ; i >= 0; i-- {
+		if all, ok := s.cuts[i].values[key.pid]; ok && s.cuts[i].segment <= segment {
+			return all.of(key.meter), true
 		}
 	}
 	return 0, false

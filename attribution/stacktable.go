@@ -1,63 +1,123 @@
 package attribution
 
 import (
-	"encoding/binary"
+	"hash/maphash"
+	"slices"
 
 	"ipytracer/tracer/event"
 )
 
 // stackTable has the stacks that were told, each call once: a session has many stacks of few calls. Stacks of the same lines are one:
-// two instructions of a line have stacks of their own.
+// two instructions of a line have stacks of their own. Nothing in it refers to anything, so that many cost the collector nothing.
 type stackTable struct {
-	stacks map[uint64]*stack
-	known  map[string]*stack // by its calls
-	frames []event.Frame
-	at     map[event.Frame]uint32
-	used   int // calls of all stacks
+	at     map[uint64]uint32 // by number: where it is in stacks
+	known  map[uint64]uint32 // by a hash of its calls
+	stacks []stack
+	calls  []uint32 // of all stacks, one after another
+	frames []frame
+	named  map[frame]uint32
+	names  []string
+	nameAt map[string]uint32
+	seed   maphash.Seed
+	text   int // bytes of all names
 }
 
 // stack is one of them, innermost call first.
 type stack struct {
-	number uint64 // of the first that was told
-	pid    int32
-	more   bool // there were more calls further out
-	frames []uint32
+	number       uint64 // of the first that was told
+	pid          int32
+	first, count uint32
+	more         bool // there were more calls further out
 }
 
+// frame is a call, its names in the table's.
+type frame struct {
+	function, file, module uint32
+	line                   int32
+	native                 bool
+}
+
+// Limits of a table. The kernel's has half as many stacks.
+const (
+	maxStacks    = 1 << 18
+	maxStackText = 32 << 20
+)
+
 func newStackTable() stackTable {
-	return stackTable{stacks: map[uint64]*stack{}, known: map[string]*stack{}, at: map[event.Frame]uint32{}}
+	return stackTable{at: map[uint64]uint32{}, known: map[uint64]uint32{}, named: map[frame]uint32{}, nameAt: map[string]uint32{}, seed: maphash.MakeSeed()}
 }
 
 // add takes a stack in; false if there is no room for it.
 func (t *stackTable) add(s *event.Stack) bool {
-	if t.used += len(s.Frames); t.used > maxFrames {
+	if len(t.calls)+len(s.Frames) > maxFrames || len(t.at) >= maxStacks || t.text > maxStackText {
 		return false
 	}
-	one := &stack{pid: s.PID, more: s.More, frames: make([]uint32, len(s.Frames))}
-	key := make([]byte, 0, 4*len(s.Frames)+5)
-	for i, f := range s.Frames {
-		at, known := t.at[f]
+	one := stack{number: s.Number, pid: s.PID, first: uint32(len(t.calls)), count: uint32(len(s.Frames)), more: s.More}
+	for _, f := range s.Frames {
+		t.calls = append(t.calls, t.call(f))
+	}
+	for key := t.hash(one); ; key++ {
+		i, known := t.known[key]
 		if !known {
-			at = uint32(len(t.frames))
-			t.at[f] = at
-			t.frames = append(t.frames, f)
+			t.known[key], t.at[s.Number] = uint32(len(t.stacks)), uint32(len(t.stacks))
+			t.stacks = append(t.stacks, one)
+			return true
 		}
-		one.frames[i] = at
-		key = binary.LittleEndian.AppendUint32(key, at)
+		if same := &t.stacks[i]; same.pid == one.pid && same.more == one.more && slices.Equal(t.callsOf(same), t.callsOf(&one)) {
+			t.at[s.Number], t.calls = i, t.calls[:one.first]
+			return true
+		}
 	}
-	key = binary.LittleEndian.AppendUint32(key, uint32(s.PID))
-	if s.More {
-		key = append(key, 1)
+}
+
+func (t *stackTable) hash(s stack) uint64 {
+	var h maphash.Hash
+	h.SetSeed(t.seed)
+	maphash.WriteComparable(&h, s.pid)
+	maphash.WriteComparable(&h, s.more)
+	for _, call := range t.callsOf(&s) {
+		maphash.WriteComparable(&h, call)
 	}
-	if same := t.known[string(key)]; same != nil {
-		one = same
-	} else {
-		one.number = s.Number
-		t.known[string(key)] = one
+	return h.Sum64()
+}
+
+// call is where a frame is in frames.
+func (t *stackTable) call(f event.Frame) uint32 {
+	one := frame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Line, f.Native}
+	at, known := t.named[one]
+	if !known {
+		at = uint32(len(t.frames))
+		t.named[one] = at
+		t.frames = append(t.frames, one)
 	}
-	t.stacks[s.Number] = one
-	return true
+	return at
+}
+
+func (t *stackTable) name(text string) uint32 {
+	at, known := t.nameAt[text]
+	if !known {
+		at = uint32(len(t.names))
+		t.nameAt[text] = at
+		t.names = append(t.names, text)
+		t.text += len(text)
+	}
+	return at
+}
+
+// callsOf are the calls of a stack, see [stackTable.frame].
+func (t *stackTable) callsOf(s *stack) []uint32 { return t.calls[s.first:][:s.count:s.count] }
+
+// frame is a call with its names.
+func (t *stackTable) frame(call uint32) event.Frame {
+	f := t.frames[call]
+	return event.Frame{Function: t.names[f.function], File: t.names[f.file], Module: t.names[f.module], Line: f.line, Native: f.native}
 }
 
 // of is a stack by its number, nil for none.
-func (t *stackTable) of(number uint64) *stack { return t.stacks[number] }
+func (t *stackTable) of(number uint64) *stack {
+	i, known := t.at[number]
+	if !known {
+		return nil
+	}
+	return &t.stacks[i]
+}

@@ -183,7 +183,7 @@ func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *sit
 		one = &site{siteKey: of, by: map[event.HolderKind]*portion{}, roots: map[rootKey]*portion{}}
 		s.sites[of] = one
 	}
-	if cell == nil || cell.execution > one.latest {
+	if one.frames == nil || cell != nil && cell.execution > one.latest {
 		one.frames = name.frames
 		if cell != nil {
 			one.latest = cell.execution
@@ -204,7 +204,7 @@ func (s *survivors) name(key named, at *birth) siteName {
 	n := siteName{}
 	seen := key.cell
 	if seen == nil {
-		seen = s.t.sessionOf(s.t.process(key.pid, 0))
+		seen = s.t.sessionOf(s.t.processes[key.pid])
 	} else {
 		n.text = textOf(key.cell)
 	}

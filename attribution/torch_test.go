@@ -39,7 +39,7 @@ func TestTorchIsItsOwn(t *testing.T) {
 	if f := cells[3].Meters["cpu.torch"]; f.Exact || f.Bound == nil || *f.Bound != 777 || f.Start != 50 {
 		t.Errorf("after a pause: %+v", f)
 	}
-	expect(t, "first", figure(cells[0], "cpu.torch"), [3]int64{0, 150, 50})
+	expect(t, "first", readingsOf(cells[0], "cpu.torch"), [3]int64{0, 150, 50})
 	if c := cells[0].Coverage["cpu.torch"]; !c.Exact || c.AtPeak != 150 {
 		t.Errorf("lines: %+v", c)
 	}

@@ -9,84 +9,139 @@ package attribution
 
 import (
 	"fmt"
-	"slices"
+	"sort"
 
+	"ipytracer/report"
 	"ipytracer/tracer/event"
 )
 
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
 type Tracker struct {
-	start               *event.Start
-	finish              *event.Finish
-	began               event.Nanoseconds // time of the first boundary
-	last                event.Nanoseconds // time of the last
-	processes           map[int32]*process
-	order               []*process
-	roots               map[uint32]*root
-	windows             []*window
-	cells               map[uint64]*window
-	statements, dropped int // made so far; not kept
-	nextID              int
-	numbered            uint64 // the highest number of a boundary
-	boundaries          uint64 // how many came: they may pass each other, none may be missing
-	problems            []string
-	unseen              int64 // cells that In has and no window
-	stacksShed          bool  // they were not, at some time
-	gpus                gpus
-	allocations         allocations
-	files               map[fileKey][]*window    // the cells that a file name stands for
-	audit               *audit                   // nil unless for an audit
-	listed              []*event.Variables       // the last of each process
-	where               []*event.Residence       // likewise
-	forked              map[int32]event.Readings // processes that have executed no program since their fork: what they were born with
+	start                   *event.Start
+	finish                  *event.Finish
+	began                   event.Nanoseconds // time of the first boundary
+	last                    event.Nanoseconds // time of the last
+	processes               map[int32]*process
+	order                   []*process
+	roots                   map[uint32]*root
+	cut                     uint64 // how many boundaries came
+	windows                 []slot
+	archive                 archive
+	staying                 []*window // those that others may refer to
+	cells                   map[uint64]*window
+	told                    map[uint64]*window // cells that closed a short while ago
+	statements, experiments int                // made so far
+	dropped                 int                // not kept
+	askedDropped            uint64             // requests that moved no meter, and are in no window
+	nextID                  int
+	numbered                uint64 // the highest number of a boundary
+	boundaries              uint64 // how many came: they may pass each other, none may be missing
+	problems                []string
+	unseen                  int64 // cells that In has and no window
+	stacksShed              bool  // they were not, at some time
+	gpus                    gpus
+	allocations             allocations
+	files                   map[fileKey][]*window // the cells that a file name stands for
+	audit                   *audit                // nil unless for an audit
+	listed                  []*event.Variables    // the last of each process
+	where                   []*event.Residence    // likewise
+	limits                  limits
+	children                int // that windows list, of all that are over
+	inTheEnd                inTheEnd
 
 	pending  *event.Boundary // its readings may still follow
 	readings []*event.Reading
 	behind   int       // changes that came after it
 	done     []*window // cells that closed since the last Finished
 	closing  []*window // closed, but not settled
+	settled  []*window // settled, but not archived
+	reached  int       // the window that was made last, of all
+	decoded  *window   // the last that was made of the archive
+	found    []*window // for those that are looked for again and again
+	over     []*window // sessions and lives that closed
+	closings uint64    // how many windows closed
 }
 
 // process is one traced process over its traced life.
 type process struct {
 	info        event.ProcessInfo
+	index       int // in the order they came
 	root        uint32
 	parent      int32
 	began, gone event.Nanoseconds
 	ended       bool
 	alive       bool
-	value       event.Readings // as last told
+	past        past
 	life        figures
 	inputs      int64
 	open        []*window // cells that run, innermost last
-	experiments []*window
+	windows     []*window // all that are open and in which it is counted who allocates
+	experiments experiments
 	between     *window
+	lastGap     *window // the last stretch of time in which it ran no cell
 	lastCell    *window
-	ranCells    int32   // cells that are over
+	hasWindows  bool
+	ranCells    int32 // cells that are over
+	last        last  // what it was doing when it ended
+	limits      []report.Limit
+	blind       blindness
 	session     *window // of a root
 	whole       *window // of a Python that another process of the tree started
+	learnedAt   []learning
+
+	counted      uint64 // the last cut behind which a block moved, or memory was refused
+	lives        steps  // 1 from where it began, 0 from where it ended
+	moved        uint64 // the last cut at which it did
+	left         uint64 // the cut at which it ended
+	copied       levels // what it was born with by a fork, until it executes a program
+	isForked     bool   // it has that still, and lives
+	replaced     uint64 // the cut at which it executed a program after a fork
+	older, newer *process
+}
+
+// learning is that a meter became known when so many windows had closed.
+type learning struct {
+	meter  event.Meter
+	closed uint64
 }
 
 // root is the tree of one attached process.
 type root struct {
-	executions int
-	stream     stream
-	ordered    ordered
-	open       []*window
+	executions  int
+	stream      stream
+	ordered     ordered
+	counted     []*window // that are open and in which it is counted who allocates
+	open        []*window // in the order they opened; some that have closed may be among them
+	closed      int       // how many
+	past        past      // of the tree
+	crowded     shedding  // more processes came than are followed
+	unsure      peaks
+	unsureTorch peaks
+	recent      *process   // the process that moved last; see process.older
+	living      []*process // those that live
+	archived    uint64     // the last segment of any window that is archived
 	// highs of segments not yet ended, by segment, pid and meter, from the change stream.
-	changes map[uint64]map[int32]*event.Readings
+	changes map[uint64]map[int32]levels
+	ahead   int             // how many of these there are, of a segment and pid each
+	purged  uint64          // the last segment that had ended when old ones were forgotten
 	ended   uint64          // the last segment that ended
 	last    *event.Boundary // that ended it
 	// learned are values that windows had from their beginning, asked what moved no meter, of segments not yet ended.
 	learned []*event.Change
 	asked   []event.Event
-	tree    event.Readings
 	// between are the changes that were made while a boundary was being drawn.
 	between  []event.Change
 	sides    sides
-	shed     [event.MeterCount]bool // the meter is stepped down now
-	reasons  map[shedReason]bool    // why; see sheds
-	unlisted map[string]bool        // stacks that are not walked now
+	shed     map[event.Meter]shedding // the meters that were ever stepped down
+	reasons  map[shedReason]bool      // why they are now; see sheds
+	unwalked map[string]shedding      // stacks that were ever not walked
+	doubtful
+}
+
+// shedding is whether something is stepped down, and the cut at which that was last said.
+type shedding struct {
+	now bool
+	cut uint64
 }
 
 // shedReason is why a meter is stepped down: the Text of the boundary that says so.
@@ -105,9 +160,8 @@ const maxBetween = 1 << 16
 // New returns a Tracker that has seen nothing.
 func New() *Tracker {
 	return &Tracker{
-		processes: map[int32]*process{}, roots: map[uint32]*root{}, cells: map[uint64]*window{},
-		forked: map[int32]event.Readings{}, nextID: 1,
-		allocations: newAllocations(), files: map[fileKey][]*window{},
+		processes: map[int32]*process{}, roots: map[uint32]*root{}, cells: map[uint64]*window{}, told: map[uint64]*window{}, nextID: 1,
+		gpus: newGPUs(), allocations: newAllocations(), files: map[fileKey][]*window{},
 	}
 }
 
@@ -116,7 +170,7 @@ func (t *Tracker) Add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
 		// One of an earlier boundary, passed by another CPU's, counts with the later one: better than not at all.
-		if t.pending != nil {
+		if t.pending != nil && t.limits.room(&t.limits.readings, len(t.readings) < maxReadings) {
 			t.readings = append(t.readings, e)
 		}
 		return
@@ -142,7 +196,7 @@ func (t *Tracker) Add(e event.Event) {
 		t.list(e)
 		return
 	case *event.Residence:
-		t.where = append(slices.DeleteFunc(t.where, func(known *event.Residence) bool { return known.PID == e.PID }), e)
+		t.resides(e)
 		return
 	}
 	t.Flush()
@@ -155,20 +209,34 @@ func (t *Tracker) Add(e event.Event) {
 	case *event.Process:
 		t.introduce(e.ProcessInfo)
 	case *event.CellSource:
-		for i := len(t.windows) - 1; i >= 0; i-- { // it may come after the cell's end
-			if w := t.windows[i]; w.kind == kindCell && w.cell == e.Cell {
-				w.source, w.truncated = e.Text, e.Truncated
-				break
-			}
-		}
+		t.source(e)
 	case *event.Boundary:
 		t.settleClosed()
 		t.pending = e
+	case *event.Limits:
+		t.limited(e)
+	case *event.Ending:
+		t.ending(e)
 	case *event.Finish:
 		t.finish = e
+		t.unsaid(e.Lost)
+		t.blindTo(e.Blind)
 		t.endAll()
 		t.compare(e.Shells)
 	}
+}
+
+// source gives a cell its text. It may come a while after the cell's end.
+func (t *Tracker) source(e *event.CellSource) {
+	w := t.cells[e.Cell]
+	if w == nil {
+		w = t.told[e.Cell]
+	}
+	if w == nil || w.slot == 0 {
+		return
+	}
+	text, whole := t.limits.keep(e.Text, maxSource)
+	w.source, w.truncated = text, e.Truncated || !whole
 }
 
 // Flush settles the last boundary. A live caller calls it when no more is to be read for now; the outcome does
@@ -185,7 +253,10 @@ func (t *Tracker) Flush() {
 // introduce learns about a process, or learns more.
 func (t *Tracker) introduce(info event.ProcessInfo) {
 	p := t.process(info.PID, info.Root)
-	p.info = info
+	if p == nil {
+		return
+	}
+	p.info = t.limits.bounded(info)
 	if p.inputs < 0 {
 		p.inputs = info.Inputs
 		if !info.Late { // what has been stored by now was stored while its cells were watched: In begins with one empty entry
@@ -197,10 +268,11 @@ func (t *Tracker) introduce(info event.ProcessInfo) {
 	}
 }
 
+// process is a process by its pid, nil if there is no room for one more.
 func (t *Tracker) process(pid int32, root uint32) *process {
 	p := t.processes[pid]
-	if p == nil {
-		p = &process{info: event.ProcessInfo{PID: pid, Root: root, Inputs: -1}, root: root, inputs: -1}
+	if p == nil && t.limits.room(&t.limits.processes, len(t.order) < maxProcesses) {
+		p = &process{info: event.ProcessInfo{PID: pid, Root: root, Inputs: -1}, index: len(t.order), root: root, inputs: -1}
 		t.processes[pid] = p
 		t.order = append(t.order, p)
 	}
@@ -210,7 +282,7 @@ func (t *Tracker) process(pid int32, root uint32) *process {
 func (t *Tracker) root(id uint32) *root {
 	r := t.roots[id]
 	if r == nil {
-		r = &root{changes: map[uint64]map[int32]*event.Readings{}}
+		r = &root{changes: map[uint64]map[int32]levels{}}
 		t.roots[id] = r
 	}
 	return r
@@ -219,11 +291,22 @@ func (t *Tracker) root(id uint32) *root {
 // change files one value of the stream under its segment.
 func (t *Tracker) change(c *event.Change) {
 	r := t.root(c.Root)
+	if c.Segment <= r.archived && r.archived > 0 { // so late that the windows it belongs to may not be there to be told
+		t.limits.late++
+		return
+	}
+	segment := r.changes[c.Segment]
+	if _, known := segment[c.PID]; !c.Between && c.Segment > r.ended && !known && r.ahead >= maxAhead {
+		t.limits.ahead++
+		return
+	}
 	r.stream.received(c.Stream)
 	if c.Learned {
 		t.gpus.mark(c.Meter)
-		learned := *c
-		r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
+		if t.limits.room(&t.limits.ahead, len(r.learned) < maxAsked) {
+			learned := *c
+			r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
+		}
 	}
 	t.inOrder(r, c.Stream, c)
 	if c.Between {
@@ -236,29 +319,46 @@ func (t *Tracker) change(c *event.Change) {
 		t.late(r, c)
 		return
 	}
-	segment := r.changes[c.Segment]
 	if segment == nil {
-		segment = map[int32]*event.Readings{}
+		segment = map[int32]levels{}
 		r.changes[c.Segment] = segment
 	}
-	high := segment[c.PID]
-	if high == nil {
-		high = &event.Readings{}
-		segment[c.PID] = high
+	high, known := segment[c.PID]
+	if !known {
+		r.ahead++
 	}
-	high[c.Meter] = max(high[c.Meter], c.Value)
+	high.raise(c.Meter, c.Value)
+	segment[c.PID] = high
 }
 
 // late gives a change whose segment is over to the windows that hold the segment.
 func (t *Tracker) late(r *root, c *event.Change) {
-	for _, w := range t.windowsOf(r, c) {
-		w.recomputed[c.Meter] = max(w.recomputed[c.Meter], c.Value)
+	if p := t.processes[c.PID]; p != nil {
+		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, t.cut), c.Value)
 	}
+	for _, w := range t.closedWith(c.PID, c.Root, c.Segment) {
+		w.recomputed.raise(c.Meter, c.Value)
+	}
+}
+
+// cutOf is a cut at which a window that holds a segment that is over was open, and none that opened after it.
+func (r *root) cutOf(segment, now uint64) uint64 {
+	i := sort.Search(len(r.open), func(i int) bool { return r.open[i].firstSegment > segment })
+	for ; i < len(r.open); i++ {
+		if w := r.open[i]; w.isOpen {
+			return w.since
+		}
+	}
+	return now
 }
 
 // apply carries out what the boundary says.
 func (t *Tracker) apply(r *root, b *event.Boundary) {
 	p := t.process(b.PID, b.Root)
+	if p == nil {
+		r.crowded = shedding{true, t.cut}
+		return
+	}
 	if t.audit != nil {
 		t.audit.boundary(t, p, b)
 	}
@@ -277,18 +377,17 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 	case event.ProcessStart:
 		t.join(p, b)
 		p.parent = b.Parent
-		t.forked[b.PID] = b.Value
-		for _, w := range r.open {
-			w.share(b.PID, b.Value)
-		}
+		p.copied, p.isForked = levelsOf(&b.Value, t.gpus.meters), true
 	case event.ProcessExec:
 		t.unmapAll(r, b)
 		t.exec(p, b)
 	case event.ProcessExit:
-		p.ended, p.alive, p.gone = true, false, b.Time
+		p.ended, p.gone = true, b.Time
+		r.lives(p, t.cut, false)
+		p.dying(b)
 		t.closeProcess(p, b, "the process ended")
-		p.value = event.Readings{}
-		delete(t.forked, b.PID)
+		p.past.clear(t.cut, r.latest())
+		p.isForked = false
 		t.forgetRanges(b.PID)
 	case event.CellOpen:
 		t.openCell(r, p, b)
@@ -301,9 +400,7 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 	case event.StatementClose:
 		t.closeStatement(b, outcomeStatus(b.Outcome))
 	case event.ExperimentBegin:
-		w := t.openWindow(p, b, kindExperiment, p.session)
-		w.name = b.Text
-		p.experiments = append(p.experiments, w)
+		t.beginExperiment(r, p, b)
 	case event.ExperimentEnd:
 		t.endExperiment(p, b)
 	case event.MeterShed, event.MeterBack:
@@ -312,10 +409,13 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 }
 
 func (t *Tracker) join(p *process, b *event.Boundary) {
-	p.began, p.alive, p.root = b.Time, true, b.Root
-	p.life = startFigures(b.Value)
+	r := t.root(b.Root)
+	p.began = b.Time
+	r.lives(p, t.cut, true)
+	r.moved(p, t.cut)
+	p.life = startFigures(&b.Value, t.gpus.meters)
 	if b.Text != "" && p.info.Command == "" {
-		p.info.Command = b.Text
+		p.info.Command, _ = t.limits.keep(b.Text, maxName)
 	}
 }
 
@@ -329,26 +429,25 @@ func (t *Tracker) exec(p *process, b *event.Boundary) {
 		t.abandonCell(p, b, "the process executed another program")
 	}
 	if b.Text != "" {
-		p.info.Command = b.Text
+		p.info.Command, _ = t.limits.keep(b.Text, maxName)
 	}
-	if t.isForked(b.PID) { // what it was forked with was its parent's
-		delete(t.forked, b.PID)
-		for _, w := range t.root(b.Root).open {
-			delete(w.shares, b.PID)
+	if p.isForked { // what it was forked with was its parent's
+		p.copied, p.isForked = nil, false
+		p.life = startFigures(&b.Value, t.gpus.meters)
+		for i := range p.life {
+			p.life[i].peak = b.High[p.life[i].meter]
 		}
-		p.life = startFigures(b.Value)
-		p.life.peak = b.High
+		for _, m := range t.gpus.meters {
+			if b.High[m] != 0 {
+				p.life.need(m).peak = b.High[m]
+			}
+		}
 	}
 	p.inputs = -1
 	if p.session == nil && p.parent == 0 {
 		p.session = t.openWindow(p, b, kindSession, nil)
 		t.startBetween(p, b)
 	}
-}
-
-func (t *Tracker) isForked(pid int32) bool {
-	_, forked := t.forked[pid]
-	return forked
 }
 
 // stillRuns is the note of a cell that a detach cut off.
@@ -363,15 +462,16 @@ func (t *Tracker) endAll() {
 
 // now is a boundary at the end of the last segment, where the kernel drew none.
 func (t *Tracker) now(p *process) *event.Boundary {
-	b := &event.Boundary{Time: t.last, Root: p.root, PID: p.info.PID, Value: p.value}
+	b := &event.Boundary{Time: t.last, Root: p.root, PID: p.info.PID}
 	r := t.roots[p.root]
 	if r == nil {
 		return b
 	}
-	b.Stream, b.Segment, b.Tree = r.stream.made, r.ended, r.tree
+	b.Stream, b.Segment = r.stream.made, r.ended
 	if last := r.last; last != nil {
 		b.Unknown, b.Slack, b.UnknownDevice = last.Unknown, last.Slack, last.UnknownDevice
 		b.UnknownHeap, b.HeapSlack, b.UnknownTorch, b.TorchSlack = last.UnknownHeap, last.HeapSlack, last.UnknownTorch, last.TorchSlack
+		b.Doubts = last.Doubts
 	}
 	return b
 }
@@ -380,11 +480,4 @@ func (t *Tracker) problem(format string, args ...any) {
 	if len(t.problems) < 100 {
 		t.problems = append(t.problems, fmt.Sprintf(format, args...))
 	}
-}
-
-func maxReadings(a, b event.Readings) event.Readings {
-	for m := range a {
-		a[m] = max(a[m], b[m])
-	}
-	return a
 }

@@ -464,11 +464,11 @@ func TestPauseOfNumPy(t *testing.T) {
 // TestShedInOneTree: what is stepped down in one tree is none of another's business.
 func TestShedInOneTree(t *testing.T) {
 	tr := New()
-	tr.root(0).sheds("", true, event.NumPy)
+	tr.root(0).sheds(0, "", true, event.NumPy)
 	a := tr.openWindow(tr.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
 	b := tr.openWindow(tr.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
-	if !a.shed[event.NumPy] || b.shed[event.NumPy] {
-		t.Errorf("shed: %v and %v", a.shed[event.NumPy], b.shed[event.NumPy])
+	if shed, other := tr.whole(a).shed, tr.whole(b).shed; len(shed) != 1 || len(other) != 0 {
+		t.Errorf("shed: %v and %v", shed, other)
 	}
 }
 

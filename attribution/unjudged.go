@@ -106,9 +106,26 @@ func (j *judge) lost() {
 			break
 		}
 	}
+	if f := j.t.finish; f != nil {
+		for _, l := range f.Lost {
+			if l.IsLoss() && l.Reason != event.LostChanges {
+				j.cannot(notJudgedFor(l))
+			}
+		}
+	}
 	if j.audit.dropped > 0 {
 		j.cannot(report.NotJudged{Reason: report.TooMany, Why: fmt.Sprintf("%d blocks found no room in this audit", j.audit.dropped), Advice: "audit a shorter part of the session"})
 	}
+}
+
+// notJudgedFor says what an audit does not know for a loss. Where only lines are missing it knows all memory, and less of where it
+// was made.
+func notJudgedFor(l event.Loss) report.NotJudged {
+	n := report.NotJudged{Reason: report.RecordsLost, Why: fmt.Sprintf("%s (%s)", l.Reason, count(l.Count)), Advice: "audit a shorter part of the session, or one with less going on at a time"}
+	if l.IsOfLines() {
+		n.Bytes = bytesOf(0)
+	}
+	return n
 }
 
 // unread: nobody could say who holds the blocks that are left.
@@ -144,7 +161,7 @@ func (j *judge) noBlocks(p *process) {
 
 // before is what the process had when the audit began. Of that only arrays and tensors are judged, by what holds them.
 func (j *judge) before(p *process) {
-	had := p.session.own.start[event.Resident] - j.seen[p.info.PID]
+	had := j.t.whole(p.session).own.of(event.Resident).start - j.seen[p.info.PID]
 	if p.info.Late && !p.ended && had >= j.least {
 		j.cannot(report.NotJudged{
 			Reason: report.MadeBefore, Meter: event.Resident.String(), PID: int(p.info.PID), Bytes: bytesOf(had),
@@ -160,16 +177,17 @@ func (j *judge) notExplained(p *process) {
 		return
 	}
 	pid := p.info.PID
-	grown := p.session.own.end[event.Resident] - p.session.own.start[event.Resident]
+	own := j.t.whole(p.session).own.of(event.Resident)
+	grown := own.end - own.start
 	meters := map[event.Meter]event.Bytes{}
 	j.audit.each(pid, func(at place, b kept) { meters[at.meter] += b.size })
-	own := event.Bytes(0)
+	arrays := event.Bytes(0)
 	for m, sum := range meters {
 		if _, _, device := m.Device(); !device && m != event.Mapped && m != event.Heap {
-			own += sum
+			arrays += sum
 		}
 	}
-	grown -= max(own, meters[event.Heap])
+	grown -= max(arrays, meters[event.Heap])
 	for _, key := range j.order {
 		if key.meter == event.Mapped && key.pid == pid {
 			grown -= j.verdicts[key].portion.bytes

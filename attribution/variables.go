@@ -57,16 +57,26 @@ func (t *Tracker) resident() (out []report.Resident) {
 // list takes in what a process has by name; what it said before does not hold any more.
 func (t *Tracker) list(e *event.Variables) {
 	t.listed = slices.DeleteFunc(t.listed, func(known *event.Variables) bool { return known.PID == e.PID })
-	t.listed = append(t.listed, e)
+	if t.limits.room(&t.limits.processes, len(t.listed) < maxListed) {
+		t.listed = append(t.listed, e)
+	}
+}
+
+// resides takes in where a process's resident memory is; what it said before does not hold any more.
+func (t *Tracker) resides(e *event.Residence) {
+	t.where = slices.DeleteFunc(t.where, func(known *event.Residence) bool { return known.PID == e.PID })
+	if t.limits.room(&t.limits.processes, len(t.where) < maxListed) {
+		t.where = append(t.where, e)
+	}
 }
 
 // madeBy says who made the largest piece of memory of a variable, as far as it is known.
 func (t *Tracker) madeBy(one *report.Variable, pid int32, v event.Variable) {
 	stack, found, meter, seen := t.maker(pid, v)
-	p := t.process(pid, 0)
+	p := t.processes[pid]
 	w := t.sessionOf(p)
 	if !found {
-		one.Before = seen && w != nil && p.info.Late && !w.shed[meter] && t.heard()
+		one.Before = seen && w != nil && p.info.Late && !slices.Contains(t.whole(w).shed, meter) && t.heard()
 		return
 	}
 	s := t.allocations.stacks.of(stack)

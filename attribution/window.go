@@ -20,91 +20,86 @@ const (
 
 var kindNames = [...]string{report.Session, report.Experiment, report.Cell, report.Statement, "between", "life"}
 
-// figures are the three readings from which everything a window reports is derived.
-type figures struct{ start, peak, end event.Readings }
-
-func startFigures(value event.Readings) figures { return figures{value, value, value} }
-
-func (f *figures) see(value, high event.Readings) {
-	f.peak = maxReadings(f.peak, high)
-	f.end = value
-}
-
-// window is a run of segments of one tree, seen from one process.
+// window is a run of segments of one tree, seen from one process. What others ask of it is here; the rest is in its detail, which
+// an archived window has not: see [Tracker.whole].
 type window struct {
-	id      int
-	kind    windowKind
-	parent  *window
-	process *process
-	root    uint32
-	isOpen  bool
+	*detail
+	archived uint64 // where in the archive it is, 0 for nowhere
+	id       int
+	kind     windowKind
+	parent   *window
+	process  *process
+	root     uint32
+	isOpen   bool
+	slot     int   // where it is in all windows, from 1; 0 for nowhere
+	number   int32 // of those that are never archived whole, from 1; 0 for none
 
 	firstSegment, lastSegment uint64
-	openStream, closeStream   uint64
 	opened, closed            event.Nanoseconds
+	closing                   uint64 // the how manyth it was to close
+
+	execution int
+	count     int  // In[N], -1 if there is none
+	silent    bool // of a cell: IPython did not store it
+	late      bool // of a cell: it was not seen to begin
+	missed    bool // of a cell: it was not seen to end
+	doubted   bool // of a cell: what was seen of it cannot be all
+	told      bool // of a cell: its front end said when it was done with it
+	untold    bool // of a cell: it did not
+	// resultless: of a cell that was seen to end, but not to have its result.
+	resultless bool
+	// dropped: it turned out to be none.
+	dropped   bool
+	truncated bool
+	tid       int32
+	cell      uint64
+	file      string // of a cell: what its code says it is from
+	line      int
+	name      string
+	source    string
+	status    string
+	failure   string // of a cell: the type of the exception that ended it
+	note      string
+	lastLine  int     // of a cell: the line of its last statement so far
+	statement *window // of a cell: the statement that runs
+	hooks     *window // of a cell: what follows its result, while it does
+	atResult  *window // of a cell, while hooks are open: the cell as it is if nobody says when they are over
+	birth     *birth  // in an audit: what blocks that are made here refer to
+
+	before, after *window // of the time between: the cells around it
+}
+
+// detail is what only a report asks of a window.
+type detail struct {
+	measured
+	since, until              uint64 // the cuts at which it opened and closed
+	openStream, closeStream   uint64
 	openCPU, closeCPU         event.Nanoseconds
 	openUnknown, closeUnknown uint64
 	openDevice, closeDevice   uint64 // frees of device or page-locked memory of unknown size
 	openSlack, closeSlack     event.Bytes
-	unsure, unsureTorch       event.Bytes // by how much NumPy's meter, and PyTorch's, may be off, at most at any time
 	openHeap, closeHeap       event.Bytes // an upper bound of what frees of malloc's blocks of unknown size were worth
 
 	openUnknownHeap, closeUnknownHeap   uint64      // how many
 	openTorch, closeTorch               event.Bytes // the same for tensors on the CPU
 	openUnknownTorch, closeUnknownTorch uint64
 
-	own, tree  figures
-	recomputed event.Readings
-	children   map[int32]*figures
-	// shares is what forked children had from their parent at birth and have not replaced by a program: the tree
-	// counts it once, and copies they made of it by writing are in no counter.
-	shares map[int32]event.Readings
-	silent bool
-	shed   [event.MeterCount]bool // the meter was stepped down at some time in the window
+	shed []event.Meter // meters that were stepped down at some time in the window
 	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its like.
-	unlisted map[string]bool
+	unwalked []string
 	tallies  map[event.Meter]*tallies
 	// isSettled: it closed long ago, and its tallies are summed up.
 	isSettled bool
-	// unknown: the meter became known only after the window.
-	unknown [event.MeterCount]bool
-	refused []report.Refusal
+	// uncounted: so many others of its process were open that who allocated in it is not known.
+	uncounted bool
+	refused   []report.Refusal
 	// refusedBy are the stacks of the largest requests in refused.
 	refusedBy []uint64
 	foreign   report.Foreign
 
-	execution int
-	count     int  // In[N], -1 if there is none
-	late      bool // of a cell: it was not seen to begin
-	missed    bool // of a cell: it was not seen to end
-	doubted   bool // of a cell: what was seen of it cannot be all
-	tid       int32
-	told      bool // of a cell: its front end said when it was done with it
-	untold    bool // of a cell: it did not
-	// resultless: of a cell that was seen to end, but not to have its result.
-	resultless bool
-	cell       uint64
-	file       string // of a cell: what its code says it is from
-	line       int
-	name       string
-	source     string
-	truncated  bool
-	status     string
-	note       string
-	statement  *window // of a cell: the statement that runs
-	lastLine   int     // of a cell: the line of its last statement so far
-	hooks      *window // of a cell: what follows its result, while it does
-	atResult   *window // of a cell, while hooks are open: the cell as it is if nobody says when they are over
-	birth      *birth  // in an audit: what blocks that are made here refer to
-
-	before, after *window // of the time between: the cells around it
-}
-
-func (w *window) unlist(text string) {
-	if w.unlisted == nil {
-		w.unlisted = map[string]bool{}
-	}
-	w.unlisted[text] = true
+	doubts *doubts // nil for none
+	// openStatements and openMarkers are how many of them had been refused when it opened.
+	openStatements, openMarkers uint64
 }
 
 // isOwn says whether a cell is a request of its front end's: no cell within a cell, nor one of another thread.
@@ -123,44 +118,44 @@ func (w *window) holds(root uint32, segment uint64) bool {
 // openWindow begins a window at a boundary: it holds every segment after the one that ends there.
 func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
 	w := &window{
-		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
-		openStream: b.Stream, opened: b.Time, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice, openHeap: b.HeapSlack,
-		openUnknownHeap: b.UnknownHeap, openUnknownTorch: b.UnknownTorch, openTorch: b.TorchSlack, unsure: b.Unsure, unsureTorch: b.UnsureTorch,
-		own: startFigures(b.Value), tree: startFigures(b.Tree), recomputed: b.Value, status: report.OK,
+		detail: &detail{
+			since: t.cut, openStream: b.Stream, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice,
+			openHeap: b.HeapSlack, openUnknownHeap: b.UnknownHeap, openUnknownTorch: b.UnknownTorch, openTorch: b.TorchSlack,
+		},
+		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1, opened: b.Time, status: report.OK,
 	}
 	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
 	if w.isReported() {
 		t.nextID++
 	}
-	for _, other := range t.order {
-		if other != p && other.root == b.Root && other.alive {
-			f := startFigures(other.value)
-			w.child(other.info.PID, &f)
-			if birth, forked := t.forked[other.info.PID]; forked {
-				w.share(other.info.PID, birth)
-			}
-		}
-	}
-	r := t.root(b.Root)
-	w.shed = r.shed
 	if t.audit != nil {
 		w.line = int(b.Line)
 		t.audit.openBirth(w)
 	}
-	for text, now := range r.unlisted {
-		if now {
-			w.unlist(text)
-		}
-	}
 	t.keep(w)
+	r := t.root(b.Root)
+	w.doubtOpened(r, b)
+	p.hasWindows = true
 	r.open = append(r.open, w)
+	if kind == kindBetween {
+		p.lastGap = w
+	}
+	if len(p.windows) >= maxCounted && kind != kindBetween {
+		w.uncounted = true
+		return w
+	}
+	p.windows, r.counted = append(p.windows, w), append(r.counted, w)
 	return w
 }
 
 // Limits of what is kept: a target can make windows without end.
 const (
-	maxStatements = 200_000
-	maxWindows    = 500_000
+	maxStatements  = 400_000
+	maxExperiments = 100_000 // so that a flood of them leaves cells their room
+	maxWindows     = 700_000
+	// maxOpen is how many cells and experiments of a tree may be open at once, maxCounted in how many windows of a process it is counted who allocates.
+	maxOpen    = 1 << 16
+	maxCounted = 256
 )
 
 // keep remembers a window for the report, or counts it where there are too many.
@@ -171,54 +166,24 @@ func (t *Tracker) keep(w *window) {
 			return
 		}
 	}
-	if len(t.windows) >= maxWindows || w.kind == kindStatement && t.statements > maxStatements {
+	if w.kind == kindExperiment {
+		t.experiments++
+	}
+	if len(t.windows) >= maxWindows || w.kind == kindStatement && t.statements > maxStatements || w.kind == kindExperiment && t.experiments > maxExperiments {
 		t.dropped++
 		return
 	}
-	t.windows = append(t.windows, w)
+	t.windows = append(t.windows, slot{w: w})
+	w.slot = len(t.windows)
+	if w.stays() {
+		t.staying = append(t.staying, w)
+		w.number = int32(len(t.staying))
+	}
 }
 
-func (w *window) child(pid int32, f *figures) {
-	if w.children == nil {
-		w.children = map[int32]*figures{}
-	}
-	w.children[pid] = f
-}
-
-func (w *window) share(pid int32, birth event.Readings) {
-	if w.shares == nil {
-		w.shares = map[int32]event.Readings{}
-	}
-	w.shares[pid] = birth
-}
-
-// see takes in a segment that ends.
-func (w *window) see(b *event.Boundary, moved moves, changes map[int32]*event.Readings, forked map[int32]event.Readings) {
-	pid := w.process.info.PID
-	w.tree.see(b.Tree, b.TreeHigh)
-	if m, ok := moved[pid]; ok {
-		w.own.see(m.value, m.high)
-		w.recomputed = maxReadings(w.recomputed, m.value)
-	}
-	if high := changes[pid]; high != nil {
-		w.recomputed = maxReadings(w.recomputed, *high)
-	}
-	for other, m := range moved {
-		if other == pid {
-			continue
-		}
-		f := w.children[other]
-		_, copies := forked[other]
-		if f == nil || b.Kind == event.ProcessExec && other == b.PID && copies {
-			// Born within the window, or what it was forked with is gone: it had nothing at its start.
-			f = &figures{}
-			w.child(other, f)
-		}
-		f.see(m.value, m.high)
-		if other == b.PID && b.Kind == event.ProcessExit {
-			f.end = event.Readings{}
-		}
-	}
+// stays says whether other windows may refer to a window as long as there is a report to be made.
+func (w *window) stays() bool {
+	return w.kind == kindCell || w.kind == kindSession || w.kind == kindLife
 }
 
 // closeWindow ends a window at a boundary whose segment it has seen.
@@ -226,12 +191,20 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 	if !w.isOpen {
 		return
 	}
-	w.end(b)
+	t.end(w, b)
 	t.leave(w)
 }
 
 // end notes where a window ends: at a boundary whose segment it has seen.
-func (w *window) end(b *event.Boundary) {
+func (t *Tracker) end(w *window, b *event.Boundary) {
+	r := t.root(w.root)
+	w.measured = t.measure(w)
+	w.shed, w.unwalked = r.shedIn(w), r.unwalkedIn(w)
+	w.doubts, w.until = t.doubtsOf(w), t.cut
+	t.count(w, 1)
+	if w.uncounted && w.process.counted >= w.since {
+		t.limits.uncounted++
+	}
 	w.isOpen = false
 	if w.birth != nil {
 		w.birth.status = w.status
@@ -243,13 +216,44 @@ func (w *window) end(b *event.Boundary) {
 	w.closeUnknown, w.closeSlack, w.closeDevice, w.closeHeap = b.Unknown, b.Slack, b.UnknownDevice, b.HeapSlack
 }
 
+// count takes in, or out, what a window lists of other processes.
+func (t *Tracker) count(w *window, by int) {
+	t.children += by * len(w.children)
+	t.limits.children += by * w.measured.unlisted
+}
+
+func without(all []*window, w *window) []*window {
+	if i := slices.Index(all, w); i >= 0 {
+		return slices.Delete(all, i, i+1)
+	}
+	return all
+}
+
 // leave takes a window out of those that are open.
 func (t *Tracker) leave(w *window) {
 	r := t.root(w.root)
-	if i := slices.Index(r.open, w); i >= 0 {
-		r.open = slices.Delete(r.open, i, i+1)
+	t.closings++
+	w.closing = t.closings
+	r.left = t.cut
+	if !w.uncounted {
+		w.process.windows = without(w.process.windows, w)
+		r.counted = without(r.counted, w)
 	}
-	if w.kind != kindSession && w.kind != kindLife { // their tallies are the report's lines
-		t.closing = append(t.closing, w)
+	r.closed++
+	for n := len(r.open); n > 0 && (r.open[n-1] == w || !r.open[n-1].isOpen); n = len(r.open) {
+		r.open[n-1] = nil
+		r.open = r.open[:n-1]
+		r.closed--
+	}
+	if r.closed > len(r.open)/2 { // they are taken out many at a time
+		r.open = slices.DeleteFunc(r.open, func(w *window) bool { return !w.isOpen })
+		r.closed = 0
+	}
+	if w.kind == kindSession || w.kind == kindLife { // their tallies are the report's lines
+		t.over = append(t.over, w)
+		return
+	}
+	if t.closing = append(t.closing, w); len(t.closing) > 2*maxUnsettled { // many close at once
+		t.settleClosed()
 	}
 }

@@ -63,6 +63,8 @@ def main():
     if not os.access(settings.tracer, os.X_OK):
         print(f"bench: {settings.tracer} is not there: go build -o bin/tracer ./cmd/tracer", file=sys.stderr)
         return 2
+    for variable in [name for name in os.environ if name.startswith("SUDO_")]:
+        del os.environ[variable]    # the tracer would take its files for those of whoever typed sudo
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))    # leave nothing behind
     os.nice(-15)    # all that is measured, and the tracer, inherit it: other work on this machine disturbs less
     about = machine()

@@ -62,6 +62,14 @@ __attribute__((noinline)) int cut_tree(__u32 root, __u32 place)
 	return 0;
 }
 
+/* A boundary's text could not be read: an experiment or a cell without a name, a statement without a line. */
+static __always_inline void unread(struct root *r, __u32 kind)
+{
+	lose(LOSS_READ);
+	if (kind == BOUNDARY_EXPERIMENT_BEGIN || kind == BOUNDARY_EXPERIMENT_END)
+		fetch_add(&r->refused[REFUSED_MARKER], 1);
+}
+
 struct others {
 	__u64 number;
 	__u64 segment;
@@ -92,7 +100,7 @@ static __always_inline long other_process(__u32 slot, struct others *o)
 	struct boundary *b = new_record(&ticket, STORE_RESERVE / 2);
 	if (!b) {
 		fetch_add(&p->cutting, -1);
-		lose(LOSS_BOUNDARY);
+		refuse_reading(p);
 		return 0;
 	}
 	b->ticket = 0;
@@ -164,8 +172,8 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	struct root *r = root_of(p);
 	if (!r)
 		return 0;
-	if (!store_has_room(STORE_RESERVE)) {
-		lose(LOSS_BOUNDARY);
+	if (!store_has_room(reserve_for(why->kind))) {
+		refuse(r, refused_as(why->kind));
 		return 0;
 	}
 	__u64 ticket, number = fetch_add(&next_number, 1);
@@ -175,6 +183,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	struct boundary *b = new_record(&ticket, STORE_RESERVE / 2);
 	if (!b) {
 		fetch_add(&p->cutting, -1);
+		refuse(r, REFUSED_BOUNDARY);
 		return 0;
 	}
 	b->ticket = 0;
@@ -210,6 +219,12 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->unsure_torch = r->unsure_torch;
 	b->unknown_torch = r->unknown_torch;
 	b->torch_slack = r->torch_slack;
+	for (int i = 0; i < REFUSED; i++)
+		b->refused[i] = r->refused[i];
+	for (int i = 0; i < MISSINGS; i++)
+		b->missing[i] = r->missing[i];
+	b->untraced = r->untraced;
+	b->untraced_now = r->untraced_now;
 	cut(slot, ticket & (MAX_STORED - 1));
 	fetch_add(&p->cutting, -1);
 	cut_tree(p->root, ticket & (MAX_STORED - 1));
@@ -219,10 +234,10 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	if (why->text && size) {
 		if (size > TEXT_SIZE)
 			size = TEXT_SIZE;
-		if (bpf_probe_read_user(b->text, size, why->text))
-			lose(LOSS_READ);
-		else
+		if (!bpf_probe_read_user(b->text, size, why->text))
 			b->text_size = size;
+		else
+			unread(r, why->kind);
 	}
 	send_record(b, ticket);
 	if (r->shared)

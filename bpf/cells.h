@@ -322,6 +322,18 @@ static __noinline bool is_embedded(struct python *py, __u64 locals)
 	return is_named(py, type, EMBEDDED, sizeof(EMBEDDED));
 }
 
+/* A cell's file name could not be read, by which its statements are known. */
+static __noinline int nameless(__u32 slot)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	lose(LOSS_READ);
+	if (r)
+		fetch_add(&r->refused[REFUSED_STATEMENT], 1);
+	return 0;
+}
+
 /* Opens the window of a cell. On its own, so that its stack is not below that of closing the one before. */
 static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *running, __u64 source, struct name *name)
 {
@@ -350,7 +362,7 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 	w->file_size = name->size > FILE_SIZE ? FILE_SIZE : name->size;
 	__builtin_memset(w->file, 0, sizeof(w->file));
 	if (w->file_size && bpf_probe_read_user(w->file, AT_MOST(w->file_size, FILE_SIZE), (void *)name->data))
-		lose(LOSS_READ);
+		nameless(slot);
 	struct occasion why = {
 		.kind = BOUNDARY_CELL_OPEN,
 		.slot = slot,

@@ -101,11 +101,15 @@ static __always_inline void attach(__u64 task, bool root)
 		r->segment = 1;
 		open_account(r);
 	}
-	m.slot = open_slot(task, FIELD(task, task_struct, mm), id, false);
 	if (bpf_map_update_elem(&members, &tgid, &m, BPF_ANY)) {
-		lose(LOSS_PROCESS);
+		leave_out(id);
 		return;
 	}
+	m.slot = open_slot(task, FIELD(task, task_struct, mm), id, false);
+	m.untraced = m.slot == NO_SLOT;
+	if (m.untraced)
+		leave_out(id);
+	bpf_map_update_elem(&members, &tgid, &m, BPF_EXIST);
 	request.slot = m.slot;
 	request.done++;
 	if (m.slot == NO_SLOT)

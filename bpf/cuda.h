@@ -91,34 +91,56 @@ static __always_inline __u64 current_context(struct cuda_thread *t)
 	return top < CONTEXT_STACK ? t->contexts[AT_MOST(top, CONTEXT_STACK - 1)] : 0;
 }
 
+/* Beside a device: it is a guess. */
+#define GUESSED (1u << 31)
+
 /*
  * The device of the thread's current context. A runtime that is linked statically makes contexts current by a way that
- * is not exported: then it is the primary context that the thread asked for last, or the only device in use. If there
- * are several and nothing tells which: the first, and a loss.
+ * is not exported: then it is the primary context that the thread asked for last, or the only device in use. That is
+ * certain while the process has no other: where it has, or may have, and for a context that was never seen to be made,
+ * it is a guess; and where there is nothing to go by, so is the first device.
  */
 static __always_inline __u32 current_device(__u32 slot, __u64 *context)
 {
 	struct cuda_thread *t = cuda_thread(false);
 	struct cuda_devices *d = bpf_map_lookup_elem(&ordinals, &slot);
+	__u64 current = current_context(t);
+	bool several = !d || d->several || d->late;
 
-	*context = current_context(t);
-	if (!*context && t)
-		*context = t->retained;
+	*context = current || !t ? current : t->retained;
 	struct cuda_object *c = *context ? object_at(slot, CUDA_CONTEXT, *context) : NULL;
-	if (c)
+	if (c && current)
 		return c->device;
 	if (d && d->only)
 		return d->only - 1;
-	if (t && t->reported)
-		return (t->reported - 1) & (MAX_DEVICES - 1);
-	if (d && d->retained && !d->several && !d->late)
+	if (c)
+		return c->device | (several ? GUESSED : 0);
+	if (d && d->retained && !several && !current)
 		return (d->retained - 1) & (MAX_DEVICES - 1);
+	if (t && t->reported)
+		return ((t->reported - 1) & (MAX_DEVICES - 1)) | GUESSED;
+	if (d && d->retained)
+		return ((d->retained - 1) & (MAX_DEVICES - 1)) | GUESSED;
+	return physical_device(slot, 0) | GUESSED;
+}
+
+/* So many bytes are on a device, or are asked for there, that was guessed: any other's may be. */
+static __noinline int guessed(__u32 slot, __s64 size)
+{
 	lose(LOSS_DEVICE);
-	unknown_free(slot);
-	return physical_device(slot, 0);
+	misses(slot, MISSING_DEVICE, size);
+	return 0;
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+/* Something found no room, or could not be read: meters may be off from now on by so many bytes. */
+static __noinline int unkept(__u32 slot, __s64 size)
+{
+	lose(LOSS_OBJECT);
+	misses(slot, MISSING_CUDA, size);
+	return 0;
+}
 
 /* A block was made: enters the table and its meter. */
 __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind, __u64 address, __s64 size)
@@ -141,8 +163,8 @@ __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind,
 		}
 	}
 	if (bpf_map_update_elem(&cuda_objects, &key, &o, BPF_ANY)) {
-		lose(LOSS_OBJECT);
-		unknown_free(slot); /* from here on the meter is short of it */
+		unkept(slot, size); /* from here on the meter is short of it */
+		unknown_free(slot);
 		return 0;
 	}
 	memory_moves(slot, c->device, size, address, c->stack);
@@ -196,7 +218,7 @@ __attribute__((noinline)) int block_put_back(struct call *c, __u32 slot, __u32 k
 	};
 	struct cuda_key key = key_of(slot, kind, address);
 	if (bpf_map_update_elem(&cuda_objects, &key, &o, BPF_NOEXIST))
-		lose(LOSS_OBJECT);
+		unkept(slot, c->size);
 	return 0;
 }
 
@@ -216,7 +238,7 @@ static __always_inline __u32 located(__u32 slot, __u64 properties)
 
 	if (READ(at, properties)) {
 		lose(LOSS_READ);
-		return physical_device(slot, 0);
+		return physical_device(slot, 0) | GUESSED;
 	}
 	return at.location_type == LOCATION_DEVICE ? physical_device(slot, at.location_id) : HOST_DEVICE;
 }
@@ -278,7 +300,7 @@ static __always_inline void mapped_in(__u32 slot, struct call *c)
 	if (o)
 		o->mappings++;
 	if (bpf_map_update_elem(&cuda_objects, &key, &mapping, BPF_ANY))
-		lose(LOSS_OBJECT);
+		unkept(slot, mapping.size);
 }
 
 struct unmapping {
@@ -320,7 +342,7 @@ static __noinline int opened(__u32 slot, __u32 kind, __u64 address)
 	__u64 context = 0;
 	struct cuda_key key = key_of(slot, kind, address);
 	struct cuda_object *known = bpf_map_lookup_elem(&cuda_objects, &key);
-	struct cuda_object o = { .references = 1, .device = current_device(slot, &context) };
+	struct cuda_object o = { .references = 1, .device = current_device(slot, &context) & ~GUESSED };
 
 	if (known)
 		known->references++;
@@ -496,7 +518,7 @@ static __noinline int context_made(__u32 slot, __u64 context, __u32 ordinal, __u
 	else if (d && d->retained != c.device + 1)
 		d->several = 1;
 	if (context && bpf_map_update_elem(&cuda_objects, &key, &c, BPF_ANY))
-		lose(LOSS_OBJECT);
+		lose(LOSS_OBJECT); /* it is one that was never seen: what is on it is a guess */
 	return 0;
 }
 
@@ -529,15 +551,17 @@ __attribute__((noinline)) int primary_gone(__u32 slot, __u32 ordinal, __u32 rese
 	return 0;
 }
 
-static __always_inline void push_context(__u64 context, bool replace)
+static __always_inline void push_context(__u32 slot, __u64 context, bool replace)
 {
 	struct cuda_thread *t = cuda_thread(true);
 
-	if (!t)
+	if (!t) {
+		misses(slot, MISSING_DEVICE, MISSING_UNKNOWN);
 		return;
+	}
 	__u32 at = replace && t->depth ? t->depth - 1 : t->depth;
-	if (at >= CONTEXT_STACK) {
-		lose(LOSS_OBJECT);
+	if (at >= CONTEXT_STACK) { /* what is current once others are popped is not known */
+		guessed(slot, MISSING_UNKNOWN);
 		return;
 	}
 	t->contexts[AT_MOST(at, CONTEXT_STACK - 1)] = context;
@@ -572,7 +596,7 @@ static __always_inline bool makes(__u32 operation)
 }
 
 /* The thread's call, which is kept for the next one: sp is 0 while none is under way. */
-static __always_inline struct call *call_of(__u32 tid)
+static __always_inline struct call *call_of(__u32 tid, __u32 slot)
 {
 	struct call *c = bpf_map_lookup_elem(&calls, &tid);
 	if (c)
@@ -581,7 +605,7 @@ static __always_inline struct call *call_of(__u32 tid)
 	bpf_map_update_elem(&calls, &tid, &none, BPF_NOEXIST);
 	c = bpf_map_lookup_elem(&calls, &tid);
 	if (!c)
-		lose(LOSS_OBJECT);
+		unkept(slot, MISSING_UNKNOWN);
 	return c;
 }
 
@@ -601,7 +625,7 @@ int cuda_enter(struct pt_regs *regs)
 	if (!p || !spend(GROUP_DRIVER, slot))
 		return 0;
 	p->cuda = 1;
-	struct call *c = call_of(tid);
+	struct call *c = call_of(tid, slot);
 	if (!c || (c->sp && regs->sp < c->sp))
 		return 0;
 	c->sp = regs->sp;
@@ -636,6 +660,17 @@ static __always_inline __u64 user_word(__u64 address)
 static __always_inline __u64 wide(struct call *c, __u64 number)
 {
 	return c->narrow ? (__u32)number : number;
+}
+
+/* The device of a pool; otherwise, as the current one is known, where the pool is not. */
+static __noinline __u32 device_of_pool(__u32 slot, __u64 address, __u32 otherwise)
+{
+	struct cuda_object *pool = object_at(slot, CUDA_POOL, address);
+	struct cuda_devices *d = bpf_map_lookup_elem(&ordinals, &slot);
+
+	if (pool)
+		return pool->device;
+	return otherwise | (d && (d->only || (!d->several && !d->late)) ? 0 : GUESSED);
 }
 
 /* A call that makes memory has returned. */
@@ -676,11 +711,11 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 		context = current_context(cuda_thread(false)); /* page locks go with it as well */
 	if (c->operation == CUDA_ALLOC_POOL || c->operation == CUDA_ALLOC_ASYNC)
 		context = 0;
-	if (c->operation == CUDA_ALLOC_POOL) {
-		struct cuda_object *pool = object_at(slot, CUDA_POOL, c->argument[2]);
-		if (pool)
-			device = pool->device;
-	}
+	if (c->operation == CUDA_ALLOC_POOL)
+		device = device_of_pool(slot, c->argument[2], device);
+	if (device & GUESSED)
+		guessed(slot, failed ? 0 : size);
+	device &= ~GUESSED;
 	if (failed) {
 		struct process *p = process_at(slot);
 		struct device *d = device == HOST_DEVICE ? NULL : device_at(slot, device);
@@ -694,6 +729,8 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 		address = (__u32)address;
 	c->owner = context;
 	c->device = device;
+	if (!address || !size) /* they could not be read */
+		misses(slot, MISSING_CUDA, size ? size : MISSING_UNKNOWN);
 	block_made(c, slot, kind, address, size);
 	return 0;
 }
@@ -708,7 +745,7 @@ static __noinline int pool_made(struct call *c, __u32 slot)
 	pool.device = c->operation == CUDA_POOL_DEFAULT ? physical_device(slot, c->argument[1])
 							: located(slot, c->argument[1]);
 	if (bpf_map_update_elem(&cuda_objects, &key, &pool, BPF_ANY))
-		lose(LOSS_OBJECT);
+		lose(LOSS_OBJECT); /* what is made of it is a guess then */
 	return 0;
 }
 
@@ -757,7 +794,7 @@ static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 	case CUDA_CTX_CREATE: {
 		__u64 context = user_word(first);
 		context_made(slot, context, c->device, false);
-		push_context(context, false);
+		push_context(slot, context, false);
 		break;
 	}
 	case CUDA_CTX_DESTROY: {
@@ -770,10 +807,10 @@ static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 		break;
 	}
 	case CUDA_CTX_SET:
-		push_context(first, true);
+		push_context(slot, first, true);
 		break;
 	case CUDA_CTX_PUSH:
-		push_context(first, false);
+		push_context(slot, first, false);
 		break;
 	case CUDA_CTX_POP:
 		pop_context();
@@ -887,7 +924,7 @@ REPEATED_SLOTS(checkpointed, struct checkpoint *)
 SEC("uprobe")
 int checkpoint_enter(struct pt_regs *regs)
 {
-	struct call *c = call_of((__u32)bpf_get_current_pid_tgid());
+	struct call *c = call_of((__u32)bpf_get_current_pid_tgid(), current_slot());
 
 	if (!c)
 		return 0;

@@ -54,7 +54,7 @@ static __always_inline struct cuda_thread *cuda_thread(bool make)
 	bpf_map_update_elem(&cuda_threads, &tid, &none, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&cuda_threads, &tid);
 	if (!t)
-		lose(LOSS_OBJECT);
+		lose(LOSS_OBJECT); /* whoever needs it says what is missing */
 	else
 		t->batch = fetch_add(&next_batch, 1);
 	return t;
@@ -152,7 +152,7 @@ __attribute__((noinline)) int cut_device(__u32 slot, __u32 number, __u64 boundar
 	__u64 ticket;
 	struct boundary *b = new_record(&ticket, STORE_RESERVE / 2);
 	if (!b) { /* its maxima stay for the next boundary */
-		lose(LOSS_BOUNDARY);
+		refuse_reading(p);
 		return 0;
 	}
 	b->ticket = 0;

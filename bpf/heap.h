@@ -144,6 +144,7 @@ static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
 	if (bpf_map_update_elem(&heap_blocks, &key, &size, BPF_ANY)) {
 		lose(LOSS_HEAP);
 		unknown_block(slot, address, 0); /* from here on the meter is short of it */
+		misses(slot, MISSING_HEAP, size);
 		if (c->known)
 			heap_gone(slot, c->address, c->before);
 		return 0;
@@ -166,8 +167,10 @@ static __noinline int heap_refused(struct heap_call *c, __u32 slot)
 		return heap_gone(slot, c->address, c->before);
 	__u64 key = block_key(slot, c->address);
 	__s64 size = c->before;
-	if (bpf_map_update_elem(&heap_blocks, &key, &size, BPF_ANY))
+	if (bpf_map_update_elem(&heap_blocks, &key, &size, BPF_ANY)) {
 		lose(LOSS_HEAP);
+		misses(slot, MISSING_HEAP, size);
+	}
 	return 0;
 }
 
@@ -178,8 +181,10 @@ static __always_inline int heap_returned(struct heap_call *c, __u32 slot, __u64 
 	c->sp = 0;
 	if (c->operation == HEAP_ALLOC_INTO) {
 		address = 0;
-		if (!(__u32)result && READ(address, c->address))
+		if (!(__u32)result && READ(address, c->address)) {
 			lose(LOSS_READ);
+			misses(slot, MISSING_HEAP, c->size);
+		}
 	}
 	if (address)
 		heap_made(c, slot, address);
@@ -190,7 +195,7 @@ static __always_inline int heap_returned(struct heap_call *c, __u32 slot, __u64 
 }
 
 /* The thread's call, which is kept for the next one. */
-static __always_inline struct heap_call *heap_call_of(__u32 tid)
+static __always_inline struct heap_call *heap_call_of(__u32 tid, __u32 slot)
 {
 	struct heap_call *c = bpf_map_lookup_elem(&heap_calls, &tid);
 	if (c)
@@ -198,8 +203,10 @@ static __always_inline struct heap_call *heap_call_of(__u32 tid)
 	static const struct heap_call none;
 	bpf_map_update_elem(&heap_calls, &tid, &none, BPF_NOEXIST);
 	c = bpf_map_lookup_elem(&heap_calls, &tid);
-	if (!c)
+	if (!c) {
 		lose(LOSS_HEAP);
+		misses(slot, MISSING_HEAP, MISSING_UNKNOWN);
+	}
 	return c;
 }
 
@@ -235,7 +242,7 @@ int heap_enter(struct pt_regs *regs)
 
 	if (slot == NO_SLOT || !spend(GROUP_HEAP, slot))
 		return 0;
-	struct heap_call *c = heap_call_of(tid);
+	struct heap_call *c = heap_call_of(tid, slot);
 	if (!c || (c->sp && sp < c->sp))
 		return 0;
 	/* Reached from a realloc by a jump? */

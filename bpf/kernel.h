@@ -58,7 +58,12 @@ struct signal_struct {
 	struct {
 		int counter;
 	} live;
+	int group_exit_code;
+	unsigned int flags;
+	struct mm_struct *oom_mm; /* set for whom the OOM killer has chosen (mark_oom_victim, mm/oom_kill.c) */
 } KERNEL_TYPE;
+
+#define SIGNAL_GROUP_EXIT 4
 
 struct sigaction {
 	void *sa_handler;
@@ -108,7 +113,9 @@ struct task_struct {
 	struct mm_struct *mm;
 	pid_t pid;
 	pid_t tgid;
+	int exit_code;
 	struct task_struct *real_parent;
+	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct sighand_struct *sighand;

@@ -113,6 +113,24 @@ static __always_inline void send_change(struct process *p, struct root *r, __u64
 	}
 }
 
+/* From now on a root's meters may be off by so many bytes more. */
+static __always_inline void misses_of(struct root *r, __u32 what, __s64 size)
+{
+	if (size == MISSING_UNKNOWN || size < 0 || size > MISSING_MOST)
+		__sync_fetch_and_or(&r->missing[what], MISSING_UNKNOWN);
+	else
+		fetch_add(&r->missing[what], size);
+}
+
+static __always_inline void misses(__u32 slot, __u32 what, __s64 size)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (r)
+		misses_of(r, what, size);
+}
+
 /* What a process adds to its tree: what it shares with its parent since the fork counts once, with the parent. */
 static __always_inline __s64 adds(struct process *p, __u32 meter, __s64 value)
 {

@@ -17,6 +17,9 @@
  * nothing of it does. Some bytes may have counted before. Not told: what has no call of its own (the program itself,
  * which exec maps); calls of mmap that pass the C library by; an mprotect of which only a part was new; an mremap to
  * another place with the same size.
+ *
+ * A request that was refused (ENOMEM) is told at the same two places. What brk and mprotect are refused malloc asks of
+ * mmap.
  */
 #ifndef IPYTRACER_MAPPINGS_H
 #define IPYTRACER_MAPPINGS_H
@@ -46,6 +49,7 @@
 #define MREMAP_DONTUNMAP    4
 
 #define MAX_ERROR 4095 /* results above -MAX_ERROR are failures */
+#define NO_MEMORY 12   /* ENOMEM */
 
 /*
  * Bytes that CPython maps for frames, and gives back, again and again where calls go deep: DATA_STACK_CHUNK_SIZE in
@@ -163,6 +167,27 @@ static __always_inline bool call_failed(__u64 result)
 	return result >= (__u64)-MAX_ERROR;
 }
 
+/*
+ * A system call was refused memory that would have counted: there is none, or a limit forbids it (RLIMIT_DATA). malloc
+ * asks again, in other ways, before it gives up, and may even find what it needs.
+ */
+__attribute__((noinline)) int mapping_refused(__u32 slot, __s64 size)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	__u64 stack = 0;
+
+	if (!r || !walks_stacks(slot))
+		return 0;
+	if (!is_down(r, GROUP_MAPPING)) {
+		__u64 from = start_watch();
+		stack = walk_stack(slot);
+		pay_for(GROUP_MAPPING, slot, from);
+	}
+	refused(slot, METER_MAPPED, p->value[METER_MAPPED], size, 0, stack);
+	return 0;
+}
+
 /* Behind the system call in mmap(address, size, protection, flags, …). */
 SEC("uprobe")
 int mmap_returned(struct pt_regs *regs)
@@ -170,6 +195,8 @@ int mmap_returned(struct pt_regs *regs)
 	__u32 slot = current_slot();
 	__u64 flags = regs->r10, size = whole_pages(regs->si);
 
+	if (slot != NO_SLOT && regs->ax == (__u64)-NO_MEMORY && counts(regs->dx, flags) && !(flags & MAP_HUGETLB))
+		return mapping_refused(slot, size);
 	if (slot == NO_SLOT || call_failed(regs->ax) || !counts(regs->dx, flags) ||
 	    flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) || !walks_stacks(slot))
 		return 0;
@@ -188,6 +215,8 @@ int mremap_returned(struct pt_regs *regs)
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 *before = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&resized, &tid);
 
+	if (!before && slot != NO_SLOT && regs->ax == (__u64)-NO_MEMORY)
+		return mapping_refused(slot, whole_pages(regs->dx) - whole_pages(regs->si));
 	if (!before)
 		return 0;
 	bool same = *before == regs->di;

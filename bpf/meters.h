@@ -2,9 +2,14 @@
 /*
  * cpu.resident and cpu.mapped, read from the mm itself.
  *
- * Resident: since kernel 6.2 mm->rss_stat[] are per-CPU counters; the exact value is count plus every CPU's
- * share. kmem:rss_stat fires after each update with (mm, member). count is read before the shares, so a share
- * that another CPU folds into count in between is missed, not counted twice, and that CPU's own event follows.
+ * Resident: since kernel 6.2 mm->rss_stat[] are per-CPU counters; the value is count plus every CPU's share.
+ * kmem:rss_stat fires after each update with (mm, member), nearly always on the CPU whose share the update moved. So
+ * the ledger remembers each CPU's share as it was last seen, and moves by what its own has moved since, at a price that
+ * does not grow with the number of CPUs. A share that is folded into count becomes 0, and count tells by how much both
+ * have moved. Where that is more than one update of a few pages, or the share has not moved at all (the thread has come
+ * from another CPU), every share is looked at, as at each boundary. At any time the ledger's value is the count as last
+ * seen plus the shares as last seen, so nothing is counted twice and nothing drifts. count is read before the shares:
+ * one that another CPU folds in between is missed until that CPU's own event, which follows.
  * Before 6.2 the counter is one atomic, and each thread holds back up to 66 faults: see held_changed().
  *
  * Mapped: mm->data_vm changes only under mmap_lock held for writing, and mmap_lock:mmap_lock_released fires
@@ -12,17 +17,6 @@
  */
 #ifndef IPYTRACER_METERS_H
 #define IPYTRACER_METERS_H
-
-/* Pages of one kind, where percpu_rss. */
-static __always_inline __s64 pages(__u64 mm, __u32 member)
-{
-	__u64 counter = mm + rss_offset + (member & 3) * bpf_core_type_size(struct percpu_counter);
-	__s64 sum = word_at(counter + bpf_core_field_offset(struct percpu_counter, count));
-	__u64 shares = word_at(counter + bpf_core_field_offset(struct percpu_counter, counters));
-	for (__u32 cpu = 0; cpu < cpus && cpu < MAX_CPUS; cpu++)
-		sum += int_at(shares + cpu_offset[cpu & (MAX_CPUS - 1)]);
-	return sum < 0 ? 0 : sum;
-}
 
 static __always_inline __s64 mapped_bytes(__u64 mm)
 {
@@ -45,11 +39,14 @@ static __always_inline __u32 meter_of(__u32 member)
 	return member == MM_ANONPAGES ? METER_ANON : member == MM_FILEPAGES ? METER_FILE : METER_SHMEM;
 }
 
+/* What part_moves is told. */
+enum { TO_VALUE, BY_DIFFERENCE };
+
 /*
- * One try to move a meter of pages to a value. False if another CPU was faster. Neither static nor inline, and without
+ * One try to move a meter of pages. False if another CPU was faster. Neither static nor inline, and without
  * a loop, so that every verifier gets through it quickly and its stack is small.
  */
-__attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 now)
+__attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, __u32 how)
 {
 	__u64 meter = AT_MOST(number, METERS - 1);
 	struct process *p = process_at(slot);
@@ -59,6 +56,7 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 now)
 		return true;
 	__u64 segment = *(volatile __u64 *)&p->segment;
 	__s64 seen = *(volatile __s64 *)&p->value[meter], total = resident_of(p);
+	__s64 now = how == BY_DIFFERENCE ? seen + bytes : bytes;
 	if (now == seen)
 		return true;
 	if (now < seen) {
@@ -78,7 +76,7 @@ static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)
 
 #pragma clang loop unroll(full)
 	for (int i = 0; i < 4; i++) {
-		if (part_moves(slot, meter, now))
+		if (part_moves(slot, meter, now, TO_VALUE))
 			return;
 	}
 }
@@ -107,27 +105,144 @@ static __always_inline long add_held(__u32 i, struct held *h)
 }
 REPEATED(add_held, struct held *)
 
-/*
- * The kernel changed one counter of a traced mm. The old value is read before the counter and replaced only if
- * it is still there, so of two CPUs that do this at once none puts an older sum over a newer one. Rising is what
- * happens a thousand times for each fall, and does less.
+/* Where the ledger keeps what a CPU's share of a counter was when it was last seen, in pages. */
+static __always_inline __s64 *share_seen(__u32 cpu, __u32 slot, __u32 member)
+{
+	__u32 place = (cpu * MAX_PROCESSES + slot) * NR_MM_COUNTERS + member;
+	return bpf_map_lookup_elem(&shares, &place);
+}
+
+/* A counter of an mm, where percpu_rss. */
+struct counter {
+	__u64 shares; /* per-CPU pointer */
+	__s64 moved;  /* pages, since it was last seen */
+	__u32 slot;
+	__u32 member;
+};
+
+static __always_inline __u64 counter_at(struct process *p, __u32 member)
+{
+	return p->mm + rss_offset + member * bpf_core_type_size(struct percpu_counter);
+}
+
+static __always_inline __u64 shares_of(__u64 counter)
+{
+	return word_at(counter + bpf_core_field_offset(struct percpu_counter, counters));
+}
+
+/* Takes what is in the counter into what was seen of it, unless another CPU is doing so. Returns by how much it moves.
  */
-static __always_inline void part_changed(struct process *p, struct root *r, __u32 slot, __u32 member)
+static __always_inline __s64 takes(__s64 *seen, __s64 was, __s64 now)
+{
+	return now != was && __sync_val_compare_and_swap(seen, was, now) == was ? now - was : 0;
+}
+
+static __always_inline long look_at_share(__u32 cpu, struct counter *c)
+{
+	__s64 *seen = share_seen(cpu, c->slot, c->member);
+
+	if (!seen || cpu >= MAX_CPUS)
+		return 1;
+	__s64 was = *(volatile __s64 *)seen;
+	c->moved += takes(seen, was, int_at(c->shares + cpu_offset[cpu]));
+	return 0;
+}
+REPEATED(look_at_share, struct counter *)
+
+static __always_inline long forget_shares(__u32 cpu, __u32 *slot)
+{
+#pragma clang loop unroll(full)
+	for (__u32 m = 0; m < NR_MM_COUNTERS; m++) {
+		__s64 *seen = share_seen(cpu, *slot, m);
+		if (seen)
+			*seen = 0;
+	}
+	return 0;
+}
+REPEATED(forget_shares, __u32 *)
+
+static __always_inline __s64 count_at(__u64 counter)
+{
+	return word_at(counter + bpf_core_field_offset(struct percpu_counter, count));
+}
+
+/*
+ * Shares are folded once they are 32 pages or more (compute_batch_value, lib/percpu_counter.c). Where count and the
+ * share that was folded into it differ by less, no other CPU has folded meanwhile.
+ */
+#define LESS_THAN_A_SHARE 16
+
+/* By how much the share of the CPU that runs this has moved, with count if it was folded; 0 if only a look at all of
+ * them can tell. */
+static __always_inline __s64 own_share_moved(struct process *p, __u32 slot, __u32 member)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__s64 *seen = share_seen(cpu, slot, member);
+
+	if (!seen || cpu >= MAX_CPUS)
+		return 0;
+	__u64 counter = counter_at(p, member);
+	__s64 was = *(volatile __s64 *)seen, now = int_at(shares_of(counter) + cpu_offset[cpu]);
+	if (now)
+		return takes(seen, was, now);
+	__s64 counted = *(volatile __s64 *)&p->counter[member], count = count_at(counter), by = count - counted - was;
+	if (by < -LESS_THAN_A_SHARE || by > LESS_THAN_A_SHARE)
+		return 0;
+	return takes(&p->counter[member], counted, count) + takes(seen, was, 0);
+}
+
+/*
+ * A counter has moved by a number of pages. Rising is what happens a thousand times for each fall, and does less:
+ * the next fall or boundary sees the highest value.
+ */
+static __always_inline void part_moved(struct process *p, struct root *r, __u32 slot, __u32 member, __s64 pages)
 {
 	__u32 meter = meter_of(member);
+	__s64 by = pages * PAGE;
 
+	if (by > 0 && !r->shared) {
+		fetch_add(&p->value[meter], by);
+		return;
+	}
 #pragma clang loop unroll(full)
 	for (int i = 0; i < 4; i++) {
-		__s64 seen = *(volatile __s64 *)&p->value[meter], now = pages(p->mm, member) * PAGE;
-		if (now == seen)
+		if (part_moves(slot, meter, by, BY_DIFFERENCE))
 			return;
-		if (now < seen || r->shared) {
-			if (part_moves(slot, meter, now))
-				return;
-		} else if (__sync_val_compare_and_swap(&p->value[meter], seen, now) == seen) {
-			return;
-		}
 	}
+	__s64 was = fetch_add(&p->value[meter], by); /* many CPUs at once: it must move all the same */
+	raise_to(&p->high[meter], was);
+	tree_moves(p, r, meter, was, was + by);
+}
+
+/* Looks at all of a counter. */
+__attribute__((noinline)) int whole_counter(__u32 slot, __u32 number)
+{
+	__u64 member = AT_MOST(number, NR_MM_COUNTERS - 1);
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	struct counter c = { .slot = slot, .member = member };
+
+	if (!r || !p->mm)
+		return 0;
+	__u64 counter = counter_at(p, member);
+	__s64 was = *(volatile __s64 *)&p->counter[member];
+	c.moved = takes(&p->counter[member], was, count_at(counter));
+	c.shares = shares_of(counter);
+	REPEAT(cpus, look_at_share, &c);
+	if (c.moved)
+		part_moved(p, r, slot, member, c.moved);
+	return 0;
+}
+
+/* The kernel changed one counter of a traced mm. */
+static __always_inline void part_changed(struct process *p, struct root *r, __u32 slot, __u32 member)
+{
+	__s64 moved = own_share_moved(p, slot, member & 3);
+
+	if (moved)
+		part_moved(p, r, slot, member & 3, moved);
+	else
+		whole_counter(slot, member & 3);
 }
 
 /* Called with mmap_lock held, or by the process itself at a boundary. Returns by how much it has changed. */
@@ -189,28 +304,28 @@ __attribute__((noinline)) int held_changed(__u32 slot, __u32 member)
 	return 0;
 }
 
-__attribute__((noinline)) int counters_changed(__u32 slot)
+/* The same for a slot. */
+__attribute__((noinline)) int mapped_refreshed(__u32 slot)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 
-	if (!r || !p->mm)
-		return 0;
-	if (percpu_rss) {
-		part_changed(p, r, slot, MM_FILEPAGES);
-		part_changed(p, r, slot, MM_ANONPAGES);
-		part_changed(p, r, slot, MM_SHMEMPAGES);
-	}
-	mapped_changed(p, r, p->mm);
+	if (r && p->mm)
+		mapped_changed(p, r, p->mm);
 	return 0;
 }
 
 /* Brings all of a process's page meters up to date, at a boundary. Its mm must be alive. */
 static __always_inline void refresh(__u32 slot)
 {
-	if (!percpu_rss)
+	if (percpu_rss) {
+		whole_counter(slot, MM_FILEPAGES);
+		whole_counter(slot, MM_ANONPAGES);
+		whole_counter(slot, MM_SHMEMPAGES);
+	} else {
 		held_changed(slot, NR_MM_COUNTERS);
-	counters_changed(slot);
+	}
+	mapped_refreshed(slot);
 }
 
 #endif

@@ -105,6 +105,7 @@ static __always_inline bool array_in(__u32 slot, __u64 address, __s64 size, __s6
 		return true;
 	lose(LOSS_BLOCK);
 	array_unknown(slot, size);
+	misses(slot, MISSING_NUMPY, size);
 	return false;
 }
 
@@ -162,8 +163,10 @@ static __always_inline void remember_free(__u32 slot, __u64 address)
 		return;
 	__u64 key = block_key(slot, address);
 	struct block none = { .size = p->era, .era = ERA_FREE };
-	if (bpf_map_update_elem(&blocks, &key, &none, BPF_ANY))
+	if (bpf_map_update_elem(&blocks, &key, &none, BPF_ANY)) {
 		lose(LOSS_BLOCK);
+		misses_of(r, MISSING_NUMPY, MISSING_UNKNOWN);
+	}
 }
 
 /* told: its size, as far as the place can tell, or SIZE_NOT_KNOWN. */
@@ -234,8 +237,10 @@ static __noinline __u64 at_place(struct pt_regs *regs, __u32 place)
 {
 	if (place & PLACE_STACK) {
 		__u64 word = 0;
-		if (READ(word, regs->sp + 8 * (place & (PLACE_STACK - 1))))
+		if (READ(word, regs->sp + 8 * (place & (PLACE_STACK - 1)))) {
 			lose(LOSS_READ);
+			misses(current_slot(), MISSING_NUMPY, MISSING_UNKNOWN);
+		}
 		return word;
 	}
 	/* Copied first: the verifier allows no computed offset into the context. */
@@ -314,6 +319,9 @@ int numpy_resizing(struct pt_regs *regs)
 	if (bpf_map_update_elem(&resizes, &tid, &was, BPF_ANY)) {
 		lose(LOSS_BLOCK);
 		array_unknown(slot, was.size);
+		misses(slot, MISSING_NUMPY, was.size);
+		if (was.before > 0)
+			misses(slot, MISSING_NUMPY, was.before);
 	}
 	return 0;
 }

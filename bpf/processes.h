@@ -25,10 +25,8 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	__u32 slot;
 	struct root *r = bpf_map_lookup_elem(&roots, &root_id);
 
-	if (!r || !mm || bpf_map_pop_elem(&free_slots, &slot)) {
-		lose(LOSS_PROCESS);
+	if (!r || !mm || bpf_map_pop_elem(&free_slots, &slot))
 		return NO_SLOT;
-	}
 	struct process *p = process_at(slot);
 	struct python *py = bpf_map_lookup_elem(&pythons, &slot);
 	if (!p || !py)
@@ -49,7 +47,9 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 		p->inherited[m] = forked ? SHARES_ALL : 0;
 	}
 	for (int m = 0; m < NR_MM_COUNTERS; m++)
-		p->counter[m] = COUNTER_UNKNOWN;
+		p->counter[m] = percpu_rss ? 0 : COUNTER_UNKNOWN;
+	if (percpu_rss)
+		REPEAT(cpus, forget_shares, &slot);
 	p->heap_end = heap_end(mm);
 	p->devices = 0;
 	p->cuda = 0;
@@ -74,7 +74,9 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 		add_up(root_id);
 	}
 	if (bpf_map_update_elem(&spaces, &mm, &slot, BPF_ANY)) {
-		lose(LOSS_PROCESS);
+		p->active = 0;
+		fetch_add(&r->processes, -1);
+		bpf_map_push_elem(&free_slots, &slot, 0);
 		return NO_SLOT;
 	}
 	fetch_add(&space_filter[space_hash(mm)], 1);
@@ -151,6 +153,31 @@ static __noinline int close_slot(__u32 slot)
 	return 0;
 }
 
+/*
+ * A process that is not taken in: there is no room. Until it is known to have ended, the figures of its tree are those
+ * of a part of it.
+ */
+static __noinline int leave_out(__u32 root)
+{
+	struct root *r = bpf_map_lookup_elem(&roots, &root);
+
+	lose(LOSS_PROCESS);
+	if (!r)
+		return 0;
+	fetch_add(&r->untraced, 1);
+	fetch_add(&r->untraced_now, 1);
+	return 0;
+}
+
+/* One of these has ended, or is taken in after all. */
+static __always_inline void found_out(__u32 root)
+{
+	struct root *r = bpf_map_lookup_elem(&roots, &root);
+
+	if (r)
+		fetch_add(&r->untraced_now, -1);
+}
+
 /* sched_process_fork(parent, child) */
 SEC("raw_tp/sched_process_fork")
 int process_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -164,13 +191,19 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!m)
 		return 0;
 	struct member mine = { .root = m->root, .slot = NO_SLOT };
-	__u64 mm = FIELD(child, task_struct, mm);
-	if (mm && mm != FIELD(parent, task_struct, mm))
-		mine.slot = open_slot(child, mm, mine.root, true);
 	if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_ANY))
-		lose(LOSS_PROCESS);
-	if (mine.slot == NO_SLOT)
+		return leave_out(mine.root);
+	__u64 mm = FIELD(child, task_struct, mm);
+	if (!mm || mm == FIELD(parent, task_struct, mm))
 		return 0;
+	mine.slot = open_slot(child, mm, mine.root, true);
+	m = bpf_map_lookup_elem(&members, &child_tgid);
+	if (m) {
+		m->slot = mine.slot;
+		m->untraced = mine.slot == NO_SLOT;
+	}
+	if (mine.slot == NO_SLOT)
+		return leave_out(mine.root);
 	struct occasion why = {
 		.kind = BOUNDARY_PROCESS_START,
 		.slot = mine.slot,
@@ -199,9 +232,18 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		empty_slot(old); /* its maxima stay until the boundary below has sent them */
 	__u32 slot = open_slot(task, FIELD(task, task_struct, mm), root, false);
 	m->slot = slot;
-	if (slot == NO_SLOT)
-		return 0;
-	why.slot = slot;
+	bool before = m->untraced;
+	m->untraced = slot == NO_SLOT;
+	if (slot == NO_SLOT) { /* for the ledger it ends here */
+		if (!before)
+			leave_out(root);
+		if (old == NO_SLOT)
+			return 0;
+		why.kind = BOUNDARY_PROCESS_EXIT;
+	} else if (before) {
+		found_out(root);
+	}
+	why.slot = slot == NO_SLOT ? old : slot;
 	draw_boundary(&why);
 	if (old != NO_SLOT)
 		close_slot(old);
@@ -216,6 +258,17 @@ static __noinline int forget_found(__u64 task, __u32 slot)
 	if (!bpf_map_delete_elem(&found, &key))
 		fetch_add(&found_threads, -1);
 	return 0;
+}
+
+/* How a process ends whose last thread does so, as do_exit and wait_task_zombie have it (kernel/exit.c). */
+static __noinline __u32 ended_how(__u64 task)
+{
+	__u64 signal = FIELD(task, task_struct, signal), leader = FIELD(task, task_struct, group_leader);
+	bool group = INT_FIELD(signal, signal_struct, flags) & SIGNAL_GROUP_EXIT;
+	__u32 status = group ? INT_FIELD(signal, signal_struct, group_exit_code)
+			     : INT_FIELD(leader, task_struct, exit_code);
+
+	return (status & 0xffff) | (FIELD(signal, signal_struct, oom_mm) ? OUTCOME_OUT_OF_MEMORY : 0);
 }
 
 /* Before 6.16 this fires after the memory is gone, since then before; the slot knows the mm either way. */
@@ -240,10 +293,13 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (INT_FIELD(FIELD(task, task_struct, signal), signal_struct, live.counter))
 		return 0;
 	__u32 slot = m->slot;
+	if (m->untraced)
+		found_out(m->root);
 	bpf_map_delete_elem(&members, &tgid);
 	if (slot == NO_SLOT)
 		return 0;
 	struct occasion why = { .kind = BOUNDARY_PROCESS_EXIT, .slot = slot, .inputs = -1 };
+	why.outcome = ended_how(task);
 	draw_boundary(&why);
 	close_slot(slot);
 	return 0;

@@ -55,6 +55,11 @@ struct {
 	__uint(value_size, 4);
 } free_slots SEC(".maps");
 struct MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, 1, 0) anchor SEC(".maps");
+/*
+ * What each CPU's share of each RSS counter was when it was last seen, a CPU's all together: by (CPU * MAX_PROCESSES +
+ * slot) * NR_MM_COUNTERS + counter. User space makes it as large as there are CPUs: 16 KiB for each.
+ */
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, __s64, MAX_PROCESSES * 4, 0) shares SEC(".maps");
 
 /* Sizes are set by user space before loading. */
 struct {
@@ -75,6 +80,7 @@ const volatile __u32 percpu_rss = 1;  /* kernel 6.2: RSS counters are per CPU */
 const volatile __u32 rss_offset = 0;  /* of mm->rss_stat: an array now, a structure before 6.2 */
 const volatile __u32 held_offset = 0; /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
 const volatile __u32 change_ring_size = 1 << 22;
+const volatile __u32 boundary_ring_size = 1 << 20;
 const volatile __u32 small_arrays = 0; /* all of NumPy's blocks count */
 
 /* Filled by discover_cpus: where each CPU's copy of a per-CPU variable is, relative to its per-CPU pointer. */

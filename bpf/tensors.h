@@ -44,6 +44,7 @@ int tensor_made(struct pt_regs *regs)
 		lose(LOSS_TORCH);
 		fetch_add(&r->unknown_torch, 1);
 		fetch_add(&r->torch_slack, size);
+		misses_of(r, MISSING_TORCH, size);
 		return 0;
 	}
 	__u64 stack = size > SMALL_BLOCK ? stack_for(regs, slot, size) : 0, segment = *(volatile __u64 *)&p->segment,

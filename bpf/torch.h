@@ -17,8 +17,15 @@ static __always_inline __u32 device_meter(__u32 number, __u32 m)
 	return METERS + (number & (MAX_DEVICES - 1)) * DEVICE_METERS + m;
 }
 
+/* It is forgotten which blocks are PyTorch's: when they go, reserved does not. */
+static __always_inline void unclaimed(struct root *r, __s64 rise)
+{
+	lose(LOSS_OBJECT);
+	misses_of(r, MISSING_CUDA, rise);
+}
+
 /* Are the thread's driver blocks since its last report what reserved rose by? Then they are PyTorch's. */
-static __always_inline void claim_blocks(struct cuda_thread *t, __s64 rise, bool first)
+static __always_inline void claim_blocks(struct root *r, struct cuda_thread *t, __s64 rise, bool first)
 {
 	__u32 one = 1;
 
@@ -26,14 +33,14 @@ static __always_inline void claim_blocks(struct cuda_thread *t, __s64 rise, bool
 		return;
 	if (t->pending == rise || (first && t->pending <= rise)) {
 		if (bpf_map_update_elem(&torch_batches, &t->batch, &one, BPF_ANY))
-			lose(LOSS_OBJECT);
+			unclaimed(r, rise);
 	} else if (t->last_size == rise) { /* somebody else allocated on this thread as well */
 		struct cuda_object *o = bpf_map_lookup_elem(&cuda_objects, &t->last);
 		__u32 batch = fetch_add(&next_batch, 1);
 		if (o) {
 			o->batch = batch;
 			if (bpf_map_update_elem(&torch_batches, &batch, &one, BPF_ANY))
-				lose(LOSS_OBJECT);
+				unclaimed(r, rise);
 		}
 	}
 	t->pending = 0;
@@ -87,7 +94,7 @@ int torch_report(struct pt_regs *regs)
 		told(slot, number, DEVICE_RESERVED, reserved - fresh, 0, 0, 0, CHANGE_LEARNED);
 		rise = reserved;
 	}
-	claim_blocks(t, rise, first);
+	claim_blocks(root, t, rise, first);
 	/* Only a block that is made is worth a walk, and is what costs: its end is told where its beginning was. */
 	bool walks = walks_stacks(slot) && !is_shed(GROUP_TENSORS, slot);
 	__u64 stack = walks && size > 0 ? stack_of(regs, slot, GROUP_TENSORS) : 0;

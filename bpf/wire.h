@@ -9,10 +9,10 @@
 #define METERS		 9    /* of the CPU side; a device has DEVICE_METERS more */
 #define MAX_DEVICES	 16   /* GPUs of one process */
 #define MAX_CPUS	 512  /* CPUs whose RSS counters can be summed */
-#define MAX_PROCESSES	 512  /* traced at once, over all roots */
+#define MAX_PROCESSES	 2048 /* traced at once, over all roots; a power of two */
 #define MAX_ROOTS	 64   /* attached processes */
 #define MAX_NESTING	 8    /* run_cell within run_cell, on one thread */
-#define MAX_STORED	 2048 /* boundary records not yet acknowledged; a power of two */
+#define MAX_STORED	 4096 /* boundary records not yet acknowledged; a power of two */
 #define TEXT_SIZE	 192  /* bytes of a file name, marker or line table in a boundary */
 #define NAME_SIZE	 160  /* bytes of an experiment's name, of it */
 #define FILE_SIZE	 96   /* bytes of a cell's file name that are compared */
@@ -91,6 +91,34 @@ enum outcome {
 
 #define OUTCOME_TOLD 1 /* the outcome is IPython's own word, and final */
 
+/* What a process's end has in its outcome: what wait(2) says of it, and this. */
+#define OUTCOME_OUT_OF_MEMORY 0x10000
+
+/* What a root's boundaries were about that found no room, beginnings and ends. Same order as event.Refused. */
+enum refused {
+	REFUSED_STATEMENT, /* statements, or a cell's file name, by which they are known */
+	REFUSED_MARKER,	   /* experiments, or an experiment's name */
+	REFUSED_BOUNDARY,  /* cells, processes, probes */
+	REFUSED_READING,   /* what a boundary says of other processes, and of GPUs */
+	REFUSED
+};
+
+/*
+ * By how many bytes a root's meters may be off from then on, because something found no room or was guessed. Same order
+ * as event.Missing.
+ */
+enum missing {
+	MISSING_NUMPY,
+	MISSING_TORCH,
+	MISSING_HEAP,
+	MISSING_DEVICE, /* GPU memory: on which GPU it is was guessed */
+	MISSING_CUDA,	/* GPU or page-locked memory */
+	MISSINGS
+};
+
+#define MISSING_MOST	(1ll << 48) /* more than any address space has */
+#define MISSING_UNKNOWN (1ll << 61) /* a bit of it: nobody can say how many */
+
 /* A boundary, or one process's reading within it. `ticket` numbers them without gaps: it is the key in the store. */
 struct boundary {
 	__u64 ticket;
@@ -110,6 +138,10 @@ struct boundary {
 	__s64 unsure_torch;
 	__u64 unknown_torch;
 	__s64 torch_slack;
+	__u64 refused[REFUSED]; /* so far */
+	__s64 missing[MISSINGS];
+	__u64 untraced;	    /* children that were not taken in, so far */
+	__u64 untraced_now; /* of these, those that live or may live */
 	__s64 value[METERS];
 	__s64 high[METERS];
 	__s64 tree[METERS];
@@ -305,7 +337,7 @@ struct process {
 	__u64 segment;		 /* that its maxima are of now: changes of a cut that is under way belong to one side */
 	__s64 told[METERS];	 /* value in the last record about this process */
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
-	__s64 counter[4];	 /* before kernel 6.2: the kernel's counters when last read, in pages */
+	__s64 counter[4]; /* the kernel's counters when last seen, in pages; since 6.2 without the CPUs' shares */
 	__u64 started;
 	__u64 era;		    /* in which NumPy's blocks are seen without a gap; see struct block */
 	__u64 first_era;	    /* the process's first one */
@@ -447,6 +479,10 @@ struct root {
 	__u64 listening;      /* frees of unknown arrays are remembered, see settle_array */
 	__u64 unknown_torch;  /* frees of tensors on the CPU whose making was not seen */
 	__s64 torch_slack;    /* an upper bound of their bytes */
+	__u64 refused[REFUSED];
+	__s64 missing[MISSINGS];
+	__u64 untraced; /* see struct boundary */
+	__u64 untraced_now;
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;
@@ -464,7 +500,8 @@ struct root {
 /* Where a tgid's ledger is. */
 struct member {
 	__u32 root;
-	__u32 slot; /* NO_SLOT while it shares its parent's memory (vfork) */
+	__u32 slot;	/* NO_SLOT while it shares its parent's memory (vfork), or there was no room for it */
+	__u32 untraced; /* the latter */
 };
 
 /* What BPF must know of one process's CPython. Offsets in bytes; see package cpython for their source. */
@@ -742,6 +779,9 @@ enum loss {
 	LOSS_MAPPING,	    /* no room for a call that moves memory */
 	LOSS_HEAP,	    /* no room in the tables of malloc's blocks and calls */
 	LOSS_TORCH,	    /* no room in the table of live tensors on the CPU */
+	LOSS_STATEMENT,	    /* see enum refused */
+	LOSS_MARKER,
+	LOSS_READING,
 	LOSSES = 32,
 };
 

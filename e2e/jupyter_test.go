@@ -132,7 +132,7 @@ func checkRunner(t *testing.T, args []string, made map[string]int64) {
 	dir := t.TempDir()
 	recorded := filepath.Join(dir, "run.arrows")
 	cmd := exec.Command(binary, append([]string{"run", "--quiet", "--budget", "off", "--format", "json", "--record", recorded, "-o", filepath.Join(dir, "out.json"), "--", python()}, args...)...)
-	cmd.Env = append(os.Environ(), "IPYTHONDIR="+dir, "JUPYTER_RUNTIME_DIR="+dir, "SUDO_UID=")
+	cmd.Env = append(os.Environ(), "IPYTHONDIR="+dir, "JUPYTER_RUNTIME_DIR="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

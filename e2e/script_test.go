@@ -46,7 +46,7 @@ func startIPython(ts *testscript.TestScript, neg bool, args []string) {
 	ready := ts.MkAbs(args[0] + ".ready")
 	cmd := exec.Command(python(), "-c", "import sys, IPython\nIPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', sys.argv[1]])",
 		fmt.Sprintf("open(%q, 'w').close()\n%s", ready, strings.ReplaceAll(args[1], `\n`, "\n")))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Dir, cmd.SysProcAttr = ts.MkAbs("."), &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	ts.Check(cmd.Start())
 	ended := make(chan struct{})
 	go func() {

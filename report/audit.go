@@ -39,6 +39,8 @@ type AuditProcess struct {
 	Python  string `json:"python,omitempty"`
 	IPython string `json:"ipython,omitempty"`
 	Ended   bool   `json:"ended"`
+	// Ending is how it ended; null while it runs, and where nobody said.
+	Ending *Ending `json:"ending,omitempty"`
 	// Late: it ran before the audit began; what it had made by then is not known.
 	Late bool `json:"late"`
 	// Objects is how many of its Python objects were looked at in the end; 0 if none were.

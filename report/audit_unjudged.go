@@ -10,6 +10,7 @@ const (
 	SteppedDown    = "stepped-down"    // probes were out for a while to keep the overhead budget
 	NoBlocks       = "no-blocks"       // no probe tells of the meter's blocks here
 	ChangesLost    = "changes-lost"    // the ring was full
+	RecordsLost    = "records-lost"    // something else was lost, refused or guessed
 	TooMany        = "too-many"        // there were more blocks than an audit keeps
 	ProcessEnded   = "process-ended"   // its objects could not be read any more
 	ObjectsUnread  = "objects-unread"  // nobody looked at its objects, or not at all of them

@@ -34,7 +34,8 @@ func CSV(w io.Writer, r *Report) error {
 			return err
 		}
 	}
-	for _, b := range r.Between {
+	for one := range r.AllBetween() {
+		b := *one
 		if err := out.Write(append(csvBetween(b), csvFigures(b.Meters, ids)...)); err != nil {
 			return err
 		}

@@ -88,13 +88,21 @@ func meterIDs(r *Report) []string {
 		}
 	}
 	var more []string
-	eachFigures(r, func(figures map[string]Figure) {
-		for id := range figures {
-			if !slices.Contains(ids, id) && !slices.Contains(more, id) {
-				more = append(more, id)
-			}
+	take := func(id string) {
+		if !slices.Contains(ids, id) && !slices.Contains(more, id) {
+			more = append(more, id)
 		}
-	})
+	}
+	for _, id := range r.MeterIDs {
+		take(id)
+	}
+	if r.Stream == nil {
+		eachFigures(r, func(figures map[string]Figure) {
+			for id := range figures {
+				take(id)
+			}
+		})
+	}
 	slices.Sort(more)
 	return append(ids, more...)
 }
@@ -108,7 +116,7 @@ func eachFigures(r *Report, visit func(map[string]Figure)) {
 			visit(c.Meters)
 		}
 	}
-	for _, b := range r.Between {
+	for b := range r.AllBetween() {
 		visit(b.Meters)
 	}
 	for _, p := range r.Processes {

@@ -199,6 +199,10 @@ func inexact() *report.Report {
 	r.Windows[6].Coverage["cpu.numpy"] = report.Coverage{AtPeak: 1000 * mib, Rest: 88 * mib}
 	c := &r.Certificate
 	c.Complete, c.Delivered = false, c.Made-48
+	c.Incomplete = []string{
+		"48 of 1,234,567 changes did not reach this report: peaks stand, the kernel itself keeps them; part of their proof is missing, and of who allocated",
+		"beginnings and ends of experiments refused: too many at a time (15,789)",
+	}
 	c.Lost = []report.Loss{{Reason: "event ring full", Count: 40}, {Reason: "numpy shed", Count: 8}, {Reason: "never", Count: 0}}
 	c.BoundariesLost = 1
 	c.Meters[0].Agreed, c.Meters[0].Difference = 26, 12*kib

@@ -132,7 +132,7 @@ func TestSchemaKnowsTheModel(t *testing.T) {
 	for name, model := range map[string]any{"host": report.Host{}, "process": report.Process{}, "meter": report.Meter{}, "window": report.Window{},
 		"child": report.Child{}, "figure": report.Figure{}, "between": report.Between{}, "certificate": report.Certificate{}, "loss": report.Loss{},
 		"probe": report.Probe{}, "proof": report.Proof{}, "allocation": report.Allocation{}, "frame": report.Frame{},
-		"tensors": report.Tensors{}, "variable": report.Variable{}, "names": report.Names{}, "resident": report.Resident{}, "residentPart": report.ResidentPart{}, "refusal": report.Refusal{}, "coverage": report.Coverage{}} {
+		"tensors": report.Tensors{}, "variable": report.Variable{}, "names": report.Names{}, "resident": report.Resident{}, "residentPart": report.ResidentPart{}, "refusal": report.Refusal{}, "softLimit": report.SoftLimit{}, "coverage": report.Coverage{}} {
 		compare(name, schema.Defs[name].Properties, model)
 	}
 }

@@ -18,15 +18,24 @@ import (
 // target's; those that a terminal could act on are written as \u escapes.
 func JSON(w io.Writer, r *Report) error {
 	c := complete(r)
-	return newDocument(w).write(reflect.ValueOf(c).Elem(), func(yield func(any) bool) {
-		for window := range r.All() {
-			if r.Detail != nil {
-				r.Detail(window)
+	return newDocument(w).write(reflect.ValueOf(c).Elem(), map[string]iter.Seq[any]{
+		"windows": func(yield func(any) bool) {
+			for window := range r.All() {
+				if r.Detail != nil {
+					r.Detail(window)
+				}
+				if !yield(*window) {
+					return
+				}
 			}
-			if !yield(*window) {
-				return
+		},
+		"between": func(yield func(any) bool) {
+			for between := range r.AllBetween() {
+				if !yield(*between) {
+					return
+				}
 			}
-		}
+		},
 	}, "report")
 }
 
@@ -41,6 +50,7 @@ func AuditJSON(w io.Writer, a *Audit) error {
 // document is a JSON object that is being written.
 type document struct {
 	to      *bufio.Writer
+	buffer  bytes.Buffer
 	tables  tables
 	members int
 	err     error
@@ -50,16 +60,16 @@ func newDocument(w io.Writer) *document {
 	return &document{to: bufio.NewWriterSize(w, 64<<10), tables: newTables()}
 }
 
-// write puts out the fields of a struct, lists item by item. Windows come from elsewhere where they are streamed.
-func (d *document) write(object reflect.Value, windows iter.Seq[any], what string) error {
+// write puts out the fields of a struct, lists item by item. Some lists come from elsewhere, by their names.
+func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any], what string) error {
 	d.text("{")
 	for i := range object.NumField() {
 		name, omit := jsonName(object.Type().Field(i))
 		field := object.Field(i)
 		switch {
 		case name == "":
-		case name == "windows" && windows != nil:
-			d.list(name, windows)
+		case elsewhere[name] != nil:
+			d.list(name, elsewhere[name])
 		case field.Kind() != reflect.Slice:
 			d.member(name)
 			d.value(field.Interface())
@@ -138,8 +148,9 @@ func (d *document) text(s string) {
 }
 
 func (d *document) value(v any) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
+	b := &d.buffer
+	b.Reset()
+	encoder := json.NewEncoder(b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
 		if d.err == nil {
@@ -147,12 +158,21 @@ func (d *document) value(v any) {
 		}
 		return
 	}
-	d.text(string(asciiEscapes(bytes.TrimSuffix(b.Bytes(), []byte("\n")))))
+	if _, err := d.to.Write(asciiEscapes(bytes.TrimSuffix(b.Bytes(), []byte("\n")))); err != nil && d.err == nil {
+		d.err = err
+	}
 }
 
 // asciiEscapes writes characters that cannot be seen as \u escapes. Outside of strings JSON is ASCII, so what it
 // replaces is always within one.
 func asciiEscapes(encoded []byte) []byte {
+	first := 0
+	for first < len(encoded) && encoded[first] < 0x7f {
+		first++
+	}
+	if first == len(encoded) {
+		return encoded
+	}
 	out := make([]byte, 0, len(encoded))
 	for len(encoded) > 0 {
 		r, size := utf8.DecodeRune(encoded)
@@ -179,10 +199,6 @@ func complete(r *Report) *Report {
 		c.Processes[i].Meters = figures(c.Processes[i].Meters)
 	}
 	c.Meters = list(r.Meters)
-	c.Between = list(r.Between)
-	for i := range c.Between {
-		c.Between[i].Meters = figures(c.Between[i].Meters)
-	}
 	proof := &c.Certificate
 	proof.Lost, proof.LateLibraries, proof.Probes = list(proof.Lost), list(proof.LateLibraries), list(proof.Probes)
 	proof.Meters, proof.Problems = list(proof.Meters), list(proof.Problems)
@@ -205,19 +221,17 @@ func figures(m map[string]Figure) map[string]Figure {
 func WithoutSource(r *Report) *Report {
 	c := complete(r)
 	c.Schema = r.Schema
-	c.Windows, c.Stream = nil, func(yield func(*Window) bool) {
-		for window := range r.All() {
-			w := *window
-			w.Source, w.SourceTruncated = "", false
-			w.Children = list(w.Children)
-			for j := range w.Children {
-				w.Children[j].Command = program(w.Children[j].Command)
-			}
-			if !yield(&w) {
-				return
-			}
+	c.Find, c.Since = nil, nil
+	if r.Since != nil {
+		c.Since = func(id int) iter.Seq[*Window] { return bare(r.Since(id)) }
+	}
+	if r.Find != nil {
+		c.Find = func(id int) (Window, bool) {
+			w, ok := r.Find(id)
+			return withoutSource(w), ok
 		}
 	}
+	c.Windows, c.Stream = nil, bare(r.All())
 	for i := range c.Processes {
 		if c.Processes[i].Parent != 0 {
 			c.Processes[i].Command = program(c.Processes[i].Command)
@@ -226,6 +240,27 @@ func WithoutSource(r *Report) *Report {
 		}
 	}
 	return c
+}
+
+// bare are windows without the texts of the notebook.
+func bare(all iter.Seq[*Window]) iter.Seq[*Window] {
+	return func(yield func(*Window) bool) {
+		for window := range all {
+			w := withoutSource(*window)
+			if !yield(&w) {
+				return
+			}
+		}
+	}
+}
+
+func withoutSource(w Window) Window {
+	w.Source, w.SourceTruncated = "", false
+	w.Children = list(w.Children)
+	for i := range w.Children {
+		w.Children[i].Command = program(w.Children[i].Command)
+	}
+	return w
 }
 
 // withoutCode leaves the code out of python -c code.

@@ -21,9 +21,17 @@ type Report struct {
 	Windows []Window `json:"windows"`
 	// Stream makes the windows one at a time, again each time it is called, for a printer that holds one only; nil where Windows has them.
 	Stream iter.Seq[*Window] `json:"-"`
+	// MeterIDs are the meters that any figure of Stream is of.
+	MeterIDs []string `json:"-"`
 	// Detail fills in who allocated in a window that Stream has made; nil where Windows has that, too.
-	Detail  func(*Window) `json:"-"`
-	Between []Between     `json:"between"`
+	Detail func(*Window) `json:"-"`
+	// Find makes one window of Stream again, without who allocated.
+	Find func(id int) (Window, bool) `json:"-"`
+	// Since makes the windows of Stream again from that with an id on; nil where Find is.
+	Since func(id int) iter.Seq[*Window] `json:"-"`
+	// Between are in the order they began, unless StreamBetween has them; see [Report.AllBetween].
+	Between       []Between          `json:"between"`
+	StreamBetween iter.Seq[*Between] `json:"-"`
 	// Lines say, for each line of code that allocated in the session, what it and what it called did; the most at the
 	// session's peak first, 3,000 at most.
 	Lines []Line `json:"lines,omitempty"`
@@ -45,6 +53,20 @@ func (r *Report) All() iter.Seq[*Window] {
 	return func(yield func(*Window) bool) {
 		for i := range r.Windows {
 			if !yield(&r.Windows[i]) {
+				return
+			}
+		}
+	}
+}
+
+// AllBetween goes through the times between cells, in the order they began. They are not to be changed.
+func (r *Report) AllBetween() iter.Seq[*Between] {
+	if r.StreamBetween != nil {
+		return r.StreamBetween
+	}
+	return func(yield func(*Between) bool) {
+		for i := range r.Between {
+			if !yield(&r.Between[i]) {
 				return
 			}
 		}
@@ -82,11 +104,24 @@ type Process struct {
 	StartNS  int64  `json:"start_ns"` // since the session began
 	EndNS    int64  `json:"end_ns"`   // when it ended, or the session did
 	Ended    bool   `json:"ended"`
+	// Ending is how it ended; null while it runs, and where nobody said.
+	Ending *Ending `json:"ending,omitempty"`
+	// Limits are what limits its memory, what is nearest first; of attached processes.
+	Limits []Limit `json:"limits,omitempty"`
 	// Late: it ran before the session began.
 	Late bool `json:"late"`
 	// RestartOf is the pid of the kernel in whose place this one was started, 0 for none.
-	RestartOf int               `json:"restart_of,omitempty"`
+	RestartOf int `json:"restart_of,omitempty"`
+	// SoftLimit is the one on what it may map, nil if there was none.
+	SoftLimit *SoftLimit        `json:"soft_limit,omitempty"`
 	Meters    map[string]Figure `json:"meters"`
+}
+
+// SoftLimit is a soft limit on mapped memory (RLIMIT_DATA): what goes beyond fails, with MemoryError.
+type SoftLimit struct {
+	Bytes int64 `json:"bytes"`
+	// By is who has set it: "session" (--limit), "command" (tracer limit), "left" (a tracer that was killed, or another that runs) or "other".
+	By string `json:"by"`
 }
 
 // Meter says where a meter's figures come from.
@@ -135,6 +170,8 @@ type Window struct {
 	Source          string `json:"source"`
 	SourceTruncated bool   `json:"source_truncated"`
 	Status          string `json:"status"`
+	// Error is the type of the exception that ended a cell, such as "MemoryError"; "" where there was none, or it is not known.
+	Error string `json:"error,omitempty"`
 	// Note says in words what is special: why it is incomplete, or that it was still running at attach.
 	Note       string            `json:"note,omitempty"`
 	StartNS    int64             `json:"start_ns"` // since the session began
@@ -147,6 +184,12 @@ type Window struct {
 	// A meter whose figure is the process's own is not in it; see [Window.Together].
 	Tree     map[string]Figure `json:"tree,omitempty"`
 	Children []Child           `json:"children"`
+	// ChildrenUnlisted counts those that had no room in Children.
+	ChildrenUnlisted int `json:"children_unlisted,omitempty"`
+	// LostStatements and LostMarkers are beginnings and ends of statements and of experiments for which there was no room within a cell or a
+	// session.
+	LostStatements int64 `json:"lost_statements,omitempty"`
+	LostMarkers    int64 `json:"lost_markers,omitempty"`
 	// Refused are requests for memory that were refused within the window.
 	Refused []Refusal `json:"refused,omitempty"`
 	Foreign *Foreign  `json:"foreign,omitempty"`
@@ -252,13 +295,15 @@ type Foreign struct {
 	Open   int `json:"open"` // on the device, after the last of these
 }
 
-// Refusal is memory that was asked for and not given: failed calls of the CUDA driver, or out-of-memory errors of PyTorch's
-// allocator. No meter counts it.
+// Refusal is memory that was asked for and not given: failed calls of the CUDA driver, out-of-memory errors of PyTorch's
+// allocator, or mmap and mremap that the kernel refused. No meter counts it.
 type Refusal struct {
 	Meter string `json:"meter"` // what it would have counted in
 	Asked int64  `json:"asked"` // bytes; the most of all requests
 	Held  int64  `json:"held"`  // bytes that the meter had at that request
 	Count int    `json:"count"` // requests
+	// Limit is the soft limit on what the process may map; 0 if there is none, or another meter was asked of.
+	Limit int64 `json:"limit,omitempty"`
 	// Caller is the function of the CUDA runtime that asked for the most; "" if none did, or it is not known.
 	Caller string `json:"caller,omitempty"`
 	// Stack is who asked for the most, innermost call first; empty where it is not known.
@@ -311,12 +356,14 @@ type Between struct {
 
 // Certificate is the evidence behind the figures.
 type Certificate struct {
-	// Complete: every change made in the kernel reached the tracer, and every window is there and was seen to end.
-	Complete  bool   `json:"complete"`
-	Finished  string `json:"finished"` // why the session ended
-	Made      uint64 `json:"made"`
-	Delivered uint64 `json:"delivered"`
-	Lost      []Loss `json:"lost"`
+	// Complete: every change made in the kernel reached the tracer, every window is there and was seen to end, and nothing was lost, refused
+	// or guessed. Else Incomplete says in words what was.
+	Complete   bool     `json:"complete"`
+	Incomplete []string `json:"incomplete,omitempty"`
+	Finished   string   `json:"finished"` // why the session ended
+	Made       uint64   `json:"made"`
+	Delivered  uint64   `json:"delivered"`
+	Lost       []Loss   `json:"lost"`
 	// BoundariesLost counts window boundaries that are missing; anything but 0 is a defect.
 	BoundariesLost uint64 `json:"boundaries_lost"`
 	UnknownFrees   uint64 `json:"unknown_frees"`
@@ -330,6 +377,14 @@ type Certificate struct {
 	Probes            []Probe  `json:"probes"`
 	Meters            []Proof  `json:"meters"`
 	Problems          []string `json:"problems"`
+}
+
+// lacks is why it is not complete, in words; nothing where it is.
+func (c *Certificate) lacks() []string {
+	if !c.Complete && len(c.Incomplete) == 0 {
+		return []string{"something is missing"}
+	}
+	return c.Incomplete
 }
 
 // Loss counts records that did not arrive.

@@ -132,6 +132,7 @@ func (t *tables) wire(item any) any {
 		}
 		return w
 	case Between:
+		x.Meters = figures(x.Meters)
 		return tabledBetween{x, t.refused(x.Refused)}
 	case Line:
 		return tabledLine{x, t.frame(x.Frame)}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -36,16 +35,11 @@ func (o TextOptions) printer() *printer {
 // view is a report on its way to becoming text.
 type view struct {
 	*printer
+	survey
 	r      *Report
 	o      TextOptions
 	meters []string // headline meters, the one that ranks first
-	cells  []Window // heaviest first
 	ranked []stretch
-	byID   map[int]Window // but for statements
-	labels map[string]int // how many cells have a label
-	pids   map[int]bool   // the processes that run cells
-	// several: more than one process runs cells, so rows must say which.
-	several bool
 }
 
 // Text writes the report for people. It fails if o.By is a meter the report does not have, or with w's error.
@@ -54,22 +48,8 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 	if err != nil {
 		return err
 	}
-	v := &view{printer: o.printer(), r: r, o: o, meters: meters, byID: map[int]Window{}, labels: map[string]int{}, pids: map[int]bool{}}
-	for one := range r.All() {
-		if one.Kind == Statement {
-			continue
-		}
-		window := *one
-		v.byID[window.ID] = window
-		if window.Kind == Cell {
-			v.labels[window.Label()]++
-			v.pids[window.PID] = true
-			v.cells = append(v.cells, window)
-			v.several = v.several || window.PID != v.cells[0].PID
-		}
-	}
-	slices.SortStableFunc(v.cells, func(a, b Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
-
+	v := &view{printer: o.printer(), r: r, o: o, meters: meters}
+	v.lookThrough()
 	v.rank()
 	if o.Full {
 		v.full()

@@ -21,13 +21,14 @@ const worthShowing = 64 << 10
 // allocations shows, of the heaviest cells of which it is known, who allocated what was there at the cell's highest moment.
 func (v *view) allocations() {
 	left := v.detailed()
-	for _, c := range v.cells {
+	for _, one := range v.cells {
 		if left <= 0 {
 			return
 		}
-		v.detail(&c)
+		c := v.fetch(one.id)
+		v.detail(c)
 		if slices.ContainsFunc(c.Allocations, func(a Allocation) bool { return a.Allocated >= worthShowing }) {
-			v.whoAllocated(c)
+			v.whoAllocated(*c)
 			left--
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -15,18 +16,19 @@ const (
 
 // between shows memory that moved while no cell ran.
 func (v *view) between() {
-	var moving []Between
-	for _, b := range v.r.Between {
-		if v.moved(b.Meters) {
-			moving = append(moving, b)
+	var sizes []int64 // of those that moved
+	gaps := 0
+	for b := range v.r.AllBetween() {
+		if gaps++; v.moved(b.Meters) {
+			sizes = append(sizes, v.largest(*b))
 		}
 	}
-	if len(v.r.Between) == 0 || len(v.cells) == 0 { // without cells the processes say it all
+	if gaps == 0 || len(v.cells) == 0 { // without cells the processes say it all
 		return
 	}
 	v.title("Between cells: hooks, timers, threads, completion; charged to no cell")
 	v.blank()
-	shown, folded, most := v.fold(moving)
+	shown, folded, most := v.fold(sizes)
 	var rows []figureRow
 	for _, b := range shown {
 		label := []span{{v.gapLabel(b), plain}}
@@ -45,46 +47,45 @@ func (v *view) between() {
 	if folded > 0 {
 		v.prose("", span{"… and " + plural(folded, "more gap") + ", in none of which more than " + FormatBytes(most) + " moved.", dim})
 	}
-	if still := len(v.r.Between) - len(moving); still > 0 {
+	if still := gaps - len(sizes); still > 0 {
 		v.prose("", span{"Nothing moved in " + plural(still, "other gap") + ".", dim})
 	}
 }
 
 // gapLabel is the label of a gap, with the cells that have no In[N] named by their number in the table.
 func (v *view) gapLabel(b Between) string {
-	name := func(w Window) string {
-		if w.ExecutionCount == nil || w.Silent {
-			return fmt.Sprintf("#%d", w.Execution)
+	name := func(w *brief) string {
+		if !w.counted || w.silent {
+			return fmt.Sprintf("#%d", w.execution)
 		}
-		return w.Label()
+		return w.label
 	}
 	after, begun := v.byID[b.After]
 	before, ended := v.byID[b.Before]
-	if begun && ended && after.Kind == Cell && before.Kind == Cell {
+	if begun && ended && after.kind == Cell && before.kind == Cell {
 		return "between " + name(after) + " and " + name(before)
 	}
 	return bounded(b.Label, maxProse)
 }
 
-// fold picks the gaps to show, and says how many it leaves out and how much moved in the largest of those.
-func (v *view) fold(moving []Between) (shown []Between, folded int, most int64) {
-	if len(moving) <= manyGaps {
-		return moving, 0, 0
+// fold picks the gaps to show of those that moved, and says how many it leaves out and how much moved in the largest of those.
+func (v *view) fold(sizes []int64) (shown []Between, folded int, most int64) {
+	least := int64(math.MinInt64)
+	if len(sizes) > manyGaps {
+		slices.Sort(sizes)
+		least = max(smallGap, sizes[max(0, len(sizes)-mostGaps)])
 	}
-	sizes := make([]int64, 0, len(moving))
-	for _, b := range moving {
-		sizes = append(sizes, v.largest(b))
-	}
-	slices.Sort(sizes)
-	least := max(smallGap, sizes[max(0, len(sizes)-mostGaps)])
-	for _, b := range moving {
-		if size := v.largest(b); size >= least {
-			shown = append(shown, b)
+	for b := range v.r.AllBetween() {
+		if !v.moved(b.Meters) {
+			continue
+		}
+		if size := v.largest(*b); size >= least {
+			shown = append(shown, *b)
 		} else {
 			most = max(most, size)
 		}
 	}
-	return shown, len(moving) - len(shown), most
+	return shown, len(sizes) - len(shown), most
 }
 
 // largest is the largest movement of any headline meter in a gap.

@@ -49,6 +49,14 @@ func (v *view) auditHeader(a *Audit) {
 		if p.Objects > 0 {
 			parts = append(parts, span{plural(int(p.Objects), "object") + " looked at", plain})
 		}
+		if p.Ending.notable() {
+			at := ""
+			if p.Ending.At != nil {
+				at = ", in " + p.Ending.At.label()
+			}
+			v.ended(p.PID, "", p.Ending, at)
+			v.blank()
+		}
 		v.field("process", parts...)
 		v.field("command", span{bounded(p.Command, maxProse), plain})
 	}

@@ -20,7 +20,7 @@ func (v *view) cellTable() {
 	v.blank()
 	var rows []figureRow
 	for _, w := range shown {
-		rows = append(rows, v.cellRow(w))
+		rows = append(rows, v.cellRow(*v.fetch(w.id)))
 	}
 	lead := []column{{title: "cell"}}
 	if v.several {
@@ -30,7 +30,7 @@ func (v *view) cellTable() {
 	v.figureTable(lead, []column{{title: "time", right: true}}, rows, need, consumed, peaked, total)
 	if rest := v.cells[len(shown):]; len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s (csv and json list all of them).",
-			plural(len(rest), "more cell"), FormatBytes(v.weight(rest[0]))), dim})
+			plural(len(rest), "more cell"), FormatBytes(rest[0].weight)), dim})
 	}
 }
 
@@ -50,8 +50,8 @@ func (v *view) cellRow(w Window) figureRow {
 	}
 	r.lead = append(r.lead, span{number, plain})
 	r.below = append(r.below, remarks(w)...)
-	if outer, ok := v.byID[w.Parent]; ok && outer.Kind == Cell {
-		r.below = append(r.below, span{"inside " + outer.Label() + " · ", dim})
+	if outer, ok := v.byID[w.Parent]; ok && outer.kind == Cell {
+		r.below = append(r.below, span{"inside " + outer.label + " · ", dim})
 	}
 	if w.Source != "" {
 		r.below = append(r.below, span{oneLine(w.Source, w.SourceTruncated, max(0, v.width-rowIndent)), plain})
@@ -82,6 +82,9 @@ func remarks(w Window) []span {
 // refusal says what was asked for in vain: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
 func refusal(r Refusal) string {
 	text := fmt.Sprintf("refused %s of %s, %s held", FormatBytes(r.Asked), bounded(meterName(r.Meter), maxName), FormatBytes(r.Held))
+	if r.Limit > 0 {
+		text += fmt.Sprintf(" of the %s allowed", FormatBytes(r.Limit))
+	}
 	if r.Caller != "" {
 		text = bounded(r.Caller, maxName) + " " + text
 	}
@@ -105,6 +108,9 @@ func trimmed(spans []span) []span {
 // experiments lists what the user's own markers enclose, nested ones indented.
 func (v *view) experiments() {
 	var rows []figureRow
+	if !v.marked {
+		return
+	}
 	for w := range v.r.All() {
 		if w.Kind != Experiment {
 			continue
@@ -130,11 +136,11 @@ func (v *view) experiments() {
 func (v *view) depth(w Window) int {
 	const deepest = 8
 	n := 0
-	for outer, ok := v.byID[w.Parent]; ok && n < deepest; outer, ok = v.byID[outer.Parent] {
-		if outer.Kind == Experiment {
+	for outer, ok := v.byID[w.Parent]; ok && n < deepest; outer, ok = v.byID[outer.parent] {
+		if outer.kind == Experiment {
 			n++
 		}
-		if outer.Parent == outer.ID {
+		if outer.parent == outer.id {
 			break
 		}
 	}

@@ -8,24 +8,12 @@ import (
 
 // footnotes explain the marks on figures that are not exact.
 func (v *view) footnotes() {
-	largest, unknown := map[string]int64{}, map[string]bool{}
-	eachFigures(v.r, func(figures map[string]Figure) {
-		for id, f := range figures {
-			switch {
-			case f.Exact:
-			case f.Bound == nil:
-				unknown[id] = true
-			default:
-				largest[id] = max(largest[id], *f.Bound)
-			}
-		}
-	})
 	var off, least []string
 	for _, id := range v.meters {
-		if bound, ok := largest[id]; ok {
+		if bound, ok := v.off[id]; ok {
 			off = append(off, fmt.Sprintf("%s by at most %s", meterName(id), FormatBytes(bound)))
 		}
-		if unknown[id] {
+		if v.unknown[id] {
 			least = append(least, meterName(id))
 		}
 	}
@@ -46,12 +34,10 @@ func (v *view) certificate() {
 	c := v.r.Certificate
 	v.title("Certificate")
 	if c.Complete {
-		v.prose("  ", span{"✓ complete: ", green}, span{"every change made in the kernel reached this report.", plain})
-	} else if c.Made == c.Delivered {
-		v.prose("  ", span{"✗ not complete: ", yellow}, span{"windows are missing, or a cell was not seen to end.", plain})
-	} else {
-		v.prose("  ", span{"✗ not complete: ", yellow}, span{"some changes did not reach this report. Peaks stand, the kernel itself " +
-			"keeps them; what is missing is part of their proof.", plain})
+		v.prose("  ", span{"✓ complete: ", green}, span{"every change made in the kernel reached this report, and no window is missing.", plain})
+	}
+	for _, why := range c.lacks() {
+		v.prose("  ", span{"✗ not complete: ", yellow}, span{bounded(why, maxProse) + ".", plain})
 	}
 	v.proofs()
 	v.blank()

@@ -44,6 +44,10 @@ func (v *view) root(p Process) {
 	}
 	v.field(name, append(parts, span{bounded(p.Frontend, maxName), plain}, span{late, plain})...)
 	v.field("command", span{bounded(p.Command, maxProse), plain})
+	if p.SoftLimit != nil {
+		v.field("limit", span{FormatBytes(p.SoftLimit.Bytes) + " of mapped", plain}, span{limitedBy(*p.SoftLimit, p.PID), plain})
+	}
+	v.limits(p)
 	life := v.life(p)
 	for i, id := range v.meters {
 		if _, ok := life[id]; !ok {
@@ -87,23 +91,14 @@ func (v *view) gpu(number int) []span {
 
 // life is what a process used from beginning to end.
 func (v *view) life(p Process) map[string]Figure {
-	for w := range v.r.All() {
-		if w.Kind == Session && w.PID == p.PID {
-			return w.Meters
-		}
+	if own := v.sessions[p.PID]; own != nil {
+		return own
 	}
 	return p.Meters
 }
 
 func (v *view) session() {
-	var length int64
-	bad := 0
-	for w := range v.r.All() {
-		length = max(length, w.StartNS+w.DurationNS)
-		if w.Kind == Cell && w.Status != OK {
-			bad++
-		}
-	}
+	length := v.length
 	for _, p := range v.r.Processes {
 		length = max(length, p.EndNS)
 	}
@@ -111,8 +106,8 @@ func (v *view) session() {
 	if v.r.Certificate.Finished != "" {
 		ended = "ended: " + bounded(v.r.Certificate.Finished, maxProse)
 	}
-	if bad > 0 {
-		failed = fmt.Sprintf("%d did not end ok", bad)
+	if v.bad > 0 {
+		failed = fmt.Sprintf("%d did not end ok", v.bad)
 	}
 	v.field("session", span{plural(len(v.cells), "cell") + " in " + FormatDuration(length), plain}, span{failed, red}, span{ended, plain})
 }
@@ -156,4 +151,17 @@ func (v *view) noCells() {
 	}
 	v.prose("", span{"The traced program is not an IPython kernel, so it has no cells: the figures above cover its whole run. " +
 		"To see cells, attach to a kernel (`tracer kernels` lists them) or start one with `tracer run -- jupyter lab`.", plain})
+}
+
+// limitedBy says who has set a limit, and what to do where nobody wants it.
+func limitedBy(l SoftLimit, pid int) string {
+	switch l.By {
+	case "session":
+		return "set by --limit for the session"
+	case "command":
+		return "set by `tracer limit`"
+	case "left":
+		return fmt.Sprintf("left by a tracer that was killed, or set by another that runs; `tracer limit %d off` takes it away", pid)
+	}
+	return "the process's own (`ulimit -d`)"
 }

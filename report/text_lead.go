@@ -11,6 +11,7 @@ import (
 // lead says in five lines what most people came for: the highest moment, what it was made of, what of it is still there, what to delete,
 // and how sure all that is.
 func (v *view) lead() {
+	v.endings()
 	if len(v.meters) == 0 || len(v.ranked) == 0 {
 		return
 	}
@@ -29,23 +30,17 @@ func (v *view) answer(name string, text string) {
 }
 
 // summit is the cell, or the time between two, in which the meter that ranks was at its highest, of all processes together.
-func (v *view) summit() *stretch {
-	best := &v.ranked[0]
+func (v *view) summit() *stretch { return &v.ranked[v.summitAt()] }
+
+// summitAt is where it is in the ranking.
+func (v *view) summitAt() int {
+	best := 0
 	for i := range v.ranked {
-		if v.peakOf(&v.ranked[i]) > v.peakOf(best) {
-			best = &v.ranked[i]
+		if v.ranked[i].peak > v.ranked[best].peak {
+			best = i
 		}
 	}
 	return best
-}
-
-func (v *view) peakOf(s *stretch) int64 {
-	if s.cell != nil {
-		if f, ok := s.cell.Together(v.meters[0]); ok {
-			return max(f.Peak, s.figures[v.meters[0]].Peak)
-		}
-	}
-	return s.figures[v.meters[0]].Peak
 }
 
 func (v *view) highestMoment(top *stretch) string {
@@ -125,15 +120,15 @@ func (v *view) left(pid int) (all []Line) {
 }
 
 func (v *view) stillThere(top *stretch) string {
-	text := FormatBytes(v.endOfCells(top.pid())) + " after the last cell"
-	if named := v.named(top.pid()); len(named) > 0 {
+	text := FormatBytes(v.endOfCells(top.pid)) + " after the last cell"
+	if named := v.named(top.pid); len(named) > 0 {
 		parts := nameAll(named, 3)
-		for _, l := range v.unnamedLines(top.pid(), named) {
+		for _, l := range v.unnamedLines(top.pid, named) {
 			parts = append(parts, FormatBytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 		}
 		return text + ", in it " + strings.Join(parts, ", ")
 	}
-	all := v.left(top.pid())
+	all := v.left(top.pid)
 	var parts []string
 	for _, l := range all[:min(len(all), 3)] {
 		parts = append(parts, FormatBytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
@@ -148,35 +143,30 @@ func (v *view) stillThere(top *stretch) string {
 }
 
 // endOfCells is what the meter that ranks had when the last cell of a process was over.
-func (v *view) endOfCells(pid int) (end int64) {
-	last := int64(-1)
-	for _, c := range v.cells {
-		if at := c.StartNS + c.DurationNS; c.PID == pid && at > last {
-			last, end = at, c.Meters[v.meters[0]].End
-		}
-	}
-	return end
-}
+func (v *view) endOfCells(pid int) (end int64) { return v.ends[pid].end }
 
 var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
 // toFree names what to delete, as far as lines tell: the names that they assign.
 func (v *view) toFree(top *stretch) string {
-	if named := v.named(top.pid()); len(named) > 0 {
+	if named := v.named(top.pid); len(named) > 0 {
 		text := freeing(named)
-		if rest := v.unnamedLines(top.pid(), named); len(rest) > 0 {
+		if rest := v.unnamedLines(top.pid, named); len(rest) > 0 {
 			text += " · tracer audit says what holds " + FormatBytes(rest[0].Left) + " of " + place(rest[0].Frame)
 		}
 		return text
 	}
 	var parts []string
 	seen := map[string]bool{}
-	for _, l := range v.left(top.pid()) {
+	for _, l := range v.left(top.pid) {
+		if len(parts) == 3 || l.Left < worthAGap {
+			continue
+		}
 		name := ""
 		if m := assigned.FindStringSubmatch(v.textOf(l)); m != nil {
 			name = m[1]
 		}
-		if name == "" || seen[name] || len(parts) == 3 || l.Left < worthAGap {
+		if name == "" || seen[name] {
 			continue
 		}
 		seen[name] = true

@@ -52,12 +52,10 @@ func (v *view) textOf(l Line) string {
 	if l.Execution == 0 {
 		return ""
 	}
-	for i := range v.cells {
-		if c := &v.cells[i]; c.Execution == l.Execution && c.PID == l.PID {
-			lines := strings.Split(c.Source, "\n")
-			if l.Line >= 1 && l.Line <= len(lines) {
-				return strings.TrimSpace(lines[l.Line-1])
-			}
+	for _, id := range v.byRun[run{l.PID, l.Execution}] {
+		lines := strings.Split(v.fetch(id).Source, "\n")
+		if l.Line >= 1 && l.Line <= len(lines) {
+			return strings.TrimSpace(lines[l.Line-1])
 		}
 	}
 	return ""

@@ -14,62 +14,99 @@ const (
 	shareOfAGap = 100 // of the heaviest: one in …
 )
 
-// stretch is a cell, or the time between two: what the ranking ranks.
+// stretch is a cell, or the time between two: what the ranking ranks. Cell, gap and figures are there where it is shown.
 type stretch struct {
+	id, at  int // of the cell; which of the times between cells
 	cell    *Window
 	gap     *Between
+	pid     int
 	label   string
-	need    int64 // of the meter that ranks: the process's own or, where that is more, with its children
+	start   int64
+	peak    int64   // of the meter that ranks
+	need    int64   // of it: the process's own or, where that is more, with its children
+	took    []taker // children that took memory in it
 	figures map[string]Figure
+}
+
+// taker is a child that took memory in a cell, and its peak.
+type taker struct {
+	pid  int
+	peak int64
 }
 
 // rank puts cells and what lies between them in one order, the most needed first.
 func (v *view) rank() {
-	for i := range v.cells {
-		c := &v.cells[i]
-		v.ranked = append(v.ranked, stretch{cell: c, label: v.shortName(c), need: v.weight(*c), figures: c.Meters})
+	for i := range v.ranked {
+		v.ranked[i].label = v.shortName(v.byID[v.ranked[i].id])
 	}
-	for i := range v.r.Between {
-		b := &v.r.Between[i]
+	at := -1
+	for b := range v.r.AllBetween() {
+		at++
+		v.inexact(b.Meters)
 		if !v.pids[b.PID] { // a process that runs no cells has no time between them
 			continue
 		}
-		v.ranked = append(v.ranked, stretch{gap: b, label: v.shortGap(*b), need: v.needOf(b.Meters), figures: b.Meters})
+		v.moves(b.Meters)
+		v.ranked = append(v.ranked, stretch{at: at, pid: b.PID, label: v.shortGap(*b), start: b.StartNS, need: v.needOf(b.Meters), peak: b.Meters[v.first()].Peak})
 	}
 	slices.SortStableFunc(v.ranked, func(a, b stretch) int {
-		return cmp.Or(cmp.Compare(b.need, a.need), cmp.Compare(b.began(), a.began()))
+		return cmp.Or(cmp.Compare(b.need, a.need), cmp.Compare(a.start, b.start))
 	})
+	v.fill()
 }
 
-func (s *stretch) began() int64 {
-	if s.cell != nil {
-		return -s.cell.StartNS
+// fill gets the cells and the times between them that are shown.
+func (v *view) fill() {
+	if len(v.ranked) == 0 {
+		return
 	}
-	return -s.gap.StartNS
+	gaps := map[int]*stretch{}
+	shown, _ := v.split()
+	for _, i := range append(shown, v.summitAt()) {
+		s := &v.ranked[i]
+		if s.id > 0 {
+			s.cell = v.window(s.id)
+			s.figures = s.cell.Meters
+			continue
+		}
+		gaps[s.at] = s
+	}
+	at := -1
+	for b := range v.r.AllBetween() {
+		if len(gaps) == 0 {
+			return
+		}
+		at++
+		if s := gaps[at]; s != nil {
+			one := *b
+			s.gap, s.figures = &one, one.Meters
+			delete(gaps, at)
+		}
+	}
 }
 
 // shortName is what tells a cell from the others: its label, with the number of its execution where the label is not enough.
-func (v *view) shortName(c *Window) string {
-	name := bounded(c.Label(), maxName)
-	if v.labels[c.Label()] > 1 || name == "-" || c.Silent {
-		name += fmt.Sprintf(" #%d", c.Execution)
+func (v *view) shortName(c *brief) string {
+	name := bounded(c.label, maxName)
+	if v.labels[c.label] > 1 || name == "-" || c.silent {
+		name += fmt.Sprintf(" #%d", c.execution)
 	}
 	return name
 }
 
 // shortGap is "after In[3]".
 func (v *view) shortGap(b Between) string {
-	if w, ok := v.byID[b.After]; ok && w.Kind == Cell {
-		return "after " + v.shortName(&w)
+	if w, ok := v.byID[b.After]; ok && w.kind == Cell {
+		return "after " + v.shortName(w)
 	}
-	if w, ok := v.byID[b.Before]; ok && w.Kind == Cell {
-		return "before " + v.shortName(&w)
+	if w, ok := v.byID[b.Before]; ok && w.kind == Cell {
+		return "before " + v.shortName(w)
 	}
 	return bounded(b.Label, maxName)
 }
 
-// shown divides the ranking into what has a row and what is folded.
-func (v *view) shown() (shown, rest []stretch) {
+// split says which of the ranking have a row, and which are folded.
+func (v *view) split() (shown, rest []int) {
 	most := mostRanked
 	if v.o.Cells > 0 {
 		most = v.o.Cells
@@ -78,12 +115,24 @@ func (v *view) shown() (shown, rest []stretch) {
 	if len(v.ranked) > 0 {
 		least = max(least, v.ranked[0].need/shareOfAGap)
 	}
-	for _, s := range v.ranked {
-		if len(shown) < most && (s.cell != nil || s.need >= least) {
-			shown = append(shown, s)
+	for i, s := range v.ranked {
+		if len(shown) < most && (s.id > 0 || s.need >= least) {
+			shown = append(shown, i)
 		} else {
-			rest = append(rest, s)
+			rest = append(rest, i)
 		}
+	}
+	return shown, rest
+}
+
+// shown divides the ranking into what has a row and what is folded.
+func (v *view) shown() (shown, rest []stretch) {
+	rows, folded := v.split()
+	for _, i := range rows {
+		shown = append(shown, v.ranked[i])
+	}
+	for _, i := range folded {
+		rest = append(rest, v.ranked[i])
 	}
 	return shown, rest
 }
@@ -129,8 +178,7 @@ func (v *view) ranking() {
 // otherMeters are those that have a column of their need beside the one that ranks: mapped memory is what these are in.
 func (v *view) otherMeters() (ids []string) {
 	for _, id := range v.meters[min(1, len(v.meters)):] {
-		moves := func(s stretch) bool { return s.figures[id].Need() != 0 }
-		if id != "cpu.mapped" && slices.ContainsFunc(v.ranked, moves) {
+		if id != "cpu.mapped" && v.moving[id] {
 			ids = append(ids, id)
 		}
 	}
@@ -167,7 +215,7 @@ func (v *view) summitOf(c *Window, statements []Window) string {
 func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]Window) row {
 	cells := []span{{s.label, bold}}
 	if v.several {
-		cells = append(cells, span{fmt.Sprint(s.pid()), plain})
+		cells = append(cells, span{fmt.Sprint(s.pid), plain})
 	}
 	meter := ""
 	if len(v.meters) > 0 {
@@ -203,13 +251,6 @@ func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[
 	return r
 }
 
-func (s *stretch) pid() int {
-	if s.cell != nil {
-		return s.cell.PID
-	}
-	return s.gap.PID
-}
-
 // folded says in one line what has no row.
 func (v *view) folded(rest []stretch) {
 	if len(rest) == 0 {
@@ -217,7 +258,7 @@ func (v *view) folded(rest []stretch) {
 	}
 	cells, gaps, most, sum := 0, 0, int64(0), int64(0)
 	for _, s := range rest {
-		if s.cell != nil {
+		if s.id > 0 {
 			cells++
 		} else {
 			gaps++

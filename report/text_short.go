@@ -57,6 +57,7 @@ func (v *view) about() {
 			parts = append(parts, span{"was running before", plain})
 		}
 		v.field(name, parts...)
+		v.limits(p)
 		if len(v.cells) == 0 {
 			v.field(meterName(v.first()), course(v.life(p), v.first())...)
 		}
@@ -110,7 +111,7 @@ func (v *view) heaviestLines() {
 	t.columns = append(t.columns, column{title: "source", flex: true})
 	hidden, most := 0, int64(0)
 	for _, s := range v.ranked {
-		if s.cell == nil || left <= 0 || s.need <= 0 || len(of[s.cell.ID]) < 2 { // one statement is the cell itself
+		if s.cell == nil || left <= 0 || s.need <= 0 || len(of[s.id]) < 2 { // one statement is the cell itself
 			continue
 		}
 		left--
@@ -167,17 +168,18 @@ func (v *view) whoAllocatedShort() {
 	left := v.detailed()
 	var open []string
 	for _, s := range v.ranked {
-		if s.cell == nil || left <= 0 {
+		if s.id == 0 || left <= 0 {
 			continue
 		}
-		v.detail(s.cell)
-		callers := v.callers(s.cell)
+		cell := v.fetch(s.id)
+		v.detail(cell)
+		callers := v.callers(cell)
 		callers = slices.DeleteFunc(callers, func(a *caller) bool { return a.Allocated < worthShowing || isOuter(a.Meter) && !a.users })
 		if len(callers) == 0 {
 			continue
 		}
 		left--
-		if slices.ContainsFunc(coverages(s.cell), func(c Coverage) bool { return !c.Exact }) {
+		if slices.ContainsFunc(coverages(cell), func(c Coverage) bool { return !c.Exact }) {
 			open = append(open, s.label)
 		}
 		label := span{s.label, bold}
@@ -223,29 +225,32 @@ func (v *view) childrenShort() {
 	t := table{columns: []column{
 		{title: "cell"}, {title: "pid", right: true}, {title: "highest", right: true, size: usualSize}, {title: "need", right: true, size: usualSize}, {title: "process", flex: true},
 	}, indent: rowIndent}
-	idle, folded := map[int]int64{}, map[int]int64{}
+	idle, folded := v.idle, map[int]int64{}
 	for _, s := range v.ranked {
-		if s.cell == nil {
+		if len(s.took) == 0 {
 			continue
 		}
-		children := slices.Clone(s.cell.Children)
+		if len(t.rows) == mostChildRows {
+			for _, c := range s.took {
+				folded[c.pid] = max(folded[c.pid], c.peak)
+			}
+			continue
+		}
+		cell := v.fetch(s.id)
+		children := slices.DeleteFunc(slices.Clone(cell.Children), func(c Child) bool { return v.needOf(c.Meters) < worthAGap })
 		slices.SortStableFunc(children, func(a, b Child) int {
 			return cmp.Or(cmp.Compare(v.needOf(b.Meters), v.needOf(a.Meters)), cmp.Compare(a.PID, b.PID))
 		})
 		label := span{s.label, bold}
 		for _, c := range children {
-			peak := c.Meters[v.first()].Peak
-			switch {
-			case v.needOf(c.Meters) < worthAGap:
-				idle[c.PID] = max(idle[c.PID], peak)
-			case len(t.rows) == mostChildRows:
-				folded[c.PID] = max(folded[c.PID], peak)
-			default:
-				t.rows = append(t.rows, row{cells: []span{
-					label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()), {v.childName(c, s.cell.PID), plain},
-				}})
-				label = span{}
+			if len(t.rows) == mostChildRows {
+				folded[c.PID] = max(folded[c.PID], c.Meters[v.first()].Peak)
+				continue
 			}
+			t.rows = append(t.rows, row{cells: []span{
+				label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()), {v.childName(c, cell.PID), plain},
+			}})
+			label = span{}
 		}
 	}
 	if len(t.rows) == 0 {
@@ -299,12 +304,8 @@ func processName(command string) string {
 // doubts are the reasons for which not everything is exact and proven, in words.
 func (v *view) doubts() (reasons []string) {
 	c := v.r.Certificate
-	lost := slices.ContainsFunc(c.Lost, func(l Loss) bool { return l.Count > 0 }) || c.Made != c.Delivered
-	if !c.Complete && (lost || len(c.Problems) == 0) { // else a problem says why
-		reasons = append(reasons, "not every change reached this report ("+v.losses().text+"): peaks stand, part of their proof is missing")
-	}
-	if c.BoundariesLost > 0 {
-		reasons = append(reasons, plural(int(c.BoundariesLost), "boundary")+" lost: this is a defect of ipytracer, please report it")
+	for _, why := range c.lacks() {
+		reasons = append(reasons, bounded(why, maxProse))
 	}
 	for _, p := range c.Meters {
 		if part(p.ID) {

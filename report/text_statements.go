@@ -13,27 +13,25 @@ const maxStatements = 20
 // statements shows the heaviest cells line by line.
 func (v *view) statements() {
 	left := v.detailed()
-	of := v.statementsOf(nil)
+	var shown []*Window
+	wanted := map[int]bool{}
 	for _, c := range v.cells {
 		if left <= 0 {
-			return
+			break
 		}
-		if len(of[c.ID]) > 1 && v.moved(c.Meters) { // one statement is the cell itself
-			v.drill(c, of[c.ID])
+		if c.statements < 2 { // one statement is the cell itself
+			continue
+		}
+		if w := v.fetch(c.id); v.moved(w.Meters) {
+			shown = append(shown, w)
+			wanted[c.id] = true
 			left--
 		}
 	}
-}
-
-// statementsOf are the statements of cells, by the cell's id; of all cells if wanted is nil.
-func (v *view) statementsOf(wanted map[int]bool) map[int][]Window {
-	of := map[int][]Window{}
-	for w := range v.r.All() {
-		if w.Kind == Statement && (wanted == nil || wanted[w.Parent]) && (w.Name != Hooks || v.moved(w.Meters)) {
-			of[w.Parent] = append(of[w.Parent], *w)
-		}
+	of := v.statementsOf(wanted)
+	for _, w := range shown {
+		v.drill(*w, of[w.ID])
 	}
-	return of
 }
 
 // detailed is how many of the heaviest cells are shown in detail.

@@ -25,5 +25,7 @@ forbid tracer/process '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger
 forbid tracer/native '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|cuda))|cilium/ebpf'
 forbid tracer/gpu '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/ledger '^ipytracer/(attribution|report|cmd|tracer$|tracer/(cpython|holders|process|gpu|recording|native|memory|numpy))'
+forbid tracer/userfile '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
+forbid tracer/limit '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|gpu|recording|native|memory|numpy|userfile))|cilium/ebpf'
 forbid tracer '^ipytracer/(attribution|report|cmd)'
 exit $status

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND # all of this is root's, also by sudo
 dir=$(mktemp -d)
 cleanup() {
     [ -z "${kernel:-}" ] || kill "$kernel" 2>/dev/null || true

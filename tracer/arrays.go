@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/numpy"
 	"ipytracer/tracer/process"
@@ -323,7 +324,7 @@ func (s *Session) leaveArrays(t *target) {
 	a.state = ledger.ArraysTracked // or the probes would not be placed
 	if t.python.groups[ledger.GroupNumPy] == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
 		if err := s.place(t, ledger.GroupNumPy); err != nil {
-			s.problem("%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
+			s.misses(t.pid, 0, []event.Meter{event.NumPy}, "%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
 			a.state, a.refused = before, true
 			return
 		}

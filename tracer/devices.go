@@ -3,6 +3,7 @@ package tracer
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"ipytracer/tracer/event"
@@ -143,7 +144,7 @@ func (s *Session) identify(t *target, late bool) {
 	}
 	t.identified = true
 	s.openDevices()
-	d := ledger.Devices{Only: -1, Late: late}
+	d := ledger.Devices{Only: -1, Late: late && s.fs.MayUseGPUs(t.pid)}
 	variables, _ := s.fs.Variables(t.pid, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 	visible, set := variables["CUDA_VISIBLE_DEVICES"]
 	if s.devices.nvml != nil {
@@ -154,15 +155,23 @@ func (s *Session) identify(t *target, late bool) {
 			d.Physical = append(d.Physical, s.devices.last.Devices[place.Device].Index)
 		}
 		if found.Doubt != "" {
-			s.problem("pid %d: which GPU is which CUDA device is not certain: %s", t.pid, found.Doubt)
+			s.misses(t.pid, 0, metersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s", t.pid, found.Doubt)
 		}
 		d.Only = s.onlyDevice(t, d.Physical)
 	} else if set && visible != "" {
+		if !strings.Contains(visible, ",") {
+			d.Only = 0 // whichever it is
+		}
 		s.problem("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(visible))
 	}
 	if err := s.ledger.SetDevices(t.slot, d); err != nil {
-		s.problem("pid %d: %v", t.pid, err)
+		s.misses(t.pid, 0, metersOfGPU, "pid %d: %v", t.pid, err)
 	}
+}
+
+// metersOfGPU are those that are told by device.
+var metersOfGPU = []event.Meter{
+	event.OfDevice(0, event.Driver), event.OfDevice(0, event.Active), event.OfDevice(0, event.Reserved), event.OfDevice(0, event.Unattributed),
 }
 
 // onlyDevice is the one GPU that a target can use, or, where it uses CUDA already, does; -1 if there may be several.

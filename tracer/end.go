@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -25,6 +26,7 @@ const (
 
 // wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {
+	s.liftLimits()
 	shells := s.askShells()
 	for _, t := range s.targets {
 		if t.isRoot() && !t.gone {
@@ -46,6 +48,11 @@ func (s *Session) wind() error {
 	s.queueHolders(found)
 	s.queue = append(s.queue, last...)
 	s.nameStacks()
+	for _, root := range slices.Sorted(maps.Keys(s.watches)) {
+		w := s.watches[root]
+		w.look(s.fs)
+		s.queue = append(s.queue, w.limits(root))
+	}
 	f := s.finish()
 	f.Shells = shells
 	s.queue = append(s.queue, f)
@@ -115,7 +122,7 @@ func (s *Session) finish() *event.Finish {
 	}
 	f := &event.Finish{
 		Time: now(), Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.losses(), Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
+		Lost: s.losses(), Blind: s.blind, Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {
@@ -167,7 +174,7 @@ func (s *Session) closeProbes() {
 // Close removes every probe and frees everything. It may be called more than once.
 func (s *Session) Close() error {
 	s.closeProbes()
-	var errs []error
+	errs := []error{s.closeLimits()}
 	for _, t := range s.targets {
 		errs = append(errs, t.close())
 	}
@@ -219,6 +226,9 @@ func (s *Session) losses() []event.Loss {
 	lost := s.ledger.Losses()
 	if s.unseen > 0 {
 		lost = append(lost, event.Loss{Reason: event.LostUnseen, Count: s.unseen})
+	}
+	if s.missing > 0 {
+		lost = append(lost, event.Loss{Reason: event.LostProbes, Count: s.missing})
 	}
 	return lost
 }

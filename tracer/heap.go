@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/memory"
 	"ipytracer/tracer/process"
@@ -49,7 +50,7 @@ func (s *Session) adoptHeap(t *target) {
 	}
 	t.heap.done = true
 	if _, gone := s.fs.Identity(t.pid); err != nil && gone == nil {
-		s.problem("pid %d: the allocator could not be probed: %v: nothing of cpu.heap is seen", t.pid, err)
+		s.misses(t.pid, 0, []event.Meter{event.Heap}, "pid %d: the allocator could not be probed: %v: nothing of cpu.heap is seen", t.pid, err)
 	}
 }
 
@@ -170,7 +171,7 @@ func (s *Session) placeAllocator(t *target, m process.Mapping, names []string) e
 	}
 	found = slices.DeleteFunc(found, func(f memory.Function) bool {
 		if f.MayThrow() && !f.Complete { // no return probe where an exception may pass
-			s.problem("pid %d: %s: the ways out of %s are not known: what it makes is not in cpu.heap", t.pid, clean(m.Path), f.Name)
+			s.misses(t.pid, 0, []event.Meter{event.Heap}, "pid %d: %s: the ways out of %s are not known: what it makes is not in cpu.heap", t.pid, clean(m.Path), f.Name)
 			return true
 		}
 		return false

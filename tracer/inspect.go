@@ -51,7 +51,7 @@ func Inspect(r io.ReaderAt) (Build, error) {
 
 // MeterSources says for each meter which probe serves it on a kernel, for a target with so many threads.
 func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
-	rss := "tracepoint kmem:rss_stat, the kernel's per-CPU counters summed at each change"
+	rss := "tracepoint kmem:rss_stat, the kernel's per-CPU counters"
 	exact, bound := true, event.Bytes(0)
 	if !c.ExactResident {
 		rss = "tracepoint kmem:rss_stat, with what each thread holds back at that moment (before 6.2)"

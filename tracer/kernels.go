@@ -18,11 +18,12 @@ func (s *Session) adoptPythons(root *target, slots map[int]uint32) {
 		if !namedPython(pid) || s.onlyForked(pid) {
 			continue
 		}
-		t := &target{pid: pid, root: root.root, child: true, late: true, slot: slots[pid]}
+		t := &target{pid: pid, root: root.root, child: true, late: true, slot: slots[pid], limited: s.limits.guards != nil}
 		if err := s.adoptPython(t); err != nil {
 			_ = t.close()
 			if !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrNotPython) {
-				s.problem("child %d runs a Python that could not be probed: %v", pid, err)
+				s.unseen++
+				s.misses(pid, 0, []event.Meter{event.NumPy, event.Torch}, "child %d runs a Python that could not be probed: %v", pid, err)
 			}
 		}
 	}

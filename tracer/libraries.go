@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -39,8 +40,8 @@ func (l *library) stepDown(g ledger.Group) {
 // relist looks through a target's mappings for libraries that GPU memory and tensors are seen in, and probes those that are new. Probes
 // on a file that the target has not mapped yet are in place the moment it does; what is found here first has joined late.
 func (s *Session) relist(t *target) {
-	first := !t.announced
-	t.unlisted = false
+	first, since := !t.announced, t.listed
+	t.unlisted, t.listed = false, now()
 	driver := false // is mapped
 	for m, err := range s.fs.Mappings(t.pid) {
 		if err != nil {
@@ -58,7 +59,10 @@ func (s *Session) relist(t *target) {
 		}
 		file, err := s.fs.OpenMapping(t.pid, m)
 		if err != nil {
-			s.problem("pid %d: %s could not be opened: %v", t.pid, clean(m.Path), err)
+			if s.hasEnded(t) {
+				return
+			}
+			s.misses(t.pid, since, metersThrough(kind), "pid %d: %s could not be opened: %v", t.pid, clean(m.Path), err)
 			continue
 		}
 		if !s.adopt(t, file, kind, true) {
@@ -90,7 +94,24 @@ func (s *Session) missTotals(t *target) {
 	}
 }
 
+// metersThrough are the meters of what is taken through a library.
+func metersThrough(kind cuda.Kind) []event.Meter {
+	switch kind {
+	case cuda.Driver:
+		return []event.Meter{event.OfDevice(0, event.Driver), event.OfDevice(0, event.Unattributed), event.Pinned}
+	case cuda.Torch:
+		return []event.Meter{event.OfDevice(0, event.Active), event.OfDevice(0, event.Reserved), event.Torch}
+	}
+	return nil
+}
+
 func clean(name string) string { return strings.ToValidUTF8(name, "?") }
+
+// hasEnded says whether a target is gone: then nothing of it can be opened any more.
+func (s *Session) hasEnded(t *target) bool {
+	_, gone := s.fs.Identity(t.pid)
+	return gone != nil
+}
 
 func (t *target) library(id process.FileID) *library {
 	for _, l := range t.libraries {
@@ -109,7 +130,7 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 	t.libraries = append(t.libraries, l) // even if it is of no use: it need not be looked at again
 	if err != nil {
 		if mapped && kind != cuda.Loader && kind != cuda.Runtime {
-			s.problem("pid %d: %s: %v: memory taken through it is not seen", t.pid, name, err)
+			s.misses(t.pid, 0, metersThrough(kind), "pid %d: %s: %v: memory taken through it is not seen", t.pid, name, err)
 		}
 		return false
 	}
@@ -121,7 +142,7 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 		if _, gone := s.fs.Identity(t.pid); gone != nil {
 			return false // it has ended meanwhile
 		}
-		s.problem("pid %d: %s could not be probed: %v", t.pid, name, err)
+		s.misses(t.pid, 0, metersThrough(kind), "pid %d: %s could not be probed: %v", t.pid, name, err)
 		return false
 	}
 	s.noteLibrary(l)

@@ -42,7 +42,10 @@ func (s *Session) adoptMemory(t *target, m process.Mapping) {
 	}
 	file, err := s.fs.OpenMapping(t.pid, m)
 	if err != nil {
-		s.problem("pid %d: %s could not be opened: %v", t.pid, clean(m.Path), err)
+		if s.hasEnded(t) {
+			return
+		}
+		s.misses(t.pid, 0, nil, "pid %d: %s could not be opened: %v", t.pid, clean(m.Path), err)
 		return
 	}
 	l := &memoryLibrary{file: file}
@@ -53,7 +56,7 @@ func (s *Session) adoptMemory(t *target, m process.Mapping) {
 	}
 	if err != nil {
 		if _, gone := s.fs.Identity(t.pid); gone == nil {
-			s.problem("pid %d: %s: %v: what mmap maps has no lines", t.pid, clean(m.Path), err)
+			s.misses(t.pid, 0, nil, "pid %d: %s: %v: what mmap maps has no lines", t.pid, clean(m.Path), err)
 		}
 		return
 	}

@@ -12,10 +12,14 @@ import (
 // nothing, and neither does the comparison with one.
 func (s *Session) outcome(t *target, b *event.Boundary, told, ran bool) event.Outcome {
 	before, stale, err := t.python.look(s)
-	if told || err != nil {
-		return b.Outcome
+	out := b.Outcome
+	if !told && err == nil {
+		out = judge(b.Outcome, ran, before, t.python.shown, stale || t.python.stale)
 	}
-	return judge(b.Outcome, ran, before, t.python.shown, stale || t.python.stale)
+	if after := t.python.shown; out == event.OutcomeError && err == nil && !stale && !t.python.stale && after.Value != 0 && after != before {
+		b.Text = strings.ToValidUTF8(after.Type, "?")
+	}
+	return out
 }
 
 // look reads the exception that was shown last, and returns the one before.

@@ -39,7 +39,7 @@ func (s *Session) openRunning(t *target) (found []foundCells) {
 			*s.cell(number, int32(t.pid)) = *s.foundCell(t, number, &thread.Cells[i])
 		}
 		if err != nil {
-			s.problem("pid %d ran a cell when it was attached to, whose end may not be seen: %v", t.pid, err)
+			s.misses(t.pid, 0, nil, "pid %d ran a cell when it was attached to, whose end may not be seen: %v", t.pid, err)
 			return found
 		}
 		found = append(found, f)

@@ -18,6 +18,7 @@ import (
 
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/limit"
 	"ipytracer/tracer/process"
 )
 
@@ -36,7 +37,9 @@ type Options struct {
 	Native     bool     // walk up its native frames, too; without it only those of threads that have no Python frames
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
 	SmallArrays bool
-	Heap        bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
+	// Limit is how much each process of each target's tree may map.
+	Limit limit.Size
+	Heap  bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
 }
 
 // DefaultBudget is the share of the time that probes may cost.
@@ -50,6 +53,7 @@ type Session struct {
 	ledger  *ledger.Ledger
 	targets []*target // attached roots, and Python children that run cells
 	budget  budget
+	limits  limits
 	queue   []event.Event
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
@@ -62,11 +66,14 @@ type Session struct {
 	full    bool // there was no room for one
 	natives natives
 	starts  []event.ProcessInfo
-	stopped string // why the session ends, once it does
+	watches map[uint32]*watch // by root
+	stopped string            // why the session ends, once it does
 	ended   bool
 	late    []string
 	probes  [ledger.GroupCount]event.ProbeUse
 	trouble []string
+	missing uint64 // problems that leave something out
+	blind   []event.Blind
 	devices devices
 	live    live
 	workers []*event.Holders // of pools, found in the end
@@ -108,6 +115,9 @@ func Attach(pids []int, o Options) (_ *Session, err error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
+	if err := s.limitTargets(); err != nil {
+		return nil, err
+	}
 	for i, t := range slices.Clone(s.targets) { // their children are added
 		if err := s.attach(uint32(i), t, true); err != nil {
 			return nil, err
@@ -138,6 +148,9 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
+	if err := s.limitTargets(); err != nil {
+		return nil, err
+	}
 	if err := s.attach(0, t, false); err != nil {
 		return nil, err
 	}
@@ -155,6 +168,9 @@ func open(o Options) (*Session, error) {
 	}
 	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
 		return nil, fmt.Errorf("%w: tracing needs root", ledger.ErrNotPermitted)
+	}
+	if err := ledger.CheckFiles(); err != nil { // in front of all that opens some
+		return nil, err
 	}
 	return s, nil
 }
@@ -190,7 +206,7 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 		if err == nil {
 			slots[d.PID] = slot
 		} else if !errors.Is(err, ledger.ErrNoProcess) {
-			s.problem("child %d is not traced: %v", d.PID, err)
+			s.misses(t.pid, 0, nil, "child %d is not traced: %v", d.PID, err)
 		}
 	}
 	if t.slot, err = s.ledger.AttachProcess(root, t.pid); err != nil {
@@ -205,6 +221,7 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	}
 	t.announced = true
 	s.starts = append(s.starts, t.info())
+	s.beginWatch(t)
 	s.adoptPythons(t, slots)
 	return nil
 }
@@ -294,10 +311,26 @@ func (s *Session) settle() error {
 			s.leaveArrays(t)
 		}
 	}
+	s.lookAtLimits()
 	s.stepDown()
 	s.looked()
 	s.stepUp()
 	return s.budget.calibrated(s.targets)
+}
+
+// misses notes that something could not be probed or read, so that meters of a process have been short since then, or may be.
+func (s *Session) misses(pid int, since event.Nanoseconds, meters []event.Meter, format string, args ...any) {
+	s.problem(format, args...)
+	s.missing++
+	for _, m := range meters {
+		one := event.Blind{PID: int32(pid), Meter: m, Since: since}
+		known := func(b event.Blind) bool { return b.PID == one.PID && b.Meter == one.Meter }
+		if i := slices.IndexFunc(s.blind, known); i >= 0 {
+			s.blind[i].Since = min(s.blind[i].Since, since)
+		} else {
+			s.blind = append(s.blind, one)
+		}
+	}
 }
 
 // problem notes something the user must know. A target can make many; a hundred are enough to tell.

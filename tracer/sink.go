@@ -48,6 +48,7 @@ func (s *Session) LibrariesChanged(pid int32) {
 // Boundary completes a boundary with what only user space can tell, and queues it.
 func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	t := s.target(int(b.PID))
+	s.noteStarted(b)
 	switch b.Kind {
 	case event.StatementOpen:
 		c := s.cell(b.Cell, b.PID)
@@ -95,6 +96,9 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		b.CPUTime = t.used()
 	}
 	s.queue = append(s.queue, b)
+	if b.Kind == event.ProcessExit {
+		s.queue = append(s.queue, s.ending(b, extra))
+	}
 	if b.Late {
 		if c := s.cells[b.Cell]; c != nil && c.found != nil {
 			s.queue = append(s.queue, c.found)
@@ -197,7 +201,7 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 		return // it has ended since
 	}
 	if t == nil {
-		t = &target{pid: int(b.PID), root: b.Root, child: true}
+		t = &target{pid: int(b.PID), root: b.Root, child: true, limited: s.limits.guards != nil}
 		if t.handle, err = s.fs.Open(t.pid); err != nil {
 			return
 		}

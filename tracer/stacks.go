@@ -37,7 +37,7 @@ func (s *Session) Code(c *ledger.Code) {
 	if s.tables += len(table); s.tables > maxTables {
 		if s.tables -= len(table); !s.full {
 			s.full = true
-			s.problem("pid %d has too much code that allocates: not every line is known", c.PID)
+			s.misses(int(c.PID), 0, nil, "pid %d has too much code that allocates: not every line is known", c.PID)
 		}
 		table = nil
 	}

@@ -30,6 +30,7 @@ type target struct {
 	before map[uint64]bool
 	// announced: its ProcessInfo has been handed out.
 	announced bool
+	limited   bool // by this session
 	libraries []*library
 	memory    []*memoryLibrary
 	arrays    arrays
@@ -39,6 +40,7 @@ type target struct {
 	natives    nativeSpace
 	// unlisted: it has loaded or unloaded a library since its mappings were looked through.
 	unlisted bool
+	listed   event.Nanoseconds // when its mappings were gone through last
 	// patience is how many more times a process that may yet become a Python is looked at.
 	patience int
 }
@@ -146,7 +148,8 @@ func (s *Session) look(t *target) {
 			t.python = nil
 			return
 		}
-		s.problem("pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
+		s.unseen++
+		s.misses(t.pid, 0, []event.Meter{event.NumPy, event.Torch}, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
 		p.close()
 		t.python = nil
 		return
@@ -282,6 +285,7 @@ func (t *target) info() event.ProcessInfo {
 	if c, err := (process.FS{}).Cmdline(t.pid); err == nil {
 		out.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
 	}
+	out.Limit, out.LimitBy = t.limitOf()
 	if p := t.python; p != nil {
 		out.Python, out.IPython, out.Frontend = p.version(), p.ipython, p.front
 		if p.inputs != 0 {

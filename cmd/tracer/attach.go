@@ -61,27 +61,27 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 			return err
 		}
 	}
-	to, err := o.open(c.out)
+	tracker := attribution.New()
+	s, err := newSession(&o.SessionOptions, c, tracker)
 	if err != nil {
 		return err
 	}
-	defer to.discard()
-	tracker := attribution.New()
-	s := &session{options: &o.SessionOptions, console: c, tracker: tracker, live: !o.Quiet}
+	defer s.close()
 	if o.All && len(args) == 0 {
 		s.others = func() ([]int, error) { return chooseKernels(ctx, c, true) }
 	}
 	if err := s.attached(ctx, pids, options, "prints the report"); err != nil {
 		return err
 	}
-	return s.conclude(tracker, to)
+	return s.conclude(tracker)
 }
 
 // attached traces processes until the context ends or they do.
 func (s *session) attached(ctx context.Context, pids []int, options tracer.Options, does string) error {
-	if err := s.openRecording(); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
+	s.console.ends.goOn()
 	progress := startSpinner(s.console.err, s.options.Quiet, "attaching")
 	live, err := tracer.Attach(pids, options)
 	for try := 1; s.others != nil && try < maxTries && endedMeanwhile(err); try++ {
@@ -98,6 +98,7 @@ func (s *session) attached(ctx context.Context, pids []int, options tracer.Optio
 	if err := s.ready(); err != nil {
 		return err
 	}
+	sayLimits(s.console, live, s.options.Quiet)
 	if !s.options.Quiet {
 		warnHeap(s.console, live)
 		fmt.Fprintf(s.console.err, "tracer: attached to %s; Ctrl-C detaches and %s\n", describePIDs(pids), does)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"github.com/docker/go-units"
@@ -65,14 +64,13 @@ func runAudit(ctx context.Context, o AuditOptions, c console, target string) err
 	if err := o.check(); err != nil {
 		return err
 	}
-	to, err := o.open(c.out)
+	auditor := attribution.NewAuditor()
+	s, err := newSession(&o.SessionOptions, c, auditor)
 	if err != nil {
 		return err
 	}
-	defer to.discard()
-	auditor := attribution.NewAuditor()
-	s := &session{options: &o.SessionOptions, console: c, tracker: auditor, live: !o.Quiet}
-	if pid, err := strconv.Atoi(target); err == nil && !exists(target) {
+	defer s.close()
+	if pid, err := strconv.Atoi(target); err == nil && !s.rights.Exists(target) {
 		err = s.watch(ctx, &o, pid)
 		if err != nil {
 			return err
@@ -80,7 +78,7 @@ func runAudit(ctx context.Context, o AuditOptions, c console, target string) err
 	} else if err := s.replay(ctx, target); err != nil {
 		return err
 	}
-	return o.conclude(auditor.Audit(o.least), to, s.trouble != nil)
+	return o.conclude(auditor.Audit(o.least), s)
 }
 
 // check finds mistakes before anything is read or traced.
@@ -112,11 +110,6 @@ func size(flag, text string) (int64, error) {
 	return n, nil
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // watch takes in what happens in a running kernel until the user or the duration ends it.
 func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
 	options, err := o.tracerOptions(s.console)
@@ -131,11 +124,8 @@ func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
 }
 
 // conclude prints the audit and says what status it deserves.
-func (o *AuditOptions) conclude(a *report.Audit, to *destination, troubled bool) error {
-	if err := o.print(to, a); err != nil {
-		return fmt.Errorf("write the audit: %w", err)
-	}
-	if err := to.commit(); err != nil {
+func (o *AuditOptions) conclude(a *report.Audit, s *session) error {
+	if err := s.deliver("audit", func(w io.Writer) error { return o.print(w, a) }); err != nil {
 		return err
 	}
 	if o.failOver >= 0 {
@@ -148,7 +138,7 @@ func (o *AuditOptions) conclude(a *report.Audit, to *destination, troubled bool)
 			return notJudgedError(fmt.Sprintf("nothing more than %s was seen to stay behind, but not everything could be judged; see \"Not judged\"", report.FormatBytes(o.failOver)))
 		}
 	}
-	if troubled {
+	if s.trouble != nil {
 		return errIncomplete
 	}
 	return nil

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -37,7 +37,12 @@ func runBare(ctx context.Context, pid int, library, ready string) error {
 	if !ok {
 		return usageError{fmt.Errorf("%s is no library that a session puts probes on", library)}
 	}
-	f, err := os.Open(library)
+	rights, err := invokersRights()
+	if err != nil {
+		return err
+	}
+	defer rights.Close()
+	f, err := rights.Open(library)
 	if err != nil {
 		return err
 	}
@@ -62,13 +67,17 @@ func runBare(ctx context.Context, pid int, library, ready string) error {
 	if sites.Report.Symbol != "" {
 		enter.Offsets = append(enter.Offsets, sites.Report.Offset)
 	}
-	probes, err := l.Probe(library, pid, append(placements, enter))
+	probes, err := l.Probe(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), pid, append(placements, enter))
 	if err != nil {
 		return err
 	}
 	defer probes.Close()
 	if ready != "" {
-		if err := os.WriteFile(ready, nil, 0o600); err != nil {
+		sign, err := rights.Create(ready, false)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(sign.Commit(), sign.Close()); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,8 @@ import (
 type cost struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Base is the operation without any probe, Added what the probe adds to it; nanoseconds, medians.
+	// Base is the operation without any probe, Added what the probe adds to it; nanoseconds, medians over pairs, each of the quickest of
+	// some rounds.
 	Base  float64 `json:"base_ns"`
 	Added float64 `json:"added_ns"`
 	// Low and High are the quartiles of Added: a wide range says that the machine was busy.
@@ -41,17 +42,17 @@ func (d *diagnosis) measureUprobes(l *ledger.Ledger) {
 }
 
 const (
-	costPairs  = 9 // loads of the probes
-	costRounds = 5 // measurements of each loop before and after
+	costPairs  = 15 // with the probes and without, in turns
+	costRounds = 5  // measurements of each loop, each time
 )
 
-// measureHandlers times page faults and mmap/munmap pairs of two processes, of which one is traced, before and
-// while the probes are in; both in turns, so that what else the machine does falls on both.
-func (d *diagnosis) measureHandlers(ctx context.Context) {
-	for _, m := range []struct{ loop, id, name string }{
+// measureHandlers times page faults and mmap/munmap pairs of two processes, of which one is traced, with the ledger's
+// probes in and out; all in turns, so that what else the machine does falls on all.
+func (d *diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
+	for root, m := range []struct{ loop, id, name string }{
 		{"loop-faults", "page_fault", "page fault"}, {"loop-maps", "mmap_munmap", "mmap and munmap of 1 MiB"},
 	} {
-		samples, err := measureLoop(ctx, m.loop)
+		samples, err := measureLoop(ctx, l, uint32(root), m.loop)
 		if err != nil {
 			d.Unseen = append(d.Unseen, fmt.Sprintf("what a %s costs: %v", m.name, err))
 			continue
@@ -87,68 +88,47 @@ func quantile(values []float64, q float64) float64 {
 }
 
 // measureLoop returns the pairs of the traced process and of the other one.
-func measureLoop(ctx context.Context, name string) (out [2]pairs, err error) {
+func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name string) (out [2]pairs, err error) {
 	var loops [2]*loop
 	for i := range loops {
 		if loops[i], err = startLoop(ctx, name); err != nil {
 			return out, err
 		}
 		defer loops[i].close()
-		if _, err := loops[i].ask(); err != nil { // warm up
+		if _, err := loops[i].ask(); err != nil { // it is up
 			return out, err
 		}
 	}
+	if _, err := ledger.AttachProcess(root, loops[0].cmd.Process.Pid); err != nil {
+		return out, err
+	}
 	for range costPairs {
-		var without [2]float64
-		if err := calm(loops); err != nil {
-			return out, err
-		}
-		for i, l := range loops {
-			if without[i], err = l.ask(); err != nil {
-				return out, err
-			}
-		}
-		with, err := withProbes(loops)
+		err := ledger.Beside(func() error {
+			return askEach(loops, func(i int, ns float64) { out[i].without = append(out[i].without, ns) })
+		})
 		if err != nil {
 			return out, err
 		}
-		for i := range loops {
-			out[i].without = append(out[i].without, without[i])
-			out[i].with = append(out[i].with, with[i])
+		err = askEach(loops, func(i int, ns float64) { out[i].with = append(out[i].with, ns) })
+		if err != nil {
+			return out, err
 		}
 	}
 	return out, nil
 }
 
-// withProbes measures while the first of the loops is traced.
-func withProbes(loops [2]*loop) (with [2]float64, err error) {
-	l, err := ledger.Load(ledger.Options{})
-	if err != nil {
-		return with, err
-	}
-	defer l.Close()
-	if _, err := l.AttachProcess(0, loops[0].cmd.Process.Pid); err != nil {
-		return with, err
-	}
-	if err := calm(loops); err != nil {
-		return with, err
-	}
-	for i := range loops {
-		if with[i], err = loops[i].ask(); err != nil {
-			return with, err
-		}
-	}
-	return with, nil
-}
-
-// calm lets pass what loading the probes, or taking them out, leaves behind: garbage that this program would collect beside the loops, and
-// caches that are cold. Without it a page fault seems to cost several times what it does.
-func calm(loops [2]*loop) error {
+// askEach asks both loops, each once for nothing: caches are cold, and garbage is to be collected before, not beside them.
+func askEach(loops [2]*loop, told func(i int, ns float64)) error {
 	runtime.GC()
-	for _, l := range loops {
+	for i, l := range loops {
 		if _, err := l.ask(); err != nil {
 			return err
 		}
+		ns, err := l.ask()
+		if err != nil {
+			return err
+		}
+		told(i, ns)
 	}
 	return nil
 }
@@ -174,7 +154,7 @@ func startLoop(ctx context.Context, name string) (*loop, error) {
 	return &loop{cmd, in, bufio.NewReader(out)}, cmd.Start()
 }
 
-// ask asks some times and returns the median time of one operation in nanoseconds.
+// ask asks some times and returns the shortest time of one operation in nanoseconds: whatever else runs only ever adds.
 func (l *loop) ask() (float64, error) {
 	var times []float64
 	for range costRounds {
@@ -191,7 +171,7 @@ func (l *loop) ask() (float64, error) {
 		}
 		times = append(times, ns)
 	}
-	return median(times), nil
+	return slices.Min(times), nil
 }
 
 func (l *loop) close() {

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -103,11 +101,11 @@ func glob(pattern string) []string {
 
 // invokerHome is the home of whoever typed sudo.
 func invokerHome() string {
-	uid, _ := invoker()
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return u.HomeDir
+	who, err := whoInvoked()
+	if err != nil {
+		return ""
 	}
-	return os.Getenv("HOME")
+	return who.home()
 }
 
 // examinePython looks into an executable; what is no ELF file, such as a shim, is no Python.

@@ -37,14 +37,12 @@ func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
 	}
 	if measure {
 		d.measureUprobes(l)
+		d.measureHandlers(ctx, l)
+	} else {
+		d.Unseen = append(d.Unseen, "what the probes cost (--quick)")
 	}
 	if err := l.Close(); err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("what happened when the probes were removed: %v", err))
-	}
-	if measure {
-		d.measureHandlers(ctx)
-	} else {
-		d.Unseen = append(d.Unseen, "what the probes cost (--quick)")
 	}
 }
 
@@ -84,7 +82,7 @@ func (d *diagnosis) features(f ledger.Features, err error) {
 		d.add("rdonly_cast", "bpf_rdonly_cast", stateReduced, "not there: each page that comes or goes costs more")
 	}
 	if f.ExactResident {
-		d.add("rss_counters", "RSS counters", stateOK, "per CPU, summed at each change")
+		d.add("rss_counters", "RSS counters", stateOK, "per CPU")
 	} else {
 		d.add("rss_counters", "RSS counters", stateReduced, "one for all CPUs; what each thread holds back of it is read from the threads")
 		d.advise("", "cpu.resident is a bound: this kernel has one RSS counter for all CPUs; upstream kernels have one for each from 6.2 on")

@@ -45,7 +45,7 @@ type notJudgedError string
 func (e notJudgedError) Error() string { return string(e) }
 
 var (
-	errBound       = errors.New("some figures are only bounds (see the report)")
+	errBound       = errors.New("not every figure is exact, or something was lost (see the report)")
 	errSelftest    = errors.New("selftest failed")
 	errDoctor      = errors.New("this machine cannot trace")
 	errIncomplete  = errors.New("the report is printed, but something went wrong on the way")
@@ -62,7 +62,17 @@ func explain(err error) (status int, message string) {
 	var notJudged notJudgedError
 	var located *process.Error
 	var noNVML *gpu.NoNVMLError
+	var nobody invokerError
+	var elsewhere *elsewhereError
+	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
+		return status, message
+	}
 	switch {
+	case errors.As(err, &elsewhere):
+		_, message = explain(elsewhere.why)
+		return statusFailed, fmt.Sprintf("%s; what was to be there is %s", message, elsewhere.where)
+	case errors.As(err, &nobody):
+		return statusCannotTrace, err.Error()
 	case errors.As(err, &command):
 		return int(command), ""
 	case errors.As(err, &leak):
@@ -93,6 +103,8 @@ func explain(err error) (status int, message string) {
 		return statusCannotTrace, noNVML.Error() + nvmlHint(noNVML.Reason)
 	case errors.Is(err, cpython.ErrUnsupported):
 		return statusCannotTrace, fmt.Sprintf("%v; 'tracer doctor' lists the Pythons that are supported", err)
+	case errors.Is(err, ledger.ErrFiles), errors.Is(err, syscall.EMFILE):
+		return statusCannotTrace, fmt.Sprintf("%v; raise the limit first: 'ulimit -n 4096' in the shell, LimitNOFILE= of a service", err)
 	case errors.Is(err, ledger.ErrNotSupported):
 		return statusCannotTrace, fmt.Sprintf("%v; 'sudo tracer doctor' says what is missing", err)
 	case errors.Is(err, recording.ErrNotRecording), errors.Is(err, recording.ErrVersion):

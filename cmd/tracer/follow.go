@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"ipytracer/tracer"
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/recording"
+	"ipytracer/tracer/userfile"
 )
 
 // SessionOptions are the flags of the commands that trace.
@@ -32,6 +32,7 @@ type SessionOptions struct {
 	Heap      bool
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
 	SmallArrays bool
+	Limit       string
 	Verbose     bool
 }
 
@@ -47,6 +48,7 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.NoStacks, "no-stacks", false, "do not find out who allocates; costs less where many small arrays are made")
 	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
 	f.BoolVar(&o.SmallArrays, "small-arrays", false, "count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
+	f.StringVar(&o.Limit, "limit", "", "let each process map `SIZE` at most, such as 8GiB, or 'auto': a MemoryError instead of the OOM killer")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
 }
 
@@ -62,12 +64,16 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 	if o.Ring < 4 || o.Ring&(o.Ring-1) != 0 || o.Ring > 1<<20 {
 		return tracer.Options{}, usageError{fmt.Errorf("--ring %d: it is a power of two from 4", o.Ring)}
 	}
+	limit, err := parseLimit(o.Limit)
+	if err != nil {
+		return tracer.Options{}, err
+	}
 	if o.Native && o.NoStacks {
 		return tracer.Options{}, usageError{errors.New("--native and --no-stacks exclude each other")}
 	}
 	return tracer.Options{
 		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Native: o.Native, Heap: o.Heap,
-		Holders: o.Record != "", SmallArrays: o.SmallArrays,
+		Holders: o.Record != "", SmallArrays: o.SmallArrays, Limit: limit,
 	}, nil
 }
 
@@ -84,6 +90,10 @@ type session struct {
 	console  console
 	source   event.Source
 	tracker  consumer
+	who      *invoker
+	rights   *userfile.Rights // the invoker's
+	to       *destination
+	sign     *userfile.File // the ready file, or nil
 	recorder *recording.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
@@ -91,18 +101,58 @@ type session struct {
 	others func() ([]int, error)
 }
 
-// openRecording creates the recording before anything is traced, so that a bad path costs nothing.
-func (s *session) openRecording() error {
-	if s.options.Record == "" {
-		return nil
+// newSession finds out who typed the command, and whether the report can be written where it is to go.
+func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
+	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet}
+	if s.who, err = whoInvoked(); err != nil {
+		return nil, err
 	}
-	o := recording.FileOptions{Version: version, Force: s.options.Force}
-	if uid, gid := invoker(); uid != os.Geteuid() {
-		o.Owner = &recording.Owner{UID: uid, GID: gid}
+	if s.rights, err = s.who.rights(); err != nil {
+		return nil, err
 	}
-	var err error
-	s.recorder, err = recording.Create(s.options.Record, o)
+	if s.to, err = o.open(s.rights, c.out); err != nil {
+		s.rights.Close()
+		return nil, err
+	}
+	if s.to.file != nil {
+		c.ends.takeAway(s.to.file)
+	}
+	return s, nil
+}
+
+// close gives up whatever has not come about.
+func (s *session) close() {
+	s.abandon()
+	s.to.Discard()
+	s.rights.Close()
+}
+
+// prepare holds the places of what is written while tracing, before anything is traced: so a bad path costs nothing.
+func (s *session) prepare() (err error) {
+	if s.options.ReadyFile != "" {
+		if s.sign, err = s.rights.Create(s.options.ReadyFile, false); err != nil {
+			return fmt.Errorf("write the ready file: %w", err)
+		}
+		s.console.ends.takeAway(s.sign)
+	}
+	if s.options.Record != "" {
+		s.recorder, err = recording.Create(s.rights, s.options.Record, recording.FileOptions{Version: version, Force: s.options.Force})
+		if err == nil {
+			s.console.ends.takeAway(s.recorder)
+		}
+	}
+	s.console.ends.expectReport()
 	return err
+}
+
+// abandon gives up what was prepared and has not come about.
+func (s *session) abandon() {
+	if s.sign != nil {
+		s.sign.Discard()
+	}
+	if s.recorder != nil {
+		s.recorder.Discard()
+	}
 }
 
 // follow takes every event in until the source ends.
@@ -121,13 +171,12 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 			continue
 		}
 		s.flush()
-		if err := s.print(); err != nil {
-			return err
-		}
+		s.print()
 	}
 }
 
-func (s *session) print() error {
+// print says what is over. Standard error takes what it can (see [messages]): nothing that is wrong with it ends a session.
+func (s *session) print() {
 	s.tracker.Flush()
 	for _, w := range s.tracker.Finished() {
 		if !s.live {
@@ -136,11 +185,8 @@ func (s *session) print() error {
 		if s.options.NoSource {
 			w.Source = ""
 		}
-		if err := report.Live(s.console.err, w, report.TextOptions{Color: colored(s.console.err), Width: width(s.console.err)}); err != nil {
-			return err
-		}
+		_ = report.Live(s.console.err, w, report.TextOptions{Color: colored(s.console.err), Width: width(s.console.err)})
 	}
-	return nil
 }
 
 // record writes one event to the recording. A failure is told once; tracing goes on, the report is not lost.
@@ -195,34 +241,40 @@ func (s *session) closeRecording() error {
 }
 
 // conclude prints the report and says what status it deserves.
-func (s *session) conclude(tracker *attribution.Tracker, to *destination) error {
-	r := tracker.Stream()
-	if err := s.options.Print(to, r); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	if err := to.commit(); err != nil {
+func (s *session) conclude(tracker *attribution.Tracker) error {
+	var r *report.Report
+	err := s.deliver("report", func(w io.Writer) error {
+		r = tracker.Stream()
+		return s.options.Print(w, r)
+	})
+	if err != nil {
 		return err
 	}
 	if s.trouble != nil {
 		return errIncomplete
 	}
-	if s.options.Strict && bounded(r) {
+	if s.options.Strict && !isStrict(r) {
 		return errBound
 	}
 	return nil
 }
 
-// ready gives up what is not needed any more and tells whoever waits that every probe is in.
+// ready gives the recording its name, gives up what is not needed any more, and tells whoever waits that every probe is in.
 func (s *session) ready() error {
-	if err := tracer.DropPrivileges(); err != nil {
+	if s.recorder != nil {
+		if err := s.recorder.Keep(); err != nil {
+			return err
+		}
+	}
+	if err := tracer.DropPrivileges(overrides(s.to.file, s.sign)...); err != nil {
 		return err
 	}
-	if s.options.ReadyFile == "" {
+	if s.sign == nil {
 		return nil
 	}
-	f, err := os.OpenFile(s.options.ReadyFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	if err := errors.Join(s.sign.Commit(), s.sign.Close()); err != nil {
 		return fmt.Errorf("write the ready file: %w", err)
 	}
-	return errors.Join(giveToUser(f), f.Close())
+	s.sign = nil
+	return nil
 }

@@ -4,12 +4,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -17,42 +15,39 @@ import (
 // version is set by the linker (see the Makefile).
 var version = "0.1.0-dev"
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // run is main with its surroundings as parameters; it returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// SIGINT and SIGTERM end a session in good order; a second one ends the program.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	go func() {
-		if _, ok := <-signals; ok {
-			cancel(errInterrupted)
-			signal.Stop(signals)
-		}
-	}()
-	defer close(signals)
+	words := newMessages(stderr)
+	defer words.drain(lastWords)
+	ends := watchEndings(cancel, words)
+	defer ends.stop()
 
-	root := newRootCommand(console{in: stdin, out: stdout, err: stderr})
+	root := newRootCommand(console{in: stdin, out: stdout, err: words, ends: ends})
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
 		status, message := explain(err)
 		if message != "" {
-			fmt.Fprintln(stderr, "tracer:", message)
+			fmt.Fprintln(words, "tracer:", message)
 		}
 		return status
 	}
 	return 0
 }
 
-var errInterrupted = errors.New("interrupted")
+// lastWords is how long a standard error that does not read may keep the program from ending.
+const lastWords = time.Second
 
 // console is where a command reads and writes.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
+	ends     *endings
 }
 
 func newRootCommand(c console) *cobra.Command {
@@ -68,7 +63,7 @@ Exit status:
   1  tracing failed
   2  wrong usage
   3  this machine or this user cannot trace; the message says why and what to type
-  4  --strict, and a figure is only a bound
+  4  --strict, and a figure is only a bound, or something was lost
   5  audit --fail-over, and more than that stays behind
   6  audit --fail-over, and that much could not be judged
   otherwise the status of the command that was traced`,
@@ -84,7 +79,7 @@ Exit status:
 		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 	})
 	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newAuditCommand(c),
-		newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
+		newLimitCommand(c), newGuardCommand(), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
 	return root
 }
 

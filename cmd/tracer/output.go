@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +12,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"ipytracer/report"
+	"ipytracer/tracer/userfile"
 )
 
 // OutputOptions are the flags that say how and where a report is printed.
@@ -37,7 +38,7 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.File, "output", "o", "", "write the report to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
-	f.BoolVar(&o.Strict, "strict", false, "exit with status 4 if any figure is only a bound")
+	f.BoolVar(&o.Strict, "strict", false, "exit with status 4 if any figure is only a bound, or anything was lost, refused or guessed")
 	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: 15, or all with --full)")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables")
@@ -83,6 +84,9 @@ func (o *OutputOptions) Print(w io.Writer, r *report.Report) error {
 	})
 }
 
+// isStrict says whether a report is what --strict asks for: every figure is exact, and nothing was lost, refused or guessed.
+func isStrict(r *report.Report) bool { return r.Certificate.Complete && !bounded(r) }
+
 // bounded says whether any figure of a report is only a bound.
 func bounded(r *report.Report) bool {
 	inexact := func(figures map[string]report.Figure) bool {
@@ -108,49 +112,73 @@ func bounded(r *report.Report) bool {
 			}
 		}
 	}
-	for _, b := range r.Between {
+	for b := range r.AllBetween() {
 		if inexact(b.Meters) {
 			return true
 		}
 	}
-	return r.Certificate.BoundariesLost > 0
+	return false
 }
 
 // destination is where the report goes: standard output, a device or pipe as it is, or a file that appears whole
 // or not at all.
 type destination struct {
 	io.Writer
-	file    *os.File // under a name of its own until it is complete
+	file    *userfile.File // has no name until it is complete
 	special *os.File
-	path    string
+	path    string // "" for standard output
+	partly  bool   // something was written
 }
 
-// open finds out at once whether the destination can be written.
-func (o *OutputOptions) open(stdout io.Writer) (*destination, error) {
+// open finds out at once whether the destination can be written, with the rights of whoever typed the command.
+func (o *OutputOptions) open(rights *userfile.Rights, stdout io.Writer) (*destination, error) {
 	if o.File == "" || o.File == "-" {
 		return &destination{Writer: stdout}, nil
 	}
-	info, err := os.Stat(o.File)
-	switch {
-	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("write the report: %s is a directory", o.File)
-	case err == nil && !info.Mode().IsRegular(): // /dev/null, a pipe: never to be replaced
-		f, err := os.OpenFile(o.File, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, fmt.Errorf("write the report: %w", err)
-		}
-		return &destination{Writer: f, special: f}, nil
+	if f := descriptor(o.File); f != nil {
+		return &destination{Writer: f, path: o.File}, nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(o.File), ".tracer-*")
+	special, err := rights.Special(o.File)
 	if err != nil {
-		return nil, fmt.Errorf("write the report to %s: %w", o.File, errors.Unwrap(err))
+		return nil, fmt.Errorf("write the report: %w", err)
 	}
-	if err := giveToUser(f); err != nil {
-		f.Close()
-		os.Remove(f.Name())
-		return nil, fmt.Errorf("write the report to %s: %w", o.File, err)
+	if special != nil {
+		return &destination{Writer: special, special: special, path: o.File}, nil
+	}
+	f, err := rights.Create(o.File, true)
+	if err != nil {
+		return nil, fmt.Errorf("write the report: %w", err)
 	}
 	return &destination{Writer: f, file: f, path: o.File}, nil
+}
+
+// descriptor is what names such as /dev/stdout stand for: a descriptor that the program was given, not a file to be opened. Of
+// those above standard error it takes pipes, which are what shells hand over as >(command).
+func descriptor(path string) *os.File {
+	switch path {
+	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
+		return os.Stdout
+	case "/dev/stderr", "/dev/fd/2", "/proc/self/fd/2":
+		return os.Stderr
+	}
+	number, ok := strings.CutPrefix(path, "/dev/fd/")
+	if fd, err := strconv.Atoi(number); ok && err == nil && fd > 2 {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+			return os.NewFile(uintptr(fd), path)
+		}
+	}
+	return nil
+}
+
+// overrides are the capabilities that putting files in their places takes: of root itself, in folders of others.
+func overrides(files ...*userfile.File) []uint {
+	for _, f := range files {
+		if f != nil && f.NeedsOverride() {
+			return []uint{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER}
+		}
+	}
+	return nil
 }
 
 // commit puts the file in its place.
@@ -163,57 +191,32 @@ func (d *destination) commit() error {
 	if d.file == nil {
 		return nil
 	}
-	err := errors.Join(d.file.Sync(), d.file.Close())
+	err := d.file.Sync()
 	if err == nil {
-		err = os.Rename(d.file.Name(), d.path)
+		err = d.file.Commit()
 	}
-	if err != nil {
-		os.Remove(d.file.Name())
-		return fmt.Errorf("write the report to %s: %w", d.path, err)
+	if err = errors.Join(err, d.file.Close()); err != nil {
+		return err
 	}
 	d.file = nil
 	return nil
 }
 
-// discard removes a file that was not committed.
-func (d *destination) discard() {
+// Discard removes a file that was not committed.
+func (d *destination) Discard() {
 	if d.special != nil {
 		d.special.Close()
 	}
 	if d.file != nil {
-		d.file.Close()
-		os.Remove(d.file.Name())
+		d.file.Discard()
 	}
-}
-
-// invoker is who typed sudo, or whoever runs this program.
-func invoker() (uid, gid int) {
-	uid, gid = os.Getuid(), os.Getgid()
-	if uid != 0 {
-		return uid, gid
-	}
-	if u, err := strconv.Atoi(os.Getenv("SUDO_UID")); err == nil && u > 0 {
-		uid = u
-		if g, err := strconv.Atoi(os.Getenv("SUDO_GID")); err == nil && g > 0 {
-			gid = g
-		}
-	}
-	return uid, gid
-}
-
-// giveToUser makes a file the invoking user's, readable by nobody else: notebooks contain secrets.
-func giveToUser(f *os.File) error {
-	if err := f.Chmod(0o600); err != nil {
-		return err
-	}
-	if uid, gid := invoker(); uid != os.Geteuid() {
-		return f.Chown(uid, gid)
-	}
-	return nil
 }
 
 // terminal returns the file behind a writer if it is a terminal.
 func terminal(w any) (*os.File, bool) {
+	if m, ok := w.(*messages); ok {
+		w = m.to
+	}
 	f, ok := w.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -31,22 +30,21 @@ func runReport(ctx context.Context, o OutputOptions, c console, path string) err
 	if err := o.Check(); err != nil {
 		return err
 	}
-	to, err := o.open(c.out)
+	tracker := attribution.New()
+	s, err := newSession(&SessionOptions{OutputOptions: o}, c, tracker)
 	if err != nil {
 		return err
 	}
-	defer to.discard()
-	tracker := attribution.New()
-	s := &session{options: &SessionOptions{OutputOptions: o}, console: c, tracker: tracker}
+	defer s.close()
 	if err := s.replay(ctx, path); err != nil {
 		return err
 	}
-	return s.conclude(tracker, to)
+	return s.conclude(tracker)
 }
 
 // replay takes a recording in.
 func (s *session) replay(ctx context.Context, path string) error {
-	f, err := os.Open(path)
+	f, err := s.rights.Open(path)
 	if err != nil {
 		return fmt.Errorf("read the recording: %w", err)
 	}

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
-	"os/user"
 	"runtime"
-	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -41,26 +38,29 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 		return err
 	}
 	options.Command = args
-	to, err := o.open(c.out)
+	tracker := attribution.New()
+	s, err := newSession(&o, c, tracker)
 	if err != nil {
 		return err
 	}
-	defer to.discard()
-	tracker := attribution.New()
-	s := &session{options: &o, console: c, tracker: tracker, live: !o.Quiet}
-	if err := s.openRecording(); err != nil {
+	defer s.close()
+	if err := s.prepare(); err != nil {
 		return err
 	}
 	// No signal ends the tracer before the command ends, however many there are: the session ends with it.
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer close(signals)
-	defer signal.Stop(signals)
-	child, live, err := startTraced(args, options)
+	c.ends.handTo(func(s os.Signal) {
+		select {
+		case signals <- s:
+		default: // as many are waiting
+		}
+	})
+	child, live, err := s.startTraced(args, options)
 	if err != nil {
 		return err
 	}
 	go passOn(signals, child)
+	sayLimits(c, live, o.Quiet)
 	if !o.Quiet {
 		warnHeap(c, live)
 	}
@@ -76,16 +76,17 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	if err != nil {
 		return fmt.Errorf("wait for %s: %w", args[0], err)
 	}
-	if err := s.conclude(tracker, to); err != nil {
+	c.ends.handTo(nil)
+	if err := s.conclude(tracker); err != nil {
 		return err
 	}
 	return exitOf(state)
 }
 
-// passOn hands SIGTERM on to the command until stopped. Ctrl-C it gets from the terminal itself.
+// passOn hands SIGTERM and SIGHUP on to the command. Ctrl-C it gets from the terminal itself.
 func passOn(signals <-chan os.Signal, child *os.Process) {
 	for s := range signals {
-		if s == syscall.SIGTERM {
+		if s == syscall.SIGTERM || s == syscall.SIGHUP {
 			_ = child.Signal(s)
 		}
 	}
@@ -104,22 +105,29 @@ func exitOf(state *os.ProcessState) error {
 }
 
 // startTraced starts a command stopped at its exec (ptrace), attaches, and lets it go.
-func startTraced(args []string, options tracer.Options) (*os.Process, *tracer.Session, error) {
-	path, err := exec.LookPath(args[0])
-	if err != nil {
-		return nil, nil, usageError{fmt.Errorf("run %s: %w", args[0], errors.Unwrap(err))}
-	}
-	credential, env, err := asUser()
+func (s *session) startTraced(args []string, options tracer.Options) (*os.Process, *tracer.Session, error) {
+	cmd, err := s.command(args)
 	if err != nil {
 		return nil, nil, err
+	}
+	live, err := startAttached(cmd, options)
+	return cmd.Process, live, err
+}
+
+// command is what the user typed, as that user: it is looked up with the user's rights, in the PATH that sudo has left.
+func (s *session) command(args []string) (*exec.Cmd, error) {
+	var path string
+	err := s.rights.Do(func() (err error) {
+		path, err = exec.LookPath(args[0])
+		return err
+	})
+	if err != nil {
+		return nil, usageError{fmt.Errorf("run %s: %w", args[0], errors.Unwrap(err))}
 	}
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
-	live, err := startAttached(cmd, options)
-	return cmd.Process, live, err
+	return cmd, s.who.dress(cmd)
 }
 
 // startAttached starts a command stopped at its exec (ptrace), attaches, and lets it go. On an error the command,
@@ -147,26 +155,4 @@ func startAttached(cmd *exec.Cmd, options tracer.Options) (*tracer.Session, erro
 		return nil, errors.Join(fmt.Errorf("let %s go: %w", cmd.Args[0], err), live.Close(), cmd.Process.Kill())
 	}
 	return live, nil
-}
-
-// asUser is who the command runs as: whoever typed sudo, with that user's groups and home.
-func asUser() (*syscall.Credential, []string, error) {
-	uid, gid := invoker()
-	if uid == os.Geteuid() {
-		return nil, os.Environ(), nil
-	}
-	credential := &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	env := os.Environ()
-	u, err := user.LookupId(strconv.Itoa(uid))
-	if err != nil {
-		return credential, env, nil // a user without an entry has no other groups and no home
-	}
-	if groups, err := u.GroupIds(); err == nil {
-		for _, g := range groups {
-			if id, err := strconv.ParseUint(g, 10, 32); err == nil {
-				credential.Groups = append(credential.Groups, uint32(id))
-			}
-		}
-	}
-	return credential, append(env, "HOME="+u.HomeDir, "USER="+u.Username, "LOGNAME="+u.Username), nil
 }

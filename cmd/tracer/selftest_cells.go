@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"ipytracer/report"
@@ -117,7 +116,11 @@ func askPython(ctx context.Context, path string) (*pythonWithShell, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-c", askVersions)
-	if err := asInvoker(cmd); err != nil {
+	who, err := whoInvoked()
+	if err != nil {
+		return nil, err
+	}
+	if err := who.dress(cmd); err != nil {
 		return nil, err
 	}
 	out, err := cmd.Output()
@@ -129,14 +132,6 @@ func askPython(ctx context.Context, path string) (*pythonWithShell, error) {
 		return nil, fmt.Errorf("it is no Python that answers: %w", err)
 	}
 	return p, nil
-}
-
-// asInvoker makes a command run as whoever typed sudo.
-func asInvoker(cmd *exec.Cmd) error {
-	credential, env, err := asUser()
-	cmd.Env = env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
-	return err
 }
 
 // cellRun is what the traced IPython left.
@@ -158,23 +153,31 @@ var cellScript string
 // traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell,
 // with a directory of its own: nobody's start-up files, nobody's history.
 func traceCells(ctx context.Context, python *pythonWithShell) (*cellRun, error) {
-	dir, err := os.MkdirTemp("", "tracer-selftest-")
+	who, err := whoInvoked()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	uid, gid := invoker()
-	if err := os.Chown(dir, uid, gid); err != nil {
+	rights, err := who.rights()
+	if err != nil {
 		return nil, err
 	}
-	in, err := cellInput(dir)
+	defer rights.Close()
+	var dir string
+	var in *os.File
+	err = rights.Do(func() (err error) {
+		if dir, err = os.MkdirTemp("", "tracer-selftest-"); err == nil {
+			in, err = cellInput(dir)
+		}
+		return err
+	})
+	defer func() { _ = rights.Do(func() error { return os.RemoveAll(dir) }) }()
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	cmd := exec.Command(python.Path, "-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit", "--colors=NoColor",
 		"--HistoryManager.enabled=False")
-	if err := asInvoker(cmd); err != nil {
+	if err := who.dress(cmd); err != nil {
 		return nil, err
 	}
 	cmd.Env = append(cmd.Env, "IPYTHONDIR="+dir, "PYTHONSTARTUP=", "OPENBLAS_NUM_THREADS=1", "MALLOC_ARENA_MAX=1", "TERM=dumb")

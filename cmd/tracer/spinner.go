@@ -18,6 +18,7 @@ func startSpinner(w io.Writer, quiet bool, doing string) *progress {
 		return &progress{}
 	}
 	s := spinner.New(spinner.CharSets[14], 120*time.Millisecond, spinner.WithWriterFile(f), spinner.WithSuffix(" "+doing))
+	s.Writer = w // which waits for nobody
 	s.Start()
 	return &progress{s}
 }

@@ -44,6 +44,9 @@ func runWorkload(name string) (err error) {
 	if run := loops[name]; run != nil {
 		return run(os.Stdin, os.Stdout)
 	}
+	if name == "costs" {
+		return printCosts(os.Stdout)
+	}
 	w, ok := findWorkload(name)
 	if !ok {
 		return usageError{fmt.Errorf("there is no workload %q", name)}

@@ -15,6 +15,7 @@ import (
 // nanoseconds one operation took.
 var loops = map[string]func(io.Reader, io.Writer) error{
 	"loop-faults": loopOf(2048, timeFaults),
+	"loop-falls":  loopOf(512, timeFalls),
 	"loop-maps":   loopOf(1000, timeMaps),
 }
 
@@ -44,6 +45,22 @@ func timeFaults(pages int) time.Duration {
 	began := time.Now()
 	for i := 0; i < len(m); i += size {
 		m[i] = 1
+	}
+	return time.Since(began)
+}
+
+// timeFalls gives pages back, one call each: resident falls each time.
+func timeFalls(pages int) time.Duration {
+	size := os.Getpagesize()
+	m := mapMemory(-1, pages*size, readWrite, anonymous)
+	defer unmap(m)
+	_ = unix.Madvise(m, unix.MADV_NOHUGEPAGE)
+	for i := 0; i < len(m); i += size {
+		m[i] = 1
+	}
+	began := time.Now()
+	for i := 0; i < len(m); i += size {
+		_ = unix.Madvise(m[i:i+size], unix.MADV_DONTNEED)
 	}
 	return time.Since(began)
 }

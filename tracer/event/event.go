@@ -82,7 +82,7 @@ const (
 
 // Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign],
 // *[CellSource], *[Stack], *[Holders], *[Variables],
-// *[Residence] or *[Finish].
+// *[Residence], *[Limits], *[Ending] or *[Finish].
 type Event interface{ isEvent() }
 
 // Source yields events in the order windows are to see them. Next returns io.EOF after the last one. The live
@@ -125,11 +125,14 @@ type Boundary struct {
 	Slack        Bytes    // upper bound of the bytes behind Unknown, so far
 	Unsure       Bytes    // how far NumPy's meter can be off in Root's tree, since it was stepped down
 	UnsureTorch  Bytes    // how far PyTorch's on the CPU can be, likewise
+	Doubts                // what Root's tree lost or had to guess, so far
 	Value        Readings // of PID, at this instant
 	High         Readings // of PID, maximum since the boundary before
 	Tree         Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once
 	TreeHigh     Readings // of Root's tree, maximum since the boundary before
-	Text         string   // CellOpen: the cell's file name; markers: the experiment's name; ProcessExec: the command
+	// Text is, of CellOpen, the cell's file name; of CellResult and CellClose with OutcomeError the type of the exception, "" where it is not
+	// known; of markers the experiment's name; of ProcessExec the command.
+	Text string
 }
 
 // Reading is what a boundary says of another process of the same tree, whose meters moved in the segment.
@@ -236,6 +239,9 @@ type ProcessInfo struct {
 	Frontend string // "ipykernel", "terminal" or ""
 	Late     bool   // attached while it was already running
 	Inputs   int64  // len(In) when this was learned, -1 if not known
+	// Limit is the soft limit on what it may map (RLIMIT_DATA), set by LimitBy; 0 if there is none.
+	Limit   Bytes
+	LimitBy LimitBy
 }
 
 // MeterSource says which probe serves a meter and how good its figures are.
@@ -270,30 +276,6 @@ type Start struct {
 // Process announces a process that joined after [Start], or what was learned about one since.
 type Process struct{ ProcessInfo }
 
-// Loss counts what did not reach user space, by reason.
-type Loss struct {
-	Reason string
-	Count  uint64
-}
-
-// Reasons of a [Loss] that leave windows out.
-const (
-	LostBoundaries = "boundary store full"
-	LostNested     = "cells nested too deep"
-	LostThreads    = "too many threads run cells"
-	LostProcesses  = "too many processes"
-	LostUnseen     = "Pythons whose cells cannot be seen"
-)
-
-// LeavesWindowsOut says whether windows are missing because of what was lost.
-func (l Loss) LeavesWindowsOut() bool {
-	switch l.Reason {
-	case LostBoundaries, LostNested, LostThreads, LostProcesses, LostUnseen:
-		return l.Count > 0
-	}
-	return false
-}
-
 // ProbeUse says how often a probe fired.
 type ProbeUse struct {
 	Probe string
@@ -317,6 +299,7 @@ type Finish struct {
 	Made      uint64 // changes made in the kernel
 	Delivered uint64
 	Lost      []Loss
+	Blind     []Blind  // what could not be probed or read
 	Late      []string // libraries that joined late
 	Probes    []ProbeUse
 	GPUs      []GPU    // that the traced processes could use, as NVML names them

@@ -126,6 +126,9 @@ func decodeReading(b *kernelBoundary) event.Reading {
 // outcomeTold is OUTCOME_TOLD of bpf/wire.h, what the record of a boundary has in its first_line.
 const outcomeTold = 1
 
+// outcomeOutOfMemory is OUTCOME_OUT_OF_MEMORY of bpf/wire.h.
+const outcomeOutOfMemory = 0x10000
+
 func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	text := b.Text[:min(int(b.TextSize), len(b.Text))]
 	out := event.Boundary{
@@ -136,10 +139,15 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		UnknownTorch: b.UnknownTorch, TorchSlack: event.Bytes(b.TorchSlack),
 		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
 	}
+	out.Doubts = decodeDoubts(b)
 	out.Late = out.Kind == event.CellOpen && b.FirstLine != 0
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
 	if out.Kind == event.MeterShed || out.Kind == event.MeterBack {
 		extra.Foreign = Foreign(b.FirstLine)
+	}
+	if out.Kind == event.ProcessExit {
+		extra.Status, extra.OutOfMemory = int32(b.Outcome&0xffff), b.Outcome&outcomeOutOfMemory != 0
+		out.Outcome = event.OutcomeUnknown
 	}
 	extra.Told = (out.Kind == event.CellResult || out.Kind == event.CellClose) && b.FirstLine == outcomeTold
 	if out.Kind == event.StatementOpen {
@@ -148,6 +156,16 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		out.Text = DecodeText(text, b.TextKind)
 	}
 	return out, extra
+}
+
+func decodeDoubts(b *kernelBoundary) event.Doubts {
+	d := event.Doubts{Refused: b.Refused, Untraced: b.Untraced, UntracedNow: b.UntracedNow}
+	for kind, size := range b.Missing {
+		if d.Missing[kind] = event.Bytes(size); d.Missing[kind] >= event.Unbounded || size < 0 {
+			d.Missing[kind] = event.Unbounded
+		}
+	}
+	return d
 }
 
 func readings(raw [event.CPUMeters]int64) (out event.Readings) {

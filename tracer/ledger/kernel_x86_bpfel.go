@@ -54,6 +54,10 @@ type kernelBoundary struct {
 	UnsureTorch   int64
 	UnknownTorch  uint64
 	TorchSlack    int64
+	Refused       [4]uint64
+	Missing       [5]int64
+	Untraced      uint64
+	UntracedNow   uint64
 	Value         [9]int64
 	High          [9]int64
 	Tree          [9]int64
@@ -396,13 +400,17 @@ const (
 	kernelLossLOSS_MAPPING       kernelLoss = 15
 	kernelLossLOSS_HEAP          kernelLoss = 16
 	kernelLossLOSS_TORCH         kernelLoss = 17
+	kernelLossLOSS_STATEMENT     kernelLoss = 18
+	kernelLossLOSS_MARKER        kernelLoss = 19
+	kernelLossLOSS_READING       kernelLoss = 20
 	kernelLossLOSSES             kernelLoss = 32
 )
 
 type kernelMember struct {
-	_    structs.HostLayout
-	Root uint32
-	Slot uint32
+	_        structs.HostLayout
+	Root     uint32
+	Slot     uint32
+	Untraced uint32
 }
 
 type kernelMeter uint32
@@ -596,6 +604,10 @@ type kernelRoot struct {
 	Listening     uint64
 	UnknownTorch  uint64
 	TorchSlack    int64
+	Refused       [4]uint64
+	Missing       [5]int64
+	Untraced      uint64
+	UntracedNow   uint64
 	Tree          [9]int64
 	TreeHigh      [9]int64
 	Processes     uint32
@@ -760,6 +772,7 @@ const (
 	kernelMapResizes             = "resizes"
 	kernelMapRoots               = "roots"
 	kernelMapRules               = "rules"
+	kernelMapShares              = "shares"
 	kernelMapSpaces              = "spaces"
 	kernelMapStacks              = "stacks"
 	kernelMapSteps               = "steps"
@@ -813,6 +826,7 @@ const (
 	kernelProgTorchReport        = "torch_report"
 	kernelProgTryAccount         = "try_account"
 	kernelVarAcknowledged        = "acknowledged"
+	kernelVarBoundaryRingSize    = "boundary_ring_size"
 	kernelVarBudgetFull          = "budget_full"
 	kernelVarBudgetShare         = "budget_share"
 	kernelVarChangeRingSize      = "change_ring_size"
@@ -987,6 +1001,7 @@ type kernelMapSpecs struct {
 	Resizes      *ebpf.MapSpec `ebpf:"resizes"`
 	Roots        *ebpf.MapSpec `ebpf:"roots"`
 	Rules        *ebpf.MapSpec `ebpf:"rules"`
+	Shares       *ebpf.MapSpec `ebpf:"shares"`
 	Spaces       *ebpf.MapSpec `ebpf:"spaces"`
 	Stacks       *ebpf.MapSpec `ebpf:"stacks"`
 	Steps        *ebpf.MapSpec `ebpf:"steps"`
@@ -1003,6 +1018,7 @@ type kernelMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelVariableSpecs struct {
 	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
+	BoundaryRingSize    *ebpf.VariableSpec `ebpf:"boundary_ring_size"`
 	BudgetFull          *ebpf.VariableSpec `ebpf:"budget_full"`
 	BudgetShare         *ebpf.VariableSpec `ebpf:"budget_share"`
 	ChangeRingSize      *ebpf.VariableSpec `ebpf:"change_ring_size"`
@@ -1106,6 +1122,7 @@ type kernelMaps struct {
 	Resizes      *ebpf.Map `ebpf:"resizes"`
 	Roots        *ebpf.Map `ebpf:"roots"`
 	Rules        *ebpf.Map `ebpf:"rules"`
+	Shares       *ebpf.Map `ebpf:"shares"`
 	Spaces       *ebpf.Map `ebpf:"spaces"`
 	Stacks       *ebpf.Map `ebpf:"stacks"`
 	Steps        *ebpf.Map `ebpf:"steps"`
@@ -1143,6 +1160,7 @@ func (m *kernelMaps) Close() error {
 		m.Resizes,
 		m.Roots,
 		m.Rules,
+		m.Shares,
 		m.Spaces,
 		m.Stacks,
 		m.Steps,
@@ -1160,6 +1178,7 @@ func (m *kernelMaps) Close() error {
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelVariables struct {
 	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
+	BoundaryRingSize    *ebpf.Variable `ebpf:"boundary_ring_size"`
 	BudgetFull          *ebpf.Variable `ebpf:"budget_full"`
 	BudgetShare         *ebpf.Variable `ebpf:"budget_share"`
 	ChangeRingSize      *ebpf.Variable `ebpf:"change_ring_size"`

@@ -28,10 +28,10 @@ var (
 
 // Limits of the ledger (bpf/wire.h).
 const (
-	MaxProcesses = 512
+	MaxProcesses = 2048
 	MaxRoots     = 64
 	maxCPUs      = 512
-	maxStored    = 2048
+	maxStored    = 4096
 )
 
 // Options are what can be chosen before loading. The zero value is the default.
@@ -69,6 +69,9 @@ type Ledger struct {
 // Load loads the object and attaches the probes that watch every mm the ledger knows, of which there are none
 // yet. The error matches ErrNotPermitted or ErrNotSupported where that is the reason.
 func Load(o Options) (_ *Ledger, err error) {
+	if err := CheckFiles(); err != nil {
+		return nil, err
+	}
 	spec, err := loadKernel()
 	if err != nil {
 		return nil, fmt.Errorf("read the BPF object: %w", err)
@@ -115,6 +118,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	if cpus > maxCPUs {
 		return fmt.Errorf("%w: %d CPUs, this build sums the counters of at most %d", ErrNotSupported, cpus, maxCPUs)
 	}
+	spec.Maps["shares"].MaxEntries *= uint32(cpus)
 	kernel, err := cache.Kernel()
 	if err != nil {
 		return noBTF(err)
@@ -132,7 +136,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 		spec.Maps["ticks"].MaxEntries = 1
 	}
 	for name, value := range map[string]uint32{
-		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
+		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
 		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset, "held_offset": f.heldOffset,
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
@@ -203,15 +207,30 @@ func (l *Ledger) attachTracing() error {
 	return nil
 }
 
+func (l *Ledger) detachTracing() error {
+	var errs []error
+	for _, t := range l.tracing {
+		errs = append(errs, t.Close())
+	}
+	l.tracing = nil
+	return errors.Join(errs...)
+}
+
+// Beside calls what is to be compared with the same while nothing is traced: with the kernel-wide probes out. What the ledger
+// knows is of no use afterwards.
+func (l *Ledger) Beside(compared func() error) error {
+	if err := l.detachTracing(); err != nil {
+		return err
+	}
+	return errors.Join(compared(), l.attachTracing())
+}
+
 // Capabilities returns what this kernel allows.
 func (l *Ledger) Capabilities() Capabilities { return l.cap }
 
 // Close detaches everything and frees the object. Traced processes go on as if nothing had been.
 func (l *Ledger) Close() error {
-	var errs []error
-	for _, t := range l.tracing {
-		errs = append(errs, t.Close())
-	}
+	errs := []error{l.detachTracing()}
 	if l.iterator != nil {
 		errs = append(errs, l.iterator.Close())
 	}

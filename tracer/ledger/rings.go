@@ -87,6 +87,9 @@ type BoundaryExtra struct {
 	Group     Group   // MeterShed, MeterBack
 	Foreign   Foreign // not 0: they are about blocks that pass the probes in NumPy by, and not about the budget
 	Told      bool    // CellResult, CellClose: the outcome is IPython's own word, and final
+	Status    int32   // ProcessExit: what wait(2) says of it
+	// OutOfMemory: ProcessExit of a process that the kernel's OOM killer had chosen.
+	OutOfMemory bool
 }
 
 // CellsOpened returns the number of the newest cell that any process has opened, whether it has been handed out or not.
@@ -288,28 +291,31 @@ func (l *Ledger) accept(b *kernelBoundary, sink Sink) error {
 func (l *Ledger) Delivered() uint64 { return l.rings.delivered }
 
 var lossNames = map[kernelLoss]string{
-	kernelLossLOSS_CHANGE_RING:   "change ring full",
-	kernelLossLOSS_BOUNDARY_RING: "boundary ring full (fetched from the store)",
+	kernelLossLOSS_CHANGE_RING:   event.LostChanges,
+	kernelLossLOSS_BOUNDARY_RING: event.Fetched,
 	kernelLossLOSS_BOUNDARY:      event.LostBoundaries,
-	kernelLossLOSS_SOURCE:        "no room for a cell's source",
+	kernelLossLOSS_SOURCE:        event.LostSource,
 	kernelLossLOSS_BLOCK:         "table of live NumPy blocks full",
 	kernelLossLOSS_PROCESS:       event.LostProcesses,
 	kernelLossLOSS_NESTING:       event.LostNested,
 	kernelLossLOSS_THREAD:        event.LostThreads,
 	kernelLossLOSS_READ:          "memory of the target not readable",
-	kernelLossLOSS_DEVICE:        "GPU memory whose device is not known",
+	kernelLossLOSS_DEVICE:        event.LostDevice,
 	kernelLossLOSS_OBJECT:        "table of CUDA memory and contexts full",
 	kernelLossLOSS_FORMAT:        "GPU arrays of a format whose size is not known",
-	kernelLossLOSS_CODE:          "no room for a code object of a stack",
-	kernelLossLOSS_STACK:         "no room for a stack",
-	kernelLossLOSS_NATIVE:        "native frames not known in time",
-	kernelLossLOSS_MAPPING:       "no room for a call that moves memory",
+	kernelLossLOSS_CODE:          event.LostCode,
+	kernelLossLOSS_STACK:         event.LostStack,
+	kernelLossLOSS_NATIVE:        event.LostNative,
+	kernelLossLOSS_MAPPING:       event.LostMapping,
 	kernelLossLOSS_HEAP:          "table of malloc's live blocks full",
 	kernelLossLOSS_TORCH:         "table of live tensors on the CPU full",
+	kernelLossLOSS_STATEMENT:     event.LostStatements,
+	kernelLossLOSS_MARKER:        event.LostMarkers,
+	kernelLossLOSS_READING:       event.LostReadings,
 }
 
 // LostChanges is the Loss.Reason of changes that found no room.
-const LostChanges = "change ring full"
+const LostChanges = event.LostChanges
 
 // SourceLimit is how many bytes of a cell's source as it was typed are sent at most, CompiledLimit how many of what is compiled.
 const (

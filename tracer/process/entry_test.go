@@ -97,4 +97,11 @@ func TestStoredGPUs(t *testing.T) {
 	if got, err := (FS{Root: root}).GPUs(7); err != nil || !slices.Equal(got, []int{0, 2}) {
 		t.Errorf("GPUs = %v, %v; want 0 and 2", got, err)
 	}
+	symlink(t, "/dev/null", root+"/8/fd/0")
+	symlink(t, "/dev/dxg", root+"/9/fd/0")
+	for pid, want := range map[int]bool{7: true, 8: false, 9: true, 10: true} { // of the last one nothing is known
+		if got := (FS{Root: root}).MayUseGPUs(pid); got != want {
+			t.Errorf("MayUseGPUs(%d) = %v", pid, got)
+		}
+	}
 }

@@ -18,6 +18,28 @@ const maxDescriptors = 4096
 // does CUDA where CUDA_VISIBLE_DEVICES does not limit it. The names are the process's own and prove nothing.
 // It needs ptrace access.
 func (fs FS) GPUs(pid int) ([]int, error) {
+	files, err := fs.descriptors(pid)
+	var held []int
+	for _, file := range files {
+		if n, ok := gpuDevice(file); ok && !slices.Contains(held, n) {
+			held = append(held, n)
+		}
+	}
+	slices.Sort(held)
+	return held, err
+}
+
+// MayUseGPUs says whether a process may have made a CUDA context: no driver does without a device node of NVIDIA's, of its
+// boards' (/dev/nvhost…, /dev/nvmap) or of WSL's.
+func (fs FS) MayUseGPUs(pid int) bool {
+	files, err := fs.descriptors(pid)
+	return err != nil || len(files) >= maxDescriptors || slices.ContainsFunc(files, func(file string) bool {
+		return strings.HasPrefix(file, "/dev/nv") || file == "/dev/dxg"
+	})
+}
+
+// descriptors are the names of what a process has open, at most maxDescriptors.
+func (fs FS) descriptors(pid int) (files []string, err error) {
 	if pid <= 0 {
 		return nil, &Error{PID: pid, Kind: ErrNoProcess}
 	}
@@ -30,18 +52,11 @@ func (fs FS) GPUs(pid int) ([]int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fs.failure(pid, err)
 	}
-	var held []int
 	for _, name := range names {
-		target, err := os.Readlink(dir.Name() + "/" + name)
-		if err != nil {
-			continue // closed meanwhile
-		}
-		if n, ok := gpuDevice(target); ok && !slices.Contains(held, n) {
-			held = append(held, n)
-		}
+		target, _ := os.Readlink(dir.Name() + "/" + name) // nothing where it was closed meanwhile
+		files = append(files, target)
 	}
-	slices.Sort(held)
-	return held, nil
+	return files, nil
 }
 
 // gpuDevice takes N off "/dev/nvidiaN". Minor 255 is nvidiactl and above are nvidia-modeset and others.

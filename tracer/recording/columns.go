@@ -88,7 +88,11 @@ const (
 	colUnsureTorch
 	colUnknownTorch
 	colTorchSlack
-	colFirstMeter
+	colUntraced
+	colUntracedNow
+	colFirstRefused
+	colFirstMissing     = colFirstRefused + int(event.RefusedKinds)
+	colFirstMeter       = colFirstMissing + int(event.MissingKinds)
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
 	colCount = colFirstDeviceMeter + 4*event.DeviceMeters
@@ -155,6 +159,14 @@ func tableFields() [colCount]field {
 		colUnsureTorch:   {"unsure_torch", typeInt64, false},
 		colUnknownTorch:  {"unknown_torch_frees", typeUint64, false},
 		colTorchSlack:    {"torch_slack", typeInt64, false},
+		colUntraced:      {"untraced", typeUint64, false},
+		colUntracedNow:   {"untraced_now", typeUint64, false},
+	}
+	for kind, name := range [event.RefusedKinds]string{"statements", "markers", "boundaries", "readings"} {
+		all[colFirstRefused+kind] = field{name: "refused." + name, typ: typeUint64}
+	}
+	for kind, name := range [event.MissingKinds]string{"numpy", "torch", "heap", "device", "cuda"} {
+		all[colFirstMissing+kind] = field{name: "missing." + name, typ: typeInt64}
 	}
 	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
 		for m := range event.Meter(event.CPUMeters) {
@@ -181,6 +193,8 @@ const (
 	kindHolders    = "holders"
 	kindVariables  = "variables"
 	kindResident   = "resident"
+	kindLimits     = "limits"
+	kindEnding     = "ending"
 	kindFinish     = "finish"
 )
 

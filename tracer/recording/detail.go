@@ -22,14 +22,16 @@ type hostDetail struct {
 }
 
 type processDetail struct {
-	Root     uint32 `json:"root"`
-	PID      int32  `json:"pid"`
-	Command  string `json:"command"`
-	Python   string `json:"python"`
-	IPython  string `json:"ipython"`
-	Frontend string `json:"frontend"`
-	Late     bool   `json:"late"`
-	Inputs   int64  `json:"inputs"`
+	Root     uint32        `json:"root"`
+	PID      int32         `json:"pid"`
+	Command  string        `json:"command"`
+	Python   string        `json:"python"`
+	IPython  string        `json:"ipython"`
+	Frontend string        `json:"frontend"`
+	Late     bool          `json:"late"`
+	Inputs   int64         `json:"inputs"`
+	Limit    event.Bytes   `json:"limit,omitempty"`
+	LimitBy  event.LimitBy `json:"limit_by,omitempty"`
 }
 
 type meterDetail struct {
@@ -50,6 +52,12 @@ type startDetail struct {
 type lossDetail struct {
 	Reason string `json:"reason"`
 	Count  uint64 `json:"count"`
+}
+
+type blindDetail struct {
+	PID   int32             `json:"pid"`
+	Meter meterName         `json:"meter"`
+	Since event.Nanoseconds `json:"since_ns"`
 }
 
 type probeDetail struct {
@@ -116,6 +124,7 @@ type finishDetail struct {
 	Made      uint64            `json:"made"`
 	Delivered uint64            `json:"delivered"`
 	Lost      []lossDetail      `json:"lost"`
+	Blind     []blindDetail     `json:"blind"`
 	Late      []string          `json:"late"`
 	Probes    []probeDetail     `json:"probes"`
 	GPUs      []gpuDetail       `json:"gpus"`
@@ -231,6 +240,7 @@ func finishToJSON(f *event.Finish) ([]byte, error) {
 	return json.Marshal(finishDetail{
 		Time: f.Time, Reason: f.Reason, Made: f.Made, Delivered: f.Delivered,
 		Lost:     convert(f.Lost, func(l event.Loss) lossDetail { return lossDetail(l) }),
+		Blind:    convert(f.Blind, func(b event.Blind) blindDetail { return blindDetail{b.PID, meterName(b.Meter), b.Since} }),
 		Late:     f.Late,
 		Probes:   convert(f.Probes, func(p event.ProbeUse) probeDetail { return probeDetail(p) }),
 		GPUs:     convert(f.GPUs, func(g event.GPU) gpuDetail { return gpuDetail(g) }),
@@ -246,7 +256,10 @@ func finishFromJSON(text []byte) (*event.Finish, error) {
 	}
 	return &event.Finish{
 		Time: d.Time, Reason: d.Reason, Made: d.Made, Delivered: d.Delivered,
-		Lost:     convert(d.Lost, func(l lossDetail) event.Loss { return event.Loss(l) }),
+		Lost: convert(d.Lost, func(l lossDetail) event.Loss { return event.Loss(l) }),
+		Blind: convert(d.Blind, func(b blindDetail) event.Blind {
+			return event.Blind{PID: b.PID, Meter: event.Meter(b.Meter), Since: b.Since}
+		}),
 		Late:     d.Late,
 		Probes:   convert(d.Probes, func(p probeDetail) event.ProbeUse { return event.ProbeUse(p) }),
 		GPUs:     convert(d.GPUs, func(g gpuDetail) event.GPU { return event.GPU(g) }),

@@ -20,8 +20,8 @@ import (
 
 // Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4 native
 // frames, lines of mapped memory and the heap, and who holds what was left, 5 tensors on the
-// CPU and what follows a cell's result.
-const Format = 5
+// CPU and what follows a cell's result, 6 what limits processes and how they end.
+const Format = 6
 
 // ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.
 const ReasonCut = "recording cut"
@@ -31,8 +31,8 @@ var (
 	ErrNotRecording = errors.New("not an ipytracer recording")
 	// ErrVersion says that a recording was made by a newer tracer.
 	ErrVersion = errors.New("recording made by a newer tracer")
-	// ErrNotRegular says that the path of a recording names a link, a device or a directory.
-	ErrNotRegular = errors.New("not a regular file")
+	// ErrRemoved says that a recording was deleted while it was written.
+	ErrRemoved = errors.New("the file was deleted meanwhile")
 	// ErrEvent says that an event cannot be recorded: a kind, a meter or an outcome without a name, or a
 	// text longer than the limit. The recording goes on without it.
 	ErrEvent = errors.New("event cannot be recorded")

@@ -32,6 +32,10 @@ func (b *batch) event(row int) (e event.Event, err error) {
 		e, err = variablesFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
 	case kindResident:
 		e, err = residentFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindLimits:
+		e, err = limitsFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindEnding:
+		e, err = endingFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
 	case kindStart:
 		e, err = startFromJSON(detail)
 	case kindProcess:
@@ -192,7 +196,19 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 		Tree:          b.readings(groupTree, row),
 		TreeHigh:      b.readings(groupTreeHigh, row),
 		Text:          b.hostile(row),
+		Doubts:        b.doubts(row),
 	}, nil
+}
+
+func (b *batch) doubts(row int) (d event.Doubts) {
+	for kind := range d.Refused {
+		d.Refused[kind] = b.u64(colFirstRefused+kind, row)
+	}
+	for kind := range d.Missing {
+		d.Missing[kind] = b.bytes(colFirstMissing+kind, row)
+	}
+	d.Untraced, d.UntracedNow = b.u64(colUntraced, row), b.u64(colUntracedNow, row)
+	return d
 }
 
 func (b *batch) reading(row int) event.Event {

@@ -9,16 +9,34 @@ import (
 	"testing"
 
 	"ipytracer/tracer/event"
+	"ipytracer/tracer/userfile"
 )
+
+// own are the rights of whoever runs the tests.
+func own(t *testing.T) *userfile.Rights {
+	t.Helper()
+	self, err := userfile.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights, err := userfile.Of(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(rights.Close)
+	return rights
+}
 
 func TestCreate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.arrows")
-	owner := &Owner{UID: os.Getuid(), GID: os.Getgid()}
-	if os.Geteuid() == 0 {
-		owner = &Owner{UID: 12345, GID: 23456}
-	}
-	f, err := Create(path, FileOptions{Version: "1.2.3", Owner: owner})
+	f, err := Create(own(t), path, FileOptions{Version: "1.2.3"})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before it is kept: %v", err)
+	}
+	if err := f.Keep(); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
@@ -27,9 +45,6 @@ func TestCreate(t *testing.T) {
 	}
 	if info.Mode() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
-	}
-	if st := info.Sys().(*syscall.Stat_t); int(st.Uid) != owner.UID || int(st.Gid) != owner.GID {
-		t.Errorf("owner %d:%d, want %v", st.Uid, st.Gid, owner)
 	}
 	for _, e := range session() {
 		if err := f.Write(e); err != nil {
@@ -41,10 +56,41 @@ func TestCreate(t *testing.T) {
 	}
 	compare(t, readFile(t, path), session())
 
-	if _, err := Create(path, FileOptions{}); !errors.Is(err, fs.ErrExist) {
+	if _, err := Create(own(t), path, FileOptions{}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over an existing file: %v", err)
 	}
 	compare(t, readFile(t, path), session())
+}
+
+// TestCreateGivenUp: what was there stays there until the new recording is kept.
+func TestCreateGivenUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.arrows")
+	if err := os.WriteFile(path, []byte("keep me"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create(own(t), path, FileOptions{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Discard()
+	if kept, err := os.ReadFile(path); err != nil || string(kept) != "keep me" {
+		t.Errorf("%q, %v", kept, err)
+	}
+}
+
+// TestRemovedMeanwhile: a recording that somebody deletes is not one that was written.
+func TestRemovedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.arrows")
+	f, err := Create(own(t), path, FileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Keep(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); !errors.Is(err, ErrRemoved) {
+		t.Errorf("%v", err)
+	}
 }
 
 func readFile(t *testing.T, path string) []event.Event {
@@ -67,11 +113,11 @@ func TestCreateWithForceLeavesLinkedFilesAlone(t *testing.T) {
 	if err := errors.Join(os.WriteFile(precious, []byte("keep me"), 0o644), os.Link(precious, path)); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Create(path, FileOptions{Force: true})
+	f, err := Create(own(t), path, FileOptions{Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.Write(&event.Finish{}), f.Close()); err != nil {
+	if err := errors.Join(f.Keep(), f.Write(&event.Finish{}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	compare(t, readFile(t, path), []event.Event{&event.Finish{}})
@@ -88,7 +134,7 @@ func TestCreateRefusesWhatIsNoFile(t *testing.T) {
 	}
 	for _, path := range []string{link, fifo, dir, "/dev/null"} {
 		for _, force := range []bool{false, true} {
-			if _, err := Create(path, FileOptions{Force: force}); !errors.Is(err, ErrNotRegular) {
+			if _, err := Create(own(t), path, FileOptions{Force: force}); !errors.Is(err, userfile.ErrNotRegular) {
 				t.Errorf("%s: %v", path, err)
 			}
 		}
@@ -96,22 +142,8 @@ func TestCreateRefusesWhatIsNoFile(t *testing.T) {
 	if _, err := os.Stat(target); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it wrote through the link: %v", err)
 	}
-	if _, err := Create(filepath.Join(dir, "no", "such"), FileOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Create(own(t), filepath.Join(dir, "no", "such"), FileOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
-	}
-}
-
-func TestCreateThatFailsLeavesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run.arrows")
-	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600) // cannot be written to, like a full disk
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := prepare(f, FileOptions{}); !errors.Is(err, syscall.EBADF) {
-		t.Errorf("%v, want EBADF", err)
-	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("left behind: %v", err)
 	}
 }
 
@@ -124,11 +156,11 @@ func TestCreateOnStandardOutput(t *testing.T) {
 	stdout := os.Stdout
 	os.Stdout = out
 	defer func() { os.Stdout = stdout }()
-	f, err := Create("-", FileOptions{})
+	f, err := Create(own(t), "-", FileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.Write(&event.Finish{}), f.Close()); err != nil {
+	if err := errors.Join(f.Keep(), f.Write(&event.Finish{}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := out.WriteString(""); err != nil {

@@ -104,7 +104,7 @@ func boundaryKinds() int {
 func blank() []event.Event {
 	return []event.Event{
 		&event.Start{}, &event.Process{}, &event.Boundary{}, &event.Reading{},
-		&event.Change{}, &event.Refusal{}, &event.Foreign{}, &event.CellSource{}, &event.Stack{}, &event.Holders{}, &event.Variables{}, &event.Residence{}, &event.Finish{},
+		&event.Change{}, &event.Refusal{}, &event.Foreign{}, &event.CellSource{}, &event.Stack{}, &event.Holders{}, &event.Variables{}, &event.Residence{}, &event.Limits{}, &event.Ending{}, &event.Finish{},
 	}
 }
 

@@ -104,8 +104,23 @@ func nativeSession() []event.Event {
 		all[len(all)-1])
 }
 
-// newestSession is what format 5 added.
+// newestSession is what format 6 added.
 func newestSession() []event.Event {
+	all := torchSession()
+	limit := event.Limit{Kind: event.LimitCgroup, Path: "/docker/größe", Bytes: 600 << 20, Used: 599 << 20, Highest: 600 << 20}
+	return append(all[:len(all)-1],
+		&event.Boundary{
+			Number: 8, Time: 102_700_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 4, Segment: 7, Stream: 8, Outcome: event.OutcomeError, Text: "MemoryError",
+			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 900}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 900},
+		},
+		&event.Limits{Time: 102_800_000_000, Root: 1, PID: 4242, Limits: []event.Limit{limit, {Kind: event.LimitMachine, Bytes: 24 << 30, Used: 2 << 30}}},
+		&event.Ending{Time: 102_900_000_000, Root: 1, PID: 4242, Status: 9, OutOfMemory: true, Limit: limit, Likely: true},
+		&event.Ending{Time: 102_950_000_000, Root: 1, PID: 4243, Status: 3 << 8},
+		all[len(all)-1])
+}
+
+// torchSession is what format 5 added.
+func torchSession() []event.Event {
 	all := nativeSession()
 	return append(all[:len(all)-1],
 		&event.Change{Stream: 8, Segment: 4, Time: 102_100_000_000, PID: 4242, TID: 4244, Meter: event.Torch, Value: 4096, Size: 4096, Address: 0x7f00_3000_0040, Stack: 1 << 63},
@@ -135,7 +150,7 @@ func newestSession() []event.Event {
 // TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
 // number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
-	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), 4: nativeSession(), Format: newestSession()} {
+	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), 4: nativeSession(), 5: torchSession(), Format: newestSession()} {
 		path := fmt.Sprintf("../../testdata/recording/format%d.arrows", format)
 		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
 			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {

@@ -146,6 +146,10 @@ func (r *Reader) note(e event.Event) {
 		at = e.Time
 	case *event.Residence:
 		at = e.Time
+	case *event.Limits:
+		at = e.Time
+	case *event.Ending:
+		at = e.Time
 	case *event.Change:
 		at = e.Time
 		r.streamed(e.Root, e.Stream)

@@ -29,7 +29,7 @@ func small() []event.Event {
 
 func TestCutAtEveryByte(t *testing.T) {
 	events := small()
-	file := record(t, events, 4)
+	file := record(t, events, len(events)/2+1)
 	header := len(schemaOnly(t))
 	most := 0
 	for n := range len(file) + 1 {
@@ -80,7 +80,7 @@ func schemaOnly(t testing.TB) []byte {
 // TestDamageIsNeverBelieved flips every bit-carrying byte: what is read is a prefix, or the header is refused.
 func TestDamageIsNeverBelieved(t *testing.T) {
 	events := small()
-	file := record(t, events, 4)
+	file := record(t, events, len(events)/2+1)
 	for i := range file {
 		bad := bytes.Clone(file)
 		bad[i] ^= 1 << (i % 8)

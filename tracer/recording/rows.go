@@ -36,6 +36,12 @@ func (w *Writer) addRow(e event.Event) error {
 	case *event.Residence:
 		text, err := residentToJSON(e)
 		return w.addDetail(kindResident, e.Time, e.PID, text, err)
+	case *event.Limits:
+		text, err := limitsToJSON(e)
+		return w.addDetail(kindLimits, e.Time, e.PID, text, err)
+	case *event.Ending:
+		text, err := endingToJSON(e)
+		return w.addDetail(kindEnding, e.Time, e.PID, text, err)
 	case *event.Start:
 		text, err := startToJSON(e)
 		return w.addDetail(kindStart, e.Host.MonoNow, 0, text, err)
@@ -204,6 +210,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	t.set64Unless0(colUnsureTorch, uint64(b.UnsureTorch))
 	t.set64Unless0(colUnknownTorch, b.UnknownTorch)
 	t.set64Unless0(colTorchSlack, uint64(b.TorchSlack))
+	t.setDoubts(&b.Doubts)
 	t.setReadings(groupValue, &b.Value)
 	t.setReadings(groupHigh, &b.High)
 	t.setReadings(groupTree, &b.Tree)
@@ -255,6 +262,17 @@ func (t *table) setReadings(group int, r *event.Readings) {
 	for m := range event.Meter(event.CPUMeters) {
 		t.set64(meterColumn(group, m), uint64(r[m]))
 	}
+}
+
+func (t *table) setDoubts(d *event.Doubts) {
+	for kind, n := range d.Refused {
+		t.set64Unless0(colFirstRefused+kind, n)
+	}
+	for kind, n := range d.Missing {
+		t.set64Unless0(colFirstMissing+kind, uint64(n))
+	}
+	t.set64Unless0(colUntraced, d.Untraced)
+	t.set64Unless0(colUntracedNow, d.UntracedNow)
 }
 
 // setHostile sets the text column. Arrow's utf8 must be valid and a target's bytes need not be; those

@@ -1,0 +1,238 @@
+// Package attributiontest makes up sessions: events as the kernel ledger tells them, of notebooks of any size and of targets that
+// want the tracer's memory. What it makes is the same for the same arguments.
+package attributiontest
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"ipytracer/tracer/event"
+)
+
+// Kernel is the attached process of a session that is made up.
+const Kernel = int32(4242)
+
+// Session is a tree of processes as the kernel ledger sees it. Its methods hand events to emit.
+type Session struct {
+	emit            func(event.Event)
+	Random          *rand.Rand
+	Now             event.Nanoseconds
+	number, segment uint64
+	stream          uint64
+	processes       map[int32]*process
+	alive           []*process // in the order they were born
+	tree, treeHigh  event.Readings
+	inputs          int64
+	address, stacks uint64
+	held            []event.Change // changes that are told after the boundary that ends their segment
+	Losing          float64        // share of the changes that are lost
+	Late            float64        // of those that are told behind their boundary
+}
+
+type process struct {
+	pid         int32
+	value, high event.Readings
+	shared      event.Readings // with its parent, since it was forked
+	moved       bool
+	blocks      []event.Change
+}
+
+// New begins a session, and attaches to [Kernel].
+func New(emit func(event.Event), seed uint64) *Session {
+	s := &Session{emit: emit, Random: rand.New(rand.NewPCG(seed, 1)), Now: 1e9, segment: 1, processes: map[int32]*process{}, inputs: 1}
+	var meters []event.MeterSource
+	for m := range event.Meter(event.CPUMeters) {
+		meters = append(meters, event.MeterSource{Meter: m, Source: "made up", Exact: true})
+	}
+	for m := range event.DeviceMeter(event.DeviceMeters) {
+		meters = append(meters, event.MeterSource{Meter: event.OfDevice(0, m), Source: "made up", Exact: true})
+	}
+	s.emit(&event.Start{
+		Host:      event.Host{Name: "made-up", Kernel: "6.18", CPUs: 2, Memory: 16 << 30, Tracer: "test", WallNow: 1e18, MonoNow: 1e9},
+		Processes: []event.ProcessInfo{{PID: Kernel, Command: "python3 -m ipykernel", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel", Inputs: 1}},
+		Meters:    meters,
+	})
+	s.born(Kernel)
+	s.set(Kernel, event.Resident, 120<<20)
+	s.set(Kernel, event.ResidentAnon, 80<<20)
+	s.set(Kernel, event.ResidentFile, 40<<20)
+	s.set(Kernel, event.Mapped, 300<<20)
+	s.Boundary(event.Boundary{Kind: event.Attached, PID: Kernel, Inputs: -1})
+	return s
+}
+
+func (s *Session) born(pid int32) *process {
+	p := &process{pid: pid}
+	s.processes[pid] = p
+	s.alive = append(s.alive, p)
+	return p
+}
+
+// set gives a meter a value, without a change.
+func (s *Session) set(pid int32, m event.Meter, to event.Bytes) {
+	p := s.processes[pid]
+	s.tree[m] += to - p.value[m]
+	p.value[m] = to
+	p.high[m] = max(p.high[m], to)
+	s.treeHigh[m] = max(s.treeHigh[m], s.tree[m])
+	p.moved = true
+}
+
+// Value is what a meter of a process has.
+func (s *Session) Value(pid int32, m event.Meter) event.Bytes { return s.processes[pid].value[m] }
+
+// To lets a meter of pages take a value, and tells the value that it may have fallen from.
+func (s *Session) To(pid int32, m event.Meter, to event.Bytes) {
+	s.set(pid, m, to)
+	s.change(event.Change{PID: pid, Meter: m, Value: to})
+}
+
+// Block makes a block of a meter, or frees it where the size is negative.
+func (s *Session) Block(pid int32, m event.Meter, size event.Bytes, address, stack uint64) {
+	s.set(pid, m, s.Value(pid, m)+size)
+	s.change(event.Change{PID: pid, Meter: m, Value: s.Value(pid, m), Size: size, Address: address, Stack: stack, Block: m == event.Mapped || m == event.Heap || m >= event.CPUMeters})
+}
+
+func (s *Session) change(c event.Change) {
+	s.stream++
+	c.Stream, c.Segment, c.Time, c.TID = s.stream, s.segment, s.Now, c.PID
+	switch x := s.Random.Float64(); {
+	case x < s.Losing:
+	case x < s.Losing+s.Late:
+		s.held = append(s.held, c)
+	default:
+		s.emit(&c)
+	}
+}
+
+// Make makes a block of a new address and remembers it.
+func (s *Session) Make(pid int32, m event.Meter, size event.Bytes, stack uint64) {
+	s.address += 1 << 32
+	s.Block(pid, m, size, s.address, stack)
+	p := s.processes[pid]
+	p.blocks = append(p.blocks, event.Change{Meter: m, Size: size, Address: s.address})
+}
+
+// Free frees one of the blocks that were made, the last where newest.
+func (s *Session) Free(pid int32, newest bool) {
+	p := s.processes[pid]
+	if len(p.blocks) == 0 {
+		return
+	}
+	i := len(p.blocks) - 1
+	if !newest {
+		i = s.Random.IntN(len(p.blocks))
+	}
+	b := p.blocks[i]
+	p.blocks = slices.Delete(p.blocks, i, i+1)
+	s.Block(pid, b.Meter, -b.Size, b.Address, 0)
+}
+
+// Stack announces a stack of calls.
+func (s *Session) Stack(pid int32, frames ...event.Frame) uint64 {
+	s.stacks++
+	s.emit(&event.Stack{Number: s.stacks * 0x9e3779b97f4a7c15, PID: pid, Frames: frames})
+	return s.stacks * 0x9e3779b97f4a7c15
+}
+
+// Emit hands out an event as it is.
+func (s *Session) Emit(e event.Event) { s.emit(e) }
+
+// Streamed numbers an event of the change stream that moves no meter.
+func (s *Session) Streamed() (stream, segment uint64) { s.stream++; return s.stream, s.segment }
+
+// Boundary ends a segment: of the process that acts, and of all others that moved.
+func (s *Session) Boundary(b event.Boundary) {
+	p := s.processes[b.PID]
+	s.number++
+	s.Now += 50_000
+	b.Number, b.Time, b.Segment, b.Stream, b.CPUTime = s.number, s.Now, s.segment, s.stream, s.Now/2
+	if b.TID == 0 {
+		b.TID = b.PID
+	}
+	b.Value, b.High, b.Tree, b.TreeHigh = p.value, p.high, s.tree, s.treeHigh
+	s.emit(&b)
+	for _, other := range s.alive {
+		if other != p && other.moved {
+			s.emit(&event.Reading{Number: s.number, PID: other.pid, Value: other.value, High: other.high})
+		}
+		other.moved, other.high = false, other.value
+	}
+	s.treeHigh = s.tree
+	s.segment++
+	for i := range s.held {
+		s.emit(&s.held[i])
+	}
+	s.held = s.held[:0]
+}
+
+// Fork starts a child that shares what its parent has.
+func (s *Session) Fork(parent, pid int32) {
+	from := s.processes[parent]
+	p := s.born(pid)
+	p.value, p.high, p.shared = from.value, from.value, from.value
+	for m := range p.value {
+		if !paged(event.Meter(m)) {
+			p.value[m], p.high[m], p.shared[m] = 0, 0, 0
+		}
+	}
+	s.Boundary(event.Boundary{Kind: event.ProcessStart, PID: pid, Parent: parent, Inputs: -1})
+}
+
+func paged(m event.Meter) bool { return m <= event.ResidentShmem }
+
+// Exec replaces a child's program.
+func (s *Session) Exec(pid int32, command string) {
+	p := s.processes[pid]
+	for m := range p.value {
+		s.tree[m] -= p.value[m] - p.shared[m]
+		p.value[m], p.high[m], p.shared[m] = 0, 0, 0
+	}
+	for m := range event.Meter(event.ResidentShmem) {
+		s.set(pid, m, 1<<20)
+	}
+	s.Boundary(event.Boundary{Kind: event.ProcessExec, PID: pid, Text: command, Inputs: -1})
+}
+
+// Exit ends a process.
+func (s *Session) Exit(pid int32) {
+	p := s.processes[pid]
+	s.Boundary(event.Boundary{Kind: event.ProcessExit, PID: pid, Inputs: -1})
+	for m := range p.value {
+		s.tree[m] -= p.value[m] - p.shared[m]
+	}
+	s.treeHigh = s.tree
+	s.alive = slices.DeleteFunc(s.alive, func(x *process) bool { return x == p })
+	delete(s.processes, pid)
+}
+
+// Alive says whether a process lives.
+func (s *Session) Alive(pid int32) bool { return s.processes[pid] != nil }
+
+// OpenCell begins a cell; IPython stores it.
+func (s *Session) OpenCell(cell, outer uint64, file, source string) {
+	s.inputs++
+	s.Boundary(event.Boundary{Kind: event.CellOpen, PID: Kernel, Cell: cell, Outer: outer, Inputs: s.inputs, Text: file})
+	s.emit(&event.CellSource{Cell: cell, PID: Kernel, Text: source})
+}
+
+// CloseCell ends it.
+func (s *Session) CloseCell(cell uint64, o event.Outcome) {
+	s.Boundary(event.Boundary{Kind: event.CellClose, PID: Kernel, Cell: cell, Outcome: o, Inputs: -1})
+}
+
+// Of draws a boundary of the kernel's that is about a cell.
+func (s *Session) Of(kind event.BoundaryKind, cell uint64, line int32, o event.Outcome) {
+	s.Boundary(event.Boundary{Kind: kind, PID: Kernel, Cell: cell, Line: line, Outcome: o, Inputs: -1})
+}
+
+// Mark draws one of the user's markers.
+func (s *Session) Mark(kind event.BoundaryKind, name string) {
+	s.Boundary(event.Boundary{Kind: kind, PID: Kernel, Text: name, Inputs: -1})
+}
+
+// End detaches, and finishes the stream.
+func (s *Session) End() {
+	s.Boundary(event.Boundary{Kind: event.Detached, PID: Kernel, Inputs: -1})
+	s.emit(&event.Finish{Time: s.Now, Reason: "interrupted", Made: s.stream, Delivered: s.stream})
+}

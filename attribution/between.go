@@ -1,0 +1,91 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"ipytracer/tracer/event"
+)
+
+// betweenKey is a meter of a process in a tree.
+type betweenKey struct {
+	root  uint32
+	pid   int32
+	meter event.Meter
+}
+
+// betweens are the changes that were made while a boundary was being drawn, by segment and value.
+type betweens map[betweenKey][]betweenChange
+
+type betweenChange struct {
+	segment uint64
+	value   event.Bytes
+	highest []event.Bytes // the highest value of this change and so many behind it: 1, 2, 4 … changes
+}
+
+func (t *Tracker) betweens() betweens {
+	all := betweens{}
+	for id, r := range t.roots {
+		for i := range r.between {
+			c := &r.between[i]
+			key := betweenKey{id, c.PID, c.Meter}
+			all[key] = append(all[key], betweenChange{segment: c.Segment, value: c.Value})
+		}
+	}
+	for _, of := range all {
+		slices.SortFunc(of, func(a, b betweenChange) int {
+			return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.value, b.value))
+		})
+		for i := range of {
+			of[i].highest = []event.Bytes{of[i].value}
+		}
+		for step := 1; step < len(of); step *= 2 {
+			for i := 0; i+2*step <= len(of); i++ {
+				n := len(of[i].highest) - 1
+				of[i].highest = append(of[i].highest, max(of[i].highest[n], of[i+step].highest[n]))
+			}
+		}
+	}
+	return all
+}
+
+// recomputed is a window's peak by the change stream. A change that was made while a boundary was being drawn is on either
+// side of it: where that decides, it is on the side on which the kernel's peak says it was.
+func (all betweens) recomputed(w *window, m event.Meter, kernel event.Bytes) event.Bytes {
+	peak := w.recomputed.of(m)
+	of := all[betweenKey{w.root, w.process.info.PID, m}]
+	if peak == kernel || len(of) == 0 {
+		return peak
+	}
+	at := func(segment uint64) int {
+		return sort.Search(len(of), func(i int) bool { return of[i].segment >= segment })
+	}
+	first, last := w.firstSegment, w.lastSegment
+	if last < first {
+		return peak
+	}
+	if first < last { // segments that have both sides within the window
+		peak = max(peak, highestOf(of, at(first), at(last)))
+	}
+	for _, edge := range []uint64{first - 1, last} { // of which one side is
+		begin, end := at(edge), at(edge+1)
+		if n := sort.Search(end-begin, func(i int) bool { return of[begin+i].value > kernel }); n > 0 {
+			peak = max(peak, of[begin+n-1].value)
+		}
+	}
+	return peak
+}
+
+// highestOf is the highest value in [begin, end), 0 for none.
+func highestOf(of []betweenChange, begin, end int) (highest event.Bytes) {
+	for begin < end {
+		n := len(of[begin].highest) - 1
+		for n > 0 && begin+1<<n > end {
+			n--
+		}
+		highest = max(highest, of[begin].highest[n])
+		begin += 1 << n
+	}
+	return highest
+}

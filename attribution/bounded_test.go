@@ -1,0 +1,155 @@
+package attribution_test
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/attribution"
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// keeps is how many bytes are reachable of what a tracker has taken in, with its report.
+func keeps(t *testing.T, take func(add func(event.Event))) (int64, *report.Report) {
+	t.Helper()
+	before := reachable()
+	tracker := attribution.New()
+	take(tracker.Add)
+	r := tracker.Stream()
+	if err := report.Text(io.Discard, r, report.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kept := reachable() - before
+	t.Logf("%d bytes", kept)
+	return kept, r
+}
+
+// says holds a report to be incomplete, and to say why.
+func says(t *testing.T, r *report.Report, why string) {
+	t.Helper()
+	if !slices.ContainsFunc(r.Certificate.Incomplete, func(p string) bool { return strings.Contains(p, why) }) {
+		t.Errorf("nothing is said of %q: %q", why, r.Certificate.Incomplete)
+	}
+	if r.Certificate.Complete {
+		t.Error("the certificate says complete")
+	}
+}
+
+// TestLongNotebook: a window that is over takes a few hundred bytes, its share of stacks and texts included.
+func TestLongNotebook(t *testing.T) {
+	const cells, statements, most = 1000, 10, 700
+	kept, r := keeps(t, func(add func(event.Event)) { attributiontest.Notebook(add, cells, statements) })
+	windows := 0
+	for range r.All() {
+		windows++
+	}
+	if want := 1 + cells*(2+statements); windows != want {
+		t.Errorf("%d windows, want %d", windows, want)
+	}
+	if each := kept / int64(windows); each > most {
+		t.Errorf("a window takes %d bytes, more than %d", each, most)
+	}
+	if !r.Certificate.Complete {
+		t.Errorf("not complete: %q", r.Certificate.Incomplete)
+	}
+}
+
+// TestLeftOpen: what is open costs next to nothing for each child that comes and goes, and what has no room in the report is counted.
+func TestLeftOpen(t *testing.T) {
+	kept, r := keeps(t, func(add func(event.Event)) { attributiontest.LeftOpen(add, 1000, 2000) })
+	if kept > 64<<20 {
+		t.Errorf("%d bytes", kept)
+	}
+	says(t, r, "a child process is missing from a window's children")
+	listed := 0
+	for w := range r.All() {
+		listed += len(w.Children)
+		if len(w.Children)+w.ChildrenUnlisted != 2000 {
+			t.Fatalf("window %d has %d children, and %d that are not listed", w.ID, len(w.Children), w.ChildrenUnlisted)
+		}
+	}
+	if listed > 1<<20 {
+		t.Errorf("%d children are listed", listed)
+	}
+}
+
+// TestFlood: as many markers as a target likes.
+func TestFlood(t *testing.T) {
+	for _, pairs := range []bool{true, false} {
+		kept, r := keeps(t, func(add func(event.Event)) { attributiontest.Flood(add, 20_000, pairs) })
+		if kept > 40<<20 {
+			t.Errorf("pairs %v: %d bytes", pairs, kept)
+		}
+		experiments := 0
+		for w := range r.All() {
+			if w.Kind == report.Experiment {
+				experiments++
+			}
+		}
+		if experiments != 20_000 {
+			t.Errorf("pairs %v: %d experiments", pairs, experiments)
+		}
+	}
+}
+
+// TestHostile: whatever a recording says, it takes a bounded amount of memory, and what had no room is said.
+func TestHostile(t *testing.T) {
+	const n = 200_000
+	for name, one := range map[string]struct {
+		why string
+		do  func(s *attributiontest.Session)
+	}{
+		"processes": {"of processes that are not in this report", func(s *attributiontest.Session) {
+			for i := range int32(n) {
+				s.Emit(&event.Boundary{Number: uint64(i) + 2, Segment: uint64(i) + 2, Time: 1e10, Kind: event.ProcessStart, PID: 10_000 + i, Parent: attributiontest.Kernel})
+			}
+		}},
+		"readings": {"readings of processes were left out", func(s *attributiontest.Session) {
+			for i := range int32(n) {
+				s.Emit(&event.Reading{Number: 1, PID: 10_000 + i})
+			}
+		}},
+		"segments": {"changes are of segments that are too far ahead", func(s *attributiontest.Session) {
+			for i := range uint64(n) {
+				s.Emit(&event.Change{Stream: i + 1, Segment: 1000 + i, PID: attributiontest.Kernel, Meter: event.Resident, Value: 1})
+			}
+		}},
+		"blocks": {"too many waited for their windows", func(s *attributiontest.Session) {
+			for i := range uint64(2 * n) {
+				s.Emit(&event.Change{Stream: i + 1, Segment: 1000, PID: attributiontest.Kernel, Meter: event.NumPy, Value: 8 * event.Bytes(i+1), Size: 8, Address: i})
+			}
+		}},
+		"sources": {"texts were cut or left out", func(s *attributiontest.Session) {
+			for i := range uint64(200) {
+				s.OpenCell(i+1, 0, "f.py", strings.Repeat("x", 1<<20)+fmt.Sprint(i))
+				s.CloseCell(i+1, event.OutcomeOK)
+			}
+		}},
+		"names": {"texts were cut or left out", func(s *attributiontest.Session) {
+			for i := range 10_000 {
+				s.Mark(event.ExperimentBegin, strings.Repeat("x", 1<<16)+fmt.Sprint(i))
+			}
+		}},
+		"stacks": {"allocations are missing from who allocated", func(s *attributiontest.Session) {
+			for i := range 2 * n {
+				s.Stack(attributiontest.Kernel, event.Frame{Function: "f", File: strings.Repeat("x", 1<<10) + fmt.Sprint(i)})
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept, r := keeps(t, func(add func(event.Event)) {
+				s := attributiontest.New(add, 1)
+				one.do(s)
+				s.End()
+			})
+			if kept > 128<<20 {
+				t.Errorf("%d bytes", kept)
+			}
+			says(t, r, one.why)
+		})
+	}
+}

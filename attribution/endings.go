@@ -1,0 +1,129 @@
+package attribution
+
+import (
+	"golang.org/x/sys/unix"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// last is what a process was doing when it ended, and how it ended.
+type last struct {
+	cell             *window // the innermost that was open, nil for none
+	id, line         int     // of its statement that was, or of the cell
+	inStatement      bool
+	resident, mapped event.Bytes // the most in its last segment
+	ending           *event.Ending
+}
+
+// dying notes what a process was doing when it ended.
+func (p *process) dying(b *event.Boundary) {
+	most := func(m event.Meter) event.Bytes { return max(b.Value[m], b.High[m]) }
+	p.last = last{resident: most(event.Resident), mapped: most(event.Mapped)}
+	if n := len(p.open); n > 0 {
+		w := p.open[n-1]
+		p.last.cell = w
+		if s := w.statement; s != nil {
+			w, p.last.inStatement = s, true
+		}
+		p.last.id, p.last.line = w.id, w.line
+	}
+}
+
+// ending takes in how a process has ended.
+func (t *Tracker) ending(e *event.Ending) {
+	p := t.processes[e.PID]
+	if p == nil || !p.ended {
+		return
+	}
+	ending := *e
+	ending.Limit.Path, _ = t.limits.keep(e.Limit.Path, maxName)
+	p.last.ending = &ending
+	why := howKilled(e)
+	if why == "" {
+		return
+	}
+	for w := p.last.cell; w != nil && w.kind != kindSession && w.status == report.Incomplete; w = w.parent {
+		w.note = why
+	}
+}
+
+// noteOf says of the statement in which a process ended what put an end to it, "" of all others: it may be in the archive by the time
+// that is known.
+func (l *last) noteOf(w *window) string {
+	if l.ending == nil || !l.inStatement || w.kind != kindStatement || w.id != l.id {
+		return ""
+	}
+	return howKilled(l.ending)
+}
+
+// failureOf is the type of the exception that ended a cell, "" for none.
+func (t *Tracker) failureOf(b *event.Boundary) string {
+	if b.Outcome != event.OutcomeError {
+		return ""
+	}
+	name, _ := t.limits.keep(b.Text, maxName)
+	return name
+}
+
+// howKilled says what a signal did, "" where none did it.
+func howKilled(e *event.Ending) string {
+	status := unix.WaitStatus(e.Status)
+	switch {
+	case e.OutOfMemory:
+		return "out of memory: the kernel killed the process"
+	case status.Signaled():
+		return "the process was ended by " + unix.SignalName(status.Signal())
+	}
+	return ""
+}
+
+// endingOf is how a process ended, for the report; nil if nobody said.
+func endingOf(p *process) *report.Ending {
+	e := p.last.ending
+	if e == nil {
+		return nil
+	}
+	out := &report.Ending{
+		OutOfMemory: e.OutOfMemory, Likely: e.Likely, Resident: int64(p.last.resident), Mapped: int64(p.last.mapped),
+	}
+	if status := unix.WaitStatus(e.Status); status.Signaled() {
+		if out.Signal = unix.SignalName(status.Signal()); out.Signal == "" {
+			out.Signal = status.Signal().String()
+		}
+	} else {
+		exit := status.ExitStatus()
+		out.ExitStatus = &exit
+	}
+	if e.Limit.Kind != "" {
+		hit := limitOf(e.Limit)
+		out.Limit = &hit
+	}
+	if cell := p.last.cell; cell != nil {
+		out.Window = p.last.id
+		out.At = &report.Place{Execution: cell.execution, ExecutionCount: max(cell.count, 0), Line: p.last.line}
+	}
+	return out
+}
+
+func limitOf(l event.Limit) report.Limit {
+	return report.Limit{Kind: string(l.Kind), Path: l.Path, Bytes: int64(l.Bytes), Used: int64(l.Used), Highest: int64(l.Highest)}
+}
+
+// limited takes in what limits a process's memory. What is told last has what was used in the end, and the highest.
+func (t *Tracker) limited(e *event.Limits) {
+	p := t.processes[e.PID]
+	if p == nil {
+		return
+	}
+	p.limits = nil
+	for _, l := range e.Limits {
+		limit := limitOf(l)
+		limit.Path, _ = t.limits.keep(limit.Path, maxName)
+		if l.Kind == event.LimitData { // what is mapped is what it is about
+			mapped := p.life.of(event.Mapped)
+			limit.Used, limit.Highest = int64(mapped.end), int64(mapped.peak)
+		}
+		p.limits = append(p.limits, limit)
+	}
+}

@@ -1,0 +1,84 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// experiments are those of a process that are open.
+type experiments struct {
+	byName map[string][]*window // innermost last
+	open   int
+	// refused are the names of those that were not opened, innermost of their name, with how many; crowded: some of these are not known.
+	refused map[string]int
+	crowded bool
+}
+
+// noteUnpaired is said of an experiment whose end may be another's.
+const noteUnpaired = "its end may be another's: too many experiments were open at once"
+
+func (t *Tracker) beginExperiment(r *root, p *process, b *event.Boundary) {
+	all := &p.experiments
+	name, _ := t.limits.keep(b.Text, maxName)
+	if len(r.open) >= maxOpen {
+		t.limits.unpaired++
+		if all.refused == nil {
+			all.refused = map[string]int{}
+		}
+		if _, known := all.refused[name]; !known && len(all.refused) >= maxOpen {
+			all.crowded = true
+			return
+		}
+		all.refused[name]++
+		return
+	}
+	w := t.openWindow(p, b, kindExperiment, p.session)
+	w.name = name
+	if all.byName == nil {
+		all.byName = map[string][]*window{}
+	}
+	all.byName[name] = append(all.byName[name], w)
+	all.open++
+}
+
+func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
+	all := &p.experiments
+	name, _ := t.limits.keep(b.Text, maxName)
+	if all.refused[name] > 0 {
+		all.refused[name]--
+		return
+	}
+	of := all.byName[name]
+	if len(of) == 0 {
+		if t.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 { // else its begin may have been refused, which is said
+			t.problem("experiment %q ended in pid %d, but had not begun", b.Text, b.PID)
+		}
+		return
+	}
+	w := of[len(of)-1]
+	if all.crowded {
+		w.status, w.doubted = report.Incomplete, true
+		w.addNote(noteUnpaired)
+	}
+	t.closeWindow(w, b)
+	if all.byName[name] = of[:len(of)-1]; len(of) == 1 {
+		delete(all.byName, name)
+	}
+	all.open--
+}
+
+// endExperiments closes those that are open, in the order they began.
+func (t *Tracker) endExperiments(p *process, b *event.Boundary) {
+	var left []*window
+	for _, of := range p.experiments.byName {
+		left = append(left, of...)
+	}
+	slices.SortFunc(left, func(a, b *window) int { return a.id - b.id })
+	for _, w := range left {
+		w.status, w.note = report.Incomplete, "no end marker: it ends with the session"
+		t.closeWindow(w, b)
+	}
+	p.experiments = experiments{}
+}

@@ -1,0 +1,112 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/tracer/event"
+)
+
+// figure is one meter's three readings, from which everything a window reports of it is derived.
+type figure struct {
+	start, peak, end event.Bytes
+	meter            event.Meter
+}
+
+// highest is the peak, whichever reading says it.
+func (f figure) highest() event.Bytes { return max(f.peak, f.start, f.end) }
+
+// figures are by meter, ascending. One that is not there was 0 all the time.
+type figures []figure
+
+func startFigures(value *event.Readings, meters []event.Meter) (out figures) {
+	for _, m := range meters {
+		if v := value[m]; v != 0 {
+			out = append(out, figure{v, v, v, m})
+		}
+	}
+	return out
+}
+
+// of is a meter's figure.
+func (all figures) of(m event.Meter) figure {
+	for _, f := range all {
+		if f.meter == m {
+			return f
+		}
+	}
+	return figure{meter: m}
+}
+
+// need is the same to be changed.
+func (all *figures) need(m event.Meter) *figure {
+	i, found := slices.BinarySearchFunc(*all, m, func(f figure, m event.Meter) int { return int(f.meter) - int(m) })
+	if !found {
+		*all = slices.Insert(*all, i, figure{meter: m})
+	}
+	return &(*all)[i]
+}
+
+// see takes in a segment.
+func (all *figures) see(value, high *event.Readings, meters []event.Meter) {
+	for _, m := range meters {
+		if value[m] == 0 && high[m] == 0 && all.of(m) == (figure{meter: m}) {
+			continue
+		}
+		f := all.need(m)
+		f.peak = max(f.peak, high[m])
+		f.end = value[m]
+	}
+}
+
+// raise adds to all figures of a meter what had been missing.
+func (all *figures) raise(m event.Meter, by event.Bytes) {
+	f := all.need(m)
+	f.start += by
+	f.peak += by
+	f.end += by
+}
+
+// level is one value of one meter.
+type level struct {
+	bytes event.Bytes
+	meter event.Meter
+}
+
+// levels are by meter, ascending; one that is not there is 0.
+type levels []level
+
+func (all levels) of(m event.Meter) event.Bytes {
+	for _, l := range all {
+		if l.meter == m {
+			return l.bytes
+		}
+	}
+	return 0
+}
+
+func (all *levels) need(m event.Meter) *level {
+	i, found := slices.BinarySearchFunc(*all, m, func(l level, m event.Meter) int { return int(l.meter) - int(m) })
+	if !found {
+		*all = slices.Insert(*all, i, level{meter: m})
+	}
+	return &(*all)[i]
+}
+
+// raise makes a level as high as a value, if it is not higher.
+func (all *levels) raise(m event.Meter, to event.Bytes) {
+	if to == 0 && all.of(m) == 0 {
+		return
+	}
+	l := all.need(m)
+	l.bytes = max(l.bytes, to)
+}
+
+// levelsOf are the meters that are not 0.
+func levelsOf(value *event.Readings, meters []event.Meter) (out levels) {
+	for _, m := range meters {
+		if v := value[m]; v != 0 {
+			out = append(out, level{v, m})
+		}
+	}
+	return out
+}

@@ -1,0 +1,146 @@
+package attribution
+
+import (
+	"math"
+
+	"ipytracer/tracer/event"
+)
+
+// Some of what is in doubt of a window is known only when it is over, and may be in the archive. It is put to it where it is read.
+
+// inTheEnd is what was said when everything was over, of the windows that had closed by then.
+type inTheEnd struct {
+	closings uint64
+	refused  [event.RefusedKinds]uint64 // what no boundary has told
+}
+
+// blindness is since when, by meter, something could not be probed for. gpu.0 stands for all GPUs.
+type blindness map[event.Meter]event.Nanoseconds
+
+func (b *blindness) add(one event.Blind) {
+	if *b == nil {
+		*b = blindness{}
+	}
+	if since, known := (*b)[one.Meter]; !known || one.Since < since {
+		(*b)[one.Meter] = one.Since
+	}
+}
+
+// of are the meters of which something is missing in what closed at a time.
+func (b blindness) of(closed event.Nanoseconds) (meters meterSet) {
+	for m, since := range b {
+		if since <= closed {
+			meters.add(m)
+		}
+	}
+	return meters
+}
+
+// blindTo notes, at the end, that a meter of a process was short because something could not be probed.
+func (t *Tracker) blindTo(all []event.Blind) {
+	for _, b := range all {
+		p := t.processes[b.PID]
+		if p == nil || b.Meter >= event.MeterCount {
+			continue
+		}
+		p.blind.add(b)
+		t.root(p.root).blind.add(b)
+	}
+	for _, r := range t.roots {
+		for _, w := range r.open {
+			if w.isOpen && len(r.blind) > 0 {
+				w.isBlind(r, forever)
+			}
+		}
+	}
+}
+
+// forever is later than everything.
+const forever = event.Nanoseconds(math.MaxInt64)
+
+// isBlind notes what is missing in a window that closed at a time.
+func (w *window) isBlind(r *root, closed event.Nanoseconds) {
+	tree, own := r.blind.of(closed), meterSet{}
+	if w.process.root == w.root {
+		own = w.process.blind.of(closed)
+	}
+	if tree == (meterSet{}) {
+		return
+	}
+	d := w.inDoubt()
+	d.blindTree.with(tree)
+	d.blind.with(own)
+}
+
+// unsaid takes in, at the end, what the kernel counts as refused and no boundary has told: nothing was drawn after it.
+func (t *Tracker) unsaid(lost []event.Loss) {
+	t.inTheEnd.closings = t.closings
+	var told [event.RefusedKinds]uint64
+	for _, r := range t.roots {
+		for kind, n := range r.doubts.Refused {
+			told[kind] += n
+		}
+	}
+	refused := &t.inTheEnd.refused
+	for _, l := range lost {
+		if kind, ok := l.Refused(); ok && l.Count > told[kind] {
+			refused[kind] = l.Count - told[kind]
+		}
+	}
+	if *refused == [event.RefusedKinds]uint64{} {
+		return
+	}
+	for _, r := range t.roots {
+		for _, w := range r.open {
+			if w.isOpen {
+				w.lacks(refused)
+				w.inDoubt().counts(refused)
+			}
+		}
+	}
+}
+
+// inHindsight is a window with what was learned of it after it had closed.
+func (t *Tracker) inHindsight(w *window) *window {
+	if w.isOpen {
+		return w
+	}
+	r, note := t.root(w.root), w.process.last.noteOf(w)
+	unread, blind, unsaid := r.isUnread(w.until), t.wasBlind(r, w), t.lacksUnsaid(r, w)
+	if !unread && !blind && !unsaid && note == "" {
+		return w
+	}
+	one, d := *w, *w.detail
+	if d.doubts != nil {
+		doubts := *d.doubts
+		d.doubts = &doubts
+	}
+	one.detail = &d
+	if note != "" {
+		one.note = note
+	}
+	if unread {
+		one.loosen(noteRefused)
+	}
+	if unsaid {
+		one.lacks(&t.inTheEnd.refused)
+		one.inDoubt().counts(&t.inTheEnd.refused)
+	}
+	if blind {
+		one.isBlind(r, w.closed)
+	}
+	return &one
+}
+
+// wasOver says whether a window had closed before the end.
+func (t *Tracker) wasOver(w *window) bool { return w.closing <= t.inTheEnd.closings }
+
+func (t *Tracker) wasBlind(r *root, w *window) bool { return len(r.blind) > 0 && t.wasOver(w) }
+
+// lacksUnsaid says whether something that no boundary has told may have been within a window that had closed.
+func (t *Tracker) lacksUnsaid(r *root, w *window) bool {
+	if t.inTheEnd.refused == [event.RefusedKinds]uint64{} || !t.wasOver(w) {
+		return false
+	}
+	return w.kind == kindSession || w.lastSegment >= r.ended
+}

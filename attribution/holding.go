@@ -1,0 +1,89 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/btree"
+
+	"ipytracer/tracer/event"
+)
+
+// holding is what a process has of a meter of blocks, by who allocated it. A window refers to it for all stacks that did nothing in
+// it: its own tallies are of those that did.
+type holding struct {
+	byStack map[uint64]event.Bytes
+	total   event.Bytes
+	order   *btree.BTreeG[holds] // the same, the most first; nil where there are few
+}
+
+// holds is what a stack has.
+type holds struct {
+	size  event.Bytes
+	stack uint64
+}
+
+// few is how many stacks are looked through one after another.
+const few = 64
+
+func newHolding() *holding { return &holding{byStack: map[uint64]event.Bytes{}} }
+
+func (h *holding) add(stack uint64, size event.Bytes) {
+	before := h.byStack[stack]
+	after := before + size
+	h.total += size
+	if after == 0 {
+		delete(h.byStack, stack)
+	} else {
+		h.byStack[stack] = after
+	}
+	switch {
+	case h.order != nil:
+		if before != 0 {
+			h.order.Delete(holds{before, stack})
+		}
+		if after != 0 {
+			h.order.ReplaceOrInsert(holds{after, stack})
+		}
+		if len(h.byStack) < few/2 {
+			h.order = nil
+		}
+	case len(h.byStack) > few:
+		h.order = btree.NewG(32, func(a, b holds) bool { return compareHolds(a, b) < 0 })
+		for stack, size := range h.byStack {
+			h.order.ReplaceOrInsert(holds{size, stack})
+		}
+	}
+}
+
+func compareHolds(a, b holds) int {
+	return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.stack, b.stack))
+}
+
+// most goes through the stacks, the most first.
+func (h *holding) most(do func(holds) bool) {
+	if h.order != nil {
+		h.order.Ascend(do)
+		return
+	}
+	all := make([]holds, 0, few)
+	for stack, size := range h.byStack {
+		all = append(all, holds{size, stack})
+	}
+	slices.SortFunc(all, compareHolds)
+	for _, one := range all {
+		if !do(one) {
+			return
+		}
+	}
+}
+
+// of is what a process has of a meter.
+func (a *allocations) of(key heldKey) *holding {
+	h := a.held[key]
+	if h == nil {
+		h = newHolding()
+		a.held[key] = h
+	}
+	return h
+}

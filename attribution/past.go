@@ -1,0 +1,240 @@
+package attribution
+
+import (
+	"slices"
+	"sort"
+
+	"ipytracer/tracer/event"
+)
+
+// Windows that are open have no readings of their own. What a process's meters did, and a tree's, is kept once, as far as any window
+// that is open may ask; each knows the cut since which it is open. Cuts are the boundaries of all trees, in the order they came. So a
+// boundary costs the same however many windows are open, and so does a window however many processes there are.
+
+// mark is a value of a meter from a cut on or, where maxima are meant, one that was seen as a segment ended at that cut.
+type mark struct {
+	cut   uint64
+	bytes event.Bytes
+}
+
+// steps are the values of a meter, in the order of their cuts.
+type steps []mark
+
+// at is the value that a cut left.
+func (s steps) at(cut uint64) event.Bytes {
+	i := sort.Search(len(s), func(i int) bool { return s[i].cut > cut })
+	if i == 0 {
+		return 0
+	}
+	return s[i-1].bytes
+}
+
+// last is the value now.
+func (s steps) last() event.Bytes {
+	if len(s) == 0 {
+		return 0
+	}
+	return s[len(s)-1].bytes
+}
+
+// set gives the meter a value from a cut on. latest is the cut since which the youngest open window is open: nobody asks for values
+// between that and this cut.
+func (s *steps) set(cut, latest uint64, bytes event.Bytes) {
+	n := len(*s)
+	switch {
+	case bytes == s.last():
+	case n > 0 && (latest < (*s)[n-1].cut || (*s)[n-1].cut == cut):
+		(*s)[n-1].bytes = bytes
+	default:
+		*s = append(*s, mark{cut, bytes})
+	}
+}
+
+// thin drops the values that no window asks for. open are the cuts since which windows are open, ascending.
+func (s *steps) thin(open []uint64) {
+	kept := (*s)[:0]
+	for i, m := range *s {
+		last := i == len(*s)-1
+		if at, _ := slices.BinarySearch(open, m.cut); last || at < len(open) && open[at] < (*s)[i+1].cut {
+			kept = append(kept, m)
+		}
+	}
+	*s = kept
+}
+
+// peaks are the maxima of a meter that can be the highest since some cut: each is lower than those before it.
+type peaks []mark
+
+// since is the highest after a cut.
+func (p peaks) since(cut uint64) (bytes event.Bytes, ok bool) {
+	i := sort.Search(len(p), func(i int) bool { return p[i].cut > cut })
+	if i == len(p) {
+		return 0, false
+	}
+	return p[i].bytes, true
+}
+
+// push adds the maximum of the segment that ended at a cut, the last so far or an earlier one.
+func (p *peaks) push(cut uint64, bytes event.Bytes) {
+	all := *p
+	end := sort.Search(len(all), func(i int) bool { return all[i].cut > cut })
+	if end < len(all) && all[end].bytes >= bytes {
+		return
+	}
+	begin := end
+	for begin > 0 && all[begin-1].bytes <= bytes {
+		begin--
+	}
+	if begin > 0 && all[begin-1].cut == cut {
+		return
+	}
+	*p = slices.Replace(all, begin, end, mark{cut, bytes})
+}
+
+// thin drops what is the highest since no cut at which a window opened.
+func (p *peaks) thin(open []uint64) {
+	kept, before := (*p)[:0], uint64(0)
+	for _, m := range *p {
+		if at, _ := slices.BinarySearch(open, before); at < len(open) && open[at] < m.cut {
+			kept = append(kept, m)
+		}
+		before = m.cut
+	}
+	*p = kept
+}
+
+// gauge is what one meter did.
+type gauge struct {
+	meter event.Meter
+	value steps
+	high  peaks // by the kernel's ledger
+	seen  peaks // by the change stream
+}
+
+// past is what the meters did of one process, or of a tree. Those that were 0 all the time are not in it.
+type past struct{ gauges []gauge }
+
+// of is a meter's gauge, nil if it has always been 0.
+func (p *past) of(m event.Meter) *gauge {
+	for i := range p.gauges {
+		if p.gauges[i].meter == m {
+			return &p.gauges[i]
+		}
+	}
+	return nil
+}
+
+func (p *past) need(m event.Meter) *gauge {
+	if g := p.of(m); g != nil {
+		return g
+	}
+	i, _ := slices.BinarySearchFunc(p.gauges, m, func(g gauge, m event.Meter) int { return int(g.meter) - int(m) })
+	p.gauges = slices.Insert(p.gauges, i, gauge{meter: m})
+	return &p.gauges[i]
+}
+
+// value is what a meter has now.
+func (p *past) value(m event.Meter) event.Bytes {
+	if g := p.of(m); g != nil {
+		return g.value.last()
+	}
+	return 0
+}
+
+// see takes in a segment that ended at a cut.
+func (p *past) see(cut, latest uint64, value, high *event.Readings, meters []event.Meter) {
+	for _, m := range meters {
+		g := p.of(m)
+		if g == nil && value[m] == 0 && high[m] == 0 {
+			continue
+		}
+		if g == nil {
+			g = p.need(m)
+		}
+		g.value.set(cut, latest, value[m])
+		g.high.push(cut, high[m])
+	}
+}
+
+// reach takes in the values at a cut as what the change stream must have led to.
+func (p *past) reach(cut uint64, value *event.Readings) {
+	for i := range p.gauges {
+		g := &p.gauges[i]
+		g.seen.push(cut, value[g.meter])
+	}
+}
+
+// raise adds to all that is known of a meter what had been missing.
+func (p *past) raise(cut uint64, m event.Meter, by event.Bytes) {
+	g := p.need(m)
+	for i := range g.value {
+		g.value[i].bytes += by
+	}
+	if len(g.value) == 0 {
+		g.value = steps{{0, by}}
+	}
+	for i := range g.high {
+		g.high[i].bytes += by
+	}
+}
+
+// clear sets all meters to 0.
+func (p *past) clear(cut, latest uint64) {
+	for i := range p.gauges {
+		p.gauges[i].value.set(cut, latest, 0)
+	}
+}
+
+// crowded is from how many marks on it is worth looking which of them anybody needs, beside two for each window.
+const crowded = 8
+
+// thin forgets what nobody asks for any more, where that is worth the while.
+func (p *past) thin(r *root) {
+	most := crowded + 2*len(r.open)
+	for i := range p.gauges {
+		g := &p.gauges[i]
+		if len(g.value) <= most && len(g.high) <= most && len(g.seen) <= most {
+			continue
+		}
+		open := r.cuts()
+		g.value.thin(open)
+		g.high.thin(open)
+		g.seen.thin(open)
+	}
+}
+
+// figures are what is known of the meters in a window that began at a cut and ends now. Without a start they had nothing then.
+func (p *past) figures(since uint64, start bool) figures {
+	out := make(figures, 0, len(p.gauges))
+	for i := range p.gauges {
+		g := &p.gauges[i]
+		f := figure{meter: g.meter, end: g.value.last()}
+		if start {
+			f.start = g.value.at(since)
+		}
+		f.peak = f.start
+		if high, ok := g.high.since(since); ok {
+			f.peak = max(f.peak, high)
+		}
+		if f != (figure{meter: g.meter}) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// recomputed are the peaks of a window that began at a cut, by the change stream, given its figures.
+func (p *past) recomputed(since uint64, own figures) levels {
+	var out levels
+	for i := range p.gauges {
+		g := &p.gauges[i]
+		peak := own.of(g.meter).start
+		if seen, ok := g.seen.since(since); ok {
+			peak = max(peak, seen)
+		}
+		if peak != 0 {
+			out = append(out, level{peak, g.meter})
+		}
+	}
+	return out
+}

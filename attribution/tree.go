@@ -1,0 +1,175 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/tracer/event"
+)
+
+// Limits of what windows keep of other processes.
+const (
+	maxProcesses = 1 << 14 // of a session
+	maxListing   = 2048    // children of one window: as many as the kernel half follows at once
+	maxChildren  = 1 << 20 // of all windows
+)
+
+// child is what another process did in a window.
+type child struct {
+	process *process
+	figures figures
+}
+
+// measured is what the meters say of a window, once it is over.
+type measured struct {
+	own, tree  figures
+	recomputed levels // the process's own peaks, by the change stream
+	children   []child
+	unlisted   int // children that had no room
+	// shared is what forked children had from their parent at birth and have not replaced by a program: the tree
+	// counts it once, and copies they made of it by writing are in no counter, so while there is sharing it is a lower bound.
+	shared  levels
+	sharing bool
+	// crowded: there were more processes than are followed, so what they share with their parents is not known.
+	crowded             bool
+	unsure, unsureTorch event.Bytes // by how much NumPy's meter, and PyTorch's, may be off, at most at any time
+}
+
+// cuts are the cuts since which windows are open, ascending.
+func (r *root) cuts() []uint64 {
+	out := make([]uint64, 0, len(r.open))
+	for _, w := range r.open {
+		if w.isOpen {
+			out = append(out, w.since)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// latest is the cut since which the youngest open window is open.
+func (r *root) latest() uint64 {
+	if n := len(r.open); n > 0 {
+		return r.open[n-1].since
+	}
+	return 0
+}
+
+// moved notes that a process moved, or was born or ended, in the segment that ended at a cut.
+func (r *root) moved(p *process, cut uint64) {
+	p.moved = cut
+	if r.recent == p {
+		return
+	}
+	r.leave(p)
+	p.older = r.recent
+	if p.older != nil {
+		p.older.newer = p
+	}
+	r.recent = p
+}
+
+// leave takes a process out of the order of those that moved.
+func (r *root) leave(p *process) {
+	if r.recent == p {
+		r.recent = p.older
+	}
+	if p.older != nil {
+		p.older.newer = p.newer
+	}
+	if p.newer != nil {
+		p.newer.older = p.older
+	}
+	p.older, p.newer = nil, nil
+}
+
+// lives notes that a process of the tree begins or ends.
+func (r *root) lives(p *process, cut uint64, alive bool) {
+	if p.alive == alive {
+		return
+	}
+	p.alive = alive
+	if alive {
+		p.lives.set(cut, r.latest(), 1)
+		r.living = append(r.living, p)
+		return
+	}
+	p.left = cut
+	p.lives.set(cut, r.latest(), 0)
+	if i := slices.Index(r.living, p); i >= 0 {
+		r.living = slices.Delete(r.living, i, i+1)
+	}
+}
+
+// others goes through the processes of a tree that a window has seen, but its own: those that lived when it began, and those that
+// moved since.
+func (r *root) others(w *window, do func(p *process, atStart bool)) {
+	for p := r.recent; p != nil && p.moved > w.since; p = p.older {
+		if p != w.process {
+			do(p, p.lives.at(w.since) == 1)
+		}
+	}
+	for _, p := range r.living {
+		if p != w.process && p.moved <= w.since && p.lives.at(w.since) == 1 {
+			do(p, true)
+		}
+	}
+}
+
+// figuresIn are what a process did in a window of another.
+func (p *process) figuresIn(w *window, atStart bool) figures {
+	if since := p.replaced; since > w.since { // what it was forked with is gone: it had nothing at its start
+		return p.past.figures(since-1, false)
+	}
+	return p.past.figures(w.since, atStart)
+}
+
+// isCopyIn says whether a process shares memory with its parent at some time in a window.
+func (p *process) isCopyIn(w *window) bool {
+	return p.copied != nil && (p.isForked || p.left > w.since)
+}
+
+// shares is how much of a meter a forked child still has from its parent, at most.
+func (p *process) shares(m event.Meter) event.Bytes {
+	if !p.isForked {
+		return 0
+	}
+	return p.copied.of(m)
+}
+
+// measure is what the meters say of a window that is open, up to now.
+func (t *Tracker) measure(w *window) measured {
+	r := t.root(w.root)
+	m := measured{own: w.process.past.figures(w.since, true), tree: r.past.figures(w.since, true)}
+	m.recomputed = w.process.past.recomputed(w.since, m.own)
+	m.unsure, _ = r.unsure.since(w.since - 1)
+	m.unsureTorch, _ = r.unsureTorch.since(w.since - 1)
+	m.crowded = r.crowded.in(w.since)
+	room := maxChildren - t.children
+	r.others(w, func(p *process, atStart bool) {
+		if p.isCopyIn(w) {
+			m.sharing = true
+			for _, l := range p.copied {
+				if l.bytes > 0 {
+					m.shared.need(l.meter).bytes += l.bytes
+				}
+			}
+		}
+		switch {
+		case !t.isBelow(p, w.process):
+		case len(m.children) < room:
+			m.children = append(m.children, child{p, p.figuresIn(w, atStart)})
+		default:
+			m.unlisted++
+		}
+	})
+	if n := len(m.children); n > maxListing {
+		slices.SortFunc(m.children, func(a, b child) int {
+			return cmp.Or(cmp.Compare(b.figures.of(event.Resident).peak, a.figures.of(event.Resident).peak), cmp.Compare(a.process.index, b.process.index))
+		})
+		m.unlisted += n - maxListing
+		m.children = slices.Clone(m.children[:maxListing])
+	}
+	slices.SortFunc(m.children, func(a, b child) int { return cmp.Compare(a.process.index, b.process.index) })
+	return m
+}

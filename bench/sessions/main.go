@@ -1,0 +1,62 @@
+// Sessions writes a recording of a session that is made up: a long notebook, or a target that wants the tracer's memory.
+//
+//	go run ./bench/sessions -kind notebook -n 20000 -o long.arrows
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/recording"
+)
+
+func main() {
+	log.SetFlags(0)
+	kind := flag.String("kind", "notebook", "notebook, open, flood, pairs, crowd or anything")
+	n := flag.Int("n", 20_000, "how many cells, experiments, markers, processes or steps")
+	seed := flag.Uint64("seed", 1, "of anything")
+	to := flag.String("o", "", "`FILE` to write")
+	flag.Parse()
+	f, err := os.Create(*to)
+	if err != nil {
+		log.Fatal(err)
+	}
+	w, err := recording.NewWriter(f, "bench")
+	if err != nil {
+		log.Fatal(err)
+	}
+	events := 0
+	emit := func(e event.Event) {
+		events++
+		if err := w.Write(e); err != nil {
+			log.Fatal(err)
+		}
+	}
+	switch *kind {
+	case "notebook":
+		attributiontest.Notebook(emit, *n, 10)
+	case "open":
+		attributiontest.LeftOpen(emit, *n, 2**n)
+	case "flood":
+		attributiontest.Flood(emit, *n, false)
+	case "pairs":
+		attributiontest.Flood(emit, *n, true)
+	case "crowd":
+		attributiontest.Crowd(emit, *n, 20)
+	case "anything":
+		attributiontest.Anything(emit, *seed, *n)
+	default:
+		log.Fatalf("-kind %s is not known", *kind)
+	}
+	if err := w.Close(); err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d events\n", events)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// elsewhereError says that a report is not where it was to go, and where it is.
+type elsewhereError struct {
+	why   error
+	where string
+}
+
+func (e *elsewhereError) Error() string { return e.why.Error() }
+
+func (e *elsewhereError) Unwrap() error { return e.why }
+
+// place is somewhere a report can go.
+type place struct {
+	name string
+	open func() (*destination, error)
+}
+
+// deliver prints where it was asked to, else where there is room: on standard output, beside the recording, in the folder for temporary
+// files. That it is elsewhere is an error that says where.
+func (s *session) deliver(what string, print func(io.Writer) error) error {
+	err := s.to.take(print)
+	if err == nil {
+		return nil
+	}
+	why := fmt.Errorf("write the %s: %w", what, err)
+	if s.source == nil || s.to.partly && errors.Is(err, syscall.EPIPE) {
+		return why // the recording can be read again; and who has read some of a report has had enough
+	}
+	for _, p := range s.otherPlaces(what) {
+		to, err := p.open()
+		if err != nil {
+			continue
+		}
+		s.console.ends.takeAway(to)
+		if to.take(print) == nil {
+			return &elsewhereError{why, p.name}
+		}
+		to.Discard()
+	}
+	return why
+}
+
+// otherPlaces are where a report goes that cannot be written where it was to go, the best first.
+func (s *session) otherPlaces(what string) []place {
+	var places []place
+	if s.to.path != "" {
+		places = append(places, place{"on standard output", func() (*destination, error) { return &destination{Writer: s.console.out}, nil }})
+	}
+	extension := map[string]string{"text": ".txt", "json": ".json", "csv": ".csv"}[s.options.Format]
+	file := func(path string) place {
+		return place{"in " + path, func() (*destination, error) {
+			f, err := s.rights.Create(path, false)
+			if err != nil {
+				return nil, err
+			}
+			return &destination{Writer: f, file: f, path: path}, nil
+		}}
+	}
+	if r := s.options.Record; r != "" && descriptor(r) == nil && r != "-" {
+		places = append(places, file(r+"."+what+extension))
+	}
+	return append(places, file(filepath.Join(os.TempDir(), "tracer-"+what+"-"+rand.Text()[:8]+extension)))
+}
+
+// take prints something, whole.
+func (d *destination) take(print func(io.Writer) error) error {
+	if err := print(d); err != nil {
+		return err
+	}
+	return d.commit()
+}
+
+// Write notes whether anybody has read some of it.
+func (d *destination) Write(p []byte) (int, error) {
+	n, err := d.Writer.Write(p)
+	d.partly = d.partly || n > 0
+	return n, err
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"ipytracer/tracer/ledger"
+)
+
+// printCosts prints for some operations what they take in a traced process, and what the tracer's program that they call
+// takes for each event, there and in another process; in nanoseconds. Where the machine is an emulated one whose clock counts
+// instructions (scripts/cost.sh), that is what they are.
+func printCosts(w io.Writer) error {
+	l, err := ledger.Load(ledger.Options{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	counting, err := l.CountWork()
+	if err != nil {
+		return err
+	}
+	defer counting.Close()
+	for root, c := range []struct {
+		loop string
+		work func() (ledger.Work, error)
+	}{{"loop-faults", l.ResidentWork}, {"loop-falls", l.ResidentWork}, {"loop-maps", l.MappedWork}} {
+		of, err := startLoop(context.Background(), c.loop)
+		if err != nil {
+			return err
+		}
+		defer of.close()
+		_, other, err := perEvent(of, c.work)
+		if err != nil {
+			return err
+		}
+		if _, err := l.AttachProcess(uint32(root), of.cmd.Process.Pid); err != nil {
+			return err
+		}
+		operation, traced, err := perEvent(of, c.work)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "cost %s %.0f %.0f %.0f\n", c.loop, operation, traced, other)
+	}
+	return nil
+}
+
+// perEvent returns what an operation took, and what the program took for each event meanwhile.
+func perEvent(l *loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
+	if _, err = l.ask(); err != nil { // warm up
+		return 0, 0, err
+	}
+	before, err := work()
+	if err != nil {
+		return 0, 0, err
+	}
+	if operation, err = l.ask(); err != nil {
+		return 0, 0, err
+	}
+	after, err := work()
+	if err != nil {
+		return 0, 0, err
+	}
+	return operation, float64(after.Spent-before.Spent) / float64(max(1, after.Runs-before.Runs)), nil
+}

@@ -1,0 +1,224 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/tracer/process"
+)
+
+// TestLimit: what goes beyond --limit fails with MemoryError, at its line, the kernel lives, and the report says who asked for how much.
+// Children have the limit, too, those from before as well.
+func TestLimit(t *testing.T) {
+	together(t)
+	onPythons(t, "run_limit.py", oldestAndNewest, checkLimit)
+}
+
+func checkLimit(t *testing.T, p place) {
+	t.Helper()
+	w := startWorkload(t, p, nil)
+	tr := attach(t, w.pid, "--limit", "1GiB", "--budget", "off")
+	results := w.run()[1:] // the first ran before
+	r, data := tr.stop()
+	if len(r.Processes) == 0 || r.Processes[0].SoftLimit == nil || *r.Processes[0].SoftLimit != (report.SoftLimit{Bytes: 1 << 30, By: "session"}) {
+		t.Errorf("the header does not have the limit: %+v", r.Processes)
+	}
+	cells := topCells(r, w.pid)
+	if len(cells) != len(results) {
+		t.Fatalf("%d cells, want %d: %s", len(cells), len(results), data)
+	}
+	for i, result := range results {
+		cell, want := cells[i], report.OK
+		if i < 3 {
+			want = report.Error
+			checkLimited(t, result.Name, cell)
+			if !strings.Contains(result.Error, "MemoryError") {
+				t.Errorf("%s: %q is no MemoryError", result.Name, result.Error)
+			}
+		}
+		if cell.Status != want || result.Status != want {
+			t.Errorf("%s: %s, and the kernel says %s; want %s: %+v", result.Name, cell.Status, result.Status, want, result)
+		}
+		if peak := cell.Meters["cpu.mapped"].Peak; peak > 1<<30 {
+			t.Errorf("%s: %d bytes mapped", result.Name, peak)
+		}
+	}
+}
+
+// checkLimited: the kernel refused the cell memory, and its own line asked for it.
+func checkLimited(t *testing.T, name string, cell report.Window) {
+	t.Helper()
+	i := -1
+	for n, r := range cell.Refused {
+		if r.Meter == "cpu.mapped" {
+			i = n
+		}
+	}
+	if i < 0 {
+		t.Errorf("%s: nothing was refused: %+v", name, cell.Refused)
+		return
+	}
+	r, line, least := cell.Refused[i], 2, int64(2<<30)
+	switch name {
+	case "without NumPy":
+		line = 1
+	case "grows":
+		line, least = 3, 1<<20
+	}
+	if r.Asked < least || r.Asked > least+2<<20 || r.Limit != 1<<30 || r.Held > 1<<30 {
+		t.Errorf("%s: %+v", name, r)
+	}
+	for _, f := range r.Stack {
+		if f.Execution != 0 && f.Line == line {
+			return
+		}
+	}
+	t.Errorf("%s: line %d is not in %+v", name, line, r.Stack)
+}
+
+// sleeper starts a Python that does nothing, as a user.
+func sleeper(t *testing.T, user uint32) (pid int) {
+	t.Helper()
+	cmd := exec.Command(python(), "-c", "import sys; print(1, flush=True); sys.stdin.read()")
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	_, out := startPiped(t, cmd)
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+// softLimit is what a process may map, without the mark in its last bits; -1 without a limit.
+func softLimit(t *testing.T, pid int) int64 {
+	t.Helper()
+	limits, err := process.FS{}.Rlimits(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if limits.Data.Hard != process.NoLimit {
+		t.Fatalf("the hard limit has changed: %+v", limits)
+	}
+	if limits.Data.Soft == process.NoLimit {
+		return -1
+	}
+	return limits.Data.Soft &^ 4095
+}
+
+// tracerSays runs the tracer and returns all that it says.
+func tracerSays(t *testing.T, status int, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(binary, args...).CombinedOutput()
+	if got := exitStatus(t, err); got != status {
+		t.Fatalf("tracer %s: status %d, want %d: %s", strings.Join(args, " "), got, status, out)
+	}
+	return string(out)
+}
+
+// TestLimitIsPutBack: a limit ends with the session, however that ends, also of another user's process. What is left behind if nobody could
+// put it back is said, and cleared by `tracer limit PID off`.
+func TestLimitIsPutBack(t *testing.T) {
+	together(t)
+	for name, user := range map[string]uint32{"root": 0, "another user": 65534} {
+		t.Run(name, func(t *testing.T) {
+			pid := sleeper(t, user)
+			number := strconv.Itoa(pid)
+			tr := attach(t, pid, "--limit", "1GiB")
+			if got := softLimit(t, pid); got != 1<<30 {
+				t.Errorf("the limit is %d", got)
+			}
+			tr.stop()
+			if got := softLimit(t, pid); got != -1 {
+				t.Errorf("after the session the limit is %d", got)
+			}
+			tracerSays(t, 0, "limit", number, "3GiB")
+			tr = attach(t, pid, "--limit", "2GiB")
+			killTracer(t, tr, false)
+			until(t, "the guard puts back what was before", func() bool { return softLimit(t, pid) == 3<<30 })
+			tracerSays(t, 0, "limit", number, "off")
+			tr = attach(t, pid, "--limit", "2GiB")
+			killTracer(t, tr, true)
+			if got := softLimit(t, pid); got != 2<<30 {
+				t.Errorf("with the guard dead the limit is %d", got)
+			}
+			if got := tracerSays(t, 0, "limit", number); !strings.Contains(got, "was killed") || !strings.Contains(got, "2.00 GiB") {
+				t.Errorf("what was left is not said: %s", got)
+			}
+			tr = attach(t, pid)
+			r, _ := tr.stop()
+			if l := r.Processes[0].SoftLimit; l == nil || *l != (report.SoftLimit{Bytes: 2 << 30, By: "left"}) {
+				t.Errorf("the report says %+v", l)
+			}
+			if !strings.Contains(tr.stderr.String(), "tracer limit "+number+" off") {
+				t.Errorf("nobody says what to do: %s", tr.stderr.String())
+			}
+			tracerSays(t, 0, "limit", number, "off")
+			if got := softLimit(t, pid); got != -1 {
+				t.Errorf("after off the limit is %d", got)
+			}
+		})
+	}
+}
+
+// killTracer kills it with SIGKILL, and the guard of its limits before it.
+func killTracer(t *testing.T, tr *trace, guard bool) {
+	t.Helper()
+	children, err := process.FS{}.Children(tr.cmd.Process.Pid)
+	if err != nil || len(children) != 1 {
+		t.Fatalf("the tracer's children are %v, %v; want its guard", children, err)
+	}
+	st, err := process.FS{}.Status(children[0].PID)
+	if err != nil || st.CapsHeld != 0 {
+		t.Errorf("the guard holds %v, %v", st.CapsHeld, err)
+	}
+	if guard {
+		if err := syscall.Kill(children[0].PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = tr.cmd.Process.Kill()
+	<-tr.ended
+}
+
+// TestLimitOnRun: the command has the limit before its first instruction.
+func TestLimitOnRun(t *testing.T) {
+	together(t)
+	got := tracerSays(t, 7, "run", "--quiet", "--limit", "600MiB", "-o", os.DevNull, "--", python(), "-c",
+		"import sys\ntry: bytearray(1 << 30)\nexcept MemoryError: sys.exit(7)")
+	if strings.Contains(got, "tracer:") {
+		t.Error(got)
+	}
+}
+
+// TestLimitsThatCannotBe end with one sentence and the right status, and leave the process as it was.
+func TestLimitsThatCannotBe(t *testing.T) {
+	together(t)
+	pid := sleeper(t, 0)
+	number := strconv.Itoa(pid)
+	for _, c := range []struct {
+		status int
+		says   string
+		args   []string
+	}{
+		{2, "no size such as", []string{"attach", "--limit", "many", number}},
+		{2, "too small", []string{"attach", "--limit", "0", number}},
+		{2, "mapped", []string{"attach", "--limit", "1MiB", number}},
+		{2, "mapped", []string{"limit", number, "1MiB"}},
+		{2, "no size such as", []string{"limit", number, "1 bushel"}},
+		{2, "no process", []string{"limit", "4194304", "1GiB"}},
+		{2, "not a process id", []string{"limit", "kernel", "1GiB"}},
+	} {
+		got := tracerSays(t, c.status, c.args...)
+		if !strings.Contains(got, c.says) || strings.Count(got, "\n") != 1 {
+			t.Errorf("%v: %q", c.args, got)
+		}
+	}
+	if got := softLimit(t, pid); got != -1 {
+		t.Errorf("the limit is %d", got)
+	}
+}

@@ -1,0 +1,266 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ipytracer/report"
+)
+
+// cellRunner is a process with an IPython that runs cells one after the other when it is told to.
+type cellRunner struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	in  io.Writer
+	out io.Reader
+}
+
+const runCells = `
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(history_load_length=0)
+shell.cache_size = 0
+exec(sys.argv[1], shell.user_ns)
+print("ready", flush=True)
+sys.stdin.readline()
+for cell in sys.argv[2:]:
+    shell.run_cell(cell, store_history=True)
+print("done!", flush=True)
+sys.stdin.readline()
+`
+
+// startCells starts one. What goes before the cells runs at once, in their namespace.
+func startCells(t *testing.T, env []string, before string, cells ...string) *cellRunner {
+	t.Helper()
+	s := &cellRunner{t: t, cmd: exec.Command(python(), append([]string{"-c", runCells, before}, cells...)...)}
+	s.cmd.Env, s.cmd.Dir, s.cmd.Stderr = append(os.Environ(), env...), t.TempDir(), os.Stderr
+	s.in, s.out = startPiped(t, s.cmd)
+	s.says("ready\n")
+	return s
+}
+
+func (s *cellRunner) says(word string) {
+	s.t.Helper()
+	got := make([]byte, len(word))
+	for !bytes.HasSuffix(got, []byte(word)) { // cells may print
+		got = append(got[1:], 0)
+		if _, err := io.ReadFull(s.out, got[len(got)-1:]); err != nil {
+			s.t.Fatalf("the shell has not said %q: %v", word, err)
+		}
+	}
+}
+
+// run lets the cells run under a tracer that is strict, and returns its report.
+func (s *cellRunner) run(status int, flags ...string) *report.Report {
+	s.t.Helper()
+	tr := attach(s.t, s.cmd.Process.Pid, append(flags, "--strict")...)
+	if _, err := io.WriteString(s.in, "go\n"); err != nil {
+		s.t.Fatal(err)
+	}
+	s.says("done!\n")
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	r, _ := tr.wait(status)
+	return r
+}
+
+// lost is how many of a kind the certificate says were lost. It must then not be complete, and say why.
+func lost(t *testing.T, r *report.Report, reason string) uint64 {
+	t.Helper()
+	c := r.Certificate
+	for _, l := range c.Lost {
+		if strings.Contains(l.Reason, reason) && l.Count > 0 {
+			if c.Complete || !strings.Contains(strings.Join(c.Incomplete, "\n"), l.Reason) {
+				t.Errorf("%d lost (%s), complete: %v, %q", l.Count, l.Reason, c.Complete, c.Incomplete)
+			}
+			return l.Count
+		}
+	}
+	return 0
+}
+
+const markersWithoutEnd = `
+import threading
+flooding = True
+def flood():
+    n = 0
+    while flooding:
+        for _ in range(100):
+            compile('', '<ipytracer:begin flood %d>' % n, 'exec')
+            n += 1
+thread = threading.Thread(target=flood)
+`
+
+// TestMarkersLeaveCellsRoom: a thread begins experiments without end, as fast as it can. Every cell has its window and its source; what was refused is
+// counted, in the cells too, and the experiments that were open then are not exact.
+func TestMarkersLeaveCellsRoom(t *testing.T) {
+	together(t)
+	var cells []string
+	for i := range 22 {
+		cells = append(cells, fmt.Sprintf("x%d = bytearray(%d << 20)", i, i+1))
+	}
+	cells[0] = "thread.start()\n" + cells[0]
+	cells[21] += "\nflooding = False\nthread.join()"
+	s := startCells(t, nil, markersWithoutEnd, cells...)
+	r := s.run(4)
+	got := topCells(r, s.cmd.Process.Pid)
+	if len(got) != len(cells) {
+		t.Fatalf("%d cells ran, %d windows", len(cells), len(got))
+	}
+	for i, w := range got {
+		if f := w.Meters["cpu.mapped"]; w.Source != cells[i] || !f.Exact || f.Need() < int64(i+1)<<20 {
+			t.Errorf("cell %d: source %q, mapped %+v", i+1, w.Source, f)
+		}
+	}
+	refused := lost(t, r, "experiments refused")
+	session := r.Windows[0]
+	if refused == 0 || session.LostMarkers != int64(refused) {
+		t.Errorf("%d refused, the session says %d; lost %v", refused, session.LostMarkers, r.Certificate.Lost)
+	}
+	var exact, bounds int
+	for _, w := range r.Windows {
+		if w.Kind == report.Experiment {
+			if f := w.Meters["cpu.resident"]; f.Exact {
+				exact++
+			} else if f.Bound == nil && w.Note != "" {
+				bounds++
+			}
+		}
+	}
+	if bounds == 0 {
+		t.Errorf("of the experiments none is marked, %d are exact", exact)
+	}
+}
+
+// TestMarkersInPairs: 50,000 experiments in one cell. Those that have a window have both their ends, all others are counted.
+func TestMarkersInPairs(t *testing.T) {
+	together(t)
+	const pairs = 50_000
+	s := startCells(t, nil, "", fmt.Sprintf("for i in range(%d):\n    compile('', '<ipytracer:begin p>', 'exec')\n    compile('', '<ipytracer:end p>', 'exec')", pairs))
+	tr := attach(t, s.cmd.Process.Pid, "--strict")
+	if _, err := io.WriteString(s.in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.says("done!\n")
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	<-tr.ended
+	r, _ := tr.wait(exitStatus(t, tr.err))
+	whole := 0
+	for _, w := range r.Windows {
+		if w.Kind == report.Experiment && w.Status == report.OK {
+			whole++
+		}
+	}
+	refused := lost(t, r, "experiments refused")
+	if status := exitStatus(t, tr.err); (refused > 0) != (status == 4) {
+		t.Errorf("%d refused, status %d", refused, status)
+	}
+	if missing := 2 * (pairs - whole); uint64(missing) < refused || refused == 0 && missing > 0 {
+		t.Errorf("%d of %d experiments have a window, and %d begins and ends were refused", whole, pairs, refused)
+	}
+	if cells := topCells(r, s.cmd.Process.Pid); len(cells) != 1 || !cells[0].Meters["cpu.resident"].Exact || cells[0].LostMarkers != int64(refused) {
+		t.Errorf("the cell: %+v", cells)
+	}
+	if len(r.Certificate.Problems) > 0 {
+		t.Errorf("what was refused makes problems: %q", r.Certificate.Problems)
+	}
+}
+
+// TestManyForks: 700 forked children live at once, each with a megabyte of its own. All are in the report.
+func TestManyForks(t *testing.T) {
+	together(t)
+	const children = 700
+	s := startCells(t, nil, "", fmt.Sprintf(`import os
+read, write = os.pipe()
+up, here = os.pipe()
+pids = []
+for i in range(%d):
+    pid = os.fork()
+    if not pid:
+        kept = bytearray(1 << 20)
+        os.close(write)
+        os.write(here, b'x')
+        os.read(read, 1)
+        os._exit(0)
+    pids.append(pid)
+    os.read(up, 1)
+os.close(write)
+for pid in pids: os.waitpid(pid, 0)`, children))
+	r := s.run(4) // forked children make the tree a bound
+	if !r.Certificate.Complete {
+		t.Errorf("not complete: %q", r.Certificate.Incomplete)
+	}
+	if n := len(r.Processes) - 1; n != children {
+		t.Errorf("%d children", n)
+	}
+	cell := topCells(r, s.cmd.Process.Pid)[0]
+	if f, _ := cell.Together("cpu.resident"); f.Exact || f.Need() < children<<20 {
+		t.Errorf("all together: %+v", f)
+	}
+	if len(cell.Children) != children {
+		t.Errorf("the cell has %d children", len(cell.Children))
+	}
+}
+
+// standIn is the environment of a process that uses the stand-in of the CUDA driver, with so many devices.
+func standIn(t *testing.T, devices int, more ...string) []string {
+	t.Helper()
+	libraries := gpuLibraries.copied(t)
+	modules, err := filepath.Abs("../testdata/gpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(more, "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1", "LD_LIBRARY_PATH="+libraries, "STANDIN_LIBRARIES="+libraries,
+		"STANDIN_TRUTH="+filepath.Join(t.TempDir(), "truth"), fmt.Sprintf("STANDIN_DEVICES=%d", devices), "STANDIN_MEMORY=8589934592")
+}
+
+// unseenContext is a context that is there before the tracer is, on the last device.
+const unseenContext = "import gpu\ngpu.cu.call('cuInit', 0)\nother = gpu.cu.give('cuCtxCreate_v2', 0, %d)"
+
+var inUnseenContext = []string{
+	"gpu.cu.call('cuCtxSetCurrent', other)\nall = [gpu.cu.alloc(1 << 20) for _ in range(11)]", "one = gpu.cu.alloc(1 << 20); gpu.cu.free(one)", "pass",
+}
+
+// TestGuessedDevice: eleven allocations in a context that was never seen to be made, with two devices. Which device they are on is a guess, and every figure
+// that rests on it says so from then on.
+func TestGuessedDevice(t *testing.T) {
+	together(t)
+	s := startCells(t, standIn(t, 2), fmt.Sprintf(unseenContext, 1), inUnseenContext...)
+	r := s.run(4)
+	if n := lost(t, r, "whose device is a guess"); n != 12 {
+		t.Errorf("%d guesses: %v", n, r.Certificate.Lost)
+	}
+	for i, w := range topCells(r, s.cmd.Process.Pid) {
+		for meter, f := range w.Meters {
+			if !strings.HasPrefix(meter, "gpu.") {
+				if !f.Exact && meter != "cpu.numpy" {
+					t.Errorf("cell %d: %s has nothing to do with it: %+v", i+1, meter, f)
+				}
+				continue
+			}
+			if want := int64(11+min(i, 1)) << 20; strings.HasSuffix(meter, ".driver") && (f.Exact || f.Bound == nil || *f.Bound != want) {
+				t.Errorf("cell %d: %s rests on a guess of %d bytes: %+v", i+1, meter, want, f)
+			}
+		}
+		if _, ok := w.Meters["gpu.0.driver"]; !ok {
+			t.Errorf("cell %d has no driver: %v", i+1, w.Meters)
+		}
+	}
+}
+
+// TestOneDeviceIsNoGuess: where a process can use one device only there is nothing to guess.
+func TestOneDeviceIsNoGuess(t *testing.T) {
+	together(t)
+	s := startCells(t, standIn(t, 1, "CUDA_VISIBLE_DEVICES=0"), fmt.Sprintf(unseenContext, 0), inUnseenContext...)
+	r := s.run(0)
+	for i, w := range topCells(r, s.cmd.Process.Pid) {
+		if f := w.Meters["gpu.0.driver"]; !f.Exact || f.End != 11<<20 {
+			t.Errorf("cell %d: %+v", i+1, f)
+		}
+	}
+}

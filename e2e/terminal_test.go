@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ipytracer/report"
+)
+
+// manyCells runs cells one after the other once it is told to, and says when it has.
+const manyCells = `
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+print("up", flush=True)
+sys.stdin.readline()
+for i in range(int(sys.argv[1])):
+    shell.run_cell("a = " + repr("x" * 100 + str(i)), store_history=True)
+print("done", flush=True)
+sys.stdin.readline()
+`
+
+// TestNobodyReadsStandardError: live lines that nobody reads, more than a pipe holds, stop nothing: every cell is there, and nothing was lost.
+func TestNobodyReadsStandardError(t *testing.T) {
+	together(t)
+	const cells = 1200
+	target := exec.Command(python(), "-c", manyCells, fmt.Sprint(cells))
+	in, out := startPiped(t, target)
+	expectLine := func(want string) {
+		t.Helper()
+		got := make([]byte, len(want)+1)
+		if _, err := io.ReadFull(out, got); err != nil || string(got) != want+"\n" {
+			t.Fatalf("%q %v", got, err)
+		}
+	}
+	expectLine("up")
+	pid := target.Process.Pid
+	unread, stderr, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unread.Close()
+	dir := t.TempDir()
+	ready, result := filepath.Join(dir, "ready"), filepath.Join(dir, "report.json")
+	cmd := exec.Command(binary, "attach", "--format", "json", "-o", result, "--ready-file", ready, fmt.Sprint(pid))
+	cmd.Stderr, cmd.SysProcAttr = stderr, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stderr.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	until(t, "it has attached", func() bool { _, err := os.Stat(ready); return err == nil })
+	if _, err := io.WriteString(in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	expectLine("done")
+	end := os.Signal(syscall.SIGHUP)
+	if signal.Ignored(end) { // by nohup, which the tracer heeds
+		end = syscall.SIGTERM
+	}
+	_ = cmd.Process.Signal(end)
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the tracer does not end")
+	}
+	data, err := os.ReadFile(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r report.Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(topCells(&r, pid)); n != cells || len(r.Certificate.Lost) > 0 || !r.Certificate.Complete {
+		t.Errorf("%d of %d cells, lost %+v, complete %v: %v", n, cells, r.Certificate.Lost, r.Certificate.Complete, r.Certificate.Problems)
+	}
+	said, err := io.ReadAll(unread)
+	if err != nil || len(said) < 64<<10-4096 || !bytes.Contains(said, []byte("attached to")) {
+		t.Errorf("%d bytes were said: %v", len(said), err)
+	}
+	if strings.Count(string(said), "\n") < 100 {
+		t.Errorf("said: %.500s", said)
+	}
+}

@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Ending is how a process ended.
+type Ending struct {
+	ExitStatus *int   `json:"exit_status"`      // null where a signal ended it
+	Signal     string `json:"signal,omitempty"` // "SIGKILL"
+	// OutOfMemory: the kernel's OOM killer chose it.
+	OutOfMemory bool `json:"out_of_memory"`
+	// Limit is what was used up then; null where that is not known.
+	Limit *Limit `json:"limit,omitempty"`
+	// Likely: the kernel did not say that it was this limit; it is the one that was used up.
+	Likely bool `json:"likely,omitempty"`
+	// Window is the statement, or the cell, that ran when it ended; 0 for none.
+	Window int `json:"window"`
+	// At is where that is; null for none.
+	At *Place `json:"at,omitempty"`
+	// Resident and Mapped are the most it had in its last segment, in bytes.
+	Resident int64 `json:"resident"`
+	Mapped   int64 `json:"mapped"`
+}
+
+// Limit is a limit of a process's memory, in bytes.
+type Limit struct {
+	// Kind is cgroup (of a container, a service, a user), machine, RLIMIT_DATA (what the process maps) or RLIMIT_AS (its address space).
+	Kind    string `json:"kind"`
+	Path    string `json:"path,omitempty"` // of the cgroup
+	Bytes   int64  `json:"bytes"`
+	Used    int64  `json:"used"`              // by all that it is for, when it was looked at last
+	Highest int64  `json:"highest,omitempty"` // that was ever used, where the kernel keeps it
+}
+
+// name is what people call the limit.
+func (l Limit) name() string {
+	switch l.Kind {
+	case "cgroup":
+		return "cgroup " + bounded(path.Clean("/"+l.Path), maxName)
+	case "machine":
+		return "the machine"
+	}
+	return bounded(l.Kind, maxName)
+}
+
+// notable says whether a process did not end by itself.
+func (e *Ending) notable() bool { return e != nil && (e.OutOfMemory || e.Signal != "") }
+
+// exhausted says which limit was used up, of a process that the OOM killer ended.
+func (e *Ending) exhausted() string {
+	if e.Limit == nil {
+		return "not known: neither a cgroup of the process nor the machine was seen to be full"
+	}
+	text := FormatBytes(e.Limit.Bytes) + " of " + e.Limit.name()
+	if used := max(e.Limit.Used, e.Limit.Highest); used > 0 {
+		text += ", of which " + FormatBytes(used) + " were used"
+	}
+	if e.Likely {
+		text = "most likely " + text
+	}
+	return text
+}
+
+// limits says in a line what limits a process's memory and how near it came.
+func (v *view) limits(p Process) {
+	var parts []span
+	for _, l := range p.Limits {
+		text := FormatBytes(l.Bytes) + " of " + l.name()
+		switch {
+		case l.Highest > 0:
+			text += ", " + FormatBytes(l.Highest) + " at its highest"
+		case l.Used > 0:
+			text += ", " + FormatBytes(l.Used) + " used"
+		}
+		parts = append(parts, span{text, plain})
+	}
+	v.field("limits", parts...)
+}
+
+// maxEndings is how many of them the short report tells.
+const maxEndings = 3
+
+// endings says which processes did not end by themselves, those that ran out of memory first.
+func (v *view) endings() {
+	told, more := 0, 0
+	for _, memory := range []bool{true, false} {
+		for _, p := range v.r.Processes {
+			e := p.Ending
+			if !e.notable() || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
+				continue
+			}
+			if told++; told > maxEndings {
+				more++
+				continue
+			}
+			v.ending(p)
+		}
+	}
+	if more > 0 {
+		v.answer("", "and "+plural(more, "more process"))
+	}
+	v.starved()
+}
+
+func (v *view) ending(p Process) {
+	who := ""
+	if p.Parent != 0 && !v.pids[p.PID] {
+		who = " (" + oneLine(p.Command, false, maxName) + ")"
+	}
+	v.ended(p.PID, who, p.Ending, v.during(p.Ending))
+}
+
+// ended says what put an end to a process, and where.
+func (v *view) ended(pid int, who string, e *Ending, where string) {
+	had := FormatBytes(e.Resident) + " resident"
+	if e.OutOfMemory {
+		v.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
+		v.answer("the limit", e.exhausted())
+		return
+	}
+	v.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", bounded(e.Signal, maxName), pid, who, had, where))
+}
+
+// during is ", in In[7] line 3: x = np.ones(n)".
+func (v *view) during(e *Ending) string {
+	if e.At == nil {
+		return ""
+	}
+	text := ", in " + e.At.label()
+	for _, c := range v.cells {
+		if c.execution != e.At.Execution {
+			continue
+		}
+		if lines := cellLines(*v.window(c.id)); e.At.Line > 0 && e.At.Line <= len(lines) {
+			return text + ": " + oneLine(strings.TrimSpace(lines[e.At.Line-1]), false, maxProse)
+		}
+	}
+	return text
+}
+
+// starved tells cells that failed for want of memory, the last first.
+func (v *view) starved() {
+	told := 0
+	for _, c := range slices.Backward(v.cells) {
+		if told == maxEndings || !isWant(c.failure) {
+			continue
+		}
+		told++
+		cell := v.window(c.id)
+		text := bounded(lastOf(c.failure), maxName) + " in " + v.shortName(c)
+		for _, w := range v.statementsOf(map[int]bool{c.id: true})[c.id] {
+			if w.Status == Error {
+				where, source := statementLabel(w, cellLines(*cell))
+				text += ", " + where + source
+			}
+		}
+		if len(cell.Refused) > 0 {
+			text += "; " + refusal(cell.Refused[0])
+		}
+		v.answer("no memory", text)
+	}
+}
+
+// isWant says whether a type of exception says that memory was wanting: MemoryError, NumPy's, PyTorch's and CuPy's.
+func isWant(name string) bool {
+	switch lastOf(name) {
+	case "MemoryError", "_ArrayMemoryError", "OutOfMemoryError":
+		return true
+	}
+	return false
+}
+
+// lastOf is a type's name without its module.
+func lastOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

@@ -1,0 +1,132 @@
+package tracer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// watch is what limits the memory of an attached process, as seen from outside: to tell which limit was hit, should the OOM killer
+// come.
+type watch struct {
+	pid         int
+	before, now []process.Cgroup // at the attach, and when looked at last
+	rlimits     []event.Limit
+	machine     process.MachineMemory
+	looked      time.Time
+}
+
+// watchEvery is how often the use of limits is looked at, at most.
+const watchEvery = time.Second
+
+// beginWatch looks at what limits a target's memory.
+func (s *Session) beginWatch(t *target) {
+	w := &watch{pid: t.pid, looked: time.Now()}
+	w.before, _ = s.fs.MemoryCgroups(t.pid) // without, nothing is known of them
+	w.now = slices.Clone(w.before)
+	w.machine = s.fs.MachineMemory()
+	if r, err := s.fs.Rlimits(t.pid); err == nil {
+		status, _ := s.fs.Status(t.pid)
+		if r.Data.Soft != process.NoLimit {
+			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitData, Bytes: event.Bytes(r.Data.Soft), Used: event.Bytes(status.DataBytes)})
+		}
+		if r.AddressSpace.Soft != process.NoLimit {
+			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitSpace, Bytes: event.Bytes(r.AddressSpace.Soft)})
+		}
+	}
+	if s.watches == nil {
+		s.watches = map[uint32]*watch{}
+	}
+	s.watches[t.root] = w
+	s.queue = append(s.queue, w.limits(t.root))
+}
+
+// lookAtLimits sees what is used of them. Groups that are gone stay as they were.
+func (s *Session) lookAtLimits() {
+	for _, w := range s.watches {
+		if time.Since(w.looked) >= watchEvery {
+			w.look(s.fs)
+		}
+	}
+}
+
+func (w *watch) look(fs process.FS) {
+	w.looked = time.Now()
+	w.machine = fs.MachineMemory()
+	for i, c := range w.now {
+		if c.Limit == process.NoLimit {
+			continue
+		}
+		if again, ok := c.Again(); ok {
+			w.now[i] = again
+		}
+	}
+}
+
+// limits are all there are, those first of which least is left.
+func (w *watch) limits(root uint32) *event.Limits {
+	out := &event.Limits{Time: now(), Root: root, PID: int32(w.pid), Limits: slices.Clone(w.rlimits)}
+	for _, c := range w.now {
+		if c.Limit != process.NoLimit {
+			out.Limits = append(out.Limits, cgroupLimit(c))
+		}
+	}
+	out.Limits = append(out.Limits, w.machineLimit())
+	slices.SortStableFunc(out.Limits, func(a, b event.Limit) int { return cmp.Compare(a.Bytes-a.Used, b.Bytes-b.Used) })
+	return out
+}
+
+func cgroupLimit(c process.Cgroup) event.Limit {
+	return event.Limit{
+		Kind: event.LimitCgroup, Path: strings.ToValidUTF8(c.Path, "?"), Bytes: event.Bytes(c.Limit), Used: event.Bytes(c.Usage), Highest: event.Bytes(c.Peak),
+	}
+}
+
+func (w *watch) machineLimit() event.Limit {
+	return event.Limit{Kind: event.LimitMachine, Bytes: event.Bytes(w.machine.Total), Used: event.Bytes(w.machine.Total - w.machine.Available)}
+}
+
+// ending says how a process has ended, when the record of its end is read.
+func (s *Session) ending(b *event.Boundary, extra ledger.BoundaryExtra) *event.Ending {
+	e := &event.Ending{Time: b.Time, Root: b.Root, PID: b.PID, Status: extra.Status, OutOfMemory: extra.OutOfMemory}
+	if w := s.watches[b.Root]; w != nil && e.OutOfMemory {
+		was := slices.Clone(w.now)
+		w.look(s.fs)
+		e.Limit, e.Likely = w.hit(was)
+	}
+	return e
+}
+
+// nearly is how far below its limit the use of a cgroup may have stayed when the OOM killer came for it: what CPUs hold back
+// (MEMCG_CHARGE_BATCH, 64 pages each) is not worth more than a hundredth.
+const nearly = 100
+
+// hit finds the limit that was used up when the OOM killer came. Version 2 counts for each group how often its own limit left nothing
+// else; version 1 keeps only the highest use.
+func (w *watch) hit(was []process.Cgroup) (l event.Limit, likely bool) {
+	var full []process.Cgroup
+	limited := false
+	for i, c := range w.now {
+		if c.Limit == process.NoLimit {
+			continue
+		}
+		limited = true
+		if i < len(w.before) && c.OOMs > w.before[i].OOMs {
+			used := cgroupLimit(c)
+			used.Used = max(used.Used, event.Bytes(was[i].Usage))
+			return used, false
+		}
+		if c.Peak >= c.Limit-c.Limit/nearly {
+			full = append(full, c)
+		}
+	}
+	if len(full) > 0 { // the innermost: it was full before those around it
+		return cgroupLimit(full[0]), len(full) > 1
+	}
+	return w.machineLimit(), limited
+}

@@ -1,0 +1,97 @@
+package event
+
+// RefusedKind says what boundaries were about that found no room in the kernel.
+type RefusedKind uint8
+
+// The kinds (bpf/wire.h has the same list). A flood of statements or experiments is refused long before cells and processes are.
+const (
+	RefusedStatements RefusedKind = iota // beginnings and ends of statements
+	RefusedMarkers                       // beginnings and ends of experiments
+	RefusedBoundaries                    // of cells, processes and probes
+	RefusedReadings                      // what a boundary says of other processes, and of GPUs
+	RefusedKinds
+)
+
+// MissingKind says which meters may be off because something found no room or was guessed.
+type MissingKind uint8
+
+// The kinds (bpf/wire.h has the same list).
+const (
+	MissingNumPy MissingKind = iota
+	MissingTorch
+	MissingHeap
+	MissingDevice // on which GPU memory is was guessed
+	MissingCUDA   // GPU and page-locked memory
+	MissingKinds
+)
+
+// Unbounded is in [Doubts.Missing] where nobody can say how many bytes there are.
+const Unbounded Bytes = 1 << 61
+
+// Doubts is what a tree lost or had to guess since its session began, as a boundary tells it.
+type Doubts struct {
+	Refused     [RefusedKinds]uint64
+	Missing     [MissingKinds]Bytes // by how much meters may be off, at most
+	Untraced    uint64              // children that were not taken in
+	UntracedNow uint64              // of these, those that live or may live
+}
+
+// Blind says that something could not be probed or read, so that a meter of a process misses part of its memory.
+type Blind struct {
+	PID   int32
+	Meter Meter       // gpu.0 stands for all GPUs
+	Since Nanoseconds // 0: from the beginning
+}
+
+// Loss counts what did not reach user space, by reason.
+type Loss struct {
+	Reason string
+	Count  uint64
+}
+
+// Reasons of a [Loss] that others ask for.
+const (
+	LostChanges    = "change ring full"
+	LostBoundaries = "boundary store full"
+	LostStatements = "beginnings and ends of statements refused: too many at a time"
+	LostMarkers    = "beginnings and ends of experiments refused: too many at a time"
+	LostReadings   = "readings of other processes and of GPUs refused: too many at a time"
+	LostNested     = "cells nested too deep"
+	LostThreads    = "too many threads run cells"
+	LostProcesses  = "too many processes"
+	LostUnseen     = "Pythons whose cells cannot be seen"
+	LostSource     = "no room for a cell's source"
+	LostCode       = "no room for a code object of a stack"
+	LostStack      = "no room for a stack"
+	LostNative     = "native frames not known in time"
+	LostMapping    = "no room for a call that moves memory"
+	LostDevice     = "GPU memory whose device is a guess"
+	LostProbes     = "places that could not be probed or read (see the problems)"
+	// Fetched is a record that found no room in the ring and was fetched from the store: nothing is lost.
+	Fetched = "boundary ring full (fetched from the store)"
+)
+
+// IsOfLines says whether only texts and lines are missing: who allocated, and no memory.
+func (l Loss) IsOfLines() bool {
+	switch l.Reason {
+	case LostSource, LostCode, LostStack, LostNative, LostMapping, LostStatements, LostMarkers:
+		return true
+	}
+	return false
+}
+
+// IsLoss says whether anything is missing: not of what came another way.
+func (l Loss) IsLoss() bool { return l.Count > 0 && l.Reason != Fetched }
+
+// refusedReasons are the reasons that count the same as [Doubts.Refused].
+var refusedReasons = [RefusedKinds]string{LostStatements, LostMarkers, LostBoundaries, LostReadings}
+
+// Refused is the kind of boundaries that a loss counts.
+func (l Loss) Refused() (kind RefusedKind, ok bool) {
+	for kind, reason := range refusedReasons {
+		if l.Reason == reason {
+			return RefusedKind(kind), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,116 @@
+package ledger
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/event"
+)
+
+// TestEventsAddUp: what events alone have made of resident, with no boundary that looks at every CPU's share, is what is in the
+// page tables, whatever many threads did on all CPUs at the same time.
+func TestEventsAddUp(t *testing.T) {
+	if os.Getenv("LEDGER_STIRS") != "" {
+		stir()
+		return
+	}
+	l := load(t, Options{})
+	if !l.Capabilities().ExactResident {
+		t.Skip("this kernel has one counter for all CPUs")
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestEventsAddUp$")
+	cmd.Env = append(os.Environ(), "LEDGER_STIRS=1", "GOGC=off")
+	in, out, err := piped(t, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewScanner(out)
+	if !answers.Scan() { // it is up
+		t.Fatal("the child has ended")
+	}
+	slot, err := l.AttachProcess(0, cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if _, err := in.Write([]byte("\n")); err != nil || !answers.Scan() {
+			t.Fatal(err)
+		}
+		var p kernelProcess
+		var is int64
+		for range 100 { // its runtime may still be busy
+			is = anonymous(t, cmd.Process.Pid)
+			if err := l.objects.Processes.Lookup(slot, &p); err != nil {
+				t.Fatal(err)
+			}
+			if p.Value[event.ResidentAnon] == is {
+				break
+			}
+		}
+		if p.Value[event.ResidentAnon] != is {
+			t.Errorf("events add up to %d bytes, there are %d", p.Value[event.ResidentAnon], is)
+		}
+	}
+}
+
+// stir answers each line, when eight threads have taken memory and given some of it back, page by page and many at once.
+func stir() {
+	debug.SetGCPercent(-1)
+	fmt.Println("ready")
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var threads sync.WaitGroup
+		for range 8 {
+			threads.Go(stirOnce)
+		}
+		threads.Wait()
+		fmt.Println("done")
+	}
+}
+
+func stirOnce() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const pages, size = 2048, 4096
+	m, err := unix.Mmap(-1, 0, pages*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		panic(err)
+	}
+	for range 200 {
+		from := rand.IntN(pages)
+		some := m[from*size : min(pages, from+1+rand.IntN(1<<rand.IntN(11)))*size]
+		if rand.IntN(2) == 0 {
+			for i := 0; i < len(some); i += size {
+				some[i] = 1
+			}
+		} else if err := unix.Madvise(some, unix.MADV_DONTNEED); err != nil {
+			panic(err)
+		}
+	}
+}
+
+var anonymousLine = regexp.MustCompile(`(?m)^Anonymous: +(\d+) kB$`)
+
+// anonymous is what the page tables of a process hold of anonymous memory, in bytes.
+func anonymous(t *testing.T, pid int) int64 {
+	t.Helper()
+	rollup, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kib, err := strconv.ParseInt(string(anonymousLine.FindSubmatch(rollup)[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}

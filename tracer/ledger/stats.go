@@ -1,0 +1,41 @@
+package ledger
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// Work is how often a program has run, and the time it spent, while the kernel counted.
+type Work struct {
+	Runs  uint64
+	Spent time.Duration
+}
+
+// CountWork makes the kernel count what BPF programs do, until the closer is closed (BPF_STATS_RUN_TIME, Linux 5.8).
+// Each run of each program on the machine then takes two looks at the clock more.
+func (l *Ledger) CountWork() (io.Closer, error) {
+	c, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
+	if err != nil {
+		return nil, classify("count what the programs do", err)
+	}
+	return c, nil
+}
+
+// ResidentWork is the work of the program behind kmem:rss_stat, and MappedWork that behind
+// mmap_lock:mmap_lock_released, in all processes.
+func (l *Ledger) ResidentWork() (Work, error) { return work(l.objects.Resident) }
+
+// MappedWork see [Ledger.ResidentWork].
+func (l *Ledger) MappedWork() (Work, error) { return work(l.objects.Mapped) }
+
+func work(p *ebpf.Program) (Work, error) {
+	s, err := p.Stats()
+	if err != nil {
+		return Work{}, fmt.Errorf("ask for what a program did: %w", err)
+	}
+	return Work{s.RunCount, s.Runtime}, nil
+}

@@ -1,0 +1,83 @@
+package limit
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
+
+	"ipytracer/tracer/process"
+)
+
+// User is whose limits may be set: the kernel asks for the real user and group of the one who sets them to be the real, effective and saved
+// ones of the process (check_prlimit_permission, kernel/sys.c), or for CAP_SYS_RESOURCE, which root in a container need not have.
+type User struct{ UID, GID uint32 }
+
+// UserOf is whom a process runs as. It fails with [ErrNoRights] for one whose ids differ, as those of a set-user-id program do.
+func UserOf(pid int) (User, error) {
+	f, err := proc.File(pid, "status")
+	if err != nil {
+		return User{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		return User{}, &process.Error{PID: pid, Kind: process.ErrNoProcess}
+	}
+	var u User
+	for line := range bytes.Lines(data) {
+		var to *uint32
+		key, value, _ := bytes.Cut(line, []byte(":"))
+		switch string(key) {
+		case "Uid":
+			to = &u.UID
+		case "Gid":
+			to = &u.GID
+		default:
+			continue
+		}
+		if !alike(to, bytes.Fields(value)) {
+			return User{}, &Error{PID: pid, Kind: ErrNoRights}
+		}
+	}
+	return u, nil
+}
+
+// alike takes the real, effective and saved id, if they are the same.
+func alike(to *uint32, ids [][]byte) bool {
+	if len(ids) != 4 || !bytes.Equal(ids[0], ids[1]) || !bytes.Equal(ids[0], ids[2]) {
+		return false
+	}
+	n, err := strconv.ParseUint(string(ids[0]), 10, 32)
+	*to = uint32(n)
+	return err == nil
+}
+
+// Become makes this program that user for good, without groups and without any capability. It needs to be root, or that user.
+func Become(u User) error {
+	if syscall.Geteuid() == 0 {
+		if err := syscall.Setgroups(nil); err != nil {
+			return fmt.Errorf("give up the groups: %w", err)
+		}
+	}
+	if err := syscall.Setresgid(int(u.GID), int(u.GID), int(u.GID)); err != nil {
+		return fmt.Errorf("become group %d: %w", u.GID, err)
+	}
+	if err := syscall.Setresuid(int(u.UID), int(u.UID), int(u.UID)); err != nil {
+		return fmt.Errorf("become user %d: %w", u.UID, err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if _, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 {
+		return fmt.Errorf("drop capabilities: %w", errno)
+	}
+	if _, _, errno := psx.Syscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
+		return fmt.Errorf("forbid new privileges: %w", errno)
+	}
+	return nil
+}

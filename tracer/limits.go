@@ -1,0 +1,171 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/limit"
+	"ipytracer/tracer/process"
+)
+
+// limits are the soft limits that a session sets.
+type limits struct {
+	guards  map[limit.User]*limit.Guard
+	chosen  []Limited
+	started map[int32]process.Identity // by processes that are limited, and run
+	tried   bool                       // to put them back
+}
+
+// Limited is a process that the session has limited.
+type Limited struct {
+	PID int
+	limit.Choice
+}
+
+// maxStarted bounds the children that are remembered; the ledger has room for fewer.
+const maxStarted = 4096
+
+// Limited lists the roots that the session has limited.
+func (s *Session) Limited() []Limited { return s.limits.chosen }
+
+// LeftLimits are the processes that came with a limit that a tracer has left, or one that runs has set, and how much it allows.
+func (s *Session) LeftLimits() (left []Limited) {
+	for _, info := range s.starts {
+		if info.LimitBy == event.LimitLeft {
+			left = append(left, Limited{int(info.PID), limit.Choice{Bytes: int64(info.Limit)}})
+		}
+	}
+	return left
+}
+
+// limitTargets limits the roots and what they have started, if that is asked for.
+func (s *Session) limitTargets() error {
+	if !s.options.Limit.Set() {
+		return nil
+	}
+	if err := limit.Supported(); err != nil {
+		return err
+	}
+	s.limits.guards, s.limits.started = map[limit.User]*limit.Guard{}, map[int32]process.Identity{}
+	descendants := map[*target][]process.Identity{}
+	processes := 0
+	for _, t := range s.targets {
+		below, err := s.fs.Descendants(t.pid)
+		if err != nil {
+			return err
+		}
+		descendants[t] = below
+		processes += 1 + len(below)
+	}
+	for _, t := range s.targets {
+		if err := s.limitTarget(t, descendants[t], processes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limitTarget limits one root. Its children share what is free with it, where that is the measure, and have no larger limit than it.
+func (s *Session) limitTarget(t *target, below []process.Identity, processes int) error {
+	choice := limit.Choice{Bytes: s.options.Limit.Bytes}
+	if s.options.Limit.Auto {
+		var err error
+		if choice, err = limit.Choose(t.pid, processes); err != nil {
+			return err
+		}
+	}
+	if err := s.impose(t.handle.Identity(), choice.Bytes); err != nil {
+		return err
+	}
+	t.limited = true
+	s.limits.chosen = append(s.limits.chosen, Limited{t.pid, choice})
+	for _, id := range below {
+		if err := s.impose(id, choice.Bytes); err != nil && !errors.Is(err, process.ErrNoProcess) {
+			s.problem("child %d has no limit: %v", id.PID, err)
+		}
+	}
+	return nil
+}
+
+// impose has the guard of the process's user limit it.
+func (s *Session) impose(id process.Identity, bytes int64) error {
+	user, err := limit.UserOf(id.PID)
+	if err != nil {
+		return err
+	}
+	g := s.limits.guards[user]
+	if g == nil {
+		if g, err = limit.StartGuard(user); err != nil {
+			return err
+		}
+		s.limits.guards[user] = g
+	}
+	return g.Impose(id, bytes)
+}
+
+// noteStarted remembers a child of limited processes, which has their limit. It outlives who started it, maybe.
+func (s *Session) noteStarted(b *event.Boundary) {
+	switch {
+	case s.limits.guards == nil:
+	case b.Kind == event.ProcessExit:
+		delete(s.limits.started, b.PID)
+	case b.Kind == event.ProcessStart && len(s.limits.started) < maxStarted:
+		if id, err := s.fs.Identity(int(b.PID)); err == nil {
+			s.limits.started[b.PID] = id
+		}
+	}
+}
+
+// liftLimits puts back what was before.
+func (s *Session) liftLimits() {
+	if s.limits.tried {
+		return
+	}
+	s.limits.tried = true
+	var others []process.Identity
+	for _, id := range s.limits.started {
+		others = append(others, id)
+	}
+	for user, g := range s.limits.guards {
+		failed, err := g.Restore(others)
+		if err != nil {
+			s.problem("the limit of user %d's processes may be there still: %v", user.UID, err)
+		}
+		slices.Sort(failed)
+		for _, pid := range slices.Compact(failed) {
+			s.problem("process %d has the session's limit still: 'sudo tracer limit %d off' clears it", pid, pid)
+		}
+	}
+}
+
+func (s *Session) closeLimits() (err error) {
+	for _, g := range s.limits.guards {
+		if failed := g.Close(); failed != nil {
+			err = fmt.Errorf("the guard of limits: %w", failed)
+		}
+	}
+	s.limits.guards = nil
+	return err
+}
+
+// limitOf is the soft limit on a target's mapped memory, and who has set it.
+func (t *target) limitOf() (event.Bytes, event.LimitBy) {
+	now, err := (process.FS{}).Rlimits(t.pid)
+	if err != nil {
+		return 0, event.LimitNone
+	}
+	switch owner, bytes := limit.OwnerOf(now.Data.Soft); owner {
+	case limit.Session:
+		if t.limited {
+			return event.Bytes(bytes), event.LimitSession
+		}
+		return event.Bytes(bytes), event.LimitLeft
+	case limit.Command:
+		return event.Bytes(bytes), event.LimitCommand
+	case limit.Other:
+		return event.Bytes(bytes), event.LimitOther
+	}
+	return 0, event.LimitNone
+}

@@ -1,0 +1,264 @@
+package process
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// NoLimit is where nothing limits: no process can have as much.
+const NoLimit int64 = math.MaxInt64
+
+// Cgroup is a control group with the memory controller, as the kernel accounts for it. Sizes are bytes and contain what groups below it
+// use (cgroups(7); Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst).
+type Cgroup struct {
+	Version int    // 1 or 2
+	Path    string // in its hierarchy, "/" for the root; raw, as whoever made the group named it
+	// Limit is memory.max or memory.limit_in_bytes: beyond it, and with nothing left to reclaim, the OOM killer comes. High is memory.high
+	// of version 2: beyond it processes are slowed down, to a crawl. Either is NoLimit where there is none.
+	Limit, High int64
+	Usage       int64 // memory.current or memory.usage_in_bytes: with pages of files and what the kernel itself keeps for the group
+	// Peak is the highest usage that there was (memory.peak, since Linux 5.19, or memory.max_usage_in_bytes); 0 where it is not known.
+	Peak int64
+	// Cache is the part of Usage that the kernel takes back before it kills: pages of files that are not in tmpfs, locked or to be written first.
+	Cache int64
+	// OOMKills is how many processes the OOM killer has ended in it; in version 2 with the groups below.
+	OOMKills int64
+	// OOMs is how often its own limit left nothing else than to kill, where the kernel counts that: version 2, since Linux 5.2 (memory.events.local).
+	OOMs int64
+	dir  string // where it was read
+}
+
+// Again reads the group anew, by where it was: the process may have ended. It is not ok once the group is gone.
+func (c Cgroup) Again() (Cgroup, bool) {
+	again, ok := readCgroup(c.dir, c.Version)
+	again.Path = c.Path
+	return again, ok
+}
+
+// Room is how much more the group can take before its limit, or its High, is reached, if the kernel gives up all of Cache; never negative, and
+// NoLimit where there is no limit.
+func (c Cgroup) Room() int64 {
+	limit := min(c.Limit, c.High)
+	if limit == NoLimit {
+		return NoLimit
+	}
+	return max(limit-max(c.Usage-c.Cache, 0), 0)
+}
+
+// The bounds on what is read of control groups.
+const (
+	maxCgroups     = 64 << 10 // of /proc/PID/cgroup: a line for each hierarchy
+	maxMounts      = 4 << 20
+	maxCgroupDepth = 256
+	maxCgroupFile  = 64 << 10
+)
+
+// MemoryCgroups returns the groups that account for a process's memory: its own first, then each ancestor that can be seen from here. It is
+// empty where none can, as with cgroup_disable=memory, or in a container without /sys/fs/cgroup. Ancestors above the cgroup namespace, or
+// above what is mounted, stay unseen: in a container that is what is around it. It fails as [FS.Status] does.
+func (fs FS) MemoryCgroups(pid int) ([]Cgroup, error) {
+	data, _, err := fs.read(pid, "cgroup", maxCgroups)
+	if err != nil {
+		return nil, err
+	}
+	version, name, ok := memoryPath(data)
+	if !ok {
+		return nil, nil
+	}
+	mounts, _, err := readBounded(fs.root()+"/self/mountinfo", maxMounts)
+	if err != nil {
+		return nil, nil // what is mounted is not known
+	}
+	dir, below, ok := cgroupMount(mounts, version, name)
+	if !ok {
+		return nil, nil
+	}
+	return cgroupsUpwards(dir, strings.TrimSuffix(name, below), below, version), nil
+}
+
+// memoryPath finds the hierarchy with the memory controller in /proc/PID/cgroup: "4:memory:/path" of version 1, or "0::/path" of
+// version 2. A machine with both (hybrid) has the controller in one of them only, and version 1 names it.
+func memoryPath(data []byte) (version int, name string, ok bool) {
+	for line := range bytes.Lines(data) {
+		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
+		if len(fields) != 3 || !strings.HasPrefix(fields[2], "/") {
+			continue
+		}
+		group := strings.TrimSuffix(fields[2], " (deleted)")
+		switch {
+		case hasWord(fields[1], "memory"):
+			return 1, group, true
+		case fields[0] == "0" && fields[1] == "":
+			version, name, ok = 2, group, true
+		}
+	}
+	return version, name, ok
+}
+
+func hasWord(list, word string) bool {
+	for w := range strings.SplitSeq(list, ",") {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+// cgroupMount finds where the hierarchy is mounted in our own mount namespace (/proc/PID/mountinfo, proc_pid_mountinfo(5)), and the part of the
+// group's path below that. A mount can begin at any group; of several the one that shows most ancestors serves.
+func cgroupMount(mountinfo []byte, version int, name string) (dir, below string, ok bool) {
+	shortest := math.MaxInt
+	for line := range bytes.Lines(mountinfo) {
+		root, point, good := cgroupMountOf(string(line), version)
+		if !good || len(root) >= shortest {
+			continue
+		}
+		if rest, inside := under(root, name); inside {
+			dir, below, ok, shortest = point, rest, true, len(root)
+		}
+	}
+	return dir, below, ok
+}
+
+// cgroupMountOf reads one line: "41 31 0:38 / /sys/fs/cgroup rw,… - cgroup2 cgroup2 rw".
+func cgroupMountOf(line string, version int) (root, point string, ok bool) {
+	mount, filesystem, found := strings.Cut(line, " - ")
+	fields, types := strings.Fields(mount), strings.Fields(filesystem)
+	if !found || len(fields) < 5 || len(types) < 3 {
+		return "", "", false
+	}
+	switch version {
+	case 1:
+		ok = types[0] == "cgroup" && hasWord(types[2], "memory")
+	case 2:
+		ok = types[0] == "cgroup2"
+	}
+	return unescape(fields[3]), unescape(fields[4]), ok
+}
+
+// under takes the root of a mount off a path; what remains begins with "/", or is empty. A group outside our cgroup namespace is "/../…", and so is the
+// root of a mount that shows it.
+func under(root, name string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(strings.TrimSuffix(name, "/"), strings.TrimSuffix(root, "/"))
+	return rest, ok && (rest == "" || rest[0] == '/' && !strings.Contains(rest+"/", "/../"))
+}
+
+// unescape undoes what mountinfo does to spaces, tabs, newlines and backslashes: \040 and so on.
+func unescape(s string) string {
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if c, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				out.WriteByte(byte(c))
+				i += 3
+				continue
+			}
+		}
+		out.WriteByte(s[i])
+	}
+	return out.String()
+}
+
+// cgroupsUpwards reads a group and its ancestors up to the mount. Groups without the controller, and a root, which has no limit, are left out.
+func cgroupsUpwards(mount, above, below string, version int) (out []Cgroup) {
+	for range maxCgroupDepth {
+		dir := mount + below
+		if version == 1 && len(out) > 0 && cgroupFile(dir, "memory.use_hierarchy") == "0" {
+			return out // what is below does not count in it (before Linux 5.11)
+		}
+		if c, ok := readCgroup(dir, version); ok {
+			c.Path = cmp.Or(above+below, "/")
+			out = append(out, c)
+		}
+		if below == "" {
+			return out
+		}
+		below = below[:strings.LastIndexByte(below, '/')]
+	}
+	return out
+}
+
+func readCgroup(dir string, version int) (c Cgroup, ok bool) {
+	c = Cgroup{Version: version, Limit: NoLimit, High: NoLimit, dir: dir}
+	if version == 1 {
+		return c, c.readVersion1(dir)
+	}
+	return c, c.readVersion2(dir)
+}
+
+func (c *Cgroup) readVersion1(dir string) bool {
+	var ok bool
+	if c.Usage, ok = cgroupBytes(dir, "memory.usage_in_bytes"); !ok {
+		return false
+	}
+	if c.Limit, ok = cgroupBytes(dir, "memory.limit_in_bytes"); !ok || c.Limit >= unlimited1 {
+		c.Limit = NoLimit
+	}
+	c.Peak, _ = cgroupBytes(dir, "memory.max_usage_in_bytes")
+	stat := cgroupKeys(dir, "memory.stat")
+	c.Cache = stat["total_active_file"] + stat["total_inactive_file"] - stat["total_dirty"] - stat["total_writeback"]
+	c.Cache = min(max(c.Cache, 0), c.Usage)
+	c.OOMKills = cgroupKeys(dir, "memory.oom_control")["oom_kill"]
+	return true
+}
+
+// unlimited1 is what version 1 shows without a limit: PAGE_COUNTER_MAX pages, of 64 KiB at most (include/linux/page_counter.h).
+const unlimited1 = math.MaxInt64 &^ (64<<10 - 1)
+
+func (c *Cgroup) readVersion2(dir string) bool {
+	var ok bool
+	if c.Usage, ok = cgroupBytes(dir, "memory.current"); !ok {
+		return false
+	}
+	if c.Limit, ok = cgroupBytes(dir, "memory.max"); !ok {
+		c.Limit = NoLimit
+	}
+	if c.High, ok = cgroupBytes(dir, "memory.high"); !ok {
+		c.High = NoLimit
+	}
+	c.Peak, _ = cgroupBytes(dir, "memory.peak")
+	stat := cgroupKeys(dir, "memory.stat")
+	c.Cache = stat["active_file"] + stat["inactive_file"] - stat["file_dirty"] - stat["file_writeback"]
+	c.Cache = min(max(c.Cache, 0), c.Usage)
+	c.OOMKills = cgroupKeys(dir, "memory.events")["oom_kill"]
+	c.OOMs = cgroupKeys(dir, "memory.events.local")["oom"]
+	return true
+}
+
+// cgroupBytes reads a file with one number, or "max". It is not ok where there is no such file.
+func cgroupBytes(dir, name string) (int64, bool) {
+	text := cgroupFile(dir, name)
+	if text == "max" {
+		return NoLimit, true
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return int64(min(n, math.MaxInt64)), true
+}
+
+func cgroupFile(dir, name string) string {
+	data, _, err := readBounded(dir+"/"+name, maxCgroupFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// cgroupKeys reads a file of lines such as "oom_kill 3". What is no such line is left out.
+func cgroupKeys(dir, name string) map[string]int64 {
+	out := map[string]int64{}
+	for line := range strings.Lines(cgroupFile(dir, name)) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			if n, err := strconv.ParseInt(value, 10, 64); err == nil && n >= 0 {
+				out[key] = n
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package process
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Rlimit is one of a process's own resource limits (getrlimit(2)), in bytes; NoLimit for unlimited. The process itself may move the soft
+// one up to the hard one.
+type Rlimit struct {
+	Soft, Hard int64
+}
+
+// Rlimits are the limits on a process's memory. What goes beyond one fails with ENOMEM, which is a MemoryError in Python.
+type Rlimits struct {
+	Data         Rlimit // RLIMIT_DATA: private writable memory, touched or not; what VmData counts (Linux 4.7)
+	AddressSpace Rlimit // RLIMIT_AS: everything that is mapped
+}
+
+// Rlimits reads /proc/PID/limits. It works on strangers' processes, and fails as [FS.Status] does.
+func (fs FS) Rlimits(pid int) (Rlimits, error) {
+	data, _, err := fs.read(pid, "limits", maxStat)
+	if err != nil {
+		return Rlimits{}, err
+	}
+	var out Rlimits
+	seen := 0
+	for line := range bytes.Lines(data) {
+		for name, to := range map[string]*Rlimit{"Max data size": &out.Data, "Max address space": &out.AddressSpace} {
+			if rest, ok := bytes.CutPrefix(line, []byte(name)); ok && to.parse(string(rest)) {
+				seen++
+			}
+		}
+	}
+	if seen != 2 {
+		return Rlimits{}, &Error{PID: pid, Kind: ErrMalformed}
+	}
+	return out, nil
+}
+
+func (r *Rlimit) parse(columns string) bool {
+	fields := strings.Fields(columns)
+	return len(fields) == 3 && parseRlimit(&r.Soft, fields[0]) && parseRlimit(&r.Hard, fields[1]) && fields[2] == "bytes"
+}
+
+func parseRlimit(to *int64, text string) bool {
+	if text == "unlimited" {
+		*to = NoLimit
+		return true
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	*to = int64(min(n, uint64(NoLimit)))
+	return err == nil
+}
+
+// MachineMemory is what /proc/meminfo says of the machine, in bytes.
+type MachineMemory struct {
+	Total int64
+	// Available is what can be had without swapping, by the kernel's own estimate (MemAvailable).
+	Available int64
+	SwapFree  int64
+}
+
+// MachineMemory reads /proc/meminfo. What is not there is 0.
+func (fs FS) MachineMemory() (m MachineMemory) {
+	data, _, err := readBounded(fs.root()+"/meminfo", maxCgroupFile)
+	if err != nil {
+		return m
+	}
+	for line := range bytes.Lines(data) {
+		key, value, _ := bytes.Cut(line, []byte(":"))
+		switch string(key) {
+		case "MemTotal":
+			setKiB(&m.Total, bytes.Fields(value))
+		case "MemAvailable":
+			setKiB(&m.Available, bytes.Fields(value))
+		case "SwapFree":
+			setKiB(&m.SwapFree, bytes.Fields(value))
+		}
+	}
+	return m
+}
