@@ -594,8 +594,9 @@ var (
 	listingOfStatement = listing{few: 3, most: 8, share: 100}
 )
 
-// divide parts what a window has kept into what a report lists, and the rest.
+// divide parts what a window has kept into what a report lists, and the rest. Both are the tracker's, until it is called again.
 func (t *Tracker) divide(w *window, s *settled) (listed, rest []doneTally) {
+	listed, rest = t.divided.listed[:0], t.divided.rest[:0]
 	for i, y := range t.sameLines(s.tallies) {
 		if w.lists(i, y, s.heaviest) {
 			listed = append(listed, y)
@@ -603,6 +604,7 @@ func (t *Tracker) divide(w *window, s *settled) (listed, rest []doneTally) {
 			rest = append(rest, y)
 		}
 	}
+	t.divided.listed, t.divided.rest = listed, rest
 	return listed, rest
 }
 
@@ -618,39 +620,49 @@ func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
 	return i < l.few || i < l.most && max(y.atPeak, y.allocated) > heaviest/event.Bytes(l.share)
 }
 
+// divided is memory to divide in, window by window.
+type divided struct {
+	all, listed, rest []doneTally
+	stacks            []*stack
+}
+
 // sameLines adds up what is of the same lines, the most at the peak first.
 func (t *Tracker) sameLines(tallies []doneTally) []doneTally {
-	out := make([]doneTally, 0, len(tallies))
-	stacks := make([]*stack, 0, len(tallies))
-	at := map[*stack]int{}
+	out, stacks := t.divided.all[:0], t.divided.stacks[:0]
+	var at map[*stack]int
+	if len(tallies) > few {
+		at = make(map[*stack]int, len(tallies))
+	}
 	for _, y := range tallies {
 		stack := t.allocations.stacks.of(y.stack) // nil where there was none, it was not walked, or it was lost
 		i, known := 0, false
-		if len(tallies) > few {
+		if at != nil {
 			i, known = at[stack]
 		} else if i = slices.Index(stacks, stack); i >= 0 {
 			known = true
 		}
-		if !known {
-			if stacks = append(stacks, stack); len(tallies) > few {
-				at[stack] = len(out)
-			}
-			if stack != nil {
-				y.stack = stack.number
-			} else {
-				y.stack = 0
-			}
-			out = append(out, y)
+		if known {
+			out[i].add(&y)
 			continue
 		}
-		one := &out[i]
-		one.allocated += y.allocated
-		one.freed += y.freed
-		one.atPeak += y.atPeak
-		one.count += y.count
+		if stacks = append(stacks, stack); at != nil {
+			at[stack] = len(out)
+		}
+		if y.stack = 0; stack != nil {
+			y.stack = stack.number
+		}
+		out = append(out, y)
 	}
+	t.divided.all, t.divided.stacks = out, stacks
 	slices.SortFunc(out, heavier)
 	return out
+}
+
+func (y *doneTally) add(of *doneTally) {
+	y.allocated += of.allocated
+	y.freed += of.freed
+	y.atPeak += of.atPeak
+	y.count += of.count
 }
 
 func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) report.Allocation {

@@ -20,7 +20,15 @@ type stackTable struct {
 	nameAt map[string]uint32
 	seed   maphash.Seed
 	text   int // bytes of all names
+	// recent are stacks that were asked for a short while ago: a window asks for those that hold most, and so does the next.
+	recent [recents]struct {
+		number uint64
+		at     uint32 // in stacks, from 1
+	}
 }
+
+// recents is how many stacks are remembered so, a power of two.
+const recents = 1 << 10
 
 // stack is one of them, innermost call first.
 type stack struct {
@@ -52,6 +60,7 @@ func (t *stackTable) add(s *event.Stack) bool {
 	if len(t.calls)+len(s.Frames) > maxFrames || len(t.at) >= maxStacks || t.text > maxStackText {
 		return false
 	}
+	t.recent[s.Number%recents].at = 0
 	one := stack{number: s.Number, pid: s.PID, first: uint32(len(t.calls)), count: uint32(len(s.Frames)), more: s.More}
 	for _, f := range s.Frames {
 		t.calls = append(t.calls, t.call(f))
@@ -115,9 +124,14 @@ func (t *stackTable) frame(call uint32) event.Frame {
 
 // of is a stack by its number, nil for none.
 func (t *stackTable) of(number uint64) *stack {
+	one := &t.recent[number%recents]
+	if one.number == number && one.at > 0 {
+		return &t.stacks[one.at-1]
+	}
 	i, known := t.at[number]
 	if !known {
 		return nil
 	}
+	one.number, one.at = number, i+1
 	return &t.stacks[i]
 }

@@ -60,6 +60,7 @@ type Tracker struct {
 	found    []*window // for those that are looked for again and again
 	over     []*window // sessions and lives that closed
 	closings uint64    // how many windows closed
+	divided  divided
 }
 
 // process is one traced process over its traced life.
