@@ -549,12 +549,13 @@ func (w *window) missesStacks(m event.Meter) bool {
 
 // allocationsOf lists who allocated in a window, and how far that explains its peaks.
 func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]report.Coverage) {
-	if len(w.tallies) == 0 {
+	tallies := t.talliesOf(w)
+	if len(tallies) == 0 {
 		return nil, nil
 	}
 	var out []report.Allocation
-	coverage := map[string]report.Coverage{}
-	for m, all := range w.tallies {
+	coverage := make(map[string]report.Coverage, len(tallies))
+	for m, all := range tallies {
 		s := all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
 		own := w.own.of(m)
 		peak := own.highest()
@@ -564,6 +565,7 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net && !slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m),
 		}
 		listed, rest := t.divide(w, s)
+		out = slices.Grow(out, len(listed))
 		for _, y := range listed {
 			out = append(out, t.allocation(w, m, y))
 		}
@@ -594,8 +596,11 @@ var (
 	listingOfStatement = listing{few: 3, most: 8, share: 100}
 )
 
-// divide parts what a window has kept into what a report lists, and the rest. Both are the tracker's, until it is called again.
+// divide parts what a window has kept into what a report lists, and the rest. Neither is to be changed, and both go when it is called again.
 func (t *Tracker) divide(w *window, s *settled) (listed, rest []doneTally) {
+	if s.isShort {
+		return s.tallies, nil
+	}
 	listed, rest = t.divided.listed[:0], t.divided.rest[:0]
 	for i, y := range t.sameLines(s.tallies) {
 		if w.lists(i, y, s.heaviest) {
@@ -690,7 +695,7 @@ func (t *Tracker) frames(w *window, s *stack) []report.Frame {
 func (t *Tracker) within(w *window, s *stack) int {
 	calls := t.allocations.stacks.callsOf(s)
 	for i := len(calls) - 1; i >= 0; i-- {
-		if f := t.allocations.stacks.frame(calls[i]); !f.Native && t.cellOf(w, s.pid, f.File) != nil {
+		if f := &t.allocations.stacks.frames[calls[i]]; !f.native && t.cellOf(w, s.pid, f.file) != nil {
 			return i + 1
 		}
 	}
@@ -704,7 +709,7 @@ func (t *Tracker) frame(w *window, pid int32, at uint32) report.Frame {
 	if f.Native {
 		return out
 	}
-	if cell := t.cellOf(w, pid, f.File); cell != nil {
+	if cell := t.cellOf(w, pid, t.allocations.stacks.frames[at].file); cell != nil {
 		out.Execution = cell.execution
 		if cell.count >= 0 {
 			count := cell.count
@@ -714,9 +719,10 @@ func (t *Tracker) frame(w *window, pid int32, at uint32) report.Frame {
 	return out
 }
 
-// cellOf is the cell that a file name stands for, seen from a window: itself, or the latest that began before its end.
-func (t *Tracker) cellOf(w *window, pid int32, file string) *window {
-	cells := t.files[fileKey{pid, file}]
+// cellOf is the cell that a file name stands for, by its number, seen from a window: itself, or the latest that began before its end.
+func (t *Tracker) cellOf(w *window, pid int32, number uint32) *window {
+	file := t.allocations.stacks.names[number]
+	cells := t.ranIn(pid, number)
 	for c := w; c != nil && len(cells) > 0; c = c.parent {
 		if c.kind == kindCell && c.file == file && c.process.info.PID == pid {
 			return c
@@ -730,6 +736,24 @@ func (t *Tracker) cellOf(w *window, pid int32, file string) *window {
 		return nil
 	}
 	return cells[n-1]
+}
+
+// ranIn are the cells that a file name stands for. The names of a report are few, and asked for again and again.
+func (t *Tracker) ranIn(pid int32, number uint32) []*window {
+	if n := len(t.allocations.stacks.names); len(t.ran) < n {
+		t.ran = slices.Grow(t.ran, n-len(t.ran))[:n]
+	}
+	one := &t.ran[number]
+	if one.pid != pid {
+		*one = ran{pid, t.files[fileKey{pid, t.allocations.stacks.names[number]}]}
+	}
+	return one.cells
+}
+
+// ran are the cells that a file name stands for in a process, 0 for not known.
+type ran struct {
+	pid   int32
+	cells []*window
 }
 
 // fileKey is the name of a cell's code in a process.

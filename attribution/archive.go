@@ -17,9 +17,10 @@ import (
 
 // slot is where a window is: itself, or in the archive.
 type slot struct {
-	w  *window
-	at uint64
-	id int32
+	w    *window
+	at   uint64
+	id   int32
+	kind windowKind
 }
 
 // archive is what windows were turned into, one after another, packed chunk by chunk. A place in it is the number of its chunk, from 1,
@@ -93,7 +94,7 @@ func (t *Tracker) archiveClosed() {
 		}
 		c := coder{t: t}
 		c.all(w)
-		t.windows[w.slot-1] = slot{at: t.archive.add(c.bytes), id: int32(w.id)}
+		t.windows[w.slot-1] = slot{at: t.archive.add(c.bytes), id: int32(w.id), kind: w.kind}
 	}
 	t.settled = slices.Delete(t.settled, 0, n)
 }
@@ -109,17 +110,18 @@ func (t *Tracker) shorten(w *window) {
 			s.rest.freed += y.freed
 			s.rest.atPeak += y.atPeak
 		}
-		s.tallies = slices.Clone(listed)
+		s.tallies, s.isShort = slices.Clone(listed), true
 	}
 }
 
-// whole is a window with its detail, up to now if it is open. It is not to be changed.
+// whole is a window with its detail, up to now if it is open; of an archived one without its tallies, see [Tracker.talliesOf]. It is not
+// to be changed.
 func (t *Tracker) whole(w *window) *window {
 	switch {
 	case w.detail == nil:
 		one := *w
 		one.detail = &detail{}
-		c := coder{t: t, bytes: t.archive.of(w.archived), reads: true}
+		c := t.read(w.archived)
 		c.detail(&one)
 		return t.inHindsight(&one)
 	case w.isOpen:
@@ -135,24 +137,40 @@ func (t *Tracker) whole(w *window) *window {
 
 // at is the i-th window, whole.
 func (t *Tracker) at(i int) *window {
-	if w := t.windows[i].w; w != nil {
-		return t.whole(w)
-	}
 	if t.decoded != nil && t.decoded.slot == i+1 {
 		return t.decoded
 	}
+	if w := t.windows[i].w; w != nil {
+		if w.detail != nil {
+			return t.whole(w)
+		}
+		t.decoded = t.whole(w)
+		return t.decoded
+	}
 	w := &window{detail: &detail{}, slot: i + 1}
-	c := coder{t: t, bytes: t.archive.of(t.windows[i].at), reads: true}
+	c := t.read(t.windows[i].at)
 	c.all(w)
 	t.decoded = t.inHindsight(w)
 	return t.decoded
 }
 
-// all goes through the windows from the first-th on, whole, in the order they began. They are not to be changed.
-func (t *Tracker) all(first int) iter.Seq[*window] {
+// talliesOf are a window's tallies.
+func (t *Tracker) talliesOf(w *window) map[event.Meter]*tallies {
+	if w.talliesAt > 0 && w.tallies == nil {
+		c := t.read(w.talliesAt)
+		c.tallies(w.detail)
+	}
+	return w.tallies
+}
+
+// anyKind is all windows.
+func anyKind(windowKind) bool { return true }
+
+// all goes through the windows of some kinds, from the first-th of all on, whole, in the order they began. They are not to be changed.
+func (t *Tracker) all(first int, of func(windowKind) bool) iter.Seq[*window] {
 	return func(yield func(*window) bool) {
 		for i := first; i < len(t.windows); i++ {
-			if w := t.windows[i].w; w != nil && w.dropped {
+			if w := t.windows[i].w; w != nil && w.dropped || !of(t.kindAt(i)) {
 				continue
 			}
 			t.reached = i
@@ -168,6 +186,13 @@ type coder struct {
 	t     *Tracker
 	bytes []byte
 	reads bool
+	end   uint64 // where bytes end, as a place in the archive
+}
+
+// read reads what is at a place of the archive.
+func (t *Tracker) read(at uint64) coder {
+	bytes := t.archive.of(at)
+	return coder{t: t, bytes: bytes, reads: true, end: at + uint64(len(bytes))}
 }
 
 type integer interface {
@@ -246,8 +271,8 @@ func (c *coder) process(p **process) {
 // all codes a window that nobody refers to, its id first.
 func (c *coder) all(w *window) {
 	code(c, &w.id)
-	c.detail(w)
 	c.core(w)
+	c.detail(w)
 }
 
 // core codes what the others refer to; of windows that nobody refers to.
@@ -270,6 +295,7 @@ func (c *coder) core(w *window) {
 	c.staying(&w.after)
 }
 
+// detail codes a window's detail. Its tallies come last: it does not read them, but says where they are.
 func (c *coder) detail(w *window) {
 	d := w.detail
 	code(c, &d.openStream)
@@ -306,7 +332,10 @@ func (c *coder) detail(w *window) {
 	if refused {
 		c.requests(d)
 	}
-	if tallied {
+	switch {
+	case tallied && c.reads:
+		d.talliesAt = c.end - uint64(len(c.bytes))
+	case tallied:
 		c.tallies(d)
 	}
 }
@@ -417,9 +446,9 @@ func (c *coder) tallies(d *detail) {
 		code(c, &meters[i])
 		if c.reads {
 			if d.tallies == nil {
-				d.tallies = map[event.Meter]*tallies{}
+				d.tallies = make(map[event.Meter]*tallies, len(meters))
 			}
-			d.tallies[meters[i]] = &tallies{done: &settled{}}
+			d.tallies[meters[i]] = &tallies{done: &settled{isShort: true}}
 		}
 		c.tally(d.tallies[meters[i]])
 	}

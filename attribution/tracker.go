@@ -61,6 +61,7 @@ type Tracker struct {
 	over     []*window // sessions and lives that closed
 	closings uint64    // how many windows closed
 	divided  divided
+	ran      []ran // by the number of the file's name
 }
 
 // process is one traced process over its traced life.
