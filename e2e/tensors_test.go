@@ -97,8 +97,9 @@ func checkRefused(t *testing.T, name string, w report.Window) {
 	for _, r := range w.Refused {
 		asked[r.Meter] = r
 	}
-	torch, kernel := asked["cpu.torch"], asked["cpu.mapped"] // which malloc asked more than once
-	if len(w.Refused) != 2 || torch.Asked != 1<<50 || torch.Count != 1 || kernel.Asked < 1<<50 || kernel.Count < 1 {
+	torch := asked["cpu.torch"]
+	kernel, there := asked["cpu.mapped"] // which malloc may have asked, more than once
+	if len(w.Refused) != len(asked) || torch.Asked != 1<<50 || torch.Count != 1 || there && kernel.Asked < 1<<50 || len(asked) > 2 || len(asked) == 2 && !there {
 		t.Errorf("%s: %+v", name, w.Refused)
 	}
 }
