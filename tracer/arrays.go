@@ -119,7 +119,7 @@ func (s *Session) adoptArrays(t *target, m process.Mapping) {
 	if module.sites, err = s.arraySites(file); err == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
 		err = s.placeModule(t, module)
 	}
-	if _, gone := s.fs.Identity(t.pid); err == nil || gone != nil {
+	if err == nil || s.hasEnded(t) {
 		return
 	}
 	why := fmt.Sprintf("%s: %v", clean(m.Path), reason(err))
@@ -155,7 +155,7 @@ func (s *Session) refuseArrays(t *target, why string) {
 }
 
 func (s *Session) placeModule(t *target, m *arrayModule) (err error) {
-	m.probes, err = s.ledger.Probe(m.file.ProbePath(), t.pid, arrayPlacements(m.sites))
+	m.probes, err = s.probeFile(t, m.file, arrayPlacements(m.sites))
 	return err
 }
 

@@ -108,10 +108,7 @@ func metersThrough(kind cuda.Kind) []event.Meter {
 func clean(name string) string { return strings.ToValidUTF8(name, "?") }
 
 // hasEnded says whether a target is gone: then nothing of it can be opened any more.
-func (s *Session) hasEnded(t *target) bool {
-	_, gone := s.fs.Identity(t.pid)
-	return gone != nil
-}
+func (s *Session) hasEnded(t *target) bool { return t.lives() != nil }
 
 func (t *target) library(id process.FileID) *library {
 	for _, l := range t.libraries {
@@ -139,7 +136,7 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 		s.problem("pid %d: %s does not export %s: memory taken through them is not seen", t.pid, name, strings.Join(sites.Missing, ", "))
 	}
 	if err := s.placeLibrary(t, l); err != nil {
-		if _, gone := s.fs.Identity(t.pid); gone != nil {
+		if s.hasEnded(t) {
 			return false // it has ended meanwhile
 		}
 		s.misses(t.pid, 0, metersThrough(kind), "pid %d: %s could not be probed: %v", t.pid, name, err)
@@ -171,7 +168,7 @@ func (s *Session) placeGroup(t *target, l *library, g ledger.Group) error {
 	if len(placements) == 0 || l.probes[g] != nil {
 		return nil
 	}
-	c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, placements)
+	c, err := s.probeFile(t, l.file, placements)
 	if err != nil {
 		return err
 	}
