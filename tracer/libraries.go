@@ -16,6 +16,7 @@ import (
 // library is a shared library of a target, loaded or expected, with probes on it.
 type library struct {
 	file   *process.MappedFile
+	kind   cuda.Kind
 	sites  cuda.Sites
 	probes map[ledger.Group]io.Closer // those that are in place
 	told   bool                       // that it tells nothing of GPUs
@@ -43,6 +44,7 @@ func (s *Session) relist(t *target) {
 	first, since := !t.announced, t.listed
 	t.unlisted, t.listed = false, now()
 	driver := false // is mapped
+	var beyond crowd
 	for m, err := range s.fs.Mappings(t.pid) {
 		if err != nil {
 			return // it has ended
@@ -55,6 +57,10 @@ func (s *Session) relist(t *target) {
 		}
 		driver = driver || kind == cuda.Driver
 		if t.library(m.File) != nil || m.Perm&process.Exec == 0 {
+			continue
+		}
+		if !s.hasRoom(t, kind, maxLibrariesOfKind) {
+			beyond.add(kind, m)
 			continue
 		}
 		file, err := s.fs.OpenMapping(t.pid, m)
@@ -75,6 +81,7 @@ func (s *Session) relist(t *target) {
 			}
 		}
 	}
+	s.sayCrowd(t, since, beyond)
 	if slices.ContainsFunc(t.libraries, func(l *library) bool { return l.sites.Kind == cuda.Driver && len(l.probes) > 0 }) {
 		s.identify(t, driver)
 	}
@@ -123,7 +130,7 @@ func (t *target) library(id process.FileID) *library {
 func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
 	name := clean(file.Mapping.Path)
 	sites, err := cuda.Find(file.File, kind)
-	l := &library{file: file, sites: sites, probes: map[ledger.Group]io.Closer{}}
+	l := &library{file: file, kind: kind, sites: sites, probes: map[ledger.Group]io.Closer{}}
 	t.libraries = append(t.libraries, l) // even if it is of no use: it need not be looked at again
 	if err != nil {
 		if mapped && kind != cuda.Loader && kind != cuda.Runtime {
@@ -271,7 +278,7 @@ func (s *Session) expectLibraries(t *target) {
 			continue
 		}
 		kind, ok := cuda.KindOf(name)
-		if !ok || t.library(file.Mapping.File) != nil {
+		if !ok || t.library(file.Mapping.File) != nil || !s.hasRoom(t, kind, maxExpectedOfKind) {
 			file.File.Close()
 			continue
 		}

@@ -40,6 +40,13 @@ func (s *Session) adoptMemory(t *target, m process.Mapping) {
 	if slices.ContainsFunc(t.memory, func(l *memoryLibrary) bool { return l.file.Mapping.File == m.File }) {
 		return
 	}
+	if len(t.memory) >= maxLibcs {
+		if !t.manyLibcs {
+			t.manyLibcs = true
+			s.misses(t.pid, 0, nil, "pid %d: it maps more than %d files that are named like a C library: what is mapped through the others has no lines", t.pid, maxLibcs)
+		}
+		return
+	}
 	file, err := s.fs.OpenMapping(t.pid, m)
 	if err != nil {
 		if s.hasEnded(t) {

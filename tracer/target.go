@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
@@ -32,7 +33,9 @@ type target struct {
 	announced bool
 	limited   bool // by this session
 	libraries []*library
+	crowded   [cuda.Runtime + 1]bool // by kind: said that some libraries have no room
 	memory    []*memoryLibrary
+	manyLibcs bool // said that some have no room
 	arrays    arrays
 	heap      heapProbes
 	// identified: the ledger knows which GPUs it uses.
