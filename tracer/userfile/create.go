@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/confine"
 )
 
 // File is a file under way, the user's own from its first moment and readable by nobody else (mode 0600). It has no name
@@ -185,10 +187,7 @@ func (f *File) NeedsOverride() bool {
 	if f.others {
 		return true
 	}
-	needs := make(chan bool)
-	go onOwnThread(func() {
-		const search = unix.W_OK | unix.X_OK
-		needs <- disarm() != nil || unix.Faccessat2(f.place.folder, "", search, unix.AT_EMPTY_PATH|unix.AT_EACCESS) != nil
-	})
-	return <-needs
+	return confine.WithOnly(nil, func() error {
+		return unix.Faccessat2(f.place.folder, "", unix.W_OK|unix.X_OK, unix.AT_EMPTY_PATH|unix.AT_EACCESS)
+	}) != nil
 }
