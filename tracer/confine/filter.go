@@ -49,13 +49,31 @@ func Allow(rules []Rule) error {
 	if runtime.GOARCH != "amd64" {
 		return fmt.Errorf("%w: only x86-64 is known", ErrNoFilter)
 	}
-	program, err := assemble(rules)
+	// What is said to be absent is no misdeed: a filter of its own, which is not logged, says so.
+	var absent, rest []Rule
+	for _, r := range merge(rules) {
+		if r.Absent {
+			absent = append(absent, r)
+			r = Rule{Call: r.Call}
+		}
+		rest = append(rest, r)
+	}
+	if len(absent) > 0 {
+		if err := install(absent, verdict(unix.SECCOMP_RET_ALLOW, 0), 0); err != nil {
+			return err
+		}
+	}
+	return install(rest, deny(), unix.SECCOMP_FILTER_FLAG_LOG) // Linux 4.14
+}
+
+// install adds a filter. Of several the strictest counts.
+func install(rules []Rule, otherwise unix.SockFilter, log uintptr) error {
+	program, err := assemble(rules, otherwise)
 	if err != nil {
 		return err
 	}
 	const (
 		tsync     = unix.SECCOMP_FILTER_FLAG_TSYNC      // in all threads, or in none
-		log       = unix.SECCOMP_FILTER_FLAG_LOG        // Linux 4.14
 		specAllow = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW // before Linux 5.16 a filter slows down all that the program does, against what scripts in it could spy out
 	)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
@@ -107,21 +125,21 @@ func unless(value uint32, skip int) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: value, Jf: uint8(skip)}
 }
 
-// assemble makes the program: one look at the machine, then rule after rule. Since Linux 5.11 the kernel works out once which calls are
+// assemble makes the program: one look at the machine, then rule after rule, and what becomes of other calls. Since Linux 5.11 the kernel works out once which calls are
 // allowed whatever their arguments, and does not run the program for them.
-func assemble(rules []Rule) ([]unix.SockFilter, error) {
+func assemble(rules []Rule, otherwise unix.SockFilter) ([]unix.SockFilter, error) {
 	program := []unix.SockFilter{
 		load(offsetMachine), unless(unix.AUDIT_ARCH_X86_64, 2), load(offsetCall),
 		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: x32, Jf: 1}, deny(),
 	}
-	for _, r := range merge(rules) {
+	for _, r := range rules {
 		block := r.block()
 		if len(block) > math.MaxUint8 {
 			return nil, fmt.Errorf("filter system calls: the rule on call %d is too long", r.Call)
 		}
 		program = append(append(program, unless(uint32(r.Call), len(block))), block...)
 	}
-	program = append(program, deny())
+	program = append(program, otherwise)
 	if len(program) > unix.BPF_MAXINSNS {
 		return nil, errors.New("filter system calls: too many rules")
 	}
