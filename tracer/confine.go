@@ -80,8 +80,8 @@ var probing = []uint32{
 // rules are the system calls that a session makes once its probes are in. nvml: NVIDIA's library may be loaded yet.
 func rules(r Remains, nvml bool) []confine.Rule {
 	all := slices.Concat(confine.Program(), confine.Reading(), confine.Always(
-		unix.SYS_PERF_EVENT_OPEN,                                                               // a probe, before Linux 6.6
-		unix.SYS_PIDFD_OPEN, unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_CAPGET, unix.SYS_CAPSET, // less than there is at most
+		unix.SYS_PERF_EVENT_OPEN, // a probe, before Linux 6.6
+		unix.SYS_PIDFD_OPEN, unix.SYS_WAIT4, unix.SYS_WAITID,
 	), []confine.Rule{
 		confine.OneOf(unix.SYS_BPF, 0, probing...),
 		confine.OneOf(unix.SYS_IOCTL, 1, unix.PERF_EVENT_IOC_ENABLE, unix.PERF_EVENT_IOC_DISABLE, unix.PERF_EVENT_IOC_SET_BPF),

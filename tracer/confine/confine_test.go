@@ -194,3 +194,64 @@ func TestNoFilter(t *testing.T) {
 		}
 	})
 }
+
+// TestOnlyFolders: files are made in the folders that were named, through a path that has changed since, and nothing else becomes of files.
+func TestOnlyFolders(t *testing.T) {
+	requireRoot(t)
+	if os.Getenv(confinedVariable) == "" {
+		t.Setenv("IPYTRACER_TEST_FOLDER", t.TempDir()) // it outlives the process that can remove nothing
+	}
+	confined(t, func(t *testing.T) {
+		dir := os.Getenv("IPYTRACER_TEST_FOLDER")
+		inside, old := filepath.Join(dir, "inside"), filepath.Join(dir, "old")
+		if err := errors.Join(os.Mkdir(inside, 0o755), os.WriteFile(old, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		open, err := os.OpenFile(old, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(NoNewPrivileges(), OnlyFolders(inside))
+		if errors.Is(err, ErrNoLandlock) && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer busyThreads()()
+		if _, err := open.WriteString("x"); err != nil {
+			t.Errorf("what is open: %v", err)
+		}
+		f, err := os.OpenFile(filepath.Join(inside, "new"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			t.Fatalf("a new file: %v", err)
+		}
+		f.Close()
+		for name, try := range map[string]func() error{
+			"read":    func() error { _, err := os.ReadFile(old); return err },
+			"write":   func() error { _, err := os.OpenFile(old, os.O_WRONLY, 0); return err },
+			"list":    func() error { _, err := os.ReadDir(dir); return err },
+			"make":    func() error { return os.WriteFile(filepath.Join(dir, "new"), nil, 0o600) },
+			"remove":  func() error { return os.Remove(old) },
+			"move":    func() error { return os.Rename(old, filepath.Join(inside, "old")) },
+			"execute": func() error { return exec.Command("/bin/true").Run() },
+		} {
+			if err := try(); !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EXDEV) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// TestNoLandlock: a kernel that has none is told.
+func TestNoLandlock(t *testing.T) {
+	confined(t, func(t *testing.T) {
+		err := errors.Join(NoNewPrivileges(), install([]Rule{{Call: unix.SYS_LANDLOCK_CREATE_RULESET, Absent: true}}, verdict(unix.SECCOMP_RET_ALLOW, 0), 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := OnlyFolders(); !errors.Is(err, ErrNoLandlock) {
+			t.Error(err)
+		}
+	})
+}

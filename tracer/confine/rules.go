@@ -64,7 +64,8 @@ func Reading() []Rule {
 // Making are the calls that make new files, and name, rename and remove files. Nothing that is there is opened to be written to.
 func Making() []Rule {
 	const made = Writing | unix.O_EXCL
-	return append(Always(unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_UNLINKAT, unix.SYS_FCHMOD),
+	return append(Always(unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_UNLINKAT, unix.SYS_FCHMOD,
+		unix.SYS_CAPGET, unix.SYS_CAPSET), // the thread with a user's rights makes sure that it has no others
 		Rule{Call: unix.SYS_OPENAT, When: [][]Test{
 			{{2, made, unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL}},
 			{{2, made, unix.O_WRONLY | unix.O_TMPFILE&^unix.O_DIRECTORY}},

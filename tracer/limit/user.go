@@ -2,13 +2,8 @@ package limit
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"strconv"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"ipytracer/tracer/confine"
 	"ipytracer/tracer/process"
@@ -59,23 +54,4 @@ func alike(to *uint32, ids [][]byte) bool {
 }
 
 // Become makes this program that user for good, without groups and without any capability. It needs to be root, or that user.
-func Become(u User) error {
-	if err := confine.KeepCapabilities(unix.CAP_SETUID, unix.CAP_SETGID); err != nil && !errors.Is(err, confine.ErrBounding) {
-		return err
-	}
-	if syscall.Geteuid() == 0 {
-		if err := syscall.Setgroups(nil); err != nil {
-			return fmt.Errorf("give up the groups: %w", err)
-		}
-	}
-	if err := syscall.Setresgid(int(u.GID), int(u.GID), int(u.GID)); err != nil {
-		return fmt.Errorf("become group %d: %w", u.GID, err)
-	}
-	if err := syscall.Setresuid(int(u.UID), int(u.UID), int(u.UID)); err != nil {
-		return fmt.Errorf("become user %d: %w", u.UID, err)
-	}
-	if err := confine.KeepCapabilities(); err != nil && !errors.Is(err, confine.ErrBounding) {
-		return err
-	}
-	return confine.NoNewPrivileges()
-}
+func Become(u User) error { return confine.Become(u.UID, u.GID, nil) }

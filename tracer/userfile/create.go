@@ -172,6 +172,9 @@ func (f *File) discard() {
 	}
 }
 
+// Folder is a path to where the file will be, whatever becomes of the one that was typed; until Commit, and in this program.
+func (f *File) Folder() string { return fmt.Sprintf("/proc/self/fd/%d", f.place.folder) }
+
 // Gone says whether somebody has removed the file since it was committed.
 func (f *File) Gone() bool {
 	var st unix.Stat_t
