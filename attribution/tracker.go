@@ -51,15 +51,16 @@ type Tracker struct {
 
 	pending  *event.Boundary // its readings may still follow
 	readings []*event.Reading
-	behind   int       // changes that came after it
-	done     []*window // cells that closed since the last Finished
-	closing  []*window // closed, but not settled
-	settled  []*window // settled, but not archived
-	reached  int       // the window that was made last, of all
-	decoded  *window   // the last that was made of the archive
-	found    []*window // for those that are looked for again and again
-	over     []*window // sessions and lives that closed
-	closings uint64    // how many windows closed
+	behind   int           // changes that came after it
+	about    []event.Event // what came after it and tells something of what is there
+	done     []*window     // cells that closed since the last Finished
+	closing  []*window     // closed, but not settled
+	settled  []*window     // settled, but not archived
+	reached  int           // the window that was made last, of all
+	decoded  *window       // the last that was made of the archive
+	found    []*window     // for those that are looked for again and again
+	over     []*window     // sessions and lives that closed
+	closings uint64        // how many windows closed
 }
 
 // process is one traced process over its traced life.
@@ -154,6 +155,9 @@ type shedReason struct {
 // changes are read before each record of the boundaries' ring.
 const maxBehind = 1 << 18
 
+// maxAbout is how many events that tell something may come between a boundary and its readings.
+const maxAbout = 64
+
 // maxBetween is how many of these are kept: they are rare.
 const maxBetween = 1 << 16
 
@@ -199,7 +203,25 @@ func (t *Tracker) Add(e event.Event) {
 		t.resides(e)
 		return
 	}
+	if isAbout(e) && t.pending != nil && len(t.about) < maxAbout {
+		t.about = append(t.about, e)
+		return
+	}
 	t.Flush()
+	t.take(e)
+}
+
+// isAbout says whether an event tells something of what is there: it may come between a boundary and its readings, and waits for them.
+func isAbout(e event.Event) bool {
+	switch e.(type) {
+	case *event.Process, *event.CellSource, *event.Limits, *event.Ending:
+		return true
+	}
+	return false
+}
+
+// take takes in an event when the boundary before it is settled.
+func (t *Tracker) take(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
 		t.start = e
@@ -245,9 +267,12 @@ func (t *Tracker) Flush() {
 	if t.pending == nil {
 		return
 	}
-	b, readings := t.pending, t.readings
-	t.pending, t.readings, t.behind = nil, nil, 0
+	b, readings, about := t.pending, t.readings, t.about
+	t.pending, t.readings, t.about, t.behind = nil, nil, nil, 0
 	t.settle(b, readings)
+	for _, e := range about {
+		t.take(e)
+	}
 }
 
 // introduce learns about a process, or learns more.

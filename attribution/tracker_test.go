@@ -616,3 +616,30 @@ func TestChangesBeforeReadings(t *testing.T) {
 		t.Errorf("the cell is %+v, want a peak of 9000: its reading was lost", f)
 	}
 }
+
+// TestToldBeforeReadings: what is said of a process may come between a boundary and the readings of others that belong to it.
+func TestToldBeforeReadings(t *testing.T) {
+	const child = int32(200)
+	s := newScript()
+	s.openCell(1, true)
+	s.born(child, 10)
+	s.boundary(event.ProcessStart, child, func(b *event.Boundary) { b.Parent = main })
+	s.to(main, 70)
+	s.to(main, 50)
+	s.value[child] = 0
+	s.boundary(event.ProcessExit, child)
+	exit := slices.IndexFunc(s.events, func(e event.Event) bool { b, ok := e.(*event.Boundary); return ok && b.Kind == event.ProcessExit })
+	s.events = slices.Insert(s.events, exit+1, []event.Event{
+		&event.Ending{PID: child, Status: 3 << 8},
+		&event.Process{ProcessInfo: event.ProcessInfo{PID: child, Command: "worker"}}, &event.Limits{PID: main}, &event.CellSource{Cell: 1, Text: "work()"},
+	}...)
+	s.closeCell(1, event.OutcomeOK)
+	r := s.run(t)
+	cell := nth(t, r, report.Cell, 0)
+	if f := cell.Meters["cpu.resident"]; f.Peak != 70 || !f.Exact || cell.Source != "work()" {
+		t.Errorf("%q: %+v", cell.Source, f)
+	}
+	if e := r.Processes[1].Ending; e == nil || e.ExitStatus == nil || *e.ExitStatus != 3 {
+		t.Errorf("%+v", e)
+	}
+}

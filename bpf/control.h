@@ -123,6 +123,13 @@ static __always_inline void attach(__u64 task, bool root)
 	draw_boundary(&why);
 }
 
+/* When a process started, as the tracer finds it in /proc/PID/stat: 1/100 s since boot (do_task_stat, fs/proc/array.c).
+ */
+static __always_inline __u64 started_at(__u64 task)
+{
+	return ((__u64)FIELD(task, task_struct, start_boottime) + (__u64)boot_offset) / 10000000;
+}
+
 SEC("iter/task")
 int control_task(struct bpf_iter__task *ctx)
 {
@@ -135,6 +142,8 @@ int control_task(struct bpf_iter__task *ctx)
 	if (INT_FIELD(task, task_struct, pid) != tgid || visible_pid(task) != request.pid)
 		return 0;
 	if (request.operation == OP_ATTACH || request.operation == OP_ADOPT) {
+		if (request.started && started_at(task) != request.started)
+			return 0; /* the pid is another's by now */
 		attach(task, request.operation == OP_ATTACH);
 		return 0;
 	}

@@ -121,6 +121,7 @@ struct task_struct {
 	struct sighand_struct *sighand;
 	struct files_struct *files;
 	struct list_head thread_node;
+	__u64 start_boottime; /* ns; of the process, with the same one for a thread that took it over (de_thread) */
 	char comm[16];
 	struct thread_struct thread;
 } KERNEL_TYPE;

@@ -73,6 +73,7 @@ struct {
 } changes SEC(".maps");
 
 /* Set before loading. */
+const volatile __s64 boot_offset = 0; /* ns by which the tracer's time namespace has the time since boot more */
 const volatile __u32 cpus = 1;	      /* possible CPUs, at most MAX_CPUS */
 const volatile __u32 have_loop = 1;   /* kernel 5.17: bpf_loop */
 const volatile __u32 have_cast = 1;   /* kernel 6.2: bpf_rdonly_cast */

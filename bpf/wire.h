@@ -800,9 +800,10 @@ enum operation {
 };
 
 struct control {
-	__s64 unsure; /* OP_SETTLED */
-	__u64 cell;   /* OP_CELL: one that runs; OP_CELL_END: nobody has seen how it ended */
-	__u64 outer;  /* the one it is nested in */
+	__s64 unsure;  /* OP_SETTLED */
+	__u64 cell;    /* OP_CELL: one that runs; OP_CELL_END: nobody has seen how it ended */
+	__u64 outer;   /* the one it is nested in */
+	__u64 started; /* OP_ATTACH, OP_ADOPT: who has the pid must have started then (started_at); 0: anybody */
 	__u32 operation;
 	__s32 pid; /* in the tracer's pid namespace */
 	__s32 parent;

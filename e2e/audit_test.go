@@ -113,8 +113,9 @@ func checkVerdicts(t *testing.T, a *report.Audit, want []planted) (missing []pla
 	for _, v := range left {
 		t.Errorf("a verdict on nothing: %s of %d bytes of %s in %d blocks, cells %v, %s: %s %s", v.Kind, v.Bytes, v.Meter, v.Count, v.ExecutionCounts, describeStack(v.Stack), v.Evidence, v.Holder)
 	}
-	for _, n := range a.NotJudged { // resident memory is never all arrays
-		if n.Reason != report.MadeBefore && n.Reason != report.NotExplained {
+	for _, n := range a.NotJudged { // resident memory is never all arrays, and a busy machine may be too slow for native frames
+		slow := n.Reason == report.RecordsLost && strings.HasPrefix(n.Why, event.LostNative)
+		if n.Reason != report.MadeBefore && n.Reason != report.NotExplained && !slow {
 			t.Errorf("not judged: %+v", n)
 		}
 	}

@@ -8,11 +8,14 @@
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
 # PYTHON        the Python, with IPython and NumPy, whose cells run (/usr/bin/python3); "none" for no cells
 # CPUS          of the machine that is emulated (2)
+# CHECKS        what is run of it ("doctor selftest memory"; memory: the OOM killer in a cgroup of version 2, and --limit)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/qemu.sh
 
 python=${PYTHON:-/usr/bin/python3}
+CHECKS=${CHECKS:-doctor selftest memory}
+[ "$python" != none ] || CHECKS=${CHECKS/memory/}
 KERNELS=${KERNELS:-5.10 5.15 6.1 6.2 6.5 6.8 6.11 6.12 6.14 6.16 6.17 6.18 6.19 7.0 7.1 7.2}
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || read -ra versions <<<"$KERNELS"
@@ -73,17 +76,53 @@ archive() {
         print substr($0, 2) }' | (cd / && cpio -o -H newc -R 0:0 --quiet)
 }
 
-# initrd: the program that runs in every kernel.
-initrd() {
-    guest <<INIT
-echo "== release \$(uname -r)"
-/tracer doctor --quick --format json 2>/tmp/err >/tmp/out; status=\$?
-cat /tmp/out; echo "== doctor \$status"
+run_doctor() {
+    cat <<'INIT'
+/tracer doctor --quick --format json 2>/tmp/err >/tmp/out; status=$?
+cat /tmp/out; echo "== doctor $status"
+INIT
+}
+
+run_selftest() {
+    cat <<INIT
 /tracer selftest --format json --python $python 2>/tmp/err >/tmp/out; status=\$?
 cat /tmp/out; echo "== selftest \$status \$(grep '^tracer:' /tmp/err)"
-echo "== seconds \$(cut -d. -f1 /proc/uptime)"
-poweroff -f
 INIT
+}
+
+# run_memory: a cell that takes more than its cgroup has, and the same one with --limit.
+run_memory() {
+    cat <<INIT
+mount -t cgroup2 cgroup /sys/fs/cgroup
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+mkdir /sys/fs/cgroup/small
+echo 600M >/sys/fs/cgroup/small/memory.max
+cat >/tmp/take <<'CELLS'
+x = []
+for i in range(100):
+    x.append(bytearray(20 << 20))
+
+len(x)
+CELLS
+(echo "_ = open('/sys/fs/cgroup/small/cgroup.procs', 'w').write('0')"; cat /tmp/take) >/tmp/cells
+ipython="$python -m IPython --simple-prompt --no-banner --no-confirm-exit"
+/tracer run --quiet --record /tmp/killed.arrows -- \$ipython </tmp/cells >/tmp/out 2>/tmp/err
+/tracer report /tmp/killed.arrows | sed -n '/why it ended/,+1p' | tr '\n' ' ' | sed 's/^/== killed /'
+echo
+/tracer run --quiet --limit 600MiB --record /tmp/limited.arrows -- \$ipython </tmp/take >/tmp/out 2>/tmp/err
+/tracer report --format json /tmp/limited.arrows >/tmp/limited.json
+echo "== limited \$(grep -o '"error": *"[A-Za-z]*"' /tmp/limited.json | sort | uniq -c | tr '\n' ' ')\$(grep -o 'Out\[[0-9]*\]: [0-9]*' /tmp/out | tail -n 1)"
+INIT
+}
+
+# initrd: the program that runs in every kernel.
+initrd() {
+    {
+        echo 'echo "== release $(uname -r)"'
+        for check in $CHECKS; do "run_$check"; done
+        echo 'echo "== seconds $(cut -d. -f1 /proc/uptime)"'
+        echo 'poweroff -f'
+    } | guest
     if [ "$python" != none ]; then
         python_files >"$work/files"
         archive <"$work/files" >>"$work/initrd"
@@ -126,13 +165,21 @@ def count(results):
     return text + (", %d WRONG" % len(wrong) if wrong else "")
 
 old = [int(n) for n in version.split(".")[:2]] < [5, 19]
-good = (doctor, status) == (("3", "3") if old else ("0", "0"))
+checks = sys.argv[3].split()
+good = ("doctor" not in checks or doctor == ("3" if old else "0")) and ("selftest" not in checks or status == ("3" if old else "0"))
+killed, limited = marks.get("killed", ""), marks.get("limited", "")
+memory = "-"
+if "memory" in checks and not old:
+    named = "out of memory" in killed and "600.00 MiB of cgroup /small" in killed
+    spared = '"MemoryError"' in limited and re.search(r"Out\[3\]: \d+", limited) is not None
+    memory = "named; spared by --limit" if named and spared else "FAILED"
+    good = good and named and spared
 verdict = "ok" if good else "FAILED"
 if old and good:
     verdict = "refused, status 3"
-print("| %s | %s | %s | %s | %s |" % (release, verdict, count(test.get("workloads", [])), count(test.get("cells", [])), marks.get("seconds", "-")))
+print("| %s | %s | %s | %s | %s | %s |" % (release, verdict, count(test.get("workloads", [])), count(test.get("cells", [])), memory, marks.get("seconds", "-")))
 if not good:
-    print("kernels.sh: %s: doctor %s, selftest %s %s" % (version, doctor, status, said or test.get("failure", "")), file=sys.stderr)
+    print("kernels.sh: %s: doctor %s, selftest %s %s; killed: %s; limited: %s" % (version, doctor, status, said or test.get("failure", ""), killed, limited), file=sys.stderr)
     for check in documents.get("doctor", {}).get("checks", []):
         if check["state"] == "missing":
             print("kernels.sh: %s: %s: %s" % (version, check["name"], check["detail"]), file=sys.stderr)
@@ -142,11 +189,11 @@ PY
 
 initrd
 failed=0
-echo '| kernel | result | programs of known truth | cells | seconds |'
-echo '|---|---|---|---|---|'
+echo '| kernel | result | programs of known truth | cells | out of memory | seconds |'
+echo '|---|---|---|---|---|---|'
 for version in "${versions[@]}"; do
     image=$(kernel "$version") || { failed=1; continue; }
     boot "$image" "$dir/$version/log"
-    judge "$version" "$dir/$version/log" || failed=1
+    judge "$version" "$dir/$version/log" "$CHECKS" || failed=1
 done
 exit $failed

@@ -108,6 +108,10 @@ func (s *Session) adoptArrays(t *target, m process.Mapping) {
 		known.meet(m)
 		return
 	}
+	if len(t.arrays.modules) >= maxArrayModules {
+		s.giveUpArrays(t, fmt.Sprintf("more than %d files named like NumPy's module are mapped", maxArrayModules))
+		return
+	}
 	file, err := s.fs.OpenMapping(t.pid, m)
 	if err != nil {
 		s.problem("pid %d: %s could not be opened: %v", t.pid, clean(m.Path), err)
@@ -119,10 +123,14 @@ func (s *Session) adoptArrays(t *target, m process.Mapping) {
 	if module.sites, err = s.arraySites(file); err == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
 		err = s.placeModule(t, module)
 	}
-	if _, gone := s.fs.Identity(t.pid); err == nil || gone != nil {
+	if err == nil || s.hasEnded(t) {
 		return
 	}
-	why := fmt.Sprintf("%s: %v", clean(m.Path), reason(err))
+	s.giveUpArrays(t, fmt.Sprintf("%s: %v", clean(m.Path), reason(err)))
+}
+
+// giveUpArrays goes back to the probes on PyTraceMalloc_Track, or stays with them, for good.
+func (s *Session) giveUpArrays(t *target, why string) {
 	if t.arrays.state == ledger.ArraysInside { // another NumPy, loaded later
 		t.arrays.leave = why
 		return
@@ -155,7 +163,7 @@ func (s *Session) refuseArrays(t *target, why string) {
 }
 
 func (s *Session) placeModule(t *target, m *arrayModule) (err error) {
-	m.probes, err = s.ledger.Probe(m.file.ProbePath(), t.pid, arrayPlacements(m.sites))
+	m.probes, err = s.probeFile(t, m.file, arrayPlacements(m.sites))
 	return err
 }
 

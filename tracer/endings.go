@@ -14,11 +14,13 @@ import (
 // watch is what limits the memory of an attached process, as seen from outside: to tell which limit was hit, should the OOM killer
 // come.
 type watch struct {
-	pid         int
-	before, now []process.Cgroup // at the attach, and when looked at last
-	rlimits     []event.Limit
-	machine     process.MachineMemory
-	looked      time.Time
+	pid      int
+	group    string           // what it is accounted to, see process.FS.MemoryGroup
+	before   []process.Cgroup // when it was put there, or at the attach
+	was, now []process.Cgroup // when looked at last, and the time before
+	rlimits  []event.Limit
+	machine  process.MachineMemory
+	looked   time.Time
 }
 
 // watchEvery is how often the use of limits is looked at, at most.
@@ -26,10 +28,7 @@ const watchEvery = time.Second
 
 // beginWatch looks at what limits a target's memory.
 func (s *Session) beginWatch(t *target) {
-	w := &watch{pid: t.pid, looked: time.Now()}
-	w.before, _ = s.fs.MemoryCgroups(t.pid) // without, nothing is known of them
-	w.now = slices.Clone(w.before)
-	w.machine = s.fs.MachineMemory()
+	w := watchOf(s.fs, t.pid)
 	if r, err := s.fs.Rlimits(t.pid); err == nil {
 		status, _ := s.fs.Status(t.pid)
 		if r.Data.Soft != process.NoLimit {
@@ -46,6 +45,16 @@ func (s *Session) beginWatch(t *target) {
 	s.queue = append(s.queue, w.limits(t.root))
 }
 
+// watchOf begins to watch what limits a process, or what did: one that has ended is still in its group of version 2 until its parent has
+// heard of that.
+func watchOf(fs process.FS, pid int) *watch {
+	w := &watch{pid: pid, looked: time.Now(), machine: fs.MachineMemory()}
+	w.group, _ = fs.MemoryGroup(pid)
+	w.before, _ = fs.MemoryCgroups(pid) // without, nothing is known of them
+	w.was, w.now = w.before, slices.Clone(w.before)
+	return w
+}
+
 // lookAtLimits sees what is used of them. Groups that are gone stay as they were.
 func (s *Session) lookAtLimits() {
 	for _, w := range s.watches {
@@ -56,8 +65,15 @@ func (s *Session) lookAtLimits() {
 }
 
 func (w *watch) look(fs process.FS) {
+	if group, ok := fs.MemoryGroup(w.pid); ok && group != w.group {
+		moved := watchOf(fs, w.pid)
+		moved.rlimits = w.rlimits
+		*w = *moved
+		return
+	}
 	w.looked = time.Now()
 	w.machine = fs.MachineMemory()
+	w.was = slices.Clone(w.now)
 	for i, c := range w.now {
 		if c.Limit == process.NoLimit {
 			continue
@@ -95,9 +111,11 @@ func (w *watch) machineLimit() event.Limit {
 func (s *Session) ending(b *event.Boundary, extra ledger.BoundaryExtra) *event.Ending {
 	e := &event.Ending{Time: b.Time, Root: b.Root, PID: b.PID, Status: extra.Status, OutOfMemory: extra.OutOfMemory}
 	if w := s.watches[b.Root]; w != nil && e.OutOfMemory {
-		was := slices.Clone(w.now)
 		w.look(s.fs)
-		e.Limit, e.Likely = w.hit(was)
+		if group, ok := s.fs.MemoryGroup(int(b.PID)); ok && group != w.group { // a worker in a group of its own
+			w = watchOf(s.fs, int(b.PID))
+		}
+		e.Limit, e.Likely = w.hit()
 	}
 	return e
 }
@@ -108,7 +126,7 @@ const nearly = 100
 
 // hit finds the limit that was used up when the OOM killer came. Version 2 counts for each group how often its own limit left nothing
 // else; version 1 keeps only the highest use.
-func (w *watch) hit(was []process.Cgroup) (l event.Limit, likely bool) {
+func (w *watch) hit() (l event.Limit, likely bool) {
 	var full []process.Cgroup
 	limited := false
 	for i, c := range w.now {
@@ -118,7 +136,7 @@ func (w *watch) hit(was []process.Cgroup) (l event.Limit, likely bool) {
 		limited = true
 		if i < len(w.before) && c.OOMs > w.before[i].OOMs {
 			used := cgroupLimit(c)
-			used.Used = max(used.Used, event.Bytes(was[i].Usage))
+			used.Used = max(used.Used, event.Bytes(w.was[i].Usage))
 			return used, false
 		}
 		if c.Peak >= c.Limit-c.Limit/nearly {

@@ -1,6 +1,9 @@
 package tracer
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"ipytracer/tracer/event"
@@ -32,8 +35,8 @@ func TestWhichLimitWasHit(t *testing.T) {
 		{"no limit", []process.Cgroup{free}, []process.Cgroup{free}, event.LimitMachine, "", false},
 		{"nothing is known", nil, nil, event.LimitMachine, "", false},
 	} {
-		w := watch{before: c.before, now: c.now, machine: machine}
-		got, likely := w.hit(c.now)
+		w := watch{before: c.before, was: c.now, now: c.now, machine: machine}
+		got, likely := w.hit()
 		if got.Kind != c.kind || got.Path != c.path || likely != c.likely {
 			t.Errorf("%s: %+v, likely %v", c.name, got, likely)
 		}
@@ -50,5 +53,38 @@ func TestNearestLimitFirst(t *testing.T) {
 	l := w.limits(3)
 	if l.Root != 3 || l.PID != 7 || len(l.Limits) != 3 || l.Limits[0].Kind != event.LimitCgroup || l.Limits[0].Path != "/x?" || l.Limits[1].Kind != event.LimitMachine {
 		t.Errorf("%+v", l)
+	}
+}
+
+// TestMovedToAnotherGroup: what limits a process is what its group says now, and what the kernel has counted there since.
+func TestMovedToAnotherGroup(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text+"\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("proc/self/mountinfo", "41 31 0:38 / "+dir+"/v2 rw - cgroup2 cgroup2 rw")
+	write("proc/7/cgroup", "0::/user")
+	write("v2/user/memory.current", "100")
+	write("v2/small/memory.current", "200")
+	write("v2/small/memory.max", "600")
+	write("v2/small/memory.events.local", "oom 5")
+	fs := process.FS{Root: dir + "/proc"}
+	w := watchOf(fs, 7)
+	if l := w.limits(1).Limits; len(l) != 1 || l[0].Kind != event.LimitMachine {
+		t.Fatalf("%+v", l)
+	}
+	write("proc/7/cgroup", "0::/small")
+	w.look(fs)
+	if l := w.limits(1).Limits; len(l) != 2 || l[1].Path != "/small" || l[1].Bytes != 600 {
+		t.Errorf("%+v", l)
+	}
+	write("v2/small/memory.events.local", "oom 6")
+	w.look(fs)
+	if got, likely := w.hit(); got.Path != "/small" || got.Used != 200 || likely {
+		t.Errorf("%+v, likely %v", got, likely)
 	}
 }

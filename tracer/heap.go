@@ -49,7 +49,7 @@ func (s *Session) adoptHeap(t *target) {
 		return
 	}
 	t.heap.done = true
-	if _, gone := s.fs.Identity(t.pid); err != nil && gone == nil {
+	if err != nil && !s.hasEnded(t) {
 		s.misses(t.pid, 0, []event.Meter{event.Heap}, "pid %d: the allocator could not be probed: %v: nothing of cpu.heap is seen", t.pid, err)
 	}
 }
@@ -176,7 +176,7 @@ func (s *Session) placeAllocator(t *target, m process.Mapping, names []string) e
 		}
 		return false
 	})
-	c, err := s.ledger.Probe(file.ProbePath(), t.pid, heapPlacements(found, memory.IsLibc(m.Path)))
+	c, err := s.probeFile(t, file, heapPlacements(found, memory.IsLibc(m.Path)))
 	if err != nil {
 		return err
 	}

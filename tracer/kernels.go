@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,13 +14,15 @@ import (
 // adoptPythons probes the Pythons among the descendants of a target that ran before the session, by their slots: the kernels of a
 // Jupyter server. Those that it starts from now on are probed as they execute their interpreter. A process that was only
 // forked is left alone, as it is later.
-func (s *Session) adoptPythons(root *target, slots map[int]uint32) {
-	for _, pid := range slices.Sorted(maps.Keys(slots)) {
+func (s *Session) adoptPythons(root *target, slots map[process.Identity]uint32) {
+	byPID := func(a, b process.Identity) int { return cmp.Compare(a.PID, b.PID) }
+	for _, id := range slices.SortedFunc(maps.Keys(slots), byPID) {
+		pid := id.PID
 		if !namedPython(pid) || s.onlyForked(pid) {
 			continue
 		}
-		t := &target{pid: pid, root: root.root, child: true, late: true, slot: slots[pid], limited: s.limits.guards != nil}
-		if err := s.adoptPython(t); err != nil {
+		t := &target{pid: pid, root: root.root, child: true, late: true, slot: slots[id], limited: s.limits.guards != nil}
+		if err := s.adoptPython(t, id); err != nil {
 			_ = t.close()
 			if !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrNotPython) {
 				s.unseen++
@@ -29,8 +32,8 @@ func (s *Session) adoptPythons(root *target, slots map[int]uint32) {
 	}
 }
 
-func (s *Session) adoptPython(t *target) (err error) {
-	if t.handle, err = s.fs.Open(t.pid); err != nil {
+func (s *Session) adoptPython(t *target, id process.Identity) (err error) {
+	if t.handle, err = s.fs.OpenIdentity(id); err != nil {
 		return err
 	}
 	if t.python, err = s.open(t.pid); err != nil {
@@ -58,20 +61,20 @@ func (s *Session) onlyForked(pid int) bool {
 }
 
 // withoutDescendants drops the processes that are traced with another one of the list, and repetitions.
-func (s *Session) withoutDescendants(pids []int) (out []int, err error) {
+func (s *Session) withoutDescendants(who []process.Identity) (out []process.Identity, err error) {
 	covered := map[int]bool{}
-	for _, pid := range pids {
-		all, err := s.fs.Descendants(pid)
+	for _, id := range who {
+		all, err := s.fs.Descendants(id.PID)
 		if err != nil {
-			return nil, fmt.Errorf("descendants of %d: %w", pid, err)
+			return nil, fmt.Errorf("descendants of %d: %w", id.PID, err)
 		}
 		for _, d := range all {
 			covered[d.PID] = true
 		}
 	}
-	for _, pid := range pids {
-		if !covered[pid] && !slices.Contains(out, pid) {
-			out = append(out, pid)
+	for _, id := range who {
+		if !covered[id.PID] && !slices.Contains(out, id) {
+			out = append(out, id)
 		}
 	}
 	return out, nil

@@ -16,6 +16,7 @@ import (
 // library is a shared library of a target, loaded or expected, with probes on it.
 type library struct {
 	file   *process.MappedFile
+	kind   cuda.Kind
 	sites  cuda.Sites
 	probes map[ledger.Group]io.Closer // those that are in place
 	told   bool                       // that it tells nothing of GPUs
@@ -43,6 +44,7 @@ func (s *Session) relist(t *target) {
 	first, since := !t.announced, t.listed
 	t.unlisted, t.listed = false, now()
 	driver := false // is mapped
+	var beyond crowd
 	for m, err := range s.fs.Mappings(t.pid) {
 		if err != nil {
 			return // it has ended
@@ -55,6 +57,10 @@ func (s *Session) relist(t *target) {
 		}
 		driver = driver || kind == cuda.Driver
 		if t.library(m.File) != nil || m.Perm&process.Exec == 0 {
+			continue
+		}
+		if !s.hasRoom(t, kind, maxLibrariesOfKind) {
+			beyond.add(kind, m)
 			continue
 		}
 		file, err := s.fs.OpenMapping(t.pid, m)
@@ -75,6 +81,7 @@ func (s *Session) relist(t *target) {
 			}
 		}
 	}
+	s.sayCrowd(t, since, beyond)
 	if slices.ContainsFunc(t.libraries, func(l *library) bool { return l.sites.Kind == cuda.Driver && len(l.probes) > 0 }) {
 		s.identify(t, driver)
 	}
@@ -108,10 +115,7 @@ func metersThrough(kind cuda.Kind) []event.Meter {
 func clean(name string) string { return strings.ToValidUTF8(name, "?") }
 
 // hasEnded says whether a target is gone: then nothing of it can be opened any more.
-func (s *Session) hasEnded(t *target) bool {
-	_, gone := s.fs.Identity(t.pid)
-	return gone != nil
-}
+func (s *Session) hasEnded(t *target) bool { return t.lives() != nil }
 
 func (t *target) library(id process.FileID) *library {
 	for _, l := range t.libraries {
@@ -126,7 +130,7 @@ func (t *target) library(id process.FileID) *library {
 func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
 	name := clean(file.Mapping.Path)
 	sites, err := cuda.Find(file.File, kind)
-	l := &library{file: file, sites: sites, probes: map[ledger.Group]io.Closer{}}
+	l := &library{file: file, kind: kind, sites: sites, probes: map[ledger.Group]io.Closer{}}
 	t.libraries = append(t.libraries, l) // even if it is of no use: it need not be looked at again
 	if err != nil {
 		if mapped && kind != cuda.Loader && kind != cuda.Runtime {
@@ -139,7 +143,7 @@ func (s *Session) adopt(t *target, file *process.MappedFile, kind cuda.Kind, map
 		s.problem("pid %d: %s does not export %s: memory taken through them is not seen", t.pid, name, strings.Join(sites.Missing, ", "))
 	}
 	if err := s.placeLibrary(t, l); err != nil {
-		if _, gone := s.fs.Identity(t.pid); gone != nil {
+		if s.hasEnded(t) {
 			return false // it has ended meanwhile
 		}
 		s.misses(t.pid, 0, metersThrough(kind), "pid %d: %s could not be probed: %v", t.pid, name, err)
@@ -171,7 +175,7 @@ func (s *Session) placeGroup(t *target, l *library, g ledger.Group) error {
 	if len(placements) == 0 || l.probes[g] != nil {
 		return nil
 	}
-	c, err := s.ledger.Probe(l.file.ProbePath(), t.pid, placements)
+	c, err := s.probeFile(t, l.file, placements)
 	if err != nil {
 		return err
 	}
@@ -274,7 +278,7 @@ func (s *Session) expectLibraries(t *target) {
 			continue
 		}
 		kind, ok := cuda.KindOf(name)
-		if !ok || t.library(file.Mapping.File) != nil {
+		if !ok || t.library(file.Mapping.File) != nil || !s.hasRoom(t, kind, maxExpectedOfKind) {
 			file.File.Close()
 			continue
 		}

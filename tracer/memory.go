@@ -40,6 +40,13 @@ func (s *Session) adoptMemory(t *target, m process.Mapping) {
 	if slices.ContainsFunc(t.memory, func(l *memoryLibrary) bool { return l.file.Mapping.File == m.File }) {
 		return
 	}
+	if len(t.memory) >= maxLibcs {
+		if !t.manyLibcs {
+			t.manyLibcs = true
+			s.misses(t.pid, 0, nil, "pid %d: it maps more than %d files that are named like a C library: what is mapped through the others has no lines", t.pid, maxLibcs)
+		}
+		return
+	}
 	file, err := s.fs.OpenMapping(t.pid, m)
 	if err != nil {
 		if s.hasEnded(t) {
@@ -52,10 +59,10 @@ func (s *Session) adoptMemory(t *target, m process.Mapping) {
 	t.memory = append(t.memory, l) // even if it is of no use: it need not be looked at again
 	calls, err := memory.FindCalls(file.File)
 	if err == nil {
-		l.calls, err = s.ledger.Probe(file.ProbePath(), t.pid, callPlacements(calls))
+		l.calls, err = s.probeFile(t, file, callPlacements(calls))
 	}
 	if err != nil {
-		if _, gone := s.fs.Identity(t.pid); gone == nil {
+		if !s.hasEnded(t) {
 			s.misses(t.pid, 0, nil, "pid %d: %s: %v: what mmap maps has no lines", t.pid, clean(m.Path), err)
 		}
 		return

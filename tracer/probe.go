@@ -206,7 +206,7 @@ func (s *Session) place(t *target, g ledger.Group) error {
 	if len(p) == 0 || g == ledger.GroupNumPy && t.arrays.state == ledger.ArraysInside {
 		return nil
 	}
-	c, err := s.ledger.Probe(t.python.file.ProbePath(), t.pid, p)
+	c, err := s.probeFile(t, t.python.file, p)
 	if err != nil {
 		return fmt.Errorf("pid %d: %w", t.pid, err)
 	}

@@ -86,10 +86,11 @@ type Session struct {
 	looking     sync.WaitGroup          // for arrays, see doubt.go
 }
 
-// Attach starts a session on running processes. Each must be a Python process; the error matches
+// Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is refused as one that
+// has ended. A start time of 0 is whoever has the pid. Each must be a Python process; the error matches
 // process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When it returns without error
 // every probe is in place.
-func Attach(pids []int, o Options) (_ *Session, err error) {
+func Attach(who []process.Identity, o Options) (_ *Session, err error) {
 	s, err := open(o)
 	if err != nil {
 		return nil, err
@@ -100,12 +101,12 @@ func Attach(pids []int, o Options) (_ *Session, err error) {
 		}
 	}()
 	// Look before touching: a wrong pid is found out without loading anything into the kernel.
-	pids, err = s.withoutDescendants(pids)
+	who, err = s.withoutDescendants(who)
 	if err != nil {
 		return nil, err
 	}
-	for _, pid := range pids {
-		t, err := s.find(pid)
+	for _, id := range who {
+		t, err := s.find(id)
 		if err != nil {
 			return nil, err
 		}
@@ -196,20 +197,20 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	if err != nil {
 		return err
 	}
-	slots := map[int]uint32{}
+	slots := map[process.Identity]uint32{}
 	for _, d := range descendants {
 		stat, err := s.fs.Stat(d.PID)
 		if err != nil {
 			continue // it has ended since
 		}
-		slot, err := s.ledger.Adopt(root, d.PID, stat.ParentPID)
+		slot, err := s.ledger.Adopt(root, d.PID, d.StartTicks, stat.ParentPID)
 		if err == nil {
-			slots[d.PID] = slot
+			slots[d] = slot
 		} else if !errors.Is(err, ledger.ErrNoProcess) {
 			s.misses(t.pid, 0, nil, "child %d is not traced: %v", d.PID, err)
 		}
 	}
-	if t.slot, err = s.ledger.AttachProcess(root, t.pid); err != nil {
+	if t.slot, err = s.ledger.AttachProcess(root, t.pid, t.handle.Identity().StartTicks); err != nil {
 		return err
 	}
 	if t.python != nil {

@@ -196,15 +196,23 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 	if t == nil && !namedPython(int(b.PID)) {
 		return // most children are not: they are measured, and left alone
 	}
-	slot, err := s.ledger.Slot(int(b.PID))
-	if err != nil {
-		return // it has ended since
-	}
-	if t == nil {
+	known := t != nil
+	if !known {
 		t = &target{pid: int(b.PID), root: b.Root, child: true, limited: s.limits.guards != nil}
+		var err error
 		if t.handle, err = s.fs.Open(t.pid); err != nil {
 			return
 		}
+	}
+	// Who is held and has a slot is of the tree, even if the pid has been handed on since the record.
+	slot, err := s.ledger.Slot(t.pid)
+	if err != nil || s.hasEnded(t) {
+		if !known {
+			_ = t.close()
+		}
+		return // it has ended since
+	}
+	if !known {
 		s.targets = append(s.targets, t)
 	}
 	t.closeProbes()

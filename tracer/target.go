@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
@@ -32,7 +33,9 @@ type target struct {
 	announced bool
 	limited   bool // by this session
 	libraries []*library
+	crowded   [cuda.Runtime + 1]bool // by kind: said that some libraries have no room
 	memory    []*memoryLibrary
+	manyLibcs bool // said that some have no room
 	arrays    arrays
 	heap      heapProbes
 	// identified: the ledger knows which GPUs it uses.
@@ -82,16 +85,47 @@ func isPython(r io.ReaderAt) bool {
 }
 
 // find looks at a running process without touching it.
-func (s *Session) find(pid int) (_ *target, err error) {
-	t := &target{pid: pid}
-	if t.handle, err = s.fs.Open(pid); err != nil {
+func (s *Session) find(id process.Identity) (_ *target, err error) {
+	t := &target{pid: id.PID}
+	if id.StartTicks == 0 {
+		t.handle, err = s.fs.Open(id.PID)
+	} else {
+		t.handle, err = s.fs.OpenIdentity(id)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if t.python, err = s.open(pid); err != nil {
+	if t.python, err = s.open(id.PID); err == nil {
+		err = t.lives() // or it was another one that was looked at
+	}
+	if err != nil {
 		_ = t.close()
 		return nil, err
 	}
 	return t, nil
+}
+
+// lives fails with [process.ErrNoProcess] once a target has ended: from then on its pid may be another process's. Whatever was done by
+// its pid before this was done to the target.
+func (t *target) lives() error {
+	ended, err := t.handle.Exited()
+	if err == nil && ended {
+		err = &process.Error{PID: t.pid, Kind: process.ErrNoProcess}
+	}
+	return err
+}
+
+// probeFile puts probes for a target on a file that it maps, or may map. It fails with [process.ErrNoProcess] if the target has ended.
+func (s *Session) probeFile(t *target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error) {
+	c, err := s.ledger.Probe(file.ProbePath(), t.pid, placements)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.lives(); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // open opens the interpreter of a process.
@@ -143,7 +177,7 @@ func (s *Session) look(t *target) {
 	t.python = p
 	t.patience = 0
 	if err := s.probe(t); err != nil {
-		if _, gone := s.fs.Identity(t.pid); gone != nil { // it was over before it could be looked at
+		if s.hasEnded(t) { // it was over before it could be looked at
 			p.close()
 			t.python = nil
 			return

@@ -56,8 +56,9 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 	if err != nil {
 		return usageError{err}
 	}
+	who := named(pids)
 	if len(pids) == 0 {
-		if pids, err = chooseKernels(ctx, c, o.All); err != nil {
+		if who, err = chooseKernels(ctx, c, o.All); err != nil {
 			return err
 		}
 	}
@@ -68,25 +69,25 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 	}
 	defer s.close()
 	if o.All && len(args) == 0 {
-		s.others = func() ([]int, error) { return chooseKernels(ctx, c, true) }
+		s.others = func() ([]process.Identity, error) { return chooseKernels(ctx, c, true) }
 	}
-	if err := s.attached(ctx, pids, options, "prints the report"); err != nil {
+	if err := s.attached(ctx, who, options, "prints the report"); err != nil {
 		return err
 	}
 	return s.conclude(tracker)
 }
 
 // attached traces processes until the context ends or they do.
-func (s *session) attached(ctx context.Context, pids []int, options tracer.Options, does string) error {
+func (s *session) attached(ctx context.Context, who []process.Identity, options tracer.Options, does string) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
 	s.console.ends.goOn()
 	progress := startSpinner(s.console.err, s.options.Quiet, "attaching")
-	live, err := tracer.Attach(pids, options)
+	live, err := tracer.Attach(who, options)
 	for try := 1; s.others != nil && try < maxTries && endedMeanwhile(err); try++ {
-		if pids, err = s.others(); err == nil {
-			live, err = tracer.Attach(pids, options)
+		if who, err = s.others(); err == nil {
+			live, err = tracer.Attach(who, options)
 		}
 	}
 	progress.stop()
@@ -101,7 +102,7 @@ func (s *session) attached(ctx context.Context, pids []int, options tracer.Optio
 	sayLimits(s.console, live, s.options.Quiet)
 	if !s.options.Quiet {
 		warnHeap(s.console, live)
-		fmt.Fprintf(s.console.err, "tracer: attached to %s; Ctrl-C detaches and %s\n", describePIDs(pids), does)
+		fmt.Fprintf(s.console.err, "tracer: attached to %s; Ctrl-C detaches and %s\n", describePIDs(who), does)
 	}
 	if s.options.Duration > 0 {
 		var cancel context.CancelFunc
@@ -140,13 +141,21 @@ func parsePIDs(args []string) (pids []int, err error) {
 	return pids, nil
 }
 
-func describePIDs(pids []int) string {
-	if len(pids) == 1 {
-		return fmt.Sprintf("process %d", pids[0])
+// named are the processes of pids that somebody has typed, whoever they are.
+func named(pids []int) (who []process.Identity) {
+	for _, pid := range pids {
+		who = append(who, process.Identity{PID: pid})
+	}
+	return who
+}
+
+func describePIDs(who []process.Identity) string {
+	if len(who) == 1 {
+		return fmt.Sprintf("process %d", who[0].PID)
 	}
 	var parts []string
-	for _, pid := range pids {
-		parts = append(parts, strconv.Itoa(pid))
+	for _, id := range who {
+		parts = append(parts, strconv.Itoa(id.PID))
 	}
 	return "processes " + strings.Join(parts, ", ")
 }

@@ -120,7 +120,7 @@ func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
 	if pid <= 0 {
 		return usageError{fmt.Errorf("%d is not a process id; 'tracer kernels' lists them", pid)}
 	}
-	return s.attached(ctx, []int{pid}, options, "audits")
+	return s.attached(ctx, named([]int{pid}), options, "audits")
 }
 
 // conclude prints the audit and says what status it deserves.

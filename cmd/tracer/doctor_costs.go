@@ -99,7 +99,7 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 			return out, err
 		}
 	}
-	if _, err := ledger.AttachProcess(root, loops[0].cmd.Process.Pid); err != nil {
+	if _, err := ledger.AttachProcess(root, loops[0].cmd.Process.Pid, 0); err != nil {
 		return out, err
 	}
 	for range costPairs {

@@ -14,6 +14,7 @@ import (
 	"ipytracer/report"
 	"ipytracer/tracer"
 	"ipytracer/tracer/event"
+	"ipytracer/tracer/process"
 	"ipytracer/tracer/recording"
 	"ipytracer/tracer/userfile"
 )
@@ -98,7 +99,7 @@ type session struct {
 	trouble  error // the recording failed; the trace went on
 	live     bool
 	// others lists afresh what to attach to, where it is every kernel there is; else nil.
-	others func() ([]int, error)
+	others func() ([]process.Identity, error)
 }
 
 // newSession finds out who typed the command, and whether the report can be written where it is to go.

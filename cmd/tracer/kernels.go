@@ -49,6 +49,8 @@ type listed struct {
 	Resident int64  `json:"resident"`
 	GPUs     []int  `json:"gpus"`
 	Command  string `json:"command"`
+
+	identity process.Identity
 }
 
 func runKernels(ctx context.Context, o KernelsOptions, c console) error {
@@ -91,7 +93,7 @@ func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err 
 		}
 		row := listed{
 			PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Cwd: p.Cwd,
-			Resident: p.ResidentBytes, GPUs: p.GPUs, Command: strings.Join(p.Command.Args, " "),
+			identity: p.Identity, Resident: p.ResidentBytes, GPUs: p.GPUs, Command: strings.Join(p.Command.Args, " "),
 		}
 		if row.Frontend == "" {
 			row.Frontend = p.Frontend
@@ -145,7 +147,7 @@ func gpuList(gpus []int) string {
 }
 
 // chooseKernels finds what to attach to when no pid was typed.
-func chooseKernels(ctx context.Context, c console, all bool) ([]int, error) {
+func chooseKernels(ctx context.Context, c console, all bool) ([]process.Identity, error) {
 	rows, hidden, err := listKernels(ctx, false)
 	if err != nil {
 		return nil, err
@@ -162,11 +164,11 @@ func chooseKernels(ctx context.Context, c console, all bool) ([]int, error) {
 	case len(ready) == 0:
 		return nil, fmt.Errorf("%w; start one and try again, or name a Python process: 'tracer kernels --all' lists them", errNoKernels)
 	case len(ready) == 1 || all:
-		var pids []int
+		var who []process.Identity
 		for _, r := range ready {
-			pids = append(pids, r.PID)
+			who = append(who, r.identity)
 		}
-		return pids, nil
+		return who, nil
 	}
 	if in, ok := c.in.(*os.File); ok {
 		if _, interactive := terminal(in); interactive {
@@ -180,7 +182,7 @@ func chooseKernels(ctx context.Context, c console, all bool) ([]int, error) {
 }
 
 // ask lets the user choose on the terminal.
-func ask(c console, ready []listed) ([]int, error) {
+func ask(c console, ready []listed) ([]process.Identity, error) {
 	if err := printKernels(c.err, ready, 1); err != nil {
 		return nil, err
 	}
@@ -193,5 +195,5 @@ func ask(c console, ready []listed) ([]int, error) {
 	if err != nil || n < 1 || n > len(ready) {
 		return nil, usageError{fmt.Errorf("%q is not a number from 1 to %d", strings.TrimSpace(line), len(ready))}
 	}
-	return []int{ready[n-1].PID}, nil
+	return []process.Identity{ready[n-1].identity}, nil
 }

@@ -42,13 +42,11 @@ func TestMessages(t *testing.T) {
 		switch {
 		case strings.HasPrefix(line, fmt.Sprintf("line %d of", printed+left)):
 			printed++
-		case left == 0:
+		default: // twice, where the printer began when there was no room any more
 			if _, err := fmt.Sscanf(line, "tracer: %d lines were left out", &n); err != nil {
 				t.Fatalf("after %d lines: %q", printed, line)
 			}
 			left += n
-		default:
-			t.Fatalf("after %d lines and %d left out: %q", printed, left, line)
 		}
 	}
 	if printed+left != lines || left == 0 || said[len(said)-1] != "the end" {

@@ -35,7 +35,7 @@ func printCosts(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if _, err := l.AttachProcess(uint32(root), of.cmd.Process.Pid); err != nil {
+		if _, err := l.AttachProcess(uint32(root), of.cmd.Process.Pid, 0); err != nil {
 			return err
 		}
 		operation, traced, err := perEvent(of, c.work)

@@ -87,7 +87,7 @@ func TestAccountFollowsItsModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		root := uint32(seed + 1)
-		if _, err := l.AttachProcess(root, sleeper(t)); err != nil {
+		if _, err := l.AttachProcess(root, sleeper(t), 0); err != nil {
 			t.Fatal(err)
 		}
 		before, err := l.root(root)
@@ -145,7 +145,7 @@ func TestAccountStepsInOrder(t *testing.T) {
 	if err := l.SetBudget(0.03, 500*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.AttachProcess(0, sleeper(t)); err != nil {
+	if _, err := l.AttachProcess(0, sleeper(t), 0); err != nil {
 		t.Fatal(err)
 	}
 	r, err := l.root(0)
@@ -188,7 +188,7 @@ func TestPutBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := sleeper(t)
-	if _, err := l.AttachProcess(0, pid); err != nil {
+	if _, err := l.AttachProcess(0, pid, 0); err != nil {
 		t.Fatal(err)
 	}
 	r, _ := l.root(0)

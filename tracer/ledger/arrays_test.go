@@ -14,7 +14,7 @@ import (
 func TestSettleArrays(t *testing.T) {
 	l := load(t, Options{})
 	pid := sleeper(t)
-	slot, err := l.AttachProcess(0, pid)
+	slot, err := l.AttachProcess(0, pid, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

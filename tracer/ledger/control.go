@@ -9,14 +9,16 @@ import (
 
 // AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children
 // are followed, and an Attached boundary opens its session. slot identifies its memory for SetPython until its next exec.
-func (l *Ledger) AttachProcess(root uint32, pid int) (slot uint32, err error) {
-	return l.control(kernelControl{Operation: uint32(kernelOperationOP_ATTACH), Pid: int32(pid), Root: root})
+// started is when it started, as /proc/PID/stat has it in 1/100 s since boot: where the pid is another process's by now it fails
+// with [ErrNoProcess]. 0 takes whoever has the pid.
+func (l *Ledger) AttachProcess(root uint32, pid int, started uint64) (slot uint32, err error) {
+	return l.control(kernelControl{Operation: uint32(kernelOperationOP_ATTACH), Pid: int32(pid), Root: root, Started: started})
 }
 
-// Adopt takes in a process that was a descendant of a root already when the root was attached.
-func (l *Ledger) Adopt(root uint32, pid, parent int) (slot uint32, err error) {
+// Adopt takes in a process that was a descendant of a root already when the root was attached. started is as in [Ledger.AttachProcess].
+func (l *Ledger) Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error) {
 	return l.control(kernelControl{
-		Operation: uint32(kernelOperationOP_ADOPT), Pid: int32(pid), Root: root, Parent: int32(parent),
+		Operation: uint32(kernelOperationOP_ADOPT), Pid: int32(pid), Root: root, Started: started, Parent: int32(parent),
 	})
 }
 

@@ -168,6 +168,7 @@ type kernelControl struct {
 	Unsure    int64
 	Cell      uint64
 	Outer     uint64
+	Started   uint64
 	Operation uint32
 	Pid       int32
 	Parent    int32
@@ -826,6 +827,7 @@ const (
 	kernelProgTorchReport        = "torch_report"
 	kernelProgTryAccount         = "try_account"
 	kernelVarAcknowledged        = "acknowledged"
+	kernelVarBootOffset          = "boot_offset"
 	kernelVarBoundaryRingSize    = "boundary_ring_size"
 	kernelVarBudgetFull          = "budget_full"
 	kernelVarBudgetShare         = "budget_share"
@@ -1018,6 +1020,7 @@ type kernelMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelVariableSpecs struct {
 	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
+	BootOffset          *ebpf.VariableSpec `ebpf:"boot_offset"`
 	BoundaryRingSize    *ebpf.VariableSpec `ebpf:"boundary_ring_size"`
 	BudgetFull          *ebpf.VariableSpec `ebpf:"budget_full"`
 	BudgetShare         *ebpf.VariableSpec `ebpf:"budget_share"`
@@ -1178,6 +1181,7 @@ func (m *kernelMaps) Close() error {
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelVariables struct {
 	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
+	BootOffset          *ebpf.Variable `ebpf:"boot_offset"`
 	BoundaryRingSize    *ebpf.Variable `ebpf:"boundary_ring_size"`
 	BudgetFull          *ebpf.Variable `ebpf:"budget_full"`
 	BudgetShare         *ebpf.Variable `ebpf:"budget_share"`

@@ -143,6 +143,9 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 			return fmt.Errorf("set %s: %w", name, err)
 		}
 	}
+	if err := spec.Variables["boot_offset"].Set(bootOffset()); err != nil {
+		return fmt.Errorf("set boot_offset: %w", err)
+	}
 	if l.cap.MultiUprobe {
 		for _, p := range spec.Programs {
 			if p.SectionName == "uprobe" || p.SectionName == "uretprobe" {

@@ -119,7 +119,7 @@ func consecutive(t *testing.T, boundaries []event.Boundary, want int) {
 func TestBoundariesOutliveTheirRing(t *testing.T) {
 	l := load(t, Options{BoundaryRing: 4096})
 	pid := sleeper(t)
-	if _, err := l.AttachProcess(0, pid); err != nil {
+	if _, err := l.AttachProcess(0, pid, 0); err != nil {
 		t.Fatal(err)
 	}
 	const more = 500
@@ -140,7 +140,7 @@ func TestBoundariesOutliveTheirRing(t *testing.T) {
 func TestFullStoreDoesNotCut(t *testing.T) {
 	l := load(t, Options{})
 	pid := sleeper(t)
-	if _, err := l.AttachProcess(0, pid); err != nil {
+	if _, err := l.AttachProcess(0, pid, 0); err != nil {
 		t.Fatal(err)
 	}
 	const attempts = maxStored + 500
@@ -172,7 +172,7 @@ func TestFullStoreDoesNotCut(t *testing.T) {
 
 func TestProcessesThatAreNotThere(t *testing.T) {
 	l := load(t, Options{})
-	if _, err := l.AttachProcess(0, 1<<22); !errors.Is(err, ErrNoProcess) {
+	if _, err := l.AttachProcess(0, 1<<22, 0); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("attach: %v", err)
 	}
 	if err := l.Detach(os.Getpid()); !errors.Is(err, ErrNoProcess) {
@@ -187,7 +187,7 @@ func rootsAreApart(t *testing.T, o Options) {
 	l := load(t, o)
 	one, two := sleeper(t), sleeper(t)
 	for root, pid := range []int{one, two} {
-		if _, err := l.AttachProcess(uint32(root), pid); err != nil {
+		if _, err := l.AttachProcess(uint32(root), pid, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

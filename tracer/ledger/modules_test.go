@@ -58,7 +58,7 @@ func (m *mapper) maps(name string) {
 func TestForeseeModules(t *testing.T) {
 	l := load(t, Options{})
 	m := startMapper(t)
-	slot, err := l.AttachProcess(0, m.pid)
+	slot, err := l.AttachProcess(0, m.pid, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

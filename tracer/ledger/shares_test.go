@@ -39,7 +39,7 @@ func TestEventsAddUp(t *testing.T) {
 	if !answers.Scan() { // it is up
 		t.Fatal("the child has ended")
 	}
-	slot, err := l.AttachProcess(0, cmd.Process.Pid)
+	slot, err := l.AttachProcess(0, cmd.Process.Pid, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,6 +80,20 @@ func (fs FS) MemoryCgroups(pid int) ([]Cgroup, error) {
 	return cgroupsUpwards(dir, strings.TrimSuffix(name, below), below, version), nil
 }
 
+// MemoryGroup names the group that accounts for a process's memory, and its hierarchy's version: what differs is another. It is not ok where
+// that is not known, as of a process that has ended in a hierarchy of version 1 (proc_cgroup_show in kernel/cgroup/cgroup.c).
+func (fs FS) MemoryGroup(pid int) (name string, ok bool) {
+	data, _, err := fs.read(pid, "cgroup", maxCgroups)
+	if err != nil {
+		return "", false
+	}
+	version, path, ok := memoryPath(data)
+	if !ok || version == 1 && path == "/" {
+		return "", false
+	}
+	return strconv.Itoa(version) + ":" + path, true
+}
+
 // memoryPath finds the hierarchy with the memory controller in /proc/PID/cgroup: "4:memory:/path" of version 1, or "0::/path" of
 // version 2. A machine with both (hybrid) has the controller in one of them only, and version 1 names it.
 func memoryPath(data []byte) (version int, name string, ok bool) {

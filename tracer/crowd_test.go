@@ -1,0 +1,85 @@
+package tracer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/process"
+)
+
+// mapping is a stored process 7 that maps so many files with a name, each one of its own.
+func mapping(t *testing.T, name string, count int) process.FS {
+	t.Helper()
+	fs, files := process.FS{Root: t.TempDir()}, t.TempDir()
+	var maps strings.Builder
+	for i := range count {
+		file := filepath.Join(files, strconv.Itoa(i), name)
+		if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var st unix.Stat_t
+		if err := unix.Stat(file, &st); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&maps, "%x-%x r-xp 00000000 %x:%x %d %s\n", 0x1000*(i+1), 0x1000*(i+2), unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino, file)
+	}
+	dir := filepath.Join(fs.Root, "7")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "maps"), []byte(maps.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+// TestManyLibraries maps many files that are named like a library that is probed. Few are opened, and the others are counted and said.
+func TestManyLibraries(t *testing.T) {
+	const many = 60
+	for name, most := range map[string]int{"libcudart.so.12": maxLibrariesOfKind, "libcuda.so.1": maxLibrariesOfKind, "libc.so.6": maxLibcs} {
+		s := &Session{fs: mapping(t, name, many)}
+		h, err := process.FS{}.Open(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := &target{pid: 7, handle: h}
+		s.targets = append(s.targets, target)
+		before := descriptors(t)
+		s.relist(target)
+		s.relist(target)
+		if now := descriptors(t) - before; now > most {
+			t.Errorf("%s: %d descriptors for %d files, want at most %d", name, now, many, most)
+		}
+		said := strings.Join(s.trouble, "\n")
+		count := fmt.Sprintf("%d of them are not", many-most)
+		if name == "libc.so.6" {
+			count = fmt.Sprintf("more than %d files", maxLibcs)
+		}
+		if strings.Count(said, count) != 1 || s.missing == 0 {
+			t.Errorf("%s: %d problems, not once %q: %.300s", name, len(s.trouble), count, said)
+		}
+		closeMemory(target.memory)
+		for _, l := range target.libraries {
+			l.close()
+		}
+		_ = h.Close()
+	}
+}

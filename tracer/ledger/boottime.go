@@ -1,0 +1,23 @@
+package ledger
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// bootOffset is by how many nanoseconds the time since boot is more in this time namespace than it is in the kernel
+// (time_namespaces(7)): /proc/PID/stat has that of who reads it. 0 on kernels without them.
+func bootOffset() int64 {
+	data, err := os.ReadFile("/proc/self/timens_offsets")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		var seconds, nanoseconds int64
+		if n, _ := fmt.Sscanf(line, "boottime %d %d", &seconds, &nanoseconds); n == 2 {
+			return seconds*1e9 + nanoseconds
+		}
+	}
+	return 0
+}

@@ -1,0 +1,135 @@
+package tracer
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+const inNamespace = "IPYTRACER_TEST_IN_NAMESPACE"
+
+// TestReusedPID gives the pid of a process that was looked at to another one, before and while it is attached to. It runs in a pid
+// namespace of its own, where nobody else takes pids.
+func TestReusedPID(t *testing.T) {
+	if os.Getenv(inNamespace) != "" {
+		if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Run("before the attach", reusedBefore)
+		t.Run("between probes", reusedBetween)
+		return
+	}
+	if os.Geteuid() != 0 && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
+		t.Skip("needs root")
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestReusedPID$", "-test.v")
+	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Unshareflags: unix.CLONE_NEWNS}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// waitingPython starts one that waits; its pid is the one that is wanted, unless that is 0.
+func waitingPython(t *testing.T, want int) *exec.Cmd {
+	t.Helper()
+	for range 100 { // a thread of this program may take it
+		cmd := exec.Command("/usr/bin/python3", "-S", "-c", "import sys; print(flush=True); sys.stdin.read()")
+		in, _ := cmd.StdinPipe()
+		out, _ := cmd.StdoutPipe()
+		if want > 0 {
+			if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(want-1)), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bufio.NewReader(out).ReadByte(); err != nil {
+			t.Fatal(err)
+		}
+		if want == 0 || cmd.Process.Pid == want {
+			t.Cleanup(func() { end(cmd); _, _ = io.WriteString(in, "") })
+			return cmd
+		}
+		end(cmd)
+	}
+	t.Fatalf("no process got pid %d", want)
+	return nil
+}
+
+func end(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// looked is a session that has looked at a Python, whose pid is that of another one when next is called.
+func looked(t *testing.T) (s *Session, next func()) {
+	t.Helper()
+	first := waitingPython(t, 0)
+	s, err := open(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	target, err := s.find(process.Identity{PID: first.Process.Pid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.targets = append(s.targets, target)
+	if err := s.load(); err != nil {
+		t.Fatal(err)
+	}
+	return s, func() {
+		t.Helper()
+		end(first)
+		waitingPython(t, first.Process.Pid)
+		if now, err := s.fs.Identity(target.pid); err != nil || now == target.handle.Identity() {
+			t.Fatalf("%+v has become %+v, %v", target.handle.Identity(), now, err)
+		}
+	}
+}
+
+func reusedBefore(t *testing.T) {
+	s, next := looked(t)
+	seen := s.targets[0].handle.Identity()
+	next()
+	if err := s.attach(0, s.targets[0], true); !errors.Is(err, ledger.ErrNoProcess) {
+		t.Errorf("attached to what has the pid now: %v", err)
+	}
+	// So is one that was chosen from a list.
+	_, err := s.find(seen)
+	if said := fmt.Sprintf("no process %d", seen.PID); !errors.Is(err, process.ErrNoProcess) || err.Error() != said {
+		t.Errorf("found %v, want %q", err, said)
+	}
+}
+
+func reusedBetween(t *testing.T) {
+	s, next := looked(t)
+	target := s.targets[0]
+	if err := s.attach(0, target, true); err != nil {
+		t.Fatal(err)
+	}
+	for g := range target.python.groups {
+		_ = target.python.groups[g].Close()
+		delete(target.python.groups, g)
+	}
+	next()
+	if err := s.place(target, ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
+		t.Errorf("probes were put into what has the pid now: %v", err)
+	}
+	if !s.hasEnded(target) {
+		t.Error("it counts as alive")
+	}
+}
