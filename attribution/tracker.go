@@ -214,10 +214,11 @@ func (t *Tracker) Add(e event.Event) {
 	t.take(e)
 }
 
-// isAbout says whether an event tells something of what is there: it may come between a boundary and its readings, and waits for them.
+// isAbout says whether an event tells something of what is there: it may come between a boundary and its readings, and waits for them. It opens
+// and closes no window, so it does not matter when its time comes.
 func isAbout(e event.Event) bool {
 	switch e.(type) {
-	case *event.Process, *event.CellSource, *event.Limits, *event.Ending:
+	case *event.CellSource, *event.Limits, *event.Ending:
 		return true
 	}
 	return false

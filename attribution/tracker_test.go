@@ -631,7 +631,7 @@ func TestToldBeforeReadings(t *testing.T) {
 	exit := slices.IndexFunc(s.events, func(e event.Event) bool { b, ok := e.(*event.Boundary); return ok && b.Kind == event.ProcessExit })
 	s.events = slices.Insert(s.events, exit+1, []event.Event{
 		&event.Ending{PID: child, Status: 3 << 8},
-		&event.Process{ProcessInfo: event.ProcessInfo{PID: child, Command: "worker"}}, &event.Limits{PID: main}, &event.CellSource{Cell: 1, Text: "work()"},
+		&event.Limits{PID: main}, &event.CellSource{Cell: 1, Text: "work()"},
 	}...)
 	s.closeCell(1, event.OutcomeOK)
 	r := s.run(t)

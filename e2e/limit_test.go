@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,44 @@ import (
 func TestLimit(t *testing.T) {
 	together(t)
 	onPythons(t, "run_limit.py", oldestAndNewest, checkLimit)
+	if os.Getenv("TRACER_PYTHONS") != "all" {
+		return
+	}
+	libraries := []string{"IPYTRACER_LIBRARIES=/usr/lib/python3/dist-packages"}
+	t.Run("pbs311", func(t *testing.T) {
+		root := filepath.Join(pythonsDir(), "pbs311")
+		needTree(t, root)
+		checkLimit(t, place{driver: "run_limit.py", python: filepath.Join(root, "bin/python3.11"), env: libraries})
+	})
+	t.Run("plain313", func(t *testing.T) {
+		p := built(t, "builds", "plain313", "3.13")
+		p.driver = "run_limit.py"
+		checkLimit(t, p)
+	})
+}
+
+// TestLimitOfScripts: the same of cells that a script runs, on builds that have no kernel: without the GIL, and with another C library, whose malloc
+// is not glibc's.
+func TestLimitOfScripts(t *testing.T) {
+	together(t)
+	for _, name := range []string{"plain313t", "musl313"} {
+		if name != "plain313t" && os.Getenv("TRACER_PYTHONS") != "all" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			p := built(t, "builds", name, "3.13")
+			p.driver, p.env = "run_bare.py", []string{"IPYTRACER_NO_HISTORY=1"}
+			w := startWorkload(t, p, []string{"beyond a limit", "goes on"})
+			tr := attach(t, w.pid, "--limit", "2GiB") // without the GIL 1 GiB is mapped from the beginning
+			w.run()
+			r, data := tr.stop()
+			cells := topCells(r, w.pid)
+			if len(cells) != 2 || cells[0].Error != "MemoryError" || cells[1].Status != report.OK {
+				t.Fatalf("%s", data)
+			}
+			checkLimited(t, "a script", 2<<30, cells[0])
+		})
+	}
 }
 
 func checkLimit(t *testing.T, p place) {
@@ -36,7 +75,7 @@ func checkLimit(t *testing.T, p place) {
 		cell, want := cells[i], report.OK
 		if i < 3 {
 			want = report.Error
-			checkLimited(t, result.Name, cell)
+			checkLimited(t, result.Name, 1<<30, cell)
 			if !strings.Contains(result.Error, "MemoryError") {
 				t.Errorf("%s: %q is no MemoryError", result.Name, result.Error)
 			}
@@ -51,7 +90,7 @@ func checkLimit(t *testing.T, p place) {
 }
 
 // checkLimited: the kernel refused the cell memory, and its own line asked for it.
-func checkLimited(t *testing.T, name string, cell report.Window) {
+func checkLimited(t *testing.T, name string, limit int64, cell report.Window) {
 	t.Helper()
 	i := -1
 	for n, r := range cell.Refused {
@@ -70,7 +109,7 @@ func checkLimited(t *testing.T, name string, cell report.Window) {
 	case "grows":
 		line, least = 3, 1<<20
 	}
-	if r.Asked < least || r.Asked > least+2<<20 || r.Limit != 1<<30 || r.Held > 1<<30 {
+	if r.Asked < least || r.Asked > least+16<<20 || r.Limit != limit || r.Held > limit {
 		t.Errorf("%s: %+v", name, r)
 	}
 	for _, f := range r.Stack {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ipytracer/report"
@@ -96,7 +97,7 @@ def flood():
 thread = threading.Thread(target=flood)
 `
 
-// TestMarkersLeaveCellsRoom: a thread begins experiments without end, as fast as it can. Every cell has its window and its source; what was refused is
+// TestMarkersLeaveCellsRoom: a thread begins experiments without end, as fast as it can, and nobody reads. Every cell has its window and its source; what was refused is
 // counted, in the cells too, and the experiments that were open then are not exact.
 func TestMarkersLeaveCellsRoom(t *testing.T) {
 	together(t)
@@ -107,7 +108,15 @@ func TestMarkersLeaveCellsRoom(t *testing.T) {
 	cells[0] = "thread.start()\n" + cells[0]
 	cells[21] += "\nflooding = False\nthread.join()"
 	s := startCells(t, nil, markersWithoutEnd, cells...)
-	r := s.run(4)
+	tr := attach(t, s.cmd.Process.Pid, "--strict")
+	_ = tr.cmd.Process.Signal(syscall.SIGSTOP) // as on a machine that has no time for it
+	if _, err := io.WriteString(s.in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.says("done!\n")
+	_ = tr.cmd.Process.Signal(syscall.SIGCONT)
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	r, _ := tr.wait(4)
 	got := topCells(r, s.cmd.Process.Pid)
 	if len(got) != len(cells) {
 		t.Fatalf("%d cells ran, %d windows", len(cells), len(got))

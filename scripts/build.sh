@@ -3,6 +3,7 @@
 #
 #   scripts/build.sh OUT
 #
+# LDFLAGS are more flags of the Go linker.
 # CGO_ENABLED=0 asks for the build without: one static file that runs on any Linux, whatever its C library.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +14,7 @@ works() { printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | ${CC:-g
 
 # osusergo: users are looked up without the C library, so that both builds do the same.
 build() { # CGO_ENABLED LINKER-FLAGS
-    CGO_ENABLED=$1 "${GO:-go}" build -trimpath -tags osusergo,netgo -ldflags "-X main.version=${VERSION:-0.1.0-dev} $2" \
+    CGO_ENABLED=$1 "${GO:-go}" build -trimpath -tags osusergo,netgo -ldflags "-X main.version=${VERSION:-0.1.0-dev} ${LDFLAGS:-} $2" \
         -o "$out" ./cmd/tracer
 }
 

@@ -26,6 +26,7 @@ forbid tracer/native '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|
 forbid tracer/gpu '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/ledger '^ipytracer/(attribution|report|cmd|tracer$|tracer/(cpython|holders|process|gpu|recording|native|memory|numpy))'
 forbid tracer/userfile '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
+forbid tracer/confine '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|cuda|recording|native|memory|numpy|userfile|limit))|cilium/ebpf'
 forbid tracer/limit '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|gpu|recording|native|memory|numpy|userfile))|cilium/ebpf'
 forbid tracer '^ipytracer/(attribution|report|cmd)'
 exit $status

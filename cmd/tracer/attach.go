@@ -96,7 +96,7 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 	}
 	defer live.Close()
 	s.source = live
-	if err := s.ready(); err != nil {
+	if err := s.ready(live, tracer.Remains{}); err != nil {
 		return err
 	}
 	sayLimits(s.console, live, s.options.Quiet)

@@ -260,14 +260,16 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 	return nil
 }
 
-// ready gives the recording its name, gives up what is not needed any more, and tells whoever waits that every probe is in.
-func (s *session) ready() error {
+// ready gives the recording its name, gives up what is not needed any more, and tells whoever waits that every probe is in;
+// remains are what the session will do besides.
+func (s *session) ready(live *tracer.Session, remains tracer.Remains) error {
 	if s.recorder != nil {
 		if err := s.recorder.Keep(); err != nil {
 			return err
 		}
 	}
-	if err := tracer.DropPrivileges(overrides(s.to.file, s.sign)...); err != nil {
+	remains.Files, remains.Overrides = true, override(s.to.file, s.sign)
+	if err := live.Confine(remains); err != nil {
 		return err
 	}
 	if s.sign == nil {

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer"
+	"ipytracer/tracer/confine"
 	"ipytracer/tracer/userfile"
 )
 
@@ -181,7 +181,7 @@ func (i *invoker) home() string {
 // this program no other descriptor and no capability. What it keeps as it is: the umask, the working directory, PATH as sudo has left
 // it, and the terminal. A session of its own (setsid(2)) would take Ctrl-C from it.
 func (i *invoker) dress(cmd *exec.Cmd) error {
-	if err := errors.Join(sealDescriptors(), tracer.WithholdCapabilities()); err != nil {
+	if err := errors.Join(sealDescriptors(), confine.WithholdCapabilities()); err != nil {
 		return err
 	}
 	cmd.Env = os.Environ()

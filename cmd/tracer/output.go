@@ -171,14 +171,9 @@ func descriptor(path string) *os.File {
 	return nil
 }
 
-// overrides are the capabilities that putting files in their places takes: of root itself, in folders of others.
-func overrides(files ...*userfile.File) []uint {
-	for _, f := range files {
-		if f != nil && f.NeedsOverride() {
-			return []uint{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER}
-		}
-	}
-	return nil
+// override says whether putting files in their places takes capabilities: of root itself, in folders of others.
+func override(files ...*userfile.File) bool {
+	return slices.ContainsFunc(files, func(f *userfile.File) bool { return f != nil && f.NeedsOverride() })
 }
 
 // commit puts the file in its place.

@@ -49,6 +49,9 @@ func (s *session) replay(ctx context.Context, path string) error {
 		return fmt.Errorf("read the recording: %w", err)
 	}
 	defer f.Close()
+	if err := s.seclude(); err != nil {
+		return fmt.Errorf("give up what is not needed: %w", err)
+	}
 	source, err := recording.Open(f)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)

@@ -66,7 +66,7 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	}
 	defer live.Close()
 	s.source = live
-	if err := s.ready(); err != nil {
+	if err := s.ready(live, tracer.Remains{Signals: true}); err != nil {
 		return errors.Join(err, child.Kill())
 	}
 	if err := s.follow(context.WithoutCancel(ctx), live.Pending); err != nil {

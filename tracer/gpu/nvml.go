@@ -5,6 +5,9 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,6 +33,17 @@ var loaded struct {
 	sync.Mutex
 	handle *dl.DynamicLibrary
 	path   string
+}
+
+// Loadable says whether there is a library to load: Open may fail all the same. It loads nothing.
+func Loadable() bool {
+	if FindLibrary(Library) != "" {
+		return true
+	}
+	return slices.ContainsFunc(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")), func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, Library))
+		return err == nil
+	})
 }
 
 // Open loads and starts NVML. It fails with a [*NoNVMLError]. Every success must be followed by one Close.

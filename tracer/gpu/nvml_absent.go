@@ -5,6 +5,9 @@ package gpu
 // NVML is an open NVML. This build has none.
 type NVML struct{}
 
+// Loadable says that there is no NVML to load.
+func Loadable() bool { return false }
+
 // Open returns a [*NoNVMLError] with the reason [NotBuiltIn].
 func Open() (*NVML, error) { return nil, &NoNVMLError{Reason: NotBuiltIn} }
 

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -33,17 +34,31 @@ func (l *Ledger) Calibrate() (c Costs, err error) {
 
 // measure returns the median cost of a hit, over batches, with the bare call taken off.
 func (l *Ledger) measure(fn func(), address uint64, hits int) (time.Duration, error) {
-	offset, err := ownOffset(address)
-	if err != nil {
-		return 0, err
-	}
 	bare := batch(fn, hits)
-	probe, err := l.Probe("/proc/self/exe", os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{offset}}})
+	probe, err := l.probeItself(address)
 	if err != nil {
 		return 0, err
 	}
 	defer probe.Close()
 	return max(batch(fn, hits)-bare, time.Nanosecond), nil
+}
+
+// probeItself places a probe on an instruction of this very program.
+func (l *Ledger) probeItself(address uint64) (io.Closer, error) {
+	offset, err := ownOffset(address)
+	if err != nil {
+		return nil, err
+	}
+	return l.Probe("/proc/self/exe", os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{offset}}})
+}
+
+// TryProbe places a probe on this very program, and takes it away: whether the calling thread may.
+func (l *Ledger) TryProbe() error {
+	probe, err := l.probeItself(emulatedAddress)
+	if err == nil {
+		go probe.Close() // the kernel takes its time
+	}
+	return err
 }
 
 // batch is the median over 7 batches of the time of one call.

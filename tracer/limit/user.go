@@ -2,15 +2,10 @@ package limit
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strconv"
-	"syscall"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
-	"kernel.org/pub/linux/libs/security/libcap/psx"
-
+	"ipytracer/tracer/confine"
 	"ipytracer/tracer/process"
 )
 
@@ -59,25 +54,4 @@ func alike(to *uint32, ids [][]byte) bool {
 }
 
 // Become makes this program that user for good, without groups and without any capability. It needs to be root, or that user.
-func Become(u User) error {
-	if syscall.Geteuid() == 0 {
-		if err := syscall.Setgroups(nil); err != nil {
-			return fmt.Errorf("give up the groups: %w", err)
-		}
-	}
-	if err := syscall.Setresgid(int(u.GID), int(u.GID), int(u.GID)); err != nil {
-		return fmt.Errorf("become group %d: %w", u.GID, err)
-	}
-	if err := syscall.Setresuid(int(u.UID), int(u.UID), int(u.UID)); err != nil {
-		return fmt.Errorf("become user %d: %w", u.UID, err)
-	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if _, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 {
-		return fmt.Errorf("drop capabilities: %w", errno)
-	}
-	if _, _, errno := psx.Syscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
-		return fmt.Errorf("forbid new privileges: %w", errno)
-	}
-	return nil
-}
+func Become(u User) error { return confine.Become(u.UID, u.GID, nil) }

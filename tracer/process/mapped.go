@@ -70,6 +70,24 @@ func (fs FS) OpenMapping(pid int, m Mapping) (*MappedFile, error) {
 	return nil, fs.mappingFailure(pid, failures)
 }
 
+// TryMapFiles opens, by its mapping, a file that this very program maps: whether [ByMapFiles] is open to the calling thread.
+func (fs FS) TryMapFiles() error {
+	for m, err := range fs.Mappings(os.Getpid()) {
+		if err != nil {
+			return err
+		}
+		if m.File.Inode == 0 {
+			continue
+		}
+		fd, err := openPath(fs.path(os.Getpid(), fmt.Sprintf("map_files/%x-%x", m.Start, m.End)))
+		if err != nil {
+			return err
+		}
+		return unix.Close(fd)
+	}
+	return ErrChanged
+}
+
 // mappingFailure picks what best explains that no route led to the file: the process is gone, then a missing
 // privilege, then the file having changed.
 func (fs FS) mappingFailure(pid int, failures []error) error {

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/confine"
 )
 
 // File is a file under way, the user's own from its first moment and readable by nobody else (mode 0600). It has no name
@@ -170,6 +172,9 @@ func (f *File) discard() {
 	}
 }
 
+// Folder is a path to where the file will be, whatever becomes of the one that was typed; until Commit, and in this program.
+func (f *File) Folder() string { return fmt.Sprintf("/proc/self/fd/%d", f.place.folder) }
+
 // Gone says whether somebody has removed the file since it was committed.
 func (f *File) Gone() bool {
 	var st unix.Stat_t
@@ -185,10 +190,7 @@ func (f *File) NeedsOverride() bool {
 	if f.others {
 		return true
 	}
-	needs := make(chan bool)
-	go onOwnThread(func() {
-		const search = unix.W_OK | unix.X_OK
-		needs <- disarm() != nil || unix.Faccessat2(f.place.folder, "", search, unix.AT_EMPTY_PATH|unix.AT_EACCESS) != nil
-	})
-	return <-needs
+	return confine.WithOnly(nil, func() error {
+		return unix.Faccessat2(f.place.folder, "", unix.W_OK|unix.X_OK, unix.AT_EMPTY_PATH|unix.AT_EACCESS)
+	}) != nil
 }

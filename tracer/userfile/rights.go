@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/confine"
 )
 
 // User is who files are opened as: ids of the kernel, Groups without GID.
@@ -50,7 +51,7 @@ func Of(u User) (*Rights, error) {
 	}
 	r.jobs = make(chan job)
 	begun := make(chan error)
-	go onOwnThread(func() { r.serve(begun) })
+	go confine.OnOwnThread(func() { r.serve(begun) })
 	if err := <-begun; err != nil {
 		return nil, fmt.Errorf("take on the rights of user %d: %w", u.UID, err)
 	}
@@ -72,25 +73,6 @@ func (r *Rights) Do(f func() error) error {
 	j := job{do: f, done: make(chan error, 1)}
 	r.jobs <- j
 	return <-j.done
-}
-
-// onOwnThread runs a function on a thread that nothing else runs on, neither before it ends nor afterwards: the runtime ends
-// a thread whose goroutine ends while locked to it. The first thread is left alone, as its credentials are those that
-// /proc/PID shows.
-func onOwnThread(f func()) {
-	runtime.LockOSThread()
-	if unix.Gettid() != os.Getpid() {
-		f()
-		return
-	}
-	begun := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // another thread: the first one is taken
-		close(begun)
-		f()
-	}()
-	<-begun
-	runtime.UnlockOSThread()
 }
 
 func (r *Rights) serve(begun chan<- error) {

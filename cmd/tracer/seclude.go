@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/confine"
+)
+
+// seclude gives up, for good, what printing a recording does not take, once the recording and the place of the report are open: a
+// recording may come from anybody. What is left can read and write what is open and put the report in its place, as the user who typed the command.
+func (s *session) seclude() error {
+	_, _ = time.Now().Zone() // the time zone is read while files can be
+	var err error
+	if override(s.to.file) {
+		err = confine.KeepCapabilities(unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
+	} else if os.Geteuid() == 0 && s.who.UID != 0 {
+		err = confine.Become(s.who.UID, s.who.GID, s.who.Groups)
+	} else {
+		err = confine.KeepCapabilities()
+	}
+	if err != nil && !errors.Is(err, confine.ErrBounding) {
+		return err
+	}
+	if err := confine.NoNewPrivileges(); err != nil {
+		return err
+	}
+	var folders []string
+	rules := confine.Program()
+	if s.to.file != nil {
+		folders = append(folders, s.to.file.Folder())
+		rules = slices.Concat(rules, confine.Making())
+	}
+	return errors.Join(s.unlessAbsent(confine.OnlyFolders(folders...)), s.unlessAbsent(confine.Allow(rules)))
+}
+
+// unlessAbsent takes what a kernel does not have for no error, and tells it to root.
+func (s *session) unlessAbsent(err error) error {
+	if !errors.Is(err, confine.ErrNoLandlock) && !errors.Is(err, confine.ErrNoFilter) {
+		return err
+	}
+	if os.Getuid() == 0 && !s.options.Quiet {
+		fmt.Fprintf(s.console.err, "tracer: %v: the recording is read without that protection\n", err)
+	}
+	return nil
+}

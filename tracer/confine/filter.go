@@ -1,0 +1,203 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNoFilter says that the kernel has no seccomp filters (CONFIG_SECCOMP_FILTER), or forbids them.
+var ErrNoFilter = errors.New("the kernel takes no filter of system calls")
+
+// Rule says what is to become of a system call, by its number on x86-64.
+type Rule struct {
+	Call uintptr
+	// When are the cases in which it is allowed: in any of them all tests hold. Without a case it is allowed always.
+	When [][]Test
+	// Absent makes it fail as on a kernel that does not know it (ENOSYS), in all cases: there is another call that serves, and it may be looked into.
+	Absent bool
+}
+
+// Test compares one argument of a system call. Pointers cannot be followed: whoever makes the call could change what lies there.
+type Test struct {
+	Argument int    // from 0
+	Mask     uint64 // what to look at; of the upper half only if one of its bits is set, for most arguments are ints
+	Value    uint64
+}
+
+// Is holds where an argument that is an int has a value.
+func Is(argument int, value uint32) Test { return Test{argument, math.MaxUint32, uint64(value)} }
+
+// Without holds where none of these bits is set in an argument that is an int.
+func Without(argument int, bits uint32) Test { return Test{argument, uint64(bits), 0} }
+
+// Nil holds where an argument is the null pointer.
+func Nil(argument int) Test { return Test{argument, math.MaxUint64, 0} }
+
+// Denied is what becomes of a call that is not allowed: EPERM, or, of a build for tests ("trap"), the end of the program with the stacks of
+// all goroutines, so that nothing the program needs is missed.
+var denied = ""
+
+// Allow takes from all threads, those to come as well, every system call but those that rules allow. It needs CAP_SYS_ADMIN or
+// [NoNewPrivileges], which is passed on to all threads. The error may be [ErrNoFilter].
+func Allow(rules []Rule) error {
+	if runtime.GOARCH != "amd64" {
+		return fmt.Errorf("%w: only x86-64 is known", ErrNoFilter)
+	}
+	// What is said to be absent is no misdeed: a filter of its own, which is not logged, says so.
+	var absent, rest []Rule
+	for _, r := range merge(rules) {
+		if r.Absent {
+			absent = append(absent, r)
+			r = Rule{Call: r.Call}
+		}
+		rest = append(rest, r)
+	}
+	if len(absent) > 0 {
+		if err := install(absent, verdict(unix.SECCOMP_RET_ALLOW, 0), 0); err != nil {
+			return err
+		}
+	}
+	return install(rest, deny(), unix.SECCOMP_FILTER_FLAG_LOG) // Linux 4.14
+}
+
+// install adds a filter. Of several the strictest counts.
+func install(rules []Rule, otherwise unix.SockFilter, log uintptr) error {
+	program, err := assemble(rules, otherwise)
+	if err != nil {
+		return err
+	}
+	const (
+		tsync     = unix.SECCOMP_FILTER_FLAG_TSYNC      // in all threads, or in none
+		specAllow = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW // before Linux 5.16 a filter slows down all that the program does, against what scripts in it could spy out
+	)
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	var odd uintptr
+	var errno unix.Errno
+	for _, flags := range []uintptr{tsync | log | specAllow, tsync | log, tsync} {
+		odd, _, errno = unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+		if errno != unix.EINVAL {
+			break
+		}
+	}
+	switch {
+	case errno == unix.ENOSYS, errno == unix.EINVAL:
+		return fmt.Errorf("%w: %w", ErrNoFilter, errno)
+	case errno != 0:
+		return fmt.Errorf("filter system calls: %w", errno)
+	case odd != 0:
+		return fmt.Errorf("filter system calls: thread %d has a filter of its own", odd)
+	}
+	return nil
+}
+
+// Offsets in struct seccomp_data (linux/seccomp.h).
+const (
+	offsetCall      = 0
+	offsetMachine   = 4
+	offsetArguments = 16
+)
+
+const x32 = 0x40000000 // __X32_SYSCALL_BIT (asm/unistd.h): the same calls by other numbers
+
+func verdict(action, data uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action | data}
+}
+
+func deny() unix.SockFilter {
+	if denied == "trap" {
+		return verdict(unix.SECCOMP_RET_TRAP, 0)
+	}
+	return verdict(unix.SECCOMP_RET_ERRNO, uint32(unix.EPERM))
+}
+
+func load(offset int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: uint32(offset)}
+}
+
+// unless skips so many instructions where what was loaded is not this.
+func unless(value uint32, skip int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: value, Jf: uint8(skip)}
+}
+
+// assemble makes the program: one look at the machine, then rule after rule, and what becomes of other calls. Since Linux 5.11 the kernel works out once which calls are
+// allowed whatever their arguments, and does not run the program for them.
+func assemble(rules []Rule, otherwise unix.SockFilter) ([]unix.SockFilter, error) {
+	program := []unix.SockFilter{
+		load(offsetMachine), unless(unix.AUDIT_ARCH_X86_64, 2), load(offsetCall),
+		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: x32, Jf: 1}, deny(),
+	}
+	for _, r := range rules {
+		block := r.block()
+		if len(block) > math.MaxUint8 {
+			return nil, fmt.Errorf("filter system calls: the rule on call %d is too long", r.Call)
+		}
+		program = append(append(program, unless(uint32(r.Call), len(block))), block...)
+	}
+	program = append(program, otherwise)
+	if len(program) > unix.BPF_MAXINSNS {
+		return nil, errors.New("filter system calls: too many rules")
+	}
+	return program, nil
+}
+
+// block is what is run for a call that is the rule's: it ends with a verdict.
+func (r Rule) block() (code []unix.SockFilter) {
+	allow := verdict(unix.SECCOMP_RET_ALLOW, 0)
+	switch {
+	case r.Absent:
+		return []unix.SockFilter{verdict(unix.SECCOMP_RET_ERRNO, uint32(unix.ENOSYS))}
+	case len(r.When) == 0:
+		return []unix.SockFilter{allow}
+	}
+	for _, tests := range r.When {
+		body := []unix.SockFilter{allow}
+		for i := len(tests) - 1; i >= 0; i-- { // from behind: how far to skip is known
+			body = append(tests[i].code(len(body)), body...)
+		}
+		code = append(code, body...)
+	}
+	return append(code, deny())
+}
+
+// code goes on behind itself where the test holds; else it skips what is behind it, too.
+func (t Test) code(behind int) (code []unix.SockFilter) {
+	at := offsetArguments + 8*t.Argument // little-endian: the lower half first
+	half := func(offset int, mask, value uint32, behind int) []unix.SockFilter {
+		return []unix.SockFilter{
+			load(offset), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: mask}, unless(value, behind),
+		}
+	}
+	if t.Mask>>32 != 0 {
+		code = half(at+4, uint32(t.Mask>>32), uint32(t.Value>>32), behind)
+		behind += len(code)
+	}
+	lower := half(at, uint32(t.Mask), uint32(t.Value), behind)
+	return append(lower, code...)
+}
+
+// merge makes one rule of all on the same call: what one of them allows is allowed. What one of them says to be absent is, whatever others say.
+func merge(rules []Rule) (merged []Rule) {
+	at := map[uintptr]int{}
+	for _, r := range rules {
+		i, known := at[r.Call]
+		if !known {
+			at[r.Call] = len(merged)
+			merged = append(merged, r)
+			continue
+		}
+		m := &merged[i]
+		m.Absent = m.Absent || r.Absent
+		if len(m.When) == 0 || len(r.When) == 0 {
+			m.When = nil
+		} else {
+			m.When = append(slices.Clip(m.When), r.When...)
+		}
+	}
+	return merged
+}

@@ -1,0 +1,138 @@
+package tracer
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/confine"
+)
+
+const confinedVariable = "IPYTRACER_TEST_CONFINED"
+
+// forbidden are calls by which a tracer that somebody else has got hold of could do harm. Their arguments make them fail at once, in
+// another way than the filter does, where they are made at all.
+func forbidden() map[string][7]uintptr {
+	path, err := unix.BytePtrFromString("/no such folder/file")
+	if err != nil {
+		panic(err)
+	}
+	name := uintptr(unsafe.Pointer(path))
+	const none = ^uintptr(0)
+	cwd := uintptr(0xffffff9c) // AT_FDCWD
+	return map[string][7]uintptr{
+		"execve":                     {unix.SYS_EXECVE},
+		"execveat":                   {unix.SYS_EXECVEAT, none},
+		"fork":                       {unix.SYS_CLONE, unix.CLONE_NEWUSER | unix.CLONE_FS},
+		"clone3":                     {unix.SYS_CLONE3},
+		"ptrace":                     {unix.SYS_PTRACE, unix.PTRACE_PEEKDATA, none},
+		"process_vm_writev":          {unix.SYS_PROCESS_VM_WRITEV, none},
+		"process_madvise":            {unix.SYS_PROCESS_MADVISE, none},
+		"pidfd_getfd":                {unix.SYS_PIDFD_GETFD, none},
+		"kill":                       {unix.SYS_KILL, 1 << 30, uintptr(unix.SIGTERM)},
+		"tgkill":                     {unix.SYS_TGKILL, 1 << 30, 1 << 30},
+		"pidfd_send_signal":          {unix.SYS_PIDFD_SEND_SIGNAL, none, uintptr(unix.SIGKILL)},
+		"open to write":              {unix.SYS_OPENAT, cwd, name, unix.O_WRONLY},
+		"open to read and write":     {unix.SYS_OPENAT, cwd, name, unix.O_RDWR},
+		"open to empty":              {unix.SYS_OPENAT, cwd, name, unix.O_TRUNC},
+		"open to append":             {unix.SYS_OPENAT, cwd, name, unix.O_WRONLY | unix.O_APPEND},
+		"open by the old call":       {unix.SYS_OPEN, name, unix.O_WRONLY},
+		"open by the new call":       {unix.SYS_OPENAT2, cwd, name},
+		"creat":                      {unix.SYS_CREAT, 0},
+		"mkdir":                      {unix.SYS_MKDIRAT, none},
+		"mknod":                      {unix.SYS_MKNODAT, none},
+		"symlink":                    {unix.SYS_SYMLINKAT, 0, none},
+		"chmod":                      {unix.SYS_FCHMODAT, none},
+		"chown":                      {unix.SYS_FCHOWNAT, none},
+		"truncate":                   {unix.SYS_TRUNCATE, 0},
+		"setxattr":                   {unix.SYS_SETXATTR, 0},
+		"mount":                      {unix.SYS_MOUNT, 0, 0},
+		"pivot_root":                 {unix.SYS_PIVOT_ROOT, 0, 0},
+		"chroot":                     {unix.SYS_CHROOT, 0},
+		"setns":                      {unix.SYS_SETNS, none},
+		"unshare":                    {unix.SYS_UNSHARE, none},
+		"setuid":                     {unix.SYS_SETUID, none},
+		"setresuid":                  {unix.SYS_SETRESUID, none, none, none},
+		"setgroups":                  {unix.SYS_SETGROUPS, none},
+		"socket":                     {unix.SYS_SOCKET, none},
+		"connect":                    {unix.SYS_CONNECT, none},
+		"init_module":                {unix.SYS_INIT_MODULE, 0, 0},
+		"finit_module":               {unix.SYS_FINIT_MODULE, none},
+		"delete_module":              {unix.SYS_DELETE_MODULE, 0, 0},
+		"kexec_load":                 {unix.SYS_KEXEC_LOAD, 0, 1 << 30},
+		"keyctl":                     {unix.SYS_KEYCTL, none},
+		"add_key":                    {unix.SYS_ADD_KEY, 0, 0, 0, none},
+		"io_uring_setup":             {unix.SYS_IO_URING_SETUP, 0, 0},
+		"userfaultfd":                {unix.SYS_USERFAULTFD, none},
+		"a program for the kernel":   {unix.SYS_BPF, unix.BPF_PROG_LOAD, 0, 0},
+		"a map for the kernel":       {unix.SYS_BPF, unix.BPF_MAP_CREATE, 0, 0},
+		"another's program":          {unix.SYS_BPF, unix.BPF_PROG_GET_FD_BY_ID, 0, 0},
+		"a limit":                    {unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, 1},
+		"code from memory":           {unix.SYS_MMAP, 1, 4096, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_FIXED | unix.MAP_PRIVATE | unix.MAP_ANON, none},
+		"memory to code":             {unix.SYS_MPROTECT, 1, 4096, unix.PROT_EXEC},
+		"typing into the terminal":   {unix.SYS_IOCTL, none, unix.TIOCSTI},
+		"signals by a file's own":    {unix.SYS_FCNTL, none, unix.F_SETOWN, 1},
+		"reboot":                     {unix.SYS_REBOOT, 0},
+		"swapon":                     {unix.SYS_SWAPON, 0},
+		"iopl":                       {unix.SYS_IOPL, 4},
+		"settimeofday":               {unix.SYS_SETTIMEOFDAY, 1, 1},
+		"sethostname":                {unix.SYS_SETHOSTNAME, 0, none},
+		"quotactl":                   {unix.SYS_QUOTACTL, none},
+		"acct":                       {unix.SYS_ACCT, 1},
+		"fanotify_init":              {unix.SYS_FANOTIFY_INIT, none},
+		"open_by_handle_at":          {unix.SYS_OPEN_BY_HANDLE_AT, none},
+		"name_to_handle_at":          {unix.SYS_NAME_TO_HANDLE_AT, none},
+		"the same by another number": {unix.SYS_EXECVE | 0x40000000},
+	}
+}
+
+// TestForbidden: what the rules of a session leave out fails, whatever it is called with, and would not have failed in this way before.
+func TestForbidden(t *testing.T) {
+	if os.Getenv(confinedVariable) != "" {
+		tryForbidden(t)
+		return
+	}
+	if os.Geteuid() != 0 { // whom more fails for anyway
+		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
+			t.Fatal("not root")
+		}
+		t.Skip("not root")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestForbidden$", "-test.v")
+	cmd.Env = append(os.Environ(), confinedVariable+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: TestForbidden") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+func tryForbidden(t *testing.T) {
+	calls := forbidden()
+	try := func(c [7]uintptr) unix.Errno {
+		_, _, errno := unix.RawSyscall6(c[0], c[1], c[2], c[3], c[4], c[5], c[6])
+		return errno
+	}
+	before := map[string]unix.Errno{}
+	for name, c := range calls {
+		before[name] = try(c)
+	}
+	if err := errors.Join(confine.NoNewPrivileges(), confine.Allow(rules(Remains{}, false))); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range calls {
+		after := try(c)
+		if after != unix.EPERM && after != unix.ENOSYS {
+			t.Errorf("%s: %v, before %v", name, after, before[name])
+		}
+		if after == before[name] {
+			t.Errorf("%s failed before in the same way, %v: nothing is shown", name, after)
+		}
+	}
+	if data, err := os.ReadFile("/proc/self/status"); err != nil || !strings.Contains(string(data), "Seccomp:\t2") {
+		t.Errorf("reading: %v", err)
+	}
+}
