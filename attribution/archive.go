@@ -478,8 +478,10 @@ func (c *coder) tally(all *tallies) {
 // stack codes a stack's number by where it is in the table. A number that is not there is 0 by now.
 func (c *coder) stack(number *uint64) {
 	table, at := &c.t.allocations.stacks, uint32(0)
-	if i, known := table.at[*number]; known && !c.reads {
-		at = i + 1
+	if !c.reads {
+		if i, known := table.placeOf(*number); known {
+			at = i + 1
+		}
 	}
 	if code(c, &at); c.reads && at > 0 {
 		*number = table.stacks[at-1].number
