@@ -549,12 +549,13 @@ func (w *window) missesStacks(m event.Meter) bool {
 
 // allocationsOf lists who allocated in a window, and how far that explains its peaks.
 func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]report.Coverage) {
-	if len(w.tallies) == 0 {
+	tallies := t.talliesOf(w)
+	if len(tallies) == 0 {
 		return nil, nil
 	}
 	var out []report.Allocation
-	coverage := map[string]report.Coverage{}
-	for m, all := range w.tallies {
+	coverage := make(map[string]report.Coverage, len(tallies))
+	for m, all := range tallies {
 		s := all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
 		own := w.own.of(m)
 		peak := own.highest()
@@ -564,6 +565,7 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net && !slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m),
 		}
 		listed, rest := t.divide(w, s)
+		out = slices.Grow(out, len(listed))
 		for _, y := range listed {
 			out = append(out, t.allocation(w, m, y))
 		}
@@ -594,8 +596,12 @@ var (
 	listingOfStatement = listing{few: 3, most: 8, share: 100}
 )
 
-// divide parts what a window has kept into what a report lists, and the rest.
+// divide parts what a window has kept into what a report lists, and the rest. Neither is to be changed, and both go when it is called again.
 func (t *Tracker) divide(w *window, s *settled) (listed, rest []doneTally) {
+	if s.isShort {
+		return s.tallies, nil
+	}
+	listed, rest = t.divided.listed[:0], t.divided.rest[:0]
 	for i, y := range t.sameLines(s.tallies) {
 		if w.lists(i, y, s.heaviest) {
 			listed = append(listed, y)
@@ -603,6 +609,7 @@ func (t *Tracker) divide(w *window, s *settled) (listed, rest []doneTally) {
 			rest = append(rest, y)
 		}
 	}
+	t.divided.listed, t.divided.rest = listed, rest
 	return listed, rest
 }
 
@@ -618,39 +625,49 @@ func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
 	return i < l.few || i < l.most && max(y.atPeak, y.allocated) > heaviest/event.Bytes(l.share)
 }
 
+// divided is memory to divide in, window by window.
+type divided struct {
+	all, listed, rest []doneTally
+	stacks            []*stack
+}
+
 // sameLines adds up what is of the same lines, the most at the peak first.
 func (t *Tracker) sameLines(tallies []doneTally) []doneTally {
-	out := make([]doneTally, 0, len(tallies))
-	stacks := make([]*stack, 0, len(tallies))
-	at := map[*stack]int{}
+	out, stacks := t.divided.all[:0], t.divided.stacks[:0]
+	var at map[*stack]int
+	if len(tallies) > few {
+		at = make(map[*stack]int, len(tallies))
+	}
 	for _, y := range tallies {
 		stack := t.allocations.stacks.of(y.stack) // nil where there was none, it was not walked, or it was lost
 		i, known := 0, false
-		if len(tallies) > few {
+		if at != nil {
 			i, known = at[stack]
 		} else if i = slices.Index(stacks, stack); i >= 0 {
 			known = true
 		}
-		if !known {
-			if stacks = append(stacks, stack); len(tallies) > few {
-				at[stack] = len(out)
-			}
-			if stack != nil {
-				y.stack = stack.number
-			} else {
-				y.stack = 0
-			}
-			out = append(out, y)
+		if known {
+			out[i].add(&y)
 			continue
 		}
-		one := &out[i]
-		one.allocated += y.allocated
-		one.freed += y.freed
-		one.atPeak += y.atPeak
-		one.count += y.count
+		if stacks = append(stacks, stack); at != nil {
+			at[stack] = len(out)
+		}
+		if y.stack = 0; stack != nil {
+			y.stack = stack.number
+		}
+		out = append(out, y)
 	}
+	t.divided.all, t.divided.stacks = out, stacks
 	slices.SortFunc(out, heavier)
 	return out
+}
+
+func (y *doneTally) add(of *doneTally) {
+	y.allocated += of.allocated
+	y.freed += of.freed
+	y.atPeak += of.atPeak
+	y.count += of.count
 }
 
 func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) report.Allocation {
@@ -678,7 +695,7 @@ func (t *Tracker) frames(w *window, s *stack) []report.Frame {
 func (t *Tracker) within(w *window, s *stack) int {
 	calls := t.allocations.stacks.callsOf(s)
 	for i := len(calls) - 1; i >= 0; i-- {
-		if f := t.allocations.stacks.frame(calls[i]); !f.Native && t.cellOf(w, s.pid, f.File) != nil {
+		if f := &t.allocations.stacks.frames[calls[i]]; !f.native && t.cellOf(w, s.pid, f.file) != nil {
 			return i + 1
 		}
 	}
@@ -692,7 +709,7 @@ func (t *Tracker) frame(w *window, pid int32, at uint32) report.Frame {
 	if f.Native {
 		return out
 	}
-	if cell := t.cellOf(w, pid, f.File); cell != nil {
+	if cell := t.cellOf(w, pid, t.allocations.stacks.frames[at].file); cell != nil {
 		out.Execution = cell.execution
 		if cell.count >= 0 {
 			count := cell.count
@@ -702,9 +719,10 @@ func (t *Tracker) frame(w *window, pid int32, at uint32) report.Frame {
 	return out
 }
 
-// cellOf is the cell that a file name stands for, seen from a window: itself, or the latest that began before its end.
-func (t *Tracker) cellOf(w *window, pid int32, file string) *window {
-	cells := t.files[fileKey{pid, file}]
+// cellOf is the cell that a file name stands for, by its number, seen from a window: itself, or the latest that began before its end.
+func (t *Tracker) cellOf(w *window, pid int32, number uint32) *window {
+	file := t.allocations.stacks.names[number]
+	cells := t.ranIn(pid, number)
 	for c := w; c != nil && len(cells) > 0; c = c.parent {
 		if c.kind == kindCell && c.file == file && c.process.info.PID == pid {
 			return c
@@ -718,6 +736,24 @@ func (t *Tracker) cellOf(w *window, pid int32, file string) *window {
 		return nil
 	}
 	return cells[n-1]
+}
+
+// ranIn are the cells that a file name stands for. The names of a report are few, and asked for again and again.
+func (t *Tracker) ranIn(pid int32, number uint32) []*window {
+	if n := len(t.allocations.stacks.names); len(t.ran) < n {
+		t.ran = slices.Grow(t.ran, n-len(t.ran))[:n]
+	}
+	one := &t.ran[number]
+	if one.pid != pid {
+		*one = ran{pid, t.files[fileKey{pid, t.allocations.stacks.names[number]}]}
+	}
+	return one.cells
+}
+
+// ran are the cells that a file name stands for in a process, 0 for not known.
+type ran struct {
+	pid   int32
+	cells []*window
 }
 
 // fileKey is the name of a cell's code in a process.

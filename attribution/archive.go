@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"bytes"
 	"encoding/binary"
 	"iter"
 	"maps"
@@ -17,16 +18,19 @@ import (
 
 // slot is where a window is: itself, or in the archive.
 type slot struct {
-	w  *window
-	at uint64
-	id int32
+	w    *window
+	at   uint64
+	id   int32
+	kind windowKind
 }
 
 // archive is what windows were turned into, one after another, packed chunk by chunk. A place in it is the number of its chunk, from 1,
 // and its offset there.
 type archive struct {
+	size   int // of a chunk, 0 for chunkSize
 	packed [][]byte
 	last   []byte // the chunk that is being filled
+	space  []byte // to pack it in
 	opened int    // the chunk that was unpacked last, from 1
 	open   []byte
 	zstd   *zstd.Encoder
@@ -36,7 +40,10 @@ type archive struct {
 const chunkSize = 64 << 10
 
 func (a *archive) add(record []byte) uint64 {
-	if len(a.last)+len(record) > chunkSize && len(a.last) > 0 {
+	if a.size == 0 {
+		a.size = chunkSize
+	}
+	if len(a.last)+len(record) > a.size && len(a.last) > 0 {
 		a.pack()
 	}
 	at := uint64(len(a.packed)+1)<<32 | uint64(len(a.last))
@@ -50,7 +57,8 @@ func (a *archive) pack() {
 		a.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(chunkSize), zstd.WithLowerEncoderMem(true))
 		a.unzstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	}
-	a.packed = append(a.packed, slices.Clip(a.zstd.EncodeAll(a.last, nil)))
+	a.space = a.zstd.EncodeAll(a.last, a.space[:0])
+	a.packed = append(a.packed, bytes.Clone(a.space))
 	a.last = a.last[:0]
 }
 
@@ -93,7 +101,7 @@ func (t *Tracker) archiveClosed() {
 		}
 		c := coder{t: t}
 		c.all(w)
-		t.windows[w.slot-1] = slot{at: t.archive.add(c.bytes), id: int32(w.id)}
+		t.windows[w.slot-1] = slot{at: t.archive.add(c.bytes), id: int32(w.id), kind: w.kind}
 	}
 	t.settled = slices.Delete(t.settled, 0, n)
 }
@@ -109,17 +117,18 @@ func (t *Tracker) shorten(w *window) {
 			s.rest.freed += y.freed
 			s.rest.atPeak += y.atPeak
 		}
-		s.tallies = slices.Clone(listed)
+		s.tallies, s.isShort = slices.Clone(listed), true
 	}
 }
 
-// whole is a window with its detail, up to now if it is open. It is not to be changed.
+// whole is a window with its detail, up to now if it is open; of an archived one without its tallies, see [Tracker.talliesOf]. It is not
+// to be changed.
 func (t *Tracker) whole(w *window) *window {
 	switch {
 	case w.detail == nil:
 		one := *w
 		one.detail = &detail{}
-		c := coder{t: t, bytes: t.archive.of(w.archived), reads: true}
+		c := t.read(w.archived)
 		c.detail(&one)
 		return t.inHindsight(&one)
 	case w.isOpen:
@@ -135,24 +144,40 @@ func (t *Tracker) whole(w *window) *window {
 
 // at is the i-th window, whole.
 func (t *Tracker) at(i int) *window {
-	if w := t.windows[i].w; w != nil {
-		return t.whole(w)
-	}
 	if t.decoded != nil && t.decoded.slot == i+1 {
 		return t.decoded
 	}
+	if w := t.windows[i].w; w != nil {
+		if w.detail != nil {
+			return t.whole(w)
+		}
+		t.decoded = t.whole(w)
+		return t.decoded
+	}
 	w := &window{detail: &detail{}, slot: i + 1}
-	c := coder{t: t, bytes: t.archive.of(t.windows[i].at), reads: true}
+	c := t.read(t.windows[i].at)
 	c.all(w)
 	t.decoded = t.inHindsight(w)
 	return t.decoded
 }
 
-// all goes through the windows from the first-th on, whole, in the order they began. They are not to be changed.
-func (t *Tracker) all(first int) iter.Seq[*window] {
+// talliesOf are a window's tallies.
+func (t *Tracker) talliesOf(w *window) map[event.Meter]*tallies {
+	if w.talliesAt > 0 && w.tallies == nil {
+		c := t.read(w.talliesAt)
+		c.tallies(w.detail)
+	}
+	return w.tallies
+}
+
+// anyKind is all windows.
+func anyKind(windowKind) bool { return true }
+
+// all goes through the windows of some kinds, from the first-th of all on, whole, in the order they began. They are not to be changed.
+func (t *Tracker) all(first int, of func(windowKind) bool) iter.Seq[*window] {
 	return func(yield func(*window) bool) {
 		for i := first; i < len(t.windows); i++ {
-			if w := t.windows[i].w; w != nil && w.dropped {
+			if w := t.windows[i].w; w != nil && w.dropped || !of(t.kindAt(i)) {
 				continue
 			}
 			t.reached = i
@@ -168,6 +193,13 @@ type coder struct {
 	t     *Tracker
 	bytes []byte
 	reads bool
+	end   uint64 // where bytes end, as a place in the archive
+}
+
+// read reads what is at a place of the archive.
+func (t *Tracker) read(at uint64) coder {
+	bytes := t.archive.of(at)
+	return coder{t: t, bytes: bytes, reads: true, end: at + uint64(len(bytes))}
 }
 
 type integer interface {
@@ -246,8 +278,8 @@ func (c *coder) process(p **process) {
 // all codes a window that nobody refers to, its id first.
 func (c *coder) all(w *window) {
 	code(c, &w.id)
-	c.detail(w)
 	c.core(w)
+	c.detail(w)
 }
 
 // core codes what the others refer to; of windows that nobody refers to.
@@ -270,6 +302,7 @@ func (c *coder) core(w *window) {
 	c.staying(&w.after)
 }
 
+// detail codes a window's detail. Its tallies come last: it does not read them, but says where they are.
 func (c *coder) detail(w *window) {
 	d := w.detail
 	code(c, &d.openStream)
@@ -306,7 +339,10 @@ func (c *coder) detail(w *window) {
 	if refused {
 		c.requests(d)
 	}
-	if tallied {
+	switch {
+	case tallied && c.reads:
+		d.talliesAt = c.end - uint64(len(c.bytes))
+	case tallied:
 		c.tallies(d)
 	}
 }
@@ -417,9 +453,9 @@ func (c *coder) tallies(d *detail) {
 		code(c, &meters[i])
 		if c.reads {
 			if d.tallies == nil {
-				d.tallies = map[event.Meter]*tallies{}
+				d.tallies = make(map[event.Meter]*tallies, len(meters))
 			}
-			d.tallies[meters[i]] = &tallies{done: &settled{}}
+			d.tallies[meters[i]] = &tallies{done: &settled{isShort: true}}
 		}
 		c.tally(d.tallies[meters[i]])
 	}
@@ -442,8 +478,10 @@ func (c *coder) tally(all *tallies) {
 // stack codes a stack's number by where it is in the table. A number that is not there is 0 by now.
 func (c *coder) stack(number *uint64) {
 	table, at := &c.t.allocations.stacks, uint32(0)
-	if i, known := table.at[*number]; known && !c.reads {
-		at = i + 1
+	if !c.reads {
+		if i, known := table.placeOf(*number); known {
+			at = i + 1
+		}
 	}
 	if code(c, &at); c.reads && at > 0 {
 		*number = table.stacks[at-1].number

@@ -93,10 +93,7 @@ func (t *Tracker) each(yield func(*report.Window) bool) { t.from(0)(yield) }
 // from makes those from the i-th window on.
 func (t *Tracker) from(i int) iter.Seq[*report.Window] {
 	return func(yield func(*report.Window) bool) {
-		for w := range t.all(i) {
-			if !w.isReported() {
-				continue
-			}
+		for w := range t.all(i, windowKind.isReported) {
 			whole := t.window(w)
 			if !yield(&whole) {
 				return
@@ -112,10 +109,7 @@ func (t *Tracker) after(id int) iter.Seq[*report.Window] {
 
 // eachBetween makes the times between cells, in the order they began.
 func (t *Tracker) eachBetween(yield func(*report.Between) bool) {
-	for w := range t.all(0) {
-		if w.kind != kindBetween {
-			continue
-		}
+	for w := range t.all(0, func(k windowKind) bool { return k == kindBetween }) {
 		one := t.between(w)
 		if !yield(&one) {
 			return
@@ -126,7 +120,7 @@ func (t *Tracker) eachBetween(yield func(*report.Between) bool) {
 // windowOf finds a window of a report, nil if there is none.
 func (t *Tracker) windowOf(id int) *window {
 	if t.reached < len(t.windows) && t.idAt(t.reached) == id {
-		if w := t.at(t.reached); w.isReported() && !w.dropped {
+		if w := t.at(t.reached); w.kind.isReported() && !w.dropped {
 			return w
 		}
 	}
@@ -136,7 +130,7 @@ func (t *Tracker) windowOf(id int) *window {
 		if w.id != id {
 			return nil
 		}
-		if w.isReported() && !w.dropped {
+		if w.kind.isReported() && !w.dropped {
 			return w
 		}
 	}
@@ -149,6 +143,14 @@ func (t *Tracker) idAt(i int) int {
 		return w.id
 	}
 	return int(t.windows[i].id)
+}
+
+// kindAt is that of the i-th window.
+func (t *Tracker) kindAt(i int) windowKind {
+	if w := t.windows[i].w; w != nil {
+		return w.kind
+	}
+	return t.windows[i].kind
 }
 
 // find makes one window of a report again.
@@ -219,7 +221,7 @@ func (t *Tracker) sessions() map[*window]*window {
 func (t *Tracker) window(w *window) report.Window {
 	out := report.Window{
 		ID: w.id, Kind: kindNames[w.kind], PID: int(w.process.info.PID), Execution: w.execution, Name: w.name,
-		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Error: w.failure, Note: w.note,
+		Line: w.line, Source: t.sourceOf(w), SourceTruncated: w.truncated, Status: w.status, Error: w.failure, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters:   t.figureMap(w.own, w, true, w.process.info.Python != ""),
 		Children: []report.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: t.refusals(w), Foreign: w.othersMemory(),

@@ -94,6 +94,7 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	t.cells[b.Cell] = w
 	key := fileKey{b.PID, w.file}
 	t.files[key] = append(t.files[key], w)
+	t.ran = nil
 }
 
 // isFull says whether so many cells and experiments of a tree are open that there is no room for one more; it is counted then.

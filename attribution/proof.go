@@ -58,7 +58,7 @@ func (t *Tracker) proofs(c *report.Certificate) map[event.Meter]*report.Proof {
 		proofs[m] = &report.Proof{ID: m.String()}
 	}
 	between := t.betweens()
-	for w := range t.all(0) {
+	for w := range t.all(0, anyKind) {
 		if w.kind == kindSession {
 			c.UnknownFrees += w.closeUnknown - w.openUnknown
 			c.UnknownDeviceFrees += w.closeDevice - w.openDevice

@@ -19,6 +19,7 @@ type settled struct {
 	known    event.Bytes // at the peak, of all stacks
 	net      event.Bytes // of all stacks
 	heaviest event.Bytes // at the peak or allocated, of one stack
+	isShort  bool        // tallies are what a report lists, and the rest of them is in rest
 }
 
 // doneTally is a tally without what counting needs.

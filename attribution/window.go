@@ -56,7 +56,7 @@ type window struct {
 	file      string // of a cell: what its code says it is from
 	line      int
 	name      string
-	source    string
+	source    uint32 // of a cell: the number of its text
 	status    string
 	failure   string // of a cell: the type of the exception that ended it
 	note      string
@@ -88,6 +88,8 @@ type detail struct {
 	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its like.
 	unwalked []string
 	tallies  map[event.Meter]*tallies
+	// talliesAt is where they are in the archive, 0 for nowhere.
+	talliesAt uint64
 	// isSettled: it closed long ago, and its tallies are summed up.
 	isSettled bool
 	// uncounted: so many others of its process were open that who allocated in it is not known.
@@ -108,7 +110,7 @@ func (w *window) isOwn() bool {
 }
 
 // isReported says whether a window is one of the contract's.
-func (w *window) isReported() bool { return w.kind != kindBetween && w.kind != kindLife }
+func (k windowKind) isReported() bool { return k != kindBetween && k != kindLife }
 
 // holds says whether a segment of a tree is one of the window's.
 func (w *window) holds(root uint32, segment uint64) bool {
@@ -125,7 +127,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1, opened: b.Time, status: report.OK,
 	}
 	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
-	if w.isReported() {
+	if w.kind.isReported() {
 		t.nextID++
 	}
 	if t.audit != nil {

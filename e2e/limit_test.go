@@ -53,7 +53,11 @@ func TestLimitOfScripts(t *testing.T) {
 			if len(cells) != 2 || cells[0].Error != "MemoryError" || cells[1].Status != report.OK {
 				t.Fatalf("%s", data)
 			}
-			checkLimited(t, "a script", 2<<30, cells[0])
+			if name == "plain313t" {
+				checkLimited(t, "a script", 2<<30, cells[0])
+			} else if len(cells[0].Refused) > 0 { // then docs/limit.md is out of date
+				t.Errorf("%+v", cells[0].Refused)
+			}
 		})
 	}
 }

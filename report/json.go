@@ -2,8 +2,6 @@ package report
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -24,14 +22,14 @@ func JSON(w io.Writer, r *Report) error {
 				if r.Detail != nil {
 					r.Detail(window)
 				}
-				if !yield(*window) {
+				if !yield(window) {
 					return
 				}
 			}
 		},
 		"between": func(yield func(any) bool) {
 			for between := range r.AllBetween() {
-				if !yield(*between) {
+				if !yield(between) {
 					return
 				}
 			}
@@ -49,20 +47,18 @@ func AuditJSON(w io.Writer, a *Audit) error {
 
 // document is a JSON object that is being written.
 type document struct {
-	to      *bufio.Writer
-	buffer  bytes.Buffer
-	tables  tables
+	to *bufio.Writer
+	encoder
 	members int
-	err     error
 }
 
 func newDocument(w io.Writer) *document {
-	return &document{to: bufio.NewWriterSize(w, 64<<10), tables: newTables()}
+	return &document{to: bufio.NewWriterSize(w, 64<<10), encoder: encoder{tables: newTables()}}
 }
 
 // write puts out the fields of a struct, lists item by item. Some lists come from elsewhere, by their names.
 func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any], what string) error {
-	d.text("{")
+	d.put([]byte("{"))
 	for i := range object.NumField() {
 		name, omit := jsonName(object.Type().Field(i))
 		field := object.Field(i)
@@ -72,7 +68,9 @@ func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any
 			d.list(name, elsewhere[name])
 		case field.Kind() != reflect.Slice:
 			d.member(name)
-			d.value(field.Interface())
+			d.b = d.b[:0]
+			d.any(field.Interface())
+			d.put(d.b)
 		case field.Len() > 0 || !omit:
 			d.list(name, func(yield func(any) bool) {
 				for j := range field.Len() {
@@ -85,7 +83,7 @@ func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any
 	}
 	d.list("stacks", items(d.tables.stacks))
 	d.list("frames", items(d.tables.frames))
-	d.text("\n}\n")
+	d.put([]byte("\n}\n"))
 	if err := d.to.Flush(); err != nil {
 		return err
 	}
@@ -95,10 +93,11 @@ func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any
 	return nil
 }
 
+// items are pointers to those of a list.
 func items[T any](all []T) iter.Seq[any] {
 	return func(yield func(any) bool) {
-		for _, one := range all {
-			if !yield(one) {
+		for i := range all {
+			if !yield(&all[i]) {
 				return
 			}
 		}
@@ -116,49 +115,35 @@ func jsonName(field reflect.StructField) (name string, omit bool) {
 
 func (d *document) member(name string) {
 	if d.members++; d.members > 1 {
-		d.text(",")
+		d.put([]byte(","))
 	}
-	d.text("\n\"" + name + "\":")
+	d.put([]byte("\n\"" + name + "\":"))
 }
 
 func (d *document) list(name string, all iter.Seq[any]) {
 	d.member(name)
-	d.text("[")
+	d.put([]byte("["))
 	n := 0
 	for one := range all {
 		if d.err != nil {
 			return
 		}
+		d.b = d.b[:0]
 		if n++; n > 1 {
-			d.text(",")
+			d.raw(",")
 		}
-		d.text("\n")
-		d.value(d.tables.wire(one))
+		d.raw("\n")
+		d.item(one)
+		d.put(d.b)
 	}
 	if n > 0 {
-		d.text("\n")
+		d.put([]byte("\n"))
 	}
-	d.text("]")
+	d.put([]byte("]"))
 }
 
-func (d *document) text(s string) {
-	if _, err := d.to.WriteString(s); err != nil && d.err == nil {
-		d.err = err
-	}
-}
-
-func (d *document) value(v any) {
-	b := &d.buffer
-	b.Reset()
-	encoder := json.NewEncoder(b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		if d.err == nil {
-			d.err = err
-		}
-		return
-	}
-	if _, err := d.to.Write(asciiEscapes(bytes.TrimSuffix(b.Bytes(), []byte("\n")))); err != nil && d.err == nil {
+func (d *document) put(s []byte) {
+	if _, err := d.to.Write(s); err != nil && d.err == nil {
 		d.err = err
 	}
 }

@@ -1,20 +1,27 @@
 package report
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
+	"slices"
 )
 
 // In JSON every stack is a number: its place in stacks[], where it is a list of places in frames[]. The model has the frames
 // themselves; what is here turns one into the other. Stack 0 is the empty one: not known.
 
-// tables are the stacks and frames that a document has referred to so far.
+// tables are the stacks and frames that a document has referred to so far. A long session has hundreds of thousands: what is here of one
+// takes tens of bytes, and refers to nothing.
 type tables struct {
-	frames  []Frame
-	stacks  []tabledStack
-	frameAt map[frameKey]int
-	stackAt map[string]int
+	names   []string
+	nameAt  map[string]uint32
+	frames  []tabledFrame
+	frameAt map[uint64]uint32 // by a hash; the next number where that is another's
+	calls   []uint32          // of all stacks, one after another: each a place in frames
+	stacks  []extent
+	stackAt map[uint64]uint32
+	seed    maphash.Seed
+	key     []uint32
 }
 
 // tabledStack is an item of stacks[]: innermost call first.
@@ -24,49 +31,92 @@ type tabledStack struct {
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// frameKey is a frame by value.
-type frameKey struct {
-	Frame
-	count int // In[N], -1 for none
+// tabledFrame is a frame, its texts by their places in names. count is In[N], -1 for none.
+type tabledFrame struct {
+	function, file, module uint32
+	native                 bool
+	line, execution, count int
+}
+
+// extent is where a stack's calls are.
+type extent struct {
+	first, count uint32
+	truncated    bool
 }
 
 func newTables() tables {
-	t := tables{frames: []Frame{}, frameAt: map[frameKey]int{}, stackAt: map[string]int{}}
+	t := tables{nameAt: map[string]uint32{}, frameAt: map[uint64]uint32{}, stackAt: map[uint64]uint32{}, seed: maphash.MakeSeed()}
 	t.stack(nil, false)
 	return t
 }
 
-func (t *tables) frame(f Frame) int {
-	key := frameKey{f, -1}
-	if f.ExecutionCount != nil {
-		key.count, key.ExecutionCount = *f.ExecutionCount, nil
-	}
-	at, known := t.frameAt[key]
+func (t *tables) name(text string) uint32 {
+	at, known := t.nameAt[text]
 	if !known {
-		at = len(t.frames)
-		t.frameAt[key] = at
-		t.frames = append(t.frames, f)
+		at = uint32(len(t.names))
+		t.nameAt[text] = at
+		t.names = append(t.names, text)
 	}
 	return at
 }
 
+func (t *tables) frame(f *Frame) int {
+	one := tabledFrame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Native, f.Line, f.Execution, -1}
+	if f.ExecutionCount != nil {
+		one.count = *f.ExecutionCount
+	}
+	for key := maphash.Comparable(t.seed, one); ; key++ {
+		at, known := t.frameAt[key]
+		if !known {
+			t.frameAt[key] = uint32(len(t.frames))
+			t.frames = append(t.frames, one)
+			return len(t.frames) - 1
+		}
+		if t.frames[at] == one {
+			return int(at)
+		}
+	}
+}
+
+// frameAs is an item of frames[].
+func (t *tables) frameAs(one *tabledFrame) Frame {
+	f := Frame{Function: t.names[one.function], File: t.names[one.file], Module: t.names[one.module], Native: one.native, Line: one.line, Execution: one.execution}
+	if one.count >= 0 {
+		f.ExecutionCount = &one.count
+	}
+	return f
+}
+
 func (t *tables) stack(frames []Frame, truncated bool) int {
-	one := tabledStack{make([]int, len(frames)), truncated}
-	key := make([]byte, 0, 2*len(frames)+1)
-	for i, f := range frames {
-		one.Frames[i] = t.frame(f)
-		key = binary.AppendUvarint(key, uint64(one.Frames[i]))
+	t.key = t.key[:0]
+	for i := range frames {
+		t.key = append(t.key, uint32(t.frame(&frames[i])))
 	}
-	if truncated {
-		key = append(key, 0xff) // no number ends so
+	for key := t.hash(truncated); ; key++ {
+		at, known := t.stackAt[key]
+		if !known {
+			t.stackAt[key] = uint32(len(t.stacks))
+			t.stacks = append(t.stacks, extent{uint32(len(t.calls)), uint32(len(frames)), truncated})
+			t.calls = append(t.calls, t.key...)
+			return len(t.stacks) - 1
+		}
+		if same := &t.stacks[at]; same.truncated == truncated && slices.Equal(t.callsOf(same), t.key) {
+			return int(at)
+		}
 	}
-	at, known := t.stackAt[string(key)]
-	if !known {
-		at = len(t.stacks)
-		t.stackAt[string(key)] = at
-		t.stacks = append(t.stacks, one)
+}
+
+func (t *tables) callsOf(s *extent) []uint32 { return t.calls[s.first:][:s.count] }
+
+// hash is one of the stack in key.
+func (t *tables) hash(truncated bool) uint64 {
+	var h maphash.Hash
+	h.SetSeed(t.seed)
+	maphash.WriteComparable(&h, truncated)
+	for _, call := range t.key {
+		maphash.WriteComparable(&h, call)
 	}
-	return at
+	return h.Sum64()
 }
 
 // What follows are the parts of the model that have stacks, as they are in JSON: a field of the outer struct hides that of the
@@ -118,24 +168,11 @@ type tabledLive struct {
 	Stack int `json:"stack"`
 }
 
-// wire is an item of a list as it is in JSON, with no list or map of it nil.
+// wire is an item of a list as it is in JSON, with no list or map of it nil; see [encoder] for those that there are many of.
 func (t *tables) wire(item any) any {
 	switch x := item.(type) {
-	case Window:
-		x.Meters, x.Children = figures(x.Meters), list(x.Children)
-		for i := range x.Children {
-			x.Children[i].Meters = figures(x.Children[i].Meters)
-		}
-		w := tabledWindow{Window: x, Refused: t.refused(x.Refused)}
-		for _, a := range x.Allocations {
-			w.Allocations = append(w.Allocations, tabledAllocation{a, t.stack(a.Stack, a.StackTruncated)})
-		}
-		return w
-	case Between:
-		x.Meters = figures(x.Meters)
-		return tabledBetween{x, t.refused(x.Refused)}
 	case Line:
-		return tabledLine{x, t.frame(x.Frame)}
+		return tabledLine{x, t.frame(&x.Frame)}
 	case Tensors:
 		return tabledTensors{x, t.stack(x.Stack, false)}
 	case Variable:
