@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"bytes"
 	"encoding/binary"
 	"iter"
 	"maps"
@@ -26,8 +27,10 @@ type slot struct {
 // archive is what windows were turned into, one after another, packed chunk by chunk. A place in it is the number of its chunk, from 1,
 // and its offset there.
 type archive struct {
+	size   int // of a chunk, 0 for chunkSize
 	packed [][]byte
 	last   []byte // the chunk that is being filled
+	space  []byte // to pack it in
 	opened int    // the chunk that was unpacked last, from 1
 	open   []byte
 	zstd   *zstd.Encoder
@@ -37,7 +40,10 @@ type archive struct {
 const chunkSize = 64 << 10
 
 func (a *archive) add(record []byte) uint64 {
-	if len(a.last)+len(record) > chunkSize && len(a.last) > 0 {
+	if a.size == 0 {
+		a.size = chunkSize
+	}
+	if len(a.last)+len(record) > a.size && len(a.last) > 0 {
 		a.pack()
 	}
 	at := uint64(len(a.packed)+1)<<32 | uint64(len(a.last))
@@ -51,7 +57,8 @@ func (a *archive) pack() {
 		a.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(chunkSize), zstd.WithLowerEncoderMem(true))
 		a.unzstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	}
-	a.packed = append(a.packed, slices.Clip(a.zstd.EncodeAll(a.last, nil)))
+	a.space = a.zstd.EncodeAll(a.last, a.space[:0])
+	a.packed = append(a.packed, bytes.Clone(a.space))
 	a.last = a.last[:0]
 }
 
@@ -471,8 +478,10 @@ func (c *coder) tally(all *tallies) {
 // stack codes a stack's number by where it is in the table. A number that is not there is 0 by now.
 func (c *coder) stack(number *uint64) {
 	table, at := &c.t.allocations.stacks, uint32(0)
-	if i, known := table.at[*number]; known && !c.reads {
-		at = i + 1
+	if !c.reads {
+		if i, known := table.placeOf(*number); known {
+			at = i + 1
+		}
 	}
 	if code(c, &at); c.reads && at > 0 {
 		*number = table.stacks[at-1].number

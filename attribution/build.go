@@ -221,7 +221,7 @@ func (t *Tracker) sessions() map[*window]*window {
 func (t *Tracker) window(w *window) report.Window {
 	out := report.Window{
 		ID: w.id, Kind: kindNames[w.kind], PID: int(w.process.info.PID), Execution: w.execution, Name: w.name,
-		Line: w.line, Source: w.source, SourceTruncated: w.truncated, Status: w.status, Error: w.failure, Note: w.note,
+		Line: w.line, Source: t.sourceOf(w), SourceTruncated: w.truncated, Status: w.status, Error: w.failure, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters:   t.figureMap(w.own, w, true, w.process.info.Python != ""),
 		Children: []report.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: t.refusals(w), Foreign: w.othersMemory(),

@@ -31,7 +31,7 @@ type judge struct {
 // runKey is a cell's text in a process.
 type runKey struct {
 	pid  int32
-	text string
+	text digest
 }
 
 // heldBy is what is in one row of the account of what is still there.
@@ -77,7 +77,7 @@ func (a *Auditor) Audit(least int64) *report.Audit {
 	}
 	for _, w := range t.staying {
 		if w.kind == kindCell {
-			key := runKey{w.process.info.PID, textOf(w)}
+			key := runKey{w.process.info.PID, t.keyOf(w)}
 			j.runs[key] = append(j.runs[key], w)
 			if j.shown[key.pid] == nil {
 				j.shown[key.pid] = map[int]*window{}
@@ -249,7 +249,7 @@ func (j *judge) known(s *site) {
 // 95 % confidence, and over four runs: allocators keep what is freed, an arena for each thread and more, and stop taking new memory after a while.
 // And what is there behind a run must have become more: what each run left can all be in use by the last one, see [judge.mappedAfter].
 func (j *judge) grows(s *site, left *portion) bool {
-	runs := j.runs[runKey{s.pid, s.text}]
+	runs := j.runs[runKey{s.pid, digestOf(s.text)}]
 	g := growthOf(runs, left.runs)
 	if g == nil || s.meter != event.Mapped {
 		return g != nil
@@ -312,7 +312,7 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 	case kind == report.HeldByOutput:
 		key.holder = rootName(holder)
 		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // by the same cell, each time it ran
-			key.text, key.holder = textOf(shown), ""
+			key.text, key.holder = j.t.textOf(shown), ""
 		}
 	case kind == report.HeldByTraceback && by == event.HeldByTraceback && holder.Root != "":
 		key.holder = holder.Root

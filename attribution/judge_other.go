@@ -74,7 +74,7 @@ func (j *judge) children() {
 			continue
 		}
 		root := b.cell.process.info.PID
-		key := verdictKey{kind: report.ChildAlive, pid: root, meter: event.Resident, text: textOf(b.cell), line: fmt.Sprint(b.line), holder: p.info.Command}
+		key := verdictKey{kind: report.ChildAlive, pid: root, meter: event.Resident, text: j.t.textOf(b.cell), line: fmt.Sprint(b.line), holder: p.info.Command}
 		of, isPool := poolOf(p.info.Command, j.audit.pools[p.info.PID])
 		if isPool {
 			key = verdictKey{kind: report.IdlePool, pid: root, meter: event.Resident, holder: of.name}

@@ -145,15 +145,16 @@ func (t *Tracker) lacksStatements(w *window) bool {
 	if w.lastLine > 0 || w.late || w.isOpen || w.status != report.OK || w.truncated || t.areShed(statementProbe) {
 		return false
 	}
-	return hasCode(w.source)
+	return hasCode(t.sourceOf(w))
 }
 
 // lacksResult says whether a front end's cell must have had its result seen, and had not. Of awaited cells not every Python tells.
 func (t *Tracker) lacksResult(w *window) bool {
-	if !w.resultless || !w.isOwn() || w.process.info.Frontend == "" || w.source == "" || t.areShed(resultProbe) {
+	if !w.resultless || !w.isOwn() || w.process.info.Frontend == "" || w.source == 0 || t.areShed(resultProbe) {
 		return false
 	}
-	return !strings.Contains(w.source, "await") && !strings.Contains(w.source, "async")
+	source := t.sourceOf(w)
+	return !strings.Contains(source, "await") && !strings.Contains(source, "async")
 }
 
 // areShed says whether probes were stepped down at some time.

@@ -10,12 +10,13 @@ import (
 // stackTable has the stacks that were told, each call once: a session has many stacks of few calls. Stacks of the same lines are one:
 // two instructions of a line have stacks of their own. Nothing in it refers to anything, so that many cost the collector nothing.
 type stackTable struct {
-	at     map[uint64]uint32 // by number: where it is in stacks
-	known  map[uint64]uint32 // by a hash of its calls
 	stacks []stack
-	calls  []uint32 // of all stacks, one after another
+	known  finder            // of stacks, by their calls
+	firsts finder            // of stacks, by their numbers
+	also   map[uint64]uint32 // where in stacks others are, by their numbers: of the same calls as one before, or told anew
+	calls  []uint32          // of all stacks, one after another
 	frames []frame
-	named  map[frame]uint32
+	framed finder // of frames
 	names  []string
 	nameAt map[string]uint32
 	seed   maphash.Seed
@@ -52,39 +53,60 @@ const (
 )
 
 func newStackTable() stackTable {
-	return stackTable{at: map[uint64]uint32{}, known: map[uint64]uint32{}, named: map[frame]uint32{}, nameAt: map[string]uint32{}, seed: maphash.MakeSeed()}
+	return stackTable{also: map[uint64]uint32{}, nameAt: map[string]uint32{}, seed: maphash.MakeSeed()}
 }
 
 // add takes a stack in; false if there is no room for it.
 func (t *stackTable) add(s *event.Stack) bool {
-	if len(t.calls)+len(s.Frames) > maxFrames || len(t.at) >= maxStacks || t.text > maxStackText {
+	if len(t.calls)+len(s.Frames) > maxFrames || len(t.stacks)+len(t.also) >= maxStacks || t.text > maxStackText {
 		return false
 	}
-	t.recent[s.Number%recents].at = 0
+	before, told := t.placeOf(s.Number)
 	one := stack{number: s.Number, pid: s.PID, first: uint32(len(t.calls)), count: uint32(len(s.Frames)), more: s.More}
 	for _, f := range s.Frames {
 		t.calls = append(t.calls, t.call(f))
 	}
-	for key := t.hash(one); ; key++ {
-		i, known := t.known[key]
-		if !known {
-			t.known[key], t.at[s.Number] = uint32(len(t.stacks)), uint32(len(t.stacks))
-			t.stacks = append(t.stacks, one)
-			return true
+	if i, known := t.known.find(t.hash(&one), func(i uint32) bool { return t.isSame(&t.stacks[i], &one) }); known {
+		if !told || before != i {
+			t.also[s.Number] = i
 		}
-		if same := &t.stacks[i]; same.pid == one.pid && same.more == one.more && slices.Equal(t.callsOf(same), t.callsOf(&one)) {
-			t.at[s.Number], t.calls = i, t.calls[:one.first]
-			return true
-		}
+		t.calls = t.calls[:one.first]
+		return true
 	}
+	at := uint32(len(t.stacks))
+	t.stacks = append(t.stacks, one)
+	t.known.add(at, func(i uint32) uint64 { return t.hash(&t.stacks[i]) })
+	if told { // what it was told last counts
+		t.also[s.Number] = at
+	} else {
+		t.firsts.add(at, func(i uint32) uint64 { return t.hashOf(t.stacks[i].number) })
+	}
+	return true
 }
 
-func (t *stackTable) hash(s stack) uint64 {
+func (t *stackTable) hashOf(number uint64) uint64 { return maphash.Comparable(t.seed, number) }
+
+// placeOf is where a stack is in stacks, by its number.
+func (t *stackTable) placeOf(number uint64) (uint32, bool) {
+	if len(t.also) > 0 {
+		if i, known := t.also[number]; known {
+			return i, true
+		}
+	}
+	return t.firsts.find(t.hashOf(number), func(i uint32) bool { return t.stacks[i].number == number })
+}
+
+// isSame says whether two stacks have the same calls.
+func (t *stackTable) isSame(a, b *stack) bool {
+	return a.pid == b.pid && a.more == b.more && slices.Equal(t.callsOf(a), t.callsOf(b))
+}
+
+func (t *stackTable) hash(s *stack) uint64 {
 	var h maphash.Hash
 	h.SetSeed(t.seed)
 	maphash.WriteComparable(&h, s.pid)
 	maphash.WriteComparable(&h, s.more)
-	for _, call := range t.callsOf(&s) {
+	for _, call := range t.callsOf(s) {
 		maphash.WriteComparable(&h, call)
 	}
 	return h.Sum64()
@@ -93,12 +115,12 @@ func (t *stackTable) hash(s stack) uint64 {
 // call is where a frame is in frames.
 func (t *stackTable) call(f event.Frame) uint32 {
 	one := frame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Line, f.Native}
-	at, known := t.named[one]
-	if !known {
-		at = uint32(len(t.frames))
-		t.named[one] = at
-		t.frames = append(t.frames, one)
+	if at, known := t.framed.find(maphash.Comparable(t.seed, one), func(at uint32) bool { return t.frames[at] == one }); known {
+		return at
 	}
+	at := uint32(len(t.frames))
+	t.frames = append(t.frames, one)
+	t.framed.add(at, func(at uint32) uint64 { return maphash.Comparable(t.seed, t.frames[at]) })
 	return at
 }
 
@@ -128,7 +150,7 @@ func (t *stackTable) of(number uint64) *stack {
 	if one.number == number && one.at > 0 {
 		return &t.stacks[one.at-1]
 	}
-	i, known := t.at[number]
+	i, known := t.placeOf(number)
 	if !known {
 		return nil
 	}

@@ -206,7 +206,7 @@ func (s *survivors) name(key named, at *birth) siteName {
 	if seen == nil {
 		seen = s.t.sessionOf(s.t.processes[key.pid])
 	} else {
-		n.text = textOf(key.cell)
+		n.text = s.t.textOf(key.cell)
 	}
 	if stack := s.t.allocations.stacks.of(key.stack); stack != nil && seen != nil {
 		n.frames = s.t.frames(seen, stack)
@@ -231,14 +231,6 @@ func frameOf(cell *window, line int) report.Frame {
 		f.ExecutionCount = &count
 	}
 	return f
-}
-
-// textOf is what runs of the same cell have in common: its source, or without it the name of its code.
-func textOf(cell *window) string {
-	if cell.source != "" {
-		return cell.source
-	}
-	return anyRun(cell.file)
 }
 
 // anyRun is a file's name without what differs from one run of a cell to the next: the terminal's have In[N] in it,

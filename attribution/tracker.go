@@ -27,6 +27,7 @@ type Tracker struct {
 	cut                     uint64 // how many boundaries came
 	windows                 []slot
 	archive                 archive
+	texts                   texts
 	staying                 []*window // those that others may refer to
 	cells                   map[uint64]*window
 	told                    map[uint64]*window // cells that closed a short while ago
@@ -167,7 +168,7 @@ const maxBetween = 1 << 16
 func New() *Tracker {
 	return &Tracker{
 		processes: map[int32]*process{}, roots: map[uint32]*root{}, cells: map[uint64]*window{}, told: map[uint64]*window{}, nextID: 1,
-		gpus: newGPUs(), allocations: newAllocations(), files: map[fileKey][]*window{},
+		gpus: newGPUs(), allocations: newAllocations(), texts: newTexts(), files: map[fileKey][]*window{},
 	}
 }
 
@@ -260,7 +261,7 @@ func (t *Tracker) source(e *event.CellSource) {
 	if w == nil || w.slot == 0 {
 		return
 	}
-	text, whole := t.limits.keep(e.Text, maxSource)
+	text, whole := t.keepSource(e.Text)
 	w.source, w.truncated = text, e.Truncated || !whole
 }
 

@@ -21,7 +21,7 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 	v.Executions, v.ExecutionCounts = f.portion.executions()
 	switch key.kind {
 	case report.RerunGrowth:
-		v.Growth = growthOf(j.runs[runKey{key.pid, key.text}], f.portion.runs)
+		v.Growth = growthOf(j.runs[runKey{key.pid, digestOf(key.text)}], f.portion.runs)
 		j.wordGrowth(&v, f)
 	case report.HeldByOutput:
 		j.wordOutput(&v, f)

@@ -56,7 +56,7 @@ type window struct {
 	file      string // of a cell: what its code says it is from
 	line      int
 	name      string
-	source    string
+	source    uint32 // of a cell: the number of its text
 	status    string
 	failure   string // of a cell: the type of the exception that ended it
 	note      string

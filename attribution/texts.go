@@ -1,0 +1,103 @@
+package attribution
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"strings"
+)
+
+// texts are those of cells: each once, packed. A cell has the number of its text, 0 for none.
+type texts struct {
+	known   map[digest]uint32 // numbers
+	digests []digest          // by number, from 1
+	at      []uint64          // likewise, in archive
+	archive archive
+	decoded uint32 // the number of the text that was read last
+	text    string
+}
+
+// digest stands for a text.
+type digest [16]byte
+
+func digestOf(text string) digest {
+	sum := sha256.Sum256([]byte(text))
+	return digest(sum[:16])
+}
+
+// textChunk is how much text is packed at once: little, for texts are asked for here and there.
+const textChunk = 16 << 10
+
+func newTexts() texts { return texts{known: map[digest]uint32{}, archive: archive{size: textChunk}} }
+
+// add takes a text in, and is its number.
+func (t *texts) add(text string) uint32 {
+	if text == "" || len(t.at) >= math.MaxInt32 {
+		return 0
+	}
+	key := digestOf(text)
+	number, known := t.known[key]
+	if !known {
+		t.at = append(t.at, t.archive.add(append(binary.AppendUvarint(nil, uint64(len(text))), text...)))
+		t.digests = append(t.digests, key)
+		number = uint32(len(t.at))
+		t.known[key] = number
+	}
+	return number
+}
+
+// of is a text by its number.
+func (t *texts) of(number uint32) string {
+	switch number {
+	case 0:
+		return ""
+	case t.decoded:
+		return t.text
+	}
+	packed := t.archive.of(t.at[number-1])
+	size, n := binary.Uvarint(packed)
+	t.decoded, t.text = number, string(packed[n:][:size])
+	return t.text
+}
+
+// keepSource is the number of a cell's text as it is kept: each once, none too long, and all of them bounded. whole is false where it was cut.
+func (t *Tracker) keepSource(text string) (number uint32, whole bool) {
+	l := &t.limits
+	if number, known := t.texts.known[digestOf(text)]; known {
+		return number, true
+	}
+	kept := text
+	if whole = len(text) <= maxSource; !whole {
+		kept = strings.ToValidUTF8(text[:maxSource], "")
+	}
+	if l.kept+len(kept) > maxText {
+		kept, whole = "", text == ""
+	}
+	if !whole {
+		l.texts++
+	}
+	before := len(t.texts.at)
+	if number = t.texts.add(kept); len(t.texts.at) > before {
+		l.kept += len(kept)
+	}
+	return number, whole
+}
+
+// sourceOf is a cell's text, "" where it is not known.
+func (t *Tracker) sourceOf(w *window) string { return t.texts.of(w.source) }
+
+// textOf is what runs of the same cell have in common: its source, or without it the name of its code.
+func (t *Tracker) textOf(cell *window) string {
+	if cell.source != 0 {
+		return t.sourceOf(cell)
+	}
+	return anyRun(cell.file)
+}
+
+// keyOf stands for it.
+func (t *Tracker) keyOf(cell *window) digest {
+	if cell.source != 0 {
+		return t.texts.digests[cell.source-1]
+	}
+	return digestOf(anyRun(cell.file))
+}
