@@ -9,6 +9,7 @@ import (
 	"ipytracer/tracer/confine"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/process"
+	"ipytracer/tracer/userfile"
 )
 
 // needed are the capabilities a session goes on needing once its probes are in (capabilities(7)).
@@ -22,9 +23,10 @@ var needed = []uint{
 
 // Remains says what a session will be used for once it is confined, besides reading what its targets do.
 type Remains struct {
-	Files     bool // files are made and put in their places
-	Overrides bool // in folders of others, as root itself
-	Signals   bool // SIGTERM, SIGHUP and SIGKILL are sent to a command, which may be another user's
+	Files     bool           // files are made and put in their places
+	User      *userfile.User // whose rights on files the program, which is root's, has from now on; nil: root's
+	Overrides bool           // files are put in folders of others, as root itself
+	Signals   bool           // SIGTERM, SIGHUP and SIGKILL are sent to a command, which may be another user's
 }
 
 // Confine takes from this program, in all its threads and for good, the capabilities and system calls that the session does not need from now on.
@@ -41,6 +43,11 @@ func (s *Session) Confine(r Remains) error {
 	}
 	if r.Signals {
 		keep = append(keep, unix.CAP_KILL)
+	}
+	if u := r.User; u != nil {
+		if err := confine.FilesAs(u.UID, u.GID, u.Groups); err != nil {
+			return err
+		}
 	}
 	err := confine.KeepCapabilities(keep...)
 	if errors.Is(err, confine.ErrBounding) {
@@ -62,9 +69,12 @@ func (s *Session) Confine(r Remains) error {
 // needsAdmin tries each kind of thing that has taken CAP_SYS_ADMIN on some kernel, and says which one takes it here: before Linux 5.8, and with
 // patches of distributions, probes; before 5.9 files by their mappings. What does not work either way is no reason to keep it.
 func (s *Session) needsAdmin() (why string) {
-	for what, try := range map[string]func() error{"place a probe": s.ledger.TryProbe, "open what is mapped": s.fs.TryMapFiles} {
-		if confine.WithOnly(needed, try) != nil && try() == nil {
-			return what
+	for _, thing := range []struct {
+		what string
+		try  func() error
+	}{{"place a probe", s.ledger.TryProbe}, {"open what is mapped", s.fs.TryMapFiles}} {
+		if confine.WithOnly(needed, thing.try) != nil && thing.try() == nil {
+			return thing.what
 		}
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -146,7 +147,7 @@ func (s *Session) open(pid int) (_ *python, err error) {
 		return nil, fmt.Errorf("pid %d: %w", pid, err)
 	}
 	if p.memory, err = os.Open(fmt.Sprintf("/proc/%d/mem", pid)); err != nil {
-		return nil, fmt.Errorf("pid %d: open its memory: %w", pid, err)
+		return nil, memoryClosed(pid, err)
 	}
 	bias, ok := p.binary.Bias(p.file.Mapping.Start, p.file.Mapping.Offset)
 	if !ok {
@@ -379,4 +380,12 @@ func (t *target) used() event.Nanoseconds {
 		return 0
 	}
 	return event.Nanoseconds(d / time.Nanosecond)
+}
+
+// memoryClosed says why a process's memory cannot be read.
+func memoryClosed(pid int, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return &process.Error{PID: pid, Kind: process.ErrNotPermitted, Cause: err}
+	}
+	return fmt.Errorf("pid %d: open its memory: %w", pid, err)
 }

@@ -89,7 +89,7 @@ func (d *diagnosis) privileges(f process.Facts) {
 		for _, m := range missing {
 			caps += " --cap-add " + strings.TrimPrefix(m, "CAP_")
 		}
-		d.advise("docker run --pid host"+caps+" …", "root, but without %s: a container that was given too little", strings.Join(missing, ", "))
+		d.advise("docker run --pid host"+caps+" …", "root, but without %s: a container that was given too little (docs/confined.md)", strings.Join(missing, ", "))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -269,6 +270,9 @@ func (s *session) ready(live *tracer.Session, remains tracer.Remains) error {
 		}
 	}
 	remains.Files, remains.Overrides = true, override(s.to.file, s.sign)
+	if os.Geteuid() == 0 && s.who.UID != 0 {
+		remains.User = &s.who.User
+	}
 	if err := live.Confine(remains); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
 // Become makes this program, in all its threads and for good, one of a user, with groups besides the user's own, and without any
@@ -15,12 +16,8 @@ func Become(uid, gid uint32, groups []uint32) error {
 		return err
 	}
 	if syscall.Geteuid() == 0 {
-		var all []int
-		for _, g := range groups {
-			all = append(all, int(g))
-		}
-		if err := syscall.Setgroups(all); err != nil {
-			return fmt.Errorf("set the groups: %w", err)
+		if err := setGroups(groups); err != nil {
+			return err
 		}
 	}
 	if err := syscall.Setresgid(int(gid), int(gid), int(gid)); err != nil {
@@ -33,4 +30,44 @@ func Become(uid, gid uint32, groups []uint32) error {
 		return err
 	}
 	return NoNewPrivileges()
+}
+
+func setGroups(groups []uint32) error {
+	var all []int
+	for _, g := range groups {
+		all = append(all, int(g))
+	}
+	if err := syscall.Setgroups(all); err != nil {
+		return fmt.Errorf("set the groups: %w", err)
+	}
+	return nil
+}
+
+// FilesAs makes all threads of a program of root's do with files what a user may, with groups besides the user's own; capabilities stay in
+// effect. It is for good once nothing can set ids any more ([Allow]). Signals, and who may look into the program, go by root's ids as before.
+func FilesAs(uid, gid uint32, groups []uint32) error {
+	before, err := capabilities()
+	if err != nil {
+		return err
+	}
+	if err := setCapabilities(before); err != nil {
+		return err
+	}
+	if err := setGroups(groups); err != nil {
+		return err
+	}
+	// The ids of files follow the effective ones. They are the same in all threads then: what setfsuid(2) returns is what was before, and
+	// psx ends a program in whose threads that differs.
+	if err := syscall.Setresgid(-1, syscall.Getegid(), -1); err != nil {
+		return fmt.Errorf("set the group: %w", err)
+	}
+	if err := syscall.Setresuid(-1, syscall.Geteuid(), -1); err != nil {
+		return fmt.Errorf("set the user: %w", err)
+	}
+	psx.Syscall3(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
+	psx.Syscall3(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
+	if now, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0); uint32(now) != uid {
+		return fmt.Errorf("take on the files of user %d: the kernel does not allow it", uid)
+	}
+	return setCapabilities(before) // those on files have gone out of effect with root's id (capabilities(7))
 }

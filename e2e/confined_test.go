@@ -1,0 +1,232 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/report"
+)
+
+// nobody is a user who has nothing.
+const nobody = 65534
+
+// nobodysFolder is one that nobody can write to, and get to.
+func nobodysFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, err := range []error{os.Chmod(filepath.Dir(dir), 0o755), os.Chown(dir, nobody, nobody)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// allThreads checks that the status of each thread of a process has these lines.
+func allThreads(t *testing.T, pid int, lines ...string) {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(threads) < 2 {
+		t.Fatalf("%v: %d threads", err, len(threads))
+	}
+	for _, path := range threads {
+		status, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		for _, want := range lines {
+			if !strings.Contains(string(status), want+"\n") {
+				t.Errorf("no %q in\n%s", want, status)
+			}
+		}
+	}
+}
+
+const noCapability = "0000000000000000"
+
+// nothingMore are the lines of threads that can gain nothing.
+var nothingMore = []string{"CapInh:\t" + noCapability, "CapBnd:\t" + noCapability, "CapAmb:\t" + noCapability, "NoNewPrivs:\t1", "Seccomp:\t2"}
+
+// TestPrivilegesAreDropped: once the probes are in, the tracer can do little else, with none of its threads, and does with files what whoever
+// typed sudo may.
+func TestPrivilegesAreDropped(t *testing.T) {
+	together(t)
+	dir := nobodysFolder(t)
+	ready, out := filepath.Join(dir, "ready"), filepath.Join(dir, "report")
+	pid, run := startCell(t, "pass")
+	cmd := exec.Command(binary, "attach", "--format", "json", "--ready-file", ready, "-o", out, fmt.Sprint(pid))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
+	stderr := startReady(t, cmd, ready)
+	small := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_PERFMON|1<<unix.CAP_BPF|1<<unix.CAP_CHECKPOINT_RESTORE)
+	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), fmt.Sprintf("Uid:\t0\t0\t0\t%d", nobody), fmt.Sprintf("Gid:\t0\t0\t0\t%d", nobody),
+		"Groups:\t ", "CapPrm:\t"+small)...)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(out, &st); err != nil || st.Uid != nobody || st.Size == 0 {
+		t.Errorf("the report: %v, of %d, %d bytes", err, st.Uid, st.Size)
+	}
+	complete(t, out, pid)
+}
+
+// startReady starts a tracer and waits for its ready file.
+func startReady(t *testing.T, cmd *exec.Cmd, ready string) *bytes.Buffer {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) { // look for it again
+		if _, err := os.Stat(ready); err == nil {
+			return &stderr
+		}
+		if hasEnded(cmd.Process.Pid) || time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			t.Fatalf("not ready: %s", stderr.String())
+		}
+	}
+}
+
+// hasEnded says whether a child waits to be waited for.
+func hasEnded(pid int) bool {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || bytes.Contains(data, []byte(") Z "))
+}
+
+// complete checks that a report is of a cell, and misses nothing.
+func complete(t *testing.T, path string, pid int) {
+	t.Helper()
+	var r report.Report
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cells := topCells(&r, pid); !r.Certificate.Complete || len(cells) == 0 {
+		t.Errorf("%d cells; %+v", len(cells), r.Certificate)
+	}
+}
+
+// TestReportIsSecluded: while a recording is read the program is the user who typed the command, and has nothing.
+func TestReportIsSecluded(t *testing.T) {
+	together(t)
+	pipe := filepath.Join(nobodysFolder(t), "recording")
+	if err := unix.Mkfifo(pipe, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if err := os.Chown(pipe, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(filepath.Dir(pipe), "report")
+	cmd := exec.Command(binary, "report", "-o", out, pipe)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	for !secluded(cmd.Process.Pid) {
+		if hasEnded(cmd.Process.Pid) {
+			t.Fatal("it did not wait for the recording")
+		}
+		time.Sleep(2 * time.Millisecond) // look again
+	}
+	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), strings.ReplaceAll("Uid: n n n n", " n", fmt.Sprintf("\t%d", nobody)),
+		strings.ReplaceAll("Gid: n n n n", " n", fmt.Sprintf("\t%d", nobody)), "CapPrm:\t"+noCapability, "CapEff:\t"+noCapability)...)
+	recording, err := os.ReadFile("../testdata/recording/format6.arrows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writer.Write(recording); err != nil {
+		t.Fatal(err)
+	}
+	writer.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(out, &st); err != nil || st.Uid != nobody || st.Size == 0 {
+		t.Errorf("the report: %v, of %d, %d bytes", err, st.Uid, st.Size)
+	}
+}
+
+func secluded(pid int) bool {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return err == nil && bytes.Contains(data, []byte("Seccomp:\t2\n"))
+}
+
+// unitsCapabilities are those of packaging/ipytracer@.service, as setpriv(1) names them.
+func unitsCapabilities(t *testing.T) []string {
+	t.Helper()
+	unit, err := os.ReadFile("../packaging/ipytracer@.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(unit)) {
+		if names, ok := strings.CutPrefix(line, "AmbientCapabilities="); ok {
+			return strings.Fields(strings.ToLower(strings.ReplaceAll(names, "CAP_", "")))
+		}
+	}
+	t.Fatal("the unit names no capabilities")
+	return nil
+}
+
+// TestSmallestCapabilities: what the unit and docs/confined.md name is enough to trace another user's kernel, for a user who is not root,
+// and without any of the first four it is not.
+func TestSmallestCapabilities(t *testing.T) {
+	together(t)
+	all := unitsCapabilities(t)
+	if len(all) != 5 {
+		t.Fatalf("%v", all)
+	}
+	dir := nobodysFolder(t)
+	for i := range 5 {
+		ready, out := filepath.Join(dir, fmt.Sprint("ready", i)), filepath.Join(dir, fmt.Sprint("report", i))
+		pid, run := startCell(t, "pass")
+		some := all
+		if i < 4 {
+			some = slices.Delete(slices.Clone(all), i, i+1)
+		}
+		set := "-all,+" + strings.Join(some, ",+")
+		cmd := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--bounding-set="+set, "--inh-caps="+set,
+			"--ambient-caps="+set, binary, "attach", "--format", "json", "--ready-file", ready, "-o", out, fmt.Sprint(pid))
+		if i < 4 {
+			text, err := cmd.CombinedOutput()
+			if status := exitStatus(t, err); status != 3 {
+				t.Errorf("without %s: status %d: %s", all[i], status, text)
+			}
+			continue
+		}
+		stderr := startReady(t, cmd, ready)
+		if err := run(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("with %v: %v: %s", all, err, stderr)
+		}
+		complete(t, out, pid)
+	}
+}
