@@ -245,7 +245,7 @@ func (s *session) closeRecording() error {
 
 // conclude prints the report and says what status it deserves.
 func (s *session) conclude(tracker *attribution.Tracker) error {
-	s.garbage.halve()
+	s.garbage.print()
 	var r *report.Report
 	err := s.deliver("report", func(w io.Writer) error {
 		r = tracker.Stream()

@@ -20,6 +20,7 @@ const (
 	littleLive   = 16 << 20 // bytes below which it may again stand as Go has it
 	halfAsMuch   = 50
 	asMuch       = 100
+	aFourth      = 25
 	paceInterval = 1 << 12 // events
 )
 
@@ -48,11 +49,11 @@ func (g *garbage) settle() {
 	}
 }
 
-// halve lets half as much stand from now on: what is left to do is done once.
-func (g *garbage) halve() {
+// print lets little stand from now on: a report is made once, and takes more memory than all that was before.
+func (g *garbage) print() {
 	if os.Getenv("GOGC") == "" {
-		g.percent = halfAsMuch
-		debug.SetGCPercent(halfAsMuch)
+		g.percent = aFourth
+		debug.SetGCPercent(aFourth)
 	}
 }
 
