@@ -128,7 +128,7 @@ echo 'x = bytearray(20 << 20)' >&3
 exec 3>&-
 status=\$(grep -h "^Cap[EB]\|^NoNewPrivs\|^Seccomp:" /proc/\$tracer/task/*/status | sort -u | tr -d '\t' | tr '\n' ' ')
 wait \$tracer
-echo "== confined \$status \$(grep -o '"complete": *[a-z]*' /tmp/confined.json) \$(grep -o '"kind": *"cell"' /tmp/confined.json | head -n 1) \$(grep -h CAP_ /tmp/err)"
+echo "== confined \$status \$(grep -o '"complete": *[a-z]*' /tmp/confined.json) \$(grep -o '"kind": *"cell"' /tmp/confined.json | head -n 1)"
 INIT
 }
 

@@ -35,7 +35,7 @@ type Remains struct {
 func (s *Session) Confine(r Remains) error {
 	keep := slices.Clone(needed)
 	if what, err := s.needsAdmin(); err != nil {
-		s.log.Warn("CAP_SYS_ADMIN is kept, as this kernel asks for it to "+what, "error", err)
+		s.log.Info("CAP_SYS_ADMIN is kept, as this kernel asks for it to "+what, "error", err)
 		keep = append(keep, unix.CAP_SYS_ADMIN)
 	}
 	if r.Overrides {
