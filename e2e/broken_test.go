@@ -12,7 +12,7 @@ import (
 // TestBrokenProbes breaks each probe that windows hang on in turn, in a tracer built for that: where windows are not right the certificate
 // is not complete, and says which probe is in doubt.
 func TestBrokenProbes(t *testing.T) {
-	require(t)
+	together(t)
 	broken := filepath.Join(t.TempDir(), "broken")
 	if out, err := exec.Command("go", "build", "-tags", "broken", "-o", broken, "../cmd/tracer").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -24,6 +24,7 @@ func TestBrokenProbes(t *testing.T) {
 					continue
 				}
 				t.Run(strings.Join([]string{driver, probe, how}, "/"), func(t *testing.T) {
+					t.Parallel()
 					w := startWorkload(t, place{driver: driver}, []string{"pass_first", "comment_only", "multi_line", "await_last", "syntax_error", "interrupted", "last"})
 					tr := tracedBy(t, broken, append(os.Environ(), "TRACER_BROKEN="+probe+"="+how), w.pid, "attach")
 					w.run()

@@ -57,7 +57,7 @@ func TestReplay(t *testing.T) {
 	for range 2 {
 		replayed, err := exec.Command(binary, "report", "--format", "json", file).Output()
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v: %s", err, said(err))
 		}
 		if !bytes.Equal(live, replayed) {
 			t.Fatalf("live and replayed reports differ:\n%s", difference(live, replayed))
