@@ -42,6 +42,11 @@ func hangs() {
 // silentNode is a file or folder of the server.
 type silentNode struct{ fs.LoopbackNode }
 
+// WrapChild makes what is found in a folder one, too.
+func (n *silentNode) WrapChild(context.Context, fs.InodeEmbedder) fs.InodeEmbedder {
+	return &silentNode{fs.LoopbackNode{RootData: n.RootData}}
+}
+
 func (n *silentNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	hangs()
 	return n.LoopbackNode.Lookup(ctx, name, out)
@@ -81,9 +86,6 @@ func (f *silentFile) PassthroughFd() (int, bool) {
 
 func serveFUSE(folder, mountpoint string) error {
 	root := &fs.LoopbackRoot{Path: folder}
-	root.NewNode = func(*fs.LoopbackRoot, *fs.Inode, string, *syscall.Stat_t) fs.InodeEmbedder {
-		return &silentNode{fs.LoopbackNode{RootData: root}}
-	}
 	node := &silentNode{fs.LoopbackNode{RootData: root}}
 	root.RootNode = node
 	options := fuse.MountOptions{DirectMountStrict: true, DirectMountFlags: syscall.MS_RDONLY, FsName: "test", Name: "test"}
