@@ -58,7 +58,11 @@ func (s *Session) Confine(r Remains) error {
 	if err := confine.NoNewPrivileges(); err != nil {
 		return err
 	}
-	err = confine.Allow(rules(r, gpu.Loadable()))
+	allowed := rules(r, gpu.Loadable())
+	if s.fs.Helper.Seal() {
+		allowed = append(allowed, confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG)...)
+	}
+	err = confine.Allow(allowed)
 	if errors.Is(err, confine.ErrNoFilter) {
 		s.log.Warn("the tracer can make any system call", "error", err)
 		return nil
@@ -91,7 +95,7 @@ var probing = []uint32{
 func rules(r Remains, nvml bool) []confine.Rule {
 	all := slices.Concat(confine.Program(), confine.Reading(), confine.Always(
 		unix.SYS_PERF_EVENT_OPEN, // a probe, before Linux 6.6
-		unix.SYS_PIDFD_OPEN, unix.SYS_WAIT4, unix.SYS_WAITID,
+		unix.SYS_PIDFD_OPEN, unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_DUP3,
 	), []confine.Rule{
 		confine.OneOf(unix.SYS_BPF, 0, probing...),
 		confine.OneOf(unix.SYS_IOCTL, 1, unix.PERF_EVENT_IOC_ENABLE, unix.PERF_EVENT_IOC_DISABLE, unix.PERF_EVENT_IOC_SET_BPF),
