@@ -72,6 +72,8 @@ const (
 // what the process has of them now.
 type tallies struct {
 	byStack map[uint64]*tally
+	cold    cold
+	coolAt  int      // of how many in byStack it is looked which are cold
 	moved   []*tally // since the highest total so far
 	highest event.Bytes
 	first   event.Bytes // total before the first change
@@ -87,7 +89,7 @@ type tally struct {
 	atPeak, held     event.Bytes
 	since            event.Bytes // by how much held has changed since the process ended its cells-th cell
 	cells            int32
-	isMoved          bool
+	isMoved, isCold  bool
 }
 
 func newAllocations() allocations {
@@ -474,6 +476,9 @@ func (w *window) move(a *allocations, key heldKey, before, after block) {
 	}
 	if all == nil { // the time between cells is not listed
 		return
+	}
+	if all.isWarm() {
+		all.cool(a, key, w.process.ranCells)
 	}
 	if before.size > 0 {
 		if y := all.of(a, key, before.stack); y != nil {

@@ -44,7 +44,7 @@ func (t *Tracker) snapshot(w *window, b *event.Boundary) *window {
 		s.tallies = make(map[event.Meter]*tallies, len(w.tallies))
 		for m, all := range w.tallies {
 			s.tallies[m] = all.clone()
-			t.allocations.entries += len(all.byStack)
+			t.allocations.entries += all.len()
 		}
 	}
 	t.end(&s, b)
@@ -55,13 +55,13 @@ func (t *Tracker) snapshot(w *window, b *event.Boundary) *window {
 // forgo lets the tallies of a window go.
 func (t *Tracker) forgo(w *window) {
 	for _, all := range w.tallies {
-		t.allocations.entries -= len(all.byStack)
+		t.allocations.entries -= all.len()
 	}
 	w.tallies = nil
 }
 
 func (all *tallies) clone() *tallies {
-	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), highest: all.highest, first: all.first}
+	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), cold: all.cold.clone(), coolAt: all.coolAt, highest: all.highest, first: all.first}
 	for stack, y := range all.byStack {
 		y := *y
 		out.byStack[stack] = &y

@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"ipytracer/report"
@@ -17,90 +16,114 @@ const maxLines = 3000
 
 // lineSum is what one line did of one meter in a session.
 type lineSum struct {
-	w                                                       *window
-	meter                                                   event.Meter
-	call                                                    uint32 // of the stack table
 	allocated, freed, atPeak, ownAllocated, ownAtPeak, left event.Bytes
 	count                                                   int64
-	others                                                  []uint32 // the same line in other runs of its cell
+	call                                                    uint32 // of the stack table
+	others                                                  int32  // the same line in other runs of its cell: where in lineSums.others, from 1
+}
+
+// lineSums are those of a meter in a session.
+type lineSums struct {
+	t      *Tracker
+	w      *window
+	meter  event.Meter
+	sums   []lineSum
+	others []otherRun
+	runs   map[event.Frame]int32 // where a line is in sums that has a name for each run, from 1
+}
+
+// otherRun is a call of the same line, and where the next is, from 1.
+type otherRun struct {
+	call uint32
+	next int32
 }
 
 // lines adds up, for each line of code in a session, of the attached processes and of the Pythons that they start, what was allocated in it and in what it called.
-func (t *Tracker) lines() []report.Line {
-	var sums []lineSum
+func (t *Tracker) lines() (out []report.Line) {
 	for _, w := range t.staying {
 		if w.kind != kindSession && w.kind != kindLife {
 			continue
 		}
 		for m, all := range w.tallies {
 			t.copyInto(all, heldKey{w.process.info.PID, m})
-			sums = append(sums, t.sumLines(w, m, all)...)
+			l := lineSums{t: t, w: w, meter: m, runs: map[event.Frame]int32{}}
+			l.add(all)
+			out = append(out, l.most()...)
 		}
 	}
-	slices.SortFunc(sums, func(x, y lineSum) int {
+	return mostLines(out)
+}
+
+// mostLines are the first of some lines, in order.
+func mostLines(all []report.Line) []report.Line {
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(x, y report.Line) int {
+		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
+			compareFrames(x.Frame, y.Frame))
+	})
+	return slices.Clone(all[:min(len(all), maxLines)])
+}
+
+// most are the lines that can be among the first of a report.
+func (l *lineSums) most() []report.Line {
+	slices.SortFunc(l.sums, func(x, y lineSum) int {
 		return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated))
 	})
-	n := min(len(sums), maxLines)
-	for n > 0 && n < len(sums) && sums[n].atPeak == sums[n-1].atPeak && sums[n].allocated == sums[n-1].allocated {
+	n := min(len(l.sums), maxLines)
+	for n > 0 && n < len(l.sums) && l.sums[n].atPeak == l.sums[n-1].atPeak && l.sums[n].allocated == l.sums[n-1].allocated {
 		n++
 	}
 	out := make([]report.Line, n)
 	for i := range out {
-		out[i] = t.line(&sums[i])
+		out[i] = l.line(&l.sums[i])
 	}
-	slices.SortFunc(out, func(x, y report.Line) int {
-		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
-			compareFrames(x.Frame, y.Frame))
-	})
-	if len(out) == 0 {
-		return nil
-	}
-	return slices.Clone(out[:min(n, maxLines)])
+	return mostLines(out)
 }
 
-// sumLines adds up what the stacks of a meter did, by their lines. A line of a cell's code that has a name for each run is one line.
-func (t *Tracker) sumLines(w *window, m event.Meter, all *tallies) (sums []lineSum) {
-	table := &t.allocations.stacks
+// add adds up what the stacks of the meter did, by their lines. A line of a cell's code that has a name for each run is one line.
+func (l *lineSums) add(all *tallies) {
+	t, table := l.t, &l.t.allocations.stacks
 	of := make([]int32, len(table.frames)) // where a call is in sums, from 1
-	runs := map[event.Frame]int32{}
-	for _, stack := range slices.Sorted(maps.Keys(all.byStack)) {
-		y, s := all.byStack[stack], table.of(stack)
+	l.sums = make([]lineSum, 0, min(len(table.frames), all.len()))
+	for _, stack := range slices.Sorted(all.stacks(&t.allocations)) {
+		s := table.of(stack)
+		y := all.tally(&t.allocations, heldKey{l.w.process.info.PID, l.meter}, stack)
 		if s == nil || y.isNothing() {
 			continue
 		}
-		calls := table.callsOf(s)[:t.within(w, s)]
+		calls := table.callsOf(s)[:t.within(l.w, s)]
 		for i, call := range calls {
 			if slices.Contains(calls[:i], call) { // a line that calls itself counts once
 				continue
 			}
 			if of[call] == 0 {
-				of[call] = t.sumOf(call, &sums, runs)
+				of[call] = l.of(call)
 			}
-			one := &sums[of[call]-1]
-			one.w, one.meter = w, m
-			one.add(y, w.left(y), i == 0)
+			l.sums[of[call]-1].add(&y, l.w.left(&y), i == 0)
 		}
 	}
-	return sums
 }
 
-// sumOf begins the sum of a line, or finds that of another run of the same.
-func (t *Tracker) sumOf(call uint32, sums *[]lineSum, runs map[event.Frame]int32) int32 {
-	f := t.allocations.stacks.frame(call)
+// of begins the sum of a line, or finds that of another run of the same.
+func (l *lineSums) of(call uint32) int32 {
+	f := l.t.allocations.stacks.frame(call)
 	run := anyRun(f.File)
 	if run == f.File {
-		*sums = append(*sums, lineSum{call: call})
-		return int32(len(*sums))
+		l.sums = append(l.sums, lineSum{call: call})
+		return int32(len(l.sums))
 	}
 	f.File = run
-	if at := runs[f]; at > 0 {
-		one := &(*sums)[at-1]
-		one.others = append(one.others, call)
+	if at := l.runs[f]; at > 0 {
+		one := &l.sums[at-1]
+		l.others = append(l.others, otherRun{call, one.others})
+		one.others = int32(len(l.others))
 		return at
 	}
-	*sums = append(*sums, lineSum{call: call})
-	runs[f] = int32(len(*sums))
-	return runs[f]
+	l.sums = append(l.sums, lineSum{call: call})
+	l.runs[f] = int32(len(l.sums))
+	return l.runs[f]
 }
 
 func (l *lineSum) add(y *tally, left event.Bytes, own bool) {
@@ -116,15 +139,20 @@ func (l *lineSum) add(y *tally, left event.Bytes, own bool) {
 }
 
 // line is a line of a report. Of several runs of a cell it is that of the latest.
-func (t *Tracker) line(l *lineSum) report.Line {
+func (l *lineSums) line(one *lineSum) report.Line {
+	t, pid := l.t, l.w.process.info.PID
 	out := report.Line{
-		PID: int(l.w.process.info.PID), Meter: l.meter.String(), Frame: t.frame(l.w, l.w.process.info.PID, l.call),
-		Allocated: int64(l.allocated), Freed: int64(l.freed), Net: int64(l.allocated - l.freed), AtPeak: int64(l.atPeak),
-		OwnAllocated: int64(l.ownAllocated), OwnAtPeak: int64(l.ownAtPeak), Count: l.count, Left: int64(l.left),
+		PID: int(pid), Meter: l.meter.String(), Frame: t.frame(l.w, pid, one.call),
+		Allocated: int64(one.allocated), Freed: int64(one.freed), Net: int64(one.allocated - one.freed), AtPeak: int64(one.atPeak),
+		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count, Left: int64(one.left),
 	}
-	slices.Sort(l.others)
-	for _, call := range l.others {
-		if f := t.frame(l.w, l.w.process.info.PID, call); f.Execution > out.Execution {
+	var others []uint32
+	for at := one.others; at > 0; at = l.others[at-1].next {
+		others = append(others, l.others[at-1].call)
+	}
+	slices.Sort(others)
+	for _, call := range others {
+		if f := t.frame(l.w, pid, call); f.Execution > out.Execution {
 			out.Frame = f
 		}
 	}

@@ -55,30 +55,34 @@ func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 		return all.done
 	}
 	held := a.of(key)
-	s := &settled{known: held.total, tallies: make([]doneTally, 0, len(all.byStack))}
+	s := &settled{known: held.total}
 	count := len(held.byStack)
-	for _, y := range all.byStack {
+	own := make([]doneTally, 0, min(2*limit, all.len()))
+	all.each(a, key, func(y *tally) {
 		size, has := held.byStack[y.stack]
 		if has {
 			count--
 		}
 		s.known += y.atPeak - size
 		if y.isNothing() {
-			continue
+			return
 		}
 		count++
 		s.net += y.allocated - y.freed
 		s.heaviest = max(s.heaviest, y.atPeak, y.allocated)
-		s.tallies = append(s.tallies, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak})
 		s.rest.allocated += y.allocated
 		s.rest.freed += y.freed
 		s.rest.count += y.count
-	}
-	slices.SortFunc(s.tallies, heavier)
-	own := s.tallies
+		if len(own) == 2*limit { // of more than the heaviest none is kept
+			slices.SortFunc(own, heavier)
+			own = own[:limit]
+		}
+		own = append(own, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak})
+	})
+	slices.SortFunc(own, heavier)
 	s.tallies = make([]doneTally, 0, min(limit, len(own)+len(held.byStack)))
 	held.most(func(one holds) bool { // both are in order
-		if all.byStack[one.stack] != nil {
+		if all.has(a, one.stack) {
 			return true
 		}
 		s.heaviest = max(s.heaviest, one.size)
@@ -129,9 +133,9 @@ func (t *Tracker) settleClosed() {
 		n++
 		w.isSettled = true
 		for m, all := range w.tallies {
-			t.allocations.entries -= len(all.byStack)
+			t.allocations.entries -= all.len()
 			all.done = all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
-			all.byStack, all.moved = nil, nil
+			all.byStack, all.moved, all.cold = nil, nil, cold{}
 		}
 	}
 	t.settled = append(t.settled, t.closing[:n]...)

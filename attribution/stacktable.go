@@ -93,6 +93,11 @@ func (t *stackTable) placeOf(number uint64) (uint32, bool) {
 			return i, true
 		}
 	}
+	return t.firstOf(number)
+}
+
+// firstOf is where a stack is that was told first of its calls, by its number. It never changes.
+func (t *stackTable) firstOf(number uint64) (uint32, bool) {
 	return t.firsts.find(t.hashOf(number), func(i uint32) bool { return t.stacks[i].number == number })
 }
 
