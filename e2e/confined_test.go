@@ -148,9 +148,9 @@ func TestReportIsSecluded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	for !secluded(cmd.Process.Pid) {
-		if hasEnded(cmd.Process.Pid) {
-			t.Fatal("it did not wait for the recording")
+	for deadline := time.Now().Add(30 * time.Second); !secluded(cmd.Process.Pid); {
+		if hasEnded(cmd.Process.Pid) || time.Now().After(deadline) {
+			t.Fatal("it did not wait for the recording, or not secluded")
 		}
 		time.Sleep(2 * time.Millisecond) // look again
 	}

@@ -63,7 +63,8 @@ func TestServerAndItsKernel(t *testing.T) {
 	results := w.run()
 	r, _ := tr.stop()
 	if countCells(r) != len(results) || r.Processes[0].PID != w.pid {
-		t.Errorf("%d windows of %d cells; %+v", countCells(r), len(results), r.Processes)
+		t.Errorf("%d windows of %d cells; complete %v %q, late %q; problems %q", countCells(r), len(results), r.Certificate.Complete, r.Certificate.Incomplete,
+			r.Certificate.LateLibraries, r.Certificate.Problems)
 	}
 }
 

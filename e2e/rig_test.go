@@ -25,6 +25,12 @@ import (
 var binary, workloads, suite string
 
 func TestMain(m *testing.M) {
+	if folder, mountpoint, ok := strings.Cut(os.Getenv(serveFiles), ":"); ok {
+		if err := serveFUSE(folder, mountpoint); err != nil {
+			panic(err)
+		}
+		return
+	}
 	// `sudo make test` is root's: the files of the tests are, and so is what they start.
 	for _, by := range []string{"SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "PKEXEC_UID", "DOAS_USER"} {
 		os.Unsetenv(by)

@@ -8,14 +8,15 @@
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
 # PYTHON        the Python, with IPython and NumPy, whose cells run (/usr/bin/python3); "none" for no cells
 # CPUS          of the machine that is emulated (2)
-# CHECKS        what is run of it ("doctor selftest memory"; memory: the OOM killer in a cgroup of version 2, and --limit)
+# CHECKS        what is run of it ("doctor selftest memory confined"; memory: the OOM killer in a cgroup of version 2, and --limit; confined: what
+#               the tracer's threads may do once its probes are in, and a Python that is probed after that)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/qemu.sh
 
 python=${PYTHON:-/usr/bin/python3}
-CHECKS=${CHECKS:-doctor selftest memory}
-[ "$python" != none ] || CHECKS=${CHECKS/memory/}
+CHECKS=${CHECKS:-doctor selftest memory confined}
+[ "$python" != none ] || CHECKS=${CHECKS/memory confined/}
 KERNELS=${KERNELS:-5.10 5.15 6.1 6.2 6.5 6.8 6.11 6.12 6.14 6.16 6.17 6.18 6.19 7.0 7.1 7.2}
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || read -ra versions <<<"$KERNELS"
@@ -115,6 +116,22 @@ echo "== limited \$(grep -o '"error": *"[A-Za-z]*"' /tmp/limited.json | sort | u
 INIT
 }
 
+# run_confined: the command is probed when it has become a Python, which is after the tracer has given up what it can.
+run_confined() {
+    cat <<INIT
+mkfifo /tmp/in
+/tracer run --quiet --format json -o /tmp/confined.json --ready-file /tmp/ready -- $python -m IPython --simple-prompt --no-banner --no-confirm-exit </tmp/in >/tmp/out 2>/tmp/err &
+tracer=\$!
+exec 3>/tmp/in
+while ! [ -e /tmp/ready ]; do sleep 1; done
+echo 'x = bytearray(20 << 20)' >&3
+exec 3>&-
+status=\$(grep -h "^Cap[EB]\|^NoNewPrivs\|^Seccomp:" /proc/\$tracer/task/*/status | sort -u | tr -d '\t' | tr '\n' ' ')
+wait \$tracer
+echo "== confined \$status \$(grep -o '"complete": *[a-z]*' /tmp/confined.json) \$(grep -o '"kind": *"cell"' /tmp/confined.json | head -n 1)"
+INIT
+}
+
 # initrd: the program that runs in every kernel.
 initrd() {
     {
@@ -174,12 +191,19 @@ if "memory" in checks and not old:
     spared = '"MemoryError"' in limited and re.search(r"Out\[3\]: \d+", limited) is not None
     memory = "named; spared by --limit" if named and spared else "FAILED"
     good = good and named and spared
+confined = "-"
+if "confined" in checks and not old:
+    told = marks.get("confined", "")
+    held = re.search(r"CapBnd:0+ CapEff:([0-9a-f]+) NoNewPrivs:1 Seccomp:2 +\"complete\": *true \"kind\": *\"cell\"", told)
+    known = {"000001c000080024": "5 capabilities, and KILL", "000001c000280024": "5 capabilities, KILL and SYS_ADMIN"}
+    confined = known.get(held[1], "FAILED") if held else "FAILED"
+    good = good and confined != "FAILED"
 verdict = "ok" if good else "FAILED"
 if old and good:
     verdict = "refused, status 3"
-print("| %s | %s | %s | %s | %s | %s |" % (release, verdict, count(test.get("workloads", [])), count(test.get("cells", [])), memory, marks.get("seconds", "-")))
+print("| %s | %s | %s | %s | %s | %s | %s |" % (release, verdict, count(test.get("workloads", [])), count(test.get("cells", [])), memory, confined, marks.get("seconds", "-")))
 if not good:
-    print("kernels.sh: %s: doctor %s, selftest %s %s; killed: %s; limited: %s" % (version, doctor, status, said or test.get("failure", ""), killed, limited), file=sys.stderr)
+    print("kernels.sh: %s: doctor %s, selftest %s %s; killed: %s; limited: %s; confined: %s" % (version, doctor, status, said or test.get("failure", ""), killed, limited, marks.get("confined", "")), file=sys.stderr)
     for check in documents.get("doctor", {}).get("checks", []):
         if check["state"] == "missing":
             print("kernels.sh: %s: %s: %s" % (version, check["name"], check["detail"]), file=sys.stderr)
@@ -189,8 +213,8 @@ PY
 
 initrd
 failed=0
-echo '| kernel | result | programs of known truth | cells | out of memory | seconds |'
-echo '|---|---|---|---|---|---|'
+echo '| kernel | result | programs of known truth | cells | out of memory | once attached | seconds |'
+echo '|---|---|---|---|---|---|---|'
 for version in "${versions[@]}"; do
     image=$(kernel "$version") || { failed=1; continue; }
     boot "$image" "$dir/$version/log"

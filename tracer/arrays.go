@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"time"
@@ -74,7 +73,7 @@ func (a *arrays) expects(id process.FileID) bool {
 	return slices.ContainsFunc(a.expected, func(e expectedModule) bool { return e.file.Mapping.File == id })
 }
 
-func (a *arrays) files() (files []*os.File) {
+func (a *arrays) files() (files []ledger.File) {
 	for _, m := range a.modules {
 		files = append(files, m.file.File)
 	}

@@ -34,8 +34,8 @@ type Remains struct {
 // system calls, or too few capabilities are there to empty the bounding set, the log says so and the rest is done.
 func (s *Session) Confine(r Remains) error {
 	keep := slices.Clone(needed)
-	if why := s.needsAdmin(); why != "" {
-		s.log.Warn("CAP_SYS_ADMIN is kept, as this kernel asks for it to " + why)
+	if what, err := s.needsAdmin(); err != nil {
+		s.log.Info("CAP_SYS_ADMIN is kept, as this kernel asks for it to "+what, "error", err)
 		keep = append(keep, unix.CAP_SYS_ADMIN)
 	}
 	if r.Overrides {
@@ -58,7 +58,11 @@ func (s *Session) Confine(r Remains) error {
 	if err := confine.NoNewPrivileges(); err != nil {
 		return err
 	}
-	err = confine.Allow(rules(r, gpu.Loadable()))
+	allowed := rules(r, gpu.Loadable())
+	if s.fs.Helper.Seal() {
+		allowed = append(allowed, confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG)...)
+	}
+	err = confine.Allow(allowed)
 	if errors.Is(err, confine.ErrNoFilter) {
 		s.log.Warn("the tracer can make any system call", "error", err)
 		return nil
@@ -66,18 +70,18 @@ func (s *Session) Confine(r Remains) error {
 	return err
 }
 
-// needsAdmin tries each kind of thing that has taken CAP_SYS_ADMIN on some kernel, and says which one takes it here: before Linux 5.8, and with
-// patches of distributions, probes; before 5.9 files by their mappings. What does not work either way is no reason to keep it.
-func (s *Session) needsAdmin() (why string) {
+// needsAdmin tries each kind of thing that has taken CAP_SYS_ADMIN on some kernel, and says which one takes it here: before 6.10
+// probes, which are perf events there; before 5.9 files by their mappings. What does not work either way is no reason to keep it.
+func (s *Session) needsAdmin() (what string, why error) {
 	for _, thing := range []struct {
 		what string
 		try  func() error
 	}{{"place a probe", s.ledger.TryProbe}, {"open what is mapped", s.fs.TryMapFiles}} {
-		if confine.WithOnly(needed, thing.try) != nil && thing.try() == nil {
-			return thing.what
+		if err := confine.WithOnly(needed, thing.try); err != nil && thing.try() == nil {
+			return thing.what, err
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // probing are the commands of bpf(2) by which what has been loaded is used. None loads anything: a program of the kernel can read all memory.
@@ -91,7 +95,7 @@ var probing = []uint32{
 func rules(r Remains, nvml bool) []confine.Rule {
 	all := slices.Concat(confine.Program(), confine.Reading(), confine.Always(
 		unix.SYS_PERF_EVENT_OPEN, // a probe, before Linux 6.6
-		unix.SYS_PIDFD_OPEN, unix.SYS_WAIT4, unix.SYS_WAITID,
+		unix.SYS_PIDFD_OPEN, unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_DUP3,
 	), []confine.Rule{
 		confine.OneOf(unix.SYS_BPF, 0, probing...),
 		confine.OneOf(unix.SYS_IOCTL, 1, unix.PERF_EVENT_IOC_ENABLE, unix.PERF_EVENT_IOC_DISABLE, unix.PERF_EVENT_IOC_SET_BPF),

@@ -184,6 +184,7 @@ func (s *Session) Close() error {
 		s.devices.nvml.Close()
 		s.devices.nvml = nil
 	}
+	s.fs.Helper.Close()
 	if s.ledger != nil {
 		s.budget.wait()
 		errs = append(errs, s.ledger.Close())

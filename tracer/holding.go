@@ -13,9 +13,10 @@ import (
 
 // Bounds of finding out who holds what at the end of a session.
 const (
-	holdersTime   = 10 * time.Second // of one process: processor time
-	holdersInAll  = 2 * time.Minute  // of all, on the clock
-	holdersEvents = 1000             // holders in one event
+	holdersTime    = 10 * time.Second // of one process: processor time
+	holdersInAll   = 2 * time.Minute  // of all, on the clock
+	holdersObjects = 1_500_000        // of one process: containers
+	holdersEvents  = 1000             // holders in one event
 )
 
 // holding is what was found out for one process.
@@ -29,7 +30,7 @@ type holding struct {
 func (s *Session) surveys() []*survey {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
 	if s.options.Holders {
-		limits, inAll = holders.Limits{Time: holdersTime}, holdersInAll
+		limits, inAll = holders.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), inAll)
 	defer cancel()
@@ -48,6 +49,9 @@ func (s *Session) surveys() []*survey {
 		if err != nil {
 			s.log.Warn("the objects of a process could not be looked at", "pid", t.pid, "error", err)
 			continue
+		}
+		if why := one.Stopped(); why != nil {
+			s.problem("pid %d: not all of its objects were looked at (%v): who holds what, and what there is by name, is not told", t.pid, why)
 		}
 		s.log.Debug("looked at all objects", "pid", t.pid, "took", time.Duration(now()-began))
 		for _, other := range all {
@@ -92,7 +96,7 @@ func (s *Session) findHolders(all []*survey) (found []holding) {
 		blocks := s.live.of(t.pid)
 		h := holding{target: t, time: now()}
 		var err error
-		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Unseen: true})
+		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Objects: holdersObjects, Unseen: true})
 		of.Close()
 		if err != nil {
 			s.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)

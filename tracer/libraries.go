@@ -195,7 +195,10 @@ func (s *Session) placeCheckpoints(l *library) error {
 		enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
 		leave.Offsets = append(leave.Offsets, site.Offset)
 	}
-	c, err := s.ledger.Probe(l.file.ProbePath(), 0, []ledger.Placement{leave, enter})
+	if err := l.file.Prepare(enter.Offsets); err != nil {
+		return err
+	}
+	c, err := s.ledger.Probe(l.file.File, 0, []ledger.Placement{leave, enter})
 	if err != nil {
 		return err
 	}
@@ -275,6 +278,7 @@ func (s *Session) expectLibraries(t *target) {
 	for _, name := range s.expected(t) {
 		file, err := s.fs.OpenFile(t.pid, name)
 		if err != nil {
+			s.noteSilence(err)
 			continue
 		}
 		kind, ok := cuda.KindOf(name)

@@ -17,7 +17,7 @@ const (
 	briefInAll     = 16 * time.Second
 	briefObjects   = 1_000_000
 	briefBytes     = 2 << 30
-	listingObjects = 4_000_000
+	listingObjects = 1_500_000
 )
 
 // listVariables says by name what every Python has that lives. Its objects are read from outside, after the last boundary. It closes

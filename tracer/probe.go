@@ -210,7 +210,39 @@ func (s *Session) place(t *target, g ledger.Group) error {
 	if err != nil {
 		return fmt.Errorf("pid %d: %w", t.pid, err)
 	}
+	if err := t.python.tookEffect(p); err != nil {
+		_ = c.Close()
+		return fmt.Errorf("pid %d: %w", t.pid, err)
+	}
 	t.python.groups[g] = c
+	return nil
+}
+
+// errNoEffect says that the kernel takes probes on a file and does not put them in. It is so where a FUSE server passes its files on to another file
+// system (FUSE_PASSTHROUGH, Linux 6.9): then what is mapped is the other file.
+var errNoEffect = fmt.Errorf("%w: it does not put the probes into this process's interpreter, as on a FUSE file system that passes reads on", ledger.ErrNotSupported)
+
+// tookEffect compares the first instruction that has a probe, as it is in memory, with that in the file.
+func (p *python) tookEffect(placements []ledger.Placement) error {
+	m := p.file.Mapping
+	for _, one := range placements {
+		for _, at := range one.Offsets {
+			var now, before [1]byte
+			if at < m.Offset || at-m.Offset >= m.End-m.Start {
+				continue
+			}
+			if _, err := p.file.File.ReadAt(before[:], int64(at)); err != nil {
+				return nil // nobody can say
+			}
+			if _, err := p.memory.ReadAt(now[:], int64(m.Start+at-m.Offset)); err != nil {
+				return nil
+			}
+			if now == before {
+				return errNoEffect
+			}
+			return nil
+		}
+	}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"slices"
 
@@ -41,13 +40,9 @@ type readFile struct {
 // maxReadAhead is how many files a session looks through ahead of time.
 const maxReadAhead = 16
 
-// identify says which file, and which state of it, a descriptor is of.
-func identify(file *process.MappedFile) (readFile, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(file.File.Fd()), &st); err != nil {
-		return readFile{}, fmt.Errorf("stat: %w", err)
-	}
-	return readFile{file.Mapping.File, st.Size, st.Ctim}, nil
+// identify says which file, and which state of it, was opened.
+func identify(file *process.MappedFile) readFile {
+	return readFile{file.Mapping.File, file.Stat.Size, file.Stat.Ctim}
 }
 
 // expectedModule is a module that a target would load and that is being looked through.
@@ -62,10 +57,13 @@ func (s *Session) expectArrays(t *target) {
 		return
 	}
 	for _, name := range modulesOf(t.python) {
-		if file, err := s.fs.OpenFile(t.pid, name); err == nil {
-			t.arrays.foreseen = true
-			s.expectModule(t, file, true)
+		file, err := s.fs.OpenFile(t.pid, name)
+		if err != nil {
+			s.noteSilence(err)
+			continue
 		}
+		t.arrays.foreseen = true
+		s.expectModule(t, file, true)
 	}
 }
 
@@ -91,9 +89,9 @@ func (s *Session) expectKnown(t *target) {
 // expectModule takes a file over. look: unless it has been looked through, it is from now on.
 func (s *Session) expectModule(t *target, file *process.MappedFile, look bool) {
 	a := &t.arrays
-	key, err := identify(file)
+	key := identify(file)
 	known := a.expects(file.Mapping.File) || a.module(file.Mapping.File) != nil
-	if err == nil && !known && len(a.modules)+len(a.expected) < ledger.MaxModules {
+	if !known && len(a.modules)+len(a.expected) < ledger.MaxModules {
 		if look && s.ahead[key] == nil {
 			s.lookAhead(key, file)
 		}
@@ -108,11 +106,11 @@ func (s *Session) expectModule(t *target, file *process.MappedFile, look bool) {
 
 // lookAhead begins to look through a file.
 func (s *Session) lookAhead(key readFile, file *process.MappedFile) {
-	own, err := unix.FcntlInt(file.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil || len(s.ahead) >= maxReadAhead {
-		if err == nil {
-			unix.Close(own)
-		}
+	if len(s.ahead) >= maxReadAhead {
+		return
+	}
+	own, err := file.Again()
+	if err != nil {
 		return
 	}
 	if s.ahead == nil {
@@ -120,10 +118,10 @@ func (s *Session) lookAhead(key readFile, file *process.MappedFile) {
 	}
 	a := &readAhead{name: file.Mapping.Path, done: make(chan struct{})}
 	s.ahead[key] = a
-	go a.read(os.NewFile(uintptr(own), a.name))
+	go a.read(own)
 }
 
-func (a *readAhead) read(file *os.File) {
+func (a *readAhead) read(file process.File) {
 	defer close(a.done)
 	defer file.Close()
 	a.sites, a.err = numpy.Find(file)
@@ -191,8 +189,7 @@ func (s *Session) foreseeAgain(t *target) {
 
 // arraySites finds the places in a module of NumPy that a target has mapped.
 func (s *Session) arraySites(file *process.MappedFile) (numpy.Sites, error) {
-	if key, err := identify(file); err == nil && s.ahead[key] != nil {
-		a := s.ahead[key]
+	if a := s.ahead[identify(file)]; a != nil {
 		<-a.done
 		return a.sites, a.err
 	}

@@ -72,7 +72,8 @@ type Session struct {
 	late    []string
 	probes  [ledger.GroupCount]event.ProbeUse
 	trouble []string
-	missing uint64 // problems that leave something out
+	silence map[string]bool // what was said not to answer
+	missing uint64          // problems that leave something out
 	blind   []event.Blind
 	devices devices
 	live    live
@@ -89,12 +90,14 @@ type Session struct {
 // Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is refused as one that
 // has ended. A start time of 0 is whoever has the pid. Each must be a Python process; the error matches
 // process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When it returns without error
-// every probe is in place.
-func Attach(who []process.Identity, o Options) (_ *Session, err error) {
+// every probe is in place. Once ctx is done, files whose file system does not answer are not waited for, which makes it fail with the cause, or
+// leaves them out; the session does not depend on ctx later.
+func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session, err error) {
 	s, err := open(o)
 	if err != nil {
 		return nil, err
 	}
+	s.fs.Helper.Until(ctx)
 	defer func() {
 		if err != nil {
 			_ = s.Close()
@@ -107,6 +110,9 @@ func Attach(who []process.Identity, o Options) (_ *Session, err error) {
 	}
 	for _, id := range who {
 		t, err := s.find(id)
+		if err != nil && ctx.Err() != nil { // what it did not find may be there
+			return nil, context.Cause(ctx)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +131,8 @@ func Attach(who []process.Identity, o Options) (_ *Session, err error) {
 		}
 	}
 	s.begin()
-	return s, nil
+	s.fs.Helper.Until(context.Background()) // the end has files and memory to read
+	return s, s.startHelper()
 }
 
 // AttachStopped starts a session on one process that is stopped at its exec, before its first instruction. It
@@ -156,11 +163,20 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 		return nil, err
 	}
 	s.begin()
-	return s, nil
+	return s, s.startHelper()
+}
+
+// startHelper starts what looks at files that may not answer while something can be started, if any are in sight.
+func (s *Session) startHelper() error {
+	pids := []int{os.Getpid()}
+	for _, t := range s.targets {
+		pids = append(pids, t.pid)
+	}
+	return s.fs.Helper.StartFor(s.fs, pids...)
 }
 
 func open(o Options) (*Session, error) {
-	s := &Session{log: o.Log, options: o}
+	s := &Session{log: o.Log, options: o, fs: process.FS{Helper: process.NewHelper(context.Background())}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -332,6 +348,19 @@ func (s *Session) misses(pid int, since event.Nanoseconds, meters []event.Meter,
 			s.blind = append(s.blind, one)
 		}
 	}
+}
+
+// noteSilence says of a file that may be there, and is only looked for, that what it is on does not answer.
+func (s *Session) noteSilence(err error) {
+	if !errors.Is(err, process.ErrNoAnswer) || s.silence[err.Error()] || len(s.silence) > 100 {
+		return
+	}
+	if s.silence == nil {
+		s.silence = map[string]bool{}
+	}
+	s.silence[err.Error()] = true
+	s.missing++
+	s.problem("%s", clean(err.Error()))
 }
 
 // problem notes something the user must know. A target can make many; a hundred are enough to tell.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -57,7 +56,7 @@ func (t *target) isRoot() bool { return !t.child }
 // python is the interpreter of a target.
 type python struct {
 	file   *process.MappedFile
-	memory *os.File
+	memory *process.Memory
 	binary *cpython.Binary
 	live   *cpython.Interpreter
 	sites  cpython.Sites
@@ -118,7 +117,12 @@ func (t *target) lives() error {
 
 // probeFile puts probes for a target on a file that it maps, or may map. It fails with [process.ErrNoProcess] if the target has ended.
 func (s *Session) probeFile(t *target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error) {
-	c, err := s.ledger.Probe(file.ProbePath(), t.pid, placements)
+	for _, p := range placements {
+		if err := file.Prepare(p.Offsets); err != nil {
+			return nil, err
+		}
+	}
+	c, err := s.ledger.Probe(file.File, t.pid, placements)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +150,7 @@ func (s *Session) open(pid int) (_ *python, err error) {
 	if p.sites, err = p.binary.Sites(); err != nil {
 		return nil, fmt.Errorf("pid %d: %w", pid, err)
 	}
-	if p.memory, err = os.Open(fmt.Sprintf("/proc/%d/mem", pid)); err != nil {
+	if p.memory, err = s.fs.OpenMemory(pid); err != nil {
 		return nil, memoryClosed(pid, err)
 	}
 	bias, ok := p.binary.Bias(p.file.Mapping.Start, p.file.Mapping.Offset)

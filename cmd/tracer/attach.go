@@ -84,10 +84,10 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 	}
 	s.console.ends.goOn()
 	progress := startSpinner(s.console.err, s.options.Quiet, "attaching")
-	live, err := tracer.Attach(who, options)
+	live, err := tracer.Attach(ctx, who, options)
 	for try := 1; s.others != nil && try < maxTries && endedMeanwhile(err); try++ {
 		if who, err = s.others(); err == nil {
-			live, err = tracer.Attach(who, options)
+			live, err = tracer.Attach(ctx, who, options)
 		}
 	}
 	progress.stop()

@@ -67,7 +67,7 @@ func runBare(ctx context.Context, pid int, library, ready string) error {
 	if sites.Report.Symbol != "" {
 		enter.Offsets = append(enter.Offsets, sites.Report.Offset)
 	}
-	probes, err := l.Probe(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), pid, append(placements, enter))
+	probes, err := l.Probe(f, pid, append(placements, enter))
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,9 @@ func runDoctor(ctx context.Context, o DoctorOptions, c console, pid int) error {
 		return err
 	}
 	progress := startSpinner(c.err, false, "looking")
-	d, err := examine(ctx, process.FS{}, !o.Quick && pid == 0, pid)
+	proc := process.FS{Helper: process.NewHelper(ctx)}
+	defer proc.Helper.Close()
+	d, err := examine(ctx, proc, !o.Quick && pid == 0, pid)
 	progress.stop()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -24,7 +24,12 @@ func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
 	if c.MultiUprobe {
 		kind = "multi-uprobe links"
 	}
-	d.add("uprobes", "uprobes", stateOK, "%s", kind)
+	if err := l.TryProbe(); errors.Is(err, ledger.ErrNotPermitted) {
+		d.add("uprobes", "uprobes", stateMissing, "%s, which takes CAP_SYS_ADMIN as well: not held", kind)
+		d.advise("docker run --pid host --cap-add SYS_ADMIN …", "this kernel asks for CAP_SYS_ADMIN to place a probe (docs/confined.md)")
+	} else {
+		d.add("uprobes", "uprobes", stateOK, "%s", kind)
+	}
 	heap := tracer.HeapSource
 	heap.Source += "; only with --heap"
 	d.cLibrary()

@@ -27,7 +27,8 @@ type runningPython struct {
 func (d *diagnosis) findRunning(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	fs := process.FS{}
+	fs := process.FS{Helper: process.NewHelper(ctx)}
+	defer fs.Helper.Close()
 	listing, err := fs.Pythons(ctx, tracer.IsPython)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("running Pythons: %v", err))
@@ -45,7 +46,7 @@ func (d *diagnosis) findRunning(ctx context.Context) {
 }
 
 func describeRunning(fs process.FS, p process.Python) runningPython {
-	seen := tracer.Describe(p.PID)
+	seen := tracer.Describe(fs, p.PID)
 	out := runningPython{
 		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Probes: []probeSites{},
 	}

@@ -89,6 +89,10 @@ func explain(err error) (status int, message string) {
 		return statusUsage, err.Error()
 	case errors.Is(err, errManyKernels), errors.Is(err, errNoKernels):
 		return statusUsage, err.Error()
+	case errors.Is(err, errInterrupted):
+		return statusFailed, "interrupted"
+	case errors.As(err, &located) && errors.Is(err, process.ErrNoAnswer):
+		return statusCannotTrace, located.Error()
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoProcess):
 		return statusUsage, fmt.Sprintf("there is no process %d (any more); 'tracer kernels' lists what can be attached to", located.PID)
 	case errors.Is(err, ledger.ErrNoProcess):

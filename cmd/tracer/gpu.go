@@ -114,7 +114,9 @@ func runGPU(ctx context.Context, o GPUOptions, c console) error {
 	if err != nil {
 		return err
 	}
-	l := newGPUListing(s, newOwners(ctx, process.FS{}, s))
+	proc := process.FS{Helper: process.NewHelper(ctx)}
+	defer proc.Helper.Close()
+	l := newGPUListing(s, newOwners(ctx, proc, s))
 	if o.Format == "json" {
 		e := json.NewEncoder(c.out)
 		e.SetIndent("", "  ")
@@ -240,7 +242,7 @@ func (o owners) describe(p gpu.Process) gpuProcess {
 	if !ok {
 		return out
 	}
-	seen := tracer.Describe(p.PID)
+	seen := tracer.Describe(o.fs, p.PID)
 	out.Python, out.IPython, out.Frontend = seen.Python, seen.IPython, seen.Frontend
 	if out.Frontend == "" {
 		out.Frontend = python.Frontend

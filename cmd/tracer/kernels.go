@@ -80,13 +80,15 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	listing, err := process.FS{}.Pythons(ctx, tracer.IsPython)
+	fs := process.FS{Helper: process.NewHelper(ctx)}
+	defer fs.Helper.Close()
+	listing, err := fs.Pythons(ctx, tracer.IsPython)
 	if err != nil {
 		return nil, 0, err
 	}
 	rows = []listed{}
 	for _, p := range listing.Pythons {
-		seen := tracer.Describe(p.PID)
+		seen := tracer.Describe(fs, p.PID)
 		kernel := seen.IPython != "" || p.Kind != process.Script
 		if !all && !kernel {
 			continue

@@ -27,11 +27,10 @@ type notes struct {
 	types              []*typ // the first is nil
 }
 
-// Room for notes of a survey.
-const (
+// Room for notes of a survey, of which there is no more: a process can make objects without end, and each that is noted takes some hundred bytes here.
+var (
 	roomObjects = 1 << 22
 	roomSteps   = 1 << 24
-	maxNoted    = 1 << 25 // steps
 )
 
 func newNotes() *notes {
@@ -124,7 +123,7 @@ func (s step) id() int32  { return int32(s & stepMask) }
 // add makes a node.
 func (s *survey) add(w *walker, n int32, addr uint64, what uint8) int32 {
 	const perObject = 3 // leaves are counted as well
-	if int(n) >= min(perObject*w.limits.Objects, maxIndex) {
+	if int(n) >= min(perObject*w.limits.Objects, roomObjects, maxIndex) {
 		w.stopped = errObjects
 		return -1
 	}
@@ -252,7 +251,7 @@ func (s *survey) take(w *walker, to uint64, kind step, flags uint64) {
 		return
 	}
 	at := int32(-1)
-	if len(s.notes.steps) >= maxNoted {
+	if len(s.notes.steps) >= roomSteps {
 		w.stopped = errObjects
 		return
 	}

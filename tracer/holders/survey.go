@@ -82,6 +82,9 @@ func (s *Survey) Beside() *Survey {
 	return &other
 }
 
+// Stopped says why not all objects were looked at, nil if they were. Without that nothing is told of any.
+func (s *Survey) Stopped() error { return s.stopped }
+
 // Rest gives back memory until the survey is asked again, which takes longer then.
 func (s *Survey) Rest() { s.mem.release() }
 

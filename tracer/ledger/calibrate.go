@@ -49,7 +49,12 @@ func (l *Ledger) probeItself(address uint64) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.Probe("/proc/self/exe", os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{offset}}})
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return nil, err
+	}
+	defer self.Close()
+	return l.Probe(self, os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{offset}}})
 }
 
 // TryProbe places a probe on this very program, and takes it away: whether the calling thread may.

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/cilium/ebpf"
 )
@@ -32,7 +31,7 @@ const MaxModules = len(kernelForesight{}.Files)
 // ForeseeModules says which files of NumPy's module have probes for the process in slot, which is ArraysTracked. They must stay open for
 // as long as the process is traced. Another one that it maps from now on is foreign; whether it has mapped one before is to be
 // looked up behind this.
-func (l *Ledger) ForeseeModules(slot uint32, files []*os.File) error {
+func (l *Ledger) ForeseeModules(slot uint32, files []File) error {
 	f := kernelForesight{Slot: slot}
 	for i := range f.Files {
 		f.Files[i] = -1

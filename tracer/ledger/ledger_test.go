@@ -217,7 +217,12 @@ func TestCalibrate(t *testing.T) {
 
 func TestProbeInAFileThatIsNone(t *testing.T) {
 	l := load(t, Options{})
-	if _, err := l.Probe("/etc/passwd", os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{0}}}); err == nil {
+	passwd, err := os.Open("/etc/passwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer passwd.Close()
+	if _, err := l.Probe(passwd, os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{0}}}); err == nil {
 		t.Error("a probe in /etc/passwd")
 	}
 }

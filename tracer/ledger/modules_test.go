@@ -76,7 +76,7 @@ func TestForeseeModules(t *testing.T) {
 		return f
 	}
 	known, stranger, third, other := file("_multiarray_umath.known.so"), file("_multiarray_umath.stranger.so"), file("_multiarray_umath.third.so"), file("_multiarray_tests.so")
-	foresee := func(files ...*os.File) {
+	foresee := func(files ...File) {
 		t.Helper()
 		if err := l.ForeseeModules(slot, files); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
 )
 
 // Group names probes that are stepped down together when they cost more than the budget.
@@ -154,14 +155,18 @@ func ArrayPlace(block, size Word) uint64 { return uint64(block) | uint64(size)<<
 // handler is in memory.
 func HandlerPlace(capsule Word, own int64) uint64 { return uint64(capsule) | uint64(own)<<16 }
 
-// Probe places programs on a file for one process; pid 0 is every process that maps it. path is opened by the kernel: /proc/PID/map_files/… and
-// /proc/PID/exe reach the very file the process has mapped, whatever its mount namespace. Either all are
+// File is a file of the kernel's, by a descriptor that may be one that opens nothing (O_PATH).
+type File interface{ Fd() uintptr }
+
+// Probe places programs on a file for one process; pid 0 is every process that maps it. The descriptor names the file to the
+// kernel: this very one, whatever its path and mount namespace. The file itself is not read, nor asked anything. Either all are
 // placed or none. The closer removes them.
-func (l *Ledger) Probe(path string, pid int, placements []Placement) (_ io.Closer, err error) {
-	file, err := link.OpenExecutable(path)
+func (l *Ledger) Probe(of File, pid int, placements []Placement) (_ io.Closer, err error) {
+	file, path, closeFile, err := executable(of)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, err
 	}
+	defer closeFile()
 	var placed probes
 	defer func() {
 		if err != nil {
@@ -176,6 +181,25 @@ func (l *Ledger) Probe(path string, pid int, placements []Placement) (_ io.Close
 		}
 	}
 	return placed, nil
+}
+
+// executable is a file for package link, which looks at what is behind the path first. A file's server may not answer that, so another file is there
+// until it has.
+func executable(of File) (file *link.Executable, path string, closeFile func(), err error) {
+	fd, err := unix.Open("/dev/null", unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("open a place for the file: %w", err)
+	}
+	closeFile = func() { unix.Close(fd) }
+	path = fmt.Sprintf("/proc/self/fd/%d", fd)
+	if file, err = link.OpenExecutable(path); err == nil {
+		err = unix.Dup3(int(of.Fd()), fd, unix.O_CLOEXEC)
+	}
+	if err != nil {
+		closeFile()
+		return nil, "", nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return file, path, closeFile, nil
 }
 
 func (l *Ledger) place(file *link.Executable, pid int, p Placement) (links probes, err error) {

@@ -15,6 +15,7 @@ var (
 	ErrChanged      = errors.New("mapping changed")                  // the file mapped there is another one now
 	ErrTooLarge     = errors.New("too large")                        // more than this package is willing to read
 	ErrMalformed    = errors.New("malformed proc file")              // not what proc(5) describes
+	ErrNoAnswer     = errors.New("file system does not answer")      // what serves a file, or memory that is one's, is silent
 	ErrClosed       = errors.New("process handle is already closed") // the handle was closed
 )
 
@@ -37,6 +38,8 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("process %d: not permitted to look into it", e.PID)
 	case e.Kind == ErrZombie:
 		return fmt.Sprintf("process %d has ended and waits for its parent (zombie)", e.PID)
+	case e.Kind == ErrNoAnswer && e.Cause != nil:
+		return fmt.Sprintf("process %d: %v", e.PID, e.Cause)
 	case e.Kind == ErrNotPython:
 		return fmt.Sprintf("process %d holds no Python interpreter", e.PID)
 	case e.Cause != nil:

@@ -24,6 +24,8 @@ import (
 type FS struct {
 	Root string // where it is mounted; "" means /proc
 	Sys  string // where sysfs is mounted, for [FS.Facts]; "" means /sys
+	// Helper opens and reads files whose file system may not answer; nil: they are waited for.
+	Helper *Helper
 }
 
 // The bounds on what is read of one process. The kernel can produce more only if somebody makes it.

@@ -39,11 +39,14 @@ func (fs FS) InterpreterFile(pid int, detect Detect) (*MappedFile, error) {
 		switch {
 		case errors.Is(err, ErrNoProcess), errors.Is(err, ErrZombie):
 			return nil, err
-		case errors.Is(err, ErrNotPermitted):
+		case errors.Is(err, ErrNotPermitted), errors.Is(err, ErrNoAnswer):
 			refused = err
 		case err == nil && detect(f.File):
 			return f, nil
 		case err == nil:
+			if silent := fs.Helper.silence(pid, m); silent != nil {
+				refused = silent
+			}
 			f.File.Close()
 		}
 	}

@@ -6,7 +6,10 @@ import "fmt"
 // the process's own root without leaving it. Only regular files are opened. Mapping has the file's identity and
 // name and no addresses. The caller closes File.
 func (fs FS) OpenFile(pid int, path string) (*MappedFile, error) {
-	f, _, err := openRegular(func() (int, error) { return fs.openBelowRoot(pid, path) })
+	if fs.Helper != nil && fs.seesDistant(pid) {
+		return fs.Helper.open(fs, openRequest{PID: pid, Path: path})
+	}
+	f, st, err := openRegular(func() (int, error) { return fs.openBelowRoot(pid, path) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -15,5 +18,5 @@ func (fs FS) OpenFile(pid int, path string) (*MappedFile, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &MappedFile{File: f, Mapping: Mapping{File: id, Path: path}, Route: ByRoot}, nil
+	return &MappedFile{File: f, Stat: st, Mapping: Mapping{File: id, Path: path}, Route: ByRoot}, nil
 }

@@ -66,7 +66,7 @@ func TestOwnMaps(t *testing.T) {
 		t.Errorf("opened %+v, want %+v", f.Mapping, maps[i])
 	}
 	// isFile's second opinion must agree with maps, whatever the file system.
-	if id, err := mappedID(f.File); err != nil || id != maps[i].File {
+	if id, err := mappedID(f.File.(*os.File)); err != nil || id != maps[i].File {
 		t.Errorf("mapped here it is %+v, %v; want %+v", id, err, maps[i].File)
 	}
 }

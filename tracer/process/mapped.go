@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,14 +22,45 @@ const (
 	ByPath     Route = "path"      // the path as it is: a chroot's files, named from our root
 )
 
+// File is a file that can be read, and its descriptor, which names it to the kernel. Reading fails with [ErrNoAnswer] where what serves the file is
+// silent; the descriptor must not be read.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	Fd() uintptr
+}
+
 // MappedFile is a file that a process maps, held open. The caller closes File.
 type MappedFile struct {
-	File    *os.File // open for reading
+	File    File        // open for reading
+	Stat    unix.Stat_t // as it was when it was opened
 	Mapping Mapping
 	Route   Route
 }
 
-// ProbePath is a path to the file for perf_event_open(2), uprobe_multi links and debug/elf. The kernel resolves
+// Prepare makes the kernel have the pages at some offsets of the file in memory: probes are put in under locks, where it would wait for what serves
+// the file. It fails with [ErrNoAnswer].
+func (f *MappedFile) Prepare(offsets []uint64) error {
+	distant, ok := f.File.(*distantFile)
+	if !ok {
+		return nil
+	}
+	return distant.populate(offsets)
+}
+
+// Again opens the same file once more. The caller closes it.
+func (f *MappedFile) Again() (File, error) {
+	if distant, ok := f.File.(*distantFile); ok {
+		return distant.again(), nil
+	}
+	fd, err := unix.FcntlInt(f.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), f.Mapping.Path), nil
+}
+
+// ProbePath is a path to the file for perf_event_open(2) and uprobe_multi links. The kernel resolves
 // it to the very inode that is open here, in whatever mount namespace or chroot that lives and even if it is
 // deleted. It is valid in this process, while File is open.
 func (f *MappedFile) ProbePath() string {
@@ -46,6 +78,11 @@ func (fs FS) OpenMapping(pid int, m Mapping) (*MappedFile, error) {
 	if m.File.Inode == 0 {
 		return nil, &Error{PID: pid, Kind: ErrChanged, Cause: errors.New("memory without a file")}
 	}
+	if fs.Helper != nil {
+		if kind, distant := fs.isDistant(pid, m.File); distant {
+			return fs.Helper.open(fs, openRequest{PID: pid, Mapping: m, Kind: kind})
+		}
+	}
 	name := m.Path
 	if !filepath.IsAbs(name) { // must not be looked up in our working directory
 		name = "/" + name
@@ -61,9 +98,9 @@ func (fs FS) OpenMapping(pid int, m Mapping) (*MappedFile, error) {
 	}
 	var failures []error
 	for _, route := range routes {
-		f, err := openFound(route.find, m)
+		f, st, err := openFound(route.find, m)
 		if err == nil {
-			return &MappedFile{File: f, Mapping: m, Route: route.name}, nil
+			return &MappedFile{File: f, Stat: st, Mapping: m, Route: route.name}, nil
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", route.name, err))
 	}
@@ -104,16 +141,16 @@ func (fs FS) mappingFailure(pid int, failures []error) error {
 }
 
 // openFound opens for reading what find found, if it is the regular file of the mapping.
-func openFound(find func() (int, error), m Mapping) (*os.File, error) {
+func openFound(find func() (int, error), m Mapping) (*os.File, unix.Stat_t, error) {
 	f, st, err := openRegular(find)
 	if err != nil {
-		return nil, err
+		return nil, st, err
 	}
 	if !isFile(f, st, m.File) {
 		f.Close()
-		return nil, ErrChanged
+		return nil, st, ErrChanged
 	}
-	return f, nil
+	return f, st, nil
 }
 
 // openRegular opens for reading what find took hold of, if it is a regular file.

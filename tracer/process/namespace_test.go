@@ -135,7 +135,7 @@ func TestContainers(t *testing.T) {
 // checkRoute asks that a route of the less privileged leads to the same file.
 func checkRoute(t *testing.T, name Route, m Mapping, find func() (int, error)) {
 	t.Helper()
-	f, err := openFound(find, m)
+	f, _, err := openFound(find, m)
 	if err != nil {
 		t.Errorf("by %s: %v", name, err)
 		return

@@ -1,0 +1,148 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+)
+
+// distantFile is a file that a helper's process has open. What is read is asked for in blocks, the last of which are kept.
+type distantFile struct {
+	helper     *Helper
+	key        uint64 // of its file system
+	pid        int
+	name       string
+	handle     int
+	descriptor *os.File // opens nothing (O_PATH); nil of memory
+	shared     *sharing
+
+	mu     sync.Mutex
+	blocks [8]distantBlock
+	next   int
+}
+
+// sharing counts the files of one handle.
+type sharing struct {
+	mu    sync.Mutex
+	users int
+}
+
+type distantBlock struct {
+	at   int64
+	data []byte // short at the end of the file; nil: none
+}
+
+func (f *distantFile) Fd() uintptr { return f.descriptor.Fd() }
+
+// ReadAt is as of [io.ReaderAt]. It fails with [ErrNoAnswer] too.
+func (f *distantFile) ReadAt(p []byte, at int64) (n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if at < 0 {
+		return 0, errors.New("a negative offset")
+	}
+	for n < len(p) {
+		block, err := f.block((at + int64(n)) &^ (helperData - 1))
+		if err != nil {
+			return n, err
+		}
+		in := at + int64(n) - block.at
+		if in >= int64(len(block.data)) {
+			return n, io.EOF
+		}
+		n += copy(p[n:], block.data[in:])
+	}
+	return n, nil
+}
+
+func (f *distantFile) block(at int64) (*distantBlock, error) {
+	for i := range f.blocks {
+		if b := &f.blocks[i]; b.data != nil && b.at == at {
+			return b, nil
+		}
+	}
+	data, err := f.read(at, helperData)
+	if err != nil {
+		return nil, err
+	}
+	b := &f.blocks[f.next]
+	f.next = (f.next + 1) % len(f.blocks)
+	*b = distantBlock{at, data}
+	return b, nil
+}
+
+// read asks for at most helperData bytes; fewer come at the end. The slice is not nil.
+func (f *distantFile) read(at int64, size int) ([]byte, error) {
+	reply, err := f.ask(&helperRequest{Op: "read", Handle: f.handle, At: uint64(at), Length: size}, -1)
+	if err == nil && reply.answer.Failed {
+		err = errors.New(reply.answer.Text)
+	}
+	return reply.data, err
+}
+
+// peek reads memory that a file is mapped to. Nothing of it is kept.
+func (f *distantFile) peek(p []byte, in Mapping, at uint64) (n int, err error) {
+	for n < len(p) {
+		reply, err := f.ask(&helperRequest{
+			Op: "peek", Handle: f.handle, Open: openRequest{PID: f.pid, Mapping: in}, At: at + uint64(n), Length: min(len(p)-n, helperData),
+		}, -1)
+		switch {
+		case err != nil:
+			return n, err
+		case reply.answer.Failed:
+			return n, errors.New(reply.answer.Text)
+		case len(reply.data) == 0:
+			return n, io.EOF
+		}
+		n += copy(p[n:], reply.data)
+	}
+	return n, nil
+}
+
+func (f *distantFile) ask(r *helperRequest, pass int) (helperReply, error) {
+	return f.helper.ask(f.pid, f.key, f.name, r, pass)
+}
+
+// populate has the kernel read the pages at some offsets.
+func (f *distantFile) populate(offsets []uint64) error {
+	seen := map[uint64]bool{}
+	for _, at := range offsets {
+		page := at &^ 4095
+		if seen[page] {
+			continue
+		}
+		seen[page] = true
+		reply, err := f.ask(&helperRequest{Op: "populate", Handle: f.handle, At: page}, -1)
+		if err != nil {
+			return err
+		}
+		if reply.answer.Failed {
+			return errors.New(reply.answer.Text)
+		}
+	}
+	return nil
+}
+
+func (f *distantFile) again() File {
+	f.shared.mu.Lock()
+	defer f.shared.mu.Unlock()
+	f.shared.users++
+	return &distantFile{helper: f.helper, key: f.key, pid: f.pid, name: f.name, handle: f.handle, descriptor: f.descriptor, shared: f.shared}
+}
+
+// Close has the last one close the file.
+func (f *distantFile) Close() error {
+	f.shared.mu.Lock()
+	f.shared.users--
+	last := f.shared.users == 0
+	f.shared.mu.Unlock()
+	if !last {
+		return nil
+	}
+	err := f.descriptor.Close()
+	go func() { // nobody is to wait for that
+		_, _ = f.ask(&helperRequest{Op: "close", Handle: f.handle}, -1)
+	}()
+	return err
+}

@@ -1,0 +1,318 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// HelperCommand is the hidden command of the program by which a [Helper] starts processes; it calls [ServeHelper].
+const HelperCommand = "file-helper"
+
+const (
+	// helperPatience is how long one answer may take: a server far away, or a disk that has to wake up, takes a second or two.
+	helperPatience = 5 * time.Second
+	// maxTurns is how many file systems are asked at a time; the others share one turn.
+	maxTurns   = 16
+	helperData = 64 << 10 // bytes of a file in one answer
+	helperText = 8 << 10  // of all else
+)
+
+// Helper opens and reads files whose file system may never answer, such as one that the traced process serves itself: whoever asks the kernel for
+// such a file waits in it, deaf to every signal, until the server ends. So that is done by another process, the program itself started
+// again, which has a thread for each file system that is waited for, and is left behind. When an answer takes too long, nothing is asked of that file
+// system any more. Safe for concurrent use.
+type Helper struct {
+	mu      sync.Mutex
+	ctx     context.Context // when it is done nothing is waited for any more
+	conn    *net.UnixConn   // to the process; nil: not started
+	dead    error           // why nothing can be asked any more
+	last    uint64          // number of a request
+	waiting map[uint64]chan helperReply
+	turns   map[uint64]*sync.Mutex // one request at a time of each file system
+	silent  map[uint64]string      // file systems that did not answer, and what was asked for
+}
+
+// helperReply is what came from the process.
+type helperReply struct {
+	answer helperAnswer
+	data   []byte
+	fd     int // -1: none
+}
+
+// NewHelper makes one that starts nothing yet. Requests fail once ctx is done.
+func NewHelper(ctx context.Context) *Helper {
+	return &Helper{ctx: ctx, waiting: map[uint64]chan helperReply{}, turns: map[uint64]*sync.Mutex{}, silent: map[uint64]string{}}
+}
+
+// Until sets when requests that are made from now on are given up.
+func (h *Helper) Until(ctx context.Context) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ctx = ctx
+}
+
+// Seal says that from now on nothing can be started. It returns whether the process runs.
+func (h *Helper) Seal() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.conn == nil && h.dead == nil {
+		h.dead = errors.New("no such file system was there when the session began, so nobody can look at its files")
+	}
+	return h.dead == nil
+}
+
+// StartFor starts the process if any of what some processes see may need it.
+func (h *Helper) StartFor(fs FS, pids ...int) error {
+	for _, pid := range pids {
+		if fs.seesDistant(pid) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.start()
+		}
+	}
+	return nil
+}
+
+// The keys of what is no one file system.
+const (
+	byName    = 1 << 62   // files looked for by their names
+	allOthers = 1<<62 + 1 // beyond maxTurns
+)
+
+// openRequest asks for a file that is mapped, or by its name in a process's root.
+type openRequest struct {
+	PID     int
+	Mapping Mapping
+	Path    string // by name
+	Kind    string // of file system, "" if not known
+	Names   []byte // Mapping.Path, NUL, Path as they are sent: JSON has no bytes that are no UTF-8
+}
+
+func (r *openRequest) key() uint64 {
+	if r.Path != "" {
+		return byName
+	}
+	return uint64(r.Mapping.File.Major)<<32 | uint64(r.Mapping.File.Minor)
+}
+
+func (r *openRequest) String() string {
+	switch {
+	case r.Path != "":
+		return r.Path
+	case r.Kind != "":
+		return fmt.Sprintf("%s on %s", r.Mapping.Path, r.Kind)
+	}
+	return r.Mapping.Path
+}
+
+// open has a file opened.
+func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
+	f := &distantFile{helper: h, key: r.key(), pid: r.PID, name: r.String(), shared: &sharing{users: 1}}
+	reply, err := f.ask(&helperRequest{Op: "open", Proc: fs.root(), Open: r}, -1)
+	if err != nil {
+		return nil, err
+	}
+	answer := &reply.answer
+	if answer.Failed || reply.fd < 0 {
+		err := errors.New(answer.Text)
+		if kind := helperKinds[answer.Kind]; kind != nil {
+			return nil, &Error{PID: r.PID, Kind: kind, Cause: err}
+		}
+		return nil, err
+	}
+	f.handle, f.descriptor = answer.Handle, os.NewFile(uintptr(reply.fd), f.name)
+	if r.Path != "" {
+		r.Mapping = Mapping{File: answer.File, Path: r.Path}
+	}
+	return &MappedFile{File: f, Stat: answer.Stat, Mapping: r.Mapping, Route: answer.Route}, nil
+}
+
+// memory has memory of a process read that files of a file system are mapped to; file is the tracer's own /proc/PID/mem.
+func (h *Helper) memory(pid int, key uint64, file *os.File) (*distantFile, error) {
+	f := &distantFile{helper: h, key: key, pid: pid, name: "memory that a file is mapped to"}
+	reply, err := f.ask(&helperRequest{Op: "memory"}, int(file.Fd()))
+	if err == nil && reply.answer.Failed {
+		err = errors.New(reply.answer.Text)
+	}
+	f.handle = reply.answer.Handle
+	return f, err
+}
+
+// silence is the error of a file system that does not answer any more, nil if it does.
+func (h *Helper) silence(pid int, m Mapping) error {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.silenceOf(pid, (&openRequest{Mapping: m}).key())
+}
+
+func (h *Helper) silenceOf(pid int, key uint64) error {
+	if what, silent := h.silent[key]; silent {
+		return &Error{PID: pid, Kind: ErrNoAnswer, Cause: fmt.Errorf("%s: the file system does not answer", what)}
+	}
+	return nil
+}
+
+// turn is held by whoever asks something of a file system.
+func (h *Helper) turn(key uint64) (*sync.Mutex, uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.turns[key] == nil && len(h.turns) >= maxTurns {
+		key = allOthers
+	}
+	if h.turns[key] == nil {
+		h.turns[key] = &sync.Mutex{}
+	}
+	return h.turns[key], key
+}
+
+// ask sends one request, with a descriptor unless that is -1, and waits for its answer.
+func (h *Helper) ask(pid int, key uint64, what string, r *helperRequest, pass int) (reply helperReply, err error) {
+	turn, key := h.turn(key)
+	turn.Lock()
+	defer turn.Unlock()
+	ctx, answer, err := h.send(pid, key, r, pass)
+	if err != nil {
+		return helperReply{fd: -1}, err
+	}
+	late := time.NewTimer(helperPatience)
+	defer late.Stop()
+	select {
+	case reply, ok := <-answer:
+		if !ok {
+			return helperReply{fd: -1}, &Error{PID: pid, Kind: ErrNoAnswer, Cause: fmt.Errorf("%s: who looks at it has ended", what)}
+		}
+		return reply, nil
+	case <-ctx.Done(): // who wants it to end does not want to wait again
+		_ = h.giveUp(pid, key, what, r.ID)
+		return helperReply{fd: -1}, context.Cause(ctx)
+	case <-late.C:
+		return helperReply{fd: -1}, h.giveUp(pid, key, what, r.ID)
+	}
+}
+
+// send sends a request, and says where its answer comes.
+func (h *Helper) send(pid int, key uint64, r *helperRequest, pass int) (context.Context, chan helperReply, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.silenceOf(pid, key); err != nil {
+		return nil, nil, err
+	}
+	if h.ctx.Err() != nil {
+		return nil, nil, context.Cause(h.ctx)
+	}
+	if err := h.start(); err != nil {
+		return nil, nil, &Error{PID: pid, Kind: ErrNoAnswer, Cause: err}
+	}
+	h.last++
+	r.ID = h.last
+	if err := h.conn.SetWriteDeadline(time.Now().Add(helperPatience)); err != nil {
+		return nil, nil, err
+	}
+	if err := request(h.conn, r, pass); err != nil {
+		return nil, nil, &Error{PID: pid, Kind: ErrNoAnswer, Cause: err}
+	}
+	answer := make(chan helperReply, 1)
+	h.waiting[r.ID] = answer
+	return h.ctx, answer, nil
+}
+
+// giveUp waits for a request no more, nor for its file system.
+func (h *Helper) giveUp(pid int, key uint64, what string, id uint64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.waiting, id)
+	h.silent[key] = what
+	return h.silenceOf(pid, key)
+}
+
+// read hands out answers until the process has ended.
+func (h *Helper) read(conn *net.UnixConn) {
+	for {
+		answer, data, fd, err := receive(conn)
+		h.mu.Lock()
+		if err != nil {
+			h.dead = fmt.Errorf("who looks at files has ended: %w", err)
+			for id, waiting := range h.waiting {
+				close(waiting)
+				delete(h.waiting, id)
+			}
+			h.mu.Unlock()
+			return
+		}
+		waiting := h.waiting[answer.ID]
+		delete(h.waiting, answer.ID)
+		h.mu.Unlock()
+		if waiting != nil {
+			waiting <- helperReply{answer, data, fd}
+		} else if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+}
+
+// Close ends the process, unless that waits for an answer: then it ends when it gets one.
+func (h *Helper) Close() {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.conn != nil {
+		_ = h.conn.Close()
+	}
+}
+
+// handedOn are the capabilities that a program which is not root's has to hand on to what it starts.
+func handedOn() (all []uintptr) {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	own := (FS{}).ownCapabilities()
+	for _, c := range []Capability{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_ADMIN} {
+		if own.Has(c) {
+			all = append(all, uintptr(c))
+		}
+	}
+	return all
+}
+
+// start starts the process, once.
+func (h *Helper) start() error {
+	if h.conn != nil || h.dead != nil {
+		return h.dead
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("start a helper: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "helper"), os.NewFile(uintptr(pair[1]), "helper")
+	defer ours.Close() // the connection has its own descriptor
+	defer theirs.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return fmt.Errorf("start a helper: %w", err)
+	}
+	cmd := exec.Command("/proc/self/exe", HelperCommand)
+	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{"GOGC=50", "GOMAXPROCS=2"}, "/", []*os.File{theirs}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, AmbientCaps: handedOn()}
+	if err := cmd.Start(); err != nil {
+		conn.Close()
+		return fmt.Errorf("start a helper: %w", err)
+	}
+	go func() { _ = cmd.Wait() }() // never, if it never gets its answer
+	h.conn = conn.(*net.UnixConn)
+	go h.read(h.conn)
+	return nil
+}

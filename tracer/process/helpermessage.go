@@ -1,0 +1,123 @@
+package process
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A request is one packet of JSON. An answer is one packet: the length of the JSON in 4 bytes, little endian, the JSON, data. A descriptor may come
+// along with both.
+
+// helperRequest is one message to a helper's process.
+type helperRequest struct {
+	ID     uint64
+	Op     string // "open", "memory", "read", "populate", "close"
+	Proc   string `json:",omitempty"`
+	Open   openRequest
+	Handle int    `json:",omitempty"`
+	At     uint64 `json:",omitempty"`
+	Length int    `json:",omitempty"`
+}
+
+// helperAnswer is the answer, in front of data.
+type helperAnswer struct {
+	ID     uint64
+	Handle int
+	File   FileID
+	Route  Route
+	Stat   unix.Stat_t
+	Failed bool
+	Kind   string // of error, of helperKinds
+	Text   string
+}
+
+// helperKinds are the errors that cross the socket.
+var helperKinds = map[string]error{
+	"gone": ErrNoProcess, "permission": ErrNotPermitted, "zombie": ErrZombie, "changed": ErrChanged,
+}
+
+var errHelperMessage = errors.New("an answer that makes no sense")
+
+// request sends one; fd is -1 for none.
+func request(conn *net.UnixConn, r *helperRequest, fd int) error {
+	sent := *r
+	sent.Open.Names = []byte(r.Open.Mapping.Path + "\x00" + r.Open.Path)
+	sent.Open.Mapping.Path, sent.Open.Path = "", ""
+	text, err := json.Marshal(&sent)
+	if err != nil {
+		return err
+	}
+	_, _, err = conn.WriteMsgUnix(text, rightsOf(fd), nil)
+	return err
+}
+
+// requested receives one, and the descriptor that came along, -1 for none.
+func requested(conn *net.UnixConn) (r helperRequest, fd int, err error) {
+	message, rights := make([]byte, 4*helperText), make([]byte, unix.CmsgSpace(4))
+	n, size, _, _, err := conn.ReadMsgUnix(message, rights)
+	if err != nil || n == 0 {
+		return r, -1, cmp.Or(err, io.EOF)
+	}
+	fd = descriptorIn(rights[:size])
+	err = json.Unmarshal(message[:n], &r)
+	mapped, name, _ := strings.Cut(string(r.Open.Names), "\x00")
+	r.Open.Mapping.Path, r.Open.Path = mapped, name
+	return r, fd, err
+}
+
+func rightsOf(fd int) []byte {
+	if fd < 0 {
+		return nil
+	}
+	return unix.UnixRights(fd)
+}
+
+func send(conn *net.UnixConn, a *helperAnswer, data []byte, fd int) error {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
+	_, _, err = conn.WriteMsgUnix(append(message, data...), rightsOf(fd), nil)
+	return err
+}
+
+func receive(conn *net.UnixConn) (a helperAnswer, data []byte, fd int, err error) {
+	message, rights := make([]byte, 4+helperText+helperData), make([]byte, unix.CmsgSpace(4))
+	n, r, _, _, err := conn.ReadMsgUnix(message, rights)
+	if err != nil {
+		return a, nil, -1, err
+	}
+	fd = descriptorIn(rights[:r])
+	message = message[:n]
+	if n >= 4 {
+		if size := uint64(binary.LittleEndian.Uint32(message)); 4+size <= uint64(n) {
+			err = json.Unmarshal(message[4:4+size], &a)
+			return a, message[4+size:], fd, err
+		}
+	}
+	if fd >= 0 {
+		unix.Close(fd)
+	}
+	return a, nil, -1, errHelperMessage
+}
+
+// descriptorIn is the descriptor that came along, -1 for none. The caller closes it.
+func descriptorIn(rights []byte) int {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) == 0 {
+		return -1
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return -1
+	}
+	return fds[0] // closed by exec (MSG_CMSG_CLOEXEC)
+}

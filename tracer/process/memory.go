@@ -1,0 +1,127 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory reads the memory of one process: /proc/PID/mem, whose offsets are addresses. What is mapped from files that may not answer is read by the
+// [Helper], if there is one, which has the pages read from the file first: whoever reads memory that is not there waits for the file with a lock on the process's
+// memory, which then waits, too. Safe for concurrent use.
+type Memory struct {
+	fs   FS
+	pid  int
+	file *os.File
+
+	mu      sync.Mutex
+	distant []Mapping // in order of address
+	looked  time.Time
+	readers map[uint64]*distantFile // by file system
+}
+
+// memoryLook is how long what is known of the mappings is believed.
+const memoryLook = time.Second
+
+// OpenMemory opens the memory of the process that has the pid now. The caller closes it. It fails as [FS.File] does.
+func (fs FS) OpenMemory(pid int) (*Memory, error) {
+	file, err := fs.File(pid, "mem")
+	if err != nil {
+		return nil, err
+	}
+	return &Memory{fs: fs, pid: pid, file: file}, nil
+}
+
+// ReadAt is as of [io.ReaderAt]. It fails with [ErrNoAnswer] too.
+func (m *Memory) ReadAt(p []byte, at int64) (n int, err error) {
+	if m.fs.Helper == nil {
+		return m.file.ReadAt(p, at)
+	}
+	for n < len(p) {
+		address := uint64(at) + uint64(n)
+		reader, mapping, size, err := m.readerOf(address, uint64(len(p)-n))
+		if err != nil {
+			return n, err
+		}
+		part, read := p[n:n+int(size)], 0
+		if reader == nil {
+			read, err = m.file.ReadAt(part, int64(address))
+		} else {
+			read, err = reader.peek(part, mapping, address)
+		}
+		if n += read; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// readerOf is who reads memory from an address on in place of this process, and how much of it; nil: nobody.
+func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := time.Now(); now.Sub(m.looked) > memoryLook {
+		m.look()
+		m.looked = now
+	}
+	i, _ := slices.BinarySearchFunc(m.distant, start, func(d Mapping, start uint64) int {
+		if d.End <= start {
+			return -1
+		}
+		return 1
+	})
+	if i == len(m.distant) {
+		return nil, Mapping{}, size, nil
+	}
+	mapping := m.distant[i]
+	if mapping.Start > start {
+		return nil, Mapping{}, min(size, mapping.Start-start), nil
+	}
+	size = min(size, mapping.End-start)
+	key := (&openRequest{Mapping: mapping}).key()
+	if reader := m.readers[key]; reader != nil {
+		return reader, mapping, size, nil
+	}
+	reader, err := m.fs.Helper.memory(m.pid, key, m.file)
+	if err != nil {
+		return nil, Mapping{}, 0, err
+	}
+	if m.readers == nil {
+		m.readers = map[uint64]*distantFile{}
+	}
+	m.readers[key] = reader
+	return reader, mapping, size, nil
+}
+
+// look finds what is mapped from files that may not answer.
+func (m *Memory) look() {
+	m.distant = m.distant[:0]
+	distant := map[[2]uint32]bool{}
+	for one, err := range m.fs.Mappings(m.pid) {
+		if err != nil {
+			return
+		}
+		if one.File.Inode == 0 {
+			continue
+		}
+		device := [2]uint32{one.File.Major, one.File.Minor}
+		is, known := distant[device]
+		if !known {
+			_, is = m.fs.isDistant(m.pid, one.File)
+			distant[device] = is
+		}
+		if is {
+			m.distant = append(m.distant, one)
+		}
+	}
+}
+
+// Close closes it.
+func (m *Memory) Close() error {
+	if err := m.file.Close(); err != nil {
+		return fmt.Errorf("close the memory of process %d: %w", m.pid, err)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// near are the file systems whose files are on this machine's own disks or in its memory: reading them waits for nobody. What is not in
+// the list may be served by another program, which may be the process that is looked at itself (FUSE), or by another machine. What
+// an overlay is made of is not told; it is taken for near.
+var near = func() map[string]bool {
+	all := map[string]bool{}
+	for name := range strings.FieldsSeq(`ext2 ext3 ext4 xfs btrfs f2fs zfs bcachefs jfs reiserfs nilfs2 ntfs3 vfat msdos exfat hfs hfsplus ubifs jffs2
+		iso9660 udf squashfs erofs cramfs romfs minix ufs tmpfs ramfs rootfs devtmpfs hugetlbfs overlay aufs
+		proc sysfs cgroup cgroup2 devpts mqueue debugfs tracefs securityfs selinuxfs smackfs pstore bpf configfs fusectl binfmt_misc nsfs
+		efivarfs rpc_pipefs cpuset pipefs sockfs anon_inodefs nfsd resctrl`) {
+		all[name] = true
+	}
+	return all
+}()
+
+// maxMountinfo bounds what is read of a process's mounts: some thousand of them.
+const maxMountinfo = 16 << 20
+
+// mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+type mount struct {
+	major, minor uint32
+	kind         string // of file system: ext4, fuse.sshfs, …
+}
+
+func parseMount(line []byte) (m mount, ok bool) {
+	before, after, ok := bytes.Cut(line, []byte(" - "))
+	fields, rest := bytes.Fields(before), bytes.Fields(after)
+	if !ok || len(fields) < 3 || len(rest) < 1 {
+		return m, false
+	}
+	if n, _ := fmt.Sscanf(string(fields[2]), "%d:%d", &m.major, &m.minor); n != 2 {
+		return m, false
+	}
+	m.kind = string(rest[0])
+	return m, true
+}
+
+// mounts are those that a process sees; none where they cannot be read.
+func (fs FS) mounts(pid string) (all []mount) {
+	data, _, err := readBounded(fs.root()+"/"+pid+"/mountinfo", maxMountinfo)
+	if err != nil {
+		return nil
+	}
+	for line := range bytes.Lines(data) {
+		if m, ok := parseMount(line); ok {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// shared is the device of memory that the kernel keeps as files which nobody sees mounted: memfd, shared anonymous memory, System V's.
+var shared = sync.OnceValue(func() (id FileID) {
+	fd, err := unix.MemfdCreate("", unix.MFD_CLOEXEC)
+	if err != nil {
+		return id
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil {
+		id.Major, id.Minor = unix.Major(st.Dev), unix.Minor(st.Dev)
+	}
+	return id
+})
+
+// isDistant says whether reading a mapped file may wait for somebody, by its file system: the kind of that, "" where nobody sees it
+// mounted. A file that is looked for in vain is taken for one that may.
+func (fs FS) isDistant(pid int, id FileID) (kind string, distant bool) {
+	if memory := shared(); memory.Major == id.Major && memory.Minor == id.Minor {
+		return "memory", false
+	}
+	for _, whose := range []string{fmt.Sprint(pid), "self"} {
+		for _, m := range fs.mounts(whose) {
+			if m.major == id.Major && m.minor == id.Minor {
+				return m.kind, !near[m.kind]
+			}
+		}
+	}
+	return "", true
+}
+
+// seesDistant says whether any path of a process may lead to a file that is distant.
+func (fs FS) seesDistant(pid int) bool {
+	for _, m := range fs.mounts(fmt.Sprint(pid)) {
+		if !near[m.kind] {
+			return true
+		}
+	}
+	return false
+}
