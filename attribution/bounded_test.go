@@ -41,7 +41,7 @@ func says(t *testing.T, r *report.Report, why string) {
 
 // TestLongNotebook: a window that is over takes a few hundred bytes, its share of stacks and texts included.
 func TestLongNotebook(t *testing.T) {
-	const cells, statements, most = 1000, 10, 700
+	const cells, statements, most = 1000, 10, 500
 	kept, r := keeps(t, func(add func(event.Event)) { attributiontest.Notebook(add, cells, statements) })
 	windows := 0
 	for range r.All() {

@@ -125,14 +125,11 @@ func (v *view) split() (shown, rest []int) {
 	return shown, rest
 }
 
-// shown divides the ranking into what has a row and what is folded.
-func (v *view) shown() (shown, rest []stretch) {
-	rows, folded := v.split()
+// shown divides the ranking into what has a row and what is folded, as places in it: long sessions have much of that.
+func (v *view) shown() (shown []stretch, rest []int) {
+	rows, rest := v.split()
 	for _, i := range rows {
 		shown = append(shown, v.ranked[i])
-	}
-	for _, i := range folded {
-		rest = append(rest, v.ranked[i])
 	}
 	return shown, rest
 }
@@ -252,12 +249,13 @@ func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[
 }
 
 // folded says in one line what has no row.
-func (v *view) folded(rest []stretch) {
+func (v *view) folded(rest []int) {
 	if len(rest) == 0 {
 		return
 	}
 	cells, gaps, most, sum := 0, 0, int64(0), int64(0)
-	for _, s := range rest {
+	for _, i := range rest {
+		s := &v.ranked[i]
 		if s.id > 0 {
 			cells++
 		} else {

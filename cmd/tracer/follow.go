@@ -99,6 +99,7 @@ type session struct {
 	recorder *recording.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
+	garbage  garbage
 	// others lists afresh what to attach to, where it is every kernel there is; else nil.
 	others func() ([]process.Identity, error)
 }
@@ -169,6 +170,7 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 		}
 		s.record(e)
 		s.tracker.Add(e)
+		s.garbage.pace()
 		if pending() {
 			continue
 		}
@@ -244,6 +246,7 @@ func (s *session) closeRecording() error {
 
 // conclude prints the report and says what status it deserves.
 func (s *session) conclude(tracker *attribution.Tracker) error {
+	s.garbage.print()
 	var r *report.Report
 	err := s.deliver("report", func(w io.Writer) error {
 		r = tracker.Stream()

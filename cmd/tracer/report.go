@@ -67,5 +67,6 @@ func (s *session) replay(ctx context.Context, path string) error {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
 		s.tracker.Add(e)
+		s.garbage.pace()
 	}
 }

@@ -1,0 +1,54 @@
+package attribution
+
+import (
+	"testing"
+
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// TestCold: of a session's stacks those that hold nothing take little, and what they did is in the report all the same.
+func TestCold(t *testing.T) {
+	tracker := New()
+	made, freed, stacks := map[uint64]int64{}, int64(0), 0
+	attributiontest.Notebook(func(e event.Event) {
+		switch e := e.(type) {
+		case *event.Stack:
+			stacks++
+		case *event.Change:
+			if e.Meter == event.NumPy && e.Size > 0 {
+				made[e.Stack] += int64(e.Size)
+			} else if e.Meter == event.NumPy {
+				freed -= int64(e.Size)
+			}
+		}
+		tracker.Add(e)
+	}, 400, 10)
+	all := tracker.staying[0].tallies[event.NumPy]
+	if stacks < 2*minHot || len(all.byStack) > minHot || all.cold.count == 0 || all.len() < len(made) {
+		t.Errorf("%d stacks: %d are hot, %d cold", stacks, len(all.byStack), all.cold.count)
+	}
+	r := tracker.Report()
+	session := r.Windows[0]
+	c := session.Coverage["cpu.numpy"]
+	allocated, net := c.UnlistedAllocated, c.UnlistedNet
+	for _, a := range session.Allocations {
+		if a.Meter == "cpu.numpy" {
+			allocated, net = allocated+a.Allocated, net+a.Net
+		}
+	}
+	total, byLine := int64(0), map[string]int64{}
+	for _, n := range made {
+		total += n
+	}
+	for _, l := range r.Lines {
+		byLine[l.Function] += l.OwnAllocated
+	}
+	if !c.Exact || session.Kind != report.Session || allocated != total || net != total-freed || byLine["ones"] != total {
+		t.Errorf("%d bytes were made and %d freed; the session says %d, net %d, its lines %d, exact %v", total, freed, allocated, net, byLine["ones"], c.Exact)
+	}
+	if c.Unlisted+len(session.Allocations) != stacks {
+		t.Errorf("%d of %d stacks are in the report", c.Unlisted+len(session.Allocations), stacks)
+	}
+}
