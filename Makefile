@@ -5,6 +5,7 @@ BIN       := bin/tracer
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
 PYTHONS_DIR ?= /var/tmp/ipytracer-pythons
 FUZZTIME  ?= 60s
+SOAK      ?= 1h
 export PYTHONS_DIR
 
 .DEFAULT_GOAL := help
@@ -36,6 +37,10 @@ test: deps ## install what is needed and run every tier (needs root)
 	$(MAKE) --no-print-directory check
 	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 -timeout 40m ./...
 	scripts/unittests.sh
+
+.PHONY: soak
+soak: build ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)
+	/usr/bin/python3 scripts/soak.py $(BIN) $(SOAK)
 
 .PHONY: test-notebooks
 test-notebooks: deps ## what is told of every cell of testdata/notebooks, all of them (NOTEBOOKS=plots,text+images: these)

@@ -126,12 +126,13 @@ func (r *root) loosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 			continue
 		}
 		for _, w := range slices.Backward(r.open) {
+			if !w.isOpen { // it is to be taken out, and has forgotten when it began
+				continue
+			}
 			if w.since < r.loose[kind] {
 				break
 			}
-			if w.isOpen {
-				w.lacks(refused)
-			}
+			w.lacks(refused)
 		}
 		r.loose[kind] = cut
 	}

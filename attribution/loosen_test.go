@@ -1,0 +1,19 @@
+package attribution
+
+import (
+	"testing"
+
+	"ipytracer/tracer/event"
+)
+
+// TestRefusedWhileClosedWindowsWait: windows that are closed and not yet taken out have nothing left that could be marked.
+func TestRefusedWhileClosedWindowsWait(t *testing.T) {
+	outer, inner := &window{detail: &detail{}, isOpen: true}, &window{detail: &detail{}, isOpen: true}
+	r := &root{open: []*window{outer, {}, inner}}
+	r.loosenOpen(5, &[event.RefusedKinds]uint64{event.RefusedBoundaries: 1})
+	for _, w := range []*window{outer, inner} {
+		if w.doubts == nil || !w.doubts.loose {
+			t.Errorf("%+v is not marked", w.doubts)
+		}
+	}
+}
