@@ -103,6 +103,7 @@ x = []
 for i in range(100):
     x.append(bytearray(20 << 20))
 
+__import__("time").sleep(5)
 len(x)
 CELLS
 (echo "_ = open('/sys/fs/cgroup/small/cgroup.procs', 'w').write('0')"; cat /tmp/take) >/tmp/cells
@@ -188,7 +189,7 @@ killed, limited = marks.get("killed", ""), marks.get("limited", "")
 memory = "-"
 if "memory" in checks and not old:
     named = "out of memory" in killed and "600.00 MiB of cgroup /small" in killed
-    spared = '"MemoryError"' in limited and re.search(r"Out\[3\]: \d+", limited) is not None
+    spared = '"MemoryError"' in limited and re.search(r"Out\[4\]: \d+", limited) is not None
     memory = "named; spared by --limit" if named and spared else "FAILED"
     good = good and named and spared
 confined = "-"
