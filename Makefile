@@ -6,6 +6,8 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.
 PYTHONS_DIR ?= /var/tmp/ipytracer-pythons
 FUZZTIME  ?= 60s
 SOAK      ?= 1h
+# How many tests of a package run beside each other: most wait more than they compute.
+PARALLEL  ?= $(shell expr $$(nproc) \* 3 / 2 + 1)
 export PYTHONS_DIR
 
 .DEFAULT_GOAL := help
@@ -35,7 +37,7 @@ generate: ## compile bpf/ and generate the Go side again (needs clang)
 .PHONY: test
 test: deps ## install what is needed and run every tier (needs root)
 	$(MAKE) --no-print-directory check
-	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 -timeout 40m ./...
+	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 -timeout 40m -parallel $(PARALLEL) ./...
 	scripts/unittests.sh
 
 .PHONY: soak

@@ -300,7 +300,7 @@ func checkSize(t *testing.T, s notebookSession) {
 		t.Fatal(err)
 	}
 	if lines := bytes.Count(text, []byte("\n")); lines > textLimit || lines < 10 {
-		t.Errorf("the text of %d cells is %d lines", len(s.results), lines)
+		t.Errorf("the text of %d cells is %d lines:\n%s", len(s.results), lines, text)
 	}
 }
 

@@ -218,7 +218,7 @@ func (v *view) detail(w *Window) {
 }
 
 // mostChildRows is how many children the short report has.
-const mostChildRows = 6
+const mostChildRows = 4
 
 // childrenShort shows the children that took memory in a cell, the heaviest cells first, and folds those that were idle.
 func (v *view) childrenShort() {
