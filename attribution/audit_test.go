@@ -787,3 +787,23 @@ func TestStudent(t *testing.T) {
 		}
 	}
 }
+
+// TestSiteIsNamedAlike: of several stacks that are one place in the code, which one names it does not depend on which block is looked at first.
+func TestSiteIsNamedAlike(t *testing.T) {
+	names := map[uint64]string{5: "first.py", 7: "", 9: "second.py"}
+	for _, order := range [][]uint64{{5, 7, 9}, {9, 5, 7}, {7, 9, 5}} {
+		s := newSurvivors(New())
+		var one *site
+		for _, stack := range order {
+			name := siteName{text: "x = 1", where: "f"}
+			if names[stack] != "" {
+				name.frames = []report.Frame{{File: names[stack]}}
+			}
+			s.named[named{main, stack, nil}] = name
+			one = s.site(main, event.NumPy, stack, nil)
+		}
+		if len(one.frames) != 1 || one.frames[0].File != "first.py" {
+			t.Errorf("%v: %+v", order, one.frames)
+		}
+	}
+}

@@ -13,8 +13,9 @@ import (
 // site is a place in the code, in every run of its cell: what it made that is still there.
 type site struct {
 	siteKey
-	frames []report.Frame // of the latest run
-	latest int
+	frames []report.Frame // of the latest run, and of several stacks in it of the first
+	latest int            // its execution
+	stack  uint64
 	unseen bool // it was made when nobody looked
 	by     map[event.HolderKind]*portion
 	roots  map[rootKey]*portion // the same of what has a name, by that
@@ -168,8 +169,9 @@ func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind,
 // site is where a stack stands for.
 func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *site {
 	var cell *window
-	if at != nil {
-		cell = at.cell
+	execution := 0
+	if at != nil && at.cell != nil {
+		cell, execution = at.cell, at.cell.execution
 	}
 	key := named{pid, stack, cell}
 	name, ok := s.named[key]
@@ -183,11 +185,8 @@ func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *sit
 		one = &site{siteKey: of, by: map[event.HolderKind]*portion{}, roots: map[rootKey]*portion{}}
 		s.sites[of] = one
 	}
-	if one.frames == nil || cell != nil && cell.execution > one.latest {
-		one.frames = name.frames
-		if cell != nil {
-			one.latest = cell.execution
-		}
+	if later := cmp.Or(cmp.Compare(execution, one.latest), cmp.Compare(one.stack, stack)); one.frames == nil || later > 0 && len(name.frames) > 0 {
+		one.frames, one.latest, one.stack = name.frames, execution, stack
 	}
 	return one
 }
