@@ -10,6 +10,7 @@ import sys
 import time
 
 import driver
+from model import Cell
 
 
 class Kernel:
@@ -137,6 +138,19 @@ def started(held, opts):
     kernel = Kernel(opts, workspace, versions)
     held.callback(kernel.close)
     return kernel, versions
+
+
+def run_cells(held, opts, cells, before=0):
+    """Runs cells, names with sources, one after the other and writes what the kernel replied to each; so many of them before it says that it is ready."""
+    kernel, versions = started(held, opts)
+    with driver.create(opts.out) as out:
+        driver.write(out, {"session": dict(versions, pid=kernel.pid)})
+        for i, (name, source) in enumerate(cells):
+            if i == before:
+                driver.say({"pid": kernel.pid, "ready": True}, opts)
+            driver.write(out, dict({"name": name}, **kernel.run(Cell(name, source, statements=[]), [])))
+    driver.say({"done": True, "cells": len(cells)}, opts)
+    return 0
 
 
 if __name__ == "__main__":

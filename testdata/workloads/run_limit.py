@@ -8,8 +8,7 @@ Results are JSON lines {name, source, status, execution_count, …}; the status 
 import sys
 
 import driver
-from model import Cell
-from run_kernel import started
+from run_kernel import run_cells
 
 ASKS = '''
 import sys
@@ -38,18 +37,6 @@ CELLS = [
 ]
 
 
-def run(held, opts):
-    kernel, versions = started(held, opts)
-    with driver.create(opts.out) as out:
-        driver.write(out, {"session": dict(versions, pid=kernel.pid)})
-        for i, (name, source) in enumerate(CELLS):
-            if i == 1:
-                driver.say({"pid": kernel.pid, "ready": True}, opts)
-            driver.write(out, dict({"name": name}, **kernel.run(Cell(name, source, statements=[]), [])))
-    driver.say({"done": True, "cells": len(CELLS)}, opts)
-    return 0
-
-
 if __name__ == "__main__":
     opts = driver.options(__doc__.split("\n")[0]).parse_args()
-    sys.exit(driver.guarded(lambda held: run(held, opts)))
+    sys.exit(driver.guarded(lambda held: run_cells(held, opts, CELLS, before=1)))
