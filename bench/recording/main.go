@@ -9,10 +9,9 @@ import (
 	"fmt"
 	"log"
 	"math/rand/v2"
-	"os"
 
+	"ipytracer/bench/made"
 	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
 )
 
 const (
@@ -27,39 +26,28 @@ func main() {
 	events := flag.Int("events", 10_000_000, "`N`umber of events, about")
 	to := flag.String("o", "", "`FILE` to write")
 	flag.Parse()
-	f, err := os.Create(*to)
-	if err != nil {
-		log.Fatal(err)
-	}
-	w, err := recording.NewWriter(f, "bench")
-	if err != nil {
-		log.Fatal(err)
-	}
-	n := notebook{writer: w, random: rand.New(rand.NewPCG(1, 2)), torch: event.OfDevice(0, event.Active)}
-	n.write(&event.Start{
-		Host:      event.Host{Name: "bench", CPUs: 2, Memory: 16 << 30},
-		Processes: []event.ProcessInfo{{PID: pid, Command: "ipykernel", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel"}},
-		Meters:    []event.MeterSource{{Meter: event.NumPy, Source: "made up", Exact: true}, {Meter: event.Mapped, Source: "made up", Exact: true}},
+	n := notebook{random: rand.New(rand.NewPCG(1, 2)), torch: event.OfDevice(0, event.Active)}
+	written := made.Write(*to, func(emit func(event.Event)) {
+		n.emit = emit
+		n.write(&event.Start{
+			Host:      event.Host{Name: "bench", CPUs: 2, Memory: 16 << 30},
+			Processes: []event.ProcessInfo{{PID: pid, Command: "ipykernel", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel"}},
+			Meters:    []event.MeterSource{{Meter: event.NumPy, Source: "made up", Exact: true}, {Meter: event.Mapped, Source: "made up", Exact: true}},
+		})
+		n.boundary(event.Boundary{Kind: event.Attached})
+		n.stacks()
+		for n.written < *events {
+			n.cell()
+		}
+		n.boundary(event.Boundary{Kind: event.Detached})
+		n.write(&event.Finish{Time: n.now, Reason: "interrupted", Made: n.stream, Delivered: n.stream})
 	})
-	n.boundary(event.Boundary{Kind: event.Attached})
-	n.stacks()
-	for n.written < *events {
-		n.cell()
-	}
-	n.boundary(event.Boundary{Kind: event.Detached})
-	n.write(&event.Finish{Time: n.now, Reason: "interrupted", Made: n.stream, Delivered: n.stream})
-	if err := w.Close(); err != nil {
-		log.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%d events, %d changes, %d cells\n", n.written, n.stream, n.cells)
+	fmt.Printf("%d events, %d changes, %d cells\n", written, n.stream, n.cells)
 }
 
 // notebook is the state of the session that is made up.
 type notebook struct {
-	writer                  *recording.Writer
+	emit                    func(event.Event)
 	random                  *rand.Rand
 	torch                   event.Meter
 	written                 int
@@ -72,9 +60,7 @@ type notebook struct {
 }
 
 func (n *notebook) write(e event.Event) {
-	if err := n.writer.Write(e); err != nil {
-		log.Fatal(err)
-	}
+	n.emit(e)
 	n.written++
 }
 

@@ -7,11 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"os"
 
 	"ipytracer/attribution/attributiontest"
+	"ipytracer/bench/made"
 	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
 )
 
 func main() {
@@ -21,42 +20,23 @@ func main() {
 	seed := flag.Uint64("seed", 1, "of anything")
 	to := flag.String("o", "", "`FILE` to write")
 	flag.Parse()
-	f, err := os.Create(*to)
-	if err != nil {
-		log.Fatal(err)
-	}
-	w, err := recording.NewWriter(f, "bench")
-	if err != nil {
-		log.Fatal(err)
-	}
-	events := 0
-	emit := func(e event.Event) {
-		events++
-		if err := w.Write(e); err != nil {
-			log.Fatal(err)
+	events := made.Write(*to, func(emit func(event.Event)) {
+		switch *kind {
+		case "notebook":
+			attributiontest.Notebook(emit, *n, 10)
+		case "open":
+			attributiontest.LeftOpen(emit, *n, 2**n)
+		case "flood":
+			attributiontest.Flood(emit, *n, false)
+		case "pairs":
+			attributiontest.Flood(emit, *n, true)
+		case "crowd":
+			attributiontest.Crowd(emit, *n, 20)
+		case "anything":
+			attributiontest.Anything(emit, *seed, *n)
+		default:
+			log.Fatalf("-kind %s is not known", *kind)
 		}
-	}
-	switch *kind {
-	case "notebook":
-		attributiontest.Notebook(emit, *n, 10)
-	case "open":
-		attributiontest.LeftOpen(emit, *n, 2**n)
-	case "flood":
-		attributiontest.Flood(emit, *n, false)
-	case "pairs":
-		attributiontest.Flood(emit, *n, true)
-	case "crowd":
-		attributiontest.Crowd(emit, *n, 20)
-	case "anything":
-		attributiontest.Anything(emit, *seed, *n)
-	default:
-		log.Fatalf("-kind %s is not known", *kind)
-	}
-	if err := w.Close(); err != nil {
-		log.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		log.Fatal(err)
-	}
+	})
 	fmt.Printf("%d events\n", events)
 }
