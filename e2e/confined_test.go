@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +58,27 @@ const noCapability = "0000000000000000"
 // nothingMore are the lines of threads that can gain nothing.
 var nothingMore = []string{"CapInh:\t" + noCapability, "CapBnd:\t" + noCapability, "CapAmb:\t" + noCapability, "NoNewPrivs:\t1", "Seccomp:\t2"}
 
-// TestPrivilegesAreDropped: once the probes are in, the tracer can do little else, with none of its threads, and does with files what whoever
-// typed sudo may.
+// helperOf is the process that opens files for a session.
+func helperOf(t *testing.T, pid int) int {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // each thread has its own
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		children, _ := os.ReadFile(list) // the thread may have ended
+		for child := range strings.FieldsSeq(string(children)) {
+			if line, err := os.ReadFile("/proc/" + child + "/cmdline"); err == nil && bytes.Contains(line, []byte("file-helper")) {
+				number, _ := strconv.Atoi(child)
+				return number
+			}
+		}
+	}
+	t.Fatal("no helper")
+	return 0
+}
+
+// TestPrivilegesAreDropped: when it looks into the target the tracer is whoever typed sudo, and has nothing, in none of its threads; its helper can read.
 func TestPrivilegesAreDropped(t *testing.T) {
 	together(t)
 	dir := nobodysFolder(t)
@@ -67,9 +87,10 @@ func TestPrivilegesAreDropped(t *testing.T) {
 	cmd := exec.Command(binary, "attach", "--format", "json", "--ready-file", ready, "-o", out, fmt.Sprint(pid))
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
 	stderr := startReady(t, cmd, ready)
-	small := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_PERFMON|1<<unix.CAP_BPF|1<<unix.CAP_CHECKPOINT_RESTORE)
-	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), fmt.Sprintf("Uid:\t0\t0\t0\t%d", nobody), fmt.Sprintf("Gid:\t0\t0\t0\t%d", nobody),
-		"Groups:\t ", "CapPrm:\t"+small)...)
+	ids := strings.Repeat(fmt.Sprintf("\t%d", nobody), 4)
+	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), "Uid:"+ids, "Gid:"+ids, "Groups:\t ", "CapPrm:\t"+noCapability, "CapEff:\t"+noCapability)...)
+	small := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_CHECKPOINT_RESTORE)
+	allThreads(t, helperOf(t, cmd.Process.Pid), append(slices.Clip(nothingMore), "CapPrm:\t"+small)...)
 	if err := run(); err != nil {
 		t.Fatal(err)
 	}
@@ -229,4 +250,40 @@ func TestSmallestCapabilities(t *testing.T) {
 		}
 		complete(t, out, pid)
 	}
+}
+
+// TestSignalIsPassedOn: what the tracer is told to end by reaches a command that has become another user's, whom the tracer itself may not signal.
+func TestSignalIsPassedOn(t *testing.T) {
+	together(t)
+	ready := filepath.Join(nobodysFolder(t), "ready")
+	cmd := exec.Command(binary, "run", "-q", "--ready-file", ready, "--", "setpriv", "--reuid=12345", "--clear-groups", "sleep", "60")
+	cmd.Env = append(os.Environ(), "SUDO_UID=", "SUDO_GID=")
+	startReady(t, cmd, ready)
+	status := fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)
+	if data, err := os.ReadFile(status); err != nil || !strings.Contains(string(data), "CapEff:\t"+noCapability) {
+		t.Fatalf("%v: %s", err, data)
+	}
+	for deadline := time.Now().Add(patience); !runsAs(cmd.Process.Pid, 12345); time.Sleep(2 * time.Millisecond) { // look again
+		if time.Now().After(deadline) {
+			t.Fatal("the command has not become another user's")
+		}
+	}
+	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if status := exitStatus(t, cmd.Wait()); status != 128+int(unix.SIGTERM) {
+		t.Errorf("status %d", status)
+	}
+}
+
+// runsAs says whether a process has a child of a user.
+func runsAs(pid int, uid uint32) bool {
+	children, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, path := range children {
+		data, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(data), fmt.Sprintf("\nPPid:\t%d\n", pid)) && strings.Contains(string(data), fmt.Sprintf("\nUid:\t%d\t", uid)) {
+			return true
+		}
+	}
+	return false
 }
