@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/report"
+	"ipytracer/tracer/process"
 )
 
 // nobody is a user who has nothing.
@@ -58,24 +58,21 @@ const noCapability = "0000000000000000"
 // nothingMore are the lines of threads that can gain nothing.
 var nothingMore = []string{"CapInh:\t" + noCapability, "CapBnd:\t" + noCapability, "CapAmb:\t" + noCapability, "NoNewPrivs:\t1", "Seccomp:\t2"}
 
-// helperOf is the process that opens files for a session.
-func helperOf(t *testing.T, pid int) int {
+// started is the process that a tracer runs a hidden command of its own in.
+func started(t *testing.T, pid int, command string) process.Identity {
 	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // each thread has its own
+	children, err := process.FS{}.Children(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, list := range lists {
-		children, _ := os.ReadFile(list) // the thread may have ended
-		for child := range strings.FieldsSeq(string(children)) {
-			if line, err := os.ReadFile("/proc/" + child + "/cmdline"); err == nil && bytes.Contains(line, []byte("file-helper")) {
-				number, _ := strconv.Atoi(child)
-				return number
-			}
+	for _, child := range children {
+		line, err := process.FS{}.Cmdline(child.PID)
+		if err == nil && slices.Contains(line.Args, command) {
+			return child
 		}
 	}
-	t.Fatal("no helper")
-	return 0
+	t.Fatalf("none of %v is %s", children, command)
+	return process.Identity{}
 }
 
 // TestPrivilegesAreDropped: when it looks into the target the tracer is whoever typed sudo, and has nothing, in none of its threads; its helper can read.
@@ -90,7 +87,7 @@ func TestPrivilegesAreDropped(t *testing.T) {
 	ids := strings.Repeat(fmt.Sprintf("\t%d", nobody), 4)
 	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), "Uid:"+ids, "Gid:"+ids, "Groups:\t ", "CapPrm:\t"+noCapability, "CapEff:\t"+noCapability)...)
 	small := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_CHECKPOINT_RESTORE)
-	allThreads(t, helperOf(t, cmd.Process.Pid), append(slices.Clip(nothingMore), "CapPrm:\t"+small)...)
+	allThreads(t, started(t, cmd.Process.Pid, process.HelperCommand).PID, append(slices.Clip(nothingMore), "CapPrm:\t"+small)...)
 	if err := run(); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +252,7 @@ func TestSmallestCapabilities(t *testing.T) {
 // TestSignalIsPassedOn: what the tracer is told to end by reaches a command that has become another user's, whom the tracer itself may not signal.
 func TestSignalIsPassedOn(t *testing.T) {
 	together(t)
-	ready := filepath.Join(nobodysFolder(t), "ready")
+	ready := filepath.Join(t.TempDir(), "ready")
 	cmd := exec.Command(binary, "run", "-q", "--ready-file", ready, "--", "setpriv", "--reuid=12345", "--clear-groups", "sleep", "60")
 	cmd.Env = append(os.Environ(), "SUDO_UID=", "SUDO_GID=")
 	startReady(t, cmd, ready)
