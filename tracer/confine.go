@@ -1,8 +1,10 @@
 package tracer
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -42,7 +44,13 @@ func (s *Session) confine() error {
 		s.log.Info(fmt.Sprintf("this kernel takes %d capabilities to place a probe, which are kept", len(keep)), "error", err)
 	}
 	allowed := rules(*r, gpu.Loadable())
-	return Withdraw(*r, keep, allowed, func(err error) { s.log.Warn("the tracer can do more than it needs", "error", err) })
+	return Withdraw(*r, keep, allowed, func(err error) {
+		level := slog.LevelInfo // the filter forbids nearly all that Landlock does
+		if errors.Is(err, confine.ErrNoFilter) {
+			level = slog.LevelWarn
+		}
+		s.log.Log(context.Background(), level, "the tracer can do more than it needs", "error", err)
+	})
 }
 
 // Withdraw makes this program one of r.User, without capabilities but some, that makes only some system calls, and that reads of files what the kernel
