@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,8 +129,8 @@ func hasEnded(pid int) bool {
 	return err != nil || bytes.Contains(data, []byte(") Z "))
 }
 
-// complete checks that a report is of a cell, and misses nothing.
-func complete(t *testing.T, path string, pid int) {
+// complete checks that a report is of a cell, and misses nothing. It returns the report.
+func complete(t *testing.T, path string, pid int) *report.Report {
 	t.Helper()
 	var r report.Report
 	data, err := os.ReadFile(path)
@@ -142,6 +143,7 @@ func complete(t *testing.T, path string, pid int) {
 	if cells := topCells(&r, pid); !r.Certificate.Complete || len(cells) == 0 {
 		t.Errorf("%d cells; %+v", len(cells), r.Certificate)
 	}
+	return &r
 }
 
 // TestReportIsSecluded: while a recording is read the program is the user who typed the command, and has nothing.
@@ -246,6 +248,30 @@ func TestSmallestCapabilities(t *testing.T) {
 			t.Fatalf("with %v: %v: %s", all, err, stderr)
 		}
 		complete(t, out, pid)
+	}
+}
+
+// TestHiddenProcesses: where /proc shows a user no processes of others (hidepid), the tracer of that user sees all it traces, children of before included.
+func TestHiddenProcesses(t *testing.T) {
+	together(t)
+	dir := nobodysFolder(t)
+	ready, out := filepath.Join(dir, "ready"), filepath.Join(dir, "report")
+	s := startCells(t, nil, "import os, time\nparent = os.getpid()\nif os.fork() == 0:\n    while os.getppid() == parent: time.sleep(0.01); x = bytearray(1 << 22)\n    os._exit(0)", "time.sleep(0.3); y = bytearray(1 << 22)")
+	cmd := exec.Command("unshare", "--mount", "sh", "-c", `mount -t proc -o hidepid=invisible proc /proc && exec "$0" "$@"`,
+		binary, "attach", "--format", "json", "--ready-file", ready, "-o", out, fmt.Sprint(s.cmd.Process.Pid))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
+	stderr := startReady(t, cmd, ready)
+	if _, err := io.WriteString(s.in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.says("done!\n")
+	_ = cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	r := complete(t, out, s.cmd.Process.Pid)
+	if cells := topCells(r, s.cmd.Process.Pid); len(cells) != 1 || len(cells[0].Children) != 1 {
+		t.Errorf("%+v", cells)
 	}
 }
 

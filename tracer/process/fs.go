@@ -131,6 +131,9 @@ func (fs FS) refusal(pid int) error {
 // PIDs returns the ids of all processes that can be seen, as the directory lists them (ascending on Linux).
 // Some may have ended by the time it returns. It fails when the proc file system itself cannot be read.
 func (fs FS) PIDs() ([]int, error) {
+	if fs.keeps() { // to whom a /proc with hidepid shows strangers
+		return fs.Helper.pids()
+	}
 	dir, err := os.Open(fs.root())
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)

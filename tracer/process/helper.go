@@ -69,7 +69,7 @@ func (h *Helper) Until(ctx context.Context) {
 const (
 	byName    = 1 << 62   // files looked for by their names
 	allOthers = 1<<62 + 1 // beyond maxTurns
-	process   = 1 << 61   // and a pid: what the kernel itself says of a process
+	ofProcess = 1 << 61   // and a pid: what the kernel itself says of a process
 )
 
 // openRequest asks for a file that is mapped, or by its name in a process's root.

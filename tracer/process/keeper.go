@@ -1,6 +1,7 @@
 package process
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -39,7 +40,7 @@ func (h *Helper) hasTakenOver() bool { return h != nil && h.all.Load() }
 // tell asks for something the kernel itself knows of a process. It waits for no turn.
 func (h *Helper) tell(r *helperRequest) (helperReply, error) {
 	pid := r.Open.PID
-	return h.await(pid, process|uint64(pid), fmt.Sprintf("/proc/%d/%s", pid, r.Name), r, -1, keeperPatience)
+	return h.await(pid, ofProcess|uint64(pid), fmt.Sprintf("/proc/%d/%s", pid, r.Name), r, -1, keeperPatience)
 }
 
 // file has a file of a process's directory opened.
@@ -75,9 +76,29 @@ func (h *Helper) devices(pid int) (files []string, open int, err error) {
 	return slices.DeleteFunc(strings.Split(string(reply.data), "\x00"), func(f string) bool { return f == "" }), reply.answer.Count, nil
 }
 
+// pids has the processes listed that there are.
+func (h *Helper) pids() (all []int, err error) {
+	for after := 0; len(all) < maxPIDs; after = all[len(all)-1] {
+		reply, err := h.await(0, ofProcess, "/proc", &helperRequest{Op: "pids", At: uint64(after)}, -1, keeperPatience)
+		if err == nil {
+			err = reply.failed(0, false)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for data := reply.data; len(data) >= 4; data = data[4:] {
+			all = append(all, int(binary.LittleEndian.Uint32(data)))
+		}
+		if len(reply.data) < 4 {
+			break
+		}
+	}
+	return all, nil
+}
+
 // near has a file opened whose file system answers.
 func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
-	reply, err := h.await(r.PID, process|uint64(r.PID), r.String(), &helperRequest{Op: "near", Proc: fs.root(), Open: r}, -1, keeperPatience)
+	reply, err := h.await(r.PID, ofProcess|uint64(r.PID), r.String(), &helperRequest{Op: "near", Proc: fs.root(), Open: r}, -1, keeperPatience)
 	if err == nil {
 		err = reply.failed(r.PID, true)
 	}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"slices"
@@ -21,6 +22,9 @@ var errUnknown = errors.New("asked for something unknown")
 func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
 	fs, pid := FS{}, r.Open.PID
 	switch {
+	case r.Op == "pids":
+		data, err := pidsAfter(r.At)
+		return failure(err), data, -1
 	case pid <= 0:
 		return failure(&Error{PID: pid, Kind: ErrNoProcess}), nil, -1
 	case r.Op == "near":
@@ -44,6 +48,21 @@ func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte
 		return failure(s.scope.signal(pid, unix.Signal(r.Signal))), nil, -1
 	}
 	return failure(errUnknown), nil, -1
+}
+
+// pidsAfter are the processes with larger pids than one, as many as go into an answer, 4 bytes each.
+func pidsAfter(after uint64) (data []byte, err error) {
+	all, err := (FS{}).PIDs()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(all)
+	for _, pid := range all {
+		if uint64(pid) > after && len(data) < helperData {
+			data = binary.LittleEndian.AppendUint32(data, uint32(pid))
+		}
+	}
+	return data, nil
 }
 
 // near opens a file and hands it over.

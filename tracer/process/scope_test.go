@@ -163,6 +163,9 @@ func TestKept(t *testing.T) {
 	if gpus, err := fs.GPUs(root.PID); err != nil || len(gpus) != 0 || fs.MayUseGPUs(root.PID) {
 		t.Errorf("%v %v", gpus, err)
 	}
+	if pids, err := fs.PIDs(); err != nil || !slices.Contains(pids, root.PID) || !slices.Contains(pids, 1) {
+		t.Errorf("%v: %v", err, pids)
+	}
 	named, err := fs.OpenFile(root.PID, first.Path)
 	if err != nil || named.Mapping.File != first.File {
 		t.Errorf("%+v %v", named, err)
