@@ -25,6 +25,7 @@ type allocations struct {
 	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
 	entries int                      // tallies of all windows that are not settled
 	dropped int                      // blocks, tallies and stacks that found no room
+	spare   spare
 }
 
 type heldKey struct {
@@ -206,7 +207,11 @@ func (t *Tracker) await(r *root, c *event.Change) {
 		t.allocations.waiting[c.Root] = waiting
 	}
 	until = max(until, c.Segment)
-	waiting[until] = append(waiting[until], *c)
+	all, known := waiting[until]
+	if !known {
+		all = t.allocations.spare.waiting()
+	}
+	waiting[until] = append(all, *c)
 }
 
 // handOnAll takes in what waits in the order of changes: nothing more comes.
@@ -225,7 +230,7 @@ func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
 	if len(waiting) == 0 {
 		return
 	}
-	var segments []uint64
+	segments := make([]uint64, 0, few)
 	for s := range waiting {
 		if s <= upTo {
 			segments = append(segments, s)
@@ -237,6 +242,7 @@ func (t *Tracker) allocateIn(root uint32, r *root, upTo uint64) {
 		for i := range waiting[s] {
 			t.moveBlock(r, &waiting[s][i])
 		}
+		t.allocations.spare.waited(waiting[s])
 		delete(waiting, s)
 	}
 }
@@ -389,12 +395,14 @@ func (t *Tracker) copyInto(all *tallies, key heldKey) {
 	}
 }
 
-// windowsOf are the windows of a process that hold a change's segment.
-func (t *Tracker) windowsOf(r *root, c *event.Change) (found []*window) {
+// windowsOf are the windows of a process that hold a change's segment. They are forgotten when it is called again.
+func (t *Tracker) windowsOf(r *root, c *event.Change) []*window {
 	p := t.processes[c.PID]
 	if p == nil {
 		return nil
 	}
+	found := t.holding[:0]
+	defer func() { t.holding = found }()
 	for _, w := range p.windows {
 		if w.root == c.Root && w.firstSegment <= c.Segment {
 			found = append(found, w)
@@ -403,7 +411,8 @@ func (t *Tracker) windowsOf(r *root, c *event.Change) (found []*window) {
 	if c.Segment > r.ended {
 		return found
 	}
-	return append(found, t.closedWith(c.PID, c.Root, c.Segment)...) // it comes late
+	found = append(found, t.closedWith(c.PID, c.Root, c.Segment)...) // it comes late
+	return found
 }
 
 // closedWith are the windows of a process that are over and hold a segment, and can still be told of it.
@@ -552,14 +561,9 @@ func (w *window) missesStacks(m event.Meter) bool {
 	return misses(event.Stacks)
 }
 
-// allocationsOf lists who allocated in a window, and how far that explains its peaks.
-func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]report.Coverage) {
+// allocationsOf lists who allocated in a window, behind what out has, and adds to coverage how far that explains its peaks.
+func (t *Tracker) allocationsOf(w *window, out []report.Allocation, coverage map[string]report.Coverage) []report.Allocation {
 	tallies := t.talliesOf(w)
-	if len(tallies) == 0 {
-		return nil, nil
-	}
-	var out []report.Allocation
-	coverage := make(map[string]report.Coverage, len(tallies))
 	for m, all := range tallies {
 		s := all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
 		own := w.own.of(m)
@@ -583,12 +587,17 @@ func (t *Tracker) allocationsOf(w *window) ([]report.Allocation, map[string]repo
 		coverage[m.String()] = c
 	}
 	slices.SortFunc(out, compareAllocations)
-	return slices.Clip(out), coverage
+	return out
 }
 
 func compareAllocations(x, y report.Allocation) int {
-	return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter),
-		slices.CompareFunc(x.Stack, y.Stack, compareFrames), cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
+	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter)); c != 0 {
+		return c
+	}
+	if c := slices.CompareFunc(x.Stack, y.Stack, compareFrames); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
 }
 
 // listing says how many allocations of a meter are listed in a window, the most at the peak first: so few in any case, more of them only
@@ -633,37 +642,35 @@ func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
 // divided is memory to divide in, window by window.
 type divided struct {
 	all, listed, rest []doneTally
-	stacks            []*stack
+	// at is where in all the tally of each stack is, by the stack's place in the table, from 1; of 0 those that are not there. It is of
+	// the turn it says, and of no other.
+	at   []turnedAt
+	turn uint32
 }
+
+type turnedAt struct{ turn, at uint32 }
 
 // sameLines adds up what is of the same lines, the most at the peak first.
 func (t *Tracker) sameLines(tallies []doneTally) []doneTally {
-	out, stacks := t.divided.all[:0], t.divided.stacks[:0]
-	var at map[*stack]int
-	if len(tallies) > few {
-		at = make(map[*stack]int, len(tallies))
+	d, table := &t.divided, &t.allocations.stacks
+	if d.turn++; d.turn == 0 || len(d.at) <= len(table.stacks) {
+		d.at, d.turn = make([]turnedAt, len(table.stacks)+len(table.stacks)/4+1), 1
 	}
+	out := d.all[:0]
 	for _, y := range tallies {
-		stack := t.allocations.stacks.of(y.stack) // nil where there was none, it was not walked, or it was lost
-		i, known := 0, false
-		if at != nil {
-			i, known = at[stack]
-		} else if i = slices.Index(stacks, stack); i >= 0 {
-			known = true
-		}
-		if known {
-			out[i].add(&y)
+		place := table.place(y.stack) // 0 where there was none, it was not walked, or it was lost
+		before := &d.at[place]
+		if before.turn == d.turn {
+			out[before.at].add(&y)
 			continue
 		}
-		if stacks = append(stacks, stack); at != nil {
-			at[stack] = len(out)
-		}
-		if y.stack = 0; stack != nil {
-			y.stack = stack.number
+		*before = turnedAt{d.turn, uint32(len(out))}
+		if y.stack = 0; place > 0 {
+			y.stack = table.stacks[place-1].number
 		}
 		out = append(out, y)
 	}
-	t.divided.all, t.divided.stacks = out, stacks
+	d.all = out
 	slices.SortFunc(out, heavier)
 	return out
 }
@@ -681,47 +688,6 @@ func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) report.Alloc
 		Meter: m.String(), Stack: t.frames(w, stack), StackTruncated: stack != nil && stack.more,
 		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed), AtPeak: int64(y.atPeak), Count: y.count,
 	}
-}
-
-// frames is a stack as a report shows it: without what is outside of the cell.
-func (t *Tracker) frames(w *window, s *stack) []report.Frame {
-	if s == nil {
-		return []report.Frame{}
-	}
-	out := make([]report.Frame, t.within(w, s))
-	calls := t.allocations.stacks.callsOf(s)
-	for i := range out {
-		out[i] = t.frame(w, s.pid, calls[i])
-	}
-	return out
-}
-
-// within is how many calls of a stack lie in a cell; all of them if none does.
-func (t *Tracker) within(w *window, s *stack) int {
-	calls := t.allocations.stacks.callsOf(s)
-	for i := len(calls) - 1; i >= 0; i-- {
-		if f := &t.allocations.stacks.frames[calls[i]]; !f.native && t.cellOf(w, s.pid, f.file) != nil {
-			return i + 1
-		}
-	}
-	return len(calls)
-}
-
-// frame is a call as a report shows it.
-func (t *Tracker) frame(w *window, pid int32, at uint32) report.Frame {
-	f := t.allocations.stacks.frame(at)
-	out := report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
-	if f.Native {
-		return out
-	}
-	if cell := t.cellOf(w, pid, t.allocations.stacks.frames[at].file); cell != nil {
-		out.Execution = cell.execution
-		if cell.count >= 0 {
-			count := cell.count
-			out.ExecutionCount = &count
-		}
-	}
-	return out
 }
 
 // cellOf is the cell that a file name stands for, by its number, seen from a window: itself, or the latest that began before its end.

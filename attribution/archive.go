@@ -91,17 +91,19 @@ func (t *Tracker) archiveClosed() {
 			delete(t.told, w.cell)
 		}
 		if w.stays() || w == w.process.lastGap {
-			c := coder{t: t}
+			c := coder{t: t, bytes: t.coded[:0]}
 			c.detail(w)
-			w.archived, w.detail = t.archive.add(c.bytes), nil
+			t.allocations.spare.from(w.detail)
+			w.archived, w.detail, t.coded = t.archive.add(c.bytes), nil, c.bytes
 			continue
 		}
 		if w.slot == 0 || w.dropped {
 			continue // there were too many, or it turned out to be none
 		}
-		c := coder{t: t}
+		c := coder{t: t, bytes: t.coded[:0]}
 		c.all(w)
-		t.windows[w.slot-1] = slot{at: t.archive.add(c.bytes), id: int32(w.id), kind: w.kind}
+		t.windows[w.slot-1], t.coded = slot{at: t.archive.add(c.bytes), id: int32(w.id), kind: w.kind}, c.bytes
+		t.allocations.spare.from(w.detail)
 	}
 	t.settled = slices.Delete(t.settled, 0, n)
 }
@@ -117,7 +119,8 @@ func (t *Tracker) shorten(w *window) {
 			s.rest.freed += y.freed
 			s.rest.atPeak += y.atPeak
 		}
-		s.tallies, s.isShort = slices.Clone(listed), true
+		copy(s.tallies, listed) // in the same memory: the window is turned into bytes now, and then it goes
+		s.tallies, s.isShort = s.tallies[:len(listed)], true
 	}
 }
 
@@ -151,15 +154,42 @@ func (t *Tracker) at(i int) *window {
 		if w.detail != nil {
 			return t.whole(w)
 		}
-		t.decoded = t.whole(w)
+		one := t.space.begin()
+		detail := one.detail
+		*one = *w
+		one.detail = detail
+		c := t.read(w.archived)
+		c.detail(one)
+		t.space.end(detail)
+		t.decoded = t.inHindsight(one)
 		return t.decoded
 	}
-	w := &window{detail: &detail{}, slot: i + 1}
+	w := t.space.begin()
+	w.slot = i + 1
 	c := t.read(t.windows[i].at)
 	c.all(w)
+	t.space.end(w.detail)
 	t.decoded = t.inHindsight(w)
 	return t.decoded
 }
+
+// space is memory for the window that is read from the archive: it goes when the next is.
+type space struct {
+	window     window
+	detail     detail
+	own        figures
+	recomputed levels
+}
+
+func (s *space) begin() *window {
+	s.detail = detail{}
+	s.detail.own, s.detail.recomputed = s.own[:0], s.recomputed[:0]
+	s.window = window{detail: &s.detail}
+	return &s.window
+}
+
+// end keeps what a window may have outgrown.
+func (s *space) end(d *detail) { s.own, s.recomputed = d.own, d.recomputed }
 
 // talliesOf are a window's tallies.
 func (t *Tracker) talliesOf(w *window) map[event.Meter]*tallies {
@@ -208,19 +238,28 @@ type integer interface {
 
 func code[T integer](c *coder, values ...*T) {
 	for _, v := range values {
-		if !c.reads {
-			c.bytes = binary.AppendVarint(c.bytes, int64(*v))
-			continue
-		}
-		n, length := binary.Varint(c.bytes)
-		*v, c.bytes = T(n), c.bytes[length:]
+		codeOne(c, v)
 	}
+}
+
+// codeOne codes one value.
+func codeOne[T integer](c *coder, v *T) {
+	if !c.reads {
+		c.bytes = binary.AppendVarint(c.bytes, int64(*v))
+		return
+	}
+	if first := c.bytes[0]; first < 0x80 { // most have one byte
+		*v, c.bytes = T(int64(first>>1)^-int64(first&1)), c.bytes[1:]
+		return
+	}
+	n, length := binary.Varint(c.bytes)
+	*v, c.bytes = T(n), c.bytes[length:]
 }
 
 // beside codes a value by how far it is from another.
 func beside[T integer](c *coder, v *T, from T) {
 	away := *v - from
-	code(c, &away)
+	codeOne(c, &away)
 	*v = from + away
 }
 
@@ -231,7 +270,7 @@ func (c *coder) flags(flags ...*bool) {
 			bits |= 1 << i
 		}
 	}
-	code(c, &bits)
+	codeOne(c, &bits)
 	for i, f := range flags {
 		*f = bits&(1<<i) != 0
 	}
@@ -239,7 +278,7 @@ func (c *coder) flags(flags ...*bool) {
 
 func (c *coder) text(s *string) {
 	n := len(*s)
-	code(c, &n)
+	codeOne(c, &n)
 	if !c.reads {
 		c.bytes = append(c.bytes, *s...)
 		return
@@ -250,9 +289,10 @@ func (c *coder) text(s *string) {
 // length codes the length of a list, and makes it when it reads.
 func length[T any](c *coder, list *[]T) {
 	n := len(*list)
-	code(c, &n)
+	codeOne(c, &n)
 	if c.reads && n > 0 {
-		*list = make([]T, n)
+		*list = slices.Grow((*list)[:0], n)[:n]
+		clear(*list)
 	}
 }
 
@@ -261,7 +301,7 @@ func (c *coder) staying(w **window) {
 	if *w != nil {
 		number = (*w).number
 	}
-	if code(c, &number); c.reads && number > 0 {
+	if codeOne(c, &number); c.reads && number > 0 {
 		*w = c.t.staying[number-1]
 	}
 }
@@ -271,28 +311,28 @@ func (c *coder) process(p **process) {
 	if *p != nil {
 		index = (*p).index
 	}
-	code(c, &index)
+	codeOne(c, &index)
 	*p = c.t.order[index]
 }
 
 // all codes a window that nobody refers to, its id first.
 func (c *coder) all(w *window) {
-	code(c, &w.id)
+	codeOne(c, &w.id)
 	c.core(w)
 	c.detail(w)
 }
 
 // core codes what the others refer to; of windows that nobody refers to.
 func (c *coder) core(w *window) {
-	code(c, &w.kind)
+	codeOne(c, &w.kind)
 	c.staying(&w.parent)
 	c.process(&w.process)
-	code(c, &w.root)
-	code(c, &w.firstSegment)
+	codeOne(c, &w.root)
+	codeOne(c, &w.firstSegment)
 	beside(c, &w.lastSegment, w.firstSegment)
-	code(c, &w.opened)
+	codeOne(c, &w.opened)
 	beside(c, &w.closed, w.opened)
-	code(c, &w.closing)
+	codeOne(c, &w.closing)
 	code(c, &w.count, &w.line)
 	c.flags(&w.missed, &w.doubted, &w.truncated)
 	c.text(&w.name)
@@ -305,9 +345,9 @@ func (c *coder) core(w *window) {
 // detail codes a window's detail. Its tallies come last: it does not read them, but says where they are.
 func (c *coder) detail(w *window) {
 	d := w.detail
-	code(c, &d.openStream)
+	codeOne(c, &d.openStream)
 	beside(c, &d.closeStream, d.openStream)
-	code(c, &d.openCPU)
+	codeOne(c, &d.openCPU)
 	beside(c, &d.closeCPU, d.openCPU)
 	sameTree := slices.Equal(d.own, d.tree)
 	frees := d.openUnknown|d.closeUnknown|d.openDevice|d.closeDevice|d.openUnknownHeap|d.closeUnknownHeap|d.openUnknownTorch|d.closeUnknownTorch != 0 ||
@@ -315,7 +355,7 @@ func (c *coder) detail(w *window) {
 	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (report.Foreign{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 && !d.sharing
 	marked, doubted := len(d.shed) > 0 || len(d.unwalked) > 0, d.doubts != nil
 	c.flags(&sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.isSettled, &d.uncounted, &d.crowded)
-	code(c, &d.until)
+	codeOne(c, &d.until)
 	if frees {
 		code(c, &d.openUnknown, &d.closeUnknown, &d.openDevice, &d.closeDevice, &d.openUnknownHeap, &d.closeUnknownHeap, &d.openUnknownTorch, &d.closeUnknownTorch)
 		code(c, &d.openSlack, &d.closeSlack, &d.openHeap, &d.closeHeap, &d.openTorch, &d.closeTorch, &d.unsure, &d.unsureTorch)
@@ -351,8 +391,8 @@ func (c *coder) figures(all *figures) {
 	length(c, (*[]figure)(all))
 	for i := range *all {
 		f := &(*all)[i]
-		code(c, &f.meter)
-		code(c, &f.start)
+		codeOne(c, &f.meter)
+		codeOne(c, &f.start)
 		beside(c, &f.peak, f.start)
 		beside(c, &f.end, f.start)
 	}
@@ -395,7 +435,7 @@ func (c *coder) levels(all *levels) {
 func (c *coder) children(d *detail) {
 	c.flags(&d.sharing)
 	c.levels(&d.shared)
-	code(c, &d.measured.unlisted)
+	codeOne(c, &d.measured.unlisted)
 	length(c, &d.children)
 	for i := range d.children {
 		c.process(&d.children[i].process)
@@ -406,7 +446,7 @@ func (c *coder) children(d *detail) {
 func (c *coder) marks(d *detail) {
 	length(c, &d.shed)
 	for i := range d.shed {
-		code(c, &d.shed[i])
+		codeOne(c, &d.shed[i])
 	}
 	length(c, &d.unwalked)
 	for i := range d.unwalked {
@@ -420,7 +460,7 @@ func (c *coder) doubts(d *detail) {
 	}
 	all := d.doubts
 	for i := range all.missing {
-		code(c, &all.missing[i])
+		codeOne(c, &all.missing[i])
 	}
 	code(c, &all.statements, &all.markers)
 	c.flags(&all.loose, &all.partly)
@@ -437,9 +477,9 @@ func (c *coder) requests(d *detail) {
 		r := &d.refused[i]
 		c.text(&r.Meter)
 		code(c, &r.Asked, &r.Held, &r.Limit)
-		code(c, &r.Count)
+		codeOne(c, &r.Count)
 		c.text(&r.Caller)
-		code(c, &d.refusedBy[i])
+		codeOne(c, &d.refusedBy[i])
 	}
 }
 
@@ -450,7 +490,7 @@ func (c *coder) tallies(d *detail) {
 	}
 	length(c, &meters)
 	for i := range meters {
-		code(c, &meters[i])
+		codeOne(c, &meters[i])
 		if c.reads {
 			if d.tallies == nil {
 				d.tallies = make(map[event.Meter]*tallies, len(meters))
@@ -465,7 +505,7 @@ func (c *coder) tally(all *tallies) {
 	c.flags(&all.wrong)
 	s := all.done
 	code(c, &all.highest, &all.first, &s.known, &s.net, &s.heaviest)
-	code(c, &s.stacks)
+	codeOne(c, &s.stacks)
 	if s.stacks > 0 {
 		code(c, &s.rest.allocated, &s.rest.freed, &s.rest.atPeak)
 	}
@@ -483,7 +523,7 @@ func (c *coder) stack(number *uint64) {
 			at = i + 1
 		}
 	}
-	if code(c, &at); c.reads && at > 0 {
+	if codeOne(c, &at); c.reads && at > 0 {
 		*number = table.stacks[at-1].number
 	}
 }
@@ -491,5 +531,5 @@ func (c *coder) stack(number *uint64) {
 func (c *coder) done(y *doneTally) {
 	c.stack(&y.stack)
 	code(c, &y.allocated, &y.freed, &y.atPeak)
-	code(c, &y.count)
+	codeOne(c, &y.count)
 }

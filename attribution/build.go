@@ -43,7 +43,7 @@ func (t *Tracker) Report() *report.Report {
 	for b := range r.StreamBetween {
 		r.Between = append(r.Between, *b)
 	}
-	r.MeterIDs, r.Stream, r.StreamBetween, r.Detail, r.Find, r.Since = nil, nil, nil, nil, nil, nil
+	r.MeterIDs, r.Stream, r.StreamBetween, r.Passing, r.PassingBetween, r.Detail, r.Find, r.Since = nil, nil, nil, nil, nil, nil, nil, nil
 	return r
 }
 
@@ -55,7 +55,7 @@ func (t *Tracker) Stream() *report.Report {
 	t.decoded = nil // what was known of it then
 	r := &report.Report{
 		Schema: report.Schema, Processes: []report.Process{}, Meters: t.meters(),
-		Between: []report.Between{}, Stream: t.each, StreamBetween: t.eachBetween, Detail: t.detail, Find: t.find, Since: t.after,
+		Between: []report.Between{}, Stream: t.each, StreamBetween: t.eachBetween, Passing: t.pass, PassingBetween: t.passBetween, Detail: t.detail, Find: t.find, Since: t.after,
 	}
 	r.Host, r.MeterIDs = t.host(), t.meterIDs()
 	if t.finish != nil {
@@ -117,6 +117,30 @@ func (t *Tracker) eachBetween(yield func(*report.Between) bool) {
 	}
 }
 
+// pass makes the same as each, in the same memory.
+func (t *Tracker) pass(yield func(*report.Window) bool) {
+	for w := range t.all(0, windowKind.isReported) {
+		t.lent.begin()
+		t.lent.window = t.window(w)
+		t.lent.end()
+		if !yield(&t.lent.window) {
+			return
+		}
+	}
+}
+
+// passBetween makes the same as eachBetween, in the same memory.
+func (t *Tracker) passBetween(yield func(*report.Between) bool) {
+	for w := range t.all(0, func(k windowKind) bool { return k == kindBetween }) {
+		t.lent.begin()
+		t.lent.between = t.between(w)
+		t.lent.end()
+		if !yield(&t.lent.between) {
+			return
+		}
+	}
+}
+
 // windowOf finds a window of a report, nil if there is none.
 func (t *Tracker) windowOf(id int) *window {
 	if t.reached < len(t.windows) && t.idAt(t.reached) == id {
@@ -163,9 +187,21 @@ func (t *Tracker) find(id int) (report.Window, bool) {
 
 // detail says who allocated in a window of a report.
 func (t *Tracker) detail(of *report.Window) {
-	if w := t.windowOf(of.ID); w != nil {
-		of.Allocations, of.Coverage = t.allocationsOf(w)
+	w := t.windowOf(of.ID)
+	if w == nil {
+		return
 	}
+	if len(t.talliesOf(w)) == 0 {
+		of.Allocations, of.Coverage = nil, nil
+		return
+	}
+	if of == &t.lent.window {
+		t.lent.allocations = t.allocationsOf(w, t.lent.allocations[:0], t.lent.covered())
+		of.Allocations, of.Coverage = t.lent.allocations, t.lent.coverage
+		return
+	}
+	coverage := map[string]report.Coverage{}
+	of.Allocations, of.Coverage = slices.Clip(t.allocationsOf(w, nil, coverage)), coverage
 }
 
 func (t *Tracker) host() report.Host {
@@ -253,7 +289,7 @@ func (t *Tracker) window(w *window) report.Window {
 
 // treeOf are a window's figures of its process and the children together, where they are others than its own.
 func (t *Tracker) treeOf(w *window, own map[string]report.Figure) map[string]report.Figure {
-	out := map[string]report.Figure{}
+	out := t.lent.figures()
 	for _, m := range t.gpus.meters {
 		if !t.shows(m, nil, w.process.info.Python != "") {
 			continue
@@ -329,7 +365,7 @@ func cellName(w *window) string {
 // figureMap turns figures of a window into the report's form: its process's own, or another process's in it. w is nil where nothing but
 // the probes limits exactness.
 func (t *Tracker) figureMap(all figures, w *window, own, numpy bool) map[string]report.Figure {
-	out := make(map[string]report.Figure, len(t.gpus.meters))
+	out := t.lent.figures()
 	shown := w
 	if !own {
 		shown = nil

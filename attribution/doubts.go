@@ -182,7 +182,9 @@ func (t *Tracker) doubtsOf(w *window) *doubts {
 	if d == (doubts{}) {
 		return nil
 	}
-	return &d
+	out := new(doubts)
+	*out = d
+	return out
 }
 
 // loosen says that nobody knows where a window begins or ends.

@@ -93,7 +93,7 @@ func (l *lineSums) add(all *tallies) {
 		if s == nil || y.isNothing() {
 			continue
 		}
-		calls := table.callsOf(s)[:t.within(l.w, s)]
+		calls := table.callsOf(s)[:len(t.cellsIn(l.w, s))]
 		for i, call := range calls {
 			if slices.Contains(calls[:i], call) { // a line that calls itself counts once
 				continue
@@ -142,7 +142,7 @@ func (l *lineSum) add(y *tally, left event.Bytes, own bool) {
 func (l *lineSums) line(one *lineSum) report.Line {
 	t, pid := l.t, l.w.process.info.PID
 	out := report.Line{
-		PID: int(pid), Meter: l.meter.String(), Frame: t.frame(l.w, pid, one.call),
+		PID: int(pid), Meter: l.meter.String(), Frame: t.frame(one.call, t.cellIn(l.w, pid, one.call)),
 		Allocated: int64(one.allocated), Freed: int64(one.freed), Net: int64(one.allocated - one.freed), AtPeak: int64(one.atPeak),
 		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count, Left: int64(one.left),
 	}
@@ -152,7 +152,7 @@ func (l *lineSums) line(one *lineSum) report.Line {
 	}
 	slices.Sort(others)
 	for _, call := range others {
-		if f := t.frame(l.w, pid, call); f.Execution > out.Execution {
+		if f := t.frame(call, t.cellIn(l.w, pid, call)); f.Execution > out.Execution {
 			out.Frame = f
 		}
 	}

@@ -43,8 +43,11 @@ func (t *Tracker) isForked(pid int32) bool {
 // endSegment takes in the segment that ends: what every open window of the tree sees of it.
 func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	changes := r.takeChanges(b.Segment)
-	if r.last == nil || b.Segment >= r.ended {
-		r.last = b
+	if r.last == nil {
+		r.last = &event.Boundary{}
+		carry(r.last, b)
+	} else if b.Segment >= r.ended {
+		carry(r.last, b)
 	}
 	r.sides.note(b.Segment, moved, t.gpus.meters)
 	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other

@@ -57,7 +57,8 @@ func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 	held := a.of(key)
 	s := &settled{known: held.total}
 	count := len(held.byStack)
-	own := make([]doneTally, 0, min(2*limit, all.len()))
+	own := slices.Grow(a.spare.own[:0], min(2*limit, all.len()))
+	defer func(memory []doneTally) { a.spare.own = memory }(own[:0])
 	all.each(a, key, func(y *tally) {
 		size, has := held.byStack[y.stack]
 		if has {
@@ -80,7 +81,7 @@ func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 		own = append(own, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak})
 	})
 	slices.SortFunc(own, heavier)
-	s.tallies = make([]doneTally, 0, min(limit, len(own)+len(held.byStack)))
+	s.tallies = a.spare.list(min(limit, len(own)+len(held.byStack)))
 	held.most(func(one holds) bool { // both are in order
 		if all.has(a, one.stack) {
 			return true

@@ -12,7 +12,8 @@ import (
 
 // sides is what is known of a tree's changes and boundaries to tell.
 type sides struct {
-	cuts   []sideCut // what the boundaries said that ended the last segments, of the meters that are asked about
+	cuts   []sideCut // what the boundaries said that ended the last segments, of the meters that are asked about: a ring
+	noted  int       // how many did
 	chains map[heldKey]*chain
 	key    heldKey // of the chain looked for last: most changes are of one meter
 	last   *chain
@@ -128,10 +129,15 @@ func (s *sides) flush(ended uint64, all bool, handOn func(*event.Change)) {
 
 // note remembers what a boundary said.
 func (s *sides) note(segment uint64, m moves, meters []event.Meter) {
-	if len(s.cuts) >= maxCuts {
-		s.cuts = slices.Delete(s.cuts, 0, 1)
+	if len(s.cuts) < maxCuts {
+		s.cuts = append(s.cuts, sideCut{})
 	}
-	values := make(map[int32]levels, len(m))
+	cut := s.cut(s.noted)
+	s.noted++
+	if cut.segment = segment; cut.values == nil || len(cut.values) > few {
+		cut.values = make(map[int32]levels, len(m))
+	}
+	clear(cut.values)
 	for pid, one := range m {
 		var chained levels
 		for _, m := range meters {
@@ -139,19 +145,21 @@ func (s *sides) note(segment uint64, m moves, meters []event.Meter) {
 				chained = append(chained, level{v, m})
 			}
 		}
-		values[pid] = chained
+		cut.values[pid] = chained
 	}
-	s.cuts = append(s.cuts, sideCut{segment, values})
 }
+
+// cut is what the n-th boundary said, or will.
+func (s *sides) cut(n int) *sideCut { return &s.cuts[n%maxCuts] }
 
 // at returns a meter's value where a segment ended: processes that a boundary does not name had not moved since one before.
 func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
-	i := len(s.cuts) - 1
-	for i >= 0 && s.cuts[i].segment != segment {
+	i, first := s.noted-1, s.noted-len(s.cuts)
+	for i >= first && s.cut(i).segment != segment {
 		i--
 	}
-	for ; i >= 0; i-- {
-		if all, ok := s.cuts[i].values[key.pid]; ok && s.cuts[i].segment <= segment {
+	for ; i >= first; i-- {
+		if all, ok := s.cut(i).values[key.pid]; ok && s.cut(i).segment <= segment {
 			return all.of(key.meter), true
 		}
 	}

@@ -151,14 +151,22 @@ func (t *stackTable) frame(call uint32) event.Frame {
 
 // of is a stack by its number, nil for none.
 func (t *stackTable) of(number uint64) *stack {
+	if place := t.place(number); place > 0 {
+		return &t.stacks[place-1]
+	}
+	return nil
+}
+
+// place is where a stack is in stacks, from 1, by its number; 0 for none.
+func (t *stackTable) place(number uint64) uint32 {
 	one := &t.recent[number%recents]
 	if one.number == number && one.at > 0 {
-		return &t.stacks[one.at-1]
+		return one.at
 	}
 	i, known := t.placeOf(number)
 	if !known {
-		return nil
+		return 0
 	}
 	one.number, one.at = number, i+1
-	return &t.stacks[i]
+	return one.at
 }

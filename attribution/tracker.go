@@ -27,6 +27,7 @@ type Tracker struct {
 	cut                     uint64 // how many boundaries came
 	windows                 []slot
 	archive                 archive
+	coded                   []byte // memory for what is to be put there
 	texts                   texts
 	staying                 []*window // those that others may refer to
 	cells                   map[uint64]*window
@@ -51,6 +52,7 @@ type Tracker struct {
 	inTheEnd                inTheEnd
 
 	pending  *event.Boundary // its readings may still follow
+	drawn    event.Boundary  // the same, in memory of its own: whoever adds an event may use its own again
 	readings []*event.Reading
 	behind   int           // changes that came after it
 	about    []event.Event // what came after it and tells something of what is there
@@ -60,10 +62,14 @@ type Tracker struct {
 	reached  int           // the window that was made last, of all
 	decoded  *window       // the last that was made of the archive
 	found    []*window     // for those that are looked for again and again
+	holding  []*window     // likewise, those that hold a change's segment
 	over     []*window     // sessions and lives that closed
 	closings uint64        // how many windows closed
 	divided  divided
 	ran      []ran // by the number of the file's name
+	lent     lent
+	shown    shown
+	space    space
 }
 
 // process is one traced process over its traced life.
@@ -129,7 +135,7 @@ type root struct {
 	ahead   int             // how many of these there are, of a segment and pid each
 	purged  uint64          // the last segment that had ended when old ones were forgotten
 	ended   uint64          // the last segment that ended
-	last    *event.Boundary // that ended it
+	last    *event.Boundary // that ended it: its counts
 	// learned are values that windows had from their beginning, asked what moved no meter, of segments not yet ended.
 	learned []*event.Change
 	asked   []event.Event
@@ -172,7 +178,7 @@ func New() *Tracker {
 	}
 }
 
-// Add takes the next event in.
+// Add takes the next event in. A boundary or a change may be another one's memory when it returns.
 func (t *Tracker) Add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
@@ -238,7 +244,8 @@ func (t *Tracker) take(e event.Event) {
 		t.source(e)
 	case *event.Boundary:
 		t.settleClosed()
-		t.pending = e
+		t.drawn = *e
+		t.pending = &t.drawn
 	case *event.Limits:
 		t.limited(e)
 	case *event.Ending:
@@ -497,12 +504,17 @@ func (t *Tracker) now(p *process) *event.Boundary {
 		return b
 	}
 	b.Stream, b.Segment = r.stream.made, r.ended
-	if last := r.last; last != nil {
-		b.Unknown, b.Slack, b.UnknownDevice = last.Unknown, last.Slack, last.UnknownDevice
-		b.UnknownHeap, b.HeapSlack, b.UnknownTorch, b.TorchSlack = last.UnknownHeap, last.HeapSlack, last.UnknownTorch, last.TorchSlack
-		b.Doubts = last.Doubts
+	if r.last != nil {
+		carry(b, r.last)
 	}
 	return b
+}
+
+// carry gives a boundary what another says that is counted since the beginning.
+func carry(b, of *event.Boundary) {
+	b.Unknown, b.Slack, b.UnknownDevice = of.Unknown, of.Slack, of.UnknownDevice
+	b.UnknownHeap, b.HeapSlack, b.UnknownTorch, b.TorchSlack = of.UnknownHeap, of.HeapSlack, of.UnknownTorch, of.TorchSlack
+	b.Doubts = of.Doubts
 }
 
 func (t *Tracker) problem(format string, args ...any) {

@@ -29,12 +29,12 @@ func CSV(w io.Writer, r *Report) error {
 	if err := out.Write(head); err != nil {
 		return err
 	}
-	for window := range r.All() {
+	for window := range r.AllPassing() {
 		if err := out.Write(append(csvWindow(*window), csvFigures(window.Meters, ids)...)); err != nil {
 			return err
 		}
 	}
-	for one := range r.AllBetween() {
+	for one := range r.AllBetweenPassing() {
 		b := *one
 		if err := out.Write(append(csvBetween(b), csvFigures(b.Meters, ids)...)); err != nil {
 			return err

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 )
@@ -11,7 +10,7 @@ import (
 // encoder writes what a long session has hundreds of thousands of, as [json.Encoder] would, but without looking at types as it runs and
 // with little memory of its own: a tenth of the time.
 type encoder struct {
-	tables tables
+	tables *tables
 	b      []byte // the item that is being written
 	keys   []string
 	err    error
@@ -82,31 +81,40 @@ func (e *encoder) textIfAny(before, s string) {
 }
 
 func (e *encoder) string(s string) {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
-			e.any(s)
-			return
-		}
-	}
+	before := len(e.b)
 	e.b = append(e.b, '"')
 	first := 0
 	for i := range len(s) {
-		escape := byte(0)
-		switch s[i] {
-		case '"', '\\':
-			escape = s[i]
-		case '\n':
-			escape = 'n'
-		case '\t':
-			escape = 't'
-		default:
+		escape := escapes[s[i]]
+		switch escape {
+		case plainly:
 			continue
+		case otherwise:
+			e.b = e.b[:before]
+			e.any(s)
+			return
 		}
 		e.b = append(append(e.b, s[first:i]...), '\\', escape)
 		first = i + 1
 	}
 	e.b = append(append(e.b, s[first:]...), '"')
 }
+
+// escapes is what stands behind a backslash for each byte of a string.
+var escapes = func() (all [256]byte) {
+	for c := range all {
+		if c < ' ' || c >= 0x7f {
+			all[c] = otherwise
+		}
+	}
+	all['"'], all['\\'], all['\n'], all['\t'] = '"', '\\', 'n', 't'
+	return all
+}()
+
+const (
+	plainly   = 0 // the byte stands for itself
+	otherwise = 1 // it is for encoding/json
+)
 
 func (e *encoder) window(w *Window) {
 	e.int(`{"id":`, int64(w.ID))
@@ -163,15 +171,17 @@ func (e *encoder) children(all []Child) {
 }
 
 // each goes through a map as JSON has it, and writes what is between its members.
-func each[V any](e *encoder, before string, all map[string]V, write func(*V)) {
+func each[V any](e *encoder, before string, all map[string]V, write func(*encoder, V)) {
 	e.raw(before)
-	e.keys = slices.AppendSeq(e.keys[:0], maps.Keys(all))
+	e.keys = e.keys[:0]
+	for key := range all {
+		e.keys = append(e.keys, key)
+	}
 	slices.Sort(e.keys)
 	separator := "{"
 	for _, key := range e.keys {
 		e.text(separator, key)
-		value := all[key]
-		write(&value)
+		write(e, all[key])
 		separator = ","
 	}
 	if len(all) == 0 {
@@ -180,9 +190,11 @@ func each[V any](e *encoder, before string, all map[string]V, write func(*V)) {
 	e.raw("}")
 }
 
-func (e *encoder) figures(before string, all map[string]Figure) { each(e, before, all, e.figure) }
+func (e *encoder) figures(before string, all map[string]Figure) {
+	each(e, before, all, (*encoder).figure)
+}
 
-func (e *encoder) figure(f *Figure) {
+func (e *encoder) figure(f Figure) {
 	e.int(`:{"start":`, f.Start)
 	e.int(`,"peak":`, f.Peak)
 	e.int(`,"end":`, f.End)
@@ -201,7 +213,7 @@ func (e *encoder) coverage(all map[string]Coverage) {
 	if len(all) == 0 {
 		return
 	}
-	each(e, `,"coverage":`, all, func(c *Coverage) {
+	each(e, `,"coverage":`, all, func(e *encoder, c Coverage) {
 		e.int(`:{"at_peak":`, c.AtPeak)
 		e.intIfAny(`,"unlisted":`, int64(c.Unlisted))
 		e.intIfAny(`,"unlisted_at_peak":`, c.UnlistedAtPeak)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestEncoderIsEncodingJSON(t *testing.T) {
 		e.item(&w)
 		e.b = append(e.b, '\n')
 		e.item(&b)
-		plain.any(asTabled(&plain.tables, w))
+		plain.any(asTabled(plain.tables, w))
 		plain.b = append(plain.b, '\n')
 		if b.Meters == nil {
 			b.Meters = map[string]Figure{}
@@ -104,5 +105,29 @@ func fill(random *rand.Rand, v reflect.Value) {
 		v.SetUint(random.Uint64())
 	default:
 		panic("the model has a field of a kind that is not known here: " + v.Type().String())
+	}
+}
+
+// TestRecentStacks: stacks that share memory are told apart by all that a stack is.
+func TestRecentStacks(t *testing.T) {
+	frames := []Frame{{Function: "f", File: "a.py", Line: 1}, {Function: "g", File: "a.py", Line: 2}}
+	tables := newTables()
+	known := map[int]bool{}
+	for range 2 {
+		for _, truncated := range []bool{false, true} {
+			for _, stack := range [][]Frame{frames, frames[:1], frames[1:]} {
+				at := tables.stack(stack, truncated)
+				if again := tables.stack(slices.Clone(stack), truncated); again != at {
+					t.Errorf("%v is %d, and %d in other memory", stack, at, again)
+				}
+				if got := &tables.stacks[at]; int(got.count) != len(stack) || got.truncated != truncated || tables.frameAs(&tables.frames[tables.callsOf(got)[0]]) != stack[0] {
+					t.Errorf("%v is %v", stack, got)
+				}
+				known[at] = true
+			}
+		}
+	}
+	if len(known) != 6 {
+		t.Errorf("%d stacks, want 6", len(known))
 	}
 }

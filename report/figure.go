@@ -109,14 +109,14 @@ func meterIDs(r *Report) []string {
 
 // eachFigures calls visit with every set of figures in a report.
 func eachFigures(r *Report, visit func(map[string]Figure)) {
-	for w := range r.All() {
+	for w := range r.AllPassing() {
 		visit(w.Meters)
 		visit(w.Tree)
 		for _, c := range w.Children {
 			visit(c.Meters)
 		}
 	}
-	for b := range r.AllBetween() {
+	for b := range r.AllBetweenPassing() {
 		visit(b.Meters)
 	}
 	for _, p := range r.Processes {

@@ -18,7 +18,7 @@ func JSON(w io.Writer, r *Report) error {
 	c := complete(r)
 	return newDocument(w).write(reflect.ValueOf(c).Elem(), map[string]iter.Seq[any]{
 		"windows": func(yield func(any) bool) {
-			for window := range r.All() {
+			for window := range r.AllPassing() {
 				if r.Detail != nil {
 					r.Detail(window)
 				}
@@ -28,7 +28,7 @@ func JSON(w io.Writer, r *Report) error {
 			}
 		},
 		"between": func(yield func(any) bool) {
-			for between := range r.AllBetween() {
+			for between := range r.AllBetweenPassing() {
 				if !yield(between) {
 					return
 				}
@@ -216,7 +216,7 @@ func WithoutSource(r *Report) *Report {
 			return withoutSource(w), ok
 		}
 	}
-	c.Windows, c.Stream = nil, bare(r.All())
+	c.Windows, c.Stream, c.Passing = nil, bare(r.All()), bare(r.AllPassing())
 	for i := range c.Processes {
 		if c.Processes[i].Parent != 0 {
 			c.Processes[i].Command = program(c.Processes[i].Command)

@@ -21,6 +21,9 @@ type Report struct {
 	Windows []Window `json:"windows"`
 	// Stream makes the windows one at a time, again each time it is called, for a printer that holds one only; nil where Windows has them.
 	Stream iter.Seq[*Window] `json:"-"`
+	// Passing are the same windows for a printer that has done with one when it asks for the next: its maps are used again; nil
+	// where Stream is.
+	Passing iter.Seq[*Window] `json:"-"`
 	// MeterIDs are the meters that any figure of Stream is of.
 	MeterIDs []string `json:"-"`
 	// Detail fills in who allocated in a window that Stream has made; nil where Windows has that, too.
@@ -32,6 +35,8 @@ type Report struct {
 	// Between are in the order they began, unless StreamBetween has them; see [Report.AllBetween].
 	Between       []Between          `json:"between"`
 	StreamBetween iter.Seq[*Between] `json:"-"`
+	// PassingBetween are the same as Passing is of Stream.
+	PassingBetween iter.Seq[*Between] `json:"-"`
 	// Lines say, for each line of code that allocated in the session, what it and what it called did; the most at the
 	// session's peak first, 3,000 at most.
 	Lines []Line `json:"lines,omitempty"`
@@ -59,6 +64,14 @@ func (r *Report) All() iter.Seq[*Window] {
 	}
 }
 
+// AllPassing is All for who has done with a window when it asks for the next.
+func (r *Report) AllPassing() iter.Seq[*Window] {
+	if r.Passing != nil {
+		return r.Passing
+	}
+	return r.All()
+}
+
 // AllBetween goes through the times between cells, in the order they began. They are not to be changed.
 func (r *Report) AllBetween() iter.Seq[*Between] {
 	if r.StreamBetween != nil {
@@ -71,6 +84,14 @@ func (r *Report) AllBetween() iter.Seq[*Between] {
 			}
 		}
 	}
+}
+
+// AllBetweenPassing is AllBetween for who has done with one when it asks for the next.
+func (r *Report) AllBetweenPassing() iter.Seq[*Between] {
+	if r.PassingBetween != nil {
+		return r.PassingBetween
+	}
+	return r.AllBetween()
 }
 
 // Host is the machine the session ran on.

@@ -22,6 +22,18 @@ type tables struct {
 	stackAt map[uint64]uint32
 	seed    maphash.Seed
 	key     []uint32
+	// recent are stacks that were referred to a short while ago, by where their frames are: windows that follow each other share them.
+	recent [recentStacks]recentStack
+}
+
+// recentStacks is how many stacks are remembered so, a power of two.
+const recentStacks = 1 << 10
+
+// recentStack is a list of frames, which nobody changes, and its number.
+type recentStack struct {
+	frames    []Frame
+	truncated bool
+	at        int
 }
 
 // tabledStack is an item of stacks[]: innermost call first.
@@ -44,8 +56,8 @@ type extent struct {
 	truncated    bool
 }
 
-func newTables() tables {
-	t := tables{nameAt: map[string]uint32{}, frameAt: map[uint64]uint32{}, stackAt: map[uint64]uint32{}, seed: maphash.MakeSeed()}
+func newTables() *tables {
+	t := &tables{nameAt: map[string]uint32{}, frameAt: map[uint64]uint32{}, stackAt: map[uint64]uint32{}, seed: maphash.MakeSeed()}
 	t.stack(nil, false)
 	return t
 }
@@ -88,6 +100,18 @@ func (t *tables) frameAs(one *tabledFrame) Frame {
 }
 
 func (t *tables) stack(frames []Frame, truncated bool) int {
+	if len(frames) == 0 {
+		return t.find(frames, truncated)
+	}
+	r := &t.recent[maphash.Comparable(t.seed, &frames[0])%recentStacks]
+	if len(r.frames) != len(frames) || &r.frames[0] != &frames[0] || r.truncated != truncated {
+		*r = recentStack{frames, truncated, t.find(frames, truncated)}
+	}
+	return r.at
+}
+
+// find is the number of a stack, a new one if it has none yet.
+func (t *tables) find(frames []Frame, truncated bool) int {
 	t.key = t.key[:0]
 	for i := range frames {
 		t.key = append(t.key, uint32(t.frame(&frames[i])))

@@ -102,7 +102,7 @@ func bounded(r *report.Report) bool {
 			return true
 		}
 	}
-	for w := range r.All() {
+	for w := range r.AllPassing() {
 		if inexact(w.Meters) || inexact(w.Tree) {
 			return true
 		}
@@ -112,7 +112,7 @@ func bounded(r *report.Report) bool {
 			}
 		}
 	}
-	for b := range r.AllBetween() {
+	for b := range r.AllBetweenPassing() {
 		if inexact(b.Meters) {
 			return true
 		}

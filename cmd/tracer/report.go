@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
+	"ipytracer/tracer/event"
 	"ipytracer/tracer/recording"
 )
 
@@ -58,15 +57,12 @@ func (s *session) replay(ctx context.Context, path string) error {
 	}
 	progress := startSpinner(s.console.err, s.options.Quiet, "reading")
 	defer progress.stop()
-	for {
-		e, err := source.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
-		}
+	err = source.Each(ctx, func(e event.Event) {
 		s.tracker.Add(e)
 		s.garbage.pace()
+	})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
 	}
+	return nil
 }

@@ -13,6 +13,8 @@ type batch struct {
 	rows    int
 	texts   int // bytes of text the message may still have
 	columns [colCount]cells
+	names   names
+	room    *run // for the events, nil where each is for whoever gets it to keep
 }
 
 // cells is one column of a batch. Its buffers are at least as long as the rows need.

@@ -25,7 +25,11 @@ func (b *batch) event(row int) (e event.Event, err error) {
 	case kindCellSource:
 		return b.cellSource(row), nil
 	case kindStack:
-		e, err = stackFromJSON(detail, b.u64(colStack, row), int32(b.u32(colPID, row)))
+		number, pid := b.u64(colStack, row), int32(b.u32(colPID, row))
+		if stack := b.stack(detail, number, pid); stack != nil {
+			return stack, nil
+		}
+		e, err = stackFromJSON(detail, number, pid)
 	case kindHolders:
 		e, err = holdersFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
 	case kindVariables:
@@ -74,7 +78,8 @@ func (b *batch) change(row int) (event.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &event.Change{
+	c := b.room.change()
+	*c = event.Change{
 		Stream: s.stream, Segment: s.segment, Time: s.time, Root: s.root, PID: s.pid, TID: s.tid, Meter: s.meter,
 		Value:     b.bytes(colValue, row),
 		Size:      b.bytes(colSize, row),
@@ -85,7 +90,8 @@ func (b *batch) change(row int) (event.Event, error) {
 		Block:     b.columns[colBlock].truth(row),
 		Caller:    b.caller(row),
 		Stack:     b.u64(colStack, row),
-	}, nil
+	}
+	return c, nil
 }
 
 func (b *batch) refusal(row int) (event.Event, error) {
@@ -164,43 +170,42 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 			return nil, fmt.Errorf("%w: unknown outcome %q", errDamaged, text)
 		}
 	}
-	return &event.Boundary{
-		Number:  b.u64(colNumber, row),
-		Time:    b.time(colTime, row),
-		Kind:    kind,
-		Root:    b.u32(colRoot, row),
-		PID:     int32(b.u32(colPID, row)),
-		TID:     int32(b.u32(colTID, row)),
-		Parent:  int32(b.u32(colParent, row)),
-		Cell:    b.u64(colCell, row),
-		Outer:   b.u64(colOuter, row),
-		Segment: b.u64(colSegment, row),
-		Stream:  b.u64(colStream, row),
-		Inputs:  int64(b.u64(colInputs, row)),
-		Line:    int32(b.u32(colLine, row)),
-		Outcome: outcome,
-		Late:    b.columns[colLate].truth(row),
-		CPUTime: b.time(colCPUTime, row),
-		Unknown: b.u64(colUnknown, row),
-		Slack:   b.bytes(colSlack, row),
-
-		UnknownDevice: b.u64(colUnknownDevice, row),
-		UnknownHeap:   b.u64(colUnknownHeap, row),
-		HeapSlack:     b.bytes(colHeapSlack, row),
-		Unsure:        b.bytes(colUnsure, row),
-		UnsureTorch:   b.bytes(colUnsureTorch, row),
-		UnknownTorch:  b.u64(colUnknownTorch, row),
-		TorchSlack:    b.bytes(colTorchSlack, row),
-		Value:         b.readings(groupValue, row),
-		High:          b.readings(groupHigh, row),
-		Tree:          b.readings(groupTree, row),
-		TreeHigh:      b.readings(groupTreeHigh, row),
-		Text:          b.hostile(row),
-		Doubts:        b.doubts(row),
-	}, nil
+	e := b.room.boundary()
+	e.Number = b.u64(colNumber, row)
+	e.Time = b.time(colTime, row)
+	e.Kind = kind
+	e.Root = b.u32(colRoot, row)
+	e.PID = int32(b.u32(colPID, row))
+	e.TID = int32(b.u32(colTID, row))
+	e.Parent = int32(b.u32(colParent, row))
+	e.Cell = b.u64(colCell, row)
+	e.Outer = b.u64(colOuter, row)
+	e.Segment = b.u64(colSegment, row)
+	e.Stream = b.u64(colStream, row)
+	e.Inputs = int64(b.u64(colInputs, row))
+	e.Line = int32(b.u32(colLine, row))
+	e.Outcome = outcome
+	e.Late = b.columns[colLate].truth(row)
+	e.CPUTime = b.time(colCPUTime, row)
+	e.Unknown = b.u64(colUnknown, row)
+	e.Slack = b.bytes(colSlack, row)
+	e.UnknownDevice = b.u64(colUnknownDevice, row)
+	e.UnknownHeap = b.u64(colUnknownHeap, row)
+	e.HeapSlack = b.bytes(colHeapSlack, row)
+	e.Unsure = b.bytes(colUnsure, row)
+	e.UnsureTorch = b.bytes(colUnsureTorch, row)
+	e.UnknownTorch = b.u64(colUnknownTorch, row)
+	e.TorchSlack = b.bytes(colTorchSlack, row)
+	b.readings(groupValue, row, &e.Value)
+	b.readings(groupHigh, row, &e.High)
+	b.readings(groupTree, row, &e.Tree)
+	b.readings(groupTreeHigh, row, &e.TreeHigh)
+	e.Text = b.hostile(row)
+	b.doubts(row, &e.Doubts)
+	return e, nil
 }
 
-func (b *batch) doubts(row int) (d event.Doubts) {
+func (b *batch) doubts(row int, d *event.Doubts) {
 	for kind := range d.Refused {
 		d.Refused[kind] = b.u64(colFirstRefused+kind, row)
 	}
@@ -208,16 +213,13 @@ func (b *batch) doubts(row int) (d event.Doubts) {
 		d.Missing[kind] = b.bytes(colFirstMissing+kind, row)
 	}
 	d.Untraced, d.UntracedNow = b.u64(colUntraced, row), b.u64(colUntracedNow, row)
-	return d
 }
 
 func (b *batch) reading(row int) event.Event {
-	return &event.Reading{
-		Number: b.u64(colNumber, row),
-		PID:    int32(b.u32(colPID, row)),
-		Value:  b.readings(groupValue, row),
-		High:   b.readings(groupHigh, row),
-	}
+	r := &event.Reading{Number: b.u64(colNumber, row), PID: int32(b.u32(colPID, row))}
+	b.readings(groupValue, row, &r.Value)
+	b.readings(groupHigh, row, &r.High)
+	return r
 }
 
 func (b *batch) cellSource(row int) event.Event {
@@ -229,11 +231,10 @@ func (b *batch) cellSource(row int) event.Event {
 	}
 }
 
-func (b *batch) readings(group, row int) (r event.Readings) {
+func (b *batch) readings(group, row int, to *event.Readings) {
 	for m := range event.Meter(event.CPUMeters) {
-		r[m] = b.bytes(meterColumn(group, m), row)
+		to[m] = b.bytes(meterColumn(group, m), row)
 	}
-	return r
 }
 
 // hostile is the text of a row, byte for byte as it was.

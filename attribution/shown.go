@@ -1,0 +1,103 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/report"
+)
+
+// shown are stacks as a report has shown them a short while ago: windows that follow each other list the same ones, and share them.
+type shown struct {
+	recent [recentlyShown]shownStack
+	cells  []inCell // of the stack that is asked for
+}
+
+// shownStack is a stack as it is shown where its calls are in some cells.
+type shownStack struct {
+	first  uint32 // of its calls in the table, which no other has
+	cells  []inCell
+	frames []report.Frame
+}
+
+// inCell is the cell that a call lies in.
+type inCell struct {
+	execution, count int
+	isIn             bool
+}
+
+const (
+	recentlyShown = 1 << 9 // a power of two
+	maxShown      = 1 << 7 // calls of one that is remembered
+)
+
+// frames is a stack as a report shows it: without what is outside of the cell. Nobody is to change it.
+func (t *Tracker) frames(w *window, s *stack) []report.Frame {
+	if s == nil || s.count == 0 {
+		return []report.Frame{}
+	}
+	cells := t.cellsIn(w, s)
+	if s.count > maxShown {
+		return t.framesIn(s, cells)
+	}
+	one := &t.shown.recent[s.first%recentlyShown]
+	if one.frames == nil || one.first != s.first || !slices.Equal(one.cells, cells) {
+		*one = shownStack{s.first, append(one.cells[:0], cells...), t.framesIn(s, cells)}
+	}
+	return one.frames
+}
+
+// cellsIn are the cells that the calls of a stack lie in, as far as the outermost that lies in one; of all calls if none does. It goes
+// when it is called again.
+func (t *Tracker) cellsIn(w *window, s *stack) []inCell {
+	cells := t.shown.cells[:0]
+	within := 0
+	for i, call := range t.allocations.stacks.callsOf(s) {
+		one := t.cellIn(w, s.pid, call)
+		if one.isIn {
+			within = i + 1
+		}
+		cells = append(cells, one)
+	}
+	t.shown.cells = cells
+	if within > 0 {
+		return cells[:within]
+	}
+	return cells
+}
+
+// cellIn is the cell that a call lies in, seen from a window.
+func (t *Tracker) cellIn(w *window, pid int32, call uint32) inCell {
+	f := &t.allocations.stacks.frames[call]
+	if f.native {
+		return inCell{}
+	}
+	cell := t.cellOf(w, pid, f.file)
+	if cell == nil {
+		return inCell{}
+	}
+	return inCell{cell.execution, cell.count, true}
+}
+
+// framesIn are the calls of a stack that lie in cells.
+func (t *Tracker) framesIn(s *stack, cells []inCell) []report.Frame {
+	out := make([]report.Frame, len(cells))
+	calls := t.allocations.stacks.callsOf(s)
+	for i := range out {
+		out[i] = t.frame(calls[i], cells[i])
+	}
+	return out
+}
+
+// frame is a call as a report shows it.
+func (t *Tracker) frame(at uint32, in inCell) report.Frame {
+	f := t.allocations.stacks.frame(at)
+	out := report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
+	if in.isIn {
+		out.Execution = in.execution
+		if in.count >= 0 {
+			count := in.count
+			out.ExecutionCount = &count
+		}
+	}
+	return out
+}
