@@ -275,6 +275,28 @@ func TestHiddenProcesses(t *testing.T) {
 	}
 }
 
+// TestHelperEnds: what the session cannot open any more, as its helper has been killed, is missing from the report, which says so; what it has open goes on.
+func TestHelperEnds(t *testing.T) {
+	together(t)
+	s := startCells(t, nil, "import subprocess, sys", "x = bytearray(1 << 22)", "subprocess.run([sys.executable, '-c', 'import time; time.sleep(0.5)'])")
+	tr := attach(t, s.cmd.Process.Pid, "--strict")
+	if err := unix.Kill(started(t, tr.cmd.Process.Pid, process.HelperCommand).PID, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(s.in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.says("done!\n")
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	r, _ := tr.wait(4)
+	if cells := topCells(r, s.cmd.Process.Pid); len(cells) != 2 || cells[0].Source == "" || cells[0].Meters["cpu.resident"].Need() < 1<<22 {
+		t.Errorf("%+v", cells)
+	}
+	if r.Certificate.Complete || !strings.Contains(strings.Join(r.Certificate.Problems, "\n"), "has ended") {
+		t.Errorf("%+v", r.Certificate)
+	}
+}
+
 // TestSignalIsPassedOn: what the tracer is told to end by reaches a command that has become another user's, whom the tracer itself may not signal.
 func TestSignalIsPassedOn(t *testing.T) {
 	together(t)

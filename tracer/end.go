@@ -53,6 +53,10 @@ func (s *Session) wind() error {
 		w.look(s.fs)
 		s.queue = append(s.queue, w.limits(root))
 	}
+	if err := s.fs.Helper.Ended(); err != nil {
+		s.missing++
+		s.problem("%v: what was to be opened since then was not looked at", err)
+	}
 	f := s.finish()
 	f.Shells = shells
 	s.queue = append(s.queue, f)

@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
 )
 
 // Change, Boundary, Reading and Source make a Session a ledger.Sink.
@@ -224,9 +226,15 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 	t.slot, t.patience = slot, pythonPatience
 }
 
-// namedPython says whether a process executes a program whose file is named python…, as every CPython's is.
+// namedPython says whether a process executes a program whose file is named python…, as every CPython's is. Where that cannot be told of a
+// process that is there, the report says so.
 func (s *Session) namedPython(pid int) bool {
-	return strings.HasPrefix(filepath.Base(s.fs.ExeName(pid)), "python")
+	exe, err := s.fs.ExeName(pid)
+	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {
+		s.unseen++
+		s.misses(pid, 0, []event.Meter{event.NumPy, event.Torch}, "which program pid %d runs is not known: %v: if it is a Python, its cells are not seen", pid, err)
+	}
+	return strings.HasPrefix(filepath.Base(exe), "python")
 }
 
 func (s *Session) target(pid int) *target {

@@ -3,6 +3,7 @@ package holders
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,11 +53,16 @@ const (
 	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
 )
 
+var errNotMapped = errors.New("holders: what the process has mapped is not known, so neither is how large its objects are")
+
 // List says what the Python has, by name: the user's variables, IPython's outputs, and what is large and only modules,
 // tracebacks or frames have. It is the last that a survey can be asked for, waits for those
-// beside it, and fails as [Survey.Find] does.
+// beside it. It fails as [Survey.Find] does, and without [Process.Mapped].
 func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	defer onThread()()
+	if s.sizes == nil {
+		return Listing{}, errNotMapped
+	}
 	limits.defaults()
 	s.mem.few() // most of what is needed was noted
 	w := s.walker(ctx, nil, limits)

@@ -43,13 +43,13 @@ func (fs FS) Cwd(pid int) (string, error) {
 	return dir, nil
 }
 
-// ExeName returns the name of the executable, or "" where it cannot be known.
-func (fs FS) ExeName(pid int) string {
+// ExeName returns the name of the executable, as [Mapping.Path] has it. Reading a stranger's needs ptrace access (CAP_SYS_PTRACE).
+func (fs FS) ExeName(pid int) (string, error) {
 	name, err := fs.link(pid, "exe")
 	if err != nil {
-		return ""
+		return "", fs.failure(pid, err)
 	}
-	return strings.TrimSuffix(name, " (deleted)")
+	return strings.TrimSuffix(name, " (deleted)"), nil
 }
 
 // UserName returns the name of a user of this machine, or the number in decimal where it has none here, as is

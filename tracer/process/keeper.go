@@ -35,6 +35,13 @@ func (h *Helper) TakeOver(roots []Identity, signals bool) error {
 	return nil
 }
 
+// Ended says why nothing can be asked for any more, nil if it can.
+func (h *Helper) Ended() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dead
+}
+
 func (h *Helper) hasTakenOver() bool { return h != nil && h.all.Load() }
 
 // tell asks for something the kernel itself knows of a process. It waits for no turn.

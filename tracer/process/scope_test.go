@@ -157,8 +157,10 @@ func TestKept(t *testing.T) {
 	if v, err := fs.Variables(root.PID, "WANTED", "NONE"); err != nil || len(v) != 1 || v["WANTED"] != "yes" {
 		t.Errorf("%v %v", v, err)
 	}
-	if dir, err := fs.Cwd(root.PID); err != nil || dir != "/" || fs.ExeName(root.PID) != live.ExeName(root.PID) {
-		t.Errorf("%q %v, %q", dir, err, fs.ExeName(root.PID))
+	dir, err := fs.Cwd(root.PID)
+	exe, err2 := fs.ExeName(root.PID)
+	if want, err3 := live.ExeName(root.PID); errors.Join(err, err2, err3) != nil || dir != "/" || exe != want {
+		t.Errorf("%q %v, %q %v, want %q %v", dir, err, exe, err2, want, err3)
 	}
 	if gpus, err := fs.GPUs(root.PID); err != nil || len(gpus) != 0 || fs.MayUseGPUs(root.PID) {
 		t.Errorf("%v %v", gpus, err)
@@ -194,6 +196,7 @@ func refusals(fs FS, pid int, m Mapping) map[string]error {
 	_, all["memory"] = fs.OpenMemory(pid)
 	_, all["variables"] = fs.Variables(pid, "PATH")
 	_, all["cwd"] = fs.Cwd(pid)
+	_, all["program"] = fs.ExeName(pid)
 	_, all["descriptors"] = fs.GPUs(pid)
 	_, all["mapping"] = fs.OpenMapping(pid, m)
 	_, all["name"] = fs.OpenFile(pid, "/bin/sh")
