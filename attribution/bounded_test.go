@@ -153,3 +153,48 @@ func TestHostile(t *testing.T) {
 		})
 	}
 }
+
+// TestCellsHaveRoom: cells of a Python that begins when there is no room for one more process are in the report, with their figures, and it says
+// that something is missing.
+func TestCellsHaveRoom(t *testing.T) {
+	const child = 90_000
+	tracker := attribution.New()
+	s := attributiontest.New(tracker.Add, 1)
+	for i := range int32(1 << 14) {
+		s.Fork(attributiontest.Kernel, 10_000+i)
+		s.Exit(10_000 + i)
+	}
+	s.OpenCell(1, 0, "f.py", "start_another_kernel()")
+	s.Fork(attributiontest.Kernel, child)
+	s.Exec(child, "python3 -m ipykernel_launcher -f kernel.json")
+	s.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: child, Python: "3.13.1", IPython: "9.0.0", Frontend: "ipykernel", Inputs: 1}})
+	s.To(child, event.Resident, 50<<20)
+	s.Boundary(event.Boundary{Kind: event.CellOpen, PID: child, Cell: 2, Inputs: 2, Text: "g.py"})
+	s.Emit(&event.CellSource{Cell: 2, PID: child, Text: "x = load()"})
+	s.To(child, event.Resident, 90<<20)
+	s.To(child, event.Resident, 70<<20)
+	s.Boundary(event.Boundary{Kind: event.CellClose, PID: child, Cell: 2, Outcome: event.OutcomeOK, Inputs: -1})
+	s.CloseCell(1, event.OutcomeOK)
+	s.End()
+	r := tracker.Report()
+	i := slices.IndexFunc(r.Windows, func(w report.Window) bool { return w.PID == child && w.Kind == "cell" })
+	if i < 0 {
+		t.Fatalf("the cell is in none of %d windows: %q", len(r.Windows), r.Certificate.Incomplete)
+	}
+	if f := r.Windows[i].Meters["cpu.resident"]; f.Start != 50<<20 || f.Peak != 90<<20 || f.End != 70<<20 || r.Windows[i].Source != "x = load()" {
+		t.Errorf("%+v", r.Windows[i])
+	}
+	for _, p := range r.Processes {
+		if f := p.Meters["cpu.resident"]; p.PID == child && (f.Exact || f.Peak != 90<<20 || p.Parent != int(attributiontest.Kernel) || !p.Late) {
+			t.Errorf("%+v", p)
+		}
+	}
+	for _, w := range r.Windows {
+		if w.PID == int(attributiontest.Kernel) && w.Kind == "cell" && (len(w.Children) != 0 || w.ChildrenUnlisted != 1) {
+			t.Errorf("%d children, %d not listed", len(w.Children), w.ChildrenUnlisted)
+		}
+	}
+	if why := strings.Join(r.Certificate.Incomplete, "\n"); r.Certificate.Complete || !strings.Contains(why, "of processes that are not in this report") {
+		t.Errorf("complete: %v: %q", r.Certificate.Complete, why)
+	}
+}

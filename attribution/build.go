@@ -234,8 +234,14 @@ func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*wind
 	out := report.Process{
 		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
 		IPython: p.info.IPython, Frontend: p.info.Frontend, StartNS: t.since(p.began), EndNS: t.since(gone),
-		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late, RestartOf: restartOf,
+		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late || p.adopted, RestartOf: restartOf,
 		Meters: t.figureMap(p.life, session, false, p.info.Python != ""),
+	}
+	if p.adopted { // what it had, and its peaks, before that are not known
+		for id, f := range out.Meters {
+			f.Exact, f.Bound = false, nil
+			out.Meters[id] = f
+		}
 	}
 	if p.info.Limit > 0 {
 		out.SoftLimit = &report.SoftLimit{Bytes: int64(p.info.Limit), By: string(p.info.LimitBy)}

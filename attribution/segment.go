@@ -72,6 +72,9 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 		p.past.see(t.cut, latest, m.value, m.high, t.gpus.meters)
 		p.past.reach(t.cut, m.value)
 		p.past.thin(r)
+		if p.adopted && p.life == nil {
+			p.life = startFigures(m.value, t.gpus.meters)
+		}
 		p.life.see(m.value, m.high, t.gpus.meters)
 		r.moved(p, t.cut)
 	}

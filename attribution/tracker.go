@@ -9,6 +9,7 @@ package attribution
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"ipytracer/report"
@@ -97,6 +98,7 @@ type process struct {
 	blind       blindness
 	session     *window // of a root
 	whole       *window // of a Python that another process of the tree started
+	adopted     bool    // it had begun before there was room for it
 	learnedAt   []learning
 
 	counted      uint64 // the last cut behind which a block moved, or memory was refused
@@ -289,6 +291,9 @@ func (t *Tracker) Flush() {
 // introduce learns about a process, or learns more.
 func (t *Tracker) introduce(info event.ProcessInfo) {
 	p := t.process(info.PID, info.Root)
+	if p == nil && info.Python != "" && len(t.order) < maxProcesses+maxPythons { // it may run cells, which have room when nothing else has
+		p = t.adopt(info.PID, info.Root)
+	}
 	if p == nil {
 		return
 	}
@@ -299,7 +304,7 @@ func (t *Tracker) introduce(info event.ProcessInfo) {
 			p.inputs = min(p.inputs, 1)
 		}
 	}
-	if info.Python != "" && p.alive && p.parent != 0 && p.session == nil && p.whole == nil && t.audit == nil {
+	if info.Python != "" && p.alive && p.parent != 0 && p.session == nil && p.whole == nil && !p.adopted && t.audit == nil {
 		p.whole = t.openWindow(p, t.now(p), kindLife, nil)
 	}
 }
@@ -308,10 +313,28 @@ func (t *Tracker) introduce(info event.ProcessInfo) {
 func (t *Tracker) process(pid int32, root uint32) *process {
 	p := t.processes[pid]
 	if p == nil && t.limits.room(&t.limits.processes, len(t.order) < maxProcesses) {
-		p = &process{info: event.ProcessInfo{PID: pid, Root: root, Inputs: -1}, index: len(t.order), root: root, inputs: -1}
-		t.processes[pid] = p
-		t.order = append(t.order, p)
+		p = t.add(pid, root)
 	}
+	return p
+}
+
+func (t *Tracker) add(pid int32, root uint32) *process {
+	p := &process{info: event.ProcessInfo{PID: pid, Root: root, Inputs: -1}, index: len(t.order), root: root, inputs: -1}
+	t.processes[pid] = p
+	t.order = append(t.order, p)
+	return p
+}
+
+// adopt takes in a child for which there was no room when it began: from whom and with what is not known, so of its life as a whole there is no window.
+func (t *Tracker) adopt(pid int32, root uint32) *process {
+	i := slices.IndexFunc(t.order, func(p *process) bool { return p.root == root && p.session != nil })
+	if i < 0 {
+		return nil
+	}
+	p, r := t.add(pid, root), t.root(root)
+	p.adopted, p.began, p.parent = true, t.last, t.order[i].info.PID
+	r.lives(p, t.cut, true)
+	r.moved(p, t.cut)
 	return p
 }
 

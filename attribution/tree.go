@@ -10,6 +10,7 @@ import (
 // Limits of what windows keep of other processes.
 const (
 	maxProcesses = 1 << 14 // of a session
+	maxPythons   = 1 << 12 // that found no room among those
 	maxListing   = 2048    // children of one window: as many as the kernel half follows at once
 	maxChildren  = 1 << 20 // of all windows
 )
@@ -157,6 +158,8 @@ func (t *Tracker) measure(w *window) measured {
 		}
 		switch {
 		case !t.isBelow(p, w.process):
+		case p.adopted && !atStart: // with what it began there is not known
+			m.unlisted++
 		case len(m.children) < room:
 			m.children = append(m.children, child{p, p.figuresIn(w, atStart)})
 		default:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/report"
+	"ipytracer/tracer/process"
 )
 
 // nobody is a user who has nothing.
@@ -57,8 +59,24 @@ const noCapability = "0000000000000000"
 // nothingMore are the lines of threads that can gain nothing.
 var nothingMore = []string{"CapInh:\t" + noCapability, "CapBnd:\t" + noCapability, "CapAmb:\t" + noCapability, "NoNewPrivs:\t1", "Seccomp:\t2"}
 
-// TestPrivilegesAreDropped: once the probes are in, the tracer can do little else, with none of its threads, and does with files what whoever
-// typed sudo may.
+// started is the process that a tracer runs a hidden command of its own in.
+func started(t *testing.T, pid int, command string) process.Identity {
+	t.Helper()
+	children, err := process.FS{}.Children(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, child := range children {
+		line, err := process.FS{}.Cmdline(child.PID)
+		if err == nil && slices.Contains(line.Args, command) {
+			return child
+		}
+	}
+	t.Fatalf("none of %v is %s", children, command)
+	return process.Identity{}
+}
+
+// TestPrivilegesAreDropped: when it looks into the target the tracer is whoever typed sudo, and has nothing, in none of its threads; its helper can read.
 func TestPrivilegesAreDropped(t *testing.T) {
 	together(t)
 	dir := nobodysFolder(t)
@@ -67,9 +85,10 @@ func TestPrivilegesAreDropped(t *testing.T) {
 	cmd := exec.Command(binary, "attach", "--format", "json", "--ready-file", ready, "-o", out, fmt.Sprint(pid))
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
 	stderr := startReady(t, cmd, ready)
-	small := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_PERFMON|1<<unix.CAP_BPF|1<<unix.CAP_CHECKPOINT_RESTORE)
-	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), fmt.Sprintf("Uid:\t0\t0\t0\t%d", nobody), fmt.Sprintf("Gid:\t0\t0\t0\t%d", nobody),
-		"Groups:\t ", "CapPrm:\t"+small)...)
+	ids := strings.Repeat(fmt.Sprintf("\t%d", nobody), 4)
+	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), "Uid:"+ids, "Gid:"+ids, "Groups:\t ", "CapPrm:\t"+noCapability, "CapEff:\t"+noCapability)...)
+	small := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_CHECKPOINT_RESTORE)
+	allThreads(t, started(t, cmd.Process.Pid, process.HelperCommand).PID, append(slices.Clip(nothingMore), "CapPrm:\t"+small)...)
 	if err := run(); err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +129,8 @@ func hasEnded(pid int) bool {
 	return err != nil || bytes.Contains(data, []byte(") Z "))
 }
 
-// complete checks that a report is of a cell, and misses nothing.
-func complete(t *testing.T, path string, pid int) {
+// complete checks that a report is of a cell, and misses nothing. It returns the report.
+func complete(t *testing.T, path string, pid int) *report.Report {
 	t.Helper()
 	var r report.Report
 	data, err := os.ReadFile(path)
@@ -124,6 +143,7 @@ func complete(t *testing.T, path string, pid int) {
 	if cells := topCells(&r, pid); !r.Certificate.Complete || len(cells) == 0 {
 		t.Errorf("%d cells; %+v", len(cells), r.Certificate)
 	}
+	return &r
 }
 
 // TestReportIsSecluded: while a recording is read the program is the user who typed the command, and has nothing.
@@ -229,4 +249,64 @@ func TestSmallestCapabilities(t *testing.T) {
 		}
 		complete(t, out, pid)
 	}
+}
+
+// TestHiddenProcesses: where /proc shows a user no processes of others (hidepid), the tracer of that user sees all it traces, children of before included.
+func TestHiddenProcesses(t *testing.T) {
+	together(t)
+	dir := nobodysFolder(t)
+	ready, out := filepath.Join(dir, "ready"), filepath.Join(dir, "report")
+	s := startCells(t, nil, "import os, time\nparent = os.getpid()\nif os.fork() == 0:\n    while os.getppid() == parent: time.sleep(0.01); x = bytearray(1 << 22)\n    os._exit(0)", "time.sleep(0.3); y = bytearray(1 << 22)")
+	cmd := exec.Command("unshare", "--mount", "sh", "-c", `mount -t proc -o hidepid=invisible proc /proc && exec "$0" "$@"`,
+		binary, "attach", "--format", "json", "--ready-file", ready, "-o", out, fmt.Sprint(s.cmd.Process.Pid))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
+	stderr := startReady(t, cmd, ready)
+	if _, err := io.WriteString(s.in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.says("done!\n")
+	_ = cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	r := complete(t, out, s.cmd.Process.Pid)
+	if cells := topCells(r, s.cmd.Process.Pid); len(cells) != 1 || len(cells[0].Children) != 1 {
+		t.Errorf("%+v", cells)
+	}
+}
+
+// TestSignalIsPassedOn: what the tracer is told to end by reaches a command that has become another user's, whom the tracer itself may not signal.
+func TestSignalIsPassedOn(t *testing.T) {
+	together(t)
+	ready := filepath.Join(t.TempDir(), "ready")
+	cmd := exec.Command(binary, "run", "-q", "--ready-file", ready, "--", "setpriv", "--reuid=12345", "--clear-groups", "sleep", "60")
+	cmd.Env = append(os.Environ(), "SUDO_UID=", "SUDO_GID=")
+	startReady(t, cmd, ready)
+	status := fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)
+	if data, err := os.ReadFile(status); err != nil || !strings.Contains(string(data), "CapEff:\t"+noCapability) {
+		t.Fatalf("%v: %s", err, data)
+	}
+	for deadline := time.Now().Add(patience); !runsAs(cmd.Process.Pid, 12345); time.Sleep(2 * time.Millisecond) { // look again
+		if time.Now().After(deadline) {
+			t.Fatal("the command has not become another user's")
+		}
+	}
+	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if status := exitStatus(t, cmd.Wait()); status != 128+int(unix.SIGTERM) {
+		t.Errorf("status %d", status)
+	}
+}
+
+// runsAs says whether a process has a child of a user.
+func runsAs(pid int, uid uint32) bool {
+	children, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, path := range children {
+		data, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(data), fmt.Sprintf("\nPPid:\t%d\n", pid)) && strings.Contains(string(data), fmt.Sprintf("\nUid:\t%d\t", uid)) {
+			return true
+		}
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
+	"ipytracer/tracer/limit"
 	"ipytracer/tracer/process"
 )
 
@@ -211,16 +212,13 @@ func TestLimitIsPutBack(t *testing.T) {
 // killTracer kills it with SIGKILL, and the guard of its limits before it.
 func killTracer(t *testing.T, tr *trace, guard bool) {
 	t.Helper()
-	children, err := process.FS{}.Children(tr.cmd.Process.Pid)
-	if err != nil || len(children) != 1 {
-		t.Fatalf("the tracer's children are %v, %v; want its guard", children, err)
-	}
-	st, err := process.FS{}.Status(children[0].PID)
+	guardian := started(t, tr.cmd.Process.Pid, limit.GuardCommand)
+	st, err := process.FS{}.Status(guardian.PID)
 	if err != nil || st.CapsHeld != 0 {
 		t.Errorf("the guard holds %v, %v", st.CapsHeld, err)
 	}
 	if guard {
-		if err := syscall.Kill(children[0].PID, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(guardian.PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,7 +1,10 @@
 package tracer
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -12,76 +15,110 @@ import (
 	"ipytracer/tracer/userfile"
 )
 
-// needed are the capabilities a session goes on needing once its probes are in (capabilities(7)).
-var needed = []uint{
-	unix.CAP_BPF,                // the rings and maps
-	unix.CAP_PERFMON,            // probes put back by the budget, or placed in a child that turns out to be a Python
-	unix.CAP_SYS_PTRACE,         // /proc/PID/mem of a target
-	unix.CAP_CHECKPOINT_RESTORE, // /proc/PID/map_files of a target, since Linux 5.9
-	unix.CAP_DAC_READ_SEARCH,    // /proc/PID/mem of another user's process, which is not root's to read
-}
-
-// Remains says what a session will be used for once it is confined, besides reading what its targets do.
+// Remains says what a program will be used for once it is confined, besides what the session does.
 type Remains struct {
 	Files     bool           // files are made and put in their places
-	User      *userfile.User // whose rights on files the program, which is root's, has from now on; nil: root's
+	Folders   []string       // which ones, where the kernel can tell them (Landlock)
+	User      *userfile.User // who the program, which is root's, becomes; nil: it stays who it is
 	Overrides bool           // files are put in folders of others, as root itself
-	Signals   bool           // SIGTERM, SIGHUP and SIGKILL are sent to a command, which may be another user's
+	Signals   bool           // [Session.Signal] is used
 }
 
-// Confine takes from this program, in all its threads and for good, the capabilities and system calls that the session does not need from now on.
-// Nothing can be started afterwards, so what the session needs another process for must run. Where the machine takes no filter of
-// system calls, or too few capabilities are there to empty the bounding set, the log says so and the rest is done.
-func (s *Session) Confine(r Remains) error {
-	keep := slices.Clone(needed)
-	if what, err := s.needsAdmin(); err != nil {
-		s.log.Info("CAP_SYS_ADMIN is kept, as this kernel asks for it to "+what, "error", err)
-		keep = append(keep, unix.CAP_SYS_ADMIN)
+// confine takes from this program, in all its threads and for good, the capabilities, system calls and files that the session does not need once the
+// kernel half is loaded, in front of all that looks into a file or a process: what takes a right from now on is asked of the helper. Nothing can
+// be started afterwards. What the machine does not have for it is said in the log, and the rest is done.
+func (s *Session) confine() error {
+	r := s.options.Confine
+	if r == nil {
+		return nil
 	}
-	if r.Overrides {
-		keep = append(keep, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
+	var roots []process.Identity
+	for _, t := range s.targets {
+		roots = append(roots, t.handle.Identity())
 	}
-	if r.Signals {
-		keep = append(keep, unix.CAP_KILL)
+	if err := s.fs.Helper.TakeOver(roots, r.Signals); err != nil {
+		return err
 	}
-	if u := r.User; u != nil {
-		if err := confine.FilesAs(u.UID, u.GID, u.Groups); err != nil {
-			return err
+	keep, err := s.kept()
+	if err != nil {
+		s.log.Info(fmt.Sprintf("this kernel takes %d capabilities to place a probe, which are kept", len(keep)), "error", err)
+	}
+	allowed := rules(*r, gpu.Loadable())
+	return Withdraw(*r, keep, allowed, func(err error) {
+		level := slog.LevelInfo // the filter forbids nearly all that Landlock does
+		if errors.Is(err, confine.ErrNoFilter) {
+			level = slog.LevelWarn
 		}
+		s.log.Log(context.Background(), level, "the tracer can do more than it needs", "error", err)
+	})
+}
+
+// Withdraw makes this program one of r.User, without capabilities but some, that makes only some system calls, and that reads of files what the kernel
+// itself says, and what is open. absent is called with what the kernel has not got for it.
+func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)) error {
+	if r.Overrides {
+		keep = append(slices.Clip(keep), unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
 	}
-	err := confine.KeepCapabilities(keep...)
-	if errors.Is(err, confine.ErrBounding) {
-		s.log.Info(err.Error())
-	} else if err != nil {
+	if err := become(r.User, keep); err != nil {
 		return err
 	}
 	if err := confine.NoNewPrivileges(); err != nil {
 		return err
 	}
-	allowed := rules(r, gpu.Loadable())
-	if s.fs.Helper.Seal() {
-		allowed = append(allowed, confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG)...)
+	for _, err := range []error{confine.OnlyPaths(paths(r, gpu.Loadable())), confine.Allow(allowed)} {
+		switch {
+		case errors.Is(err, confine.ErrNoLandlock), errors.Is(err, confine.ErrNoFilter):
+			absent(err)
+		case err != nil:
+			return err
+		}
 	}
-	err = confine.Allow(allowed)
-	if errors.Is(err, confine.ErrNoFilter) {
-		s.log.Warn("the tracer can make any system call", "error", err)
+	return nil
+}
+
+// become takes on a user, nil for none, and leaves some capabilities. Who keeps any stays root but for files.
+func become(u *userfile.User, keep []uint) error {
+	if u != nil && len(keep) == 0 {
+		return confine.Become(u.UID, u.GID, u.Groups)
+	}
+	if u != nil {
+		if err := confine.FilesAs(u.UID, u.GID, u.Groups); err != nil {
+			return err
+		}
+	}
+	err := confine.KeepCapabilities(keep...)
+	if errors.Is(err, confine.ErrBounding) { // nothing is gained all the same, without new privileges
 		return nil
 	}
 	return err
 }
 
-// needsAdmin tries each kind of thing that has taken CAP_SYS_ADMIN on some kernel, and says which one takes it here: before 6.10
-// probes, which are perf events there; before 5.9 files by their mappings. What does not work either way is no reason to keep it.
-func (s *Session) needsAdmin() (what string, why error) {
-	for _, thing := range []struct {
-		what string
-		try  func() error
-	}{{"place a probe", s.ledger.TryProbe}, {"open what is mapped", s.fs.TryMapFiles}} {
-		if err := confine.WithOnly(needed, thing.try); err != nil && thing.try() == nil {
-			return thing.what, err
+// kept are the capabilities that the session cannot do without on this kernel, and why: before Linux 5.19 the maps, where
+// kernel.unprivileged_bpf_disabled is set; before 6.10 probes, which are perf events there.
+func (s *Session) kept() (keep []uint, why error) {
+	try := func() error { return errors.Join(s.ledger.TryProbe(), s.ledger.Wake()) }
+	for _, keep := range [][]uint{nil, {unix.CAP_BPF, unix.CAP_PERFMON}, {unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}} {
+		err := confine.WithOnly(keep, try)
+		if err == nil {
+			return keep, why
 		}
+		why = err
 	}
-	return "", nil
+	return []uint{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, why
+}
+
+// paths are the files that a session reads and makes by name. nvml: NVIDIA's library may be loaded yet, from wherever it is.
+func paths(r Remains, nvml bool) confine.Paths {
+	p := confine.Paths{Make: r.Folders, Read: append(process.CgroupMounts(), "/proc", "/sys", "/etc", "/dev/null")}
+	if nvml {
+		p.Read, p.Drive = append(p.Read, "/"), []string{"/dev"}
+	}
+	return p
+}
+
+// Signal sends SIGTERM, SIGHUP or SIGKILL to a target, if [Remains] says so.
+func (s *Session) Signal(pid int, signal unix.Signal) error {
+	return s.fs.Helper.Signal(pid, signal)
 }
 
 // probing are the commands of bpf(2) by which what has been loaded is used. None loads anything: a program of the kernel can read all memory.
@@ -91,27 +128,18 @@ var probing = []uint32{
 	unix.BPF_PROG_TEST_RUN, unix.BPF_OBJ_GET_INFO_BY_FD, unix.BPF_LINK_CREATE, unix.BPF_LINK_UPDATE, unix.BPF_LINK_DETACH, unix.BPF_ITER_CREATE,
 }
 
-// rules are the system calls that a session makes once its probes are in. nvml: NVIDIA's library may be loaded yet.
+// rules are the system calls that a session makes once the kernel half is loaded. nvml: NVIDIA's library may be loaded yet.
 func rules(r Remains, nvml bool) []confine.Rule {
-	all := slices.Concat(confine.Program(), confine.Reading(), confine.Always(
+	all := slices.Concat(Looking(), confine.Always(
 		unix.SYS_PERF_EVENT_OPEN, // a probe, before Linux 6.6
-		unix.SYS_PIDFD_OPEN, unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_DUP3,
+		unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_DUP3,
 	), []confine.Rule{
 		confine.OneOf(unix.SYS_BPF, 0, probing...),
 		confine.OneOf(unix.SYS_IOCTL, 1, unix.PERF_EVENT_IOC_ENABLE, unix.PERF_EVENT_IOC_DISABLE, unix.PERF_EVENT_IOC_SET_BPF),
-		confine.OneOf(unix.SYS_KILL, 1, 0), // is it there?
-		confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, 0),
+		confine.OneOf(unix.SYS_PTRACE, 0, unix.PTRACE_DETACH), // of a command that was started stopped
 	})
-	if (process.FS{}).TryMapFiles() != nil {
-		all = append(all, confine.Rule{Call: unix.SYS_OPENAT2}) // the other way to what is mapped
-	} else {
-		all = append(all, confine.Rule{Call: unix.SYS_OPENAT2, Absent: true})
-	}
 	if r.Files {
 		all = append(all, confine.Making()...)
-	}
-	if r.Signals {
-		all = append(all, confine.OneOf(unix.SYS_KILL, 1, signals...), confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, signals...))
 	}
 	if nvml {
 		all = append(all, driver()...)
@@ -119,7 +147,14 @@ func rules(r Remains, nvml bool) []confine.Rule {
 	return all
 }
 
-var signals = []uint32{uint32(unix.SIGTERM), uint32(unix.SIGHUP), uint32(unix.SIGKILL)}
+// Looking are the system calls by which processes are looked at with a helper that opens what takes a right.
+func Looking() []confine.Rule {
+	return slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_PIDFD_OPEN, unix.SYS_SENDMSG, unix.SYS_RECVMSG), []confine.Rule{
+		confine.OneOf(unix.SYS_KILL, 1, 0), // is it there?
+		confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, 0),
+		{Call: unix.SYS_OPENAT2, Absent: true}, // whose flags lie in memory
+	})
+}
 
 // driver are the calls of NVIDIA's library: it is loaded, opens /dev/nvidiactl and its like to read and write, and asks the driver by ioctls of
 // its own (type 'F', nv-ioctl-numbers.h of NVIDIA's open kernel modules).

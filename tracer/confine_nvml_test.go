@@ -3,13 +3,11 @@
 package tracer
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/confine"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/gpu/gputest"
 )
@@ -38,7 +36,7 @@ func askConfined(t *testing.T) {
 	if !gpu.Loadable() {
 		t.Fatal("there is nothing to load")
 	}
-	if err := errors.Join(confine.NoNewPrivileges(), confine.Allow(rules(Remains{}, true))); err != nil {
+	if err := Withdraw(Remains{}, nil, rules(Remains{}, true), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	nvml, err := gpu.Open()

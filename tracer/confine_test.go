@@ -2,8 +2,10 @@ package tracer
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unsafe"
@@ -11,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/tracer/confine"
+	"ipytracer/tracer/userfile"
 )
 
 const confinedVariable = "IPYTRACER_TEST_CONFINED"
@@ -134,5 +137,70 @@ func tryForbidden(t *testing.T) {
 	}
 	if data, err := os.ReadFile("/proc/self/status"); err != nil || !strings.Contains(string(data), "Seccomp:\t2") {
 		t.Errorf("reading: %v", err)
+	}
+}
+
+// TestFilesOfASession: a session reads what the kernel says of everybody, makes files in the folders that were named, and can open nothing else.
+func TestFilesOfASession(t *testing.T) {
+	const variable = "IPYTRACER_TEST_FOLDER"
+	if os.Getenv(confinedVariable) != "" {
+		tryFiles(t, os.Getenv(variable))
+		return
+	}
+	if os.Geteuid() != 0 {
+		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
+			t.Fatal("not root")
+		}
+		t.Skip("not root")
+	}
+	dir, err := os.MkdirTemp("", "session") // t.TempDir's are below a folder that is root's
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
+	for _, err := range []error{os.Mkdir(inside, 0o755), os.Mkdir(outside, 0o777), os.Chmod(outside, 0o777), os.Chmod(dir, 0o755), os.Chown(inside, 65534, 65534),
+		os.WriteFile(filepath.Join(outside, "readable"), nil, 0o644)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestFilesOfASession$", "-test.v")
+	cmd.Env = append(os.Environ(), confinedVariable+"=1", variable+"="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: TestFilesOfASession") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+func tryFiles(t *testing.T, dir string) {
+	parent := fmt.Sprintf("/proc/%d/", os.Getppid())
+	r := Remains{Files: true, Folders: []string{filepath.Join(dir, "inside")}, User: &userfile.User{UID: 65534, GID: 65534}}
+	if err := Withdraw(r, nil, rules(r, false), func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/proc/self/maps", parent + "status", parent + "cgroup", "/proc/meminfo", "/etc/passwd", "/sys/kernel/btf/vmlinux"} {
+		if f, err := os.Open(path); err != nil {
+			t.Error(err)
+		} else {
+			f.Close()
+		}
+	}
+	for _, path := range []string{parent + "mem", parent + "maps", parent + "environ", parent + "exe", parent + "fd", parent + "root/etc/passwd", "/etc/shadow", "/usr/bin/env", "/",
+		filepath.Join(dir, "outside", "readable")} {
+		if f, err := os.Open(path); err == nil {
+			f.Close()
+			t.Errorf("%s was opened", path)
+		} else if !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EPERM) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for folder, may := range map[string]bool{"inside": true, "outside": false} {
+		f, err := os.OpenFile(filepath.Join(dir, folder, "new"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			f.Close()
+		}
+		if (err == nil) != may {
+			t.Errorf("a file %s: %v", folder, err)
+		}
 	}
 }

@@ -18,7 +18,7 @@ func (s *Session) adoptPythons(root *target, slots map[process.Identity]uint32) 
 	byPID := func(a, b process.Identity) int { return cmp.Compare(a.PID, b.PID) }
 	for _, id := range slices.SortedFunc(maps.Keys(slots), byPID) {
 		pid := id.PID
-		if !namedPython(pid) || s.onlyForked(pid) {
+		if !s.namedPython(pid) || s.onlyForked(pid) {
 			continue
 		}
 		t := &target{pid: pid, root: root.root, child: true, late: true, slot: slots[id], limited: s.limits.guards != nil}

@@ -40,8 +40,8 @@ func (s *Session) LeftLimits() (left []Limited) {
 	return left
 }
 
-// limitTargets limits the roots and what they have started, if that is asked for.
-func (s *Session) limitTargets() error {
+// startGuards starts who limits processes, of each user whose they are, if that is asked for: later nothing can be started.
+func (s *Session) startGuards() error {
 	if !s.options.Limit.Set() {
 		return nil
 	}
@@ -49,6 +49,42 @@ func (s *Session) limitTargets() error {
 		return err
 	}
 	s.limits.guards, s.limits.started = map[limit.User]*limit.Guard{}, map[int32]process.Identity{}
+	for _, t := range s.targets {
+		if _, err := s.guard(t.pid); err != nil {
+			return err
+		}
+		below, err := s.fs.Descendants(t.pid)
+		if err != nil {
+			return err
+		}
+		for _, id := range below {
+			_, _ = s.guard(id.PID) // told when it is to be limited
+		}
+	}
+	return nil
+}
+
+// guard is who limits a process.
+func (s *Session) guard(pid int) (*limit.Guard, error) {
+	user, err := limit.UserOf(pid)
+	if err != nil {
+		return nil, err
+	}
+	g := s.limits.guards[user]
+	if g == nil {
+		if g, err = limit.StartGuard(user); err != nil {
+			return nil, err
+		}
+		s.limits.guards[user] = g
+	}
+	return g, nil
+}
+
+// limitTargets limits the roots and what they have started, if that is asked for.
+func (s *Session) limitTargets() error {
+	if !s.options.Limit.Set() {
+		return nil
+	}
 	descendants := map[*target][]process.Identity{}
 	processes := 0
 	for _, t := range s.targets {
@@ -91,16 +127,9 @@ func (s *Session) limitTarget(t *target, below []process.Identity, processes int
 
 // impose has the guard of the process's user limit it.
 func (s *Session) impose(id process.Identity, bytes int64) error {
-	user, err := limit.UserOf(id.PID)
+	g, err := s.guard(id.PID)
 	if err != nil {
 		return err
-	}
-	g := s.limits.guards[user]
-	if g == nil {
-		if g, err = limit.StartGuard(user); err != nil {
-			return err
-		}
-		s.limits.guards[user] = g
 	}
 	return g.Impose(id, bytes)
 }

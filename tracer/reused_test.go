@@ -74,6 +74,9 @@ func end(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
+// named is the process that has a pid, whoever that is.
+func named(pid int) []process.Identity { return []process.Identity{{PID: pid}} }
+
 // looked is a session that has looked at a Python, whose pid is that of another one when next is called.
 func looked(t *testing.T) (s *Session, next func()) {
 	t.Helper()
@@ -83,14 +86,12 @@ func looked(t *testing.T) (s *Session, next func()) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	target, err := s.find(process.Identity{PID: first.Process.Pid})
-	if err != nil {
-		t.Fatal(err)
+	for _, err := range []error{s.hold(named(first.Process.Pid)), s.recognize(t.Context()), s.load()} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	s.targets = append(s.targets, target)
-	if err := s.load(); err != nil {
-		t.Fatal(err)
-	}
+	target := s.targets[0]
 	return s, func() {
 		t.Helper()
 		end(first)
@@ -109,7 +110,7 @@ func reusedBefore(t *testing.T) {
 		t.Errorf("attached to what has the pid now: %v", err)
 	}
 	// So is one that was chosen from a list.
-	_, err := s.find(seen)
+	err := s.hold([]process.Identity{seen})
 	if said := fmt.Sprintf("no process %d", seen.PID); !errors.Is(err, process.ErrNoProcess) || err.Error() != said {
 		t.Errorf("found %v, want %q", err, said)
 	}

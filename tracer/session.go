@@ -40,6 +40,11 @@ type Options struct {
 	// Limit is how much each process of each target's tree may map.
 	Limit limit.Size
 	Heap  bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
+	// Tolerant leaves out targets that have ended before they are traced, as long as one is left.
+	Tolerant bool
+	// Confine takes from this program, in front of all that looks into a target, what the session does not need ([Remains]). Nothing can be started
+	// afterwards, nor can another session. Where the machine cannot, the log says so. nil: nothing is taken.
+	Confine *Remains
 }
 
 // DefaultBudget is the share of the time that probes may cost.
@@ -103,36 +108,29 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 			_ = s.Close()
 		}
 	}()
-	// Look before touching: a wrong pid is found out without loading anything into the kernel.
+	// A wrong pid is found out without loading anything into the kernel. What has it is not looked into before this program can do no harm.
 	who, err = s.withoutDescendants(who)
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range who {
-		t, err := s.find(id)
-		if err != nil && ctx.Err() != nil { // what it did not find may be there
-			return nil, context.Cause(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.targets = append(s.targets, t)
-		s.beginAhead(t)
+	if err := s.hold(who); err != nil {
+		return nil, err
 	}
-	if err := s.load(); err != nil {
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	if err := s.recognize(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.limitTargets(); err != nil {
 		return nil, err
 	}
-	for i, t := range slices.Clone(s.targets) { // their children are added
-		if err := s.attach(uint32(i), t, true); err != nil {
-			return nil, err
-		}
+	if err := s.attachAll(); err != nil {
+		return nil, err
 	}
 	s.begin()
 	s.fs.Helper.Until(context.Background()) // the end has files and memory to read
-	return s, s.startHelper()
+	return s, nil
 }
 
 // AttachStopped starts a session on one process that is stopped at its exec, before its first instruction. It
@@ -153,7 +151,7 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 	}
 	t := &target{pid: pid, handle: handle, patience: pythonPatience}
 	s.targets = append(s.targets, t)
-	if err := s.load(); err != nil {
+	if err := s.prepare(); err != nil {
 		return nil, err
 	}
 	if err := s.limitTargets(); err != nil {
@@ -163,16 +161,7 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 		return nil, err
 	}
 	s.begin()
-	return s, s.startHelper()
-}
-
-// startHelper starts what looks at files that may not answer while something can be started, if any are in sight.
-func (s *Session) startHelper() error {
-	pids := []int{os.Getpid()}
-	for _, t := range s.targets {
-		pids = append(pids, t.pid)
-	}
-	return s.fs.Helper.StartFor(s.fs, pids...)
+	return s, nil
 }
 
 func open(o Options) (*Session, error) {
@@ -192,6 +181,17 @@ func open(o Options) (*Session, error) {
 	return s, nil
 }
 
+// prepare does all that takes more than the session itself does, and gives up what it took.
+func (s *Session) prepare() error {
+	if err := s.load(); err != nil {
+		return err
+	}
+	if err := s.startGuards(); err != nil {
+		return err
+	}
+	return s.confine()
+}
+
 func (s *Session) load() (err error) {
 	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays})
 	if err != nil {
@@ -202,6 +202,24 @@ func (s *Session) load() (err error) {
 	}
 	if s.options.Heap { // what it costs is to be told
 		return s.budget.measure()
+	}
+	return nil
+}
+
+// attachAll takes all targets in.
+func (s *Session) attachAll() error {
+	var gone error
+	for i, t := range slices.Clone(s.targets) { // their children are added
+		err := s.attach(uint32(i), t, true)
+		if s.tolerates(err) {
+			s.drop(t)
+			gone = err
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(s.targets) == 0 {
+		return gone
 	}
 	return nil
 }
@@ -227,6 +245,9 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 		}
 	}
 	if t.slot, err = s.ledger.AttachProcess(root, t.pid, t.handle.Identity().StartTicks); err != nil {
+		for d := range slots {
+			_ = s.ledger.Detach(d.PID) // it may have ended, too
+		}
 		return err
 	}
 	if t.python != nil {

@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -193,7 +192,7 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 	if b.Kind != event.ProcessExec {
 		return
 	}
-	if t == nil && !namedPython(int(b.PID)) {
+	if t == nil && !s.namedPython(int(b.PID)) {
 		return // most children are not: they are measured, and left alone
 	}
 	known := t != nil
@@ -226,9 +225,8 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 }
 
 // namedPython says whether a process executes a program whose file is named python…, as every CPython's is.
-func namedPython(pid int) bool {
-	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	return err == nil && strings.HasPrefix(filepath.Base(exe), "python")
+func (s *Session) namedPython(pid int) bool {
+	return strings.HasPrefix(filepath.Base(s.fs.ExeName(pid)), "python")
 }
 
 func (s *Session) target(pid int) *target {

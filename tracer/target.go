@@ -1,14 +1,18 @@
 package tracer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/cuda"
@@ -84,25 +88,67 @@ func isPython(r io.ReaderAt) bool {
 	return err == nil
 }
 
-// find looks at a running process without touching it.
-func (s *Session) find(id process.Identity) (_ *target, err error) {
-	t := &target{pid: id.PID}
-	if id.StartTicks == 0 {
-		t.handle, err = s.fs.Open(id.PID)
-	} else {
-		t.handle, err = s.fs.OpenIdentity(id)
+// hold takes hold of running processes, without looking into them.
+func (s *Session) hold(who []process.Identity) error {
+	var gone error
+	for _, id := range who {
+		t := &target{pid: id.PID}
+		var err error
+		if id.StartTicks == 0 {
+			t.handle, err = s.fs.Open(id.PID)
+		} else {
+			t.handle, err = s.fs.OpenIdentity(id)
+		}
+		if s.tolerates(err) {
+			gone = err
+		} else if err != nil {
+			return err
+		} else {
+			s.targets = append(s.targets, t)
+		}
 	}
-	if err != nil {
-		return nil, err
+	if len(s.targets) == 0 {
+		return gone
 	}
-	if t.python, err = s.open(id.PID); err == nil {
-		err = t.lives() // or it was another one that was looked at
+	return nil
+}
+
+// recognize opens the interpreters of the targets, each of which must be a Python.
+func (s *Session) recognize(ctx context.Context) error {
+	var gone error
+	for _, t := range slices.Clone(s.targets) {
+		var err error
+		if t.python, err = s.open(t.pid); err == nil {
+			err = t.lives() // or it was another one that was looked at
+		}
+		switch {
+		case err != nil && ctx.Err() != nil: // what it did not find may be there
+			return context.Cause(ctx)
+		case s.tolerates(err):
+			s.drop(t)
+			gone = err
+		case err != nil:
+			return err
+		default:
+			s.beginAhead(t)
+		}
 	}
-	if err != nil {
-		_ = t.close()
-		return nil, err
+	if len(s.targets) == 0 {
+		return gone
 	}
-	return t, nil
+	return nil
+}
+
+// tolerates says whether an error is one that the session goes on after, without the target: it has ended.
+func (s *Session) tolerates(err error) bool {
+	return s.options.Tolerant && (errors.Is(err, ledger.ErrNoProcess) || errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
+		errors.Is(err, unix.ESRCH))
+}
+
+// drop lets go of a target that is not to be traced after all.
+func (s *Session) drop(t *target) {
+	s.targets = slices.DeleteFunc(s.targets, func(other *target) bool { return other == t })
+	_ = t.close()
 }
 
 // lives fails with [process.ErrNoProcess] once a target has ended: from then on its pid may be another process's. Whatever was done by

@@ -2,10 +2,6 @@ package tracer
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
 
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/holders"
@@ -21,10 +17,15 @@ func (s *Session) findWorkers(ctx context.Context) (found []*event.Holders) {
 		if !t.isRoot() || t.gone || t.python == nil {
 			continue
 		}
-		for _, pid := range descendants(t.pid) {
+		below, err := s.fs.Descendants(t.pid)
+		if err != nil {
+			s.log.Debug("children are not known", "pid", t.pid, "error", err)
+		}
+		for _, id := range below[:min(len(below), maxWorkers)] {
 			if ctx.Err() != nil {
 				return found
 			}
+			pid := id.PID
 			p, err := s.open(pid)
 			if err != nil {
 				s.log.Debug("a child is no Python, or has ended", "pid", pid, "error", err)
@@ -40,36 +41,4 @@ func (s *Session) findWorkers(ctx context.Context) (found []*event.Holders) {
 		}
 	}
 	return found
-}
-
-// descendants are a process's children, and theirs: at most [maxWorkers].
-func descendants(pid int) (all []int) {
-	for queue := []int{pid}; len(queue) > 0 && len(all) < maxWorkers; queue = queue[1:] {
-		for _, child := range childrenOf(queue[0]) {
-			if len(all) < maxWorkers {
-				all, queue = append(all, child), append(queue, child)
-			}
-		}
-	}
-	return all
-}
-
-// childrenOf reads the children of all threads of a process.
-func childrenOf(pid int) (all []int) {
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return nil
-	}
-	for _, t := range threads {
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
-		if err != nil {
-			continue
-		}
-		for field := range strings.FieldsSeq(string(data)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				all = append(all, child)
-			}
-		}
-	}
-	return all
 }

@@ -8,13 +8,11 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
 	"ipytracer/tracer"
-	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
 
@@ -68,9 +66,7 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 		return err
 	}
 	defer s.close()
-	if o.All && len(args) == 0 {
-		s.others = func() ([]process.Identity, error) { return chooseKernels(ctx, c, true) }
-	}
+	options.Tolerant = o.All && len(args) == 0
 	if err := s.attached(ctx, who, options, "prints the report"); err != nil {
 		return err
 	}
@@ -84,19 +80,15 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 	}
 	s.console.ends.goOn()
 	progress := startSpinner(s.console.err, s.options.Quiet, "attaching")
+	options.Confine = s.remains()
 	live, err := tracer.Attach(ctx, who, options)
-	for try := 1; s.others != nil && try < maxTries && endedMeanwhile(err); try++ {
-		if who, err = s.others(); err == nil {
-			live, err = tracer.Attach(ctx, who, options)
-		}
-	}
 	progress.stop()
 	if err != nil {
 		return err
 	}
 	defer live.Close()
 	s.source = live
-	if err := s.ready(live, tracer.Remains{}); err != nil {
+	if err := s.ready(); err != nil {
 		return err
 	}
 	sayLimits(s.console, live, s.options.Quiet)
@@ -110,14 +102,6 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 		defer cancel()
 	}
 	return s.follow(ctx, live.Pending)
-}
-
-// maxTries is how often every kernel is attached to, where one of them ends meanwhile.
-const maxTries = 5
-
-func endedMeanwhile(err error) bool {
-	return errors.Is(err, ledger.ErrNoProcess) || errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
-		errors.Is(err, syscall.ESRCH)
 }
 
 // warnHeap says what --heap costs the target.

@@ -141,7 +141,7 @@ func examine(ctx context.Context, fs process.FS, measure bool, pid int) (diagnos
 		return d, d.judge(fs, pid)
 	}
 	d.gpus(lookForGPUs(ctx, fs))
-	d.findRunning(ctx)
+	d.lookAtRunning(ctx)
 	d.Pythons = append(d.Pythons, installedPythons()...)
 	d.numPy()
 	d.advisePythons()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"ipytracer/tracer"
 	"ipytracer/tracer/process"
@@ -23,26 +22,37 @@ type runningPython struct {
 	Statement bool         `json:"statement_windows"`
 }
 
-// findRunning looks at every Python process that may be looked into.
-func (d *diagnosis) findRunning(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	fs := process.FS{Helper: process.NewHelper(ctx)}
-	defer fs.Helper.Close()
-	listing, err := fs.Pythons(ctx, tracer.IsPython)
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+// runningList is what a look for running Pythons finds.
+type runningList struct {
+	Running []runningPython
+	Unseen  []string
+}
+
+// lookAtRunning has every Python process looked at that may be looked into.
+func (d *diagnosis) lookAtRunning(ctx context.Context) {
+	var found runningList
+	if err := look(ctx, "pythons", &found); err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("running Pythons: %v", err))
 		return
 	}
+	d.Running, d.Unseen = append(d.Running, found.Running...), append(d.Unseen, found.Unseen...)
+}
+
+func findRunning(ctx context.Context, fs process.FS) (found runningList, err error) {
+	listing, err := fs.Pythons(ctx, tracer.IsPython)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return found, err
+	}
 	if err != nil {
-		d.Unseen = append(d.Unseen, "some of the running processes: it took too long")
+		found.Unseen = append(found.Unseen, "some of the running processes: it took too long")
 	}
 	if listing.Hidden > 0 {
-		d.Unseen = append(d.Unseen, fmt.Sprintf("processes that may not be looked into: %d, of which %d are Pythons by name", listing.Hidden, listing.HiddenPythons))
+		found.Unseen = append(found.Unseen, fmt.Sprintf("processes that may not be looked into: %d, of which %d are Pythons by name", listing.Hidden, listing.HiddenPythons))
 	}
 	for _, p := range listing.Pythons {
-		d.Running = append(d.Running, describeRunning(fs, p))
+		found.Running = append(found.Running, describeRunning(fs, p))
 	}
+	return found, nil
 }
 
 func describeRunning(fs process.FS, p process.Python) runningPython {

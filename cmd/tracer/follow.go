@@ -15,7 +15,6 @@ import (
 	"ipytracer/report"
 	"ipytracer/tracer"
 	"ipytracer/tracer/event"
-	"ipytracer/tracer/process"
 	"ipytracer/tracer/recording"
 	"ipytracer/tracer/userfile"
 )
@@ -100,8 +99,6 @@ type session struct {
 	trouble  error // the recording failed; the trace went on
 	live     bool
 	garbage  garbage
-	// others lists afresh what to attach to, where it is every kernel there is; else nil.
-	others func() ([]process.Identity, error)
 }
 
 // newSession finds out who typed the command, and whether the report can be written where it is to go.
@@ -264,20 +261,32 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 	return nil
 }
 
-// ready gives the recording its name, gives up what is not needed any more, and tells whoever waits that every probe is in;
-// remains are what the session will do besides.
-func (s *session) ready(live *tracer.Session, remains tracer.Remains) error {
+// remains are what the program will do besides tracing, from when it looks into the target on.
+func (s *session) remains() *tracer.Remains {
+	_, _ = time.Now().Zone() // the time zone is read while files can be
+	r := &tracer.Remains{Files: true, Folders: []string{os.TempDir()}}
+	files := []*userfile.File{s.to.file, s.sign}
+	if s.recorder != nil {
+		files = append(files, s.recorder.Place())
+	}
+	for _, f := range files {
+		if f != nil {
+			r.Folders = append(r.Folders, f.Folder())
+		}
+	}
+	r.Overrides = override(files...)
+	if os.Geteuid() == 0 && s.who.UID != 0 {
+		r.User = &s.who.User
+	}
+	return r
+}
+
+// ready gives the recording its name, and tells whoever waits that every probe is in.
+func (s *session) ready() error {
 	if s.recorder != nil {
 		if err := s.recorder.Keep(); err != nil {
 			return err
 		}
-	}
-	remains.Files, remains.Overrides = true, override(s.to.file, s.sign)
-	if os.Geteuid() == 0 && s.who.UID != 0 {
-		remains.User = &s.who.User
-	}
-	if err := live.Confine(remains); err != nil {
-		return err
 	}
 	if s.sign == nil {
 		return nil

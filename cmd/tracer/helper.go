@@ -13,33 +13,46 @@ import (
 	"ipytracer/tracer/process"
 )
 
-// newHelperCommand is what opens and reads files whose file system may never answer.
+// newHelperCommand is what opens and reads files whose file system may never answer, and what a session has given up the right to.
 func newHelperCommand() *cobra.Command {
-	return &cobra.Command{
+	var scope string
+	var signals bool
+	cmd := &cobra.Command{
 		Use:    process.HelperCommand,
-		Short:  "Read files that may not answer; started by tracer itself",
+		Short:  "Open and read files for a session; started by tracer itself",
 		Hidden: true,
 		Args:   usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-			s, err := process.OpenHelperServer()
+			processes, err := process.ParseScope(scope)
 			if err != nil {
 				return err
 			}
-			if err := confineHelper(); err != nil {
+			processes.Signals = signals
+			s, err := process.OpenHelperServer(processes)
+			if err != nil {
+				return err
+			}
+			if err := confineHelper(signals); err != nil {
 				return err
 			}
 			return s.Serve()
 		},
 	}
+	cmd.Flags().StringVar(&scope, "scope", "all", "the processes that are looked into")
+	cmd.Flags().BoolVar(&signals, "signals", false, "send signals, too")
+	return cmd
 }
 
-// confineHelper leaves the helper what reading the files and the memory of other processes takes.
-func confineHelper() error {
+// confineHelper leaves the helper what reading the files and the memory of other processes takes, and sending them signals.
+func confineHelper(signals bool) error {
 	keep := []uint{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH}
 	mapped := process.FS{}.TryMapFiles
 	if confine.WithOnly(keep, mapped) != nil && mapped() == nil {
 		keep = append(keep, unix.CAP_SYS_ADMIN) // before Linux 5.9
+	}
+	if signals {
+		keep = append(keep, unix.CAP_KILL)
 	}
 	if err := confine.KeepCapabilities(keep...); err != nil && !errors.Is(err, confine.ErrBounding) {
 		return err
@@ -47,7 +60,13 @@ func confineHelper() error {
 	if err := confine.NoNewPrivileges(); err != nil {
 		return err
 	}
-	err := confine.Allow(slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2)))
+	rules := slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2),
+		[]confine.Rule{confine.OneOf(unix.SYS_KILL, 1, 0)})
+	if signals {
+		rules = append(rules, confine.Rule{Call: unix.SYS_PIDFD_OPEN},
+			confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(unix.SIGTERM), uint32(unix.SIGHUP), uint32(unix.SIGKILL)))
+	}
+	err := confine.Allow(rules)
 	if errors.Is(err, confine.ErrNoFilter) {
 		return nil
 	}

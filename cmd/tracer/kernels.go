@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -76,17 +75,45 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 	return printKernels(c.out, rows, 0)
 }
 
+// kernelList is what a look for kernels finds.
+type kernelList struct {
+	Rows   []foundKernel
+	Hidden int // Pythons of others that may not be looked into
+}
+
+// foundKernel is a row with what its printed form has not: JSON has no bytes that are no UTF-8.
+type foundKernel struct {
+	Row          listed
+	Identity     process.Identity
+	UID          uint32
+	Cwd, Command []byte
+}
+
 // listKernels looks at every Python process; those that run IPython come with their version.
 func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	fs := process.FS{Helper: process.NewHelper(ctx)}
-	defer fs.Helper.Close()
-	listing, err := fs.Pythons(ctx, tracer.IsPython)
-	if err != nil {
+	what := "kernels"
+	if all {
+		what = "all"
+	}
+	var found kernelList
+	if err := look(ctx, what, &found); err != nil {
 		return nil, 0, err
 	}
 	rows = []listed{}
+	for _, f := range found.Rows {
+		row := f.Row
+		row.identity, row.User, row.Cwd, row.Command = f.Identity, process.UserName(f.UID), string(f.Cwd), string(f.Command)
+		rows = append(rows, row)
+	}
+	return rows, found.Hidden, nil
+}
+
+// findKernels looks for them. all: also for Pythons that run no IPython.
+func findKernels(ctx context.Context, fs process.FS, all bool) (found kernelList, err error) {
+	listing, err := fs.Pythons(ctx, tracer.IsPython)
+	if err != nil {
+		return found, err
+	}
 	for _, p := range listing.Pythons {
 		seen := tracer.Describe(fs, p.PID)
 		kernel := seen.IPython != "" || p.Kind != process.Script
@@ -94,8 +121,7 @@ func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err 
 			continue
 		}
 		row := listed{
-			PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Cwd: p.Cwd,
-			identity: p.Identity, Resident: p.ResidentBytes, GPUs: p.GPUs, Command: strings.Join(p.Command.Args, " "),
+			PID: p.PID, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Resident: p.ResidentBytes, GPUs: p.GPUs,
 		}
 		if row.Frontend == "" {
 			row.Frontend = p.Frontend
@@ -103,9 +129,12 @@ func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err 
 		if row.GPUs == nil {
 			row.GPUs = []int{}
 		}
-		rows = append(rows, row)
+		found.Rows = append(found.Rows, foundKernel{
+			Row: row, Identity: p.Identity, UID: p.UID, Cwd: []byte(p.Cwd), Command: []byte(strings.Join(p.Command.Args, " ")),
+		})
 	}
-	return rows, listing.HiddenPythons, nil
+	found.Hidden = listing.HiddenPythons
+	return found, nil
 }
 
 // printKernels prints the list; from > 0 numbers the rows from there.

@@ -5,14 +5,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
+
+	"ipytracer/tracer/process"
 )
 
 // programDir is where buildTracer builds, "" as long as it has not.
 var programDir string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && slices.Contains([]string{lookCommand, process.HelperCommand}, os.Args[1]) { // the program has started itself
+		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	code := m.Run()
 	if programDir != "" {
 		os.RemoveAll(programDir)

@@ -55,19 +55,21 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 		default: // as many are waiting
 		}
 	})
+	options.Confine = s.remains()
+	options.Confine.Signals = true
 	child, live, err := s.startTraced(args, options)
 	if err != nil {
 		return err
 	}
-	go passOn(signals, child)
+	go passOn(signals, live, child.Pid)
 	sayLimits(c, live, o.Quiet)
 	if !o.Quiet {
 		warnHeap(c, live)
 	}
 	defer live.Close()
 	s.source = live
-	if err := s.ready(live, tracer.Remains{Signals: true}); err != nil {
-		return errors.Join(err, child.Kill())
+	if err := s.ready(); err != nil {
+		return errors.Join(err, live.Signal(child.Pid, unix.SIGKILL))
 	}
 	if err := s.follow(context.WithoutCancel(ctx), live.Pending); err != nil {
 		return err
@@ -84,10 +86,10 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 }
 
 // passOn hands SIGTERM and SIGHUP on to the command. Ctrl-C it gets from the terminal itself.
-func passOn(signals <-chan os.Signal, child *os.Process) {
+func passOn(signals <-chan os.Signal, live *tracer.Session, pid int) {
 	for s := range signals {
 		if s == syscall.SIGTERM || s == syscall.SIGHUP {
-			_ = child.Signal(s)
+			_ = live.Signal(pid, s.(syscall.Signal))
 		}
 	}
 }
@@ -147,12 +149,22 @@ func startAttached(cmd *exec.Cmd, options tracer.Options) (*tracer.Session, erro
 	if _, err := unix.Wait4(cmd.Process.Pid, &status, 0, nil); err != nil || !status.Stopped() {
 		return nil, errors.Join(fmt.Errorf("run %s: it did not stop at its start", cmd.Args[0]), err, cmd.Process.Kill())
 	}
+	// A confined program can kill nothing any more: what it has not let go ends with it.
+	if err := unix.PtraceSetOptions(cmd.Process.Pid, unix.PTRACE_O_EXITKILL); err != nil {
+		return nil, errors.Join(fmt.Errorf("run %s: %w", cmd.Args[0], err), cmd.Process.Kill())
+	}
+	kill := func() error {
+		if options.Confine != nil {
+			return nil
+		}
+		return cmd.Process.Kill()
+	}
 	live, err := tracer.AttachStopped(cmd.Process.Pid, options)
 	if err != nil {
-		return nil, errors.Join(err, cmd.Process.Kill())
+		return nil, errors.Join(err, kill())
 	}
 	if err := unix.PtraceDetach(cmd.Process.Pid); err != nil {
-		return nil, errors.Join(fmt.Errorf("let %s go: %w", cmd.Args[0], err), live.Close(), cmd.Process.Kill())
+		return nil, errors.Join(fmt.Errorf("let %s go: %w", cmd.Args[0], err), live.Close(), kill())
 	}
 	return live, nil
 }

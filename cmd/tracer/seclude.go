@@ -30,13 +30,13 @@ func (s *session) seclude() error {
 	if err := confine.NoNewPrivileges(); err != nil {
 		return err
 	}
-	var folders []string
+	var paths confine.Paths
 	rules := confine.Program()
 	if s.to.file != nil {
-		folders = append(folders, s.to.file.Folder())
+		paths.Make = append(paths.Make, s.to.file.Folder())
 		rules = slices.Concat(rules, confine.Making())
 	}
-	return errors.Join(s.unlessAbsent(confine.OnlyFolders(folders...)), s.unlessAbsent(confine.Allow(rules)))
+	return errors.Join(s.unlessAbsent(confine.OnlyPaths(paths)), s.unlessAbsent(confine.Allow(rules)))
 }
 
 // unlessAbsent takes what a kernel does not have for no error, and tells it to root.

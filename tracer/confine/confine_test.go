@@ -195,8 +195,8 @@ func TestNoFilter(t *testing.T) {
 	})
 }
 
-// TestOnlyFolders: files are made in the folders that were named, through a path that has changed since, and nothing else becomes of files.
-func TestOnlyFolders(t *testing.T) {
+// TestOnlyPaths: files are made in the folders that were named, through a path that has changed since, and nothing else becomes of files.
+func TestOnlyPaths(t *testing.T) {
 	requireRoot(t)
 	if os.Getenv(confinedVariable) == "" {
 		t.Setenv("IPYTRACER_TEST_FOLDER", t.TempDir()) // it outlives the process that can remove nothing
@@ -211,7 +211,7 @@ func TestOnlyFolders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = errors.Join(NoNewPrivileges(), OnlyFolders(inside))
+		err = errors.Join(NoNewPrivileges(), OnlyPaths(Paths{Make: []string{inside}}))
 		if errors.Is(err, ErrNoLandlock) && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
 			t.Skip(err)
 		}
@@ -250,7 +250,7 @@ func TestNoLandlock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := OnlyFolders(); !errors.Is(err, ErrNoLandlock) {
+		if err := OnlyPaths(Paths{}); !errors.Is(err, ErrNoLandlock) {
 			t.Error(err)
 		}
 	})

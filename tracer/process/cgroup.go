@@ -122,6 +122,22 @@ func hasWord(list, word string) bool {
 	return false
 }
 
+// CgroupMounts are the folders in which this program sees control groups of memory.
+func CgroupMounts() (folders []string) {
+	mounts, _, err := readBounded("/proc/self/mountinfo", maxMounts)
+	if err != nil {
+		return nil
+	}
+	for line := range bytes.Lines(mounts) {
+		for _, version := range []int{1, 2} {
+			if _, point, ok := cgroupMountOf(string(line), version); ok {
+				folders = append(folders, point)
+			}
+		}
+	}
+	return folders
+}
+
 // cgroupMount finds where the hierarchy is mounted in our own mount namespace (/proc/PID/mountinfo, proc_pid_mountinfo(5)), and the part of the
 // group's path below that. A mount can begin at any group; of several the one that shows most ancestors serves.
 func cgroupMount(mountinfo []byte, version int, name string) (dir, below string, ok bool) {

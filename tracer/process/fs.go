@@ -56,6 +56,12 @@ func (fs FS) read(pid int, name string, limit int) (data []byte, truncated bool,
 		return nil, false, &Error{PID: pid, Kind: ErrNoProcess}
 	}
 	data, truncated, err = readBounded(fs.path(pid, name), limit)
+	if err != nil && fs.keeps() { // a /proc that hides strangers (hidepid) may show them to the helper
+		var f *os.File
+		if f, err = fs.Helper.file(pid, name); err == nil {
+			data, truncated, err = readAllOf(f, limit)
+		}
+	}
 	if err != nil {
 		return nil, false, fs.failure(pid, err)
 	}
@@ -67,6 +73,11 @@ func readBounded(path string, limit int) (data []byte, truncated bool, err error
 	if err != nil {
 		return nil, false, err
 	}
+	return readAllOf(f, limit)
+}
+
+// readAllOf reads a file up to a limit, and closes it.
+func readAllOf(f *os.File, limit int) (data []byte, truncated bool, err error) {
 	defer f.Close()
 	buf := make([]byte, 0, min(limit+1, 4<<10))
 	for len(buf) <= limit {
@@ -90,6 +101,8 @@ func (fs FS) failure(pid int, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, new(*Error)):
+		return err
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH), errors.Is(err, unix.ENOTDIR):
 		// A /proc mounted with hidepid has no directory for strangers: kill(2) still tells them from the absent.
 		if fs.live() && errors.Is(unix.Kill(pid, 0), unix.EPERM) {
@@ -118,6 +131,9 @@ func (fs FS) refusal(pid int) error {
 // PIDs returns the ids of all processes that can be seen, as the directory lists them (ascending on Linux).
 // Some may have ended by the time it returns. It fails when the proc file system itself cannot be read.
 func (fs FS) PIDs() ([]int, error) {
+	if fs.keeps() { // to whom a /proc with hidepid shows strangers
+		return fs.Helper.pids()
+	}
 	dir, err := os.Open(fs.root())
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
@@ -154,9 +170,28 @@ func (fs FS) File(pid int, name string) (*os.File, error) {
 	if pid <= 0 {
 		return nil, &Error{PID: pid, Kind: ErrNoProcess}
 	}
-	f, err := os.Open(fs.path(pid, name))
+	f, err := fs.open(pid, name)
 	if err != nil {
 		return nil, fs.failure(pid, err)
 	}
 	return f, nil
+}
+
+// open opens a file of a process's directory, or has it opened. The error is for [FS.failure].
+func (fs FS) open(pid int, name string) (*os.File, error) {
+	if fs.keeps() {
+		return fs.Helper.file(pid, name)
+	}
+	return os.Open(fs.path(pid, name))
+}
+
+// keeps says whether the helper opens what takes a right.
+func (fs FS) keeps() bool { return fs.live() && fs.Helper.hasTakenOver() }
+
+// link reads a symbolic link of a process's directory.
+func (fs FS) link(pid int, name string) (string, error) {
+	if fs.keeps() {
+		return fs.Helper.link(pid, name)
+	}
+	return os.Readlink(fs.path(pid, name))
 }

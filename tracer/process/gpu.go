@@ -18,7 +18,7 @@ const maxDescriptors = 4096
 // does CUDA where CUDA_VISIBLE_DEVICES does not limit it. The names are the process's own and prove nothing.
 // It needs ptrace access.
 func (fs FS) GPUs(pid int) ([]int, error) {
-	files, err := fs.descriptors(pid)
+	files, _, err := fs.devices(pid)
 	var held []int
 	for _, file := range files {
 		if n, ok := gpuDevice(file); ok && !slices.Contains(held, n) {
@@ -32,31 +32,37 @@ func (fs FS) GPUs(pid int) ([]int, error) {
 // MayUseGPUs says whether a process may have made a CUDA context: no driver does without a device node of NVIDIA's, of its
 // boards' (/dev/nvhost…, /dev/nvmap) or of WSL's.
 func (fs FS) MayUseGPUs(pid int) bool {
-	files, err := fs.descriptors(pid)
-	return err != nil || len(files) >= maxDescriptors || slices.ContainsFunc(files, func(file string) bool {
+	files, open, err := fs.devices(pid)
+	return err != nil || open >= maxDescriptors || slices.ContainsFunc(files, func(file string) bool {
 		return strings.HasPrefix(file, "/dev/nv") || file == "/dev/dxg"
 	})
 }
 
-// descriptors are the names of what a process has open, at most maxDescriptors.
-func (fs FS) descriptors(pid int) (files []string, err error) {
+// devices are the names below /dev of what a process has open, of the first maxDescriptors, and how many it has open.
+func (fs FS) devices(pid int) (files []string, open int, err error) {
 	if pid <= 0 {
-		return nil, &Error{PID: pid, Kind: ErrNoProcess}
+		return nil, 0, &Error{PID: pid, Kind: ErrNoProcess}
+	}
+	if fs.keeps() {
+		files, open, err = fs.Helper.devices(pid)
+		return files, open, fs.failure(pid, err)
 	}
 	dir, err := os.Open(fs.path(pid, "fd"))
 	if err != nil {
-		return nil, fs.failure(pid, err)
+		return nil, 0, fs.failure(pid, err)
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(maxDescriptors)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fs.failure(pid, err)
+		return nil, 0, fs.failure(pid, err)
 	}
 	for _, name := range names {
 		target, _ := os.Readlink(dir.Name() + "/" + name) // nothing where it was closed meanwhile
-		files = append(files, target)
+		if strings.HasPrefix(target, "/dev/") {
+			files = append(files, target)
+		}
 	}
-	return files, nil
+	return files, len(names), nil
 }
 
 // gpuDevice takes N off "/dev/nvidiaN". Minor 255 is nvidiactl and above are nvidia-modeset and others.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,7 +30,9 @@ const (
 // Helper opens and reads files whose file system may never answer, such as one that the traced process serves itself: whoever asks the kernel for
 // such a file waits in it, deaf to every signal, until the server ends. So that is done by another process, the program itself started
 // again, which has a thread for each file system that is waited for, and is left behind. When an answer takes too long, nothing is asked of that file
-// system any more. Safe for concurrent use.
+// system any more.
+//
+// It also opens what this program has given up the right to ([Helper.TakeOver]). Safe for concurrent use.
 type Helper struct {
 	mu      sync.Mutex
 	ctx     context.Context // when it is done nothing is waited for any more
@@ -39,6 +42,8 @@ type Helper struct {
 	waiting map[uint64]chan helperReply
 	turns   map[uint64]*sync.Mutex // one request at a time of each file system
 	silent  map[uint64]string      // file systems that did not answer, and what was asked for
+	charge  []string               // arguments of the process: what it is to do
+	all     atomic.Bool            // it opens whatever takes a right
 }
 
 // helperReply is what came from the process.
@@ -60,32 +65,11 @@ func (h *Helper) Until(ctx context.Context) {
 	h.ctx = ctx
 }
 
-// Seal says that from now on nothing can be started. It returns whether the process runs.
-func (h *Helper) Seal() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.conn == nil && h.dead == nil {
-		h.dead = errors.New("no such file system was there when the session began, so nobody can look at its files")
-	}
-	return h.dead == nil
-}
-
-// StartFor starts the process if any of what some processes see may need it.
-func (h *Helper) StartFor(fs FS, pids ...int) error {
-	for _, pid := range pids {
-		if fs.seesDistant(pid) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			return h.start()
-		}
-	}
-	return nil
-}
-
 // The keys of what is no one file system.
 const (
 	byName    = 1 << 62   // files looked for by their names
 	allOthers = 1<<62 + 1 // beyond maxTurns
+	ofProcess = 1 << 61   // and a pid: what the kernel itself says of a process
 )
 
 // openRequest asks for a file that is mapped, or by its name in a process's root.
@@ -122,11 +106,7 @@ func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
 		return nil, err
 	}
 	answer := &reply.answer
-	if answer.Failed || reply.fd < 0 {
-		err := errors.New(answer.Text)
-		if kind := helperKinds[answer.Kind]; kind != nil {
-			return nil, &Error{PID: r.PID, Kind: kind, Cause: err}
-		}
+	if err := reply.failed(r.PID, true); err != nil {
 		return nil, err
 	}
 	f.handle, f.descriptor = answer.Handle, os.NewFile(uintptr(reply.fd), f.name)
@@ -182,11 +162,16 @@ func (h *Helper) ask(pid int, key uint64, what string, r *helperRequest, pass in
 	turn, key := h.turn(key)
 	turn.Lock()
 	defer turn.Unlock()
+	return h.await(pid, key, what, r, pass, helperPatience)
+}
+
+// await sends one request and waits for its answer.
+func (h *Helper) await(pid int, key uint64, what string, r *helperRequest, pass int, patience time.Duration) (reply helperReply, err error) {
 	ctx, answer, err := h.send(pid, key, r, pass)
 	if err != nil {
 		return helperReply{fd: -1}, err
 	}
-	late := time.NewTimer(helperPatience)
+	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
 	case reply, ok := <-answer:
@@ -280,7 +265,7 @@ func handedOn() (all []uintptr) {
 		return nil
 	}
 	own := (FS{}).ownCapabilities()
-	for _, c := range []Capability{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_ADMIN} {
+	for _, c := range []Capability{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_ADMIN, unix.CAP_KILL} {
 		if own.Has(c) {
 			all = append(all, uintptr(c))
 		}
@@ -304,7 +289,7 @@ func (h *Helper) start() error {
 	if err != nil {
 		return fmt.Errorf("start a helper: %w", err)
 	}
-	cmd := exec.Command("/proc/self/exe", HelperCommand)
+	cmd := exec.Command("/proc/self/exe", append([]string{HelperCommand}, h.charge...)...)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{"GOGC=50", "GOMAXPROCS=2"}, "/", []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, AmbientCaps: handedOn()}
 	if err := cmd.Start(); err != nil {

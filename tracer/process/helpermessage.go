@@ -18,9 +18,11 @@ import (
 // helperRequest is one message to a helper's process.
 type helperRequest struct {
 	ID     uint64
-	Op     string // "open", "memory", "read", "populate", "close"
+	Op     string // "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids"
 	Proc   string `json:",omitempty"`
 	Open   openRequest
+	Name   string `json:",omitempty"` // of a file in the process's directory
+	Signal int    `json:",omitempty"`
 	Handle int    `json:",omitempty"`
 	At     uint64 `json:",omitempty"`
 	Length int    `json:",omitempty"`
@@ -35,7 +37,40 @@ type helperAnswer struct {
 	Stat   unix.Stat_t
 	Failed bool
 	Kind   string // of error, of helperKinds
+	Errno  int    // what the kernel said, 0 for nothing
 	Text   string
+	Count  int
+}
+
+// failed is what went wrong, nil if nothing did. descriptor: one is to have come along.
+func (r *helperReply) failed(pid int, descriptor bool) error {
+	a := &r.answer
+	if !a.Failed && (!descriptor || r.fd >= 0) {
+		return nil
+	}
+	if r.fd >= 0 {
+		unix.Close(r.fd)
+	}
+	err := error(&toldError{a.Text, unix.Errno(a.Errno)})
+	if kind := helperKinds[a.Kind]; kind != nil {
+		return &Error{PID: pid, Kind: kind, Cause: err}
+	}
+	return err
+}
+
+// toldError is an error of another process.
+type toldError struct {
+	text  string
+	errno unix.Errno
+}
+
+func (e *toldError) Error() string { return e.text }
+
+func (e *toldError) Unwrap() error {
+	if e.errno == 0 {
+		return nil
+	}
+	return e.errno
 }
 
 // helperKinds are the errors that cross the socket.

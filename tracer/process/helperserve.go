@@ -15,7 +15,8 @@ const maxHandles = 4096
 
 // HelperServer is the side of a helper's process.
 type HelperServer struct {
-	conn *net.UnixConn
+	conn  *net.UnixConn
+	scope *Scope
 
 	mu    sync.Mutex
 	files map[int]File
@@ -24,8 +25,8 @@ type HelperServer struct {
 	mapped map[FileID]File
 }
 
-// OpenHelperServer takes the socket by which it is asked, which is the program's descriptor 3.
-func OpenHelperServer() (*HelperServer, error) {
+// OpenHelperServer takes the socket by which it is asked, which is the program's descriptor 3. It looks into the processes of scope only.
+func OpenHelperServer(scope *Scope) (*HelperServer, error) {
 	socket := os.NewFile(3, "socket")
 	if socket == nil {
 		return nil, errors.New("no socket to be asked by")
@@ -39,7 +40,7 @@ func OpenHelperServer() (*HelperServer, error) {
 	if !ok {
 		return nil, errors.New("no socket to be asked by")
 	}
-	return &HelperServer{files: map[int]File{}, mapped: map[FileID]File{}, conn: u}, nil
+	return &HelperServer{files: map[int]File{}, mapped: map[FileID]File{}, conn: u, scope: scope}, nil
 }
 
 // Serve does what it is asked to, several things at a time, until the other side is gone.
@@ -84,9 +85,16 @@ func (s *HelperServer) file(handle int, remove bool) File {
 
 // answer carries out one request. pass is a descriptor to go along, -1 for none.
 func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data []byte, pass int) {
+	if pid := r.Open.PID; pid != 0 {
+		if err := s.scope.check(pid); err != nil {
+			return failure(err), nil, -1
+		}
+	}
 	switch {
 	case r.Op == "open":
 		return s.open(r)
+	case r.Op == "near", r.Op == "file", r.Op == "link", r.Op == "devices", r.Op == "signal", r.Op == "pids":
+		return s.answerFor(r)
 	case r.Op == "memory" && fd >= 0:
 		handle, ok := s.keep(os.NewFile(uintptr(fd), "mem"))
 		return &helperAnswer{Handle: handle, Failed: !ok}, nil, -1
@@ -117,13 +125,12 @@ func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data [
 }
 
 func (s *HelperServer) open(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
-	fs, q := FS{Root: r.Proc}, &r.Open
-	find := func() (*MappedFile, error) { return fs.OpenMapping(q.PID, q.Mapping) }
-	if q.Path != "" {
-		find = func() (*MappedFile, error) { return fs.OpenFile(q.PID, q.Path) }
-	}
-	found, err := find()
+	found, err := s.find(r)
 	if err != nil {
+		return failure(err), nil, -1
+	}
+	if err := s.scope.check(r.Open.PID); err != nil { // the pid may be another's by now
+		found.File.Close()
 		return failure(err), nil, -1
 	}
 	name, err := openPath(found.ProbePath())
@@ -140,6 +147,18 @@ func (s *HelperServer) open(r *helperRequest) (a *helperAnswer, data []byte, pas
 	return &helperAnswer{Handle: handle, File: found.Mapping.File, Route: found.Route, Stat: found.Stat}, nil, name
 }
 
+// find opens the file that is asked for.
+func (s *HelperServer) find(r *helperRequest) (*MappedFile, error) {
+	fs, q := FS{Root: r.Proc}, &r.Open
+	if q.PID <= 0 {
+		return nil, &Error{PID: q.PID, Kind: ErrNoProcess}
+	}
+	if q.Path != "" {
+		return fs.OpenFile(q.PID, q.Path)
+	}
+	return fs.OpenMapping(q.PID, q.Mapping)
+}
+
 // failure is the answer that something failed, or that it did not.
 func failure(err error) *helperAnswer {
 	if err == nil {
@@ -147,6 +166,10 @@ func failure(err error) *helperAnswer {
 	}
 	a := &helperAnswer{Failed: true, Text: err.Error()}
 	a.Text = a.Text[:min(len(a.Text), helperText/8)]
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		a.Errno = int(errno)
+	}
 	for kind, of := range helperKinds {
 		if errors.Is(err, of) {
 			a.Kind = kind

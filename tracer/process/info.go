@@ -2,7 +2,6 @@ package process
 
 import (
 	"bytes"
-	"os"
 	"os/user"
 	"strconv"
 	"strings"
@@ -37,16 +36,16 @@ func (fs FS) Cwd(pid int) (string, error) {
 	if pid <= 0 {
 		return "", &Error{PID: pid, Kind: ErrNoProcess}
 	}
-	dir, err := os.Readlink(fs.path(pid, "cwd"))
+	dir, err := fs.link(pid, "cwd")
 	if err != nil {
 		return "", fs.failure(pid, err)
 	}
 	return dir, nil
 }
 
-// exeName returns the name of the executable, or "" where it cannot be known.
-func (fs FS) exeName(pid int) string {
-	name, err := os.Readlink(fs.path(pid, "exe"))
+// ExeName returns the name of the executable, or "" where it cannot be known.
+func (fs FS) ExeName(pid int) string {
+	name, err := fs.link(pid, "exe")
 	if err != nil {
 		return ""
 	}

@@ -70,7 +70,7 @@ func (fs FS) candidates(pid int) ([]Mapping, error) {
 		seen[m.File] = true
 		found = append(found, m)
 	}
-	exe := fs.exeName(pid)
+	exe := fs.ExeName(pid)
 	rank := func(m Mapping) int {
 		switch {
 		case namedLikePython(m.Path):

@@ -9,6 +9,9 @@ func (fs FS) OpenFile(pid int, path string) (*MappedFile, error) {
 	if fs.Helper != nil && fs.seesDistant(pid) {
 		return fs.Helper.open(fs, openRequest{PID: pid, Path: path})
 	}
+	if fs.keeps() {
+		return fs.Helper.near(fs, openRequest{PID: pid, Path: path})
+	}
 	f, st, err := openRegular(func() (int, error) { return fs.openBelowRoot(pid, path) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

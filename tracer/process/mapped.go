@@ -83,6 +83,9 @@ func (fs FS) OpenMapping(pid int, m Mapping) (*MappedFile, error) {
 			return fs.Helper.open(fs, openRequest{PID: pid, Mapping: m, Kind: kind})
 		}
 	}
+	if fs.keeps() {
+		return fs.Helper.near(fs, openRequest{PID: pid, Mapping: m})
+	}
 	name := m.Path
 	if !filepath.IsAbs(name) { // must not be looked up in our working directory
 		name = "/" + name

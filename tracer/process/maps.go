@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"os"
 	"strings"
 )
 
@@ -94,7 +93,7 @@ func (fs FS) Mappings(pid int) iter.Seq2[Mapping, error] {
 			yield(Mapping{}, &Error{PID: pid, Kind: ErrNoProcess})
 			return
 		}
-		f, err := os.Open(fs.path(pid, "maps"))
+		f, err := fs.open(pid, "maps")
 		if err != nil {
 			yield(Mapping{}, fs.failure(pid, err))
 			return

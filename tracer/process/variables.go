@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"strings"
 )
 
@@ -18,7 +17,7 @@ func (fs FS) Variables(pid int, names ...string) (map[string]string, error) {
 	if pid <= 0 {
 		return nil, &Error{PID: pid, Kind: ErrNoProcess}
 	}
-	f, err := os.Open(fs.path(pid, "environ"))
+	f, err := fs.open(pid, "environ")
 	if err != nil {
 		return nil, fs.failure(pid, err)
 	}

@@ -48,6 +48,9 @@ func Create(rights *userfile.Rights, path string, o FileOptions) (*File, error) 
 	return &File{Writer: w, file: f}, nil
 }
 
+// Place is the file, nil for standard output.
+func (f *File) Place() *userfile.File { return f.file }
+
 // Keep gives the recording its name. Until then a failure leaves whatever was there as it was.
 func (f *File) Keep() error {
 	if f.file == nil {

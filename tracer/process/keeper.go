@@ -1,0 +1,121 @@
+package process
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// keeperPatience is how long the kernel may take to say something of a process: it waits for locks of the process.
+const keeperPatience = 20 * time.Second
+
+// TakeOver starts the process, which from now on opens whatever takes a right that this program is about to give up: of the processes of a [Scope] with these
+// roots, memory and mappings, the files they map, and those they would find by a name. signals: it also sends the roots signals. It must not run yet.
+func (h *Helper) TakeOver(roots []Identity, signals bool) error {
+	shared() // making a file to look at it may not be allowed later
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.conn != nil {
+		return errors.New("the helper for files runs already")
+	}
+	h.charge = []string{"--scope", (&Scope{Roots: roots}).String()}
+	if signals {
+		h.charge = append(h.charge, "--signals")
+	}
+	if err := h.start(); err != nil {
+		return err
+	}
+	h.all.Store(true)
+	return nil
+}
+
+func (h *Helper) hasTakenOver() bool { return h != nil && h.all.Load() }
+
+// tell asks for something the kernel itself knows of a process. It waits for no turn.
+func (h *Helper) tell(r *helperRequest) (helperReply, error) {
+	pid := r.Open.PID
+	return h.await(pid, ofProcess|uint64(pid), fmt.Sprintf("/proc/%d/%s", pid, r.Name), r, -1, keeperPatience)
+}
+
+// file has a file of a process's directory opened.
+func (h *Helper) file(pid int, name string) (*os.File, error) {
+	reply, err := h.tell(&helperRequest{Op: "file", Open: openRequest{PID: pid}, Name: name})
+	if err == nil {
+		err = reply.failed(pid, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(reply.fd), fmt.Sprintf("/proc/%d/%s", pid, name)), nil
+}
+
+// link has a symbolic link of a process's directory read.
+func (h *Helper) link(pid int, name string) (string, error) {
+	reply, err := h.tell(&helperRequest{Op: "link", Open: openRequest{PID: pid}, Name: name})
+	if err == nil {
+		err = reply.failed(pid, false)
+	}
+	return string(reply.data), err
+}
+
+// devices has the descriptors of a process looked through ([FS.devices]).
+func (h *Helper) devices(pid int) (files []string, open int, err error) {
+	reply, err := h.tell(&helperRequest{Op: "devices", Open: openRequest{PID: pid}, Name: "fd"})
+	if err == nil {
+		err = reply.failed(pid, false)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return slices.DeleteFunc(strings.Split(string(reply.data), "\x00"), func(f string) bool { return f == "" }), reply.answer.Count, nil
+}
+
+// pids has the processes listed that there are.
+func (h *Helper) pids() (all []int, err error) {
+	for after := 0; len(all) < maxPIDs; after = all[len(all)-1] {
+		reply, err := h.await(0, ofProcess, "/proc", &helperRequest{Op: "pids", At: uint64(after)}, -1, keeperPatience)
+		if err == nil {
+			err = reply.failed(0, false)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for data := reply.data; len(data) >= 4; data = data[4:] {
+			all = append(all, int(binary.LittleEndian.Uint32(data)))
+		}
+		if len(reply.data) < 4 {
+			break
+		}
+	}
+	return all, nil
+}
+
+// near has a file opened whose file system answers.
+func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
+	reply, err := h.await(r.PID, ofProcess|uint64(r.PID), r.String(), &helperRequest{Op: "near", Proc: fs.root(), Open: r}, -1, keeperPatience)
+	if err == nil {
+		err = reply.failed(r.PID, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Path != "" {
+		r.Mapping = Mapping{File: reply.answer.File, Path: r.Path}
+	}
+	return &MappedFile{File: os.NewFile(uintptr(reply.fd), r.String()), Stat: reply.answer.Stat, Mapping: r.Mapping, Route: reply.answer.Route}, nil
+}
+
+// Signal sends a signal to a root of the scope, if [Helper.TakeOver] was told so.
+func (h *Helper) Signal(pid int, signal unix.Signal) error {
+	reply, err := h.tell(&helperRequest{Op: "signal", Open: openRequest{PID: pid}, Signal: int(signal)})
+	if err == nil {
+		err = reply.failed(pid, false)
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package process
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// kept are the files of a process's directory that are opened for whoever asks. All are only read.
+var kept = []string{"mem", "maps", "smaps", "pagemap", "environ", "stat", "status", "cmdline", "limits", "cgroup"}
+
+// passed are the signals that are sent to roots.
+var passed = []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL}
+
+var errUnknown = errors.New("asked for something unknown")
+
+// answerFor carries out a request of a program that has given up its rights.
+func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
+	fs, pid := FS{}, r.Open.PID
+	switch {
+	case r.Op == "pids":
+		data, err := pidsAfter(r.At)
+		return failure(err), data, -1
+	case pid <= 0:
+		return failure(&Error{PID: pid, Kind: ErrNoProcess}), nil, -1
+	case r.Op == "near":
+		return s.near(r)
+	case r.Op == "file" && slices.Contains(kept, r.Name):
+		f, err := os.Open(fs.path(pid, r.Name))
+		if err != nil {
+			return failure(err), nil, -1
+		}
+		return s.handOver(pid, f, &helperAnswer{})
+	case r.Op == "link" && (r.Name == "exe" || r.Name == "cwd"):
+		name, err := os.Readlink(fs.path(pid, r.Name))
+		return failure(err), []byte(name), -1
+	case r.Op == "devices":
+		files, open, err := fs.devices(pid)
+		names := []byte(strings.Join(files, "\x00"))
+		a := failure(err)
+		a.Count = open
+		return a, names[:min(len(names), helperData)], -1
+	case r.Op == "signal" && s.scope.Signals && slices.Contains(passed, unix.Signal(r.Signal)):
+		return failure(s.scope.signal(pid, unix.Signal(r.Signal))), nil, -1
+	}
+	return failure(errUnknown), nil, -1
+}
+
+// pidsAfter are the processes with larger pids than one, as many as go into an answer, 4 bytes each.
+func pidsAfter(after uint64) (data []byte, err error) {
+	all, err := (FS{}).PIDs()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(all)
+	for _, pid := range all {
+		if uint64(pid) > after && len(data) < helperData {
+			data = binary.LittleEndian.AppendUint32(data, uint32(pid))
+		}
+	}
+	return data, nil
+}
+
+// near opens a file and hands it over.
+func (s *HelperServer) near(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
+	found, err := s.find(r)
+	if err != nil {
+		return failure(err), nil, -1
+	}
+	file, ok := found.File.(*os.File)
+	if !ok {
+		found.File.Close()
+		return failure(errUnknown), nil, -1
+	}
+	return s.handOver(r.Open.PID, file, &helperAnswer{File: found.Mapping.File, Route: found.Route, Stat: found.Stat})
+}
+
+// handOver hands over a file that was opened for a process, unless the process is another one by now.
+func (s *HelperServer) handOver(pid int, file *os.File, a *helperAnswer) (*helperAnswer, []byte, int) {
+	defer file.Close()
+	if err := s.scope.check(pid); err != nil {
+		return failure(err), nil, -1
+	}
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return failure(err), nil, -1
+	}
+	return a, nil, fd
+}
