@@ -159,42 +159,29 @@ func (t *Tracker) at(i int) *window {
 		*one = *w
 		one.detail = detail
 		c := t.read(w.archived)
+		c.space = &t.space
 		c.detail(one)
-		t.space.end(detail)
+		t.space.end()
 		t.decoded = t.inHindsight(one)
 		return t.decoded
 	}
 	w := t.space.begin()
 	w.slot = i + 1
 	c := t.read(t.windows[i].at)
+	c.space = &t.space
 	c.all(w)
-	t.space.end(w.detail)
+	t.space.end()
 	t.decoded = t.inHindsight(w)
 	return t.decoded
 }
-
-// space is memory for the window that is read from the archive: it goes when the next is.
-type space struct {
-	window     window
-	detail     detail
-	own        figures
-	recomputed levels
-}
-
-func (s *space) begin() *window {
-	s.detail = detail{}
-	s.detail.own, s.detail.recomputed = s.own[:0], s.recomputed[:0]
-	s.window = window{detail: &s.detail}
-	return &s.window
-}
-
-// end keeps what a window may have outgrown.
-func (s *space) end(d *detail) { s.own, s.recomputed = d.own, d.recomputed }
 
 // talliesOf are a window's tallies.
 func (t *Tracker) talliesOf(w *window) map[event.Meter]*tallies {
 	if w.talliesAt > 0 && w.tallies == nil {
 		c := t.read(w.talliesAt)
+		if w.detail == &t.space.detail {
+			c.space = &t.space
+		}
 		c.tallies(w.detail)
 	}
 	return w.tallies
@@ -224,6 +211,7 @@ type coder struct {
 	bytes []byte
 	reads bool
 	end   uint64 // where bytes end, as a place in the archive
+	space *space // for what it reads, nil where that is to be kept
 }
 
 // read reads what is at a place of the archive.
@@ -388,7 +376,10 @@ func (c *coder) detail(w *window) {
 }
 
 func (c *coder) figures(all *figures) {
-	length(c, (*[]figure)(all))
+	n := len(*all)
+	if codeOne(c, &n); c.reads {
+		*all = c.space.figures(n)
+	}
 	for i := range *all {
 		f := &(*all)[i]
 		codeOne(c, &f.meter)
@@ -493,9 +484,9 @@ func (c *coder) tallies(d *detail) {
 		codeOne(c, &meters[i])
 		if c.reads {
 			if d.tallies == nil {
-				d.tallies = make(map[event.Meter]*tallies, len(meters))
+				d.tallies = c.space.tallied(len(meters))
 			}
-			d.tallies[meters[i]] = &tallies{done: &settled{isShort: true}}
+			d.tallies[meters[i]] = c.space.talliesOf(i)
 		}
 		c.tally(d.tallies[meters[i]])
 	}

@@ -38,6 +38,11 @@ func inCSV(t *testing.T, r *report.Report) string {
 	return printed(t, func(w *bytes.Buffer) error { return report.CSV(w, r) })
 }
 
+func inText(t *testing.T, r *report.Report, full bool) string {
+	t.Helper()
+	return printed(t, func(w *bytes.Buffer) error { return report.Text(w, r, report.TextOptions{Full: full}) })
+}
+
 // TestLent: windows that are made in the same memory one after another are printed as those that anybody may keep.
 func TestLent(t *testing.T) {
 	for name, session := range madeUp {
@@ -53,6 +58,14 @@ func TestLent(t *testing.T) {
 			}
 			if inCSV(t, tracker.Stream()) != inCSV(t, whole) {
 				t.Errorf("%s: the CSV is another", name)
+			}
+		}
+		for _, full := range []bool{false, true} {
+			if inText(t, tracker.Stream(), full) != inText(t, whole, full) {
+				t.Errorf("%s: the text is another (full: %t)", name, full)
+			}
+			if inText(t, report.WithoutSource(tracker.Stream()), full) != inText(t, report.WithoutSource(whole), full) {
+				t.Errorf("%s: the text without sources is another (full: %t)", name, full)
 			}
 		}
 		if inJSON(t, report.WithoutSource(tracker.Stream())) != inJSON(t, report.WithoutSource(whole)) {

@@ -4,8 +4,8 @@ import "ipytracer/tracer/event"
 
 // spare is memory that was in use and is not any more: of what each statement needs for a short while.
 type spare struct {
-	own     []doneTally // for one window at a time
-	lists   [][]doneTally
+	own     []doneTally      // for one window at a time
+	lists   [2][][]doneTally // of statements, and of what keeps more
 	changes [][]event.Change
 }
 
@@ -17,19 +17,30 @@ const (
 
 // list is an empty list with room for so many tallies.
 func (s *spare) list(n int) []doneTally {
-	if last := len(s.lists) - 1; last >= 0 && cap(s.lists[last]) >= n {
-		one := s.lists[last]
-		s.lists = s.lists[:last]
-		return one
+	all := &s.lists[sizeOf(n)]
+	if last := len(*all) - 1; last >= 0 {
+		one := (*all)[last]
+		if *all = (*all)[:last]; cap(one) >= n {
+			return one
+		}
 	}
 	return make([]doneTally, 0, n)
+}
+
+// sizeOf is where in lists one with room for so many is.
+func sizeOf(n int) int {
+	if n <= maxKeptOfStatement {
+		return 0
+	}
+	return 1
 }
 
 // from takes the lists of a window that has been turned into bytes.
 func (s *spare) from(d *detail) {
 	for _, all := range d.tallies {
-		if n := cap(all.done.tallies); n > 0 && n <= maxSpareList && len(s.lists) < maxSpare {
-			s.lists = append(s.lists, all.done.tallies[:0])
+		n := cap(all.done.tallies)
+		if lists := &s.lists[sizeOf(n)]; n > 0 && n <= maxSpareList && len(*lists) < maxSpare {
+			*lists = append(*lists, all.done.tallies[:0])
 		}
 	}
 	d.tallies = nil

@@ -29,14 +29,18 @@ func CSV(w io.Writer, r *Report) error {
 	if err := out.Write(head); err != nil {
 		return err
 	}
-	for window := range r.AllPassing() {
-		if err := out.Write(append(csvWindow(*window), csvFigures(window.Meters, ids)...)); err != nil {
+	var row csvRow
+	for w := range r.AllPassing() {
+		row.window(w)
+		row.figures(w.Meters, ids)
+		if err := out.Write(row.take()); err != nil {
 			return err
 		}
 	}
-	for one := range r.AllBetweenPassing() {
-		b := *one
-		if err := out.Write(append(csvBetween(b), csvFigures(b.Meters, ids)...)); err != nil {
+	for b := range r.AllBetweenPassing() {
+		row.between(b)
+		row.figures(b.Meters, ids)
+		if err := out.Write(row.take()); err != nil {
 			return err
 		}
 	}
@@ -44,49 +48,96 @@ func CSV(w io.Writer, r *Report) error {
 	return out.Error()
 }
 
-func csvWindow(w Window) []string {
-	count, cpu, execution, line := "", "", "", ""
-	if w.ExecutionCount != nil {
-		count = strconv.Itoa(*w.ExecutionCount)
-	}
-	if w.CPUNS >= 0 {
-		cpu = strconv.FormatInt(w.CPUNS, 10)
-	}
-	if w.Execution > 0 {
-		execution = strconv.Itoa(w.Execution)
-	}
-	if w.Line > 0 {
-		line = strconv.Itoa(w.Line)
-	}
-	return []string{csvText(w.Kind), strconv.Itoa(w.ID), strconv.Itoa(w.Parent), strconv.Itoa(w.PID), execution, count,
-		strconv.FormatBool(w.Silent), csvText(w.Name), line, csvText(w.Status), csvText(w.Note),
-		strconv.FormatInt(w.StartNS, 10), strconv.FormatInt(w.DurationNS, 10), cpu, "", "",
-		csvText(w.Source), strconv.FormatBool(w.SourceTruncated)}
+// csvRow is a row that is being made. Its numbers are written one behind the other, and become one string.
+type csvRow struct {
+	fields  []string
+	digits  []byte
+	numbers []csvNumber
 }
 
-func csvBetween(b Between) []string {
-	return []string{"between", "", "", strconv.Itoa(b.PID), "", "", "", csvText(b.Label), "", "", csvText(b.Note),
-		strconv.FormatInt(b.StartNS, 10), strconv.FormatInt(b.DurationNS, 10), "", strconv.Itoa(b.After), strconv.Itoa(b.Before), "", ""}
+// csvNumber is which field of a row a number is, and where it ends in digits.
+type csvNumber struct{ field, end int }
+
+func (r *csvRow) text(texts ...string) { r.fields = append(r.fields, texts...) }
+
+func (r *csvRow) number(n int64) {
+	r.digits = strconv.AppendInt(r.digits, n, 10)
+	r.numbers = append(r.numbers, csvNumber{len(r.fields), len(r.digits)})
+	r.fields = append(r.fields, "")
 }
 
-func csvFigures(figures map[string]Figure, ids []string) []string {
-	row := make([]string, 0, len(ids)*len(csvFigure))
+// numberIf leaves a field empty unless there is a number for it.
+func (r *csvRow) numberIf(is bool, n int64) {
+	if is {
+		r.number(n)
+	} else {
+		r.text("")
+	}
+}
+
+// take is the row, which goes as the next is begun.
+func (r *csvRow) take() []string {
+	digits, begin := string(r.digits), 0
+	for _, n := range r.numbers {
+		r.fields[n.field] = digits[begin:n.end]
+		begin = n.end
+	}
+	whole := r.fields
+	r.fields, r.digits, r.numbers = r.fields[:0], r.digits[:0], r.numbers[:0]
+	return whole
+}
+
+func (r *csvRow) window(w *Window) {
+	r.text(csvText(w.Kind))
+	r.number(int64(w.ID))
+	r.number(int64(w.Parent))
+	r.number(int64(w.PID))
+	r.numberIf(w.Execution > 0, int64(w.Execution))
+	if w.ExecutionCount == nil {
+		r.text("")
+	} else {
+		r.number(int64(*w.ExecutionCount))
+	}
+	r.text(strconv.FormatBool(w.Silent), csvText(w.Name))
+	r.numberIf(w.Line > 0, int64(w.Line))
+	r.text(csvText(w.Status), csvText(w.Note))
+	r.number(w.StartNS)
+	r.number(w.DurationNS)
+	r.numberIf(w.CPUNS >= 0, w.CPUNS)
+	r.text("", "", csvText(w.Source), strconv.FormatBool(w.SourceTruncated))
+}
+
+func (r *csvRow) between(b *Between) {
+	r.text("between", "", "")
+	r.number(int64(b.PID))
+	r.text("", "", "", csvText(b.Label), "", "", csvText(b.Note))
+	r.number(b.StartNS)
+	r.number(b.DurationNS)
+	r.text("")
+	r.number(int64(b.After))
+	r.number(int64(b.Before))
+	r.text("", "")
+}
+
+func (r *csvRow) figures(figures map[string]Figure, ids []string) {
 	for _, id := range ids {
 		f, ok := figures[id]
 		if !ok {
-			row = append(row, make([]string, len(csvFigure))...)
+			for range csvFigure {
+				r.text("")
+			}
 			continue
 		}
 		for _, n := range [...]int64{f.Start, f.Peak, f.End, f.Consumed, f.Peaked} {
-			row = append(row, strconv.FormatInt(n, 10))
+			r.number(n)
 		}
-		bound := ""
-		if f.Bound != nil {
-			bound = strconv.FormatInt(*f.Bound, 10)
+		r.text(strconv.FormatBool(f.Exact))
+		if f.Bound == nil {
+			r.text("")
+		} else {
+			r.number(*f.Bound)
 		}
-		row = append(row, strconv.FormatBool(f.Exact), bound)
 	}
-	return row
 }
 
 // csvText makes a text safe for spreadsheets and terminals. The characters that begin a formula include the

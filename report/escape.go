@@ -18,18 +18,18 @@ const maxMarks = 4
 // overrides, zero-width and other invisible characters, and bytes that are not UTF-8 become Go-like escapes such as
 // \x1b and \u202e. A backslash stays as it is, so the result is for people, not for parsing back.
 func Escape(s string) string {
-	clean := true
-	for i := 0; i < len(s) && clean; i++ {
-		clean = s[i] >= ' ' && s[i] < 0x7f
-	}
-	if clean {
-		return s
-	}
 	return escape(s, "")
 }
 
 // escape is Escape, but lets the characters in keep through.
 func escape(s, keep string) string {
+	clean := true
+	for i := 0; i < len(s) && clean; i++ {
+		clean = s[i] >= ' ' && s[i] < 0x7f || s[i] < ' ' && strings.IndexByte(keep, s[i]) >= 0
+	}
+	if clean {
+		return s
+	}
 	var b strings.Builder
 	marks := 0
 	for len(s) > 0 {

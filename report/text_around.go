@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -18,7 +19,7 @@ const (
 func (v *view) between() {
 	var sizes []int64 // of those that moved
 	gaps := 0
-	for b := range v.r.AllBetween() {
+	for b := range v.r.AllBetweenPassing() {
 		if gaps++; v.moved(b.Meters) {
 			sizes = append(sizes, v.largest(*b))
 		}
@@ -75,12 +76,14 @@ func (v *view) fold(sizes []int64) (shown []Between, folded int, most int64) {
 		slices.Sort(sizes)
 		least = max(smallGap, sizes[max(0, len(sizes)-mostGaps)])
 	}
-	for b := range v.r.AllBetween() {
+	for b := range v.r.AllBetweenPassing() {
 		if !v.moved(b.Meters) {
 			continue
 		}
 		if size := v.largest(*b); size >= least {
-			shown = append(shown, *b)
+			one := *b
+			one.Meters = maps.Clone(b.Meters)
+			shown = append(shown, one)
 		} else {
 			most = max(most, size)
 		}
@@ -110,7 +113,7 @@ func (v *view) children() {
 			rows = append(rows, v.childRows(w, children)...)
 		}
 	}
-	for w := range v.r.All() {
+	for w := range v.r.AllPassing() {
 		if w.Kind == Cell {
 			add(*w, w.Children)
 			for _, c := range w.Children {
@@ -118,7 +121,7 @@ func (v *view) children() {
 			}
 		}
 	}
-	for w := range v.r.All() {
+	for w := range v.r.AllPassing() {
 		if w.Kind == Session {
 			add(*w, slices.DeleteFunc(slices.Clone(w.Children), func(c Child) bool { return seen[c.PID] }))
 		}
@@ -159,7 +162,7 @@ func (v *view) childRows(w Window, children []Child) []figureRow {
 	var rows []figureRow
 	label := span{bounded(w.Label(), maxName), bold}
 	for _, c := range children[:min(maxChildren, len(children))] {
-		rows = append(rows, figureRow{figures: c.Meters,
+		rows = append(rows, figureRow{figures: maps.Clone(c.Meters),
 			lead: []span{label, {fmt.Sprint(c.PID), plain}, {bounded(c.Command, maxProse), plain}}})
 		label = span{}
 	}

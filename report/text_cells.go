@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -111,7 +112,7 @@ func (v *view) experiments() {
 	if !v.marked {
 		return
 	}
-	for w := range v.r.All() {
+	for w := range v.r.AllPassing() {
 		if w.Kind != Experiment {
 			continue
 		}
@@ -119,7 +120,7 @@ func (v *view) experiments() {
 		rows = append(rows, figureRow{
 			lead:    []span{{name, bold}, {"+" + FormatDuration(w.StartNS), plain}},
 			trail:   []span{{FormatDuration(w.DurationNS), plain}},
-			figures: w.Meters,
+			figures: maps.Clone(w.Meters),
 			below:   trimmed(remarks(*w)),
 		})
 	}

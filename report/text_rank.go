@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -40,7 +41,7 @@ func (v *view) rank() {
 		v.ranked[i].label = v.shortName(v.byID[v.ranked[i].id])
 	}
 	at := -1
-	for b := range v.r.AllBetween() {
+	for b := range v.r.AllBetweenPassing() {
 		at++
 		v.inexact(b.Meters)
 		if !v.pids[b.PID] { // a process that runs no cells has no time between them
@@ -72,13 +73,14 @@ func (v *view) fill() {
 		gaps[s.at] = s
 	}
 	at := -1
-	for b := range v.r.AllBetween() {
+	for b := range v.r.AllBetweenPassing() {
 		if len(gaps) == 0 {
 			return
 		}
 		at++
 		if s := gaps[at]; s != nil {
 			one := *b
+			one.Meters = maps.Clone(b.Meters)
 			s.gap, s.figures = &one, one.Meters
 			delete(gaps, at)
 		}

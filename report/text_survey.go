@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -52,7 +53,7 @@ func (v *view) lookThrough() {
 	v.sessions, v.ends, v.moving, v.idle = map[int]map[string]Figure{}, map[int]ending{}, map[string]bool{}, map[int]int64{}
 	v.off, v.unknown, v.kept, v.rows = map[string]int64{}, map[string]bool{}, map[int]*Window{}, map[int][]Window{}
 	waiting := map[int]int{} // statements of cells that come later: in reports from elsewhere
-	for w := range v.r.All() {
+	for w := range v.r.AllPassing() {
 		v.inexact(w.Meters)
 		v.inexact(w.Tree)
 		for _, c := range w.Children {
@@ -90,7 +91,7 @@ func (v *view) brief(w *Window, waiting map[int]int) {
 		v.marked = true
 	case Session:
 		if v.sessions[w.PID] == nil {
-			v.sessions[w.PID] = w.Meters
+			v.sessions[w.PID] = maps.Clone(w.Meters)
 		}
 	case Cell:
 		b.weight = v.weight(*w)

@@ -1,0 +1,49 @@
+package attribution
+
+import (
+	"testing"
+
+	"ipytracer/tracer/event"
+)
+
+// TestSpareLists: a list that is in use is nobody else's, has the room that was asked for, and so many wait at the most.
+func TestSpareLists(t *testing.T) {
+	var s spare
+	back := func(lists ...[]doneTally) {
+		for _, one := range lists {
+			s.from(&detail{tallies: map[event.Meter]*tallies{event.NumPy: {done: &settled{tallies: one}}}})
+		}
+	}
+	small, large := s.list(3), s.list(maxKeptOfStatement+1)
+	back(append(small, doneTally{stack: 1}), large)
+	again, other, larger := s.list(2), s.list(3), s.list(maxKeptOfStatement+2)
+	if cap(again) != 3 || len(again) != 0 || cap(larger) < maxKeptOfStatement+2 {
+		t.Errorf("lists of %d of %d and of %d", len(again), cap(again), cap(larger))
+	}
+	again, other = append(again, doneTally{stack: 2}), append(other, doneTally{stack: 3})
+	if again[0].stack != 2 || other[0].stack != 3 {
+		t.Error("two have the same list")
+	}
+	for range 3 * maxSpare {
+		back(make([]doneTally, 0, 4), make([]doneTally, 0, maxSpareList), make([]doneTally, 0, maxSpareList+1))
+	}
+	for _, lists := range s.lists {
+		if len(lists) != maxSpare {
+			t.Errorf("%d lists wait, want %d", len(lists), maxSpare)
+		}
+		for _, one := range lists {
+			if cap(one) > maxSpareList {
+				t.Errorf("a list of %d waits", cap(one))
+			}
+		}
+	}
+	for range 2 * maxSpare {
+		s.waited(make([]event.Change, 2, maxSpareWait))
+		s.waited(make([]event.Change, 2, maxSpareWait+1))
+	}
+	for n := range 2 * maxSpare {
+		if one := s.waiting(); len(one) != 0 || cap(one) > maxSpareWait || n >= maxSpare && one != nil {
+			t.Fatalf("the %d. list of changes is %d of %d", n, len(one), cap(one))
+		}
+	}
+}
