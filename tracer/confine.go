@@ -19,6 +19,7 @@ import (
 type Remains struct {
 	Files     bool           // files are made and put in their places
 	Folders   []string       // which ones, where the kernel can tell them (Landlock)
+	Reads     []string       // what is read by name, and all below, besides what the kernel says
 	User      *userfile.User // who the program, which is root's, becomes; nil: it stays who it is
 	Overrides bool           // files are put in folders of others, as root itself
 	Signals   bool           // [Session.Signal] is used
@@ -109,7 +110,7 @@ func (s *Session) kept() (keep []uint, why error) {
 
 // paths are the files that a session reads and makes by name. nvml: NVIDIA's library may be loaded yet, from wherever it is.
 func paths(r Remains, nvml bool) confine.Paths {
-	p := confine.Paths{Make: r.Folders, Read: append(process.CgroupMounts(), "/proc", "/sys", "/etc", "/dev/null")}
+	p := confine.Paths{Make: r.Folders, Read: slices.Concat(process.CgroupMounts(), r.Reads, []string{"/proc", "/sys", "/etc", "/dev/null"})}
 	if nvml {
 		p.Read, p.Drive = append(p.Read, "/"), []string{"/dev"}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/tracer"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -138,23 +137,21 @@ func examine(ctx context.Context, fs process.FS, measure bool, pid int) (diagnos
 		d.Unseen = append(d.Unseen, "whether the probes load, which of them the kernel offers, and what they cost: that takes root")
 	}
 	if pid != 0 {
-		return d, d.judge(fs, pid)
+		return d, d.judge(ctx, pid)
 	}
 	d.gpus(lookForGPUs(ctx, fs))
 	d.lookAtRunning(ctx)
-	d.Pythons = append(d.Pythons, installedPythons()...)
-	d.numPy()
+	d.lookAtFiles(ctx)
 	d.advisePythons()
 	return d, nil
 }
 
 // judge says of one running Python whether its cells can be seen.
-func (d *diagnosis) judge(fs process.FS, pid int) error {
-	p, err := fs.Python(pid, tracer.IsPython)
-	if err != nil {
+func (d *diagnosis) judge(ctx context.Context, pid int) error {
+	var r runningPython
+	if err := look(ctx, &r, "python", pid); err != nil {
 		return err
 	}
-	r := describeRunning(fs, p)
 	d.Running, d.one = append(d.Running, r), true
 	d.advisePythons()
 	if !r.Supported {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -46,10 +47,33 @@ var executableName = regexp.MustCompile(`^python3(\.\d+t?d?)?$`)
 // versionInName is the version a file is named after.
 var versionInName = regexp.MustCompile(`python(3\.\d+)[^/]*$`)
 
-// installedPythons looks where Pythons usually are. Nothing is executed: the files are read.
-func installedPythons() (out []installedPython) {
+// fileList is what a look at files finds.
+type fileList struct {
+	Pythons []installedPython
+	Checks  []finding
+}
+
+// lookAtFiles has the Pythons, NumPys and C libraries looked at that are installed.
+func (d *diagnosis) lookAtFiles(ctx context.Context) {
+	var found fileList
+	if err := look(ctx, &found, "files"); err != nil {
+		d.Unseen = append(d.Unseen, fmt.Sprintf("installed Pythons: %v", err))
+		return
+	}
+	d.Pythons, d.Checks = append(d.Pythons, found.Pythons...), append(d.Checks, found.Checks...)
+}
+
+func findFiles(home string) fileList {
+	d := diagnosis{Pythons: installedPythons(home)}
+	d.cLibrary()
+	d.numPy()
+	return fileList{d.Pythons, d.Checks}
+}
+
+// installedPythons looks where Pythons usually are, also in a home, if it is not "". Nothing is executed: the files are read.
+func installedPythons(home string) (out []installedPython) {
 	seen := map[string]bool{}
-	for _, path := range pythonPaths() {
+	for _, path := range pythonPaths(home) {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil || seen[real] {
 			continue
@@ -67,12 +91,12 @@ func installedPythons() (out []installedPython) {
 }
 
 // pythonPaths are candidates, the likeliest first.
-func pythonPaths() (paths []string) {
+func pythonPaths(home string) (paths []string) {
 	dirs := append([]string{"/usr/bin", "/usr/local/bin"}, filepath.SplitList(os.Getenv("PATH"))...)
 	for _, place := range []string{"/opt/*/bin", "/opt/*/envs/*/bin"} {
 		dirs = append(dirs, glob(place)...)
 	}
-	if home := invokerHome(); home != "" {
+	if home != "" {
 		for _, place := range []string{
 			".pyenv/versions/*/bin", ".local/share/uv/python/*/bin", ".local/bin", "miniconda3/bin", "anaconda3/bin",
 			"miniforge3/bin", "mambaforge/bin", "micromamba/bin", "*conda3/envs/*/bin", "mini*forge3/envs/*/bin",

@@ -32,7 +32,6 @@ func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
 	}
 	heap := tracer.HeapSource
 	heap.Source += "; only with --heap"
-	d.cLibrary()
 	for _, m := range append(tracer.MeterSources(c, 1), heap) {
 		id := m.Meter.String()
 		if _, kind, ok := m.Meter.Device(); ok { // told of GPU 0 for all of them

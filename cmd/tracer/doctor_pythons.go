@@ -31,7 +31,7 @@ type runningList struct {
 // lookAtRunning has every Python process looked at that may be looked into.
 func (d *diagnosis) lookAtRunning(ctx context.Context) {
 	var found runningList
-	if err := look(ctx, "pythons", &found); err != nil {
+	if err := look(ctx, &found, "pythons"); err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("running Pythons: %v", err))
 		return
 	}

@@ -96,7 +96,7 @@ func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err 
 		what = "all"
 	}
 	var found kernelList
-	if err := look(ctx, what, &found); err != nil {
+	if err := look(ctx, &found, what); err != nil {
 		return nil, 0, err
 	}
 	rows = []listed{}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -27,17 +28,70 @@ const (
 	maxLook      = 64 << 20 // bytes of an answer
 )
 
-// looks are what can be looked for.
-var looks = map[string]func(context.Context, process.FS) (any, error){
-	"kernels": func(ctx context.Context, fs process.FS) (any, error) { return findKernels(ctx, fs, false) },
-	"all":     func(ctx context.Context, fs process.FS) (any, error) { return findKernels(ctx, fs, true) },
-	"pythons": func(ctx context.Context, fs process.FS) (any, error) { return findRunning(ctx, fs) },
+// lookFor is one thing that can be looked for.
+type lookFor struct {
+	reads []string // what is read by name, as the invoking user
+	find  func(ctx context.Context, fs process.FS, pid int, home string) (any, error)
+}
+
+// looks are what can be looked for. The home is the invoking user's.
+var looks = map[string]lookFor{
+	"kernels": {find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
+		return findKernels(ctx, fs, false)
+	}},
+	"all": {find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
+		return findKernels(ctx, fs, true)
+	}},
+	"pythons": {find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) { return findRunning(ctx, fs) }},
+	"python": {find: func(_ context.Context, fs process.FS, pid int, _ string) (any, error) {
+		p, err := fs.Python(pid, tracer.IsPython)
+		if err != nil {
+			return nil, err
+		}
+		return describeRunning(fs, p), nil
+	}},
+	"files": {reads: []string{"/"}, find: func(_ context.Context, _ process.FS, _ int, home string) (any, error) { return findFiles(home), nil }},
 }
 
 // lookAnswer is what the process says, as JSON.
 type lookAnswer struct {
 	Found json.RawMessage `json:",omitempty"`
 	Error string          `json:",omitempty"`
+	// Of the error, if it is about a process: which, and of lookKinds which.
+	PID, Leader int    `json:",omitempty"`
+	Kind        string `json:",omitempty"`
+}
+
+// lookKinds are the errors about processes that are told apart.
+var lookKinds = map[string]error{
+	"gone": process.ErrNoProcess, "permission": process.ErrNotPermitted, "zombie": process.ErrZombie, "other": process.ErrNotPython,
+	"changed": process.ErrChanged, "large": process.ErrTooLarge, "malformed": process.ErrMalformed, "silent": process.ErrNoAnswer,
+}
+
+func failedLook(err error) lookAnswer {
+	a := lookAnswer{Error: err.Error()}
+	var of *process.Error
+	if errors.As(err, &of) {
+		for kind, one := range lookKinds {
+			if of.Kind == one {
+				a.Kind, a.PID, a.Leader = kind, of.PID, of.Leader
+			}
+		}
+		if a.Kind != "" && of.Cause != nil {
+			a.Error = of.Cause.Error()
+		}
+	}
+	return a
+}
+
+func (a *lookAnswer) err() error {
+	if kind := lookKinds[a.Kind]; kind != nil {
+		return &process.Error{PID: a.PID, Kind: kind, Leader: a.Leader, Cause: errors.New(a.Error)}
+	}
+	if a.Error != "" {
+		return errors.New(a.Error)
+	}
+	return nil
 }
 
 func newLookCommand(c console) *cobra.Command {
@@ -45,54 +99,61 @@ func newLookCommand(c console) *cobra.Command {
 		Use:    lookCommand,
 		Short:  "Look into processes; started by tracer itself",
 		Hidden: true,
-		Args:   usageArgs(cobra.ExactArgs(1)),
+		Args:   usageArgs(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // who started it ends it
-			find := looks[args[0]]
-			if find == nil {
+			what, ok := looks[args[0]]
+			if !ok {
 				return usageError{fmt.Errorf("%q cannot be looked for", args[0])}
+			}
+			pids, err := parsePIDs(args[1:])
+			if err != nil {
+				return usageError{err}
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), lookPatience)
 			defer cancel()
-			return json.NewEncoder(c.out).Encode(lookConfined(ctx, find))
+			return json.NewEncoder(c.out).Encode(lookConfined(ctx, what, append(pids, 0)[0]))
 		},
 	}
 }
 
 // lookConfined gives up everything, and looks.
-func lookConfined(ctx context.Context, find func(context.Context, process.FS) (any, error)) (a lookAnswer) {
-	fail := func(err error) lookAnswer { return lookAnswer{Error: err.Error()} }
+func lookConfined(ctx context.Context, what lookFor, pid int) (a lookAnswer) {
 	fs := process.FS{Helper: process.NewHelper(ctx)}
 	defer fs.Helper.Close()
 	if err := fs.Helper.TakeOver(nil, false); err != nil {
-		return fail(err)
+		return failedLook(err)
 	}
 	who, err := whoInvoked()
 	if err != nil {
-		return fail(err)
+		return failedLook(err)
 	}
-	remains := tracer.Remains{}
+	home, remains := who.home(), tracer.Remains{Reads: what.reads}
 	if os.Geteuid() == 0 && who.UID != 0 {
 		remains.User = &who.User
 	}
 	if err := tracer.Withdraw(remains, nil, tracer.Looking(), func(error) {}); err != nil {
-		return fail(err)
+		return failedLook(err)
 	}
-	found, err := find(ctx, fs)
+	found, err := what.find(ctx, fs, pid, home)
 	if err != nil {
-		return fail(err)
+		return failedLook(err)
 	}
 	if a.Found, err = json.Marshal(found); err != nil {
-		return fail(err)
+		return failedLook(err)
 	}
 	return a
 }
 
-// look has another process look, and takes in what it found.
-func look(ctx context.Context, what string, found any) error {
+// look has another process look, and takes in what it found. pid is of the process that is meant, if one is.
+func look(ctx context.Context, found any, what string, pid ...int) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*lookPatience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", lookCommand, what)
+	args := []string{lookCommand, what}
+	for _, p := range pid {
+		args = append(args, strconv.Itoa(p))
+	}
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -106,8 +167,8 @@ func look(ctx context.Context, what string, found any) error {
 	if err := errors.Join(decoded, cmd.Wait()); err != nil {
 		return fmt.Errorf("look into processes: %w", errors.Join(context.Cause(ctx), err))
 	}
-	if answer.Error != "" {
-		return errors.New(answer.Error)
+	if err := answer.err(); err != nil {
+		return err
 	}
 	return json.Unmarshal(answer.Found, found)
 }

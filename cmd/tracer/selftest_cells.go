@@ -94,7 +94,7 @@ func choosePython(ctx context.Context, named string) (best *pythonWithShell, err
 		}
 		return p, nil
 	}
-	for _, installed := range installedPythons() {
+	for _, installed := range installedPythons(invokerHome()) {
 		if !installed.Supported {
 			continue
 		}
