@@ -1,6 +1,9 @@
 package report
 
-import "strings"
+import (
+	"io"
+	"strings"
+)
 
 // style is how a piece of text looks when colour is on.
 type style uint8
@@ -27,7 +30,12 @@ type printer struct {
 	b     strings.Builder
 	width int // cells a line may take; 0 is no limit
 	color bool
+	to    io.Writer // where lines go when there are many; nil: they wait for flush
+	err   error     // of to
 }
+
+// manyBytes is how much waits for a writer.
+const manyBytes = 64 << 10
 
 func (p *printer) paint(escaped string, s style) {
 	if p.color && s != plain && escaped != "" {
@@ -36,7 +44,21 @@ func (p *printer) paint(escaped string, s style) {
 	p.b.WriteString(escaped)
 }
 
-func (p *printer) blank() { p.b.WriteByte('\n') }
+// flush writes what has been collected, and forgets it.
+func (p *printer) flush(w io.Writer) error {
+	if p.err == nil {
+		_, p.err = io.WriteString(w, p.b.String())
+	}
+	p.b.Reset()
+	return p.err
+}
+
+func (p *printer) blank() {
+	p.b.WriteByte('\n')
+	if p.to != nil && p.b.Len() > manyBytes {
+		_ = p.flush(p.to) // the next flush says it
+	}
+}
 
 // title begins a section.
 func (p *printer) title(text string) {

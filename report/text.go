@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -52,16 +53,15 @@ func Text(w io.Writer, r *Report, o TextOptions) error {
 	v.lookThrough()
 	v.rank()
 	if o.Full {
-		v.full()
-	} else {
-		v.short()
+		return v.full(w)
 	}
-	_, err = io.WriteString(w, v.b.String())
-	return err
+	v.short()
+	return v.flush(w)
 }
 
-// full prints everything.
-func (v *view) full() {
+// full prints everything. Of a long session that is much: what is there is written before more is made.
+func (v *view) full(w io.Writer) error {
+	v.to = w
 	v.lead()
 	if len(v.ranked) > 0 {
 		v.blank()
@@ -84,6 +84,7 @@ func (v *view) full() {
 	v.processes()
 	v.footnotes()
 	v.certificate()
+	return v.flush(w)
 }
 
 // weight is what ranks a window: what it needs itself or, where that is more, with its children.
@@ -132,11 +133,11 @@ func (v *view) figureColumns(first ...quantity) (columns []column, quantities []
 }
 
 // figureTable prints rows of windows with the figure columns between lead and trail columns, and says what had no room.
-func (v *view) figureTable(lead, trail []column, rows []figureRow, first ...quantity) {
+func (v *view) figureTable(lead, trail []column, rows iter.Seq[figureRow], first ...quantity) {
 	columns, quantities, ids := v.figureColumns(first...)
 	t := table{columns: slices.Concat(lead, columns, trail), indent: rowIndent}
-	for _, r := range rows {
-		line := slices.Clone(r.lead)
+	for r := range rows {
+		line := append(make([]span, 0, len(t.columns)), r.lead...)
 		for i, q := range quantities {
 			line = append(line, q.show(r.figures, ids[i]))
 		}

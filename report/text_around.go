@@ -43,7 +43,7 @@ func (v *view) between() {
 		if v.several {
 			lead = append(lead, column{title: "pid", right: true})
 		}
-		v.figureTable(lead, []column{{title: "time", right: true}}, rows, need, consumed, total)
+		v.figureTable(lead, []column{{title: "time", right: true}}, slices.Values(rows), need, consumed, total)
 	}
 	if folded > 0 {
 		v.prose("", span{"… and " + plural(folded, "more gap") + ", in none of which more than " + FormatBytes(most) + " moved.", dim})
@@ -107,10 +107,20 @@ const maxChildren = 8
 // children shows the other processes of each cell, and of the session those that ran in no cell.
 func (v *view) children() {
 	seen := map[int]bool{}
-	var rows []figureRow
+	t := table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}}
+	for i, id := range v.meters {
+		t.columns = append(t.columns, column{title: meterName(id), right: true, drop: i, group: "highest", size: usualSize})
+	}
 	add := func(w Window, children []Child) {
-		if len(children) > 0 {
-			rows = append(rows, v.childRows(w, children)...)
+		if len(children) == 0 {
+			return
+		}
+		for _, r := range v.childRows(w, children) { // figures of all would be much
+			line := append(make([]span, 0, len(t.columns)), r.lead...)
+			for _, id := range v.meters {
+				line = append(line, highest.show(r.figures, id))
+			}
+			t.rows = append(t.rows, row{cells: line})
 		}
 	}
 	for w := range v.r.AllPassing() {
@@ -126,7 +136,7 @@ func (v *view) children() {
 			add(*w, slices.DeleteFunc(slices.Clone(w.Children), func(c Child) bool { return seen[c.PID] }))
 		}
 	}
-	if len(rows) == 0 {
+	if len(t.rows) == 0 {
 		return
 	}
 	v.title("Child processes")
@@ -134,16 +144,6 @@ func (v *view) children() {
 		"memory, instant by instant: what a forked child shares with its parent counts once, any other page that " +
 		"several processes map once for each of them.", dim})
 	v.blank()
-	t := table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}}
-	for i, id := range v.meters {
-		t.columns = append(t.columns, column{title: meterName(id), right: true, drop: i, group: "highest", size: usualSize})
-	}
-	for _, r := range rows {
-		for _, id := range v.meters {
-			r.lead = append(r.lead, highest.show(r.figures, id))
-		}
-		t.rows = append(t.rows, row{cells: r.lead})
-	}
 	t.print(v.printer)
 }
 
@@ -193,5 +193,5 @@ func (v *view) processes() {
 			trail: []span{{FormatDuration(p.EndNS - p.StartNS), plain}}})
 	}
 	v.figureTable([]column{{title: "process", flex: true}, {title: "pid", right: true}}, []column{{title: "time", right: true}},
-		rows, need, consumed, peaked, total)
+		slices.Values(rows), need, consumed, peaked, total)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -19,9 +20,12 @@ func (v *view) cellTable() {
 	v.title("Cells" + ranked)
 	v.legend()
 	v.blank()
-	var rows []figureRow
-	for _, w := range shown {
-		rows = append(rows, v.cellRow(*v.fetch(w.id)))
+	rows := func(yield func(figureRow) bool) {
+		for _, w := range shown {
+			if !yield(v.cellRow(*v.fetch(w.id))) {
+				return
+			}
+		}
 	}
 	lead := []column{{title: "cell"}}
 	if v.several {
@@ -55,7 +59,7 @@ func (v *view) cellRow(w Window) figureRow {
 		r.below = append(r.below, span{"inside " + outer.label + " · ", dim})
 	}
 	if w.Source != "" {
-		r.below = append(r.below, span{oneLine(w.Source, w.SourceTruncated, max(0, v.width-rowIndent)), plain})
+		r.below = append(r.below, span{strings.Clone(oneLine(w.Source, w.SourceTruncated, max(0, v.width-rowIndent))), plain})
 	}
 	r.below = trimmed(r.below)
 	return r
@@ -130,7 +134,7 @@ func (v *view) experiments() {
 	v.title("Experiments, in the order they began")
 	v.blank()
 	v.figureTable([]column{{title: "experiment"}, {title: "began", right: true, drop: 9}},
-		[]column{{title: "time", right: true}}, rows, need, consumed, peaked, total)
+		[]column{{title: "time", right: true}}, slices.Values(rows), need, consumed, peaked, total)
 }
 
 // depth is in how many experiments a window lies. A report that came from elsewhere may have cycles.
