@@ -63,7 +63,8 @@ type Ledger struct {
 	prices   prices
 	// codeChecked is what the kernel was told by CodeChecked, by slot.
 	codeChecked [MaxProcesses]uint32
-	found       uint64 // cells that OpenRunning has opened
+	found       uint64       // cells that OpenRunning has opened
+	copied      func() error // tells the kernel that a copy of a stack has been read: copyRead
 }
 
 // Load loads the object and attaches the probes that watch every mm the ledger knows, of which there are none
@@ -77,6 +78,7 @@ func Load(o Options) (_ *Ledger, err error) {
 		return nil, fmt.Errorf("read the BPF object: %w", err)
 	}
 	l := &Ledger{}
+	l.copied = l.copyRead
 	cache := btf.NewCache() // some 30 MB, garbage once the object is loaded
 	defer func() {
 		if err != nil {

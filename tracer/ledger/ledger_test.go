@@ -279,7 +279,7 @@ func FuzzRecords(f *testing.F) {
 				t.Errorf("text of %d bytes", len(out.Text))
 			}
 		}
-		l := &Ledger{}
+		l := &Ledger{copied: func() error { return nil }}
 		var c collected
 		if h, ok := viewPrefix[kernelHeader](raw); ok && h.Ticket == 0 {
 			if err := l.deliver(raw, &c); err != nil {

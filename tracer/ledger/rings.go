@@ -240,7 +240,7 @@ func (l *Ledger) deliver(raw []byte, sink Sink) error {
 			out := decodeCopy(c)
 			sink.StackCopy(&out)
 		}
-		return l.copyRead()
+		return l.copied()
 	case kind == kernelBoundaryKindRECORD_SOURCE && len(raw) > head:
 		out := decodeSource(h, raw, head)
 		sink.Source(&out)
