@@ -14,6 +14,7 @@ func IsPython(r io.ReaderAt) bool { return isPython(r) }
 // told. A process that is no Python, or may not be looked into, has none.
 func Describe(fs process.FS, pid int) event.ProcessInfo {
 	s := &Session{fs: fs}
+	defer s.forgetInterpreters()
 	p, err := s.open(pid)
 	if err != nil {
 		return event.ProcessInfo{PID: int32(pid)}

@@ -183,6 +183,7 @@ func (s *Session) Close() error {
 		errs = append(errs, t.close())
 	}
 	s.targets = nil
+	s.forgetInterpreters()
 	s.natives.close()
 	if s.devices.nvml != nil {
 		s.devices.nvml.Close()

@@ -88,8 +88,10 @@ type Session struct {
 	// checkpoints are the probes for every process, by file.
 	checkpoints map[process.FileID]io.Closer
 	ahead       map[readFile]*readAhead // modules of NumPy that were looked through before they were loaded
-	closing     sync.WaitGroup          // probes of processes that have ended, on their way out
-	looking     sync.WaitGroup          // for arrays, see doubt.go
+	// interpreters are the files of Pythons that were looked through.
+	interpreters map[readFile]interpreter
+	closing      sync.WaitGroup // probes of processes that have ended, on their way out
+	looking      sync.WaitGroup // for arrays, see doubt.go
 }
 
 // Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is refused as one that
