@@ -311,7 +311,7 @@ func (s *Session) advance(ctx context.Context) error {
 	defer wake()
 	until := time.Now().Add(tick)
 	if s.impatient() {
-		until = time.Now().Add(20 * time.Millisecond)
+		until = time.Now().Add(betweenLooks)
 	}
 	if at, ok := s.nextSettled(); ok && at.Before(until) {
 		until = at
@@ -332,7 +332,7 @@ func (s *Session) settle() error {
 		return t.child && t.gone
 	})
 	for _, t := range s.targets {
-		if !t.gone && t.python == nil && t.patience > 0 {
+		if !t.gone && t.python == nil && t.patience > 0 && time.Since(t.looked) >= betweenLooks { // records may come much faster
 			s.look(t)
 		}
 		if !t.gone && t.python != nil && !t.python.complete() {

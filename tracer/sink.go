@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/event"
@@ -223,7 +224,7 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 		t.python.close()
 		t.python = nil
 	}
-	t.slot, t.patience = slot, pythonPatience
+	t.slot, t.patience, t.looked = slot, pythonPatience, time.Time{}
 }
 
 // namedPython says whether a process executes a program whose file is named python…, as every CPython's is. Where that cannot be told of a

@@ -50,10 +50,14 @@ type target struct {
 	listed   event.Nanoseconds // when its mappings were gone through last
 	// patience is how many more times a process that may yet become a Python is looked at.
 	patience int
+	looked   time.Time // when it was last
 }
 
-// pythonPatience times the 20 ms between two looks is 3 s: by then an interpreter has mapped its library.
-const pythonPatience = 150
+// pythonPatience times the time between two looks is 3 s: by then an interpreter has mapped its library.
+const (
+	pythonPatience = 150
+	betweenLooks   = 20 * time.Millisecond
+)
 
 func (t *target) isRoot() bool { return !t.child }
 
@@ -268,8 +272,13 @@ func (p *python) close() {
 // look finds out whether a process has become a Python, and if so probes it.
 func (s *Session) look(t *target) {
 	t.patience--
+	t.looked = time.Now()
 	p, err := s.open(t.pid)
 	if err != nil {
+		if t.patience == 0 && t.child && !s.hasEnded(t) { // it is named like one
+			s.unseen++
+			s.misses(t.pid, 0, []event.Meter{event.NumPy, event.Torch}, "pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
+		}
 		return
 	}
 	t.python = p
