@@ -264,7 +264,7 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 // remains are what the program will do besides tracing, from when it looks into the target on.
 func (s *session) remains() *tracer.Remains {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
-	r := &tracer.Remains{Files: true, Folders: []string{os.TempDir()}}
+	r := &tracer.Remains{Files: true, Folders: []string{os.TempDir()}, User: s.who.heir()}
 	files := []*userfile.File{s.to.file, s.sign}
 	if s.recorder != nil {
 		files = append(files, s.recorder.Place())
@@ -275,9 +275,6 @@ func (s *session) remains() *tracer.Remains {
 		}
 	}
 	r.Overrides = override(files...)
-	if os.Geteuid() == 0 && s.who.UID != 0 {
-		r.User = &s.who.User
-	}
 	return r
 }
 

@@ -63,8 +63,10 @@ func confineHelper(signals bool) error {
 	rules := slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2),
 		[]confine.Rule{confine.OneOf(unix.SYS_KILL, 1, 0)})
 	if signals {
-		rules = append(rules, confine.Rule{Call: unix.SYS_PIDFD_OPEN},
-			confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(unix.SIGTERM), uint32(unix.SIGHUP), uint32(unix.SIGKILL)))
+		rules = append(rules, confine.Rule{Call: unix.SYS_PIDFD_OPEN})
+		for _, s := range process.Passed {
+			rules = append(rules, confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(s)))
+		}
 	}
 	err := confine.Allow(rules)
 	if errors.Is(err, confine.ErrNoFilter) {

@@ -166,6 +166,14 @@ func parseID(text string) (uint32, error) {
 // itself says whether the invoker is who runs this program anyway.
 func (i *invoker) itself() bool { return int(i.UID) == os.Geteuid() && int(i.UID) == os.Getuid() }
 
+// heir is whom a program that runs as root is to become, nil where it stays who it is.
+func (i *invoker) heir() *userfile.User {
+	if os.Geteuid() == 0 && i.UID != 0 {
+		return &i.User
+	}
+	return nil
+}
+
 // home is the invoker's home folder, "" where none is known.
 func (i *invoker) home() string {
 	if i.entry != nil {

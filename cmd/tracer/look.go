@@ -128,10 +128,7 @@ func lookConfined(ctx context.Context, what lookFor, pid int) (a lookAnswer) {
 	if err != nil {
 		return failedLook(err)
 	}
-	home, remains := who.home(), tracer.Remains{Reads: what.reads}
-	if os.Geteuid() == 0 && who.UID != 0 {
-		remains.User = &who.User
-	}
+	home, remains := who.home(), tracer.Remains{Reads: what.reads, User: who.heir()}
 	if err := tracer.Withdraw(remains, nil, tracer.Looking(), func(error) {}); err != nil {
 		return failedLook(err)
 	}

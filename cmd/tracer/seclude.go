@@ -19,8 +19,8 @@ func (s *session) seclude() error {
 	var err error
 	if override(s.to.file) {
 		err = confine.KeepCapabilities(unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
-	} else if os.Geteuid() == 0 && s.who.UID != 0 {
-		err = confine.Become(s.who.UID, s.who.GID, s.who.Groups)
+	} else if u := s.who.heir(); u != nil {
+		err = confine.Become(u.UID, u.GID, u.Groups)
 	} else {
 		err = confine.KeepCapabilities()
 	}

@@ -13,8 +13,8 @@ import (
 // kept are the files of a process's directory that are opened for whoever asks. All are only read.
 var kept = []string{"mem", "maps", "smaps", "pagemap", "environ", "stat", "status", "cmdline", "limits", "cgroup"}
 
-// passed are the signals that are sent to roots.
-var passed = []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL}
+// Passed are the signals that are sent to roots.
+var Passed = []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL}
 
 var errUnknown = errors.New("asked for something unknown")
 
@@ -44,7 +44,7 @@ func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte
 		a := failure(err)
 		a.Count = open
 		return a, names[:min(len(names), helperData)], -1
-	case r.Op == "signal" && s.scope.Signals && slices.Contains(passed, unix.Signal(r.Signal)):
+	case r.Op == "signal" && s.scope.Signals && slices.Contains(Passed, unix.Signal(r.Signal)):
 		return failure(s.scope.signal(pid, unix.Signal(r.Signal))), nil, -1
 	}
 	return failure(errUnknown), nil, -1
