@@ -28,6 +28,15 @@ struct percpu_counter {
 
 enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES, NR_MM_COUNTERS };
 
+/* kernel/locking/rwsem.c; not of a real-time kernel, whose locks are other ones. */
+struct rw_semaphore {
+	struct {
+		long counter;
+	} count; /* RWSEM_WRITER_LOCKED, or how many read; 0 where nobody has the lock or waits for it */
+} KERNEL_TYPE;
+
+#define RWSEM_WRITER_LOCKED 1
+
 /*
  * Not here: rss_stat, whose type changed. An offset that cannot be relocated makes the verifier refuse even a
  * branch that is never taken, when the compiler has moved the offset out of it.
@@ -36,6 +45,7 @@ struct mm_struct {
 	unsigned long data_vm;
 	unsigned long exec_vm;
 	unsigned long brk;
+	struct rw_semaphore mmap_lock;
 	struct task_struct *owner;
 } KERNEL_TYPE;
 

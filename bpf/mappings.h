@@ -24,14 +24,6 @@
 #ifndef IPYTRACER_MAPPINGS_H
 #define IPYTRACER_MAPPINGS_H
 
-/* asm/unistd_64.h */
-#define NR_MMAP		 9
-#define NR_MPROTECT	 10
-#define NR_MUNMAP	 11
-#define NR_BRK		 12
-#define NR_MREMAP	 25
-#define NR_PKEY_MPROTECT 329
-
 /* linux/mman.h and what it includes */
 #define PROT_WRITE	    2
 #define MAP_TYPE	    0xf

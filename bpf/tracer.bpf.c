@@ -92,7 +92,7 @@ int mapped(struct bpf_raw_tracepoint_args *ctx)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
-	__s64 change = mapped_changed(p, r, mm);
+	__s64 change = mapped_changed(p, r, mm, true);
 	if (change)
 		range_changed(slot, change);
 	watch_code(p, slot, mm);

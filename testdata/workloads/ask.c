@@ -157,6 +157,8 @@ void ask_mapped(struct sums *s, int64_t calls, uint32_t seed)
 	char *region = mmap(NULL, REGION * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	s->failed += region == MAP_FAILED;
+	for (int i = 0; i < REGION; i++) /* an earlier call's region keeps what it has */
+		counted[i] = 0;
 	for (int64_t n = 0; n < calls; n++) {
 		seed = seed * 1664525 + 1013904223;
 		int first = (seed >> 8) % REGION, pages = 1 + (seed >> 16) % (REGION - first);
@@ -217,4 +219,27 @@ void ask_moved(struct sums *s)
 	s->failed += sbrk(-5 * PAGE) == (void *)-1;
 	s->allocated += 5 * PAGE;
 	s->freed += 5 * PAGE;
+}
+
+static void touch(volatile char *p, size_t size)
+{
+	for (size_t i = 0; i < size; i += PAGE)
+		p[i] = 1;
+}
+
+/* Memory that is used and given back, which takes the kernel a while: for that time others may read, too. */
+void ask_returned(struct sums *s, int64_t calls)
+{
+	const intptr_t size = 50 * PAGE;
+
+	for (int64_t n = 0; n < calls; n++) {
+		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		touch(p, size);
+		s->failed += munmap(p, size) != 0;
+		p = sbrk(size);
+		touch(p, size);
+		s->failed += sbrk(-size) == (void *)-1;
+		s->allocated += 2 * size;
+		s->freed += 2 * size;
+	}
 }

@@ -12,6 +12,7 @@ class Sums(ctypes.Structure):
 ask = ctypes.CDLL(os.environ["IPYTRACER_ASK_LIBRARY"])
 ask.ask_heap.argtypes = ask.ask_mapped.argtypes = [ctypes.POINTER(Sums), ctypes.c_int64, ctypes.c_uint32]
 ask.ask_moved.argtypes = ask.ask_no_heap.argtypes = [ctypes.POINTER(Sums)]
+ask.ask_returned.argtypes = [ctypes.POINTER(Sums), ctypes.c_int64]
 _noted = []
 sums = Sums()
 a = many = kept = m = s = t = gone = inner = outer = work = None # so that the namespace does not grow in a line that is compared
@@ -90,6 +91,19 @@ CASES = [
         sums = Sums()
         ask.ask_moved(sums)
         counted("cpu.mapped", [["<module>", 2]])
+        """),
+    # By a thread that takes the same lock to read.
+    ("watched", """
+        sums, done = Sums(), threading.Event()
+        def look():
+            with open("/proc/self/mem", "rb", buffering=0) as memory:
+                while not done.is_set():
+                    os.pread(memory.fileno(), 100_000, id(sums))
+        t = threading.Thread(target=look)
+        t.start()
+        ask.ask_returned(sums, 5_000)
+        done.set(); t.join()
+        counted("cpu.mapped", [["<module>", 8]])
         """),
 ]
 
