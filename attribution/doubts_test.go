@@ -223,6 +223,43 @@ func TestBlind(t *testing.T) {
 	expect(t, "complete", r.Certificate.Complete, false)
 }
 
+// TestBlindToAChild: what a child misses is missing in the tree while it lived, and at no time in the process that started it.
+func TestBlindToAChild(t *testing.T) {
+	s := newScript()
+	var began, ended []event.Nanoseconds
+	for i := range 4 {
+		began = append(began, s.time+1)
+		s.cellWith(uint64(i + 1))
+		ended = append(ended, s.time)
+	}
+	child := func(since, until event.Nanoseconds) event.Blind {
+		return event.Blind{PID: main, Meter: event.NumPy, Since: since, Until: until, OfChild: true}
+	}
+	s.events = append(s.events, &event.Finish{Reason: "interrupted", Lost: []event.Loss{{Reason: event.LostUnseen, Count: 2}},
+		Blind: []event.Blind{child(began[3], ended[3]), child(began[1], ended[1]), child(began[1]+1, ended[1]-1)}})
+	r := s.run(t)
+	for i, want := range []bool{true, false, true, false} {
+		w := nth(t, r, report.Cell, i)
+		f, _ := w.Together("cpu.numpy")
+		expect(t, fmt.Sprint("cell ", i+1), []bool{f.Exact, isExact(w, "cpu.numpy")}, []bool{want, true})
+	}
+}
+
+// TestStretches: times that meet become one, the others stay apart.
+func TestStretches(t *testing.T) {
+	var s stretches
+	for _, one := range []stretch{{10, 20}, {40, 50}, {1, 2}, {60, forever}, {15, 30}, {45, 45}, {70, 80}} {
+		s = s.with(one)
+	}
+	expect(t, "stretches", s, stretches{{1, 2}, {10, 30}, {40, 50}, {60, forever}})
+	for _, c := range []struct {
+		since, until event.Nanoseconds
+		want         bool
+	}{{0, 0, false}, {0, 1, true}, {2, 3, true}, {3, 9, false}, {0, 100, true}, {31, 39, false}, {50, 50, true}, {1000, 1000, true}} {
+		expect(t, fmt.Sprint(c), s.meet(c.since, c.until), c.want)
+	}
+}
+
 // TestShedTrees: a meter that was stepped down is no more exact in the tree than in the process.
 func TestShedTrees(t *testing.T) {
 	s := newScript()

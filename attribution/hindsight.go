@@ -1,7 +1,9 @@
 package attribution
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"ipytracer/tracer/event"
 )
@@ -14,26 +16,49 @@ type inTheEnd struct {
 	refused  [event.RefusedKinds]uint64 // what no boundary has told
 }
 
-// blindness is since when, by meter, something could not be probed for. gpu.0 stands for all GPUs.
-type blindness map[event.Meter]event.Nanoseconds
+// blindness is when, by meter, something could not be probed for. gpu.0 stands for all GPUs.
+type blindness map[event.Meter]stretches
 
 func (b *blindness) add(one event.Blind) {
 	if *b == nil {
 		*b = blindness{}
 	}
-	if since, known := (*b)[one.Meter]; !known || one.Since < since {
-		(*b)[one.Meter] = one.Since
+	until := one.Until
+	if until == 0 {
+		until = forever
 	}
+	(*b)[one.Meter] = (*b)[one.Meter].with(stretch{one.Since, until})
 }
 
-// of are the meters of which something is missing in what closed at a time.
-func (b blindness) of(closed event.Nanoseconds) (meters meterSet) {
-	for m, since := range b {
-		if since <= closed {
+// of are the meters of which something is missing in what was open for a time.
+func (b blindness) of(opened, closed event.Nanoseconds) (meters meterSet) {
+	for m, all := range b {
+		if all.meet(opened, closed) {
 			meters.add(m)
 		}
 	}
 	return meters
+}
+
+// stretch is a time from since to until.
+type stretch struct{ since, until event.Nanoseconds }
+
+// stretches are in order of time, none over another.
+type stretches []stretch
+
+// with takes one more in. Those it meets become one.
+func (s stretches) with(one stretch) stretches {
+	from, _ := slices.BinarySearchFunc(s, one.since, func(x stretch, t event.Nanoseconds) int { return cmp.Compare(x.until, t) })
+	to := from
+	for ; to < len(s) && s[to].since <= one.until; to++ {
+		one = stretch{min(one.since, s[to].since), max(one.until, s[to].until)}
+	}
+	return slices.Replace(s, from, to, one)
+}
+
+func (s stretches) meet(since, until event.Nanoseconds) bool {
+	at, _ := slices.BinarySearchFunc(s, since, func(x stretch, t event.Nanoseconds) int { return cmp.Compare(x.until, t) })
+	return at < len(s) && s[at].since <= until
 }
 
 // blindTo notes, at the end, that a meter of a process was short because something could not be probed.
@@ -43,7 +68,9 @@ func (t *Tracker) blindTo(all []event.Blind) {
 		if p == nil || b.Meter >= event.MeterCount {
 			continue
 		}
-		p.blind.add(b)
+		if !b.OfChild {
+			p.blind.add(b)
+		}
 		t.root(p.root).blind.add(b)
 	}
 	for _, r := range t.roots {
@@ -60,9 +87,9 @@ const forever = event.Nanoseconds(math.MaxInt64)
 
 // isBlind notes what is missing in a window that closed at a time.
 func (w *window) isBlind(r *root, closed event.Nanoseconds) {
-	tree, own := r.blind.of(closed), meterSet{}
+	tree, own := r.blind.of(w.opened, closed), meterSet{}
 	if w.process.root == w.root {
-		own = w.process.blind.of(closed)
+		own = w.process.blind.of(w.opened, closed)
 	}
 	if tree == (meterSet{}) {
 		return

@@ -65,6 +65,8 @@ __attribute__((noinline)) int cut_tree(__u32 root, __u32 place)
 /* A boundary's text could not be read: an experiment or a cell without a name, a statement without a line. */
 static __always_inline void unread(struct root *r, __u32 kind)
 {
+	if (kind == BOUNDARY_PROCESS_EXEC) /* its arguments: /proc has them, too */
+		return;
 	lose(LOSS_READ);
 	if (kind == BOUNDARY_EXPERIMENT_BEGIN || kind == BOUNDARY_EXPERIMENT_END)
 		fetch_add(&r->refused[REFUSED_MARKER], 1);

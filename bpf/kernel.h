@@ -45,6 +45,9 @@ struct mm_struct {
 	unsigned long data_vm;
 	unsigned long exec_vm;
 	unsigned long brk;
+	unsigned long arg_start;
+	unsigned long arg_end;
+	struct file *exe_file;
 	struct rw_semaphore mmap_lock;
 	struct task_struct *owner;
 } KERNEL_TYPE;

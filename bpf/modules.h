@@ -62,6 +62,13 @@ static __always_inline bool is_looked_for(const char *name)
 	       starts_with(name, "ld-", 3);
 }
 
+static __always_inline __u32 imports_of(const char *name)
+{
+	if (starts_with(name, "_multiar", 8))
+		return IMPORTS_NUMPY;
+	return starts_with(name, "libc10.", 7) ? IMPORTS_TORCH : starts_with(name, "libcuda.", 8) ? IMPORTS_CUDA : 0;
+}
+
 static __always_inline bool is_foreseen(struct process *p, __u64 inode)
 {
 	bool known = !p->modules[0]; /* nothing has been */
@@ -90,6 +97,8 @@ static __noinline int code_mapped(__u32 slot)
 	if (text && !bpf_probe_read_kernel(name, sizeof(name), (void *)text) && !is_looked_for(name))
 		return 0;
 	*(volatile __u32 *)&p->loads = 1;
+	if (text)
+		__sync_fetch_and_or(&p->imports, imports_of(name));
 	if (text && starts_with(name, MODULE_NAME, MODULE_CHARS) && !is_foreseen(p, FIELD(file, file, f_inode)))
 		arrays_pass(slot, FOREIGN_MODULE);
 	return 0;

@@ -58,6 +58,7 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 	p->torch = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;
+	p->imports = 0;
 	for (int m = 0; m < MAX_MODULES; m++)
 		p->modules[m] = 0;
 	p->cutting = 0;
@@ -214,6 +215,23 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* Is the file of the program that a process executes named as CPython's are? */
+static __always_inline bool is_named_python(__u64 mm)
+{
+	char name[8] = {};
+	__u64 file = FIELD(mm, mm_struct, exe_file), entry = file ? FIELD(file, file, f_path.dentry) : 0;
+	__u64 text = entry ? FIELD(entry, dentry, d_name.name) : 0;
+
+	return text && !bpf_probe_read_kernel(name, sizeof(name), (void *)text) && starts_with(name, "python", 6);
+}
+
+static __always_inline __u32 imports_at(__u32 slot)
+{
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+
+	return p ? p->imports : 0;
+}
+
 /* sched_process_exec(task, old_pid, binary) */
 SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
@@ -228,9 +246,14 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .inputs = -1 };
 	why.parent = visible_pid(FIELD(task, task_struct, real_parent));
 	__u32 old = m->slot;
+	why.group = imports_at(old);
 	if (old != NO_SLOT)
 		empty_slot(old); /* its maxima stay until the boundary below has sent them */
-	__u32 slot = open_slot(task, FIELD(task, task_struct, mm), root, false);
+	__u64 mm = FIELD(task, task_struct, mm), arguments = FIELD(mm, mm_struct, arg_start);
+	__u32 slot = open_slot(task, mm, root, false);
+	why.first_line = is_named_python(mm);
+	why.text = (void *)arguments;
+	why.text_size = FIELD(mm, mm_struct, arg_end) - arguments;
 	m->slot = slot;
 	bool before = m->untraced;
 	m->untraced = slot == NO_SLOT;
@@ -240,6 +263,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		if (old == NO_SLOT)
 			return 0;
 		why.kind = BOUNDARY_PROCESS_EXIT;
+		why.text = NULL;
 	} else if (before) {
 		found_out(root);
 	}
@@ -300,6 +324,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	struct occasion why = { .kind = BOUNDARY_PROCESS_EXIT, .slot = slot, .inputs = -1 };
 	why.outcome = ended_how(task);
+	why.group = imports_at(slot);
 	draw_boundary(&why);
 	close_slot(slot);
 	return 0;

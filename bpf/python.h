@@ -44,14 +44,6 @@ static __always_inline __u64 string_data(struct python *py, __u64 object, __u32 
 	return object + (state & STRING_ASCII ? py->ascii_data : py->compact_data);
 }
 
-static __always_inline bool starts_with(const char *text, const char *prefix, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (text[i] != prefix[i])
-			return false;
-	return true;
-}
-
 /* The code object that a coroutine runs; 0: none. */
 __attribute__((noinline)) __u64 code_of(struct python *py, __u64 coroutine)
 {

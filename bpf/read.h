@@ -33,6 +33,14 @@ static __always_inline __s32 int_at(__u64 address)
 	return word;
 }
 
+static __always_inline bool starts_with(const char *text, const char *prefix, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (text[i] != prefix[i])
+			return false;
+	return true;
+}
+
 /*
  * A number of bytes with a bound that the verifier sees where the number is used. Written in C, the compiler
  * leaves out what it has proven before, or tests a copy; verifiers before 6.8 follow neither.

@@ -122,6 +122,7 @@ const struct trial *export_trial __attribute__((unused));
 const struct source *export_source __attribute__((unused));
 const struct code *export_code __attribute__((unused));
 const struct copy *export_copy __attribute__((unused));
+const enum imports *export_imports __attribute__((unused));
 const enum no_era *export_no_era __attribute__((unused));
 const enum rule_base *export_rule_base __attribute__((unused));
 const enum native_end *export_native_end __attribute__((unused));

@@ -152,9 +152,9 @@ struct boundary {
 	__s32 tid;
 	__s32 parent;
 	__s32 first_line; /* statements: co_firstlineno; cells: 1 for one that ran before it was seen, at the end
-			     OUTCOME_TOLD */
+			     OUTCOME_TOLD; programs that are executed: 1 if their file is named python… */
 	__u32 outcome;
-	__u32 group;
+	__u32 group;	 /* of processes that execute a program or end: enum imports, of what they were */
 	__u32 text_kind; /* bytes in one character of text: 1, 2 or 4; 0 for raw bytes */
 	__u32 text_size; /* bytes of text that are valid */
 	__u8 text[TEXT_SIZE];
@@ -356,8 +356,15 @@ struct process {
 	__u32 arrays;  /* enum arrays */
 	__u32 foreign; /* bits of enum foreign */
 	__u32 loads;   /* it has mapped code of a file that is looked for, or may have */
-	__u32 padding;
+	__u32 imports; /* bits of enum imports */
 	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
+};
+
+/* Libraries that allocate and whose code a process has mapped since it executed its program, by their files' names. */
+enum imports {
+	IMPORTS_NUMPY = 1 << 0,
+	IMPORTS_TORCH = 1 << 1,
+	IMPORTS_CUDA = 1 << 2,
 };
 
 /*

@@ -124,8 +124,10 @@ func (s *Session) finish() *event.Finish {
 			used = append(used, p)
 		}
 	}
+	end := now()
+	s.sayOverlooked(end)
 	f := &event.Finish{
-		Time: now(), Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
+		Time: end, Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
 		Lost: s.losses(), Blind: s.blind, Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
 	}
 	for _, l := range f.Lost {

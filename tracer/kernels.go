@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/process"
@@ -78,4 +80,15 @@ func (s *Session) withoutDescendants(who []process.Identity) (out []process.Iden
 		}
 	}
 	return out, nil
+}
+
+// namedPython says whether a process executes a program whose file is named python…, as every CPython's is. Where that cannot be told of a
+// process that is there, the report says so.
+func (s *Session) namedPython(pid int) bool {
+	exe, err := s.fs.ExeName(pid)
+	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {
+		s.unseen++
+		s.misses(pid, 0, []event.Meter{event.NumPy, event.Torch}, "which program pid %d runs is not known: %v: if it is a Python, its cells are not seen", pid, err)
+	}
+	return strings.HasPrefix(filepath.Base(exe), "python")
 }

@@ -63,26 +63,28 @@ type Session struct {
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
 	cells   map[uint64]*openCell
-	opened  uint64               // the newest cell that was heard of
-	unseen  uint64               // Pythons whose cells cannot be seen
-	lines   map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
-	codes   map[uint64]*code
-	tables  int  // bytes of their line tables
-	full    bool // there was no room for one
-	natives natives
-	starts  []event.ProcessInfo
-	watches map[uint32]*watch // by root
-	stopped string            // why the session ends, once it does
-	ended   bool
-	late    []string
-	probes  [ledger.GroupCount]event.ProbeUse
-	trouble []string
-	silence map[string]bool // what was said not to answer
-	missing uint64          // problems that leave something out
-	blind   []event.Blind
-	devices devices
-	live    live
-	workers []*event.Holders // of pools, found in the end
+	opened  uint64 // the newest cell that was heard of
+	unseen  uint64 // Pythons whose cells cannot be seen
+	// overlooked are Pythons that have not been looked at, or had ended by then.
+	overlooked overlooked
+	lines      map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
+	codes      map[uint64]*code
+	tables     int  // bytes of their line tables
+	full       bool // there was no room for one
+	natives    natives
+	starts     []event.ProcessInfo
+	watches    map[uint32]*watch // by root
+	stopped    string            // why the session ends, once it does
+	ended      bool
+	late       []string
+	probes     [ledger.GroupCount]event.ProbeUse
+	trouble    []string
+	silence    map[string]bool // what was said not to answer
+	missing    uint64          // problems that leave something out
+	blind      []event.Blind
+	devices    devices
+	live       live
+	workers    []*event.Holders // of pools, found in the end
 	// heapCost is what a malloc and its free cost the targets; 0 until known.
 	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.

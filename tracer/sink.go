@@ -1,16 +1,13 @@
 package tracer
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // Change, Boundary, Reading and Source make a Session a ledger.Sink.
@@ -71,8 +68,9 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.CellClose:
 		s.cellClosed(t, b, extra.Told)
 	case event.ProcessExec, event.ProcessStart:
-		s.processChanged(t, b)
+		s.processChanged(t, b, extra)
 	case event.ProcessExit:
+		s.overlookedEnds(b, extra.Imports)
 		if t != nil {
 			s.release(t)
 			t.gone = true
@@ -188,14 +186,17 @@ func (s *Session) cellClosed(t *target, b *event.Boundary, told bool) {
 }
 
 // processChanged notes a program that a traced process executes: it may be a Python.
-func (s *Session) processChanged(t *target, b *event.Boundary) {
+func (s *Session) processChanged(t *target, b *event.Boundary, extra ledger.BoundaryExtra) {
 	if c, err := s.fs.Cmdline(int(b.PID)); err == nil {
 		b.Text = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
 	}
 	if b.Kind != event.ProcessExec {
 		return
 	}
-	if t == nil && !s.namedPython(int(b.PID)) {
+	s.overlookedEnds(b, extra.Imports)
+	if extra.NamedPython {
+		s.overlooked.begin(b)
+	} else if t == nil {
 		return // most children are not: they are measured, and left alone
 	}
 	known := t != nil
@@ -225,17 +226,6 @@ func (s *Session) processChanged(t *target, b *event.Boundary) {
 		t.python = nil
 	}
 	t.slot, t.patience, t.looked = slot, pythonPatience, time.Time{}
-}
-
-// namedPython says whether a process executes a program whose file is named python…, as every CPython's is. Where that cannot be told of a
-// process that is there, the report says so.
-func (s *Session) namedPython(pid int) bool {
-	exe, err := s.fs.ExeName(pid)
-	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {
-		s.unseen++
-		s.misses(pid, 0, []event.Meter{event.NumPy, event.Torch}, "which program pid %d runs is not known: %v: if it is a Python, its cells are not seen", pid, err)
-	}
-	return strings.HasPrefix(filepath.Base(exe), "python")
 }
 
 func (s *Session) target(pid int) *target {

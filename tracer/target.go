@@ -277,6 +277,7 @@ func (s *Session) look(t *target) {
 	if err != nil {
 		if t.patience == 0 && t.child && !s.hasEnded(t) { // it is named like one
 			s.unseen++
+			s.overlooked.found(t.pid)
 			s.misses(t.pid, 0, []event.Meter{event.NumPy, event.Torch}, "pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
 		}
 		return
@@ -290,6 +291,7 @@ func (s *Session) look(t *target) {
 			return
 		}
 		s.unseen++
+		s.overlooked.found(t.pid)
 		s.misses(t.pid, 0, []event.Meter{event.NumPy, event.Torch}, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
 		p.close()
 		t.python = nil
@@ -299,6 +301,7 @@ func (s *Session) look(t *target) {
 		s.late = append(s.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
 	}
 	t.announced = true
+	s.overlooked.found(t.pid)
 	s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
 }
 

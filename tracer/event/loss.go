@@ -41,6 +41,9 @@ type Blind struct {
 	PID   int32
 	Meter Meter       // gpu.0 stands for all GPUs
 	Since Nanoseconds // 0: from the beginning
+	Until Nanoseconds // 0: to the end
+	// OfChild: it is one of PID's children that misses it. What is of PID alone does not.
+	OfChild bool
 }
 
 // Loss counts what did not reach user space, by reason.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/binary"
+	"strings"
 	"unicode/utf16"
 	"unsafe"
 
@@ -149,11 +150,18 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		extra.Status, extra.OutOfMemory = int32(b.Outcome&0xffff), b.Outcome&outcomeOutOfMemory != 0
 		out.Outcome = event.OutcomeUnknown
 	}
+	if out.Kind == event.ProcessExec || out.Kind == event.ProcessExit {
+		extra.Imports = Imports(b.Group)
+	}
 	extra.Told = (out.Kind == event.CellResult || out.Kind == event.CellClose) && b.FirstLine == outcomeTold
 	if out.Kind == event.StatementOpen {
 		extra.LineTable = append([]byte(nil), text...)
 	} else {
 		out.Text = DecodeText(text, b.TextKind)
+	}
+	if out.Kind == event.ProcessExec {
+		extra.NamedPython = b.FirstLine != 0
+		out.Text = strings.ReplaceAll(strings.TrimRight(out.Text, "\x00"), "\x00", " ")
 	}
 	return out, extra
 }

@@ -380,6 +380,14 @@ const (
 	kernelHeapOperationHEAP_OPERATIONS    kernelHeapOperation = 8
 )
 
+type kernelImports uint32
+
+const (
+	kernelImportsIMPORTS_NUMPY kernelImports = 1
+	kernelImportsIMPORTS_TORCH kernelImports = 2
+	kernelImportsIMPORTS_CUDA  kernelImports = 4
+)
+
 type kernelLoss uint32
 
 const (
@@ -513,7 +521,7 @@ type kernelProcess struct {
 	Arrays    uint32
 	Foreign   uint32
 	Loads     uint32
-	Padding   uint32
+	Imports   uint32
 	Request   uint32
 }
 
@@ -853,6 +861,7 @@ const (
 	kernelVarExportForesight     = "export_foresight"
 	kernelVarExportGroup         = "export_group"
 	kernelVarExportHeapOperation = "export_heap_operation"
+	kernelVarExportImports       = "export_imports"
 	kernelVarExportLoss          = "export_loss"
 	kernelVarExportMeter         = "export_meter"
 	kernelVarExportNativeEnd     = "export_native_end"
@@ -1046,6 +1055,7 @@ type kernelVariableSpecs struct {
 	ExportForesight     *ebpf.VariableSpec `ebpf:"export_foresight"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.VariableSpec `ebpf:"export_heap_operation"`
+	ExportImports       *ebpf.VariableSpec `ebpf:"export_imports"`
 	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
 	ExportMeter         *ebpf.VariableSpec `ebpf:"export_meter"`
 	ExportNativeEnd     *ebpf.VariableSpec `ebpf:"export_native_end"`
@@ -1207,6 +1217,7 @@ type kernelVariables struct {
 	ExportForesight     *ebpf.Variable `ebpf:"export_foresight"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.Variable `ebpf:"export_heap_operation"`
+	ExportImports       *ebpf.Variable `ebpf:"export_imports"`
 	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
 	ExportMeter         *ebpf.Variable `ebpf:"export_meter"`
 	ExportNativeEnd     *ebpf.Variable `ebpf:"export_native_end"`

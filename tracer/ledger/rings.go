@@ -90,7 +90,19 @@ type BoundaryExtra struct {
 	Status    int32   // ProcessExit: what wait(2) says of it
 	// OutOfMemory: ProcessExit of a process that the kernel's OOM killer had chosen.
 	OutOfMemory bool
+	NamedPython bool    // ProcessExec: the program's file is named python…, as every CPython's is
+	Imports     Imports // ProcessExec: of what the process was before; ProcessExit
 }
+
+// Imports are libraries that allocate and whose code a process has mapped since it executed its program, by their files' names.
+type Imports uint32
+
+// Bits of [Imports].
+const (
+	ImportsNumPy = Imports(kernelImportsIMPORTS_NUMPY)
+	ImportsTorch = Imports(kernelImportsIMPORTS_TORCH)
+	ImportsCUDA  = Imports(kernelImportsIMPORTS_CUDA)
+)
 
 // CellsOpened returns the number of the newest cell that any process has opened, whether it has been handed out or not.
 func (l *Ledger) CellsOpened() uint64 {

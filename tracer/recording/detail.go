@@ -55,9 +55,11 @@ type lossDetail struct {
 }
 
 type blindDetail struct {
-	PID   int32             `json:"pid"`
-	Meter meterName         `json:"meter"`
-	Since event.Nanoseconds `json:"since_ns"`
+	PID     int32             `json:"pid"`
+	Meter   meterName         `json:"meter"`
+	Since   event.Nanoseconds `json:"since_ns"`
+	Until   event.Nanoseconds `json:"until_ns,omitempty"`
+	OfChild bool              `json:"of_child,omitempty"`
 }
 
 type probeDetail struct {
@@ -239,8 +241,10 @@ func holdersFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Hol
 func finishToJSON(f *event.Finish) ([]byte, error) {
 	return json.Marshal(finishDetail{
 		Time: f.Time, Reason: f.Reason, Made: f.Made, Delivered: f.Delivered,
-		Lost:     convert(f.Lost, func(l event.Loss) lossDetail { return lossDetail(l) }),
-		Blind:    convert(f.Blind, func(b event.Blind) blindDetail { return blindDetail{b.PID, meterName(b.Meter), b.Since} }),
+		Lost: convert(f.Lost, func(l event.Loss) lossDetail { return lossDetail(l) }),
+		Blind: convert(f.Blind, func(b event.Blind) blindDetail {
+			return blindDetail{b.PID, meterName(b.Meter), b.Since, b.Until, b.OfChild}
+		}),
 		Late:     f.Late,
 		Probes:   convert(f.Probes, func(p event.ProbeUse) probeDetail { return probeDetail(p) }),
 		GPUs:     convert(f.GPUs, func(g event.GPU) gpuDetail { return gpuDetail(g) }),
@@ -258,7 +262,7 @@ func finishFromJSON(text []byte) (*event.Finish, error) {
 		Time: d.Time, Reason: d.Reason, Made: d.Made, Delivered: d.Delivered,
 		Lost: convert(d.Lost, func(l lossDetail) event.Loss { return event.Loss(l) }),
 		Blind: convert(d.Blind, func(b blindDetail) event.Blind {
-			return event.Blind{PID: b.PID, Meter: event.Meter(b.Meter), Since: b.Since}
+			return event.Blind{PID: b.PID, Meter: event.Meter(b.Meter), Since: b.Since, Until: b.Until, OfChild: b.OfChild}
 		}),
 		Late:     d.Late,
 		Probes:   convert(d.Probes, func(p probeDetail) event.ProbeUse { return event.ProbeUse(p) }),

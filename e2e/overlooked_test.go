@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestPythonsThatEndFirst: Pythons that a cell starts are over before anybody looks at them. The report has their commands, and says in the cell and in
+// the certificate that the arrays of the one that loaded NumPy are missing; a Python that did nothing leaves nothing out.
+func TestPythonsThatEndFirst(t *testing.T) {
+	together(t)
+	cells := []string{
+		"import subprocess, sys",
+		"subprocess.run([sys.executable, '-c', 'pass'], check=True)",
+		"subprocess.run([sys.executable, '-c', 'import numpy; a = numpy.ones(30 << 17)'], check=True)",
+		"b = bytearray(1 << 20)",
+	}
+	s := startCells(t, nil, "import os, subprocess", cells...)
+	tr := attach(t, s.cmd.Process.Pid, "--strict")
+	_ = tr.cmd.Process.Signal(syscall.SIGSTOP) // as on a machine that has no time for it
+	if _, err := io.WriteString(s.in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.says("done!\n")
+	_ = tr.cmd.Process.Signal(syscall.SIGCONT)
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	r, _ := tr.wait(4)
+	if r.Certificate.Complete || lost(t, r, "Pythons whose cells cannot be seen") != 1 {
+		t.Errorf("complete %v: %q", r.Certificate.Complete, r.Certificate.Incomplete)
+	}
+	if said := strings.Join(r.Certificate.Problems, "\n"); !strings.Contains(said, "import numpy; a = numpy.ones(30 << 17)") ||
+		!strings.Contains(said, "1 of them had loaded NumPy") {
+		t.Errorf("problems: %s", said)
+	}
+	got := topCells(r, s.cmd.Process.Pid)
+	if len(got) != len(cells) {
+		t.Fatalf("%d cells ran, %d windows", len(cells), len(got))
+	}
+	for i, w := range got {
+		arrays, _ := w.Together("cpu.numpy")
+		pages, _ := w.Together("cpu.mapped")
+		if arrays.Exact != (i != 2) || !pages.Exact || !w.Meters["cpu.numpy"].Exact {
+			t.Errorf("cell %d: arrays %+v (its own %+v), mapped %+v", i+1, arrays, w.Meters["cpu.numpy"], pages)
+		}
+	}
+	if f, _ := got[2].Together("cpu.mapped"); f.Need() < 30<<20 {
+		t.Errorf("the child's pages: %+v", f)
+	}
+	commands := 0
+	for _, p := range r.Processes {
+		if strings.HasSuffix(p.Command, "-c pass") || strings.HasSuffix(p.Command, "-c import numpy; a = numpy.ones(30 << 17)") {
+			commands++
+		}
+	}
+	if commands != 2 {
+		t.Errorf("processes: %+v", r.Processes)
+	}
+}

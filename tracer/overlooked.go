@@ -1,0 +1,153 @@
+package tracer
+
+import (
+	"fmt"
+	"time"
+
+	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+const (
+	// cellsTake is less than any Python takes to run a cell: `import IPython` alone takes 206 to 396 ms (IPython 8.12, 8.35 and 9.11).
+	// One that ended sooner and had not loaded what allocates has nothing that is missing.
+	cellsTake = event.Nanoseconds(100 * time.Millisecond)
+	// maxOverlookedTimes is how many separate times are kept for one meter of a tree. What comes later is one time with the last.
+	maxOverlookedTimes = 4096
+	commandShown       = 80 // bytes of a command line
+)
+
+// overlooked are programs that are named python… and of which nothing but pages is known: they have not been looked at yet, or were over
+// by then. What they may have had is missing, and said.
+type overlooked struct {
+	running map[int32]newcomer
+	ended   uint64 // without having been looked at
+	loaded  uint64 // of these, those that had loaded what allocates
+	first   string // the first of them
+	times   map[whose][]event.Blind
+}
+
+// newcomer is a Python that has just begun.
+type newcomer struct {
+	since   event.Nanoseconds
+	command string
+}
+
+// whose are the times in which a meter of a tree misses something.
+type whose struct {
+	pid     int32
+	meter   event.Meter
+	ofChild bool
+}
+
+// begin notes that a process has begun to execute such a program.
+func (o *overlooked) begin(b *event.Boundary) {
+	if o.running == nil {
+		o.running = map[int32]newcomer{}
+	}
+	o.running[b.PID] = newcomer{b.Time, b.Text}
+}
+
+// found notes that it has been looked at, or that what is missing of it was said.
+func (o *overlooked) found(pid int) { delete(o.running, int32(pid)) }
+
+// end notes that the process executes another program or has ended, with what it had loaded. root is the tree's first process.
+func (o *overlooked) end(pid, root int32, at event.Nanoseconds, loaded ledger.Imports) {
+	one, known := o.running[pid]
+	delete(o.running, pid)
+	if !known || loaded == 0 && at-one.since < cellsTake {
+		return
+	}
+	if o.ended++; o.ended == 1 {
+		o.first = fmt.Sprintf("pid %d, %s", pid, shortened(clean(one.command), commandShown))
+	}
+	meters := metersOf(loaded)
+	if len(meters) > 0 {
+		o.loaded++
+	}
+	for _, m := range meters {
+		o.miss(whose{root, m, pid != root}, one.since, at)
+	}
+}
+
+func (o *overlooked) miss(key whose, since, until event.Nanoseconds) {
+	if o.times == nil {
+		o.times = map[whose][]event.Blind{}
+	}
+	all := o.times[key]
+	if n := len(all); n > 0 && (since <= all[n-1].Until || n == maxOverlookedTimes) {
+		last := &all[n-1]
+		last.Since, last.Until = min(last.Since, since), max(last.Until, until)
+		return
+	}
+	o.times[key] = append(all, event.Blind{PID: key.pid, Meter: key.meter, Since: since, Until: until, OfChild: key.ofChild})
+}
+
+// said says in words what is missing, "" if nothing is.
+func (o *overlooked) said() string {
+	if o.ended == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the Pythons that traced processes started could not be looked at before they ended (the first: %s): if cells ran in them, these are not seen. "+
+		"%d of them had loaded NumPy, PyTorch or the CUDA driver: what they allocated there is missing", o.ended, o.first, o.loaded)
+}
+
+// metersOf are the meters of what libraries allocate.
+func metersOf(loaded ledger.Imports) (meters []event.Meter) {
+	if loaded&ledger.ImportsNumPy != 0 {
+		meters = append(meters, event.NumPy)
+	}
+	if loaded&ledger.ImportsTorch != 0 {
+		meters = append(meters, metersThrough(cuda.Torch)...)
+	}
+	if loaded&ledger.ImportsCUDA != 0 {
+		meters = append(meters, metersThrough(cuda.Driver)...)
+	}
+	return meters
+}
+
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return clean(text[:most]) + "…"
+}
+
+// overlookedEnds notes the end of a program that may not have been looked at.
+func (s *Session) overlookedEnds(b *event.Boundary, loaded ledger.Imports) {
+	if _, known := s.overlooked.running[b.PID]; known {
+		s.overlooked.end(b.PID, s.rootOf(b.Root, b.PID), b.Time, loaded)
+	}
+}
+
+// rootOf is the first process of a tree; pid if it is not known.
+func (s *Session) rootOf(root uint32, pid int32) int32 {
+	for _, t := range s.targets {
+		if t.isRoot() && t.root == root {
+			return int32(t.pid)
+		}
+	}
+	return pid
+}
+
+// sayOverlooked takes in what is missing of Pythons that were not looked at, at the end of the session. Those that run still have
+// loaded nobody knows what.
+func (s *Session) sayOverlooked(at event.Nanoseconds) {
+	o := &s.overlooked
+	for pid := range o.running {
+		root := pid
+		if t := s.target(int(pid)); t != nil {
+			root = s.rootOf(t.root, pid)
+		}
+		o.end(pid, root, at, ledger.ImportsNumPy|ledger.ImportsTorch)
+	}
+	if text := o.said(); text != "" {
+		s.unseen += o.ended
+		s.trouble = append(s.trouble, text) // beyond the hundred, too
+	}
+	for _, all := range o.times {
+		s.blind = append(s.blind, all...)
+	}
+	*o = overlooked{}
+}

@@ -1,0 +1,61 @@
+package tracer
+
+import (
+	"strings"
+	"testing"
+
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// TestOverlooked: what ended without having been looked at is counted, with the meters of what it had loaded, unless it cannot have had anything.
+func TestOverlooked(t *testing.T) {
+	const root = 1
+	var o overlooked
+	starts := func(pid int32, at event.Nanoseconds) {
+		o.begin(&event.Boundary{PID: pid, Time: at, Text: "python3 x.py"})
+	}
+	starts(10, 0)
+	o.end(10, root, cellsTake-1, 0) // too short for a cell
+	starts(11, 0)
+	o.found(11) // looked at
+	o.end(11, root, 10*cellsTake, ledger.ImportsNumPy)
+	if said := o.said(); said != "" || len(o.times) > 0 {
+		t.Fatalf("nothing is missing: %q, %v", said, o.times)
+	}
+	starts(12, 0)
+	o.end(12, root, cellsTake, 0) // cells, maybe
+	starts(13, 100)
+	o.end(13, root, 101, ledger.ImportsNumPy|ledger.ImportsTorch)
+	starts(14, 200)
+	o.end(14, root, 201, ledger.ImportsCUDA)
+	starts(root, 300)
+	o.end(root, root, 301, ledger.ImportsNumPy)
+	if said := o.said(); !strings.HasPrefix(said, "4 of the Pythons") || !strings.Contains(said, "pid 12, python3 x.py") || !strings.Contains(said, " 3 of them had loaded") {
+		t.Errorf("said: %s", said)
+	}
+	for key, want := range map[whose]event.Nanoseconds{
+		{root, event.NumPy, true}: 100, {root, event.Torch, true}: 100, {root, event.OfDevice(0, event.Active), true}: 100,
+		{root, event.OfDevice(0, event.Driver), true}: 200, {root, event.NumPy, false}: 300,
+	} {
+		if all := o.times[key]; len(all) != 1 || all[0].Since != want || all[0].Until != want+1 || all[0].OfChild != key.ofChild {
+			t.Errorf("%v: %v", key, all)
+		}
+	}
+}
+
+// TestOverlookedIsBounded: a target that starts Pythons without end makes the times coarser, not more.
+func TestOverlookedIsBounded(t *testing.T) {
+	var o overlooked
+	for i := range event.Nanoseconds(3 * maxOverlookedTimes) {
+		o.begin(&event.Boundary{PID: 2, Time: 10 * i})
+		o.end(2, 1, 10*i+1, ledger.ImportsNumPy)
+	}
+	all := o.times[whose{1, event.NumPy, true}]
+	if last := all[len(all)-1]; len(all) != maxOverlookedTimes || last.Until != 10*(3*maxOverlookedTimes-1)+1 {
+		t.Errorf("%d times, the last %v", len(all), last)
+	}
+	if o.ended != 3*maxOverlookedTimes || len(o.running) != 0 {
+		t.Errorf("%d ended, %d run", o.ended, len(o.running))
+	}
+}
