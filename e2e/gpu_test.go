@@ -138,11 +138,14 @@ func checkNothingMissed(t *testing.T, r *report.Report) {
 	t.Helper()
 	c := r.Certificate
 	problems := slices.DeleteFunc(slices.Clone(c.Problems), func(p string) bool {
-		return strings.Contains(p, "gpu.N.unattributed is not measured") || strings.Contains(p, "does not export")
+		return strings.Contains(p, "gpu.N.unattributed is not measured") || strings.Contains(p, "does not export") || strings.Contains(p, "before they ended")
 	})
 	late := slices.DeleteFunc(slices.Clone(c.LateLibraries), func(l string) bool { return strings.Contains(l, "bin/python") }) // children
-	// PyTorch's backward thread allocates before user space has read how its libraries unwind: names only.
-	lost := slices.DeleteFunc(slices.Clone(c.Lost), func(l report.Loss) bool { return l.Reason == "native frames not known in time" })
+	// PyTorch's backward thread allocates before user space has read how its libraries unwind: names only. Children on the stand-in of a driver live
+	// for tenths of a second, and may be over before they are looked at (TestPythonsThatEndFirst).
+	lost := slices.DeleteFunc(slices.Clone(c.Lost), func(l report.Loss) bool {
+		return l.Reason == "native frames not known in time" || l.Reason == "Pythons whose cells cannot be seen"
+	})
 	if len(late) > 0 || len(problems) > 0 || len(lost) > 0 || c.UnknownDeviceFrees > 0 {
 		t.Errorf("late %v, problems %v, lost %v, %d unknown frees", late, problems, c.Lost, c.UnknownDeviceFrees)
 	}

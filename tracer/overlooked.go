@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"ipytracer/tracer/cuda"
@@ -60,7 +61,7 @@ func (o *overlooked) end(pid, root int32, at event.Nanoseconds, loaded ledger.Im
 		return
 	}
 	if o.ended++; o.ended == 1 {
-		o.first = fmt.Sprintf("pid %d, %s", pid, shortened(clean(one.command), commandShown))
+		o.first = fmt.Sprintf("pid %d, %s", pid, shortened(strings.Join(strings.Fields(clean(one.command)), " "), commandShown))
 	}
 	meters := metersOf(loaded)
 	if len(meters) > 0 {
