@@ -13,7 +13,7 @@ func TestOverlooked(t *testing.T) {
 	const root = 1
 	var o overlooked
 	starts := func(pid int32, at event.Nanoseconds) {
-		o.begin(&event.Boundary{PID: pid, Time: at, Text: "python3 x.py"})
+		o.begin(&event.Boundary{PID: pid, Time: at, Text: "python3\n  x.py"})
 	}
 	starts(10, 0)
 	o.end(10, root, cellsTake-1, 0) // too short for a cell
