@@ -236,10 +236,15 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	if (why->text && size) {
 		if (size > TEXT_SIZE)
 			size = TEXT_SIZE;
-		if (!bpf_probe_read_user(b->text, size, why->text))
+		if (why->kind == BOUNDARY_CELL_RESULT ||
+		    why->kind == BOUNDARY_CELL_CLOSE) { /* if not, sys.last_value has it */
+			long n = bpf_probe_read_user_str(b->text, ERROR_NAME, why->text);
+			b->text_size = n > 0 ? n - 1 : 0;
+		} else if (!bpf_probe_read_user(b->text, size, why->text)) {
 			b->text_size = size;
-		else
+		} else {
 			unread(r, why->kind);
+		}
 	}
 	send_record(b, ticket);
 	if (r->shared)

@@ -86,13 +86,13 @@ static __always_inline void close_statement(struct window *w, struct occasion *w
  * How a cell has ended, and whether that is final: what IPython says, if its word is out. An exception in its result
  * is. That there is none says something only once the result has been returned: a KeyboardInterrupt in IPython's own
  * code leaves none. Of awaited cells the return is not always seen (see above), but where they await, IPython catches
- * all.
+ * all. error: see told_outcome().
  */
-static __noinline __u32 outcome_of(struct window *w, __u32 slot, __u32 otherwise)
+static __noinline __u32 outcome_of(struct window *w, __u32 slot, __u32 otherwise, __u64 *error)
 {
 	if (!w)
 		return otherwise;
-	__u32 said = told_outcome(python_at(slot), w->result);
+	__u32 said = told_outcome(python_at(slot), w->result, error);
 	bool returned = w->returned || (w->awaited && otherwise == OUTCOME_OK);
 	if (said == OUTCOME_UNKNOWN || (said == OUTCOME_OK && !returned))
 		return w->failed ? OUTCOME_ERROR : otherwise;
@@ -109,11 +109,14 @@ __attribute__((noinline)) int close_cell(struct thread *t, __u32 slot, __u32 out
 	if (!w)
 		return 0;
 	__u32 how = outcome;
+	__u64 error = 0;
 	if (outcome != OUTCOME_MISSED && !w->ended)
-		how = outcome_of(w, slot, outcome);
+		how = outcome_of(w, slot, outcome, &error);
 	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
 	close_statement(w, &why, w->failed ? OUTCOME_ERROR : outcome == OUTCOME_MISSED ? OUTCOME_OK : how & ~TOLD);
 	why.kind = BOUNDARY_CELL_CLOSE;
+	why.text = (void *)error;
+	why.text_size = ERROR_NAME;
 	why.outcome = how & ~TOLD;
 	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
 	t->depth--;
@@ -130,10 +133,13 @@ static __noinline int draw_result(struct window *w, __u32 slot)
 {
 	if (!w)
 		return 0;
-	__u32 how = outcome_of(w, slot, OUTCOME_OK);
+	__u64 error = 0;
+	__u32 how = outcome_of(w, slot, OUTCOME_OK, &error);
 	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
 	close_statement(w, &why, how & ~TOLD);
 	why.kind = BOUNDARY_CELL_RESULT;
+	why.text = (void *)error;
+	why.text_size = ERROR_NAME;
 	why.outcome = how & ~TOLD;
 	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
 	w->ended = 1;

@@ -110,6 +110,7 @@ struct attributes {
 	__u64 values;  /* where the values of a split table are, else 0 */
 	__u32 stride;
 	__u32 count;
+	__u64 error; /* the name of the exception's type, if there is one */
 	__u32 outcome;
 	__u32 padding;
 };
@@ -137,6 +138,8 @@ static __always_inline long next_attribute(__u32 i, struct attributes *a)
 		return 0;
 	a->outcome = is_named(py, type, "KeyboardInterrupt", sizeof("KeyboardInterrupt")) ? OUTCOME_INTERRUPTED
 											  : OUTCOME_ERROR;
+	if (READ(a->error, type + py->type_name))
+		a->error = 0;
 	return 1;
 }
 REPEATED(next_attribute, struct attributes *)
@@ -210,14 +213,18 @@ static __noinline bool find_attributes(struct python *py, __u64 object, struct a
 	return read_keys(py, keys, a);
 }
 
-/* How a cell ended, by its ExecutionResult: ok as long as there is no error in it. Unknown where it cannot be read. */
-static __noinline __u32 told_outcome(struct python *py, __u64 result)
+/*
+ * How a cell ended, by its ExecutionResult: ok as long as there is no error in it. Unknown where it cannot be read.
+ * error is where the name of the exception's type is (tp_name), 0 for none.
+ */
+static __noinline __u32 told_outcome(struct python *py, __u64 result, __u64 *error)
 {
 	struct attributes a = { .py = py, .outcome = OUTCOME_OK };
 
-	if (!py || !is_result(py, result) || !find_attributes(py, result, &a))
+	if (!py || !error || !is_result(py, result) || !find_attributes(py, result, &a))
 		return OUTCOME_UNKNOWN;
 	REPEAT(MAX_ATTRIBUTES, next_attribute, &a);
+	*error = a.error;
 	return a.outcome;
 }
 

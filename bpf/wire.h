@@ -13,6 +13,7 @@
 #define MAX_ROOTS	 64   /* attached processes */
 #define MAX_NESTING	 8    /* run_cell within run_cell, on one thread */
 #define MAX_STORED	 4096 /* boundary records not yet acknowledged; a power of two */
+#define ERROR_NAME	 64   /* bytes of the name of an exception's type, with its NUL */
 #define TEXT_SIZE	 192  /* bytes of a file name, marker or line table in a boundary */
 #define NAME_SIZE	 160  /* bytes of an experiment's name, of it */
 #define FILE_SIZE	 96   /* bytes of a cell's file name that are compared */

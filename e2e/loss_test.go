@@ -39,7 +39,18 @@ sys.stdin.readline()
 // startCells starts one. What goes before the cells runs at once, in their namespace.
 func startCells(t *testing.T, env []string, before string, cells ...string) *cellRunner {
 	t.Helper()
-	s := &cellRunner{t: t, cmd: exec.Command(python(), append([]string{"-c", runCells, before}, cells...)...)}
+	return startCellsOn(t, place{}, env, before, cells...)
+}
+
+// startCellsOn is startCells on another Python.
+func startCellsOn(t *testing.T, p place, env []string, before string, cells ...string) *cellRunner {
+	t.Helper()
+	command := []string{python(), "-c", runCells, before}
+	if p.chroot != "" {
+		command = []string{"chroot", p.chroot, p.python, "-c", runCells, before}
+	}
+	command = append(command, cells...)
+	s := &cellRunner{t: t, cmd: exec.Command(command[0], command[1:]...)}
 	s.cmd.Env, s.cmd.Dir, s.cmd.Stderr = append(os.Environ(), env...), t.TempDir(), os.Stderr
 	s.in, s.out = startPiped(t, s.cmd)
 	s.says("ready\n")

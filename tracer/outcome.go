@@ -16,7 +16,9 @@ func (s *Session) outcome(t *target, b *event.Boundary, told, ran bool) event.Ou
 	if !told && err == nil {
 		out = judge(b.Outcome, ran, before, t.python.shown, stale || t.python.stale)
 	}
-	if after := t.python.shown; out == event.OutcomeError && err == nil && !stale && !t.python.stale && after.Value != 0 && after != before {
+	if out != event.OutcomeError {
+		b.Text = ""
+	} else if after := t.python.shown; b.Text == "" && err == nil && !stale && !t.python.stale && after.Value != 0 && after != before {
 		b.Text = strings.ToValidUTF8(after.Type, "?")
 	}
 	return out
