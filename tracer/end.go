@@ -97,21 +97,20 @@ func (s *Session) lookAtObjects() (found []holding, last []event.Event, err erro
 	}
 	debug.SetGCPercent(windGC)
 	debug.FreeOSMemory()
+	var beside sync.WaitGroup
+	var residence []event.Event
+	beside.Go(func() { residence = s.explainResident() }) // it needs no survey, and somebody waits for the report
 	surveys := s.surveys()
 	others := s.besideThem(surveys)
 	debug.FreeOSMemory()
 	debug.SetGCPercent(listingGC)
-	var beside sync.WaitGroup
 	beside.Go(func() { last = s.listVariables(surveys) })
 	found = s.findHolders(others)
 	debug.FreeOSMemory()
 	// The kernel takes its time to take probes out, which needs no processor.
-	beside.Go(func() {
-		began := now()
-		s.closeProbes()
-		s.log.Debug("took the probes out", "took", time.Duration(now()-began))
-	})
-	residence := s.explainResident()
+	began := now()
+	s.closeProbes()
+	s.log.Debug("took the probes out", "took", time.Duration(now()-began))
 	beside.Wait()
 	return found, append(last, residence...), nil
 }
