@@ -6,10 +6,8 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"time"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
 )
 
 // Finished returns the cells that closed since the last call, for live output, without who allocated in them. Figures of cells do not change
@@ -204,62 +202,6 @@ func (t *Tracker) detail(of *report.Window) {
 	of.Allocations, of.Coverage = slices.Clip(t.allocationsOf(w, nil, coverage)), coverage
 }
 
-func (t *Tracker) host() report.Host {
-	if t.start == nil {
-		return report.Host{}
-	}
-	h := t.start.Host
-	out := report.Host{Name: h.Name, Kernel: h.Kernel, CPUs: h.CPUs, Memory: int64(h.Memory), Tracer: h.Tracer}
-	if t.began != 0 {
-		wall := int64(h.WallNow) + int64(t.began-h.MonoNow)
-		out.Started = time.Unix(0, wall).UTC().Format(time.RFC3339Nano)
-	}
-	return out
-}
-
-// since is a time as the report counts it: from the first boundary.
-func (t *Tracker) since(at event.Nanoseconds) int64 {
-	if at == 0 {
-		at = t.last
-	}
-	return int64(at - t.began)
-}
-
-func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*window) report.Process {
-	gone := p.gone
-	if !p.ended {
-		gone = t.last
-	}
-	session := sessions[t.sessionOf(p)]
-	out := report.Process{
-		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
-		IPython: p.info.IPython, Frontend: p.info.Frontend, StartNS: t.since(p.began), EndNS: t.since(gone),
-		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late || p.adopted, RestartOf: restartOf,
-		Meters: t.figureMap(p.life, session, false, p.info.Python != ""),
-	}
-	if p.adopted { // what it had, and its peaks, before that are not known
-		for id, f := range out.Meters {
-			f.Exact, f.Bound = false, nil
-			out.Meters[id] = f
-		}
-	}
-	if p.info.Limit > 0 {
-		out.SoftLimit = &report.SoftLimit{Bytes: int64(p.info.Limit), By: string(p.info.LimitBy)}
-	}
-	return out
-}
-
-// sessions are the sessions, whole.
-func (t *Tracker) sessions() map[*window]*window {
-	out := map[*window]*window{}
-	for _, w := range t.staying {
-		if w.kind == kindSession {
-			out[w] = t.whole(w)
-		}
-	}
-	return out
-}
-
 func (t *Tracker) window(w *window) report.Window {
 	out := report.Window{
 		ID: w.id, Kind: kindNames[w.kind], PID: int(w.process.info.PID), Execution: w.execution, Name: w.name,
@@ -354,135 +296,6 @@ func (t *Tracker) between(w *window) report.Between {
 	default:
 		out.After, out.Before = w.before.id, w.after.id
 		out.Label = fmt.Sprintf("between %s and %s", cellName(w.before), cellName(w.after))
-	}
-	return out
-}
-
-func cellName(w *window) string {
-	switch {
-	case w.silent:
-		return fmt.Sprintf("a silent cell (run %d)", w.execution)
-	case w.count < 0:
-		return fmt.Sprintf("a cell (run %d)", w.execution)
-	}
-	return fmt.Sprintf("In[%d]", w.count)
-}
-
-// figureMap turns figures of a window into the report's form: its process's own, or another process's in it. w is nil where nothing but
-// the probes limits exactness.
-func (t *Tracker) figureMap(all figures, w *window, own, numpy bool) map[string]report.Figure {
-	out := t.lent.figures()
-	shown := w
-	if !own {
-		shown = nil
-	}
-	for _, m := range t.gpus.meters {
-		if t.shows(m, shown, numpy) {
-			out[m.String()] = t.figure(m, all.of(m), w, own)
-		}
-	}
-	return out
-}
-
-func (t *Tracker) figure(m event.Meter, f figure, w *window, own bool) report.Figure {
-	exact, bound := t.quality(m, w)
-	peak := f.highest()
-	if own && w.recomputed.of(m) > peak { // the stream saw more than the ledger: see Proof
-		exact, bound = false, widen(bound, w.recomputed.of(m)-peak)
-		peak = w.recomputed.of(m)
-	}
-	return report.Figure{
-		Start: int64(f.start), Peak: int64(peak), End: int64(f.end),
-		Consumed: int64(f.end - f.start), Peaked: int64(peak - max(f.start, f.end)),
-		Exact: exact, Bound: bound,
-	}
-}
-
-func widen(bound *int64, by event.Bytes) *int64 {
-	if bound == nil {
-		return nil
-	}
-	wider := *bound + int64(by)
-	return &wider
-}
-
-// nothing is the bound of what is exact.
-var nothing int64
-
-// quality says how good a meter's figures in a window are; a nil bound is one nobody can state.
-func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
-	exact, bound = true, &nothing
-	if t.start != nil {
-		for _, s := range t.start.Meters {
-			if s.Meter == template(m) && !s.Exact {
-				exact = false
-				if s.Bound < 0 {
-					return false, nil
-				}
-				b := int64(s.Bound)
-				bound = &b
-			}
-		}
-	}
-	if w == nil {
-		return exact, bound
-	}
-	off, nobodyKnows := w.doubts.off(m)
-	if slices.Contains(w.shed, m) || nobodyKnows {
-		return false, nil
-	}
-	if off > 0 {
-		exact, bound = false, widen(bound, off)
-	}
-	if m == event.Heap {
-		if slack := w.closeHeap - w.openHeap; !w.isOpen && slack > 0 {
-			return false, widen(bound, slack)
-		}
-		return exact, bound
-	}
-	if m == event.Torch {
-		if !w.isOpen && w.closeUnknownTorch > w.openUnknownTorch {
-			return false, widen(bound, w.closeTorch-w.openTorch+w.unsureTorch)
-		}
-		if w.unsureTorch > 0 {
-			return false, widen(bound, w.unsureTorch)
-		}
-		return exact, bound
-	}
-	if m >= event.Pinned && w.closeDevice > w.openDevice {
-		if _, kind, ok := m.Device(); !ok || kind != event.Active { // freed memory of unknown size may have been any of these
-			return false, nil
-		}
-	}
-	if m != event.NumPy {
-		return exact, bound
-	}
-	unknown, slack := w.closeUnknown-w.openUnknown, w.closeSlack-w.openSlack
-	if !w.isOpen && unknown > 0 {
-		return false, widen(bound, slack+w.unsure)
-	}
-	if w.unsure > 0 {
-		return false, widen(bound, w.unsure)
-	}
-	return exact, bound
-}
-
-func (t *Tracker) meters() []report.Meter {
-	out := []report.Meter{}
-	if t.start == nil {
-		return out
-	}
-	sources := t.start.Meters
-	for m := range event.Meter(event.MeterCount) {
-		if !alwaysThere(m) && !t.gpus.used[m] {
-			continue
-		}
-		for _, s := range sources {
-			if s.Meter == template(m) {
-				exact, bound := t.quality(m, nil)
-				out = append(out, report.Meter{ID: m.String(), Unit: "bytes", Source: s.Source, Exact: exact && !s.Absent, Bound: bound})
-			}
-		}
 	}
 	return out
 }

@@ -2,26 +2,34 @@
 /*
  * The kernel half of ipytracer: one translation unit.
  *
- *   wire.h       records and map values shared with user space
+ *   wire*.h      records and map values shared with user space
  *   state.h      maps and globals
  *   read.h       kernel memory by address
  *   loops.h      loops of many steps
  *   ledger.h     values, maxima, the change stream
- *   meters.h     how resident and mapped are read
+ *   meters.h     how resident is read
+ *   mapped.h     how mapped is read
  *   records.h    records that are never lost
  *   devices.h    the meters of GPUs
  *   boundary.h   the cut between two segments
  *   processes.h  fork, exec, exit
  *   budget.h     the overhead budget
  *   python.h     CPython's objects
- *   cells.h      cells, statements, experiments
+ *   windows.h    what is open on a thread, and how it ends
+ *   source.h     the text of cells
+ *   cells.h      where cells and experiments begin
+ *   statements.h statements, and results
+ *   turns.h      where a front end's request begins and ends
+ *   codes.h      code objects by number
  *   frames.h     Python stacks
  *   native.h     native stacks
  *   mappings.h   cpu.mapped, range by range
  *   modules.h    libraries that a process maps
- *   numpy.h      cpu.numpy
+ *   numpy*.h     cpu.numpy
  *   tensors.h    cpu.torch
- *   cuda.h       the CUDA driver's memory
+ *   cuda*.h      the CUDA driver's memory
+ *   checkpoints.h one process suspends another's use of its GPUs
+ *   libraries.h  libraries come, for user space to look at
  *   heap.h       malloc's blocks
  *   torch.h      PyTorch's own totals
  *   control.h    requests of user space
@@ -35,11 +43,15 @@
 #include <bpf/bpf_core_read.h>
 
 #include "wire.h"
+#include "wire_process.h"
+#include "wire_cuda.h"
+#include "wire_control.h"
 #include "state.h"
 #include "read.h"
 #include "loops.h"
 #include "ledger.h"
 #include "meters.h"
+#include "mapped.h"
 #include "records.h"
 #include "devices.h"
 #include "boundary.h"
@@ -47,16 +59,28 @@
 #include "budget.h"
 #include "python.h"
 #include "results.h"
+#include "windows.h"
+#include "source.h"
 #include "cells.h"
+#include "statements.h"
+#include "turns.h"
+#include "codes.h"
 #include "frames.h"
 #include "native.h"
 #include "mappings.h"
 #include "modules.h"
 #include "numpy.h"
+#include "numpy_probes.h"
 #include "tensors.h"
 #include "heap.h"
 #include "torch.h"
 #include "cuda.h"
+#include "cuda_virtual.h"
+#include "cuda_arrays.h"
+#include "cuda_contexts.h"
+#include "cuda_calls.h"
+#include "checkpoints.h"
+#include "libraries.h"
 #include "control.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -45,10 +45,10 @@ func KindOf(file string) (kind Kind, ok bool) {
 	return 0, false
 }
 
-// Operation is what a function does; same order as enum cuda_operation in bpf/wire.h.
+// Operation is what a function does; same order as enum cuda_operation in bpf/wire_cuda.h.
 type Operation uint8
 
-// The operations of the CUDA driver. Their arguments are described in bpf/wire.h.
+// The operations of the CUDA driver. Their arguments are described in bpf/wire_cuda.h.
 const (
 	None Operation = iota
 	Alloc
@@ -94,7 +94,7 @@ type Function struct {
 	Narrow bool
 }
 
-// Cookie is what the BPF program finds out the function by (bpf/wire.h, enum cuda_operation).
+// Cookie is what the BPF program finds out the function by (bpf/wire_cuda.h, enum cuda_operation).
 func (f Function) Cookie() uint64 {
 	cookie := uint64(f.Operation) | uint64(f.Argument)<<8
 	if f.Narrow {

@@ -2,9 +2,7 @@ package holders
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ipytracer/tracer/cpython"
@@ -262,113 +260,4 @@ func (w *walker) inlineValues(addr uint64, t *typ) uint64 {
 		return 8*(room+1) + (room+7)&^7
 	}
 	return 0
-}
-
-// arraySize is the data of a NumPy array that owns it, and its dimensions: see [walker.visitArray] for the layout.
-func (w *walker) arraySize(addr uint64) (bytes uint64, known bool) {
-	const data, base, flags, owns = 16, 48, 64, 4
-	a := w.readArray(addr)
-	shape := allocated(16 * uint64(len(a.shape)))
-	if w.mem.int32(addr+flags)&owns == 0 {
-		return shape, w.mem.word(addr+base) != 0
-	}
-	if !a.known {
-		return shape, false
-	}
-	bytes, known = w.sizes.buffer(w.mem.word(addr+data), a.bytes)
-	return bytes + shape, known
-}
-
-// array is what a NumPy array says of itself.
-type array struct {
-	shape []int64
-	dtype string
-	bytes uint64 // of its elements
-	known bool   // the size of an element is
-}
-
-func (w *walker) readArray(addr uint64) (a array) {
-	const nd, dimensions, descr, most = 24, 32, 56, 64
-	axes := w.mem.int32(addr + nd)
-	if axes < 0 || axes > most {
-		return a
-	}
-	elements, sane := uint64(1), true
-	w.mem.words(w.mem.word(addr+dimensions), uint64(axes), func(_, length uint64) bool {
-		a.shape = append(a.shape, int64(length))
-		if length > userSpace || length > 0 && elements > userSpace/length {
-			sane = false
-		}
-		elements *= length
-		return sane
-	})
-	if !sane || len(a.shape) != int(axes) {
-		return array{}
-	}
-	dtype, size, ok := w.dtype(w.mem.word(addr + descr))
-	if ok && size > 0 && elements > userSpace/size {
-		return array{}
-	}
-	a.dtype, a.bytes, a.known = dtype, elements*size, ok
-	return a
-}
-
-// dtype reads a PyArray_Descr: kind, type and byte order at 24, 25 and 26, the type's number at 28, and how many bytes an
-// element has at 32 (int) up to NumPy 1, at 40 (npy_intp) from 2 on (numpy/ndarraytypes.h).
-func (w *walker) dtype(descr uint64) (name string, size uint64, ok bool) {
-	raw := w.mem.bytes(descr, 56)
-	if raw == nil {
-		return "", 0, false
-	}
-	kind, order, number := raw[24], raw[26], binary.LittleEndian.Uint32(raw[28:])
-	switch w.sizes.numpy {
-	case 1:
-		size = uint64(binary.LittleEndian.Uint32(raw[32:]))
-	case 2:
-		size = binary.LittleEndian.Uint64(raw[40:])
-	default:
-		return "", 0, false
-	}
-	const builtin, most = 24, 1 << 31
-	if number >= builtin || size > most {
-		return "", size, size > 0 && size <= most && number < 256
-	}
-	return dtypeName(kind, order, size), size, true
-}
-
-// dtypeName is a dtype as NumPy prints it, "" where that takes more than its kind and size.
-func dtypeName(kind, order byte, size uint64) string {
-	bits := strconv.FormatUint(8*size, 10)
-	swapped := ""
-	if order == '>' {
-		swapped = ">"
-	}
-	if swapped != "" && strings.IndexByte("iufc", kind) >= 0 {
-		return swapped + string(kind) + strconv.FormatUint(size, 10)
-	}
-	switch kind {
-	case 'b':
-		return "bool"
-	case 'i':
-		return "int" + bits
-	case 'u':
-		return "uint" + bits
-	case 'f':
-		return "float" + bits
-	case 'c':
-		return "complex" + bits
-	case 'O':
-		return "object"
-	case 'M':
-		return "datetime64"
-	case 'm':
-		return "timedelta64"
-	case 'S':
-		return "S" + strconv.FormatUint(size, 10)
-	case 'U':
-		return swapped + "U" + strconv.FormatUint(size/4, 10)
-	case 'V':
-		return "V" + strconv.FormatUint(size, 10)
-	}
-	return ""
 }

@@ -302,51 +302,8 @@ func (l *Ledger) accept(b *kernelBoundary, sink Sink) error {
 // Delivered returns how many changes were read.
 func (l *Ledger) Delivered() uint64 { return l.rings.delivered }
 
-var lossNames = map[kernelLoss]string{
-	kernelLossLOSS_CHANGE_RING:   event.LostChanges,
-	kernelLossLOSS_BOUNDARY_RING: event.Fetched,
-	kernelLossLOSS_BOUNDARY:      event.LostBoundaries,
-	kernelLossLOSS_SOURCE:        event.LostSource,
-	kernelLossLOSS_BLOCK:         "table of live NumPy blocks full",
-	kernelLossLOSS_PROCESS:       event.LostProcesses,
-	kernelLossLOSS_NESTING:       event.LostNested,
-	kernelLossLOSS_THREAD:        event.LostThreads,
-	kernelLossLOSS_READ:          "memory of the target not readable",
-	kernelLossLOSS_DEVICE:        event.LostDevice,
-	kernelLossLOSS_OBJECT:        "table of CUDA memory and contexts full",
-	kernelLossLOSS_FORMAT:        "GPU arrays of a format whose size is not known",
-	kernelLossLOSS_CODE:          event.LostCode,
-	kernelLossLOSS_STACK:         event.LostStack,
-	kernelLossLOSS_NATIVE:        event.LostNative,
-	kernelLossLOSS_MAPPING:       event.LostMapping,
-	kernelLossLOSS_HEAP:          "table of malloc's live blocks full",
-	kernelLossLOSS_TORCH:         "table of live tensors on the CPU full",
-	kernelLossLOSS_STATEMENT:     event.LostStatements,
-	kernelLossLOSS_MARKER:        event.LostMarkers,
-	kernelLossLOSS_READING:       event.LostReadings,
-}
-
-// LostChanges is the Loss.Reason of changes that found no room.
-const LostChanges = event.LostChanges
-
 // SourceLimit is how many bytes of a cell's source as it was typed are sent at most, CompiledLimit how many of what is compiled.
 const (
 	SourceLimit   = 64 * len(kernelSource{}.Text)
 	CompiledLimit = 64 * (len(kernelSource{}.Text) - 1)
 )
-
-// LostBoundaries is the Loss.Reason of boundaries that did not happen for the ledger.
-const LostBoundaries = event.LostBoundaries
-
-// Losses returns what was not recorded, by reason, in a fixed order; reasons with a count of 0 are left out.
-func (l *Ledger) Losses() []event.Loss {
-	var counts [kernelLossLOSSES]uint64
-	_ = l.objects.Losses.Get(&counts) // a copy out of mapped memory: cannot fail for the right type
-	var out []event.Loss
-	for reason := range kernelLoss(len(lossNames)) {
-		if n := counts[reason]; n > 0 {
-			out = append(out, event.Loss{Reason: lossNames[reason], Count: n})
-		}
-	}
-	return out
-}

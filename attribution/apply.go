@@ -1,0 +1,200 @@
+package attribution
+
+import (
+	"sort"
+
+	"ipytracer/tracer/event"
+)
+
+// apply carries out what the boundary says.
+func (t *Tracker) apply(r *root, b *event.Boundary) {
+	p := t.process(b.PID, b.Root)
+	if p == nil {
+		r.crowded = shedding{true, t.cut}
+		return
+	}
+	if t.audit != nil {
+		t.audit.boundary(t, p, b)
+	}
+	switch b.Kind {
+	case event.Attached:
+		t.join(p, b)
+		p.session = t.openWindow(p, b, kindSession, nil)
+		t.startBetween(p, b)
+	case event.Detached:
+		t.closeProcess(p, b, stillRuns)
+		for _, other := range t.order { // kernels of a server
+			if other != p && other.root == p.root && other.alive {
+				t.closeProcess(other, t.now(other), stillRuns)
+			}
+		}
+	case event.ProcessStart:
+		t.join(p, b)
+		p.parent = b.Parent
+		p.copied, p.isForked = levelsOf(&b.Value, t.gpus.meters), true
+	case event.ProcessExec:
+		t.unmapAll(r, b)
+		t.exec(p, b)
+	case event.ProcessExit:
+		p.ended, p.gone = true, b.Time
+		r.lives(p, t.cut, false)
+		p.dying(b)
+		t.closeProcess(p, b, "the process ended")
+		p.past.clear(t.cut, r.latest())
+		p.isForked = false
+		t.forgetRanges(b.PID)
+	case event.CellOpen:
+		t.openCell(r, p, b)
+	case event.CellResult:
+		t.cellResult(p, b)
+	case event.CellClose:
+		t.closeCell(p, b)
+	case event.StatementOpen:
+		t.openStatement(p, b)
+	case event.StatementClose:
+		t.closeStatement(b, outcomeStatus(b.Outcome))
+	case event.ExperimentBegin:
+		t.beginExperiment(r, p, b)
+	case event.ExperimentEnd:
+		t.endExperiment(p, b)
+	case event.MeterShed, event.MeterBack:
+		t.shedding(r, b)
+	}
+}
+
+func (t *Tracker) join(p *process, b *event.Boundary) {
+	r := t.root(b.Root)
+	p.began = b.Time
+	r.lives(p, t.cut, true)
+	r.moved(p, t.cut)
+	p.life = startFigures(&b.Value, t.gpus.meters)
+	if b.Text != "" && p.info.Command == "" {
+		p.info.Command, _ = t.limits.keep(b.Text, maxName)
+	}
+}
+
+// exec: the same process with another program; what it was doing is over.
+func (t *Tracker) exec(p *process, b *event.Boundary) {
+	if !p.alive {
+		t.join(p, b)
+		p.parent = b.Parent
+	}
+	for len(p.open) > 0 {
+		t.abandonCell(p, b, "the process executed another program")
+	}
+	if b.Text != "" {
+		p.info.Command, _ = t.limits.keep(b.Text, maxName)
+	}
+	if p.isForked { // what it was forked with was its parent's
+		p.copied, p.isForked = nil, false
+		p.life = startFigures(&b.Value, t.gpus.meters)
+		for i := range p.life {
+			p.life[i].peak = b.High[p.life[i].meter]
+		}
+		for _, m := range t.gpus.meters {
+			if b.High[m] != 0 {
+				p.life.need(m).peak = b.High[m]
+			}
+		}
+	}
+	p.inputs = -1
+	if p.session == nil && p.parent == 0 {
+		p.session = t.openWindow(p, b, kindSession, nil)
+		t.startBetween(p, b)
+	}
+}
+
+// stillRuns is the note of a cell that a detach cut off.
+const stillRuns = "still running when the session ended"
+
+// endAll closes what a stream left open: a recording that was cut.
+func (t *Tracker) endAll() {
+	for _, p := range t.order {
+		t.closeProcess(p, t.now(p), "the recording ends here")
+	}
+}
+
+// now is a boundary at the end of the last segment, where the kernel drew none.
+func (t *Tracker) now(p *process) *event.Boundary {
+	b := &event.Boundary{Time: t.last, Root: p.root, PID: p.info.PID}
+	r := t.roots[p.root]
+	if r == nil {
+		return b
+	}
+	b.Stream, b.Segment = r.stream.made, r.ended
+	if r.last != nil {
+		carry(b, r.last)
+	}
+	return b
+}
+
+// carry gives a boundary what another says that is counted since the beginning.
+func carry(b, of *event.Boundary) {
+	b.Unknown, b.Slack, b.UnknownDevice = of.Unknown, of.Slack, of.UnknownDevice
+	b.UnknownHeap, b.HeapSlack, b.UnknownTorch, b.TorchSlack = of.UnknownHeap, of.HeapSlack, of.UnknownTorch, of.TorchSlack
+	b.Doubts = of.Doubts
+}
+
+// change files one value of the stream under its segment.
+func (t *Tracker) change(c *event.Change) {
+	r := t.root(c.Root)
+	if c.Segment <= r.archived && r.archived > 0 { // so late that the windows it belongs to may not be there to be told
+		t.limits.late++
+		return
+	}
+	segment := r.changes[c.Segment]
+	if _, known := segment[c.PID]; !c.Between && c.Segment > r.ended && !known && r.ahead >= maxAhead {
+		t.limits.ahead++
+		return
+	}
+	r.stream.received(c.Stream)
+	if c.Learned {
+		t.gpus.mark(c.Meter)
+		if t.limits.room(&t.limits.ahead, len(r.learned) < maxAsked) {
+			learned := *c
+			r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
+		}
+	}
+	t.inOrder(r, c.Stream, c)
+	if c.Between {
+		if len(r.between) < maxBetween {
+			r.between = append(r.between, *c)
+		}
+		return
+	}
+	if c.Segment <= r.ended {
+		t.late(r, c)
+		return
+	}
+	if segment == nil {
+		segment = map[int32]levels{}
+		r.changes[c.Segment] = segment
+	}
+	high, known := segment[c.PID]
+	if !known {
+		r.ahead++
+	}
+	high.raise(c.Meter, c.Value)
+	segment[c.PID] = high
+}
+
+// late gives a change whose segment is over to the windows that hold the segment.
+func (t *Tracker) late(r *root, c *event.Change) {
+	if p := t.processes[c.PID]; p != nil {
+		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, t.cut), c.Value)
+	}
+	for _, w := range t.closedWith(c.PID, c.Root, c.Segment) {
+		w.recomputed.raise(c.Meter, c.Value)
+	}
+}
+
+// cutOf is a cut at which a window that holds a segment that is over was open, and none that opened after it.
+func (r *root) cutOf(segment, now uint64) uint64 {
+	i := sort.Search(len(r.open), func(i int) bool { return r.open[i].firstSegment > segment })
+	for ; i < len(r.open); i++ {
+		if w := r.open[i]; w.isOpen {
+			return w.since
+		}
+	}
+	return now
+}

@@ -1,0 +1,63 @@
+package attribution
+
+import (
+	"testing"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// torch is PyTorch's allocator on one GPU, as the events show it.
+type torch struct {
+	*notebook
+	active, reserved event.Bytes
+}
+
+// segment takes one from the driver for a block of its own at its beginning.
+func (p *torch) segment(size, block event.Bytes) uint64 {
+	at := p.takeOf(event.OfDevice(0, event.Driver), "torch", 1, size)
+	p.block(at, block)
+	p.reserved += size
+	p.move(event.Change{Meter: event.OfDevice(0, event.Reserved), Value: p.reserved, Size: size, Block: true})
+	return at
+}
+
+// block hands a block out, or takes it back.
+func (p *torch) block(at uint64, size event.Bytes) {
+	p.active += size
+	p.move(event.Change{Meter: event.OfDevice(0, event.Active), Value: p.active, Size: size, Address: at, Block: true})
+}
+
+// PyTorch's cache is in pieces if it takes more from the driver though as much was free in it, and what is free lies between
+// blocks in use. Free segments are what a cache is for, and its blocks of the driver never count as the cell's.
+func TestFragmentation(t *testing.T) {
+	for _, pieces := range []bool{true, false} {
+		p := &torch{notebook: newNotebook()}
+		var segments []uint64
+		for range 3 {
+			p.run("train", func() { segments = append(segments, p.segment(100*mib, 100*mib)) })
+		}
+		p.run("free", func() {
+			for _, at := range segments {
+				p.block(at, -100*mib)
+				if pieces {
+					p.block(at+50<<20, 20*mib)
+				}
+			}
+		})
+		p.run("more", func() { p.segment(110*mib, 110*mib) })
+		a := p.audit(t)
+		if pieces {
+			if v := only(t, a, report.Fragmentation, 240*mib, 5); v.Count != 1 || v.Meter != "gpu.0.reserved" {
+				t.Errorf("%+v", v)
+			}
+		} else {
+			none(t, a)
+		}
+		for _, h := range a.Held {
+			if h.Meter == "gpu.0.driver" {
+				t.Errorf("PyTorch's segments are held: %+v", h)
+			}
+		}
+	}
+}

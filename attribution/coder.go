@@ -1,0 +1,330 @@
+package attribution
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// coder turns a window into bytes, or back where it reads: each part of it is told once, for both.
+type coder struct {
+	t     *Tracker
+	bytes []byte
+	reads bool
+	end   uint64 // where bytes end, as a place in the archive
+	space *space // for what it reads, nil where that is to be kept
+}
+
+// read reads what is at a place of the archive.
+func (t *Tracker) read(at uint64) coder {
+	bytes := t.archive.of(at)
+	return coder{t: t, bytes: bytes, reads: true, end: at + uint64(len(bytes))}
+}
+
+type integer interface {
+	~int | ~int32 | ~int64 | ~uint32 | ~uint64 | ~uint8
+}
+
+func code[T integer](c *coder, values ...*T) {
+	for _, v := range values {
+		codeOne(c, v)
+	}
+}
+
+// codeOne codes one value.
+func codeOne[T integer](c *coder, v *T) {
+	if !c.reads {
+		c.bytes = binary.AppendVarint(c.bytes, int64(*v))
+		return
+	}
+	if first := c.bytes[0]; first < 0x80 { // most have one byte
+		*v, c.bytes = T(int64(first>>1)^-int64(first&1)), c.bytes[1:]
+		return
+	}
+	n, length := binary.Varint(c.bytes)
+	*v, c.bytes = T(n), c.bytes[length:]
+}
+
+// beside codes a value by how far it is from another.
+func beside[T integer](c *coder, v *T, from T) {
+	away := *v - from
+	codeOne(c, &away)
+	*v = from + away
+}
+
+func (c *coder) flags(flags ...*bool) {
+	bits := uint32(0)
+	for i, f := range flags {
+		if *f {
+			bits |= 1 << i
+		}
+	}
+	codeOne(c, &bits)
+	for i, f := range flags {
+		*f = bits&(1<<i) != 0
+	}
+}
+
+func (c *coder) text(s *string) {
+	n := len(*s)
+	codeOne(c, &n)
+	if !c.reads {
+		c.bytes = append(c.bytes, *s...)
+		return
+	}
+	*s, c.bytes = string(c.bytes[:n]), c.bytes[n:]
+}
+
+// length codes the length of a list, and makes it when it reads.
+func length[T any](c *coder, list *[]T) {
+	n := len(*list)
+	codeOne(c, &n)
+	if c.reads && n > 0 {
+		*list = slices.Grow((*list)[:0], n)[:n]
+		clear(*list)
+	}
+}
+
+func (c *coder) staying(w **window) {
+	number := int32(0)
+	if *w != nil {
+		number = (*w).number
+	}
+	if codeOne(c, &number); c.reads && number > 0 {
+		*w = c.t.staying[number-1]
+	}
+}
+
+func (c *coder) process(p **process) {
+	index := 0
+	if *p != nil {
+		index = (*p).index
+	}
+	codeOne(c, &index)
+	*p = c.t.order[index]
+}
+
+// all codes a window that nobody refers to, its id first.
+func (c *coder) all(w *window) {
+	codeOne(c, &w.id)
+	c.core(w)
+	c.detail(w)
+}
+
+// core codes what the others refer to; of windows that nobody refers to.
+func (c *coder) core(w *window) {
+	codeOne(c, &w.kind)
+	c.staying(&w.parent)
+	c.process(&w.process)
+	codeOne(c, &w.root)
+	codeOne(c, &w.firstSegment)
+	beside(c, &w.lastSegment, w.firstSegment)
+	codeOne(c, &w.opened)
+	beside(c, &w.closed, w.opened)
+	codeOne(c, &w.closing)
+	code(c, &w.count, &w.line)
+	c.flags(&w.missed, &w.doubted, &w.truncated)
+	c.text(&w.name)
+	c.text(&w.status)
+	c.text(&w.note)
+	c.staying(&w.before)
+	c.staying(&w.after)
+}
+
+// detail codes a window's detail. Its tallies come last: it does not read them, but says where they are.
+func (c *coder) detail(w *window) {
+	d := w.detail
+	codeOne(c, &d.openStream)
+	beside(c, &d.closeStream, d.openStream)
+	codeOne(c, &d.openCPU)
+	beside(c, &d.closeCPU, d.openCPU)
+	sameTree := slices.Equal(d.own, d.tree)
+	frees := d.openUnknown|d.closeUnknown|d.openDevice|d.closeDevice|d.openUnknownHeap|d.closeUnknownHeap|d.openUnknownTorch|d.closeUnknownTorch != 0 ||
+		d.openSlack|d.closeSlack|d.openHeap|d.closeHeap|d.openTorch|d.closeTorch|d.unsure|d.unsureTorch != 0
+	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (report.Foreign{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 && !d.sharing
+	marked, doubted := len(d.shed) > 0 || len(d.unwalked) > 0, d.doubts != nil
+	c.flags(&sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.isSettled, &d.uncounted, &d.crowded)
+	codeOne(c, &d.until)
+	if frees {
+		code(c, &d.openUnknown, &d.closeUnknown, &d.openDevice, &d.closeDevice, &d.openUnknownHeap, &d.closeUnknownHeap, &d.openUnknownTorch, &d.closeUnknownTorch)
+		code(c, &d.openSlack, &d.closeSlack, &d.openHeap, &d.closeHeap, &d.openTorch, &d.closeTorch, &d.unsure, &d.unsureTorch)
+	}
+	c.figures(&d.own)
+	if sameTree {
+		d.tree = d.own
+	} else {
+		c.figures(&d.tree)
+	}
+	c.recomputed(d)
+	if !alone {
+		c.children(d)
+	}
+	if marked {
+		c.marks(d)
+	}
+	if doubted {
+		c.doubts(d)
+	}
+	if refused {
+		c.requests(d)
+	}
+	switch {
+	case tallied && c.reads:
+		d.talliesAt = c.end - uint64(len(c.bytes))
+	case tallied:
+		c.tallies(d)
+	}
+}
+
+func (c *coder) figures(all *figures) {
+	n := len(*all)
+	if codeOne(c, &n); c.reads {
+		*all = c.space.figures(n)
+	}
+	for i := range *all {
+		f := &(*all)[i]
+		codeOne(c, &f.meter)
+		codeOne(c, &f.start)
+		beside(c, &f.peak, f.start)
+		beside(c, &f.end, f.start)
+	}
+}
+
+// recomputed codes what differs from the peaks that the kernel's ledger says.
+func (c *coder) recomputed(d *detail) {
+	var differ levels
+	if !c.reads {
+		for _, f := range d.own {
+			if away := d.recomputed.of(f.meter) - f.highest(); away != 0 {
+				differ = append(differ, level{away, f.meter})
+			}
+		}
+		for _, l := range d.recomputed {
+			if d.own.of(l.meter) == (figure{meter: l.meter}) && l.bytes != 0 {
+				differ.need(l.meter).bytes = l.bytes
+			}
+		}
+	}
+	c.levels(&differ)
+	if c.reads {
+		for _, f := range d.own {
+			d.recomputed = append(d.recomputed, level{f.highest(), f.meter})
+		}
+		for _, l := range differ {
+			d.recomputed.need(l.meter).bytes += l.bytes
+		}
+	}
+}
+
+func (c *coder) levels(all *levels) {
+	length(c, (*[]level)(all))
+	for i := range *all {
+		code(c, &(*all)[i].meter)
+		code(c, &(*all)[i].bytes)
+	}
+}
+
+func (c *coder) children(d *detail) {
+	c.flags(&d.sharing)
+	c.levels(&d.shared)
+	codeOne(c, &d.measured.unlisted)
+	length(c, &d.children)
+	for i := range d.children {
+		c.process(&d.children[i].process)
+		c.figures(&d.children[i].figures)
+	}
+}
+
+func (c *coder) marks(d *detail) {
+	length(c, &d.shed)
+	for i := range d.shed {
+		codeOne(c, &d.shed[i])
+	}
+	length(c, &d.unwalked)
+	for i := range d.unwalked {
+		c.text(&d.unwalked[i])
+	}
+}
+
+func (c *coder) doubts(d *detail) {
+	if c.reads {
+		d.doubts = &doubts{}
+	}
+	all := d.doubts
+	for i := range all.missing {
+		codeOne(c, &all.missing[i])
+	}
+	code(c, &all.statements, &all.markers)
+	c.flags(&all.loose, &all.partly)
+	for i := range all.blind {
+		code(c, &all.blind[i], &all.blindTree[i])
+	}
+}
+
+func (c *coder) requests(d *detail) {
+	code(c, &d.foreign.Opened, &d.foreign.Closed, &d.foreign.Open)
+	length(c, &d.refused)
+	length(c, &d.refusedBy)
+	for i := range d.refused {
+		r := &d.refused[i]
+		c.text(&r.Meter)
+		code(c, &r.Asked, &r.Held, &r.Limit)
+		codeOne(c, &r.Count)
+		c.text(&r.Caller)
+		codeOne(c, &d.refusedBy[i])
+	}
+}
+
+func (c *coder) tallies(d *detail) {
+	var meters []event.Meter
+	if !c.reads {
+		meters = slices.Sorted(maps.Keys(d.tallies))
+	}
+	length(c, &meters)
+	for i := range meters {
+		codeOne(c, &meters[i])
+		if c.reads {
+			if d.tallies == nil {
+				d.tallies = c.space.tallied(len(meters))
+			}
+			d.tallies[meters[i]] = c.space.talliesOf(i)
+		}
+		c.tally(d.tallies[meters[i]])
+	}
+}
+
+func (c *coder) tally(all *tallies) {
+	c.flags(&all.wrong)
+	s := all.done
+	code(c, &all.highest, &all.first, &s.known, &s.net, &s.heaviest)
+	codeOne(c, &s.stacks)
+	if s.stacks > 0 {
+		code(c, &s.rest.allocated, &s.rest.freed, &s.rest.atPeak)
+	}
+	length(c, &s.tallies)
+	for i := range s.tallies {
+		c.done(&s.tallies[i])
+	}
+}
+
+// stack codes a stack's number by where it is in the table. A number that is not there is 0 by now.
+func (c *coder) stack(number *uint64) {
+	table, at := &c.t.allocations.stacks, uint32(0)
+	if !c.reads {
+		if i, known := table.placeOf(*number); known {
+			at = i + 1
+		}
+	}
+	if codeOne(c, &at); c.reads && at > 0 {
+		*number = table.stacks[at-1].number
+	}
+}
+
+func (c *coder) done(y *doneTally) {
+	c.stack(&y.stack)
+	code(c, &y.allocated, &y.freed, &y.atPeak)
+	codeOne(c, &y.count)
+}

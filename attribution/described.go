@@ -1,0 +1,64 @@
+package attribution
+
+import (
+	"time"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+func (t *Tracker) host() report.Host {
+	if t.start == nil {
+		return report.Host{}
+	}
+	h := t.start.Host
+	out := report.Host{Name: h.Name, Kernel: h.Kernel, CPUs: h.CPUs, Memory: int64(h.Memory), Tracer: h.Tracer}
+	if t.began != 0 {
+		wall := int64(h.WallNow) + int64(t.began-h.MonoNow)
+		out.Started = time.Unix(0, wall).UTC().Format(time.RFC3339Nano)
+	}
+	return out
+}
+
+// since is a time as the report counts it: from the first boundary.
+func (t *Tracker) since(at event.Nanoseconds) int64 {
+	if at == 0 {
+		at = t.last
+	}
+	return int64(at - t.began)
+}
+
+func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*window) report.Process {
+	gone := p.gone
+	if !p.ended {
+		gone = t.last
+	}
+	session := sessions[t.sessionOf(p)]
+	out := report.Process{
+		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
+		IPython: p.info.IPython, Frontend: p.info.Frontend, StartNS: t.since(p.began), EndNS: t.since(gone),
+		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late || p.adopted, RestartOf: restartOf,
+		Meters: t.figureMap(p.life, session, false, p.info.Python != ""),
+	}
+	if p.adopted { // what it had, and its peaks, before that are not known
+		for id, f := range out.Meters {
+			f.Exact, f.Bound = false, nil
+			out.Meters[id] = f
+		}
+	}
+	if p.info.Limit > 0 {
+		out.SoftLimit = &report.SoftLimit{Bytes: int64(p.info.Limit), By: string(p.info.LimitBy)}
+	}
+	return out
+}
+
+// sessions are the sessions, whole.
+func (t *Tracker) sessions() map[*window]*window {
+	out := map[*window]*window{}
+	for _, w := range t.staying {
+		if w.kind == kindSession {
+			out[w] = t.whole(w)
+		}
+	}
+	return out
+}

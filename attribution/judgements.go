@@ -1,0 +1,67 @@
+package attribution
+
+import (
+	"strings"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// find files what a site left behind under the verdict it belongs to.
+func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *found {
+	key := j.key(kind, s, by, p.holder)
+	f := j.verdicts[key]
+	if f == nil {
+		f = &found{portion: p, kind: by, unseen: s.unseen}
+		f.Stack = s.frames
+		j.verdicts[key] = f
+		j.order = append(j.order, key)
+	} else {
+		f.unseen = f.unseen || s.unseen
+		if same := common(f.Stack, s.frames); len(same) > 0 {
+			f.Stack = same
+		} else if p.bytes > f.portion.bytes {
+			f.Stack = s.frames
+		}
+		f.portion = join(f.portion, p)
+	}
+	return f
+}
+
+// lastError is the holder of what the exception has that was shown last, in sys and in IPython.
+const lastError = "the last exception"
+
+// key says which verdict what a site left belongs to: that of its holder, where it can be named.
+func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Holder) verdictKey {
+	key := verdictKey{kind: kind, pid: s.pid, meter: s.meter}
+	line := ""
+	if n := len(s.frames); n > 0 {
+		outermost := s.frames[n-1]
+		outermost.File = anyRun(outermost.File)
+		line = frameKey([]report.Frame{outermost})
+	}
+	switch {
+	case kind == report.HeldByOutput:
+		key.holder = rootName(holder)
+		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // by the same cell, each time it ran
+			key.text, key.holder = j.t.textOf(shown), ""
+		}
+	case kind == report.HeldByTraceback && by == event.HeldByTraceback && holder.Root != "":
+		key.holder = holder.Root
+		if strings.HasPrefix(holder.Root, "sys.last_") || strings.HasPrefix(holder.Root, "get_ipython") {
+			key.holder = lastError
+		}
+	case kind == report.HeldAfterWindow && by == event.HeldByModule:
+		key.holder = string(by) + " " + rootOf(holder)
+	case kind == report.HeldAfterWindow && by == event.HeldByThread:
+		key.holder = string(by) + " " + holder.Function + " " + rootOf(holder)
+	case kind == report.RerunGrowth && (by == event.HeldByVariable || by == event.HeldByModule):
+		key.text, key.holder = s.text, string(by)+" "+rootOf(holder)
+	default:
+		key.text, key.line, key.holder = s.text, line, string(by)
+	}
+	return key
+}
+
+// shownBy is the cell that showed Out[n], nil if that is not known.
+func (j *judge) shownBy(pid int32, n int) *window { return j.shown[pid][n] }

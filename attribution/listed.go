@@ -1,0 +1,138 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/report"
+	"ipytracer/tracer/event"
+)
+
+// allocationsOf lists who allocated in a window, behind what out has, and adds to coverage how far that explains its peaks.
+func (t *Tracker) allocationsOf(w *window, out []report.Allocation, coverage map[string]report.Coverage) []report.Allocation {
+	tallies := t.talliesOf(w)
+	for m, all := range tallies {
+		s := all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
+		own := w.own.of(m)
+		peak := own.highest()
+		c := report.Coverage{
+			AtPeak: int64(s.known), Rest: int64(peak - s.known),
+			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
+			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net && !slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m),
+		}
+		listed, rest := t.divide(w, s)
+		out = slices.Grow(out, len(listed))
+		for _, y := range listed {
+			out = append(out, t.allocation(w, m, y))
+		}
+		for _, y := range rest {
+			c.Unlisted++
+			c.UnlistedAtPeak += int64(y.atPeak)
+			c.UnlistedNet += int64(y.allocated - y.freed)
+			c.UnlistedAllocated += int64(y.allocated)
+		}
+		coverage[m.String()] = c
+	}
+	slices.SortFunc(out, compareAllocations)
+	return out
+}
+
+func compareAllocations(x, y report.Allocation) int {
+	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter)); c != 0 {
+		return c
+	}
+	if c := slices.CompareFunc(x.Stack, y.Stack, compareFrames); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
+}
+
+// listing says how many allocations of a meter are listed in a window, the most at the peak first: so few in any case, more of them only
+// if they have a share of the heaviest, and so many at most. What is not listed is added up.
+type listing struct{ few, most, share int }
+
+var (
+	listingOfSession   = listing{few: 1000, most: 1000, share: 1} // and of experiments
+	listingOfCell      = listing{few: 20, most: 80, share: 1000}
+	listingOfStatement = listing{few: 3, most: 8, share: 100}
+)
+
+// divide parts what a window has kept into what a report lists, and the rest. Neither is to be changed, and both go when it is called again.
+func (t *Tracker) divide(w *window, s *settled) (listed, rest []doneTally) {
+	if s.isShort {
+		return s.tallies, nil
+	}
+	listed, rest = t.divided.listed[:0], t.divided.rest[:0]
+	for i, y := range t.sameLines(s.tallies) {
+		if w.lists(i, y, s.heaviest) {
+			listed = append(listed, y)
+		} else {
+			rest = append(rest, y)
+		}
+	}
+	t.divided.listed, t.divided.rest = listed, rest
+	return listed, rest
+}
+
+// lists says whether a window lists what is the i-th heaviest.
+func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
+	l := listingOfSession
+	switch w.kind {
+	case kindCell:
+		l = listingOfCell
+	case kindStatement:
+		l = listingOfStatement
+	}
+	return i < l.few || i < l.most && max(y.atPeak, y.allocated) > heaviest/event.Bytes(l.share)
+}
+
+// divided is memory to divide in, window by window.
+type divided struct {
+	all, listed, rest []doneTally
+	// at is where in all the tally of each stack is, by the stack's place in the table, from 1; of 0 those that are not there. It is of
+	// the turn it says, and of no other.
+	at   []turnedAt
+	turn uint32
+}
+
+type turnedAt struct{ turn, at uint32 }
+
+// sameLines adds up what is of the same lines, the most at the peak first.
+func (t *Tracker) sameLines(tallies []doneTally) []doneTally {
+	d, table := &t.divided, &t.allocations.stacks
+	if d.turn++; d.turn == 0 || len(d.at) <= len(table.stacks) {
+		d.at, d.turn = make([]turnedAt, len(table.stacks)+len(table.stacks)/4+1), 1
+	}
+	out := d.all[:0]
+	for _, y := range tallies {
+		place := table.place(y.stack) // 0 where there was none, it was not walked, or it was lost
+		before := &d.at[place]
+		if before.turn == d.turn {
+			out[before.at].add(&y)
+			continue
+		}
+		*before = turnedAt{d.turn, uint32(len(out))}
+		if y.stack = 0; place > 0 {
+			y.stack = table.stacks[place-1].number
+		}
+		out = append(out, y)
+	}
+	d.all = out
+	slices.SortFunc(out, heavier)
+	return out
+}
+
+func (y *doneTally) add(of *doneTally) {
+	y.allocated += of.allocated
+	y.freed += of.freed
+	y.atPeak += of.atPeak
+	y.count += of.count
+}
+
+func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) report.Allocation {
+	stack := t.allocations.stacks.of(y.stack)
+	return report.Allocation{
+		Meter: m.String(), Stack: t.frames(w, stack), StackTruncated: stack != nil && stack.more,
+		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed), AtPeak: int64(y.atPeak), Count: y.count,
+	}
+}

@@ -1,0 +1,49 @@
+package attribution
+
+import (
+	"slices"
+	"sort"
+)
+
+// cellOf is the cell that a file name stands for, by its number, seen from a window: itself, or the latest that began before its end.
+func (t *Tracker) cellOf(w *window, pid int32, number uint32) *window {
+	file := t.allocations.stacks.names[number]
+	cells := t.ranIn(pid, number)
+	for c := w; c != nil && len(cells) > 0; c = c.parent {
+		if c.kind == kindCell && c.file == file && c.process.info.PID == pid {
+			return c
+		}
+	}
+	n := len(cells)
+	if !w.isOpen {
+		n = sort.Search(n, func(i int) bool { return cells[i].opened > w.closed })
+	}
+	if n == 0 {
+		return nil
+	}
+	return cells[n-1]
+}
+
+// ranIn are the cells that a file name stands for. The names of a report are few, and asked for again and again.
+func (t *Tracker) ranIn(pid int32, number uint32) []*window {
+	if n := len(t.allocations.stacks.names); len(t.ran) < n {
+		t.ran = slices.Grow(t.ran, n-len(t.ran))[:n]
+	}
+	one := &t.ran[number]
+	if one.pid != pid {
+		*one = ran{pid, t.files[fileKey{pid, t.allocations.stacks.names[number]}]}
+	}
+	return one.cells
+}
+
+// ran are the cells that a file name stands for in a process, 0 for not known.
+type ran struct {
+	pid   int32
+	cells []*window
+}
+
+// fileKey is the name of a cell's code in a process.
+type fileKey struct {
+	pid  int32
+	file string
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* One process suspends the use of the GPUs of another: cuCheckpointProcessCheckpoint and its relatives. */
+#ifndef IPYTRACER_CHECKPOINTS_H
+#define IPYTRACER_CHECKPOINTS_H
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------ */
+
+struct checkpoint {
+	__u32 pid;
+	__u32 operation;
+};
+
+/* Moves what one process has on its devices off them, or back. */
+static __always_inline long checkpointed(__u32 slot, struct checkpoint *c)
+{
+	struct process *p = process_at(slot);
+
+	if (!p || !p->active || p->pid != (__s32)c->pid)
+		return 0;
+	for (__u32 number = 0; number < MAX_DEVICES; number++) {
+		struct device *d = p->devices & 1u << number ? device_at(slot, number) : NULL;
+		if (!d)
+			continue;
+		__s64 amount = c->operation == CUDA_CHECKPOINT ? -d->value[DEVICE_DRIVER] : d->suspended;
+		struct device_move move = {
+			.slot = slot, .number = number, .meter = DEVICE_DRIVER, .amount = amount, .size = amount
+		};
+		d->suspended -= amount;
+		if (c->operation == CUDA_RESTORE)
+			d->suspended = 0;
+		if (amount)
+			device_moves(&move);
+	}
+	return 1;
+}
+REPEATED_SLOTS(checkpointed, struct checkpoint *)
+
+/*
+ * cuCheckpointProcessCheckpoint(int pid, …) and cuCheckpointProcessRestore(int pid, …), in whatever process: usually
+ * not in the one they are about (CUDA 12.8; the process itself calls nothing). The pid must be one that the tracer
+ * would use.
+ */
+SEC("uprobe")
+int checkpoint_enter(struct pt_regs *regs)
+{
+	struct call *c = call_of((__u32)bpf_get_current_pid_tgid(), current_slot());
+
+	if (!c)
+		return 0;
+	c->sp = regs->sp;
+	c->argument[0] = regs->di;
+	c->operation = bpf_get_attach_cookie(regs) & 0xff;
+	return 0;
+}
+
+SEC("uretprobe")
+int checkpoint_leave(struct pt_regs *regs)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct call *c = bpf_map_lookup_elem(&calls, &tid);
+
+	if (!c || regs->sp != c->sp + 8)
+		return 0;
+	struct checkpoint about = { .pid = c->argument[0], .operation = c->operation };
+	bpf_map_delete_elem(&calls, &tid);
+	if (!(__u32)regs->ax)
+		REPEAT_SLOTS(checkpointed, &about);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * cpu.mapped, read from the mm itself.
+ *
+ * mm->data_vm changes only while one thread has mmap_lock for writing, and mmap_lock:mmap_lock_released fires
+ * before the lock is let go. munmap, brk and mremap have turned it into a reader's by the time they change data_vm:
+ * others read beside them, but change nothing. So what is read there is a value that is the releasing thread's own, or
+ * is left for the one whose it is.
+ */
+#ifndef IPYTRACER_MAPPED_H
+#define IPYTRACER_MAPPED_H
+
+/* x86: asm/unistd_64.h */
+#define NR_MMAP		 9
+#define NR_MPROTECT	 10
+#define NR_MUNMAP	 11
+#define NR_BRK		 12
+#define NR_MREMAP	 25
+#define NR_PKEY_MPROTECT 329
+
+static __always_inline long lock_of(__u64 mm)
+{
+	return word_at(mm + bpf_core_field_offset(struct mm_struct, mmap_lock) +
+		       bpf_core_field_offset(struct rw_semaphore, count));
+}
+
+/*
+ * Is a change of cpu.mapped that is seen now, when this thread lets the lock of an address space go, another thread's?
+ * One that holds it as a reader, as this one does, but has written: it will let it go, too.
+ */
+static __always_inline bool change_of_another(__u64 mm)
+{
+	if (!bpf_core_field_exists(((struct rw_semaphore *)0)->count) || lock_of(mm) & RWSEM_WRITER_LOCKED)
+		return false;
+	if (FIELD(bpf_get_current_task(), task_struct, mm) != mm)
+		return true;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	__u64 call = regs->orig_ax;
+	return call != NR_MUNMAP && call != NR_BRK && call != NR_MREMAP;
+}
+
+/* Called with mmap_lock held, or by the process itself at a boundary. Returns by how much it has changed. */
+static __always_inline __s64 mapped_changed(struct process *p, struct root *r, __u64 mm, bool at_release)
+{
+	__u64 segment = *(volatile __u64 *)&p->segment;
+	__s64 now = mapped_bytes(mm);
+	__s64 seen = *(volatile __s64 *)&p->value[METER_MAPPED];
+
+	if (now == seen || (at_release && change_of_another(mm)))
+		return 0;
+	__u64 number = now < seen ? falls(p, r, segment, METER_MAPPED, seen) : 0;
+	if (__sync_val_compare_and_swap(&p->value[METER_MAPPED], seen, now) == seen)
+		tree_moves(p, r, METER_MAPPED, seen, now);
+	fell(p, r, number, segment, METER_MAPPED, seen);
+	return now - seen;
+}
+
+/* The same for a slot. */
+__attribute__((noinline)) int mapped_refreshed(__u32 slot)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || !p->mm)
+		return 0;
+	/* A change that is under way will be seen by whose it is, and belongs behind the boundary. */
+	if (p->value[METER_MAPPED] && bpf_core_field_exists(((struct rw_semaphore *)0)->count) && lock_of(p->mm))
+		return 0;
+	mapped_changed(p, r, p->mm, false);
+	return 0;
+}
+
+/* Brings all of a process's page meters up to date, at a boundary. Its mm must be alive. */
+static __always_inline void refresh(__u32 slot)
+{
+	if (percpu_rss) {
+		whole_counter(slot, MM_FILEPAGES);
+		whole_counter(slot, MM_ANONPAGES);
+		whole_counter(slot, MM_SHMEMPAGES);
+	} else {
+		held_changed(slot, NR_MM_COUNTERS);
+	}
+	mapped_refreshed(slot);
+}
+
+#endif

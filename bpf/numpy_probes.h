@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The probes that see arrays made and freed: see numpy.h. */
+#ifndef IPYTRACER_NUMPY_PROBES_H
+#define IPYTRACER_NUMPY_PROBES_H
+
+SEC("uprobe")
+int numpy_track(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	struct process *p = array_process(slot, false, EIGHTHS);
+
+	if (!p || (__u32)regs->di != NUMPY_DOMAIN || !regs->si || (__s64)regs->dx <= 0)
+		return 0;
+	__s64 size = regs->dx;
+	if (p->arrays == ARRAYS_SETTLING) {
+		__u64 key = block_key(slot, regs->si);
+		struct block *known = array_at(slot, key);
+		if (size < LARGE_BLOCK || (known && known->size == size))
+			return 0;
+	}
+	array_made(regs, slot, regs->si, size);
+	return 0;
+}
+
+SEC("uprobe")
+int numpy_untrack(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	struct process *p = array_process(slot, false, EIGHTHS);
+
+	if (p && p->arrays == ARRAYS_TRACKED && (__u32)regs->di == NUMPY_DOMAIN && regs->si)
+		array_gone(slot, regs->si, SIZE_NOT_KNOWN);
+	return 0;
+}
+
+/* What lies at a place: see enum array_place. */
+static __noinline __u64 at_place(struct pt_regs *regs, __u32 place)
+{
+	if (place & PLACE_STACK) {
+		__u64 word = 0;
+		if (READ(word, regs->sp + 8 * (place & (PLACE_STACK - 1)))) {
+			lose(LOSS_READ);
+			misses(current_slot(), MISSING_NUMPY, MISSING_UNKNOWN);
+		}
+		return word;
+	}
+	/* Copied first: the verifier allows no computed offset into the context. */
+	__u64 all[16] = { regs->ax, regs->cx, regs->dx,	 regs->bx,  regs->sp,  regs->bp,  regs->si,  regs->di,
+			  regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15 };
+	return all[place & 15];
+}
+
+/* The size, or SIZE_NOT_KNOWN. */
+static __always_inline __s64 told_size(struct pt_regs *regs, __u64 cookie)
+{
+	__u32 place = cookie >> 8 & 0xff;
+	__s64 size = place == PLACE_NONE ? SIZE_NOT_KNOWN : (__s64)at_place(regs, place);
+
+	return size < 0 ? SIZE_NOT_KNOWN : size;
+}
+
+/* Behind an allocation in NumPy's code. */
+SEC("uprobe")
+int numpy_made(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
+	__s64 size = told_size(regs, cookie);
+
+	if (array_process(slot, true, EIGHTHS) && address && size >= LARGE_BLOCK)
+		array_made(regs, slot, address, size);
+	return 0;
+}
+
+/* Before a free. */
+SEC("uprobe")
+int numpy_freed(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
+	__s64 size = told_size(regs, cookie);
+	bool small = size >= 0 && size < LARGE_BLOCK;
+
+	if (array_process(slot, true, small ? SMALL_FREE : EIGHTHS) && address)
+		array_gone(slot, address, size);
+	return 0;
+}
+
+/*
+ * Where NumPy is given a memory handler, in a capsule. One that is not its own takes memory that does not pass the
+ * places in NumPy. Source: Objects/capsule.c, PyCapsule.
+ */
+SEC("uprobe")
+int numpy_handler(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+	__u64 cookie = bpf_get_attach_cookie(regs), capsule = at_place(regs, cookie & 0xff), handler = 0;
+	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+
+	if (!p || (!READ(handler, capsule + 16) && handler == regs->ip + ((__s64)cookie >> 16)))
+		return 0;
+	return arrays_pass(slot, FOREIGN_HANDLER);
+}
+
+/* Before a block is resized: it leaves the table, since somebody may be given its address before this comes back. */
+SEC("uprobe")
+int numpy_resizing(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 cookie = bpf_get_attach_cookie(regs);
+
+	if (!array_process(slot, true, EIGHTHS))
+		return 0;
+	struct resize was = { .address = at_place(regs, cookie & 0xff), .size = told_size(regs, cookie) };
+	if (was.address) {
+		was.before = array_out(slot, was.address);
+		if (was.before == SIZE_NOT_KNOWN)
+			was.slack = array_bound(slot, was.address);
+	}
+	if (bpf_map_update_elem(&resizes, &tid, &was, BPF_ANY)) {
+		lose(LOSS_BLOCK);
+		array_unknown(slot, was.size);
+		misses(slot, MISSING_NUMPY, was.size);
+		if (was.before > 0)
+			misses(slot, MISSING_NUMPY, was.before);
+	}
+	return 0;
+}
+
+/* Behind that: the result says whether it was. */
+SEC("uprobe")
+int numpy_resized(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
+	struct resize *was = array_process(slot, true, EIGHTHS) ? bpf_map_lookup_elem(&resizes, &tid) : NULL;
+
+	if (!was)
+		return 0;
+	struct resize r = *was;
+	bpf_map_delete_elem(&resizes, &tid);
+	bool known = r.address && r.before != SIZE_NOT_KNOWN;
+	struct array_move m = { .from = r.address, .to = address, .slot = slot };
+	if (!address) { /* refused: the block is what it was */
+		if (known && !array_in(slot, r.address, r.before, &m.before))
+			m.before = r.before;
+		array_moves(&m);
+		return 0;
+	}
+	m.before = known && array_counts(r.before) ? r.before : 0;
+	if (!known)
+		m.from = address;
+	if (r.slack)
+		array_unknown(slot, r.slack);
+	/* One that has become small is kept: malloc's header may say that it is still large. */
+	if (array_in(slot, address, r.size, &m.before) && array_counts(r.size)) {
+		m.after = r.size;
+		m.stack = stack_for(regs, slot, r.size);
+	}
+	array_moves(&m);
+	return 0;
+}
+
+/*
+ * What was found out about a block that has been in doubt since the probes were put back, or that is not known. What
+ * the probes have seen of it since then goes before.
+ */
+SEC("syscall")
+int settle_array(struct finding *f)
+{
+	__u32 slot = f->slot;
+	struct process *p = process_at(slot);
+	__u64 key = block_key(slot, f->address);
+	struct block *there = bpf_map_lookup_elem(&blocks, &key);
+	struct array_move m = { .from = f->address, .to = f->address, .slot = slot };
+
+	f->done = 0;
+	if (!p)
+		return 1;
+	if (!f->known) {
+		if (there && (there->era >= p->first_era || (there->era == ERA_FREE && there->size == p->era)))
+			return 0;
+		f->done = array_in(slot, f->address, f->found, &m.before);
+		m.after = f->done ? f->found : 0;
+		array_moves(&m);
+		return 0;
+	}
+	__u64 era = there ? there->era : 0;
+	if (!there || era < p->first_era || era >= p->era || there->size != f->known)
+		return 0;
+	if (__sync_val_compare_and_swap(&there->era, era, f->found == f->known ? p->era : ERA_GONE) != era)
+		return 0;
+	f->done = 1;
+	m.before = f->known;
+	m.after = f->found;
+	if (f->found && f->found != f->known) {
+		__s64 nothing = 0;
+		if (!array_in(slot, f->address, f->found, &nothing))
+			m.after = 0;
+	}
+	array_moves(&m);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The turns of a front end: where its request, or the wait for one, begins and ends. */
+#ifndef IPYTRACER_TURNS_H
+#define IPYTRACER_TURNS_H
+
+#define SIGINT	 2
+#define SIGWINCH 28
+#define SIG_IGN	 1
+
+/* What the process does with SIGINT now. */
+static __always_inline __u64 interrupt_handler(void)
+{
+	return word_at(FIELD(bpf_get_current_task(), task_struct, sighand) +
+		       bpf_core_field_offset(struct sighand_struct, action[SIGINT - 1].sa.sa_handler));
+}
+
+/*
+ * Does a front end's request begin, or is it over? A terminal's prompt gives SIGWINCH back before what was typed runs,
+ * and takes it when it is there again; ipykernel stops ignoring SIGINT for each message, and ignores it again.
+ */
+enum turn { TURN_NONE, TURN_BEGIN, TURN_OVER };
+
+static __always_inline enum turn turn_of(__u32 signal, __u64 handler)
+{
+	if (signal == SIGWINCH)
+		return handler ? TURN_OVER : TURN_BEGIN;
+	if (handler == SIG_IGN)
+		return TURN_OVER;
+	return interrupt_handler() == SIG_IGN ? TURN_BEGIN : TURN_NONE;
+}
+
+/* Ends what is over on a thread at a turn of its front end's. False while a cell goes on there. */
+static __always_inline int turns(struct python *py, __u32 slot, enum turn turn)
+{
+	struct process *p = process_at(slot);
+	struct thread *t = current_thread();
+
+	if (!py || !p)
+		return 0;
+	for (int i = 0; t && i < MAX_NESTING; i++) {
+		struct window *w = innermost(t);
+		if (!w)
+			break;
+		int state = !w->ended && w->coroutine ? coroutine_state(py, w) : 0;
+		bool finished = w->ended || state & COROUTINE_FINISHED;
+		if (!finished && (state & COROUTINE_EXECUTING || turn != TURN_OVER))
+			return 0;
+		bool last = t->depth == 1;
+		if (turn == TURN_OVER)
+			close_cell(t, slot, finished ? OUTCOME_OK : OUTCOME_ABANDONED);
+		else if (last && p->request == (__u32)bpf_get_current_pid_tgid())
+			return 0; /* ipykernel has SIGINT back behind an awaited cell's hooks; the request goes on */
+		else
+			cell_ends(t, slot);
+		if (last)
+			break;
+	}
+	return 1;
+}
+
+/* PyOS_setsig(int signal, PyOS_sighandler_t handler) */
+SEC("uprobe")
+int cell_signal(struct pt_regs *regs)
+{
+	__u32 slot = current_slot(), signal = regs->di;
+
+	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot) || (signal != SIGINT && signal != SIGWINCH))
+		return 0;
+	struct process *p = process_at(slot);
+	struct python *py = python_at(slot);
+	if (!p || !py)
+		return 0;
+	enum turn turn = turn_of(signal, regs->si);
+	if (turn == TURN_BEGIN)
+		p->request = (__u32)bpf_get_current_pid_tgid();
+	if (turns(py, slot, turn) && turn == TURN_OVER)
+		p->request = 0; /* nothing of a cell goes on */
+	return 0;
+}
+
+/* PyOS_Readline(FILE *, FILE *, const char *prompt): input() at a terminal, and so the prompt of IPython's
+ * --simple-prompt. */
+SEC("uprobe")
+int cell_prompt(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+
+	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot))
+		return 0;
+	struct process *p = process_at(slot);
+	struct python *py = python_at(slot);
+	if (p && py && py->terminal && turns(py, slot, TURN_OVER))
+		p->request = (__u32)bpf_get_current_pid_tgid(); /* what is typed is answered up to the next prompt */
+	return 0;
+}
+
+#endif

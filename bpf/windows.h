@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The windows that are open on a thread: cells within cells, the statement that runs, how they end. */
+#ifndef IPYTRACER_WINDOWS_H
+#define IPYTRACER_WINDOWS_H
+
+static __always_inline struct window *window_at(struct thread *t, __u32 i)
+{
+	if (i >= MAX_NESTING)
+		return NULL;
+	asm volatile("" : "+r"(i)); /* keep the bound below from being optimised away: the verifier wants to see it */
+	return &t->windows[i & (MAX_NESTING - 1)];
+}
+
+static __always_inline struct window *innermost(struct thread *t)
+{
+	return t && t->depth ? window_at(t, t->depth - 1) : NULL;
+}
+
+/* Takes over what user space has found out of the thread that runs. */
+static __noinline int take_over(__u32 tid)
+{
+	struct thread_key key = {
+		.self = FIELD(bpf_get_current_task(), task_struct, thread.fsbase),
+		.slot = current_slot(),
+	};
+	struct thread *t = bpf_map_lookup_elem(&found, &key);
+
+	if (!t)
+		return 0;
+	if (bpf_map_update_elem(&threads, &tid, t, BPF_NOEXIST))
+		lose(LOSS_THREAD);
+	bpf_map_delete_elem(&found, &key);
+	fetch_add(&found_threads, -1);
+	return 1;
+}
+
+static __always_inline struct thread *current_thread(void)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!t && found_threads && take_over(tid))
+		t = bpf_map_lookup_elem(&threads, &tid);
+	return t;
+}
+
+/* Ends the statement that runs in a window, if one does. The occasion is the caller's, which may draw another with it:
+ * stack is scarce. */
+static __always_inline void close_statement(struct window *w, struct occasion *why, __u32 outcome)
+{
+	if (!w->statement)
+		return;
+	w->statement = 0;
+	w->awaiting = 0;
+	why->kind = BOUNDARY_STATEMENT_CLOSE;
+	why->outcome = outcome;
+	draw_boundary(why);
+}
+
+#define TOLD (1 << 8) /* beside an outcome: it is IPython's own word, and final */
+
+/*
+ * How a cell has ended, and whether that is final: what IPython says, if its word is out. An exception in its result
+ * is. That there is none says something only once the result has been returned: a KeyboardInterrupt in IPython's own
+ * code leaves none. Of awaited cells the return is not always seen (see above), but where they await, IPython catches
+ * all. error: see told_outcome().
+ */
+static __noinline __u32 outcome_of(struct window *w, __u32 slot, __u32 otherwise, __u64 *error)
+{
+	if (!w)
+		return otherwise;
+	__u32 said = told_outcome(python_at(slot), w->result, error);
+	bool returned = w->returned || (w->awaited && otherwise == OUTCOME_OK);
+	if (said == OUTCOME_UNKNOWN || (said == OUTCOME_OK && !returned))
+		return w->failed ? OUTCOME_ERROR : otherwise;
+	return said | TOLD;
+}
+
+/* Not static, and neither is cell_ends: the verifier walks a static function at every call, and again for all that its
+ * callers may have in their hands. With these that was half of its work at an attach. */
+__attribute__((noinline)) int close_cell(struct thread *t, __u32 slot, __u32 outcome)
+{
+	if (!t)
+		return 0;
+	struct window *w = innermost(t);
+	if (!w)
+		return 0;
+	__u32 how = outcome;
+	__u64 error = 0;
+	if (outcome != OUTCOME_MISSED && !w->ended)
+		how = outcome_of(w, slot, outcome, &error);
+	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
+	close_statement(w, &why, w->failed ? OUTCOME_ERROR : outcome == OUTCOME_MISSED ? OUTCOME_OK : how & ~TOLD);
+	why.kind = BOUNDARY_CELL_CLOSE;
+	why.text = (void *)error;
+	why.text_size = ERROR_NAME;
+	why.outcome = how & ~TOLD;
+	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
+	t->depth--;
+	draw_boundary(&why);
+	if (!t->depth) {
+		__u32 tid = (__u32)bpf_get_current_pid_tgid();
+		bpf_map_delete_elem(&threads, &tid);
+	}
+	return 0;
+}
+
+/* A cell has its result. A function of its own, so that its stack is not below that of closing the cell. */
+static __noinline int draw_result(struct window *w, __u32 slot)
+{
+	if (!w)
+		return 0;
+	__u64 error = 0;
+	__u32 how = outcome_of(w, slot, OUTCOME_OK, &error);
+	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
+	close_statement(w, &why, how & ~TOLD);
+	why.kind = BOUNDARY_CELL_RESULT;
+	why.text = (void *)error;
+	why.text_size = ERROR_NAME;
+	why.outcome = how & ~TOLD;
+	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
+	w->ended = 1;
+	draw_boundary(&why);
+	return 0;
+}
+
+/*
+ * A cell is over but for display and hooks, which follow where there is a front end that will say when they are over.
+ * Cells within cells are over: what comes next is the outer one's. So are those of IPython.embed(): its next prompt may
+ * come up long after the last one was left.
+ */
+__attribute__((noinline)) int cell_ends(struct thread *t, __u32 slot)
+{
+	struct window *w = innermost(t);
+	struct process *p = process_at(slot);
+
+	if (!w || !p || w->ended)
+		return 0;
+	if (t->depth > 1)
+		return close_cell(t, slot, OUTCOME_OK);
+	draw_result(w, slot);
+	if (p->request != (__u32)bpf_get_current_pid_tgid() || w->embedded)
+		close_cell(t, slot, OUTCOME_MISSED);
+	return 0;
+}
+
+#endif

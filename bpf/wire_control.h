@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Shared with user space: what was lost, and requests of user space. */
+#ifndef IPYTRACER_WIRE_CONTROL_H
+#define IPYTRACER_WIRE_CONTROL_H
+
+/* Reasons for which something was not recorded. */
+enum loss {
+	LOSS_CHANGE_RING,   /* no room in the change ring */
+	LOSS_BOUNDARY_RING, /* no room in the boundary ring: the record is in the store */
+	LOSS_BOUNDARY,	    /* nor in the store: the boundary did not happen for the ledger */
+	LOSS_SOURCE,	    /* no room for a cell's source */
+	LOSS_BLOCK,	    /* no room in the table of live NumPy blocks */
+	LOSS_PROCESS,	    /* more processes than MAX_PROCESSES */
+	LOSS_NESTING,	    /* more nested cells than MAX_NESTING */
+	LOSS_THREAD,	    /* more threads with cells than fit */
+	LOSS_READ,	    /* memory of the target that could not be read */
+	LOSS_DEVICE,	    /* a GPU allocation whose device is not known */
+	LOSS_OBJECT,	    /* no room in the tables of CUDA memory and contexts */
+	LOSS_FORMAT,	    /* an array of a format whose size is not known */
+	LOSS_CODE,	    /* a code object found no room */
+	LOSS_STACK,	    /* a stack found no room */
+	LOSS_NATIVE,	    /* native frames were not known in time */
+	LOSS_MAPPING,	    /* no room for a call that moves memory */
+	LOSS_HEAP,	    /* no room in the tables of malloc's blocks and calls */
+	LOSS_TORCH,	    /* no room in the table of live tensors on the CPU */
+	LOSS_STATEMENT,	    /* see enum refused */
+	LOSS_MARKER,
+	LOSS_READING,
+	LOSSES = 32,
+};
+
+/* A request of user space, carried out by the control iterator on the task with that pid. */
+enum operation {
+	OP_NONE,
+	OP_ATTACH,
+	OP_ADOPT,
+	OP_DETACH,
+	OP_BACK,
+	OP_ARRAYS,
+	OP_LATE,
+	OP_CELL,
+	OP_CELL_END,
+	OP_SETTLED
+};
+
+struct control {
+	__s64 unsure;  /* OP_SETTLED */
+	__u64 cell;    /* OP_CELL: one that runs; OP_CELL_END: nobody has seen how it ended */
+	__u64 outer;   /* the one it is nested in */
+	__u64 started; /* OP_ATTACH, OP_ADOPT: who has the pid must have started then (started_at); 0: anybody */
+	__u32 operation;
+	__s32 pid; /* in the tracer's pid namespace */
+	__s32 parent;
+	__u32 root;
+	__u32 group;   /* OP_ARRAYS: an enum arrays, and result: the one it is */
+	__u32 done;    /* tasks it was carried out on */
+	__u32 slot;    /* result: the process's slot */
+	__u32 request; /* OP_CELL: the main thread carries out a front end's request. OP_ARRAYS, result: bits of enum
+			  foreign */
+};
+
+/* What try_account is given, and says. */
+struct trial {
+	__u64 now;
+	__u64 price;
+	__u32 root;
+	__u32 group;
+	__u32 stepped; /* the group that was stepped down, GROUPS for none */
+	__u32 padding;
+};
+
+#endif

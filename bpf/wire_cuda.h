@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Shared with user space: the CUDA driver as a process uses it. */
+#ifndef IPYTRACER_WIRE_CUDA_H
+#define IPYTRACER_WIRE_CUDA_H
+
+/*
+ * What a function of the CUDA driver does: bits 0-7 of its probes' cookie. Bits 8-15 are the argument that names the
+ * device, where it is not always the same one. Bit 16: a first version of CUDA 3.1 and before, in which addresses,
+ * sizes and the numbers in descriptors have 32 bits. Same order as cuda.Operation.
+ */
+enum cuda_operation {
+	CUDA_NONE,
+	CUDA_ALLOC,	      /* (pointer *, size): the current context's device */
+	CUDA_ALLOC_PITCH,     /* (pointer *, pitch *, width, height, element) */
+	CUDA_ALLOC_POOL,      /* (pointer *, size, pool, stream) */
+	CUDA_ALLOC_ASYNC,     /* (pointer *, size, stream): from the device's pool, which outlives contexts */
+	CUDA_FREE,	      /* (pointer) */
+	CUDA_HOST_ALLOC,      /* (pointer *, size, flags) */
+	CUDA_HOST_FREE,	      /* (pointer) */
+	CUDA_HOST_REGISTER,   /* (pointer, size, flags) */
+	CUDA_CREATE,	      /* (handle *, size, properties *, flags) */
+	CUDA_RELEASE,	      /* (handle) */
+	CUDA_MAP,	      /* (pointer, size, offset, handle, flags) */
+	CUDA_UNMAP,	      /* (pointer, size) */
+	CUDA_RETAIN,	      /* (handle *, pointer) */
+	CUDA_IMPORT,	      /* (handle *, …): memory of another process */
+	CUDA_IPC_OPEN,	      /* (pointer *, …): memory of another process */
+	CUDA_IPC_CLOSE,	      /* (pointer) */
+	CUDA_ARRAY,	      /* (array *, descriptor *) */
+	CUDA_ARRAY_3D,	      /* (array *, descriptor *) */
+	CUDA_MIPMAP,	      /* (array *, descriptor *, levels) */
+	CUDA_ARRAY_DESTROY,   /* (array), mipmapped ones as well */
+	CUDA_POOL_CREATE,     /* (pool *, properties *) */
+	CUDA_POOL_DEFAULT,    /* (pool *, device): cuDeviceGetDefaultMemPool, cuDeviceGetMemPool */
+	CUDA_CTX_CREATE,      /* (context *, …, device) */
+	CUDA_CTX_DESTROY,     /* (context) */
+	CUDA_CTX_SET,	      /* (context) */
+	CUDA_CTX_PUSH,	      /* (context) */
+	CUDA_CTX_POP,	      /* (context *) */
+	CUDA_PRIMARY_RETAIN,  /* (context *, device) */
+	CUDA_PRIMARY_RELEASE, /* (device) */
+	CUDA_PRIMARY_RESET,   /* (device) */
+	CUDA_CHECKPOINT,      /* (pid, …): by any process. What the process has on its devices goes to the host */
+	CUDA_RESTORE,	      /* (pid, …): and comes back */
+	CUDA_OPERATIONS,
+};
+
+/* A call of the driver that has not returned. */
+struct call {
+	__u64 sp; /* at its entry */
+	__u64 argument[5];
+	__s64 size; /* frees: what goes if the call succeeds */
+	__u64 owner;
+	__u64 stack; /* who calls it, where it makes memory */
+	__u32 operation;
+	__u32 device; /* frees */
+	__u32 batch;  /* frees */
+	__u32 known;  /* frees: the block was in the table */
+	__u32 narrow; /* a first version: 32 bits */
+	__u32 padding;
+};
+
+/* What a handle or an address of a process stands for. */
+enum cuda_kind {
+	CUDA_POINTER,
+	CUDA_HOST,
+	CUDA_HANDLE,
+	CUDA_MAPPING,
+	CUDA_IS_ARRAY,
+	CUDA_POOL,
+	CUDA_CONTEXT,
+	CUDA_FOREIGN
+};
+
+struct cuda_key {
+	__u64 address;
+	__u32 slot;
+	__u32 kind;
+};
+
+struct cuda_object {
+	__s64 size;
+	__u64 owner;	  /* memory: its context, 0 if it outlives that; mappings: their handle; primary contexts: 1 */
+	__u32 device;	  /* physical; HOST_DEVICE: page-locked host memory */
+	__u32 references; /* handles and primary contexts */
+	__u32 mappings;	  /* handles */
+	__u32 batch;	  /* see torch.h */
+};
+
+#define HOST_DEVICE   0xffffu
+#define CONTEXT_STACK 8
+#define MAX_BATCHES   65536
+
+/* What a thread that uses CUDA is about. */
+struct cuda_thread {
+	__u64 contexts[CONTEXT_STACK];
+	struct cuda_key last; /* the block allocated last */
+	__u64 retained;	      /* the primary context it asked for last */
+	__s64 pending;	      /* bytes allocated since PyTorch's last report on this thread */
+	__s64 last_size;
+	__u32 depth;
+	__u32 batch;
+	__u64 runtime_sp; /* at the entry of the runtime's function that was called last */
+	__u32 runtime;	  /* which function; 0 once it has had its effect */
+	__u32 calling;	  /* the same while the driver's call in it returns */
+	__u32 reported;	  /* device of PyTorch's last report, plus one; only while no context is known */
+	__u32 padding;
+};
+
+/* A process's CUDA devices: ordinals as the process counts them, physical as NVML does. Zero: the same. */
+struct cuda_devices {
+	__u8 physical[MAX_DEVICES]; /* plus one */
+	__u32 only;		    /* there is but one device: this one, plus one */
+	__u32 retained;		    /* a device in which the process has a context, plus one */
+	__u32 several;		    /* there are others */
+	__u32 late;		    /* contexts may have been made before the attach */
+};
+
+#endif

@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"encoding/json"
+
+	"ipytracer/tracer/event"
+)
+
+// mark is what a workload measured of itself at one instant.
+type mark struct {
+	Label    string `json:"label"`
+	NS       int64  `json:"ns"`
+	PID      int    `json:"pid"`
+	Mapped   int64  `json:"mapped"`
+	Resident int64  `json:"resident"`
+	Walk     bool   `json:"walk"`
+	Settled  bool   `json:"settled"`
+}
+
+func (m mark) of(meter string) int64 {
+	if meter == "cpu.mapped" {
+		return m.Mapped
+	}
+	return m.Resident
+}
+
+// result is one cell as the driver saw it run.
+type result struct {
+	Name           string `json:"name"`
+	Source         string `json:"source"`
+	RequestedNS    int64  `json:"requested_ns"`
+	IdleNS         int64  `json:"idle_ns"`
+	ExecutionCount *int   `json:"execution_count"`
+	Status         string `json:"status"`
+	Expected       string `json:"expected"` // status, where the driver says so
+	Error          string `json:"error"`
+	Skipped        string `json:"skipped"`
+	Marks          []mark `json:"marks"`
+	// Draws is what an inline figure of run_figures.py takes at least.
+	Draws int64 `json:"draws"`
+	// Truth is what GPU rigs know of each meter by themselves; null where nothing can be known.
+	Truth map[string]*startPeakEnd `json:"truth"`
+	// Stacks are who called at each allocation of stacks.py.
+	Stacks []calledAt `json:"stacks"`
+	// Expect is what an audit must find of leaks.py.
+	Expect []planted `json:"expect"`
+	// Holders are who holds the arrays of holders.py, by their size.
+	Holders map[event.Bytes]heldBy `json:"holders"`
+	// Wanted is what has to be found of variables.py, and Dropped how many bytes went with one like it.
+	Wanted  map[string]wantedVariable `json:"wanted"`
+	Dropped map[string]int64          `json:"dropped"`
+	// Noted is what lines of memory.py took.
+	Noted []noted `json:"noted"`
+	// Embedded says of a cell of run_embed.py that IPython.embed() has opened its shell.
+	Embedded bool `json:"embedded"`
+	// Markers are what the lines of a notebook say of themselves; Before and After what /proc says while the kernel is idle.
+	Markers       []marker `json:"markers"`
+	Before, After kernelMemory
+	// Kernel is the process that ran a cell of run_server.py, Size what it made.
+	Kernel int   `json:"kernel"`
+	Size   int64 `json:"size"`
+	// Between is the same from the cell's end to the next one's begin.
+	Between map[string]*startPeakEnd `json:"between"`
+}
+
+// calledAt is an allocation of a size that no other has, and the frames at that moment.
+type calledAt struct {
+	Size   int64
+	Frames []calledFrom
+}
+
+// UnmarshalJSON reads [size, [[function, file, line], …]].
+func (c *calledAt) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&c.Size, &c.Frames})
+}
+
+// UnmarshalJSON reads [kind, path, function].
+func (h *heldBy) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&h.Kind, &h.Path, &h.Function})
+}
+
+type calledFrom struct {
+	Function, File string
+	Line           int
+}
+
+// UnmarshalJSON reads [function, file, line].
+func (c *calledFrom) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&c.Function, &c.File, &c.Line})
+}
+
+func (r result) mark(label string) (mark, bool) {
+	for _, m := range r.Marks {
+		if m.Label == label {
+			return m, true
+		}
+	}
+	return mark{}, false
+}
+
+// expected is one cell as testdata/workloads/cells.py describes it.
+type expected struct {
+	Name           string                `json:"name"`
+	Status         string                `json:"status"`
+	ExecutionCount *int                  `json:"execution_count"`
+	Statements     []int                 `json:"statements"`
+	Ran            int                   `json:"ran"`
+	Request        map[string]any        `json:"request"`
+	Meters         map[string]allowances `json:"meters"`
+	Hooks          map[string]allowances `json:"hooks"`
+	Yields         bool                  `json:"yields"`  // gives up the GIL while it holds its memory
+	Objects        bool                  `json:"objects"` // its memory is that of Python's objects
+	Children       []struct {
+		Label string `json:"label"`
+		Base  string `json:"base"`
+	} `json:"children"`
+	Nested []struct {
+		Source string `json:"source"`
+	} `json:"nested"`
+}
+
+// leastOnly leaves of what the meters may show that nothing which was there is missing.
+func (e *expected) leastOnly() {
+	for meter, a := range e.Meters {
+		if meter == "cpu.resident" {
+			e.Meters[meter] = allowances{Mark: a.Mark, Above: 1 << 40}
+		} else {
+			delete(e.Meters, meter)
+		}
+	}
+}
+
+// allowances says what a meter may show in a cell.
+type allowances struct {
+	Mark  string  `json:"mark"`
+	Above int64   `json:"above"`
+	Rise  []int64 `json:"rise"`
+	Kept  []int64 `json:"kept"`
+}
+
+type expectations struct {
+	Cells       []expected `json:"cells"`
+	Experiments []struct {
+		Name string   `json:"name"`
+		End  *string  `json:"end"`
+		Peak []string `json:"peak"`
+	} `json:"experiments"`
+}

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+)
+
+// storm makes arrays without pause for so many seconds of CPU time.
+func storm(seconds float64) string {
+	return fmt.Sprintf("import numpy as np, time\nend = time.process_time() + %g\nwhile time.process_time() < end: np.ones(2000)", seconds)
+}
+
+// TestBudgetIsSpent: a storm of small arrays that is more than the budget has saved up is stepped down, and said so.
+func TestBudgetIsSpent(t *testing.T) {
+	require(t)
+	pid, run := startCell(t, storm(3))
+	tr := attach(t, pid, "--budget", "0.5%")
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := tr.wait(0)
+	cells := topCells(r, pid)
+	if len(cells) != 1 {
+		t.Fatalf("%d cells", len(cells))
+	}
+	if f := cells[0].Meters["cpu.numpy"]; f.Exact || f.Bound != nil {
+		t.Errorf("numpy in a storm: %+v", f)
+	}
+	if c := cells[0].Coverage["cpu.numpy"]; c.Exact {
+		t.Errorf("the lines of a storm: %+v", c)
+	}
+	for _, meter := range []string{"cpu.resident", "cpu.mapped"} {
+		if f := cells[0].Meters[meter]; !f.Exact {
+			t.Errorf("%s was shed: %+v", meter, f)
+		}
+	}
+	for _, p := range r.Certificate.Meters {
+		if p.Shed != (p.ID == "cpu.numpy") {
+			t.Errorf("%s shed: %v", p.ID, p.Shed)
+		}
+	}
+	// 0.5 % of the time saves up 83 ms: at half a microsecond or more a hit, fewer than 170,000 hits, and those until the probes are out, which a busy
+	// machine takes its time for. The whole storm would be 2 million.
+	for _, p := range r.Certificate.Probes {
+		if p.Name == "numpy" && p.Hits > 800_000 {
+			t.Errorf("the storm was let go on for %d hits", p.Hits)
+		}
+	}
+}
+
+// TestBudgetForABurst: a burst like that of a figure with many subplots, right after the attach, is within what the default budget allows: numpy
+// is exact, and so are its lines.
+func TestBudgetForABurst(t *testing.T) {
+	require(t)
+	pid, run := startCell(t, "import numpy as np\nkeep = np.ones(1 << 20)\nfor i in range(20_000): np.ones(2000)")
+	tr := attach(t, pid)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := tr.wait(0)
+	cells := topCells(r, pid)
+	if len(cells) != 1 {
+		t.Fatalf("%d cells", len(cells))
+	}
+	// The import makes a few arrays of its own.
+	if f := cells[0].Meters["cpu.numpy"]; !f.Exact || f.Peaked != 16000 && f.Peaked != 16008 || f.Consumed-8<<20 > 64<<10 || f.Consumed < 8<<20 {
+		t.Errorf("numpy: %+v", f)
+	}
+}

@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+)
+
+// trace is a tracer under way.
+type trace struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	stderr lockedBuffer
+	ended  chan struct{} // closed once err is set
+	err    error
+}
+
+// attach starts the tracer on a process and waits until every probe is in.
+func attach(t *testing.T, pid int, flags ...string) *trace {
+	t.Helper()
+	return attachIn(t, nil, pid, flags...)
+}
+
+// attachIn does so in an environment of its own; nil is this process's.
+func attachIn(t *testing.T, env []string, pid int, flags ...string) *trace {
+	t.Helper()
+	return traced(t, env, pid, "attach", flags...)
+}
+
+// traced starts a command that attaches, and waits until its probes are in.
+func traced(t *testing.T, env []string, pid int, command string, flags ...string) *trace {
+	t.Helper()
+	return tracedBy(t, binary, env, pid, command, flags...)
+}
+
+func tracedBy(t *testing.T, binary string, env []string, pid int, command string, flags ...string) *trace {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready")
+	tr := &trace{t: t}
+	args := append([]string{command, "--quiet", "--format", "json", "--ready-file", ready}, flags...)
+	tr.cmd = exec.Command(binary, append(args, fmt.Sprint(pid))...)
+	tr.cmd.Stdout, tr.cmd.Stderr, tr.cmd.Env = &tr.stdout, &tr.stderr, env
+	tr.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := tr.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tr.ended = make(chan struct{})
+	go func() {
+		tr.err = tr.cmd.Wait()
+		close(tr.ended)
+	}()
+	t.Cleanup(func() {
+		_ = tr.cmd.Process.Kill()
+		<-tr.ended
+	})
+	deadline := time.After(patience)
+	for {
+		if _, err := os.Stat(ready); err == nil {
+			return tr
+		}
+		select {
+		case <-tr.ended:
+			t.Fatalf("attach: %v: %s", tr.err, tr.stderr.String())
+		case <-deadline:
+			t.Fatalf("attach did not get ready: %s", tr.stderr.String())
+		case <-time.After(2 * time.Millisecond): // look for the ready file again
+		}
+	}
+}
+
+// stop detaches and returns the report, which must be valid, and the exit status.
+func (tr *trace) stop() (*report.Report, []byte) {
+	tr.t.Helper()
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	return tr.wait(0)
+}
+
+func (tr *trace) wait(status int) (*report.Report, []byte) {
+	tr.t.Helper()
+	data := tr.output(status)
+	reporttest.Validate(tr.t, data)
+	var r report.Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		tr.t.Fatal(err)
+	}
+	return &r, data
+}
+
+// output is what it has printed once it has ended with a status.
+func (tr *trace) output(status int) []byte {
+	tr.t.Helper()
+	<-tr.ended
+	if got := exitStatus(tr.t, tr.err); got != status {
+		tr.t.Fatalf("exit status %d, want %d: %s", got, status, tr.stderr.String())
+	}
+	return tr.stdout.Bytes()
+}
+
+// audit ends an audit and returns what it found.
+func (tr *trace) audit(status int) *report.Audit {
+	tr.t.Helper()
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	return readAudit(tr.t, tr.output(status))
+}
+
+// exitStatus is a command's exit status, from what Wait or Run returned.
+func exitStatus(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0
+}
+
+// lockedBuffer collects output that is read while it is written.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// said is what a program whose Output was asked for wrote to standard error, "" if it was not started.
+func said(err error) string {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return string(exit.Stderr)
+	}
+	return ""
+}

@@ -1,0 +1,102 @@
+package tracer
+
+import (
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"ipytracer/tracer/event"
+)
+
+// begin puts the Start event in front of everything.
+func (s *Session) begin() {
+	s.queue = append([]event.Event{&event.Start{
+		Host: host(s.options.Version), Processes: s.starts, Meters: s.meterSources(), Command: s.options.Command,
+	}}, s.queue...)
+}
+
+// Next returns the next event; it waits for one. When ctx ends, or the last target has, it draws the last
+// boundaries, hands out what is left, then an *event.Finish, then io.EOF.
+func (s *Session) Next(ctx context.Context) (event.Event, error) {
+	for !s.Pending() {
+		if s.ended {
+			return nil, io.EOF
+		}
+		s.queue, s.next = s.queue[:0], 0
+		if err := s.advance(ctx); err != nil {
+			return nil, err
+		}
+	}
+	e := s.queue[s.next]
+	s.queue[s.next] = nil
+	s.next++
+	return e, nil
+}
+
+// Pending says whether Next would return at once.
+func (s *Session) Pending() bool { return s.next < len(s.queue) }
+
+// tick is how often a session looks around when nothing wakes it.
+const tick = time.Second
+
+func (s *Session) advance(ctx context.Context) error {
+	if ctx.Err() != nil && s.stopped == "" {
+		s.stopped = context.Cause(ctx).Error()
+	}
+	if s.stopped == "" && !slices.ContainsFunc(s.targets, func(t *target) bool { return t.isRoot() && !t.gone }) {
+		s.stopped = "the target ended"
+	}
+	if s.stopped != "" {
+		return s.wind()
+	}
+	wake := context.AfterFunc(ctx, func() { _ = s.ledger.Wake() })
+	defer wake()
+	until := time.Now().Add(tick)
+	if s.impatient() {
+		until = time.Now().Add(betweenLooks)
+	}
+	if at, ok := s.nextSettled(); ok && at.Before(until) {
+		until = at
+	}
+	if err := s.ledger.Poll(until, s); err != nil {
+		return err
+	}
+	return s.settle()
+}
+
+// settle does what cannot be done while records are being read.
+func (s *Session) settle() error {
+	s.nameStacks()
+	s.targets = slices.DeleteFunc(s.targets, func(t *target) bool {
+		if t.child && t.gone {
+			_ = t.close()
+		}
+		return t.child && t.gone
+	})
+	for _, t := range s.targets {
+		if !t.gone && t.python == nil && t.patience > 0 && time.Since(t.looked) >= betweenLooks { // records may come much faster
+			s.look(t)
+		}
+		if !t.gone && t.python != nil && !t.python.complete() {
+			s.learn(t)
+		}
+		if !t.gone && t.python != nil {
+			s.leaveArrays(t)
+		}
+		if !t.gone && t.unlisted {
+			s.relist(t)
+		}
+		if !t.gone && t.python != nil {
+			s.adoptHeap(t)
+			s.placeAhead(t, false)
+			s.countArrays(t)
+			s.leaveArrays(t)
+		}
+	}
+	s.lookAtLimits()
+	s.stepDown()
+	s.looked()
+	s.stepUp()
+	return s.budget.calibrated(s.targets)
+}

@@ -1,0 +1,206 @@
+package holders
+
+import (
+	"cmp"
+	"slices"
+)
+
+// area is a part of the memory that is looked at together: objects refer to others near them mostly, and pages are kept for a while.
+type area struct {
+	base   uint64
+	ahead  []ahead
+	queued bool
+}
+
+const (
+	areaSize  = 1 << 20
+	maxBatch  = 1 << 12 // references that are followed at a time
+	keptAhead = 1 << 10 // references there is room for in an area where there are none
+)
+
+// ahead is an object that a survey has yet to look at: where it is in its area, with the flags below in the lowest bits, and the step that
+// led to it.
+type ahead struct {
+	to   uint32
+	step int32 // -1 for none
+}
+
+const (
+	aheadUncounted = 1 // the reference has been counted already
+	aheadGuess     = 2 // it is a reference if it looks like one
+	aheadFlags     = 7
+)
+
+// take takes a reference in while a survey runs. What it leads to is looked at later, in the order of addresses: that is
+// how memory is read fastest.
+func (s *survey) take(w *walker, to uint64, kind step, flags uint64) {
+	if to < lowestAddress || to >= userSpace || to&aheadFlags != 0 {
+		return
+	}
+	at := int32(-1)
+	if len(s.notes.steps) >= roomSteps {
+		w.stopped = errObjects
+		return
+	}
+	if s.recording {
+		at = int32(len(s.notes.steps))
+		if flags&aheadGuess != 0 {
+			s.raw(to)
+		} else {
+			s.notes.steps = append(s.notes.steps, stepNothing|kind)
+		}
+	}
+	if w.uncounted {
+		flags |= aheadUncounted
+	}
+	if n, ok := w.index.get(to, w.addrs); ok {
+		s.arrive(n, ahead{uint32(flags), at})
+		return
+	}
+	if s.large && flags&aheadGuess == 0 { // what is to be looked at must not grow with it
+		s.takeNow(w, to, flags)
+		return
+	}
+	s.later(to, flags, at)
+}
+
+// takeNow is take for an object that is looked at at once.
+func (s *survey) takeNow(w *walker, to, flags uint64) {
+	what := isObject
+	switch t := w.objectType(to); {
+	case t == nil || t.shape == shapeLeaf && uint32(w.references(to)) == 1:
+		return
+	case t.shape == shapeLeaf:
+		what = isDone
+	}
+	if n := w.add(-1, to, label{}, what); n >= 0 {
+		s.arrive(n, ahead{uint32(flags), -1})
+	}
+}
+
+// raw notes a word that may be the address of something.
+func (s *survey) raw(word uint64) {
+	s.notes.steps = append(s.notes.steps, stepRaw|step(word>>32), step(word))
+}
+
+// arrive notes where a reference leads.
+func (s *survey) arrive(n int32, a ahead) {
+	if a.to&aheadUncounted == 0 && !s.notes.noted[n].is(noteLeaf) {
+		s.reference(n)
+	}
+	switch {
+	case a.step < 0:
+	case a.to&aheadGuess != 0:
+		s.notes.steps[a.step], s.notes.steps[a.step+1] = stepWord|step(n), stepNothing
+	default:
+		s.notes.steps[a.step] |= step(n)
+	}
+}
+
+// look looks at everything that references led to, and at what is found there: one area after another, and of each all that is
+// known of by then.
+func (s *survey) look(w *walker) {
+	for len(s.active) > 0 && !w.done() {
+		sweep := s.active
+		s.active = nil
+		slices.SortFunc(sweep, func(a, b *area) int { return cmp.Compare(a.base, b.base) })
+		for _, a := range sweep {
+			a.queued = false
+			for len(a.ahead) > 0 && !w.done() {
+				s.lookInArea(w, a)
+			}
+			if cap(a.ahead) > keptAhead {
+				a.ahead = nil
+			}
+		}
+	}
+}
+
+func (s *survey) lookInArea(w *walker, a *area) {
+	first := max(0, len(a.ahead)-len(s.batch))
+	now := s.batch[:copy(s.batch[:], a.ahead[first:])]
+	a.ahead = a.ahead[:first]
+	slices.SortFunc(now, func(a, b ahead) int { return cmp.Compare(a.to, b.to) })
+	for i := 0; i < len(now) && !w.done(); {
+		end, to := i+1, now[i].to&^aheadFlags
+		for end < len(now) && now[end].to&^aheadFlags == to {
+			end++
+		}
+		s.lookAt(w, a.base+uint64(to), now[i:end])
+		i = end
+	}
+}
+
+// later has a reference looked at later.
+func (s *survey) later(to, flags uint64, at int32) {
+	base := to &^ (areaSize - 1)
+	if s.last == nil || s.last.base != base {
+		if s.last = s.areas[base]; s.last == nil {
+			s.last = &area{base: base}
+			s.areas[base] = s.last
+		}
+	}
+	a := s.last
+	a.ahead = append(a.ahead, ahead{uint32(to-base) | uint32(flags), at})
+	if !a.queued {
+		a.queued = true
+		s.active = append(s.active, a)
+	}
+}
+
+// lookAt takes in what refers to one address, certain references first.
+func (s *survey) lookAt(w *walker, to uint64, all []ahead) {
+	n, known := w.index.get(to, w.addrs)
+	if !known {
+		t := w.objectType(to)
+		if t == nil || all[0].to&aheadGuess != 0 && t.shape != shapeLeaf && !w.isLikely(to, t) {
+			s.forget(all)
+			return
+		}
+		if t.shape == shapeLeaf && s.alone(w, to, t, all) {
+			return
+		}
+		if n = w.add(-1, to, label{}, isDone); n < 0 {
+			return
+		}
+		if t.shape != shapeLeaf {
+			w.visit(n)
+		}
+	}
+	for _, a := range all {
+		s.arrive(n, a)
+	}
+}
+
+// alone takes in a leaf that nobody else has, if there is nothing more to note of it than its size.
+func (s *survey) alone(w *walker, addr uint64, t *typ, all []ahead) bool {
+	if uint32(w.references(addr)) != 1 {
+		return false
+	}
+	bytes, known := uint64(0), true
+	if w.sizes != nil {
+		bytes, known = w.measure(addr, t)
+	}
+	if !known || bytes&15 != 0 || bytes>>4 > stepMask {
+		return false
+	}
+	for _, a := range all {
+		if a.step < 0 {
+			continue
+		}
+		if a.to&aheadGuess != 0 {
+			s.notes.steps[a.step+1] = stepNothing
+		}
+		s.notes.steps[a.step] = stepAlone | step(bytes>>4)
+	}
+	return true
+}
+
+// forget has steps that lead nowhere do nothing.
+func (s *survey) forget(all []ahead) {
+	for _, a := range all {
+		if a.step >= 0 && a.to&aheadGuess == 0 {
+			s.notes.steps[a.step] = stepNothing
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package holders
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/tracer/cpython"
+)
+
+// listing adds up what was found.
+func (l *lister) listing() Listing {
+	e := l.extents
+	out := Listing{Objects: len(l.nodes), Read: l.mem.total, Complete: l.stopped == nil}
+	l.forget() // it takes memory of its own
+	t := e.dominate(len(l.groups))
+	for i, bytes := range e.bytes {
+		if t.place[i] >= 0 {
+			out.Total += bytes
+		}
+	}
+	l.mem.limit += pathBytes
+	l.stopped, l.mem.err = nil, nil
+	rows := l.rows(&t, out.Complete)
+	if len(rows) > maxListed {
+		for _, r := range rows[maxListed:] {
+			out.Unlisted++
+			out.Rest += r.Bytes
+		}
+		rows = rows[:maxListed]
+	}
+	out.Names = make([]Listed, len(rows))
+	marks, steps := make([]int32, len(l.addrs)), 0
+	for i, r := range rows {
+		l.describeName(&r.Listed, r.group)
+		r.Reaches = t.reach(e, int32(t.nodes+r.group), int32(i+1), marks, &steps)
+		out.Names[i] = r.Listed
+	}
+	return out
+}
+
+// forget gives back what only the walk needs.
+func (l *lister) forget() {
+	l.mem.release()
+	l.freeNodes()
+	l.index = table{}
+	l.give()
+	l.believed, l.raw, l.deferred, l.keys = nil, nil, nil, nil
+}
+
+// row is a group on its way into the listing.
+type listedRow struct {
+	Listed
+	group int
+}
+
+// rows makes a row of each group that is worth one, most bytes first.
+func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
+	for i, g := range l.groups {
+		at := t.place[t.nodes+i]
+		if at < 0 || len(g.targets) == 0 {
+			continue
+		}
+		r := listedRow{Listed{Kind: g.kind, Bytes: t.total[at], Device: t.device[at], Exact: complete && !t.unknown[at], Length: -1}, i}
+		named := g.kind == Variable || g.kind == Output
+		if !named && g.kind != Traceback && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
+			continue
+		}
+		if v := t.largestOf(int(at)); int(v) < t.nodes {
+			r.Block, r.BlockSize = l.addrs[v], l.extents.bytes[v]
+			if data := l.extents.data[v]; data != 0 {
+				r.Block, r.Array = data, true
+			}
+		}
+		rows = append(rows, r)
+	}
+	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
+	return rows
+}
+
+// reach adds up what a vertex leads to, without classes and modules and what only they lead to.
+func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes uint64) {
+	stack := []int32{from}
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, to := range t.forward.of(v) {
+			if int(to) >= t.nodes || marks[to] == mark || e.class[to] {
+				continue
+			}
+			if *steps++; *steps > maxVisited {
+				return 0
+			}
+			marks[to] = mark
+			bytes += e.bytes[to]
+			stack = append(stack, to)
+		}
+	}
+	return bytes
+}
+
+// describeName fills in what is not of memory.
+func (l *lister) describeName(r *Listed, g int) {
+	group := &l.groups[g]
+	names := group.names
+	if slices.ContainsFunc(names, func(s string) bool { return strings.HasPrefix(s, "Out[") }) {
+		names = slices.DeleteFunc(slices.Clone(names), isOutput)
+	}
+	if group.kind == Thread {
+		names = []string{"locals of " + l.frameName(group.targets[0])}
+	}
+	if len(names) > 0 {
+		r.Name, r.Also = names[0], names[1:min(len(names), maxAlso+1)]
+	}
+	if !r.Array {
+		r.Array = l.isShape(r.Block, shapeArray)
+		r.Block, r.BlockSize = l.bufferOf(r.Block, r.BlockSize)
+	}
+	if t := l.objectType(group.addr); t != nil {
+		r.Type = t.name
+		l.describeValue(r, group.addr, t)
+	}
+}
+
+// frameName is the name of the function of a frame.
+func (l *lister) frameName(n int32) string {
+	name := l.heap.CodeQualName
+	if name == 0 {
+		name = l.heap.CodeName
+	}
+	text, _ := l.text(l.mem.word(l.frames[n].code+uint64(name)), maxText)
+	return text + "()"
+}
+
+// bufferOf is the buffer of an object, where it has one: that is what an allocation is known by.
+func (l *lister) bufferOf(addr, size uint64) (at, bytes uint64) {
+	t := l.objectType(addr)
+	if t == nil {
+		return addr, size
+	}
+	switch {
+	case t.shape == shapeArray:
+		return l.mem.word(addr + 16), size
+	case t.shape == shapeList:
+		return l.mem.word(addr + uint64(l.heap.ListItems)), size
+	case t.shape == shapeDict:
+		return l.mem.word(addr + uint64(l.heap.DictKeys)), size
+	case t.shape == shapeSet:
+		return l.mem.word(addr + cpython.SetTable), size
+	case l.lineage(t).origin == "bytearray":
+		return l.mem.word(addr + 32), size
+	case l.lineage(t).origin == "array.array":
+		return l.mem.word(addr + 24), size
+	}
+	return addr - l.prefix(t), size
+}

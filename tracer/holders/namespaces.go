@@ -1,0 +1,185 @@
+package holders
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func (l *lister) variables(names []binding) {
+	l.kind = kindVariable
+	for _, b := range names {
+		if !isIPythons(b.name) && !strings.HasPrefix(b.name, "__") {
+			l.bind(b.name, b.value, Variable)
+		}
+	}
+	l.run()
+}
+
+// shell is what IPython keeps of outputs and of the last exception: objects of its own, of which some references are those
+// of a name and the others are its own.
+type shell struct {
+	out    uint64   // Out
+	hidden uint64   // user_ns_hidden: names that %who does not show
+	hook   uint64   // the display hook, which has _, __ and ___
+	result uint64   // the last ExecutionResult
+	shown  []uint64 // what shows tracebacks
+}
+
+// readShell finds them, and keeps the walk from looking into them by itself.
+func (l *lister) readShell(names []binding) (s shell) {
+	const self = 24 // PyMethodObject.im_self
+	for _, b := range names {
+		switch b.name {
+		case "Out":
+			s.out = b.value
+		case "get_ipython":
+			object := l.mem.word(b.value + self)
+			s.hidden, s.hook, s.result = l.attributeOf(object, "user_ns_hidden"), l.attributeOf(object, "displayhook"), l.attributeOf(object, "last_execution_result")
+			s.shown = []uint64{l.attributeOf(object, "InteractiveTB"), l.attributeOf(object, "SyntaxTB")}
+		}
+	}
+	for _, addr := range append([]uint64{s.out, s.hidden, s.hook, s.result}, s.shown...) {
+		if l.objectType(addr) != nil {
+			l.part(nobody, addr)
+		}
+	}
+	return s
+}
+
+// inside follows what such an object refers to. What it has under some names is taken elsewhere.
+func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool) {
+	n, ok := l.known(addr)
+	t := l.objectType(addr)
+	if !ok || t == nil {
+		return
+	}
+	each := func(key, value uint64) bool {
+		if name, _ := l.text(key, maxName); !taken(name, value) {
+			l.follow(n, value, label{})
+		}
+		return !l.done()
+	}
+	if t.shape == shapeDict {
+		l.entries(addr, each)
+	} else if dict := l.attributes(addr, t, each); dict != 0 {
+		l.part(n, dict)
+	}
+}
+
+// outputs has IPython's outputs under their names in Out, wherever else IPython has them.
+func (l *lister) outputs(names []binding, s shell, builtins uint64) {
+	l.kind = kindOutput
+	if l.isShape(s.out, shapeDict) {
+		l.entries(s.out, func(key, value uint64) bool {
+			if n, ok := l.integer(key); ok {
+				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, Output)
+			}
+			return !l.done()
+		})
+	}
+	output := func(name string, value uint64) bool {
+		if isOutput(name) {
+			l.bind(name, value, Output)
+		}
+		return isOutput(name)
+	}
+	for _, b := range names {
+		output(b.name, b.value)
+	}
+	output("_", l.lookup(builtins, "_"))
+	l.run()
+	l.kind = kindModule // what IPython has itself is no output
+	l.inside(s.hidden, output)
+	l.inside(s.hook, output)
+	l.inside(s.result, func(name string, value uint64) bool {
+		_, known := l.byAddr[value]
+		if name == "result" && known {
+			l.bind("", value, Output)
+			return true
+		}
+		return strings.HasPrefix(name, "error_") // see tracebacks
+	})
+}
+
+// isOutput says whether a name of IPython's is one of an output.
+func isOutput(name string) bool {
+	if name == "_" || name == "__" || name == "___" {
+		return true
+	}
+	digits, ok := strings.CutPrefix(name, "_")
+	_, err := strconv.ParseUint(digits, 10, 32)
+	return ok && err == nil
+}
+
+// tracebacks has everything that IPython and Python keep of the exception that was shown last.
+func (l *lister) tracebacks(s shell, sys uint64) {
+	l.kind = kindTraceback
+	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: Traceback})
+	g := len(l.groups) - 1
+	for _, name := range ofTraceback {
+		if sys != 0 {
+			l.hold(g, l.lookup(sys, name))
+		}
+	}
+	for _, name := range []string{"error_before_exec", "error_in_exec"} {
+		l.hold(g, l.attributeOf(s.result, name))
+	}
+	for _, shown := range s.shown {
+		l.hold(g, l.attributeOf(shown, "tb"))
+	}
+	l.run()
+	l.kind = kindModule
+	for _, shown := range s.shown {
+		l.inside(shown, func(name string, _ uint64) bool { return name == "tb" })
+	}
+}
+
+// ofTraceback are the names that sys has it under.
+var ofTraceback = []string{"last_traceback", "last_value", "last_exc"}
+
+// threads has the locals of each frame that runs, and what else a thread has.
+func (l *lister) threads(all []thread) {
+	l.kind = kindThread
+	for _, t := range all {
+		for _, f := range t.frames {
+			l.frameRoot(f, label{})
+			if n, ok := l.known(f); ok {
+				l.groups = append(l.groups, group{kind: Thread, targets: []int32{n}})
+				l.extents.group = int32(-2 - (len(l.groups) - 1))
+				l.extents.reference(l.walker, nobody, n)
+				l.extents.group = nobody
+			}
+		}
+	}
+	l.run()
+	for _, t := range all {
+		l.mem.words(t.addr, uint64(min(l.heap.ThreadSize, maxBasic)/8), func(_, word uint64) bool {
+			l.word(nobody, word, label{})
+			return !l.done()
+		})
+	}
+	l.run()
+}
+
+// module has each attribute of a module.
+func (l *lister) module(m module) {
+	if len(l.nodes) > l.notes.containers/2 { // two whole walks take too much memory at a time
+		l.notes.wait()
+	}
+	l.kind = kindModule
+	if !l.isShape(m.dict, shapeDict) {
+		l.bind(m.name, m.addr, Module)
+		l.run()
+		return
+	}
+	for _, b := range l.namespace(m.dict) {
+		if m.name == "sys" && slices.Contains(ofTraceback, b.name) || m.name == "builtins" && b.name == "_" {
+			continue // taken
+		}
+		if t := l.objectType(b.value); t != nil && t.shape != shapeLeaf && !strings.HasPrefix(b.name, "__") {
+			l.bind(m.name+"."+b.name, b.value, Module)
+		}
+	}
+	l.run()
+}

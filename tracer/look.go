@@ -1,0 +1,147 @@
+package tracer
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/process"
+)
+
+// interpreter is an interpreter's file that was looked through: that takes some hundredths of a second, in which a child may be over.
+type interpreter struct {
+	file   process.File
+	binary *cpython.Binary
+	sites  cpython.Sites
+}
+
+// maxInterpreters is how many a session remembers.
+const maxInterpreters = 16
+
+// lookThrough finds out what is to be known of an interpreter's file, once for each file as it is.
+func (s *Session) lookThrough(file *process.MappedFile) (*cpython.Binary, cpython.Sites, error) {
+	key := identify(file)
+	if known, ok := s.interpreters[key]; ok {
+		return known.binary, known.sites, nil
+	}
+	if len(s.interpreters) >= maxInterpreters {
+		return lookThrough(file.File)
+	}
+	own, err := file.Again() // the binary goes on reading it
+	if err != nil {
+		return nil, cpython.Sites{}, err
+	}
+	binary, sites, err := lookThrough(own)
+	if err != nil {
+		own.Close()
+		return nil, sites, err
+	}
+	if s.interpreters == nil {
+		s.interpreters = map[readFile]interpreter{}
+	}
+	s.interpreters[key] = interpreter{own, binary, sites}
+	return binary, sites, nil
+}
+
+func lookThrough(file process.File) (binary *cpython.Binary, sites cpython.Sites, err error) {
+	if binary, err = cpython.Open(file); err == nil {
+		sites, err = binary.Sites()
+	}
+	return binary, sites, err
+}
+
+// forgetInterpreters closes their files.
+func (s *Session) forgetInterpreters() {
+	for _, one := range s.interpreters {
+		one.file.Close()
+	}
+	s.interpreters = nil
+}
+
+func (p *python) close() {
+	if p.file != nil {
+		p.file.File.Close()
+	}
+	if p.memory != nil {
+		p.memory.Close()
+	}
+}
+
+// look finds out whether a process has become a Python, and if so probes it.
+func (s *Session) look(t *target) {
+	t.patience--
+	t.looked = time.Now()
+	p, err := s.open(t.pid)
+	if err != nil {
+		if t.patience == 0 && t.child && !s.hasEnded(t) { // it is named like one
+			s.unseen++
+			s.overlooked.found(t.pid)
+			s.misses(t.pid, 0, []event.Meter{event.NumPy, event.Torch}, "pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
+		}
+		return
+	}
+	t.python = p
+	t.patience = 0
+	if err := s.probe(t); err != nil {
+		if s.hasEnded(t) { // it was over before it could be looked at
+			p.close()
+			t.python = nil
+			return
+		}
+		s.unseen++
+		s.overlooked.found(t.pid)
+		s.misses(t.pid, 0, []event.Meter{event.NumPy, event.Torch}, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
+		p.close()
+		t.python = nil
+		return
+	}
+	if t.announced || t.child { // it ran, unprobed, until it was found out
+		s.late = append(s.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
+	}
+	t.announced = true
+	s.overlooked.found(t.pid)
+	s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
+}
+
+// learn reads what is only there once the interpreter, or IPython in it, has started.
+func (s *Session) learn(t *target) bool {
+	p := t.python
+	p.tries++
+	interpreter, err := p.live.Address()
+	if err != nil {
+		return false
+	}
+	news := !p.ready
+	p.ready = true
+	s.expectLibraries(t)
+	if addr, n, err := p.live.InputList(); err == nil {
+		if p.live.IsEmbedded() {
+			addr, n = 0, 0
+		}
+		if news = news || p.inputs != addr; p.inputs == 0 && p.stored == 0 {
+			p.stored = n
+			if !t.late { // it began with one empty entry, and nothing that it has now had been there before
+				p.stored = 1
+			}
+		}
+		p.inputs, p.count = addr, n
+		p.shown, _ = p.live.LastException()
+		p.ipython, _ = p.live.IPythonVersion()
+		p.front = p.live.Frontend()
+		p.terminal = p.live.AtTerminal()
+		p.ipython = strings.ToValidUTF8(p.ipython, "?")
+	}
+	if !news {
+		return false
+	}
+	if err := s.tellPython(t, interpreter); err != nil {
+		s.log.Warn("the Python offsets could not be written", "pid", t.pid, "error", err)
+		return false
+	}
+	if t.announced { // the Start event has an older picture of it
+		s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
+	}
+	return true
+}

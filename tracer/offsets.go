@@ -1,0 +1,113 @@
+package tracer
+
+import (
+	"strings"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/event"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// tellPython tells the ledger how to read the target's Python.
+func (s *Session) tellPython(t *target, interpreter uint64) error {
+	python := t.offsets(interpreter, !s.options.NoStacks)
+	switch {
+	case s.options.NoStacks:
+	case s.options.Native:
+		python.Native = ledger.NativeAll
+	default:
+		python.Native = ledger.NativeThreads
+	}
+	return s.ledger.SetPython(t.slot, python)
+}
+
+// offsets translates what package cpython knows into what the BPF programs read.
+func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
+	p := t.python
+	o, _ := p.binary.Offsets() // cannot fail: NewInterpreter has called it
+	heap := p.binary.Heap()
+	out := ledger.Python{
+		Inputs: p.inputs, Interpreter: interpreter, CodeMask: o.CodeMask, CodeFilename: o.CodeFilename,
+		CodeName: o.CodeName, CodeFirstLine: o.CodeFirstLine, CodeLineTable: o.CodeLineTable,
+		StringLength: o.StrLength, StringState: o.StrState, StringKind: o.StrKind, AsciiData: o.ASCIIData, CompactData: o.CompactData,
+		ObjectType: o.ObjectType, TypeName: o.TypeName, VarSize: o.VarSize, BytesData: o.BytesData,
+		ThreadNext: o.ThreadNext, ThreadId: o.ThreadID, ThreadFrame: o.ThreadFrame, CframeCurrent: o.CFrameCurrent,
+		FrameKind: uint32(o.FrameKind), FrameBack: o.FrameBack, FrameCode: o.FrameCode, FrameOwner: o.FrameOwner,
+		OwnerSkip: o.OwnerSkip, OwnerGenerator: o.OwnerGen, FrameGenerator: o.FrameGen,
+		StateExecuting: o.StateExecuting, StateFinished: o.StateFinished, ThreadsHead: o.InterpThreadsHead,
+		PushedEval:   uint32(p.sites.EvalCode.Pushed),
+		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion, FrameInstruction: o.FrameInstr,
+		CodeCopies: o.CodeCopies, FrameCopy: o.FrameCopy,
+		FrameLocals: heap.FrameLocals, InstanceKind: uint32(p.binary.Version().Instances()), CachedKeys: heap.CachedKeys,
+		InterpCollecting: heap.InterpGC + heap.Collecting,
+		TypeBasicSize:    o.BehindHeader(cpython.TypeBasicSize), TypeDictOffset: o.BehindHeader(cpython.TypeDictOffset), DictKeys: o.DictKeys, DictValues: o.DictValues,
+	}
+	if o.FreeThreaded {
+		out.FreeThreaded, out.InterpCollecting = 1, 0 // who frees while the collector runs need not be the collector
+	}
+	if out.CodeFullName == 0 {
+		out.CodeFullName = o.CodeName
+	}
+	if stacks {
+		out.FrameSize = frameSize(o)
+	}
+	out.Text, out.TextSize = p.file.Mapping.Start, p.file.Mapping.End-p.file.Mapping.Start
+	switch {
+	case o.GenState != 0:
+		out.StateKind, out.GeneratorFrame, out.GeneratorState = 2, o.GenFrame, o.GenState
+	case o.FrameState != 0:
+		out.StateKind, out.GeneratorFrame, out.FrameState = 1, o.GenFramePtr, o.FrameState
+	default:
+		out.StateKind, out.GeneratorFrame, out.FrameState = 0, o.GenFramePtr, o.FrameExecuting
+		out.FrameStackTop = o.FrameStackTop
+	}
+	if p.terminal {
+		out.Terminal = 1
+	}
+	if p.groups[ledger.GroupCode] != nil {
+		out.CodeFrees = 1
+	}
+	if threads, err := p.live.Threads(); err == nil && len(threads) > 0 {
+		out.MainThread = threads[len(threads)-1].Address // the list has the newest thread first
+	}
+	return out
+}
+
+// frameSize is how much of a frame is read to walk a stack; 0 for a build whose objects are larger than what is read of them.
+func frameSize(o cpython.Offsets) uint32 {
+	if max(o.CodeFilename, o.CodeName, o.CodeQualName, o.CodeFirstLine, o.CodeLineTable)+8 > ledger.CodeBytes {
+		return 0
+	}
+	size := max(o.FrameBack, o.FrameCode, o.FrameInstr, o.FrameOwner, o.FrameCopy) + 8
+	if size = (size + 7) &^ 7; size > ledger.FrameBytes {
+		return 0
+	}
+	return size
+}
+
+// info describes the target for the record.
+func (t *target) info() event.ProcessInfo {
+	out := event.ProcessInfo{Root: t.root, PID: int32(t.pid), Late: t.late, Inputs: -1}
+	if c, err := (process.FS{}).Cmdline(t.pid); err == nil {
+		out.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
+	}
+	out.Limit, out.LimitBy = t.limitOf()
+	if p := t.python; p != nil {
+		out.Python, out.IPython, out.Frontend = p.version(), p.ipython, p.front
+		if p.inputs != 0 {
+			out.Inputs = p.count
+		}
+	}
+	return out
+}
+
+func (p *python) version() string {
+	v := p.binary.Version()
+	if v.Micro < 0 {
+		if full, err := p.live.PythonVersion(); err == nil && strings.HasPrefix(full, v.String()) {
+			return strings.ToValidUTF8(full, "?")
+		}
+	}
+	return v.String()
+}
