@@ -14,6 +14,9 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 		t.began = b.Time
 	}
 	t.last = max(t.last, b.Time)
+	if p := t.processes[b.PID]; b.Kind == event.ProcessStart && p != nil && p.ended {
+		delete(t.processes, b.PID) // its pid has been handed on: that is another one
+	}
 	t.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	moved := moves{}
 	for _, r := range readings {

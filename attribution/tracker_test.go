@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"fmt"
 	"testing"
 
 	"ipytracer/report"
@@ -129,6 +130,37 @@ func TestChildrenAndTheTree(t *testing.T) {
 	expect(t, "the child", [3]int64{child.Start, child.Peak, child.End}, [3]int64{0, 400, 0})
 	expect(t, "processes", len(r.Processes), 2)
 	expect(t, "child ended", r.Processes[1].Ended, true)
+}
+
+// TestPIDThatIsHandedOn: a pid that two children have had, one after the other, is two processes, each with its command and its memory.
+func TestPIDThatIsHandedOn(t *testing.T) {
+	s := newScript()
+	for i := range 2 {
+		s.openCell(uint64(i+1), true)
+		s.born(200, 50)
+		s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
+		s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Text = fmt.Sprint("program ", i) })
+		s.to(200, event.Bytes(800-400*i))
+		s.boundary(event.ProcessExit, 200)
+		s.order = []int32{main}
+		s.tree = s.total()
+		s.closeCell(uint64(i+1), event.OutcomeOK)
+	}
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	if len(r.Processes) != 3 {
+		t.Fatalf("processes: %+v", r.Processes)
+	}
+	for i := range 2 {
+		command, peak := fmt.Sprint("program ", i), int64(800-400*i)
+		p, cell := r.Processes[1+i], nth(t, r, report.Cell, i)
+		expect(t, "process", []any{p.PID, p.Command, p.Ended, p.Meters["cpu.resident"].Peak}, []any{200, command, true, peak})
+		if len(cell.Children) != 1 {
+			t.Fatalf("children of cell %d: %+v", i+1, cell.Children)
+		}
+		c := cell.Children[0]
+		expect(t, "child", []any{c.PID, c.Command, c.Meters["cpu.resident"].Peak}, []any{200, command, peak})
+	}
 }
 
 // TestExecForgetsWhatWasForked: what a child was before it executed a program was its parent's.
