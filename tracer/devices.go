@@ -109,7 +109,9 @@ func (s *Session) sample(b *event.Boundary) {
 		fresh = s.snapshot()
 	}
 	d := &s.devices
-	if used := d.used[b.PID]; used != nil && fresh {
+	ends := b.Kind == event.ProcessExit || b.Kind == event.ProcessExec
+	// The first time what was said a moment ago serves.
+	if used := d.used[b.PID]; used != nil && (fresh || d.rest[b.PID] == nil && !ends) {
 		rest := &unattributed{root: b.Root}
 		for n := range rest.bytes {
 			rest.bytes[n] = max(0, used[event.OfDevice(n, event.Unattributed)]-b.Value[event.OfDevice(n, event.Driver)])
@@ -118,7 +120,7 @@ func (s *Session) sample(b *event.Boundary) {
 			d.rest = map[int32]*unattributed{}
 		}
 		d.rest[b.PID] = rest
-	} else if used == nil || b.Kind == event.ProcessExit || b.Kind == event.ProcessExec {
+	} else if used == nil || ends {
 		delete(d.rest, b.PID)
 	}
 	for pid, rest := range d.rest {
