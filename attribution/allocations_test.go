@@ -14,6 +14,7 @@ import (
 // blocks adds NumPy's blocks to a script, and remembers everything that happened to compare with.
 type blocks struct {
 	*script
+	meter   event.Meter // of all of them
 	live    map[uint64]move
 	address []uint64
 	value   event.Bytes
@@ -35,7 +36,7 @@ type move struct {
 }
 
 func newBlocks() *blocks {
-	return &blocks{script: newScript(), live: map[uint64]move{}, starts: map[uint64]int{}, ends: map[uint64]int{}, next: 0x1000}
+	return &blocks{script: newScript(), meter: event.NumPy, live: map[uint64]move{}, starts: map[uint64]int{}, ends: map[uint64]int{}, next: 0x1000}
 }
 
 func (s *blocks) change(address, stack uint64, size event.Bytes) {
@@ -43,7 +44,7 @@ func (s *blocks) change(address, stack uint64, size event.Bytes) {
 	s.high = max(s.high, s.value)
 	s.stream++
 	c := &event.Change{
-		Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.NumPy, Value: s.value, Size: size, Address: address, Stack: stack,
+		Stream: s.stream, Segment: s.number + 1, PID: main, Meter: s.meter, Value: s.value, Size: size, Address: address, Stack: stack,
 	}
 	if s.since++; s.between != nil && s.between() {
 		if c.Between = true; s.since < 4 && s.number > 0 { // its program looked which segment it is before the boundary
@@ -86,8 +87,8 @@ func (s *blocks) cut(kind event.BoundaryKind, cell uint64) {
 		}
 	}
 	s.boundary(kind, main, func(b *event.Boundary) {
-		b.Value[event.NumPy], b.High[event.NumPy] = s.value, s.high
-		b.Tree[event.NumPy], b.TreeHigh[event.NumPy] = s.value, s.high
+		b.Value[s.meter], b.High[s.meter] = s.value, s.high
+		b.Tree[s.meter], b.TreeHigh[s.meter] = s.value, s.high
 		b.Cell, b.Inputs, b.Outcome = cell, -1, event.OutcomeOK
 		b.Text = fmt.Sprintf("cell-%d.py", cell)
 	})
@@ -113,6 +114,9 @@ func TestAllocations(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newBlocks()
+		if seed%3 == 2 { // a GPU's memory is taken and given back by threads of its own
+			s.meter = event.OfDevice(1, event.Driver)
+		}
 		if seed%3 == 1 { // another CPU's, behind the boundary
 			s.delay = func() bool { return r.IntN(4) == 0 }
 		}
@@ -232,8 +236,8 @@ func (s *blocks) check(t *testing.T, w report.Window, cell uint64) {
 			t.Errorf("cell %d: stack %d: %+v, want %+v", cell, stack, y, *x)
 		}
 	}
-	if c := w.Coverage["cpu.numpy"]; !c.Exact || c.Rest != 0 || c.AtPeak != w.Meters["cpu.numpy"].Peak {
-		t.Errorf("cell %d: coverage %+v of %+v", cell, c, w.Meters["cpu.numpy"])
+	if id := s.meter.String(); !w.Coverage[id].Exact || w.Coverage[id].Rest != 0 || w.Coverage[id].AtPeak != w.Meters[id].Peak {
+		t.Errorf("cell %d: coverage %+v of %+v", cell, w.Coverage[id], w.Meters[id])
 	}
 }
 

@@ -51,7 +51,7 @@ const (
 
 // isChained says whether each change of a meter says from which value it led to which.
 func isChained(m event.Meter) bool {
-	return m == event.NumPy || m == event.Torch || m == event.Heap || m == event.Pinned
+	return m == event.NumPy || m == event.Torch || m == event.Heap || m == event.Pinned || template(m) == event.OfDevice(0, event.Driver)
 }
 
 func (s *sides) chain(key heldKey) *chain {
