@@ -48,7 +48,7 @@ type stretches []stretch
 
 // with takes one more in. Those it meets become one.
 func (s stretches) with(one stretch) stretches {
-	from, _ := slices.BinarySearchFunc(s, one.since, func(x stretch, t event.Nanoseconds) int { return cmp.Compare(x.until, t) })
+	from := s.from(one.since)
 	to := from
 	for ; to < len(s) && s[to].since <= one.until; to++ {
 		one = stretch{min(one.since, s[to].since), max(one.until, s[to].until)}
@@ -56,8 +56,14 @@ func (s stretches) with(one stretch) stretches {
 	return slices.Replace(s, from, to, one)
 }
 
-func (s stretches) meet(since, until event.Nanoseconds) bool {
+// from is the first that does not end before a time.
+func (s stretches) from(since event.Nanoseconds) int {
 	at, _ := slices.BinarySearchFunc(s, since, func(x stretch, t event.Nanoseconds) int { return cmp.Compare(x.until, t) })
+	return at
+}
+
+func (s stretches) meet(since, until event.Nanoseconds) bool {
+	at := s.from(since)
 	return at < len(s) && s[at].since <= until
 }
 

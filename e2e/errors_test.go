@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"io"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -20,15 +17,7 @@ func TestErrorsOfCells(t *testing.T) {
 		}
 		want := []string{"ZeroDivisionError", "Own", "", "MemoryError", "IndexError", "SyntaxError", "", strings.Repeat("L", 63)}
 		s := startCellsOn(t, p, nil, "", cells...)
-		tr := attach(t, s.cmd.Process.Pid)
-		_ = tr.cmd.Process.Signal(syscall.SIGSTOP) // as on a machine that has no time for it
-		if _, err := io.WriteString(s.in, "go\n"); err != nil {
-			t.Fatal(err)
-		}
-		s.says("done!\n")
-		_ = tr.cmd.Process.Signal(syscall.SIGCONT)
-		_ = tr.cmd.Process.Signal(os.Interrupt)
-		r, _ := tr.wait(0)
+		r := s.unseen(0)
 		got := topCells(r, s.cmd.Process.Pid)
 		if len(got) != len(cells) {
 			t.Fatalf("%d cells ran, %d windows", len(cells), len(got))

@@ -81,6 +81,21 @@ func (s *cellRunner) run(status int, flags ...string) *report.Report {
 	return r
 }
 
+// unseen lets the cells run while the tracer is stopped, as on a machine that has no time for it, and returns its report.
+func (s *cellRunner) unseen(status int, flags ...string) *report.Report {
+	s.t.Helper()
+	tr := attach(s.t, s.cmd.Process.Pid, flags...)
+	_ = tr.cmd.Process.Signal(syscall.SIGSTOP)
+	if _, err := io.WriteString(s.in, "go\n"); err != nil {
+		s.t.Fatal(err)
+	}
+	s.says("done!\n")
+	_ = tr.cmd.Process.Signal(syscall.SIGCONT)
+	_ = tr.cmd.Process.Signal(os.Interrupt)
+	r, _ := tr.wait(status)
+	return r
+}
+
 // lost is how many of a kind the certificate says were lost. It must then not be complete, and say why.
 func lost(t *testing.T, r *report.Report, reason string) uint64 {
 	t.Helper()
@@ -119,15 +134,7 @@ func TestMarkersLeaveCellsRoom(t *testing.T) {
 	cells[0] = "thread.start()\n" + cells[0]
 	cells[21] += "\nflooding = False\nthread.join()"
 	s := startCells(t, nil, markersWithoutEnd, cells...)
-	tr := attach(t, s.cmd.Process.Pid, "--strict")
-	_ = tr.cmd.Process.Signal(syscall.SIGSTOP) // as on a machine that has no time for it
-	if _, err := io.WriteString(s.in, "go\n"); err != nil {
-		t.Fatal(err)
-	}
-	s.says("done!\n")
-	_ = tr.cmd.Process.Signal(syscall.SIGCONT)
-	_ = tr.cmd.Process.Signal(os.Interrupt)
-	r, _ := tr.wait(4)
+	r := s.unseen(4, "--strict")
 	got := topCells(r, s.cmd.Process.Pid)
 	if len(got) != len(cells) {
 		t.Fatalf("%d cells ran, %d windows", len(cells), len(got))

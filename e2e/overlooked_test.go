@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"io"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -19,15 +16,7 @@ func TestPythonsThatEndFirst(t *testing.T) {
 		"b = bytearray(1 << 20)",
 	}
 	s := startCells(t, nil, "import os, subprocess", cells...)
-	tr := attach(t, s.cmd.Process.Pid, "--strict")
-	_ = tr.cmd.Process.Signal(syscall.SIGSTOP) // as on a machine that has no time for it
-	if _, err := io.WriteString(s.in, "go\n"); err != nil {
-		t.Fatal(err)
-	}
-	s.says("done!\n")
-	_ = tr.cmd.Process.Signal(syscall.SIGCONT)
-	_ = tr.cmd.Process.Signal(os.Interrupt)
-	r, _ := tr.wait(4)
+	r := s.unseen(4, "--strict")
 	if r.Certificate.Complete || lost(t, r, "Pythons whose cells cannot be seen") != 1 {
 		t.Errorf("complete %v: %q", r.Certificate.Complete, r.Certificate.Incomplete)
 	}
