@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // allocations knows what every traced process holds of the meters that count single blocks, and who allocated it, from the

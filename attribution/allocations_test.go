@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // blocks adds NumPy's blocks to a script, and remembers everything that happened to compare with.

@@ -3,7 +3,7 @@ package attribution
 import (
 	"sort"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // apply carries out what the boundary says.

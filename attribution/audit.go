@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Auditor finds memory that stays behind, in the events of a session. It keeps every live block with the cell and the

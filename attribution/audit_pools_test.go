@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // torch is PyTorch's allocator on one GPU, as the events show it.

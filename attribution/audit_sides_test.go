@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // A process that a cell started and that still runs is named with its line; one that ended, one that a running cell

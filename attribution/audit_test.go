@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 const mib = event.Bytes(1 << 20)

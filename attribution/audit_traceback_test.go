@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Without its objects a failed statement still tells: what it made has no name.

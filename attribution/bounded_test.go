@@ -10,7 +10,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // keeps is how many bytes are reachable of what a tracker has taken in, with its report.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)

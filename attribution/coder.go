@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // coder turns a window into bytes, or back where it reads: each part of it is told once, for both.

@@ -5,7 +5,7 @@ import (
 
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestCold: of a session's stacks those that hold nothing take little, and what they did is in the report all the same.

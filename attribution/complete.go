@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // incomplete says in words why a certificate is not complete; nothing where it is.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 func (t *Tracker) host() report.Host {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestRandomWindows compares every window's peak with the maximum over all values taken inside it.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // What the kernel had no room for, or had to guess, reaches the windows here. The kernel counts it by tree, and each boundary says the

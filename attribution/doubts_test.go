@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // refusing makes the next boundary say what was refused so far.

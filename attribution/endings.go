@@ -4,7 +4,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // last is what a process was doing when it ended, and how it ended.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // way is how blocks of one root are reached: the steps that their paths share.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // gpus is what is known of the GPUs' meters, and of page-locked memory: they are in the report once they were used.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // minRuns is from how many runs of a cell on it can be said to grow.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Some of what is in doubt of a window is known only when it is over, and may be in the archive. It is put to it where it is read.

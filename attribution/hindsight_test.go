@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // archived lets so many windows close that all before are in the archive, where far is true.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and replies. That

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 func (s *script) result(cell uint64, o event.Outcome) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // judge turns what is left at the end into verdicts.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // fragmented judges PyTorch's caches: memory that lies between blocks that are in use, so that it cannot be given back, if

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // find files what a site left behind under the verdict it belongs to.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // What goes after the cell that made it: too late, or because an exception was not the last one any more.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // limits count what had no room. A target can make anything without end, and so can whoever made a recording; each of these leaves the

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // maxListed is how many groups of blocks that are left are listed, the most bytes first.

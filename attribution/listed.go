@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // allocationsOf lists who allocated in a window, behind what out has, and adds to coverage how far that explains its peaks.

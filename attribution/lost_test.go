@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestLossesOweNothing: whatever is lost, of blocks of few sizes at addresses that are used again, no stack holds less than nothing at a

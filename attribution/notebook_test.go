@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // notebook writes the events of cells that make and free blocks.

@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // script builds events as the kernel would: values of one meter over time, cut by boundaries.

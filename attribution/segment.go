@@ -1,6 +1,6 @@
 package attribution
 
-import "ipytracer/tracer/event"
+import "ipytracer/event"
 
 // moves is what one segment did to the processes of a tree.
 type moves map[int32]movement

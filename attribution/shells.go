@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // The windows are held against what IPython says of itself: it stores each cell in In before it compiles it, and its front end shows

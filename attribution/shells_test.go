@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // shell is a script of cells in a front end, and what IPython says in the end.

@@ -11,7 +11,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // What a notebook of 60 cells may take.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // site is a place in the code, in every run of its cell: what it made that is still there.

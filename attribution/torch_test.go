@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // tensor makes or frees a tensor on the CPU, and moves the meter.

@@ -11,7 +11,7 @@ import (
 	"fmt"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].

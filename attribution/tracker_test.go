@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestCellWithoutNumber: a cell whose shell's In is not known has no number, and is not called silent for that.

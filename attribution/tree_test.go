@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // kernelUnder is a program that starts a kernel, as nbconvert does: pid 200 runs cells, and the program that was traced runs none.

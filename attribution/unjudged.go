@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // blind is how long a meter's blocks were not told of, and how often that began.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // verdict words what was found.

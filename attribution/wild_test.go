@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestWildEvents: a recording may say anything, in any order. A report and an audit of it come to an end, in every form.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 type windowKind uint8

@@ -13,8 +13,8 @@ import (
 
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
+	"ipytracer/event"
+	"ipytracer/recording"
 )
 
 // planted is a leak that an audit must find.

@@ -18,7 +18,7 @@ import (
 	"ipytracer/report/reporttest"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/process"
-	"ipytracer/tracer/recording"
+	"ipytracer/recording"
 )
 
 // TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact all the same, the

@@ -4,7 +4,7 @@ import (
 	"path"
 
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/process"
 )
 

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/memory"
 	"ipytracer/tracer/process"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/holders"
 )
 

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/memory"
 	"ipytracer/tracer/numpy"

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )

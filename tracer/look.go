@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/process"
 )
 

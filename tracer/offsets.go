@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )

@@ -11,7 +11,7 @@ import (
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
-	"ipytracer/tracer/recording"
+	"ipytracer/recording"
 )
 
 // The exit statuses of the contract.

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"ipytracer/attribution"
+	"ipytracer/event"
 	"ipytracer/report"
 	"ipytracer/tracer"
-	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
+	"ipytracer/tracer/recorder"
 	"ipytracer/tracer/userfile"
 )
 
@@ -95,7 +95,7 @@ type session struct {
 	rights   *userfile.Rights // the invoker's
 	to       *destination
 	sign     *userfile.File // the ready file, or nil
-	recorder *recording.File
+	recorder *recorder.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
 	garbage  garbage
@@ -136,7 +136,7 @@ func (s *session) prepare() (err error) {
 		s.console.ends.takeAway(s.sign)
 	}
 	if s.options.Record != "" {
-		s.recorder, err = recording.Create(s.rights, s.options.Record, recording.FileOptions{Version: version, Force: s.options.Force})
+		s.recorder, err = recorder.Create(s.rights, s.options.Record, recorder.Options{Version: version, Force: s.options.Force})
 		if err == nil {
 			s.console.ends.takeAway(s.recorder)
 		}

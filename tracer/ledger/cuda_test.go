@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Package cuda puts its operations into cookies, and BPF takes them out: they must be the same numbers.

@@ -3,7 +3,7 @@ package recording
 import (
 	"encoding/json"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // variableDetail is an event.Variable in a row's detail.

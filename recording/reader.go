@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Reader reads a recording. It is an [event.Source] and not safe for concurrent use.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Each hands all events to take, in the order in which [Reader.Next] returns them, and reads on meanwhile, on another processor. A

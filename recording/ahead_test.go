@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // many are so many events that the memory of all runs is used again and again, boundaries with GPUs among them.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // stackTexts are stacks as a writer writes them, and as somebody else may.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // FuzzReader feeds the reader anything. With the checksums ignored the mutations reach the decoder; a

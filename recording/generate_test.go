@@ -10,7 +10,7 @@ import (
 	"reflect"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // filler fills structs by reflection, so that a field added to an event is in the tests by itself.

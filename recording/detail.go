@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // The records that are rare and have lists go into the detail column as JSON. The types below are the events'

@@ -3,7 +3,7 @@ package recording
 import (
 	"encoding/json"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // limitDetail is an event.Limit in a row's detail.

@@ -3,7 +3,7 @@ package recording
 import (
 	"fmt"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // dataType is the Arrow type of a column. No format so far knows other types.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // small is a little recording of several batches.

@@ -15,7 +15,7 @@ import (
 	"errors"
 	"hash/crc32"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4 native
@@ -31,8 +31,6 @@ var (
 	ErrNotRecording = errors.New("not an ipytracer recording")
 	// ErrVersion says that a recording was made by a newer tracer.
 	ErrVersion = errors.New("recording made by a newer tracer")
-	// ErrRemoved says that a recording was deleted while it was written.
-	ErrRemoved = errors.New("the file was deleted meanwhile")
 	// ErrEvent says that an event cannot be recorded: a kind, a meter or an outcome without a name, or a
 	// text longer than the limit. The recording goes on without it.
 	ErrEvent = errors.New("event cannot be recorded")

@@ -1,23 +1,29 @@
-package recording
+// Package recorder keeps a recording in a file that belongs to a user: where it may lie, when it gets its name, and what became of it
+// meanwhile. What is in it is recording's matter, and whose file it is userfile's.
+package recorder
 
 import (
 	"errors"
 	"fmt"
 	"os"
 
+	"ipytracer/recording"
 	"ipytracer/tracer/userfile"
 )
 
-// FileOptions says how [Create] makes a file.
-type FileOptions struct {
+// ErrRemoved says that a recording was deleted while it was written.
+var ErrRemoved = errors.New("the file was deleted meanwhile")
+
+// Options says how [Create] makes a file.
+type Options struct {
 	Version string // of the tracer
 	Force   bool   // replace a recording, or any other regular file, of that name
-	Options []Option
+	Options []recording.Option
 }
 
 // File is a recording under way. Its Writer's methods write to it.
 type File struct {
-	*Writer
+	*recording.Writer
 	file *userfile.File // nil for standard output
 }
 
@@ -28,9 +34,9 @@ type File struct {
 //
 // With o.Force the old file is replaced, not overwritten: whoever has it open keeps it, and a hard link that somebody laid in
 // the way loses nothing.
-func Create(rights *userfile.Rights, path string, o FileOptions) (*File, error) {
+func Create(rights *userfile.Rights, path string, o Options) (*File, error) {
 	if path == "-" || path == "/dev/stdout" {
-		w, err := NewWriter(os.Stdout, o.Version, o.Options...)
+		w, err := recording.NewWriter(os.Stdout, o.Version, o.Options...)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +46,7 @@ func Create(rights *userfile.Rights, path string, o FileOptions) (*File, error) 
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
-	w, err := NewWriter(f, o.Version, o.Options...)
+	w, err := recording.NewWriter(f, o.Version, o.Options...)
 	if err != nil {
 		f.Discard()
 		return nil, fmt.Errorf("create recording: %w", err)

@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestArrowGoReadsIt has another implementation read what this package's own encoder writes, and validate it.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // A recording has hundreds of thousands of stacks, so what a writer writes of one is read by hand. What is written in any other way,

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // addRow turns one event into one row. It checks first and sets columns after, so a refused event leaves none.

@@ -1,14 +1,17 @@
-package recording
+package recorder
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"syscall"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/recording"
 	"ipytracer/tracer/userfile"
 )
 
@@ -29,7 +32,7 @@ func own(t *testing.T) *userfile.Rights {
 
 func TestCreate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.arrows")
-	f, err := Create(own(t), path, FileOptions{Version: "1.2.3"})
+	f, err := Create(own(t), path, Options{Version: "1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +59,7 @@ func TestCreate(t *testing.T) {
 	}
 	compare(t, readFile(t, path), session())
 
-	if _, err := Create(own(t), path, FileOptions{}); !errors.Is(err, fs.ErrExist) {
+	if _, err := Create(own(t), path, Options{}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over an existing file: %v", err)
 	}
 	compare(t, readFile(t, path), session())
@@ -68,7 +71,7 @@ func TestCreateGivenUp(t *testing.T) {
 	if err := os.WriteFile(path, []byte("keep me"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Create(own(t), path, FileOptions{Force: true})
+	f, err := Create(own(t), path, Options{Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +84,7 @@ func TestCreateGivenUp(t *testing.T) {
 // TestRemovedMeanwhile: a recording that somebody deletes is not one that was written.
 func TestRemovedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.arrows")
-	f, err := Create(own(t), path, FileOptions{})
+	f, err := Create(own(t), path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +103,36 @@ func readFile(t *testing.T, path string) []event.Event {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	r, err := Open(f)
+	r, err := recording.Open(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return readAll(t, r)
+	var all []event.Event
+	for {
+		e, err := r.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+}
+
+func compare(t *testing.T, got, want []event.Event) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// session is what is recorded.
+func session() []event.Event {
+	return []event.Event{
+		&event.Process{ProcessInfo: event.ProcessInfo{PID: 100, Command: "python3"}},
+		&event.Finish{Time: 9, Reason: "stopped"},
+	}
 }
 
 func TestCreateWithForceLeavesLinkedFilesAlone(t *testing.T) {
@@ -113,7 +141,7 @@ func TestCreateWithForceLeavesLinkedFilesAlone(t *testing.T) {
 	if err := errors.Join(os.WriteFile(precious, []byte("keep me"), 0o644), os.Link(precious, path)); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Create(own(t), path, FileOptions{Force: true})
+	f, err := Create(own(t), path, Options{Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +162,7 @@ func TestCreateRefusesWhatIsNoFile(t *testing.T) {
 	}
 	for _, path := range []string{link, fifo, dir, "/dev/null"} {
 		for _, force := range []bool{false, true} {
-			if _, err := Create(own(t), path, FileOptions{Force: force}); !errors.Is(err, userfile.ErrNotRegular) {
+			if _, err := Create(own(t), path, Options{Force: force}); !errors.Is(err, userfile.ErrNotRegular) {
 				t.Errorf("%s: %v", path, err)
 			}
 		}
@@ -142,7 +170,7 @@ func TestCreateRefusesWhatIsNoFile(t *testing.T) {
 	if _, err := os.Stat(target); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it wrote through the link: %v", err)
 	}
-	if _, err := Create(own(t), filepath.Join(dir, "no", "such"), FileOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Create(own(t), filepath.Join(dir, "no", "such"), Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
 }
@@ -156,7 +184,7 @@ func TestCreateOnStandardOutput(t *testing.T) {
 	stdout := os.Stdout
 	os.Stdout = out
 	defer func() { os.Stdout = stdout }()
-	f, err := Create(own(t), "-", FileOptions{})
+	f, err := Create(own(t), "-", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

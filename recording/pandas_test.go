@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // inSid runs a Python program on a file, in the Debian sid chroot of scripts/pythons.sh, and returns what it printed.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // counter counts the bytes that pass.

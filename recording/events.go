@@ -3,7 +3,7 @@ package recording
 import (
 	"fmt"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // event turns one row into the event it was. It fails with errDamaged for a row no writer writes.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // session is a short session with one event of every type. Its values are literal: a recording made by an earlier
@@ -151,7 +151,7 @@ func torchSession() []event.Event {
 // number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
 	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), 4: nativeSession(), 5: torchSession(), Format: newestSession()} {
-		path := fmt.Sprintf("../../testdata/recording/format%d.arrows", format)
+		path := fmt.Sprintf("../testdata/recording/format%d.arrows", format)
 		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
 			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {
 				t.Fatal(err)

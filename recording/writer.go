@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Option changes how a [Writer] writes.
