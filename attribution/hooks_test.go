@@ -37,7 +37,7 @@ func TestHooksAreTheCells(t *testing.T) {
 	expect(t, "its statement", resident(statement), [3]int64{50, 60, 60})
 	expect(t, "its hooks", resident(hooks), [3]int64{60, 200, 70})
 	expect(t, "statuses", []string{cell.Status, statement.Status, hooks.Status}, []string{report.Error, report.Error, report.OK})
-	expect(t, "the row", []any{hooks.Name, hooks.Line, hooks.Parent, hooks.Label()}, []any{report.Hooks, 0, cell.ID, report.Hooks})
+	expect(t, "the row", []any{hooks.Name, hooks.Line, hooks.Parent}, []any{report.Hooks, 0, cell.ID})
 	expect(t, "ends", hooks.StartNS+hooks.DurationNS, cell.StartNS+cell.DurationNS)
 	expect(t, "between", []any{len(r.Between), r.Between[1].Meters["cpu.resident"].Peak}, []any{2, int64(90)})
 	expect(t, "note", cell.Note, "")

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/report/reporttest"
 	"ipytracer/event"
 	"ipytracer/recording"
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
 )
 
 // planted is a leak that an audit must find.
@@ -145,11 +144,11 @@ func readAudit(t *testing.T, data []byte) *report.Audit {
 	if err := reporttest.CheckAudit(data); err != nil {
 		t.Fatalf("the audit does not follow its schema: %v\n%s", err, data)
 	}
-	var a report.Audit
-	if err := json.Unmarshal(data, &a); err != nil {
+	a, err := report.ReadAuditJSON(data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return &a
+	return a
 }
 
 // keep keeps the recording of a failed test: what fails once in a hundred runs has to be looked at then.

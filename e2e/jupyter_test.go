@@ -142,12 +142,12 @@ func checkRunner(t *testing.T, args []string, made map[string]int64) {
 		t.Fatal(err)
 	}
 	reporttest.Validate(t, data)
-	var r report.Report
-	if err := json.Unmarshal(data, &r); err != nil {
+	r, err := report.ReadJSON(data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	checkCertificate(t, &r)
-	if got := countCells(&r); got != len(made) {
+	checkCertificate(t, r)
+	if got := countCells(r); got != len(made) {
 		t.Errorf("%d cells, want %d", got, len(made))
 	}
 	kernels := map[int]bool{}
@@ -160,7 +160,7 @@ func checkRunner(t *testing.T, args []string, made map[string]int64) {
 			continue
 		}
 		kernels[r.Windows[i].PID] = true
-		checkMade(t, &r, r.Windows[i].PID, name, size)
+		checkMade(t, r, r.Windows[i].PID, name, size)
 	}
 	for _, w := range r.Windows {
 		for _, c := range w.Children {

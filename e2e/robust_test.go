@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"ipytracer/attribution"
+	"ipytracer/recording"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/process"
-	"ipytracer/recording"
 )
 
 // TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact all the same, the

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -91,11 +90,11 @@ func (tr *trace) wait(status int) (*report.Report, []byte) {
 	tr.t.Helper()
 	data := tr.output(status)
 	reporttest.Validate(tr.t, data)
-	var r report.Report
-	if err := json.Unmarshal(data, &r); err != nil {
+	r, err := report.ReadJSON(data)
+	if err != nil {
 		tr.t.Fatal(err)
 	}
-	return &r, data
+	return r, data
 }
 
 // output is what it has printed once it has ended with a status.

@@ -99,8 +99,8 @@ type Place struct {
 	Line           int `json:"line"` // 0 if it is not known
 }
 
-// label is "In[3] line 2".
-func (p *Place) label() string {
+// placeName is "In[3] line 2".
+func placeName(p *Place) string {
 	text := runName([]int{p.Execution}, []int{p.ExecutionCount}, 0)
 	if p.Line > 0 {
 		text += fmt.Sprintf(" line %d", p.Line)
@@ -187,8 +187,8 @@ func (a *Audit) ByMeter() map[string]int64 {
 	return sums
 }
 
-// Runs names the cells of a verdict: "In[3], In[5]"; those after the first few are counted.
-func (v *Verdict) Runs() string {
+// runs names the cells of a verdict: "In[3], In[5]"; those after the first few are counted.
+func runs(v *Verdict) string {
 	const few = 6
 	text := ""
 	for i := range v.Executions {

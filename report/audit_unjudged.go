@@ -30,8 +30,8 @@ type NotJudged struct {
 	Advice string `json:"advice"`
 }
 
-// what names it in a few words: "12.00 MiB of resident".
-func (n *NotJudged) what() string {
+// whatIs names what was not judged in a few words: "12.00 MiB of resident".
+func whatIs(n *NotJudged) string {
 	text := "memory"
 	if n.Meter != "" {
 		text = meterName(n.Meter)
@@ -62,7 +62,7 @@ func (a *Audit) CanExceed(limit int64) bool {
 }
 
 // allClear is what an audit without a verdict says: all is well only if it has looked everywhere.
-func (a *Audit) allClear() string {
+func allClear(a *Audit) string {
 	const few = 3
 	if len(a.NotJudged) == 0 {
 		return "Nothing of " + FormatBytes(a.Least) + " or more stayed behind that should not have."
@@ -70,7 +70,7 @@ func (a *Audit) allClear() string {
 	var parts []string
 	for i := range a.NotJudged[:min(len(a.NotJudged), few)] {
 		n := &a.NotJudged[i]
-		parts = append(parts, n.what()+" ("+strings.ReplaceAll(n.Reason, "-", " ")+")")
+		parts = append(parts, whatIs(n)+" ("+strings.ReplaceAll(n.Reason, "-", " ")+")")
 	}
 	if rest := len(a.NotJudged) - few; rest > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", rest))
@@ -90,6 +90,6 @@ func (v *view) notJudged(a *Audit) {
 		if n.PID != 0 && len(a.Processes) > 1 {
 			of = fmt.Sprintf(" of pid %d", n.PID)
 		}
-		v.prose("  ", span{"- " + n.what() + of + ": ", yellow}, span{bounded(n.Why, maxProse), plain}, span{"; try: " + bounded(n.Advice, maxProse), dim})
+		v.prose("  ", span{"- " + whatIs(n) + of + ": ", yellow}, span{bounded(n.Why, maxProse), plain}, span{"; try: " + bounded(n.Advice, maxProse), dim})
 	}
 }

@@ -26,7 +26,7 @@ type Certificate struct {
 }
 
 // lacks is why it is not complete, in words; nothing where it is.
-func (c *Certificate) lacks() []string {
+func lacks(c *Certificate) []string {
 	if !c.Complete && len(c.Incomplete) == 0 {
 		return []string{"something is missing"}
 	}

@@ -36,8 +36,8 @@ type Limit struct {
 	Highest int64  `json:"highest,omitempty"` // that was ever used, where the kernel keeps it
 }
 
-// name is what people call the limit.
-func (l Limit) name() string {
+// limitName is what people call the limit.
+func limitName(l Limit) string {
 	switch l.Kind {
 	case "cgroup":
 		return "cgroup " + bounded(path.Clean("/"+l.Path), maxName)
@@ -48,14 +48,14 @@ func (l Limit) name() string {
 }
 
 // notable says whether a process did not end by itself.
-func (e *Ending) notable() bool { return e != nil && (e.OutOfMemory || e.Signal != "") }
+func notable(e *Ending) bool { return e != nil && (e.OutOfMemory || e.Signal != "") }
 
 // exhausted says which limit was used up, of a process that the OOM killer ended.
-func (e *Ending) exhausted() string {
+func exhausted(e *Ending) string {
 	if e.Limit == nil {
 		return "not known: neither a cgroup of the process nor the machine was seen to be full"
 	}
-	text := FormatBytes(e.Limit.Bytes) + " of " + e.Limit.name()
+	text := FormatBytes(e.Limit.Bytes) + " of " + limitName(*e.Limit)
 	if used := max(e.Limit.Used, e.Limit.Highest); used > 0 {
 		text += ", of which " + FormatBytes(used) + " were used"
 	}
@@ -69,7 +69,7 @@ func (e *Ending) exhausted() string {
 func (v *view) limits(p Process) {
 	var parts []span
 	for _, l := range p.Limits {
-		text := FormatBytes(l.Bytes) + " of " + l.name()
+		text := FormatBytes(l.Bytes) + " of " + limitName(l)
 		switch {
 		case l.Highest > 0:
 			text += ", " + FormatBytes(l.Highest) + " at its highest"
@@ -90,7 +90,7 @@ func (v *view) endings() {
 	for _, memory := range []bool{true, false} {
 		for _, p := range v.r.Processes {
 			e := p.Ending
-			if !e.notable() || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
+			if !notable(e) || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
 				continue
 			}
 			if told++; told > maxEndings {
@@ -119,7 +119,7 @@ func (v *view) ended(pid int, who string, e *Ending, where string) {
 	had := FormatBytes(e.Resident) + " resident"
 	if e.OutOfMemory {
 		v.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
-		v.answer("the limit", e.exhausted())
+		v.answer("the limit", exhausted(e))
 		return
 	}
 	v.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", bounded(e.Signal, maxName), pid, who, had, where))
@@ -130,7 +130,7 @@ func (v *view) during(e *Ending) string {
 	if e.At == nil {
 		return ""
 	}
-	text := ", in " + e.At.label()
+	text := ", in " + placeName(e.At)
 	for _, c := range v.cells {
 		if c.execution != e.At.Execution {
 			continue

@@ -12,9 +12,9 @@ const (
 	atLeast = "≥" // at least this much
 )
 
-// Label is what people call a window: In[3], an experiment's name, line 7. A cell that IPython ran without storing
+// label is what people call a window: In[3], an experiment's name, line 7. A cell that IPython ran without storing
 // it is "(silent)", one whose number is not known "-". The result is not escaped.
-func (w Window) Label() string {
+func label(w Window) string {
 	switch {
 	case w.Kind == Experiment:
 		return w.Name

@@ -51,14 +51,14 @@ func Live(w io.Writer, window Window, o TextOptions) error {
 
 // liveLine prints the figures there is room for, the time, and what is left of the width of remarks and source.
 func liveLine(p *printer, window Window, segments []segment) {
-	lead := span{pad(bounded(window.Label(), maxName), 8, false), bold}
+	lead := span{pad(bounded(label(window), maxName), 8, false), bold}
 	time := span{"  " + pad(FormatDuration(window.DurationNS), 8, true) + "  ", plain}
 	used := cells(lead.text) + cells(time.text)
 	texts := make([][]span, len(segments))
 	for i, s := range segments {
 		figures := window.Meters
 		if s.tree {
-			figures = window.together()
+			figures = window.Figures()
 		}
 		value := s.q.show(figures, s.meter)
 		texts[i] = []span{{"  " + s.name + " ", dim}, {pad(value.text, usualSize, true), value.style}}

@@ -230,8 +230,8 @@ func (w *Window) Together(meter string) (Figure, bool) {
 	return f, ok
 }
 
-// together are the figures of all meters for the process and its children together.
-func (w *Window) together() map[string]Figure {
+// Figures are the figures of all meters for the process and its children together.
+func (w *Window) Figures() map[string]Figure {
 	all := maps.Clone(w.Meters)
 	if all == nil {
 		all = map[string]Figure{}

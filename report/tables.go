@@ -271,8 +271,8 @@ func (r *read) variables(all []tabledVariable) (out []Variable) {
 	return out
 }
 
-// UnmarshalJSON reads what [JSON] writes, with every stack in its place.
-func (r *Report) UnmarshalJSON(data []byte) error {
+// ReadJSON reads what [JSON] writes, with every stack in its place.
+func ReadJSON(data []byte) (*Report, error) {
 	type bare Report
 	var doc struct {
 		bare
@@ -284,9 +284,9 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 		Variables []tabledVariable `json:"variables"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
-		return err
+		return nil, err
 	}
-	*r = Report(doc.bare)
+	r := Report(doc.bare)
 	for _, w := range doc.Windows {
 		w.Window.Refused = doc.refused(w.Refused)
 		for _, a := range w.Allocations {
@@ -308,11 +308,11 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 		r.Tensors = append(r.Tensors, one.Tensors)
 	}
 	r.Variables = doc.variables(doc.Variables)
-	return doc.err
+	return &r, doc.err
 }
 
-// UnmarshalJSON reads what [AuditJSON] writes, with every stack in its place.
-func (a *Audit) UnmarshalJSON(data []byte) error {
+// ReadAuditJSON reads what [AuditJSON] writes, with every stack in its place.
+func ReadAuditJSON(data []byte) (*Audit, error) {
 	type bare Audit
 	var doc struct {
 		bare
@@ -322,9 +322,9 @@ func (a *Audit) UnmarshalJSON(data []byte) error {
 		Variables []tabledVariable `json:"variables"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
-		return err
+		return nil, err
 	}
-	*a = Audit(doc.bare)
+	a := Audit(doc.bare)
 	for _, v := range doc.Verdicts {
 		v.Verdict.Stack, _ = doc.stack(v.Stack)
 		a.Verdicts = append(a.Verdicts, v.Verdict)
@@ -334,5 +334,5 @@ func (a *Audit) UnmarshalJSON(data []byte) error {
 		a.Live = append(a.Live, l.LiveBlocks)
 	}
 	a.Variables = doc.variables(doc.Variables)
-	return doc.err
+	return &a, doc.err
 }

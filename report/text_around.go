@@ -160,7 +160,7 @@ func (v *view) childRows(w Window, children []Child) []figureRow {
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.PID, b.PID))
 	})
 	var rows []figureRow
-	label := span{bounded(w.Label(), maxName), bold}
+	label := span{bounded(label(w), maxName), bold}
 	for _, c := range children[:min(maxChildren, len(children))] {
 		rows = append(rows, figureRow{figures: maps.Clone(c.Meters),
 			lead: []span{label, {fmt.Sprint(c.PID), plain}, {bounded(c.Command, maxProse), plain}}})
@@ -170,7 +170,7 @@ func (v *view) childRows(w Window, children []Child) []figureRow {
 		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + formatCount(uint64(rest)) + " smaller", dim}}})
 	}
 	if w.Kind == Cell {
-		rows = append(rows, figureRow{figures: w.together(), lead: []span{{}, {}, {"all together", bold}}})
+		rows = append(rows, figureRow{figures: w.Figures(), lead: []span{{}, {}, {"all together", bold}}})
 	}
 	return rows
 }

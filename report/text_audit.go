@@ -49,10 +49,10 @@ func (v *view) auditHeader(a *Audit) {
 		if p.Objects > 0 {
 			parts = append(parts, span{plural(int(p.Objects), "object") + " looked at", plain})
 		}
-		if p.Ending.notable() {
+		if notable(p.Ending) {
 			at := ""
 			if p.Ending.At != nil {
-				at = ", in " + p.Ending.At.label()
+				at = ", in " + placeName(p.Ending.At)
 			}
 			v.ended(p.PID, "", p.Ending, at)
 			v.blank()
@@ -62,7 +62,7 @@ func (v *view) auditHeader(a *Audit) {
 	}
 	v.field("session", span{plural(a.Cells, "cell"), plain}, span{FormatDuration(a.DurationNS), plain})
 	if len(a.Verdicts) == 0 {
-		v.title(a.allClear())
+		v.title(allClear(a))
 	} else {
 		v.title(plural(len(a.Verdicts), "verdict"))
 	}
@@ -84,13 +84,13 @@ func (v *view) verdict(number int, one *Verdict) {
 		row("line", span{who(one.Stack), plain})
 	}
 	if len(one.Executions) > 0 {
-		row("cells", span{one.Runs(), plain})
+		row("cells", span{runs(one), plain})
 	}
 	row("count", span{counted(one) + ", the oldest " + FormatDuration(one.AgeNS) + " old", plain})
 	row("why", span{bounded(one.Evidence, 2*maxProse), plain})
 	row("try", span{bounded(one.Advice, maxProse), plain})
 	if one.Change != nil {
-		row("change", span{one.Change.label(), plain})
+		row("change", span{placeName(one.Change), plain})
 	}
 	name := "type"
 	for line := range strings.Lines(one.Fix) {

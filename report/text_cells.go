@@ -45,7 +45,7 @@ func (v *view) legend() {
 }
 
 func (v *view) cellRow(w Window) figureRow {
-	r := figureRow{lead: []span{{w.Label(), bold}}, figures: w.Meters, trail: []span{{FormatDuration(w.DurationNS), plain}}}
+	r := figureRow{lead: []span{{label(w), bold}}, figures: w.Meters, trail: []span{{FormatDuration(w.DurationNS), plain}}}
 	if v.several {
 		r.lead = append(r.lead, span{fmt.Sprint(w.PID), plain})
 	}

@@ -36,7 +36,7 @@ func (v *view) certificate() {
 	if c.Complete {
 		v.prose("  ", span{"✓ complete: ", green}, span{"every change made in the kernel reached this report, and no window is missing.", plain})
 	}
-	for _, why := range c.lacks() {
+	for _, why := range lacks(&c) {
 		v.prose("  ", span{"✗ not complete: ", yellow}, span{bounded(why, maxProse) + ".", plain})
 	}
 	v.proofs()

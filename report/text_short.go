@@ -220,7 +220,7 @@ func (v *view) detail(w *Window) {
 // doubts are the reasons for which not everything is exact and proven, in words.
 func (v *view) doubts() (reasons []string) {
 	c := v.r.Certificate
-	for _, why := range c.lacks() {
+	for _, why := range lacks(&c) {
 		reasons = append(reasons, bounded(why, maxProse))
 	}
 	for _, p := range c.Meters {

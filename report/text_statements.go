@@ -44,7 +44,7 @@ func (v *view) detailed() int {
 
 // cellName is a cell's label, with its number where the label does not tell it from others.
 func (v *view) cellName(c Window) string {
-	name := c.Label()
+	name := label(c)
 	if name == "-" || c.Silent || v.several {
 		name += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
 	}
@@ -115,7 +115,7 @@ func (v *view) summitAmong(statements []Window, c *Window) int {
 // heavierFigures are a window's own or, where these need more, those with its children.
 func (v *view) heavierFigures(w *Window) map[string]Figure {
 	if v.needOf(w.Tree) > v.needOf(w.Meters) {
-		return w.together()
+		return w.Figures()
 	}
 	return w.Meters
 }

@@ -82,7 +82,7 @@ func (v *view) lookThrough() {
 // brief keeps what is needed of a window.
 func (v *view) brief(w *Window, waiting map[int]int) {
 	b := &brief{
-		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: w.Label(), failure: w.Error, silent: w.Silent,
+		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: label(*w), failure: w.Error, silent: w.Silent,
 		counted: w.ExecutionCount != nil, statements: waiting[w.ID],
 	}
 	v.byID[w.ID] = b
