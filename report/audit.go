@@ -142,9 +142,9 @@ type LiveBlocks struct {
 	AgeNS           int64 `json:"age_ns"` // of the oldest, at the end
 }
 
-// WithoutSource returns a copy of an audit from which texts are gone that a notebook may have typed: what follows the
+// AuditWithoutSource returns a copy of an audit from which texts are gone that a notebook may have typed: what follows the
 // program's name in commands, and the keys on the way to what holds a block. Names of variables and functions stay.
-func (a *Audit) WithoutSource() *Audit {
+func AuditWithoutSource(a *Audit) *Audit {
 	c := *a
 	c.Processes, c.Verdicts, c.Live = list(a.Processes), list(a.Verdicts), list(a.Live)
 	for i := range c.Live {

@@ -146,7 +146,7 @@ func (o *AuditOptions) conclude(a *report.Audit, s *session) error {
 
 func (o *AuditOptions) print(w io.Writer, a *report.Audit) error {
 	if o.NoSource {
-		a = a.WithoutSource()
+		a = report.AuditWithoutSource(a)
 	}
 	if o.Format == "json" {
 		return report.AuditJSON(w, a)
