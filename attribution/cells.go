@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)
@@ -150,7 +150,7 @@ func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
 		p.open = slices.Delete(p.open, i, i+1)
 	}
 	t.done = append(t.done, w)
-	if t.audit != nil && (w.status == report.Error || w.status == report.Interrupted) {
+	if t.audit != nil && (w.status == model.Error || w.status == model.Interrupted) {
 		t.audit.fail(b.PID, w)
 	}
 	if len(p.open) == 0 {
@@ -174,11 +174,11 @@ func (t *Tracker) abandonCell(p *process, b *event.Boundary, why string) {
 		return
 	}
 	if s := w.statement; s != nil {
-		s.status, s.note = report.Incomplete, why
+		s.status, s.note = model.Incomplete, why
 		t.closeWindow(s, b)
 		w.statement = nil
 	}
-	w.status, w.note = report.Incomplete, why
+	w.status, w.note = model.Incomplete, why
 	t.finishCell(p, w, b)
 }
 
@@ -188,7 +188,7 @@ func (t *Tracker) openStatement(p *process, b *event.Boundary) {
 		return
 	}
 	if late := cell.statement; late != nil { // its end was refused
-		late.status = report.Incomplete
+		late.status = model.Incomplete
 		late.loosen(noteEndRefused)
 		t.closeWindow(late, b)
 	}
@@ -330,11 +330,11 @@ func (t *Tracker) stacksAreShed(r *root, b *event.Boundary) {
 func outcomeStatus(o event.Outcome) string {
 	switch o {
 	case event.OutcomeError:
-		return report.Error
+		return model.Error
 	case event.OutcomeInterrupted, event.OutcomeAbandoned:
-		return report.Interrupted
+		return model.Interrupted
 	case event.OutcomeMissed, event.OutcomeUnknown:
-		return report.Incomplete
+		return model.Incomplete
 	}
-	return report.OK
+	return model.OK
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strconv"
 
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // incomplete says in words why a certificate is not complete; nothing where it is.
-func (t *Tracker) incomplete(c *report.Certificate) []string {
+func (t *Tracker) incomplete(c *model.Certificate) []string {
 	reasons := []string{}
 	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	if missing := t.changesMissing(); missing > 0 {

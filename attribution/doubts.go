@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // What the kernel had no room for, or had to guess, reaches the windows here. The kernel counts it by tree, and each boundary says the
@@ -234,7 +234,7 @@ func (d *doubts) inTree(m event.Meter) bool {
 }
 
 // lost tells in a window of a report what found no room in it.
-func (w *window) lost(out *report.Window) {
+func (w *window) lost(out *model.Window) {
 	d := w.doubts
 	if d == nil || w.kind != kindCell && w.kind != kindSession {
 		return

@@ -3,8 +3,8 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // experiments are those of a process that are open.
@@ -59,7 +59,7 @@ func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
 	}
 	w := of[len(of)-1]
 	if all.crowded {
-		w.status, w.doubted = report.Incomplete, true
+		w.status, w.doubted = model.Incomplete, true
 		w.addNote(noteUnpaired)
 	}
 	t.closeWindow(w, b)
@@ -77,7 +77,7 @@ func (t *Tracker) endExperiments(p *process, b *event.Boundary) {
 	}
 	slices.SortFunc(left, func(a, b *window) int { return a.id - b.id })
 	for _, w := range left {
-		w.status, w.note = report.Incomplete, "no end marker: it ends with the session"
+		w.status, w.note = model.Incomplete, "no end marker: it ends with the session"
 		t.closeWindow(w, b)
 	}
 	p.experiments = experiments{}

@@ -3,8 +3,8 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and replies. That
@@ -28,7 +28,7 @@ func (t *Tracker) cellResult(p *process, b *event.Boundary) {
 	w.failure = t.failureOf(b)
 	w.atResult = t.snapshot(w, b)
 	w.hooks = t.openWindow(p, b, kindStatement, w)
-	w.hooks.name = report.Hooks
+	w.hooks.name = model.Hooks
 }
 
 // snapshot is a window as it is if it ends at a boundary whose segment it has seen.

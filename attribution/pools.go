@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // pool is a kind of pool whose workers wait for the next task until it is shut down.
@@ -48,7 +48,7 @@ func isHelper(command string) bool {
 }
 
 // wordPool says what waits there.
-func (p pool) word(v *report.Verdict, workers int64) {
+func (p pool) word(v *model.Verdict, workers int64) {
 	v.Evidence = fmt.Sprintf("%d workers of %s wait for the next task: %s", workers, p.name, v.Command)
 	if workers == 1 {
 		v.Evidence = fmt.Sprintf("a worker of %s waits for the next task: %s", p.name, v.Command)

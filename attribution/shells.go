@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // The windows are held against what IPython says of itself: it stores each cell in In before it compiles it, and its front end shows
@@ -142,7 +142,7 @@ func (t *Tracker) doubt(probes, one, several string, amiss func(*window) bool) {
 // lacksStatements says whether a cell that ran to its end must have had statements, and none was seen. Where their probes were stepped
 // down that is said already.
 func (t *Tracker) lacksStatements(w *window) bool {
-	if w.lastLine > 0 || w.late || w.isOpen || w.status != report.OK || w.truncated || t.areShed(statementProbe) {
+	if w.lastLine > 0 || w.late || w.isOpen || w.status != model.OK || w.truncated || t.areShed(statementProbe) {
 		return false
 	}
 	return hasCode(t.sourceOf(w))

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/report"
 )
 
 // What a notebook of 60 cells may take.

@@ -10,8 +10,8 @@ package attribution
 import (
 	"fmt"
 
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
@@ -92,7 +92,7 @@ type process struct {
 	hasWindows  bool
 	ranCells    int32 // cells that are over
 	last        last  // what it was doing when it ended
-	limits      []report.Limit
+	limits      []model.Limit
 	blind       blindness
 	session     *window // of a root
 	whole       *window // of a Python that another process of the tree started

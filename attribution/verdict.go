@@ -4,46 +4,47 @@ import (
 	"fmt"
 	"strings"
 
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/report"
 )
 
 // verdict words what was found.
-func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
+func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	v := f.Verdict
 	v.Kind, v.Meter, v.PID = key.kind, key.meter.String(), int(key.pid)
 	v.Bytes, v.Count = int64(f.portion.bytes), f.portion.count
 	v.AgeNS = max(int64(j.t.last-f.portion.oldest), 0)
 	v.Holder, v.Probable = f.portion.holder.Path, f.portion.holder.Probable
 	if v.Stack == nil {
-		v.Stack = []report.Frame{}
+		v.Stack = []model.Frame{}
 	}
 	v.Executions, v.ExecutionCounts = f.portion.executions()
 	switch key.kind {
-	case report.RerunGrowth:
+	case model.RerunGrowth:
 		v.Growth = growthOf(j.runs[runKey{key.pid, digestOf(key.text)}], f.portion.runs)
 		j.wordGrowth(&v, f)
-	case report.HeldByOutput:
+	case model.HeldByOutput:
 		j.wordOutput(&v, f)
-	case report.HeldByTraceback:
+	case model.HeldByTraceback:
 		j.wordTraceback(&v, f)
-	case report.HeldAfterWindow:
+	case model.HeldAfterWindow:
 		v.Evidence, v.Advice = wordHolder(f)
-	case report.FreedLate:
+	case model.FreedLate:
 		v.Evidence = fmt.Sprintf("it was still there when its cell ended, and went up to %s later, while no cell ran", report.FormatDuration(int64(f.gap)))
 		v.Advice = "free it within the cell: del the name, join the thread or await the task that has it, or call gc.collect() if it was in a reference cycle"
-	case report.NeverFreed:
+	case model.NeverFreed:
 		v.Evidence = "the interpreter cleared all modules away as it ended, and this was still there"
 		v.Advice = "look for a reference that C code took and never gave back (Py_INCREF without Py_DECREF), or a thread that was never joined"
-	case report.Fragmentation:
+	case model.Fragmentation:
 		v.Evidence = f.note
 		v.Advice = "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, make tensors of fewer different sizes, or call torch.cuda.empty_cache() between phases"
-	case report.ChildAlive:
+	case model.ChildAlive:
 		v.Command = bounded(f.note, 200)
 		v.Evidence = "still running since its cell ended: " + v.Command
 		v.Advice = "end it where it was started: terminate() or close() and join() it, use a with block, or wait() for it; to end it now: " + killing(f.children)
 		v.PIDs = f.children
-	case report.IdlePool:
+	case model.IdlePool:
 		v.Command = bounded(f.note, 200)
 		f.pool.word(&v, v.Count)
 		v.PIDs = f.children
@@ -62,7 +63,7 @@ func (j *judge) verdict(key verdictKey, f *found) report.Verdict {
 }
 
 // made is where the latest run of the cell made it.
-func (f *found) made(stack []report.Frame) *report.Place {
+func (f *found) made(stack []model.Frame) *model.Place {
 	var latest *window
 	for cell := range f.portion.runs {
 		if cell != nil && (latest == nil || cell.execution > latest.execution) {
@@ -79,8 +80,8 @@ func (f *found) made(stack []report.Frame) *report.Place {
 	return p
 }
 
-func lineIn(cell *window, line int) *report.Place {
-	return &report.Place{Execution: cell.execution, ExecutionCount: max(cell.count, 0), Line: line}
+func lineIn(cell *window, line int) *model.Place {
+	return &model.Place{Execution: cell.execution, ExecutionCount: max(cell.count, 0), Line: line}
 }
 
 // killing is what to type in a shell to end processes.
@@ -97,7 +98,7 @@ func killing(pids []int) string {
 }
 
 // wordOutput: which cell showed it, and where.
-func (j *judge) wordOutput(v *report.Verdict, f *found) {
+func (j *judge) wordOutput(v *model.Verdict, f *found) {
 	shown := "a cell"
 	if cell := j.shownBy(int32(v.PID), f.portion.holder.Output); cell != nil {
 		v.Change = lineIn(cell, cell.lastLine)
@@ -111,10 +112,10 @@ func (j *judge) wordOutput(v *report.Verdict, f *found) {
 }
 
 // wordGrowth: what each run of the cell leaves, and where it goes.
-func (j *judge) wordGrowth(v *report.Verdict, f *found) {
+func (j *judge) wordGrowth(v *model.Verdict, f *found) {
 	g := v.Growth
 	if g == nil { // of several sites together
-		g = &report.Growth{}
+		g = &model.Growth{}
 		v.Growth = g
 	}
 	v.Evidence = fmt.Sprintf("%d runs of this cell left %s each (95 %% confidence: %s to %s)", g.Runs, report.FormatBytes(g.Slope), report.FormatBytes(g.Low), report.FormatBytes(g.High))
@@ -144,7 +145,7 @@ func (j *judge) wordGrowth(v *report.Verdict, f *found) {
 	}
 }
 
-func (j *judge) wordTraceback(v *report.Verdict, f *found) {
+func (j *judge) wordTraceback(v *model.Verdict, f *found) {
 	v.Advice = "handle the exception in the cell; what it has now goes with the next exception, or with the code below"
 	holder := f.portion.holder
 	switch {

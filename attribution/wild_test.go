@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
 	"ipytracer/event"
+	"ipytracer/report"
 )
 
 // TestWildEvents: a recording may say anything, in any order. A report and an audit of it come to an end, in every form.

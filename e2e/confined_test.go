@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/tracer/process"
 )
@@ -129,7 +130,7 @@ func hasEnded(pid int) bool {
 }
 
 // complete checks that a report is of a cell, and misses nothing. It returns the report.
-func complete(t *testing.T, path string, pid int) *report.Report {
+func complete(t *testing.T, path string, pid int) *model.Report {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"ipytracer/attribution"
+	"ipytracer/model"
 	"ipytracer/recording"
-	"ipytracer/report"
 	"ipytracer/report/reporttest"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/process"
@@ -181,7 +181,7 @@ func TestTargetKilledInACell(t *testing.T) {
 	}
 	r, _ := tr.wait(0)
 	cells := topCells(r, pid)
-	if len(cells) != 1 || cells[0].Status != report.Incomplete {
+	if len(cells) != 1 || cells[0].Status != model.Incomplete {
 		t.Fatalf("cells: %+v", cells)
 	}
 	if f := cells[0].Meters["cpu.resident"]; f.Need() < 64<<20 {

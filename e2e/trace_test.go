@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -80,13 +81,13 @@ func tracedBy(t *testing.T, binary string, env []string, pid int, command string
 }
 
 // stop detaches and returns the report, which must be valid, and the exit status.
-func (tr *trace) stop() (*report.Report, []byte) {
+func (tr *trace) stop() (*model.Report, []byte) {
 	tr.t.Helper()
 	_ = tr.cmd.Process.Signal(os.Interrupt)
 	return tr.wait(0)
 }
 
-func (tr *trace) wait(status int) (*report.Report, []byte) {
+func (tr *trace) wait(status int) (*model.Report, []byte) {
 	tr.t.Helper()
 	data := tr.output(status)
 	reporttest.Validate(tr.t, data)
@@ -108,7 +109,7 @@ func (tr *trace) output(status int) []byte {
 }
 
 // audit ends an audit and returns what it found.
-func (tr *trace) audit(status int) *report.Audit {
+func (tr *trace) audit(status int) *model.Audit {
 	tr.t.Helper()
 	_ = tr.cmd.Process.Signal(os.Interrupt)
 	return readAudit(tr.t, tr.output(status))

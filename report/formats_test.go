@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -127,12 +128,12 @@ func TestSchemaKnowsTheModel(t *testing.T) {
 			}
 		}
 	}
-	compare("report", schema.Properties, report.Report{}, "frames", "stacks")
-	compare("line", schema.Defs["line"].Properties, report.Line{}, "frame")
-	for name, model := range map[string]any{"host": report.Host{}, "process": report.Process{}, "meter": report.Meter{}, "window": report.Window{},
-		"child": report.Child{}, "figure": report.Figure{}, "between": report.Between{}, "certificate": report.Certificate{}, "loss": report.Loss{},
-		"probe": report.Probe{}, "proof": report.Proof{}, "allocation": report.Allocation{}, "frame": report.Frame{},
-		"tensors": report.Tensors{}, "variable": report.Variable{}, "names": report.Names{}, "resident": report.Resident{}, "residentPart": report.ResidentPart{}, "refusal": report.Refusal{}, "softLimit": report.SoftLimit{}, "coverage": report.Coverage{}} {
+	compare("report", schema.Properties, model.Report{}, "frames", "stacks")
+	compare("line", schema.Defs["line"].Properties, model.Line{}, "frame")
+	for name, model := range map[string]any{"host": model.Host{}, "process": model.Process{}, "meter": model.Meter{}, "window": model.Window{},
+		"child": model.Child{}, "figure": model.Figure{}, "between": model.Between{}, "certificate": model.Certificate{}, "loss": model.Loss{},
+		"probe": model.Probe{}, "proof": model.Proof{}, "allocation": model.Allocation{}, "frame": model.Frame{},
+		"tensors": model.Tensors{}, "variable": model.Variable{}, "names": model.Names{}, "resident": model.Resident{}, "residentPart": model.ResidentPart{}, "refusal": model.Refusal{}, "softLimit": model.SoftLimit{}, "coverage": model.Coverage{}} {
 		compare(name, schema.Defs[name].Properties, model)
 	}
 }

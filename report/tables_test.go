@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -13,7 +14,7 @@ import (
 // TestStacksComeBack: JSON has each stack and frame once, and a reader gets every stack where it was.
 func TestStacksComeBack(t *testing.T) {
 	r := withLines()
-	r.Windows[5].Refused = []report.Refusal{
+	r.Windows[5].Refused = []model.Refusal{
 		{Meter: "gpu.0.active", Asked: 9, Count: 1, Stack: r.Tensors[0].Stack}, {Meter: "gpu.0.active", Asked: 8, Count: 1},
 	}
 	data := reporttest.Report(t, r)
@@ -56,7 +57,7 @@ func TestWindowsAreStreamed(t *testing.T) {
 	whole := rich()
 	streamed := *whole
 	streamed.Windows = nil
-	streamed.Stream = func(yield func(*report.Window) bool) {
+	streamed.Stream = func(yield func(*model.Window) bool) {
 		for i := range whole.Windows {
 			if one := whole.Windows[i]; !yield(&one) {
 				return

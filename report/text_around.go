@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"ipytracer/model"
 )
 
 // Gaps that moved little are folded into one line when there are many.
@@ -54,7 +56,7 @@ func (v *view) between() {
 }
 
 // gapLabel is the label of a gap, with the cells that have no In[N] named by their number in the table.
-func (v *view) gapLabel(b Between) string {
+func (v *view) gapLabel(b model.Between) string {
 	name := func(w *brief) string {
 		if !w.counted || w.silent {
 			return fmt.Sprintf("#%d", w.execution)
@@ -63,14 +65,14 @@ func (v *view) gapLabel(b Between) string {
 	}
 	after, begun := v.byID[b.After]
 	before, ended := v.byID[b.Before]
-	if begun && ended && after.kind == Cell && before.kind == Cell {
+	if begun && ended && after.kind == model.Cell && before.kind == model.Cell {
 		return "between " + name(after) + " and " + name(before)
 	}
 	return bounded(b.Label, maxProse)
 }
 
 // fold picks the gaps to show of those that moved, and says how many it leaves out and how much moved in the largest of those.
-func (v *view) fold(sizes []int64) (shown []Between, folded int, most int64) {
+func (v *view) fold(sizes []int64) (shown []model.Between, folded int, most int64) {
 	least := int64(math.MinInt64)
 	if len(sizes) > manyGaps {
 		slices.Sort(sizes)
@@ -92,7 +94,7 @@ func (v *view) fold(sizes []int64) (shown []Between, folded int, most int64) {
 }
 
 // largest is the largest movement of any headline meter in a gap.
-func (v *view) largest(b Between) int64 {
+func (v *view) largest(b model.Between) int64 {
 	var n int64
 	for _, id := range v.meters {
 		f := b.Meters[id]
@@ -111,7 +113,7 @@ func (v *view) children() {
 	for i, id := range v.meters {
 		t.columns = append(t.columns, column{title: meterName(id), right: true, drop: i, group: "highest", size: usualSize})
 	}
-	add := func(w Window, children []Child) {
+	add := func(w model.Window, children []model.Child) {
 		if len(children) == 0 {
 			return
 		}
@@ -124,7 +126,7 @@ func (v *view) children() {
 		}
 	}
 	for w := range v.r.AllPassing() {
-		if w.Kind == Cell {
+		if w.Kind == model.Cell {
 			add(*w, w.Children)
 			for _, c := range w.Children {
 				seen[c.PID] = true
@@ -132,8 +134,8 @@ func (v *view) children() {
 		}
 	}
 	for w := range v.r.AllPassing() {
-		if w.Kind == Session {
-			add(*w, slices.DeleteFunc(slices.Clone(w.Children), func(c Child) bool { return seen[c.PID] }))
+		if w.Kind == model.Session {
+			add(*w, slices.DeleteFunc(slices.Clone(w.Children), func(c model.Child) bool { return seen[c.PID] }))
 		}
 	}
 	if len(t.rows) == 0 {
@@ -148,15 +150,15 @@ func (v *view) children() {
 }
 
 // childRows lists the heaviest children of one window and the sum with all others.
-func (v *view) childRows(w Window, children []Child) []figureRow {
-	weight := func(c Child) int64 {
+func (v *view) childRows(w model.Window, children []model.Child) []figureRow {
+	weight := func(c model.Child) int64 {
 		if len(v.meters) == 0 {
 			return 0
 		}
 		return c.Meters[v.meters[0]].Peak
 	}
 	children = slices.Clone(children)
-	slices.SortStableFunc(children, func(a, b Child) int {
+	slices.SortStableFunc(children, func(a, b model.Child) int {
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.PID, b.PID))
 	})
 	var rows []figureRow
@@ -169,7 +171,7 @@ func (v *view) childRows(w Window, children []Child) []figureRow {
 	if rest := len(children) - maxChildren; rest > 0 {
 		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + formatCount(uint64(rest)) + " smaller", dim}}})
 	}
-	if w.Kind == Cell {
+	if w.Kind == model.Cell {
 		rows = append(rows, figureRow{figures: w.Figures(), lead: []span{{}, {}, {"all together", bold}}})
 	}
 	return rows

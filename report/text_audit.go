@@ -4,20 +4,22 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // titles are the kinds of verdict in words.
 var titles = map[string]string{
-	RerunGrowth: "grows with each run of the cell", HeldAfterWindow: "held after its cell", HeldByTraceback: "held by a traceback",
-	HeldByOutput: "held by the output history", Fragmentation: "reserved, but in pieces", ChildAlive: "a process that never ended",
-	FreedLate: "freed late", NeverFreed: "never freed", IdlePool: "an idle pool of processes",
+	model.RerunGrowth: "grows with each run of the cell", model.HeldAfterWindow: "held after its cell", model.HeldByTraceback: "held by a traceback",
+	model.HeldByOutput: "held by the output history", model.Fragmentation: "reserved, but in pieces", model.ChildAlive: "a process that never ended",
+	model.FreedLate: "freed late", model.NeverFreed: "never freed", model.IdlePool: "an idle pool of processes",
 }
 
 // maxHeld is how many rows the account of what is still there has.
 const maxHeld = 12
 
 // AuditText writes an audit for people. It fails with w's error only.
-func AuditText(w io.Writer, a *Audit, o TextOptions) error {
+func AuditText(w io.Writer, a *model.Audit, o TextOptions) error {
 	v := &view{printer: o.printer(), o: o}
 	v.auditHeader(a)
 	for i := range a.Verdicts {
@@ -32,7 +34,7 @@ func AuditText(w io.Writer, a *Audit, o TextOptions) error {
 	return err
 }
 
-func (v *view) auditHeader(a *Audit) {
+func (v *view) auditHeader(a *model.Audit) {
 	v.prose("", span{"ipytracer", bold}, span{" · leak audit", dim})
 	v.blank()
 	for _, p := range a.Processes {
@@ -69,10 +71,10 @@ func (v *view) auditHeader(a *Audit) {
 }
 
 // verdict shows one: what, how much, where it comes from, why it is there, what to try.
-func (v *view) verdict(number int, one *Verdict) {
+func (v *view) verdict(number int, one *model.Verdict) {
 	v.blank()
 	size := span{FormatBytes(one.Bytes), bold}
-	if one.Kind != ChildAlive && one.Kind != IdlePool {
+	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.text += " of " + meterName(one.Meter)
 	}
 	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{orNone(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
@@ -99,11 +101,11 @@ func (v *view) verdict(number int, one *Verdict) {
 	}
 }
 
-func counted(one *Verdict) string {
+func counted(one *model.Verdict) string {
 	switch one.Kind {
-	case ChildAlive, IdlePool:
+	case model.ChildAlive, model.IdlePool:
 		return plural(int(one.Count), "process")
-	case Fragmentation:
+	case model.Fragmentation:
 		return plural(int(one.Count), "time")
 	}
 	return plural(int(one.Count), "block")
@@ -117,7 +119,7 @@ func orNone(text, otherwise string) string {
 }
 
 // stillHeld accounts for what is there at the end, verdict or not.
-func (v *view) stillHeld(a *Audit) {
+func (v *view) stillHeld(a *model.Audit) {
 	if len(a.Held) == 0 {
 		return
 	}
@@ -138,7 +140,7 @@ func (v *view) stillHeld(a *Audit) {
 }
 
 // stillLive accounts for it by who made it.
-func (v *view) stillLive(a *Audit) {
+func (v *view) stillLive(a *model.Audit) {
 	t := table{columns: []column{
 		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1}, {title: "since"}, {title: "held by", drop: 2}, {title: "line", flex: true},
 	}, indent: rowIndent}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // cellTable ranks the cells.
@@ -44,7 +46,7 @@ func (v *view) legend() {
 	v.prose("", span{"need = highest − start · consumed = end − start · peaked = needed on top of what is left · total = at the end", dim})
 }
 
-func (v *view) cellRow(w Window) figureRow {
+func (v *view) cellRow(w model.Window) figureRow {
 	r := figureRow{lead: []span{{label(w), bold}}, figures: w.Meters, trail: []span{{FormatDuration(w.DurationNS), plain}}}
 	if v.several {
 		r.lead = append(r.lead, span{fmt.Sprint(w.PID), plain})
@@ -55,7 +57,7 @@ func (v *view) cellRow(w Window) figureRow {
 	}
 	r.lead = append(r.lead, span{number, plain})
 	r.below = append(r.below, remarks(w)...)
-	if outer, ok := v.byID[w.Parent]; ok && outer.kind == Cell {
+	if outer, ok := v.byID[w.Parent]; ok && outer.kind == model.Cell {
 		r.below = append(r.below, span{"inside " + outer.label + " · ", dim})
 	}
 	if w.Source != "" {
@@ -66,9 +68,9 @@ func (v *view) cellRow(w Window) figureRow {
 }
 
 // remarks are the status of a window that did not end well, and its note; each ends in a separator.
-func remarks(w Window) []span {
+func remarks(w model.Window) []span {
 	var spans []span
-	if w.Status != OK && w.Status != "" {
+	if w.Status != model.OK && w.Status != "" {
 		spans = append(spans, span{w.Status, red}, span{" · ", dim})
 	}
 	if w.Note != "" {
@@ -85,7 +87,7 @@ func remarks(w Window) []span {
 }
 
 // refusal says what was asked for in vain: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
-func refusal(r Refusal) string {
+func refusal(r model.Refusal) string {
 	text := fmt.Sprintf("refused %s of %s, %s held", FormatBytes(r.Asked), bounded(meterName(r.Meter), maxName), FormatBytes(r.Held))
 	if r.Limit > 0 {
 		text += fmt.Sprintf(" of the %s allowed", FormatBytes(r.Limit))
@@ -117,7 +119,7 @@ func (v *view) experiments() {
 		return
 	}
 	for w := range v.r.AllPassing() {
-		if w.Kind != Experiment {
+		if w.Kind != model.Experiment {
 			continue
 		}
 		name := strings.Repeat("  ", v.depth(*w)) + bounded(w.Name, maxName)
@@ -138,11 +140,11 @@ func (v *view) experiments() {
 }
 
 // depth is in how many experiments a window lies. A report that came from elsewhere may have cycles.
-func (v *view) depth(w Window) int {
+func (v *view) depth(w model.Window) int {
 	const deepest = 8
 	n := 0
 	for outer, ok := v.byID[w.Parent]; ok && n < deepest; outer, ok = v.byID[outer.parent] {
-		if outer.kind == Experiment {
+		if outer.kind == model.Experiment {
 			n++
 		}
 		if outer.parent == outer.id {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // footnotes explain the marks on figures that are not exact.
@@ -86,7 +88,7 @@ func (v *view) list(name string, items []string) {
 
 // proofs shows, for each meter, which probe serves it and how the kernel's peaks compare with the recomputed ones.
 func (v *view) proofs() {
-	proofs := map[string]Proof{}
+	proofs := map[string]model.Proof{}
 	ids := meterIDs(v.r)
 	for _, p := range v.r.Certificate.Meters {
 		proofs[p.ID] = p
@@ -94,7 +96,7 @@ func (v *view) proofs() {
 			ids = append(ids, p.ID)
 		}
 	}
-	meters := map[string]Meter{}
+	meters := map[string]model.Meter{}
 	for _, m := range v.r.Meters {
 		meters[m.ID] = m
 	}
@@ -119,7 +121,7 @@ func (v *view) proofs() {
 	t.print(v.printer)
 }
 
-func quality(m Meter, served bool, p Proof) span {
+func quality(m model.Meter, served bool, p model.Proof) span {
 	text := span{"exact", green}
 	switch {
 	case !served, !m.Exact && m.Bound != nil && *m.Bound == 0: // no probe, so nothing that could be off
@@ -135,7 +137,7 @@ func quality(m Meter, served bool, p Proof) span {
 	return text
 }
 
-func agreement(p Proof, compared bool) span {
+func agreement(p model.Proof, compared bool) span {
 	if !compared || p.Compared+p.Skipped == 0 {
 		return span{"–", dim}
 	}

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // header says what was traced, for how long and where.
@@ -23,7 +25,7 @@ func (v *view) header() {
 }
 
 // root describes one attached process.
-func (v *view) root(p Process) {
+func (v *view) root(p model.Process) {
 	name, late := "process", ""
 	parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
 	if p.Python != "" {
@@ -64,7 +66,7 @@ func (v *view) root(p Process) {
 }
 
 // course says how a meter went from beginning to end.
-func course(figures map[string]Figure, id string) []span {
+func course(figures map[string]model.Figure, id string) []span {
 	return []span{
 		{start.show(figures, id).text + " at the start", plain},
 		{highest.show(figures, id).text + " at its highest", plain},
@@ -90,7 +92,7 @@ func (v *view) gpu(number int) []span {
 }
 
 // life is what a process used from beginning to end.
-func (v *view) life(p Process) map[string]Figure {
+func (v *view) life(p model.Process) map[string]model.Figure {
 	if own := v.sessions[p.PID]; own != nil {
 		return own
 	}
@@ -154,7 +156,7 @@ func (v *view) noCells() {
 }
 
 // limitedBy says who has set a limit, and what to do where nobody wants it.
-func limitedBy(l SoftLimit, pid int) string {
+func limitedBy(l model.SoftLimit, pid int) string {
 	switch l.By {
 	case "session":
 		return "set by --limit for the session"

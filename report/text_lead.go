@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // lead says in five lines what most people came for: the highest moment, what it was made of, what of it is still there, what to delete,
@@ -66,7 +68,7 @@ func (v *view) highestMoment(top *stretch) string {
 }
 
 // statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".
-func statementLabel(w Window, lines []string) (where, source string) {
+func statementLabel(w model.Window, lines []string) (where, source string) {
 	if w.Name != "" {
 		return bounded(w.Name, maxName), ""
 	}
@@ -104,13 +106,13 @@ func (v *view) madeBy(top *stretch) string {
 }
 
 // left are the lines of cells by what they have made in the session that is there still, the most first.
-func (v *view) left(pid int) (all []Line) {
+func (v *view) left(pid int) (all []model.Line) {
 	for _, l := range v.r.Lines {
 		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && l.Meter != "cpu.mapped" && !strings.HasSuffix(l.Meter, ".driver") {
 			all = append(all, l)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Line) int { return cmp.Compare(b.Left, a.Left) })
+	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
 	for i := range all { // what is next to nothing beside the first is not worth a word
 		if i > 0 && all[i].Left < all[0].Left/100 {
 			return all[:i]
@@ -179,25 +181,25 @@ func (v *view) toFree(top *stretch) string {
 }
 
 // named are what a process has by name in the end and what would go with the name, the most first.
-func (v *view) named(pid int) (all []Variable) {
+func (v *view) named(pid int) (all []model.Variable) {
 	for _, x := range v.r.Variables {
 		if x.PID == pid && x.Bytes+x.Device >= worthAGap {
 			all = append(all, x)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Variable) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
+	slices.SortStableFunc(all, func(a, b model.Variable) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
 	return all
 }
 
 // unnamedLines are the lines of cells that made what is there still, and that made none of what names hold alone.
-func (v *view) unnamedLines(pid int, named []Variable) []Line {
-	return slices.DeleteFunc(v.left(pid), func(l Line) bool {
-		return l.Left < worthAGap || slices.ContainsFunc(named, func(x Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
+func (v *view) unnamedLines(pid int, named []model.Variable) []model.Line {
+	return slices.DeleteFunc(v.left(pid), func(l model.Line) bool {
+		return l.Left < worthAGap || slices.ContainsFunc(named, func(x model.Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
 	})
 }
 
 // nameAll is "x 512.00 MiB", of the first few.
-func nameAll(all []Variable, few int) (out []string) {
+func nameAll(all []model.Variable, few int) (out []string) {
 	for _, x := range all[:min(len(all), few)] {
 		out = append(out, bounded(x.Name, maxName)+" "+FormatBytes(x.Bytes+x.Device))
 	}
@@ -208,7 +210,7 @@ func nameAll(all []Variable, few int) (out []string) {
 }
 
 // freeing says what to type to be rid of what names hold, the most first: variables, what the notebook has shown, the last error.
-func freeing(all []Variable) string {
+func freeing(all []model.Variable) string {
 	var names, others []string
 	var bytes int64
 	said := map[string]bool{}

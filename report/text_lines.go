@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // How many rows the tables of lines and of tensors have, of each meter.
@@ -41,14 +43,14 @@ func (v *view) lines() {
 }
 
 // sourceOf is the text of a cell's line, if it is known.
-func (v *view) sourceOf(l Line) string {
+func (v *view) sourceOf(l model.Line) string {
 	if text := v.textOf(l); text != "" {
 		return "  # " + text
 	}
 	return ""
 }
 
-func (v *view) textOf(l Line) string {
+func (v *view) textOf(l model.Line) string {
 	if l.Execution == 0 {
 		return ""
 	}
@@ -62,7 +64,7 @@ func (v *view) textOf(l Line) string {
 }
 
 // rounding is what the allocator added, as far as it is known.
-func rounding(one Tensors) string {
+func rounding(one model.Tensors) string {
 	switch one.Unknown {
 	case 0:
 		return FormatBytes(one.Rounding)

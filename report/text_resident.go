@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"ipytracer/model"
 )
 
 // Bounds of the parts of resident memory that have rows: bytes, and one in so many of the whole.
@@ -27,16 +29,16 @@ var residentKinds = map[string]string{
 }
 
 // resident says where the resident memory of each process is at the end; unless all is asked for, of the one that has most.
-func (v *view) resident(all []Resident) {
+func (v *view) resident(all []model.Resident) {
 	rest := all[:0:0]
 	if len(all) > 1 && !v.o.Full {
-		most := slices.MaxFunc(all, func(a, b Resident) int { return cmp.Compare(a.Total, b.Total) })
+		most := slices.MaxFunc(all, func(a, b model.Resident) int { return cmp.Compare(a.Total, b.Total) })
 		for _, r := range all {
 			if r.PID != most.PID {
 				rest = append(rest, r)
 			}
 		}
-		all = []Resident{most}
+		all = []model.Resident{most}
 	}
 	for _, r := range all {
 		title := "Resident memory at the end, where it is: " + FormatBytes(r.Total)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // short is the report that fits on a screen or two.
@@ -74,7 +76,7 @@ func (v *view) first() string {
 }
 
 // kernels are the processes that ran cells; the attached ones where none did.
-func (v *view) kernels() (all []Process) {
+func (v *view) kernels() (all []model.Process) {
 	for _, p := range v.r.Processes {
 		if v.pids[p.PID] {
 			all = append(all, p)
@@ -145,9 +147,9 @@ func (v *view) heaviestLines() {
 }
 
 // heaviestOf picks the statements of a cell that have a row, in the order they ran.
-func (v *view) heaviestOf(all []Window) (shown, rest []Window) {
-	ranked := slices.DeleteFunc(slices.Clone(all), func(w Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
-	slices.SortStableFunc(ranked, func(a, b Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
+func (v *view) heaviestOf(all []model.Window) (shown, rest []model.Window) {
+	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
+	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
 	for i, w := range ranked {
 		if i < fewStatements && (i == 0 || v.weight(w) >= v.weight(ranked[0])/100) {
 			shown = append(shown, w)
@@ -155,7 +157,7 @@ func (v *view) heaviestOf(all []Window) (shown, rest []Window) {
 			rest = append(rest, w)
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b Window) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(shown, func(a, b model.Window) int { return cmp.Compare(a.ID, b.ID) })
 	return shown, rest
 }
 
@@ -179,7 +181,7 @@ func (v *view) whoAllocatedShort() {
 			continue
 		}
 		left--
-		if slices.ContainsFunc(coverages(cell), func(c Coverage) bool { return !c.Exact }) {
+		if slices.ContainsFunc(coverages(cell), func(c model.Coverage) bool { return !c.Exact }) {
 			open = append(open, s.label)
 		}
 		label := span{s.label, bold}
@@ -203,7 +205,7 @@ func (v *view) whoAllocatedShort() {
 	}
 }
 
-func coverages(w *Window) (all []Coverage) {
+func coverages(w *model.Window) (all []model.Coverage) {
 	for _, c := range w.Coverage {
 		all = append(all, c)
 	}
@@ -211,7 +213,7 @@ func coverages(w *Window) (all []Coverage) {
 }
 
 // detail fills in who allocated in a cell, where that is made only when it is asked for.
-func (v *view) detail(w *Window) {
+func (v *view) detail(w *model.Window) {
 	if v.r.Detail != nil && w.Coverage == nil {
 		v.r.Detail(w)
 	}
@@ -239,7 +241,7 @@ func (v *view) doubts() (reasons []string) {
 	}
 	for _, m := range v.r.Meters {
 		if !m.Exact && !part(m.ID) && (m.Bound == nil || *m.Bound > 0) {
-			reasons = append(reasons, meterName(m.ID)+" is "+quality(m, true, Proof{}).text+" on this machine")
+			reasons = append(reasons, meterName(m.ID)+" is "+quality(m, true, model.Proof{}).text+" on this machine")
 		}
 	}
 	for _, p := range c.Problems {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // mostChildRows is how many children the short report has.
@@ -27,8 +29,8 @@ func (v *view) childrenShort() {
 			continue
 		}
 		cell := v.fetch(s.id)
-		children := slices.DeleteFunc(slices.Clone(cell.Children), func(c Child) bool { return v.needOf(c.Meters) < worthAGap })
-		slices.SortStableFunc(children, func(a, b Child) int {
+		children := slices.DeleteFunc(slices.Clone(cell.Children), func(c model.Child) bool { return v.needOf(c.Meters) < worthAGap })
+		slices.SortStableFunc(children, func(a, b model.Child) int {
 			return cmp.Or(cmp.Compare(v.needOf(b.Meters), v.needOf(a.Meters)), cmp.Compare(a.PID, b.PID))
 		})
 		label := span{s.label, bold}
@@ -69,7 +71,7 @@ func (v *view) childrenShort() {
 }
 
 // childName says what a child of a process is.
-func (v *view) childName(c Child, of int) string {
+func (v *view) childName(c model.Child, of int) string {
 	for _, p := range v.r.Processes {
 		if p.PID == of && p.Command == c.Command {
 			return "forked by the kernel, the same program"

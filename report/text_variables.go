@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // Bounds of the list of variables.
@@ -14,12 +16,12 @@ const (
 )
 
 // variables lists what is there by name, the largest first.
-func (v *view) variables(all []Variable, names []Names) {
+func (v *view) variables(all []model.Variable, names []model.Names) {
 	rows, rest := v.worthNaming(all)
 	if len(rows) == 0 {
 		return
 	}
-	several := slices.ContainsFunc(all, func(x Variable) bool { return x.PID != all[0].PID })
+	several := slices.ContainsFunc(all, func(x model.Variable) bool { return x.PID != all[0].PID })
 	v.title("Variables at the end (alone: freed with the name; reaches: shared ones, too)")
 	t := table{columns: []column{
 		{title: "alone", right: true, size: usualSize}, {title: "reaches", right: true, size: usualSize, drop: 3}, {title: "name"}, {title: "type", drop: 1},
@@ -39,7 +41,7 @@ func (v *view) variables(all []Variable, names []Names) {
 }
 
 // worthNaming is what has a row: with --full all names.
-func (v *view) worthNaming(all []Variable) (rows, rest []Variable) {
+func (v *view) worthNaming(all []model.Variable) (rows, rest []model.Variable) {
 	if v.o.Full {
 		return all, nil
 	}
@@ -59,7 +61,7 @@ func (v *view) worthNaming(all []Variable) (rows, rest []Variable) {
 }
 
 // unnamed accounts for names without a row.
-func (v *view) unnamed(rest []Variable, names []Names) {
+func (v *view) unnamed(rest []model.Variable, names []model.Names) {
 	count, bytes, complete := int64(len(rest)), int64(0), true
 	for _, x := range rest {
 		bytes += x.Bytes
@@ -77,7 +79,7 @@ func (v *view) unnamed(rest []Variable, names []Names) {
 	}
 }
 
-func variableName(x Variable) string {
+func variableName(x model.Variable) string {
 	name := oneLine(x.Name, false, maxProse)
 	if len(x.Also) > 0 {
 		also := oneLine(strings.Join(x.Also[:min(len(x.Also), 2)], ", "), false, maxName)
@@ -89,7 +91,7 @@ func variableName(x Variable) string {
 	return bounded(name, 2*maxName)
 }
 
-func aloneOf(x Variable) string {
+func aloneOf(x model.Variable) string {
 	text := FormatBytes(x.Bytes)
 	switch {
 	case x.Device > 0 && x.Bytes < leastVariable:
@@ -105,7 +107,7 @@ func aloneOf(x Variable) string {
 	return text
 }
 
-func reachesOf(x Variable) string {
+func reachesOf(x model.Variable) string {
 	if x.Reaches <= 0 || x.Reaches == x.Bytes {
 		return ""
 	}
@@ -113,7 +115,7 @@ func reachesOf(x Variable) string {
 }
 
 // shapeOf is a shape as people write it: 300 × 400 float64, or a length.
-func shapeOf(x Variable) string {
+func shapeOf(x model.Variable) string {
 	var parts []string
 	for _, n := range x.Shape {
 		parts = append(parts, fmt.Sprint(n))
@@ -126,7 +128,7 @@ func shapeOf(x Variable) string {
 }
 
 // maker is who made a variable's largest piece.
-func maker(x Variable) string {
+func maker(x model.Variable) string {
 	switch {
 	case len(x.Stack) > 0:
 		return who(x.Stack)

@@ -3,8 +3,8 @@ package tracer
 import (
 	"path"
 
-	"ipytracer/tracer/cuda"
 	"ipytracer/event"
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/process"
 )
 

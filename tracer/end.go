@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/event"
+	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
 )
 

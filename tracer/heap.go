@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/tracer/cuda"
 	"ipytracer/event"
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/memory"
 	"ipytracer/tracer/process"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/event"
+	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/holders"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/tracer/cuda"
 	"ipytracer/event"
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/event"
+	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/process"
 )
 

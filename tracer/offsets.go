@@ -3,8 +3,8 @@ package tracer
 import (
 	"strings"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/event"
+	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )

@@ -3,8 +3,8 @@ package tracer
 import (
 	"testing"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/event"
+	"ipytracer/tracer/cpython"
 )
 
 // TestJudge: what IPython showed says how a cell ended only where it was shown in that cell for certain.

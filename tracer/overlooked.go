@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/tracer/cuda"
 	"ipytracer/event"
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
 )
 

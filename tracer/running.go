@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/event"
+	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
 )
 

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strings"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/event"
+	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
+	"ipytracer/model"
 	"ipytracer/report"
 )
 
@@ -124,7 +125,7 @@ func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
 }
 
 // conclude prints the audit and says what status it deserves.
-func (o *AuditOptions) conclude(a *report.Audit, s *session) error {
+func (o *AuditOptions) conclude(a *model.Audit, s *session) error {
 	if err := s.deliver("audit", func(w io.Writer) error { return o.print(w, a) }); err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (o *AuditOptions) conclude(a *report.Audit, s *session) error {
 	return nil
 }
 
-func (o *AuditOptions) print(w io.Writer, a *report.Audit) error {
+func (o *AuditOptions) print(w io.Writer, a *model.Audit) error {
 	if o.NoSource {
 		a = report.AuditWithoutSource(a)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/event"
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/tracer"
 	"ipytracer/tracer/recorder"
@@ -82,7 +83,7 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 type consumer interface {
 	Add(event.Event)
 	Flush()
-	Finished() []report.Window
+	Finished() []model.Window
 }
 
 // session is a trace on its way to becoming a report.
@@ -244,7 +245,7 @@ func (s *session) closeRecording() error {
 // conclude prints the report and says what status it deserves.
 func (s *session) conclude(tracker *attribution.Tracker) error {
 	s.garbage.print()
-	var r *report.Report
+	var r *model.Report
 	err := s.deliver("report", func(w io.Writer) error {
 		r = tracker.Stream()
 		return s.options.Print(w, r)

@@ -3,8 +3,8 @@ package ledger
 import (
 	"testing"
 
-	"ipytracer/tracer/cuda"
 	"ipytracer/event"
+	"ipytracer/tracer/cuda"
 )
 
 // Package cuda puts its operations into cookies, and BPF takes them out: they must be the same numbers.

@@ -1,6 +1,6 @@
-// Package report is the public model of what a session found and one printer for each format.
-// It decides nothing: every figure comes from package attribution.
-package report
+// Package model is what a session found, in the form that all printers get: windows, figures, verdicts, the certificate; its JSON is public.
+// Types and what can be read off them belong here; who computes them is attribution, who shows them report.
+package model
 
 import (
 	"iter"
