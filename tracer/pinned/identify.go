@@ -1,0 +1,113 @@
+package pinned
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Tree is a system's root.
+type Tree struct{ Name, Root string }
+
+// Trees are this machine's own root, which is called bookworm, and those that scripts/pythons.sh makes below PYTHONS_DIR.
+func Trees() []Tree {
+	trees := []Tree{{"bookworm", "/"}}
+	folder := os.Getenv("PYTHONS_DIR")
+	if folder == "" {
+		folder = "/var/tmp/ipytracer-pythons"
+	}
+	found, _ := filepath.Glob(filepath.Join(folder, "*", "usr"))
+	for _, usr := range found {
+		root := filepath.Dir(usr)
+		trees = append(trees, Tree{filepath.Base(root), root})
+	}
+	return trees
+}
+
+// Files returns the files of a tree that a pattern matches. Links are left out: they may lead out of it.
+func (t Tree) Files(pattern string) (files []string) {
+	found, _ := filepath.Glob(filepath.Join(t.Root, pattern))
+	for _, file := range found {
+		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// identify returns the build id of a file, or the SHA-256 of one that has none.
+func identify(t *testing.T, file string) string {
+	t.Helper()
+	if f, err := elf.Open(file); err == nil {
+		defer f.Close()
+		const head = 16 // three words and "GNU\0"
+		if s := f.Section(".note.gnu.build-id"); s != nil {
+			if raw, err := s.Data(); err == nil && len(raw) > head {
+				return hex.EncodeToString(raw[head:])
+			}
+		}
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(raw)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// packaged returns the Debian package that a file is of, with its version and architecture, "" for a file of none. The file may lie in a
+// tree of its own, such as a chroot.
+func packaged(file string) string {
+	file, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return ""
+	}
+	for tree := filepath.Dir(file); ; tree = filepath.Dir(tree) {
+		data := filepath.Join(tree, "var/lib/dpkg")
+		if _, err := os.Stat(filepath.Join(data, "status")); err == nil {
+			return owner(data, strings.TrimPrefix(file, strings.TrimSuffix(tree, "/")))
+		}
+		if tree == filepath.Dir(tree) {
+			return ""
+		}
+	}
+}
+
+// owner looks in a dpkg database for the package of a file, which may be known by its name from before /lib became a link.
+func owner(data, file string) string {
+	lists, _ := filepath.Glob(filepath.Join(data, "info", "*.list"))
+	for _, list := range lists {
+		raw, err := os.ReadFile(list)
+		if err != nil {
+			continue
+		}
+		for _, name := range []string{file, strings.TrimPrefix(file, "/usr")} {
+			if bytes.Contains(raw, []byte("\n"+name+"\n")) {
+				name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(list), ".list"), ":")
+				return version(data, name)
+			}
+		}
+	}
+	return ""
+}
+
+// version returns a package with its version and architecture.
+func version(data, name string) string {
+	raw, _ := os.ReadFile(filepath.Join(data, "status"))
+	_, record, found := strings.Cut("\n"+string(raw), "\nPackage: "+name+"\n")
+	if !found {
+		return ""
+	}
+	record, _, _ = strings.Cut(record, "\n\n")
+	field := func(key string) string {
+		_, value, _ := strings.Cut("\n"+record, "\n"+key+": ")
+		value, _, _ = strings.Cut(value, "\n")
+		return value
+	}
+	return name + " " + field("Version") + " " + field("Architecture")
+}
