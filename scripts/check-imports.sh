@@ -27,6 +27,7 @@ tracer/cuda: event
 tracer/native: demangle
 tracer/holders: tracer/cpython unix
 tracer/resident:
+tracer/pinned:
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
