@@ -1,13 +1,13 @@
 package attribution
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"sort"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // Finished returns the cells that closed since the last call, for live output, without who allocated in them. Figures of cells do not change
@@ -284,18 +284,12 @@ func (t *Tracker) between(w *window) model.Between {
 		PID: int(w.process.info.PID), Note: w.note, StartNS: t.since(w.opened), DurationNS: t.duration(w),
 		Meters: t.figureMap(w.own, w, true, w.process.info.Python != ""), Refused: t.refusals(w),
 	}
-	switch {
-	case w.before == nil && w.after == nil:
-		out.Label = "no cell ran"
-	case w.before == nil:
-		out.After, out.Before = 0, w.after.id
-		out.Label = "before " + cellName(w.after)
-	case w.after == nil:
+	if w.before != nil {
 		out.After = w.before.id
-		out.Label = "after " + cellName(w.before)
-	default:
-		out.After, out.Before = w.before.id, w.after.id
-		out.Label = fmt.Sprintf("between %s and %s", cellName(w.before), cellName(w.after))
 	}
+	if w.after != nil {
+		out.Before = w.after.id
+	}
+	out.Label = words.Between(cellName(w.before), cellName(w.after))
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)
@@ -28,21 +29,7 @@ func (p *process) countOf(b *event.Boundary) int {
 	return -1
 }
 
-// noteUnknown is said of a cell that ended while the tracer got no CPU, in a way that could not be told afterwards.
-const noteUnknown = "whether it raised an exception is not known: the tracer came too late to see"
-
-// noteMissed is said of a cell that was not seen to end.
-const noteMissed = "its end was not seen: it goes on to where the next cell begins"
-
-// noteLate is said of a cell that was not seen to begin.
-const noteLate = "it was already running when tracing began: its figures start there"
-
-func (w *window) addNote(note string) {
-	if w.note != "" {
-		w.note += "; "
-	}
-	w.note += note
-}
+func (w *window) addNote(note string) { w.note = words.Join(w.note, note) }
 
 // lateCount is In[N] of a cell that was not seen to begin: what the tracer has found out.
 func lateCount(p *process, b *event.Boundary) int {
@@ -85,7 +72,7 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	w.silent = b.Inputs >= 0 && w.count < 0
 	if b.Late {
 		w.count, w.silent, w.late = lateCount(p, b), false, true
-		w.note = noteLate
+		w.note = words.Late
 	}
 	if p.between == nil && len(p.open) == 0 {
 		t.linkBetween(p, w)
@@ -130,13 +117,13 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 	w.resultless = !w.late && (b.Outcome == event.OutcomeOK || b.Outcome == event.OutcomeError)
 	switch b.Outcome {
 	case event.OutcomeUnknown:
-		w.addNote(noteUnknown)
+		w.addNote(words.OutcomeUnknown)
 	case event.OutcomeAbandoned:
-		w.note = "given up while it was awaited; its coroutine may still run"
+		w.note = words.GivenUp
 	case event.OutcomeMissed:
 		w.missed = true
-		if w.note = noteMissed; w.late {
-			w.note = noteLate + "; its end was not seen"
+		if w.note = words.EndMissed; w.late {
+			w.note = words.LateNoEnd
 		}
 	}
 	t.finishCell(p, w, b)
@@ -189,7 +176,7 @@ func (t *Tracker) openStatement(p *process, b *event.Boundary) {
 	}
 	if late := cell.statement; late != nil { // its end was refused
 		late.status = model.Incomplete
-		late.loosen(noteEndRefused)
+		late.loosen(words.EndRefused)
 		t.closeWindow(late, b)
 	}
 	w := t.openWindow(p, b, kindStatement, cell)
@@ -269,7 +256,7 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 		t.stacksAreShed(r, b)
 	default: // the name of a probe group that serves no meter
 		if down {
-			t.problem("%s", b.Text)
+			t.problem(b.Text)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // refusing makes the next boundary say what was refused so far.
@@ -58,7 +59,7 @@ func TestRefusedStatements(t *testing.T) {
 		expect(t, fmt.Sprint("cell ", i), []any{w.LostStatements, isExact(w, "cpu.resident"), w.Note != ""}, []any{want, true, want > 0})
 	}
 	first, second := nth(t, r, model.Statement, 0), nth(t, r, model.Statement, 1)
-	expect(t, "whose end was refused", []any{isExact(first, "cpu.resident"), first.Status, first.Note}, []any{false, model.Incomplete, noteEndRefused})
+	expect(t, "whose end was refused", []any{isExact(first, "cpu.resident"), first.Status, first.Note}, []any{false, model.Incomplete, words.EndRefused})
 	expect(t, "seen whole", []any{isExact(second, "cpu.resident"), second.Status}, []any{true, model.OK})
 	expect(t, "session", nth(t, r, model.Session, 0).LostStatements, int64(3))
 }

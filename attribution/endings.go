@@ -5,6 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // last is what a process was doing when it ended, and how it ended.
@@ -71,9 +72,9 @@ func howKilled(e *event.Ending) string {
 	status := unix.WaitStatus(e.Status)
 	switch {
 	case e.OutOfMemory:
-		return "out of memory: the kernel killed the process"
+		return words.OutOfMemory
 	case status.Signaled():
-		return "the process was ended by " + unix.SignalName(status.Signal())
+		return words.EndedBy(unix.SignalName(status.Signal()))
 	}
 	return ""
 }

@@ -1,21 +1,19 @@
 package attribution
 
 import (
-	"fmt"
 	"slices"
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
+// cellName is what people call a cell, "" for none.
 func cellName(w *window) string {
-	switch {
-	case w.silent:
-		return fmt.Sprintf("a silent cell (run %d)", w.execution)
-	case w.count < 0:
-		return fmt.Sprintf("a cell (run %d)", w.execution)
+	if w == nil {
+		return ""
 	}
-	return fmt.Sprintf("In[%d]", w.count)
+	return words.Cell(w.execution, w.count, w.silent)
 }
 
 // figureMap turns figures of a window into the report's form: its process's own, or another process's in it. w is nil where nothing but

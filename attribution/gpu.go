@@ -125,7 +125,7 @@ func (t *Tracker) asked(e event.Event) {
 	at := placeOf(e)
 	r := t.root(at.root)
 	if at.segment <= r.archived && r.archived > 0 {
-		t.limits.late++
+		t.limits.Late++
 		return
 	}
 	r.stream.received(at.stream)

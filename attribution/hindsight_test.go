@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // archived lets so many windows close that all before are in the archive, where far is true.
@@ -64,7 +65,7 @@ func TestDoubtsInTheArchive(t *testing.T) {
 			"error":        {cell.Error, "MemoryError"},
 			"tree":         {tree.Exact, false},
 			"loose":        {[]bool{isExact(statement, "cpu.resident"), isExact(inner, "cpu.resident"), isExact(cell, "cpu.resident")}, []bool{false, false, true}},
-			"notes":        {[]string{statement.Note, inner.Note}, []string{noteEndRefused, noteEndRefused}},
+			"notes":        {[]string{statement.Note, inner.Note}, []string{words.EndRefused, words.EndRefused}},
 			"missing":      {inWords(cell.Meters["cpu.numpy"]), "off by 11"},
 			"blind":        {[]string{inWords(cell.Meters[event.Mapped.String()]), inWords(before.Meters[event.Mapped.String()])}, []string{"nobody knows", "exact"}},
 			"seen to open": {isExact(before, "cpu.resident"), true},

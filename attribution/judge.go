@@ -54,13 +54,14 @@ type verdictKey struct {
 // found is a verdict that is being put together.
 type found struct {
 	model.Verdict
-	portion *portion
-	kind    event.HolderKind
-	release *window // the failed cell in which it went
-	gap     event.Nanoseconds
-	note    string
-	unseen  bool // some of it was made when nobody looked
-	pool    pool
+	portion         *portion
+	kind            event.HolderKind
+	release         *window // the failed cell in which it went
+	gap             event.Nanoseconds
+	command         string      // of a process that never ended
+	reserved, grown event.Bytes // of [model.Fragmentation]
+	unseen          bool        // some of it was made when nobody looked
+	pool            pool
 	// children are the processes of [model.ChildAlive] and [model.IdlePool].
 	children []int
 }

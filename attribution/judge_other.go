@@ -8,7 +8,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/report"
 )
 
 // fragmented judges PyTorch's caches: memory that lies between blocks that are in use, so that it cannot be given back, if
@@ -28,8 +27,7 @@ func (j *judge) fragmented() {
 				f.Stack = []model.Frame{frameOf(b.cell, b.line)}
 			}
 		}
-		f.note = fmt.Sprintf("%s of %s reserved lie between blocks in use (PyTorch's inactive_split); %s PyTorch took more from the driver though at least as much was free in its cache, %s in all",
-			report.FormatBytes(int64(lost)), report.FormatBytes(int64(d.reserved)), times(d.times), report.FormatBytes(int64(d.grown)))
+		f.reserved, f.grown = d.reserved, d.grown
 		k := verdictKey{kind: model.Fragmentation, pid: key.pid, meter: event.OfDevice(number, event.Reserved)}
 		j.verdicts[k] = f
 		j.order = append(j.order, k)
@@ -60,13 +58,6 @@ func (j *judge) inPieces(key heldKey) (free event.Bytes) {
 	return free
 }
 
-func times(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
 // children judges processes that a cell started and that still run, long after it.
 func (j *judge) children() {
 	for _, p := range j.t.order {
@@ -84,7 +75,7 @@ func (j *judge) children() {
 		one := &portion{bytes: own, count: 1, oldest: p.began, runs: map[*window]event.Bytes{b.cell: own}, largest: own}
 		f := j.verdicts[key]
 		if f == nil {
-			f = &found{portion: one, note: p.info.Command, pool: of}
+			f = &found{portion: one, command: p.info.Command, pool: of}
 			if b.line > 0 {
 				f.Stack = []model.Frame{frameOf(b.cell, b.line)}
 			}

@@ -1,11 +1,11 @@
 package attribution
 
 import (
-	"fmt"
 	"slices"
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // certificate gathers the evidence, and compares for every window that is closed the kernel's peak with the
@@ -16,13 +16,13 @@ func (t *Tracker) certificate() model.Certificate {
 		Problems: append([]string{}, t.problems...), BoundariesLost: t.numbered - t.boundaries,
 	}
 	if t.dropped > 0 {
-		c.Problems = append(c.Problems, fmt.Sprintf("%d windows are not in this report: there were too many", t.dropped))
+		c.Problems = append(c.Problems, words.WindowsMissing(uint64(t.dropped)))
 	}
 	if t.allocations.dropped > 0 {
-		c.Problems = append(c.Problems, fmt.Sprintf("%d allocations are missing from who allocated: there were too many", t.allocations.dropped))
+		c.Problems = append(c.Problems, words.AllocationsMissing(uint64(t.allocations.dropped)))
 	}
 	if t.stacksShed {
-		c.Problems = append(c.Problems, "who allocated is not known at times: stacks were stepped down to keep the overhead budget")
+		c.Problems = append(c.Problems, words.StacksShed)
 	}
 	for _, r := range t.roots {
 		c.Made += r.stream.made

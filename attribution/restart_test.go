@@ -5,6 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 func TestConnectionFile(t *testing.T) {
@@ -66,7 +67,7 @@ func TestKernelsOfAServer(t *testing.T) {
 	s.boundary(event.Detached, main, freed)
 	r := s.run(t)
 	w := nth(t, r, model.Cell, 0)
-	if w.PID != 200 || w.Status != model.Incomplete || w.Note != stillRuns {
+	if w.PID != 200 || w.Status != model.Incomplete || w.Note != words.StillRuns {
 		t.Errorf("the kernel's cell: %+v", w)
 	}
 	if f := w.Meters["cpu.numpy"]; f.Exact || f.Bound == nil || *f.Bound != 3000 {

@@ -7,6 +7,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // shell is a script of cells in a front end, and what IPython says in the end.
@@ -76,7 +77,7 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 		{"about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+1, false) }, "", ""},
 		{"two, one about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+2, false) }, "In[2], ", ""},
 		{"emptied", func(s *shell) { s.cell(1); s.cell(2); s.inputs = 1; s.cell(3); s.says(2, true) }, "", ""},
-		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "", stillRuns},
+		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "", words.StillRuns},
 		{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) }, endProbes, "its end was not seen"},
 		{"swallowed", func(s *shell) {
 			s.cell(1)
@@ -145,6 +146,6 @@ func TestFrontEndsThatTell(t *testing.T) {
 		r := s.report(t)
 		expect(t, "complete", r.Certificate.Complete, !tells)
 		expect(t, "problems", len(r.Certificate.Problems) > 0, tells)
-		expect(t, "note", nth(t, r, model.Cell, 1).Note, noteHooks)
+		expect(t, "note", nth(t, r, model.Cell, 1).Note, words.NoHooksEnd)
 	}
 }

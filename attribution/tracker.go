@@ -8,8 +8,6 @@
 package attribution
 
 import (
-	"fmt"
-
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -183,7 +181,7 @@ func (t *Tracker) Add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
 		// One of an earlier boundary, passed by another CPU's, counts with the later one: better than not at all.
-		if t.pending != nil && t.limits.room(&t.limits.readings, len(t.readings) < maxReadings) {
+		if t.pending != nil && t.limits.room(&t.limits.Readings, len(t.readings) < maxReadings) {
 			t.readings = append(t.readings, e)
 		}
 		return
@@ -286,8 +284,8 @@ func (t *Tracker) Flush() {
 	}
 }
 
-func (t *Tracker) problem(format string, args ...any) {
+func (t *Tracker) problem(text string) {
 	if len(t.problems) < 100 {
-		t.problems = append(t.problems, fmt.Sprintf(format, args...))
+		t.problems = append(t.problems, text)
 	}
 }

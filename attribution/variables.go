@@ -57,7 +57,7 @@ func (t *Tracker) resident() (out []model.Resident) {
 // list takes in what a process has by name; what it said before does not hold any more.
 func (t *Tracker) list(e *event.Variables) {
 	t.listed = slices.DeleteFunc(t.listed, func(known *event.Variables) bool { return known.PID == e.PID })
-	if t.limits.room(&t.limits.processes, len(t.listed) < maxListed) {
+	if t.limits.room(&t.limits.Processes, len(t.listed) < maxListed) {
 		t.listed = append(t.listed, e)
 	}
 }
@@ -65,7 +65,7 @@ func (t *Tracker) list(e *event.Variables) {
 // resides takes in where a process's resident memory is; what it said before does not hold any more.
 func (t *Tracker) resides(e *event.Residence) {
 	t.where = slices.DeleteFunc(t.where, func(known *event.Residence) bool { return known.PID == e.PID })
-	if t.limits.room(&t.limits.processes, len(t.where) < maxListed) {
+	if t.limits.room(&t.limits.Processes, len(t.where) < maxListed) {
 		t.where = append(t.where, e)
 	}
 }

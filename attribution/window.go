@@ -205,7 +205,7 @@ func (t *Tracker) end(w *window, b *event.Boundary) {
 	w.doubts, w.until = t.doubtsOf(w), t.cut
 	t.count(w, 1)
 	if w.uncounted && w.process.counted >= w.since {
-		t.limits.uncounted++
+		t.limits.Uncounted++
 	}
 	w.isOpen = false
 	if w.birth != nil {
@@ -221,7 +221,7 @@ func (t *Tracker) end(w *window, b *event.Boundary) {
 // count takes in, or out, what a window lists of other processes.
 func (t *Tracker) count(w *window, by int) {
 	t.children += by * len(w.children)
-	t.limits.children += by * w.measured.unlisted
+	t.limits.Children += by * w.measured.unlisted
 }
 
 func without(all []*window, w *window) []*window {

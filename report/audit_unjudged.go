@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // whatIs names what was not judged in a few words: "12.00 MiB of resident".
@@ -14,7 +15,7 @@ func whatIs(n *model.NotJudged) string {
 		text = meterName(n.Meter)
 	}
 	if n.Bytes != nil {
-		text = FormatBytes(*n.Bytes) + " of " + text
+		text = words.Bytes(*n.Bytes) + " of " + text
 	}
 	return text
 }
@@ -23,7 +24,7 @@ func whatIs(n *model.NotJudged) string {
 func allClear(a *model.Audit) string {
 	const few = 3
 	if len(a.NotJudged) == 0 {
-		return "Nothing of " + FormatBytes(a.Least) + " or more stayed behind that should not have."
+		return "Nothing of " + words.Bytes(a.Least) + " or more stayed behind that should not have."
 	}
 	var parts []string
 	for i := range a.NotJudged[:min(len(a.NotJudged), few)] {
@@ -33,7 +34,7 @@ func allClear(a *model.Audit) string {
 	if rest := len(a.NotJudged) - few; rest > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", rest))
 	}
-	return "Nothing of " + FormatBytes(a.Least) + " or more was seen to stay behind; not judged: " + strings.Join(parts, ", ") + "."
+	return "Nothing of " + words.Bytes(a.Least) + " or more was seen to stay behind; not judged: " + strings.Join(parts, ", ") + "."
 }
 
 // notJudged lists what the audit does not know, and what to type so that the next one does.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // limitName is what people call the limit.
@@ -28,9 +29,9 @@ func exhausted(e *model.Ending) string {
 	if e.Limit == nil {
 		return "not known: neither a cgroup of the process nor the machine was seen to be full"
 	}
-	text := FormatBytes(e.Limit.Bytes) + " of " + limitName(*e.Limit)
+	text := words.Bytes(e.Limit.Bytes) + " of " + limitName(*e.Limit)
 	if used := max(e.Limit.Used, e.Limit.Highest); used > 0 {
-		text += ", of which " + FormatBytes(used) + " were used"
+		text += ", of which " + words.Bytes(used) + " were used"
 	}
 	if e.Likely {
 		text = "most likely " + text
@@ -42,12 +43,12 @@ func exhausted(e *model.Ending) string {
 func (v *view) limits(p model.Process) {
 	var parts []span
 	for _, l := range p.Limits {
-		text := FormatBytes(l.Bytes) + " of " + limitName(l)
+		text := words.Bytes(l.Bytes) + " of " + limitName(l)
 		switch {
 		case l.Highest > 0:
-			text += ", " + FormatBytes(l.Highest) + " at its highest"
+			text += ", " + words.Bytes(l.Highest) + " at its highest"
 		case l.Used > 0:
-			text += ", " + FormatBytes(l.Used) + " used"
+			text += ", " + words.Bytes(l.Used) + " used"
 		}
 		parts = append(parts, span{text, plain})
 	}
@@ -74,7 +75,7 @@ func (v *view) endings() {
 		}
 	}
 	if more > 0 {
-		v.answer("", "and "+plural(more, "more process"))
+		v.answer("", "and "+words.Plural(more, "more process"))
 	}
 	v.starved()
 }
@@ -89,7 +90,7 @@ func (v *view) ending(p model.Process) {
 
 // ended says what put an end to a process, and where.
 func (v *view) ended(pid int, who string, e *model.Ending, where string) {
-	had := FormatBytes(e.Resident) + " resident"
+	had := words.Bytes(e.Resident) + " resident"
 	if e.OutOfMemory {
 		v.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
 		v.answer("the limit", exhausted(e))

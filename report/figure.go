@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // Marks in front of figures that are not exact.
@@ -57,7 +58,7 @@ func (q quantity) show(figures map[string]model.Figure, meter string) span {
 	if !ok {
 		return span{"–", dim}
 	}
-	text := FormatBytes(q.of(f))
+	text := words.Bytes(q.of(f))
 	switch {
 	case f.Exact && q.of(f) == 0:
 		return span{text, dim}

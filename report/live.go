@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // segment is one figure of the live line.
@@ -54,7 +55,7 @@ func Live(w io.Writer, window model.Window, o TextOptions) error {
 // liveLine prints the figures there is room for, the time, and what is left of the width of remarks and source.
 func liveLine(p *printer, window model.Window, segments []segment) {
 	lead := span{pad(bounded(label(window), maxName), 8, false), bold}
-	time := span{"  " + pad(FormatDuration(window.DurationNS), 8, true) + "  ", plain}
+	time := span{"  " + pad(words.Duration(window.DurationNS), 8, true) + "  ", plain}
 	used := cells(lead.text) + cells(time.text)
 	texts := make([][]span, len(segments))
 	for i, s := range segments {

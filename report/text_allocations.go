@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // maxParts is how many calls of a stack are shown: the first, and the last ones.
@@ -104,7 +105,7 @@ func (v *view) whoAllocated(c model.Window) {
 	shown, rest := heaviest(callers)
 	for _, a := range shown {
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(a.Meter), plain}, {FormatBytes(a.AtPeak), plain}, {FormatBytes(a.Allocated), plain}, {FormatBytes(a.Freed), dim},
+			{meterName(a.Meter), plain}, {words.Bytes(a.AtPeak), plain}, {words.Bytes(a.Allocated), plain}, {words.Bytes(a.Freed), dim},
 			{fmt.Sprint(a.Count), dim}, {a.who, plain},
 		}})
 	}
@@ -136,13 +137,13 @@ func heaviest(callers []*caller) (shown, rest []*caller) {
 // notListed accounts for what has no row, and for what nobody can be named for.
 func (v *view) notListed(c model.Window, rest []*caller) {
 	if len(rest) > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", plural(len(rest), "more line"), FormatBytes(rest[0].AtPeak)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", words.Plural(len(rest), "more line"), words.Bytes(rest[0].AtPeak)), dim})
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Coverage)) {
 		cover := c.Coverage[id]
 		if cover.Rest > 0 {
 			v.prose("", span{fmt.Sprintf("%s: %s at the peak are not covered: made before the attach, or lost.",
-				meterName(id), FormatBytes(cover.Rest)), dim})
+				meterName(id), words.Bytes(cover.Rest)), dim})
 		}
 		if !cover.Exact {
 			v.prose("", span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
@@ -165,9 +166,9 @@ func (w way) text(most int) string {
 	text := w.before
 	switch {
 	case w.calls > 0 && most > w.calls:
-		text += fmt.Sprintf(" … %d to %s", w.calls, plural(most, "call"))
+		text += fmt.Sprintf(" … %d to %s", w.calls, words.Plural(most, "call"))
 	case w.calls > 0:
-		text += " … " + plural(w.calls, "call")
+		text += " … " + words.Plural(w.calls, "call")
 	}
 	return oneLine(text+w.after, false, maxProse)
 }

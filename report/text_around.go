@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // Gaps that moved little are folded into one line when there are many.
@@ -38,7 +39,7 @@ func (v *view) between() {
 		if v.several {
 			label = append(label, span{fmt.Sprint(b.PID), plain})
 		}
-		rows = append(rows, figureRow{lead: label, figures: b.Meters, trail: []span{{FormatDuration(b.DurationNS), plain}}})
+		rows = append(rows, figureRow{lead: label, figures: b.Meters, trail: []span{{words.Duration(b.DurationNS), plain}}})
 	}
 	if len(rows) > 0 {
 		lead := []column{{title: "when", flex: true}}
@@ -48,10 +49,10 @@ func (v *view) between() {
 		v.figureTable(lead, []column{{title: "time", right: true}}, slices.Values(rows), need, consumed, total)
 	}
 	if folded > 0 {
-		v.prose("", span{"… and " + plural(folded, "more gap") + ", in none of which more than " + FormatBytes(most) + " moved.", dim})
+		v.prose("", span{"… and " + words.Plural(folded, "more gap") + ", in none of which more than " + words.Bytes(most) + " moved.", dim})
 	}
 	if still := gaps - len(sizes); still > 0 {
-		v.prose("", span{"Nothing moved in " + plural(still, "other gap") + ".", dim})
+		v.prose("", span{"Nothing moved in " + words.Plural(still, "other gap") + ".", dim})
 	}
 }
 
@@ -169,7 +170,7 @@ func (v *view) childRows(w model.Window, children []model.Child) []figureRow {
 		label = span{}
 	}
 	if rest := len(children) - maxChildren; rest > 0 {
-		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + formatCount(uint64(rest)) + " smaller", dim}}})
+		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + words.Count(uint64(rest)) + " smaller", dim}}})
 	}
 	if w.Kind == model.Cell {
 		rows = append(rows, figureRow{figures: w.Figures(), lead: []span{{}, {}, {"all together", bold}}})
@@ -192,7 +193,7 @@ func (v *view) processes() {
 			command = "  " + command
 		}
 		rows = append(rows, figureRow{figures: p.Meters, lead: []span{{command, plain}, {fmt.Sprint(p.PID), plain}},
-			trail: []span{{FormatDuration(p.EndNS - p.StartNS), plain}}})
+			trail: []span{{words.Duration(p.EndNS - p.StartNS), plain}}})
 	}
 	v.figureTable([]column{{title: "process", flex: true}, {title: "pid", right: true}}, []column{{title: "time", right: true}},
 		slices.Values(rows), need, consumed, peaked, total)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // titles are the kinds of verdict in words.
@@ -49,7 +50,7 @@ func (v *view) auditHeader(a *model.Audit) {
 			parts = append(parts, span{"what it had made before the audit began is not in it", plain})
 		}
 		if p.Objects > 0 {
-			parts = append(parts, span{plural(int(p.Objects), "object") + " looked at", plain})
+			parts = append(parts, span{words.Plural(int(p.Objects), "object") + " looked at", plain})
 		}
 		if notable(p.Ending) {
 			at := ""
@@ -62,18 +63,18 @@ func (v *view) auditHeader(a *model.Audit) {
 		v.field("process", parts...)
 		v.field("command", span{bounded(p.Command, maxProse), plain})
 	}
-	v.field("session", span{plural(a.Cells, "cell"), plain}, span{FormatDuration(a.DurationNS), plain})
+	v.field("session", span{words.Plural(a.Cells, "cell"), plain}, span{words.Duration(a.DurationNS), plain})
 	if len(a.Verdicts) == 0 {
 		v.title(allClear(a))
 	} else {
-		v.title(plural(len(a.Verdicts), "verdict"))
+		v.title(words.Plural(len(a.Verdicts), "verdict"))
 	}
 }
 
 // verdict shows one: what, how much, where it comes from, why it is there, what to try.
 func (v *view) verdict(number int, one *model.Verdict) {
 	v.blank()
-	size := span{FormatBytes(one.Bytes), bold}
+	size := span{words.Bytes(one.Bytes), bold}
 	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.text += " of " + meterName(one.Meter)
 	}
@@ -88,7 +89,7 @@ func (v *view) verdict(number int, one *model.Verdict) {
 	if len(one.Executions) > 0 {
 		row("cells", span{runs(one), plain})
 	}
-	row("count", span{counted(one) + ", the oldest " + FormatDuration(one.AgeNS) + " old", plain})
+	row("count", span{counted(one) + ", the oldest " + words.Duration(one.AgeNS) + " old", plain})
 	row("why", span{bounded(one.Evidence, 2*maxProse), plain})
 	row("try", span{bounded(one.Advice, maxProse), plain})
 	if one.Change != nil {
@@ -104,11 +105,11 @@ func (v *view) verdict(number int, one *model.Verdict) {
 func counted(one *model.Verdict) string {
 	switch one.Kind {
 	case model.ChildAlive, model.IdlePool:
-		return plural(int(one.Count), "process")
+		return words.Plural(int(one.Count), "process")
 	case model.Fragmentation:
-		return plural(int(one.Count), "time")
+		return words.Plural(int(one.Count), "time")
 	}
-	return plural(int(one.Count), "block")
+	return words.Plural(int(one.Count), "block")
 }
 
 func orNone(text, otherwise string) string {
@@ -130,12 +131,12 @@ func (v *view) stillHeld(a *model.Audit) {
 	}, indent: rowIndent}
 	for _, h := range a.Held[:min(len(a.Held), maxHeld)] {
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(h.Meter), plain}, {FormatBytes(h.Bytes), plain}, {fmt.Sprint(h.Count), dim}, {h.By, plain}, {oneLine(h.Holder, false, maxProse), plain},
+			{meterName(h.Meter), plain}, {words.Bytes(h.Bytes), plain}, {fmt.Sprint(h.Count), dim}, {h.By, plain}, {oneLine(h.Holder, false, maxProse), plain},
 		}})
 	}
 	t.print(v.printer)
 	if rest := a.Held[min(len(a.Held), maxHeld):]; len(rest) > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", plural(len(rest), "more holder"), FormatBytes(rest[0].Bytes)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", words.Plural(len(rest), "more holder"), words.Bytes(rest[0].Bytes)), dim})
 	}
 }
 
@@ -153,7 +154,7 @@ func (v *view) stillLive(a *model.Audit) {
 			since = runName(l.Executions, l.ExecutionCounts, 0)
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(l.Meter), plain}, {FormatBytes(l.Bytes), plain}, {fmt.Sprint(l.Count), dim}, {since, plain}, {l.By, plain}, {who(l.Stack), plain},
+			{meterName(l.Meter), plain}, {words.Bytes(l.Bytes), plain}, {fmt.Sprint(l.Count), dim}, {since, plain}, {l.By, plain}, {who(l.Stack), plain},
 		}})
 	}
 	if len(t.rows) == 0 {
@@ -163,6 +164,6 @@ func (v *view) stillLive(a *model.Audit) {
 	v.blank()
 	t.print(v.printer)
 	if rest := len(a.Live) - len(t.rows); rest > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", plural(rest, "more line"), FormatBytes(a.Live[len(t.rows)].Bytes)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", words.Plural(rest, "more line"), words.Bytes(a.Live[len(t.rows)].Bytes)), dim})
 	}
 }

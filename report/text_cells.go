@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // cellTable ranks the cells.
@@ -37,7 +38,7 @@ func (v *view) cellTable() {
 	v.figureTable(lead, []column{{title: "time", right: true}}, rows, need, consumed, peaked, total)
 	if rest := v.cells[len(shown):]; len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s (csv and json list all of them).",
-			plural(len(rest), "more cell"), FormatBytes(rest[0].weight)), dim})
+			words.Plural(len(rest), "more cell"), words.Bytes(rest[0].weight)), dim})
 	}
 }
 
@@ -47,7 +48,7 @@ func (v *view) legend() {
 }
 
 func (v *view) cellRow(w model.Window) figureRow {
-	r := figureRow{lead: []span{{label(w), bold}}, figures: w.Meters, trail: []span{{FormatDuration(w.DurationNS), plain}}}
+	r := figureRow{lead: []span{{label(w), bold}}, figures: w.Meters, trail: []span{{words.Duration(w.DurationNS), plain}}}
 	if v.several {
 		r.lead = append(r.lead, span{fmt.Sprint(w.PID), plain})
 	}
@@ -80,7 +81,7 @@ func remarks(w model.Window) []span {
 		spans = append(spans, span{refusal(r), yellow}, span{" · ", dim})
 	}
 	if f := w.Foreign; f != nil {
-		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d", plural(f.Opened, "block"), f.Closed)
+		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d", words.Plural(f.Opened, "block"), f.Closed)
 		spans = append(spans, span{text, yellow}, span{" · ", dim})
 	}
 	return spans
@@ -88,9 +89,9 @@ func remarks(w model.Window) []span {
 
 // refusal says what was asked for in vain: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
 func refusal(r model.Refusal) string {
-	text := fmt.Sprintf("refused %s of %s, %s held", FormatBytes(r.Asked), bounded(meterName(r.Meter), maxName), FormatBytes(r.Held))
+	text := fmt.Sprintf("refused %s of %s, %s held", words.Bytes(r.Asked), bounded(meterName(r.Meter), maxName), words.Bytes(r.Held))
 	if r.Limit > 0 {
-		text += fmt.Sprintf(" of the %s allowed", FormatBytes(r.Limit))
+		text += fmt.Sprintf(" of the %s allowed", words.Bytes(r.Limit))
 	}
 	if r.Caller != "" {
 		text = bounded(r.Caller, maxName) + " " + text
@@ -99,7 +100,7 @@ func refusal(r model.Refusal) string {
 		text += " at " + bounded(who(r.Stack), maxProse)
 	}
 	if r.Count > 1 {
-		text += fmt.Sprintf(" (the largest of %s requests)", formatCount(uint64(r.Count)))
+		text += fmt.Sprintf(" (the largest of %s requests)", words.Count(uint64(r.Count)))
 	}
 	return text
 }
@@ -124,8 +125,8 @@ func (v *view) experiments() {
 		}
 		name := strings.Repeat("  ", v.depth(*w)) + bounded(w.Name, maxName)
 		rows = append(rows, figureRow{
-			lead:    []span{{name, bold}, {"+" + FormatDuration(w.StartNS), plain}},
-			trail:   []span{{FormatDuration(w.DurationNS), plain}},
+			lead:    []span{{name, bold}, {"+" + words.Duration(w.StartNS), plain}},
+			trail:   []span{{words.Duration(w.DurationNS), plain}},
 			figures: maps.Clone(w.Meters),
 			below:   trimmed(remarks(*w)),
 		})

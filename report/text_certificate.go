@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // footnotes explain the marks on figures that are not exact.
@@ -13,7 +14,7 @@ func (v *view) footnotes() {
 	var off, least []string
 	for _, id := range v.meters {
 		if bound, ok := v.off[id]; ok {
-			off = append(off, fmt.Sprintf("%s by at most %s", meterName(id), FormatBytes(bound)))
+			off = append(off, fmt.Sprintf("%s by at most %s", meterName(id), words.Bytes(bound)))
 		}
 		if v.unknown[id] {
 			least = append(least, meterName(id))
@@ -43,21 +44,21 @@ func (v *view) certificate() {
 	}
 	v.proofs()
 	v.blank()
-	v.field("changes", span{formatCount(c.Made) + " made", plain}, span{formatCount(c.Delivered) + " delivered", plain}, v.losses())
+	v.field("changes", span{words.Count(c.Made) + " made", plain}, span{words.Count(c.Delivered) + " delivered", plain}, v.losses())
 	if c.BoundariesLost > 0 {
-		v.field("boundaries", span{formatCount(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
+		v.field("boundaries", span{words.Count(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
 	}
 	if c.UnknownFrees > 0 {
-		v.field("frees", span{formatCount(c.UnknownFrees) + " of memory that was taken before tracing began", plain})
+		v.field("frees", span{words.Count(c.UnknownFrees) + " of memory that was taken before tracing began", plain})
 	}
 	if c.UnknownTorchFrees > 0 {
-		v.field("tensor frees", span{formatCount(c.UnknownTorchFrees) + " on the CPU, of tensors that were made before tracing began", plain})
+		v.field("tensor frees", span{words.Count(c.UnknownTorchFrees) + " on the CPU, of tensors that were made before tracing began", plain})
 	}
 	if c.UnknownHeapFrees > 0 {
-		v.field("heap frees", span{formatCount(c.UnknownHeapFrees) + " of blocks that were made before tracing began", plain})
+		v.field("heap frees", span{words.Count(c.UnknownHeapFrees) + " of blocks that were made before tracing began", plain})
 	}
 	if c.UnknownDeviceFrees > 0 {
-		v.field("GPU frees", span{formatCount(c.UnknownDeviceFrees) + " of memory that was taken before tracing began", plain})
+		v.field("GPU frees", span{words.Count(c.UnknownDeviceFrees) + " of memory that was taken before tracing began", plain})
 	}
 	v.list("joined late", c.LateLibraries)
 	v.list("problem", c.Problems)
@@ -69,7 +70,7 @@ func (v *view) losses() span {
 	var parts []string
 	for _, l := range v.r.Certificate.Lost {
 		if l.Count > 0 {
-			parts = append(parts, formatCount(l.Count)+" lost ("+bounded(l.Reason, maxProse)+")")
+			parts = append(parts, words.Count(l.Count)+" lost ("+bounded(l.Reason, maxProse)+")")
 		}
 	}
 	if len(parts) == 0 {
@@ -129,7 +130,7 @@ func quality(m model.Meter, served bool, p model.Proof) span {
 	case !m.Exact && m.Bound == nil:
 		text = span{"at least", yellow}
 	case !m.Exact:
-		text = span{"within " + FormatBytes(*m.Bound), yellow}
+		text = span{"within " + words.Bytes(*m.Bound), yellow}
 	}
 	if p.Shed {
 		return span{text.text + ", shed at times", yellow}
@@ -143,7 +144,7 @@ func agreement(p model.Proof, compared bool) span {
 	}
 	text, s := fmt.Sprintf("%d of %d", p.Agreed, p.Compared), green
 	if p.Agreed < p.Compared {
-		text, s = text+", off by up to "+FormatBytes(p.Difference), red
+		text, s = text+", off by up to "+words.Bytes(p.Difference), red
 	}
 	if p.Skipped > 0 {
 		text += fmt.Sprintf(", %d not comparable", p.Skipped)
@@ -158,7 +159,7 @@ func (v *view) probes() {
 	v.blank()
 	t := table{columns: []column{{title: "probe"}, {title: "fired", right: true}, {title: "where", flex: true}}}
 	for _, p := range v.r.Certificate.Probes {
-		t.rows = append(t.rows, row{cells: []span{{bounded(p.Name, maxName), plain}, {formatCount(p.Hits), plain}, {bounded(p.Site, maxProse), plain}}})
+		t.rows = append(t.rows, row{cells: []span{{bounded(p.Name, maxName), plain}, {words.Count(p.Hits), plain}, {bounded(p.Site, maxProse), plain}}})
 	}
 	t.print(v.printer)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // header says what was traced, for how long and where.
@@ -47,7 +48,7 @@ func (v *view) root(p model.Process) {
 	v.field(name, append(parts, span{bounded(p.Frontend, maxName), plain}, span{late, plain})...)
 	v.field("command", span{bounded(p.Command, maxProse), plain})
 	if p.SoftLimit != nil {
-		v.field("limit", span{FormatBytes(p.SoftLimit.Bytes) + " of mapped", plain}, span{limitedBy(*p.SoftLimit, p.PID), plain})
+		v.field("limit", span{words.Bytes(p.SoftLimit.Bytes) + " of mapped", plain}, span{limitedBy(*p.SoftLimit, p.PID), plain})
 	}
 	v.limits(p)
 	life := v.life(p)
@@ -85,7 +86,7 @@ func gpuOf(id string) (number int, ok bool) {
 func (v *view) gpu(number int) []span {
 	for _, g := range v.r.GPUs {
 		if g.Index == number {
-			return []span{{bounded(g.Name, maxName), plain}, {FormatBytes(g.Memory), plain}, {bounded(g.UUID, 2*maxName), plain}, {bounded(g.PCIBusID, maxName), plain}}
+			return []span{{bounded(g.Name, maxName), plain}, {words.Bytes(g.Memory), plain}, {bounded(g.UUID, 2*maxName), plain}, {bounded(g.PCIBusID, maxName), plain}}
 		}
 	}
 	return nil
@@ -111,7 +112,7 @@ func (v *view) session() {
 	if v.bad > 0 {
 		failed = fmt.Sprintf("%d did not end ok", v.bad)
 	}
-	v.field("session", span{plural(len(v.cells), "cell") + " in " + FormatDuration(length), plain}, span{failed, red}, span{ended, plain})
+	v.field("session", span{words.Plural(len(v.cells), "cell") + " in " + words.Duration(length), plain}, span{failed, red}, span{ended, plain})
 }
 
 func (v *view) host() {
@@ -121,10 +122,10 @@ func (v *view) host() {
 		kernel = "Linux " + kernel
 	}
 	if h.CPUs > 0 {
-		cpus = plural(h.CPUs, "CPU")
+		cpus = words.Plural(h.CPUs, "CPU")
 	}
 	if h.Memory > 0 {
-		memory = FormatBytes(h.Memory) + " of memory"
+		memory = words.Bytes(h.Memory) + " of memory"
 	}
 	v.field("host", span{bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain}, span{memory, plain},
 		span{wallClock(h.Started), plain})

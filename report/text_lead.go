@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // lead says in five lines what most people came for: the highest moment, what it was made of, what of it is still there, what to delete,
@@ -96,11 +97,11 @@ func (v *view) madeBy(top *stretch) string {
 	var parts []string
 	for _, a := range callers {
 		if len(parts) < 3 && a.AtPeak >= worthShowing && (a.users || !isOuter(a.Meter)) {
-			parts = append(parts, FormatBytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
+			parts = append(parts, words.Bytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
 		}
 	}
 	if len(parts) == 0 {
-		return "not known: no line that allocated at least " + FormatBytes(worthShowing) + " of it was seen"
+		return "not known: no line that allocated at least " + words.Bytes(worthShowing) + " of it was seen"
 	}
 	return strings.Join(parts, " · ")
 }
@@ -122,23 +123,23 @@ func (v *view) left(pid int) (all []model.Line) {
 }
 
 func (v *view) stillThere(top *stretch) string {
-	text := FormatBytes(v.endOfCells(top.pid)) + " after the last cell"
+	text := words.Bytes(v.endOfCells(top.pid)) + " after the last cell"
 	if named := v.named(top.pid); len(named) > 0 {
 		parts := nameAll(named, 3)
 		for _, l := range v.unnamedLines(top.pid, named) {
-			parts = append(parts, FormatBytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+			parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 		}
 		return text + ", in it " + strings.Join(parts, ", ")
 	}
 	all := v.left(top.pid)
 	var parts []string
 	for _, l := range all[:min(len(all), 3)] {
-		parts = append(parts, FormatBytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+		parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 	}
 	if len(parts) > 0 {
 		text += ", in it " + strings.Join(parts, ", ")
 		if more := len(all) - len(parts); more > 0 {
-			text += ", " + plural(more, "more line")
+			text += ", " + words.Plural(more, "more line")
 		}
 	}
 	return text
@@ -154,7 +155,7 @@ func (v *view) toFree(top *stretch) string {
 	if named := v.named(top.pid); len(named) > 0 {
 		text := freeing(named)
 		if rest := v.unnamedLines(top.pid, named); len(rest) > 0 {
-			text += " · tracer audit says what holds " + FormatBytes(rest[0].Left) + " of " + place(rest[0].Frame)
+			text += " · tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
 		}
 		return text
 	}
@@ -172,7 +173,7 @@ func (v *view) toFree(top *stretch) string {
 			continue
 		}
 		seen[name] = true
-		parts = append(parts, fmt.Sprintf("%s (%s)", name, FormatBytes(l.Left)))
+		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Bytes(l.Left)))
 	}
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
@@ -201,10 +202,10 @@ func (v *view) unnamedLines(pid int, named []model.Variable) []model.Line {
 // nameAll is "x 512.00 MiB", of the first few.
 func nameAll(all []model.Variable, few int) (out []string) {
 	for _, x := range all[:min(len(all), few)] {
-		out = append(out, bounded(x.Name, maxName)+" "+FormatBytes(x.Bytes+x.Device))
+		out = append(out, bounded(x.Name, maxName)+" "+words.Bytes(x.Bytes+x.Device))
 	}
 	if more := len(all) - few; more > 0 {
-		out = append(out, plural(more, "more name"))
+		out = append(out, words.Plural(more, "more name"))
 	}
 	return out
 }
@@ -229,11 +230,11 @@ func freeing(all []model.Variable) string {
 		}
 		if other != "" && !said[other] {
 			said[other] = true
-			others = append(others, other+" ("+FormatBytes(x.Bytes+x.Device)+")")
+			others = append(others, other+" ("+words.Bytes(x.Bytes+x.Device)+")")
 		}
 	}
 	if len(names) > 0 {
-		others = append([]string{"del " + strings.Join(names, ", ") + " (" + FormatBytes(bytes) + ")"}, others...)
+		others = append([]string{"del " + strings.Join(names, ", ") + " (" + words.Bytes(bytes) + ")"}, others...)
 	}
 	if len(others) == 0 {
 		return "no name of the notebook's holds much; tracer audit says what holds the rest"
@@ -252,7 +253,7 @@ func (v *view) howSure(top *stretch) string {
 	}
 	switch {
 	case !f.Exact && f.Bound != nil:
-		reasons = append([]string{"the highest moment can be off by " + FormatBytes(*f.Bound) + why}, reasons...)
+		reasons = append([]string{"the highest moment can be off by " + words.Bytes(*f.Bound) + why}, reasons...)
 	case !f.Exact:
 		reasons = append([]string{"the highest moment is at least this"}, reasons...)
 	}
@@ -261,7 +262,7 @@ func (v *view) howSure(top *stretch) string {
 	}
 	text := reasons[0]
 	if len(reasons) > 1 {
-		text += fmt.Sprintf("; and %s, see the end", plural(len(reasons)-1, "more reason"))
+		text += fmt.Sprintf("; and %s, see the end", words.Plural(len(reasons)-1, "more reason"))
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // How many rows the ranking has, and what a stretch between cells must need to be one of them.
@@ -236,14 +237,14 @@ func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[
 	}
 	if s.gap != nil {
 		text := span{"(no cell ran: hooks, threads, timers)", dim}
-		return row{cells: append(cells, span{FormatDuration(s.gap.DurationNS), plain}, text)}
+		return row{cells: append(cells, span{words.Duration(s.gap.DurationNS), plain}, text)}
 	}
 	c := s.cell
 	text, look := v.summitOf(c, statements[c.ID]), plain
 	if c.Status != model.OK && c.Status != "" {
 		text, look = strings.TrimSuffix(bounded(c.Status, maxName)+" · "+text, " · "), red
 	}
-	r := row{cells: append(cells, span{FormatDuration(c.DurationNS), plain}, span{text, look})}
+	r := row{cells: append(cells, span{words.Duration(c.DurationNS), plain}, span{text, look})}
 	if len(c.Refused) > 0 || c.Foreign != nil || c.Note != "" {
 		bare := *c
 		bare.Status = model.OK
@@ -270,16 +271,16 @@ func (v *view) folded(rest []int) {
 	}
 	var what []string
 	if cells > 0 {
-		what = append(what, plural(cells, "more cell"))
+		what = append(what, words.Plural(cells, "more cell"))
 	}
 	if gaps > 0 {
-		what = append(what, plural(gaps, "stretch")+" between cells")
+		what = append(what, words.Plural(gaps, "stretch")+" between cells")
 	}
-	each := ", none needs more than " + FormatBytes(most)
+	each := ", none needs more than " + words.Bytes(most)
 	if most <= 0 {
 		each = ", none needs any"
 	} else if len(rest) > 1 {
-		each = ", together " + FormatBytes(sum) + each
+		each = ", together " + words.Bytes(sum) + each
 	}
 	v.prose("", span{"… and " + strings.Join(what, ", ") + each + "; --full prints all.", dim})
 }

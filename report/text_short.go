@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // short is the report that fits on a screen or two.
@@ -142,7 +143,7 @@ func (v *view) heaviestLines() {
 	v.title("Line by line (▲ where the cell rose to its highest)")
 	t.print(v.printer)
 	if hidden > 0 && most > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.", plural(hidden, "more line"), FormatBytes(most)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.", words.Plural(hidden, "more line"), words.Bytes(most)), dim})
 	}
 }
 
@@ -190,7 +191,7 @@ func (v *view) whoAllocatedShort() {
 				break
 			}
 			t.rows = append(t.rows, row{cells: []span{
-				label, {meterName(a.Meter), plain}, {FormatBytes(a.AtPeak), plain}, {FormatBytes(a.Allocated), plain}, {formatCount(uint64(max(0, a.Count))), dim}, {a.who, plain},
+				label, {meterName(a.Meter), plain}, {words.Bytes(a.AtPeak), plain}, {words.Bytes(a.Allocated), plain}, {words.Count(uint64(max(0, a.Count))), dim}, {a.who, plain},
 			}})
 			label = span{}
 		}
@@ -233,10 +234,10 @@ func (v *view) doubts() (reasons []string) {
 			reasons = append(reasons, meterName(p.ID)+" was not counted at times, to keep the overhead budget (--budget off counts all)")
 		}
 		if p.Agreed < p.Compared {
-			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s", meterName(p.ID), p.Compared-p.Agreed, plural(p.Compared, "window"), FormatBytes(p.Difference)))
+			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s", meterName(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
 		}
 		if p.Skipped > 0 && !p.Shed {
-			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven", meterName(p.ID), plural(p.Skipped, "window")))
+			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven", meterName(p.ID), words.Plural(p.Skipped, "window")))
 		}
 	}
 	for _, m := range v.r.Meters {
@@ -259,12 +260,12 @@ func (v *view) shortCertificate() {
 		most++
 	}
 	v.blank()
-	changes := formatCount(v.r.Certificate.Made) + " changes"
+	changes := words.Count(v.r.Certificate.Made) + " changes"
 	if len(reasons) == 0 {
-		v.prose("  ", span{"✓ ", green}, span{fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).", changes, plural(windows, "window")), plain})
+		v.prose("  ", span{"✓ ", green}, span{fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).", changes, words.Plural(windows, "window")), plain})
 		return
 	}
-	v.prose("  ", span{"Certificate: ", bold}, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, formatCount(v.r.Certificate.Delivered)), plain})
+	v.prose("  ", span{"Certificate: ", bold}, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, words.Count(v.r.Certificate.Delivered)), plain})
 	const few = 8
 	for _, r := range reasons[:min(len(reasons), few)] {
 		v.prose("    ", span{"  - " + r, yellow})

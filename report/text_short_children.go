@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // mostChildRows is how many children the short report has.
@@ -56,7 +57,7 @@ func (v *view) childrenShort() {
 			most = max(most, peak)
 		}
 		if len(all) > 0 {
-			v.prose("", span{"… and " + fmt.Sprintf(what, plural(len(all), "process")) + ", at most " + FormatBytes(most) + " each.", dim})
+			v.prose("", span{"… and " + fmt.Sprintf(what, words.Plural(len(all), "process")) + ", at most " + words.Bytes(most) + " each.", dim})
 		}
 	}
 	fold(folded, "%s that took memory, too")
@@ -67,7 +68,7 @@ func (v *view) childrenShort() {
 			}
 		}
 	}
-	fold(idle, "%s that took less than "+FormatBytes(worthAGap)+" in every cell")
+	fold(idle, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
 }
 
 // childName says what a child of a process is.

@@ -7,6 +7,7 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/words"
 )
 
 // sixty is a notebook of sixty cells of several lines, some with workers, and what moved between them.
@@ -123,8 +124,8 @@ func TestHeaderNamesTheKernel(t *testing.T) {
 // TestPlural is the one rule for counts and nouns.
 func TestPlural(t *testing.T) {
 	for want, got := range map[string]string{
-		"1 cell": report.Plural(1, "cell"), "2 cells": report.Plural(2, "cell"), "3 processes": report.Plural(3, "process"), "0 stretches": report.Plural(0, "stretch"),
-		"2 boundaries": report.Plural(2, "boundary"), "2 ways": report.Plural(2, "way"), "1,000 lines of code": report.Plural(1000, "line of code"), "1 line of code": report.Plural(1, "line of code"),
+		"1 cell": words.Plural(1, "cell"), "2 cells": words.Plural(2, "cell"), "3 processes": words.Plural(3, "process"), "0 stretches": words.Plural(0, "stretch"),
+		"2 boundaries": words.Plural(2, "boundary"), "2 ways": words.Plural(2, "way"), "1,000 lines of code": words.Plural(1000, "line of code"), "1 line of code": words.Plural(1, "line of code"),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

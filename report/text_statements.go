@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // maxStatements is how many lines of one cell are listed.
@@ -162,9 +163,9 @@ func statementRow(w model.Window, lines []string, summit bool) figureRow {
 func (v *view) unlisted(rest []model.Window, idle int) {
 	if len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.",
-			plural(len(rest), "more line"), FormatBytes(v.weight(rest[0]))), dim})
+			words.Plural(len(rest), "more line"), words.Bytes(v.weight(rest[0]))), dim})
 	}
 	if idle > 0 {
-		v.prose("", span{plural(idle, "other line") + " moved no memory.", dim})
+		v.prose("", span{words.Plural(idle, "other line") + " moved no memory.", dim})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // Bounds of the list of variables.
@@ -72,7 +73,7 @@ func (v *view) unnamed(rest []model.Variable, names []model.Names) {
 		complete = complete && n.Complete
 	}
 	if count > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, with %s together.", plural(int(count), "more name"), FormatBytes(bytes)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, with %s together.", words.Plural(int(count), "more name"), words.Bytes(bytes)), dim})
 	}
 	if !complete {
 		v.prose("", span{"≥: there were more objects than could be looked at in time.", yellow})
@@ -92,12 +93,12 @@ func variableName(x model.Variable) string {
 }
 
 func aloneOf(x model.Variable) string {
-	text := FormatBytes(x.Bytes)
+	text := words.Bytes(x.Bytes)
 	switch {
 	case x.Device > 0 && x.Bytes < leastVariable:
-		text = FormatBytes(x.Device) + " GPU"
+		text = words.Bytes(x.Device) + " GPU"
 	case x.Device > 0:
-		text += " + " + FormatBytes(x.Device) + " GPU"
+		text += " + " + words.Bytes(x.Device) + " GPU"
 	case x.Bytes == 0:
 		text = "shared"
 	}
@@ -111,7 +112,7 @@ func reachesOf(x model.Variable) string {
 	if x.Reaches <= 0 || x.Reaches == x.Bytes {
 		return ""
 	}
-	return FormatBytes(x.Reaches)
+	return words.Bytes(x.Reaches)
 }
 
 // shapeOf is a shape as people write it: 300 × 400 float64, or a length.

@@ -10,9 +10,10 @@ table='
 event:
 recording: event klauspost/compress flatbuffers
 model:
-attribution: event model report btree klauspost/compress unix
+words: model
+attribution: event model words btree klauspost/compress unix
 attribution/attributiontest: event
-report: model x/text
+report: model words x/text
 report/reporttest: model report jsonschema
 
 tracer/process: unix
@@ -33,7 +34,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/holders tracer/ledger tracer/limit tracer/memory tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution event model recording report tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile unix cobra pflag x/term spinner go-units go-pretty
+cmd/tracer: attribution event model recording report tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words unix cobra pflag x/term spinner go-units go-pretty
 bench/made: event recording
 bench/recording: bench/made event
 bench/sessions: attribution/attributiontest bench/made event

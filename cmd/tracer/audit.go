@@ -13,6 +13,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/words"
 )
 
 // AuditOptions are the flags of `tracer audit`.
@@ -132,11 +133,11 @@ func (o *AuditOptions) conclude(a *model.Audit, s *session) error {
 	if o.failOver >= 0 {
 		for meter, bytes := range a.ByMeter() {
 			if bytes > o.failOver {
-				return leakError(fmt.Sprintf("the verdicts on %s add up to %s, more than %s", meter, report.FormatBytes(bytes), report.FormatBytes(o.failOver)))
+				return leakError(fmt.Sprintf("the verdicts on %s add up to %s, more than %s", meter, words.Bytes(bytes), words.Bytes(o.failOver)))
 			}
 		}
 		if a.CanExceed(o.failOver) {
-			return notJudgedError(fmt.Sprintf("nothing more than %s was seen to stay behind, but not everything could be judged; see \"Not judged\"", report.FormatBytes(o.failOver)))
+			return notJudgedError(fmt.Sprintf("nothing more than %s was seen to stay behind, but not everything could be judged; see \"Not judged\"", words.Bytes(o.failOver)))
 		}
 	}
 	if s.trouble != nil {

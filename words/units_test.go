@@ -1,11 +1,11 @@
-package report
+package words
 
 import (
 	"math"
 	"testing"
 )
 
-func TestFormatBytes(t *testing.T) {
+func TestBytes(t *testing.T) {
 	const k = int64(1) << 10
 	for n, want := range map[int64]string{
 		0: "0 B", 1: "1 B", 1023: "1023 B", k: "1.00 KiB", k + 5: "1.00 KiB", k + 6: "1.01 KiB", -k: "-1.00 KiB", -1: "-1 B",
@@ -14,13 +14,13 @@ func TestFormatBytes(t *testing.T) {
 		k*k + k*k/200: "1.00 MiB", k*k + k*k/200 + 1: "1.01 MiB", 128 + 2*k: "2.13 KiB", -(128 + 2*k): "-2.13 KiB",
 		math.MaxInt64: "8388608.00 TiB", math.MinInt64: "-8388608.00 TiB", math.MinInt64 + 1: "-8388608.00 TiB",
 	} {
-		if got := FormatBytes(n); got != want {
-			t.Errorf("FormatBytes(%d) = %q, want %q", n, got, want)
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
 		}
 	}
 }
 
-func TestFormatDuration(t *testing.T) {
+func TestDuration(t *testing.T) {
 	const ms, s, min = int64(1e6), int64(1e9), int64(60e9)
 	for n, want := range map[int64]string{
 		0: "0 ns", 999: "999 ns", 1000: "1 µs", 12_499: "12 µs", 999_499: "999 µs", 999_500: "1.0 ms", 1_849_999: "1.8 ms", 9_949_999: "9.9 ms",
@@ -29,19 +29,19 @@ func TestFormatDuration(t *testing.T) {
 		127 * min: "2 h 07 min", 24*60*min - 31*s: "23 h 59 min", 24*60*min - 30*s: "1 d 00 h", 76 * 60 * min: "3 d 04 h",
 		-180 * ms: "-180 ms", math.MinInt64: "-106752 d 00 h", math.MaxInt64: "106752 d 00 h",
 	} {
-		if got := FormatDuration(n); got != want {
-			t.Errorf("FormatDuration(%d) = %q, want %q", n, got, want)
+		if got := Duration(n); got != want {
+			t.Errorf("Duration(%d) = %q, want %q", n, got, want)
 		}
 	}
 }
 
-func TestFormatCount(t *testing.T) {
+func TestCount(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", math.MaxUint64: "18,446,744,073,709,551,615"} {
-		if got := formatCount(n); got != want {
-			t.Errorf("formatCount(%d) = %q, want %q", n, got, want)
+		if got := Count(n); got != want {
+			t.Errorf("Count(%d) = %q, want %q", n, got, want)
 		}
 	}
-	if got := plural(1, "cell") + ", " + plural(0, "cell"); got != "1 cell, 0 cells" {
+	if got := Plural(1, "cell") + ", " + Plural(0, "cell"); got != "1 cell, 0 cells" {
 		t.Error(got)
 	}
 }

@@ -1,13 +1,13 @@
-package report
+package words
 
 import (
 	"strconv"
 	"strings"
 )
 
-// FormatBytes writes a size for people: bytes up to 1023 B, then KiB, MiB, GiB and TiB (powers of 1024) with two
+// Bytes writes a size for people: bytes up to 1023 B, then KiB, MiB, GiB and TiB (powers of 1024) with two
 // decimals. It rounds half away from zero, and a size that rounds to 1024.00 of a unit is 1.00 of the next.
-func FormatBytes(n int64) string {
+func Bytes(n int64) string {
 	size, sign := uint64(n), ""
 	if n < 0 {
 		size, sign = -size, "-"
@@ -35,14 +35,14 @@ func decimal(hundredths uint64) string {
 	return strconv.FormatUint(hundredths/100, 10) + "." + text
 }
 
-// FormatDuration writes a length of time, in nanoseconds, for people: "850 ns", "12 µs", "1.8 ms", "180 ms",
+// Duration writes a length of time, in nanoseconds, for people: "850 ns", "12 µs", "1.8 ms", "180 ms",
 // "2.41 s", "3 min 05 s", "2 h 07 min", "3 d 04 h". It rounds half up.
-func FormatDuration(ns int64) string {
+func Duration(ns int64) string {
 	if ns < 0 {
 		if ns == -ns { // the one number without a positive twin
 			ns++
 		}
-		return "-" + FormatDuration(-ns)
+		return "-" + Duration(-ns)
 	}
 	const micro, milli, second = int64(1e3), int64(1e6), int64(1e9)
 	switch {
@@ -88,8 +88,8 @@ func round(n, by int64) int64 {
 	return quotient
 }
 
-// formatCount writes a count with thousands separated: 12,345.
-func formatCount(n uint64) string {
+// Count writes a count with thousands separated: 12,345.
+func Count(n uint64) string {
 	digits := strconv.FormatUint(n, 10)
 	var b strings.Builder
 	for i, d := range digits {
@@ -101,9 +101,9 @@ func formatCount(n uint64) string {
 	return b.String()
 }
 
-// plural writes a count and its noun: "1 cell", "12 cells", "3 processes", "2 stretches". Of a noun of several words the first is what is
+// Plural writes a count and its noun: "1 cell", "12 cells", "3 processes", "2 stretches". Of a noun of several words the first is what is
 // counted if " of " follows it: "2 lines of code".
-func plural(n int, noun string) string {
+func Plural(n int, noun string) string {
 	if n != 1 {
 		head, rest, of := strings.Cut(noun, " of ")
 		switch {
@@ -119,5 +119,5 @@ func plural(n int, noun string) string {
 			noun += " of " + rest
 		}
 	}
-	return formatCount(uint64(max(n, 0))) + " " + noun
+	return Count(uint64(max(n, 0))) + " " + noun
 }
