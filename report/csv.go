@@ -21,7 +21,7 @@ var csvFigure = []string{"start", "peak", "end", "consumed", "peaked", "exact", 
 // as by [Escape], and a text that a spreadsheet would take for a formula begins with an apostrophe.
 func CSV(w io.Writer, r *model.Report) error {
 	out := csv.NewWriter(w)
-	ids := meterIDs(r)
+	ids := r.AllMeters()
 	head := append([]string{}, csvColumns...)
 	for _, id := range ids {
 		for _, name := range csvFigure {

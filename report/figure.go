@@ -82,54 +82,9 @@ func meterName(id string) string {
 // part says whether a meter is only a part of another one, as resident anon is of resident.
 func part(id string) bool { return strings.HasPrefix(id, "cpu.resident.") }
 
-// meterIDs lists every meter of a report: first those it declares, in its order, then any other that has a figure.
-func meterIDs(r *model.Report) []string {
-	var ids []string
-	for _, m := range r.Meters {
-		if !slices.Contains(ids, m.ID) {
-			ids = append(ids, m.ID)
-		}
-	}
-	var more []string
-	take := func(id string) {
-		if !slices.Contains(ids, id) && !slices.Contains(more, id) {
-			more = append(more, id)
-		}
-	}
-	for _, id := range r.MeterIDs {
-		take(id)
-	}
-	if r.Stream == nil {
-		eachFigures(r, func(figures map[string]model.Figure) {
-			for id := range figures {
-				take(id)
-			}
-		})
-	}
-	slices.Sort(more)
-	return append(ids, more...)
-}
-
-// eachFigures calls visit with every set of figures in a report.
-func eachFigures(r *model.Report, visit func(map[string]model.Figure)) {
-	for w := range r.AllPassing() {
-		visit(w.Meters)
-		visit(w.Tree)
-		for _, c := range w.Children {
-			visit(c.Meters)
-		}
-	}
-	for b := range r.AllBetweenPassing() {
-		visit(b.Meters)
-	}
-	for _, p := range r.Processes {
-		visit(p.Meters)
-	}
-}
-
 // headlines are the meters a table shows, the one that ranks first, parts of others left out.
 func headlines(r *model.Report, by string) ([]string, error) {
-	known := meterIDs(r)
+	known := r.AllMeters()
 	if by != "" && !slices.Contains(known, by) {
 		return nil, fmt.Errorf("rank by %q: no such meter here; there are: %s", by, strings.Join(known, ", "))
 	}

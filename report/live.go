@@ -34,7 +34,7 @@ func Live(w io.Writer, window model.Window, o TextOptions) error {
 		{name: "need", meter: first, q: need},
 	}
 	others := []string{"cpu.mapped", "cpu.numpy", "cpu.torch"}
-	for _, id := range meterIDs(&model.Report{Windows: []model.Window{{Meters: window.Meters}}}) {
+	for _, id := range (&model.Report{Windows: []model.Window{{Meters: window.Meters}}}).AllMeters() {
 		if !part(id) && !slices.Contains(others, id) {
 			others = append(others, id)
 		}

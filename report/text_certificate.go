@@ -90,7 +90,7 @@ func (v *view) list(name string, items []string) {
 // proofs shows, for each meter, which probe serves it and how the kernel's peaks compare with the recomputed ones.
 func (v *view) proofs() {
 	proofs := map[string]model.Proof{}
-	ids := meterIDs(v.r)
+	ids := v.r.AllMeters()
 	for _, p := range v.r.Certificate.Meters {
 		proofs[p.ID] = p
 		if !slices.Contains(ids, p.ID) {
