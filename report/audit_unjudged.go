@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -49,6 +50,6 @@ func (v *view) notJudged(a *model.Audit) {
 		if n.PID != 0 && len(a.Processes) > 1 {
 			of = fmt.Sprintf(" of pid %d", n.PID)
 		}
-		v.prose("  ", span{"- " + whatIs(n) + of + ": ", yellow}, span{bounded(n.Why, maxProse), plain}, span{"; try: " + bounded(n.Advice, maxProse), dim})
+		v.prose("  ", span{"- " + whatIs(n) + of + ": ", yellow}, span{escape.Bounded(n.Why, maxProse), plain}, span{"; try: " + escape.Bounded(n.Advice, maxProse), dim})
 	}
 }

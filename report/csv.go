@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 )
 
 // csvColumns come before the columns of the meters.
@@ -148,5 +149,5 @@ func csvText(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(s[:min(4, len(s))])[0]) {
 		s = "'" + s
 	}
-	return escape(s, "\n\t")
+	return escape.But(s, "\n\t")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -14,11 +15,11 @@ import (
 func limitName(l model.Limit) string {
 	switch l.Kind {
 	case "cgroup":
-		return "cgroup " + bounded(path.Clean("/"+l.Path), maxName)
+		return "cgroup " + escape.Bounded(path.Clean("/"+l.Path), maxName)
 	case "machine":
 		return "the machine"
 	}
-	return bounded(l.Kind, maxName)
+	return escape.Bounded(l.Kind, maxName)
 }
 
 // notable says whether a process did not end by itself.
@@ -83,7 +84,7 @@ func (v *view) endings() {
 func (v *view) ending(p model.Process) {
 	who := ""
 	if p.Parent != 0 && !v.pids[p.PID] {
-		who = " (" + oneLine(p.Command, false, maxName) + ")"
+		who = " (" + escape.OneLine(p.Command, false, maxName) + ")"
 	}
 	v.ended(p.PID, who, p.Ending, v.during(p.Ending))
 }
@@ -96,7 +97,7 @@ func (v *view) ended(pid int, who string, e *model.Ending, where string) {
 		v.answer("the limit", exhausted(e))
 		return
 	}
-	v.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", bounded(e.Signal, maxName), pid, who, had, where))
+	v.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", escape.Bounded(e.Signal, maxName), pid, who, had, where))
 }
 
 // during is ", in In[7] line 3: x = np.ones(n)".
@@ -110,7 +111,7 @@ func (v *view) during(e *model.Ending) string {
 			continue
 		}
 		if lines := cellLines(*v.window(c.id)); e.At.Line > 0 && e.At.Line <= len(lines) {
-			return text + ": " + oneLine(strings.TrimSpace(lines[e.At.Line-1]), false, maxProse)
+			return text + ": " + escape.OneLine(strings.TrimSpace(lines[e.At.Line-1]), false, maxProse)
 		}
 	}
 	return text
@@ -125,7 +126,7 @@ func (v *view) starved() {
 		}
 		told++
 		cell := v.window(c.id)
-		text := bounded(lastOf(c.failure), maxName) + " in " + v.shortName(c)
+		text := escape.Bounded(lastOf(c.failure), maxName) + " in " + v.shortName(c)
 		for _, w := range v.statementsOf(map[int]bool{c.id: true})[c.id] {
 			if w.Status == model.Error {
 				where, source := statementLabel(w, cellLines(*cell))

@@ -71,7 +71,7 @@ func TestJSONKeepsEveryCharacter(t *testing.T) {
 	r := hostile()
 	r.Windows[1].Name = strings.ToValidUTF8(evil, "") + "\U000e0041\U0001f642<&>\u2028"
 	data := reporttest.Report(t, r)
-	report.CheckSafe(t, string(data), "\n")
+	reporttest.CheckSafe(t, string(data), "\n")
 	back, err := report.ReadJSON(data)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -54,9 +55,9 @@ func Live(w io.Writer, window model.Window, o TextOptions) error {
 
 // liveLine prints the figures there is room for, the time, and what is left of the width of remarks and source.
 func liveLine(p *printer, window model.Window, segments []segment) {
-	lead := span{pad(bounded(label(window), maxName), 8, false), bold}
-	time := span{"  " + pad(words.Duration(window.DurationNS), 8, true) + "  ", plain}
-	used := cells(lead.text) + cells(time.text)
+	lead := span{escape.Pad(escape.Bounded(label(window), maxName), 8, false), bold}
+	time := span{"  " + escape.Pad(words.Duration(window.DurationNS), 8, true) + "  ", plain}
+	used := escape.Cells(lead.text) + escape.Cells(time.text)
 	texts := make([][]span, len(segments))
 	for i, s := range segments {
 		figures := window.Meters
@@ -64,7 +65,7 @@ func liveLine(p *printer, window model.Window, segments []segment) {
 			figures = window.Figures()
 		}
 		value := s.q.show(figures, s.meter)
-		texts[i] = []span{{"  " + s.name + " ", dim}, {pad(value.text, usualSize, true), value.style}}
+		texts[i] = []span{{"  " + s.name + " ", dim}, {escape.Pad(value.text, usualSize, true), value.style}}
 		used += spanCells(texts[i])
 	}
 	for p.width > 0 && used+minLiveSource > p.width {
@@ -82,10 +83,10 @@ func liveLine(p *printer, window model.Window, segments []segment) {
 	}
 	line := append([]span{lead}, slices.Concat(texts...)...)
 	for _, part := range append(line, time) {
-		p.paint(Escape(part.text), part.style)
+		p.paint(escape.Text(part.text), part.style)
 	}
 	rest := remarks(window)
-	if source := oneLine(window.Source, window.SourceTruncated, p.width); source != "" {
+	if source := escape.OneLine(window.Source, window.SourceTruncated, p.width); source != "" {
 		rest = append(rest, span{source, plain})
 	}
 	p.clipped(trimmed(rest), p.width-used)
@@ -95,7 +96,7 @@ func liveLine(p *printer, window model.Window, segments []segment) {
 func spanCells(spans []span) int {
 	n := 0
 	for _, s := range spans {
-		n += cells(Escape(s.text))
+		n += escape.Cells(escape.Text(s.text))
 	}
 	return n
 }

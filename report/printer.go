@@ -3,6 +3,8 @@ package report
 import (
 	"io"
 	"strings"
+
+	"ipytracer/report/escape"
 )
 
 // style is how a piece of text looks when colour is on.
@@ -78,7 +80,7 @@ func (p *printer) prose(indent string, spans ...span) {
 		case n > 0 && !blank && p.width > 0 && used+1+n > p.width:
 			p.run(line)
 			p.b.WriteString("\n" + indent)
-			line, used = nil, cells(indent)
+			line, used = nil, escape.Cells(indent)
 		default:
 			line, used = append(line, span{" ", word[0].style}), used+1
 		}
@@ -93,7 +95,7 @@ func (p *printer) prose(indent string, spans ...span) {
 func splitWords(spans []span) [][]span {
 	list := [][]span{nil}
 	for _, s := range spans {
-		for i, part := range strings.Split(Escape(s.text), " ") {
+		for i, part := range strings.Split(escape.Text(s.text), " ") {
 			if i > 0 {
 				list = append(list, nil)
 			}
@@ -118,14 +120,14 @@ func (p *printer) run(spans []span) {
 // clipped prints spans, cut to limit cells if the width is limited at all.
 func (p *printer) clipped(spans []span, limit int) {
 	for i, s := range spans {
-		text := Escape(s.text)
+		text := escape.Text(s.text)
 		if p.width > 0 {
-			whole := cells(text) < limit || cells(text) == limit && i == len(spans)-1
+			whole := escape.Cells(text) < limit || escape.Cells(text) == limit && i == len(spans)-1
 			if !whole {
-				p.paint(cut(text+"…", limit), s.style)
+				p.paint(escape.Cut(text+"…", limit), s.style)
 				return
 			}
-			limit -= cells(text)
+			limit -= escape.Cells(text)
 		}
 		p.paint(text, s.style)
 	}

@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"ipytracer/report/escape"
 )
 
 func TestProseWrapsBetweenWords(t *testing.T) {
@@ -26,7 +28,7 @@ func TestTableDropsColumnsByPriority(t *testing.T) {
 		dropped := strings.Join((&table{columns: columns, rows: rows}).print(p), ",")
 		longest := 0
 		for line := range strings.SplitSeq(p.b.String(), "\n") {
-			longest = max(longest, cells(line))
+			longest = max(longest, escape.Cells(line))
 		}
 		if dropped != test.dropped || longest > test.longest {
 			t.Errorf("width %d: dropped %q, longest line %d; want %q, at most %d\n%s", test.width, dropped, longest, test.dropped, test.longest, p.b.String())

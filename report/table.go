@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 	"strings"
+
+	"ipytracer/report/escape"
 )
 
 // column is one column of a table.
@@ -36,11 +38,11 @@ type table struct {
 // print lays the table out and returns the groups for which there was no room.
 func (t *table) print(p *printer) (dropped []string) {
 	for i := range t.columns {
-		t.columns[i].group, t.columns[i].title = Escape(t.columns[i].group), Escape(t.columns[i].title)
+		t.columns[i].group, t.columns[i].title = escape.Text(t.columns[i].group), escape.Text(t.columns[i].title)
 	}
 	for i := range t.rows {
 		for j := range t.rows[i].cells {
-			t.rows[i].cells[j].text = Escape(t.rows[i].cells[j].text)
+			t.rows[i].cells[j].text = escape.Text(t.rows[i].cells[j].text)
 		}
 	}
 	columns, sizes := t.fit(p.width)
@@ -69,12 +71,12 @@ func (t *table) fit(width int) (columns, sizes []int) {
 	sizes = make([]int, len(t.columns))
 	for i, c := range t.columns {
 		columns = append(columns, i)
-		sizes[i] = cells(c.title)
+		sizes[i] = escape.Cells(c.title)
 		if i == 0 || t.columns[i-1].group != c.group {
-			sizes[i] = max(sizes[i], cells(c.group))
+			sizes[i] = max(sizes[i], escape.Cells(c.group))
 		}
 		for _, r := range t.rows {
-			sizes[i] = max(sizes[i], cells(r.cells[i].text))
+			sizes[i] = max(sizes[i], escape.Cells(r.cells[i].text))
 		}
 		roomy[i] = max(sizes[i], c.size)
 	}
@@ -135,9 +137,9 @@ func (t *table) line(p *printer, columns, sizes []int, cell func(int) span) {
 		}
 		s := cell(i)
 		if t.columns[i].flex {
-			s.text = cut(s.text, sizes[i])
+			s.text = escape.Cut(s.text, sizes[i])
 		}
-		space := max(0, sizes[i]-cells(s.text))
+		space := max(0, sizes[i]-escape.Cells(s.text))
 		if t.columns[i].right {
 			pending += space
 			space = 0
@@ -180,9 +182,9 @@ func rule(title string, n int) string {
 	if title == "" {
 		return strings.Repeat(" ", n)
 	}
-	rest := n - cells(title) - 2
+	rest := n - escape.Cells(title) - 2
 	if rest < 2 {
-		return pad(cut(title, n), n, false)
+		return escape.Pad(escape.Cut(title, n), n, false)
 	}
 	return strings.Repeat("─", rest/2) + " " + title + " " + strings.Repeat("─", rest-rest/2)
 }

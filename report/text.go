@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 )
 
 // TextOptions says how the report for people looks. The zero value is a plain report, 120 cells wide, that ranks
-// cells by resident memory, shows the heaviest, and the three heaviest of them line by line.
+// Cells by resident memory, shows the heaviest, and the three heaviest of them line by line.
 type TextOptions struct {
 	// Color turns on ANSI colours. Nothing is said by colour alone.
 	Color bool
@@ -104,7 +105,7 @@ func (v *view) needOf(figures map[string]model.Figure) int64 {
 func (v *view) field(name string, parts ...span) {
 	const column = 12
 	indent := strings.Repeat(" ", column)
-	spans := []span{{pad(name, column, false), dim}}
+	spans := []span{{escape.Pad(name, column, false), dim}}
 	for i, part := range slices.DeleteFunc(parts, func(s span) bool { return s.text == "" }) {
 		if i > 0 {
 			spans = append(spans, span{" · ", dim})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -170,7 +171,7 @@ func (w way) text(most int) string {
 	case w.calls > 0:
 		text += " … " + words.Plural(w.calls, "call")
 	}
-	return oneLine(text+w.after, false, maxProse)
+	return escape.OneLine(text+w.after, false, maxProse)
 }
 
 func wayOf(stack []model.Frame) way {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -69,7 +70,7 @@ func (v *view) gapLabel(b model.Between) string {
 	if begun && ended && after.kind == model.Cell && before.kind == model.Cell {
 		return "between " + name(after) + " and " + name(before)
 	}
-	return bounded(b.Label, maxProse)
+	return escape.Bounded(b.Label, maxProse)
 }
 
 // fold picks the gaps to show of those that moved, and says how many it leaves out and how much moved in the largest of those.
@@ -163,10 +164,10 @@ func (v *view) childRows(w model.Window, children []model.Child) []figureRow {
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.PID, b.PID))
 	})
 	var rows []figureRow
-	label := span{bounded(label(w), maxName), bold}
+	label := span{escape.Bounded(label(w), maxName), bold}
 	for _, c := range children[:min(maxChildren, len(children))] {
 		rows = append(rows, figureRow{figures: maps.Clone(c.Meters),
-			lead: []span{label, {fmt.Sprint(c.PID), plain}, {bounded(c.Command, maxProse), plain}}})
+			lead: []span{label, {fmt.Sprint(c.PID), plain}, {escape.Bounded(c.Command, maxProse), plain}}})
 		label = span{}
 	}
 	if rest := len(children) - maxChildren; rest > 0 {
@@ -188,7 +189,7 @@ func (v *view) processes() {
 	v.blank()
 	var rows []figureRow
 	for _, p := range v.r.Processes {
-		command := bounded(p.Command, maxProse)
+		command := escape.Bounded(p.Command, maxProse)
 		if p.Parent != 0 {
 			command = "  " + command
 		}

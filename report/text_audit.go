@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -41,10 +42,10 @@ func (v *view) auditHeader(a *model.Audit) {
 	for _, p := range a.Processes {
 		parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
 		if p.Python != "" {
-			parts = append(parts, span{"Python " + bounded(p.Python, maxName), plain})
+			parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
 		}
 		if p.IPython != "" {
-			parts = append(parts, span{"IPython " + bounded(p.IPython, maxName), plain})
+			parts = append(parts, span{"IPython " + escape.Bounded(p.IPython, maxName), plain})
 		}
 		if p.Late {
 			parts = append(parts, span{"what it had made before the audit began is not in it", plain})
@@ -61,7 +62,7 @@ func (v *view) auditHeader(a *model.Audit) {
 			v.blank()
 		}
 		v.field("process", parts...)
-		v.field("command", span{bounded(p.Command, maxProse), plain})
+		v.field("command", span{escape.Bounded(p.Command, maxProse), plain})
 	}
 	v.field("session", span{words.Plural(a.Cells, "cell"), plain}, span{words.Duration(a.DurationNS), plain})
 	if len(a.Verdicts) == 0 {
@@ -80,7 +81,7 @@ func (v *view) verdict(number int, one *model.Verdict) {
 	}
 	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{orNone(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
 	row := func(name string, parts ...span) {
-		spans := []span{{"    " + pad(name, 8, false), dim}}
+		spans := []span{{"    " + escape.Pad(name, 8, false), dim}}
 		v.prose("            ", append(spans, parts...)...)
 	}
 	if len(one.Stack) > 0 {
@@ -90,14 +91,14 @@ func (v *view) verdict(number int, one *model.Verdict) {
 		row("cells", span{runs(one), plain})
 	}
 	row("count", span{counted(one) + ", the oldest " + words.Duration(one.AgeNS) + " old", plain})
-	row("why", span{bounded(one.Evidence, 2*maxProse), plain})
-	row("try", span{bounded(one.Advice, maxProse), plain})
+	row("why", span{escape.Bounded(one.Evidence, 2*maxProse), plain})
+	row("try", span{escape.Bounded(one.Advice, maxProse), plain})
 	if one.Change != nil {
 		row("change", span{placeName(one.Change), plain})
 	}
 	name := "type"
 	for line := range strings.Lines(one.Fix) {
-		row(name, span{bounded(strings.TrimSuffix(line, "\n"), maxProse), plain})
+		row(name, span{escape.Bounded(strings.TrimSuffix(line, "\n"), maxProse), plain})
 		name = ""
 	}
 }
@@ -131,7 +132,7 @@ func (v *view) stillHeld(a *model.Audit) {
 	}, indent: rowIndent}
 	for _, h := range a.Held[:min(len(a.Held), maxHeld)] {
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(h.Meter), plain}, {words.Bytes(h.Bytes), plain}, {fmt.Sprint(h.Count), dim}, {h.By, plain}, {oneLine(h.Holder, false, maxProse), plain},
+			{meterName(h.Meter), plain}, {words.Bytes(h.Bytes), plain}, {fmt.Sprint(h.Count), dim}, {h.By, plain}, {escape.OneLine(h.Holder, false, maxProse), plain},
 		}})
 	}
 	t.print(v.printer)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -62,7 +63,7 @@ func (v *view) cellRow(w model.Window) figureRow {
 		r.below = append(r.below, span{"inside " + outer.label + " · ", dim})
 	}
 	if w.Source != "" {
-		r.below = append(r.below, span{strings.Clone(oneLine(w.Source, w.SourceTruncated, max(0, v.width-rowIndent))), plain})
+		r.below = append(r.below, span{strings.Clone(escape.OneLine(w.Source, w.SourceTruncated, max(0, v.width-rowIndent))), plain})
 	}
 	r.below = trimmed(r.below)
 	return r
@@ -75,7 +76,7 @@ func remarks(w model.Window) []span {
 		spans = append(spans, span{w.Status, red}, span{" · ", dim})
 	}
 	if w.Note != "" {
-		spans = append(spans, span{bounded(w.Note, maxProse), yellow}, span{" · ", dim})
+		spans = append(spans, span{escape.Bounded(w.Note, maxProse), yellow}, span{" · ", dim})
 	}
 	for _, r := range w.Refused {
 		spans = append(spans, span{refusal(r), yellow}, span{" · ", dim})
@@ -89,15 +90,15 @@ func remarks(w model.Window) []span {
 
 // refusal says what was asked for in vain: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
 func refusal(r model.Refusal) string {
-	text := fmt.Sprintf("refused %s of %s, %s held", words.Bytes(r.Asked), bounded(meterName(r.Meter), maxName), words.Bytes(r.Held))
+	text := fmt.Sprintf("refused %s of %s, %s held", words.Bytes(r.Asked), escape.Bounded(meterName(r.Meter), maxName), words.Bytes(r.Held))
 	if r.Limit > 0 {
 		text += fmt.Sprintf(" of the %s allowed", words.Bytes(r.Limit))
 	}
 	if r.Caller != "" {
-		text = bounded(r.Caller, maxName) + " " + text
+		text = escape.Bounded(r.Caller, maxName) + " " + text
 	}
 	if len(r.Stack) > 0 {
-		text += " at " + bounded(who(r.Stack), maxProse)
+		text += " at " + escape.Bounded(who(r.Stack), maxProse)
 	}
 	if r.Count > 1 {
 		text += fmt.Sprintf(" (the largest of %s requests)", words.Count(uint64(r.Count)))
@@ -123,7 +124,7 @@ func (v *view) experiments() {
 		if w.Kind != model.Experiment {
 			continue
 		}
-		name := strings.Repeat("  ", v.depth(*w)) + bounded(w.Name, maxName)
+		name := strings.Repeat("  ", v.depth(*w)) + escape.Bounded(w.Name, maxName)
 		rows = append(rows, figureRow{
 			lead:    []span{{name, bold}, {"+" + words.Duration(w.StartNS), plain}},
 			trail:   []span{{words.Duration(w.DurationNS), plain}},

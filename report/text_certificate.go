@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -40,7 +41,7 @@ func (v *view) certificate() {
 		v.prose("  ", span{"✓ complete: ", green}, span{"every change made in the kernel reached this report, and no window is missing.", plain})
 	}
 	for _, why := range lacks(&c) {
-		v.prose("  ", span{"✗ not complete: ", yellow}, span{bounded(why, maxProse) + ".", plain})
+		v.prose("  ", span{"✗ not complete: ", yellow}, span{escape.Bounded(why, maxProse) + ".", plain})
 	}
 	v.proofs()
 	v.blank()
@@ -70,7 +71,7 @@ func (v *view) losses() span {
 	var parts []string
 	for _, l := range v.r.Certificate.Lost {
 		if l.Count > 0 {
-			parts = append(parts, words.Count(l.Count)+" lost ("+bounded(l.Reason, maxProse)+")")
+			parts = append(parts, words.Count(l.Count)+" lost ("+escape.Bounded(l.Reason, maxProse)+")")
 		}
 	}
 	if len(parts) == 0 {
@@ -82,7 +83,7 @@ func (v *view) losses() span {
 // list prints one field a line, under one name.
 func (v *view) list(name string, items []string) {
 	for _, item := range items {
-		v.field(name, span{bounded(item, maxProse), yellow})
+		v.field(name, span{escape.Bounded(item, maxProse), yellow})
 		name = ""
 	}
 }
@@ -105,13 +106,13 @@ func (v *view) proofs() {
 	evidence := func(id string) []span {
 		p, compared := proofs[id]
 		m, served := meters[id]
-		return []span{quality(m, served, p), agreement(p, compared), {bounded(m.Source, maxProse), plain}}
+		return []span{quality(m, served, p), agreement(p, compared), {escape.Bounded(m.Source, maxProse), plain}}
 	}
 	for _, id := range ids {
 		if part(id) && slices.Equal(evidence(id), evidence("cpu.resident")) {
 			continue // it would repeat the row of the whole
 		}
-		t.rows = append(t.rows, row{cells: append([]span{{bounded(meterName(id), maxName), plain}}, evidence(id)...)})
+		t.rows = append(t.rows, row{cells: append([]span{{escape.Bounded(meterName(id), maxName), plain}}, evidence(id)...)})
 	}
 	if len(t.rows) == 0 {
 		return
@@ -159,7 +160,7 @@ func (v *view) probes() {
 	v.blank()
 	t := table{columns: []column{{title: "probe"}, {title: "fired", right: true}, {title: "where", flex: true}}}
 	for _, p := range v.r.Certificate.Probes {
-		t.rows = append(t.rows, row{cells: []span{{bounded(p.Name, maxName), plain}, {words.Count(p.Hits), plain}, {bounded(p.Site, maxProse), plain}}})
+		t.rows = append(t.rows, row{cells: []span{{escape.Bounded(p.Name, maxName), plain}, {words.Count(p.Hits), plain}, {escape.Bounded(p.Site, maxProse), plain}}})
 	}
 	t.print(v.printer)
 }

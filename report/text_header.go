@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -12,7 +13,7 @@ import (
 func (v *view) header() {
 	version := ""
 	if v.r.Host.Tracer != "" {
-		version = " " + bounded(v.r.Host.Tracer, maxName)
+		version = " " + escape.Bounded(v.r.Host.Tracer, maxName)
 	}
 	v.prose("", span{"ipytracer" + version, bold}, span{" · exact memory of every cell", dim})
 	v.blank()
@@ -30,11 +31,11 @@ func (v *view) root(p model.Process) {
 	name, late := "process", ""
 	parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
 	if p.Python != "" {
-		parts = append(parts, span{"Python " + bounded(p.Python, maxName), plain})
+		parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
 	}
 	if p.IPython != "" {
 		name = "kernel"
-		parts = append(parts, span{"IPython " + bounded(p.IPython, maxName), plain})
+		parts = append(parts, span{"IPython " + escape.Bounded(p.IPython, maxName), plain})
 	}
 	if p.Parent != 0 {
 		parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
@@ -45,8 +46,8 @@ func (v *view) root(p model.Process) {
 	if p.Late {
 		late = "already running when tracing began"
 	}
-	v.field(name, append(parts, span{bounded(p.Frontend, maxName), plain}, span{late, plain})...)
-	v.field("command", span{bounded(p.Command, maxProse), plain})
+	v.field(name, append(parts, span{escape.Bounded(p.Frontend, maxName), plain}, span{late, plain})...)
+	v.field("command", span{escape.Bounded(p.Command, maxProse), plain})
 	if p.SoftLimit != nil {
 		v.field("limit", span{words.Bytes(p.SoftLimit.Bytes) + " of mapped", plain}, span{limitedBy(*p.SoftLimit, p.PID), plain})
 	}
@@ -86,7 +87,7 @@ func gpuOf(id string) (number int, ok bool) {
 func (v *view) gpu(number int) []span {
 	for _, g := range v.r.GPUs {
 		if g.Index == number {
-			return []span{{bounded(g.Name, maxName), plain}, {words.Bytes(g.Memory), plain}, {bounded(g.UUID, 2*maxName), plain}, {bounded(g.PCIBusID, maxName), plain}}
+			return []span{{escape.Bounded(g.Name, maxName), plain}, {words.Bytes(g.Memory), plain}, {escape.Bounded(g.UUID, 2*maxName), plain}, {escape.Bounded(g.PCIBusID, maxName), plain}}
 		}
 	}
 	return nil
@@ -107,7 +108,7 @@ func (v *view) session() {
 	}
 	ended, failed := "", ""
 	if v.r.Certificate.Finished != "" {
-		ended = "ended: " + bounded(v.r.Certificate.Finished, maxProse)
+		ended = "ended: " + escape.Bounded(v.r.Certificate.Finished, maxProse)
 	}
 	if v.bad > 0 {
 		failed = fmt.Sprintf("%d did not end ok", v.bad)
@@ -117,7 +118,7 @@ func (v *view) session() {
 
 func (v *view) host() {
 	h := v.r.Host
-	kernel, cpus, memory := bounded(h.Kernel, maxName), "", ""
+	kernel, cpus, memory := escape.Bounded(h.Kernel, maxName), "", ""
 	if kernel != "" && !strings.HasPrefix(kernel, "Linux") {
 		kernel = "Linux " + kernel
 	}
@@ -127,7 +128,7 @@ func (v *view) host() {
 	if h.Memory > 0 {
 		memory = words.Bytes(h.Memory) + " of memory"
 	}
-	v.field("host", span{bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain}, span{memory, plain},
+	v.field("host", span{escape.Bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain}, span{memory, plain},
 		span{wallClock(h.Started), plain})
 }
 
@@ -137,7 +138,7 @@ func wallClock(started string) string {
 	if len(started) > seconds && started[10] == 'T' && strings.HasSuffix(started, "Z") {
 		return started[:10] + " " + started[11:seconds] + " UTC"
 	}
-	return bounded(started, maxName)
+	return escape.Bounded(started, maxName)
 }
 
 // noCells says what to do when there is nothing to show.

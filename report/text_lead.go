@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -28,7 +29,7 @@ func (v *view) lead() {
 
 // answer is one line, whatever its length.
 func (v *view) answer(name string, text string) {
-	v.clipped([]span{{pad(name, 13, false), dim}, {text, plain}}, v.width)
+	v.clipped([]span{{escape.Pad(name, 13, false), dim}, {text, plain}}, v.width)
 	v.blank()
 }
 
@@ -65,17 +66,17 @@ func (v *view) highestMoment(top *stretch) string {
 		where, source := statementLabel(all[i], cellLines(*top.cell))
 		return text + ", " + where + with + source
 	}
-	return text + with + ": " + oneLine(top.cell.Source, top.cell.SourceTruncated, maxProse)
+	return text + with + ": " + escape.OneLine(top.cell.Source, top.cell.SourceTruncated, maxProse)
 }
 
 // statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".
 func statementLabel(w model.Window, lines []string) (where, source string) {
 	if w.Name != "" {
-		return bounded(w.Name, maxName), ""
+		return escape.Bounded(w.Name, maxName), ""
 	}
-	text := oneLine(w.Source, false, maxProse)
+	text := escape.OneLine(w.Source, false, maxProse)
 	if w.Line > 0 && w.Line <= len(lines) {
-		text = oneLine(lines[w.Line-1], false, maxProse)
+		text = escape.OneLine(lines[w.Line-1], false, maxProse)
 	}
 	where = "one of its lines"
 	if w.Line > 0 {
@@ -202,7 +203,7 @@ func (v *view) unnamedLines(pid int, named []model.Variable) []model.Line {
 // nameAll is "x 512.00 MiB", of the first few.
 func nameAll(all []model.Variable, few int) (out []string) {
 	for _, x := range all[:min(len(all), few)] {
-		out = append(out, bounded(x.Name, maxName)+" "+words.Bytes(x.Bytes+x.Device))
+		out = append(out, escape.Bounded(x.Name, maxName)+" "+words.Bytes(x.Bytes+x.Device))
 	}
 	if more := len(all) - few; more > 0 {
 		out = append(out, words.Plural(more, "more name"))
@@ -220,7 +221,7 @@ func freeing(all []model.Variable) string {
 		switch x.Kind {
 		case "variable":
 			if len(names) < 4 {
-				names = append(names, bounded(x.Name, maxName))
+				names = append(names, escape.Bounded(x.Name, maxName))
 				bytes += x.Bytes + x.Device
 			}
 		case "output":

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -31,7 +32,7 @@ func (v *view) lines() {
 		}
 		t.rows = append(t.rows, row{cells: []span{
 			{meterName(l.Meter), plain}, {words.Bytes(l.AtPeak), plain}, {words.Bytes(l.Allocated), plain}, {words.Bytes(l.Freed), dim},
-			{words.Bytes(l.Net), plain}, {fmt.Sprint(l.Count), dim}, {oneLine(strings.TrimSpace(place(l.Frame)+v.sourceOf(l)), false, maxProse), plain},
+			{words.Bytes(l.Net), plain}, {fmt.Sprint(l.Count), dim}, {escape.OneLine(strings.TrimSpace(place(l.Frame)+v.sourceOf(l)), false, maxProse), plain},
 		}})
 	}
 	if len(t.rows) == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -92,7 +93,7 @@ func (v *view) fill() {
 
 // shortName is what tells a cell from the others: its label, with the number of its execution where the label is not enough.
 func (v *view) shortName(c *brief) string {
-	name := bounded(c.label, maxName)
+	name := escape.Bounded(c.label, maxName)
 	if v.labels[c.label] > 1 || name == "-" || c.silent {
 		name += fmt.Sprintf(" #%d", c.execution)
 	}
@@ -107,7 +108,7 @@ func (v *view) shortGap(b model.Between) string {
 	if w, ok := v.byID[b.Before]; ok && w.kind == model.Cell {
 		return "before " + v.shortName(w)
 	}
-	return bounded(b.Label, maxName)
+	return escape.Bounded(b.Label, maxName)
 }
 
 // split says which of the ranking have a row, and which are folded.
@@ -211,7 +212,7 @@ func (v *view) summitOf(c *model.Window, statements []model.Window) string {
 		where, source := statementLabel(statements[i], cellLines(*c))
 		return where + source
 	}
-	return oneLine(c.Source, c.SourceTruncated, maxProse)
+	return escape.OneLine(c.Source, c.SourceTruncated, maxProse)
 }
 
 func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]model.Window) row {
@@ -242,7 +243,7 @@ func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[
 	c := s.cell
 	text, look := v.summitOf(c, statements[c.ID]), plain
 	if c.Status != model.OK && c.Status != "" {
-		text, look = strings.TrimSuffix(bounded(c.Status, maxName)+" · "+text, " · "), red
+		text, look = strings.TrimSuffix(escape.Bounded(c.Status, maxName)+" · "+text, " · "), red
 	}
 	r := row{cells: append(cells, span{words.Duration(c.DurationNS), plain}, span{text, look})}
 	if len(c.Refused) > 0 || c.Foreign != nil || c.Note != "" {

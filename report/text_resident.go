@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -53,14 +54,14 @@ func (v *view) resident(all []model.Resident) {
 				small += p.Bytes
 				continue
 			}
-			text := orNone(residentKinds[p.Kind], bounded(p.Kind, maxName))
+			text := orNone(residentKinds[p.Kind], escape.Bounded(p.Kind, maxName))
 			if p.Kind == "malloc-free" && r.Trim >= leastResident {
 				text += "; malloc_trim(0) would give back " + words.Bytes(r.Trim)
 			}
-			v.prose("            ", span{pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain}, span{text, plain})
+			v.prose("            ", span{escape.Pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain}, span{text, plain})
 		}
 		if small > 0 {
-			v.prose("            ", span{pad(words.Bytes(small), usualSize, true) + "  ", plain}, span{"the rest: less than " + words.Bytes(least) + " each", dim})
+			v.prose("            ", span{escape.Pad(words.Bytes(small), usualSize, true) + "  ", plain}, span{"the rest: less than " + words.Bytes(least) + " each", dim})
 		}
 		if !r.Complete {
 			v.prose("", span{"There was more than could be looked at in time: it is in what is not explained.", yellow})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -40,13 +41,13 @@ func (v *view) about() {
 		name := "process"
 		parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
 		if p.Python != "" {
-			parts = append(parts, span{"Python " + bounded(p.Python, maxName), plain})
+			parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
 		}
 		if p.IPython != "" {
 			name = "kernel"
-			parts = append(parts, span{"IPython " + bounded(p.IPython, maxName), plain})
+			parts = append(parts, span{"IPython " + escape.Bounded(p.IPython, maxName), plain})
 		}
-		parts = append(parts, span{bounded(p.Frontend, maxName), plain})
+		parts = append(parts, span{escape.Bounded(p.Frontend, maxName), plain})
 		if p.Parent != 0 {
 			parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
 		}
@@ -54,7 +55,7 @@ func (v *view) about() {
 			parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
 		}
 		if p.IPython == "" {
-			parts = append(parts, span{bounded(p.Command, maxProse), plain})
+			parts = append(parts, span{escape.Bounded(p.Command, maxProse), plain})
 		}
 		if p.Late {
 			parts = append(parts, span{"was running before", plain})
@@ -224,7 +225,7 @@ func (v *view) detail(w *model.Window) {
 func (v *view) doubts() (reasons []string) {
 	c := v.r.Certificate
 	for _, why := range lacks(&c) {
-		reasons = append(reasons, bounded(why, maxProse))
+		reasons = append(reasons, escape.Bounded(why, maxProse))
 	}
 	for _, p := range c.Meters {
 		if part(p.ID) {
@@ -246,7 +247,7 @@ func (v *view) doubts() (reasons []string) {
 		}
 	}
 	for _, p := range c.Problems {
-		reasons = append(reasons, bounded(p, maxProse))
+		reasons = append(reasons, escape.Bounded(p, maxProse))
 	}
 	return reasons
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -91,5 +92,5 @@ func processName(command string) string {
 			return known[1]
 		}
 	}
-	return bounded(command, maxProse)
+	return escape.Bounded(command, maxProse)
 }

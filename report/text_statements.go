@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -141,7 +142,7 @@ func cellLines(c model.Window) []string {
 func statementRow(w model.Window, lines []string, summit bool) figureRow {
 	number, text, mark, look := "-", w.Source, span{}, plain
 	if w.Name != "" {
-		text = bounded(w.Name, maxName)
+		text = escape.Bounded(w.Name, maxName)
 	}
 	if w.Line > 0 {
 		number = fmt.Sprint(w.Line)
@@ -152,7 +153,7 @@ func statementRow(w model.Window, lines []string, summit bool) figureRow {
 	if summit {
 		mark = span{"▲", bold}
 	}
-	text = oneLine(text, false, maxProse)
+	text = escape.OneLine(text, false, maxProse)
 	if w.Status != model.OK && w.Status != "" {
 		text, look = strings.TrimSuffix(w.Status+" · "+text, " · "), red
 	}

@@ -12,6 +12,7 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/escape"
 	"ipytracer/report/reporttest"
 )
 
@@ -79,12 +80,12 @@ func TestLineWidths(t *testing.T) {
 			for line := range strings.SplitSeq(out, "\n") {
 				longest := 0
 				for _, word := range strings.Fields(line) {
-					longest = max(longest, report.Cells(word))
+					longest = max(longest, escape.Cells(word))
 				}
-				if report.Cells(line) <= width || longest+12 > width {
+				if escape.Cells(line) <= width || longest+12 > width {
 					continue
 				}
-				t.Errorf("%s at %d: a line takes %d cells: %s", name, width, report.Cells(line), line)
+				t.Errorf("%s at %d: a line takes %d cells: %s", name, width, escape.Cells(line), line)
 			}
 		}
 	}
@@ -215,11 +216,11 @@ func FuzzText(f *testing.F) {
 		r.Processes[0].Command, r.Host.Name, r.Host.Kernel, r.Host.Started, r.Certificate.Finished = source, name, name, name, name
 		r.Meters[0].Source, r.Meters[1].ID = source, name
 		o := report.TextOptions{Width: width, Cells: parent, Statements: parent}
-		report.CheckSafe(t, text(t, r, o)+live(t, r, o), "\n")
+		reporttest.CheckSafe(t, text(t, r, o)+live(t, r, o), "\n")
 		var b strings.Builder
 		if err := report.CSV(&b, r); err != nil {
 			t.Fatal(err)
 		}
-		report.CheckSafe(t, b.String(), "\n\t")
+		reporttest.CheckSafe(t, b.String(), "\n\t")
 	})
 }

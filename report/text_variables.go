@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -34,7 +35,7 @@ func (v *view) variables(all []model.Variable, names []model.Names) {
 			name = fmt.Sprintf("%s (pid %d)", name, x.PID)
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{aloneOf(x), plain}, {reachesOf(x), dim}, {name, plain}, {bounded(x.Type, maxName), plain}, {shapeOf(x), plain}, {maker(x), plain},
+			{aloneOf(x), plain}, {reachesOf(x), dim}, {name, plain}, {escape.Bounded(x.Type, maxName), plain}, {shapeOf(x), plain}, {maker(x), plain},
 		}})
 	}
 	t.print(v.printer)
@@ -81,15 +82,15 @@ func (v *view) unnamed(rest []model.Variable, names []model.Names) {
 }
 
 func variableName(x model.Variable) string {
-	name := oneLine(x.Name, false, maxProse)
+	name := escape.OneLine(x.Name, false, maxProse)
 	if len(x.Also) > 0 {
-		also := oneLine(strings.Join(x.Also[:min(len(x.Also), 2)], ", "), false, maxName)
+		also := escape.OneLine(strings.Join(x.Also[:min(len(x.Also), 2)], ", "), false, maxName)
 		if len(x.Also) > 2 {
 			also += ", …"
 		}
 		name += " = " + also
 	}
-	return bounded(name, 2*maxName)
+	return escape.Bounded(name, 2*maxName)
 }
 
 func aloneOf(x model.Variable) string {
@@ -125,7 +126,7 @@ func shapeOf(x model.Variable) string {
 	if text == "" && x.Length != nil {
 		text = "len " + fmt.Sprint(*x.Length)
 	}
-	return bounded(strings.TrimSpace(text+" "+x.DType), maxName)
+	return escape.Bounded(strings.TrimSpace(text+" "+x.DType), maxName)
 }
 
 // maker is who made a variable's largest piece.

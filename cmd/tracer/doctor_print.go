@@ -7,7 +7,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"ipytracer/report"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -18,7 +18,7 @@ func printDiagnosis(to io.Writer, d diagnosis) error {
 	if !d.Possible {
 		verdict = "tracing is not possible"
 	}
-	p.line("%s %s: ipytracer %s on Linux %s, %d CPUs", mark(to, d.Possible), verdict, d.Tracer, report.Escape(d.Kernel), d.CPUs)
+	p.line("%s %s: ipytracer %s on Linux %s, %d CPUs", mark(to, d.Possible), verdict, d.Tracer, escape.Text(d.Kernel), d.CPUs)
 	p.checks(d)
 	p.meters(d)
 	p.costs(d)
@@ -28,7 +28,7 @@ func printDiagnosis(to io.Writer, d diagnosis) error {
 		if i == 0 {
 			p.title("Not examined")
 		}
-		p.line("  %s", report.Escape(u))
+		p.line("  %s", escape.Text(u))
 	}
 	p.actions(d)
 	return p.err
@@ -76,7 +76,7 @@ func (p *doctorPrinter) checks(d diagnosis) {
 	p.title("Kernel and privileges")
 	var rows []table.Row
 	for _, c := range d.Checks {
-		rows = append(rows, table.Row{p.state(c.State), c.Name, report.Escape(c.Detail)})
+		rows = append(rows, table.Row{p.state(c.State), c.Name, escape.Text(c.Detail)})
 	}
 	p.table(nil, rows)
 }
@@ -127,7 +127,7 @@ func (p *doctorPrinter) running(d diagnosis) {
 	var rows []table.Row
 	for _, r := range d.Running {
 		rows = append(rows, table.Row{
-			mark(p.to, r.Supported), r.PID, report.Escape(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), p.probes(r.Supported, r.Reason, r.Probes),
+			mark(p.to, r.Supported), r.PID, escape.Text(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), p.probes(r.Supported, r.Reason, r.Probes),
 		})
 	}
 	p.table(table.Row{"", "PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "PROBES"}, rows)
@@ -144,7 +144,7 @@ func (p *doctorPrinter) installed(d diagnosis) {
 	}
 	var rows []table.Row
 	for _, i := range d.Pythons {
-		rows = append(rows, table.Row{mark(p.to, i.Supported), dash(i.Version), report.Escape(i.Path), p.probes(i.Supported, i.Reason, i.Probes)})
+		rows = append(rows, table.Row{mark(p.to, i.Supported), dash(i.Version), escape.Text(i.Path), p.probes(i.Supported, i.Reason, i.Probes)})
 	}
 	p.table(table.Row{"", "PYTHON", "PATH", "PROBES"}, rows)
 }
@@ -152,7 +152,7 @@ func (p *doctorPrinter) installed(d diagnosis) {
 // probes says where the probes go: what is emulated, then what is dear, then what has no place.
 func (p *doctorPrinter) probes(supported bool, reason string, groups []probeSites) string {
 	if !supported {
-		return report.Escape(reason)
+		return escape.Text(reason)
 	}
 	var parts []string
 	for _, g := range groups {
@@ -185,9 +185,9 @@ func (p *doctorPrinter) actions(d diagnosis) {
 	}
 	for _, a := range d.Actions {
 		if a.Command == "" {
-			p.line("  • %s", report.Escape(a.Problem))
+			p.line("  • %s", escape.Text(a.Problem))
 		} else {
-			p.line("  • %s: type '%s'", report.Escape(a.Problem), a.Command)
+			p.line("  • %s: type '%s'", escape.Text(a.Problem), a.Command)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"ipytracer/report"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -42,7 +42,7 @@ func printGPUs(w io.Writer, l gpuListing) error {
 			unread = append(unread, fmt.Sprintf("GPU %d is in MIG mode and has no MIG device that can be seen", u.Index))
 		}
 		for _, text := range u.Unread {
-			unread = append(unread, fmt.Sprintf("GPU %d: %s", u.Index, report.Escape(text)))
+			unread = append(unread, fmt.Sprintf("GPU %d: %s", u.Index, escape.Text(text)))
 		}
 	}
 	fmt.Fprintf(&out, "\n%s\n", devices.Render())
@@ -95,7 +95,7 @@ func appendProcesses(t table.Writer, place string, list []gpuProcess) {
 		if p.Used != nil {
 			used = words.Bytes(*p.Used)
 		}
-		pid, command := strconv.Itoa(p.PID), shorten(report.Escape(p.Command))
+		pid, command := strconv.Itoa(p.PID), shorten(escape.Text(p.Command))
 		if p.InnerPID != p.PID && p.Seen {
 			pid += fmt.Sprintf(" (inside %d)", p.InnerPID)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"ipytracer/report"
+	"ipytracer/report/escape"
 	"ipytracer/tracer"
 	"ipytracer/tracer/process"
 	"ipytracer/words"
@@ -148,8 +148,8 @@ func printKernels(w io.Writer, rows []listed, from int) error {
 	t.AppendHeader(header)
 	for i, r := range rows {
 		row := table.Row{
-			r.PID, report.Escape(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), words.Bytes(r.Resident),
-			gpuList(r.GPUs), report.Escape(r.Cwd),
+			r.PID, escape.Text(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), words.Bytes(r.Resident),
+			gpuList(r.GPUs), escape.Text(r.Cwd),
 		}
 		if from > 0 {
 			row = append(table.Row{strconv.Itoa(from+i) + ")"}, row...)
@@ -164,7 +164,7 @@ func dash(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return report.Escape(s)
+	return escape.Text(s)
 }
 
 func gpuList(gpus []int) string {

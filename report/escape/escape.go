@@ -1,4 +1,6 @@
-package report
+// Package escape makes what came out of a traced process safe to be shown on a terminal, and as long as there is room: whatever looks at characters and
+// at the cells they take belongs here, what is worth showing does not.
+package escape
 
 import (
 	"fmt"
@@ -13,16 +15,16 @@ import (
 // paint over the neighbouring lines.
 const maxMarks = 4
 
-// Escape makes a string that came out of a traced process safe to show on a terminal: the result is valid UTF-8,
+// Text makes a string that came out of a traced process safe to show on a terminal: the result is valid UTF-8,
 // one line, and holds only characters that can be seen. Control characters (ESC, C1, newlines, tabs), bidirectional
 // overrides, zero-width and other invisible characters, and bytes that are not UTF-8 become Go-like escapes such as
 // \x1b and \u202e. A backslash stays as it is, so the result is for people, not for parsing back.
-func Escape(s string) string {
-	return escape(s, "")
+func Text(s string) string {
+	return But(s, "")
 }
 
-// escape is Escape, but lets the characters in keep through.
-func escape(s, keep string) string {
+// But is [Text], but lets the characters in keep through.
+func But(s, keep string) string {
 	clean := true
 	for i := 0; i < len(s) && clean; i++ {
 		clean = s[i] >= ' ' && s[i] < 0x7f || s[i] < ' ' && strings.IndexByte(keep, s[i]) >= 0
@@ -42,7 +44,7 @@ func escape(s, keep string) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case strings.ContainsRune(keep, r), visible(r) && marks <= maxMarks:
+		case strings.ContainsRune(keep, r), Visible(r) && marks <= maxMarks:
 			b.WriteRune(r)
 		default:
 			b.WriteString(escapeRune(r))
@@ -69,9 +71,9 @@ func escapeRune(r rune) string {
 	}
 }
 
-// visible says whether a character can be seen and stays in its own cell. Unicode counts a few blank letters as
+// Visible says whether a character can be seen and stays in its own cell. Unicode counts a few blank letters as
 // printable; they hide text as well as any zero-width character does.
-func visible(r rune) bool {
+func Visible(r rune) bool {
 	switch r {
 	case 0x115f, 0x1160, 0x2800, 0x3164, 0xffa0, 0x034f, 0x17b4, 0x17b5:
 		return false
@@ -84,8 +86,8 @@ func visible(r rune) bool {
 // joins says whether a character is drawn into the cell of the one before: marks, vowels and finals of Hangul.
 func joins(r rune) bool { return r >= 0x1160 && r <= 0x11ff || unicode.In(r, unicode.Mn, unicode.Me) }
 
-// cells is the number of terminal cells a string takes once it is escaped.
-func cells(s string) int {
+// Cells is the number of terminal cells a string takes once it is escaped.
+func Cells(s string) int {
 	n := 0
 	for _, r := range s {
 		n += runeCells(r)
@@ -108,10 +110,10 @@ func runeCells(r rune) int {
 	}
 }
 
-// cut shortens an escaped string to at most limit cells, ending in an ellipsis if anything went. A limit below 1
+// Cut shortens an escaped string to at most limit cells, ending in an ellipsis if anything went. A limit below 1
 // is no limit.
-func cut(s string, limit int) string {
-	if limit < 1 || len(s) <= limit || cells(s) <= limit {
+func Cut(s string, limit int) string {
+	if limit < 1 || len(s) <= limit || Cells(s) <= limit {
 		return s
 	}
 	n := 0
@@ -123,26 +125,26 @@ func cut(s string, limit int) string {
 	return s
 }
 
-// bounded escapes a string and shortens it, without reading more of it than can be shown.
-func bounded(s string, limit int) string {
+// Bounded escapes a string and shortens it, without reading more of it than can be shown.
+func Bounded(s string, limit int) string {
 	const perCell = 4 * (maxMarks + 1) // bytes one cell can take at most
 	if limit > 0 && limit < len(s)/perCell {
-		s = prefix(s, limit*perCell) + "…"
+		s = Prefix(s, limit*perCell) + "…"
 	}
-	return cut(Escape(s), limit)
+	return Cut(Text(s), limit)
 }
 
-// prefix is at most n bytes of a longer string, not ending within a character.
-func prefix(s string, n int) string {
+// Prefix is at most n bytes of a longer string, not ending within a character.
+func Prefix(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n]
 }
 
-// pad fills an escaped string with spaces up to n cells.
-func pad(s string, n int, right bool) string {
-	fill := strings.Repeat(" ", max(0, n-cells(s)))
+// Pad fills an escaped string with spaces up to n cells.
+func Pad(s string, n int, right bool) string {
+	fill := strings.Repeat(" ", max(0, n-Cells(s)))
 	if right {
 		return fill + s
 	}

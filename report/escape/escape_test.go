@@ -1,10 +1,11 @@
-package report
+package escape_test
 
 import (
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
+
+	"ipytracer/report/escape"
+	"ipytracer/report/reporttest"
 )
 
 func TestEscape(t *testing.T) {
@@ -24,8 +25,8 @@ func TestEscape(t *testing.T) {
 		"e\u0301": "e\u0301",
 		"\ufffd":  "\ufffd",
 	} {
-		if got := Escape(in); got != want {
-			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
+		if got := escape.Text(in); got != want {
+			t.Errorf("escape.Text(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -39,13 +40,13 @@ func TestCutAndCells(t *testing.T) {
 		{"short", 5, "short"}, {"longer", 5, "long…"}, {"日本語", 5, "日本…"}, {"日本語", 6, "日本語"}, {"日本語", 4, "日…"},
 		{"ab cd", 4, "ab…"}, {"anything", 0, "anything"}, {"ab", 1, "…"}, {strings.Repeat("e\u0301", 3), 3, strings.Repeat("e\u0301", 3)},
 	} {
-		got := cut(test.in, test.limit)
-		if got != test.want || test.limit > 0 && cells(got) > test.limit {
-			t.Errorf("cut(%q, %d) = %q, want %q", test.in, test.limit, got, test.want)
+		got := escape.Cut(test.in, test.limit)
+		if got != test.want || test.limit > 0 && escape.Cells(got) > test.limit {
+			t.Errorf("escape.Cut(%q, %d) = %q, want %q", test.in, test.limit, got, test.want)
 		}
 	}
-	if got := bounded(strings.Repeat("\x1b", 1<<20), 10); cells(got) > 10 {
-		t.Errorf("bounded gave %d cells", cells(got))
+	if got := escape.Bounded(strings.Repeat("\x1b", 1<<20), 10); escape.Cells(got) > 10 {
+		t.Errorf("bounded gave %d cells", escape.Cells(got))
 	}
 }
 
@@ -54,31 +55,14 @@ func FuzzEscape(f *testing.F) {
 		f.Add(seed, 10)
 	}
 	f.Fuzz(func(t *testing.T, s string, limit int) {
-		for _, got := range []string{Escape(s), oneLine(s, true, limit), bounded(s, limit), oneLine(s, false, 0)} {
-			checkSafe(t, got, "")
-			if again := Escape(got); again != got {
-				t.Errorf("Escape is not stable: %q, then %q", got, again)
+		for _, got := range []string{escape.Text(s), escape.OneLine(s, true, limit), escape.Bounded(s, limit), escape.OneLine(s, false, 0)} {
+			reporttest.CheckSafe(t, got, "")
+			if again := escape.Text(got); again != got {
+				t.Errorf("Text is not stable: %q, then %q", got, again)
 			}
 		}
-		if got := bounded(s, limit); limit > 0 && cells(got) > limit {
-			t.Errorf("bounded(%q, %d) takes %d cells", s, limit, cells(got))
+		if got := escape.Bounded(s, limit); limit > 0 && escape.Cells(got) > limit {
+			t.Errorf("escape.Bounded(%q, %d) takes %d cells", s, limit, escape.Cells(got))
 		}
 	})
-}
-
-// checkSafe fails on anything a terminal could act on or that cannot be seen, except what is in allowed.
-func checkSafe(t *testing.T, s, allowed string) {
-	t.Helper()
-	if !utf8.ValidString(s) {
-		t.Errorf("not UTF-8: %q", s)
-	}
-	for _, r := range s {
-		if strings.ContainsRune(allowed, r) {
-			continue
-		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
-			t.Errorf("%U in %q", r, s)
-			return
-		}
-	}
 }

@@ -1,12 +1,14 @@
-package report
+package escape
 
-import "strings"
+import (
+	"strings"
+)
 
 // maxExcerpt bounds how much of a source is looked at for a one-line excerpt.
 const maxExcerpt = 4096
 
-// oneLine joins the lines of a text that are not blank by a return sign, escapes the result and cuts it to limit cells.
-func oneLine(text string, truncated bool, limit int) string {
+// OneLine joins the lines of a text that are not blank by a return sign, escapes the result and cuts it to limit cells.
+func OneLine(text string, truncated bool, limit int) string {
 	var parts []string
 	size := 0
 	for line := range strings.SplitSeq(text, "\n") {
@@ -19,7 +21,7 @@ func oneLine(text string, truncated bool, limit int) string {
 		}
 		line = strings.ReplaceAll(line, "\t", "    ")
 		if size += len(line) + len(" ⏎ "); size > maxExcerpt {
-			parts = append(parts, prefix(line, max(0, len(line)-(size-maxExcerpt))))
+			parts = append(parts, Prefix(line, max(0, len(line)-(size-maxExcerpt))))
 			truncated = true
 			break
 		}
@@ -29,5 +31,5 @@ func oneLine(text string, truncated bool, limit int) string {
 	if truncated {
 		joined += " …"
 	}
-	return bounded(joined, limit)
+	return Bounded(joined, limit)
 }
