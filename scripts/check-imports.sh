@@ -12,15 +12,25 @@ forbid() { # PACKAGE PATTERN: the package's own imports, and theirs within the m
         status=1
     fi
 }
+only() { # PACKAGE PATTERN: of ours it depends on nothing but what matches, and on no eBPF
+    local package=$1 pattern=$2 found
+    found=$(go list -deps "./$package" | grep -E '^ipytracer/|cilium/ebpf' | grep -vE "^ipytracer/($package${pattern:+|$pattern})\$" || true)
+    if [ -n "$found" ]; then
+        echo "check-imports: $package must not depend on:" $found >&2
+        status=1
+    fi
+}
+only tracer/elffile ''
+only tracer/machine 'tracer/elffile'
+only tracer/cpython 'tracer/(machine|elffile)'
+only tracer/numpy 'tracer/(machine|elffile)'
+only tracer/memory 'tracer/(machine|elffile)'
 forbid tracer/event '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|resident|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid report '^ipytracer/(attribution|cmd|tracer)|cilium/ebpf'
 forbid attribution '^ipytracer/(cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/recording '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|native|memory|numpy))|cilium/ebpf'
-forbid tracer/cpython '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/holders '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/resident '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
-forbid tracer/memory '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|cuda|recording|native|numpy))|cilium/ebpf'
-forbid tracer/numpy '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|holders|process|gpu|cuda|recording|native|memory))|cilium/ebpf'
 forbid tracer/process '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|gpu|recording|native|memory|numpy))|cilium/ebpf'
 forbid tracer/native '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|cuda))|cilium/ebpf'
 forbid tracer/gpu '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|recording|native|memory|numpy))|cilium/ebpf'

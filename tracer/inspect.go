@@ -6,6 +6,7 @@ import (
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/machine"
 	"ipytracer/tracer/memory"
 	"ipytracer/tracer/numpy"
 )
@@ -23,7 +24,7 @@ type Build struct {
 type BuildGroup struct {
 	Name  string
 	Found bool // every probe of the group has a place, and something passes it
-	Sites []cpython.Site
+	Sites []machine.Site
 }
 
 // Inspect looks at the ELF file of an interpreter. The error matches cpython.ErrNotPython or
@@ -82,7 +83,7 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 
 // Libc is what a C library on disk offers to the probes.
 type Libc struct {
-	Calls     []cpython.Site // for lines of cpu.mapped
+	Calls     []machine.Site // for lines of cpu.mapped
 	Allocator int            // functions that cpu.heap would be seen at
 	Late      []string       // those of them whose ways out are not all known
 }

@@ -6,8 +6,8 @@ import (
 	"path"
 	"slices"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/machine"
 	"ipytracer/tracer/memory"
 	"ipytracer/tracer/process"
 )
@@ -71,7 +71,7 @@ func (s *Session) adoptMemory(t *target, m process.Mapping) {
 }
 
 func callPlacements(c memory.Calls) (placements []ledger.Placement) {
-	add := func(p ledger.Program, sites []cpython.Site) {
+	add := func(p ledger.Program, sites []machine.Site) {
 		if len(sites) == 0 {
 			return
 		}

@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/machine"
 )
 
 // IsLibc tells a C library by the name of its file: glibc's (libc.so.6, libc-2.31.so) or musl's. The name is a hint: what counts
@@ -25,13 +25,13 @@ var ErrUnknown = errors.New("not a C library whose memory calls are known")
 
 // Calls are the places behind the system calls of a C library's functions.
 type Calls struct {
-	Mmap   []cpython.Site // rax result, rsi size, edx protection, r10d flags
-	Mremap []cpython.Site // rax result, rdi address, rdx new size
+	Mmap   []machine.Site // rax result, rsi size, edx protection, r10d flags
+	Mremap []machine.Site // rax result, rdi address, rdx new size
 }
 
 // FindCalls looks for them. It fails with [ErrUnknown].
 func FindCalls(r io.ReaderAt) (Calls, error) {
-	l, err := cpython.OpenLibrary(r, "mmap", "mremap")
+	l, err := machine.OpenLibrary(r, "mmap", "mremap")
 	if err != nil {
 		return Calls{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
