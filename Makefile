@@ -61,12 +61,13 @@ format: ## gofmt and clang-format have nothing to say
 	clang-format --dry-run --Werror bpf/*.h bpf/*.c
 
 .PHONY: lint
-lint: ## go vet, staticcheck, who may import whom, and that it builds without a C compiler
+lint: ## go vet, staticcheck, who may import whom, that go.mod is tidy, and that it builds without a C compiler
 	$(GO) vet ./...
 	CGO_ENABLED=0 $(GO) build ./...
 	CGO_ENABLED=0 $(GO) vet ./tracer/gpu/... ./cmd/...
 	$(GO) tool staticcheck ./...
 	scripts/check-imports.sh
+	$(GO) mod tidy -diff
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector
@@ -85,7 +86,7 @@ pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorc
 test-pythons: ## windows and meters on each of the other Pythons, and on builds of CPython as people make them (which takes an hour, once)
 	scripts/install.sh pythons
 	scripts/pythons.sh all
-	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live' ./e2e ./tracer/recording ./tracer/cpython ./tracer/holders
+	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live' ./e2e ./recording ./tracer/cpython ./tracer/holders
 
 .PHONY: kernels
 kernels: ## boot other kernels in QEMU and prove the figures on each (KERNELS="6.1 7.2"; some minutes a kernel)

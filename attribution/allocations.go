@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // allocations knows what every traced process holds of the meters that count single blocks, and who allocated it, from the
@@ -275,11 +275,11 @@ func (w *window) missesStacks(m event.Meter) bool {
 	return misses(event.Stacks)
 }
 
-func compareFrames(x, y report.Frame) int {
+func compareFrames(x, y model.Frame) int {
 	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module))
 }
 
-func frameKey(frames []report.Frame) string {
+func frameKey(frames []model.Frame) string {
 	var key []byte
 	for _, f := range frames {
 		key = append(key, f.File...)

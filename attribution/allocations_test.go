@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // blocks adds NumPy's blocks to a script, and remembers everything that happened to compare with.
@@ -145,15 +145,15 @@ func TestAllocations(t *testing.T) {
 }
 
 // checkLines wants the lines of a session to add up to its allocations.
-func checkLines(t *testing.T, r *report.Report) {
+func checkLines(t *testing.T, r *model.Report) {
 	t.Helper()
-	lines, own := map[report.Frame][4]int64{}, int64(0)
+	lines, own := map[model.Frame][4]int64{}, int64(0)
 	for _, l := range r.Lines {
 		lines[l.Frame] = [4]int64{l.Allocated, l.Freed, l.AtPeak, l.Count}
 		own += l.OwnAllocated
 	}
-	want, all := map[report.Frame][4]int64{}, int64(0)
-	for _, a := range nth(t, r, report.Session, 0).Allocations {
+	want, all := map[model.Frame][4]int64{}, int64(0)
+	for _, a := range nth(t, r, model.Session, 0).Allocations {
 		for _, f := range a.Stack {
 			sum := want[f]
 			want[f] = [4]int64{sum[0] + a.Allocated, sum[1] + a.Freed, sum[2] + a.AtPeak, sum[3] + a.Count}
@@ -178,7 +178,7 @@ func (s *blocks) some(r *rand.Rand) {
 }
 
 // check compares a cell with the history.
-func (s *blocks) check(t *testing.T, w report.Window, cell uint64) {
+func (s *blocks) check(t *testing.T, w model.Window, cell uint64) {
 	t.Helper()
 	type sums struct{ allocated, freed, count, atPeak int64 }
 	want := map[int]*sums{}

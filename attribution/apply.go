@@ -3,7 +3,8 @@ package attribution
 import (
 	"sort"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/words"
 )
 
 // apply carries out what the boundary says.
@@ -22,10 +23,10 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 		p.session = t.openWindow(p, b, kindSession, nil)
 		t.startBetween(p, b)
 	case event.Detached:
-		t.closeProcess(p, b, stillRuns)
+		t.closeProcess(p, b, words.StillRuns)
 		for _, other := range t.order { // kernels of a server
 			if other != p && other.root == p.root && other.alive {
-				t.closeProcess(other, t.now(other), stillRuns)
+				t.closeProcess(other, t.now(other), words.StillRuns)
 			}
 		}
 	case event.ProcessStart:
@@ -104,9 +105,6 @@ func (t *Tracker) exec(p *process, b *event.Boundary) {
 	}
 }
 
-// stillRuns is the note of a cell that a detach cut off.
-const stillRuns = "still running when the session ended"
-
 // endAll closes what a stream left open: a recording that was cut.
 func (t *Tracker) endAll() {
 	for _, p := range t.order {
@@ -139,18 +137,18 @@ func carry(b, of *event.Boundary) {
 func (t *Tracker) change(c *event.Change) {
 	r := t.root(c.Root)
 	if c.Segment <= r.archived && r.archived > 0 { // so late that the windows it belongs to may not be there to be told
-		t.limits.late++
+		t.limits.Late++
 		return
 	}
 	segment := r.changes[c.Segment]
 	if _, known := segment[c.PID]; !c.Between && c.Segment > r.ended && !known && r.ahead >= maxAhead {
-		t.limits.ahead++
+		t.limits.Ahead++
 		return
 	}
 	r.stream.received(c.Stream)
 	if c.Learned {
 		t.gpus.mark(c.Meter)
-		if t.limits.room(&t.limits.ahead, len(r.learned) < maxAsked) {
+		if t.limits.room(&t.limits.Ahead, len(r.learned) < maxAsked) {
 			learned := *c
 			r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
 		}

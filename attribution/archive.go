@@ -7,7 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // A window that closed a while ago, so that no late change can be one of its own, is kept as bytes: of a statement, an experiment and the

@@ -3,8 +3,8 @@ package attribution
 import (
 	"maps"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // Auditor finds memory that stays behind, in the events of a session. It keeps every live block with the cell and the
@@ -29,7 +29,7 @@ func (a *Auditor) Add(e event.Event) { a.tracker.Add(e) }
 func (a *Auditor) Flush() { a.tracker.Flush() }
 
 // Finished returns the cells that closed since the last call, see [Tracker.Finished].
-func (a *Auditor) Finished() []report.Window { return a.tracker.Finished() }
+func (a *Auditor) Finished() []model.Window { return a.tracker.Finished() }
 
 // audit is what a [Tracker] keeps for an audit.
 type audit struct {

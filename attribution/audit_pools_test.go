@@ -3,8 +3,8 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // torch is PyTorch's allocator on one GPU, as the events show it.
@@ -48,7 +48,7 @@ func TestFragmentation(t *testing.T) {
 		p.run("more", func() { p.segment(110*mib, 110*mib) })
 		a := p.audit(t)
 		if pieces {
-			if v := only(t, a, report.Fragmentation, 240*mib, 5); v.Count != 1 || v.Meter != "gpu.0.reserved" {
+			if v := only(t, a, model.Fragmentation, 240*mib, 5); v.Count != 1 || v.Meter != "gpu.0.reserved" {
 				t.Errorf("%+v", v)
 			}
 		} else {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // A process that a cell started and that still runs is named with its line; one that ended, one that a running cell
@@ -30,7 +30,7 @@ func TestChildAlive(t *testing.T) {
 	n.value[202] = 0
 	n.boundary(event.ProcessExit, 202)
 	n.order = slices.DeleteFunc(n.order, func(pid int32) bool { return pid == 202 })
-	v := only(t, n.audit(t), report.ChildAlive, 5000, 1)
+	v := only(t, n.audit(t), model.ChildAlive, 5000, 1)
 	if !strings.Contains(v.Evidence, "sleep 1000") || len(v.Stack) != 1 || v.Stack[0].Line != 1 {
 		t.Errorf("%+v", v)
 	}
@@ -55,7 +55,7 @@ func TestChildSeenLate(t *testing.T) {
 		if late == "cell" {
 			seen()
 		}
-		if v := only(t, n.audit(t), report.ChildAlive, 5000, 1); len(v.Stack) != 1 || v.Stack[0].Line != 4 {
+		if v := only(t, n.audit(t), model.ChildAlive, 5000, 1); len(v.Stack) != 1 || v.Stack[0].Line != 4 {
 			t.Errorf("seen after the %s: %+v", late, v)
 		}
 	}
@@ -72,7 +72,7 @@ func TestAuditKnowsThroughAPause(t *testing.T) {
 	if len(a.Verdicts) != 1 || a.Verdicts[0].Bytes != 12*int64(mib) {
 		t.Errorf("verdicts %+v", a.Verdicts)
 	}
-	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != report.SteppedDown || a.NotJudged[0].Meter != "cpu.numpy" {
+	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown || a.NotJudged[0].Meter != "cpu.numpy" {
 		t.Errorf("complete %v, not judged %+v", a.Complete, a.NotJudged)
 	}
 }
@@ -85,7 +85,7 @@ func TestAuditForgets(t *testing.T) {
 	}
 	n.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = event.HeapStacks })
 	a := n.audit(t)
-	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != report.SteppedDown || a.NotJudged[0].Meter != "cpu.heap" || !a.CanExceed(1<<40) {
+	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown || a.NotJudged[0].Meter != "cpu.heap" || !a.CanExceed(1<<40) {
 		t.Errorf("complete %v, not judged %+v", a.Complete, a.NotJudged)
 	}
 }
@@ -128,7 +128,7 @@ func TestAuditAddsUp(t *testing.T) {
 // What was there before, what the process had when it ended and resident memory that no meter has are not judged, and with
 // what else can be more than a limit is known.
 func TestNotJudged(t *testing.T) {
-	reasons := func(a *report.Audit) (all []string) {
+	reasons := func(a *model.Audit) (all []string) {
 		for _, n := range a.NotJudged {
 			if n.Why == "" || n.Advice == "" {
 				t.Errorf("without words: %+v", n)
@@ -145,18 +145,18 @@ func TestNotJudged(t *testing.T) {
 	n = newNotebook()
 	n.run("cell", func() { n.value[main] += 64 * 1 << 20 })
 	a := n.audit(t)
-	if got := reasons(a); !slices.Equal(got, []string{report.NotExplained}) || *a.NotJudged[0].Bytes != 64<<20 || a.CanExceed(64<<20) || !a.CanExceed(64<<20-1) {
+	if got := reasons(a); !slices.Equal(got, []string{model.NotExplained}) || *a.NotJudged[0].Bytes != 64<<20 || a.CanExceed(64<<20) || !a.CanExceed(64<<20-1) {
 		t.Errorf("resident memory grew: %+v", a.NotJudged)
 	}
 	auditor := NewAuditor()
 	auditor.Add(&event.Finish{Problems: []string{"gpu.N.unattributed is not measured: no NVML", "a probe could not be placed"}})
-	if a := auditor.Audit(1); !slices.Equal(reasons(a), []string{report.TracingProblem}) || !a.CanExceed(1<<40) {
+	if a := auditor.Audit(1); !slices.Equal(reasons(a), []string{model.TracingProblem}) || !a.CanExceed(1<<40) {
 		t.Errorf("problems: %+v", a.NotJudged)
 	}
 	n = newNotebook()
 	n.run("cell", func() { n.take("cell", 1, 2*mib) })
 	n.boundary(event.ProcessExit, main)
-	if a := n.finish(t); !slices.Equal(reasons(a), []string{report.ProcessEnded}) || *a.NotJudged[0].Bytes != 2<<20 {
+	if a := n.finish(t); !slices.Equal(reasons(a), []string{model.ProcessEnded}) || *a.NotJudged[0].Bytes != 2<<20 {
 		t.Errorf("it ended with a block: %+v", a.NotJudged)
 	}
 }
@@ -174,7 +174,7 @@ func TestIdlePool(t *testing.T) {
 		}
 	})
 	a := n.audit(t)
-	if v := only(t, a, report.IdlePool, 9<<20, 1); v.Count != 3 || !strings.Contains(v.Evidence, "joblib") {
+	if v := only(t, a, model.IdlePool, 9<<20, 1); v.Count != 3 || !strings.Contains(v.Evidence, "joblib") {
 		t.Errorf("%+v", v)
 	}
 	if len(a.ByMeter()) > 0 {
@@ -206,14 +206,14 @@ func TestMadeWhenNobodyLooked(t *testing.T) {
 			if v.Bytes != int64(size) || !strings.Contains(v.Evidence, "when nobody looked") || len(v.Stack) > 0 {
 				t.Errorf("%+v", v)
 			}
-			if v.Kind == report.HeldByOutput && (v.Change == nil || v.Change.Execution != 1 || v.Change.Line != 1 || v.Fix != "%xdel _1") {
+			if v.Kind == model.HeldByOutput && (v.Change == nil || v.Change.Execution != 1 || v.Change.Line != 1 || v.Fix != "%xdel _1") {
 				t.Errorf("the cell that showed it: %+v, %q", v.Change, v.Fix)
 			}
 		}
 		slices.Sort(kinds)
-		want := []string{report.HeldAfterWindow, report.HeldByOutput, report.HeldByTraceback}
+		want := []string{model.HeldAfterWindow, model.HeldByOutput, model.HeldByTraceback}
 		if blind {
-			want = []string{report.HeldAfterWindow, report.HeldAfterWindow, report.HeldByOutput, report.HeldByTraceback}
+			want = []string{model.HeldAfterWindow, model.HeldAfterWindow, model.HeldByOutput, model.HeldByTraceback}
 		}
 		if !slices.Equal(kinds, want) {
 			t.Errorf("probes out %v: %v, want %v", blind, kinds, want)

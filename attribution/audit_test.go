@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 const mib = event.Bytes(1 << 20)
@@ -20,8 +20,8 @@ func TestRerunGrowth(t *testing.T) {
 		})
 		n.run("other", func() {})
 	}
-	v := only(t, n.audit(t), report.RerunGrowth, 12*mib, 1, 3, 5, 7)
-	if v.Growth == nil || *v.Growth != (report.Growth{Runs: 4, Slope: int64(3 * mib), Low: int64(3 * mib), High: int64(3 * mib)}) {
+	v := only(t, n.audit(t), model.RerunGrowth, 12*mib, 1, 3, 5, 7)
+	if v.Growth == nil || *v.Growth != (model.Growth{Runs: 4, Slope: int64(3 * mib), Low: int64(3 * mib), High: int64(3 * mib)}) {
 		t.Errorf("growth %+v", v.Growth)
 	}
 	if len(v.Stack) != 2 || v.Stack[1].Line != 2 || v.Stack[1].Execution != 7 || v.Stack[0].Function != "helper" {
@@ -71,7 +71,7 @@ func TestMappedGrowth(t *testing.T) {
 		}
 		if a := n.audit(t); !c.grows {
 			none(t, a)
-		} else if len(a.Verdicts) != 1 || a.Verdicts[0].Kind != report.RerunGrowth || a.Verdicts[0].Bytes != int64(sum) {
+		} else if len(a.Verdicts) != 1 || a.Verdicts[0].Kind != model.RerunGrowth || a.Verdicts[0].Bytes != int64(sum) {
 			t.Errorf("%v: %+v", c.sizes, a.Verdicts)
 		}
 	}
@@ -120,7 +120,7 @@ func TestMappedGrowthInArenas(t *testing.T) {
 				})
 			}
 			a := n.audit(t)
-			if grows := len(a.Verdicts) == 1 && a.Verdicts[0].Kind == report.RerunGrowth; grows != c.grows || !grows && len(a.Verdicts) > 0 {
+			if grows := len(a.Verdicts) == 1 && a.Verdicts[0].Kind == model.RerunGrowth; grows != c.grows || !grows && len(a.Verdicts) > 0 {
 				t.Errorf("%s, elsewhere %v: %+v", name, elsewhere, a.Verdicts)
 			}
 		}
@@ -140,7 +140,7 @@ func TestGrowthNowAndThen(t *testing.T) {
 		})
 	}
 	a := n.audit(t)
-	if len(a.Verdicts) != 1 || a.Verdicts[0].Kind != report.RerunGrowth || a.Verdicts[0].Bytes != int64(left) {
+	if len(a.Verdicts) != 1 || a.Verdicts[0].Kind != model.RerunGrowth || a.Verdicts[0].Bytes != int64(left) {
 		t.Errorf("%+v", a.Verdicts)
 	}
 }
@@ -154,12 +154,12 @@ func TestHolders(t *testing.T) {
 		says string
 	}{
 		{event.HeldByVariable, "x", "", ""},
-		{event.HeldByOutput, "Out[1]", report.HeldByOutput, "Out[1]"},
-		{event.HeldByTraceback, "local 'batch' of step", report.HeldByTraceback, "local 'batch' of step"},
-		{event.HeldByModule, "lib._cache['k']", report.HeldAfterWindow, "lib._cache['k']"},
-		{event.HeldByThread, "local 'a' of work", report.HeldAfterWindow, "local 'a' of work"},
-		{event.HeldByCycle, "", report.HeldAfterWindow, "garbage collector"},
-		{event.HeldByNone, "", report.HeldAfterWindow, "no Python object"},
+		{event.HeldByOutput, "Out[1]", model.HeldByOutput, "Out[1]"},
+		{event.HeldByTraceback, "local 'batch' of step", model.HeldByTraceback, "local 'batch' of step"},
+		{event.HeldByModule, "lib._cache['k']", model.HeldAfterWindow, "lib._cache['k']"},
+		{event.HeldByThread, "local 'a' of work", model.HeldAfterWindow, "local 'a' of work"},
+		{event.HeldByCycle, "", model.HeldAfterWindow, "garbage collector"},
+		{event.HeldByNone, "", model.HeldAfterWindow, "no Python object"},
 	} {
 		for _, meter := range []event.Meter{event.NumPy, event.Torch} {
 			n := newNotebook()
@@ -187,7 +187,7 @@ func TestProbably(t *testing.T) {
 		address := n.take("cell", 1, 8*mib)
 		defer n.hold(event.Holder{Address: address, Kind: event.HeldByModule, Path: "lib.cache.<odd>", Probable: true})
 	})
-	if v := only(t, n.audit(t), report.HeldAfterWindow, 8*mib, 1); !v.Probable || !strings.Contains(v.Evidence, "probably") {
+	if v := only(t, n.audit(t), model.HeldAfterWindow, 8*mib, 1); !v.Probable || !strings.Contains(v.Evidence, "probably") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -237,11 +237,11 @@ func TestOneVerdictForEachHolder(t *testing.T) {
 	}
 	for _, v := range a.Verdicts {
 		switch v.Kind {
-		case report.HeldByOutput:
+		case model.HeldByOutput:
 			if v.Bytes != int64(2*mib) || v.Count != 2 || v.Change == nil || v.Change.Execution != 2 || v.Fix != "%xdel _2" || !strings.Contains(v.Evidence, "In[2]") {
 				t.Errorf("%+v", v)
 			}
-		case report.HeldAfterWindow:
+		case model.HeldAfterWindow:
 			if v.Bytes != int64(2*mib) || v.Change == nil || v.Change.Execution != 1 || v.Fix != "import sys\nsys.modules['lib'].cache.clear()" {
 				t.Errorf("%+v", v)
 			}
@@ -269,7 +269,7 @@ func TestSiteIsNamedAlike(t *testing.T) {
 		for _, stack := range order {
 			name := siteName{text: "x = 1", where: "f"}
 			if names[stack] != "" {
-				name.frames = []report.Frame{{File: names[stack]}}
+				name.frames = []model.Frame{{File: names[stack]}}
 			}
 			s.named[named{main, stack, nil}] = name
 			one = s.site(main, event.NumPy, stack, nil)

@@ -1,6 +1,6 @@
 package attribution
 
-import "ipytracer/tracer/event"
+import "ipytracer/event"
 
 // cache is PyTorch's caching allocator on one device.
 type cache struct {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // Without its objects a failed statement still tells: what it made has no name.
@@ -13,14 +13,14 @@ func TestTraceback(t *testing.T) {
 	n := newNotebook()
 	n.run("fine", func() { n.take("fine", 1, 8*mib) })
 	n.ends("fails", event.OutcomeError, func() { n.take("fails", 4, 5*mib) })
-	only(t, n.audit(t), report.HeldByTraceback, 5*mib, 2)
+	only(t, n.audit(t), model.HeldByTraceback, 5*mib, 2)
 
 	n = newNotebook() // the next exception frees it
 	var address uint64
 	n.ends("fails", event.OutcomeError, func() { address = n.take("fails", 4, 5*mib) })
 	n.wait(3)
 	n.ends("again", event.OutcomeError, func() { n.give(address) })
-	if v := only(t, n.audit(t), report.HeldByTraceback, 5*mib, 1); !strings.Contains(v.Evidence, "until In[2] failed") {
+	if v := only(t, n.audit(t), model.HeldByTraceback, 5*mib, 1); !strings.Contains(v.Evidence, "until In[2] failed") {
 		t.Errorf("evidence %q", v.Evidence)
 	}
 }
@@ -60,7 +60,7 @@ func TestTracebackGoesLater(t *testing.T) {
 				none(t, n.audit(t))
 				return
 			}
-			if v := only(t, n.audit(t), report.HeldByTraceback, 5*mib, 1); !strings.Contains(v.Evidence, "until In[3] failed") {
+			if v := only(t, n.audit(t), model.HeldByTraceback, 5*mib, 1); !strings.Contains(v.Evidence, "until In[3] failed") {
 				t.Errorf("evidence %q", v.Evidence)
 			}
 		})
@@ -92,7 +92,7 @@ func TestFreedLate(t *testing.T) {
 	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = event.TorchTotals }) // any boundary: time goes on
 	n.give(late)
 	n.run("next", func() {})
-	v := only(t, n.audit(t), report.FreedLate, 9*mib, 1)
+	v := only(t, n.audit(t), model.FreedLate, 9*mib, 1)
 	if v.Stack[1].Line != 2 || !strings.Contains(v.Evidence, "5.00 s") {
 		t.Errorf("%+v", v)
 	}
@@ -117,7 +117,7 @@ func TestNeverFreed(t *testing.T) {
 		}
 		n.boundary(event.ProcessExit, main)
 		if a := n.finish(t); clears {
-			only(t, a, report.NeverFreed, 6*mib, 1)
+			only(t, a, model.NeverFreed, 6*mib, 1)
 		} else {
 			none(t, a)
 		}
@@ -133,5 +133,5 @@ func TestGrowthUntilExit(t *testing.T) {
 	}
 	n.give(all...)
 	n.boundary(event.ProcessExit, main)
-	only(t, n.finish(t), report.RerunGrowth, 6*mib, 1, 2, 3)
+	only(t, n.finish(t), model.RerunGrowth, 6*mib, 1, 2, 3)
 }

@@ -3,7 +3,7 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // await takes in a change whose turn it is.
@@ -16,7 +16,7 @@ func (t *Tracker) await(r *root, c *event.Change) {
 		t.moveBlock(r, c)
 		return
 	}
-	if !t.limits.room(&t.limits.waiting, t.allocations.waits < maxWaits) {
+	if !t.limits.room(&t.limits.Waiting, t.allocations.waits < maxWaits) {
 		return
 	}
 	t.allocations.waits++

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // betweenKey is a meter of a process in a tree.

@@ -9,12 +9,13 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/tracer/event"
 )
 
 // keeps is how many bytes are reachable of what a tracker has taken in, with its report.
-func keeps(t *testing.T, take func(add func(event.Event))) (int64, *report.Report) {
+func keeps(t *testing.T, take func(add func(event.Event))) (int64, *model.Report) {
 	t.Helper()
 	before := reachable()
 	tracker := attribution.New()
@@ -29,7 +30,7 @@ func keeps(t *testing.T, take func(add func(event.Event))) (int64, *report.Repor
 }
 
 // says holds a report to be incomplete, and to say why.
-func says(t *testing.T, r *report.Report, why string) {
+func says(t *testing.T, r *model.Report, why string) {
 	t.Helper()
 	if !slices.ContainsFunc(r.Certificate.Incomplete, func(p string) bool { return strings.Contains(p, why) }) {
 		t.Errorf("nothing is said of %q: %q", why, r.Certificate.Incomplete)
@@ -86,7 +87,7 @@ func TestFlood(t *testing.T) {
 		}
 		experiments := 0
 		for w := range r.All() {
-			if w.Kind == report.Experiment {
+			if w.Kind == model.Experiment {
 				experiments++
 			}
 		}
@@ -177,7 +178,7 @@ func TestCellsHaveRoom(t *testing.T) {
 	s.CloseCell(1, event.OutcomeOK)
 	s.End()
 	r := tracker.Report()
-	i := slices.IndexFunc(r.Windows, func(w report.Window) bool { return w.PID == child && w.Kind == "cell" })
+	i := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.PID == child && w.Kind == "cell" })
 	if i < 0 {
 		t.Fatalf("the cell is in none of %d windows: %q", len(r.Windows), r.Certificate.Incomplete)
 	}

@@ -1,19 +1,19 @@
 package attribution
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"sort"
 
-	"ipytracer/report"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // Finished returns the cells that closed since the last call, for live output, without who allocated in them. Figures of cells do not change
 // after they have closed, except that a late loss may still mark one as not proven.
-func (t *Tracker) Finished() []report.Window {
-	var out []report.Window
+func (t *Tracker) Finished() []model.Window {
+	var out []model.Window
 	for _, w := range t.done {
 		out = append(out, t.window(t.whole(w)))
 	}
@@ -31,9 +31,9 @@ func (t *Tracker) Cells() (n int) {
 
 // Report returns everything that is known. It can be called at any time; windows that are open end at the last
 // boundary.
-func (t *Tracker) Report() *report.Report {
+func (t *Tracker) Report() *model.Report {
 	r := t.Stream()
-	r.Windows, r.Between = []report.Window{}, []report.Between{}
+	r.Windows, r.Between = []model.Window{}, []model.Between{}
 	for w := range r.Stream {
 		r.Detail(w)
 		r.Windows = append(r.Windows, *w)
@@ -47,18 +47,18 @@ func (t *Tracker) Report() *report.Report {
 
 // Stream returns the same as [Tracker.Report], but its windows are made one at a time, whenever they are asked for. No event may be
 // added before it has been printed.
-func (t *Tracker) Stream() *report.Report {
+func (t *Tracker) Stream() *model.Report {
 	t.Flush()
 	t.handOnAll()
 	t.decoded = nil // what was known of it then
-	r := &report.Report{
-		Schema: report.Schema, Processes: []report.Process{}, Meters: t.meters(),
-		Between: []report.Between{}, Stream: t.each, StreamBetween: t.eachBetween, Passing: t.pass, PassingBetween: t.passBetween, Detail: t.detail, Find: t.find, Since: t.after,
+	r := &model.Report{
+		Schema: model.Schema, Processes: []model.Process{}, Meters: t.meters(),
+		Between: []model.Between{}, Stream: t.each, StreamBetween: t.eachBetween, Passing: t.pass, PassingBetween: t.passBetween, Detail: t.detail, Find: t.find, Since: t.after,
 	}
 	r.Host, r.MeterIDs = t.host(), t.meterIDs()
 	if t.finish != nil {
 		for _, g := range t.finish.GPUs {
-			r.GPUs = append(r.GPUs, report.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory)})
+			r.GPUs = append(r.GPUs, model.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory)})
 		}
 	}
 	restarts := t.restarts()
@@ -86,11 +86,11 @@ func (t *Tracker) meterIDs() (ids []string) {
 }
 
 // each makes the windows of a report, in the order they began.
-func (t *Tracker) each(yield func(*report.Window) bool) { t.from(0)(yield) }
+func (t *Tracker) each(yield func(*model.Window) bool) { t.from(0)(yield) }
 
 // from makes those from the i-th window on.
-func (t *Tracker) from(i int) iter.Seq[*report.Window] {
-	return func(yield func(*report.Window) bool) {
+func (t *Tracker) from(i int) iter.Seq[*model.Window] {
+	return func(yield func(*model.Window) bool) {
 		for w := range t.all(i, windowKind.isReported) {
 			whole := t.window(w)
 			if !yield(&whole) {
@@ -101,12 +101,12 @@ func (t *Tracker) from(i int) iter.Seq[*report.Window] {
 }
 
 // after makes those from a window on.
-func (t *Tracker) after(id int) iter.Seq[*report.Window] {
+func (t *Tracker) after(id int) iter.Seq[*model.Window] {
 	return t.from(sort.Search(len(t.windows), func(i int) bool { return t.idAt(i) >= id }))
 }
 
 // eachBetween makes the times between cells, in the order they began.
-func (t *Tracker) eachBetween(yield func(*report.Between) bool) {
+func (t *Tracker) eachBetween(yield func(*model.Between) bool) {
 	for w := range t.all(0, func(k windowKind) bool { return k == kindBetween }) {
 		one := t.between(w)
 		if !yield(&one) {
@@ -116,7 +116,7 @@ func (t *Tracker) eachBetween(yield func(*report.Between) bool) {
 }
 
 // pass makes the same as each, in the same memory.
-func (t *Tracker) pass(yield func(*report.Window) bool) {
+func (t *Tracker) pass(yield func(*model.Window) bool) {
 	for w := range t.all(0, windowKind.isReported) {
 		t.lent.begin()
 		t.lent.window = t.window(w)
@@ -128,7 +128,7 @@ func (t *Tracker) pass(yield func(*report.Window) bool) {
 }
 
 // passBetween makes the same as eachBetween, in the same memory.
-func (t *Tracker) passBetween(yield func(*report.Between) bool) {
+func (t *Tracker) passBetween(yield func(*model.Between) bool) {
 	for w := range t.all(0, func(k windowKind) bool { return k == kindBetween }) {
 		t.lent.begin()
 		t.lent.between = t.between(w)
@@ -176,15 +176,15 @@ func (t *Tracker) kindAt(i int) windowKind {
 }
 
 // find makes one window of a report again.
-func (t *Tracker) find(id int) (report.Window, bool) {
+func (t *Tracker) find(id int) (model.Window, bool) {
 	if w := t.windowOf(id); w != nil {
 		return t.window(w), true
 	}
-	return report.Window{}, false
+	return model.Window{}, false
 }
 
 // detail says who allocated in a window of a report.
-func (t *Tracker) detail(of *report.Window) {
+func (t *Tracker) detail(of *model.Window) {
 	w := t.windowOf(of.ID)
 	if w == nil {
 		return
@@ -198,17 +198,17 @@ func (t *Tracker) detail(of *report.Window) {
 		of.Allocations, of.Coverage = t.lent.allocations, t.lent.coverage
 		return
 	}
-	coverage := map[string]report.Coverage{}
+	coverage := map[string]model.Coverage{}
 	of.Allocations, of.Coverage = slices.Clip(t.allocationsOf(w, nil, coverage)), coverage
 }
 
-func (t *Tracker) window(w *window) report.Window {
-	out := report.Window{
+func (t *Tracker) window(w *window) model.Window {
+	out := model.Window{
 		ID: w.id, Kind: kindNames[w.kind], PID: int(w.process.info.PID), Execution: w.execution, Name: w.name,
 		Line: w.line, Source: t.sourceOf(w), SourceTruncated: w.truncated, Status: w.status, Error: w.failure, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters:   t.figureMap(w.own, w, true, w.process.info.Python != ""),
-		Children: []report.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: t.refusals(w), Foreign: w.othersMemory(),
+		Children: []model.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: t.refusals(w), Foreign: w.othersMemory(),
 	}
 	out.Tree = t.treeOf(w, out.Meters)
 	if w.parent != nil {
@@ -224,19 +224,19 @@ func (t *Tracker) window(w *window) report.Window {
 		out.CPUNS = int64(w.closeCPU - w.openCPU)
 	}
 	if w.isOpen {
-		out.Status = report.Incomplete
+		out.Status = model.Incomplete
 	}
 	for _, c := range w.children {
 		p := c.process
 		meters := t.figureMap(c.figures, w, false, p.info.Python != "")
-		maps.DeleteFunc(meters, func(_ string, f report.Figure) bool { return f.Exact && f.Peak == 0 })
-		out.Children = append(out.Children, report.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
+		maps.DeleteFunc(meters, func(_ string, f model.Figure) bool { return f.Exact && f.Peak == 0 })
+		out.Children = append(out.Children, model.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
 	}
 	return out
 }
 
 // treeOf are a window's figures of its process and the children together, where they are others than its own.
-func (t *Tracker) treeOf(w *window, own map[string]report.Figure) map[string]report.Figure {
+func (t *Tracker) treeOf(w *window, own map[string]model.Figure) map[string]model.Figure {
 	out := t.lent.figures()
 	for _, m := range t.gpus.meters {
 		if !t.shows(m, nil, w.process.info.Python != "") {
@@ -279,23 +279,17 @@ func (t *Tracker) duration(w *window) int64 {
 	return int64(w.closed - w.opened)
 }
 
-func (t *Tracker) between(w *window) report.Between {
-	out := report.Between{
+func (t *Tracker) between(w *window) model.Between {
+	out := model.Between{
 		PID: int(w.process.info.PID), Note: w.note, StartNS: t.since(w.opened), DurationNS: t.duration(w),
 		Meters: t.figureMap(w.own, w, true, w.process.info.Python != ""), Refused: t.refusals(w),
 	}
-	switch {
-	case w.before == nil && w.after == nil:
-		out.Label = "no cell ran"
-	case w.before == nil:
-		out.After, out.Before = 0, w.after.id
-		out.Label = "before " + cellName(w.after)
-	case w.after == nil:
+	if w.before != nil {
 		out.After = w.before.id
-		out.Label = "after " + cellName(w.before)
-	default:
-		out.After, out.Before = w.before.id, w.after.id
-		out.Label = fmt.Sprintf("between %s and %s", cellName(w.before), cellName(w.after))
 	}
+	if w.after != nil {
+		out.Before = w.after.id
+	}
+	out.Label = words.Between(cellName(w.before), cellName(w.after))
 	return out
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)
@@ -28,21 +29,7 @@ func (p *process) countOf(b *event.Boundary) int {
 	return -1
 }
 
-// noteUnknown is said of a cell that ended while the tracer got no CPU, in a way that could not be told afterwards.
-const noteUnknown = "whether it raised an exception is not known: the tracer came too late to see"
-
-// noteMissed is said of a cell that was not seen to end.
-const noteMissed = "its end was not seen: it goes on to where the next cell begins"
-
-// noteLate is said of a cell that was not seen to begin.
-const noteLate = "it was already running when tracing began: its figures start there"
-
-func (w *window) addNote(note string) {
-	if w.note != "" {
-		w.note += "; "
-	}
-	w.note += note
-}
+func (w *window) addNote(note string) { w.note = words.Join(w.note, note) }
 
 // lateCount is In[N] of a cell that was not seen to begin: what the tracer has found out.
 func lateCount(p *process, b *event.Boundary) int {
@@ -85,7 +72,7 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	w.silent = b.Inputs >= 0 && w.count < 0
 	if b.Late {
 		w.count, w.silent, w.late = lateCount(p, b), false, true
-		w.note = noteLate
+		w.note = words.Late
 	}
 	if p.between == nil && len(p.open) == 0 {
 		t.linkBetween(p, w)
@@ -130,13 +117,13 @@ func (t *Tracker) closeCell(p *process, b *event.Boundary) {
 	w.resultless = !w.late && (b.Outcome == event.OutcomeOK || b.Outcome == event.OutcomeError)
 	switch b.Outcome {
 	case event.OutcomeUnknown:
-		w.addNote(noteUnknown)
+		w.addNote(words.OutcomeUnknown)
 	case event.OutcomeAbandoned:
-		w.note = "given up while it was awaited; its coroutine may still run"
+		w.note = words.GivenUp
 	case event.OutcomeMissed:
 		w.missed = true
-		if w.note = noteMissed; w.late {
-			w.note = noteLate + "; its end was not seen"
+		if w.note = words.EndMissed; w.late {
+			w.note = words.LateNoEnd
 		}
 	}
 	t.finishCell(p, w, b)
@@ -150,7 +137,7 @@ func (t *Tracker) finishCell(p *process, w *window, b *event.Boundary) {
 		p.open = slices.Delete(p.open, i, i+1)
 	}
 	t.done = append(t.done, w)
-	if t.audit != nil && (w.status == report.Error || w.status == report.Interrupted) {
+	if t.audit != nil && (w.status == model.Error || w.status == model.Interrupted) {
 		t.audit.fail(b.PID, w)
 	}
 	if len(p.open) == 0 {
@@ -174,11 +161,11 @@ func (t *Tracker) abandonCell(p *process, b *event.Boundary, why string) {
 		return
 	}
 	if s := w.statement; s != nil {
-		s.status, s.note = report.Incomplete, why
+		s.status, s.note = model.Incomplete, why
 		t.closeWindow(s, b)
 		w.statement = nil
 	}
-	w.status, w.note = report.Incomplete, why
+	w.status, w.note = model.Incomplete, why
 	t.finishCell(p, w, b)
 }
 
@@ -188,8 +175,8 @@ func (t *Tracker) openStatement(p *process, b *event.Boundary) {
 		return
 	}
 	if late := cell.statement; late != nil { // its end was refused
-		late.status = report.Incomplete
-		late.loosen(noteEndRefused)
+		late.status = model.Incomplete
+		late.loosen(words.EndRefused)
 		t.closeWindow(late, b)
 	}
 	w := t.openWindow(p, b, kindStatement, cell)
@@ -269,7 +256,7 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 		t.stacksAreShed(r, b)
 	default: // the name of a probe group that serves no meter
 		if down {
-			t.problem("%s", b.Text)
+			t.problem(b.Text)
 		}
 	}
 }
@@ -330,11 +317,11 @@ func (t *Tracker) stacksAreShed(r *root, b *event.Boundary) {
 func outcomeStatus(o event.Outcome) string {
 	switch o {
 	case event.OutcomeError:
-		return report.Error
+		return model.Error
 	case event.OutcomeInterrupted, event.OutcomeAbandoned:
-		return report.Interrupted
+		return model.Interrupted
 	case event.OutcomeMissed, event.OutcomeUnknown:
-		return report.Incomplete
+		return model.Incomplete
 	}
-	return report.OK
+	return model.OK
 }

@@ -3,7 +3,7 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestChangesBeforeTheirBoundaries: a tracer that got no CPU reads thousands of changes before the boundaries between them, one of them made

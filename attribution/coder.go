@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // coder turns a window into bytes, or back where it reads: each part of it is told once, for both.
@@ -144,7 +144,7 @@ func (c *coder) detail(w *window) {
 	sameTree := slices.Equal(d.own, d.tree)
 	frees := d.openUnknown|d.closeUnknown|d.openDevice|d.closeDevice|d.openUnknownHeap|d.closeUnknownHeap|d.openUnknownTorch|d.closeUnknownTorch != 0 ||
 		d.openSlack|d.closeSlack|d.openHeap|d.closeHeap|d.openTorch|d.closeTorch|d.unsure|d.unsureTorch != 0
-	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (report.Foreign{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 && !d.sharing
+	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (model.Foreign{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 && !d.sharing
 	marked, doubted := len(d.shed) > 0 || len(d.unwalked) > 0, d.doubts != nil
 	c.flags(&sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.isSettled, &d.uncounted, &d.crowded)
 	codeOne(c, &d.until)

@@ -3,7 +3,7 @@ package attribution
 import (
 	"iter"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // A session that goes on for long has many stacks that did something once and hold nothing any more: a cell is run, and its lines have

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"ipytracer/attribution/attributiontest"
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // TestCold: of a session's stacks those that hold nothing take little, and what they did is in the report all the same.
@@ -45,7 +45,7 @@ func TestCold(t *testing.T) {
 	for _, l := range r.Lines {
 		byLine[l.Function] += l.OwnAllocated
 	}
-	if !c.Exact || session.Kind != report.Session || allocated != total || net != total-freed || byLine["ones"] != total {
+	if !c.Exact || session.Kind != model.Session || allocated != total || net != total-freed || byLine["ones"] != total {
 		t.Errorf("%d bytes were made and %d freed; the session says %d, net %d, its lines %d, exact %v", total, freed, allocated, net, byLine["ones"], c.Exact)
 	}
 	if c.Unlisted+len(session.Allocations) != stacks {

@@ -1,46 +1,42 @@
 package attribution
 
 import (
-	"fmt"
-	"strconv"
-
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // incomplete says in words why a certificate is not complete; nothing where it is.
-func (t *Tracker) incomplete(c *report.Certificate) []string {
+func (t *Tracker) incomplete(c *model.Certificate) []string {
 	reasons := []string{}
-	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+	add := func(one string) { reasons = append(reasons, one) }
 	if missing := t.changesMissing(); missing > 0 {
-		add("%s of %s changes did not reach this report: peaks stand, the kernel itself keeps them; part of their proof is missing, and of who allocated",
-			count(missing), count(c.Made))
+		add(words.ChangesMissing(missing, c.Made))
 	}
 	if c.BoundariesLost > 0 {
-		add("%s boundaries are missing: this is a defect of ipytracer, please report it", count(c.BoundariesLost))
+		add(words.BoundariesMissing(c.BoundariesLost))
 	}
 	if t.dropped > 0 {
-		add("%s windows are not in this report: there were too many", count(uint64(t.dropped)))
+		add(words.WindowsMissing(uint64(t.dropped)))
 	}
 	if t.unseen > 0 {
-		add("%s cells have no window", count(uint64(t.unseen)))
+		add(words.CellsUnseen(uint64(t.unseen)))
 	}
 	if n := t.notSeenWhole(); n > 0 {
-		add("%s cells were not seen whole: their begin, end, result or statements are in doubt", count(n))
+		add(words.CellsInDoubt(n))
 	}
 	if t.allocations.dropped > 0 {
-		add("%s allocations are missing from who allocated: there were too many", count(uint64(t.allocations.dropped)))
+		add(words.AllocationsMissing(uint64(t.allocations.dropped)))
 	}
 	if t.askedDropped > 0 {
-		add("%s refused requests for memory are not listed: there were too many at a time", count(t.askedDropped))
+		add(words.RefusalsMissing(t.askedDropped))
 	}
-	for _, one := range t.limits.said() {
-		add("%s", one)
-	}
+	t.limits.MaxProcesses = maxProcesses
+	reasons = append(reasons, t.limits.Reasons()...)
 	for _, l := range c.Lost {
 		one := event.Loss{Reason: l.Reason, Count: l.Count}
 		if one.IsLoss() && l.Reason != event.LostChanges {
-			add("%s (%s)", l.Reason, count(l.Count))
+			add(words.Lost(l.Reason, l.Count))
 		}
 	}
 	return reasons
@@ -63,13 +59,4 @@ func (t *Tracker) notSeenWhole() (n uint64) {
 		}
 	}
 	return n
-}
-
-// count is a number as people read it: 15,789.
-func count(n uint64) string {
-	text := strconv.FormatUint(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

@@ -3,16 +3,16 @@ package attribution
 import (
 	"time"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
-func (t *Tracker) host() report.Host {
+func (t *Tracker) host() model.Host {
 	if t.start == nil {
-		return report.Host{}
+		return model.Host{}
 	}
 	h := t.start.Host
-	out := report.Host{Name: h.Name, Kernel: h.Kernel, CPUs: h.CPUs, Memory: int64(h.Memory), Tracer: h.Tracer}
+	out := model.Host{Name: h.Name, Kernel: h.Kernel, CPUs: h.CPUs, Memory: int64(h.Memory), Tracer: h.Tracer}
 	if t.began != 0 {
 		wall := int64(h.WallNow) + int64(t.began-h.MonoNow)
 		out.Started = time.Unix(0, wall).UTC().Format(time.RFC3339Nano)
@@ -28,13 +28,13 @@ func (t *Tracker) since(at event.Nanoseconds) int64 {
 	return int64(at - t.began)
 }
 
-func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*window) report.Process {
+func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*window) model.Process {
 	gone := p.gone
 	if !p.ended {
 		gone = t.last
 	}
 	session := sessions[t.sessionOf(p)]
-	out := report.Process{
+	out := model.Process{
 		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
 		IPython: p.info.IPython, Frontend: p.info.Frontend, StartNS: t.since(p.began), EndNS: t.since(gone),
 		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late || p.adopted, RestartOf: restartOf,
@@ -47,7 +47,7 @@ func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*wind
 		}
 	}
 	if p.info.Limit > 0 {
-		out.SoftLimit = &report.SoftLimit{Bytes: int64(p.info.Limit), By: string(p.info.LimitBy)}
+		out.SoftLimit = &model.SoftLimit{Bytes: int64(p.info.Limit), By: string(p.info.LimitBy)}
 	}
 	return out
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // TestRandomWindows compares every window's peak with the maximum over all values taken inside it.
@@ -47,7 +47,7 @@ func TestRandomWindows(t *testing.T) {
 		s.boundary(event.Detached, main)
 		r := s.run(t)
 		for i, sp := range spans {
-			w := nth(t, r, report.Experiment, i)
+			w := nth(t, r, model.Experiment, i)
 			if w.Name != sp.name || w.Meters["cpu.resident"].Peak != int64(sp.peak) {
 				t.Fatalf("seed %d, window %s: peak %d, want %d", seed, sp.name, w.Meters["cpu.resident"].Peak, sp.peak)
 			}
@@ -136,7 +136,7 @@ func TestChangesBeforeReadings(t *testing.T) {
 	s.events = append(s.events, reading)
 	s.order = s.order[:1]
 	s.closeCell(1, event.OutcomeOK)
-	if f := nth(t, s.run(t), report.Cell, 0).Meters["cpu.resident"]; f.Peak != 9_000 || !f.Exact {
+	if f := nth(t, s.run(t), model.Cell, 0).Meters["cpu.resident"]; f.Peak != 9_000 || !f.Exact {
 		t.Errorf("the cell is %+v, want a peak of 9000: its reading was lost", f)
 	}
 }
@@ -159,7 +159,7 @@ func TestToldBeforeReadings(t *testing.T) {
 	}...)
 	s.closeCell(1, event.OutcomeOK)
 	r := s.run(t)
-	cell := nth(t, r, report.Cell, 0)
+	cell := nth(t, r, model.Cell, 0)
 	if f := cell.Meters["cpu.resident"]; f.Peak != 70 || !f.Exact || cell.Source != "work()" {
 		t.Errorf("%q: %+v", cell.Source, f)
 	}

@@ -1,11 +1,11 @@
 package attribution
 
 import (
-	"fmt"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // What the kernel had no room for, or had to guess, reaches the windows here. The kernel counts it by tree, and each boundary says the
@@ -69,11 +69,6 @@ func (w *window) inDoubt() *doubts {
 
 // hasDoubts says whether a tree has lost or guessed anything so far.
 func hasDoubts(d *event.Doubts) bool { return *d != event.Doubts{} }
-
-const (
-	noteEndRefused = "its end may have been earlier: ends were refused while it was open, there were too many"
-	noteRefused    = "where it begins or ends is not certain: boundaries found no room while it was open"
-)
 
 // doubtOpened begins a window with what was in doubt before it.
 func (w *window) doubtOpened(r *root, b *event.Boundary) {
@@ -152,10 +147,10 @@ func (r *root) refusedSince(d *event.Doubts) (refused [event.RefusedKinds]uint64
 func (w *window) lacks(refused *[event.RefusedKinds]uint64) {
 	switch {
 	case refused[event.RefusedBoundaries]+refused[event.RefusedReadings] > 0:
-		w.loosen(noteRefused)
+		w.loosen(words.Refused)
 	case w.kind == kindStatement && w.name == "" && refused[event.RefusedStatements] > 0,
 		w.kind == kindExperiment && refused[event.RefusedMarkers] > 0:
-		w.loosen(noteEndRefused)
+		w.loosen(words.EndRefused)
 	}
 }
 
@@ -234,7 +229,7 @@ func (d *doubts) inTree(m event.Meter) bool {
 }
 
 // lost tells in a window of a report what found no room in it.
-func (w *window) lost(out *report.Window) {
+func (w *window) lost(out *model.Window) {
 	d := w.doubts
 	if d == nil || w.kind != kindCell && w.kind != kindSession {
 		return
@@ -243,8 +238,5 @@ func (w *window) lost(out *report.Window) {
 	if d.statements == 0 || w.kind != kindCell {
 		return
 	}
-	if out.Note != "" {
-		out.Note += "; "
-	}
-	out.Note += fmt.Sprintf("%d beginnings and ends of statements were refused in it: there were too many", d.statements)
+	out.Note = words.Join(out.Note, words.StatementsRefused(d.statements))
 }

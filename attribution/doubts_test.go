@@ -5,8 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // refusing makes the next boundary say what was refused so far.
@@ -14,7 +15,7 @@ func refusing(kind event.RefusedKind, n uint64) func(*event.Boundary) {
 	return func(b *event.Boundary) { b.Refused[kind] = n }
 }
 
-func isExact(w report.Window, meter string) bool { return w.Meters[meter].Exact }
+func isExact(w model.Window, meter string) bool { return w.Meters[meter].Exact }
 
 // cellWith runs a cell whose last boundary says something.
 func (s *script) cellWith(cell uint64, more ...func(*event.Boundary)) {
@@ -54,13 +55,13 @@ func TestRefusedStatements(t *testing.T) {
 	s.still(event.RefusedStatements, 3)
 	r := s.run(t)
 	for i, want := range []int64{0, 3, 0} {
-		w := nth(t, r, report.Cell, i)
+		w := nth(t, r, model.Cell, i)
 		expect(t, fmt.Sprint("cell ", i), []any{w.LostStatements, isExact(w, "cpu.resident"), w.Note != ""}, []any{want, true, want > 0})
 	}
-	first, second := nth(t, r, report.Statement, 0), nth(t, r, report.Statement, 1)
-	expect(t, "whose end was refused", []any{isExact(first, "cpu.resident"), first.Status, first.Note}, []any{false, report.Incomplete, noteEndRefused})
-	expect(t, "seen whole", []any{isExact(second, "cpu.resident"), second.Status}, []any{true, report.OK})
-	expect(t, "session", nth(t, r, report.Session, 0).LostStatements, int64(3))
+	first, second := nth(t, r, model.Statement, 0), nth(t, r, model.Statement, 1)
+	expect(t, "whose end was refused", []any{isExact(first, "cpu.resident"), first.Status, first.Note}, []any{false, model.Incomplete, words.EndRefused})
+	expect(t, "seen whole", []any{isExact(second, "cpu.resident"), second.Status}, []any{true, model.OK})
+	expect(t, "session", nth(t, r, model.Session, 0).LostStatements, int64(3))
 }
 
 // TestRefusedMarkers: an experiment that was open may have ended then; those before and after have not, and an end that has no begin is no
@@ -78,10 +79,10 @@ func TestRefusedMarkers(t *testing.T) {
 	s.still(event.RefusedMarkers, 7)
 	r := s.run(t)
 	for i, want := range []bool{true, false, true} {
-		w := nth(t, r, report.Experiment, i)
+		w := nth(t, r, model.Experiment, i)
 		expect(t, w.Name, []bool{isExact(w, "cpu.resident"), w.Note == ""}, []bool{want, want})
 	}
-	cell := nth(t, r, report.Cell, 0)
+	cell := nth(t, r, model.Cell, 0)
 	expect(t, "cell", []any{isExact(cell, "cpu.resident"), cell.LostMarkers}, []any{true, int64(7)})
 	expect(t, "problems", len(r.Certificate.Problems), 0)
 }
@@ -103,9 +104,9 @@ func TestRefusedBoundaries(t *testing.T) {
 		s.still(kind, 1)
 		r := s.run(t)
 		for i, want := range exact {
-			expect(t, fmt.Sprintf("refused %d, cell %d", kind, i), isExact(nth(t, r, report.Cell, i), "cpu.resident"), want)
+			expect(t, fmt.Sprintf("refused %d, cell %d", kind, i), isExact(nth(t, r, model.Cell, i), "cpu.resident"), want)
 		}
-		expect(t, "session", isExact(nth(t, r, report.Session, 0), "cpu.resident"), false)
+		expect(t, "session", isExact(nth(t, r, model.Session, 0), "cpu.resident"), false)
 	}
 }
 
@@ -120,7 +121,7 @@ func TestRefusedInTheEnd(t *testing.T) {
 		tracker.Add(e)
 	}
 	r := tracker.Report()
-	expect(t, "exact", []bool{isExact(nth(t, r, report.Cell, 0), "cpu.resident"), isExact(nth(t, r, report.Cell, 1), "cpu.resident"), r.Certificate.Complete},
+	expect(t, "exact", []bool{isExact(nth(t, r, model.Cell, 0), "cpu.resident"), isExact(nth(t, r, model.Cell, 1), "cpu.resident"), r.Certificate.Complete},
 		[]bool{true, false, false})
 }
 
@@ -158,7 +159,7 @@ func TestMissingBytes(t *testing.T) {
 		s.cellWith(5, missing(event.Unbounded))
 		r := s.run(t)
 		for i := range 5 {
-			w := nth(t, r, report.Cell, i)
+			w := nth(t, r, model.Cell, i)
 			for _, m := range append(used, event.NumPy, event.Resident) {
 				want := "exact"
 				if slices.Contains(test.off, m) {
@@ -170,7 +171,7 @@ func TestMissingBytes(t *testing.T) {
 	}
 }
 
-func inWords(f report.Figure) string {
+func inWords(f model.Figure) string {
 	switch {
 	case f.Exact:
 		return "exact"
@@ -196,7 +197,7 @@ func TestUntraced(t *testing.T) {
 	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 5, event.OutcomeOK }, left(2, 0)) // it came and went
 	r := s.run(t)
 	for i, want := range []bool{true, false, false, true, false} {
-		w := nth(t, r, report.Cell, i)
+		w := nth(t, r, model.Cell, i)
 		f, _ := w.Together("cpu.resident")
 		expect(t, fmt.Sprint("cell ", i+1), []bool{f.Exact, isExact(w, "cpu.resident")}, []bool{want, true})
 	}
@@ -217,7 +218,7 @@ func TestBlind(t *testing.T) {
 	}
 	r := tracker.Report()
 	for i, want := range []bool{true, false} {
-		w := nth(t, r, report.Cell, i)
+		w := nth(t, r, model.Cell, i)
 		expect(t, fmt.Sprint("cell ", i+1), []bool{isExact(w, "gpu.1.driver"), isExact(w, "cpu.resident")}, []bool{want, true})
 	}
 	expect(t, "complete", r.Certificate.Complete, false)
@@ -239,7 +240,7 @@ func TestBlindToAChild(t *testing.T) {
 		Blind: []event.Blind{child(began[3], ended[3]), child(began[1], ended[1]), child(began[1]+1, ended[1]-1)}})
 	r := s.run(t)
 	for i, want := range []bool{true, false, true, false} {
-		w := nth(t, r, report.Cell, i)
+		w := nth(t, r, model.Cell, i)
 		f, _ := w.Together("cpu.numpy")
 		expect(t, fmt.Sprint("cell ", i+1), []bool{f.Exact, isExact(w, "cpu.numpy")}, []bool{want, true})
 	}
@@ -265,7 +266,7 @@ func TestShedTrees(t *testing.T) {
 	s := newScript()
 	s.boundary(event.MeterShed, main)
 	s.cellWith(1)
-	w := nth(t, s.run(t), report.Cell, 0)
+	w := nth(t, s.run(t), model.Cell, 0)
 	f, _ := w.Together("cpu.numpy")
 	expect(t, "exact", []bool{isExact(w, "cpu.numpy"), f.Exact}, []bool{false, false})
 }
@@ -287,9 +288,9 @@ func TestExperimentsLeaveCellsRoom(t *testing.T) {
 	cells, experiments := 0, 0
 	for w := range r.All() {
 		switch w.Kind {
-		case report.Cell:
+		case model.Cell:
 			cells++
-		case report.Experiment:
+		case model.Experiment:
 			experiments++
 		}
 	}

@@ -3,8 +3,9 @@ package attribution
 import (
 	"golang.org/x/sys/unix"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // last is what a process was doing when it ended, and how it ended.
@@ -43,7 +44,7 @@ func (t *Tracker) ending(e *event.Ending) {
 	if why == "" {
 		return
 	}
-	for w := p.last.cell; w != nil && w.kind != kindSession && w.status == report.Incomplete; w = w.parent {
+	for w := p.last.cell; w != nil && w.kind != kindSession && w.status == model.Incomplete; w = w.parent {
 		w.note = why
 	}
 }
@@ -71,20 +72,20 @@ func howKilled(e *event.Ending) string {
 	status := unix.WaitStatus(e.Status)
 	switch {
 	case e.OutOfMemory:
-		return "out of memory: the kernel killed the process"
+		return words.OutOfMemory
 	case status.Signaled():
-		return "the process was ended by " + unix.SignalName(status.Signal())
+		return words.EndedBy(unix.SignalName(status.Signal()))
 	}
 	return ""
 }
 
 // endingOf is how a process ended, for the report; nil if nobody said.
-func endingOf(p *process) *report.Ending {
+func endingOf(p *process) *model.Ending {
 	e := p.last.ending
 	if e == nil {
 		return nil
 	}
-	out := &report.Ending{
+	out := &model.Ending{
 		OutOfMemory: e.OutOfMemory, Likely: e.Likely, Resident: int64(p.last.resident), Mapped: int64(p.last.mapped),
 	}
 	if status := unix.WaitStatus(e.Status); status.Signaled() {
@@ -101,13 +102,13 @@ func endingOf(p *process) *report.Ending {
 	}
 	if cell := p.last.cell; cell != nil {
 		out.Window = p.last.id
-		out.At = &report.Place{Execution: cell.execution, ExecutionCount: max(cell.count, 0), Line: p.last.line}
+		out.At = &model.Place{Execution: cell.execution, ExecutionCount: max(cell.count, 0), Line: p.last.line}
 	}
 	return out
 }
 
-func limitOf(l event.Limit) report.Limit {
-	return report.Limit{Kind: string(l.Kind), Path: l.Path, Bytes: int64(l.Bytes), Used: int64(l.Used), Highest: int64(l.Highest)}
+func limitOf(l event.Limit) model.Limit {
+	return model.Limit{Kind: string(l.Kind), Path: l.Path, Bytes: int64(l.Bytes), Used: int64(l.Used), Highest: int64(l.Highest)}
 }
 
 // limited takes in what limits a process's memory. What is told last has what was used in the end, and the highest.

@@ -3,8 +3,9 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // experiments are those of a process that are open.
@@ -16,14 +17,11 @@ type experiments struct {
 	crowded bool
 }
 
-// noteUnpaired is said of an experiment whose end may be another's.
-const noteUnpaired = "its end may be another's: too many experiments were open at once"
-
 func (t *Tracker) beginExperiment(r *root, p *process, b *event.Boundary) {
 	all := &p.experiments
 	name, _ := t.limits.keep(b.Text, maxName)
 	if len(r.open) >= maxOpen {
-		t.limits.unpaired++
+		t.limits.Unpaired++
 		if all.refused == nil {
 			all.refused = map[string]int{}
 		}
@@ -53,14 +51,14 @@ func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
 	of := all.byName[name]
 	if len(of) == 0 {
 		if t.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 { // else its begin may have been refused, which is said
-			t.problem("experiment %q ended in pid %d, but had not begun", b.Text, b.PID)
+			t.problem(words.NotBegun(b.Text, int(b.PID)))
 		}
 		return
 	}
 	w := of[len(of)-1]
 	if all.crowded {
-		w.status, w.doubted = report.Incomplete, true
-		w.addNote(noteUnpaired)
+		w.status, w.doubted = model.Incomplete, true
+		w.addNote(words.Unpaired)
 	}
 	t.closeWindow(w, b)
 	if all.byName[name] = of[:len(of)-1]; len(of) == 1 {
@@ -77,7 +75,7 @@ func (t *Tracker) endExperiments(p *process, b *event.Boundary) {
 	}
 	slices.SortFunc(left, func(a, b *window) int { return a.id - b.id })
 	for _, w := range left {
-		w.status, w.note = report.Incomplete, "no end marker: it ends with the session"
+		w.status, w.note = model.Incomplete, words.NoEndMarker
 		t.closeWindow(w, b)
 	}
 	p.experiments = experiments{}

@@ -1,26 +1,24 @@
 package attribution
 
 import (
-	"fmt"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
+// cellName is what people call a cell, "" for none.
 func cellName(w *window) string {
-	switch {
-	case w.silent:
-		return fmt.Sprintf("a silent cell (run %d)", w.execution)
-	case w.count < 0:
-		return fmt.Sprintf("a cell (run %d)", w.execution)
+	if w == nil {
+		return ""
 	}
-	return fmt.Sprintf("In[%d]", w.count)
+	return words.Cell(w.execution, w.count, w.silent)
 }
 
 // figureMap turns figures of a window into the report's form: its process's own, or another process's in it. w is nil where nothing but
 // the probes limits exactness.
-func (t *Tracker) figureMap(all figures, w *window, own, numpy bool) map[string]report.Figure {
+func (t *Tracker) figureMap(all figures, w *window, own, numpy bool) map[string]model.Figure {
 	out := t.lent.figures()
 	shown := w
 	if !own {
@@ -34,14 +32,14 @@ func (t *Tracker) figureMap(all figures, w *window, own, numpy bool) map[string]
 	return out
 }
 
-func (t *Tracker) figure(m event.Meter, f figure, w *window, own bool) report.Figure {
+func (t *Tracker) figure(m event.Meter, f figure, w *window, own bool) model.Figure {
 	exact, bound := t.quality(m, w)
 	peak := f.highest()
 	if own && w.recomputed.of(m) > peak { // the stream saw more than the ledger: see Proof
 		exact, bound = false, widen(bound, w.recomputed.of(m)-peak)
 		peak = w.recomputed.of(m)
 	}
-	return report.Figure{
+	return model.Figure{
 		Start: int64(f.start), Peak: int64(peak), End: int64(f.end),
 		Consumed: int64(f.end - f.start), Peaked: int64(peak - max(f.start, f.end)),
 		Exact: exact, Bound: bound,
@@ -117,8 +115,8 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	return exact, bound
 }
 
-func (t *Tracker) meters() []report.Meter {
-	out := []report.Meter{}
+func (t *Tracker) meters() []model.Meter {
+	out := []model.Meter{}
 	if t.start == nil {
 		return out
 	}
@@ -130,7 +128,7 @@ func (t *Tracker) meters() []report.Meter {
 		for _, s := range sources {
 			if s.Meter == template(m) {
 				exact, bound := t.quality(m, nil)
-				out = append(out, report.Meter{ID: m.String(), Unit: "bytes", Source: s.Source, Exact: exact && !s.Absent, Bound: bound})
+				out = append(out, model.Meter{ID: m.String(), Unit: "bytes", Source: s.Source, Exact: exact && !s.Absent, Bound: bound})
 			}
 		}
 	}

@@ -3,7 +3,7 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // figure is one meter's three readings, from which everything a window reports of it is derived.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // way is how blocks of one root are reached: the steps that their paths share.
@@ -267,9 +267,9 @@ const (
 // fixOf is what to type in a cell to free what a verdict is about.
 func fixOf(key verdictKey, f *found) string {
 	switch key.kind {
-	case report.HeldByOutput:
+	case model.HeldByOutput:
 		return f.portion.ways.dropOutputs()
-	case report.HeldByTraceback:
+	case model.HeldByTraceback:
 		switch {
 		case f.release != nil:
 			return ""
@@ -279,14 +279,14 @@ func fixOf(key verdictKey, f *found) string {
 			return dropTheError
 		}
 		return f.portion.ways.fix()
-	case report.HeldAfterWindow, report.RerunGrowth:
+	case model.HeldAfterWindow, model.RerunGrowth:
 		switch f.portion.holder.Kind {
 		case event.HeldByCycle:
 			return collect
 		case event.HeldByModule, event.HeldByVariable:
 			return f.portion.ways.fix()
 		}
-	case report.IdlePool:
+	case model.IdlePool:
 		return f.pool.fix
 	}
 	return ""

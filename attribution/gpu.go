@@ -3,8 +3,8 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // gpus is what is known of the GPUs' meters, and of page-locked memory: they are in the report once they were used.
@@ -98,8 +98,8 @@ func (w *window) unknown(m event.Meter) bool {
 }
 
 // othersMemory is what a window opened and closed of other processes' memory, nil for nothing.
-func (w *window) othersMemory() *report.Foreign {
-	if w.foreign == (report.Foreign{}) {
+func (w *window) othersMemory() *model.Foreign {
+	if w.foreign == (model.Foreign{}) {
 		return nil
 	}
 	f := w.foreign
@@ -125,7 +125,7 @@ func (t *Tracker) asked(e event.Event) {
 	at := placeOf(e)
 	r := t.root(at.root)
 	if at.segment <= r.archived && r.archived > 0 {
-		t.limits.late++
+		t.limits.Late++
 		return
 	}
 	r.stream.received(at.stream)
@@ -234,12 +234,12 @@ func (w *window) refuse(e *event.Refusal, limit event.Bytes) {
 			return
 		}
 	}
-	w.refused = append(w.refused, report.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Limit: int64(limit), Count: 1, Caller: e.Caller.String()})
+	w.refused = append(w.refused, model.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Limit: int64(limit), Count: 1, Caller: e.Caller.String()})
 	w.refusedBy = append(w.refusedBy, e.Stack)
 }
 
 // refusals are a window's, each with who asked for the most.
-func (t *Tracker) refusals(w *window) []report.Refusal {
+func (t *Tracker) refusals(w *window) []model.Refusal {
 	out := slices.Clone(w.refused)
 	for i := range out {
 		if s := t.allocations.stacks.of(w.refusedBy[i]); s != nil {

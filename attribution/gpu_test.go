@@ -3,8 +3,8 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 const (
@@ -30,7 +30,7 @@ func (s *script) cell(kind event.BoundaryKind, cell uint64, more ...func(*event.
 	s.boundary(kind, main, more...)
 }
 
-func readingsOf(w report.Window, meter string) [3]int64 {
+func readingsOf(w model.Window, meter string) [3]int64 {
 	f := w.Meters[meter]
 	return [3]int64{f.Start, f.Peak, f.End}
 }
@@ -40,8 +40,8 @@ func TestGPUMetersAppearOnceUsed(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
 	s.closeCell(1, event.OutcomeOK)
-	if r := s.run(t); len(nth(t, r, report.Cell, 0).Meters) != 6 || len(r.Certificate.Meters) != 6 {
-		t.Errorf("a session without GPU: %v", nth(t, r, report.Cell, 0).Meters)
+	if r := s.run(t); len(nth(t, r, model.Cell, 0).Meters) != 6 || len(r.Certificate.Meters) != 6 {
+		t.Errorf("a session without GPU: %v", nth(t, r, model.Cell, 0).Meters)
 	}
 
 	s = newScript()
@@ -52,9 +52,9 @@ func TestGPUMetersAppearOnceUsed(t *testing.T) {
 	s.change(driver, 300, false)
 	s.cell(event.CellClose, 2, gpu(driver, 300, 700))
 	r := s.run(t)
-	expect(t, "the cell before", readingsOf(nth(t, r, report.Cell, 0), "gpu.0.driver"), [3]int64{0, 0, 0})
-	expect(t, "the cell", readingsOf(nth(t, r, report.Cell, 1), "gpu.0.driver"), [3]int64{0, 700, 300})
-	if _, there := nth(t, r, report.Cell, 1).Meters["gpu.0.active"]; there {
+	expect(t, "the cell before", readingsOf(nth(t, r, model.Cell, 0), "gpu.0.driver"), [3]int64{0, 0, 0})
+	expect(t, "the cell", readingsOf(nth(t, r, model.Cell, 1), "gpu.0.driver"), [3]int64{0, 700, 300})
+	if _, there := nth(t, r, model.Cell, 1).Meters["gpu.0.active"]; there {
 		t.Error("PyTorch was not heard of")
 	}
 	for _, p := range r.Certificate.Meters {
@@ -75,11 +75,11 @@ func TestTotalsLearnedLate(t *testing.T) {
 	s.change(active, 1200, false)
 	s.cell(event.CellClose, 2, gpu(active, 1100, 1200))
 	r := s.run(t)
-	if f, there := nth(t, r, report.Cell, 0).Meters["gpu.0.active"]; there {
+	if f, there := nth(t, r, model.Cell, 0).Meters["gpu.0.active"]; there {
 		t.Errorf("a cell before the first report has %+v", f)
 	}
-	expect(t, "the cell of the first report", readingsOf(nth(t, r, report.Cell, 1), "gpu.0.active"), [3]int64{1000, 1200, 1100})
-	expect(t, "the session", readingsOf(nth(t, r, report.Session, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+	expect(t, "the cell of the first report", readingsOf(nth(t, r, model.Cell, 1), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+	expect(t, "the session", readingsOf(nth(t, r, model.Session, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
 }
 
 func TestRefusals(t *testing.T) {
@@ -93,8 +93,8 @@ func TestRefusals(t *testing.T) {
 	s.openCell(2, true)
 	s.closeCell(2, event.OutcomeOK)
 	r := s.run(t)
-	expect(t, "the cell", nth(t, r, report.Cell, 0).Refused, []report.Refusal{{Meter: "gpu.0.driver", Asked: 102, Held: 7, Count: 3}})
-	if innocent := nth(t, r, report.Cell, 1).Refused; innocent != nil {
+	expect(t, "the cell", nth(t, r, model.Cell, 0).Refused, []model.Refusal{{Meter: "gpu.0.driver", Asked: 102, Held: 7, Count: 3}})
+	if innocent := nth(t, r, model.Cell, 1).Refused; innocent != nil {
 		t.Errorf("the next cell: %+v", innocent)
 	}
 	if !r.Certificate.Complete {
@@ -119,10 +119,10 @@ func TestRefusalsByALimit(t *testing.T) {
 	refused(main, driver, 3)
 	s.closeCell(1, event.OutcomeError)
 	r := s.run(t)
-	expect(t, "the cell", nth(t, r, report.Cell, 0).Refused, []report.Refusal{
+	expect(t, "the cell", nth(t, r, model.Cell, 0).Refused, []model.Refusal{
 		{Meter: "cpu.mapped", Asked: 9000, Held: 7, Limit: 1000, Count: 2}, {Meter: "gpu.0.driver", Asked: 3, Held: 7, Count: 1},
 	})
-	expect(t, "the process", r.Processes[0].SoftLimit, &report.SoftLimit{Bytes: 1000, By: "session"})
+	expect(t, "the process", r.Processes[0].SoftLimit, &model.SoftLimit{Bytes: 1000, By: "session"})
 }
 
 // Memory from before the attach is freed: nobody knows how much, so what depends on it is not exact.
@@ -133,10 +133,10 @@ func TestUnknownDeviceFrees(t *testing.T) {
 	s.openCell(2, true)
 	s.cell(event.CellClose, 2, gpu(driver, 10, 10), func(b *event.Boundary) { b.UnknownDevice = 1 })
 	r := s.run(t)
-	if f := nth(t, r, report.Cell, 0).Meters["gpu.0.driver"]; !f.Exact {
+	if f := nth(t, r, model.Cell, 0).Meters["gpu.0.driver"]; !f.Exact {
 		t.Errorf("the cell before: %+v", f)
 	}
-	if f := nth(t, r, report.Cell, 1).Meters["gpu.0.driver"]; f.Exact || f.Bound != nil {
+	if f := nth(t, r, model.Cell, 1).Meters["gpu.0.driver"]; f.Exact || f.Bound != nil {
 		t.Errorf("the cell with the free: %+v", f)
 	}
 }
@@ -150,8 +150,8 @@ func TestForeignMemory(t *testing.T) {
 	}
 	s.closeCell(1, event.OutcomeOK)
 	r := s.run(t)
-	expect(t, "the cell", nth(t, r, report.Cell, 0).Foreign, &report.Foreign{Opened: 2, Closed: 1, Open: 1})
-	if f := nth(t, r, report.Cell, 0).Meters["gpu.0.driver"]; f.Peak != 0 {
+	expect(t, "the cell", nth(t, r, model.Cell, 0).Foreign, &model.Foreign{Opened: 2, Closed: 1, Open: 1})
+	if f := nth(t, r, model.Cell, 0).Meters["gpu.0.driver"]; f.Peak != 0 {
 		t.Errorf("it counts where it was made, not here: %+v", f)
 	}
 }

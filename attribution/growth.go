@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // minRuns is from how many runs of a cell on it can be said to grow.
@@ -14,7 +14,7 @@ const minRuns = 3
 // growthOf fits what each run of a cell left behind, nil where it does not grow. It grows if every one of at least three
 // runs left something, or so many that 95 % confidence of a mean above zero is reached, the early runs among them. What is
 // kept for a while only (the last result, the last few of a bounded queue) has nothing left of its first runs.
-func growthOf(runs []*window, leftBy map[*window]event.Bytes) *report.Growth {
+func growthOf(runs []*window, leftBy map[*window]event.Bytes) *model.Growth {
 	n := len(runs)
 	if n < minRuns {
 		return nil
@@ -42,7 +42,7 @@ func growthOf(runs []*window, leftBy map[*window]event.Bytes) *report.Growth {
 			return nil
 		}
 	}
-	return &report.Growth{Runs: n, Slope: round(mean), Low: round(mean - half), High: round(mean + half)}
+	return &model.Growth{Runs: n, Slope: round(mean), Low: round(mean - half), High: round(mean + half)}
 }
 
 // unmapping is what is added up of ranges that went.

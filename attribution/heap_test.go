@@ -3,7 +3,7 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // heaper adds malloc's blocks to a script.

@@ -5,7 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/words"
 )
 
 // Some of what is in doubt of a window is known only when it is over, and may be in the archive. It is put to it where it is read.
@@ -153,7 +154,7 @@ func (t *Tracker) inHindsight(w *window) *window {
 		one.note = note
 	}
 	if unread {
-		one.loosen(noteRefused)
+		one.loosen(words.Refused)
 	}
 	if unsaid {
 		one.lacks(&t.inTheEnd.refused)

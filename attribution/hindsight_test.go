@@ -7,8 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // archived lets so many windows close that all before are in the archive, where far is true.
@@ -57,21 +58,21 @@ func TestDoubtsInTheArchive(t *testing.T) {
 			t.Fatalf("far %v, and %d statements are not in the archive", far, statements)
 		}
 		r := tracker.Report()
-		cell, statement, inner, before := nth(t, r, report.Cell, 0), nth(t, r, report.Statement, 0), nth(t, r, report.Experiment, 1), nth(t, r, report.Experiment, 0)
+		cell, statement, inner, before := nth(t, r, model.Cell, 0), nth(t, r, model.Statement, 0), nth(t, r, model.Experiment, 1), nth(t, r, model.Experiment, 0)
 		tree, _ := cell.Together("cpu.resident")
 		for what, one := range map[string][2]any{
 			"lost":         {[]int64{cell.LostStatements, cell.LostMarkers}, []int64{3, 4}},
 			"error":        {cell.Error, "MemoryError"},
 			"tree":         {tree.Exact, false},
 			"loose":        {[]bool{isExact(statement, "cpu.resident"), isExact(inner, "cpu.resident"), isExact(cell, "cpu.resident")}, []bool{false, false, true}},
-			"notes":        {[]string{statement.Note, inner.Note}, []string{noteEndRefused, noteEndRefused}},
+			"notes":        {[]string{statement.Note, inner.Note}, []string{words.EndRefused, words.EndRefused}},
 			"missing":      {inWords(cell.Meters["cpu.numpy"]), "off by 11"},
 			"blind":        {[]string{inWords(cell.Meters[event.Mapped.String()]), inWords(before.Meters[event.Mapped.String()])}, []string{"nobody knows", "exact"}},
 			"seen to open": {isExact(before, "cpu.resident"), true},
 		} {
 			expect(t, fmt.Sprintf("far %v: %s", far, what), one[0], one[1])
 		}
-		session := nth(t, r, report.Session, 0)
+		session := nth(t, r, model.Session, 0)
 		expect(t, "session", []any{session.LostStatements, inWords(session.Meters[event.Mapped.String()])}, []any{int64(3), "nobody knows"})
 	}
 }
@@ -93,9 +94,9 @@ func TestEndedAmongMany(t *testing.T) {
 			tracker.Add(e)
 		}
 		r := tracker.Report()
-		cell, statement := nth(t, r, report.Cell, 0), nth(t, r, report.Statement, 0)
-		for _, w := range []report.Window{cell, statement} {
-			if w.Status != report.Incomplete || !strings.HasPrefix(w.Note, "out of memory") {
+		cell, statement := nth(t, r, model.Cell, 0), nth(t, r, model.Statement, 0)
+		for _, w := range []model.Window{cell, statement} {
+			if w.Status != model.Incomplete || !strings.HasPrefix(w.Note, "out of memory") {
 				t.Errorf("%d open: the %s is %s: %q", open, w.Kind, w.Status, w.Note)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/btree"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // holding is what a process has of a meter of blocks, by who allocated it. A window refers to it for all stacks that did nothing in

@@ -3,17 +3,15 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and replies. That
 // is a row of its own in the cell, up to the front end's word that it is done. Where that word does not come (the shell was
 // left with exit, the process ended, somebody took over the signals that say it) the cell has ended at its result, and what
 // came behind it is the time between cells.
-
-// noteHooks is said of a cell whose end behind its result nobody told.
-const noteHooks = "it ends at its result: when its display and hooks were over was not seen"
 
 // cellResult ends a cell's last statement and begins its display and hooks.
 func (t *Tracker) cellResult(p *process, b *event.Boundary) {
@@ -23,12 +21,12 @@ func (t *Tracker) cellResult(p *process, b *event.Boundary) {
 	}
 	t.closeStatement(b, outcomeStatus(b.Outcome))
 	if w.status = outcomeStatus(b.Outcome); b.Outcome == event.OutcomeUnknown {
-		w.addNote(noteUnknown)
+		w.addNote(words.OutcomeUnknown)
 	}
 	w.failure = t.failureOf(b)
 	w.atResult = t.snapshot(w, b)
 	w.hooks = t.openWindow(p, b, kindStatement, w)
-	w.hooks.name = report.Hooks
+	w.hooks.name = model.Hooks
 }
 
 // snapshot is a window as it is if it ends at a boundary whose segment it has seen.
@@ -84,7 +82,7 @@ func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed b
 	t.count(w, 1)
 	w.untold = missed
 	if p.info.Frontend != "" { // nobody draws figures in a program without one
-		w.addNote(noteHooks)
+		w.addNote(words.NoHooksEnd)
 	}
 	t.forgetCell(w)
 	if i := slices.Index(p.open, w); i >= 0 {

@@ -6,8 +6,9 @@ import (
 	"reflect"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 func (s *script) result(cell uint64, o event.Outcome) {
@@ -32,12 +33,12 @@ func TestHooksAreTheCells(t *testing.T) {
 	s.to(main, 90)
 	s.boundary(event.Detached, main)
 	r := s.run(t)
-	cell, statement, hooks := nth(t, r, report.Cell, 0), nth(t, r, report.Statement, 0), nth(t, r, report.Statement, 1)
+	cell, statement, hooks := nth(t, r, model.Cell, 0), nth(t, r, model.Statement, 0), nth(t, r, model.Statement, 1)
 	expect(t, "cell", resident(cell), [3]int64{50, 200, 70})
 	expect(t, "its statement", resident(statement), [3]int64{50, 60, 60})
 	expect(t, "its hooks", resident(hooks), [3]int64{60, 200, 70})
-	expect(t, "statuses", []string{cell.Status, statement.Status, hooks.Status}, []string{report.Error, report.Error, report.OK})
-	expect(t, "the row", []any{hooks.Name, hooks.Line, hooks.Parent, hooks.Label()}, []any{report.Hooks, 0, cell.ID, report.Hooks})
+	expect(t, "statuses", []string{cell.Status, statement.Status, hooks.Status}, []string{model.Error, model.Error, model.OK})
+	expect(t, "the row", []any{hooks.Name, hooks.Line, hooks.Parent}, []any{model.Hooks, 0, cell.ID})
 	expect(t, "ends", hooks.StartNS+hooks.DurationNS, cell.StartNS+cell.DurationNS)
 	expect(t, "between", []any{len(r.Between), r.Between[1].Meters["cpu.resident"].Peak}, []any{2, int64(90)})
 	expect(t, "note", cell.Note, "")
@@ -60,11 +61,11 @@ func TestNobodySaysWhenHooksAreOver(t *testing.T) {
 			s := figured()
 			next(s)
 			r := s.run(t)
-			cell := nth(t, r, report.Cell, 0)
+			cell := nth(t, r, model.Cell, 0)
 			expect(t, "cell", resident(cell), [3]int64{50, 60, 60})
-			expect(t, "status", []string{cell.Status, cell.Note}, []string{report.Error, noteHooks})
+			expect(t, "status", []string{cell.Status, cell.Note}, []string{model.Error, words.NoHooksEnd})
 			for _, w := range r.Windows {
-				if w.Name == report.Hooks && w.Parent == cell.ID {
+				if w.Name == model.Hooks && w.Parent == cell.ID {
 					t.Errorf("a row of hooks: %+v", w)
 				}
 			}
@@ -87,14 +88,14 @@ func TestOverlappingHooks(t *testing.T) {
 	s.to(main, 300)
 	s.closeCell(2, event.OutcomeOK)
 	r := s.run(t)
-	expect(t, "cells", []any{resident(nth(t, r, report.Cell, 0)), resident(nth(t, r, report.Cell, 1))}, []any{[3]int64{50, 60, 60}, [3]int64{70, 300, 300}})
+	expect(t, "cells", []any{resident(nth(t, r, model.Cell, 0)), resident(nth(t, r, model.Cell, 1))}, []any{[3]int64{50, 60, 60}, [3]int64{70, 300, 300}})
 	expect(t, "between", len(r.Between), 2)
 }
 
 // TestMissedIsAsIfItHadEnded compares, for random cells, what a missed end leaves with cells that closed at their result.
 func TestMissedIsAsIfItHadEnded(t *testing.T) {
 	for seed := range uint64(50) {
-		reports := [2]*report.Report{}
+		reports := [2]*model.Report{}
 		for missed := range 2 {
 			rng := rand.New(rand.NewPCG(seed, 7))
 			s := newBlocks()
@@ -130,7 +131,7 @@ func TestMissedIsAsIfItHadEnded(t *testing.T) {
 	}
 }
 
-func equalButIDs(t *testing.T, seed uint64, want, got *report.Report) {
+func equalButIDs(t *testing.T, seed uint64, want, got *model.Report) {
 	t.Helper()
 	if len(want.Windows) != len(got.Windows) || len(want.Between) != len(got.Between) {
 		t.Fatalf("seed %d: %d and %d windows, %d and %d between", seed, len(want.Windows), len(got.Windows), len(want.Between), len(got.Between))
@@ -138,7 +139,7 @@ func equalButIDs(t *testing.T, seed uint64, want, got *report.Report) {
 	for i := range want.Windows {
 		w, g := want.Windows[i], got.Windows[i]
 		w.ID, g.ID, w.Parent, g.Parent, w.CPUNS, g.CPUNS = 0, 0, 0, 0, 0, 0
-		if g.Kind == report.Cell && g.Note != noteHooks {
+		if g.Kind == model.Cell && g.Note != words.NoHooksEnd {
 			t.Errorf("seed %d: %+v", seed, g)
 		}
 		g.Note = ""
@@ -171,10 +172,10 @@ func TestCellThatRanAlready(t *testing.T) {
 		s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Late, b.Inputs = 3, true, -1 })
 		s.closeCell(3, event.OutcomeMissed)
 		r := s.run(t)
-		first, second, missed := nth(t, r, report.Cell, 0), nth(t, r, report.Cell, 1), nth(t, r, report.Cell, 2)
-		expect(t, name, []any{first.ExecutionCount, first.Silent, first.Note, first.Status, resident(first)}, []any{c.count, false, noteLate, report.OK, [3]int64{50, 80, 80}})
+		first, second, missed := nth(t, r, model.Cell, 0), nth(t, r, model.Cell, 1), nth(t, r, model.Cell, 2)
+		expect(t, name, []any{first.ExecutionCount, first.Silent, first.Note, first.Status, resident(first)}, []any{c.count, false, words.Late, model.OK, [3]int64{50, 80, 80}})
 		expect(t, name+", the next", []any{*second.ExecutionCount, second.Note}, []any{1, ""})
-		expect(t, name+", its end missed", []string{missed.Status, missed.Note}, []string{report.Incomplete, noteLate + "; its end was not seen"})
+		expect(t, name+", its end missed", []string{missed.Status, missed.Note}, []string{model.Incomplete, words.Late + "; its end was not seen"})
 		expect(t, name+", complete", r.Certificate.Complete, false)
 	}
 }

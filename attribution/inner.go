@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // inner are blocks that lie in blocks of another meter: an array's data, or a tensor's, are in a block of malloc's, which is in memory that was

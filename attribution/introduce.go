@@ -3,7 +3,7 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // introduce learns about a process, or learns more.
@@ -30,7 +30,7 @@ func (t *Tracker) introduce(info event.ProcessInfo) {
 // process is a process by its pid, nil if there is no room for one more.
 func (t *Tracker) process(pid int32, root uint32) *process {
 	p := t.processes[pid]
-	if p == nil && t.limits.room(&t.limits.processes, len(t.order) < maxProcesses) {
+	if p == nil && t.limits.room(&t.limits.Processes, len(t.order) < maxProcesses) {
 		p = t.add(pid, root)
 	}
 	return p

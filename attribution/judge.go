@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // judge turns what is left at the end into verdicts.
@@ -16,15 +16,15 @@ type judge struct {
 	least    event.Bytes
 	verdicts map[verdictKey]*found
 	order    []verdictKey
-	held     map[heldBy]*report.Held
-	live     []report.LiveBlocks
+	held     map[heldBy]*model.Held
+	live     []model.LiveBlocks
 	runs     map[runKey][]*window      // of each text, in order
 	shown    map[int32]map[int]*window // cells by their In[N], by process
 	unknown  map[int32]event.Bytes     // in blocks of which nobody knows who holds them, by process
 	seen     map[int32]event.Bytes     // in blocks that only the walk over the objects has seen
 	went     map[siteKey][]went        // of cpu.mapped
 
-	notJudged []report.NotJudged
+	notJudged []model.NotJudged
 }
 
 // runKey is a cell's text in a process.
@@ -53,25 +53,26 @@ type verdictKey struct {
 
 // found is a verdict that is being put together.
 type found struct {
-	report.Verdict
-	portion *portion
-	kind    event.HolderKind
-	release *window // the failed cell in which it went
-	gap     event.Nanoseconds
-	note    string
-	unseen  bool // some of it was made when nobody looked
-	pool    pool
-	// children are the processes of [report.ChildAlive] and [report.IdlePool].
+	model.Verdict
+	portion         *portion
+	kind            event.HolderKind
+	release         *window // the failed cell in which it went
+	gap             event.Nanoseconds
+	command         string      // of a process that never ended
+	reserved, grown event.Bytes // of [model.Fragmentation]
+	unseen          bool        // some of it was made when nobody looked
+	pool            pool
+	// children are the processes of [model.ChildAlive] and [model.IdlePool].
 	children []int
 }
 
 // Audit says what stays behind. A verdict has at least so many bytes. It can be called at any time.
-func (a *Auditor) Audit(least int64) *report.Audit {
+func (a *Auditor) Audit(least int64) *model.Audit {
 	t := a.tracker
 	t.Flush()
 	t.handOnAll()
 	j := &judge{
-		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*report.Held{},
+		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*model.Held{},
 		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
 	}
 	for _, w := range t.staying {
@@ -125,7 +126,7 @@ func (j *judge) survivors() {
 	}
 	for _, s := range never.inOrder() {
 		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !isImport(s.frames) {
-			j.find(report.NeverFreed, s, notAsked, p)
+			j.find(model.NeverFreed, s, notAsked, p)
 			j.known(s)
 		}
 	}
@@ -137,7 +138,7 @@ func (j *judge) account(s *site) {
 		return // who made it is not known
 	}
 	for kind, p := range s.by {
-		l := report.LiveBlocks{
+		l := model.LiveBlocks{
 			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(kind), Holder: p.holder.Path,
 			Bytes: int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.last-p.oldest), 0),
 		}
@@ -167,7 +168,7 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 	}
 	one := j.held[name]
 	if one == nil {
-		one = &report.Held{PID: int(pid), Meter: at.meter.String(), By: string(kind), Holder: name.name}
+		one = &model.Held{PID: int(pid), Meter: at.meter.String(), By: string(kind), Holder: name.name}
 		j.held[name] = one
 	}
 	one.Bytes += int64(b.size)
@@ -199,26 +200,26 @@ func asked(m event.Meter) bool { return isArray(m) || isActive(m) }
 // judge decides on a site. It says whether its cell grows with each run.
 func (j *judge) judge(s *site) bool {
 	for _, p := range s.of(event.HeldByOutput) {
-		j.find(report.HeldByOutput, s, event.HeldByOutput, p)
+		j.find(model.HeldByOutput, s, event.HeldByOutput, p)
 	}
 	for _, p := range s.of(event.HeldByTraceback) {
-		j.find(report.HeldByTraceback, s, event.HeldByTraceback, p)
+		j.find(model.HeldByTraceback, s, event.HeldByTraceback, p)
 	}
 	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[event.HeldByThread], s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[notAsked])
 	if rest.count == 0 {
 		return false
 	}
 	if s.text != "" && j.grows(s, rest) {
-		j.find(report.RerunGrowth, s, rest.holder.Kind, rest)
+		j.find(model.RerunGrowth, s, rest.holder.Kind, rest)
 		j.known(s)
 		return true
 	}
 	if p := s.by[notAsked]; p != nil && p.failed > 0 && asked(s.meter) && j.audit.holders[s.pid] == nil {
-		j.find(report.HeldByTraceback, s, notAsked, p)
+		j.find(model.HeldByTraceback, s, notAsked, p)
 		j.known(s)
 	}
 	if p := s.by[event.HeldByCycle]; p != nil && p.failed == p.bytes { // its frames refer to the exception
-		j.find(report.HeldByTraceback, s, event.HeldByCycle, p)
+		j.find(model.HeldByTraceback, s, event.HeldByCycle, p)
 		delete(s.roots, rootKey{kind: event.HeldByCycle})
 	}
 	if isImport(s.frames) {
@@ -230,7 +231,7 @@ func (j *judge) judge(s *site) bool {
 		}
 		for _, p := range s.of(kind) {
 			if !isWorkspace(s.meter, kind, p) {
-				j.find(report.HeldAfterWindow, s, kind, p)
+				j.find(model.HeldAfterWindow, s, kind, p)
 			}
 		}
 	}
@@ -257,8 +258,8 @@ func (j *judge) grows(s *site, left *portion) bool {
 }
 
 // isImport says whether a module was being imported.
-func isImport(frames []report.Frame) bool {
-	return slices.ContainsFunc(frames, func(f report.Frame) bool {
+func isImport(frames []model.Frame) bool {
+	return slices.ContainsFunc(frames, func(f model.Frame) bool {
 		return f.Function == "_call_with_frames_removed" || f.Function == "_find_and_load"
 	})
 }
@@ -275,7 +276,7 @@ func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
 }
 
 // common are the outer calls that two stacks share.
-func common(a, b []report.Frame) []report.Frame {
+func common(a, b []model.Frame) []model.Frame {
 	n := 0
 	for n < len(a) && n < len(b) {
 		x, y := a[len(a)-1-n], b[len(b)-1-n]
@@ -296,9 +297,9 @@ func (j *judge) passed() {
 		if !asked(key.meter) || key.in != nil && !key.in.failed() {
 			continue
 		}
-		kind := report.FreedLate
+		kind := model.FreedLate
 		if key.release != nil {
-			kind = report.HeldByTraceback
+			kind = model.HeldByTraceback
 		}
 		one := &portion{bytes: p.bytes, count: p.count, oldest: p.first, runs: map[*window]event.Bytes{key.birth.cell: p.bytes}}
 		f := j.find(kind, names.site(key.pid, key.meter, key.stack, key.birth), notAsked, one)
@@ -315,29 +316,29 @@ func comparePassing(a, b passing) int {
 }
 
 // report puts the verdicts into their order.
-func (j *judge) report() *report.Audit {
-	out := &report.Audit{
-		Schema: report.AuditSchema, Host: j.t.host(), Processes: []report.AuditProcess{}, Verdicts: []report.Verdict{}, Held: []report.Held{},
+func (j *judge) report() *model.Audit {
+	out := &model.Audit{
+		Schema: model.AuditSchema, Host: j.t.host(), Processes: []model.AuditProcess{}, Verdicts: []model.Verdict{}, Held: []model.Held{},
 		Least: int64(j.least), Cells: j.t.Cells(), DurationNS: j.t.since(0),
 	}
 	for _, key := range j.order {
 		f := j.verdicts[key]
-		if f.portion.bytes >= j.least || key.kind == report.ChildAlive || key.kind == report.IdlePool {
+		if f.portion.bytes >= j.least || key.kind == model.ChildAlive || key.kind == model.IdlePool {
 			out.Verdicts = append(out.Verdicts, j.verdict(key, f))
 		}
 	}
-	slices.SortStableFunc(out.Verdicts, func(x, y report.Verdict) int {
+	slices.SortStableFunc(out.Verdicts, func(x, y model.Verdict) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Meter, y.Meter), slices.Compare(x.Executions, y.Executions),
 			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
 	})
 	for _, h := range j.held {
 		out.Held = append(out.Held, *h)
 	}
-	slices.SortFunc(out.Held, func(x, y report.Held) int {
+	slices.SortFunc(out.Held, func(x, y model.Held) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By), cmp.Compare(x.Holder, y.Holder), cmp.Compare(x.PID, y.PID))
 	})
 	out.Held = slices.Clip(out.Held[:min(len(out.Held), maxListed)])
-	slices.SortFunc(j.live, func(x, y report.LiveBlocks) int {
+	slices.SortFunc(j.live, func(x, y model.LiveBlocks) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By), cmp.Compare(x.PID, y.PID),
 			slices.CompareFunc(x.Stack, y.Stack, compareFrames), slices.Compare(x.Executions, y.Executions))
 	})

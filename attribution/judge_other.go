@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // fragmented judges PyTorch's caches: memory that lies between blocks that are in use, so that it cannot be given back, if
@@ -24,12 +24,11 @@ func (j *judge) fragmented() {
 		for _, b := range d.births {
 			f.portion.runs[b.cell] += 1
 			if b.line > 0 {
-				f.Stack = []report.Frame{frameOf(b.cell, b.line)}
+				f.Stack = []model.Frame{frameOf(b.cell, b.line)}
 			}
 		}
-		f.note = fmt.Sprintf("%s of %s reserved lie between blocks in use (PyTorch's inactive_split); %s PyTorch took more from the driver though at least as much was free in its cache, %s in all",
-			report.FormatBytes(int64(lost)), report.FormatBytes(int64(d.reserved)), times(d.times), report.FormatBytes(int64(d.grown)))
-		k := verdictKey{kind: report.Fragmentation, pid: key.pid, meter: event.OfDevice(number, event.Reserved)}
+		f.reserved, f.grown = d.reserved, d.grown
+		k := verdictKey{kind: model.Fragmentation, pid: key.pid, meter: event.OfDevice(number, event.Reserved)}
 		j.verdicts[k] = f
 		j.order = append(j.order, k)
 	}
@@ -59,13 +58,6 @@ func (j *judge) inPieces(key heldKey) (free event.Bytes) {
 	return free
 }
 
-func times(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
 // children judges processes that a cell started and that still run, long after it.
 func (j *judge) children() {
 	for _, p := range j.t.order {
@@ -74,18 +66,18 @@ func (j *judge) children() {
 			continue
 		}
 		root := b.cell.process.info.PID
-		key := verdictKey{kind: report.ChildAlive, pid: root, meter: event.Resident, text: j.t.textOf(b.cell), line: fmt.Sprint(b.line), holder: p.info.Command}
+		key := verdictKey{kind: model.ChildAlive, pid: root, meter: event.Resident, text: j.t.textOf(b.cell), line: fmt.Sprint(b.line), holder: p.info.Command}
 		of, isPool := poolOf(p.info.Command, j.audit.pools[p.info.PID])
 		if isPool {
-			key = verdictKey{kind: report.IdlePool, pid: root, meter: event.Resident, holder: of.name}
+			key = verdictKey{kind: model.IdlePool, pid: root, meter: event.Resident, holder: of.name}
 		}
 		own := max(p.past.value(event.Resident)-p.shares(event.Resident), 0)
 		one := &portion{bytes: own, count: 1, oldest: p.began, runs: map[*window]event.Bytes{b.cell: own}, largest: own}
 		f := j.verdicts[key]
 		if f == nil {
-			f = &found{portion: one, note: p.info.Command, pool: of}
+			f = &found{portion: one, command: p.info.Command, pool: of}
 			if b.line > 0 {
-				f.Stack = []report.Frame{frameOf(b.cell, b.line)}
+				f.Stack = []model.Frame{frameOf(b.cell, b.line)}
 			}
 			j.verdicts[key] = f
 			j.order = append(j.order, key)
@@ -97,13 +89,13 @@ func (j *judge) children() {
 }
 
 // describe says what was audited, and what is not known.
-func (j *judge) describe(out *report.Audit) {
+func (j *judge) describe(out *model.Audit) {
 	for _, p := range j.t.order {
 		starved := p.last.ending != nil && p.last.ending.OutOfMemory
 		if p.began == 0 || p.session == nil && !starved {
 			continue
 		}
-		one := report.AuditProcess{
+		one := model.AuditProcess{
 			PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython, Ended: p.ended, Ending: endingOf(p), Late: p.info.Late,
 		}
 		if h := j.audit.holders[p.info.PID]; h != nil {

@@ -3,8 +3,8 @@ package attribution
 import (
 	"strings"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // find files what a site left behind under the verdict it belongs to.
@@ -38,24 +38,24 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 	if n := len(s.frames); n > 0 {
 		outermost := s.frames[n-1]
 		outermost.File = anyRun(outermost.File)
-		line = frameKey([]report.Frame{outermost})
+		line = frameKey([]model.Frame{outermost})
 	}
 	switch {
-	case kind == report.HeldByOutput:
+	case kind == model.HeldByOutput:
 		key.holder = rootName(holder)
 		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // by the same cell, each time it ran
 			key.text, key.holder = j.t.textOf(shown), ""
 		}
-	case kind == report.HeldByTraceback && by == event.HeldByTraceback && holder.Root != "":
+	case kind == model.HeldByTraceback && by == event.HeldByTraceback && holder.Root != "":
 		key.holder = holder.Root
 		if strings.HasPrefix(holder.Root, "sys.last_") || strings.HasPrefix(holder.Root, "get_ipython") {
 			key.holder = lastError
 		}
-	case kind == report.HeldAfterWindow && by == event.HeldByModule:
+	case kind == model.HeldAfterWindow && by == event.HeldByModule:
 		key.holder = string(by) + " " + rootOf(holder)
-	case kind == report.HeldAfterWindow && by == event.HeldByThread:
+	case kind == model.HeldAfterWindow && by == event.HeldByThread:
 		key.holder = string(by) + " " + holder.Function + " " + rootOf(holder)
-	case kind == report.RerunGrowth && (by == event.HeldByVariable || by == event.HeldByModule):
+	case kind == model.RerunGrowth && (by == event.HeldByVariable || by == event.HeldByModule):
 		key.text, key.holder = s.text, string(by)+" "+rootOf(holder)
 	default:
 		key.text, key.line, key.holder = s.text, line, string(by)

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // What goes after the cell that made it: too late, or because an exception was not the last one any more.
@@ -85,7 +85,7 @@ func (a *audit) failureBetween(cell *window, c *event.Change) *window {
 }
 
 // failed says whether an exception ended the statement.
-func (b *birth) failed() bool { return b.status == report.Error || b.status == report.Interrupted }
+func (b *birth) failed() bool { return b.status == model.Error || b.status == model.Interrupted }
 
 func (a *audit) pass(key passing, b kept, freed event.Nanoseconds) {
 	p := a.gone[key]

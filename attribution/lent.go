@@ -1,16 +1,16 @@
 package attribution
 
-import "ipytracer/report"
+import "ipytracer/model"
 
 // lent is memory for the window, or the time between cells, that is made for a printer that has done with it when it asks for the next.
 type lent struct {
-	window      report.Window
-	between     report.Between
-	maps        []map[string]report.Figure
+	window      model.Window
+	between     model.Between
+	maps        []map[string]model.Figure
 	used        int
 	lends       bool
-	allocations []report.Allocation
-	coverage    map[string]report.Coverage
+	allocations []model.Allocation
+	coverage    map[string]model.Coverage
 }
 
 // begin lends maps of figures from now on; those that were lent before are gone.
@@ -20,12 +20,12 @@ func (l *lent) begin() { l.used, l.lends = 0, true }
 func (l *lent) end() { l.lends = false }
 
 // figures is an empty map.
-func (l *lent) figures() map[string]report.Figure {
+func (l *lent) figures() map[string]model.Figure {
 	if !l.lends {
-		return map[string]report.Figure{}
+		return map[string]model.Figure{}
 	}
 	if l.used == len(l.maps) {
-		l.maps = append(l.maps, map[string]report.Figure{})
+		l.maps = append(l.maps, map[string]model.Figure{})
 	}
 	one := l.maps[l.used]
 	l.used++
@@ -34,9 +34,9 @@ func (l *lent) figures() map[string]report.Figure {
 }
 
 // covered is an empty map.
-func (l *lent) covered() map[string]report.Coverage {
+func (l *lent) covered() map[string]model.Coverage {
 	if l.coverage == nil {
-		l.coverage = map[string]report.Coverage{}
+		l.coverage = map[string]model.Coverage{}
 	}
 	clear(l.coverage)
 	return l.coverage

@@ -6,8 +6,9 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/tracer/event"
 )
 
 // madeUp are sessions that are made up, long enough that windows are archived.
@@ -28,17 +29,17 @@ func printed(t *testing.T, print func(w *bytes.Buffer) error) string {
 	return out.String()
 }
 
-func inJSON(t *testing.T, r *report.Report) string {
+func inJSON(t *testing.T, r *model.Report) string {
 	t.Helper()
 	return printed(t, func(w *bytes.Buffer) error { return report.JSON(w, r) })
 }
 
-func inCSV(t *testing.T, r *report.Report) string {
+func inCSV(t *testing.T, r *model.Report) string {
 	t.Helper()
 	return printed(t, func(w *bytes.Buffer) error { return report.CSV(w, r) })
 }
 
-func inText(t *testing.T, r *report.Report, full bool) string {
+func inText(t *testing.T, r *model.Report, full bool) string {
 	t.Helper()
 	return printed(t, func(w *bytes.Buffer) error { return report.Text(w, r, report.TextOptions{Full: full}) })
 }
@@ -79,7 +80,7 @@ func TestKept(t *testing.T) {
 	tracker := attribution.New()
 	madeUp["notebook"](tracker.Add)
 	r := tracker.Stream()
-	var kept []report.Window
+	var kept []model.Window
 	for w := range r.Stream {
 		r.Detail(w)
 		kept = append(kept, *w)
@@ -87,7 +88,7 @@ func TestKept(t *testing.T) {
 			break
 		}
 	}
-	print := func() string { return inJSON(t, &report.Report{Windows: kept}) }
+	print := func() string { return inJSON(t, &model.Report{Windows: kept}) }
 	before := print()
 	inJSON(t, r)
 	if print() != before {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // maxListed is how many groups of blocks that are left are listed, the most bytes first.
@@ -39,7 +39,7 @@ type otherRun struct {
 }
 
 // lines adds up, for each line of code in a session, of the attached processes and of the Pythons that they start, what was allocated in it and in what it called.
-func (t *Tracker) lines() (out []report.Line) {
+func (t *Tracker) lines() (out []model.Line) {
 	for _, w := range t.staying {
 		if w.kind != kindSession && w.kind != kindLife {
 			continue
@@ -55,11 +55,11 @@ func (t *Tracker) lines() (out []report.Line) {
 }
 
 // mostLines are the first of some lines, in order.
-func mostLines(all []report.Line) []report.Line {
+func mostLines(all []model.Line) []model.Line {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortFunc(all, func(x, y report.Line) int {
+	slices.SortFunc(all, func(x, y model.Line) int {
 		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
 			compareFrames(x.Frame, y.Frame))
 	})
@@ -67,7 +67,7 @@ func mostLines(all []report.Line) []report.Line {
 }
 
 // most are the lines that can be among the first of a report.
-func (l *lineSums) most() []report.Line {
+func (l *lineSums) most() []model.Line {
 	slices.SortFunc(l.sums, func(x, y lineSum) int {
 		return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated))
 	})
@@ -75,7 +75,7 @@ func (l *lineSums) most() []report.Line {
 	for n > 0 && n < len(l.sums) && l.sums[n].atPeak == l.sums[n-1].atPeak && l.sums[n].allocated == l.sums[n-1].allocated {
 		n++
 	}
-	out := make([]report.Line, n)
+	out := make([]model.Line, n)
 	for i := range out {
 		out[i] = l.line(&l.sums[i])
 	}
@@ -139,9 +139,9 @@ func (l *lineSum) add(y *tally, left event.Bytes, own bool) {
 }
 
 // line is a line of a report. Of several runs of a cell it is that of the latest.
-func (l *lineSums) line(one *lineSum) report.Line {
+func (l *lineSums) line(one *lineSum) model.Line {
 	t, pid := l.t, l.w.process.info.PID
-	out := report.Line{
+	out := model.Line{
 		PID: int(pid), Meter: l.meter.String(), Frame: t.frame(one.call, t.cellIn(l.w, pid, one.call)),
 		Allocated: int64(one.allocated), Freed: int64(one.freed), Net: int64(one.allocated - one.freed), AtPeak: int64(one.atPeak),
 		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count, Left: int64(one.left),
@@ -169,7 +169,7 @@ func (w *window) left(y *tally) event.Bytes {
 }
 
 // tensors groups PyTorch's blocks that live at the end of a session by who made them and by their size.
-func (t *Tracker) tensors() []report.Tensors {
+func (t *Tracker) tensors() []model.Tensors {
 	type key struct {
 		pid   int32
 		meter event.Meter
@@ -191,17 +191,17 @@ func (t *Tracker) tensors() []report.Tensors {
 		}
 		sums[k] = s
 	}
-	merged := map[string]*report.Tensors{}
+	merged := map[string]*model.Tensors{}
 	for k, s := range sums {
 		p := t.processes[k.pid]
-		var frames []report.Frame
+		var frames []model.Frame
 		if stack := t.allocations.stacks.of(k.stack); stack != nil && t.sessionOf(p) != nil {
 			frames = t.frames(t.sessionOf(p), stack)
 		}
-		id := frameKey(append([]report.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}}, frames...))
+		id := frameKey(append([]model.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}}, frames...))
 		one := merged[id]
 		if one == nil {
-			one = &report.Tensors{PID: int(k.pid), Meter: k.meter.String(), Size: int64(k.size), Stack: append([]report.Frame{}, frames...)}
+			one = &model.Tensors{PID: int(k.pid), Meter: k.meter.String(), Size: int64(k.size), Stack: append([]model.Frame{}, frames...)}
 			merged[id] = one
 		}
 		one.Count += s.count
@@ -209,11 +209,11 @@ func (t *Tracker) tensors() []report.Tensors {
 		one.Rounding += s.known*int64(k.size) - s.asked
 		one.Unknown += s.count - s.known
 	}
-	var out []report.Tensors
+	var out []model.Tensors
 	for _, one := range merged {
 		out = append(out, *one)
 	}
-	slices.SortFunc(out, func(x, y report.Tensors) int {
+	slices.SortFunc(out, func(x, y model.Tensors) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(y.Size, x.Size), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
 			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
 	})

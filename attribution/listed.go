@@ -4,18 +4,18 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // allocationsOf lists who allocated in a window, behind what out has, and adds to coverage how far that explains its peaks.
-func (t *Tracker) allocationsOf(w *window, out []report.Allocation, coverage map[string]report.Coverage) []report.Allocation {
+func (t *Tracker) allocationsOf(w *window, out []model.Allocation, coverage map[string]model.Coverage) []model.Allocation {
 	tallies := t.talliesOf(w)
 	for m, all := range tallies {
 		s := all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
 		own := w.own.of(m)
 		peak := own.highest()
-		c := report.Coverage{
+		c := model.Coverage{
 			AtPeak: int64(s.known), Rest: int64(peak - s.known),
 			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
 			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net && !slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m),
@@ -37,7 +37,7 @@ func (t *Tracker) allocationsOf(w *window, out []report.Allocation, coverage map
 	return out
 }
 
-func compareAllocations(x, y report.Allocation) int {
+func compareAllocations(x, y model.Allocation) int {
 	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter)); c != 0 {
 		return c
 	}
@@ -129,9 +129,9 @@ func (y *doneTally) add(of *doneTally) {
 	y.count += of.count
 }
 
-func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) report.Allocation {
+func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) model.Allocation {
 	stack := t.allocations.stacks.of(y.stack)
-	return report.Allocation{
+	return model.Allocation{
 		Meter: m.String(), Stack: t.frames(w, stack), StackTruncated: stack != nil && stack.more,
 		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed), AtPeak: int64(y.atPeak), Count: y.count,
 	}

@@ -3,7 +3,7 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestRefusedWhileClosedWindowsWait: windows that are closed and not yet taken out have nothing left that could be marked.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // TestLossesOweNothing: whatever is lost, of blocks of few sizes at addresses that are used again, no stack holds less than nothing at a
@@ -53,7 +53,7 @@ func (s *blocks) sameSizes(r *rand.Rand) {
 	}
 }
 
-func (s *blocks) owesNothing(t *testing.T, w *report.Window) {
+func (s *blocks) owesNothing(t *testing.T, w *model.Window) {
 	t.Helper()
 	for _, a := range w.Allocations {
 		if a.AtPeak < 0 || a.Allocated < 0 || a.Freed < 0 {
@@ -86,12 +86,12 @@ func TestSameSizesAndALoss(t *testing.T) {
 	s.give(second)
 	s.cut(event.CellClose, 2)
 	r := s.run(t)
-	for _, a := range nth(t, r, report.Session, 0).Allocations {
+	for _, a := range nth(t, r, model.Session, 0).Allocations {
 		if a.Stack[0].Line == 2 && (a.Allocated != 96000 || a.Net != 0) {
 			t.Errorf("%+v", a)
 		}
 	}
-	for _, a := range nth(t, r, report.Cell, 1).Allocations {
+	for _, a := range nth(t, r, model.Cell, 1).Allocations {
 		if a.Stack[0].Line == 2 && (a.Freed != 96000 || a.AtPeak != 96000) {
 			t.Errorf("%+v", a)
 		}
@@ -115,7 +115,7 @@ func TestLateChangesReachLaterWindows(t *testing.T) {
 	i := slices.IndexFunc(s.events, func(e event.Event) bool { c, ok := e.(*event.Change); return ok && c.Stack == 1 })
 	late := s.events[i]
 	s.events = append(slices.Delete(s.events, i, i+1), late)
-	cell := nth(t, s.run(t), report.Cell, 1)
+	cell := nth(t, s.run(t), model.Cell, 1)
 	for _, a := range cell.Allocations {
 		if a.Stack[0].Line == 1 && a.AtPeak == 96000 {
 			return

@@ -1,7 +1,7 @@
 package attribution
 
 import (
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // counted says whether every block of a meter is in the change stream.

@@ -3,8 +3,8 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 func TestShedMeterIsNotExact(t *testing.T) {
@@ -17,14 +17,14 @@ func TestShedMeterIsNotExact(t *testing.T) {
 	s.closeCell(2, event.OutcomeOK)
 	s.boundary(event.Detached, main)
 	r := s.run(t)
-	first, second := nth(t, r, report.Cell, 0).Meters["cpu.numpy"], nth(t, r, report.Cell, 1).Meters["cpu.numpy"]
+	first, second := nth(t, r, model.Cell, 0).Meters["cpu.numpy"], nth(t, r, model.Cell, 1).Meters["cpu.numpy"]
 	if first.Exact || first.Bound != nil {
 		t.Errorf("shed: %+v", first)
 	}
 	if !second.Exact {
 		t.Errorf("after it was put back: %+v", second)
 	}
-	if f := nth(t, r, report.Cell, 0).Meters["cpu.resident"]; !f.Exact {
+	if f := nth(t, r, model.Cell, 0).Meters["cpu.resident"]; !f.Exact {
 		t.Errorf("resident is never shed: %+v", f)
 	}
 }
@@ -44,7 +44,7 @@ func TestShedForTwoReasons(t *testing.T) {
 	s.boundary(event.Detached, main)
 	r := s.run(t)
 	for i, exact := range []bool{false, true} {
-		if f := nth(t, r, report.Cell, i).Meters["cpu.numpy"]; f.Exact != exact {
+		if f := nth(t, r, model.Cell, i).Meters["cpu.numpy"]; f.Exact != exact {
 			t.Errorf("cell %d: %+v, want exact: %t", i+1, f, exact)
 		}
 	}
@@ -73,7 +73,7 @@ func TestPauseOfNumPy(t *testing.T) {
 	r := s.run(t)
 	bound := func(n int64) *int64 { return &n }
 	for i, want := range []*int64{bound(0), nil, bound(9000), bound(70)} {
-		f := nth(t, r, report.Cell, i).Meters["cpu.numpy"]
+		f := nth(t, r, model.Cell, i).Meters["cpu.numpy"]
 		if f.Exact != (i == 0) || (f.Bound == nil) != (want == nil) || want != nil && *f.Bound != *want {
 			t.Errorf("cell %d: %+v", i+1, f)
 		}
@@ -97,7 +97,7 @@ func TestUnknownFreesBoundNumPy(t *testing.T) {
 	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Unknown, b.Slack = 1, 1, 4096 })
 	s.boundary(event.Detached, main, func(b *event.Boundary) { b.Unknown, b.Slack = 1, 4096 })
 	r := s.run(t)
-	f := nth(t, r, report.Cell, 0).Meters["cpu.numpy"]
+	f := nth(t, r, model.Cell, 0).Meters["cpu.numpy"]
 	if f.Exact || f.Bound == nil || *f.Bound != 4096 {
 		t.Errorf("figure: %+v", f)
 	}

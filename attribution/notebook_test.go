@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/event"
+	"ipytracer/model"
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/event"
 )
 
 // notebook writes the events of cells that make and free blocks.
@@ -97,13 +97,13 @@ func (n *notebook) hold(holders ...event.Holder) {
 	n.events = append(n.events, &event.Holders{PID: main, Complete: true, Objects: 1000, Holders: holders})
 }
 
-func (n *notebook) audit(t *testing.T) *report.Audit {
+func (n *notebook) audit(t *testing.T) *model.Audit {
 	t.Helper()
 	n.boundary(event.Detached, main)
 	return n.finish(t)
 }
 
-func (n *notebook) finish(t *testing.T) *report.Audit {
+func (n *notebook) finish(t *testing.T) *model.Audit {
 	t.Helper()
 	a := NewAuditor()
 	for _, e := range append(n.events, &event.Finish{Reason: "interrupted"}) {
@@ -115,7 +115,7 @@ func (n *notebook) finish(t *testing.T) *report.Audit {
 }
 
 // only is the one verdict of an audit.
-func only(t *testing.T, a *report.Audit, kind string, size event.Bytes, cells ...int) report.Verdict {
+func only(t *testing.T, a *model.Audit, kind string, size event.Bytes, cells ...int) model.Verdict {
 	t.Helper()
 	if len(a.Verdicts) != 1 {
 		t.Fatalf("%d verdicts, want one: %+v", len(a.Verdicts), a.Verdicts)
@@ -130,7 +130,7 @@ func only(t *testing.T, a *report.Audit, kind string, size event.Bytes, cells ..
 	return v
 }
 
-func none(t *testing.T, a *report.Audit) {
+func none(t *testing.T, a *model.Audit) {
 	t.Helper()
 	if len(a.Verdicts) > 0 {
 		t.Errorf("verdicts on a healthy notebook: %+v", a.Verdicts)

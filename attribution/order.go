@@ -3,7 +3,7 @@ package attribution
 import (
 	"container/heap"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // ordered hands changes on in the order in which the kernel made them: two CPUs may pass each other on the way into the

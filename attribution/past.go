@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Windows that are open have no readings of their own. What a process's meters did, and a tree's, is kept once, as far as any window

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestPast compares what is kept of a meter with a list of all that it did, for windows that open and close at random.

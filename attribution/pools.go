@@ -1,24 +1,21 @@
 package attribution
 
 import (
-	"fmt"
 	"strings"
 
-	"ipytracer/report"
+	"ipytracer/words"
 )
 
 // pool is a kind of pool whose workers wait for the next task until it is shut down.
 type pool struct {
-	name   string // for people
-	advice string
-	fix    string // Python that ends it; "" where that takes the name that the notebook gave it
+	name string // for people
+	fix  string // Python that ends it; "" where that takes the name that the notebook gave it
 }
 
 var pools = []pool{
-	{"joblib (loky)", "joblib keeps its workers for the next call and ends them after five minutes without one; the code below ends them now",
-		"from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"},
-	{"multiprocessing.Pool", "call terminate() and join() on the pool, or use it in a with block", ""},
-	{"concurrent.futures.ProcessPoolExecutor", "call shutdown() on the executor, or use it in a with block", ""},
+	{words.Loky, "from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"},
+	{words.MultiprocessingPool, ""},
+	{words.ProcessPoolExecutor, ""},
 }
 
 // poolOf knows the workers of pools: by what their frames said in the end, or by their command line. ok is false for other processes.
@@ -32,7 +29,7 @@ func poolOf(command, told string) (p pool, ok bool) {
 		}
 	}
 	if told != "" {
-		return pool{bounded(told, 64), "shut the pool down", ""}, true
+		return pool{words.Bounded(told, 64), ""}, true
 	}
 	return p, false
 }
@@ -45,13 +42,4 @@ func isHelper(command string) bool {
 		}
 	}
 	return strings.Contains(command, "multiprocessing.forkserver import main")
-}
-
-// wordPool says what waits there.
-func (p pool) word(v *report.Verdict, workers int64) {
-	v.Evidence = fmt.Sprintf("%d workers of %s wait for the next task: %s", workers, p.name, v.Command)
-	if workers == 1 {
-		v.Evidence = fmt.Sprintf("a worker of %s waits for the next task: %s", p.name, v.Command)
-	}
-	v.Advice = p.advice
 }

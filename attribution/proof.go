@@ -1,28 +1,28 @@
 package attribution
 
 import (
-	"fmt"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // certificate gathers the evidence, and compares for every window that is closed the kernel's peak with the
 // peak recomputed from the change stream, where that is complete.
-func (t *Tracker) certificate() report.Certificate {
-	c := report.Certificate{
-		Lost: []report.Loss{}, LateLibraries: []string{}, Probes: []report.Probe{}, Meters: []report.Proof{},
+func (t *Tracker) certificate() model.Certificate {
+	c := model.Certificate{
+		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
 		Problems: append([]string{}, t.problems...), BoundariesLost: t.numbered - t.boundaries,
 	}
 	if t.dropped > 0 {
-		c.Problems = append(c.Problems, fmt.Sprintf("%d windows are not in this report: there were too many", t.dropped))
+		c.Problems = append(c.Problems, words.WindowsMissing(uint64(t.dropped)))
 	}
 	if t.allocations.dropped > 0 {
-		c.Problems = append(c.Problems, fmt.Sprintf("%d allocations are missing from who allocated: there were too many", t.allocations.dropped))
+		c.Problems = append(c.Problems, words.AllocationsMissing(uint64(t.allocations.dropped)))
 	}
 	if t.stacksShed {
-		c.Problems = append(c.Problems, "who allocated is not known at times: stacks were stepped down to keep the overhead budget")
+		c.Problems = append(c.Problems, words.StacksShed)
 	}
 	for _, r := range t.roots {
 		c.Made += r.stream.made
@@ -38,10 +38,10 @@ func (t *Tracker) certificate() report.Certificate {
 		c.Finished = f.Reason
 		c.Made, c.Delivered = max(c.Made, f.Made), max(c.Delivered, f.Delivered) // also those after the last boundary
 		for _, l := range f.Lost {
-			c.Lost = append(c.Lost, report.Loss{Reason: l.Reason, Count: l.Count})
+			c.Lost = append(c.Lost, model.Loss{Reason: l.Reason, Count: l.Count})
 		}
 		for _, p := range f.Probes {
-			c.Probes = append(c.Probes, report.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits})
+			c.Probes = append(c.Probes, model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits})
 		}
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
@@ -52,10 +52,10 @@ func (t *Tracker) certificate() report.Certificate {
 }
 
 // proofs goes through the windows, all meters of each at once.
-func (t *Tracker) proofs(c *report.Certificate) map[event.Meter]*report.Proof {
-	proofs := map[event.Meter]*report.Proof{}
+func (t *Tracker) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
+	proofs := map[event.Meter]*model.Proof{}
 	for _, m := range t.gpus.meters {
-		proofs[m] = &report.Proof{ID: m.String()}
+		proofs[m] = &model.Proof{ID: m.String()}
 	}
 	between := t.betweens()
 	for w := range t.all(0, anyKind) {
@@ -73,7 +73,7 @@ func (t *Tracker) proofs(c *report.Certificate) map[event.Meter]*report.Proof {
 	return proofs
 }
 
-func (t *Tracker) prove(p *report.Proof, w *window, m event.Meter, complete bool, between betweens) {
+func (t *Tracker) prove(p *model.Proof, w *window, m event.Meter, complete bool, between betweens) {
 	shed := slices.Contains(w.shed, m)
 	p.Shed = p.Shed || shed
 	if w.isOpen || w.kind == kindLife || w.unknown(m) || isArray(m) && w.process.info.Python == "" {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/btree"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // ranges are the addresses of one process that cpu.mapped counts and whose making was seen, none over another. Unlike a

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 const page = 4096
@@ -99,7 +99,7 @@ func (s *mapper) some(r *rand.Rand, n int) pages {
 	return highest
 }
 
-func compareRanges(t *testing.T, w report.Window, before, after, peak pages) {
+func compareRanges(t *testing.T, w model.Window, before, after, peak pages) {
 	t.Helper()
 	c, moved := w.Coverage["cpu.mapped"]
 	if !moved && before == after && before == peak { // it unmapped what was not there

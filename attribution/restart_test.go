@@ -3,8 +3,9 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 func TestConnectionFile(t *testing.T) {
@@ -65,8 +66,8 @@ func TestKernelsOfAServer(t *testing.T) {
 	freed := func(b *event.Boundary) { b.Unknown, b.Slack, b.UnknownTorch, b.TorchSlack = 3, 4000, 2, 2000 }
 	s.boundary(event.Detached, main, freed)
 	r := s.run(t)
-	w := nth(t, r, report.Cell, 0)
-	if w.PID != 200 || w.Status != report.Incomplete || w.Note != stillRuns {
+	w := nth(t, r, model.Cell, 0)
+	if w.PID != 200 || w.Status != model.Incomplete || w.Note != words.StillRuns {
 		t.Errorf("the kernel's cell: %+v", w)
 	}
 	if f := w.Meters["cpu.numpy"]; f.Exact || f.Bound == nil || *f.Bound != 3000 {

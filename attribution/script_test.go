@@ -4,9 +4,9 @@ import (
 	"reflect"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/event"
+	"ipytracer/model"
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/event"
 )
 
 // script builds events as the kernel would: values of one meter over time, cut by boundaries.
@@ -112,7 +112,7 @@ func (s *script) mark(kind event.BoundaryKind, name string) {
 	s.boundary(kind, main, func(b *event.Boundary) { b.Text = name })
 }
 
-func (s *script) run(t *testing.T) *report.Report {
+func (s *script) run(t *testing.T) *model.Report {
 	t.Helper()
 	s.events = append(s.events, &event.Finish{Reason: "interrupted"})
 	tracker := New()
@@ -124,7 +124,7 @@ func (s *script) run(t *testing.T) *report.Report {
 	return r
 }
 
-func nth(t *testing.T, r *report.Report, kind string, n int) report.Window {
+func nth(t *testing.T, r *model.Report, kind string, n int) model.Window {
 	t.Helper()
 	for _, w := range r.Windows {
 		if w.Kind == kind {
@@ -135,10 +135,10 @@ func nth(t *testing.T, r *report.Report, kind string, n int) report.Window {
 		}
 	}
 	t.Fatalf("no %s number %d", kind, n)
-	return report.Window{}
+	return model.Window{}
 }
 
-func resident(w report.Window) [3]int64 {
+func resident(w model.Window) [3]int64 {
 	f := w.Meters["cpu.resident"]
 	return [3]int64{f.Start, f.Peak, f.End}
 }

@@ -1,6 +1,6 @@
 package attribution
 
-import "ipytracer/tracer/event"
+import "ipytracer/event"
 
 // moves is what one segment did to the processes of a tree.
 type moves map[int32]movement
@@ -98,7 +98,7 @@ func (t *Tracker) enter(p *process, root uint32) {
 	}
 	was := t.root(p.root)
 	if p.moved > 0 && len(was.open) > 0 {
-		t.limits.children++
+		t.limits.Children++
 	}
 	was.lives(p, t.cut, false)
 	was.leave(p)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // A window that is open knows of every stack what it did; one that is over needs what a report can show of it. So a session's

@@ -1,12 +1,12 @@
 package attribution
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // The windows are held against what IPython says of itself: it stores each cell in In before it compiles it, and its front end shows
@@ -51,26 +51,22 @@ func lateEnd(b *event.Boundary, gap *window) {
 	}
 	if w := gap.before; w.told {
 		w.missed = true
-		w.addNote(noteMissed)
+		w.addNote(words.EndMissed)
 	}
 }
 
 // unseenIn says that cells ran in a window without one of their own.
 func (t *Tracker) unseenIn(p *process, in *window, first, last int64) {
-	what := fmt.Sprintf("In[%d]", first)
-	if last > first {
-		what += fmt.Sprintf(" to In[%d]", last)
-	}
+	what := words.Cells(first, last)
 	t.unseen += last - first + 1
 	doubted := startProbe
 	if in != nil {
-		in.addNote(what + " ran in it without being seen")
+		in.addNote(words.RanUnseen(what))
 		if in.kind == kindCell {
 			doubted = endProbes
 		}
 	}
-	t.problem("pid %d: IPython has %s, which no window stands for: not compiled, or not seen to begin; the probes on %s are in doubt",
-		p.info.PID, what, doubted)
+	t.problem(words.Unseen(int(p.info.PID), what, doubted))
 }
 
 // compare holds what is known of each process against what IPython said in the end.
@@ -91,7 +87,7 @@ func (t *Tracker) compare(shells []event.Shell) {
 		}
 		if known >= 0 && s.Inputs > known+running {
 			in := p.lastCell
-			if in == nil || !in.missed && in.note != stillRuns {
+			if in == nil || !in.missed && in.note != words.StillRuns {
 				in = p.lastGap
 			}
 			t.unseenIn(p, in, known, s.Inputs-1-running)
@@ -113,8 +109,8 @@ func (t *Tracker) compare(shells []event.Shell) {
 // overAt marks a cell of a process whose front end waited for the next request: of its main thread, if it was open then, and any
 // that its front end did not say to be over.
 func (w *window) overAt(at event.Nanoseconds) {
-	if w.isOwn() && w.note == stillRuns && w.opened < at {
-		w.missed, w.note = true, "its end was not seen: it goes on to the end of the session"
+	if w.isOwn() && w.note == words.StillRuns && w.opened < at {
+		w.missed, w.note = true, words.NoEnd
 	}
 	w.missed = w.missed || w.untold
 }
@@ -129,12 +125,8 @@ func (t *Tracker) doubt(probes, one, several string, amiss func(*window) bool) {
 		}
 	}
 	for _, p := range t.order {
-		switch n := count[p]; n {
-		case 0:
-		case 1:
-			t.problem("pid %d: a cell %s; the probes on %s are in doubt", p.info.PID, one, probes)
-		default:
-			t.problem("pid %d: %d cells %s; the probes on %s are in doubt", p.info.PID, n, several, probes)
+		if n := count[p]; n > 0 {
+			t.problem(words.Amiss(int(p.info.PID), n, one, several, probes))
 		}
 	}
 }
@@ -142,7 +134,7 @@ func (t *Tracker) doubt(probes, one, several string, amiss func(*window) bool) {
 // lacksStatements says whether a cell that ran to its end must have had statements, and none was seen. Where their probes were stepped
 // down that is said already.
 func (t *Tracker) lacksStatements(w *window) bool {
-	if w.lastLine > 0 || w.late || w.isOpen || w.status != report.OK || w.truncated || t.areShed(statementProbe) {
+	if w.lastLine > 0 || w.late || w.isOpen || w.status != model.OK || w.truncated || t.areShed(statementProbe) {
 		return false
 	}
 	return hasCode(t.sourceOf(w))

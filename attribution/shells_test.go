@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // shell is a script of cells in a front end, and what IPython says in the end.
@@ -51,7 +52,7 @@ func (s *shell) says(inputs int64, idle bool) {
 	s.said = append(s.said, event.Shell{PID: main, Time: s.time + 1, Inputs: inputs, Idle: idle})
 }
 
-func (s *shell) report(t *testing.T) *report.Report {
+func (s *shell) report(t *testing.T) *model.Report {
 	t.Helper()
 	s.boundary(event.Detached, main)
 	tracker := New()
@@ -76,7 +77,7 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 		{"about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+1, false) }, "", ""},
 		{"two, one about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+2, false) }, "In[2], ", ""},
 		{"emptied", func(s *shell) { s.cell(1); s.cell(2); s.inputs = 1; s.cell(3); s.says(2, true) }, "", ""},
-		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "", stillRuns},
+		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "", words.StillRuns},
 		{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) }, endProbes, "its end was not seen"},
 		{"swallowed", func(s *shell) {
 			s.cell(1)
@@ -104,7 +105,7 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 			if r.Certificate.Complete != (c.doubt == "") || (len(p) == 0) != (c.doubt == "") || !strings.Contains(strings.Join(p, "; "), c.doubt) {
 				t.Errorf("complete %v, problems %q, want %q", r.Certificate.Complete, p, c.doubt)
 			}
-			noted := slices.ContainsFunc(r.Windows, func(w report.Window) bool { return w.Kind == report.Cell && strings.Contains(w.Note, c.note) })
+			noted := slices.ContainsFunc(r.Windows, func(w model.Window) bool { return w.Kind == model.Cell && strings.Contains(w.Note, c.note) })
 			for _, b := range r.Between {
 				noted = noted || strings.Contains(b.Note, c.note)
 			}
@@ -145,6 +146,6 @@ func TestFrontEndsThatTell(t *testing.T) {
 		r := s.report(t)
 		expect(t, "complete", r.Certificate.Complete, !tells)
 		expect(t, "problems", len(r.Certificate.Problems) > 0, tells)
-		expect(t, "note", nth(t, r, report.Cell, 1).Note, noteHooks)
+		expect(t, "note", nth(t, r, model.Cell, 1).Note, words.NoHooksEnd)
 	}
 }

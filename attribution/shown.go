@@ -3,7 +3,7 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // shown are stacks as a report has shown them a short while ago: windows that follow each other list the same ones, and share them.
@@ -16,7 +16,7 @@ type shown struct {
 type shownStack struct {
 	first  uint32 // of its calls in the table, which no other has
 	cells  []inCell
-	frames []report.Frame
+	frames []model.Frame
 }
 
 // inCell is the cell that a call lies in.
@@ -31,9 +31,9 @@ const (
 )
 
 // frames is a stack as a report shows it: without what is outside of the cell. Nobody is to change it.
-func (t *Tracker) frames(w *window, s *stack) []report.Frame {
+func (t *Tracker) frames(w *window, s *stack) []model.Frame {
 	if s == nil || s.count == 0 {
-		return []report.Frame{}
+		return []model.Frame{}
 	}
 	cells := t.cellsIn(w, s)
 	if s.count > maxShown {
@@ -79,8 +79,8 @@ func (t *Tracker) cellIn(w *window, pid int32, call uint32) inCell {
 }
 
 // framesIn are the calls of a stack that lie in cells.
-func (t *Tracker) framesIn(s *stack, cells []inCell) []report.Frame {
-	out := make([]report.Frame, len(cells))
+func (t *Tracker) framesIn(s *stack, cells []inCell) []model.Frame {
+	out := make([]model.Frame, len(cells))
 	calls := t.allocations.stacks.callsOf(s)
 	for i := range out {
 		out[i] = t.frame(calls[i], cells[i])
@@ -89,9 +89,9 @@ func (t *Tracker) framesIn(s *stack, cells []inCell) []report.Frame {
 }
 
 // frame is a call as a report shows it.
-func (t *Tracker) frame(at uint32, in inCell) report.Frame {
+func (t *Tracker) frame(at uint32, in inCell) model.Frame {
 	f := t.allocations.stacks.frame(at)
-	out := report.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
+	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 	if in.isIn {
 		out.Execution = in.execution
 		if in.count >= 0 {

@@ -3,7 +3,7 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // The changes of a meter of blocks lead from one value to the next. That gives their true order, where two threads passed each other

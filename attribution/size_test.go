@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ipytracer/attribution"
+	"ipytracer/event"
 	"ipytracer/report"
-	"ipytracer/tracer/event"
 )
 
 // What a notebook of 60 cells may take.

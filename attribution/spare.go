@@ -1,6 +1,6 @@
 package attribution
 
-import "ipytracer/tracer/event"
+import "ipytracer/event"
 
 // spare is memory that was in use and is not any more: of what each statement needs for a short while.
 type spare struct {

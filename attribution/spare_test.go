@@ -3,7 +3,7 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestSpareLists: a list that is in use is nobody else's, has the room that was asked for, and so many wait at the most.

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // stackTable has the stacks that were told, each call once: a session has many stacks of few calls. Stacks of the same lines are one:

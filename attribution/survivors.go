@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // site is a place in the code, in every run of its cell: what it made that is still there.
 type site struct {
 	siteKey
-	frames []report.Frame // of the latest run, and of several stacks in it of the first
-	latest int            // its execution
+	frames []model.Frame // of the latest run, and of several stacks in it of the first
+	latest int           // its execution
 	stack  uint64
 	unseen bool // it was made when nobody looked
 	by     map[event.HolderKind]*portion
@@ -136,7 +136,7 @@ type named struct {
 }
 
 type siteName struct {
-	frames      []report.Frame
+	frames      []model.Frame
 	text, where string
 }
 
@@ -211,9 +211,9 @@ func (s *survivors) name(key named, at *birth) siteName {
 		n.frames = s.t.frames(seen, stack)
 	}
 	if len(n.frames) == 0 && key.cell != nil && at.line > 0 { // the statement is known even where no stack is
-		n.frames = []report.Frame{frameOf(key.cell, at.line)}
+		n.frames = []model.Frame{frameOf(key.cell, at.line)}
 	}
-	keyed := make([]report.Frame, len(n.frames))
+	keyed := make([]model.Frame, len(n.frames))
 	for i, f := range n.frames {
 		f.File = anyRun(f.File)
 		keyed[i] = f
@@ -223,8 +223,8 @@ func (s *survivors) name(key named, at *birth) siteName {
 }
 
 // frameOf is a line of a cell as a frame.
-func frameOf(cell *window, line int) report.Frame {
-	f := report.Frame{Function: "<module>", File: cell.file, Line: line, Execution: cell.execution}
+func frameOf(cell *window, line int) model.Frame {
+	f := model.Frame{Function: "<module>", File: cell.file, Line: line, Execution: cell.execution}
 	if cell.count >= 0 {
 		count := cell.count
 		f.ExecutionCount = &count

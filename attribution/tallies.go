@@ -1,7 +1,7 @@
 package attribution
 
 import (
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // tallies are what a window knows of a meter's allocations. Of stacks that have none nothing moved since the window began: they have

@@ -74,7 +74,7 @@ func (t *Tracker) keepSource(text string) (number uint32, whole bool) {
 		kept, whole = "", text == ""
 	}
 	if !whole {
-		l.texts++
+		l.Texts++
 	}
 	before := len(t.texts.at)
 	if number = t.texts.add(kept); len(t.texts.at) > before {

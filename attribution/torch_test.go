@@ -3,8 +3,8 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // tensor makes or frees a tensor on the CPU, and moves the meter.
@@ -35,7 +35,7 @@ func TestTorchIsItsOwn(t *testing.T) {
 	s.cell(event.CellClose, 4, freed, unsure, gpu(event.Torch, 50, 50))
 	s.boundary(event.Detached, main, freed, unsure, gpu(event.Torch, 50, 50))
 	r := s.run(t)
-	cells := []report.Window{nth(t, r, report.Cell, 0), nth(t, r, report.Cell, 1), nth(t, r, report.Cell, 2), nth(t, r, report.Cell, 3)}
+	cells := []model.Window{nth(t, r, model.Cell, 0), nth(t, r, model.Cell, 1), nth(t, r, model.Cell, 2), nth(t, r, model.Cell, 3)}
 	if f := cells[3].Meters["cpu.torch"]; f.Exact || f.Bound == nil || *f.Bound != 777 || f.Start != 50 {
 		t.Errorf("after a pause: %+v", f)
 	}
@@ -66,7 +66,7 @@ func TestTorchAppearsOnceUsed(t *testing.T) {
 	s.openCell(1, true)
 	s.closeCell(1, event.OutcomeOK)
 	s.boundary(event.Detached, main)
-	if _, there := nth(t, s.run(t), report.Cell, 0).Meters["cpu.torch"]; there {
+	if _, there := nth(t, s.run(t), model.Cell, 0).Meters["cpu.torch"]; there {
 		t.Error("a session without tensors has cpu.torch")
 	}
 }
@@ -79,7 +79,7 @@ func TestForkedWorkersAreUnseen(t *testing.T) {
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
 	s.cell(event.CellClose, 1, gpu(event.Torch, 7, 7))
 	s.boundary(event.Detached, main, gpu(event.Torch, 7, 7))
-	w := nth(t, s.run(t), report.Cell, 0)
+	w := nth(t, s.run(t), model.Cell, 0)
 	for _, m := range []string{"cpu.numpy", "cpu.torch"} {
 		if f := w.Tree[m]; f.Exact || f.Bound != nil {
 			t.Errorf("the tree's %s: %+v", m, f)
@@ -105,7 +105,7 @@ func TestTensorsFillMemory(t *testing.T) {
 			n.move(event.Change{Meter: event.Heap, Size: 8*mib + 64, Address: at - 64, Block: true})
 		})
 	}
-	if v := only(t, n.audit(t), report.RerunGrowth, 32*mib, 1, 2, 3, 4); v.Meter != "cpu.torch" {
+	if v := only(t, n.audit(t), model.RerunGrowth, 32*mib, 1, 2, 3, 4); v.Meter != "cpu.torch" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -8,10 +8,8 @@
 package attribution
 
 import (
-	"fmt"
-
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
@@ -92,7 +90,7 @@ type process struct {
 	hasWindows  bool
 	ranCells    int32 // cells that are over
 	last        last  // what it was doing when it ended
-	limits      []report.Limit
+	limits      []model.Limit
 	blind       blindness
 	session     *window // of a root
 	whole       *window // of a Python that another process of the tree started
@@ -183,7 +181,7 @@ func (t *Tracker) Add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
 		// One of an earlier boundary, passed by another CPU's, counts with the later one: better than not at all.
-		if t.pending != nil && t.limits.room(&t.limits.readings, len(t.readings) < maxReadings) {
+		if t.pending != nil && t.limits.room(&t.limits.Readings, len(t.readings) < maxReadings) {
 			t.readings = append(t.readings, e)
 		}
 		return
@@ -286,8 +284,8 @@ func (t *Tracker) Flush() {
 	}
 }
 
-func (t *Tracker) problem(format string, args ...any) {
+func (t *Tracker) problem(text string) {
 	if len(t.problems) < 100 {
-		t.problems = append(t.problems, fmt.Sprintf(format, args...))
+		t.problems = append(t.problems, text)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // TestCellWithoutNumber: a cell whose shell's In is not known has no number, and is not called silent for that.
@@ -16,7 +16,7 @@ func TestCellWithoutNumber(t *testing.T) {
 		s.closeCell(1, event.OutcomeOK)
 		s.boundary(event.Detached, main)
 		r := s.run(t)
-		cell := nth(t, r, report.Cell, 0)
+		cell := nth(t, r, model.Cell, 0)
 		if cell.ExecutionCount != nil || cell.Silent || !r.Certificate.Complete {
 			t.Errorf("len(In) %d: %+v, %q", inputs, cell, r.Certificate.Problems)
 		}
@@ -38,14 +38,14 @@ func TestCellsAndWhatLiesBetween(t *testing.T) {
 	s.boundary(event.Detached, main)
 	r := s.run(t)
 
-	first, second := nth(t, r, report.Cell, 0), nth(t, r, report.Cell, 1)
+	first, second := nth(t, r, model.Cell, 0), nth(t, r, model.Cell, 1)
 	expect(t, "first cell", resident(first), [3]int64{60, 200, 90})
 	expect(t, "its number", *first.ExecutionCount, 1)
 	expect(t, "a cell that does nothing", resident(second), [3]int64{95, 95, 95})
-	if second.ExecutionCount != nil || second.Status != report.Error || second.Execution != 2 {
+	if second.ExecutionCount != nil || second.Status != model.Error || second.Execution != 2 {
 		t.Errorf("silent failing cell: %+v", second)
 	}
-	expect(t, "session", resident(nth(t, r, report.Session, 0)), [3]int64{50, 500, 95})
+	expect(t, "session", resident(nth(t, r, model.Session, 0)), [3]int64{50, 500, 95})
 	var labels []string
 	for _, b := range r.Between {
 		labels = append(labels, b.Label)
@@ -82,21 +82,21 @@ func TestNestedAndOverlappingWindows(t *testing.T) {
 	s.boundary(event.Detached, main)
 	r := s.run(t)
 
-	expect(t, "experiment a", resident(nth(t, r, report.Experiment, 0)), [3]int64{50, 700, 120})
-	b := nth(t, r, report.Experiment, 1)
+	expect(t, "experiment a", resident(nth(t, r, model.Experiment, 0)), [3]int64{50, 700, 120})
+	b := nth(t, r, model.Experiment, 1)
 	expect(t, "experiment b", resident(b), [3]int64{100, 700, 130})
-	if b.Status != report.Incomplete || b.Note == "" {
+	if b.Status != model.Incomplete || b.Note == "" {
 		t.Errorf("an experiment without an end: %q %q", b.Status, b.Note)
 	}
-	expect(t, "outer cell", resident(nth(t, r, report.Cell, 0)), [3]int64{50, 700, 130})
-	inner := nth(t, r, report.Cell, 1)
+	expect(t, "outer cell", resident(nth(t, r, model.Cell, 0)), [3]int64{50, 700, 130})
+	inner := nth(t, r, model.Cell, 1)
 	expect(t, "inner cell", resident(inner), [3]int64{100, 700, 120})
-	expect(t, "inner cell's parent", inner.Parent, nth(t, r, report.Cell, 0).ID)
+	expect(t, "inner cell's parent", inner.Parent, nth(t, r, model.Cell, 0).ID)
 	if inner.ExecutionCount != nil {
 		t.Error("a nested cell that is not stored has a number")
 	}
-	expect(t, "statement 1", resident(nth(t, r, report.Statement, 0)), [3]int64{50, 300, 100})
-	expect(t, "statement 2", resident(nth(t, r, report.Statement, 1)), [3]int64{100, 700, 130})
+	expect(t, "statement 1", resident(nth(t, r, model.Statement, 0)), [3]int64{50, 300, 100})
+	expect(t, "statement 2", resident(nth(t, r, model.Statement, 1)), [3]int64{100, 700, 130})
 	if len(r.Certificate.Problems) != 1 {
 		t.Errorf("an end without a begin: %q", r.Certificate.Problems)
 	}
@@ -116,7 +116,7 @@ func TestChildrenAndTheTree(t *testing.T) {
 	s.closeCell(1, event.OutcomeOK)
 	s.boundary(event.Detached, main)
 	r := s.run(t)
-	cell := nth(t, r, report.Cell, 0)
+	cell := nth(t, r, model.Cell, 0)
 	expect(t, "the cell's own", resident(cell), [3]int64{50, 80, 80})
 	tree := cell.Tree["cpu.resident"]
 	expect(t, "its tree's peak", tree.Peak, int64(480))
@@ -153,7 +153,7 @@ func TestPIDThatIsHandedOn(t *testing.T) {
 	}
 	for i := range 2 {
 		command, peak := fmt.Sprint("program ", i), int64(800-400*i)
-		p, cell := r.Processes[1+i], nth(t, r, report.Cell, i)
+		p, cell := r.Processes[1+i], nth(t, r, model.Cell, i)
 		expect(t, "process", []any{p.PID, p.Command, p.Ended, p.Meters["cpu.resident"].Peak}, []any{200, command, true, peak})
 		if len(cell.Children) != 1 {
 			t.Fatalf("children of cell %d: %+v", i+1, cell.Children)
@@ -178,7 +178,7 @@ func TestExecForgetsWhatWasForked(t *testing.T) {
 	s.closeCell(1, event.OutcomeOK)
 	s.boundary(event.Detached, main)
 	r := s.run(t)
-	cell := nth(t, r, report.Cell, 0)
+	cell := nth(t, r, model.Cell, 0)
 	expect(t, "the child's peak", cell.Children[0].Meters["cpu.resident"].Peak, int64(30))
 	expect(t, "its life", r.Processes[1].Meters["cpu.resident"].Peak, int64(30))
 	expect(t, "its command", cell.Children[0].Command, "true")
@@ -194,10 +194,10 @@ func TestTargetKilledInACell(t *testing.T) {
 	s.to(main, 900)
 	s.boundary(event.ProcessExit, main)
 	r := s.run(t)
-	cell := nth(t, r, report.Cell, 0)
+	cell := nth(t, r, model.Cell, 0)
 	expect(t, "peak", cell.Meters["cpu.resident"].Peak, int64(900))
-	expect(t, "status", cell.Status, report.Incomplete)
-	expect(t, "statement", nth(t, r, report.Statement, 0).Status, report.Incomplete)
+	expect(t, "status", cell.Status, model.Incomplete)
+	expect(t, "statement", nth(t, r, model.Statement, 0).Status, model.Incomplete)
 }
 
 func TestStreamThatStopsInTheMiddle(t *testing.T) {
@@ -206,9 +206,9 @@ func TestStreamThatStopsInTheMiddle(t *testing.T) {
 	s.to(main, 900)
 	s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 1 })
 	r := s.run(t) // no CellClose, no Detached: a recording that was cut
-	cell := nth(t, r, report.Cell, 0)
+	cell := nth(t, r, model.Cell, 0)
 	expect(t, "peak", cell.Meters["cpu.resident"].Peak, int64(900))
-	expect(t, "status", cell.Status, report.Incomplete)
+	expect(t, "status", cell.Status, model.Incomplete)
 }
 
 func TestLossMarksTheProofNotThePeak(t *testing.T) {
@@ -224,11 +224,11 @@ func TestLossMarksTheProofNotThePeak(t *testing.T) {
 	s.closeCell(2, event.OutcomeOK)
 	s.boundary(event.Detached, main)
 	r := s.run(t)
-	expect(t, "peak", nth(t, r, report.Cell, 0).Meters["cpu.resident"].Peak, int64(900))
+	expect(t, "peak", nth(t, r, model.Cell, 0).Meters["cpu.resident"].Peak, int64(900))
 	if r.Certificate.Complete || r.Certificate.Made != 4 || r.Certificate.Delivered != 3 {
 		t.Errorf("certificate: %+v", r.Certificate)
 	}
-	var p report.Proof
+	var p model.Proof
 	for _, p = range r.Certificate.Meters {
 		if p.ID == "cpu.resident" {
 			break
@@ -269,7 +269,7 @@ func TestLedgerThatMissesAPeak(t *testing.T) {
 	s.closeCell(1, event.OutcomeOK)
 	s.boundary(event.Detached, main)
 	r := s.run(t)
-	f := nth(t, r, report.Cell, 0).Meters["cpu.resident"]
+	f := nth(t, r, model.Cell, 0).Meters["cpu.resident"]
 	if f.Exact || f.Peak != 900 || *f.Bound != 100 {
 		t.Errorf("figure: %+v", f)
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Limits of what windows keep of other processes.

@@ -3,8 +3,8 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // kernelUnder is a program that starts a kernel, as nbconvert does: pid 200 runs cells, and the program that was traced runs none.
@@ -47,10 +47,10 @@ func TestLinesOfAKernelThatWasStarted(t *testing.T) {
 	l := r.Lines[0]
 	expect(t, "whose", [2]int{l.PID, l.Execution}, [2]int{200, 1})
 	expect(t, "allocated, net, at the peak, left", [4]int64{l.Allocated, l.Net, l.AtPeak, l.Left}, [4]int64{12288, 0, 12288, 8192})
-	if c := nth(t, r, report.Cell, 0); c.PID != 200 || len(c.Children) != 0 {
+	if c := nth(t, r, model.Cell, 0); c.PID != 200 || len(c.Children) != 0 {
 		t.Errorf("the kernel's cell has children: %+v", c.Children)
 	}
-	if session := nth(t, r, report.Session, 0); len(session.Children) != 1 || session.Children[0].PID != 200 {
+	if session := nth(t, r, model.Session, 0); len(session.Children) != 1 || session.Children[0].PID != 200 {
 		t.Errorf("the program's session: %+v", session.Children)
 	}
 }
@@ -80,7 +80,7 @@ func TestLateChangeOfSettledWindow(t *testing.T) {
 	}
 	s.events = append(s.events, late)
 	s.cut(event.Detached, 0)
-	w := nth(t, s.run(t), report.Cell, 0)
+	w := nth(t, s.run(t), model.Cell, 0)
 	if len(w.Allocations) != 1 || w.Allocations[0].Allocated != 1000 {
 		t.Errorf("allocations: %+v", w.Allocations)
 	}
@@ -91,7 +91,7 @@ func TestLateChangeOfSettledWindow(t *testing.T) {
 
 // TestUnlistedIsAddedUp: a window's list and the sums of what is not in it are all that was allocated in it.
 func TestUnlistedIsAddedUp(t *testing.T) {
-	for _, kind := range []string{report.Cell, report.Statement} {
+	for _, kind := range []string{model.Cell, model.Statement} {
 		s := newBlocks()
 		for i := range uint64(900) {
 			s.stack(i+1, event.Frame{Function: "f", File: "lib.py", Line: int32(i + 1)})

@@ -1,11 +1,11 @@
 package attribution
 
 import (
-	"fmt"
 	"strings"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // blind is how long a meter's blocks were not told of, and how often that began.
@@ -63,12 +63,14 @@ func (j *judge) unjudged() {
 			if strings.HasPrefix(text, "gpu.N.unattributed") {
 				continue // nothing is judged of that meter
 			}
-			j.cannot(report.NotJudged{Reason: report.TracingProblem, Why: bounded(text, 300), Advice: "'sudo tracer doctor' says what this machine allows"})
+			n := model.NotJudged{Reason: model.TracingProblem}
+			n.Why, n.Advice = words.TracingProblem(text)
+			j.cannot(n)
 		}
 	}
 }
 
-func (j *judge) cannot(n report.NotJudged) {
+func (j *judge) cannot(n model.NotJudged) {
 	if len(j.notJudged) < maxListed {
 		j.notJudged = append(j.notJudged, n)
 	}
@@ -89,11 +91,8 @@ func (j *judge) steppedDown() {
 		if b.since != 0 {
 			sum += max(j.t.last-b.since, 0)
 		}
-		n := report.NotJudged{
-			Reason: report.SteppedDown, Meter: m.meter, Advice: "--budget off looks all the time; a larger --budget, for longer",
-			Why: fmt.Sprintf("its probes were stepped down %s, for %s in all, to keep the overhead budget: what was made then is only known where an object was found that has it",
-				times(int64(b.times)), report.FormatDuration(int64(sum))),
-		}
+		n := model.NotJudged{Reason: model.SteppedDown, Meter: m.meter}
+		n.Why, n.Advice = words.SteppedDown(int64(b.times), int64(sum))
 		j.cannot(n)
 	}
 }
@@ -102,7 +101,9 @@ func (j *judge) steppedDown() {
 func (j *judge) lost() {
 	for _, r := range j.t.roots {
 		if !r.stream.complete(0, r.stream.made) {
-			j.cannot(report.NotJudged{Reason: report.ChangesLost, Why: "changes were lost: some blocks are not known, or seem to be there still", Advice: "a larger --ring loses none"})
+			n := model.NotJudged{Reason: model.ChangesLost}
+			n.Why, n.Advice = words.ChangesLost()
+			j.cannot(n)
 			break
 		}
 	}
@@ -114,14 +115,17 @@ func (j *judge) lost() {
 		}
 	}
 	if j.audit.dropped > 0 {
-		j.cannot(report.NotJudged{Reason: report.TooMany, Why: fmt.Sprintf("%d blocks found no room in this audit", j.audit.dropped), Advice: "audit a shorter part of the session"})
+		n := model.NotJudged{Reason: model.TooMany}
+		n.Why, n.Advice = words.BlocksLeftOut(j.audit.dropped)
+		j.cannot(n)
 	}
 }
 
 // notJudgedFor says what an audit does not know for a loss. Where only lines are missing it knows all memory, and less of where it
 // was made.
-func notJudgedFor(l event.Loss) report.NotJudged {
-	n := report.NotJudged{Reason: report.RecordsLost, Why: fmt.Sprintf("%s (%s)", l.Reason, count(l.Count)), Advice: "audit a shorter part of the session, or one with less going on at a time"}
+func notJudgedFor(l event.Loss) model.NotJudged {
+	n := model.NotJudged{Reason: model.RecordsLost}
+	n.Why, n.Advice = words.RecordsLost(l.Reason, l.Count)
 	if l.IsOfLines() {
 		n.Bytes = bytesOf(0)
 	}
@@ -131,19 +135,17 @@ func notJudgedFor(l event.Loss) report.NotJudged {
 // unread: nobody could say who holds the blocks that are left.
 func (j *judge) unread(p *process) {
 	pid, h, unknown := p.info.PID, j.audit.holders[p.info.PID], j.unknown[p.info.PID]
-	n := report.NotJudged{Reason: report.ObjectsUnread, PID: int(pid), Bytes: bytesOf(unknown), Advice: "audit it while it runs: 'sudo tracer audit PID', or 'sudo tracer attach PID --record FILE' and end that first"}
+	n := model.NotJudged{Reason: model.ObjectsUnread, PID: int(pid), Bytes: bytesOf(unknown)}
+	inPart, ended := h != nil && !h.complete, p.ended && h == nil
 	switch {
-	case h != nil && !h.complete:
-		n.Why = "not every object was looked at: who holds a block is not always known"
-		n.Advice = "audit again, when the machine has less to do"
+	case inPart:
 		n.Bytes = nil
 	case unknown == 0:
 		return
-	case p.ended && h == nil:
-		n.Reason, n.Why = report.ProcessEnded, "the process had ended: what held it could not be read"
-	default:
-		n.Why = "what holds it is not known"
+	case ended:
+		n.Reason = model.ProcessEnded
 	}
+	n.Why, n.Advice = words.ObjectsUnread(inPart, ended)
 	j.cannot(n)
 }
 
@@ -154,7 +156,9 @@ func (j *judge) noBlocks(p *process) {
 	}
 	for _, s := range j.t.start.Meters {
 		if s.Absent && asked(s.Meter) && !isActive(s.Meter) {
-			j.cannot(report.NotJudged{Reason: report.NoBlocks, Meter: s.Meter.String(), PID: int(p.info.PID), Why: "no probe tells of its blocks here: " + s.Source, Advice: "'sudo tracer doctor' says why"})
+			n := model.NotJudged{Reason: model.NoBlocks, Meter: s.Meter.String(), PID: int(p.info.PID)}
+			n.Why, n.Advice = words.NoBlocks(s.Source)
+			j.cannot(n)
 		}
 	}
 }
@@ -163,11 +167,9 @@ func (j *judge) noBlocks(p *process) {
 func (j *judge) before(p *process) {
 	had := j.t.whole(p.session).own.of(event.Resident).start - j.seen[p.info.PID]
 	if p.info.Late && !p.ended && had >= j.least {
-		j.cannot(report.NotJudged{
-			Reason: report.MadeBefore, Meter: event.Resident.String(), PID: int(p.info.PID), Bytes: bytesOf(had),
-			Why:    "it was there when the audit began: who made it is not known, and of Python's other objects nothing",
-			Advice: "'sudo tracer run --record FILE -- COMMAND' sees a process from its first instruction",
-		})
+		n := model.NotJudged{Reason: model.MadeBefore, Meter: event.Resident.String(), PID: int(p.info.PID), Bytes: bytesOf(had)}
+		n.Why, n.Advice = words.MadeBefore()
+		j.cannot(n)
 	}
 }
 
@@ -194,10 +196,8 @@ func (j *judge) notExplained(p *process) {
 		}
 	}
 	if grown >= j.least {
-		j.cannot(report.NotJudged{
-			Reason: report.NotExplained, Meter: event.Resident.String(), PID: int(pid), Bytes: bytesOf(grown),
-			Why:    "resident memory grew by this more than the arrays and tensors that are left: libraries, Python's other objects, what malloc keeps",
-			Advice: "the list of live variables names the large ones; --heap tells who called malloc",
-		})
+		n := model.NotJudged{Reason: model.NotExplained, Meter: event.Resident.String(), PID: int(pid), Bytes: bytesOf(grown)}
+		n.Why, n.Advice = words.NotExplained()
+		j.cannot(n)
 	}
 }

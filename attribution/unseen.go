@@ -1,6 +1,6 @@
 package attribution
 
-import "ipytracer/tracer/event"
+import "ipytracer/event"
 
 // unseen takes in arrays that no change told of: made before the audit began, or while its probes were out. The process's objects
 // say how large they are and who holds them; who made them nobody knows.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // Sizes from which on a block is looked for. NumPy keeps what is smaller in a cache of its own; from 128 KiB on malloc maps
@@ -18,10 +18,10 @@ const (
 )
 
 // variables are what processes have by name at the end, with who made it.
-func (t *Tracker) variables() (out []report.Variable, names []report.Names) {
+func (t *Tracker) variables() (out []model.Variable, names []model.Names) {
 	for _, e := range t.listed {
 		for _, v := range e.Variables {
-			one := report.Variable{
+			one := model.Variable{
 				PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape, DType: v.DType,
 				Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
 			}
@@ -32,22 +32,22 @@ func (t *Tracker) variables() (out []report.Variable, names []report.Names) {
 			t.madeBy(&one, e.PID, v)
 			out = append(out, one)
 		}
-		names = append(names, report.Names{
+		names = append(names, model.Names{
 			PID: int(e.PID), Unlisted: e.Unlisted, Bytes: int64(e.Rest), Objects: int64(e.Total), Complete: e.Complete,
 		})
 	}
-	slices.SortStableFunc(out, func(x, y report.Variable) int {
+	slices.SortStableFunc(out, func(x, y model.Variable) int {
 		return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(y.Reaches, x.Reaches), cmp.Compare(x.PID, y.PID))
 	})
 	return out, names
 }
 
 // resident is where the resident memory of processes is at the end.
-func (t *Tracker) resident() (out []report.Resident) {
+func (t *Tracker) resident() (out []model.Resident) {
 	for _, e := range t.where {
-		one := report.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete, Parts: []report.ResidentPart{}}
+		one := model.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete, Parts: []model.ResidentPart{}}
 		for _, p := range e.Parts {
-			one.Parts = append(one.Parts, report.ResidentPart{Kind: p.Kind, Bytes: int64(p.Bytes)})
+			one.Parts = append(one.Parts, model.ResidentPart{Kind: p.Kind, Bytes: int64(p.Bytes)})
 		}
 		out = append(out, one)
 	}
@@ -57,7 +57,7 @@ func (t *Tracker) resident() (out []report.Resident) {
 // list takes in what a process has by name; what it said before does not hold any more.
 func (t *Tracker) list(e *event.Variables) {
 	t.listed = slices.DeleteFunc(t.listed, func(known *event.Variables) bool { return known.PID == e.PID })
-	if t.limits.room(&t.limits.processes, len(t.listed) < maxListed) {
+	if t.limits.room(&t.limits.Processes, len(t.listed) < maxListed) {
 		t.listed = append(t.listed, e)
 	}
 }
@@ -65,13 +65,13 @@ func (t *Tracker) list(e *event.Variables) {
 // resides takes in where a process's resident memory is; what it said before does not hold any more.
 func (t *Tracker) resides(e *event.Residence) {
 	t.where = slices.DeleteFunc(t.where, func(known *event.Residence) bool { return known.PID == e.PID })
-	if t.limits.room(&t.limits.processes, len(t.where) < maxListed) {
+	if t.limits.room(&t.limits.Processes, len(t.where) < maxListed) {
 		t.where = append(t.where, e)
 	}
 }
 
 // madeBy says who made the largest piece of memory of a variable, as far as it is known.
-func (t *Tracker) madeBy(one *report.Variable, pid int32, v event.Variable) {
+func (t *Tracker) madeBy(one *model.Variable, pid int32, v event.Variable) {
 	stack, found, meter, seen := t.maker(pid, v)
 	p := t.processes[pid]
 	w := t.sessionOf(p)

@@ -3,7 +3,7 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // lately are the windows of a process that are over and not settled yet.

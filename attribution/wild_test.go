@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/event"
 	"ipytracer/report"
-	"ipytracer/tracer/event"
 )
 
 // TestWildEvents: a recording may say anything, in any order. A report and an audit of it come to an end, in every form.

@@ -3,8 +3,8 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/report"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
+	"ipytracer/model"
 )
 
 type windowKind uint8
@@ -18,7 +18,7 @@ const (
 	kindLife    // nor is this: a process that another of its tree started; it is for the report's lines
 )
 
-var kindNames = [...]string{report.Session, report.Experiment, report.Cell, report.Statement, "between", "life"}
+var kindNames = [...]string{model.Session, model.Experiment, model.Cell, model.Statement, "between", "life"}
 
 // window is a run of segments of one tree, seen from one process. What others ask of it is here; the rest is in its detail, which
 // an archived window has not: see [Tracker.whole].
@@ -94,10 +94,10 @@ type detail struct {
 	isSettled bool
 	// uncounted: so many others of its process were open that who allocated in it is not known.
 	uncounted bool
-	refused   []report.Refusal
+	refused   []model.Refusal
 	// refusedBy are the stacks of the largest requests in refused.
 	refusedBy []uint64
-	foreign   report.Foreign
+	foreign   model.Foreign
 
 	doubts *doubts // nil for none
 	// openStatements and openMarkers are how many of them had been refused when it opened.
@@ -124,7 +124,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 			since: t.cut, openStream: b.Stream, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice,
 			openHeap: b.HeapSlack, openUnknownHeap: b.UnknownHeap, openUnknownTorch: b.UnknownTorch, openTorch: b.TorchSlack,
 		},
-		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1, opened: b.Time, status: report.OK,
+		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1, opened: b.Time, status: model.OK,
 	}
 	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
 	if w.kind.isReported() {
@@ -205,7 +205,7 @@ func (t *Tracker) end(w *window, b *event.Boundary) {
 	w.doubts, w.until = t.doubtsOf(w), t.cut
 	t.count(w, 1)
 	if w.uncounted && w.process.counted >= w.since {
-		t.limits.uncounted++
+		t.limits.Uncounted++
 	}
 	w.isOpen = false
 	if w.birth != nil {
@@ -221,7 +221,7 @@ func (t *Tracker) end(w *window, b *event.Boundary) {
 // count takes in, or out, what a window lists of other processes.
 func (t *Tracker) count(w *window, by int) {
 	t.children += by * len(w.children)
-	t.limits.children += by * w.measured.unlisted
+	t.limits.Children += by * w.measured.unlisted
 }
 
 func without(all []*window, w *window) []*window {

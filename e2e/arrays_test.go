@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // arraySteps are statements and by how many bytes each changes what NumPy's blocks of at least 1,024 bytes have: arithmetic, from
@@ -115,7 +115,7 @@ func TestArrays(t *testing.T) {
 }
 
 // probesOf is where a group's probes are, as the certificate has it.
-func probesOf(r *report.Report, group string) string {
+func probesOf(r *model.Report, group string) string {
 	for _, p := range r.Certificate.Probes {
 		if p.Name == group {
 			return p.Site
@@ -125,7 +125,7 @@ func probesOf(r *report.Report, group string) string {
 }
 
 // traceArrays runs the steps. inside: by probes in NumPy; otherwise it tells tracemalloc that a block is gone which it could not resize.
-func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, flags ...string) *report.Report {
+func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, flags ...string) *model.Report {
 	t.Helper()
 	cell := prelude
 	for _, s := range arraySteps {
@@ -147,7 +147,7 @@ func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, f
 	if c := r.Certificate; c.Made != c.Delivered {
 		t.Errorf("%d changes were made, %d arrived: %+v", c.Made, c.Delivered, c.Lost)
 	}
-	if cells := topCells(r, pid); len(cells) != 1 || cells[0].Status != report.OK {
+	if cells := topCells(r, pid); len(cells) != 1 || cells[0].Status != model.OK {
 		t.Fatalf("%d cells: %+v", len(cells), cells)
 	}
 	checkCertificate(t, r)
@@ -155,7 +155,7 @@ func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, f
 }
 
 // checkArrays compares every statement's difference; small: all blocks count; exactly: all figures are to be exact.
-func checkArrays(t *testing.T, r *report.Report, small, exactly bool) {
+func checkArrays(t *testing.T, r *model.Report, small, exactly bool) {
 	t.Helper()
 	first := 1 + strings.Count(arraysPrelude, "\n")
 	consumed, exact := map[int]int64{}, map[int]bool{}
@@ -178,7 +178,7 @@ func checkArrays(t *testing.T, r *report.Report, small, exactly bool) {
 }
 
 // checkMarked: something may have been missed, so the figures of the cell and of what comes behind are no longer exact.
-func checkMarked(t *testing.T, r *report.Report) {
+func checkMarked(t *testing.T, r *model.Report) {
 	t.Helper()
 	statements := 0
 	for _, w := range r.Windows {

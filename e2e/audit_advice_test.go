@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // again has the driver run more cells in the same kernel, and returns their In[N].
@@ -40,40 +40,40 @@ func (w *workload) again(cells ...string) (counts []int) {
 
 // needsChange are verdicts that no code frees: what runs or was stolen must be written in another way. The list "followed" in
 // leaks.py has those cells, changed as the advice says.
-func needsChange(v report.Verdict) bool {
-	return v.Kind == report.FreedLate || v.Kind == report.NeverFreed || strings.HasPrefix(v.Evidence, "no Python object") ||
+func needsChange(v model.Verdict) bool {
+	return v.Kind == model.FreedLate || v.Kind == model.NeverFreed || strings.HasPrefix(v.Evidence, "no Python object") ||
 		strings.Contains(v.Evidence, "a frame that still runs") || strings.Contains(v.Evidence, "the cell failed; its traceback had this until") ||
 		v.Meter == "cpu.mapped"
 }
 
 // followAdvice types what each verdict says into the kernel and sees in the windows of a second tracer that the memory goes.
-func followAdvice(t *testing.T, w *workload, verdicts []report.Verdict, second *trace) {
+func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *trace) {
 	t.Helper()
 	type freed struct {
-		v     report.Verdict
+		v     model.Verdict
 		least int64
 		count int
 	}
 	var all []freed
 	byFix := map[string]int{}
 	// What waits for the collector goes with any code that collects, so it is freed first.
-	collects := func(v report.Verdict) int {
+	collects := func(v model.Verdict) int {
 		if strings.HasPrefix(v.Fix, "import gc\n") {
 			return 0
 		}
 		return 1
 	}
 	verdicts = slices.Clone(verdicts)
-	slices.SortStableFunc(verdicts, func(a, b report.Verdict) int { return collects(a) - collects(b) })
+	slices.SortStableFunc(verdicts, func(a, b model.Verdict) int { return collects(a) - collects(b) })
 	for _, v := range verdicts {
 		switch {
-		case v.Kind == report.ChildAlive:
+		case v.Kind == model.ChildAlive:
 			killThem(t, v)
-		case v.Kind == report.IdlePool:
+		case v.Kind == model.IdlePool:
 			shutDown(t, w, v)
 		case v.Fix != "":
 			least := v.Bytes
-			if v.Kind == report.RerunGrowth { // the last may be in a variable as well
+			if v.Kind == model.RerunGrowth { // the last may be in a variable as well
 				least -= least / v.Count
 			}
 			if i, typed := byFix[v.Fix+v.Meter]; typed { // once is enough
@@ -88,8 +88,8 @@ func followAdvice(t *testing.T, w *workload, verdicts []report.Verdict, second *
 	}
 	r, _ := second.stop()
 	for _, f := range all {
-		i := slices.IndexFunc(r.Windows, func(x report.Window) bool {
-			return x.Kind == report.Cell && x.ExecutionCount != nil && *x.ExecutionCount == f.count
+		i := slices.IndexFunc(r.Windows, func(x model.Window) bool {
+			return x.Kind == model.Cell && x.ExecutionCount != nil && *x.ExecutionCount == f.count
 		})
 		if i < 0 {
 			t.Errorf("no window of In[%d]", f.count)
@@ -105,7 +105,7 @@ func followAdvice(t *testing.T, w *workload, verdicts []report.Verdict, second *
 }
 
 // killThem types what a verdict on processes says into a shell.
-func killThem(t *testing.T, v report.Verdict) {
+func killThem(t *testing.T, v model.Verdict) {
 	t.Helper()
 	if len(v.PIDs) == 0 || !strings.Contains(v.Advice, fmt.Sprintf("kill %d", v.PIDs[0])) {
 		t.Errorf("which processes? %+v", v)
@@ -119,7 +119,7 @@ func killThem(t *testing.T, v report.Verdict) {
 }
 
 // shutDown ends a pool as a verdict on it says.
-func shutDown(t *testing.T, w *workload, v report.Verdict) {
+func shutDown(t *testing.T, w *workload, v model.Verdict) {
 	t.Helper()
 	code := v.Fix
 	switch {

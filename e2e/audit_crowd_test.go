@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestAuditCrowd: what Out[], a module, the last exception and a reference cycle hold is found beside hundreds of thousands of small
@@ -26,12 +26,12 @@ func TestAuditCrowd(t *testing.T) {
 			results := w.run()
 			a := tr.audit(0)
 			want := results[len(results)-1].Expect
-			stepped := slices.ContainsFunc(a.NotJudged, func(n report.NotJudged) bool { return n.Reason == report.SteppedDown && n.Meter == "cpu.numpy" })
+			stepped := slices.ContainsFunc(a.NotJudged, func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "cpu.numpy" })
 			if !stepped { // on a busy machine the default may be too little as well
 				checkVerdicts(t, a, want)
 			}
 			for _, p := range want {
-				if !slices.ContainsFunc(a.Verdicts, func(v report.Verdict) bool {
+				if !slices.ContainsFunc(a.Verdicts, func(v model.Verdict) bool {
 					return slices.Contains(p.Kinds, v.Kind) && v.Meter == p.Meter && v.Bytes == p.Bytes && v.Advice != ""
 				}) {
 					t.Errorf("%s: no verdict of %d bytes among %+v", p.Notebook, p.Bytes, a.Verdicts)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/recording"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
 )
 
 // planted is a leak that an audit must find.
@@ -98,11 +98,11 @@ func checkAudit(t *testing.T, p place, list []string) {
 }
 
 // checkVerdicts wants a verdict for every leak, and a leak for every verdict. It returns the leaks that have none.
-func checkVerdicts(t *testing.T, a *report.Audit, want []planted) (missing []planted) {
+func checkVerdicts(t *testing.T, a *model.Audit, want []planted) (missing []planted) {
 	t.Helper()
 	left := slices.Clone(a.Verdicts)
 	for _, p := range want {
-		i := slices.IndexFunc(left, func(v report.Verdict) bool { return isPlanted(v, p) })
+		i := slices.IndexFunc(left, func(v model.Verdict) bool { return isPlanted(v, p) })
 		if i < 0 {
 			t.Errorf("%s: no verdict %v of %d bytes of %s in %d blocks at %s line %v", p.Notebook, p.Kinds, p.Bytes, p.Meter, p.Count, p.Function, p.Lines)
 			missing = append(missing, p)
@@ -114,25 +114,25 @@ func checkVerdicts(t *testing.T, a *report.Audit, want []planted) (missing []pla
 		t.Errorf("a verdict on nothing: %s of %d bytes of %s in %d blocks, cells %v, %s: %s %s", v.Kind, v.Bytes, v.Meter, v.Count, v.ExecutionCounts, describeStack(v.Stack), v.Evidence, v.Holder)
 	}
 	for _, n := range a.NotJudged { // resident memory is never all arrays, and a busy machine may be too slow for native frames
-		slow := n.Reason == report.RecordsLost && strings.HasPrefix(n.Why, event.LostNative)
-		if n.Reason != report.MadeBefore && n.Reason != report.NotExplained && !slow {
+		slow := n.Reason == model.RecordsLost && strings.HasPrefix(n.Why, event.LostNative)
+		if n.Reason != model.MadeBefore && n.Reason != model.NotExplained && !slow {
 			t.Errorf("not judged: %+v", n)
 		}
 	}
 	return missing
 }
 
-func isPlanted(v report.Verdict, p planted) bool {
+func isPlanted(v model.Verdict, p planted) bool {
 	if !slices.Contains(p.Kinds, v.Kind) || v.Meter != p.Meter || p.Count > 0 && v.Count != p.Count || p.Exact && p.Bytes > 0 && v.Bytes != p.Bytes || !strings.Contains(v.Evidence+v.Holder, p.Says) {
 		return false
 	}
-	return slices.ContainsFunc(v.Stack, func(f report.Frame) bool {
+	return slices.ContainsFunc(v.Stack, func(f model.Frame) bool {
 		function := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
 		return function == p.Function && f.Execution > 0 && slices.Contains(p.Lines, f.Line)
 	})
 }
 
-func describeStack(stack []report.Frame) string {
+func describeStack(stack []model.Frame) string {
 	var parts []string
 	for _, f := range stack {
 		parts = append(parts, fmt.Sprintf("%s:%d", f.Function, f.Line))
@@ -140,16 +140,16 @@ func describeStack(stack []report.Frame) string {
 	return strings.Join(parts, " < ")
 }
 
-func readAudit(t *testing.T, data []byte) *report.Audit {
+func readAudit(t *testing.T, data []byte) *model.Audit {
 	t.Helper()
 	if err := reporttest.CheckAudit(data); err != nil {
 		t.Fatalf("the audit does not follow its schema: %v\n%s", err, data)
 	}
-	var a report.Audit
-	if err := json.Unmarshal(data, &a); err != nil {
+	a, err := report.ReadAuditJSON(data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return &a
+	return a
 }
 
 // keep keeps the recording of a failed test: what fails once in a hundred runs has to be looked at then.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestBareShell: a script that calls run_cell itself has a window for every cell, also behind one that awaited, whose end Python may
@@ -30,7 +30,7 @@ func checkBare(t *testing.T, p place) {
 		if c.Source != want.Source || c.ExecutionCount == nil || *c.ExecutionCount != *want.ExecutionCount {
 			t.Errorf("%s: %q In[%v], want %+v", want.Name, c.Source, show(c.ExecutionCount), want)
 		}
-		if strings.Contains(c.Source, "await ") && c.Status == report.Incomplete && strings.Contains(c.Note, "its end was not seen") {
+		if strings.Contains(c.Source, "await ") && c.Status == model.Incomplete && strings.Contains(c.Note, "its end was not seen") {
 			unseen++
 			continue
 		}

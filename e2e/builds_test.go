@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestBuilds runs the catalogue on builds of CPython as people make them (scripts/pythons.sh has their flags), with the libraries of the
@@ -118,9 +118,9 @@ func linked(t *testing.T, library, version string) string {
 
 // checkBuild compares doctor's verdict on a build with what an attach does, and runs the catalogue in each front end. With
 // TRACER_PYTHONS=all also stacks and holders; then it logs a row of the table in docs/pythons.md. It returns the last report.
-func checkBuild(t *testing.T, made string, p place, drivers ...string) *report.Report {
+func checkBuild(t *testing.T, made string, p place, drivers ...string) *model.Report {
 	t.Helper()
-	r := &report.Report{}
+	r := &model.Report{}
 	all := os.Getenv("TRACER_PYTHONS") == "all"
 	var figures compared
 	in := func(name, driver string, check func(*testing.T, place)) string {
@@ -161,13 +161,13 @@ func checkBuild(t *testing.T, made string, p place, drivers ...string) *report.R
 // compared counts what was compared.
 type compared struct{ cells, statements, arrays int }
 
-func (n *compared) add(r *report.Report) {
+func (n *compared) add(r *model.Report) {
 	var pids []int
 	for _, w := range r.Windows {
 		switch {
-		case w.Kind == report.Session && !slices.Contains(pids, w.PID):
+		case w.Kind == model.Session && !slices.Contains(pids, w.PID):
 			pids = append(pids, w.PID)
-		case w.Kind == report.Statement && w.Name != report.Hooks:
+		case w.Kind == model.Statement && w.Name != model.Hooks:
 			n.statements++
 		}
 	}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/tracer/process"
 )
@@ -130,20 +130,20 @@ func hasEnded(pid int) bool {
 }
 
 // complete checks that a report is of a cell, and misses nothing. It returns the report.
-func complete(t *testing.T, path string, pid int) *report.Report {
+func complete(t *testing.T, path string, pid int) *model.Report {
 	t.Helper()
-	var r report.Report
 	data, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(data, &r)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cells := topCells(&r, pid); !r.Certificate.Complete || len(cells) == 0 {
+	r, err := report.ReadJSON(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cells := topCells(r, pid); !r.Certificate.Complete || len(cells) == 0 {
 		t.Errorf("%d cells; %+v", len(cells), r.Certificate)
 	}
-	return &r
+	return r
 }
 
 // TestReportIsSecluded: while a recording is read the program is the user who typed the command, and has nothing.

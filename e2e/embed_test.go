@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // embedding are the Pythons whose frames, and whose way to see a cell begin, differ most.
@@ -17,7 +17,7 @@ func TestEmbeddedShell(t *testing.T) {
 	together(t)
 	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
 		cells, r := embedded(t, p)
-		exit := slices.IndexFunc(cells, func(c report.Window) bool { return c.Source == "exit" })
+		exit := slices.IndexFunc(cells, func(c model.Window) bool { return c.Source == "exit" })
 		if f := cells[exit].Meters["cpu.numpy"]; f.Need() != 0 {
 			t.Errorf("exit: %+v", f)
 		}
@@ -51,15 +51,15 @@ func TestShellWithinACell(t *testing.T) {
 }
 
 // embedded runs the workload and holds every cell against what was typed and shown.
-func embedded(t *testing.T, p place) ([]report.Window, *report.Report) {
+func embedded(t *testing.T, p place) ([]model.Window, *model.Report) {
 	t.Helper()
 	w := startWorkload(t, p, nil)
 	tr := attach(t, w.pid, "--budget", "off")
 	results := w.run()
 	r, _ := tr.stop()
-	var cells []report.Window
+	var cells []model.Window
 	for _, c := range r.Windows {
-		if c.Kind == report.Cell {
+		if c.Kind == model.Cell {
 			cells = append(cells, c)
 		}
 	}

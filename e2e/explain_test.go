@@ -10,16 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // explain says who allocated most of a meter in a window, and whose is most of what the window keeps or lets go, three calls each: why a
 // figure is not what it may be, told by the output of a failing test alone. Resident memory has no lines: those of mapped are shown.
-func explain(w report.Window, meter string) string {
+func explain(w model.Window, meter string) string {
 	if meter == "cpu.resident" {
 		meter = "cpu.mapped"
 	}
-	var lines []report.Allocation
+	var lines []model.Allocation
 	for _, a := range w.Allocations {
 		if a.Meter == meter {
 			lines = append(lines, a)
@@ -27,8 +27,8 @@ func explain(w report.Window, meter string) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n\twindow %d, %d ns from %d; %s of %d lines, coverage %+v", w.ID, w.DurationNS, w.StartNS, meter, len(lines), w.Coverage[meter])
-	show := func(what string, of func(report.Allocation) int64) {
-		slices.SortStableFunc(lines, func(a, b report.Allocation) int { return cmp.Compare(max(of(b), -of(b)), max(of(a), -of(a))) })
+	show := func(what string, of func(model.Allocation) int64) {
+		slices.SortStableFunc(lines, func(a, b model.Allocation) int { return cmp.Compare(max(of(b), -of(b)), max(of(a), -of(a))) })
 		for _, a := range lines[:min(3, len(lines))] {
 			if of(a) == 0 {
 				break
@@ -40,13 +40,13 @@ func explain(w report.Window, meter string) string {
 			fmt.Fprintf(&b, "\n\t%s %+d (%d times): %s", what, of(a), a.Count, strings.Join(calls, " < "))
 		}
 	}
-	show("allocated", func(a report.Allocation) int64 { return a.Allocated })
-	show("net", func(a report.Allocation) int64 { return a.Net })
+	show("allocated", func(a model.Allocation) int64 { return a.Allocated })
+	show("net", func(a model.Allocation) int64 { return a.Net })
 	return b.String()
 }
 
 // keepIfFailed leaves the report and what the driver saw in a folder, and names it, if the test has failed when it ends.
-func keepIfFailed(t *testing.T, r *report.Report, results []result) {
+func keepIfFailed(t *testing.T, r *model.Report, results []result) {
 	t.Helper()
 	t.Cleanup(func() {
 		if !t.Failed() {

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestInlineFigure: the memory that an inline figure takes is its cell's, in the row of what follows the code, whichever statement asked
@@ -26,7 +26,7 @@ func TestInlineFigure(t *testing.T) {
 		if off := f.Peak - run.After.HighWater; i > 0 && (off < -1<<20 || off > 1<<20) {
 			t.Errorf("%s: resident peaks at %d, VmHWM at %d (%+d)", run.Name, f.Peak, run.After.HighWater, off)
 		}
-		if cells[i].Status != report.OK || cells[i].Source != run.Source || !f.Exact {
+		if cells[i].Status != model.OK || cells[i].Source != run.Source || !f.Exact {
 			t.Errorf("%s: %s, %+v", run.Name, cells[i].Status, f)
 		}
 		if run.Draws == 0 {
@@ -34,11 +34,11 @@ func TestInlineFigure(t *testing.T) {
 		}
 		drawn++
 		for _, row := range r.Windows {
-			if row.Parent != cells[i].ID || row.Kind != report.Statement {
+			if row.Parent != cells[i].ID || row.Kind != model.Statement {
 				continue
 			}
 			need := row.Meters["cpu.resident"].Need()
-			if row.Name == report.Hooks && need < run.Draws {
+			if row.Name == model.Hooks && need < run.Draws {
 				t.Errorf("%s: its hooks need %d, drawing takes %d", run.Name, need, run.Draws)
 			} else if row.Name == "" && need > run.Draws/2 {
 				t.Errorf("%s: line %d needs %d", run.Name, row.Line, need)

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestCellsWithoutFrontEnd: a script that runs cells itself gets windows that end at their results, whatever it does with signals and
@@ -43,13 +43,13 @@ block = np.ones(8 << 20)
 		t.Fatalf("%d cells: %q", len(cells), sources(cells))
 	}
 	for i, c := range cells {
-		want := []string{report.OK, report.OK, report.OK, report.Error}[i]
+		want := []string{model.OK, model.OK, model.OK, model.Error}[i]
 		if f := c.Meters["cpu.numpy"]; c.Status != want || f.Need() != 0 || f.Consumed != 0 {
 			t.Errorf("%q: %s %q, numpy %+v", c.Source, c.Status, c.Note, f)
 		}
 	}
 	for _, w := range r.Windows {
-		if w.Name == report.Hooks {
+		if w.Name == model.Hooks {
 			t.Errorf("a row of hooks: %+v", w)
 		}
 	}
@@ -71,10 +71,10 @@ func TestShellThatIsLeft(t *testing.T) {
 		t.Fatalf("cells: %q", sources(cells))
 	}
 	first, exit := cells[0], cells[1]
-	if f := first.Meters["cpu.numpy"]; f.Consumed < 8<<20 || first.Note != "" || first.Status != report.OK {
+	if f := first.Meters["cpu.numpy"]; f.Consumed < 8<<20 || first.Note != "" || first.Status != model.OK {
 		t.Errorf("the first: %s %q %+v", first.Status, first.Note, f)
 	}
-	if f := exit.Meters["cpu.numpy"]; f.Need() != 0 || exit.Status != report.OK || exit.Note == "" {
+	if f := exit.Meters["cpu.numpy"]; f.Need() != 0 || exit.Status != model.OK || exit.Note == "" {
 		t.Errorf("exit: %s %q %+v", exit.Status, exit.Note, f)
 	}
 	if f := r.Between[len(r.Between)-1].Meters["cpu.numpy"]; f.Peak < 64<<20 {

@@ -17,7 +17,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // serveFiles makes this program a FUSE server of a folder, for reading, until its standard input ends: FOLDER:MOUNTPOINT. It says "mounted"; and after
@@ -247,7 +247,7 @@ func TestServedPython(t *testing.T) {
 	}
 	r, _ := tr.wait(0)
 	cells := topCells(r, pid)
-	if len(cells) != 1 || cells[0].Status != report.OK {
+	if len(cells) != 1 || cells[0].Status != model.OK {
 		t.Fatalf("cells: %+v, problems %q", cells, r.Certificate.Problems)
 	}
 	if f := cells[0].Meters["cpu.numpy"]; f.Need() != 8<<20 || !f.Exact {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // startPeakEnd is a meter in a cell, in bytes.
@@ -20,7 +20,7 @@ type startPeakEnd struct {
 
 // runGPU runs a rig under trace and returns what it saw of its cells and the window of each. env is the tracer's, given
 // the process; nil for this one's own.
-func runGPU(t *testing.T, p place, cells []string, env func(pid int) []string, flags ...string) (*report.Report, []result, []report.Window) {
+func runGPU(t *testing.T, p place, cells []string, env func(pid int) []string, flags ...string) (*model.Report, []result, []model.Window) {
 	t.Helper()
 	w := startWorkload(t, p, cells)
 	var own []string
@@ -31,7 +31,7 @@ func runGPU(t *testing.T, p place, cells []string, env func(pid int) []string, f
 }
 
 // traceGPU traces a rig that is up.
-func traceGPU(t *testing.T, w *workload, env []string, flags ...string) (r *report.Report, results []result, windows []report.Window) {
+func traceGPU(t *testing.T, w *workload, env []string, flags ...string) (r *model.Report, results []result, windows []model.Window) {
 	t.Helper()
 	tr := attachIn(t, env, w.pid, flags...)
 	results = w.run()
@@ -99,7 +99,7 @@ func TestGPURig(t *testing.T) {
 }
 
 // after returns the figures of the time behind a cell, up to the next one or the session's end.
-func after(r *report.Report, w report.Window) map[string]report.Figure {
+func after(r *model.Report, w model.Window) map[string]model.Figure {
 	for _, b := range r.Between {
 		if b.After == w.ID && b.Before != 0 {
 			return b.Meters
@@ -109,7 +109,7 @@ func after(r *report.Report, w report.Window) map[string]report.Figure {
 }
 
 // checkDevices compares figures with what the rig knows; it returns how many there were.
-func checkDevices(t *testing.T, name string, truth map[string]*startPeakEnd, figures map[string]report.Figure) (compared int) {
+func checkDevices(t *testing.T, name string, truth map[string]*startPeakEnd, figures map[string]model.Figure) (compared int) {
 	t.Helper()
 	if figures == nil {
 		return 0
@@ -134,7 +134,7 @@ func checkDevices(t *testing.T, name string, truth map[string]*startPeakEnd, fig
 }
 
 // checkNothingMissed wants a certificate that says so. There is no NVML on the rig, and no NVIDIA driver exports less.
-func checkNothingMissed(t *testing.T, r *report.Report) {
+func checkNothingMissed(t *testing.T, r *model.Report) {
 	t.Helper()
 	c := r.Certificate
 	problems := slices.DeleteFunc(slices.Clone(c.Problems), func(p string) bool {
@@ -143,7 +143,7 @@ func checkNothingMissed(t *testing.T, r *report.Report) {
 	late := slices.DeleteFunc(slices.Clone(c.LateLibraries), func(l string) bool { return strings.Contains(l, "bin/python") }) // children
 	// PyTorch's backward thread allocates before user space has read how its libraries unwind: names only. Children on the stand-in of a driver live
 	// for tenths of a second, and may be over before they are looked at (TestPythonsThatEndFirst).
-	lost := slices.DeleteFunc(slices.Clone(c.Lost), func(l report.Loss) bool {
+	lost := slices.DeleteFunc(slices.Clone(c.Lost), func(l model.Loss) bool {
 		return l.Reason == "native frames not known in time" || l.Reason == "Pythons whose cells cannot be seen"
 	})
 	if len(late) > 0 || len(problems) > 0 || len(lost) > 0 || c.UnknownDeviceFrees > 0 {
@@ -151,7 +151,7 @@ func checkNothingMissed(t *testing.T, r *report.Report) {
 	}
 }
 
-func checkRefusals(t *testing.T, w report.Window, want map[string]int) {
+func checkRefusals(t *testing.T, w model.Window, want map[string]int) {
 	t.Helper()
 	got := map[string]int{}
 	for _, r := range w.Refused {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestHoldersPyTorch: tensors on a GPU, page-locked ones, parameters, what an optimizer keeps, gradients and what a graph

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
+	"ipytracer/event"
+	"ipytracer/recording"
 )
 
 // TestHolders compares who the recording says holds each array at the end of a session with how the cells left it.

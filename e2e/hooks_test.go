@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 var hookCells = []string{
@@ -57,7 +57,7 @@ func TestSimplePrompt(t *testing.T) {
 		for i, c := range cells {
 			rows := 0
 			for _, w := range r.Windows {
-				if w.Parent == c.ID && w.Name == report.Hooks {
+				if w.Parent == c.ID && w.Name == model.Hooks {
 					rows++
 				}
 			}

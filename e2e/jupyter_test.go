@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -32,10 +33,10 @@ func TestServer(t *testing.T) {
 	if len(results) != 5 || countCells(r) != 5 {
 		t.Errorf("%d cells ran, %d windows", len(results), countCells(r))
 	}
-	for name, want := range map[string]report.Process{
+	for name, want := range map[string]model.Process{
 		"had": {Late: true}, "started": {}, "restarted": {RestartOf: kernels["had"]},
 	} {
-		i := slices.IndexFunc(r.Processes, func(p report.Process) bool { return p.PID == kernels[name] })
+		i := slices.IndexFunc(r.Processes, func(p model.Process) bool { return p.PID == kernels[name] })
 		if i < 0 {
 			t.Errorf("%s: no process %d", name, kernels[name])
 			continue
@@ -68,9 +69,9 @@ func TestServerAndItsKernel(t *testing.T) {
 	}
 }
 
-func countCells(r *report.Report) (n int) {
+func countCells(r *model.Report) (n int) {
 	for _, w := range r.Windows {
-		if w.Kind == report.Cell {
+		if w.Kind == model.Cell {
 			n++
 		}
 	}
@@ -78,21 +79,21 @@ func countCells(r *report.Report) (n int) {
 }
 
 // checkMade wants the cell of a process that made an array of so many bytes under a name in its last line, and its line.
-func checkMade(t *testing.T, r *report.Report, pid int, name string, size int64) {
+func checkMade(t *testing.T, r *model.Report, pid int, name string, size int64) {
 	t.Helper()
-	i := slices.IndexFunc(r.Windows, func(w report.Window) bool {
-		return w.Kind == report.Cell && w.PID == pid && strings.Contains(w.Source, "\n"+name+" = make(")
+	i := slices.IndexFunc(r.Windows, func(w model.Window) bool {
+		return w.Kind == model.Cell && w.PID == pid && strings.Contains(w.Source, "\n"+name+" = make(")
 	})
 	if i < 0 {
 		t.Errorf("%s: no window of pid %d", name, pid)
 		return
 	}
 	cell := r.Windows[i]
-	line := slices.IndexFunc(r.Windows, func(w report.Window) bool { return w.Kind == report.Statement && w.Parent == cell.ID && w.Line == 4 })
+	line := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == model.Statement && w.Parent == cell.ID && w.Line == 4 })
 	if line < 0 || r.Windows[line].Meters["cpu.numpy"].Need() != size || !r.Windows[line].Meters["cpu.numpy"].Exact || !cell.Meters["cpu.numpy"].Exact {
 		t.Errorf("%s: %+v", name, cell.Meters["cpu.numpy"])
 	}
-	made := slices.ContainsFunc(cell.Allocations, func(a report.Allocation) bool {
+	made := slices.ContainsFunc(cell.Allocations, func(a model.Allocation) bool {
 		n := len(a.Stack)
 		return a.Meter == "cpu.numpy" && a.Allocated == size && n == 3 && a.Stack[1].Function == "make" && a.Stack[1].Line == 3 && a.Stack[2].Line == 4 &&
 			a.Stack[2].Execution == cell.Execution
@@ -142,25 +143,25 @@ func checkRunner(t *testing.T, args []string, made map[string]int64) {
 		t.Fatal(err)
 	}
 	reporttest.Validate(t, data)
-	var r report.Report
-	if err := json.Unmarshal(data, &r); err != nil {
+	r, err := report.ReadJSON(data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	checkCertificate(t, &r)
-	if got := countCells(&r); got != len(made) {
+	checkCertificate(t, r)
+	if got := countCells(r); got != len(made) {
 		t.Errorf("%d cells, want %d", got, len(made))
 	}
 	kernels := map[int]bool{}
 	for name, size := range made {
-		i := slices.IndexFunc(r.Windows, func(w report.Window) bool {
-			return w.Kind == report.Cell && strings.Contains(w.Source, "\n"+name+" = make(")
+		i := slices.IndexFunc(r.Windows, func(w model.Window) bool {
+			return w.Kind == model.Cell && strings.Contains(w.Source, "\n"+name+" = make(")
 		})
 		if i < 0 {
 			t.Errorf("%s: no window", name)
 			continue
 		}
 		kernels[r.Windows[i].PID] = true
-		checkMade(t, &r, r.Windows[i].PID, name, size)
+		checkMade(t, r, r.Windows[i].PID, name, size)
 	}
 	for _, w := range r.Windows {
 		for _, c := range w.Children {

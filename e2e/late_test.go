@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestCellThatRunsAtTheAttach: a cell that is under way when the tracer comes has a window with its text and its number, and so has
@@ -32,21 +32,21 @@ func TestCellThatRunsAtTheAttach(t *testing.T) {
 			}
 		}
 		outer := cells[0]
-		var inner report.Window
+		var inner model.Window
 		var lines []int
 		for _, w := range r.Windows {
 			switch {
-			case w.Kind == report.Cell && w.Parent == outer.ID:
+			case w.Kind == model.Cell && w.Parent == outer.ID:
 				inner = w
-			case w.Kind == report.Statement && w.Parent == outer.ID && w.Name == "":
+			case w.Kind == model.Statement && w.Parent == outer.ID && w.Name == "":
 				lines = append(lines, w.Line)
 			}
 		}
-		if inner.Source != byName["inner"].Source || inner.Status != report.OK || inner.ExecutionCount != nil {
+		if inner.Source != byName["inner"].Source || inner.Status != model.OK || inner.ExecutionCount != nil {
 			t.Errorf("inner: %+v, want %q", inner, byName["inner"].Source)
 		}
 		for _, c := range []struct {
-			cell report.Window
+			cell model.Window
 			need int64
 		}{{inner, 64 << 20}, {outer, 64 << 20}, {cells[1], 16 << 20}} {
 			if f := c.cell.Meters["cpu.numpy"]; !f.Exact || f.Need() < c.need || f.Need() > c.need+256 {

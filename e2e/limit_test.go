@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 	"ipytracer/tracer/limit"
 	"ipytracer/tracer/process"
 )
@@ -51,7 +51,7 @@ func TestLimitOfScripts(t *testing.T) {
 			w.run()
 			r, data := tr.stop()
 			cells := topCells(r, w.pid)
-			if len(cells) != 2 || cells[0].Status != report.Error || cells[1].Status != report.OK { // its Error may be missing: the next one begins at once
+			if len(cells) != 2 || cells[0].Status != model.Error || cells[1].Status != model.OK { // its Error may be missing: the next one begins at once
 				t.Fatalf("%s", data)
 			}
 			if name == "plain313t" {
@@ -69,7 +69,7 @@ func checkLimit(t *testing.T, p place) {
 	tr := attach(t, w.pid, "--limit", "1GiB", "--budget", "off")
 	results := w.run()[1:] // the first ran before
 	r, data := tr.stop()
-	if len(r.Processes) == 0 || r.Processes[0].SoftLimit == nil || *r.Processes[0].SoftLimit != (report.SoftLimit{Bytes: 1 << 30, By: "session"}) {
+	if len(r.Processes) == 0 || r.Processes[0].SoftLimit == nil || *r.Processes[0].SoftLimit != (model.SoftLimit{Bytes: 1 << 30, By: "session"}) {
 		t.Errorf("the header does not have the limit: %+v", r.Processes)
 	}
 	cells := topCells(r, w.pid)
@@ -77,9 +77,9 @@ func checkLimit(t *testing.T, p place) {
 		t.Fatalf("%d cells, want %d: %s", len(cells), len(results), data)
 	}
 	for i, result := range results {
-		cell, want := cells[i], report.OK
+		cell, want := cells[i], model.OK
 		if i < 3 {
-			want = report.Error
+			want = model.Error
 			checkLimited(t, result.Name, 1<<30, cell)
 			if !strings.Contains(result.Error, "MemoryError") {
 				t.Errorf("%s: %q is no MemoryError", result.Name, result.Error)
@@ -95,7 +95,7 @@ func checkLimit(t *testing.T, p place) {
 }
 
 // checkLimited: the kernel refused the cell memory, and its own line asked for it.
-func checkLimited(t *testing.T, name string, limit int64, cell report.Window) {
+func checkLimited(t *testing.T, name string, limit int64, cell model.Window) {
 	t.Helper()
 	i := -1
 	for n, r := range cell.Refused {
@@ -195,7 +195,7 @@ func TestLimitIsPutBack(t *testing.T) {
 			}
 			tr = attach(t, pid)
 			r, _ := tr.stop()
-			if l := r.Processes[0].SoftLimit; l == nil || *l != (report.SoftLimit{Bytes: 2 << 30, By: "left"}) {
+			if l := r.Processes[0].SoftLimit; l == nil || *l != (model.SoftLimit{Bytes: 2 << 30, By: "left"}) {
 				t.Errorf("the report says %+v", l)
 			}
 			if !strings.Contains(tr.stderr.String(), "tracer limit "+number+" off") {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // cellRunner is a process with an IPython that runs cells one after the other when it is told to.
@@ -69,7 +69,7 @@ func (s *cellRunner) says(word string) {
 }
 
 // run lets the cells run under a tracer that is strict, and returns its report.
-func (s *cellRunner) run(status int, flags ...string) *report.Report {
+func (s *cellRunner) run(status int, flags ...string) *model.Report {
 	s.t.Helper()
 	tr := attach(s.t, s.cmd.Process.Pid, append(flags, "--strict")...)
 	if _, err := io.WriteString(s.in, "go\n"); err != nil {
@@ -82,7 +82,7 @@ func (s *cellRunner) run(status int, flags ...string) *report.Report {
 }
 
 // unseen lets the cells run while the tracer is stopped, as on a machine that has no time for it, and returns its report.
-func (s *cellRunner) unseen(status int, flags ...string) *report.Report {
+func (s *cellRunner) unseen(status int, flags ...string) *model.Report {
 	s.t.Helper()
 	tr := attach(s.t, s.cmd.Process.Pid, flags...)
 	_ = tr.cmd.Process.Signal(syscall.SIGSTOP)
@@ -97,7 +97,7 @@ func (s *cellRunner) unseen(status int, flags ...string) *report.Report {
 }
 
 // lost is how many of a kind the certificate says were lost. It must then not be complete, and say why.
-func lost(t *testing.T, r *report.Report, reason string) uint64 {
+func lost(t *testing.T, r *model.Report, reason string) uint64 {
 	t.Helper()
 	c := r.Certificate
 	for _, l := range c.Lost {
@@ -151,7 +151,7 @@ func TestMarkersLeaveCellsRoom(t *testing.T) {
 	}
 	var exact, bounds int
 	for _, w := range r.Windows {
-		if w.Kind == report.Experiment {
+		if w.Kind == model.Experiment {
 			if f := w.Meters["cpu.resident"]; f.Exact {
 				exact++
 			} else if f.Bound == nil && w.Note != "" {
@@ -179,7 +179,7 @@ func TestMarkersInPairs(t *testing.T) {
 	r, _ := tr.wait(exitStatus(t, tr.err))
 	whole := 0
 	for _, w := range r.Windows {
-		if w.Kind == report.Experiment && w.Status == report.OK {
+		if w.Kind == model.Experiment && w.Status == model.OK {
 			whole++
 		}
 	}

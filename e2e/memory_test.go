@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // noted is what a line of memory.py took and gave back, as it knows itself.
@@ -101,13 +101,13 @@ func checkMemory(t *testing.T, p place) {
 }
 
 // compareNoted says what is wrong with what the report says of a line.
-func compareNoted(w report.Window, n noted) string {
+func compareNoted(w model.Window, n noted) string {
 	var near []string
 	for _, a := range w.Allocations {
 		if a.Meter != n.Meter || len(a.Stack) < len(n.Lines) {
 			continue
 		}
-		matches := slices.EqualFunc(a.Stack[:len(n.Lines)], n.Lines, func(f report.Frame, l functionLine) bool {
+		matches := slices.EqualFunc(a.Stack[:len(n.Lines)], n.Lines, func(f model.Frame, l functionLine) bool {
 			return f.Function == l.Function && f.Line == l.Line && f.Execution == w.Execution
 		})
 		if !matches {

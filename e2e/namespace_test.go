@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestNamespaces attaches to an IPython in a mount and a pid namespace of its own, in a chroot: what a container is.
@@ -59,7 +59,7 @@ func TestNamespaces(t *testing.T) {
 	}
 	r, _ := tr.wait(0)
 	cells := topCells(r, pid)
-	if len(cells) != 1 || cells[0].Status != report.OK {
+	if len(cells) != 1 || cells[0].Status != model.OK {
 		t.Fatalf("cells: %+v\n%s", cells, out.String())
 	}
 	if f := cells[0].Meters["cpu.numpy"]; f.Peak < 3<<20 || f.Peak > 3<<20+1<<20 || !f.Exact {

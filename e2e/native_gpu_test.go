@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestNativePyTorch: in front of the Python frames of PyTorch's blocks are its C++ functions, up to the allocator, and up to the
@@ -32,7 +32,7 @@ func TestNativePyTorch(t *testing.T) {
 					t.Logf("%s: %v", want.meter, a.Stack)
 					continue
 				}
-				if slices.ContainsFunc(native, func(f report.Frame) bool { return strings.HasPrefix(f.Function, want.within) }) {
+				if slices.ContainsFunc(native, func(f model.Frame) bool { return strings.HasPrefix(f.Function, want.within) }) {
 					whole++
 				}
 			}
@@ -43,7 +43,7 @@ func TestNativePyTorch(t *testing.T) {
 	}
 }
 
-func checkBackward(t *testing.T, windows []report.Window) {
+func checkBackward(t *testing.T, windows []model.Window) {
 	t.Helper()
 	seen, whole := 0, 0
 	for _, w := range windows {
@@ -54,7 +54,7 @@ func checkBackward(t *testing.T, windows []report.Window) {
 			}
 			seen++
 			begins := strings.HasPrefix(native[len(native)-1].Module, "libc.so") && !a.StackTruncated && !unknownCalls(native)
-			if begins && slices.ContainsFunc(native, func(f report.Frame) bool { return f.Function == "torch::autograd::Engine::thread_main" }) {
+			if begins && slices.ContainsFunc(native, func(f model.Frame) bool { return f.Function == "torch::autograd::Engine::thread_main" }) {
 				whole++
 			}
 		}
@@ -65,14 +65,14 @@ func checkBackward(t *testing.T, windows []report.Window) {
 }
 
 // nativeFrames are a stack's native ones.
-func nativeFrames(stack []report.Frame) []report.Frame {
-	n := slices.IndexFunc(stack, func(f report.Frame) bool { return !f.Native })
+func nativeFrames(stack []model.Frame) []model.Frame {
+	n := slices.IndexFunc(stack, func(f model.Frame) bool { return !f.Native })
 	if n < 0 {
 		n = len(stack)
 	}
 	return stack[:n]
 }
 
-func unknownCalls(stack []report.Frame) bool {
-	return slices.ContainsFunc(stack, func(f report.Frame) bool { return f.Native && f.Function == "?" })
+func unknownCalls(stack []model.Frame) bool {
+	return slices.ContainsFunc(stack, func(f model.Frame) bool { return f.Native && f.Function == "?" })
 }

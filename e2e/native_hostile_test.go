@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // hostileNative takes memory from code that no file has, from a library whose place another one takes, from one that is deleted,
@@ -77,7 +77,7 @@ func TestHostileNative(t *testing.T) {
 	until(t, "the target ends", func() bool { return syscall.Kill(pid, 0) != nil || ended(pid) })
 	r, _ := tr.stop()
 	cells := topCells(r, pid)
-	if len(cells) != 1 || cells[0].Status != report.OK {
+	if len(cells) != 1 || cells[0].Status != model.OK {
 		t.Fatalf("%d cells: %+v", len(cells), cells)
 	}
 	checkSums(t, r)

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 	"ipytracer/tracer/native"
 )
 
@@ -75,7 +75,7 @@ func checkNative(t *testing.T, root, interpreter string, all bool) {
 	r, _ := tr.stop()
 	checkCertificate(t, r)
 	checkSums(t, r)
-	bySize := map[int64][]report.Frame{}
+	bySize := map[int64][]model.Frame{}
 	for _, a := range r.Windows[0].Allocations {
 		if a.Meter == "cpu.numpy" {
 			bySize[a.Allocated/a.Count] = a.Stack
@@ -94,7 +94,7 @@ func checkNative(t *testing.T, root, interpreter string, all bool) {
 		thread := block.size/1000 == 130
 		switch {
 		case !all && !thread:
-			if slices.ContainsFunc(stack, func(f report.Frame) bool { return f.Native }) || len(stack) == 0 {
+			if slices.ContainsFunc(stack, func(f model.Frame) bool { return f.Native }) || len(stack) == 0 {
 				t.Errorf("%d bytes: without --native the stack is %v", block.size, stack)
 			}
 		case thread:
@@ -118,7 +118,7 @@ func checkNative(t *testing.T, root, interpreter string, all bool) {
 }
 
 // compareNative compares a stack's native frames, up to the Python function that is the next.
-func compareNative(t *testing.T, want block, stack []report.Frame, python string) {
+func compareNative(t *testing.T, want block, stack []model.Frame, python string) {
 	t.Helper()
 	interpreter := func(module string) bool {
 		return strings.HasPrefix(module, "python3") || strings.HasPrefix(module, "libpython")

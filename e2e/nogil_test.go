@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestWithoutGIL: on a free-threaded build windows, statements, markers and what the kernel counts are as on any other. Debian has no NumPy
@@ -47,7 +47,7 @@ func checkThreads(t *testing.T, p place) {
 	tr := attach(t, w.pid, "--budget", "off")
 	results := w.run()
 	r, _ := tr.stop()
-	cells := map[string]report.Window{}
+	cells := map[string]model.Window{}
 	for _, c := range topCells(r, w.pid) {
 		cells[c.Source] = c
 	}
@@ -61,7 +61,7 @@ func checkThreads(t *testing.T, p place) {
 	const pageSize, stacks = 4096, 24 << 20 // of threads that begin, and what else maps meanwhile
 	for _, run := range results {
 		c := cells[run.Source]
-		if run.Status != report.OK || c.Status != report.OK {
+		if run.Status != model.OK || c.Status != model.OK {
 			t.Errorf("cell %s: status %q, run_cell said %s", run.Name, c.Status, run.Status)
 		}
 		for _, other := range results {
@@ -72,7 +72,7 @@ func checkThreads(t *testing.T, p place) {
 		if need := c.Meters["cpu.mapped"].Need(); need < all || need > all+stacks {
 			t.Errorf("cell %s: needs %d, there were %d", run.Name, need, all)
 		}
-		taken := map[int64][]report.Frame{}
+		taken := map[int64][]model.Frame{}
 		for _, a := range c.Allocations {
 			if a.Meter == "cpu.mapped" {
 				taken[a.Allocated] = a.Stack

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // marker is what a line of a notebook says of itself (testdata/notebooks/notebook_text.py).
@@ -127,7 +127,7 @@ func checkNotebook(t *testing.T, names []string, all *tally) {
 
 // notebookSession is one traced run of notebooks in one kernel.
 type notebookSession struct {
-	report    *report.Report
+	report    *model.Report
 	json      []byte
 	results   []result
 	pid       int
@@ -188,7 +188,7 @@ func highWater(pid int) (int64, bool) {
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 
 // checkTyped compares what the client typed and was told with the window.
-func checkTyped(t *testing.T, w report.Window, run result) {
+func checkTyped(t *testing.T, w model.Window, run result) {
 	t.Helper()
 	if w.Status != run.Expected {
 		t.Errorf("%s: status %s, want %s", run.Name, w.Status, run.Expected)
@@ -201,7 +201,7 @@ func checkTyped(t *testing.T, w report.Window, run result) {
 	}
 }
 
-func countExact(t *testing.T, cells []report.Window, results []result, all *tally) {
+func countExact(t *testing.T, cells []model.Window, results []result, all *tally) {
 	t.Helper()
 	for i, w := range cells {
 		all.windows++
@@ -225,7 +225,7 @@ func countExact(t *testing.T, cells []report.Window, results []result, all *tall
 
 // checkNeeds compares how far the resident set rose in each cell with VmHWM. That is off by the parts of three counters
 // that each CPU keeps for itself: 32 pages a counter and CPU (lib/percpu_counter.c), 768 KiB on 2 CPUs.
-func checkNeeds(t *testing.T, cells []report.Window, results []result, all *tally) {
+func checkNeeds(t *testing.T, cells []model.Window, results []result, all *tally) {
 	t.Helper()
 	for i, w := range cells {
 		run, f := results[i], w.Meters["cpu.resident"]
@@ -243,7 +243,7 @@ func checkNeeds(t *testing.T, cells []report.Window, results []result, all *tall
 const small = 64 << 10
 
 // checkKept: an array is in the account from the cell that makes it to the one that frees it, whatever ran between.
-func checkKept(t *testing.T, cells []report.Window, results []result) {
+func checkKept(t *testing.T, cells []model.Window, results []result) {
 	t.Helper()
 	meters := map[string]string{"": "cpu.numpy", "torch": "cpu.torch"}
 	live := map[string]int64{}
@@ -274,7 +274,7 @@ func checkKept(t *testing.T, cells []report.Window, results []result) {
 	}
 }
 
-func freed(w report.Window, meter string, bytes int64) bool {
+func freed(w model.Window, meter string, bytes int64) bool {
 	for _, a := range w.Allocations {
 		if a.Meter == meter && a.Freed >= bytes {
 			return true
@@ -338,7 +338,7 @@ func checkPlanted(t *testing.T, s notebookSession) {
 	}
 }
 
-func found(a *report.Audit, want planted) bool {
+func found(a *model.Audit, want planted) bool {
 	for _, v := range a.Verdicts {
 		if isPlanted(v, want) {
 			return true

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 	"ipytracer/tracer/gpu/gputest"
 )
 
@@ -47,7 +47,7 @@ func TestUnattributed(t *testing.T) {
 	if other := windows[at].Meters["gpu.1.unattributed"]; other.Peak != 0 {
 		t.Errorf("the other GPU: %+v", other)
 	}
-	want := []report.GPU{
+	want := []model.GPU{
 		{Index: 0, UUID: "GPU-a", PCIBusID: "00000000:0F:00.0", Name: "Stand-in", Memory: 8 << 30},
 		{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", Memory: 8 << 30},
 	}

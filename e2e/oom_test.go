@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // memoryCgroup makes a cgroup with a limit of its own, of version 1 or 2, whichever has the memory controller here.
@@ -61,7 +61,7 @@ func TestOutOfMemory(t *testing.T) {
 	if len(p.Limits) < 2 || p.Limits[0].Kind != "cgroup" || p.Limits[0].Highest < limit*99/100 {
 		t.Errorf("limits: %+v", p.Limits)
 	}
-	if c := topCells(r, pid); len(c) != 1 || c[0].Status != report.Incomplete || !strings.Contains(c[0].Note, "out of memory") {
+	if c := topCells(r, pid); len(c) != 1 || c[0].Status != model.Incomplete || !strings.Contains(c[0].Note, "out of memory") {
 		t.Errorf("cells: %+v", c)
 	}
 	for _, command := range []string{"report", "audit"} {
@@ -99,7 +99,7 @@ func TestOutOfMemoryOfAChild(t *testing.T) {
 			}
 		}
 	}
-	if killed != 1 || topCells(r, pid)[0].Status != report.OK {
+	if killed != 1 || topCells(r, pid)[0].Status != model.OK {
 		t.Errorf("%d processes ran out of memory: %+v", killed, r.Processes)
 	}
 }
@@ -141,7 +141,7 @@ func TestMemoryError(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, _ := tr.wait(0)
-	if c := topCells(r, pid); len(c) != 1 || c[0].Status != report.Error || c[0].Error != "MemoryError" {
+	if c := topCells(r, pid); len(c) != 1 || c[0].Status != model.Error || c[0].Error != "MemoryError" {
 		t.Errorf("cells: %+v", c)
 	}
 }

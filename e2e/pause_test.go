@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // shell is an IPython that runs cells one after the other, as they are handed to it.
@@ -143,7 +143,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-func figureOf(f report.Figure) string {
+func figureOf(f model.Figure) string {
 	text, _ := json.Marshal(f)
 	return fmt.Sprint(string(text))
 }

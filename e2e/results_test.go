@@ -3,7 +3,7 @@ package e2e
 import (
 	"encoding/json"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // mark is what a workload measured of itself at one instant.

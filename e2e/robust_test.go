@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/report"
+	"ipytracer/model"
+	"ipytracer/recording"
 	"ipytracer/report/reporttest"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/process"
-	"ipytracer/tracer/recording"
 )
 
 // TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact all the same, the
@@ -181,7 +181,7 @@ func TestTargetKilledInACell(t *testing.T) {
 	}
 	r, _ := tr.wait(0)
 	cells := topCells(r, pid)
-	if len(cells) != 1 || cells[0].Status != report.Incomplete {
+	if len(cells) != 1 || cells[0].Status != model.Incomplete {
 		t.Fatalf("cells: %+v", cells)
 	}
 	if f := cells[0].Meters["cpu.resident"]; f.Need() < 64<<20 {

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 	"ipytracer/tracer/process"
 )
 
@@ -68,7 +68,7 @@ func checkStacks(t *testing.T, p place) {
 }
 
 // compareStack says what is wrong with a stack; the report leaves out what is outside of the cell.
-func compareStack(got []report.Frame, want []calledFrom) string {
+func compareStack(got []model.Frame, want []calledFrom) string {
 	if len(got) == 0 || len(got) > len(want) {
 		return fmt.Sprintf("%d frames", len(got))
 	}
@@ -85,7 +85,7 @@ func compareStack(got []report.Frame, want []calledFrom) string {
 }
 
 // checkSums wants the lines of every window to add up to what the window consumed.
-func checkSums(t *testing.T, r *report.Report) {
+func checkSums(t *testing.T, r *model.Report) {
 	t.Helper()
 	for _, w := range r.Windows {
 		for meter, c := range w.Coverage {
@@ -156,10 +156,10 @@ func TestHostileStacks(t *testing.T) {
 	until(t, "the target ends", func() bool { return syscall.Kill(pid, 0) != nil || ended(pid) })
 	r, _ := tr.stop()
 	cells := topCells(r, pid)
-	if len(cells) != 1 || cells[0].Status != report.OK {
+	if len(cells) != 1 || cells[0].Status != model.OK {
 		t.Fatalf("%d cells: %+v", len(cells), cells)
 	}
-	sizes := map[int64]report.Allocation{}
+	sizes := map[int64]model.Allocation{}
 	for _, a := range cells[0].Allocations {
 		sizes[a.Allocated] = a
 		if len(a.Stack) > 64 {

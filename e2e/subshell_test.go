@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestTwoCellsAtOnce: ipykernel 7 runs cells of a subshell beside those of the main shell. Each has its own window.
@@ -36,7 +36,7 @@ func TestTwoCellsAtOnce(t *testing.T) {
 		t.Fatalf("%d cells: %q", len(cells), sources(cells))
 	}
 	for i, w := range cells {
-		if w.Status != report.OK || w.ExecutionCount == nil || *w.ExecutionCount != i+1 {
+		if w.Status != model.OK || w.ExecutionCount == nil || *w.ExecutionCount != i+1 {
 			t.Errorf("cell %d: status %s, In[%v]", i+1, w.Status, show(w.ExecutionCount))
 		}
 	}
@@ -50,7 +50,7 @@ func TestTwoCellsAtOnce(t *testing.T) {
 		t.Errorf("the cells did not overlap: %+v %+v %+v", long, short, awaited)
 	}
 	for _, c := range []struct {
-		cell report.Window
+		cell model.Window
 		need int64
 	}{{long, 384 << 20}, {awaited, 64 << 20}} {
 		if f := c.cell.Meters["cpu.numpy"]; f.Need() < c.need || f.Need() > c.need+1024 || !f.Exact {

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestTensors compares cpu.torch with what cells know of their tensors, to the byte: training loops, views, resizing, memory
@@ -85,7 +85,7 @@ func checkTensors(t *testing.T, p place) {
 }
 
 // checkRefused wants the one request that malloc refused, and no other.
-func checkRefused(t *testing.T, name string, w report.Window) {
+func checkRefused(t *testing.T, name string, w model.Window) {
 	t.Helper()
 	if name != "refused" {
 		if len(w.Refused) > 0 {
@@ -93,7 +93,7 @@ func checkRefused(t *testing.T, name string, w report.Window) {
 		}
 		return
 	}
-	asked := map[string]report.Refusal{}
+	asked := map[string]model.Refusal{}
 	for _, r := range w.Refused {
 		asked[r.Meter] = r
 	}

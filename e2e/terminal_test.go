@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -82,11 +81,11 @@ func TestNobodyReadsStandardError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r report.Report
-	if err := json.Unmarshal(data, &r); err != nil {
+	r, err := report.ReadJSON(data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(topCells(&r, pid)); n != cells || !r.Certificate.Complete {
+	if n := len(topCells(r, pid)); n != cells || !r.Certificate.Complete {
 		t.Errorf("%d of %d cells, lost %+v, complete %v: %v", n, cells, r.Certificate.Lost, r.Certificate.Complete, r.Certificate.Problems)
 	}
 	said, err := io.ReadAll(unread)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -81,21 +81,21 @@ func tracedBy(t *testing.T, binary string, env []string, pid int, command string
 }
 
 // stop detaches and returns the report, which must be valid, and the exit status.
-func (tr *trace) stop() (*report.Report, []byte) {
+func (tr *trace) stop() (*model.Report, []byte) {
 	tr.t.Helper()
 	_ = tr.cmd.Process.Signal(os.Interrupt)
 	return tr.wait(0)
 }
 
-func (tr *trace) wait(status int) (*report.Report, []byte) {
+func (tr *trace) wait(status int) (*model.Report, []byte) {
 	tr.t.Helper()
 	data := tr.output(status)
 	reporttest.Validate(tr.t, data)
-	var r report.Report
-	if err := json.Unmarshal(data, &r); err != nil {
+	r, err := report.ReadJSON(data)
+	if err != nil {
 		tr.t.Fatal(err)
 	}
-	return &r, data
+	return r, data
 }
 
 // output is what it has printed once it has ended with a status.
@@ -109,7 +109,7 @@ func (tr *trace) output(status int) []byte {
 }
 
 // audit ends an audit and returns what it found.
-func (tr *trace) audit(status int) *report.Audit {
+func (tr *trace) audit(status int) *model.Audit {
 	tr.t.Helper()
 	_ = tr.cmd.Process.Signal(os.Interrupt)
 	return readAudit(tr.t, tr.output(status))

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // TestTruth runs the whole catalogue of cells with known memory and compares every figure with what the traced
@@ -16,7 +16,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-func checkTruth(t *testing.T, p place, cells []string) *report.Report {
+func checkTruth(t *testing.T, p place, cells []string) *model.Report {
 	t.Helper()
 	r := compareTruth(t, p, cells, "--budget", "off")
 	checkCertificate(t, r)
@@ -28,7 +28,7 @@ func checkTruth(t *testing.T, p place, cells []string) *report.Report {
 // A machine that is busy moves memory of a process while it holds what it knows of: its libraries' pages are taken and
 // come back, sixteen at once; threads of ZeroMQ take a first page. The figures then say so, and the workload cannot. So
 // a cell whose resident set is slightly above what it may be is run again, in another process; then it must not be.
-func compareTruth(t *testing.T, p place, cells []string, flags ...string) *report.Report {
+func compareTruth(t *testing.T, p place, cells []string, flags ...string) *model.Report {
 	t.Helper()
 	r, disturbed := compareOnce(t, p, cells, true, flags...)
 	if len(disturbed) > 0 {
@@ -38,7 +38,7 @@ func compareTruth(t *testing.T, p place, cells []string, flags ...string) *repor
 	return r
 }
 
-func compareOnce(t *testing.T, p place, cells []string, patient bool, flags ...string) (*report.Report, []string) {
+func compareOnce(t *testing.T, p place, cells []string, patient bool, flags ...string) (*model.Report, []string) {
 	t.Helper()
 	var disturbed []string
 	w := startWorkload(t, p, cells)
@@ -60,21 +60,21 @@ func compareOnce(t *testing.T, p place, cells []string, patient bool, flags ...s
 }
 
 // topCells returns the cells of a process that no other cell holds.
-func topCells(r *report.Report, pid int) []report.Window {
+func topCells(r *model.Report, pid int) []model.Window {
 	kind := map[int]string{}
 	for _, w := range r.Windows {
 		kind[w.ID] = w.Kind
 	}
-	var out []report.Window
+	var out []model.Window
 	for _, w := range r.Windows {
-		if w.Kind == report.Cell && w.PID == pid && kind[w.Parent] == report.Session {
+		if w.Kind == model.Cell && w.PID == pid && kind[w.Parent] == model.Session {
 			out = append(out, w)
 		}
 	}
 	return out
 }
 
-func sources(windows []report.Window) (out []string) {
+func sources(windows []model.Window) (out []string) {
 	for _, w := range windows {
 		out = append(out, w.Source)
 	}
@@ -83,7 +83,7 @@ func sources(windows []report.Window) (out []string) {
 
 // checkCell compares a cell's window with what is known of it. Patient, it says quiet = false instead of failing where
 // somebody else may have moved the resident set.
-func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run result, patient bool) (quiet bool) {
+func checkCell(t *testing.T, r *model.Report, w model.Window, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
 	if e.Name != run.Name {
@@ -117,12 +117,12 @@ func checkCell(t *testing.T, r *report.Report, w report.Window, e expected, run 
 
 // checkHooks compares the row of what follows a cell's result. Every cell has one, but awaited ones where Python does not say when
 // they have their result.
-func checkHooks(t *testing.T, r *report.Report, cell report.Window, e expected, run result, patient bool) (quiet bool) {
+func checkHooks(t *testing.T, r *model.Report, cell model.Window, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
-	var rows []report.Window
+	var rows []model.Window
 	for _, w := range r.Windows {
-		if w.Parent == cell.ID && w.Kind == report.Statement && w.Name == report.Hooks {
+		if w.Parent == cell.ID && w.Kind == model.Statement && w.Name == model.Hooks {
 			rows = append(rows, w)
 		}
 	}
@@ -134,7 +134,7 @@ func checkHooks(t *testing.T, r *report.Report, cell report.Window, e expected, 
 		return quiet
 	}
 	row := rows[0]
-	if end := row.StartNS + row.DurationNS; row.Line != 0 || row.Status != report.OK || end != cell.StartNS+cell.DurationNS {
+	if end := row.StartNS + row.DurationNS; row.Line != 0 || row.Status != model.OK || end != cell.StartNS+cell.DurationNS {
 		t.Errorf("%s: the row of hooks: %+v in %+v", e.Name, row, cell)
 	}
 	for meter, a := range e.Hooks {
@@ -144,7 +144,7 @@ func checkHooks(t *testing.T, r *report.Report, cell report.Window, e expected, 
 }
 
 // checkChildren compares the peaks of child processes with what they saw of themselves at their highest.
-func checkChildren(t *testing.T, r *report.Report, e expected, run result, patient bool) (quiet bool) {
+func checkChildren(t *testing.T, r *model.Report, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
 	for _, c := range e.Children {
@@ -189,7 +189,7 @@ const arena = 1 << 20
 // disturbance is how far above its truth a resident set may be that somebody else has moved.
 const disturbance = 1 << 20
 
-func checkMeter(t *testing.T, e expected, meter string, w report.Window, a allowances, run result, patient bool) (quiet bool) {
+func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowances, run result, patient bool) (quiet bool) {
 	t.Helper()
 	name, f := e.Name, w.Meters[meter]
 	patient = patient && meter == "cpu.resident"
@@ -228,11 +228,11 @@ func checkMeter(t *testing.T, e expected, meter string, w report.Window, a allow
 	return quiet
 }
 
-func checkStatements(t *testing.T, r *report.Report, cell report.Window, e expected) {
+func checkStatements(t *testing.T, r *model.Report, cell model.Window, e expected) {
 	t.Helper()
 	var lines []int
 	for _, w := range r.Windows {
-		if w.Kind == report.Statement && w.Parent == cell.ID && w.Name != report.Hooks {
+		if w.Kind == model.Statement && w.Parent == cell.ID && w.Name != model.Hooks {
 			lines = append(lines, w.Line)
 		}
 	}
@@ -250,11 +250,11 @@ func checkStatements(t *testing.T, r *report.Report, cell report.Window, e expec
 }
 
 // checkExperiments returns the cells that experiments peak in where somebody else may have moved the resident set.
-func checkExperiments(t *testing.T, r *report.Report, e expectations, results []result, patient bool) (disturbed []string) {
+func checkExperiments(t *testing.T, r *model.Report, e expectations, results []result, patient bool) (disturbed []string) {
 	t.Helper()
-	seen := map[string]report.Window{}
+	seen := map[string]model.Window{}
 	for _, w := range r.Windows {
-		if w.Kind == report.Experiment {
+		if w.Kind == model.Experiment {
 			seen[w.Name] = w
 		}
 	}
@@ -264,7 +264,7 @@ func checkExperiments(t *testing.T, r *report.Report, e expectations, results []
 			t.Errorf("experiment %s is missing", x.Name)
 			continue
 		}
-		if (x.End == nil) != (w.Status == report.Incomplete) {
+		if (x.End == nil) != (w.Status == model.Incomplete) {
 			t.Errorf("experiment %s: status %s", x.Name, w.Status)
 		}
 		for _, run := range results {
@@ -286,7 +286,7 @@ func checkExperiments(t *testing.T, r *report.Report, e expectations, results []
 	return disturbed
 }
 
-func checkCertificate(t *testing.T, r *report.Report) {
+func checkCertificate(t *testing.T, r *model.Report) {
 	t.Helper()
 	if r.Certificate.BoundariesLost != 0 {
 		t.Errorf("%d boundaries lost", r.Certificate.BoundariesLost)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // wantedVariable is what a cell says of a variable that it has made.
@@ -33,7 +33,7 @@ func checkVariables(t *testing.T, p place) {
 	tr := attach(t, w.pid, "--budget", "off", "--record", file)
 	results := w.run()
 	r, _ := tr.stop()
-	found := map[string]report.Variable{}
+	found := map[string]model.Variable{}
 	for _, v := range r.Variables {
 		found[v.Name] = v
 	}
@@ -78,7 +78,7 @@ func checkVariables(t *testing.T, p place) {
 	if v := found["both"]; v.Bytes < 10_000_000 || len(v.Also) != 1 || v.Also[0][:4] != "Out[" {
 		t.Errorf("both: %+v", v)
 	}
-	outputs := slices.DeleteFunc(slices.Clone(r.Variables), func(v report.Variable) bool { return v.Kind != "output" || v.Bytes < 1<<20 })
+	outputs := slices.DeleteFunc(slices.Clone(r.Variables), func(v model.Variable) bool { return v.Kind != "output" || v.Bytes < 1<<20 })
 	if len(outputs) != 1 || outputs[0].Bytes < 12_000_000 || outputs[0].Execution != byCell["shown"] {
 		t.Errorf("outputs: %+v", outputs)
 	}
@@ -89,7 +89,7 @@ func checkVariables(t *testing.T, p place) {
 }
 
 // checkResident: the parts add up, to what the kernel's counters say, and what the cells have made is in the right ones.
-func checkResident(t *testing.T, r *report.Report) {
+func checkResident(t *testing.T, r *model.Report) {
 	t.Helper()
 	if len(r.Resident) != 1 || !r.Resident[0].Complete {
 		t.Fatalf("resident: %+v", r.Resident)
@@ -110,7 +110,7 @@ func checkResident(t *testing.T, r *report.Report) {
 	}
 }
 
-func sameVariable(t *testing.T, name string, got report.Variable, want wantedVariable) {
+func sameVariable(t *testing.T, name string, got model.Variable, want wantedVariable) {
 	t.Helper()
 	if got.Bytes < want.Bytes-want.Near || got.Bytes > want.Bytes+want.Near || got.Kind != "variable" || !got.Exact {
 		t.Errorf("%s: %+v, want %d bytes", name, got, want.Bytes)

@@ -1,61 +1,11 @@
 package report
 
-// Certificate is the evidence behind the figures.
-type Certificate struct {
-	// Complete: every change made in the kernel reached the tracer, every window is there and was seen to end, and nothing was lost, refused
-	// or guessed. Else Incomplete says in words what was.
-	Complete   bool     `json:"complete"`
-	Incomplete []string `json:"incomplete,omitempty"`
-	Finished   string   `json:"finished"` // why the session ended
-	Made       uint64   `json:"made"`
-	Delivered  uint64   `json:"delivered"`
-	Lost       []Loss   `json:"lost"`
-	// BoundariesLost counts window boundaries that are missing; anything but 0 is a defect.
-	BoundariesLost uint64 `json:"boundaries_lost"`
-	UnknownFrees   uint64 `json:"unknown_frees"`
-	// UnknownDeviceFrees counts frees of device or page-locked memory that was made before the attach.
-	UnknownDeviceFrees uint64 `json:"unknown_device_frees"`
-	// UnknownHeapFrees counts frees of malloc's blocks that were made before the attach.
-	UnknownHeapFrees uint64 `json:"unknown_heap_frees,omitempty"`
-	// UnknownTorchFrees counts frees of tensors on the CPU that were made before the attach.
-	UnknownTorchFrees uint64   `json:"unknown_torch_frees,omitempty"`
-	LateLibraries     []string `json:"late_libraries"`
-	Probes            []Probe  `json:"probes"`
-	Meters            []Proof  `json:"meters"`
-	Problems          []string `json:"problems"`
-}
+import "ipytracer/model"
 
 // lacks is why it is not complete, in words; nothing where it is.
-func (c *Certificate) lacks() []string {
+func lacks(c *model.Certificate) []string {
 	if !c.Complete && len(c.Incomplete) == 0 {
 		return []string{"something is missing"}
 	}
 	return c.Incomplete
-}
-
-// Loss counts records that did not arrive.
-type Loss struct {
-	Reason string `json:"reason"`
-	Count  uint64 `json:"count"`
-}
-
-// Probe is one probe and how often it fired.
-type Probe struct {
-	Name string `json:"name"`
-	Site string `json:"site"`
-	Hits uint64 `json:"hits"`
-}
-
-// Proof compares, for one meter, the kernel's peaks with the peaks recomputed from the event stream.
-type Proof struct {
-	ID string `json:"id"`
-	// Compared windows had a complete stream; Agreed of them agree to the byte.
-	Compared int `json:"compared"`
-	Agreed   int `json:"agreed"`
-	// Skipped windows had an incomplete stream, so nothing could be compared.
-	Skipped int `json:"skipped"`
-	// Difference is the largest |kernel − recomputed| seen, in bytes.
-	Difference int64 `json:"difference"`
-	// Shed: the probe was stepped down at least once to keep the overhead budget.
-	Shed bool `json:"shed"`
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // csvColumns come before the columns of the meters.
@@ -17,7 +19,7 @@ var csvFigure = []string{"start", "peak", "end", "consumed", "peaked", "exact", 
 // CSV writes one row for each window and, with kind "between", one for each stretch of time between cells. Sizes are
 // exact bytes; what a row does not have is empty. Texts keep their newlines, other control characters are escaped
 // as by [Escape], and a text that a spreadsheet would take for a formula begins with an apostrophe.
-func CSV(w io.Writer, r *Report) error {
+func CSV(w io.Writer, r *model.Report) error {
 	out := csv.NewWriter(w)
 	ids := meterIDs(r)
 	head := append([]string{}, csvColumns...)
@@ -87,7 +89,7 @@ func (r *csvRow) take() []string {
 	return whole
 }
 
-func (r *csvRow) window(w *Window) {
+func (r *csvRow) window(w *model.Window) {
 	r.text(csvText(w.Kind))
 	r.number(int64(w.ID))
 	r.number(int64(w.Parent))
@@ -107,7 +109,7 @@ func (r *csvRow) window(w *Window) {
 	r.text("", "", csvText(w.Source), strconv.FormatBool(w.SourceTruncated))
 }
 
-func (r *csvRow) between(b *Between) {
+func (r *csvRow) between(b *model.Between) {
 	r.text("between", "", "")
 	r.number(int64(b.PID))
 	r.text("", "", "", csvText(b.Label), "", "", csvText(b.Note))
@@ -119,7 +121,7 @@ func (r *csvRow) between(b *Between) {
 	r.text("", "")
 }
 
-func (r *csvRow) figures(figures map[string]Figure, ids []string) {
+func (r *csvRow) figures(figures map[string]model.Figure, ids []string) {
 	for _, id := range ids {
 		f, ok := figures[id]
 		if !ok {

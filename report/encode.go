@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"ipytracer/model"
 )
 
 // encoder writes what a long session has hundreds of thousands of, as [json.Encoder] would, but without looking at types as it runs and
@@ -19,9 +21,9 @@ type encoder struct {
 // item writes an item of a list, with no list or map of it nil.
 func (e *encoder) item(item any) {
 	switch x := item.(type) {
-	case *Window:
+	case *model.Window:
 		e.window(x)
-	case *Between:
+	case *model.Between:
 		e.between(x)
 	case *extent:
 		e.stack(x)
@@ -116,7 +118,7 @@ const (
 	otherwise = 1 // it is for encoding/json
 )
 
-func (e *encoder) window(w *Window) {
+func (e *encoder) window(w *model.Window) {
 	e.int(`{"id":`, int64(w.ID))
 	e.int(`,"parent":`, int64(w.Parent))
 	e.text(`,"kind":`, w.Kind)
@@ -156,7 +158,7 @@ func (e *encoder) window(w *Window) {
 	e.raw("}")
 }
 
-func (e *encoder) children(all []Child) {
+func (e *encoder) children(all []model.Child) {
 	e.raw(`,"children":[`)
 	for i := range all {
 		if i > 0 {
@@ -190,11 +192,11 @@ func each[V any](e *encoder, before string, all map[string]V, write func(*encode
 	e.raw("}")
 }
 
-func (e *encoder) figures(before string, all map[string]Figure) {
+func (e *encoder) figures(before string, all map[string]model.Figure) {
 	each(e, before, all, (*encoder).figure)
 }
 
-func (e *encoder) figure(f Figure) {
+func (e *encoder) figure(f model.Figure) {
 	e.int(`:{"start":`, f.Start)
 	e.int(`,"peak":`, f.Peak)
 	e.int(`,"end":`, f.End)
@@ -209,11 +211,11 @@ func (e *encoder) figure(f Figure) {
 	e.raw("}")
 }
 
-func (e *encoder) coverage(all map[string]Coverage) {
+func (e *encoder) coverage(all map[string]model.Coverage) {
 	if len(all) == 0 {
 		return
 	}
-	each(e, `,"coverage":`, all, func(e *encoder, c Coverage) {
+	each(e, `,"coverage":`, all, func(e *encoder, c model.Coverage) {
 		e.int(`:{"at_peak":`, c.AtPeak)
 		e.intIfAny(`,"unlisted":`, int64(c.Unlisted))
 		e.intIfAny(`,"unlisted_at_peak":`, c.UnlistedAtPeak)
@@ -225,14 +227,14 @@ func (e *encoder) coverage(all map[string]Coverage) {
 	})
 }
 
-func (e *encoder) refused(all []Refusal) {
+func (e *encoder) refused(all []model.Refusal) {
 	if len(all) > 0 {
 		e.raw(`,"refused":`)
 		e.any(e.tables.refused(all))
 	}
 }
 
-func (e *encoder) allocations(all []Allocation) {
+func (e *encoder) allocations(all []model.Allocation) {
 	if len(all) == 0 {
 		return
 	}
@@ -253,7 +255,7 @@ func (e *encoder) allocations(all []Allocation) {
 	e.raw("]")
 }
 
-func (e *encoder) between(b *Between) {
+func (e *encoder) between(b *model.Between) {
 	e.int(`{"pid":`, int64(b.PID))
 	e.int(`,"after":`, int64(b.After))
 	e.int(`,"before":`, int64(b.Before))
@@ -278,7 +280,7 @@ func (e *encoder) stack(s *extent) {
 	e.raw("}")
 }
 
-func (e *encoder) frame(f *Frame) {
+func (e *encoder) frame(f *model.Frame) {
 	e.text(`{"function":`, f.Function)
 	e.text(`,"file":`, f.File)
 	e.int(`,"line":`, int64(f.Line))

@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ipytracer/model"
 )
 
 // TestEncoderIsEncodingJSON: what is written by hand is what encoding/json makes of the model, field by field, whatever is in them.
 func TestEncoderIsEncodingJSON(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		var w Window
-		var b Between
+		var w model.Window
+		var b model.Between
 		fill(random, reflect.ValueOf(&w).Elem())
 		fill(random, reflect.ValueOf(&b).Elem())
 		e, plain := encoder{tables: newTables()}, encoder{tables: newTables()}
@@ -24,7 +26,7 @@ func TestEncoderIsEncodingJSON(t *testing.T) {
 		plain.any(asTabled(plain.tables, w))
 		plain.b = append(plain.b, '\n')
 		if b.Meters == nil {
-			b.Meters = map[string]Figure{}
+			b.Meters = map[string]model.Figure{}
 		}
 		plain.any(tabledBetween{b, plain.tables.refused(b.Refused)})
 		for i := range e.tables.frames {
@@ -51,14 +53,14 @@ func TestEncoderIsEncodingJSON(t *testing.T) {
 }
 
 // asTabled is a window as encoding/json is to write it.
-func asTabled(t *tables, x Window) tabledWindow {
+func asTabled(t *tables, x model.Window) tabledWindow {
 	if x.Meters == nil {
-		x.Meters = map[string]Figure{}
+		x.Meters = map[string]model.Figure{}
 	}
 	x.Children = list(x.Children)
 	for i := range x.Children {
 		if x.Children[i].Meters == nil {
-			x.Children[i].Meters = map[string]Figure{}
+			x.Children[i].Meters = map[string]model.Figure{}
 		}
 	}
 	w := tabledWindow{Window: x, Refused: t.refused(x.Refused)}
@@ -110,12 +112,12 @@ func fill(random *rand.Rand, v reflect.Value) {
 
 // TestRecentStacks: stacks that share memory are told apart by all that a stack is.
 func TestRecentStacks(t *testing.T) {
-	frames := []Frame{{Function: "f", File: "a.py", Line: 1}, {Function: "g", File: "a.py", Line: 2}}
+	frames := []model.Frame{{Function: "f", File: "a.py", Line: 1}, {Function: "g", File: "a.py", Line: 2}}
 	tables := newTables()
 	known := map[int]bool{}
 	for range 2 {
 		for _, truncated := range []bool{false, true} {
-			for _, stack := range [][]Frame{frames, frames[:1], frames[1:]} {
+			for _, stack := range [][]model.Frame{frames, frames[:1], frames[1:]} {
 				at := tables.stack(stack, truncated)
 				if again := tables.stack(slices.Clone(stack), truncated); again != at {
 					t.Errorf("%v is %d, and %d in other memory", stack, at, again)

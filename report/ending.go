@@ -5,39 +5,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
-// Ending is how a process ended.
-type Ending struct {
-	ExitStatus *int   `json:"exit_status"`      // null where a signal ended it
-	Signal     string `json:"signal,omitempty"` // "SIGKILL"
-	// OutOfMemory: the kernel's OOM killer chose it.
-	OutOfMemory bool `json:"out_of_memory"`
-	// Limit is what was used up then; null where that is not known.
-	Limit *Limit `json:"limit,omitempty"`
-	// Likely: the kernel did not say that it was this limit; it is the one that was used up.
-	Likely bool `json:"likely,omitempty"`
-	// Window is the statement, or the cell, that ran when it ended; 0 for none.
-	Window int `json:"window"`
-	// At is where that is; null for none.
-	At *Place `json:"at,omitempty"`
-	// Resident and Mapped are the most it had in its last segment, in bytes.
-	Resident int64 `json:"resident"`
-	Mapped   int64 `json:"mapped"`
-}
-
-// Limit is a limit of a process's memory, in bytes.
-type Limit struct {
-	// Kind is cgroup (of a container, a service, a user), machine, RLIMIT_DATA (what the process maps) or RLIMIT_AS (its address space).
-	Kind    string `json:"kind"`
-	Path    string `json:"path,omitempty"` // of the cgroup
-	Bytes   int64  `json:"bytes"`
-	Used    int64  `json:"used"`              // by all that it is for, when it was looked at last
-	Highest int64  `json:"highest,omitempty"` // that was ever used, where the kernel keeps it
-}
-
-// name is what people call the limit.
-func (l Limit) name() string {
+// limitName is what people call the limit.
+func limitName(l model.Limit) string {
 	switch l.Kind {
 	case "cgroup":
 		return "cgroup " + bounded(path.Clean("/"+l.Path), maxName)
@@ -48,16 +22,16 @@ func (l Limit) name() string {
 }
 
 // notable says whether a process did not end by itself.
-func (e *Ending) notable() bool { return e != nil && (e.OutOfMemory || e.Signal != "") }
+func notable(e *model.Ending) bool { return e != nil && (e.OutOfMemory || e.Signal != "") }
 
 // exhausted says which limit was used up, of a process that the OOM killer ended.
-func (e *Ending) exhausted() string {
+func exhausted(e *model.Ending) string {
 	if e.Limit == nil {
 		return "not known: neither a cgroup of the process nor the machine was seen to be full"
 	}
-	text := FormatBytes(e.Limit.Bytes) + " of " + e.Limit.name()
+	text := words.Bytes(e.Limit.Bytes) + " of " + limitName(*e.Limit)
 	if used := max(e.Limit.Used, e.Limit.Highest); used > 0 {
-		text += ", of which " + FormatBytes(used) + " were used"
+		text += ", of which " + words.Bytes(used) + " were used"
 	}
 	if e.Likely {
 		text = "most likely " + text
@@ -66,15 +40,15 @@ func (e *Ending) exhausted() string {
 }
 
 // limits says in a line what limits a process's memory and how near it came.
-func (v *view) limits(p Process) {
+func (v *view) limits(p model.Process) {
 	var parts []span
 	for _, l := range p.Limits {
-		text := FormatBytes(l.Bytes) + " of " + l.name()
+		text := words.Bytes(l.Bytes) + " of " + limitName(l)
 		switch {
 		case l.Highest > 0:
-			text += ", " + FormatBytes(l.Highest) + " at its highest"
+			text += ", " + words.Bytes(l.Highest) + " at its highest"
 		case l.Used > 0:
-			text += ", " + FormatBytes(l.Used) + " used"
+			text += ", " + words.Bytes(l.Used) + " used"
 		}
 		parts = append(parts, span{text, plain})
 	}
@@ -90,7 +64,7 @@ func (v *view) endings() {
 	for _, memory := range []bool{true, false} {
 		for _, p := range v.r.Processes {
 			e := p.Ending
-			if !e.notable() || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
+			if !notable(e) || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
 				continue
 			}
 			if told++; told > maxEndings {
@@ -101,12 +75,12 @@ func (v *view) endings() {
 		}
 	}
 	if more > 0 {
-		v.answer("", "and "+plural(more, "more process"))
+		v.answer("", "and "+words.Plural(more, "more process"))
 	}
 	v.starved()
 }
 
-func (v *view) ending(p Process) {
+func (v *view) ending(p model.Process) {
 	who := ""
 	if p.Parent != 0 && !v.pids[p.PID] {
 		who = " (" + oneLine(p.Command, false, maxName) + ")"
@@ -115,22 +89,22 @@ func (v *view) ending(p Process) {
 }
 
 // ended says what put an end to a process, and where.
-func (v *view) ended(pid int, who string, e *Ending, where string) {
-	had := FormatBytes(e.Resident) + " resident"
+func (v *view) ended(pid int, who string, e *model.Ending, where string) {
+	had := words.Bytes(e.Resident) + " resident"
 	if e.OutOfMemory {
 		v.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
-		v.answer("the limit", e.exhausted())
+		v.answer("the limit", exhausted(e))
 		return
 	}
 	v.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", bounded(e.Signal, maxName), pid, who, had, where))
 }
 
 // during is ", in In[7] line 3: x = np.ones(n)".
-func (v *view) during(e *Ending) string {
+func (v *view) during(e *model.Ending) string {
 	if e.At == nil {
 		return ""
 	}
-	text := ", in " + e.At.label()
+	text := ", in " + placeName(e.At)
 	for _, c := range v.cells {
 		if c.execution != e.At.Execution {
 			continue
@@ -153,7 +127,7 @@ func (v *view) starved() {
 		cell := v.window(c.id)
 		text := bounded(lastOf(c.failure), maxName) + " in " + v.shortName(c)
 		for _, w := range v.statementsOf(map[int]bool{c.id: true})[c.id] {
-			if w.Status == Error {
+			if w.Status == model.Error {
 				where, source := statementLabel(w, cellLines(*cell))
 				text += ", " + where + source
 			}

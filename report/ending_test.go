@@ -4,27 +4,28 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 )
 
 // dead is a notebook whose kernel the OOM killer ended in the second cell, and one of whose workers somebody killed.
-func dead() *report.Report {
-	r := &report.Report{Schema: report.Schema, Between: []report.Between{}}
-	limit := report.Limit{Kind: "cgroup", Path: "/docker/x\x1b[31m", Bytes: 600 * mib, Used: 590 * mib, Highest: 600 * mib}
-	r.Processes = []report.Process{{
+func dead() *model.Report {
+	r := &model.Report{Schema: model.Schema, Between: []model.Between{}}
+	limit := model.Limit{Kind: "cgroup", Path: "/docker/x\x1b[31m", Bytes: 600 * mib, Used: 590 * mib, Highest: 600 * mib}
+	r.Processes = []model.Process{{
 		PID: 7, Command: "python3 -m ipykernel", IPython: "8.5", Python: "3.11.2", Ended: true, Meters: all(fig(0, 500*mib, 0), fig(0, 600*mib, 0), fig(0, 0, 0)),
-		Ending: &report.Ending{
-			Signal: "SIGKILL", OutOfMemory: true, Limit: &limit, Window: 4, At: &report.Place{Execution: 2, ExecutionCount: 2, Line: 2}, Resident: 500 * mib, Mapped: 600 * mib,
+		Ending: &model.Ending{
+			Signal: "SIGKILL", OutOfMemory: true, Limit: &limit, Window: 4, At: &model.Place{Execution: 2, ExecutionCount: 2, Line: 2}, Resident: 500 * mib, Mapped: 600 * mib,
 		},
-		Limits: []report.Limit{limit, {Kind: "machine", Bytes: 24 * gib, Used: 2 * gib}},
-	}, {PID: 9, Parent: 7, Command: "python3 worker.py", Ended: true, Ending: &report.Ending{Signal: "SIGSEGV"}, Meters: map[string]report.Figure{}}}
-	r.Meters = []report.Meter{{ID: "cpu.resident", Unit: "bytes", Exact: true}}
+		Limits: []model.Limit{limit, {Kind: "machine", Bytes: 24 * gib, Used: 2 * gib}},
+	}, {PID: 9, Parent: 7, Command: "python3 worker.py", Ended: true, Ending: &model.Ending{Signal: "SIGSEGV"}, Meters: map[string]model.Figure{}}}
+	r.Meters = []model.Meter{{ID: "cpu.resident", Unit: "bytes", Exact: true}}
 	figures := all(fig(0, 500*mib, 500*mib), fig(0, 600*mib, 600*mib), fig(0, 0, 0))
-	r.Windows = []report.Window{
-		{ID: 1, Kind: report.Session, PID: 7, Status: report.OK, Meters: figures, Children: []report.Child{}},
-		{ID: 2, Parent: 1, Kind: report.Cell, PID: 7, Execution: 1, ExecutionCount: number(1), Status: report.Error, Error: "numpy.core._exceptions._ArrayMemoryError", Source: "np.ones(1 << 40)", Meters: figures, Children: []report.Child{}},
-		{ID: 3, Parent: 1, Kind: report.Cell, PID: 7, Execution: 2, ExecutionCount: number(2), Status: report.Incomplete, Source: "x = 1\ny = load()", Meters: figures, Children: []report.Child{}},
-		{ID: 4, Parent: 3, Kind: report.Statement, PID: 7, Line: 2, Status: report.Incomplete, Meters: figures, Children: []report.Child{}},
+	r.Windows = []model.Window{
+		{ID: 1, Kind: model.Session, PID: 7, Status: model.OK, Meters: figures, Children: []model.Child{}},
+		{ID: 2, Parent: 1, Kind: model.Cell, PID: 7, Execution: 1, ExecutionCount: number(1), Status: model.Error, Error: "numpy.core._exceptions._ArrayMemoryError", Source: "np.ones(1 << 40)", Meters: figures, Children: []model.Child{}},
+		{ID: 3, Parent: 1, Kind: model.Cell, PID: 7, Execution: 2, ExecutionCount: number(2), Status: model.Incomplete, Source: "x = 1\ny = load()", Meters: figures, Children: []model.Child{}},
+		{ID: 4, Parent: 3, Kind: model.Statement, PID: 7, Line: 2, Status: model.Incomplete, Meters: figures, Children: []model.Child{}},
 	}
 	return r
 }

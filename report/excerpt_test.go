@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ipytracer/model"
 )
 
 func TestOneLine(t *testing.T) {
@@ -38,7 +40,7 @@ func TestCellLines(t *testing.T) {
 		"":                    {""},
 		"# %%time\n%%time\ny": {"# %%time", "%%time", "y"},
 	} {
-		if got := cellLines(Window{Source: source}); !slices.Equal(got, want) {
+		if got := cellLines(model.Window{Source: source}); !slices.Equal(got, want) {
 			t.Errorf("cellLines(%q) = %q, want %q", source, got, want)
 		}
 	}

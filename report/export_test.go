@@ -5,5 +5,4 @@ var (
 	Cells     = cells
 	CheckSafe = checkSafe
 	CSVText   = csvText
-	Plural    = plural
 )

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // Marks in front of figures that are not exact.
@@ -12,17 +15,17 @@ const (
 	atLeast = "≥" // at least this much
 )
 
-// Label is what people call a window: In[3], an experiment's name, line 7. A cell that IPython ran without storing
+// label is what people call a window: In[3], an experiment's name, line 7. A cell that IPython ran without storing
 // it is "(silent)", one whose number is not known "-". The result is not escaped.
-func (w Window) Label() string {
+func label(w model.Window) string {
 	switch {
-	case w.Kind == Experiment:
+	case w.Kind == model.Experiment:
 		return w.Name
-	case w.Kind == Statement && w.Line > 0:
+	case w.Kind == model.Statement && w.Line > 0:
 		return fmt.Sprintf("line %d", w.Line)
-	case w.Kind == Statement && w.Name != "":
+	case w.Kind == model.Statement && w.Name != "":
 		return w.Name
-	case w.Kind == Session:
+	case w.Kind == model.Session:
 		return "session"
 	case w.Silent:
 		return "(silent)"
@@ -35,27 +38,27 @@ func (w Window) Label() string {
 // quantity is one of the sizes people read off a figure.
 type quantity struct {
 	title string
-	of    func(Figure) int64
+	of    func(model.Figure) int64
 	// high: it rests on the peak, so something missed can only make it larger.
 	high bool
 }
 
 var (
-	need     = quantity{"need", Figure.Need, true}
-	consumed = quantity{"consumed", func(f Figure) int64 { return f.Consumed }, false}
-	peaked   = quantity{"peaked", func(f Figure) int64 { return f.Peaked }, true}
-	total    = quantity{"total", func(f Figure) int64 { return f.End }, false}
-	start    = quantity{"start", func(f Figure) int64 { return f.Start }, false}
-	highest  = quantity{"highest", func(f Figure) int64 { return f.Peak }, true}
+	need     = quantity{"need", model.Figure.Need, true}
+	consumed = quantity{"consumed", func(f model.Figure) int64 { return f.Consumed }, false}
+	peaked   = quantity{"peaked", func(f model.Figure) int64 { return f.Peaked }, true}
+	total    = quantity{"total", func(f model.Figure) int64 { return f.End }, false}
+	start    = quantity{"start", func(f model.Figure) int64 { return f.Start }, false}
+	highest  = quantity{"highest", func(f model.Figure) int64 { return f.Peak }, true}
 )
 
 // show writes one quantity of the figure a window has for a meter; a dash if it has none.
-func (q quantity) show(figures map[string]Figure, meter string) span {
+func (q quantity) show(figures map[string]model.Figure, meter string) span {
 	f, ok := figures[meter]
 	if !ok {
 		return span{"–", dim}
 	}
-	text := FormatBytes(q.of(f))
+	text := words.Bytes(q.of(f))
 	switch {
 	case f.Exact && q.of(f) == 0:
 		return span{text, dim}
@@ -80,7 +83,7 @@ func meterName(id string) string {
 func part(id string) bool { return strings.HasPrefix(id, "cpu.resident.") }
 
 // meterIDs lists every meter of a report: first those it declares, in its order, then any other that has a figure.
-func meterIDs(r *Report) []string {
+func meterIDs(r *model.Report) []string {
 	var ids []string
 	for _, m := range r.Meters {
 		if !slices.Contains(ids, m.ID) {
@@ -97,7 +100,7 @@ func meterIDs(r *Report) []string {
 		take(id)
 	}
 	if r.Stream == nil {
-		eachFigures(r, func(figures map[string]Figure) {
+		eachFigures(r, func(figures map[string]model.Figure) {
 			for id := range figures {
 				take(id)
 			}
@@ -108,7 +111,7 @@ func meterIDs(r *Report) []string {
 }
 
 // eachFigures calls visit with every set of figures in a report.
-func eachFigures(r *Report, visit func(map[string]Figure)) {
+func eachFigures(r *model.Report, visit func(map[string]model.Figure)) {
 	for w := range r.AllPassing() {
 		visit(w.Meters)
 		visit(w.Tree)
@@ -125,7 +128,7 @@ func eachFigures(r *Report, visit func(map[string]Figure)) {
 }
 
 // headlines are the meters a table shows, the one that ranks first, parts of others left out.
-func headlines(r *Report, by string) ([]string, error) {
+func headlines(r *model.Report, by string) ([]string, error) {
 	known := meterIDs(r)
 	if by != "" && !slices.Contains(known, by) {
 		return nil, fmt.Errorf("rank by %q: no such meter here; there are: %s", by, strings.Join(known, ", "))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -71,8 +72,8 @@ func TestJSONKeepsEveryCharacter(t *testing.T) {
 	r.Windows[1].Name = strings.ToValidUTF8(evil, "") + "\U000e0041\U0001f642<&>\u2028"
 	data := reporttest.Report(t, r)
 	report.CheckSafe(t, string(data), "\n")
-	var back report.Report
-	if err := json.Unmarshal(data, &back); err != nil {
+	back, err := report.ReadJSON(data)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if back.Windows[1].Name != r.Windows[1].Name {
@@ -85,11 +86,11 @@ func TestJSONKeepsEveryCharacter(t *testing.T) {
 
 func TestJSONRoundTrip(t *testing.T) {
 	data := reporttest.Report(t, inexact())
-	var back report.Report
-	if err := json.Unmarshal(data, &back); err != nil {
+	back, err := report.ReadJSON(data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if again := reporttest.Report(t, &back); string(again) != string(data) {
+	if again := reporttest.Report(t, back); string(again) != string(data) {
 		t.Error("a report that was read back prints differently")
 	}
 	if strings.Contains(string(data), ":null") && !strings.Contains(string(data), `"bound":null`) {
@@ -127,12 +128,12 @@ func TestSchemaKnowsTheModel(t *testing.T) {
 			}
 		}
 	}
-	compare("report", schema.Properties, report.Report{}, "frames", "stacks")
-	compare("line", schema.Defs["line"].Properties, report.Line{}, "frame")
-	for name, model := range map[string]any{"host": report.Host{}, "process": report.Process{}, "meter": report.Meter{}, "window": report.Window{},
-		"child": report.Child{}, "figure": report.Figure{}, "between": report.Between{}, "certificate": report.Certificate{}, "loss": report.Loss{},
-		"probe": report.Probe{}, "proof": report.Proof{}, "allocation": report.Allocation{}, "frame": report.Frame{},
-		"tensors": report.Tensors{}, "variable": report.Variable{}, "names": report.Names{}, "resident": report.Resident{}, "residentPart": report.ResidentPart{}, "refusal": report.Refusal{}, "softLimit": report.SoftLimit{}, "coverage": report.Coverage{}} {
+	compare("report", schema.Properties, model.Report{}, "frames", "stacks")
+	compare("line", schema.Defs["line"].Properties, model.Line{}, "frame")
+	for name, model := range map[string]any{"host": model.Host{}, "process": model.Process{}, "meter": model.Meter{}, "window": model.Window{},
+		"child": model.Child{}, "figure": model.Figure{}, "between": model.Between{}, "certificate": model.Certificate{}, "loss": model.Loss{},
+		"probe": model.Probe{}, "proof": model.Proof{}, "allocation": model.Allocation{}, "frame": model.Frame{},
+		"tensors": model.Tensors{}, "variable": model.Variable{}, "names": model.Names{}, "resident": model.Resident{}, "residentPart": model.ResidentPart{}, "refusal": model.Refusal{}, "softLimit": model.SoftLimit{}, "coverage": model.Coverage{}} {
 		compare(name, schema.Defs[name].Properties, model)
 	}
 }

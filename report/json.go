@@ -8,13 +8,15 @@ import (
 	"reflect"
 	"strings"
 	"unicode/utf8"
+
+	"ipytracer/model"
 )
 
 // JSON writes the report as one JSON object that follows [SchemaJSON], a line for each item of its lists, one after another: it holds
 // one window at a time, and the tables of frames and stacks, which come last. Equal reports give equal bytes: the members of
 // maps are sorted, and a list or map that is empty is [] or {}, never null. Strings keep every character of the
 // target's; those that a terminal could act on are written as \u escapes.
-func JSON(w io.Writer, r *Report) error {
+func JSON(w io.Writer, r *model.Report) error {
 	c := complete(r)
 	return newDocument(w).write(reflect.ValueOf(c).Elem(), map[string]iter.Seq[any]{
 		"windows": func(yield func(any) bool) {
@@ -38,9 +40,9 @@ func JSON(w io.Writer, r *Report) error {
 }
 
 // AuditJSON writes an audit as one JSON object that follows [AuditSchemaJSON], as [JSON] does.
-func AuditJSON(w io.Writer, a *Audit) error {
+func AuditJSON(w io.Writer, a *model.Audit) error {
 	c := *a
-	c.Schema = AuditSchema
+	c.Schema = model.AuditSchema
 	c.Processes, c.Held, c.NotJudged, c.Verdicts, c.Live = list(a.Processes), list(a.Held), list(a.NotJudged), list(a.Verdicts), list(a.Live)
 	return newDocument(w).write(reflect.ValueOf(c), nil, "audit")
 }
@@ -176,9 +178,9 @@ func asciiEscapes(encoded []byte) []byte {
 }
 
 // complete copies a report, but for its windows, so far that no list or map of it is nil, and names its schema.
-func complete(r *Report) *Report {
+func complete(r *model.Report) *model.Report {
 	c := *r
-	c.Schema = Schema
+	c.Schema = model.Schema
 	c.Processes = list(r.Processes)
 	for i := range c.Processes {
 		c.Processes[i].Meters = figures(c.Processes[i].Meters)
@@ -193,9 +195,9 @@ func complete(r *Report) *Report {
 // list copies a slice; nil becomes empty.
 func list[T any](items []T) []T { return append(make([]T, 0, len(items)), items...) }
 
-func figures(m map[string]Figure) map[string]Figure {
+func figures(m map[string]model.Figure) map[string]model.Figure {
 	if m == nil {
-		return map[string]Figure{}
+		return map[string]model.Figure{}
 	}
 	return m
 }
@@ -203,15 +205,15 @@ func figures(m map[string]Figure) map[string]Figure {
 // WithoutSource returns a copy of a report from which every text of the notebook is gone: the sources of cells and
 // statements, what follows the program's name in the command lines of child processes, which a cell may have typed
 // (!cmd), and code in an attached process's own (ipython -c). Names of experiments stay. The report is not changed.
-func WithoutSource(r *Report) *Report {
+func WithoutSource(r *model.Report) *model.Report {
 	c := complete(r)
 	c.Schema = r.Schema
 	c.Find, c.Since = nil, nil
 	if r.Since != nil {
-		c.Since = func(id int) iter.Seq[*Window] { return bare(r.Since(id)) }
+		c.Since = func(id int) iter.Seq[*model.Window] { return bare(r.Since(id)) }
 	}
 	if r.Find != nil {
-		c.Find = func(id int) (Window, bool) {
+		c.Find = func(id int) (model.Window, bool) {
 			w, ok := r.Find(id)
 			return withoutSource(w), ok
 		}
@@ -228,8 +230,8 @@ func WithoutSource(r *Report) *Report {
 }
 
 // bare are windows without the texts of the notebook.
-func bare(all iter.Seq[*Window]) iter.Seq[*Window] {
-	return func(yield func(*Window) bool) {
+func bare(all iter.Seq[*model.Window]) iter.Seq[*model.Window] {
+	return func(yield func(*model.Window) bool) {
 		for window := range all {
 			w := withoutSource(*window)
 			if !yield(&w) {
@@ -239,7 +241,7 @@ func bare(all iter.Seq[*Window]) iter.Seq[*Window] {
 	}
 }
 
-func withoutSource(w Window) Window {
+func withoutSource(w model.Window) model.Window {
 	w.Source, w.SourceTruncated = "", false
 	w.Children = list(w.Children)
 	for i := range w.Children {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -15,9 +16,9 @@ func TestLimitInText(t *testing.T) {
 		"session": "set by --limit for the session", "command": "set by `tracer limit`", "left": "`tracer limit 4242 off` takes it away", "other": "`ulimit -d`",
 	} {
 		r := withLines()
-		r.Processes[0].PID, r.Processes[0].SoftLimit = 4242, &report.SoftLimit{Bytes: 1 << 30, By: by}
+		r.Processes[0].PID, r.Processes[0].SoftLimit = 4242, &model.SoftLimit{Bytes: 1 << 30, By: by}
 		for i := range r.Windows {
-			r.Windows[i].Refused = []report.Refusal{{Meter: "cpu.mapped", Asked: 2 << 30, Held: 97 << 20, Limit: 1 << 30, Count: 1}}
+			r.Windows[i].Refused = []model.Refusal{{Meter: "cpu.mapped", Asked: 2 << 30, Held: 97 << 20, Limit: 1 << 30, Count: 1}}
 		}
 		reporttest.Report(t, r)
 		var out bytes.Buffer

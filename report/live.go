@@ -3,6 +3,9 @@ package report
 import (
 	"io"
 	"slices"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // segment is one figure of the live line.
@@ -18,7 +21,7 @@ type segment struct {
 const minLiveSource = 20
 
 // Live writes the one line a cell gets as soon as it has ended.
-func Live(w io.Writer, window Window, o TextOptions) error {
+func Live(w io.Writer, window model.Window, o TextOptions) error {
 	p := o.printer()
 	first := o.By
 	if first == "" {
@@ -31,7 +34,7 @@ func Live(w io.Writer, window Window, o TextOptions) error {
 		{name: "need", meter: first, q: need},
 	}
 	others := []string{"cpu.mapped", "cpu.numpy", "cpu.torch"}
-	for _, id := range meterIDs(&Report{Windows: []Window{{Meters: window.Meters}}}) {
+	for _, id := range meterIDs(&model.Report{Windows: []model.Window{{Meters: window.Meters}}}) {
 		if !part(id) && !slices.Contains(others, id) {
 			others = append(others, id)
 		}
@@ -50,15 +53,15 @@ func Live(w io.Writer, window Window, o TextOptions) error {
 }
 
 // liveLine prints the figures there is room for, the time, and what is left of the width of remarks and source.
-func liveLine(p *printer, window Window, segments []segment) {
-	lead := span{pad(bounded(window.Label(), maxName), 8, false), bold}
-	time := span{"  " + pad(FormatDuration(window.DurationNS), 8, true) + "  ", plain}
+func liveLine(p *printer, window model.Window, segments []segment) {
+	lead := span{pad(bounded(label(window), maxName), 8, false), bold}
+	time := span{"  " + pad(words.Duration(window.DurationNS), 8, true) + "  ", plain}
 	used := cells(lead.text) + cells(time.text)
 	texts := make([][]span, len(segments))
 	for i, s := range segments {
 		figures := window.Meters
 		if s.tree {
-			figures = window.together()
+			figures = window.Figures()
 		}
 		value := s.q.show(figures, s.meter)
 		texts[i] = []span{{"  " + s.name + " ", dim}, {pad(value.text, usualSize, true), value.style}}

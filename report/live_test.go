@@ -4,15 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 )
 
 // live prints the cells of a report as they would appear one after the other.
-func live(t *testing.T, r *report.Report, o report.TextOptions) string {
+func live(t *testing.T, r *model.Report, o report.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
 	for w := range r.All() {
-		if w.Kind != report.Cell {
+		if w.Kind != model.Cell {
 			continue
 		}
 		if err := report.Live(&b, *w, o); err != nil {

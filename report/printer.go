@@ -71,7 +71,7 @@ func (p *printer) title(text string) {
 func (p *printer) prose(indent string, spans ...span) {
 	var line []span
 	used, blank := 0, true // blank: only spaces so far
-	for i, word := range words(spans) {
+	for i, word := range splitWords(spans) {
 		n := spanCells(word)
 		switch {
 		case i == 0:
@@ -89,8 +89,8 @@ func (p *printer) prose(indent string, spans ...span) {
 	p.blank()
 }
 
-// words splits spans at spaces. A word may be of several spans, and is of one at least.
-func words(spans []span) [][]span {
+// splitWords splits spans at spaces. A word may be of several spans, and is of one at least.
+func splitWords(spans []span) [][]span {
 	list := [][]span{nil}
 	for _, s := range spans {
 		for i, part := range strings.Split(Escape(s.text), " ") {

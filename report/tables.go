@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+
+	"ipytracer/model"
 )
 
 // In JSON every stack is a number: its place in stacks[], where it is a list of places in frames[]. The model has the frames
@@ -31,7 +33,7 @@ const recentStacks = 1 << 10
 
 // recentStack is a list of frames, which nobody changes, and its number.
 type recentStack struct {
-	frames    []Frame
+	frames    []model.Frame
 	truncated bool
 	at        int
 }
@@ -72,7 +74,7 @@ func (t *tables) name(text string) uint32 {
 	return at
 }
 
-func (t *tables) frame(f *Frame) int {
+func (t *tables) frame(f *model.Frame) int {
 	one := tabledFrame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Native, f.Line, f.Execution, -1}
 	if f.ExecutionCount != nil {
 		one.count = *f.ExecutionCount
@@ -91,15 +93,15 @@ func (t *tables) frame(f *Frame) int {
 }
 
 // frameAs is an item of frames[].
-func (t *tables) frameAs(one *tabledFrame) Frame {
-	f := Frame{Function: t.names[one.function], File: t.names[one.file], Module: t.names[one.module], Native: one.native, Line: one.line, Execution: one.execution}
+func (t *tables) frameAs(one *tabledFrame) model.Frame {
+	f := model.Frame{Function: t.names[one.function], File: t.names[one.file], Module: t.names[one.module], Native: one.native, Line: one.line, Execution: one.execution}
 	if one.count >= 0 {
 		f.ExecutionCount = &one.count
 	}
 	return f
 }
 
-func (t *tables) stack(frames []Frame, truncated bool) int {
+func (t *tables) stack(frames []model.Frame, truncated bool) int {
 	if len(frames) == 0 {
 		return t.find(frames, truncated)
 	}
@@ -111,7 +113,7 @@ func (t *tables) stack(frames []Frame, truncated bool) int {
 }
 
 // find is the number of a stack, a new one if it has none yet.
-func (t *tables) find(frames []Frame, truncated bool) int {
+func (t *tables) find(frames []model.Frame, truncated bool) int {
 	t.key = t.key[:0]
 	for i := range frames {
 		t.key = append(t.key, uint32(t.frame(&frames[i])))
@@ -147,71 +149,71 @@ func (t *tables) hash(truncated bool) uint64 {
 // embedded one.
 
 type tabledAllocation struct {
-	Allocation
+	model.Allocation
 	Stack int `json:"stack"`
 }
 
 type tabledRefusal struct {
-	Refusal
+	model.Refusal
 	Stack int `json:"stack,omitempty"`
 }
 
 type tabledWindow struct {
-	Window
+	model.Window
 	Refused     []tabledRefusal    `json:"refused,omitempty"`
 	Allocations []tabledAllocation `json:"allocations,omitempty"`
 }
 
 type tabledBetween struct {
-	Between
+	model.Between
 	Refused []tabledRefusal `json:"refused,omitempty"`
 }
 
 type tabledLine struct {
-	Line
+	model.Line
 	Frame int `json:"frame"`
 }
 
 type tabledTensors struct {
-	Tensors
+	model.Tensors
 	Stack int `json:"stack"`
 }
 
 type tabledVariable struct {
-	Variable
+	model.Variable
 	Stack int `json:"stack"`
 }
 
 type tabledVerdict struct {
-	Verdict
+	model.Verdict
 	Stack int `json:"stack"`
 }
 
 type tabledLive struct {
-	LiveBlocks
+	model.LiveBlocks
 	Stack int `json:"stack"`
 }
 
 // wire is an item of a list as it is in JSON, with no list or map of it nil; see [encoder] for those that there are many of.
 func (t *tables) wire(item any) any {
 	switch x := item.(type) {
-	case Line:
+	case model.Line:
 		return tabledLine{x, t.frame(&x.Frame)}
-	case Tensors:
+	case model.Tensors:
 		return tabledTensors{x, t.stack(x.Stack, false)}
-	case Variable:
+	case model.Variable:
 		return tabledVariable{x, t.stack(x.Stack, false)}
-	case Verdict:
+	case model.Verdict:
 		x.Executions, x.ExecutionCounts = list(x.Executions), list(x.ExecutionCounts)
 		return tabledVerdict{x, t.stack(x.Stack, false)}
-	case LiveBlocks:
+	case model.LiveBlocks:
 		x.Executions, x.ExecutionCounts = list(x.Executions), list(x.ExecutionCounts)
 		return tabledLive{x, t.stack(x.Stack, false)}
 	}
 	return item
 }
 
-func (t *tables) refused(all []Refusal) (out []tabledRefusal) {
+func (t *tables) refused(all []model.Refusal) (out []tabledRefusal) {
 	for _, r := range all {
 		out = append(out, tabledRefusal{r, t.stack(r.Stack, false)})
 	}
@@ -220,40 +222,40 @@ func (t *tables) refused(all []Refusal) (out []tabledRefusal) {
 
 // read are the tables of a document that is read. An index that is out of range is an error of the whole document.
 type read struct {
-	Frames []Frame       `json:"frames"`
+	Frames []model.Frame `json:"frames"`
 	Stacks []tabledStack `json:"stacks"`
-	known  map[int][]Frame
+	known  map[int][]model.Frame
 	err    error
 }
 
-func (r *read) frame(at int) Frame {
+func (r *read) frame(at int) model.Frame {
 	if at < 0 || at >= len(r.Frames) {
 		r.err = fmt.Errorf("frame %d is not in frames[]", at)
-		return Frame{}
+		return model.Frame{}
 	}
 	return r.Frames[at]
 }
 
-func (r *read) stack(at int) (frames []Frame, truncated bool) {
+func (r *read) stack(at int) (frames []model.Frame, truncated bool) {
 	if at < 0 || at >= len(r.Stacks) {
 		r.err = fmt.Errorf("stack %d is not in stacks[]", at)
-		return []Frame{}, false
+		return []model.Frame{}, false
 	}
 	frames, known := r.known[at]
 	if !known {
-		frames = make([]Frame, len(r.Stacks[at].Frames))
+		frames = make([]model.Frame, len(r.Stacks[at].Frames))
 		for i, f := range r.Stacks[at].Frames {
 			frames[i] = r.frame(f)
 		}
 		if r.known == nil {
-			r.known = map[int][]Frame{}
+			r.known = map[int][]model.Frame{}
 		}
 		r.known[at] = frames
 	}
 	return frames, r.Stacks[at].Truncated
 }
 
-func (r *read) refused(all []tabledRefusal) (out []Refusal) {
+func (r *read) refused(all []tabledRefusal) (out []model.Refusal) {
 	for _, one := range all {
 		if one.Stack != 0 {
 			one.Refusal.Stack, _ = r.stack(one.Stack)
@@ -263,7 +265,7 @@ func (r *read) refused(all []tabledRefusal) (out []Refusal) {
 	return out
 }
 
-func (r *read) variables(all []tabledVariable) (out []Variable) {
+func (r *read) variables(all []tabledVariable) (out []model.Variable) {
 	for _, one := range all {
 		one.Variable.Stack, _ = r.stack(one.Stack)
 		out = append(out, one.Variable)
@@ -271,9 +273,9 @@ func (r *read) variables(all []tabledVariable) (out []Variable) {
 	return out
 }
 
-// UnmarshalJSON reads what [JSON] writes, with every stack in its place.
-func (r *Report) UnmarshalJSON(data []byte) error {
-	type bare Report
+// ReadJSON reads what [JSON] writes, with every stack in its place.
+func ReadJSON(data []byte) (*model.Report, error) {
+	type bare model.Report
 	var doc struct {
 		bare
 		read
@@ -284,9 +286,9 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 		Variables []tabledVariable `json:"variables"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
-		return err
+		return nil, err
 	}
-	*r = Report(doc.bare)
+	r := model.Report(doc.bare)
 	for _, w := range doc.Windows {
 		w.Window.Refused = doc.refused(w.Refused)
 		for _, a := range w.Allocations {
@@ -308,12 +310,12 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 		r.Tensors = append(r.Tensors, one.Tensors)
 	}
 	r.Variables = doc.variables(doc.Variables)
-	return doc.err
+	return &r, doc.err
 }
 
-// UnmarshalJSON reads what [AuditJSON] writes, with every stack in its place.
-func (a *Audit) UnmarshalJSON(data []byte) error {
-	type bare Audit
+// ReadAuditJSON reads what [AuditJSON] writes, with every stack in its place.
+func ReadAuditJSON(data []byte) (*model.Audit, error) {
+	type bare model.Audit
 	var doc struct {
 		bare
 		read
@@ -322,9 +324,9 @@ func (a *Audit) UnmarshalJSON(data []byte) error {
 		Variables []tabledVariable `json:"variables"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
-		return err
+		return nil, err
 	}
-	*a = Audit(doc.bare)
+	a := model.Audit(doc.bare)
 	for _, v := range doc.Verdicts {
 		v.Verdict.Stack, _ = doc.stack(v.Stack)
 		a.Verdicts = append(a.Verdicts, v.Verdict)
@@ -334,5 +336,5 @@ func (a *Audit) UnmarshalJSON(data []byte) error {
 		a.Live = append(a.Live, l.LiveBlocks)
 	}
 	a.Variables = doc.variables(doc.Variables)
-	return doc.err
+	return &a, doc.err
 }

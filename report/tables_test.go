@@ -2,11 +2,11 @@ package report_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -14,15 +14,15 @@ import (
 // TestStacksComeBack: JSON has each stack and frame once, and a reader gets every stack where it was.
 func TestStacksComeBack(t *testing.T) {
 	r := withLines()
-	r.Windows[5].Refused = []report.Refusal{
+	r.Windows[5].Refused = []model.Refusal{
 		{Meter: "gpu.0.active", Asked: 9, Count: 1, Stack: r.Tensors[0].Stack}, {Meter: "gpu.0.active", Asked: 8, Count: 1},
 	}
 	data := reporttest.Report(t, r)
 	if n := strings.Count(string(data), `"Net.forward"`); n != 1 {
 		t.Errorf("a frame is there %d times", n)
 	}
-	var back report.Report
-	if err := json.Unmarshal(data, &back); err != nil {
+	back, err := report.ReadJSON(data)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(back.Windows[6].Allocations, r.Windows[6].Allocations) || len(r.Windows[6].Allocations) == 0 {
@@ -32,8 +32,8 @@ func TestStacksComeBack(t *testing.T) {
 		!reflect.DeepEqual(back.Variables, r.Variables) || !reflect.DeepEqual(back.Names, r.Names) || !reflect.DeepEqual(back.Resident, r.Resident) {
 		t.Errorf("refused %+v, lines %+v, tensors %+v", back.Windows[5].Refused, back.Lines, back.Tensors)
 	}
-	var audit report.Audit
-	if err := json.Unmarshal(reporttest.Audit(t, audited()), &audit); err != nil {
+	audit, err := report.ReadAuditJSON(reporttest.Audit(t, audited()))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(audit.Verdicts, audited().Verdicts) || !reflect.DeepEqual(audit.Live[0], audited().Live[0]) {
@@ -46,8 +46,7 @@ func TestStacksOutOfRange(t *testing.T) {
 	for _, change := range [][2]string{{`"stack":1`, `"stack":77777`}, {`"stack":1`, `"stack":-1`}, {`{"frames":[1`, `{"frames":[99999`}} {
 		data := string(reporttest.Report(t, withLines()))
 		bad := strings.Replace(data, change[0], change[1], 1)
-		var back report.Report
-		if bad == data || json.Unmarshal([]byte(bad), &back) == nil {
+		if _, err := report.ReadJSON([]byte(bad)); bad == data || err == nil {
 			t.Errorf("%s for %s is read", change[1], change[0])
 		}
 	}
@@ -58,7 +57,7 @@ func TestWindowsAreStreamed(t *testing.T) {
 	whole := rich()
 	streamed := *whole
 	streamed.Windows = nil
-	streamed.Stream = func(yield func(*report.Window) bool) {
+	streamed.Stream = func(yield func(*model.Window) bool) {
 		for i := range whole.Windows {
 			if one := whole.Windows[i]; !yield(&one) {
 				return

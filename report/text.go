@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // TextOptions says how the report for people looks. The zero value is a plain report, 120 cells wide, that ranks
@@ -37,14 +39,14 @@ func (o TextOptions) printer() *printer {
 type view struct {
 	*printer
 	survey
-	r      *Report
+	r      *model.Report
 	o      TextOptions
 	meters []string // headline meters, the one that ranks first
 	ranked []stretch
 }
 
 // Text writes the report for people. It fails if o.By is a meter the report does not have, or with w's error.
-func Text(w io.Writer, r *Report, o TextOptions) error {
+func Text(w io.Writer, r *model.Report, o TextOptions) error {
 	meters, err := headlines(r, o.By)
 	if err != nil {
 		return err
@@ -88,10 +90,10 @@ func (v *view) full(w io.Writer) error {
 }
 
 // weight is what ranks a window: what it needs itself or, where that is more, with its children.
-func (v *view) weight(w Window) int64 { return max(v.needOf(w.Meters), v.needOf(w.Tree)) }
+func (v *view) weight(w model.Window) int64 { return max(v.needOf(w.Meters), v.needOf(w.Tree)) }
 
 // needOf is what figures say that the meter that ranks needs.
-func (v *view) needOf(figures map[string]Figure) int64 {
+func (v *view) needOf(figures map[string]model.Figure) int64 {
 	if len(v.meters) == 0 {
 		return 0
 	}
@@ -154,7 +156,7 @@ const rowIndent = 10
 // figureRow is one row of a figure table.
 type figureRow struct {
 	lead, trail []span
-	figures     map[string]Figure
+	figures     map[string]model.Figure
 	below       []span
 }
 

@@ -7,6 +7,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // maxParts is how many calls of a stack are shown: the first, and the last ones.
@@ -27,7 +30,7 @@ func (v *view) allocations() {
 		}
 		c := v.fetch(one.id)
 		v.detail(c)
-		if slices.ContainsFunc(c.Allocations, func(a Allocation) bool { return a.Allocated >= worthShowing }) {
+		if slices.ContainsFunc(c.Allocations, func(a model.Allocation) bool { return a.Allocated >= worthShowing }) {
 			v.whoAllocated(*c)
 			left--
 		}
@@ -36,7 +39,7 @@ func (v *view) allocations() {
 
 // caller is what a row of the table stands for: the allocations of one meter that look alike in it.
 type caller struct {
-	Allocation
+	model.Allocation
 	way
 	who   string // the way in words
 	most  int    // calls
@@ -45,7 +48,7 @@ type caller struct {
 
 // callers are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
 // malloc that are at least half of it is theirs: it is not listed again.
-func (v *view) callers(c *Window) []*caller {
+func (v *view) callers(c *model.Window) []*caller {
 	var callers []*caller
 	known := map[string]*caller{}
 	for _, a := range c.Allocations {
@@ -53,7 +56,7 @@ func (v *view) callers(c *Window) []*caller {
 		key := a.Meter + "\x00" + by.place()
 		one := known[key]
 		if one == nil {
-			one = &caller{Allocation: Allocation{Meter: a.Meter}, way: by, users: slices.ContainsFunc(a.Stack, func(f Frame) bool { return f.Execution > 0 || !f.Native && !isLibrary(f.File) })}
+			one = &caller{Allocation: model.Allocation{Meter: a.Meter}, way: by, users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool { return f.Execution > 0 || !f.Native && !isLibrary(f.File) })}
 			known[key] = one
 			callers = append(callers, one)
 		}
@@ -90,7 +93,7 @@ func isInner(meter string) bool {
 
 func isOuter(meter string) bool { return meter == "cpu.mapped" || strings.HasSuffix(meter, ".driver") }
 
-func (v *view) whoAllocated(c Window) {
+func (v *view) whoAllocated(c model.Window) {
 	callers := v.callers(&c)
 	v.title(v.cellName(c) + ", who allocated")
 	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
@@ -102,7 +105,7 @@ func (v *view) whoAllocated(c Window) {
 	shown, rest := heaviest(callers)
 	for _, a := range shown {
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(a.Meter), plain}, {FormatBytes(a.AtPeak), plain}, {FormatBytes(a.Allocated), plain}, {FormatBytes(a.Freed), dim},
+			{meterName(a.Meter), plain}, {words.Bytes(a.AtPeak), plain}, {words.Bytes(a.Allocated), plain}, {words.Bytes(a.Freed), dim},
 			{fmt.Sprint(a.Count), dim}, {a.who, plain},
 		}})
 	}
@@ -132,15 +135,15 @@ func heaviest(callers []*caller) (shown, rest []*caller) {
 }
 
 // notListed accounts for what has no row, and for what nobody can be named for.
-func (v *view) notListed(c Window, rest []*caller) {
+func (v *view) notListed(c model.Window, rest []*caller) {
 	if len(rest) > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", plural(len(rest), "more line"), FormatBytes(rest[0].AtPeak)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", words.Plural(len(rest), "more line"), words.Bytes(rest[0].AtPeak)), dim})
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Coverage)) {
 		cover := c.Coverage[id]
 		if cover.Rest > 0 {
 			v.prose("", span{fmt.Sprintf("%s: %s at the peak are not covered: made before the attach, or lost.",
-				meterName(id), FormatBytes(cover.Rest)), dim})
+				meterName(id), words.Bytes(cover.Rest)), dim})
 		}
 		if !cover.Exact {
 			v.prose("", span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
@@ -156,27 +159,27 @@ type way struct {
 }
 
 // who is a stack in words.
-func who(stack []Frame) string { return wayOf(stack).text(0) }
+func who(stack []model.Frame) string { return wayOf(stack).text(0) }
 
 // text puts a way into words; of several with other numbers of calls most has the most.
 func (w way) text(most int) string {
 	text := w.before
 	switch {
 	case w.calls > 0 && most > w.calls:
-		text += fmt.Sprintf(" … %d to %s", w.calls, plural(most, "call"))
+		text += fmt.Sprintf(" … %d to %s", w.calls, words.Plural(most, "call"))
 	case w.calls > 0:
-		text += " … " + plural(w.calls, "call")
+		text += " … " + words.Plural(w.calls, "call")
 	}
 	return oneLine(text+w.after, false, maxProse)
 }
 
-func wayOf(stack []Frame) way {
+func wayOf(stack []model.Frame) way {
 	if len(stack) == 0 {
 		return way{before: "(no Python code, or not known)"}
 	}
 	native, stack := cutNative(stack)
 	var parts []string
-	var library []Frame // a run of calls in libraries, outermost first
+	var library []model.Frame // a run of calls in libraries, outermost first
 	for i := len(stack) - 1; i >= 0; i-- {
 		f := stack[i]
 		if f.Execution == 0 && isLibrary(f.File) {
@@ -214,7 +217,7 @@ func wayOf(stack []Frame) way {
 }
 
 // place is a line of a cell or of a file: "In [4] line 2 make", "train.py:17 step".
-func place(f Frame) string {
+func place(f model.Frame) string {
 	where := ""
 	switch {
 	case f.ExecutionCount != nil:

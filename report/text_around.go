@@ -6,6 +6,9 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // Gaps that moved little are folded into one line when there are many.
@@ -36,7 +39,7 @@ func (v *view) between() {
 		if v.several {
 			label = append(label, span{fmt.Sprint(b.PID), plain})
 		}
-		rows = append(rows, figureRow{lead: label, figures: b.Meters, trail: []span{{FormatDuration(b.DurationNS), plain}}})
+		rows = append(rows, figureRow{lead: label, figures: b.Meters, trail: []span{{words.Duration(b.DurationNS), plain}}})
 	}
 	if len(rows) > 0 {
 		lead := []column{{title: "when", flex: true}}
@@ -46,15 +49,15 @@ func (v *view) between() {
 		v.figureTable(lead, []column{{title: "time", right: true}}, slices.Values(rows), need, consumed, total)
 	}
 	if folded > 0 {
-		v.prose("", span{"… and " + plural(folded, "more gap") + ", in none of which more than " + FormatBytes(most) + " moved.", dim})
+		v.prose("", span{"… and " + words.Plural(folded, "more gap") + ", in none of which more than " + words.Bytes(most) + " moved.", dim})
 	}
 	if still := gaps - len(sizes); still > 0 {
-		v.prose("", span{"Nothing moved in " + plural(still, "other gap") + ".", dim})
+		v.prose("", span{"Nothing moved in " + words.Plural(still, "other gap") + ".", dim})
 	}
 }
 
 // gapLabel is the label of a gap, with the cells that have no In[N] named by their number in the table.
-func (v *view) gapLabel(b Between) string {
+func (v *view) gapLabel(b model.Between) string {
 	name := func(w *brief) string {
 		if !w.counted || w.silent {
 			return fmt.Sprintf("#%d", w.execution)
@@ -63,14 +66,14 @@ func (v *view) gapLabel(b Between) string {
 	}
 	after, begun := v.byID[b.After]
 	before, ended := v.byID[b.Before]
-	if begun && ended && after.kind == Cell && before.kind == Cell {
+	if begun && ended && after.kind == model.Cell && before.kind == model.Cell {
 		return "between " + name(after) + " and " + name(before)
 	}
 	return bounded(b.Label, maxProse)
 }
 
 // fold picks the gaps to show of those that moved, and says how many it leaves out and how much moved in the largest of those.
-func (v *view) fold(sizes []int64) (shown []Between, folded int, most int64) {
+func (v *view) fold(sizes []int64) (shown []model.Between, folded int, most int64) {
 	least := int64(math.MinInt64)
 	if len(sizes) > manyGaps {
 		slices.Sort(sizes)
@@ -92,7 +95,7 @@ func (v *view) fold(sizes []int64) (shown []Between, folded int, most int64) {
 }
 
 // largest is the largest movement of any headline meter in a gap.
-func (v *view) largest(b Between) int64 {
+func (v *view) largest(b model.Between) int64 {
 	var n int64
 	for _, id := range v.meters {
 		f := b.Meters[id]
@@ -111,7 +114,7 @@ func (v *view) children() {
 	for i, id := range v.meters {
 		t.columns = append(t.columns, column{title: meterName(id), right: true, drop: i, group: "highest", size: usualSize})
 	}
-	add := func(w Window, children []Child) {
+	add := func(w model.Window, children []model.Child) {
 		if len(children) == 0 {
 			return
 		}
@@ -124,7 +127,7 @@ func (v *view) children() {
 		}
 	}
 	for w := range v.r.AllPassing() {
-		if w.Kind == Cell {
+		if w.Kind == model.Cell {
 			add(*w, w.Children)
 			for _, c := range w.Children {
 				seen[c.PID] = true
@@ -132,8 +135,8 @@ func (v *view) children() {
 		}
 	}
 	for w := range v.r.AllPassing() {
-		if w.Kind == Session {
-			add(*w, slices.DeleteFunc(slices.Clone(w.Children), func(c Child) bool { return seen[c.PID] }))
+		if w.Kind == model.Session {
+			add(*w, slices.DeleteFunc(slices.Clone(w.Children), func(c model.Child) bool { return seen[c.PID] }))
 		}
 	}
 	if len(t.rows) == 0 {
@@ -148,29 +151,29 @@ func (v *view) children() {
 }
 
 // childRows lists the heaviest children of one window and the sum with all others.
-func (v *view) childRows(w Window, children []Child) []figureRow {
-	weight := func(c Child) int64 {
+func (v *view) childRows(w model.Window, children []model.Child) []figureRow {
+	weight := func(c model.Child) int64 {
 		if len(v.meters) == 0 {
 			return 0
 		}
 		return c.Meters[v.meters[0]].Peak
 	}
 	children = slices.Clone(children)
-	slices.SortStableFunc(children, func(a, b Child) int {
+	slices.SortStableFunc(children, func(a, b model.Child) int {
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.PID, b.PID))
 	})
 	var rows []figureRow
-	label := span{bounded(w.Label(), maxName), bold}
+	label := span{bounded(label(w), maxName), bold}
 	for _, c := range children[:min(maxChildren, len(children))] {
 		rows = append(rows, figureRow{figures: maps.Clone(c.Meters),
 			lead: []span{label, {fmt.Sprint(c.PID), plain}, {bounded(c.Command, maxProse), plain}}})
 		label = span{}
 	}
 	if rest := len(children) - maxChildren; rest > 0 {
-		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + formatCount(uint64(rest)) + " smaller", dim}}})
+		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + words.Count(uint64(rest)) + " smaller", dim}}})
 	}
-	if w.Kind == Cell {
-		rows = append(rows, figureRow{figures: w.together(), lead: []span{{}, {}, {"all together", bold}}})
+	if w.Kind == model.Cell {
+		rows = append(rows, figureRow{figures: w.Figures(), lead: []span{{}, {}, {"all together", bold}}})
 	}
 	return rows
 }
@@ -190,7 +193,7 @@ func (v *view) processes() {
 			command = "  " + command
 		}
 		rows = append(rows, figureRow{figures: p.Meters, lead: []span{{command, plain}, {fmt.Sprint(p.PID), plain}},
-			trail: []span{{FormatDuration(p.EndNS - p.StartNS), plain}}})
+			trail: []span{{words.Duration(p.EndNS - p.StartNS), plain}}})
 	}
 	v.figureTable([]column{{title: "process", flex: true}, {title: "pid", right: true}}, []column{{title: "time", right: true}},
 		slices.Values(rows), need, consumed, peaked, total)

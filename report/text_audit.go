@@ -4,20 +4,23 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // titles are the kinds of verdict in words.
 var titles = map[string]string{
-	RerunGrowth: "grows with each run of the cell", HeldAfterWindow: "held after its cell", HeldByTraceback: "held by a traceback",
-	HeldByOutput: "held by the output history", Fragmentation: "reserved, but in pieces", ChildAlive: "a process that never ended",
-	FreedLate: "freed late", NeverFreed: "never freed", IdlePool: "an idle pool of processes",
+	model.RerunGrowth: "grows with each run of the cell", model.HeldAfterWindow: "held after its cell", model.HeldByTraceback: "held by a traceback",
+	model.HeldByOutput: "held by the output history", model.Fragmentation: "reserved, but in pieces", model.ChildAlive: "a process that never ended",
+	model.FreedLate: "freed late", model.NeverFreed: "never freed", model.IdlePool: "an idle pool of processes",
 }
 
 // maxHeld is how many rows the account of what is still there has.
 const maxHeld = 12
 
 // AuditText writes an audit for people. It fails with w's error only.
-func AuditText(w io.Writer, a *Audit, o TextOptions) error {
+func AuditText(w io.Writer, a *model.Audit, o TextOptions) error {
 	v := &view{printer: o.printer(), o: o}
 	v.auditHeader(a)
 	for i := range a.Verdicts {
@@ -32,7 +35,7 @@ func AuditText(w io.Writer, a *Audit, o TextOptions) error {
 	return err
 }
 
-func (v *view) auditHeader(a *Audit) {
+func (v *view) auditHeader(a *model.Audit) {
 	v.prose("", span{"ipytracer", bold}, span{" · leak audit", dim})
 	v.blank()
 	for _, p := range a.Processes {
@@ -47,12 +50,12 @@ func (v *view) auditHeader(a *Audit) {
 			parts = append(parts, span{"what it had made before the audit began is not in it", plain})
 		}
 		if p.Objects > 0 {
-			parts = append(parts, span{plural(int(p.Objects), "object") + " looked at", plain})
+			parts = append(parts, span{words.Plural(int(p.Objects), "object") + " looked at", plain})
 		}
-		if p.Ending.notable() {
+		if notable(p.Ending) {
 			at := ""
 			if p.Ending.At != nil {
-				at = ", in " + p.Ending.At.label()
+				at = ", in " + placeName(p.Ending.At)
 			}
 			v.ended(p.PID, "", p.Ending, at)
 			v.blank()
@@ -60,19 +63,19 @@ func (v *view) auditHeader(a *Audit) {
 		v.field("process", parts...)
 		v.field("command", span{bounded(p.Command, maxProse), plain})
 	}
-	v.field("session", span{plural(a.Cells, "cell"), plain}, span{FormatDuration(a.DurationNS), plain})
+	v.field("session", span{words.Plural(a.Cells, "cell"), plain}, span{words.Duration(a.DurationNS), plain})
 	if len(a.Verdicts) == 0 {
-		v.title(a.allClear())
+		v.title(allClear(a))
 	} else {
-		v.title(plural(len(a.Verdicts), "verdict"))
+		v.title(words.Plural(len(a.Verdicts), "verdict"))
 	}
 }
 
 // verdict shows one: what, how much, where it comes from, why it is there, what to try.
-func (v *view) verdict(number int, one *Verdict) {
+func (v *view) verdict(number int, one *model.Verdict) {
 	v.blank()
-	size := span{FormatBytes(one.Bytes), bold}
-	if one.Kind != ChildAlive && one.Kind != IdlePool {
+	size := span{words.Bytes(one.Bytes), bold}
+	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.text += " of " + meterName(one.Meter)
 	}
 	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{orNone(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
@@ -84,13 +87,13 @@ func (v *view) verdict(number int, one *Verdict) {
 		row("line", span{who(one.Stack), plain})
 	}
 	if len(one.Executions) > 0 {
-		row("cells", span{one.Runs(), plain})
+		row("cells", span{runs(one), plain})
 	}
-	row("count", span{counted(one) + ", the oldest " + FormatDuration(one.AgeNS) + " old", plain})
+	row("count", span{counted(one) + ", the oldest " + words.Duration(one.AgeNS) + " old", plain})
 	row("why", span{bounded(one.Evidence, 2*maxProse), plain})
 	row("try", span{bounded(one.Advice, maxProse), plain})
 	if one.Change != nil {
-		row("change", span{one.Change.label(), plain})
+		row("change", span{placeName(one.Change), plain})
 	}
 	name := "type"
 	for line := range strings.Lines(one.Fix) {
@@ -99,14 +102,14 @@ func (v *view) verdict(number int, one *Verdict) {
 	}
 }
 
-func counted(one *Verdict) string {
+func counted(one *model.Verdict) string {
 	switch one.Kind {
-	case ChildAlive, IdlePool:
-		return plural(int(one.Count), "process")
-	case Fragmentation:
-		return plural(int(one.Count), "time")
+	case model.ChildAlive, model.IdlePool:
+		return words.Plural(int(one.Count), "process")
+	case model.Fragmentation:
+		return words.Plural(int(one.Count), "time")
 	}
-	return plural(int(one.Count), "block")
+	return words.Plural(int(one.Count), "block")
 }
 
 func orNone(text, otherwise string) string {
@@ -117,7 +120,7 @@ func orNone(text, otherwise string) string {
 }
 
 // stillHeld accounts for what is there at the end, verdict or not.
-func (v *view) stillHeld(a *Audit) {
+func (v *view) stillHeld(a *model.Audit) {
 	if len(a.Held) == 0 {
 		return
 	}
@@ -128,17 +131,17 @@ func (v *view) stillHeld(a *Audit) {
 	}, indent: rowIndent}
 	for _, h := range a.Held[:min(len(a.Held), maxHeld)] {
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(h.Meter), plain}, {FormatBytes(h.Bytes), plain}, {fmt.Sprint(h.Count), dim}, {h.By, plain}, {oneLine(h.Holder, false, maxProse), plain},
+			{meterName(h.Meter), plain}, {words.Bytes(h.Bytes), plain}, {fmt.Sprint(h.Count), dim}, {h.By, plain}, {oneLine(h.Holder, false, maxProse), plain},
 		}})
 	}
 	t.print(v.printer)
 	if rest := a.Held[min(len(a.Held), maxHeld):]; len(rest) > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", plural(len(rest), "more holder"), FormatBytes(rest[0].Bytes)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", words.Plural(len(rest), "more holder"), words.Bytes(rest[0].Bytes)), dim})
 	}
 }
 
 // stillLive accounts for it by who made it.
-func (v *view) stillLive(a *Audit) {
+func (v *view) stillLive(a *model.Audit) {
 	t := table{columns: []column{
 		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1}, {title: "since"}, {title: "held by", drop: 2}, {title: "line", flex: true},
 	}, indent: rowIndent}
@@ -151,7 +154,7 @@ func (v *view) stillLive(a *Audit) {
 			since = runName(l.Executions, l.ExecutionCounts, 0)
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(l.Meter), plain}, {FormatBytes(l.Bytes), plain}, {fmt.Sprint(l.Count), dim}, {since, plain}, {l.By, plain}, {who(l.Stack), plain},
+			{meterName(l.Meter), plain}, {words.Bytes(l.Bytes), plain}, {fmt.Sprint(l.Count), dim}, {since, plain}, {l.By, plain}, {who(l.Stack), plain},
 		}})
 	}
 	if len(t.rows) == 0 {
@@ -161,6 +164,6 @@ func (v *view) stillLive(a *Audit) {
 	v.blank()
 	t.print(v.printer)
 	if rest := len(a.Live) - len(t.rows); rest > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", plural(rest, "more line"), FormatBytes(a.Live[len(t.rows)].Bytes)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", words.Plural(rest, "more line"), words.Bytes(a.Live[len(t.rows)].Bytes)), dim})
 	}
 }

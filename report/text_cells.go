@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // cellTable ranks the cells.
@@ -35,7 +38,7 @@ func (v *view) cellTable() {
 	v.figureTable(lead, []column{{title: "time", right: true}}, rows, need, consumed, peaked, total)
 	if rest := v.cells[len(shown):]; len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s (csv and json list all of them).",
-			plural(len(rest), "more cell"), FormatBytes(rest[0].weight)), dim})
+			words.Plural(len(rest), "more cell"), words.Bytes(rest[0].weight)), dim})
 	}
 }
 
@@ -44,8 +47,8 @@ func (v *view) legend() {
 	v.prose("", span{"need = highest − start · consumed = end − start · peaked = needed on top of what is left · total = at the end", dim})
 }
 
-func (v *view) cellRow(w Window) figureRow {
-	r := figureRow{lead: []span{{w.Label(), bold}}, figures: w.Meters, trail: []span{{FormatDuration(w.DurationNS), plain}}}
+func (v *view) cellRow(w model.Window) figureRow {
+	r := figureRow{lead: []span{{label(w), bold}}, figures: w.Meters, trail: []span{{words.Duration(w.DurationNS), plain}}}
 	if v.several {
 		r.lead = append(r.lead, span{fmt.Sprint(w.PID), plain})
 	}
@@ -55,7 +58,7 @@ func (v *view) cellRow(w Window) figureRow {
 	}
 	r.lead = append(r.lead, span{number, plain})
 	r.below = append(r.below, remarks(w)...)
-	if outer, ok := v.byID[w.Parent]; ok && outer.kind == Cell {
+	if outer, ok := v.byID[w.Parent]; ok && outer.kind == model.Cell {
 		r.below = append(r.below, span{"inside " + outer.label + " · ", dim})
 	}
 	if w.Source != "" {
@@ -66,9 +69,9 @@ func (v *view) cellRow(w Window) figureRow {
 }
 
 // remarks are the status of a window that did not end well, and its note; each ends in a separator.
-func remarks(w Window) []span {
+func remarks(w model.Window) []span {
 	var spans []span
-	if w.Status != OK && w.Status != "" {
+	if w.Status != model.OK && w.Status != "" {
 		spans = append(spans, span{w.Status, red}, span{" · ", dim})
 	}
 	if w.Note != "" {
@@ -78,17 +81,17 @@ func remarks(w Window) []span {
 		spans = append(spans, span{refusal(r), yellow}, span{" · ", dim})
 	}
 	if f := w.Foreign; f != nil {
-		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d", plural(f.Opened, "block"), f.Closed)
+		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d", words.Plural(f.Opened, "block"), f.Closed)
 		spans = append(spans, span{text, yellow}, span{" · ", dim})
 	}
 	return spans
 }
 
 // refusal says what was asked for in vain: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
-func refusal(r Refusal) string {
-	text := fmt.Sprintf("refused %s of %s, %s held", FormatBytes(r.Asked), bounded(meterName(r.Meter), maxName), FormatBytes(r.Held))
+func refusal(r model.Refusal) string {
+	text := fmt.Sprintf("refused %s of %s, %s held", words.Bytes(r.Asked), bounded(meterName(r.Meter), maxName), words.Bytes(r.Held))
 	if r.Limit > 0 {
-		text += fmt.Sprintf(" of the %s allowed", FormatBytes(r.Limit))
+		text += fmt.Sprintf(" of the %s allowed", words.Bytes(r.Limit))
 	}
 	if r.Caller != "" {
 		text = bounded(r.Caller, maxName) + " " + text
@@ -97,7 +100,7 @@ func refusal(r Refusal) string {
 		text += " at " + bounded(who(r.Stack), maxProse)
 	}
 	if r.Count > 1 {
-		text += fmt.Sprintf(" (the largest of %s requests)", formatCount(uint64(r.Count)))
+		text += fmt.Sprintf(" (the largest of %s requests)", words.Count(uint64(r.Count)))
 	}
 	return text
 }
@@ -117,13 +120,13 @@ func (v *view) experiments() {
 		return
 	}
 	for w := range v.r.AllPassing() {
-		if w.Kind != Experiment {
+		if w.Kind != model.Experiment {
 			continue
 		}
 		name := strings.Repeat("  ", v.depth(*w)) + bounded(w.Name, maxName)
 		rows = append(rows, figureRow{
-			lead:    []span{{name, bold}, {"+" + FormatDuration(w.StartNS), plain}},
-			trail:   []span{{FormatDuration(w.DurationNS), plain}},
+			lead:    []span{{name, bold}, {"+" + words.Duration(w.StartNS), plain}},
+			trail:   []span{{words.Duration(w.DurationNS), plain}},
 			figures: maps.Clone(w.Meters),
 			below:   trimmed(remarks(*w)),
 		})
@@ -138,11 +141,11 @@ func (v *view) experiments() {
 }
 
 // depth is in how many experiments a window lies. A report that came from elsewhere may have cycles.
-func (v *view) depth(w Window) int {
+func (v *view) depth(w model.Window) int {
 	const deepest = 8
 	n := 0
 	for outer, ok := v.byID[w.Parent]; ok && n < deepest; outer, ok = v.byID[outer.parent] {
-		if outer.kind == Experiment {
+		if outer.kind == model.Experiment {
 			n++
 		}
 		if outer.parent == outer.id {

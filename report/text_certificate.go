@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // footnotes explain the marks on figures that are not exact.
@@ -11,7 +14,7 @@ func (v *view) footnotes() {
 	var off, least []string
 	for _, id := range v.meters {
 		if bound, ok := v.off[id]; ok {
-			off = append(off, fmt.Sprintf("%s by at most %s", meterName(id), FormatBytes(bound)))
+			off = append(off, fmt.Sprintf("%s by at most %s", meterName(id), words.Bytes(bound)))
 		}
 		if v.unknown[id] {
 			least = append(least, meterName(id))
@@ -36,26 +39,26 @@ func (v *view) certificate() {
 	if c.Complete {
 		v.prose("  ", span{"✓ complete: ", green}, span{"every change made in the kernel reached this report, and no window is missing.", plain})
 	}
-	for _, why := range c.lacks() {
+	for _, why := range lacks(&c) {
 		v.prose("  ", span{"✗ not complete: ", yellow}, span{bounded(why, maxProse) + ".", plain})
 	}
 	v.proofs()
 	v.blank()
-	v.field("changes", span{formatCount(c.Made) + " made", plain}, span{formatCount(c.Delivered) + " delivered", plain}, v.losses())
+	v.field("changes", span{words.Count(c.Made) + " made", plain}, span{words.Count(c.Delivered) + " delivered", plain}, v.losses())
 	if c.BoundariesLost > 0 {
-		v.field("boundaries", span{formatCount(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
+		v.field("boundaries", span{words.Count(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
 	}
 	if c.UnknownFrees > 0 {
-		v.field("frees", span{formatCount(c.UnknownFrees) + " of memory that was taken before tracing began", plain})
+		v.field("frees", span{words.Count(c.UnknownFrees) + " of memory that was taken before tracing began", plain})
 	}
 	if c.UnknownTorchFrees > 0 {
-		v.field("tensor frees", span{formatCount(c.UnknownTorchFrees) + " on the CPU, of tensors that were made before tracing began", plain})
+		v.field("tensor frees", span{words.Count(c.UnknownTorchFrees) + " on the CPU, of tensors that were made before tracing began", plain})
 	}
 	if c.UnknownHeapFrees > 0 {
-		v.field("heap frees", span{formatCount(c.UnknownHeapFrees) + " of blocks that were made before tracing began", plain})
+		v.field("heap frees", span{words.Count(c.UnknownHeapFrees) + " of blocks that were made before tracing began", plain})
 	}
 	if c.UnknownDeviceFrees > 0 {
-		v.field("GPU frees", span{formatCount(c.UnknownDeviceFrees) + " of memory that was taken before tracing began", plain})
+		v.field("GPU frees", span{words.Count(c.UnknownDeviceFrees) + " of memory that was taken before tracing began", plain})
 	}
 	v.list("joined late", c.LateLibraries)
 	v.list("problem", c.Problems)
@@ -67,7 +70,7 @@ func (v *view) losses() span {
 	var parts []string
 	for _, l := range v.r.Certificate.Lost {
 		if l.Count > 0 {
-			parts = append(parts, formatCount(l.Count)+" lost ("+bounded(l.Reason, maxProse)+")")
+			parts = append(parts, words.Count(l.Count)+" lost ("+bounded(l.Reason, maxProse)+")")
 		}
 	}
 	if len(parts) == 0 {
@@ -86,7 +89,7 @@ func (v *view) list(name string, items []string) {
 
 // proofs shows, for each meter, which probe serves it and how the kernel's peaks compare with the recomputed ones.
 func (v *view) proofs() {
-	proofs := map[string]Proof{}
+	proofs := map[string]model.Proof{}
 	ids := meterIDs(v.r)
 	for _, p := range v.r.Certificate.Meters {
 		proofs[p.ID] = p
@@ -94,7 +97,7 @@ func (v *view) proofs() {
 			ids = append(ids, p.ID)
 		}
 	}
-	meters := map[string]Meter{}
+	meters := map[string]model.Meter{}
 	for _, m := range v.r.Meters {
 		meters[m.ID] = m
 	}
@@ -119,7 +122,7 @@ func (v *view) proofs() {
 	t.print(v.printer)
 }
 
-func quality(m Meter, served bool, p Proof) span {
+func quality(m model.Meter, served bool, p model.Proof) span {
 	text := span{"exact", green}
 	switch {
 	case !served, !m.Exact && m.Bound != nil && *m.Bound == 0: // no probe, so nothing that could be off
@@ -127,7 +130,7 @@ func quality(m Meter, served bool, p Proof) span {
 	case !m.Exact && m.Bound == nil:
 		text = span{"at least", yellow}
 	case !m.Exact:
-		text = span{"within " + FormatBytes(*m.Bound), yellow}
+		text = span{"within " + words.Bytes(*m.Bound), yellow}
 	}
 	if p.Shed {
 		return span{text.text + ", shed at times", yellow}
@@ -135,13 +138,13 @@ func quality(m Meter, served bool, p Proof) span {
 	return text
 }
 
-func agreement(p Proof, compared bool) span {
+func agreement(p model.Proof, compared bool) span {
 	if !compared || p.Compared+p.Skipped == 0 {
 		return span{"–", dim}
 	}
 	text, s := fmt.Sprintf("%d of %d", p.Agreed, p.Compared), green
 	if p.Agreed < p.Compared {
-		text, s = text+", off by up to "+FormatBytes(p.Difference), red
+		text, s = text+", off by up to "+words.Bytes(p.Difference), red
 	}
 	if p.Skipped > 0 {
 		text += fmt.Sprintf(", %d not comparable", p.Skipped)
@@ -156,7 +159,7 @@ func (v *view) probes() {
 	v.blank()
 	t := table{columns: []column{{title: "probe"}, {title: "fired", right: true}, {title: "where", flex: true}}}
 	for _, p := range v.r.Certificate.Probes {
-		t.rows = append(t.rows, row{cells: []span{{bounded(p.Name, maxName), plain}, {formatCount(p.Hits), plain}, {bounded(p.Site, maxProse), plain}}})
+		t.rows = append(t.rows, row{cells: []span{{bounded(p.Name, maxName), plain}, {words.Count(p.Hits), plain}, {bounded(p.Site, maxProse), plain}}})
 	}
 	t.print(v.printer)
 }

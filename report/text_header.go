@@ -3,6 +3,9 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // header says what was traced, for how long and where.
@@ -23,7 +26,7 @@ func (v *view) header() {
 }
 
 // root describes one attached process.
-func (v *view) root(p Process) {
+func (v *view) root(p model.Process) {
 	name, late := "process", ""
 	parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
 	if p.Python != "" {
@@ -45,7 +48,7 @@ func (v *view) root(p Process) {
 	v.field(name, append(parts, span{bounded(p.Frontend, maxName), plain}, span{late, plain})...)
 	v.field("command", span{bounded(p.Command, maxProse), plain})
 	if p.SoftLimit != nil {
-		v.field("limit", span{FormatBytes(p.SoftLimit.Bytes) + " of mapped", plain}, span{limitedBy(*p.SoftLimit, p.PID), plain})
+		v.field("limit", span{words.Bytes(p.SoftLimit.Bytes) + " of mapped", plain}, span{limitedBy(*p.SoftLimit, p.PID), plain})
 	}
 	v.limits(p)
 	life := v.life(p)
@@ -64,7 +67,7 @@ func (v *view) root(p Process) {
 }
 
 // course says how a meter went from beginning to end.
-func course(figures map[string]Figure, id string) []span {
+func course(figures map[string]model.Figure, id string) []span {
 	return []span{
 		{start.show(figures, id).text + " at the start", plain},
 		{highest.show(figures, id).text + " at its highest", plain},
@@ -83,14 +86,14 @@ func gpuOf(id string) (number int, ok bool) {
 func (v *view) gpu(number int) []span {
 	for _, g := range v.r.GPUs {
 		if g.Index == number {
-			return []span{{bounded(g.Name, maxName), plain}, {FormatBytes(g.Memory), plain}, {bounded(g.UUID, 2*maxName), plain}, {bounded(g.PCIBusID, maxName), plain}}
+			return []span{{bounded(g.Name, maxName), plain}, {words.Bytes(g.Memory), plain}, {bounded(g.UUID, 2*maxName), plain}, {bounded(g.PCIBusID, maxName), plain}}
 		}
 	}
 	return nil
 }
 
 // life is what a process used from beginning to end.
-func (v *view) life(p Process) map[string]Figure {
+func (v *view) life(p model.Process) map[string]model.Figure {
 	if own := v.sessions[p.PID]; own != nil {
 		return own
 	}
@@ -109,7 +112,7 @@ func (v *view) session() {
 	if v.bad > 0 {
 		failed = fmt.Sprintf("%d did not end ok", v.bad)
 	}
-	v.field("session", span{plural(len(v.cells), "cell") + " in " + FormatDuration(length), plain}, span{failed, red}, span{ended, plain})
+	v.field("session", span{words.Plural(len(v.cells), "cell") + " in " + words.Duration(length), plain}, span{failed, red}, span{ended, plain})
 }
 
 func (v *view) host() {
@@ -119,10 +122,10 @@ func (v *view) host() {
 		kernel = "Linux " + kernel
 	}
 	if h.CPUs > 0 {
-		cpus = plural(h.CPUs, "CPU")
+		cpus = words.Plural(h.CPUs, "CPU")
 	}
 	if h.Memory > 0 {
-		memory = FormatBytes(h.Memory) + " of memory"
+		memory = words.Bytes(h.Memory) + " of memory"
 	}
 	v.field("host", span{bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain}, span{memory, plain},
 		span{wallClock(h.Started), plain})
@@ -154,7 +157,7 @@ func (v *view) noCells() {
 }
 
 // limitedBy says who has set a limit, and what to do where nobody wants it.
-func limitedBy(l SoftLimit, pid int) string {
+func limitedBy(l model.SoftLimit, pid int) string {
 	switch l.By {
 	case "session":
 		return "set by --limit for the session"

@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // lead says in five lines what most people came for: the highest moment, what it was made of, what of it is still there, what to delete,
@@ -66,7 +69,7 @@ func (v *view) highestMoment(top *stretch) string {
 }
 
 // statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".
-func statementLabel(w Window, lines []string) (where, source string) {
+func statementLabel(w model.Window, lines []string) (where, source string) {
 	if w.Name != "" {
 		return bounded(w.Name, maxName), ""
 	}
@@ -94,23 +97,23 @@ func (v *view) madeBy(top *stretch) string {
 	var parts []string
 	for _, a := range callers {
 		if len(parts) < 3 && a.AtPeak >= worthShowing && (a.users || !isOuter(a.Meter)) {
-			parts = append(parts, FormatBytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
+			parts = append(parts, words.Bytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
 		}
 	}
 	if len(parts) == 0 {
-		return "not known: no line that allocated at least " + FormatBytes(worthShowing) + " of it was seen"
+		return "not known: no line that allocated at least " + words.Bytes(worthShowing) + " of it was seen"
 	}
 	return strings.Join(parts, " · ")
 }
 
 // left are the lines of cells by what they have made in the session that is there still, the most first.
-func (v *view) left(pid int) (all []Line) {
+func (v *view) left(pid int) (all []model.Line) {
 	for _, l := range v.r.Lines {
 		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && l.Meter != "cpu.mapped" && !strings.HasSuffix(l.Meter, ".driver") {
 			all = append(all, l)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Line) int { return cmp.Compare(b.Left, a.Left) })
+	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
 	for i := range all { // what is next to nothing beside the first is not worth a word
 		if i > 0 && all[i].Left < all[0].Left/100 {
 			return all[:i]
@@ -120,23 +123,23 @@ func (v *view) left(pid int) (all []Line) {
 }
 
 func (v *view) stillThere(top *stretch) string {
-	text := FormatBytes(v.endOfCells(top.pid)) + " after the last cell"
+	text := words.Bytes(v.endOfCells(top.pid)) + " after the last cell"
 	if named := v.named(top.pid); len(named) > 0 {
 		parts := nameAll(named, 3)
 		for _, l := range v.unnamedLines(top.pid, named) {
-			parts = append(parts, FormatBytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+			parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 		}
 		return text + ", in it " + strings.Join(parts, ", ")
 	}
 	all := v.left(top.pid)
 	var parts []string
 	for _, l := range all[:min(len(all), 3)] {
-		parts = append(parts, FormatBytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+		parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 	}
 	if len(parts) > 0 {
 		text += ", in it " + strings.Join(parts, ", ")
 		if more := len(all) - len(parts); more > 0 {
-			text += ", " + plural(more, "more line")
+			text += ", " + words.Plural(more, "more line")
 		}
 	}
 	return text
@@ -152,7 +155,7 @@ func (v *view) toFree(top *stretch) string {
 	if named := v.named(top.pid); len(named) > 0 {
 		text := freeing(named)
 		if rest := v.unnamedLines(top.pid, named); len(rest) > 0 {
-			text += " · tracer audit says what holds " + FormatBytes(rest[0].Left) + " of " + place(rest[0].Frame)
+			text += " · tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
 		}
 		return text
 	}
@@ -170,7 +173,7 @@ func (v *view) toFree(top *stretch) string {
 			continue
 		}
 		seen[name] = true
-		parts = append(parts, fmt.Sprintf("%s (%s)", name, FormatBytes(l.Left)))
+		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Bytes(l.Left)))
 	}
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
@@ -179,36 +182,36 @@ func (v *view) toFree(top *stretch) string {
 }
 
 // named are what a process has by name in the end and what would go with the name, the most first.
-func (v *view) named(pid int) (all []Variable) {
+func (v *view) named(pid int) (all []model.Variable) {
 	for _, x := range v.r.Variables {
 		if x.PID == pid && x.Bytes+x.Device >= worthAGap {
 			all = append(all, x)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Variable) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
+	slices.SortStableFunc(all, func(a, b model.Variable) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
 	return all
 }
 
 // unnamedLines are the lines of cells that made what is there still, and that made none of what names hold alone.
-func (v *view) unnamedLines(pid int, named []Variable) []Line {
-	return slices.DeleteFunc(v.left(pid), func(l Line) bool {
-		return l.Left < worthAGap || slices.ContainsFunc(named, func(x Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
+func (v *view) unnamedLines(pid int, named []model.Variable) []model.Line {
+	return slices.DeleteFunc(v.left(pid), func(l model.Line) bool {
+		return l.Left < worthAGap || slices.ContainsFunc(named, func(x model.Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
 	})
 }
 
 // nameAll is "x 512.00 MiB", of the first few.
-func nameAll(all []Variable, few int) (out []string) {
+func nameAll(all []model.Variable, few int) (out []string) {
 	for _, x := range all[:min(len(all), few)] {
-		out = append(out, bounded(x.Name, maxName)+" "+FormatBytes(x.Bytes+x.Device))
+		out = append(out, bounded(x.Name, maxName)+" "+words.Bytes(x.Bytes+x.Device))
 	}
 	if more := len(all) - few; more > 0 {
-		out = append(out, plural(more, "more name"))
+		out = append(out, words.Plural(more, "more name"))
 	}
 	return out
 }
 
 // freeing says what to type to be rid of what names hold, the most first: variables, what the notebook has shown, the last error.
-func freeing(all []Variable) string {
+func freeing(all []model.Variable) string {
 	var names, others []string
 	var bytes int64
 	said := map[string]bool{}
@@ -227,11 +230,11 @@ func freeing(all []Variable) string {
 		}
 		if other != "" && !said[other] {
 			said[other] = true
-			others = append(others, other+" ("+FormatBytes(x.Bytes+x.Device)+")")
+			others = append(others, other+" ("+words.Bytes(x.Bytes+x.Device)+")")
 		}
 	}
 	if len(names) > 0 {
-		others = append([]string{"del " + strings.Join(names, ", ") + " (" + FormatBytes(bytes) + ")"}, others...)
+		others = append([]string{"del " + strings.Join(names, ", ") + " (" + words.Bytes(bytes) + ")"}, others...)
 	}
 	if len(others) == 0 {
 		return "no name of the notebook's holds much; tracer audit says what holds the rest"
@@ -250,7 +253,7 @@ func (v *view) howSure(top *stretch) string {
 	}
 	switch {
 	case !f.Exact && f.Bound != nil:
-		reasons = append([]string{"the highest moment can be off by " + FormatBytes(*f.Bound) + why}, reasons...)
+		reasons = append([]string{"the highest moment can be off by " + words.Bytes(*f.Bound) + why}, reasons...)
 	case !f.Exact:
 		reasons = append([]string{"the highest moment is at least this"}, reasons...)
 	}
@@ -259,7 +262,7 @@ func (v *view) howSure(top *stretch) string {
 	}
 	text := reasons[0]
 	if len(reasons) > 1 {
-		text += fmt.Sprintf("; and %s, see the end", plural(len(reasons)-1, "more reason"))
+		text += fmt.Sprintf("; and %s, see the end", words.Plural(len(reasons)-1, "more reason"))
 	}
 	return text
 }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // isLibrary says whether a file is not the user's own: the standard library's, an installed package's, or the interpreter's.
@@ -13,7 +15,7 @@ func isLibrary(file string) bool {
 }
 
 // made are calls in libraries without those that decorators made, which nobody asked for.
-func made(calls []Frame) []Frame {
+func made(calls []model.Frame) []model.Frame {
 	if bare := slices.DeleteFunc(slices.Clone(calls), isWrapper); len(bare) > 0 {
 		return bare
 	}
@@ -21,7 +23,7 @@ func made(calls []Frame) []Frame {
 }
 
 // calledIn is the function of a library that was called.
-func calledIn(calls []Frame) string {
+func calledIn(calls []model.Frame) string {
 	if first := made(calls)[0]; packageOf(first.File) != imports {
 		return first.Function
 	}
@@ -32,7 +34,7 @@ func calledIn(calls []Frame) string {
 const imports = "import"
 
 // callsIn says how many more calls it made, and " in sklearn, numpy".
-func callsIn(calls []Frame) (n int, where string) {
+func callsIn(calls []model.Frame) (n int, where string) {
 	calls = made(calls)[1:]
 	var packages []string
 	for _, f := range calls {
@@ -54,7 +56,7 @@ func callsIn(calls []Frame) (n int, where string) {
 var wrappers = []string{"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "new_method", "_decorate_function", "decorate_context"}
 
 // isWrapper says whether a call is one that a decorator made of another's.
-func isWrapper(f Frame) bool {
+func isWrapper(f model.Frame) bool {
 	if strings.HasPrefix(f.File, "<__array_function__") || strings.HasSuffix(f.File, "/functools.py") || strings.HasSuffix(f.File, "/contextlib.py") {
 		return true
 	}
@@ -89,7 +91,7 @@ func packageOf(file string) string {
 }
 
 // isComprehension says whether a frame is of a comprehension or a generator expression: it says no more than the line around it.
-func isComprehension(f Frame) bool {
+func isComprehension(f model.Frame) bool {
 	for _, end := range []string{"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"} {
 		if strings.HasSuffix(f.Function, end) {
 			return true
@@ -99,6 +101,6 @@ func isComprehension(f Frame) bool {
 }
 
 // sameCode says whether two frames are on the same line of the same code.
-func sameCode(a, b Frame) bool {
+func sameCode(a, b model.Frame) bool {
 	return a.File == b.File && a.Line == b.Line && a.Execution == b.Execution
 }

@@ -3,6 +3,9 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // How many rows the tables of lines and of tensors have, of each meter.
@@ -27,8 +30,8 @@ func (v *view) lines() {
 			first[l.Meter] = l.AtPeak
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(l.Meter), plain}, {FormatBytes(l.AtPeak), plain}, {FormatBytes(l.Allocated), plain}, {FormatBytes(l.Freed), dim},
-			{FormatBytes(l.Net), plain}, {fmt.Sprint(l.Count), dim}, {oneLine(strings.TrimSpace(place(l.Frame)+v.sourceOf(l)), false, maxProse), plain},
+			{meterName(l.Meter), plain}, {words.Bytes(l.AtPeak), plain}, {words.Bytes(l.Allocated), plain}, {words.Bytes(l.Freed), dim},
+			{words.Bytes(l.Net), plain}, {fmt.Sprint(l.Count), dim}, {oneLine(strings.TrimSpace(place(l.Frame)+v.sourceOf(l)), false, maxProse), plain},
 		}})
 	}
 	if len(t.rows) == 0 {
@@ -41,14 +44,14 @@ func (v *view) lines() {
 }
 
 // sourceOf is the text of a cell's line, if it is known.
-func (v *view) sourceOf(l Line) string {
+func (v *view) sourceOf(l model.Line) string {
 	if text := v.textOf(l); text != "" {
 		return "  # " + text
 	}
 	return ""
 }
 
-func (v *view) textOf(l Line) string {
+func (v *view) textOf(l model.Line) string {
 	if l.Execution == 0 {
 		return ""
 	}
@@ -62,14 +65,14 @@ func (v *view) textOf(l Line) string {
 }
 
 // rounding is what the allocator added, as far as it is known.
-func rounding(one Tensors) string {
+func rounding(one model.Tensors) string {
 	switch one.Unknown {
 	case 0:
-		return FormatBytes(one.Rounding)
+		return words.Bytes(one.Rounding)
 	case one.Count:
 		return "?"
 	}
-	return "≥" + FormatBytes(one.Rounding)
+	return "≥" + words.Bytes(one.Rounding)
 }
 
 // tensors shows PyTorch's blocks that were there at the end.
@@ -83,7 +86,7 @@ func (v *view) tensors() {
 		count += one.Count
 	}
 	v.title("PyTorch's blocks that were there at the end")
-	v.prose("", span{fmt.Sprintf("%s, %s in all; sizes are as the allocator rounded them up", plural(int(count), "block"), FormatBytes(bytes)), dim})
+	v.prose("", span{fmt.Sprintf("%s, %s in all; sizes are as the allocator rounded them up", words.Plural(int(count), "block"), words.Bytes(bytes)), dim})
 	v.blank()
 	t := table{columns: []column{
 		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true}, {title: "of", right: true, size: usualSize}, {title: "rounding", right: true, drop: 1}, {title: "who", flex: true},
@@ -94,11 +97,11 @@ func (v *view) tensors() {
 			by = who(one.Stack)
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(one.Meter), plain}, {FormatBytes(one.Bytes), plain}, {fmt.Sprint(one.Count), dim}, {FormatBytes(one.Size), plain}, {rounding(one), dim}, {by, plain},
+			{meterName(one.Meter), plain}, {words.Bytes(one.Bytes), plain}, {fmt.Sprint(one.Count), dim}, {words.Bytes(one.Size), plain}, {rounding(one), dim}, {by, plain},
 		}})
 	}
 	t.print(v.printer)
 	if rest := v.r.Tensors[min(len(v.r.Tensors), maxTensorRows):]; len(rest) > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", plural(len(rest), "more group"), FormatBytes(rest[0].Bytes)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", words.Plural(len(rest), "more group"), words.Bytes(rest[0].Bytes)), dim})
 	}
 }

@@ -3,13 +3,15 @@ package report
 import (
 	"slices"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // cutNative folds the native frames of a stack, which are its innermost, to those that were called first and last, "libx: f … g";
 // those without a name only if none has one. It returns them and the Python frames. Of a thread that has none, what every
 // thread begins with is left out.
-func cutNative(stack []Frame) (native string, python []Frame) {
-	n := slices.IndexFunc(stack, func(f Frame) bool { return !f.Native })
+func cutNative(stack []model.Frame) (native string, python []model.Frame) {
+	n := slices.IndexFunc(stack, func(f model.Frame) bool { return !f.Native })
 	if n < 0 {
 		n = len(stack)
 	}
@@ -38,13 +40,13 @@ func cutNative(stack []Frame) (native string, python []Frame) {
 
 // isNameless says whether a frame tells a reader little: a place that no symbol covers, or the function by which PyTorch's allocator
 // says what it did.
-func isNameless(f Frame) bool {
+func isNameless(f model.Frame) bool {
 	return f.Function == "?" || strings.HasPrefix(f.Function, f.Module+"+0x") || strings.HasPrefix(f.Function, "c10::reportMemoryUsage") ||
 		strings.HasPrefix(f.Function, "c10::reportOutOfMemory")
 }
 
 // nativeName is "libx: f", or "libx+0x12ab" where no symbol is known; without the module where the reader knows it already.
-func nativeName(f Frame, known string) string {
+func nativeName(f model.Frame, known string) string {
 	name, separator := f.Function, ": "
 	if offset, ok := strings.CutPrefix(name, f.Module+"+0x"); ok {
 		name, separator = "+0x"+offset, ""

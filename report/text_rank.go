@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // How many rows the ranking has, and what a stretch between cells must need to be one of them.
@@ -18,15 +21,15 @@ const (
 // stretch is a cell, or the time between two: what the ranking ranks. Cell, gap and figures are there where it is shown.
 type stretch struct {
 	id, at  int // of the cell; which of the times between cells
-	cell    *Window
-	gap     *Between
+	cell    *model.Window
+	gap     *model.Between
 	pid     int
 	label   string
 	start   int64
 	peak    int64   // of the meter that ranks
 	need    int64   // of it: the process's own or, where that is more, with its children
 	took    []taker // children that took memory in it
-	figures map[string]Figure
+	figures map[string]model.Figure
 }
 
 // taker is a child that took memory in a cell, and its peak.
@@ -97,11 +100,11 @@ func (v *view) shortName(c *brief) string {
 }
 
 // shortGap is "after In[3]".
-func (v *view) shortGap(b Between) string {
-	if w, ok := v.byID[b.After]; ok && w.kind == Cell {
+func (v *view) shortGap(b model.Between) string {
+	if w, ok := v.byID[b.After]; ok && w.kind == model.Cell {
 		return "after " + v.shortName(w)
 	}
-	if w, ok := v.byID[b.Before]; ok && w.kind == Cell {
+	if w, ok := v.byID[b.Before]; ok && w.kind == model.Cell {
 		return "before " + v.shortName(w)
 	}
 	return bounded(b.Label, maxName)
@@ -203,7 +206,7 @@ func idsOf(shown []stretch) map[int]bool {
 }
 
 // summitOf is the text of the line at which a cell was at its highest; of the whole cell where that is not known, or there is one line.
-func (v *view) summitOf(c *Window, statements []Window) string {
+func (v *view) summitOf(c *model.Window, statements []model.Window) string {
 	if i := v.summitAmong(statements, c); i >= 0 && len(statements) > 1 {
 		where, source := statementLabel(statements[i], cellLines(*c))
 		return where + source
@@ -211,7 +214,7 @@ func (v *view) summitOf(c *Window, statements []Window) string {
 	return oneLine(c.Source, c.SourceTruncated, maxProse)
 }
 
-func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]Window) row {
+func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]model.Window) row {
 	cells := []span{{s.label, bold}}
 	if v.several {
 		cells = append(cells, span{fmt.Sprint(s.pid), plain})
@@ -234,17 +237,17 @@ func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[
 	}
 	if s.gap != nil {
 		text := span{"(no cell ran: hooks, threads, timers)", dim}
-		return row{cells: append(cells, span{FormatDuration(s.gap.DurationNS), plain}, text)}
+		return row{cells: append(cells, span{words.Duration(s.gap.DurationNS), plain}, text)}
 	}
 	c := s.cell
 	text, look := v.summitOf(c, statements[c.ID]), plain
-	if c.Status != OK && c.Status != "" {
+	if c.Status != model.OK && c.Status != "" {
 		text, look = strings.TrimSuffix(bounded(c.Status, maxName)+" · "+text, " · "), red
 	}
-	r := row{cells: append(cells, span{FormatDuration(c.DurationNS), plain}, span{text, look})}
+	r := row{cells: append(cells, span{words.Duration(c.DurationNS), plain}, span{text, look})}
 	if len(c.Refused) > 0 || c.Foreign != nil || c.Note != "" {
 		bare := *c
-		bare.Status = OK
+		bare.Status = model.OK
 		r.below = trimmed(remarks(bare))
 	}
 	return r
@@ -268,16 +271,16 @@ func (v *view) folded(rest []int) {
 	}
 	var what []string
 	if cells > 0 {
-		what = append(what, plural(cells, "more cell"))
+		what = append(what, words.Plural(cells, "more cell"))
 	}
 	if gaps > 0 {
-		what = append(what, plural(gaps, "stretch")+" between cells")
+		what = append(what, words.Plural(gaps, "stretch")+" between cells")
 	}
-	each := ", none needs more than " + FormatBytes(most)
+	each := ", none needs more than " + words.Bytes(most)
 	if most <= 0 {
 		each = ", none needs any"
 	} else if len(rest) > 1 {
-		each = ", together " + FormatBytes(sum) + each
+		each = ", together " + words.Bytes(sum) + each
 	}
 	v.prose("", span{"… and " + strings.Join(what, ", ") + each + "; --full prints all.", dim})
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // Bounds of the parts of resident memory that have rows: bytes, and one in so many of the whole.
@@ -27,19 +30,19 @@ var residentKinds = map[string]string{
 }
 
 // resident says where the resident memory of each process is at the end; unless all is asked for, of the one that has most.
-func (v *view) resident(all []Resident) {
+func (v *view) resident(all []model.Resident) {
 	rest := all[:0:0]
 	if len(all) > 1 && !v.o.Full {
-		most := slices.MaxFunc(all, func(a, b Resident) int { return cmp.Compare(a.Total, b.Total) })
+		most := slices.MaxFunc(all, func(a, b model.Resident) int { return cmp.Compare(a.Total, b.Total) })
 		for _, r := range all {
 			if r.PID != most.PID {
 				rest = append(rest, r)
 			}
 		}
-		all = []Resident{most}
+		all = []model.Resident{most}
 	}
 	for _, r := range all {
-		title := "Resident memory at the end, where it is: " + FormatBytes(r.Total)
+		title := "Resident memory at the end, where it is: " + words.Bytes(r.Total)
 		if len(all)+len(rest) > 1 {
 			title += fmt.Sprintf(" (pid %d)", r.PID)
 		}
@@ -52,12 +55,12 @@ func (v *view) resident(all []Resident) {
 			}
 			text := orNone(residentKinds[p.Kind], bounded(p.Kind, maxName))
 			if p.Kind == "malloc-free" && r.Trim >= leastResident {
-				text += "; malloc_trim(0) would give back " + FormatBytes(r.Trim)
+				text += "; malloc_trim(0) would give back " + words.Bytes(r.Trim)
 			}
-			v.prose("            ", span{pad(FormatBytes(p.Bytes), usualSize, true) + "  ", plain}, span{text, plain})
+			v.prose("            ", span{pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain}, span{text, plain})
 		}
 		if small > 0 {
-			v.prose("            ", span{pad(FormatBytes(small), usualSize, true) + "  ", plain}, span{"the rest: less than " + FormatBytes(least) + " each", dim})
+			v.prose("            ", span{pad(words.Bytes(small), usualSize, true) + "  ", plain}, span{"the rest: less than " + words.Bytes(least) + " each", dim})
 		}
 		if !r.Complete {
 			v.prose("", span{"There was more than could be looked at in time: it is in what is not explained.", yellow})
@@ -68,6 +71,6 @@ func (v *view) resident(all []Resident) {
 		for _, r := range rest {
 			sum += r.Total
 		}
-		v.prose("", span{fmt.Sprintf("… and %s with %s together; --full has each.", plural(len(rest), "more process"), FormatBytes(sum)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s with %s together; --full has each.", words.Plural(len(rest), "more process"), words.Bytes(sum)), dim})
 	}
 }

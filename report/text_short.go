@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // short is the report that fits on a screen or two.
@@ -74,7 +77,7 @@ func (v *view) first() string {
 }
 
 // kernels are the processes that ran cells; the attached ones where none did.
-func (v *view) kernels() (all []Process) {
+func (v *view) kernels() (all []model.Process) {
 	for _, p := range v.r.Processes {
 		if v.pids[p.PID] {
 			all = append(all, p)
@@ -140,14 +143,14 @@ func (v *view) heaviestLines() {
 	v.title("Line by line (▲ where the cell rose to its highest)")
 	t.print(v.printer)
 	if hidden > 0 && most > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.", plural(hidden, "more line"), FormatBytes(most)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.", words.Plural(hidden, "more line"), words.Bytes(most)), dim})
 	}
 }
 
 // heaviestOf picks the statements of a cell that have a row, in the order they ran.
-func (v *view) heaviestOf(all []Window) (shown, rest []Window) {
-	ranked := slices.DeleteFunc(slices.Clone(all), func(w Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
-	slices.SortStableFunc(ranked, func(a, b Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
+func (v *view) heaviestOf(all []model.Window) (shown, rest []model.Window) {
+	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
+	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
 	for i, w := range ranked {
 		if i < fewStatements && (i == 0 || v.weight(w) >= v.weight(ranked[0])/100) {
 			shown = append(shown, w)
@@ -155,7 +158,7 @@ func (v *view) heaviestOf(all []Window) (shown, rest []Window) {
 			rest = append(rest, w)
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b Window) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(shown, func(a, b model.Window) int { return cmp.Compare(a.ID, b.ID) })
 	return shown, rest
 }
 
@@ -179,7 +182,7 @@ func (v *view) whoAllocatedShort() {
 			continue
 		}
 		left--
-		if slices.ContainsFunc(coverages(cell), func(c Coverage) bool { return !c.Exact }) {
+		if slices.ContainsFunc(coverages(cell), func(c model.Coverage) bool { return !c.Exact }) {
 			open = append(open, s.label)
 		}
 		label := span{s.label, bold}
@@ -188,7 +191,7 @@ func (v *view) whoAllocatedShort() {
 				break
 			}
 			t.rows = append(t.rows, row{cells: []span{
-				label, {meterName(a.Meter), plain}, {FormatBytes(a.AtPeak), plain}, {FormatBytes(a.Allocated), plain}, {formatCount(uint64(max(0, a.Count))), dim}, {a.who, plain},
+				label, {meterName(a.Meter), plain}, {words.Bytes(a.AtPeak), plain}, {words.Bytes(a.Allocated), plain}, {words.Count(uint64(max(0, a.Count))), dim}, {a.who, plain},
 			}})
 			label = span{}
 		}
@@ -203,7 +206,7 @@ func (v *view) whoAllocatedShort() {
 	}
 }
 
-func coverages(w *Window) (all []Coverage) {
+func coverages(w *model.Window) (all []model.Coverage) {
 	for _, c := range w.Coverage {
 		all = append(all, c)
 	}
@@ -211,7 +214,7 @@ func coverages(w *Window) (all []Coverage) {
 }
 
 // detail fills in who allocated in a cell, where that is made only when it is asked for.
-func (v *view) detail(w *Window) {
+func (v *view) detail(w *model.Window) {
 	if v.r.Detail != nil && w.Coverage == nil {
 		v.r.Detail(w)
 	}
@@ -220,7 +223,7 @@ func (v *view) detail(w *Window) {
 // doubts are the reasons for which not everything is exact and proven, in words.
 func (v *view) doubts() (reasons []string) {
 	c := v.r.Certificate
-	for _, why := range c.lacks() {
+	for _, why := range lacks(&c) {
 		reasons = append(reasons, bounded(why, maxProse))
 	}
 	for _, p := range c.Meters {
@@ -231,15 +234,15 @@ func (v *view) doubts() (reasons []string) {
 			reasons = append(reasons, meterName(p.ID)+" was not counted at times, to keep the overhead budget (--budget off counts all)")
 		}
 		if p.Agreed < p.Compared {
-			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s", meterName(p.ID), p.Compared-p.Agreed, plural(p.Compared, "window"), FormatBytes(p.Difference)))
+			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s", meterName(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
 		}
 		if p.Skipped > 0 && !p.Shed {
-			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven", meterName(p.ID), plural(p.Skipped, "window")))
+			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven", meterName(p.ID), words.Plural(p.Skipped, "window")))
 		}
 	}
 	for _, m := range v.r.Meters {
 		if !m.Exact && !part(m.ID) && (m.Bound == nil || *m.Bound > 0) {
-			reasons = append(reasons, meterName(m.ID)+" is "+quality(m, true, Proof{}).text+" on this machine")
+			reasons = append(reasons, meterName(m.ID)+" is "+quality(m, true, model.Proof{}).text+" on this machine")
 		}
 	}
 	for _, p := range c.Problems {
@@ -257,12 +260,12 @@ func (v *view) shortCertificate() {
 		most++
 	}
 	v.blank()
-	changes := formatCount(v.r.Certificate.Made) + " changes"
+	changes := words.Count(v.r.Certificate.Made) + " changes"
 	if len(reasons) == 0 {
-		v.prose("  ", span{"✓ ", green}, span{fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).", changes, plural(windows, "window")), plain})
+		v.prose("  ", span{"✓ ", green}, span{fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).", changes, words.Plural(windows, "window")), plain})
 		return
 	}
-	v.prose("  ", span{"Certificate: ", bold}, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, formatCount(v.r.Certificate.Delivered)), plain})
+	v.prose("  ", span{"Certificate: ", bold}, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, words.Count(v.r.Certificate.Delivered)), plain})
 	const few = 8
 	for _, r := range reasons[:min(len(reasons), few)] {
 		v.prose("    ", span{"  - " + r, yellow})

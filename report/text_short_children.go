@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // mostChildRows is how many children the short report has.
@@ -27,8 +30,8 @@ func (v *view) childrenShort() {
 			continue
 		}
 		cell := v.fetch(s.id)
-		children := slices.DeleteFunc(slices.Clone(cell.Children), func(c Child) bool { return v.needOf(c.Meters) < worthAGap })
-		slices.SortStableFunc(children, func(a, b Child) int {
+		children := slices.DeleteFunc(slices.Clone(cell.Children), func(c model.Child) bool { return v.needOf(c.Meters) < worthAGap })
+		slices.SortStableFunc(children, func(a, b model.Child) int {
 			return cmp.Or(cmp.Compare(v.needOf(b.Meters), v.needOf(a.Meters)), cmp.Compare(a.PID, b.PID))
 		})
 		label := span{s.label, bold}
@@ -54,7 +57,7 @@ func (v *view) childrenShort() {
 			most = max(most, peak)
 		}
 		if len(all) > 0 {
-			v.prose("", span{"… and " + fmt.Sprintf(what, plural(len(all), "process")) + ", at most " + FormatBytes(most) + " each.", dim})
+			v.prose("", span{"… and " + fmt.Sprintf(what, words.Plural(len(all), "process")) + ", at most " + words.Bytes(most) + " each.", dim})
 		}
 	}
 	fold(folded, "%s that took memory, too")
@@ -65,11 +68,11 @@ func (v *view) childrenShort() {
 			}
 		}
 	}
-	fold(idle, "%s that took less than "+FormatBytes(worthAGap)+" in every cell")
+	fold(idle, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
 }
 
 // childName says what a child of a process is.
-func (v *view) childName(c Child, of int) string {
+func (v *view) childName(c model.Child, of int) string {
 	for _, p := range v.r.Processes {
 		if p.PID == of && p.Command == c.Command {
 			return "forked by the kernel, the same program"

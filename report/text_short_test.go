@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/words"
 )
 
 // sixty is a notebook of sixty cells of several lines, some with workers, and what moved between them.
-func sixty() *report.Report {
+func sixty() *model.Report {
 	r := rich()
 	r.Windows = r.Windows[:1]
 	r.Between = nil
@@ -17,20 +19,20 @@ func sixty() *report.Report {
 	for i := range 60 {
 		c := cellWindow(id, i+1, "import library\nresult = model.fit(data)\nplot(result)")
 		c.Meters = all(fig(100*mib, 100*mib+int64(i+1)*mib, 101*mib), fig(100*mib, 200*mib, 200*mib), fig(0, int64(i)*mib, mib))
-		stack := []report.Frame{
+		stack := []model.Frame{
 			{Function: "empty", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 3},
 			{Function: "validate.<locals>.wrapper", File: "/usr/lib/python3/dist-packages/sklearn/utils.py", Line: 3},
 			{Function: "Forest.fit", File: "/usr/lib/python3/dist-packages/sklearn/forest.py", Line: 9},
 			{Function: "<module>", File: fmt.Sprintf("/tmp/ipykernel_1/%d.py", i), Line: 2, Execution: i + 1, ExecutionCount: number(i + 1)},
 		}
 		for range 30 {
-			c.Allocations = append(c.Allocations, report.Allocation{Meter: "cpu.numpy", Stack: stack, Allocated: mib, AtPeak: mib, Count: 1},
-				report.Allocation{Meter: "cpu.mapped", Stack: stack, Allocated: mib, AtPeak: mib, Count: 1})
+			c.Allocations = append(c.Allocations, model.Allocation{Meter: "cpu.numpy", Stack: stack, Allocated: mib, AtPeak: mib, Count: 1},
+				model.Allocation{Meter: "cpu.mapped", Stack: stack, Allocated: mib, AtPeak: mib, Count: 1})
 		}
-		c.Coverage = map[string]report.Coverage{"cpu.numpy": {Exact: true}, "cpu.mapped": {Exact: true}}
+		c.Coverage = map[string]model.Coverage{"cpu.numpy": {Exact: true}, "cpu.mapped": {Exact: true}}
 		if i%10 == 0 {
-			c.Tree = map[string]report.Figure{"cpu.resident": fig(100*mib, 700*mib, 101*mib)}
-			c.Children = []report.Child{
+			c.Tree = map[string]model.Figure{"cpu.resident": fig(100*mib, 700*mib, 101*mib)}
+			c.Children = []model.Child{
 				{PID: 71234567, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix --pipe 9", Meters: all(fig(0, 600*mib, 0), fig(0, 600*mib, 0), fig(0, 0, 0))},
 				{PID: 71234568, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix --pipe 9", Meters: all(fig(50*mib, 50*mib, 50*mib), fig(0, 0, 0), fig(0, 0, 0))},
 			}
@@ -40,7 +42,7 @@ func sixty() *report.Report {
 			peak := 100*mib + int64(line)*int64(i+1)*mib/2
 			r.Windows = append(r.Windows, statementWindow(id+1+line, id, line+1, all(fig(100*mib, peak, 100*mib), fig(0, 0, 0), fig(0, 0, 0))))
 		}
-		r.Between = append(r.Between, report.Between{PID: 4242, After: id, Before: id + 10, Label: "between", DurationNS: ms, Meters: all(fig(100*mib, 100*mib+int64(i)*200*kib, 100*mib), fig(0, 0, 0), fig(0, 0, 0))})
+		r.Between = append(r.Between, model.Between{PID: 4242, After: id, Before: id + 10, Label: "between", DurationNS: ms, Meters: all(fig(100*mib, 100*mib+int64(i)*200*kib, 100*mib), fig(0, 0, 0), fig(0, 0, 0))})
 		id += 10
 	}
 	return r
@@ -105,7 +107,7 @@ func TestEqualCellsAreApart(t *testing.T) {
 // TestHeaderNamesTheKernel: under a program that starts the kernel, the header is of the process that ran cells.
 func TestHeaderNamesTheKernel(t *testing.T) {
 	r := sixty()
-	r.Processes = append([]report.Process{{PID: 4000, Command: "jupyter nbconvert --execute", Python: "3.11.2"}}, r.Processes...)
+	r.Processes = append([]model.Process{{PID: 4000, Command: "jupyter nbconvert --execute", Python: "3.11.2"}}, r.Processes...)
 	r.Processes[1].Parent = 4000
 	r.Processes[1].RestartOf = 4100
 	for _, o := range []report.TextOptions{{Width: 200}, {Width: 200, Full: true}} {
@@ -122,8 +124,8 @@ func TestHeaderNamesTheKernel(t *testing.T) {
 // TestPlural is the one rule for counts and nouns.
 func TestPlural(t *testing.T) {
 	for want, got := range map[string]string{
-		"1 cell": report.Plural(1, "cell"), "2 cells": report.Plural(2, "cell"), "3 processes": report.Plural(3, "process"), "0 stretches": report.Plural(0, "stretch"),
-		"2 boundaries": report.Plural(2, "boundary"), "2 ways": report.Plural(2, "way"), "1,000 lines of code": report.Plural(1000, "line of code"), "1 line of code": report.Plural(1, "line of code"),
+		"1 cell": words.Plural(1, "cell"), "2 cells": words.Plural(2, "cell"), "3 processes": words.Plural(3, "process"), "0 stretches": words.Plural(0, "stretch"),
+		"2 boundaries": words.Plural(2, "boundary"), "2 ways": words.Plural(2, "way"), "1,000 lines of code": words.Plural(1000, "line of code"), "1 line of code": words.Plural(1, "line of code"),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -134,15 +136,15 @@ func TestPlural(t *testing.T) {
 // TestLeadNamesWhatToDelete: where it is known what the process has by name, the first lines say it.
 func TestLeadNamesWhatToDelete(t *testing.T) {
 	r := sixty()
-	r.Variables = []report.Variable{
+	r.Variables = []model.Variable{
 		{PID: 4242, Name: "small", Kind: "variable", Bytes: 4 * kib}, {PID: 4242, Name: "frame", Kind: "variable", Bytes: 300 * mib},
 		{PID: 4242, Name: "Out[7]", Kind: "output", Bytes: 20 * mib}, {PID: 4242, Name: "model", Kind: "variable", Bytes: 100 * mib, Device: gib},
 		{PID: 9, Name: "others", Kind: "variable", Bytes: gib}, {PID: 4242, Name: "the last traceback", Kind: "traceback", Bytes: 9 * mib},
 	}
 	r.Variables[1].Execution, r.Variables[1].Line = 3, 1
-	r.Lines = []report.Line{
-		{PID: 4242, Meter: "cpu.numpy", Frame: report.Frame{Function: "<module>", File: "3.py", Line: 1, Execution: 3, ExecutionCount: number(3)}, Left: 300 * mib},
-		{PID: 4242, Meter: "cpu.numpy", Frame: report.Frame{Function: "<module>", File: "5.py", Line: 2, Execution: 5, ExecutionCount: number(5)}, Left: 128 * mib},
+	r.Lines = []model.Line{
+		{PID: 4242, Meter: "cpu.numpy", Frame: model.Frame{Function: "<module>", File: "3.py", Line: 1, Execution: 3, ExecutionCount: number(3)}, Left: 300 * mib},
+		{PID: 4242, Meter: "cpu.numpy", Frame: model.Frame{Function: "<module>", File: "5.py", Line: 2, Execution: 5, ExecutionCount: number(5)}, Left: 128 * mib},
 	}
 	out := text(t, r, report.TextOptions{Width: 160})
 	for _, words := range []string{

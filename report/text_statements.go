@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // maxStatements is how many lines of one cell are listed.
@@ -13,7 +16,7 @@ const maxStatements = 20
 // statements shows the heaviest cells line by line.
 func (v *view) statements() {
 	left := v.detailed()
-	var shown []*Window
+	var shown []*model.Window
 	wanted := map[int]bool{}
 	for _, c := range v.cells {
 		if left <= 0 {
@@ -43,8 +46,8 @@ func (v *view) detailed() int {
 }
 
 // cellName is a cell's label, with its number where the label does not tell it from others.
-func (v *view) cellName(c Window) string {
-	name := c.Label()
+func (v *view) cellName(c model.Window) string {
+	name := label(c)
 	if name == "-" || c.Silent || v.several {
 		name += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
 	}
@@ -52,7 +55,7 @@ func (v *view) cellName(c Window) string {
 }
 
 // moved says whether any headline meter changed.
-func (v *view) moved(figures map[string]Figure) bool {
+func (v *view) moved(figures map[string]model.Figure) bool {
 	return slices.ContainsFunc(v.meters, func(id string) bool {
 		f := figures[id]
 		return f.Consumed != 0 || f.Need() != 0
@@ -61,22 +64,22 @@ func (v *view) moved(figures map[string]Figure) bool {
 
 // drill lists the statements of one cell that moved memory, in the order they ran, and marks the one during which
 // the cell was at its highest.
-func (v *view) drill(c Window, statements []Window) {
-	heavy := slices.DeleteFunc(slices.Clone(statements), func(w Window) bool { return !v.moved(w.Meters) })
+func (v *view) drill(c model.Window, statements []model.Window) {
+	heavy := slices.DeleteFunc(slices.Clone(statements), func(w model.Window) bool { return !v.moved(w.Meters) })
 	idle := len(statements) - len(heavy)
 	ranked := slices.Clone(heavy)
-	slices.SortStableFunc(ranked, func(a, b Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
+	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
 	if len(heavy) > maxStatements {
 		keep := map[int]bool{}
 		for _, w := range ranked[:maxStatements] {
 			keep[w.ID] = true
 		}
-		heavy = slices.DeleteFunc(heavy, func(w Window) bool { return !keep[w.ID] })
+		heavy = slices.DeleteFunc(heavy, func(w model.Window) bool { return !keep[w.ID] })
 	}
 	v.title(v.cellName(c) + ", line by line")
 	v.blank()
 	lines := cellLines(c)
-	summit := slices.IndexFunc(heavy, func(w Window) bool { return v.reaches(w, c) })
+	summit := slices.IndexFunc(heavy, func(w model.Window) bool { return v.reaches(w, c) })
 	var rows []figureRow
 	for i, w := range heavy {
 		rows = append(rows, statementRow(w, lines, i == summit))
@@ -89,7 +92,7 @@ func (v *view) drill(c Window, statements []Window) {
 }
 
 // reaches says whether a cell was at its highest during a statement.
-func (v *view) reaches(w, c Window) bool {
+func (v *view) reaches(w, c model.Window) bool {
 	if len(v.meters) == 0 {
 		return false
 	}
@@ -100,29 +103,29 @@ func (v *view) reaches(w, c Window) bool {
 
 // summitAmong is where a cell rose to its highest, -1 if that is not known: the first statement in which all but a tenth of its need was there. Of
 // a cell whose children need more, theirs counts.
-func (v *view) summitAmong(statements []Window, c *Window) int {
+func (v *view) summitAmong(statements []model.Window, c *model.Window) int {
 	if len(v.meters) == 0 || v.weight(*c) <= 0 {
 		return -1
 	}
-	of := func(w *Window) Figure { return v.heavierFigures(w)[v.meters[0]] }
+	of := func(w *model.Window) model.Figure { return v.heavierFigures(w)[v.meters[0]] }
 	if v.needOf(c.Tree) > v.needOf(c.Meters) {
-		of = func(w *Window) Figure { f, _ := w.Together(v.meters[0]); return f }
+		of = func(w *model.Window) model.Figure { f, _ := w.Together(v.meters[0]); return f }
 	}
 	least := of(c).Peak - v.weight(*c)/10
-	return slices.IndexFunc(statements, func(w Window) bool { return of(&w).Peak >= least && of(&w).Need() > 0 })
+	return slices.IndexFunc(statements, func(w model.Window) bool { return of(&w).Peak >= least && of(&w).Need() > 0 })
 }
 
 // heavierFigures are a window's own or, where these need more, those with its children.
-func (v *view) heavierFigures(w *Window) map[string]Figure {
+func (v *view) heavierFigures(w *model.Window) map[string]model.Figure {
 	if v.needOf(w.Tree) > v.needOf(w.Meters) {
-		return w.together()
+		return w.Figures()
 	}
 	return w.Meters
 }
 
 // cellLines are the lines of a cell by the numbers its statements have. What a cell magic makes of a whole cell is
 // one line.
-func cellLines(c Window) []string {
+func cellLines(c model.Window) []string {
 	lines := strings.Split(c.Source, "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, "%%") {
@@ -135,7 +138,7 @@ func cellLines(c Window) []string {
 	return lines
 }
 
-func statementRow(w Window, lines []string, summit bool) figureRow {
+func statementRow(w model.Window, lines []string, summit bool) figureRow {
 	number, text, mark, look := "-", w.Source, span{}, plain
 	if w.Name != "" {
 		text = bounded(w.Name, maxName)
@@ -150,19 +153,19 @@ func statementRow(w Window, lines []string, summit bool) figureRow {
 		mark = span{"▲", bold}
 	}
 	text = oneLine(text, false, maxProse)
-	if w.Status != OK && w.Status != "" {
+	if w.Status != model.OK && w.Status != "" {
 		text, look = strings.TrimSuffix(w.Status+" · "+text, " · "), red
 	}
 	return figureRow{lead: []span{mark, {number, plain}}, figures: w.Meters, trail: []span{{text, look}}}
 }
 
 // unlisted accounts for the statements of a cell that have no row: rest, heaviest first, and those that moved nothing.
-func (v *view) unlisted(rest []Window, idle int) {
+func (v *view) unlisted(rest []model.Window, idle int) {
 	if len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.",
-			plural(len(rest), "more line"), FormatBytes(v.weight(rest[0]))), dim})
+			words.Plural(len(rest), "more line"), words.Bytes(v.weight(rest[0]))), dim})
 	}
 	if idle > 0 {
-		v.prose("", span{plural(idle, "other line") + " moved no memory.", dim})
+		v.prose("", span{words.Plural(idle, "other line") + " moved no memory.", dim})
 	}
 }

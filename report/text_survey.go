@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"ipytracer/model"
 )
 
 // A report may have hundreds of thousands of windows. The text goes through them once and keeps of each cell a line's worth; what it
@@ -23,20 +25,20 @@ type brief struct {
 type survey struct {
 	cells    []*brief // heaviest first
 	byID     map[int]*brief
-	byRun    map[run][]int             // the ids of cells
-	labels   map[string]int            // how many cells have a label
-	pids     map[int]bool              // the processes that run cells
-	sessions map[int]map[string]Figure // by process
-	ends     map[int]ending            // the last cell of each process
-	marked   bool                      // there are experiments
-	length   int64                     // of the session
-	bad      int                       // cells that did not end ok
-	moving   map[string]bool           // meters that moved in a cell, or between cells
-	off      map[string]int64          // by how much figures that are not exact can be off
-	unknown  map[string]bool           // meters with figures of which nobody can say
-	idle     map[int]int64             // children that took next to nothing, with their highest peak
-	kept     map[int]*Window           // windows that were asked for again
-	rows     map[int][]Window          // statements, by cell
+	byRun    map[run][]int                   // the ids of cells
+	labels   map[string]int                  // how many cells have a label
+	pids     map[int]bool                    // the processes that run cells
+	sessions map[int]map[string]model.Figure // by process
+	ends     map[int]ending                  // the last cell of each process
+	marked   bool                            // there are experiments
+	length   int64                           // of the session
+	bad      int                             // cells that did not end ok
+	moving   map[string]bool                 // meters that moved in a cell, or between cells
+	off      map[string]int64                // by how much figures that are not exact can be off
+	unknown  map[string]bool                 // meters with figures of which nobody can say
+	idle     map[int]int64                   // children that took next to nothing, with their highest peak
+	kept     map[int]*model.Window           // windows that were asked for again
+	rows     map[int][]model.Window          // statements, by cell
 	// several: more than one process runs cells, so rows must say which.
 	several bool
 }
@@ -50,8 +52,8 @@ type ending struct{ at, weight, end int64 }
 // lookThrough goes through all windows.
 func (v *view) lookThrough() {
 	v.byID, v.byRun, v.labels, v.pids = map[int]*brief{}, map[run][]int{}, map[string]int{}, map[int]bool{}
-	v.sessions, v.ends, v.moving, v.idle = map[int]map[string]Figure{}, map[int]ending{}, map[string]bool{}, map[int]int64{}
-	v.off, v.unknown, v.kept, v.rows = map[string]int64{}, map[string]bool{}, map[int]*Window{}, map[int][]Window{}
+	v.sessions, v.ends, v.moving, v.idle = map[int]map[string]model.Figure{}, map[int]ending{}, map[string]bool{}, map[int]int64{}
+	v.off, v.unknown, v.kept, v.rows = map[string]int64{}, map[string]bool{}, map[int]*model.Window{}, map[int][]model.Window{}
 	waiting := map[int]int{} // statements of cells that come later: in reports from elsewhere
 	for w := range v.r.AllPassing() {
 		v.inexact(w.Meters)
@@ -60,11 +62,11 @@ func (v *view) lookThrough() {
 			v.inexact(c.Meters)
 		}
 		v.length = max(v.length, w.StartNS+w.DurationNS)
-		if w.Kind != Statement {
+		if w.Kind != model.Statement {
 			v.brief(w, waiting)
 			continue
 		}
-		if w.Name != Hooks || v.moved(w.Meters) {
+		if w.Name != model.Hooks || v.moved(w.Meters) {
 			if of := v.byID[w.Parent]; of != nil {
 				of.statements++
 				of.last = w.ID
@@ -80,33 +82,33 @@ func (v *view) lookThrough() {
 }
 
 // brief keeps what is needed of a window.
-func (v *view) brief(w *Window, waiting map[int]int) {
+func (v *view) brief(w *model.Window, waiting map[int]int) {
 	b := &brief{
-		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: w.Label(), failure: w.Error, silent: w.Silent,
+		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: label(*w), failure: w.Error, silent: w.Silent,
 		counted: w.ExecutionCount != nil, statements: waiting[w.ID],
 	}
 	v.byID[w.ID] = b
 	switch w.Kind {
-	case Experiment:
+	case model.Experiment:
 		v.marked = true
-	case Session:
+	case model.Session:
 		if v.sessions[w.PID] == nil {
 			v.sessions[w.PID] = maps.Clone(w.Meters)
 		}
-	case Cell:
+	case model.Cell:
 		b.weight = v.weight(*w)
 		v.cell(w, b)
 	}
 }
 
 // cell takes in a cell.
-func (v *view) cell(w *Window, b *brief) {
+func (v *view) cell(w *model.Window, b *brief) {
 	v.labels[b.label]++
 	v.pids[w.PID] = true
 	v.cells = append(v.cells, b)
 	v.several = v.several || w.PID != v.cells[0].pid
 	v.byRun[run{w.PID, w.Execution}] = append(v.byRun[run{w.PID, w.Execution}], w.ID)
-	if w.Status != OK {
+	if w.Status != model.OK {
 		v.bad++
 	}
 	if len(v.meters) > 0 {
@@ -128,7 +130,7 @@ func (v *view) cell(w *Window, b *brief) {
 }
 
 // highestOf is the peak of the meter that ranks, with children where that is more.
-func (v *view) highestOf(w *Window) int64 {
+func (v *view) highestOf(w *model.Window) int64 {
 	own := w.Meters[v.first()].Peak
 	if f, ok := w.Together(v.first()); ok {
 		return max(f.Peak, own)
@@ -137,7 +139,7 @@ func (v *view) highestOf(w *Window) int64 {
 }
 
 // moves notes which meters moved.
-func (v *view) moves(figures map[string]Figure) {
+func (v *view) moves(figures map[string]model.Figure) {
 	for _, id := range v.meters {
 		if figures[id].Need() != 0 {
 			v.moving[id] = true
@@ -146,7 +148,7 @@ func (v *view) moves(figures map[string]Figure) {
 }
 
 // inexact notes by how much figures can be off.
-func (v *view) inexact(figures map[string]Figure) {
+func (v *view) inexact(figures map[string]model.Figure) {
 	for id, f := range figures {
 		switch {
 		case f.Exact:
@@ -159,7 +161,7 @@ func (v *view) inexact(figures map[string]Figure) {
 }
 
 // window is a window by its id, kept from then on.
-func (v *view) window(id int) *Window {
+func (v *view) window(id int) *model.Window {
 	w := v.kept[id]
 	if w == nil {
 		w = v.fetch(id)
@@ -169,7 +171,7 @@ func (v *view) window(id int) *Window {
 }
 
 // fetch is a window by its id.
-func (v *view) fetch(id int) *Window {
+func (v *view) fetch(id int) *model.Window {
 	if w := v.kept[id]; w != nil {
 		return w
 	}
@@ -177,27 +179,27 @@ func (v *view) fetch(id int) *Window {
 		if w, ok := v.r.Find(id); ok {
 			return &w
 		}
-		return &Window{}
+		return &model.Window{}
 	}
 	for w := range v.r.All() {
-		if w.ID == id && w.Kind != Statement {
+		if w.ID == id && w.Kind != model.Statement {
 			one := *w
 			return &one
 		}
 	}
-	return &Window{}
+	return &model.Window{}
 }
 
 // statementsOf are the statements of cells, by the cell's id.
-func (v *view) statementsOf(wanted map[int]bool) map[int][]Window {
+func (v *view) statementsOf(wanted map[int]bool) map[int][]model.Window {
 	missing := map[int]bool{}
 	for id := range wanted {
 		if _, known := v.rows[id]; !known {
 			v.rows[id], missing[id] = nil, true
 		}
 	}
-	take := func(w *Window) {
-		if w.Kind == Statement && missing[w.Parent] && (w.Name != Hooks || v.moved(w.Meters)) {
+	take := func(w *model.Window) {
+		if w.Kind == model.Statement && missing[w.Parent] && (w.Name != model.Hooks || v.moved(w.Meters)) {
 			v.rows[w.Parent] = append(v.rows[w.Parent], *w)
 		}
 	}
@@ -210,7 +212,7 @@ func (v *view) statementsOf(wanted map[int]bool) map[int][]Window {
 			take(w)
 		}
 	}
-	of := map[int][]Window{}
+	of := map[int][]model.Window{}
 	for id := range wanted {
 		of[id] = v.rows[id]
 	}
@@ -218,7 +220,7 @@ func (v *view) statementsOf(wanted map[int]bool) map[int][]Window {
 }
 
 // takeWithin goes through the windows from a cell to its last statement.
-func (v *view) takeWithin(id int, take func(*Window)) {
+func (v *view) takeWithin(id int, take func(*model.Window)) {
 	of := v.byID[id]
 	if of == nil {
 		return

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -35,12 +36,12 @@ func golden(t *testing.T, name string, data []byte) {
 	}
 }
 
-var reports = map[string]func() *report.Report{
+var reports = map[string]func() *model.Report{
 	"rich": rich, "inexact": inexact, "hostile": hostile, "empty": empty, "script": script, "many": many,
-	"nothing": func() *report.Report { return &report.Report{} },
+	"nothing": func() *model.Report { return &model.Report{} },
 }
 
-func text(t *testing.T, r *report.Report, o report.TextOptions) string {
+func text(t *testing.T, r *model.Report, o report.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
 	if err := report.Text(&b, r, o); err != nil {
@@ -111,7 +112,7 @@ func TestEqualReportsGiveEqualOutput(t *testing.T) {
 }
 
 // outputs is everything a report can be printed as.
-func outputs(t *testing.T, r *report.Report) string {
+func outputs(t *testing.T, r *model.Report) string {
 	t.Helper()
 	var b strings.Builder
 	if err := report.CSV(&b, r); err != nil {
@@ -157,7 +158,7 @@ func TestWithoutSource(t *testing.T) {
 
 func TestTextSays(t *testing.T) {
 	for _, test := range []struct {
-		report *report.Report
+		report *model.Report
 		o      report.TextOptions
 		words  []string
 	}{

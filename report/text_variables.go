@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // Bounds of the list of variables.
@@ -14,12 +17,12 @@ const (
 )
 
 // variables lists what is there by name, the largest first.
-func (v *view) variables(all []Variable, names []Names) {
+func (v *view) variables(all []model.Variable, names []model.Names) {
 	rows, rest := v.worthNaming(all)
 	if len(rows) == 0 {
 		return
 	}
-	several := slices.ContainsFunc(all, func(x Variable) bool { return x.PID != all[0].PID })
+	several := slices.ContainsFunc(all, func(x model.Variable) bool { return x.PID != all[0].PID })
 	v.title("Variables at the end (alone: freed with the name; reaches: shared ones, too)")
 	t := table{columns: []column{
 		{title: "alone", right: true, size: usualSize}, {title: "reaches", right: true, size: usualSize, drop: 3}, {title: "name"}, {title: "type", drop: 1},
@@ -39,7 +42,7 @@ func (v *view) variables(all []Variable, names []Names) {
 }
 
 // worthNaming is what has a row: with --full all names.
-func (v *view) worthNaming(all []Variable) (rows, rest []Variable) {
+func (v *view) worthNaming(all []model.Variable) (rows, rest []model.Variable) {
 	if v.o.Full {
 		return all, nil
 	}
@@ -59,7 +62,7 @@ func (v *view) worthNaming(all []Variable) (rows, rest []Variable) {
 }
 
 // unnamed accounts for names without a row.
-func (v *view) unnamed(rest []Variable, names []Names) {
+func (v *view) unnamed(rest []model.Variable, names []model.Names) {
 	count, bytes, complete := int64(len(rest)), int64(0), true
 	for _, x := range rest {
 		bytes += x.Bytes
@@ -70,14 +73,14 @@ func (v *view) unnamed(rest []Variable, names []Names) {
 		complete = complete && n.Complete
 	}
 	if count > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, with %s together.", plural(int(count), "more name"), FormatBytes(bytes)), dim})
+		v.prose("", span{fmt.Sprintf("… and %s, with %s together.", words.Plural(int(count), "more name"), words.Bytes(bytes)), dim})
 	}
 	if !complete {
 		v.prose("", span{"≥: there were more objects than could be looked at in time.", yellow})
 	}
 }
 
-func variableName(x Variable) string {
+func variableName(x model.Variable) string {
 	name := oneLine(x.Name, false, maxProse)
 	if len(x.Also) > 0 {
 		also := oneLine(strings.Join(x.Also[:min(len(x.Also), 2)], ", "), false, maxName)
@@ -89,13 +92,13 @@ func variableName(x Variable) string {
 	return bounded(name, 2*maxName)
 }
 
-func aloneOf(x Variable) string {
-	text := FormatBytes(x.Bytes)
+func aloneOf(x model.Variable) string {
+	text := words.Bytes(x.Bytes)
 	switch {
 	case x.Device > 0 && x.Bytes < leastVariable:
-		text = FormatBytes(x.Device) + " GPU"
+		text = words.Bytes(x.Device) + " GPU"
 	case x.Device > 0:
-		text += " + " + FormatBytes(x.Device) + " GPU"
+		text += " + " + words.Bytes(x.Device) + " GPU"
 	case x.Bytes == 0:
 		text = "shared"
 	}
@@ -105,15 +108,15 @@ func aloneOf(x Variable) string {
 	return text
 }
 
-func reachesOf(x Variable) string {
+func reachesOf(x model.Variable) string {
 	if x.Reaches <= 0 || x.Reaches == x.Bytes {
 		return ""
 	}
-	return FormatBytes(x.Reaches)
+	return words.Bytes(x.Reaches)
 }
 
 // shapeOf is a shape as people write it: 300 × 400 float64, or a length.
-func shapeOf(x Variable) string {
+func shapeOf(x model.Variable) string {
 	var parts []string
 	for _, n := range x.Shape {
 		parts = append(parts, fmt.Sprint(n))
@@ -126,7 +129,7 @@ func shapeOf(x Variable) string {
 }
 
 // maker is who made a variable's largest piece.
-func maker(x Variable) string {
+func maker(x model.Variable) string {
 	switch {
 	case len(x.Stack) > 0:
 		return who(x.Stack)

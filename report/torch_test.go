@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
@@ -17,7 +18,7 @@ func TestTorchColumns(t *testing.T) {
 	}
 	r := rich()
 	zero := int64(0)
-	r.Meters = append(r.Meters, report.Meter{ID: "cpu.torch", Unit: "bytes", Source: "uprobes", Exact: true, Bound: &zero})
+	r.Meters = append(r.Meters, model.Meter{ID: "cpu.torch", Unit: "bytes", Source: "uprobes", Exact: true, Bound: &zero})
 	for i := range r.Windows {
 		r.Windows[i].Meters["cpu.torch"] = fig(1*mib, 7*mib, 3*mib)
 	}

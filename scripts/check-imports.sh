@@ -1,42 +1,86 @@
 #!/usr/bin/env bash
-# Data flows one way: probes, events, windows, report. Who may not import whom:
+# Who may import whom, and which libraries: a package that is not in the table, or imports what its row has not, fails. The table is the
+# architecture (ARCHITECTURE.md): events come from the kernel's half, go through recording and attribution into the model, and printers show that.
+# Tests are not looked at.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-status=0
-forbid() { # PACKAGE PATTERN: the package's own imports, and theirs within the module, must not match
-    local package=$1 pattern=$2 found
-    found=$(go list -deps "./$package" | grep -E "$pattern" || true)
-    if [ -n "$found" ]; then
-        echo "check-imports: $package must not depend on:" $found >&2
-        status=1
-    fi
+# PACKAGE: OURS, and libraries by the beginning of their path. ebpf is cilium/ebpf, unix golang.org/x/sys/unix.
+table='
+event:
+recording: event klauspost/compress flatbuffers
+model:
+words: model
+attribution: event model words btree klauspost/compress unix
+attribution/attributiontest: event
+report: model words x/text
+report/reporttest: model report jsonschema
+
+tracer/process: unix
+tracer/confine: unix go-landlock psx
+tracer/userfile: tracer/confine unix
+tracer/recorder: recording tracer/userfile
+tracer/limit: tracer/confine tracer/process unix go-units
+tracer/elffile:
+tracer/elffile/elftest: tracer/elffile
+tracer/machine: tracer/elffile x86asm
+tracer/cpython: tracer/elffile tracer/machine
+tracer/memory: tracer/machine
+tracer/numpy: tracer/machine
+tracer/cuda: event tracer/machine
+tracer/native: demangle
+tracer/holders: tracer/cpython unix
+tracer/resident:
+tracer/pinned:
+tracer/gpu: go-nvml
+tracer/gpu/gputest:
+tracer/ledger: event ebpf unix
+tracer: event tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/holders tracer/ledger tracer/limit tracer/machine tracer/memory tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
+
+cmd/tracer: attribution event model recording report tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words unix cobra pflag x/term spinner go-units go-pretty
+bench/made: event recording
+bench/recording: bench/made event
+bench/sessions: attribution/attributiontest bench/made event
+e2e:
+'
+
+go list -f '{{.ImportPath}}{{range .Imports}} {{.}}{{end}}' ./... | awk -v table="$table" '
+BEGIN {
+    library["klauspost/compress"] = "github.com/klauspost/compress/"; library["flatbuffers"] = "github.com/google/flatbuffers/"
+    library["btree"] = "github.com/google/btree"; library["unix"] = "golang.org/x/sys/unix"; library["x/text"] = "golang.org/x/text/"
+    library["jsonschema"] = "github.com/santhosh-tekuri/jsonschema/"; library["go-landlock"] = "github.com/landlock-lsm/go-landlock/"
+    library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"; library["x86asm"] = "golang.org/x/arch/x86/x86asm"
+    library["demangle"] = "github.com/ianlancetaylor/demangle"; library["go-nvml"] = "github.com/NVIDIA/go-nvml/"; library["ebpf"] = "github.com/cilium/ebpf"
+    library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"
+    library["go-units"] = "github.com/docker/go-units"; library["spinner"] = "github.com/briandowns/spinner"; library["go-pretty"] = "github.com/jedib0t/go-pretty/"
+    n = split(table, rows, "\n")
+    for (i = 1; i <= n; i++) {
+        if (rows[i] !~ /:/) continue
+        package = rows[i]; sub(/:.*/, "", package)
+        row = rows[i]; sub(/^[^:]*: */, "", row)
+        allowed[package] = " " row " "
+    }
 }
-only() { # PACKAGE PATTERN: of ours it depends on nothing but what matches, and on no eBPF
-    local package=$1 pattern=$2 found
-    found=$(go list -deps "./$package" | grep -E '^ipytracer/|cilium/ebpf' | grep -vE "^ipytracer/($package${pattern:+|$pattern})\$" || true)
-    if [ -n "$found" ]; then
-        echo "check-imports: $package must not depend on:" $found >&2
-        status=1
-    fi
+function fail(text) { print "check-imports: " text > "/dev/stderr"; status = 1 }
+{
+    package = substr($1, length("ipytracer/") + 1)
+    seen[package] = 1
+    if (!(package in allowed)) { fail(package " is not in the table of scripts/check-imports.sh"); next }
+    m = split(allowed[package], may, " ")
+    for (i = 2; i <= NF; i++) {
+        if ($i !~ /^ipytracer\// && $i !~ /^[^\/]*\./) continue # the standard library
+        ok = 0
+        for (j = 1; j <= m; j++) {
+            if (may[j] in library ? index($i, library[may[j]]) == 1 : $i == "ipytracer/" may[j]) { ok = 1; used[package, may[j]] = 1 }
+        }
+        if (!ok) fail(package " must not import " $i)
+    }
 }
-only tracer/elffile ''
-only tracer/machine 'tracer/elffile'
-only tracer/cpython 'tracer/(machine|elffile)'
-only tracer/numpy 'tracer/(machine|elffile)'
-only tracer/memory 'tracer/(machine|elffile)'
-forbid tracer/event '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|resident|gpu|recording|native|memory|numpy))|cilium/ebpf'
-forbid report '^ipytracer/(attribution|cmd|tracer)|cilium/ebpf'
-forbid attribution '^ipytracer/(cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
-forbid tracer/recording '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|cpython|holders|process|gpu|native|memory|numpy))|cilium/ebpf'
-forbid tracer/holders '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
-forbid tracer/resident '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
-forbid tracer/process '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|gpu|recording|native|memory|numpy))|cilium/ebpf'
-forbid tracer/native '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|cuda))|cilium/ebpf'
-forbid tracer/gpu '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|recording|native|memory|numpy))|cilium/ebpf'
-forbid tracer/ledger '^ipytracer/(attribution|report|cmd|tracer$|tracer/(cpython|holders|process|gpu|recording|native|memory|numpy))'
-forbid tracer/userfile '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|recording|native|memory|numpy))|cilium/ebpf'
-forbid tracer/confine '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|process|gpu|cuda|recording|native|memory|numpy|userfile|limit))|cilium/ebpf'
-forbid tracer/limit '^ipytracer/(attribution|report|cmd|tracer$|tracer/(ledger|event|cpython|holders|gpu|recording|native|memory|numpy|userfile))|cilium/ebpf'
-forbid tracer '^ipytracer/(attribution|report|cmd)'
-exit $status
+END {
+    for (package in allowed) {
+        if (!(package in seen)) fail("there is no package " package)
+        m = split(allowed[package], may, " ")
+        for (j = 1; j <= m; j++) if (package in seen && !((package, may[j]) in used)) fail(package " does not import " may[j] ": take it out of the table")
+    }
+    exit status
+}'

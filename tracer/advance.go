@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // begin puts the Start event in front of everything.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/numpy"
 	"ipytracer/tracer/process"

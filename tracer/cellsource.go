@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 )
 

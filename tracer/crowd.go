@@ -3,8 +3,8 @@ package tracer
 import (
 	"path"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/process"
 )
 

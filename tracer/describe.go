@@ -3,7 +3,7 @@ package tracer
 import (
 	"io"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/process"
 )
 

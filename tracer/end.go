@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 )
 

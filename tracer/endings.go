@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )

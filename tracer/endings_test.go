@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/process"
 )
 

@@ -3,7 +3,7 @@ package tracer
 import (
 	"time"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/resident"
 )
 

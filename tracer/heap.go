@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/memory"
 	"ipytracer/tracer/process"

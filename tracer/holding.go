@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/holders"
 )
 

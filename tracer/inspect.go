@@ -3,8 +3,8 @@ package tracer
 import (
 	"io"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/machine"
 	"ipytracer/tracer/memory"

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/process"
 )
 

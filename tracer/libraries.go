@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/limit"
 	"ipytracer/tracer/process"
 )

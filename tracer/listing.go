@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/holders"
 )
 

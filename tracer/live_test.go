@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/holders"
 )
 

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/native"
 	"ipytracer/tracer/process"

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"time"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/native"
 	"ipytracer/tracer/process"

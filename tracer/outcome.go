@@ -3,8 +3,8 @@ package tracer
 import (
 	"strings"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
 )
 
 // outcome finds out how a cell ended. Mostly IPython has told the kernel half at the very end of the cell. Where it has not,

@@ -3,8 +3,8 @@ package tracer
 import (
 	"testing"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
 )
 
 // TestJudge: what IPython showed says how a cell ended only where it was shown in that cell for certain.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 )
 

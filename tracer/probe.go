@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/machine"
 )

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/limit"
 	"ipytracer/tracer/process"

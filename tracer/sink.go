@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 )
 

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 )
 

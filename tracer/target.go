@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )

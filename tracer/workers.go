@@ -3,7 +3,7 @@ package tracer
 import (
 	"context"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/holders"
 )
 

@@ -3,7 +3,7 @@ package attributiontest
 import (
 	"fmt"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Anything does so many things at random that a session can do, some of its changes lost or late.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Kernel is the attached process of a session that is made up.

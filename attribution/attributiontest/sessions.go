@@ -3,7 +3,7 @@ package attributiontest
 import (
 	"fmt"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // Notebook makes a notebook of so many cells, each of its own text, of so many statements: all move pages, every second makes two

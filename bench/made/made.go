@@ -5,8 +5,8 @@ import (
 	"log"
 	"os"
 
-	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
+	"ipytracer/event"
+	"ipytracer/recording"
 )
 
 // Write records what events emits in a file, which must be writable, and returns how many that were. It ends the program where it cannot.

@@ -11,7 +11,7 @@ import (
 	"math/rand/v2"
 
 	"ipytracer/bench/made"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/bench/made"
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 func main() {

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
+	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/words"
 )
 
 // AuditOptions are the flags of `tracer audit`.
@@ -124,18 +126,18 @@ func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
 }
 
 // conclude prints the audit and says what status it deserves.
-func (o *AuditOptions) conclude(a *report.Audit, s *session) error {
+func (o *AuditOptions) conclude(a *model.Audit, s *session) error {
 	if err := s.deliver("audit", func(w io.Writer) error { return o.print(w, a) }); err != nil {
 		return err
 	}
 	if o.failOver >= 0 {
 		for meter, bytes := range a.ByMeter() {
 			if bytes > o.failOver {
-				return leakError(fmt.Sprintf("the verdicts on %s add up to %s, more than %s", meter, report.FormatBytes(bytes), report.FormatBytes(o.failOver)))
+				return leakError(fmt.Sprintf("the verdicts on %s add up to %s, more than %s", meter, words.Bytes(bytes), words.Bytes(o.failOver)))
 			}
 		}
 		if a.CanExceed(o.failOver) {
-			return notJudgedError(fmt.Sprintf("nothing more than %s was seen to stay behind, but not everything could be judged; see \"Not judged\"", report.FormatBytes(o.failOver)))
+			return notJudgedError(fmt.Sprintf("nothing more than %s was seen to stay behind, but not everything could be judged; see \"Not judged\"", words.Bytes(o.failOver)))
 		}
 	}
 	if s.trouble != nil {
@@ -144,9 +146,9 @@ func (o *AuditOptions) conclude(a *report.Audit, s *session) error {
 	return nil
 }
 
-func (o *AuditOptions) print(w io.Writer, a *report.Audit) error {
+func (o *AuditOptions) print(w io.Writer, a *model.Audit) error {
 	if o.NoSource {
-		a = a.WithoutSource()
+		a = report.AuditWithoutSource(a)
 	}
 	if o.Format == "json" {
 		return report.AuditJSON(w, a)

@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"ipytracer/report"
+	"ipytracer/words"
 )
 
 // printDiagnosis prints the findings for people.
@@ -93,7 +94,7 @@ func (p *doctorPrinter) meters(d diagnosis) {
 		case m.Bound < 0:
 			quality = "sampled"
 		default:
-			quality = "±" + report.FormatBytes(m.Bound) + " a thread"
+			quality = "±" + words.Bytes(m.Bound) + " a thread"
 		}
 		rows = append(rows, table.Row{p.state(map[bool]string{true: stateOK, false: stateReduced}[m.Exact]), m.ID, quality, m.Source})
 	}

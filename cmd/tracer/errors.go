@@ -7,11 +7,11 @@ import (
 	"os"
 	"syscall"
 
+	"ipytracer/recording"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
-	"ipytracer/tracer/recording"
 )
 
 // The exit statuses of the contract.

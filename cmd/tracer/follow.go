@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"ipytracer/attribution"
+	"ipytracer/event"
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/tracer"
-	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
+	"ipytracer/tracer/recorder"
 	"ipytracer/tracer/userfile"
 )
 
@@ -82,7 +83,7 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 type consumer interface {
 	Add(event.Event)
 	Flush()
-	Finished() []report.Window
+	Finished() []model.Window
 }
 
 // session is a trace on its way to becoming a report.
@@ -95,7 +96,7 @@ type session struct {
 	rights   *userfile.Rights // the invoker's
 	to       *destination
 	sign     *userfile.File // the ready file, or nil
-	recorder *recording.File
+	recorder *recorder.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
 	garbage  garbage
@@ -136,7 +137,7 @@ func (s *session) prepare() (err error) {
 		s.console.ends.takeAway(s.sign)
 	}
 	if s.options.Record != "" {
-		s.recorder, err = recording.Create(s.rights, s.options.Record, recording.FileOptions{Version: version, Force: s.options.Force})
+		s.recorder, err = recorder.Create(s.rights, s.options.Record, recorder.Options{Version: version, Force: s.options.Force})
 		if err == nil {
 			s.console.ends.takeAway(s.recorder)
 		}
@@ -244,7 +245,7 @@ func (s *session) closeRecording() error {
 // conclude prints the report and says what status it deserves.
 func (s *session) conclude(tracker *attribution.Tracker) error {
 	s.garbage.print()
-	var r *report.Report
+	var r *model.Report
 	err := s.deliver("report", func(w io.Writer) error {
 		r = tracker.Stream()
 		return s.options.Print(w, r)

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // A recording without source has no text of the notebook: not the cells', and not the keys on the way to a block.

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"ipytracer/report"
+	"ipytracer/words"
 )
 
 // commandWidth is how much of a command line the table shows.
@@ -50,7 +51,7 @@ func printGPUs(w io.Writer, l gpuListing) error {
 		if m.MIG != nil {
 			place += ":" + strconv.Itoa(*m.MIG)
 		}
-		fmt.Fprintf(&out, "\nmost free memory: GPU %s (%s), %s\n", place, dash(m.Name), report.FormatBytes(m.Free))
+		fmt.Fprintf(&out, "\nmost free memory: GPU %s (%s), %s\n", place, dash(m.Name), words.Bytes(m.Free))
 	}
 	if processes.Length() > 0 {
 		fmt.Fprintf(&out, "\n%s\n", processes.Render())
@@ -78,21 +79,21 @@ func memoryCells(m *gpuMemory) table.Row {
 	if m == nil {
 		return table.Row{"-", "-", "-", "-"}
 	}
-	return table.Row{report.FormatBytes(m.Total), report.FormatBytes(m.Used), report.FormatBytes(m.Free), bytesOrDash(m.Reserved)}
+	return table.Row{words.Bytes(m.Total), words.Bytes(m.Used), words.Bytes(m.Free), bytesOrDash(m.Reserved)}
 }
 
 func bytesOrDash(n *int64) string {
 	if n == nil {
 		return "-"
 	}
-	return report.FormatBytes(*n)
+	return words.Bytes(*n)
 }
 
 func appendProcesses(t table.Writer, place string, list []gpuProcess) {
 	for _, p := range list {
 		used := "not available"
 		if p.Used != nil {
-			used = report.FormatBytes(*p.Used)
+			used = words.Bytes(*p.Used)
 		}
 		pid, command := strconv.Itoa(p.PID), shorten(report.Escape(p.Command))
 		if p.InnerPID != p.PID && p.Seen {

@@ -16,6 +16,7 @@ import (
 	"ipytracer/report"
 	"ipytracer/tracer"
 	"ipytracer/tracer/process"
+	"ipytracer/words"
 )
 
 // KernelsOptions are the flags of `tracer kernels`.
@@ -147,7 +148,7 @@ func printKernels(w io.Writer, rows []listed, from int) error {
 	t.AppendHeader(header)
 	for i, r := range rows {
 		row := table.Row{
-			r.PID, report.Escape(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), report.FormatBytes(r.Resident),
+			r.PID, report.Escape(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), words.Bytes(r.Resident),
 			gpuList(r.GPUs), report.Escape(r.Cwd),
 		}
 		if from > 0 {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/report"
 	"ipytracer/tracer"
 	"ipytracer/tracer/limit"
 	"ipytracer/tracer/process"
+	"ipytracer/words"
 )
 
 func newLimitCommand(c console) *cobra.Command {
@@ -102,19 +102,19 @@ func printLimit(w io.Writer, pid int) error {
 	text := "has no limit"
 	switch owner, bytes := limit.OwnerOf(limits.Data.Soft); owner {
 	case limit.Session:
-		text = fmt.Sprintf("may map %s, by --limit of a session that runs, or was killed: then 'tracer limit %d off' takes the limit away", report.FormatBytes(bytes), pid)
+		text = fmt.Sprintf("may map %s, by --limit of a session that runs, or was killed: then 'tracer limit %d off' takes the limit away", words.Bytes(bytes), pid)
 	case limit.Command:
-		text = fmt.Sprintf("may map %s, by 'tracer limit'; 'tracer limit %d off' takes the limit away", report.FormatBytes(bytes), pid)
+		text = fmt.Sprintf("may map %s, by 'tracer limit'; 'tracer limit %d off' takes the limit away", words.Bytes(bytes), pid)
 	case limit.Other:
-		text = fmt.Sprintf("may map %s, by its own limit (ulimit -d)", report.FormatBytes(bytes))
+		text = fmt.Sprintf("may map %s, by its own limit (ulimit -d)", words.Bytes(bytes))
 	}
-	_, err = fmt.Fprintf(w, "process %d has mapped %s and %s\n", pid, report.FormatBytes(status.DataBytes), text)
+	_, err = fmt.Fprintf(w, "process %d has mapped %s and %s\n", pid, words.Bytes(status.DataBytes), text)
 	return err
 }
 
 // limited says what a process may map.
 func limited(l tracer.Limited) string {
-	text := fmt.Sprintf("process %d may map %s", l.PID, report.FormatBytes(l.Bytes))
+	text := fmt.Sprintf("process %d may map %s", l.PID, words.Bytes(l.Bytes))
 	if l.Why != "" {
 		text += fmt.Sprintf(", which is safe below %q", l.Why)
 	}
@@ -125,7 +125,7 @@ func limited(l tracer.Limited) string {
 func sayLimits(c console, live *tracer.Session, quiet bool) {
 	for _, l := range live.LeftLimits() {
 		fmt.Fprintf(c.err, "tracer: process %d may map %s only: a tracer that was killed has left that limit, or one that runs has set it; 'sudo tracer limit %d off' takes it away\n",
-			l.PID, report.FormatBytes(l.Bytes), l.PID)
+			l.PID, words.Bytes(l.Bytes), l.PID)
 	}
 	if quiet {
 		return
@@ -169,11 +169,11 @@ func newGuardCommand() *cobra.Command {
 func notLimited(err error) (status int, message string, ok bool) {
 	var e *limit.Error
 	var room *limit.RoomError
-	size := func() string { return report.FormatBytes(e.Size) }
+	size := func() string { return words.Bytes(e.Size) }
 	switch {
 	case errors.As(err, &room):
 		return statusFailed, fmt.Sprintf("process %d has mapped %s already and occupies %s: no larger limit is safe below %q; close what needs memory, or give a SIZE",
-			room.PID, report.FormatBytes(room.Mapped), report.FormatBytes(room.Resident), room.Why), true
+			room.PID, words.Bytes(room.Mapped), words.Bytes(room.Resident), room.Why), true
 	case errors.Is(err, limit.ErrIgnored):
 		return statusCannotTrace, err.Error(), true
 	case !errors.As(err, &e):

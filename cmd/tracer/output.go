@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/tracer/userfile"
 )
@@ -65,7 +66,7 @@ func checkFormat(format string, known ...string) error {
 }
 
 // Print renders a report in the chosen format.
-func (o *OutputOptions) Print(w io.Writer, r *report.Report) error {
+func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
 	if o.NoSource {
 		r = report.WithoutSource(r)
 	}
@@ -85,11 +86,11 @@ func (o *OutputOptions) Print(w io.Writer, r *report.Report) error {
 }
 
 // isStrict says whether a report is what --strict asks for: every figure is exact, and nothing was lost, refused or guessed.
-func isStrict(r *report.Report) bool { return r.Certificate.Complete && !bounded(r) }
+func isStrict(r *model.Report) bool { return r.Certificate.Complete && !bounded(r) }
 
 // bounded says whether any figure of a report is only a bound.
-func bounded(r *report.Report) bool {
-	inexact := func(figures map[string]report.Figure) bool {
+func bounded(r *model.Report) bool {
+	inexact := func(figures map[string]model.Figure) bool {
 		for _, f := range figures {
 			if !f.Exact {
 				return true

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
-	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
+	"ipytracer/event"
+	"ipytracer/recording"
 )
 
 func newReportCommand(c console) *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
-	"ipytracer/tracer/event"
-	"ipytracer/tracer/recording"
+	"ipytracer/event"
+	"ipytracer/recording"
 )
 
 var longCells = flag.Int("cells", 1000, "how many cells of ten statements the benchmarks' notebook has")

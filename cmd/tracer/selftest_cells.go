@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/tracer"
 )
@@ -136,7 +137,7 @@ func askPython(ctx context.Context, path string) (*pythonWithShell, error) {
 
 // cellRun is what the traced IPython left.
 type cellRun struct {
-	report *report.Report
+	report *model.Report
 	truths map[string]cellTruth
 }
 
@@ -210,10 +211,10 @@ func cellInput(dir string) (*os.File, error) {
 }
 
 // cell returns the last execution of the cell with this text in it.
-func (r *cellRun) cell(text string) (*report.Window, error) {
+func (r *cellRun) cell(text string) (*model.Window, error) {
 	for i := len(r.report.Windows) - 1; i >= 0; i-- {
-		if w := &r.report.Windows[i]; w.Kind == report.Cell && strings.HasPrefix(w.Source, text) {
-			if w.Status != report.OK {
+		if w := &r.report.Windows[i]; w.Kind == model.Cell && strings.HasPrefix(w.Source, text) {
+			if w.Status != model.OK {
 				return nil, fmt.Errorf("%w: the cell %q ended with status %s", errSelftest, text, w.Status)
 			}
 			return w, nil
@@ -221,7 +222,7 @@ func (r *cellRun) cell(text string) (*report.Window, error) {
 	}
 	cells, bare := 0, 0
 	for _, w := range r.report.Windows {
-		if w.Kind == report.Cell {
+		if w.Kind == model.Cell {
 			cells++
 			if w.Source == "" {
 				bare++
@@ -231,9 +232,9 @@ func (r *cellRun) cell(text string) (*report.Window, error) {
 	return nil, fmt.Errorf("%w: the cell %q is not among the %d of the report (%d without source)", errSelftest, text, cells, bare)
 }
 
-func (r *cellRun) statements() (out []*report.Window) {
+func (r *cellRun) statements() (out []*model.Window) {
 	for i := range r.report.Windows {
-		if w := &r.report.Windows[i]; w.Kind == report.Statement {
+		if w := &r.report.Windows[i]; w.Kind == model.Statement {
 			out = append(out, w)
 		}
 	}
@@ -241,7 +242,7 @@ func (r *cellRun) statements() (out []*report.Window) {
 }
 
 // children returns the statements of a cell, in order.
-func (r *cellRun) children(cell *report.Window) (out []*report.Window) {
+func (r *cellRun) children(cell *model.Window) (out []*model.Window) {
 	for _, w := range r.statements() {
 		if w.Parent == cell.ID {
 			out = append(out, w)
@@ -250,9 +251,9 @@ func (r *cellRun) children(cell *report.Window) (out []*report.Window) {
 	return out
 }
 
-func (r *cellRun) experiment(name string) (*report.Window, error) {
+func (r *cellRun) experiment(name string) (*model.Window, error) {
 	for i := range r.report.Windows {
-		if w := &r.report.Windows[i]; w.Kind == report.Experiment && w.Name == name {
+		if w := &r.report.Windows[i]; w.Kind == model.Experiment && w.Name == name {
 			return w, nil
 		}
 	}

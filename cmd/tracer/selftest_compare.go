@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ipytracer/report"
+	"ipytracer/model"
 )
 
 // cellTest is one thing to be proven of the cells in selftest_cells.py.
@@ -44,7 +44,7 @@ func peaksOf(text, truth string, meters ...string) func(*cellRun) (result, error
 }
 
 // peaks compares a window's peaks with a truth.
-func (r *cellRun) peaks(of string, w *report.Window, truth string, meters ...string) (out []figure) {
+func (r *cellRun) peaks(of string, w *model.Window, truth string, meters ...string) (out []figure) {
 	t := r.truths[truth]
 	for _, m := range meters {
 		expected := t.Mapped

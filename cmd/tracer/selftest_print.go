@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"ipytracer/report"
+	"ipytracer/words"
 )
 
 // mark is ✓ or ✗, in colour on a terminal.
@@ -52,7 +52,7 @@ func (t *selftest) printStep(r result, err error) {
 		}
 		text := fmt.Sprintf("%s %d", name, f.Found)
 		if f.Bound > 0 {
-			text += " ±" + report.FormatBytes(f.Bound)
+			text += " ±" + words.Bytes(f.Bound)
 		}
 		peaks = append(peaks, text)
 	}

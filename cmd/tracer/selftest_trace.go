@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/report"
+	"ipytracer/model"
 	"ipytracer/tracer"
 )
 
@@ -44,7 +44,7 @@ func measureWorkload(ctx context.Context, w workload, ring int) (result, error) 
 }
 
 // traceWorkload starts the program itself, as a workload, and traces it to its end.
-func traceWorkload(ctx context.Context, name string, ring int) ([]truth, *report.Report, error) {
+func traceWorkload(ctx context.Context, name string, ring int) ([]truth, *model.Report, error) {
 	cmd := exec.Command("/proc/self/exe", "workload", name)
 	cmd.Env = workloadEnv()
 	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: version, ChangeRing: ring})
@@ -57,7 +57,7 @@ func traceWorkload(ctx context.Context, name string, ring int) ([]truth, *report
 
 // traceCommand runs a command under the tracer from its first instruction to its end, and returns what it wrote
 // to its file descriptor 3.
-func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte, *report.Report, error) {
+func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte, *model.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, workloadPatience)
 	defer cancel()
 	written, to, err := capture(64 << 20)
@@ -107,7 +107,7 @@ func capture(limit int64) (<-chan []byte, *os.File, error) {
 }
 
 // collect follows a session to its end.
-func collect(ctx context.Context, live *tracer.Session) (*report.Report, error) {
+func collect(ctx context.Context, live *tracer.Session) (*model.Report, error) {
 	tracker := attribution.New()
 	for {
 		e, err := live.Next(ctx)
@@ -122,7 +122,7 @@ func collect(ctx context.Context, live *tracer.Session) (*report.Report, error) 
 }
 
 // compareWorkload puts the figures of a report beside the truths.
-func compareWorkload(w workload, truths []truth, r *report.Report) (out result, err error) {
+func compareWorkload(w workload, truths []truth, r *model.Report) (out result, err error) {
 	sum := map[string]int64{}
 	bounds := map[string]int64{}
 	for i, truth := range truths {
@@ -158,14 +158,14 @@ func compareWorkload(w workload, truths []truth, r *report.Report) (out result, 
 	return out, nil
 }
 
-func boundOf(f report.Figure) int64 {
+func boundOf(f model.Figure) int64 {
 	if f.Exact || f.Bound == nil {
 		return 0
 	}
 	return *f.Bound
 }
 
-func processOf(r *report.Report, pid int) *report.Process {
+func processOf(r *model.Report, pid int) *model.Process {
 	for i := range r.Processes {
 		if r.Processes[i].PID == pid {
 			return &r.Processes[i]
@@ -174,9 +174,9 @@ func processOf(r *report.Report, pid int) *report.Process {
 	return nil
 }
 
-func sessionOf(r *report.Report) *report.Window {
+func sessionOf(r *model.Report) *model.Window {
 	for i := range r.Windows {
-		if r.Windows[i].Kind == report.Session {
+		if r.Windows[i].Kind == model.Session {
 			return &r.Windows[i]
 		}
 	}
@@ -185,7 +185,7 @@ func sessionOf(r *report.Report) *report.Window {
 
 // proven checks the certificate: nothing is missing, and every peak of the kernel is the one recomputed from the
 // stream. Where losses are wanted, they must be counted.
-func proven(r *report.Report, lossy bool) error {
+func proven(r *model.Report, lossy bool) error {
 	c := r.Certificate
 	if c.BoundariesLost != 0 {
 		return fmt.Errorf("%w: %d boundaries are missing", errSelftest, c.BoundariesLost)

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/report"
+	"ipytracer/model"
 	"ipytracer/tracer/ledger"
 )
 
@@ -148,7 +148,7 @@ func kibibytes(text []byte, key string) int64 {
 }
 
 // lostChanges is how many changes the certificate counts as lost.
-func lostChanges(r *report.Report) (n int64) {
+func lostChanges(r *model.Report) (n int64) {
 	for _, l := range r.Certificate.Lost {
 		if l.Reason == ledger.LostChanges {
 			n += int64(l.Count)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"ipytracer/model"
 	"ipytracer/report"
 )
 
@@ -19,7 +20,7 @@ func Validate(t testing.TB, data []byte) {
 }
 
 // Report renders r as JSON, validates it and returns the bytes.
-func Report(t testing.TB, r *report.Report) []byte {
+func Report(t testing.TB, r *model.Report) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := report.JSON(&b, r); err != nil {
@@ -30,7 +31,7 @@ func Report(t testing.TB, r *report.Report) []byte {
 }
 
 // Audit renders a as JSON, validates it and returns the bytes.
-func Audit(t testing.TB, a *report.Audit) []byte {
+func Audit(t testing.TB, a *model.Audit) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := report.AuditJSON(&b, a); err != nil {

@@ -14,7 +14,7 @@ import (
 	"regexp"
 	"strings"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/machine"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestSettleArrays: what is known is in doubt after a pause; what is found out counts, but not against what the probes saw since.

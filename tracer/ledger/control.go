@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children

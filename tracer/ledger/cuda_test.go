@@ -3,8 +3,8 @@ package ledger
 import (
 	"testing"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/event"
 )
 
 // Package cuda puts its operations into cookies, and BPF takes them out: they must be the same numbers.

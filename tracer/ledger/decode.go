@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 	"unsafe"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // view looks at a raw record as a generated type; ok only if the size is exactly the type's.

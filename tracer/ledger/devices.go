@@ -1,6 +1,6 @@
 package ledger
 
-import "ipytracer/tracer/event"
+import "ipytracer/event"
 
 // devices completes readings with the GPUs' meters. The kernel sends a device's only when they moved, in front of the
 // record they belong to; what it does not send is as it was.

@@ -3,7 +3,7 @@ package ledger
 import (
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 	"ipytracer/tracer/memory"
 )
 

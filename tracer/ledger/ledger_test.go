@@ -9,7 +9,7 @@ import (
 	"time"
 	"unsafe"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // load loads the real object; without root it skips, under TRACER_REQUIRE_BPF=1 it fails.

@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 var lossNames = map[kernelLoss]string{

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // mapper is a process that maps code of the files it is told.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cilium/ebpf/ringbuf"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // rings are the two streams out of the kernel and how far they were read.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/event"
+	"ipytracer/event"
 )
 
 // TestEventsAddUp: what events alone have made of resident, with no boundary that looks at every CPU's share, is what is in the

@@ -1,0 +1,273 @@
+package recording
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"ipytracer/event"
+)
+
+// The records that are rare and have lists go into the detail column as JSON. The types below are the events'
+// own with public names; converting between the two fails to compile when an event gains a field.
+
+type hostDetail struct {
+	Name    string            `json:"name"`
+	Kernel  string            `json:"kernel"`
+	CPUs    int               `json:"cpus"`
+	Memory  event.Bytes       `json:"memory"`
+	Tracer  string            `json:"tracer"`
+	BootID  string            `json:"boot_id"`
+	WallNow event.Nanoseconds `json:"wall_now_ns"`
+	MonoNow event.Nanoseconds `json:"mono_now_ns"`
+}
+
+type processDetail struct {
+	Root     uint32        `json:"root"`
+	PID      int32         `json:"pid"`
+	Command  string        `json:"command"`
+	Python   string        `json:"python"`
+	IPython  string        `json:"ipython"`
+	Frontend string        `json:"frontend"`
+	Late     bool          `json:"late"`
+	Inputs   int64         `json:"inputs"`
+	Limit    event.Bytes   `json:"limit,omitempty"`
+	LimitBy  event.LimitBy `json:"limit_by,omitempty"`
+}
+
+type meterDetail struct {
+	Meter  meterName   `json:"meter"`
+	Source string      `json:"source"`
+	Exact  bool        `json:"exact"`
+	Bound  event.Bytes `json:"bound"`
+	Absent bool        `json:"absent"`
+}
+
+type startDetail struct {
+	Host      hostDetail      `json:"host"`
+	Processes []processDetail `json:"processes"`
+	Meters    []meterDetail   `json:"meters"`
+	Command   []string        `json:"command"`
+}
+
+type lossDetail struct {
+	Reason string `json:"reason"`
+	Count  uint64 `json:"count"`
+}
+
+type blindDetail struct {
+	PID     int32             `json:"pid"`
+	Meter   meterName         `json:"meter"`
+	Since   event.Nanoseconds `json:"since_ns"`
+	Until   event.Nanoseconds `json:"until_ns,omitempty"`
+	OfChild bool              `json:"of_child,omitempty"`
+}
+
+type probeDetail struct {
+	Probe string `json:"probe"`
+	Site  string `json:"site"`
+	Hits  uint64 `json:"hits"`
+}
+
+type frameDetail struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int32  `json:"line"`
+	Native   bool   `json:"native,omitempty"`
+	Module   string `json:"module,omitempty"`
+}
+
+type stackDetail struct {
+	Frames []frameDetail `json:"frames"`
+	More   bool          `json:"more"`
+}
+
+type holderDetail struct {
+	Address    uint64           `json:"address"`
+	Size       event.Bytes      `json:"size,omitempty"`
+	Kind       event.HolderKind `json:"kind"`
+	Path       string           `json:"path"`
+	Root       string           `json:"root,omitempty"`
+	Type       string           `json:"type"`
+	References int64            `json:"references"`
+	Output     int              `json:"output"`
+	Function   string           `json:"function"`
+	File       string           `json:"file"`
+	Line       int32            `json:"line"`
+	Probable   bool             `json:"probable,omitempty"`
+	Asked      event.Bytes      `json:"asked,omitempty"`
+}
+
+type holdersDetail struct {
+	Root     uint32         `json:"root"`
+	Complete bool           `json:"complete"`
+	Pool     string         `json:"pool,omitempty"`
+	Objects  int64          `json:"objects"`
+	Holders  []holderDetail `json:"holders"`
+}
+
+type gpuDetail struct {
+	Index    int         `json:"index"`
+	UUID     string      `json:"uuid"`
+	PCIBusID string      `json:"pci_bus_id"`
+	Name     string      `json:"name"`
+	Memory   event.Bytes `json:"memory"`
+}
+
+type shellDetail struct {
+	PID    int32             `json:"pid"`
+	Time   event.Nanoseconds `json:"time_ns"`
+	Inputs int64             `json:"inputs"`
+	Idle   bool              `json:"idle"`
+}
+
+type finishDetail struct {
+	Time      event.Nanoseconds `json:"time_ns"`
+	Reason    string            `json:"reason"`
+	Made      uint64            `json:"made"`
+	Delivered uint64            `json:"delivered"`
+	Lost      []lossDetail      `json:"lost"`
+	Blind     []blindDetail     `json:"blind"`
+	Late      []string          `json:"late"`
+	Probes    []probeDetail     `json:"probes"`
+	GPUs      []gpuDetail       `json:"gpus"`
+	Problems  []string          `json:"problems"`
+	Shells    []shellDetail     `json:"shells"`
+}
+
+// meterName is a meter that is written as its public id.
+type meterName event.Meter
+
+func (m meterName) MarshalText() ([]byte, error) {
+	if event.Meter(m) >= event.MeterCount {
+		return nil, fmt.Errorf("%w: meter %d", ErrEvent, m)
+	}
+	return []byte(event.Meter(m).String()), nil
+}
+
+func (m *meterName) UnmarshalText(text []byte) error {
+	meter, ok := event.ParseMeter(string(text))
+	if !ok {
+		return fmt.Errorf("unknown meter %q", text)
+	}
+	*m = meterName(meter)
+	return nil
+}
+
+// convert maps a list and keeps the difference between an empty one and none.
+func convert[A, B any](list []A, f func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i, v := range list {
+		out[i] = f(v)
+	}
+	return out
+}
+
+func startToJSON(s *event.Start) ([]byte, error) {
+	return json.Marshal(startDetail{
+		Host:      hostDetail(s.Host),
+		Processes: convert(s.Processes, func(p event.ProcessInfo) processDetail { return processDetail(p) }),
+		Meters: convert(s.Meters, func(m event.MeterSource) meterDetail {
+			return meterDetail{meterName(m.Meter), m.Source, m.Exact, m.Bound, m.Absent}
+		}),
+		Command: s.Command,
+	})
+}
+
+func startFromJSON(text []byte) (*event.Start, error) {
+	var d startDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Start{
+		Host:      event.Host(d.Host),
+		Processes: convert(d.Processes, func(p processDetail) event.ProcessInfo { return event.ProcessInfo(p) }),
+		Meters: convert(d.Meters, func(m meterDetail) event.MeterSource {
+			return event.MeterSource{Meter: event.Meter(m.Meter), Source: m.Source, Exact: m.Exact, Bound: m.Bound, Absent: m.Absent}
+		}),
+		Command: d.Command,
+	}, nil
+}
+
+func processToJSON(p *event.Process) ([]byte, error) {
+	return json.Marshal(processDetail(p.ProcessInfo))
+}
+
+func processFromJSON(text []byte) (*event.Process, error) {
+	var d processDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Process{ProcessInfo: event.ProcessInfo(d)}, nil
+}
+
+func stackToJSON(s *event.Stack) ([]byte, error) {
+	return json.Marshal(stackDetail{
+		Frames: convert(s.Frames, func(f event.Frame) frameDetail { return frameDetail(f) }), More: s.More,
+	})
+}
+
+func stackFromJSON(text []byte, number uint64, pid int32) (*event.Stack, error) {
+	var d stackDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Stack{
+		Number: number, PID: pid, More: d.More,
+		Frames: convert(d.Frames, func(f frameDetail) event.Frame { return event.Frame(f) }),
+	}, nil
+}
+
+func holdersToJSON(h *event.Holders) ([]byte, error) {
+	return json.Marshal(holdersDetail{
+		Root: h.Root, Complete: h.Complete, Objects: h.Objects, Pool: h.Pool,
+		Holders: convert(h.Holders, func(x event.Holder) holderDetail { return holderDetail(x) }),
+	})
+}
+
+func holdersFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Holders, error) {
+	var d holdersDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Holders{
+		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Pool: d.Pool,
+		Holders: convert(d.Holders, func(x holderDetail) event.Holder { return event.Holder(x) }),
+	}, nil
+}
+
+func finishToJSON(f *event.Finish) ([]byte, error) {
+	return json.Marshal(finishDetail{
+		Time: f.Time, Reason: f.Reason, Made: f.Made, Delivered: f.Delivered,
+		Lost: convert(f.Lost, func(l event.Loss) lossDetail { return lossDetail(l) }),
+		Blind: convert(f.Blind, func(b event.Blind) blindDetail {
+			return blindDetail{b.PID, meterName(b.Meter), b.Since, b.Until, b.OfChild}
+		}),
+		Late:     f.Late,
+		Probes:   convert(f.Probes, func(p event.ProbeUse) probeDetail { return probeDetail(p) }),
+		GPUs:     convert(f.GPUs, func(g event.GPU) gpuDetail { return gpuDetail(g) }),
+		Problems: f.Problems,
+		Shells:   convert(f.Shells, func(s event.Shell) shellDetail { return shellDetail(s) }),
+	})
+}
+
+func finishFromJSON(text []byte) (*event.Finish, error) {
+	var d finishDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Finish{
+		Time: d.Time, Reason: d.Reason, Made: d.Made, Delivered: d.Delivered,
+		Lost: convert(d.Lost, func(l lossDetail) event.Loss { return event.Loss(l) }),
+		Blind: convert(d.Blind, func(b blindDetail) event.Blind {
+			return event.Blind{PID: b.PID, Meter: event.Meter(b.Meter), Since: b.Since, Until: b.Until, OfChild: b.OfChild}
+		}),
+		Late:     d.Late,
+		Probes:   convert(d.Probes, func(p probeDetail) event.ProbeUse { return event.ProbeUse(p) }),
+		GPUs:     convert(d.GPUs, func(g gpuDetail) event.GPU { return event.GPU(g) }),
+		Problems: d.Problems,
+		Shells:   convert(d.Shells, func(s shellDetail) event.Shell { return event.Shell(s) }),
+	}, nil
+}

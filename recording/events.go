@@ -1,0 +1,246 @@
+package recording
+
+import (
+	"fmt"
+
+	"ipytracer/event"
+)
+
+// event turns one row into the event it was. It fails with errDamaged for a row no writer writes.
+func (b *batch) event(row int) (e event.Event, err error) {
+	defer recoverDamage(&err)
+	kind := b.columns[colKind].text(row)
+	detail := b.columns[colDetail].text(row)
+	switch string(kind) {
+	case kindChange:
+		return b.change(row)
+	case kindReading:
+		return b.reading(row), nil
+	case kindDevice:
+		return b.device(row)
+	case kindRefusal:
+		return b.refusal(row)
+	case kindForeign:
+		return b.foreign(row)
+	case kindCellSource:
+		return b.cellSource(row), nil
+	case kindStack:
+		number, pid := b.u64(colStack, row), int32(b.u32(colPID, row))
+		if stack := b.stack(detail, number, pid); stack != nil {
+			return stack, nil
+		}
+		e, err = stackFromJSON(detail, number, pid)
+	case kindHolders:
+		e, err = holdersFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindVariables:
+		e, err = variablesFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindResident:
+		e, err = residentFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindLimits:
+		e, err = limitsFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindEnding:
+		e, err = endingFromJSON(detail, b.time(colTime, row), int32(b.u32(colPID, row)))
+	case kindStart:
+		e, err = startFromJSON(detail)
+	case kindProcess:
+		e, err = processFromJSON(detail)
+	case kindFinish:
+		e, err = finishFromJSON(detail)
+	default:
+		return b.boundary(row, string(kind))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", errDamaged, kind, err)
+	}
+	return e, nil
+}
+
+func (b *batch) u64(c, row int) uint64             { return b.columns[c].get64(row) }
+func (b *batch) u32(c, row int) uint32             { return b.columns[c].get32(row) }
+func (b *batch) bytes(c, row int) event.Bytes      { return event.Bytes(b.columns[c].get64(row)) }
+func (b *batch) time(c, row int) event.Nanoseconds { return event.Nanoseconds(b.columns[c].get64(row)) }
+
+// streamed reads what all rows of the change stream have.
+func (b *batch) streamed(row int) (s streamed, err error) {
+	name := b.columns[colMeter].text(row)
+	meter, ok := event.ParseMeter(string(name))
+	if !ok {
+		return s, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
+	}
+	return streamed{
+		b.u64(colStream, row), b.u64(colSegment, row), b.time(colTime, row), b.u32(colRoot, row),
+		int32(b.u32(colPID, row)), int32(b.u32(colTID, row)), meter,
+	}, nil
+}
+
+func (b *batch) change(row int) (event.Event, error) {
+	s, err := b.streamed(row)
+	if err != nil {
+		return nil, err
+	}
+	c := b.room.change()
+	*c = event.Change{
+		Stream: s.stream, Segment: s.segment, Time: s.time, Root: s.root, PID: s.pid, TID: s.tid, Meter: s.meter,
+		Value:     b.bytes(colValue, row),
+		Size:      b.bytes(colSize, row),
+		Address:   b.u64(colAddress, row),
+		Learned:   b.columns[colLearned].truth(row),
+		Between:   b.columns[colBetween].truth(row),
+		Collected: b.columns[colCollected].truth(row),
+		Block:     b.columns[colBlock].truth(row),
+		Caller:    b.caller(row),
+		Stack:     b.u64(colStack, row),
+	}
+	return c, nil
+}
+
+func (b *batch) refusal(row int) (event.Event, error) {
+	s, err := b.streamed(row)
+	if err != nil {
+		return nil, err
+	}
+	return &event.Refusal{
+		Stream: s.stream, Segment: s.segment, Time: s.time, Root: s.root, PID: s.pid, TID: s.tid, Meter: s.meter,
+		Held:   b.bytes(colValue, row),
+		Asked:  b.bytes(colSize, row),
+		Detail: b.u64(colAddress, row),
+		Caller: b.caller(row),
+		Stack:  b.u64(colStack, row),
+	}, nil
+}
+
+// caller is 0 for a name that a newer tracer knows.
+func (b *batch) caller(row int) event.Caller {
+	c, _ := event.ParseCaller(string(b.columns[colCaller].text(row)))
+	return c
+}
+
+func (b *batch) foreign(row int) (event.Event, error) {
+	s, err := b.streamed(row)
+	if err != nil {
+		return nil, err
+	}
+	return &event.Foreign{
+		Stream: s.stream, Segment: s.segment, Time: s.time, Root: s.root, PID: s.pid, TID: s.tid, Meter: s.meter,
+		Open:    int64(b.u64(colValue, row)),
+		Closed:  b.bytes(colSize, row) < 0,
+		Address: b.u64(colAddress, row),
+	}, nil
+}
+
+// device is a GPU's row: no event, but a part of the boundary or reading in the rows behind it.
+type device struct {
+	event.Event
+	n      int
+	groups [4][event.DeviceMeters]event.Bytes
+}
+
+func (b *batch) device(row int) (event.Event, error) {
+	d := &device{n: int(b.u32(colDevice, row))}
+	if d.n >= event.MaxDevices {
+		return nil, fmt.Errorf("%w: device %d", errDamaged, d.n)
+	}
+	for group := range d.groups {
+		for m := range event.DeviceMeter(event.DeviceMeters) {
+			d.groups[group][m] = b.bytes(deviceColumn(group, m), row)
+		}
+	}
+	return d, nil
+}
+
+// into puts what devices said into readings, in the order of the groups.
+func into(devices []*device, readings ...*event.Readings) {
+	for _, d := range devices {
+		for group, r := range readings {
+			for m := range event.DeviceMeter(event.DeviceMeters) {
+				r[event.OfDevice(d.n, m)] = d.groups[group][m]
+			}
+		}
+	}
+}
+
+func (b *batch) boundary(row int, name string) (event.Event, error) {
+	kind, ok := event.ParseBoundaryKind(name)
+	if !ok {
+		return nil, fmt.Errorf("%w: unknown kind %q", errDamaged, name)
+	}
+	outcome := event.OutcomeUnknown
+	if text := b.columns[colOutcome].text(row); text != nil {
+		if outcome, ok = parseOutcome(string(text)); !ok {
+			return nil, fmt.Errorf("%w: unknown outcome %q", errDamaged, text)
+		}
+	}
+	e := b.room.boundary()
+	e.Number = b.u64(colNumber, row)
+	e.Time = b.time(colTime, row)
+	e.Kind = kind
+	e.Root = b.u32(colRoot, row)
+	e.PID = int32(b.u32(colPID, row))
+	e.TID = int32(b.u32(colTID, row))
+	e.Parent = int32(b.u32(colParent, row))
+	e.Cell = b.u64(colCell, row)
+	e.Outer = b.u64(colOuter, row)
+	e.Segment = b.u64(colSegment, row)
+	e.Stream = b.u64(colStream, row)
+	e.Inputs = int64(b.u64(colInputs, row))
+	e.Line = int32(b.u32(colLine, row))
+	e.Outcome = outcome
+	e.Late = b.columns[colLate].truth(row)
+	e.CPUTime = b.time(colCPUTime, row)
+	e.Unknown = b.u64(colUnknown, row)
+	e.Slack = b.bytes(colSlack, row)
+	e.UnknownDevice = b.u64(colUnknownDevice, row)
+	e.UnknownHeap = b.u64(colUnknownHeap, row)
+	e.HeapSlack = b.bytes(colHeapSlack, row)
+	e.Unsure = b.bytes(colUnsure, row)
+	e.UnsureTorch = b.bytes(colUnsureTorch, row)
+	e.UnknownTorch = b.u64(colUnknownTorch, row)
+	e.TorchSlack = b.bytes(colTorchSlack, row)
+	b.readings(groupValue, row, &e.Value)
+	b.readings(groupHigh, row, &e.High)
+	b.readings(groupTree, row, &e.Tree)
+	b.readings(groupTreeHigh, row, &e.TreeHigh)
+	e.Text = b.hostile(row)
+	b.doubts(row, &e.Doubts)
+	return e, nil
+}
+
+func (b *batch) doubts(row int, d *event.Doubts) {
+	for kind := range d.Refused {
+		d.Refused[kind] = b.u64(colFirstRefused+kind, row)
+	}
+	for kind := range d.Missing {
+		d.Missing[kind] = b.bytes(colFirstMissing+kind, row)
+	}
+	d.Untraced, d.UntracedNow = b.u64(colUntraced, row), b.u64(colUntracedNow, row)
+}
+
+func (b *batch) reading(row int) event.Event {
+	r := &event.Reading{Number: b.u64(colNumber, row), PID: int32(b.u32(colPID, row))}
+	b.readings(groupValue, row, &r.Value)
+	b.readings(groupHigh, row, &r.High)
+	return r
+}
+
+func (b *batch) cellSource(row int) event.Event {
+	return &event.CellSource{
+		Cell:      b.u64(colCell, row),
+		PID:       int32(b.u32(colPID, row)),
+		Text:      b.hostile(row),
+		Truncated: b.columns[colTruncated].truth(row),
+	}
+}
+
+func (b *batch) readings(group, row int, to *event.Readings) {
+	for m := range event.Meter(event.CPUMeters) {
+		to[m] = b.bytes(meterColumn(group, m), row)
+	}
+}
+
+// hostile is the text of a row, byte for byte as it was.
+func (b *batch) hostile(row int) string {
+	if raw := b.columns[colTextBytes].text(row); raw != nil {
+		return string(raw)
+	}
+	return string(b.columns[colText].text(row))
+}

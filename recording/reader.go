@@ -1,0 +1,210 @@
+package recording
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"ipytracer/event"
+)
+
+// Reader reads a recording. It is an [event.Source] and not safe for concurrent use.
+type Reader struct {
+	messages messageReader
+	schema   schema
+	batch    batch
+	row      int
+	devices  []*device // rows that belong to the one behind them
+	done     error     // what Next returns from now on
+
+	events   uint64
+	changes  uint64
+	first    event.Nanoseconds
+	last     event.Nanoseconds
+	streams  map[uint32]uint64 // the highest Stream of each root
+	finished bool
+}
+
+var _ event.Source = (*Reader)(nil)
+
+// Open reads the beginning of a recording. It fails with [ErrNotRecording] where that is missing or something
+// else's and with [ErrVersion] where a newer tracer wrote it; whatever is wrong further on, [Reader.Next] tells.
+// The reader does not close r.
+func Open(r io.Reader) (*Reader, error) { return open(r, false) }
+
+func open(r io.Reader, ignoreChecksums bool) (*Reader, error) {
+	in := &Reader{streams: make(map[uint32]uint64)}
+	in.messages = messageReader{r: bufio.NewReaderSize(r, 64<<10), ignoreCRC: ignoreChecksums}
+	msg, err := in.messages.next()
+	if err == nil {
+		in.schema, err = readSchema(msg)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("%w: the file is empty", ErrNotRecording)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("%w: the file ends within its header", ErrNotRecording)
+	case errors.Is(err, errDamaged), errors.Is(err, errEnd):
+		return nil, fmt.Errorf("%w: the header is not one of ours", ErrNotRecording)
+	default:
+		return nil, fmt.Errorf("recording: %w", err)
+	}
+	if in.batch.zstd, err = newDecoder(); err != nil {
+		return nil, fmt.Errorf("recording: %w", err)
+	}
+	return in, nil
+}
+
+// Version is the version of the tracer that made the recording. It is the file's word and as hostile as any.
+func (r *Reader) Version() string { return r.schema.version }
+
+// Next returns the recording's events in the order they were written. A recording that stops before its
+// [event.Finish] or is damaged on the way gives all events up to there and then a Finish of its own, with the
+// Reason "recording cut", how far the file goes among its Problems, and Made and Delivered as far as the file
+// shows them. Then comes io.EOF. Next fails otherwise only with ctx's error and with that of the
+// underlying reader.
+func (r *Reader) Next(ctx context.Context) (event.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for {
+		if r.done != nil {
+			return nil, r.done
+		}
+		err := r.fetch()
+		if err == nil {
+			e, eventErr := r.batch.event(r.row)
+			if eventErr == nil {
+				r.row++
+				if r.complete(e) {
+					r.note(e)
+					return e, nil
+				}
+				continue
+			}
+			err = eventErr
+		}
+		if finish := r.end(err); finish != nil {
+			return finish, nil
+		}
+	}
+}
+
+// complete adds to an event what the rows in front of it said of GPUs. It is false for such a row itself.
+func (r *Reader) complete(e event.Event) bool {
+	switch e := e.(type) {
+	case *device:
+		if len(r.devices) < event.MaxDevices {
+			r.devices = append(r.devices, e)
+		}
+		return false
+	case *event.Boundary:
+		into(r.devices, &e.Value, &e.High, &e.Tree, &e.TreeHigh)
+	case *event.Reading:
+		into(r.devices, &e.Value, &e.High)
+	}
+	r.devices = r.devices[:0]
+	return true
+}
+
+// fetch makes sure that there is a row to read.
+func (r *Reader) fetch() error {
+	for r.row >= r.batch.rows {
+		msg, err := r.messages.next()
+		if err != nil {
+			return err
+		}
+		r.row, r.batch.rows = 0, 0
+		if err := r.batch.load(&r.schema, msg); err != nil {
+			r.batch.rows = 0
+			return err
+		}
+	}
+	return nil
+}
+
+// note remembers what a cut recording has to say for itself.
+func (r *Reader) note(e event.Event) {
+	r.events++
+	at := r.last
+	switch e := e.(type) {
+	case *event.Start:
+		at = e.Host.MonoNow
+	case *event.Finish:
+		r.finished = true
+		at = e.Time
+	case *event.Boundary:
+		at = e.Time
+		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
+	case *event.Holders:
+		at = e.Time
+	case *event.Variables:
+		at = e.Time
+	case *event.Residence:
+		at = e.Time
+	case *event.Limits:
+		at = e.Time
+	case *event.Ending:
+		at = e.Time
+	case *event.Change:
+		at = e.Time
+		r.streamed(e.Root, e.Stream)
+	case *event.Foreign:
+		at = e.Time
+		r.streamed(e.Root, e.Stream)
+	case *event.Refusal:
+		at = e.Time
+		r.streamed(e.Root, e.Stream)
+	}
+	if r.events == 1 {
+		r.first, r.last = at, at
+	}
+	r.last = max(r.last, at)
+}
+
+// streamed counts a row of the change stream.
+func (r *Reader) streamed(root uint32, number uint64) {
+	r.changes++
+	r.streams[root] = max(r.streams[root], number)
+}
+
+// end decides what comes behind the last event: nothing, an error or a Finish that says why there is none.
+func (r *Reader) end(cause error) *event.Finish {
+	cut := errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF)
+	if !cut && !errors.Is(cause, errEnd) && !errors.Is(cause, errDamaged) {
+		r.done = fmt.Errorf("recording: %w", cause)
+		return nil
+	}
+	r.done = io.EOF
+	r.batch.zstd.Close()
+	if r.finished {
+		return nil
+	}
+	finish := &event.Finish{Time: r.last, Reason: ReasonCut, Delivered: r.changes}
+	for _, n := range r.streams {
+		finish.Made += n
+	}
+	switch {
+	case cut:
+		finish.Problems = append(finish.Problems, "the recording was cut off: "+r.extent())
+	case errors.Is(cause, errEnd):
+		finish.Problems = append(finish.Problems, "the tracer closed the recording without finishing: "+r.extent())
+	default:
+		finish.Problems = append(finish.Problems,
+			fmt.Sprintf("the recording is not readable behind byte %d (%v): %s", r.messages.offset, cause, r.extent()))
+	}
+	return finish
+}
+
+// extent says how far the recording goes.
+func (r *Reader) extent() string {
+	if r.events == 0 {
+		return "it holds no events"
+	}
+	after := time.Duration(r.last - r.first)
+	return fmt.Sprintf("it holds %d events; the last is %v after the first, at %d ns", r.events, after, r.last)
+}

@@ -1,0 +1,185 @@
+package recording
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"ipytracer/event"
+)
+
+func TestEveryFieldRoundTrips(t *testing.T) {
+	// Two passes, so that the second also sees memory the first one used.
+	f := distinct()
+	events := append(filled(f), filled(f)...)
+	for _, opts := range [][]Option{nil, {Compressed()}} {
+		compare(t, readAll(t, mustOpen(t, record(t, events, 3, opts...))), events)
+	}
+}
+
+func TestZeroEventsRoundTrip(t *testing.T) {
+	compare(t, readAll(t, mustOpen(t, record(t, blank(), 0))), blank())
+}
+
+func TestEveryKindAndOutcome(t *testing.T) {
+	var events []event.Event
+	for k := range event.BoundaryKind(boundaryKinds()) {
+		for o := range outcomeNames {
+			events = append(events, &event.Boundary{Kind: k, Outcome: event.Outcome(o)})
+		}
+	}
+	for m := range event.Meter(event.MeterCount) {
+		events = append(events, &event.Change{Meter: m})
+	}
+	events = append(events, &event.Finish{})
+	compare(t, readAll(t, mustOpen(t, record(t, events, 0))), events)
+}
+
+func TestWildEventsRoundTrip(t *testing.T) {
+	texts := []string{"", "x", "größer\n\x00\x1b[31m", strings.Repeat("line\n", 3000), "\u2028</script>"}
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		f := wild(r, texts)
+		var events []event.Event
+		for range r.IntN(2500) {
+			all := filled(f)
+			pick := all[1+r.IntN(len(all)-2)]
+			if r.IntN(3) > 0 {
+				pick = all[4]
+			}
+			events = append(events, pick)
+		}
+		events = append(events, filled(f)[len(blank())-1])
+		compare(t, readAll(t, mustOpen(t, record(t, events, r.IntN(300)))), events)
+	}
+}
+
+func TestTextsThatAreNotUTF8(t *testing.T) {
+	events := []event.Event{
+		&event.CellSource{Cell: 1, Text: "x = '\xff\xfe'\x80"},
+		&event.Boundary{Kind: event.ExperimentBegin, Text: "\xc3\x28"},
+		&event.CellSource{Cell: 2, Text: "fine"},
+		&event.Finish{},
+	}
+	compare(t, readAll(t, mustOpen(t, record(t, events, 0))), events)
+}
+
+func TestRefusedEventsLeaveNoTrace(t *testing.T) {
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := &event.Change{Stream: 1}
+	for _, e := range []event.Event{
+		&event.Change{Meter: event.MeterCount}, &event.Boundary{Kind: 200}, &event.Boundary{Outcome: 99},
+		&event.CellSource{Text: strings.Repeat("x", maxText+1)}, &event.Start{Meters: []event.MeterSource{{Meter: 99}}}, nil,
+	} {
+		if err := w.Write(e); !errors.Is(err, ErrEvent) {
+			t.Errorf("%T: %v, want ErrEvent", e, err)
+		}
+		if err := w.Write(good); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Write(&event.Finish{}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, readAll(t, mustOpen(t, out.Bytes())), []event.Event{good, good, good, good, good, good, &event.Finish{}})
+	if err := w.Write(good); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("write after close: %v", err)
+	}
+}
+
+// fullDisk takes so many bytes and no more.
+type fullDisk struct{ left int }
+
+var errFull = errors.New("no space left on device")
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	n := min(d.left, len(p))
+	d.left -= n
+	if n < len(p) {
+		return n, errFull
+	}
+	return n, nil
+}
+
+func TestWriteErrorSticks(t *testing.T) {
+	size := len(record(t, filled(distinct()), 1))
+	for left := 0; left < size; left += 149 { // no batch begins at each multiple of a prime
+		disk := &fullDisk{left: left}
+		w, err := NewWriter(disk, "1.2.3")
+		for _, e := range filled(distinct()) {
+			if err != nil {
+				break
+			}
+			if err = w.Write(e); err == nil {
+				err = w.Flush()
+			}
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if !errors.Is(err, errFull) {
+			t.Fatalf("room for %d bytes: %v", left, err)
+		}
+		if w == nil {
+			continue
+		}
+		disk.left = 1 << 20 // room again, but the batch is broken: nothing may follow it
+		for _, again := range []error{w.Write(&event.Change{}), w.Flush(), w.Close()} {
+			if !errors.Is(again, errFull) {
+				t.Fatalf("after the failure: %v", again)
+			}
+		}
+		if disk.left != 1<<20 {
+			t.Fatal("it wrote behind a broken batch")
+		}
+	}
+}
+
+func TestWriterMemoryIsBounded(t *testing.T) {
+	w, err := NewWriter(io.Discard, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := distinct()
+	mixed := filled(f)
+	source := &event.CellSource{Text: strings.Repeat("x = 1\n", 20_000)}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range 200_000 {
+		e := mixed[i%len(mixed)]
+		if i%1000 == 0 {
+			e = source
+		}
+		if err := w.Write(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	runtime.KeepAlive(w)
+	t.Logf("writer holds %d KiB", grown>>10)
+	if grown > 8<<20 {
+		t.Errorf("writer holds %d bytes", grown)
+	}
+}
+
+// TestLongestText writes the worst the writer accepts: the reader's limits must not be below.
+func TestLongestText(t *testing.T) {
+	events := []event.Event{
+		&event.CellSource{Text: strings.Repeat("a", maxPending-100)},
+		&event.CellSource{Text: strings.Repeat("a\xff", maxText/2)},
+		&event.Boundary{Text: strings.Repeat("\n", maxText)},
+		&event.Finish{Problems: []string{strings.Repeat("p", maxText-200)}},
+	}
+	compare(t, readAll(t, mustOpen(t, record(t, events, 0))), events)
+}

@@ -1,0 +1,154 @@
+package recording
+
+import (
+	"bytes"
+	"math"
+	"strings"
+
+	"ipytracer/event"
+)
+
+// A recording has hundreds of thousands of stacks, so what a writer writes of one is read by hand. What is written in any other way,
+// and what has characters other than plain ASCII, is for encoding/json to read or refuse.
+
+// stackText is the text of a stack that is left to be read.
+type stackText struct {
+	rest  []byte
+	names *names
+}
+
+// stack is one as [stackFromJSON] reads it, nil where it is written in another way.
+func (b *batch) stack(text []byte, number uint64, pid int32) *event.Stack {
+	t := stackText{text, &b.names}
+	if !t.skip(`{"frames":[`) {
+		return nil
+	}
+	count := bytes.Count(text, []byte(`{"function":"`)) // of names that have that in them there are more
+	out := &event.Stack{Number: number, PID: pid, Frames: make([]event.Frame, 0, count)}
+	for {
+		var f event.Frame
+		if !t.frame(&f) {
+			return nil
+		}
+		out.Frames = append(out.Frames, f)
+		if !t.skip(",") {
+			break
+		}
+	}
+	switch string(t.rest) {
+	case `],"more":true}`:
+		out.More = true
+	case `],"more":false}`:
+	default:
+		return nil
+	}
+	return out
+}
+
+func (t *stackText) frame(f *event.Frame) bool {
+	ok := t.skip(`{"function":`) && t.string(&f.Function) && t.skip(`,"file":`) && t.string(&f.File) && t.skip(`,"line":`) && t.number(&f.Line)
+	if !ok {
+		return false
+	}
+	f.Native = t.skip(`,"native":true`)
+	if t.skip(`,"module":`) && !t.string(&f.Module) {
+		return false
+	}
+	return t.skip("}")
+}
+
+// skip takes what must come next away.
+func (t *stackText) skip(what string) bool {
+	if len(t.rest) < len(what) || string(t.rest[:len(what)]) != what {
+		return false
+	}
+	t.rest = t.rest[len(what):]
+	return true
+}
+
+// string reads one of characters that stand for themselves, and of <, > and &, which encoding/json writes as escapes.
+func (t *stackText) string(to *string) bool {
+	if len(t.rest) == 0 || t.rest[0] != '"' {
+		return false
+	}
+	text := t.rest[1:]
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			*to = t.names.of(text[:i])
+			t.rest = text[i+1:]
+			return true
+		case c < ' ' || c >= 0x7f:
+			return false
+		case c == '\\':
+			if !isMarkup(text[i:]) {
+				return false
+			}
+			i += escapeLength - 1
+		}
+	}
+	return false
+}
+
+// escapeLength is that of \u003c.
+const escapeLength = 6
+
+// isMarkup says whether one of the escapes that are read here begins a text.
+func isMarkup(text []byte) bool {
+	if len(text) < escapeLength {
+		return false
+	}
+	switch string(text[:escapeLength]) {
+	case `\u003c`, `\u003e`, `\u0026`:
+		return true
+	}
+	return false
+}
+
+var markup = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// number reads a whole number.
+func (t *stackText) number(to *int32) bool {
+	minus := t.skip("-")
+	n, digits := int64(0), 0
+	for digits < len(t.rest) && t.rest[digits]-'0' <= 9 {
+		if digits > 9 {
+			return false
+		}
+		n = 10*n + int64(t.rest[digits]-'0')
+		digits++
+	}
+	if digits == 0 || digits > 1 && t.rest[0] == '0' || n > math.MaxInt32 {
+		return false
+	}
+	if minus {
+		n = -n
+	}
+	*to, t.rest = int32(n), t.rest[digits:]
+	return true
+}
+
+// names are strings that were read a short while ago, by how they are written: the same few come again and again.
+type names struct{ known map[string]string }
+
+const (
+	maxNames = 1 << 12
+	maxName  = 1 << 8 // bytes of one that is remembered
+)
+
+// of is what a string says, given how it is written.
+func (n *names) of(written []byte) string {
+	if name, known := n.known[string(written)]; known {
+		return name
+	}
+	text := string(written)
+	name := markup.Replace(text)
+	if len(text) > maxName {
+		return name
+	}
+	if n.known == nil || len(n.known) >= maxNames {
+		n.known = make(map[string]string)
+	}
+	n.known[text] = name
+	return name
+}

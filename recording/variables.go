@@ -1,0 +1,85 @@
+package recording
+
+import (
+	"encoding/json"
+
+	"ipytracer/event"
+)
+
+// variableDetail is an event.Variable in a row's detail.
+type variableDetail struct {
+	Name    string           `json:"name"`
+	Also    []string         `json:"also"`
+	Kind    event.HolderKind `json:"kind"`
+	Type    string           `json:"type"`
+	Shape   []int64          `json:"shape"`
+	DType   string           `json:"dtype"`
+	Length  int64            `json:"length"`
+	Bytes   event.Bytes      `json:"bytes"`
+	Reaches event.Bytes      `json:"reaches"`
+	Device  event.Bytes      `json:"device"`
+	Exact   bool             `json:"exact"`
+	Block   uint64           `json:"block"`
+	Size    event.Bytes      `json:"size"`
+	Array   bool             `json:"array"`
+}
+
+type variablesDetail struct {
+	Root      uint32           `json:"root"`
+	Complete  bool             `json:"complete"`
+	Objects   int64            `json:"objects"`
+	Total     event.Bytes      `json:"total"`
+	Unlisted  int64            `json:"unlisted"`
+	Rest      event.Bytes      `json:"rest"`
+	Variables []variableDetail `json:"variables"`
+}
+
+func variablesToJSON(v *event.Variables) ([]byte, error) {
+	return json.Marshal(variablesDetail{
+		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest,
+		Variables: convert(v.Variables, func(x event.Variable) variableDetail { return variableDetail(x) }),
+	})
+}
+
+func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Variables, error) {
+	var d variablesDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Variables{
+		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total, Unlisted: d.Unlisted, Rest: d.Rest,
+		Variables: convert(d.Variables, func(x variableDetail) event.Variable { return event.Variable(x) }),
+	}, nil
+}
+
+// residentDetail is an event.Residence in a row's detail.
+type residentDetail struct {
+	Root     uint32               `json:"root"`
+	Total    event.Bytes          `json:"total"`
+	Trim     event.Bytes          `json:"trim"`
+	Complete bool                 `json:"complete"`
+	Parts    []residentPartDetail `json:"parts"`
+}
+
+type residentPartDetail struct {
+	Kind  string      `json:"kind"`
+	Bytes event.Bytes `json:"bytes"`
+}
+
+func residentToJSON(r *event.Residence) ([]byte, error) {
+	return json.Marshal(residentDetail{
+		Root: r.Root, Total: r.Total, Trim: r.Trim, Complete: r.Complete,
+		Parts: convert(r.Parts, func(p event.ResidencePart) residentPartDetail { return residentPartDetail(p) }),
+	})
+}
+
+func residentFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Residence, error) {
+	var d residentDetail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	return &event.Residence{
+		Time: time, Root: d.Root, PID: pid, Total: d.Total, Trim: d.Trim, Complete: d.Complete,
+		Parts: convert(d.Parts, func(p residentPartDetail) event.ResidencePart { return event.ResidencePart(p) }),
+	}, nil
+}

@@ -1,0 +1,99 @@
+package recording
+
+import (
+	"fmt"
+	"io"
+
+	"ipytracer/event"
+)
+
+// Option changes how a [Writer] writes.
+type Option func(*options)
+
+type options struct{ compress bool }
+
+// Compressed makes recordings smaller at the cost of time per event: every column is compressed, not only those
+// for which it costs nothing.
+func Compressed() Option { return func(o *options) { o.compress = true } }
+
+// Writer writes events as a recording. It holds at most 4096 rows and about 1 MiB of text (one event's text
+// may go beyond), and less than 8 MB in all. It is not safe for concurrent use.
+type Writer struct {
+	w     io.Writer
+	enc   *encoder
+	table table
+	time  event.Nanoseconds // of the latest event that had one
+	err   error
+}
+
+// NewWriter begins a recording on w; version is the tracer's. It writes the recording's header at once, so that
+// a file that cannot be written is known before anything is traced.
+func NewWriter(w io.Writer, version string, opts ...Option) (*Writer, error) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	enc, err := newTableEncoder(o.compress)
+	if err != nil {
+		return nil, fmt.Errorf("recording: %w", err)
+	}
+	if _, err := w.Write(enc.schema(version)); err != nil {
+		return nil, fmt.Errorf("recording: %w", err)
+	}
+	return &Writer{w: w, enc: enc}, nil
+}
+
+// Write adds one event. It fails with [ErrEvent] for an event that has no place in a recording, which leaves the
+// writer as it was. Any other failure is the underlying writer's; it ends the recording, and this and all
+// later calls return it.
+func (w *Writer) Write(e event.Event) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := w.addRow(e); err != nil {
+		return err
+	}
+	if w.table.rows > maxRows-maxEventRows || w.table.pending >= maxPending {
+		return w.Flush()
+	}
+	return nil
+}
+
+// Flush hands everything written so far to the underlying writer as one complete batch. A batch costs some
+// 5 KB on top of its rows, so a caller flushes at boundaries and on a timer, not at every event.
+func (w *Writer) Flush() error {
+	if w.err != nil || w.table.rows == 0 {
+		return w.err
+	}
+	head, body := w.enc.batch(&w.table)
+	w.table.reset()
+	if cap(body) > 4*maxPending { // one unusual batch is not worth keeping the memory
+		w.enc.body = nil
+	}
+	w.put(head)
+	w.put(body)
+	return w.err
+}
+
+// Close flushes and ends the recording. It does not close the underlying writer. The writer refuses events from
+// then on.
+func (w *Writer) Close() error {
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	w.put(endMark[:])
+	if w.err != nil {
+		return w.err
+	}
+	w.err = fmt.Errorf("recording: %w", io.ErrClosedPipe)
+	return nil
+}
+
+func (w *Writer) put(p []byte) {
+	if w.err != nil {
+		return
+	}
+	if _, err := w.w.Write(p); err != nil {
+		w.err = fmt.Errorf("recording: %w", err)
+	}
+}

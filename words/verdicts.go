@@ -1,0 +1,165 @@
+package words
+
+import (
+	"fmt"
+
+	"ipytracer/model"
+)
+
+// Found is what the words of a verdict rest on beside the verdict itself.
+type Found struct {
+	By       string // what holds it, as [model.Held] has it; "" where nobody asked
+	Asked    bool   // somebody looked for what holds it
+	Root     string // the name at the beginning of [model.Verdict.Holder]
+	Function string // whose local it is, for a traceback
+	Shown    string // the cell that showed it, see [Cell]; "" for none
+	Until    string // the cell in which it went; "" where it is still there
+	GapNS    int64  // how long after its cell's end it went
+	Pool     string // what the idle workers belong to
+	Unseen   bool   // some of it was made when nobody looked
+	// Of [model.Fragmentation], in bytes.
+	Reserved, Grown int64
+}
+
+// Verdict says what speaks for a verdict and what to do about it.
+func Verdict(v *model.Verdict, f Found) (evidence, advice string) {
+	evidence, advice = verdict(v, f)
+	if f.Unseen {
+		evidence += "; made when nobody looked: before the audit began, or while its probes were out"
+	}
+	if v.Probable {
+		evidence += "; probably: an object on the way there is of a type whose layout is not known, and another may be what holds it"
+	}
+	return evidence, advice
+}
+
+func verdict(v *model.Verdict, f Found) (evidence, advice string) {
+	switch v.Kind {
+	case model.RerunGrowth:
+		return growth(v, f)
+	case model.HeldByOutput:
+		return output(v, f)
+	case model.HeldByTraceback:
+		return traceback(v, f)
+	case model.HeldAfterWindow:
+		return held(v, f)
+	case model.FreedLate:
+		return fmt.Sprintf("it was still there when its cell ended, and went up to %s later, while no cell ran", Duration(f.GapNS)),
+			"free it within the cell: del the name, join the thread or await the task that has it, or call gc.collect() if it was in a reference cycle"
+	case model.NeverFreed:
+		return "the interpreter cleared all modules away as it ended, and this was still there",
+			"look for a reference that C code took and never gave back (Py_INCREF without Py_DECREF), or a thread that was never joined"
+	case model.Fragmentation:
+		return fmt.Sprintf("%s of %s reserved lie between blocks in use (PyTorch's inactive_split); %s PyTorch took more from the driver though at least as much was free in its cache, %s in all",
+				Bytes(v.Bytes), Bytes(f.Reserved), Times(v.Count), Bytes(f.Grown)),
+			"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, make tensors of fewer different sizes, or call torch.cuda.empty_cache() between phases"
+	case model.ChildAlive:
+		return "still running since its cell ended: " + v.Command,
+			"end it where it was started: terminate() or close() and join() it, use a with block, or wait() for it; to end it now: " + killing(v.PIDs)
+	case model.IdlePool:
+		return pool(v, f)
+	}
+	return "", ""
+}
+
+// killing is what to type in a shell to end processes.
+func killing(pids []int) string {
+	const few = 8
+	text := "kill"
+	for i, pid := range pids {
+		if i == few {
+			return text + " …"
+		}
+		text += fmt.Sprintf(" %d", pid)
+	}
+	return text
+}
+
+// output: which cell showed it, and where.
+func output(v *model.Verdict, f Found) (evidence, advice string) {
+	shown := orElse(f.Shown, "a cell")
+	if f.Shown != "" && v.Change != nil && v.Change.Line > 0 {
+		shown = fmt.Sprintf("line %d of %s", v.Change.Line, shown)
+	}
+	return fmt.Sprintf("%s showed it, so it is in IPython's output history (%s), and no variable has it", shown, orElse(v.Holder, "Out")),
+		"end that line with a semicolon, or give the result a name; 'ipython --cache-size 0' keeps no history at all"
+}
+
+// growth: what each run of the cell leaves, and where it goes.
+func growth(v *model.Verdict, f Found) (evidence, advice string) {
+	g := v.Growth
+	evidence = fmt.Sprintf("%d runs of this cell left %s each (95 %% confidence: %s to %s)", g.Runs, Bytes(g.Slope), Bytes(g.Low), Bytes(g.High))
+	switch f.By {
+	case "variable":
+		return evidence + "; held by the variable " + v.Holder, fmt.Sprintf("make %s anew at the top of the cell, or bound what it collects", f.Root)
+	case "module":
+		return evidence + "; held by " + v.Holder, "clear or bound that cache; what a module keeps outlives every cell"
+	case "thread":
+		return evidence + "; held by a thread, in " + v.Holder, "end the thread of the last run before the cell starts another"
+	case "cycle":
+		return evidence + "; held by a reference cycle only", breakCycle
+	case "none":
+		if f.Asked {
+			return evidence + "; no Python object that can be reached has it", "look for C code that takes references or memory and does not give them back"
+		}
+	}
+	return evidence, "make what collects it anew at the top of the cell, or free it at its end"
+}
+
+const breakCycle = "break the cycle (weakref), or call gc.collect() at the end of the cell"
+
+func traceback(v *model.Verdict, f Found) (evidence, advice string) {
+	advice = "handle the exception in the cell; what it has now goes with the next exception, or with the code below"
+	switch {
+	case f.Until != "":
+		return fmt.Sprintf("the cell failed; its traceback had this until %s failed; it went %s after its cell had ended", f.Until, Duration(f.GapNS)), advice
+	case f.By == "cycle":
+		return "the cell failed; its frames and its exception refer to each other and wait for the garbage collector",
+			"handle the exception where it is raised; what waits goes with gc.collect()"
+	case f.Function != "":
+		return fmt.Sprintf("the cell failed; the traceback of its exception still has %s of %s", orElse(v.Holder, "a local"), f.Function), advice
+	case v.Holder != "":
+		return "the cell failed; the traceback of its exception still has " + v.Holder, advice
+	}
+	return "the statement failed, so its result has no name; what it made is still there", advice
+}
+
+// held: what keeps memory that no variable has.
+func held(v *model.Verdict, f Found) (evidence, advice string) {
+	path := orElse(v.Holder, "something")
+	switch f.By {
+	case "module":
+		return "no variable of the notebook has it; held by " + path, "clear or bound what it keeps there; a module outlives every cell"
+	case "thread":
+		return "its cell is over; a frame that still runs has it: " + path, "end or join the thread, or await the task"
+	case "cycle":
+		return "a reference cycle: nothing refers to it but objects that refer to each other, it waits for the garbage collector", breakCycle
+	}
+	return "no Python object that can be reached refers to it", "look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
+}
+
+// Pools whose idle workers are known.
+const (
+	Loky                = "joblib (loky)"
+	MultiprocessingPool = "multiprocessing.Pool"
+	ProcessPoolExecutor = "concurrent.futures.ProcessPoolExecutor"
+)
+
+// pool: workers that wait for the next task until their pool is shut down.
+func pool(v *model.Verdict, f Found) (evidence, advice string) {
+	evidence = fmt.Sprintf("%d workers of %s wait for the next task: %s", v.Count, f.Pool, v.Command)
+	if v.Count == 1 {
+		evidence = fmt.Sprintf("a worker of %s waits for the next task: %s", f.Pool, v.Command)
+	}
+	switch f.Pool {
+	case Loky:
+		advice = "joblib keeps its workers for the next call and ends them after five minutes without one; the code below ends them now"
+	case MultiprocessingPool:
+		advice = "call terminate() and join() on the pool, or use it in a with block"
+	case ProcessPoolExecutor:
+		advice = "call shutdown() on the executor, or use it in a with block"
+	default:
+		advice = "shut the pool down"
+	}
+	return evidence, advice
+}

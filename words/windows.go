@@ -1,0 +1,64 @@
+package words
+
+import "fmt"
+
+// Notes of windows: why one is incomplete, or where it may begin or end.
+const (
+	OutcomeUnknown = "whether it raised an exception is not known: the tracer came too late to see"
+	EndMissed      = "its end was not seen: it goes on to where the next cell begins"
+	NoEnd          = "its end was not seen: it goes on to the end of the session"
+	Late           = "it was already running when tracing began: its figures start there"
+	LateNoEnd      = Late + "; its end was not seen"
+	GivenUp        = "given up while it was awaited; its coroutine may still run"
+	StillRuns      = "still running when the session ended"
+	NoHooksEnd     = "it ends at its result: when its display and hooks were over was not seen"
+	EndRefused     = "its end may have been earlier: ends were refused while it was open, there were too many"
+	Refused        = "where it begins or ends is not certain: boundaries found no room while it was open"
+	Unpaired       = "its end may be another's: too many experiments were open at once"
+	NoEndMarker    = "no end marker: it ends with the session"
+	OutOfMemory    = "out of memory: the kernel killed the process"
+)
+
+// EndedBy says which signal ended a process.
+func EndedBy(signal string) string { return "the process was ended by " + signal }
+
+// StatementsRefused says how many of a cell's statements could not be told apart.
+func StatementsRefused(n uint64) string {
+	return fmt.Sprintf("%d beginnings and ends of statements were refused in it: there were too many", n)
+}
+
+// RanUnseen says that cells ran within a window.
+func RanUnseen(cells string) string { return cells + " ran in it without being seen" }
+
+// Cells is "In[3]", or "In[3] to In[5]".
+func Cells(first, last int64) string {
+	if last > first {
+		return fmt.Sprintf("In[%d] to In[%d]", first, last)
+	}
+	return fmt.Sprintf("In[%d]", first)
+}
+
+// Cell is what people call a run of a cell: its In[N], or which run of the session it was, where IPython counts none (count < 0) or does
+// not store it.
+func Cell(execution, count int, silent bool) string {
+	switch {
+	case silent:
+		return fmt.Sprintf("a silent cell (run %d)", execution)
+	case count < 0:
+		return fmt.Sprintf("a cell (run %d)", execution)
+	}
+	return fmt.Sprintf("In[%d]", count)
+}
+
+// Between is what people call the time between two cells; either is "" where the session began or ended.
+func Between(before, after string) string {
+	switch {
+	case before == "" && after == "":
+		return "no cell ran"
+	case before == "":
+		return "before " + after
+	case after == "":
+		return "after " + before
+	}
+	return "between " + before + " and " + after
+}
