@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/libc"
 	"ipytracer/tracer/machine"
-	"ipytracer/tracer/memory"
 	"ipytracer/tracer/numpy"
 )
 
@@ -88,14 +88,14 @@ type Libc struct {
 	Late      []string       // those of them whose ways out are not all known
 }
 
-// InspectLibc looks at the ELF file of a C library. The error matches memory.ErrUnknown.
+// InspectLibc looks at the ELF file of a C library. The error matches libc.ErrUnknown.
 func InspectLibc(r io.ReaderAt) (l Libc, err error) {
-	calls, err := memory.FindCalls(r)
+	calls, err := libc.FindCalls(r)
 	if err != nil {
 		return l, err
 	}
 	l.Calls = append(calls.Mmap, calls.Mremap...)
-	functions, err := memory.FindFunctions(r, memory.Names())
+	functions, err := libc.FindFunctions(r, libc.Names())
 	for _, f := range functions {
 		if l.Allocator++; !f.Complete {
 			l.Late = append(l.Late, f.Name)

@@ -1,7 +1,9 @@
-// Package memory finds the places in C libraries at which a process asks the kernel for memory.
+// Package libc knows the C library and the allocators that stand in for its own: where they ask the kernel for memory, where they are
+// asked for blocks and given them back, and whose functions the dynamic linker has a process's calls reach. How a place is found in
+// machine code is tracer/machine's; what NumPy and PyTorch do with what they get is tracer/numpy's and tracer/cuda's.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
-package memory
+package libc
 
 import (
 	"errors"
