@@ -23,10 +23,13 @@ tracer/confine: unix go-landlock psx
 tracer/userfile: tracer/confine unix
 tracer/recorder: recording tracer/userfile
 tracer/limit: tracer/confine tracer/process unix go-units
-tracer/cpython: x86asm
-tracer/memory: tracer/cpython x86asm
-tracer/numpy: tracer/cpython
-tracer/cuda: event
+tracer/elffile:
+tracer/elffile/elftest: tracer/elffile
+tracer/machine: tracer/elffile x86asm
+tracer/cpython: tracer/elffile tracer/machine
+tracer/libc: tracer/machine
+tracer/numpy: tracer/machine
+tracer/cuda: event tracer/machine
 tracer/native: demangle
 tracer/holders: tracer/cpython unix
 tracer/resident:
@@ -34,7 +37,7 @@ tracer/pinned:
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
-tracer: event tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/holders tracer/ledger tracer/limit tracer/memory tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
+tracer: event tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
 cmd/tracer: attribution event model recording report report/escape report/text tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words unix cobra pflag x/term spinner go-units
 bench/made: event recording

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/machine"
 	"ipytracer/tracer/numpy"
 	"ipytracer/tracer/process"
 )
@@ -188,7 +188,7 @@ func arrayPlacements(sites numpy.Sites) []ledger.Placement {
 	}
 }
 
-func word(p cpython.Place) ledger.Word {
+func word(p machine.Place) ledger.Word {
 	if p.OnStack {
 		return ledger.OnStack + ledger.Word(p.Above/8)
 	}

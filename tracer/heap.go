@@ -13,7 +13,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/memory"
+	"ipytracer/tracer/libc"
 	"ipytracer/tracer/process"
 )
 
@@ -45,7 +45,7 @@ func (s *Session) adoptHeap(t *target) {
 	}
 	t.heap.tries++
 	err := s.placeHeap(t)
-	if errors.Is(err, memory.ErrUnsettled) && t.heap.tries < heapPatience {
+	if errors.Is(err, libc.ErrUnsettled) && t.heap.tries < heapPatience {
 		return
 	}
 	t.heap.done = true
@@ -65,10 +65,10 @@ func (s *Session) placeHeap(t *target) error {
 		if err != nil {
 			continue // not a file: the kernel's own, or gone
 		}
-		defines[i], _ = memory.Defines(file.File)
+		defines[i], _ = libc.Defines(file.File)
 		file.File.Close()
 	}
-	owned := memory.Owned(defines)
+	owned := libc.Owned(defines)
 	for i, m := range objects {
 		if len(owned[i]) == 0 {
 			continue
@@ -78,7 +78,7 @@ func (s *Session) placeHeap(t *target) error {
 		}
 	}
 	if len(t.heap.probes) == 0 {
-		return fmt.Errorf("%w: no library exports malloc", memory.ErrUnknown)
+		return fmt.Errorf("%w: no library exports malloc", libc.ErrUnknown)
 	}
 	return s.budget.limitHeap()
 }
@@ -98,7 +98,7 @@ func (s *Session) linked(t *target) ([]process.Mapping, error) {
 		}
 	}
 	if loader == nil {
-		return nil, fmt.Errorf("%w: the program is linked statically", memory.ErrUnknown)
+		return nil, fmt.Errorf("%w: the program is linked statically", libc.ErrUnknown)
 	}
 	file, err := s.fs.OpenMapping(t.pid, *loader)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Session) linked(t *target) ([]process.Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	dynamic, err := memory.LinkOrder(t.python.memory, file.File, bias)
+	dynamic, err := libc.LinkOrder(t.python.memory, file.File, bias)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *Session) linked(t *target) ([]process.Mapping, error) {
 		}
 		order = append(order, mappings[i])
 		// What comes behind the C library is reached for nothing that it has. A few libraries may be in front of it.
-		if memory.IsLibc(mappings[i].Path) || len(order) == maxInFront {
+		if libc.IsLibc(mappings[i].Path) || len(order) == maxInFront {
 			break
 		}
 	}
@@ -143,19 +143,19 @@ const maxInFront = 256
 func loadBias(r io.ReaderAt, m process.Mapping) (bias uint64, err error) {
 	defer func() { // debug/elf promises nothing about files made to break it
 		if recover() != nil {
-			err = fmt.Errorf("%w: the dynamic linker's ELF headers are broken", memory.ErrUnknown)
+			err = fmt.Errorf("%w: the dynamic linker's ELF headers are broken", libc.ErrUnknown)
 		}
 	}()
 	f, err := elf.NewFile(r)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", memory.ErrUnknown, err)
+		return 0, fmt.Errorf("%w: %w", libc.ErrUnknown, err)
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && p.Off&^4095 == m.Offset {
 			return m.LoadBias(p.Vaddr&^4095, p.Off&^4095), nil
 		}
 	}
-	return 0, fmt.Errorf("%w: the dynamic linker is mapped in an unknown way", memory.ErrUnknown)
+	return 0, fmt.Errorf("%w: the dynamic linker is mapped in an unknown way", libc.ErrUnknown)
 }
 
 // placeAllocator puts probes on an allocator's functions.
@@ -165,18 +165,18 @@ func (s *Session) placeAllocator(t *target, m process.Mapping, names []string) e
 		return err
 	}
 	t.heap.files = append(t.heap.files, file)
-	found, err := memory.FindFunctions(file.File, names)
+	found, err := libc.FindFunctions(file.File, names)
 	if err != nil {
 		return err
 	}
-	found = slices.DeleteFunc(found, func(f memory.Function) bool {
+	found = slices.DeleteFunc(found, func(f libc.Function) bool {
 		if f.MayThrow() && !f.Complete { // no return probe where an exception may pass
 			s.misses(t.pid, 0, []event.Meter{event.Heap}, "pid %d: %s: the ways out of %s are not known: what it makes is not in cpu.heap", t.pid, clean(m.Path), f.Name)
 			return true
 		}
 		return false
 	})
-	c, err := s.probeFile(t, file, heapPlacements(found, memory.IsLibc(m.Path)))
+	c, err := s.probeFile(t, file, heapPlacements(found, libc.IsLibc(m.Path)))
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *Session) placeAllocator(t *target, m process.Mapping, names []string) e
 }
 
 // heapPlacements places the ways out first: an entry without them is a call that never ends.
-func heapPlacements(found []memory.Function, glibc bool) []ledger.Placement {
+func heapPlacements(found []libc.Function, glibc bool) []ledger.Placement {
 	enter, leave := ledger.Placement{Program: ledger.HeapEnter}, ledger.Placement{Program: ledger.HeapLeave}
 	late := ledger.Placement{Program: ledger.HeapLeaveLate}
 	type exit struct{ offset, cookie uint64 }
@@ -211,7 +211,7 @@ func heapPlacements(found []memory.Function, glibc bool) []ledger.Placement {
 }
 
 // costOf estimates what a malloc and its free cost, without lines, from what a probe costs here: the dearest way out counts.
-func (s *Session) costOf(found []memory.Function) (cost time.Duration) {
+func (s *Session) costOf(found []libc.Function) (cost time.Duration) {
 	hit := func(emulated bool) time.Duration {
 		if emulated {
 			return s.budget.costs.Emulated + work[ledger.GroupHeap]

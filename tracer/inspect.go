@@ -6,7 +6,8 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/memory"
+	"ipytracer/tracer/libc"
+	"ipytracer/tracer/machine"
 	"ipytracer/tracer/numpy"
 )
 
@@ -23,7 +24,7 @@ type Build struct {
 type BuildGroup struct {
 	Name  string
 	Found bool // every probe of the group has a place, and something passes it
-	Sites []cpython.Site
+	Sites []machine.Site
 }
 
 // Inspect looks at the ELF file of an interpreter. The error matches cpython.ErrNotPython or
@@ -82,19 +83,19 @@ func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 
 // Libc is what a C library on disk offers to the probes.
 type Libc struct {
-	Calls     []cpython.Site // for lines of cpu.mapped
+	Calls     []machine.Site // for lines of cpu.mapped
 	Allocator int            // functions that cpu.heap would be seen at
 	Late      []string       // those of them whose ways out are not all known
 }
 
-// InspectLibc looks at the ELF file of a C library. The error matches memory.ErrUnknown.
+// InspectLibc looks at the ELF file of a C library. The error matches libc.ErrUnknown.
 func InspectLibc(r io.ReaderAt) (l Libc, err error) {
-	calls, err := memory.FindCalls(r)
+	calls, err := libc.FindCalls(r)
 	if err != nil {
 		return l, err
 	}
 	l.Calls = append(calls.Mmap, calls.Mremap...)
-	functions, err := memory.FindFunctions(r, memory.Names())
+	functions, err := libc.FindFunctions(r, libc.Names())
 	for _, f := range functions {
 		if l.Allocator++; !f.Complete {
 			l.Late = append(l.Late, f.Name)

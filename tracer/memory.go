@@ -6,9 +6,9 @@ import (
 	"path"
 	"slices"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/memory"
+	"ipytracer/tracer/libc"
+	"ipytracer/tracer/machine"
 	"ipytracer/tracer/process"
 )
 
@@ -34,7 +34,7 @@ func closeMemory(libraries []*memoryLibrary) {
 
 // adoptMemory puts the probes for lines of cpu.mapped on a target's C library, when it meets it first.
 func (s *Session) adoptMemory(t *target, m process.Mapping) {
-	if s.options.NoStacks || m.Perm&process.Exec == 0 || m.File.Inode == 0 || !memory.IsLibc(m.Path) {
+	if s.options.NoStacks || m.Perm&process.Exec == 0 || m.File.Inode == 0 || !libc.IsLibc(m.Path) {
 		return
 	}
 	if slices.ContainsFunc(t.memory, func(l *memoryLibrary) bool { return l.file.Mapping.File == m.File }) {
@@ -57,7 +57,7 @@ func (s *Session) adoptMemory(t *target, m process.Mapping) {
 	}
 	l := &memoryLibrary{file: file}
 	t.memory = append(t.memory, l) // even if it is of no use: it need not be looked at again
-	calls, err := memory.FindCalls(file.File)
+	calls, err := libc.FindCalls(file.File)
 	if err == nil {
 		l.calls, err = s.probeFile(t, file, callPlacements(calls))
 	}
@@ -70,8 +70,8 @@ func (s *Session) adoptMemory(t *target, m process.Mapping) {
 	s.noteUse(ledger.GroupMapping, fmt.Sprintf("%s in %s", describeSites(slices.Concat(calls.Mmap, calls.Mremap)), path.Base(clean(m.Path))))
 }
 
-func callPlacements(c memory.Calls) (placements []ledger.Placement) {
-	add := func(p ledger.Program, sites []cpython.Site) {
+func callPlacements(c libc.Calls) (placements []ledger.Placement) {
+	add := func(p ledger.Program, sites []machine.Site) {
 		if len(sites) == 0 {
 			return
 		}

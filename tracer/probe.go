@@ -8,11 +8,12 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/machine"
 )
 
 // placements says which programs serve a group on a build.
 func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
-	entry := func(p ledger.Program, site cpython.Site) []ledger.Placement {
+	entry := func(p ledger.Program, site machine.Site) []ledger.Placement {
 		if !site.Present() {
 			return nil
 		}
@@ -83,13 +84,13 @@ func doubted(g ledger.Group, s cpython.Sites) (names []string) {
 }
 
 // usual returns the sites that are hit in normal running, for the budget: not the exits that only fail.
-func usual(g ledger.Group, s cpython.Sites) []cpython.Site {
+func usual(g ledger.Group, s cpython.Sites) []machine.Site {
 	if g != ledger.GroupStatement {
 		return sitesOf(g, s)
 	}
-	sites := []cpython.Site{s.EvalCode}
+	sites := []machine.Site{s.EvalCode}
 	for _, r := range s.EvalReturns {
-		if r.Result != cpython.Zero {
+		if r.Result != machine.Zero {
 			sites = append(sites, r.Site)
 		}
 	}
@@ -97,18 +98,18 @@ func usual(g ledger.Group, s cpython.Sites) []cpython.Site {
 }
 
 // sitesOf returns a group's sites, for people.
-func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
+func sitesOf(g ledger.Group, s cpython.Sites) []machine.Site {
 	switch g {
 	case ledger.GroupNumPy:
-		return []cpython.Site{s.Track, s.Untrack}
+		return []machine.Site{s.Track, s.Untrack}
 	case ledger.GroupStatement:
-		sites := []cpython.Site{s.EvalCode}
+		sites := []machine.Site{s.EvalCode}
 		for _, r := range s.EvalReturns {
 			sites = append(sites, r.Site)
 		}
 		return sites
 	case ledger.GroupResult:
-		sites := make([]cpython.Site, 0, len(s.Ends))
+		sites := make([]machine.Site, 0, len(s.Ends))
 		for _, e := range s.Ends {
 			sites = append(sites, e.Site)
 		}
@@ -117,11 +118,11 @@ func sitesOf(g ledger.Group, s cpython.Sites) []cpython.Site {
 		if compiledByAudit(s) {
 			return s.Compiles
 		}
-		return []cpython.Site{s.Compile}
+		return []machine.Site{s.Compile}
 	case ledger.GroupSignal:
-		return []cpython.Site{s.SetSignal, s.Prompt}
+		return []machine.Site{s.SetSignal, s.Prompt}
 	case ledger.GroupCode:
-		return []cpython.Site{s.CodeFreed}
+		return []machine.Site{s.CodeFreed}
 	}
 	return nil
 }
@@ -272,7 +273,7 @@ func (s *Session) noteUse(g ledger.Group, where string) {
 }
 
 // describeSites names the places of a group: "PyEval_EvalCode+0, +237".
-func describeSites(sites []cpython.Site) string {
+func describeSites(sites []machine.Site) string {
 	var out strings.Builder
 	last := ""
 	for _, site := range sites {

@@ -6,14 +6,15 @@ import (
 
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/machine"
 )
 
 // TestDoubtedGroups: a doubted function is named for the group whose probes are on it, and for no other.
 func TestDoubtedGroups(t *testing.T) {
 	sites := cpython.Sites{
-		EvalCode:  cpython.Site{Symbol: "PyEval_EvalCode"},
-		SetSignal: cpython.Site{Symbol: "PyOS_setsig"},
-		Ends:      []cpython.EndSite{{Site: cpython.Site{Symbol: "_PyGen_SetStopIterationValue"}}},
+		EvalCode:  machine.Site{Symbol: "PyEval_EvalCode"},
+		SetSignal: machine.Site{Symbol: "PyOS_setsig"},
+		Ends:      []cpython.EndSite{{Site: machine.Site{Symbol: "_PyGen_SetStopIterationValue"}}},
 		Doubted:   []string{"PyOS_setsig", "_PyGen_SetStopIterationValue"},
 	}
 	for g, want := range map[ledger.Group][]string{
@@ -28,7 +29,7 @@ func TestDoubtedGroups(t *testing.T) {
 // TestEndPlacements: the program is told in which argument each place has the value.
 func TestEndPlacements(t *testing.T) {
 	got := ends([]cpython.EndSite{
-		{Site: cpython.Site{FileOffset: 16}, Argument: cpython.FirstArgument}, {Site: cpython.Site{FileOffset: 32}, Argument: cpython.SecondArgument},
+		{Site: machine.Site{FileOffset: 16}, Argument: cpython.FirstArgument}, {Site: machine.Site{FileOffset: 32}, Argument: cpython.SecondArgument},
 	})
 	if len(got) != 1 || !slices.Equal(got[0].Offsets, []uint64{16, 32}) || !slices.Equal(got[0].Cookies, []uint64{0, 1}) {
 		t.Errorf("%+v", got)
@@ -40,20 +41,20 @@ func TestEndPlacements(t *testing.T) {
 
 // TestBlind: a build whose cells cannot be seen is one that no cell of is reported.
 func TestBlind(t *testing.T) {
-	site := func(name string) cpython.Site { return cpython.Site{Symbol: name, FileOffset: 16} }
+	site := func(name string) machine.Site { return machine.Site{Symbol: name, FileOffset: 16} }
 	sees := cpython.Sites{Compile: site("Py_CompileStringObject"), Ends: []cpython.EndSite{{Site: site("_PyGen_SetStopIterationValue")}}}
 	for name, c := range map[string]struct {
 		change func(*cpython.Sites)
 		blind  bool
 	}{
 		"sees":             {func(*cpython.Sites) {}, false},
-		"no start":         {func(s *cpython.Sites) { s.Compile = cpython.Site{} }, true},
+		"no start":         {func(s *cpython.Sites) { s.Compile = machine.Site{} }, true},
 		"no end":           {func(s *cpython.Sites) { s.Ends = nil }, true},
 		"a doubted start":  {func(s *cpython.Sites) { s.Doubted = []string{"Py_CompileStringObject"} }, true},
 		"a doubted end":    {func(s *cpython.Sites) { s.Doubted = []string{"_PyGen_SetStopIterationValue"} }, true},
 		"doubted signals":  {func(s *cpython.Sites) { s.Doubted = []string{"PyOS_setsig"} }, false},
 		"inlined":          {func(s *cpython.Sites) { s.CompileInlined = true }, true},
-		"inlined, audited": {func(s *cpython.Sites) { s.CompileInlined, s.Compiles = true, []cpython.Site{site("PySys_Audit")} }, false},
+		"inlined, audited": {func(s *cpython.Sites) { s.CompileInlined, s.Compiles = true, []machine.Site{site("PySys_Audit")} }, false},
 	} {
 		s := sees
 		if c.change(&s); (blind(s) != "") != c.blind {

@@ -3,8 +3,12 @@ package cpython
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
+
+	"ipytracer/tracer/elffile"
 )
 
 const (
@@ -23,9 +27,9 @@ const (
 // Binary is an ELF file that defines a CPython interpreter. It keeps the reader it was opened with and is
 // safe for concurrent use when that is.
 type Binary struct {
-	image   *image
+	image   *elffile.Image
 	version Version
-	runtime symbol
+	runtime elffile.Symbol
 	debug   *debugOffsets // nil before 3.13
 }
 
@@ -34,14 +38,18 @@ type Binary struct {
 // newer than 3.15, or the machine is not x86-64. A free-threaded build opens, so that it can be named;
 // [Binary.Offsets] and [Binary.Sites] refuse it where its layout is not known.
 func Open(r io.ReaderAt) (*Binary, error) {
-	img, err := openImage(r, isAPI)
-	if err != nil {
-		return nil, err
+	img, err := elffile.OpenImage(r, isAPI)
+	var foreign *elffile.ForeignError
+	if errors.As(err, &foreign) && elffile.Defines(r, evalCodeSymbol) {
+		return nil, &UnsupportedError{Reason: fmt.Sprintf("built for %v, only x86-64 is supported", foreign.Machine)}
 	}
-	if s, ok := img.symbols[evalCodeSymbol]; !ok || !s.function {
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotPython, err)
+	}
+	if s, ok := img.Symbols[evalCodeSymbol]; !ok || !s.Function {
 		return nil, fmt.Errorf("%w: %s is not defined here", ErrNotPython, evalCodeSymbol)
 	}
-	b := &Binary{image: img, runtime: img.symbols[runtimeSymbol]}
+	b := &Binary{image: img, runtime: img.Symbols[runtimeSymbol]}
 	if err := b.findVersion(); err != nil {
 		return nil, err
 	}
@@ -56,32 +64,35 @@ func Open(r io.ReaderAt) (*Binary, error) {
 	return b, nil
 }
 
+// isAPI says whether a symbol is one of CPython's.
+func isAPI(name string) bool { return strings.HasPrefix(name, "Py") || strings.HasPrefix(name, "_Py") }
+
 // findVersion reads Py_Version (3.11 and newer), the debug offsets (3.13 and newer) or the size of
 // _PyRuntime.
 func (b *Binary) findVersion() error {
-	if b.runtime.value == 0 {
+	if b.runtime.Value == 0 {
 		return &UnsupportedError{Reason: "no " + runtimeSymbol + " symbol: older than 3.7, or its symbols were removed"}
 	}
-	if s, ok := b.image.symbols[versionSymbol]; ok {
+	if s, ok := b.image.Symbols[versionSymbol]; ok {
 		var buf [4]byte
-		if err := b.image.read(s.value, buf[:]); err == nil {
+		if err := b.image.Read(s.Value, buf[:]); err == nil {
 			b.version = versionFromHex(binary.LittleEndian.Uint32(buf[:]))
 			return nil
 		}
 	}
 	var head [16]byte
-	if err := b.image.read(b.runtime.value, head[:]); err == nil && bytes.Equal(head[:8], debugCookie) {
+	if err := b.image.Read(b.runtime.Value, head[:]); err == nil && bytes.Equal(head[:8], debugCookie) {
 		b.version = versionFromHex(binary.LittleEndian.Uint32(head[8:]))
 		return nil
 	}
-	switch b.runtime.size {
+	switch b.runtime.Size {
 	case runtimeSize39:
 		b.version = Version{3, 9, -1}
 	case runtimeSize310:
 		b.version = Version{3, 10, -1}
 	default:
 		return &UnsupportedError{Reason: fmt.Sprintf("cannot tell the version (%s of %d bytes); only 3.%d to 3.%d are known",
-			runtimeSymbol, b.runtime.size, oldestMinor, newestMinor)}
+			runtimeSymbol, b.runtime.Size, oldestMinor, newestMinor)}
 	}
 	return nil
 }
@@ -93,26 +104,11 @@ func (b *Binary) Version() Version { return b.version }
 func (b *Binary) FreeThreaded() bool { return b.debug != nil && b.debug.freeThreaded() }
 
 // RuntimeAddress returns the virtual address of _PyRuntime in the file; add the load bias for a process.
-func (b *Binary) RuntimeAddress() uint64 { return b.runtime.value }
+func (b *Binary) RuntimeAddress() uint64 { return b.runtime.Value }
 
-// Bias returns the load bias of a process's mapping of this file: the difference between an address in the
-// process and the virtual address in the file, 0 for an executable linked at a fixed address. start and
-// offset are those of an executable mapping of the file (r-xp) in /proc/PID/maps, in bytes; others may share
-// a page of the file with a neighbour and are ambiguous. ok is false where no executable segment of the file
-// is mapped that way.
+// Bias returns the load bias of a process's mapping of this file, see [elffile.File.Bias].
 func (b *Binary) Bias(start, offset uint64) (bias uint64, ok bool) {
-	const page = 1<<12 - 1
-	for _, s := range b.image.segments {
-		first := s.offset &^ page // the loader rounds a segment down to a page
-		if !s.exec || offset < first || offset >= s.offset+s.size {
-			continue
-		}
-		bias, ok = start-(s.vaddr&^page+(offset-first)), true
-		if offset == first {
-			break
-		}
-	}
-	return bias, ok
+	return b.image.Bias(start, offset)
 }
 
 // newestFreeThreaded is the last minor version whose free-threaded build was looked at.

@@ -7,20 +7,22 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"ipytracer/tracer/elffile/elftest"
 )
 
-func openFake(f fakeELF) (*Binary, error) { return Open(bytes.NewReader(f.bytes())) }
+func openFake(f fakeELF) (*Binary, error) { return Open(bytes.NewReader(f.Bytes())) }
 
 func TestOpen(t *testing.T) {
 	runtimeOf := func(size uint64) fakeELF {
-		return fakeELF{symbols: []fakeSymbol{{evalCodeSymbol, fakeText, 1, []byte{0xc3}}, {runtimeSymbol, fakeText + 64, size, nil}}}
+		return fakeELF{Symbols: []fakeSymbol{fake(evalCodeSymbol, fakeText, 1, []byte{0xc3}), fake(runtimeSymbol, fakeText+64, size, nil)}}
 	}
 	arm := runtimeOf(656)
-	arm.machine = elf.EM_AARCH64
+	arm.Machine = elf.EM_AARCH64
 	mismatch := fakePython(0x030d05f0, false)
-	mismatch.symbols[0].data = word32(0x030e00f0)
+	mismatch.Symbols[0].Data = elftest.Word32(0x030e00f0)
 	wild := fakePython(0x030d05f0, false)
-	wild.symbols[2].data[8*9+2] = 0xff
+	wild.Symbols[2].Data[8*9+2] = 0xff
 	for _, test := range []struct {
 		name    string
 		elf     fakeELF
@@ -36,11 +38,11 @@ func TestOpen(t *testing.T) {
 		{name: "free-threaded", elf: fakePython(0x030e01f0, true), version: "3.14.1"},
 		{name: "3.8", elf: runtimeOf(1464), err: ErrUnsupported, words: "only 3.9 to 3.15"},
 		{name: "3.16", elf: fakePython(0x031000f0, false), err: ErrUnsupported, words: "3.16.0"},
-		{name: "2.7", elf: fakeELF{symbols: []fakeSymbol{{evalCodeSymbol, fakeText, 1, nil}}}, err: ErrUnsupported, words: "older than 3.7"},
+		{name: "2.7", elf: fakeELF{Symbols: []fakeSymbol{fake(evalCodeSymbol, fakeText, 1, nil)}}, err: ErrUnsupported, words: "older than 3.7"},
 		{name: "aarch64", elf: arm, err: ErrUnsupported, words: "EM_AARCH64"},
 		{name: "two versions", elf: mismatch, err: ErrUnsupported, words: "debug offsets"},
 		{name: "wild offsets", elf: wild, err: ErrUnsupported, words: "out of range"},
-		{name: "not Python", elf: fakeELF{symbols: []fakeSymbol{{"main", fakeText, 1, nil}}}, err: ErrNotPython},
+		{name: "not Python", elf: fakeELF{Symbols: []fakeSymbol{fake("main", fakeText, 1, nil)}}, err: ErrNotPython},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b, err := openFake(test.elf)
@@ -75,30 +77,6 @@ func TestNewFreeThreaded(t *testing.T) {
 		var u *UnsupportedError
 		if !errors.Is(err, ErrUnsupported) || !errors.As(err, &u) || u.Version.Minor != 15 {
 			t.Errorf("error = %v", err)
-		}
-	}
-}
-
-func TestBias(t *testing.T) {
-	const base = 0x7f0000000000
-	img := &image{segments: []segment{
-		{vaddr: 0x0, offset: 0, size: 0x1800},
-		{vaddr: 0x2800, offset: 0x1800, size: 0x3000, exec: true}, // shares a page of the file with both neighbours
-		{vaddr: 0x6800, offset: 0x4800, size: 0x1000},
-		{vaddr: 0x9000, offset: 0x6000, size: 0x1000, exec: true},
-	}}
-	for _, test := range []struct {
-		start, offset, bias uint64
-		ok                  bool
-	}{
-		{base + 0x2000, 0x1000, base, true},
-		{base + 0x3000, 0x2000, base, true}, // a later piece
-		{base + 0x9000, 0x6000, base, true},
-		{base, 0x0, 0, false}, // not executable
-		{base, 0x8000, 0, false},
-	} {
-		if bias, ok := (&Binary{image: img}).Bias(test.start, test.offset); ok != test.ok || bias != test.bias {
-			t.Errorf("Bias(%#x, %#x) = %#x, %v, want %#x, %v", test.start, test.offset, bias, ok, test.bias, test.ok)
 		}
 	}
 }
@@ -139,8 +117,8 @@ func TestOpenProgram(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	f.Add(fakePython(0x030b02f0, false).bytes())
-	f.Add(fakePython(0x030d05f0, false, fakeSymbol{"PyOS_setsig", fakeText + 0x200, 8, []byte{0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0xeb, 0x01, 0xc3}}).bytes())
+	f.Add(fakePython(0x030b02f0, false).Bytes())
+	f.Add(fakePython(0x030d05f0, false, fake("PyOS_setsig", fakeText+0x200, 8, []byte{0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0xeb, 0x01, 0xc3})).Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := Open(bytes.NewReader(data))
 		if err != nil {

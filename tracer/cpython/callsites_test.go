@@ -38,7 +38,7 @@ func TestEndsWithoutName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		delete(bin.image.symbols, endSymbol)
+		delete(bin.image.Symbols, endSymbol)
 		s, err := bin.Sites()
 		if err != nil {
 			t.Fatal(err)
@@ -63,9 +63,9 @@ func TestEndsWithoutName(t *testing.T) {
 // TestDoubted: a function that nothing in the file calls is doubted, and one that something calls is not.
 func TestDoubted(t *testing.T) {
 	for _, called := range []bool{false, true} {
-		more := []fakeSymbol{{"PyOS_setsig", codeAt, 2, []byte{0x53, 0xc3}}}
+		more := []fakeSymbol{fake("PyOS_setsig", codeAt, 2, []byte{0x53, 0xc3})}
 		if called {
-			more = append(more, fakeSymbol{"PyCaller", publicAt, 6, bytesOf([]byte{0xe8}, rel32(codeAt, publicAt-codeAt+5), []byte{0xc3})})
+			more = append(more, fake("PyCaller", publicAt, 6, bytesOf([]byte{0xe8}, rel32(codeAt, publicAt-codeAt+5), []byte{0xc3})))
 		}
 		b, err := openFake(fakePython(0x030b02f0, false, more...))
 		if err != nil {

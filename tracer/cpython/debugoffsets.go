@@ -24,7 +24,7 @@ const maxOffset = 1 << 20
 func (b *Binary) readDebugOffsets() (*debugOffsets, error) {
 	layout := debugLayouts[b.version.Minor]
 	buf := make([]byte, 8+8*layout.words)
-	if err := b.image.read(b.runtime.value, buf); err != nil {
+	if err := b.image.Read(b.runtime.Value, buf); err != nil {
 		return nil, fmt.Errorf("%w: %s is not in the file", ErrNotPython, runtimeSymbol)
 	}
 	if !bytes.Equal(buf[:8], debugCookie) {

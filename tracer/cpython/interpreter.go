@@ -30,7 +30,7 @@ func NewInterpreter(b *Binary, bias uint64, mem io.ReaderAt) (*Interpreter, erro
 	if err != nil {
 		return nil, err
 	}
-	p := newInterpreter(off, b.version.Minor, b.runtime.value+bias, mem)
+	p := newInterpreter(off, b.version.Minor, b.runtime.Value+bias, mem)
 	p.debug = b.debug
 	return p, nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"ipytracer/tracer/machine"
 	"ipytracer/tracer/pinned"
 )
 
@@ -62,6 +63,6 @@ func pinSites(t *testing.T, name, file string, bin *Binary) {
 	pinned.Check(t, "cpython/"+name, file, lines)
 }
 
-func pin(what string, s Site) string {
+func pin(what string, s machine.Site) string {
 	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed, Emulated: s.Emulated}.Line(what)
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/tracer/machine"
 )
 
 // Kind says what a library is.
@@ -323,25 +324,8 @@ func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
 			site.Offset += 4
 			first = first[4:]
 		}
-		site.Emulated = emulated(first)
+		site.Emulated = machine.Emulated(first)
 		return site, true
 	}
 	return Site{}, false
-}
-
-// emulated says whether the kernel emulates an instruction that a probe is put on (arch/x86/kernel/uprobes.c,
-// branch_setup_xol_ops and push_setup_xol_ops): pushes, nops, jumps and calls.
-func emulated(code []byte) bool {
-	if len(code) < 2 {
-		return false
-	}
-	switch b := code[0]; {
-	case b >= 0x50 && b <= 0x57, b == 0x90, b == 0xe9, b == 0xeb, b == 0xe8:
-		return true
-	case b == 0x41:
-		return code[1] >= 0x50 && code[1] <= 0x57
-	case b == 0x0f && code[1] == 0x1f:
-		return true
-	}
-	return false
 }

@@ -3,12 +3,12 @@ package numpy
 import (
 	"fmt"
 
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/machine"
 )
 
 // finder collects the sites of a file.
 type finder struct {
-	code  *cpython.Code
+	code  *machine.Code
 	sites Sites
 	own   map[uint64]bool // functions that have been looked at
 	// zeroedInside: zeroed blocks are seen in the handler's function; else where it has returned.
@@ -45,7 +45,7 @@ func refuse(format string, args ...any) error {
 
 // handlerFunctions looks at the four functions of the default handler.
 func (f *finder) handlerFunctions() error {
-	routine := func(slot uint64) (*cpython.Routine, error) {
+	routine := func(slot uint64) (*machine.Routine, error) {
 		entry, _ := f.code.Function(f.sites.Handler + slot)
 		f.own[entry] = true
 		r, ok := f.code.Routine(entry)
@@ -87,7 +87,7 @@ func (f *finder) handlerFunctions() error {
 }
 
 // harmless says whether a call in a function that is looked at can be none that takes or frees array data.
-func harmless(r *cpython.Routine, c cpython.Call) error {
+func harmless(r *machine.Routine, c machine.Call) error {
 	if unknown[c.Import] || c.Import == "" && c.Tail {
 		return refuse("a call of %q at %#x", c.Import, c.Address)
 	}
@@ -95,10 +95,10 @@ func harmless(r *cpython.Routine, c cpython.Call) error {
 }
 
 // allocations looks at a handler's function that takes memory: each call that may be for a large block must be followed by a site.
-func (f *finder) allocations(r *cpython.Routine, zeroed bool) error {
+func (f *finder) allocations(r *machine.Routine, zeroed bool) error {
 	f.zeroedInside = f.zeroedInside || zeroed
 	for _, c := range r.Calls() {
-		var size cpython.Value
+		var size machine.Value
 		switch roles[c.Import] {
 		case allocates:
 			size = r.Passed(c, 0)
@@ -127,7 +127,7 @@ func (f *finder) allocations(r *cpython.Routine, zeroed bool) error {
 }
 
 // made adds the site behind a call that takes memory.
-func (f *finder) made(r *cpython.Routine, c cpython.Call, size cpython.Value) error {
+func (f *finder) made(r *machine.Routine, c machine.Call, size machine.Value) error {
 	site, places, ok := r.Behind(c, r.Result(c), size)
 	if !ok {
 		return refuse("what comes behind the allocation at %#x", c.Address)
@@ -137,7 +137,7 @@ func (f *finder) made(r *cpython.Routine, c cpython.Call, size cpython.Value) er
 }
 
 // resizing adds the call of realloc.
-func (f *finder) resizing(r *cpython.Routine, c cpython.Call, block, size cpython.Value) error {
+func (f *finder) resizing(r *machine.Routine, c machine.Call, block, size machine.Value) error {
 	site, places, ok := r.At(c, block, size)
 	if !ok || !site.Emulated && r.Passed(c, 0) != block {
 		return refuse("the reallocation at %#x", c.Address)
@@ -147,7 +147,7 @@ func (f *finder) resizing(r *cpython.Routine, c cpython.Call, block, size cpytho
 }
 
 // resized adds the site behind a call that resizes.
-func (f *finder) resized(r *cpython.Routine, c cpython.Call) error {
+func (f *finder) resized(r *machine.Routine, c machine.Call) error {
 	site, places, ok := r.Behind(c, r.Result(c))
 	if !ok {
 		return refuse("what comes behind the reallocation at %#x", c.Address)
@@ -157,7 +157,7 @@ func (f *finder) resized(r *cpython.Routine, c cpython.Call) error {
 }
 
 // freeing adds the sites of the handler's function that frees: where free is called, if that is cheap, else where the function begins.
-func (f *finder) freeing(r *cpython.Routine, block, size cpython.Value) error {
+func (f *finder) freeing(r *machine.Routine, block, size machine.Value) error {
 	var sites []Site
 	sure := true
 	for _, c := range r.Calls() {
@@ -227,7 +227,7 @@ func (f *finder) callers() error {
 }
 
 // caller looks at one of them: it calls the functions of a handler, or the allocator itself.
-func (f *finder) caller(r *cpython.Routine, entry uint64) error {
+func (f *finder) caller(r *machine.Routine, entry uint64) error {
 	understood := false
 	for _, c := range r.Calls() {
 		var err error

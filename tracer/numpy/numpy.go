@@ -19,7 +19,7 @@ import (
 	"path"
 	"strings"
 
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/machine"
 )
 
 // IsModule tells NumPy's extension module by the name of its file. The name is a hint.
@@ -39,9 +39,9 @@ const Large = 1024
 
 // Site is where something happens to a block.
 type Site struct {
-	cpython.Site
-	Block cpython.Place // its address; NULL where it was refused
-	Size  cpython.Place // where HasSize or MaybeSize
+	machine.Site
+	Block machine.Place // its address; NULL where it was refused
+	Size  machine.Place // where HasSize or MaybeSize
 	// HasSize says that the size is known there, MaybeSize that it is for a large block: for a smaller one it may be anything.
 	HasSize, MaybeSize bool
 }
@@ -59,7 +59,7 @@ type Sites struct {
 	// current one.
 	Handler, Variable uint64
 
-	code *cpython.Code
+	code *machine.Code
 }
 
 // Bias returns the load bias of a process's mapping of the file.
@@ -85,7 +85,7 @@ const (
 
 // Find looks for the sites. It fails with [ErrNoHandler] or [ErrUnknown]; then blocks are to be seen otherwise.
 func Find(r io.ReaderAt) (Sites, error) {
-	code, err := cpython.OpenCode(r)
+	code, err := machine.OpenCode(r)
 	if err != nil {
 		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

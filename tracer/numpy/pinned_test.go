@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/machine"
 	"ipytracer/tracer/pinned"
 )
 
@@ -60,7 +60,7 @@ func pin(what string, s Site) string {
 	return line
 }
 
-func place(p cpython.Place) string {
+func place(p machine.Place) string {
 	if p.OnStack {
 		return fmt.Sprintf("on the stack %+d", p.Above)
 	}

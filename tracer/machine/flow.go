@@ -1,6 +1,6 @@
-package cpython
+package machine
 
-import "golang.org/x/arch/x86/x86asm"
+import "ipytracer/tracer/elffile"
 
 // Limits of how much code one function's control flow may cover, in instructions, and of what is looked at in the functions that
 // it calls.
@@ -12,9 +12,9 @@ const (
 
 // flow is the control flow of one function: its own range and the cold fragments it jumps into.
 type flow struct {
-	code    *codeReader
-	image   *image
-	body    span // the function itself
+	code    *Text
+	image   *elffile.Image
+	body    elffile.Span // the function itself
 	targets map[uint64]bool
 	seen    map[uint64]stack // the instructions, with the stack before each
 	returns []uint64
@@ -52,36 +52,39 @@ const (
 	tailReturns                 // to a function of which it is known what it returns
 )
 
+// onePage is what a function or fragment of unknown size is taken for.
+func onePage(start uint64) elffile.Span { return elffile.Span{Start: start, End: start + codePage} }
+
 // state is a place to go on at, with the stack there.
 type state struct {
 	addr     uint64
-	fragment span
+	fragment elffile.Span
 	stack    stack
 }
 
 // exploreFunction follows every path from entry. size is the symbol's size, 0 where it is not known.
-func exploreFunction(code *codeReader, entry, size uint64) *flow {
+func exploreFunction(code *Text, entry, size uint64) *flow {
 	return exploreTails(code, entry, size, nil)
 }
 
 // exploreTails does the same, and asks tails about tail calls.
-func exploreTails(code *codeReader, entry, size uint64, tails func(uint64) tail) *flow {
+func exploreTails(code *Text, entry, size uint64, tails func(uint64) tail) *flow {
 	f := newFlow(code, entry, size)
 	f.tails = tails
 	f.explore(entry)
 	return f
 }
 
-func newFlow(code *codeReader, entry, size uint64) *flow {
+func newFlow(code *Text, entry, size uint64) *flow {
 	f := &flow{
-		code: code, image: code.image, body: span{entry, entry + size}, level: true, complete: true, limit: maxInstructions,
+		code: code, image: code.image, body: elffile.Span{Start: entry, End: entry + size}, level: true, complete: true, limit: maxInstructions,
 		targets: make(map[uint64]bool), seen: make(map[uint64]stack), exits: make(map[uint64]locations),
 		linked: make(map[uint64]uint64), endless: make(map[uint64]bool),
 	}
 	if size == 0 {
 		var ok bool
-		if f.body, ok = f.image.fragment(entry); !ok {
-			f.body = span{entry, entry + codePage}
+		if f.body, ok = f.image.Fragment(entry); !ok {
+			f.body = onePage(entry)
 		}
 	}
 	return f
@@ -100,7 +103,7 @@ func (f *flow) explore(entry uint64) {
 func (f *flow) follow(s state) {
 	afterCall := false
 	for f.visit(s) {
-		if !s.fragment.contains(s.addr) {
+		if !s.fragment.Contains(s.addr) {
 			// What follows a call at the very end is not ours: the call does not return.
 			f.complete = f.complete && afterCall
 			return
@@ -111,11 +114,11 @@ func (f *flow) follow(s state) {
 			return
 		}
 		f.seen[s.addr] = s.stack
-		afterCall = in.Op == x86asm.CALL
+		afterCall = in.calls()
 		switch {
 		case in.traps(), afterCall && f.tails != nil && f.neverReturns(&in):
 			return
-		case in.Op == x86asm.RET:
+		case in.returns():
 			f.returns = append(f.returns, in.addr)
 			f.complete = f.complete && s.stack.known && s.stack.pushed == 0
 			return
@@ -135,13 +138,13 @@ func (f *flow) follow(s state) {
 // aborts. What lies behind the call is then another piece of code. One whose end depends on further calls counts as returning.
 func (f *flow) neverReturns(call *instruction) bool {
 	target, ok := call.target()
-	if !ok || f.image.inPLT(target) {
+	if !ok || f.image.InPLT(target) {
 		return false
 	}
 	endless, known := f.endless[target]
 	if !known && len(f.endless) < maxCallees {
-		body, ok := f.image.fragment(target)
-		callee := newFlow(f.code, target, body.end-target)
+		body, ok := f.image.Fragment(target)
+		callee := newFlow(f.code, target, body.End-target)
 		callee.limit = maxOfCallee
 		callee.explore(target)
 		endless = ok && callee.complete && len(callee.returns) == 0
@@ -161,12 +164,12 @@ func (f *flow) visit(s state) bool {
 func (f *flow) tailCall(in *instruction, s *state, target uint64) (at uint64, ok bool) {
 	switch t := f.tails(target); {
 	case t.kind == tailFollow:
-		if s.fragment, ok = f.image.fragment(t.at); !ok {
-			s.fragment = span{t.at, t.at + codePage}
+		if s.fragment, ok = f.image.Fragment(t.at); !ok {
+			s.fragment = onePage(t.at)
 		}
 		f.linked[target] = t.at
 		return t.at, true
-	case t.kind == tailReturns && in.Op == x86asm.JMP:
+	case t.kind == tailReturns && in.goesAway():
 		f.returns = append(f.returns, in.addr)
 		f.exits[in.addr] = t.result
 	case t.kind != tailEnds:
@@ -197,20 +200,20 @@ func (f *flow) jump(in *instruction, s state) {
 	}
 	f.targets[target] = true
 	switch {
-	case s.fragment.contains(target):
-	case f.body.contains(target):
+	case s.fragment.Contains(target):
+	case f.body.Contains(target):
 		s.fragment = f.body
 	case f.tails != nil && s.stack.known && s.stack.pushed == 0:
 		if target, ok = f.tailCall(in, &s, target); !ok {
 			return
 		}
-	case f.image.isFunction(target), f.image.inPLT(target), !s.stack.known, s.stack.pushed == 0:
+	case f.image.IsFunction(target), f.image.InPLT(target), !s.stack.known, s.stack.pushed == 0:
 		// A tail call. With nothing on the stack a cold fragment cannot be told from a hidden function.
 		f.complete = false
 		return
 	default:
-		if s.fragment, ok = f.image.fragment(target); !ok {
-			s.fragment = span{target, target + codePage}
+		if s.fragment, ok = f.image.Fragment(target); !ok {
+			s.fragment = onePage(target)
 		}
 	}
 	s.addr = target

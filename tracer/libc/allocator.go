@@ -1,4 +1,4 @@
-package memory
+package libc
 
 import (
 	"fmt"
@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/arch/x86/x86asm"
-
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/machine"
 )
 
 // Operation is what a function of an allocator does; same order as enum heap_operation in bpf/wire.h, which says what the arguments
@@ -71,18 +69,18 @@ func operationOf(name string) Operation {
 type Function struct {
 	Name      string
 	Operation Operation
-	Entry     cpython.Site
+	Entry     machine.Site
 	// Leaves are the ways out, each of which gives the result; none for Free, which has none, and where Complete is false.
-	Leaves []cpython.ReturnSite
+	Leaves []machine.ReturnSite
 	// Complete is false where not all ways out are known. Then a return probe does at Start, unless it is one of C++'s operators,
 	// which may throw.
 	Complete bool
-	Start    cpython.Site
+	Start    machine.Site
 }
 
 // Defines returns the names, of those in Names, that a library defines.
 func Defines(r io.ReaderAt) ([]string, error) {
-	l, err := cpython.OpenLibrary(r, Names()...)
+	l, err := machine.OpenLibrary(r, Names()...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -109,7 +107,7 @@ func Owned(defines [][]string) [][]string {
 
 // FindFunctions looks for the places of an allocator's functions with these names. It fails with [ErrUnknown].
 func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
-	l, err := cpython.OpenLibrary(r, names...)
+	l, err := machine.OpenLibrary(r, names...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -120,7 +118,7 @@ func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
 		if slices.ContainsFunc(l.Aliases(name), func(to string) bool { return operationOf(to) == f.Operation }) {
 			continue // jemalloc's new[] is a jump to its new
 		}
-		f.Entry, f.Start = l.Entry(name, f.Operation.arguments()...), l.Start(name)
+		f.Entry, f.Start = l.Entry(name, f.Operation.arguments()), l.Start(name)
 		if f.Operation == None || !f.Entry.Present() || seen[f.Start.FileOffset] {
 			continue
 		}
@@ -140,14 +138,13 @@ func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
 // MayThrow says whether the function may end with an exception.
 func (f Function) MayThrow() bool { return strings.HasPrefix(f.Name, "_Z") }
 
-// arguments are the registers in which an operation's are: System V ABI for x86-64, section 3.2.3.
-func (o Operation) arguments() []x86asm.Reg {
-	all := []x86asm.Reg{x86asm.RDI, x86asm.RSI, x86asm.RDX}
+// arguments is how many an operation has.
+func (o Operation) arguments() int {
 	switch o {
 	case Alloc, Free:
-		return all[:1]
+		return 1
 	case AllocArray, AllocAligned, Resize:
-		return all[:2]
+		return 2
 	}
-	return all
+	return 3
 }

@@ -1,9 +1,11 @@
-package cpython
+package machine
 
 import (
 	"math"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"ipytracer/tracer/elffile"
 )
 
 // Value names what a register or a word of the stack holds: places with the same Value hold the same. The zero Value is not known.
@@ -59,9 +61,6 @@ func (t *terms) product(x, y Value) Value {
 	}
 	return t.of(term{termProduct, uint64(min(x, y)), uint64(max(x, y))})
 }
-
-// argumentRegisters are those of the first six arguments: System V ABI for x86-64, section 3.2.3.
-var argumentRegisters = [...]x86asm.Reg{x86asm.RDI, x86asm.RSI, x86asm.RDX, x86asm.RCX, x86asm.R8, x86asm.R9}
 
 // holdings is what registers and words of the stack hold before an instruction, and what is known of how large it is.
 type holdings struct {
@@ -128,13 +127,13 @@ func (h *holdings) set(r x86asm.Reg, v Value) {
 // tracking follows values through a function.
 type tracking struct {
 	graph  *graph
-	image  *image
+	image  *elffile.Image
 	terms  terms
 	before []*holdings // by node
 }
 
 // track works out what is held where before each instruction: forwards from the entry, where ways meet only what holds on both.
-func track(g *graph, img *image) *tracking {
+func track(g *graph, img *elffile.Image) *tracking {
 	t := &tracking{graph: g, image: img, terms: terms{map[term]Value{}}, before: make([]*holdings, len(g.nodes))}
 	for i := range g.nodes {
 		g.slots.escaped = min(g.slots.escaped, g.nodes[i].escape())
@@ -176,10 +175,9 @@ func track(g *graph, img *image) *tracking {
 // step changes what is held as an instruction does. What it does not understand loses everything.
 func (t *tracking) step(n *node, h *holdings) {
 	top := -n.stack.pushed
-	made := func() Value { return t.terms.of(term{kind: termMade, a: n.addr}) }
 	switch {
-	case n.Op == x86asm.RET, n.Op == x86asm.JMP, n.Op == x86asm.NOP, n.Op == x86asm.CMP, n.Op == x86asm.TEST, n.Op == x86asm.BT:
-	case n.Op == x86asm.CALL:
+	case n.returns(), n.goesAway(), n.Op == x86asm.NOP, n.Op == x86asm.CMP, n.Op == x86asm.TEST, n.Op == x86asm.BT:
+	case n.calls():
 		for i := range h.registers {
 			if callClobbers&(1<<i) != 0 {
 				h.registers[i] = 0
@@ -202,6 +200,17 @@ func (t *tracking) step(n *node, h *holdings) {
 	case n.Op == x86asm.LEAVE:
 		h.set(x86asm.RBP, h.slots[-n.stack.frame])
 	case n.Op == x86asm.XCHG && n.Args[0] == n.Args[1]: // padding
+	case n.Op == x86asm.MOV:
+		t.move(n, h)
+	default:
+		t.compute(n, h)
+	}
+}
+
+// compute carries out an instruction that makes a value.
+func (t *tracking) compute(n *node, h *holdings) {
+	made := func() Value { return t.terms.of(term{kind: termMade, a: n.addr}) }
+	switch {
 	case n.Op == x86asm.CQO, n.Op == x86asm.CDQ:
 		h.set(x86asm.RDX, made())
 	case n.Op == x86asm.CDQE:
@@ -217,8 +226,6 @@ func (t *tracking) step(n *node, h *holdings) {
 	case n.Op == x86asm.IMUL, n.Op == x86asm.MUL:
 		h.set(x86asm.RAX, 0)
 		h.set(x86asm.RDX, made())
-	case n.Op == x86asm.MOV:
-		t.move(n, h)
 	case n.Op == x86asm.LEA && t.load(n, h) != 0:
 		h.set(n.Args[0].(x86asm.Reg), t.load(n, h))
 	case n.Op == x86asm.XOR && n.Args[0] == n.Args[1]:
@@ -290,11 +297,11 @@ func (t *tracking) load(n *node, h *holdings) Value {
 	if n.Op == x86asm.LEA {
 		return t.terms.of(term{kind: termAddress, a: at})
 	}
-	if to, imported := t.image.imports[at]; imported {
-		if to.value == 0 {
+	if to, imported := t.image.Imports[at]; imported {
+		if to.Value == 0 {
 			return 0
 		}
-		return t.terms.of(term{kind: termAddress, a: to.value})
+		return t.terms.of(term{kind: termAddress, a: to.Value})
 	}
 	return t.terms.of(term{termLoad, at, n.addr})
 }

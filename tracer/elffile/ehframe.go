@@ -1,4 +1,4 @@
-package cpython
+package elffile
 
 import (
 	"encoding/binary"
@@ -10,16 +10,11 @@ const (
 	maxFDEs    = 1 << 18
 )
 
-// span is the half-open range of addresses [start, end).
-type span struct{ start, end uint64 }
-
-func (s span) contains(a uint64) bool { return a >= s.start && a < s.end }
-
 // parseEHFrame returns the sorted code ranges of an .eh_frame section loaded at addr: one for each function
 // and one for each cold fragment that the compiler or BOLT split off. It stops at the first record it does
 // not understand. Format: System V ABI, LSB 5.0 section 10.6.
-func parseEHFrame(data []byte, addr uint64) []span {
-	var out []span
+func parseEHFrame(data []byte, addr uint64) []Span {
+	var out []Span
 	encodings := make(map[int]byte) // CIE position -> pointer encoding
 	for pos := 0; pos+8 <= len(data) && len(out) < maxFDEs; {
 		length := int(binary.LittleEndian.Uint32(data[pos:]))
@@ -42,7 +37,7 @@ func parseEHFrame(data []byte, addr uint64) []span {
 		}
 		pos = body + length
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].start < out[j].start })
+	sort.Slice(out, func(i, j int) bool { return out[i].Start < out[j].Start })
 	return out
 }
 
@@ -97,20 +92,11 @@ func cieEncoding(cie []byte) byte {
 }
 
 // fdeSpan reads the code range of an FDE whose initial location field lies at address at.
-func fdeSpan(fde []byte, at uint64, enc byte) (span, bool) {
+func fdeSpan(fde []byte, at uint64, enc byte) (Span, bool) {
 	if enc != encPCRelSData4 || len(fde) < 8 {
-		return span{}, false
+		return Span{}, false
 	}
 	start := at + uint64(int64(int32(binary.LittleEndian.Uint32(fde))))
 	size := uint64(binary.LittleEndian.Uint32(fde[4:]))
-	return span{start, start + size}, size > 0
-}
-
-// fragment returns the code range that .eh_frame gives for the function or fragment an address is in.
-func (img *image) fragment(vaddr uint64) (span, bool) {
-	i := sort.Search(len(img.frames), func(i int) bool { return img.frames[i].start > vaddr })
-	if i == 0 || !img.frames[i-1].contains(vaddr) {
-		return span{}, false
-	}
-	return img.frames[i-1], true
+	return Span{start, start + size}, size > 0
 }

@@ -1,4 +1,4 @@
-package cpython
+package machine
 
 import "golang.org/x/arch/x86/x86asm"
 
@@ -19,6 +19,9 @@ func general(r x86asm.Reg) locations {
 	}
 	return 0
 }
+
+// returned is where a function leaves its result.
+var returned = general(x86asm.RAX)
 
 // callClobbers are the registers that a call does not preserve: System V ABI for x86-64, figure 3.4.
 var callClobbers = general(x86asm.RAX) | general(x86asm.RCX) | general(x86asm.RDX) | general(x86asm.RSI) | general(x86asm.RDI) |

@@ -1,4 +1,4 @@
-package cpython
+package machine
 
 import (
 	"math"

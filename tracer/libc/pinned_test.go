@@ -1,4 +1,4 @@
-package memory
+package libc
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/machine"
 	"ipytracer/tracer/pinned"
 )
 
@@ -74,6 +74,6 @@ func pinLibrary(t *testing.T, name, file string) {
 	pinned.Check(t, "libc/"+name, file, lines)
 }
 
-func pin(what string, s cpython.Site) string {
+func pin(what string, s machine.Site) string {
 	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed, Emulated: s.Emulated}.Line(what)
 }

@@ -1,9 +1,7 @@
-package cpython
+package machine
 
 import (
 	"slices"
-
-	"golang.org/x/arch/x86/x86asm"
 )
 
 // Routine is a function whose control flow and values are known.
@@ -35,22 +33,22 @@ type Place struct {
 // Routine looks at the function that begins at an address. ok is false where its control flow, or its stack, is not known for
 // sure.
 func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
-	body, ok := c.image.fragment(entry)
-	if !ok || body.start != entry {
+	body, ok := c.image.Fragment(entry)
+	if !ok || body.Start != entry {
 		return nil, false
 	}
-	f := newFlow(c.reader, entry, body.end-body.start)
+	f := newFlow(c.text, entry, body.End-body.Start)
 	f.tails = func(target uint64) tail {
 		switch {
-		case c.image.inPLT(target):
+		case c.image.InPLT(target):
 			return tail{kind: tailReturns}
-		case c.image.executable(target):
+		case c.image.Executable(target):
 			return tail{kind: tailFollow, at: target}
 		}
 		return tail{}
 	}
 	f.leaves = func(in *instruction) bool {
-		_, register := in.Args[0].(x86asm.Reg)
+		_, register := in.throughRegister()
 		return register || c.imported(in) != ""
 	}
 	f.explore(entry)
@@ -84,19 +82,19 @@ func (r *Routine) Argument(i int) Value {
 func (r *Routine) Calls() (calls []Call) {
 	for i := range r.graph.nodes {
 		n := &r.graph.nodes[i]
-		if n.Op != x86asm.CALL && n.Op != x86asm.JMP || r.track.before[i] == nil {
+		if !n.calls() && !n.goesAway() || r.track.before[i] == nil {
 			continue
 		}
-		c := Call{Address: n.addr, Tail: n.Op == x86asm.JMP, Import: r.code.imported(&n.instruction), node: i}
+		c := Call{Address: n.addr, Tail: n.goesAway(), Import: r.code.imported(&n.instruction), node: i}
 		target, direct := n.target()
 		switch {
-		case direct && n.Op == x86asm.JMP && !r.code.image.inPLT(target):
+		case direct && n.goesAway() && !r.code.image.InPLT(target):
 			continue
 		case direct || c.Import != "":
 		default:
 			c.Indirect = true
-			if m, ok := n.Args[0].(x86asm.Mem); ok && m.Index == 0 && m.Base != x86asm.RIP {
-				c.Slot = m.Disp
+			if slot, ok := n.throughMember(); ok {
+				c.Slot = slot
 			} else {
 				c.Slot = r.loadedFrom(i)
 			}
@@ -109,7 +107,7 @@ func (r *Routine) Calls() (calls []Call) {
 // loadedFrom returns where in a structure the pointer lies that an indirect call takes out of a register; -1 where that is not
 // seen.
 func (r *Routine) loadedFrom(i int) int64 {
-	reg, ok := r.graph.nodes[i].Args[0].(x86asm.Reg)
+	reg, ok := r.graph.nodes[i].throughRegister()
 	if !ok {
 		return -1
 	}
@@ -119,13 +117,12 @@ func (r *Routine) loadedFrom(i int) int64 {
 		}
 		i = r.graph.nodes[i].before[0]
 		n := &r.graph.nodes[i]
-		if n.Op == x86asm.CALL {
+		if n.calls() {
 			return -1
 		}
 		if to, known := n.writes(); !known || to == reg {
-			m, memory := n.Args[1].(x86asm.Mem)
-			if n.Op == x86asm.MOV && memory && m.Index == 0 {
-				return m.Disp
+			if slot, ok := n.loadsMember(); ok {
+				return slot
 			}
 			return -1
 		}
@@ -216,7 +213,7 @@ func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
 			places, ok := r.places(i, values)
 			return r.site(i), places, ok
 		}
-		if n.taken != none || n.Op == x86asm.CALL {
+		if n.taken != none || n.calls() {
 			break
 		}
 	}
@@ -231,7 +228,7 @@ func (r *Routine) First(values ...Value) (Site, []Place, bool) {
 		if places, ok := r.places(i, values); n.emulated() && ok {
 			return r.site(i), places, true
 		}
-		if n.taken != none || n.Op == x86asm.CALL || n.addr-r.entry > 8*maxPrologue {
+		if n.taken != none || n.calls() || n.addr-r.entry > 8*maxPrologue {
 			break
 		}
 	}
@@ -241,7 +238,7 @@ func (r *Routine) First(values ...Value) (Site, []Place, bool) {
 
 func (r *Routine) site(i int) Site {
 	n := &r.graph.nodes[i]
-	off, ok := r.code.image.fileOffset(n.addr)
+	off, ok := r.code.image.FileOffset(n.addr)
 	if !ok {
 		return Site{}
 	}

@@ -1,10 +1,8 @@
-package cpython
+package machine
 
 import (
 	"maps"
 	"slices"
-
-	"golang.org/x/arch/x86/x86asm"
 )
 
 // graph is a function's control flow, instruction by instruction, as far as it leads to a return.
@@ -66,10 +64,10 @@ func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 	}
 	for _, addr := range addresses {
 		in, _ := f.code.decode(addr)
-		n := node{instruction: in, stack: f.seen[addr], cold: !f.body.contains(addr)}
+		n := node{instruction: in, stack: f.seen[addr], cold: !f.body.Contains(addr)}
 		n.straight, n.taken, n.exit = find(in.end(), in.goesOn()), none, f.exits[addr]
-		if in.Op == x86asm.RET {
-			n.exit = general(x86asm.RAX)
+		if in.returns() {
+			n.exit = returned
 		}
 		if in.jumps() {
 			n.taken = find(f.target(&in))
@@ -80,11 +78,6 @@ func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 		g.nodes[i].next(func(j int) { g.nodes[j].before = append(g.nodes[j].before, i) })
 	}
 	return g, g.entry != none
-}
-
-// goesOn says whether control may go on to the next instruction.
-func (in *instruction) goesOn() bool {
-	return in.Op != x86asm.RET && in.Op != x86asm.JMP && !in.traps()
 }
 
 // returning returns the instructions of a flow from which a return can be reached.

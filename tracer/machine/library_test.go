@@ -1,4 +1,4 @@
-package cpython
+package machine
 
 import (
 	"bytes"
@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"golang.org/x/arch/x86/x86asm"
+	"ipytracer/tracer/elffile"
+	"ipytracer/tracer/elffile/elftest"
 )
 
 const (
@@ -19,16 +20,19 @@ const (
 // fakeLibrary exports PyFirst and PySecond; hidden code is at unnamedAt, and a function without a way out at abortAt.
 func fakeLibrary(t testing.TB, first, hidden []byte) *Library {
 	t.Helper()
-	f := fakeELF{
-		symbols: []fakeSymbol{
-			{"PyFirst", firstAt, uint64(len(first)), first},
-			{"PySecond", secondAt, 2, []byte{0x53, 0xc3}},
-			{"hidden", unnamedAt, uint64(len(hidden)), hidden},
-			{"abort", abortAt, 2, []byte{0x0f, 0x0b}},
+	f := elftest.File{
+		Symbols: []elftest.Symbol{
+			{Name: "PyFirst", Addr: firstAt, Size: uint64(len(first)), Data: first},
+			{Name: "PySecond", Addr: secondAt, Size: 2, Data: []byte{0x53, 0xc3}},
+			{Name: "hidden", Addr: unnamedAt, Size: uint64(len(hidden)), Data: hidden},
+			{Name: "abort", Addr: abortAt, Size: 2, Data: []byte{0x0f, 0x0b}},
 		},
-		frames: []span{{fakeBase + unnamedAt, fakeBase + unnamedAt + uint64(len(hidden))}, {fakeBase + abortAt, fakeBase + abortAt + 2}},
+		Frames: []elffile.Span{
+			{Start: fakeBase + unnamedAt, End: fakeBase + unnamedAt + uint64(len(hidden))},
+			{Start: fakeBase + abortAt, End: fakeBase + abortAt + 2},
+		},
 	}
-	l, err := OpenLibrary(bytes.NewReader(f.bytes()), "PyFirst", "PySecond")
+	l, err := OpenLibrary(bytes.NewReader(f.Bytes()), "PyFirst", "PySecond")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +106,7 @@ func TestStart(t *testing.T) {
 	if s := l.Start("PyFirst"); s.Address != fakeBase+firstAt+4 || !s.Emulated {
 		t.Errorf("%+v", s)
 	}
-	if l.Has("PyNone") || l.Start("PyNone").Present() || l.Entry("PyNone", x86asm.RDI).Present() {
+	if l.Has("PyNone") || l.Start("PyNone").Present() || l.Entry("PyNone", 1).Present() {
 		t.Error("a function that is not there")
 	}
 }
@@ -119,12 +123,12 @@ func FuzzLibrary(f *testing.F) {
 		sites, _ := l.Returns("PyFirst")
 		ends, _ := l.Ends("PyFirst")
 		for _, s := range append(sites, ends...) {
-			if !l.b.image.executable(s.Address) || s.Pushed < 0 {
+			if !l.image.Executable(s.Address) || s.Pushed < 0 {
 				t.Errorf("%+v", s)
 			}
 		}
 		for _, s := range l.SystemCalls("PyFirst") {
-			if !l.b.image.executable(s.Address) {
+			if !l.image.Executable(s.Address) {
 				t.Errorf("%+v", s)
 			}
 		}
@@ -133,7 +137,7 @@ func FuzzLibrary(f *testing.F) {
 
 func TestNoLibrary(t *testing.T) {
 	for _, data := range []string{"", "\x7fELF", "#!/bin/sh"} {
-		if _, err := OpenLibrary(bytes.NewReader([]byte(data)), "malloc"); !errors.Is(err, ErrNotPython) {
+		if _, err := OpenLibrary(bytes.NewReader([]byte(data)), "malloc"); !errors.Is(err, elffile.ErrNotELF) {
 			t.Errorf("%q: %v", data, err)
 		}
 	}

@@ -1,6 +1,8 @@
-package cpython
+package machine
 
 import (
+	"slices"
+
 	"golang.org/x/arch/x86/x86asm"
 )
 
@@ -20,71 +22,46 @@ func (in *instruction) target() (uint64, bool) {
 	return in.end() + uint64(int64(rel)), ok
 }
 
-const codePage = 4096
-
-// codeReader decodes instructions out of the executable segments, a page at a time.
-type codeReader struct {
-	image *image
-	pages map[uint64][]byte
-}
-
-func newCodeReader(img *image) *codeReader {
-	return &codeReader{img, make(map[uint64][]byte)}
-}
-
-func (c *codeReader) page(n uint64) []byte {
-	p, ok := c.pages[n]
-	if !ok {
-		p = make([]byte, codePage)
-		if c.image.read(n*codePage, p) != nil {
-			p = nil
-		}
-		c.pages[n] = p
-	}
-	return p
-}
-
 // decode returns the instruction at an address. ok is false outside the executable segments and for bytes
 // that are not a known instruction.
-func (c *codeReader) decode(addr uint64) (in instruction, ok bool) {
-	if !c.image.executable(addr) {
+func (t *Text) decode(addr uint64) (in instruction, ok bool) {
+	if !t.image.Executable(addr) {
 		return in, false
 	}
-	in.addr = addr
-	n := copy(in.raw[:], c.from(addr))
+	n := copy(in.raw[:], t.from(addr))
 	if n < len(in.raw) {
-		n += copy(in.raw[n:], c.from(addr+uint64(n)))
+		n += copy(in.raw[n:], t.from(addr+uint64(n)))
 	}
-	code := in.raw[:n]
+	in, ok = decode(in.raw[:n])
+	in.addr = addr
+	return in, ok
+}
+
+// decode returns the instruction that some code begins with; it has no address.
+func decode(code []byte) (in instruction, ok bool) {
+	code = code[:copy(in.raw[:], code)]
 	if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa {
 		in.Inst = x86asm.Inst{Op: x86asm.NOP, Len: 4} // endbr64
 		return in, true
 	}
 	inst, err := x86asm.Decode(code, 64)
-	if err != nil || inst.Len == 0 || inst.Len > n {
+	if err != nil || inst.Len == 0 || inst.Len > len(code) {
 		return in, false
 	}
 	in.Inst = inst
 	return in, true
 }
 
-func (c *codeReader) from(addr uint64) []byte {
-	if p := c.page(addr / codePage); p != nil {
-		return p[addr%codePage:]
-	}
-	// The last page of a segment is not whole in the file.
-	var last [16]byte
-	for n := len(last); n > 0; n-- {
-		if c.image.read(addr, last[:n]) == nil {
-			return last[:n]
-		}
-	}
-	return nil
+// Emulated says whether the kernel emulates the instruction that some code begins with, see [Site]. This is the one rule for all probes.
+func Emulated(code []byte) bool {
+	in, ok := decode(code)
+	return ok && in.emulated()
 }
 
 // emulated says whether the kernel carries out the instruction under a uprobe itself instead of stepping the
 // thread over a copy: about 0.6 µs instead of 10. Source: arch/x86/kernel/uprobes.c, push_setup_xol_ops and
 // branch_setup_xol_ops: push of a register (with no prefix but REX.B), one-byte nop, direct jmp, jcc, call.
+// Longer nops do not count: only newer kernels emulate them.
 func (in *instruction) emulated() bool {
 	b := in.raw
 	switch {
@@ -158,4 +135,60 @@ func (in *instruction) writes() (reg x86asm.Reg, known bool) {
 		return reg, true
 	}
 	return 0, false
+}
+
+// argumentRegisters are those of the first six arguments: System V ABI for x86-64, section 3.2.3.
+var argumentRegisters = [...]x86asm.Reg{x86asm.RDI, x86asm.RSI, x86asm.RDX, x86asm.RCX, x86asm.R8, x86asm.R9}
+
+// mayWrite says whether the instruction may change one of the registers of so many arguments.
+func (in *instruction) mayWrite(arguments int) bool {
+	reg, known := in.writes()
+	return !known || slices.Contains(argumentRegisters[:arguments], reg)
+}
+
+func (in *instruction) writesStackPointer() bool {
+	reg, _ := in.writes()
+	return reg == x86asm.RSP
+}
+
+// What an instruction is in a function's control flow: a way back to the caller, a call, a jump that is always taken.
+func (in *instruction) returns() bool  { return in.Op == x86asm.RET }
+func (in *instruction) calls() bool    { return in.Op == x86asm.CALL }
+func (in *instruction) goesAway() bool { return in.Op == x86asm.JMP }
+
+func (in *instruction) pushes() bool       { return in.Op == x86asm.PUSH }
+func (in *instruction) compares() bool     { return in.Op == x86asm.CMP || in.Op == x86asm.TEST }
+func (in *instruction) doesNothing() bool  { return in.Op == x86asm.NOP }
+func (in *instruction) entersKernel() bool { return in.Op == x86asm.SYSCALL }
+
+// marksEntry says whether the instruction is endbr64, which marks where a call through a pointer may go.
+func (in *instruction) marksEntry() bool {
+	return in.Op == x86asm.NOP && in.Len == 4 && in.raw[0] == 0xf3
+}
+
+// goesOn says whether control may go on to the next instruction.
+func (in *instruction) goesOn() bool { return !in.returns() && !in.goesAway() && !in.traps() }
+
+// through returns the address of the pointer in the file's data through which the instruction calls or jumps.
+func (in *instruction) through() (pointer uint64, ok bool) {
+	m, ok := in.Args[0].(x86asm.Mem)
+	return in.end() + uint64(m.Disp), ok && m.Base == x86asm.RIP && m.Index == 0 && (in.calls() || in.goesAway())
+}
+
+// throughRegister returns the register whose value a call or jump goes to.
+func (in *instruction) throughRegister() (reg x86asm.Reg, ok bool) {
+	reg, ok = in.Args[0].(x86asm.Reg)
+	return reg, ok
+}
+
+// throughMember returns where in a structure the pointer lies that a call or jump goes through.
+func (in *instruction) throughMember() (offset int64, ok bool) {
+	m, ok := in.Args[0].(x86asm.Mem)
+	return m.Disp, ok && m.Index == 0 && m.Base != x86asm.RIP
+}
+
+// loadsMember returns where in a structure the word lies that the instruction loads.
+func (in *instruction) loadsMember() (offset int64, ok bool) {
+	m, ok := in.Args[1].(x86asm.Mem)
+	return m.Disp, ok && in.Op == x86asm.MOV && m.Index == 0
 }

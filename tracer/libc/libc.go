@@ -1,7 +1,9 @@
-// Package memory finds the places in C libraries at which a process asks the kernel for memory.
+// Package libc knows the C library and the allocators that stand in for its own: where they ask the kernel for memory, where they are
+// asked for blocks and given them back, and whose functions the dynamic linker has a process's calls reach. How a place is found in
+// machine code is tracer/machine's; what NumPy and PyTorch do with what they get is tracer/numpy's and tracer/cuda's.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
-package memory
+package libc
 
 import (
 	"errors"
@@ -10,7 +12,7 @@ import (
 	"path"
 	"strings"
 
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/machine"
 )
 
 // IsLibc tells a C library by the name of its file: glibc's (libc.so.6, libc-2.31.so) or musl's. The name is a hint: what counts
@@ -25,13 +27,13 @@ var ErrUnknown = errors.New("not a C library whose memory calls are known")
 
 // Calls are the places behind the system calls of a C library's functions.
 type Calls struct {
-	Mmap   []cpython.Site // rax result, rsi size, edx protection, r10d flags
-	Mremap []cpython.Site // rax result, rdi address, rdx new size
+	Mmap   []machine.Site // rax result, rsi size, edx protection, r10d flags
+	Mremap []machine.Site // rax result, rdi address, rdx new size
 }
 
 // FindCalls looks for them. It fails with [ErrUnknown].
 func FindCalls(r io.ReaderAt) (Calls, error) {
-	l, err := cpython.OpenLibrary(r, "mmap", "mremap")
+	l, err := machine.OpenLibrary(r, "mmap", "mremap")
 	if err != nil {
 		return Calls{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

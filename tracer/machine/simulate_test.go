@@ -1,17 +1,19 @@
-package cpython
+package machine
 
 import (
 	"math/rand/v2"
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"ipytracer/tracer/elffile/elftest"
 )
 
-// machine runs code without knowing what values are: everything that is not a copy is a new value. It takes
+// processor runs code without knowing what values are: everything that is not a copy is a new value. It takes
 // either way at a conditional jump.
-type machine struct {
+type processor struct {
 	rand    *rand.Rand
-	code    *codeReader
+	code    *Text
 	sites   []ReturnSite
 	regs    map[x86asm.Reg]uint64 // by family; rsp is relative to the entry
 	memory  map[int64]uint64
@@ -24,11 +26,11 @@ type machine struct {
 
 const untouched = -24 // programs save three registers above; only what is below may be handed out
 
-func (m *machine) new() uint64 { m.fresh++; return m.fresh << 32 }
+func (m *processor) new() uint64 { m.fresh++; return m.fresh << 32 }
 
-func (m *machine) at(a x86asm.Mem) int64 { return int64(m.regs[a.Base]) + a.Disp }
+func (m *processor) at(a x86asm.Mem) int64 { return int64(m.regs[a.Base]) + a.Disp }
 
-func (m *machine) load(at int64) uint64 {
+func (m *processor) load(at int64) uint64 {
 	if _, ok := m.memory[at]; !ok {
 		m.memory[at] = m.new()
 	}
@@ -36,7 +38,7 @@ func (m *machine) load(at int64) uint64 {
 }
 
 // flags makes up flags that let a jump go one way.
-func (m *machine) flags(in *instruction, taken bool) uint64 {
+func (m *processor) flags(in *instruction, taken bool) uint64 {
 	c, ok := in.condition()
 	if !ok {
 		return m.rand.Uint64()
@@ -48,7 +50,7 @@ func (m *machine) flags(in *instruction, taken bool) uint64 {
 }
 
 // observe does what the probes do.
-func (m *machine) observe(t *testing.T, in *instruction, flags uint64) {
+func (m *processor) observe(t *testing.T, in *instruction, flags uint64) {
 	for _, s := range m.sites {
 		if s.Address != in.addr || !s.Condition.Holds(flags) {
 			continue
@@ -65,7 +67,7 @@ func (m *machine) observe(t *testing.T, in *instruction, flags uint64) {
 }
 
 // run goes one way through the code. returned is false if it did not come to a ret.
-func (m *machine) run(t *testing.T, addr uint64) (returned bool) {
+func (m *processor) run(t *testing.T, addr uint64) (returned bool) {
 	for range 300 {
 		in, ok := m.code.decode(addr)
 		if !ok {
@@ -87,7 +89,7 @@ func (m *machine) run(t *testing.T, addr uint64) (returned bool) {
 	return false
 }
 
-func (m *machine) step(in *instruction) {
+func (m *processor) step(in *instruction) {
 	dst, _ := in.Args[0].(x86asm.Reg)
 	dst, _ = family(dst)
 	switch in.Op {
@@ -116,7 +118,7 @@ func (m *machine) step(in *instruction) {
 	}
 }
 
-func (m *machine) move(in *instruction) {
+func (m *processor) move(in *instruction) {
 	v := m.new() // of part of a register, from a number, or from other memory
 	switch src := in.Args[1].(type) {
 	case x86asm.Reg:
@@ -137,7 +139,7 @@ func (m *machine) move(in *instruction) {
 
 // call overwrites what a called function may: some registers, what is below the stack pointer, and what it
 // was given the address of.
-func (m *machine) call() {
+func (m *processor) call() {
 	for _, r := range []x86asm.Reg{x86asm.RAX, x86asm.RCX, x86asm.RDX, x86asm.RSI, x86asm.RDI} {
 		m.regs[r] = m.new()
 	}
@@ -189,7 +191,7 @@ func program(choice []byte) []byte {
 	for i, p := range parts {
 		if len(p) >= 5 && choice[2*i] >= 190 && choice[2*i] < 240 {
 			target := starts[int(choice[2*i+1])%len(starts)]
-			copy(p[len(p)-4:], word32(uint32(int32(target-starts[i]-len(p)))))
+			copy(p[len(p)-4:], elftest.Word32(uint32(int32(target-starts[i]-len(p)))))
 		}
 	}
 	return bytesOf(prologue, bytesOf(parts...), epilogue)
@@ -197,11 +199,10 @@ func program(choice []byte) []byte {
 
 // checkProgram runs a program many times and compares what the sites say with what it returns.
 func checkProgram(t *testing.T, code []byte, r *rand.Rand) (emulated bool) {
-	b := fakeFunction(t, code, nil)
-	reader := newCodeReader(b.image)
-	sites, _ := b.returnSites(reader, "PyOS_setsig", nil)
+	text := fakeFunction(t, code, nil)
+	sites, _ := text.Returns("PyOS_setsig")
 	for range 20 {
-		m := &machine{rand: r, code: reader, sites: sites, memory: make(map[int64]uint64), regs: make(map[x86asm.Reg]uint64)}
+		m := &processor{rand: r, code: text, sites: sites, memory: make(map[int64]uint64), regs: make(map[x86asm.Reg]uint64)}
 		for reg := x86asm.RAX; reg <= x86asm.R15; reg++ {
 			m.regs[reg] = m.new()
 		}
@@ -249,8 +250,8 @@ func FuzzReturnSites(f *testing.F) {
 		if len(code) > coldAt-codeAt || len(cold) > publicAt-coldAt {
 			return
 		}
-		b := fakeFunction(t, code, cold)
-		sites, _ := b.returnSites(newCodeReader(b.image), "PyOS_setsig", nil)
+		text := fakeFunction(t, code, cold)
+		sites, _ := text.Returns("PyOS_setsig")
 		for _, s := range sites {
 			if !s.Present() || s.Pushed < 0 || !s.Emulated && s.Pushed != 0 {
 				t.Errorf("%+v", s)

@@ -1,4 +1,4 @@
-package cpython
+package machine
 
 import "golang.org/x/arch/x86/x86asm"
 

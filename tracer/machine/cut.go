@@ -1,10 +1,6 @@
-package cpython
+package machine
 
-import (
-	"math"
-
-	"golang.org/x/arch/x86/x86asm"
-)
+import "math"
 
 // Costs of a hit, and how much more often the ordinary way is gone than a failing or cold one. Only the order
 // that follows from them matters.
@@ -125,7 +121,7 @@ func (g *graph) nodeCost(i int) int32 {
 	n := &g.nodes[i]
 	_, known := resultRegister(n.result)
 	switch {
-	case n.Op == x86asm.RET:
+	case n.returns():
 		return steppedCost * g.frequency(i)
 	case n.emulated() && known && n.stack.pushed >= 0:
 		return emulatedCost * g.frequency(i)

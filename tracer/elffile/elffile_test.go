@@ -1,0 +1,27 @@
+package elffile
+
+import "testing"
+
+func TestBias(t *testing.T) {
+	const base = 0x7f0000000000
+	f := &File{segments: []Segment{
+		{Vaddr: 0x0, Offset: 0, Size: 0x1800},
+		{Vaddr: 0x2800, Offset: 0x1800, Size: 0x3000, Exec: true}, // shares a page of the file with both neighbours
+		{Vaddr: 0x6800, Offset: 0x4800, Size: 0x1000},
+		{Vaddr: 0x9000, Offset: 0x6000, Size: 0x1000, Exec: true},
+	}}
+	for _, test := range []struct {
+		start, offset, bias uint64
+		ok                  bool
+	}{
+		{base + 0x2000, 0x1000, base, true},
+		{base + 0x3000, 0x2000, base, true}, // a later piece
+		{base + 0x9000, 0x6000, base, true},
+		{base, 0x0, 0, false}, // not executable
+		{base, 0x8000, 0, false},
+	} {
+		if bias, ok := f.Bias(test.start, test.offset); ok != test.ok || bias != test.bias {
+			t.Errorf("Bias(%#x, %#x) = %#x, %v, want %#x, %v", test.start, test.offset, bias, ok, test.bias, test.ok)
+		}
+	}
+}

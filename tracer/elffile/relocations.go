@@ -1,0 +1,174 @@
+package elffile
+
+import (
+	"bufio"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// ChosenAtStart is the name of a function that the dynamic linker chooses for the processor (R_X86_64_IRELATIVE): in glibc's own
+// PLT these are the functions on strings and memory.
+const ChosenAtStart = "*"
+
+// pltRelocations is the section that says which function each pointer of the PLT is for.
+const pltRelocations = ".rela.plt"
+
+// relocationSize is that of an Elf64_Rela.
+const relocationSize = 24
+
+// maxRelocations bounds how many pointers in data are kept.
+const maxRelocations = 4 << 20
+
+// Import is a function that a pointer is for.
+type Import struct {
+	Name  string
+	Value uint64 // where the file itself defines it, else 0
+}
+
+// relocation is an Elf64_Rela.
+type relocation struct {
+	at, addend uint64
+	kind       elf.R_X86_64
+	symbol     int
+}
+
+func relocationOf(raw []byte) relocation {
+	info := binary.LittleEndian.Uint64(raw[8:])
+	return relocation{
+		at: binary.LittleEndian.Uint64(raw), addend: binary.LittleEndian.Uint64(raw[16:]),
+		kind: elf.R_X86_64(elf.R_TYPE64(info)), symbol: int(elf.R_SYM64(info)),
+	}
+}
+
+// relocations reads a section.
+func (f *File) relocations(s *elf.Section) (all []relocation) {
+	data := f.Contents(Segment{Offset: s.Offset, Size: s.FileSize})
+	for ; len(data) >= relocationSize; data = data[relocationSize:] {
+		all = append(all, relocationOf(data))
+	}
+	return all
+}
+
+// loadImports reads which function each pointer of the PLT is for.
+func (img *Image) loadImports(s *elf.Section) {
+	symbols, _ := img.headers.DynamicSymbols()
+	img.Imports = make(map[uint64]Import)
+	for _, r := range img.relocations(s) {
+		switch n := r.symbol; {
+		case r.kind == elf.R_X86_64_IRELATIVE:
+			img.Imports[r.at] = Import{Name: ChosenAtStart}
+		case n > 0 && n <= len(symbols): // the list has no symbol 0
+			img.Imports[r.at] = Import{symbols[n-1].Name, symbols[n-1].Value}
+		}
+	}
+}
+
+// Relocate reads all other relocations: which functions the pointers of the global offset table are for, and what pointers in data
+// will be ([Image.Pointee]). The error matches [ErrNotELF].
+func (img *Image) Relocate() (err error) {
+	defer func() { // debug/elf promises nothing about files made to break it
+		if recover() != nil {
+			err = fmt.Errorf("%w: malformed", ErrNotELF)
+		}
+	}()
+	img.pointers = map[uint64]uint64{}
+	if img.Imports == nil {
+		img.Imports = map[uint64]Import{}
+	}
+	symbols, _ := img.headers.DynamicSymbols()
+	for _, s := range img.headers.Sections {
+		if s.Type != elf.SHT_RELA || s.Name == pltRelocations || s.FileSize > MaxTable || s.Flags&elf.SHF_COMPRESSED != 0 {
+			continue
+		}
+		for _, r := range img.relocations(s) {
+			if len(img.pointers) >= maxRelocations {
+				return nil
+			}
+			switch n := r.symbol; {
+			case r.kind == elf.R_X86_64_RELATIVE:
+				img.pointers[r.at] = r.addend
+			case n <= 0 || n > len(symbols): // the list has no symbol 0
+			case r.kind == elf.R_X86_64_GLOB_DAT:
+				img.Imports[r.at] = Import{symbols[n-1].Name, symbols[n-1].Value}
+			case r.kind == elf.R_X86_64_64 && symbols[n-1].Section != elf.SHN_UNDEF:
+				img.pointers[r.at] = symbols[n-1].Value + r.addend
+			}
+		}
+	}
+	return nil
+}
+
+// Pointee returns what a pointer in data is once the file is loaded, before the load bias, as far as [Image.Relocate] has read it;
+// packed relative relocations (SHT_RELR) leave it in the file.
+func (img *Image) Pointee(at uint64) (uint64, bool) {
+	if to, ok := img.pointers[at]; ok {
+		return to, true
+	}
+	return img.word(at)
+}
+
+func (img *Image) word(at uint64) (uint64, bool) {
+	var word [8]byte
+	if img.Read(at, word[:]) != nil {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(word[:]), true
+}
+
+// RelativePointee is [Image.Pointee] for a single pointer of a file that has not been relocated: the relocations are read up to the one
+// that is for it. Where that needs a symbol it is not known.
+func (img *Image) RelativePointee(at uint64) (uint64, bool) {
+	for _, s := range img.relocated {
+		r := bufio.NewReaderSize(io.NewSectionReader(img.reader, int64(s.Offset), int64(s.Size)), 64<<10)
+		var raw [relocationSize]byte
+		for {
+			if _, err := io.ReadFull(r, raw[:]); err != nil {
+				break
+			}
+			if entry := relocationOf(raw[:]); entry.at == at {
+				return entry.addend, entry.kind == elf.R_X86_64_RELATIVE
+			}
+		}
+	}
+	return img.word(at)
+}
+
+// OffsetTable returns the pointers that the dynamic linker fills in with the address of one of some symbols.
+func (img *Image) OffsetTable(names []string) (slots map[uint64]string) {
+	slots = map[uint64]string{}
+	defer func() { // debug/elf promises nothing about files made to break it
+		_ = recover()
+	}()
+	f, err := Headers(img.reader) // reading symbols changes what they were read from
+	if err != nil || symbolsTooBig(f) {
+		return slots
+	}
+	symbols, _ := f.DynamicSymbols()
+	byValue := map[uint64]string{}
+	for _, name := range names {
+		if s, ok := img.Symbols[name]; ok {
+			byValue[s.Value] = name
+		}
+	}
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_RELA || s.FileSize > MaxTable || s.Flags&elf.SHF_COMPRESSED != 0 {
+			continue
+		}
+		for _, r := range img.relocations(s) {
+			switch n := r.symbol; {
+			case r.kind == elf.R_X86_64_RELATIVE:
+				if name, ok := byValue[r.addend]; ok {
+					slots[r.at] = name
+				}
+			case (r.kind == elf.R_X86_64_GLOB_DAT || r.kind == elf.R_X86_64_JMP_SLOT) && n > 0 && n <= len(symbols):
+				if slices.Contains(names, symbols[n-1].Name) {
+					slots[r.at] = symbols[n-1].Name
+				}
+			}
+		}
+	}
+	return slots
+}

@@ -1,0 +1,109 @@
+package machine
+
+import (
+	"bytes"
+	"io"
+	"slices"
+
+	"ipytracer/tracer/elffile"
+)
+
+// Code is the machine code of an ELF file whose functions need not be exported: they are found by what they call, or by pointers to
+// them in data. It keeps the reader it was opened with. Not safe for concurrent use.
+type Code struct {
+	image *elffile.Image
+	text  *Text
+}
+
+// OpenCode parses the headers and relocations of an ELF file for x86-64. The error matches [elffile.ErrNotELF].
+func OpenCode(r io.ReaderAt) (*Code, error) {
+	img, err := elffile.OpenImage(r, func(string) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	if err := img.Relocate(); err != nil {
+		return nil, err
+	}
+	return &Code{image: img, text: NewText(img)}, nil
+}
+
+// Find returns where some bytes are in the file's data, at most limit times.
+func (c *Code) Find(pattern []byte, limit int) (addrs []uint64) {
+	for _, s := range c.image.Segments() {
+		if s.Exec || s.Size > maxSegmentBytes {
+			continue
+		}
+		data := c.image.Contents(s)
+		for from := 0; len(addrs) < limit; {
+			i := bytes.Index(data[from:], pattern)
+			if i < 0 {
+				break
+			}
+			addrs = append(addrs, s.Vaddr+uint64(from+i))
+			from += i + 1
+		}
+	}
+	return addrs
+}
+
+// Read fills buf from the file's contents at an address.
+func (c *Code) Read(addr uint64, buf []byte) error { return c.image.Read(addr, buf) }
+
+// Function returns the address of the function that a pointer in data points to once the file is loaded; packed relative relocations
+// (SHT_RELR) leave it in the file.
+func (c *Code) Function(pointer uint64) (addr uint64, ok bool) {
+	addr, ok = c.image.Pointee(pointer)
+	return addr, ok && c.image.Executable(addr)
+}
+
+// Enclosing returns where the function, or split off part of one, begins that an address is in.
+func (c *Code) Enclosing(addr uint64) (start uint64, ok bool) {
+	s, ok := c.image.Fragment(addr)
+	return s.Start, ok
+}
+
+// imported returns the function of another library that a call or jump is to, "" where that is not known.
+func (c *Code) imported(in *instruction) string {
+	if !in.calls() && !in.goesAway() {
+		return ""
+	}
+	if pointer, ok := in.through(); ok {
+		return c.image.Imports[pointer].Name
+	}
+	if target, ok := in.target(); ok && c.image.InPLT(target) {
+		to, _ := c.text.linked(target)
+		return to.Name
+	}
+	return ""
+}
+
+// References returns the places in the code that may call or jump to an imported function: bytes that read so, which may by chance
+// be part of something else. ok is false where there is too much to look at.
+func (c *Code) References(name string) (addrs []uint64, ok bool) {
+	direct, indirect := map[uint64]bool{}, map[uint64]bool{}
+	for at, to := range c.image.Imports {
+		if to.Name == name {
+			indirect[at] = true
+		}
+	}
+	c.text.stubs(func(at uint64) {
+		if to, ok := c.text.linked(at); ok && to.Name == name {
+			direct[at] = true
+		}
+	})
+	for _, s := range c.image.Segments() {
+		if !s.Exec {
+			continue
+		}
+		if s.Size > maxSegmentBytes {
+			return nil, false
+		}
+		addrs = append(addrs, callsOf(s.Vaddr, c.image.Contents(s), direct, indirect)...)
+	}
+	addrs = slices.DeleteFunc(addrs, c.image.InPLT)
+	slices.Sort(addrs)
+	return addrs, true
+}
+
+// Bias returns the load bias of a process's mapping of the file, see [elffile.File.Bias].
+func (c *Code) Bias(start, offset uint64) (uint64, bool) { return c.image.Bias(start, offset) }
