@@ -11,7 +11,7 @@ import (
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/report"
+	"ipytracer/report/text"
 )
 
 // keeps is how many bytes are reachable of what a tracker has taken in, with its report.
@@ -21,7 +21,7 @@ func keeps(t *testing.T, take func(add func(event.Event))) (int64, *model.Report
 	tracker := attribution.New()
 	take(tracker.Add)
 	r := tracker.Stream()
-	if err := report.Text(io.Discard, r, report.TextOptions{}); err != nil {
+	if err := text.Report(io.Discard, r, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	kept := reachable() - before

@@ -9,6 +9,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/text"
 )
 
 // madeUp are sessions that are made up, long enough that windows are archived.
@@ -41,7 +42,7 @@ func inCSV(t *testing.T, r *model.Report) string {
 
 func inText(t *testing.T, r *model.Report, full bool) string {
 	t.Helper()
-	return printed(t, func(w *bytes.Buffer) error { return report.Text(w, r, report.TextOptions{Full: full}) })
+	return printed(t, func(w *bytes.Buffer) error { return text.Report(w, r, text.Options{Full: full}) })
 }
 
 // TestLent: windows that are made in the same memory one after another are printed as those that anybody may keep.

@@ -12,6 +12,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/event"
 	"ipytracer/report"
+	"ipytracer/report/text"
 )
 
 // What a notebook of 60 cells may take.
@@ -146,7 +147,7 @@ func TestNotebookIsSmall(t *testing.T) {
 	if err := report.JSON(&size, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.Text(io.Discard, r, report.TextOptions{}); err != nil {
+	if err := text.Report(io.Discard, r, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	took := cpuTime() - began

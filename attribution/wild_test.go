@@ -8,6 +8,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/report"
+	"ipytracer/report/text"
 )
 
 // TestWildEvents: a recording may say anything, in any order. A report and an audit of it come to an end, in every form.
@@ -58,8 +59,8 @@ func TestWildEvents(t *testing.T) {
 		whole, leaks := tracker.Report(), auditor.Audit(0)
 		var texts strings.Builder
 		for _, err := range []error{
-			report.JSON(&texts, whole), report.CSV(&texts, whole), report.Text(&texts, whole, report.TextOptions{}),
-			report.AuditJSON(&texts, leaks), report.AuditText(&texts, leaks, report.TextOptions{}),
+			report.JSON(&texts, whole), report.CSV(&texts, whole), text.Report(&texts, whole, text.Options{}),
+			report.AuditJSON(&texts, leaks), text.Audit(&texts, leaks, text.Options{}),
 		} {
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)

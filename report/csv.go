@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 )
 
 // csvColumns come before the columns of the meters.
@@ -21,7 +22,7 @@ var csvFigure = []string{"start", "peak", "end", "consumed", "peaked", "exact", 
 // as by [Escape], and a text that a spreadsheet would take for a formula begins with an apostrophe.
 func CSV(w io.Writer, r *model.Report) error {
 	out := csv.NewWriter(w)
-	ids := meterIDs(r)
+	ids := r.AllMeters()
 	head := append([]string{}, csvColumns...)
 	for _, id := range ids {
 		for _, name := range csvFigure {
@@ -148,5 +149,5 @@ func csvText(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(s[:min(4, len(s))])[0]) {
 		s = "'" + s
 	}
-	return escape(s, "\n\t")
+	return escape.But(s, "\n\t")
 }

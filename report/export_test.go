@@ -2,7 +2,5 @@ package report
 
 // What the tests of the public face need from within.
 var (
-	Cells     = cells
-	CheckSafe = checkSafe
-	CSVText   = csvText
+	CSVText = csvText
 )

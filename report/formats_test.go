@@ -11,24 +11,25 @@ import (
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
+	"ipytracer/report/text"
 )
 
 func TestCSVGolden(t *testing.T) {
 	for _, name := range []string{"rich", "inexact", "hostile", "nothing"} {
 		var b strings.Builder
-		r := reports[name]()
+		r := reporttest.Reports[name]()
 		for i := range r.Windows { // a huge source would make a huge golden file
 			r.Windows[i].Source = r.Windows[i].Source[:min(90, len(r.Windows[i].Source))]
 		}
 		if err := report.CSV(&b, r); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".csv", []byte(b.String()))
+		reporttest.Golden(t, name+".csv", []byte(b.String()))
 	}
 }
 
 func TestCSVHasEveryFigureExactly(t *testing.T) {
-	r := inexact()
+	r := reporttest.Inexact()
 	var b strings.Builder
 	if err := report.CSV(&b, r); err != nil {
 		t.Fatal(err)
@@ -68,10 +69,10 @@ func TestCSVFormulasAreDefused(t *testing.T) {
 }
 
 func TestJSONKeepsEveryCharacter(t *testing.T) {
-	r := hostile()
-	r.Windows[1].Name = strings.ToValidUTF8(evil, "") + "\U000e0041\U0001f642<&>\u2028"
+	r := reporttest.Hostile()
+	r.Windows[1].Name = strings.ToValidUTF8(reporttest.Evil, "") + "\U000e0041\U0001f642<&>\u2028"
 	data := reporttest.Report(t, r)
-	report.CheckSafe(t, string(data), "\n")
+	reporttest.CheckSafe(t, string(data), "\n")
 	back, err := report.ReadJSON(data)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func TestJSONKeepsEveryCharacter(t *testing.T) {
 }
 
 func TestJSONRoundTrip(t *testing.T) {
-	data := reporttest.Report(t, inexact())
+	data := reporttest.Report(t, reporttest.Inexact())
 	back, err := report.ReadJSON(data)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +140,7 @@ func TestSchemaKnowsTheModel(t *testing.T) {
 }
 
 func TestSchemaRefuses(t *testing.T) {
-	good := string(reporttest.Report(t, rich()))
+	good := string(reporttest.Report(t, reporttest.Rich()))
 	for what, change := range map[string][2]string{
 		"another schema":      {"ipytracer/report/v1", "ipytracer/report/v2"},
 		"an unknown kind":     {`"kind":"cell"`, `"kind":"row"`},
@@ -171,13 +172,22 @@ var errFull = errors.New("no space left on device")
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteErrorsComeBack(t *testing.T) {
-	r := rich()
+	r := reporttest.Rich()
 	for name, err := range map[string]error{
-		"text": report.Text(full{}, r, report.TextOptions{}), "live": report.Live(full{}, r.Windows[5], report.TextOptions{}),
+		"text": text.Report(full{}, r, text.Options{}), "live": text.Live(full{}, r.Windows[5], text.Options{}),
 		"json": report.JSON(full{}, r), "csv": report.CSV(full{}, r),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: error %v, want %v", name, err, errFull)
+		}
+	}
+}
+
+func TestJSONGolden(t *testing.T) {
+	for name, make := range reporttest.Reports {
+		data := reporttest.Report(t, make())
+		if name == "rich" || name == "nothing" {
+			reporttest.Golden(t, name+".json", data)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 )
 
 // JSON writes the report as one JSON object that follows [SchemaJSON], a line for each item of its lists, one after another: it holds
@@ -164,7 +165,7 @@ func asciiEscapes(encoded []byte) []byte {
 	for len(encoded) > 0 {
 		r, size := utf8.DecodeRune(encoded)
 		switch {
-		case r < 0x7f || r != 0x7f && visible(r):
+		case r < 0x7f || r != 0x7f && escape.Visible(r):
 			out = append(out, encoded[:size]...)
 		case r < 0x10000:
 			out = fmt.Appendf(out, `\u%04x`, r)

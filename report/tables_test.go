@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,11 +10,12 @@ import (
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
+	"ipytracer/report/text"
 )
 
 // TestStacksComeBack: JSON has each stack and frame once, and a reader gets every stack where it was.
 func TestStacksComeBack(t *testing.T) {
-	r := withLines()
+	r := reporttest.WithLines()
 	r.Windows[5].Refused = []model.Refusal{
 		{Meter: "gpu.0.active", Asked: 9, Count: 1, Stack: r.Tensors[0].Stack}, {Meter: "gpu.0.active", Asked: 8, Count: 1},
 	}
@@ -32,11 +34,11 @@ func TestStacksComeBack(t *testing.T) {
 		!reflect.DeepEqual(back.Variables, r.Variables) || !reflect.DeepEqual(back.Names, r.Names) || !reflect.DeepEqual(back.Resident, r.Resident) {
 		t.Errorf("refused %+v, lines %+v, tensors %+v", back.Windows[5].Refused, back.Lines, back.Tensors)
 	}
-	audit, err := report.ReadAuditJSON(reporttest.Audit(t, audited()))
+	audit, err := report.ReadAuditJSON(reporttest.Audit(t, reporttest.Audited()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(audit.Verdicts, audited().Verdicts) || !reflect.DeepEqual(audit.Live[0], audited().Live[0]) {
+	if !reflect.DeepEqual(audit.Verdicts, reporttest.Audited().Verdicts) || !reflect.DeepEqual(audit.Live[0], reporttest.Audited().Live[0]) {
 		t.Errorf("audit: %+v", audit)
 	}
 }
@@ -44,7 +46,7 @@ func TestStacksComeBack(t *testing.T) {
 // TestStacksOutOfRange: a document that refers to what it has not is refused.
 func TestStacksOutOfRange(t *testing.T) {
 	for _, change := range [][2]string{{`"stack":1`, `"stack":77777`}, {`"stack":1`, `"stack":-1`}, {`{"frames":[1`, `{"frames":[99999`}} {
-		data := string(reporttest.Report(t, withLines()))
+		data := string(reporttest.Report(t, reporttest.WithLines()))
 		bad := strings.Replace(data, change[0], change[1], 1)
 		if _, err := report.ReadJSON([]byte(bad)); bad == data || err == nil {
 			t.Errorf("%s for %s is read", change[1], change[0])
@@ -54,7 +56,7 @@ func TestStacksOutOfRange(t *testing.T) {
 
 // TestWindowsAreStreamed: a report whose windows are made one at a time prints as one that has them all.
 func TestWindowsAreStreamed(t *testing.T) {
-	whole := rich()
+	whole := reporttest.Rich()
 	streamed := *whole
 	streamed.Windows = nil
 	streamed.Stream = func(yield func(*model.Window) bool) {
@@ -77,4 +79,15 @@ func TestWindowsAreStreamed(t *testing.T) {
 	if first.String() != second.String() {
 		t.Error("without its source it prints differently")
 	}
+}
+
+// outputs is everything a report can be printed as.
+func outputs(t *testing.T, r *model.Report) string {
+	t.Helper()
+	var b strings.Builder
+	err := errors.Join(report.CSV(&b, r), text.Report(&b, r, text.Options{Width: -1}), text.Report(&b, r, text.Options{Width: -1, Full: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String() + string(reporttest.Report(t, r))
 }

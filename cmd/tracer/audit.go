@@ -13,6 +13,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/text"
 	"ipytracer/words"
 )
 
@@ -153,5 +154,5 @@ func (o *AuditOptions) print(w io.Writer, a *model.Audit) error {
 	if o.Format == "json" {
 		return report.AuditJSON(w, a)
 	}
-	return report.AuditText(w, a, report.TextOptions{Color: colored(w), Width: width(w)})
+	return text.Audit(w, a, text.Options{Color: colored(w), Width: width(w)})
 }

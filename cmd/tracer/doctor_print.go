@@ -5,9 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
-	"ipytracer/report"
+	"ipytracer/report/escape"
+	"ipytracer/report/text"
 	"ipytracer/words"
 )
 
@@ -18,7 +17,7 @@ func printDiagnosis(to io.Writer, d diagnosis) error {
 	if !d.Possible {
 		verdict = "tracing is not possible"
 	}
-	p.line("%s %s: ipytracer %s on Linux %s, %d CPUs", mark(to, d.Possible), verdict, d.Tracer, report.Escape(d.Kernel), d.CPUs)
+	p.line("%s %s: ipytracer %s on Linux %s, %d CPUs", mark(to, d.Possible), verdict, d.Tracer, escape.Text(d.Kernel), d.CPUs)
 	p.checks(d)
 	p.meters(d)
 	p.costs(d)
@@ -28,7 +27,7 @@ func printDiagnosis(to io.Writer, d diagnosis) error {
 		if i == 0 {
 			p.title("Not examined")
 		}
-		p.line("  %s", report.Escape(u))
+		p.line("  %s", escape.Text(u))
 	}
 	p.actions(d)
 	return p.err
@@ -48,37 +47,36 @@ func (p *doctorPrinter) line(format string, args ...any) {
 
 func (p *doctorPrinter) title(text string) { p.line("\n%s", paint(p.to, text, "1")) }
 
-// table prints rows under a header in the style of the other commands.
-func (p *doctorPrinter) table(header table.Row, rows []table.Row, right ...int) {
-	t := newTable(right...)
-	if header != nil {
-		t.AppendHeader(header)
-	}
-	t.AppendRows(rows)
-	for line := range strings.SplitSeq(t.Render(), "\n") {
+// table prints one, a little to the right.
+func (p *doctorPrinter) table(t *text.Table) {
+	for line := range strings.SplitSeq(t.String(), "\n") {
 		p.line("  %s", line)
 	}
 }
 
-func (p *doctorPrinter) state(state string) string {
+func (p *doctorPrinter) newTable(right ...int) *text.Table {
+	return text.NewTable(colored(p.to), right...)
+}
+
+func stateMark(state string) text.Mark {
 	switch state {
 	case stateOK:
-		return mark(p.to, true)
+		return text.Good
 	case stateMissing:
-		return mark(p.to, false)
+		return text.Bad
 	case stateReduced:
-		return paint(p.to, "~", "33")
+		return text.Reduced
 	}
-	return "?"
+	return text.Unknown
 }
 
 func (p *doctorPrinter) checks(d diagnosis) {
 	p.title("Kernel and privileges")
-	var rows []table.Row
+	t := p.newTable()
 	for _, c := range d.Checks {
-		rows = append(rows, table.Row{p.state(c.State), c.Name, report.Escape(c.Detail)})
+		t.Row(stateMark(c.State), c.Name, c.Detail)
 	}
-	p.table(nil, rows)
+	p.table(t)
 }
 
 func (p *doctorPrinter) meters(d diagnosis) {
@@ -86,7 +84,7 @@ func (p *doctorPrinter) meters(d diagnosis) {
 		return
 	}
 	p.title("Meters")
-	var rows []table.Row
+	t := p.newTable()
 	for _, m := range d.Meters {
 		quality := "exact"
 		switch {
@@ -96,9 +94,9 @@ func (p *doctorPrinter) meters(d diagnosis) {
 		default:
 			quality = "±" + words.Bytes(m.Bound) + " a thread"
 		}
-		rows = append(rows, table.Row{p.state(map[bool]string{true: stateOK, false: stateReduced}[m.Exact]), m.ID, quality, m.Source})
+		t.Row(map[bool]text.Mark{true: text.Good, false: text.Reduced}[m.Exact], m.ID, quality, m.Source)
 	}
-	p.table(nil, rows)
+	p.table(t)
 }
 
 func (p *doctorPrinter) costs(d diagnosis) {
@@ -106,16 +104,17 @@ func (p *doctorPrinter) costs(d diagnosis) {
 		return
 	}
 	p.title("Cost of a probe, measured now")
-	var rows []table.Row
+	t := p.newTable(2, 3, 4, 5)
+	t.Header("OPERATION", "WITHOUT", "ADDED", "QUARTILES", "RATIO")
 	for _, c := range d.Costs {
-		row := table.Row{c.Name, "", fmt.Sprintf("%+.0f ns", c.Added), "", ""}
+		var without, quartiles, ratio string
 		if c.Ratio != 0 {
-			row[3] = fmt.Sprintf("%+.0f … %+.0f", c.Low, c.High)
-			row[1], row[4] = fmt.Sprintf("%.0f ns", c.Base), fmt.Sprintf("× %.3f", c.Ratio)
+			quartiles = fmt.Sprintf("%+.0f … %+.0f", c.Low, c.High)
+			without, ratio = fmt.Sprintf("%.0f ns", c.Base), fmt.Sprintf("× %.3f", c.Ratio)
 		}
-		rows = append(rows, row)
+		t.Row(c.Name, without, fmt.Sprintf("%+.0f ns", c.Added), quartiles, ratio)
 	}
-	p.table(table.Row{"OPERATION", "WITHOUT", "ADDED", "QUARTILES", "RATIO"}, rows, 2, 3, 4, 5)
+	p.table(t)
 }
 
 func (p *doctorPrinter) running(d diagnosis) {
@@ -124,13 +123,12 @@ func (p *doctorPrinter) running(d diagnosis) {
 		p.line("  none that can be seen")
 		return
 	}
-	var rows []table.Row
+	t := p.newTable(2)
+	t.Header("", "PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "PROBES")
 	for _, r := range d.Running {
-		rows = append(rows, table.Row{
-			mark(p.to, r.Supported), r.PID, report.Escape(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), p.probes(r.Supported, r.Reason, r.Probes),
-		})
+		t.Row(markOf(r.Supported), r.PID, r.User, dash(r.Python), dash(r.IPython), dash(r.Frontend), p.probes(r.Supported, r.Reason, r.Probes))
 	}
-	p.table(table.Row{"", "PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "PROBES"}, rows)
+	p.table(t)
 }
 
 func (p *doctorPrinter) installed(d diagnosis) {
@@ -142,17 +140,18 @@ func (p *doctorPrinter) installed(d diagnosis) {
 		p.line("  none in the usual places")
 		return
 	}
-	var rows []table.Row
+	t := p.newTable()
+	t.Header("", "PYTHON", "PATH", "PROBES")
 	for _, i := range d.Pythons {
-		rows = append(rows, table.Row{mark(p.to, i.Supported), dash(i.Version), report.Escape(i.Path), p.probes(i.Supported, i.Reason, i.Probes)})
+		t.Row(markOf(i.Supported), dash(i.Version), i.Path, p.probes(i.Supported, i.Reason, i.Probes))
 	}
-	p.table(table.Row{"", "PYTHON", "PATH", "PROBES"}, rows)
+	p.table(t)
 }
 
 // probes says where the probes go: what is emulated, then what is dear, then what has no place.
 func (p *doctorPrinter) probes(supported bool, reason string, groups []probeSites) string {
 	if !supported {
-		return report.Escape(reason)
+		return escape.Text(reason)
 	}
 	var parts []string
 	for _, g := range groups {
@@ -185,9 +184,9 @@ func (p *doctorPrinter) actions(d diagnosis) {
 	}
 	for _, a := range d.Actions {
 		if a.Command == "" {
-			p.line("  • %s", report.Escape(a.Problem))
+			p.line("  • %s", escape.Text(a.Problem))
 		} else {
-			p.line("  • %s: type '%s'", report.Escape(a.Problem), a.Command)
+			p.line("  • %s: type '%s'", escape.Text(a.Problem), a.Command)
 		}
 	}
 }

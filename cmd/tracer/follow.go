@@ -15,6 +15,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/text"
 	"ipytracer/tracer"
 	"ipytracer/tracer/recorder"
 	"ipytracer/tracer/userfile"
@@ -187,7 +188,7 @@ func (s *session) print() {
 		if s.options.NoSource {
 			w.Source = ""
 		}
-		_ = report.Live(s.console.err, w, report.TextOptions{Color: colored(s.console.err), Width: width(s.console.err)})
+		_ = text.Live(s.console.err, w, text.Options{Color: colored(s.console.err), Width: width(s.console.err)})
 	}
 }
 

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
-	"ipytracer/report"
+	"ipytracer/report/escape"
+	"ipytracer/report/text"
 	"ipytracer/words"
 )
 
@@ -24,28 +23,29 @@ func printGPUs(w io.Writer, l gpuListing) error {
 		_, err := io.WriteString(w, out.String())
 		return err
 	}
-	devices := newTable(3, 4, 5, 6)
-	devices.AppendHeader(table.Row{"GPU", "NAME", "TOTAL", "USED", "FREE", "RESERVED", "PCI BUS ID", "UUID"})
-	processes := newTable(4)
-	processes.AppendHeader(table.Row{"GPU", "PID", "USER", "MEMORY", "KIND", "PYTHON", "IPYTHON", "FRONTEND", "COMMAND"})
+	color := colored(w)
+	devices := text.NewTable(color, 3, 4, 5, 6)
+	devices.Header("GPU", "NAME", "TOTAL", "USED", "FREE", "RESERVED", "PCI BUS ID", "UUID")
+	processes := text.NewTable(color, 4)
+	processes.Header("GPU", "PID", "USER", "MEMORY", "KIND", "PYTHON", "IPYTHON", "FRONTEND", "COMMAND")
 	var unread []string
 	for _, u := range l.GPUs {
 		place := strconv.Itoa(u.Index)
-		devices.AppendRow(append(append(table.Row{place, dash(u.Name)}, memoryCells(u.Memory)...), dash(u.PCIBusID), dash(u.UUID)))
+		devices.Row(append(append([]any{place, dash(u.Name)}, memoryCells(u.Memory)...), dash(u.PCIBusID), dash(u.UUID))...)
 		appendProcesses(processes, place, u.Processes)
 		for _, in := range u.MIG {
 			place := fmt.Sprintf("%d:%d", u.Index, in.Index)
-			devices.AppendRow(append(append(table.Row{place, dash(in.Name)}, memoryCells(in.Memory)...), "", dash(in.UUID)))
+			devices.Row(append(append([]any{place, dash(in.Name)}, memoryCells(in.Memory)...), "", dash(in.UUID))...)
 			appendProcesses(processes, place, in.Processes)
 		}
 		if u.MIGMode == "on" && len(u.MIG) == 0 {
 			unread = append(unread, fmt.Sprintf("GPU %d is in MIG mode and has no MIG device that can be seen", u.Index))
 		}
-		for _, text := range u.Unread {
-			unread = append(unread, fmt.Sprintf("GPU %d: %s", u.Index, report.Escape(text)))
+		for _, one := range u.Unread {
+			unread = append(unread, fmt.Sprintf("GPU %d: %s", u.Index, escape.Text(one)))
 		}
 	}
-	fmt.Fprintf(&out, "\n%s\n", devices.Render())
+	fmt.Fprintf(&out, "\n%s\n", devices)
 	if m := l.MostFree; m != nil {
 		place := strconv.Itoa(m.Index)
 		if m.MIG != nil {
@@ -53,16 +53,16 @@ func printGPUs(w io.Writer, l gpuListing) error {
 		}
 		fmt.Fprintf(&out, "\nmost free memory: GPU %s (%s), %s\n", place, dash(m.Name), words.Bytes(m.Free))
 	}
-	if processes.Length() > 0 {
-		fmt.Fprintf(&out, "\n%s\n", processes.Render())
+	if processes.Len() > 0 {
+		fmt.Fprintf(&out, "\n%s\n", processes)
 	} else {
 		out.WriteString("\nno process is known to hold any\n")
 	}
-	for i, text := range unread {
+	for i, one := range unread {
 		if i == 0 {
 			out.WriteString("\nnot known:\n")
 		}
-		fmt.Fprintf(&out, "  %s\n", text)
+		fmt.Fprintf(&out, "  %s\n", one)
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -75,11 +75,11 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-func memoryCells(m *gpuMemory) table.Row {
+func memoryCells(m *gpuMemory) []any {
 	if m == nil {
-		return table.Row{"-", "-", "-", "-"}
+		return []any{"-", "-", "-", "-"}
 	}
-	return table.Row{words.Bytes(m.Total), words.Bytes(m.Used), words.Bytes(m.Free), bytesOrDash(m.Reserved)}
+	return []any{words.Bytes(m.Total), words.Bytes(m.Used), words.Bytes(m.Free), bytesOrDash(m.Reserved)}
 }
 
 func bytesOrDash(n *int64) string {
@@ -89,22 +89,20 @@ func bytesOrDash(n *int64) string {
 	return words.Bytes(*n)
 }
 
-func appendProcesses(t table.Writer, place string, list []gpuProcess) {
+func appendProcesses(t *text.Table, place string, list []gpuProcess) {
 	for _, p := range list {
 		used := "not available"
 		if p.Used != nil {
 			used = words.Bytes(*p.Used)
 		}
-		pid, command := strconv.Itoa(p.PID), shorten(report.Escape(p.Command))
+		pid, command := strconv.Itoa(p.PID), shorten(escape.Text(p.Command))
 		if p.InnerPID != p.PID && p.Seen {
 			pid += fmt.Sprintf(" (inside %d)", p.InnerPID)
 		}
 		if !p.Seen {
 			command = "ended, or not to be seen from here"
 		}
-		t.AppendRow(table.Row{
-			place, pid, dash(p.User), used, strings.Join(p.Kinds, "+"), dash(p.Python), dash(p.IPython), dash(p.Frontend), command,
-		})
+		t.Row(place, pid, dash(p.User), used, strings.Join(p.Kinds, "+"), dash(p.Python), dash(p.IPython), dash(p.Frontend), command)
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"ipytracer/report"
+	"ipytracer/report/escape"
+	"ipytracer/report/text"
 	"ipytracer/tracer"
 	"ipytracer/tracer/process"
 	"ipytracer/words"
@@ -140,23 +141,23 @@ func findKernels(ctx context.Context, fs process.FS, all bool) (found kernelList
 
 // printKernels prints the list; from > 0 numbers the rows from there.
 func printKernels(w io.Writer, rows []listed, from int) error {
-	t := newTable()
-	header := table.Row{"PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "MEMORY", "GPUS", "DIRECTORY"}
+	header := []string{"PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "MEMORY", "GPUS", "DIRECTORY"}
 	if from > 0 {
-		header = append(table.Row{""}, header...)
+		header = append([]string{""}, header...)
 	}
-	t.AppendHeader(header)
+	t := text.NewTable(colored(w), 1+slices.Index(header, "PID"))
+	t.Header(header...)
 	for i, r := range rows {
-		row := table.Row{
-			r.PID, report.Escape(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), words.Bytes(r.Resident),
-			gpuList(r.GPUs), report.Escape(r.Cwd),
+		row := []any{
+			r.PID, escape.Text(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), words.Bytes(r.Resident),
+			gpuList(r.GPUs), escape.Text(r.Cwd),
 		}
 		if from > 0 {
-			row = append(table.Row{strconv.Itoa(from+i) + ")"}, row...)
+			row = append([]any{strconv.Itoa(from+i) + ")"}, row...)
 		}
-		t.AppendRow(row)
+		t.Row(row...)
 	}
-	_, err := fmt.Fprintln(w, t.Render())
+	_, err := fmt.Fprintln(w, t)
 	return err
 }
 
@@ -164,7 +165,7 @@ func dash(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return report.Escape(s)
+	return escape.Text(s)
 }
 
 func gpuList(gpus []int) string {

@@ -9,14 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/text"
 	"ipytracer/tracer/userfile"
 )
 
@@ -80,7 +79,7 @@ func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
 	if lines == 0 {
 		lines = -1
 	}
-	return report.Text(w, r, report.TextOptions{
+	return text.Report(w, r, text.Options{
 		Color: colored(w), Width: width(w), Cells: o.Cells, Statements: lines, By: o.By, Full: o.Full,
 	})
 }
@@ -230,19 +229,4 @@ func width(w io.Writer) int {
 		}
 	}
 	return 0
-}
-
-// newTable makes a table in the style of all commands; the columns named, from 1, are aligned to the right.
-func newTable(right ...int) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options = table.OptionsNoBordersAndSeparators
-	t.Style().Box.PaddingLeft = ""
-	t.SuppressTrailingSpaces()
-	var columns []table.ColumnConfig
-	for _, n := range right {
-		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(columns)
-	return t
 }

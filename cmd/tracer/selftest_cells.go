@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ipytracer/model"
-	"ipytracer/report"
+	"ipytracer/report/escape"
 	"ipytracer/tracer"
 )
 
@@ -23,7 +23,7 @@ func (t *selftest) cells(ctx context.Context, found *pythonWithShell) error {
 		return nil
 	}
 	t.result.Python = found.Path
-	t.printf("\n%s: Python %s, IPython %s, NumPy %s\n\n", report.Escape(found.Path), report.Escape(found.Version), report.Escape(found.IPython), orNone(found.NumPy))
+	t.printf("\n%s: Python %s, IPython %s, NumPy %s\n\n", escape.Text(found.Path), escape.Text(found.Version), escape.Text(found.IPython), orNone(found.NumPy))
 	progress := startSpinner(t.console.err, !t.text, "cells")
 	run, err := traceCells(ctx, found)
 	progress.stop()
@@ -58,7 +58,7 @@ func orNone(version string) string {
 	if version == "" {
 		return "none"
 	}
-	return report.Escape(version)
+	return escape.Text(version)
 }
 
 // pythonWithShell is a Python that can import IPython.

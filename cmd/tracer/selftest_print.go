@@ -5,16 +5,20 @@ import (
 	"io"
 	"strings"
 
+	"ipytracer/report/text"
 	"ipytracer/words"
 )
 
 // mark is ✓ or ✗, in colour on a terminal.
 func mark(w io.Writer, good bool) string {
-	sign, color := "✓", "32"
-	if !good {
-		sign, color = "✗", "31"
+	return markOf(good).Text(colored(w))
+}
+
+func markOf(good bool) text.Mark {
+	if good {
+		return text.Good
 	}
-	return paint(w, sign, color)
+	return text.Bad
 }
 
 // paint puts text in a colour if the writer shows colours.

@@ -1,4 +1,5 @@
-// Package reporttest helps tests check reports: every JSON report a test sees is to pass through it.
+// Package reporttest has what tests of reports need: fixtures, goldens, and the check against the JSON Schema, through which every JSON report that a
+// test sees is to pass. Nothing but tests imports it.
 package reporttest
 
 import (

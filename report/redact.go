@@ -1,0 +1,41 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+
+	"ipytracer/model"
+)
+
+// AuditWithoutSource returns a copy of an audit from which texts are gone that a notebook may have typed: what follows the
+// program's name in commands, and the keys on the way to what holds a block. Names of variables and functions stay.
+func AuditWithoutSource(a *model.Audit) *model.Audit {
+	c := *a
+	c.Processes, c.Verdicts, c.Live = list(a.Processes), list(a.Verdicts), list(a.Live)
+	for i := range c.Live {
+		c.Live[i].Holder = WithoutKeys(c.Live[i].Holder)
+	}
+	for i := range c.Processes {
+		c.Processes[i].Command = withoutCode(c.Processes[i].Command)
+	}
+	for i := range c.Verdicts {
+		v := &c.Verdicts[i]
+		if v.Holder != "" {
+			bare := WithoutKeys(v.Holder)
+			v.Evidence, v.Advice, v.Holder = strings.ReplaceAll(v.Evidence, v.Holder, bare), strings.ReplaceAll(v.Advice, v.Holder, bare), bare
+		}
+		if WithoutKeys(v.Fix) != v.Fix { // a key is a part of the way to it
+			v.Fix = ""
+		}
+		if v.Command != "" {
+			v.Evidence = strings.ReplaceAll(v.Evidence, v.Command, program(v.Command))
+			v.Command = program(v.Command)
+		}
+	}
+	return &c
+}
+
+var keys = regexp.MustCompile(`\['(?:[^'\\]|\\.)*'?\]?|\["(?:[^"\\]|\\.)*"?\]?`)
+
+// WithoutKeys is a way without the text in it: cache['secret'][3] is cache[…][3].
+func WithoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]") }

@@ -1,0 +1,238 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// maxParts is how many calls of a stack are shown: the first, and the last ones.
+const maxParts = 4
+
+// maxAllocations is how many lines of each meter are listed for a cell.
+const maxAllocations = 5
+
+// worthShowing is how many bytes one stack must have allocated for its cell to be shown.
+const worthShowing = 64 << 10
+
+// allocations shows, of the heaviest cells of which it is known, who allocated what was there at the cell's highest moment.
+func (v *view) allocations() {
+	left := v.detailed()
+	for _, one := range v.cells {
+		if left <= 0 {
+			return
+		}
+		c := v.fetch(one.id)
+		v.detail(c)
+		if slices.ContainsFunc(c.Allocations, func(a model.Allocation) bool { return a.Allocated >= worthShowing }) {
+			v.whoAllocated(*c)
+			left--
+		}
+	}
+}
+
+// caller is what a row of the table stands for: the allocations of one meter that look alike in it.
+type caller struct {
+	model.Allocation
+	way
+	who   string // the way in words
+	most  int    // calls
+	users bool   // a line of a cell or of the user's own files is on the stack
+}
+
+// callers are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
+// malloc that are at least half of it is theirs: it is not listed again.
+func (v *view) callers(c *model.Window) []*caller {
+	var callers []*caller
+	known := map[string]*caller{}
+	for _, a := range c.Allocations {
+		by := wayOf(a.Stack)
+		key := a.Meter + "\x00" + by.place()
+		one := known[key]
+		if one == nil {
+			one = &caller{Allocation: model.Allocation{Meter: a.Meter}, way: by, users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool { return f.Execution > 0 || !f.Native && !isLibrary(f.File) })}
+			known[key] = one
+			callers = append(callers, one)
+		}
+		one.calls, one.most = min(one.calls, by.calls), max(one.most, by.calls)
+		one.Allocated += a.Allocated
+		one.Freed += a.Freed
+		one.AtPeak += a.AtPeak
+		one.Count += a.Count
+	}
+	for _, a := range callers {
+		a.who = a.text(a.most)
+	}
+	slices.SortStableFunc(callers, func(a, b *caller) int {
+		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
+	})
+	inner := map[string]int64{}
+	for _, a := range callers {
+		if isInner(a.Meter) {
+			inner[a.place()] = max(inner[a.place()], a.AtPeak, a.Allocated)
+		}
+	}
+	return slices.DeleteFunc(callers, func(a *caller) bool {
+		return isOuter(a.Meter) && 2*inner[a.place()] >= max(a.AtPeak, a.Allocated)
+	})
+}
+
+// place is a way without the number of calls.
+func (w way) place() string { return w.before + "\x00" + w.after }
+
+// isInner says whether a meter's blocks lie in those of another; isOuter whether others' lie in its.
+func isInner(meter string) bool {
+	return meter == "cpu.numpy" || meter == "cpu.torch" || meter == "cpu.heap" || strings.HasSuffix(meter, ".active")
+}
+
+func isOuter(meter string) bool { return meter == "cpu.mapped" || strings.HasSuffix(meter, ".driver") }
+
+func (v *view) whoAllocated(c model.Window) {
+	callers := v.callers(&c)
+	v.title(v.cellName(c) + ", who allocated")
+	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
+	v.blank()
+	t := table{columns: []column{
+		{title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize},
+		{title: "freed", right: true, size: usualSize, drop: 2}, {title: "times", right: true, drop: 1}, {title: "who", flex: true},
+	}, indent: rowIndent}
+	shown, rest := heaviest(callers)
+	for _, a := range shown {
+		t.rows = append(t.rows, row{cells: []span{
+			{meterName(a.Meter), plain}, {words.Bytes(a.AtPeak), plain}, {words.Bytes(a.Allocated), plain}, {words.Bytes(a.Freed), dim},
+			{fmt.Sprint(a.Count), dim}, {a.who, plain},
+		}})
+	}
+	t.print(v.printer)
+	v.notListed(c, rest)
+}
+
+// heaviest chooses what has a row: the first of each meter, the meters one after another, without what is next to nothing.
+func heaviest(callers []*caller) (shown, rest []*caller) {
+	of := map[string][]*caller{}
+	var meters []string
+	for _, a := range callers { // the heaviest first
+		known := of[a.Meter]
+		if known == nil {
+			meters = append(meters, a.Meter)
+		}
+		if len(known) == maxAllocations || known != nil && max(a.AtPeak, a.Allocated) < known[0].AtPeak/1000 {
+			rest = append(rest, a)
+			continue
+		}
+		of[a.Meter] = append(known, a)
+	}
+	for _, m := range meters {
+		shown = append(shown, of[m]...)
+	}
+	return shown, rest
+}
+
+// notListed accounts for what has no row, and for what nobody can be named for.
+func (v *view) notListed(c model.Window, rest []*caller) {
+	if len(rest) > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", words.Plural(len(rest), "more line"), words.Bytes(rest[0].AtPeak)), dim})
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Coverage)) {
+		cover := c.Coverage[id]
+		if cover.Rest > 0 {
+			v.prose("", span{fmt.Sprintf("%s: %s at the peak are not covered: made before the attach, or lost.",
+				meterName(id), words.Bytes(cover.Rest)), dim})
+		}
+		if !cover.Exact {
+			v.prose("", span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
+		}
+	}
+}
+
+// way names a stack from the cell inwards: the lines of cells and of the user's own files, and of what lies in a library the function
+// that was called, with how many calls it made and in which packages. The number is apart: ways that differ in it only are told together.
+type way struct {
+	before, after string
+	calls         int
+}
+
+// who is a stack in words.
+func who(stack []model.Frame) string { return wayOf(stack).text(0) }
+
+// text puts a way into words; of several with other numbers of calls most has the most.
+func (w way) text(most int) string {
+	text := w.before
+	switch {
+	case w.calls > 0 && most > w.calls:
+		text += fmt.Sprintf(" … %d to %s", w.calls, words.Plural(most, "call"))
+	case w.calls > 0:
+		text += " … " + words.Plural(w.calls, "call")
+	}
+	return escape.OneLine(text+w.after, false, maxProse)
+}
+
+func wayOf(stack []model.Frame) way {
+	if len(stack) == 0 {
+		return way{before: "(no Python code, or not known)"}
+	}
+	native, stack := cutNative(stack)
+	var parts []string
+	var library []model.Frame // a run of calls in libraries, outermost first
+	for i := len(stack) - 1; i >= 0; i-- {
+		f := stack[i]
+		if f.Execution == 0 && isLibrary(f.File) {
+			library = append(library, f)
+			continue
+		}
+		if len(library) > 0 && len(parts) > 0 { // the user's own code, called back
+			parts = append(parts, calledIn(library))
+		}
+		library = nil
+		if !isComprehension(f) || i == len(stack)-1 || !sameCode(f, stack[i+1]) {
+			parts = append(parts, place(f))
+		}
+	}
+	var w way
+	if len(library) > 0 {
+		parts = append(parts, calledIn(library))
+		w.calls, w.after = callsIn(library)
+	}
+	if native != "" {
+		if w.calls > 0 {
+			w.after += " › " + native
+		} else {
+			if len(stack) == 0 {
+				native = "(native) " + native
+			}
+			parts = append(parts, native)
+		}
+	}
+	if n := len(parts); n > maxParts {
+		parts = slices.Concat(parts[:1], []string{"…"}, parts[n-maxParts+1:])
+	}
+	w.before = strings.Join(parts, " › ")
+	return w
+}
+
+// place is a line of a cell or of a file: "In [4] line 2 make", "train.py:17 step".
+func place(f model.Frame) string {
+	where := ""
+	switch {
+	case f.ExecutionCount != nil:
+		where = fmt.Sprintf("In[%d]", *f.ExecutionCount)
+	case f.Execution > 0:
+		where = fmt.Sprintf("cell #%d", f.Execution)
+	default:
+		where = path.Base(f.File)
+	}
+	if f.Line > 0 {
+		where += fmt.Sprintf(" line %d", f.Line)
+	}
+	if f.Function != "<module>" && f.Function != "" {
+		where += " " + f.Function
+	}
+	return where
+}

@@ -1,0 +1,201 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// Gaps that moved little are folded into one line when there are many.
+const (
+	smallGap = 1 << 20
+	manyGaps = 10
+	mostGaps = 30
+)
+
+// between shows memory that moved while no cell ran.
+func (v *view) between() {
+	var sizes []int64 // of those that moved
+	gaps := 0
+	for b := range v.r.AllBetweenPassing() {
+		if gaps++; v.moved(b.Meters) {
+			sizes = append(sizes, v.largest(*b))
+		}
+	}
+	if gaps == 0 || len(v.cells) == 0 { // without cells the processes say it all
+		return
+	}
+	v.title("Between cells: hooks, timers, threads, completion; charged to no cell")
+	v.blank()
+	shown, folded, most := v.fold(sizes)
+	var rows []figureRow
+	for _, b := range shown {
+		label := []span{{v.gapLabel(b), plain}}
+		if v.several {
+			label = append(label, span{fmt.Sprint(b.PID), plain})
+		}
+		rows = append(rows, figureRow{lead: label, figures: b.Meters, trail: []span{{words.Duration(b.DurationNS), plain}}})
+	}
+	if len(rows) > 0 {
+		lead := []column{{title: "when", flex: true}}
+		if v.several {
+			lead = append(lead, column{title: "pid", right: true})
+		}
+		v.figureTable(lead, []column{{title: "time", right: true}}, slices.Values(rows), need, consumed, total)
+	}
+	if folded > 0 {
+		v.prose("", span{"… and " + words.Plural(folded, "more gap") + ", in none of which more than " + words.Bytes(most) + " moved.", dim})
+	}
+	if still := gaps - len(sizes); still > 0 {
+		v.prose("", span{"Nothing moved in " + words.Plural(still, "other gap") + ".", dim})
+	}
+}
+
+// gapLabel is the label of a gap, with the cells that have no In[N] named by their number in the table.
+func (v *view) gapLabel(b model.Between) string {
+	name := func(w *brief) string {
+		if !w.counted || w.silent {
+			return fmt.Sprintf("#%d", w.execution)
+		}
+		return w.label
+	}
+	after, begun := v.byID[b.After]
+	before, ended := v.byID[b.Before]
+	if begun && ended && after.kind == model.Cell && before.kind == model.Cell {
+		return "between " + name(after) + " and " + name(before)
+	}
+	return escape.Bounded(b.Label, maxProse)
+}
+
+// fold picks the gaps to show of those that moved, and says how many it leaves out and how much moved in the largest of those.
+func (v *view) fold(sizes []int64) (shown []model.Between, folded int, most int64) {
+	least := int64(math.MinInt64)
+	if len(sizes) > manyGaps {
+		slices.Sort(sizes)
+		least = max(smallGap, sizes[max(0, len(sizes)-mostGaps)])
+	}
+	for b := range v.r.AllBetweenPassing() {
+		if !v.moved(b.Meters) {
+			continue
+		}
+		if size := v.largest(*b); size >= least {
+			one := *b
+			one.Meters = maps.Clone(b.Meters)
+			shown = append(shown, one)
+		} else {
+			most = max(most, size)
+		}
+	}
+	return shown, len(sizes) - len(shown), most
+}
+
+// largest is the largest movement of any headline meter in a gap.
+func (v *view) largest(b model.Between) int64 {
+	var n int64
+	for _, id := range v.meters {
+		f := b.Meters[id]
+		n = max(n, f.Need(), f.Consumed, -f.Consumed)
+	}
+	return n
+}
+
+// maxChildren is how many children of one window are listed.
+const maxChildren = 8
+
+// children shows the other processes of each cell, and of the session those that ran in no cell.
+func (v *view) children() {
+	seen := map[int]bool{}
+	t := table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}}
+	for i, id := range v.meters {
+		t.columns = append(t.columns, column{title: meterName(id), right: true, drop: i, group: "highest", size: usualSize})
+	}
+	add := func(w model.Window, children []model.Child) {
+		if len(children) == 0 {
+			return
+		}
+		for _, r := range v.childRows(w, children) { // figures of all would be much
+			line := append(make([]span, 0, len(t.columns)), r.lead...)
+			for _, id := range v.meters {
+				line = append(line, highest.show(r.figures, id))
+			}
+			t.rows = append(t.rows, row{cells: line})
+		}
+	}
+	for w := range v.r.AllPassing() {
+		if w.Kind == model.Cell {
+			add(*w, w.Children)
+			for _, c := range w.Children {
+				seen[c.PID] = true
+			}
+		}
+	}
+	for w := range v.r.AllPassing() {
+		if w.Kind == model.Session {
+			add(*w, slices.DeleteFunc(slices.Clone(w.Children), func(c model.Child) bool { return seen[c.PID] }))
+		}
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.title("Child processes")
+	v.prose("", span{"Highest point of each within the cell. The row of all together adds them up with the kernel's own " +
+		"memory, instant by instant: what a forked child shares with its parent counts once, any other page that " +
+		"several processes map once for each of them.", dim})
+	v.blank()
+	t.print(v.printer)
+}
+
+// childRows lists the heaviest children of one window and the sum with all others.
+func (v *view) childRows(w model.Window, children []model.Child) []figureRow {
+	weight := func(c model.Child) int64 {
+		if len(v.meters) == 0 {
+			return 0
+		}
+		return c.Meters[v.meters[0]].Peak
+	}
+	children = slices.Clone(children)
+	slices.SortStableFunc(children, func(a, b model.Child) int {
+		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.PID, b.PID))
+	})
+	var rows []figureRow
+	label := span{escape.Bounded(label(w), maxName), bold}
+	for _, c := range children[:min(maxChildren, len(children))] {
+		rows = append(rows, figureRow{figures: maps.Clone(c.Meters),
+			lead: []span{label, {fmt.Sprint(c.PID), plain}, {escape.Bounded(c.Command, maxProse), plain}}})
+		label = span{}
+	}
+	if rest := len(children) - maxChildren; rest > 0 {
+		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + words.Count(uint64(rest)) + " smaller", dim}}})
+	}
+	if w.Kind == model.Cell {
+		rows = append(rows, figureRow{figures: w.Figures(), lead: []span{{}, {}, {"all together", bold}}})
+	}
+	return rows
+}
+
+// processes shows whole lives when there are no cells to speak for them.
+func (v *view) processes() {
+	if len(v.r.Processes) == 0 || len(v.cells) > 0 {
+		return
+	}
+	v.title("Processes")
+	v.legend()
+	v.blank()
+	var rows []figureRow
+	for _, p := range v.r.Processes {
+		command := escape.Bounded(p.Command, maxProse)
+		if p.Parent != 0 {
+			command = "  " + command
+		}
+		rows = append(rows, figureRow{figures: p.Meters, lead: []span{{command, plain}, {fmt.Sprint(p.PID), plain}},
+			trail: []span{{words.Duration(p.EndNS - p.StartNS), plain}}})
+	}
+	v.figureTable([]column{{title: "process", flex: true}, {title: "pid", right: true}}, []column{{title: "time", right: true}},
+		slices.Values(rows), need, consumed, peaked, total)
+}

@@ -1,0 +1,42 @@
+package text_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"ipytracer/model"
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+	"ipytracer/report/text"
+)
+
+func auditText(t *testing.T, a *model.Audit) string {
+	t.Helper()
+	var b strings.Builder
+	if err := text.Audit(&b, a, text.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestAuditOutputs: an audit as text and as JSON, one that found nothing, and without what the notebook typed.
+func TestAuditOutputs(t *testing.T) {
+	reporttest.Golden(t, "audit.txt", []byte(auditText(t, reporttest.Audited())))
+	reporttest.Golden(t, "audit.json", reporttest.Audit(t, reporttest.Audited()))
+	reporttest.Golden(t, "audit.clean.txt", []byte(auditText(t, &model.Audit{Least: 1 << 20, Complete: true})))
+	reporttest.Audit(t, &model.Audit{})
+	var b bytes.Buffer
+	if err := report.AuditJSON(&b, report.AuditWithoutSource(reporttest.Audited())); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteString(auditText(t, report.AuditWithoutSource(reporttest.Audited())))
+	for _, secret := range []string{"secret", "token"} {
+		if strings.Contains(b.String(), secret) {
+			t.Errorf("%q is still there:\n%s", secret, b.String())
+		}
+	}
+	if !strings.Contains(b.String(), "losses[…][3]") || !strings.Contains(b.String(), "curl") {
+		t.Errorf("too much is gone:\n%s", b.String())
+	}
+}

@@ -1,0 +1,153 @@
+package text
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// limitName is what people call the limit.
+func limitName(l model.Limit) string {
+	switch l.Kind {
+	case "cgroup":
+		return "cgroup " + escape.Bounded(path.Clean("/"+l.Path), maxName)
+	case "machine":
+		return "the machine"
+	}
+	return escape.Bounded(l.Kind, maxName)
+}
+
+// notable says whether a process did not end by itself.
+func notable(e *model.Ending) bool { return e != nil && (e.OutOfMemory || e.Signal != "") }
+
+// exhausted says which limit was used up, of a process that the OOM killer ended.
+func exhausted(e *model.Ending) string {
+	if e.Limit == nil {
+		return "not known: neither a cgroup of the process nor the machine was seen to be full"
+	}
+	text := words.Bytes(e.Limit.Bytes) + " of " + limitName(*e.Limit)
+	if used := max(e.Limit.Used, e.Limit.Highest); used > 0 {
+		text += ", of which " + words.Bytes(used) + " were used"
+	}
+	if e.Likely {
+		text = "most likely " + text
+	}
+	return text
+}
+
+// limits says in a line what limits a process's memory and how near it came.
+func (v *view) limits(p model.Process) {
+	var parts []span
+	for _, l := range p.Limits {
+		text := words.Bytes(l.Bytes) + " of " + limitName(l)
+		switch {
+		case l.Highest > 0:
+			text += ", " + words.Bytes(l.Highest) + " at its highest"
+		case l.Used > 0:
+			text += ", " + words.Bytes(l.Used) + " used"
+		}
+		parts = append(parts, span{text, plain})
+	}
+	v.field("limits", parts...)
+}
+
+// maxEndings is how many of them the short report tells.
+const maxEndings = 3
+
+// endings says which processes did not end by themselves, those that ran out of memory first.
+func (v *view) endings() {
+	told, more := 0, 0
+	for _, memory := range []bool{true, false} {
+		for _, p := range v.r.Processes {
+			e := p.Ending
+			if !notable(e) || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
+				continue
+			}
+			if told++; told > maxEndings {
+				more++
+				continue
+			}
+			v.ending(p)
+		}
+	}
+	if more > 0 {
+		v.answer("", "and "+words.Plural(more, "more process"))
+	}
+	v.starved()
+}
+
+func (v *view) ending(p model.Process) {
+	who := ""
+	if p.Parent != 0 && !v.pids[p.PID] {
+		who = " (" + escape.OneLine(p.Command, false, maxName) + ")"
+	}
+	v.ended(p.PID, who, p.Ending, v.during(p.Ending))
+}
+
+// ended says what put an end to a process, and where.
+func (v *view) ended(pid int, who string, e *model.Ending, where string) {
+	had := words.Bytes(e.Resident) + " resident"
+	if e.OutOfMemory {
+		v.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
+		v.answer("the limit", exhausted(e))
+		return
+	}
+	v.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", escape.Bounded(e.Signal, maxName), pid, who, had, where))
+}
+
+// during is ", in In[7] line 3: x = np.ones(n)".
+func (v *view) during(e *model.Ending) string {
+	if e.At == nil {
+		return ""
+	}
+	text := ", in " + placeName(e.At)
+	for _, c := range v.cells {
+		if c.execution != e.At.Execution {
+			continue
+		}
+		if lines := cellLines(*v.window(c.id)); e.At.Line > 0 && e.At.Line <= len(lines) {
+			return text + ": " + escape.OneLine(strings.TrimSpace(lines[e.At.Line-1]), false, maxProse)
+		}
+	}
+	return text
+}
+
+// starved tells cells that failed for want of memory, the last first.
+func (v *view) starved() {
+	told := 0
+	for _, c := range slices.Backward(v.cells) {
+		if told == maxEndings || !isWant(c.failure) {
+			continue
+		}
+		told++
+		cell := v.window(c.id)
+		text := escape.Bounded(lastOf(c.failure), maxName) + " in " + v.shortName(c)
+		for _, w := range v.statementsOf(map[int]bool{c.id: true})[c.id] {
+			if w.Status == model.Error {
+				where, source := statementLabel(w, cellLines(*cell))
+				text += ", " + where + source
+			}
+		}
+		if len(cell.Refused) > 0 {
+			text += "; " + refusal(cell.Refused[0])
+		}
+		v.answer("no memory", text)
+	}
+}
+
+// isWant says whether a type of exception says that memory was wanting: MemoryError, NumPy's, PyTorch's and CuPy's.
+func isWant(name string) bool {
+	switch lastOf(name) {
+	case "MemoryError", "_ArrayMemoryError", "OutOfMemoryError":
+		return true
+	}
+	return false
+}
+
+// lastOf is a type's name without its module.
+func lastOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

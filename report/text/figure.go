@@ -1,0 +1,113 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/words"
+)
+
+// Marks in front of figures that are not exact.
+const (
+	about   = "≈" // off by a known bound
+	atLeast = "≥" // at least this much
+)
+
+// label is what people call a window: In[3], an experiment's name, line 7. A cell that IPython ran without storing
+// it is "(silent)", one whose number is not known "-". The result is not escaped.
+func label(w model.Window) string {
+	switch {
+	case w.Kind == model.Experiment:
+		return w.Name
+	case w.Kind == model.Statement && w.Line > 0:
+		return fmt.Sprintf("line %d", w.Line)
+	case w.Kind == model.Statement && w.Name != "":
+		return w.Name
+	case w.Kind == model.Session:
+		return "session"
+	case w.Silent:
+		return "(silent)"
+	case w.ExecutionCount == nil:
+		return "-"
+	}
+	return fmt.Sprintf("In[%d]", *w.ExecutionCount)
+}
+
+// quantity is one of the sizes people read off a figure.
+type quantity struct {
+	title string
+	of    func(model.Figure) int64
+	// high: it rests on the peak, so something missed can only make it larger.
+	high bool
+}
+
+var (
+	need     = quantity{"need", model.Figure.Need, true}
+	consumed = quantity{"consumed", func(f model.Figure) int64 { return f.Consumed }, false}
+	peaked   = quantity{"peaked", func(f model.Figure) int64 { return f.Peaked }, true}
+	total    = quantity{"total", func(f model.Figure) int64 { return f.End }, false}
+	start    = quantity{"start", func(f model.Figure) int64 { return f.Start }, false}
+	highest  = quantity{"highest", func(f model.Figure) int64 { return f.Peak }, true}
+)
+
+// show writes one quantity of the figure a window has for a meter; a dash if it has none.
+func (q quantity) show(figures map[string]model.Figure, meter string) span {
+	f, ok := figures[meter]
+	if !ok {
+		return span{"–", dim}
+	}
+	text := words.Bytes(q.of(f))
+	switch {
+	case f.Exact && q.of(f) == 0:
+		return span{text, dim}
+	case f.Exact:
+		return span{text, plain}
+	case f.Bound == nil && q.high:
+		return span{atLeast + text, yellow}
+	default:
+		return span{about + text, yellow}
+	}
+}
+
+// meterName is what people call a meter: resident, numpy, GPU 0 active.
+func meterName(id string) string {
+	if rest, ok := strings.CutPrefix(id, "gpu."); ok {
+		return "GPU " + strings.ReplaceAll(rest, ".", " ")
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(id, "cpu."), ".", " ")
+}
+
+// part says whether a meter is only a part of another one, as resident anon is of resident.
+func part(id string) bool { return strings.HasPrefix(id, "cpu.resident.") }
+
+// headlines are the meters a table shows, the one that ranks first, parts of others left out.
+func headlines(r *model.Report, by string) ([]string, error) {
+	known := r.AllMeters()
+	if by != "" && !slices.Contains(known, by) {
+		return nil, fmt.Errorf("rank by %q: no such meter here; there are: %s", by, strings.Join(known, ", "))
+	}
+	ids := []string{by, "cpu.resident"}
+	for _, name := range []string{".driver", ".active"} { // GPUs beside the CPU: what has room goes by this order
+		for _, id := range known {
+			if strings.HasPrefix(id, "gpu.") && strings.HasSuffix(id, name) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	ids = append(ids, "cpu.mapped", "cpu.numpy", "cpu.torch")
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
+	for _, id := range known {
+		if !part(id) {
+			ids = append(ids, id)
+		}
+	}
+	var unique []string
+	for _, id := range ids {
+		if !slices.Contains(unique, id) {
+			unique = append(unique, id)
+		}
+	}
+	return unique, nil
+}

@@ -1,0 +1,171 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// header says what was traced, for how long and where.
+func (v *view) header() {
+	version := ""
+	if v.r.Host.Tracer != "" {
+		version = " " + escape.Bounded(v.r.Host.Tracer, maxName)
+	}
+	v.prose("", span{"ipytracer" + version, bold}, span{" · exact memory of every cell", dim})
+	v.blank()
+	for _, p := range v.r.Processes {
+		if p.Parent == 0 || v.pids[p.PID] {
+			v.root(p)
+		}
+	}
+	v.session()
+	v.host()
+}
+
+// root describes one attached process.
+func (v *view) root(p model.Process) {
+	name, late := "process", ""
+	parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+	if p.Python != "" {
+		parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
+	}
+	if p.IPython != "" {
+		name = "kernel"
+		parts = append(parts, span{"IPython " + escape.Bounded(p.IPython, maxName), plain})
+	}
+	if p.Parent != 0 {
+		parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
+	}
+	if p.RestartOf != 0 {
+		parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
+	}
+	if p.Late {
+		late = "already running when tracing began"
+	}
+	v.field(name, append(parts, span{escape.Bounded(p.Frontend, maxName), plain}, span{late, plain})...)
+	v.field("command", span{escape.Bounded(p.Command, maxProse), plain})
+	if p.SoftLimit != nil {
+		v.field("limit", span{words.Bytes(p.SoftLimit.Bytes) + " of mapped", plain}, span{limitedBy(*p.SoftLimit, p.PID), plain})
+	}
+	v.limits(p)
+	life := v.life(p)
+	for i, id := range v.meters {
+		if _, ok := life[id]; !ok {
+			continue
+		}
+		number, isGPU := gpuOf(id)
+		switch {
+		case isGPU:
+			v.field(fmt.Sprintf("GPU %d", number), append([]span{{"driver", plain}}, append(course(life, id), v.gpu(number)...)...)...)
+		case i == 0:
+			v.field(meterName(id), course(life, id)...)
+		}
+	}
+}
+
+// course says how a meter went from beginning to end.
+func course(figures map[string]model.Figure, id string) []span {
+	return []span{
+		{start.show(figures, id).text + " at the start", plain},
+		{highest.show(figures, id).text + " at its highest", plain},
+		{total.show(figures, id).text + " at the end", plain},
+	}
+}
+
+// gpuOf is the device whose memory from the driver a meter counts.
+func gpuOf(id string) (number int, ok bool) {
+	var rest string
+	n, err := fmt.Sscanf(id, "gpu.%d.%s", &number, &rest)
+	return number, err == nil && n == 2 && rest == "driver"
+}
+
+// gpu names a device.
+func (v *view) gpu(number int) []span {
+	for _, g := range v.r.GPUs {
+		if g.Index == number {
+			return []span{{escape.Bounded(g.Name, maxName), plain}, {words.Bytes(g.Memory), plain}, {escape.Bounded(g.UUID, 2*maxName), plain}, {escape.Bounded(g.PCIBusID, maxName), plain}}
+		}
+	}
+	return nil
+}
+
+// life is what a process used from beginning to end.
+func (v *view) life(p model.Process) map[string]model.Figure {
+	if own := v.sessions[p.PID]; own != nil {
+		return own
+	}
+	return p.Meters
+}
+
+func (v *view) session() {
+	length := v.length
+	for _, p := range v.r.Processes {
+		length = max(length, p.EndNS)
+	}
+	ended, failed := "", ""
+	if v.r.Certificate.Finished != "" {
+		ended = "ended: " + escape.Bounded(v.r.Certificate.Finished, maxProse)
+	}
+	if v.bad > 0 {
+		failed = fmt.Sprintf("%d did not end ok", v.bad)
+	}
+	v.field("session", span{words.Plural(len(v.cells), "cell") + " in " + words.Duration(length), plain}, span{failed, red}, span{ended, plain})
+}
+
+func (v *view) host() {
+	h := v.r.Host
+	kernel, cpus, memory := escape.Bounded(h.Kernel, maxName), "", ""
+	if kernel != "" && !strings.HasPrefix(kernel, "Linux") {
+		kernel = "Linux " + kernel
+	}
+	if h.CPUs > 0 {
+		cpus = words.Plural(h.CPUs, "CPU")
+	}
+	if h.Memory > 0 {
+		memory = words.Bytes(h.Memory) + " of memory"
+	}
+	v.field("host", span{escape.Bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain}, span{memory, plain},
+		span{wallClock(h.Started), plain})
+}
+
+// wallClock shortens an RFC 3339 time in UTC to the second.
+func wallClock(started string) string {
+	const seconds = len("2006-01-02T15:04:05")
+	if len(started) > seconds && started[10] == 'T' && strings.HasSuffix(started, "Z") {
+		return started[:10] + " " + started[11:seconds] + " UTC"
+	}
+	return escape.Bounded(started, maxName)
+}
+
+// noCells says what to do when there is nothing to show.
+func (v *view) noCells() {
+	notebook := false
+	for _, p := range v.r.Processes {
+		notebook = notebook || p.IPython != ""
+	}
+	v.title("No cell ran while the tracer was attached")
+	if notebook || len(v.r.Processes) == 0 {
+		v.prose("", span{"Leave `tracer attach` running, run a cell in the notebook (Shift-Enter) or at the IPython prompt, " +
+			"then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it can be attached to.", plain})
+		return
+	}
+	v.prose("", span{"The traced program is not an IPython kernel, so it has no cells: the figures above cover its whole run. " +
+		"To see cells, attach to a kernel (`tracer kernels` lists them) or start one with `tracer run -- jupyter lab`.", plain})
+}
+
+// limitedBy says who has set a limit, and what to do where nobody wants it.
+func limitedBy(l model.SoftLimit, pid int) string {
+	switch l.By {
+	case "session":
+		return "set by --limit for the session"
+	case "command":
+		return "set by `tracer limit`"
+	case "left":
+		return fmt.Sprintf("left by a tracer that was killed, or set by another that runs; `tracer limit %d off` takes it away", pid)
+	}
+	return "the process's own (`ulimit -d`)"
+}

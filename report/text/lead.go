@@ -1,0 +1,269 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// lead says in five lines what most people came for: the highest moment, what it was made of, what of it is still there, what to delete,
+// and how sure all that is.
+func (v *view) lead() {
+	v.endings()
+	if len(v.meters) == 0 || len(v.ranked) == 0 {
+		return
+	}
+	top := v.summit()
+	v.answer("highest", v.highestMoment(top))
+	v.answer("made by", v.madeBy(top))
+	v.answer("still there", v.stillThere(top))
+	v.answer("to free it", v.toFree(top))
+	v.answer("how sure", v.howSure(top))
+}
+
+// answer is one line, whatever its length.
+func (v *view) answer(name string, text string) {
+	v.clipped([]span{{escape.Pad(name, 13, false), dim}, {text, plain}}, v.width)
+	v.blank()
+}
+
+// summit is the cell, or the time between two, in which the meter that ranks was at its highest, of all processes together.
+func (v *view) summit() *stretch { return &v.ranked[v.summitAt()] }
+
+// summitAt is where it is in the ranking.
+func (v *view) summitAt() int {
+	best := 0
+	for i := range v.ranked {
+		if v.ranked[i].peak > v.ranked[best].peak {
+			best = i
+		}
+	}
+	return best
+}
+
+func (v *view) highestMoment(top *stretch) string {
+	meter := v.meters[0]
+	own := highest.show(top.figures, meter).text
+	if top.cell == nil {
+		return own + " " + meterName(meter) + " " + v.gapLabel(*top.gap)
+	}
+	size, with := own, ""
+	if f, ok := top.cell.Tree[meter]; ok && f.Peak > top.figures[meter].Peak {
+		size, with = highest.show(top.cell.Tree, meter).text, ", with its children ("+own+" without)"
+	}
+	text := size + " " + meterName(meter) + " in " + top.label
+	if v.several {
+		text += fmt.Sprintf(" of pid %d", top.cell.PID)
+	}
+	all := v.statementsOf(map[int]bool{top.cell.ID: true})[top.cell.ID]
+	if i := v.summitAmong(all, top.cell); i >= 0 {
+		where, source := statementLabel(all[i], cellLines(*top.cell))
+		return text + ", " + where + with + source
+	}
+	return text + with + ": " + escape.OneLine(top.cell.Source, top.cell.SourceTruncated, maxProse)
+}
+
+// statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".
+func statementLabel(w model.Window, lines []string) (where, source string) {
+	if w.Name != "" {
+		return escape.Bounded(w.Name, maxName), ""
+	}
+	text := escape.OneLine(w.Source, false, maxProse)
+	if w.Line > 0 && w.Line <= len(lines) {
+		text = escape.OneLine(lines[w.Line-1], false, maxProse)
+	}
+	where = "one of its lines"
+	if w.Line > 0 {
+		where = fmt.Sprintf("line %d", w.Line)
+	}
+	if text != "" {
+		source = ": " + strings.TrimSpace(text)
+	}
+	return where, source
+}
+
+// madeBy names what was there at the highest moment, the most first.
+func (v *view) madeBy(top *stretch) string {
+	if top.cell == nil {
+		return "not known: no cell ran"
+	}
+	v.detail(top.cell)
+	callers := v.callers(top.cell)
+	var parts []string
+	for _, a := range callers {
+		if len(parts) < 3 && a.AtPeak >= worthShowing && (a.users || !isOuter(a.Meter)) {
+			parts = append(parts, words.Bytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
+		}
+	}
+	if len(parts) == 0 {
+		return "not known: no line that allocated at least " + words.Bytes(worthShowing) + " of it was seen"
+	}
+	return strings.Join(parts, " · ")
+}
+
+// left are the lines of cells by what they have made in the session that is there still, the most first.
+func (v *view) left(pid int) (all []model.Line) {
+	for _, l := range v.r.Lines {
+		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && l.Meter != "cpu.mapped" && !strings.HasSuffix(l.Meter, ".driver") {
+			all = append(all, l)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
+	for i := range all { // what is next to nothing beside the first is not worth a word
+		if i > 0 && all[i].Left < all[0].Left/100 {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+func (v *view) stillThere(top *stretch) string {
+	text := words.Bytes(v.endOfCells(top.pid)) + " after the last cell"
+	if named := v.named(top.pid); len(named) > 0 {
+		parts := nameAll(named, 3)
+		for _, l := range v.unnamedLines(top.pid, named) {
+			parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+		}
+		return text + ", in it " + strings.Join(parts, ", ")
+	}
+	all := v.left(top.pid)
+	var parts []string
+	for _, l := range all[:min(len(all), 3)] {
+		parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+	}
+	if len(parts) > 0 {
+		text += ", in it " + strings.Join(parts, ", ")
+		if more := len(all) - len(parts); more > 0 {
+			text += ", " + words.Plural(more, "more line")
+		}
+	}
+	return text
+}
+
+// endOfCells is what the meter that ranks had when the last cell of a process was over.
+func (v *view) endOfCells(pid int) (end int64) { return v.ends[pid].end }
+
+var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
+
+// toFree names what to delete, as far as lines tell: the names that they assign.
+func (v *view) toFree(top *stretch) string {
+	if named := v.named(top.pid); len(named) > 0 {
+		text := freeing(named)
+		if rest := v.unnamedLines(top.pid, named); len(rest) > 0 {
+			text += " · tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
+		}
+		return text
+	}
+	var parts []string
+	seen := map[string]bool{}
+	for _, l := range v.left(top.pid) {
+		if len(parts) == 3 || l.Left < worthAGap {
+			continue
+		}
+		name := ""
+		if m := assigned.FindStringSubmatch(v.textOf(l)); m != nil {
+			name = m[1]
+		}
+		if name == "" || seen[name] {
+			continue
+		}
+		seen[name] = true
+		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Bytes(l.Left)))
+	}
+	if len(parts) == 0 {
+		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
+	}
+	return "del " + strings.Join(parts, ", ") + " (tracer audit says what else holds them)"
+}
+
+// named are what a process has by name in the end and what would go with the name, the most first.
+func (v *view) named(pid int) (all []model.Variable) {
+	for _, x := range v.r.Variables {
+		if x.PID == pid && x.Bytes+x.Device >= worthAGap {
+			all = append(all, x)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b model.Variable) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
+	return all
+}
+
+// unnamedLines are the lines of cells that made what is there still, and that made none of what names hold alone.
+func (v *view) unnamedLines(pid int, named []model.Variable) []model.Line {
+	return slices.DeleteFunc(v.left(pid), func(l model.Line) bool {
+		return l.Left < worthAGap || slices.ContainsFunc(named, func(x model.Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
+	})
+}
+
+// nameAll is "x 512.00 MiB", of the first few.
+func nameAll(all []model.Variable, few int) (out []string) {
+	for _, x := range all[:min(len(all), few)] {
+		out = append(out, escape.Bounded(x.Name, maxName)+" "+words.Bytes(x.Bytes+x.Device))
+	}
+	if more := len(all) - few; more > 0 {
+		out = append(out, words.Plural(more, "more name"))
+	}
+	return out
+}
+
+// freeing says what to type to be rid of what names hold, the most first: variables, what the notebook has shown, the last error.
+func freeing(all []model.Variable) string {
+	var names, others []string
+	var bytes int64
+	said := map[string]bool{}
+	for _, x := range all {
+		other := ""
+		switch x.Kind {
+		case "variable":
+			if len(names) < 4 {
+				names = append(names, escape.Bounded(x.Name, maxName))
+				bytes += x.Bytes + x.Device
+			}
+		case "output":
+			other = "%reset -f out"
+		case "traceback":
+			other = "the next error lets go of the last traceback"
+		}
+		if other != "" && !said[other] {
+			said[other] = true
+			others = append(others, other+" ("+words.Bytes(x.Bytes+x.Device)+")")
+		}
+	}
+	if len(names) > 0 {
+		others = append([]string{"del " + strings.Join(names, ", ") + " (" + words.Bytes(bytes) + ")"}, others...)
+	}
+	if len(others) == 0 {
+		return "no name of the notebook's holds much; tracer audit says what holds the rest"
+	}
+	return strings.Join(others, " · ")
+}
+
+// howSure says in one line what the certificate says.
+func (v *view) howSure(top *stretch) string {
+	reasons := v.doubts()
+	f, why := top.figures[v.meters[0]], ""
+	if top.cell != nil {
+		if together, ok := top.cell.Tree[v.meters[0]]; ok && together.Peak > f.Peak {
+			f, why = together, ": what forked children share with the kernel, and what they copied"
+		}
+	}
+	switch {
+	case !f.Exact && f.Bound != nil:
+		reasons = append([]string{"the highest moment can be off by " + words.Bytes(*f.Bound) + why}, reasons...)
+	case !f.Exact:
+		reasons = append([]string{"the highest moment is at least this"}, reasons...)
+	}
+	if len(reasons) == 0 {
+		return "exact: every change arrived, and every peak was computed twice, to the byte the same"
+	}
+	text := reasons[0]
+	if len(reasons) > 1 {
+		text += fmt.Sprintf("; and %s, see the end", words.Plural(len(reasons)-1, "more reason"))
+	}
+	return text
+}

@@ -1,0 +1,106 @@
+package text
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+)
+
+// isLibrary says whether a file is not the user's own: the standard library's, an installed package's, or the interpreter's.
+func isLibrary(file string) bool {
+	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") || strings.Contains(file, "/site-packages/") ||
+		strings.Contains(file, "/dist-packages/") || strings.Contains(file, "/lib/python3")
+}
+
+// made are calls in libraries without those that decorators made, which nobody asked for.
+func made(calls []model.Frame) []model.Frame {
+	if bare := slices.DeleteFunc(slices.Clone(calls), isWrapper); len(bare) > 0 {
+		return bare
+	}
+	return calls[:1]
+}
+
+// calledIn is the function of a library that was called.
+func calledIn(calls []model.Frame) string {
+	if first := made(calls)[0]; packageOf(first.File) != imports {
+		return first.Function
+	}
+	return imports
+}
+
+// imports stands for the interpreter's own functions that import modules.
+const imports = "import"
+
+// callsIn says how many more calls it made, and " in sklearn, numpy".
+func callsIn(calls []model.Frame) (n int, where string) {
+	calls = made(calls)[1:]
+	var packages []string
+	for _, f := range calls {
+		if p := packageOf(f.File); p != "" && p != imports && !slices.Contains(packages, p) {
+			packages = append(packages, p)
+		}
+	}
+	if len(packages) > 0 { // the outermost is what the user knows, the innermost is who allocates
+		where = " in " + packages[0]
+	}
+	if n := len(packages); n > 1 {
+		where += ", " + packages[n-1]
+	}
+	return len(calls), where
+}
+
+// wrappers are what decorators call the function that they put around another, where Python (before 3.11) does not say in which function it
+// was made.
+var wrappers = []string{"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "new_method", "_decorate_function", "decorate_context"}
+
+// isWrapper says whether a call is one that a decorator made of another's.
+func isWrapper(f model.Frame) bool {
+	if strings.HasPrefix(f.File, "<__array_function__") || strings.HasSuffix(f.File, "/functools.py") || strings.HasSuffix(f.File, "/contextlib.py") {
+		return true
+	}
+	return strings.Contains(f.Function, ".<locals>.") || slices.Contains(wrappers, f.Function)
+}
+
+// cutLast cuts around the last separator; without one all is after it.
+func cutLast(s, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[:i], s[i+len(separator):], true
+	}
+	return "", s, false
+}
+
+// packageOf is the package that a library's file is of: sklearn, numpy; "" for the interpreter's own.
+func packageOf(file string) string {
+	for _, installed := range []string{"/site-packages/", "/dist-packages/"} {
+		if _, rest, found := cutLast(file, installed); found {
+			first, _, _ := strings.Cut(rest, "/")
+			return strings.TrimSuffix(first, ".py")
+		}
+	}
+	if strings.HasPrefix(file, "<frozen importlib") {
+		return imports
+	}
+	if _, rest, found := strings.Cut(file, "/lib/python3"); found {
+		_, rest, _ = strings.Cut(rest, "/")
+		first, _, _ := strings.Cut(rest, "/")
+		return strings.TrimSuffix(path.Base(first), ".py")
+	}
+	return ""
+}
+
+// isComprehension says whether a frame is of a comprehension or a generator expression: it says no more than the line around it.
+func isComprehension(f model.Frame) bool {
+	for _, end := range []string{"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"} {
+		if strings.HasSuffix(f.Function, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameCode says whether two frames are on the same line of the same code.
+func sameCode(a, b model.Frame) bool {
+	return a.File == b.File && a.Line == b.Line && a.Execution == b.Execution
+}

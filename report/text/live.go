@@ -1,0 +1,102 @@
+package text
+
+import (
+	"io"
+	"slices"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// segment is one figure of the live line.
+type segment struct {
+	name, meter string
+	q           quantity
+	drop        int // the highest gives way first when the width is short
+	tree        bool
+}
+
+// minLiveSource is what the live line keeps for the source; figures give way to it. It does not depend on the source,
+// so that the lines of a session stay aligned.
+const minLiveSource = 20
+
+// Live writes the one line a cell gets as soon as it has ended.
+func Live(w io.Writer, window model.Window, o Options) error {
+	p := o.printer()
+	first := o.By
+	if first == "" {
+		first = "cpu.resident"
+	}
+	segments := []segment{
+		{name: "consumed", meter: first, q: consumed},
+		{name: "peaked", meter: first, q: peaked, drop: 3},
+		{name: "total", meter: first, q: total, drop: 1},
+		{name: "need", meter: first, q: need},
+	}
+	others := []string{"cpu.mapped", "cpu.numpy", "cpu.torch"}
+	for _, id := range (&model.Report{Windows: []model.Window{{Meters: window.Meters}}}).AllMeters() {
+		if !part(id) && !slices.Contains(others, id) {
+			others = append(others, id)
+		}
+	}
+	for i, id := range others {
+		if _, ok := window.Meters[id]; ok && id != first {
+			segments = append(segments, segment{name: meterName(id), meter: id, q: need, drop: 10 + i})
+		}
+	}
+	if len(window.Children) > 0 {
+		segments = append(segments, segment{name: "tree", meter: first, q: highest, drop: 2, tree: true})
+	}
+	liveLine(p, window, segments)
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+// liveLine prints the figures there is room for, the time, and what is left of the width of remarks and source.
+func liveLine(p *printer, window model.Window, segments []segment) {
+	lead := span{escape.Pad(escape.Bounded(label(window), maxName), 8, false), bold}
+	time := span{"  " + escape.Pad(words.Duration(window.DurationNS), 8, true) + "  ", plain}
+	used := escape.Cells(lead.text) + escape.Cells(time.text)
+	texts := make([][]span, len(segments))
+	for i, s := range segments {
+		figures := window.Meters
+		if s.tree {
+			figures = window.Figures()
+		}
+		value := s.q.show(figures, s.meter)
+		texts[i] = []span{{"  " + s.name + " ", dim}, {escape.Pad(value.text, usualSize, true), value.style}}
+		used += spanCells(texts[i])
+	}
+	for p.width > 0 && used+minLiveSource > p.width {
+		victim := 0
+		for i, s := range segments {
+			if texts[i] != nil && s.drop > segments[victim].drop {
+				victim = i
+			}
+		}
+		if segments[victim].drop == 0 {
+			break
+		}
+		used -= spanCells(texts[victim])
+		texts[victim] = nil
+	}
+	line := append([]span{lead}, slices.Concat(texts...)...)
+	for _, part := range append(line, time) {
+		p.paint(escape.Text(part.text), part.style)
+	}
+	rest := remarks(window)
+	if source := escape.OneLine(window.Source, window.SourceTruncated, p.width); source != "" {
+		rest = append(rest, span{source, plain})
+	}
+	p.clipped(trimmed(rest), p.width-used)
+	p.blank()
+}
+
+func spanCells(spans []span) int {
+	n := 0
+	for _, s := range spans {
+		n += escape.Cells(escape.Text(s.text))
+	}
+	return n
+}

@@ -1,0 +1,134 @@
+package text
+
+import (
+	"io"
+	"strings"
+
+	"ipytracer/report/escape"
+)
+
+// style is how a piece of text looks when colour is on.
+type style uint8
+
+const (
+	plain style = iota
+	bold
+	dim
+	red
+	green
+	yellow
+)
+
+var codes = [...]string{plain: "", bold: "1", dim: "2", red: "31", green: "32", yellow: "33"}
+
+// span is a piece of text in one style. The text may be hostile: it is escaped where it is printed.
+type span struct {
+	text  string
+	style style
+}
+
+// printer collects lines. Everything that reaches its buffer went through paint, which escapes it.
+type printer struct {
+	b     strings.Builder
+	width int // cells a line may take; 0 is no limit
+	color bool
+	to    io.Writer // where lines go when there are many; nil: they wait for flush
+	err   error     // of to
+}
+
+// manyBytes is how much waits for a writer.
+const manyBytes = 64 << 10
+
+func (p *printer) paint(escaped string, s style) {
+	if p.color && s != plain && escaped != "" {
+		escaped = "\x1b[" + codes[s] + "m" + escaped + "\x1b[0m"
+	}
+	p.b.WriteString(escaped)
+}
+
+// flush writes what has been collected, and forgets it.
+func (p *printer) flush(w io.Writer) error {
+	if p.err == nil {
+		_, p.err = io.WriteString(w, p.b.String())
+	}
+	p.b.Reset()
+	return p.err
+}
+
+func (p *printer) blank() {
+	p.b.WriteByte('\n')
+	if p.to != nil && p.b.Len() > manyBytes {
+		_ = p.flush(p.to) // the next flush says it
+	}
+}
+
+// title begins a section.
+func (p *printer) title(text string) {
+	p.blank()
+	p.prose("", span{text, bold})
+}
+
+// prose prints text, wrapped between words at the width; later lines begin with indent. A word that does not fit
+// on a line of its own keeps one for itself.
+func (p *printer) prose(indent string, spans ...span) {
+	var line []span
+	used, blank := 0, true // blank: only spaces so far
+	for i, word := range splitWords(spans) {
+		n := spanCells(word)
+		switch {
+		case i == 0:
+		case n > 0 && !blank && p.width > 0 && used+1+n > p.width:
+			p.run(line)
+			p.b.WriteString("\n" + indent)
+			line, used = nil, escape.Cells(indent)
+		default:
+			line, used = append(line, span{" ", word[0].style}), used+1
+		}
+		line, used = append(line, word...), used+n
+		blank = blank && n == 0
+	}
+	p.run(line)
+	p.blank()
+}
+
+// splitWords splits spans at spaces. A word may be of several spans, and is of one at least.
+func splitWords(spans []span) [][]span {
+	list := [][]span{nil}
+	for _, s := range spans {
+		for i, part := range strings.Split(escape.Text(s.text), " ") {
+			if i > 0 {
+				list = append(list, nil)
+			}
+			last := len(list) - 1
+			list[last] = append(list[last], span{part, s.style})
+		}
+	}
+	return list
+}
+
+// run paints escaped spans, neighbours of one style together.
+func (p *printer) run(spans []span) {
+	for i := 0; i < len(spans); {
+		text, s := "", spans[i].style
+		for ; i < len(spans) && spans[i].style == s; i++ {
+			text += spans[i].text
+		}
+		p.paint(text, s)
+	}
+}
+
+// clipped prints spans, cut to limit cells if the width is limited at all.
+func (p *printer) clipped(spans []span, limit int) {
+	for i, s := range spans {
+		text := escape.Text(s.text)
+		if p.width > 0 {
+			whole := escape.Cells(text) < limit || escape.Cells(text) == limit && i == len(spans)-1
+			if !whole {
+				p.paint(escape.Cut(text+"…", limit), s.style)
+				return
+			}
+			limit -= escape.Cells(text)
+		}
+		p.paint(text, s.style)
+	}
+}

@@ -1,0 +1,287 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// How many rows the ranking has, and what a stretch between cells must need to be one of them.
+const (
+	mostRanked  = 15
+	worthAGap   = 1 << 20
+	shareOfAGap = 100 // of the heaviest: one in …
+)
+
+// stretch is a cell, or the time between two: what the ranking ranks. Cell, gap and figures are there where it is shown.
+type stretch struct {
+	id, at  int // of the cell; which of the times between cells
+	cell    *model.Window
+	gap     *model.Between
+	pid     int
+	label   string
+	start   int64
+	peak    int64   // of the meter that ranks
+	need    int64   // of it: the process's own or, where that is more, with its children
+	took    []taker // children that took memory in it
+	figures map[string]model.Figure
+}
+
+// taker is a child that took memory in a cell, and its peak.
+type taker struct {
+	pid  int
+	peak int64
+}
+
+// rank puts cells and what lies between them in one order, the most needed first.
+func (v *view) rank() {
+	for i := range v.ranked {
+		v.ranked[i].label = v.shortName(v.byID[v.ranked[i].id])
+	}
+	at := -1
+	for b := range v.r.AllBetweenPassing() {
+		at++
+		v.inexact(b.Meters)
+		if !v.pids[b.PID] { // a process that runs no cells has no time between them
+			continue
+		}
+		v.moves(b.Meters)
+		v.ranked = append(v.ranked, stretch{at: at, pid: b.PID, label: v.shortGap(*b), start: b.StartNS, need: v.needOf(b.Meters), peak: b.Meters[v.first()].Peak})
+	}
+	slices.SortStableFunc(v.ranked, func(a, b stretch) int {
+		return cmp.Or(cmp.Compare(b.need, a.need), cmp.Compare(a.start, b.start))
+	})
+	v.fill()
+}
+
+// fill gets the cells and the times between them that are shown.
+func (v *view) fill() {
+	if len(v.ranked) == 0 {
+		return
+	}
+	gaps := map[int]*stretch{}
+	shown, _ := v.split()
+	for _, i := range append(shown, v.summitAt()) {
+		s := &v.ranked[i]
+		if s.id > 0 {
+			s.cell = v.window(s.id)
+			s.figures = s.cell.Meters
+			continue
+		}
+		gaps[s.at] = s
+	}
+	at := -1
+	for b := range v.r.AllBetweenPassing() {
+		if len(gaps) == 0 {
+			return
+		}
+		at++
+		if s := gaps[at]; s != nil {
+			one := *b
+			one.Meters = maps.Clone(b.Meters)
+			s.gap, s.figures = &one, one.Meters
+			delete(gaps, at)
+		}
+	}
+}
+
+// shortName is what tells a cell from the others: its label, with the number of its execution where the label is not enough.
+func (v *view) shortName(c *brief) string {
+	name := escape.Bounded(c.label, maxName)
+	if v.labels[c.label] > 1 || name == "-" || c.silent {
+		name += fmt.Sprintf(" #%d", c.execution)
+	}
+	return name
+}
+
+// shortGap is "after In[3]".
+func (v *view) shortGap(b model.Between) string {
+	if w, ok := v.byID[b.After]; ok && w.kind == model.Cell {
+		return "after " + v.shortName(w)
+	}
+	if w, ok := v.byID[b.Before]; ok && w.kind == model.Cell {
+		return "before " + v.shortName(w)
+	}
+	return escape.Bounded(b.Label, maxName)
+}
+
+// split says which of the ranking have a row, and which are folded.
+func (v *view) split() (shown, rest []int) {
+	most := mostRanked
+	if v.o.Cells > 0 {
+		most = v.o.Cells
+	}
+	least := int64(worthAGap)
+	if len(v.ranked) > 0 {
+		least = max(least, v.ranked[0].need/shareOfAGap)
+	}
+	for i, s := range v.ranked {
+		if len(shown) < most && (s.id > 0 || s.need >= least) {
+			shown = append(shown, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return shown, rest
+}
+
+// shown divides the ranking into what has a row and what is folded, as places in it: long sessions have much of that.
+func (v *view) shown() (shown []stretch, rest []int) {
+	rows, rest := v.split()
+	for _, i := range rows {
+		shown = append(shown, v.ranked[i])
+	}
+	return shown, rest
+}
+
+// ranking is the table of cells and of what lies between them.
+func (v *view) ranking() {
+	shown, rest := v.shown()
+	by := ""
+	if len(v.meters) > 0 {
+		by = meterName(v.meters[0]) + " memory, "
+	}
+	v.title("Cells, by what they need")
+	legend := by + "need = highest − start · consumed = end − start · total = at the end"
+	others := v.otherMeters()
+	if len(others) > 0 {
+		legend += " · " + strings.Join(names(others), ", ") + ": need"
+	}
+	v.prose("", span{legend, dim})
+	t := table{columns: []column{{title: "cell"}}, indent: rowIndent}
+	if v.several {
+		t.columns = append(t.columns, column{title: "pid", right: true})
+	}
+	t.columns = append(t.columns, column{title: "need", right: true, size: usualSize})
+	trees := slices.ContainsFunc(shown, func(s stretch) bool {
+		return s.cell != nil && len(s.cell.Tree) > 0 && v.needOf(s.cell.Tree) > v.needOf(s.figures)
+	})
+	if trees {
+		t.columns = append(t.columns, column{title: "with children", right: true, size: usualSize, drop: 1})
+	}
+	t.columns = append(t.columns, column{title: "consumed", right: true, size: usualSize, drop: 2}, column{title: "total", right: true, size: usualSize, drop: 100})
+	for i, id := range others {
+		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 5 + i})
+	}
+	t.columns = append(t.columns, column{title: "time", right: true, drop: 4}, column{title: "where it was highest", flex: true})
+	statements := v.statementsOf(idsOf(shown))
+	for _, s := range shown {
+		t.rows = append(t.rows, v.rankedRow(s, trees, others, statements))
+	}
+	t.print(v.printer)
+	v.folded(rest)
+}
+
+// otherMeters are those that have a column of their need beside the one that ranks: mapped memory is what these are in.
+func (v *view) otherMeters() (ids []string) {
+	for _, id := range v.meters[min(1, len(v.meters)):] {
+		if id != "cpu.mapped" && v.moving[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func names(ids []string) (out []string) {
+	for _, id := range ids {
+		out = append(out, meterName(id))
+	}
+	return out
+}
+
+// idsOf are the ids of the cells in a part of the ranking.
+func idsOf(shown []stretch) map[int]bool {
+	ids := map[int]bool{}
+	for _, s := range shown {
+		if s.cell != nil {
+			ids[s.cell.ID] = true
+		}
+	}
+	return ids
+}
+
+// summitOf is the text of the line at which a cell was at its highest; of the whole cell where that is not known, or there is one line.
+func (v *view) summitOf(c *model.Window, statements []model.Window) string {
+	if i := v.summitAmong(statements, c); i >= 0 && len(statements) > 1 {
+		where, source := statementLabel(statements[i], cellLines(*c))
+		return where + source
+	}
+	return escape.OneLine(c.Source, c.SourceTruncated, maxProse)
+}
+
+func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]model.Window) row {
+	cells := []span{{s.label, bold}}
+	if v.several {
+		cells = append(cells, span{fmt.Sprint(s.pid), plain})
+	}
+	meter := ""
+	if len(v.meters) > 0 {
+		meter = v.meters[0]
+	}
+	cells = append(cells, need.show(s.figures, meter))
+	if trees {
+		together := span{}
+		if s.cell != nil && v.needOf(s.cell.Tree) > v.needOf(s.figures) {
+			together = need.show(s.cell.Tree, meter)
+		}
+		cells = append(cells, together)
+	}
+	cells = append(cells, consumed.show(s.figures, meter), total.show(s.figures, meter))
+	for _, id := range others {
+		cells = append(cells, need.show(s.figures, id))
+	}
+	if s.gap != nil {
+		text := span{"(no cell ran: hooks, threads, timers)", dim}
+		return row{cells: append(cells, span{words.Duration(s.gap.DurationNS), plain}, text)}
+	}
+	c := s.cell
+	text, look := v.summitOf(c, statements[c.ID]), plain
+	if c.Status != model.OK && c.Status != "" {
+		text, look = strings.TrimSuffix(escape.Bounded(c.Status, maxName)+" · "+text, " · "), red
+	}
+	r := row{cells: append(cells, span{words.Duration(c.DurationNS), plain}, span{text, look})}
+	if len(c.Refused) > 0 || c.Foreign != nil || c.Note != "" {
+		bare := *c
+		bare.Status = model.OK
+		r.below = trimmed(remarks(bare))
+	}
+	return r
+}
+
+// folded says in one line what has no row.
+func (v *view) folded(rest []int) {
+	if len(rest) == 0 {
+		return
+	}
+	cells, gaps, most, sum := 0, 0, int64(0), int64(0)
+	for _, i := range rest {
+		s := &v.ranked[i]
+		if s.id > 0 {
+			cells++
+		} else {
+			gaps++
+		}
+		most = max(most, s.need)
+		sum += max(0, s.need)
+	}
+	var what []string
+	if cells > 0 {
+		what = append(what, words.Plural(cells, "more cell"))
+	}
+	if gaps > 0 {
+		what = append(what, words.Plural(gaps, "stretch")+" between cells")
+	}
+	each := ", none needs more than " + words.Bytes(most)
+	if most <= 0 {
+		each = ", none needs any"
+	} else if len(rest) > 1 {
+		each = ", together " + words.Bytes(sum) + each
+	}
+	v.prose("", span{"… and " + strings.Join(what, ", ") + each + "; --full prints all.", dim})
+}

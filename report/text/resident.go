@@ -1,0 +1,77 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// Bounds of the parts of resident memory that have rows: bytes, and one in so many of the whole.
+const (
+	leastResident = 1 << 20
+	smallPart     = 32
+)
+
+// residentKinds are the parts of resident memory in words.
+var residentKinds = map[string]string{
+	"objects":     "Python's small objects (up to 512 bytes each)",
+	"object-free": "room that Python keeps for such objects",
+	"malloc":      "blocks of malloc and its headers, in its heaps",
+	"malloc-big":  "large blocks, which malloc maps one by one",
+	"malloc-free": "free, kept by malloc",
+	"libraries":   "variables of libraries",
+	"files":       "pages of files: the code of libraries, mapped data",
+	"shared":      "shared memory",
+	"stack":       "stack of the main thread",
+	"other":       "not explained",
+}
+
+// resident says where the resident memory of each process is at the end; unless all is asked for, of the one that has most.
+func (v *view) resident(all []model.Resident) {
+	rest := all[:0:0]
+	if len(all) > 1 && !v.o.Full {
+		most := slices.MaxFunc(all, func(a, b model.Resident) int { return cmp.Compare(a.Total, b.Total) })
+		for _, r := range all {
+			if r.PID != most.PID {
+				rest = append(rest, r)
+			}
+		}
+		all = []model.Resident{most}
+	}
+	for _, r := range all {
+		title := "Resident memory at the end, where it is: " + words.Bytes(r.Total)
+		if len(all)+len(rest) > 1 {
+			title += fmt.Sprintf(" (pid %d)", r.PID)
+		}
+		v.title(title)
+		small, least := int64(0), max(leastResident, r.Total/smallPart)
+		for _, p := range r.Parts {
+			if p.Bytes < least && !v.o.Full {
+				small += p.Bytes
+				continue
+			}
+			text := orNone(residentKinds[p.Kind], escape.Bounded(p.Kind, maxName))
+			if p.Kind == "malloc-free" && r.Trim >= leastResident {
+				text += "; malloc_trim(0) would give back " + words.Bytes(r.Trim)
+			}
+			v.prose("            ", span{escape.Pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain}, span{text, plain})
+		}
+		if small > 0 {
+			v.prose("            ", span{escape.Pad(words.Bytes(small), usualSize, true) + "  ", plain}, span{"the rest: less than " + words.Bytes(least) + " each", dim})
+		}
+		if !r.Complete {
+			v.prose("", span{"There was more than could be looked at in time: it is in what is not explained.", yellow})
+		}
+	}
+	if len(rest) > 0 {
+		sum := int64(0)
+		for _, r := range rest {
+			sum += r.Total
+		}
+		v.prose("", span{fmt.Sprintf("… and %s with %s together; --full has each.", words.Plural(len(rest), "more process"), words.Bytes(sum)), dim})
+	}
+}

@@ -1,0 +1,277 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// short is the report that fits on a screen or two.
+func (v *view) short() {
+	v.lead()
+	v.about()
+	if len(v.cells) == 0 {
+		v.noCells()
+	} else {
+		v.ranking()
+	}
+	v.experiments()
+	v.heaviestLines()
+	v.whoAllocatedShort()
+	v.childrenShort()
+	v.tensors()
+	v.variables(v.r.Variables, v.r.Names)
+	v.resident(v.r.Resident)
+	v.processes()
+	v.footnotes()
+	v.shortCertificate()
+}
+
+// about says in a line for each process that runs cells what it is, and how long was traced.
+func (v *view) about() {
+	if len(v.ranked) > 0 {
+		v.blank()
+	}
+	for _, p := range v.kernels() {
+		name := "process"
+		parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+		if p.Python != "" {
+			parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
+		}
+		if p.IPython != "" {
+			name = "kernel"
+			parts = append(parts, span{"IPython " + escape.Bounded(p.IPython, maxName), plain})
+		}
+		parts = append(parts, span{escape.Bounded(p.Frontend, maxName), plain})
+		if p.Parent != 0 {
+			parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
+		}
+		if p.RestartOf != 0 {
+			parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
+		}
+		if p.IPython == "" {
+			parts = append(parts, span{escape.Bounded(p.Command, maxProse), plain})
+		}
+		if p.Late {
+			parts = append(parts, span{"was running before", plain})
+		}
+		v.field(name, parts...)
+		v.limits(p)
+		if len(v.cells) == 0 {
+			v.field(meterName(v.first()), course(v.life(p), v.first())...)
+		}
+	}
+	v.session()
+}
+
+// first is the meter that ranks.
+func (v *view) first() string {
+	if len(v.meters) == 0 {
+		return ""
+	}
+	return v.meters[0]
+}
+
+// kernels are the processes that ran cells; the attached ones where none did.
+func (v *view) kernels() (all []model.Process) {
+	for _, p := range v.r.Processes {
+		if v.pids[p.PID] {
+			all = append(all, p)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for _, p := range v.r.Processes {
+		if p.Parent == 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// fewStatements is how many lines of a cell the short report has, and fewCallers how many of who allocated.
+const (
+	fewStatements = 4
+	fewCallers    = 3
+)
+
+// heaviestLines shows the heaviest cells line by line, in one table.
+func (v *view) heaviestLines() {
+	shown, _ := v.shown()
+	of := v.statementsOf(idsOf(shown))
+	left := v.detailed()
+	meter := v.first()
+	others := v.otherMeters()
+	t := table{columns: []column{{title: "cell"}, {}, {title: "line", right: true}, {title: "need", right: true, size: usualSize}, {title: "consumed", right: true, size: usualSize}}, indent: rowIndent}
+	for i, id := range others {
+		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 1 + i})
+	}
+	t.columns = append(t.columns, column{title: "source", flex: true})
+	hidden, most := 0, int64(0)
+	for _, s := range v.ranked {
+		if s.cell == nil || left <= 0 || s.need <= 0 || len(of[s.id]) < 2 { // one statement is the cell itself
+			continue
+		}
+		left--
+		heavy, rest := v.heaviestOf(of[s.cell.ID])
+		hidden += len(rest)
+		for _, w := range rest {
+			most = max(most, v.weight(w))
+		}
+		lines := cellLines(*s.cell)
+		summit := v.summitAmong(heavy, s.cell)
+		label := span{s.label, bold}
+		for i, w := range heavy {
+			r := statementRow(w, lines, i == summit)
+			cells := append([]span{label}, r.lead...)
+			cells = append(cells, need.show(v.heavierFigures(&w), meter), consumed.show(v.heavierFigures(&w), meter))
+			for _, id := range others {
+				cells = append(cells, need.show(w.Meters, id))
+			}
+			t.rows = append(t.rows, row{cells: append(cells, r.trail...)})
+			label = span{}
+		}
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.title("Line by line (▲ where the cell rose to its highest)")
+	t.print(v.printer)
+	if hidden > 0 && most > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.", words.Plural(hidden, "more line"), words.Bytes(most)), dim})
+	}
+}
+
+// heaviestOf picks the statements of a cell that have a row, in the order they ran.
+func (v *view) heaviestOf(all []model.Window) (shown, rest []model.Window) {
+	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
+	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
+	for i, w := range ranked {
+		if i < fewStatements && (i == 0 || v.weight(w) >= v.weight(ranked[0])/100) {
+			shown = append(shown, w)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b model.Window) int { return cmp.Compare(a.ID, b.ID) })
+	return shown, rest
+}
+
+// whoAllocatedShort shows, of the heaviest cells, who allocated what was there at their highest moments, in one table.
+func (v *view) whoAllocatedShort() {
+	t := table{columns: []column{
+		{title: "cell"}, {title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize, drop: 2},
+		{title: "times", right: true, drop: 1}, {title: "who", flex: true},
+	}, indent: rowIndent}
+	left := v.detailed()
+	var open []string
+	for _, s := range v.ranked {
+		if s.id == 0 || left <= 0 {
+			continue
+		}
+		cell := v.fetch(s.id)
+		v.detail(cell)
+		callers := v.callers(cell)
+		callers = slices.DeleteFunc(callers, func(a *caller) bool { return a.Allocated < worthShowing || isOuter(a.Meter) && !a.users })
+		if len(callers) == 0 {
+			continue
+		}
+		left--
+		if slices.ContainsFunc(coverages(cell), func(c model.Coverage) bool { return !c.Exact }) {
+			open = append(open, s.label)
+		}
+		label := span{s.label, bold}
+		for i, a := range callers[:min(len(callers), fewCallers)] {
+			if i > 0 && a.AtPeak < callers[0].AtPeak/16 {
+				break
+			}
+			t.rows = append(t.rows, row{cells: []span{
+				label, {meterName(a.Meter), plain}, {words.Bytes(a.AtPeak), plain}, {words.Bytes(a.Allocated), plain}, {words.Count(uint64(max(0, a.Count))), dim}, {a.who, plain},
+			}})
+			label = span{}
+		}
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.title("Who allocated in them (at peak: of that, what was there at the cell's highest moment)")
+	t.print(v.printer)
+	if len(open) > 0 {
+		v.prose("", span{"Not all of it is known in " + strings.Join(open, ", ") + "; --full says how much.", dim})
+	}
+}
+
+func coverages(w *model.Window) (all []model.Coverage) {
+	for _, c := range w.Coverage {
+		all = append(all, c)
+	}
+	return all
+}
+
+// detail fills in who allocated in a cell, where that is made only when it is asked for.
+func (v *view) detail(w *model.Window) {
+	if v.r.Detail != nil && w.Coverage == nil {
+		v.r.Detail(w)
+	}
+}
+
+// doubts are the reasons for which not everything is exact and proven, in words.
+func (v *view) doubts() (reasons []string) {
+	c := v.r.Certificate
+	for _, why := range lacks(&c) {
+		reasons = append(reasons, escape.Bounded(why, maxProse))
+	}
+	for _, p := range c.Meters {
+		if part(p.ID) {
+			continue
+		}
+		if p.Shed {
+			reasons = append(reasons, meterName(p.ID)+" was not counted at times, to keep the overhead budget (--budget off counts all)")
+		}
+		if p.Agreed < p.Compared {
+			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s", meterName(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
+		}
+		if p.Skipped > 0 && !p.Shed {
+			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven", meterName(p.ID), words.Plural(p.Skipped, "window")))
+		}
+	}
+	for _, m := range v.r.Meters {
+		if !m.Exact && !part(m.ID) && (m.Bound == nil || *m.Bound > 0) {
+			reasons = append(reasons, meterName(m.ID)+" is "+quality(m, true, model.Proof{}).text+" on this machine")
+		}
+	}
+	for _, p := range c.Problems {
+		reasons = append(reasons, escape.Bounded(p, maxProse))
+	}
+	return reasons
+}
+
+// shortCertificate is one line where all is well, and the reasons where not.
+func (v *view) shortCertificate() {
+	reasons := v.doubts()
+	most, windows := 0, 0
+	for _, p := range v.r.Certificate.Meters {
+		windows = max(windows, p.Compared)
+		most++
+	}
+	v.blank()
+	changes := words.Count(v.r.Certificate.Made) + " changes"
+	if len(reasons) == 0 {
+		v.prose("  ", span{"✓ ", green}, span{fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).", changes, words.Plural(windows, "window")), plain})
+		return
+	}
+	v.prose("  ", span{"Certificate: ", bold}, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, words.Count(v.r.Certificate.Delivered)), plain})
+	const few = 8
+	for _, r := range reasons[:min(len(reasons), few)] {
+		v.prose("    ", span{"  - " + r, yellow})
+	}
+	if more := len(reasons) - few; more > 0 {
+		v.prose("    ", span{fmt.Sprintf("  … and %d more", more), yellow})
+	}
+}

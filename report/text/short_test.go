@@ -1,0 +1,159 @@
+package text_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ipytracer/model"
+	"ipytracer/report/reporttest"
+	"ipytracer/report/text"
+	"ipytracer/words"
+)
+
+// sixty is a notebook of sixty cells of several lines, some with workers, and what moved between them.
+func sixty() *model.Report {
+	r := reporttest.Rich()
+	r.Windows = r.Windows[:1]
+	r.Between = nil
+	id := 10
+	for i := range 60 {
+		c := reporttest.CellWindow(id, i+1, "import library\nresult = model.fit(data)\nplot(result)")
+		c.Meters = reporttest.All(reporttest.Fig(100*reporttest.MiB, 100*reporttest.MiB+int64(i+1)*reporttest.MiB, 101*reporttest.MiB), reporttest.Fig(100*reporttest.MiB, 200*reporttest.MiB, 200*reporttest.MiB), reporttest.Fig(0, int64(i)*reporttest.MiB, reporttest.MiB))
+		stack := []model.Frame{
+			{Function: "empty", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 3},
+			{Function: "validate.<locals>.wrapper", File: "/usr/lib/python3/dist-packages/sklearn/utils.py", Line: 3},
+			{Function: "Forest.fit", File: "/usr/lib/python3/dist-packages/sklearn/forest.py", Line: 9},
+			{Function: "<module>", File: fmt.Sprintf("/tmp/ipykernel_1/%d.py", i), Line: 2, Execution: i + 1, ExecutionCount: reporttest.Number(i + 1)},
+		}
+		for range 30 {
+			c.Allocations = append(c.Allocations, model.Allocation{Meter: "cpu.numpy", Stack: stack, Allocated: reporttest.MiB, AtPeak: reporttest.MiB, Count: 1},
+				model.Allocation{Meter: "cpu.mapped", Stack: stack, Allocated: reporttest.MiB, AtPeak: reporttest.MiB, Count: 1})
+		}
+		c.Coverage = map[string]model.Coverage{"cpu.numpy": {Exact: true}, "cpu.mapped": {Exact: true}}
+		if i%10 == 0 {
+			c.Tree = map[string]model.Figure{"cpu.resident": reporttest.Fig(100*reporttest.MiB, 700*reporttest.MiB, 101*reporttest.MiB)}
+			c.Children = []model.Child{
+				{PID: 71234567, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix --pipe 9", Meters: reporttest.All(reporttest.Fig(0, 600*reporttest.MiB, 0), reporttest.Fig(0, 600*reporttest.MiB, 0), reporttest.Fig(0, 0, 0))},
+				{PID: 71234568, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix --pipe 9", Meters: reporttest.All(reporttest.Fig(50*reporttest.MiB, 50*reporttest.MiB, 50*reporttest.MiB), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))},
+			}
+		}
+		r.Windows = append(r.Windows, c)
+		for line := range 3 {
+			peak := 100*reporttest.MiB + int64(line)*int64(i+1)*reporttest.MiB/2
+			r.Windows = append(r.Windows, reporttest.StatementWindow(id+1+line, id, line+1, reporttest.All(reporttest.Fig(100*reporttest.MiB, peak, 100*reporttest.MiB), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))))
+		}
+		r.Between = append(r.Between, model.Between{PID: 4242, After: id, Before: id + 10, Label: "between", DurationNS: reporttest.MS, Meters: reporttest.All(reporttest.Fig(100*reporttest.MiB, 100*reporttest.MiB+int64(i)*200*reporttest.KiB, 100*reporttest.MiB), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))})
+		id += 10
+	}
+	return r
+}
+
+// TestSixtyCellsFit: a notebook of sixty cells takes 80 lines at most, on any terminal; the cells that need most with their children come first.
+func TestSixtyCellsFit(t *testing.T) {
+	for _, width := range []int{80, 120} {
+		out := printed(t, sixty(), text.Options{Width: width})
+		reporttest.Golden(t, fmt.Sprintf("sixty.%d.txt", width), []byte(out))
+		if n := strings.Count(out, "\n"); n > 80 {
+			t.Errorf("%d lines at %d", n, width)
+		}
+		for _, words := range []string{"In[1]", "71234567", "600.00 MiB", "more cells", "1 process that took less"} {
+			if !strings.Contains(out, words) {
+				t.Errorf("%q is missing at %d", words, width)
+			}
+		}
+		if strings.Index(out, "In[51]") > strings.Index(out, "In[60]") {
+			t.Error("a cell whose children need most is not ranked first")
+		}
+	}
+	if n := strings.Count(printed(t, sixty(), text.Options{Full: true}), "\n"); n < 150 {
+		t.Errorf("--full has %d lines", n)
+	}
+}
+
+// TestMappedIsSaidOnce: mapped memory that arrays of the same lines fill is not listed beside them, and calls of one library are folded.
+func TestMappedIsSaidOnce(t *testing.T) {
+	out := printed(t, sixty(), text.Options{})
+	_, who, _ := strings.Cut(out, "Who allocated")
+	who, _, _ = strings.Cut(who, "\n\n")
+	if strings.Contains(who, "mapped") || !strings.Contains(who, "30.00 MiB") || !strings.Contains(who, "Forest.fit … 1 call in numpy") {
+		t.Errorf("who allocated:\n%s", who)
+	}
+}
+
+// TestBetweenIsRanked: a stretch between cells that needs more than they do comes before them.
+func TestBetweenIsRanked(t *testing.T) {
+	r := sixty()
+	r.Between[6].Meters["cpu.resident"] = reporttest.Fig(100*reporttest.MiB, 5*reporttest.GiB, 100*reporttest.MiB)
+	out := printed(t, r, text.Options{})
+	if !strings.HasPrefix(out, "highest      5.00 GiB resident between In[7] and In[8]") || strings.Index(out, "after In[7]") > strings.Index(out, "\nIn[51]") {
+		t.Errorf("the stretch after In[7] is not first:\n%s", out)
+	}
+}
+
+// TestEqualCellsAreApart: cells with one label have their execution beside it.
+func TestEqualCellsAreApart(t *testing.T) {
+	r := sixty()
+	for i := range r.Windows {
+		if r.Windows[i].Execution == 51 || r.Windows[i].Execution == 41 {
+			r.Windows[i].ExecutionCount = reporttest.Number(7)
+		}
+	}
+	out := printed(t, r, text.Options{})
+	if !strings.Contains(out, "In[7] #51") || !strings.Contains(out, "In[7] #41") || strings.Contains(out, "In[31] #") {
+		t.Errorf("two cells In[7]:\n%s", out)
+	}
+}
+
+// TestHeaderNamesTheKernel: under a program that starts the kernel, the header is of the process that ran cells.
+func TestHeaderNamesTheKernel(t *testing.T) {
+	r := sixty()
+	r.Processes = append([]model.Process{{PID: 4000, Command: "jupyter nbconvert --execute", Python: "3.11.2"}}, r.Processes...)
+	r.Processes[1].Parent = 4000
+	r.Processes[1].RestartOf = 4100
+	for _, o := range []text.Options{{Width: 200}, {Width: 200, Full: true}} {
+		if out := printed(t, r, o); !strings.Contains(out, "kernel      pid 4242") || !strings.Contains(out, "started by pid 4000 · restart of pid 4100") {
+			t.Errorf("full %v: header:\n%s", o.Full, out[:1500])
+		}
+	}
+	out := printed(t, r, text.Options{})
+	if !strings.Contains(out, "kernel      pid 4242") || !strings.Contains(out, "started by pid 4000") || strings.Contains(out, "process     pid 4000") {
+		t.Errorf("header:\n%s", out[:1500])
+	}
+}
+
+// TestPlural is the one rule for counts and nouns.
+func TestPlural(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 cell": words.Plural(1, "cell"), "2 cells": words.Plural(2, "cell"), "3 processes": words.Plural(3, "process"), "0 stretches": words.Plural(0, "stretch"),
+		"2 boundaries": words.Plural(2, "boundary"), "2 ways": words.Plural(2, "way"), "1,000 lines of code": words.Plural(1000, "line of code"), "1 line of code": words.Plural(1, "line of code"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestLeadNamesWhatToDelete: where it is known what the process has by name, the first lines say it.
+func TestLeadNamesWhatToDelete(t *testing.T) {
+	r := sixty()
+	r.Variables = []model.Variable{
+		{PID: 4242, Name: "small", Kind: "variable", Bytes: 4 * reporttest.KiB}, {PID: 4242, Name: "frame", Kind: "variable", Bytes: 300 * reporttest.MiB},
+		{PID: 4242, Name: "Out[7]", Kind: "output", Bytes: 20 * reporttest.MiB}, {PID: 4242, Name: "model", Kind: "variable", Bytes: 100 * reporttest.MiB, Device: reporttest.GiB},
+		{PID: 9, Name: "others", Kind: "variable", Bytes: reporttest.GiB}, {PID: 4242, Name: "the last traceback", Kind: "traceback", Bytes: 9 * reporttest.MiB},
+	}
+	r.Variables[1].Execution, r.Variables[1].Line = 3, 1
+	r.Lines = []model.Line{
+		{PID: 4242, Meter: "cpu.numpy", Frame: model.Frame{Function: "<module>", File: "3.py", Line: 1, Execution: 3, ExecutionCount: reporttest.Number(3)}, Left: 300 * reporttest.MiB},
+		{PID: 4242, Meter: "cpu.numpy", Frame: model.Frame{Function: "<module>", File: "5.py", Line: 2, Execution: 5, ExecutionCount: reporttest.Number(5)}, Left: 128 * reporttest.MiB},
+	}
+	out := printed(t, r, text.Options{Width: 160})
+	for _, words := range []string{
+		"in it model 1.10 GiB, frame 300.00 MiB, Out[7] 20.00 MiB, 1 more name, 128.00 MiB numpy of In[5] line 2\n",
+		"to free it   del model, frame (1.39 GiB) · %reset -f out (20.00 MiB) · the next error lets go of the last traceback (9.00 MiB) · tracer audit says",
+	} {
+		if !strings.Contains(out, words) {
+			t.Errorf("%q is missing in:\n%s", words, out[:1000])
+		}
+	}
+}

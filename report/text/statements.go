@@ -1,0 +1,172 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// maxStatements is how many lines of one cell are listed.
+const maxStatements = 20
+
+// statements shows the heaviest cells line by line.
+func (v *view) statements() {
+	left := v.detailed()
+	var shown []*model.Window
+	wanted := map[int]bool{}
+	for _, c := range v.cells {
+		if left <= 0 {
+			break
+		}
+		if c.statements < 2 { // one statement is the cell itself
+			continue
+		}
+		if w := v.fetch(c.id); v.moved(w.Meters) {
+			shown = append(shown, w)
+			wanted[c.id] = true
+			left--
+		}
+	}
+	of := v.statementsOf(wanted)
+	for _, w := range shown {
+		v.drill(*w, of[w.ID])
+	}
+}
+
+// detailed is how many of the heaviest cells are shown in detail.
+func (v *view) detailed() int {
+	if v.o.Statements == 0 {
+		return 3
+	}
+	return v.o.Statements
+}
+
+// cellName is a cell's label, with its number where the label does not tell it from others.
+func (v *view) cellName(c model.Window) string {
+	name := label(c)
+	if name == "-" || c.Silent || v.several {
+		name += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
+	}
+	return name
+}
+
+// moved says whether any headline meter changed.
+func (v *view) moved(figures map[string]model.Figure) bool {
+	return slices.ContainsFunc(v.meters, func(id string) bool {
+		f := figures[id]
+		return f.Consumed != 0 || f.Need() != 0
+	})
+}
+
+// drill lists the statements of one cell that moved memory, in the order they ran, and marks the one during which
+// the cell was at its highest.
+func (v *view) drill(c model.Window, statements []model.Window) {
+	heavy := slices.DeleteFunc(slices.Clone(statements), func(w model.Window) bool { return !v.moved(w.Meters) })
+	idle := len(statements) - len(heavy)
+	ranked := slices.Clone(heavy)
+	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
+	if len(heavy) > maxStatements {
+		keep := map[int]bool{}
+		for _, w := range ranked[:maxStatements] {
+			keep[w.ID] = true
+		}
+		heavy = slices.DeleteFunc(heavy, func(w model.Window) bool { return !keep[w.ID] })
+	}
+	v.title(v.cellName(c) + ", line by line")
+	v.blank()
+	lines := cellLines(c)
+	summit := slices.IndexFunc(heavy, func(w model.Window) bool { return v.reaches(w, c) })
+	var rows []figureRow
+	for i, w := range heavy {
+		rows = append(rows, statementRow(w, lines, i == summit))
+	}
+	v.figureTable([]column{{}, {title: "line", right: true}}, []column{{title: "source", flex: true}}, slices.Values(rows), need, consumed, peaked)
+	v.unlisted(ranked[len(heavy):], idle)
+	if summit >= 0 {
+		v.prose("", span{"▲ the cell was at its highest here", dim})
+	}
+}
+
+// reaches says whether a cell was at its highest during a statement.
+func (v *view) reaches(w, c model.Window) bool {
+	if len(v.meters) == 0 {
+		return false
+	}
+	own, ok := w.Meters[v.meters[0]]
+	whole := c.Meters[v.meters[0]]
+	return ok && own.Peak == whole.Peak && whole.Need() > 0
+}
+
+// summitAmong is where a cell rose to its highest, -1 if that is not known: the first statement in which all but a tenth of its need was there. Of
+// a cell whose children need more, theirs counts.
+func (v *view) summitAmong(statements []model.Window, c *model.Window) int {
+	if len(v.meters) == 0 || v.weight(*c) <= 0 {
+		return -1
+	}
+	of := func(w *model.Window) model.Figure { return v.heavierFigures(w)[v.meters[0]] }
+	if v.needOf(c.Tree) > v.needOf(c.Meters) {
+		of = func(w *model.Window) model.Figure { f, _ := w.Together(v.meters[0]); return f }
+	}
+	least := of(c).Peak - v.weight(*c)/10
+	return slices.IndexFunc(statements, func(w model.Window) bool { return of(&w).Peak >= least && of(&w).Need() > 0 })
+}
+
+// heavierFigures are a window's own or, where these need more, those with its children.
+func (v *view) heavierFigures(w *model.Window) map[string]model.Figure {
+	if v.needOf(w.Tree) > v.needOf(w.Meters) {
+		return w.Figures()
+	}
+	return w.Meters
+}
+
+// cellLines are the lines of a cell by the numbers its statements have. What a cell magic makes of a whole cell is
+// one line.
+func cellLines(c model.Window) []string {
+	lines := strings.Split(c.Source, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "%%") {
+			return append(lines[:i], strings.Join(lines[i:], "\n"))
+		}
+		if strings.TrimSpace(line) != "" {
+			break
+		}
+	}
+	return lines
+}
+
+func statementRow(w model.Window, lines []string, summit bool) figureRow {
+	number, text, mark, look := "-", w.Source, span{}, plain
+	if w.Name != "" {
+		text = escape.Bounded(w.Name, maxName)
+	}
+	if w.Line > 0 {
+		number = fmt.Sprint(w.Line)
+		if w.Line <= len(lines) {
+			text = lines[w.Line-1]
+		}
+	}
+	if summit {
+		mark = span{"▲", bold}
+	}
+	text = escape.OneLine(text, false, maxProse)
+	if w.Status != model.OK && w.Status != "" {
+		text, look = strings.TrimSuffix(w.Status+" · "+text, " · "), red
+	}
+	return figureRow{lead: []span{mark, {number, plain}}, figures: w.Meters, trail: []span{{text, look}}}
+}
+
+// unlisted accounts for the statements of a cell that have no row: rest, heaviest first, and those that moved nothing.
+func (v *view) unlisted(rest []model.Window, idle int) {
+	if len(rest) > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.",
+			words.Plural(len(rest), "more line"), words.Bytes(v.weight(rest[0]))), dim})
+	}
+	if idle > 0 {
+		v.prose("", span{words.Plural(idle, "other line") + " moved no memory.", dim})
+	}
+}
