@@ -27,17 +27,17 @@ tracer/elffile:
 tracer/elffile/elftest: tracer/elffile
 tracer/machine: tracer/elffile x86asm
 tracer/cpython: tracer/elffile tracer/machine
-tracer/libc: tracer/machine
+tracer/libc: tracer/elffile tracer/machine
 tracer/numpy: tracer/machine
-tracer/cuda: event tracer/machine
-tracer/native: demangle
+tracer/cuda: event tracer/elffile tracer/machine
+tracer/native: tracer/elffile demangle
 tracer/holders: tracer/cpython unix
 tracer/resident:
 tracer/pinned:
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
-tracer: event tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
+tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
 cmd/tracer: attribution event model recording report report/escape report/text tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words unix cobra pflag x/term
 bench/made: event recording

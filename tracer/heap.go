@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/elffile"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/libc"
 	"ipytracer/tracer/process"
@@ -93,7 +93,7 @@ func (s *Session) linked(t *target) ([]process.Mapping, error) {
 		}
 		mappings = append(mappings, m)
 		kind, known := cuda.KindOf(m.Path)
-		if loader == nil && (known && kind == cuda.Loader || strings.HasPrefix(path.Base(m.Path), "ld-musl-")) {
+		if loader == nil && m.Perm&process.Exec != 0 && (known && kind == cuda.Loader || strings.HasPrefix(path.Base(m.Path), "ld-musl-")) {
 			loader = &m
 		}
 	}
@@ -139,23 +139,17 @@ func (s *Session) linked(t *target) ([]process.Mapping, error) {
 // maxInFront bounds how many libraries are looked at that come before the C library.
 const maxInFront = 256
 
-// loadBias is what to add to a file's addresses, by one of its mappings: the first, of its first segment.
-func loadBias(r io.ReaderAt, m process.Mapping) (bias uint64, err error) {
-	defer func() { // debug/elf promises nothing about files made to break it
-		if recover() != nil {
-			err = fmt.Errorf("%w: the dynamic linker's ELF headers are broken", libc.ErrUnknown)
-		}
-	}()
-	f, err := elf.NewFile(r)
+// loadBias is what to add to a file's addresses, by an executable mapping of it.
+func loadBias(r io.ReaderAt, m process.Mapping) (uint64, error) {
+	f, err := elffile.Open(r)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", libc.ErrUnknown, err)
 	}
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD && p.Off&^4095 == m.Offset {
-			return m.LoadBias(p.Vaddr&^4095, p.Off&^4095), nil
-		}
+	bias, ok := f.Bias(m.Start, m.Offset)
+	if !ok {
+		return 0, fmt.Errorf("%w: the dynamic linker is mapped in an unknown way", libc.ErrUnknown)
 	}
-	return 0, fmt.Errorf("%w: the dynamic linker is mapped in an unknown way", libc.ErrUnknown)
+	return bias, nil
 }
 
 // placeAllocator puts probes on an allocator's functions.

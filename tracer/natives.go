@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/tracer/elffile"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/native"
 	"ipytracer/tracer/process"
@@ -13,7 +14,7 @@ import (
 // natives are the ELF files of all targets, and the Python stacks that native ones are put in front of.
 type natives struct {
 	modules map[process.FileID]*native.Module // nil where a file is of no use
-	room    native.Room
+	room    elffile.Room
 	places  int // of all targets
 	files   []io.Closer
 	stacks  map[uint64]*event.Stack

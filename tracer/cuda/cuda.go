@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/tracer/elffile"
 	"ipytracer/tracer/machine"
 )
 
@@ -203,7 +204,7 @@ func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
 			err = fmt.Errorf("%w: its ELF headers are broken", ErrUnknown)
 		}
 	}()
-	f, err := elf.NewFile(r)
+	f, err := elffile.Headers(r)
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

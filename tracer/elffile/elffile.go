@@ -1,5 +1,6 @@
-// Package elffile reads ELF files: headers, segments, symbols, relocations, the ranges of functions, and the load bias. What the
-// bytes of a function mean is none of its business (tracer/machine), nor whose file it is (tracer/cpython and others).
+// Package elffile reads ELF files: headers, segments, symbols, relocations, notes, the load bias, call frame information and lines. What
+// the bytes of a function mean is none of its business (tracer/machine), nor whose file it is (tracer/cpython and others), nor what a
+// stack is made of (tracer/native).
 //
 // It reads through [io.ReaderAt] and does nothing else. A file may be anything: sizes and counts are bounded, and nothing panics.
 // Addresses are those of the file ("virtual"); add the load bias for a process.
@@ -123,6 +124,18 @@ func (f *File) Read(vaddr uint64, buf []byte) error {
 		return fmt.Errorf("read %#x: %w", vaddr, err)
 	}
 	return nil
+}
+
+// readSome fills buf from the file's contents at a virtual address; it says how much there is in the segment.
+func (f *File) readSome(vaddr uint64, buf []byte) (n int) {
+	for _, s := range f.segments {
+		if vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
+			buf = buf[:min(uint64(len(buf)), s.Size-(vaddr-s.Vaddr))]
+			n, _ = f.reader.ReadAt(buf, int64(s.Offset+(vaddr-s.Vaddr)))
+			return max(n, 0)
+		}
+	}
+	return 0
 }
 
 // FileOffset translates a virtual address that the file backs.

@@ -147,7 +147,7 @@ func (img *Image) loadRanges() {
 		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 && s.FileSize <= maxEHFrame {
 			// A header may claim more than there is: take what there is.
 			data := img.Contents(Segment{Offset: s.Offset, Size: s.FileSize})
-			img.frames = parseEHFrame(data, s.Addr)
+			img.frames = ranges(data, s.Addr)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"ipytracer/tracer/elffile"
 )
 
 // ErrUnsettled says that the dynamic linker has not come so far yet, or is at work.
@@ -59,7 +61,7 @@ func debugState(loader io.ReaderAt) (at uint64, err error) {
 			err = fmt.Errorf("%w: its ELF headers are broken", ErrUnknown)
 		}
 	}()
-	f, err := elf.NewFile(loader)
+	f, err := elffile.Headers(loader)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

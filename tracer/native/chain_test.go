@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ipytracer/tracer/elffile"
 )
 
 // snapshot is what a chain of testdata/chain.cpp has written down.
@@ -103,7 +105,7 @@ func openSpace(t *testing.T, maps string) *space {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { file.Close() })
-			if m, err = Open(file, func(name string) (io.ReaderAt, error) { return os.Open(name) }, &Room{1 << 30}); err != nil {
+			if m, err = Open(file, func(name string) (io.ReaderAt, error) { return os.Open(name) }, &elffile.Room{Bytes: 1 << 30}); err != nil {
 				t.Fatal(err)
 			}
 			s.modules[path] = m

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"ipytracer/tracer/elffile"
 )
 
 // FuzzELF: whatever a file has in it, rules and names are bounded, and nothing panics.
@@ -23,11 +25,11 @@ func FuzzELF(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, vaddr uint64) {
-		m, err := Open(bytes.NewReader(raw), nil, &Room{64 << 20})
+		m, err := Open(bytes.NewReader(raw), nil, &elffile.Room{Bytes: 64 << 20})
 		if err != nil {
 			return
 		}
-		for _, at := range []uint64{vaddr, m.elf.Entry, 0, ^uint64(0)} {
+		for _, at := range []uint64{vaddr, 0x1000, 0, ^uint64(0)} {
 			m.Rule(at)
 			if p := m.Place(at); len(p.Function) > maxText || len(p.File) > maxText {
 				t.Errorf("%d and %d bytes", len(p.Function), len(p.File))
@@ -37,32 +39,19 @@ func FuzzELF(f *testing.F) {
 	})
 }
 
-// FuzzUnwind: whatever call frame information and a stack have in them, unwinding ends, goes outwards only and stays within the copy.
+// FuzzUnwind: whatever call frame instructions and a stack have in them, unwinding ends, goes outwards only and stays within the copy.
 func FuzzUnwind(f *testing.F) {
-	f.Add([]byte("\x01zR\x00\x01\x78\x10\x01\x1b\x0c\x07\x08\x90\x01"), []byte("\x00\x00\x00\x00\x40\x00\x00\x00\x00\x42\x0e\x10\x86\x02\x43\x0d\x06"), make([]byte, 256), uint64(8))
-	f.Add([]byte("\x01\x00\x01\x78\x10\x0c\x07\x08\x90\x01"), []byte("\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00"), bytes.Repeat([]byte{8, 0, 0, 0, 0, 0, 0, 0}, 40), uint64(16))
-	f.Fuzz(func(t *testing.T, common, entry, stack []byte, bp uint64) {
-		c, ok := parseCIE(common, false)
-		if !ok {
-			return
+	f.Add([]byte("\x0c\x07\x08\x90\x01"), []byte("\x42\x0e\x10\x86\x02\x43\x0d\x06"), make([]byte, 256), uint64(8), int8(-8))
+	f.Add([]byte("\x0c\x07\x08\x90\x01"), []byte("\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00"), bytes.Repeat([]byte{8, 0, 0, 0, 0, 0, 0, 0}, 40), uint64(16), int8(-8))
+	f.Fuzz(func(t *testing.T, common, program, stack []byte, bp uint64, dataAlign int8) {
+		e := elffile.Entry{
+			Span:    elffile.Span{Start: 0x1000, End: 0x1040},
+			Common:  &elffile.Common{CodeAlign: 1, DataAlign: int64(dataAlign), ReturnRegister: regRA, Program: common},
+			Program: program,
 		}
-		e, ok := parseFDE(entry, 0x1000, c)
-		if !ok {
-			return
-		}
-		rule := func(pc uint64, leaf bool) Rule {
-			s := newState()
-			if !s.run(c, c.program, e.start, ^uint64(0)) {
-				return Rule{}
-			}
-			s.initial = s.row
-			if !s.run(c, e.program, e.start, pc) {
-				return Rule{}
-			}
-			return s.row.rule()
-		}
+		rule := func(pc uint64, _ bool) Rule { return ruleAt(e, pc) }
 		const sp = 0x7ffc_0000_0000
-		calls, _ := Unwind(Registers{IP: e.start, SP: sp, BP: sp + bp}, stack, 128, rule, never)
+		calls, _ := Unwind(Registers{IP: e.Start, SP: sp, BP: sp + bp}, stack, 128, rule, never)
 		if len(calls) > 128 {
 			t.Errorf("%d calls", len(calls))
 		}

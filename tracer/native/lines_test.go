@@ -78,22 +78,3 @@ func standardLine(t *testing.T, data *dwarf.Data, vaddr uint64) (string, int) {
 	}
 	return filepath.Clean(entry.File.Name), entry.Line
 }
-
-// FuzzLines: whatever line programs have in them, they end, and what they make is bounded.
-func FuzzLines(f *testing.F) {
-	// DWARF 4: one directory, two files; set_address, rows, end. DWARF 5: a list of each.
-	f.Add([]byte("\x39\x00\x00\x00\x04\x00\x1b\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d\x00\x01\x01\x01\x01\x00\x00\x00\x01\x00\x00\x01d\x00\x00a.c\x00\x01\x00\x00\x00"+
-		"\x00\x09\x02\x00\x10\x00\x00\x00\x00\x00\x00\x13\x4b\x02\x04\x00\x01\x01"), []byte(""), uint64(0x1000))
-	f.Add([]byte("\x40\x00\x00\x00\x05\x00\x08\x00\x20\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d\x00\x01\x01\x01\x01\x00\x00\x00\x01\x00\x00\x01\x01\x01\x1f\x01\x00\x00\x00\x00\x02\x01\x1f\x02\x0b\x01\x00\x00\x00\x00\x00"+
-		"\x00\x09\x02\x00\x10\x00\x00\x00\x00\x00\x00\x13\x4b\x02\x04\x00\x01\x01"), []byte("/src\x00"), uint64(0x1001))
-	f.Fuzz(func(t *testing.T, line, strings []byte, vaddr uint64) {
-		table := &lineTable{sections: lineSections{line, strings, strings}}
-		table.readAll()
-		if file, n := table.find(vaddr); n < 0 || len(file) > 3*4096+len(line) {
-			t.Errorf("%d bytes, line %d", len(file), n)
-		}
-		for _, s := range table.sequences {
-			table.find(s.start)
-		}
-	})
-}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ipytracer/tracer/elffile"
 )
 
 // library builds testdata/small.c.
@@ -18,13 +20,13 @@ func library(t *testing.T, flags ...string) string {
 	return compile(t, "gcc", "small.c", append([]string{"-O2", "-shared", "-fPIC", "-nostdlib"}, flags...)...)
 }
 
-func open(t *testing.T, path string, debug Finder) *Module {
+func open(t *testing.T, path string, debug elffile.Finder) *Module {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(bytes.NewReader(raw), debug, &Room{1 << 30})
+	m, err := Open(bytes.NewReader(raw), debug, &elffile.Room{Bytes: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,26 +115,11 @@ func TestStripped(t *testing.T) {
 	}
 }
 
-// TestIndexedFrames: without the sorted table, and from .debug_frame alone, the rules are the same.
-func TestIndexedFrames(t *testing.T) {
+// TestOtherFrames: without the sorted table, and from .debug_frame alone, the rules are the same.
+func TestOtherFrames(t *testing.T) {
 	for _, flags := range [][]string{{"-Wl,--no-eh-frame-hdr"}, {"-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}} {
 		path := library(t, flags...)
-		m := open(t, path, nil)
-		if m.frames.header != 0 && m.frames.count > 1 {
-			t.Fatalf("%v: it has a table", flags)
-		}
-		compareRules(t, path, m)
-	}
-	path := library(t)
-	with, without := open(t, path, nil), open(t, path, nil)
-	without.frames = frameTables{indexOf: map[bool][]byte{}, ehFrame: without.elf.Section(".eh_frame").Addr}
-	without.frames.indexSection(without, ".eh_frame", false)
-	for _, s := range addresses(t, path) {
-		for vaddr := s.Value; vaddr < s.Value+s.Size; vaddr++ {
-			if a, b := with.Rule(vaddr), without.Rule(vaddr); a != b || a.Base == Unknown {
-				t.Fatalf("%#x: %+v with the table, %+v without", vaddr, a, b)
-			}
-		}
+		compareRules(t, path, open(t, path, nil))
 	}
 }
 
@@ -146,21 +133,6 @@ func compareRules(t *testing.T, path string, m *Module) {
 		}
 		if got := m.Rule(s.Value + s.Size + 64); got.Base != Unknown && got.Base != SP {
 			t.Errorf("behind %s: %+v", name, got)
-		}
-	}
-}
-
-func TestBias(t *testing.T) {
-	m := &Module{segments: []segment{{0x1000, 0x1000, 0x500, true}, {0x3840, 0x2840, 0x900, true}, {0x5000, 0x3000, 0x100, false}}}
-	for _, c := range []struct {
-		start, offset, bias uint64
-		ok                  bool
-	}{
-		{0x7f0000001000, 0x1000, 0x7f0000000000, true}, {0x7f0000003000, 0x2000, 0x7f0000000000, true}, {0x5000, 0x3000, 0x1000, true},
-		{0x9000, 0x8000, 0, false},
-	} {
-		if bias, ok := m.Bias(c.start, c.offset); ok != c.ok || ok && bias != c.bias {
-			t.Errorf("%#x at %#x: bias %#x, %v", c.start, c.offset, bias, ok)
 		}
 	}
 }
@@ -196,7 +168,7 @@ func TestRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(bytes.NewReader(raw), nil, &Room{100})
+	m, err := Open(bytes.NewReader(raw), nil, &elffile.Room{Bytes: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +183,7 @@ func TestRoom(t *testing.T) {
 
 func TestNotELF(t *testing.T) {
 	for _, text := range []string{"", "#!/bin/sh\n", "\x7fELF", "\x7fELF\x01\x01\x01" + strings.Repeat("\x00", 100)} {
-		if _, err := Open(strings.NewReader(text), nil, &Room{}); !errors.Is(err, ErrNotELF) {
+		if _, err := Open(strings.NewReader(text), nil, &elffile.Room{}); !errors.Is(err, elffile.ErrNotELF) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

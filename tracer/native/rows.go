@@ -1,5 +1,7 @@
 package native
 
+import "ipytracer/tracer/elffile"
+
 // The call frame instructions of DWARF 5, section 6.4.2, as far as they concern the frame's address, rbp and the return address.
 
 // kept says where the caller's value of a register is.
@@ -40,18 +42,18 @@ func newState() *state { return &state{row: row{cfaRegister: noRegister}} }
 
 // run executes instructions until the row of an address is reached. ok is false where one is not understood. Every instruction
 // takes at least a byte, so the program's length bounds it.
-func (s *state) run(c *cie, program []byte, start, target uint64) (ok bool) {
-	r := reader{data: program}
+func (s *state) run(c *elffile.Common, program []byte, start, target uint64) (ok bool) {
+	r := elffile.Numbers{Data: program}
 	at := start
-	for len(r.data) > 0 && !r.failed {
-		op := r.u8()
+	for len(r.Data) > 0 && !r.Failed {
+		op := r.U8()
 		switch operand := uint64(op & 0x3f); op >> 6 {
 		case 1: // DW_CFA_advance_loc
-			if at += operand * c.codeAlign; at > target {
+			if at += operand * c.CodeAlign; at > target {
 				return true
 			}
 		case 2: // DW_CFA_offset
-			s.keep(c, operand, kept{keptAt, int64(r.uleb()) * c.dataAlign})
+			s.keep(c, operand, kept{keptAt, int64(r.ULEB()) * c.DataAlign})
 		case 3: // DW_CFA_restore
 			s.restore(c, operand)
 		default:
@@ -64,7 +66,7 @@ func (s *state) run(c *cie, program []byte, start, target uint64) (ok bool) {
 			}
 		}
 	}
-	return !r.failed
+	return !r.Failed
 }
 
 // The instructions that have a byte of their own.
@@ -97,15 +99,15 @@ const (
 )
 
 // extended executes one of them and returns how far the location advances.
-func (s *state) extended(c *cie, r *reader, op byte) (advance uint64, known bool) {
+func (s *state) extended(c *elffile.Common, r *elffile.Numbers, op byte) (advance uint64, known bool) {
 	switch op {
 	case cfaNop:
 	case cfaAdvance1:
-		return uint64(r.u8()) * c.codeAlign, true
+		return uint64(r.U8()) * c.CodeAlign, true
 	case cfaAdvance2:
-		return uint64(r.u16()) * c.codeAlign, true
+		return uint64(r.U16()) * c.CodeAlign, true
 	case cfaAdvance4:
-		return uint64(r.u32()) * c.codeAlign, true
+		return uint64(r.U32()) * c.CodeAlign, true
 	case cfaRememberState:
 		if len(s.remembered) >= maxRemembered {
 			return 0, false
@@ -118,7 +120,7 @@ func (s *state) extended(c *cie, r *reader, op byte) (advance uint64, known bool
 		}
 		s.row, s.remembered = s.remembered[n-1], s.remembered[:n-1]
 	case cfaGNUArgsSize:
-		r.uleb()
+		r.ULEB()
 	default:
 		return 0, s.defineCFA(c, r, op) || s.defineRegister(c, r, op)
 	}
@@ -126,24 +128,24 @@ func (s *state) extended(c *cie, r *reader, op byte) (advance uint64, known bool
 }
 
 // defineCFA executes what says where the frame's address is; false if it is something else.
-func (s *state) defineCFA(c *cie, r *reader, op byte) bool {
+func (s *state) defineCFA(c *elffile.Common, r *elffile.Numbers, op byte) bool {
 	deref := false
 	switch op {
 	case cfaDefCFA:
-		s.row.cfaRegister = r.uleb()
-		s.row.cfaOffset = int64(r.uleb())
+		s.row.cfaRegister = r.ULEB()
+		s.row.cfaOffset = int64(r.ULEB())
 	case cfaDefCFASF:
-		s.row.cfaRegister = r.uleb()
-		s.row.cfaOffset = r.sleb() * c.dataAlign
+		s.row.cfaRegister = r.ULEB()
+		s.row.cfaOffset = r.SLEB() * c.DataAlign
 	case cfaDefCFARegister:
-		s.row.cfaRegister = r.uleb()
+		s.row.cfaRegister = r.ULEB()
 	case cfaDefCFAOffset:
-		s.row.cfaOffset = int64(r.uleb())
+		s.row.cfaOffset = int64(r.ULEB())
 	case cfaDefCFAOffsetSF:
-		s.row.cfaOffset = r.sleb() * c.dataAlign
+		s.row.cfaOffset = r.SLEB() * c.DataAlign
 	case cfaDefCFAExpression:
 		s.row.cfaRegister = noRegister
-		s.row.cfaOffset, deref = atBP(r.block(), true)
+		s.row.cfaOffset, deref = atBP(r.Block(), true)
 	default:
 		return false
 	}
@@ -152,15 +154,15 @@ func (s *state) defineCFA(c *cie, r *reader, op byte) bool {
 }
 
 // defineRegister executes what says where the caller's value of a register is; false if it is something else.
-func (s *state) defineRegister(c *cie, r *reader, op byte) bool {
-	register := r.uleb()
+func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) bool {
+	register := r.ULEB()
 	switch op {
 	case cfaOffsetExtended:
-		s.keep(c, register, kept{keptAt, int64(r.uleb()) * c.dataAlign})
+		s.keep(c, register, kept{keptAt, int64(r.ULEB()) * c.DataAlign})
 	case cfaOffsetExtendedSF:
-		s.keep(c, register, kept{keptAt, r.sleb() * c.dataAlign})
+		s.keep(c, register, kept{keptAt, r.SLEB() * c.DataAlign})
 	case cfaGNUNegative:
-		s.keep(c, register, kept{keptAt, -int64(r.uleb()) * c.dataAlign})
+		s.keep(c, register, kept{keptAt, -int64(r.ULEB()) * c.DataAlign})
 	case cfaRestoreExtended:
 		s.restore(c, register)
 	case cfaUndefined:
@@ -169,18 +171,18 @@ func (s *state) defineRegister(c *cie, r *reader, op byte) bool {
 		s.keep(c, register, kept{kind: keptSame})
 	case cfaExpression:
 		where := kept{kind: keptOther}
-		if offset, ok := atBP(r.block(), false); ok && offset == 0 {
+		if offset, ok := atBP(r.Block(), false); ok && offset == 0 {
 			where.kind = keptAtBP
 		}
 		s.keep(c, register, where)
 	case cfaRegister, cfaValOffset:
-		r.uleb()
+		r.ULEB()
 		s.keep(c, register, kept{kind: keptOther})
 	case cfaValOffsetSF:
-		r.sleb()
+		r.SLEB()
 		s.keep(c, register, kept{kind: keptOther})
 	case cfaValExpression:
-		r.block()
+		r.Block()
 		s.keep(c, register, kept{kind: keptOther})
 	default: // also DW_CFA_set_loc, which nobody writes for x86-64
 		return false
@@ -188,20 +190,20 @@ func (s *state) defineRegister(c *cie, r *reader, op byte) bool {
 	return true
 }
 
-func (s *state) keep(c *cie, register uint64, where kept) {
+func (s *state) keep(c *elffile.Common, register uint64, where kept) {
 	switch register {
 	case regBP:
 		s.row.bp = where
-	case c.returnRegister:
+	case c.ReturnRegister:
 		s.row.ra = where
 	}
 }
 
-func (s *state) restore(c *cie, register uint64) {
+func (s *state) restore(c *elffile.Common, register uint64) {
 	switch register {
 	case regBP:
 		s.row.bp = s.initial.bp
-	case c.returnRegister:
+	case c.ReturnRegister:
 		s.row.ra = s.initial.ra
 	}
 }
@@ -209,13 +211,13 @@ func (s *state) restore(c *cie, register uint64) {
 // atBP reads an expression that is rbp plus an offset, and what lies there if deref (DW_OP_breg6, DW_OP_deref).
 func atBP(expression []byte, deref bool) (offset int64, ok bool) {
 	const opBreg6, opDeref = 0x76, 0x06
-	r := reader{data: expression}
-	if r.u8() != opBreg6 {
+	r := elffile.Numbers{Data: expression}
+	if r.U8() != opBreg6 {
 		return 0, false
 	}
-	offset = r.sleb()
-	if deref && r.u8() != opDeref {
+	offset = r.SLEB()
+	if deref && r.U8() != opDeref {
 		return 0, false
 	}
-	return offset, !r.failed && len(r.data) == 0
+	return offset, !r.Failed && len(r.Data) == 0
 }

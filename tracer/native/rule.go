@@ -1,5 +1,7 @@
 package native
 
+import "ipytracer/tracer/elffile"
+
 // Base says what a frame's address is reckoned from: the CFA of DWARF, the value of the stack pointer before the call.
 type Base uint32
 
@@ -24,16 +26,21 @@ type Rule struct {
 // Rule returns how to get to the caller from an instruction. For a return address ask for the byte before it: the call may be
 // the last instruction of its function.
 func (m *Module) Rule(vaddr uint64) Rule {
-	fde, ok := m.frames.lookup(m, vaddr)
+	entry, ok := m.frames.At(vaddr)
 	if !ok {
 		return Rule{}
 	}
+	return ruleAt(entry, vaddr)
+}
+
+// ruleAt executes an entry's instructions up to an address.
+func ruleAt(entry elffile.Entry, vaddr uint64) Rule {
 	s := newState()
-	if !s.run(fde.cie, fde.cie.program, fde.start, ^uint64(0)) {
+	if !s.run(entry.Common, entry.Common.Program, entry.Start, ^uint64(0)) {
 		return Rule{}
 	}
 	s.initial = s.row
-	if !s.run(fde.cie, fde.program, fde.start, vaddr) {
+	if !s.run(entry.Common, entry.Program, entry.Start, vaddr) {
 		return Rule{}
 	}
 	return s.row.rule()

@@ -65,12 +65,6 @@ type Mapping struct {
 	Deleted bool // the kernel ended the name with " (deleted)", which Path no longer has
 }
 
-// LoadBias returns what is to be added to an address in the ELF file to get the address in the process, from the
-// address and file offset of the loadable segment (p_vaddr, p_offset) that this mapping holds.
-func (m Mapping) LoadBias(vaddr, offset uint64) uint64 {
-	return m.Start - (vaddr + (m.Offset - offset))
-}
-
 // Maps returns all mappings of a process in order of address. The kernel gives a consistent picture only piece
 // by piece: a process that maps and unmaps meanwhile may show a mapping twice or not at all. Kernel threads and
 // zombies have none; the unprivileged may be told [ErrZombie] instead. It fails with [ErrNoProcess],

@@ -82,8 +82,8 @@ func (f File) ehFrame() []byte {
 	cie := []byte{16, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b /* pcrel, sdata4 */, 0, 0, 0}
 	out := cie
 	for _, s := range f.Frames {
-		var fde [16]byte
-		binary.LittleEndian.PutUint32(fde[0:], 12)
+		var fde [20]byte // the last word: no augmentation data, and nothing to execute
+		binary.LittleEndian.PutUint32(fde[0:], 16)
 		binary.LittleEndian.PutUint32(fde[4:], uint32(len(out)+4))
 		binary.LittleEndian.PutUint32(fde[8:], uint32(int64(s.Start)-int64(framesAt+len(out)+8)))
 		binary.LittleEndian.PutUint32(fde[12:], uint32(s.End-s.Start))

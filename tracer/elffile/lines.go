@@ -1,8 +1,7 @@
-package native
+package elffile
 
 import (
 	"cmp"
-	"debug/elf"
 	"path"
 	"slices"
 )
@@ -17,8 +16,8 @@ const (
 	maxFiles     = 1 << 16
 )
 
-// lineTable finds lines.
-type lineTable struct {
+// Lines knows which line of which source an instruction is of.
+type Lines struct {
 	sections  lineSections
 	sequences []sequence // in order of address
 }
@@ -31,22 +30,19 @@ type sequence struct {
 	unit, at   uint64 // offsets in .debug_line: of the program's header, of the sequence's first opcode
 }
 
-// line returns the line of an instruction; "" and 0 if it is not known.
-func (m *Module) line(vaddr uint64) (file string, line int) {
-	if m.lines == nil {
-		m.lines = m.readLines(m.elf)
-		if len(m.lines.sequences) == 0 {
-			if d := m.debugFile(); d != nil {
-				m.lines = m.readLines(d)
-			}
+// ReadLines runs every line program once, of the file or else of its debug file, to know where its sequences are.
+func ReadLines(f *File, debug Finder, room *Room) *Lines {
+	t := readLines(f, room)
+	if len(t.sequences) == 0 {
+		if d := f.DebugFile(debug, room); d != nil {
+			t = readLines(d, room)
 		}
 	}
-	return m.lines.find(vaddr)
+	return t
 }
 
-// readLines runs every line program once, to know where its sequences are.
-func (m *Module) readLines(f *elf.File) *lineTable {
-	t := &lineTable{sections: lineSections{m.section(f, ".debug_line"), m.section(f, ".debug_line_str"), m.section(f, ".debug_str")}}
+func readLines(f *File, room *Room) *Lines {
+	t := &Lines{sections: lineSections{f.Section(".debug_line", room), f.Section(".debug_line_str", room), f.Section(".debug_str", room)}}
 	if len(t.sections.line) > maxLines {
 		t.sections.line = nil
 	}
@@ -54,7 +50,7 @@ func (m *Module) readLines(f *elf.File) *lineTable {
 	return t
 }
 
-func (t *lineTable) readAll() {
+func (t *Lines) readAll() {
 	for at := uint64(0); at < uint64(len(t.sections.line)) && len(t.sequences) < maxSequences; {
 		p, next, ok := t.sections.program(at)
 		if next <= at {
@@ -69,7 +65,7 @@ func (t *lineTable) readAll() {
 }
 
 // index adds the sequences of a program. One that begins at 0 is of a function that the linker has left out.
-func (t *lineTable) index(p *lineProgram) {
+func (t *Lines) index(p *lineProgram) {
 	s := sequence{unit: p.unit, at: p.at()}
 	first := true
 	p.run(func(r lineRow) bool {
@@ -86,8 +82,8 @@ func (t *lineTable) index(p *lineProgram) {
 	})
 }
 
-// find runs the program of the sequence that holds an address.
-func (t *lineTable) find(vaddr uint64) (file string, line int) {
+// At returns the line of an instruction; "" and 0 if it is not known. Names are hostile text.
+func (t *Lines) At(vaddr uint64) (file string, line int) {
 	i, _ := slices.BinarySearchFunc(t.sequences, vaddr, func(s sequence, at uint64) int {
 		if s.start <= at {
 			return -1
@@ -102,7 +98,7 @@ func (t *lineTable) find(vaddr uint64) (file string, line int) {
 	if !ok {
 		return "", 0
 	}
-	p.opcodes.data = t.sections.line[s.at:p.end]
+	p.opcodes.Data = t.sections.line[s.at:p.end]
 	var last lineRow
 	p.run(func(r lineRow) bool {
 		if r.address > vaddr {

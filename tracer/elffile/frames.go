@@ -1,4 +1,4 @@
-package native
+package elffile
 
 import (
 	"debug/elf"
@@ -8,12 +8,19 @@ import (
 
 // Limits on call frame information.
 const (
-	maxEntry = 256 << 10 // bytes of one entry; the longest seen has 12 KiB
-	maxFDEs  = 1 << 20   // of a section without a sorted table
+	maxEntry  = 256 << 10 // bytes of one entry; the longest seen has 12 KiB
+	maxCommon = 4 << 10   // of a common one, which many others have parsed again
+	maxFDEs   = 1 << 20   // of a section without a sorted table
 )
 
-// frameTables knows where a file's call frame information is.
-type frameTables struct {
+// Frames finds call frame information: how to get from an instruction to its caller (.eh_frame or .debug_frame; DWARF 5, section 6.4, and
+// LSB 5.0, section 10.6).
+//
+// It is read here and not by a library: what there is (delve's pkg/dwarf/frame) takes whole sections apart, some hundred MiB in
+// PyTorch's, and panics where one is damaged. Here an entry is looked up in the file, by way of the sorted table that linkers put in
+// front of it (.eh_frame_hdr).
+type Frames struct {
+	file   *File
 	header uint64 // address of .eh_frame_hdr; 0: none that can be searched
 	count  uint64 // entries of its table
 	// indexed are the entries of sections that have no such table, in order of address.
@@ -29,21 +36,22 @@ type indexedEntry struct {
 	debug      bool // in .debug_frame
 }
 
-// cie is what entries have in common.
-type cie struct {
-	codeAlign      uint64
-	dataAlign      int64
-	returnRegister uint64
+// Common is what entries have in common.
+type Common struct {
+	CodeAlign      uint64
+	DataAlign      int64
+	ReturnRegister uint64
+	Signal         bool   // of frames of signal handlers, all of whose registers lie elsewhere
+	Program        []byte // call frame instructions
 	encoding       byte
 	augmented      bool
-	program        []byte
 }
 
-// fde is the entry of a range of addresses.
-type fde struct {
-	cie        *cie
-	start, end uint64
-	program    []byte
+// Entry is how to get to the caller from a range of addresses.
+type Entry struct {
+	Span
+	Common  *Common
+	Program []byte // call frame instructions that follow the common ones
 }
 
 // The table's format that every linker writes: count as udata4, entries as a pair of datarel sdata4.
@@ -53,14 +61,15 @@ const (
 	encDataRelSData = 0x3b
 )
 
-// find looks where the tables are.
-func (t *frameTables) find(m *Module) {
-	for _, p := range m.elf.Progs {
+// ReadFrames looks where a file's tables are.
+func ReadFrames(f *File, room *Room) *Frames {
+	t := &Frames{file: f}
+	for _, p := range f.headers.Progs {
 		if p.Type != elf.PT_GNU_EH_FRAME {
 			continue
 		}
 		var head [12]byte
-		if m.read(p.Vaddr, head[:]) == len(head) && head[0] == headerVersion && head[2] == encUData4 && head[3] == encDataRelSData {
+		if t.file.readSome(p.Vaddr, head[:]) == len(head) && head[0] == headerVersion && head[2] == encUData4 && head[3] == encDataRelSData {
 			count := uint64(binary.LittleEndian.Uint32(head[8:]))
 			if size := (p.Filesz - 12) / 8; p.Filesz >= 12 {
 				t.header, t.count = p.Vaddr, min(count, size)
@@ -69,37 +78,43 @@ func (t *frameTables) find(m *Module) {
 	}
 	t.indexOf = map[bool][]byte{}
 	if t.header == 0 || t.count == 0 {
-		if s := m.elf.Section(".eh_frame"); s != nil {
+		if s := f.headers.Section(".eh_frame"); s != nil {
 			t.ehFrame = s.Addr
-			t.indexSection(m, ".eh_frame", false)
+			t.indexSection(".eh_frame", false, room)
 		}
 	}
-	t.indexSection(m, ".debug_frame", true) // Go's linker writes only this one
+	t.indexSection(".debug_frame", true, room) // Go's linker writes only this one
 	sort.Slice(t.indexed, func(i, j int) bool { return t.indexed[i].start < t.indexed[j].start })
+	return t
 }
 
-// lookup returns the entry that holds an address.
-func (t *frameTables) lookup(m *Module, vaddr uint64) (fde, bool) {
-	if at, ok := t.search(m, vaddr); ok {
-		if e, ok := t.entry(m, at); ok && vaddr >= e.start && vaddr < e.end {
+// At returns the entry that holds an address, unless it is that of a signal handler's frame.
+func (t *Frames) At(vaddr uint64) (Entry, bool) {
+	e, ok := t.lookup(vaddr)
+	return e, ok && !e.Common.Signal
+}
+
+func (t *Frames) lookup(vaddr uint64) (Entry, bool) {
+	if at, ok := t.search(vaddr); ok {
+		if e, ok := t.entry(at); ok && e.Contains(vaddr) {
 			return e, true
 		}
 	}
 	i := sort.Search(len(t.indexed), func(i int) bool { return t.indexed[i].start > vaddr })
 	if i == 0 || vaddr >= t.indexed[i-1].end {
-		return fde{}, false
+		return Entry{}, false
 	}
 	x := t.indexed[i-1]
 	s := entrySource{data: t.indexOf[x.debug], address: t.ehFrame, debug: x.debug}
 	e, _, ok := s.parse(x.at)
-	return e, ok && e.cie != nil
+	return e, ok && e.Common != nil
 }
 
 // search looks an address up in the sorted table and returns its entry's address.
-func (t *frameTables) search(m *Module, vaddr uint64) (at uint64, ok bool) {
+func (t *Frames) search(vaddr uint64) (at uint64, ok bool) {
 	pair := func(i uint64) (start, entry uint64, ok bool) {
 		var raw [8]byte
-		if m.read(t.header+12+8*i, raw[:]) != len(raw) {
+		if t.file.readSome(t.header+12+8*i, raw[:]) != len(raw) {
 			return 0, 0, false
 		}
 		return t.header + uint64(int64(int32(binary.LittleEndian.Uint32(raw[:])))),
@@ -126,34 +141,34 @@ func (t *frameTables) search(m *Module, vaddr uint64) (at uint64, ok bool) {
 }
 
 // entry parses the entry at an address of .eh_frame, which is mapped with the program.
-func (t *frameTables) entry(m *Module, at uint64) (fde, bool) {
+func (t *Frames) entry(at uint64) (Entry, bool) {
 	head := make([]byte, 8)
-	if m.read(at, head) != len(head) {
-		return fde{}, false
+	if t.file.readSome(at, head) != len(head) {
+		return Entry{}, false
 	}
 	length, back := uint64(binary.LittleEndian.Uint32(head)), uint64(binary.LittleEndian.Uint32(head[4:]))
 	if length < 4 || length > maxEntry || back == 0 {
-		return fde{}, false
+		return Entry{}, false
 	}
 	common := at + 4 - back
-	if m.read(common, head) != len(head) || binary.LittleEndian.Uint32(head[4:]) != 0 {
-		return fde{}, false
+	if t.file.readSome(common, head) != len(head) || binary.LittleEndian.Uint32(head[4:]) != 0 {
+		return Entry{}, false
 	}
 	size := uint64(binary.LittleEndian.Uint32(head))
-	if size < 4 || size > maxEntry {
-		return fde{}, false
+	if size < 4 || size > maxCommon {
+		return Entry{}, false
 	}
 	raw := make([]byte, size-4)
-	if m.read(common+8, raw) != len(raw) {
-		return fde{}, false
+	if t.file.readSome(common+8, raw) != len(raw) {
+		return Entry{}, false
 	}
-	c, ok := parseCIE(raw, false)
+	c, ok := parseCommon(raw, false)
 	if !ok {
-		return fde{}, false
+		return Entry{}, false
 	}
 	raw = make([]byte, length-4)
-	if m.read(at+8, raw) != len(raw) {
-		return fde{}, false
+	if t.file.readSome(at+8, raw) != len(raw) {
+		return Entry{}, false
 	}
-	return parseFDE(raw, at+8, c)
+	return parseEntry(raw, at+8, c)
 }

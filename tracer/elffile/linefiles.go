@@ -1,4 +1,4 @@
-package native
+package elffile
 
 import "bytes"
 
@@ -21,15 +21,15 @@ func (p *lineProgram) fileName(index uint64) string {
 		return join(join(base, directory), f.name)
 	}
 	var directories []string
-	for name := r.text(); name != "" && len(directories) < maxFiles; name = r.text() {
+	for name := r.Text(); name != "" && len(directories) < maxFiles; name = r.Text() {
 		directories = append(directories, name)
 	}
 	for n := uint64(1); n <= maxFiles; n++ {
-		name, directory := r.text(), r.uleb()
-		r.uleb()
-		r.uleb()
+		name, directory := r.Text(), r.ULEB()
+		r.ULEB()
+		r.ULEB()
 		switch {
-		case r.failed || name == "":
+		case r.Failed || name == "":
 			return ""
 		case n < index:
 		case directory >= 1 && directory <= uint64(len(directories)):
@@ -65,13 +65,13 @@ const (
 )
 
 // list reads a list whose entries say themselves what they are made of. It ends early where something is not understood.
-func (p *lineProgram) list(r *reader) (all []lineFile) {
+func (p *lineProgram) list(r *Numbers) (all []lineFile) {
 	type part struct{ what, form uint64 }
-	parts := make([]part, r.u8())
+	parts := make([]part, r.U8())
 	for i := range parts {
-		parts[i] = part{r.uleb(), r.uleb()}
+		parts[i] = part{r.ULEB(), r.ULEB()}
 	}
-	for n := min(r.uleb(), maxFiles); n > 0 && len(parts) > 0 && !r.failed; n-- {
+	for n := min(r.ULEB(), maxFiles); n > 0 && len(parts) > 0 && !r.Failed; n-- {
 		var f lineFile
 		for _, x := range parts {
 			number, text := p.value(r, x.form)
@@ -82,37 +82,37 @@ func (p *lineProgram) list(r *reader) (all []lineFile) {
 				f.directory = number
 			}
 		}
-		if !r.failed {
+		if !r.Failed {
 			all = append(all, f)
 		}
 	}
 	return all
 }
 
-func (p *lineProgram) value(r *reader, form uint64) (number uint64, text string) {
+func (p *lineProgram) value(r *Numbers, form uint64) (number uint64, text string) {
 	switch form {
 	case formString:
-		return 0, r.text()
+		return 0, r.Text()
 	case formStrp:
 		return 0, textAt(p.sections.strings, p.offset(r))
 	case formLineStrp:
 		return 0, textAt(p.sections.lineStrings, p.offset(r))
 	case formUData:
-		return r.uleb(), ""
+		return r.ULEB(), ""
 	case formData1:
-		return uint64(r.u8()), ""
+		return uint64(r.U8()), ""
 	case formData2:
-		return uint64(r.u16()), ""
+		return uint64(r.U16()), ""
 	case formData4:
-		return uint64(r.u32()), ""
+		return uint64(r.U32()), ""
 	case formData8:
-		return r.u64(), ""
+		return r.U64(), ""
 	case formData16:
-		r.take(16)
+		r.Take(16)
 	case formBlock:
-		r.block()
+		r.Block()
 	default:
-		r.failed = true
+		r.Failed = true
 	}
 	return 0, ""
 }

@@ -1,4 +1,4 @@
-package native
+package elffile
 
 import "math"
 
@@ -12,9 +12,9 @@ type lineProgram struct {
 	lineBase   int64
 	lineRange  uint64
 	opcodeBase byte
-	lengths    []byte // of the standard opcodes, in operands
-	names      reader // the header's lists of directories and files
-	opcodes    reader
+	lengths    []byte  // of the standard opcodes, in operands
+	names      Numbers // the header's lists of directories and files
+	opcodes    Numbers
 }
 
 // lineRow says that from an address on instructions are of a line; end: that there are none.
@@ -25,48 +25,48 @@ type lineRow struct {
 
 // program reads the header at an offset and says where the next one is, 0 if nobody can say.
 func (s *lineSections) program(at uint64) (p *lineProgram, next uint64, ok bool) {
-	r := reader{data: s.line[at:]}
-	size := uint64(r.u32())
+	r := Numbers{Data: s.line[at:]}
+	size := uint64(r.U32())
 	p = &lineProgram{sections: s, unit: at}
 	head := uint64(4)
 	if size == math.MaxUint32 {
-		size, p.wide, head = r.u64(), true, 12
+		size, p.wide, head = r.U64(), true, 12
 	}
-	unit := reader{data: r.take(size)}
-	if r.failed || size == 0 {
+	unit := Numbers{Data: r.Take(size)}
+	if r.Failed || size == 0 {
 		return nil, 0, false
 	}
 	p.end = at + head + size
-	if p.version = unit.u16(); p.version < 2 || p.version > 5 {
+	if p.version = unit.U16(); p.version < 2 || p.version > 5 {
 		return nil, p.end, false
 	}
-	if p.version == 5 && (unit.u8() != 8 || unit.u8() != 0) { // sizes of an address and of a segment selector
+	if p.version == 5 && (unit.U8() != 8 || unit.U8() != 0) { // sizes of an address and of a segment selector
 		return nil, p.end, false
 	}
-	header := reader{data: unit.take(p.offset(&unit))}
-	p.step = uint64(header.u8())
+	header := Numbers{Data: unit.Take(p.offset(&unit))}
+	p.step = uint64(header.U8())
 	if p.version >= 4 {
-		header.u8() // operations in an instruction: 1 on this machine
+		header.U8() // operations in an instruction: 1 on this machine
 	}
-	header.u8() // whether rows are statements to begin with
-	p.lineBase, p.lineRange, p.opcodeBase = int64(int8(header.u8())), uint64(header.u8()), header.u8()
+	header.U8() // whether rows are statements to begin with
+	p.lineBase, p.lineRange, p.opcodeBase = int64(int8(header.U8())), uint64(header.U8()), header.U8()
 	if p.lineRange == 0 || p.opcodeBase == 0 {
 		return nil, p.end, false
 	}
-	p.lengths = header.take(uint64(p.opcodeBase) - 1)
+	p.lengths = header.Take(uint64(p.opcodeBase) - 1)
 	p.names, p.opcodes = header, unit
-	return p, p.end, !header.failed && !unit.failed
+	return p, p.end, !header.Failed && !unit.Failed
 }
 
-func (p *lineProgram) offset(r *reader) uint64 {
+func (p *lineProgram) offset(r *Numbers) uint64 {
 	if p.wide {
-		return r.u64()
+		return r.U64()
 	}
-	return uint64(r.u32())
+	return uint64(r.U32())
 }
 
 // at is the offset of the next opcode.
-func (p *lineProgram) at() uint64 { return p.end - uint64(len(p.opcodes.data)) }
+func (p *lineProgram) at() uint64 { return p.end - uint64(len(p.opcodes.Data)) }
 
 // The opcodes that take part.
 const (
@@ -90,8 +90,8 @@ func (p *lineProgram) run(show func(lineRow) bool) {
 		row.address += adjusted / p.lineRange * p.step
 		row.line += uint64(p.lineBase + int64(adjusted%p.lineRange))
 	}
-	for len(r.data) > 0 && !r.failed {
-		op := r.u8()
+	for len(r.Data) > 0 && !r.Failed {
+		op := r.U8()
 		shown := false
 		switch {
 		case op >= p.opcodeBase:
@@ -102,23 +102,23 @@ func (p *lineProgram) run(show func(lineRow) bool) {
 		case op == lineCopy:
 			shown = true
 		case op == lineAdvancePC:
-			row.address += r.uleb() * p.step
+			row.address += r.ULEB() * p.step
 		case op == lineAdvanceLine:
-			row.line += uint64(r.sleb())
+			row.line += uint64(r.SLEB())
 		case op == lineSetFile:
-			row.file = r.uleb()
+			row.file = r.ULEB()
 		case op == lineConstAddPC:
 			line := row.line
 			special(255)
 			row.line = line
 		case op == lineFixedAdvance:
-			row.address += uint64(r.u16())
+			row.address += uint64(r.U16())
 		default:
 			for range p.lengths[op-1] {
-				r.uleb()
+				r.ULEB()
 			}
 		}
-		if shown && (r.failed || !show(row)) {
+		if shown && (r.Failed || !show(row)) {
 			return
 		}
 		if row.end {
@@ -129,13 +129,13 @@ func (p *lineProgram) run(show func(lineRow) bool) {
 
 // extended executes an opcode that has its length in front; it says whether it makes a row.
 func (p *lineProgram) extended(row *lineRow) bool {
-	e := reader{data: p.opcodes.block()}
-	switch e.u8() {
+	e := Numbers{Data: p.opcodes.Block()}
+	switch e.U8() {
 	case lineEndSequence:
 		row.end = true
 		return true
 	case lineSetAddress:
-		row.address = e.u64()
+		row.address = e.U64()
 	}
 	return false
 }

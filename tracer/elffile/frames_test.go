@@ -1,0 +1,115 @@
+package elffile
+
+import (
+	"encoding/binary"
+	"os"
+	"slices"
+	"testing"
+)
+
+// TestIndexedFrames: entry by entry a file's call frame information is what the linker's sorted table leads to.
+func TestIndexedFrames(t *testing.T) {
+	r, err := os.Open("/proc/self/exe") // of Go: it has .debug_frame alone, or nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if f, err := Open(r); err != nil || ReadFrames(f, nil).header != 0 {
+		t.Errorf("a table in a program of Go (%v)", err)
+	}
+	libc, err := os.Open("/lib/x86_64-linux-gnu/libc.so.6")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer libc.Close()
+	f, err := Open(libc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := ReadFrames(f, nil)
+	if with.header == 0 || with.count < 1000 {
+		t.Fatalf("%d entries in the table at %#x", with.count, with.header)
+	}
+	without := &Frames{file: f, indexOf: map[bool][]byte{}, ehFrame: f.headers.Section(".eh_frame").Addr}
+	without.indexSection(".eh_frame", false, nil)
+	if uint64(len(without.indexed)) != with.count {
+		t.Errorf("%d entries, %d in the table", len(without.indexed), with.count)
+	}
+	slices.SortFunc(without.indexed, func(a, b indexedEntry) int { return int(int64(a.start) - int64(b.start)) })
+	signals := 0
+	for _, x := range without.indexed {
+		a, okA := with.At(x.start)
+		b, okB := without.At(x.start)
+		if okA != okB || a.Span != b.Span || string(a.Program) != string(b.Program) {
+			t.Fatalf("%#x: %+v, %v with the table, %+v, %v without", x.start, a, okA, b, okB)
+		}
+		if !okA {
+			signals++
+		}
+	}
+	if signals > 10 {
+		t.Errorf("%d entries are of signal handlers' frames", signals)
+	}
+}
+
+// section makes an .eh_frame of one common entry and one that refers to it.
+func section(common, entry []byte) []byte {
+	var out []byte
+	put := func(id uint32, body []byte) {
+		out = binary.LittleEndian.AppendUint32(out, uint32(4+len(body)))
+		out = binary.LittleEndian.AppendUint32(out, id)
+		out = append(out, body...)
+	}
+	put(0, common)
+	put(uint32(len(out)+4), entry)
+	return out
+}
+
+func TestEntries(t *testing.T) {
+	const at = 0x10000
+	entry := []byte("\x00\x10\x00\x00\x40\x00\x00\x00\x00\x42\x0e\x10")
+	for _, test := range []struct {
+		name, common string
+		want, signal bool
+	}{
+		{"what compilers write", "\x01zR\x00\x01\x78\x10\x01\x1b\x0c\x07\x08", true, false},
+		{"of a signal handler", "\x01zRS\x00\x01\x78\x10\x01\x1b\x0c\x07\x08", true, true},
+		{"with a personality", "\x01zPLR\x00\x01\x78\x10\x07\x9b\x00\x00\x00\x00\x1b\x1b\x0c\x07\x08", true, false},
+		{"with something unknown", "\x01zX\x00\x01\x78\x10\x01\x1b\x0c\x07\x08", false, false},
+	} {
+		found := false
+		entrySource{data: section([]byte(test.common), entry), address: at}.each(func(e Entry, _ uint64) bool {
+			start := at + uint64(4+4+len(test.common)+8) + 0x1000 // relative to where the entry says so
+			found = e.Start == start && e.End == start+0x40 && e.Common.Signal == test.signal && e.Common.DataAlign == -8
+			return true
+		})
+		if found != test.want {
+			t.Errorf("%s: found %v", test.name, found)
+		}
+	}
+}
+
+// FuzzEntries: whatever a section has in it, what is read of it ends, and ranges are such and in order.
+func FuzzEntries(f *testing.F) {
+	entry := []byte("\x00\x10\x00\x00\x40\x00\x00\x00\x00\x42\x0e\x10")
+	f.Add(section([]byte("\x01zR\x00\x01\x78\x10\x01\x1b\x0c\x07\x08"), entry), uint64(0x10000))
+	f.Add(section([]byte("\x01\x00\x01\x78\x10\x0c\x07\x08"), make([]byte, 24)), uint64(0))
+	f.Fuzz(func(t *testing.T, data []byte, address uint64) {
+		last := uint64(0)
+		for _, s := range ranges(data, address) {
+			if s.End <= s.Start || s.Start < last {
+				t.Errorf("%+v behind %#x", s, last)
+			}
+			last = s.Start
+		}
+		frames := &Frames{indexOf: map[bool][]byte{true: data}}
+		entrySource{data: data, debug: true}.each(func(e Entry, at uint64) bool {
+			frames.indexed = []indexedEntry{{e.Start, e.End, at, true}}
+			got, ok := frames.At(e.Start)
+			if ok == e.Common.Signal || got.Span != e.Span {
+				t.Errorf("%+v, %v, want %+v", got, ok, e)
+			}
+			return true
+		})
+	})
+}

@@ -1,0 +1,98 @@
+package elffile
+
+import "encoding/binary"
+
+// Numbers takes numbers off the front of a slice, as DWARF and notes have them; Failed turns true for ever at the first that is not
+// there.
+type Numbers struct {
+	Data   []byte
+	Failed bool
+}
+
+// Take returns so many bytes.
+func (r *Numbers) Take(n uint64) []byte {
+	if r.Failed || n > uint64(len(r.Data)) {
+		r.Failed, r.Data = true, nil
+		return nil
+	}
+	out := r.Data[:n]
+	r.Data = r.Data[n:]
+	return out
+}
+
+// U8 reads a byte.
+func (r *Numbers) U8() byte {
+	if b := r.Take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// U16 reads two bytes.
+func (r *Numbers) U16() uint16 {
+	if b := r.Take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+// U32 reads four bytes.
+func (r *Numbers) U32() uint32 {
+	if b := r.Take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// U64 reads eight bytes.
+func (r *Numbers) U64() uint64 {
+	if b := r.Take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// ULEB reads an unsigned LEB128 of at most ten bytes; what does not fit into 64 bits is cut off.
+func (r *Numbers) ULEB() (n uint64) {
+	for shift := uint(0); shift < 70; shift += 7 {
+		b := r.U8()
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return n
+		}
+	}
+	r.Failed = true
+	return 0
+}
+
+// SLEB reads a signed LEB128 in the same way.
+func (r *Numbers) SLEB() (n int64) {
+	for shift := uint(0); shift < 70; shift += 7 {
+		b := r.U8()
+		n |= int64(b&0x7f) << shift
+		if b < 0x80 {
+			if b&0x40 != 0 && shift+7 < 64 {
+				n |= -1 << (shift + 7)
+			}
+			return n
+		}
+	}
+	r.Failed = true
+	return 0
+}
+
+// Block reads bytes with their number in front.
+func (r *Numbers) Block() []byte { return r.Take(r.ULEB()) }
+
+// Text reads up to a NUL.
+func (r *Numbers) Text() string {
+	for i, b := range r.Data {
+		if b == 0 {
+			out := string(r.Data[:i])
+			r.Data = r.Data[i+1:]
+			return out
+		}
+	}
+	r.Failed, r.Data = true, nil
+	return ""
+}
