@@ -1,15 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 
 	"ipytracer/tracer/ledger"
 )
@@ -41,16 +36,14 @@ func (d *diagnosis) measureUprobes(l *ledger.Ledger) {
 		cost{ID: "uprobe.stepped", Name: "uprobe, single-stepped instruction", Added: float64(c.Stepped), Low: float64(c.Stepped), High: float64(c.Stepped)})
 }
 
-const (
-	costPairs  = 15 // with the probes and without, in turns
-	costRounds = 5  // measurements of each loop, each time
-)
+// costPairs is how often is measured with the probes and without, in turns.
+const costPairs = 15
 
 // measureHandlers times page faults and mmap/munmap pairs of two processes, of which one is traced, with the ledger's
 // probes in and out; all in turns, so that what else the machine does falls on all.
 func (d *diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 	for root, m := range []struct{ loop, id, name string }{
-		{"loop-faults", "page_fault", "page fault"}, {"loop-maps", "mmap_munmap", "mmap and munmap of 1 MiB"},
+		{LoopFaults, "page_fault", "page fault"}, {LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
 	} {
 		samples, err := measureLoop(ctx, l, uint32(root), m.loop)
 		if err != nil {
@@ -89,17 +82,17 @@ func quantile(values []float64, q float64) float64 {
 
 // measureLoop returns the pairs of the traced process and of the other one.
 func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name string) (out [2]pairs, err error) {
-	var loops [2]*loop
+	var loops [2]*Loop
 	for i := range loops {
-		if loops[i], err = startLoop(ctx, name); err != nil {
+		if loops[i], err = StartLoop(ctx, name); err != nil {
 			return out, err
 		}
-		defer loops[i].close()
-		if _, err := loops[i].ask(); err != nil { // it is up
+		defer loops[i].Close()
+		if _, err := loops[i].Ask(); err != nil { // it is up
 			return out, err
 		}
 	}
-	if _, err := ledger.AttachProcess(root, loops[0].cmd.Process.Pid, 0); err != nil {
+	if _, err := ledger.AttachProcess(root, loops[0].PID(), 0); err != nil {
 		return out, err
 	}
 	for range costPairs {
@@ -118,63 +111,17 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 }
 
 // askEach asks both loops, each once for nothing: caches are cold, and garbage is to be collected before, not beside them.
-func askEach(loops [2]*loop, told func(i int, ns float64)) error {
+func askEach(loops [2]*Loop, told func(i int, ns float64)) error {
 	runtime.GC()
 	for i, l := range loops {
-		if _, err := l.ask(); err != nil {
+		if _, err := l.Ask(); err != nil {
 			return err
 		}
-		ns, err := l.ask()
+		ns, err := l.Ask()
 		if err != nil {
 			return err
 		}
 		told(i, ns)
 	}
 	return nil
-}
-
-// loop is a child that times an operation when asked.
-type loop struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func startLoop(ctx context.Context, name string) (*loop, error) {
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", "workload", name)
-	cmd.Env = workloadEnv()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &loop{cmd, in, bufio.NewReader(out)}, cmd.Start()
-}
-
-// ask asks some times and returns the shortest time of one operation in nanoseconds: whatever else runs only ever adds.
-func (l *loop) ask() (float64, error) {
-	var times []float64
-	for range costRounds {
-		if _, err := l.in.Write([]byte{'\n'}); err != nil {
-			return 0, err
-		}
-		line, err := l.out.ReadString('\n')
-		if err != nil {
-			return 0, err
-		}
-		ns, err := strconv.ParseFloat(strings.TrimSpace(line), 64)
-		if err != nil {
-			return 0, err
-		}
-		times = append(times, ns)
-	}
-	return slices.Min(times), nil
-}
-
-func (l *loop) close() {
-	_ = l.in.Close() // it ends when there are no more questions
-	_ = l.cmd.Wait()
 }

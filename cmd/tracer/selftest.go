@@ -152,8 +152,8 @@ type selftest struct {
 // checkNames finds a mistyped name before anything is run.
 func checkNames(only []string) error {
 	known := []string{smallRing}
-	for _, w := range workloads {
-		known = append(known, w.name)
+	for _, w := range All {
+		known = append(known, w.Name)
 	}
 	for _, c := range cellTests {
 		known = append(known, c.name)
@@ -167,12 +167,12 @@ func checkNames(only []string) error {
 }
 
 func (t *selftest) runAll(ctx context.Context, python *pythonWithShell, without bool) error {
-	for _, w := range workloads {
-		if err := t.step(&t.result.Workloads, w.name, w.about, func() (result, error) { return measureWorkload(ctx, w, 0) }); err != nil {
+	for _, w := range All {
+		if err := t.step(&t.result.Workloads, w.Name, w.About, func() (result, error) { return measureWorkload(ctx, w, 0) }); err != nil {
 			return err
 		}
 	}
-	storm, _ := findWorkload("storm")
+	storm, _ := Find("storm")
 	about := "the same with the smallest ring: losses are counted, peaks stay"
 	err := t.step(&t.result.Workloads, smallRing, about, func() (result, error) { return measureWorkload(ctx, storm, smallestRing) })
 	if err != nil {

@@ -189,7 +189,7 @@ func traceCells(ctx context.Context, python *pythonWithShell) (*cellRun, error) 
 	}
 	run := &cellRun{report: r, truths: map[string]cellTruth{}}
 	if err := json.Unmarshal(text, &run.truths); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: the cells reported %.200q", errNoTruth, text), err)
+		return nil, errors.Join(fmt.Errorf("%w: the cells reported %.200q", ErrNoTruth, text), err)
 	}
 	return run, nil
 }

@@ -41,7 +41,7 @@ func TestSelftest(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Passed || r.Failure != "" || r.Schema != selftestSchema || len(r.Workloads) < len(workloads)+1 {
+	if !r.Passed || r.Failure != "" || r.Schema != selftestSchema || len(r.Workloads) < len(All)+1 {
 		t.Errorf("passed %v, failure %q, schema %q, %d workloads", r.Passed, r.Failure, r.Schema, len(r.Workloads))
 	}
 	for _, w := range append(r.Workloads, r.Cells...) {
@@ -78,13 +78,13 @@ func TestSelftestSaysWhatIsWrong(t *testing.T) {
 	var out bytes.Buffer
 	s := &selftest{console: console{out: &out, err: &out}, text: true}
 	err := s.step(&s.result.Workloads, "spike", "about", func() (result, error) {
-		return result{Figures: []figure{newFigure(meterResident, "process", 4096, 4097, 0)}}, nil
+		return result{Figures: []figure{newFigure(Resident, "process", 4096, 4097, 0)}}, nil
 	})
 	status, message := explain(err)
 	if status != statusFailed || !errors.Is(err, errSelftest) {
 		t.Errorf("status %d, error %v", status, err)
 	}
-	for _, want := range []string{"spike", meterResident, "4096", "4097", "+1"} {
+	for _, want := range []string{"spike", Resident, "4096", "4097", "+1"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("message %q does not name %q", message, want)
 		}
@@ -103,55 +103,6 @@ func TestSelftestWrongUsage(t *testing.T) {
 		var errs bytes.Buffer
 		if status := run(append([]string{"selftest"}, args...), nil, &errs, &errs); status != statusUsage {
 			t.Errorf("%q: status %d: %s", args, status, errs.String())
-		}
-	}
-}
-
-const smapsText = `00400000-00500000 r-xp 00000000 fe:00 12                                 /usr/bin/thing
-Size:               1024 kB
-Rss:                 600 kB
-Anonymous:             0 kB
-VmFlags: rd ex mr mw me
-00600000-00700000 rw-p 00000000 fe:00 12                                 /usr/bin/thing: with a colon
-Size:               1024 kB
-Rss:                 100 kB
-Anonymous:            40 kB
-VmFlags: rd wr mr mw me ac
-7f0000000000-7f0000200000 rw-s 00000000 00:01 99                         /memfd:x (deleted)
-Size:               2048 kB
-Rss:                2048 kB
-Anonymous:             0 kB
-VmFlags: rd wr sh mr mw me ms
-7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0                          [stack]
-Size:                132 kB
-Rss:                  12 kB
-Anonymous:            12 kB
-VmFlags: rd wr mr mw me gd ac
-`
-
-func TestParseSmaps(t *testing.T) {
-	got, err := parseSmaps([]byte(smapsText))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]int64{
-		meterMapped: 1024 << 10, meterResident: (600 + 100 + 2048 + 12) << 10, meterAnon: 52 << 10,
-		meterFile: 660 << 10, meterShmem: 2048 << 10,
-	}
-	for meter, n := range want {
-		if got[meter] != n {
-			t.Errorf("%s = %d, want %d", meter, got[meter], n)
-		}
-	}
-	if _, err := parseSmaps([]byte("nothing")); !errors.Is(err, errNoTruth) {
-		t.Errorf("parseSmaps of nonsense: %v", err)
-	}
-}
-
-func TestParseTruthsRefuses(t *testing.T) {
-	for name, text := range map[string]string{"nothing": "", "words": "what is this", "too long": "1 2 3\n", "negative": "1 -5 2\nxxxx"} {
-		if _, err := parseTruths([]byte(text)); !errors.Is(err, errNoTruth) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/model"
 	"ipytracer/tracer"
+	"ipytracer/tracer/ledger"
 )
 
 // workloadPatience is how long a workload may take, the loading of the probes included.
@@ -23,10 +24,10 @@ const workloadPatience = time.Minute
 const unsteadyTries = 5
 
 // measureWorkload runs a workload under the tracer and puts every peak beside its truth.
-func measureWorkload(ctx context.Context, w workload, ring int) (result, error) {
+func measureWorkload(ctx context.Context, w Workload, ring int) (result, error) {
 	for try := 1; ; try++ {
-		truths, r, err := traceWorkload(ctx, w.name, ring)
-		if errors.Is(err, errUnsteady) && try < unsteadyTries {
+		truths, r, err := traceWorkload(ctx, w.Name, ring)
+		if errors.Is(err, ErrUnsteady) && try < unsteadyTries {
 			continue
 		}
 		if err != nil {
@@ -44,14 +45,13 @@ func measureWorkload(ctx context.Context, w workload, ring int) (result, error) 
 }
 
 // traceWorkload starts the program itself, as a workload, and traces it to its end.
-func traceWorkload(ctx context.Context, name string, ring int) ([]truth, *model.Report, error) {
-	cmd := exec.Command("/proc/self/exe", "workload", name)
-	cmd.Env = workloadEnv()
+func traceWorkload(ctx context.Context, name string, ring int) ([]Truth, *model.Report, error) {
+	cmd := Command(context.Background(), name) // traceCommand ends it
 	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: version, ChangeRing: ring})
 	if err != nil {
 		return nil, nil, err
 	}
-	truths, err := parseTruths(text)
+	truths, err := ParseTruths(text)
 	return truths, r, err
 }
 
@@ -122,7 +122,7 @@ func collect(ctx context.Context, live *tracer.Session) (*model.Report, error) {
 }
 
 // compareWorkload puts the figures of a report beside the truths.
-func compareWorkload(w workload, truths []truth, r *model.Report) (out result, err error) {
+func compareWorkload(w Workload, truths []Truth, r *model.Report) (out result, err error) {
 	sum := map[string]int64{}
 	bounds := map[string]int64{}
 	for i, truth := range truths {
@@ -130,26 +130,26 @@ func compareWorkload(w workload, truths []truth, r *model.Report) (out result, e
 		if i < len(truths)-1 { // the first of them ends last
 			of = "child"
 		}
-		p := processOf(r, truth.pid)
+		p := processOf(r, truth.PID)
 		if p == nil {
-			return out, fmt.Errorf("%w: process %d of workload %s is not in the report", errSelftest, truth.pid, w.name)
+			return out, fmt.Errorf("%w: process %d of workload %s is not in the report", errSelftest, truth.PID, w.Name)
 		}
-		for _, meter := range w.meters {
+		for _, meter := range w.Meters {
 			f := p.Meters[meter]
 			bounds[meter] += boundOf(f)
-			sum[meter] += truth.bytes[meter]
-			out.Figures = append(out.Figures, newFigure(meter, of, truth.bytes[meter], f.Peak, boundOf(f)))
+			sum[meter] += truth.Bytes[meter]
+			out.Figures = append(out.Figures, newFigure(meter, of, truth.Bytes[meter], f.Peak, boundOf(f)))
 		}
 	}
 	session := sessionOf(r)
 	if session == nil {
-		return out, fmt.Errorf("%w: the report of workload %s has no session", errSelftest, w.name)
+		return out, fmt.Errorf("%w: the report of workload %s has no session", errSelftest, w.Name)
 	}
-	for _, meter := range w.meters {
+	for _, meter := range w.Meters {
 		switch {
 		case len(truths) == 1:
 			out.Figures = append(out.Figures, newFigure(meter, "session", sum[meter], session.Meters[meter].Peak, bounds[meter]))
-		case w.tree: // what the child shares with its parent counts once, and widens the figure's bound
+		case w.Tree: // what the child shares with its parent counts once, and widens the figure's bound
 			f, _ := session.Together(meter)
 			shared := boundOf(f) - boundOf(session.Meters[meter])
 			out.Figures = append(out.Figures, newFigure(meter, "tree", sum[meter]-shared, f.Peak, bounds[meter]))
@@ -209,4 +209,14 @@ func proven(r *model.Report, lossy bool) error {
 		}
 	}
 	return nil
+}
+
+// lostChanges is how many changes the certificate counts as lost.
+func lostChanges(r *model.Report) (n int64) {
+	for _, l := range r.Certificate.Lost {
+		if l.Reason == ledger.LostChanges {
+			n += int64(l.Count)
+		}
+	}
+	return n
 }

@@ -11,12 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// The names of the loops.
+const (
+	LoopFaults = "loop-faults" // fresh pages touched, one fault each
+	LoopFalls  = "loop-falls"  // pages given back, one call each
+	LoopMaps   = "loop-maps"   // a megabyte mapped and unmapped
+)
+
 // loops are workloads without a truth, whose time is measured: each line on standard input is answered by the
 // nanoseconds one operation took.
 var loops = map[string]func(io.Reader, io.Writer) error{
-	"loop-faults": loopOf(2048, timeFaults),
-	"loop-falls":  loopOf(512, timeFalls),
-	"loop-maps":   loopOf(1000, timeMaps),
+	LoopFaults: loopOf(2048, timeFaults),
+	LoopFalls:  loopOf(512, timeFalls),
+	LoopMaps:   loopOf(1000, timeMaps),
 }
 
 func loopOf(operations int, timed func(int) time.Duration) func(io.Reader, io.Writer) error {

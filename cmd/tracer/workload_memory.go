@@ -9,39 +9,37 @@ import (
 
 const mib = 1 << 20
 
-// The meters a workload may move.
+// The meters a workload may move, by their public ids.
 const (
-	meterMapped   = "cpu.mapped"
-	meterResident = "cpu.resident"
-	meterAnon     = "cpu.resident.anon"
-	meterFile     = "cpu.resident.file"
-	meterShmem    = "cpu.resident.shmem"
-	meterNumPy    = "cpu.numpy"
-	meterTorch    = "cpu.torch"
+	Mapped   = "cpu.mapped"
+	Resident = "cpu.resident"
+	Anon     = "cpu.resident.anon"
+	File     = "cpu.resident.file"
+	Shmem    = "cpu.resident.shmem"
 )
 
-var private = []string{meterMapped, meterResident, meterAnon}
+var private = []string{Mapped, Resident, Anon}
 
-// workloads are what the self-test runs, in this order.
-var workloads = []workload{
-	{name: "spike", about: "48 MiB mapped, touched, released", meters: private, run: spike},
-	{name: "blip", about: "4 MiB for about a millisecond", meters: private, run: blip},
-	{name: "untouched", about: "256 MiB mapped, never touched", meters: private, run: untouched},
-	{name: "zero-page", about: "64 MiB read, never written", meters: private, run: zeroPage},
-	{name: "mremap", about: "8 MiB grown to 40 MiB by mremap", meters: private, run: mremap},
-	{name: "brk", about: "the heap up by 32 MiB and down again", meters: private, run: brk},
-	{name: "mprotect", about: "PROT_NONE made writable, 16 of 32 MiB", meters: private, run: mprotect},
-	{name: "dontneed", about: "32 MiB given back by MADV_DONTNEED, half taken again", meters: private[1:], run: dontNeed},
-	{name: "staircase", about: "partial unmaps in the middle of 48 MiB", meters: private, run: staircase},
-	{name: "file", about: "a file mapped and read", meters: []string{meterResident, meterFile}, run: fileMapping},
-	{name: "file-cow", about: "a private file mapping written to", meters: private, run: fileCOW},
-	{name: "shared", about: "32 MiB of shared anonymous memory", meters: []string{meterResident, meterShmem}, run: shared},
-	{name: "memfd", about: "32 MiB of a memfd, then a hole punched", meters: []string{meterResident, meterShmem}, run: memfd},
-	{name: "huge", about: "64 MiB in transparent huge pages", meters: private, run: huge},
-	{name: "threads", about: "eight threads at once, then at a barrier", meters: private, run: threads},
-	{name: "fork", about: "a forked child writes to 16 of 32 shared MiB", meters: private, tree: true, run: fork},
-	{name: "exec", about: "a child that executes a program with a peak", meters: private, run: execChild},
-	{name: "storm", about: "1,500 rising peaks in a row", meters: private, run: storm},
+// All are what the self-test runs, in this order.
+var All = []Workload{
+	{Name: "spike", About: "48 MiB mapped, touched, released", Meters: private, run: spike},
+	{Name: "blip", About: "4 MiB for about a millisecond", Meters: private, run: blip},
+	{Name: "untouched", About: "256 MiB mapped, never touched", Meters: private, run: untouched},
+	{Name: "zero-page", About: "64 MiB read, never written", Meters: private, run: zeroPage},
+	{Name: "mremap", About: "8 MiB grown to 40 MiB by mremap", Meters: private, run: mremap},
+	{Name: "brk", About: "the heap up by 32 MiB and down again", Meters: private, run: brk},
+	{Name: "mprotect", About: "PROT_NONE made writable, 16 of 32 MiB", Meters: private, run: mprotect},
+	{Name: "dontneed", About: "32 MiB given back by MADV_DONTNEED, half taken again", Meters: private[1:], run: dontNeed},
+	{Name: "staircase", About: "partial unmaps in the middle of 48 MiB", Meters: private, run: staircase},
+	{Name: "file", About: "a file mapped and read", Meters: []string{Resident, File}, run: fileMapping},
+	{Name: "file-cow", About: "a private file mapping written to", Meters: private, run: fileCOW},
+	{Name: "shared", About: "32 MiB of shared anonymous memory", Meters: []string{Resident, Shmem}, run: shared},
+	{Name: "memfd", About: "32 MiB of a memfd, then a hole punched", Meters: []string{Resident, Shmem}, run: memfd},
+	{Name: "huge", About: "64 MiB in transparent huge pages", Meters: private, run: huge},
+	{Name: "threads", About: "eight threads at once, then at a barrier", Meters: private, run: threads},
+	{Name: "fork", About: "a forked child writes to 16 of 32 shared MiB", Meters: private, Tree: true, run: fork},
+	{Name: "exec", About: "a child that executes a program with a peak", Meters: private, run: execChild},
+	{Name: "storm", About: "1,500 rising peaks in a row", Meters: private, run: storm},
 }
 
 const (

@@ -83,7 +83,7 @@ func (s *stage) inChild(m, token []byte) {
 // execChild's own peak is not looked at: it does nothing but wait.
 func execChild(s *stage) {
 	p := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
-		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(reportFD, "report")}, Sys: &syscall.SysProcAttr{},
+		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(ReportFD, "report")}, Sys: &syscall.SysProcAttr{},
 	}))
 	must(p.Wait())
 	m := mapMemory(-1, 16*mib, readWrite, anonymous)

@@ -8,56 +8,55 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"ipytracer/model"
-	"ipytracer/tracer/ledger"
 )
 
-// truth is what a process held at one instant.
-type truth struct {
-	pid   int
-	bytes map[string]int64 // by meter
+// Truth is what a process held at one instant.
+type Truth struct {
+	PID   int
+	Bytes map[string]int64 // by meter
 }
 
 var (
-	errUnsteady = errors.New("something else moved while the workload looked at itself")
-	errNoTruth  = errors.New("the workload's own reading makes no sense")
+	// ErrUnsteady is the error about two readings that differ: the workload is to be run again.
+	ErrUnsteady = errors.New("something else moved while the workload looked at itself")
+	// ErrNoTruth is the error about a reading that is none.
+	ErrNoTruth = errors.New("the workload's own reading makes no sense")
 )
 
-// parseTruths reads what the workload's processes wrote: for each two readings, which must agree.
-func parseTruths(text []byte) (truths []truth, err error) {
+// ParseTruths reads what the workload's processes wrote: for each two readings, which must agree.
+func ParseTruths(text []byte) (truths []Truth, err error) {
 	for len(text) > 0 {
-		var pair [2]truth
+		var pair [2]Truth
 		for i := range pair {
 			if pair[i], text, err = parseTruth(text); err != nil {
 				return nil, err
 			}
 		}
-		for meter, n := range pair[0].bytes {
-			if pair[1].bytes[meter] != n {
-				return nil, fmt.Errorf("%w: %s was %d, then %d", errUnsteady, meter, n, pair[1].bytes[meter])
+		for meter, n := range pair[0].Bytes {
+			if pair[1].Bytes[meter] != n {
+				return nil, fmt.Errorf("%w: %s was %d, then %d", ErrUnsteady, meter, n, pair[1].Bytes[meter])
 			}
 		}
 		truths = append(truths, pair[0])
 	}
 	if len(truths) == 0 {
-		return nil, fmt.Errorf("%w: there is none", errNoTruth)
+		return nil, fmt.Errorf("%w: there is none", ErrNoTruth)
 	}
 	return truths, nil
 }
 
-func parseTruth(text []byte) (t truth, rest []byte, err error) {
+func parseTruth(text []byte) (t Truth, rest []byte, err error) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
 	var n, m int
-	if _, err := fmt.Sscanf(string(line), "%d %d %d", &t.pid, &n, &m); err != nil || n < 0 || m < 0 || n+m > len(rest) {
-		return t, nil, fmt.Errorf("%w: it begins with %.40q", errNoTruth, line)
+	if _, err := fmt.Sscanf(string(line), "%d %d %d", &t.PID, &n, &m); err != nil || n < 0 || m < 0 || n+m > len(rest) {
+		return t, nil, fmt.Errorf("%w: it begins with %.40q", ErrNoTruth, line)
 	}
-	if t.bytes, err = parseSmaps(rest[n : n+m]); err != nil {
+	if t.Bytes, err = parseSmaps(rest[n : n+m]); err != nil {
 		return t, nil, err
 	}
 	// The kernel's own total of private writable mappings must be the sum of those it lists.
-	if data := kibibytes(rest[:n], "VmData:"); data != t.bytes[meterMapped] {
-		return t, nil, fmt.Errorf("%w: VmData is %d, the mappings make %d", errUnsteady, data, t.bytes[meterMapped])
+	if data := kibibytes(rest[:n], "VmData:"); data != t.Bytes[Mapped] {
+		return t, nil, fmt.Errorf("%w: VmData is %d, the mappings make %d", ErrUnsteady, data, t.Bytes[Mapped])
 	}
 	return t, rest[n+m:], nil
 }
@@ -65,7 +64,7 @@ func parseTruth(text []byte) (t truth, rest []byte, err error) {
 // parseSmaps adds up what the page tables hold (fs/proc/task_mmu.c). Rss counts the same pages as the kernel's
 // counters: not the zero page, not hugetlb, not what has no struct page.
 func parseSmaps(text []byte) (map[string]int64, error) {
-	sums := map[string]int64{meterMapped: 0, meterResident: 0, meterAnon: 0, meterFile: 0, meterShmem: 0}
+	sums := map[string]int64{Mapped: 0, Resident: 0, Anon: 0, File: 0, Shmem: 0}
 	var size, rss, anon int64
 	var shmem bool
 	for line := range bytes.Lines(text) {
@@ -81,20 +80,20 @@ func parseSmaps(text []byte) (map[string]int64, error) {
 		case key == "Anonymous":
 			anon = number(fields)
 		case key == "VmFlags":
-			sums[meterResident] += rss
-			sums[meterAnon] += anon
+			sums[Resident] += rss
+			sums[Anon] += anon
 			if shmem {
-				sums[meterShmem] += rss - anon
+				sums[Shmem] += rss - anon
 			} else {
-				sums[meterFile] += rss - anon
+				sums[File] += rss - anon
 			}
 			if isData(fields) {
-				sums[meterMapped] += size
+				sums[Mapped] += size
 			}
 		}
 	}
-	if sums[meterResident] == 0 {
-		return nil, fmt.Errorf("%w: no resident page (is there no CONFIG_PROC_PAGE_MONITOR?)", errNoTruth)
+	if sums[Resident] == 0 {
+		return nil, fmt.Errorf("%w: no resident page (is there no CONFIG_PROC_PAGE_MONITOR?)", ErrNoTruth)
 	}
 	return sums, nil
 }
@@ -145,14 +144,4 @@ func kibibytes(text []byte, key string) int64 {
 		}
 	}
 	return -1
-}
-
-// lostChanges is how many changes the certificate counts as lost.
-func lostChanges(r *model.Report) (n int64) {
-	for _, l := range r.Certificate.Lost {
-		if l.Reason == ledger.LostChanges {
-			n += int64(l.Count)
-		}
-	}
-	return n
 }

@@ -25,17 +25,17 @@ func printCosts(w io.Writer) error {
 	for root, c := range []struct {
 		loop string
 		work func() (ledger.Work, error)
-	}{{"loop-faults", l.ResidentWork}, {"loop-falls", l.ResidentWork}, {"loop-maps", l.MappedWork}} {
-		of, err := startLoop(context.Background(), c.loop)
+	}{{LoopFaults, l.ResidentWork}, {LoopFalls, l.ResidentWork}, {LoopMaps, l.MappedWork}} {
+		of, err := StartLoop(context.Background(), c.loop)
 		if err != nil {
 			return err
 		}
-		defer of.close()
+		defer of.Close()
 		_, other, err := perEvent(of, c.work)
 		if err != nil {
 			return err
 		}
-		if _, err := l.AttachProcess(uint32(root), of.cmd.Process.Pid, 0); err != nil {
+		if _, err := l.AttachProcess(uint32(root), of.PID(), 0); err != nil {
 			return err
 		}
 		operation, traced, err := perEvent(of, c.work)
@@ -48,15 +48,15 @@ func printCosts(w io.Writer) error {
 }
 
 // perEvent returns what an operation took, and what the program took for each event meanwhile.
-func perEvent(l *loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
-	if _, err = l.ask(); err != nil { // warm up
+func perEvent(l *Loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
+	if _, err = l.Ask(); err != nil { // warm up
 		return 0, 0, err
 	}
 	before, err := work()
 	if err != nil {
 		return 0, 0, err
 	}
-	if operation, err = l.ask(); err != nil {
+	if operation, err = l.Ask(); err != nil {
 		return 0, 0, err
 	}
 	after, err := work()

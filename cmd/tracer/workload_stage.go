@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// stage is what a workload stands on: open files and touched buffers, so that to look changes nothing.
+type stage struct {
+	status, smaps int // of this process
+	first, second reading
+	pages, pid    int
+	toUs, fromUs  [2]int // pipes between parent and forked child
+	// ballast, never touched, raises what is mapped above anything the start needed for a moment (thread stacks,
+	// arenas). It goes with the peak.
+	ballast []byte
+}
+
+// reading is the raw text of /proc/PID/status and /proc/PID/smaps at one instant.
+type reading struct {
+	status, smaps [1 << 18]byte
+	n, m          int
+}
+
+func newStage() *stage {
+	s := &stage{pages: os.Getpagesize(), pid: os.Getpid()}
+	for _, r := range []*reading{&s.first, &s.second} {
+		for i := range r.status {
+			r.status[i], r.smaps[i] = 1, 1
+		}
+	}
+	s.open()
+	s.peak() // so that the code is there
+	// The runtime's own goroutines get to run, and their threads to start, while it does not matter.
+	for range 3 {
+		runtime.Gosched()
+		time.Sleep(2 * time.Millisecond)
+	}
+	s.ballast = mapMemory(-1, 256*mib, readWrite, anonymous)
+	return s
+}
+
+// open opens the files of the process that runs now; a forked child does it again.
+func (s *stage) open() {
+	s.status = must(unix.Open("/proc/self/status", unix.O_RDONLY|unix.O_CLOEXEC, 0))
+	s.smaps = must(unix.Open("/proc/self/smaps", unix.O_RDONLY|unix.O_CLOEXEC, 0))
+}
+
+// peak reads the truth, twice: if the two differ something else moved, and nobody can say what the peak was. What
+// the workload does next must be to let its memory go.
+func (s *stage) peak() {
+	s.read(&s.first)
+	s.read(&s.second)
+	if s.ballast != nil {
+		unmap(s.ballast)
+		s.ballast = nil
+	}
+}
+
+func (s *stage) read(r *reading) {
+	r.n, r.m = readAll(s.status, r.status[:]), readAll(s.smaps, r.smaps[:])
+}
+
+func readAll(fd int, into []byte) (n int) {
+	for n < len(into) {
+		// Raw, so that the scheduler does not hear of it and starts no thread meanwhile.
+		got, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&into[n])), uintptr(len(into)-n), uintptr(n), 0, 0)
+		if errno != 0 {
+			panic(errno)
+		}
+		if got == 0 {
+			return n
+		}
+		n += int(got)
+	}
+	panic("the process has too many mappings for the buffer")
+}
+
+// send hands both readings to whoever started the workload, once there is nothing to disturb any more.
+func (s *stage) send() {
+	for _, r := range []*reading{&s.first, &s.second} {
+		write(ReportFD, fmt.Appendf(nil, "%d %d %d\n", s.pid, r.n, r.m))
+		write(ReportFD, r.status[:r.n])
+		write(ReportFD, r.smaps[:r.m])
+	}
+}
+
+func write(fd int, data []byte) {
+	for len(data) > 0 {
+		data = data[must(unix.Write(fd, data)):]
+	}
+}
+
+// must gives up on an error: a workload has nothing to clean up.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

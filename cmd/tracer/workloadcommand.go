@@ -1,0 +1,27 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func newWorkloadCommand(console) *cobra.Command {
+	return &cobra.Command{
+		Use:    "workload NAME",
+		Short:  "Run one workload of the self-test",
+		Hidden: true,
+		Args:   usageArgs(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "costs" {
+				return printCosts(os.Stdout)
+			}
+			err := Run(args[0])
+			if errors.Is(err, ErrUnknown) {
+				return usageError{err}
+			}
+			return err
+		},
+	}
+}
