@@ -18,6 +18,8 @@ report/escape: x/text
 report/text: model words report/escape
 report/reporttest: model report jsonschema
 
+workload: unix
+
 tracer/process: unix
 tracer/confine: unix go-landlock psx
 tracer/userfile: tracer/confine unix
@@ -39,7 +41,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution event model recording report report/escape report/text tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words unix cobra pflag x/term
+cmd/tracer: attribution event model recording report report/escape report/text tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
 bench/made: event recording
 bench/recording: bench/made event
 bench/sessions: attribution/attributiontest bench/made event

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"ipytracer/tracer/ledger"
+	"ipytracer/workload"
 )
 
 // cost is what a probe adds to one operation, on this machine, now.
@@ -43,7 +44,7 @@ const costPairs = 15
 // probes in and out; all in turns, so that what else the machine does falls on all.
 func (d *diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 	for root, m := range []struct{ loop, id, name string }{
-		{LoopFaults, "page_fault", "page fault"}, {LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
+		{workload.LoopFaults, "page_fault", "page fault"}, {workload.LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
 	} {
 		samples, err := measureLoop(ctx, l, uint32(root), m.loop)
 		if err != nil {
@@ -82,9 +83,9 @@ func quantile(values []float64, q float64) float64 {
 
 // measureLoop returns the pairs of the traced process and of the other one.
 func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name string) (out [2]pairs, err error) {
-	var loops [2]*Loop
+	var loops [2]*workload.Loop
 	for i := range loops {
-		if loops[i], err = StartLoop(ctx, name); err != nil {
+		if loops[i], err = workload.StartLoop(ctx, name); err != nil {
 			return out, err
 		}
 		defer loops[i].Close()
@@ -111,7 +112,7 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 }
 
 // askEach asks both loops, each once for nothing: caches are cold, and garbage is to be collected before, not beside them.
-func askEach(loops [2]*Loop, told func(i int, ns float64)) error {
+func askEach(loops [2]*workload.Loop, told func(i int, ns float64)) error {
 	runtime.GC()
 	for i, l := range loops {
 		if _, err := l.Ask(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"ipytracer/tracer/ledger"
+	"ipytracer/workload"
 )
 
 // printCosts prints for some operations what they take in a traced process, and what the tracer's program that they call
@@ -25,8 +26,8 @@ func printCosts(w io.Writer) error {
 	for root, c := range []struct {
 		loop string
 		work func() (ledger.Work, error)
-	}{{LoopFaults, l.ResidentWork}, {LoopFalls, l.ResidentWork}, {LoopMaps, l.MappedWork}} {
-		of, err := StartLoop(context.Background(), c.loop)
+	}{{workload.LoopFaults, l.ResidentWork}, {workload.LoopFalls, l.ResidentWork}, {workload.LoopMaps, l.MappedWork}} {
+		of, err := workload.StartLoop(context.Background(), c.loop)
 		if err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func printCosts(w io.Writer) error {
 }
 
 // perEvent returns what an operation took, and what the program took for each event meanwhile.
-func perEvent(l *Loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
+func perEvent(l *workload.Loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
 	if _, err = l.Ask(); err != nil { // warm up
 		return 0, 0, err
 	}

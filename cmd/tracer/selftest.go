@@ -15,6 +15,7 @@ import (
 
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
+	"ipytracer/workload"
 )
 
 // SelftestOptions are the flags of `tracer selftest`.
@@ -152,7 +153,7 @@ type selftest struct {
 // checkNames finds a mistyped name before anything is run.
 func checkNames(only []string) error {
 	known := []string{smallRing}
-	for _, w := range All {
+	for _, w := range workload.All {
 		known = append(known, w.Name)
 	}
 	for _, c := range cellTests {
@@ -167,12 +168,12 @@ func checkNames(only []string) error {
 }
 
 func (t *selftest) runAll(ctx context.Context, python *pythonWithShell, without bool) error {
-	for _, w := range All {
+	for _, w := range workload.All {
 		if err := t.step(&t.result.Workloads, w.Name, w.About, func() (result, error) { return measureWorkload(ctx, w, 0) }); err != nil {
 			return err
 		}
 	}
-	storm, _ := Find("storm")
+	storm, _ := workload.Find("storm")
 	about := "the same with the smallest ring: losses are counted, peaks stay"
 	err := t.step(&t.result.Workloads, smallRing, about, func() (result, error) { return measureWorkload(ctx, storm, smallestRing) })
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/report/escape"
 	"ipytracer/tracer"
+	"ipytracer/workload"
 )
 
 // cells runs cells of known truth in a real IPython, as the invoking user, and compares.
@@ -189,7 +190,7 @@ func traceCells(ctx context.Context, python *pythonWithShell) (*cellRun, error) 
 	}
 	run := &cellRun{report: r, truths: map[string]cellTruth{}}
 	if err := json.Unmarshal(text, &run.truths); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: the cells reported %.200q", ErrNoTruth, text), err)
+		return nil, errors.Join(fmt.Errorf("%w: the cells reported %.200q", workload.ErrNoTruth, text), err)
 	}
 	return run, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/workload"
 )
 
 // The meters of cells beside those of workloads.
@@ -24,8 +25,8 @@ type cellTest struct {
 }
 
 var cellTests = []cellTest{
-	{name: "cell", about: "40 MiB through mmap, touched and closed within a cell", compare: peaksOf(`spike("spike"`, "spike", Mapped, Resident)},
-	{name: "lazy cell", about: "120 MiB mapped and never touched", compare: peaksOf(`lazy("lazy"`, "lazy", Mapped)},
+	{name: "cell", about: "40 MiB through mmap, touched and closed within a cell", compare: peaksOf(`spike("spike"`, "spike", workload.Mapped, workload.Resident)},
+	{name: "lazy cell", about: "120 MiB mapped and never touched", compare: peaksOf(`lazy("lazy"`, "lazy", workload.Mapped)},
 	{name: "GIL held", about: "len(b'x' * n): no Python thread can run meanwhile", compare: compareHeld},
 	{name: "statements", about: "two peaks in one cell, each to its own statement", statements: true, compare: compareStatements},
 	{name: "experiments", about: "two that overlap, over several cells", compare: compareExperiments},
@@ -54,7 +55,7 @@ func (r *cellRun) peaks(of string, w *model.Window, truth string, meters ...stri
 	t := r.truths[truth]
 	for _, m := range meters {
 		expected := t.Mapped
-		if m == Resident {
+		if m == workload.Resident {
 			expected = t.Resident
 		}
 		out = append(out, newFigure(m, of, expected, w.Meters[m].Peak, boundOf(w.Meters[m])))
@@ -68,8 +69,8 @@ func compareHeld(r *cellRun) (out result, err error) {
 	if err != nil {
 		return out, err
 	}
-	f := w.Meters[Mapped]
-	out.Figures = []figure{newFigure(Mapped, "cell's need", r.truths["held"].Data, f.Need(), 0)}
+	f := w.Meters[workload.Mapped]
+	out.Figures = []figure{newFigure(workload.Mapped, "cell's need", r.truths["held"].Data, f.Need(), 0)}
 	return out, nil
 }
 
@@ -82,8 +83,8 @@ func compareStatements(r *cellRun) (out result, err error) {
 	if len(s) != 3 {
 		return out, fmt.Errorf("%w: the cell has 3 statements, the report %d", errSelftest, len(s))
 	}
-	out.Figures = append(r.peaks("statement 1", s[0], "first", Mapped, Resident),
-		r.peaks("statement 3", s[2], "third", Mapped, Resident)...)
+	out.Figures = append(r.peaks("statement 1", s[0], "first", workload.Mapped, workload.Resident),
+		r.peaks("statement 3", s[2], "third", workload.Mapped, workload.Resident)...)
 	return out, nil
 }
 
@@ -93,7 +94,7 @@ func compareExperiments(r *cellRun) (out result, err error) {
 		if err != nil {
 			return out, err
 		}
-		out.Figures = append(out.Figures, r.peaks(name, w, name, Mapped, Resident)...)
+		out.Figures = append(out.Figures, r.peaks(name, w, name, workload.Mapped, workload.Resident)...)
 	}
 	return out, nil
 }

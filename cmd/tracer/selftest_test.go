@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"ipytracer/workload"
 )
 
 // needBPF skips where tracing is not permitted, unless it must be.
@@ -41,7 +43,7 @@ func TestSelftest(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Passed || r.Failure != "" || r.Schema != selftestSchema || len(r.Workloads) < len(All)+1 {
+	if !r.Passed || r.Failure != "" || r.Schema != selftestSchema || len(r.Workloads) < len(workload.All)+1 {
 		t.Errorf("passed %v, failure %q, schema %q, %d workloads", r.Passed, r.Failure, r.Schema, len(r.Workloads))
 	}
 	for _, w := range append(r.Workloads, r.Cells...) {
@@ -78,13 +80,13 @@ func TestSelftestSaysWhatIsWrong(t *testing.T) {
 	var out bytes.Buffer
 	s := &selftest{console: console{out: &out, err: &out}, text: true}
 	err := s.step(&s.result.Workloads, "spike", "about", func() (result, error) {
-		return result{Figures: []figure{newFigure(Resident, "process", 4096, 4097, 0)}}, nil
+		return result{Figures: []figure{newFigure(workload.Resident, "process", 4096, 4097, 0)}}, nil
 	})
 	status, message := explain(err)
 	if status != statusFailed || !errors.Is(err, errSelftest) {
 		t.Errorf("status %d, error %v", status, err)
 	}
-	for _, want := range []string{"spike", Resident, "4096", "4097", "+1"} {
+	for _, want := range []string{"spike", workload.Resident, "4096", "4097", "+1"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("message %q does not name %q", message, want)
 		}

@@ -15,6 +15,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/tracer"
 	"ipytracer/tracer/ledger"
+	"ipytracer/workload"
 )
 
 // workloadPatience is how long a workload may take, the loading of the probes included.
@@ -24,10 +25,10 @@ const workloadPatience = time.Minute
 const unsteadyTries = 5
 
 // measureWorkload runs a workload under the tracer and puts every peak beside its truth.
-func measureWorkload(ctx context.Context, w Workload, ring int) (result, error) {
+func measureWorkload(ctx context.Context, w workload.Workload, ring int) (result, error) {
 	for try := 1; ; try++ {
 		truths, r, err := traceWorkload(ctx, w.Name, ring)
-		if errors.Is(err, ErrUnsteady) && try < unsteadyTries {
+		if errors.Is(err, workload.ErrUnsteady) && try < unsteadyTries {
 			continue
 		}
 		if err != nil {
@@ -45,13 +46,13 @@ func measureWorkload(ctx context.Context, w Workload, ring int) (result, error) 
 }
 
 // traceWorkload starts the program itself, as a workload, and traces it to its end.
-func traceWorkload(ctx context.Context, name string, ring int) ([]Truth, *model.Report, error) {
-	cmd := Command(context.Background(), name) // traceCommand ends it
+func traceWorkload(ctx context.Context, name string, ring int) ([]workload.Truth, *model.Report, error) {
+	cmd := workload.Command(context.Background(), name) // traceCommand ends it
 	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: version, ChangeRing: ring})
 	if err != nil {
 		return nil, nil, err
 	}
-	truths, err := ParseTruths(text)
+	truths, err := workload.ParseTruths(text)
 	return truths, r, err
 }
 
@@ -122,7 +123,7 @@ func collect(ctx context.Context, live *tracer.Session) (*model.Report, error) {
 }
 
 // compareWorkload puts the figures of a report beside the truths.
-func compareWorkload(w Workload, truths []Truth, r *model.Report) (out result, err error) {
+func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Report) (out result, err error) {
 	sum := map[string]int64{}
 	bounds := map[string]int64{}
 	for i, truth := range truths {
