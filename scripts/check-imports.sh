@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 
 # PACKAGE: OURS, and libraries by the beginning of their path. ebpf is cilium/ebpf, unix golang.org/x/sys/unix.
 table='
+bpf/wiregen:
 event:
 recording: event klauspost/compress flatbuffers
 model:

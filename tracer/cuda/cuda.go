@@ -47,45 +47,8 @@ func KindOf(file string) (kind Kind, ok bool) {
 	return 0, false
 }
 
-// Operation is what a function does; same order as enum cuda_operation in bpf/wire_cuda.h.
+// Operation is what a function of the CUDA driver does.
 type Operation uint8
-
-// The operations of the CUDA driver. Their arguments are described in bpf/wire_cuda.h.
-const (
-	None Operation = iota
-	Alloc
-	AllocPitch
-	AllocPool
-	AllocAsync
-	Free
-	HostAlloc
-	HostFree
-	HostRegister
-	Create
-	Release
-	Map
-	Unmap
-	RetainHandle
-	Import
-	IPCOpen
-	IPCClose
-	Array
-	Array3D
-	Mipmap
-	ArrayDestroy
-	PoolCreate
-	PoolDefault
-	ContextCreate
-	ContextDestroy
-	ContextSet
-	ContextPush
-	ContextPop
-	PrimaryRetain
-	PrimaryRelease
-	PrimaryReset
-	Checkpoint
-	Restore
-)
 
 // Function is an exported function of the CUDA driver and what its probes are to do.
 type Function struct {
