@@ -22,7 +22,7 @@ tracer/process: unix
 tracer/confine: unix go-landlock psx
 tracer/userfile: tracer/confine unix
 tracer/recorder: recording tracer/userfile
-tracer/limit: tracer/confine tracer/process unix go-units
+tracer/limit: tracer/confine tracer/process words unix
 tracer/elffile:
 tracer/elffile/elftest: tracer/elffile
 tracer/machine: tracer/elffile x86asm
@@ -39,7 +39,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution event model recording report report/escape report/text tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words unix cobra pflag x/term spinner go-units
+cmd/tracer: attribution event model recording report report/escape report/text tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words unix cobra pflag x/term
 bench/made: event recording
 bench/recording: bench/made event
 bench/sessions: attribution/attributiontest bench/made event
@@ -54,7 +54,7 @@ BEGIN {
     library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"; library["x86asm"] = "golang.org/x/arch/x86/x86asm"
     library["demangle"] = "github.com/ianlancetaylor/demangle"; library["go-nvml"] = "github.com/NVIDIA/go-nvml/"; library["ebpf"] = "github.com/cilium/ebpf"
     library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"
-    library["go-units"] = "github.com/docker/go-units"; library["spinner"] = "github.com/briandowns/spinner"
+
     n = split(table, rows, "\n")
     for (i = 1; i <= n; i++) {
         if (rows[i] !~ /:/) continue

@@ -79,7 +79,7 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 		return err
 	}
 	s.console.ends.goOn()
-	progress := startSpinner(s.console.err, s.options.Quiet, "attaching")
+	progress := startProgress(s.console.err, s.options.Quiet, "attaching")
 	options.Confine = s.remains()
 	live, err := tracer.Attach(ctx, who, options)
 	progress.stop()

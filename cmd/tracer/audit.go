@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
@@ -106,8 +105,8 @@ func (o *AuditOptions) check() (err error) {
 
 // size reads "100MiB", "1.5g" or a number of bytes; units are powers of 1024, as in every report.
 func size(flag, text string) (int64, error) {
-	n, err := units.RAMInBytes(text)
-	if err != nil || n < 0 {
+	n, err := words.ParseBytes(text)
+	if err != nil {
 		return 0, usageError{fmt.Errorf("%s %q: it is a size such as 100MiB, 2g or 0", flag, text)}
 	}
 	return n, nil

@@ -99,7 +99,7 @@ func runDoctor(ctx context.Context, o DoctorOptions, c console, pid int) error {
 	if err := checkFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
-	progress := startSpinner(c.err, false, "looking")
+	progress := startProgress(c.err, false, "looking")
 	proc := process.FS{Helper: process.NewHelper(ctx)}
 	defer proc.Helper.Close()
 	d, err := examine(ctx, proc, !o.Quick && pid == 0, pid)

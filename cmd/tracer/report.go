@@ -55,7 +55,7 @@ func (s *session) replay(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	progress := startSpinner(s.console.err, s.options.Quiet, "reading")
+	progress := startProgress(s.console.err, s.options.Quiet, "reading")
 	defer progress.stop()
 	err = source.Each(ctx, func(e event.Event) {
 		s.tracker.Add(e)

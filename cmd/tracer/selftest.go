@@ -201,7 +201,7 @@ func (t *selftest) step(into *[]result, name, about string, run func() (result, 
 	if len(t.only) > 0 && !slices.Contains(t.only, name) {
 		return nil
 	}
-	progress := startSpinner(t.console.err, !t.text, name)
+	progress := startProgress(t.console.err, !t.text, name)
 	r, err := run()
 	progress.stop()
 	r.Name, r.About = name, about

@@ -24,7 +24,7 @@ func (t *selftest) cells(ctx context.Context, found *pythonWithShell) error {
 	}
 	t.result.Python = found.Path
 	t.printf("\n%s: Python %s, IPython %s, NumPy %s\n\n", escape.Text(found.Path), escape.Text(found.Version), escape.Text(found.IPython), orNone(found.NumPy))
-	progress := startSpinner(t.console.err, !t.text, "cells")
+	progress := startProgress(t.console.err, !t.text, "cells")
 	run, err := traceCells(ctx, found)
 	progress.stop()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/docker/go-units"
+	"ipytracer/words"
 )
 
 // Size is how much a process may map.
@@ -30,7 +30,7 @@ func Parse(text string) (Size, error) {
 	if text == "auto" {
 		return Size{Auto: true}, nil
 	}
-	n, err := units.RAMInBytes(text)
+	n, err := words.ParseBytes(text)
 	if err != nil {
 		return Size{}, fmt.Errorf("%q is no size such as 512MiB, 8G, 1.5GiB or 'auto'", text)
 	}
