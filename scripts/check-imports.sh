@@ -34,7 +34,7 @@ tracer/cuda: event tracer/elffile tracer/machine
 tracer/native: tracer/elffile demangle
 tracer/holders: tracer/cpython unix
 tracer/resident:
-tracer/pinned:
+tracer/pinned: tracer/elffile
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
 tracer/ledger: event ebpf unix

@@ -1,6 +1,7 @@
 // Package cuda finds the places in shared libraries at which GPU memory is asked for and given back: the exported
 // functions of the CUDA driver (libcuda.so.1), and those of PyTorch (libc10.so) and of the dynamic linker that tell about it;
-// and in libc10.so those that tell of tensors on the CPU.
+// and in libc10.so those that tell of tensors on the CPU. Functions are known by name and probed where they begin: nothing of their code is
+// analysed. What GPUs there are is tracer/gpu's.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 package cuda
