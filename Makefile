@@ -31,8 +31,8 @@ deps: ## install what building the BPF object and the tests need (Debian, needs 
 	scripts/install.sh test
 
 .PHONY: generate
-generate: ## compile bpf/ and generate the Go side again (needs clang)
-	cd tracer/ledger && $(GO) generate .
+generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*.h included (needs clang)
+	$(GO) generate ./event ./tracer/cuda ./tracer/libc ./tracer/ledger
 
 .PHONY: test
 test: deps ## install what is needed and run every tier (needs root)

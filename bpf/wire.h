@@ -22,7 +22,7 @@
 #define SOURCE_CHUNK	 8192  /* bytes of cell source in one record */
 #define SOURCE_CHUNKS	 64    /* at most 512 KiB of a cell's source are sent, as the process keeps it */
 #define MAX_FRAMES	 64    /* of a Python stack; a power of two */
-#define MAX_NATIVE	 128   /* of a native one; a power of two */
+#define MAX_NATIVE	 128   /* return addresses of a native one; a power of two */
 #define STACK_COPY	 16384 /* bytes of a thread's stack that are copied */
 #define SCAN_WORDS	 32    /* of a stack that are read at once; a power of two */
 #define MAX_COPIES	 16    /* copies that user space has not read */
@@ -33,61 +33,66 @@
 #define FRAME_STRETCH	 1024 /* bytes of a thread's frames that are read at once, in front of one */
 #define STRETCH_WORDS	 256  /* room for that and a frame; a power of two */
 #define CODE_WORDS	 32   /* of a code object; a power of two */
-#define CODE_BYTES	 160  /* of them: what every version has */
+#define CODE_BYTES	 160  /* of a code object that are read: what every version has */
 #define NO_SLOT		 0xffffffffu
 #define PAGE		 4096
 
-/* Same order as event.Meter. */
+/* Go has it as event.Meter (bpf/wiregen). */
 enum meter {
-	METER_MAPPED,
-	METER_RESIDENT,
-	METER_ANON,
-	METER_FILE,
-	METER_SHMEM,
-	METER_NUMPY,
-	METER_PINNED,
-	METER_HEAP,
-	METER_TORCH
+	METER_MAPPED,	/* mm->data_vm: private writable memory, touched or not */
+	METER_RESIDENT, /* anonymous + file + shared memory physically occupied */
+	METER_ANON,	/* MM_ANONPAGES */
+	METER_FILE,	/* MM_FILEPAGES */
+	METER_SHMEM,	/* MM_SHMEMPAGES */
+	METER_NUMPY,	/* data of live NumPy arrays */
+	METER_PINNED,	/* page-locked host memory taken through the CUDA driver */
+	METER_HEAP,	/* live blocks of malloc, by the bytes asked for; only where it is asked for */
+	METER_TORCH,	/* PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter */
 };
-enum device_meter { DEVICE_DRIVER, DEVICE_ACTIVE, DEVICE_RESERVED, DEVICE_METERS };
+enum device_meter {
+	DEVICE_DRIVER,	 /* device memory taken through the CUDA driver */
+	DEVICE_ACTIVE,	 /* PyTorch's caching allocator: bytes in blocks that are handed out */
+	DEVICE_RESERVED, /* PyTorch's caching allocator: bytes it holds from the driver */
+	DEVICE_METERS
+};
 
-/* Same order as event.BoundaryKind; the last two never leave the tracer's ring reader. */
+/* Go has it as event.BoundaryKind. Records never leave the tracer's ring reader. */
 enum boundary_kind {
 	BOUNDARY_NONE,
-	BOUNDARY_ATTACHED,
-	BOUNDARY_DETACHED,
-	BOUNDARY_CELL_OPEN,
-	BOUNDARY_CELL_CLOSE,
-	BOUNDARY_STATEMENT_OPEN,
-	BOUNDARY_STATEMENT_CLOSE,
-	BOUNDARY_EXPERIMENT_BEGIN,
-	BOUNDARY_EXPERIMENT_END,
-	BOUNDARY_PROCESS_START,
-	BOUNDARY_PROCESS_EXEC,
-	BOUNDARY_PROCESS_EXIT,
-	BOUNDARY_METER_SHED,
-	BOUNDARY_METER_BACK,
-	BOUNDARY_CELL_RESULT,
-	BOUNDARY_METER_SETTLED,
-	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
-	RECORD_SOURCE,	      /* struct source */
-	RECORD_NUDGE,	      /* the change ring fills up: come and read */
-	RECORD_DEVICE,	      /* a GPU's meters, belongs to the boundary or reading behind it; `group` is the device */
-	RECORD_LIBRARY,	      /* struct header: a process loaded or unloaded a library */
-	RECORD_CODE,	      /* struct code */
-	RECORD_STACK,	      /* struct stack */
-	RECORD_NATIVE,	      /* struct native */
-	RECORD_COPY,	      /* struct copy */
+	BOUNDARY_ATTACHED,	  /* a root process was seeded: its session begins */
+	BOUNDARY_DETACHED,	  /* the tracer lets a root process go: its session ends */
+	BOUNDARY_CELL_OPEN,	  /* IPython compiled a cell */
+	BOUNDARY_CELL_CLOSE,	  /* the front end is done with the cell, or it has its result where nobody says more */
+	BOUNDARY_STATEMENT_OPEN,  /* one top-level statement of a cell begins */
+	BOUNDARY_STATEMENT_CLOSE, /* it ended */
+	BOUNDARY_EXPERIMENT_BEGIN, /* the user's begin marker */
+	BOUNDARY_EXPERIMENT_END,   /* the user's end marker */
+	BOUNDARY_PROCESS_START,	   /* a traced process forked a child */
+	BOUNDARY_PROCESS_EXEC,	   /* a traced process replaced its program */
+	BOUNDARY_PROCESS_EXIT,	   /* a traced process ended */
+	BOUNDARY_METER_SHED,	   /* a probe group was stepped down to keep the overhead budget */
+	BOUNDARY_METER_BACK,	   /* it was put back */
+	BOUNDARY_CELL_RESULT,	   /* IPython's run_cell coroutine is over: display and hooks follow */
+	BOUNDARY_METER_SETTLED,	   /* what became of NumPy's blocks while it was out was looked for */
+	RECORD_READING = 100,	   /* another process of the tree, belongs to the boundary before it */
+	RECORD_SOURCE,		   /* struct source */
+	RECORD_NUDGE,		   /* the change ring fills up: come and read */
+	RECORD_DEVICE,	/* a GPU's meters, belongs to the boundary or reading behind it; `group` is the device */
+	RECORD_LIBRARY, /* struct header: a process loaded or unloaded a library */
+	RECORD_CODE,	/* struct code */
+	RECORD_STACK,	/* struct stack */
+	RECORD_NATIVE,	/* struct native */
+	RECORD_COPY,	/* struct copy */
 };
 
-/* Same order as event.Outcome. */
+/* Go has it as event.Outcome. */
 enum outcome {
-	OUTCOME_UNKNOWN,
+	OUTCOME_UNKNOWN, /* nobody said, and it was too late to look */
 	OUTCOME_OK,
-	OUTCOME_ERROR,
-	OUTCOME_INTERRUPTED,
-	OUTCOME_ABANDONED,
-	OUTCOME_MISSED, /* of a cell: nobody said when it, or what followed its result, was over */
+	OUTCOME_ERROR,	     /* an exception left it */
+	OUTCOME_INTERRUPTED, /* a KeyboardInterrupt left it */
+	OUTCOME_ABANDONED,   /* the front end gave it up while it was suspended (Ctrl-C during a terminal await) */
+	OUTCOME_MISSED,	     /* of a cell: nobody said when it, or what followed its result, was over */
 };
 
 #define OUTCOME_TOLD 1 /* the outcome is IPython's own word, and final */
@@ -95,30 +100,30 @@ enum outcome {
 /* What a process's end has in its outcome: what wait(2) says of it, and this. */
 #define OUTCOME_OUT_OF_MEMORY 0x10000
 
-/* What a root's boundaries were about that found no room, beginnings and ends. Same order as event.Refused. */
+/* What a root's boundaries were about that found no room, beginnings and ends. Go has it as event.RefusedKind. */
 enum refused {
-	REFUSED_STATEMENT, /* statements, or a cell's file name, by which they are known */
-	REFUSED_MARKER,	   /* experiments, or an experiment's name */
-	REFUSED_BOUNDARY,  /* cells, processes, probes */
+	REFUSED_STATEMENT, /* beginnings and ends of statements, or a cell's file name, by which they are known */
+	REFUSED_MARKER,	   /* beginnings and ends of experiments, or an experiment's name */
+	REFUSED_BOUNDARY,  /* of cells, processes and probes */
 	REFUSED_READING,   /* what a boundary says of other processes, and of GPUs */
 	REFUSED
 };
 
 /*
- * By how many bytes a root's meters may be off from then on, because something found no room or was guessed. Same order
- * as event.Missing.
+ * By how many bytes a root's meters may be off from then on, because something found no room or was guessed. Go has it
+ * as event.MissingKind.
  */
 enum missing {
 	MISSING_NUMPY,
 	MISSING_TORCH,
 	MISSING_HEAP,
-	MISSING_DEVICE, /* GPU memory: on which GPU it is was guessed */
-	MISSING_CUDA,	/* GPU or page-locked memory */
+	MISSING_DEVICE, /* on which GPU memory is was guessed */
+	MISSING_CUDA,	/* GPU and page-locked memory */
 	MISSINGS
 };
 
 #define MISSING_MOST	(1ll << 48) /* more than any address space has */
-#define MISSING_UNKNOWN (1ll << 61) /* a bit of it: nobody can say how many */
+#define MISSING_UNKNOWN (1ll << 61) /* a bit of missing bytes: nobody can say how many */
 
 /* A boundary, or one process's reading within it. `ticket` numbers them without gaps: it is the key in the store. */
 struct boundary {

@@ -6,7 +6,7 @@
 /*
  * What a function of the CUDA driver does: bits 0-7 of its probes' cookie. Bits 8-15 are the argument that names the
  * device, where it is not always the same one. Bit 16: a first version of CUDA 3.1 and before, in which addresses,
- * sizes and the numbers in descriptors have 32 bits. Same order as cuda.Operation.
+ * sizes and the numbers in descriptors have 32 bits. Go has it as cuda.Operation (bpf/wiregen).
  */
 enum cuda_operation {
 	CUDA_NONE,

@@ -81,7 +81,7 @@ struct resize {
 
 /*
  * What a function of the allocator does: bits 0-7 of the cookie of the probe where it is called. Bits 8-23: bytes on
- * the stack above the return address there. Bit 24: it is glibc's. Same order as memory.Operation.
+ * the stack above the return address there. Bit 24: it is glibc's. Go has it as libc.Operation (bpf/wiregen).
  */
 enum heap_operation {
 	HEAP_NONE,

@@ -19,28 +19,8 @@ type Nanoseconds int64
 // Readings holds one value for each meter.
 type Readings [MeterCount]Bytes
 
-// BoundaryKind says what happened at a boundary.
+// BoundaryKind says what happened at a boundary; of a MeterSettled see [Boundary.Unsure].
 type BoundaryKind uint8
-
-// The kinds of boundary (bpf/wire.h has the same list).
-const (
-	BoundaryNone    BoundaryKind = iota
-	Attached                     // a root process was seeded: its session begins
-	Detached                     // the tracer lets a root process go: its session ends
-	CellOpen                     // IPython compiled a cell
-	CellClose                    // the front end is done with the cell, or it has its result where nobody says more
-	StatementOpen                // one top-level statement of a cell begins
-	StatementClose               // it ended
-	ExperimentBegin              // the user's begin marker
-	ExperimentEnd                // the user's end marker
-	ProcessStart                 // a traced process forked a child
-	ProcessExec                  // a traced process replaced its program
-	ProcessExit                  // a traced process ended
-	MeterShed                    // a probe group was stepped down to keep the overhead budget
-	MeterBack                    // it was put back
-	CellResult                   // IPython's run_cell coroutine is over: display and hooks follow, up to CellClose
-	MeterSettled                 // what became of NumPy's blocks while it was out was looked for; see Boundary.Unsure
-)
 
 var boundaryNames = [...]string{
 	"none", "attached", "detached", "cell-open", "cell-close", "statement-open", "statement-close",
@@ -69,16 +49,6 @@ func ParseBoundaryKind(name string) (kind BoundaryKind, ok bool) {
 
 // Outcome says how a cell or a statement ended.
 type Outcome uint8
-
-// The outcomes. Unknown: nobody said, and it was too late to look.
-const (
-	OutcomeUnknown Outcome = iota
-	OutcomeOK
-	OutcomeError       // an exception left it
-	OutcomeInterrupted // a KeyboardInterrupt left it
-	OutcomeAbandoned   // the front end gave it up while it was suspended (Ctrl-C during a terminal await)
-	OutcomeMissed      // CellClose: nobody said when the cell, or what followed its result, was over
-)
 
 // Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign],
 // *[CellSource], *[Stack], *[Holders], *[Variables],

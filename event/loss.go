@@ -3,30 +3,14 @@ package event
 // RefusedKind says what boundaries were about that found no room in the kernel.
 type RefusedKind uint8
 
-// The kinds (bpf/wire.h has the same list). A flood of statements or experiments is refused long before cells and processes are.
-const (
-	RefusedStatements RefusedKind = iota // beginnings and ends of statements
-	RefusedMarkers                       // beginnings and ends of experiments
-	RefusedBoundaries                    // of cells, processes and probes
-	RefusedReadings                      // what a boundary says of other processes, and of GPUs
-	RefusedKinds
-)
+// RefusedKinds is how many there are. A flood of statements or experiments is refused long before cells and processes are.
+const RefusedKinds = RefusedReadings + 1
 
 // MissingKind says which meters may be off because something found no room or was guessed.
 type MissingKind uint8
 
-// The kinds (bpf/wire.h has the same list).
-const (
-	MissingNumPy MissingKind = iota
-	MissingTorch
-	MissingHeap
-	MissingDevice // on which GPU memory is was guessed
-	MissingCUDA   // GPU and page-locked memory
-	MissingKinds
-)
-
-// Unbounded is in [Doubts.Missing] where nobody can say how many bytes there are.
-const Unbounded Bytes = 1 << 61
+// MissingKinds is how many there are.
+const MissingKinds = MissingCUDA + 1
 
 // Doubts is what a tree lost or had to guess since its session began, as a boundary tells it.
 type Doubts struct {

@@ -9,21 +9,8 @@ import (
 // Meter names one running value of a process, in bytes.
 type Meter uint8
 
-// The meters of the CPU side, in the order the kernel ledger keeps them (bpf/wire.h). Behind them come the devices'
-// meters, see [OfDevice].
+// How many meters there are: those of the CPU side, and behind them the devices', see [OfDevice].
 const (
-	Mapped        Meter = iota // mm->data_vm: private writable memory, touched or not
-	Resident                   // anonymous + file + shared memory physically occupied
-	ResidentAnon               // MM_ANONPAGES
-	ResidentFile               // MM_FILEPAGES
-	ResidentShmem              // MM_SHMEMPAGES
-	NumPy                      // data of live NumPy arrays, from PyTraceMalloc_Track/Untrack
-	Pinned                     // page-locked host memory taken through the CUDA driver
-	Heap                       // live blocks of malloc, by the bytes asked for; only where it is asked for
-	Torch                      // PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter
-
-	CPUMeters    = 9
-	MaxDevices   = 16
 	DeviceMeters = 4
 	MeterCount   = CPUMeters + MaxDevices*DeviceMeters
 )
@@ -62,15 +49,9 @@ const ForeignArrays = "blocks of another NumPy, or of another memory handler"
 // DeviceMeter names what is measured of a GPU.
 type DeviceMeter uint8
 
-// The meters of a GPU; the first ones are the kernel ledger's (bpf/wire.h).
-const (
-	Driver   DeviceMeter = iota // device memory taken through the CUDA driver
-	Active                      // PyTorch's caching allocator: bytes in blocks that are handed out
-	Reserved                    // PyTorch's caching allocator: bytes it holds from the driver
-	// Unattributed is what NVML charges to the process beyond Driver: contexts, modules, libraries. The kernel ledger
-	// knows nothing of it; it is sampled when a boundary is read.
-	Unattributed
-)
+// Unattributed is what NVML charges to the process beyond Driver: contexts, modules, libraries. The kernel ledger knows nothing of it; it is
+// sampled when a boundary is read.
+const Unattributed = Reserved + 1
 
 var meterIDs = [CPUMeters]string{
 	"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy", "cpu.pinned", "cpu.heap",

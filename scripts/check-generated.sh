@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
-# The committed BPF object and Go bindings must be what bpf/ gives with Debian 12's clang 14. With another clang
-# only the Go bindings are compared: they do not depend on the compiler, the object does.
+# What bpf/ gives must be what is committed: the BPF object and its Go types, and the constants that Go has of bpf/wire*.h. The object is
+# compared with Debian 12's clang 14 only: it depends on the compiler.
 set -euo pipefail
-cd "$(dirname "$0")/../tracer/ledger"
+cd "$(dirname "$0")/.."
 
+generated=(event/wire.go tracer/cuda/wire.go tracer/libc/wire.go tracer/ledger/wire.go tracer/ledger/kernel_x86_bpfel.go tracer/ledger/kernel_x86_bpfel.o)
 keep=$(mktemp -d)
-trap 'cp "$keep"/* . ; rm -rf "$keep"' EXIT
-cp kernel_x86_bpfel.go kernel_x86_bpfel.o "$keep"
-go generate .
-cmp kernel_x86_bpfel.go "$keep/kernel_x86_bpfel.go" || {
-    echo "check-generated: kernel_x86_bpfel.go is not what bpf/ gives; run 'make generate' and commit" >&2
-    exit 1
-}
-if clang --version | grep -q 'clang version 14\.'; then
-    cmp kernel_x86_bpfel.o "$keep/kernel_x86_bpfel.o" || {
-        echo "check-generated: kernel_x86_bpfel.o is not what bpf/ gives; run 'make generate' and commit" >&2
+trap 'for f in "${generated[@]}"; do cp "$keep/$f" "$f"; done; rm -rf "$keep"' EXIT
+for f in "${generated[@]}"; do
+    mkdir -p "$keep/$(dirname "$f")"
+    cp "$f" "$keep/$f"
+done
+go generate ./event ./tracer/cuda ./tracer/libc ./tracer/ledger
+for f in "${generated[@]}"; do
+    if [[ $f = *.o ]] && ! clang --version | grep -q 'clang version 14\.'; then
+        echo "check-generated: the object is compared with clang 14 only, this is another; skipped" >&2
+        continue
+    fi
+    cmp "$f" "$keep/$f" || {
+        echo "check-generated: $f is not what bpf/ gives; run 'make generate' and commit" >&2
         exit 1
     }
-else
-    echo "check-generated: the object is compared with clang 14 only, this is another; skipped" >&2
-fi
+done

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 
 # PACKAGE: OURS, and libraries by the beginning of their path. ebpf is cilium/ebpf, unix golang.org/x/sys/unix.
 table='
+bpf/wiregen:
 event:
 recording: event klauspost/compress flatbuffers
 model:
@@ -35,7 +36,7 @@ tracer/cuda: event tracer/elffile tracer/machine
 tracer/native: tracer/elffile demangle
 tracer/holders: tracer/cpython unix
 tracer/resident:
-tracer/pinned:
+tracer/pinned: tracer/elffile
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
 tracer/ledger: event ebpf unix

@@ -1,6 +1,7 @@
 // Package cuda finds the places in shared libraries at which GPU memory is asked for and given back: the exported
 // functions of the CUDA driver (libcuda.so.1), and those of PyTorch (libc10.so) and of the dynamic linker that tell about it;
-// and in libc10.so those that tell of tensors on the CPU.
+// and in libc10.so those that tell of tensors on the CPU. Functions are known by name and probed where they begin: nothing of their code is
+// analysed. What GPUs there are is tracer/gpu's.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 package cuda
@@ -47,45 +48,8 @@ func KindOf(file string) (kind Kind, ok bool) {
 	return 0, false
 }
 
-// Operation is what a function does; same order as enum cuda_operation in bpf/wire_cuda.h.
+// Operation is what a function of the CUDA driver does.
 type Operation uint8
-
-// The operations of the CUDA driver. Their arguments are described in bpf/wire_cuda.h.
-const (
-	None Operation = iota
-	Alloc
-	AllocPitch
-	AllocPool
-	AllocAsync
-	Free
-	HostAlloc
-	HostFree
-	HostRegister
-	Create
-	Release
-	Map
-	Unmap
-	RetainHandle
-	Import
-	IPCOpen
-	IPCClose
-	Array
-	Array3D
-	Mipmap
-	ArrayDestroy
-	PoolCreate
-	PoolDefault
-	ContextCreate
-	ContextDestroy
-	ContextSet
-	ContextPush
-	ContextPop
-	PrimaryRetain
-	PrimaryRelease
-	PrimaryReset
-	Checkpoint
-	Restore
-)
 
 // Function is an exported function of the CUDA driver and what its probes are to do.
 type Function struct {

@@ -114,10 +114,13 @@ type entrySource struct {
 	data    []byte
 	address uint64 // of the section
 	debug   bool   // .debug_frame: identifiers are offsets, a CIE's is all ones
+	// last is the CIE that was read last, at an offset: the entries of an object file have one together.
+	last   *Common
+	lastAt uint64
 }
 
 // parse reads the entry at an offset and says where the next one is. A CIE gives an entry without one.
-func (s entrySource) parse(at uint64) (e Entry, next uint64, ok bool) {
+func (s *entrySource) parse(at uint64) (e Entry, next uint64, ok bool) {
 	if at > uint64(len(s.data)) || uint64(len(s.data))-at < 8 {
 		return e, 0, false
 	}
@@ -133,14 +136,7 @@ func (s entrySource) parse(at uint64) (e Entry, next uint64, ok bool) {
 	if isCIE {
 		return e, next, true
 	}
-	if common > uint64(len(s.data)) || uint64(len(s.data))-common < 8 {
-		return e, next, true
-	}
-	size := uint64(binary.LittleEndian.Uint32(s.data[common:]))
-	if _, is := s.commonOf(common); !is || size < 4 || size > maxCommon || size > uint64(len(s.data))-common-4 {
-		return e, next, true
-	}
-	c, ok := parseCommon(s.data[common+8:common+4+size], s.debug)
+	c, ok := s.common(common)
 	if !ok {
 		return e, next, true
 	}
@@ -150,8 +146,26 @@ func (s entrySource) parse(at uint64) (e Entry, next uint64, ok bool) {
 	return e, next, true
 }
 
+// common reads the CIE at an offset.
+func (s *entrySource) common(at uint64) (c *Common, ok bool) {
+	if s.last != nil && s.lastAt == at {
+		return s.last, true
+	}
+	if at > uint64(len(s.data)) || uint64(len(s.data))-at < 8 {
+		return nil, false
+	}
+	size := uint64(binary.LittleEndian.Uint32(s.data[at:]))
+	if _, is := s.commonOf(at); !is || size < 4 || size > maxCommon || size > uint64(len(s.data))-at-4 {
+		return nil, false
+	}
+	if c, ok = parseCommon(s.data[at+8:at+4+size], s.debug); ok {
+		s.last, s.lastAt = c, at
+	}
+	return c, ok
+}
+
 // commonOf is where an entry's CIE is, or that it is one.
-func (s entrySource) commonOf(at uint64) (common uint64, isCIE bool) {
+func (s *entrySource) commonOf(at uint64) (common uint64, isCIE bool) {
 	id := uint64(binary.LittleEndian.Uint32(s.data[at+4:]))
 	if s.debug {
 		return id, id == 0xffffffff
@@ -160,7 +174,7 @@ func (s entrySource) commonOf(at uint64) (common uint64, isCIE bool) {
 }
 
 // each shows every entry in order of the section, until show says that it is enough or one is not understood.
-func (s entrySource) each(show func(e Entry, at uint64) bool) {
+func (s *entrySource) each(show func(e Entry, at uint64) bool) {
 	for at := uint64(0); ; {
 		e, next, ok := s.parse(at)
 		if !ok || e.Common != nil && !show(e, at) {
@@ -183,7 +197,7 @@ func (t *Frames) indexSection(name string, debug bool, room *Room) {
 // ranges returns the sorted code ranges of an .eh_frame section loaded at an address: one for each function and one for each cold
 // fragment that the compiler or BOLT split off.
 func ranges(data []byte, address uint64) (out []Span) {
-	entrySource{data: data, address: address}.each(func(e Entry, _ uint64) bool {
+	(&entrySource{data: data, address: address}).each(func(e Entry, _ uint64) bool {
 		out = append(out, e.Span)
 		return len(out) < maxRanges
 	})

@@ -78,7 +78,7 @@ func TestEntries(t *testing.T) {
 		{"with something unknown", "\x01zX\x00\x01\x78\x10\x01\x1b\x0c\x07\x08", false, false},
 	} {
 		found := false
-		entrySource{data: section([]byte(test.common), entry), address: at}.each(func(e Entry, _ uint64) bool {
+		(&entrySource{data: section([]byte(test.common), entry), address: at}).each(func(e Entry, _ uint64) bool {
 			start := at + uint64(4+4+len(test.common)+8) + 0x1000 // relative to where the entry says so
 			found = e.Start == start && e.End == start+0x40 && e.Common.Signal == test.signal && e.Common.DataAlign == -8
 			return true
@@ -103,7 +103,7 @@ func FuzzEntries(f *testing.F) {
 			last = s.Start
 		}
 		frames := &Frames{indexOf: map[bool][]byte{true: data}}
-		entrySource{data: data, debug: true}.each(func(e Entry, at uint64) bool {
+		(&entrySource{data: data, debug: true}).each(func(e Entry, at uint64) bool {
 			frames.indexed = []indexedEntry{{e.Start, e.End, at, true}}
 			got, ok := frames.At(e.Start)
 			if ok == e.Common.Signal || got.Span != e.Span {

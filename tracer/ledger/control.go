@@ -106,9 +106,3 @@ func (l *Ledger) SetPython(slot uint32, python Python) error {
 	}
 	return nil
 }
-
-// How much of a code object and of a frame is read at once, in bytes (bpf/wire.h).
-const (
-	CodeBytes  = 160
-	FrameBytes = 128
-)

@@ -76,9 +76,6 @@ func decodeForeign(c *kernelChange) event.Foreign {
 	}
 }
 
-// tableUnreadable is TABLE_UNREADABLE of bpf/wire.h.
-const tableUnreadable = 1 << 31
-
 func decodeCode(c *kernelCode) Code {
 	size, lines := int(c.TableSize), c.Lines[:min(int(c.TableSize), len(c.Lines))]
 	if c.TableSize >= tableUnreadable {
@@ -123,12 +120,6 @@ func decodeSource(h *kernelHeader, raw []byte, head int) SourceChunk {
 func decodeReading(b *kernelBoundary) event.Reading {
 	return event.Reading{Number: b.Number, PID: b.Pid, Value: readings(b.Value), High: readings(b.High)}
 }
-
-// outcomeTold is OUTCOME_TOLD of bpf/wire.h, what the record of a boundary has in its first_line.
-const outcomeTold = 1
-
-// outcomeOutOfMemory is OUTCOME_OUT_OF_MEMORY of bpf/wire.h.
-const outcomeOutOfMemory = 0x10000
 
 func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	text := b.Text[:min(int(b.TextSize), len(b.Text))]

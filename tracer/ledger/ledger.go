@@ -26,14 +26,6 @@ var (
 	ErrFull         = errors.New("the ledger is full")
 )
 
-// Limits of the ledger (bpf/wire.h).
-const (
-	MaxProcesses = 2048
-	MaxRoots     = 64
-	maxCPUs      = 512
-	maxStored    = 4096
-)
-
 // Options are what can be chosen before loading. The zero value is the default.
 type Options struct {
 	ChangeRing   int  // bytes, a power of two, at least a page; 4 MiB if 0

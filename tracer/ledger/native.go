@@ -20,13 +20,6 @@ const (
 	NativeMissing   = NativeEnd(kernelNativeEndNATIVE_MISSING)   // the rule was not there in time
 )
 
-// MaxNative is how many native frames a stack has at most, StackCopySize how many bytes of a thread's stack are copied
-// (bpf/wire.h).
-const (
-	MaxNative     = 128
-	StackCopySize = 16384
-)
-
 // NativeStack is a native stack, innermost call first.
 type NativeStack struct {
 	PID    int32

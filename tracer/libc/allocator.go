@@ -10,21 +10,8 @@ import (
 	"ipytracer/tracer/machine"
 )
 
-// Operation is what a function of an allocator does; same order as enum heap_operation in bpf/wire.h, which says what the arguments
-// are.
+// Operation is what a function of an allocator does.
 type Operation uint8
-
-// The operations.
-const (
-	None         Operation = iota
-	Alloc                  // (size)
-	AllocArray             // (count, size)
-	AllocAligned           // (alignment, size)
-	AllocInto              // (pointer *, alignment, size), 0 for success
-	Resize                 // (pointer, size)
-	ResizeArray            // (pointer, count, size)
-	Free                   // (pointer, …)
-)
 
 // functions are an allocator's by exported name: ISO C, POSIX, glibc (malloc/malloc.h).
 var functions = map[string]Operation{

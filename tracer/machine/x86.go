@@ -61,7 +61,7 @@ func Emulated(code []byte) bool {
 // emulated says whether the kernel carries out the instruction under a uprobe itself instead of stepping the
 // thread over a copy: about 0.6 µs instead of 10. Source: arch/x86/kernel/uprobes.c, push_setup_xol_ops and
 // branch_setup_xol_ops: push of a register (with no prefix but REX.B), one-byte nop, direct jmp, jcc, call.
-// Longer nops do not count: only newer kernels emulate them.
+// Longer nops do not count: kernels emulate them only since x86_nops came into branch_setup_xol_ops, in April 2025.
 func (in *instruction) emulated() bool {
 	b := in.raw
 	switch {

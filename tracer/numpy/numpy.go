@@ -1,5 +1,6 @@
 // Package numpy finds the places in NumPy's extension module at which the blocks of array data pass that are worth a look: not
-// those of less than 1,024 bytes, most of which NumPy keeps for itself when they are freed, and gives out again.
+// those of less than 1,024 bytes, most of which NumPy keeps for itself when they are freed, and gives out again. What is specific to
+// NumPy's source is here; what a function does with its values is found out by tracer/machine.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 //

@@ -3,12 +3,13 @@ package pinned
 import (
 	"bytes"
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ipytracer/tracer/elffile"
 )
 
 // Tree is a system's root.
@@ -43,18 +44,14 @@ func (t Tree) Files(pattern string) (files []string) {
 // identify returns the build id of a file, or the SHA-256 of one that has none.
 func identify(t *testing.T, file string) string {
 	t.Helper()
-	if f, err := elf.Open(file); err == nil {
-		defer f.Close()
-		const head = 16 // three words and "GNU\0"
-		if s := f.Section(".note.gnu.build-id"); s != nil {
-			if raw, err := s.Data(); err == nil && len(raw) > head {
-				return hex.EncodeToString(raw[head:])
-			}
-		}
-	}
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if f, err := elffile.Open(bytes.NewReader(raw)); err == nil {
+		if id := f.BuildID(nil); len(id) > 0 {
+			return hex.EncodeToString(id)
+		}
 	}
 	sum := sha256.Sum256(raw)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -1,0 +1,3 @@
+package event
+
+//go:generate go run ../bpf/wiregen -package event -o wire.go ../bpf/wire.h "const CPUMeters=METERS MaxDevices=MAX_DEVICES Unbounded=MISSING_UNKNOWN" "Meter meter METER_ ANON=ResidentAnon FILE=ResidentFile SHMEM=ResidentShmem NUMPY=NumPy" "DeviceMeter device_meter DEVICE_ -METERS" "BoundaryKind boundary_kind BOUNDARY_ NONE=BoundaryNone" "Outcome outcome OUTCOME_ UNKNOWN=OutcomeUnknown OK=OutcomeOK ERROR=OutcomeError INTERRUPTED=OutcomeInterrupted ABANDONED=OutcomeAbandoned MISSED=OutcomeMissed" "RefusedKind refused REFUSED_ STATEMENT=RefusedStatements MARKER=RefusedMarkers BOUNDARY=RefusedBoundaries READING=RefusedReadings" "MissingKind missing MISSING_ NUMPY=MissingNumPy TORCH=MissingTorch HEAP=MissingHeap DEVICE=MissingDevice CUDA=MissingCUDA"
