@@ -12,7 +12,7 @@ import (
 // begin puts the Start event in front of everything.
 func (s *Session) begin() {
 	s.queue = append([]event.Event{&event.Start{
-		Host: host(s.options.Version), Processes: s.starts, Meters: s.meterSources(), Command: s.options.Command,
+		Host: thisHost(s.options.Version), Processes: s.starts, Meters: s.meterSources(), Command: s.options.Command,
 	}}, s.queue...)
 }
 
@@ -88,7 +88,7 @@ func (s *Session) settle() error {
 			s.relist(t)
 		}
 		if !t.gone && t.python != nil {
-			s.adoptHeap(t)
+			s.settleInstruments(t)
 			s.placeAhead(t, false)
 			s.countArrays(t)
 			s.leaveArrays(t)

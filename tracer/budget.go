@@ -234,6 +234,9 @@ func (s *Session) stepDown() {
 					continue
 				}
 				t.stepDownLibraries(g)
+				for _, i := range t.instruments {
+					i.stepDown(g)
+				}
 				if g == ledger.GroupNumPy {
 					t.stepDownArrays()
 				}
@@ -302,6 +305,11 @@ func (s *Session) placeAgain(t *target, g ledger.Group) error {
 	}
 	if g == ledger.GroupNumPy {
 		if err := s.stepUpArrays(t); err != nil {
+			return err
+		}
+	}
+	for _, i := range t.instruments {
+		if err := i.stepUp(g); err != nil {
 			return err
 		}
 	}

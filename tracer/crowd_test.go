@@ -76,7 +76,9 @@ func TestManyLibraries(t *testing.T) {
 		if strings.Count(said, count) != 1 || s.missing == 0 {
 			t.Errorf("%s: %d problems, not once %q: %.300s", name, len(s.trouble), count, said)
 		}
-		closeMemory(target.memory)
+		for _, i := range target.instruments {
+			i.close()
+		}
 		for _, l := range target.libraries {
 			l.close()
 		}

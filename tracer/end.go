@@ -145,12 +145,10 @@ func (s *Session) release(t *target) {
 
 // letGo takes a target's probes out, all at the same time: the kernel lets a while pass for each, but not for one after the other.
 func (t *target) letGo(closing *sync.WaitGroup) {
-	libraries, memories, heap := t.libraries, t.memory, t.heap
-	numpy := t.arrays
-	t.libraries, t.memory, t.heap, t.arrays = nil, nil, heapProbes{}, arrays{}
-	closing.Go(heap.close)
+	libraries, numpy := t.libraries, t.arrays
+	t.libraries, t.arrays = nil, arrays{}
+	t.closeInstruments(closing)
 	closing.Go(numpy.close)
-	closing.Go(func() { closeMemory(memories) })
 	for _, l := range libraries {
 		closing.Go(l.close)
 	}
@@ -215,8 +213,8 @@ func now() event.Nanoseconds {
 	return event.Nanoseconds(ts.Nano())
 }
 
-// host describes this machine.
-func host(version string) event.Host {
+// thisHost describes this machine.
+func thisHost(version string) event.Host {
 	name, _ := os.Hostname()
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	var info unix.Sysinfo_t

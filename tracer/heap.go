@@ -17,77 +17,86 @@ import (
 	"ipytracer/tracer/process"
 )
 
-// heapProbes are the probes on a target's allocator.
-type heapProbes struct {
+// heapInstrument is the instrument for cpu.heap: probes on the functions that a target's calls of malloc and its relatives reach.
+type heapInstrument struct {
+	host
+	target *target
 	files  []*process.MappedFile
 	probes []io.Closer
 	done   bool // found, or given up
 	tries  int
 }
 
-func (h heapProbes) close() {
-	for _, p := range h.probes {
+func (i *heapInstrument) meet(process.Mapping) {}
+
+func (i *heapInstrument) stepDown(ledger.Group) {}
+
+func (i *heapInstrument) stepUp(ledger.Group) error { return nil }
+
+func (i *heapInstrument) close() {
+	for _, p := range i.probes {
 		_ = p.Close()
 	}
-	for _, f := range h.files {
+	for _, f := range i.files {
 		f.File.Close()
 	}
+	i.probes, i.files = nil, nil
 }
 
 // heapPatience is how often the allocator of a program that is being started is looked for, 20 ms apart.
 const heapPatience = 500
 
-// adoptHeap puts probes on the functions that the target's calls of malloc and its relatives reach, once its dynamic linker has
-// settled which.
-func (s *Session) adoptHeap(t *target) {
-	if !s.options.Heap || t.heap.done {
-		return
+// settle places the probes, once the target's dynamic linker has settled which functions are reached.
+func (i *heapInstrument) settle() bool {
+	if i.done {
+		return true
 	}
-	t.heap.tries++
-	err := s.placeHeap(t)
-	if errors.Is(err, libc.ErrUnsettled) && t.heap.tries < heapPatience {
-		return
+	i.tries++
+	err := i.place()
+	if errors.Is(err, libc.ErrUnsettled) && i.tries < heapPatience {
+		return false
 	}
-	t.heap.done = true
-	if err != nil && !s.hasEnded(t) {
-		s.misses(t.pid, 0, []event.Meter{event.Heap}, "pid %d: the allocator could not be probed: %v: nothing of cpu.heap is seen", t.pid, err)
+	i.done = true
+	if pid := i.target.pid; err != nil && !i.hasEnded(i.target) {
+		i.misses(pid, 0, []event.Meter{event.Heap}, "pid %d: the allocator could not be probed: %v: nothing of cpu.heap is seen", pid, err)
 	}
+	return true
 }
 
-func (s *Session) placeHeap(t *target) error {
-	objects, err := s.linked(t)
+func (i *heapInstrument) place() error {
+	objects, err := i.linked()
 	if err != nil {
 		return err
 	}
 	defines := make([][]string, len(objects))
-	for i, m := range objects {
-		file, err := s.fs.OpenMapping(t.pid, m)
+	for at, m := range objects {
+		file, err := i.openMapping(i.target.pid, m)
 		if err != nil {
 			continue // not a file: the kernel's own, or gone
 		}
-		defines[i], _ = libc.Defines(file.File)
+		defines[at], _ = libc.Defines(file.File)
 		file.File.Close()
 	}
 	owned := libc.Owned(defines)
-	for i, m := range objects {
-		if len(owned[i]) == 0 {
+	for at, m := range objects {
+		if len(owned[at]) == 0 {
 			continue
 		}
-		if err := s.placeAllocator(t, m, owned[i]); err != nil {
+		if err := i.placeAllocator(m, owned[at]); err != nil {
 			return fmt.Errorf("%s: %w", clean(m.Path), err)
 		}
 	}
-	if len(t.heap.probes) == 0 {
+	if len(i.probes) == 0 {
 		return fmt.Errorf("%w: no library exports malloc", libc.ErrUnknown)
 	}
-	return s.budget.limitHeap()
+	return i.limitHeap()
 }
 
 // linked returns what the target has loaded, in the order in which symbols are looked up, up to the C library.
-func (s *Session) linked(t *target) ([]process.Mapping, error) {
+func (i *heapInstrument) linked() ([]process.Mapping, error) {
 	var mappings []process.Mapping
 	var loader *process.Mapping
-	for m, err := range s.fs.Mappings(t.pid) {
+	for m, err := range i.mappings(i.target.pid) {
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +109,7 @@ func (s *Session) linked(t *target) ([]process.Mapping, error) {
 	if loader == nil {
 		return nil, fmt.Errorf("%w: the program is linked statically", libc.ErrUnknown)
 	}
-	file, err := s.fs.OpenMapping(t.pid, *loader)
+	file, err := i.openMapping(i.target.pid, *loader)
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +118,13 @@ func (s *Session) linked(t *target) ([]process.Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	dynamic, err := libc.LinkOrder(t.python.memory, file.File, bias)
+	dynamic, err := libc.LinkOrder(i.target.python.memory, file.File, bias)
 	if err != nil {
 		return nil, err
 	}
 	var order []process.Mapping
 	for _, at := range dynamic {
-		i, ok := slices.BinarySearchFunc(mappings, at, func(m process.Mapping, at uint64) int {
+		n, ok := slices.BinarySearchFunc(mappings, at, func(m process.Mapping, at uint64) int {
 			switch {
 			case m.End <= at:
 				return -1
@@ -124,12 +133,12 @@ func (s *Session) linked(t *target) ([]process.Mapping, error) {
 			}
 			return 0
 		})
-		if !ok || mappings[i].File.Inode == 0 {
+		if !ok || mappings[n].File.Inode == 0 {
 			continue
 		}
-		order = append(order, mappings[i])
+		order = append(order, mappings[n])
 		// What comes behind the C library is reached for nothing that it has. A few libraries may be in front of it.
-		if libc.IsLibc(mappings[i].Path) || len(order) == maxInFront {
+		if libc.IsLibc(mappings[n].Path) || len(order) == maxInFront {
 			break
 		}
 	}
@@ -153,30 +162,31 @@ func loadBias(r io.ReaderAt, m process.Mapping) (uint64, error) {
 }
 
 // placeAllocator puts probes on an allocator's functions.
-func (s *Session) placeAllocator(t *target, m process.Mapping, names []string) error {
-	file, err := s.fs.OpenMapping(t.pid, m)
+func (i *heapInstrument) placeAllocator(m process.Mapping, names []string) error {
+	pid := i.target.pid
+	file, err := i.openMapping(pid, m)
 	if err != nil {
 		return err
 	}
-	t.heap.files = append(t.heap.files, file)
+	i.files = append(i.files, file)
 	found, err := libc.FindFunctions(file.File, names)
 	if err != nil {
 		return err
 	}
 	found = slices.DeleteFunc(found, func(f libc.Function) bool {
 		if f.MayThrow() && !f.Complete { // no return probe where an exception may pass
-			s.misses(t.pid, 0, []event.Meter{event.Heap}, "pid %d: %s: the ways out of %s are not known: what it makes is not in cpu.heap", t.pid, clean(m.Path), f.Name)
+			i.misses(pid, 0, []event.Meter{event.Heap}, "pid %d: %s: the ways out of %s are not known: what it makes is not in cpu.heap", pid, clean(m.Path), f.Name)
 			return true
 		}
 		return false
 	})
-	c, err := s.probeFile(t, file, heapPlacements(found, libc.IsLibc(m.Path)))
+	c, err := i.probeFile(i.target, file, heapPlacements(found, libc.IsLibc(m.Path)))
 	if err != nil {
 		return err
 	}
-	t.heap.probes = append(t.heap.probes, c)
-	s.heapCost = max(s.heapCost, s.costOf(found))
-	s.noteUse(ledger.GroupHeap, fmt.Sprintf("%d functions of %s", len(found), path.Base(clean(m.Path))))
+	i.probes = append(i.probes, c)
+	i.heapCosts(i.costOf(found))
+	i.noteUse(ledger.GroupHeap, fmt.Sprintf("%d functions of %s", len(found), path.Base(clean(m.Path))))
 	return nil
 }
 
@@ -205,13 +215,8 @@ func heapPlacements(found []libc.Function, glibc bool) []ledger.Placement {
 }
 
 // costOf estimates what a malloc and its free cost, without lines, from what a probe costs here: the dearest way out counts.
-func (s *Session) costOf(found []libc.Function) (cost time.Duration) {
-	hit := func(emulated bool) time.Duration {
-		if emulated {
-			return s.budget.costs.Emulated + work[ledger.GroupHeap]
-		}
-		return s.budget.costs.Stepped + work[ledger.GroupHeap]
-	}
+func (i *heapInstrument) costOf(found []libc.Function) (cost time.Duration) {
+	hit := func(emulated bool) time.Duration { return i.hit(emulated) + work[ledger.GroupHeap] }
 	for _, f := range found {
 		if f.Name != "malloc" && f.Name != "free" {
 			continue

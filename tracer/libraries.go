@@ -41,6 +41,7 @@ func (l *library) stepDown(g ledger.Group) {
 // relist looks through a target's mappings for libraries that GPU memory and tensors are seen in, and probes those that are new. Probes
 // on a file that the target has not mapped yet are in place the moment it does; what is found here first has joined late.
 func (s *Session) relist(t *target) {
+	s.equip(t)
 	first, since := !t.announced, t.listed
 	t.unlisted, t.listed = false, now()
 	driver := false // is mapped
@@ -49,7 +50,9 @@ func (s *Session) relist(t *target) {
 		if err != nil {
 			return // it has ended
 		}
-		s.adoptMemory(t, m)
+		for _, i := range t.instruments {
+			i.meet(m)
+		}
 		s.adoptArrays(t, m)
 		kind, ok := cuda.KindOf(m.Path)
 		if !ok || m.File.Inode == 0 {

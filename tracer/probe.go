@@ -169,7 +169,7 @@ func (s *Session) probe(t *target) error {
 	}
 	s.placeAhead(t, false)
 	s.relist(t)
-	s.adoptHeap(t)
+	s.settleInstruments(t)
 	s.countArrays(t)
 	s.checkRunning(t, running)
 	inlined := t.python.sites.CompileInlined && !compiledByAudit(t.python.sites)

@@ -37,10 +37,10 @@ type target struct {
 	limited   bool // by this session
 	libraries []*library
 	crowded   [cuda.Runtime + 1]bool // by kind: said that some libraries have no room
-	memory    []*memoryLibrary
-	manyLibcs bool // said that some have no room
 	arrays    arrays
-	heap      heapProbes
+	// instruments are nil until it is equipped; settled: they wait for nothing.
+	instruments []instrument
+	settled     bool
 	// identified: the ledger knows which GPUs it uses.
 	identified bool
 	natives    nativeSpace
@@ -230,7 +230,7 @@ func (t *target) close() error {
 // impatient says whether a process is to be looked at again soon.
 func (s *Session) impatient() bool {
 	for _, t := range s.targets {
-		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && (len(t.arrays.expected) > 0 || !t.python.complete() || s.options.Heap && !t.heap.done)) {
+		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && (len(t.arrays.expected) > 0 || !t.python.complete() || !t.settled)) {
 			return true
 		}
 	}

@@ -1,0 +1,95 @@
+package tracer
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/libc"
+	"ipytracer/tracer/machine"
+	"ipytracer/tracer/process"
+)
+
+// mappedInstrument is the instrument for the lines of cpu.mapped: probes where a C library has asked for memory, in mmap and mremap.
+type mappedInstrument struct {
+	host
+	target    *target
+	libraries []*mappingLibrary
+	crowded   bool // said that some have no room
+}
+
+// mappingLibrary is a C library.
+type mappingLibrary struct {
+	file   *process.MappedFile
+	probes io.Closer // nil: it is of no use, and need not be looked at again
+}
+
+func (i *mappedInstrument) settle() bool { return true }
+
+func (i *mappedInstrument) stepDown(ledger.Group) {}
+
+func (i *mappedInstrument) stepUp(ledger.Group) error { return nil }
+
+func (i *mappedInstrument) close() {
+	for _, l := range i.libraries {
+		if l.probes != nil {
+			_ = l.probes.Close()
+		}
+		l.file.File.Close()
+	}
+	i.libraries = nil
+}
+
+// meet puts probes on a C library that it meets first.
+func (i *mappedInstrument) meet(m process.Mapping) {
+	if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !libc.IsLibc(m.Path) ||
+		slices.ContainsFunc(i.libraries, func(l *mappingLibrary) bool { return l.file.Mapping.File == m.File }) {
+		return
+	}
+	pid := i.target.pid
+	if len(i.libraries) >= maxLibcs {
+		if !i.crowded {
+			i.crowded = true
+			i.misses(pid, 0, nil, "pid %d: it maps more than %d files that are named like a C library: what is mapped through the others has no lines", pid, maxLibcs)
+		}
+		return
+	}
+	file, err := i.openMapping(pid, m)
+	if err != nil {
+		if !i.hasEnded(i.target) {
+			i.misses(pid, 0, nil, "pid %d: %s could not be opened: %v", pid, clean(m.Path), err)
+		}
+		return
+	}
+	l := &mappingLibrary{file: file}
+	i.libraries = append(i.libraries, l)
+	calls, err := libc.FindCalls(file.File)
+	if err == nil {
+		l.probes, err = i.probeFile(i.target, file, callPlacements(calls))
+	}
+	if err != nil {
+		if !i.hasEnded(i.target) {
+			i.misses(pid, 0, nil, "pid %d: %s: %v: what mmap maps has no lines", pid, clean(m.Path), err)
+		}
+		return
+	}
+	i.noteUse(ledger.GroupMapping, fmt.Sprintf("%s in %s", describeSites(slices.Concat(calls.Mmap, calls.Mremap)), path.Base(clean(m.Path))))
+}
+
+func callPlacements(c libc.Calls) (placements []ledger.Placement) {
+	add := func(p ledger.Program, sites []machine.Site) {
+		if len(sites) == 0 {
+			return
+		}
+		one := ledger.Placement{Program: p}
+		for _, site := range sites {
+			one.Offsets = append(one.Offsets, site.FileOffset)
+		}
+		placements = append(placements, one)
+	}
+	add(ledger.MmapReturned, c.Mmap)
+	add(ledger.MremapReturned, c.Mremap)
+	return placements
+}
