@@ -71,8 +71,8 @@ func (b *budget) calibrated(targets []*target) error {
 			if err := b.limit(t.python.sites); err != nil {
 				return err
 			}
-			for _, l := range t.libraries {
-				if err := b.limitLibrary(l.sites); err != nil {
+			for _, i := range t.instruments {
+				if err := i.limit(); err != nil {
 					return err
 				}
 			}
@@ -233,7 +233,6 @@ func (s *Session) stepDown() {
 				if t.python == nil || t.root != root {
 					continue
 				}
-				t.stepDownLibraries(g)
 				for _, i := range t.instruments {
 					i.stepDown(g)
 				}
@@ -313,5 +312,5 @@ func (s *Session) placeAgain(t *target, g ledger.Group) error {
 			return err
 		}
 	}
-	return s.stepUpLibraries(t, g)
+	return nil
 }

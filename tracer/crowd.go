@@ -19,17 +19,14 @@ const (
 )
 
 // hasRoom says whether a target may have one more library of a kind.
-func (s *Session) hasRoom(t *target, kind cuda.Kind, most int) bool {
-	ofKind, all := 0, 0
-	for _, l := range t.libraries {
+func (i *libraryInstrument) hasRoom(kind cuda.Kind, most int) bool {
+	ofKind := 0
+	for _, l := range i.libraries {
 		if l.kind == kind {
 			ofKind++
 		}
 	}
-	for _, other := range s.targets {
-		all += len(other.libraries)
-	}
-	return ofKind < most && all < maxLibraries
+	return ofKind < most && i.allPlaces() < maxLibraries
 }
 
 // crowd is the files of each kind that had no room.
@@ -53,14 +50,14 @@ func (c *crowd) add(kind cuda.Kind, m process.Mapping) {
 }
 
 // sayCrowd says, once of each kind, what is not seen for lack of room.
-func (s *Session) sayCrowd(t *target, since event.Nanoseconds, beyond crowd) {
+func (i *libraryInstrument) sayCrowd(since event.Nanoseconds) {
 	for _, kind := range []cuda.Kind{cuda.Driver, cuda.Torch, cuda.Loader, cuda.Runtime} {
-		of, crowded := beyond[kind]
-		if !crowded || t.crowded[kind] {
+		of, crowded := i.beyond[kind]
+		if !crowded || i.crowded[kind] {
 			continue
 		}
-		t.crowded[kind] = true
-		s.misses(t.pid, since, metersThrough(kind), "pid %d: it maps more files that are named like %s than are looked at: %d of them are not, and what is taken through them is not seen",
-			t.pid, of.name, len(of.files))
+		i.crowded[kind] = true
+		i.misses(i.target.pid, since, metersThrough(kind), "pid %d: it maps more files that are named like %s than are looked at: %d of them are not, and what is taken through them is not seen",
+			i.target.pid, of.name, len(of.files))
 	}
 }

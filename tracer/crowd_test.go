@@ -79,9 +79,6 @@ func TestManyLibraries(t *testing.T) {
 		for _, i := range target.instruments {
 			i.close()
 		}
-		for _, l := range target.libraries {
-			l.close()
-		}
 		_ = h.Close()
 	}
 }

@@ -145,13 +145,10 @@ func (s *Session) release(t *target) {
 
 // letGo takes a target's probes out, all at the same time: the kernel lets a while pass for each, but not for one after the other.
 func (t *target) letGo(closing *sync.WaitGroup) {
-	libraries, numpy := t.libraries, t.arrays
-	t.libraries, t.arrays = nil, arrays{}
+	numpy := t.arrays
+	t.arrays = arrays{}
 	t.closeInstruments(closing)
 	closing.Go(numpy.close)
-	for _, l := range libraries {
-		closing.Go(l.close)
-	}
 	if t.python == nil {
 		return
 	}

@@ -19,6 +19,7 @@ import (
 
 // heapInstrument is the instrument for cpu.heap: probes on the functions that a target's calls of malloc and its relatives reach.
 type heapInstrument struct {
+	inert
 	host
 	target *target
 	files  []*process.MappedFile
@@ -26,12 +27,6 @@ type heapInstrument struct {
 	done   bool // found, or given up
 	tries  int
 }
-
-func (i *heapInstrument) meet(process.Mapping) {}
-
-func (i *heapInstrument) stepDown(ledger.Group) {}
-
-func (i *heapInstrument) stepUp(ledger.Group) error { return nil }
 
 func (i *heapInstrument) close() {
 	for _, p := range i.probes {

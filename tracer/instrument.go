@@ -1,12 +1,14 @@
 package tracer
 
 import (
+	"fmt"
 	"io"
 	"iter"
 	"sync"
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -15,28 +17,66 @@ import (
 // whenever that has loaded or unloaded something, and shows each to the target's instruments; what they cannot see they tell their [host], for the
 // certificate.
 type instrument interface {
-	// meet looks at a mapping, which it may have met before.
-	meet(m process.Mapping)
+	// meet looks at a mapping, which it may have met before; listed is called once all have been shown, unless the target ended meanwhile.
+	meet(l listing, m process.Mapping)
+	listed(l listing)
+	// expect looks for files that the target may yet load, given its sys.path.
+	expect(modules []string)
 	// settle does what no mapping brings about. It is called again until it says that nothing is left to wait for.
 	settle() (done bool)
 	// stepDown takes the probes of a group out, stepUp puts them back; of a group that it does not serve it does nothing.
 	stepDown(g ledger.Group)
 	stepUp(g ledger.Group) error
+	// limit tells the budget what a hit costs.
+	limit() error
+	// places is how many files it has probes on, for limits over all targets.
+	places() int
 	// close takes all probes out and closes what it has open, which may take a while.
 	close()
 }
 
+// listing is one pass over a target's mappings.
+type listing struct {
+	first bool              // the target has just been met: what it maps is no news
+	since event.Nanoseconds // when the last one was
+}
+
+// inert is what most instruments have nothing to do about.
+type inert struct{}
+
+func (inert) meet(listing, process.Mapping) {}
+func (inert) listed(listing)                {}
+func (inert) expect([]string)               {}
+func (inert) settle() bool                  { return true }
+func (inert) stepDown(ledger.Group)         {}
+func (inert) stepUp(ledger.Group) error     { return nil }
+func (inert) limit() error                  { return nil }
+func (inert) places() int                   { return 0 }
+
 // host is what an instrument has of its session.
 type host interface {
 	openMapping(pid int, m process.Mapping) (*process.MappedFile, error)
+	openFile(pid int, name string) (*process.MappedFile, error)
 	mappings(pid int) iter.Seq2[process.Mapping, error]
+	variables(pid int, names ...string) map[string]string
 	probeFile(t *target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error)
 	hasEnded(t *target) bool
-	// misses notes what is not seen of a process, and since when; noteUse where a group's probes are.
+	// misses notes what is not seen of a process, and since when; problem what else there is to know; noteUse where a group's probes are.
 	misses(pid int, since event.Nanoseconds, meters []event.Meter, format string, args ...any)
+	problem(format string, args ...any)
 	noteUse(g ledger.Group, where string)
-	// hit is what a probe costs; limitHeap has malloc's blocks taken into the budget, and heapCosts says what a malloc and its free cost.
+	// joinedLate notes a library that was used before it had probes; tensors says that a tensor may have been made meanwhile.
+	joinedLate(t *target, name string, tensors bool)
+	// identify finds out which GPUs a target uses; late says that it may have used them before.
+	identify(t *target, late bool)
+	// placeCheckpoints puts probes for every process on a library.
+	placeCheckpoints(l *library) error
+	// isShed says whether a group of a target is stepped down; allPlaces is how many files of all targets have probes.
+	isShed(t *target, g ledger.Group) bool
+	allPlaces() int
+	// hit is what a probe costs; limitLibrary and limitHeap tell the budget, and heapCosts the user what a malloc and its free cost.
 	hit(emulated bool) time.Duration
+	limitLibrary(sites cuda.Sites) error
 	limitHeap() error
 	heapCosts(d time.Duration)
 }
@@ -46,6 +86,40 @@ var _ host = (*Session)(nil)
 func (s *Session) openMapping(pid int, m process.Mapping) (*process.MappedFile, error) {
 	return s.fs.OpenMapping(pid, m)
 }
+
+// openFile opens a file that is only looked for.
+func (s *Session) openFile(pid int, name string) (*process.MappedFile, error) {
+	file, err := s.fs.OpenFile(pid, name)
+	if err != nil {
+		s.noteSilence(err)
+	}
+	return file, err
+}
+
+func (s *Session) variables(pid int, names ...string) map[string]string {
+	variables, _ := s.fs.Variables(pid, names...)
+	return variables
+}
+
+func (s *Session) joinedLate(t *target, name string, tensors bool) {
+	s.late = append(s.late, fmt.Sprintf("%s in pid %d", name, t.pid))
+	if tensors {
+		_ = s.ledger.Late(ledger.GroupTorchCPU, t.pid) // else it has ended
+	}
+}
+
+func (s *Session) isShed(t *target, g ledger.Group) bool { return s.budget.isShed(t.root, g) }
+
+func (s *Session) allPlaces() (n int) {
+	for _, t := range s.targets {
+		for _, i := range t.instruments {
+			n += i.places()
+		}
+	}
+	return n
+}
+
+func (s *Session) limitLibrary(sites cuda.Sites) error { return s.budget.limitLibrary(sites) }
 
 func (s *Session) mappings(pid int) iter.Seq2[process.Mapping, error] { return s.fs.Mappings(pid) }
 
@@ -65,10 +139,10 @@ func (s *Session) equip(t *target) {
 	if t.instruments != nil {
 		return
 	}
-	t.instruments = []instrument{}
 	if !s.options.NoStacks {
 		t.instruments = append(t.instruments, &mappedInstrument{host: s, target: t})
 	}
+	t.instruments = append(t.instruments, &libraryInstrument{host: s, target: t})
 	if s.options.Heap {
 		t.instruments = append(t.instruments, &heapInstrument{host: s, target: t})
 	}
@@ -83,10 +157,10 @@ func (s *Session) settleInstruments(t *target) {
 	}
 }
 
-// closeInstruments takes what they have placed out, all at the same time.
+// closeInstruments takes what they have placed out, all at the same time. A process that executes another program is equipped anew.
 func (t *target) closeInstruments(closing *sync.WaitGroup) {
 	for _, i := range t.instruments {
 		closing.Go(i.close)
 	}
-	t.instruments = []instrument{}
+	t.instruments, t.settled = nil, false
 }

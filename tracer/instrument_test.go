@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/libc"
 	"ipytracer/tracer/process"
@@ -32,6 +33,13 @@ type fakeHost struct {
 	meters  []event.Meter
 	uses    map[ledger.Group]string
 	cost    time.Duration
+
+	environment map[string]string
+	problems    []string
+	late        []string
+	identified  int
+	shed        []ledger.Group
+	places      int
 }
 
 func (h *fakeHost) openMapping(_ int, m process.Mapping) (*process.MappedFile, error) {
@@ -80,6 +88,33 @@ func (h *fakeHost) noteUse(g ledger.Group, where string) {
 
 func (h *fakeHost) hit(bool) time.Duration { return time.Microsecond }
 
+func (h *fakeHost) openFile(pid int, name string) (*process.MappedFile, error) {
+	for id, known := range h.files {
+		if known == name {
+			return h.openMapping(pid, process.Mapping{Path: name, File: id})
+		}
+	}
+	return nil, os.ErrNotExist
+}
+
+func (h *fakeHost) variables(int, ...string) map[string]string { return h.environment }
+
+func (h *fakeHost) problem(format string, args ...any) {
+	h.problems = append(h.problems, fmt.Sprintf(format, args...))
+}
+
+func (h *fakeHost) joinedLate(_ *target, name string, _ bool) { h.late = append(h.late, name) }
+
+func (h *fakeHost) identify(*target, bool) { h.identified++ }
+
+func (h *fakeHost) placeCheckpoints(*library) error { return nil }
+
+func (h *fakeHost) isShed(_ *target, g ledger.Group) bool { return slices.Contains(h.shed, g) }
+
+func (h *fakeHost) allPlaces() int { return h.places }
+
+func (h *fakeHost) limitLibrary(cuda.Sites) error { return nil }
+
 func (h *fakeHost) limitHeap() error { return nil }
 
 func (h *fakeHost) heapCosts(d time.Duration) { h.cost = max(h.cost, d) }
@@ -118,8 +153,8 @@ func TestMappedInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &mappedInstrument{host: h, target: &target{pid: 7}}
 	m := h.has(t, thisLibc(t))
-	i.meet(m)
-	i.meet(m)
+	i.meet(listing{}, m)
+	i.meet(listing{}, m)
 	if len(h.placed) != 1 || len(h.placed[0]) != 2 || h.placed[0][0].Program != ledger.MmapReturned || !strings.Contains(h.uses[ledger.GroupMapping], "mmap") || len(h.missed) > 0 {
 		t.Errorf("placed %+v, used %v, missed %v", h.placed, h.uses, h.missed)
 	}
@@ -151,8 +186,8 @@ func TestMappedInstrumentMisses(t *testing.T) {
 		h := &fakeHost{refused: c.refused, ended: c.ended}
 		i := &mappedInstrument{host: h, target: &target{pid: 7}}
 		m := h.has(t, c.name)
-		i.meet(m)
-		i.meet(m)
+		i.meet(listing{}, m)
+		i.meet(listing{}, m)
 		if said := strings.Join(h.missed, "\n"); len(h.missed) > 1 || !strings.Contains(said, c.want) || c.want == "" && said != "" {
 			t.Errorf("%+v: %q", c, said)
 		}
@@ -198,5 +233,100 @@ func TestHeapPlacements(t *testing.T) {
 	i := &heapInstrument{host: h, target: &target{pid: 7}}
 	if cost := i.costOf(found); cost < 3*time.Microsecond {
 		t.Errorf("malloc and free cost %v", cost)
+	}
+}
+
+// hasNamed has the target map a file that is no library, whatever its name says.
+func (h *fakeHost) hasNamed(t *testing.T, name string) process.Mapping {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte("no library"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return h.has(t, file)
+}
+
+// TestLibraryInstrument: a library that cannot be probed is said once, and which meters miss it; one of the dynamic linker's is none that a meter misses.
+func TestLibraryInstrument(t *testing.T) {
+	h := &fakeHost{}
+	i := &libraryInstrument{host: h, target: &target{pid: 7}}
+	driver, loader := h.hasNamed(t, "libcuda.so.1"), h.hasNamed(t, "ld-linux-x86-64.so.2")
+	for range 2 {
+		for _, m := range []process.Mapping{driver, loader} {
+			i.meet(listing{}, m)
+		}
+		i.listed(listing{})
+	}
+	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "memory taken through it is not seen") || !slices.Contains(h.meters, event.Pinned) || h.identified > 0 || len(h.late) > 0 {
+		t.Errorf("missed %q of %v, late %v, identified %d times", h.missed, h.meters, h.late, h.identified)
+	}
+	i.close()
+}
+
+// TestLibraryInstrumentSteps: the linker's probes are placed at once, but for a group that is stepped down, are taken out and put back, and come late only where
+// the target had been met before.
+func TestLibraryInstrumentSteps(t *testing.T) {
+	loader := "/lib64/ld-linux-x86-64.so.2"
+	h := &fakeHost{}
+	i := &libraryInstrument{host: h, target: &target{pid: 7}}
+	m := h.has(t, loader)
+	i.meet(listing{first: true}, m)
+	if len(h.placed) != 1 || h.placed[0][0].Program != ledger.LibraryChanged || h.uses[ledger.GroupLoader] == "" || i.places() != 1 {
+		t.Fatalf("placed %+v, used %v", h.placed, h.uses)
+	}
+	i.stepDown(ledger.GroupTorch)
+	i.stepDown(ledger.GroupLoader)
+	i.stepDown(ledger.GroupLoader)
+	if h.taken != 1 {
+		t.Errorf("%d taken out", h.taken)
+	}
+	for range 2 {
+		if err := i.stepUp(ledger.GroupLoader); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i.close()
+	if len(h.placed) != 2 || h.taken != 2 {
+		t.Errorf("placed %d times, taken out %d times", len(h.placed), h.taken)
+	}
+
+	h = &fakeHost{shed: []ledger.Group{ledger.GroupLoader}}
+	i = &libraryInstrument{host: h, target: &target{pid: 7}}
+	i.meet(listing{}, h.has(t, loader))
+	if len(h.placed) > 0 || i.places() != 1 {
+		t.Errorf("placed %+v of a group that is stepped down", h.placed)
+	}
+	i.close()
+}
+
+// TestLibraryInstrumentExpects: files that may be loaded are looked for below sys.path and in LD_LIBRARY_PATH, by absolute names, and are no problem where they are
+// not there or of no use.
+func TestLibraryInstrumentExpects(t *testing.T) {
+	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:/opt/cuda"}}
+	i := &libraryInstrument{host: h, target: &target{pid: 7}}
+	names := i.expected([]string{"/site", "here"})
+	for _, want := range []string{"/opt/cuda/libcuda.so.1", "/site/torch/lib/libc10.so", "/usr/lib/x86_64-linux-gnu/libcuda.so.1"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is not expected", want)
+		}
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return !filepath.IsAbs(name) }) || len(names) > maxExpected {
+		t.Errorf("%d names: %q", len(names), names)
+	}
+	i.expect([]string{"/site"})
+	if len(h.missed) > 0 || i.places() > 0 {
+		t.Errorf("missed %q, %d places", h.missed, i.places())
+	}
+}
+
+// TestLibraryInstrumentHasRoom: what other targets have counts as well.
+func TestLibraryInstrumentHasRoom(t *testing.T) {
+	h := &fakeHost{places: maxLibraries}
+	i := &libraryInstrument{host: h, target: &target{pid: 7}}
+	i.meet(listing{}, h.hasNamed(t, "libcuda.so.1"))
+	i.listed(listing{})
+	i.listed(listing{})
+	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "1 of them are not") {
+		t.Errorf("missed %q", h.missed)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 // mappedInstrument is the instrument for the lines of cpu.mapped: probes where a C library has asked for memory, in mmap and mremap.
 type mappedInstrument struct {
+	inert
 	host
 	target    *target
 	libraries []*mappingLibrary
@@ -26,12 +27,6 @@ type mappingLibrary struct {
 	probes io.Closer // nil: it is of no use, and need not be looked at again
 }
 
-func (i *mappedInstrument) settle() bool { return true }
-
-func (i *mappedInstrument) stepDown(ledger.Group) {}
-
-func (i *mappedInstrument) stepUp(ledger.Group) error { return nil }
-
 func (i *mappedInstrument) close() {
 	for _, l := range i.libraries {
 		if l.probes != nil {
@@ -43,7 +38,7 @@ func (i *mappedInstrument) close() {
 }
 
 // meet puts probes on a C library that it meets first.
-func (i *mappedInstrument) meet(m process.Mapping) {
+func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 	if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !libc.IsLibc(m.Path) ||
 		slices.ContainsFunc(i.libraries, func(l *mappingLibrary) bool { return l.file.Mapping.File == m.File }) {
 		return

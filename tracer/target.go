@@ -15,7 +15,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -35,8 +34,6 @@ type target struct {
 	// announced: its ProcessInfo has been handed out.
 	announced bool
 	limited   bool // by this session
-	libraries []*library
-	crowded   [cuda.Runtime + 1]bool // by kind: said that some libraries have no room
 	arrays    arrays
 	// instruments are nil until it is equipped; settled: they wait for nothing.
 	instruments []instrument

@@ -1,0 +1,287 @@
+package tracer
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"ipytracer/event"
+	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// libraryInstrument is the instrument for GPUs and tensors: probes in CUDA's driver and runtime and in PyTorch's c10, and in the dynamic linker, which
+// says when a library comes or goes. Probes on a file that the target has not mapped yet are in place the moment it does; what is found among its
+// mappings first has joined late.
+type libraryInstrument struct {
+	inert
+	host
+	target    *target
+	libraries []*library
+	crowded   [cuda.Runtime + 1]bool // by kind: said that some have no room
+
+	beyond crowd // of this listing
+	driver bool  // one is mapped, as of this listing
+}
+
+// library is a shared library of a target, loaded or expected, with probes on it.
+type library struct {
+	file   *process.MappedFile
+	kind   cuda.Kind
+	sites  cuda.Sites
+	probes map[ledger.Group]io.Closer // those that are in place
+	told   bool                       // that it tells nothing of GPUs
+}
+
+// close takes all probes out and closes the file.
+func (l *library) close() {
+	for g := range l.probes {
+		l.stepDown(g)
+	}
+	l.file.File.Close()
+}
+
+// stepDown takes a group's probes out.
+func (l *library) stepDown(g ledger.Group) {
+	if c := l.probes[g]; c != nil {
+		_ = c.Close()
+		delete(l.probes, g)
+	}
+}
+
+// meet puts probes on a library that it meets first.
+func (i *libraryInstrument) meet(l listing, m process.Mapping) {
+	kind, ok := cuda.KindOf(m.Path)
+	if !ok || m.File.Inode == 0 {
+		return
+	}
+	i.driver = i.driver || kind == cuda.Driver
+	if i.library(m.File) != nil || m.Perm&process.Exec == 0 {
+		return
+	}
+	if !i.hasRoom(kind, maxLibrariesOfKind) {
+		i.beyond.add(kind, m)
+		return
+	}
+	pid := i.target.pid
+	file, err := i.openMapping(pid, m)
+	if err != nil {
+		if !i.hasEnded(i.target) {
+			i.misses(pid, l.since, metersThrough(kind), "pid %d: %s could not be opened: %v", pid, clean(m.Path), err)
+		}
+		return
+	}
+	if i.adopt(file, kind, true) && !l.first && kind != cuda.Loader && kind != cuda.Runtime { // without the runtime's names nothing is missing
+		i.joinedLate(i.target, clean(m.Path), kind == cuda.Torch)
+	}
+}
+
+// listed says what had no room, and which GPUs the target uses.
+func (i *libraryInstrument) listed(l listing) {
+	i.sayCrowd(l.since)
+	if slices.ContainsFunc(i.libraries, func(l *library) bool { return l.sites.Kind == cuda.Driver && len(l.probes) > 0 }) {
+		i.identify(i.target, i.driver)
+	}
+	if i.driver {
+		i.missTotals()
+	}
+	i.beyond, i.driver = nil, false
+}
+
+// missTotals says of a target that uses a GPU that its PyTorch does not tell what it has there.
+func (i *libraryInstrument) missTotals() {
+	for _, l := range i.libraries {
+		if l.sites.Tensors.Present() && l.sites.Report.Symbol == "" && !l.told {
+			l.told = true
+			i.problem("pid %d: %s does not export c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12): gpu.N.active and gpu.N.reserved are not seen",
+				i.target.pid, clean(l.file.Mapping.Path))
+		}
+	}
+}
+
+// metersThrough are the meters of what is taken through a library.
+func metersThrough(kind cuda.Kind) []event.Meter {
+	switch kind {
+	case cuda.Driver:
+		return []event.Meter{event.OfDevice(0, event.Driver), event.OfDevice(0, event.Unattributed), event.Pinned}
+	case cuda.Torch:
+		return []event.Meter{event.OfDevice(0, event.Active), event.OfDevice(0, event.Reserved), event.Torch}
+	}
+	return nil
+}
+
+func (i *libraryInstrument) library(id process.FileID) *library {
+	for _, l := range i.libraries {
+		if l.file.Mapping.File == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// adopt puts probes on a library. It takes the file over.
+func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
+	name, pid := clean(file.Mapping.Path), i.target.pid
+	sites, err := cuda.Find(file.File, kind)
+	l := &library{file: file, kind: kind, sites: sites, probes: map[ledger.Group]io.Closer{}}
+	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be looked at again
+	if err != nil {
+		if mapped && kind != cuda.Loader && kind != cuda.Runtime {
+			i.misses(pid, 0, metersThrough(kind), "pid %d: %s: %v: memory taken through it is not seen", pid, name, err)
+		}
+		return false
+	}
+	if len(sites.Missing) > 0 && mapped {
+		slices.Sort(sites.Missing)
+		i.problem("pid %d: %s does not export %s: memory taken through them is not seen", pid, name, strings.Join(sites.Missing, ", "))
+	}
+	if err := i.place(l); err != nil {
+		if i.hasEnded(i.target) {
+			return false // it has ended meanwhile
+		}
+		i.misses(pid, 0, metersThrough(kind), "pid %d: %s could not be probed: %v", pid, name, err)
+		return false
+	}
+	i.note(l)
+	return true
+}
+
+// place puts in what probes are not in place.
+func (i *libraryInstrument) place(l *library) error {
+	for g := range libraryPlacements(l.sites) {
+		if i.isShed(i.target, g) {
+			continue
+		}
+		if err := i.placeGroup(l, g); err != nil {
+			return err
+		}
+	}
+	if err := i.placeCheckpoints(l); err != nil {
+		return err
+	}
+	return i.limitLibrary(l.sites)
+}
+
+// placeGroup puts a group's probes on a library, if it has any and they are not in place.
+func (i *libraryInstrument) placeGroup(l *library, g ledger.Group) error {
+	placements := libraryPlacements(l.sites)[g]
+	if len(placements) == 0 || l.probes[g] != nil {
+		return nil
+	}
+	c, err := i.probeFile(i.target, l.file, placements)
+	if err != nil {
+		return err
+	}
+	l.probes[g] = c
+	return nil
+}
+
+// note records for the certificate where the probes are.
+func (i *libraryInstrument) note(l *library) {
+	where := path.Base(clean(l.file.Mapping.Path))
+	switch l.sites.Kind {
+	case cuda.Driver:
+		where = fmt.Sprintf("%d functions of %s, entry and return", len(l.sites.Driver), where)
+		i.noteUse(ledger.GroupDriver, where)
+	case cuda.Runtime:
+		i.noteUse(ledger.GroupDriver, fmt.Sprintf("%d functions of %s", len(l.sites.Runtime), where))
+	case cuda.Torch:
+		if l.sites.Report.Symbol != "" {
+			i.noteUse(ledger.GroupTorch, "c10::reportMemoryUsageToProfiler in "+where)
+		}
+		if l.sites.Tensors.Present() {
+			i.noteUse(ledger.GroupTorchCPU, "c10::ProfiledCPUMemoryReporter::New, Delete in "+where)
+		}
+	case cuda.Loader:
+		i.noteUse(ledger.GroupLoader, l.sites.Loader.Symbol+" in "+where)
+	}
+}
+
+// expect puts probes, ahead of time, on the files that the target would load for CUDA and PyTorch: where its dynamic linker and its sys.path
+// would look.
+func (i *libraryInstrument) expect(modules []string) {
+	for _, name := range i.expected(modules) {
+		file, err := i.openFile(i.target.pid, name)
+		if err != nil {
+			continue
+		}
+		kind, ok := cuda.KindOf(name)
+		if !ok || i.library(file.Mapping.File) != nil || !i.hasRoom(kind, maxExpectedOfKind) {
+			file.File.Close()
+			continue
+		}
+		i.adopt(file, kind, false)
+	}
+}
+
+// Where the driver is installed: distributions, NVIDIA's own installer, its container runtime, WSL.
+var driverDirectories = []string{
+	"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current",
+	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib", "/run/opengl-driver/lib",
+}
+
+// Where wheels have the runtime, below sys.path.
+var runtimes = []string{
+	"nvidia/cu13/lib/libcudart.so.13", "nvidia/cuda_runtime/lib/libcudart.so.12", "nvidia/cuda_runtime/lib/libcudart.so.11.0",
+}
+
+const maxExpected = 512
+
+// expected lists the absolute names under which the libraries may be found.
+func (i *libraryInstrument) expected(modules []string) (names []string) {
+	variables := i.variables(i.target.pid, "LD_LIBRARY_PATH", "CONDA_PREFIX")
+	directories := strings.Split(variables["LD_LIBRARY_PATH"], ":")
+	if prefix := variables["CONDA_PREFIX"]; prefix != "" {
+		directories = append(directories, path.Join(prefix, "lib"))
+	}
+	for _, dir := range append(directories, driverDirectories...) {
+		names = append(names, path.Join(dir, "libcuda.so.1"), path.Join(dir, "libc10.so"))
+	}
+	for _, dir := range modules {
+		names = append(names, path.Join(dir, "torch/lib/libc10.so"))
+		for _, runtime := range runtimes {
+			names = append(names, path.Join(dir, runtime))
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !path.IsAbs(name) })
+	return names[:min(len(names), maxExpected)]
+}
+
+func (i *libraryInstrument) stepDown(g ledger.Group) {
+	for _, l := range i.libraries {
+		l.stepDown(g)
+	}
+}
+
+func (i *libraryInstrument) stepUp(g ledger.Group) error {
+	for _, l := range i.libraries {
+		if err := i.placeGroup(l, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *libraryInstrument) limit() error {
+	for _, l := range i.libraries {
+		if err := i.limitLibrary(l.sites); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *libraryInstrument) places() int { return len(i.libraries) }
+
+func (i *libraryInstrument) close() {
+	var closing sync.WaitGroup
+	for _, l := range i.libraries {
+		closing.Go(l.close)
+	}
+	closing.Wait()
+	i.libraries = nil
+}
