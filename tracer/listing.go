@@ -13,7 +13,7 @@ import (
 const (
 	listingTime    = 5 * time.Second // of one process: processor time
 	listingInAll   = 2 * time.Minute
-	briefTime      = 1 * time.Second
+	briefTime      = 3 * time.Second // PyTorch brings so many objects that a second was not always enough
 	briefInAll     = 16 * time.Second
 	briefObjects   = 1_000_000
 	briefBytes     = 2 << 30
