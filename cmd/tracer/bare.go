@@ -37,7 +37,11 @@ func runBare(ctx context.Context, pid int, library, ready string) error {
 	if !ok {
 		return usageError{fmt.Errorf("%s is no library that a session puts probes on", library)}
 	}
-	rights, err := invokersRights()
+	who, err := Find()
+	if err != nil {
+		return err
+	}
+	rights, err := who.Rights()
 	if err != nil {
 		return err
 	}

@@ -125,11 +125,11 @@ func glob(pattern string) []string {
 
 // invokerHome is the home of whoever typed sudo.
 func invokerHome() string {
-	who, err := whoInvoked()
+	who, err := Find()
 	if err != nil {
 		return ""
 	}
-	return who.home()
+	return who.Home()
 }
 
 // examinePython looks into an executable; what is no ELF file, such as a shim, is no Python.

@@ -62,7 +62,7 @@ func explain(err error) (status int, message string) {
 	var notJudged notJudgedError
 	var located *process.Error
 	var noNVML *gpu.NoNVMLError
-	var nobody invokerError
+	var nobody Error
 	var elsewhere *elsewhereError
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
 		return status, message

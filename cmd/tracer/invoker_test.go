@@ -68,7 +68,7 @@ func TestLent(t *testing.T) {
 			}
 			return ""
 		})
-		var nobody invokerError
+		var nobody Error
 		switch {
 		case c.uid == refused && !errors.As(err, &nobody):
 			t.Errorf("%s: not refused: %+v %v", c.env, got, err)
@@ -86,7 +86,7 @@ func TestLent(t *testing.T) {
 
 func idOf(t *testing.T, text string) int64 {
 	t.Helper()
-	id, err := parseID(text)
+	id, err := ParseID(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +98,11 @@ func TestEnviron(t *testing.T) {
 	was := []string{"HOME=/root", "USER=root", "LOGNAME=root", "USERNAME=root", "SHELL=/bin/zsh", "MAIL=/var/mail/root", "XDG_RUNTIME_DIR=/run/user/0", "SUDO_UID=5",
 		"SUDO_GID=5", "SUDO_USER=ann", "SUDO_COMMAND=/bin/tracer", "SUDO_HOME=/home/ann", "SUDO_PROMPT=x", "PKEXEC_UID=5", "DOAS_USER=ann", "PATH=/bin", "LANG=C", "TERM=dumb"}
 	for _, c := range []struct {
-		who  invoker
+		who  Invoker
 		want string
 	}{
-		{invoker{entry: &user.User{Username: "ann", HomeDir: "/home/ann"}}, "HOME=/home/ann LANG=C LOGNAME=ann MAIL=/var/mail/ann PATH=/bin SHELL=/bin/sh TERM=dumb USER=ann"},
-		{invoker{}, "HOME=/ LANG=C PATH=/bin SHELL=/bin/sh TERM=dumb"},
+		{Invoker{entry: &user.User{Username: "ann", HomeDir: "/home/ann"}}, "HOME=/home/ann LANG=C LOGNAME=ann MAIL=/var/mail/ann PATH=/bin SHELL=/bin/sh TERM=dumb USER=ann"},
+		{Invoker{}, "HOME=/ LANG=C PATH=/bin SHELL=/bin/sh TERM=dumb"},
 	} {
 		c.who.User = userfile.User{UID: 4000000, GID: 4000000}
 		got := c.who.environ(was)

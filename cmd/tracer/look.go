@@ -124,11 +124,11 @@ func lookConfined(ctx context.Context, what lookFor, pid int) (a lookAnswer) {
 	if err := fs.Helper.TakeOver(nil, false); err != nil {
 		return failedLook(err)
 	}
-	who, err := whoInvoked()
+	who, err := Find()
 	if err != nil {
 		return failedLook(err)
 	}
-	home, remains := who.home(), tracer.Remains{Reads: what.reads, User: who.heir()}
+	home, remains := who.Home(), tracer.Remains{Reads: what.reads, User: who.Heir()}
 	if err := tracer.Withdraw(remains, nil, tracer.Looking(), func(error) {}); err != nil {
 		return failedLook(err)
 	}

@@ -118,11 +118,11 @@ func askPython(ctx context.Context, path string) (*pythonWithShell, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-c", askVersions)
-	who, err := whoInvoked()
+	who, err := Find()
 	if err != nil {
 		return nil, err
 	}
-	if err := who.dress(cmd); err != nil {
+	if err := who.Dress(cmd); err != nil {
 		return nil, err
 	}
 	out, err := cmd.Output()
@@ -155,11 +155,11 @@ var cellScript string
 // traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell,
 // with a directory of its own: nobody's start-up files, nobody's history.
 func traceCells(ctx context.Context, python *pythonWithShell) (*cellRun, error) {
-	who, err := whoInvoked()
+	who, err := Find()
 	if err != nil {
 		return nil, err
 	}
-	rights, err := who.rights()
+	rights, err := who.Rights()
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func traceCells(ctx context.Context, python *pythonWithShell) (*cellRun, error) 
 	defer in.Close()
 	cmd := exec.Command(python.Path, "-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit", "--colors=NoColor",
 		"--HistoryManager.enabled=False")
-	if err := who.dress(cmd); err != nil {
+	if err := who.Dress(cmd); err != nil {
 		return nil, err
 	}
 	cmd.Env = append(cmd.Env, "IPYTHONDIR="+dir, "PYTHONSTARTUP=", "OPENBLAS_NUM_THREADS=1", "MALLOC_ARENA_MAX=1", "TERM=dumb")

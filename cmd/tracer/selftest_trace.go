@@ -71,7 +71,7 @@ func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte,
 	}
 	cmd.ExtraFiles = []*os.File{to}
 	cmd.Stdout, cmd.Stderr = errsTo, errsTo
-	live, err := startAttached(cmd, o)
+	live, err := Attached(cmd, o)
 	to.Close()
 	errsTo.Close()
 	if err != nil {
