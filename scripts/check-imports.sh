@@ -24,6 +24,8 @@ workload: unix
 tracer/process: unix
 tracer/confine: unix go-landlock psx
 tracer/userfile: tracer/confine unix
+tracer/invoker: tracer/confine tracer/userfile unix
+tracer/launch: tracer unix
 tracer/recorder: recording tracer/userfile
 tracer/limit: tracer/confine tracer/process words unix
 tracer/elffile:
@@ -42,7 +44,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution event model recording report report/escape report/text tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
+cmd/tracer: attribution event model recording report report/escape report/text tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
 bench/made: event recording
 bench/recording: bench/made event
 bench/sessions: attribution/attributiontest bench/made event

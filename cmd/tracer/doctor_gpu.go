@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/process"
+	"ipytracer/words"
 )
 
 // gpuFacts is what can be seen of NVIDIA GPUs.
@@ -40,7 +41,7 @@ func (d *diagnosis) gpus(f gpuFacts) {
 			names[i] = cmp.Or(device.Name, "unknown")
 		}
 		d.add("nvml", "GPUs (NVML)", stateOK, "driver %s, CUDA up to %s, %s: %s", cmp.Or(f.snapshot.Driver, f.driver, "unknown"),
-			cmp.Or(f.snapshot.CUDA, "unknown"), count(len(names), "GPU"), cmp.Or(strings.Join(names, ", "), "none"))
+			cmp.Or(f.snapshot.CUDA, "unknown"), words.Plural(len(names), "GPU"), cmp.Or(strings.Join(names, ", "), "none"))
 	case !errors.As(f.err, &none):
 		d.add("nvml", "GPUs (NVML)", stateUnknown, "%v; a GPU may hang", f.err)
 		d.advise("sudo dmesg | grep NVRM", "%v", f.err)

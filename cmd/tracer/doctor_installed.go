@@ -16,6 +16,7 @@ import (
 
 	"ipytracer/tracer"
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/invoker"
 )
 
 // installedPython is an interpreter on disk.
@@ -125,7 +126,7 @@ func glob(pattern string) []string {
 
 // invokerHome is the home of whoever typed sudo.
 func invokerHome() string {
-	who, err := Find()
+	who, err := invoker.Find()
 	if err != nil {
 		return ""
 	}

@@ -126,7 +126,7 @@ func (p *doctorPrinter) running(d diagnosis) {
 	t := p.newTable(2)
 	t.Header("", "PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "PROBES")
 	for _, r := range d.Running {
-		t.Row(markOf(r.Supported), r.PID, r.User, dash(r.Python), dash(r.IPython), dash(r.Frontend), p.probes(r.Supported, r.Reason, r.Probes))
+		t.Row(text.MarkOf(r.Supported), r.PID, r.User, text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend), p.probes(r.Supported, r.Reason, r.Probes))
 	}
 	p.table(t)
 }
@@ -143,7 +143,7 @@ func (p *doctorPrinter) installed(d diagnosis) {
 	t := p.newTable()
 	t.Header("", "PYTHON", "PATH", "PROBES")
 	for _, i := range d.Pythons {
-		t.Row(markOf(i.Supported), dash(i.Version), i.Path, p.probes(i.Supported, i.Reason, i.Probes))
+		t.Row(text.MarkOf(i.Supported), text.Dash(i.Version), i.Path, p.probes(i.Supported, i.Reason, i.Probes))
 	}
 	p.table(t)
 }

@@ -10,6 +10,7 @@ import (
 	"ipytracer/recording"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -62,7 +63,7 @@ func explain(err error) (status int, message string) {
 	var notJudged notJudgedError
 	var located *process.Error
 	var noNVML *gpu.NoNVMLError
-	var nobody Error
+	var nobody invoker.Error
 	var elsewhere *elsewhereError
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
 		return status, message

@@ -17,6 +17,7 @@ import (
 	"ipytracer/report"
 	"ipytracer/report/text"
 	"ipytracer/tracer"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/recorder"
 	"ipytracer/tracer/userfile"
 )
@@ -93,7 +94,7 @@ type session struct {
 	console  console
 	source   event.Source
 	tracker  consumer
-	who      *Invoker
+	who      *invoker.Invoker
 	rights   *userfile.Rights // the invoker's
 	to       *destination
 	sign     *userfile.File // the ready file, or nil
@@ -106,7 +107,7 @@ type session struct {
 // newSession finds out who typed the command, and whether the report can be written where it is to go.
 func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
 	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet}
-	if s.who, err = Find(); err != nil {
+	if s.who, err = invoker.Find(); err != nil {
 		return nil, err
 	}
 	if s.rights, err = s.who.Rights(); err != nil {

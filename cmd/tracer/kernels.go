@@ -149,7 +149,7 @@ func printKernels(w io.Writer, rows []listed, from int) error {
 	t.Header(header...)
 	for i, r := range rows {
 		row := []any{
-			r.PID, escape.Text(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), words.Bytes(r.Resident),
+			r.PID, escape.Text(r.User), text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend), words.Bytes(r.Resident),
 			gpuList(r.GPUs), escape.Text(r.Cwd),
 		}
 		if from > 0 {
@@ -159,13 +159,6 @@ func printKernels(w io.Writer, rows []listed, from int) error {
 	}
 	_, err := fmt.Fprintln(w, t)
 	return err
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return escape.Text(s)
 }
 
 func gpuList(gpus []int) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/tracer"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/process"
 )
 
@@ -124,7 +125,7 @@ func lookConfined(ctx context.Context, what lookFor, pid int) (a lookAnswer) {
 	if err := fs.Helper.TakeOver(nil, false); err != nil {
 		return failedLook(err)
 	}
-	who, err := Find()
+	who, err := invoker.Find()
 	if err != nil {
 		return failedLook(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/tracer"
+	"ipytracer/tracer/launch"
 )
 
 func newRunCommand(c console) *cobra.Command {
@@ -111,8 +112,8 @@ func (s *session) startTraced(args []string, options tracer.Options) (*os.Proces
 	if err != nil {
 		return nil, nil, err
 	}
-	live, err := Attached(cmd, options)
-	var failed *NotStartedError
+	live, err := launch.Attached(cmd, options)
+	var failed *launch.NotStartedError
 	if errors.As(err, &failed) {
 		err = usageError{err}
 	}

@@ -14,6 +14,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/report/escape"
 	"ipytracer/tracer"
+	"ipytracer/tracer/invoker"
 	"ipytracer/workload"
 )
 
@@ -118,7 +119,7 @@ func askPython(ctx context.Context, path string) (*pythonWithShell, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-c", askVersions)
-	who, err := Find()
+	who, err := invoker.Find()
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ var cellScript string
 // traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell,
 // with a directory of its own: nobody's start-up files, nobody's history.
 func traceCells(ctx context.Context, python *pythonWithShell) (*cellRun, error) {
-	who, err := Find()
+	who, err := invoker.Find()
 	if err != nil {
 		return nil, err
 	}

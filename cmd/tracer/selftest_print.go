@@ -11,14 +11,7 @@ import (
 
 // mark is ✓ or ✗, in colour on a terminal.
 func mark(w io.Writer, good bool) string {
-	return markOf(good).Text(colored(w))
-}
-
-func markOf(good bool) text.Mark {
-	if good {
-		return text.Good
-	}
-	return text.Bad
+	return text.MarkOf(good).Text(colored(w))
 }
 
 // paint puts text in a colour if the writer shows colours.

@@ -14,6 +14,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/model"
 	"ipytracer/tracer"
+	"ipytracer/tracer/launch"
 	"ipytracer/tracer/ledger"
 	"ipytracer/workload"
 )
@@ -71,7 +72,7 @@ func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte,
 	}
 	cmd.ExtraFiles = []*os.File{to}
 	cmd.Stdout, cmd.Stderr = errsTo, errsTo
-	live, err := Attached(cmd, o)
+	live, err := launch.Attached(cmd, o)
 	to.Close()
 	errsTo.Close()
 	if err != nil {

@@ -1,4 +1,6 @@
-package main
+// Package invoker finds out who typed the command, also behind sudo, pkexec or doas, and dresses what is started as that user. What files
+// are opened with these rights is for the callers to say, how they are opened for userfile.
+package invoker
 
 import (
 	"errors"

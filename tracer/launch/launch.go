@@ -1,14 +1,17 @@
-package main
+// Package launch starts commands that are traced from their first instruction. Whose commands they are and what is done with the session is
+// the caller's.
+package launch
 
 import (
 	"errors"
 	"fmt"
-	"ipytracer/tracer"
 	"os/exec"
 	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer"
 )
 
 // NotStartedError says why a command could not be started.
