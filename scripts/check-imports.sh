@@ -20,6 +20,7 @@ report/text: model words report/escape
 report/reporttest: model report jsonschema
 
 workload: unix
+selftest: attribution model report/escape report/text tracer tracer/invoker tracer/launch tracer/ledger words workload
 
 tracer/process: unix
 tracer/confine: unix go-landlock psx
@@ -44,7 +45,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution event model recording report report/escape report/text tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
+cmd/tracer: attribution event model recording report report/escape report/text selftest tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/numpy tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
 bench/made: event recording
 bench/recording: bench/made event
 bench/sessions: attribution/attributiontest bench/made event

@@ -190,3 +190,16 @@ func (p *doctorPrinter) actions(d diagnosis) {
 		}
 	}
 }
+
+// mark is ✓ or ✗, in colour on a terminal.
+func mark(w io.Writer, good bool) string {
+	return text.MarkOf(good).Text(colored(w))
+}
+
+// paint puts text in a colour if the writer shows colours.
+func paint(w io.Writer, text, color string) string {
+	if !colored(w) {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}

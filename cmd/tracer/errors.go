@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"ipytracer/recording"
+	"ipytracer/selftest"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/invoker"
@@ -47,7 +48,6 @@ func (e notJudgedError) Error() string { return string(e) }
 
 var (
 	errBound       = errors.New("not every figure is exact, or something was lost (see the report)")
-	errSelftest    = errors.New("selftest failed")
 	errDoctor      = errors.New("this machine cannot trace")
 	errIncomplete  = errors.New("the report is printed, but something went wrong on the way")
 	errManyKernels = errors.New("several kernels are running")
@@ -84,7 +84,7 @@ func explain(err error) (status int, message string) {
 		return statusBound, err.Error()
 	case errors.Is(err, errDoctor):
 		return statusCannotTrace, ""
-	case errors.Is(err, errSelftest), errors.Is(err, errIncomplete):
+	case errors.Is(err, selftest.ErrFailed), errors.Is(err, errIncomplete):
 		return statusFailed, err.Error()
 	case errors.As(err, &usage):
 		return statusUsage, err.Error()
