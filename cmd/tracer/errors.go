@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"ipytracer/doctor"
 	"ipytracer/recording"
 	"ipytracer/selftest"
 	"ipytracer/tracer/cpython"
@@ -105,7 +106,7 @@ func explain(err error) (status int, message string) {
 	case errors.As(err, &located) && errors.Is(err, process.ErrNotPermitted), errors.Is(err, ledger.ErrNotPermitted):
 		return statusCannotTrace, notPermitted(err)
 	case errors.As(err, &noNVML):
-		return statusCannotTrace, noNVML.Error() + nvmlHint(noNVML.Reason)
+		return statusCannotTrace, noNVML.Error() + doctor.NVMLHint(noNVML.Reason)
 	case errors.Is(err, cpython.ErrUnsupported):
 		return statusCannotTrace, fmt.Sprintf("%v; 'tracer doctor' lists the Pythons that are supported", err)
 	case errors.Is(err, ledger.ErrFiles), errors.Is(err, syscall.EMFILE):
@@ -129,21 +130,4 @@ func notPermitted(err error) string {
 		return "tracing needs root: it loads programs into the kernel; type 'sudo tracer …'"
 	}
 	return fmt.Sprintf("%v: root, but without CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH (a container?); 'sudo tracer doctor' says what is missing", err)
-}
-
-// nvmlHint says what to do where there is no NVML, after the sentence that says why; "" where nothing is known.
-func nvmlHint(r gpu.Reason) string {
-	switch r {
-	case gpu.NotBuiltIn:
-		return "; install gcc and type 'make build' again"
-	case gpu.LibraryAbsent:
-		return "; install NVIDIA's driver, if this machine has one of its GPUs"
-	case gpu.DriverNotLoaded:
-		return "; type 'sudo modprobe nvidia', and 'sudo dmesg | grep NVRM' if that does not help"
-	case gpu.NoPermission:
-		return "; type 'sudo tracer gpu'"
-	case gpu.VersionMismatch:
-		return "; restart the machine"
-	}
-	return ""
 }

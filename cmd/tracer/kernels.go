@@ -16,6 +16,7 @@ import (
 	"ipytracer/report/escape"
 	"ipytracer/report/text"
 	"ipytracer/tracer"
+	"ipytracer/tracer/look"
 	"ipytracer/tracer/process"
 	"ipytracer/words"
 )
@@ -98,7 +99,7 @@ func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err 
 		what = "all"
 	}
 	var found kernelList
-	if err := look(ctx, &found, what); err != nil {
+	if err := look.Ask(ctx, &found, what); err != nil {
 		return nil, 0, err
 	}
 	rows = []listed{}

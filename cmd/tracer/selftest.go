@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/doctor"
 	"ipytracer/selftest"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -101,7 +103,7 @@ func choosePython(ctx context.Context, named string) (*selftest.Python, error) {
 		return nil, nil
 	case "":
 		var paths []string
-		for _, installed := range installedPythons(invokerHome()) {
+		for _, installed := range doctor.InstalledPythons(invokerHome()) {
 			if installed.Supported {
 				paths = append(paths, installed.Path)
 			}
@@ -116,4 +118,13 @@ func choosePython(ctx context.Context, named string) (*selftest.Python, error) {
 		return nil, usageError{fmt.Errorf("--python %s: it has no IPython; '%s -m pip install ipython' installs it", named, named)}
 	}
 	return p, nil
+}
+
+// invokerHome is the home of whoever typed sudo.
+func invokerHome() string {
+	who, err := invoker.Find()
+	if err != nil {
+		return ""
+	}
+	return who.Home()
 }
