@@ -1,6 +1,5 @@
 // Package doctor says what a machine allows: its kernel, privileges, GPUs, C library, NumPys and Pythons, what a probe costs there, and what to
-// do about what is missing. Flags and exit statuses are the
-// command's, and whether the figures are right is for selftest to say.
+// do about what is missing. Flags and exit statuses are the command's, and whether the figures are right is for selftest to say.
 package doctor
 
 import (
