@@ -55,15 +55,13 @@ var (
 	errNoKernels   = errors.New("no running IPython or Jupyter kernel was found")
 )
 
-// explain turns an error into an exit status and one sentence with a hint. It is the only place where errors
+// explain turns an error into an exit status and one sentence with a hint. It is the only place where errors that end a command
 // become words for people.
 func explain(err error) (status int, message string) {
 	var command commandStatus
 	var usage usageError
 	var leak leakError
 	var notJudged notJudgedError
-	var located *process.Error
-	var noNVML *gpu.NoNVMLError
 	var nobody invoker.Error
 	var elsewhere *elsewhereError
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
@@ -93,6 +91,15 @@ func explain(err error) (status int, message string) {
 		return statusUsage, err.Error()
 	case errors.Is(err, errInterrupted):
 		return statusFailed, "interrupted"
+	}
+	return explainTracing(err)
+}
+
+// explainTracing explains what went wrong with the target, the machine or a file.
+func explainTracing(err error) (status int, message string) {
+	var located *process.Error
+	var noNVML *gpu.NoNVMLError
+	switch {
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoAnswer):
 		return statusCannotTrace, located.Error()
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoProcess):

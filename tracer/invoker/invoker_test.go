@@ -21,11 +21,42 @@ func TestLent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const refused, root = -1, 0
-	for _, c := range []struct {
-		env      string
-		uid, gid int64
-	}{
+	for _, c := range lentCases(t, nobody) {
+		got, err := lent(func(name string) string {
+			for variable := range strings.FieldsSeq(c.env) {
+				if value, ok := strings.CutPrefix(variable, name+"="); ok {
+					return value
+				}
+			}
+			return ""
+		})
+		var nobody Error
+		switch {
+		case c.uid == refused && !errors.As(err, &nobody):
+			t.Errorf("%s: not refused: %+v %v", c.env, got, err)
+		case c.uid == refused:
+			if message := err.Error(); strings.Contains(message, "\n") {
+				t.Errorf("%s: %q", c.env, message)
+			}
+		case err != nil || int64(got.UID) != c.uid || int64(got.GID) != c.gid:
+			t.Errorf("%s: %+v %v", c.env, got, err)
+		case got.UID != 0 && (got.GID == 0 || slices.Contains(got.Groups, 0)):
+			t.Errorf("%s: in root's group: %+v", c.env, got)
+		}
+	}
+}
+
+type lentCase struct {
+	env      string
+	uid, gid int64
+}
+
+const refused, root = -1, 0
+
+// lentCases are environments and whom they name.
+func lentCases(t *testing.T, nobody *user.User) []lentCase {
+	t.Helper()
+	return []lentCase{
 		{"", root, 0},
 		{"SUDO_UID= SUDO_GID=", root, 0},
 		{"SUDO_UID=0 SUDO_GID=0 SUDO_USER=root", root, 0},
@@ -59,28 +90,6 @@ func TestLent(t *testing.T) {
 		{"DOAS_USER=no-such-user", refused, 0},
 		{"SUDO_UID=0 SUDO_GID=0 PKEXEC_UID=" + nobody.Uid, refused, 0},
 		{"SUDO_UID=4000000 SUDO_GID=5 DOAS_USER=nobody", refused, 0},
-	} {
-		got, err := lent(func(name string) string {
-			for variable := range strings.FieldsSeq(c.env) {
-				if value, ok := strings.CutPrefix(variable, name+"="); ok {
-					return value
-				}
-			}
-			return ""
-		})
-		var nobody Error
-		switch {
-		case c.uid == refused && !errors.As(err, &nobody):
-			t.Errorf("%s: not refused: %+v %v", c.env, got, err)
-		case c.uid == refused:
-			if message := err.Error(); strings.Contains(message, "\n") {
-				t.Errorf("%s: %q", c.env, message)
-			}
-		case err != nil || int64(got.UID) != c.uid || int64(got.GID) != c.gid:
-			t.Errorf("%s: %+v %v", c.env, got, err)
-		case got.UID != 0 && (got.GID == 0 || slices.Contains(got.Groups, 0)):
-			t.Errorf("%s: in root's group: %+v", c.env, got)
-		}
 	}
 }
 
