@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/ledger"
 )
 
@@ -37,7 +38,11 @@ func runBare(ctx context.Context, pid int, library, ready string) error {
 	if !ok {
 		return usageError{fmt.Errorf("%s is no library that a session puts probes on", library)}
 	}
-	rights, err := invokersRights()
+	who, err := invoker.Find()
+	if err != nil {
+		return err
+	}
+	rights, err := who.Rights()
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,12 @@ import (
 	"os"
 	"syscall"
 
+	"ipytracer/doctor"
 	"ipytracer/recording"
+	"ipytracer/selftest"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -46,23 +49,20 @@ func (e notJudgedError) Error() string { return string(e) }
 
 var (
 	errBound       = errors.New("not every figure is exact, or something was lost (see the report)")
-	errSelftest    = errors.New("selftest failed")
 	errDoctor      = errors.New("this machine cannot trace")
 	errIncomplete  = errors.New("the report is printed, but something went wrong on the way")
 	errManyKernels = errors.New("several kernels are running")
 	errNoKernels   = errors.New("no running IPython or Jupyter kernel was found")
 )
 
-// explain turns an error into an exit status and one sentence with a hint. It is the only place where errors
+// explain turns an error into an exit status and one sentence with a hint. It is the only place where errors that end a command
 // become words for people.
 func explain(err error) (status int, message string) {
 	var command commandStatus
 	var usage usageError
 	var leak leakError
 	var notJudged notJudgedError
-	var located *process.Error
-	var noNVML *gpu.NoNVMLError
-	var nobody invokerError
+	var nobody invoker.Error
 	var elsewhere *elsewhereError
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
 		return status, message
@@ -83,7 +83,7 @@ func explain(err error) (status int, message string) {
 		return statusBound, err.Error()
 	case errors.Is(err, errDoctor):
 		return statusCannotTrace, ""
-	case errors.Is(err, errSelftest), errors.Is(err, errIncomplete):
+	case errors.Is(err, selftest.ErrFailed), errors.Is(err, errIncomplete):
 		return statusFailed, err.Error()
 	case errors.As(err, &usage):
 		return statusUsage, err.Error()
@@ -91,6 +91,15 @@ func explain(err error) (status int, message string) {
 		return statusUsage, err.Error()
 	case errors.Is(err, errInterrupted):
 		return statusFailed, "interrupted"
+	}
+	return explainTracing(err)
+}
+
+// explainTracing explains what went wrong with the target, the machine or a file.
+func explainTracing(err error) (status int, message string) {
+	var located *process.Error
+	var noNVML *gpu.NoNVMLError
+	switch {
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoAnswer):
 		return statusCannotTrace, located.Error()
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoProcess):
@@ -104,7 +113,7 @@ func explain(err error) (status int, message string) {
 	case errors.As(err, &located) && errors.Is(err, process.ErrNotPermitted), errors.Is(err, ledger.ErrNotPermitted):
 		return statusCannotTrace, notPermitted(err)
 	case errors.As(err, &noNVML):
-		return statusCannotTrace, noNVML.Error() + nvmlHint(noNVML.Reason)
+		return statusCannotTrace, noNVML.Error() + doctor.NVMLHint(noNVML.Reason)
 	case errors.Is(err, cpython.ErrUnsupported):
 		return statusCannotTrace, fmt.Sprintf("%v; 'tracer doctor' lists the Pythons that are supported", err)
 	case errors.Is(err, ledger.ErrFiles), errors.Is(err, syscall.EMFILE):
@@ -128,21 +137,4 @@ func notPermitted(err error) string {
 		return "tracing needs root: it loads programs into the kernel; type 'sudo tracer …'"
 	}
 	return fmt.Sprintf("%v: root, but without CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH (a container?); 'sudo tracer doctor' says what is missing", err)
-}
-
-// nvmlHint says what to do where there is no NVML, after the sentence that says why; "" where nothing is known.
-func nvmlHint(r gpu.Reason) string {
-	switch r {
-	case gpu.NotBuiltIn:
-		return "; install gcc and type 'make build' again"
-	case gpu.LibraryAbsent:
-		return "; install NVIDIA's driver, if this machine has one of its GPUs"
-	case gpu.DriverNotLoaded:
-		return "; type 'sudo modprobe nvidia', and 'sudo dmesg | grep NVRM' if that does not help"
-	case gpu.NoPermission:
-		return "; type 'sudo tracer gpu'"
-	case gpu.VersionMismatch:
-		return "; restart the machine"
-	}
-	return ""
 }

@@ -17,6 +17,7 @@ import (
 	"ipytracer/report"
 	"ipytracer/report/text"
 	"ipytracer/tracer"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/recorder"
 	"ipytracer/tracer/userfile"
 )
@@ -93,7 +94,7 @@ type session struct {
 	console  console
 	source   event.Source
 	tracker  consumer
-	who      *invoker
+	who      *invoker.Invoker
 	rights   *userfile.Rights // the invoker's
 	to       *destination
 	sign     *userfile.File // the ready file, or nil
@@ -106,10 +107,10 @@ type session struct {
 // newSession finds out who typed the command, and whether the report can be written where it is to go.
 func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
 	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet}
-	if s.who, err = whoInvoked(); err != nil {
+	if s.who, err = invoker.Find(); err != nil {
 		return nil, err
 	}
-	if s.rights, err = s.who.rights(); err != nil {
+	if s.rights, err = s.who.Rights(); err != nil {
 		return nil, err
 	}
 	if s.to, err = o.open(s.rights, c.out); err != nil {
@@ -266,7 +267,7 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 // remains are what the program will do besides tracing, from when it looks into the target on.
 func (s *session) remains() *tracer.Remains {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
-	r := &tracer.Remains{Files: true, Folders: []string{os.TempDir()}, User: s.who.heir()}
+	r := &tracer.Remains{Files: true, Folders: []string{os.TempDir()}, User: s.who.Heir()}
 	files := []*userfile.File{s.to.file, s.sign}
 	if s.recorder != nil {
 		files = append(files, s.recorder.Place())

@@ -18,7 +18,7 @@ const commandWidth = 60
 // printGPUs prints the devices, the one with most room, the processes, and what could not be read.
 func printGPUs(w io.Writer, l gpuListing) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n", dash(l.Driver), dash(l.CUDA), count(len(l.GPUs), "GPU"))
+	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n", text.Dash(l.Driver), text.Dash(l.CUDA), words.Plural(len(l.GPUs), "GPU"))
 	if len(l.GPUs) == 0 {
 		_, err := io.WriteString(w, out.String())
 		return err
@@ -31,11 +31,11 @@ func printGPUs(w io.Writer, l gpuListing) error {
 	var unread []string
 	for _, u := range l.GPUs {
 		place := strconv.Itoa(u.Index)
-		devices.Row(append(append([]any{place, dash(u.Name)}, memoryCells(u.Memory)...), dash(u.PCIBusID), dash(u.UUID))...)
+		devices.Row(append(append([]any{place, text.Dash(u.Name)}, memoryCells(u.Memory)...), text.Dash(u.PCIBusID), text.Dash(u.UUID))...)
 		appendProcesses(processes, place, u.Processes)
 		for _, in := range u.MIG {
 			place := fmt.Sprintf("%d:%d", u.Index, in.Index)
-			devices.Row(append(append([]any{place, dash(in.Name)}, memoryCells(in.Memory)...), "", dash(in.UUID))...)
+			devices.Row(append(append([]any{place, text.Dash(in.Name)}, memoryCells(in.Memory)...), "", text.Dash(in.UUID))...)
 			appendProcesses(processes, place, in.Processes)
 		}
 		if u.MIGMode == "on" && len(u.MIG) == 0 {
@@ -51,7 +51,7 @@ func printGPUs(w io.Writer, l gpuListing) error {
 		if m.MIG != nil {
 			place += ":" + strconv.Itoa(*m.MIG)
 		}
-		fmt.Fprintf(&out, "\nmost free memory: GPU %s (%s), %s\n", place, dash(m.Name), words.Bytes(m.Free))
+		fmt.Fprintf(&out, "\nmost free memory: GPU %s (%s), %s\n", place, text.Dash(m.Name), words.Bytes(m.Free))
 	}
 	if processes.Len() > 0 {
 		fmt.Fprintf(&out, "\n%s\n", processes)
@@ -66,13 +66,6 @@ func printGPUs(w io.Writer, l gpuListing) error {
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 func memoryCells(m *gpuMemory) []any {
@@ -102,7 +95,7 @@ func appendProcesses(t *text.Table, place string, list []gpuProcess) {
 		if !p.Seen {
 			command = "ended, or not to be seen from here"
 		}
-		t.Row(place, pid, dash(p.User), used, strings.Join(p.Kinds, "+"), dash(p.Python), dash(p.IPython), dash(p.Frontend), command)
+		t.Row(place, pid, text.Dash(p.User), used, strings.Join(p.Kinds, "+"), text.Dash(p.Python), text.Dash(p.IPython), text.Dash(p.Frontend), command)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"ipytracer/report/escape"
 	"ipytracer/report/text"
 	"ipytracer/tracer"
+	"ipytracer/tracer/look"
 	"ipytracer/tracer/process"
 	"ipytracer/words"
 )
@@ -98,7 +99,7 @@ func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err 
 		what = "all"
 	}
 	var found kernelList
-	if err := look(ctx, &found, what); err != nil {
+	if err := look.Ask(ctx, &found, what); err != nil {
 		return nil, 0, err
 	}
 	rows = []listed{}
@@ -149,7 +150,7 @@ func printKernels(w io.Writer, rows []listed, from int) error {
 	t.Header(header...)
 	for i, r := range rows {
 		row := []any{
-			r.PID, escape.Text(r.User), dash(r.Python), dash(r.IPython), dash(r.Frontend), words.Bytes(r.Resident),
+			r.PID, escape.Text(r.User), text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend), words.Bytes(r.Resident),
 			gpuList(r.GPUs), escape.Text(r.Cwd),
 		}
 		if from > 0 {
@@ -159,13 +160,6 @@ func printKernels(w io.Writer, rows []listed, from int) error {
 	}
 	_, err := fmt.Fprintln(w, t)
 	return err
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return escape.Text(s)
 }
 
 func gpuList(gpus []int) string {

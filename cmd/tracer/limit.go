@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/tracer"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/limit"
 	"ipytracer/tracer/process"
 	"ipytracer/words"
@@ -155,8 +156,8 @@ func newGuardCommand() *cobra.Command {
 		Hidden: true,
 		Args:   usageArgs(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			uid, err1 := parseID(args[0])
-			gid, err2 := parseID(args[1])
+			uid, err1 := invoker.ParseID(args[0])
+			gid, err2 := invoker.ParseID(args[1])
 			if err := errors.Join(err1, err2); err != nil {
 				return usageError{err}
 			}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"ipytracer/tracer/look"
 	"ipytracer/tracer/process"
 )
 
@@ -16,7 +17,7 @@ import (
 var programDir string
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{lookCommand, process.HelperCommand}, os.Args[1]) { // the program has started itself
+	if len(os.Args) > 1 && slices.Contains([]string{look.Command, process.HelperCommand}, os.Args[1]) { // the program has started itself
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	code := m.Run()

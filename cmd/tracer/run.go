@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/tracer"
+	"ipytracer/tracer/launch"
 )
 
 func newRunCommand(c console) *cobra.Command {
@@ -112,7 +112,11 @@ func (s *session) startTraced(args []string, options tracer.Options) (*os.Proces
 	if err != nil {
 		return nil, nil, err
 	}
-	live, err := startAttached(cmd, options)
+	live, err := launch.Attached(cmd, options)
+	var failed *launch.NotStartedError
+	if errors.As(err, &failed) {
+		err = usageError{err}
+	}
 	return cmd.Process, live, err
 }
 
@@ -129,42 +133,5 @@ func (s *session) command(args []string) (*exec.Cmd, error) {
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	return cmd, s.who.dress(cmd)
-}
-
-// startAttached starts a command stopped at its exec (ptrace), attaches, and lets it go. On an error the command,
-// if it was started, is killed.
-func startAttached(cmd *exec.Cmd, options tracer.Options) (*tracer.Session, error) {
-	// The thread that starts a ptraced child is its tracer: all that is done to it must be done from here.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Ptrace = true
-	if err := cmd.Start(); err != nil {
-		return nil, usageError{fmt.Errorf("run %s: %w", cmd.Args[0], err)}
-	}
-	var status unix.WaitStatus
-	if _, err := unix.Wait4(cmd.Process.Pid, &status, 0, nil); err != nil || !status.Stopped() {
-		return nil, errors.Join(fmt.Errorf("run %s: it did not stop at its start", cmd.Args[0]), err, cmd.Process.Kill())
-	}
-	// A confined program can kill nothing any more: what it has not let go ends with it.
-	if err := unix.PtraceSetOptions(cmd.Process.Pid, unix.PTRACE_O_EXITKILL); err != nil {
-		return nil, errors.Join(fmt.Errorf("run %s: %w", cmd.Args[0], err), cmd.Process.Kill())
-	}
-	kill := func() error {
-		if options.Confine != nil {
-			return nil
-		}
-		return cmd.Process.Kill()
-	}
-	live, err := tracer.AttachStopped(cmd.Process.Pid, options)
-	if err != nil {
-		return nil, errors.Join(err, kill())
-	}
-	if err := unix.PtraceDetach(cmd.Process.Pid); err != nil {
-		return nil, errors.Join(fmt.Errorf("let %s go: %w", cmd.Args[0], err), live.Close(), kill())
-	}
-	return live, nil
+	return cmd, s.who.Dress(cmd)
 }

@@ -19,7 +19,7 @@ func (s *session) seclude() error {
 	var err error
 	if override(s.to.file) {
 		err = confine.KeepCapabilities(unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
-	} else if u := s.who.heir(); u != nil {
+	} else if u := s.who.Heir(); u != nil {
 		err = confine.Become(u.UID, u.GID, u.Groups)
 	} else {
 		err = confine.KeepCapabilities()

@@ -6,16 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/doctor"
+	"ipytracer/selftest"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
-	"ipytracer/workload"
 )
 
 // SelftestOptions are the flags of `tracer selftest`.
@@ -45,61 +46,8 @@ found, cells of known truth are compared as well. It ends with status 1 at the f
 	return cmd
 }
 
-// selftestSchema is the version of the JSON object.
-const selftestSchema = "ipytracer/selftest/v1"
-
-// selftestResult is what a self-test found.
-type selftestResult struct {
-	Schema    string   `json:"schema"`
-	Tracer    string   `json:"tracer"`
-	Kernel    string   `json:"kernel"`
-	CPUs      int      `json:"cpus"`
-	Passed    bool     `json:"passed"`
-	Failure   string   `json:"failure"`
-	Figures   int      `json:"figures"`
-	Exact     int      `json:"exact"` // of them; the others are right within their bound
-	Workloads []result `json:"workloads"`
-	Python    string   `json:"python"` // "" where no cells were run
-	Cells     []result `json:"cells"`
-	Notes     []string `json:"notes"`
-}
-
-// result is one workload, or one thing that was to be proven of cells.
-type result struct {
-	Name    string   `json:"name"`
-	About   string   `json:"about"`
-	Figures []figure `json:"figures"`
-	Note    string   `json:"note,omitempty"`
-}
-
-// figure is one peak beside its truth.
-type figure struct {
-	Meter      string `json:"meter"`
-	Of         string `json:"of"` // "process", "child", "tree", or what it is in a cell
-	Expected   int64  `json:"expected"`
-	Found      int64  `json:"found"`
-	Difference int64  `json:"difference"`
-	Bound      int64  `json:"bound"` // how far it may be off on this kernel; 0 where it is exact
-}
-
-func newFigure(meter, of string, expected, found, bound int64) figure {
-	return figure{Meter: meter, Of: of, Expected: expected, Found: found, Difference: found - expected, Bound: bound}
-}
-
-func (f figure) right() bool { return max(f.Difference, -f.Difference) <= f.Bound }
-
-// mismatch is a figure that is not the truth.
-type mismatch struct {
-	name string
-	figure
-}
-
-func (m *mismatch) Error() string {
-	return fmt.Sprintf("%s: %s of the %s: expected %d bytes, found %d, difference %+d", m.name, m.Meter, m.Of, m.Expected, m.Found, m.Difference)
-}
-
-// Is makes every mismatch a failed self-test.
-func (m *mismatch) Is(target error) bool { return target == errSelftest }
+// noPython is what --python says for no cells.
+const noPython = "none"
 
 func runSelftest(ctx context.Context, o SelftestOptions, c console) error {
 	if err := checkFormat(o.Format, "text", "json"); err != nil {
@@ -117,48 +65,29 @@ func runSelftest(ctx context.Context, o SelftestOptions, c console) error {
 	if err != nil {
 		return err
 	}
-	t := &selftest{console: c, text: o.Format == "text", only: o.Only, result: selftestResult{
-		Schema: selftestSchema, Tracer: version, Kernel: ledger.KernelRelease(), CPUs: runtime.NumCPU(),
-		Workloads: []result{}, Cells: []result{}, Notes: []string{},
-	}}
-	t.printHead()
-	err = t.runAll(ctx, python, o.Python == noPython)
+	options := selftest.Options{Tracer: version, Only: o.Only, Python: python, WithoutCells: o.Python == noPython}
+	if o.Format == "text" {
+		options.Text, options.Color = c.out, colored(c.out)
+		options.Progress = func(doing string) func() { return startProgress(c.err, false, doing).stop }
+	}
+	result, err := selftest.Run(ctx, options)
 	if errors.Is(err, ledger.ErrNotPermitted) || errors.Is(err, ledger.ErrNotSupported) {
 		return err
 	}
-	t.result.Passed = err == nil
-	if err != nil {
-		t.result.Failure = err.Error()
-	}
-	t.printTail()
-	if !t.text {
+	if o.Format == "json" {
 		e := json.NewEncoder(c.out)
 		e.SetIndent("", "  ")
-		err = errors.Join(err, e.Encode(t.result))
+		err = errors.Join(err, e.Encode(result))
 	}
-	if err != nil && !errors.Is(err, errSelftest) {
-		err = fmt.Errorf("%w: %w", errSelftest, err)
+	if err != nil && !errors.Is(err, selftest.ErrFailed) {
+		err = fmt.Errorf("%w: %w", selftest.ErrFailed, err)
 	}
 	return err
 }
 
-// selftest is one run.
-type selftest struct {
-	console console
-	text    bool
-	only    []string
-	result  selftestResult
-}
-
 // checkNames finds a mistyped name before anything is run.
 func checkNames(only []string) error {
-	known := []string{smallRing}
-	for _, w := range workload.All {
-		known = append(known, w.Name)
-	}
-	for _, c := range cellTests {
-		known = append(known, c.name)
-	}
+	known := selftest.Names()
 	for _, name := range only {
 		if !slices.Contains(known, name) {
 			return usageError{fmt.Errorf("--only %q: the tests are %s", name, strings.Join(known, ", "))}
@@ -167,58 +96,35 @@ func checkNames(only []string) error {
 	return nil
 }
 
-func (t *selftest) runAll(ctx context.Context, python *pythonWithShell, without bool) error {
-	for _, w := range workload.All {
-		if err := t.step(&t.result.Workloads, w.Name, w.About, func() (result, error) { return measureWorkload(ctx, w, 0) }); err != nil {
-			return err
+// choosePython asks the named Python, or those that are installed. It returns nil where there is none.
+func choosePython(ctx context.Context, named string) (*selftest.Python, error) {
+	switch named {
+	case noPython:
+		return nil, nil
+	case "":
+		var paths []string
+		for _, installed := range doctor.InstalledPythons(invokerHome()) {
+			if installed.Supported {
+				paths = append(paths, installed.Path)
+			}
 		}
+		return selftest.FindPython(ctx, paths), nil
 	}
-	storm, _ := workload.Find("storm")
-	about := "the same with the smallest ring: losses are counted, peaks stay"
-	err := t.step(&t.result.Workloads, smallRing, about, func() (result, error) { return measureWorkload(ctx, storm, smallestRing) })
+	p, err := selftest.AskPython(ctx, named)
 	if err != nil {
-		return err
+		return nil, usageError{fmt.Errorf("--python %s: %w", named, err)}
 	}
-	if without || !t.wantsCells() {
-		return nil
+	if p.IPython == "" {
+		return nil, usageError{fmt.Errorf("--python %s: it has no IPython; '%s -m pip install ipython' installs it", named, named)}
 	}
-	return t.cells(ctx, python)
+	return p, nil
 }
 
-func (t *selftest) wantsCells() bool {
-	return len(t.only) == 0 || slices.ContainsFunc(cellTests, func(c cellTest) bool { return slices.Contains(t.only, c.name) })
-}
-
-const (
-	smallRing = "small ring" // the name of a test
-	noPython  = "none"       // of --python
-)
-
-// smallestRing is one page; it holds about fifty changes.
-const smallestRing = 4096
-
-// step runs one test, keeps its result and prints its line.
-func (t *selftest) step(into *[]result, name, about string, run func() (result, error)) error {
-	if len(t.only) > 0 && !slices.Contains(t.only, name) {
-		return nil
+// invokerHome is the home of whoever typed sudo.
+func invokerHome() string {
+	who, err := invoker.Find()
+	if err != nil {
+		return ""
 	}
-	progress := startProgress(t.console.err, !t.text, name)
-	r, err := run()
-	progress.stop()
-	r.Name, r.About = name, about
-	if r.Figures == nil {
-		r.Figures = []figure{}
-	}
-	*into = append(*into, r)
-	for _, f := range r.Figures {
-		t.result.Figures++
-		if f.Bound == 0 {
-			t.result.Exact++
-		}
-		if err == nil && !f.right() {
-			err = &mismatch{name, f}
-		}
-	}
-	t.printStep(r, err)
-	return err
+	return who.Home()
 }

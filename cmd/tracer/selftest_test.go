@@ -3,12 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 
+	"ipytracer/selftest"
 	"ipytracer/workload"
 )
 
@@ -39,11 +38,11 @@ func TestSelftest(t *testing.T) {
 	if err != nil {
 		t.Fatalf("selftest: %v\n%s%s", err, errs.String(), out.String())
 	}
-	var r selftestResult
+	var r selftest.Result
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Passed || r.Failure != "" || r.Schema != selftestSchema || len(r.Workloads) < len(workload.All)+1 {
+	if !r.Passed || r.Failure != "" || r.Schema != selftest.Schema || len(r.Workloads) < len(workload.All)+1 {
 		t.Errorf("passed %v, failure %q, schema %q, %d workloads", r.Passed, r.Failure, r.Schema, len(r.Workloads))
 	}
 	for _, w := range append(r.Workloads, r.Cells...) {
@@ -66,33 +65,12 @@ func TestSelftestGPU(t *testing.T) {
 	if err != nil {
 		t.Fatalf("selftest: %v\n%s", err, out)
 	}
-	var r selftestResult
+	var r selftest.Result
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatal(err)
 	}
 	if !r.Passed || len(r.Cells) != 1 || r.Cells[0].Name != "GPU" || len(r.Cells[0].Figures) != 3 {
 		t.Errorf("%+v", r)
-	}
-}
-
-// TestSelftestSaysWhatIsWrong makes a figure wrong by one byte.
-func TestSelftestSaysWhatIsWrong(t *testing.T) {
-	var out bytes.Buffer
-	s := &selftest{console: console{out: &out, err: &out}, text: true}
-	err := s.step(&s.result.Workloads, "spike", "about", func() (result, error) {
-		return result{Figures: []figure{newFigure(workload.Resident, "process", 4096, 4097, 0)}}, nil
-	})
-	status, message := explain(err)
-	if status != statusFailed || !errors.Is(err, errSelftest) {
-		t.Errorf("status %d, error %v", status, err)
-	}
-	for _, want := range []string{"spike", workload.Resident, "4096", "4097", "+1"} {
-		if !strings.Contains(message, want) {
-			t.Errorf("message %q does not name %q", message, want)
-		}
-	}
-	if !strings.HasPrefix(out.String(), "✗ spike") {
-		t.Errorf("printed %q", out.String())
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/doctor"
 	"ipytracer/workload"
 )
 
@@ -17,7 +18,7 @@ func newWorkloadCommand(console) *cobra.Command {
 		Args:   usageArgs(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == "costs" {
-				return printCosts(os.Stdout)
+				return doctor.PrintCosts(os.Stdout)
 			}
 			err := workload.Run(args[0])
 			if errors.Is(err, workload.ErrUnknown) {

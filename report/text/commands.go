@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ipytracer/report/escape"
 )
 
 // Mark is a sign with a colour: how something is, at a glance.
@@ -19,6 +21,14 @@ var (
 	Reduced = Mark{"~", yellow}
 	Unknown = Mark{"?", plain}
 )
+
+// MarkOf is Good or Bad.
+func MarkOf(good bool) Mark {
+	if good {
+		return Good
+	}
+	return Bad
+}
 
 // Text is the mark as a terminal shows it, with or without its colour.
 func (m Mark) Text(color bool) string {
@@ -79,4 +89,12 @@ func (t *Table) widen(n int) {
 	for len(t.inner.columns) < n {
 		t.inner.columns = append(t.inner.columns, column{right: slices.Contains(t.right, len(t.inner.columns)+1)})
 	}
+}
+
+// Dash is what came out of a traced process, made safe to show; "-" where there is nothing.
+func Dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return escape.Text(s)
 }

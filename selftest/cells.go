@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"context"
@@ -9,25 +9,26 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"ipytracer/model"
 	"ipytracer/report/escape"
 	"ipytracer/tracer"
+	"ipytracer/tracer/invoker"
 	"ipytracer/workload"
 )
 
 // cells runs cells of known truth in a real IPython, as the invoking user, and compares.
-func (t *selftest) cells(ctx context.Context, found *pythonWithShell) error {
+func (t *selftest) cells(ctx context.Context) error {
+	found := t.Python
 	if found == nil {
 		t.note("no cells were compared: no Python with IPython was found; name one with --python")
 		return nil
 	}
 	t.result.Python = found.Path
 	t.printf("\n%s: Python %s, IPython %s, NumPy %s\n\n", escape.Text(found.Path), escape.Text(found.Version), escape.Text(found.IPython), orNone(found.NumPy))
-	progress := startProgress(t.console.err, !t.text, "cells")
-	run, err := traceCells(ctx, found)
-	progress.stop()
+	over := t.progress("cells")
+	run, err := t.traceCells(ctx, found)
+	over()
 	if err != nil {
 		return fmt.Errorf("cells of %s: %w", found.Path, err)
 	}
@@ -47,7 +48,7 @@ func (t *selftest) cells(ctx context.Context, found *pythonWithShell) error {
 			t.note("no GPU was compared: there is no libcuda.so.1, or no device that it can use")
 			continue
 		}
-		err := t.step(&t.result.Cells, test.name, test.about, func() (result, error) { return test.compare(run) })
+		err := t.step(&t.result.Cells, test.name, test.about, func() (Test, error) { return test.compare(run) })
 		if err != nil {
 			return err
 		}
@@ -60,80 +61,6 @@ func orNone(version string) string {
 		return "none"
 	}
 	return escape.Text(version)
-}
-
-// pythonWithShell is a Python that can import IPython.
-type pythonWithShell struct {
-	Path    string
-	Version string `json:"python"`
-	IPython string `json:"ipython"`
-	NumPy   string `json:"numpy"`
-}
-
-const askVersions = `
-import json, platform
-out = {"python": platform.python_version(), "ipython": "", "numpy": ""}
-for name, module in (("ipython", "IPython"), ("numpy", "numpy")):
-    try:
-        out[name] = __import__(module).__version__
-    except Exception:
-        pass
-print(json.dumps(out))`
-
-// choosePython asks the named Python, or those that are installed until one has IPython and NumPy; one without
-// NumPy will do. It returns nil where there is none.
-func choosePython(ctx context.Context, named string) (best *pythonWithShell, err error) {
-	if named == noPython {
-		return nil, nil
-	}
-	if named != "" {
-		p, err := askPython(ctx, named)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("--python %s: %w", named, err)}
-		}
-		if p.IPython == "" {
-			return nil, usageError{fmt.Errorf("--python %s: it has no IPython; '%s -m pip install ipython' installs it", named, named)}
-		}
-		return p, nil
-	}
-	for _, installed := range installedPythons(invokerHome()) {
-		if !installed.Supported {
-			continue
-		}
-		p, err := askPython(ctx, installed.Path)
-		if err != nil || p.IPython == "" {
-			continue
-		}
-		if p.NumPy != "" {
-			return p, nil
-		}
-		if best == nil {
-			best = p
-		}
-	}
-	return best, nil
-}
-
-func askPython(ctx context.Context, path string) (*pythonWithShell, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "-c", askVersions)
-	who, err := whoInvoked()
-	if err != nil {
-		return nil, err
-	}
-	if err := who.dress(cmd); err != nil {
-		return nil, err
-	}
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, err
-	}
-	p := &pythonWithShell{Path: path}
-	if err := json.Unmarshal(out, p); err != nil {
-		return nil, fmt.Errorf("it is no Python that answers: %w", err)
-	}
-	return p, nil
 }
 
 // cellRun is what the traced IPython left.
@@ -149,17 +76,17 @@ type cellTruth struct {
 	Data     int64 `json:"data"`     // nbytes, or what malloc must take
 }
 
-//go:embed selftest_cells.py
+//go:embed cells.py
 var cellScript string
 
 // traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell,
 // with a directory of its own: nobody's start-up files, nobody's history.
-func traceCells(ctx context.Context, python *pythonWithShell) (*cellRun, error) {
-	who, err := whoInvoked()
+func (t *selftest) traceCells(ctx context.Context, python *Python) (*cellRun, error) {
+	who, err := invoker.Find()
 	if err != nil {
 		return nil, err
 	}
-	rights, err := who.rights()
+	rights, err := who.Rights()
 	if err != nil {
 		return nil, err
 	}
@@ -179,12 +106,12 @@ func traceCells(ctx context.Context, python *pythonWithShell) (*cellRun, error) 
 	defer in.Close()
 	cmd := exec.Command(python.Path, "-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit", "--colors=NoColor",
 		"--HistoryManager.enabled=False")
-	if err := who.dress(cmd); err != nil {
+	if err := who.Dress(cmd); err != nil {
 		return nil, err
 	}
 	cmd.Env = append(cmd.Env, "IPYTHONDIR="+dir, "PYTHONSTARTUP=", "OPENBLAS_NUM_THREADS=1", "MALLOC_ARENA_MAX=1", "TERM=dumb")
 	cmd.Dir, cmd.Stdin = dir, in
-	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: version, Budget: -1})
+	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: t.Tracer, Budget: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +143,7 @@ func (r *cellRun) cell(text string) (*model.Window, error) {
 	for i := len(r.report.Windows) - 1; i >= 0; i-- {
 		if w := &r.report.Windows[i]; w.Kind == model.Cell && strings.HasPrefix(w.Source, text) {
 			if w.Status != model.OK {
-				return nil, fmt.Errorf("%w: the cell %q ended with status %s", errSelftest, text, w.Status)
+				return nil, fmt.Errorf("%w: the cell %q ended with status %s", ErrFailed, text, w.Status)
 			}
 			return w, nil
 		}
@@ -230,7 +157,7 @@ func (r *cellRun) cell(text string) (*model.Window, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%w: the cell %q is not among the %d of the report (%d without source)", errSelftest, text, cells, bare)
+	return nil, fmt.Errorf("%w: the cell %q is not among the %d of the report (%d without source)", ErrFailed, text, cells, bare)
 }
 
 func (r *cellRun) statements() (out []*model.Window) {
@@ -258,5 +185,5 @@ func (r *cellRun) experiment(name string) (*model.Window, error) {
 			return w, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: the experiment %q is not in the report", errSelftest, name)
+	return nil, fmt.Errorf("%w: the experiment %q is not in the report", ErrFailed, name)
 }

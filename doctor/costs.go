@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"ipytracer/workload"
 )
 
-// cost is what a probe adds to one operation, on this machine, now.
-type cost struct {
+// Cost is what a probe adds to one operation, on this machine, now.
+type Cost struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Base is the operation without any probe, Added what the probe adds to it; nanoseconds, medians over pairs, each of the quickest of
@@ -26,15 +26,15 @@ type cost struct {
 	Ratio float64 `json:"ratio"`
 }
 
-func (d *diagnosis) measureUprobes(l *ledger.Ledger) {
+func (d *Diagnosis) measureUprobes(l *ledger.Ledger) {
 	c, err := l.Calibrate()
 	if err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("what a uprobe costs: %v", err))
 		return
 	}
 	d.Costs = append(d.Costs,
-		cost{ID: "uprobe.emulated", Name: "uprobe, emulated instruction", Added: float64(c.Emulated), Low: float64(c.Emulated), High: float64(c.Emulated)},
-		cost{ID: "uprobe.stepped", Name: "uprobe, single-stepped instruction", Added: float64(c.Stepped), Low: float64(c.Stepped), High: float64(c.Stepped)})
+		Cost{ID: "uprobe.emulated", Name: "uprobe, emulated instruction", Added: float64(c.Emulated), Low: float64(c.Emulated), High: float64(c.Emulated)},
+		Cost{ID: "uprobe.stepped", Name: "uprobe, single-stepped instruction", Added: float64(c.Stepped), Low: float64(c.Stepped), High: float64(c.Stepped)})
 }
 
 // costPairs is how often is measured with the probes and without, in turns.
@@ -42,7 +42,7 @@ const costPairs = 15
 
 // measureHandlers times page faults and mmap/munmap pairs of two processes, of which one is traced, with the ledger's
 // probes in and out; all in turns, so that what else the machine does falls on all.
-func (d *diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
+func (d *Diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 	for root, m := range []struct{ loop, id, name string }{
 		{workload.LoopFaults, "page_fault", "page fault"}, {workload.LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
 	} {
@@ -59,13 +59,13 @@ func (d *diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 // pairs are measurements without and with the probes.
 type pairs struct{ without, with []float64 }
 
-func (p pairs) cost(id, name string) cost {
+func (p pairs) cost(id, name string) Cost {
 	var ratios, added []float64
 	for i := range p.without {
 		ratios = append(ratios, p.with[i]/p.without[i])
 		added = append(added, p.with[i]-p.without[i])
 	}
-	return cost{
+	return Cost{
 		ID: id, Name: name, Base: median(p.without), Added: median(added), Ratio: median(ratios),
 		Low: quantile(added, 0.25), High: quantile(added, 0.75),
 	}

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -6,11 +6,12 @@ import (
 	"fmt"
 
 	"ipytracer/tracer"
+	"ipytracer/tracer/look"
 	"ipytracer/tracer/process"
 )
 
-// runningPython is a Python process.
-type runningPython struct {
+// RunningPython is a Python process.
+type RunningPython struct {
 	PID       int          `json:"pid"`
 	User      string       `json:"user"`
 	Python    string       `json:"python"`
@@ -18,20 +19,20 @@ type runningPython struct {
 	Frontend  string       `json:"frontend"`
 	Supported bool         `json:"supported"`
 	Reason    string       `json:"reason"`
-	Probes    []probeSites `json:"probes"`
+	Probes    []ProbeSites `json:"probes"`
 	Statement bool         `json:"statement_windows"`
 }
 
 // runningList is what a look for running Pythons finds.
 type runningList struct {
-	Running []runningPython
+	Running []RunningPython
 	Unseen  []string
 }
 
 // lookAtRunning has every Python process looked at that may be looked into.
-func (d *diagnosis) lookAtRunning(ctx context.Context) {
+func (d *Diagnosis) lookAtRunning(ctx context.Context) {
 	var found runningList
-	if err := look(ctx, &found, "pythons"); err != nil {
+	if err := look.Ask(ctx, &found, runningPythons); err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("running Pythons: %v", err))
 		return
 	}
@@ -55,10 +56,10 @@ func findRunning(ctx context.Context, fs process.FS) (found runningList, err err
 	return found, nil
 }
 
-func describeRunning(fs process.FS, p process.Python) runningPython {
+func describeRunning(fs process.FS, p process.Python) RunningPython {
 	seen := tracer.Describe(fs, p.PID)
-	out := runningPython{
-		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Probes: []probeSites{},
+	out := RunningPython{
+		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Probes: []ProbeSites{},
 	}
 	if out.Frontend == "" {
 		out.Frontend = p.Frontend
@@ -85,7 +86,7 @@ func describeRunning(fs process.FS, p process.Python) runningPython {
 }
 
 // advisePythons adds what is to be done about the Pythons that were found.
-func (d *diagnosis) advisePythons() {
+func (d *Diagnosis) advisePythons() {
 	supported := 0
 	for _, p := range d.Pythons {
 		if p.Supported {

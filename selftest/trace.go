@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/model"
 	"ipytracer/tracer"
+	"ipytracer/tracer/launch"
 	"ipytracer/tracer/ledger"
 	"ipytracer/workload"
 )
@@ -25,14 +26,14 @@ const workloadPatience = time.Minute
 const unsteadyTries = 5
 
 // measureWorkload runs a workload under the tracer and puts every peak beside its truth.
-func measureWorkload(ctx context.Context, w workload.Workload, ring int) (result, error) {
+func (t *selftest) measureWorkload(ctx context.Context, w workload.Workload, ring int) (Test, error) {
 	for try := 1; ; try++ {
-		truths, r, err := traceWorkload(ctx, w.Name, ring)
+		truths, r, err := t.traceWorkload(ctx, w.Name, ring)
 		if errors.Is(err, workload.ErrUnsteady) && try < unsteadyTries {
 			continue
 		}
 		if err != nil {
-			return result{}, err
+			return Test{}, err
 		}
 		out, err := compareWorkload(w, truths, r)
 		if err == nil {
@@ -46,9 +47,9 @@ func measureWorkload(ctx context.Context, w workload.Workload, ring int) (result
 }
 
 // traceWorkload starts the program itself, as a workload, and traces it to its end.
-func traceWorkload(ctx context.Context, name string, ring int) ([]workload.Truth, *model.Report, error) {
+func (t *selftest) traceWorkload(ctx context.Context, name string, ring int) ([]workload.Truth, *model.Report, error) {
 	cmd := workload.Command(context.Background(), name) // traceCommand ends it
-	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: version, ChangeRing: ring})
+	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: t.Tracer, ChangeRing: ring})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,7 +72,7 @@ func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte,
 	}
 	cmd.ExtraFiles = []*os.File{to}
 	cmd.Stdout, cmd.Stderr = errsTo, errsTo
-	live, err := startAttached(cmd, o)
+	live, err := launch.Attached(cmd, o)
 	to.Close()
 	errsTo.Close()
 	if err != nil {
@@ -123,7 +124,7 @@ func collect(ctx context.Context, live *tracer.Session) (*model.Report, error) {
 }
 
 // compareWorkload puts the figures of a report beside the truths.
-func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Report) (out result, err error) {
+func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Report) (out Test, err error) {
 	sum := map[string]int64{}
 	bounds := map[string]int64{}
 	for i, truth := range truths {
@@ -133,7 +134,7 @@ func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Repo
 		}
 		p := processOf(r, truth.PID)
 		if p == nil {
-			return out, fmt.Errorf("%w: process %d of workload %s is not in the report", errSelftest, truth.PID, w.Name)
+			return out, fmt.Errorf("%w: process %d of workload %s is not in the report", ErrFailed, truth.PID, w.Name)
 		}
 		for _, meter := range w.Meters {
 			f := p.Meters[meter]
@@ -144,7 +145,7 @@ func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Repo
 	}
 	session := sessionOf(r)
 	if session == nil {
-		return out, fmt.Errorf("%w: the report of workload %s has no session", errSelftest, w.Name)
+		return out, fmt.Errorf("%w: the report of workload %s has no session", ErrFailed, w.Name)
 	}
 	for _, meter := range w.Meters {
 		switch {
@@ -189,24 +190,24 @@ func sessionOf(r *model.Report) *model.Window {
 func proven(r *model.Report, lossy bool) error {
 	c := r.Certificate
 	if c.BoundariesLost != 0 {
-		return fmt.Errorf("%w: %d boundaries are missing", errSelftest, c.BoundariesLost)
+		return fmt.Errorf("%w: %d boundaries are missing", ErrFailed, c.BoundariesLost)
 	}
 	if made := c.Delivered + uint64(lostChanges(r)); made != c.Made {
-		return fmt.Errorf("%w: %d changes were made, but %d delivered and %d counted as lost", errSelftest, c.Made, c.Delivered, lostChanges(r))
+		return fmt.Errorf("%w: %d changes were made, but %d delivered and %d counted as lost", ErrFailed, c.Made, c.Delivered, lostChanges(r))
 	}
 	if !lossy && !c.Complete && len(c.Problems) > 0 {
-		return fmt.Errorf("%w: the certificate is not complete: %s", errSelftest, strings.Join(c.Problems, "; "))
+		return fmt.Errorf("%w: the certificate is not complete: %s", ErrFailed, strings.Join(c.Problems, "; "))
 	}
 	if lossy != (c.Delivered != c.Made) || c.Complete == lossy {
-		return fmt.Errorf("%w: %d of %d changes were delivered", errSelftest, c.Delivered, c.Made)
+		return fmt.Errorf("%w: %d of %d changes were delivered", ErrFailed, c.Delivered, c.Made)
 	}
 	for _, p := range c.Meters {
 		if p.Agreed != p.Compared {
 			return fmt.Errorf("%w: certificate: %s: the peaks of %d of %d windows differ from the recomputed ones, by up to %d bytes",
-				errSelftest, p.ID, p.Compared-p.Agreed, p.Compared, p.Difference)
+				ErrFailed, p.ID, p.Compared-p.Agreed, p.Compared, p.Difference)
 		}
 		if !lossy && p.Skipped > 0 && p.ID != meterNumPy {
-			return fmt.Errorf("%w: certificate: %s: %d windows could not be compared", errSelftest, p.ID, p.Skipped)
+			return fmt.Errorf("%w: certificate: %s: %d windows could not be compared", ErrFailed, p.ID, p.Skipped)
 		}
 	}
 	return nil

@@ -1,4 +1,6 @@
-package main
+// Package invoker finds out who typed the command, also behind sudo, pkexec or doas, and dresses what is started as that user. What files
+// are opened with these rights is for the callers to say, how they are opened for userfile.
+package invoker
 
 import (
 	"errors"
@@ -18,22 +20,22 @@ import (
 	"ipytracer/tracer/userfile"
 )
 
-// invoker is who typed the command. Files are opened and commands are started with that user's rights, never with those of a root
+// Invoker is who typed the command. Files are opened and commands are started with that user's rights, never with those of a root
 // that somebody was lent.
-type invoker struct {
+type Invoker struct {
 	userfile.User
 	entry *user.User // nil where the user has none
 }
 
-// invokerError says why it is not known who typed the command.
-type invokerError string
+// Error says why it is not known who typed the command.
+type Error string
 
-func (e invokerError) Error() string {
+func (e Error) Error() string {
 	return string(e) + ": so it is not known whose rights files and commands are to have; type 'sudo tracer …' as yourself, or unset the variable as root"
 }
 
-// whoInvoked finds out who typed the command: who runs it, if that is not root; whoever sudo, pkexec or doas says it is; or root.
-func whoInvoked() (*invoker, error) {
+// Find finds out who typed the command: who runs it, if that is not root; whoever sudo, pkexec or doas says it is; or root.
+func Find() (*Invoker, error) {
 	self, err := userfile.Self()
 	if err != nil {
 		return nil, err
@@ -42,14 +44,14 @@ func whoInvoked() (*invoker, error) {
 		return lent(os.Getenv)
 	}
 	entry, _ := user.LookupId(strconv.Itoa(int(self.UID)))
-	return &invoker{User: self, entry: entry}, nil
+	return &Invoker{User: self, entry: entry}, nil
 }
 
 // lent finds out to whom a program that runs as root was lent. What does so says it in the environment, which it sets itself:
 // sudo(8), pkexec(1), doas(1). Whatever is there and makes no sense is refused: it may stand for anybody.
-func lent(getenv func(string) string) (*invoker, error) {
-	var found []*invoker
-	for _, by := range []func(func(string) string) (*invoker, error){bySudo, byPkexec, byDoas} {
+func lent(getenv func(string) string) (*Invoker, error) {
+	var found []*Invoker
+	for _, by := range []func(func(string) string) (*Invoker, error){bySudo, byPkexec, byDoas} {
 		i, err := by(getenv)
 		if err != nil {
 			return nil, err
@@ -60,22 +62,22 @@ func lent(getenv func(string) string) (*invoker, error) {
 	}
 	for _, other := range found[min(1, len(found)):] {
 		if other.UID != found[0].UID {
-			return nil, invokerError(fmt.Sprintf("the environment names the users %d and %d", found[0].UID, other.UID))
+			return nil, Error(fmt.Sprintf("the environment names the users %d and %d", found[0].UID, other.UID))
 		}
 	}
 	if len(found) > 0 && found[0].UID != 0 {
 		return found[0], nil
 	}
 	self, err := userfile.Self()
-	return &invoker{User: self}, err
+	return &Invoker{User: self}, err
 }
 
-func bySudo(getenv func(string) string) (*invoker, error) {
+func bySudo(getenv func(string) string) (*Invoker, error) {
 	id := getenv("SUDO_UID")
 	if id == "" {
 		for _, other := range []string{"SUDO_USER", "SUDO_GID", "SUDO_COMMAND"} {
 			if getenv(other) != "" {
-				return nil, invokerError(other + " is set and SUDO_UID is not")
+				return nil, Error(other + " is set and SUDO_UID is not")
 			}
 		}
 		return nil, nil
@@ -87,46 +89,46 @@ func bySudo(getenv func(string) string) (*invoker, error) {
 	return i, i.setGroup(getenv("SUDO_GID"))
 }
 
-func byPkexec(getenv func(string) string) (*invoker, error) {
+func byPkexec(getenv func(string) string) (*Invoker, error) {
 	id := getenv("PKEXEC_UID")
 	if id == "" {
 		return nil, nil
 	}
 	i, err := newInvoker("PKEXEC_UID", id)
 	if err == nil && i.UID != 0 && i.entry == nil {
-		err = invokerError("PKEXEC_UID=" + id + " has no entry in the user database")
+		err = Error("PKEXEC_UID=" + id + " has no entry in the user database")
 	}
 	return i, err
 }
 
-func byDoas(getenv func(string) string) (*invoker, error) {
+func byDoas(getenv func(string) string) (*Invoker, error) {
 	name := getenv("DOAS_USER")
 	if name == "" {
 		return nil, nil
 	}
 	entry, err := user.Lookup(name)
 	if err != nil {
-		return nil, invokerError(fmt.Sprintf("DOAS_USER=%q has no entry in the user database", name))
+		return nil, Error(fmt.Sprintf("DOAS_USER=%q has no entry in the user database", name))
 	}
 	return newInvoker("DOAS_USER", entry.Uid)
 }
 
 // newInvoker is the user of a number, with the groups that the database says (initgroups(3)).
-func newInvoker(variable, number string) (*invoker, error) {
-	uid, err := parseID(number)
+func newInvoker(variable, number string) (*Invoker, error) {
+	uid, err := ParseID(number)
 	if err != nil {
-		return nil, invokerError(fmt.Sprintf("%s=%q is not the number of a user", variable, number))
+		return nil, Error(fmt.Sprintf("%s=%q is not the number of a user", variable, number))
 	}
-	i := &invoker{User: userfile.User{UID: uid}}
+	i := &Invoker{User: userfile.User{UID: uid}}
 	if i.entry, err = user.LookupId(number); err != nil {
 		return i, nil
 	}
-	if i.GID, err = parseID(i.entry.Gid); err != nil {
-		return nil, invokerError(fmt.Sprintf("the group of user %s is %q", i.entry.Username, i.entry.Gid))
+	if i.GID, err = ParseID(i.entry.Gid); err != nil {
+		return nil, Error(fmt.Sprintf("the group of user %s is %q", i.entry.Username, i.entry.Gid))
 	}
 	groups, _ := i.entry.GroupIds() // none, if they cannot be read: never more than the user has
 	for _, g := range groups {
-		if id, err := parseID(g); err == nil && id != i.GID {
+		if id, err := ParseID(g); err == nil && id != i.GID {
 			i.Groups = append(i.Groups, id)
 		}
 	}
@@ -135,17 +137,17 @@ func newInvoker(variable, number string) (*invoker, error) {
 
 // setGroup takes the group that the user had when sudo was typed, which can be another than the database's (newgrp(1)). Root's own
 // is taken from the database only.
-func (i *invoker) setGroup(number string) error {
+func (i *Invoker) setGroup(number string) error {
 	if number == "" && i.entry != nil {
 		return nil
 	}
-	gid, err := parseID(number)
+	gid, err := ParseID(number)
 	if err != nil {
-		return invokerError(fmt.Sprintf("SUDO_GID=%q is not the number of a group", number))
+		return Error(fmt.Sprintf("SUDO_GID=%q is not the number of a group", number))
 	}
 	had := append([]uint32{i.GID}, i.Groups...)
 	if gid == 0 && (i.entry == nil || !slices.Contains(had, 0)) {
-		return invokerError(fmt.Sprintf("SUDO_GID=0 is root's group, and user %d is not in it", i.UID))
+		return Error(fmt.Sprintf("SUDO_GID=0 is root's group, and user %d is not in it", i.UID))
 	}
 	if i.entry != nil {
 		i.Groups = slices.DeleteFunc(had, func(g uint32) bool { return g == gid })
@@ -154,8 +156,8 @@ func (i *invoker) setGroup(number string) error {
 	return nil
 }
 
-// parseID reads a number of a user or a group as the kernel has them: 32 bits, without the one that means "leave as it is".
-func parseID(text string) (uint32, error) {
+// ParseID reads a number of a user or a group as the kernel has them: 32 bits, without the one that means "leave as it is".
+func ParseID(text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err == nil && (uint32(n) == ^uint32(0) || text[0] == '+') {
 		err = strconv.ErrRange
@@ -164,18 +166,18 @@ func parseID(text string) (uint32, error) {
 }
 
 // itself says whether the invoker is who runs this program anyway.
-func (i *invoker) itself() bool { return int(i.UID) == os.Geteuid() && int(i.UID) == os.Getuid() }
+func (i *Invoker) itself() bool { return int(i.UID) == os.Geteuid() && int(i.UID) == os.Getuid() }
 
-// heir is whom a program that runs as root is to become, nil where it stays who it is.
-func (i *invoker) heir() *userfile.User {
+// Heir is whom a program that runs as root is to become, nil where it stays who it is.
+func (i *Invoker) Heir() *userfile.User {
 	if os.Geteuid() == 0 && i.UID != 0 {
 		return &i.User
 	}
 	return nil
 }
 
-// home is the invoker's home folder, "" where none is known.
-func (i *invoker) home() string {
+// Home is the invoker's home folder, "" where none is known.
+func (i *Invoker) Home() string {
 	if i.entry != nil {
 		return i.entry.HomeDir
 	}
@@ -185,10 +187,10 @@ func (i *invoker) home() string {
 	return ""
 }
 
-// dress makes a command run as the invoker, in the invoker's surroundings. The command has standard input, output and error, and of
+// Dress makes a command run as the invoker, in the invoker's surroundings. The command has standard input, output and error, and of
 // this program no other descriptor and no capability. What it keeps as it is: the umask, the working directory, PATH as sudo has left
 // it, and the terminal. A session of its own (setsid(2)) would take Ctrl-C from it.
-func (i *invoker) dress(cmd *exec.Cmd) error {
+func (i *Invoker) Dress(cmd *exec.Cmd) error {
 	if err := errors.Join(sealDescriptors(), confine.WithholdCapabilities()); err != nil {
 		return err
 	}
@@ -224,7 +226,7 @@ func sealDescriptors() error {
 }
 
 // environ is an environment as the invoker would have it, had it not been root's.
-func (i *invoker) environ(env []string) []string {
+func (i *Invoker) environ(env []string) []string {
 	set := map[string]string{"HOME": "/", "USER": "", "LOGNAME": "", "USERNAME": "", "MAIL": "", "SHELL": "/bin/sh", "XDG_RUNTIME_DIR": ""}
 	if i.entry != nil {
 		set["HOME"], set["USER"], set["LOGNAME"] = i.entry.HomeDir, i.entry.Username, i.entry.Username
@@ -247,7 +249,7 @@ func (i *invoker) environ(env []string) []string {
 	return out
 }
 
-func (i *invoker) owns(dir string) bool {
+func (i *Invoker) owns(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		return false
@@ -269,16 +271,7 @@ func shellOf(name string) string {
 	return "/bin/sh"
 }
 
-// rights opens files as the invoker. The caller closes it.
-func (i *invoker) rights() (*userfile.Rights, error) {
+// Rights opens files as the invoker. The caller closes it.
+func (i *Invoker) Rights() (*userfile.Rights, error) {
 	return userfile.Of(i.User)
-}
-
-// invokersRights are the rights of whoever typed the command.
-func invokersRights() (*userfile.Rights, error) {
-	i, err := whoInvoked()
-	if err != nil {
-		return nil, err
-	}
-	return i.rights()
 }

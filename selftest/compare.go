@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"fmt"
@@ -14,14 +14,14 @@ const (
 	meterTorch = "cpu.torch"
 )
 
-// cellTest is one thing to be proven of the cells in selftest_cells.py.
+// cellTest is one thing to be proven of the cells in cells.py.
 type cellTest struct {
 	name, about string
 	needsNumPy  bool
 	statements  bool
 	needsTorch  bool
 	needsGPU    bool
-	compare     func(*cellRun) (result, error)
+	compare     func(*cellRun) (Test, error)
 }
 
 var cellTests = []cellTest{
@@ -39,8 +39,8 @@ var cellTests = []cellTest{
 }
 
 // peaksOf compares the peaks of a cell with what it read at its peak.
-func peaksOf(text, truth string, meters ...string) func(*cellRun) (result, error) {
-	return func(r *cellRun) (out result, err error) {
+func peaksOf(text, truth string, meters ...string) func(*cellRun) (Test, error) {
+	return func(r *cellRun) (out Test, err error) {
 		w, err := r.cell(text)
 		if err != nil {
 			return out, err
@@ -51,7 +51,7 @@ func peaksOf(text, truth string, meters ...string) func(*cellRun) (result, error
 }
 
 // peaks compares a window's peaks with a truth.
-func (r *cellRun) peaks(of string, w *model.Window, truth string, meters ...string) (out []figure) {
+func (r *cellRun) peaks(of string, w *model.Window, truth string, meters ...string) (out []Figure) {
 	t := r.truths[truth]
 	for _, m := range meters {
 		expected := t.Mapped
@@ -64,31 +64,31 @@ func (r *cellRun) peaks(of string, w *model.Window, truth string, meters ...stri
 }
 
 // compareHeld knows what glibc's malloc maps for a large block: it, its header, a size word, in whole pages.
-func compareHeld(r *cellRun) (out result, err error) {
+func compareHeld(r *cellRun) (out Test, err error) {
 	w, err := r.cell(`w = len(b"x" * n)`)
 	if err != nil {
 		return out, err
 	}
 	f := w.Meters[workload.Mapped]
-	out.Figures = []figure{newFigure(workload.Mapped, "cell's need", r.truths["held"].Data, f.Need(), 0)}
+	out.Figures = []Figure{newFigure(workload.Mapped, "cell's need", r.truths["held"].Data, f.Need(), 0)}
 	return out, nil
 }
 
-func compareStatements(r *cellRun) (out result, err error) {
+func compareStatements(r *cellRun) (out Test, err error) {
 	w, err := r.cell(`w = spike("first"`)
 	if err != nil {
 		return out, err
 	}
 	s := r.children(w)
 	if len(s) != 3 {
-		return out, fmt.Errorf("%w: the cell has 3 statements, the report %d", errSelftest, len(s))
+		return out, fmt.Errorf("%w: the cell has 3 statements, the report %d", ErrFailed, len(s))
 	}
 	out.Figures = append(r.peaks("statement 1", s[0], "first", workload.Mapped, workload.Resident),
 		r.peaks("statement 3", s[2], "third", workload.Mapped, workload.Resident)...)
 	return out, nil
 }
 
-func compareExperiments(r *cellRun) (out result, err error) {
+func compareExperiments(r *cellRun) (out Test, err error) {
 	for _, name := range []string{"outer", "inner"} {
 		w, err := r.experiment(name)
 		if err != nil {
@@ -99,7 +99,7 @@ func compareExperiments(r *cellRun) (out result, err error) {
 	return out, nil
 }
 
-func compareNumPy(r *cellRun) (out result, err error) {
+func compareNumPy(r *cellRun) (out Test, err error) {
 	for _, c := range []struct{ text, truth string }{{"if np: x = np.empty(10000019)", "empty"}, {"if np: y = np.zeros(5000011)", "zeros"}} {
 		w, err := r.cell(c.text)
 		if err != nil {
@@ -116,7 +116,7 @@ func compareNumPy(r *cellRun) (out result, err error) {
 type pairOf struct{ text, truth string }
 
 // consumedOf compares what cells kept, or gave back, with what they know.
-func (r *cellRun) consumedOf(meter string, cells ...pairOf) (out result, err error) {
+func (r *cellRun) consumedOf(meter string, cells ...pairOf) (out Test, err error) {
 	for _, c := range cells {
 		w, err := r.cell(c.text)
 		if err != nil {
@@ -128,39 +128,39 @@ func (r *cellRun) consumedOf(meter string, cells ...pairOf) (out result, err err
 	return out, nil
 }
 
-func compareKept(r *cellRun) (result, error) {
+func compareKept(r *cellRun) (Test, error) {
 	return r.consumedOf(meterNumPy, pairOf{"if np: kept = np.ones", "kept"}, pairOf{"if np: kept = kept2", "gone"})
 }
 
-func compareTensorsKept(r *cellRun) (result, error) {
+func compareTensorsKept(r *cellRun) (Test, error) {
 	return r.consumedOf(meterTorch, pairOf{"if torch: kept = torch.empty", "tensors"}, pairOf{"if torch: kept = kept2", "no tensors"})
 }
 
-func compareTorch(r *cellRun) (out result, err error) {
+func compareTorch(r *cellRun) (out Test, err error) {
 	w, err := r.cell("if torch: w = torch.empty(10000019)")
 	if err != nil {
 		return out, err
 	}
 	f := w.Meters[meterTorch]
-	out.Figures = []figure{
+	out.Figures = []Figure{
 		newFigure(meterTorch, "cell's need", r.truths["tensor"].Data, f.Need(), boundOf(f)),
 		newFigure(meterTorch, "kept by the cell", 0, f.Consumed, boundOf(f)),
 	}
 	return out, nil
 }
 
-func compareNothing(r *cellRun) (out result, err error) {
+func compareNothing(r *cellRun) (out Test, err error) {
 	w, err := r.cell("w = 6 * 7")
 	if err != nil {
 		return out, err
 	}
 	f := w.Meters[meterNumPy]
-	out.Figures = []figure{newFigure(meterNumPy, "cell's need", 0, f.Need(), boundOf(f)), newFigure(meterNumPy, "cell's end", 0, f.Consumed, boundOf(f))}
+	out.Figures = []Figure{newFigure(meterNumPy, "cell's need", 0, f.Need(), boundOf(f)), newFigure(meterNumPy, "cell's end", 0, f.Consumed, boundOf(f))}
 	return out, nil
 }
 
 // compareGPU finds the GPU on which something moved: which one it is, only the driver knows.
-func compareGPU(r *cellRun) (out result, err error) {
+func compareGPU(r *cellRun) (out Test, err error) {
 	w, err := r.cell("if cu: gpu(")
 	if err != nil {
 		return out, err
@@ -171,7 +171,7 @@ func compareGPU(r *cellRun) (out result, err error) {
 			of, most = id, f.Need()
 		}
 	}
-	out.Figures = []figure{
+	out.Figures = []Figure{
 		newFigure(of, "cell's need", r.truths["gpu"].Data, most, 0),
 		newFigure(of, "kept by the cell", 0, w.Meters[of].Consumed, 0),
 		newFigure("cpu.pinned", "cell's need", r.truths["pinned"].Data, w.Meters["cpu.pinned"].Need(), 0),

@@ -1,4 +1,4 @@
-package main
+package invoker
 
 import (
 	"errors"
@@ -21,11 +21,42 @@ func TestLent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const refused, root = -1, 0
-	for _, c := range []struct {
-		env      string
-		uid, gid int64
-	}{
+	for _, c := range lentCases(t, nobody) {
+		got, err := lent(func(name string) string {
+			for variable := range strings.FieldsSeq(c.env) {
+				if value, ok := strings.CutPrefix(variable, name+"="); ok {
+					return value
+				}
+			}
+			return ""
+		})
+		var nobody Error
+		switch {
+		case c.uid == refused && !errors.As(err, &nobody):
+			t.Errorf("%s: not refused: %+v %v", c.env, got, err)
+		case c.uid == refused:
+			if message := err.Error(); strings.Contains(message, "\n") {
+				t.Errorf("%s: %q", c.env, message)
+			}
+		case err != nil || int64(got.UID) != c.uid || int64(got.GID) != c.gid:
+			t.Errorf("%s: %+v %v", c.env, got, err)
+		case got.UID != 0 && (got.GID == 0 || slices.Contains(got.Groups, 0)):
+			t.Errorf("%s: in root's group: %+v", c.env, got)
+		}
+	}
+}
+
+type lentCase struct {
+	env      string
+	uid, gid int64
+}
+
+const refused, root = -1, 0
+
+// lentCases are environments and whom they name.
+func lentCases(t *testing.T, nobody *user.User) []lentCase {
+	t.Helper()
+	return []lentCase{
 		{"", root, 0},
 		{"SUDO_UID= SUDO_GID=", root, 0},
 		{"SUDO_UID=0 SUDO_GID=0 SUDO_USER=root", root, 0},
@@ -59,34 +90,12 @@ func TestLent(t *testing.T) {
 		{"DOAS_USER=no-such-user", refused, 0},
 		{"SUDO_UID=0 SUDO_GID=0 PKEXEC_UID=" + nobody.Uid, refused, 0},
 		{"SUDO_UID=4000000 SUDO_GID=5 DOAS_USER=nobody", refused, 0},
-	} {
-		got, err := lent(func(name string) string {
-			for variable := range strings.FieldsSeq(c.env) {
-				if value, ok := strings.CutPrefix(variable, name+"="); ok {
-					return value
-				}
-			}
-			return ""
-		})
-		var nobody invokerError
-		switch {
-		case c.uid == refused && !errors.As(err, &nobody):
-			t.Errorf("%s: not refused: %+v %v", c.env, got, err)
-		case c.uid == refused:
-			if status, message := explain(err); status != statusCannotTrace || strings.Contains(message, "\n") {
-				t.Errorf("%s: %d %q", c.env, status, message)
-			}
-		case err != nil || int64(got.UID) != c.uid || int64(got.GID) != c.gid:
-			t.Errorf("%s: %+v %v", c.env, got, err)
-		case got.UID != 0 && (got.GID == 0 || slices.Contains(got.Groups, 0)):
-			t.Errorf("%s: in root's group: %+v", c.env, got)
-		}
 	}
 }
 
 func idOf(t *testing.T, text string) int64 {
 	t.Helper()
-	id, err := parseID(text)
+	id, err := ParseID(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +107,11 @@ func TestEnviron(t *testing.T) {
 	was := []string{"HOME=/root", "USER=root", "LOGNAME=root", "USERNAME=root", "SHELL=/bin/zsh", "MAIL=/var/mail/root", "XDG_RUNTIME_DIR=/run/user/0", "SUDO_UID=5",
 		"SUDO_GID=5", "SUDO_USER=ann", "SUDO_COMMAND=/bin/tracer", "SUDO_HOME=/home/ann", "SUDO_PROMPT=x", "PKEXEC_UID=5", "DOAS_USER=ann", "PATH=/bin", "LANG=C", "TERM=dumb"}
 	for _, c := range []struct {
-		who  invoker
+		who  Invoker
 		want string
 	}{
-		{invoker{entry: &user.User{Username: "ann", HomeDir: "/home/ann"}}, "HOME=/home/ann LANG=C LOGNAME=ann MAIL=/var/mail/ann PATH=/bin SHELL=/bin/sh TERM=dumb USER=ann"},
-		{invoker{}, "HOME=/ LANG=C PATH=/bin SHELL=/bin/sh TERM=dumb"},
+		{Invoker{entry: &user.User{Username: "ann", HomeDir: "/home/ann"}}, "HOME=/home/ann LANG=C LOGNAME=ann MAIL=/var/mail/ann PATH=/bin SHELL=/bin/sh TERM=dumb USER=ann"},
+		{Invoker{}, "HOME=/ LANG=C PATH=/bin SHELL=/bin/sh TERM=dumb"},
 	} {
 		c.who.User = userfile.User{UID: 4000000, GID: 4000000}
 		got := c.who.environ(was)

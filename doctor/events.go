@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"ipytracer/workload"
 )
 
-// printCosts prints for some operations what they take in a traced process, and what the tracer's program that they call
+// PrintCosts prints for some operations what they take in a traced process, and what the tracer's program that they call
 // takes for each event, there and in another process; in nanoseconds. Where the machine is an emulated one whose clock counts
 // instructions (scripts/cost.sh), that is what they are.
-func printCosts(w io.Writer) error {
+func PrintCosts(w io.Writer) error {
 	l, err := ledger.Load(ledger.Options{})
 	if err != nil {
 		return err

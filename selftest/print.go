@@ -1,37 +1,19 @@
-package main
+package selftest
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"ipytracer/report/text"
 	"ipytracer/words"
 )
 
-// mark is ✓ or ✗, in colour on a terminal.
-func mark(w io.Writer, good bool) string {
-	return markOf(good).Text(colored(w))
-}
-
-func markOf(good bool) text.Mark {
-	if good {
-		return text.Good
-	}
-	return text.Bad
-}
-
-// paint puts text in a colour if the writer shows colours.
-func paint(w io.Writer, text, color string) string {
-	if !colored(w) {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
-}
+// mark is ✓ or ✗, in colour if that is wanted.
+func (t *selftest) mark(good bool) string { return text.MarkOf(good).Text(t.Color) }
 
 func (t *selftest) printf(format string, args ...any) {
-	if t.text {
-		fmt.Fprintf(t.console.out, format, args...)
+	if t.Text != nil {
+		fmt.Fprintf(t.Text, format, args...)
 	}
 }
 
@@ -40,8 +22,7 @@ func (t *selftest) printHead() {
 }
 
 // printStep prints the line of one test; of a failed one also every figure.
-func (t *selftest) printStep(r result, err error) {
-	out := t.console.out
+func (t *selftest) printStep(r Test, err error) {
 	var peaks []string
 	seen := map[string]bool{}
 	for _, f := range r.Figures {
@@ -60,7 +41,7 @@ func (t *selftest) printStep(r result, err error) {
 		}
 		peaks = append(peaks, text)
 	}
-	t.printf("%s %-11s %-62s %s\n", mark(out, err == nil), r.Name, r.About, strings.Join(peaks, "  "))
+	t.printf("%s %-11s %-62s %s\n", t.mark(err == nil), r.Name, r.About, strings.Join(peaks, "  "))
 	if r.Note != "" {
 		t.printf("  %-11s %s\n", "", r.Note)
 	}
@@ -68,7 +49,7 @@ func (t *selftest) printStep(r result, err error) {
 		return
 	}
 	for _, f := range r.Figures {
-		t.printf("  %s %-18s %-10s expected %d, found %d, difference %+d\n", mark(out, f.right()), f.Meter, f.Of, f.Expected, f.Found, f.Difference)
+		t.printf("  %s %-18s %-10s expected %d, found %d, difference %+d\n", t.mark(f.right()), f.Meter, f.Of, f.Expected, f.Found, f.Difference)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"cmp"
@@ -16,21 +16,22 @@ import (
 
 	"ipytracer/tracer"
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/look"
 )
 
-// installedPython is an interpreter on disk.
-type installedPython struct {
+// InstalledPython is an interpreter on disk.
+type InstalledPython struct {
 	Path        string       `json:"path"`
 	Interpreter string       `json:"interpreter"` // the file that holds it: itself or its libpython
 	Version     string       `json:"version"`
 	Supported   bool         `json:"supported"`
 	Reason      string       `json:"reason"` // why not
 	Statements  bool         `json:"statement_windows"`
-	Probes      []probeSites `json:"probes"`
+	Probes      []ProbeSites `json:"probes"`
 }
 
-// probeSites is where the probes of one group go.
-type probeSites struct {
+// ProbeSites is where the probes of one group go.
+type ProbeSites struct {
 	Group string   `json:"group"`
 	Found bool     `json:"found"`
 	Sites []string `json:"sites"` // symbol+delta
@@ -49,14 +50,14 @@ var versionInName = regexp.MustCompile(`python(3\.\d+)[^/]*$`)
 
 // fileList is what a look at files finds.
 type fileList struct {
-	Pythons []installedPython
-	Checks  []finding
+	Pythons []InstalledPython
+	Checks  []Finding
 }
 
 // lookAtFiles has the Pythons, NumPys and C libraries looked at that are installed.
-func (d *diagnosis) lookAtFiles(ctx context.Context) {
+func (d *Diagnosis) lookAtFiles(ctx context.Context) {
 	var found fileList
-	if err := look(ctx, &found, "files"); err != nil {
+	if err := look.Ask(ctx, &found, files); err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("installed Pythons: %v", err))
 		return
 	}
@@ -64,14 +65,14 @@ func (d *diagnosis) lookAtFiles(ctx context.Context) {
 }
 
 func findFiles(home string) fileList {
-	d := diagnosis{Pythons: installedPythons(home)}
+	d := Diagnosis{Pythons: InstalledPythons(home)}
 	d.cLibrary()
 	d.numPy()
 	return fileList{d.Pythons, d.Checks}
 }
 
-// installedPythons looks where Pythons usually are, also in a home, if it is not "". Nothing is executed: the files are read.
-func installedPythons(home string) (out []installedPython) {
+// InstalledPythons looks where Pythons usually are, also in a home, if it is not "". Nothing is executed: the files are read.
+func InstalledPythons(home string) (out []InstalledPython) {
 	seen := map[string]bool{}
 	for _, path := range pythonPaths(home) {
 		real, err := filepath.EvalSymlinks(path)
@@ -86,7 +87,7 @@ func installedPythons(home string) (out []installedPython) {
 			break
 		}
 	}
-	slices.SortStableFunc(out, func(a, b installedPython) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(out, func(a, b InstalledPython) int { return cmp.Compare(a.Path, b.Path) })
 	return out
 }
 
@@ -123,18 +124,9 @@ func glob(pattern string) []string {
 	return found
 }
 
-// invokerHome is the home of whoever typed sudo.
-func invokerHome() string {
-	who, err := whoInvoked()
-	if err != nil {
-		return ""
-	}
-	return who.home()
-}
-
 // examinePython looks into an executable; what is no ELF file, such as a shim, is no Python.
-func examinePython(path, real string) (installedPython, bool) {
-	p := installedPython{Path: path, Interpreter: real, Probes: []probeSites{}}
+func examinePython(path, real string) (InstalledPython, bool) {
+	p := InstalledPython{Path: path, Interpreter: real, Probes: []ProbeSites{}}
 	err := p.inspect(real)
 	if errors.Is(err, cpython.ErrNotPython) {
 		lib := sharedInterpreter(real)
@@ -160,7 +152,7 @@ func examinePython(path, real string) (installedPython, bool) {
 	return p, true
 }
 
-func (p *installedPython) inspect(path string) error {
+func (p *InstalledPython) inspect(path string) error {
 	f, err := openRegular(path)
 	if err != nil {
 		return err
@@ -178,8 +170,8 @@ func (p *installedPython) inspect(path string) error {
 	return nil
 }
 
-func newProbeSites(g tracer.BuildGroup) probeSites {
-	out := probeSites{Group: g.Name, Found: g.Found, Emulated: g.Found, Sites: []string{}}
+func newProbeSites(g tracer.BuildGroup) ProbeSites {
+	out := ProbeSites{Group: g.Name, Found: g.Found, Emulated: g.Found, Sites: []string{}}
 	for _, s := range g.Sites {
 		if !s.Present() {
 			continue

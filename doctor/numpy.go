@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ var numpyPlaces = []string{
 const maxNumPy = 8
 
 // numPy says which probes would serve cpu.numpy, for each NumPy beside a Python that was found.
-func (d *diagnosis) numPy() {
+func (d *Diagnosis) numPy() {
 	var files []string
 	var seen []os.FileInfo
 	for _, python := range d.Pythons {
@@ -41,15 +41,15 @@ func (d *diagnosis) numPy() {
 		f.Close()
 		switch {
 		case errors.Is(err, numpy.ErrNoHandler):
-			d.add("numpy", "NumPy", stateReduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file, numpy.ErrNoHandler)
+			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file, numpy.ErrNoHandler)
 		case err != nil:
-			d.add("numpy", "NumPy", stateReduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file, err)
+			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file, err)
 		default:
 			text := "two hits for an array of 1,024 bytes or more"
 			if n.Stepped > 0 {
 				text += ", some of them single-stepped"
 			}
-			d.add("numpy", "NumPy", stateOK, "%s: probes inside, at %d places: %s", file, n.Places, text)
+			d.add("numpy", "NumPy", OK, "%s: probes inside, at %d places: %s", file, n.Places, text)
 		}
 	}
 }

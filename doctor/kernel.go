@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -11,24 +11,24 @@ import (
 )
 
 // tryKernel loads the very programs that trace.
-func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
+func (d *Diagnosis) tryKernel(ctx context.Context, measure bool) {
 	l, err := ledger.Load(ledger.Options{})
 	if err != nil {
-		d.add("probes", "the probes", stateMissing, "%v", err)
+		d.add("probes", "the probes", Missing, "%v", err)
 		d.adviseLoad(err)
 		return
 	}
 	c := l.Capabilities()
-	d.add("probes", "the probes", stateOK, "loaded and attached, raw tracepoints on rss_stat, mmap_lock_released, fork, exec, exit")
+	d.add("probes", "the probes", OK, "loaded and attached, raw tracepoints on rss_stat, mmap_lock_released, fork, exec, exit")
 	kind := "one perf event for each site"
 	if c.MultiUprobe {
 		kind = "multi-uprobe links"
 	}
 	if err := l.TryProbe(); errors.Is(err, ledger.ErrNotPermitted) {
-		d.add("uprobes", "uprobes", stateMissing, "%s, which takes CAP_SYS_ADMIN as well: not held", kind)
+		d.add("uprobes", "uprobes", Missing, "%s, which takes CAP_SYS_ADMIN as well: not held", kind)
 		d.advise("docker run --pid host --cap-add SYS_ADMIN …", "this kernel asks for CAP_SYS_ADMIN to place a probe (docs/confined.md)")
 	} else {
-		d.add("uprobes", "uprobes", stateOK, "%s", kind)
+		d.add("uprobes", "uprobes", OK, "%s", kind)
 	}
 	heap := tracer.HeapSource
 	heap.Source += "; only with --heap"
@@ -37,7 +37,7 @@ func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
 		if _, kind, ok := m.Meter.Device(); ok { // told of GPU 0 for all of them
 			id = fmt.Sprintf("gpu.N.%v", kind)
 		}
-		d.Meters = append(d.Meters, meterRung{ID: id, Source: m.Source, Exact: m.Exact && !m.Absent, Bound: int64(m.Bound)})
+		d.Meters = append(d.Meters, MeterRung{ID: id, Source: m.Source, Exact: m.Exact && !m.Absent, Bound: int64(m.Bound)})
 	}
 	if measure {
 		d.measureUprobes(l)
@@ -50,7 +50,7 @@ func (d *diagnosis) tryKernel(ctx context.Context, measure bool) {
 	}
 }
 
-func (d *diagnosis) adviseLoad(err error) {
+func (d *Diagnosis) adviseLoad(err error) {
 	switch {
 	case errors.Is(err, ledger.ErrNotPermitted):
 		d.advise("", "the kernel refuses the programs (%v): a security module, seccomp or a container forbids bpf(2)", err)
@@ -62,33 +62,33 @@ func (d *diagnosis) adviseLoad(err error) {
 }
 
 // features says what the kernel's type information says of what the programs use. It takes no privilege.
-func (d *diagnosis) features(f ledger.Features, err error) {
+func (d *Diagnosis) features(f ledger.Features, err error) {
 	if err != nil {
-		d.add("kernel_types", "types of the kernel", stateMissing, "%v", err)
+		d.add("kernel_types", "types of the kernel", Missing, "%v", err)
 		d.adviseLoad(err)
 		return
 	}
 	if len(f.Missing) == 0 {
-		d.add("helpers", "BPF helpers", stateOK, "all that the probes call")
+		d.add("helpers", "BPF helpers", OK, "all that the probes call")
 	} else {
 		names := strings.Join(f.Missing, ", ")
-		d.add("helpers", "BPF helpers", stateMissing, "no %s", names)
+		d.add("helpers", "BPF helpers", Missing, "no %s", names)
 		d.advise("", "this kernel has no %s: install one that has, such as 6.2 or newer", names)
 	}
 	if f.Loop {
-		d.add("bpf_loop", "bpf_loop", stateOK, "there")
+		d.add("bpf_loop", "bpf_loop", OK, "there")
 	} else {
-		d.add("bpf_loop", "bpf_loop", stateReduced, "not there: bpf_for_each_map_elem stands in, which nobody has tried on a kernel like this")
+		d.add("bpf_loop", "bpf_loop", Reduced, "not there: bpf_for_each_map_elem stands in, which nobody has tried on a kernel like this")
 	}
 	if f.Cast {
-		d.add("rdonly_cast", "bpf_rdonly_cast", stateOK, "there")
+		d.add("rdonly_cast", "bpf_rdonly_cast", OK, "there")
 	} else {
-		d.add("rdonly_cast", "bpf_rdonly_cast", stateReduced, "not there: each page that comes or goes costs more")
+		d.add("rdonly_cast", "bpf_rdonly_cast", Reduced, "not there: each page that comes or goes costs more")
 	}
 	if f.ExactResident {
-		d.add("rss_counters", "RSS counters", stateOK, "per CPU")
+		d.add("rss_counters", "RSS counters", OK, "per CPU")
 	} else {
-		d.add("rss_counters", "RSS counters", stateReduced, "one for all CPUs; what each thread holds back of it is read from the threads")
+		d.add("rss_counters", "RSS counters", Reduced, "one for all CPUs; what each thread holds back of it is read from the threads")
 		d.advise("", "cpu.resident is a bound: this kernel has one RSS counter for all CPUs; upstream kernels have one for each from 6.2 on")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 	"ipytracer/words"
 )
 
-// printDiagnosis prints the findings for people.
-func printDiagnosis(to io.Writer, d diagnosis) error {
-	p := &doctorPrinter{to: to}
+// Print prints the findings for people, with colours or without.
+func Print(to io.Writer, d Diagnosis, color bool) error {
+	p := &printer{to: to, color: color}
 	verdict := "tracing is possible"
 	if !d.Possible {
 		verdict = "tracing is not possible"
 	}
-	p.line("%s %s: ipytracer %s on Linux %s, %d CPUs", mark(to, d.Possible), verdict, d.Tracer, escape.Text(d.Kernel), d.CPUs)
+	p.line("%s %s: ipytracer %s on Linux %s, %d CPUs", text.MarkOf(d.Possible).Text(color), verdict, d.Tracer, escape.Text(d.Kernel), d.CPUs)
 	p.checks(d)
 	p.meters(d)
 	p.costs(d)
@@ -33,44 +33,53 @@ func printDiagnosis(to io.Writer, d diagnosis) error {
 	return p.err
 }
 
-// doctorPrinter keeps the first error.
-type doctorPrinter struct {
-	to  io.Writer
-	err error
+// printer keeps the first error.
+type printer struct {
+	to    io.Writer
+	color bool
+	err   error
 }
 
-func (p *doctorPrinter) line(format string, args ...any) {
+func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.to, format+"\n", args...)
 	}
 }
 
-func (p *doctorPrinter) title(text string) { p.line("\n%s", paint(p.to, text, "1")) }
+func (p *printer) title(text string) { p.line("\n%s", p.paint(text, "1")) }
+
+// paint puts text in a colour if colours are wanted.
+func (p *printer) paint(text, color string) string {
+	if !p.color {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
 
 // table prints one, a little to the right.
-func (p *doctorPrinter) table(t *text.Table) {
+func (p *printer) table(t *text.Table) {
 	for line := range strings.SplitSeq(t.String(), "\n") {
 		p.line("  %s", line)
 	}
 }
 
-func (p *doctorPrinter) newTable(right ...int) *text.Table {
-	return text.NewTable(colored(p.to), right...)
+func (p *printer) newTable(right ...int) *text.Table {
+	return text.NewTable(p.color, right...)
 }
 
 func stateMark(state string) text.Mark {
 	switch state {
-	case stateOK:
+	case OK:
 		return text.Good
-	case stateMissing:
+	case Missing:
 		return text.Bad
-	case stateReduced:
+	case Reduced:
 		return text.Reduced
 	}
 	return text.Unknown
 }
 
-func (p *doctorPrinter) checks(d diagnosis) {
+func (p *printer) checks(d Diagnosis) {
 	p.title("Kernel and privileges")
 	t := p.newTable()
 	for _, c := range d.Checks {
@@ -79,7 +88,7 @@ func (p *doctorPrinter) checks(d diagnosis) {
 	p.table(t)
 }
 
-func (p *doctorPrinter) meters(d diagnosis) {
+func (p *printer) meters(d Diagnosis) {
 	if len(d.Meters) == 0 {
 		return
 	}
@@ -99,7 +108,7 @@ func (p *doctorPrinter) meters(d diagnosis) {
 	p.table(t)
 }
 
-func (p *doctorPrinter) costs(d diagnosis) {
+func (p *printer) costs(d Diagnosis) {
 	if len(d.Costs) == 0 {
 		return
 	}
@@ -117,7 +126,7 @@ func (p *doctorPrinter) costs(d diagnosis) {
 	p.table(t)
 }
 
-func (p *doctorPrinter) running(d diagnosis) {
+func (p *printer) running(d Diagnosis) {
 	p.title("Running Pythons")
 	if len(d.Running) == 0 {
 		p.line("  none that can be seen")
@@ -126,12 +135,12 @@ func (p *doctorPrinter) running(d diagnosis) {
 	t := p.newTable(2)
 	t.Header("", "PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "PROBES")
 	for _, r := range d.Running {
-		t.Row(markOf(r.Supported), r.PID, r.User, dash(r.Python), dash(r.IPython), dash(r.Frontend), p.probes(r.Supported, r.Reason, r.Probes))
+		t.Row(text.MarkOf(r.Supported), r.PID, r.User, text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend), p.probes(r.Supported, r.Reason, r.Probes))
 	}
 	p.table(t)
 }
 
-func (p *doctorPrinter) installed(d diagnosis) {
+func (p *printer) installed(d Diagnosis) {
 	if d.one {
 		return
 	}
@@ -143,13 +152,13 @@ func (p *doctorPrinter) installed(d diagnosis) {
 	t := p.newTable()
 	t.Header("", "PYTHON", "PATH", "PROBES")
 	for _, i := range d.Pythons {
-		t.Row(markOf(i.Supported), dash(i.Version), i.Path, p.probes(i.Supported, i.Reason, i.Probes))
+		t.Row(text.MarkOf(i.Supported), text.Dash(i.Version), i.Path, p.probes(i.Supported, i.Reason, i.Probes))
 	}
 	p.table(t)
 }
 
 // probes says where the probes go: what is emulated, then what is dear, then what has no place.
-func (p *doctorPrinter) probes(supported bool, reason string, groups []probeSites) string {
+func (p *printer) probes(supported bool, reason string, groups []ProbeSites) string {
 	if !supported {
 		return escape.Text(reason)
 	}
@@ -157,7 +166,7 @@ func (p *doctorPrinter) probes(supported bool, reason string, groups []probeSite
 	for _, g := range groups {
 		switch {
 		case !g.Found:
-			parts = append(parts, paint(p.to, g.Group+": none", "33"))
+			parts = append(parts, p.paint(g.Group+": none", "33"))
 		case g.Emulated:
 			parts = append(parts, fmt.Sprintf("%s: %s", g.Group, sites(g.Sites)))
 		default:
@@ -176,7 +185,7 @@ func sites(all []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:shown], ", "), len(all)-shown)
 }
 
-func (p *doctorPrinter) actions(d diagnosis) {
+func (p *printer) actions(d Diagnosis) {
 	p.title("What to do")
 	if len(d.Actions) == 0 {
 		p.line("  nothing to do")

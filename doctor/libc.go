@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 var cLibraries = []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6", "/lib/ld-musl-x86_64.so.1"}
 
 // cLibrary says what the machine's own C library offers; a container's may be another.
-func (d *diagnosis) cLibrary() {
+func (d *Diagnosis) cLibrary() {
 	for _, path := range cLibraries {
 		f, err := os.Open(path)
 		if err != nil {
@@ -21,17 +21,17 @@ func (d *diagnosis) cLibrary() {
 		defer f.Close()
 		l, err := tracer.InspectLibc(f)
 		if err != nil {
-			d.add("c_library", "C library", stateReduced, "%s: %v: what mmap maps has no lines", path, err)
+			d.add("c_library", "C library", Reduced, "%s: %v: what mmap maps has no lines", path, err)
 			return
 		}
 		text := fmt.Sprintf("%s: lines of cpu.mapped at %s; --heap at %d functions", path, siteNames(l), l.Allocator)
 		if len(l.Late) > 0 {
 			text += ", with return probes on " + strings.Join(l.Late, ", ")
 		}
-		d.add("c_library", "C library", stateOK, "%s", text)
+		d.add("c_library", "C library", OK, "%s", text)
 		return
 	}
-	d.add("c_library", "C library", stateUnknown, "not where it is looked for; processes bring their own")
+	d.add("c_library", "C library", Unknown, "not where it is looked for; processes bring their own")
 }
 
 func siteNames(l tracer.Libc) string {
