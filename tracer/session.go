@@ -50,7 +50,7 @@ type Options struct {
 // DefaultBudget is the share of the time that probes may cost.
 const DefaultBudget = 0.03
 
-// Session is a running trace. Its methods are for one goroutine, except [Session.Stop].
+// Session is a running trace. Its methods are for one goroutine.
 type Session struct {
 	log     *slog.Logger
 	options Options

@@ -13,7 +13,7 @@ import (
 // Bounds of the parts of resident memory that have rows: bytes, and one in so many of the whole.
 const (
 	leastResident = 1 << 20
-	smallPart     = 32
+	smallPart     = 20
 )
 
 // residentKinds are the parts of resident memory in words.

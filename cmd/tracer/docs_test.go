@@ -1,0 +1,156 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// documents are the texts of all pages, by their paths from the module's folder.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	root, all := filepath.Join("..", ".."), map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		all[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %d pages", len(all))
+	}
+	return all
+}
+
+var (
+	fences  = regexp.MustCompile("(?ms)^\\s*```(\\w*)\\n(.*?)^\\s*```")
+	links   = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	spans   = regexp.MustCompile("`([^`\n]+)`")
+	notWord = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors are the names that GitHub gives a page's headings.
+func anchors(text string) (all []string) {
+	for _, found := range heading.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+		name := notWord.ReplaceAllString(strings.ToLower(strings.TrimSpace(found[1])), "")
+		all = append(all, strings.ReplaceAll(name, " ", "-"))
+	}
+	return all
+}
+
+// TestLinks: what a page links to is there, the heading included.
+func TestLinks(t *testing.T) {
+	pages := documents(t)
+	for name, text := range pages {
+		for _, found := range links.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+			target, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			to := name
+			if target != "" {
+				to = filepath.Join(filepath.Dir(name), target)
+			}
+			if _, err := os.Stat(filepath.Join("..", "..", to)); err != nil {
+				t.Errorf("%s: %s is not there", name, found[1])
+				continue
+			}
+			if page, ok := pages[to]; ok && anchor != "" && !slices.Contains(anchors(page), anchor) {
+				t.Errorf("%s: %s has no heading %q", name, to, anchor)
+			}
+		}
+	}
+}
+
+// command is a tracer command line in a page: its words behind the program's name.
+var command = regexp.MustCompile(`(?:^|[\s;&|(])(?:bin/)?tracer ([a-z][^\n|;&>#]*)`)
+
+// TestCommands: commands and flags in the pages' examples exist.
+func TestCommands(t *testing.T) {
+	root := newRootCommand(console{})
+	seen := 0
+	for name, text := range documents(t) {
+		var examples []string
+		for _, block := range fences.FindAllStringSubmatch(text, -1) {
+			if block[1] != "sh" && block[1] != "console" {
+				continue
+			}
+			for line := range strings.SplitSeq(strings.ReplaceAll(block[2], "\\\n", " "), "\n") {
+				if block[1] == "sh" || strings.HasPrefix(strings.TrimSpace(line), "$ ") {
+					examples = append(examples, line)
+				}
+			}
+		}
+		for _, span := range spans.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+			examples = append(examples, span[1])
+		}
+		for _, example := range examples {
+			for _, found := range command.FindAllStringSubmatch(example, -1) {
+				seen++
+				if wrong := wrongIn(root, strings.Fields(found[1])); wrong != "" {
+					t.Errorf("%s: %q: %s", name, strings.TrimSpace(example), wrong)
+				}
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("only %d commands were looked at", seen)
+	}
+}
+
+// wrongIn says what of a command line there is not, "" if there is all.
+func wrongIn(root *cobra.Command, words []string) string {
+	cmd, rest, err := root.Find(words[:1])
+	if err != nil || cmd == root || len(rest) > 0 {
+		return words[0] + " is no command"
+	}
+	for _, word := range words[1:] {
+		if word == "--" {
+			return ""
+		}
+		word, _, _ = strings.Cut(strings.Trim(word, ".,…)]'\""), "=")
+		var flag *pflag.Flag
+		switch {
+		case len(word) > 2 && strings.HasPrefix(word, "--"):
+			flag = cmd.Flag(word[2:])
+		case len(word) == 2 && word[0] == '-' && word[1] != '-':
+			flag = cmd.Flags().ShorthandLookup(word[1:])
+		default:
+			continue
+		}
+		if flag == nil && word != "--help" && word != "-h" {
+			return word + " is no flag of " + words[0]
+		}
+	}
+	return ""
+}
+
+// TestReadmeIsShort: its first pages are for who has never seen it.
+func TestReadmeIsShort(t *testing.T) {
+	if n := len(strings.Fields(documents(t)["README.md"])); n > 900 {
+		t.Errorf("README.md has %d words, at most 900", n)
+	}
+}
