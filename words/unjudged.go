@@ -22,7 +22,7 @@ func BlocksLeftOut(n int) (why, advice string) {
 
 // RecordsLost is of what else was lost, for a reason.
 func RecordsLost(reason string, n uint64) (why, advice string) {
-	return reason + " (" + Count(n) + ")", "audit a shorter part of the session, or one with less going on at a time"
+	return Lost(reason, n), "audit a shorter part of the session, or one with less going on at a time"
 }
 
 // TracingProblem is of what went wrong on the way.

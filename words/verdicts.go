@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 
 	"ipytracer/model"
@@ -77,11 +78,11 @@ func killing(pids []int) string {
 
 // output: which cell showed it, and where.
 func output(v *model.Verdict, f Found) (evidence, advice string) {
-	shown := orElse(f.Shown, "a cell")
+	shown := cmp.Or(f.Shown, "a cell")
 	if f.Shown != "" && v.Change != nil && v.Change.Line > 0 {
 		shown = fmt.Sprintf("line %d of %s", v.Change.Line, shown)
 	}
-	return fmt.Sprintf("%s showed it, so it is in IPython's output history (%s), and no variable has it", shown, orElse(v.Holder, "Out")),
+	return fmt.Sprintf("%s showed it, so it is in IPython's output history (%s), and no variable has it", shown, cmp.Or(v.Holder, "Out")),
 		"end that line with a semicolon, or give the result a name; 'ipython --cache-size 0' keeps no history at all"
 }
 
@@ -117,7 +118,7 @@ func traceback(v *model.Verdict, f Found) (evidence, advice string) {
 		return "the cell failed; its frames and its exception refer to each other and wait for the garbage collector",
 			"handle the exception where it is raised; what waits goes with gc.collect()"
 	case f.Function != "":
-		return fmt.Sprintf("the cell failed; the traceback of its exception still has %s of %s", orElse(v.Holder, "a local"), f.Function), advice
+		return fmt.Sprintf("the cell failed; the traceback of its exception still has %s of %s", cmp.Or(v.Holder, "a local"), f.Function), advice
 	case v.Holder != "":
 		return "the cell failed; the traceback of its exception still has " + v.Holder, advice
 	}
@@ -126,7 +127,7 @@ func traceback(v *model.Verdict, f Found) (evidence, advice string) {
 
 // held: what keeps memory that no variable has.
 func held(v *model.Verdict, f Found) (evidence, advice string) {
-	path := orElse(v.Holder, "something")
+	path := cmp.Or(v.Holder, "something")
 	switch f.By {
 	case "module":
 		return "no variable of the notebook has it; held by " + path, "clear or bound what it keeps there; a module outlives every cell"

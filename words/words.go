@@ -28,10 +28,3 @@ func Join(said, also string) string {
 	}
 	return said + "; " + also
 }
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -112,7 +113,7 @@ func (v *view) verdict(number int, one *model.Verdict) {
 	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.text += " of " + meterName(one.Meter)
 	}
-	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{orNone(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
+	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{cmp.Or(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
 	row := func(name string, parts ...span) {
 		spans := []span{{"    " + escape.Pad(name, 8, false), dim}}
 		v.prose("            ", append(spans, parts...)...)
@@ -144,13 +145,6 @@ func counted(one *model.Verdict) string {
 		return words.Plural(int(one.Count), "time")
 	}
 	return words.Plural(int(one.Count), "block")
-}
-
-func orNone(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // stillHeld accounts for what is there at the end, verdict or not.

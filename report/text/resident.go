@@ -54,7 +54,7 @@ func (v *view) resident(all []model.Resident) {
 				small += p.Bytes
 				continue
 			}
-			text := orNone(residentKinds[p.Kind], escape.Bounded(p.Kind, maxName))
+			text := cmp.Or(residentKinds[p.Kind], escape.Bounded(p.Kind, maxName))
 			if p.Kind == "malloc-free" && r.Trim >= leastResident {
 				text += "; malloc_trim(0) would give back " + words.Bytes(r.Trim)
 			}
