@@ -17,7 +17,7 @@ type limits struct {
 }
 
 const (
-	maxReadings = 1 << 12 // of one boundary
+	maxReadings = 1 << 12 // of one boundary; and that wait for one
 	maxAhead    = 1 << 16 // maxima of segments that have not ended
 	maxText     = 64 << 20
 	maxSource   = 2 << 20 // bytes of a cell's text: 512 KiB as they are in the target, in UTF-8

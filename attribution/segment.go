@@ -1,6 +1,10 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"slices"
+
+	"ipytracer/event"
+)
 
 // moves is what one segment did to the processes of a tree.
 type moves map[int32]movement
@@ -18,24 +22,59 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 		delete(t.processes, b.PID) // its pid has been handed on: that is another one
 	}
 	t.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
-	moved := moves{}
-	for _, r := range readings {
-		t.gpus.note(&r.Value, &r.High)
-		high := &r.High
-		if before, again := moved[r.PID]; again {
-			high = highest(*high, before.high)
-		}
-		moved[r.PID] = movement{&r.Value, high}
-	}
+	r := t.root(b.Root)
+	moved := t.gather(r, b, readings)
 	own := movement{&b.Value, &b.High}
 	if before, again := moved[b.PID]; again && !t.isForked(b.PID) { // an exec: the same pid with its old memory
 		own.high = highest(*own.high, before.high)
 	}
 	moved[b.PID] = own
-	r := t.root(b.Root)
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
 	t.allocateIn(b.Root, r, r.ended+1)
+}
+
+// gather is what the readings that came with a boundary, and those that waited for one, say of its segment. Two CPUs' boundaries may pass each
+// other. What came with one of another tree waits for one of its own. Where the process's own boundary had been drawn when it was
+// looked at, what it reached is of the segment after that, and waits for its end: the windows that opened in between have it.
+func (t *Tracker) gather(r *root, b *event.Boundary, readings []*event.Reading) moves {
+	waited := r.readings
+	r.readings, t.waiting = nil, t.waiting-len(r.readings)
+	moved := moves{}
+	for _, from := range slices.Concat(waited, readings) {
+		if of := t.rootOf(from, r); of != r || from.Since > b.Segment {
+			t.wait(of, from)
+			continue
+		}
+		t.gpus.note(&from.Value, &from.High)
+		high := &from.High
+		if before, again := moved[from.PID]; again {
+			high = highest(*high, before.high)
+		}
+		moved[from.PID] = movement{&from.Value, high}
+	}
+	return moved
+}
+
+// rootOf is the tree that a reading is of, as far as that is told; otherwise is what it is else, nil for that of its process.
+func (t *Tracker) rootOf(of *event.Reading, otherwise *root) *root {
+	if of.Since != 0 {
+		if r := t.roots[of.Root]; r != nil {
+			return r
+		}
+	}
+	if p := t.processes[of.PID]; p != nil && otherwise == nil {
+		return t.roots[p.root]
+	}
+	return otherwise
+}
+
+// wait keeps a reading until its tree's next boundary.
+func (t *Tracker) wait(r *root, of *event.Reading) {
+	if t.limits.room(&t.limits.Readings, r != nil && t.waiting < maxReadings) {
+		r.readings = append(r.readings, of)
+		t.waiting++
+	}
 }
 
 func (t *Tracker) isForked(pid int32) bool {

@@ -51,6 +51,7 @@ type Tracker struct {
 	pending  *event.Boundary // its readings may still follow
 	drawn    event.Boundary  // the same, in memory of its own: whoever adds an event may use its own again
 	readings []*event.Reading
+	waiting  int           // readings that wait for a boundary of their own tree: see gather
 	behind   int           // changes that came after it
 	about    []event.Event // what came after it and tells something of what is there
 	done     []*window     // cells that closed since the last Finished
@@ -136,7 +137,9 @@ type root struct {
 	last    *event.Boundary // that ended it: its counts
 	// learned are values that windows had from their beginning, asked what moved no meter, of segments not yet ended.
 	learned []*event.Change
-	asked   []event.Event
+	// readings are those that came with a boundary of another tree, or are of a segment that is not over yet.
+	readings []*event.Reading
+	asked    []event.Event
 	// between are the changes that were made while a boundary was being drawn.
 	between  []event.Change
 	sides    sides
@@ -180,8 +183,10 @@ func New() *Tracker {
 func (t *Tracker) Add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
-		// One of an earlier boundary, passed by another CPU's, counts with the later one: better than not at all.
-		if t.pending != nil && t.limits.room(&t.limits.Readings, len(t.readings) < maxReadings) {
+		// One of an earlier boundary, passed by another CPU's, counts with the later one, or with a later one still: see gather.
+		if t.pending == nil {
+			t.wait(t.rootOf(e, nil), e)
+		} else if t.limits.room(&t.limits.Readings, len(t.readings) < maxReadings) {
 			t.readings = append(t.readings, e)
 		}
 		return
@@ -270,8 +275,8 @@ func (t *Tracker) source(e *event.CellSource) {
 	w.source, w.truncated = text, e.Truncated || !whole
 }
 
-// Flush settles the last boundary. A live caller calls it when no more is to be read for now; the outcome does
-// not depend on when.
+// Flush settles the last boundary. A live caller calls it when no more is to be read for now. A reading of it that comes only after that counts
+// with the next boundary of its tree.
 func (t *Tracker) Flush() {
 	if t.pending == nil {
 		return

@@ -22,6 +22,13 @@ struct occasion {
 	__u32 text_size;
 };
 
+/* For tests: what another CPU does just now is between two steps of a boundary. */
+static __always_inline void linger(void)
+{
+	for (__u32 i = 0; i < lingering; i++)
+		bpf_ktime_get_ns();
+}
+
 /* Takes a process's maxima of the segment that ends, into a record, and starts the next from the value now. */
 __attribute__((noinline)) int cut(__u32 slot, __u32 place)
 {
@@ -30,6 +37,7 @@ __attribute__((noinline)) int cut(__u32 slot, __u32 place)
 
 	if (!p || !b)
 		return 0;
+	b->since = *(volatile __u64 *)&p->segment;
 	for (int m = 0; m < METERS; m++) {
 		__s64 now = *(volatile __s64 *)&p->value[m];
 		__s64 high = exchange(&p->high[m], now);
@@ -37,6 +45,7 @@ __attribute__((noinline)) int cut(__u32 slot, __u32 place)
 		b->high[m] = high > now ? high : now;
 		p->told[m] = now;
 	}
+	linger();
 	if (p->segment <= b->segment)
 		*(volatile __u64 *)&p->segment = b->segment + 1;
 	return 0;
@@ -247,6 +256,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 		}
 	}
 	send_record(b, ticket);
+	linger();
 	if (r->shared)
 		REPEAT_SLOTS(other_process, &o);
 	return b->number;

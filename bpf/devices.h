@@ -101,11 +101,10 @@ __attribute__((noinline)) int device_moves(struct device_move *move)
 	__s64 difference = move->amount, tell = 0;
 	if (!move->to || move->flags) {
 		stream = next_change(r);
-	} else if (move->amount < d->value[m] && (d->emitted_in[m] != segment || d->value[m] > d->emitted[m])) {
-		stream = next_change(r);
+	} else if (move->amount < d->value[m]) {
 		tell = d->value[m];
-		d->emitted_in[m] = segment;
-		d->emitted[m] = tell;
+		if (!sent_before(&d->sent[m], segment, tell) || !in_segment(p, segment))
+			stream = next_change(r);
 	}
 	__s64 value = move->amount;
 	if (move->to)
@@ -228,7 +227,7 @@ __attribute__((noinline)) int empty_devices(__u32 slot)
 			fetch_add(&t->value[m], -exchange(&d->value[m], 0));
 			d->high[m] = 0;
 			d->told[m] = 0;
-			d->emitted_in[m] = 0;
+			d->sent[m] = 0;
 		}
 		d->torch_epoch = 0;
 		d->suspended = 0;

@@ -18,6 +18,10 @@
 
 #define COUNTER_UNKNOWN (1ll << 62) /* of struct process, in a slot that was just opened */
 
+/* Of what was sent: see sent_before(). The rest of the word are the segment's lowest bits. */
+#define SENT_BITS 40
+#define SENT_UNIT 512 /* bytes: every page is a multiple, and every block of PyTorch's */
+
 #define fetch_add(p, v) __sync_fetch_and_add(p, v)
 #define exchange(p, v)	__sync_lock_test_and_set(p, v)
 /* For the verifier's sake: it then knows nothing of what is on the stack there, and does not walk on once for each
@@ -81,6 +85,12 @@ static __always_inline __u64 next_change(struct root *r)
 	return fetch_add(&r->stream, 1) + 1;
 }
 
+/* Is a process in no segment but this one? What was kept as a maximum before this is asked was kept in it then. */
+static __always_inline bool in_segment(struct process *p, __u64 segment)
+{
+	return !*(volatile __u32 *)&p->cutting && *(volatile __u64 *)&p->segment == segment;
+}
+
 static __always_inline void send_change(struct process *p, struct root *r, __u64 number, __u64 segment, __u32 meter,
 					__s64 value, __s64 size, __u64 address, __u64 stack)
 {
@@ -102,7 +112,7 @@ static __always_inline void send_change(struct process *p, struct root *r, __u64
 	c->tid = (__u32)bpf_get_current_pid_tgid();
 	/* What moved while the maxima are taken is on either side; so is what moved after it looked which segment it
 	 * is. */
-	if (*(volatile __u32 *)&p->cutting || *(volatile __u64 *)&p->segment != segment)
+	if (!in_segment(p, segment))
 		meter |= CHANGE_BETWEEN;
 	c->meter = meter;
 	bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
@@ -149,22 +159,35 @@ static __always_inline void tree_moves(struct process *p, struct root *r, __u32 
 }
 
 /*
+ * Has a value as high been sent in a segment? If not, it is noted that it will be. Segment and value are one word: a
+ * note of a segment that is over never takes the place of the next one's, as it did of a pair that two CPUs wrote at
+ * once.
+ */
+static __always_inline bool sent_before(__u64 *sent, __u64 segment, __u64 value)
+{
+	__u64 was = *(volatile __u64 *)sent, now = segment << SENT_BITS | value / SENT_UNIT;
+
+	if (value % SENT_UNIT || value / SENT_UNIT >> SENT_BITS)
+		return false; /* it cannot be compared with others: it is sent, and not noted */
+	if (was >> SENT_BITS == now >> SENT_BITS && was >= now)
+		return true;
+	/* Where another CPU is faster, too much is sent, never too little. */
+	__sync_val_compare_and_swap(sent, was, now);
+	return false;
+}
+
+/*
  * A meter is about to fall from a value: only now is that value a maximum that must be kept. While a meter rises
  * nothing needs to be done for its maximum: the next fall or boundary sees the highest value. It is kept before the
  * value goes: a boundary in between finds either the value or the maximum.
  * Meters that move page by page are streamed only here, and only if it is the highest of the segment so far: nothing
- * else can be a window's peak. Returns the number of the change to send, or 0.
+ * else can be a window's peak. While a boundary is being drawn all are: one side has had higher ones, the other not.
+ * Returns the number of the change to send, or 0.
  */
 static __always_inline __u64 falls(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 from)
 {
 	raise_to(&p->high[meter], from);
-	/* While the value changes it is nobody's: two CPUs at once may send too much, never too little. */
-	if (*(volatile __u64 *)&p->emitted_in[meter] == segment && from <= *(volatile __s64 *)&p->emitted[meter])
-		return 0;
-	*(volatile __u64 *)&p->emitted_in[meter] = 0;
-	*(volatile __s64 *)&p->emitted[meter] = from;
-	*(volatile __u64 *)&p->emitted_in[meter] = segment;
-	return next_change(r);
+	return sent_before(&p->sent[meter], segment, from) && in_segment(p, segment) ? 0 : next_change(r);
 }
 
 /* Whether or not it fell in the end: the meter had that value. */

@@ -38,8 +38,7 @@ static __always_inline __u32 meter_of(__u32 member)
 
 /*
  * How often a meter is tried to be moved. A CPU that takes pages away needs some 300 ns for a try, and another one that
- * touches pages is faster about every other time. What is moved without that is in no change: where it was the highest
- * value of a window, the proof is a page short.
+ * touches pages is faster about every other time.
  */
 #define MOVES 16
 
@@ -72,6 +71,29 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, 
 	tree_moves(p, r, meter, seen, now);
 	tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
 	return true;
+}
+
+/*
+ * Many CPUs at once: it must move all the same. That it has had the value is known only when it has left it: a boundary
+ * in between finds neither.
+ */
+__attribute__((noinline)) int part_must_move(__u32 slot, __u32 number, __s64 by)
+{
+	__u64 meter = AT_MOST(number, METERS - 1);
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r)
+		return 0;
+	__u64 segment = *(volatile __u64 *)&p->segment;
+	__s64 total = resident_of(p), was = fetch_add(&p->value[meter], by);
+	if (by < 0) {
+		fell(p, r, falls(p, r, segment, meter, was), segment, meter, was);
+		fell(p, r, falls(p, r, segment, METER_RESIDENT, total), segment, METER_RESIDENT, total);
+	}
+	tree_moves(p, r, meter, was, was + by);
+	tree_moves(p, r, METER_RESIDENT, total, total + by);
+	return 0;
 }
 
 static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)
@@ -213,9 +235,7 @@ static __always_inline void part_moved(struct process *p, struct root *r, __u32 
 		if (part_moves(slot, meter, by, BY_DIFFERENCE))
 			return;
 	}
-	__s64 was = fetch_add(&p->value[meter], by); /* many CPUs at once: it must move all the same */
-	raise_to(&p->high[meter], was);
-	tree_moves(p, r, meter, was, was + by);
+	part_must_move(slot, meter, by);
 }
 
 /* Looks at all of a counter. */

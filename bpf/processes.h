@@ -43,7 +43,7 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 		p->value[m] = 0;
 		p->high[m] = 0;
 		p->told[m] = -1;
-		p->emitted_in[m] = 0;
+		p->sent[m] = 0;
 		p->inherited[m] = forked ? SHARES_ALL : 0;
 	}
 	for (int m = 0; m < NR_MM_COUNTERS; m++)

@@ -133,6 +133,8 @@ struct boundary {
 	__u64 cell;
 	__u64 outer;
 	__u64 segment;
+	__u64 since; /* the first segment that the process's maxima are of; behind segment where a later cut came first
+		      */
 	__u64 stream;
 	__s64 inputs;
 	__u64 unknown;

@@ -9,9 +9,8 @@
 struct process {
 	__u64 mm;
 	__s64 value[METERS];
-	__s64 high[METERS];    /* maximum since the last boundary of the root */
-	__s64 emitted[METERS]; /* highest value sent in segment emitted_in */
-	__u64 emitted_in[METERS];
+	__s64 high[METERS];	 /* maximum since the last boundary of the root */
+	__u64 sent[METERS];	 /* the highest value that was sent in a segment: see sent_before() */
 	__u64 segment;		 /* that its maxima are of now: changes of a cut that is under way belong to one side */
 	__s64 told[METERS];	 /* value in the last record about this process */
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
@@ -110,11 +109,10 @@ struct device {
 	__s64 value[DEVICE_METERS];
 	__s64 high[DEVICE_METERS]; /* maximum since the last boundary of the root */
 	__s64 told[DEVICE_METERS];
-	__s64 emitted[DEVICE_METERS]; /* totals: highest value sent in segment emitted_in */
-	__u64 emitted_in[DEVICE_METERS];
-	__u64 torch_epoch; /* of the group in which PyTorch's totals were last heard; 0: never */
-	__s64 foreign;	   /* blocks of other processes that are open */
-	__s64 suspended;   /* driver memory that a checkpoint has taken off the device */
+	__u64 sent[DEVICE_METERS]; /* totals: as a process's */
+	__u64 torch_epoch;	   /* of the group in which PyTorch's totals were last heard; 0: never */
+	__s64 foreign;		   /* blocks of other processes that are open */
+	__s64 suspended;	   /* driver memory that a checkpoint has taken off the device */
 };
 
 /* A GPU, as a tree uses it. */

@@ -107,10 +107,14 @@ type Boundary struct {
 
 // Reading is what a boundary says of another process of the same tree, whose meters moved in the segment.
 type Reading struct {
-	Number uint64 // of the boundary it belongs to; it follows that boundary directly
+	Number uint64 // of the boundary it belongs to; it follows that boundary, but for what other CPUs say in between
+	Root   uint32
 	PID    int32
-	Value  Readings
-	High   Readings
+	// Since is the first segment that High is of. The process may have drawn a boundary of its own meanwhile, which ended the segment before it,
+	// though it was to be drawn later. 0: that is not told (recordings until 2026), and Root is the boundary's.
+	Since uint64
+	Value Readings
+	High  Readings
 }
 
 // Change is one value one meter took.

@@ -223,6 +223,8 @@ func (w *Writer) addReading(r *event.Reading) {
 	w.addDevices(r.Number, w.time, r.PID, &r.Value, &r.High)
 	t := w.begin(kindReading, w.time, r.PID)
 	t.set64(colNumber, r.Number)
+	t.set32Unless0(colRoot, r.Root)
+	t.set64Unless0(colSegment, r.Since)
 	t.setReadings(groupValue, &r.Value)
 	t.setReadings(groupHigh, &r.High)
 }

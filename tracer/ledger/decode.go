@@ -118,7 +118,7 @@ func decodeSource(h *kernelHeader, raw []byte, head int) SourceChunk {
 }
 
 func decodeReading(b *kernelBoundary) event.Reading {
-	return event.Reading{Number: b.Number, PID: b.Pid, Value: readings(b.Value), High: readings(b.High)}
+	return event.Reading{Number: b.Number, Root: b.Root, PID: b.Pid, Since: b.Since, Value: readings(b.Value), High: readings(b.High)}
 }
 
 func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {

@@ -43,6 +43,7 @@ type kernelBoundary struct {
 	Cell          uint64
 	Outer         uint64
 	Segment       uint64
+	Since         uint64
 	Stream        uint64
 	Inputs        int64
 	Unknown       uint64
@@ -278,8 +279,7 @@ type kernelDevice struct {
 	Value      [3]int64
 	High       [3]int64
 	Told       [3]int64
-	Emitted    [3]int64
-	EmittedIn  [3]uint64
+	Sent       [3]uint64
 	TorchEpoch uint64
 	Foreign    int64
 	Suspended  int64
@@ -497,8 +497,7 @@ type kernelProcess struct {
 	Mm        uint64
 	Value     [9]int64
 	High      [9]int64
-	Emitted   [9]int64
-	EmittedIn [9]uint64
+	Sent      [9]uint64
 	Segment   uint64
 	Told      [9]int64
 	Inherited [9]int64
@@ -880,6 +879,7 @@ const (
 	kernelVarHaveCast            = "have_cast"
 	kernelVarHaveLoop            = "have_loop"
 	kernelVarHeldOffset          = "held_offset"
+	kernelVarLingering           = "lingering"
 	kernelVarLosses              = "losses"
 	kernelVarNextBatch           = "next_batch"
 	kernelVarNextCell            = "next_cell"
@@ -1074,6 +1074,7 @@ type kernelVariableSpecs struct {
 	HaveCast            *ebpf.VariableSpec `ebpf:"have_cast"`
 	HaveLoop            *ebpf.VariableSpec `ebpf:"have_loop"`
 	HeldOffset          *ebpf.VariableSpec `ebpf:"held_offset"`
+	Lingering           *ebpf.VariableSpec `ebpf:"lingering"`
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
 	NextBatch           *ebpf.VariableSpec `ebpf:"next_batch"`
 	NextCell            *ebpf.VariableSpec `ebpf:"next_cell"`
@@ -1236,6 +1237,7 @@ type kernelVariables struct {
 	HaveCast            *ebpf.Variable `ebpf:"have_cast"`
 	HaveLoop            *ebpf.Variable `ebpf:"have_loop"`
 	HeldOffset          *ebpf.Variable `ebpf:"held_offset"`
+	Lingering           *ebpf.Variable `ebpf:"lingering"`
 	Losses              *ebpf.Variable `ebpf:"losses"`
 	NextBatch           *ebpf.Variable `ebpf:"next_batch"`
 	NextCell            *ebpf.Variable `ebpf:"next_cell"`

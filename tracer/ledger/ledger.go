@@ -33,6 +33,8 @@ type Options struct {
 	Heap         bool // make room for malloc's blocks: 32 MiB and 96 bytes a block
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
 	OldLoops     bool // go round as kernels before 5.17 make it necessary, for tests
+
+	lingering uint32 // boundaries take so many readings of the clock longer, for tests
 }
 
 // Capabilities says what the loaded object can do on this kernel.
@@ -132,6 +134,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	for name, value := range map[string]uint32{
 		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
 		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset, "held_offset": f.heldOffset,
+		"lingering": o.lingering,
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)

@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
+)
+
+// TestCutsAmongChanges: every maximum that a boundary takes is a value at one of the segment's ends, or in a change of the segment, or in one
+// that was made while a boundary was being drawn, though another thread touches pages and gives them back all the time. Boundaries linger here between taking the
+// maxima and saying that the segment is over: what fell in between was in the next segment's maximum and in no change, where the last segment had been higher.
+func TestCutsAmongChanges(t *testing.T) {
+	if os.Getenv("LEDGER_FALLS") != "" {
+		fall()
+		return
+	}
+	l := load(t, Options{lingering: 200})
+	if !l.Capabilities().ExactResident {
+		t.Skip("this kernel has one counter for all CPUs")
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestCutsAmongChanges$")
+	cmd.Env = append(os.Environ(), "LEDGER_FALLS=1", "GOGC=off")
+	_, out, err := piped(t, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answers := bufio.NewScanner(out); !answers.Scan() { // it is up
+		t.Fatal("the child has ended")
+	}
+	if _, err := l.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
+		t.Fatal(err)
+	}
+	var c collected
+	for range 50 {
+		for range 40 {
+			if err := l.Detach(cmd.Process.Pid); err != nil { // any boundary
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Microsecond)
+		}
+		poll(t, l, &c)
+	}
+	for _, loss := range l.Losses() {
+		if loss.Count != 0 {
+			t.Fatalf("%d %v", loss.Count, loss.Reason)
+		}
+	}
+	sure, between := map[uint64]event.Bytes{}, map[uint64]map[event.Bytes]bool{}
+	for i := range c.changes {
+		switch e := &c.changes[i]; {
+		case e.Meter != event.ResidentAnon:
+		case e.Between:
+			for _, side := range []uint64{e.Segment, e.Segment + 1} {
+				if between[side] == nil {
+					between[side] = map[event.Bytes]bool{}
+				}
+				between[side][e.Value] = true
+			}
+		default:
+			sure[e.Segment] = max(sure[e.Segment], e.Value)
+		}
+	}
+	if len(c.boundaries) < 2000 || len(sure) < 100 {
+		t.Fatalf("%d boundaries, changes in %d segments: nothing was tested", len(c.boundaries), len(sure))
+	}
+	wrong := 0
+	for i, b := range c.boundaries[1:] {
+		before := c.boundaries[i]
+		least, high := max(before.Value[event.ResidentAnon], b.Value[event.ResidentAnon], sure[b.Segment]), b.High[event.ResidentAnon]
+		if high < least || high > least && !between[b.Segment][high] {
+			if wrong++; wrong < 5 {
+				t.Errorf("segment %d: the maximum is %d, the values and changes make it %d", b.Segment, high, least)
+			}
+		}
+	}
+	if wrong > 0 {
+		t.Errorf("%d segments of %d", wrong, len(c.boundaries))
+	}
+}
+
+// fall takes one page and gives back two, again and again, so that each segment is lower than the one before.
+func fall() {
+	const pages, size = 1 << 15, 4096
+	fmt.Println("ready")
+	for {
+		m, err := unix.Mmap(-1, 0, 2*pages*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		if err != nil {
+			panic(err)
+		}
+		_ = unix.Madvise(m, unix.MADV_NOHUGEPAGE) // a kernel without huge pages has no such advice
+		taken, more := m[:pages*size], m[pages*size:]
+		for i := 0; i < len(taken); i += size {
+			taken[i] = 1
+		}
+		for i := 0; i < len(taken); i += 2 * size {
+			more[i] = 1
+			if err := unix.Madvise(taken[i:i+2*size], unix.MADV_DONTNEED); err != nil {
+				panic(err)
+			}
+		}
+		if err := unix.Munmap(m); err != nil {
+			panic(err)
+		}
+	}
+}
