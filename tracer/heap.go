@@ -47,7 +47,7 @@ func (i *heapInstrument) settle() {
 		return
 	}
 	i.tries++
-	err := i.place()
+	err := i.placeAllocators()
 	if errors.Is(err, libc.ErrUnsettled) && i.tries < heapPatience {
 		return
 	}
@@ -64,7 +64,7 @@ func (i *heapInstrument) due() time.Time {
 	return time.Now().Add(betweenLooks)
 }
 
-func (i *heapInstrument) place() error {
+func (i *heapInstrument) placeAllocators() error {
 	objects, err := i.linked()
 	if err != nil {
 		return err
