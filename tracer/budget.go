@@ -14,7 +14,7 @@ import (
 // of probes down when it runs dry (bpf/budget.h); this side says what a hit costs, takes probes out, and steps groups up
 // again when the account has filled.
 type budget struct {
-	ledger   *ledger.Ledger
+	ledger   accounts
 	log      *slog.Logger
 	share    float64 // of the time; negative: no limit
 	costs    ledger.Costs
@@ -35,7 +35,7 @@ type steps struct {
 // fullTime is how long an account takes to fill: with a share of 3 % it holds half a second of probe time.
 const fullTime = 50 * time.Second / 3
 
-func (b *budget) prepare(l *ledger.Ledger, share float64, log *slog.Logger) error {
+func (b *budget) prepare(l accounts, share float64, log *slog.Logger) error {
 	b.ledger, b.share, b.log, b.costs, b.roots = l, share, log, ledger.UsualCosts, map[uint32]*steps{}
 	if share < 0 {
 		return nil

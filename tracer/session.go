@@ -55,7 +55,7 @@ type Session struct {
 	log     *slog.Logger
 	options Options
 	fs      process.FS
-	ledger  *ledger.Ledger
+	ledger  kernelHalf
 	targets []*target // attached roots, and Python children that run cells
 	budget  budget
 	limits  limits
@@ -168,7 +168,8 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 	return s, nil
 }
 
-func open(o Options) (*Session, error) {
+// newSession makes one that has nothing yet.
+func newSession(o Options) *Session {
 	s := &Session{log: o.Log, options: o, fs: process.FS{Helper: process.NewHelper(context.Background())}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -176,13 +177,17 @@ func open(o Options) (*Session, error) {
 	if o.Budget == 0 {
 		s.options.Budget = DefaultBudget
 	}
+	return s
+}
+
+func open(o Options) (*Session, error) {
 	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
 		return nil, fmt.Errorf("%w: tracing needs root", ledger.ErrNotPermitted)
 	}
 	if err := ledger.CheckFiles(); err != nil { // in front of all that opens some
 		return nil, err
 	}
-	return s, nil
+	return newSession(o), nil
 }
 
 // prepare does all that takes more than the session itself does, and gives up what it took.
@@ -196,11 +201,17 @@ func (s *Session) prepare() error {
 	return s.confine()
 }
 
-func (s *Session) load() (err error) {
-	s.ledger, err = ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays})
+func (s *Session) load() error {
+	loaded, err := ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays})
 	if err != nil {
 		return err
 	}
+	return s.use(loaded)
+}
+
+// use takes a ledger over.
+func (s *Session) use(l kernelHalf) error {
+	s.ledger = l
 	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type Symbol struct {
 	Addr uint64
 	Size uint64
 	Data []byte
+
+	Function bool // it is one, whatever its name
 }
 
 // The file's layout.
@@ -45,7 +47,7 @@ func (f File) Bytes() []byte {
 	put(&syms, elf.Sym64{})
 	for _, s := range f.Symbols {
 		typ := elf.STT_FUNC
-		if s.Name == "_PyRuntime" || s.Name == "Py_Version" || !strings.Contains(s.Name, "Py") {
+		if s.Name == "_PyRuntime" || s.Name == "Py_Version" || !s.Function && !strings.Contains(s.Name, "Py") {
 			typ = elf.STT_OBJECT // or merely bytes for the file
 		}
 		put(&syms, elf.Sym64{Name: uint32(len(names)), Info: elf.ST_INFO(elf.STB_GLOBAL, typ), Shndx: 1, Value: Base + s.Addr, Size: s.Size})

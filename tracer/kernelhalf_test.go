@@ -1,0 +1,208 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// records are some that come out of the kernel together.
+type records func(sink ledger.Sink)
+
+// fakeKernel is the kernel half as a test wants it: each Poll hands out what was asked for since, like the boundary of a detach, and then the next records of the script.
+type fakeKernel struct {
+	script []records
+	asked  []records
+	woken  chan struct{}
+	calls  []string // what was asked for, in that order
+
+	credit    ledger.Account
+	detaching error // what Detach fails with
+	delivered uint64
+	hits      [ledger.GroupCount]uint64
+	lost      []event.Loss
+	probes    int // in place
+	closed    int
+}
+
+func (k *fakeKernel) note(format string, args ...any) {
+	k.calls = append(k.calls, fmt.Sprintf(format, args...))
+}
+
+func (k *fakeKernel) Poll(deadline time.Time, sink ledger.Sink) error {
+	asked := k.asked
+	k.asked = nil
+	for _, r := range asked {
+		r(sink)
+	}
+	if len(k.script) > 0 {
+		next := k.script[0]
+		k.script = k.script[1:]
+		next(sink)
+		return nil
+	}
+	if len(asked) == 0 {
+		select {
+		case <-k.woken:
+		case <-time.After(time.Until(deadline)):
+		}
+	}
+	return nil
+}
+
+func (k *fakeKernel) Wake() error {
+	select {
+	case k.woken <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (k *fakeKernel) Detach(pid int) error {
+	k.note("detach %d", pid)
+	if k.detaching == nil {
+		k.asked = append(k.asked, boundary(event.Boundary{Number: 90, Kind: event.Detached, PID: int32(pid)}, ledger.BoundaryExtra{}))
+	}
+	return k.detaching
+}
+
+func (k *fakeKernel) Back(g ledger.Group, pid int) error {
+	k.note("back %v", g)
+	k.asked = append(k.asked, boundary(event.Boundary{Number: 80, Kind: event.MeterBack, PID: int32(pid)}, ledger.BoundaryExtra{Group: g}))
+	return nil
+}
+
+func (k *fakeKernel) Probe(_ ledger.File, pid int, placements []ledger.Placement) (io.Closer, error) {
+	k.probes++
+	k.note("probe %d", pid)
+	return closing(func() { k.probes-- }), nil
+}
+
+func (k *fakeKernel) Rest() error { k.note("rest"); return nil }
+
+func (k *fakeKernel) Close() error { k.closed++; return nil }
+
+func (k *fakeKernel) Delivered() uint64                       { return k.delivered }
+func (k *fakeKernel) Hits() [ledger.GroupCount]uint64         { return k.hits }
+func (k *fakeKernel) Losses() []event.Loss                    { return slices.Clone(k.lost) }
+func (k *fakeKernel) Account(uint32) (ledger.Account, error)  { return k.credit, nil }
+func (k *fakeKernel) Late(g ledger.Group, _ int) error        { k.note("late %v", g); return nil }
+func (k *fakeKernel) SetDevices(uint32, ledger.Devices) error { k.note("devices"); return nil }
+func (k *fakeKernel) AttachProcess(_ uint32, pid int, _ uint64) (uint32, error) {
+	k.note("attach %d", pid)
+	return 0, nil
+}
+
+// What follows says nothing that these tests are about.
+
+func (k *fakeKernel) Adopt(uint32, int, uint64, int) (uint32, error) { return 0, ledger.ErrNoProcess }
+func (k *fakeKernel) Capabilities() ledger.Capabilities {
+	return ledger.Capabilities{ExactResident: true}
+}
+func (k *fakeKernel) CellsOpened() uint64                                      { return 0 }
+func (k *fakeKernel) Slot(int) (uint32, error)                                 { return 0, nil }
+func (k *fakeKernel) SetPython(uint32, ledger.Python) error                    { return nil }
+func (k *fakeKernel) OpenRunning(*ledger.RunningThread) error                  { return nil }
+func (k *fakeKernel) EndRunning(*ledger.RunningThread) error                   { return nil }
+func (k *fakeKernel) TryProbe() error                                          { return nil }
+func (k *fakeKernel) Calibrate() (ledger.Costs, error)                         { return ledger.UsualCosts, nil }
+func (k *fakeKernel) SetBudget(float64, time.Duration) error                   { return nil }
+func (k *fakeKernel) SetPrice(ledger.Group, time.Duration, uint) error         { return nil }
+func (k *fakeKernel) ForeseeModules(uint32, []ledger.File) error               { return nil }
+func (k *fakeKernel) SettleArray(uint32, uint64, uint64, uint64) (bool, error) { return true, nil }
+func (k *fakeKernel) Settled(int, int64) error                                 { return nil }
+func (k *fakeKernel) CodeChanges(uint32) (uint32, error)                       { return 0, nil }
+func (k *fakeKernel) CodeChecked(uint32, uint32) error                         { return nil }
+func (k *fakeKernel) CodeForgotten(uint32) error                               { return nil }
+func (k *fakeKernel) SetRule(uint32, uint64, bool, ledger.Rule) error          { return nil }
+func (k *fakeKernel) DropRule(uint32, uint64, bool) error                      { return nil }
+func (k *fakeKernel) Arrays(uint32) ([]ledger.Array, ledger.ArrayMeters, error) {
+	return nil, ledger.ArrayMeters{}, nil
+}
+func (k *fakeKernel) CountArrays(_ int, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
+	return by, 0, nil
+}
+
+// together hands several records out at once.
+func together(all ...records) records {
+	return func(sink ledger.Sink) {
+		for _, r := range all {
+			r(sink)
+		}
+	}
+}
+
+func boundary(b event.Boundary, extra ledger.BoundaryExtra) records {
+	return func(sink ledger.Sink) { sink.Boundary(&b, extra) }
+}
+
+// drawn is a boundary of this very process, which is the target.
+func drawn(number uint64, kind event.BoundaryKind) records {
+	return boundary(event.Boundary{Number: number, Kind: kind, PID: int32(os.Getpid()), Cell: 1}, ledger.BoundaryExtra{})
+}
+
+// change is only valid while it is handed over.
+func change(stream uint64) records {
+	return func(sink ledger.Sink) {
+		c := event.Change{Stream: stream, Meter: event.Mapped}
+		sink.Change(&c)
+		c = event.Change{}
+	}
+}
+
+func reading(number uint64) records {
+	return func(sink ledger.Sink) { sink.Reading(&event.Reading{Number: number}) }
+}
+
+func source(text string) records {
+	return func(sink ledger.Sink) {
+		sink.Source(&ledger.SourceChunk{Cell: 1, PID: int32(os.Getpid()), Text: []byte(text + "\x00")})
+	}
+}
+
+func shed(g ledger.Group) records {
+	return boundary(event.Boundary{Number: 70, Kind: event.MeterShed, PID: int32(os.Getpid())}, ledger.BoundaryExtra{Group: g})
+}
+
+// attached is a session that is attached to this very process, which it takes for no Python.
+func attached(t *testing.T, k *fakeKernel, o Options) *Session {
+	t.Helper()
+	k.woken = make(chan struct{}, 1)
+	percent := debug.SetGCPercent(100) // a session that ends changes it
+	s := newSession(o)
+	t.Cleanup(func() {
+		debug.SetGCPercent(percent)
+		if err := s.Close(); err != nil || k.closed != 1 || k.probes != 0 {
+			t.Errorf("closed %d times, %d probes are left: %v", k.closed, k.probes, err)
+		}
+	})
+	if err := errors.Join(s.hold(named(os.Getpid())), s.use(k), s.attachAll()); err != nil {
+		t.Fatal(err)
+	}
+	s.begin()
+	return s
+}
+
+// named is an event in a word or two.
+func inWords(e event.Event) string {
+	switch e := e.(type) {
+	case *event.Change:
+		return fmt.Sprintf("change %d", e.Stream)
+	case *event.Boundary:
+		return strings.TrimRight(fmt.Sprintf("boundary %d %s", e.Number, e.Text), " ")
+	case *event.Reading:
+		return fmt.Sprintf("reading %d", e.Number)
+	case *event.CellSource:
+		return "source " + e.Text
+	}
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e), "*event."))
+}
