@@ -47,6 +47,12 @@ func session() []event.Event {
 	}
 }
 
+// frees are so many of one kind.
+func frees(kind event.UnknownKind, n uint64, slack event.Bytes) (f event.Frees) {
+	f.Unknown[kind], f.Slack[kind] = n, slack
+	return f
+}
+
 // gpuSession is what format 2 added.
 func gpuSession() []event.Event {
 	const (
@@ -62,7 +68,7 @@ func gpuSession() []event.Event {
 		&event.Refusal{Stream: 3, Segment: 2, Time: 101_700_000_000, PID: 4242, TID: 4242, Meter: driver, Asked: 1 << 40, Held: 2 << 20, Detail: 2, Caller: 1},
 		&event.Foreign{Stream: 4, Segment: 2, Time: 101_750_000_000, PID: 4242, TID: 4242, Meter: second, Open: 1, Closed: true, Address: 0x4000},
 		&event.Boundary{
-			Number: 3, Time: 101_800_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 2, Segment: 2, Stream: 4, UnknownDevice: 4,
+			Number: 3, Time: 101_800_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 2, Segment: 2, Stream: 4, Frees: frees(event.UnknownDevice, 4, 0),
 			Value: event.Readings{event.Pinned: 4096, driver: 2 << 20, second: 20 << 20}, High: event.Readings{driver: 8 << 30, second: 20 << 20},
 			Tree: event.Readings{driver: 2 << 20, second: 40 << 20}, TreeHigh: event.Readings{driver: 8 << 30, second: 40 << 20},
 		},
@@ -98,7 +104,7 @@ func nativeSession() []event.Event {
 		&event.Change{Stream: 6, Segment: 3, Time: 101_910_000_000, PID: 4242, TID: 4242, Meter: event.Mapped, Value: 9 << 20, Size: 1 << 20, Address: 0x7f00_2000_0000, Stack: 1 << 63, Block: true},
 		&event.Change{Stream: 7, Segment: 3, Time: 101_920_000_000, PID: 4242, TID: 4242, Meter: event.Heap, Value: 100, Size: -24, Address: 0x5500_1234, Block: true},
 		&event.Boundary{
-			Number: 4, Time: 102_000_000_000, Kind: event.CellOpen, PID: 4242, TID: 4242, Cell: 3, Segment: 3, Stream: 7, UnknownHeap: 12, HeapSlack: 4096,
+			Number: 4, Time: 102_000_000_000, Kind: event.CellOpen, PID: 4242, TID: 4242, Cell: 3, Segment: 3, Stream: 7, Frees: frees(event.UnknownHeap, 12, 4096),
 			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 124}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 124},
 		},
 		all[len(all)-1])
@@ -125,7 +131,7 @@ func torchSession() []event.Event {
 	return append(all[:len(all)-1],
 		&event.Change{Stream: 8, Segment: 4, Time: 102_100_000_000, PID: 4242, TID: 4244, Meter: event.Torch, Value: 4096, Size: 4096, Address: 0x7f00_3000_0040, Stack: 1 << 63},
 		&event.Boundary{
-			Number: 5, Time: 102_200_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 3, Segment: 4, Stream: 8, UnknownTorch: 3, TorchSlack: 1 << 20,
+			Number: 5, Time: 102_200_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 3, Segment: 4, Stream: 8, Frees: frees(event.UnknownTorch, 3, 1<<20),
 			Value: event.Readings{event.Torch: 4096}, High: event.Readings{event.Torch: 4096}, Tree: event.Readings{event.Torch: 4096}, TreeHigh: event.Readings{event.Torch: 8192},
 		},
 		&event.Boundary{

@@ -301,8 +301,10 @@ func describeSites(sites []machine.Site) string {
 // meterSources says for each meter which probe serves it on this kernel.
 func (s *Session) meterSources() []event.MeterSource {
 	sources := MeterSources(s.ledger.Capabilities(), s.threads())
-	if s.options.Heap {
-		sources = append(sources, HeapSource)
+	for _, m := range RequestedSources() {
+		if m.Meter == event.Heap && s.options.Heap {
+			sources = append(sources, m)
+		}
 	}
 	return sources
 }

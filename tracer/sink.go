@@ -70,7 +70,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.ProcessExec, event.ProcessStart:
 		s.processChanged(t, b, extra)
 	case event.ProcessExit:
-		s.overlookedEnds(b, extra.Imports)
+		s.overlookedEnds(b, extra)
 		if t != nil {
 			s.release(t)
 			t.gone = true
@@ -193,9 +193,9 @@ func (s *Session) processChanged(t *target, b *event.Boundary, extra ledger.Boun
 	if b.Kind != event.ProcessExec {
 		return
 	}
-	s.overlookedEnds(b, extra.Imports)
+	s.overlookedEnds(b, extra)
 	if extra.NamedPython {
-		s.overlooked.begin(b)
+		s.overlooked.begin(b, extra.CPUTime)
 	} else if t == nil {
 		return // most children are not: they are measured, and left alone
 	}
