@@ -110,8 +110,29 @@ func nativeSession() []event.Event {
 		all[len(all)-1])
 }
 
-// newestSession is what format 6 added.
-func newestSession() []event.Event {
+// laterSession is what formats behind 6 added: meters, each a block that was freed, and a boundary.
+func laterSession(format int) []event.Event {
+	all := endingSession()
+	finish := all[len(all)-1]
+	all = all[:len(all)-1]
+	for _, f := range event.Meters() {
+		if f.Format <= formatOfRows || f.Format > format {
+			continue
+		}
+		n := uint64(f.Format) + 2
+		all = append(all, &event.Change{Stream: n, Segment: n, Time: 103_000_000_000, PID: 4242, TID: 4242, Meter: f.Meter, Value: 4096, Size: 4096, Address: 0x7f00_4000_0000, Block: true})
+		b := &event.Boundary{Number: n, Time: 103_100_000_000, Kind: event.CellOpen, PID: 4242, TID: 4242, Cell: n, Segment: n, Stream: n}
+		b.Value[f.Meter], b.High[f.Meter], b.Tree[f.Meter], b.TreeHigh[f.Meter] = 4096, 8192, 4096, 8192
+		for _, kind := range f.Unknown {
+			b.Frees = frees(kind, 5, 640)
+		}
+		all = append(all, b)
+	}
+	return append(all, finish)
+}
+
+// endingSession is what format 6 added.
+func endingSession() []event.Event {
 	all := torchSession()
 	limit := event.Limit{Kind: event.LimitCgroup, Path: "/docker/größe", Bytes: 600 << 20, Used: 599 << 20, Highest: 600 << 20}
 	return append(all[:len(all)-1],
@@ -156,7 +177,11 @@ func torchSession() []event.Event {
 // TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
 // number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
-	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), 4: nativeSession(), 5: torchSession(), Format: newestSession()} {
+	sessions := map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), 4: nativeSession(), 5: torchSession(), 6: endingSession()}
+	for format := formatOfRows + 1; format <= Format; format++ {
+		sessions[format] = laterSession(format)
+	}
+	for format, events := range sessions {
 		path := fmt.Sprintf("../testdata/recording/format%d.arrows", format)
 		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
 			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {

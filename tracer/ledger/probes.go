@@ -11,38 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Group names probes that are stepped down together when they cost more than the budget.
-type Group uint32
-
-var groupNames = [GroupCount]string{
-	GroupNumPy:       "numpy",
-	GroupStatement:   "statements",
-	GroupResult:      "cell ends",
-	GroupCell:        "cell starts",
-	GroupSignal:      "prompts",
-	GroupCode:        "code objects",
-	GroupDriver:      "CUDA driver",
-	GroupTorch:       "PyTorch totals",
-	GroupLoader:      "libraries",
-	GroupFrames:      "Python stacks",
-	GroupTensors:     "PyTorch blocks",
-	GroupMapping:     "mapped memory",
-	GroupHeap:        "allocator",
-	GroupBlocks:      "heap blocks",
-	GroupNative:      "native frames",
-	GroupSmallStacks: "stacks of small blocks",
-	GroupSmall:       "small blocks",
-	GroupTorchCPU:    "PyTorch on the CPU",
-}
-
-// String returns the group's name for people.
-func (g Group) String() string {
-	if int(g) < len(groupNames) {
-		return groupNames[g]
-	}
-	return "unknown"
-}
-
 // Program names a uprobe program of the object.
 type Program uint8
 
