@@ -236,9 +236,6 @@ func (s *Session) stepDown() {
 				for _, i := range t.instruments {
 					i.stepDown(g)
 				}
-				if g == ledger.GroupNumPy {
-					t.stepDownArrays()
-				}
 				if c := t.python.groups[g]; c != nil {
 					_ = c.Close()
 					delete(t.python.groups, g)
@@ -299,11 +296,6 @@ func (s *Session) putBack(root uint32, r *steps, g ledger.Group) {
 func (s *Session) placeAgain(t *target, g ledger.Group) error {
 	if t.python.groups[g] == nil {
 		if err := s.place(t, g); err != nil {
-			return err
-		}
-	}
-	if g == ledger.GroupNumPy {
-		if err := s.stepUpArrays(t); err != nil {
 			return err
 		}
 	}

@@ -145,10 +145,7 @@ func (s *Session) release(t *target) {
 
 // letGo takes a target's probes out, all at the same time: the kernel lets a while pass for each, but not for one after the other.
 func (t *target) letGo(closing *sync.WaitGroup) {
-	numpy := t.arrays
-	t.arrays = arrays{}
 	t.closeInstruments(closing)
-	closing.Go(numpy.close)
 	if t.python == nil {
 		return
 	}

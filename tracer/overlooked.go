@@ -96,10 +96,13 @@ func (o *overlooked) said() string {
 		"%d of them had loaded NumPy, PyTorch or the CUDA driver: what they allocated there is missing", o.ended, o.first, o.loaded)
 }
 
+// metersOfPythons are those that only a Python's own probes see.
+var metersOfPythons = event.MetersOf(func(f *event.Facts) bool { return f.OfPythons })
+
 // metersOf are the meters of what libraries allocate.
 func metersOf(loaded ledger.Imports) (meters []event.Meter) {
 	if loaded&ledger.ImportsNumPy != 0 {
-		meters = append(meters, event.NumPy)
+		meters = append(meters, event.MetersThrough(event.ThroughNumPy)...)
 	}
 	if loaded&ledger.ImportsTorch != 0 {
 		meters = append(meters, metersThrough(cuda.Torch)...)

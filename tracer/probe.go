@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -129,6 +130,7 @@ func sitesOf(g ledger.Group, s cpython.Sites) []machine.Site {
 
 // probe tells the ledger how to read the target's Python and places every group.
 func (s *Session) probe(t *target) error {
+	s.equip(t)
 	if !s.options.NoStacks { // before the ledger is told that it is there
 		if err := s.place(t, ledger.GroupCode); err != nil {
 			return err
@@ -145,11 +147,14 @@ func (s *Session) probe(t *target) error {
 	running := s.openRunning(t)
 	if t.late { // who attaches is waiting, and the interpreter has a sys.path
 		s.expectLibraries(t)
-		s.placeAhead(t, true)
-		s.countArrays(t)
+	}
+	for _, i := range t.instruments {
+		if err := i.place(); err != nil {
+			return err
+		}
 	}
 	for g := range ledger.Group(ledger.PythonGroups) {
-		if s.budget.isShed(t.root, g) {
+		if g == ledger.GroupNumPy || s.budget.isShed(t.root, g) {
 			continue
 		}
 		if g != ledger.GroupCode {
@@ -159,18 +164,11 @@ func (s *Session) probe(t *target) error {
 		} else if t.python.groups[g] == nil { // stacks take longer, that is all
 			continue
 		}
-		if g != ledger.GroupNumPy || t.python.groups[g] != nil || t.arrays.state != ledger.ArraysInside {
-			s.note(t, g)
-		}
+		noteInPython(s, t, g)
 	}
 	s.expectLibraries(t)
-	if !t.late {
-		s.expectKnown(t)
-	}
-	s.placeAhead(t, false)
-	s.relist(t)
 	s.settleInstruments(t)
-	s.countArrays(t)
+	s.relist(t)
 	s.checkRunning(t, running)
 	inlined := t.python.sites.CompileInlined && !compiledByAudit(t.python.sites)
 	if inlined || len(placements(ledger.GroupCell, t.python.sites)) == 0 {
@@ -203,20 +201,28 @@ func blind(s cpython.Sites) string {
 var placed = placements
 
 func (s *Session) place(t *target, g ledger.Group) error {
-	p := placed(g, t.python.sites)
-	if len(p) == 0 || g == ledger.GroupNumPy && t.arrays.state == ledger.ArraysInside {
-		return nil
+	c, err := placeInPython(s, t, g)
+	if c != nil {
+		t.python.groups[g] = c
 	}
-	c, err := s.probeFile(t, t.python.file, p)
+	return err
+}
+
+// placeInPython puts a group's probes into a target's interpreter. Nil if that has no place for them.
+func placeInPython(h host, t *target, g ledger.Group) (io.Closer, error) {
+	p := placed(g, t.python.sites)
+	if len(p) == 0 {
+		return nil, nil
+	}
+	c, err := h.probeFile(t, t.python.file, p)
 	if err != nil {
-		return fmt.Errorf("pid %d: %w", t.pid, err)
+		return nil, fmt.Errorf("pid %d: %w", t.pid, err)
 	}
 	if err := t.python.tookEffect(p); err != nil {
 		_ = c.Close()
-		return fmt.Errorf("pid %d: %w", t.pid, err)
+		return nil, fmt.Errorf("pid %d: %w", t.pid, err)
 	}
-	t.python.groups[g] = c
-	return nil
+	return c, nil
 }
 
 // errNoEffect says that the kernel takes probes on a file and does not put them in. It is so where a FUSE server passes its files on to another file
@@ -247,19 +253,19 @@ func (p *python) tookEffect(placements []ledger.Placement) error {
 	return nil
 }
 
-// note records for the certificate where a group's probes are, and what a missing one means.
-func (s *Session) note(t *target, g ledger.Group) {
+// noteInPython records for the certificate where a group's probes are in a target's interpreter, and what a missing one means.
+func noteInPython(h host, t *target, g ledger.Group) {
 	sites := t.python.sites
 	if len(placements(g, sites)) == 0 {
-		s.problem("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g)
+		h.problem("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g)
 		return
 	}
 	if names := doubted(g, sites); len(names) > 0 && (g != ledger.GroupCell || !sites.CompileInlined) {
-		s.unseen++
-		s.problem("pid %d: in this Python (%s) nothing calls %s: the probes on %v may not see what they are for", t.pid, t.python.version(),
+		h.countUnseen()
+		h.problem("pid %d: in this Python (%s) nothing calls %s: the probes on %v may not see what they are for", t.pid, t.python.version(),
 			strings.Join(names, ", "), g)
 	}
-	s.noteUse(g, describeSites(sitesOf(g, sites)))
+	h.noteUse(g, describeSites(sitesOf(g, sites)))
 }
 
 // noteUse adds where a group's probes are, once for each place.
@@ -295,8 +301,10 @@ func describeSites(sites []machine.Site) string {
 // meterSources says for each meter which probe serves it on this kernel.
 func (s *Session) meterSources() []event.MeterSource {
 	sources := MeterSources(s.ledger.Capabilities(), s.threads())
-	if s.options.Heap {
-		sources = append(sources, HeapSource)
+	for _, m := range RequestedSources() {
+		if m.Meter == event.Heap && s.options.Heap {
+			sources = append(sources, m)
+		}
 	}
 	return sources
 }

@@ -34,10 +34,9 @@ type target struct {
 	// announced: its ProcessInfo has been handed out.
 	announced bool
 	limited   bool // by this session
-	arrays    arrays
-	// instruments are nil until it is equipped; settled: they wait for nothing.
+	// instruments are nil until it is equipped; numpy is one of them.
 	instruments []instrument
-	settled     bool
+	numpy       *numpyInstrument
 	// identified: the ledger knows which GPUs it uses.
 	identified bool
 	natives    nativeSpace
@@ -130,7 +129,7 @@ func (s *Session) recognize(ctx context.Context) error {
 		case err != nil:
 			return err
 		default:
-			s.beginAhead(t)
+			s.readAhead(t)
 		}
 	}
 	if len(s.targets) == 0 {
@@ -227,7 +226,7 @@ func (t *target) close() error {
 // impatient says whether a process is to be looked at again soon.
 func (s *Session) impatient() bool {
 	for _, t := range s.targets {
-		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && (len(t.arrays.expected) > 0 || !t.python.complete() || !t.settled)) {
+		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && !t.python.complete()) {
 			return true
 		}
 	}
