@@ -180,8 +180,10 @@ func (i *numpyInstrument) meet(_ listing, m process.Mapping) {
 }
 
 func (i *numpyInstrument) listed(listing) {
-	i.count()
-	i.leave()
+	if i.target.python != nil {
+		i.count()
+		i.leave()
+	}
 }
 
 // giveUp goes back to the probes on PyTraceMalloc_Track, or stays with them, for good.
