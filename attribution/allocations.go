@@ -75,11 +75,6 @@ func newAllocations() allocations {
 	}
 }
 
-// isBlock says whether a change is of one block.
-func isBlock(c *event.Change) bool {
-	return c.Size != 0 && counted(c.Meter) && (c.Block || c.Meter != event.Mapped && c.Meter != event.Heap && !isActive(c.Meter))
-}
-
 // forget drops all blocks of some meters of a root: what becomes of them is not told for a while. What windows know that they
 // allocated, and held at the peak so far, stays.
 func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
@@ -127,10 +122,10 @@ func (t *Tracker) inOrder(r *root, stream uint64, c *event.Change) {
 
 // allocate takes a change in that made or freed a block, once the windows of its segment are open.
 func (t *Tracker) allocate(r *root, c *event.Change) {
-	if !isBlock(c) && (t.audit == nil || c.Meter < event.CPUMeters) {
+	if !c.IsBlock() && (t.audit == nil || c.Meter < event.CPUMeters) {
 		return
 	}
-	if isBlock(c) && isChained(c.Meter) {
+	if c.IsBlock() && c.Meter.Facts().Chained() {
 		r.sides.link(c, r.ended, r.ordered.skips, func(c *event.Change) { t.await(r, c) })
 		return
 	}
@@ -261,18 +256,7 @@ func (t *Tracker) copyInto(all *tallies, key heldKey) {
 
 // missesStacks says whether stacks of a meter were not walked at some time in the window.
 func (w *window) missesStacks(m event.Meter) bool {
-	misses := func(stacks string) bool { return slices.Contains(w.unwalked, stacks) }
-	switch {
-	case isActive(m):
-		return misses(event.TensorStacks)
-	case isHeap(m):
-		return misses(event.HeapStacks)
-	case m == event.Mapped:
-		return misses(event.MappedStacks) || misses(event.SmallStacks)
-	case isArray(m):
-		return misses(event.Stacks) || misses(event.SmallStacks)
-	}
-	return misses(event.Stacks)
+	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks string) bool { return slices.Contains(w.unwalked, stacks) })
 }
 
 func compareFrames(x, y model.Frame) int {

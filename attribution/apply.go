@@ -128,9 +128,7 @@ func (t *Tracker) now(p *process) *event.Boundary {
 
 // carry gives a boundary what another says that is counted since the beginning.
 func carry(b, of *event.Boundary) {
-	b.Unknown, b.Slack, b.UnknownDevice = of.Unknown, of.Slack, of.UnknownDevice
-	b.UnknownHeap, b.HeapSlack, b.UnknownTorch, b.TorchSlack = of.UnknownHeap, of.HeapSlack, of.UnknownTorch, of.TorchSlack
-	b.Doubts = of.Doubts
+	b.Frees, b.Doubts = of.Frees, of.Doubts
 }
 
 // change files one value of the stream under its segment.

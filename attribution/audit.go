@@ -17,7 +17,7 @@ func NewAuditor() *Auditor {
 	t.audit = &audit{
 		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
 		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
-		ended: map[int32]bool{}, failures: map[int32][]*window{}, unmapped: map[unmapping]event.Bytes{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[string]*blind{}, pools: map[int32]string{},
+		ended: map[int32]bool{}, failures: map[int32][]*window{}, unmapped: map[unmapping]event.Bytes{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[event.Meter]*blind{}, pools: map[int32]string{},
 	}
 	return &Auditor{t}
 }
@@ -42,9 +42,9 @@ type audit struct {
 	// unmapped is what went of ranges after the run of the cell that mapped them.
 	unmapped map[unmapping]event.Bytes
 	holders  map[int32]*holders
-	count    int               // of live blocks
-	dropped  int               // blocks and tallies that found no room
-	blind    map[string]*blind // which meters were stepped down, by the text of the boundary
+	count    int                    // of live blocks
+	dropped  int                    // blocks and tallies that found no room
+	blind    map[event.Meter]*blind // of whose blocks it was not told for a while
 
 	devices   map[heldKey]*cache  // PyTorch's allocator, by process and its meter of handed out memory
 	pending   map[int32]*pending  // by thread
@@ -110,7 +110,7 @@ func (a *audit) openBirth(w *window) {
 func (a *audit) change(t *Tracker, r *root, c *event.Change) {
 	a.totals(t, r, c)
 	switch {
-	case !isBlock(c):
+	case !c.IsBlock():
 	case c.Meter == event.Mapped:
 		a.moveRange(t, r, c)
 	default:

@@ -24,6 +24,9 @@ type pending struct {
 // blocks (2 MiB) cannot be served from free large ones (c10/cuda/CUDACachingAllocator.h, PyTorch 1.0 to 2.11).
 const largeSegment = 20 << 20
 
+// isActive says whether a meter is what PyTorch has handed out on some GPU.
+func isActive(m event.Meter) bool { return m.Template() == event.OfDevice(0, event.Active) }
+
 // claim follows whose the driver's blocks are, as bpf/torch.h does: PyTorch's, if reserved rises on the same thread by
 // just what was taken.
 func (a *audit) claim(c *event.Change) {

@@ -247,7 +247,7 @@ func (t *Tracker) treeOf(w *window, own map[string]model.Figure) map[string]mode
 			f.Exact, f.Bound = false, widen(f.Bound, shared)
 		}
 		// A forked child has no probes: what it makes is in none of them. And not all of the tree may have been seen.
-		if w.crowded || w.sharing && isArray(m) || w.doubts.inTree(m) {
+		if w.crowded || w.sharing && m.Facts().OfPythons || w.doubts.inTree(m) {
 			f.Exact, f.Bound = false, nil
 		}
 		if o, ok := own[m.String()]; !ok || !o.Equal(f) {

@@ -235,23 +235,13 @@ func (t *Tracker) closeProcess(p *process, b *event.Boundary, why string) {
 // shedding notes that a root's probe group was stepped down or up. The windows that are open are marked.
 func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
-	switch b.Text {
-	case "", event.SmallBlocks, event.ForeignArrays:
-		r.sheds(t.cut, b.Text, down, event.NumPy)
-	case event.TorchCPU:
-		r.sheds(t.cut, b.Text, down, event.Torch)
-	case event.TorchTotals:
-		r.sheds(t.cut, b.Text, down, totals()...)
-	case event.Stacks, event.SmallStacks, event.NativeStacks, event.MappedStacks:
-		t.stacksAreShed(r, b)
-	case event.TensorStacks:
-		if down {
-			t.forget(b.Root, isActive)
-		}
-		t.stacksAreShed(r, b)
-	case event.HeapStacks:
-		if down {
-			t.forget(b.Root, isHeap)
+	paused := event.Paused(b.Text)
+	switch {
+	case len(paused) > 0:
+		r.sheds(t.cut, b.Text, down, paused...)
+	case event.IsOfStacks(b.Text):
+		if forgotten := forgottenBy(b.Text); down && len(forgotten) > 0 {
+			t.forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
 		}
 		t.stacksAreShed(r, b)
 	default: // the name of a probe group that serves no meter
@@ -259,6 +249,11 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 			t.problem(b.Text)
 		}
 	}
+}
+
+// forgottenBy are the meters whose blocks are not known any more once what a text is about is stepped down.
+func forgottenBy(text string) []event.Meter {
+	return event.MetersOf(func(f *event.Facts) bool { return f.Forgotten && slices.Contains(f.Untold, text) })
 }
 
 // sheds notes that the probes of some meters are out, for one reason or several, or back.

@@ -142,15 +142,16 @@ func (c *coder) detail(w *window) {
 	codeOne(c, &d.openCPU)
 	beside(c, &d.closeCPU, d.openCPU)
 	sameTree := slices.Equal(d.own, d.tree)
-	frees := d.openUnknown|d.closeUnknown|d.openDevice|d.closeDevice|d.openUnknownHeap|d.closeUnknownHeap|d.openUnknownTorch|d.closeUnknownTorch != 0 ||
-		d.openSlack|d.closeSlack|d.openHeap|d.closeHeap|d.openTorch|d.closeTorch|d.unsure|d.unsureTorch != 0
+	frees := d.openFrees != event.Frees{} || d.closeFrees != event.Frees{} || d.unsure != [event.UnknownKinds]event.Bytes{}
 	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (model.Foreign{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 && !d.sharing
 	marked, doubted := len(d.shed) > 0 || len(d.unwalked) > 0, d.doubts != nil
 	c.flags(&sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.isSettled, &d.uncounted, &d.crowded)
 	codeOne(c, &d.until)
 	if frees {
-		code(c, &d.openUnknown, &d.closeUnknown, &d.openDevice, &d.closeDevice, &d.openUnknownHeap, &d.closeUnknownHeap, &d.openUnknownTorch, &d.closeUnknownTorch)
-		code(c, &d.openSlack, &d.closeSlack, &d.openHeap, &d.closeHeap, &d.openTorch, &d.closeTorch, &d.unsure, &d.unsureTorch)
+		for kind := range event.UnknownKinds {
+			code(c, &d.openFrees.Unknown[kind], &d.closeFrees.Unknown[kind])
+			code(c, &d.openFrees.Slack[kind], &d.closeFrees.Slack[kind], &d.unsure[kind])
+		}
 	}
 	c.figures(&d.own)
 	if sameTree {

@@ -197,35 +197,17 @@ func (d *doubts) off(m event.Meter) (bytes event.Bytes, unknown bool) {
 		return 0, false
 	}
 	for kind, size := range d.missing {
-		if size > 0 && concerns(event.MissingKind(kind), m) {
+		if size > 0 && slices.Contains(m.Facts().Missing, event.MissingKind(kind)) {
 			bytes += size
 			unknown = unknown || size >= event.Unbounded
 		}
 	}
-	return bytes, unknown || d.loose || d.blind.has(template(m))
-}
-
-// concerns says whether a meter may be off because of what was missed.
-func concerns(kind event.MissingKind, m event.Meter) bool {
-	switch kind {
-	case event.MissingNumPy:
-		return isNumPy(m)
-	case event.MissingTorch:
-		return isTorch(m)
-	case event.MissingHeap:
-		return isHeap(m)
-	case event.MissingCUDA:
-		if m == event.Pinned {
-			return true
-		}
-	}
-	_, of, device := m.Device()
-	return device && of != event.Active // PyTorch itself says what that is, and on which GPU
+	return bytes, unknown || d.loose || d.blind.has(m.Template())
 }
 
 // inTree says whether a meter's figures of a window's tree are lower bounds, because not all of the tree was seen.
 func (d *doubts) inTree(m event.Meter) bool {
-	return d != nil && (d.partly || d.blindTree.has(template(m)))
+	return d != nil && (d.partly || d.blindTree.has(m.Template()))
 }
 
 // lost tells in a window of a report what found no room in it.

@@ -62,7 +62,7 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	exact, bound = true, &nothing
 	if t.start != nil {
 		for _, s := range t.start.Meters {
-			if s.Meter == template(m) && !s.Exact {
+			if s.Meter == m.Template() && !s.Exact {
 				exact = false
 				if s.Bound < 0 {
 					return false, nil
@@ -82,37 +82,27 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	if off > 0 {
 		exact, bound = false, widen(bound, off)
 	}
-	if m == event.Heap {
-		if slack := w.closeHeap - w.openHeap; !w.isOpen && slack > 0 {
-			return false, widen(bound, slack)
-		}
-		return exact, bound
-	}
-	if m == event.Torch {
-		if !w.isOpen && w.closeUnknownTorch > w.openUnknownTorch {
-			return false, widen(bound, w.closeTorch-w.openTorch+w.unsureTorch)
-		}
-		if w.unsureTorch > 0 {
-			return false, widen(bound, w.unsureTorch)
-		}
-		return exact, bound
-	}
-	if m >= event.Pinned && w.closeDevice > w.openDevice {
-		if _, kind, ok := m.Device(); !ok || kind != event.Active { // freed memory of unknown size may have been any of these
+	for _, kind := range m.Facts().Unknown {
+		freed, off, sized := w.freed(kind)
+		if freed && !sized {
 			return false, nil
 		}
-	}
-	if m != event.NumPy {
-		return exact, bound
-	}
-	unknown, slack := w.closeUnknown-w.openUnknown, w.closeSlack-w.openSlack
-	if !w.isOpen && unknown > 0 {
-		return false, widen(bound, slack+w.unsure)
-	}
-	if w.unsure > 0 {
-		return false, widen(bound, w.unsure)
+		if freed || off > 0 {
+			exact, bound = false, widen(bound, off)
+		}
 	}
 	return exact, bound
+}
+
+// freed says whether what was freed in a window without having been seen to be made changes its figures, and by how many bytes they are off for that and
+// because a meter was stepped down. sized: that can be said.
+func (w *window) freed(kind event.UnknownKind) (freed bool, off event.Bytes, sized bool) {
+	off = w.unsure[kind]
+	if w.isOpen || w.closeFrees.Unknown[kind] <= w.openFrees.Unknown[kind] {
+		return false, off, true
+	}
+	slack := w.closeFrees.Slack[kind] - w.openFrees.Slack[kind]
+	return slack > 0 || !kind.Facts().Sized, off + slack, !kind.Facts().Boundless
 }
 
 func (t *Tracker) meters() []model.Meter {
@@ -122,11 +112,11 @@ func (t *Tracker) meters() []model.Meter {
 	}
 	sources := t.start.Meters
 	for m := range event.Meter(event.MeterCount) {
-		if !alwaysThere(m) && !t.gpus.used[m] {
+		if !m.Facts().Always && !t.gpus.used[m] {
 			continue
 		}
 		for _, s := range sources {
-			if s.Meter == template(m) {
+			if s.Meter == m.Template() {
 				exact, bound := t.quality(m, nil)
 				out = append(out, model.Meter{ID: m.String(), Unit: "bytes", Source: s.Source, Exact: exact && !s.Absent, Bound: bound})
 			}

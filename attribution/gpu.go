@@ -11,22 +11,24 @@ import (
 type gpus struct {
 	used   [event.MeterCount]bool
 	meters []event.Meter // that the report has, ascending
+	others []event.Meter // that a report has only if they are used
 }
 
 func newGPUs() (g gpus) {
-	for m := range event.Pinned {
-		g.meters = append(g.meters, m)
+	g.meters = event.MetersOf(func(f *event.Facts) bool { return f.Always })
+	slices.Sort(g.meters)
+	for m := range event.Meter(event.MeterCount) {
+		if !m.Facts().Always {
+			g.others = append(g.others, m)
+		}
 	}
 	return g
 }
 
-// alwaysThere are the meters that every report has.
-func alwaysThere(m event.Meter) bool { return m < event.Pinned }
-
 // note marks the meters that have ever been other than 0.
 func (g *gpus) note(all ...*event.Readings) {
 	for _, r := range all {
-		for m := event.Pinned; m < event.MeterCount; m++ {
+		for _, m := range g.others {
 			if r[m] != 0 {
 				g.mark(m)
 			}
@@ -52,12 +54,10 @@ func (g *gpus) use(m event.Meter) {
 // shows says whether a meter belongs into the figures of a window, nil for a whole process or tree. numpy: the process is a Python with
 // probes of its own, so that its arrays and tensors are seen.
 func (t *Tracker) shows(m event.Meter, w *window, numpy bool) bool {
-	switch {
-	case isNumPy(m):
-		return numpy
-	case isTorch(m) && !numpy:
+	switch facts := m.Facts(); {
+	case facts.OfPythons && !numpy:
 		return false
-	case alwaysThere(m):
+	case facts.Always:
 		return true
 	}
 	return t.gpus.used[m] && (w == nil || !w.unknown(m))
@@ -247,20 +247,4 @@ func (t *Tracker) refusals(w *window) []model.Refusal {
 		}
 	}
 	return out
-}
-
-// totals are the meters that PyTorch's totals serve.
-func totals() (meters []event.Meter) {
-	for n := range event.MaxDevices {
-		meters = append(meters, event.OfDevice(n, event.Active), event.OfDevice(n, event.Reserved))
-	}
-	return meters
-}
-
-// template is the meter that stands for the same meter of every GPU where sources are told.
-func template(m event.Meter) event.Meter {
-	if _, kind, ok := m.Device(); ok {
-		return event.OfDevice(0, kind)
-	}
-	return m
 }

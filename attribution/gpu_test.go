@@ -131,7 +131,7 @@ func TestUnknownDeviceFrees(t *testing.T) {
 	s.openCell(1, true)
 	s.cell(event.CellClose, 1, gpu(driver, 10, 10))
 	s.openCell(2, true)
-	s.cell(event.CellClose, 2, gpu(driver, 10, 10), func(b *event.Boundary) { b.UnknownDevice = 1 })
+	s.cell(event.CellClose, 2, gpu(driver, 10, 10), func(b *event.Boundary) { b.Unknown[event.UnknownDevice] = 1 })
 	r := s.run(t)
 	if f := nth(t, r, model.Cell, 0).Meters["gpu.0.driver"]; !f.Exact {
 		t.Errorf("the cell before: %+v", f)

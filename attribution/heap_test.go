@@ -78,8 +78,8 @@ func TestHeapFromBeforeTheAttach(t *testing.T) {
 	s := newHeaper()
 	s.cut(event.CellOpen, 1)
 	s.change(0x1000, 1, 100, true)
-	s.cut(event.CellClose, 1, func(b *event.Boundary) { b.UnknownHeap, b.HeapSlack = 3, 4096 })
-	after := func(b *event.Boundary) { b.UnknownHeap, b.HeapSlack = 3, 4096 }
+	s.cut(event.CellClose, 1, func(b *event.Boundary) { b.Unknown[event.UnknownHeap], b.Slack[event.UnknownHeap] = 3, 4096 })
+	after := func(b *event.Boundary) { b.Unknown[event.UnknownHeap], b.Slack[event.UnknownHeap] = 3, 4096 }
 	s.cut(event.CellOpen, 2, after)
 	s.cut(event.CellClose, 2, after)
 	s.cut(event.Detached, 0, after)

@@ -10,7 +10,13 @@ import (
 // inner are blocks that lie in blocks of another meter: an array's data, or a tensor's, are in a block of malloc's, which is in memory that was
 // mapped. A leak is said once, of the innermost.
 type inner struct {
-	heap, arrays []extent // by address; tensors are arrays, too
+	layers map[int]*layer // by how many meters their blocks lie in, of the CPU's
+}
+
+// layer are meters whose blocks lie in those of the same others, as arrays and tensors do.
+type layer struct {
+	within []event.Meter
+	blocks []extent // by address
 }
 
 // extent is where a block lies.
@@ -21,14 +27,18 @@ type extent struct {
 
 // inner collects what can lie in other blocks of a process, also what was freed when it ended.
 func (j *judge) inner(pid int32, ended bool) *inner {
-	in := &inner{}
+	in := &inner{layers: map[int]*layer{}}
 	add := func(at place, b kept) {
-		switch at.meter {
-		case event.NumPy, event.Torch:
-			in.arrays = append(in.arrays, extent{at.address, b.size})
-		case event.Heap:
-			in.heap = append(in.heap, extent{at.address, b.size})
+		facts := at.meter.Facts()
+		if _, _, device := at.meter.Device(); device || len(facts.Within) == 0 {
+			return
 		}
+		one := in.layers[len(facts.Within)]
+		if one == nil {
+			one = &layer{within: facts.Within}
+			in.layers[len(facts.Within)] = one
+		}
+		one.blocks = append(one.blocks, extent{at.address, b.size})
 	}
 	j.audit.each(pid, add)
 	if ended {
@@ -36,21 +46,21 @@ func (j *judge) inner(pid int32, ended bool) *inner {
 			add(at, b.kept)
 		}
 	}
-	byAddress := func(a, b extent) int { return cmp.Compare(a.at, b.at) }
-	slices.SortFunc(in.heap, byAddress)
-	slices.SortFunc(in.arrays, byAddress)
+	for _, one := range in.layers {
+		slices.SortFunc(one.blocks, func(a, b extent) int { return cmp.Compare(a.at, b.at) })
+	}
 	return in
 }
 
 // fill says whether at least half of a block is taken by blocks that lie in it.
 func (in *inner) fill(at place, size event.Bytes) bool {
-	switch at.meter {
-	case event.Heap:
-		return within(in.arrays, at.address, size)*2 >= size
-	case event.Mapped:
-		return max(within(in.arrays, at.address, size), within(in.heap, at.address, size))*2 >= size
+	most := event.Bytes(0)
+	for _, one := range in.layers {
+		if slices.Contains(one.within, at.meter) {
+			most = max(most, within(one.blocks, at.address, size))
+		}
 	}
-	return false
+	return at.meter.Encloses() && 2*most >= size
 }
 
 // within is how many bytes of blocks lie in [start, start+size).

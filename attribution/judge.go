@@ -106,7 +106,7 @@ func (j *judge) survivors() {
 		}
 		j.audit.each(pid, func(at place, b kept) {
 			take(at, b)
-			if cleared && clears(at.meter) {
+			if cleared && at.meter.Facts().Owned {
 				never.add(pid, at.meter, b, notAsked, event.Holder{})
 			}
 		})
@@ -147,19 +147,16 @@ func (j *judge) account(s *site) {
 	}
 }
 
-// clears says whether an interpreter that ends frees a meter's blocks.
-func clears(m event.Meter) bool { return isArray(m) || isActive(m) }
-
 func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 	if j.audit.torch[blockKey{heldKey{pid, at.meter}, at.address}] {
 		return // PyTorch's allocator has it: what it hands out is counted as active
 	}
 	kind, holder := j.holder(pid, at)
-	if kind == notAsked && asked(at.meter) && b.size >= 64<<10 {
+	if kind == notAsked && at.meter.Facts().Owned && b.size >= 64<<10 {
 		j.unknown[pid] += b.size
 	}
 	to.add(pid, at.meter, b, kind, holder)
-	if at.meter == event.Mapped || at.meter == event.Heap {
+	if at.meter.Encloses() {
 		return // who holds them is not known, and what they are filled with has been said
 	}
 	name := heldBy{pid, at.meter, kind, rootOf(holder)}
@@ -178,7 +175,7 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 // holder is who holds a block, as the process said in the end.
 func (j *judge) holder(pid int32, at place) (event.HolderKind, event.Holder) {
 	h := j.audit.holders[pid]
-	if h == nil || !asked(at.meter) {
+	if h == nil || !at.meter.Facts().Owned {
 		return notAsked, event.Holder{}
 	}
 	one := h.by[at.address]
@@ -192,10 +189,6 @@ func (j *judge) holder(pid int32, at place) (event.HolderKind, event.Holder) {
 	}
 	return notAsked, event.Holder{}
 }
-
-// asked says whether Python objects hold a meter's blocks. PyTorch's allocator keeps page-locked memory, and the driver's,
-// when no tensor has it any more.
-func asked(m event.Meter) bool { return isArray(m) || isActive(m) }
 
 // judge decides on a site. It says whether its cell grows with each run.
 func (j *judge) judge(s *site) bool {
@@ -214,7 +207,7 @@ func (j *judge) judge(s *site) bool {
 		j.known(s)
 		return true
 	}
-	if p := s.by[notAsked]; p != nil && p.failed > 0 && asked(s.meter) && j.audit.holders[s.pid] == nil {
+	if p := s.by[notAsked]; p != nil && p.failed > 0 && s.meter.Facts().Owned && j.audit.holders[s.pid] == nil {
 		j.find(model.HeldByTraceback, s, notAsked, p)
 		j.known(s)
 	}
@@ -226,7 +219,7 @@ func (j *judge) judge(s *site) bool {
 		return false // what a module makes when it is imported is meant to stay
 	}
 	for _, kind := range []event.HolderKind{event.HeldByModule, event.HeldByThread, event.HeldByCycle, event.HeldByNone} {
-		if s.unseen && kind != event.HeldByCycle && j.audit.blind[""] == nil {
+		if s.unseen && kind != event.HeldByCycle && j.audit.blind[event.NumPy] == nil {
 			continue // it was there before the audit began: meant to stay, for all that is known
 		}
 		for _, p := range s.of(kind) {
@@ -240,7 +233,7 @@ func (j *judge) judge(s *site) bool {
 
 // known: a site was judged although nobody knows who holds its blocks.
 func (j *judge) known(s *site) {
-	if p := s.by[notAsked]; p != nil && asked(s.meter) {
+	if p := s.by[notAsked]; p != nil && s.meter.Facts().Owned {
 		j.unknown[s.pid] = max(j.unknown[s.pid]-p.bytes, 0)
 	}
 }
@@ -294,7 +287,7 @@ func (j *judge) passed() {
 	names := newSurvivors(j.t)
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.gone), comparePassing) {
 		p := j.audit.gone[key]
-		if !asked(key.meter) || key.in != nil && !key.in.failed() {
+		if !key.meter.Facts().Owned || key.in != nil && !key.in.failed() {
 			continue
 		}
 		kind := model.FreedLate

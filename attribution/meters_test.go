@@ -54,9 +54,11 @@ func TestShedForTwoReasons(t *testing.T) {
 // looked into. Windows before the pause are exact.
 func TestPauseOfNumPy(t *testing.T) {
 	s := newScript()
-	unsure := func(by event.Bytes) func(*event.Boundary) { return func(b *event.Boundary) { b.Unsure = by } }
+	unsure := func(by event.Bytes) func(*event.Boundary) {
+		return func(b *event.Boundary) { b.Unsure[event.UnknownNumPy] = by }
+	}
 	closed := func(cell uint64, by event.Bytes) {
-		s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome, b.Unsure = cell, event.OutcomeOK, by })
+		s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome, b.Unsure[event.UnknownNumPy] = cell, event.OutcomeOK, by })
 	}
 	s.openCell(1, true)
 	closed(1, 0)
@@ -64,10 +66,10 @@ func TestPauseOfNumPy(t *testing.T) {
 	s.boundary(event.MeterShed, main)
 	closed(2, 0)
 	s.boundary(event.MeterBack, main, unsure(9000))
-	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Unsure = 3, 4, 9000 })
+	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Unsure[event.UnknownNumPy] = 3, 4, 9000 })
 	s.boundary(event.MeterSettled, main, unsure(70))
 	closed(3, 70)
-	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Unsure = 4, 5, 70 })
+	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Unsure[event.UnknownNumPy] = 4, 5, 70 })
 	closed(4, 70)
 	s.boundary(event.Detached, main, unsure(70))
 	r := s.run(t)
@@ -94,8 +96,10 @@ func TestShedInOneTree(t *testing.T) {
 func TestUnknownFreesBoundNumPy(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
-	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Unknown, b.Slack = 1, 1, 4096 })
-	s.boundary(event.Detached, main, func(b *event.Boundary) { b.Unknown, b.Slack = 1, 4096 })
+	s.boundary(event.CellClose, main, func(b *event.Boundary) {
+		b.Cell, b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy] = 1, 1, 4096
+	})
+	s.boundary(event.Detached, main, func(b *event.Boundary) { b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy] = 1, 4096 })
 	r := s.run(t)
 	f := nth(t, r, model.Cell, 0).Meters["cpu.numpy"]
 	if f.Exact || f.Bound == nil || *f.Bound != 4096 {

@@ -30,7 +30,7 @@ func (t *Tracker) certificate() model.Certificate {
 	}
 	proofs := t.proofs(&c)
 	for _, m := range t.gpus.meters {
-		if _, kind, _ := m.Device(); kind != event.Unattributed { // no change says it, so there is nothing to compare
+		if m.Facts().Kind != event.Sampled { // no change says it, so there is nothing to compare
 			c.Meters = append(c.Meters, *proofs[m])
 		}
 	}
@@ -60,10 +60,9 @@ func (t *Tracker) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 	between := t.betweens()
 	for w := range t.all(0, anyKind) {
 		if w.kind == kindSession {
-			c.UnknownFrees += w.closeUnknown - w.openUnknown
-			c.UnknownDeviceFrees += w.closeDevice - w.openDevice
-			c.UnknownTorchFrees += w.closeUnknownTorch - w.openUnknownTorch
-			c.UnknownHeapFrees += w.closeUnknownHeap - w.openUnknownHeap
+			for kind, n := range c.Unknown() {
+				*n += w.closeFrees.Unknown[kind] - w.openFrees.Unknown[kind]
+			}
 		}
 		complete := t.root(w.root).stream.complete(w.openStream, w.closeStream)
 		for _, m := range t.gpus.meters {
@@ -76,7 +75,7 @@ func (t *Tracker) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 func (t *Tracker) prove(p *model.Proof, w *window, m event.Meter, complete bool, between betweens) {
 	shed := slices.Contains(w.shed, m)
 	p.Shed = p.Shed || shed
-	if w.isOpen || w.kind == kindLife || w.unknown(m) || isArray(m) && w.process.info.Python == "" {
+	if w.isOpen || w.kind == kindLife || w.unknown(m) || m.Facts().OfPythons && w.process.info.Python == "" {
 		return
 	}
 	if !complete || shed {

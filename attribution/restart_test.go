@@ -61,9 +61,11 @@ func TestKernelsOfAServer(t *testing.T) {
 	})
 	s.events = append(s.events, &event.Process{ProcessInfo: event.ProcessInfo{PID: 200, Python: "3.11.2", IPython: "8.5.0"}})
 	s.boundary(event.CellOpen, 200, func(b *event.Boundary) {
-		b.Cell, b.Unknown, b.Slack, b.UnknownTorch, b.TorchSlack = 1, 1, 1000, 2, 2000
+		b.Cell, b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy], b.Unknown[event.UnknownTorch], b.Slack[event.UnknownTorch] = 1, 1, 1000, 2, 2000
 	})
-	freed := func(b *event.Boundary) { b.Unknown, b.Slack, b.UnknownTorch, b.TorchSlack = 3, 4000, 2, 2000 }
+	freed := func(b *event.Boundary) {
+		b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy], b.Unknown[event.UnknownTorch], b.Slack[event.UnknownTorch] = 3, 4000, 2, 2000
+	}
 	s.boundary(event.Detached, main, freed)
 	r := s.run(t)
 	w := nth(t, r, model.Cell, 0)

@@ -98,8 +98,9 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	t.askedIn(r, b.Segment)
 	t.doubtSegment(r, &b.Doubts)
 	latest := r.latest()
-	r.unsure.push(t.cut, b.Unsure)
-	r.unsureTorch.push(t.cut, b.UnsureTorch)
+	for kind, bytes := range b.Unsure {
+		r.unsure[kind].push(t.cut, bytes)
+	}
 	r.past.see(t.cut, latest, &b.Tree, &b.TreeHigh, t.gpus.meters)
 	r.past.thin(r)
 	for pid, m := range moved {

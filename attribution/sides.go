@@ -49,11 +49,6 @@ const (
 	maxSince = lingering / 2
 )
 
-// isChained says whether each change of a meter says from which value it led to which.
-func isChained(m event.Meter) bool {
-	return m == event.NumPy || m == event.Torch || m == event.Heap || m == event.Pinned || template(m) == event.OfDevice(0, event.Driver)
-}
-
 func (s *sides) chain(key heldKey) *chain {
 	if s.last != nil && key == s.key {
 		return s.last
@@ -141,7 +136,7 @@ func (s *sides) note(segment uint64, m moves, meters []event.Meter) {
 	for pid, one := range m {
 		var chained levels
 		for _, m := range meters {
-			if v := one.value[m]; v != 0 && isChained(m) {
+			if v := one.value[m]; v != 0 && m.Facts().Chained() {
 				chained = append(chained, level{v, m})
 			}
 		}
@@ -169,7 +164,7 @@ func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
 // waitsFor says up to which segment's beginning a change has to wait, 0 for not at all. Where it waited for too long, late is up to
 // which what waits is to be taken in first.
 func (s *sides) waitsFor(c *event.Change, ended uint64) (until, late uint64) {
-	if !isChained(c.Meter) {
+	if !c.Meter.Facts().Chained() {
 		return 0, 0
 	}
 	ch := s.chain(heldKey{c.PID, c.Meter})
@@ -200,7 +195,7 @@ func (s *sides) heard(upTo uint64) {
 
 // segment is the one that a change belongs to. Changes are to be asked about in their order.
 func (s *sides) segment(c *event.Change) uint64 {
-	if !isChained(c.Meter) {
+	if !c.Meter.Facts().Chained() {
 		return c.Segment
 	}
 	key := heldKey{c.PID, c.Meter}

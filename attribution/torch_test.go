@@ -24,12 +24,12 @@ func TestTorchIsItsOwn(t *testing.T) {
 	s.tensor(0x1000, &value, -100)
 	s.cell(event.CellClose, 1, gpu(event.Torch, 50, 150))
 	s.cell(event.CellOpen, 2, gpu(event.Torch, 50, 50))
-	freed := func(b *event.Boundary) { b.UnknownTorch, b.TorchSlack = 2, 4096 }
+	freed := func(b *event.Boundary) { b.Unknown[event.UnknownTorch], b.Slack[event.UnknownTorch] = 2, 4096 }
 	s.cell(event.CellClose, 2, freed, gpu(event.Torch, 50, 50))
 	s.cell(event.CellOpen, 3, freed, gpu(event.Torch, 50, 50))
 	s.boundary(event.MeterShed, main, freed, func(b *event.Boundary) { b.Text = event.TorchCPU }, gpu(event.Torch, 50, 50))
 	s.cell(event.CellClose, 3, freed, gpu(event.Torch, 50, 50))
-	unsure := func(b *event.Boundary) { b.UnsureTorch = 777 }
+	unsure := func(b *event.Boundary) { b.Unsure[event.UnknownTorch] = 777 }
 	s.boundary(event.MeterBack, main, freed, unsure, func(b *event.Boundary) { b.Text = event.TorchCPU }, gpu(event.Torch, 50, 50))
 	s.cell(event.CellOpen, 4, freed, unsure, gpu(event.Torch, 50, 50))
 	s.cell(event.CellClose, 4, freed, unsure, gpu(event.Torch, 50, 50))

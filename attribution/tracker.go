@@ -116,19 +116,18 @@ type learning struct {
 
 // root is the tree of one attached process.
 type root struct {
-	executions  int
-	stream      stream
-	ordered     ordered
-	counted     []*window // that are open and in which it is counted who allocates
-	open        []*window // in the order they opened; some that have closed may be among them
-	closed      int       // how many
-	past        past      // of the tree
-	crowded     shedding  // more processes came than are followed
-	unsure      peaks
-	unsureTorch peaks
-	recent      *process   // the process that moved last; see process.older
-	living      []*process // those that live
-	archived    uint64     // the last segment of any window that is archived
+	executions int
+	stream     stream
+	ordered    ordered
+	counted    []*window // that are open and in which it is counted who allocates
+	open       []*window // in the order they opened; some that have closed may be among them
+	closed     int       // how many
+	past       past      // of the tree
+	crowded    shedding  // more processes came than are followed
+	unsure     [event.UnknownKinds]peaks
+	recent     *process   // the process that moved last; see process.older
+	living     []*process // those that live
+	archived   uint64     // the last segment of any window that is archived
 	// highs of segments not yet ended, by segment, pid and meter, from the change stream.
 	changes map[uint64]map[int32]levels
 	ahead   int             // how many of these there are, of a segment and pid each

@@ -32,8 +32,8 @@ type measured struct {
 	shared  levels
 	sharing bool
 	// crowded: there were more processes than are followed, so what they share with their parents is not known.
-	crowded             bool
-	unsure, unsureTorch event.Bytes // by how much NumPy's meter, and PyTorch's, may be off, at most at any time
+	crowded bool
+	unsure  [event.UnknownKinds]event.Bytes // by how much meters may be off since they were stepped down, at most at any time
 }
 
 // cuts are the cuts since which windows are open, ascending.
@@ -143,8 +143,9 @@ func (t *Tracker) measure(w *window) measured {
 	r := t.root(w.root)
 	m := measured{own: w.process.past.figures(w.since, true), tree: r.past.figures(w.since, true)}
 	m.recomputed = w.process.past.recomputed(w.since, m.own)
-	m.unsure, _ = r.unsure.since(w.since - 1)
-	m.unsureTorch, _ = r.unsureTorch.since(w.since - 1)
+	for kind := range m.unsure {
+		m.unsure[kind], _ = r.unsure[kind].since(w.since - 1)
+	}
 	m.crowded = r.crowded.in(w.since)
 	room := maxChildren - t.children
 	r.others(w, func(p *process, atStart bool) {

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"slices"
 	"strings"
 
 	"ipytracer/event"
@@ -15,22 +16,24 @@ type blind struct {
 	sum   event.Nanoseconds
 }
 
-// blindTo follows which meters are stepped down. An empty text is NumPy's probes.
+// blindTo follows which meters' blocks are not told. That there are two reasons at a time is not told apart.
 func (a *audit) blindTo(b *event.Boundary) {
-	text := b.Text
-	if text == event.ForeignArrays { // for as long as the other probes take
-		text = ""
+	for _, f := range event.Meters() {
+		if slices.Contains(f.Untold, b.Text) {
+			a.blindOf(f.Meter).turn(b)
+		}
 	}
-	switch text {
-	case "", event.TensorStacks, event.HeapStacks, event.MappedStacks:
-	default:
-		return // it makes no block unknown
+}
+
+// blindOf is how long a meter's blocks were not told of.
+func (a *audit) blindOf(m event.Meter) *blind {
+	if a.blind[m] == nil {
+		a.blind[m] = &blind{}
 	}
-	one := a.blind[text]
-	if one == nil {
-		one = &blind{}
-		a.blind[text] = one
-	}
+	return a.blind[m]
+}
+
+func (one *blind) turn(b *event.Boundary) {
 	switch {
 	case b.Kind == event.MeterShed && one.since == 0:
 		one.times++
@@ -39,11 +42,6 @@ func (a *audit) blindTo(b *event.Boundary) {
 		one.sum += max(b.Time-one.since, 0)
 		one.since = 0
 	}
-}
-
-// blindMeters are the meters that a stepped down group serves.
-var blindMeters = []struct{ text, meter string }{
-	{"", event.NumPy.String()}, {event.TensorStacks, "gpu.N.active"}, {event.HeapStacks, event.Heap.String()}, {event.MappedStacks, event.Mapped.String()},
 }
 
 // unjudged says what this audit did not see, so that nobody takes its silence for an all-clear.
@@ -82,8 +80,9 @@ func bytesOf(n event.Bytes) *int64 {
 }
 
 func (j *judge) steppedDown() {
-	for _, m := range blindMeters {
-		b := j.audit.blind[m.text]
+	// Innermost first: arrays are in blocks, blocks in what is mapped.
+	for _, f := range slices.SortedStableFunc(slices.Values(event.Meters()), func(a, b event.Facts) int { return len(b.Within) - len(a.Within) }) {
+		b := j.audit.blind[f.Meter]
 		if b == nil || b.times == 0 {
 			continue
 		}
@@ -91,7 +90,7 @@ func (j *judge) steppedDown() {
 		if b.since != 0 {
 			sum += max(j.t.last-b.since, 0)
 		}
-		n := model.NotJudged{Reason: model.SteppedDown, Meter: m.meter}
+		n := model.NotJudged{Reason: model.SteppedDown, Meter: f.String()}
 		n.Why, n.Advice = words.SteppedDown(int64(b.times), int64(sum))
 		j.cannot(n)
 	}
@@ -155,7 +154,7 @@ func (j *judge) noBlocks(p *process) {
 		return
 	}
 	for _, s := range j.t.start.Meters {
-		if s.Absent && asked(s.Meter) && !isActive(s.Meter) {
+		if s.Absent && s.Meter.Facts().Owned && !isActive(s.Meter) {
 			n := model.NotJudged{Reason: model.NoBlocks, Meter: s.Meter.String(), PID: int(p.info.PID)}
 			n.Why, n.Advice = words.NoBlocks(s.Source)
 			j.cannot(n)
@@ -185,7 +184,7 @@ func (j *judge) notExplained(p *process) {
 	j.audit.each(pid, func(at place, b kept) { meters[at.meter] += b.size })
 	arrays := event.Bytes(0)
 	for m, sum := range meters {
-		if _, _, device := m.Device(); !device && m != event.Mapped && m != event.Heap {
+		if _, _, device := m.Device(); !device && !m.Encloses() {
 			arrays += sum
 		}
 	}

@@ -72,17 +72,10 @@ type window struct {
 // detail is what only a report asks of a window.
 type detail struct {
 	measured
-	since, until              uint64 // the cuts at which it opened and closed
-	openStream, closeStream   uint64
-	openCPU, closeCPU         event.Nanoseconds
-	openUnknown, closeUnknown uint64
-	openDevice, closeDevice   uint64 // frees of device or page-locked memory of unknown size
-	openSlack, closeSlack     event.Bytes
-	openHeap, closeHeap       event.Bytes // an upper bound of what frees of malloc's blocks of unknown size were worth
-
-	openUnknownHeap, closeUnknownHeap   uint64      // how many
-	openTorch, closeTorch               event.Bytes // the same for tensors on the CPU
-	openUnknownTorch, closeUnknownTorch uint64
+	since, until            uint64 // the cuts at which it opened and closed
+	openStream, closeStream uint64
+	openCPU, closeCPU       event.Nanoseconds
+	openFrees, closeFrees   event.Frees
 
 	shed []event.Meter // meters that were stepped down at some time in the window
 	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its like.
@@ -121,8 +114,7 @@ func (w *window) holds(root uint32, segment uint64) bool {
 func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
 	w := &window{
 		detail: &detail{
-			since: t.cut, openStream: b.Stream, openCPU: b.CPUTime, openUnknown: b.Unknown, openSlack: b.Slack, openDevice: b.UnknownDevice,
-			openHeap: b.HeapSlack, openUnknownHeap: b.UnknownHeap, openUnknownTorch: b.UnknownTorch, openTorch: b.TorchSlack,
+			since: t.cut, openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees,
 		},
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1, opened: b.Time, status: model.OK,
 	}
@@ -212,10 +204,7 @@ func (t *Tracker) end(w *window, b *event.Boundary) {
 		w.birth.status = w.status
 	}
 	w.lastSegment, w.closeStream = b.Segment, b.Stream
-	w.closed, w.closeCPU = b.Time, b.CPUTime
-	w.closeUnknownHeap = b.UnknownHeap
-	w.closeUnknownTorch, w.closeTorch = b.UnknownTorch, b.TorchSlack
-	w.closeUnknown, w.closeSlack, w.closeDevice, w.closeHeap = b.Unknown, b.Slack, b.UnknownDevice, b.HeapSlack
+	w.closed, w.closeCPU, w.closeFrees = b.Time, b.CPUTime, b.Frees
 }
 
 // count takes in, or out, what a window lists of other processes.

@@ -221,15 +221,11 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->segment = fetch_add(&r->segment, 1);
 	o.segment = b->segment;
 	b->stream = r->stream;
-	b->unknown = r->unknown;
-	b->slack = r->slack;
-	b->unknown_device = r->unknown_device;
-	b->unknown_heap = r->unknown_heap;
-	b->heap_slack = r->heap_slack;
-	b->unsure = r->unsure;
-	b->unsure_torch = r->unsure_torch;
-	b->unknown_torch = r->unknown_torch;
-	b->torch_slack = r->torch_slack;
+	for (int i = 0; i < UNKNOWNS; i++) {
+		b->unknown[i] = r->unknown[i];
+		b->slack[i] = r->slack[i];
+		b->unsure[i] = r->unsure[i];
+	}
 	for (int i = 0; i < REFUSED; i++)
 		b->refused[i] = r->refused[i];
 	for (int i = 0; i < MISSINGS; i++)

@@ -57,7 +57,7 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 	if (group == GROUP_NUMPY || group == GROUP_TORCH_CPU) {
 		struct doubted d = { .root = root };
 		REPEAT_SLOTS(doubt_blocks, &d);
-		exchange(group == GROUP_NUMPY ? &r->unsure : &r->unsure_torch, d.mapped);
+		exchange(&r->unsure[group == GROUP_NUMPY ? UNKNOWN_NUMPY : UNKNOWN_TORCH], d.mapped);
 		if (group == GROUP_NUMPY)
 			exchange(&r->listening, 1);
 	}
@@ -81,7 +81,7 @@ static __always_inline void count_arrays(struct root *r, struct process *p, stru
 	if (before != ARRAYS_LEAVING || p->arrays != ARRAYS_TRACKED)
 		return;
 	/* Of what was made meanwhile nothing is known yet. */
-	exchange(&r->unsure, p->value[METER_MAPPED]);
+	exchange(&r->unsure[UNKNOWN_NUMPY], p->value[METER_MAPPED]);
 	exchange(&r->listening, 1);
 	why->kind = BOUNDARY_METER_BACK;
 	why->group = GROUP_NUMPY;
@@ -181,7 +181,7 @@ int control_task(struct bpf_iter__task *ctx)
 		draw_boundary(&why);
 	} else if (request.operation == OP_SETTLED) {
 		exchange(&r->listening, 0);
-		exchange(&r->unsure, request.unsure);
+		exchange(&r->unsure[UNKNOWN_NUMPY], request.unsure);
 		why.kind = BOUNDARY_METER_SETTLED;
 		draw_boundary(&why);
 	} else if (request.operation == OP_LATE) { /* some was missed, what is known stays */

@@ -80,7 +80,7 @@ static __always_inline void unknown_free(__u32 slot)
 	struct root *r = p ? root_of(p) : NULL;
 
 	if (r)
-		fetch_add(&r->unknown_device, 1);
+		unknown_of(r, UNKNOWN_DEVICE, 0);
 }
 
 /* ---- devices ---------------------------------------------------------------------------------------------------- */

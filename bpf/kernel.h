@@ -73,6 +73,7 @@ struct signal_struct {
 	} live;
 	int group_exit_code;
 	unsigned int flags;
+	unsigned long long sum_sched_runtime; /* ns, of the threads that have ended */
 	struct mm_struct *oom_mm; /* set for whom the OOM killer has chosen (mark_oom_victim, mm/oom_kill.c) */
 } KERNEL_TYPE;
 
@@ -122,7 +123,12 @@ struct thread_struct {
 	unsigned long fsbase;
 } KERNEL_TYPE;
 
+struct sched_entity {
+	__u64 sum_exec_runtime; /* ns, as of the last tick or switch */
+} KERNEL_TYPE;
+
 struct task_struct {
+	struct sched_entity se;
 	struct mm_struct *mm;
 	pid_t pid;
 	pid_t tgid;

@@ -141,6 +141,14 @@ static __always_inline void misses(__u32 slot, __u32 what, __s64 size)
 		misses_of(r, what, size);
 }
 
+/* A root's process freed, or grew, what it was not seen to make: so many bytes at most. */
+static __always_inline void unknown_of(struct root *r, __u32 what, __s64 slack)
+{
+	fetch_add(&r->unknown[what], 1);
+	if (slack)
+		fetch_add(&r->slack[what], slack);
+}
+
 /* What a process adds to its tree: what it shares with its parent since the fork counts once, with the parent. */
 static __always_inline __s64 adds(struct process *p, __u32 meter, __s64 value)
 {

@@ -79,8 +79,7 @@ static __always_inline void array_unknown(__u32 slot, __s64 slack)
 
 	if (!r)
 		return;
-	fetch_add(&r->unknown, 1);
-	fetch_add(&r->slack, slack);
+	unknown_of(r, UNKNOWN_NUMPY, slack);
 }
 
 /* The block at an address, NULL if it is not known. */

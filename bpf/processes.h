@@ -232,6 +232,14 @@ static __always_inline __u32 imports_at(__u32 slot)
 	return p ? p->imports : 0;
 }
 
+/* The CPU time of a process whose other threads have ended. It is sent where cells have their input: what ended before
+ * anybody looked at it cannot be asked any more. */
+static __always_inline __s64 used_by(__u64 task)
+{
+	return FIELD(task, task_struct, se.sum_exec_runtime) +
+	       FIELD(FIELD(task, task_struct, signal), signal_struct, sum_sched_runtime);
+}
+
 /* sched_process_exec(task, old_pid, binary) */
 SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
@@ -243,7 +251,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!m)
 		return 0;
 	__u32 root = m->root;
-	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .inputs = -1 };
+	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .inputs = used_by(task) };
 	why.parent = visible_pid(FIELD(task, task_struct, real_parent));
 	__u32 old = m->slot;
 	why.group = imports_at(old);
@@ -322,7 +330,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	bpf_map_delete_elem(&members, &tgid);
 	if (slot == NO_SLOT)
 		return 0;
-	struct occasion why = { .kind = BOUNDARY_PROCESS_EXIT, .slot = slot, .inputs = -1 };
+	struct occasion why = { .kind = BOUNDARY_PROCESS_EXIT, .slot = slot, .inputs = used_by(task) };
 	why.outcome = ended_how(task);
 	why.group = imports_at(slot);
 	draw_boundary(&why);

@@ -42,8 +42,7 @@ int tensor_made(struct pt_regs *regs)
 		*known = fresh;
 	} else if (bpf_map_update_elem(&torch_blocks, &key, &fresh, BPF_ANY)) {
 		lose(LOSS_TORCH);
-		fetch_add(&r->unknown_torch, 1);
-		fetch_add(&r->torch_slack, size);
+		unknown_of(r, UNKNOWN_TORCH, size);
 		misses_of(r, MISSING_TORCH, size);
 		return 0;
 	}
@@ -66,8 +65,7 @@ int tensor_freed(struct pt_regs *regs)
 	__u64 key = block_key(slot, address), segment = *(volatile __u64 *)&p->segment;
 	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
 	if (!known || known->era < p->first_era) {
-		fetch_add(&r->unknown_torch, 1);
-		fetch_add(&r->torch_slack, usable_size(p, address));
+		unknown_of(r, UNKNOWN_TORCH, usable_size(p, address));
 		return 0;
 	}
 	__s64 size = known->size;

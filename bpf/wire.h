@@ -6,8 +6,8 @@
 #ifndef IPYTRACER_WIRE_H
 #define IPYTRACER_WIRE_H
 
-#define METERS		 9    /* of the CPU side; a device has DEVICE_METERS more */
-#define MAX_DEVICES	 16   /* GPUs of one process */
+#include "wire_meters.h"
+
 #define MAX_CPUS	 512  /* CPUs whose RSS counters can be summed */
 #define MAX_PROCESSES	 2048 /* traced at once, over all roots; a power of two */
 #define MAX_ROOTS	 64   /* attached processes */
@@ -36,25 +36,6 @@
 #define CODE_BYTES	 160  /* of a code object that are read: what every version has */
 #define NO_SLOT		 0xffffffffu
 #define PAGE		 4096
-
-/* Go has it as event.Meter (bpf/wiregen). */
-enum meter {
-	METER_MAPPED,	/* mm->data_vm: private writable memory, touched or not */
-	METER_RESIDENT, /* anonymous + file + shared memory physically occupied */
-	METER_ANON,	/* MM_ANONPAGES */
-	METER_FILE,	/* MM_FILEPAGES */
-	METER_SHMEM,	/* MM_SHMEMPAGES */
-	METER_NUMPY,	/* data of live NumPy arrays */
-	METER_PINNED,	/* page-locked host memory taken through the CUDA driver */
-	METER_HEAP,	/* live blocks of malloc, by the bytes asked for; only where it is asked for */
-	METER_TORCH,	/* PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter */
-};
-enum device_meter {
-	DEVICE_DRIVER,	 /* device memory taken through the CUDA driver */
-	DEVICE_ACTIVE,	 /* PyTorch's caching allocator: bytes in blocks that are handed out */
-	DEVICE_RESERVED, /* PyTorch's caching allocator: bytes it holds from the driver */
-	DEVICE_METERS
-};
 
 /* Go has it as event.BoundaryKind. Records never leave the tracer's ring reader. */
 enum boundary_kind {
@@ -109,22 +90,6 @@ enum refused {
 	REFUSED
 };
 
-/*
- * By how many bytes a root's meters may be off from then on, because something found no room or was guessed. Go has it
- * as event.MissingKind.
- */
-enum missing {
-	MISSING_NUMPY,
-	MISSING_TORCH,
-	MISSING_HEAP,
-	MISSING_DEVICE, /* on which GPU memory is was guessed */
-	MISSING_CUDA,	/* GPU and page-locked memory */
-	MISSINGS
-};
-
-#define MISSING_MOST	(1ll << 48) /* more than any address space has */
-#define MISSING_UNKNOWN (1ll << 61) /* a bit of missing bytes: nobody can say how many */
-
 /* A boundary, or one process's reading within it. `ticket` numbers them without gaps: it is the key in the store. */
 struct boundary {
 	__u64 ticket;
@@ -137,15 +102,9 @@ struct boundary {
 		      */
 	__u64 stream;
 	__s64 inputs;
-	__u64 unknown;
-	__s64 slack;
-	__u64 unknown_device;
-	__u64 unknown_heap;
-	__s64 heap_slack;
-	__s64 unsure;
-	__s64 unsure_torch;
-	__u64 unknown_torch;
-	__s64 torch_slack;
+	__u64 unknown[UNKNOWNS]; /* so far, as in struct root */
+	__s64 slack[UNKNOWNS];
+	__s64 unsure[UNKNOWNS];
 	__u64 refused[REFUSED]; /* so far */
 	__s64 missing[MISSINGS];
 	__u64 untraced;	    /* children that were not taken in, so far */

@@ -122,46 +122,16 @@ struct device_tree {
 	__s64 told[DEVICE_METERS];
 };
 
-/* Probes that are stepped down together when they cost more than the budget. */
-enum group {
-	GROUP_NUMPY,
-	GROUP_STATEMENT,
-	GROUP_RESULT,
-	GROUP_CELL,
-	GROUP_SIGNAL,
-	GROUP_CODE, /* code objects that are freed; never stepped down, nor are stacks known by their addresses without
-		       it */
-	GROUP_DRIVER,
-	GROUP_TORCH,
-	GROUP_LOADER,
-	GROUP_FRAMES,	    /* no probes of its own: stacks of NumPy's and the driver's blocks */
-	GROUP_TENSORS,	    /* nor this: the same for PyTorch's blocks, each of which is streamed then */
-	GROUP_MAPPING,	    /* stacks of mapped memory; its probes in the C library are never out */
-	GROUP_HEAP,	    /* the allocator's functions */
-	GROUP_BLOCKS,	    /* no probes of its own: stacks of malloc's blocks, each of which is streamed then */
-	GROUP_NATIVE,	    /* nor this: native frames of all stacks */
-	GROUP_SMALL_STACKS, /* nor this: stacks of blocks and ranges below SMALL_STACK */
-	GROUP_SMALL,	    /* nor this: NumPy's blocks below 1,024 bytes, where they are counted */
-	GROUP_TORCH_CPU,    /* every tensor that PyTorch makes and frees on the CPU */
-	GROUPS = 32
-};
-
 #define SMALL_STACK 65536 /* bytes */
 
 /* An attached process and its tree. */
 struct root {
 	__u64 segment;
 	__u64 stream;
-	__u64 unknown;
-	__s64 slack;
-	__u64 unknown_device; /* frees of device or pinned memory whose size, allocations whose device is not known */
-	__u64 unknown_heap;   /* frees of malloc's blocks whose making was not seen */
-	__s64 heap_slack;     /* an upper bound of their bytes */
-	__s64 unsure;	      /* by how many bytes the NumPy meter may be off, since it was paused */
-	__s64 unsure_torch;   /* likewise for PyTorch's on the CPU */
-	__u64 listening;      /* frees of unknown arrays are remembered, see settle_array */
-	__u64 unknown_torch;  /* frees of tensors on the CPU whose making was not seen */
-	__s64 torch_slack;    /* an upper bound of their bytes */
+	__u64 unknown[UNKNOWNS]; /* frees of what was not seen to be made */
+	__s64 slack[UNKNOWNS];	 /* an upper bound of their bytes */
+	__s64 unsure[UNKNOWNS];	 /* by how many bytes a meter may be off, since it was paused */
+	__u64 listening;	 /* frees of unknown arrays are remembered, see settle_array */
 	__u64 refused[REFUSED];
 	__s64 missing[MISSINGS];
 	__u64 untraced; /* see struct boundary */

@@ -30,14 +30,13 @@ func (d *Diagnosis) tryKernel(ctx context.Context, measure bool) {
 	} else {
 		d.add("uprobes", "uprobes", OK, "%s", kind)
 	}
-	heap := tracer.HeapSource
-	heap.Source += "; only with --heap"
-	for _, m := range append(tracer.MeterSources(c, 1), heap) {
-		id := m.Meter.String()
-		if _, kind, ok := m.Meter.Device(); ok { // told of GPU 0 for all of them
-			id = fmt.Sprintf("gpu.N.%v", kind)
-		}
-		d.Meters = append(d.Meters, MeterRung{ID: id, Source: m.Source, Exact: m.Exact && !m.Absent, Bound: int64(m.Bound)})
+	sources := tracer.MeterSources(c, 1)
+	for _, m := range tracer.RequestedSources() {
+		m.Source += "; only with " + m.Meter.Facts().OnRequest
+		sources = append(sources, m)
+	}
+	for _, m := range sources {
+		d.Meters = append(d.Meters, MeterRung{ID: m.Meter.Facts().String(), Source: m.Source, Exact: m.Exact && !m.Absent, Bound: int64(m.Bound)})
 	}
 	if measure {
 		d.measureUprobes(l)

@@ -74,32 +74,22 @@ type Boundary struct {
 	TID    int32
 	Parent int32 // ProcessStart: the pid that forked
 
-	Cell    uint64 // the kernel's number of the cell window; 0 where no cell is meant
-	Outer   uint64 // CellOpen: the cell in which this one is nested, or 0
-	Segment uint64 // the segment of Root that ends here
-	Stream  uint64 // changes made for Root up to here, delivered or not
-	Inputs  int64  // CellOpen: len(In), -1 if it is not known, or [InputsElsewhere]; if Late one more than the cell's number, or -1
-	Late    bool   // CellOpen: it ran already when the process was attached to
-	Line    int32  // StatementOpen: line in the cell, from 1; 0 if not known
-	Outcome Outcome
-	CPUTime Nanoseconds // CPU time the process had used by then; 0 if not known
-	Unknown uint64      // frees of memory the tracer had not seen made, so far (NumPy)
-	// UnknownDevice counts frees of device or page-locked memory the tracer had not seen made, so far.
-	UnknownDevice uint64
-	// UnknownHeap counts frees of malloc's blocks the tracer had not seen made, so far; HeapSlack is an upper bound of their bytes.
-	UnknownHeap uint64
-	HeapSlack   Bytes
-	// UnknownTorch counts frees of tensors on the CPU the tracer had not seen made, so far; TorchSlack is an upper bound of their bytes.
-	UnknownTorch uint64
-	TorchSlack   Bytes
-	Slack        Bytes    // upper bound of the bytes behind Unknown, so far
-	Unsure       Bytes    // how far NumPy's meter can be off in Root's tree, since it was stepped down
-	UnsureTorch  Bytes    // how far PyTorch's on the CPU can be, likewise
-	Doubts                // what Root's tree lost or had to guess, so far
-	Value        Readings // of PID, at this instant
-	High         Readings // of PID, maximum since the boundary before
-	Tree         Readings // of Root's tree, at this instant; what a forked child shares with its parent counts once
-	TreeHigh     Readings // of Root's tree, maximum since the boundary before
+	Cell     uint64 // the kernel's number of the cell window; 0 where no cell is meant
+	Outer    uint64 // CellOpen: the cell in which this one is nested, or 0
+	Segment  uint64 // the segment of Root that ends here
+	Stream   uint64 // changes made for Root up to here, delivered or not
+	Inputs   int64  // CellOpen: len(In), -1 if it is not known, or [InputsElsewhere]; if Late one more than the cell's number, or -1
+	Late     bool   // CellOpen: it ran already when the process was attached to
+	Line     int32  // StatementOpen: line in the cell, from 1; 0 if not known
+	Outcome  Outcome
+	CPUTime  Nanoseconds         // CPU time the process had used by then; 0 if not known
+	Frees                        // of what was not seen to be made, in Root's tree, so far
+	Unsure   [UnknownKinds]Bytes // how far meters can be off in Root's tree, since they were stepped down
+	Doubts                       // what Root's tree lost or had to guess, so far
+	Value    Readings            // of PID, at this instant
+	High     Readings            // of PID, maximum since the boundary before
+	Tree     Readings            // of Root's tree, at this instant; what a forked child shares with its parent counts once
+	TreeHigh Readings            // of Root's tree, maximum since the boundary before
 	// Text is, of CellOpen, the cell's file name; of CellResult and CellClose with OutcomeError the type of the exception, "" where it is not
 	// known; of markers the experiment's name; of ProcessExec the command.
 	Text string

@@ -1,5 +1,14 @@
 package event
 
+// UnknownKind says what was freed, or grew, without having been seen to be made. [UnknownKind.Facts] has what is known of it.
+type UnknownKind uint8
+
+// Frees counts what a tree freed that had not been seen to be made, since its session began, by kind.
+type Frees struct {
+	Unknown [UnknownKinds]uint64
+	Slack   [UnknownKinds]Bytes // an upper bound of their bytes
+}
+
 // RefusedKind says what boundaries were about that found no room in the kernel.
 type RefusedKind uint8
 
@@ -8,9 +17,6 @@ const RefusedKinds = RefusedReadings + 1
 
 // MissingKind says which meters may be off because something found no room or was guessed.
 type MissingKind uint8
-
-// MissingKinds is how many there are.
-const MissingKinds = MissingCUDA + 1
 
 // Doubts is what a tree lost or had to guess since its session began, as a boundary tells it.
 type Doubts struct {

@@ -15,6 +15,9 @@ const (
 	MeterCount   = CPUMeters + MaxDevices*DeviceMeters
 )
 
+// ArrayProbes is the Text of a [MeterShed] or [MeterBack] boundary that is about [NumPy].
+const ArrayProbes = ""
+
 // TorchTotals is the Text of a [MeterShed] or [MeterBack] boundary that is about PyTorch's meters of every GPU.
 const TorchTotals = "gpu.*.active, gpu.*.reserved"
 
@@ -53,17 +56,10 @@ type DeviceMeter uint8
 // sampled when a boundary is read.
 const Unattributed = Reserved + 1
 
-var meterIDs = [CPUMeters]string{
-	"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy", "cpu.pinned", "cpu.heap",
-	"cpu.torch",
-}
-
-var deviceMeterIDs = [DeviceMeters]string{"driver", "active", "reserved", "unattributed"}
-
 // String returns the last part of the meter's public id, such as "driver".
 func (m DeviceMeter) String() string {
-	if int(m) < len(deviceMeterIDs) {
-		return deviceMeterIDs[m]
+	if m < DeviceMeters {
+		return OfDevice(0, m).Facts().ID
 	}
 	return "unknown"
 }
@@ -82,7 +78,7 @@ func (m Meter) Device() (n int, kind DeviceMeter, ok bool) {
 // String returns the meter's public id, such as "cpu.mapped" or "gpu.0.driver".
 func (m Meter) String() string {
 	if m < CPUMeters {
-		return meterIDs[m]
+		return facts[m].ID
 	}
 	if n, kind, ok := m.Device(); ok {
 		return fmt.Sprintf("gpu.%d.%v", n, kind)
@@ -92,9 +88,9 @@ func (m Meter) String() string {
 
 // ParseMeter is the inverse of [Meter.String]; ok is false for an id it does not know.
 func ParseMeter(id string) (m Meter, ok bool) {
-	for i, known := range meterIDs {
-		if known == id {
-			return Meter(i), true
+	for m, f := range facts[:CPUMeters] {
+		if f.ID == id {
+			return Meter(m), true
 		}
 	}
 	rest, ok := strings.CutPrefix(id, "gpu.")
@@ -103,9 +99,9 @@ func ParseMeter(id string) (m Meter, ok bool) {
 	if !ok || !found || err != nil || n < 0 || n >= MaxDevices || number != strconv.Itoa(n) {
 		return 0, false
 	}
-	for i, known := range deviceMeterIDs {
-		if known == name {
-			return OfDevice(n, DeviceMeter(i)), true
+	for m, f := range facts[CPUMeters:] {
+		if f.ID == name {
+			return OfDevice(n, DeviceMeter(m)), true
 		}
 	}
 	return 0, false

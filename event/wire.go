@@ -2,33 +2,6 @@
 
 package event
 
-// Numbers that both halves must know.
-const (
-	CPUMeters  = 9       // of the CPU side; a device has DEVICE_METERS more
-	MaxDevices = 16      // GPUs of one process
-	Unbounded  = 1 << 61 // a bit of missing bytes: nobody can say how many
-)
-
-// The values of [Meter].
-const (
-	Mapped        Meter = 0 // mm->data_vm: private writable memory, touched or not
-	Resident      Meter = 1 // anonymous + file + shared memory physically occupied
-	ResidentAnon  Meter = 2 // MM_ANONPAGES
-	ResidentFile  Meter = 3 // MM_FILEPAGES
-	ResidentShmem Meter = 4 // MM_SHMEMPAGES
-	NumPy         Meter = 5 // data of live NumPy arrays
-	Pinned        Meter = 6 // page-locked host memory taken through the CUDA driver
-	Heap          Meter = 7 // live blocks of malloc, by the bytes asked for; only where it is asked for
-	Torch         Meter = 8 // PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter
-)
-
-// The values of [DeviceMeter].
-const (
-	Driver   DeviceMeter = 0 // device memory taken through the CUDA driver
-	Active   DeviceMeter = 1 // PyTorch's caching allocator: bytes in blocks that are handed out
-	Reserved DeviceMeter = 2 // PyTorch's caching allocator: bytes it holds from the driver
-)
-
 // The values of [BoundaryKind].
 const (
 	BoundaryNone    BoundaryKind = 0
@@ -65,13 +38,4 @@ const (
 	RefusedMarkers    RefusedKind = 1 // beginnings and ends of experiments, or an experiment's name
 	RefusedBoundaries RefusedKind = 2 // of cells, processes and probes
 	RefusedReadings   RefusedKind = 3 // what a boundary says of other processes, and of GPUs
-)
-
-// The values of [MissingKind].
-const (
-	MissingNumPy  MissingKind = 0
-	MissingTorch  MissingKind = 1
-	MissingHeap   MissingKind = 2
-	MissingDevice MissingKind = 3 // on which GPU memory is was guessed
-	MissingCUDA   MissingKind = 4 // GPU and page-locked memory
 )

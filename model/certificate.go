@@ -25,6 +25,11 @@ type Certificate struct {
 	Problems          []string `json:"problems"`
 }
 
+// Unknown has the numbers of frees of memory that was made before the attach, in the order of event.UnknownKind.
+func (c *Certificate) Unknown() []*uint64 {
+	return []*uint64{&c.UnknownFrees, &c.UnknownTorchFrees, &c.UnknownHeapFrees, &c.UnknownDeviceFrees}
+}
+
 // Loss counts records that did not arrive.
 type Loss struct {
 	Reason string `json:"reason"`

@@ -95,8 +95,32 @@ const (
 	colFirstMeter       = colFirstMissing + int(event.MissingKinds)
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
-	colCount = colFirstDeviceMeter + 4*event.DeviceMeters
+	// Kinds of unknown frees that came later than the columns have three each.
+	colFirstLater = colFirstDeviceMeter + 4*event.DeviceMeters
+	firstLater    = event.UnknownDevice + 1
+
+	colCount = colFirstLater + 3*int(event.UnknownKinds-firstLater)
 )
+
+// freesColumns are the columns of a kind of unknown frees: how many, at most how many bytes, and how far its meters can be off since they were stepped down.
+type freesColumns struct{ unknown, slack, unsure int }
+
+// none is no column.
+const none = -1
+
+var unknownColumns = columnsOfFrees()
+
+func columnsOfFrees() (all [event.UnknownKinds]freesColumns) {
+	for kind := range event.UnknownKind(event.UnknownKinds) {
+		at := colFirstLater + 3*(int(kind)-int(firstLater))
+		all[kind] = freesColumns{at, at + 1, at + 2}
+	}
+	all[event.UnknownNumPy] = freesColumns{colUnknown, colSlack, colUnsure}
+	all[event.UnknownTorch] = freesColumns{colUnknownTorch, colTorchSlack, colUnsureTorch}
+	all[event.UnknownHeap] = freesColumns{colUnknownHeap, colHeapSlack, none}
+	all[event.UnknownDevice] = freesColumns{colUnknownDevice, none, none}
+	return all
+}
 
 // The four groups of meter columns: of the process and of its tree, at the instant and since the boundary before.
 const (
@@ -165,8 +189,13 @@ func tableFields() [colCount]field {
 	for kind, name := range [event.RefusedKinds]string{"statements", "markers", "boundaries", "readings"} {
 		all[colFirstRefused+kind] = field{name: "refused." + name, typ: typeUint64}
 	}
-	for kind, name := range [event.MissingKinds]string{"numpy", "torch", "heap", "device", "cuda"} {
-		all[colFirstMissing+kind] = field{name: "missing." + name, typ: typeInt64}
+	for kind := range event.MissingKind(event.MissingKinds) {
+		all[colFirstMissing+int(kind)] = field{name: "missing." + kind.String(), typ: typeInt64}
+	}
+	for kind := firstLater; kind < event.UnknownKinds; kind++ {
+		c, name := unknownColumns[kind], kind.String()
+		all[c.unknown], all[c.slack] = field{name: "unknown_" + name + "_frees", typ: typeUint64}, field{name: name + "_slack", typ: typeInt64}
+		all[c.unsure] = field{name: "unsure_" + name, typ: typeInt64}
 	}
 	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
 		for m := range event.Meter(event.CPUMeters) {

@@ -20,8 +20,19 @@ import (
 
 // Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4 native
 // frames, lines of mapped memory and the heap, and who holds what was left, 5 tensors on the
-// CPU and what follows a cell's result, 6 what limits processes and how they end.
-const Format = 6
+// CPU and what follows a cell's result, 6 what limits processes and how they end. Each meter that is newer has raised it, see [event.Facts].
+var Format = newestFormat()
+
+// formatOfRows is the newest format but for meters.
+const formatOfRows = 6
+
+func newestFormat() int {
+	newest := formatOfRows
+	for _, f := range event.Meters() {
+		newest = max(newest, f.Format)
+	}
+	return newest
+}
 
 // ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.
 const ReasonCut = "recording cut"

@@ -187,15 +187,7 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 	e.Outcome = outcome
 	e.Late = b.columns[colLate].truth(row)
 	e.CPUTime = b.time(colCPUTime, row)
-	e.Unknown = b.u64(colUnknown, row)
-	e.Slack = b.bytes(colSlack, row)
-	e.UnknownDevice = b.u64(colUnknownDevice, row)
-	e.UnknownHeap = b.u64(colUnknownHeap, row)
-	e.HeapSlack = b.bytes(colHeapSlack, row)
-	e.Unsure = b.bytes(colUnsure, row)
-	e.UnsureTorch = b.bytes(colUnsureTorch, row)
-	e.UnknownTorch = b.u64(colUnknownTorch, row)
-	e.TorchSlack = b.bytes(colTorchSlack, row)
+	b.frees(row, e)
 	b.readings(groupValue, row, &e.Value)
 	b.readings(groupHigh, row, &e.High)
 	b.readings(groupTree, row, &e.Tree)
@@ -203,6 +195,18 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 	e.Text = b.hostile(row)
 	b.doubts(row, &e.Doubts)
 	return e, nil
+}
+
+func (b *batch) frees(row int, e *event.Boundary) {
+	for kind, c := range unknownColumns {
+		e.Unknown[kind] = b.u64(c.unknown, row)
+		if c.slack != none {
+			e.Slack[kind] = b.bytes(c.slack, row)
+		}
+		if c.unsure != none {
+			e.Unsure[kind] = b.bytes(c.unsure, row)
+		}
+	}
 }
 
 func (b *batch) doubts(row int, d *event.Doubts) {

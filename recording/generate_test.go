@@ -66,6 +66,9 @@ func (f *filler) fill(v reflect.Value) {
 		for i := range v.NumField() {
 			f.fill(v.Field(i))
 		}
+		if b, is := v.Addr().Interface().(*event.Boundary); is {
+			unsaid(b)
+		}
 	case reflect.Array:
 		for i := range v.Len() {
 			f.fill(v.Index(i))
@@ -88,6 +91,18 @@ func (f *filler) fill(v reflect.Value) {
 		v.SetUint(f.number() & (1<<v.Type().Bits() - 1))
 	default:
 		panic("a field of type " + v.Type().String() + ": teach the filler and the recording about it")
+	}
+}
+
+// unsaid takes out what no tracer says of some kinds of frees.
+func unsaid(b *event.Boundary) {
+	for kind, c := range unknownColumns {
+		if c.slack == none {
+			b.Slack[kind] = 0
+		}
+		if c.unsure == none {
+			b.Unsure[kind] = 0
+		}
 	}
 }
 

@@ -47,6 +47,12 @@ func session() []event.Event {
 	}
 }
 
+// frees are so many of one kind.
+func frees(kind event.UnknownKind, n uint64, slack event.Bytes) (f event.Frees) {
+	f.Unknown[kind], f.Slack[kind] = n, slack
+	return f
+}
+
 // gpuSession is what format 2 added.
 func gpuSession() []event.Event {
 	const (
@@ -62,7 +68,7 @@ func gpuSession() []event.Event {
 		&event.Refusal{Stream: 3, Segment: 2, Time: 101_700_000_000, PID: 4242, TID: 4242, Meter: driver, Asked: 1 << 40, Held: 2 << 20, Detail: 2, Caller: 1},
 		&event.Foreign{Stream: 4, Segment: 2, Time: 101_750_000_000, PID: 4242, TID: 4242, Meter: second, Open: 1, Closed: true, Address: 0x4000},
 		&event.Boundary{
-			Number: 3, Time: 101_800_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 2, Segment: 2, Stream: 4, UnknownDevice: 4,
+			Number: 3, Time: 101_800_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 2, Segment: 2, Stream: 4, Frees: frees(event.UnknownDevice, 4, 0),
 			Value: event.Readings{event.Pinned: 4096, driver: 2 << 20, second: 20 << 20}, High: event.Readings{driver: 8 << 30, second: 20 << 20},
 			Tree: event.Readings{driver: 2 << 20, second: 40 << 20}, TreeHigh: event.Readings{driver: 8 << 30, second: 40 << 20},
 		},
@@ -98,14 +104,35 @@ func nativeSession() []event.Event {
 		&event.Change{Stream: 6, Segment: 3, Time: 101_910_000_000, PID: 4242, TID: 4242, Meter: event.Mapped, Value: 9 << 20, Size: 1 << 20, Address: 0x7f00_2000_0000, Stack: 1 << 63, Block: true},
 		&event.Change{Stream: 7, Segment: 3, Time: 101_920_000_000, PID: 4242, TID: 4242, Meter: event.Heap, Value: 100, Size: -24, Address: 0x5500_1234, Block: true},
 		&event.Boundary{
-			Number: 4, Time: 102_000_000_000, Kind: event.CellOpen, PID: 4242, TID: 4242, Cell: 3, Segment: 3, Stream: 7, UnknownHeap: 12, HeapSlack: 4096,
+			Number: 4, Time: 102_000_000_000, Kind: event.CellOpen, PID: 4242, TID: 4242, Cell: 3, Segment: 3, Stream: 7, Frees: frees(event.UnknownHeap, 12, 4096),
 			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 124}, Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 124},
 		},
 		all[len(all)-1])
 }
 
-// newestSession is what format 6 added.
-func newestSession() []event.Event {
+// laterSession is what formats behind 6 added: meters, each a block that was freed, and a boundary.
+func laterSession(format int) []event.Event {
+	all := endingSession()
+	finish := all[len(all)-1]
+	all = all[:len(all)-1]
+	for _, f := range event.Meters() {
+		if f.Format <= formatOfRows || f.Format > format {
+			continue
+		}
+		n := uint64(f.Format) + 2
+		all = append(all, &event.Change{Stream: n, Segment: n, Time: 103_000_000_000, PID: 4242, TID: 4242, Meter: f.Meter, Value: 4096, Size: 4096, Address: 0x7f00_4000_0000, Block: true})
+		b := &event.Boundary{Number: n, Time: 103_100_000_000, Kind: event.CellOpen, PID: 4242, TID: 4242, Cell: n, Segment: n, Stream: n}
+		b.Value[f.Meter], b.High[f.Meter], b.Tree[f.Meter], b.TreeHigh[f.Meter] = 4096, 8192, 4096, 8192
+		for _, kind := range f.Unknown {
+			b.Frees = frees(kind, 5, 640)
+		}
+		all = append(all, b)
+	}
+	return append(all, finish)
+}
+
+// endingSession is what format 6 added.
+func endingSession() []event.Event {
 	all := torchSession()
 	limit := event.Limit{Kind: event.LimitCgroup, Path: "/docker/größe", Bytes: 600 << 20, Used: 599 << 20, Highest: 600 << 20}
 	return append(all[:len(all)-1],
@@ -125,7 +152,7 @@ func torchSession() []event.Event {
 	return append(all[:len(all)-1],
 		&event.Change{Stream: 8, Segment: 4, Time: 102_100_000_000, PID: 4242, TID: 4244, Meter: event.Torch, Value: 4096, Size: 4096, Address: 0x7f00_3000_0040, Stack: 1 << 63},
 		&event.Boundary{
-			Number: 5, Time: 102_200_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 3, Segment: 4, Stream: 8, UnknownTorch: 3, TorchSlack: 1 << 20,
+			Number: 5, Time: 102_200_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 3, Segment: 4, Stream: 8, Frees: frees(event.UnknownTorch, 3, 1<<20),
 			Value: event.Readings{event.Torch: 4096}, High: event.Readings{event.Torch: 4096}, Tree: event.Readings{event.Torch: 4096}, TreeHigh: event.Readings{event.Torch: 8192},
 		},
 		&event.Boundary{
@@ -150,7 +177,11 @@ func torchSession() []event.Event {
 // TestGolden reads recordings that are in the repository. Only the newest may be made anew, and only when the format's
 // number changes: UPDATE_GOLDEN=1 go test ./tracer/recording -run Golden
 func TestGolden(t *testing.T) {
-	for format, events := range map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), 4: nativeSession(), 5: torchSession(), Format: newestSession()} {
+	sessions := map[int][]event.Event{1: session(), 2: gpuSession(), 3: stackSession(), 4: nativeSession(), 5: torchSession(), 6: endingSession()}
+	for format := formatOfRows + 1; format <= Format; format++ {
+		sessions[format] = laterSession(format)
+	}
+	for format, events := range sessions {
 		path := fmt.Sprintf("../testdata/recording/format%d.arrows", format)
 		if format == Format && os.Getenv("UPDATE_GOLDEN") != "" {
 			if err := os.WriteFile(path, record(t, events, 0), 0o644); err != nil {

@@ -201,15 +201,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 		t.setText(colOutcome, outcomeNames[b.Outcome])
 	}
 	t.set64Unless0(colCPUTime, uint64(b.CPUTime))
-	t.set64(colUnknown, b.Unknown)
-	t.set64(colSlack, uint64(b.Slack))
-	t.set64Unless0(colUnknownDevice, b.UnknownDevice)
-	t.set64Unless0(colUnknownHeap, b.UnknownHeap)
-	t.set64Unless0(colHeapSlack, uint64(b.HeapSlack))
-	t.set64Unless0(colUnsure, uint64(b.Unsure))
-	t.set64Unless0(colUnsureTorch, uint64(b.UnsureTorch))
-	t.set64Unless0(colUnknownTorch, b.UnknownTorch)
-	t.set64Unless0(colTorchSlack, uint64(b.TorchSlack))
+	t.setFrees(b)
 	t.setDoubts(&b.Doubts)
 	t.setReadings(groupValue, &b.Value)
 	t.setReadings(groupHigh, &b.High)
@@ -263,6 +255,22 @@ func (w *Writer) addDetail(kind string, time event.Nanoseconds, pid int32, text 
 func (t *table) setReadings(group int, r *event.Readings) {
 	for m := range event.Meter(event.CPUMeters) {
 		t.set64(meterColumn(group, m), uint64(r[m]))
+	}
+}
+
+func (t *table) setFrees(b *event.Boundary) {
+	t.set64(colUnknown, b.Unknown[event.UnknownNumPy])
+	t.set64(colSlack, uint64(b.Slack[event.UnknownNumPy]))
+	for kind, c := range unknownColumns {
+		if kind != int(event.UnknownNumPy) {
+			t.set64Unless0(c.unknown, b.Unknown[kind])
+			if c.slack != none {
+				t.set64Unless0(c.slack, uint64(b.Slack[kind]))
+			}
+		}
+		if c.unsure != none {
+			t.set64Unless0(c.unsure, uint64(b.Unsure[kind]))
+		}
 	}
 }
 

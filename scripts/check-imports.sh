@@ -11,7 +11,7 @@ bpf/wiregen:
 event:
 recording: event klauspost/compress flatbuffers
 model:
-words: model
+words: event model
 attribution: event model words btree klauspost/compress unix
 attribution/attributiontest: event
 report: model report/escape

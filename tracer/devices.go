@@ -172,9 +172,7 @@ func (s *Session) identify(t *target, late bool) {
 }
 
 // metersOfGPU are those that are told by device.
-var metersOfGPU = []event.Meter{
-	event.OfDevice(0, event.Driver), event.OfDevice(0, event.Active), event.OfDevice(0, event.Reserved), event.OfDevice(0, event.Unattributed),
-}
+var metersOfGPU = event.MetersOf(func(f *event.Facts) bool { return f.Meter >= event.CPUMeters })
 
 // onlyDevice is the one GPU that a target can use, or, where it uses CUDA already, does; -1 if there may be several.
 func (s *Session) onlyDevice(t *target, physical []int) int {

@@ -107,9 +107,9 @@ func (i *libraryInstrument) missTotals() {
 func metersThrough(kind cuda.Kind) []event.Meter {
 	switch kind {
 	case cuda.Driver:
-		return []event.Meter{event.OfDevice(0, event.Driver), event.OfDevice(0, event.Unattributed), event.Pinned}
+		return event.MetersThrough(event.ThroughCUDA)
 	case cuda.Torch:
-		return []event.Meter{event.OfDevice(0, event.Active), event.OfDevice(0, event.Reserved), event.Torch}
+		return event.MetersThrough(event.ThroughTorch)
 	}
 	return nil
 }

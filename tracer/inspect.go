@@ -52,33 +52,25 @@ func Inspect(r io.ReaderAt) (Build, error) {
 
 // MeterSources says for each meter which probe serves it on a kernel, for a target with so many threads.
 func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
-	rss := "tracepoint kmem:rss_stat, the kernel's per-CPU counters"
-	exact, bound := true, event.Bytes(0)
-	if !c.ExactResident {
-		rss = "tracepoint kmem:rss_stat, with what each thread holds back at that moment (before 6.2)"
-		exact, bound = false, event.Bytes(c.ResidentBound)*event.Bytes(threads)
-	}
-	sources := []event.MeterSource{{
-		Meter: event.Mapped, Source: "mm->data_vm, read under mmap_lock at tracepoint mmap_lock:mmap_lock_released", Exact: true,
-	}}
-	for _, m := range []event.Meter{event.Resident, event.ResidentAnon, event.ResidentFile, event.ResidentShmem} {
-		sources = append(sources, event.MeterSource{Meter: m, Source: rss, Exact: exact, Bound: bound})
-	}
-	sources = append(sources, event.MeterSource{
-		Meter: event.NumPy, Source: "uprobes in NumPy or on PyTraceMalloc_Track; arrays made since the attach, blocks of 1,024 bytes or more", Exact: true,
-	})
-	sources = append(sources, event.MeterSource{
-		Meter: event.Torch, Source: "uprobes on c10::ProfiledCPUMemoryReporter::New and Delete; tensors made since the attach", Exact: true,
-	})
-	// Those of GPU 0 stand for the same of every GPU.
-	for m := range event.DeviceMeter(event.DeviceMeters) {
-		source := event.MeterSource{Meter: event.OfDevice(0, m), Source: deviceSources[m], Exact: true}
-		if m == event.Unattributed {
-			source.Exact, source.Bound = false, -1
+	var sources []event.MeterSource
+	for _, f := range event.Meters() {
+		if f.OnRequest == "" {
+			sources = append(sources, sourceOf(f, c, threads))
 		}
-		sources = append(sources, source)
 	}
-	return append(sources, event.MeterSource{Meter: event.Pinned, Source: deviceSources[event.Driver], Exact: true})
+	return sources
+}
+
+func sourceOf(f event.Facts, c ledger.Capabilities, threads int) event.MeterSource {
+	source := event.MeterSource{Meter: f.Meter, Source: f.Source, Exact: f.Kind != event.Sampled}
+	switch {
+	case f.Kind == event.Sampled:
+		source.Bound = -1
+	case (f.Kind == event.Pages || f.Kind == event.Part) && !c.ExactResident:
+		source.Source = "tracepoint kmem:rss_stat, with what each thread holds back at that moment (before 6.2)"
+		source.Exact, source.Bound = false, event.Bytes(c.ResidentBound)*event.Bytes(threads)
+	}
+	return source
 }
 
 // Libc is what a C library on disk offers to the probes.
@@ -122,14 +114,12 @@ func InspectNumPy(r io.ReaderAt) (n NumPy, err error) {
 	return n, err
 }
 
-// HeapSource is the probe that serves cpu.heap in a session that was asked for it.
-var HeapSource = event.MeterSource{
-	Meter: event.Heap, Source: "uprobes on malloc, free and their relatives; blocks made since the attach, by the bytes asked for", Exact: true,
-}
-
-var deviceSources = [event.DeviceMeters]string{
-	event.Driver:       "uprobes on the exported functions of libcuda.so.1, return codes checked; memory taken since the attach",
-	event.Active:       "PyTorch's own total, handed to c10::reportMemoryUsageToProfiler at each allocation and free",
-	event.Reserved:     "PyTorch's own total at each allocation and free, less what it gives back to the driver in between",
-	event.Unattributed: "NVML's figure for the process when a cell begins and ends, less the driver meter: sampled, not traced",
+// RequestedSources says the same of the meters that are served only where a flag asks for them.
+func RequestedSources() (sources []event.MeterSource) {
+	for _, f := range event.Meters() {
+		if f.OnRequest != "" {
+			sources = append(sources, event.MeterSource{Meter: f.Meter, Source: f.Source, Exact: true})
+		}
+	}
+	return sources
 }

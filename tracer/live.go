@@ -28,8 +28,7 @@ const (
 
 // change takes in that a block was made, resized or freed.
 func (l *live) change(c *event.Change) {
-	_, kind, device := c.Meter.Device()
-	if c.Size == 0 || !isHeld(c.Meter) && !(device && kind == event.Active && c.Block) {
+	if !c.IsBlock() || !c.Meter.Facts().Asked {
 		return
 	}
 	key := liveKey{c.PID, c.Meter, c.Address}
@@ -47,9 +46,6 @@ func (l *live) change(c *event.Change) {
 		}
 	}
 }
-
-// isHeld says whether every block of a meter of the CPU is told, and may have a holder.
-func isHeld(m event.Meter) bool { return m == event.NumPy || m == event.Torch || m == event.Pinned }
 
 // thin drops the smaller half.
 func (l *live) thin() {
@@ -75,8 +71,8 @@ func (l *live) boundary(b *event.Boundary) {
 	switch {
 	case b.Kind == event.ProcessExec || b.Kind == event.ProcessExit:
 		l.forget(func(k liveKey) bool { return k.pid == b.PID })
-	case b.Kind == event.MeterShed && b.Text == event.TensorStacks:
-		l.forget(func(k liveKey) bool { return !isHeld(k.meter) })
+	case b.Kind == event.MeterShed:
+		l.forget(func(k liveKey) bool { f := k.meter.Facts(); return f.Forgotten && slices.Contains(f.Untold, b.Text) })
 	}
 }
 

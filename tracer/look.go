@@ -78,7 +78,7 @@ func (s *Session) look(t *target) {
 		if t.patience == 0 && t.child && !s.hasEnded(t) { // it is named like one
 			s.unseen++
 			s.overlooked.found(t.pid)
-			s.misses(t.pid, 0, []event.Meter{event.NumPy, event.Torch}, "pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
+			s.misses(t.pid, 0, metersOfPythons, "pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
 		}
 		return
 	}
@@ -92,7 +92,7 @@ func (s *Session) look(t *target) {
 		}
 		s.unseen++
 		s.overlooked.found(t.pid)
-		s.misses(t.pid, 0, []event.Meter{event.NumPy, event.Torch}, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
+		s.misses(t.pid, 0, metersOfPythons, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
 		p.close()
 		t.python = nil
 		return

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// cellsTake is less than any Python takes to run a cell: `import IPython` alone takes 206 to 396 ms (IPython 8.12, 8.35 and 9.11).
-	// One that ended sooner and had not loaded what allocates has nothing that is missing.
+	// cellsTake is less CPU time than any Python takes to run a cell: `import IPython` alone takes 206 to 396 ms (IPython 8.12, 8.35 and 9.11).
+	// One that used less and had not loaded what allocates has nothing that is missing.
 	cellsTake = event.Nanoseconds(100 * time.Millisecond)
 	// maxOverlookedTimes is how many separate times are kept for one meter of a tree. What comes later is one time with the last.
 	maxOverlookedTimes = 4096
@@ -32,6 +32,7 @@ type overlooked struct {
 // newcomer is a Python that has just begun.
 type newcomer struct {
 	since   event.Nanoseconds
+	used    event.Nanoseconds // CPU time
 	command string
 }
 
@@ -43,21 +44,22 @@ type whose struct {
 }
 
 // begin notes that a process has begun to execute such a program.
-func (o *overlooked) begin(b *event.Boundary) {
+func (o *overlooked) begin(b *event.Boundary, used event.Nanoseconds) {
 	if o.running == nil {
 		o.running = map[int32]newcomer{}
 	}
-	o.running[b.PID] = newcomer{b.Time, b.Text}
+	o.running[b.PID] = newcomer{b.Time, used, b.Text}
 }
 
 // found notes that it has been looked at, or that what is missing of it was said.
 func (o *overlooked) found(pid int) { delete(o.running, int32(pid)) }
 
-// end notes that the process executes another program or has ended, with what it had loaded. root is the tree's first process.
-func (o *overlooked) end(pid, root int32, at event.Nanoseconds, loaded ledger.Imports) {
+// end notes that the process executes another program or has ended, with the CPU time it had used and what it had loaded. root is the
+// tree's first process.
+func (o *overlooked) end(pid, root int32, at, used event.Nanoseconds, loaded ledger.Imports) {
 	one, known := o.running[pid]
 	delete(o.running, pid)
-	if !known || loaded == 0 && at-one.since < cellsTake {
+	if !known || loaded == 0 && used-one.used < cellsTake {
 		return
 	}
 	if o.ended++; o.ended == 1 {
@@ -94,10 +96,13 @@ func (o *overlooked) said() string {
 		"%d of them had loaded NumPy, PyTorch or the CUDA driver: what they allocated there is missing", o.ended, o.first, o.loaded)
 }
 
+// metersOfPythons are those that only a Python's own probes see.
+var metersOfPythons = event.MetersOf(func(f *event.Facts) bool { return f.OfPythons })
+
 // metersOf are the meters of what libraries allocate.
 func metersOf(loaded ledger.Imports) (meters []event.Meter) {
 	if loaded&ledger.ImportsNumPy != 0 {
-		meters = append(meters, event.NumPy)
+		meters = append(meters, event.MetersThrough(event.ThroughNumPy)...)
 	}
 	if loaded&ledger.ImportsTorch != 0 {
 		meters = append(meters, metersThrough(cuda.Torch)...)
@@ -116,9 +121,9 @@ func shortened(text string, most int) string {
 }
 
 // overlookedEnds notes the end of a program that may not have been looked at.
-func (s *Session) overlookedEnds(b *event.Boundary, loaded ledger.Imports) {
+func (s *Session) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
 	if _, known := s.overlooked.running[b.PID]; known {
-		s.overlooked.end(b.PID, s.rootOf(b.Root, b.PID), b.Time, loaded)
+		s.overlooked.end(b.PID, s.rootOf(b.Root, b.PID), b.Time, extra.CPUTime, extra.Imports)
 	}
 }
 
@@ -141,7 +146,7 @@ func (s *Session) sayOverlooked(at event.Nanoseconds) {
 		if t := s.target(int(pid)); t != nil {
 			root = s.rootOf(t.root, pid)
 		}
-		o.end(pid, root, at, ledger.ImportsNumPy|ledger.ImportsTorch)
+		o.end(pid, root, at, 0, ledger.ImportsNumPy|ledger.ImportsTorch)
 	}
 	if text := o.said(); text != "" {
 		s.unseen += o.ended

@@ -13,24 +13,24 @@ func TestOverlooked(t *testing.T) {
 	const root = 1
 	var o overlooked
 	starts := func(pid int32, at event.Nanoseconds) {
-		o.begin(&event.Boundary{PID: pid, Time: at, Text: "python3\n  x.py"})
+		o.begin(&event.Boundary{PID: pid, Time: at, Text: "python3\n  x.py"}, 500)
 	}
 	starts(10, 0)
-	o.end(10, root, cellsTake-1, 0) // too short for a cell
+	o.end(10, root, 100*cellsTake, 500+cellsTake-1, 0) // it waited for the CPU most of the time: too little for a cell
 	starts(11, 0)
 	o.found(11) // looked at
-	o.end(11, root, 10*cellsTake, ledger.ImportsNumPy)
+	o.end(11, root, 10*cellsTake, 500+10*cellsTake, ledger.ImportsNumPy)
 	if said := o.said(); said != "" || len(o.times) > 0 {
 		t.Fatalf("nothing is missing: %q, %v", said, o.times)
 	}
 	starts(12, 0)
-	o.end(12, root, cellsTake, 0) // cells, maybe
+	o.end(12, root, cellsTake, 500+cellsTake, 0) // cells, maybe
 	starts(13, 100)
-	o.end(13, root, 101, ledger.ImportsNumPy|ledger.ImportsTorch)
+	o.end(13, root, 101, 0, ledger.ImportsNumPy|ledger.ImportsTorch)
 	starts(14, 200)
-	o.end(14, root, 201, ledger.ImportsCUDA)
+	o.end(14, root, 201, 0, ledger.ImportsCUDA)
 	starts(root, 300)
-	o.end(root, root, 301, ledger.ImportsNumPy)
+	o.end(root, root, 301, 0, ledger.ImportsNumPy)
 	if said := o.said(); !strings.HasPrefix(said, "4 of the Pythons") || !strings.Contains(said, "pid 12, python3 x.py") || !strings.Contains(said, " 3 of them had loaded") {
 		t.Errorf("said: %s", said)
 	}
@@ -48,8 +48,8 @@ func TestOverlooked(t *testing.T) {
 func TestOverlookedIsBounded(t *testing.T) {
 	var o overlooked
 	for i := range event.Nanoseconds(3 * maxOverlookedTimes) {
-		o.begin(&event.Boundary{PID: 2, Time: 10 * i})
-		o.end(2, 1, 10*i+1, ledger.ImportsNumPy)
+		o.begin(&event.Boundary{PID: 2, Time: 10 * i}, 0)
+		o.end(2, 1, 10*i+1, 0, ledger.ImportsNumPy)
 	}
 	all := o.times[whose{1, event.NumPy, true}]
 	if last := all[len(all)-1]; len(all) != maxOverlookedTimes || last.Until != 10*(3*maxOverlookedTimes-1)+1 {

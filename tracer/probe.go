@@ -54,8 +54,10 @@ func (s *Session) noteUse(g ledger.Group, where string) {
 // meterSources says for each meter which probe serves it on this kernel.
 func (s *Session) meterSources() []event.MeterSource {
 	sources := MeterSources(s.ledger.Capabilities(), s.threads())
-	if s.options.Heap {
-		sources = append(sources, HeapSource)
+	for _, m := range RequestedSources() {
+		if m.Meter == event.Heap && s.options.Heap {
+			sources = append(sources, m)
+		}
 	}
 	return sources
 }

@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -70,7 +69,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.ProcessExec, event.ProcessStart:
 		s.processChanged(t, b, extra)
 	case event.ProcessExit:
-		s.overlookedEnds(b, extra.Imports)
+		s.overlookedEnds(b, extra)
 		if t != nil {
 			s.release(t)
 			t.gone = true
@@ -83,9 +82,9 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 			break
 		}
 		s.budget.shed(b.Root, extra.Group)
-		b.Text = groupText(extra.Group)
+		b.Text = extra.Group.Text()
 	case event.MeterBack:
-		if b.Text = groupText(extra.Group); extra.Foreign != 0 {
+		if b.Text = extra.Group.Text(); extra.Foreign != 0 {
 			b.Text = event.ForeignArrays
 		}
 	}
@@ -104,33 +103,6 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 			s.queue = append(s.queue, c.found)
 		}
 	}
-}
-
-// groupText is empty for the group that serves a meter, and says what is missing for the others.
-func groupText(g ledger.Group) string {
-	switch g {
-	case ledger.GroupNumPy:
-		return ""
-	case ledger.GroupTorch:
-		return event.TorchTotals
-	case ledger.GroupTorchCPU:
-		return event.TorchCPU
-	case ledger.GroupFrames:
-		return event.Stacks
-	case ledger.GroupTensors:
-		return event.TensorStacks
-	case ledger.GroupMapping:
-		return event.MappedStacks
-	case ledger.GroupBlocks:
-		return event.HeapStacks
-	case ledger.GroupSmallStacks:
-		return event.SmallStacks
-	case ledger.GroupNative:
-		return event.NativeStacks
-	case ledger.GroupSmall:
-		return event.SmallBlocks
-	}
-	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
 }
 
 // cellOpened remembers the cell, and reads len(In) where the kernel did not know the list yet.
@@ -193,9 +165,9 @@ func (s *Session) processChanged(t *target, b *event.Boundary, extra ledger.Boun
 	if b.Kind != event.ProcessExec {
 		return
 	}
-	s.overlookedEnds(b, extra.Imports)
+	s.overlookedEnds(b, extra)
 	if extra.NamedPython {
-		s.overlooked.begin(b)
+		s.overlooked.begin(b, extra.CPUTime)
 	} else if t == nil {
 		return // most children are not: they are measured, and left alone
 	}

@@ -3,8 +3,9 @@
 //
 //	wiregen -o FILE -package NAME HEADER SPEC…
 //
-// A SPEC is "const Go=MACRO …", or "GoType enum PREFIX_ [NAME=Go …] [-NAME …]": the enumerators that begin with the prefix, by the rest of their names in camel
-// case or as the SPEC says, those with a minus left out. A name without a comment in the header has none in Go.
+// A SPEC is "const Go=NUMBER …", macros or enumerators, or "GoType enum PREFIX_ [+Prefix] [NAME=Go …] [-NAME …]": the enumerators that begin with the prefix, by
+// the rest of their names in camel case, behind the Prefix if there is one, or as the SPEC says, those with a minus left out. A name without a comment in the header
+// has none in Go.
 package main
 
 import (
@@ -64,13 +65,32 @@ func numbers(b *bytes.Buffer, header string, names []string) error {
 	for _, pair := range names {
 		goName, macro, _ := strings.Cut(pair, "=")
 		found := regexp.MustCompile(`(?m)^#define ` + macro + `[ \t]+\(?(0x[0-9a-f]+|[0-9]+)[ul]*( << [0-9]+)?\)?[ \t]*(?:/\*[ \t]*(.*?)[ \t]*\*/)?$`).FindStringSubmatch(header)
-		if found == nil {
-			return fmt.Errorf("%s is no number of this header", macro)
+		if found != nil {
+			writeConstant(b, goName, "", found[1]+found[2], found[3])
+			continue
 		}
-		writeConstant(b, goName, "", found[1]+found[2], found[3])
+		one, err := enumeratorOf(header, macro)
+		if err != nil {
+			return err
+		}
+		writeConstant(b, goName, "", strconv.FormatInt(one.value, 10), one.comment)
 	}
 	b.WriteString(")\n")
 	return nil
+}
+
+// enumeratorOf finds an enumerator by its name, whatever enum it is of.
+func enumeratorOf(header, name string) (enumerator, error) {
+	for _, found := range regexp.MustCompile(`enum (\w+) \{`).FindAllStringSubmatch(header, -1) {
+		all, err := enumerators(header, found[1])
+		if err != nil {
+			return enumerator{}, err
+		}
+		if i := slices.IndexFunc(all, func(one enumerator) bool { return one.name == name }); i >= 0 {
+			return all[i], nil
+		}
+	}
+	return enumerator{}, fmt.Errorf("%s is no number of this header", name)
 }
 
 type enumerator struct {
@@ -83,10 +103,12 @@ func enum(b *bytes.Buffer, header string, spec []string) error {
 	if len(spec) < 3 {
 		return fmt.Errorf("%q is no spec of an enum", spec)
 	}
-	goType, prefix, renamed, left := spec[0], spec[2], map[string]string{}, map[string]bool{}
+	goType, prefix, before, renamed, left := spec[0], spec[2], "", map[string]string{}, map[string]bool{}
 	for _, word := range spec[3:] {
 		if name, out := strings.CutPrefix(word, "-"); out {
 			left[name] = true
+		} else if name, is := strings.CutPrefix(word, "+"); is {
+			before = name
 		} else if from, to, ok := strings.Cut(word, "="); ok {
 			renamed[from] = to
 		} else {
@@ -104,7 +126,7 @@ func enum(b *bytes.Buffer, header string, spec []string) error {
 			delete(left, short)
 			continue
 		}
-		name := camel(short)
+		name := before + camel(short)
 		if to := renamed[short]; to != "" {
 			name = to
 			delete(renamed, short)
@@ -118,16 +140,18 @@ func enum(b *bytes.Buffer, header string, spec []string) error {
 	return nil
 }
 
-// enumerators reads an enum: names, some with a number, each with the comment behind it.
+// enumerators reads an enum: names, some with a number or what has it, each with the comment behind it.
 func enumerators(header, name string) (all []enumerator, err error) {
 	body := regexp.MustCompile(`(?s)enum ` + name + ` \{(.*?)\};`).FindStringSubmatch(header)
 	if body == nil {
 		return nil, fmt.Errorf("there is no enum %s", name)
 	}
-	one := regexp.MustCompile(`(?s)([A-Z][A-Z0-9_]*)(?:\s*=\s*([0-9]+))?\s*(?:,|$)[ \t]*(?:/\*(.*?)\*/)?`)
+	one := regexp.MustCompile(`(?s)([A-Z][A-Z0-9_]*)(?:\s*=\s*([0-9]+|[A-Z][A-Z0-9_]*))?\s*(?:,|$)[ \t]*(?:/\*(.*?)\*/)?`)
 	next := int64(0)
 	for _, found := range one.FindAllStringSubmatch(strings.TrimSpace(body[1]), -1) {
-		if found[2] != "" {
+		if i := slices.IndexFunc(all, func(one enumerator) bool { return one.name == found[2] }); i >= 0 {
+			next = all[i].value
+		} else if found[2] != "" {
 			if next, err = strconv.ParseInt(found[2], 0, 64); err != nil {
 				return nil, err
 			}
@@ -146,11 +170,14 @@ func writeConstant(b *bytes.Buffer, name, goType, value, comment string) {
 	b.WriteByte('\n')
 }
 
-// camel is CELL_OPEN as CellOpen; words that people write in capitals stay so.
+// camel is CELL_OPEN as CellOpen; words that people write otherwise are as they write them.
 func camel(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "_") {
-		if !slices.Contains([]string{"IPC", "SP", "BP", "3D", "OK"}, word) {
+		switch {
+		case word == "NUMPY":
+			word = "NumPy"
+		case !slices.Contains([]string{"IPC", "SP", "BP", "3D", "OK", "CPU", "CUDA"}, word):
 			word = word[:1] + strings.ToLower(word[1:])
 		}
 		b.WriteString(word)

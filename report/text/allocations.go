@@ -75,24 +75,17 @@ func (v *view) callers(c *model.Window) []*caller {
 	})
 	inner := map[string]int64{}
 	for _, a := range callers {
-		if isInner(a.Meter) {
+		if words.LiesWithin(a.Meter) {
 			inner[a.place()] = max(inner[a.place()], a.AtPeak, a.Allocated)
 		}
 	}
 	return slices.DeleteFunc(callers, func(a *caller) bool {
-		return isOuter(a.Meter) && 2*inner[a.place()] >= max(a.AtPeak, a.Allocated)
+		return words.IsOutermost(a.Meter) && 2*inner[a.place()] >= max(a.AtPeak, a.Allocated)
 	})
 }
 
 // place is a way without the number of calls.
 func (w way) place() string { return w.before + "\x00" + w.after }
-
-// isInner says whether a meter's blocks lie in those of another; isOuter whether others' lie in its.
-func isInner(meter string) bool {
-	return meter == "cpu.numpy" || meter == "cpu.torch" || meter == "cpu.heap" || strings.HasSuffix(meter, ".active")
-}
-
-func isOuter(meter string) bool { return meter == "cpu.mapped" || strings.HasSuffix(meter, ".driver") }
 
 func (v *view) whoAllocated(c model.Window) {
 	callers := v.callers(&c)

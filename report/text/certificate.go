@@ -57,17 +57,8 @@ func (v *view) certificate() {
 	if c.BoundariesLost > 0 {
 		v.field("boundaries", span{words.Count(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
 	}
-	if c.UnknownFrees > 0 {
-		v.field("frees", span{words.Count(c.UnknownFrees) + " of memory that was taken before tracing began", plain})
-	}
-	if c.UnknownTorchFrees > 0 {
-		v.field("tensor frees", span{words.Count(c.UnknownTorchFrees) + " on the CPU, of tensors that were made before tracing began", plain})
-	}
-	if c.UnknownHeapFrees > 0 {
-		v.field("heap frees", span{words.Count(c.UnknownHeapFrees) + " of blocks that were made before tracing began", plain})
-	}
-	if c.UnknownDeviceFrees > 0 {
-		v.field("GPU frees", span{words.Count(c.UnknownDeviceFrees) + " of memory that was taken before tracing began", plain})
+	for title, text := range words.UnknownFrees(&c) {
+		v.field(title, span{text, plain})
 	}
 	v.list("joined late", c.LateLibraries)
 	v.list("problem", c.Problems)
@@ -117,7 +108,7 @@ func (v *view) proofs() {
 		return []span{quality(m, served, p), agreement(p, compared), {escape.Bounded(m.Source, maxProse), plain}}
 	}
 	for _, id := range ids {
-		if part(id) && slices.Equal(evidence(id), evidence("cpu.resident")) {
+		if words.IsPart(id) && slices.Equal(evidence(id), evidence("cpu.resident")) {
 			continue // it would repeat the row of the whole
 		}
 		t.rows = append(t.rows, row{cells: append([]span{{escape.Bounded(meterName(id), maxName), plain}}, evidence(id)...)})

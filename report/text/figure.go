@@ -79,27 +79,16 @@ func meterName(id string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(id, "cpu."), ".", " ")
 }
 
-// part says whether a meter is only a part of another one, as resident anon is of resident.
-func part(id string) bool { return strings.HasPrefix(id, "cpu.resident.") }
-
 // headlines are the meters a table shows, the one that ranks first, parts of others left out.
 func headlines(r *model.Report, by string) ([]string, error) {
 	known := r.AllMeters()
 	if by != "" && !slices.Contains(known, by) {
 		return nil, fmt.Errorf("rank by %q: no such meter here; there are: %s", by, strings.Join(known, ", "))
 	}
-	ids := []string{by, "cpu.resident"}
-	for _, name := range []string{".driver", ".active"} { // GPUs beside the CPU: what has room goes by this order
-		for _, id := range known {
-			if strings.HasPrefix(id, "gpu.") && strings.HasSuffix(id, name) {
-				ids = append(ids, id)
-			}
-		}
-	}
-	ids = append(ids, "cpu.mapped", "cpu.numpy", "cpu.torch")
+	ids := append([]string{by}, words.Headlines(known)...) // GPUs beside the CPU: what has room goes by this order
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
 	for _, id := range known {
-		if !part(id) {
+		if !words.IsPart(id) {
 			ids = append(ids, id)
 		}
 	}

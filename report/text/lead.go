@@ -97,7 +97,7 @@ func (v *view) madeBy(top *stretch) string {
 	callers := v.callers(top.cell)
 	var parts []string
 	for _, a := range callers {
-		if len(parts) < 3 && a.AtPeak >= worthShowing && (a.users || !isOuter(a.Meter)) {
+		if len(parts) < 3 && a.AtPeak >= worthShowing && (a.users || !words.IsOutermost(a.Meter)) {
 			parts = append(parts, words.Bytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
 		}
 	}
@@ -110,7 +110,7 @@ func (v *view) madeBy(top *stretch) string {
 // left are the lines of cells by what they have made in the session that is there still, the most first.
 func (v *view) left(pid int) (all []model.Line) {
 	for _, l := range v.r.Lines {
-		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && l.Meter != "cpu.mapped" && !strings.HasSuffix(l.Meter, ".driver") {
+		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && !words.IsOutermost(l.Meter) {
 			all = append(all, l)
 		}
 	}

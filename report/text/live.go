@@ -34,9 +34,9 @@ func Live(w io.Writer, window model.Window, o Options) error {
 		{name: "total", meter: first, q: total, drop: 1},
 		{name: "need", meter: first, q: need},
 	}
-	others := []string{"cpu.mapped", "cpu.numpy", "cpu.torch"}
+	others := words.BesideResident()
 	for _, id := range (&model.Report{Windows: []model.Window{{Meters: window.Meters}}}).AllMeters() {
-		if !part(id) && !slices.Contains(others, id) {
+		if !words.IsPart(id) && !slices.Contains(others, id) {
 			others = append(others, id)
 		}
 	}

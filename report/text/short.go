@@ -178,7 +178,7 @@ func (v *view) whoAllocatedShort() {
 		cell := v.fetch(s.id)
 		v.detail(cell)
 		callers := v.callers(cell)
-		callers = slices.DeleteFunc(callers, func(a *caller) bool { return a.Allocated < worthShowing || isOuter(a.Meter) && !a.users })
+		callers = slices.DeleteFunc(callers, func(a *caller) bool { return a.Allocated < worthShowing || words.IsOutermost(a.Meter) && !a.users })
 		if len(callers) == 0 {
 			continue
 		}
@@ -228,7 +228,7 @@ func (v *view) doubts() (reasons []string) {
 		reasons = append(reasons, escape.Bounded(why, maxProse))
 	}
 	for _, p := range c.Meters {
-		if part(p.ID) {
+		if words.IsPart(p.ID) {
 			continue
 		}
 		if p.Shed {
@@ -242,7 +242,7 @@ func (v *view) doubts() (reasons []string) {
 		}
 	}
 	for _, m := range v.r.Meters {
-		if !m.Exact && !part(m.ID) && (m.Bound == nil || *m.Bound > 0) {
+		if !m.Exact && !words.IsPart(m.ID) && (m.Bound == nil || *m.Bound > 0) {
 			reasons = append(reasons, meterName(m.ID)+" is "+quality(m, true, model.Proof{}).text+" on this machine")
 		}
 	}

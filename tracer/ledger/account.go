@@ -15,23 +15,6 @@ type Account struct {
 	Full   time.Duration // the most it can be
 }
 
-// Level is the part of a full account below which a group is stepped down, 0.75 for the first ones. ok is false for groups that never are.
-func (g Group) Level() (part float64, ok bool) {
-	switch g {
-	case GroupNative:
-		return 6. / 8, true
-	case GroupFrames, GroupSmallStacks, GroupTensors, GroupMapping, GroupBlocks:
-		return 4. / 8, true
-	case GroupSmall:
-		return 2. / 8, true
-	case GroupNumPy, GroupTorch, GroupTorchCPU:
-		return 0, true
-	case GroupStatement, GroupResult:
-		return -4. / 8, true
-	}
-	return 0, false
-}
-
 // SetBudget opens the accounts of the roots that are attached from now on: they gain share, a part of the time, up to full.
 // Without it there is no limit.
 func (l *Ledger) SetBudget(share float64, full time.Duration) error {

@@ -76,7 +76,7 @@ func TestSettleArrays(t *testing.T) {
 	var c collected
 	poll(t, l, &c)
 	consecutive(t, c.boundaries, 3)
-	if b := c.boundaries[2]; b.Kind != event.MeterSettled || b.Unsure != 123 || c.boundaries[0].Unsure != 0 {
+	if b := c.boundaries[2]; b.Kind != event.MeterSettled || b.Unsure[event.UnknownNumPy] != 123 || c.boundaries[0].Unsure[event.UnknownNumPy] != 0 {
 		t.Errorf("boundary %+v", b)
 	}
 	if len(c.changes) != 3 {

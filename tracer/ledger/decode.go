@@ -126,10 +126,11 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	out := event.Boundary{
 		Number: b.Number, Time: event.Nanoseconds(b.Time), Kind: event.BoundaryKind(b.Kind), Root: b.Root,
 		PID: b.Pid, TID: b.Tid, Parent: b.Parent, Cell: b.Cell, Outer: b.Outer, Segment: b.Segment, Stream: b.Stream,
-		Inputs: b.Inputs, Outcome: event.Outcome(b.Outcome), Unknown: b.Unknown, Slack: event.Bytes(b.Slack),
-		UnknownDevice: b.UnknownDevice, UnknownHeap: b.UnknownHeap, HeapSlack: event.Bytes(b.HeapSlack), Unsure: event.Bytes(b.Unsure), UnsureTorch: event.Bytes(b.UnsureTorch),
-		UnknownTorch: b.UnknownTorch, TorchSlack: event.Bytes(b.TorchSlack),
+		Inputs: b.Inputs, Outcome: event.Outcome(b.Outcome), Frees: event.Frees{Unknown: b.Unknown},
 		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
+	}
+	for kind := range b.Unknown {
+		out.Slack[kind], out.Unsure[kind] = event.Bytes(b.Slack[kind]), event.Bytes(b.Unsure[kind])
 	}
 	out.Doubts = decodeDoubts(b)
 	out.Late = out.Kind == event.CellOpen && b.FirstLine != 0
@@ -142,7 +143,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		out.Outcome = event.OutcomeUnknown
 	}
 	if out.Kind == event.ProcessExec || out.Kind == event.ProcessExit {
-		extra.Imports = Imports(b.Group)
+		extra.Imports, extra.CPUTime, out.Inputs = Imports(b.Group), event.Nanoseconds(b.Inputs), -1
 	}
 	extra.Told = (out.Kind == event.CellResult || out.Kind == event.CellClose) && b.FirstLine == outcomeTold
 	if out.Kind == event.StatementOpen {

@@ -36,44 +36,38 @@ type kernelBlock struct {
 }
 
 type kernelBoundary struct {
-	_             structs.HostLayout
-	Ticket        uint64
-	Number        uint64
-	Time          uint64
-	Cell          uint64
-	Outer         uint64
-	Segment       uint64
-	Since         uint64
-	Stream        uint64
-	Inputs        int64
-	Unknown       uint64
-	Slack         int64
-	UnknownDevice uint64
-	UnknownHeap   uint64
-	HeapSlack     int64
-	Unsure        int64
-	UnsureTorch   int64
-	UnknownTorch  uint64
-	TorchSlack    int64
-	Refused       [4]uint64
-	Missing       [5]int64
-	Untraced      uint64
-	UntracedNow   uint64
-	Value         [9]int64
-	High          [9]int64
-	Tree          [9]int64
-	TreeHigh      [9]int64
-	Kind          uint32
-	Root          uint32
-	Pid           int32
-	Tid           int32
-	Parent        int32
-	FirstLine     int32
-	Outcome       uint32
-	Group         uint32
-	TextKind      uint32
-	TextSize      uint32
-	Text          [192]uint8
+	_           structs.HostLayout
+	Ticket      uint64
+	Number      uint64
+	Time        uint64
+	Cell        uint64
+	Outer       uint64
+	Segment     uint64
+	Since       uint64
+	Stream      uint64
+	Inputs      int64
+	Unknown     [4]uint64
+	Slack       [4]int64
+	Unsure      [4]int64
+	Refused     [4]uint64
+	Missing     [5]int64
+	Untraced    uint64
+	UntracedNow uint64
+	Value       [9]int64
+	High        [9]int64
+	Tree        [9]int64
+	TreeHigh    [9]int64
+	Kind        uint32
+	Root        uint32
+	Pid         int32
+	Tid         int32
+	Parent      int32
+	FirstLine   int32
+	Outcome     uint32
+	Group       uint32
+	TextKind    uint32
+	TextSize    uint32
+	Text        [192]uint8
 }
 
 type kernelBoundaryKind uint32
@@ -333,6 +327,7 @@ const (
 	kernelGroupGROUP_CELL         kernelGroup = 3
 	kernelGroupGROUP_SIGNAL       kernelGroup = 4
 	kernelGroupGROUP_CODE         kernelGroup = 5
+	kernelGroupPYTHON_GROUPS      kernelGroup = 6
 	kernelGroupGROUP_DRIVER       kernelGroup = 6
 	kernelGroupGROUP_TORCH        kernelGroup = 7
 	kernelGroupGROUP_LOADER       kernelGroup = 8
@@ -345,6 +340,7 @@ const (
 	kernelGroupGROUP_SMALL_STACKS kernelGroup = 15
 	kernelGroupGROUP_SMALL        kernelGroup = 16
 	kernelGroupGROUP_TORCH_CPU    kernelGroup = 17
+	kernelGroupGROUPS_USED        kernelGroup = 18
 	kernelGroupGROUPS             kernelGroup = 32
 )
 
@@ -434,6 +430,7 @@ const (
 	kernelMeterMETER_PINNED   kernelMeter = 6
 	kernelMeterMETER_HEAP     kernelMeter = 7
 	kernelMeterMETER_TORCH    kernelMeter = 8
+	kernelMeterMETERS         kernelMeter = 9
 )
 
 type kernelNative struct {
@@ -599,35 +596,29 @@ type kernelResize struct {
 }
 
 type kernelRoot struct {
-	_             structs.HostLayout
-	Segment       uint64
-	Stream        uint64
-	Unknown       uint64
-	Slack         int64
-	UnknownDevice uint64
-	UnknownHeap   uint64
-	HeapSlack     int64
-	Unsure        int64
-	UnsureTorch   int64
-	Listening     uint64
-	UnknownTorch  uint64
-	TorchSlack    int64
-	Refused       [4]uint64
-	Missing       [5]int64
-	Untraced      uint64
-	UntracedNow   uint64
-	Tree          [9]int64
-	TreeHigh      [9]int64
-	Processes     uint32
-	Shared        uint32
-	Devices       uint32
-	Down          uint32
-	Credit        int64
-	Floor         int64
-	ToppedUp      uint64
-	Halved        uint64
-	Spent         [32]uint64
-	Epoch         [32]uint32
+	_           structs.HostLayout
+	Segment     uint64
+	Stream      uint64
+	Unknown     [4]uint64
+	Slack       [4]int64
+	Unsure      [4]int64
+	Listening   uint64
+	Refused     [4]uint64
+	Missing     [5]int64
+	Untraced    uint64
+	UntracedNow uint64
+	Tree        [9]int64
+	TreeHigh    [9]int64
+	Processes   uint32
+	Shared      uint32
+	Devices     uint32
+	Down        uint32
+	Credit      int64
+	Floor       int64
+	ToppedUp    uint64
+	Halved      uint64
+	Spent       [32]uint64
+	Epoch       [32]uint32
 }
 
 type kernelRule struct {

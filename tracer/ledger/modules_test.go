@@ -100,13 +100,13 @@ func TestForeseeModules(t *testing.T) {
 	m.maps(stranger.Name())
 	poll(t, l, &c)
 	consecutive(t, c.boundaries, 2)
-	if b := c.boundaries[1]; b.Kind != event.MeterShed || b.Unsure != 0 {
+	if b := c.boundaries[1]; b.Kind != event.MeterShed || b.Unsure[event.UnknownNumPy] != 0 {
 		t.Errorf("boundary %+v", b)
 	}
 	count(ArraysTracked, ArraysTracked, ForeignModule)
 	poll(t, l, &c)
 	consecutive(t, c.boundaries, 3)
-	if b := c.boundaries[2]; b.Kind != event.MeterBack || b.Unsure != b.Value[event.Mapped] {
+	if b := c.boundaries[2]; b.Kind != event.MeterBack || b.Unsure[event.UnknownNumPy] != b.Value[event.Mapped] {
 		t.Errorf("boundary %+v", b)
 	}
 	count(ArraysSettling, ArraysTracked, ForeignModule)

@@ -11,50 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Group names probes that are stepped down together when they cost more than the budget.
-type Group uint32
-
-// The groups of uprobes.
-const (
-	GroupNumPy     = Group(kernelGroupGROUP_NUMPY)     // every NumPy allocation and free
-	GroupStatement = Group(kernelGroupGROUP_STATEMENT) // statements within a cell
-	GroupResult    = Group(kernelGroupGROUP_RESULT)    // the end of a cell
-	GroupCell      = Group(kernelGroupGROUP_CELL)      // the start of a cell, and markers
-	GroupSignal    = Group(kernelGroupGROUP_SIGNAL)    // the end of an awaited or abandoned cell
-	GroupCode      = Group(kernelGroupGROUP_CODE)      // code objects that are freed: stacks are known again by their addresses
-	GroupDriver    = Group(kernelGroupGROUP_DRIVER)    // calls of the CUDA driver
-	GroupTorch     = Group(kernelGroupGROUP_TORCH)     // PyTorch's totals, at every allocation and free on a GPU
-	GroupLoader    = Group(kernelGroupGROUP_LOADER)    // shared libraries come and go
-	GroupFrames    = Group(kernelGroupGROUP_FRAMES)    // no probes of its own: stacks of NumPy's and the driver's blocks
-	GroupTensors   = Group(kernelGroupGROUP_TENSORS)   // nor this: the same for PyTorch's blocks
-	GroupMapping   = Group(kernelGroupGROUP_MAPPING)   // stacks of mapped memory, and mmap and mremap in the C library
-
-	GroupHeap   = Group(kernelGroupGROUP_HEAP)   // the allocator's functions, where cpu.heap is asked for
-	GroupBlocks = Group(kernelGroupGROUP_BLOCKS) // no probes of its own: malloc's blocks and their stacks
-
-	GroupNative      = Group(kernelGroupGROUP_NATIVE)       // nor this: native frames of all stacks
-	GroupSmallStacks = Group(kernelGroupGROUP_SMALL_STACKS) // nor this: stacks of blocks and ranges below SmallStack
-	GroupSmall       = Group(kernelGroupGROUP_SMALL)        // nor this: NumPy's blocks below 1,024 bytes, where they are counted
-
-	GroupTorchCPU = Group(kernelGroupGROUP_TORCH_CPU) // every tensor that PyTorch makes and frees on the CPU
-
-	GroupCount   = 18
-	PythonGroups = 6 // the first ones: those whose probes are in the interpreter
-)
-
-var groupNames = [GroupCount]string{
-	"numpy", "statements", "cell ends", "cell starts", "prompts", "code objects", "CUDA driver", "PyTorch totals", "libraries", "Python stacks", "PyTorch blocks", "mapped memory", "allocator", "heap blocks",
-	"native frames", "stacks of small blocks", "small blocks", "PyTorch on the CPU",
-}
-
-// String returns the group's name for people.
-func (g Group) String() string {
-	if int(g) < len(groupNames) {
-		return groupNames[g]
-	}
-	return "unknown"
-}
-
 // Program names a uprobe program of the object.
 type Program uint8
 

@@ -1,0 +1,99 @@
+package event
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMetersAreWhole: every meter has one row, its id leads back to it, and its section is in the documentation.
+func TestMetersAreWhole(t *testing.T) {
+	docs, err := os.ReadFile("../docs/meters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range Meter(MeterCount) {
+		f := m.Facts()
+		if f == nil || f.Meter != m.Template() {
+			t.Fatalf("meter %d has no row", m)
+		}
+		if back, ok := ParseMeter(m.String()); !ok || back != m {
+			t.Errorf("%v is read as %v", m, back)
+		}
+		if f.Source == "" || f.Format < 1 {
+			t.Errorf("%v: served by %q since format %d", m, f.Source, f.Format)
+		}
+		if !strings.Contains(string(docs), "\n## "+f.Doc+"\n") || !strings.Contains(string(docs), "| `"+f.String()+"` |") {
+			t.Errorf("docs/meters.md has no section %q, or no row for %v", f.Doc, f)
+		}
+	}
+	if len(Meters()) != kinds {
+		t.Errorf("%d rows for %d meters", len(Meters()), kinds)
+	}
+}
+
+// TestMetersAgree: what rows say of each other, and of blocks, fits together.
+func TestMetersAgree(t *testing.T) {
+	for _, f := range Meters() {
+		if (len(f.Within) > 0 || f.Asked || len(f.Untold) > 0) && !f.InBlocks() {
+			t.Errorf("%v has no blocks", f.Meter)
+		}
+		if f.Owned && !f.Asked || f.Forgotten && len(f.Untold) == 0 {
+			t.Errorf("%v: owned, and nobody asks by what; or forgotten, and always told", f.Meter)
+		}
+		for _, m := range f.Within {
+			if !slices.ContainsFunc(m.Facts().Within, func(outer Meter) bool { return !slices.Contains(f.Within, outer) }) {
+				continue
+			}
+			t.Errorf("%v lies in %v, and not in what that lies in", f.Meter, m)
+		}
+		for _, text := range f.Paused {
+			if !slices.Contains(Paused(text), f.Meter) || IsOfStacks(text) {
+				t.Errorf("%v is not paused by %q", f.Meter, text)
+			}
+		}
+	}
+	if of := Paused(TorchTotals); len(of) != 2*MaxDevices || len(Paused("anything")) != 0 || IsOfStacks("anything") || !IsOfStacks(NativeStacks) {
+		t.Errorf("PyTorch's totals are %d meters", len(of))
+	}
+	for kind := range UnknownKind(UnknownKinds) {
+		if f := kind.Facts(); f.Name == "" || f.Title == "" || f.Text == "" {
+			t.Errorf("unknown frees of kind %d: %+v", kind, *f)
+		}
+	}
+	for kind := range MissingKind(MissingKinds) {
+		if kind.String() == "" {
+			t.Errorf("what is missing of kind %d has no name", kind)
+		}
+	}
+}
+
+// TestMetersOfTheSchema: the ids that the report's schema takes are those of the table.
+func TestMetersOfTheSchema(t *testing.T) {
+	text, err := os.ReadFile("../report/schema/report-v1.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs map[string]struct {
+			Pattern string `json:"pattern"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	ids := regexp.MustCompile(schema.Defs["meterId"].Pattern)
+	for m := range Meter(MeterCount) {
+		if !ids.MatchString(m.String()) {
+			t.Errorf("the schema does not take %v", m)
+		}
+	}
+	for _, id := range []string{"cpu.nothing", "gpu.0.nothing", "gpu.00.driver", "cpu.driver"} {
+		if ids.MatchString(id) {
+			t.Errorf("the schema takes %s", id)
+		}
+	}
+}
