@@ -52,17 +52,24 @@ func (s *Session) advance(ctx context.Context) error {
 	}
 	wake := context.AfterFunc(ctx, func() { _ = s.ledger.Wake() })
 	defer wake()
+	if err := s.ledger.Poll(s.patience(), s); err != nil {
+		return err
+	}
+	return s.settle()
+}
+
+// patience is until when the session waits for a record.
+func (s *Session) patience() time.Time {
 	until := time.Now().Add(tick)
 	if s.impatient() {
 		until = time.Now().Add(betweenLooks)
 	}
-	if at, ok := s.nextSettled(); ok && at.Before(until) {
-		until = at
+	for _, t := range s.targets {
+		if !t.gone && t.python != nil {
+			until = sooner(until, t.due())
+		}
 	}
-	if err := s.ledger.Poll(until, s); err != nil {
-		return err
-	}
-	return s.settle()
+	return until
 }
 
 // settle does what cannot be done while records are being read.
@@ -82,16 +89,10 @@ func (s *Session) settle() error {
 			s.learn(t)
 		}
 		if !t.gone && t.python != nil {
-			s.leaveArrays(t)
+			s.settleInstruments(t)
 		}
 		if !t.gone && t.unlisted {
 			s.relist(t)
-		}
-		if !t.gone && t.python != nil {
-			s.settleInstruments(t)
-			s.placeAhead(t, false)
-			s.countArrays(t)
-			s.leaveArrays(t)
 		}
 	}
 	s.lookAtLimits()

@@ -4,31 +4,51 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/machine"
 	"ipytracer/tracer/numpy"
 	"ipytracer/tracer/process"
 )
 
-// arrays is where a target's NumPy blocks are seen. Where NumPy's code is found ahead of time and understood, probes are in it before
+// numpyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood, probes are in it before
 // the target loads it, and see the first array. Else it begins with the probes on PyTraceMalloc_Track in the interpreter, which serve
 // any NumPy, whenever it is loaded, until probes in that take over: see bpf/numpy.h, which loses nothing meanwhile and counts nothing
 // twice.
-type arrays struct {
+type numpyInstrument struct {
+	inert
+	host
+	target  *target
+	counter arrayCounter
+	ahead   *modulesAhead
+	log     *slog.Logger
+	small   bool // blocks of all sizes count: the probes on the interpreter serve
+
+	tracked  io.Closer // the probes on PyTraceMalloc_Track, while they are in place
 	modules  []*arrayModule
 	expected []expectedModule
 	// foreseen: there is a NumPy on its sys.path. unsure: one of them has no probes.
 	foreseen, unsure bool
+	begun            bool // what other targets had on their sys.path is expected
 	state            ledger.Arrays
 	settled          time.Time // while settling: when the probes on the interpreter are not needed any more
 	refused          bool      // a module was not understood, or there is another memory handler: it stays as it began, or goes back
-	// leave says why it must go back, once those in NumPy have taken over; empty: it need not.
-	leave string
+	// leaving says why it must go back, once those in NumPy have taken over; empty: it need not.
+	leaving string
 	// stranger: it must go back until the NumPy that it has loaded is understood.
 	stranger bool
+}
+
+// arrayCounter is what the instrument for NumPy has of its session besides a [host]: by which probes the kernel counts a target's blocks.
+type arrayCounter interface {
+	// foresee says which modules have probes, countBy which probes count from now on.
+	foresee(t *target, files []ledger.File) error
+	countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error)
+	// lookAgain looks for the arrays that came and went while nobody saw them.
+	lookAgain(t *target)
 }
 
 // arrayModule is NumPy's extension module, with probes in it.
@@ -45,20 +65,24 @@ func (m *arrayModule) close() {
 	}
 }
 
-func (a *arrays) close() {
-	for _, m := range a.modules {
+// close takes the probes out, those on the interpreter at the same time as those in NumPy.
+func (i *numpyInstrument) close() {
+	var closing sync.WaitGroup
+	closing.Go(i.untrack)
+	for _, m := range i.modules {
 		m.close()
 		m.file.File.Close()
 	}
-	for _, e := range a.expected {
+	for _, e := range i.expected {
 		e.file.File.Close()
 	}
-	*a = arrays{}
+	closing.Wait()
+	i.modules, i.expected = nil, nil
 }
 
 // module is the one of a file, nil if there is none.
-func (a *arrays) module(id process.FileID) *arrayModule {
-	for _, m := range a.modules {
+func (i *numpyInstrument) module(id process.FileID) *arrayModule {
+	for _, m := range i.modules {
 		if m.file.Mapping.File == id {
 			return m
 		}
@@ -66,72 +90,109 @@ func (a *arrays) module(id process.FileID) *arrayModule {
 	return nil
 }
 
-func (a *arrays) expects(id process.FileID) bool {
-	return slices.ContainsFunc(a.expected, func(e expectedModule) bool { return e.file.Mapping.File == id })
+func (i *numpyInstrument) expects(id process.FileID) bool {
+	return slices.ContainsFunc(i.expected, func(e expectedModule) bool { return e.file.Mapping.File == id })
 }
 
-func (a *arrays) files() (files []ledger.File) {
-	for _, m := range a.modules {
+func (i *numpyInstrument) files() (files []ledger.File) {
+	for _, m := range i.modules {
 		files = append(files, m.file.File)
 	}
 	return files
 }
 
 // areMapped says whether the target has loaded a NumPy that has probes.
-func (a *arrays) areMapped() bool { return slices.ContainsFunc(a.modules, (*arrayModule).isMapped) }
+func (i *numpyInstrument) areMapped() bool {
+	return slices.ContainsFunc(i.modules, (*arrayModule).isMapped)
+}
 
 // areSure says whether a target will load no NumPy but those that have probes: it has loaded one, or its sys.path has no other.
-func (a *arrays) areSure() bool {
-	return a.areMapped() || a.foreseen && !a.unsure && len(a.expected) == 0
+func (i *numpyInstrument) areSure() bool {
+	return i.areMapped() || i.foreseen && !i.unsure && len(i.expected) == 0
 }
 
 func (m *arrayModule) isMapped() bool { return m.file.Mapping.End != 0 }
 
-// settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was between the
-// two is past the second by then. It may have had to wait for the interpreter's lock, which changes hands every 5 ms
-// (sys.getswitchinterval). Of a block that was longer on its way the end is counted as that of an unknown one.
-const settling = 300 * time.Millisecond
+// place puts in the probes on the interpreter, unless those in NumPy serve alone. Who attaches waits for these.
+func (i *numpyInstrument) place() error {
+	if i.target.late {
+		i.placeAhead(true)
+		i.count()
+	}
+	if i.isShed(i.target, ledger.GroupNumPy) {
+		return nil
+	}
+	if err := i.track(); err != nil {
+		return err
+	}
+	if i.tracked != nil || i.state != ledger.ArraysInside {
+		noteInPython(i.host, i.target, ledger.GroupNumPy)
+	}
+	return nil
+}
 
-// adoptArrays puts probes in NumPy's extension module when it meets it first.
-func (s *Session) adoptArrays(t *target, m process.Mapping) {
-	if s.options.SmallArrays || m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) || t.python == nil || t.arrays.refused {
+// track puts the probes on PyTraceMalloc_Track in, while they are of use.
+func (i *numpyInstrument) track() (err error) {
+	if i.tracked == nil && i.state != ledger.ArraysInside {
+		i.tracked, err = placeInPython(i.host, i.target, ledger.GroupNumPy)
+	}
+	return err
+}
+
+func (i *numpyInstrument) untrack() {
+	if i.tracked != nil {
+		_ = i.tracked.Close()
+		i.tracked = nil
+	}
+}
+
+// meet puts probes in NumPy's extension module when it meets it first.
+func (i *numpyInstrument) meet(_ listing, m process.Mapping) {
+	if i.small || m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) || i.target.python == nil || i.refused {
 		return
 	}
-	if t.arrays.expects(m.File) {
-		s.placeAhead(t, true)
+	if i.expects(m.File) {
+		i.placeAhead(true)
 	}
-	if known := t.arrays.module(m.File); known != nil {
+	if known := i.module(m.File); known != nil {
 		known.meet(m)
 		return
 	}
-	if len(t.arrays.modules) >= maxArrayModules {
-		s.giveUpArrays(t, fmt.Sprintf("more than %d files named like NumPy's module are mapped", maxArrayModules))
+	if len(i.modules) >= maxArrayModules {
+		i.giveUp(fmt.Sprintf("more than %d files named like NumPy's module are mapped", maxArrayModules))
 		return
 	}
-	file, err := s.fs.OpenMapping(t.pid, m)
+	file, err := i.openMapping(i.target.pid, m)
 	if err != nil {
-		s.problem("pid %d: %s could not be opened: %v", t.pid, clean(m.Path), err)
+		i.problem("pid %d: %s could not be opened: %v", i.target.pid, clean(m.Path), err)
 		return
 	}
 	module := &arrayModule{file: file}
-	t.arrays.modules = append(t.arrays.modules, module)
+	i.modules = append(i.modules, module)
 	// While the group is stepped down they are placed when it is stepped up.
-	if module.sites, err = s.arraySites(file); err == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
-		err = s.placeModule(t, module)
+	if module.sites, err = i.ahead.find(file); err == nil && !i.isShed(i.target, ledger.GroupNumPy) {
+		err = i.placeModule(module)
 	}
-	if err == nil || s.hasEnded(t) {
+	if err == nil || i.hasEnded(i.target) {
 		return
 	}
-	s.giveUpArrays(t, fmt.Sprintf("%s: %v", clean(m.Path), reason(err)))
+	i.giveUp(fmt.Sprintf("%s: %v", clean(m.Path), reason(err)))
 }
 
-// giveUpArrays goes back to the probes on PyTraceMalloc_Track, or stays with them, for good.
-func (s *Session) giveUpArrays(t *target, why string) {
-	if t.arrays.state == ledger.ArraysInside { // another NumPy, loaded later
-		t.arrays.leave = why
+func (i *numpyInstrument) listed(listing) {
+	if i.target.python != nil {
+		i.count()
+		i.leave()
+	}
+}
+
+// giveUp goes back to the probes on PyTraceMalloc_Track, or stays with them, for good.
+func (i *numpyInstrument) giveUp(why string) {
+	if i.state == ledger.ArraysInside { // another NumPy, loaded later
+		i.leaving = why
 		return
 	}
-	s.refuseArrays(t, why)
+	i.refuse(why)
 }
 
 // meet notes where a module that was expected is mapped.
@@ -149,69 +210,49 @@ func reason(err error) error {
 	return err
 }
 
-// refuseArrays leaves a target's blocks, for good, to the probes on PyTraceMalloc_Track.
-func (s *Session) refuseArrays(t *target, why string) {
-	t.arrays.refused, t.arrays.state = true, ledger.ArraysTracked
-	for _, m := range t.arrays.modules {
+// refuse leaves the target's blocks, for good, to the probes on PyTraceMalloc_Track.
+func (i *numpyInstrument) refuse(why string) {
+	i.refused, i.state = true, ledger.ArraysTracked
+	for _, m := range i.modules {
 		m.close()
 	}
-	s.noteUse(ledger.GroupNumPy, "of every array in pid "+fmt.Sprint(t.pid)+" ("+why+")")
+	i.noteUse(ledger.GroupNumPy, "of every array in pid "+fmt.Sprint(i.target.pid)+" ("+why+")")
 }
 
-func (s *Session) placeModule(t *target, m *arrayModule) (err error) {
-	m.probes, err = s.probeFile(t, m.file, arrayPlacements(m.sites))
+func (i *numpyInstrument) placeModule(m *arrayModule) (err error) {
+	m.probes, err = i.probeFile(i.target, m.file, arrayPlacements(m.sites))
 	return err
 }
 
-func arrayPlacements(sites numpy.Sites) []ledger.Placement {
-	handlers := ledger.Placement{Program: ledger.NumPyHandler}
-	for _, site := range sites.Handlers {
-		handlers.Offsets = append(handlers.Offsets, site.FileOffset)
-		handlers.Cookies = append(handlers.Cookies, ledger.HandlerPlace(word(site.Block), int64(sites.Handler-site.Address)))
+// stepDown takes all probes out.
+func (i *numpyInstrument) stepDown(g ledger.Group) {
+	if g != ledger.GroupNumPy {
+		return
 	}
-	placement := func(p ledger.Program, sites []numpy.Site) ledger.Placement {
-		out := ledger.Placement{Program: p}
-		for _, site := range sites {
-			size := ledger.Nowhere
-			if site.HasSize || site.MaybeSize {
-				size = word(site.Size)
-			}
-			out.Offsets = append(out.Offsets, site.FileOffset)
-			out.Cookies = append(out.Cookies, ledger.ArrayPlace(word(site.Block), size))
+	for _, m := range i.modules {
+		m.close()
+	}
+	i.untrack()
+}
+
+// stepUp puts them back.
+func (i *numpyInstrument) stepUp(g ledger.Group) error {
+	if g != ledger.GroupNumPy {
+		return nil
+	}
+	if err := i.track(); err != nil {
+		return err
+	}
+	for _, m := range i.modules {
+		if i.refused || m.probes != nil {
+			continue
 		}
-		return out
+		if err := i.placeModule(m); err != nil {
+			return err
+		}
+		if i.isSettling() {
+			i.settled = time.Now().Add(settling)
+		}
 	}
-	return []ledger.Placement{ // ends first: a beginning without its end is never over
-		handlers,
-		placement(ledger.NumPyResized, sites.Resized), placement(ledger.NumPyResizing, sites.Resizing),
-		placement(ledger.NumPyFreed, sites.Freed), placement(ledger.NumPyMade, sites.Made),
-	}
-}
-
-func word(p machine.Place) ledger.Word {
-	if p.OnStack {
-		return ledger.OnStack + ledger.Word(p.Above/8)
-	}
-	return ledger.Word(p.Register)
-}
-
-// countArrays lets the probes in NumPy take over once they are in all of a target's modules, and takes those on the interpreter
-// out when they are of no use any more.
-func (s *Session) countArrays(t *target) {
-	a := &t.arrays
-	if a.refused || len(a.modules) == 0 || len(a.modules) > ledger.MaxModules || s.budget.isShed(t.root, ledger.GroupNumPy) {
-		return
-	}
-	if a.state == ledger.ArraysTracked {
-		s.takeOver(t)
-	}
-	if a.state != ledger.ArraysSettling || time.Now().Before(a.settled) || !a.areSure() || !s.moveArrays(t, ledger.ArraysInside) {
-		return
-	}
-	a.state = ledger.ArraysInside
-	s.log.Debug("arrays are seen in NumPy alone", "pid", t.pid, "modules", len(a.modules), "loaded", a.areMapped())
-	if c := t.python.groups[ledger.GroupNumPy]; c != nil {
-		_ = c.Close()
-		delete(t.python.groups, ledger.GroupNumPy)
-	}
+	return nil
 }

@@ -13,46 +13,87 @@ import (
 	"ipytracer/tracer/process"
 )
 
+// settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was between the
+// two is past the second by then. It may have had to wait for the interpreter's lock, which changes hands every 5 ms
+// (sys.getswitchinterval). Of a block that was longer on its way the end is counted as that of an unknown one.
+const settling = 300 * time.Millisecond
+
+// settle goes on: back to the interpreter where blocks pass the probes in NumPy by, else forward as these are placed.
+func (i *numpyInstrument) settle() {
+	i.leave()
+	i.expectKnown()
+	i.placeAhead(false)
+	i.count()
+	i.leave()
+}
+
+// due is when files have been looked through, or the probes on the interpreter are of no use any more.
+func (i *numpyInstrument) due() (at time.Time) {
+	if i.isSettling() && i.settled.After(time.Now()) {
+		at = i.settled
+	}
+	if len(i.expected) > 0 {
+		at = sooner(at, time.Now().Add(betweenLooks))
+	}
+	return at
+}
+
+// count lets the probes in NumPy take over once they are in all of the target's modules, and takes those on the interpreter
+// out when they are of no use any more.
+func (i *numpyInstrument) count() {
+	if i.refused || len(i.modules) == 0 || len(i.modules) > ledger.MaxModules || i.isShed(i.target, ledger.GroupNumPy) {
+		return
+	}
+	if i.state == ledger.ArraysTracked {
+		i.takeOver()
+	}
+	if i.state != ledger.ArraysSettling || time.Now().Before(i.settled) || !i.areSure() || !i.move(ledger.ArraysInside) {
+		return
+	}
+	i.state = ledger.ArraysInside
+	i.log.Debug("arrays are seen in NumPy alone", "pid", i.target.pid, "modules", len(i.modules), "loaded", i.areMapped())
+	i.untrack()
+}
+
 // takeOver lets the probes in NumPy count, beside those on the interpreter where these are in place.
-func (s *Session) takeOver(t *target) {
-	a := &t.arrays
-	if err := s.ledger.ForeseeModules(t.slot, a.files()); err != nil {
-		s.log.Warn("the modules of NumPy could not be told", "pid", t.pid, "error", err)
+func (i *numpyInstrument) takeOver() {
+	if err := i.counter.foresee(i.target, i.files()); err != nil {
+		i.log.Warn("the modules of NumPy could not be told", "pid", i.target.pid, "error", err)
 		return
 	}
 	// What is mapped after this is foreign to the kernel, or has probes.
-	if !s.meetModules(t) {
+	if !i.meetModules() {
 		return // another one is mapped: it will be adopted
 	}
-	loaded := a.areMapped()
-	if slices.ContainsFunc(a.modules, t.hasForeignHandler) {
-		s.refuseArrays(t, foreignHandler)
+	loaded := i.areMapped()
+	if slices.ContainsFunc(i.modules, i.target.hasForeignHandler) {
+		i.refuse(foreignHandler)
 		return
 	}
-	if !s.moveArrays(t, ledger.ArraysSettling) {
+	if !i.move(ledger.ArraysSettling) {
 		return
 	}
-	a.state, a.settled = ledger.ArraysSettling, time.Time{}
+	i.state, i.settled = ledger.ArraysSettling, time.Time{}
 	// Without a NumPy nobody can be between two probes.
-	if s.meetModules(t); (loaded || a.areMapped()) && t.python.groups[ledger.GroupNumPy] != nil {
-		a.settled = time.Now().Add(settling)
+	if i.meetModules(); (loaded || i.areMapped()) && i.tracked != nil {
+		i.settled = time.Now().Add(settling)
 	}
-	for _, m := range a.modules {
-		s.noteUse(ledger.GroupNumPy, fmt.Sprintf("%d places in %s", len(m.sites.All()), path.Base(clean(m.file.Mapping.Path))))
+	for _, m := range i.modules {
+		i.noteUse(ledger.GroupNumPy, fmt.Sprintf("%d places in %s", len(m.sites.All()), path.Base(clean(m.file.Mapping.Path))))
 	}
 }
 
-// meetModules looks which modules of NumPy a target has mapped. It returns false if one has no probes.
-func (s *Session) meetModules(t *target) bool {
+// meetModules looks which modules of NumPy the target has mapped. It returns false if one has no probes.
+func (i *numpyInstrument) meetModules() bool {
 	known := true
-	for m, err := range s.fs.Mappings(t.pid) {
+	for m, err := range i.mappings(i.target.pid) {
 		if err != nil {
 			return false // it has ended
 		}
 		if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) {
 			continue
 		}
-		if module := t.arrays.module(m.File); module != nil {
+		if module := i.module(m.File); module != nil {
 			module.meet(m)
 		} else {
 			known = false
@@ -61,23 +102,23 @@ func (s *Session) meetModules(t *target) bool {
 	return known
 }
 
-func (a *arrays) isSettling() bool { return a.state == ledger.ArraysSettling && !a.refused }
+func (i *numpyInstrument) isSettling() bool { return i.state == ledger.ArraysSettling && !i.refused }
 
 const foreignHandler = "NumPy was given another memory handler than its own, NEP 49"
 
-// moveArrays lets other probes count a target's blocks. False if the target has ended, or some blocks would pass those in NumPy by.
-func (s *Session) moveArrays(t *target, to ledger.Arrays) bool {
-	by, foreign, err := s.ledger.CountArrays(t.pid, to)
+// move lets other probes count the target's blocks. False if the target has ended, or some blocks would pass those in NumPy by.
+func (i *numpyInstrument) move(to ledger.Arrays) bool {
+	by, foreign, err := i.counter.countBy(i.target, to)
 	switch {
 	case err != nil:
 		return false
 	case by == to:
 		return true
 	case foreign&ledger.ForeignHandler != 0:
-		s.refuseArrays(t, foreignHandler)
+		i.refuse(foreignHandler)
 	default:
-		t.arrays.state = ledger.ArraysTracked // until the other NumPy has been adopted
-		t.unlisted = true
+		i.state = ledger.ArraysTracked // until the other NumPy has been adopted
+		i.target.unlisted = true
 	}
 	return false
 }
@@ -106,70 +147,36 @@ func (t *target) hasForeignHandler(m *arrayModule) bool {
 	return binary.LittleEndian.Uint32(word[:]) != 1
 }
 
-// arraysPass notes that a target's blocks pass the probes in NumPy by, when these served.
-func (t *target) arraysPass(foreign ledger.Foreign) {
+// pass notes that the target's blocks pass the probes in NumPy by, when these served.
+func (i *numpyInstrument) pass(foreign ledger.Foreign) {
 	if foreign&ledger.ForeignHandler != 0 {
-		t.arrays.leave = foreignHandler
+		i.leaving = foreignHandler
 	} else {
-		t.arrays.stranger = true
+		i.stranger = true
 	}
 }
 
-// leaveArrays goes back to the probes on PyTraceMalloc_Track, which see the blocks of any NumPy and of any handler.
-func (s *Session) leaveArrays(t *target) {
-	a := &t.arrays
-	if a.leave == "" && !a.stranger || a.refused {
+// leave goes back to the probes on PyTraceMalloc_Track, if it must: they see the blocks of any NumPy and of any handler.
+func (i *numpyInstrument) leave() {
+	if i.leaving == "" && !i.stranger || i.refused {
 		return
 	}
-	before := a.state
-	a.state = ledger.ArraysTracked // or the probes would not be placed
-	if t.python.groups[ledger.GroupNumPy] == nil && !s.budget.isShed(t.root, ledger.GroupNumPy) {
-		if err := s.place(t, ledger.GroupNumPy); err != nil {
-			s.misses(t.pid, 0, []event.Meter{event.NumPy}, "%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
-			a.state, a.refused = before, true
+	before := i.state
+	i.state = ledger.ArraysTracked // or the probes would not be placed
+	if i.tracked == nil && !i.isShed(i.target, ledger.GroupNumPy) {
+		if err := i.track(); err != nil {
+			i.misses(i.target.pid, 0, []event.Meter{event.NumPy}, "%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
+			i.state, i.refused = before, true
 			return
 		}
-		s.note(t, ledger.GroupNumPy)
+		noteInPython(i.host, i.target, ledger.GroupNumPy)
 	}
-	if _, _, err := s.ledger.CountArrays(t.pid, ledger.ArraysTracked); err != nil {
+	if _, _, err := i.counter.countBy(i.target, ledger.ArraysTracked); err != nil {
 		return // it has ended
 	}
-	if a.leave != "" {
-		s.refuseArrays(t, a.leave)
+	if i.leaving != "" {
+		i.refuse(i.leaving)
 	}
-	s.lookForArrays(t.root, s.budget.root(t.root), false)
-	a.stranger, t.unlisted = false, true
-}
-
-// stepDownArrays takes the probes in NumPy out.
-func (t *target) stepDownArrays() {
-	for _, m := range t.arrays.modules {
-		m.close()
-	}
-}
-
-// stepUpArrays puts them back.
-func (s *Session) stepUpArrays(t *target) error {
-	for _, m := range t.arrays.modules {
-		if t.arrays.refused || m.probes != nil {
-			continue
-		}
-		if err := s.placeModule(t, m); err != nil {
-			return err
-		}
-		if t.arrays.isSettling() {
-			t.arrays.settled = time.Now().Add(settling)
-		}
-	}
-	return nil
-}
-
-// nextSettled is when the next target's probes on the interpreter are of no use any more.
-func (s *Session) nextSettled() (at time.Time, ok bool) {
-	for _, t := range s.targets {
-		if a := &t.arrays; !t.gone && a.isSettling() && a.settled.After(time.Now()) && (!ok || a.settled.Before(at)) {
-			at, ok = a.settled, true
-		}
-	}
-	return at, ok
+	i.counter.lookAgain(i.target)
+	i.stranger, i.target.unlisted = false, true
 }

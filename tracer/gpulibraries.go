@@ -139,7 +139,7 @@ func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapp
 		slices.Sort(sites.Missing)
 		i.problem("pid %d: %s does not export %s: memory taken through them is not seen", pid, name, strings.Join(sites.Missing, ", "))
 	}
-	if err := i.place(l); err != nil {
+	if err := i.placeLibrary(l); err != nil {
 		if i.hasEnded(i.target) {
 			return false // it has ended meanwhile
 		}
@@ -150,8 +150,8 @@ func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapp
 	return true
 }
 
-// place puts in what probes are not in place.
-func (i *libraryInstrument) place(l *library) error {
+// placeLibrary puts in what probes are not in place.
+func (i *libraryInstrument) placeLibrary(l *library) error {
 	for g := range libraryPlacements(l.sites) {
 		if i.isShed(i.target, g) {
 			continue

@@ -42,23 +42,29 @@ func (i *heapInstrument) close() {
 const heapPatience = 500
 
 // settle places the probes, once the target's dynamic linker has settled which functions are reached.
-func (i *heapInstrument) settle() bool {
+func (i *heapInstrument) settle() {
 	if i.done {
-		return true
+		return
 	}
 	i.tries++
-	err := i.place()
+	err := i.placeAllocators()
 	if errors.Is(err, libc.ErrUnsettled) && i.tries < heapPatience {
-		return false
+		return
 	}
 	i.done = true
 	if pid := i.target.pid; err != nil && !i.hasEnded(i.target) {
 		i.misses(pid, 0, []event.Meter{event.Heap}, "pid %d: the allocator could not be probed: %v: nothing of cpu.heap is seen", pid, err)
 	}
-	return true
 }
 
-func (i *heapInstrument) place() error {
+func (i *heapInstrument) due() time.Time {
+	if i.done {
+		return time.Time{}
+	}
+	return time.Now().Add(betweenLooks)
+}
+
+func (i *heapInstrument) placeAllocators() error {
 	objects, err := i.linked()
 	if err != nil {
 		return err

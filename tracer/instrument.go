@@ -22,8 +22,11 @@ type instrument interface {
 	listed(l listing)
 	// expect looks for files that the target may yet load, given its sys.path.
 	expect(modules []string)
-	// settle does what no mapping brings about. It is called again until it says that nothing is left to wait for.
-	settle() (done bool)
+	// place puts in the probes that wait for no mapping, but for those of groups that are stepped down. It is called once, when the target has become a Python.
+	place() error
+	// settle does what neither that nor a mapping brings about; due is when it is to be called next at the latest, the zero time if it waits for nothing.
+	settle()
+	due() time.Time
 	// stepDown takes the probes of a group out, stepUp puts them back; of a group that it does not serve it does nothing.
 	stepDown(g ledger.Group)
 	stepUp(g ledger.Group) error
@@ -47,7 +50,9 @@ type inert struct{}
 func (inert) meet(listing, process.Mapping) {}
 func (inert) listed(listing)                {}
 func (inert) expect([]string)               {}
-func (inert) settle() bool                  { return true }
+func (inert) place() error                  { return nil }
+func (inert) settle()                       {}
+func (inert) due() time.Time                { return time.Time{} }
 func (inert) stepDown(ledger.Group)         {}
 func (inert) stepUp(ledger.Group) error     { return nil }
 func (inert) limit() error                  { return nil }
@@ -67,6 +72,8 @@ type host interface {
 	noteUse(g ledger.Group, where string)
 	// joinedLate notes a library that was used before it had probes; tensors says that a tensor may have been made meanwhile.
 	joinedLate(t *target, name string, tensors bool)
+	// countUnseen counts a Python whose cells cannot be seen.
+	countUnseen()
 	// identify finds out which GPUs a target uses; late says that it may have used them before.
 	identify(t *target, late bool)
 	// placeCheckpoints puts probes for every process on a library.
@@ -108,6 +115,8 @@ func (s *Session) joinedLate(t *target, name string, tensors bool) {
 	}
 }
 
+func (s *Session) countUnseen() { s.unseen++ }
+
 func (s *Session) isShed(t *target, g ledger.Group) bool { return s.budget.isShed(t.root, g) }
 
 func (s *Session) allPlaces() (n int) {
@@ -134,11 +143,23 @@ func (s *Session) limitHeap() error { return s.budget.limitHeap() }
 
 func (s *Session) heapCosts(d time.Duration) { s.heapCost = max(s.heapCost, d) }
 
+func (s *Session) foresee(t *target, files []ledger.File) error {
+	return s.ledger.ForeseeModules(t.slot, files)
+}
+
+func (s *Session) countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
+	return s.ledger.CountArrays(t.pid, by)
+}
+
+func (s *Session) lookAgain(t *target) { s.lookForArrays(t.root, s.budget.root(t.root), false) }
+
 // equip gives a target its instruments, which it has until it is let go.
 func (s *Session) equip(t *target) {
 	if t.instruments != nil {
 		return
 	}
+	t.numpy = &numpyInstrument{host: s, target: t, counter: s, ahead: &s.ahead, log: s.log, small: s.options.SmallArrays}
+	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: s, target: t, prices: s.budget.limitPython})
 	if !s.options.NoStacks {
 		t.instruments = append(t.instruments, &mappedInstrument{host: s, target: t})
 	}
@@ -151,16 +172,31 @@ func (s *Session) equip(t *target) {
 // settleInstruments has a target's instruments do what they wait for.
 func (s *Session) settleInstruments(t *target) {
 	s.equip(t)
-	t.settled = true
 	for _, i := range t.instruments {
-		t.settled = i.settle() && t.settled
+		i.settle()
 	}
 }
 
-// closeInstruments takes what they have placed out, all at the same time. A process that executes another program is equipped anew.
+// due is when a target's instruments are to be settled next, the zero time if they wait for nothing.
+func (t *target) due() (at time.Time) {
+	for _, i := range t.instruments {
+		at = sooner(at, i.due())
+	}
+	return at
+}
+
+// sooner is the earlier one of two times, of which the zero one is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// closeInstruments takes what they have placed out, all at the same time: the kernel lets a while pass for each, but not for one after the other. A process that executes another program is equipped anew.
 func (t *target) closeInstruments(closing *sync.WaitGroup) {
 	for _, i := range t.instruments {
 		closing.Go(i.close)
 	}
-	t.instruments, t.settled = nil, false
+	t.instruments, t.numpy = nil, nil
 }

@@ -38,6 +38,7 @@ type fakeHost struct {
 	problems    []string
 	late        []string
 	identified  int
+	unseen      int
 	shed        []ledger.Group
 	places      int
 }
@@ -105,6 +106,8 @@ func (h *fakeHost) problem(format string, args ...any) {
 
 func (h *fakeHost) joinedLate(_ *target, name string, _ bool) { h.late = append(h.late, name) }
 
+func (h *fakeHost) countUnseen() { h.unseen++ }
+
 func (h *fakeHost) identify(*target, bool) { h.identified++ }
 
 func (h *fakeHost) placeCheckpoints(*library) error { return nil }
@@ -159,7 +162,7 @@ func TestMappedInstrument(t *testing.T) {
 		t.Errorf("placed %+v, used %v, missed %v", h.placed, h.uses, h.missed)
 	}
 	i.stepDown(ledger.GroupNumPy)
-	if err := i.stepUp(ledger.GroupNumPy); err != nil || h.taken != 0 || len(h.placed) != 1 || !i.settle() {
+	if err := i.stepUp(ledger.GroupNumPy); err != nil || h.taken != 0 || len(h.placed) != 1 || !i.due().IsZero() {
 		t.Errorf("%v, %d taken out, placed %d times: it serves no group that is stepped down", err, h.taken, len(h.placed))
 	}
 	i.close()
@@ -200,7 +203,7 @@ func TestHeapInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &heapInstrument{host: h, target: &target{pid: 7}}
 	for range 2 {
-		if !i.settle() {
+		if i.settle(); !i.due().IsZero() {
 			t.Error("it waits for something")
 		}
 	}
@@ -208,7 +211,8 @@ func TestHeapInstrument(t *testing.T) {
 		t.Errorf("missed %q of %v", h.missed, h.meters)
 	}
 	h = &fakeHost{ended: true}
-	if i = (&heapInstrument{host: h, target: &target{pid: 7}}); !i.settle() || len(h.missed) > 0 {
+	i = &heapInstrument{host: h, target: &target{pid: 7}}
+	if i.settle(); len(h.missed) > 0 {
 		t.Errorf("of a process that has ended: %q", h.missed)
 	}
 }

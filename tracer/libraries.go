@@ -18,7 +18,6 @@ func (s *Session) relist(t *target) {
 		if err != nil {
 			return // it has ended
 		}
-		s.adoptArrays(t, m)
 		for _, i := range t.instruments {
 			i.meet(l, m)
 		}
@@ -71,5 +70,11 @@ func (s *Session) expectLibraries(t *target) {
 	for _, i := range t.instruments {
 		i.expect(modules)
 	}
-	s.expectArrays(t)
+}
+
+// readAhead has what a target may load looked through while the kernel half is being loaded.
+func (s *Session) readAhead(t *target) {
+	t.python.modules, _ = t.python.live.Path()
+	s.equip(t)
+	t.numpy.expect(t.python.modules)
 }

@@ -12,6 +12,11 @@ import (
 	"ipytracer/tracer/process"
 )
 
+// modulesAhead are NumPy's extension modules in files that targets would load, looked through before they do, each once for all of a session's targets.
+type modulesAhead struct {
+	files map[readFile]*readAhead
+}
+
 // readAhead is NumPy's extension module in a file that a target would load, looked through before it does. That takes some
 // hundredths of a second, in which an import makes thousands of arrays.
 type readAhead struct {
@@ -45,79 +50,23 @@ func identify(file *process.MappedFile) readFile {
 	return readFile{file.Mapping.File, file.Stat.Size, file.Stat.Ctim}
 }
 
-// expectedModule is a module that a target would load and that is being looked through.
-type expectedModule struct {
-	file  *process.MappedFile
-	ahead *readAhead
-}
+// of is what was found in a file, or will be; nil if it is not looked through.
+func (m *modulesAhead) of(file *process.MappedFile) *readAhead { return m.files[identify(file)] }
 
-// expectArrays looks through the modules of NumPy that a target would load, beside what else goes on.
-func (s *Session) expectArrays(t *target) {
-	if s.options.SmallArrays || t.arrays.refused {
-		return
-	}
-	for _, name := range modulesOf(t.python) {
-		file, err := s.fs.OpenFile(t.pid, name)
-		if err != nil {
-			s.noteSilence(err)
-			continue
-		}
-		t.arrays.foreseen = true
-		s.expectModule(t, file, true)
-	}
-}
-
-// beginAhead does so while the kernel half is being loaded.
-func (s *Session) beginAhead(t *target) {
-	t.python.modules, _ = t.python.live.Path()
-	s.expectArrays(t)
-}
-
-// expectKnown expects what other targets had on their sys.path: that of an interpreter which only starts is not there yet.
-func (s *Session) expectKnown(t *target) {
-	version := moduleName(t.python)
-	for _, a := range s.ahead {
-		if path.Base(a.name) != version || !a.isDone() || a.err != nil || t.arrays.refused {
-			continue
-		}
-		if file, err := s.fs.OpenFile(t.pid, a.name); err == nil {
-			s.expectModule(t, file, false)
-		}
-	}
-}
-
-// expectModule takes a file over. look: unless it has been looked through, it is from now on.
-func (s *Session) expectModule(t *target, file *process.MappedFile, look bool) {
-	a := &t.arrays
-	key := identify(file)
-	known := a.expects(file.Mapping.File) || a.module(file.Mapping.File) != nil
-	if !known && len(a.modules)+len(a.expected) < ledger.MaxModules {
-		if look && s.ahead[key] == nil {
-			s.lookAhead(key, file)
-		}
-		if ahead := s.ahead[key]; ahead != nil {
-			a.expected = append(a.expected, expectedModule{file, ahead})
-			return
-		}
-	}
-	a.unsure = a.unsure || look && !known
-	file.File.Close()
-}
-
-// lookAhead begins to look through a file.
-func (s *Session) lookAhead(key readFile, file *process.MappedFile) {
-	if len(s.ahead) >= maxReadAhead {
+// begin begins to look through a file, unless that was begun before.
+func (m *modulesAhead) begin(file *process.MappedFile) {
+	if m.of(file) != nil || len(m.files) >= maxReadAhead {
 		return
 	}
 	own, err := file.Again()
 	if err != nil {
 		return
 	}
-	if s.ahead == nil {
-		s.ahead = map[readFile]*readAhead{}
+	if m.files == nil {
+		m.files = map[readFile]*readAhead{}
 	}
 	a := &readAhead{name: file.Mapping.Path, done: make(chan struct{})}
-	s.ahead[key] = a
+	m.files[identify(file)] = a
 	go a.read(own)
 }
 
@@ -127,15 +76,82 @@ func (a *readAhead) read(file process.File) {
 	a.sites, a.err = numpy.Find(file)
 }
 
+// understood are those of a name that probes can be put in.
+func (m *modulesAhead) understood(name string) (names []string) {
+	for _, a := range m.files {
+		if path.Base(a.name) == name && a.isDone() && a.err == nil {
+			names = append(names, a.name)
+		}
+	}
+	return names
+}
+
+// find finds the places in a module that a target has mapped.
+func (m *modulesAhead) find(file *process.MappedFile) (numpy.Sites, error) {
+	if a := m.of(file); a != nil {
+		<-a.done
+		return a.sites, a.err
+	}
+	return numpy.Find(file.File)
+}
+
+// expectedModule is a module that a target would load and that is being looked through.
+type expectedModule struct {
+	file  *process.MappedFile
+	ahead *readAhead
+}
+
+// expect looks through the modules of NumPy that the target would load, beside what else goes on. It needs no kernel half.
+func (i *numpyInstrument) expect(modules []string) {
+	if i.small || i.refused {
+		return
+	}
+	for _, name := range modulesOf(i.target.python, modules) {
+		if file, err := i.openFile(i.target.pid, name); err == nil {
+			i.foreseen = true
+			i.expectModule(file, true)
+		}
+	}
+}
+
+// expectKnown expects, once, what other targets had on their sys.path: that of an interpreter which only starts is not there yet.
+func (i *numpyInstrument) expectKnown() {
+	if i.begun || i.target.late || i.small || i.refused {
+		return
+	}
+	i.begun = true
+	for _, name := range i.ahead.understood(moduleName(i.target.python)) {
+		if file, err := i.openFile(i.target.pid, name); err == nil {
+			i.expectModule(file, false)
+		}
+	}
+}
+
+// expectModule takes a file over. look: unless it has been looked through, it is from now on.
+func (i *numpyInstrument) expectModule(file *process.MappedFile, look bool) {
+	known := i.expects(file.Mapping.File) || i.module(file.Mapping.File) != nil
+	if !known && len(i.modules)+len(i.expected) < ledger.MaxModules {
+		if look {
+			i.ahead.begin(file)
+		}
+		if ahead := i.ahead.of(file); ahead != nil {
+			i.expected = append(i.expected, expectedModule{file, ahead})
+			return
+		}
+	}
+	i.unsure = i.unsure || look && !known
+	file.File.Close()
+}
+
 // moduleName is the name of NumPy's module for a Python.
 func moduleName(p *python) string {
 	v := p.binary.Version()
 	return fmt.Sprintf("_multiarray_umath.cpython-%d%d-x86_64-linux-gnu.so", v.Major, v.Minor)
 }
 
-// modulesOf lists the absolute names under which a Python would find NumPy's module: before NumPy 2.0 in core, since then in _core.
-func modulesOf(p *python) (names []string) {
-	for _, dir := range p.modules[:min(len(p.modules), maxExpected/2)] {
+// modulesOf lists the absolute names under which a Python would find NumPy's module, given its sys.path: before NumPy 2.0 in core, since then in _core.
+func modulesOf(p *python, modules []string) (names []string) {
+	for _, dir := range modules[:min(len(modules), maxExpected/2)] {
 		if path.IsAbs(dir) {
 			for _, core := range []string{"core", "_core"} {
 				names = append(names, path.Join(dir, "numpy", core, moduleName(p)))
@@ -146,52 +162,42 @@ func modulesOf(p *python) (names []string) {
 }
 
 // placeAhead puts probes in the expected modules that have been looked through. wait: in all of them.
-func (s *Session) placeAhead(t *target, wait bool) {
-	a := &t.arrays
-	before := len(a.modules)
-	a.expected = slices.DeleteFunc(a.expected, func(e expectedModule) bool {
+func (i *numpyInstrument) placeAhead(wait bool) {
+	before := len(i.modules)
+	i.expected = slices.DeleteFunc(i.expected, func(e expectedModule) bool {
 		if !wait && !e.ahead.isDone() {
 			return false
 		}
 		<-e.ahead.done
 		module := &arrayModule{file: e.file, sites: e.ahead.sites}
 		err := e.ahead.err
-		if err == nil && !a.refused && !s.budget.isShed(t.root, ledger.GroupNumPy) {
-			err = s.placeModule(t, module)
+		if err == nil && !i.refused && !i.isShed(i.target, ledger.GroupNumPy) {
+			err = i.placeModule(module)
 		}
-		if err != nil || a.refused {
-			a.unsure = true
+		if err != nil || i.refused {
+			i.unsure = true
 			e.file.File.Close()
-			s.log.Debug("no probes in a NumPy that may be loaded", "pid", t.pid, "file", e.ahead.name, "error", err)
+			i.log.Debug("no probes in a NumPy that may be loaded", "pid", i.target.pid, "file", e.ahead.name, "error", err)
 			return true
 		}
-		a.modules = append(a.modules, module)
+		i.modules = append(i.modules, module)
 		return true
 	})
-	if len(a.modules) > before && !a.refused {
-		s.foreseeAgain(t)
+	if len(i.modules) > before && !i.refused {
+		i.foreseeAgain()
 	}
 }
 
 // foreseeAgain tells the kernel of modules that have come in when probes in others served already.
-func (s *Session) foreseeAgain(t *target) {
-	switch a := &t.arrays; a.state {
+func (i *numpyInstrument) foreseeAgain() {
+	switch i.state {
 	case ledger.ArraysSettling: // what was foreign to the kernel must not be forgotten: once more from the beginning
-		if _, _, err := s.ledger.CountArrays(t.pid, ledger.ArraysTracked); err == nil {
-			a.state = ledger.ArraysTracked
+		if _, _, err := i.counter.countBy(i.target, ledger.ArraysTracked); err == nil {
+			i.state = ledger.ArraysTracked
 		}
 	case ledger.ArraysInside:
-		if err := s.ledger.ForeseeModules(t.slot, a.files()); err != nil {
-			s.log.Warn("the modules of NumPy could not be told", "pid", t.pid, "error", err)
+		if err := i.counter.foresee(i.target, i.files()); err != nil {
+			i.log.Warn("the modules of NumPy could not be told", "pid", i.target.pid, "error", err)
 		}
 	}
-}
-
-// arraySites finds the places in a module of NumPy that a target has mapped.
-func (s *Session) arraySites(file *process.MappedFile) (numpy.Sites, error) {
-	if a := s.ahead[identify(file)]; a != nil {
-		<-a.done
-		return a.sites, a.err
-	}
-	return numpy.Find(file.File)
 }

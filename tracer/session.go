@@ -89,7 +89,7 @@ type Session struct {
 	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.
 	checkpoints map[process.FileID]io.Closer
-	ahead       map[readFile]*readAhead // modules of NumPy that were looked through before they were loaded
+	ahead       modulesAhead
 	// interpreters are the files of Pythons that were looked through.
 	interpreters map[readFile]interpreter
 	closing      sync.WaitGroup // probes of processes that have ended, on their way out

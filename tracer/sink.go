@@ -76,8 +76,8 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		}
 	case event.MeterShed:
 		if extra.Foreign != 0 {
-			if b.Text = event.ForeignArrays; t != nil {
-				t.arraysPass(extra.Foreign)
+			if b.Text = event.ForeignArrays; t != nil && t.numpy != nil {
+				t.numpy.pass(extra.Foreign)
 			}
 			break
 		}

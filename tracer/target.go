@@ -34,10 +34,9 @@ type target struct {
 	// announced: its ProcessInfo has been handed out.
 	announced bool
 	limited   bool // by this session
-	arrays    arrays
-	// instruments are nil until it is equipped; settled: they wait for nothing.
+	// instruments are nil until it is equipped; numpy is one of them.
 	instruments []instrument
-	settled     bool
+	numpy       *numpyInstrument
 	// identified: the ledger knows which GPUs it uses.
 	identified bool
 	natives    nativeSpace
@@ -64,11 +63,12 @@ type python struct {
 	binary *cpython.Binary
 	live   *cpython.Interpreter
 	sites  cpython.Sites
-	groups map[ledger.Group]io.Closer
 	inputs uint64 // address of In, 0 until found
 	count  int64  // its length when last read
 	stored int64  // its length as of the newest cell that was heard of, 0 if not known
 	ready  bool   // the main interpreter's address is known
+	// codeFrees: it is seen when a code object is freed.
+	codeFrees bool
 	// modules is its sys.path as of when libraries were expected there.
 	modules  []string
 	expected bool
@@ -130,7 +130,7 @@ func (s *Session) recognize(ctx context.Context) error {
 		case err != nil:
 			return err
 		default:
-			s.beginAhead(t)
+			s.readAhead(t)
 		}
 	}
 	if len(s.targets) == 0 {
@@ -181,7 +181,7 @@ func (s *Session) probeFile(t *target, file *process.MappedFile, placements []le
 
 // open opens the interpreter of a process.
 func (s *Session) open(pid int) (_ *python, err error) {
-	p := &python{groups: map[ledger.Group]io.Closer{}}
+	p := &python{}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -209,7 +209,7 @@ func (s *Session) open(pid int) (_ *python, err error) {
 // closeProbes takes its probes out, and waits until they are.
 func (t *target) closeProbes() {
 	var closing sync.WaitGroup
-	t.letGo(&closing)
+	t.closeInstruments(&closing)
 	closing.Wait()
 }
 
@@ -227,7 +227,7 @@ func (t *target) close() error {
 // impatient says whether a process is to be looked at again soon.
 func (s *Session) impatient() bool {
 	for _, t := range s.targets {
-		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && (len(t.arrays.expected) > 0 || !t.python.complete() || !t.settled)) {
+		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && !t.python.complete()) {
 			return true
 		}
 	}
