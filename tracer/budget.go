@@ -68,9 +68,6 @@ func (b *budget) calibrated(targets []*target) error {
 	b.prices = [ledger.GroupCount]time.Duration{}
 	for _, t := range targets {
 		if t.python != nil && !t.gone {
-			if err := b.limit(t.python.sites); err != nil {
-				return err
-			}
 			for _, i := range t.instruments {
 				if err := i.limit(); err != nil {
 					return err
@@ -120,8 +117,8 @@ var discounts = map[ledger.Group]uint{
 
 func discount(g ledger.Group) uint { return max(discounts[g], 1) }
 
-// limit tells the kernel what a hit costs, for the dearest build traced so far.
-func (b *budget) limit(sites cpython.Sites) error {
+// limitPython tells the kernel what a hit costs, for the dearest build traced so far.
+func (b *budget) limitPython(sites cpython.Sites) error {
 	for g := range ledger.Group(ledger.PythonGroups) {
 		emulated := true
 		for _, site := range usual(g, sites) {
@@ -236,10 +233,6 @@ func (s *Session) stepDown() {
 				for _, i := range t.instruments {
 					i.stepDown(g)
 				}
-				if c := t.python.groups[g]; c != nil {
-					_ = c.Close()
-					delete(t.python.groups, g)
-				}
 			}
 			s.log.Info("stepped down to keep the overhead budget", "probes", g, "root", root)
 		}
@@ -278,7 +271,7 @@ func (s *Session) putBack(root uint32, r *steps, g ledger.Group) {
 		if t.python == nil {
 			continue
 		}
-		if err := s.placeAgain(t, g); err != nil {
+		if err := t.stepUp(g); err != nil {
 			s.log.Warn("the probes could not be put back", "probes", g, "error", err)
 			return // another time
 		}
@@ -293,12 +286,8 @@ func (s *Session) putBack(root uint32, r *steps, g ledger.Group) {
 	}
 }
 
-func (s *Session) placeAgain(t *target, g ledger.Group) error {
-	if t.python.groups[g] == nil {
-		if err := s.place(t, g); err != nil {
-			return err
-		}
-	}
+// stepUp puts the probes of a group in.
+func (t *target) stepUp(g ledger.Group) error {
 	for _, i := range t.instruments {
 		if err := i.stepUp(g); err != nil {
 			return err

@@ -140,19 +140,7 @@ func (s *Session) finish() *event.Finish {
 // release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
 func (s *Session) release(t *target) {
 	s.forgetNative(t)
-	t.letGo(&s.closing)
-}
-
-// letGo takes a target's probes out, all at the same time: the kernel lets a while pass for each, but not for one after the other.
-func (t *target) letGo(closing *sync.WaitGroup) {
-	t.closeInstruments(closing)
-	if t.python == nil {
-		return
-	}
-	for g, c := range t.python.groups {
-		closing.Go(func() { _ = c.Close() })
-		delete(t.python.groups, g)
-	}
+	t.closeInstruments(&s.closing)
 }
 
 func (s *Session) closeProbes() {
@@ -163,7 +151,7 @@ func (s *Session) closeProbes() {
 	s.closing.Wait()
 	s.stopLooking()
 	for _, t := range s.targets {
-		t.letGo(&s.closing)
+		t.closeInstruments(&s.closing)
 	}
 	s.closing.Wait()
 }

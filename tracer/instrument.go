@@ -159,7 +159,7 @@ func (s *Session) equip(t *target) {
 		return
 	}
 	t.numpy = &numpyInstrument{host: s, target: t, counter: s, ahead: &s.ahead, log: s.log, small: s.options.SmallArrays}
-	t.instruments = append(t.instruments, t.numpy)
+	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: s, target: t, prices: s.budget.limitPython})
 	if !s.options.NoStacks {
 		t.instruments = append(t.instruments, &mappedInstrument{host: s, target: t})
 	}
@@ -193,7 +193,7 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// closeInstruments takes what they have placed out, all at the same time. A process that executes another program is equipped anew.
+// closeInstruments takes what they have placed out, all at the same time: the kernel lets a while pass for each, but not for one after the other. A process that executes another program is equipped anew.
 func (t *target) closeInstruments(closing *sync.WaitGroup) {
 	for _, i := range t.instruments {
 		closing.Go(i.close)

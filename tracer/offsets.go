@@ -65,7 +65,7 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	if p.terminal {
 		out.Terminal = 1
 	}
-	if p.groups[ledger.GroupCode] != nil {
+	if p.codeFrees {
 		out.CodeFrees = 1
 	}
 	if threads, err := p.live.Threads(); err == nil && len(threads) > 0 {

@@ -122,12 +122,13 @@ func reusedBetween(t *testing.T) {
 	if err := s.attach(0, target, true); err != nil {
 		t.Fatal(err)
 	}
-	for g := range target.python.groups {
-		_ = target.python.groups[g].Close()
-		delete(target.python.groups, g)
+	if err := target.stepUp(ledger.GroupCell); err != nil {
+		t.Errorf("they are in place: %v", err)
 	}
+	target.closeProbes()
 	next()
-	if err := s.place(target, ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
+	s.equip(target)
+	if err := target.stepUp(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
 		t.Errorf("probes were put into what has the pid now: %v", err)
 	}
 	if !s.hasEnded(target) {

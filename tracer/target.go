@@ -63,11 +63,12 @@ type python struct {
 	binary *cpython.Binary
 	live   *cpython.Interpreter
 	sites  cpython.Sites
-	groups map[ledger.Group]io.Closer
 	inputs uint64 // address of In, 0 until found
 	count  int64  // its length when last read
 	stored int64  // its length as of the newest cell that was heard of, 0 if not known
 	ready  bool   // the main interpreter's address is known
+	// codeFrees: it is seen when a code object is freed.
+	codeFrees bool
 	// modules is its sys.path as of when libraries were expected there.
 	modules  []string
 	expected bool
@@ -180,7 +181,7 @@ func (s *Session) probeFile(t *target, file *process.MappedFile, placements []le
 
 // open opens the interpreter of a process.
 func (s *Session) open(pid int) (_ *python, err error) {
-	p := &python{groups: map[ledger.Group]io.Closer{}}
+	p := &python{}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -208,7 +209,7 @@ func (s *Session) open(pid int) (_ *python, err error) {
 // closeProbes takes its probes out, and waits until they are.
 func (t *target) closeProbes() {
 	var closing sync.WaitGroup
-	t.letGo(&closing)
+	t.closeInstruments(&closing)
 	closing.Wait()
 }
 

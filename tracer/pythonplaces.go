@@ -1,0 +1,167 @@
+package tracer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/machine"
+)
+
+// placements says which programs serve a group on a build.
+func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
+	entry := func(p ledger.Program, site machine.Site) []ledger.Placement {
+		if !site.Present() {
+			return nil
+		}
+		return []ledger.Placement{{Program: p, Offsets: []uint64{site.FileOffset}}}
+	}
+	switch g {
+	case ledger.GroupNumPy:
+		if s.Track.Present() && s.Untrack.Present() {
+			return append(entry(ledger.NumPyTrack, s.Track), entry(ledger.NumPyUntrack, s.Untrack)...)
+		}
+	case ledger.GroupStatement:
+		if !s.EvalCode.Present() || len(s.EvalReturns) == 0 {
+			return nil
+		}
+		returns := ledger.Placement{Program: ledger.StatementReturn}
+		for _, r := range s.EvalReturns {
+			returns.Offsets = append(returns.Offsets, r.FileOffset)
+			returns.Cookies = append(returns.Cookies,
+				ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value))
+		}
+		return append(entry(ledger.StatementOpen, s.EvalCode), returns)
+	case ledger.GroupResult:
+		return ends(s.Ends)
+	case ledger.GroupCell:
+		if !compiledByAudit(s) {
+			return entry(ledger.CellCompile, s.Compile)
+		}
+		p := ledger.Placement{Program: ledger.CellAudit}
+		for _, call := range s.Compiles {
+			p.Offsets = append(p.Offsets, call.FileOffset)
+		}
+		return []ledger.Placement{p}
+	case ledger.GroupSignal:
+		return append(entry(ledger.CellSignal, s.SetSignal), entry(ledger.CellPrompt, s.Prompt)...)
+	case ledger.GroupCode:
+		return entry(ledger.CodeFreed, s.CodeFreed)
+	}
+	return nil
+}
+
+// compiledByAudit says whether compiles are seen at their calls of PySys_Audit, as the function for them is passed by.
+func compiledByAudit(s cpython.Sites) bool {
+	passedBy := !s.Compile.Present() || s.CompileInlined || slices.Contains(s.Doubted, s.Compile.Symbol)
+	return passedBy && len(s.Compiles) > 0
+}
+
+// ends places the program that sees coroutines end.
+func ends(sites []cpython.EndSite) []ledger.Placement {
+	if len(sites) == 0 {
+		return nil
+	}
+	p := ledger.Placement{Program: ledger.CellResult}
+	for _, e := range sites {
+		p.Offsets = append(p.Offsets, e.FileOffset)
+		p.Cookies = append(p.Cookies, uint64(e.Argument))
+	}
+	return []ledger.Placement{p}
+}
+
+// doubted returns the functions a group's probes are on that hardly anybody calls in this build.
+func doubted(g ledger.Group, s cpython.Sites) (names []string) {
+	for _, site := range sitesOf(g, s) {
+		if slices.Contains(s.Doubted, site.Symbol) && !slices.Contains(names, site.Symbol) {
+			names = append(names, site.Symbol)
+		}
+	}
+	return names
+}
+
+// usual returns the sites that are hit in normal running, for the budget: not the exits that only fail.
+func usual(g ledger.Group, s cpython.Sites) []machine.Site {
+	if g != ledger.GroupStatement {
+		return sitesOf(g, s)
+	}
+	sites := []machine.Site{s.EvalCode}
+	for _, r := range s.EvalReturns {
+		if r.Result != machine.Zero {
+			sites = append(sites, r.Site)
+		}
+	}
+	return sites
+}
+
+// sitesOf returns a group's sites, for people.
+func sitesOf(g ledger.Group, s cpython.Sites) []machine.Site {
+	switch g {
+	case ledger.GroupNumPy:
+		return []machine.Site{s.Track, s.Untrack}
+	case ledger.GroupStatement:
+		sites := []machine.Site{s.EvalCode}
+		for _, r := range s.EvalReturns {
+			sites = append(sites, r.Site)
+		}
+		return sites
+	case ledger.GroupResult:
+		sites := make([]machine.Site, 0, len(s.Ends))
+		for _, e := range s.Ends {
+			sites = append(sites, e.Site)
+		}
+		return sites
+	case ledger.GroupCell:
+		if compiledByAudit(s) {
+			return s.Compiles
+		}
+		return []machine.Site{s.Compile}
+	case ledger.GroupSignal:
+		return []machine.Site{s.SetSignal, s.Prompt}
+	case ledger.GroupCode:
+		return []machine.Site{s.CodeFreed}
+	}
+	return nil
+}
+
+// blind says why cells of a build cannot be seen, "" if they can: nothing to see them begin or have their results, or nothing that
+// passes it.
+func blind(s cpython.Sites) string {
+	if s.CompileInlined && !compiledByAudit(s) {
+		return "it compiles without calling Py_CompileStringObject"
+	}
+	for _, g := range []ledger.Group{ledger.GroupCell, ledger.GroupResult} {
+		if len(placements(g, s)) == 0 {
+			return fmt.Sprintf("it has no place for the probes on %v", g)
+		}
+		if names := doubted(g, s); len(names) > 0 {
+			return fmt.Sprintf("nothing calls %s, where the probes on %v would be", strings.Join(names, ", "), g)
+		}
+	}
+	return ""
+}
+
+// describeSites names the places of a group: "PyEval_EvalCode+0, +237".
+func describeSites(sites []machine.Site) string {
+	var out strings.Builder
+	last := ""
+	for _, site := range sites {
+		if out.Len() > 0 {
+			out.WriteString(", ")
+		}
+		if site.Symbol != last {
+			out.WriteString(site.Symbol)
+			last = site.Symbol
+		}
+		fmt.Fprintf(&out, "%+d", site.Delta)
+		if !site.Emulated {
+			out.WriteString(" (single-stepped)")
+		}
+	}
+	return out.String()
+}
+
+// placed is placements, unless this is a build for tests that breaks probes (broken.go).
+var placed = placements

@@ -1,0 +1,146 @@
+package tracer
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/ledger"
+)
+
+// windowInstrument is the instrument for windows: probes in the interpreter where cells, their statements and their results begin and end, and where code
+// objects are freed, by which stacks are known again.
+type windowInstrument struct {
+	inert
+	host
+	target *target
+	prices func(cpython.Sites) error  // tells the budget what a hit costs
+	groups map[ledger.Group]io.Closer // those that are in place
+}
+
+// place puts in all groups but that for code objects, which comes first or not at all: see [Session.probe].
+func (i *windowInstrument) place() error {
+	for g := range ledger.Group(ledger.PythonGroups) {
+		if g == ledger.GroupNumPy || i.isShed(i.target, g) {
+			continue
+		}
+		if g == ledger.GroupCode {
+			if i.groups[g] == nil { // stacks take longer, that is all
+				continue
+			}
+		} else if err := i.stepUp(g); err != nil {
+			return err
+		}
+		noteInPython(i.host, i.target, g)
+	}
+	i.noteBlind()
+	return i.limit()
+}
+
+// noteBlind says of a Python whose cells cannot be seen that it is one.
+func (i *windowInstrument) noteBlind() {
+	sites := i.target.python.sites
+	inlined := sites.CompileInlined && !compiledByAudit(sites)
+	if inlined || len(placements(ledger.GroupCell, sites)) == 0 {
+		i.countUnseen()
+	}
+	if inlined {
+		i.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", i.target.pid, i.target.python.version())
+	}
+}
+
+func (i *windowInstrument) limit() error { return i.prices(i.target.python.sites) }
+
+func (i *windowInstrument) stepUp(g ledger.Group) error {
+	if g == ledger.GroupNumPy || i.groups[g] != nil {
+		return nil
+	}
+	c, err := placeInPython(i.host, i.target, g)
+	if c != nil {
+		if i.groups == nil {
+			i.groups = map[ledger.Group]io.Closer{}
+		}
+		i.groups[g] = c
+		i.target.python.codeFrees = i.target.python.codeFrees || g == ledger.GroupCode
+	}
+	return err
+}
+
+func (i *windowInstrument) stepDown(g ledger.Group) {
+	if c := i.groups[g]; c != nil {
+		_ = c.Close()
+		delete(i.groups, g)
+	}
+}
+
+// close takes all groups out at the same time: the kernel lets a while pass for each.
+func (i *windowInstrument) close() {
+	var closing sync.WaitGroup
+	for _, c := range i.groups {
+		closing.Go(func() { _ = c.Close() })
+	}
+	closing.Wait()
+	i.groups = nil
+}
+
+// placeInPython puts a group's probes into a target's interpreter. Nil if that has no place for them.
+func placeInPython(h host, t *target, g ledger.Group) (io.Closer, error) {
+	p := placed(g, t.python.sites)
+	if len(p) == 0 {
+		return nil, nil
+	}
+	c, err := h.probeFile(t, t.python.file, p)
+	if err != nil {
+		return nil, fmt.Errorf("pid %d: %w", t.pid, err)
+	}
+	if err := t.python.tookEffect(p); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("pid %d: %w", t.pid, err)
+	}
+	return c, nil
+}
+
+// errNoEffect says that the kernel takes probes on a file and does not put them in. It is so where a FUSE server passes its files on to another file
+// system (FUSE_PASSTHROUGH, Linux 6.9): then what is mapped is the other file.
+var errNoEffect = fmt.Errorf("%w: it does not put the probes into this process's interpreter, as on a FUSE file system that passes reads on", ledger.ErrNotSupported)
+
+// tookEffect compares the first instruction that has a probe, as it is in memory, with that in the file.
+func (p *python) tookEffect(placements []ledger.Placement) error {
+	m := p.file.Mapping
+	for _, one := range placements {
+		for _, at := range one.Offsets {
+			var now, before [1]byte
+			if at < m.Offset || at-m.Offset >= m.End-m.Start {
+				continue
+			}
+			if _, err := p.file.File.ReadAt(before[:], int64(at)); err != nil {
+				return nil // nobody can say
+			}
+			if _, err := p.memory.ReadAt(now[:], int64(m.Start+at-m.Offset)); err != nil {
+				return nil
+			}
+			if now == before {
+				return errNoEffect
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// noteInPython records for the certificate where a group's probes are in a target's interpreter, and what a missing one means.
+func noteInPython(h host, t *target, g ledger.Group) {
+	sites := t.python.sites
+	if len(placements(g, sites)) == 0 {
+		h.problem("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g)
+		return
+	}
+	if names := doubted(g, sites); len(names) > 0 && (g != ledger.GroupCell || !sites.CompileInlined) {
+		h.countUnseen()
+		h.problem("pid %d: in this Python (%s) nothing calls %s: the probes on %v may not see what they are for", t.pid, t.python.version(),
+			strings.Join(names, ", "), g)
+	}
+	h.noteUse(g, describeSites(sitesOf(g, sites)))
+}

@@ -1,0 +1,139 @@
+package tracer
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/elffile/elftest"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/machine"
+	"ipytracer/tracer/process"
+)
+
+// pythonWith is an interpreter of which only its version and its sites are known.
+func pythonWith(t *testing.T, sites cpython.Sites) *python {
+	t.Helper()
+	file := elftest.File{Symbols: []elftest.Symbol{
+		{Name: "Py_Version", Addr: elftest.Text, Size: 8, Data: elftest.Word32(0x030b04f0)},
+		{Name: "PyEval_EvalCode", Addr: elftest.Text + 0x100, Size: 2, Data: []byte{0x53, 0xc3}},
+		{Name: "_PyRuntime", Addr: elftest.Text + 0x400, Size: 1000},
+	}}
+	binary, err := cpython.Open(bytes.NewReader(file.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &python{binary: binary, sites: sites, file: &process.MappedFile{}}
+}
+
+// seen are the sites of a build whose cells are seen, but not its statements.
+func seen() cpython.Sites {
+	site := func(name string) machine.Site { return machine.Site{Symbol: name, FileOffset: 16} }
+	return cpython.Sites{
+		Compile: site("Py_CompileStringObject"), Ends: []cpython.EndSite{{Site: site("_PyGen_SetStopIterationValue")}},
+		SetSignal: site("PyOS_setsig"), CodeFreed: site("code_dealloc"), Track: site("PyTraceMalloc_Track"), Untrack: site("PyTraceMalloc_Untrack"),
+	}
+}
+
+func windows(h *fakeHost, p *python) (i *windowInstrument, limited *int) {
+	limited = new(int)
+	return &windowInstrument{host: h, target: &target{pid: 7, python: p}, prices: func(cpython.Sites) error { *limited++; return nil }}, limited
+}
+
+func programs(h *fakeHost) (all []ledger.Program) {
+	for _, placements := range h.placed {
+		for _, p := range placements {
+			all = append(all, p.Program)
+		}
+	}
+	h.placed = nil
+	return all
+}
+
+// TestWindowInstrument: all groups of a build are placed but those of NumPy and what is stepped down; one that has no place is said to have none.
+func TestWindowInstrument(t *testing.T) {
+	h := &fakeHost{shed: []ledger.Group{ledger.GroupSignal}}
+	i, limited := windows(h, pythonWith(t, seen()))
+	if err := i.stepUp(ledger.GroupCode); err != nil || !i.target.python.codeFrees {
+		t.Errorf("%v, frees of code are seen: %v", err, i.target.python.codeFrees)
+	}
+	if err := i.place(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := programs(h), []ledger.Program{ledger.CodeFreed, ledger.CellResult, ledger.CellCompile}; !slices.Equal(got, want) {
+		t.Errorf("placed %v, want %v", got, want)
+	}
+	if len(h.problems) != 1 || !strings.Contains(h.problems[0], ledger.GroupStatement.String()) || !strings.Contains(h.problems[0], "3.11.4") || h.unseen != 0 || *limited != 1 {
+		t.Errorf("problems %q, %d unseen, limited %d times", h.problems, h.unseen, *limited)
+	}
+	if h.uses[ledger.GroupCell] == "" || h.uses[ledger.GroupCode] == "" || h.uses[ledger.GroupSignal] != "" || h.uses[ledger.GroupNumPy] != "" {
+		t.Errorf("used %v", h.uses)
+	}
+	i.close()
+	if h.taken != 3 {
+		t.Errorf("%d taken out", h.taken)
+	}
+}
+
+// TestWindowSteps: a group goes alone, comes back once, and is another instrument's if it is NumPy's.
+func TestWindowSteps(t *testing.T) {
+	h := &fakeHost{}
+	i, _ := windows(h, pythonWith(t, seen()))
+	if err := i.place(); err != nil {
+		t.Fatal(err)
+	}
+	if i.target.python.codeFrees || h.uses[ledger.GroupCode] != "" {
+		t.Error("nobody has asked for frees of code")
+	}
+	programs(h)
+	for range 2 {
+		i.stepDown(ledger.GroupResult)
+		i.stepDown(ledger.GroupNumPy)
+	}
+	if h.taken != 1 {
+		t.Errorf("%d taken out", h.taken)
+	}
+	for range 2 {
+		for g := range ledger.Group(ledger.GroupCount) {
+			if err := i.stepUp(g); g != ledger.GroupCode && err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got, want := programs(h), []ledger.Program{ledger.CellResult, ledger.CodeFreed}; !slices.Equal(got, want) {
+		t.Errorf("put back %v, want %v", got, want)
+	}
+	h.refused = errors.New("no room")
+	i.stepDown(ledger.GroupCell)
+	if err := i.stepUp(ledger.GroupCell); !errors.Is(err, h.refused) || !strings.Contains(err.Error(), "pid 7") {
+		t.Errorf("%v", err)
+	}
+	i.close()
+	i.close()
+	if h.taken != 5 {
+		t.Errorf("%d taken out", h.taken)
+	}
+}
+
+// TestWindowsUnseen: a Python whose cells cannot be seen is counted once.
+func TestWindowsUnseen(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*cpython.Sites)
+		said   string
+	}{
+		"inlined":  {func(s *cpython.Sites) { s.CompileInlined, s.Doubted = true, []string{"Py_CompileStringObject"} }, "compiles without calling Py_CompileStringObject"},
+		"no place": {func(s *cpython.Sites) { s.Compile = machine.Site{} }, "no place for the probes on " + ledger.GroupCell.String()},
+		"doubted":  {func(s *cpython.Sites) { s.Doubted = []string{"_PyGen_SetStopIterationValue"} }, "nothing calls _PyGen_SetStopIterationValue"},
+	} {
+		h, sites := &fakeHost{}, seen()
+		c.change(&sites)
+		i, _ := windows(h, pythonWith(t, sites))
+		if err := i.place(); err != nil || h.unseen != 1 || !strings.Contains(strings.Join(h.problems, "\n"), c.said) {
+			t.Errorf("%s: %v, %d unseen, problems %q", name, err, h.unseen, h.problems)
+		}
+		i.close()
+	}
+}
