@@ -95,7 +95,7 @@ func (s *Session) settle() error {
 			s.relist(t)
 		}
 	}
-	s.lookAtLimits()
+	s.watches.look()
 	s.stepDown()
 	s.looked()
 	s.stepUp()

@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -26,7 +25,7 @@ const (
 
 // wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {
-	s.liftLimits()
+	s.limits.lift()
 	shells := s.askShells()
 	for _, t := range s.targets {
 		if t.isRoot() && !t.gone {
@@ -48,11 +47,7 @@ func (s *Session) wind() error {
 	s.queueHolders(found)
 	s.queue = append(s.queue, last...)
 	s.nameStacks()
-	for _, root := range slices.Sorted(maps.Keys(s.watches)) {
-		w := s.watches[root]
-		w.look(s.fs)
-		s.queue = append(s.queue, w.limits(root))
-	}
+	s.queue = append(s.queue, s.watches.last()...)
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.missing++
 		s.problem("%v: what was to be opened since then was not looked at", err)
@@ -116,18 +111,11 @@ func (s *Session) lookAtObjects() (found []holding, last []event.Event, err erro
 }
 
 func (s *Session) finish() *event.Finish {
-	var used []event.ProbeUse
-	for g, hits := range s.ledger.Hits() {
-		if p := s.probes[g]; p.Probe != "" {
-			p.Hits = hits
-			used = append(used, p)
-		}
-	}
 	end := now()
 	s.sayOverlooked(end)
 	f := &event.Finish{
 		Time: end, Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.losses(), Blind: s.blind, Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
+		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits()), GPUs: s.devices.named(), Problems: s.trouble,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {
@@ -159,12 +147,12 @@ func (s *Session) closeProbes() {
 // Close removes every probe and frees everything. It may be called more than once.
 func (s *Session) Close() error {
 	s.closeProbes()
-	errs := []error{s.closeLimits()}
+	errs := []error{s.limits.close()}
 	for _, t := range s.targets {
 		errs = append(errs, t.close())
 	}
 	s.targets = nil
-	s.forgetInterpreters()
+	s.interpreters.close()
 	s.natives.close()
 	if s.devices.nvml != nil {
 		s.devices.nvml.Close()
@@ -206,16 +194,4 @@ func thisHost(version string) event.Host {
 		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
 		MonoNow: now(), BootID: strings.TrimSpace(string(boot)),
 	}
-}
-
-// losses is what was not recorded, by reason.
-func (s *Session) losses() []event.Loss {
-	lost := s.ledger.Losses()
-	if s.unseen > 0 {
-		lost = append(lost, event.Loss{Reason: event.LostUnseen, Count: s.unseen})
-	}
-	if s.missing > 0 {
-		lost = append(lost, event.Loss{Reason: event.LostProbes, Count: s.missing})
-	}
-	return lost
 }

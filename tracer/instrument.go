@@ -115,8 +115,6 @@ func (s *Session) joinedLate(t *target, name string, tensors bool) {
 	}
 }
 
-func (s *Session) countUnseen() { s.unseen++ }
-
 func (s *Session) isShed(t *target, g ledger.Group) bool { return s.budget.isShed(t.root, g) }
 
 func (s *Session) allPlaces() (n int) {

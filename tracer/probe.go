@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"fmt"
-	"strings"
 
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
@@ -39,16 +38,6 @@ func (s *Session) probe(t *target) error {
 	s.relist(t)
 	s.checkRunning(t, running)
 	return nil
-}
-
-// noteUse adds where a group's probes are, once for each place.
-func (s *Session) noteUse(g ledger.Group, where string) {
-	switch p := &s.probes[g]; {
-	case p.Probe == "":
-		*p = event.ProbeUse{Probe: g.String(), Site: where}
-	case !strings.Contains(p.Site, where):
-		p.Site += "; " + where
-	}
 }
 
 // meterSources says for each meter which probe serves it on this kernel.

@@ -46,7 +46,7 @@ func (s *Session) LibrariesChanged(pid int32) {
 // Boundary completes a boundary with what only user space can tell, and queues it.
 func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	t := s.target(int(b.PID))
-	s.noteStarted(b)
+	s.limits.note(b)
 	switch b.Kind {
 	case event.StatementOpen:
 		c := s.cell(b.Cell, b.PID)
@@ -96,7 +96,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	}
 	s.queue = append(s.queue, b)
 	if b.Kind == event.ProcessExit {
-		s.queue = append(s.queue, s.ending(b, extra))
+		s.queue = append(s.queue, s.watches.ending(b, extra))
 	}
 	if b.Late {
 		if c := s.cells[b.Cell]; c != nil && c.found != nil {

@@ -26,7 +26,7 @@ func (s *Session) findWorkers(ctx context.Context) (found []*event.Holders) {
 				return found
 			}
 			pid := id.PID
-			p, err := s.open(pid)
+			p, err := s.interpreters.open(pid)
 			if err != nil {
 				s.log.Debug("a child is no Python, or has ended", "pid", pid, "error", err)
 				continue
