@@ -74,7 +74,7 @@ func (s *Session) patience() time.Time {
 
 // settle does what cannot be done while records are being read.
 func (s *Session) settle() error {
-	s.nameStacks()
+	s.natives.nameStacks()
 	s.targets = slices.DeleteFunc(s.targets, func(t *target) bool {
 		if t.child && t.gone {
 			_ = t.close()

@@ -46,7 +46,7 @@ func (s *Session) wind() error {
 	}
 	s.queueHolders(found)
 	s.queue = append(s.queue, last...)
-	s.nameStacks()
+	s.natives.nameStacks()
 	s.queue = append(s.queue, s.watches.last()...)
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.missing++
@@ -127,7 +127,7 @@ func (s *Session) finish() *event.Finish {
 
 // release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
 func (s *Session) release(t *target) {
-	s.forgetNative(t)
+	s.natives.forget(t)
 	t.closeInstruments(&s.closing)
 }
 
@@ -154,10 +154,7 @@ func (s *Session) Close() error {
 	s.targets = nil
 	s.interpreters.close()
 	s.natives.close()
-	if s.devices.nvml != nil {
-		s.devices.nvml.Close()
-		s.devices.nvml = nil
-	}
+	s.devices.close()
 	s.fs.Helper.Close()
 	if s.ledger != nil {
 		s.budget.wait()

@@ -119,7 +119,7 @@ func (s *Session) queueHolders(found []holding) {
 		var out []event.Holder
 		take := func(x holders.Holder) {
 			one := holder(x)
-			one.Line = s.typedLine(int32(h.target.pid), one.File, one.Line)
+			one.Line = s.cells.typedLine(int32(h.target.pid), one.File, one.Line)
 			out = append(out, one)
 		}
 		left := s.live.of(h.target.pid)

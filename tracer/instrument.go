@@ -115,6 +115,8 @@ func (s *Session) joinedLate(t *target, name string, tensors bool) {
 	}
 }
 
+func (s *Session) identify(t *target, late bool) { s.devices.identify(t, late) }
+
 func (s *Session) isShed(t *target, g ledger.Group) bool { return s.budget.isShed(t.root, g) }
 
 func (s *Session) allPlaces() (n int) {

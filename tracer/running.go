@@ -36,7 +36,7 @@ func (s *Session) openRunning(t *target) (found []foundCells) {
 		}
 		err := s.ledger.OpenRunning(&f.opened)
 		for i, number := range f.opened.Numbers {
-			*s.cell(number, int32(t.pid)) = *s.foundCell(t, number, &thread.Cells[i])
+			*s.cells.cell(number, int32(t.pid)) = *s.foundCell(t, number, &thread.Cells[i])
 		}
 		if err != nil {
 			s.misses(t.pid, 0, nil, "pid %d ran a cell when it was attached to, whose end may not be seen: %v", t.pid, err)
@@ -62,7 +62,7 @@ func (s *Session) foundCell(t *target, number uint64, from *cpython.RunningCell)
 			break
 		}
 	}
-	s.linesOf(c)
+	s.cells.keepLines(c)
 	return c
 }
 

@@ -63,14 +63,10 @@ type Session struct {
 	queue   []event.Event
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
-	cells   map[uint64]*openCell
-	opened  uint64 // the newest cell that was heard of
+	cells   cells
 	// overlooked are Pythons that have not been looked at, or had ended by then.
 	overlooked overlooked
-	lines      map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
-	codes      map[uint64]*code
-	tables     int  // bytes of their line tables
-	full       bool // there was no room for one
+	codes      codes
 	natives    natives
 	starts     []event.ProcessInfo
 	watches    watches
@@ -172,6 +168,9 @@ func newSession(o Options) *Session {
 	}
 	s.interpreters.fs, s.watches.fs = s.fs, s.fs
 	s.limits = limits{fs: s.fs, size: o.Limit, report: &s.certificate}
+	s.natives = natives{fs: s.fs, log: s.log, target: s.target}
+	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
+	s.codes.report = &s.certificate
 	return s
 }
 
@@ -206,7 +205,7 @@ func (s *Session) load() error {
 
 // use takes a ledger over.
 func (s *Session) use(l kernelHalf) error {
-	s.ledger = l
+	s.ledger, s.natives.kernel, s.devices.kernel = l, l, l
 	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {
 		return err
 	}
