@@ -96,8 +96,8 @@ func (s *Session) settle() error {
 		}
 	}
 	s.watches.look()
-	s.stepDown()
-	s.looked()
-	s.stepUp()
+	s.budget.stepDown(s.targets)
+	s.searches.takeIn(s.targets, &s.budget)
+	s.budget.stepUp(s.targets)
 	return s.budget.calibrated(s.targets)
 }

@@ -37,14 +37,14 @@ func (s *Session) wind() error {
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
 		return err
 	}
-	found, last, err := s.lookAtObjects()
+	look, last, err := s.lookAtObjects()
 	if err != nil {
 		return err
 	}
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
 		return err
 	}
-	s.queueHolders(found)
+	s.queue = append(s.queue, look.holders(&s.cells)...)
 	s.queue = append(s.queue, last...)
 	s.natives.nameStacks()
 	s.queue = append(s.queue, s.watches.last()...)
@@ -86,28 +86,31 @@ func (p *python) runsCell() bool {
 
 // lookAtObjects finds out who holds what, and beside that what there is by name, and takes the probes out. It takes more memory than all
 // that was before, and what is not needed any more is given back at each step.
-func (s *Session) lookAtObjects() (found []holding, last []event.Event, err error) {
+func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error) {
 	if err := s.ledger.Rest(); err != nil {
 		return nil, nil, err
+	}
+	look = &lastLook{
+		fs: s.fs, log: s.log, report: &s.certificate, interpreters: &s.interpreters, targets: s.targets, asked: s.options.Holders, live: &s.live,
 	}
 	debug.SetGCPercent(windGC)
 	debug.FreeOSMemory()
 	var beside sync.WaitGroup
 	var residence []event.Event
-	beside.Go(func() { residence = s.explainResident() }) // it needs no survey, and somebody waits for the report
-	surveys := s.surveys()
-	others := s.besideThem(surveys)
+	beside.Go(func() { residence = look.explainResident() }) // it needs no survey, and somebody waits for the report
+	surveys := look.surveys()
+	others := look.besideThem(surveys)
 	debug.FreeOSMemory()
 	debug.SetGCPercent(listingGC)
-	beside.Go(func() { last = s.listVariables(surveys) })
-	found = s.findHolders(others)
+	beside.Go(func() { last = look.listVariables(surveys) })
+	look.findHolders(others)
 	debug.FreeOSMemory()
 	// The kernel takes its time to take probes out, which needs no processor.
 	began := now()
 	s.closeProbes()
 	s.log.Debug("took the probes out", "took", time.Duration(now()-began))
 	beside.Wait()
-	return found, append(last, residence...), nil
+	return look, append(last, residence...), nil
 }
 
 func (s *Session) finish() *event.Finish {
@@ -137,7 +140,7 @@ func (s *Session) closeProbes() {
 	}
 	s.checkpoints = nil
 	s.closing.Wait()
-	s.stopLooking()
+	s.searches.stop(&s.budget)
 	for _, t := range s.targets {
 		t.closeInstruments(&s.closing)
 	}
@@ -162,16 +165,6 @@ func (s *Session) Close() error {
 		s.ledger = nil
 	}
 	return errors.Join(errs...)
-}
-
-// stopLooking ends every search for arrays.
-func (s *Session) stopLooking() {
-	for _, r := range s.budget.roots {
-		if r.looks != nil {
-			r.looks.stop()
-		}
-	}
-	s.looking.Wait()
 }
 
 func now() event.Nanoseconds {

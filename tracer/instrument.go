@@ -151,7 +151,9 @@ func (s *Session) countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Fo
 	return s.ledger.CountArrays(t.pid, by)
 }
 
-func (s *Session) lookAgain(t *target) { s.lookForArrays(t.root, s.budget.root(t.root), false) }
+func (s *Session) lookAgain(t *target) {
+	s.searches.begin(s.targets, t.root, s.budget.root(t.root), false)
+}
 
 // equip gives a target its instruments, which it has until it is let go.
 func (s *Session) equip(t *target) {

@@ -74,7 +74,6 @@ type Session struct {
 	ended      bool
 	devices    devices
 	live       live
-	workers    []*event.Holders // of pools, found in the end
 	// heapCost is what a malloc and its free cost the targets; 0 until known.
 	heapCost time.Duration
 	// checkpoints are the probes for every process, by file.
@@ -82,7 +81,7 @@ type Session struct {
 	ahead        modulesAhead
 	interpreters interpreters
 	closing      sync.WaitGroup // probes of processes that have ended, on their way out
-	looking      sync.WaitGroup // for arrays, see doubt.go
+	searches     searches
 }
 
 // Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is refused as one that
@@ -171,6 +170,8 @@ func newSession(o Options) *Session {
 	s.natives = natives{fs: s.fs, log: s.log, target: s.target}
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate
+	s.searches.log, s.searches.report = s.log, &s.certificate
+	s.budget.report, s.budget.searches = &s.certificate, &s.searches
 	return s
 }
 
@@ -205,7 +206,7 @@ func (s *Session) load() error {
 
 // use takes a ledger over.
 func (s *Session) use(l kernelHalf) error {
-	s.ledger, s.natives.kernel, s.devices.kernel = l, l, l
+	s.ledger, s.natives.kernel, s.devices.kernel, s.searches.kernel = l, l, l, l
 	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {
 		return err
 	}
