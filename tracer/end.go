@@ -66,12 +66,12 @@ func (s *Session) askShells() (shells []event.Shell) {
 			continue
 		}
 		shell := event.Shell{PID: int32(t.pid), Time: now(), Inputs: -1}
-		before, _ := s.waits(t)
+		before, _ := t.waits(s.fs)
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
 			shell.Inputs = n
 		}
 		// A request that began or ended in between: In had grown by its cell, or not.
-		after, _ := s.waits(t)
+		after, _ := t.waits(s.fs)
 		shell.Idle = before && after && !t.python.runsCell()
 		shells = append(shells, shell)
 	}
