@@ -59,12 +59,13 @@ __attribute__((noinline)) int cut_tree(__u32 root, __u32 place)
 
 	if (!r || !b)
 		return 0;
+	if (!r->shared) {
+		__builtin_memcpy(b->tree, b->value, sizeof(b->tree));
+		__builtin_memcpy(b->tree_high, b->high, sizeof(b->tree_high));
+		return 0;
+	}
 	for (int m = 0; m < METERS; m++) {
-		__s64 now = b->value[m], high = b->high[m];
-		if (r->shared) {
-			now = *(volatile __s64 *)&r->tree[m];
-			high = exchange(&r->tree_high[m], now);
-		}
+		__s64 now = *(volatile __s64 *)&r->tree[m], high = exchange(&r->tree_high[m], now);
 		b->tree[m] = now;
 		b->tree_high[m] = high > now ? high : now;
 	}
@@ -95,12 +96,12 @@ static __always_inline long other_process(__u32 slot, struct others *o)
 	if (!p || !p->active || p->root != o->root || slot == o->acting)
 		return 0;
 	settle(slot);
-	bool moved = false;
+	__u64 moved = 0; /* without branches, for the verifier's sake */
 	fetch_add(&p->cutting, 1);
 	for (int m = 0; m < METERS; m++)
-		moved |= p->high[m] != p->told[m] || p->value[m] != p->told[m];
+		moved |= (p->high[m] ^ p->told[m]) | (p->value[m] ^ p->told[m]);
 	if (p->devices && cut_devices(slot, o->number))
-		moved = true;
+		moved = 1;
 	if (!moved) {
 		if (p->segment <= o->segment)
 			*(volatile __u64 *)&p->segment = o->segment + 1;

@@ -69,6 +69,12 @@ static __always_inline bool read_descriptor(struct array_3d *a, __u64 descriptor
 	return true;
 }
 
+/* 1 for 0, else 0, of less than 2^63. Without a branch: the verifier would follow each of them at every level. */
+static __always_inline __u64 is_zero(__u64 number)
+{
+	return (number - 1) >> 63;
+}
+
 /* A function of its own: verified once, for any array. */
 __attribute__((noinline)) __u64 levels_bytes(struct array_3d *a, __u64 element, __u32 levels)
 {
@@ -76,13 +82,13 @@ __attribute__((noinline)) __u64 levels_bytes(struct array_3d *a, __u64 element, 
 
 	if (!a)
 		return 0;
-	/* Without branches: the verifier would follow each of them at every level. */
 	bool shrinks = !(a->flags & (ARRAY_LAYERED | ARRAY_CUBEMAP));
 	for (__u32 level = 0; level < MAX_LEVELS && level < levels; level++) {
 		__u64 width = a->width >> level, height = a->height >> level, depth = a->depth >> level * shrinks;
-		bool there = !level |
-			     !!(width | height | depth * shrinks); /* more than there are: as many as there are */
-		total += (width + !width) * (height + !height) * (depth + !depth) * element * there;
+		/* More levels than there are: as many as there are. */
+		__u64 there = !level | !is_zero(width | height | depth * shrinks);
+		total += (width + is_zero(width)) * (height + is_zero(height)) * (depth + is_zero(depth)) * element *
+			 there;
 	}
 	return total;
 }

@@ -188,6 +188,7 @@ __attribute__((noinline)) int cut_devices(__u32 slot, __u64 boundary)
 		return 0;
 	__u32 used = r->devices;
 	int told = 0;
+	FORGET(told);
 	for (__u32 number = 0; number < MAX_DEVICES; number++) {
 		if (used & 1u << number) {
 			told += cut_device(slot, number, boundary);

@@ -43,11 +43,12 @@ static __always_inline __u32 meter_of(__u32 member)
 #define MOVES 16
 
 /* What part_moves is told. */
-enum { TO_VALUE, BY_DIFFERENCE };
+enum { TO_VALUE, BY_DIFFERENCE, AT_ONCE };
 
 /*
- * One try to move a meter of pages. False if another CPU was faster. Neither static nor inline, and without
- * a loop, so that every verifier gets through it quickly and its stack is small.
+ * One try to move a meter of pages. False if another CPU was faster. At once: it moves all the same, and that it has
+ * had the value is known only when it has left it: a boundary in between finds neither. Neither static nor inline, and
+ * without a loop, so that every verifier gets through it quickly and its stack is small.
  */
 __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, __u32 how)
 {
@@ -59,41 +60,20 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, 
 		return true;
 	__u64 segment = *(volatile __u64 *)&p->segment;
 	__s64 seen = *(volatile __s64 *)&p->value[meter], total = resident_of(p);
-	__s64 now = how == BY_DIFFERENCE ? seen + bytes : bytes;
+	if (how == AT_ONCE)
+		seen = fetch_add(&p->value[meter], bytes);
+	__s64 now = how == TO_VALUE ? bytes : seen + bytes;
 	if (now == seen)
 		return true;
 	if (now < seen) {
 		fell(p, r, falls(p, r, segment, meter, seen), segment, meter, seen);
 		fell(p, r, falls(p, r, segment, METER_RESIDENT, total), segment, METER_RESIDENT, total);
 	}
-	if (__sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
+	if (how != AT_ONCE && __sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
 		return false;
 	tree_moves(p, r, meter, seen, now);
 	tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
 	return true;
-}
-
-/*
- * Many CPUs at once: it must move all the same. That it has had the value is known only when it has left it: a boundary
- * in between finds neither.
- */
-__attribute__((noinline)) int part_must_move(__u32 slot, __u32 number, __s64 by)
-{
-	__u64 meter = AT_MOST(number, METERS - 1);
-	struct process *p = process_at(slot);
-	struct root *r = p ? root_of(p) : NULL;
-
-	if (!r)
-		return 0;
-	__u64 segment = *(volatile __u64 *)&p->segment;
-	__s64 total = resident_of(p), was = fetch_add(&p->value[meter], by);
-	if (by < 0) {
-		fell(p, r, falls(p, r, segment, meter, was), segment, meter, was);
-		fell(p, r, falls(p, r, segment, METER_RESIDENT, total), segment, METER_RESIDENT, total);
-	}
-	tree_moves(p, r, meter, was, was + by);
-	tree_moves(p, r, METER_RESIDENT, total, total + by);
-	return 0;
 }
 
 static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)
@@ -235,7 +215,7 @@ static __always_inline void part_moved(struct process *p, struct root *r, __u32 
 		if (part_moves(slot, meter, by, BY_DIFFERENCE))
 			return;
 	}
-	part_must_move(slot, meter, by);
+	part_moves(slot, meter, by, AT_ONCE);
 }
 
 /* Looks at all of a counter. */

@@ -215,10 +215,12 @@ static __noinline bool find_attributes(struct python *py, __u64 object, struct a
 
 /*
  * How a cell ended, by its ExecutionResult: ok as long as there is no error in it. Unknown where it cannot be read.
- * error is where the name of the exception's type is (tp_name), 0 for none.
+ * error is where the name of the exception's type is (tp_name), 0 for none. Not static: two functions of a program call
+ * it.
  */
-static __noinline __u32 told_outcome(struct python *py, __u64 result, __u64 *error)
+__attribute__((noinline)) int told_outcome(__u32 slot, __u64 result, __u64 *error)
 {
+	struct python *py = python_at(slot);
 	struct attributes a = { .py = py, .outcome = OUTCOME_OK };
 
 	if (!py || !error || !is_result(py, result) || !find_attributes(py, result, &a))

@@ -69,7 +69,7 @@ static __noinline __u32 outcome_of(struct window *w, __u32 slot, __u32 otherwise
 {
 	if (!w)
 		return otherwise;
-	__u32 said = told_outcome(python_at(slot), w->result, error);
+	__u32 said = told_outcome(slot, w->result, error);
 	bool returned = w->returned || (w->awaited && otherwise == OUTCOME_OK);
 	if (said == OUTCOME_UNKNOWN || (said == OUTCOME_OK && !returned))
 		return w->failed ? OUTCOME_ERROR : otherwise;

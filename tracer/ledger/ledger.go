@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
@@ -106,6 +107,9 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	spec.Maps["boundaries"].MaxEntries = uint32(o.BoundaryRing)
 	if !o.Heap {
 		spec.Maps["heap_blocks"].MaxEntries = 1
+		for _, name := range []string{"heap_enter", "heap_leave", "heap_leave_late"} { // nobody hits them: nothing to verify
+			spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0).WithSymbol(name), asm.Return()}
+		}
 	}
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
