@@ -41,7 +41,7 @@ int tensor_made(struct pt_regs *regs)
 		before = known->era >= p->first_era ? known->size : 0;
 		*known = fresh;
 	} else if (bpf_map_update_elem(&torch_blocks, &key, &fresh, BPF_ANY)) {
-		lose(LOSS_TORCH);
+		lose(LOSS_FULL + MISSING_TORCH);
 		unknown_of(r, UNKNOWN_TORCH, size);
 		misses_of(r, MISSING_TORCH, size);
 		return 0;

@@ -3,27 +3,30 @@
 #ifndef IPYTRACER_WIRE_CONTROL_H
 #define IPYTRACER_WIRE_CONTROL_H
 
+#define MOST_MISSINGS 8 /* kinds of enum missing that have room in enum loss */
+_Static_assert(MISSINGS <= MOST_MISSINGS, "enum loss has no room");
+
 /* Reasons for which something was not recorded. */
 enum loss {
-	LOSS_CHANGE_RING,   /* no room in the change ring */
-	LOSS_BOUNDARY_RING, /* no room in the boundary ring: the record is in the store */
-	LOSS_BOUNDARY,	    /* nor in the store: the boundary did not happen for the ledger */
-	LOSS_SOURCE,	    /* no room for a cell's source */
-	LOSS_BLOCK,	    /* no room in the table of live NumPy blocks */
-	LOSS_PROCESS,	    /* more processes than MAX_PROCESSES */
-	LOSS_NESTING,	    /* more nested cells than MAX_NESTING */
-	LOSS_THREAD,	    /* more threads with cells than fit */
-	LOSS_READ,	    /* memory of the target that could not be read */
-	LOSS_DEVICE,	    /* a GPU allocation whose device is not known */
-	LOSS_OBJECT,	    /* no room in the tables of CUDA memory and contexts */
-	LOSS_FORMAT,	    /* an array of a format whose size is not known */
-	LOSS_CODE,	    /* a code object found no room */
-	LOSS_STACK,	    /* a stack found no room */
-	LOSS_NATIVE,	    /* native frames were not known in time */
-	LOSS_MAPPING,	    /* no room for a call that moves memory */
-	LOSS_HEAP,	    /* no room in the tables of malloc's blocks and calls */
-	LOSS_TORCH,	    /* no room in the table of live tensors on the CPU */
-	LOSS_STATEMENT,	    /* see enum refused */
+	LOSS_CHANGE_RING,			    /* no room in the change ring */
+	LOSS_BOUNDARY_RING,			    /* no room in the boundary ring: the record is in the store */
+	LOSS_BOUNDARY,				    /* nor in the store: the boundary did not happen for the ledger */
+	LOSS_SOURCE,				    /* no room for a cell's source */
+	LOSS_BLOCK,				    /* no room in the table of live NumPy blocks */
+	LOSS_PROCESS,				    /* more processes than MAX_PROCESSES */
+	LOSS_NESTING,				    /* more nested cells than MAX_NESTING */
+	LOSS_THREAD,				    /* more threads with cells than fit */
+	LOSS_READ,				    /* memory of the target that could not be read */
+	LOSS_DEVICE,				    /* a GPU allocation whose device is not known */
+	LOSS_OBJECT,				    /* no room in the tables of CUDA memory and contexts */
+	LOSS_FORMAT,				    /* an array of a format whose size is not known */
+	LOSS_CODE,				    /* a code object found no room */
+	LOSS_STACK,				    /* a stack found no room */
+	LOSS_NATIVE,				    /* native frames were not known in time */
+	LOSS_MAPPING,				    /* no room for a call that moves memory */
+	LOSS_HEAP,				    /* no room in the tables of malloc's blocks and calls */
+	LOSS_FULL,				    /* plus an enum missing: no room in the table of live blocks */
+	LOSS_STATEMENT = LOSS_FULL + MOST_MISSINGS, /* see enum refused */
 	LOSS_MARKER,
 	LOSS_READING,
 	LOSSES = 32,

@@ -140,8 +140,14 @@ var unknownTable = [UnknownKinds]UnknownFacts{
 	UnknownDevice: {Name: "device", Title: "GPU frees", Text: "of memory that was taken before tracing began", Boundless: true},
 }
 
-var missingNames = [MissingKinds]string{
-	MissingNumPy: "numpy", MissingTorch: "torch", MissingHeap: "heap", MissingDevice: "device", MissingCUDA: "cuda",
+// missingTable has the kinds' names in names of columns, and the Reason of the [Loss] that a table of blocks was full. Older ones have a reason of
+// their own, as the kernel counts more there.
+var missingTable = [MissingKinds]struct{ name, full string }{
+	MissingNumPy:  {name: "numpy"},
+	MissingTorch:  {name: "torch", full: "table of live tensors on the CPU full"},
+	MissingHeap:   {name: "heap"},
+	MissingDevice: {name: "device"},
+	MissingCUDA:   {name: "cuda"},
 }
 
 // kinds is how many rows the table has: the CPU's meters, and those of one GPU.
@@ -241,4 +247,7 @@ func (k UnknownKind) Facts() *UnknownFacts { return &unknownTable[k] }
 func (k UnknownKind) String() string { return unknownTable[k].Name }
 
 // String is the kind's name in names of columns.
-func (k MissingKind) String() string { return missingNames[k] }
+func (k MissingKind) String() string { return missingTable[k].name }
+
+// Full is the Reason of a [Loss]: the table of a meter's live blocks had no room; "" where it is counted otherwise.
+func (k MissingKind) Full() string { return missingTable[k].full }

@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -30,9 +31,40 @@ func TestMetersAreWhole(t *testing.T) {
 			t.Errorf("docs/meters.md has no section %q, or no row for %v", f.Doc, f)
 		}
 	}
+	for _, row := range told() {
+		if !strings.Contains(string(docs), row+"\n") {
+			t.Errorf("docs/meters.md, What is told of each, lacks\n%s", row)
+		}
+	}
 	if len(Meters()) != kinds {
 		t.Errorf("%d rows for %d meters", len(Meters()), kinds)
 	}
+}
+
+// told are the rows of a table in docs/meters.md.
+func told() (rows []string) {
+	mark := func(is bool) string {
+		if is {
+			return "yes"
+		}
+		return "–"
+	}
+	for _, f := range Meters() {
+		down := "never"
+		switch {
+		case len(f.Paused) > 0:
+			down = "itself"
+		case len(f.Unwalked) > 0:
+			down = "its lines"
+		}
+		frees := "–"
+		for _, kind := range f.Unknown {
+			frees = "`" + kind.String() + "`"
+		}
+		rows = append(rows, fmt.Sprintf("| `%v` | %s | %s | %s | %s | %s | %s | %d |",
+			&f, mark(f.Always), mark(f.InBlocks()), mark(f.Asked), mark(f.Owned), down, frees, f.Format))
+	}
+	return rows
 }
 
 // TestMetersAgree: what rows say of each other, and of blocks, fits together.

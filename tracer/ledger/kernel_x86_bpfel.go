@@ -404,10 +404,10 @@ const (
 	kernelLossLOSS_NATIVE        kernelLoss = 14
 	kernelLossLOSS_MAPPING       kernelLoss = 15
 	kernelLossLOSS_HEAP          kernelLoss = 16
-	kernelLossLOSS_TORCH         kernelLoss = 17
-	kernelLossLOSS_STATEMENT     kernelLoss = 18
-	kernelLossLOSS_MARKER        kernelLoss = 19
-	kernelLossLOSS_READING       kernelLoss = 20
+	kernelLossLOSS_FULL          kernelLoss = 17
+	kernelLossLOSS_STATEMENT     kernelLoss = 25
+	kernelLossLOSS_MARKER        kernelLoss = 26
+	kernelLossLOSS_READING       kernelLoss = 27
 	kernelLossLOSSES             kernelLoss = 32
 )
 

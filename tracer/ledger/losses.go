@@ -4,7 +4,7 @@ import (
 	"ipytracer/event"
 )
 
-var lossNames = map[kernelLoss]string{
+var lossNames = [kernelLossLOSSES]string{
 	kernelLossLOSS_CHANGE_RING:   event.LostChanges,
 	kernelLossLOSS_BOUNDARY_RING: event.Fetched,
 	kernelLossLOSS_BOUNDARY:      event.LostBoundaries,
@@ -22,10 +22,16 @@ var lossNames = map[kernelLoss]string{
 	kernelLossLOSS_NATIVE:        event.LostNative,
 	kernelLossLOSS_MAPPING:       event.LostMapping,
 	kernelLossLOSS_HEAP:          "table of malloc's live blocks full",
-	kernelLossLOSS_TORCH:         "table of live tensors on the CPU full",
 	kernelLossLOSS_STATEMENT:     event.LostStatements,
 	kernelLossLOSS_MARKER:        event.LostMarkers,
 	kernelLossLOSS_READING:       event.LostReadings,
+}
+
+func lossName(reason kernelLoss) string {
+	if lossNames[reason] == "" && reason >= kernelLossLOSS_FULL && reason < kernelLossLOSS_FULL+event.MissingKinds {
+		return event.MissingKind(reason - kernelLossLOSS_FULL).Full()
+	}
+	return lossNames[reason]
 }
 
 // LostChanges is the Loss.Reason of changes that found no room.
@@ -39,9 +45,9 @@ func (l *Ledger) Losses() []event.Loss {
 	var counts [kernelLossLOSSES]uint64
 	_ = l.objects.Losses.Get(&counts) // a copy out of mapped memory: cannot fail for the right type
 	var out []event.Loss
-	for reason := range kernelLoss(len(lossNames)) {
-		if n := counts[reason]; n > 0 {
-			out = append(out, event.Loss{Reason: lossNames[reason], Count: n})
+	for reason, n := range counts {
+		if n > 0 {
+			out = append(out, event.Loss{Reason: lossName(kernelLoss(reason)), Count: n})
 		}
 	}
 	return out
