@@ -50,7 +50,7 @@ type Options struct {
 // DefaultBudget is the share of the time that probes may cost.
 const DefaultBudget = 0.03
 
-// Session is a running trace. Its methods are for one goroutine.
+// Session is a running trace: it attaches, takes in what the kernel half records, and hands events out in their order. Its methods are for one goroutine.
 type Session struct {
 	certificate
 	log     *slog.Logger
@@ -58,30 +58,30 @@ type Session struct {
 	fs      process.FS
 	ledger  kernelHalf
 	targets []*target // attached roots, and Python children that run cells
-	budget  budget
-	limits  limits
+	starts  []event.ProcessInfo
+
 	queue   []event.Event
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
-	cells   cells
-	// overlooked are Pythons that have not been looked at, or had ended by then.
-	overlooked overlooked
-	codes      codes
-	natives    natives
-	starts     []event.ProcessInfo
-	watches    watches
-	stopped    string // why the session ends, once it does
-	ended      bool
-	devices    devices
-	live       live
-	// heapCost is what a malloc and its free cost the targets; 0 until known.
-	heapCost time.Duration
-	// checkpoints are the probes for every process, by file.
-	checkpoints  map[process.FileID]io.Closer
-	ahead        modulesAhead
-	interpreters interpreters
-	closing      sync.WaitGroup // probes of processes that have ended, on their way out
+	stopped string // why the session ends, once it does
+	ended   bool
+
+	budget       budget
 	searches     searches
+	interpreters interpreters
+	ahead        modulesAhead
+	cells        cells
+	codes        codes
+	natives      natives
+	devices      devices
+	limits       limits
+	watches      watches
+	overlooked   overlooked
+	live         live
+
+	heapCost    time.Duration                // what a malloc and its free cost the targets; 0 until known
+	checkpoints map[process.FileID]io.Closer // the probes for every process, by file
+	closing     sync.WaitGroup               // probes of processes that have ended, on their way out
 }
 
 // Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is refused as one that
