@@ -22,12 +22,14 @@ _ENDBR = ["-fcf-protection=full"]
 _DRIVER = ["contexts.c", "devices.c", "memory.c", "ranges.c", "vmm.c", "pools.c", "arrays.c", "ipc.c", "checkpoint.c", "streams.c", "symbols.c",
            "truth.c", "machine.c"]
 
+_RUNTIME = ["runtime.c", "runtime_arrays.c"]
+
 # file, its other names, sources, further arguments; in the order they depend on each other
 _LIBRARIES = [
     ("libcuda.so.580.0.0", ["libcuda.so.1", "libcuda.so"], _DRIVER, _PUSH + ["-Wl,-soname,libcuda.so.1", "-lpthread"]),
-    ("libcudart.so.12.4.0", ["libcudart.so.12"], ["runtime.c", "work.c"], _ENDBR + ["-Wl,-soname,libcudart.so.12", "-ldl", "-lpthread"]),
+    ("libcudart.so.12.4.0", ["libcudart.so.12"], _RUNTIME + ["work.c", "properties.c", "graphs.c"], _ENDBR + ["-Wl,-soname,libcudart.so.12", "-ldl", "-lpthread"]),
     ("libapp.so", [], ["app.c"], ["-L.", "-l:libcudart.so.12"]),
-    ("libstatic_app.so", [], ["app.c", "runtime.c"], ["-DHIDDEN", "-ldl", "-lpthread"]),
+    ("libstatic_app.so", [], ["app.c"] + _RUNTIME, ["-DHIDDEN", "-ldl", "-lpthread"]),
     ("libc10.so", [], ["c10.cpp"], ["-Wl,-soname,libc10.so"]),
     ("libc10_cuda.so", [], ["caching.cpp", "expandable.cpp", "torch.cpp", "truth.o", "machine.o"],
      ["-Wl,-soname,libc10_cuda.so", "-L.", "-l:libcudart.so.12", "-l:libc10.so", "-ldl", "-lpthread"]),

@@ -27,107 +27,25 @@
  * truth_mark() reads counters, walk, counters, and calls the mark settled when all three say the same; unsettled means that
  * another thread moved in between, or a kernel whose counters are approximate: then only the walk counts.
  */
-#include "truth.h"
+#include "log.h"
+#include "text.h"
 
 enum {
-	CAPACITY = 4096,	/* marks in the log; later ones are counted and dropped */
 	MAX_SHMEM_DEVICES = 32,
 	BUFFER = 32768,
 	LINE = 192,
 };
 
-enum flags {
-	BY_WALK = 1,		/* rss and its parts come from the page tables; else from the counters */
-	SETTLED = 2,		/* counters before, walk and counters after agree in every part */
-};
-
-/* One mark, all sizes in bytes. Read by marks.py as "<10q2i2I40s"; lies in memory shared with forked children. */
-struct mark {
-	int64_t ns;		/* CLOCK_MONOTONIC, when the reading was complete */
-	int64_t data, rss, anon, file, shmem;
-	int64_t counted_before, counted_after;	/* VmRSS of the counters around the walk */
-	int64_t reserved[2];
-	int32_t pid, tid;
-	uint32_t flags;
-	uint32_t ready;		/* 1 once everything else is written */
-	char label[LABEL];
-};
-
-struct log {
-	char magic[8];
-	uint32_t capacity, mark_size;
-	uint32_t next;		/* marks made so far, more than capacity when some were dropped */
-	uint32_t page;
-	char padding[sizeof(struct mark) - 24];
-	struct mark marks[CAPACITY];
-};
-
-_Static_assert(sizeof(struct mark) == 136, "marks.py knows this layout");
-
 struct sizes {
 	int64_t data, rss, anon, file, shmem;
 };
 
-static struct log *log_;
+struct log *log_;
 static char buffer[BUFFER];
 static int lock_;
 static long warm_in;	/* the process that warm() ran in */
 static uint64_t shmem_devices[MAX_SHMEM_DEVICES];
 static int shmem_device_count;
-
-/* ---- text ----------------------------------------------------------------------------------------------------- */
-
-static int starts(const char *s, const char *prefix)
-{
-	while (*prefix)
-		if (*s++ != *prefix++)
-			return 0;
-	return 1;
-}
-
-static int64_t kilobytes(const char *s)
-{
-	int64_t n = 0;
-
-	while (*s && (*s < '0' || *s > '9'))
-		s++;
-	while (*s >= '0' && *s <= '9')
-		n = n * 10 + (*s++ - '0');
-	return n * 1024;
-}
-
-static const char *skip_words(const char *s, int n)
-{
-	while (n-- > 0) {
-		while (*s && *s != ' ')
-			s++;
-		while (*s == ' ')
-			s++;
-	}
-	return s;
-}
-
-static uint64_t number(const char **s, int base)
-{
-	uint64_t n = 0;
-
-	for (;; (*s)++) {
-		int c = **s, digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-
-		if (digit >= base)
-			return n;
-		n = n * base + digit;
-	}
-}
-
-/* "major:minor" in the given base, as one number. */
-static uint64_t device(const char *s, int base)
-{
-	uint64_t major = number(&s, base);
-
-	s++;
-	return major << 32 | number(&s, base);
-}
 
 /* Calls `each` with every line of a file, cut to LINE bytes. Uses the static buffer: hold the lock. */
 static int lines(const char *path, void (*each)(const char *line, void *to), void *to)
@@ -330,61 +248,6 @@ int truth_counters(int64_t out[3])
 	out[0] = s.anon;
 	out[1] = s.file;
 	out[2] = s.shmem;
-	return 0;
-}
-
-static char *put_field(char *to, const char *name, int64_t n)
-{
-	char digits[24];
-	int i = 24;
-	uint64_t u = n < 0 ? -(uint64_t)n : (uint64_t)n;
-
-	do
-		digits[--i] = '0' + u % 10;
-	while (u /= 10);
-	to = put(to, ", \"");
-	to = put(to, name);
-	to = put(to, "\": ");
-	if (n < 0)
-		*to++ = '-';
-	while (i < 24)
-		*to++ = digits[i++];
-	return to;
-}
-
-/* Writes every mark as a line of JSON. Labels are taken as they are: quotes and backslashes become '?'. */
-int truth_dump(const char *path)
-{
-	char line[640], *p;
-	int fd = sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	if (fd < 0)
-		return -1;
-	for (uint32_t i = 0; log_ && i < log_->next && i < CAPACITY; i++) {
-		struct mark *m = &log_->marks[i];
-
-		if (!__atomic_load_n(&m->ready, __ATOMIC_ACQUIRE))
-			continue;
-		p = put(line, "{\"label\": \"");
-		for (const char *s = m->label; *s; s++)
-			*p++ = *s == '"' || *s == '\\' || (unsigned char)*s < ' ' ? '?' : *s;
-		p = put(p, "\"");
-		p = put_field(p, "ns", m->ns);
-		p = put_field(p, "data", m->data);
-		p = put_field(p, "rss", m->rss);
-		p = put_field(p, "anon", m->anon);
-		p = put_field(p, "file", m->file);
-		p = put_field(p, "shmem", m->shmem);
-		p = put_field(p, "pid", m->pid);
-		p = put_field(p, "tid", m->tid);
-		p = put(p, m->flags & BY_WALK ? ", \"walk\": true" : ", \"walk\": false");
-		p = put(p, m->flags & SETTLED ? ", \"settled\": true}\n" : ", \"settled\": false}\n");
-		if (syscall(SYS_write, fd, line, p - line) != p - line) {
-			sys_close(fd);
-			return -1;
-		}
-	}
-	sys_close(fd);
 	return 0;
 }
 

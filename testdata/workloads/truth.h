@@ -1,4 +1,4 @@
-/* Shared by truth.c (readings and marks) and take.c (helpers that take memory). What this is for: see truth.c. */
+/* Shared by truth.c (readings and marks) and the helpers that take memory. What this is for: see truth.c. */
 #pragma once
 
 #define _GNU_SOURCE

@@ -1,114 +1,11 @@
 // A stand-in for NVIDIA's libnvidia-ml.so.1: the functions that the tracer uses, under their real names and with the
 // real structures (nvml.h comes from go-nvml), answered from a text file that NVML_STANDIN names. See README.md.
 
-#define NVML_NO_UNVERSIONED_FUNC_DEFS 1
-#include <nvml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 16, INSTANCES = 8, PROCESSES = 512, FAILURES = 32 };
-
-struct process {
-	unsigned long long used;
-	unsigned int pid, gpu_instance, compute_instance;
-	char kind; // C, G or M
-};
-
-struct failure {
-	char function[64];
-	int code;
-};
-
-struct nvmlDevice_st {
-	unsigned long long total, used, free, reserved;
-	struct nvmlDevice_st *parent; // of a MIG device
-	struct nvmlDevice_st *instances[INSTANCES];
-	struct process *processes;
-	struct failure failures[FAILURES];
-	unsigned int domain, bus, device, minor, gpu_instance, compute_instance;
-	int mig; // -1: not supported
-	int process_count, failure_count;
-	char uuid[96], name[96];
-};
-
-static struct {
-	struct nvmlDevice_st *devices[DEVICES];
-	struct nvmlDevice_st *last;  // the device or MIG device of the last line
-	struct nvmlDevice_st global; // holds the failures of functions that take no device
-	char driver[80], nvml[80];
-	int count, cuda, initialized;
-} machine;
-
-static void die(const char *line)
-{
-	fprintf(stderr, "NVML stand-in: cannot read: %s\n", line);
-	abort();
-}
-
-// used: a number of bytes, or - for "not available".
-static unsigned long long available(const char *text)
-{
-	return strcmp(text, "-") == 0 ? (unsigned long long)NVML_VALUE_NOT_AVAILABLE : strtoull(text, NULL, 10);
-}
-
-static void read_line(const char *line)
-{
-	struct nvmlDevice_st *last = machine.count ? machine.devices[machine.count - 1] : &machine.global;
-	struct nvmlDevice_st *d = NULL;
-	struct process p = { 0 };
-	struct failure f = { { 0 }, 0 };
-	char number[32] = "";
-	int gpu = -1, compute = -1, index = 0;
-
-	if (sscanf(line, "driver %79s", machine.driver) == 1 || sscanf(line, "nvml %79s", machine.nvml) == 1 ||
-	    sscanf(line, "cuda %d", &machine.cuda) == 1)
-		return;
-	if (sscanf(line, "fail %63s %d", f.function, &f.code) == 2 && machine.last->failure_count < FAILURES) {
-		machine.last->failures[machine.last->failure_count++] = f;
-		return;
-	}
-	if (sscanf(line, "process %u %31s %c %d %d", &p.pid, number, &p.kind, &gpu, &compute) >= 3 && last->processes &&
-	    last->process_count < PROCESSES) {
-		p.used = available(number);
-		p.gpu_instance = (unsigned int)gpu;
-		p.compute_instance = (unsigned int)compute;
-		last->processes[last->process_count++] = p;
-		return;
-	}
-	d = calloc(1, sizeof(*d));
-	if (sscanf(line, "gpu %95s %x:%x:%x %u %llu %llu %llu %llu %d %95[^\n]", d->uuid, &d->domain, &d->bus,
-		   &d->device, &d->minor, &d->total, &d->used, &d->free, &d->reserved, &d->mig, d->name) == 11 &&
-	    machine.count < DEVICES) {
-		d->processes = calloc(PROCESSES, sizeof(struct process));
-		machine.last = machine.devices[machine.count++] = d;
-		return;
-	}
-	if (sscanf(line, "instance %d %95s %u %u %llu %llu %llu %llu %95[^\n]", &index, d->uuid, &d->gpu_instance,
-		   &d->compute_instance, &d->total, &d->used, &d->free, &d->reserved, d->name) == 9 &&
-	    machine.count && index >= 0 && index < INSTANCES) {
-		d->parent = last;
-		machine.last = last->instances[index] = d;
-		return;
-	}
-	die(line);
-}
-
-static void read_machine(void)
-{
-	const char *path = getenv("NVML_STANDIN");
-	char line[512];
-	FILE *f = path ? fopen(path, "r") : NULL;
-
-	if (!f)
-		die("the file that NVML_STANDIN names");
-	memset(&machine, 0, sizeof(machine));
-	machine.last = &machine.global;
-	while (fgets(line, sizeof(line), f))
-		if (line[0] != '#' && line[0] != '\n')
-			read_line(line);
-	fclose(f);
-}
+#include "machine.h"
 
 // answer is what a function returns for a device: what the file says, or success.
 static nvmlReturn_t answer(const char *function, const struct nvmlDevice_st *d)

@@ -1,7 +1,7 @@
 /*
- * The rest of the runtime that PyTorch cannot do without: streams, events, copies, kernels, graphs, properties. No work is
- * ever done, and memory of devices has no contents. So results are nonsense, and every allocation of a real PyTorch takes
- * place. From NVIDIA's public documentation ("CUDA Runtime API", 12.4); nothing copied.
+ * The rest of the runtime that PyTorch cannot do without: streams, events, copies, kernels, and in graphs.c and properties.c
+ * what their names say. No work is ever done, and memory of devices has no contents. So results are nonsense, and every
+ * allocation of a real PyTorch takes place. From NVIDIA's public documentation ("CUDA Runtime API", 12.4); nothing copied.
  *
  * Work is over as soon as it is asked for, unless $STANDIN_KERNEL_NS says how long a kernel takes: then all devices together
  * run one after another, the CPU runs ahead, and who synchronizes waits.
@@ -13,22 +13,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "runtime.h"
-
-enum { INVALID_VALUE = 1, NOT_SUPPORTED = 801, NOT_CAPTURING = 904 };
-enum { CAPTURE_NONE, CAPTURE_ACTIVE };
-
-struct stream {
-	int priority;
-	unsigned long long capture;	/* 0: none */
-};
-
-struct graph {
-	int unused;
-};
-
-typedef struct event *cudaEvent_t;
-typedef struct graph *cudaGraph_t;
+#include "work.h"
 
 /* ---- the time that work takes ------------------------------------------------------------------------------------ */
 
@@ -50,8 +35,7 @@ static cudaError_t launch(void)
 	return runtime_context();
 }
 
-/* Waits until everything that was asked for is over. */
-static cudaError_t drain(void)
+cudaError_t work_drain(void)
 {
 	if (kernel_ns) {
 		long long until = __atomic_load_n(&busy_until, __ATOMIC_RELAXED);
@@ -60,119 +44,6 @@ static cudaError_t drain(void)
 			;
 	}
 	return runtime_context();
-}
-
-/* ---- errors: the last one is never kept, nobody here looks for it later ------------------------------------------ */
-
-RUNTIME cudaError_t cudaGetLastError(void)
-{
-	return 0;
-}
-
-RUNTIME cudaError_t cudaPeekAtLastError(void)
-{
-	return 0;
-}
-
-RUNTIME const char *cudaGetErrorString(cudaError_t error)
-{
-	return error == 2 ? "out of memory" : error ? "an error of the stand-in" : "no error";
-}
-
-RUNTIME const char *cudaGetErrorName(cudaError_t error)
-{
-	return error == 2 ? "cudaErrorMemoryAllocation" : error ? "cudaErrorOfStandIn" : "cudaSuccess";
-}
-
-/* ---- devices ----------------------------------------------------------------------------------------------------- */
-
-RUNTIME cudaError_t cudaDriverGetVersion(int *version)
-{
-	*version = RUNTIME_VERSION;
-	return 0;
-}
-
-RUNTIME cudaError_t cudaRuntimeGetVersion(int *version)
-{
-	*version = RUNTIME_VERSION;
-	return 0;
-}
-
-RUNTIME cudaError_t cudaDeviceSynchronize(void)
-{
-	return drain();
-}
-
-RUNTIME cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
-{
-	*can = device != peer;
-	return 0;
-}
-
-RUNTIME cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
-{
-	(void)peer, (void)flags;
-	return 0;
-}
-
-RUNTIME cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
-{
-	*least = 0;
-	*greatest = -5;
-	return 0;
-}
-
-/* cudaDeviceProp as of CUDA 12: only what PyTorch's arithmetic needs is not 0. */
-struct properties {
-	char name[256], uuid[16], luid[8];
-	unsigned luid_mask;
-	size_t total, shared_per_block;
-	int registers_per_block, warp;
-	size_t pitch;
-	int threads_per_block, threads[3], grid[3], clock;
-	size_t constant;
-	int major, minor;
-	size_t texture_alignment, texture_pitch;
-	int overlap, processors;
-	int until_unified[53];
-	int unified, memory_clock, bus_width, l2, l2_persisting, threads_per_processor, priorities, l1_global, l1_local;
-	size_t shared_per_processor;
-	int registers_per_processor, managed;
-	int until_optin[10];
-	size_t shared_per_block_optin;
-	char rest[328];
-};
-_Static_assert(offsetof(struct properties, unified) == 604 && offsetof(struct properties, shared_per_block_optin) == 696 &&
-	       sizeof(struct properties) == 1032, "cudaDeviceProp of CUDA 12");
-
-RUNTIME cudaError_t cudaGetDeviceProperties_v2(struct properties *p, int device)
-{
-	size_t unused, total;
-	int before;
-	cudaError_t r = cudaGetDevice(&before);
-
-	if (!r)
-		r = cudaSetDevice(device);
-	if (!r)
-		r = cudaMemGetInfo(&unused, &total);
-	if (r)
-		return r;
-	*p = (struct properties){
-		.total = total, .shared_per_block = 48 << 10, .registers_per_block = 1 << 16, .warp = 32, .threads_per_block = 1024,
-		.threads = { 1024, 1024, 64 }, .grid = { 0x7fffffff, 65535, 65535 }, .major = 9, .processors = 132, .unified = 1,
-		.l2 = 50 << 20, .threads_per_processor = 2048, .priorities = 1, .shared_per_processor = 228 << 10,
-		.registers_per_processor = 1 << 16, .managed = 1, .shared_per_block_optin = 227 << 10,
-	};
-	snprintf(p->name, sizeof(p->name), "Stand-in %d", device);
-	return cudaSetDevice(before);
-}
-
-/* Attributes by number: 75 and 76 are the compute capability; of the others 1 does for "yes" and for "some". */
-RUNTIME cudaError_t cudaDeviceGetAttribute(int *value, int attribute, int device)
-{
-	(void)device;
-	*value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 132 : attribute == 97 ? 227 << 10 : 1;
-	return 0;
 }
 
 /* ---- streams and events ------------------------------------------------------------------------------------------ */
@@ -211,7 +82,7 @@ RUNTIME cudaError_t cudaStreamQuery(CUstream stream)
 RUNTIME cudaError_t cudaStreamSynchronize(CUstream stream)
 {
 	(void)stream;
-	return drain();
+	return work_drain();
 }
 
 RUNTIME cudaError_t cudaStreamWaitEvent(CUstream stream, cudaEvent_t event, unsigned flags)
@@ -260,7 +131,7 @@ RUNTIME cudaError_t cudaEventQuery(cudaEvent_t event)
 RUNTIME cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
 	(void)event;
-	return drain();
+	return work_drain();
 }
 
 RUNTIME cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
@@ -275,7 +146,7 @@ RUNTIME cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent
 RUNTIME cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, int kind)
 {
 	(void)to, (void)from, (void)bytes, (void)kind;
-	return drain();
+	return work_drain();
 }
 
 RUNTIME cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, CUstream stream)
@@ -411,139 +282,4 @@ RUNTIME cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *
 	(void)function, (void)size, (void)shared, (void)flags;
 	*blocks = 2;
 	return 0;
-}
-
-/* ---- graphs ------------------------------------------------------------------------------------------------------ */
-
-static unsigned long long captures;
-static __thread int capture_mode;
-
-RUNTIME cudaError_t cudaThreadExchangeStreamCaptureMode(int *mode)
-{
-	int before = capture_mode;
-
-	capture_mode = *mode;
-	*mode = before;
-	return 0;
-}
-
-RUNTIME cudaError_t cudaStreamBeginCapture(CUstream stream, int mode)
-{
-	(void)mode;
-	if (!stream)
-		return INVALID_VALUE;
-	stream->capture = __atomic_add_fetch(&captures, 1, __ATOMIC_RELAXED);
-	return 0;
-}
-
-RUNTIME cudaError_t cudaStreamIsCapturing(CUstream stream, int *status)
-{
-	*status = stream && stream->capture ? CAPTURE_ACTIVE : CAPTURE_NONE;
-	return 0;
-}
-
-RUNTIME cudaError_t cudaStreamGetCaptureInfo_v2(CUstream stream, int *status, unsigned long long *id, cudaGraph_t *graph, const void **nodes,
-						size_t *count)
-{
-	(void)graph, (void)nodes;
-	*status = stream && stream->capture ? CAPTURE_ACTIVE : CAPTURE_NONE;
-	if (id)
-		*id = stream ? stream->capture : 0;
-	if (count)
-		*count = 0;
-	return 0;
-}
-
-RUNTIME cudaError_t cudaStreamEndCapture(CUstream stream, cudaGraph_t *graph)
-{
-	if (!stream || !stream->capture)
-		return NOT_CAPTURING;
-	stream->capture = 0;
-	*graph = malloc(sizeof(**graph));
-	return 0;
-}
-
-RUNTIME cudaError_t cudaGraphGetNodes(cudaGraph_t graph, void **nodes, size_t *count)
-{
-	(void)graph, (void)nodes;
-	*count = 1;
-	return 0;
-}
-
-RUNTIME cudaError_t cudaGraphInstantiate(cudaGraph_t *executable, cudaGraph_t graph, unsigned long long flags)
-{
-	(void)graph, (void)flags;
-	*executable = malloc(sizeof(**executable));
-	return 0;
-}
-
-RUNTIME cudaError_t cudaGraphInstantiateWithFlags(cudaGraph_t *executable, cudaGraph_t graph, unsigned long long flags)
-{
-	return cudaGraphInstantiate(executable, graph, flags);
-}
-
-RUNTIME cudaError_t cudaGraphLaunch(cudaGraph_t executable, CUstream stream)
-{
-	(void)executable, (void)stream;
-	return 0;
-}
-
-RUNTIME cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-	free(graph);
-	return 0;
-}
-
-RUNTIME cudaError_t cudaGraphExecDestroy(cudaGraph_t executable)
-{
-	free(executable);
-	return 0;
-}
-
-/* ---- what is not there ------------------------------------------------------------------------------------------- */
-
-RUNTIME cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags)
-{
-	(void)graph, (void)path, (void)flags;
-	return NOT_SUPPORTED;
-}
-
-RUNTIME cudaError_t cudaIpcGetMemHandle(CUipcMemHandle *handle, void *address)
-{
-	(void)handle, (void)address;
-	return NOT_SUPPORTED;
-}
-
-RUNTIME cudaError_t cudaIpcOpenMemHandle(void **address, CUipcMemHandle handle, unsigned flags)
-{
-	(void)address, (void)handle, (void)flags;
-	return NOT_SUPPORTED;
-}
-
-RUNTIME cudaError_t cudaIpcCloseMemHandle(void *address)
-{
-	(void)address;
-	return NOT_SUPPORTED;
-}
-
-RUNTIME cudaError_t cudaIpcGetEventHandle(CUipcMemHandle *handle, cudaEvent_t event)
-{
-	(void)handle, (void)event;
-	return NOT_SUPPORTED;
-}
-
-RUNTIME cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, CUipcMemHandle handle)
-{
-	(void)event, (void)handle;
-	return NOT_SUPPORTED;
-}
-
-RUNTIME cudaError_t cudaProfilerStart(void)
-{
-	return NOT_SUPPORTED;
-}
-
-RUNTIME cudaError_t cudaProfilerStop(void)
-{
-	return NOT_SUPPORTED;
 }

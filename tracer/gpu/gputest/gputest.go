@@ -25,6 +25,7 @@ func Library(t testing.TB, hidden ...string) string {
 	args := []string{
 		"-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I", filepath.Join(dirs[1], "pkg/nvml"),
 		"-o", filepath.Join(dir, "libnvidia-ml.so.1"), filepath.Join(dirs[0], "testdata/gpu/nvml/nvml.c"),
+		filepath.Join(dirs[0], "testdata/gpu/nvml/machine.c"),
 	}
 	if len(hidden) > 0 {
 		script := filepath.Join(dir, "hidden")
