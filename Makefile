@@ -35,7 +35,8 @@ generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*
 	$(GO) generate ./event ./tracer/cuda ./tracer/libc ./tracer/ledger
 
 .PHONY: test
-test: deps ## install what is needed and run every tier (needs root)
+test: deps ## install what is needed and run every tier (needs root; a quarter of an hour on two CPUs)
+	@echo 'make test: formatting and linters (a minute), every test (a quarter of an hour on two CPUs, most of it e2e), and those of the programs that they run (a minute)'
 	$(MAKE) --no-print-directory check
 	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 -timeout 40m -parallel $(PARALLEL) ./...
 	scripts/unittests.sh
@@ -70,8 +71,8 @@ lint: ## go vet, staticcheck, who may import whom, that go.mod is tidy, and that
 	$(GO) mod tidy -diff
 
 .PHONY: race
-race: ## what has goroutines or unsafe pointers, under the race detector
-	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
+race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it
+	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)
