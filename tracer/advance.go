@@ -74,7 +74,7 @@ func (s *Session) patience() time.Time {
 
 // settle does what cannot be done while records are being read.
 func (s *Session) settle() error {
-	s.nameStacks()
+	s.natives.nameStacks()
 	s.targets = slices.DeleteFunc(s.targets, func(t *target) bool {
 		if t.child && t.gone {
 			_ = t.close()
@@ -95,9 +95,9 @@ func (s *Session) settle() error {
 			s.relist(t)
 		}
 	}
-	s.lookAtLimits()
-	s.stepDown()
-	s.looked()
-	s.stepUp()
+	s.watches.look()
+	s.budget.stepDown(s.targets)
+	s.searches.takeIn(s.targets, &s.budget)
+	s.budget.stepUp(s.targets)
 	return s.budget.calibrated(s.targets)
 }

@@ -50,7 +50,7 @@ func (noFile) Close() error { return nil }
 
 // probedModule is a NumPy that has its probes, and is mapped or is not yet.
 func (h *fakeHost) probedModule(mapped bool) *arrayModule {
-	m := &arrayModule{file: &process.MappedFile{File: noFile{}}, probes: closing(func() { h.taken++ })}
+	m := &arrayModule{file: &process.MappedFile{File: noFile{}}, probes: h.probe()}
 	m.file.Mapping.File.Inode = 5
 	if mapped {
 		m.file.Mapping.End = 4096
@@ -63,7 +63,7 @@ func tracking(h *fakeHost, modules ...*arrayModule) (*numpyInstrument, *fakeCoun
 	c := &fakeCounter{}
 	return &numpyInstrument{
 		host: h, target: &target{pid: 7, late: true, python: &python{}}, counter: c, ahead: &modulesAhead{}, log: slog.New(slog.DiscardHandler),
-		tracked: closing(func() { h.taken++ }), modules: modules,
+		tracked: h.probe(), modules: modules,
 	}, c
 }
 

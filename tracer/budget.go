@@ -16,7 +16,9 @@ import (
 type budget struct {
 	ledger   accounts
 	log      *slog.Logger
-	share    float64 // of the time; negative: no limit
+	report   *certificate
+	searches *searches // for arrays that nobody saw come or go
+	share    float64   // of the time; negative: no limit
 	costs    ledger.Costs
 	measured chan ledger.Costs // nil: nothing is being measured
 	prices   [ledger.GroupCount]time.Duration
@@ -223,10 +225,10 @@ func (r *steps) next(a ledger.Account) (g ledger.Group, ok bool) {
 }
 
 // stepDown takes the probes of groups out that the kernel has stepped down.
-func (s *Session) stepDown() {
-	for root, r := range s.budget.roots {
+func (b *budget) stepDown(targets []*target) {
+	for root, r := range b.roots {
 		for _, g := range r.takeOut {
-			for _, t := range s.targets {
+			for _, t := range targets {
 				if t.python == nil || t.root != root {
 					continue
 				}
@@ -234,36 +236,36 @@ func (s *Session) stepDown() {
 					i.stepDown(g)
 				}
 			}
-			s.log.Info("stepped down to keep the overhead budget", "probes", g, "root", root)
+			b.log.Info("stepped down to keep the overhead budget", "probes", g, "root", root)
 		}
 		if slices.Contains(r.takeOut, ledger.GroupNumPy) {
-			s.lookForArrays(root, r, true)
+			b.searches.begin(targets, root, r, true)
 		}
 		r.takeOut = nil
 	}
 }
 
 // stepUp steps one group of each root up whose account has filled.
-func (s *Session) stepUp() {
-	for root, r := range s.budget.roots {
+func (b *budget) stepUp(targets []*target) {
+	for root, r := range b.roots {
 		if len(r.down) == 0 {
 			continue
 		}
-		account, err := s.ledger.Account(root)
+		account, err := b.ledger.Account(root)
 		if err != nil {
-			s.problem("the account of the overhead budget: %v", err)
+			b.report.problem("the account of the overhead budget: %v", err)
 			continue
 		}
 		if g, ok := r.next(account); ok && !(g == ledger.GroupNumPy && (r.looks != nil || time.Since(r.since) < r.rest)) {
-			s.putBack(root, r, g)
+			b.putBack(targets, root, r, g)
 		}
 	}
 }
 
 // putBack steps a group of a root up: its probes first, which do nothing yet, then the boundary from which on they count.
-func (s *Session) putBack(root uint32, r *steps, g ledger.Group) {
+func (b *budget) putBack(targets []*target, root uint32, r *steps, g ledger.Group) {
 	alive := -1
-	for _, t := range s.targets {
+	for _, t := range targets {
 		if t.root != root || t.gone {
 			continue
 		}
@@ -272,17 +274,17 @@ func (s *Session) putBack(root uint32, r *steps, g ledger.Group) {
 			continue
 		}
 		if err := t.stepUp(g); err != nil {
-			s.log.Warn("the probes could not be put back", "probes", g, "error", err)
+			b.log.Warn("the probes could not be put back", "probes", g, "error", err)
 			return // another time
 		}
 	}
-	if alive < 0 || s.ledger.Back(g, alive) != nil {
+	if alive < 0 || b.ledger.Back(g, alive) != nil {
 		return // it has ended meanwhile
 	}
 	r.down = slices.DeleteFunc(r.down, func(x ledger.Group) bool { return x == g })
-	s.log.Info("stepped up again", "probes", g, "root", root)
+	b.log.Info("stepped up again", "probes", g, "root", root)
 	if g == ledger.GroupNumPy {
-		s.lookForArrays(root, r, false)
+		b.searches.begin(targets, root, r, false)
 	}
 }
 

@@ -24,42 +24,62 @@ type openCell struct {
 	inputs   int64             // of the same: see [event.Boundary]
 }
 
+// cells are those of a session that run, and what of others is needed still.
+type cells struct {
+	open   map[uint64]*openCell
+	newest uint64               // that was heard of
+	lines  map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
+}
+
 // cell returns a cell that runs, made when it is heard of first.
-func (s *Session) cell(number uint64, pid int32) *openCell {
-	c := s.cells[number]
+func (all *cells) cell(number uint64, pid int32) *openCell {
+	c := all.open[number]
 	if c == nil {
-		if s.cells == nil {
-			s.cells = map[uint64]*openCell{}
+		if all.open == nil {
+			all.open = map[uint64]*openCell{}
 		}
 		c = &openCell{pid: pid}
-		s.cells[number] = c
+		all.open[number] = c
 	}
 	return c
 }
 
-// Source collects the chunks of a cell's text: what was typed, then what is compiled.
+// Source collects the chunks of a cell's text, and queues that once it is there.
 func (s *Session) Source(chunk *ledger.SourceChunk) {
-	c := s.cell(chunk.Cell, chunk.PID)
+	s.queueSource(s.cells.add(chunk))
+}
+
+// queueSource queues a cell's text, if there is one to tell.
+func (s *Session) queueSource(source *event.CellSource) {
+	if source != nil {
+		s.queue = append(s.queue, source)
+	}
+}
+
+// add takes a chunk in: of what was typed, then of what is compiled. It returns the text once all of it has come.
+func (all *cells) add(chunk *ledger.SourceChunk) *event.CellSource {
+	c := all.cell(chunk.Cell, chunk.PID)
 	if c.told {
-		return
+		return nil
 	}
 	if chunk.Kind != 0 {
 		if chunk.Offset == len(c.typed) { // else one before it is missing
 			c.typed, c.kind, c.total = append(c.typed, chunk.Text...), chunk.Kind, chunk.Total
 		}
-		return
+		return nil
 	}
 	if chunk.Offset != len(c.compiled) {
-		return
+		return nil
 	}
 	c.compiled = append(c.compiled, chunk.Text...)
 	if bytes.HasSuffix(c.compiled, []byte{0}) || len(c.compiled) >= ledger.CompiledLimit {
-		s.tellSource(chunk.Cell, c)
+		return all.tell(chunk.Cell, c)
 	}
+	return nil
 }
 
-// tellSource queues a cell's text: as it was typed if all of it that is sent is there, else as it was compiled.
-func (s *Session) tellSource(number uint64, c *openCell) {
+// tell is a cell's text: as it was typed if all of it that is sent is there, else as it was compiled.
+func (all *cells) tell(number uint64, c *openCell) *event.CellSource {
 	compiled, whole := bytes.CutSuffix(c.compiled, []byte{0})
 	out := &event.CellSource{Cell: number, PID: c.pid, Text: strings.ToValidUTF8(string(compiled), "\ufffd"), Truncated: !whole}
 	if c.kind != 0 && len(c.typed) >= min(c.total, ledger.SourceLimit) {
@@ -70,10 +90,11 @@ func (s *Session) tellSource(number uint64, c *openCell) {
 		out.Text, out.Truncated = typed, c.total > len(c.typed)
 	}
 	c.told, c.typed, c.compiled = true, nil, nil
-	s.linesOf(c)
-	if out.Text != "" || !out.Truncated {
-		s.queue = append(s.queue, out)
+	all.keepLines(c)
+	if out.Text == "" && out.Truncated {
+		return nil
 	}
+	return out
 }
 
 // cellFile is a file name that the code of a process's cells has.
@@ -85,22 +106,22 @@ type cellFile struct {
 // maxLineMaps is how many cells' lines are remembered. Few have lines that were typed elsewhere.
 const maxLineMaps = 4096
 
-// linesOf remembers where the lines of a cell's code were typed, for the stacks that go through it.
-func (s *Session) linesOf(c *openCell) {
+// keepLines remembers where the lines of a cell's code were typed, for the stacks that go through it.
+func (all *cells) keepLines(c *openCell) {
 	key := cellFile{c.pid, c.file}
-	if c.lines == nil || len(s.lines) >= maxLineMaps {
-		delete(s.lines, key)
+	if c.lines == nil || len(all.lines) >= maxLineMaps {
+		delete(all.lines, key)
 		return
 	}
-	if s.lines == nil {
-		s.lines = map[cellFile][]int32{}
+	if all.lines == nil {
+		all.lines = map[cellFile][]int32{}
 	}
-	s.lines[key] = c.lines
+	all.lines[key] = c.lines
 }
 
 // typedLine is where a line of a cell's code was typed; lines of other code are what they are.
-func (s *Session) typedLine(pid int32, file string, line int32) int32 {
-	return lineIn(s.lines[cellFile{pid, file}], line)
+func (all *cells) typedLine(pid int32, file string, line int32) int32 {
+	return lineIn(all.lines[cellFile{pid, file}], line)
 }
 
 // lineIn looks a line up in what [typedLines] says.

@@ -71,8 +71,8 @@ func TestSourceAsTyped(t *testing.T) {
 	for cell := range uint64(5) {
 		closed(s, cell+1)
 	}
-	if len(s.cells) != 0 {
-		t.Errorf("%d cells are kept", len(s.cells))
+	if len(s.cells.open) != 0 {
+		t.Errorf("%d cells are kept", len(s.cells.open))
 	}
 }
 
@@ -88,7 +88,7 @@ func TestSourceThatIsTooLong(t *testing.T) {
 	if got := sources(s); len(got) != 1 || !got[0].Truncated || len(got[0].Text) != ledger.SourceLimit {
 		t.Errorf("%d events", len(got))
 	}
-	if c := s.cells[1]; c.typed != nil || c.compiled != nil {
+	if c := s.cells.open[1]; c.typed != nil || c.compiled != nil {
 		t.Error("the chunks are kept")
 	}
 }

@@ -13,9 +13,9 @@ func IsPython(r io.ReaderAt) bool { return isPython(r) }
 // Describe looks at a running Python process without touching it: versions and front end, as far as they can be
 // told. A process that is no Python, or may not be looked into, has none.
 func Describe(fs process.FS, pid int) event.ProcessInfo {
-	s := &Session{fs: fs}
-	defer s.forgetInterpreters()
-	p, err := s.open(pid)
+	all := interpreters{fs: fs}
+	defer all.close()
+	p, err := all.open(pid)
 	if err != nil {
 		return event.ProcessInfo{PID: int32(pid)}
 	}

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -9,10 +10,16 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
 )
 
 // devices is what a session knows of the machine's GPUs: NVML, opened once the first target has a CUDA driver.
 type devices struct {
+	fs     process.FS
+	kernel processes
+	log    *slog.Logger
+	report *certificate
+
 	asked bool
 	nvml  *gpu.NVML
 	last  gpu.Snapshot
@@ -29,9 +36,8 @@ type unattributed struct {
 	bytes [event.MaxDevices]event.Bytes
 }
 
-// openDevices asks NVML, once for a session.
-func (s *Session) openDevices() {
-	d := &s.devices
+// open asks NVML, once for a session.
+func (d *devices) open() {
 	if d.asked {
 		return
 	}
@@ -40,12 +46,19 @@ func (s *Session) openDevices() {
 	if err != nil {
 		var absent *gpu.NoNVMLError
 		if errors.As(err, &absent) {
-			s.problem("gpu.N.unattributed is not measured, and GPUs have CUDA's numbers: %v", err)
+			d.report.problem("gpu.N.unattributed is not measured, and GPUs have CUDA's numbers: %v", err)
 		}
 		return
 	}
 	d.nvml = nvml
-	s.snapshot()
+	d.snapshot()
+}
+
+func (d *devices) close() {
+	if d.nvml != nil {
+		d.nvml.Close()
+		d.nvml = nil
+	}
 }
 
 // named lists the devices, once they have been asked for.
@@ -61,15 +74,14 @@ func (d *devices) named() (out []event.GPU) {
 }
 
 // snapshot asks NVML anew, unless it was asked a moment ago: it must not take more than a twentieth of the time.
-func (s *Session) snapshot() (fresh bool) {
-	d := &s.devices
+func (d *devices) snapshot() (fresh bool) {
 	if d.nvml == nil || !d.taken.IsZero() && time.Since(d.taken) < max(20*d.cost, 10*time.Millisecond) {
 		return false
 	}
 	began := time.Now()
 	last, err := d.nvml.Snapshot()
 	if err != nil {
-		s.log.Warn("NVML does not answer", "error", err)
+		d.log.Warn("NVML does not answer", "error", err)
 		return false
 	}
 	d.last, d.taken, d.cost = last, time.Now(), time.Since(began)
@@ -99,16 +111,15 @@ func (s *Session) snapshot() (fresh bool) {
 
 // sample puts into a boundary what NVML charges to its process beyond what the ledger knows of. It is asked anew where
 // a cell or a session begins or ends.
-func (s *Session) sample(b *event.Boundary) {
-	if s.devices.nvml == nil {
+func (d *devices) sample(b *event.Boundary) {
+	if d.nvml == nil {
 		return
 	}
 	fresh := false
 	switch b.Kind {
 	case event.Attached, event.Detached, event.CellOpen, event.CellClose:
-		fresh = s.snapshot()
+		fresh = d.snapshot()
 	}
-	d := &s.devices
 	ends := b.Kind == event.ProcessExit || b.Kind == event.ProcessExec
 	// The first time what was said a moment ago serves.
 	if used := d.used[b.PID]; used != nil && (fresh || d.rest[b.PID] == nil && !ends) {
@@ -140,34 +151,34 @@ func (s *Session) sample(b *event.Boundary) {
 
 // identify tells the ledger which GPU each CUDA device of a target is. CUDA numbers them for each process anew. late: the
 // target had the driver mapped already.
-func (s *Session) identify(t *target, late bool) {
+func (d *devices) identify(t *target, late bool) {
 	if t.identified {
 		return
 	}
 	t.identified = true
-	s.openDevices()
-	d := ledger.Devices{Only: -1, Late: late && s.fs.MayUseGPUs(t.pid)}
-	variables, _ := s.fs.Variables(t.pid, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+	d.open()
+	told := ledger.Devices{Only: -1, Late: late && d.fs.MayUseGPUs(t.pid)}
+	variables, _ := d.fs.Variables(t.pid, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 	visible, set := variables["CUDA_VISIBLE_DEVICES"]
-	if s.devices.nvml != nil {
-		found := gpu.MapOrdinals(s.devices.last.Devices, gpu.Environment{
+	if d.nvml != nil {
+		found := gpu.MapOrdinals(d.last.Devices, gpu.Environment{
 			VisibleDevices: visible, VisibleSet: set, DeviceOrder: variables["CUDA_DEVICE_ORDER"],
 		})
 		for _, place := range found.Places {
-			d.Physical = append(d.Physical, s.devices.last.Devices[place.Device].Index)
+			told.Physical = append(told.Physical, d.last.Devices[place.Device].Index)
 		}
 		if found.Doubt != "" {
-			s.misses(t.pid, 0, metersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s", t.pid, found.Doubt)
+			d.report.misses(t.pid, 0, metersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s", t.pid, found.Doubt)
 		}
-		d.Only = s.onlyDevice(t, d.Physical)
+		told.Only = d.onlyDevice(t, told.Physical)
 	} else if set && visible != "" {
 		if !strings.Contains(visible, ",") {
-			d.Only = 0 // whichever it is
+			told.Only = 0 // whichever it is
 		}
-		s.problem("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(visible))
+		d.report.problem("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(visible))
 	}
-	if err := s.ledger.SetDevices(t.slot, d); err != nil {
-		s.misses(t.pid, 0, metersOfGPU, "pid %d: %v", t.pid, err)
+	if err := d.kernel.SetDevices(t.slot, told); err != nil {
+		d.report.misses(t.pid, 0, metersOfGPU, "pid %d: %v", t.pid, err)
 	}
 }
 
@@ -175,12 +186,12 @@ func (s *Session) identify(t *target, late bool) {
 var metersOfGPU = event.MetersOf(func(f *event.Facts) bool { return f.Meter >= event.CPUMeters })
 
 // onlyDevice is the one GPU that a target can use, or, where it uses CUDA already, does; -1 if there may be several.
-func (s *Session) onlyDevice(t *target, physical []int) int {
+func (d *devices) onlyDevice(t *target, physical []int) int {
 	if len(physical) == 1 {
 		return physical[0]
 	}
 	only := -1
-	if used := s.devices.used[int32(t.pid)]; used != nil {
+	if used := d.used[int32(t.pid)]; used != nil {
 		for n := range event.MaxDevices {
 			if used[event.OfDevice(n, event.Unattributed)] == 0 {
 				continue

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"ipytracer/tracer/holders"
@@ -45,25 +48,39 @@ type looks struct {
 	spoilt bool // the probes were stepped down again meanwhile
 }
 
-// lookForArrays starts to look through the targets of a root.
-func (s *Session) lookForArrays(root uint32, r *steps, before bool) {
+// arrayWaker is what they have of the kernel half: the blocks that it knows, and who waits for records is woken.
+type arrayWaker interface {
+	arrayTable
+	Wake() error
+}
+
+// searches are those of all roots.
+type searches struct {
+	kernel  arrayWaker
+	log     *slog.Logger
+	report  *certificate
+	running sync.WaitGroup
+}
+
+// begin starts to look through the targets of a root.
+func (all *searches) begin(targets []*target, root uint32, r *steps, before bool) {
 	if r.looks != nil {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 3*lookTime)
-	l := &looks{done: make(chan look, len(s.targets)), stop: stop}
-	for _, t := range s.targets {
+	l := &looks{done: make(chan look, len(targets)), stop: stop}
+	for _, t := range targets {
 		if t.root != root || t.gone || t.python == nil || before && (!t.late || t.before != nil) {
 			continue
 		}
 		l.left++
 		live := t.python.live
-		s.looking.Go(func() {
+		all.running.Go(func() {
 			one := look{target: t, before: before, began: time.Now()}
 			one.found, one.err = holders.Arrays(ctx, live, leastArray, holders.Limits{Time: lookTime})
 			one.took = time.Since(one.began)
 			l.done <- one
-			_ = s.ledger.Wake()
+			_ = all.kernel.Wake()
 		})
 	}
 	r.looks = l
@@ -72,19 +89,19 @@ func (s *Session) lookForArrays(root uint32, r *steps, before bool) {
 // leastArray is the smallest block that counts, in bytes, where small ones do not.
 const leastArray = 1024
 
-// looked takes in what was found.
-func (s *Session) looked() {
-	for root, r := range s.budget.roots {
+// takeIn takes in what was found.
+func (all *searches) takeIn(targets []*target, b *budget) {
+	for root, r := range b.roots {
 		for r.looks != nil {
 			if r.looks.left == 0 {
-				s.lookedAt(root, r)
+				all.end(targets, root, r)
 				break
 			}
 			select {
 			case one := <-r.looks.done:
 				r.looks.left--
 				r.rest = max(r.rest, restAfterLook*one.took)
-				s.take(r, one)
+				all.take(r, one)
 				continue
 			default:
 			}
@@ -94,15 +111,15 @@ func (s *Session) looked() {
 }
 
 // take takes in what was found in one target.
-func (s *Session) take(r *steps, one look) {
+func (all *searches) take(r *steps, one look) {
 	t := one.target
-	s.log.Debug("looked for arrays", "pid", t.pid, "arrays", len(one.found.Blocks), "complete", one.found.Complete, "took", one.took, "error", one.err)
+	all.log.Debug("looked for arrays", "pid", t.pid, "arrays", len(one.found.Blocks), "complete", one.found.Complete, "took", one.took, "error", one.err)
 	if t.gone {
 		return
 	}
-	known, meters, err := s.ledger.Arrays(t.slot)
+	known, meters, err := all.kernel.Arrays(t.slot)
 	if err != nil {
-		s.problem("the arrays of pid %d: %v", t.pid, err)
+		all.report.problem("the arrays of pid %d: %v", t.pid, err)
 		r.looks.spoilt = true
 		return
 	}
@@ -118,13 +135,13 @@ func (s *Session) take(r *steps, one look) {
 	headers := readHeaders(t.python.memory)
 	counted, left := judgeArrays(one.found.Blocks, known, headers, arraysBefore(t))
 	for _, f := range counted {
-		if _, err := s.ledger.SettleArray(t.slot, f.address, f.known, f.found); err != nil {
-			s.problem("the arrays of pid %d: %v", t.pid, err)
+		if _, err := all.kernel.SettleArray(t.slot, f.address, f.known, f.found); err != nil {
+			all.report.problem("the arrays of pid %d: %v", t.pid, err)
 			r.looks.spoilt = true
 			return
 		}
 	}
-	if _, meters, err = s.ledger.Arrays(t.slot); err != nil {
+	if _, meters, err = all.kernel.Arrays(t.slot); err != nil {
 		r.looks.spoilt = true
 		return
 	}
@@ -147,20 +164,30 @@ func unknownArrays(found []holders.Block, known []ledger.Array) map[uint64]bool 
 	return all
 }
 
-// lookedAt ends a look: windows that open from now on have the narrower bound.
-func (s *Session) lookedAt(root uint32, r *steps) {
+// end ends a search: windows that open from now on have the narrower bound.
+func (all *searches) end(targets []*target, root uint32, r *steps) {
 	l := r.looks
 	r.looks = nil
 	l.stop()
-	if l.spoilt || s.budget.isShed(root, ledger.GroupNumPy) {
+	if l.spoilt || slices.Contains(r.down, ledger.GroupNumPy) {
 		return
 	}
-	for _, t := range s.targets {
-		if t.root == root && !t.gone && s.ledger.Settled(t.pid, l.unsure) == nil {
-			s.log.Debug("the account of arrays is settled", "pid", t.pid, "unsure", l.unsure)
+	for _, t := range targets {
+		if t.root == root && !t.gone && all.kernel.Settled(t.pid, l.unsure) == nil {
+			all.log.Debug("the account of arrays is settled", "pid", t.pid, "unsure", l.unsure)
 			return
 		}
 	}
+}
+
+// stop ends every search.
+func (all *searches) stop(b *budget) {
+	for _, r := range b.roots {
+		if r.looks != nil {
+			r.looks.stop()
+		}
+	}
+	all.running.Wait()
 }
 
 // verdict is what was found out about a block.

@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -26,7 +25,7 @@ const (
 
 // wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {
-	s.liftLimits()
+	s.limits.lift()
 	shells := s.askShells()
 	for _, t := range s.targets {
 		if t.isRoot() && !t.gone {
@@ -38,21 +37,17 @@ func (s *Session) wind() error {
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
 		return err
 	}
-	found, last, err := s.lookAtObjects()
+	look, last, err := s.lookAtObjects()
 	if err != nil {
 		return err
 	}
 	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
 		return err
 	}
-	s.queueHolders(found)
+	s.queue = append(s.queue, look.holders(&s.cells)...)
 	s.queue = append(s.queue, last...)
-	s.nameStacks()
-	for _, root := range slices.Sorted(maps.Keys(s.watches)) {
-		w := s.watches[root]
-		w.look(s.fs)
-		s.queue = append(s.queue, w.limits(root))
-	}
+	s.natives.nameStacks()
+	s.queue = append(s.queue, s.watches.last()...)
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.missing++
 		s.problem("%v: what was to be opened since then was not looked at", err)
@@ -71,12 +66,12 @@ func (s *Session) askShells() (shells []event.Shell) {
 			continue
 		}
 		shell := event.Shell{PID: int32(t.pid), Time: now(), Inputs: -1}
-		before, _ := s.waits(t)
+		before, _ := t.waits(s.fs)
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
 			shell.Inputs = n
 		}
 		// A request that began or ended in between: In had grown by its cell, or not.
-		after, _ := s.waits(t)
+		after, _ := t.waits(s.fs)
 		shell.Idle = before && after && !t.python.runsCell()
 		shells = append(shells, shell)
 	}
@@ -91,43 +86,39 @@ func (p *python) runsCell() bool {
 
 // lookAtObjects finds out who holds what, and beside that what there is by name, and takes the probes out. It takes more memory than all
 // that was before, and what is not needed any more is given back at each step.
-func (s *Session) lookAtObjects() (found []holding, last []event.Event, err error) {
+func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error) {
 	if err := s.ledger.Rest(); err != nil {
 		return nil, nil, err
+	}
+	look = &lastLook{
+		fs: s.fs, log: s.log, report: &s.certificate, interpreters: &s.interpreters, targets: s.targets, asked: s.options.Holders, live: &s.live,
 	}
 	debug.SetGCPercent(windGC)
 	debug.FreeOSMemory()
 	var beside sync.WaitGroup
 	var residence []event.Event
-	beside.Go(func() { residence = s.explainResident() }) // it needs no survey, and somebody waits for the report
-	surveys := s.surveys()
-	others := s.besideThem(surveys)
+	beside.Go(func() { residence = look.explainResident() }) // it needs no survey, and somebody waits for the report
+	surveys := look.surveys()
+	others := look.besideThem(surveys)
 	debug.FreeOSMemory()
 	debug.SetGCPercent(listingGC)
-	beside.Go(func() { last = s.listVariables(surveys) })
-	found = s.findHolders(others)
+	beside.Go(func() { last = look.listVariables(surveys) })
+	look.findHolders(others)
 	debug.FreeOSMemory()
 	// The kernel takes its time to take probes out, which needs no processor.
 	began := now()
 	s.closeProbes()
 	s.log.Debug("took the probes out", "took", time.Duration(now()-began))
 	beside.Wait()
-	return found, append(last, residence...), nil
+	return look, append(last, residence...), nil
 }
 
 func (s *Session) finish() *event.Finish {
-	var used []event.ProbeUse
-	for g, hits := range s.ledger.Hits() {
-		if p := s.probes[g]; p.Probe != "" {
-			p.Hits = hits
-			used = append(used, p)
-		}
-	}
 	end := now()
 	s.sayOverlooked(end)
 	f := &event.Finish{
 		Time: end, Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.losses(), Blind: s.blind, Late: s.late, Probes: used, GPUs: s.devices.named(), Problems: s.trouble,
+		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits()), GPUs: s.devices.named(), Problems: s.trouble,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {
@@ -139,7 +130,7 @@ func (s *Session) finish() *event.Finish {
 
 // release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
 func (s *Session) release(t *target) {
-	s.forgetNative(t)
+	s.natives.forget(t)
 	t.closeInstruments(&s.closing)
 }
 
@@ -149,7 +140,7 @@ func (s *Session) closeProbes() {
 	}
 	s.checkpoints = nil
 	s.closing.Wait()
-	s.stopLooking()
+	s.searches.stop(&s.budget)
 	for _, t := range s.targets {
 		t.closeInstruments(&s.closing)
 	}
@@ -159,17 +150,14 @@ func (s *Session) closeProbes() {
 // Close removes every probe and frees everything. It may be called more than once.
 func (s *Session) Close() error {
 	s.closeProbes()
-	errs := []error{s.closeLimits()}
+	errs := []error{s.limits.close()}
 	for _, t := range s.targets {
 		errs = append(errs, t.close())
 	}
 	s.targets = nil
-	s.forgetInterpreters()
+	s.interpreters.close()
 	s.natives.close()
-	if s.devices.nvml != nil {
-		s.devices.nvml.Close()
-		s.devices.nvml = nil
-	}
+	s.devices.close()
 	s.fs.Helper.Close()
 	if s.ledger != nil {
 		s.budget.wait()
@@ -177,16 +165,6 @@ func (s *Session) Close() error {
 		s.ledger = nil
 	}
 	return errors.Join(errs...)
-}
-
-// stopLooking ends every search for arrays.
-func (s *Session) stopLooking() {
-	for _, r := range s.budget.roots {
-		if r.looks != nil {
-			r.looks.stop()
-		}
-	}
-	s.looking.Wait()
 }
 
 func now() event.Nanoseconds {
@@ -206,16 +184,4 @@ func thisHost(version string) event.Host {
 		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
 		MonoNow: now(), BootID: strings.TrimSpace(string(boot)),
 	}
-}
-
-// losses is what was not recorded, by reason.
-func (s *Session) losses() []event.Loss {
-	lost := s.ledger.Losses()
-	if s.unseen > 0 {
-		lost = append(lost, event.Loss{Reason: event.LostUnseen, Count: s.unseen})
-	}
-	if s.missing > 0 {
-		lost = append(lost, event.Loss{Reason: event.LostProbes, Count: s.missing})
-	}
-	return lost
 }

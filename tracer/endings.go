@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,14 +24,20 @@ type watch struct {
 	looked   time.Time
 }
 
+// watches are those of a session's targets, by root.
+type watches struct {
+	fs   process.FS
+	root map[uint32]*watch
+}
+
 // watchEvery is how often the use of limits is looked at, at most.
 const watchEvery = time.Second
 
-// beginWatch looks at what limits a target's memory.
-func (s *Session) beginWatch(t *target) {
-	w := watchOf(s.fs, t.pid)
-	if r, err := s.fs.Rlimits(t.pid); err == nil {
-		status, _ := s.fs.Status(t.pid)
+// begin looks at what limits a target's memory, and goes on to.
+func (all *watches) begin(t *target) *event.Limits {
+	w := watchOf(all.fs, t.pid)
+	if r, err := all.fs.Rlimits(t.pid); err == nil {
+		status, _ := all.fs.Status(t.pid)
 		if r.Data.Soft != process.NoLimit {
 			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitData, Bytes: event.Bytes(r.Data.Soft), Used: event.Bytes(status.DataBytes)})
 		}
@@ -38,11 +45,11 @@ func (s *Session) beginWatch(t *target) {
 			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitSpace, Bytes: event.Bytes(r.AddressSpace.Soft)})
 		}
 	}
-	if s.watches == nil {
-		s.watches = map[uint32]*watch{}
+	if all.root == nil {
+		all.root = map[uint32]*watch{}
 	}
-	s.watches[t.root] = w
-	s.queue = append(s.queue, w.limits(t.root))
+	all.root[t.root] = w
+	return w.limits(t.root)
 }
 
 // watchOf begins to watch what limits a process, or what did: one that has ended is still in its group of version 2 until its parent has
@@ -55,13 +62,23 @@ func watchOf(fs process.FS, pid int) *watch {
 	return w
 }
 
-// lookAtLimits sees what is used of them. Groups that are gone stay as they were.
-func (s *Session) lookAtLimits() {
-	for _, w := range s.watches {
+// look sees what is used of the limits. Groups that are gone stay as they were.
+func (all *watches) look() {
+	for _, w := range all.root {
 		if time.Since(w.looked) >= watchEvery {
-			w.look(s.fs)
+			w.look(all.fs)
 		}
 	}
+}
+
+// last is how the limits stand in the end, in the order of the roots.
+func (all *watches) last() (out []event.Event) {
+	for _, root := range slices.Sorted(maps.Keys(all.root)) {
+		w := all.root[root]
+		w.look(all.fs)
+		out = append(out, w.limits(root))
+	}
+	return out
 }
 
 func (w *watch) look(fs process.FS) {
@@ -108,12 +125,12 @@ func (w *watch) machineLimit() event.Limit {
 }
 
 // ending says how a process has ended, when the record of its end is read.
-func (s *Session) ending(b *event.Boundary, extra ledger.BoundaryExtra) *event.Ending {
+func (all *watches) ending(b *event.Boundary, extra ledger.BoundaryExtra) *event.Ending {
 	e := &event.Ending{Time: b.Time, Root: b.Root, PID: b.PID, Status: extra.Status, OutOfMemory: extra.OutOfMemory}
-	if w := s.watches[b.Root]; w != nil && e.OutOfMemory {
-		w.look(s.fs)
-		if group, ok := s.fs.MemoryGroup(int(b.PID)); ok && group != w.group { // a worker in a group of its own
-			w = watchOf(s.fs, int(b.PID))
+	if w := all.root[b.Root]; w != nil && e.OutOfMemory {
+		w.look(all.fs)
+		if group, ok := all.fs.MemoryGroup(int(b.PID)); ok && group != w.group { // a worker in a group of its own
+			w = watchOf(all.fs, int(b.PID))
 		}
 		e.Limit, e.Likely = w.hit()
 	}

@@ -8,22 +8,22 @@ import (
 )
 
 // explainResident says where the resident memory is of every Python that lives. A recorded session takes its time.
-func (s *Session) explainResident() (found []event.Event) {
+func (l *lastLook) explainResident() (found []event.Event) {
 	limits := resident.Limits{Bytes: 128 << 20, Time: 300 * time.Millisecond}
-	if s.options.Holders {
+	if l.asked {
 		limits = resident.Limits{Bytes: 1 << 30, Time: 2 * time.Second}
 	}
-	for _, t := range s.targets {
+	for _, t := range l.targets {
 		if t.gone || t.python == nil {
 			continue
 		}
 		began := now()
-		a, err := s.explain(t, limits)
+		a, err := l.explain(t, limits)
 		if err != nil {
-			s.log.Warn("where the resident memory is could not be found out", "pid", t.pid, "error", err)
+			l.log.Warn("where the resident memory is could not be found out", "pid", t.pid, "error", err)
 			continue
 		}
-		s.log.Debug("where the resident memory is", "pid", t.pid, "bytes", a.Total, "took", time.Duration(now()-began), "complete", a.Complete)
+		l.log.Debug("where the resident memory is", "pid", t.pid, "bytes", a.Total, "took", time.Duration(now()-began), "complete", a.Complete)
 		e := &event.Residence{
 			Time: began, Root: t.root, PID: int32(t.pid), Total: event.Bytes(a.Total), Trim: event.Bytes(a.Trim), Complete: a.Complete,
 		}
@@ -35,14 +35,14 @@ func (s *Session) explainResident() (found []event.Event) {
 	return found
 }
 
-func (s *Session) explain(t *target, limits resident.Limits) (resident.Account, error) {
-	smaps, err := s.fs.File(t.pid, "smaps")
+func (l *lastLook) explain(t *target, limits resident.Limits) (resident.Account, error) {
+	smaps, err := l.fs.File(t.pid, "smaps")
 	if err != nil {
 		return resident.Account{}, err
 	}
 	defer smaps.Close()
 	source := resident.Source{Smaps: smaps, Python: t.python.binary.Version().Minor}
-	if pages, err := s.fs.File(t.pid, "pagemap"); err == nil {
+	if pages, err := l.fs.File(t.pid, "pagemap"); err == nil {
 		defer pages.Close()
 		source.Memory, source.Pages = t.python.live.Memory(), pages
 	}

@@ -3,12 +3,14 @@ package tracer
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/holders"
+	"ipytracer/tracer/process"
 )
 
 // Bounds of finding out who holds what at the end of a session.
@@ -19,6 +21,20 @@ const (
 	holdersEvents  = 1000             // holders in one event
 )
 
+// lastLook is a look at what the Pythons that live have in the end: who holds what, what there is by name, where the resident memory is.
+type lastLook struct {
+	fs           process.FS
+	log          *slog.Logger
+	report       *certificate
+	interpreters *interpreters
+	targets      []*target
+	asked        bool // who holds what is to be found out, which takes a while, as may the rest then
+	live         *live
+
+	found   []holding
+	workers []*event.Holders // of pools
+}
+
 // holding is what was found out for one process.
 type holding struct {
 	target *target
@@ -27,33 +43,33 @@ type holding struct {
 }
 
 // surveys looks at the objects of every Python that lives. They must be closed.
-func (s *Session) surveys() []*survey {
+func (l *lastLook) surveys() []*survey {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
-	if s.options.Holders {
+	if l.asked {
 		limits, inAll = holders.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), inAll)
 	defer cancel()
 	var all []*survey
-	for _, t := range s.targets {
+	for _, t := range l.targets {
 		if t.gone || t.python == nil {
 			continue
 		}
 		began := now()
-		process := holders.Process{Mapped: s.mapped(t.pid), Used: func() time.Duration { return time.Duration(t.used()) }}
+		process := holders.Process{Mapped: l.mapped(t.pid), Used: func() time.Duration { return time.Duration(t.used()) }}
 		one, err := holders.NewSurvey(ctx, t.python.live, process, limits)
 		if errors.Is(err, cpython.ErrUnsupported) {
-			s.problem("pid %d: who holds what, and what there is by name, is not told: %v", t.pid, err)
+			l.report.problem("pid %d: who holds what, and what there is by name, is not told: %v", t.pid, err)
 			continue
 		}
 		if err != nil {
-			s.log.Warn("the objects of a process could not be looked at", "pid", t.pid, "error", err)
+			l.log.Warn("the objects of a process could not be looked at", "pid", t.pid, "error", err)
 			continue
 		}
 		if why := one.Stopped(); why != nil {
-			s.problem("pid %d: not all of its objects were looked at (%v): who holds what, and what there is by name, is not told", t.pid, why)
+			l.report.problem("pid %d: not all of its objects were looked at (%v): who holds what, and what there is by name, is not told", t.pid, why)
 		}
-		s.log.Debug("looked at all objects", "pid", t.pid, "took", time.Duration(now()-began))
+		l.log.Debug("looked at all objects", "pid", t.pid, "took", time.Duration(now()-began))
 		for _, other := range all {
 			other.Rest()
 		}
@@ -64,8 +80,8 @@ func (s *Session) surveys() []*survey {
 
 // besideThem returns the same surveys for findHolders, if that is asked for. Both must be gone through in the same order, each closed
 // when it is done with: one waits for the other where two at a time would take too much memory.
-func (s *Session) besideThem(all []*survey) (others []*survey) {
-	if !s.options.Holders {
+func (l *lastLook) besideThem(all []*survey) (others []*survey) {
+	if !l.asked {
 		return nil
 	}
 	for _, of := range all {
@@ -82,47 +98,46 @@ type survey struct {
 
 // findHolders asks of every Python that lives who holds its live blocks. The probes are still in place, so that the change
 // stream tells which blocks have gone by the time that the answer is there. It closes the surveys.
-func (s *Session) findHolders(all []*survey) (found []holding) {
-	if !s.options.Holders {
-		return nil
+func (l *lastLook) findHolders(all []*survey) {
+	if !l.asked {
+		return
 	}
-	if s.live.crowded {
-		s.problem("there were more than %d live blocks at a time: who holds the smallest is not told", maxLive)
+	if l.live.crowded {
+		l.report.problem("there were more than %d live blocks at a time: who holds the smallest is not told", maxLive)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), holdersInAll)
 	defer cancel()
 	for _, of := range all {
 		t := of.target
-		blocks := s.live.of(t.pid)
+		blocks := l.live.of(t.pid)
 		h := holding{target: t, time: now()}
 		var err error
 		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Objects: holdersObjects, Unseen: true})
 		of.Close()
 		if err != nil {
-			s.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
+			l.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
 			continue
 		}
-		s.log.Debug("who holds the memory", "pid", t.pid, "blocks", len(blocks), "objects", h.result.Objects,
+		l.log.Debug("who holds the memory", "pid", t.pid, "blocks", len(blocks), "objects", h.result.Objects,
 			"bytes", h.result.Bytes, "took", time.Duration(now()-h.time), "complete", h.result.Complete)
-		found = append(found, h)
+		l.found = append(l.found, h)
 	}
-	s.workers = s.findWorkers(ctx)
-	return found
+	l.workers = l.findWorkers(ctx)
 }
 
-// queueHolders queues what was found out, without the blocks that have gone since.
-func (s *Session) queueHolders(found []holding) {
-	for _, worker := range s.workers {
-		s.queue = append(s.queue, worker)
+// holders are what was found out, without the blocks that have gone since.
+func (l *lastLook) holders(typed *cells) (events []event.Event) {
+	for _, worker := range l.workers {
+		events = append(events, worker)
 	}
-	for _, h := range found {
+	for _, h := range l.found {
 		var out []event.Holder
 		take := func(x holders.Holder) {
 			one := holder(x)
-			one.Line = s.typedLine(int32(h.target.pid), one.File, one.Line)
+			one.Line = typed.typedLine(int32(h.target.pid), one.File, one.Line)
 			out = append(out, one)
 		}
-		left := s.live.of(h.target.pid)
+		left := l.live.of(h.target.pid)
 		for _, x := range h.result.Holders {
 			if _, ok := slices.BinarySearchFunc(left, x.Address, compareBlock); ok {
 				take(x)
@@ -132,12 +147,13 @@ func (s *Session) queueHolders(found []holding) {
 			take(x)
 		}
 		if len(out) == 0 { // that it was looked at must be told
-			s.queue = append(s.queue, h.event(nil))
+			events = append(events, h.event(nil))
 		}
 		for part := range slices.Chunk(out, holdersEvents) {
-			s.queue = append(s.queue, h.event(part))
+			events = append(events, h.event(part))
 		}
 	}
+	return events
 }
 
 func (h holding) event(part []event.Holder) *event.Holders {

@@ -115,7 +115,7 @@ func (s *Session) joinedLate(t *target, name string, tensors bool) {
 	}
 }
 
-func (s *Session) countUnseen() { s.unseen++ }
+func (s *Session) identify(t *target, late bool) { s.devices.identify(t, late) }
 
 func (s *Session) isShed(t *target, g ledger.Group) bool { return s.budget.isShed(t.root, g) }
 
@@ -151,7 +151,9 @@ func (s *Session) countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Fo
 	return s.ledger.CountArrays(t.pid, by)
 }
 
-func (s *Session) lookAgain(t *target) { s.lookForArrays(t.root, s.budget.root(t.root), false) }
+func (s *Session) lookAgain(t *target) {
+	s.searches.begin(s.targets, t.root, s.budget.root(t.root), false)
+}
 
 // equip gives a target its instruments, which it has until it is let go.
 func (s *Session) equip(t *target) {

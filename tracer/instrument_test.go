@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +29,8 @@ type fakeHost struct {
 	ended   bool
 	refused error // what placing probes fails with
 	placed  [][]ledger.Placement
-	taken   int // closers that were closed
+	taking  sync.Mutex
+	taken   int // probes that were taken out
 	missed  []string
 	meters  []event.Meter
 	uses    map[ledger.Group]string
@@ -66,7 +68,16 @@ func (h *fakeHost) probeFile(_ *target, _ *process.MappedFile, placements []ledg
 		return nil, h.refused
 	}
 	h.placed = append(h.placed, placements)
-	return closing(func() { h.taken++ }), nil
+	return h.probe(), nil
+}
+
+// probe is one that is in place. Several are taken out at a time.
+func (h *fakeHost) probe() io.Closer {
+	return closing(func() {
+		h.taking.Lock()
+		defer h.taking.Unlock()
+		h.taken++
+	})
 }
 
 type closing func()

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type fakeKernel struct {
 	delivered uint64
 	hits      [ledger.GroupCount]uint64
 	lost      []event.Loss
-	probes    int // in place
+	probes    atomic.Int64 // in place; several are taken out at a time
 	closed    int
 }
 
@@ -82,9 +83,9 @@ func (k *fakeKernel) Back(g ledger.Group, pid int) error {
 }
 
 func (k *fakeKernel) Probe(_ ledger.File, pid int, placements []ledger.Placement) (io.Closer, error) {
-	k.probes++
+	k.probes.Add(1)
 	k.note("probe %d", pid)
-	return closing(func() { k.probes-- }), nil
+	return closing(func() { k.probes.Add(-1) }), nil
 }
 
 func (k *fakeKernel) Rest() error { k.note("rest"); return nil }
@@ -181,8 +182,8 @@ func attached(t *testing.T, k *fakeKernel, o Options) *Session {
 	s := newSession(o)
 	t.Cleanup(func() {
 		debug.SetGCPercent(percent)
-		if err := s.Close(); err != nil || k.closed != 1 || k.probes != 0 {
-			t.Errorf("closed %d times, %d probes are left: %v", k.closed, k.probes, err)
+		if err := s.Close(); err != nil || k.closed != 1 || k.probes.Load() != 0 {
+			t.Errorf("closed %d times, %d probes are left: %v", k.closed, k.probes.Load(), err)
 		}
 	})
 	if err := errors.Join(s.hold(named(os.Getpid())), s.use(k), s.attachAll()); err != nil {

@@ -38,7 +38,7 @@ func (s *Session) adoptPython(t *target, id process.Identity) (err error) {
 	if t.handle, err = s.fs.OpenIdentity(id); err != nil {
 		return err
 	}
-	if t.python, err = s.open(t.pid); err != nil {
+	if t.python, err = s.interpreters.open(t.pid); err != nil {
 		return err
 	}
 	if err := s.probe(t); err != nil {

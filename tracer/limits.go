@@ -12,6 +12,10 @@ import (
 
 // limits are the soft limits that a session sets.
 type limits struct {
+	fs     process.FS
+	size   limit.Size // what was asked for
+	report *certificate
+
 	guards  map[limit.User]*limit.Guard
 	chosen  []Limited
 	started map[int32]process.Identity // by processes that are limited, and run
@@ -40,142 +44,142 @@ func (s *Session) LeftLimits() (left []Limited) {
 	return left
 }
 
-// startGuards starts who limits processes, of each user whose they are, if that is asked for: later nothing can be started.
-func (s *Session) startGuards() error {
-	if !s.options.Limit.Set() {
+// start starts who limits processes, of each user whose they are, if that is asked for: later nothing can be started.
+func (l *limits) start(targets []*target) error {
+	if !l.size.Set() {
 		return nil
 	}
 	if err := limit.Supported(); err != nil {
 		return err
 	}
-	s.limits.guards, s.limits.started = map[limit.User]*limit.Guard{}, map[int32]process.Identity{}
-	for _, t := range s.targets {
-		if _, err := s.guard(t.pid); err != nil {
+	l.guards, l.started = map[limit.User]*limit.Guard{}, map[int32]process.Identity{}
+	for _, t := range targets {
+		if _, err := l.guard(t.pid); err != nil {
 			return err
 		}
-		below, err := s.fs.Descendants(t.pid)
+		below, err := l.fs.Descendants(t.pid)
 		if err != nil {
 			return err
 		}
 		for _, id := range below {
-			_, _ = s.guard(id.PID) // told when it is to be limited
+			_, _ = l.guard(id.PID) // told when it is to be limited
 		}
 	}
 	return nil
 }
 
 // guard is who limits a process.
-func (s *Session) guard(pid int) (*limit.Guard, error) {
+func (l *limits) guard(pid int) (*limit.Guard, error) {
 	user, err := limit.UserOf(pid)
 	if err != nil {
 		return nil, err
 	}
-	g := s.limits.guards[user]
+	g := l.guards[user]
 	if g == nil {
 		if g, err = limit.StartGuard(user); err != nil {
 			return nil, err
 		}
-		s.limits.guards[user] = g
+		l.guards[user] = g
 	}
 	return g, nil
 }
 
-// limitTargets limits the roots and what they have started, if that is asked for.
-func (s *Session) limitTargets() error {
-	if !s.options.Limit.Set() {
+// limitAll limits the roots and what they have started, if that is asked for.
+func (l *limits) limitAll(targets []*target) error {
+	if !l.size.Set() {
 		return nil
 	}
 	descendants := map[*target][]process.Identity{}
 	processes := 0
-	for _, t := range s.targets {
-		below, err := s.fs.Descendants(t.pid)
+	for _, t := range targets {
+		below, err := l.fs.Descendants(t.pid)
 		if err != nil {
 			return err
 		}
 		descendants[t] = below
 		processes += 1 + len(below)
 	}
-	for _, t := range s.targets {
-		if err := s.limitTarget(t, descendants[t], processes); err != nil {
+	for _, t := range targets {
+		if err := l.limitRoot(t, descendants[t], processes); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// limitTarget limits one root. Its children share what is free with it, where that is the measure, and have no larger limit than it.
-func (s *Session) limitTarget(t *target, below []process.Identity, processes int) error {
-	choice := limit.Choice{Bytes: s.options.Limit.Bytes}
-	if s.options.Limit.Auto {
+// limitRoot limits one root. Its children share what is free with it, where that is the measure, and have no larger limit than it.
+func (l *limits) limitRoot(t *target, below []process.Identity, processes int) error {
+	choice := limit.Choice{Bytes: l.size.Bytes}
+	if l.size.Auto {
 		var err error
 		if choice, err = limit.Choose(t.pid, processes); err != nil {
 			return err
 		}
 	}
-	if err := s.impose(t.handle.Identity(), choice.Bytes); err != nil {
+	if err := l.impose(t.handle.Identity(), choice.Bytes); err != nil {
 		return err
 	}
 	t.limited = true
-	s.limits.chosen = append(s.limits.chosen, Limited{t.pid, choice})
+	l.chosen = append(l.chosen, Limited{t.pid, choice})
 	for _, id := range below {
-		if err := s.impose(id, choice.Bytes); err != nil && !errors.Is(err, process.ErrNoProcess) {
-			s.problem("child %d has no limit: %v", id.PID, err)
+		if err := l.impose(id, choice.Bytes); err != nil && !errors.Is(err, process.ErrNoProcess) {
+			l.report.problem("child %d has no limit: %v", id.PID, err)
 		}
 	}
 	return nil
 }
 
 // impose has the guard of the process's user limit it.
-func (s *Session) impose(id process.Identity, bytes int64) error {
-	g, err := s.guard(id.PID)
+func (l *limits) impose(id process.Identity, bytes int64) error {
+	g, err := l.guard(id.PID)
 	if err != nil {
 		return err
 	}
 	return g.Impose(id, bytes)
 }
 
-// noteStarted remembers a child of limited processes, which has their limit. It outlives who started it, maybe.
-func (s *Session) noteStarted(b *event.Boundary) {
+// note remembers a child of limited processes, which has their limit. It outlives who started it, maybe.
+func (l *limits) note(b *event.Boundary) {
 	switch {
-	case s.limits.guards == nil:
+	case l.guards == nil:
 	case b.Kind == event.ProcessExit:
-		delete(s.limits.started, b.PID)
-	case b.Kind == event.ProcessStart && len(s.limits.started) < maxStarted:
-		if id, err := s.fs.Identity(int(b.PID)); err == nil {
-			s.limits.started[b.PID] = id
+		delete(l.started, b.PID)
+	case b.Kind == event.ProcessStart && len(l.started) < maxStarted:
+		if id, err := l.fs.Identity(int(b.PID)); err == nil {
+			l.started[b.PID] = id
 		}
 	}
 }
 
-// liftLimits puts back what was before.
-func (s *Session) liftLimits() {
-	if s.limits.tried {
+// lift puts back what was before.
+func (l *limits) lift() {
+	if l.tried {
 		return
 	}
-	s.limits.tried = true
+	l.tried = true
 	var others []process.Identity
-	for _, id := range s.limits.started {
+	for _, id := range l.started {
 		others = append(others, id)
 	}
-	for user, g := range s.limits.guards {
+	for user, g := range l.guards {
 		failed, err := g.Restore(others)
 		if err != nil {
-			s.problem("the limit of user %d's processes may be there still: %v", user.UID, err)
+			l.report.problem("the limit of user %d's processes may be there still: %v", user.UID, err)
 		}
 		slices.Sort(failed)
 		for _, pid := range slices.Compact(failed) {
-			s.problem("process %d has the session's limit still: 'sudo tracer limit %d off' clears it", pid, pid)
+			l.report.problem("process %d has the session's limit still: 'sudo tracer limit %d off' clears it", pid, pid)
 		}
 	}
 }
 
-func (s *Session) closeLimits() (err error) {
-	for _, g := range s.limits.guards {
+func (l *limits) close() (err error) {
+	for _, g := range l.guards {
 		if failed := g.Close(); failed != nil {
 			err = fmt.Errorf("the guard of limits: %w", failed)
 		}
 	}
-	s.limits.guards = nil
+	l.guards = nil
 	return err
 }
 

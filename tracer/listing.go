@@ -22,9 +22,9 @@ const (
 
 // listVariables says by name what every Python has that lives. Its objects are read from outside, after the last boundary. It closes
 // the surveys.
-func (s *Session) listVariables(all []*survey) (found []event.Event) {
+func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
-	if s.options.Holders {
+	if l.asked {
 		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects}, listingInAll
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), inAll)
@@ -32,19 +32,19 @@ func (s *Session) listVariables(all []*survey) (found []event.Event) {
 	for _, of := range all {
 		t := of.target
 		began := now()
-		l, err := of.List(ctx, limits)
+		listed, err := of.List(ctx, limits)
 		of.Close()
 		if err != nil {
-			s.log.Warn("what is there by name could not be found out", "pid", t.pid, "error", err)
+			l.log.Warn("what is there by name could not be found out", "pid", t.pid, "error", err)
 			continue
 		}
-		s.log.Debug("what is there by name", "pid", t.pid, "names", len(l.Names), "objects", l.Objects, "bytes", l.Read,
-			"took", time.Duration(now()-began), "complete", l.Complete)
+		l.log.Debug("what is there by name", "pid", t.pid, "names", len(listed.Names), "objects", listed.Objects, "bytes", listed.Read,
+			"took", time.Duration(now()-began), "complete", listed.Complete)
 		e := &event.Variables{
-			Time: began, Root: t.root, PID: int32(t.pid), Complete: l.Complete, Objects: int64(l.Objects), Total: event.Bytes(l.Total),
-			Unlisted: int64(l.Unlisted), Rest: event.Bytes(l.Rest),
+			Time: began, Root: t.root, PID: int32(t.pid), Complete: listed.Complete, Objects: int64(listed.Objects), Total: event.Bytes(listed.Total),
+			Unlisted: int64(listed.Unlisted), Rest: event.Bytes(listed.Rest),
 		}
-		for _, n := range l.Names {
+		for _, n := range listed.Names {
 			e.Variables = append(e.Variables, variable(n))
 		}
 		found = append(found, e)
@@ -53,8 +53,8 @@ func (s *Session) listVariables(all []*survey) (found []event.Event) {
 }
 
 // mapped is what a process has mapped, what lies side by side as one.
-func (s *Session) mapped(pid int) (all []holders.Block) {
-	for m, err := range s.fs.Mappings(pid) {
+func (l *lastLook) mapped(pid int) (all []holders.Block) {
+	for m, err := range l.fs.Mappings(pid) {
 		if err != nil {
 			break
 		}

@@ -6,59 +6,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/process"
 )
-
-// interpreter is an interpreter's file that was looked through: that takes some hundredths of a second, in which a child may be over.
-type interpreter struct {
-	file   process.File
-	binary *cpython.Binary
-	sites  cpython.Sites
-}
-
-// maxInterpreters is how many a session remembers.
-const maxInterpreters = 16
-
-// lookThrough finds out what is to be known of an interpreter's file, once for each file as it is.
-func (s *Session) lookThrough(file *process.MappedFile) (*cpython.Binary, cpython.Sites, error) {
-	key := identify(file)
-	if known, ok := s.interpreters[key]; ok {
-		return known.binary, known.sites, nil
-	}
-	if len(s.interpreters) >= maxInterpreters {
-		return lookThrough(file.File)
-	}
-	own, err := file.Again() // the binary goes on reading it
-	if err != nil {
-		return nil, cpython.Sites{}, err
-	}
-	binary, sites, err := lookThrough(own)
-	if err != nil {
-		own.Close()
-		return nil, sites, err
-	}
-	if s.interpreters == nil {
-		s.interpreters = map[readFile]interpreter{}
-	}
-	s.interpreters[key] = interpreter{own, binary, sites}
-	return binary, sites, nil
-}
-
-func lookThrough(file process.File) (binary *cpython.Binary, sites cpython.Sites, err error) {
-	if binary, err = cpython.Open(file); err == nil {
-		sites, err = binary.Sites()
-	}
-	return binary, sites, err
-}
-
-// forgetInterpreters closes their files.
-func (s *Session) forgetInterpreters() {
-	for _, one := range s.interpreters {
-		one.file.Close()
-	}
-	s.interpreters = nil
-}
 
 func (p *python) close() {
 	if p.file != nil {
@@ -73,7 +21,7 @@ func (p *python) close() {
 func (s *Session) look(t *target) {
 	t.patience--
 	t.looked = time.Now()
-	p, err := s.open(t.pid)
+	p, err := s.interpreters.open(t.pid)
 	if err != nil {
 		if t.patience == 0 && t.child && !s.hasEnded(t) { // it is named like one
 			s.unseen++

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"io"
+	"log/slog"
 	"strings"
 
 	"ipytracer/event"
@@ -13,6 +14,11 @@ import (
 
 // natives are the ELF files of all targets, and the Python stacks that native ones are put in front of.
 type natives struct {
+	fs     process.FS
+	kernel codeTable
+	log    *slog.Logger
+	target func(pid int) *target // a process that is traced and has not ended
+
 	modules map[process.FileID]*native.Module // nil where a file is of no use
 	room    elffile.Room
 	places  int // of all targets
@@ -58,34 +64,33 @@ func (n *natives) close() {
 }
 
 // module opens the file behind a mapping, once. Nil if that cannot be done, or it is no ELF file.
-func (s *Session) module(t *target, m process.Mapping) *native.Module {
-	n := &s.natives
-	if known, ok := n.modules[m.File]; ok || len(n.modules) >= maxModules {
+func (all *natives) module(t *target, m process.Mapping) *native.Module {
+	if known, ok := all.modules[m.File]; ok || len(all.modules) >= maxModules {
 		return known
 	}
-	if n.modules == nil {
-		n.modules = map[process.FileID]*native.Module{}
-		n.room.Bytes = maxNativeBytes
+	if all.modules == nil {
+		all.modules = map[process.FileID]*native.Module{}
+		all.room.Bytes = maxNativeBytes
 	}
-	n.modules[m.File] = nil
-	file, err := s.fs.OpenMapping(t.pid, m)
+	all.modules[m.File] = nil
+	file, err := all.fs.OpenMapping(t.pid, m)
 	if err != nil {
 		return nil
 	}
 	module, err := native.Open(file.File, func(name string) (io.ReaderAt, error) {
-		debug, err := s.fs.OpenFile(t.pid, name)
+		debug, err := all.fs.OpenFile(t.pid, name)
 		if err != nil {
 			return nil, err
 		}
-		n.files = append(n.files, debug.File)
+		all.files = append(all.files, debug.File)
 		return debug.File, nil
-	}, &n.room)
+	}, &all.room)
 	if err != nil {
 		_ = file.File.Close()
 		return nil
 	}
-	n.files = append(n.files, file.File)
-	n.modules[m.File] = module
+	all.files = append(all.files, file.File)
+	all.modules[m.File] = module
 	return module
 }
 
@@ -95,7 +100,7 @@ func (s *Session) StackCopy(c *ledger.StackCopy) {
 	if t == nil || t.python == nil || t.slot != c.Slot {
 		return
 	}
-	s.catchUp(t)
+	s.natives.catchUp(t)
 	text := t.python.file.Mapping
 	inPython := func(pc uint64) bool { return pc >= text.Start && pc < text.End }
 	out := ledger.NativeStack{PID: c.PID, Number: c.Number, Python: c.Python}
@@ -103,7 +108,7 @@ func (s *Session) StackCopy(c *ledger.StackCopy) {
 		out.PCs, out.Leaf = append(out.PCs, c.IP), true
 	}
 	calls, end := native.Unwind(native.Registers{IP: c.IP, SP: c.SP, BP: c.BP}, c.Memory, ledger.MaxNative-len(out.PCs),
-		func(pc uint64, leaf bool) native.Rule { return s.rule(t, pc, leaf) },
+		func(pc uint64, leaf bool) native.Rule { return s.natives.rule(t, pc, leaf) },
 		func(pc uint64) bool { return c.Python != 0 && inPython(pc) })
 	out.PCs, out.End = append(out.PCs, calls...), nativeEnds[end]
 	s.NativeStack(&out)
@@ -122,21 +127,21 @@ func (s *Session) NativeStack(from *ledger.NativeStack) {
 }
 
 // nameStacks completes the native stacks in the queue. It must be done before they are handed out, and before a process is forgotten.
-func (s *Session) nameStacks() {
-	unnamed := s.natives.unnamed
-	s.natives.unnamed = nil
+func (all *natives) nameStacks() {
+	unnamed := all.unnamed
+	all.unnamed = nil
 	for _, u := range unnamed {
-		s.nameStack(u.event, &u.from)
+		all.nameStack(u.event, &u.from)
 	}
 }
 
 // nameStack names a native stack's functions and puts them in front of the Python frames.
-func (s *Session) nameStack(out *event.Stack, from *ledger.NativeStack) {
-	t := s.target(int(from.PID))
+func (all *natives) nameStack(out *event.Stack, from *ledger.NativeStack) {
+	t := all.target(int(from.PID))
 	for i, pc := range from.PCs {
 		frame := unknownFrame
 		if t != nil {
-			frame = s.nativeFrame(t, pc, from.Leaf && i == 0)
+			frame = all.frame(t, pc, from.Leaf && i == 0)
 		}
 		out.Frames = append(out.Frames, frame)
 	}
@@ -147,7 +152,7 @@ func (s *Session) nameStack(out *event.Stack, from *ledger.NativeStack) {
 	if from.End != ledger.NativePython { // something is between the last call and Python
 		out.Frames = append(out.Frames, unknownFrame)
 	}
-	if python := s.natives.stacks[from.Python]; python != nil {
+	if python := all.stacks[from.Python]; python != nil {
 		out.Frames = append(out.Frames, python.Frames...)
 		out.More = python.More
 	} else {

@@ -50,12 +50,12 @@ const maxPlaces = 1 << 17
 const remapPause = 100 * time.Millisecond
 
 // at finds the mapping of an address, and looks again for one that is not known.
-func (s *Session) at(t *target, pc uint64) codeMapping {
+func (all *natives) at(t *target, pc uint64) codeMapping {
 	n := &t.natives
 	if m := n.find(pc); m.number != 0 || time.Since(n.read) < remapPause {
 		return m
 	}
-	s.remap(t)
+	all.remap(t)
 	return n.find(pc)
 }
 
@@ -69,12 +69,12 @@ func (n *nativeSpace) find(pc uint64) codeMapping {
 }
 
 // remap reads what is mapped, and takes back what is no longer true.
-func (s *Session) remap(t *target) {
+func (all *natives) remap(t *target) {
 	n := &t.natives
 	n.read = time.Now()
-	changes, err := s.ledger.CodeChanges(t.slot) // first: what changes from here on counts as not seen
+	changes, err := all.kernel.CodeChanges(t.slot) // first: what changes from here on counts as not seen
 	if err != nil {
-		s.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
+		all.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
 		return
 	}
 	before := map[process.Mapping]uint32{}
@@ -82,7 +82,7 @@ func (s *Session) remap(t *target) {
 		before[m.Mapping] = m.number
 	}
 	var code []codeMapping
-	for m, err := range s.fs.Mappings(t.pid) {
+	for m, err := range all.fs.Mappings(t.pid) {
 		if err != nil {
 			return // it has ended
 		}
@@ -91,8 +91,8 @@ func (s *Session) remap(t *target) {
 		}
 		number := before[m]
 		if number == 0 {
-			s.natives.mapped++
-			number = s.natives.mapped
+			all.mapped++
+			number = all.mapped
 		}
 		code = append(code, codeMapping{m, number})
 	}
@@ -100,13 +100,13 @@ func (s *Session) remap(t *target) {
 		n.code = code
 		for at, k := range n.places {
 			if n.find(at.address()).number != k.in {
-				s.dropPlace(t, at, k)
+				all.dropPlace(t, at, k)
 			}
 		}
 	}
 	n.changes = changes
-	if err := s.ledger.CodeChecked(t.slot, changes); err != nil {
-		s.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
+	if err := all.kernel.CodeChecked(t.slot, changes); err != nil {
+		all.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
 	}
 }
 
@@ -119,41 +119,41 @@ func (p place) address() uint64 {
 }
 
 // catchUp reads what is mapped if libraries have come or gone since, of which no record has come.
-func (s *Session) catchUp(t *target) {
-	if changes, err := s.ledger.CodeChanges(t.slot); err == nil && (changes != t.natives.changes || t.natives.code == nil) {
-		s.nameStacks() // those before this
-		s.remap(t)
+func (all *natives) catchUp(t *target) {
+	if changes, err := all.kernel.CodeChanges(t.slot); err == nil && (changes != t.natives.changes || t.natives.code == nil) {
+		all.nameStacks() // those before this
+		all.remap(t)
 	}
 }
 
-func (s *Session) dropPlace(t *target, at place, k *known) {
+func (all *natives) dropPlace(t *target, at place, k *known) {
 	if k.ruled {
-		if err := s.ledger.DropRule(t.slot, at.pc, at.leaf); err != nil {
-			s.log.Warn("a rule could not be taken back", "pid", t.pid, "error", err)
+		if err := all.kernel.DropRule(t.slot, at.pc, at.leaf); err != nil {
+			all.log.Warn("a rule could not be taken back", "pid", t.pid, "error", err)
 		}
 	}
 	delete(t.natives.places, at)
-	s.natives.places--
+	all.places--
 }
 
-// forgetNative takes everything back that the kernel was told of a target: its slot may be another's soon.
-func (s *Session) forgetNative(t *target) {
-	s.nameStacks()
+// forget takes everything back that the kernel was told of a target: its slot may be another's soon.
+func (all *natives) forget(t *target) {
+	all.nameStacks()
 	for at, k := range t.natives.places {
-		s.dropPlace(t, at, k)
+		all.dropPlace(t, at, k)
 	}
 	if t.natives.places == nil {
 		return
 	}
 	t.natives = nativeSpace{}
-	if err := s.ledger.CodeForgotten(t.slot); err != nil {
-		s.log.Warn("rules could not be taken back", "pid", t.pid, "error", err)
+	if err := all.kernel.CodeForgotten(t.slot); err != nil {
+		all.log.Warn("rules could not be taken back", "pid", t.pid, "error", err)
 	}
 }
 
 // known returns what is kept of a place, and makes room for it; what is beyond the limit is kept for the moment only.
-func (s *Session) known(t *target, at place) (*known, codeMapping) {
-	m := s.at(t, at.address())
+func (all *natives) known(t *target, at place) (*known, codeMapping) {
+	m := all.at(t, at.address())
 	n := &t.natives
 	k := n.places[at]
 	if k == nil {
@@ -161,8 +161,8 @@ func (s *Session) known(t *target, at place) (*known, codeMapping) {
 		if n.places == nil {
 			n.places = map[place]*known{}
 		}
-		if s.natives.places < maxPlaces {
-			s.natives.places++
+		if all.places < maxPlaces {
+			all.places++
 			n.places[at] = k
 		}
 	}
@@ -170,20 +170,20 @@ func (s *Session) known(t *target, at place) (*known, codeMapping) {
 }
 
 // rule finds how to go on from a place, and tells the kernel.
-func (s *Session) rule(t *target, pc uint64, leaf bool) native.Rule {
+func (all *natives) rule(t *target, pc uint64, leaf bool) native.Rule {
 	at := place{pc, leaf}
-	k, m := s.known(t, at)
+	k, m := all.known(t, at)
 	if k.ruled {
 		return k.rule
 	}
-	if module := s.moduleOf(t, m.Mapping); module != nil {
+	if module := all.moduleOf(t, m.Mapping); module != nil {
 		if bias, ok := module.Bias(m.Start, m.Offset); ok {
 			k.rule = module.Rule(at.address() - bias)
 		}
 	}
 	if t.natives.places[at] == k {
 		rule := ledger.Rule{Base: ledgerBases[k.rule.Base], CFAOffset: k.rule.CFAOffset, BPOffset: k.rule.BPOffset, Mapping: k.in}
-		k.ruled = s.ledger.SetRule(t.slot, pc, leaf, rule) == nil
+		k.ruled = all.kernel.SetRule(t.slot, pc, leaf, rule) == nil
 	}
 	return k.rule
 }
@@ -194,25 +194,25 @@ var ledgerBases = [...]ledger.Base{
 }
 
 // moduleOf is the ELF file of a mapping, nil if there is none.
-func (s *Session) moduleOf(t *target, m process.Mapping) *native.Module {
+func (all *natives) moduleOf(t *target, m process.Mapping) *native.Module {
 	if m.File.Inode == 0 {
 		return nil
 	}
-	return s.module(t, m)
+	return all.module(t, m)
 }
 
 const maxModuleName = 192
 
-// nativeFrame names what is at a place.
-func (s *Session) nativeFrame(t *target, pc uint64, leaf bool) event.Frame {
-	k, m := s.known(t, place{pc, leaf})
+// frame names what is at a place.
+func (all *natives) frame(t *target, pc uint64, leaf bool) event.Frame {
+	k, m := all.known(t, place{pc, leaf})
 	if !k.framed {
-		k.frame, k.framed = s.describe(t, m.Mapping, place{pc, leaf}), true
+		k.frame, k.framed = all.describe(t, m.Mapping, place{pc, leaf}), true
 	}
 	return k.frame
 }
 
-func (s *Session) describe(t *target, m process.Mapping, at place) event.Frame {
+func (all *natives) describe(t *target, m process.Mapping, at place) event.Frame {
 	switch {
 	case m.End == 0:
 		return unknownFrame
@@ -222,7 +222,7 @@ func (s *Session) describe(t *target, m process.Mapping, at place) event.Frame {
 		return event.Frame{Function: "[anon]", Native: true, Module: "[anon]"}
 	}
 	name := nativeText(path.Base(m.Path), maxModuleName)
-	module := s.moduleOf(t, m)
+	module := all.moduleOf(t, m)
 	if module == nil {
 		return event.Frame{Function: fmt.Sprintf("%s+%#x", name, at.pc-m.Start+m.Offset), Native: true, Module: name}
 	}

@@ -38,7 +38,7 @@ func (p *python) look(s *Session) (before cpython.Exception, stale bool, err err
 		p.stale = true
 		return before, stale, err
 	}
-	p.shown, p.stale = shown, s.ledger.CellsOpened() > s.opened
+	p.shown, p.stale = shown, s.ledger.CellsOpened() > s.cells.newest
 	return before, stale, nil
 }
 

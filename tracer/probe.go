@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"fmt"
-	"strings"
 
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
@@ -25,7 +24,8 @@ func (s *Session) probe(t *target) error {
 	if why := blind(t.python.sites); why != "" && t.late && !t.child && t.python.inputs != 0 {
 		return fmt.Errorf("pid %d: %w", t.pid, &cpython.UnsupportedError{Version: t.python.binary.Version(), Reason: why + ": its cells cannot be seen"})
 	}
-	running := s.openRunning(t)
+	running := &runningCells{s.fs, s.ledger, s.log, &s.certificate, &s.cells}
+	found := running.open(t)
 	if t.late { // who attaches is waiting, and the interpreter has a sys.path
 		s.expectLibraries(t)
 	}
@@ -37,18 +37,8 @@ func (s *Session) probe(t *target) error {
 	s.expectLibraries(t)
 	s.settleInstruments(t)
 	s.relist(t)
-	s.checkRunning(t, running)
+	running.check(t, found)
 	return nil
-}
-
-// noteUse adds where a group's probes are, once for each place.
-func (s *Session) noteUse(g ledger.Group, where string) {
-	switch p := &s.probes[g]; {
-	case p.Probe == "":
-		*p = event.ProbeUse{Probe: g.String(), Site: where}
-	case !strings.Contains(p.Site, where):
-		p.Site += "; " + where
-	}
 }
 
 // meterSources says for each meter which probe serves it on this kernel.

@@ -2,16 +2,27 @@ package tracer
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
 )
 
 // A cell that runs when the process is attached to was opened before anybody looked. It is found on the stacks of the threads before
 // the probes are placed, so that they see its end; whether it ended in between is looked up once they are.
+
+// runningCells finds them.
+type runningCells struct {
+	fs     process.FS
+	kernel processes
+	log    *slog.Logger
+	report *certificate
+	cells  *cells
+}
 
 // foundCells are the cells of a thread that ran at the attach.
 type foundCells struct {
@@ -19,27 +30,27 @@ type foundCells struct {
 	opened ledger.RunningThread
 }
 
-// openRunning opens the cells that a process runs already.
-func (s *Session) openRunning(t *target) (found []foundCells) {
+// open opens the cells that a process runs already.
+func (r *runningCells) open(t *target) (found []foundCells) {
 	if !t.late || t.child || t.python.inputs == 0 {
 		return nil
 	}
 	threads, err := t.python.live.RunningCells()
 	if err != nil {
-		s.log.Debug("the threads could not be read", "pid", t.pid, "error", err)
+		r.log.Debug("the threads could not be read", "pid", t.pid, "error", err)
 		return nil
 	}
 	for _, thread := range threads {
-		f := foundCells{thread, ledger.RunningThread{Slot: t.slot, PID: t.pid, Self: thread.ID, Request: thread.Main && s.inRequest(t)}}
+		f := foundCells{thread, ledger.RunningThread{Slot: t.slot, PID: t.pid, Self: thread.ID, Request: thread.Main && t.inRequest(r.fs)}}
 		for _, c := range thread.Cells {
 			f.opened.Cells = append(f.opened.Cells, ledger.RunningCell{Coroutine: c.Coroutine, File: c.FileRaw})
 		}
-		err := s.ledger.OpenRunning(&f.opened)
+		err := r.kernel.OpenRunning(&f.opened)
 		for i, number := range f.opened.Numbers {
-			*s.cell(number, int32(t.pid)) = *s.foundCell(t, number, &thread.Cells[i])
+			*r.cells.cell(number, int32(t.pid)) = *r.cell(t, number, &thread.Cells[i])
 		}
 		if err != nil {
-			s.misses(t.pid, 0, nil, "pid %d ran a cell when it was attached to, whose end may not be seen: %v", t.pid, err)
+			r.report.misses(t.pid, 0, nil, "pid %d ran a cell when it was attached to, whose end may not be seen: %v", t.pid, err)
 			return found
 		}
 		found = append(found, f)
@@ -47,8 +58,8 @@ func (s *Session) openRunning(t *target) (found []foundCells) {
 	return found
 }
 
-// foundCell is what is known of a cell that runs already.
-func (s *Session) foundCell(t *target, number uint64, from *cpython.RunningCell) *openCell {
+// cell is what is known of a cell that runs already.
+func (r *runningCells) cell(t *target, number uint64, from *cpython.RunningCell) *openCell {
 	c := &openCell{
 		pid: int32(t.pid), file: strings.ToValidUTF8(from.File, "?"), told: true, inputs: -1,
 		found: &event.CellSource{Cell: number, PID: int32(t.pid), Text: strings.ToValidUTF8(from.Typed, "\ufffd"), Truncated: from.Truncated},
@@ -62,21 +73,21 @@ func (s *Session) foundCell(t *target, number uint64, from *cpython.RunningCell)
 			break
 		}
 	}
-	s.linesOf(c)
+	r.cells.keepLines(c)
 	return c
 }
 
 // inRequest says whether a front end's request is under way.
-func (s *Session) inRequest(t *target) bool {
-	waits, known := s.waits(t)
+func (t *target) inRequest(fs process.FS) bool {
+	waits, known := t.waits(fs)
 	return known && !waits
 }
 
 // waits says whether a front end waits for the next request, if it can be told: ipykernel ignores SIGINT and a terminal's prompt handles
 // SIGWINCH then (that of --simple-prompt does not).
-func (s *Session) waits(t *target) (waits, known bool) {
+func (t *target) waits(fs process.FS) (waits, known bool) {
 	const interrupt, windowChange = 1 << (2 - 1), 1 << (28 - 1)
-	status, err := s.fs.Status(t.pid)
+	status, err := fs.Status(t.pid)
 	switch {
 	case err != nil:
 		return false, false
@@ -88,21 +99,21 @@ func (s *Session) waits(t *target) (waits, known bool) {
 	return false, false
 }
 
-// checkRunning ends the cells that were over before the probes were placed. It is called once they are: a cell that runs still is
+// check ends the cells that were over before the probes were placed. It is called once they are: a cell that runs still is
 // seen to end.
-func (s *Session) checkRunning(t *target, found []foundCells) {
+func (r *runningCells) check(t *target, found []foundCells) {
 	for i := range found {
-		if s.runs(t, &found[i]) {
+		if r.run(t, &found[i]) {
 			continue
 		}
-		if err := s.ledger.EndRunning(&found[i].opened); err != nil {
-			s.problem("pid %d: a cell that ran when it was attached to ended unseen: %v", t.pid, err)
+		if err := r.kernel.EndRunning(&found[i].opened); err != nil {
+			r.report.problem("pid %d: a cell that ran when it was attached to ended unseen: %v", t.pid, err)
 		}
 	}
 }
 
-// runs looks whether all cells of a thread run still. A stack that changes while it is read may hide them, so it looks again.
-func (s *Session) runs(t *target, f *foundCells) bool {
+// run looks whether all cells of a thread run still. A stack that changes while it is read may hide them, so it looks again.
+func (r *runningCells) run(t *target, f *foundCells) bool {
 	for range 3 {
 		threads, err := t.python.live.RunningCells()
 		if err != nil {

@@ -50,50 +50,38 @@ type Options struct {
 // DefaultBudget is the share of the time that probes may cost.
 const DefaultBudget = 0.03
 
-// Session is a running trace. Its methods are for one goroutine.
+// Session is a running trace: it attaches, takes in what the kernel half records, and hands events out in their order. Its methods are for one goroutine.
 type Session struct {
+	certificate
 	log     *slog.Logger
 	options Options
 	fs      process.FS
 	ledger  kernelHalf
 	targets []*target // attached roots, and Python children that run cells
-	budget  budget
-	limits  limits
+	starts  []event.ProcessInfo
+
 	queue   []event.Event
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
-	cells   map[uint64]*openCell
-	opened  uint64 // the newest cell that was heard of
-	unseen  uint64 // Pythons whose cells cannot be seen
-	// overlooked are Pythons that have not been looked at, or had ended by then.
-	overlooked overlooked
-	lines      map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
-	codes      map[uint64]*code
-	tables     int  // bytes of their line tables
-	full       bool // there was no room for one
-	natives    natives
-	starts     []event.ProcessInfo
-	watches    map[uint32]*watch // by root
-	stopped    string            // why the session ends, once it does
-	ended      bool
-	late       []string
-	probes     [ledger.GroupCount]event.ProbeUse
-	trouble    []string
-	silence    map[string]bool // what was said not to answer
-	missing    uint64          // problems that leave something out
-	blind      []event.Blind
-	devices    devices
-	live       live
-	workers    []*event.Holders // of pools, found in the end
-	// heapCost is what a malloc and its free cost the targets; 0 until known.
-	heapCost time.Duration
-	// checkpoints are the probes for every process, by file.
-	checkpoints map[process.FileID]io.Closer
-	ahead       modulesAhead
-	// interpreters are the files of Pythons that were looked through.
-	interpreters map[readFile]interpreter
-	closing      sync.WaitGroup // probes of processes that have ended, on their way out
-	looking      sync.WaitGroup // for arrays, see doubt.go
+	stopped string // why the session ends, once it does
+	ended   bool
+
+	budget       budget
+	searches     searches
+	interpreters interpreters
+	ahead        modulesAhead
+	cells        cells
+	codes        codes
+	natives      natives
+	devices      devices
+	limits       limits
+	watches      watches
+	overlooked   overlooked
+	live         live
+
+	heapCost    time.Duration                // what a malloc and its free cost the targets; 0 until known
+	checkpoints map[process.FileID]io.Closer // the probes for every process, by file
+	closing     sync.WaitGroup               // probes of processes that have ended, on their way out
 }
 
 // Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is refused as one that
@@ -126,7 +114,7 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 	if err := s.recognize(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.limitTargets(); err != nil {
+	if err := s.limits.limitAll(s.targets); err != nil {
 		return nil, err
 	}
 	if err := s.attachAll(); err != nil {
@@ -158,7 +146,7 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
-	if err := s.limitTargets(); err != nil {
+	if err := s.limits.limitAll(s.targets); err != nil {
 		return nil, err
 	}
 	if err := s.attach(0, t, false); err != nil {
@@ -177,6 +165,13 @@ func newSession(o Options) *Session {
 	if o.Budget == 0 {
 		s.options.Budget = DefaultBudget
 	}
+	s.interpreters.fs, s.watches.fs = s.fs, s.fs
+	s.limits = limits{fs: s.fs, size: o.Limit, report: &s.certificate}
+	s.natives = natives{fs: s.fs, log: s.log, target: s.target}
+	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
+	s.codes.report = &s.certificate
+	s.searches.log, s.searches.report = s.log, &s.certificate
+	s.budget.report, s.budget.searches = &s.certificate, &s.searches
 	return s
 }
 
@@ -195,7 +190,7 @@ func (s *Session) prepare() error {
 	if err := s.load(); err != nil {
 		return err
 	}
-	if err := s.startGuards(); err != nil {
+	if err := s.limits.start(s.targets); err != nil {
 		return err
 	}
 	return s.confine()
@@ -211,7 +206,7 @@ func (s *Session) load() error {
 
 // use takes a ledger over.
 func (s *Session) use(l kernelHalf) error {
-	s.ledger = l
+	s.ledger, s.natives.kernel, s.devices.kernel, s.searches.kernel = l, l, l, l
 	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {
 		return err
 	}
@@ -274,7 +269,7 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	}
 	t.announced = true
 	s.starts = append(s.starts, t.info())
-	s.beginWatch(t)
+	s.queue = append(s.queue, s.watches.begin(t))
 	s.adoptPythons(t, slots)
 	return nil
 }

@@ -93,7 +93,7 @@ func TestCellThatRan(t *testing.T) {
 	s := attached(t, &fakeKernel{script: []records{
 		boundary(event.Boundary{Number: 1, Kind: event.CellOpen, Cell: 1, Late: true, Inputs: -1}, ledger.BoundaryExtra{}), drawn(2, event.ProcessExit),
 	}}, Options{})
-	*s.cell(1, 0) = openCell{file: "<ipython-input-3>", told: true, inputs: 4, found: &event.CellSource{Cell: 1, Text: "y = 2"}}
+	*s.cells.cell(1, 0) = openCell{file: "<ipython-input-3>", told: true, inputs: 4, found: &event.CellSource{Cell: 1, Text: "y = 2"}}
 	told, _ := following(t, t.Context(), s, atOnce)
 	wantTold(t, told, "start", "limits", "boundary 1 <ipython-input-3>", "source y = 2", "boundary 2", "ending", "limits", "finish")
 }

@@ -37,8 +37,8 @@ func (s *Session) LibrariesChanged(pid int32) {
 	if t := s.target(int(pid)); t != nil {
 		t.unlisted = true
 		if t.natives.places != nil {
-			s.nameStacks() // those before this
-			s.remap(t)
+			s.natives.nameStacks() // those before this
+			s.natives.remap(t)
 		}
 	}
 }
@@ -46,10 +46,10 @@ func (s *Session) LibrariesChanged(pid int32) {
 // Boundary completes a boundary with what only user space can tell, and queues it.
 func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	t := s.target(int(b.PID))
-	s.noteStarted(b)
+	s.limits.note(b)
 	switch b.Kind {
 	case event.StatementOpen:
-		c := s.cell(b.Cell, b.PID)
+		c := s.cells.cell(b.Cell, b.PID)
 		c.ran = true
 		if t != nil && t.python != nil {
 			b.Line = lineIn(c.lines, int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable)))
@@ -59,7 +59,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.CellOpen:
 		s.cellOpened(t, b)
 	case event.CellResult:
-		c := s.cell(b.Cell, b.PID)
+		c := s.cells.cell(b.Cell, b.PID)
 		if t != nil && t.python != nil {
 			b.Outcome = s.outcome(t, b, extra.Told, c.ran)
 		}
@@ -89,17 +89,17 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		}
 	}
 	s.live.boundary(b)
-	s.sample(b)
+	s.devices.sample(b)
 	// Statements' records do not wake anybody: by now it would be another time.
 	if t != nil && !t.gone && b.Kind != event.StatementOpen && b.Kind != event.StatementClose {
 		b.CPUTime = t.used()
 	}
 	s.queue = append(s.queue, b)
 	if b.Kind == event.ProcessExit {
-		s.queue = append(s.queue, s.ending(b, extra))
+		s.queue = append(s.queue, s.watches.ending(b, extra))
 	}
 	if b.Late {
-		if c := s.cells[b.Cell]; c != nil && c.found != nil {
+		if c := s.cells.open[b.Cell]; c != nil && c.found != nil {
 			s.queue = append(s.queue, c.found)
 		}
 	}
@@ -107,9 +107,9 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 
 // cellOpened remembers the cell, and reads len(In) where the kernel did not know the list yet.
 func (s *Session) cellOpened(t *target, b *event.Boundary) {
-	c := s.cell(b.Cell, b.PID)
+	c := s.cells.cell(b.Cell, b.PID)
 	if !b.Late {
-		s.opened = max(s.opened, b.Cell)
+		s.cells.newest = max(s.cells.newest, b.Cell)
 	}
 	if b.Late {
 		b.Text, b.Inputs = c.file, c.inputs
@@ -141,10 +141,10 @@ func (p *python) oneMore(now int64) int64 {
 
 // cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next cell's.
 func (s *Session) cellClosed(t *target, b *event.Boundary, told bool) {
-	c := s.cell(b.Cell, b.PID)
-	delete(s.cells, b.Cell)
+	c := s.cells.cell(b.Cell, b.PID)
+	delete(s.cells.open, b.Cell)
 	if !c.told && (c.kind != 0 || len(c.compiled) > 0) { // chunks are missing
-		s.tellSource(b.Cell, c)
+		s.queueSource(s.cells.tell(b.Cell, c))
 	}
 	if b.Outcome == event.OutcomeMissed {
 		return
@@ -191,7 +191,7 @@ func (s *Session) processChanged(t *target, b *event.Boundary, extra ledger.Boun
 		s.targets = append(s.targets, t)
 	}
 	t.closeProbes()
-	s.forgetNative(t)
+	s.natives.forget(t)
 	t.identified = false // its slot is a new one
 	if t.python != nil {
 		t.python.close()

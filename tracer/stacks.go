@@ -18,6 +18,14 @@ type code struct {
 	version    cpython.Version
 }
 
+// codes are those of all targets, by number.
+type codes struct {
+	report *certificate
+	all    map[uint64]*code
+	tables int  // bytes of their line tables
+	full   bool // there was no room for one
+}
+
 // Limits in bytes: of one line table that is fetched, some hundred thousand lines; and of all that are kept.
 const (
 	maxTable  = 4 << 20
@@ -26,25 +34,27 @@ const (
 
 // Code keeps a code object for the stacks that follow.
 func (s *Session) Code(c *ledger.Code) {
-	t := s.target(int(c.PID))
-	if t == nil || t.python == nil {
-		return
+	if t := s.target(int(c.PID)); t != nil && t.python != nil {
+		s.codes.add(t.python, c)
 	}
-	if s.codes == nil {
-		s.codes = map[uint64]*code{}
+}
+
+func (k *codes) add(p *python, c *ledger.Code) {
+	if k.all == nil {
+		k.all = map[uint64]*code{}
 	}
-	table := t.python.wholeTable(c)
-	if s.tables += len(table); s.tables > maxTables {
-		if s.tables -= len(table); !s.full {
-			s.full = true
-			s.misses(int(c.PID), 0, nil, "pid %d has too much code that allocates: not every line is known", c.PID)
+	table := p.wholeTable(c)
+	if k.tables += len(table); k.tables > maxTables {
+		if k.tables -= len(table); !k.full {
+			k.full = true
+			k.report.misses(int(c.PID), 0, nil, "pid %d has too much code that allocates: not every line is known", c.PID)
 		}
 		table = nil
 	}
 	partial := len(table) != c.TableSize
-	s.codes[c.Number] = &code{
+	k.all[c.Number] = &code{
 		name: strings.ToValidUTF8(c.Name, "?"), file: strings.ToValidUTF8(c.File, "?"), firstLine: c.FirstLine,
-		table: table, partial: partial, version: t.python.binary.Version(),
+		table: table, partial: partial, version: p.binary.Version(),
 	}
 }
 
@@ -62,9 +72,16 @@ func (p *python) wholeTable(c *ledger.Code) []byte {
 
 // Stack turns a stack's instructions into lines, and queues it.
 func (s *Session) Stack(from *ledger.Stack) {
+	out := s.codes.stack(from, &s.cells)
+	s.queue = append(s.queue, out)
+	s.natives.keep(s.options.Native, out)
+}
+
+// stack is a stack with its lines as they were typed.
+func (k *codes) stack(from *ledger.Stack, typed *cells) *event.Stack {
 	out := &event.Stack{Number: from.Number, PID: from.PID, More: from.More, Frames: make([]event.Frame, len(from.Frames))}
 	for i, f := range from.Frames {
-		c := s.codes[f.Code]
+		c := k.all[f.Code]
 		if c == nil { // it could not be read, or its record was lost
 			out.Frames[i].Function = "?"
 			continue
@@ -73,9 +90,8 @@ func (s *Session) Stack(from *ledger.Stack) {
 		if c.partial && c.version.Minor <= 9 { // such a table does not say where it ends
 			line = 0
 		}
-		typed := s.typedLine(from.PID, c.file, int32(min(max(line, 0), 1<<31-1)))
-		out.Frames[i] = event.Frame{Function: c.name, File: c.file, Line: typed}
+		at := typed.typedLine(from.PID, c.file, int32(min(max(line, 0), 1<<31-1)))
+		out.Frames[i] = event.Frame{Function: c.name, File: c.file, Line: at}
 	}
-	s.queue = append(s.queue, out)
-	s.natives.keep(s.options.Native, out)
+	return out
 }

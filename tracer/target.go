@@ -118,7 +118,7 @@ func (s *Session) recognize(ctx context.Context) error {
 	var gone error
 	for _, t := range slices.Clone(s.targets) {
 		var err error
-		if t.python, err = s.open(t.pid); err == nil {
+		if t.python, err = s.interpreters.open(t.pid); err == nil {
 			err = t.lives() // or it was another one that was looked at
 		}
 		switch {
@@ -177,33 +177,6 @@ func (s *Session) probeFile(t *target, file *process.MappedFile, placements []le
 		return nil, err
 	}
 	return c, nil
-}
-
-// open opens the interpreter of a process.
-func (s *Session) open(pid int) (_ *python, err error) {
-	p := &python{}
-	defer func() {
-		if err != nil {
-			p.close()
-		}
-	}()
-	if p.file, err = s.fs.InterpreterFile(pid, isPython); err != nil {
-		return nil, err
-	}
-	if p.binary, p.sites, err = s.lookThrough(p.file); err != nil {
-		return nil, fmt.Errorf("pid %d: %w", pid, err)
-	}
-	if p.memory, err = s.fs.OpenMemory(pid); err != nil {
-		return nil, memoryClosed(pid, err)
-	}
-	bias, ok := p.binary.Bias(p.file.Mapping.Start, p.file.Mapping.Offset)
-	if !ok {
-		return nil, fmt.Errorf("pid %d: %w: its interpreter is mapped in an unknown way", pid, process.ErrNotPython)
-	}
-	if p.live, err = cpython.NewInterpreter(p.binary, bias, p.memory); err != nil {
-		return nil, fmt.Errorf("pid %d: %w", pid, err)
-	}
-	return p, nil
 }
 
 // closeProbes takes its probes out, and waits until they are.

@@ -12,28 +12,28 @@ const maxWorkers = 256
 
 // findWorkers looks which children of the traced processes are workers of a pool that wait for the next task: of a process that was
 // forked the command line does not tell.
-func (s *Session) findWorkers(ctx context.Context) (found []*event.Holders) {
-	for _, t := range s.targets {
+func (l *lastLook) findWorkers(ctx context.Context) (found []*event.Holders) {
+	for _, t := range l.targets {
 		if !t.isRoot() || t.gone || t.python == nil {
 			continue
 		}
-		below, err := s.fs.Descendants(t.pid)
+		below, err := l.fs.Descendants(t.pid)
 		if err != nil {
-			s.log.Debug("children are not known", "pid", t.pid, "error", err)
+			l.log.Debug("children are not known", "pid", t.pid, "error", err)
 		}
 		for _, id := range below[:min(len(below), maxWorkers)] {
 			if ctx.Err() != nil {
 				return found
 			}
 			pid := id.PID
-			p, err := s.open(pid)
+			p, err := l.interpreters.open(pid)
 			if err != nil {
-				s.log.Debug("a child is no Python, or has ended", "pid", pid, "error", err)
+				l.log.Debug("a child is no Python, or has ended", "pid", pid, "error", err)
 				continue
 			}
 			pool, err := holders.Worker(ctx, p.live)
 			p.close()
-			s.log.Debug("what a child waits for", "pid", pid, "pool", pool, "error", err)
+			l.log.Debug("what a child waits for", "pid", pid, "pool", pool, "error", err)
 			if err != nil || pool == "" {
 				continue
 			}

@@ -1,0 +1,93 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// certificate is what a session says of itself in the end: what it has seen by which probes, and what it may not have seen.
+type certificate struct {
+	probes  [ledger.GroupCount]event.ProbeUse
+	late    []string // libraries, and Pythons, that had run before they had probes
+	trouble []string
+	silence map[string]bool // what was said not to answer
+	missing uint64          // problems that leave something out
+	unseen  uint64          // Pythons whose cells cannot be seen
+	blind   []event.Blind
+}
+
+// misses notes that something could not be probed or read, so that meters of a process have been short since then, or may be.
+func (c *certificate) misses(pid int, since event.Nanoseconds, meters []event.Meter, format string, args ...any) {
+	c.problem(format, args...)
+	c.missing++
+	for _, m := range meters {
+		one := event.Blind{PID: int32(pid), Meter: m, Since: since}
+		known := func(b event.Blind) bool { return b.PID == one.PID && b.Meter == one.Meter }
+		if i := slices.IndexFunc(c.blind, known); i >= 0 {
+			c.blind[i].Since = min(c.blind[i].Since, since)
+		} else {
+			c.blind = append(c.blind, one)
+		}
+	}
+}
+
+// noteSilence says of a file that may be there, and is only looked for, that what it is on does not answer.
+func (c *certificate) noteSilence(err error) {
+	if !errors.Is(err, process.ErrNoAnswer) || c.silence[err.Error()] || len(c.silence) > 100 {
+		return
+	}
+	if c.silence == nil {
+		c.silence = map[string]bool{}
+	}
+	c.silence[err.Error()] = true
+	c.missing++
+	c.problem("%s", clean(err.Error()))
+}
+
+// problem notes something the user must know. A target can make many; a hundred are enough to tell.
+func (c *certificate) problem(format string, args ...any) {
+	if len(c.trouble) < 100 {
+		c.trouble = append(c.trouble, fmt.Sprintf(format, args...))
+	}
+}
+
+// countUnseen counts a Python whose cells cannot be seen.
+func (c *certificate) countUnseen() { c.unseen++ }
+
+// noteUse adds where a group's probes are, once for each place.
+func (c *certificate) noteUse(g ledger.Group, where string) {
+	switch p := &c.probes[g]; {
+	case p.Probe == "":
+		*p = event.ProbeUse{Probe: g.String(), Site: where}
+	case !strings.Contains(p.Site, where):
+		p.Site += "; " + where
+	}
+}
+
+// used is where probes were, and how often they were hit.
+func (c *certificate) used(hits [ledger.GroupCount]uint64) (used []event.ProbeUse) {
+	for g, n := range hits {
+		if p := c.probes[g]; p.Probe != "" {
+			p.Hits = n
+			used = append(used, p)
+		}
+	}
+	return used
+}
+
+// losses is what was not recorded, by reason, with what the kernel half lost.
+func (c *certificate) losses(lost []event.Loss) []event.Loss {
+	if c.unseen > 0 {
+		lost = append(lost, event.Loss{Reason: event.LostUnseen, Count: c.unseen})
+	}
+	if c.missing > 0 {
+		lost = append(lost, event.Loss{Reason: event.LostProbes, Count: c.missing})
+	}
+	return lost
+}

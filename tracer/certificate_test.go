@@ -1,0 +1,59 @@
+package tracer
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"ipytracer/event"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// TestCertificate: what is missing of a meter is told once, since the first time; of many problems a hundred are told, and all count.
+func TestCertificate(t *testing.T) {
+	var c certificate
+	c.misses(7, 20, []event.Meter{event.NumPy, event.Torch}, "pid %d", 7)
+	c.misses(7, 10, []event.Meter{event.NumPy}, "pid %d", 7)
+	c.misses(8, 30, []event.Meter{event.NumPy}, "pid %d", 8)
+	want := []event.Blind{{PID: 7, Meter: event.NumPy, Since: 10}, {PID: 7, Meter: event.Torch, Since: 20}, {PID: 8, Meter: event.NumPy, Since: 30}}
+	if !slices.Equal(c.blind, want) {
+		t.Errorf("%+v, want %+v", c.blind, want)
+	}
+	for range 200 {
+		c.misses(9, 0, nil, "again")
+	}
+	if len(c.trouble) != 100 || c.missing != 203 {
+		t.Errorf("%d problems are told, %d counted", len(c.trouble), c.missing)
+	}
+	c.countUnseen()
+	lost := c.losses([]event.Loss{{Reason: ledger.LostChanges, Count: 5}})
+	if want := []event.Loss{{Reason: ledger.LostChanges, Count: 5}, {Reason: event.LostUnseen, Count: 1}, {Reason: event.LostProbes, Count: 203}}; !slices.Equal(lost, want) {
+		t.Errorf("%+v, want %+v", lost, want)
+	}
+}
+
+// TestCertificateOfSilence: a file system that does not answer is told of once, and no other failure.
+func TestCertificateOfSilence(t *testing.T) {
+	var c certificate
+	silent := fmt.Errorf("/mnt: %w", process.ErrNoAnswer)
+	for _, err := range []error{silent, silent, process.ErrNoProcess, nil} {
+		c.noteSilence(err)
+	}
+	if len(c.trouble) != 1 || c.missing != 1 {
+		t.Errorf("%q, %d counted", c.trouble, c.missing)
+	}
+}
+
+// TestCertificateOfUses: a group's places are told once each, with how often they were hit; a group that has none is not told.
+func TestCertificateOfUses(t *testing.T) {
+	var c certificate
+	for _, where := range []string{"a+0", "b+0", "a+0"} {
+		c.noteUse(ledger.GroupCell, where)
+	}
+	var hits [ledger.GroupCount]uint64
+	hits[ledger.GroupCell], hits[ledger.GroupSignal] = 3, 4
+	if used, want := c.used(hits), (event.ProbeUse{Probe: ledger.GroupCell.String(), Site: "a+0; b+0", Hits: 3}); len(used) != 1 || used[0] != want {
+		t.Errorf("%+v, want %+v", used, want)
+	}
+}
