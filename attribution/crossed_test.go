@@ -45,10 +45,8 @@ func TestReadingBehindALaterBoundary(t *testing.T) {
 					t.Errorf("cell %d: peak %d, want %d", i+1, w.Meters["cpu.resident"].Peak, want)
 				}
 			}
-			for _, p := range r.Certificate.Meters {
-				if p.ID == "cpu.resident" && (p.Agreed != p.Compared || p.Compared == 0) {
-					t.Errorf("%+v", p)
-				}
+			if p := proof(t, r, "cpu.resident"); p.Agreed != p.Compared || p.Compared == 0 {
+				t.Errorf("%+v", p)
 			}
 		})
 	}
@@ -103,7 +101,7 @@ func TestReadingBehindAFlush(t *testing.T) {
 	}
 	tracker.Flush()
 	late := &event.Reading{Number: s.number, PID: main, Since: s.number}
-	late.Value[event.Resident], late.High[event.Resident] = 50, 800
+	late.Value[event.Resident], late.High[event.Resident] = 800, 800 // no change says it: it rose
 	tracker.Add(late)
 	s.events = nil
 	s.closeCell(1, event.OutcomeOK)
@@ -112,7 +110,22 @@ func TestReadingBehindAFlush(t *testing.T) {
 		tracker.Add(e)
 	}
 	tracker.Flush()
-	if w := nth(t, tracker.Report(), model.Cell, 0); w.Meters["cpu.resident"].Peak != 800 {
+	r := tracker.Report()
+	if w := nth(t, r, model.Cell, 0); w.Meters["cpu.resident"].Peak != 800 {
 		t.Errorf("peak %d, want 800", w.Meters["cpu.resident"].Peak)
 	}
+	if p := proof(t, r, "cpu.resident"); p.Agreed != p.Compared || p.Compared == 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func proof(t *testing.T, r *model.Report, id string) model.Proof {
+	t.Helper()
+	for _, p := range r.Certificate.Meters {
+		if p.ID == id {
+			return p
+		}
+	}
+	t.Fatalf("no proof of %s", id)
+	return model.Proof{}
 }

@@ -9,7 +9,8 @@ import (
 // moves is what one segment did to the processes of a tree.
 type moves map[int32]movement
 
-type movement struct{ value, high *event.Readings }
+// movement is what a process has, and what it had: at its highest, and of the values at which it was looked at.
+type movement struct{ value, high, looked *event.Readings }
 
 func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.boundaries++
@@ -24,9 +25,9 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	r := t.root(b.Root)
 	moved := t.gather(r, b, readings)
-	own := movement{&b.Value, &b.High}
+	own := movement{&b.Value, &b.High, &b.Value}
 	if before, again := moved[b.PID]; again && !t.isForked(b.PID) { // an exec: the same pid with its old memory
-		own.high = highest(*own.high, before.high)
+		own.high, own.looked = highest(*own.high, before.high), highest(*own.looked, before.looked)
 	}
 	moved[b.PID] = own
 	t.endSegment(r, b, moved)
@@ -47,11 +48,11 @@ func (t *Tracker) gather(r *root, b *event.Boundary, readings []*event.Reading) 
 			continue
 		}
 		t.gpus.note(&from.Value, &from.High)
-		high := &from.High
+		one := movement{&from.Value, &from.High, &from.Value}
 		if before, again := moved[from.PID]; again {
-			high = highest(*high, before.high)
+			one.high, one.looked = highest(*one.high, before.high), highest(*one.looked, before.looked)
 		}
-		moved[from.PID] = movement{&from.Value, high}
+		moved[from.PID] = one
 	}
 	return moved
 }
@@ -113,7 +114,7 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 		}
 		t.enter(p, b.Root)
 		p.past.see(t.cut, latest, m.value, m.high, t.gpus.meters)
-		p.past.reach(t.cut, m.value)
+		p.past.reach(t.cut, m.looked)
 		p.past.thin(r)
 		if p.adopted && p.life == nil {
 			p.life = startFigures(m.value, t.gpus.meters)
