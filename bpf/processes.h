@@ -232,12 +232,18 @@ static __always_inline __u32 imports_at(__u32 slot)
 	return p ? p->imports : 0;
 }
 
-/* The CPU time of a process whose other threads have ended. It is sent where cells have their input: what ended before
- * anybody looked at it cannot be asked any more. */
+/*
+ * The CPU time of a process of which this is the last thread. The leader is not reaped before the others, so what it
+ * used is not in the sum of those that were (__exit_signal, kernel/exit.c). It is sent where cells have their input:
+ * what ended before anybody looked at it cannot be asked any more.
+ */
 static __always_inline __s64 used_by(__u64 task)
 {
-	return FIELD(task, task_struct, se.sum_exec_runtime) +
-	       FIELD(FIELD(task, task_struct, signal), signal_struct, sum_sched_runtime);
+	__u64 leader = FIELD(task, task_struct, group_leader);
+	__s64 used = FIELD(leader, task_struct, se.sum_exec_runtime) +
+		     FIELD(FIELD(task, task_struct, signal), signal_struct, sum_sched_runtime);
+
+	return task == leader ? used : used + FIELD(task, task_struct, se.sum_exec_runtime);
 }
 
 /* sched_process_exec(task, old_pid, binary) */

@@ -45,12 +45,35 @@ func (s *Session) look(t *target) {
 		t.python = nil
 		return
 	}
+	p.unseen = p.ran(t)
 	if t.announced || t.child { // it ran, unprobed, until it was found out
 		s.late = append(s.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
 	}
 	t.announced = true
 	s.overlooked.found(t.pid)
 	s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
+}
+
+// ran is how many cells IPython has stored of a process that began within the session.
+func (p *python) ran(t *target) int64 {
+	if t.late || p.inputs == 0 {
+		return 0
+	}
+	n, err := p.live.ListLen(p.inputs)
+	if err != nil {
+		return 0
+	}
+	return max(0, n-1)
+}
+
+// sayUnseen says of a process that ends, or becomes another program, that cells ran in it before its probes were in, and none since.
+func (s *Session) sayUnseen(t *target) {
+	if t.python == nil || t.python.unseen == 0 {
+		return
+	}
+	s.unseen++
+	s.misses(t.pid, 0, metersOfPythons, "pid %d: its cells up to In[%d] ran before its probes were in place, and none since: they are not seen", t.pid, t.python.unseen)
+	t.python.unseen = 0
 }
 
 // learn reads what is only there once the interpreter, or IPython in it, has started.

@@ -71,6 +71,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	case event.ProcessExit:
 		s.overlookedEnds(b, extra)
 		if t != nil {
+			s.sayUnseen(t)
 			s.release(t)
 			t.gone = true
 		}
@@ -119,6 +120,7 @@ func (s *Session) cellOpened(t *target, b *event.Boundary) {
 	if t == nil || t.python == nil {
 		return
 	}
+	t.python.unseen = 0 // what is in In now says it
 	known := b.Inputs >= 0 || b.Inputs == event.InputsElsewhere
 	if !known && t.python.inputs == 0 {
 		s.learn(t)
@@ -190,6 +192,7 @@ func (s *Session) processChanged(t *target, b *event.Boundary, extra ledger.Boun
 	if !known {
 		s.targets = append(s.targets, t)
 	}
+	s.sayUnseen(t)
 	t.closeProbes()
 	s.natives.forget(t)
 	t.identified = false // its slot is a new one

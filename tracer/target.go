@@ -66,7 +66,9 @@ type python struct {
 	inputs uint64 // address of In, 0 until found
 	count  int64  // its length when last read
 	stored int64  // its length as of the newest cell that was heard of, 0 if not known
-	ready  bool   // the main interpreter's address is known
+	// unseen are the cells that In had by the time the probes were in, of which no window is known, until the next cell begins: that tells.
+	unseen int64
+	ready  bool // the main interpreter's address is known
 	// codeFrees: it is seen when a code object is freed.
 	codeFrees bool
 	// modules is its sys.path as of when libraries were expected there.
