@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"ipytracer/report"
 )
@@ -83,10 +82,8 @@ func TestStandsStill(t *testing.T) {
 
 func appears(t *testing.T, file string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(file); err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s does not appear", filepath.Base(file))
+	until(t, filepath.Base(file), func() bool {
+		_, err := os.Stat(file)
+		return err == nil
+	})
 }

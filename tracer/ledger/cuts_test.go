@@ -1,10 +1,8 @@
 package ledger
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -22,25 +20,11 @@ func TestCutsAmongChanges(t *testing.T) {
 		return
 	}
 	l := load(t, Options{lingering: 200})
-	if !l.Capabilities().ExactResident {
-		t.Skip("this kernel has one counter for all CPUs")
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestCutsAmongChanges$")
-	cmd.Env = append(os.Environ(), "LEDGER_FALLS=1", "GOGC=off")
-	_, out, err := piped(t, cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if answers := bufio.NewScanner(out); !answers.Scan() { // it is up
-		t.Fatal("the child has ended")
-	}
-	if _, err := l.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
-		t.Fatal(err)
-	}
+	pid, _, _, _ := again(t, l, "LEDGER_FALLS")
 	var c collected
 	for range 50 {
 		for range 40 {
-			if err := l.Detach(cmd.Process.Pid); err != nil { // any boundary
+			if err := l.Detach(pid); err != nil { // any boundary
 				t.Fatal(err)
 			}
 			time.Sleep(20 * time.Microsecond)
