@@ -61,7 +61,7 @@ func confineHelper(signals bool) error {
 		return err
 	}
 	rules := slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,
-			unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_GETSOCKOPT), // a line that a notebook has made
+		unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_GETSOCKOPT), // a line that a notebook has made
 		[]confine.Rule{confine.OneOf(unix.SYS_KILL, 1, 0)})
 	if signals {
 		for _, s := range process.Passed {
