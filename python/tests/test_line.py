@@ -185,6 +185,14 @@ class Answers(LineTest):
             tracer.reply = lambda r: [{"id": r["id"], "windows": [fake.window(n)], "more": n < 5} for n in range(1, 6)]
             self.assertEqual([w.id for w in self.line.ask("cells", after=0, limit=200)], [1, 2, 3, 4, 5])
 
+    def test_nothing_to_tell(self):
+        """An answer without the member is one without windows."""
+        with fake.Tracer() as tracer:
+            self.attached(tracer)
+            tracer.reply = lambda r: [{"id": r["id"]}]
+            self.assertEqual((self.line.ask("cell"), self.line.ask("lines", window=1)), ([], []))
+            self.assertTrue(self.line.listens())
+
     def test_an_error_is_a_sentence(self):
         with fake.Tracer() as tracer:
             self.attached(tracer)
@@ -226,7 +234,7 @@ HOSTILE = {
     "no JSON": b"\xff\x00{", "half": b'{"id": 1', "a list": b"[]", "a number": b"1", "empty": b"{}", "no id": b'{"windows": []}',
     "an id never asked": b'{"id": 77, "windows": []}', "a true id": b'{"id": true, "windows": []}', "a huge id": b'{"id": 1' + b"0" * 30 + b', "windows": []}',
     "a huge number": b'{"id": 1, "windows": ' + b"9" * 60000 + b"}", "NaN": b'{"id": 1, "windows": [], "lost": NaN}',
-    "Infinity": b'{"id": 1, "windows": [], "lost": -Infinity}', "no windows": b'{"id": 1}', "windows that are none": b'{"id": 1, "windows": {}}',
+    "Infinity": b'{"id": 1, "windows": [], "lost": -Infinity}', "windows that are null": b'{"id": 1, "windows": null}', "windows that are none": b'{"id": 1, "windows": {}}',
     "a window that is none": b'{"id": 1, "windows": [7]}', "deep": b'{"id": 1, "windows": ' + b"[" * 30000, "deep and whole": b'{"id": 1, "windows": ' + b"[" * 30000 + b"]" * 30000 + b"}",
     "an unknown kind": _with(kind="x"), "a kind that is a list": _with(kind=[]), "text for a number": _with(duration_ns="1"), "a float": _with(duration_ns=1.5), "beyond 64 bits": _with(duration_ns=2**63),
     "a negative time": _with(duration_ns=-1), "figures that are none": _with(meters=[]), "a figure short of a number": _with(meters={"cpu.resident": {"start": 1}}),

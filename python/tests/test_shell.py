@@ -25,6 +25,12 @@ class WithTracer(ShellTest):
         self.assertEqual(set(self.published.outputs[-1]["data"]), {"text/plain", "text/html"})
         self.assertEqual(self.tracer.markers[-2:], ["cell", "ask"])
 
+    def test_the_cell_that_loads(self):
+        """It is not below the next one, though the tracer tells of it; a shell that has the extension from its start shows In[1], too."""
+        self.tracer.windows.append(fake.window(900, execution_count=1))
+        self.assertEqual([s[:5] for s in self.run_cell("x = 1")], ["In[2]"])
+        self.assertEqual(_shell.Companion(self.shell)._from, 3)
+
     def test_failed_cells(self):
         self.tracer.coming = [{"status": "error", "error": "ZeroDivisionError"}, {"status": "error", "error": "SyntaxError"}]
         self.assertEqual(self.run_cell("1/0"), ["In[2]  %s · error (ZeroDivisionError)" % LINE])

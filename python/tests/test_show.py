@@ -64,10 +64,15 @@ class Compact(unittest.TestCase):
         meters = {"cpu.resident": figure(0, 512 * MIB, 0), "cpu.mapped": figure(0, 512 * MIB, 0)}
         self.assertIn("mapped 512.00 MiB (line 1 › f)", _text.compact(parsed(meters=meters, top=top)))
 
+        top["cpu.mapped"].update(where="(no Python code, or not known)", execution=0)
+        self.assertNotIn("mapped", _text.compact(parsed(meters=meters, top=top)))
+        self.assertEqual(_text.meters(parsed(meters=meters, top=top)).rows[1][-1], "no Python code, or not known")
+
     def test_limit(self):
         for peak, share, words in ((512, "█████░░░░░", "50 % of"), (8, "▏░░░░░░░░░", "<1 % of"), (1000, "█████████▊", "! 97 % of"), (4096, "██████████", "! 400 % of"), (0, "░░░░░░░░░░", "0 % of")):
             shown = _text.compact(parsed(meters={"cpu.resident": figure(0, peak * MIB, 0)}), HELLO)
             self.assertTrue(shown.endswith(" · %s %s 1.00 GiB (container)" % (share, words)), shown)
+        self.assertTrue(_text.compact(parsed(), HELLO._replace(limit_of="cgroup")).endswith(" (container)"))
         self.assertNotIn("%", _text.compact(parsed(), HELLO._replace(limit=None)))
 
     def test_without_resident(self):

@@ -37,9 +37,9 @@ def cells(after=0):
         if not isinstance(page, Windows):
             break
         newer = [w for w in page if w.id > after]
-        found.extend(newer)
-        if len(newer) < _PAGE:
+        if not newer:        # a page may be shorter than asked for
             break
+        found.extend(newer)
         after = max(w.id for w in newer)
     return found
 

@@ -137,8 +137,8 @@ def window(value):
 
 
 def windows(answer):
-    """The windows of an answer, as Windows."""
-    found = Windows(window(w) for w in _list(answer["windows"]))
+    """The windows of an answer, as Windows; none where it has no such member."""
+    found = Windows(window(w) for w in _list(answer.get("windows", [])))
     found.lost = integer(answer.get("lost", 0), 0)
     return found
 
@@ -148,9 +148,9 @@ def _frame(value):
 
 
 def lines(answer):
-    """The lines of an answer, as Lines."""
+    """The lines of an answer, as Lines; none where it has no such member."""
     return Lines(Line(_meter(l["meter"]), *(integer(l[k]) for k in ("at_peak", "allocated", "freed", "net", "count")), text(l["where"]),
-                      tuple(_frame(f) for f in _list(l["stack"]))) for l in _list(answer["lines"]))
+                      tuple(_frame(f) for f in _list(l["stack"]))) for l in _list(answer.get("lines", [])))
 
 
 def certificate(answer):

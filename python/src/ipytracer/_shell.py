@@ -46,6 +46,7 @@ class Companion:
         self.on, self.full = True, False
         self.once = None                  # how this one cell is shown: True for full, False for compact
         self._listened = False
+        self._from = shell.execution_count + _in_a_cell()   # the first In[N] whose figures are shown
         self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
 
     def _cells(self):
@@ -119,18 +120,27 @@ class Companion:
         late, self.line.late = self.line.late, []
         answers = late + ([told] if isinstance(told, list) else [])
         full = self.full if self.once is None else self.once
-        for window in outermost(answers)[-_MOST_SHOWN:]:
+        shown = [w for w in outermost(answers) if w.execution_count is None or w.execution_count >= self._from]
+        for window in shown[-_MOST_SHOWN:]:
             _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello))
+
+
+def _frames():
+    """The frames of cells that have called this."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "run_cell_async":
+            yield frame
+        frame = frame.f_back
+
+
+def _in_a_cell():
+    return any(True for _ in _frames())
 
 
 def _runs(info):
     """Whether the cell with that ExecutionInfo is one of those that have called this."""
-    frame = sys._getframe()
-    while frame is not None:
-        if frame.f_code.co_name == "run_cell_async" and frame.f_locals.get("info") is info:
-            return True
-        frame = frame.f_back
-    return False
+    return any(frame.f_locals.get("info") is info for frame in _frames())
 
 
 def outermost(answers):

@@ -13,6 +13,8 @@ Table = namedtuple("Table", "head rows")       # cells are text; the first colum
 Bar = namedtuple("Bar", "share text")          # of a limit: 0.37, "37 % of 1.56 GiB container"
 
 _WORTH = 64 << 10     # bytes: what needed less is not worth a word beside the rest
+_WORTH_A_LINE = 1 << 20   # the same of memory that is told only for its line
+_LIMITS = {"cgroup": "container"}
 _FULL = 0.9           # of a limit
 _MOST_NOTE = 100      # characters
 
@@ -32,6 +34,8 @@ def need(figure):
 def place(top, window):
     """Where a Top is, for a line under its own cell: "line 2 › ones"."""
     where = top.where
+    if where.startswith("(") and where.endswith(")"):    # "(no Python code, or not known)"
+        where = where[1:-1]
     if top.execution == window.execution:
         where = re.sub(r"^In\[\d+\] ", "", where)
     return _words.safe(where, _MOST_NOTE)
@@ -66,7 +70,7 @@ def _beside(window, own):
             if meter.endswith((".driver", ".active")) and figure.peak:
                 yield Part(_words.meter_name(meter), need(figure), "total %s%s%s" % (mark(figure), _words.size(figure.end), note and ", " + note))
         elif meter == "cpu.mapped":
-            if note and own is not None and own.need >= _WORTH and not _explained(window, own):
+            if note and top.execution and own is not None and own.need >= _WORTH_A_LINE and not _explained(window, own):
                 yield Part("mapped", need(figure), note)
         elif meter != "cpu.resident" and not _words.is_part(meter) and (figure.need >= _WORTH or not figure.exact and figure.need):
             yield Part(_words.meter_name(meter), need(figure), note)
@@ -89,7 +93,7 @@ def bar(window, hello):
     percent = "<1" if 0 < share < 0.01 else str(int(min(share, 1e6) * 100))
     text = "%s%s %% of %s" % (mark(figure, True), percent, _words.size(hello.limit))
     if hello.limit_of:
-        text += " (%s)" % _words.safe(hello.limit_of, 40)
+        text += " (%s)" % _words.safe(_LIMITS.get(hello.limit_of, hello.limit_of), 40)
     return Bar(share, ("! " if share >= _FULL else "") + text)
 
 
