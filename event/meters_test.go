@@ -33,7 +33,7 @@ func TestMetersAreWhole(t *testing.T) {
 	}
 	for _, row := range told() {
 		if !strings.Contains(string(docs), row+"\n") {
-			t.Errorf("docs/meters.md, What is told of each, lacks\n%s", row)
+			t.Errorf("docs/meters.md, The meters compared, lacks\n%s", row)
 		}
 	}
 	if len(Meters()) != kinds {
