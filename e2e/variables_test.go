@@ -29,7 +29,7 @@ func TestVariables(t *testing.T) {
 func checkVariables(t *testing.T, p place) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "run.arrows")
-	w, results, r := tracedWorkload(t, p, "--budget", "off", "--record", file)
+	_, results, r := tracedWorkload(t, p, "--budget", "off", "--record", file)
 	found := map[string]model.Variable{}
 	for _, v := range r.Variables {
 		found[v.Name] = v
