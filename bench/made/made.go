@@ -1,4 +1,5 @@
-// Package made writes recordings of sessions that are made up, for benchmarks.
+// Package made writes recordings of made-up sessions, for benchmarks. Which sessions is for the caller to say
+// (attribution/attributiontest makes them); nothing is traced and nothing measured here.
 package made
 
 import (

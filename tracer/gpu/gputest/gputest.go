@@ -1,4 +1,5 @@
-// Package gputest makes the stand-in for NVML in testdata/gpu/nvml, for tests on machines without a GPU.
+// Package gputest builds the stand-in for NVML in testdata/gpu/nvml, for tests on machines without a GPU. Stand-ins
+// for the CUDA driver and for PyTorch are e2e's.
 package gputest
 
 import (
