@@ -1,5 +1,5 @@
-// Package made writes recordings of made-up sessions, for benchmarks. Which sessions is for the caller to say
-// (attribution/attributiontest makes them); nothing is traced and nothing measured here.
+// Package made writes recordings of made-up events, for benchmarks. Which events is for the caller to say; nothing is
+// traced and nothing measured here.
 package made
 
 import (

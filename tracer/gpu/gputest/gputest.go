@@ -1,5 +1,5 @@
-// Package gputest builds the stand-in for NVML in testdata/gpu/nvml, for tests on machines without a GPU. Stand-ins
-// for the CUDA driver and for PyTorch are e2e's.
+// Package gputest builds the stand-in for NVML in testdata/gpu/nvml, for tests on machines without a GPU. Only tests
+// import it, and the stand-ins for CUDA and PyTorch are built elsewhere.
 package gputest
 
 import (
