@@ -20,6 +20,10 @@ help: ## list the targets
 build: ## build bin/tracer (needs Go only; with a C compiler it gets NVML too)
 	@GO='$(GO)' VERSION='$(VERSION)' scripts/build.sh $(BIN)
 
+.PHONY: wheel
+wheel: ## build the notebook companion, bin/ipytracer-*.whl (needs Python with pip, setuptools and wheel)
+	/usr/bin/python3 -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(dir $(BIN)) ./python
+
 .PHONY: demo
 demo: ## install what is missing, trace a real IPython session and print its report (needs root)
 	scripts/install.sh demo

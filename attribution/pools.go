@@ -3,6 +3,7 @@ package attribution
 import (
 	"strings"
 
+	"ipytracer/event"
 	"ipytracer/words"
 )
 
@@ -13,9 +14,9 @@ type pool struct {
 }
 
 var pools = []pool{
-	{words.Loky, "from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"},
-	{words.MultiprocessingPool, ""},
-	{words.ProcessPoolExecutor, ""},
+	{event.PoolLoky, "from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"},
+	{event.PoolMultiprocessing, ""},
+	{event.PoolExecutor, ""},
 }
 
 // poolOf knows the workers of pools: by what their frames said in the end, or by their command line. ok is false for other processes.

@@ -15,6 +15,13 @@ const (
 	HeldByNone HolderKind = "none"
 )
 
+// The pools whose idle workers are known, as Pool of [Holders] has them.
+const (
+	PoolMultiprocessing = "multiprocessing.Pool"
+	PoolExecutor        = "concurrent.futures.ProcessPoolExecutor"
+	PoolLoky            = "joblib (loky)"
+)
+
 // Holder is who holds a block that was live when the session ended. All texts are hostile, as everything that came out of a
 // target.
 type Holder struct {
@@ -22,8 +29,8 @@ type Holder struct {
 	Size       Bytes  // of a NumPy array's data that no change told of, as that array says; 0 of other blocks
 	Kind       HolderKind
 	Path       string // from the root to the object that has the block: cache['train'][3].weight, at most 512 bytes
-	Root       string // the name at which the path begins; "" if there is none
-	Type       string // tp_name of that object, such as "numpy.ndarray"; "" if there is none
+	Root       string // the name at which the path begins, at most 128 bytes; "" if there is none
+	Type       string // tp_name of that object, such as "numpy.ndarray", at most 128 bytes; "" if there is none
 	References int64  // its reference count
 	Output     int    // n of Out[n]; 0 if it is none of these
 	// Function, File and Line are of the frame that the path goes through, if any. Of a traceback and a thread, Path
@@ -44,7 +51,7 @@ type Holders struct {
 	PID      int32
 	Complete bool  // false: a limit was hit, and [HeldByNone] and [HeldByCycle] mean only that no path was found
 	Objects  int64 // that were looked into
-	// Pool is set for a process that is a worker of a pool and waits for the next task, such as "multiprocessing.Pool"; it has no
+	// Pool is set for a process that is a worker of a pool and waits for the next task, such as [PoolMultiprocessing]; it has no
 	// Holders then.
 	Pool    string
 	Holders []Holder

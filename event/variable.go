@@ -3,21 +3,23 @@ package event
 // Variable is a name of a Python's, or what is large and only a module, a traceback or a frame has, at the end of a
 // session. All texts are hostile, as everything that came out of a target.
 type Variable struct {
-	Name string     // x, Out[7], module.attribute
-	Also []string   // other names of the same object
+	Name string     // as one types it: x, Out[7], module.attribute; of a frame "locals of f"
+	Also []string   // other names of the same object, at most 8
 	Kind HolderKind // of a variable, an output, a traceback, a thread or a module
-	Type string     // tp_name, such as "numpy.ndarray"
-	// Shape and DType are of arrays and what is made of them; empty where there is none or it is not sure.
+	Type string     // tp_name, such as "numpy.ndarray", at most 128 bytes
+	// Shape and DType are of arrays, tensors, data frames and sparse matrices; empty where there is none or it is not sure.
 	Shape  []int64
 	DType  string
 	Length int64 // len() of it, -1 where that is not known
-	// Bytes would go with the object's names: what nothing else holds. Reaches is all that it leads to, 0 where that was
-	// not added up.
+	// Bytes would go with the object's names: what nothing else holds. Reaches is all that it leads to, classes and modules left out,
+	// 0 where that was not added up.
 	Bytes   Bytes
 	Reaches Bytes
 	// Device is GPU memory among what would go, in bytes; its tensors' storages say so themselves.
 	Device Bytes
-	Exact  bool // false: Bytes is only the least
+	// Exact is false where Bytes is only the least: the walk was cut, or there are objects of libraries in C that do not say what else
+	// they have.
+	Exact bool
 	// Block is the address of the largest piece of memory among these and Size how large it is; Array says that it is the
 	// data of an array or a tensor, which the meters of such blocks know by this address.
 	Block uint64

@@ -39,7 +39,7 @@ tracer/libc: tracer/elffile tracer/machine
 tracer/numpy: tracer/machine
 tracer/cuda: event tracer/elffile tracer/machine
 tracer/native: tracer/elffile demangle
-tracer/holders: tracer/cpython unix
+tracer/holders: event tracer/cpython unix
 tracer/resident:
 tracer/pinned: tracer/elffile
 tracer/gpu: go-nvml

@@ -37,6 +37,12 @@ func (c *certificate) misses(pid int, since event.Nanoseconds, meters []event.Me
 	}
 }
 
+// missesPython notes that the cells of a Python, and what only its own probes see, are not seen.
+func (c *certificate) missesPython(pid int, format string, args ...any) {
+	c.countUnseen()
+	c.misses(pid, 0, metersOfPythons, format, args...)
+}
+
 // noteSilence says of a file that may be there, and is only looked for, that what it is on does not answer.
 func (c *certificate) noteSilence(err error) {
 	if !errors.Is(err, process.ErrNoAnswer) || c.silence[err.Error()] || len(c.silence) > 100 {

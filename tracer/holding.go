@@ -132,8 +132,8 @@ func (l *lastLook) holders(typed *cells) (events []event.Event) {
 	}
 	for _, h := range l.found {
 		var out []event.Holder
-		take := func(x holders.Holder) {
-			one := holder(x)
+		take := func(x event.Holder) {
+			one := cleanHolder(x)
 			one.Line = typed.typedLine(int32(h.target.pid), one.File, one.Line)
 			out = append(out, one)
 		}
@@ -173,9 +173,8 @@ func compareBlock(b holders.Block, address uint64) int {
 	return 0
 }
 
-func holder(h holders.Holder) event.Holder {
-	return event.Holder{
-		Address: h.Address, Size: event.Bytes(h.Size), Kind: event.HolderKind(h.Kind), Path: clean(h.Path), Root: clean(h.Root), Type: clean(h.Type), Probable: h.Probable, References: h.References,
-		Output: h.Output, Function: clean(h.Function), File: clean(h.File), Line: h.Line, Asked: event.Bytes(h.Asked),
-	}
+// cleanHolder is a holder whose texts are UTF-8.
+func cleanHolder(h event.Holder) event.Holder {
+	h.Path, h.Root, h.Type, h.Function, h.File = clean(h.Path), clean(h.Root), clean(h.Type), clean(h.Function), clean(h.File)
+	return h
 }

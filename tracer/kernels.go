@@ -27,8 +27,7 @@ func (s *Session) adoptPythons(root *target, slots map[process.Identity]uint32) 
 		if err := s.adoptPython(t, id); err != nil {
 			_ = t.close()
 			if !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrNotPython) {
-				s.unseen++
-				s.misses(pid, 0, metersOfPythons, "child %d runs a Python that could not be probed: %v", pid, err)
+				s.missesPython(pid, "child %d runs a Python that could not be probed: %v", pid, err)
 			}
 		}
 	}
@@ -87,8 +86,7 @@ func (s *Session) withoutDescendants(who []process.Identity) (out []process.Iden
 func (s *Session) namedPython(pid int) bool {
 	exe, err := s.fs.ExeName(pid)
 	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {
-		s.unseen++
-		s.misses(pid, 0, metersOfPythons, "which program pid %d runs is not known: %v: if it is a Python, its cells are not seen", pid, err)
+		s.missesPython(pid, "which program pid %d runs is not known: %v: if it is a Python, its cells are not seen", pid, err)
 	}
 	return strings.HasPrefix(filepath.Base(exe), "python")
 }

@@ -41,11 +41,11 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 		l.log.Debug("what is there by name", "pid", t.pid, "names", len(listed.Names), "objects", listed.Objects, "bytes", listed.Read,
 			"took", time.Duration(now()-began), "complete", listed.Complete)
 		e := &event.Variables{
-			Time: began, Root: t.root, PID: int32(t.pid), Complete: listed.Complete, Objects: int64(listed.Objects), Total: event.Bytes(listed.Total),
-			Unlisted: int64(listed.Unlisted), Rest: event.Bytes(listed.Rest),
+			Time: began, Root: t.root, PID: int32(t.pid), Complete: listed.Complete, Objects: int64(listed.Objects), Total: listed.Total,
+			Unlisted: int64(listed.Unlisted), Rest: listed.Rest,
 		}
 		for _, n := range listed.Names {
-			e.Variables = append(e.Variables, variable(n))
+			e.Variables = append(e.Variables, cleanVariable(n))
 		}
 		found = append(found, e)
 	}
@@ -67,13 +67,12 @@ func (l *lastLook) mapped(pid int) (all []holders.Block) {
 	return all
 }
 
-func variable(n holders.Listed) event.Variable {
-	v := event.Variable{
-		Name: clean(n.Name), Kind: event.HolderKind(n.Kind), Type: clean(n.Type), Shape: n.Shape, DType: n.DType, Length: n.Length,
-		Bytes: event.Bytes(n.Bytes), Reaches: event.Bytes(n.Reaches), Device: event.Bytes(n.Device), Exact: n.Exact,
-		Block: n.Block, Size: event.Bytes(n.BlockSize), Array: n.Array,
-	}
-	for _, name := range n.Also {
+// cleanVariable is a variable whose texts are UTF-8.
+func cleanVariable(v event.Variable) event.Variable {
+	v.Name, v.Type = clean(v.Name), clean(v.Type)
+	also := v.Also
+	v.Also = nil
+	for _, name := range also {
 		v.Also = append(v.Also, clean(name))
 	}
 	return v

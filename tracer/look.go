@@ -24,9 +24,8 @@ func (s *Session) look(t *target) {
 	p, err := s.interpreters.open(t.pid)
 	if err != nil {
 		if t.patience == 0 && t.child && !s.hasEnded(t) { // it is named like one
-			s.unseen++
 			s.overlooked.found(t.pid)
-			s.misses(t.pid, 0, metersOfPythons, "pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
+			s.missesPython(t.pid, "pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
 		}
 		return
 	}
@@ -38,9 +37,8 @@ func (s *Session) look(t *target) {
 			t.python = nil
 			return
 		}
-		s.unseen++
 		s.overlooked.found(t.pid)
-		s.misses(t.pid, 0, metersOfPythons, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
+		s.missesPython(t.pid, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
 		p.close()
 		t.python = nil
 		return
@@ -71,8 +69,7 @@ func (s *Session) sayUnseen(t *target) {
 	if t.python == nil || t.python.unseen == 0 {
 		return
 	}
-	s.unseen++
-	s.misses(t.pid, 0, metersOfPythons, "pid %d: its cells up to In[%d] ran before its probes were in place, and none since: they are not seen", t.pid, t.python.unseen)
+	s.missesPython(t.pid, "pid %d: its cells up to In[%d] ran before its probes were in place, and none since: they are not seen", t.pid, t.python.unseen)
 	t.python.unseen = 0
 }
 

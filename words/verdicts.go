@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"ipytracer/event"
 	"ipytracer/model"
 )
 
@@ -16,7 +17,7 @@ type Found struct {
 	Shown    string // the cell that showed it, see [Cell]; "" for none
 	Until    string // the cell in which it went; "" where it is still there
 	GapNS    int64  // how long after its cell's end it went
-	Pool     string // what the idle workers belong to
+	Pool     string // what the idle workers belong to, as [event.Holders] has it
 	Unseen   bool   // some of it was made when nobody looked
 	// Of [model.Fragmentation], in bytes.
 	Reserved, Grown int64
@@ -139,13 +140,6 @@ func held(v *model.Verdict, f Found) (evidence, advice string) {
 	return "no Python object that can be reached refers to it", "look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
 }
 
-// Pools whose idle workers are known.
-const (
-	Loky                = "joblib (loky)"
-	MultiprocessingPool = "multiprocessing.Pool"
-	ProcessPoolExecutor = "concurrent.futures.ProcessPoolExecutor"
-)
-
 // pool: workers that wait for the next task until their pool is shut down.
 func pool(v *model.Verdict, f Found) (evidence, advice string) {
 	evidence = fmt.Sprintf("%d workers of %s wait for the next task: %s", v.Count, f.Pool, v.Command)
@@ -153,11 +147,11 @@ func pool(v *model.Verdict, f Found) (evidence, advice string) {
 		evidence = fmt.Sprintf("a worker of %s waits for the next task: %s", f.Pool, v.Command)
 	}
 	switch f.Pool {
-	case Loky:
+	case event.PoolLoky:
 		advice = "joblib keeps its workers for the next call and ends them after five minutes without one; the code below ends them now"
-	case MultiprocessingPool:
+	case event.PoolMultiprocessing:
 		advice = "call terminate() and join() on the pool, or use it in a with block"
-	case ProcessPoolExecutor:
+	case event.PoolExecutor:
 		advice = "call shutdown() on the executor, or use it in a with block"
 	default:
 		advice = "shut the pool down"

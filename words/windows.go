@@ -30,12 +30,15 @@ func StatementsRefused(n uint64) string {
 // RanUnseen says that cells ran within a window.
 func RanUnseen(cells string) string { return cells + " ran in it without being seen" }
 
+// In is what IPython calls the cell that it has counted as n: "In[3]".
+func In[N int | int64](n N) string { return fmt.Sprintf("In[%d]", n) }
+
 // Cells is "In[3]", or "In[3] to In[5]".
 func Cells(first, last int64) string {
 	if last > first {
-		return fmt.Sprintf("In[%d] to In[%d]", first, last)
+		return In(first) + " to " + In(last)
 	}
-	return fmt.Sprintf("In[%d]", first)
+	return In(first)
 }
 
 // Cell is what people call a run of a cell: its In[N], or which run of the session it was, where IPython counts none (count < 0) or does
@@ -47,7 +50,7 @@ func Cell(execution, count int, silent bool) string {
 	case count < 0:
 		return fmt.Sprintf("a cell (run %d)", execution)
 	}
-	return fmt.Sprintf("In[%d]", count)
+	return In(count)
 }
 
 // Between is what people call the time between two cells; either is "" where the session began or ended.

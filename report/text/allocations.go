@@ -210,12 +210,12 @@ func wayOf(stack []model.Frame) way {
 	return w
 }
 
-// place is a line of a cell or of a file: "In [4] line 2 make", "train.py:17 step".
+// place is a line of a cell or of a file: "In[4] line 2 make", "train.py:17 step".
 func place(f model.Frame) string {
 	where := ""
 	switch {
 	case f.ExecutionCount != nil:
-		where = fmt.Sprintf("In[%d]", *f.ExecutionCount)
+		where = words.In(*f.ExecutionCount)
 	case f.Execution > 0:
 		where = fmt.Sprintf("cell #%d", f.Execution)
 	default:

@@ -39,7 +39,7 @@ func runs(v *model.Verdict) string {
 // runName is "In[3]", or "cell #3" where IPython counts none.
 func runName(executions, counts []int, i int) string {
 	if i < len(counts) && counts[i] > 0 {
-		return fmt.Sprintf("In[%d]", counts[i])
+		return words.In(counts[i])
 	}
 	return fmt.Sprintf("cell #%d", executions[i])
 }

@@ -32,7 +32,7 @@ func label(w model.Window) string {
 	case w.ExecutionCount == nil:
 		return "-"
 	}
-	return fmt.Sprintf("In[%d]", *w.ExecutionCount)
+	return words.In(*w.ExecutionCount)
 }
 
 // quantity is one of the sizes people read off a figure.

@@ -1,9 +1,12 @@
 package holders
 
-import "ipytracer/tracer/cpython"
+import (
+	"ipytracer/event"
+	"ipytracer/tracer/cpython"
+)
 
 // describeValue fills in the shape, the type of the elements or the length of an object. What is not sure is left out.
-func (l *lister) describeValue(r *Listed, addr uint64, t *typ) {
+func (l *lister) describeValue(r *event.Variable, addr uint64, t *typ) {
 	of := l.lineage(t)
 	r.Length = l.length(addr, t)
 	switch {
@@ -57,7 +60,7 @@ func (l *lister) length(addr uint64, t *typ) int64 {
 
 // describeFrameOf is for what has pandas' BlockManager: its axes are in a list, the columns first, its blocks in a tuple.
 // It was written in Python, with slots, up to pandas 1.2, and is a Cython class since. The blocks must agree with the axes.
-func (l *lister) describeFrameOf(r *Listed, manager uint64) {
+func (l *lister) describeFrameOf(r *event.Variable, manager uint64) {
 	var axes, blocks uint64
 	l.fields(manager, func(word uint64, t *typ) {
 		switch {
@@ -182,7 +185,7 @@ func (l *lister) axis(addr uint64, depth int) (length int64, dtype string) {
 }
 
 // describeSparse is for SciPy's sparse matrices: _shape is a tuple of two, data has the elements.
-func (l *lister) describeSparse(r *Listed, addr uint64, t *typ) {
+func (l *lister) describeSparse(r *event.Variable, addr uint64, t *typ) {
 	if t.flags&cpython.FlagHeapType == 0 {
 		return
 	}

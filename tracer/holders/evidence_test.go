@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 )
 
@@ -25,7 +26,7 @@ func TestEvidence(t *testing.T) {
 		for _, c := range []struct {
 			name     string
 			build    func() (main, module []uint64)
-			kind     Kind
+			kind     event.HolderKind
 			path     string
 			probable bool
 		}{
@@ -33,22 +34,22 @@ func TestEvidence(t *testing.T) {
 				array := f.array()
 				f.put(f.h.Interpreter+uint64(f.h.InterpThreadsHead), 0)
 				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.list(array)}
-			}, Module, "lib.kept[0]", false},
+			}, event.HeldByModule, "lib.kept[0]", false},
 			{"a reference", func() (main, module []uint64) {
 				array := f.array()
 				f.setReferences(array, 2)
 				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.list(array)}
-			}, Variable, "odd.<numpy.ndarray>", false},
+			}, event.HeldByVariable, "odd.<numpy.ndarray>", false},
 			{"one of two", func() (main, module []uint64) {
 				array := f.array()
 				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.unknownObject(array)}
-			}, Variable, "odd.<numpy.ndarray>", true},
+			}, event.HeldByVariable, "odd.<numpy.ndarray>", true},
 			{"a bare pointer", func() (main, module []uint64) {
 				return []uint64{f.str("odd"), f.unknownObject(f.block)}, nil
-			}, Variable, "odd", true},
+			}, event.HeldByVariable, "odd", true},
 			{"a bare pointer beside an array", func() (main, module []uint64) {
 				return []uint64{f.str("odd"), f.unknownObject(f.block)}, []uint64{f.str("kept"), f.list(f.array())}
-			}, Module, "lib.kept[0]", false},
+			}, event.HeldByModule, "lib.kept[0]", false},
 		} {
 			main, module := c.build()
 			f.program(main, module)
@@ -74,11 +75,11 @@ func TestCycleBesideStaleWord(t *testing.T) {
 		f.put(cycle-head, list)
 		f.put(cycle-head+8, list)
 		f.program([]uint64{f.str("odd"), f.unknownObject(array)}, nil)
-		if h := f.find(t, Limits{}).Holders[0]; h.Kind != Cycle || h.Probable {
+		if h := f.find(t, Limits{}).Holders[0]; h.Kind != event.HeldByCycle || h.Probable {
 			t.Errorf("%+v", h)
 		}
 		f.setReferences(cycle, 2) // code in C holds it
-		if h := f.find(t, Limits{}).Holders[0]; h.Kind != None {
+		if h := f.find(t, Limits{}).Holders[0]; h.Kind != event.HeldByNone {
 			t.Errorf("held from outside: %+v", h)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 )
 
@@ -32,7 +33,7 @@ const (
 	isDone         // a part of another node, which has looked into it
 )
 
-var kinds = [...]Kind{Variable, Output, Traceback, Thread, Module, Cycle, None}
+var kinds = [...]event.HolderKind{event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback, event.HeldByThread, event.HeldByModule, event.HeldByCycle, event.HeldByNone}
 
 const (
 	kindVariable = iota

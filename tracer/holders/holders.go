@@ -3,7 +3,7 @@
 // asked for, and what follows for an audit, is for others to say (tracer, attribution).
 //
 // It reads the process's objects from outside, through its memory, while the process runs. A [Survey] does that once, and what is asked
-// of it is found out from what it has noted. From the roots (see [Kind]),
+// of it is found out from what it has noted. From the roots (see [event.HolderKind]),
 // in their order, it goes breadth first along the references that objects hold, each object once. So an earlier kind
 // wins, and a path is a shortest one. What a built-in object refers to is read as that version of CPython keeps it; of
 // other types made in C what they declare, and what reference counts demand: see evidence.go. Weak references are not followed.
@@ -17,48 +17,12 @@ import (
 	"context"
 	"slices"
 	"time"
-)
 
-// Kind is what holds a block, by where the path to it begins.
-type Kind string
-
-// The kinds, in the order of the roots: an earlier one wins.
-const (
-	Variable  Kind = "variable"  // a name of the user's in __main__
-	Output    Kind = "output"    // IPython's Out, or _, __, ___, _7
-	Traceback Kind = "traceback" // the exception that was shown last
-	Thread    Kind = "thread"    // a frame that runs, or something else that a thread has
-	Module    Kind = "module"    // an attribute of some other module
-	Cycle     Kind = "cycle"     // only objects that hold each other and wait for the garbage collector
-	// None: no root leads there. Either only code in C refers to it, or it is free memory of which nobody was told.
-	None Kind = "none"
+	"ipytracer/event"
 )
 
 // Block is a piece of memory, by its address and size in bytes. It need not be memory of the CPU's.
 type Block struct{ Address, Size uint64 }
-
-// Holder is who holds a block.
-type Holder struct {
-	Address uint64 // of the block
-	Size    uint64 // bytes, of an array that nobody asked for; otherwise 0
-	Kind    Kind
-	// Path leads from the root to the object that has the block, as Python writes it: cache['train'][3].weight. It is
-	// at most 512 bytes and hostile. Where Function is set and Kind is Traceback or Thread, it begins with a local of
-	// that function.
-	Path       string
-	Root       string // the name at which the path begins: of a variable, of a module in sys.modules, sys.last_value; at most 128 bytes, hostile
-	Type       string // tp_name of that object, at most 128 bytes, hostile
-	References int64  // to that object: its reference count
-	// Probable: on the way is a word of an object whose layout is not known. It refers to the next object, but so do others
-	// of the kind, and the object's reference count says that not all of them hold it.
-	Probable bool
-	Output   int // n of Out[n], 0 if it is none of these
-	// Function, File and Line are of the frame that the path goes through, if any; hostile. Line is 0 if not known.
-	Function, File string
-	Line           int32
-	// Asked is how many bytes the tensor's storage asked for: the allocator rounds up. 0 where that is not known.
-	Asked uint64
-}
 
 // Limits bound a walk. A field that is 0 has its default.
 type Limits struct {
@@ -69,14 +33,14 @@ type Limits struct {
 	Names   bool          // of [List]: what only modules have is not looked for
 }
 
-// Result is what a walk found: a Holder for each block, in the order of their addresses.
+// Result is what a walk found: a Holder for each block, in the order of their addresses. All texts are hostile, and may be no UTF-8.
 type Result struct {
-	Holders []Holder
+	Holders []event.Holder
 	// Unseen are arrays of at least 64 KiB that own their data and are none of the blocks; 65,536 at most.
-	Unseen  []Holder
+	Unseen  []event.Holder
 	Objects int // that were looked into
 	Bytes   int64
-	// Complete is false where a limit was hit or the context ended. None and Cycle then mean only that no path was found.
+	// Complete is false where a limit was hit or the context ended. [event.HeldByNone] and [event.HeldByCycle] then mean only that no path was found.
 	Complete bool
 }
 
@@ -107,7 +71,7 @@ func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Resul
 	}
 	var missing []Block
 	for _, b := range blocks {
-		if i, ok := slices.BinarySearchFunc(r.Holders, b.Address, compareHolder); ok && r.Holders[i].Kind == None {
+		if i, ok := slices.BinarySearchFunc(r.Holders, b.Address, compareHolder); ok && r.Holders[i].Kind == event.HeldByNone {
 			missing = append(missing, b)
 		}
 	}
@@ -124,7 +88,7 @@ func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Resul
 		return r, nil
 	}
 	for _, h := range again.Holders {
-		if i, ok := slices.BinarySearchFunc(r.Holders, h.Address, compareHolder); ok && h.Kind != None {
+		if i, ok := slices.BinarySearchFunc(r.Holders, h.Address, compareHolder); ok && h.Kind != event.HeldByNone {
 			r.Holders[i] = h
 		}
 	}
@@ -132,7 +96,7 @@ func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Resul
 	return r, nil
 }
 
-func compareHolder(h Holder, address uint64) int { return cmp.Compare(h.Address, address) }
+func compareHolder(h event.Holder, address uint64) int { return cmp.Compare(h.Address, address) }
 
 // findOnce walks from the roots.
 func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
@@ -148,12 +112,12 @@ func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (R
 
 // result describes what was found.
 func (w *walker) result() Result {
-	r := Result{Objects: len(w.nodes), Bytes: w.mem.total, Complete: w.stopped == nil, Holders: make([]Holder, len(w.blocks))}
+	r := Result{Objects: len(w.nodes), Bytes: w.mem.total, Complete: w.stopped == nil, Holders: make([]event.Holder, len(w.blocks))}
 	w.mem.limit += pathBytes
 	w.stopped = nil
 	for i, b := range w.blocks {
 		h := &r.Holders[i]
-		h.Address, h.Kind, h.Asked = b.Address, None, w.asked[i]
+		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(w.asked[i])
 		if n := w.found[i]; n >= 0 {
 			w.describe(h, n)
 		} else if n := w.maybe[i]; n >= 0 {

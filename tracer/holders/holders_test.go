@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 )
 
@@ -30,7 +31,7 @@ func (f *fake) find(t testing.TB, limits Limits) Result {
 func TestFind(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		r := f.find(t, Limits{})
-		want := Holder{Address: f.block, Kind: Variable, Path: "x[0][0]['key']", Root: "x", Type: "numpy.ndarray", References: 1}
+		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "x[0][0]['key']", Root: "x", Type: "numpy.ndarray", References: 1}
 		if len(r.Holders) != 1 || r.Holders[0] != want || !r.Complete {
 			t.Errorf("got %+v, want %+v", r, want)
 		}
@@ -47,7 +48,7 @@ func TestLimits(t *testing.T) {
 		}
 		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("m"), f.object("module", f.dict(f.str("chain"), chain))))
 		for _, l := range []Limits{{Objects: 3}, {Bytes: 100_000}, {Time: 1}} {
-			if r := f.find(t, l); r.Complete || r.Holders[0].Kind != None {
+			if r := f.find(t, l); r.Complete || r.Holders[0].Kind != event.HeldByNone {
 				t.Errorf("%+v: %+v", l, r)
 			}
 		}
@@ -68,7 +69,7 @@ func TestLongPath(t *testing.T) {
 		}
 		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module", f.dict(f.str("deep"), deep))))
 		h := f.find(t, Limits{}).Holders[0]
-		if h.Kind != Variable || len(h.Path) > maxPath || !strings.HasPrefix(h.Path, "deep['kkk") || !strings.Contains(h.Path, "…") {
+		if h.Kind != event.HeldByVariable || len(h.Path) > maxPath || !strings.HasPrefix(h.Path, "deep['kkk") || !strings.Contains(h.Path, "…") {
 			t.Errorf("%+v", h)
 		}
 	})
@@ -110,7 +111,7 @@ func TestHostile(t *testing.T) {
 		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if h := r.Holders[0]; h.Kind != Variable || h.Path != "endless[0]" {
+		if h := r.Holders[0]; h.Kind != event.HeldByVariable || h.Path != "endless[0]" {
 			t.Errorf("%+v", h)
 		}
 		f.block++

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 )
 
@@ -16,7 +17,7 @@ func (l *lister) listing() Listing {
 	t := e.dominate(len(l.groups))
 	for i, bytes := range e.bytes {
 		if t.place[i] >= 0 {
-			out.Total += bytes
+			out.Total += event.Bytes(bytes)
 		}
 	}
 	l.mem.limit += pathBytes
@@ -29,12 +30,12 @@ func (l *lister) listing() Listing {
 		}
 		rows = rows[:maxListed]
 	}
-	out.Names = make([]Listed, len(rows))
+	out.Names = make([]event.Variable, len(rows))
 	marks, steps := make([]int32, len(l.addrs)), 0
 	for i, r := range rows {
-		l.describeName(&r.Listed, r.group)
-		r.Reaches = t.reach(e, int32(t.nodes+r.group), int32(i+1), marks, &steps)
-		out.Names[i] = r.Listed
+		l.describeName(&r.Variable, r.group)
+		r.Reaches = event.Bytes(t.reach(e, int32(t.nodes+r.group), int32(i+1), marks, &steps))
+		out.Names[i] = r.Variable
 	}
 	return out
 }
@@ -50,7 +51,7 @@ func (l *lister) forget() {
 
 // row is a group on its way into the listing.
 type listedRow struct {
-	Listed
+	event.Variable
 	group int
 }
 
@@ -61,13 +62,15 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 		if at < 0 || len(g.targets) == 0 {
 			continue
 		}
-		r := listedRow{Listed{Kind: g.kind, Bytes: t.total[at], Device: t.device[at], Exact: complete && !t.unknown[at], Length: -1}, i}
-		named := g.kind == Variable || g.kind == Output
-		if !named && g.kind != Traceback && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
+		r := listedRow{event.Variable{
+			Kind: g.kind, Bytes: event.Bytes(t.total[at]), Device: event.Bytes(t.device[at]), Exact: complete && !t.unknown[at], Length: -1,
+		}, i}
+		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput
+		if !named && g.kind != event.HeldByTraceback && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
 			continue
 		}
 		if v := t.largestOf(int(at)); int(v) < t.nodes {
-			r.Block, r.BlockSize = l.addrs[v], l.extents.bytes[v]
+			r.Block, r.Size = l.addrs[v], event.Bytes(l.extents.bytes[v])
 			if data := l.extents.data[v]; data != 0 {
 				r.Block, r.Array = data, true
 			}
@@ -100,13 +103,13 @@ func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (b
 }
 
 // describeName fills in what is not of memory.
-func (l *lister) describeName(r *Listed, g int) {
+func (l *lister) describeName(r *event.Variable, g int) {
 	group := &l.groups[g]
 	names := group.names
 	if slices.ContainsFunc(names, func(s string) bool { return strings.HasPrefix(s, "Out[") }) {
 		names = slices.DeleteFunc(slices.Clone(names), isOutput)
 	}
-	if group.kind == Thread {
+	if group.kind == event.HeldByThread {
 		names = []string{"locals of " + l.frameName(group.targets[0])}
 	}
 	if len(names) > 0 {
@@ -114,7 +117,7 @@ func (l *lister) describeName(r *Listed, g int) {
 	}
 	if !r.Array {
 		r.Array = l.isShape(r.Block, shapeArray)
-		r.Block, r.BlockSize = l.bufferOf(r.Block, r.BlockSize)
+		r.Block = l.bufferOf(r.Block)
 	}
 	if t := l.objectType(group.addr); t != nil {
 		r.Type = t.name
@@ -133,24 +136,24 @@ func (l *lister) frameName(n int32) string {
 }
 
 // bufferOf is the buffer of an object, where it has one: that is what an allocation is known by.
-func (l *lister) bufferOf(addr, size uint64) (at, bytes uint64) {
+func (l *lister) bufferOf(addr uint64) uint64 {
 	t := l.objectType(addr)
 	if t == nil {
-		return addr, size
+		return addr
 	}
 	switch {
 	case t.shape == shapeArray:
-		return l.mem.word(addr + 16), size
+		return l.mem.word(addr + 16)
 	case t.shape == shapeList:
-		return l.mem.word(addr + uint64(l.heap.ListItems)), size
+		return l.mem.word(addr + uint64(l.heap.ListItems))
 	case t.shape == shapeDict:
-		return l.mem.word(addr + uint64(l.heap.DictKeys)), size
+		return l.mem.word(addr + uint64(l.heap.DictKeys))
 	case t.shape == shapeSet:
-		return l.mem.word(addr + cpython.SetTable), size
+		return l.mem.word(addr + cpython.SetTable)
 	case l.lineage(t).origin == "bytearray":
-		return l.mem.word(addr + 32), size
+		return l.mem.word(addr + 32)
 	case l.lineage(t).origin == "array.array":
-		return l.mem.word(addr + 24), size
+		return l.mem.word(addr + 24)
 	}
-	return addr - l.prefix(t), size
+	return addr - l.prefix(t)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 )
 
@@ -176,7 +177,7 @@ func bias(t testing.TB, binary *cpython.Binary, pid int, path string) uint64 {
 // expected is a block as the script says it must be found.
 type expected struct {
 	Address, Size        uint64
-	Kind                 Kind
+	Kind                 event.HolderKind
 	Path, Type, Function string
 	Output               int
 	Line                 *int32
@@ -240,7 +241,7 @@ func check(t *testing.T, interp *cpython.Interpreter, wanted []expected) {
 	if !r.Complete {
 		t.Error("the walk is not complete")
 	}
-	got := map[uint64]Holder{}
+	got := map[uint64]event.Holder{}
 	for _, h := range r.Holders {
 		got[h.Address] = h
 	}
@@ -252,7 +253,7 @@ func check(t *testing.T, interp *cpython.Interpreter, wanted []expected) {
 		if e.Line != nil && h.Line != *e.Line {
 			t.Errorf("%s %q: line %d, want %d", e.Kind, e.Path, h.Line, *e.Line)
 		}
-		if h.Kind != None && (h.References < 1 || h.Type == "") {
+		if h.Kind != event.HeldByNone && (h.References < 1 || h.Type == "") {
 			t.Errorf("%s %q: %+v", e.Kind, e.Path, h)
 		}
 	}

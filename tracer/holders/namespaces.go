@@ -4,13 +4,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ipytracer/event"
 )
 
 func (l *lister) variables(names []binding) {
 	l.kind = kindVariable
 	for _, b := range names {
 		if !isIPythons(b.name) && !strings.HasPrefix(b.name, "__") {
-			l.bind(b.name, b.value, Variable)
+			l.bind(b.name, b.value, event.HeldByVariable)
 		}
 	}
 	l.run()
@@ -73,14 +75,14 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 	if l.isShape(s.out, shapeDict) {
 		l.entries(s.out, func(key, value uint64) bool {
 			if n, ok := l.integer(key); ok {
-				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, Output)
+				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, event.HeldByOutput)
 			}
 			return !l.done()
 		})
 	}
 	output := func(name string, value uint64) bool {
 		if isOutput(name) {
-			l.bind(name, value, Output)
+			l.bind(name, value, event.HeldByOutput)
 		}
 		return isOutput(name)
 	}
@@ -95,7 +97,7 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 	l.inside(s.result, func(name string, value uint64) bool {
 		_, known := l.byAddr[value]
 		if name == "result" && known {
-			l.bind("", value, Output)
+			l.bind("", value, event.HeldByOutput)
 			return true
 		}
 		return strings.HasPrefix(name, "error_") // see tracebacks
@@ -115,7 +117,7 @@ func isOutput(name string) bool {
 // tracebacks has everything that IPython and Python keep of the exception that was shown last.
 func (l *lister) tracebacks(s shell, sys uint64) {
 	l.kind = kindTraceback
-	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: Traceback})
+	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: event.HeldByTraceback})
 	g := len(l.groups) - 1
 	for _, name := range ofTraceback {
 		if sys != 0 {
@@ -145,7 +147,7 @@ func (l *lister) threads(all []thread) {
 		for _, f := range t.frames {
 			l.frameRoot(f, label{})
 			if n, ok := l.known(f); ok {
-				l.groups = append(l.groups, group{kind: Thread, targets: []int32{n}})
+				l.groups = append(l.groups, group{kind: event.HeldByThread, targets: []int32{n}})
 				l.extents.group = int32(-2 - (len(l.groups) - 1))
 				l.extents.reference(l.walker, nobody, n)
 				l.extents.group = nobody
@@ -169,7 +171,7 @@ func (l *lister) module(m module) {
 	}
 	l.kind = kindModule
 	if !l.isShape(m.dict, shapeDict) {
-		l.bind(m.name, m.addr, Module)
+		l.bind(m.name, m.addr, event.HeldByModule)
 		l.run()
 		return
 	}
@@ -178,7 +180,7 @@ func (l *lister) module(m module) {
 			continue // taken
 		}
 		if t := l.objectType(b.value); t != nil && t.shape != shapeLeaf && !strings.HasPrefix(b.name, "__") {
-			l.bind(m.name+"."+b.name, b.value, Module)
+			l.bind(m.name+"."+b.name, b.value, event.HeldByModule)
 		}
 	}
 	l.run()

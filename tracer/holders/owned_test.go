@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+
+	"ipytracer/event"
 )
 
 // TestOwned: every array of a real Python that holds arrays in every way there is, is found with its size.
@@ -30,7 +32,7 @@ func TestOwned(t *testing.T) {
 				if ok && all.Blocks[i].Size != e.Size {
 					t.Errorf("%+v has %d bytes", e, all.Blocks[i].Size)
 				}
-				if !ok && e.Kind != None {
+				if !ok && e.Kind != event.HeldByNone {
 					t.Errorf("not found: %+v", e)
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ipytracer/event"
 )
 
 // Bounds of a path.
@@ -16,7 +18,7 @@ const (
 )
 
 // describe fills in how a node is reached.
-func (w *walker) describe(h *Holder, n int32) {
+func (w *walker) describe(h *event.Holder, n int32) {
 	addr := w.addrs[n]
 	h.Kind = kinds[w.nodes[n].kind]
 	h.References = w.references(addr)
@@ -26,7 +28,7 @@ func (w *walker) describe(h *Holder, n int32) {
 		h.Type = t.name
 	}
 	var steps []string
-	local := h.Kind == Traceback || h.Kind == Thread
+	local := h.Kind == event.HeldByTraceback || h.Kind == event.HeldByThread
 	for at, depth := n, 0; at >= 0 && depth < w.limits.Objects; depth++ {
 		l, parent := w.labelOf(at), w.nodes[at].parent
 		step, begins := w.step(at, l)
@@ -187,22 +189,22 @@ func (w *walker) output(root label, steps []string) int {
 		number = strings.Trim(steps[len(steps)-2], "[]")
 		found = true
 	}
-	if n, err := strconv.ParseUint(number, 10, 31); found && err == nil && w.kindOfRoot(root) == Output {
+	if n, err := strconv.ParseUint(number, 10, 31); found && err == nil && w.kindOfRoot(root) == event.HeldByOutput {
 		return int(n)
 	}
 	return 0
 }
 
 // kindOfRoot is Output for a root that only IPython makes.
-func (w *walker) kindOfRoot(root label) Kind {
+func (w *walker) kindOfRoot(root label) event.HolderKind {
 	if isIPythons(w.names[root.arg]) {
-		return Output
+		return event.HeldByOutput
 	}
-	return Variable
+	return event.HeldByVariable
 }
 
 // describeFrame fills in the function, file and line of a frame.
-func (w *walker) describeFrame(h *Holder, n int32) {
+func (w *walker) describeFrame(h *event.Holder, n int32) {
 	f, ok := w.frames[n]
 	if !ok {
 		return
@@ -217,12 +219,12 @@ func (w *walker) describeFrame(h *Holder, n int32) {
 }
 
 // join makes a path of its steps, and cuts it.
-func (w *walker) join(steps []string, h *Holder) string {
+func (w *walker) join(steps []string, h *event.Holder) string {
 	path := strings.Join(steps, "")
-	if (h.Kind == Cycle || h.Kind == None) && h.Type != "" { // there is no root to begin with
+	if (h.Kind == event.HeldByCycle || h.Kind == event.HeldByNone) && h.Type != "" { // there is no root to begin with
 		path = "…" + path
 	}
-	if rest, ok := strings.CutPrefix(path, "_oh["); ok && h.Kind == Output {
+	if rest, ok := strings.CutPrefix(path, "_oh["); ok && h.Kind == event.HeldByOutput {
 		path = "Out[" + rest // another name of it
 	}
 	if len(path) <= maxPath {

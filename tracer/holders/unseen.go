@@ -1,5 +1,7 @@
 package holders
 
+import "ipytracer/event"
+
 // An array that owns its data and is none of the blocks that were asked for was made when nobody looked: before the tracer came, or
 // while its probes were out. A walk finds it all the same, and who holds it.
 
@@ -47,14 +49,14 @@ func (w *walker) span(addr uint64) (bytes uint64) {
 }
 
 // describeUnseen says who holds the arrays that nobody has asked for, each once.
-func (w *walker) describeUnseen() (out []Holder) {
+func (w *walker) describeUnseen() (out []event.Holder) {
 	known := map[uint64]bool{}
 	for _, u := range w.unseen {
 		if known[u.address] || w.nodes[u.node].kind == kindNone {
 			continue
 		}
 		known[u.address] = true
-		h := Holder{Address: u.address, Size: u.size}
+		h := event.Holder{Address: u.address, Size: event.Bytes(u.size)}
 		w.describe(&h, u.node)
 		out = append(out, h)
 	}

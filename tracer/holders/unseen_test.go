@@ -3,6 +3,8 @@ package holders
 import (
 	"context"
 	"testing"
+
+	"ipytracer/event"
 )
 
 // ownArray makes an array of bytes that owns its data: one axis.
@@ -33,7 +35,7 @@ func TestUnseen(t *testing.T) {
 			t.Fatalf("%+v", r.Unseen)
 		}
 		for i, path := range []string{"lib.kept[0]", "lib.kept[1]"} {
-			if h := r.Unseen[i]; h.Kind != Module || h.Path != path || h.Size != 8<<20 || h.Root != "lib" {
+			if h := r.Unseen[i]; h.Kind != event.HeldByModule || h.Path != path || h.Size != 8<<20 || h.Root != "lib" {
 				t.Errorf("%+v", h)
 			}
 		}
@@ -49,9 +51,9 @@ func TestWorker(t *testing.T) {
 			want   string
 			frames [][2]string
 		}{
-			{PoolMultiprocessing, [][2]string{{"_recv", "/usr/lib/python3/multiprocessing/connection.py"}, {"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"worker", "/usr/lib/python3/multiprocessing/pool.py"}, {"<module>", "/tmp/cell.py"}}},
-			{PoolLoky, [][2]string{{"_process_worker", "/x/joblib/externals/loky/process_executor.py"}}},
-			{PoolExecutor, [][2]string{{"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"_process_worker", "/usr/lib/python3/concurrent/futures/process.py"}}},
+			{event.PoolMultiprocessing, [][2]string{{"_recv", "/usr/lib/python3/multiprocessing/connection.py"}, {"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"worker", "/usr/lib/python3/multiprocessing/pool.py"}, {"<module>", "/tmp/cell.py"}}},
+			{event.PoolLoky, [][2]string{{"_process_worker", "/x/joblib/externals/loky/process_executor.py"}}},
+			{event.PoolExecutor, [][2]string{{"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"_process_worker", "/usr/lib/python3/concurrent/futures/process.py"}}},
 			{"", [][2]string{{"task", "/tmp/cell.py"}, {"worker", "/usr/lib/python3/multiprocessing/pool.py"}}},
 			{"", [][2]string{{"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"main", "/tmp/cell.py"}}},
 			{"", nil},

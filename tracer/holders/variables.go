@@ -6,37 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// A Listed is a name, or a few for the same object, and what goes with it.
-type Listed struct {
-	Name string   // as one types it: x, Out[7], module.attribute; of a frame "locals of f"; hostile
-	Also []string // other names of the same object, at most 8
-	Kind Kind     // Variable, Output, Traceback, Thread or Module
-	Type string   // tp_name, at most 128 bytes, hostile
-	// Shape is of what has one: arrays, tensors, data frames, sparse matrices. DType is of their elements, "" if not known.
-	Shape  []int64
-	DType  string
-	Length int64 // len() of it, -1 if that is not known
-	// Bytes is what would go with the name, and all the others of the object: what only this object holds. Reaches is
-	// all that it leads to, classes and modules left out; 0 where that was not added up.
-	Bytes, Reaches uint64
-	Device         uint64 // of GPU memory that would go, in bytes
-	// Exact is false where Bytes is only the least: the walk was cut, or there are objects of libraries in C that do
-	// not say what else they have.
-	Exact bool
-	// Block is the address of the largest buffer or object among those, and what it is the address of for who made it.
-	Block, BlockSize uint64
-	// Array says that the block is an array's data.
-	Array bool
-}
+	"ipytracer/event"
+)
 
 // Listing is what a Python has, by name.
 type Listing struct {
-	Names    []Listed // most bytes first
-	Unlisted int      // names that are not in it, and what would go with these
-	Rest     uint64
-	Total    uint64 // bytes of all objects that were reached
+	Names    []event.Variable // most bytes first; their texts are hostile, and may be no UTF-8
+	Unlisted int              // names that are not in it, and what would go with these
+	Rest     event.Bytes
+	Total    event.Bytes // bytes of all objects that were reached
 	Objects  int
 	Read     int64 // bytes
 	Complete bool  // false where a limit was hit: all bytes are then the least
@@ -82,7 +61,7 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 type group struct {
 	names   []string
 	addr    uint64 // of the object; 0 for several
-	kind    Kind
+	kind    event.HolderKind
 	targets []int32
 }
 
@@ -102,7 +81,7 @@ type binding2 struct {
 }
 
 // group finds the group of an object, or makes one.
-func (l *lister) groupOf(addr uint64, kind Kind) int {
+func (l *lister) groupOf(addr uint64, kind event.HolderKind) int {
 	if g, ok := l.byAddr[addr]; ok {
 		return g
 	}
@@ -112,12 +91,12 @@ func (l *lister) groupOf(addr uint64, kind Kind) int {
 }
 
 // bind has a name refer to an object.
-func (l *lister) bind(name string, addr uint64, kind Kind) {
+func (l *lister) bind(name string, addr uint64, kind event.HolderKind) {
 	t := l.objectType(addr)
 	if t == nil || l.stopped != nil {
 		return
 	}
-	if g, known := l.byAddr[addr]; known && kind == Module && l.groups[g].kind != Module {
+	if g, known := l.byAddr[addr]; known && kind == event.HeldByModule && l.groups[g].kind != event.HeldByModule {
 		l.follow(nobody, addr, label{}) // a name of the user's is not all that holds it
 		return
 	}

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ipytracer/event"
 )
 
 // wantedVariable is what a script says of a variable of its own.
 type wantedVariable struct {
-	Bytes, Near uint64
+	Bytes, Near event.Bytes
 	Type, DType string
 	Shape       []int64
 	Length      *int64
@@ -61,7 +63,7 @@ func checkVariables(t *testing.T, proc *process) {
 	if !l.Complete {
 		t.Error("the walk is not complete")
 	}
-	got := map[string]Listed{}
+	got := map[string]event.Variable{}
 	for _, n := range l.Names {
 		got[n.Name] = n
 	}
@@ -71,7 +73,7 @@ func checkVariables(t *testing.T, proc *process) {
 			t.Errorf("%s is not listed", name)
 			continue
 		}
-		if n.Bytes+want.Near < want.Bytes || n.Bytes > want.Bytes+want.Near || n.Kind != Variable || n.Reaches < n.Bytes {
+		if n.Bytes+want.Near < want.Bytes || n.Bytes > want.Bytes+want.Near || n.Kind != event.HeldByVariable || n.Reaches < n.Bytes {
 			t.Errorf("%s: %+v, want %d bytes", name, n, want.Bytes)
 		}
 		if want.Type != "" && n.Type != want.Type || want.DType != "" && n.DType != want.DType || want.Length != nil && n.Length != *want.Length {

@@ -8,19 +8,20 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 )
 
 // everything is all memory that a made-up process can have mapped.
 var everything = []Block{{fakeMemory, userSpace - fakeMemory}}
 
-func (f *fake) listing(t testing.TB, limits Limits) map[string]Listed {
+func (f *fake) listing(t testing.TB, limits Limits) map[string]event.Variable {
 	t.Helper()
 	l, err := list(context.Background(), f.h, f.memory(), everything, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]Listed{}
+	all := map[string]event.Variable{}
 	for _, n := range l.Names {
 		all[n.Name] = n
 	}
@@ -54,7 +55,7 @@ func TestList(t *testing.T) {
 			"b": {48 + 16, 112 + 0}, "a": {48 + 16 + 48, 160}, "held": {0, 0}, "x": {48 + 16 + 48, 0},
 		} {
 			got, ok := all[name]
-			if !ok || got.Kind != Variable || got.Type != "list" || !got.Exact {
+			if !ok || got.Kind != event.HeldByVariable || got.Type != "list" || !got.Exact {
 				t.Errorf("%s: %+v", name, got)
 			}
 			if want.bytes == 0 != (got.Bytes == 0) || got.Bytes > got.Reaches || got.Reaches == 0 {
@@ -83,10 +84,10 @@ func TestOutputs(t *testing.T) {
 		shown, also := f.refs(f.list(), 3), f.refs(f.list(), 2)
 		f.main("Out", f.dict(number(7), shown, number(8), also), "_7", shown, "_", shown, "v", also)
 		all := f.listing(t, Limits{})
-		if got := all["Out[7]"]; got.Kind != Output || got.Bytes == 0 || len(got.Also) != 0 {
+		if got := all["Out[7]"]; got.Kind != event.HeldByOutput || got.Bytes == 0 || len(got.Also) != 0 {
 			t.Errorf("%+v", all)
 		}
-		if got := all["v"]; got.Kind != Variable || got.Bytes == 0 || len(got.Also) != 1 || got.Also[0] != "Out[8]" {
+		if got := all["v"]; got.Kind != event.HeldByVariable || got.Bytes == 0 || len(got.Also) != 1 || got.Also[0] != "Out[8]" {
 			t.Errorf("%+v", all)
 		}
 		if _, ok := all["_7"]; ok {
@@ -109,7 +110,7 @@ func TestAbsurdSizes(t *testing.T) {
 		for name, obj := range map[string]uint64{"array": array, "endless": endless, "text": text, "tuple": tuple} {
 			f.main(name, obj)
 			l, err := list(context.Background(), f.h, f.memory(), []Block{{fakeMemory, uint64(len(f.mem))}}, Limits{})
-			if err != nil || l.Total > uint64(len(f.mem)) || len(l.Names) != 1 || l.Names[0].Exact || l.Names[0].Bytes > 1<<16 {
+			if err != nil || l.Total > event.Bytes(len(f.mem)) || len(l.Names) != 1 || l.Names[0].Exact || l.Names[0].Bytes > 1<<16 {
 				t.Errorf("%s: %+v of %d: %v", name, l, len(f.mem), err)
 			}
 		}

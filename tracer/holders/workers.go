@@ -5,21 +5,15 @@ import (
 	"fmt"
 	"strings"
 
+	"ipytracer/event"
 	"ipytracer/tracer/cpython"
-)
-
-// The pools whose workers are known.
-const (
-	PoolMultiprocessing = "multiprocessing.Pool"
-	PoolExecutor        = "concurrent.futures.ProcessPoolExecutor"
-	PoolLoky            = "joblib (loky)"
 )
 
 // workerLoops are the functions in which workers take task after task, by the ends of their files' names.
 var workerLoops = []struct{ file, function, pool string }{
-	{"/multiprocessing/pool.py", "worker", PoolMultiprocessing},
-	{"/concurrent/futures/process.py", "_process_worker", PoolExecutor},
-	{"/loky/process_executor.py", "_process_worker", PoolLoky},
+	{"/multiprocessing/pool.py", "worker", event.PoolMultiprocessing},
+	{"/concurrent/futures/process.py", "_process_worker", event.PoolExecutor},
+	{"/loky/process_executor.py", "_process_worker", event.PoolLoky},
 }
 
 // Worker says of which pool a process is a worker that waits for the next task: its frames tell, from the function in which workers

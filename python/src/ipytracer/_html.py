@@ -1,0 +1,45 @@
+"""The same as HTML for notebooks: readable without any style, nothing that runs, nothing that has an id, everything escaped.
+
+JupyterLab's sanitiser keeps the elements and layout styles here also where a notebook is not trusted; the colours it drops, and those of the
+page hold. No colour says anything that the text does not say.
+"""
+
+from html import escape
+
+from . import _text, _words
+
+_BOX = ' style="font-size:small;padding:2px 0;color:var(--jp-content-font-color1, var(--vscode-foreground, inherit))"'
+_DIM = ' style="opacity:0.75"'
+_KEPT = ' style="white-space:nowrap"'
+_TEXT = ' style="text-align:left;padding:1px 8px"'
+_NUMBER = ' style="text-align:right;padding:1px 8px;white-space:nowrap"'
+
+
+def _part(part):
+    name = "<span%s>%s</span> " % (_DIM, escape(part.name)) if part.name else ""
+    note = " (%s)" % escape(part.note) if part.note else ""
+    return "<span%s>%s<b>%s</b>%s</span>" % (_KEPT, name, escape(part.value), note)
+
+
+def line(window, hello=None):
+    """The line under a cell."""
+    pieces = [_part(p) for p in _text.parts(window)]
+    limit = _text.bar(window, hello)
+    if limit:
+        percent = max(0, min(100, round(limit.share * 100)))
+        pieces.append('<span%s><meter min="0" max="100" high="90" value="%d">%s</meter> %s</span>' %
+                      (_KEPT, percent, _text.blocks(limit.share), escape(limit.text)))
+    return "<div%s><b>%s</b>&nbsp; %s</div>" % (_BOX, escape(_words.safe(window.label, 60)), " · ".join(pieces))
+
+
+def table(t):
+    """A Table of _text.py."""
+    kinds = [_TEXT if i == 0 or h.endswith("…") else _NUMBER for i, h in enumerate(t.head)]
+    head = "".join("<th%s>%s</th>" % (kind, escape(h.rstrip("…"))) for kind, h in zip(kinds, t.head))
+    rows = "".join("<tr>%s</tr>" % "".join("<td%s>%s</td>" % (kind, escape(c)) for kind, c in zip(kinds, row)) for row in t.rows)
+    return "<table%s><thead><tr>%s</tr></thead><tbody>%s</tbody></table>" % (_BOX, head, rows)
+
+
+def unfolded(summary, inside):
+    """A summary that opens and closes what is below it; open at first."""
+    return "<details open><summary>%s</summary>%s</details>" % (escape(summary), inside)

@@ -1,0 +1,269 @@
+"""The line to the tracer: a pair of connected sockets, one end of which the tracer takes over when a marker tells its number.
+
+There is no path, no port and no name. A marker is a compile of nothing under a name that the tracer's probe reads; it takes a few microseconds,
+whether or not anybody listens. Nothing here waits for a tracer that is not there, nothing raises, and a tracer that does not keep to the
+protocol loses its line.
+"""
+
+import json
+import os
+import select
+import socket
+import threading
+import time
+
+from . import _packets
+
+AFTER_CELL = 0.150   # seconds that an answer after a cell may take
+ASKED_FOR = 0.200    # seconds without a packet, where the user himself asked
+IN_ALL = 2.0         # seconds that an answer of many packets may take
+_IMPATIENT = 0.005   # seconds, for a tracer that has not answered several times
+
+_MOST_OPEN = 16      # requests without an answer
+_MOST_TAKEN = 300    # packets at a time
+
+
+def marker(text):
+    """Say something to a tracer, if there is one: text is "cell", "ask", "line 5", "begin NAME" …"""
+    compile("", "<ipytracer:%s>" % text, "exec")
+
+
+class _Broken(Exception):
+    """The other end has closed the line, or does not keep to the protocol."""
+
+
+class Request:
+    """One request: what was asked, the packets that have come, and the answer once it is whole."""
+
+    __slots__ = ("what", "parts", "size", "answer")
+
+    def __init__(self, what):
+        self.what, self.parts, self.size, self.answer = what, [], 0, None
+
+
+class Line:
+    """One process's line. Any thread may use it; none is kept longer than the waits above."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._buffer = None
+        self._ours = self._theirs = None
+        self._at_home = True    # False in a forked child that has run no cell
+        self.said = False       # whether the user knows that no tracer listens, or that one did
+        self._clear()
+        os.register_at_fork(after_in_child=self._forked)
+
+    def _clear(self):
+        self.hello = None       # _packets.Hello while a tracer listens
+        self.newest = None      # the last cell that the tracer told of
+        self.late = []          # Windows that were asked for after cells, and came too late to be waited for
+        self._pid = os.getpid()
+        self._next = 1
+        self._open = {}         # request id: Request
+        self._missed = 0        # answers in a row that did not come in time
+
+    # ---- the pair
+
+    def _make(self):
+        """A new pair, unless there is one."""
+        if self._ours is not None:
+            return
+        self._clear()
+        self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._ours.setblocking(False)
+        self._made = self._identity(self._ours), self._identity(self._theirs)
+        self._marker = "<ipytracer:line %d>" % self._theirs.fileno()
+        if self._buffer is None:
+            self._buffer, self._one = memoryview(bytearray(_packets.MOST_BYTES + 1)), bytearray(1)
+
+    @staticmethod
+    def _identity(end):
+        seen = os.fstat(end.fileno())
+        return seen.st_dev, seen.st_ino
+
+    def _drop(self):
+        """No line any more. An end whose number means another file by now is forgotten, not closed."""
+        for end, made in ((self._ours, 0), (self._theirs, 1)):
+            if end is None:
+                continue
+            try:
+                if self._identity(end) == self._made[made]:
+                    end.close()
+                else:
+                    end.detach()
+            except OSError:
+                end.detach()
+        self._ours = self._theirs = None
+        self._clear()
+
+    def _forked(self):
+        """In a child that was forked: the line is its parent's."""
+        self._lock = threading.Lock()
+        self._at_home = False
+        self._drop()
+
+    def look(self, cell=False):
+        """Say whether a tracer listens, without waiting: take in what has come, and offer the line while there is none.
+
+        cell: a cell is about to run. Only then does a forked child make a line of its own.
+        """
+        if not (self._lock.acquire(False) or self._lock.acquire(timeout=ASKED_FOR)):
+            return self.hello is not None
+        try:
+            if self._pid != os.getpid():
+                self._at_home = False
+                self._drop()
+            if cell:
+                self._at_home = True
+            if not self._at_home:
+                return False
+            try:
+                self._make()
+                if self.hello is None:
+                    compile("", self._marker, "exec")
+                self._take_all(0)
+            except (OSError, _Broken):
+                self._drop()
+            return self.hello is not None
+        finally:
+            self._lock.release()
+
+    def listens(self):
+        """Say whether a tracer listened when the line was looked at last. It is no look of its own."""
+        return self.hello is not None and self._pid == os.getpid()
+
+    def close(self):
+        """Give the line up, as at the end of the extension."""
+        if self._lock.acquire(timeout=ASKED_FOR):
+            try:
+                self._drop()
+            finally:
+                self._lock.release()
+
+    # ---- packets
+
+    def _packet(self, deadline):
+        """The next packet, waiting until the deadline (a time.monotonic(); 0: not at all); None if there is none by then."""
+        try:
+            self._ours.recv_into(self._one, 1, socket.MSG_PEEK)
+        except BlockingIOError:
+            rest = deadline - time.monotonic() if deadline else 0
+            if rest <= 0 or not self._readable(rest):
+                return None
+        if self._identity(self._ours) != self._made[0]:   # closed by somebody else, and the number means another socket now
+            raise _Broken
+        n = self._ours.recv_into(self._buffer)
+        if not 0 < n <= _packets.MOST_BYTES:
+            raise _Broken
+        try:
+            return _packets.decode(self._buffer[:n]), n
+        except ValueError:
+            raise _Broken from None
+
+    def _readable(self, seconds):
+        waiting = select.poll()
+        waiting.register(self._ours, select.POLLIN)
+        return waiting.poll(seconds * 1000)
+
+    def _take(self, deadline):
+        """Take in one packet; the Request it belongs to, None if there was no packet, False if it was the greeting."""
+        got = self._packet(deadline)
+        if got is None:
+            return None
+        packet, size = got
+        try:
+            if self.hello is None:
+                self.hello = _packets.hello(packet)
+                self._theirs.close()
+                self._theirs = None
+                return False
+            if "hello" in packet:    # of a second tracer that took the end over, too
+                return False
+            return self._part(packet, size)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise _Broken from None
+
+    def _part(self, packet, size):
+        """A packet of an answer."""
+        number = _packets.integer(packet["id"])
+        request = self._open.get(number)
+        if request is None:
+            raise ValueError("an answer to nothing")
+        request.parts.append(packet)
+        request.size += size
+        if packet.get("more") is True:
+            if len(request.parts) >= _packets.MOST_PACKETS:
+                raise ValueError("an answer without end")
+            return request
+        del self._open[number]
+        self._missed = 0
+        if "error" in packet:
+            request.answer = _packets.text(packet["error"])[:500]
+        else:
+            request.answer = _packets.READERS[request.what](_packets.merged(request.parts))
+        request.parts = []
+        if request.what == "cell" and isinstance(request.answer, list):
+            for window in request.answer:
+                if window.kind == "cell" and not window.silent:
+                    self.newest = window
+        return request
+
+    def _take_all(self, deadline, wanted=None, most=None):
+        """Take in what comes until the wanted request is answered, at most until the deadline; with most it moves on with each packet of the answer,
+        up to that. With none wanted: what lies there."""
+        for _ in range(_MOST_TAKEN):
+            request = self._take(deadline)
+            if request is None:
+                break
+            if not request:
+                continue
+            if request is not wanted:
+                if request.what == "cell" and isinstance(request.answer, list):
+                    self.late = (self.late + [request.answer])[-3:]
+            elif wanted.answer is not None:
+                break
+            elif most:
+                deadline = min(most, time.monotonic() + ASKED_FOR)
+
+    # ---- questions
+
+    def ask(self, what, patience=ASKED_FOR, most=None, **more):
+        """Ask the tracer, and wait for the answer at most that many seconds; most: in all, while packets of it keep coming.
+
+        The answer is what _packets.READERS makes of it, or a sentence (str) of the tracer's that says why it has none, or None: no tracer listens, or it
+        did not answer in time.
+        """
+        start = time.monotonic()
+        if not self._lock.acquire(timeout=patience):
+            return None
+        try:
+            if not self.listens() or len(self._open) >= _MOST_OPEN:
+                return None
+            return self._ask(what, start, _IMPATIENT if self._missed > 1 else patience, most, more)
+        except (OSError, _Broken):
+            self._drop()
+            return None
+        finally:
+            self._lock.release()
+
+    def _ask(self, what, start, patience, most, more):
+        number, self._next = self._next, self._next + 1
+        data = json.dumps(dict(more, id=number, ask=what)).encode()
+        if len(data) > _packets.MOST_REQUEST:
+            return None
+        if self._identity(self._ours) != self._made[0]:
+            raise _Broken
+        try:
+            self._ours.send(data, socket.MSG_NOSIGNAL)
+        except BlockingIOError:
+            self._missed += 1
+            return None
+        request = self._open[number] = Request(what)
+        marker("ask")
+        self._take_all(start + patience, request, start + most if most else None)
+        if request.answer is None:
+            self._missed += 1
+        return request.answer
+
+
+LINE = Line()   # this process's

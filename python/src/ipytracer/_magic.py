@@ -1,0 +1,107 @@
+"""%tracer and %%tracer."""
+
+import re
+
+from . import _api, _shell, _show, _text
+from ._line import LINE
+
+HELP = """\
+%tracer            what is shown, and whether a tracer listens
+%tracer on | off   show figures under each cell, or do not
+%tracer compact    one line under each cell
+%tracer full       a table of every meter under each cell
+%tracer last       that table, of the last cell
+%tracer table      the cells of this session, by what they need
+%tracer lines      who allocated in the last cell
+%%tracer [full]    figures under this one cell, also while they are off
+In Python: ipytracer.last(), .cells(), .lines(), .experiment(name)"""
+
+WORDS = ("on", "off", "compact", "full", "last", "table", "lines", "help")
+_FIRST = re.compile(r"^%%tracer(?:[ \t]+(compact|full))?[ \t]*$")
+
+
+def _wrong(said, choices):
+    from IPython.core.error import UsageError
+    said = said if len(said) <= 40 else said[:39] + "…"
+    return UsageError("%s is none of: %s" % (ascii(said), ", ".join(choices)))
+
+
+def tracer(companion, words):
+    """Do what a line of %tracer says; the display bundle to show, or None."""
+    word = words.strip()
+    if word in ("on", "off"):
+        companion.on = word == "on"
+    elif word in ("compact", "full"):
+        companion.on, companion.full = True, word == "full"
+    elif word == "help":
+        return {"text/plain": HELP}
+    elif word in ("", "last", "table", "lines"):
+        return _asked(companion, word)
+    else:
+        raise _wrong(word, WORDS)
+    return None
+
+
+def _asked(companion, word):
+    if not LINE.look():
+        return _show.sentence("ipytracer: no tracer listens; in a terminal, type: " + _shell.command())
+    if not word:
+        how = ("full" if companion.full else "compact") if companion.on else "off"
+        return _show.sentence("ipytracer: tracer %s listens, figures under cells: %s" % (LINE.hello.tracer, how))
+    window = _api.last()
+    if window is None:
+        return _show.sentence("ipytracer: no cell has run yet that the tracer tells of")
+    if word == "last":
+        return _show.full(window, LINE.hello)
+    if word == "table":
+        return _show.table(_text.cells(_api.cells()))
+    return _show.table(_text.lines(_api.lines(window)))
+
+
+def line_magic(line=""):
+    """%tracer on|off|compact|full|last|table|lines|help: figures under the cells. %tracer help says more."""
+    companion = _companion()
+    if line.startswith("this-cell "):      # what %%tracer becomes
+        companion.once = line.endswith("full")
+        return
+    bundle = tracer(companion, line)
+    if bundle is not None:
+        _show.publish(companion.shell, bundle)
+
+
+def cell_magic(line, cell):
+    """%%tracer [compact|full]: figures under this one cell, also while they are off."""
+    companion = _companion()
+    if line.strip() not in ("", "compact", "full"):
+        raise _wrong(line.strip(), ("compact", "full"))
+    companion.once = line.strip() == "full"
+    companion.shell.run_cell(cell)
+
+
+def _companion():
+    from IPython import get_ipython
+    return _shell.of(get_ipython())
+
+
+def unwrapped(lines):
+    """An input transformer: %%tracer becomes a line of the cell, so that the cell runs as it would without. Where another cell magic is
+    behind it, it stays the magic that it is."""
+    found = _FIRST.match(lines[0].rstrip("\n")) if len(lines) > 1 else None
+    if found is None or lines[1].startswith("%%"):
+        return lines
+    return ["get_ipython().run_line_magic('tracer', 'this-cell %s')\n" % (found.group(1) or "compact")] + lines[1:]
+
+
+def register(shell):
+    """Give a shell the magics."""
+    shell.register_magic_function(line_magic, "line", "tracer")
+    shell.register_magic_function(cell_magic, "cell", "tracer")
+    shell.input_transformers_cleanup.append(unwrapped)
+
+
+def unregister(shell):
+    """Take them away."""
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("tracer", None)
+    if unwrapped in shell.input_transformers_cleanup:
+        shell.input_transformers_cleanup.remove(unwrapped)

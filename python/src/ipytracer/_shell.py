@@ -1,0 +1,182 @@
+"""The extension in one IPython shell: what happens before and behind each cell.
+
+Written for the callbacks of IPython 7 to 9: pre_run_cell(info) and post_run_cell(result), where result.info is what pre_run_cell got, and result
+is None where run_cell itself was broken off.
+"""
+
+import logging
+import os
+import sys
+import threading
+
+from . import _show
+from ._line import AFTER_CELL, LINE, marker
+
+_log = logging.getLogger("ipytracer")
+_INITIAL_PID_NAMESPACE = "pid:[4026531836]"   # PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h
+_MOST_SHOWN = 3                               # cells below one cell: its own, and those whose figures came late
+
+
+def command():
+    """What to type to have this process traced. In a container the pid from inside is not the one from outside."""
+    try:
+        inside = os.readlink("/proc/self/ns/pid") != _INITIAL_PID_NAMESPACE
+    except OSError:
+        inside = False
+    return "sudo tracer attach" + ("" if inside else " %d" % os.getpid())
+
+
+def quiet(function):
+    """A callback that never disturbs the cell: what fails in it is in the log of the module logging, at the level DEBUG."""
+    def call(self, argument=None):
+        try:
+            function(self, argument)
+        except Exception:
+            _log.debug("%s", function.__name__, exc_info=True)
+    call.__name__ = function.__name__
+    call.__doc__ = function.__doc__
+    return call
+
+
+class Companion:
+    """What a shell with the extension has: whether and how figures are shown, and the cells that run."""
+
+    def __init__(self, shell, line=LINE):
+        self.shell, self.line = shell, line
+        self.on, self.full = True, False
+        self.once = None                  # how this one cell is shown: True for full, False for compact
+        self._listened = False
+        self._from = shell.execution_count + _in_a_cell()   # the first In[N] whose figures are shown
+        self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
+
+    def _cells(self):
+        try:
+            return self._running.cells
+        except AttributeError:
+            self._running.cells = []
+            return self._running.cells
+
+    # ---- hooks
+
+    def register(self):
+        """Have the shell call before and after."""
+        events = self.shell.events
+        events.register("pre_run_cell", self.before)
+        events.register("post_run_cell", self.after)
+        self._after = events.callbacks["post_run_cell"][-1]   # IPython 7 may wrap it
+
+    def unregister(self):
+        """Leave the shell as it was."""
+        self.shell.events.unregister("pre_run_cell", self.before)
+        self.shell.events.unregister("post_run_cell", self.after)
+
+    def _be_last(self):
+        """Figures that other hooks draw belong to the cell, so ours comes behind all of them."""
+        callbacks = self.shell.events.callbacks["post_run_cell"]
+        if callbacks[-1] is not self._after and self._after in callbacks:
+            callbacks.remove(self._after)
+            callbacks.append(self._after)
+
+    @quiet
+    def before(self, info):
+        """Offer the line, as a cell begins."""
+        cells = self._cells()
+        if cells and not _runs(cells[0]):
+            del cells[:]         # given up, and nobody was told
+        cells.append(info)
+        if len(cells) == 1:
+            self.once = None
+            self._be_last()
+            self._look(cell=True)
+
+    @quiet
+    def after(self, result):
+        """Ask for the figures of the cell that is over, and show them."""
+        cells, info = self._cells(), getattr(result, "info", None)
+        known = [i for i, c in enumerate(cells) if c is info] or ([len(cells) - 1] if result is None and cells else [])
+        if known:
+            del cells[known[0]:]
+        if cells:
+            return               # one within another: its figures are in the outer one's answer
+        if self._look():
+            if known and info is not None and info.store_history and (self.on or self.once is not None):
+                self._show()
+        elif not self.line.said:      # as the cell that loaded the extension ends
+            self.line.said = True
+            _show.publish(self.shell, _show.sentence("ipytracer: no tracer listens yet; in a terminal, type: " + command()))
+
+    def _look(self, cell=False):
+        """Whether a tracer listens. Of one that has ended it says so, once."""
+        listens = self.line.look(cell)
+        if self._listened and not listens:
+            _show.publish(self.shell, _show.sentence("ipytracer: the tracer has ended; to go on, type in a terminal: " + command()))
+        self._listened = listens
+        self.line.said = self.line.said or listens
+        return listens
+
+    def _show(self):
+        marker("cell")
+        told = self.line.ask("cell", AFTER_CELL)
+        late, self.line.late = self.line.late, []
+        answers = late + ([told] if isinstance(told, list) else [])
+        full = self.full if self.once is None else self.once
+        shown = [w for w in outermost(answers) if w.execution_count is None or w.execution_count >= self._from]
+        for window in shown[-_MOST_SHOWN:]:
+            _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello))
+
+
+def _frames():
+    """The frames of cells that have called this."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "run_cell_async":
+            yield frame
+        frame = frame.f_back
+
+
+def _in_a_cell():
+    return any(True for _ in _frames())
+
+
+def _runs(info):
+    """Whether the cell with that ExecutionInfo is one of those that have called this."""
+    return any(frame.f_locals.get("info") is info for frame in _frames())
+
+
+def outermost(answers):
+    """Of lists of windows the cells that people see: neither within another of them, nor silent."""
+    windows = [w for answer in answers for w in answer if w.kind == "cell"]
+    known = {w.id for w in windows}
+    return [w for w in windows if w.parent not in known and not w.silent]
+
+
+_NAME = "_ipytracer_companion"
+
+
+def of(shell):
+    """The Companion of a shell, None where the extension is not loaded."""
+    return getattr(shell, _NAME, None)
+
+
+def load(shell):
+    """Load the extension. Loaded twice it is loaded once."""
+    LINE.look(cell=True)
+    if of(shell) is not None:
+        return
+    from . import _magic
+    companion = Companion(shell)
+    setattr(shell, _NAME, companion)
+    companion.register()
+    _magic.register(shell)
+
+
+def unload(shell):
+    """Unload the extension, and give the line up."""
+    companion = of(shell)
+    if companion is None:
+        return
+    from . import _magic
+    companion.unregister()
+    _magic.unregister(shell)
+    delattr(shell, _NAME)
+    companion.line.close()

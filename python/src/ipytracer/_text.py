@@ -1,0 +1,165 @@
+"""What is said of windows, as data and as plain text: the line under a cell, and tables.
+
+A line is a list of Part: the text, and what it says in words. _html.py makes the same of it for notebooks.
+"""
+
+import re
+from collections import namedtuple
+
+from . import _words
+
+Part = namedtuple("Part", "name value note")   # "need", "512.48 MiB", "" or what stands behind it in brackets
+Table = namedtuple("Table", "head rows")       # cells are text; the first column is to the left, and those that end with "…" in head are text, too
+Bar = namedtuple("Bar", "share text")          # of a limit: 0.37, "37 % of 1.56 GiB container"
+
+_WORTH = 64 << 10     # bytes: what needed less is not worth a word beside the rest
+_WORTH_A_LINE = 1 << 20   # the same of memory that is told only for its line
+_LIMITS = {"cgroup": "container"}
+_FULL = 0.9           # of a limit
+_MOST_NOTE = 100      # characters
+
+
+def mark(figure, high=False):
+    """What stands in front of a figure: "" if it is exact, "≈" if it may be off, "≥" if it is at least that (of what rests on a peak)."""
+    if figure.exact:
+        return ""
+    return "≥" if high and figure.bound is None else "≈"
+
+
+def need(figure):
+    """The figure's need as text, with its mark."""
+    return mark(figure, True) + _words.size(figure.need)
+
+
+def place(top, window):
+    """Where a Top is, for a line under its own cell: "line 2 › ones"."""
+    where = top.where
+    if where.startswith("(") and where.endswith(")"):    # "(no Python code, or not known)"
+        where = where[1:-1]
+    if top.execution == window.execution:
+        where = re.sub(r"^In\[\d+\] ", "", where)
+    return _words.safe(where, _MOST_NOTE)
+
+
+def parts(window):
+    """The line under a cell, as Parts."""
+    own = window.meters.get("cpu.resident")
+    out = []
+    if own is not None:
+        out = [Part("need", need(own), ""), Part("consumed", mark(own) + _words.size(own.consumed), ""),
+               Part("peaked", mark(own, True) + _words.size(own.peaked), ""), Part("total", mark(own) + _words.size(own.end), "")]
+    out += _beside(window, own)
+    if window.children:
+        together = window.figures().get("cpu.resident")
+        if together is not None:
+            n = len(window.children) + (window.children_unlisted or 0)
+            out.append(Part("tree", mark(together, True) + _words.size(together.peak), _words.plural(n, "child")))
+    out.append(Part("", _words.duration(window.duration_ns), ""))
+    if window.status != "ok":
+        out.append(Part("", window.status, _words.safe(window.error or "", 60)))
+    return out
+
+
+def _beside(window, own):
+    """Parts of the meters beside resident memory."""
+    for meter in _words.in_order(window.meters):
+        figure = window.meters[meter]
+        top = window.top.get(meter)
+        note = place(top, window) if top and top.at_peak >= _WORTH else ""
+        if meter.startswith("gpu."):
+            if meter.endswith((".driver", ".active")) and figure.peak:
+                yield Part(_words.meter_name(meter), need(figure), "total %s%s%s" % (mark(figure), _words.size(figure.end), note and ", " + note))
+        elif meter == "cpu.mapped":
+            if note and top.execution and own is not None and own.need >= _WORTH_A_LINE and not _explained(window, own):
+                yield Part("mapped", need(figure), note)
+        elif meter != "cpu.resident" and not _words.is_part(meter) and (figure.need >= _WORTH or not figure.exact and figure.need):
+            yield Part(_words.meter_name(meter), need(figure), note)
+
+
+def _explained(window, own):
+    """Whether arrays and tensors are what most of the need was for."""
+    return sum(f.need for m, f in window.meters.items() if m in ("cpu.numpy", "cpu.torch")) * 2 >= own.need
+
+
+def bar(window, hello):
+    """How far the window's peak was from what limits the memory of its process: a Bar, None where no limit is known."""
+    if hello is None or not hello.limit:
+        return None
+    meter = "cpu.mapped" if "rlimit" in hello.limit_of.lower() else "cpu.resident"
+    figure = window.figures().get(meter)
+    if figure is None or figure.peak < 0:
+        return None
+    share = figure.peak / hello.limit
+    percent = "<1" if 0 < share < 0.01 else str(int(min(share, 1e6) * 100))
+    text = "%s%s %% of %s" % (mark(figure, True), percent, _words.size(hello.limit))
+    if hello.limit_of:
+        text += " (%s)" % _words.safe(_LIMITS.get(hello.limit_of, hello.limit_of), 40)
+    return Bar(share, ("! " if share >= _FULL else "") + text)
+
+
+def blocks(share, width=10):
+    """A bar of block characters: "██▌░░░░░░░"."""
+    eighths = round(min(max(share, 0), 1) * width * 8)
+    whole, rest = divmod(eighths, 8)
+    return ("█" * whole + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width, "░")
+
+
+def _part_text(part):
+    text = part.name + " " + part.value if part.name else part.value
+    return "%s (%s)" % (text, part.note) if part.note else text
+
+
+def compact(window, hello=None):
+    """The line under a cell."""
+    line = "%s  %s" % (_words.safe(window.label, 60), " · ".join(_part_text(p) for p in parts(window)))
+    limit = bar(window, hello)
+    return line + (" · %s %s" % (blocks(limit.share), limit.text) if limit else "")
+
+
+def meters(window):
+    """Every meter of a window, with the line that had most at its peak: a Table."""
+    rows = []
+    for name, figures in (("", window.meters), ("tree ", window.tree)):
+        for meter in _words.in_order(figures):
+            f = figures[meter]
+            top = window.top.get(meter) if not name else None
+            sizes = ((f.start, False), (f.peak, True), (f.end, False), (f.consumed, False), (f.peaked, True), (f.need, True))
+            rows.append([name + _words.meter_name(meter)] + [mark(f, high) + _words.size(n) for n, high in sizes] +
+                        [place(top, window) if top else ""])
+    return Table(["meter", "start", "peak", "end", "consumed", "peaked", "need", "line at the peak…"], rows)
+
+
+def cells(windows, most=20):
+    """Cells by what they need, the most first, at most so many: a Table."""
+    found = [w for w in windows if "cpu.resident" in w.meters]
+    found.sort(key=lambda w: -w.meters["cpu.resident"].need)
+    rows = []
+    for w in found[:most]:
+        f, top = w.meters["cpu.resident"], w.meters.get("cpu.numpy")
+        status = "" if w.status == "ok" else w.status + " · "
+        rows.append([_words.safe(w.label, 20), need(f), mark(f) + _words.size(f.consumed), mark(f) + _words.size(f.end), need(top) if top else "–",
+                     _words.duration(w.duration_ns), status + _words.safe(" ⏎ ".join(w.source.split("\n")), 50)])
+    if len(found) > most:
+        rows.append(["… and %s" % _words.plural(len(found) - most, "more cell")] + [""] * 6)
+    return Table(["cell", "need", "consumed", "total", "numpy", "time", "source…"], rows)
+
+
+def lines(found, most=20):
+    """Who allocated in a window: a Table."""
+    rows = [[_words.meter_name(l.meter), _words.size(l.at_peak), _words.size(l.allocated), _words.size(l.net), format(l.count, ","),
+             _words.safe(l.where, _MOST_NOTE)] for l in found[:most]]
+    if len(found) > most:
+        rows.append(["… and %s" % _words.plural(len(found) - most, "more line")] + [""] * 5)
+    return Table(["meter", "at peak", "allocated", "left", "times", "who…"], rows)
+
+
+def table(t):
+    """A Table as text."""
+    head = [h.rstrip("…") for h in t.head]
+    left = [i == 0 or h.endswith("…") for i, h in enumerate(t.head)]
+    every = [head] + [row for row in t.rows if any(row[1:])]
+    widths = [max(len(row[i]) for row in every) for i in range(len(head))]
+
+    def line(row):
+        return "  ".join(c.ljust(n) if l else c.rjust(n) for c, n, l in zip(row, widths, left)).rstrip()
+    return "\n".join(line(row) if row is head or any(row[1:]) else row[0] for row in [head] + t.rows)

@@ -1,0 +1,112 @@
+"""Sizes, times and names as the tracer's own reports write them, and text made safe to show.
+
+The same bytes give the same text here and on the command line: size() and duration() follow the package words of the tracer.
+"""
+
+import unicodedata
+
+_SECOND = 10**9
+# Unicode counts these as printable, and they are blank.
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5")
+_MOST_MARKS = 4   # combining marks behind one character
+
+
+def size(n):
+    """Write n bytes for people: "1023 B", "1.00 KiB", "512.48 MiB"; powers of 1024, two decimals, half away from zero."""
+    sign, n = ("-" if n < 0 else ""), abs(n)
+    if n < 1024:
+        return "%s%d B" % (sign, n)
+    unit = 1
+    for name in ("KiB", "MiB", "GiB", "TiB"):
+        unit <<= 10
+        hundredths = n // unit * 100 + (n % unit * 100 + unit // 2) // unit
+        if hundredths < 1024 * 100:
+            break
+    return "%s%s %s" % (sign, _decimal(hundredths), name)
+
+
+def _decimal(hundredths):
+    return "%d.%02d" % divmod(hundredths, 100)
+
+
+def _round(n, by):
+    quotient, rest = divmod(n, by)
+    return quotient + (rest >= by - rest)
+
+
+def duration(ns):
+    """Write a length of time in nanoseconds for people: "850 ns", "12 µs", "1.8 ms", "2.41 s", "3 min 05 s"; half up."""
+    if ns < 0:
+        return "-" + duration(-ns)
+    if ns < 1000:
+        return "%d ns" % ns
+    if _round(ns, 1000) < 1000:
+        return "%d µs" % _round(ns, 1000)
+    if _round(ns, 100_000) < 100:
+        return "%d.%d ms" % divmod(_round(ns, 100_000), 10)
+    if _round(ns, 10**6) < 1000:
+        return "%d ms" % _round(ns, 10**6)
+    if _round(ns, _SECOND // 100) < 6000:
+        return _decimal(_round(ns, _SECOND // 100)) + " s"
+    seconds = _round(ns, _SECOND)
+    minutes = _round(seconds, 60)
+    if seconds < 3600:
+        return "%d min %02d s" % divmod(seconds, 60)
+    if minutes < 24 * 60:
+        return "%d h %02d min" % divmod(minutes, 60)
+    return "%d d %02d h" % divmod(_round(minutes, 60), 24)
+
+
+def meter_name(meter):
+    """What people call a meter: "resident", "numpy", "GPU 0 active"."""
+    if meter.startswith("gpu."):
+        return "GPU " + meter[4:].replace(".", " ")
+    return (meter[4:] if meter.startswith("cpu.") else meter).replace(".", " ")
+
+
+# What the command line shows first; parts of others are left out of what is short.
+_PLACES = {"cpu.resident": 1, "driver": 2, "active": 3, "cpu.mapped": 4, "cpu.numpy": 5, "cpu.torch": 6}
+
+
+def is_part(meter):
+    """Say whether a meter is only a part of another one, as "cpu.resident.anon" is of "cpu.resident"."""
+    return meter.startswith("cpu.resident.")
+
+
+def in_order(meters):
+    """The ids of meters in the order of the tracer's tables."""
+    def place(meter):
+        device = meter.split(".")[1] if meter.startswith("gpu.") else ""
+        rank = _PLACES.get(meter.split(".")[-1] if device else meter, 7)
+        return rank, len(device), device, meter
+    return sorted(meters, key=place)
+
+
+def safe(text, most=None):
+    """Make text one line of characters that can be seen, at most so many (None: any number): what comes out of a program may hold
+    escape sequences, line ends, bidirectional overrides or invisible characters. They become escapes such as \\x1b."""
+    if most is not None and len(text) > most:
+        text = text[:most - 1] + "…"
+    if text.isascii() and text.isprintable():
+        return text
+    out, marks = [], 0
+    for c in text:
+        marks = marks + 1 if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me") else 0
+        seen = c.isprintable() and c not in _BLANK and marks <= _MOST_MARKS
+        out.append(c if seen else _escaped(c))
+    return "".join(out)
+
+
+def _escaped(c):
+    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(c)
+    if short:
+        return short
+    n = ord(c)
+    return "\\x%02x" % n if n < 0x80 else "\\u%04x" % n if n < 0x10000 else "\\U%08x" % n
+
+
+def plural(n, noun):
+    """Write a count and its noun: "1 child", "2 cells", "3 children"."""
+    if n != 1:
+        noun = "children" if noun == "child" else noun + "s"
+    return "%s %s" % (format(n, ","), noun)

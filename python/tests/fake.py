@@ -1,0 +1,170 @@
+"""A tracer for tests: it plays the other end of the line by the protocol, in a thread of this very process.
+
+It sees what the real one sees, the names of what is compiled, and takes the end over as that does: with a descriptor of its own.
+"""
+
+import json
+import os
+import queue
+import re
+import socket
+import sys
+import threading
+
+MIB = 1 << 20
+_listening = []    # the fake that takes markers now; at most one
+_hooked = []
+
+
+def _hook(event, arguments):
+    if event != "compile" or not _listening:
+        return
+    name = arguments[1]
+    if isinstance(name, str) and name.startswith("<ipytracer:"):
+        _listening[0].marked(name[len("<ipytracer:"):-1])
+
+
+def figure(start, peak, end, exact=True, bound=0):
+    return {"start": start, "peak": peak, "end": end, "consumed": end - start, "peaked": peak - max(start, end), "exact": exact, "bound": bound}
+
+
+def window(number, kind="cell", **more):
+    whole = {"id": number, "parent": 1, "kind": kind, "pid": os.getpid(), "execution": number if kind == "cell" else 0,
+             "execution_count": number if kind == "cell" else None, "silent": False, "name": "", "line": 0, "source": "x = 1" if kind == "cell" else "",
+             "source_truncated": False, "status": "ok", "start_ns": 10**9 * number, "duration_ns": 1_470_000_000, "cpu_ns": -1,
+             "meters": {"cpu.resident": figure(100 * MIB, 612 * MIB, 101 * MIB), "cpu.mapped": figure(200 * MIB, 712 * MIB, 200 * MIB),
+                        "cpu.numpy": figure(0, 512 * MIB, 0)}, "children": [],
+             "top": {"cpu.numpy": {"at_peak": 512 * MIB, "where": "In[%d] line 1 › ones" % number, "line": 1, "execution": number}}}
+    whole.update(more)
+    return whole
+
+
+def _packets(answer):
+    """An answer in as many packets as it takes."""
+    windows = answer.get("windows", [])
+    parts = [dict(answer, windows=windows[i:i + 40], more=True) for i in range(0, len(windows), 40)]
+    return parts[:-1] + [dict(answer, windows=windows[-(len(windows) % 40 or 40):])] if windows else [answer]
+
+
+class Tracer:
+    """The tracer. greets: it takes part at all. answers: it answers requests. Set reply to answer a request your own way."""
+
+    def __init__(self, limit=1024 * MIB, greets=True, delay=0.0):
+        self.limit, self.greets, self.answers, self.delay = limit, greets, True, delay
+        self.end, self.pair_of = None, 0
+        self.markers, self.requests, self.windows, self.open = [], [], [], []
+        self.told, self.next = 0, 2
+        self.memory = {"cpu.resident": 100 * MIB}    # now, in bytes
+        self.coming = []        # members of the next cells' windows
+        self.reply = None       # request -> list of packets, or None for the usual answer
+        self.greeting = {"hello": "ipytracer/line/v1", "tracer": "0.1.0", "pid": os.getpid(), "limit": limit, "limit_of": "container"}
+        self._work = queue.Queue()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        if not _hooked:
+            _hooked.append(sys.addaudithook(_hook))
+        _listening[:] = [self]
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        _listening.clear()
+        self._work.put(None)
+        self._thread.join(10)
+        self.kill()
+
+    def kill(self):
+        """End as a tracer that was killed does."""
+        self.settle()
+        if self.end is not None:
+            self.end.close()
+            self.end = None
+
+    def settle(self):
+        """Wait until everything so far has been dealt with."""
+        if self._thread.is_alive():
+            done = threading.Event()
+            self._work.put(done)
+            if not done.wait(10):
+                raise AssertionError("the fake tracer is stuck")
+
+    def marked(self, text):
+        """In the thread that compiles: what the kernel does at the probe."""
+        self.markers.append(text)
+        found = re.fullmatch(r"line (\d+)", text)
+        if found and self.greets and self.end is None:
+            self.end = socket.socket(fileno=os.dup(int(found.group(1))))
+            self.end.setblocking(True)
+            self.pair_of = os.getpid()
+            self.put(self.greeting)
+        elif text == "cell":
+            self._close_cell()
+        elif text.startswith("begin "):
+            self.open.append(dict(name=text[6:], id=self._number(), start=dict(self.memory)))
+        elif text.startswith("end "):
+            self._close_experiment(text[4:])
+        elif text == "ask" and self.end is not None:
+            try:
+                self._work.put(json.loads(self.end.recv(4097, socket.MSG_DONTWAIT)))
+            except BlockingIOError:
+                pass
+
+    def put(self, packet):
+        data = packet if isinstance(packet, bytes) else json.dumps(packet).encode()
+        try:
+            self.end.send(data, socket.MSG_NOSIGNAL)
+        except OSError:
+            pass      # the companion has closed the line
+
+    def _number(self):
+        self.next += 1
+        return self.next - 1
+
+    def _close_cell(self):
+        number = self._number()
+        more = self.coming.pop(0) if self.coming else {}
+        self.windows.append(window(number, **more))
+
+    def _close_experiment(self, name):
+        for one in reversed(self.open):
+            if one["name"] == name:
+                self.open.remove(one)
+                self.windows.append(self._experiment(one, "ok"))
+                return
+
+    def _experiment(self, one, status):
+        meters = {m: figure(one["start"].get(m, 0), max(n, one["start"].get(m, 0)), n) for m, n in self.memory.items()}
+        return window(one["id"], "experiment", name=one["name"], meters=meters, top={}, status=status)
+
+    def _run(self):
+        while True:
+            request = self._work.get()
+            if request is None:
+                return
+            if isinstance(request, threading.Event):
+                request.set()
+                continue
+            self.requests.append(request)
+            if self.answers and self.end is not None:
+                threading.Event().wait(self.delay)
+                for packet in (self.reply and self.reply(request)) or _packets(self._usual(request)):
+                    self.put(packet)
+
+    def _usual(self, request):
+        what, number = request["ask"], request["id"]
+        cells = [w for w in self.windows if w["kind"] == "cell"]
+        if what == "cell":
+            new, self.told = cells[self.told:], len(cells)
+            return {"id": number, "windows": new[-20:], "lost": max(0, len(new) - 20)}
+        if what == "cells":
+            return {"id": number, "windows": [w for w in cells if w["id"] > request["after"]][:request["limit"]]}
+        if what == "running":
+            return {"id": number, "windows": [self._experiment(one, "incomplete") for one in self.open]}
+        if what == "experiment":
+            found = [w for w in self.windows if w["kind"] == "experiment" and w["name"] == request["name"]]
+            return {"id": number, "windows": found[-1:]}
+        if what == "lines":
+            return {"id": number, "lines": [{"meter": "cpu.numpy", "at_peak": 512 * MIB, "allocated": 512 * MIB, "freed": 0, "net": 512 * MIB, "count": 1,
+                                             "where": "In[2] line 1 › ones", "stack": [{"function": "ones", "file": "numeric.py", "line": 9, "execution": None}]}]}
+        return {"id": number, "error": "no such question"}

@@ -1,0 +1,53 @@
+"""An IPython shell in this process, whose output can be read."""
+
+import atexit
+import os
+import tempfile
+import unittest
+
+_folder = tempfile.TemporaryDirectory()
+atexit.register(_folder.cleanup)
+os.environ["IPYTHONDIR"] = _folder.name
+
+from IPython.core.displaypub import CapturingDisplayPublisher   # noqa: E402
+from IPython.core.interactiveshell import InteractiveShell      # noqa: E402
+from IPython.utils.capture import capture_output                # noqa: E402
+from traitlets.config import Config                             # noqa: E402
+
+from ipytracer import _line                                     # noqa: E402
+
+
+def shell():
+    config = Config()
+    config.HistoryManager.enabled = False
+    return InteractiveShell.instance(config=config)
+
+
+class ShellTest(unittest.TestCase):
+    """Each test has the shell as new, with nothing loaded and no line."""
+
+    def setUp(self):
+        self.shell = shell()
+        self.shell.reset(new_session=True)
+        self.plain = self.shell.display_pub
+        self.shell.display_pub = self.published = CapturingDisplayPublisher()
+        _line.LINE.close()
+        _line.LINE.said = False
+        self.addCleanup(self.restore)
+
+    def restore(self):
+        self.shell.run_line_magic("unload_ext", "ipytracer") if "ipytracer" in self.shell.extension_manager.loaded else None
+        self.shell.display_pub = self.plain
+        _line.LINE.close()
+
+    def run_cell(self, source, **how):
+        """Run a cell; what was displayed below it as text."""
+        how.setdefault("store_history", True)
+        before = len(self.published.outputs)
+        with capture_output(display=False) as printed:
+            self.result = self.shell.run_cell(source, **how)
+        self.printed = printed.stdout + printed.stderr
+        return [out["data"]["text/plain"] for out in self.published.outputs[before:]]
+
+    def load(self):
+        return self.run_cell("%load_ext ipytracer")

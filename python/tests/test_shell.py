@@ -1,0 +1,170 @@
+"""The extension in a shell: what is below which cell, and what never is."""
+
+import threading
+import time
+
+from ipytracer import _line, _shell
+
+from . import fake
+from .shells import ShellTest
+
+LINE = "need 512.00 MiB · consumed 1.00 MiB · peaked 511.00 MiB · total 101.00 MiB · numpy 512.00 MiB (line 1 › ones) · 1.47 s"
+
+
+class WithTracer(ShellTest):
+    def setUp(self):
+        super().setUp()
+        self.tracer = fake.Tracer(limit=None).__enter__()
+        self.addCleanup(self.tracer.__exit__)
+        self.load()
+        self.tracer.settle()
+
+    def test_one_line(self):
+        shown = self.run_cell("x = 1")
+        self.assertEqual(shown, ["In[2]  " + LINE])
+        self.assertEqual(set(self.published.outputs[-1]["data"]), {"text/plain", "text/html"})
+        self.assertEqual(self.tracer.markers[-2:], ["cell", "ask"])
+
+    def test_the_cell_that_loads(self):
+        """It is not below the next one, though the tracer tells of it; a shell that has the extension from its start shows In[1], too."""
+        self.tracer.windows.append(fake.window(900, execution_count=1))
+        self.assertEqual([s[:5] for s in self.run_cell("x = 1")], ["In[2]"])
+        self.assertEqual(_shell.Companion(self.shell)._from, 3)
+
+    def test_failed_cells(self):
+        self.tracer.coming = [{"status": "error", "error": "ZeroDivisionError"}, {"status": "error", "error": "SyntaxError"}]
+        self.assertEqual(self.run_cell("1/0"), ["In[2]  %s · error (ZeroDivisionError)" % LINE])
+        self.assertEqual(self.run_cell("1 +"), ["In[3]  %s · error (SyntaxError)" % LINE])
+
+    def test_cells_without_figures(self):
+        """Silent ones, those that are not stored, empty ones."""
+        for how in (dict(silent=True), dict(store_history=False)):
+            self.assertEqual(self.run_cell("x = 1", **how), [])
+        self.assertEqual(self.run_cell(" "), [])
+        self.assertNotIn("cell", self.tracer.markers)
+
+    def test_cells_within(self):
+        """One line, of the outer one; what the inner ones print is not mixed with it."""
+        self.assertEqual(len(self.run_cell("get_ipython().run_cell('y = 2', store_history=True)\nz = 3")), 1)
+        self.assertEqual(self.run_cell("%%capture seen\nprint(5)")[0][:5], "In[3]")
+        self.run_cell("text = seen.stdout, len(seen.outputs)")
+        self.assertEqual(self.shell.user_ns["text"], ("5\n", 0))
+        self.assertEqual(self.tracer.markers.count("cell"), 3)
+
+    def test_a_cell_that_nobody_ended(self):
+        """A run_cell that was given up does not make all that follow cells within it."""
+        companion = _shell.of(self.shell)
+        companion._cells().append(object())
+        self.assertEqual(len(self.run_cell("x = 1")), 1)
+
+    def test_loaded_twice(self):
+        self.assertEqual(self.run_cell("%load_ext ipytracer\nimport ipytracer; ipytracer.load_ipython_extension(get_ipython())"), ["In[2]  " + LINE])
+        self.assertEqual(len(self.run_cell("x = 1")), 1)
+
+    def test_reloaded(self):
+        self.assertEqual(self.run_cell("%reload_ext ipytracer"), [])
+        self.run_cell("y = 1")
+        self.tracer.settle()
+        self.assertEqual(len([f for f in self.shell.events.callbacks["post_run_cell"]]), 1)
+
+    def test_hooks_of_others(self):
+        """What other hooks draw belongs to the cell: ours comes behind."""
+        seen = []
+        def late(result):
+            seen.append(self.tracer.markers.count("cell"))
+        self.shell.events.register("post_run_cell", late)
+        self.addCleanup(self.shell.events.unregister, "post_run_cell", late)
+        self.run_cell("x = 1")
+        self.run_cell("x = 1")
+        self.assertEqual(seen, [0, 1])
+
+    def test_killed(self):
+        """One sentence, once; and the next tracer is heard again."""
+        self.run_cell("x = 1")
+        self.tracer.greets = False
+        self.tracer.kill()
+        self.assertEqual([s[:31] for s in self.run_cell("x = 2")], ["ipytracer: the tracer has ended"])
+        self.assertEqual(self.run_cell("x = 3"), [])
+        self.tracer.greets = True
+        self.run_cell("x = 4")
+        self.tracer.settle()
+        self.assertEqual(len(self.run_cell("x = 5")), 1)
+
+    def test_killed_in_a_cell(self):
+        self.shell.user_ns["kill"] = self.tracer.kill
+        self.tracer.greets = False
+        self.assertEqual(len(self.run_cell("kill()")), 1)
+        self.assertEqual(self.run_cell("x = 1"), [])
+        self.assertEqual(self.printed, "")
+
+    def test_stalled(self):
+        """A tracer that does not answer costs at most its time, and what comes late is below the next cell."""
+        self.tracer.answers = False
+        start = time.monotonic()
+        self.assertEqual(self.run_cell("x = 1"), [])
+        self.assertLess(time.monotonic() - start, 1)
+        self.tracer.settle()
+        self.tracer.put({"id": 1, "windows": [fake.window(2)]})
+        self.tracer.answers, self.tracer.told = True, 1
+        self.assertEqual([s[:5] for s in self.run_cell("x = 2")], ["In[2]", "In[3]"])
+
+    def test_hostile(self):
+        """Whatever comes, the cell is as it would be without."""
+        for packet in (b"\x00", b'{"id": 1, "windows": [3]}', b"x" * 70000):
+            self.tracer.reply = lambda r, packet=packet: [packet]
+            self.run_cell("x = 5")
+            self.assertEqual((self.printed, self.result.success), ("", True))
+            self.tracer.kill()
+            self.run_cell("pass")
+            self.tracer.settle()
+
+    def test_escapes(self):
+        self.tracer.coming = [{"status": "error", "error": "<script>\x1b[2J", "top": {"cpu.numpy": {"at_peak": 1 << 29, "where": "f\x1b]0;x\x07<img src=x>", "line": 1, "execution": 9}}}]
+        shown = self.run_cell("x = 1")[0]
+        html = self.published.outputs[-1]["data"]["text/html"]
+        self.assertNotIn("\x1b", shown + html)
+        self.assertIn("\\x1b]0;x\\x07", shown)
+        self.assertNotIn("<script", html)
+        self.assertNotIn("<img", html)
+
+    def test_threads(self):
+        """Cells of two threads at once, as of ipykernel's subshells: two outer ones."""
+        inside, go_on = threading.Event(), threading.Event()
+        self.shell.user_ns.update(inside=inside, go_on=go_on)
+        other = threading.Thread(target=lambda: self.shell.run_cell("inside.set(); go_on.wait(10);", store_history=True))
+        other.start()
+        inside.wait(10)
+        self.assertEqual(len(self.run_cell("x = 1")), 1)
+        go_on.set()
+        other.join()
+        self.assertEqual(len(self.published.outputs), 2)
+
+
+class WithoutTracer(ShellTest):
+    def test_said_once(self):
+        shown = self.load()
+        self.assertEqual(len(shown), 1)
+        self.assertRegex(shown[0], r"^ipytracer: no tracer listens yet; in a terminal, type: sudo tracer attach( \d+)?$")
+        for source in ("x = 1", "%reload_ext ipytracer", "1/0", "x = 2"):
+            self.assertEqual(self.run_cell(source), [])
+
+    def test_unload(self):
+        before = {k: list(v) for k, v in self.shell.events.callbacks.items()}
+        self.load()
+        self.run_cell("%unload_ext ipytracer")
+        self.assertEqual({k: list(v) for k, v in self.shell.events.callbacks.items()}, before)
+        self.assertIsNone(_line.LINE._ours)
+        self.assertIsNone(self.shell.find_line_magic("tracer"))
+        self.assertEqual(self.run_cell("x = 1"), [])
+        self.assertEqual(self.printed, "")
+
+    def test_nothing_of_ours_fails_in_the_cell(self):
+        self.load()
+        def broken(cell=False):
+            raise RuntimeError("ours")
+        _line.LINE.look, kept = broken, _line.LINE.look
+        try:
+            self.assertEqual(self.run_cell("print(1)"), [])
+        finally:
+            del _line.LINE.look
+        self.assertEqual(self.printed, "1\n")
