@@ -30,6 +30,7 @@ tracer/invoker: tracer/confine tracer/userfile unix
 tracer/launch: tracer unix
 tracer/look: tracer tracer/invoker tracer/process
 tracer/recorder: recording tracer/userfile
+tracer/companion: event model unix
 tracer/limit: tracer/confine tracer/process words unix
 tracer/elffile:
 tracer/elffile/elftest: tracer/elffile
@@ -47,7 +48,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event model recording report report/escape report/text selftest tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
+cmd/tracer: attribution doctor event model recording report report/escape report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
 bench/made: event recording
 bench/recording: bench/made event
 bench/sessions: attribution/attributiontest bench/made event
