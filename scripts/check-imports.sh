@@ -19,9 +19,9 @@ report/escape: x/text
 report/text: model words report/escape
 report/reporttest: model report jsonschema
 
-workload: unix
+workload: event unix
 doctor: report/escape report/text tracer tracer/cpython tracer/gpu tracer/ledger tracer/look tracer/numpy tracer/process words workload
-selftest: attribution model report/escape report/text tracer tracer/invoker tracer/launch tracer/ledger words workload
+selftest: attribution event model report/escape report/text tracer tracer/invoker tracer/launch tracer/ledger words workload
 
 tracer/process: unix
 tracer/confine: unix go-landlock psx
