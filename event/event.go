@@ -26,7 +26,7 @@ var boundaryNames = [...]string{
 	"none", "attached", "detached", "cell-open", "cell-close", "statement-open", "statement-close",
 	"experiment-begin", "experiment-end", "process-start", "process-exec", "process-exit", "meter-shed", "meter-back",
 	"cell-result",
-	"meter-settled",
+	"meter-settled", "line", "asked",
 }
 
 // String returns the name a recording uses for the kind, such as "cell-open".
@@ -91,7 +91,7 @@ type Boundary struct {
 	Tree     Readings            // of Root's tree, at this instant; what a forked child shares with its parent counts once
 	TreeHigh Readings            // of Root's tree, maximum since the boundary before
 	// Text is, of CellOpen, the cell's file name; of CellResult and CellClose with OutcomeError the type of the exception, "" where it is not
-	// known; of markers the experiment's name; of ProcessExec the command.
+	// known; of markers the experiment's name; of ProcessExec the command; of Line the number of the descriptor that the companion means.
 	Text string
 }
 

@@ -45,6 +45,8 @@ type Options struct {
 	// Confine takes from this program, in front of all that looks into a target, what the session does not need ([Remains]). Nothing can be started
 	// afterwards, nor can another session. Where the machine cannot, the log says so. nil: nothing is taken.
 	Confine *Remains
+	// Companion is told of lines that notebooks make to the tracer; nil: nobody listens.
+	Companion Companion
 }
 
 // DefaultBudget is the share of the time that probes may cost.
@@ -78,6 +80,7 @@ type Session struct {
 	watches      watches
 	overlooked   overlooked
 	live         live
+	lines        lines
 
 	heapCost    time.Duration                // what a malloc and its free cost the targets; 0 until known
 	checkpoints map[process.FileID]io.Closer // the probes for every process, by file
@@ -170,6 +173,7 @@ func newSession(o Options) *Session {
 	s.natives = natives{fs: s.fs, log: s.log, target: s.target}
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate
+	s.lines = lines{helper: s.fs.Helper, log: s.log, companion: o.Companion}
 	s.searches.log, s.searches.report = s.log, &s.certificate
 	s.budget.report, s.budget.searches = &s.certificate, &s.searches
 	return s
