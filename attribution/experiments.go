@@ -15,6 +15,7 @@ type experiments struct {
 	// refused are the names of those that were not opened, innermost of their name, with how many; crowded: some of these are not known.
 	refused map[string]int
 	crowded bool
+	closed  int // the id of the one that closed last, 0 for none
 }
 
 func (t *Tracker) beginExperiment(r *root, p *process, b *event.Boundary) {
@@ -61,6 +62,7 @@ func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
 		w.addNote(words.Unpaired)
 	}
 	t.closeWindow(w, b)
+	all.closed = w.id
 	if all.byName[name] = of[:len(of)-1]; len(of) == 1 {
 		delete(all.byName, name)
 	}

@@ -102,7 +102,7 @@ func (w *window) freed(kind event.UnknownKind) (freed bool, off event.Bytes, siz
 		return false, off, true
 	}
 	slack := w.closeFrees.Slack[kind] - w.openFrees.Slack[kind]
-	return slack > 0 || !kind.Facts().Sized, off + slack, !kind.Facts().Boundless
+	return true, off + slack, slack > 0 && !kind.Facts().Boundless
 }
 
 func (t *Tracker) meters() []model.Meter {

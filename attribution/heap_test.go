@@ -73,6 +73,20 @@ func TestHeapLinesSteppedDown(t *testing.T) {
 	}
 }
 
+// TestHeapOfUnknownSize: where nothing is said of the size of what was freed, the figure is not exact, and by how much it is off is not said.
+// Recordings have such frees whose header could not be read; today's kernel half says how much was mapped then.
+func TestHeapOfUnknownSize(t *testing.T) {
+	s := newHeaper()
+	s.cut(event.CellOpen, 1)
+	s.change(0x1000, 1, 100, true)
+	after := func(b *event.Boundary) { b.Unknown[event.UnknownHeap] = 1 }
+	s.cut(event.CellClose, 1, after)
+	s.cut(event.Detached, 0, after)
+	if f := nth(t, s.run(t), "cell", 0).Meters["cpu.heap"]; f.Exact || f.Bound != nil {
+		t.Errorf("%+v", f)
+	}
+}
+
 // TestHeapFromBeforeTheAttach: frees of blocks that were made before make a window's heap a bound, and only that.
 func TestHeapFromBeforeTheAttach(t *testing.T) {
 	s := newHeaper()

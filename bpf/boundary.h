@@ -10,7 +10,10 @@
 struct occasion {
 	__u64 cell;
 	__u64 outer;
-	__s64 inputs;
+	union {
+		__s64 inputs;
+		__s64 cpu_time; /* of processes that execute a program or end */
+	};
 	const void *text; /* in user memory, or NULL */
 	__u32 kind;
 	__u32 slot; /* of the process that acts */
@@ -211,7 +214,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->kind = why->kind;
 	b->cell = why->cell;
 	b->outer = why->outer;
-	b->inputs = why->inputs;
+	b->inputs = why->inputs; /* or cpu_time */
 	b->outcome = why->outcome;
 	b->parent = why->parent;
 	b->first_line = why->first_line;

@@ -16,7 +16,8 @@
  * - A statement is PyEval_EvalCode of a code object with the cell's file name, up to the place on its way out that is
  *   passed with the same stack pointer (package cpython finds it); when it returned a coroutine, up to the next
  *   statement or the cell's end.
- * - A marker is compile("", "<ipytracer:begin NAME>", "exec"), and end.
+ * - A marker is compile("", "<ipytracer:begin NAME>", "exec"), and end. Three more are the companion's: it has a line
+ * to the tracer, it asks something there, its hooks' turn has come, the last of all.
  *
  * There are only plain probes here, no return probes: those break programs that switch stacks (greenlet).
  */
@@ -182,12 +183,23 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 
 #define BEGIN "<ipytracer:begin "
 #define END   "<ipytracer:end "
+#define LINE  "<ipytracer:line "
+#define ASK   "<ipytracer:ask>"
+#define CELL  "<ipytracer:cell>"
 
 /*
- * What is compiled, by its file name: a marker, nothing of interest, or perhaps a cell. This and marker() are functions
+ * What is compiled, by its file name: a marker, nothing of interest, or perhaps a cell. This and marked() are functions
  * of their own because a boundary below cell_compile, with close_cell between, leaves it little stack.
  */
-enum compiled { COMPILED_OTHER, COMPILED_BEGIN, COMPILED_END, COMPILED_UNKNOWN };
+enum compiled {
+	COMPILED_OTHER,
+	COMPILED_UNKNOWN,
+	COMPILED_CELL,
+	COMPILED_ASK,
+	COMPILED_BEGIN, /* it and those behind it have a text */
+	COMPILED_END,
+	COMPILED_LINE,
+};
 
 static __noinline int compiled_as(__u64 data, __u32 kind, __u32 size)
 {
@@ -207,24 +219,67 @@ static __noinline int compiled_as(__u64 data, __u32 kind, __u32 size)
 		return COMPILED_BEGIN;
 	if (starts_with(head, END, sizeof(END) - 1))
 		return COMPILED_END;
+	if (starts_with(head, LINE, sizeof(LINE) - 1))
+		return COMPILED_LINE;
+	if (starts_with(head, ASK, sizeof(ASK))) /* with its NUL: nothing follows */
+		return COMPILED_ASK;
+	if (starts_with(head, CELL, sizeof(CELL)))
+		return COMPILED_CELL;
 	return size == 9 && starts_with(head, "<unknown>", 9) ? COMPILED_UNKNOWN : COMPILED_OTHER;
 }
 
-static __noinline int marker(__u32 slot, __u64 data, __u32 kind, __u32 size, bool begin)
+static __noinline int marked(__u32 slot, __u64 data, __u32 kind, __u32 size, __u32 as)
 {
-	__u32 prefix = begin ? sizeof(BEGIN) - 1 : sizeof(END) - 1;
+	__u32 prefix = as == COMPILED_BEGIN ? sizeof(BEGIN) - 1
+		       : as == COMPILED_END ? sizeof(END) - 1
+					    : sizeof(LINE) - 1;
 	struct occasion why = {
-		.kind = begin ? BOUNDARY_EXPERIMENT_BEGIN : BOUNDARY_EXPERIMENT_END,
+		.kind = as == COMPILED_BEGIN ? BOUNDARY_EXPERIMENT_BEGIN
+			: as == COMPILED_END ? BOUNDARY_EXPERIMENT_END
+			: as == COMPILED_ASK ? BOUNDARY_ASKED
+					     : BOUNDARY_LINE,
 		.slot = slot,
-		.text = (void *)(data + prefix * kind),
-		.text_kind = kind,
 		.inputs = -1,
-		.text_size = size - prefix * kind,
 	};
-	if (why.text_size > NAME_SIZE) /* the same for both prefixes, so that an end finds its begin */
-		why.text_size = NAME_SIZE;
+	if (as >= COMPILED_BEGIN) {
+		why.text = (void *)(data + prefix * kind);
+		why.text_kind = kind;
+		why.text_size = size - prefix * kind;
+		if (why.text_size > NAME_SIZE) /* the same for all prefixes, so that an end finds its begin */
+			why.text_size = NAME_SIZE;
+	}
 	draw_boundary(&why);
 	return 0;
+}
+
+/*
+ * The companion says that display and hooks are over: its own come last, and what they take is not the cell's. Nobody
+ * can end a cell so whose code still runs.
+ */
+static __noinline int hooks_over(__u32 slot)
+{
+	struct thread *t = current_thread();
+	struct python *py = python_at(slot);
+	struct window *w = innermost(t);
+
+	if (!t || !py || !w)
+		return 0;
+	int state = !w->ended && w->coroutine ? coroutine_state(py, w) : 0;
+	if (w->ended || state & COROUTINE_FINISHED)
+		close_cell(t, slot, OUTCOME_OK);
+	return 0;
+}
+
+/* Carries out what a marker says. False: it is none. */
+static __always_inline bool is_marker(__u32 slot, __u64 data, __u32 kind, __u32 size, __u32 as)
+{
+	if (as < COMPILED_CELL)
+		return false;
+	if (as == COMPILED_CELL)
+		hooks_over(slot);
+	else
+		marked(slot, data, kind, size, as);
+	return true;
 }
 
 /* Py_CompileStringObject(const char *source, PyObject *file, int start, PyCompilerFlags *flags, int optimize) */
@@ -243,8 +298,8 @@ int cell_compile(struct pt_regs *regs)
 	if (!data)
 		return 0;
 	int as = compiled_as(data, kind, size);
-	if (as == COMPILED_BEGIN || as == COMPILED_END)
-		return marker(slot, data, kind, size, as == COMPILED_BEGIN);
+	if (is_marker(slot, data, kind, size, as))
+		return 0;
 	if (regs->cx && READ(flags, regs->cx))
 		return 0;
 	if (!(flags & ONLY_AST) || as == COMPILED_UNKNOWN)
@@ -273,8 +328,8 @@ int cell_audit(struct pt_regs *regs)
 	if (!data)
 		return 0;
 	int as = compiled_as(data, kind, size);
-	if (as == COMPILED_BEGIN || as == COMPILED_END)
-		return marker(slot, data, kind, size, as == COMPILED_BEGIN);
+	if (is_marker(slot, data, kind, size, as))
+		return 0;
 	if (as == COMPILED_UNKNOWN)
 		return 0;
 	return open_cell(py, slot, source, (struct name){ data, kind, size }, false, false);

@@ -98,7 +98,7 @@ static __noinline int unknown_block(__u32 slot, __u64 address, __u32 glibc)
 
 	if (!r)
 		return 0;
-	unknown_of(r, UNKNOWN_HEAP, glibc ? usable_size(p, address) : p->value[METER_MAPPED]);
+	unknown_of(r, UNKNOWN_HEAP, glibc ? freed_at_most(p, address) : p->value[METER_MAPPED]);
 	return 0;
 }
 

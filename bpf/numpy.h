@@ -132,7 +132,8 @@ static __always_inline void array_made(struct pt_regs *regs, __u32 slot, __u64 a
 	array_moves(&m);
 }
 
-/* At most what malloc can have handed out at this address: glibc 2.x, malloc_chunk.mchunk_size. */
+/* At most what malloc can have handed out at this address: glibc 2.x, malloc_chunk.mchunk_size. 0: it cannot be read.
+ */
 static __always_inline __s64 usable_size(struct process *p, __u64 address)
 {
 	__u64 chunk = 0;
@@ -141,6 +142,14 @@ static __always_inline __s64 usable_size(struct process *p, __u64 address)
 		return 0;
 	chunk &= ~7ull;
 	return chunk > (__u64)p->value[METER_MAPPED] ? p->value[METER_MAPPED] : chunk;
+}
+
+/* The same of a block that is freed: it cannot have had more than all that is mapped. */
+static __always_inline __s64 freed_at_most(struct process *p, __u64 address)
+{
+	__s64 usable = usable_size(p, address);
+
+	return usable ? usable : p->value[METER_MAPPED];
 }
 
 /* What malloc's header says, as far as it is of interest: 0 for what is too small to count. */

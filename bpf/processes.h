@@ -234,8 +234,8 @@ static __always_inline __u32 imports_at(__u32 slot)
 
 /*
  * The CPU time of a process of which this is the last thread. The leader is not reaped before the others, so what it
- * used is not in the sum of those that were (__exit_signal, kernel/exit.c). It is sent where cells have their input:
- * what ended before anybody looked at it cannot be asked any more.
+ * used is not in the sum of those that were (__exit_signal, kernel/exit.c). It is sent because what ended before
+ * anybody looked at it cannot be asked any more.
  */
 static __always_inline __s64 used_by(__u64 task)
 {
@@ -257,7 +257,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!m)
 		return 0;
 	__u32 root = m->root;
-	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .inputs = used_by(task) };
+	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .cpu_time = used_by(task) };
 	why.parent = visible_pid(FIELD(task, task_struct, real_parent));
 	__u32 old = m->slot;
 	why.group = imports_at(old);
@@ -336,7 +336,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	bpf_map_delete_elem(&members, &tgid);
 	if (slot == NO_SLOT)
 		return 0;
-	struct occasion why = { .kind = BOUNDARY_PROCESS_EXIT, .slot = slot, .inputs = used_by(task) };
+	struct occasion why = { .kind = BOUNDARY_PROCESS_EXIT, .slot = slot, .cpu_time = used_by(task) };
 	why.outcome = ended_how(task);
 	why.group = imports_at(slot);
 	draw_boundary(&why);

@@ -29,6 +29,8 @@ static __always_inline __u32 refused_as(__u32 kind)
 		return REFUSED_STATEMENT;
 	case BOUNDARY_EXPERIMENT_BEGIN:
 	case BOUNDARY_EXPERIMENT_END:
+	case BOUNDARY_LINE:
+	case BOUNDARY_ASKED:
 		return REFUSED_MARKER;
 	}
 	return REFUSED_BOUNDARY;
@@ -43,6 +45,8 @@ static __always_inline __u64 reserve_for(__u32 kind)
 	case BOUNDARY_STATEMENT_CLOSE:
 		return STATEMENT_RESERVE - END_RESERVE;
 	case BOUNDARY_EXPERIMENT_BEGIN:
+	case BOUNDARY_LINE:
+	case BOUNDARY_ASKED:
 		return MARKER_RESERVE;
 	case BOUNDARY_EXPERIMENT_END:
 		return MARKER_RESERVE - END_RESERVE;

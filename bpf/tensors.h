@@ -65,7 +65,7 @@ int tensor_freed(struct pt_regs *regs)
 	__u64 key = block_key(slot, address), segment = *(volatile __u64 *)&p->segment;
 	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
 	if (!known || known->era < p->first_era) {
-		unknown_of(r, UNKNOWN_TORCH, usable_size(p, address));
+		unknown_of(r, UNKNOWN_TORCH, freed_at_most(p, address));
 		return 0;
 	}
 	__s64 size = known->size;

@@ -55,15 +55,17 @@ enum boundary_kind {
 	BOUNDARY_METER_BACK,	   /* it was put back */
 	BOUNDARY_CELL_RESULT,	   /* IPython's run_cell coroutine is over: display and hooks follow */
 	BOUNDARY_METER_SETTLED,	   /* what became of NumPy's blocks while it was out was looked for */
-	RECORD_READING = 100,	   /* another process of the tree, belongs to the boundary before it */
-	RECORD_SOURCE,		   /* struct source */
-	RECORD_NUDGE,		   /* the change ring fills up: come and read */
-	RECORD_DEVICE,	/* a GPU's meters, belongs to the boundary or reading behind it; `group` is the device */
-	RECORD_LIBRARY, /* struct header: a process loaded or unloaded a library */
-	RECORD_CODE,	/* struct code */
-	RECORD_STACK,	/* struct stack */
-	RECORD_NATIVE,	/* struct native */
-	RECORD_COPY,	/* struct copy */
+	BOUNDARY_LINE,	/* the notebook's companion has made a line to the tracer: text is the descriptor's number */
+	BOUNDARY_ASKED, /* the companion asks something on its line, of this very instant */
+	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
+	RECORD_SOURCE,	      /* struct source */
+	RECORD_NUDGE,	      /* the change ring fills up: come and read */
+	RECORD_DEVICE,	      /* a GPU's meters, belongs to the boundary or reading behind it; `group` is the device */
+	RECORD_LIBRARY,	      /* struct header: a process loaded or unloaded a library */
+	RECORD_CODE,	      /* struct code */
+	RECORD_STACK,	      /* struct stack */
+	RECORD_NATIVE,	      /* struct native */
+	RECORD_COPY,	      /* struct copy */
 };
 
 /* Go has it as event.Outcome. */
@@ -101,7 +103,10 @@ struct boundary {
 	__u64 since; /* the first segment that the process's maxima are of; behind segment where a later cut came first
 		      */
 	__u64 stream;
-	__s64 inputs;
+	union {
+		__s64 inputs;
+		__s64 cpu_time; /* ns, of processes that execute a program or end */
+	};
 	__u64 unknown[UNKNOWNS]; /* so far, as in struct root */
 	__s64 slack[UNKNOWNS];
 	__s64 unsure[UNKNOWNS];

@@ -1,11 +1,10 @@
-// Package event is the vocabulary of ipytracer: what the kernel ledger says, in Go's own terms.
+// Package event is the vocabulary of ipytracer: the records of the kernel ledger as Go types, and the one table of
+// meters. It is a leaf that imports nothing of ipytracer; what follows from events is computed elsewhere.
 //
 // Two kinds of record matter. A [Boundary] marks an instant at which some window opened or closed and
 // carries, for the process that acted and for its whole tree, every meter's value at that instant and its
 // maximum since the boundary before. Boundaries are never lost. A [Change] says that one meter took one
 // value; changes may be lost, and are counted, so they prove peaks but never decide them.
-//
-// The package is a leaf: it imports nothing of ipytracer.
 package event
 
 import "context"
@@ -26,7 +25,7 @@ var boundaryNames = [...]string{
 	"none", "attached", "detached", "cell-open", "cell-close", "statement-open", "statement-close",
 	"experiment-begin", "experiment-end", "process-start", "process-exec", "process-exit", "meter-shed", "meter-back",
 	"cell-result",
-	"meter-settled",
+	"meter-settled", "line", "asked",
 }
 
 // String returns the name a recording uses for the kind, such as "cell-open".
@@ -91,7 +90,7 @@ type Boundary struct {
 	Tree     Readings            // of Root's tree, at this instant; what a forked child shares with its parent counts once
 	TreeHigh Readings            // of Root's tree, maximum since the boundary before
 	// Text is, of CellOpen, the cell's file name; of CellResult and CellClose with OutcomeError the type of the exception, "" where it is not
-	// known; of markers the experiment's name; of ProcessExec the command.
+	// known; of markers the experiment's name; of ProcessExec the command; of Line the number of the descriptor that the companion means.
 	Text string
 }
 

@@ -5,14 +5,14 @@ import "testing"
 // TestNames: every kind and meter has a name of its own, and a kind's name leads back to it.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
-	for k := BoundaryNone; k <= MeterSettled; k++ {
+	for k := BoundaryNone; k <= Asked; k++ {
 		name := k.String()
 		if back, ok := ParseBoundaryKind(name); !ok || back != k || seen[name] || name == "unknown" {
 			t.Errorf("kind %d: %q leads to %d", k, name, back)
 		}
 		seen[name] = true
 	}
-	if name := (MeterSettled + 1).String(); name != "unknown" {
+	if name := (Asked + 1).String(); name != "unknown" {
 		t.Errorf("a kind without a name is %q", name)
 	}
 	if _, ok := ParseBoundaryKind("unknown"); ok {

@@ -129,14 +129,12 @@ type UnknownFacts struct {
 	Name        string // in names of columns
 	Title, Text string // for people: "heap frees", 3 "of blocks that were made before tracing began"
 	Boundless   bool   // nobody can say how many bytes they were
-	// Sized: those whose size could not be read are counted, and change no figure.
-	Sized bool
 }
 
 var unknownTable = [UnknownKinds]UnknownFacts{
 	UnknownNumPy:  {Name: "numpy", Title: "frees", Text: "of memory that was taken before tracing began"},
 	UnknownTorch:  {Name: "torch", Title: "tensor frees", Text: "on the CPU, of tensors that were made before tracing began"},
-	UnknownHeap:   {Name: "heap", Title: "heap frees", Text: "of blocks that were made before tracing began", Sized: true},
+	UnknownHeap:   {Name: "heap", Title: "heap frees", Text: "of blocks that were made before tracing began"},
 	UnknownDevice: {Name: "device", Title: "GPU frees", Text: "of memory that was taken before tracing began", Boundless: true},
 }
 

@@ -19,9 +19,10 @@ report/escape: x/text
 report/text: model words report/escape
 report/reporttest: model report jsonschema
 
-workload: unix
+workload: event unix
 doctor: report/escape report/text tracer tracer/cpython tracer/gpu tracer/ledger tracer/look tracer/numpy tracer/process words workload
-selftest: attribution model report/escape report/text tracer tracer/invoker tracer/launch tracer/ledger words workload
+inventory: tracer tracer/gpu tracer/look tracer/process
+selftest: attribution event model report/escape report/text tracer tracer/invoker tracer/launch tracer/ledger words workload
 
 tracer/process: unix
 tracer/confine: unix go-landlock psx
@@ -30,6 +31,7 @@ tracer/invoker: tracer/confine tracer/userfile unix
 tracer/launch: tracer unix
 tracer/look: tracer tracer/invoker tracer/process
 tracer/recorder: recording tracer/userfile
+tracer/companion: event model unix
 tracer/limit: tracer/confine tracer/process words unix
 tracer/elffile:
 tracer/elffile/elftest: tracer/elffile
@@ -47,7 +49,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event model recording report report/escape report/text selftest tracer tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
+cmd/tracer: attribution doctor event inventory model recording report report/escape report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
 bench/made: event recording
 bench/recording: bench/made event
 bench/sessions: attribution/attributiontest bench/made event

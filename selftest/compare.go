@@ -2,16 +2,17 @@ package selftest
 
 import (
 	"fmt"
-	"strings"
 
+	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/workload"
 )
 
 // The meters of cells beside those of workloads.
-const (
-	meterNumPy = "cpu.numpy"
-	meterTorch = "cpu.torch"
+var (
+	meterNumPy  = event.NumPy.String()
+	meterTorch  = event.Torch.String()
+	meterPinned = event.Pinned.String()
 )
 
 // cellTest is one thing to be proven of the cells in cells.py.
@@ -165,16 +166,17 @@ func compareGPU(r *cellRun) (out Test, err error) {
 	if err != nil {
 		return out, err
 	}
-	of, most := "gpu.0.driver", int64(0)
-	for id, f := range w.Meters {
-		if strings.HasPrefix(id, "gpu.") && strings.HasSuffix(id, ".driver") && f.Need() > most {
+	of, most := event.OfDevice(0, event.Driver).String(), int64(0)
+	for n := range event.MaxDevices {
+		id := event.OfDevice(n, event.Driver).String()
+		if f := w.Meters[id]; f.Need() > most {
 			of, most = id, f.Need()
 		}
 	}
 	out.Figures = []Figure{
 		newFigure(of, "cell's need", r.truths["gpu"].Data, most, 0),
 		newFigure(of, "kept by the cell", 0, w.Meters[of].Consumed, 0),
-		newFigure("cpu.pinned", "cell's need", r.truths["pinned"].Data, w.Meters["cpu.pinned"].Need(), 0),
+		newFigure(meterPinned, "cell's need", r.truths["pinned"].Data, w.Meters[meterPinned].Need(), 0),
 	}
 	return out, nil
 }

@@ -1,4 +1,5 @@
-// Package tracer attaches to processes and is the live [event.Source]: it owns everything with a side effect.
+// Package tracer attaches to processes and is the live [event.Source]: it owns everything with a side effect, and
+// orders the packages below it. It knows neither windows nor peaks (attribution) nor words for people (cmd/tracer).
 //
 // A [Session] finds the interpreter of each target, seeds the kernel ledger, places the probes, and hands out
 // events until the targets end or the context does. Nothing is installed in a target, and when the tracer goes,
@@ -45,6 +46,8 @@ type Options struct {
 	// Confine takes from this program, in front of all that looks into a target, what the session does not need ([Remains]). Nothing can be started
 	// afterwards, nor can another session. Where the machine cannot, the log says so. nil: nothing is taken.
 	Confine *Remains
+	// Companion is told of lines that notebooks make to the tracer; nil: nobody listens.
+	Companion Companion
 }
 
 // DefaultBudget is the share of the time that probes may cost.
@@ -78,6 +81,7 @@ type Session struct {
 	watches      watches
 	overlooked   overlooked
 	live         live
+	lines        lines
 
 	heapCost    time.Duration                // what a malloc and its free cost the targets; 0 until known
 	checkpoints map[process.FileID]io.Closer // the probes for every process, by file
@@ -170,6 +174,7 @@ func newSession(o Options) *Session {
 	s.natives = natives{fs: s.fs, log: s.log, target: s.target}
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate
+	s.lines = lines{helper: s.fs.Helper, log: s.log, companion: o.Companion}
 	s.searches.log, s.searches.report = s.log, &s.certificate
 	s.budget.report, s.budget.searches = &s.certificate, &s.searches
 	return s

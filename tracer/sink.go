@@ -56,6 +56,9 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		}
 	case event.ExperimentBegin, event.ExperimentEnd:
 		b.Text = strings.TrimSuffix(b.Text, ">")
+	case event.Line:
+		b.Text = strings.TrimSuffix(b.Text, ">")
+		s.lines.takeOver(t, b.Text)
 	case event.CellOpen:
 		s.cellOpened(t, b)
 	case event.CellResult:

@@ -5,17 +5,19 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
 )
 
 const mib = 1 << 20
 
 // The meters a workload may move, by their public ids.
-const (
-	Mapped   = "cpu.mapped"
-	Resident = "cpu.resident"
-	Anon     = "cpu.resident.anon"
-	File     = "cpu.resident.file"
-	Shmem    = "cpu.resident.shmem"
+var (
+	Mapped   = event.Mapped.String()
+	Resident = event.Resident.String()
+	Anon     = event.ResidentAnon.String()
+	File     = event.ResidentFile.String()
+	Shmem    = event.ResidentShmem.String()
 )
 
 var private = []string{Mapped, Resident, Anon}

@@ -66,6 +66,7 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 		return err
 	}
 	defer s.close()
+	options.Companion = s.listen(tracker)
 	options.Tolerant = o.All && len(args) == 0
 	if err := s.attached(ctx, who, options, "prints the report"); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"ipytracer/report"
 	"ipytracer/report/text"
 	"ipytracer/tracer"
+	"ipytracer/tracer/companion"
 	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/recorder"
 	"ipytracer/tracer/userfile"
@@ -102,6 +103,7 @@ type session struct {
 	trouble  error // the recording failed; the trace went on
 	live     bool
 	garbage  garbage
+	hub      *companion.Hub // nil where notebooks are told nothing
 }
 
 // newSession finds out who typed the command, and whether the report can be written where it is to go.
@@ -158,6 +160,12 @@ func (s *session) abandon() {
 	}
 }
 
+// listen has notebooks told what they ask, from now on.
+func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
+	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource}, tracker)
+	return s.hub
+}
+
 // follow takes every event in until the source ends.
 func (s *session) follow(ctx context.Context, pending func() bool) error {
 	for {
@@ -170,6 +178,9 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 		}
 		s.record(e)
 		s.tracker.Add(e)
+		if s.hub != nil {
+			s.hub.Note(e)
+		}
 		s.garbage.pace()
 		if pending() {
 			continue
@@ -182,7 +193,12 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 // print says what is over. Standard error takes what it can (see [messages]): nothing that is wrong with it ends a session.
 func (s *session) print() {
 	s.tracker.Flush()
-	for _, w := range s.tracker.Finished() {
+	finished := s.tracker.Finished()
+	if s.hub != nil { // a notebook waits for its figures
+		s.hub.Finished(finished)
+		s.hub.Answer()
+	}
+	for _, w := range finished {
 		if !s.live {
 			continue
 		}

@@ -86,6 +86,7 @@ class WithTracer(ShellTest):
         self.assertEqual([s[:31] for s in self.run_cell("x = 2")], ["ipytracer: the tracer has ended"])
         self.assertEqual(self.run_cell("x = 3"), [])
         self.tracer.greets = True
+        _line.LINE._offered = 0.0
         self.run_cell("x = 4")
         self.tracer.settle()
         self.assertEqual(len(self.run_cell("x = 5")), 1)

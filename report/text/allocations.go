@@ -152,6 +152,9 @@ type way struct {
 	calls         int
 }
 
+// Who is a stack in words, such as "In[3] line 2 › ones"; hostile, as what it came from.
+func Who(stack []model.Frame) string { return who(stack) }
+
 // who is a stack in words.
 func who(stack []model.Frame) string { return wayOf(stack).text(0) }
 

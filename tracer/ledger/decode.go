@@ -143,7 +143,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		out.Outcome = event.OutcomeUnknown
 	}
 	if out.Kind == event.ProcessExec || out.Kind == event.ProcessExit {
-		extra.Imports, extra.CPUTime, out.Inputs = Imports(b.Group), event.Nanoseconds(b.Inputs), -1
+		extra.Imports, extra.CPUTime, out.Inputs = Imports(b.Group), event.Nanoseconds(b.Inputs), -1 // Go has the first name of a union only
 	}
 	extra.Told = (out.Kind == event.CellResult || out.Kind == event.CellClose) && b.FirstLine == outcomeTold
 	if out.Kind == event.StatementOpen {

@@ -89,6 +89,8 @@ const (
 	kernelBoundaryKindBOUNDARY_METER_BACK       kernelBoundaryKind = 13
 	kernelBoundaryKindBOUNDARY_CELL_RESULT      kernelBoundaryKind = 14
 	kernelBoundaryKindBOUNDARY_METER_SETTLED    kernelBoundaryKind = 15
+	kernelBoundaryKindBOUNDARY_LINE             kernelBoundaryKind = 16
+	kernelBoundaryKindBOUNDARY_ASKED            kernelBoundaryKind = 17
 	kernelBoundaryKindRECORD_READING            kernelBoundaryKind = 100
 	kernelBoundaryKindRECORD_SOURCE             kernelBoundaryKind = 101
 	kernelBoundaryKindRECORD_NUDGE              kernelBoundaryKind = 102

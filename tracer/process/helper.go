@@ -70,6 +70,7 @@ const (
 	byName    = 1 << 62   // files looked for by their names
 	allOthers = 1<<62 + 1 // beyond maxTurns
 	ofProcess = 1 << 61   // and a pid: what the kernel itself says of a process
+	ofSocket  = 1 << 60   // and a pid: a descriptor of the process itself, to close which may take its word
 )
 
 // openRequest asks for a file that is mapped, or by its name in a process's root.

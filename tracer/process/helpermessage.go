@@ -18,7 +18,7 @@ import (
 // helperRequest is one message to a helper's process.
 type helperRequest struct {
 	ID     uint64
-	Op     string // "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids"
+	Op     string // "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids", "socket"
 	Proc   string `json:",omitempty"`
 	Open   openRequest
 	Name   string `json:",omitempty"` // of a file in the process's directory

@@ -46,7 +46,7 @@ class Companion:
         self.on, self.full = True, False
         self.once = None                  # how this one cell is shown: True for full, False for compact
         self._listened = False
-        self._from = shell.execution_count + _in_a_cell()   # the first In[N] whose figures are shown
+        self._from = _next(shell)          # the first In[N] whose figures are shown
         self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
 
     def _cells(self):
@@ -134,8 +134,13 @@ def _frames():
         frame = frame.f_back
 
 
-def _in_a_cell():
-    return any(True for _ in _frames())
+def _next(shell):
+    """The In[N] of the next cell. As a cell runs shell.execution_count is its own or, in some versions, the next one's."""
+    for frame in _frames():
+        own = getattr(frame.f_locals.get("result"), "execution_count", None)
+        if own is not None:
+            return own + 1
+    return shell.execution_count
 
 
 def _runs(info):

@@ -1,0 +1,166 @@
+package companion
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+)
+
+// Bounds of an answer.
+const (
+	maxCells    = 200
+	maxSource   = 4 << 10 // bytes of a cell's source
+	maxLinesOf  = 50      // of one meter
+	maxFrames   = 16      // of a stack
+	maxText     = 512     // bytes of a name in a frame
+	roomForRest = 2 << 10 // of a packet, besides its windows or lines
+	maxPackets  = 2       // of an answer: a socket takes them at once, whoever reads it when
+)
+
+// told is a window as it is told.
+type told struct {
+	model.Window
+	Top map[string]top `json:"top,omitempty"` // by meter: the line that allocated in the window and had most at its peak
+}
+
+// top is the line that allocated in a window and had most at its peak.
+type top struct {
+	AtPeak    int64  `json:"at_peak"` // bytes
+	Where     string `json:"where"`
+	Line      int    `json:"line"`      // of the innermost frame in a cell, from 1; 0 for none
+	Execution int    `json:"execution"` // of that cell
+}
+
+// allocation is one line that allocated in a window.
+type allocation struct {
+	Meter     string        `json:"meter"`
+	AtPeak    int64         `json:"at_peak"`
+	Allocated int64         `json:"allocated"`
+	Freed     int64         `json:"freed"`
+	Net       int64         `json:"net"`
+	Count     int64         `json:"count"`
+	Where     string        `json:"where"`
+	Stack     []model.Frame `json:"stack"`
+}
+
+// packet is one of an answer.
+type packet struct {
+	ID      int64             `json:"id"`
+	More    bool              `json:"more,omitempty"`
+	Windows []json.RawMessage `json:"windows,omitempty"`
+	Lines   []json.RawMessage `json:"lines,omitempty"`
+	Lost    int               `json:"lost,omitempty"`
+	Cut     bool              `json:"cut,omitempty"` // there is more, which had no room in the answer
+}
+
+// tell answers with windows.
+func (h *Hub) tell(l *line, id int64, windows []model.Window, lost int) {
+	h.inPackets(l, packet{ID: id, Lost: lost}, len(windows), func(i int) json.RawMessage { return h.window(windows[i]) },
+		func(p *packet, some []json.RawMessage) { p.Windows = some })
+}
+
+// inPackets sends items in as few packets as they take, at least one, and at most maxPackets.
+func (h *Hub) inPackets(l *line, frame packet, count int, item func(i int) json.RawMessage, put func(p *packet, some []json.RawMessage)) {
+	var some []json.RawMessage
+	size, sent := 0, 0
+	for i := range count {
+		one := item(i)
+		if len(one) > maxAnswer-roomForRest {
+			continue // it fits into none
+		}
+		if size+len(one)+1 > maxAnswer-roomForRest {
+			if sent++; sent == maxPackets {
+				frame.Cut = true
+				break
+			}
+			p := frame
+			p.More = true
+			put(&p, some)
+			l.send(p)
+			some, size = nil, 0
+		}
+		some, size = append(some, one), size+len(one)+1
+	}
+	put(&frame, some)
+	l.send(frame)
+}
+
+// window is one as it is told, without what makes it too large.
+func (h *Hub) window(w model.Window) json.RawMessage {
+	one := told{Window: w}
+	one.Source, one.SourceTruncated = bounded(w.Source, maxSource, w.SourceTruncated)
+	if h.options.NoSource {
+		one.Source = ""
+	}
+	if detailed, ok := h.windows.Window(w.ID); ok {
+		one.Top = h.tops(detailed.Allocations)
+	}
+	one.Allocations, one.Coverage = nil, nil
+	text, err := json.Marshal(one)
+	if err != nil || len(text) > maxAnswer-roomForRest {
+		one.ChildrenUnlisted, one.Children = one.ChildrenUnlisted+len(one.Children), []model.Child{}
+		text, _ = json.Marshal(one)
+	}
+	return text
+}
+
+func (h *Hub) tops(all []model.Allocation) (tops map[string]top) {
+	for _, a := range all {
+		if before, ok := tops[a.Meter]; a.Allocated <= 0 || a.AtPeak <= 0 || ok && before.AtPeak >= a.AtPeak {
+			continue // what was there before the window is none of its lines'
+		}
+		if tops == nil {
+			tops = map[string]top{}
+		}
+		one := top{AtPeak: a.AtPeak, Where: h.options.Who(a.Stack)}
+		for _, f := range a.Stack {
+			if f.Execution > 0 {
+				one.Line, one.Execution = f.Line, f.Execution
+				break
+			}
+		}
+		tops[a.Meter] = one
+	}
+	return tops
+}
+
+// tellLines answers who allocated in a window of the process's own.
+func (h *Hub) tellLines(l *line, r request) {
+	w, ok := h.windows.Window(r.Window)
+	if !ok || w.PID != l.pid {
+		l.send(failed{r.ID, "there is no such window of this process"})
+		return
+	}
+	count := map[string]int{}
+	listed := slices.DeleteFunc(w.Allocations, func(a model.Allocation) bool {
+		count[a.Meter]++
+		return count[a.Meter] > maxLinesOf
+	})
+	h.inPackets(l, packet{ID: r.ID}, len(listed), func(i int) json.RawMessage {
+		a := &listed[i]
+		text, _ := json.Marshal(allocation{a.Meter, a.AtPeak, a.Allocated, a.Freed, a.Net, a.Count, h.options.Who(a.Stack), short(a.Stack)})
+		return text
+	}, func(p *packet, some []json.RawMessage) { p.Lines = some })
+}
+
+// short is a stack that is not too large.
+func short(stack []model.Frame) []model.Frame {
+	out := make([]model.Frame, 0, min(len(stack), maxFrames))
+	for _, f := range stack[:min(len(stack), maxFrames)] {
+		f.Function, _ = bounded(f.Function, maxText, false)
+		f.File, _ = bounded(f.File, maxText, false)
+		f.Module, _ = bounded(f.Module, maxText, false)
+		out = append(out, f)
+	}
+	return out
+}
+
+// bounded is a text of at most so many bytes, and whether it was cut.
+func bounded(text string, limit int, cut bool) (string, bool) {
+	if len(text) <= limit {
+		return text, cut
+	}
+	return strings.ToValidUTF8(text[:limit], ""), true
+}

@@ -1,0 +1,207 @@
+// Package companion answers what notebooks ask on the lines that they have made to the tracer: figures of their own process, and nothing else.
+//
+// A line is one end of a pair of sockets that the notebook's process made itself (docs/line.md). What belongs here is what is said on it;
+// where figures come from, and how the socket got here, does not.
+package companion
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// Protocol is what is spoken on a line.
+const Protocol = "ipytracer/line/v1"
+
+// maxLines bounds the notebooks that can be told something at a time.
+const maxLines = 64
+
+// Windows are where figures come from.
+type Windows interface {
+	Running(pid int) []model.Window
+	CellsAfter(pid, id, limit int) []model.Window
+	LastExperiment(pid int, name string) (model.Window, bool)
+	Window(id int) (model.Window, bool)
+}
+
+// Hub has the lines of a session. [Hub.Connected] is for any goroutine, the other methods are for one.
+type Hub struct {
+	options Options
+	windows Windows
+	asked   []int // processes, in the order they asked
+
+	mu     sync.Mutex
+	lines  map[int]*line
+	limits map[int]event.Limit // the tightest of each process that was attached to
+}
+
+// Options say how a hub answers.
+type Options struct {
+	Version  string                     // of the tracer
+	Who      func([]model.Frame) string // puts a stack in words
+	NoSource bool                       // no source of a notebook's is told
+}
+
+// New makes one.
+func New(o Options, windows Windows) *Hub {
+	return &Hub{options: o, windows: windows, lines: map[int]*line{}, limits: map[int]event.Limit{}}
+}
+
+// hello is the first packet on a line.
+type hello struct {
+	Hello   string  `json:"hello"`
+	Tracer  string  `json:"tracer"`
+	PID     int     `json:"pid"`
+	Limit   *int64  `json:"limit"`    // bytes that bound the process's memory, null where that is not known
+	LimitOf *string `json:"limit_of"` // what bounds it, by [event.LimitKind]
+}
+
+// Connected takes over a process's end of a line, in place of the one it had.
+func (h *Hub) Connected(pid, end int) {
+	l := &line{pid: pid, end: end}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old := h.lines[pid]
+	if old == nil && len(h.lines) >= maxLines {
+		l.close()
+		return
+	}
+	if old != nil {
+		old.close()
+	}
+	h.lines[pid] = l
+	first := hello{Hello: Protocol, Tracer: h.options.Version, PID: pid}
+	if limit, ok := h.limits[pid]; ok {
+		bytes, kind := int64(limit.Bytes), string(limit.Kind)
+		first.Limit, first.LimitOf = &bytes, &kind
+	}
+	l.send(first)
+}
+
+// Note takes in what a session's events say of lines.
+func (h *Hub) Note(e event.Event) {
+	switch e := e.(type) {
+	case *event.Boundary:
+		switch e.Kind {
+		case event.Asked:
+			h.asked = append(h.asked, int(e.PID))
+		case event.ProcessExit, event.ProcessExec:
+			h.drop(int(e.PID))
+		}
+	case *event.Limits:
+		if len(e.Limits) > 0 {
+			h.mu.Lock()
+			h.limits[int(e.PID)] = e.Limits[0]
+			h.mu.Unlock()
+		}
+	}
+}
+
+func (h *Hub) drop(pid int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.limits, pid)
+	if l := h.lines[pid]; l != nil {
+		l.close()
+		delete(h.lines, pid)
+	}
+}
+
+// line is that of a process, nil if it has none.
+func (h *Hub) line(pid int) *line {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[pid]
+	if l != nil && l.isClosed() {
+		delete(h.lines, pid)
+		return nil
+	}
+	return l
+}
+
+// Finished keeps cells that have closed until they are asked for.
+func (h *Hub) Finished(cells []model.Window) {
+	for i := range cells {
+		l := h.line(cells[i].PID)
+		if l == nil {
+			continue
+		}
+		if l.untold = append(l.untold, cells[i]); len(l.untold) > maxUntold {
+			l.untold = slices.Delete(l.untold, 0, 1)
+			l.lost++
+		}
+	}
+}
+
+// Answer answers what was asked since it was last called. Everything that came before has been taken in.
+func (h *Hub) Answer() {
+	for _, pid := range h.asked {
+		if l := h.line(pid); l != nil {
+			if r := l.request(); r != nil {
+				h.answer(l, r)
+			}
+		}
+	}
+	h.asked = h.asked[:0]
+}
+
+// Close ends all lines: notebooks read their end.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.lines {
+		l.close()
+	}
+	clear(h.lines)
+}
+
+// request is what a notebook asks.
+type request struct {
+	ID     int64  `json:"id"`
+	Ask    string `json:"ask"`
+	After  int    `json:"after"`
+	Limit  int    `json:"limit"`
+	Name   string `json:"name"`
+	Window int    `json:"window"`
+}
+
+// failed is the answer to what makes no sense.
+type failed struct {
+	ID    int64  `json:"id"`
+	Error string `json:"error"`
+}
+
+func (h *Hub) answer(l *line, text []byte) {
+	var r request
+	if err := json.Unmarshal(text, &r); err != nil {
+		l.send(failed{r.ID, "the request is not JSON as docs/line.md has it"})
+		return
+	}
+	switch r.Ask {
+	case "cell":
+		h.tell(l, r.ID, l.untold, l.lost)
+		l.untold, l.lost = nil, 0
+	case "cells":
+		limit := maxCells
+		if r.Limit > 0 {
+			limit = min(r.Limit, maxCells)
+		}
+		h.tell(l, r.ID, h.windows.CellsAfter(l.pid, r.After, limit), 0)
+	case "running":
+		h.tell(l, r.ID, h.windows.Running(l.pid), 0)
+	case "experiment":
+		var found []model.Window
+		if w, ok := h.windows.LastExperiment(l.pid, r.Name); ok {
+			found = append(found, w)
+		}
+		h.tell(l, r.ID, found, 0)
+	case "lines":
+		h.tellLines(l, r)
+	default:
+		l.send(failed{r.ID, fmt.Sprintf("nothing is known of %.40q", r.Ask)})
+	}
+}

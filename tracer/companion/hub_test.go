@@ -1,0 +1,417 @@
+package companion
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// book has windows by their ids.
+type book map[int]model.Window
+
+func (b book) Running(pid int) (all []model.Window) {
+	for id := range len(b) + 1 {
+		if w, ok := b[id]; ok && w.PID == pid && w.Status == model.Incomplete {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+func (b book) CellsAfter(pid, after, limit int) (all []model.Window) {
+	for id := max(after, 0) + 1; id <= len(b) && len(all) < limit; id++ {
+		if w, ok := b[id]; ok && w.PID == pid && w.Kind == "cell" {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+func (b book) LastExperiment(pid int, name string) (model.Window, bool) {
+	for id := len(b); id > 0; id-- {
+		if w := b[id]; w.PID == pid && w.Kind == "experiment" {
+			return w, w.Name == name
+		}
+	}
+	return model.Window{}, false
+}
+
+func (b book) Window(id int) (model.Window, bool) {
+	w, ok := b[id]
+	return w, ok
+}
+
+// answerOf is any packet of the hub's.
+type answerOf struct {
+	Hello   string           `json:"hello"`
+	PID     int              `json:"pid"`
+	Limit   *int64           `json:"limit"`
+	LimitOf string           `json:"limit_of"`
+	ID      int64            `json:"id"`
+	More    bool             `json:"more"`
+	Windows []map[string]any `json:"windows"`
+	Lines   []map[string]any `json:"lines"`
+	Lost    int              `json:"lost"`
+	Error   string           `json:"error"`
+	Cut     bool             `json:"cut"`
+}
+
+// notebook is the other end of a line.
+type notebook struct {
+	t   *testing.T
+	hub *Hub
+	pid int
+	end int
+}
+
+func newHub(b book) *Hub {
+	return New(Options{Version: "test", Who: func(s []model.Frame) string { return fmt.Sprint(len(s), " frames") }}, b)
+}
+
+// connect makes a line of a process to a hub.
+func connect(t *testing.T, h *Hub, pid int) *notebook {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &notebook{t, h, pid, pair[0]}
+	t.Cleanup(func() { unix.Close(pair[0]) })
+	late := unix.Timeval{Sec: 10}
+	if err := unix.SetsockoptTimeval(n.end, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &late); err != nil {
+		t.Fatal(err)
+	}
+	h.Connected(pid, pair[1])
+	return n
+}
+
+// packet is the next one that comes, nil at the line's end.
+func (n *notebook) packet() *answerOf {
+	n.t.Helper()
+	buffer := make([]byte, maxAnswer+1)
+	size, err := unix.Read(n.end, buffer)
+	if errors.Is(err, unix.ECONNRESET) { // it was closed with something in it
+		return nil
+	}
+	if err != nil {
+		n.t.Fatal("nothing came: ", err)
+	}
+	if size == 0 {
+		return nil
+	}
+	if size > maxAnswer {
+		n.t.Fatalf("a packet of more than %d bytes", maxAnswer)
+	}
+	var a answerOf
+	if err := json.Unmarshal(buffer[:size], &a); err != nil {
+		n.t.Fatalf("%q: %v", buffer[:size], err)
+	}
+	return &a
+}
+
+func (n *notebook) send(text string) {
+	n.t.Helper()
+	if err := unix.Send(n.end, []byte(text), unix.MSG_NOSIGNAL); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// ask sends a request and says so, and returns the first packet of the answer.
+func (n *notebook) ask(text string) *answerOf {
+	n.t.Helper()
+	n.send(text)
+	n.say()
+	return n.packet()
+}
+
+func (n *notebook) say() {
+	n.hub.Note(&event.Boundary{Kind: event.Asked, PID: int32(n.pid)})
+	n.hub.Answer()
+}
+
+// isOver waits until the hub has closed its end.
+func (n *notebook) isOver() {
+	n.t.Helper()
+	for {
+		if n.packet() == nil {
+			return
+		}
+	}
+}
+
+func cell(id, pid int) model.Window {
+	return model.Window{ID: id, Kind: "cell", PID: pid, Execution: id, Source: fmt.Sprint("x = ", id), Status: "ok", Children: []model.Child{},
+		Meters: map[string]model.Figure{"cpu.resident": {Start: 4096, Peak: 12288, End: 8192, Consumed: 4096, Peaked: 4096, Exact: true}}}
+}
+
+func TestHello(t *testing.T) {
+	h := newHub(book{})
+	h.Note(&event.Limits{PID: 7, Limits: []event.Limit{{Kind: "container", Bytes: 1 << 30}, {Kind: "machine", Bytes: 2 << 30}}})
+	a := connect(t, h, 7).packet()
+	if a.Hello != Protocol || a.PID != 7 || a.Limit == nil || *a.Limit != 1<<30 || a.LimitOf != "container" {
+		t.Errorf("hello: %+v", a)
+	}
+	if a := connect(t, h, 8).packet(); a.Limit != nil || a.PID != 8 {
+		t.Errorf("hello where no limit is known: %+v", a)
+	}
+}
+
+func TestCells(t *testing.T) {
+	b := book{1: cell(1, 7), 2: cell(2, 8), 3: cell(3, 7)}
+	h := newHub(b)
+	n := connect(t, h, 7)
+	n.packet()
+	h.Finished([]model.Window{b[1], b[2], b[3]})
+	a := n.ask(`{"id": 5, "ask": "cell"}`)
+	if a.ID != 5 || len(a.Windows) != 2 || a.Windows[0]["id"] != 1.0 || a.Windows[1]["id"] != 3.0 || a.More || a.Lost != 0 {
+		t.Fatalf("the cells that have closed: %+v", a)
+	}
+	resident := a.Windows[0]["meters"].(map[string]any)["cpu.resident"].(map[string]any)
+	if resident["peak"] != 12288.0 || resident["consumed"] != 4096.0 || resident["exact"] != true {
+		t.Errorf("its figures: %v", resident)
+	}
+	if a := n.ask(`{"id": 6, "ask": "cell"}`); a.ID != 6 || len(a.Windows) != 0 {
+		t.Errorf("told twice: %+v", a)
+	}
+	if a := n.ask(`{"id": 7, "ask": "cells", "after": 1}`); len(a.Windows) != 1 || a.Windows[0]["id"] != 3.0 {
+		t.Errorf("cells behind 1: %+v", a)
+	}
+}
+
+func TestUntoldIsBounded(t *testing.T) {
+	b := book{}
+	for id := 1; id <= maxUntold+3; id++ {
+		b[id] = cell(id, 7)
+	}
+	h := newHub(b)
+	n := connect(t, h, 7)
+	n.packet()
+	for id := 1; id <= maxUntold+3; id++ {
+		h.Finished([]model.Window{b[id]})
+	}
+	if a := n.ask(`{"id": 1, "ask": "cell"}`); len(a.Windows) != maxUntold || a.Windows[0]["id"] != 4.0 || a.Lost != 3 {
+		t.Errorf("%d windows, %d lost", len(a.Windows), a.Lost)
+	}
+}
+
+func TestLongAnswers(t *testing.T) {
+	b := book{}
+	for id := 1; id <= 100; id++ {
+		w := cell(id, 7)
+		w.Source = strings.Repeat("é", 1<<14)
+		b[id] = w
+	}
+	crowd := cell(101, 7)
+	crowd.Children = make([]model.Child, 10_000)
+	b[101] = crowd
+	n := connect(t, newHub(b), 7)
+	n.packet()
+	var all []map[string]any
+	packets := 0
+	for a := n.ask(`{"id": 1, "ask": "cells"}`); ; {
+		packets++
+		all = append(all, a.Windows...)
+		switch {
+		case a.More:
+			a = n.packet()
+			continue
+		case a.Cut && packets == maxPackets:
+			packets = 0
+			a = n.ask(fmt.Sprintf(`{"id": 1, "ask": "cells", "after": %v}`, all[len(all)-1]["id"]))
+			continue
+		case packets > maxPackets:
+			t.Fatalf("%d packets in an answer", packets)
+		}
+		break
+	}
+	if len(all) != 101 {
+		t.Fatalf("%d windows came, want 101", len(all))
+	}
+	if source := all[0]["source"].(string); len(source) > maxSource || strings.Trim(source, "é") != "" || all[0]["source_truncated"] != true {
+		t.Errorf("a source of %d bytes, truncated: %v", len(source), all[0]["source_truncated"])
+	}
+	if all[100]["children_unlisted"] != 10_000.0 {
+		t.Errorf("children that have no room: %v", all[100]["children_unlisted"])
+	}
+}
+
+func TestRunningAndExperiments(t *testing.T) {
+	running, experiment := cell(2, 7), cell(1, 7)
+	running.Status = model.Incomplete
+	experiment.Kind, experiment.Name = "experiment", "fit"
+	n := connect(t, newHub(book{1: experiment, 2: running}), 7)
+	n.packet()
+	if a := n.ask(`{"id": 1, "ask": "running"}`); len(a.Windows) != 1 || a.Windows[0]["id"] != 2.0 {
+		t.Errorf("running: %+v", a)
+	}
+	if a := n.ask(`{"id": 2, "ask": "experiment", "name": "fit"}`); len(a.Windows) != 1 || a.Windows[0]["name"] != "fit" {
+		t.Errorf("experiment: %+v", a)
+	}
+	if a := n.ask(`{"id": 3, "ask": "experiment", "name": "other"}`); len(a.Windows) != 0 || a.Error != "" {
+		t.Errorf("an experiment that was not: %+v", a)
+	}
+}
+
+func TestLines(t *testing.T) {
+	w := cell(1, 7)
+	frame := model.Frame{Function: strings.Repeat("f", 4096), File: "x.py", Line: 3}
+	inCell := model.Frame{Function: "<module>", Line: 2, Execution: 1}
+	w.Allocations = []model.Allocation{
+		{Meter: "cpu.numpy", AtPeak: 900, Stack: []model.Frame{frame}}, // made before
+		{Meter: "cpu.numpy", AtPeak: 500, Allocated: 600, Stack: []model.Frame{frame, inCell}},
+		{Meter: "cpu.numpy", AtPeak: 100, Allocated: 100},
+	}
+	for range maxLinesOf {
+		w.Allocations = append(w.Allocations, model.Allocation{Meter: "cpu.torch", AtPeak: 1, Allocated: 1}, model.Allocation{Meter: "cpu.heap", AtPeak: 1})
+	}
+	h := newHub(book{1: w, 2: cell(2, 8)})
+	n := connect(t, h, 7)
+	n.packet()
+	a := n.ask(`{"id": 1, "ask": "lines", "window": 1}`)
+	if len(a.Lines) != 3+2*maxLinesOf || a.Lines[0]["at_peak"] != 900.0 || a.Lines[0]["where"] != "1 frames" {
+		t.Fatalf("%d lines: %v", len(a.Lines), a.Lines[0])
+	}
+	if function := a.Lines[0]["stack"].([]any)[0].(map[string]any)["function"].(string); len(function) != maxText {
+		t.Errorf("a name of %d bytes", len(function))
+	}
+	if a := n.ask(`{"id": 2, "ask": "lines", "window": 2}`); a.Error == "" {
+		t.Error("another process's window was told")
+	}
+	h.Finished([]model.Window{w})
+	a = n.ask(`{"id": 3, "ask": "cell"}`)
+	top := a.Windows[0]["top"].(map[string]any)["cpu.numpy"].(map[string]any)
+	if top["at_peak"] != 500.0 || top["line"] != 2.0 || top["execution"] != 1.0 {
+		t.Errorf("the line at the peak: %v", top)
+	}
+	if _, ok := a.Windows[0]["allocations"]; ok {
+		t.Error("a window is told with its allocations")
+	}
+}
+
+func TestNoSource(t *testing.T) {
+	b := book{1: cell(1, 7)}
+	h := New(Options{NoSource: true, Who: func([]model.Frame) string { return "" }}, b)
+	n := connect(t, h, 7)
+	n.packet()
+	if a := n.ask(`{"id": 1, "ask": "cells"}`); a.Windows[0]["source"] != "" {
+		t.Errorf("source: %v", a.Windows[0]["source"])
+	}
+}
+
+func TestHostileRequests(t *testing.T) {
+	n := connect(t, newHub(book{1: cell(1, 7)}), 7)
+	n.packet()
+	for _, text := range []string{"{", "null", "[1]", `{"id": "x"}`, `{"id": 1e400}`, `{"ask": 3}`, "\x00\xff", `{"id": 1, "ask": "` + strings.Repeat("x", 3000) + `"}`} {
+		if a := n.ask(text); a.Error == "" || len(a.Error) > 200 {
+			t.Errorf("%.30q: %+v", text, a)
+		}
+	}
+	for _, text := range []string{`{"id": -1, "ask": "cells", "after": -99999999, "limit": -5}`, `{"id": 9, "ask": "cells", "limit": 99999999}`} {
+		if a := n.ask(text); len(a.Windows) != 1 {
+			t.Errorf("%s: %+v", text, a)
+		}
+	}
+	if a := n.ask(`{"id": 9, "ask": "lines", "window": -1}`); a.Error == "" {
+		t.Errorf("a window that there cannot be: %+v", a)
+	}
+}
+
+// TestTooLong: who sends more than a request may have is not listened to any more.
+func TestTooLong(t *testing.T) {
+	n := connect(t, newHub(book{}), 7)
+	n.packet()
+	n.send(strings.Repeat("x", maxRequest+1))
+	n.say()
+	n.isOver()
+}
+
+// TestDescriptors: a notebook that sends descriptors along has no line any more, and they are closed.
+func TestDescriptors(t *testing.T) {
+	n := connect(t, newHub(book{}), 7)
+	n.packet()
+	var pipe [2]int
+	if err := unix.Pipe(pipe[:]); err != nil {
+		t.Fatal(err)
+	}
+	many := make([]int, 250)
+	for i := range many {
+		many[i] = pipe[1]
+	}
+	if err := unix.Sendmsg(n.end, []byte(`{"id": 1, "ask": "cells"}`), unix.UnixRights(many...), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(pipe[1])
+	n.say()
+	n.isOver()
+	if got, err := unix.Read(pipe[0], make([]byte, 1)); got != 0 || err != nil { // the end, once all are closed
+		t.Errorf("a pipe whose other end was sent: %d, %v", got, err)
+	}
+	unix.Close(pipe[0])
+}
+
+// TestNothingIsSaid: a notebook that says that it has asked and has not is not waited for, and is heard when it has.
+func TestNothingIsSaid(t *testing.T) {
+	n := connect(t, newHub(book{}), 7)
+	n.packet()
+	for range 1000 {
+		n.say()
+	}
+	if a := n.ask(`{"id": 1, "ask": "cells"}`); a.ID != 1 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestNobodyReads: a notebook that asks and never reads fills its socket, and loses the line; nobody waits for it.
+func TestNobodyReads(t *testing.T) {
+	b := book{}
+	for id := 1; id <= maxCells; id++ {
+		w := cell(id, 7)
+		w.Source = strings.Repeat("x", maxSource)
+		b[id] = w
+	}
+	n := connect(t, newHub(b), 7)
+	for range 1000 {
+		if unix.Send(n.end, []byte(`{"id": 1, "ask": "cells"}`), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT) != nil {
+			break
+		}
+		n.say()
+		if n.hub.line(7) == nil {
+			return
+		}
+	}
+	t.Error("the line is there still")
+}
+
+// TestEnds: a process that has ended, executes a program, or makes another line has lost the first; so have all when the hub closes.
+func TestEnds(t *testing.T) {
+	h := newHub(book{})
+	for _, kind := range []event.BoundaryKind{event.ProcessExit, event.ProcessExec} {
+		n := connect(t, h, 7)
+		h.Note(&event.Boundary{Kind: kind, PID: 7})
+		n.isOver()
+	}
+	first := connect(t, h, 7)
+	second := connect(t, h, 7)
+	first.isOver()
+	second.packet()
+	h.Close()
+	second.isOver()
+}
+
+func TestTooManyLines(t *testing.T) {
+	h := newHub(book{})
+	for pid := 1; pid <= maxLines; pid++ {
+		connect(t, h, pid).packet()
+	}
+	one := connect(t, h, maxLines+1)
+	one.isOver()
+	h.Note(&event.Boundary{Kind: event.ProcessExit, PID: 1})
+	connect(t, h, maxLines+1).packet()
+}
