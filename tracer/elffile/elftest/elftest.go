@@ -1,4 +1,4 @@
-// Package elftest makes small ELF files in memory. Only tests import it.
+// Package elftest makes small ELF files, and memory of processes, and finds where a real process has a file. Only tests import it.
 package elftest
 
 import (
