@@ -1,5 +1,6 @@
-// Package model is what a session found, in the form that all printers get: windows, figures, verdicts, the certificate; its JSON is public.
-// Types and what can be read off them belong here; who computes them is attribution, who shows them report.
+// Package model is what a session found, in the form that all printers get: windows, figures, verdicts, the
+// certificate; its JSON is public. Types and what can be read off them belong here; computing them is attribution's
+// business, showing them report's.
 package model
 
 import (
