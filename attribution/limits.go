@@ -32,11 +32,8 @@ func (l *limits) room(counter *int, has bool) bool {
 	return has
 }
 
-// keep is a text as it is kept: each once, none longer than most bytes, and all of them bounded. whole is false where it was cut.
-func (l *limits) keep(text string, most int) (kept string, whole bool) {
-	if known, ok := l.known[text]; ok {
-		return known, true
-	}
+// cut is as much of a text as can be kept, none longer than most bytes, and all of them bounded. whole is false where that is not all of it.
+func (l *limits) cut(text string, most int) (kept string, whole bool) {
 	kept = text
 	if whole = len(text) <= most; !whole {
 		kept = strings.ToValidUTF8(text[:most], "")
@@ -47,6 +44,15 @@ func (l *limits) keep(text string, most int) (kept string, whole bool) {
 	if !whole {
 		l.Texts++
 	}
+	return kept, whole
+}
+
+// keep is a text as it is kept: each once, none longer than most bytes, and all of them bounded. whole is false where it was cut.
+func (l *limits) keep(text string, most int) (kept string, whole bool) {
+	if known, ok := l.known[text]; ok {
+		return known, true
+	}
+	kept, whole = l.cut(text, most)
 	if known, ok := l.known[kept]; ok {
 		return known, whole
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
-	"strings"
 )
 
 // texts are those of cells: each once, packed. A cell has the number of its text, 0 for none.
@@ -66,16 +65,7 @@ func (t *Tracker) keepSource(text string) (number uint32, whole bool) {
 	if number, known := t.texts.known[digestOf(text)]; known {
 		return number, true
 	}
-	kept := text
-	if whole = len(text) <= maxSource; !whole {
-		kept = strings.ToValidUTF8(text[:maxSource], "")
-	}
-	if l.kept+len(kept) > maxText {
-		kept, whole = "", text == ""
-	}
-	if !whole {
-		l.Texts++
-	}
+	kept, whole := l.cut(text, maxSource)
 	before := len(t.texts.at)
 	if number = t.texts.add(kept); len(t.texts.at) > before {
 		l.kept += len(kept)

@@ -127,31 +127,35 @@ static __always_inline struct walk *walk_of(__u32 tid)
 	return bpf_map_lookup_elem(&walks, &tid);
 }
 
-/* Sends a stack that is new. False if there was no room. */
-static __noinline bool send_stack(struct walk *w)
+/* Sends a stack, of whichever kind, if it is new: size bytes of it, at most so many. False if there was no room. */
+static __always_inline bool send_once(struct header *h, struct walk *w, __u32 kind, __u64 number, __u64 size,
+				      __u64 most)
 {
-	if (!w)
-		return false;
-	__u64 number = w->stack.number;
-	__u32 one = 1, count = w->stack.count;
+	__u32 one = 1;
+
 	if (bpf_map_update_elem(&stacks, &number, &one, BPF_NOEXIST)) {
 		if (bpf_map_lookup_elem(&stacks, &number)) /* another thread was faster */
 			return true;
 		lose(LOSS_STACK);
 		return false;
 	}
-	w->stack.header.ticket = 0;
-	w->stack.header.cell = 0;
-	w->stack.header.kind = RECORD_STACK;
-	w->stack.header.pid = w->pid;
-	__u64 size = AT_MOST(__builtin_offsetof(struct stack, frames) + (__u64)count * sizeof(struct frame),
-			     sizeof(struct stack));
-	if (bpf_ringbuf_output(&boundaries, &w->stack, size, BPF_RB_NO_WAKEUP)) {
+	h->ticket = 0;
+	h->cell = 0;
+	h->kind = kind;
+	h->pid = w->pid;
+	if (bpf_ringbuf_output(&boundaries, h, AT_MOST(size, most), BPF_RB_NO_WAKEUP)) {
 		bpf_map_delete_elem(&stacks, &number);
 		lose(LOSS_STACK);
 		return false;
 	}
 	return true;
+}
+
+static __noinline bool send_stack(struct walk *w)
+{
+	return w && send_once(&w->stack.header, w, RECORD_STACK, w->stack.number,
+			      __builtin_offsetof(struct stack, frames) + (__u64)w->stack.count * sizeof(struct frame),
+			      sizeof(struct stack));
 }
 
 /* The number of the Python stack of the thread that runs; 0 where there is none. */

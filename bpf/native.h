@@ -85,30 +85,11 @@ static __always_inline long next_native_frame(__u32 i, struct walk **walk)
 }
 REPEATED(next_native_frame, struct walk **)
 
-/* Sends a native stack that is new. False if there was no room. */
 static __noinline bool send_native(struct walk *w)
 {
-	if (!w)
-		return false;
-	__u64 number = w->native.number;
-	__u32 one = 1, count = w->native.count;
-	if (bpf_map_update_elem(&stacks, &number, &one, BPF_NOEXIST)) {
-		if (bpf_map_lookup_elem(&stacks, &number)) /* another thread was faster */
-			return true;
-		lose(LOSS_STACK);
-		return false;
-	}
-	w->native.header.ticket = 0;
-	w->native.header.cell = 0;
-	w->native.header.kind = RECORD_NATIVE;
-	w->native.header.pid = w->pid;
-	__u64 size = AT_MOST(__builtin_offsetof(struct native, pcs) + (__u64)count * 8, sizeof(struct native));
-	if (bpf_ringbuf_output(&boundaries, &w->native, size, BPF_RB_NO_WAKEUP)) {
-		bpf_map_delete_elem(&stacks, &number);
-		lose(LOSS_STACK);
-		return false;
-	}
-	return true;
+	return w &&
+	       send_once(&w->native.header, w, RECORD_NATIVE, w->native.number,
+			 __builtin_offsetof(struct native, pcs) + (__u64)w->native.count * 8, sizeof(struct native));
 }
 
 /* Copies as much of the stack as there is: all of it, if it ends before STACK_COPY. */

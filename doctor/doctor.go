@@ -1,5 +1,6 @@
-// Package doctor says what a machine allows: its kernel, privileges, GPUs, C library, NumPys and Pythons, what a probe costs there, and what to
-// do about what is missing. Flags and exit statuses are the command's, and whether the figures are right is for selftest to say.
+// Package doctor finds out what a machine allows: its kernel, privileges, GPUs, C library, NumPys and Pythons, what
+// a probe costs there, and what to do about what is missing. Flags and exit statuses belong to the command, and
+// whether the figures are right is for selftest to say.
 package doctor
 
 import (

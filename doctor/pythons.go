@@ -57,12 +57,9 @@ func findRunning(ctx context.Context, fs process.FS) (found runningList, err err
 }
 
 func describeRunning(fs process.FS, p process.Python) RunningPython {
-	seen := tracer.Describe(fs, p.PID)
+	seen := tracer.Describe(fs, p)
 	out := RunningPython{
 		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Probes: []ProbeSites{},
-	}
-	if out.Frontend == "" {
-		out.Frontend = p.Frontend
 	}
 	f, err := fs.OpenMapping(p.PID, p.Interpreter)
 	if err != nil {

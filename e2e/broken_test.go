@@ -18,25 +18,33 @@ func TestBrokenProbes(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, driver := range []string{"run_kernel.py", "run_terminal.py"} {
-		for _, probe := range []string{"", "cell starts", "cell ends", "prompts", "statements"} {
-			for _, how := range []string{"absent", "elsewhere"} {
-				if probe == "" && how != "absent" {
-					continue
-				}
-				t.Run(strings.Join([]string{driver, probe, how}, "/"), func(t *testing.T) {
-					t.Parallel()
-					w := startWorkload(t, place{driver: driver}, []string{"pass_first", "comment_only", "multi_line", "await_last", "syntax_error", "interrupted", "last"})
-					tr := tracedBy(t, broken, append(os.Environ(), "TRACER_BROKEN="+probe+"="+how), w.pid, "attach")
-					w.run()
-					r, _ := tr.stop()
-					c := r.Certificate
-					named := slices.ContainsFunc(c.Problems, func(p string) bool { return strings.Contains(p, probe) })
-					t.Logf("complete %v, %d cells, problems %q", c.Complete, len(topCells(r, w.pid)), c.Problems)
-					if right := probe == ""; c.Complete != right || !right && !named {
-						t.Errorf("complete %v, problems %q", c.Complete, c.Problems)
-					}
-				})
-			}
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			checkBroken(t, broken, driver)
+		})
+	}
+}
+
+// checkBroken has a tracer for each way of breaking one, and one that is whole, on one process: no probe of one is another's.
+func checkBroken(t *testing.T, broken, driver string) {
+	t.Helper()
+	ways := [][2]string{{"", "absent"}} // nothing is
+	for _, probe := range []string{"cell starts", "cell ends", "prompts", "statements"} {
+		ways = append(ways, [2]string{probe, "absent"}, [2]string{probe, "elsewhere"})
+	}
+	w := startWorkload(t, place{driver: driver}, []string{"pass_first", "comment_only", "multi_line", "await_last", "syntax_error", "interrupted", "last"})
+	var traces []*trace
+	for _, way := range ways {
+		traces = append(traces, tracedBy(t, broken, append(os.Environ(), "TRACER_BROKEN="+way[0]+"="+way[1]), w.pid, "attach"))
+	}
+	w.run()
+	for i, way := range ways {
+		r, _ := traces[i].stop()
+		c := r.Certificate
+		named := slices.ContainsFunc(c.Problems, func(p string) bool { return strings.Contains(p, way[0]) })
+		t.Logf("%s: complete %v, %d cells, problems %q", way, c.Complete, len(topCells(r, w.pid)), c.Problems)
+		if right := way[0] == ""; c.Complete != right || !right && !named {
+			t.Errorf("%s: complete %v, problems %q", way, c.Complete, c.Problems)
 		}
 	}
 }

@@ -16,8 +16,8 @@ func pythonsDir() string {
 }
 
 // TestPythons runs the catalogue on the other Pythons (make test-pythons builds them): Debian's 3.9, 3.13, 3.14
-// and 3.15 in chroots with their own IPython and NumPy, and builds that are not Debian's. Terminals of the oldest and the newest;
-// of all with TRACER_PYTHONS=all.
+// and 3.15 in chroots with their own IPython and NumPy, and builds that are not Debian's. Terminals of the oldest and the newest run all of it, and
+// with TRACER_PYTHONS=all those between do; else those have the cells that go by the front end.
 func TestPythons(t *testing.T) {
 	together(t)
 	for _, c := range []struct {
@@ -39,6 +39,9 @@ func TestPythons(t *testing.T) {
 			drivers := []string{"run_kernel.py", "run_terminal.py"}
 			if between := c.python != "/usr/bin/python3.9" && c.python != "/usr/bin/python3.15"; between && os.Getenv("TRACER_PYTHONS") != "all" {
 				drivers = drivers[:1]
+				t.Run("shell cells in a terminal", func(t *testing.T) {
+					checkTruth(t, place{driver: "run_terminal.py", python: c.python, chroot: root}, shellCells)
+				})
 			}
 			checkBuild(t, "static, LTO, PGO: Debian's", place{python: c.python, chroot: root}, drivers...)
 		})

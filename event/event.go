@@ -1,11 +1,10 @@
-// Package event is the vocabulary of ipytracer: what the kernel ledger says, in Go's own terms.
+// Package event is the vocabulary of ipytracer: the records of the kernel ledger as Go types, and the one table of
+// meters. It is a leaf that imports nothing of ipytracer; what follows from events is computed elsewhere.
 //
 // Two kinds of record matter. A [Boundary] marks an instant at which some window opened or closed and
 // carries, for the process that acted and for its whole tree, every meter's value at that instant and its
 // maximum since the boundary before. Boundaries are never lost. A [Change] says that one meter took one
 // value; changes may be lost, and are counted, so they prove peaks but never decide them.
-//
-// The package is a leaf: it imports nothing of ipytracer.
 package event
 
 import "context"

@@ -1,5 +1,6 @@
-// Package model is what a session found, in the form that all printers get: windows, figures, verdicts, the certificate; its JSON is public.
-// Types and what can be read off them belong here; who computes them is attribution, who shows them report.
+// Package model is what a session found, in the form that all printers get: windows, figures, verdicts, the
+// certificate; its JSON is public. Types and what can be read off them belong here; computing them is attribution's
+// business, showing them report's.
 package model
 
 import (
@@ -52,16 +53,7 @@ type Report struct {
 
 // All goes through the windows, in the order they began. They are not to be changed.
 func (r *Report) All() iter.Seq[*Window] {
-	if r.Stream != nil {
-		return r.Stream
-	}
-	return func(yield func(*Window) bool) {
-		for i := range r.Windows {
-			if !yield(&r.Windows[i]) {
-				return
-			}
-		}
-	}
+	return streamed(r.Stream, r.Windows)
 }
 
 // AllPassing is All for who has done with a window when it asks for the next.
@@ -74,16 +66,7 @@ func (r *Report) AllPassing() iter.Seq[*Window] {
 
 // AllBetween goes through the times between cells, in the order they began. They are not to be changed.
 func (r *Report) AllBetween() iter.Seq[*Between] {
-	if r.StreamBetween != nil {
-		return r.StreamBetween
-	}
-	return func(yield func(*Between) bool) {
-		for i := range r.Between {
-			if !yield(&r.Between[i]) {
-				return
-			}
-		}
-	}
+	return streamed(r.StreamBetween, r.Between)
 }
 
 // AllBetweenPassing is AllBetween for who has done with one when it asks for the next.
@@ -92,6 +75,20 @@ func (r *Report) AllBetweenPassing() iter.Seq[*Between] {
 		return r.PassingBetween
 	}
 	return r.AllBetween()
+}
+
+// streamed goes through a stream or, where there is none, a list.
+func streamed[T any](stream iter.Seq[*T], list []T) iter.Seq[*T] {
+	if stream != nil {
+		return stream
+	}
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Host is the machine the session ran on.

@@ -1,5 +1,6 @@
-// Package recording writes and reads recordings: the events of one run of the tracer in an append-only
-// file that survives a crash at any byte.
+// Package recording writes and reads recordings: the events of one run of the tracer in an append-only file that
+// survives a crash at any byte. Where the file lies and whose it is belongs to tracer/recorder; what the events mean
+// to attribution.
 //
 // A recording is an Arrow IPC stream of one wide table, one row per event, so pandas and everything else
 // that reads Arrow opens it without ipytracer (docs/recording.md). A batch of rows is one message. Every

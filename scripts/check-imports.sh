@@ -21,6 +21,7 @@ report/reporttest: model report jsonschema
 
 workload: event unix
 doctor: report/escape report/text tracer tracer/cpython tracer/gpu tracer/ledger tracer/look tracer/numpy tracer/process words workload
+inventory: tracer tracer/gpu tracer/look tracer/process
 selftest: attribution event model report/escape report/text tracer tracer/invoker tracer/launch tracer/ledger words workload
 
 tracer/process: unix
@@ -48,7 +49,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event model recording report report/escape report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
+cmd/tracer: attribution doctor event inventory model recording report report/escape report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
 bench/made: event recording
 bench/recording: bench/made event
 bench/sessions: attribution/attributiontest bench/made event

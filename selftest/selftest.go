@@ -1,5 +1,6 @@
-// Package selftest runs programs and cells of known truth under the tracer and compares, to the byte, what it found with what they say of
-// themselves. The programs are of the package workload; flags, rights and exit statuses are the command's.
+// Package selftest runs programs and cells of known truth under the tracer and compares, to the byte, its figures
+// with what they say of themselves. The programs are package workload's; flags, rights and exit statuses are the
+// command's.
 package selftest
 
 import (

@@ -1,6 +1,6 @@
-// Package words is what ipytracer says to people beside its figures: sizes and times, why a figure is not exact, the evidence and the advice
-// of a verdict. Whatever makes a sentence out of facts belongs here, once, so that text, JSON and the live lines say the same;
-// deciding what the facts are does not, and neither does how a page is laid out.
+// Package words is the text beside ipytracer's figures: sizes and times, why a figure is not exact, the evidence and
+// the advice of a verdict. Whatever makes a sentence out of facts belongs here, once, so that text, JSON and the
+// live lines say the same; deciding what the facts are does not, and neither does how a page is laid out.
 package words
 
 import "strconv"

@@ -1,6 +1,7 @@
-// Package workload has the built-in programs of known memory: each takes memory in a way of its own and at its peak reads what its page tables
-// hold, or says how long an operation takes; with it belong how one is started as a process of its own, and how its readings are taken
-// in. What a tracer saw of them, and whether that is the truth, is for others to say (selftest, doctor).
+// Package workload has the built-in programs of known memory: each takes memory in a way of its own and at its peak
+// reads what its page tables hold, or says how long an operation takes; and the code that starts one as a process of
+// its own and reads its results. What a tracer saw of them, and whether that is the truth, is for others to say
+// (selftest, doctor).
 package workload
 
 import (

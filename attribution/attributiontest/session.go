@@ -1,5 +1,6 @@
-// Package attributiontest makes up sessions: events as the kernel ledger tells them, of notebooks of any size and of targets that
-// want the tracer's memory. What it makes is the same for the same arguments.
+// Package attributiontest makes up sessions for tests and benchmarks: events as the kernel ledger sends them, of
+// notebooks of any size and of targets that want to exhaust the tracer's memory. It makes the same session for the
+// same arguments, and checks nothing of what is made of it.
 package attributiontest
 
 import (

@@ -1,4 +1,5 @@
-// Package made writes recordings of sessions that are made up, for benchmarks.
+// Package made writes recordings of made-up events, for benchmarks. Which events is for the caller to say; nothing is
+// traced and nothing measured here.
 package made
 
 import (

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -59,9 +58,7 @@ func runDoctor(ctx context.Context, o DoctorOptions, c console, pid int) error {
 		return err
 	}
 	if o.Format == "json" {
-		e := json.NewEncoder(c.out)
-		e.SetIndent("", "  ")
-		err = e.Encode(d)
+		err = printJSON(c.out, d)
 	} else {
 		err = doctor.Print(c.out, d, colored(c.out))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ipytracer/inventory"
 	"ipytracer/report/escape"
 	"ipytracer/report/text"
 	"ipytracer/words"
@@ -16,7 +17,7 @@ import (
 const commandWidth = 60
 
 // printGPUs prints the devices, the one with most room, the processes, and what could not be read.
-func printGPUs(w io.Writer, l gpuListing) error {
+func printGPUs(w io.Writer, l inventory.GPUListing) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n", text.Dash(l.Driver), text.Dash(l.CUDA), words.Plural(len(l.GPUs), "GPU"))
 	if len(l.GPUs) == 0 {
@@ -68,7 +69,7 @@ func printGPUs(w io.Writer, l gpuListing) error {
 	return err
 }
 
-func memoryCells(m *gpuMemory) []any {
+func memoryCells(m *inventory.Memory) []any {
 	if m == nil {
 		return []any{"-", "-", "-", "-"}
 	}
@@ -82,7 +83,7 @@ func bytesOrDash(n *int64) string {
 	return words.Bytes(*n)
 }
 
-func appendProcesses(t *text.Table, place string, list []gpuProcess) {
+func appendProcesses(t *text.Table, place string, list []inventory.GPUProcess) {
 	for _, p := range list {
 		used := "not available"
 		if p.Used != nil {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/inventory"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/gpu/gputest"
-	"ipytracer/tracer/process"
 )
 
 // machineText is a machine of one sliced and two whole GPUs. This very test is one of its processes.
@@ -69,11 +69,11 @@ func TestGPUText(t *testing.T) {
 func TestGPUJSON(t *testing.T) {
 	needNVML(t)
 	status, out, errs := gpuCommand(t, gputest.Environ(t, gputest.Library(t), machineText("")), "gpu", "--format", "json")
-	var l gpuListing
+	var l inventory.GPUListing
 	if err := json.Unmarshal([]byte(out), &l); err != nil || status != 0 || errs != "" {
 		t.Fatalf("%v, status %d: %s%s", err, status, errs, out)
 	}
-	if l.Schema != gpuSchema || len(l.GPUs) != 3 || l.MostFree == nil || l.MostFree.Index != 1 || l.MostFree.Free != 24152898584 {
+	if l.Schema != inventory.GPUSchema || len(l.GPUs) != 3 || l.MostFree == nil || l.MostFree.Index != 1 || l.MostFree.Free != 24152898584 {
 		t.Fatalf("%+v", l)
 	}
 	slice := l.GPUs[0].MIG[0]
@@ -137,31 +137,5 @@ func needNVML(t *testing.T) {
 		n.Close()
 	} else if errors.As(err, &none) && none.Reason == gpu.NotBuiltIn {
 		t.Skip("this build has no NVML (no cgo)")
-	}
-}
-
-// A pid of another namespace is nobody's here, unless the process holds a GPU.
-func TestOwnersInContainer(t *testing.T) {
-	self := gpu.Process{PID: os.Getpid(), Kinds: gpu.Compute}
-	if p := (owners{fs: process.FS{}, initial: true}).describe(self); !p.Seen || p.User == "" {
-		t.Errorf("%+v", p)
-	}
-	if p := (owners{fs: process.FS{}}).describe(self); p.Seen || p.User != "" || p.Command != "" {
-		t.Errorf("%+v", p)
-	}
-}
-
-func TestMostFree(t *testing.T) {
-	memory := func(free int64) gpu.Memory { return gpu.Memory{Known: true, Free: free} }
-	if got := mostFree([]gpu.Device{{Memory: gpu.Memory{Free: 9}}}); got != nil {
-		t.Errorf("%+v", got)
-	}
-	devices := []gpu.Device{{Memory: memory(5)}, {Index: 1, MIG: gpu.MIGOn, Memory: memory(50), Instances: []gpu.Instance{{Index: 3, Memory: memory(6)}}}}
-	if got := mostFree(devices); got == nil || got.Index != 1 || got.MIG == nil || *got.MIG != 3 || got.Free != 6 {
-		t.Errorf("%+v", got)
-	}
-	devices[0].Memory.Free = 6
-	if got := mostFree(devices); got == nil || got.Index != 0 || got.MIG != nil {
-		t.Errorf("%+v", got)
 	}
 }

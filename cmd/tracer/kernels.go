@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,10 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/inventory"
 	"ipytracer/report/escape"
 	"ipytracer/report/text"
-	"ipytracer/tracer"
-	"ipytracer/tracer/look"
 	"ipytracer/tracer/process"
 	"ipytracer/words"
 )
@@ -40,26 +38,11 @@ func newKernelsCommand(c console) *cobra.Command {
 	return cmd
 }
 
-// listed is one row, in the JSON form.
-type listed struct {
-	PID      int    `json:"pid"`
-	User     string `json:"user"`
-	Python   string `json:"python"`
-	IPython  string `json:"ipython"`
-	Frontend string `json:"frontend"`
-	Cwd      string `json:"cwd"`
-	Resident int64  `json:"resident"`
-	GPUs     []int  `json:"gpus"`
-	Command  string `json:"command"`
-
-	identity process.Identity
-}
-
 func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 	if err := checkFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
-	rows, hidden, err := listKernels(ctx, o.All)
+	rows, hidden, err := inventory.Kernels(ctx, o.All)
 	if err != nil {
 		return err
 	}
@@ -67,9 +50,7 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 		fmt.Fprintf(c.err, "tracer: %d Python processes of other users are not shown; 'sudo tracer kernels' shows all\n", hidden)
 	}
 	if o.Format == "json" {
-		e := json.NewEncoder(c.out)
-		e.SetIndent("", "  ")
-		return e.Encode(rows)
+		return printJSON(c.out, rows)
 	}
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(c.out, "No running IPython or Jupyter kernel. Start one, or see 'tracer kernels --all'.")
@@ -78,70 +59,8 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 	return printKernels(c.out, rows, 0)
 }
 
-// kernelList is what a look for kernels finds.
-type kernelList struct {
-	Rows   []foundKernel
-	Hidden int // Pythons of others that may not be looked into
-}
-
-// foundKernel is a row with what its printed form has not: JSON has no bytes that are no UTF-8.
-type foundKernel struct {
-	Row          listed
-	Identity     process.Identity
-	UID          uint32
-	Cwd, Command []byte
-}
-
-// listKernels looks at every Python process; those that run IPython come with their version.
-func listKernels(ctx context.Context, all bool) (rows []listed, hidden int, err error) {
-	what := "kernels"
-	if all {
-		what = "all"
-	}
-	var found kernelList
-	if err := look.Ask(ctx, &found, what); err != nil {
-		return nil, 0, err
-	}
-	rows = []listed{}
-	for _, f := range found.Rows {
-		row := f.Row
-		row.identity, row.User, row.Cwd, row.Command = f.Identity, process.UserName(f.UID), string(f.Cwd), string(f.Command)
-		rows = append(rows, row)
-	}
-	return rows, found.Hidden, nil
-}
-
-// findKernels looks for them. all: also for Pythons that run no IPython.
-func findKernels(ctx context.Context, fs process.FS, all bool) (found kernelList, err error) {
-	listing, err := fs.Pythons(ctx, tracer.IsPython)
-	if err != nil {
-		return found, err
-	}
-	for _, p := range listing.Pythons {
-		seen := tracer.Describe(fs, p.PID)
-		kernel := seen.IPython != "" || p.Kind != process.Script
-		if !all && !kernel {
-			continue
-		}
-		row := listed{
-			PID: p.PID, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Resident: p.ResidentBytes, GPUs: p.GPUs,
-		}
-		if row.Frontend == "" {
-			row.Frontend = p.Frontend
-		}
-		if row.GPUs == nil {
-			row.GPUs = []int{}
-		}
-		found.Rows = append(found.Rows, foundKernel{
-			Row: row, Identity: p.Identity, UID: p.UID, Cwd: []byte(p.Cwd), Command: []byte(strings.Join(p.Command.Args, " ")),
-		})
-	}
-	found.Hidden = listing.HiddenPythons
-	return found, nil
-}
-
 // printKernels prints the list; from > 0 numbers the rows from there.
-func printKernels(w io.Writer, rows []listed, from int) error {
+func printKernels(w io.Writer, rows []inventory.Python, from int) error {
 	header := []string{"PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "MEMORY", "GPUS", "DIRECTORY"}
 	if from > 0 {
 		header = append([]string{""}, header...)
@@ -175,11 +94,11 @@ func gpuList(gpus []int) string {
 
 // chooseKernels finds what to attach to when no pid was typed.
 func chooseKernels(ctx context.Context, c console, all bool) ([]process.Identity, error) {
-	rows, hidden, err := listKernels(ctx, false)
+	rows, hidden, err := inventory.Kernels(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	var ready []listed
+	var ready []inventory.Python
 	for _, r := range rows {
 		if r.IPython != "" {
 			ready = append(ready, r)
@@ -193,7 +112,7 @@ func chooseKernels(ctx context.Context, c console, all bool) ([]process.Identity
 	case len(ready) == 1 || all:
 		var who []process.Identity
 		for _, r := range ready {
-			who = append(who, r.identity)
+			who = append(who, r.Identity)
 		}
 		return who, nil
 	}
@@ -209,7 +128,7 @@ func chooseKernels(ctx context.Context, c console, all bool) ([]process.Identity
 }
 
 // ask lets the user choose on the terminal.
-func ask(c console, ready []listed) ([]process.Identity, error) {
+func ask(c console, ready []inventory.Python) ([]process.Identity, error) {
 	if err := printKernels(c.err, ready, 1); err != nil {
 		return nil, err
 	}
@@ -222,5 +141,5 @@ func ask(c console, ready []listed) ([]process.Identity, error) {
 	if err != nil || n < 1 || n > len(ready) {
 		return nil, usageError{fmt.Errorf("%q is not a number from 1 to %d", strings.TrimSpace(line), len(ready))}
 	}
-	return []process.Identity{ready[n-1].identity}, nil
+	return []process.Identity{ready[n-1].Identity}, nil
 }

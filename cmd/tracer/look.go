@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os/signal"
@@ -10,19 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/doctor"
+	"ipytracer/inventory"
 	"ipytracer/tracer/look"
-	"ipytracer/tracer/process"
 )
 
 // looks are what can be looked for by a process without rights.
 var looks = func() map[string]look.For {
 	all := maps.Clone(doctor.Looks)
-	all["kernels"] = look.For{Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
-		return findKernels(ctx, fs, false)
-	}}
-	all["all"] = look.For{Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
-		return findKernels(ctx, fs, true)
-	}}
+	maps.Copy(all, inventory.Looks)
 	return all
 }()
 

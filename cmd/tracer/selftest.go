@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -75,9 +74,7 @@ func runSelftest(ctx context.Context, o SelftestOptions, c console) error {
 		return err
 	}
 	if o.Format == "json" {
-		e := json.NewEncoder(c.out)
-		e.SetIndent("", "  ")
-		err = errors.Join(err, e.Encode(result))
+		err = errors.Join(err, printJSON(c.out, result))
 	}
 	if err != nil && !errors.Is(err, selftest.ErrFailed) {
 		err = fmt.Errorf("%w: %w", selftest.ErrFailed, err)

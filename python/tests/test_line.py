@@ -45,8 +45,12 @@ class Pair(LineTest):
             for end in (number, self.line._ours.fileno()):
                 self.assertTrue(fcntl.fcntl(end, fcntl.F_GETFD) & fcntl.FD_CLOEXEC)
             self.line.look(cell=True)
+            self.assertEqual(tracer.markers, ["line %d" % number])      # it may just be taken over
+            self.line._offered -= 1
+            self.line.look(cell=True)
             self.assertEqual(tracer.markers, ["line %d" % number] * 2)
             tracer.greets = True
+            self.line._offered -= 1
             self.attached(tracer)
             self.assertRaises(OSError, os.fstat, number)
             self.line.look(cell=True)

@@ -1,5 +1,5 @@
-// Package escape makes what came out of a traced process safe to be shown on a terminal, and as long as there is room: whatever looks at characters and
-// at the cells they take belongs here, what is worth showing does not.
+// Package escape makes strings from a traced process safe to show on a terminal, and cuts them to the room there is.
+// Whatever inspects characters and the cells they take belongs here; what is worth showing does not.
 package escape
 
 import (

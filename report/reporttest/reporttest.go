@@ -1,5 +1,5 @@
-// Package reporttest has what tests of reports need: fixtures, goldens, and the check against the JSON Schema, through which every JSON report that a
-// test sees is to pass. Nothing but tests imports it.
+// Package reporttest has what tests of reports need: fixtures, goldens, and the check against the JSON Schema, which
+// every JSON report that a test sees must pass. Nothing but tests imports it, and it prints no report itself.
 package reporttest
 
 import (

@@ -26,10 +26,9 @@ func (v *view) header() {
 	v.host()
 }
 
-// root describes one attached process.
-func (v *view) root(p model.Process) {
-	name, late := "process", ""
-	parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+// versions is what a process is, and of which versions.
+func versions(p model.Process) (name string, parts []span) {
+	name, parts = "process", []span{{fmt.Sprintf("pid %d", p.PID), plain}}
 	if p.Python != "" {
 		parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
 	}
@@ -37,12 +36,25 @@ func (v *view) root(p model.Process) {
 		name = "kernel"
 		parts = append(parts, span{"IPython " + escape.Bounded(p.IPython, maxName), plain})
 	}
+	return name, parts
+}
+
+// origin is what a process came from.
+func origin(p model.Process) (parts []span) {
 	if p.Parent != 0 {
 		parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
 	}
 	if p.RestartOf != 0 {
 		parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
 	}
+	return parts
+}
+
+// root describes one attached process.
+func (v *view) root(p model.Process) {
+	late := ""
+	name, parts := versions(p)
+	parts = append(parts, origin(p)...)
 	if p.Late {
 		late = "already running when tracing began"
 	}

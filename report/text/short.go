@@ -38,22 +38,9 @@ func (v *view) about() {
 		v.blank()
 	}
 	for _, p := range v.kernels() {
-		name := "process"
-		parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
-		if p.Python != "" {
-			parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
-		}
-		if p.IPython != "" {
-			name = "kernel"
-			parts = append(parts, span{"IPython " + escape.Bounded(p.IPython, maxName), plain})
-		}
+		name, parts := versions(p)
 		parts = append(parts, span{escape.Bounded(p.Frontend, maxName), plain})
-		if p.Parent != 0 {
-			parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
-		}
-		if p.RestartOf != 0 {
-			parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
-		}
+		parts = append(parts, origin(p)...)
 		if p.IPython == "" {
 			parts = append(parts, span{escape.Bounded(p.Command, maxProse), plain})
 		}

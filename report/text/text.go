@@ -1,5 +1,6 @@
-// Package text is the report, the audit and the live lines for people, in a terminal. What is shown, in which order and how a page is laid out
-// belongs here; what is said beside figures is in package words, and which characters may be shown in package escape.
+// Package text is the report, the audit and the live lines for people, in a terminal. What is shown, in which order
+// and how a page is laid out belongs here; the text beside figures is package words', and which characters may be
+// shown package escape's.
 package text
 
 import (

@@ -19,35 +19,35 @@ def _start():
 def _one_call():
     n = 64 * MiB
     return [
-        spike("gil_spike", 'T.gil.spike(b"top", 512 * T.MiB)', 512 * MiB, 512 * MiB,
-              proof=[proof("top", mapped=512 * MiB, resident=512 * MiB, anon=512 * MiB, file=0, shmem=0)]),
+        spike("gil_spike", 'T.gil.spike(b"top", 128 * T.MiB)', 2 * n, 2 * n,
+              proof=[proof("top", mapped=2 * n, resident=2 * n, anon=2 * n, file=0, shmem=0)]),
         innocent("pass_after_heavy"),
-        spike("nogil_spike", 'T.free.spike(b"top", 128 * T.MiB)', 128 * MiB, 128 * MiB),
+        spike("nogil_spike", 'T.free.spike(b"top", 64 * T.MiB)', n, n),
         spike("blip_1ms", 'T.free.spike_hold_ns(b"top", 64 * T.MiB, 1000000)', n, n),
         spike("blip_shorter", 'T.free.blip(b"top", 32 * T.MiB, 3)', 32 * MiB, 32 * MiB,
               proof=[proof("top", times=3, mapped=32 * MiB)],
               why="fast marks: resident by the kernel's counters, exact since Linux 6.16 only"),
         spike("populate", 'T.gil.populate(b"top", 64 * T.MiB)', n, n),
-        spike("mremap_growth", 'T.gil.mremap_growth(b"top", 8 * T.MiB, 128 * T.MiB, 8 * T.MiB)', 128 * MiB, 128 * MiB),
+        spike("mremap_growth", 'T.gil.mremap_growth(b"top", 8 * T.MiB, 64 * T.MiB, 8 * T.MiB)', n, n),
         spike("brk_churn", 'T.gil.brk_churn(b"top", 20, 16, T.MiB)', 16 * MiB, 16 * MiB,
               proof=[proof("top", times=2, mapped=16 * MiB, resident=16 * MiB)]),
         spike("untouched", 'T.gil.untouched(b"top", 1024 * T.MiB)', 1024 * MiB, 0),
         spike("zero_page", 'T.gil.zero_page(b"top", 64 * T.MiB)', n, 0, why="every page read: all of them the zero page"),
         spike("refused", 'T.gil.refused(b"top")', 0, 0, meters=nothing(), why="a mapping of 2^62 bytes: nothing happens"),
-        spike("map_shared", 'T.gil.map_shared(b"top", 128 * T.MiB)', 0, 128 * MiB,
-              proof=[proof("top", mapped=0, anon=0, file=0, shmem=128 * MiB)]),
-        spike("map_file", 'T.gil.map_file(b"top", T.scratch("file"), 128 * T.MiB, 0)', 0, 128 * MiB,
-              proof=[proof("top", mapped=0, resident=128 * MiB, anon=0)], why="counted as shmem where scratch files are on tmpfs"),
+        spike("map_shared", 'T.gil.map_shared(b"top", 64 * T.MiB)', 0, n,
+              proof=[proof("top", mapped=0, anon=0, file=0, shmem=n)]),
+        spike("map_file", 'T.gil.map_file(b"top", T.scratch("file"), 64 * T.MiB, 0)', 0, n,
+              proof=[proof("top", mapped=0, resident=n, anon=0)], why="counted as shmem where scratch files are on tmpfs"),
         spike("map_file_private", 'T.gil.map_file(b"top", T.scratch("file"), 64 * T.MiB, 1)', n, n,
               proof=[proof("top", mapped=n, anon=n, file=0, shmem=0)]),
         spike("thp", 'T.gil.thp(b"top", 64 * T.MiB)', 66 * MiB, n,
               proof=[proof("top", mapped=66 * MiB, resident=[32 * PAGE, n])],
               meters={"cpu.mapped": top(), "cpu.resident": top(above=2 * MiB), "cpu.numpy": {"rise": [0, 0]}},
               why="32 bytes written; all of it where huge pages can be had, 32 pages where not"),
-        Cell("dontneed", 'T.gil.advise(b"top", 128 * T.MiB, 4, b"given", b"half")',
-             proof=[proof("top", mapped=128 * MiB, resident=128 * MiB), proof("given", "top/before", mapped=128 * MiB, resident=0),
-                    proof("half", "top/before", mapped=128 * MiB, resident=64 * MiB)],
-             meters={"cpu.mapped": top(), "cpu.resident": top()}, why="never more than 128 MiB, though 192 were written"),
+        Cell("dontneed", 'T.gil.advise(b"top", 64 * T.MiB, 4, b"given", b"half")',
+             proof=[proof("top", mapped=n, resident=n), proof("given", "top/before", mapped=n, resident=0),
+                    proof("half", "top/before", mapped=n, resident=n // 2)],
+             meters={"cpu.mapped": top(), "cpu.resident": top()}, why="never more than 64 MiB, though 96 were written"),
         Cell("madv_free", 'T.gil.advise(b"top", 64 * T.MiB, 8, b"given", b"half")',
              proof=[proof("top", mapped=n, resident=n), proof("given", "top/before", mapped=n, resident=[0, n]),
                     proof("half", "top/before", mapped=n, resident=[n // 2, n])],
@@ -67,10 +67,10 @@ def _one_call():
 def _interpreter():
     spread = {"cpu.numpy": {"rise": [0, 0], "kept": [0, 0]}}
     return [
-        Cell("pure_python_spike", "n = len(b'x' * (256 << 20))",
-             meters={"cpu.mapped": {"rise": near(256 * MiB), "kept": HEAP},
-                     "cpu.resident": {"rise": near(256 * MiB), "kept": HEAP}, **spread},
-             objects=True, why="one bytes object of 268435489 bytes: a mapping of its own from any malloc; gone before a mark can be made"),
+        Cell("pure_python_spike", "n = len(b'x' * (64 << 20))",
+             meters={"cpu.mapped": {"rise": near(64 * MiB), "kept": HEAP},
+                     "cpu.resident": {"rise": near(64 * MiB), "kept": HEAP}, **spread},
+             objects=True, why="one bytes object of 67108897 bytes: a mapping of its own from any malloc; gone before a mark can be made"),
         Cell("bytearray_growth", """
             block = bytearray()
             for _ in range(64):
@@ -123,11 +123,11 @@ def _numpy():
     n = 32 * MiB
     return [
         Cell("np_ones_freed", """
-            a = np.ones(32 * T.MiB)
+            a = np.ones(8 * T.MiB)
             T.mark("top")
             del a
-            """, meters={"cpu.mapped": top(above=MiB, rise=near(256 * MiB)), "cpu.resident": top(above=MiB, rise=near(256 * MiB)),
-                         "cpu.numpy": {"rise": arrays(256 * MiB), "kept": [0, 0]}}),
+            """, meters={"cpu.mapped": top(above=MiB, rise=near(2 * n)), "cpu.resident": top(above=MiB, rise=near(2 * n)),
+                         "cpu.numpy": {"rise": arrays(2 * n), "kept": [0, 0]}}),
         Cell("np_empty_untouched", """
             a = np.empty(1 << 30, np.uint8)
             T.mark("top")
@@ -165,8 +165,8 @@ def _numpy():
                          "cpu.resident": top(above=2 * MiB, rise=near(256 * MiB, [-2 * MiB, 4 * MiB])),
                          "cpu.numpy": {"rise": arrays(256 * MiB, 512), "kept": [0, 64]}},
              why="stacks (8 MiB mapped each, little touched) and the allocator's arenas for new threads come on top"),
-        Cell("c_threads", 'T.free.threads(b"top", 8, 32 * T.MiB)',
-             proof=[proof("top", mapped=[256 * MiB, 324 * MiB], resident=[256 * MiB, 258 * MiB])],
+        Cell("c_threads", 'T.free.threads(b"top", 8, 16 * T.MiB)',
+             proof=[proof("top", mapped=[128 * MiB, 196 * MiB], resident=[128 * MiB, 130 * MiB])],
              meters={"cpu.mapped": top(), "cpu.resident": top(), "cpu.numpy": {"rise": [0, 0]}},
              why="marked while all eight stand at the barrier; 8 MiB of stack each unless one was left from before"),
         Cell("pandas_import", "import pandas as pd", requires=["pandas"], why="no figure is promised"),
@@ -227,12 +227,12 @@ def _leaks():
 
 
 def _children():
-    python = "import truth as T; T.gil.spike(b'child', 128 * T.MiB)"
-    child = [proof("child", child=True, mapped=128 * MiB, resident=128 * MiB)]
+    python = "import truth as T; T.gil.spike(b'child', 64 * T.MiB)"
+    child = [proof("child", child=True, mapped=64 * MiB, resident=64 * MiB)]
     children = [{"label": "child", "base": "child/before"}]
     small = {"cpu.mapped": {"rise": [0, 16 * MiB], "kept": [-2 * MiB, 12 * MiB]}, "cpu.resident": {"rise": [0, 8 * MiB]},
              "cpu.numpy": {"rise": [0, 0]}}
-    why = "the cell's own process takes next to nothing; the child takes 128 MiB"
+    why = "the cell's own process takes next to nothing; the child takes 64 MiB"
     fork = [proof("top", mapped=64 * MiB, resident=64 * MiB), proof("copied", "born", child=True, mapped=0, anon=0),
             proof("child", "born", child=True, mapped=32 * MiB, anon=32 * MiB)]
     return [
@@ -247,7 +247,7 @@ def _children():
             if pid == 0:
                 try:
                     a[: 4 * T.MiB] = 2
-                    T.gil.spike(b"child", 128 * T.MiB)
+                    T.gil.spike(b"child", 64 * T.MiB)
                 finally:
                     os._exit(0)
             _ = os.waitpid(pid, 0)
@@ -258,7 +258,7 @@ def _children():
         Cell("subprocess_child", "done = subprocess.run([sys.executable, '-c', %r], check=True)" % python,
              proof=child, children=children, meters=small, why=why),
         Cell("multiprocessing_child", """
-            child = multiprocessing.get_context("fork").Process(target=T.gil.spike, args=(b"child", 128 * T.MiB))
+            child = multiprocessing.get_context("fork").Process(target=T.gil.spike, args=(b"child", 64 * T.MiB))
             child.start()
             child.join()
             """, proof=child, children=children, why=why + "; the C library may let a stack go that it kept of the cell with threads",

@@ -1,5 +1,6 @@
-// Package confine takes from this very process, in all its threads and for good, what it does not need any more: capabilities, and system
-// calls. It is for a program that will read what others have made, so that a mistake in how it reads does little harm.
+// Package confine takes from this very process, in all its threads and for good, what it does not need any more:
+// capabilities, files, and system calls. It is for a program that will read what others have made, so that a mistake
+// in how it reads does little harm; what a session may keep is listed by package tracer.
 //
 // What is left is a list of what is allowed, not of what is forbidden. A call that is not on it fails, and the kernel's log says so (audit,
 // type 1326, as far as the machine keeps one); it does not kill. A kill would turn what a C library of next year does in passing into a

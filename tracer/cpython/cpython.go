@@ -1,5 +1,6 @@
-// Package cpython holds what ipytracer knows about builds of CPython: 3.9 to 3.15, x86-64, with the GIL. Which of their functions are
-// probed is said here; how a place in one is found is tracer/machine's, and what an object holds is tracer/holders'.
+// Package cpython holds the facts about builds of CPython: 3.9 to 3.15, x86-64, and free-threaded ones of 3.13 and
+// 3.14 without their objects. Which of their functions are probed is decided here; how a place in one is found is
+// tracer/machine's business, and what an object holds tracer/holders'.
 //
 // A [Binary] is the ELF file that defines the interpreter (the python3.X executable or libpython). It tells
 // the version, the field offsets the BPF programs need ([Binary.Offsets]) and where to put plain uprobes

@@ -1,5 +1,6 @@
-// Package holders finds out who holds blocks of memory in a live Python: by which variable, output, traceback, frame or
-// module, and by which path from there, each block is reached.
+// Package holders finds out what holds blocks of memory in a live Python: by which variable, output, traceback,
+// frame or module, and by which path from there, each block is reached; and what there is by name. Which blocks are
+// asked for, and what follows for an audit, is for others to say (tracer, attribution).
 //
 // It reads the process's objects from outside, through its memory, while the process runs. A [Survey] does that once, and what is asked
 // of it is found out from what it has noted. From the roots (see [event.HolderKind]),

@@ -1,5 +1,5 @@
-// Package invoker finds out who typed the command, also behind sudo, pkexec or doas, and dresses what is started as that user. What files
-// are opened with these rights is for the callers to say, how they are opened for userfile.
+// Package invoker finds out who typed the command, also behind sudo, pkexec or doas, and starts commands as that
+// user. Which files are opened with that user's rights is for the callers to say, how they are opened for userfile.
 package invoker
 
 import (

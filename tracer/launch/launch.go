@@ -1,5 +1,5 @@
-// Package launch starts commands that are traced from their first instruction. Whose commands they are and what is done with the session is
-// the caller's.
+// Package launch starts commands that are traced from their first instruction. Whose commands they are, and what is
+// done with the session, is the caller's business.
 package launch
 
 import (

@@ -1,5 +1,6 @@
 // Package ledger loads the BPF object (bpf/) and speaks with it: it attaches the kernel-wide probes, seeds
-// processes, places uprobes, and turns the records of the rings into events.
+// processes, places uprobes, and turns the records of the rings into events. Which places are probed is for package
+// tracer to say.
 //
 // The figures are made in the kernel (see bpf/ledger.h); this package moves them and never computes one.
 // Everything here needs CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, in practice root.

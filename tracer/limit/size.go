@@ -1,6 +1,8 @@
-// Package limit keeps a process from mapping more than it should: a soft RLIMIT_DATA, set from outside with prlimit(2). What the kernel counts
-// against it is what cpu.mapped is (mm->data_vm, Linux 4.7): a request beyond it fails with ENOMEM, which is a MemoryError in Python, at the line
-// that asks. Hard limits are never touched, and nothing runs in the process.
+// Package limit keeps a process from mapping more than it should: a soft RLIMIT_DATA, set from outside with
+// prlimit(2), what is safe to set, and the guard that restores it. The kernel counts against it what cpu.mapped
+// counts (mm->data_vm, Linux 4.7): a request beyond it fails with ENOMEM, which is a MemoryError in Python, at the
+// line that asks. Hard limits are never touched, and nothing runs in the process; refused requests are seen by the
+// kernel half.
 //
 // A session sets limits through a [Guard]: a process of its own with no rights but those of the target's user, which puts back what was before as
 // soon as the tracer is gone, however it went.

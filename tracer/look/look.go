@@ -1,5 +1,6 @@
-// Package look has the program look into everybody's processes and files: in a process of its own, which is the invoking user's and has no
-// rights, with a helper that opens files ([process.Helper.TakeOver]). What is looked for is the callers'.
+// Package look lets the program look into everybody's processes and files: in a separate process, which is the
+// invoking user's and has no rights, with a helper that opens files ([process.Helper.TakeOver]). What is looked for
+// is the callers' business.
 package look
 
 import (

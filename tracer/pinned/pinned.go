@@ -1,5 +1,5 @@
-// Package pinned compares what is found in real files, such as where probes go, with what is kept in testdata/sites. Only tests
-// import it.
+// Package pinned compares what an analysis finds in real files, such as where probes go, with what is kept in
+// testdata/sites. Only tests import it, and it analyses nothing itself.
 //
 // A golden file has a section for each build of a file, found by its build id (or the SHA-256 of one without). Builds come and go, so
 // one that has no section is not an error, unless it is the same version of a Debian package that a section is of: that is the same file.

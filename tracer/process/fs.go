@@ -1,5 +1,6 @@
-// Package process reads what Linux says about processes: who they are, what they map, which of them run
-// Python, and what this machine lets a tracer do.
+// Package process reads what Linux says about processes: who they are, what they map, which of them run Python, and
+// what this machine lets a tracer do. What the files of a process contain is not its business: the interpreter is
+// tracer/cpython's, the objects are tracer/holders'.
 //
 // Everything comes from a proc file system whose root is a parameter, so that the same code reads /proc and a
 // stored tree. Nothing read here is trusted: names, paths and command lines belong to the process that is looked

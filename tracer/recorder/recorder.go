@@ -1,5 +1,5 @@
-// Package recorder keeps a recording in a file that belongs to a user: where it may lie, when it gets its name, and what became of it
-// meanwhile. What is in it is recording's matter, and whose file it is userfile's.
+// Package recorder keeps a recording in a file that belongs to a user: where it may lie, when it gets its name, and
+// what became of it meanwhile. Its contents are recording's business, and whose file it is userfile's.
 package recorder
 
 import (

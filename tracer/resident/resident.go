@@ -1,6 +1,7 @@
-// Package resident says where the resident memory of a process is: in pages of files, in memory that malloc has given out or
-// keeps free, in Python's own pools of small objects, in shared memory. It reads /proc/PID/smaps, pagemap and mem; nothing
-// runs in the process, and no page that is not resident is read.
+// Package resident says where the resident memory of a process is: in pages of files, in memory that malloc has
+// given out or keeps free, in Python's own pools of small objects, in shared memory. It reads /proc/PID/smaps,
+// pagemap and mem; nothing runs in the process, and no page that is not resident is read. How much is resident at
+// any moment is the kernel ledger's to say, and what holds an object tracer/holders'.
 //
 // Everything read is hostile. A heap or a pool counts as one only if its own headers agree with each other from one end to
 // the other; what remains is [Other]. The parts always add up to the total.

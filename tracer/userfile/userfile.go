@@ -1,7 +1,8 @@
-// Package userfile opens the files that somebody names to a program that runs as root, with that person's rights: the kernel
-// itself decides what the user may, on a thread that has the user's file system ids and groups and no capability
-// (setfsuid(2), credentials(7)). So a rule that lets somebody run the program as root lets nobody write, or find out about, a
-// file that they could not have written or seen before.
+// Package userfile opens the files that somebody names to a program that runs as root, with that person's rights:
+// the kernel itself decides what the user may, on a thread that has the user's file system ids and groups and no
+// capability (setfsuid(2), credentials(7)). So a rule that lets somebody run the program as root lets nobody write,
+// or learn about, a file that they could not have written or seen before. Who that person is, is tracer/invoker's
+// business, and what is written the callers'.
 //
 // In folders that others can write to nothing can be put in the way of a file: a folder is held by descriptor from the
 // beginning, a link as the last part of a path is never followed, one before it only if it is root's or the user's own, what

@@ -17,6 +17,7 @@ from . import _packets
 AFTER_CELL = 0.150   # seconds that an answer after a cell may take
 ASKED_FOR = 0.200    # seconds without a packet, where the user himself asked
 IN_ALL = 2.0         # seconds that an answer of many packets may take
+_OFFERED_FOR = 0.050   # seconds that a tracer has to take the line over
 _IMPATIENT = 0.005   # seconds, for a tracer that has not answered several times
 
 _MOST_OPEN = 16      # requests without an answer
@@ -58,6 +59,7 @@ class Line:
         self.newest = None      # the last cell that the tracer told of
         self.late = []          # Windows that were asked for after cells, and came too late to be waited for
         self._pid = os.getpid()
+        self._offered = 0.0     # when their end's number was told last, as time.monotonic()
         self._next = 1
         self._open = {}         # request id: Request
         self._missed = 0        # answers in a row that did not come in time
@@ -102,10 +104,11 @@ class Line:
         self._at_home = False
         self._drop()
 
-    def look(self, cell=False):
+    def look(self, cell=False, patience=0):
         """Say whether a tracer listens, without waiting: take in what has come, and offer the line while there is none.
 
-        cell: a cell is about to run. Only then does a forked child make a line of its own.
+        cell: a cell is about to run. Only then does a forked child make a line of its own. patience: seconds that a tracer has to answer the offer;
+        only for what would say that there is none.
         """
         if not (self._lock.acquire(False) or self._lock.acquire(timeout=ASKED_FOR)):
             return self.hello is not None
@@ -120,13 +123,20 @@ class Line:
             try:
                 self._make()
                 if self.hello is None:
-                    compile("", self._marker, "exec")
-                self._take_all(0)
+                    self._offer()
+                self._take_all(time.monotonic() + patience if patience and self.hello is None else 0)
             except (OSError, _Broken):
                 self._drop()
             return self.hello is not None
         finally:
             self._lock.release()
+
+    def _offer(self):
+        """Tell the number of their end; not while the tracer may be about to take it over."""
+        now = time.monotonic()
+        if now - self._offered >= _OFFERED_FOR:
+            self._offered = now
+            compile("", self._marker, "exec")
 
     def listens(self):
         """Say whether a tracer listened when the line was looked at last. It is no look of its own."""
@@ -216,6 +226,7 @@ class Line:
             if request is None:
                 break
             if not request:
+                deadline = deadline if wanted is not None else 0
                 continue
             if request is not wanted:
                 if request.what == "cell" and isinstance(request.answer, list):

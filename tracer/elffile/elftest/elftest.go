@@ -1,4 +1,4 @@
-// Package elftest makes small ELF files in memory. Only tests import it.
+// Package elftest makes small ELF files in memory. Only tests import it, and real files are tracer/pinned's.
 package elftest
 
 import (

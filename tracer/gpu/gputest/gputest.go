@@ -1,4 +1,5 @@
-// Package gputest makes the stand-in for NVML in testdata/gpu/nvml, for tests on machines without a GPU.
+// Package gputest builds the stand-in for NVML in testdata/gpu/nvml, for tests on machines without a GPU. Only tests
+// import it, and the stand-ins for CUDA and PyTorch are built elsewhere.
 package gputest
 
 import (
