@@ -108,6 +108,17 @@ class WithTracer(ShellTest):
         self.tracer.answers, self.tracer.told = True, 1
         self.assertEqual([s[:5] for s in self.run_cell("x = 2")], ["In[2]", "In[3]"])
 
+    def test_told_to_somebody_else(self):
+        """What came too late for its own cell, and was told to last() then, is below that cell."""
+        self.tracer.answers = False
+        self.run_cell("x = 1")
+        self.tracer.settle()
+        self.tracer.put({"id": 1})
+        self.tracer.answers, self.tracer.told = True, 0
+        shown = self.run_cell("import ipytracer; seen = ipytracer.last().execution_count")
+        self.assertEqual(self.shell.user_ns["seen"], 2)
+        self.assertEqual([s[:5] for s in shown], ["In[2]", "In[3]"])
+
     def test_hostile(self):
         """Whatever comes, the cell is as it would be without."""
         for packet in (b"\x00", b'{"id": 1, "windows": [3]}', b"x" * 70000):
