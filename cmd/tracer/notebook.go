@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,10 +97,10 @@ func install(ctx context.Context, who *invoker.Invoker, interpreter, action stri
 	}
 	var out, said bytes.Buffer
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", bytes.NewReader(packed), &out, &said
-	err = cmd.Run()
+	failed := cmd.Run()
 	if json.Unmarshal(out.Bytes(), &done) == nil && (done.Error != "" || done.Folder != "") {
 		return done, nil
 	}
-	text := strings.TrimSpace(said.String())
+	text := cmp.Or(strings.TrimSpace(said.String()), fmt.Sprint(failed))
 	return done, fmt.Errorf("%s is no Python that works: %s", interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
 }
