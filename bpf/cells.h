@@ -192,6 +192,7 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
  * of their own because a boundary below cell_compile, with close_cell between, leaves it little stack.
  */
 enum compiled {
+	COMPILED_NOTHING,
 	COMPILED_OTHER,
 	COMPILED_UNKNOWN,
 	COMPILED_CELL,
@@ -270,23 +271,31 @@ static __noinline int hooks_over(__u32 slot)
 	return 0;
 }
 
-/* Carries out what a marker says. False: it is none. */
-static __always_inline bool is_marker(__u32 slot, __u64 data, __u32 kind, __u32 size, __u32 as)
+/*
+ * What the name of a file says of the code that is compiled. COMPILED_NOTHING: nothing is to be done any more. It is no
+ * name, or a marker, and what that says has been carried out.
+ */
+static __always_inline int compiled_by(__u32 slot, struct python *py, __u64 file, struct name *n)
 {
+	n->data = string_data(py, file, &n->kind, &n->size);
+	if (!n->data)
+		return COMPILED_NOTHING;
+	int as = compiled_as(n->data, n->kind, n->size);
 	if (as < COMPILED_CELL)
-		return false;
+		return as;
 	if (as == COMPILED_CELL)
 		hooks_over(slot);
 	else
-		marked(slot, data, kind, size, as);
-	return true;
+		marked(slot, n->data, n->kind, n->size, as);
+	return COMPILED_NOTHING;
 }
 
 /* Py_CompileStringObject(const char *source, PyObject *file, int start, PyCompilerFlags *flags, int optimize) */
 SEC("uprobe")
 int cell_compile(struct pt_regs *regs)
 {
-	__u32 slot = current_slot(), flags = 0, kind = 0, size = 0;
+	__u32 slot = current_slot(), flags = 0;
+	struct name name = {};
 	__u64 source = regs->di;
 
 	if (slot == NO_SLOT || !spend(GROUP_CELL, slot) || (__u32)regs->dx != PY_FILE_INPUT)
@@ -294,11 +303,8 @@ int cell_compile(struct pt_regs *regs)
 	struct python *py = python_at(slot);
 	if (!py)
 		return 0;
-	__u64 data = string_data(py, regs->si, &kind, &size);
-	if (!data)
-		return 0;
-	int as = compiled_as(data, kind, size);
-	if (is_marker(slot, data, kind, size, as))
+	int as = compiled_by(slot, py, regs->si, &name);
+	if (as == COMPILED_NOTHING)
 		return 0;
 	if (regs->cx && READ(flags, regs->cx))
 		return 0;
@@ -306,7 +312,7 @@ int cell_compile(struct pt_regs *regs)
 		return 0;
 	/* The shell of IPython.embed() has the flags of the program around it. */
 	bool flagged = flags & DONT_IMPLY_DEDENT;
-	return open_cell(py, slot, source, (struct name){ data, kind, size }, flagged, !flagged);
+	return open_cell(py, slot, source, name, flagged, !flagged);
 }
 
 /*
@@ -316,7 +322,8 @@ int cell_compile(struct pt_regs *regs)
 SEC("uprobe")
 int cell_audit(struct pt_regs *regs)
 {
-	__u32 slot = current_slot(), kind = 0, size = 0;
+	__u32 slot = current_slot();
+	struct name name = {};
 	__u64 source = regs->dx;
 
 	if (slot == NO_SLOT || !spend(GROUP_CELL, slot))
@@ -324,15 +331,10 @@ int cell_audit(struct pt_regs *regs)
 	struct python *py = python_at(slot);
 	if (!py)
 		return 0;
-	__u64 data = string_data(py, regs->cx, &kind, &size);
-	if (!data)
+	int as = compiled_by(slot, py, regs->cx, &name);
+	if (as == COMPILED_NOTHING || as == COMPILED_UNKNOWN)
 		return 0;
-	int as = compiled_as(data, kind, size);
-	if (is_marker(slot, data, kind, size, as))
-		return 0;
-	if (as == COMPILED_UNKNOWN)
-		return 0;
-	return open_cell(py, slot, source, (struct name){ data, kind, size }, false, false);
+	return open_cell(py, slot, source, name, false, false);
 }
 
 #endif

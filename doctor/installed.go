@@ -16,7 +16,6 @@ import (
 
 	"ipytracer/tracer"
 	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/look"
 )
 
 // InstalledPython is an interpreter on disk.
@@ -57,10 +56,7 @@ type fileList struct {
 // lookAtFiles has the Pythons, NumPys and C libraries looked at that are installed.
 func (d *Diagnosis) lookAtFiles(ctx context.Context) {
 	var found fileList
-	if err := look.Ask(ctx, &found, files); err != nil {
-		d.Unseen = append(d.Unseen, fmt.Sprintf("installed Pythons: %v", err))
-		return
-	}
+	d.ask(ctx, &found, files, "installed Pythons")
 	d.Pythons, d.Checks = append(d.Pythons, found.Pythons...), append(d.Checks, found.Checks...)
 }
 

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 
 	"ipytracer/tracer"
 	"ipytracer/tracer/look"
@@ -26,4 +27,11 @@ var Looks = map[string]look.For{
 		return describeRunning(fs, p), nil
 	}},
 	files: {Reads: []string{"/"}, Find: func(_ context.Context, _ process.FS, _ int, home string) (any, error) { return findFiles(home), nil }},
+}
+
+// ask has that process look. Where it cannot, found stays as it is, and the diagnosis says what was not looked at.
+func (d *Diagnosis) ask(ctx context.Context, found any, what, title string) {
+	if err := look.Ask(ctx, found, what); err != nil {
+		d.Unseen = append(d.Unseen, fmt.Sprintf("%s: %v", title, err))
+	}
 }

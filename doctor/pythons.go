@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"ipytracer/tracer"
-	"ipytracer/tracer/look"
 	"ipytracer/tracer/process"
 )
 
@@ -32,10 +31,7 @@ type runningList struct {
 // lookAtRunning has every Python process looked at that may be looked into.
 func (d *Diagnosis) lookAtRunning(ctx context.Context) {
 	var found runningList
-	if err := look.Ask(ctx, &found, runningPythons); err != nil {
-		d.Unseen = append(d.Unseen, fmt.Sprintf("running Pythons: %v", err))
-		return
-	}
+	d.ask(ctx, &found, runningPythons, "running Pythons")
 	d.Running, d.Unseen = append(d.Running, found.Running...), append(d.Unseen, found.Unseen...)
 }
 

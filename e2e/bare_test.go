@@ -16,10 +16,7 @@ func TestBareShell(t *testing.T) {
 
 func checkBare(t *testing.T, p place) {
 	t.Helper()
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
+	w, results, r := tracedWorkload(t, p, "--budget", "off")
 	cells := topCells(r, w.pid)
 	if len(cells) != len(results) {
 		t.Fatalf("%d cells ran, %d windows: %q", len(results), len(cells), sources(cells))

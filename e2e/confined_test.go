@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/model"
-	"ipytracer/report"
 	"ipytracer/tracer/process"
 )
 
@@ -132,14 +131,7 @@ func hasEnded(pid int) bool {
 // complete checks that a report is of a cell, and misses nothing. It returns the report.
 func complete(t *testing.T, path string, pid int) *model.Report {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := report.ReadJSON(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readReport(t, path)
 	if cells := topCells(r, pid); !r.Certificate.Complete || len(cells) == 0 {
 		t.Errorf("%d cells; %+v", len(cells), r.Certificate)
 	}

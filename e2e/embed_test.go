@@ -53,10 +53,7 @@ func TestShellWithinACell(t *testing.T) {
 // embedded runs the workload and holds every cell against what was typed and shown.
 func embedded(t *testing.T, p place) ([]model.Window, *model.Report) {
 	t.Helper()
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
+	_, results, r := tracedWorkload(t, p, "--budget", "off")
 	var cells []model.Window
 	for _, c := range r.Windows {
 		if c.Kind == model.Cell {

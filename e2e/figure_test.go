@@ -11,10 +11,7 @@ import (
 func TestInlineFigure(t *testing.T) {
 	together(t)
 	p := place{driver: "run_figures.py", extra: []string{"--high-water"}}
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid)
-	results := w.run()
-	r, _ := tr.stop()
+	w, results, r := tracedWorkload(t, p)
 	cells := topCells(r, w.pid)
 	if len(cells) != len(results) {
 		t.Fatalf("%d cells, %d windows", len(results), len(cells))

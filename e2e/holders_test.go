@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"context"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -23,10 +20,7 @@ func TestHolders(t *testing.T) {
 func checkHolders(t *testing.T, p place) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "run.arrows")
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid, "--budget", "off", "--record", file)
-	results := w.run()
-	tr.stop()
+	_, results, _ := tracedWorkload(t, p, "--budget", "off", "--record", file)
 	held := readHolders(t, file)
 	want := results[len(results)-1].Holders
 	if len(want) < 10 {
@@ -63,14 +57,7 @@ func readHolders(t *testing.T, path string) map[event.Bytes][]event.Holder {
 	}
 	sizes, held := map[uint64]event.Bytes{}, map[event.Bytes][]event.Holder{}
 	told := false
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachEvent(t, r, func(e event.Event) {
 		switch e := e.(type) {
 		case *event.Change:
 			if e.Address != 0 && e.Size > 0 {
@@ -87,7 +74,7 @@ func readHolders(t *testing.T, path string) map[event.Bytes][]event.Holder {
 				held[sizes[h.Address]] = append(held[sizes[h.Address]], h)
 			}
 		}
-	}
+	})
 	if !told {
 		t.Error("the recording does not say who holds what")
 	}

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"ipytracer/model"
-	"ipytracer/report"
-	"ipytracer/report/reporttest"
 )
 
 // TestServer attaches to a Jupyter server: the kernel that it has, one that it starts later and one that it restarts have their cells
@@ -138,15 +136,7 @@ func checkRunner(t *testing.T, args []string, made map[string]int64) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "out.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	reporttest.Validate(t, data)
-	r, err := report.ReadJSON(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readReport(t, filepath.Join(dir, "out.json"))
 	checkCertificate(t, r)
 	if got := countCells(r); got != len(made) {
 		t.Errorf("%d cells, want %d", got, len(made))

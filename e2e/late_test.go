@@ -13,10 +13,7 @@ import (
 func TestCellThatRunsAtTheAttach(t *testing.T) {
 	together(t)
 	onPythons(t, "run_late.py", oldestAndNewest, func(t *testing.T, p place) {
-		w := startWorkload(t, p, nil)
-		tr := attach(t, w.pid, "--budget", "off")
-		results := w.run()
-		r, _ := tr.stop()
+		w, results, r := tracedWorkload(t, p, "--budget", "off")
 		byName := map[string]result{}
 		for _, one := range results {
 			byName[one.Name] = one

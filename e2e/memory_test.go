@@ -64,10 +64,7 @@ func TestOtherAllocators(t *testing.T) {
 
 func checkMemory(t *testing.T, p place) {
 	t.Helper()
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid, "--budget", "off", "--heap")
-	results := w.run()
-	r, _ := tr.stop()
+	w, results, r := tracedWorkload(t, p, "--budget", "off", "--heap")
 	checkCertificate(t, r)
 	if strings.HasSuffix(t.Name(), "/jemalloc") {
 		for _, problem := range r.Certificate.Problems {

@@ -6,10 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-
-	"ipytracer/model"
 )
 
 // hostileNative takes memory from code that no file has, from a library whose place another one takes, from one that is deleted,
@@ -69,20 +66,10 @@ func TestHostileNative(t *testing.T) {
 			t.Fatalf("%v: %s", err, text)
 		}
 	}
-	pid, run := startCell(t, fmt.Sprintf(hostileNative, dir))
-	tr := attach(t, pid, "--budget", "off", "--native", "--small-arrays") // the cell calls PyTraceMalloc_Track itself
-	if err := run(); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the target ends", func() bool { return syscall.Kill(pid, 0) != nil || ended(pid) })
-	r, _ := tr.stop()
-	cells := topCells(r, pid)
-	if len(cells) != 1 || cells[0].Status != model.OK {
-		t.Fatalf("%d cells: %+v", len(cells), cells)
-	}
+	r, cell := hostileCell(t, fmt.Sprintf(hostileNative, dir), "--budget", "off", "--native", "--small-arrays") // the cell calls PyTraceMalloc_Track itself
 	checkSums(t, r)
 	got := map[string]int64{} // how often, by the bytes of one and the innermost calls
-	for _, a := range cells[0].Allocations {
+	for _, a := range cell.Allocations {
 		if a.Meter != "cpu.numpy" {
 			continue
 		}

@@ -43,10 +43,7 @@ func TestThreads(t *testing.T) {
 
 func checkThreads(t *testing.T, p place) {
 	t.Helper()
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
+	w, results, r := tracedWorkload(t, p, "--budget", "off")
 	cells := map[string]model.Window{}
 	for _, c := range topCells(r, w.pid) {
 		cells[c.Source] = c

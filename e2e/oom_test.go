@@ -107,12 +107,7 @@ func TestOutOfMemoryOfAChild(t *testing.T) {
 // TestEndingsOfProcesses: how a process ended that did not run out of memory.
 func TestEndingsOfProcesses(t *testing.T) {
 	together(t)
-	pid, run := startCell(t, "import os, subprocess, sys\nsubprocess.run(['sh', '-c', 'exit 3'])\nsubprocess.run(['sh', '-c', 'kill -SEGV $$'])\nos.kill(os.getpid(), 9)")
-	tr := attach(t, pid)
-	if err := run(); err != nil {
-		t.Fatal(err)
-	}
-	r, _ := tr.wait(0)
+	_, r := tracedCell(t, "import os, subprocess, sys\nsubprocess.run(['sh', '-c', 'exit 3'])\nsubprocess.run(['sh', '-c', 'kill -SEGV $$'])\nos.kill(os.getpid(), 9)")
 	status, signals := 0, map[string]int{}
 	for _, p := range r.Processes {
 		switch e := p.Ending; {
@@ -135,12 +130,7 @@ func TestEndingsOfProcesses(t *testing.T) {
 // TestMemoryError: a cell that failed for want of memory says so, with the type of its exception.
 func TestMemoryError(t *testing.T) {
 	together(t)
-	pid, run := startCell(t, "x = 1\nb'x' * (1 << 46)")
-	tr := attach(t, pid)
-	if err := run(); err != nil {
-		t.Fatal(err)
-	}
-	r, _ := tr.wait(0)
+	pid, r := tracedCell(t, "x = 1\nb'x' * (1 << 46)")
 	if c := topCells(r, pid); len(c) != 1 || c[0].Status != model.Error || c[0].Error != "MemoryError" {
 		t.Errorf("cells: %+v", c)
 	}

@@ -101,16 +101,7 @@ func validWhereverItIsCut(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 		tracker := attribution.New()
-		for {
-			e, err := source.Next(t.Context())
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			tracker.Add(e)
-		}
+		eachEvent(t, source, tracker.Add)
 		reporttest.Report(t, tracker.Report())
 	}
 }

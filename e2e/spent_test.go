@@ -13,12 +13,7 @@ func storm(seconds float64) string {
 // TestBudgetIsSpent: a storm of small arrays that is more than the budget has saved up is stepped down, and said so.
 func TestBudgetIsSpent(t *testing.T) {
 	require(t)
-	pid, run := startCell(t, storm(3))
-	tr := attach(t, pid, "--budget", "0.5%")
-	if err := run(); err != nil {
-		t.Fatal(err)
-	}
-	r, _ := tr.wait(0)
+	pid, r := tracedCell(t, storm(3), "--budget", "0.5%")
 	cells := topCells(r, pid)
 	if len(cells) != 1 {
 		t.Fatalf("%d cells", len(cells))
@@ -52,12 +47,7 @@ func TestBudgetIsSpent(t *testing.T) {
 // is exact, and so are its lines.
 func TestBudgetForABurst(t *testing.T) {
 	require(t)
-	pid, run := startCell(t, "import numpy as np\nkeep = np.ones(1 << 20)\nfor i in range(20_000): np.ones(2000)")
-	tr := attach(t, pid)
-	if err := run(); err != nil {
-		t.Fatal(err)
-	}
-	r, _ := tr.wait(0)
+	pid, r := tracedCell(t, "import numpy as np\nkeep = np.ones(1 << 20)\nfor i in range(20_000): np.ones(2000)")
 	cells := topCells(r, pid)
 	if len(cells) != 1 {
 		t.Fatalf("%d cells", len(cells))

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"ipytracer/model"
@@ -26,10 +25,7 @@ func TestStacks(t *testing.T) {
 
 func checkStacks(t *testing.T, p place) {
 	t.Helper()
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
+	w, results, r := tracedWorkload(t, p, "--budget", "off")
 	checkCertificate(t, r)
 	stacks := results[len(results)-1].Stacks
 	windows := topCells(r, w.pid)
@@ -148,19 +144,9 @@ deep(9_000)
 // TestHostileStacks: whatever a process makes of its frames, the tracer ends, says what it can, and the figures are right.
 func TestHostileStacks(t *testing.T) {
 	together(t)
-	pid, run := startCell(t, hostileStacks)
-	tr := attach(t, pid, "--budget", "off")
-	if err := run(); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the target ends", func() bool { return syscall.Kill(pid, 0) != nil || ended(pid) })
-	r, _ := tr.stop()
-	cells := topCells(r, pid)
-	if len(cells) != 1 || cells[0].Status != model.OK {
-		t.Fatalf("%d cells: %+v", len(cells), cells)
-	}
+	r, cell := hostileCell(t, hostileStacks, "--budget", "off")
 	sizes := map[int64]model.Allocation{}
-	for _, a := range cells[0].Allocations {
+	for _, a := range cell.Allocations {
 		sizes[a.Allocated] = a
 		if len(a.Stack) > 64 {
 			t.Errorf("%d frames", len(a.Stack))

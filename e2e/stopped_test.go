@@ -7,8 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"ipytracer/report"
 )
 
 // The child runs one cell, as soon as it is told that the tracer stands still.
@@ -65,14 +63,7 @@ func TestStandsStill(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Fatal(err)
 			}
-			data, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := report.ReadJSON(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := readReport(t, out)
 			if said := strings.Join(r.Certificate.Problems, "\n"); r.Certificate.Complete || !strings.Contains(said, c.says) {
 				t.Errorf("complete %v: %q, problems: %s", r.Certificate.Complete, r.Certificate.Incomplete, said)
 			}

@@ -36,10 +36,7 @@ func TestAuditTensors(t *testing.T) {
 
 func checkTensors(t *testing.T, p place) {
 	t.Helper()
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid, "--budget", "off")
-	results := w.run()
-	r, _ := tr.stop()
+	w, results, r := tracedWorkload(t, p, "--budget", "off")
 	checkCertificate(t, r)
 	if len(r.Certificate.LateLibraries) > 0 {
 		t.Errorf("joined late: %v", r.Certificate.LateLibraries)

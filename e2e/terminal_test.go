@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"ipytracer/report"
 )
 
 // manyCells runs cells one after the other once it is told to, and says when it has.
@@ -77,14 +75,7 @@ func TestNobodyReadsStandardError(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the tracer does not end")
 	}
-	data, err := os.ReadFile(result)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := report.ReadJSON(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readReport(t, result)
 	if n := len(topCells(r, pid)); n != cells || !r.Certificate.Complete {
 		t.Errorf("%d of %d cells, lost %+v, complete %v: %v", n, cells, r.Certificate.Lost, r.Certificate.Complete, r.Certificate.Problems)
 	}

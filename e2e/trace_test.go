@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
@@ -77,6 +79,75 @@ func tracedBy(t *testing.T, binary string, env []string, pid int, command string
 			t.Fatalf("attach did not get ready: %s", tr.stderr.String())
 		case <-time.After(2 * time.Millisecond): // look for the ready file again
 		}
+	}
+}
+
+// tracedWorkload runs a workload under a tracer, from its first cell to its last.
+func tracedWorkload(t *testing.T, p place, flags ...string) (w *workload, results []result, r *model.Report) {
+	t.Helper()
+	w = startWorkload(t, p, nil)
+	tr := attach(t, w.pid, flags...)
+	results = w.run()
+	r, _ = tr.stop()
+	return w, results, r
+}
+
+// tracedCell runs one cell under a tracer, until its process ends.
+func tracedCell(t *testing.T, cell string, flags ...string) (pid int, r *model.Report) {
+	t.Helper()
+	pid, run := startCell(t, cell)
+	tr := attach(t, pid, flags...)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	r, _ = tr.wait(0)
+	return pid, r
+}
+
+// hostileCell runs a cell that does what it can to the tracer, and returns the report and its window.
+func hostileCell(t *testing.T, cell string, flags ...string) (*model.Report, model.Window) {
+	t.Helper()
+	pid, run := startCell(t, cell)
+	tr := attach(t, pid, flags...)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the target ends", func() bool { return syscall.Kill(pid, 0) != nil || ended(pid) })
+	r, _ := tr.stop()
+	cells := topCells(r, pid)
+	if len(cells) != 1 || cells[0].Status != model.OK {
+		t.Fatalf("%d cells: %+v", len(cells), cells)
+	}
+	return r, cells[0]
+}
+
+// readReport is a report in a file, which must be valid.
+func readReport(t *testing.T, path string) *model.Report {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reporttest.Validate(t, data)
+	r, err := report.ReadJSON(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// eachEvent hands out the events of a source that has an end.
+func eachEvent(t *testing.T, source event.Source, do func(event.Event)) {
+	t.Helper()
+	for {
+		e, err := source.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(e)
 	}
 }
 

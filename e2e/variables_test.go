@@ -29,10 +29,7 @@ func TestVariables(t *testing.T) {
 func checkVariables(t *testing.T, p place) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "run.arrows")
-	w := startWorkload(t, p, nil)
-	tr := attach(t, w.pid, "--budget", "off", "--record", file)
-	results := w.run()
-	r, _ := tr.stop()
+	_, results, r := tracedWorkload(t, p, "--budget", "off", "--record", file)
 	found := map[string]model.Variable{}
 	for _, v := range r.Variables {
 		found[v.Name] = v

@@ -1,5 +1,6 @@
-// Package inventory says what there is to trace on this machine, as of now: kernels and other Pythons, and the GPUs with the processes that
-// hold their memory. Processes are looked into by one without rights, where that serves ([ipytracer/tracer/look]).
+// Package inventory lists what can be traced on this machine now: kernels and other Pythons, and the GPUs with the processes that
+// hold their memory. It looks into them from a process without rights where it can ([ipytracer/tracer/look]); how a list is
+// printed, and which of them is chosen, is the command's business.
 package inventory
 
 import (

@@ -37,6 +37,12 @@ unfinished() {
     echo "pythons.sh: $1 did not finish, see $dir/$1.log" >&2
 }
 
+# finished NAME: gives back what apt has kept, and says that the tree is whole.
+finished() {
+    rm -rf "$dir/$1/var/cache/apt/archives" "$dir/$1/var/lib/apt/lists"
+    touch "$dir/$1/.complete"
+}
+
 # copied FROM TO: a tree as another's beginning. Tests may run in it: what they lay over its folders is not part of it.
 copied() {
     local under
@@ -68,8 +74,7 @@ chroot_with() {
         unfinished "$suite"
         return 1
     }
-    rm -rf "$dir/$suite/var/cache/apt/archives" "$dir/$suite/var/lib/apt/lists"
-    touch "$done"
+    finished "$suite"
 }
 
 # PyTorch for CUDA, of Debian's contrib section, on trixie's Python. NVIDIA's libraries, which it is linked against, are not
@@ -96,8 +101,8 @@ torch() {
         unfinished torch
         return 1
     }
-    rm -rf "$root"/opt/*.deb "$root/var/cache/apt/archives" "$root/var/lib/apt/lists"
-    touch "$done"
+    rm -rf "$root"/opt/*.deb
+    finished torch
 }
 
 standalone() {
@@ -146,8 +151,7 @@ compilers() {
         unfinished "$tree"
         return 1
     }
-    rm -rf "$root/var/cache/apt/archives" "$root/var/lib/apt/lists"
-    touch "$done"
+    finished "$tree"
 }
 
 # installed TREE PACKAGE ...: what only some builds need.

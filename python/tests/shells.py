@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import sys
 import tempfile
 import unittest
 
@@ -21,6 +22,16 @@ def shell():
     config = Config()
     config.HistoryManager.enabled = False
     return InteractiveShell.instance(config=config)
+
+
+def running():
+    """The In[N] of the cell that has just run in this thread."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "run_cell" and hasattr(frame.f_locals.get("result"), "execution_count"):
+            return frame.f_locals["result"].execution_count
+        frame = frame.f_back
+    raise AssertionError("no cell has run")
 
 
 class ShellTest(unittest.TestCase):

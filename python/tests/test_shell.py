@@ -26,10 +26,9 @@ class WithTracer(ShellTest):
         self.assertEqual(self.tracer.markers[-2:], ["cell", "ask"])
 
     def test_the_cell_that_loads(self):
-        """It is not below the next one, though the tracer tells of it; a shell that has the extension from its start shows In[1], too."""
-        self.tracer.windows.append(fake.window(900, execution_count=1))
+        """Nor others whose figures nobody asked for: they are not below the next one, though the tracer tells of them."""
+        self.tracer.windows += [fake.window(n, execution_count=1) for n in (900, 901)]
         self.assertEqual([s[:5] for s in self.run_cell("x = 1")], ["In[2]"])
-        self.assertEqual(_shell.Companion(self.shell)._from, 3)
 
     def test_failed_cells(self):
         self.tracer.coming = [{"status": "error", "error": "ZeroDivisionError"}, {"status": "error", "error": "SyntaxError"}]
@@ -46,7 +45,7 @@ class WithTracer(ShellTest):
     def test_cells_within(self):
         """One line, of the outer one; what the inner ones print is not mixed with it."""
         self.assertEqual(len(self.run_cell("get_ipython().run_cell('y = 2', store_history=True)\nz = 3")), 1)
-        self.assertEqual(self.run_cell("%%capture seen\nprint(5)")[0][:5], "In[3]")
+        self.assertEqual(self.run_cell("%%capture seen\nprint(5)")[0][:3], "In[")
         self.run_cell("text = seen.stdout, len(seen.outputs)")
         self.assertEqual(self.shell.user_ns["text"], ("5\n", 0))
         self.assertEqual(self.tracer.markers.count("cell"), 3)
@@ -109,6 +108,17 @@ class WithTracer(ShellTest):
         self.tracer.answers, self.tracer.told = True, 1
         self.assertEqual([s[:5] for s in self.run_cell("x = 2")], ["In[2]", "In[3]"])
 
+    def test_told_to_somebody_else(self):
+        """What came too late for its own cell, and was told to last() then, is below that cell."""
+        self.tracer.answers = False
+        self.run_cell("x = 1")
+        self.tracer.settle()
+        self.tracer.put({"id": 1})
+        self.tracer.answers, self.tracer.told = True, 0
+        shown = self.run_cell("import ipytracer; seen = ipytracer.last().execution_count")
+        self.assertEqual(self.shell.user_ns["seen"], 2)
+        self.assertEqual([s[:5] for s in shown], ["In[2]", "In[3]"])
+
     def test_hostile(self):
         """Whatever comes, the cell is as it would be without."""
         for packet in (b"\x00", b'{"id": 1, "windows": [3]}', b"x" * 70000):
@@ -141,7 +151,28 @@ class WithTracer(ShellTest):
         self.assertEqual(len(self.published.outputs), 2)
 
 
+class Slow(ShellTest):
+    def test_a_tracer_that_takes_its_time(self):
+        """Nobody is told that there is none while it is about to answer."""
+        with fake.Tracer() as tracer:
+            put = tracer.put
+            tracer.put = lambda packet: threading.Timer(0.01, put, (packet,)).start()
+            self.assertEqual(self.load(), [])
+            self.assertTrue(_line.LINE.listens())
+
+
 class WithoutTracer(ShellTest):
+    def test_waits_once(self):
+        """Not even a tracer that is not there is waited for a second time."""
+        _line.LINE.said = True
+        waited = []
+        _line.LINE._readable = waited.append
+        self.addCleanup(delattr, _line.LINE, "_readable")
+        self.load()
+        for _ in range(3):
+            self.run_cell("x = 1")
+        self.assertEqual(waited, [])
+
     def test_said_once(self):
         shown = self.load()
         self.assertEqual(len(shown), 1)

@@ -1,7 +1,7 @@
 """Cells that take memory in known lines and known amounts, and note what: [meter, [[function, line of the cell], …], allocated,
 freed], innermost call first. What a line allocates through C is counted by ask.c."""
 
-import textwrap
+from model import Plain
 
 FIRST = """
 import ctypes, json, mmap, os, threading
@@ -112,12 +112,4 @@ with open(os.environ["IPYTRACER_NOTES"], "w") as f:
     json.dump(_noted, f)
 """
 
-
-class Cell:
-    request = {}
-
-    def __init__(self, name, source):
-        self.name, self.source = name, textwrap.dedent(source).strip("\n")
-
-
-CELLS = [Cell("first", FIRST)] + [Cell(*case) for case in CASES] + [Cell("last", LAST)]
+CELLS = [Plain("first", FIRST)] + [Plain(*case) for case in CASES] + [Plain("last", LAST)]

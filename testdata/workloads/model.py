@@ -38,6 +38,14 @@ def proof(label, base=None, times=1, child=False, **sizes):
     return dict(label=label, base=base or label + "/before", times=times, child=child, **sizes)
 
 
+class Plain:
+    """A cell of which nothing is expected here but that it runs."""
+    request = {}
+
+    def __init__(self, name, source):
+        self.name, self.source = name, textwrap.dedent(source).strip("\n")
+
+
 class Cell:
     """One cell; the arguments are the fields that cells.py describes. `counts`: how many execution counts it takes."""
 

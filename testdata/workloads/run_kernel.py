@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the cells in a fresh ipykernel. See driver.py for the protocol with the caller; needs jupyter_client here."""
 
+import contextlib
 import json
 import os
 import queue
@@ -128,6 +129,33 @@ class Kernel:
             self.client.stop_channels()
         driver.end_process(self.process)
         self.errors.close()
+
+
+@contextlib.contextmanager
+def all_ran(held, opts, workspace, versions, cells):
+    """Runs cells in a kernel of their own, one after the other; all must be ok. Gives where results go, and the cells' results."""
+    kernel = Kernel(opts, workspace, versions)
+    held.callback(kernel.close)
+    with driver.create(opts.out) as out:
+        driver.write(out, {"session": dict(versions, pid=kernel.pid)})
+        driver.say({"pid": kernel.pid, "ready": True}, opts)
+        results = []
+        for cell in cells:
+            result = dict({"name": cell.name}, **kernel.run(cell, []))
+            if result["status"] != "ok":
+                raise driver.Failure("cell %s: %s" % (cell.name, result.get("error")))
+            results.append(result)
+        yield out, results
+    driver.say({"done": True, "cells": len(cells)}, opts)
+
+
+def noted(path):
+    """What the last cell has left behind."""
+    try:
+        with open(path) as f:
+            return json.load(f)
+    except OSError as e:
+        raise driver.Failure("no notes: %s" % e)
 
 
 def started(held, opts):

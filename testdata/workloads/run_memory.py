@@ -4,14 +4,13 @@
 Results are JSON lines: {"session": …}, one for each cell {name, source, status, execution_count, noted, …}, where noted are the
 cell's [meter, [[function, line], …], allocated, freed], innermost call first."""
 
-import json
 import os
 import sys
 
 import driver
 from build import build_ask
 from memory import CELLS
-from run_kernel import Kernel
+from run_kernel import all_ran, noted
 
 
 def run(held, opts):
@@ -20,27 +19,12 @@ def run(held, opts):
     versions = workspace.probe()
     log = workspace.env["IPYTRACER_NOTES"] = os.path.join(workspace.path, "notes.json")
     workspace.env["IPYTRACER_ASK_LIBRARY"] = build_ask(workspace.path)
-    kernel = Kernel(opts, workspace, versions)
-    held.callback(kernel.close)
-    with driver.create(opts.out) as out:
-        driver.write(out, {"session": dict(versions, pid=kernel.pid)})
-        driver.say({"pid": kernel.pid, "ready": True}, opts)
-        results = []
-        for cell in CELLS:
-            result = dict({"name": cell.name}, **kernel.run(cell, []))
-            if result["status"] != "ok":
-                raise driver.Failure("cell %s: %s" % (cell.name, result.get("error")))
-            results.append(result)
-        try:
-            with open(log) as f:
-                noted = json.load(f)
-        except OSError as e:
-            raise driver.Failure("no notes: %s" % e)
+    with all_ran(held, opts, workspace, versions, CELLS) as (out, results):
+        notes = noted(log)
         for cell, result in zip(CELLS, results):
             calls = cell.source.count("\nnote(") + cell.source.count("\ncounted(")
-            result["noted"], noted = noted[:calls], noted[calls:]
+            result["noted"], notes = notes[:calls], notes[calls:]
             driver.write(out, result)
-    driver.say({"done": True, "cells": len(CELLS)}, opts)
     return 0
 
 

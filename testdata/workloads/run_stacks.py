@@ -6,12 +6,11 @@ Results are JSON lines: {"session": …}, one for each cell {name, source, statu
 a NumPy array were allocated.
 """
 
-import json
 import os
 import sys
 
 import driver
-from run_kernel import Kernel
+from run_kernel import all_ran, noted
 from stacks import CELLS
 
 
@@ -20,22 +19,10 @@ def run(held, opts):
     held.callback(workspace.remove)
     versions = workspace.probe()
     log = workspace.env["IPYTRACER_STACKS"] = os.path.join(workspace.path, "stacks.json")
-    kernel = Kernel(opts, workspace, versions)
-    held.callback(kernel.close)
-    with driver.create(opts.out) as out:
-        driver.write(out, {"session": dict(versions, pid=kernel.pid)})
-        driver.say({"pid": kernel.pid, "ready": True}, opts)
-        for cell in CELLS:
-            result = dict({"name": cell.name}, **kernel.run(cell, []))
-            if result["status"] != "ok":
-                raise driver.Failure("cell %s: %s" % (cell.name, result.get("error")))
+    with all_ran(held, opts, workspace, versions, CELLS) as (out, results):
+        for result in results:
             driver.write(out, result)
-        try:
-            with open(log) as f:
-                driver.write(out, {"name": "stacks", "stacks": json.load(f)})
-        except OSError as e:
-            raise driver.Failure("no stacks: %s" % e)
-    driver.say({"done": True, "cells": len(CELLS)}, opts)
+        driver.write(out, {"name": "stacks", "stacks": noted(log)})
     return 0
 
 

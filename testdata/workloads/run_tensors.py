@@ -5,14 +5,13 @@ Results are JSON lines: {"session": …}, one for each cell {name, source, statu
 cell's [meter, [[function, line], …], allocated, freed], innermost call first, and truth is what cpu.torch must be; a peak of -1
 stands for one that nobody knows. --stand-ins is for a PyTorch for CUDA without NVIDIA's libraries."""
 
-import json
 import os
 import shutil
 import sys
 
 import driver
 from tensors import CELLS
-from run_kernel import Kernel
+from run_kernel import all_ran, noted
 
 
 def run(held, opts):
@@ -23,29 +22,14 @@ def run(held, opts):
     if opts.stand_ins:
         standins = workspace.env["LD_LIBRARY_PATH"] = os.path.join(workspace.path, "lib")
         shutil.copytree(opts.stand_ins, standins, symlinks=True)
-    kernel = Kernel(opts, workspace, versions)
-    held.callback(kernel.close)
-    with driver.create(opts.out) as out:
-        driver.write(out, {"session": dict(versions, pid=kernel.pid)})
-        driver.say({"pid": kernel.pid, "ready": True}, opts)
-        results = []
-        for cell in CELLS:
-            result = dict({"name": cell.name}, **kernel.run(cell, []))
-            if result["status"] != "ok":
-                raise driver.Failure("cell %s: %s" % (cell.name, result.get("error")))
-            results.append(result)
-        try:
-            with open(log) as f:
-                noted, told = json.load(f)
-        except OSError as e:
-            raise driver.Failure("no notes: %s" % e)
+    with all_ran(held, opts, workspace, versions, CELLS) as (out, results):
+        notes, told = noted(log)
         for cell, result in zip(CELLS, results):
             if cell not in (CELLS[0], CELLS[-1]):
                 calls = cell.source.count("line(") + cell.source.count("_noted.append(")
-                result["noted"], noted = noted[:calls], noted[calls:]
+                result["noted"], notes = notes[:calls], notes[calls:]
                 result["truth"] = {"cpu.torch": told.pop(0)}
             driver.write(out, result)
-    driver.say({"done": True, "cells": len(CELLS)}, opts)
     return 0
 
 

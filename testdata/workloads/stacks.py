@@ -2,7 +2,7 @@
 
 Each allocation has a size of its own, so that a report's line can be told by it."""
 
-import textwrap
+from model import Plain
 
 FIRST = """
 import asyncio, contextlib, functools, gc, json, os, sys, threading
@@ -173,12 +173,4 @@ with open(os.environ["IPYTRACER_STACKS"], "w") as f:
     json.dump(_log, f)
 """
 
-
-class Cell:
-    request = {}
-
-    def __init__(self, name, source):
-        self.name, self.source = name, textwrap.dedent(source).strip("\n")
-
-
-CELLS = [Cell("first", FIRST)] + [Cell(*case) for case in CASES] + [Cell("last", LAST)]
+CELLS = [Plain("first", FIRST)] + [Plain(*case) for case in CASES] + [Plain("last", LAST)]

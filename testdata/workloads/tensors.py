@@ -3,7 +3,7 @@ and what else a cell says it holds. tell() is each cell's last line: how much Py
 beyond the start (None where nobody but the allocator knows), and what the account does not see (a graph keeps it). line() is what a
 line of the cell must have allocated and freed: [meter, [[function, line of the cell], …], allocated, freed], innermost call first."""
 
-import textwrap
+from model import Plain
 
 FIRST = """
 import gc, json, os, threading
@@ -162,12 +162,4 @@ with open(os.environ["IPYTRACER_NOTES"], "w") as f:
     json.dump([_noted, _told], f)
 """
 
-
-class Cell:
-    request = {}
-
-    def __init__(self, name, source):
-        self.name, self.source = name, textwrap.dedent(source).strip("\n")
-
-
-CELLS = [Cell("first", FIRST)] + [Cell(*case) for case in CASES] + [Cell("last", LAST)]
+CELLS = [Plain("first", FIRST)] + [Plain(*case) for case in CASES] + [Plain("last", LAST)]

@@ -1,6 +1,7 @@
 package cpython
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,7 +66,7 @@ func TestDoubted(t *testing.T) {
 	for _, called := range []bool{false, true} {
 		more := []fakeSymbol{fake("PyOS_setsig", codeAt, 2, []byte{0x53, 0xc3})}
 		if called {
-			more = append(more, fake("PyCaller", publicAt, 6, bytesOf([]byte{0xe8}, rel32(codeAt, publicAt-codeAt+5), []byte{0xc3})))
+			more = append(more, fake("PyCaller", publicAt, 6, slices.Concat([]byte{0xe8}, rel32(codeAt, publicAt-codeAt+5), []byte{0xc3})))
 		}
 		b, err := openFake(fakePython(0x030b02f0, false, more...))
 		if err != nil {

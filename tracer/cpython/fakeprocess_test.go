@@ -1,9 +1,9 @@
 package cpython
 
 import (
-	"bytes"
 	"encoding/binary"
-	"io"
+
+	"ipytracer/tracer/elffile/elftest"
 )
 
 // fakeProcess is the memory of a CPython process as far as this package reads it, made from the offsets of a
@@ -16,16 +16,6 @@ type fakeProcess struct {
 }
 
 const fakeMemory = 0x10000
-
-// memoryAt is a reader whose offset fakeMemory is the first byte.
-type memoryAt []byte
-
-func (m memoryAt) ReadAt(buf []byte, off int64) (int, error) {
-	if off < fakeMemory {
-		return 0, io.EOF
-	}
-	return bytes.NewReader(m).ReadAt(buf, off-fakeMemory)
-}
 
 // newFakeProcess makes a process with __main__.In, IPython.core.release.version and an empty sys module.
 func newFakeProcess(minor int) *fakeProcess {
@@ -52,7 +42,7 @@ func newFakeProcess(minor int) *fakeProcess {
 }
 
 func (p *fakeProcess) interpreter() *Interpreter {
-	return newInterpreter(p.o, p.minor, fakeMemory, memoryAt(p.mem))
+	return newInterpreter(p.o, p.minor, fakeMemory, elftest.Memory{Base: fakeMemory, Bytes: p.mem})
 }
 
 func (p *fakeProcess) alloc(size int) uint64 {

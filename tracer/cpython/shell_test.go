@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ipytracer/tracer/elffile/elftest"
 )
 
 // facts is what testdata/cpython/shell.py says about its own process.
@@ -78,7 +80,7 @@ func startShell(t *testing.T, b build, bin *Binary, app string) *shell {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.mem.Close() })
-	if s.interp, err = NewInterpreter(bin, findBias(t, bin, s.pid, b.path()), s.mem); err != nil {
+	if s.interp, err = NewInterpreter(bin, elftest.Bias(t, bin.Bias, s.pid, b.path()), s.mem); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -150,34 +152,4 @@ func (s *shell) word(t *testing.T, addr uint64) uint64 {
 		t.Fatalf("read %#x: %v", addr, err)
 	}
 	return binary.LittleEndian.Uint64(buf[:])
-}
-
-// findBias finds the load bias from an executable mapping of the file.
-func findBias(t *testing.T, bin *Binary, pid int, path string) uint64 {
-	t.Helper()
-	want, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(maps)) {
-		var start, end, offset, inode uint64
-		var perms, dev string
-		if n, _ := fmt.Sscanf(line, "%x-%x %s %x %s %d", &start, &end, &perms, &offset, &dev, &inode); n != 6 {
-			continue
-		}
-		if inode != want.Sys().(*syscall.Stat_t).Ino || !strings.Contains(perms, "x") {
-			continue
-		}
-		bias, ok := bin.Bias(start, offset)
-		if !ok {
-			t.Fatalf("no bias from %s", line)
-		}
-		return bias
-	}
-	t.Fatalf("%s is not mapped", path)
-	return 0
 }

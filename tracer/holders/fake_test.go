@@ -1,12 +1,12 @@
 package holders
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"io"
 
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/elffile/elftest"
 )
 
 // fake is the memory of a Python as far as a walk reads it, made from the layout of a version. It begins at fakeMemory.
@@ -19,18 +19,9 @@ type fake struct {
 
 const fakeMemory = 0x100000
 
-type memoryAt []byte
-
-func (m memoryAt) ReadAt(buf []byte, off int64) (int, error) {
-	if off < fakeMemory {
-		return 0, io.EOF
-	}
-	return bytes.NewReader(m).ReadAt(buf, off-fakeMemory)
-}
-
 // memory is the memory up to the end of its last page.
-func (f *fake) memory() memoryAt {
-	return append(f.mem[:len(f.mem):len(f.mem)], make([]byte, pageSize-len(f.mem)%pageSize)...)
+func (f *fake) memory() elftest.Memory {
+	return elftest.Memory{Base: fakeMemory, Bytes: append(f.mem[:len(f.mem):len(f.mem)], make([]byte, pageSize-len(f.mem)%pageSize)...)}
 }
 
 func (f *fake) alloc(size int) uint64 {

@@ -11,6 +11,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/elffile/elftest"
 )
 
 func eachVersion(t *testing.T, test func(t *testing.T, f *fake)) {
@@ -121,12 +122,12 @@ func TestHostile(t *testing.T) {
 
 // everywhere is memory that is the same at every address and never ends: each word refers to the place it is said to be at.
 type everywhere struct {
-	memoryAt
+	elftest.Memory
 	word uint64
 }
 
 func (e everywhere) ReadAt(buf []byte, off int64) (int, error) {
-	if n, err := e.memoryAt.ReadAt(buf, off); err == nil {
+	if n, err := e.Memory.ReadAt(buf, off); err == nil {
 		return n, nil
 	}
 	for i := range buf {
@@ -149,8 +150,8 @@ func TestEndlessMemory(t *testing.T) {
 	})
 }
 
-// FuzzHolders overwrites bytes of a process's memory and walks it.
-func FuzzHolders(f *testing.F) {
+// fuzzMemory overwrites bytes of the memory of a process of each version, and has it looked at.
+func fuzzMemory(f *testing.F, newImage func(minor int) *fake, look func(t *testing.T, p *fake)) {
 	for minor := byte(0); minor < 7; minor++ {
 		f.Add(minor, []byte{0, 0, 8, 0xff, 1, 0, 0x20, 1})
 		f.Add(minor, []byte{0x10, 0x27, 0xff, 0x7f, 0xe8, 3, 0, 0x80, 0x88, 0x13, 1, 0})
@@ -158,7 +159,7 @@ func FuzzHolders(f *testing.F) {
 	}
 	var images [7]*fake
 	for i := range images {
-		images[i] = newFake(9 + i)
+		images[i] = newImage(9 + i)
 	}
 	f.Fuzz(func(t *testing.T, version byte, edits []byte) {
 		p := *images[int(version)%len(images)]
@@ -168,6 +169,13 @@ func FuzzHolders(f *testing.F) {
 			p.mem[len(p.mem)-1-at] = edits[2]
 			p.mem[at] = edits[3]
 		}
+		look(t, &p)
+	})
+}
+
+// FuzzHolders walks a process whose memory makes no sense.
+func FuzzHolders(f *testing.F) {
+	fuzzMemory(f, newFake, func(t *testing.T, p *fake) {
 		r, err := find(context.Background(), p.h, p.memory(), []Block{{p.block, 4096}, {fakeMemory, 16}, {5, 1}},
 			Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/elffile/elftest"
 )
 
 // python is a real build.
@@ -94,7 +95,7 @@ func (p python) start(t testing.TB, script string, args ...string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { memory.Close() })
-	if proc.interp, err = cpython.NewInterpreter(binary, bias(t, binary, proc.pid, path), memory); err != nil {
+	if proc.interp, err = cpython.NewInterpreter(binary, elftest.Bias(t, binary.Bias, proc.pid, path), memory); err != nil {
 		t.Fatal(err)
 	}
 	return proc
@@ -147,31 +148,6 @@ func (p python) run(t testing.TB, script string, args []string) *process {
 		}
 	})
 	return &process{pid: cmd.Process.Pid, reports: bufio.NewReaderSize(ours[0], 1<<20)}
-}
-
-// bias finds where a file is loaded.
-func bias(t testing.TB, binary *cpython.Binary, pid int, path string) uint64 {
-	t.Helper()
-	want, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(maps)) {
-		var start, end, offset, inode uint64
-		var perms, dev string
-		if n, _ := fmt.Sscanf(line, "%x-%x %s %x %s %d", &start, &end, &perms, &offset, &dev, &inode); n == 6 &&
-			inode == want.Sys().(*syscall.Stat_t).Ino && strings.Contains(perms, "x") {
-			if b, ok := binary.Bias(start, offset); ok {
-				return b
-			}
-		}
-	}
-	t.Fatalf("%s is not mapped", path)
-	return 0
 }
 
 // expected is a block as the script says it must be found.

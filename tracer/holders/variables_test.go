@@ -172,30 +172,17 @@ func TestDTypes(t *testing.T) {
 	}
 }
 
-// FuzzList overwrites bytes of a process's memory and lists it.
+// FuzzList lists a process whose memory makes no sense.
 func FuzzList(f *testing.F) {
-	for minor := byte(0); minor < 7; minor++ {
-		f.Add(minor, []byte{0, 0, 8, 0xff, 1, 0, 0x20, 1})
-		f.Add(minor, []byte{0x10, 0x27, 0xff, 0x7f, 0xe8, 3, 0, 0x80, 0x88, 0x13, 1, 0})
-		f.Add(minor, []byte{})
-	}
-	var images [7]*fake
-	for i := range images {
-		p := newFake(9 + i)
+	image := func(minor int) *fake {
+		p := newFake(minor)
 		p.typ("DataFrame", 32, 0, cpython.FlagHeapType)
 		p.typ("bytearray", 56, 0, 0)
 		p.main("x", p.list(p.array(), p.str("text")), "s", p.tuple(p.object("set", 1, 1, 7, p.alloc(128))), "d", p.dict(p.str("k"), p.list()),
 			"f", p.object("DataFrame", p.object("other.Native", p.list(p.array()), p.tuple(p.array()))), "b", p.object("bytearray", 10, 11, p.alloc(16)))
-		images[i] = p
+		return p
 	}
-	f.Fuzz(func(t *testing.T, version byte, edits []byte) {
-		p := *images[int(version)%len(images)]
-		p.mem = append([]byte(nil), p.mem...)
-		for ; len(edits) >= 4; edits = edits[4:] { // a place from the end, where the objects are, and one from the beginning
-			at := int(binary.LittleEndian.Uint16(edits)) % len(p.mem)
-			p.mem[len(p.mem)-1-at] = edits[2]
-			p.mem[at] = edits[3]
-		}
+	fuzzMemory(f, image, func(t *testing.T, p *fake) {
 		mapped := []Block{{fakeMemory, uint64(len(p.mem))}}
 		l, err := list(context.Background(), p.h, p.memory(), mapped, Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
 		if err != nil {

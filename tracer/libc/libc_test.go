@@ -62,11 +62,9 @@ func TestLibcs(t *testing.T) {
 	}
 }
 
-func checkLibc(t *testing.T, name string, f *os.File) {
-	calls, err := FindCalls(f)
-	if err != nil || len(calls.Mmap) == 0 || len(calls.Mremap) != 1 || !calls.Mmap[0].Emulated || !calls.Mremap[0].Emulated {
-		t.Errorf("%s: %+v %v", name, calls, err)
-	}
+// functionsOf are the functions for memory that a file defines.
+func functionsOf(t *testing.T, f *os.File) []Function {
+	t.Helper()
 	defined, err := Defines(f)
 	if err != nil {
 		t.Fatal(err)
@@ -75,8 +73,16 @@ func checkLibc(t *testing.T, name string, f *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return functions
+}
+
+func checkLibc(t *testing.T, name string, f *os.File) {
+	calls, err := FindCalls(f)
+	if err != nil || len(calls.Mmap) == 0 || len(calls.Mremap) != 1 || !calls.Mmap[0].Emulated || !calls.Mremap[0].Emulated {
+		t.Errorf("%s: %+v %v", name, calls, err)
+	}
 	known := map[string]Function{}
-	for _, fn := range functions {
+	for _, fn := range functionsOf(t, f) {
 		known[fn.Name] = fn
 	}
 	for _, want := range []string{"malloc", "calloc", "realloc", "posix_memalign"} {

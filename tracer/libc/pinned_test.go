@@ -56,15 +56,7 @@ func pinLibrary(t *testing.T, name, file string) {
 	for _, s := range calls.Mremap {
 		lines = append(lines, pin("mremap", s))
 	}
-	defined, err := Defines(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	functions, err := FindFunctions(f, defined)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fn := range functions {
+	for _, fn := range functionsOf(t, f) {
 		lines = append(lines, fmt.Sprintf("function %s, operation %d, complete %v", fn.Name, fn.Operation, fn.Complete),
 			pin("  entry", fn.Entry), pin("  start", fn.Start))
 		for _, r := range fn.Leaves {

@@ -51,12 +51,12 @@ func TestTailCalls(t *testing.T) {
 		want          []site
 		complete      bool
 	}{
-		{"to hidden code, which is followed: jmp; there nop; ret", bytesOf([]byte{0xe9}, rel32(unnamedAt, 5)), nopRet, []site{{unnamedAt, RAX}}, true},
-		{"to a function that is seen itself: je; nop; ret", bytesOf([]byte{0x0f, 0x84}, rel32(secondAt, 6), nopRet), nil, []site{{firstAt + 6, RAX}}, true},
+		{"to hidden code, which is followed: jmp; there nop; ret", slices.Concat([]byte{0xe9}, rel32(unnamedAt, 5)), nopRet, []site{{unnamedAt, RAX}}, true},
+		{"to a function that is seen itself: je; nop; ret", slices.Concat([]byte{0x0f, 0x84}, rel32(secondAt, 6), nopRet), nil, []site{{firstAt + 6, RAX}}, true},
 		{"to who knows where: jmp rax", []byte{0x74, 2, 0x90, 0xc3, 0xff, 0xe0}, nil, []site{{firstAt + 3, RAX}}, false},
-		{"with something on the stack: push; jmp", bytesOf([]byte{0x53, 0xe9}, rel32(secondAt, 6)), nil, nil, false},
+		{"with something on the stack: push; jmp", slices.Concat([]byte{0x53, 0xe9}, rel32(secondAt, 6)), nil, nil, false},
 		{"behind a call that never returns the stack is another: je; call abort; push; nop; pop; ret",
-			bytesOf([]byte{0x74, 6, 0x53, 0xe8}, rel32(abortAt, 8), []byte{0x53, 0x90, 0x5b, 0xc3}), nil, []site{{firstAt + 9, RAX}}, true},
+			slices.Concat([]byte{0x74, 6, 0x53, 0xe8}, rel32(abortAt, 8), []byte{0x53, 0x90, 0x5b, 0xc3}), nil, []site{{firstAt + 9, RAX}}, true},
 	} {
 		l := fakeLibrary(t, test.first, test.hidden)
 		sites, complete := l.Returns("PyFirst")
@@ -89,10 +89,10 @@ func TestSystemCalls(t *testing.T) {
 		at       uint64
 		emulated bool
 	}{
-		{"cmp; ja", bytesOf(call, compare, []byte{0x77, 1, 0xc3, 0xc3}), 13, true},
-		{"the result is moved first", bytesOf(call, []byte{0x48, 0x89, 0xc7}, compare, []byte{0x77, 1, 0xc3, 0xc3}), 7, false},
-		{"a loop comes back between: jmp to the ja", bytesOf(call, compare, []byte{0x77, 0xfe, 0xc3}), 7, false},
-		{"ret at once", bytesOf(call, []byte{0xc3}), 7, false},
+		{"cmp; ja", slices.Concat(call, compare, []byte{0x77, 1, 0xc3, 0xc3}), 13, true},
+		{"the result is moved first", slices.Concat(call, []byte{0x48, 0x89, 0xc7}, compare, []byte{0x77, 1, 0xc3, 0xc3}), 7, false},
+		{"a loop comes back between: jmp to the ja", slices.Concat(call, compare, []byte{0x77, 0xfe, 0xc3}), 7, false},
+		{"ret at once", slices.Concat(call, []byte{0xc3}), 7, false},
 	} {
 		sites := fakeLibrary(t, test.code, nil).SystemCalls("PyFirst")
 		if len(sites) != 1 || sites[0].Address != fakeBase+firstAt+test.at || sites[0].Emulated != test.emulated {

@@ -47,13 +47,6 @@ func fakeFunction(t *testing.T, code, cold []byte) *Text {
 // rel32 is the displacement of a jump that ends at codeAt+end.
 func rel32(target, end int) []byte { return elftest.Word32(uint32(int32(target - codeAt - end))) }
 
-func bytesOf(parts ...[]byte) (out []byte) {
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
-}
-
 func TestEntrySite(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -89,8 +82,8 @@ func TestEntrySite(t *testing.T) {
 }
 
 func TestReturns(t *testing.T) {
-	je := func(target, end int) []byte { return bytesOf([]byte{0x0f, 0x84}, rel32(target, end)) }
-	jmp := func(target, end int) []byte { return bytesOf([]byte{0xe9}, rel32(target, end)) }
+	je := func(target, end int) []byte { return slices.Concat([]byte{0x0f, 0x84}, rel32(target, end)) }
+	jmp := func(target, end int) []byte { return slices.Concat([]byte{0xe9}, rel32(target, end)) }
 	for _, test := range []struct {
 		name       string
 		code, cold []byte
@@ -104,11 +97,11 @@ func TestReturns(t *testing.T) {
 		{"lea rsp", []byte{0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x8d, 0x65, 0xf8, 0x5b, 0x5d, 0xc3}, nil, []uint64{11}, true},
 		{"ud2", []byte{0x74, 1, 0xc3, 0x0f, 0x0b}, nil, []uint64{2}, true},
 		{"ends in a call that does not return", []byte{0x74, 1, 0xc3, 0xe8, 0, 0, 0, 0}, nil, []uint64{2}, true},
-		{"cold fragment", bytesOf([]byte{0x53}, je(coldAt, 7), []byte{0x5b, 0xc3}), []byte{0x5b, 0xc3}, []uint64{8, coldAt + 1 - codeAt}, true},
-		{"cold fragment that comes back", bytesOf([]byte{0x53}, je(coldAt, 7), []byte{0x5b, 0xc3}),
-			bytesOf([]byte{0xe9}, rel32(codeAt+7, coldAt-codeAt+5)), []uint64{8}, true},
-		{"tail call", bytesOf([]byte{0x74, 5}, jmp(publicAt, 7), []byte{0xc3}), nil, []uint64{7}, false},
-		{"tail call of a hidden function", bytesOf([]byte{0x74, 5}, jmp(hiddenAt, 7), []byte{0xc3}), nil, []uint64{7}, false},
+		{"cold fragment", slices.Concat([]byte{0x53}, je(coldAt, 7), []byte{0x5b, 0xc3}), []byte{0x5b, 0xc3}, []uint64{8, coldAt + 1 - codeAt}, true},
+		{"cold fragment that comes back", slices.Concat([]byte{0x53}, je(coldAt, 7), []byte{0x5b, 0xc3}),
+			slices.Concat([]byte{0xe9}, rel32(codeAt+7, coldAt-codeAt+5)), []uint64{8}, true},
+		{"tail call", slices.Concat([]byte{0x74, 5}, jmp(publicAt, 7), []byte{0xc3}), nil, []uint64{7}, false},
+		{"tail call of a hidden function", slices.Concat([]byte{0x74, 5}, jmp(hiddenAt, 7), []byte{0xc3}), nil, []uint64{7}, false},
 		{"tail call through a pointer", []byte{0x74, 2, 0xff, 0xe0, 0xc3}, nil, []uint64{4}, false},
 		{"stack not level", []byte{0x53, 0xc3}, nil, []uint64{1}, false},
 		{"runs out of the function", []byte{0x74, 1, 0xc3, 0x90}, nil, []uint64{2}, false},

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -168,7 +169,7 @@ var (
 
 // spilled saves rax at a distance from rsp for the time of some code.
 func spilled(at byte, code ...byte) []byte {
-	return bytesOf([]byte{0x90, 0x48, 0x89, 0x44, 0x24, at}, code, []byte{0x48, 0x8b, 0x44, 0x24, at})
+	return slices.Concat([]byte{0x90, 0x48, 0x89, 0x44, 0x24, at}, code, []byte{0x48, 0x8b, 0x44, 0x24, at})
 }
 
 // program makes a function out of random bytes.
@@ -194,7 +195,7 @@ func program(choice []byte) []byte {
 			copy(p[len(p)-4:], elftest.Word32(uint32(int32(target-starts[i]-len(p)))))
 		}
 	}
-	return bytesOf(prologue, bytesOf(parts...), epilogue)
+	return slices.Concat(prologue, slices.Concat(parts...), epilogue)
 }
 
 // checkProgram runs a program many times and compares what the sites say with what it returns.

@@ -104,10 +104,11 @@ class Line:
         self._at_home = False
         self._drop()
 
-    def look(self, cell=False):
+    def look(self, cell=False, patience=0):
         """Say whether a tracer listens, without waiting: take in what has come, and offer the line while there is none.
 
-        cell: a cell is about to run. Only then does a forked child make a line of its own.
+        cell: a cell is about to run. Only then does a forked child make a line of its own. patience: seconds that a tracer has to answer the offer;
+        only for what would say that there is none.
         """
         if not (self._lock.acquire(False) or self._lock.acquire(timeout=ASKED_FOR)):
             return self.hello is not None
@@ -123,7 +124,7 @@ class Line:
                 self._make()
                 if self.hello is None:
                     self._offer()
-                self._take_all(0)
+                self._take_all(time.monotonic() + patience if patience and self.hello is None else 0)
             except (OSError, _Broken):
                 self._drop()
             return self.hello is not None
@@ -225,6 +226,7 @@ class Line:
             if request is None:
                 break
             if not request:
+                deadline = deadline if wanted is not None else 0
                 continue
             if request is not wanted:
                 if request.what == "cell" and isinstance(request.answer, list):

@@ -14,6 +14,7 @@ from ._line import AFTER_CELL, LINE, marker
 
 _log = logging.getLogger("ipytracer")
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"   # PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h
+_TO_ANSWER = 0.050                            # seconds that a tracer has to say hello where the extension is loaded first
 _MOST_SHOWN = 3                               # cells below one cell: its own, and those whose figures came late
 
 
@@ -46,7 +47,7 @@ class Companion:
         self.on, self.full = True, False
         self.once = None                  # how this one cell is shown: True for full, False for compact
         self._listened = False
-        self._from = _next(shell)          # the first In[N] whose figures are shown
+        self._wanted = []                 # the In[N] whose figures are to be shown, and have not come yet
         self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
 
     def _cells(self):
@@ -100,7 +101,7 @@ class Companion:
             return               # one within another: its figures are in the outer one's answer
         if self._look():
             if known and info is not None and info.store_history and (self.on or self.once is not None):
-                self._show()
+                self._show(result.execution_count)
         elif not self.line.said:      # as the cell that loaded the extension ends
             self.line.said = True
             _show.publish(self.shell, _show.sentence("ipytracer: no tracer listens yet; in a terminal, type: " + command()))
@@ -114,15 +115,17 @@ class Companion:
         self.line.said = self.line.said or listens
         return listens
 
-    def _show(self):
+    def _show(self, count):
         marker("cell")
         told = self.line.ask("cell", AFTER_CELL)
         late, self.line.late = self.line.late, []
         answers = late + ([told] if isinstance(told, list) else [])
+        self._wanted = (self._wanted + [count])[-_MOST_SHOWN:]
         full = self.full if self.once is None else self.once
-        shown = [w for w in outermost(answers) if w.execution_count is None or w.execution_count >= self._from]
-        for window in shown[-_MOST_SHOWN:]:
-            _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello))
+        for window in outermost(answers):
+            if window.execution_count in self._wanted:
+                self._wanted.remove(window.execution_count)
+                _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello))
 
 
 def _frames():
@@ -132,15 +135,6 @@ def _frames():
         if frame.f_code.co_name == "run_cell_async":
             yield frame
         frame = frame.f_back
-
-
-def _next(shell):
-    """The In[N] of the next cell. As a cell runs shell.execution_count is its own or, in some versions, the next one's."""
-    for frame in _frames():
-        own = getattr(frame.f_locals.get("result"), "execution_count", None)
-        if own is not None:
-            return own + 1
-    return shell.execution_count
 
 
 def _runs(info):
@@ -165,7 +159,8 @@ def of(shell):
 
 def load(shell):
     """Load the extension. Loaded twice it is loaded once."""
-    LINE.look(cell=True)
+    # In a cell its user will be told whether there is a tracer: once it is worth waiting for. Nothing else ever waits for one that is not there.
+    LINE.look(cell=True, patience=0 if LINE.said or not any(_frames()) else _TO_ANSWER)
     if of(shell) is not None:
         return
     from . import _magic

@@ -58,6 +58,16 @@ int device_of(CUdevice ordinal)
 	return machine_index(ordinal);
 }
 
+CUresult enter_device(CUdevice ordinal, int *index)
+{
+	CUresult r = enter();
+
+	if (r)
+		return r;
+	*index = device_of(ordinal);
+	return *index < 0 ? leave(CUDA_ERROR_INVALID_DEVICE) : CUDA_SUCCESS;
+}
+
 CUdevice ordinal_of(int index)
 {
 	for (int i = 0; i < machine_visible(); i++)
@@ -233,13 +243,11 @@ API CUresult cuCtxGetDevice(CUdevice *device)
 
 API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice ordinal)
 {
-	int device = device_of(ordinal);
-	CUresult r = enter();
+	int device;
+	CUresult r = enter_device(ordinal, &device);
 
 	if (r)
 		return r;
-	if (device < 0)
-		return leave(CUDA_ERROR_INVALID_DEVICE);
 	primary[device].device = device;
 	primary[device].primary = primary[device].alive = 1;
 	primary[device].references++;
@@ -249,13 +257,11 @@ API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice ordinal)
 
 API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 {
-	int device = device_of(ordinal);
-	CUresult r = enter();
+	int device;
+	CUresult r = enter_device(ordinal, &device);
 
 	if (r)
 		return r;
-	if (device < 0)
-		return leave(CUDA_ERROR_INVALID_DEVICE);
 	if (!primary[device].references)
 		return leave(CUDA_ERROR_INVALID_CONTEXT);
 	if (!--primary[device].references)
@@ -266,13 +272,11 @@ API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 /* "Explicitly destroys and cleans up all resources"; who retained it still has its handle and must release it. */
 API CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
 {
-	int device = device_of(ordinal);
-	CUresult r = enter();
+	int device;
+	CUresult r = enter_device(ordinal, &device);
 
 	if (r)
 		return r;
-	if (device < 0)
-		return leave(CUDA_ERROR_INVALID_DEVICE);
 	empty(&primary[device]);
 	primary[device].alive = primary[device].references > 0;
 	return leave(CUDA_SUCCESS);
@@ -289,13 +293,11 @@ API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags)
 
 API CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned *flags, int *active)
 {
-	int device = device_of(ordinal);
-	CUresult r = enter();
+	int device;
+	CUresult r = enter_device(ordinal, &device);
 
 	if (r)
 		return r;
-	if (device < 0)
-		return leave(CUDA_ERROR_INVALID_DEVICE);
 	*flags = 0;
 	*active = primary[device].alive;
 	return leave(CUDA_SUCCESS);

@@ -31,17 +31,6 @@ API CUresult cuDeviceGetCount(int *count)
 	return leave(CUDA_SUCCESS);
 }
 
-/* Enters, and finds the device. */
-static CUresult enter_device(CUdevice ordinal, int *index)
-{
-	CUresult r = enter();
-
-	if (r)
-		return r;
-	*index = device_of(ordinal);
-	return *index < 0 ? leave(CUDA_ERROR_INVALID_DEVICE) : CUDA_SUCCESS;
-}
-
 API CUresult cuDeviceGetName(char *name, int length, CUdevice device)
 {
 	int index;

@@ -46,6 +46,8 @@ void enter_always(void);
 CUresult leave(CUresult result);
 /* Index on the machine of a CUdevice; -1 when there is none. */
 int device_of(CUdevice ordinal);
+/* Enters, and *index is the device's. Error: there is none, or it is before cuInit. */
+CUresult enter_device(CUdevice ordinal, int *index);
 /* The CUdevice of an index on the machine. */
 CUdevice ordinal_of(int index);
 
@@ -56,6 +58,8 @@ void discharge(int device, int64_t bytes);
 /* A block with an address of its own, counted. NULL: out of memory. */
 struct block *block_new(enum kind kind, int device, int64_t bytes, int64_t span, struct context *context);
 struct block *block_at(uint64_t address);
+/* Frees the block of that kind at an address: what a call does that does nothing else. unknown: where there is none. */
+CUresult free_kind(uint64_t address, enum kind kind, CUresult unknown);
 /* Takes it out of the list, gives back what it counts for, frees it. */
 void block_free(struct block *block);
 /* What a context held goes with it. */

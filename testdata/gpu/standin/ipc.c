@@ -52,15 +52,7 @@ API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, 
 
 API CUresult cuIpcCloseMemHandle(CUdeviceptr address)
 {
-	struct context *c;
-	struct block *b;
-	CUresult r = enter_context(&c);
+	CUresult r = free_kind(address, OPENED, CUDA_ERROR_INVALID_VALUE);
 
-	if (r)
-		return r;
-	b = block_at(address);
-	if (!b || b->kind != OPENED)
-		return leave(CUDA_ERROR_INVALID_VALUE);
-	block_free(b);
-	return leave(CUDA_SUCCESS);
+	return r;
 }

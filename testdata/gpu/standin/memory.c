@@ -232,7 +232,7 @@ API CUresult cuMemAllocHost_v2(void **address, size_t bytes)
 	return r;
 }
 
-static CUresult release_host(void *address, enum kind kind, CUresult unknown)
+CUresult free_kind(uint64_t address, enum kind kind, CUresult unknown)
 {
 	struct context *c;
 	struct block *b;
@@ -240,7 +240,7 @@ static CUresult release_host(void *address, enum kind kind, CUresult unknown)
 
 	if (r)
 		return r;
-	b = block_at((uint64_t)address);
+	b = block_at(address);
 	if (!b || b->kind != kind)
 		return leave(unknown);
 	block_free(b);
@@ -249,7 +249,7 @@ static CUresult release_host(void *address, enum kind kind, CUresult unknown)
 
 API CUresult cuMemFreeHost(void *address)
 {
-	CUresult r = release_host(address, HOST, CUDA_ERROR_INVALID_VALUE);
+	CUresult r = free_kind((uint64_t)address, HOST, CUDA_ERROR_INVALID_VALUE);
 
 	return r;
 }
@@ -275,7 +275,7 @@ API CUresult cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags)
 
 API CUresult cuMemHostUnregister(void *address)
 {
-	CUresult r = release_host(address, REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	CUresult r = free_kind((uint64_t)address, REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 
 	return r;
 }

@@ -227,13 +227,11 @@ API CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void *value
 
 static CUresult give_pool(CUmemoryPool *pool, CUdevice ordinal, struct pool *(*which)(int device))
 {
-	int device = device_of(ordinal);
-	CUresult r = enter();
+	int device;
+	CUresult r = enter_device(ordinal, &device);
 
 	if (r)
 		return r;
-	if (device < 0)
-		return leave(CUDA_ERROR_INVALID_DEVICE);
 	*pool = which(device);
 	return leave(CUDA_SUCCESS);
 }
@@ -254,13 +252,11 @@ API CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device)
 
 API CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
 {
-	int device = device_of(ordinal);
-	CUresult r = enter();
+	int device;
+	CUresult r = enter_device(ordinal, &device);
 
 	if (r)
 		return r;
-	if (device < 0)
-		return leave(CUDA_ERROR_INVALID_DEVICE);
 	if (!is_known(pool) || pool->device != device)
 		return leave(CUDA_ERROR_INVALID_VALUE);
 	current[device] = pool;

@@ -1,4 +1,5 @@
-// Package elftest makes small ELF files in memory. Only tests import it, and real files are tracer/pinned's.
+// Package elftest makes small ELF files, and memory of processes, and finds where a process has loaded a file. Only tests import it, and real
+// files are tracer/pinned's.
 package elftest
 
 import (

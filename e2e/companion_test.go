@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ipytracer/model"
+)
+
+// tell is a cell that writes down what the companion says of the cells so far, and of one experiment.
+const tell = `
+import json, os
+def told():
+    cells = [w.to_dict() for w in ipytracer.cells()]
+    with open(os.environ.get("TOLD", "/tmp/told.json"), "w") as f:
+        json.dump(cells, f)
+told()`
+
+// companionAt has the companion where a Python below root finds it, and says the environment for that.
+func companionAt(t *testing.T, root string) (env []string, told string) {
+	t.Helper()
+	folder, err := os.MkdirTemp(filepath.Join(root, "tmp"), "ipytracer-companion-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if err := os.CopyFS(filepath.Join(folder, "ipytracer"), os.DirFS("../python/src/ipytracer")); err != nil {
+		t.Fatal(err)
+	}
+	inside := strings.TrimPrefix(folder, strings.TrimSuffix(root, "/"))
+	return []string{"PYTHONPATH=" + inside, "PYTHONDONTWRITEBYTECODE=1", "TOLD=" + inside + "/told.json"}, filepath.Join(folder, "told.json")
+}
+
+// sameFigures compares what a notebook was told of its cells with the report: every member, to the byte.
+func sameFigures(t *testing.T, told string, r *model.Report, cells int) {
+	t.Helper()
+	text, err := os.ReadFile(told)
+	if err != nil {
+		t.Fatal("the notebook was told nothing: ", err)
+	}
+	var all []map[string]any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != cells {
+		t.Errorf("the notebook was told of %d cells, want %d", len(all), cells)
+	}
+	for _, w := range all {
+		i := slices.IndexFunc(r.Windows, func(o model.Window) bool { return float64(o.ID) == w["id"] })
+		if i < 0 {
+			t.Errorf("window %v is not in the report", w["id"])
+			continue
+		}
+		text, _ := json.Marshal(r.Windows[i])
+		var of map[string]any
+		_ = json.Unmarshal(text, &of)
+		delete(w, "top")
+		delete(of, "allocations")
+		delete(of, "coverage")
+		if !reflect.DeepEqual(w, of) {
+			t.Errorf("told\n%v\nreport\n%v", w, of)
+		}
+	}
+}
+
+// TestCompanion: what the notebook is told of its cells is what the report says of them, in a bare shell of each Python, in chroots too.
+func TestCompanion(t *testing.T) {
+	onPythons(t, "", [][2]string{
+		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
+	}, func(t *testing.T, p place) {
+		env, told := companionAt(t, "/"+strings.TrimPrefix(p.chroot, "/"))
+		s := startCellsOn(t, p, env, "import ipytracer; get_ipython().run_line_magic('load_ext', 'ipytracer')",
+			"x = bytearray(32 << 20)", "y = x * 3; del y", "1/0", "with ipytracer.experiment('fit', keep=('z',)):\n    z = b'x' * (5 << 20)",
+			"import os\nif not os.fork():\n    compile('', '<ipytracer:ask>', 'exec'); os._exit(0)\nos.wait()", tell)
+		r := s.run(4) // what a forked child shares with its parent is only bounded
+		sameFigures(t, told, r, 5)
+		fit := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == "experiment" && w.Name == "fit" })
+		if fit < 0 {
+			t.Fatal("the experiment has no window")
+		}
+		if w := r.Windows[fit]; w.Status != "ok" || w.Meters["cpu.resident"].Consumed < 5<<20 {
+			t.Errorf("the experiment: %+v", w)
+		}
+	})
+}
+
+// notebook is a kernel with the companion, whose cells run as they are asked for.
+type notebook struct {
+	t   *testing.T
+	in  io.Writer
+	out *bufio.Scanner
+	pid int
+}
+
+type shown struct {
+	PID     int      `json:"pid"`
+	Outputs []string `json:"outputs"`
+	Status  string   `json:"status"`
+	Seconds float64  `json:"seconds"`
+}
+
+func startNotebook(t *testing.T, env []string) *notebook {
+	t.Helper()
+	needModules(t, "ipykernel", "jupyter_client")
+	cmd := exec.Command(python(), "../testdata/workloads/run_notebook.py")
+	cmd.Env, cmd.Stderr = append(os.Environ(), env...), os.Stderr
+	in, out := startPiped(t, cmd)
+	n := &notebook{t: t, in: in, out: bufio.NewScanner(out)}
+	n.out.Buffer(nil, 1<<20)
+	n.pid = n.next().PID
+	return n
+}
+
+func (n *notebook) next() (s shown) {
+	n.t.Helper()
+	if !n.out.Scan() {
+		n.t.Fatal("the notebook has ended")
+	}
+	if err := json.Unmarshal(n.out.Bytes(), &s); err != nil {
+		n.t.Fatal(err)
+	}
+	return s
+}
+
+// run runs a cell, and returns all that is shown below it.
+func (n *notebook) run(cell string) string {
+	n.t.Helper()
+	text, _ := json.Marshal(cell)
+	if _, err := n.in.Write(append(text, '\n')); err != nil {
+		n.t.Fatal(err)
+	}
+	s := n.next()
+	if s.Seconds > 10 {
+		n.t.Errorf("%q took %.1f s", cell, s.Seconds)
+	}
+	return strings.Join(s.Outputs, "")
+}
+
+// shows runs a cell below which there is to be something, or nothing where want is "".
+func (n *notebook) shows(cell, want string) {
+	n.t.Helper()
+	if got := n.run(cell); !strings.Contains(got, want) || want == "" && got != "" {
+		n.t.Errorf("%q shows %q, want %q", cell, got, want)
+	}
+}
+
+// TestCompanionInAKernel: before a tracer comes, under one, once it was killed, under the next one.
+func TestCompanionInAKernel(t *testing.T) {
+	env, told := companionAt(t, "/")
+	n := startNotebook(t, env)
+	n.shows("%load_ext ipytracer", "sudo tracer attach")
+	n.shows("x = 1", "")
+	first := attach(t, n.pid)
+	n.shows("x = bytearray(64 << 20)", "need 64.0")
+	n.shows("%load_ext ipytracer\nimport ipytracer", "In[")
+	if got := n.run("del x"); strings.Count(got, "need") != 1 {
+		t.Errorf("loaded twice it shows %q", got)
+	}
+	_ = first.cmd.Process.Signal(syscall.SIGKILL)
+	<-first.ended
+	n.shows("pass", "the tracer has ended")
+	n.shows("y = 2", "")
+	second := attach(t, n.pid)
+	n.shows("y = bytearray(48 << 20); del y", "peaked 48.0")
+	n.shows("1/0", "need")
+	n.shows("for n in (0, 1, 2, 999, 10**9):\n    compile('', f'<ipytracer:line {n}>', 'exec')", "need") // what is no pair of sockets
+	n.shows("for _ in range(200): compile('', '<ipytracer:ask>', 'exec'), compile('', '<ipytracer:cell>', 'exec')", "need")
+	n.shows(`
+from IPython.display import display
+def hook(*_):
+    global drawn
+    drawn = bytearray(96 << 20); drawn = None
+get_ipython().events.register("post_run_cell", hook)`, "need")
+	n.shows("pass", "need 96.0") // what other hooks take is the cell's
+	n.run("get_ipython().events.unregister('post_run_cell', hook)")
+	n.run(tell)
+	r, _ := second.stop()
+	cells := 0
+	for _, w := range r.Windows {
+		if w.Kind == "cell" && !strings.Contains(w.Source, "told()") {
+			cells++
+		}
+	}
+	sameFigures(t, told, r, cells)
+}
