@@ -127,6 +127,11 @@ func wrongIn(root *cobra.Command, words []string) string {
 	if err != nil || cmd == root || len(rest) > 0 {
 		return words[0] + " is no command"
 	}
+	if len(words) > 1 && cmd.HasSubCommands() {
+		if inner, _, err := cmd.Find(words[1:2]); err == nil && inner != cmd {
+			cmd, words = inner, words[1:]
+		}
+	}
 	for _, word := range words[1:] {
 		if word == "--" {
 			return ""

@@ -79,7 +79,7 @@ Exit status:
 		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 	})
 	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newAuditCommand(c),
-		newLimitCommand(c), newGuardCommand(), newHelperCommand(), newLookCommand(c), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
+		newLimitCommand(c), newNotebookCommand(c), newGuardCommand(), newHelperCommand(), newLookCommand(c), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
 	return root
 }
 

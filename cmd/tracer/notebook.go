@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/python"
+	"ipytracer/report/escape"
+	"ipytracer/tracer/invoker"
+)
+
+// newNotebookCommand puts the notebook's companion where an interpreter finds it.
+func newNotebookCommand(c console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "notebook",
+		Short: "Install the notebook companion, which shows the figures under each cell",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usageError{errors.New("say 'tracer notebook install' or 'tracer notebook uninstall'")}
+		},
+	}
+	cmd.AddCommand(
+		newNotebookAction(c, "install", "Put the companion where a Python finds it",
+			`Put the Python package ipytracer, which is part of this program, where the interpreter finds it: among its packages if you may write there, else
+among your own. In a notebook then: %load_ext ipytracer. It needs no root; with sudo it is done as the user who typed it.`),
+		newNotebookAction(c, "uninstall", "Take the companion away that 'tracer notebook install' has put there", ""),
+	)
+	return cmd
+}
+
+func newNotebookAction(c console, action, short, long string) *cobra.Command {
+	var interpreter string
+	cmd := &cobra.Command{
+		Use:     action,
+		Short:   short,
+		Long:    long,
+		Example: "  tracer notebook " + action + "\n  tracer notebook " + action + " --python ~/venv/bin/python",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runNotebook(cmd.Context(), c, action, interpreter)
+		},
+	}
+	cmd.Flags().StringVar(&interpreter, "python", "python3", "the `PYTHON` whose packages are meant, by name or path")
+	return cmd
+}
+
+// installed is what python/install.py says.
+type installed struct {
+	Folder  string `json:"folder"`
+	Was     string `json:"was"`
+	Version string `json:"version"`
+	Error   string `json:"error"`
+}
+
+func runNotebook(ctx context.Context, c console, action, interpreter string) error {
+	path, err := exec.LookPath(interpreter)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return usageError{fmt.Errorf("%q is no program; name the Python with --python", interpreter)}
+	}
+	who, err := invoker.Find()
+	if err != nil {
+		return err
+	}
+	done, err := install(ctx, who, path, action)
+	if err != nil {
+		return err
+	}
+	if done.Error != "" {
+		return errors.New(escape.Text(done.Error))
+	}
+	folder := escape.Text(done.Folder)
+	if action == "uninstall" {
+		_, err = fmt.Fprintf(c.out, "The companion is gone from %s.\n", folder)
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "ipytracer %s is in %s. In a notebook: %%load_ext ipytracer\n", escape.Text(done.Version), folder)
+	return err
+}
+
+// install has an interpreter put the package among its packages, or take it away, as who typed the command.
+func install(ctx context.Context, who *invoker.Invoker, interpreter, action string) (done installed, err error) {
+	packed, err := python.Package()
+	if err != nil {
+		return done, err
+	}
+	cmd := exec.CommandContext(ctx, interpreter, "-c", python.Install, action)
+	if err := who.Dress(cmd); err != nil {
+		return done, err
+	}
+	var out, said bytes.Buffer
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", bytes.NewReader(packed), &out, &said
+	failed := cmd.Run()
+	if json.Unmarshal(out.Bytes(), &done) == nil && (done.Error != "" || done.Folder != "") {
+		return done, nil
+	}
+	text := cmp.Or(strings.TrimSpace(said.String()), fmt.Sprint(failed))
+	return done, fmt.Errorf("%s is no Python that works: %s", interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
+}

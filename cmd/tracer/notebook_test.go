@@ -1,0 +1,134 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// environment makes a virtual environment, and says its Python and where its packages are.
+func environment(t *testing.T) (interpreter, folder string) {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "venv")
+	if out, err := exec.Command("/usr/bin/python3", "-m", "venv", "--without-pip", root).CombinedOutput(); err != nil {
+		t.Fatalf("make a virtual environment: %v: %s", err, out)
+	}
+	interpreter = filepath.Join(root, "bin", "python")
+	return interpreter, saidBy(t, interpreter, "import sysconfig; print(sysconfig.get_path('purelib'))")
+}
+
+// typed runs the program: its exit status, what it has to say on standard output and on standard error.
+func typed(t *testing.T, args ...string) (status int, out, words string) {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	cmd := exec.Command(buildTracer(t), args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// saidBy is what a Python says to a program.
+func saidBy(t *testing.T, interpreter, program string) string {
+	t.Helper()
+	cmd := exec.Command(interpreter, "-c", program)
+	cmd.Dir = "/"
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", program, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// verified has Python compare the files that RECORD lists with what is there.
+const verified = `
+import base64, hashlib, importlib.metadata as m, ipytracer
+d = m.distribution("ipytracer")
+assert d.version == ipytracer.__version__
+for f in d.files:
+    if f.hash:
+        digest = base64.urlsafe_b64encode(hashlib.sha256(f.read_binary()).digest()).rstrip(b"=").decode()
+        assert f.hash.mode == "sha256" and f.hash.value == digest and f.size == len(f.read_binary()), f
+print(len(d.files), ipytracer.attached())`
+
+func TestNotebook(t *testing.T) {
+	interpreter, folder := environment(t)
+	before := entries(t, folder)
+	for range 2 { // the second takes the place of the first
+		status, out, words := typed(t, "notebook", "install", "--python", interpreter)
+		if status != 0 || !strings.Contains(out, folder) || !strings.Contains(out, "%load_ext ipytracer") {
+			t.Fatalf("install: %d, %q, %q", status, out, words)
+		}
+		if got := saidBy(t, interpreter, verified); !strings.HasSuffix(got, "False") {
+			t.Errorf("what is installed: %s", got)
+		}
+	}
+	if status, out, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 0 || !strings.Contains(out, folder) {
+		t.Errorf("uninstall: %d, %q, %q", status, out, words)
+	}
+	if after := entries(t, folder); strings.Join(after, " ") != strings.Join(before, " ") {
+		t.Errorf("before: %q, after: %q", before, after)
+	}
+	if status, _, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 1 || !strings.Contains(words, "has no ipytracer") {
+		t.Errorf("uninstall twice: %d, %q", status, words)
+	}
+}
+
+func entries(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestNotebookRefuses: what somebody else has put there is left alone, and what is no Python, or none at all, is said.
+func TestNotebookRefuses(t *testing.T) {
+	interpreter, folder := environment(t)
+	theirs := filepath.Join(folder, "ipytracer")
+	precious := filepath.Join(t.TempDir(), "precious")
+	for _, c := range []struct {
+		what, want string
+		make       func() error
+	}{
+		{"a folder of that name", "installed by somebody else", func() error { return os.Mkdir(theirs, 0o755) }},
+		{"a link of that name", "installed by somebody else", func() error {
+			return os.Symlink(precious, theirs)
+		}},
+		{"one of pip's", "installed by pip", func() error {
+			info := filepath.Join(folder, "ipytracer-0.0.9.dist-info")
+			if err := os.Mkdir(info, 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(info, "INSTALLER"), []byte("pip\n"), 0o644)
+		}},
+	} {
+		if err := c.make(); err != nil {
+			t.Fatal(err)
+		}
+		for _, action := range []string{"install", "uninstall"} {
+			if status, _, words := typed(t, "notebook", action, "--python", interpreter); status != 1 || !strings.Contains(words, c.want) {
+				t.Errorf("%s: %s: %d, %q", action, c.what, status, words)
+			}
+		}
+		if _, err := os.Lstat(theirs); err != nil && c.what != "one of pip's" {
+			t.Errorf("%s has gone", c.what)
+		}
+		_ = os.RemoveAll(theirs)
+	}
+	for interpreter, want := range map[string]string{"/bin/ls": "no Python that works", "no-such-python": "is no program", t.TempDir(): "is no program"} {
+		if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status == 0 || !strings.Contains(words, want) {
+			t.Errorf("%s: %d, %q", interpreter, status, words)
+		}
+	}
+	if status, _, _ := typed(t, "notebook"); status != 2 {
+		t.Errorf("without saying what: %d", status)
+	}
+}

@@ -1,0 +1,141 @@
+"""Puts the companion where this interpreter finds it, or takes it away: `tracer notebook` runs it as the user who typed that.
+
+    python -c TEXT install|uninstall
+
+The package comes as a zip file on standard input, files below ipytracer/. What was done is one line of JSON: {"folder", "was"}, or {"error"}.
+"""
+
+import base64
+import hashlib
+import io
+import json
+import os
+import shutil
+import site
+import sys
+import sysconfig
+import tempfile
+import zipfile
+
+NAME = "ipytracer"
+INSTALLER = "tracer"
+
+
+class Refused(Exception):
+    """One sentence for the user."""
+
+
+def folders():
+    """Where packages of this interpreter may lie, the one for all users first."""
+    found = [sysconfig.get_path("purelib")]
+    if site.ENABLE_USER_SITE and sys.prefix == sys.base_prefix:
+        found.append(site.getusersitepackages())
+    return found
+
+
+def version_of(package):
+    """The version in a package's __init__.py."""
+    for line in package.read(NAME + "/__init__.py").decode().splitlines():
+        if line.startswith("__version__"):
+            return line.split('"')[1]
+    raise Refused("the package has no version")
+
+
+def installed(folder):
+    """What is known of the companion in a folder: its dist-info, and who put it there; None, None where it is not."""
+    if not os.path.isdir(folder):
+        return None, None
+    for entry in sorted(os.listdir(folder)):
+        if entry.startswith(NAME + "-") and entry.endswith(".dist-info"):
+            try:
+                with open(os.path.join(folder, entry, "INSTALLER")) as f:
+                    return entry, f.read().strip()
+            except OSError:
+                return entry, "somebody else"
+    return (None, "somebody else") if os.path.lexists(os.path.join(folder, NAME)) else (None, None)
+
+
+def may_make(folder):
+    """Whether files can be made in a folder, or in the first one above it that is there."""
+    while not os.path.isdir(folder):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return False
+        folder = above
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def remove(folder, info):
+    """Takes the companion away that this script put into a folder."""
+    shutil.rmtree(os.path.join(folder, NAME))
+    shutil.rmtree(os.path.join(folder, info))
+
+
+def record(files):
+    """The text of RECORD: path, hash and size of every file."""
+    rows = []
+    for path, data in sorted(files.items()):
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        rows.append("%s,sha256=%s,%d\n" % (path, digest, len(data)))
+    return "".join(rows)
+
+
+def install(package):
+    version = version_of(package)
+    found = [(folder, *installed(folder)) for folder in folders()]
+    for folder, _, by in found:
+        if by not in (None, INSTALLER):
+            raise Refused("%s has an %s that was installed by %s: take it away first, with %s -m pip uninstall %s" % (folder, NAME, by, sys.executable, NAME))
+    ours = [one for one in found if one[2] == INSTALLER]
+    usable = [one for one in ours or found if may_make(one[0])]
+    if not usable:
+        raise Refused("you may not make files in %s; make a virtual environment, and name its Python with --python" % " or ".join(f for f, _, _ in ours or found))
+    folder, info, _ = usable[0]
+    prefix = "%s-%s.dist-info/" % (NAME, version)
+    files = {path: package.read(path) for path in package.namelist()}
+    files[prefix + "METADATA"] = ("Metadata-Version: 2.1\nName: %s\nVersion: %s\n" % (NAME, version)).encode()
+    files[prefix + "INSTALLER"] = (INSTALLER + "\n").encode()
+    files[prefix + "WHEEL"] = b"Wheel-Version: 1.0\nGenerator: tracer\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[prefix + "RECORD"] = (record(files) + prefix + "RECORD,,\n").encode()
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".ipytracer-", dir=folder) as work:  # of the same file system
+        for path, data in files.items():
+            if path.startswith("/") or ".." in path.split("/"):
+                raise Refused("the package is damaged")
+            full = os.path.join(work, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "xb") as f:
+                f.write(data)
+        if info:
+            remove(folder, info)
+        for entry in (NAME, prefix.rstrip("/")):
+            os.rename(os.path.join(work, entry), os.path.join(folder, entry))
+    return {"folder": folder, "was": info, "version": version}
+
+
+def uninstall(_):
+    for folder in folders():
+        info, by = installed(folder)
+        if by == INSTALLER:
+            remove(folder, info)
+            return {"folder": folder, "was": info}
+        if by:
+            raise Refused("it was installed by %s: type %s -m pip uninstall %s" % (by, sys.executable, NAME))
+    raise Refused("%s has no %s that 'tracer notebook install' has put there" % (sys.executable, NAME))
+
+
+def main():
+    try:
+        if sys.version_info < (3, 9):
+            raise Refused("Python %d.%d is too old: the companion needs 3.9" % sys.version_info[:2])
+        package = zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read()))
+        done = {"install": install, "uninstall": uninstall}[sys.argv[1]](package)
+    except Refused as e:
+        done = {"error": str(e)}
+    except OSError as e:
+        done = {"error": "%s: %s" % (e.filename, e.strerror) if e.strerror else str(e)}
+    print(json.dumps(done))
+
+
+if __name__ == "__main__":
+    main()
