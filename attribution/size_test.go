@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ipytracer/attribution"
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/report"
 	"ipytracer/report/text"
@@ -25,11 +26,8 @@ const (
 // frees most of them, and leaves some.
 type notebook struct {
 	*attribution.Tracker
+	attributiontest.Ledger
 	random          *rand.Rand
-	number, stream  uint64
-	segment         uint64
-	now             event.Nanoseconds
-	value, high     event.Readings
 	address, stacks uint64
 	held            []event.Change
 }
@@ -38,24 +36,6 @@ const (
 	notebookPID = 4242
 	deep        = 30
 )
-
-func (n *notebook) boundary(b event.Boundary) {
-	n.number++
-	n.now += 1e6
-	b.Number, b.Time, b.PID, b.TID, b.Segment, b.Stream = n.number, n.now, notebookPID, notebookPID, n.segment, n.stream
-	b.Value, b.High, b.Tree, b.TreeHigh = n.value, n.high, n.value, n.high
-	n.Add(&b)
-	n.segment++
-	n.high = n.value
-}
-
-func (n *notebook) change(c event.Change) {
-	n.stream++
-	n.value[c.Meter] += c.Size
-	n.high[c.Meter] = max(n.high[c.Meter], n.value[c.Meter])
-	c.Stream, c.Segment, c.Time, c.PID, c.TID, c.Value = n.stream, n.segment, n.now, notebookPID, notebookPID, n.value[c.Meter]
-	n.Add(&c)
-}
 
 // newStack announces a stack: half of its calls are the library's, which many have in common.
 func (n *notebook) newStack(file string, line int) uint64 {
@@ -73,25 +53,25 @@ func (n *notebook) newStack(file string, line int) uint64 {
 func (n *notebook) run(cells, statements, blocks int) {
 	n.Add(&event.Start{Host: event.Host{Name: "h", CPUs: 2}, Processes: []event.ProcessInfo{{PID: notebookPID, Root: 0, Command: "python3 -m ipykernel", Python: "3.11.2", IPython: "8.5.0"}},
 		Meters: []event.MeterSource{{Meter: event.Mapped, Exact: true}, {Meter: event.Resident, Exact: true}, {Meter: event.NumPy, Exact: true}}})
-	n.boundary(event.Boundary{Kind: event.Attached})
+	n.Boundary(event.Boundary{Kind: event.Attached})
 	for cell := range cells {
 		file := fmt.Sprintf("/tmp/ipykernel_%d/%d.py", notebookPID, 1000+cell)
 		id := uint64(cell + 1)
-		n.boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: int64(cell + 2), Text: file})
+		n.Boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: int64(cell + 2), Text: file})
 		n.Add(&event.CellSource{Cell: id, PID: notebookPID, Text: "fit(X, y)\n"})
 		for line := range statements {
-			n.boundary(event.Boundary{Kind: event.StatementOpen, Cell: id, Line: int32(line + 1)})
+			n.Boundary(event.Boundary{Kind: event.StatementOpen, Cell: id, Line: int32(line + 1)})
 			var mine []uint64
 			for range 10 {
 				mine = append(mine, n.newStack(file, line+1))
 			}
 			n.statement(mine, blocks)
-			n.boundary(event.Boundary{Kind: event.StatementClose, Cell: id, Outcome: event.OutcomeOK})
+			n.Boundary(event.Boundary{Kind: event.StatementClose, Cell: id, Outcome: event.OutcomeOK})
 		}
-		n.boundary(event.Boundary{Kind: event.CellClose, Cell: id, Outcome: event.OutcomeOK})
+		n.Boundary(event.Boundary{Kind: event.CellClose, Cell: id, Outcome: event.OutcomeOK})
 	}
-	n.boundary(event.Boundary{Kind: event.Detached})
-	n.Add(&event.Finish{Time: n.now, Reason: "interrupted", Made: n.stream, Delivered: n.stream})
+	n.Boundary(event.Boundary{Kind: event.Detached})
+	n.Add(&event.Finish{Time: n.Now, Reason: "interrupted", Made: n.Ledger.Stream, Delivered: n.Ledger.Stream})
 }
 
 func (n *notebook) statement(stacks []uint64, blocks int) {
@@ -100,7 +80,7 @@ func (n *notebook) statement(stacks []uint64, blocks int) {
 		n.address += 1 << 22
 		m := []event.Meter{event.NumPy, event.NumPy, event.Mapped}[i%3]
 		c := event.Change{Meter: m, Size: event.Bytes(4096 << n.random.IntN(12)), Address: n.address, Stack: stacks[n.random.IntN(len(stacks))], Block: true}
-		n.change(c)
+		n.Change(c)
 		n.held = append(n.held, c)
 	}
 	for len(n.held) > first+blocks/20 { // one in twenty stays
@@ -109,7 +89,7 @@ func (n *notebook) statement(stacks []uint64, blocks int) {
 		n.held[at] = n.held[len(n.held)-1]
 		n.held = n.held[:len(n.held)-1]
 		c.Size = -c.Size
-		n.change(c)
+		n.Change(c)
 	}
 }
 
@@ -138,10 +118,11 @@ func cpuTime() time.Duration {
 func TestNotebookIsSmall(t *testing.T) {
 	before := reachable()
 	n := &notebook{Tracker: attribution.New(), random: rand.New(rand.NewPCG(1, 2))}
+	n.Ledger = attributiontest.Ledger{Emit: n.Add, PID: notebookPID, Boundaries: 1e6}
 	n.run(60, 10, 300)
 	kept := reachable() - before
 	began := cpuTime()
-	r := n.Stream()
+	r := n.Tracker.Stream()
 	streamed := reachable() - before
 	var size counter
 	if err := report.JSON(&size, r); err != nil {
@@ -151,7 +132,7 @@ func TestNotebookIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := cpuTime() - began
-	t.Logf("%d changes, %d stacks: %d bytes of JSON, %d bytes of heap, %d with the report; printed in %s", n.stream, n.stacks, size, kept, streamed, took)
+	t.Logf("%d changes, %d stacks: %d bytes of JSON, %d bytes of heap, %d with the report; printed in %s", n.Ledger.Stream, n.stacks, size, kept, streamed, took)
 	if size > mostJSON {
 		t.Errorf("JSON takes %d bytes, more than %d", size, mostJSON)
 	}

@@ -52,7 +52,7 @@ tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gp
 
 cmd/tracer: attribution doctor event python inventory model recording report report/escape report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
 bench/made: event recording
-bench/recording: bench/made event
+bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event
 e2e:
 '

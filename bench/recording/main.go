@@ -10,6 +10,7 @@ import (
 	"log"
 	"math/rand/v2"
 
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/bench/made"
 	"ipytracer/event"
 )
@@ -29,49 +30,38 @@ func main() {
 	n := notebook{random: rand.New(rand.NewPCG(1, 2)), torch: event.OfDevice(0, event.Active)}
 	written := made.Write(*to, func(emit func(event.Event)) {
 		n.emit = emit
+		n.Ledger = attributiontest.Ledger{Emit: n.write, PID: pid, Boundaries: 50_000, Changes: 1_000}
 		n.write(&event.Start{
 			Host:      event.Host{Name: "bench", CPUs: 2, Memory: 16 << 30},
 			Processes: []event.ProcessInfo{{PID: pid, Command: "ipykernel", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel"}},
 			Meters:    []event.MeterSource{{Meter: event.NumPy, Source: "made up", Exact: true}, {Meter: event.Mapped, Source: "made up", Exact: true}},
 		})
-		n.boundary(event.Boundary{Kind: event.Attached})
+		n.Boundary(event.Boundary{Kind: event.Attached})
 		n.stacks()
 		for n.written < *events {
 			n.cell()
 		}
-		n.boundary(event.Boundary{Kind: event.Detached})
-		n.write(&event.Finish{Time: n.now, Reason: "interrupted", Made: n.stream, Delivered: n.stream})
+		n.Boundary(event.Boundary{Kind: event.Detached})
+		n.write(&event.Finish{Time: n.Now, Reason: "interrupted", Made: n.Stream, Delivered: n.Stream})
 	})
-	fmt.Printf("%d events, %d changes, %d cells\n", written, n.stream, n.cells)
+	fmt.Printf("%d events, %d changes, %d cells\n", written, n.Stream, n.cells)
 }
 
 // notebook is the state of the session that is made up.
 type notebook struct {
-	emit                    func(event.Event)
-	random                  *rand.Rand
-	torch                   event.Meter
-	written                 int
-	cells                   int64
-	number, stream, segment uint64
-	address                 uint64
-	now                     event.Nanoseconds
-	value, high             event.Readings
-	held                    []event.Change // blocks of the cell that runs, and those of earlier ones that stay
+	attributiontest.Ledger
+	emit    func(event.Event)
+	random  *rand.Rand
+	torch   event.Meter
+	written int
+	cells   int64
+	address uint64
+	held    []event.Change // blocks of the cell that runs, and those of earlier ones that stay
 }
 
 func (n *notebook) write(e event.Event) {
 	n.emit(e)
 	n.written++
-}
-
-func (n *notebook) boundary(b event.Boundary) {
-	n.number++
-	n.now += 50_000
-	b.Number, b.Time, b.PID, b.TID, b.Segment, b.Stream = n.number, n.now, pid, pid, n.segment, n.stream
-	b.Value, b.High, b.Tree, b.TreeHigh = n.value, n.high, n.value, n.high
-	n.write(&b)
-	n.segment++
-	n.high = n.value
 }
 
 // file is the name of a cell's code.
@@ -96,14 +86,14 @@ func (n *notebook) cell() {
 	n.cells++
 	text := n.random.IntN(texts)
 	id := uint64(n.cells)
-	n.boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: n.cells + 1, Text: file(text)})
+	n.Boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: n.cells + 1, Text: file(text)})
 	n.write(&event.CellSource{Cell: id, PID: pid, Text: fmt.Sprintf("# cell %d\n%s", text, "work()\n")})
 	for line := range lines {
-		n.boundary(event.Boundary{Kind: event.StatementOpen, Cell: id, Line: int32(line + 1)})
+		n.Boundary(event.Boundary{Kind: event.StatementOpen, Cell: id, Line: int32(line + 1)})
 		n.statement(uint64(text*lines + line + 1))
-		n.boundary(event.Boundary{Kind: event.StatementClose, Cell: id, Outcome: event.OutcomeOK})
+		n.Boundary(event.Boundary{Kind: event.StatementClose, Cell: id, Outcome: event.OutcomeOK})
 	}
-	n.boundary(event.Boundary{Kind: event.CellClose, Cell: id, Outcome: event.OutcomeOK})
+	n.Boundary(event.Boundary{Kind: event.CellClose, Cell: id, Outcome: event.OutcomeOK})
 }
 
 func (n *notebook) statement(stack uint64) {
@@ -115,7 +105,7 @@ func (n *notebook) statement(stack uint64) {
 		}
 		n.address += 1 << 22
 		c := event.Change{Meter: m, Size: 512 << n.random.IntN(12), Address: n.address, Stack: stack, Block: m == n.torch}
-		n.change(c)
+		n.Change(c)
 		n.held = append(n.held, c)
 	}
 	for len(n.held) > first+n.random.IntN(2) { // one in two statements keeps one
@@ -124,15 +114,6 @@ func (n *notebook) statement(stack uint64) {
 		n.held[at] = n.held[len(n.held)-1]
 		n.held = n.held[:len(n.held)-1]
 		c.Size = -c.Size
-		n.change(c)
+		n.Change(c)
 	}
-}
-
-func (n *notebook) change(c event.Change) {
-	n.stream++
-	n.now += 1_000
-	n.value[c.Meter] += c.Size
-	n.high[c.Meter] = max(n.high[c.Meter], n.value[c.Meter])
-	c.Stream, c.Segment, c.Time, c.PID, c.TID, c.Value = n.stream, n.segment, n.now, pid, pid, n.value[c.Meter]
-	n.write(&c)
 }

@@ -6,8 +6,8 @@
     stdin   a line (or end of file)       the session is shut down
 
 Results are JSON lines. The first is {"session": {...}}: front end, pid, versions. Then one a cell:
-{name, source, requested_ns, idle_ns, execution_count, status, before, after, marks: [...]}: times of CLOCK_MONOTONIC, marks as
-read_log gives them, before and after what /proc says from outside while no cell runs (mapped exact, resident by the page tables);
+{name, source, requested_ns, idle_ns, execution_count, status, marks: [...]}: times of CLOCK_MONOTONIC, marks as read_log gives
+them; with --high-water also before and after: what /proc says from outside while no cell runs (mapped exact, resident by the page tables);
 or {name, skipped: why}. Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says which and why), 2 usage.
 """
 
@@ -56,8 +56,8 @@ def options(description):
     parser.add_argument("--chroot", metavar="DIR", help="run in there; /proc, /dev, /sys and /tmp must be bind-mounted into it")
     parser.add_argument("--timeout", type=float, default=180, metavar="S", help="for each cell (180)")
     parser.add_argument("--library", metavar="FILE", help="libtruth.so that was built before; else gcc builds it")
-    parser.add_argument("--high-water", action="store_true", help="also reset VmHWM before each cell and record it: a rough "
-                        "resident peak, hundreds of KiB off either way")
+    parser.add_argument("--high-water", action="store_true", help="also record what the process holds before and after "
+                        "each cell, which takes walks of its page tables, and VmHWM, reset before: a rough resident peak, hundreds of KiB off either way")
     parser.add_argument("--without", default="", metavar="A,B", help="modules that this interpreter cannot load, whatever is installed beside "
                         "it (numpy): cells that need them are left out, and nothing else")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
@@ -196,11 +196,12 @@ def drive_in(held, opts, front_end, open_session):
 def one_cell(workspace, session, cell, out):
     marks = workspace.new_marks()       # late ones of the cell before: they are in the log, not in its result
     marks.clear()
-    if workspace.opts.high_water:
+    measured = workspace.opts.high_water
+    if measured:
         with open("/proc/%d/clear_refs" % session.pid, "w") as f:
             f.write("5")
     still.wait(session.pid)
-    before = sizes(session.pid)
+    before = sizes(session.pid) if measured else None
     try:
         result = session.run(cell, marks)
         if "skipped" not in result and "wait_for" in cell.request:
@@ -211,7 +212,9 @@ def one_cell(workspace, session, cell, out):
         raise Failure("the prelude ended with %s: %s" % (result["status"], result.get("error", "")))
     marks.extend(workspace.new_marks())
     if "skipped" not in result:
-        result.update(before=before, after=sizes(session.pid, workspace.opts.high_water), marks=marks)
+        result["marks"] = marks
+        if measured:
+            result.update(before=before, after=sizes(session.pid, high_water=True))
     write(out, dict({"name": cell.name}, **result))
     return "skipped" not in result
 
