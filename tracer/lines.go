@@ -18,7 +18,7 @@ type Companion interface {
 const (
 	maxDescriptor = 1 << 20 // fs.nr_open
 	maxTakeovers  = 4       // at a time, of all processes
-	maxRefusals   = 3       // by a process, before it is not listened to any more
+	maxRefusals   = 3       // of a process, one behind the other, before it is not listened to any more
 	maxRefusing   = 1024    // processes of which that is known
 )
 
@@ -66,6 +66,7 @@ func (l *lines) ends(pid int, err error) {
 	defer l.mu.Unlock()
 	l.underway--
 	if err == nil {
+		delete(l.refused, pid)
 		return
 	}
 	if l.refused == nil || len(l.refused) >= maxRefusing {

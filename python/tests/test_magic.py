@@ -52,8 +52,8 @@ class Magic(ShellTest):
         self.run_cell("x = 2")
         self.assertEqual(self.run_cell("%tracer last")[0].split("  ")[0], "In[3]")
         table = self.run_cell("%tracer table")[0].split("\n")
-        self.assertEqual([row.split()[0] for row in table], ["cell", "In[3]", "In[4]", "In[2]"])
-        self.assertTrue(table[1].endswith("error · x = 1") and table[3].endswith("a = 1 ⏎ b = 2"), table)
+        self.assertEqual([row.split()[0] for row in table], ["cell", "In[3]", "In[2]"])   # the fake tells of a cell when it is asked
+        self.assertTrue(table[1].endswith("error · x = 1") and table[2].endswith("a = 1 ⏎ b = 2"), table)
         self.assertIn("In[2] line 1 › ones", self.run_cell("%tracer lines")[0])
 
     def test_unknown_words(self):
@@ -65,6 +65,12 @@ class Magic(ShellTest):
 
     def test_help(self):
         self.assertIn("%%tracer", self.run_cell("%tracer help")[0])
+
+    def test_what_was_asked_for_stands_alone(self):
+        self.run_cell("x = 1")
+        for asked in ("%tracer", "%tracer last", " %tracer table\n", "%tracer lines", "%tracer help"):
+            self.assertEqual(len(self.run_cell(asked)), 1, asked)
+        self.assertEqual(len(self.run_cell("%tracer last\nx = 2")), 2)
 
     def test_no_tracer(self):
         self.tracer.greets = False

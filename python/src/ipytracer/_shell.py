@@ -15,6 +15,7 @@ from ._line import AFTER_CELL, LINE, marker
 _log = logging.getLogger("ipytracer")
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"   # PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h
 _TO_ANSWER = 0.050                            # seconds that a tracer has to say hello where the extension is loaded first
+_SHOWING = ("last", "table", "lines", "help")   # what %tracer shows something of
 _MOST_SHOWN = 3                               # cells below one cell: its own, and those whose figures came late
 
 
@@ -100,7 +101,7 @@ class Companion:
         if cells:
             return               # one within another: its figures are in the outer one's answer
         if self._look():
-            if known and info is not None and info.store_history and (self.on or self.once is not None):
+            if known and info is not None and info.store_history and (self.on or self.once is not None) and not _only_asks(info.raw_cell):
                 self._show(result.execution_count)
         elif not self.line.said:      # as the cell that loaded the extension ends
             self.line.said = True
@@ -126,6 +127,12 @@ class Companion:
             if window.execution_count in self._wanted:
                 self._wanted.remove(window.execution_count)
                 _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello))
+
+
+def _only_asks(source):
+    """Whether a cell is one %tracer that shows something, and nothing else: figures of its own would only be in the way."""
+    words = source.split() if isinstance(source, str) else []
+    return words[:1] == ["%tracer"] and (len(words) == 1 or len(words) == 2 and words[1] in _SHOWING)
 
 
 def _frames():
