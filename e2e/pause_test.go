@@ -127,20 +127,25 @@ func TestPause(t *testing.T) {
 	if err != nil || !bytes.Equal(live, replayed) {
 		t.Errorf("live and replayed reports differ (%v):\n%s", err, difference(live, replayed))
 	}
-	audited, err := exec.Command(binary, "audit", "--format", "json", file).Output()
+	// old, from before the session, keep, from before the pause, and again.
+	if held := heldByVariables(t, file); held < 40*mib || held > 40*mib+1<<16 {
+		t.Errorf("variables hold %d bytes of arrays", held)
+	}
+}
+
+// heldByVariables is how much of arrays variables hold in the end, as an audit of a recording says.
+func heldByVariables(t *testing.T, recording string) (held int64) {
+	t.Helper()
+	audited, err := exec.Command(binary, "audit", "--format", "json", recording).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := int64(0)
 	for _, h := range readAudit(t, audited).Held {
 		if h.Meter == "cpu.numpy" && h.By == "variable" {
 			held += h.Bytes
 		}
 	}
-	// old, from before the session, keep, from before the pause, and again.
-	if held < 40*mib || held > 40*mib+1<<16 {
-		t.Errorf("variables hold %d bytes of arrays", held)
-	}
+	return held
 }
 
 func figureOf(f model.Figure) string {

@@ -73,15 +73,25 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []int{len(data) - 1, len(data) / 2, len(data) / 3} {
+	beginning := func(size int) []byte {
 		cut := filepath.Join(t.TempDir(), "cut.arrows")
-		if err := os.WriteFile(cut, data[:at], 0o600); err != nil {
+		if err := os.WriteFile(cut, data[:size], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(binary, "report", cut).CombinedOutput()
-		if err != nil || !bytes.Contains(out, []byte("cut")) {
-			t.Errorf("cut at %d: %v\n%s", at, err, out)
+		out, err := exec.Command(binary, "report", "--full", cut).CombinedOutput()
+		if err != nil {
+			t.Errorf("cut at %d: %v", size, err)
 		}
+		return out
+	}
+	const mark = 8 // bytes, by which an Arrow stream ends: without them nothing is missing
+	for _, at := range []int{len(data) - mark - 1, len(data) / 2, len(data) / 3} {
+		if out := beginning(at); !bytes.Contains(out, []byte("the recording was cut off")) {
+			t.Errorf("cut at %d, and not said:\n%s", at, out)
+		}
+	}
+	if whole := beginning(len(data)); !bytes.Equal(beginning(len(data)-mark), whole) || bytes.Contains(whole, []byte("the recording was cut off")) {
+		t.Errorf("what is only not marked as ended is another report")
 	}
 }
 

@@ -86,79 +86,94 @@ func checkSchema(t *testing.T, s *arrow.Schema) {
 
 func checkRow(t *testing.T, rec arrow.RecordBatch, row int, devices []int, e event.Event) {
 	t.Helper()
-	text := func(c int) string { return rec.Column(c).(*array.String).Value(row) }
-	i64 := func(c int) int64 { return rec.Column(c).(*array.Int64).Value(row) }
 	switch e := e.(type) {
 	case *event.Change:
-		got := event.Change{
-			Stream:  rec.Column(colStream).(*array.Uint64).Value(row),
-			Segment: rec.Column(colSegment).(*array.Uint64).Value(row),
-			Time:    event.Nanoseconds(i64(colTime)),
-			Root:    rec.Column(colRoot).(*array.Uint32).Value(row),
-			PID:     rec.Column(colPID).(*array.Int32).Value(row),
-			TID:     rec.Column(colTID).(*array.Int32).Value(row),
-			Meter:   e.Meter,
-			Value:   event.Bytes(i64(colValue)),
-		}
-		got.Learned = rec.Column(colLearned).(*array.Boolean).Value(row)
-		if rec.Column(colSize).IsNull(row) != (e.Size == 0) || rec.Column(colNumber).IsValid(row) || rec.Column(colText).IsValid(row) {
-			t.Errorf("row %d: wrong nulls", row)
-		}
-		if e.Size != 0 {
-			got.Size = event.Bytes(i64(colSize))
-			got.Address = rec.Column(colAddress).(*array.Uint64).Value(row)
-		}
-		if rec.Column(colCaller).IsValid(row) {
-			got.Caller, _ = event.ParseCaller(text(colCaller))
-		}
-		if rec.Column(colBlock).IsValid(row) {
-			got.Block = rec.Column(colBlock).(*array.Boolean).Value(row)
-		}
-		if rec.Column(colBetween).IsValid(row) {
-			got.Between = rec.Column(colBetween).(*array.Boolean).Value(row)
-		}
-		if rec.Column(colCollected).IsValid(row) {
-			got.Collected = rec.Column(colCollected).(*array.Boolean).Value(row)
-		}
-		if rec.Column(colStack).IsValid(row) {
-			got.Stack = rec.Column(colStack).(*array.Uint64).Value(row)
-		}
-		if text(colKind) != "change" || text(colMeter) != e.Meter.String() || got != *e {
-			t.Fatalf("row %d:\n got %+v\nwant %+v", row, got, *e)
-		}
+		checkChange(t, arrowRow{rec, row}, e)
 	case *event.Boundary:
-		if text(colKind) != e.Kind.String() || text(colText) != e.Text {
-			t.Errorf("row %d: kind %q, text %q", row, text(colKind), text(colText))
-		}
-		for m := range event.Meter(event.CPUMeters) {
-			if got := event.Bytes(i64(meterColumn(groupTreeHigh, m))); got != e.TreeHigh[m] {
-				t.Errorf("row %d, %v: %d, want %d", row, m, got, e.TreeHigh[m])
-			}
-		}
-		var said []int
-		for n := range event.MaxDevices {
-			for m := range event.DeviceMeter(event.DeviceMeters) {
-				if at := event.OfDevice(n, m); e.Value[at] != 0 || e.High[at] != 0 || e.Tree[at] != 0 || e.TreeHigh[at] != 0 {
-					said = append(said, n)
-					break
-				}
-			}
-		}
-		if len(devices) != len(said) {
-			t.Fatalf("row %d: %d devices, want %v", row, len(devices), said)
-		}
-		for i, at := range devices {
-			for m := range event.DeviceMeter(event.DeviceMeters) {
-				want := e.TreeHigh[event.OfDevice(said[i], m)]
-				got := event.Bytes(rec.Column(deviceColumn(groupTreeHigh, m)).(*array.Int64).Value(at))
-				if number := rec.Column(colDevice).(*array.Uint32).Value(at); got != want || int(number) != said[i] {
-					t.Errorf("row %d, device %d, %v: %d, want %d", at, number, m, got, want)
-				}
-			}
-		}
+		checkBoundary(t, arrowRow{rec, row}, devices, e)
 	case *event.Start:
-		if !strings.HasPrefix(text(colDetail), `{"host":{"name":`) {
-			t.Errorf("row %d: detail %s", row, text(colDetail))
+		if detail := (arrowRow{rec, row}).text(colDetail); !strings.HasPrefix(detail, `{"host":{"name":`) {
+			t.Errorf("row %d: detail %s", row, detail)
+		}
+	}
+}
+
+// arrowRow is one row as an Arrow library reads it.
+type arrowRow struct {
+	rec arrow.RecordBatch
+	row int
+}
+
+func (c arrowRow) text(column int) string { return c.rec.Column(column).(*array.String).Value(c.row) }
+func (c arrowRow) i64(column int) int64   { return c.rec.Column(column).(*array.Int64).Value(c.row) }
+
+// truth is false where the column is null.
+func (c arrowRow) truth(column int) bool {
+	return c.rec.Column(column).IsValid(c.row) && c.rec.Column(column).(*array.Boolean).Value(c.row)
+}
+
+func checkChange(t *testing.T, c arrowRow, e *event.Change) {
+	t.Helper()
+	rec, row := c.rec, c.row
+	got := event.Change{
+		Stream:  rec.Column(colStream).(*array.Uint64).Value(row),
+		Segment: rec.Column(colSegment).(*array.Uint64).Value(row),
+		Time:    event.Nanoseconds(c.i64(colTime)),
+		Root:    rec.Column(colRoot).(*array.Uint32).Value(row),
+		PID:     rec.Column(colPID).(*array.Int32).Value(row),
+		TID:     rec.Column(colTID).(*array.Int32).Value(row),
+		Meter:   e.Meter,
+		Value:   event.Bytes(c.i64(colValue)),
+	}
+	got.Learned, got.Block, got.Between, got.Collected = c.truth(colLearned), c.truth(colBlock), c.truth(colBetween), c.truth(colCollected)
+	if rec.Column(colSize).IsNull(row) != (e.Size == 0) || rec.Column(colNumber).IsValid(row) || rec.Column(colText).IsValid(row) {
+		t.Errorf("row %d: wrong nulls", row)
+	}
+	if e.Size != 0 {
+		got.Size = event.Bytes(c.i64(colSize))
+		got.Address = rec.Column(colAddress).(*array.Uint64).Value(row)
+	}
+	if rec.Column(colCaller).IsValid(row) {
+		got.Caller, _ = event.ParseCaller(c.text(colCaller))
+	}
+	if rec.Column(colStack).IsValid(row) {
+		got.Stack = rec.Column(colStack).(*array.Uint64).Value(row)
+	}
+	if c.text(colKind) != "change" || c.text(colMeter) != e.Meter.String() || got != *e {
+		t.Fatalf("row %d:\n got %+v\nwant %+v", row, got, *e)
+	}
+}
+
+func checkBoundary(t *testing.T, c arrowRow, devices []int, e *event.Boundary) {
+	t.Helper()
+	rec, row := c.rec, c.row
+	if c.text(colKind) != e.Kind.String() || c.text(colText) != e.Text {
+		t.Errorf("row %d: kind %q, text %q", row, c.text(colKind), c.text(colText))
+	}
+	for m := range event.Meter(event.CPUMeters) {
+		if got := event.Bytes(c.i64(meterColumn(groupTreeHigh, m))); got != e.TreeHigh[m] {
+			t.Errorf("row %d, %v: %d, want %d", row, m, got, e.TreeHigh[m])
+		}
+	}
+	var said []int
+	for n := range event.MaxDevices {
+		for m := range event.DeviceMeter(event.DeviceMeters) {
+			if at := event.OfDevice(n, m); e.Value[at] != 0 || e.High[at] != 0 || e.Tree[at] != 0 || e.TreeHigh[at] != 0 {
+				said = append(said, n)
+				break
+			}
+		}
+	}
+	if len(devices) != len(said) {
+		t.Fatalf("row %d: %d devices, want %v", row, len(devices), said)
+	}
+	for i, at := range devices {
+		for m := range event.DeviceMeter(event.DeviceMeters) {
+			want := e.TreeHigh[event.OfDevice(said[i], m)]
+			got := event.Bytes(rec.Column(deviceColumn(groupTreeHigh, m)).(*array.Int64).Value(at))
+			if number := rec.Column(colDevice).(*array.Uint32).Value(at); got != want || int(number) != said[i] {
+				t.Errorf("row %d, device %d, %v: %d, want %d", at, number, m, got, want)
+			}
 		}
 	}
 }

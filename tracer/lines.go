@@ -3,6 +3,7 @@ package tracer
 import (
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 
 	"ipytracer/tracer/process"
@@ -10,8 +11,9 @@ import (
 
 // Companion is who talks with notebooks.
 type Companion interface {
-	// Connected takes over one end of a line that a traced process has made: a socket, which it closes. Any goroutine may call it.
-	Connected(pid, end int)
+	// Connected takes over one end of a line that a traced process has made: a socket, which it closes. live: the process wants to hear of cells
+	// while they run. Any goroutine may call it.
+	Connected(pid, end int, live bool)
 }
 
 // Bounds of lines.
@@ -33,10 +35,11 @@ type lines struct {
 	refused  map[int]int // by pid: how often nothing came of it
 }
 
-// takeOver takes the end of a line over by its number in a process, in the background.
-func (l *lines) takeOver(t *target, number string) {
+// takeOver takes the end of a line over by its number in a process, which "live" may follow, in the background.
+func (l *lines) takeOver(t *target, text string) {
+	number, use, _ := strings.Cut(text, " ")
 	n, err := strconv.ParseUint(number, 10, 32)
-	if l.companion == nil || t == nil || t.gone || err != nil || n >= maxDescriptor || !l.begins(t.pid) {
+	if use != "" && use != "live" || l.companion == nil || t == nil || t.gone || err != nil || n >= maxDescriptor || !l.begins(t.pid) {
 		return
 	}
 	pid := t.pid
@@ -47,7 +50,7 @@ func (l *lines) takeOver(t *target, number string) {
 			l.log.Info("a notebook's line was not taken over", "pid", pid, "descriptor", n, "error", err)
 			return
 		}
-		l.companion.Connected(pid, end)
+		l.companion.Connected(pid, end, use == "live")
 	}()
 }
 

@@ -54,6 +54,8 @@ class Tracer:
     def __init__(self, limit=1024 * MIB, greets=True, delay=0.0):
         self.limit, self.greets, self.answers, self.delay = limit, greets, True, delay
         self.end, self.pair_of = None, 0
+        self.live = None        # the end of a second line, on which tick() says that a cell runs
+        self.running = []       # windows of cells that run
         self.markers, self.requests, self.windows, self.open = [], [], [], []
         self.told, self.next = 0, 2
         self.memory = {"cpu.resident": 100 * MIB}    # now, in bytes
@@ -79,9 +81,10 @@ class Tracer:
     def kill(self):
         """End as a tracer that was killed does."""
         self.settle()
-        if self.end is not None:
-            self.end.close()
-            self.end = None
+        for end in (self.end, self.live):
+            if end is not None:
+                end.close()
+        self.end = self.live = None
 
     def settle(self):
         """Wait until everything so far has been dealt with."""
@@ -100,22 +103,33 @@ class Tracer:
             self.end.setblocking(True)
             self.pair_of = os.getpid()
             self.put(self.greeting)
+        elif re.fullmatch(r"line \d+ live", text) and self.greets and self.live is None:
+            self.live = socket.socket(fileno=os.dup(int(text.split()[1])))
+            self.live.setblocking(True)
+            self.put(self.greeting, self.live)
         elif text == "cell":
             self._close_cell()
         elif text.startswith("begin "):
             self.open.append(dict(name=text[6:], id=self._number(), start=dict(self.memory)))
         elif text.startswith("end "):
             self._close_experiment(text[4:])
-        elif text == "ask" and self.end is not None:
-            try:
-                self._work.put(json.loads(self.end.recv(4097, socket.MSG_DONTWAIT)))
-            except BlockingIOError:
-                pass
+        elif text == "ask":
+            for end in (self.end, self.live):
+                try:
+                    data = end.recv(4097, socket.MSG_DONTWAIT) if end is not None else b""
+                except OSError:
+                    data = b""     # nothing was asked there, or the companion has closed it
+                if data:
+                    self._work.put((end, json.loads(data)))
 
-    def put(self, packet):
+    def tick(self):
+        """Say that a cell runs long."""
+        self.put({"tick": 1}, self.live)
+
+    def put(self, packet, end=None):
         data = packet if isinstance(packet, bytes) else json.dumps(packet).encode()
         try:
-            self.end.send(data, socket.MSG_NOSIGNAL)
+            (end or self.end).send(data, socket.MSG_NOSIGNAL)
         except OSError:
             pass      # the companion has closed the line
 
@@ -148,11 +162,12 @@ class Tracer:
             if isinstance(request, threading.Event):
                 request.set()
                 continue
+            end, request = request
             self.requests.append(request)
             if self.answers and self.end is not None:
                 threading.Event().wait(self.delay)
                 for packet in (self.reply and self.reply(request)) or _packets(self._usual(request)):
-                    self.put(packet)
+                    self.put(packet, end)
 
     def _usual(self, request):
         what, number = request["ask"], request["id"]
@@ -163,7 +178,7 @@ class Tracer:
         if what == "cells":
             return {"id": number, "windows": [w for w in cells if w["id"] > request["after"]][:request["limit"]]}
         if what == "running":
-            return {"id": number, "windows": [self._experiment(one, "incomplete") for one in self.open]}
+            return {"id": number, "windows": [self._experiment(one, "incomplete") for one in self.open] + self.running}
         if what == "experiment":
             found = [w for w in self.windows if w["kind"] == "experiment" and w["name"] == request["name"]]
             return {"id": number, "windows": found[-1:]}

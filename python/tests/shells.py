@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 _folder = tempfile.TemporaryDirectory()
 atexit.register(_folder.cleanup)
@@ -15,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell      # noqa: E402
 from IPython.utils.capture import capture_output                # noqa: E402
 from traitlets.config import Config                             # noqa: E402
 
-from ipytracer import _line                                     # noqa: E402
+from ipytracer import _line, _shell                             # noqa: E402
 
 
 def shell():
@@ -38,6 +39,7 @@ class ShellTest(unittest.TestCase):
     """Each test has the shell as new, with nothing loaded and no line."""
 
     def setUp(self):
+        self.patience(20)       # the machine may be busy, and few tests are about that
         self.shell = shell()
         self.shell.reset(new_session=True)
         self.plain = self.shell.display_pub
@@ -45,6 +47,13 @@ class ShellTest(unittest.TestCase):
         _line.LINE.close()
         _line.LINE.said = False
         self.addCleanup(self.restore)
+
+    def patience(self, seconds):
+        """How long figures are waited for in this test."""
+        for module, name in ((_shell, "AFTER_CELL"), (_line, "ASKED_FOR")):
+            patch = mock.patch.object(module, name, seconds)
+            patch.start()
+            self.addCleanup(patch.stop)
 
     def restore(self):
         self.shell.run_line_magic("unload_ext", "ipytracer") if "ipytracer" in self.shell.extension_manager.loaded else None

@@ -103,6 +103,7 @@ class Experiments(ShellTest):
     def test_stalled(self):
         self.run_cell("e = ipytracer.start('x'); a = 1")
         self.tracer.answers = False
+        self.patience(0.15)
         self.run_cell("r = e.finish()")
         self.assertEqual((self.shell.user_ns["r"].consumed, self.shell.user_ns["r"].deleted), (None, ("a",)))
 

@@ -99,21 +99,25 @@ class WithTracer(ShellTest):
 
     def test_stalled(self):
         """A tracer that does not answer costs at most its time, and what comes late is below the next cell."""
+        self.patience(0.15)
         self.tracer.answers = False
         start = time.monotonic()
         self.assertEqual(self.run_cell("x = 1"), [])
         self.assertLess(time.monotonic() - start, 1)
         self.tracer.settle()
         self.tracer.put({"id": 1, "windows": [fake.window(2)]})
+        self.patience(20)
         self.tracer.answers, self.tracer.told = True, 1
         self.assertEqual([s[:5] for s in self.run_cell("x = 2")], ["In[2]", "In[3]"])
 
     def test_told_to_somebody_else(self):
         """What came too late for its own cell, and was told to last() then, is below that cell."""
+        self.patience(0.15)
         self.tracer.answers = False
         self.run_cell("x = 1")
         self.tracer.settle()
         self.tracer.put({"id": 1})
+        self.patience(20)
         self.tracer.answers, self.tracer.told = True, 0
         shown = self.run_cell("import ipytracer; seen = ipytracer.last().execution_count")
         self.assertEqual(self.shell.user_ns["seen"], 2)

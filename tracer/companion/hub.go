@@ -17,8 +17,11 @@ import (
 // Protocol is what is spoken on a line.
 const Protocol = "ipytracer/line/v1"
 
-// maxLines bounds the notebooks that can be told something at a time.
-const maxLines = 64
+// Bounds of a session.
+const (
+	maxLines  = 128 // lines, of which a notebook has two
+	maxAtOnce = 4   // requests of one that are answered before the session goes on
+)
 
 // Windows are where figures come from.
 type Windows interface {
@@ -35,7 +38,7 @@ type Hub struct {
 	asked   []int // processes, in the order they asked
 
 	mu     sync.Mutex
-	lines  map[int]*line
+	lines  map[key]*line
 	limits map[int]event.Limit // the tightest of each process that was attached to
 }
 
@@ -46,9 +49,15 @@ type Options struct {
 	NoSource bool                       // no source of a notebook's is told
 }
 
+// key says which line of a process it is: one for questions, and one by which it hears of cells while they run.
+type key struct {
+	pid  int
+	live bool
+}
+
 // New makes one.
 func New(o Options, windows Windows) *Hub {
-	return &Hub{options: o, windows: windows, lines: map[int]*line{}, limits: map[int]event.Limit{}}
+	return &Hub{options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{}}
 }
 
 // hello is the first packet on a line.
@@ -60,12 +69,12 @@ type hello struct {
 	LimitOf *string `json:"limit_of"` // what bounds it, by [event.LimitKind]
 }
 
-// Connected takes over a process's end of a line, in place of the one it had.
-func (h *Hub) Connected(pid, end int) {
+// Connected takes over a process's end of a line, in place of the one it had for the same use.
+func (h *Hub) Connected(pid, end int, live bool) {
 	l := &line{pid: pid, end: end}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	old := h.lines[pid]
+	old := h.lines[key{pid, live}]
 	if old == nil && len(h.lines) >= maxLines {
 		l.close()
 		return
@@ -73,7 +82,7 @@ func (h *Hub) Connected(pid, end int) {
 	if old != nil {
 		old.close()
 	}
-	h.lines[pid] = l
+	h.lines[key{pid, live}] = l
 	first := hello{Hello: Protocol, Tracer: h.options.Version, PID: pid}
 	if limit, ok := h.limits[pid]; ok {
 		bytes, kind := int64(limit.Bytes), string(limit.Kind)
@@ -88,7 +97,17 @@ func (h *Hub) Note(e event.Event) {
 	case *event.Boundary:
 		switch e.Kind {
 		case event.Asked:
-			h.asked = append(h.asked, int(e.PID))
+			if pid := int(e.PID); !slices.Contains(h.asked, pid) {
+				h.asked = append(h.asked, pid)
+			}
+		case event.CellOpen:
+			if l := h.line(int(e.PID), true); l != nil && e.Outer == 0 {
+				l.tick(e.Cell)
+			}
+		case event.CellClose:
+			if l := h.line(int(e.PID), true); l != nil {
+				l.tickNoMore(e.Cell)
+			}
 		case event.ProcessExit, event.ProcessExec:
 			h.drop(int(e.PID))
 		}
@@ -105,19 +124,21 @@ func (h *Hub) drop(pid int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.limits, pid)
-	if l := h.lines[pid]; l != nil {
-		l.close()
-		delete(h.lines, pid)
+	for _, live := range []bool{false, true} {
+		if l := h.lines[key{pid, live}]; l != nil {
+			l.close()
+			delete(h.lines, key{pid, live})
+		}
 	}
 }
 
-// line is that of a process, nil if it has none.
-func (h *Hub) line(pid int) *line {
+// line is one of a process's, nil if it has none.
+func (h *Hub) line(pid int, live bool) *line {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lines[pid]
+	l := h.lines[key{pid, live}]
 	if l != nil && l.isClosed() {
-		delete(h.lines, pid)
+		delete(h.lines, key{pid, live})
 		return nil
 	}
 	return l
@@ -126,7 +147,7 @@ func (h *Hub) line(pid int) *line {
 // Finished keeps cells that have closed until they are asked for.
 func (h *Hub) Finished(cells []model.Window) {
 	for i := range cells {
-		l := h.line(cells[i].PID)
+		l := h.line(cells[i].PID, false)
 		if l == nil {
 			continue
 		}
@@ -137,16 +158,27 @@ func (h *Hub) Finished(cells []model.Window) {
 	}
 }
 
-// Answer answers what was asked since it was last called. Everything that came before has been taken in.
+// Answer answers what was asked since it was last called. Everything that came before has been taken in. Of one notebook it is a few requests, so
+// that one that asks without end does not keep the tracer from the others: the rest is answered as it asks the next time.
 func (h *Hub) Answer() {
 	for _, pid := range h.asked {
-		if l := h.line(pid); l != nil {
-			if r := l.request(); r != nil {
-				h.answer(l, r)
+		for _, live := range []bool{false, true} {
+			if l := h.line(pid, live); l != nil {
+				h.answerOn(l)
 			}
 		}
 	}
 	h.asked = h.asked[:0]
+}
+
+func (h *Hub) answerOn(l *line) {
+	for range maxAtOnce {
+		r := l.request()
+		if r == nil {
+			return
+		}
+		h.answer(l, r)
+	}
 }
 
 // Close ends all lines: notebooks read their end.

@@ -61,6 +61,7 @@ type answerOf struct {
 	Lost    int              `json:"lost"`
 	Error   string           `json:"error"`
 	Cut     bool             `json:"cut"`
+	Tick    uint64           `json:"tick"`
 }
 
 // notebook is the other end of a line.
@@ -76,7 +77,9 @@ func newHub(b book) *Hub {
 }
 
 // connect makes a line of a process to a hub.
-func connect(t *testing.T, h *Hub, pid int) *notebook {
+func connect(t *testing.T, h *Hub, pid int) *notebook { t.Helper(); return connectAs(t, h, pid, false) }
+
+func connectAs(t *testing.T, h *Hub, pid int, live bool) *notebook {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -88,7 +91,7 @@ func connect(t *testing.T, h *Hub, pid int) *notebook {
 	if err := unix.SetsockoptTimeval(n.end, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &late); err != nil {
 		t.Fatal(err)
 	}
-	h.Connected(pid, pair[1])
+	h.Connected(pid, pair[1], live)
 	return n
 }
 
@@ -303,115 +306,4 @@ func TestNoSource(t *testing.T) {
 	if a := n.ask(`{"id": 1, "ask": "cells"}`); a.Windows[0]["source"] != "" {
 		t.Errorf("source: %v", a.Windows[0]["source"])
 	}
-}
-
-func TestHostileRequests(t *testing.T) {
-	n := connect(t, newHub(book{1: cell(1, 7)}), 7)
-	n.packet()
-	for _, text := range []string{"{", "null", "[1]", `{"id": "x"}`, `{"id": 1e400}`, `{"ask": 3}`, "\x00\xff", `{"id": 1, "ask": "` + strings.Repeat("x", 3000) + `"}`} {
-		if a := n.ask(text); a.Error == "" || len(a.Error) > 200 {
-			t.Errorf("%.30q: %+v", text, a)
-		}
-	}
-	for _, text := range []string{`{"id": -1, "ask": "cells", "after": -99999999, "limit": -5}`, `{"id": 9, "ask": "cells", "limit": 99999999}`} {
-		if a := n.ask(text); len(a.Windows) != 1 {
-			t.Errorf("%s: %+v", text, a)
-		}
-	}
-	if a := n.ask(`{"id": 9, "ask": "lines", "window": -1}`); a.Error == "" {
-		t.Errorf("a window that there cannot be: %+v", a)
-	}
-}
-
-// TestTooLong: who sends more than a request may have is not listened to any more.
-func TestTooLong(t *testing.T) {
-	n := connect(t, newHub(book{}), 7)
-	n.packet()
-	n.send(strings.Repeat("x", maxRequest+1))
-	n.say()
-	n.isOver()
-}
-
-// TestDescriptors: a notebook that sends descriptors along has no line any more, and they are closed.
-func TestDescriptors(t *testing.T) {
-	n := connect(t, newHub(book{}), 7)
-	n.packet()
-	var pipe [2]int
-	if err := unix.Pipe(pipe[:]); err != nil {
-		t.Fatal(err)
-	}
-	many := make([]int, 250)
-	for i := range many {
-		many[i] = pipe[1]
-	}
-	if err := unix.Sendmsg(n.end, []byte(`{"id": 1, "ask": "cells"}`), unix.UnixRights(many...), nil, 0); err != nil {
-		t.Fatal(err)
-	}
-	unix.Close(pipe[1])
-	n.say()
-	n.isOver()
-	if got, err := unix.Read(pipe[0], make([]byte, 1)); got != 0 || err != nil { // the end, once all are closed
-		t.Errorf("a pipe whose other end was sent: %d, %v", got, err)
-	}
-	unix.Close(pipe[0])
-}
-
-// TestNothingIsSaid: a notebook that says that it has asked and has not is not waited for, and is heard when it has.
-func TestNothingIsSaid(t *testing.T) {
-	n := connect(t, newHub(book{}), 7)
-	n.packet()
-	for range 1000 {
-		n.say()
-	}
-	if a := n.ask(`{"id": 1, "ask": "cells"}`); a.ID != 1 {
-		t.Errorf("%+v", a)
-	}
-}
-
-// TestNobodyReads: a notebook that asks and never reads fills its socket, and loses the line; nobody waits for it.
-func TestNobodyReads(t *testing.T) {
-	b := book{}
-	for id := 1; id <= maxCells; id++ {
-		w := cell(id, 7)
-		w.Source = strings.Repeat("x", maxSource)
-		b[id] = w
-	}
-	n := connect(t, newHub(b), 7)
-	for range 1000 {
-		if unix.Send(n.end, []byte(`{"id": 1, "ask": "cells"}`), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT) != nil {
-			break
-		}
-		n.say()
-		if n.hub.line(7) == nil {
-			return
-		}
-	}
-	t.Error("the line is there still")
-}
-
-// TestEnds: a process that has ended, executes a program, or makes another line has lost the first; so have all when the hub closes.
-func TestEnds(t *testing.T) {
-	h := newHub(book{})
-	for _, kind := range []event.BoundaryKind{event.ProcessExit, event.ProcessExec} {
-		n := connect(t, h, 7)
-		h.Note(&event.Boundary{Kind: kind, PID: 7})
-		n.isOver()
-	}
-	first := connect(t, h, 7)
-	second := connect(t, h, 7)
-	first.isOver()
-	second.packet()
-	h.Close()
-	second.isOver()
-}
-
-func TestTooManyLines(t *testing.T) {
-	h := newHub(book{})
-	for pid := 1; pid <= maxLines; pid++ {
-		connect(t, h, pid).packet()
-	}
-	one := connect(t, h, maxLines+1)
-	one.isOver()
-	h.Note(&event.Boundary{Kind: event.ProcessExit, PID: 1})
-	connect(t, h, maxLines+1).packet()
 }

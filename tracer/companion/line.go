@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +30,55 @@ type line struct {
 	mu     sync.Mutex
 	end    int
 	closed bool
+	cell   uint64 // that is being ticked for, 0 for none
+	timer  *time.Timer
+	ticks  int // since the notebook was heard of last
+}
+
+// When a notebook is told that a cell runs still.
+const (
+	firstTick = time.Second
+	nextTick  = time.Second / 2
+	maxTicks  = 2 // that it has not answered
+)
+
+// ticked is the packet that says so.
+type ticked struct {
+	Tick uint64 `json:"tick"` // the number of the cell, of the kernel's
+}
+
+// tick says now and then that a cell runs, from a second after its beginning until [line.tickNoMore].
+func (l *line) tick(cell uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.cell != 0 {
+		return
+	}
+	l.cell = cell
+	l.timer = time.AfterFunc(firstTick, func() { l.again(cell) })
+}
+
+func (l *line) again(cell uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.cell != cell {
+		return
+	}
+	if l.ticks < maxTicks { // else the notebook has no time for it
+		l.ticks++
+		l.sendNow(ticked{cell})
+	}
+	l.timer = time.AfterFunc(nextTick, func() { l.again(cell) })
+}
+
+// tickNoMore says no more that a cell runs.
+func (l *line) tickNoMore(cell uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cell == cell && l.timer != nil {
+		l.timer.Stop()
+		l.cell, l.timer = 0, nil
+	}
 }
 
 func (l *line) isClosed() bool {
@@ -60,6 +110,7 @@ func (l *line) request() []byte {
 	if l.closed {
 		return nil
 	}
+	l.ticks = 0
 	buffer, control := make([]byte, maxRequest+1), make([]byte, maxControl)
 	n, size, _, _, err := unix.Recvmsg(l.end, buffer, control, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
 	switch {
@@ -98,9 +149,13 @@ func closeAll(control []byte) {
 
 // send sends a packet. Who does not read what is sent has no line any more.
 func (l *line) send(packet any) {
-	text, err := json.Marshal(packet)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.sendNow(packet)
+}
+
+func (l *line) sendNow(packet any) {
+	text, err := json.Marshal(packet)
 	if l.closed {
 		return
 	}

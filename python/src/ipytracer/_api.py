@@ -1,6 +1,6 @@
 """What can be asked in Python. Without a tracer each call returns at once."""
 
-from ._line import ASKED_FOR, IN_ALL, LINE
+from ._line import IN_ALL, LINE
 from ._window import Lines, Window, Windows
 
 _PAGE = 200     # cells that one answer has
@@ -35,7 +35,7 @@ def cells(after=0):
     if not LINE.look():
         return found
     for _ in range(_MOST_PAGES):
-        page = LINE.ask("cells", ASKED_FOR, IN_ALL, after=after, limit=_PAGE)
+        page = LINE.ask("cells", most=IN_ALL, after=after, limit=_PAGE)
         if not isinstance(page, Windows):
             break
         newer = [w for w in page if w.id > after]
@@ -60,5 +60,5 @@ def lines(window=None):
     number = window.id if isinstance(window, Window) else window
     if type(number) is not int:
         raise TypeError("lines() takes a window or its id, not %s" % type(number).__name__)
-    found = LINE.ask("lines", ASKED_FOR, IN_ALL, window=number)
+    found = LINE.ask("lines", most=IN_ALL, window=number)
     return found if isinstance(found, Lines) else Lines()

@@ -21,9 +21,9 @@ def _part(part):
     return "<span%s>%s<b>%s</b>%s</span>" % (_KEPT, name, escape(part.value), note)
 
 
-def line(window, hello=None):
-    """The line under a cell."""
-    pieces = [_part(p) for p in _text.parts(window)]
+def line(window, hello=None, parts=None):
+    """The line under a cell; parts: other ones than those of a cell that is over."""
+    pieces = [_part(p) for p in (_text.parts(window) if parts is None else parts)]
     limit = _text.bar(window, hello)
     if limit:
         percent = max(0, min(100, round(limit.share * 100)))

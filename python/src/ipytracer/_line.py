@@ -45,7 +45,8 @@ class Request:
 class Line:
     """One process's line. Any thread may use it; none is kept longer than the waits above."""
 
-    def __init__(self):
+    def __init__(self, use=""):
+        self._use = use         # what stands behind the number in the marker
         self._lock = threading.Lock()
         self._buffer = None
         self._ours = self._theirs = None
@@ -60,6 +61,7 @@ class Line:
         self.late = []          # Windows that were asked for after cells, and came too late to be waited for
         self._pid = os.getpid()
         self._offered = 0.0     # when their end's number was told last, as time.monotonic()
+        self._ticked = False    # the tracer has said that a cell runs
         self._next = 1
         self._open = {}         # request id: Request
         self._missed = 0        # answers in a row that did not come in time
@@ -74,7 +76,7 @@ class Line:
         self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._ours.setblocking(False)
         self._made = self._identity(self._ours), self._identity(self._theirs)
-        self._marker = "<ipytracer:line %d>" % self._theirs.fileno()
+        self._marker = "<ipytracer:line %d%s>" % (self._theirs.fileno(), self._use)
         if self._buffer is None:
             self._buffer, self._one = memoryview(bytearray(_packets.MOST_BYTES + 1)), bytearray(1)
 
@@ -83,13 +85,16 @@ class Line:
         seen = os.fstat(end.fileno())
         return seen.st_dev, seen.st_ino
 
-    def _drop(self):
-        """No line any more. An end whose number means another file by now is forgotten, not closed."""
+    def _drop(self, ours=True):
+        """No line any more. An end whose number means another file by now is forgotten, not closed. ours: it is this process's, and whoever waits
+        at it is to know."""
         for end, made in ((self._ours, 0), (self._theirs, 1)):
             if end is None:
                 continue
             try:
                 if self._identity(end) == self._made[made]:
+                    if ours and not made:
+                        end.shutdown(socket.SHUT_RDWR)
                     end.close()
                 else:
                     end.detach()
@@ -102,7 +107,7 @@ class Line:
         """In a child that was forked: the line is its parent's."""
         self._lock = threading.Lock()
         self._at_home = False
-        self._drop()
+        self._drop(ours=False)
 
     def look(self, cell=False, patience=0):
         """Say whether a tracer listens, without waiting: take in what has come, and offer the line while there is none.
@@ -115,7 +120,7 @@ class Line:
         try:
             if self._pid != os.getpid():
                 self._at_home = False
-                self._drop()
+                self._drop(ours=False)
             if cell:
                 self._at_home = True
             if not self._at_home:
@@ -189,6 +194,9 @@ class Line:
                 return False
             if "hello" in packet:    # of a second tracer that took the end over, too
                 return False
+            if "tick" in packet:
+                self._ticked = True
+                return False
             return self._part(packet, size)
         except (ValueError, KeyError, TypeError, RecursionError):
             raise _Broken from None
@@ -236,15 +244,36 @@ class Line:
             elif most:
                 deadline = min(most, time.monotonic() + ASKED_FOR)
 
+    def wait(self):
+        """Wait until the tracer says that a cell runs long, however long that takes; False: the line has ended. For a thread that nobody waits for."""
+        while True:
+            ours = self._ours
+            if ours is None or not self.listens():
+                return False
+            waiting = select.poll()
+            waiting.register(ours, select.POLLIN)
+            waiting.poll()
+            with self._lock:
+                if self._ours is not ours:
+                    return False
+                try:
+                    self._take_all(0)
+                except (OSError, _Broken):
+                    self._drop()
+                    return False
+                ticked, self._ticked = self._ticked, False
+            if ticked:
+                return True
+
     # ---- questions
 
-    def ask(self, what, patience=ASKED_FOR, most=None, **more):
-        """Ask the tracer, and wait for the answer at most that many seconds; most: in all, while packets of it keep coming.
+    def ask(self, what, patience=None, most=None, **more):
+        """Ask the tracer, and wait for the answer at most that many seconds, ASKED_FOR where None; most: in all, while packets of it keep coming.
 
         The answer is what _packets.READERS makes of it, or a sentence (str) of the tracer's that says why it has none, or None: no tracer listens, or it
         did not answer in time.
         """
-        start = time.monotonic()
+        start, patience = time.monotonic(), ASKED_FOR if patience is None else patience
         if not self._lock.acquire(timeout=patience):
             return None
         try:

@@ -30,9 +30,9 @@ def tracer(companion, words):
     """Do what a line of %tracer says; the display bundle to show, or None."""
     word = words.strip()
     if word in ("on", "off"):
-        companion.on = word == "on"
+        companion.on = companion.live.on = word == "on"
     elif word in ("compact", "full"):
-        companion.on, companion.full = True, word == "full"
+        companion.on, companion.live.on, companion.full = True, True, word == "full"
     elif word == "help":
         return {"text/plain": HELP}
     elif word in ("", "last", "table", "lines"):

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 
-from . import _show
+from . import _live, _show
 from ._line import AFTER_CELL, LINE, marker
 
 _log = logging.getLogger("ipytracer")
@@ -47,6 +47,7 @@ class Companion:
         self.shell, self.line = shell, line
         self.on, self.full = True, False
         self.once = None                  # how this one cell is shown: True for full, False for compact
+        self.live = _live.Live(shell)
         self._listened = False
         self._wanted = []                 # the In[N] whose figures are to be shown, and have not come yet
         self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
@@ -89,7 +90,9 @@ class Companion:
         if len(cells) == 1:
             self.once = None
             self._be_last()
-            self._look(cell=True)
+            self.live.begin()
+            if self._look(cell=True):
+                self.live.watch()
 
     @quiet
     def after(self, result):
@@ -100,9 +103,10 @@ class Companion:
             del cells[known[0]:]
         if cells:
             return               # one within another: its figures are in the outer one's answer
+        shown = self.live.finish()
         if self._look():
             if known and info is not None and info.store_history and (self.on or self.once is not None) and not _only_asks(info.raw_cell):
-                self._show(result.execution_count)
+                self._show(result.execution_count, shown)
         elif not self.line.said:      # as the cell that loaded the extension ends
             self.line.said = True
             _show.publish(self.shell, _show.sentence("ipytracer: no tracer listens yet; in a terminal, type: " + command()))
@@ -116,7 +120,8 @@ class Companion:
         self.line.said = self.line.said or listens
         return listens
 
-    def _show(self, count):
+    def _show(self, count, shown):
+        """shown: the id of the display that has shown the cell as running: it shows what it came to."""
         marker("cell")
         told = self.line.ask("cell", AFTER_CELL)
         late, self.line.late = self.line.late, []
@@ -126,7 +131,8 @@ class Companion:
         for window in outermost(answers):
             if window.execution_count in self._wanted:
                 self._wanted.remove(window.execution_count)
-                _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello))
+                own = shown if window.execution_count == count else None
+                _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello), own, own is not None)
 
 
 def _only_asks(source):
@@ -186,4 +192,5 @@ def unload(shell):
     companion.unregister()
     _magic.unregister(shell)
     delattr(shell, _NAME)
+    companion.live.close()
     companion.line.close()

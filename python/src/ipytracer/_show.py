@@ -25,6 +25,14 @@ def sentence(text):
     return {"text/plain": _words.safe(text, 500)}
 
 
-def publish(shell, bundle):
-    """Display a bundle under the cell that runs, or in the terminal."""
-    shell.display_pub.publish(data=bundle, metadata={})
+def running(window, hello=None):
+    """The line of a cell that runs still."""
+    return {"text/plain": _text.running(window, hello), "text/html": _html.line(window, hello, _text.running_parts(window))}
+
+
+def publish(shell, bundle, display=None, again=False):
+    """Display a bundle under the cell that runs, or in the terminal. display: an id by which it can be changed; again: this changes it."""
+    if display is None:
+        shell.display_pub.publish(data=bundle, metadata={})
+    else:
+        shell.display_pub.publish(data=bundle, metadata={}, transient={"display_id": display}, update=again)

@@ -111,9 +111,29 @@ def _part_text(part):
 
 def compact(window, hello=None):
     """The line under a cell."""
-    line = "%s  %s" % (_words.safe(window.label, 60), " · ".join(_part_text(p) for p in parts(window)))
+    return _line(window, parts(window), hello)
+
+
+def _line(window, of, hello):
+    line = "%s  %s" % (_words.safe(window.label, 60), " · ".join(_part_text(p) for p in of))
     limit = bar(window, hello)
     return line + (" · %s %s" % (blocks(limit.share), limit.text) if limit else "")
+
+
+def running_parts(window):
+    """The line of a cell that runs still, as Parts: what there is now and what there was at most, of memory and of each GPU."""
+    out = [Part("runs", _words.duration(window.duration_ns), "")]
+    for meter in _words.in_order(window.meters):
+        if meter == "cpu.resident" or meter.startswith("gpu.") and meter.endswith((".driver", ".active")):
+            f = window.meters[meter]
+            if f.peak:
+                out.append(Part(_words.meter_name(meter), mark(f) + _words.size(f.end), "at most %s%s" % (mark(f, True), _words.size(f.peak))))
+    return out
+
+
+def running(window, hello=None):
+    """The line of a cell that runs still."""
+    return _line(window, running_parts(window), hello)
 
 
 def meters(window):

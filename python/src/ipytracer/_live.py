@@ -1,0 +1,83 @@
+"""What is shown of a cell while it runs: from its second second on, twice a second, in kernels. Terminals show nothing before the end.
+
+The tracer says on a line of its own when a cell runs long, so cells that do not take nothing for this, and a thread waits for that word: it is
+there only while a tracer listens. Its stack is small, so that what a notebook has mapped is hardly more.
+"""
+
+import logging
+import os
+import threading
+
+from . import _show
+from ._line import Line
+
+_log = logging.getLogger("ipytracer")
+_STACK = 512 << 10     # bytes
+_LEAST = 900_000_000   # ns that a cell has run before it is shown: a tick may have been for the one before
+_TO_ANSWER = 1.0       # seconds that a tracer has to say hello on a second line
+
+
+class Live:
+    """What is shown of the cell that runs. begin(), finish() and watch() are for the thread that runs cells."""
+
+    def __init__(self, shell):
+        self.on = True
+        self._shell = shell
+        self._line = Line(" live")
+        self._lock = threading.Lock()    # of what follows
+        self._cell = 0                   # changes as a cell begins and as it ends
+        self._shown = None               # the id of the display that shows it
+        self._thread = None
+
+    def watch(self):
+        """Have a thread wait for word of long cells, unless one does. Where there is no front end that could change what it shows there is none."""
+        if getattr(self._shell, "kernel", None) is None or self._thread is not None and self._thread.is_alive():
+            return
+        self._lock = threading.Lock()    # a fork may have copied one that was held
+        before = threading.stack_size(_STACK)
+        try:
+            self._thread = threading.Thread(target=self._run, name="ipytracer", daemon=True)
+            self._thread.start()
+        finally:
+            threading.stack_size(before)
+
+    def begin(self):
+        """A cell begins."""
+        self._cell += 1
+        self._shown = None
+
+    def finish(self):
+        """The cell is over: nothing more is shown of it as running. The id of the display that did, None where none did."""
+        if self._thread is None:
+            return None
+        with self._lock:
+            self._cell += 1
+            shown, self._shown = self._shown, None
+        return shown
+
+    def close(self):
+        """Give the line up; the thread ends."""
+        self._line.close()
+
+    def _run(self):
+        try:
+            if self._line.look(cell=True, patience=_TO_ANSWER):
+                while self._line.wait():
+                    self._show()
+        except Exception:
+            _log.debug("what runs is not shown any more", exc_info=True)
+        self._line.close()
+
+    def _show(self):
+        """Show what the cell that runs has taken so far."""
+        cell = self._cell
+        found = self._line.ask("running")
+        running = [w for w in found if w.kind == "cell"] if isinstance(found, list) else []
+        if not running or running[0].duration_ns < _LEAST or not self.on:
+            return
+        with self._lock:
+            if self._cell != cell:
+                return           # it has ended meanwhile
+            again = self._shown is not None
+            self._shown = self._shown or "ipytracer-%d-%d" % (os.getpid(), running[0].id)
+            _show.publish(self._shell, _show.running(running[0], self._line.hello), self._shown, again)

@@ -1,0 +1,94 @@
+"""What is shown of a cell while it runs."""
+
+import time
+
+from ipytracer import _shell
+
+from . import fake
+from .shells import ShellTest
+
+
+def until(true):
+    """Wait for what another thread does."""
+    end = time.monotonic() + 10
+    while not true():
+        if time.monotonic() > end:
+            raise AssertionError("it has not come")
+        time.sleep(0.002)
+
+
+class Live(ShellTest):
+    def setUp(self):
+        super().setUp()
+        self.shell.kernel = object()     # what the shell of a kernel has, and a terminal's has not
+        self.addCleanup(delattr, self.shell, "kernel")
+        self.tracer = fake.Tracer(limit=None).__enter__()
+        self.addCleanup(self.tracer.__exit__)
+        self.load()
+        self.run_cell("pass")
+        until(lambda: self.tracer.live is not None)
+        self.shell.user_ns.update(tracer=self.tracer, until=until, shown=self.published.outputs)
+
+    def long(self, ticks, ns=3_200_000_000):
+        """Run a cell that is said to run so often."""
+        self.tracer.running = [fake.window(70, duration_ns=ns, status="incomplete", execution_count=self.shell.execution_count)]
+        return self.run_cell("for n in range(%d):\n    before = len(shown); tracer.tick(); until(lambda: len(shown) > before)" % ticks)
+
+    def test_shown_and_replaced(self):
+        before = len(self.published.outputs)
+        shown = self.long(2)
+        self.assertEqual(shown[0], "In[3]  runs 3.20 s · resident 101.00 MiB (at most 612.00 MiB)")
+        self.assertEqual(shown[1], shown[0])
+        self.assertTrue(shown[2].startswith("In[3]  need 512.00 MiB"), shown)
+        self.assertEqual(len(shown), 3)
+        displays = self.published.outputs[before:]
+        self.assertEqual([out["update"] for out in displays], [False, True, True])
+        self.assertEqual(len({out["transient"]["display_id"] for out in displays}), 1)
+        self.assertIn("runs", displays[0]["data"]["text/html"])
+
+    def test_the_next_has_its_own(self):
+        before = len(self.published.outputs)
+        self.long(1)
+        self.assertEqual(len(self.run_cell("x = 1")), 1)
+        self.long(1)
+        displays = self.published.outputs[before:]
+        self.assertEqual([out["update"] for out in displays], [False, True, False, False, True])
+
+    def test_too_early(self):
+        """A tick that was for the cell before shows nothing of the next one."""
+        self.tracer.running = [fake.window(70, duration_ns=5_000_000, status="incomplete")]
+        shown = self.run_cell("asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)")
+        self.assertEqual(len(shown), 1)
+        self.assertIn("need", shown[0])
+
+    def test_off(self):
+        self.run_cell("%tracer off")
+        self.tracer.running = [fake.window(70, duration_ns=3_200_000_000, status="incomplete")]
+        self.assertEqual(self.run_cell("asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)"), [])
+
+    def test_the_thread_goes_with_the_tracer(self):
+        live = _shell.of(self.shell).live
+        self.assertTrue(live._thread.is_alive())
+        self.tracer.kill()
+        until(lambda: not live._thread.is_alive())
+
+    def test_unloaded(self):
+        live = _shell.of(self.shell).live
+        self.run_cell("%unload_ext ipytracer")
+        until(lambda: not live._thread.is_alive())
+
+    def test_nonsense(self):
+        live = _shell.of(self.shell).live
+        self.tracer.put(b"nonsense", self.tracer.live)
+        until(lambda: not live._thread.is_alive())
+        self.assertEqual(len(self.run_cell("x = 1")), 1)
+
+
+class InATerminal(ShellTest):
+    def test_no_thread(self):
+        with fake.Tracer(limit=None) as tracer:
+            self.load()
+            self.run_cell("pass")
+            tracer.settle()
+            self.assertIsNone(_shell.of(self.shell).live._thread)
+            self.assertIsNone(tracer.live)

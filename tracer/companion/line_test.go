@@ -1,0 +1,187 @@
+package companion
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
+)
+
+func TestHostileRequests(t *testing.T) {
+	n := connect(t, newHub(book{1: cell(1, 7)}), 7)
+	n.packet()
+	for _, text := range []string{"{", "null", "[1]", `{"id": "x"}`, `{"id": 1e400}`, `{"ask": 3}`, "\x00\xff", `{"id": 1, "ask": "` + strings.Repeat("x", 3000) + `"}`} {
+		if a := n.ask(text); a.Error == "" || len(a.Error) > 200 {
+			t.Errorf("%.30q: %+v", text, a)
+		}
+	}
+	for _, text := range []string{`{"id": -1, "ask": "cells", "after": -99999999, "limit": -5}`, `{"id": 9, "ask": "cells", "limit": 99999999}`} {
+		if a := n.ask(text); len(a.Windows) != 1 {
+			t.Errorf("%s: %+v", text, a)
+		}
+	}
+	if a := n.ask(`{"id": 9, "ask": "lines", "window": -1}`); a.Error == "" {
+		t.Errorf("a window that there cannot be: %+v", a)
+	}
+}
+
+// TestTooLong: who sends more than a request may have is not listened to any more.
+func TestTooLong(t *testing.T) {
+	n := connect(t, newHub(book{}), 7)
+	n.packet()
+	n.send(strings.Repeat("x", maxRequest+1))
+	n.say()
+	n.isOver()
+}
+
+// TestDescriptors: a notebook that sends descriptors along has no line any more, and they are closed.
+func TestDescriptors(t *testing.T) {
+	n := connect(t, newHub(book{}), 7)
+	n.packet()
+	var pipe [2]int
+	if err := unix.Pipe(pipe[:]); err != nil {
+		t.Fatal(err)
+	}
+	many := make([]int, 250)
+	for i := range many {
+		many[i] = pipe[1]
+	}
+	if err := unix.Sendmsg(n.end, []byte(`{"id": 1, "ask": "cells"}`), unix.UnixRights(many...), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(pipe[1])
+	n.say()
+	n.isOver()
+	if got, err := unix.Read(pipe[0], make([]byte, 1)); got != 0 || err != nil { // the end, once all are closed
+		t.Errorf("a pipe whose other end was sent: %d, %v", got, err)
+	}
+	unix.Close(pipe[0])
+}
+
+// TestManyAtOnce: of requests that one notebook sends at once a few are answered, and the rest as it asks again.
+func TestManyAtOnce(t *testing.T) {
+	n := connect(t, newHub(book{}), 7)
+	n.packet()
+	for id := range 2 * maxAtOnce {
+		n.send(fmt.Sprintf(`{"id": %d, "ask": "cell"}`, id+1))
+		n.hub.Note(&event.Boundary{Kind: event.Asked, PID: 7})
+	}
+	n.hub.Answer()
+	for id := range maxAtOnce {
+		if a := n.packet(); a.ID != int64(id+1) {
+			t.Errorf("answer %d is to %d", id+1, a.ID)
+		}
+	}
+	if _, _, err := unix.Recvfrom(n.end, make([]byte, 1), unix.MSG_DONTWAIT); !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("more than %d answers at once: %v", maxAtOnce, err)
+	}
+	n.say()
+	for id := range maxAtOnce {
+		if a := n.packet(); a.ID != int64(maxAtOnce+id+1) {
+			t.Errorf("answer %d is to %d", maxAtOnce+id+1, a.ID)
+		}
+	}
+}
+
+// TestTicks: a notebook is told of a cell that runs long, for as long as it runs, and not more often than it answers.
+func TestTicks(t *testing.T) {
+	h := newHub(book{})
+	main, live := connect(t, h, 7), connectAs(t, h, 7, true)
+	main.packet()
+	live.packet()
+	h.Note(&event.Boundary{Kind: event.CellOpen, PID: 7, Cell: 3})
+	h.Note(&event.Boundary{Kind: event.CellOpen, PID: 7, Cell: 4, Outer: 3})
+	h.Note(&event.Boundary{Kind: event.CellClose, PID: 7, Cell: 4})
+	for range maxTicks {
+		if a := live.packet(); a.Tick != 3 {
+			t.Fatalf("%+v", a)
+		}
+	}
+	time.Sleep(2 * nextTick)
+	if _, _, err := unix.Recvfrom(live.end, make([]byte, 1), unix.MSG_DONTWAIT); !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("a tick that the last ones did not leave room for: %v", err)
+	}
+	if a := live.ask(`{"id": 5, "ask": "running"}`); a.ID != 5 {
+		t.Errorf("%+v", a)
+	}
+	if a := live.packet(); a.Tick != 3 {
+		t.Errorf("no tick after an answer: %+v", a)
+	}
+	h.Note(&event.Boundary{Kind: event.CellClose, PID: 7, Cell: 3})
+	h.Note(&event.Boundary{Kind: event.CellOpen, PID: 7, Cell: 5})
+	h.Note(&event.Boundary{Kind: event.CellClose, PID: 7, Cell: 5})
+	time.Sleep(2 * nextTick)
+	for _, n := range []*notebook{main, live} {
+		if _, _, err := unix.Recvfrom(n.end, make([]byte, 1), unix.MSG_DONTWAIT); !errors.Is(err, unix.EAGAIN) {
+			t.Errorf("a tick of no cell: %v", err)
+		}
+	}
+	h.Note(&event.Boundary{Kind: event.ProcessExit, PID: 7})
+	main.isOver()
+	live.isOver()
+}
+
+// TestNothingIsSaid: a notebook that says that it has asked and has not is not waited for, and is heard when it has.
+func TestNothingIsSaid(t *testing.T) {
+	n := connect(t, newHub(book{}), 7)
+	n.packet()
+	for range 1000 {
+		n.say()
+	}
+	if a := n.ask(`{"id": 1, "ask": "cells"}`); a.ID != 1 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestNobodyReads: a notebook that asks and never reads fills its socket, and loses the line; nobody waits for it.
+func TestNobodyReads(t *testing.T) {
+	b := book{}
+	for id := 1; id <= maxCells; id++ {
+		w := cell(id, 7)
+		w.Source = strings.Repeat("x", maxSource)
+		b[id] = w
+	}
+	n := connect(t, newHub(b), 7)
+	for range 1000 {
+		if unix.Send(n.end, []byte(`{"id": 1, "ask": "cells"}`), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT) != nil {
+			break
+		}
+		n.say()
+		if n.hub.line(7, false) == nil {
+			return
+		}
+	}
+	t.Error("the line is there still")
+}
+
+// TestEnds: a process that has ended, executes a program, or makes another line has lost the first; so have all when the hub closes.
+func TestEnds(t *testing.T) {
+	h := newHub(book{})
+	for _, kind := range []event.BoundaryKind{event.ProcessExit, event.ProcessExec} {
+		n := connect(t, h, 7)
+		h.Note(&event.Boundary{Kind: kind, PID: 7})
+		n.isOver()
+	}
+	first := connect(t, h, 7)
+	second := connect(t, h, 7)
+	first.isOver()
+	second.packet()
+	h.Close()
+	second.isOver()
+}
+
+func TestTooManyLines(t *testing.T) {
+	h := newHub(book{})
+	for pid := 1; pid <= maxLines; pid++ {
+		connect(t, h, pid).packet()
+	}
+	one := connect(t, h, maxLines+1)
+	one.isOver()
+	h.Note(&event.Boundary{Kind: event.ProcessExit, PID: 1})
+	connect(t, h, maxLines+1).packet()
+}
