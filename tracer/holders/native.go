@@ -123,6 +123,9 @@ func (w *walker) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 	}
 	const shared = 16 // std::make_shared puts its counts in front
 	size := w.chunkSize(addr)
+	if size > wordSize && endsInNumbers(class) {
+		size -= wordSize
+	}
 	if size == 0 {
 		size = max(w.chunkSize(addr-shared), shared) - shared
 	}
@@ -135,6 +138,17 @@ func (w *walker) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 		}
 	}
 	return chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl")}, size > 0 && w.isNew(addr)
+}
+
+// wordSize is how much malloc may have given an object beyond its end, in bytes: that is of whoever had the piece before.
+const wordSize = 8
+
+// endsInNumbers says whether the last word of a class is no reference, as PyTorch's are that each tensor has: c10::TensorImpl ends in flags and keys,
+// c10::StorageImpl in its allocator, torch::autograd::AutogradMeta and what is derived from it in flags (PyTorch 1.0 to 2.11). So what lies in the
+// last word of the piece is either that, or somebody else's address: taken for a reference it has named a list of tensors as the holder of another's.
+func endsInNumbers(class string) bool {
+	return strings.HasPrefix(class, "N3c10") && (strings.Contains(class, "TensorImpl") || strings.Contains(class, "StorageImpl")) ||
+		strings.HasPrefix(class, "N5torch8autograd") && strings.HasSuffix(class, "MetaE")
 }
 
 // vector returns the memory of a std::vector: three pointers, to its begin, its end, and the end of what is reserved.
