@@ -54,6 +54,9 @@ func (w *walker) visitFar() {
 	for len(w.far) > 0 && !w.done() {
 		c := w.far[0]
 		w.far = w.far[1:]
+		if !w.isNew(c.addr) {
+			continue // another object that came later has it nearby
+		}
 		w.far = append(w.far, w.visitChunk(c)...)
 		w.visitQueue()
 	}
@@ -112,6 +115,19 @@ func (w *walker) isNew(addr uint64) bool {
 	return true
 }
 
+// takes says whether a piece of memory is to be looked into that has been reached so many hops from its object: one that is nearby at once, if it has
+// not been. One further away is only noted: until its turn comes, another object may turn out to have it nearby.
+func (w *walker) takes(addr uint64, hops uint8) bool {
+	if hops <= nearHops {
+		return w.isNew(addr)
+	}
+	if w.raw[addr] || w.awaited[addr] || len(w.awaited) >= w.limits.Objects {
+		return false
+	}
+	w.awaited[addr] = true
+	return true
+}
+
 // object returns the memory of the C++ object at an address; ok is false if there is none, or it was looked into before.
 func (w *walker) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 	if addr&7 != 0 || addr < lowestAddress || addr >= userSpace || w.raw[addr] {
@@ -137,7 +153,7 @@ func (w *walker) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 			size = storage
 		}
 	}
-	return chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl")}, size > 0 && w.isNew(addr)
+	return chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl")}, size > 0 && w.takes(addr, hops)
 }
 
 // wordSize is how much malloc may have given an object beyond its end, in bytes: that is of whoever had the piece before.
@@ -156,7 +172,7 @@ func (w *walker) vector(n int32, begin, end, reserved uint64, hops uint8) (c chu
 	if begin&15 != 0 || end <= begin || reserved < end || reserved-begin > maxChunk || (end-begin)%8 != 0 {
 		return c, false
 	}
-	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, w.chunkSize(begin) >= reserved-begin && w.isNew(begin)
+	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, w.chunkSize(begin) >= reserved-begin && w.takes(begin, hops)
 }
 
 // class returns the mangled name of the class that a virtual table is of, "" if it is none. The Itanium C++ ABI has, in

@@ -167,7 +167,7 @@ func (w *walker) labelOf(n int32) label {
 	}
 	parent := w.addrs[w.nodes[n].parent]
 	x := &walker{
-		ctx: w.ctx, heap: w.heap, mem: w.mem, types: w.types, metatype: w.metatype, frames: map[int32]frame{}, spaces: w.spaces, raw: map[uint64]bool{},
+		ctx: w.ctx, heap: w.heap, mem: w.mem, types: w.types, metatype: w.metatype, frames: map[int32]frame{}, spaces: w.spaces, raw: map[uint64]bool{}, awaited: map[uint64]bool{},
 		classes: w.classes, running: w.running, classed: map[uint64]bool{}, limits: w.limits, until: w.until, deadline: w.deadline, sizes: w.sizes, seeking: true,
 		labels: []label{{}}, seek: &seek{to: w.addrs[n]},
 	}
