@@ -14,6 +14,7 @@ model:
 words: event model
 attribution: event model words btree klauspost/compress unix
 attribution/attributiontest: event
+compare: model words
 report: model report/escape
 report/escape: x/text
 report/text: model words report/escape
@@ -53,7 +54,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/profile report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
+cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/profile report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare
 bench/made: event recording
 bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event

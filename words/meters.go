@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -64,3 +65,6 @@ func UnknownFrees(c *model.Certificate) iter.Seq2[string, string] {
 		}
 	}
 }
+
+// OfGPU says whether a meter is of a GPU's memory.
+func OfGPU(id string) bool { return strings.HasPrefix(id, "gpu.") }
