@@ -63,7 +63,7 @@ func (t *Tracker) tell(r *root, c *event.Change) {
 		over = max(over, t.pending.Segment)
 	}
 	// Its boundary has been drawn, or may have been: that is for the peaks to settle.
-	if t.audit != nil || c.Segment <= over || c.Between || c.Learned {
+	if t.audit != nil || c.Segment <= over || c.Passed > 0 || c.Learned {
 		return
 	}
 	p := t.processes[c.PID]
