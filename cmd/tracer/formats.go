@@ -59,8 +59,8 @@ var formats = []format{
 	},
 	{
 		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true, print: trace.Perfetto,
-		has:   "cells with their statements, experiments and a counter for each of the main meters, by process; each slice with its figures",
-		lacks: "who allocated, the tree's figures, the certificate; a counter has the values where windows begin and end, a peak is in its slice",
+		has:   "cells with their statements, experiments, and a counter for each meter with every turning point that is kept, by process; each slice with its figures",
+		lacks: "who allocated, the tree's figures, the certificate",
 	},
 	{
 		name: "chrome", ending: ".json", open: "chrome://tracing, ui.perfetto.dev, speedscope", print: trace.Chrome,

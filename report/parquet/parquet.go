@@ -21,7 +21,7 @@ const rowsOfGroup = 16 << 10
 // has the certificate, the host, the meters and the processes, as JSON.
 func Print(w io.Writer, r *model.Report) error {
 	t := newTable(r.AllMeters())
-	out := parquet.NewWriter(w, parquet.NewSchema("windows", t), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsOfGroup),
+	out := parquet.NewGenericWriter[any](w, parquet.NewSchema("windows", t), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsOfGroup),
 		parquet.CreatedBy("ipytracer", r.Host.Tracer, ""))
 	for _, about := range []struct {
 		key   string
@@ -120,7 +120,7 @@ func (t *table) begin() {
 	}
 }
 
-func (t *table) put(out *parquet.Writer) error {
+func (t *table) put(out *parquet.GenericWriter[any]) error {
 	_, err := out.WriteRows([]parquet.Row{t.row})
 	return err
 }

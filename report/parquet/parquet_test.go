@@ -47,7 +47,7 @@ func TestEveryFigure(t *testing.T) {
 			for i, path := range file.Schema().Columns() {
 				at[path[0]] = i
 			}
-			rows := library.NewReader(file)
+			rows := library.NewGenericReader[any](file, file.Schema())
 			one := [1]library.Row{}
 			for i := range r.Windows {
 				w := &r.Windows[i]
@@ -129,7 +129,9 @@ func TestPyArrowReadsIt(t *testing.T) {
 func arrowPython(t *testing.T) func(file string) ([]byte, error) {
 	t.Helper()
 	if exec.Command("python3", "-c", "import pyarrow.parquet").Run() == nil {
-		return func(file string) ([]byte, error) { return exec.Command("python3", "-c", pyarrow, file).CombinedOutput() }
+		return func(file string) ([]byte, error) {
+			return exec.Command("python3", "-c", pyarrow, file).CombinedOutput()
+		}
 	}
 	pythons := os.Getenv("PYTHONS_DIR")
 	if pythons == "" {

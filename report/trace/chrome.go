@@ -14,10 +14,11 @@ import (
 type chrome struct {
 	checked
 	events int
+	gaps   int
 }
 
 // Chrome writes the JSON that chrome://tracing, speedscope and Perfetto's viewer open. It is older than Perfetto's own and has less: times are
-// microseconds with three decimals, experiments are asynchronous events, and counters belong to processes.
+// microseconds with three decimals, experiments and gaps are asynchronous events, and counters belong to processes.
 func Chrome(w io.Writer, r *model.Report) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	c := &chrome{checked: checked{to: out}}
@@ -99,4 +100,9 @@ func (c *chrome) async(pid int, category, name, id string, from, to int64, args 
 
 func (c *chrome) counter(pid int, meter string, at, bytes int64) {
 	c.event(&event{Phase: "C", PID: pid, Name: meter, At: micro(at), Args: map[string]any{"bytes": bytes}})
+}
+
+func (c *chrome) gap(pid int, counter string, from, to int64, why string) {
+	c.gaps++
+	c.async(pid, "gap", counter+" not known: "+why, fmt.Sprintf("gap%d", c.gaps), from, to, nil)
 }

@@ -39,6 +39,7 @@ type track struct {
 const (
 	ofProcess = "process"
 	ofCounter = "counter "
+	ofGaps    = "gaps "
 )
 
 // Perfetto writes a trace in Perfetto's protocol buffers: a track for each process, with its cells and statements, its experiments, and
@@ -149,4 +150,14 @@ func (p *perfetto) counter(pid int, meter string, at, bytes int64) {
 	e.Int(eventTrack, on)
 	e.Number(eventValue, bytes)
 	p.event(at, e)
+}
+
+func (p *perfetto) gap(pid int, counter string, from, to int64, why string) {
+	on := p.track(track{pid: pid, kind: ofGaps + counter}, func(d *wire.Message) { d.Text(trackName, counter+" not known") })
+	var e wire.Message
+	e.Int(eventType, sliceBegin)
+	e.Int(eventTrack, on)
+	e.Text(eventName, why)
+	p.event(from, e)
+	p.end(to, on)
 }

@@ -3,7 +3,10 @@
 package trace
 
 import (
+	"cmp"
 	"io"
+	"math"
+	"slices"
 	"strings"
 
 	"ipytracer/model"
@@ -19,6 +22,8 @@ type sink interface {
 	lane(pid int, kind string, number int)
 	slice(s *slice)
 	counter(pid int, meter string, at, bytes int64)
+	// gap is a time for which a counter does not say all.
+	gap(pid int, counter string, from, to int64, why string)
 }
 
 // slice is a window, in the lane in which it nests.
@@ -58,6 +63,7 @@ func print(to sink, r *model.Report) {
 	for w := range r.AllPassing() {
 		p.window(w)
 	}
+	p.counters(r)
 }
 
 // printer keeps which lanes there are, and what is open in them.
@@ -67,6 +73,7 @@ type printer struct {
 	lanes       map[place][]nest
 	meters      []string
 	experiments int
+	over        []over
 }
 
 type place struct {
@@ -102,7 +109,6 @@ func (p *printer) window(w *model.Window) {
 	s.lane = p.place(&s)
 	p.figures(w, &s)
 	p.to.slice(&s)
-	p.values(w, &s)
 }
 
 // place finds a lane in which a slice lies within those that are open, or after them; viewers show others wrongly.
@@ -183,15 +189,53 @@ func (p *printer) figures(w *model.Window, s *slice) {
 	}
 }
 
-// values are what a window's meters had when it began and when it was over. Its peak was at some time between the two: the slice says it.
-func (p *printer) values(w *model.Window, s *slice) {
-	for _, id := range p.meters {
-		if f, ok := w.Meters[id]; ok {
-			id = escape.Text(id)
-			p.to.counter(s.pid, id, s.from, f.Start)
-			p.to.counter(s.pid, id, s.to, f.End)
+// counters are what meters did, point by point. Behind the last point of a process that has ended there is nothing.
+func (p *printer) counters(r *model.Report) {
+	ends := map[int]int64{}
+	for i := range r.Processes {
+		if one := &r.Processes[i]; one.Ended {
+			ends[one.PID] = max(ends[one.PID], one.EndNS)
+		} else {
+			ends[one.PID] = math.MaxInt64
 		}
 	}
+	last := map[counted]int64{}
+	for track := range r.AllTimeline() {
+		if track.Tree {
+			continue // the processes have their own
+		}
+		p.process(track.PID, "")
+		of := counted{track.PID, escape.Text(track.Meter)}
+		for _, point := range track.Points {
+			at := max(0, point.NS)
+			last[of] = max(last[of], at)
+			p.to.counter(of.pid, of.meter, at, point.Bytes)
+		}
+		for _, g := range track.Gaps {
+			p.to.gap(of.pid, of.meter, max(0, g.StartNS), max(0, g.StartNS, g.EndNS), escape.Bounded(g.Reason, maxExcerpt))
+		}
+	}
+	for of, at := range last {
+		if end, known := ends[of.pid]; known && end != math.MaxInt64 {
+			p.over = append(p.over, over{of, max(at, end)})
+		}
+	}
+	slices.SortFunc(p.over, func(a, b over) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter)) })
+	for _, one := range p.over {
+		p.to.counter(one.pid, one.meter, one.at, 0)
+	}
+}
+
+// counted is a counter.
+type counted struct {
+	pid   int
+	meter string
+}
+
+// over is a counter whose process has ended.
+type over struct {
+	counted
+	at int64
 }
 
 // checked keeps the first error of a writer.
