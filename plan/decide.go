@@ -51,7 +51,7 @@ func decide(out *model.Demand, d *demand) {
 // fall is by how much the highest moment would be lower without what some lines had, given the other cells: those that are known by their
 // lines, and how high all others went.
 func (d *demand) fall(without []place) int64 {
-	highest := max(d.more, d.gap-d.held(without))
+	highest := max(d.more, d.spike)
 	for _, t := range d.top {
 		peak := t.peak
 		for _, at := range without {
@@ -62,22 +62,6 @@ func (d *demand) fall(without []place) int64 {
 		highest = max(highest, peak)
 	}
 	return max(0, d.top[0].peak-highest)
-}
-
-// held is what some lines had in the cells that are known at least: what stood between cells, too.
-func (d *demand) held(without []place) (least int64) {
-	for i, t := range d.top {
-		var sum int64
-		for _, at := range without {
-			if s := t.lines[at]; s != nil {
-				sum += s.touched
-			}
-		}
-		if i == 0 || sum < least {
-			least = sum
-		}
-	}
-	return least
 }
 
 func placeOf(t *top) *model.PlanPlace {

@@ -102,7 +102,9 @@ func TestTheFallGoesToTheNextCell(t *testing.T) {
 	cells[0].Allocations = []model.Allocation{by("cpu.numpy", 1, 1, 200)}
 	cells[2].Allocations = []model.Allocation{by("cpu.numpy", 2, 1, 600), by("cpu.numpy", 1, 1, 200)}
 	cells[4].Allocations = []model.Allocation{by("cpu.numpy", 3, 1, 400), by("cpu.numpy", 1, 1, 200)}
-	_, d := make1(notebook(900, cells...))
+	r := notebook(900, cells...)
+	r.Between = []model.Between{{PID: 7, After: 200, Before: 300, Meters: resident(exact(300, 301, 300))}}
+	_, d := make1(r)
 	got := ""
 	for _, l := range d.Lines {
 		got += fmt.Sprintf("%s %d; ", words.PlaceName(&l.PlanPlace), l.Fall/mib)

@@ -42,7 +42,7 @@ type demand struct {
 	top     []*top // the highest cells, the highest first
 	more    int64  // the highest of all other cells
 	gap     int64  // the highest of the times between cells
-	gapName string
+	spike   int64  // the same, of those that rose on their own: what stands between two cells stands in the next, too
 }
 
 // top is a cell that is among the highest.
@@ -119,8 +119,10 @@ func Read(name string, r *model.Report) *Run {
 	}
 	for b := range r.AllBetweenPassing() {
 		for _, d := range run.demands {
-			if f, ok := b.Meters[d.rank]; ok && f.Peak > d.gap {
-				d.gap, d.gapName = f.Peak, strings.Clone(b.Label)
+			f := b.Meters[d.rank]
+			d.gap = max(d.gap, f.Peak)
+			if f.Peaked >= notMuch || b.Before == 0 && b.After == 0 {
+				d.spike = max(d.spike, f.Peak)
 			}
 		}
 	}
