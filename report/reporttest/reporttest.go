@@ -50,10 +50,14 @@ func Check(data []byte) error { return check("urn:ipytracer:report:v1", data) }
 // CheckAudit returns what is wrong with data as a JSON audit, or nil.
 func CheckAudit(data []byte) error { return check("urn:ipytracer:audit:v1", data) }
 
+// CheckGlance returns what is wrong with data as a JSON glance, or nil.
+func CheckGlance(data []byte) error { return check("urn:ipytracer:top:v1", data) }
+
 func check(id string, data []byte) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	for name, text := range map[string][]byte{"urn:ipytracer:report:v1": report.SchemaJSON(), "urn:ipytracer:audit:v1": report.AuditSchemaJSON()} {
+	for name, text := range map[string][]byte{"urn:ipytracer:report:v1": report.SchemaJSON(), "urn:ipytracer:audit:v1": report.AuditSchemaJSON(),
+		"urn:ipytracer:top:v1": report.GlanceSchemaJSON()} {
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			return err
