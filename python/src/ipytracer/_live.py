@@ -20,9 +20,9 @@ _TO_ANSWER = 1.0       # seconds that a tracer has to say hello on a second line
 class Live:
     """What is shown of the cell that runs. begin(), finish() and watch() are for the thread that runs cells."""
 
-    def __init__(self, shell):
+    def __init__(self, shell, lab):
         self.on = True
-        self._shell = shell
+        self._shell, self._lab = shell, lab
         self._line = Line(" live")
         self._lock = threading.Lock()    # of what follows
         self._cell = 0                   # changes as a cell begins and as it ends
@@ -73,11 +73,14 @@ class Live:
         cell = self._cell
         found = self._line.ask("running")
         running = [w for w in found if w.kind == "cell"] if isinstance(found, list) else []
-        if not running or running[0].duration_ns < _LEAST or not self.on:
+        if not running or running[0].duration_ns < _LEAST or not (self.on or self._lab.listens):
             return
         with self._lock:
             if self._cell != cell:
                 return           # it has ended meanwhile
+            self._lab.running(running[0])
+            if not self.on:
+                return
             again = self._shown is not None
             self._shown = self._shown or "ipytracer-%d-%d" % (os.getpid(), running[0].id)
             _show.publish(self._shell, _show.running(running[0], self._line.hello), self._shown, again)
