@@ -20,8 +20,11 @@ export interface IShown {
 interface IPart {
   name: string;
   value: string;
+  note?: string; // stands behind it, in brackets
   kind?: string;
 }
+
+const WORTH = 65536; // bytes
 
 /** The parts of a badge, as text. */
 export function parts(s: IShown): IPart[] {
@@ -53,17 +56,28 @@ function own(r: IRun, before: IRun | null): IPart[] {
     if (last) {
       const both = mark(f) || mark(last) ? '≈' : '';
       const change = needed(f) - needed(last);
-      out.push({ name: 'Δ', value: both + difference(change), kind: change > 0 ? 'more' : change < 0 ? 'less' : '' });
+      const way = change > 0 ? '▲ ' : change < 0 ? '▼ ' : '';
+      out.push({ name: 'Δ', value: way + both + difference(change), note: 'to the run before' });
     }
     out.push({ name: 'consumed', value: mark(f) + size(f.consumed) });
+    out.push({ name: 'peaked', value: mark(f, true) + size(f.peaked) }, { name: 'total', value: mark(f) + size(f.end) });
   }
-  for (const [meter, g] of r.meters) {
-    if (meter.startsWith('gpu.') && g.peak > 0) {
-      out.push({ name: meterName(meter), value: mark(g, true) + size(needed(g)) });
-    }
-  }
+  out.push(...beside(r), { name: '', value: duration(r.duration) });
   if (r.status !== 'ok') {
     out.push({ name: '', value: '✗ ' + r.status + (r.error ? ` (${r.error})` : ''), kind: 'bad' });
+  }
+  return out;
+}
+
+/** Arrays, tensors and GPUs, with the line that held most; what needed hardly anything is left out. */
+function beside(r: IRun): IPart[] {
+  const out: IPart[] = [];
+  for (const [meter, g] of r.meters) {
+    const gpu = meter.startsWith('gpu.');
+    if (gpu ? g.peak > 0 : meter !== 'cpu.resident' && meter !== 'cpu.mapped' && needed(g) >= WORTH) {
+      const where = (r.where.get(meter) ?? '').replace(`${label(r)} `, '').replace(/^\((.*)\)$/, '$1');
+      out.push({ name: meterName(meter), value: mark(g, true) + size(needed(g)), note: where });
+    }
   }
   return out;
 }
@@ -166,5 +180,8 @@ function drawn(part: IPart): HTMLElement {
   const value = document.createElement('b');
   value.textContent = part.value;
   node.append(value);
+  if (part.note) {
+    node.append(` (${part.note})`);
+  }
   return node;
 }

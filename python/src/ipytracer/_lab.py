@@ -10,7 +10,7 @@ import re
 import time
 import zlib
 
-from . import _api, _shell, _words
+from . import _api, _shell, _text, _words
 from ._line import IN_ALL
 
 TARGET = "ipytracer"
@@ -51,6 +51,7 @@ class Lab:
         self._shell, self._line = shell, line
         self._comms = []
         self._sign = _Sign()
+        self._now = None      # the cell that runs: its ExecutionInfo
         self._running = {}    # execution count: whose figures have not come yet, as (id of the cell or None, crc, length)
         self._known = {}      # id of the window: the same
 
@@ -131,12 +132,20 @@ class Lab:
         if self._comms:
             self._tell({"hello": self._hello()})
 
+    def begins(self, info):
+        """A cell is about to run."""
+        self._now = info
+
     def ran(self, info, count):
         """Cell In[count] is over: whose figures will be told of."""
-        source = info.raw_cell if isinstance(info.raw_cell, str) else ""
-        self._running[count] = (self._cell_id(info),) + _sum(source)
+        self._now = None
+        self._running[count] = self._own(info)
         while len(self._running) > 8:
             del self._running[next(iter(self._running))]
+
+    def _own(self, info):
+        source = getattr(info, "raw_cell", None)
+        return (self._cell_id(info),) + _sum(source if isinstance(source, str) else "")
 
     def _cell_id(self, info):
         """The id that the front end has sent along, None where it has sent none."""
@@ -161,7 +170,7 @@ class Lab:
     def running(self, window):
         """How a cell that runs still is doing."""
         if self._comms:
-            self._tell({"running": record(window, None)})
+            self._tell({"running": record(window, self._own(self._now))})
 
     def _record(self, window):
         own = self._known.get(window.id)
@@ -202,7 +211,7 @@ class Lab:
         try:
             data = _data(message)
             number, ask = data.get("id"), data.get("ask")
-            if type(number) is not int or not 0 <= number < 2**53 or ask not in _ANSWERS:
+            if type(number) is not int or not 0 <= number < 2**53 or not isinstance(ask, str) or ask not in _ANSWERS:
                 self._send(comm, {"error": "no such question"})
                 return
             try:
@@ -241,13 +250,18 @@ def record(window, own):
     return told
 
 
+def _told(table, executions, note=""):
+    """A Table of _text.py as an answer; executions: which cell's each row is, 0 for none's."""
+    return {"table": {"head": list(table.head), "rows": [[_words.safe(c, _LONGEST) for c in row] for row in table.rows[:_MOST_ITEMS]],
+                      "executions": executions[:_MOST_ITEMS], "note": note}}
+
+
 def _lines(data):
     number = data.get("window")
     if type(number) is not int:
         raise ValueError("no window")
-    rows = [{"meter": l.meter, "at_peak": l.at_peak, "net": l.net, "count": l.count, "where": _words.safe(l.where, _LONGEST)}
-            for l in _api.lines(number)[:_MOST_ITEMS]]
-    return {"lines": rows}
+    found = _api.lines(number)
+    return _told(_text.lines(found), [next((f.execution for f in l.stack if f.execution), 0) for l in found])
 
 
 _ANSWERS = {"lines": _lines}

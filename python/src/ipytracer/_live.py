@@ -20,9 +20,8 @@ _TO_ANSWER = 1.0       # seconds that a tracer has to say hello on a second line
 class Live:
     """What is shown of the cell that runs. begin(), finish() and watch() are for the thread that runs cells."""
 
-    def __init__(self, shell, lab):
-        self.on = True
-        self._shell, self._lab = shell, lab
+    def __init__(self, shell, companion):
+        self._shell, self._companion = shell, companion
         self._line = Line(" live")
         self._lock = threading.Lock()    # of what follows
         self._cell = 0                   # changes as a cell begins and as it ends
@@ -73,13 +72,13 @@ class Live:
         cell = self._cell
         found = self._line.ask("running")
         running = [w for w in found if w.kind == "cell"] if isinstance(found, list) else []
-        if not running or running[0].duration_ns < _LEAST or not (self.on or self._lab.listens):
+        if not running or running[0].duration_ns < _LEAST or not (self._companion.lines or self._companion.lab.listens):
             return
         with self._lock:
             if self._cell != cell:
                 return           # it has ended meanwhile
-            self._lab.running(running[0])
-            if not self.on:
+            self._companion.lab.running(running[0])
+            if not self._companion.lines:
                 return
             again = self._shown is not None
             self._shown = self._shown or "ipytracer-%d-%d" % (os.getpid(), running[0].id)

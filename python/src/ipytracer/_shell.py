@@ -47,11 +47,18 @@ class Companion:
         self.shell, self.line = shell, line
         self.on, self.full = True, False
         self.once = None                  # how this one cell is shown: True for full, False for compact
+        self.chosen = False               # whether somebody has said how they are to be shown
         self.lab = _lab.Lab(shell, line)
-        self.live = _live.Live(shell, self.lab)
+        self.live = _live.Live(shell, self)
         self._listened = False
         self._wanted = []                 # the In[N] whose figures are to be shown, and have not come yet
         self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
+
+    @property
+    def lines(self):
+        """Whether figures are displayed under cells. JupyterLab's extension shows them already, and what is displayed is saved: so not there, unless
+        somebody has asked for them."""
+        return self.on and (self.chosen or not self.lab.listens)
 
     def _cells(self):
         try:
@@ -94,6 +101,7 @@ class Companion:
             self.once = None
             self._be_last()
             self.live.begin()
+            self.lab.begins(info)
             if self._look(cell=True):
                 self.live.watch()
 
@@ -108,7 +116,7 @@ class Companion:
             return               # one within another: its figures are in the outer one's answer
         shown = self.live.finish()
         if self._look():
-            shows = (self.on or self.once is not None) and not _only_asks(getattr(info, "raw_cell", None))
+            shows = (self.lines or self.once is not None) and not _only_asks(getattr(info, "raw_cell", None))
             if known and info is not None and info.store_history and (shows or self.lab.listens):
                 self.lab.ran(info, result.execution_count)
                 self._show(result.execution_count, shown, shows)
