@@ -12,7 +12,7 @@ fi
 # Built elsewhere: where it is built must make no difference, and the tree stays as it is.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -r src style core ./*.json finish.mjs "$work"
+cp -r src style core ./*.json ./*.js ./*.mjs "$work"
 cp -r node_modules "$work"
 log=$work/build.log
 (cd "$work" && npm run build --loglevel=error) >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
