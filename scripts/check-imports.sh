@@ -26,6 +26,7 @@ report/markdown: model words report/escape
 report/trace: model words report/escape report/wire
 report/parquet: model parquet-go
 report/notebook: model words report/escape
+report/torchviz: model words report/escape
 report/reporttest: model report jsonschema
 
 workload: event unix
@@ -60,7 +61,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook
+cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook
 bench/made: event recording
 bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event
