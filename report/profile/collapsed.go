@@ -14,12 +14,9 @@ import (
 func Collapsed(w io.Writer, r *model.Report) error {
 	out := bufio.NewWriter(w)
 	meters, runs := r.AllMeters(), commands(r)
-	for window := range r.AllPassing() {
+	detailed(r, func(window *model.Window) {
 		if window.Kind != model.Session {
-			continue
-		}
-		if r.Detail != nil {
-			r.Detail(window)
+			return
 		}
 		process := collapsible.Replace(clean(fmt.Sprintf("%d %s", window.PID, runs[window.PID])))
 		eachPart(window, meters, func(p part) {
@@ -36,7 +33,7 @@ func Collapsed(w io.Writer, r *model.Report) error {
 			}
 			fmt.Fprintf(out, " %d\n", p.atPeak)
 		})
-	}
+	})
 	return out.Flush()
 }
 

@@ -157,16 +157,3 @@ func commands(r *model.Report) map[int]string {
 	}
 	return all
 }
-
-// detailed goes through the windows of a report that have who allocated what: sessions, experiments and cells.
-func detailed(r *model.Report, visit func(*model.Window)) {
-	for w := range r.AllPassing() {
-		if w.Kind == model.Statement {
-			continue
-		}
-		if r.Detail != nil {
-			r.Detail(w)
-		}
-		visit(w)
-	}
-}
