@@ -1,6 +1,7 @@
 // The side panel: how much there is of what there may be, the session over time, the cells by what they need, and what
 // people ask for by a button: who allocated, variables, leaks.
 
+import { JSONObject } from '@lumino/coreutils';
 import { Widget } from '@lumino/widgets';
 
 import { IRun, ITable } from './figures';
@@ -53,7 +54,7 @@ export class Panel extends Widget {
   tell(link: Link | null): void {
     if (link !== this._link || link?.hello?.session !== this._session) {
       this._answers.replaceChildren();
-      this._wanted = '';
+      this._wanted++;
     }
     this._link = link;
     this._session = link?.hello?.session;
@@ -180,16 +181,16 @@ export class Panel extends Widget {
     return box;
   }
 
-  private async _ask(what: string, heading: string): Promise<void> {
+  private async _ask(what: string, heading: string, more: JSONObject = {}): Promise<void> {
     const link = this._link;
-    const wanted = (this._wanted = `${what} ${Date.now()}`);
+    const wanted = ++this._wanted;
     if (!link) {
       return;
     }
     this._answers.replaceChildren(make('h3', '', heading), make('p', '', '… looking'));
     let found: Child[];
     try {
-      found = this._table(link, await link.ask(what));
+      found = this._table(link, await link.ask(what, more));
     } catch (why) {
       found = [make('p', '', (why as Error).message)];
     }
@@ -211,8 +212,16 @@ export class Panel extends Widget {
     return t.note ? [...out, make('p', '', t.note)] : out;
   }
 
+  /** Go to a cell, and say who allocated in it. */
   private _go(r: IRun): void {
-    if (this._link && !this._actions.go(this._link, r)) {
+    const link = this._link;
+    if (!link) {
+      return;
+    }
+    const there = this._actions.go(link, r);
+    if (link.hello?.listens && link.isCurrent(r)) {
+      void this._ask('lines', `Who allocated in ${label(r)}` + (there ? '' : ', no cell of an open notebook'), { window: r.window });
+    } else if (!there) {
       this._answers.replaceChildren(make('p', '', `No cell of an open notebook is known to be ${label(r)}.`));
     }
   }
@@ -221,7 +230,7 @@ export class Panel extends Widget {
   private _session: string | undefined;
   private _stale = true;
   private _timer = 0;
-  private _wanted = '';
+  private _wanted = 0; // the number of what was asked last
   private _top: HTMLElement;
   private _answers: HTMLElement;
 }
