@@ -1,5 +1,5 @@
-// The side panel: how much there is of what there may be, the session over time, the cells by what they need, and what
-// people ask for by a button: who allocated, variables, leaks.
+// The side panel: how much there is of what there may be, the session over time, the cells by what they need, and who
+// allocated in the one that was chosen.
 
 import { JSONObject } from '@lumino/coreutils';
 import { Widget } from '@lumino/widgets';
@@ -16,11 +16,6 @@ export interface IActions {
   /** Show the cell that ran; says whether there is one. */
   go: (link: Link, r: IRun) => boolean;
 }
-
-const QUESTIONS: [string, string, string][] = [
-  ['vars', 'Variables', 'Which variables hold memory now'],
-  ['audit', 'Leaks', 'What is kept that nobody seems to need']
-];
 
 type Child = Node | string;
 
@@ -105,7 +100,7 @@ export class Panel extends Widget {
       ...this._summary(link),
       ...(picture ? [make('h3', '', 'Over time'), picture] : []),
       ...this._ranking(link, runs, 'Cells by what they need'),
-      this._questions(link.hello.asks)
+      make('p', '', 'Which variables hold it, and what is leaked: ', make('code', '', `sudo tracer audit ${link.hello.pid ?? ''}`))
     );
   }
 
@@ -140,7 +135,7 @@ export class Panel extends Widget {
     for (const r of sorted.slice(0, MOST_ROWS)) {
       body.append(this._row(link, r));
     }
-    const out: Child[] = [make('h3', '', heading), make('div', 'jp-ipytracer-wide', make('table', 'jp-ipytracer-ranking', header(['cell', 'need', 'Δ', 'consumed', 'time', 'source'], [5]), body))];
+    const out: Child[] = [make('h3', '', heading), make('div', 'jp-ipytracer-wide', make('table', 'jp-ipytracer-ranking', header(['cell', 'need', 'Δ', 'consumed', 'time'], []), body))];
     const hidden = sorted.length - MOST_ROWS;
     if (hidden > 0) {
       out.push(make('p', '', `… and ${hidden} more`));
@@ -161,24 +156,16 @@ export class Panel extends Widget {
     const row = make('tr', '');
     row.dataset.window = String(r.window);
     row.dataset.need = String(needed(f));
-    const source = (r.status === 'ok' ? '' : `✗ ${r.status} · `) + r.source;
+    const source = make('div', 'jp-ipytracer-source', (r.status === 'ok' ? '' : `✗ ${r.status} · `) + r.source);
+    source.title = r.source;
     row.append(
-      make('td', '', button('jp-ipytracer-go', label(r), 'go to the cell', () => this._go(r))),
+      make('td', '', button('jp-ipytracer-go', label(r), 'go to the cell', () => this._go(r)), source),
       make('td', '', mark(f, true) + size(needed(f))),
       make('td', '', last ? (mark(f) || mark(last) ? '≈' : '') + difference(needed(f) - needed(last)) : '–'),
       make('td', '', mark(f) + size(f.consumed)),
-      make('td', '', duration(r.duration)),
-      make('td', 'jp-mod-text', source)
+      make('td', '', duration(r.duration))
     );
     return row;
-  }
-
-  private _questions(asks: string[]): HTMLElement {
-    const box = make('div', '');
-    for (const [what, said, title] of QUESTIONS.filter(q => asks.includes(q[0]))) {
-      box.append(button('jp-ipytracer-ask jp-Button', said, title, () => void this._ask(what, said)));
-    }
-    return box;
   }
 
   private async _ask(what: string, heading: string, more: JSONObject = {}): Promise<void> {
