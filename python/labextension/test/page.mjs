@@ -162,9 +162,21 @@ export class Page {
     await this.ready();
   }
 
+  /** Restart the kernel. Where a request comes before ipykernel 7.2 has its locks, it never answers (TraitError: _control_lock): again, then. */
   async restart() {
-    await this.at(panel => panel.sessionContext.session.kernel.restart());
-    await this.idle();
+    for (let tries = 0; tries < 4; tries++) {
+      const answers = await this.at(panel => {
+        const kernel = panel.sessionContext.session.kernel;
+        const late = new Promise(resolve => setTimeout(() => resolve(false), 45000));
+        const asked = kernel.restart().then(() => kernel.requestKernelInfo()).then(() => kernel.requestCommInfo({}));
+        return Promise.race([late, asked.then(() => true, () => false)]);
+      });
+      if (answers) {
+        return this.idle();
+      }
+      console.log(`${this.notebook}: the kernel did not answer after its restart; again`);
+    }
+    throw new Error('the kernel does not answer after restarts');
   }
 
   /** The badge of a cell: its figures, text and place; null where it has none that is drawn. */
