@@ -57,7 +57,7 @@ func (s *session) otherPlaces(what string) []place {
 	if s.to.path != "" {
 		places = append(places, place{"on standard output", func() (*destination, error) { return &destination{Writer: s.console.out}, nil }})
 	}
-	extension := map[string]string{"text": ".txt", "json": ".json", "csv": ".csv"}[s.options.Format]
+	extension := map[string]string{"text": ".txt", "json": ".json", "csv": ".csv", "html": ".html"}[s.options.Format]
 	file := func(path string) place {
 		return place{"in " + path, func() (*destination, error) {
 			f, err := s.rights.Create(path, false)

@@ -16,6 +16,7 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/html"
 	"ipytracer/report/text"
 	"ipytracer/tracer/userfile"
 )
@@ -31,11 +32,13 @@ type OutputOptions struct {
 	Lines    int
 	By       string
 	Full     bool
+
+	audit *model.Audit // what a page says of leaks; nil for other formats
 }
 
 // AddFlags defines the flags.
 func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Format, "format", "text", "how to print the report: text, json or csv")
+	f.StringVar(&o.Format, "format", "text", "how to print the report: text, json, csv or html (a page for a browser)")
 	f.StringVarP(&o.File, "output", "o", "", "write the report to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
@@ -48,7 +51,7 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 
 // Check finds mistakes before anything is traced.
 func (o *OutputOptions) Check() error {
-	if err := checkFormat(o.Format, "text", "json", "csv"); err != nil {
+	if err := checkFormat(o.Format, "text", "json", "csv", "html"); err != nil {
 		return err
 	}
 	if o.Cells < 0 || o.Lines < 0 {
@@ -76,12 +79,17 @@ func printJSON(w io.Writer, v any) error {
 func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
 	if o.NoSource {
 		r = report.WithoutSource(r)
+		if o.audit != nil {
+			o.audit = report.AuditWithoutSource(o.audit)
+		}
 	}
 	switch o.Format {
 	case "json":
 		return report.JSON(w, r)
 	case "csv":
 		return report.CSV(w, r)
+	case "html":
+		return html.Write(w, r, html.Options{Audit: o.audit})
 	}
 	lines := o.Lines
 	if lines == 0 {
