@@ -57,22 +57,28 @@ __attribute__((noinline)) int raise_to(__s64 *high, __s64 value)
 
 /*
  * Takes a maximum; the next one begins at the value of the same instant: where the value moves in between, it is tried
- * again, and what was taken is put back first. A change of a meter that moves by blocks is then on one side with its
- * value and with the maximum.
+ * again, and all that was taken until then is from before that instant. A change of a meter that moves by blocks is
+ * then on one side with its value and with the maximum.
  */
-__attribute__((noinline)) int take_high(__s64 *value, __s64 *high, __s64 *now, __s64 *highest)
+static __always_inline void take(__s64 *value, __s64 *high, __s64 *now, __s64 *highest)
 {
-	if (!value || !high || !now || !highest)
-		return 0;
+	__s64 most = *(volatile __s64 *)value;
+
 	for (int i = 0; i < 8; i++) {
 		__s64 at = *(volatile __s64 *)value, was = exchange(high, at);
+		most = most > at ? most : at;
+		most = most > was ? most : was;
 		*now = at;
-		*highest = was > at ? was : at;
 		if (*(volatile __s64 *)value == at)
-			return 0;
-		if (i < 7)
-			raise(high, was);
+			break;
 	}
+	*highest = most;
+}
+
+__attribute__((noinline)) int take_high(__s64 *value, __s64 *high, __s64 *now, __s64 *highest)
+{
+	if (value && high && now && highest)
+		take(value, high, now, highest);
 	return 0;
 }
 

@@ -33,6 +33,9 @@ func IsOutermost(id string) bool {
 	return slices.ContainsFunc(event.Meters(), func(f event.Facts) bool { return slices.Contains(f.Within, m.Template()) })
 }
 
+// HasBlocks says whether single blocks or ranges of a meter are told, and so who allocates them.
+func HasBlocks(id string) bool { return factsOf(id).InBlocks() }
+
 // Headlines are those of a list of meters that have a place of their own in tables for people, in its order; of GPUs in the list's.
 func Headlines(ids []string) []string {
 	place := func(id string) int { return factsOf(id).Headline }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"io"
-
 	"ipytracer/attribution"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -32,12 +29,4 @@ func (b *both) Flush() {
 func (b *both) Finished() []model.Window {
 	b.auditor.Finished()
 	return b.reports.Finished()
-}
-
-// checkPlace finds out that a page would go to a terminal, where nobody can read it.
-func (o *OutputOptions) checkPlace(stdout io.Writer) error {
-	if _, ok := terminal(stdout); ok && o.Format == "html" && (o.File == "" || o.File == "-") {
-		return usageError{errors.New("--format html: a page is for a browser; name its file, as in -o page.html")}
-	}
-	return nil
 }

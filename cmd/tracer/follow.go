@@ -109,9 +109,6 @@ type session struct {
 
 // newSession finds out who typed the command, and whether the report can be written where it is to go.
 func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
-	if err := o.checkPlace(c.out); err != nil {
-		return nil, err
-	}
 	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet}
 	if reports, ok := tracker.(*attribution.Tracker); ok && o.Format == "html" {
 		s.both = &both{reports, attribution.NewAuditor()}
