@@ -19,7 +19,7 @@ report: model report/escape
 report/escape: x/text
 report/text: model words report/escape
 report/html: model report/escape report/text words
-report/html/pages: model report report/html report/reporttest words
+report/html/pages: attribution attribution/attributiontest model report report/html report/reporttest words
 report/wire: protowire
 report/profile: model words report/escape report/wire
 report/markdown: model words report/escape

@@ -48,6 +48,7 @@ func newPage(r *model.Report, o Options) (*page, error) {
 	b.variables()
 	b.tensors()
 	b.processes()
+	b.timeline()
 	b.proof()
 	if o.Audit != nil {
 		b.page.Audit = auditOf(o.Audit)
@@ -166,20 +167,14 @@ func (b *builder) processes() {
 
 func (b *builder) limits(p *model.Process) []limit {
 	all := []limit{}
-	add := func(meter string, bytes int64, text string) {
-		if at, known := b.meters[meter]; known && bytes > 0 {
-			all = append(all, limit{at, bytes, shown(text)})
+	for _, l := range model.LevelsOf([]model.Process{*p}, b.r.GPUs) {
+		name := map[string]string{"gpu": "all of the GPU", "limit": "a soft limit"}[l.Kind]
+		if name == "" {
+			name = text.LimitName(model.Limit{Kind: l.Kind, Path: l.Path})
 		}
-	}
-	for _, l := range p.Limits {
-		meter := "cpu.resident"
-		if strings.HasPrefix(l.Kind, "RLIMIT") {
-			meter = "cpu.mapped"
+		if at, known := b.meters[l.Meter]; known && l.Bytes > 0 {
+			all = append(all, limit{at, l.Bytes, shown(name)})
 		}
-		add(meter, l.Bytes, text.LimitName(l))
-	}
-	if p.SoftLimit != nil {
-		add("cpu.mapped", p.SoftLimit.Bytes, "soft limit")
 	}
 	return all
 }

@@ -29,6 +29,8 @@ type builder struct {
 	calls    *calls
 	children int
 	dropped  int // rows without room
+	untold   int // tracks of the timeline without room
+	thinned  int // its points without room
 }
 
 // emptyRows has no list that is nil, which would be null in JSON.

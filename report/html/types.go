@@ -20,6 +20,7 @@ type page struct {
 	Details   []detail    `json:"details"`
 	Nodes     nodes       `json:"nodes"`
 	Frames    frames      `json:"frames"`
+	Timeline  []track     `json:"timeline"`
 	Lines     []line      `json:"lines"`
 	Variables []variable  `json:"variables"`
 	Names     names       `json:"names"`

@@ -1,5 +1,5 @@
-// Pages writes the pages that the tests in a browser open, each beside the JSON of the same report: the fixtures of report/reporttest, and a
-// session in which every text is an attempt to be more than text.
+// Pages writes the pages that the tests in a browser open, each beside the JSON of the same report: the fixtures of report/reporttest, a made-up
+// notebook with a timeline, and a session in which every text is an attempt to be more than text.
 //
 //	go run ./report/html/pages DIR
 package main
@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"ipytracer/attribution"
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/html"
@@ -27,6 +29,9 @@ func main() {
 	for name, make := range reporttest.Reports {
 		write(os.Args[1], name, make(), nil)
 	}
+	tracker := attribution.New()
+	attributiontest.Notebook(tracker.Add, 60, 4)
+	write(os.Args[1], "session", tracker.Stream(), nil)
 	write(os.Args[1], "lines", reporttest.WithLines(), reporttest.Audited())
 	r, a := reporttest.WithLines(), reporttest.Audited()
 	reporttest.Poison(r)

@@ -34,6 +34,7 @@ export interface Page {
   details: Detail[];
   nodes: { parent: number[]; frame: number[] };
   frames: { function: number[]; file: number[]; line: number[]; execution: number[]; count: number[]; kind: number[] };
+  timeline?: { pid: number; meter: number; tree?: boolean; ns: number[]; bytes: number[]; kinds: string; gaps: number[] }[];
   lines: Line[]; variables: Variable[]; names: { unlisted: number; bytes: number; complete: boolean };
   resident: { at: number; pid: number; total: number; trim: number; complete: boolean; parts: { text: string; bytes: number }[] }[];
   tensors: { at: number; meter: number; size: number; count: number; bytes: number; who: string }[];

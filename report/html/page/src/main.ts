@@ -7,6 +7,7 @@ import { plural, duration } from "./format";
 import { help, keys } from "./keys";
 import { list, printed, heaviest } from "./list";
 import { sections } from "./sections";
+import { timeline } from "./timeline";
 import { begin, get, listen, remember, remembered, set } from "./state";
 
 function headline(s: Session): HTMLElement {
@@ -85,8 +86,9 @@ function start(): void {
   const top = h("header", {}, h("h1", {}, "ipytracer"), heading, meters(), search, button("◐", turn, "dark, light, as the system has it (d)"), button("?", help, "keys (?)"));
   const lead = h("div", {}, headline(session));
   listen((changed) => { if (changed.has("session")) { fill(lead, headline(get().session)); fill(heading, about(get().session)); } });
+  const over = timeline();
   const root = document.getElementById("page")!;
-  fill(root, top, lead, h("div", { class: "columns" }, list(), panel()), keys({ theme: turn, search, tabs: ["cell", ...sections.map((x) => x.id)], zoom: () => {} }), tip);
+  fill(root, top, lead, over.element, h("div", { class: "columns" }, list(), panel()), keys({ theme: turn, search, tabs: ["cell", ...sections.map((x) => x.id)], zoom: over.zoom }), tip);
   if (get().row < 0 && heaviest() >= 0) set({ row: heaviest() });
   document.title = page.answers.length > 0 ? "ipytracer: " + page.answers[0][1].slice(0, 80) : "ipytracer";
   paper();

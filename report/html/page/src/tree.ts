@@ -38,7 +38,7 @@ export function frameWhere(s: Session, frame: number): string {
 
 /** The tree of one cell and meter: its root is the peak. */
 export function treeOf(s: Session, d: Detail, peak: number, title: string): Call {
-  const root = call(title, "", 1);
+  const root = call(title, "", 4);
   const known = new Map<number, Call>([[0, root]]);
   const { parent, frame } = s.page.nodes;
   const at = (node: number): Call => {

@@ -55,12 +55,25 @@ export class Truth {
       case "host": return { bytes: this.report.host[quantity] };
       case "verdict": return { bytes: this.audit.verdicts[+rest[0]].bytes };
       case "held": return { bytes: this.audit.held[+rest[0]].bytes };
-      case "limit": return this.report.processes.flatMap((p) => [...(p.limits ?? []).map((l) => l.bytes), p.soft_limit?.bytes]).map((bytes) => ({ bytes }));
+      case "top": return { bytes: this.top(+rest[0], rest[1]) };
+      case "limit": return [...(this.report.gpus ?? []).map((g) => g.memory), ...this.report.processes.flatMap((p) => [...(p.limits ?? []).map((l) => l.bytes), p.soft_limit?.bytes])].map((bytes) => ({ bytes }));
       case "cover": return { bytes: this.windows.get(rest[0])?.coverage?.[rest[1]]?.[quantity] ?? 0 };
       case "line": return { bytes: this.line(rest[0], rest[1], +rest[2]) };
       case "names": return { bytes: (this.report.names ?? []).reduce((n, x) => n + x.bytes, 0) };
     }
     return undefined;
+  }
+
+  /** The most that a process has of a meter in the timeline; without one, in any window that it is made of. */
+  top(pid, meter) {
+    const tracks = (this.report.timeline ?? []).filter((t) => t.pid === pid);
+    if (tracks.length === 0) return Math.max(...[...this.report.windows.filter((w) => w.kind === "cell"), ...this.report.between].filter((w) => w.pid === pid && w.meters[meter]).map((w) => w.meters[meter].peak));
+    let most = 0;
+    for (const t of tracks) {
+      let value = 0;
+      if (t.meter === meter && !t.tree) t.change.forEach((by, i) => { value += by; if (t.kinds[i] !== "g") most = Math.max(most, value); });
+    }
+    return most;
   }
 
   allocations(id, meter) { return (this.windows.get(id)?.allocations ?? []).filter((a) => a.meter === meter); }
