@@ -94,6 +94,11 @@ check-page: $(PAGE_MODULES) ## the committed program of the page is what its sou
 test-page: $(PAGE_MODULES) ## open the pages of the fixtures in Chromium: every size is the report's, nothing runs (TRACER_CHROMIUM=PATH)
 	cd $(PAGE) && npm run --silent test
 
+.PHONY: page-shots
+page-shots: $(PAGE_MODULES) build ## take the pictures of docs/ anew, of docs/pictures/notebook.arrows.gz in Chromium
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/n.arrows" && \
+	$(BIN) report "$$dir/n.arrows" -q -o "$$dir/page.html" && node $(PAGE)/shots.mjs "$$dir/page.html" docs/pictures
+
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it
 	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...

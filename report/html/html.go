@@ -26,9 +26,9 @@ var (
 type Options struct {
 	// Audit is what the session left behind; nil where nobody looked.
 	Audit *model.Audit
-	// Refresh lets the page ask the server that it came from for newer figures: of a session that still runs. A page in a file has
-	// no server.
-	Refresh bool
+	// Version numbers the pages of a session that a server gives out, from 1, while the session may still run: the page asks the server for a
+	// newer one. A page in a file has no server; 0.
+	Version int
 }
 
 // Write writes the page of a report. The page loads nothing, runs its own program only, and treats every text of the target's as text: a
@@ -38,6 +38,11 @@ func Write(w io.Writer, r *model.Report, o Options) error {
 	if err != nil {
 		return err
 	}
+	return Assemble(w, data, o)
+}
+
+// Assemble writes the page that a block of [Data] is of. It fails with w's error only.
+func Assemble(w io.Writer, data []byte, o Options) error {
 	// The data goes last, and nothing is looked for in what has been put in: no text of the target's can stand for a part of the page.
 	for _, part := range [][]byte{[]byte(head(o)), looks, []byte(middle), data, []byte("</script>\n<script>"), program, []byte(tail)} {
 		if _, err := w.Write(part); err != nil {
@@ -66,7 +71,7 @@ func Data(r *model.Report, o Options) ([]byte, error) {
 // markup.
 func Policy(o Options) string {
 	connect := ""
-	if o.Refresh {
+	if o.Version > 0 {
 		connect = " connect-src 'self';"
 	}
 	return "default-src 'none';" + connect + " script-src " + source(program) + "; style-src " + source(looks) +

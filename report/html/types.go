@@ -2,13 +2,13 @@ package html
 
 import "ipytracer/model"
 
-// Version is that of the block of data, in its "schema" field. The block is between this package and page/: programs read the report's JSON.
-const Version = "ipytracer/page/v1"
+// Schema is that of the block of data, in its "schema" field. The block is between this package and page/: programs read the report's JSON.
+const Schema = "ipytracer/page/v1"
 
 // page is the block of data. Texts are in a table of their own, each once, and referred to by their places in it; text 0 is the empty one.
 type page struct {
 	Schema    string      `json:"schema"`
-	Refresh   bool        `json:"refresh,omitempty"`
+	Version   int         `json:"version,omitempty"` // of the page, where a server gives it out
 	Answers   [][2]string `json:"answers"`
 	Doubts    []string    `json:"doubts"`
 	Summit    int         `json:"summit"` // the id of a window; 0 for none

@@ -69,7 +69,7 @@ function figures(s: Session, row: number): HTMLElement {
     const label = s.page.meters[m].name;
     return tree ? [line(own, label, "w"), line(tree, label + " with children", "t")] : [line(own, label, "w")];
   });
-  return h("details", { open: rows.length <= 8 }, h("summary", {}, "Figures"), table(["meter", ">start", ">need", ">consumed", ">peaked", ">highest", ">end"], rows, "figures"));
+  return h("details", {}, h("summary", {}, "Figures"), table(["meter", ">start", ">need", ">consumed", ">peaked", ">highest", ">end"], rows, "figures"));
 }
 
 function atPeak(s: Session, row: number, detail: Detail | null, details: Detail[], view: string, pick: (d: Detail) => void): HTMLElement {

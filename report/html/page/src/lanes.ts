@@ -115,6 +115,7 @@ function curve(c: CanvasRenderingContext2D, sheet: Sheet, t: Track, v: View, x: 
     const left = Math.floor(Math.max(0, x(t.ns[i])));
     let most = t.bytes[i], j = i, unknown = t.kinds[i] === "g";
     for (; j + 1 < t.ns.length && x(t.ns[j + 1]) < left + 1; j++) { most = Math.max(most, t.bytes[j + 1]); unknown = unknown && t.kinds[j + 1] === "g"; }
+    if (light && t.kinds[j] === "g") { i = j + 1; continue; } // no descendants: the process itself is all
     const next = j + 1 < t.ns.length ? x(t.ns[j + 1]) : x(t.ns[j]);
     c.globalAlpha = faint;
     c.fillRect(left, y(most), 1, bottom - y(most));

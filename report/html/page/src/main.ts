@@ -5,6 +5,7 @@ import { tip } from "./canvas";
 import { cell, open } from "./cell";
 import { plural, duration } from "./format";
 import { help, keys } from "./keys";
+import { live } from "./live";
 import { list, printed, heaviest } from "./list";
 import { sections } from "./sections";
 import { timeline } from "./timeline";
@@ -92,6 +93,7 @@ function start(): void {
   if (get().row < 0 && heaviest() >= 0) set({ row: heaviest() });
   document.title = page.answers.length > 0 ? "ipytracer: " + page.answers[0][1].slice(0, 80) : "ipytracer";
   paper();
+  if (page.version) live(page.version, heading);
   document.documentElement.dataset.ready = "true";
 }
 
