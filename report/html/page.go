@@ -73,7 +73,7 @@ func (b *builder) declare() {
 	b.page.Meters = []meter{}
 	for _, id := range ids {
 		b.meters[id] = len(b.page.Meters)
-		b.page.Meters = append(b.page.Meters, meter{ID: shown(id), Name: text.MeterName(id), Source: shown(sources[id]), Part: words.IsPart(id), GPU: strings.HasPrefix(id, "gpu.")})
+		b.page.Meters = append(b.page.Meters, meter{ID: shown(id), Name: shown(text.MeterName(id)), Source: shown(sources[id]), Part: words.IsPart(id), GPU: strings.HasPrefix(id, "gpu.")})
 	}
 	for range ids {
 		b.page.Rows.Figures = append(b.page.Rows.Figures, figure{Start: []int64{}, Need: []int64{}, Consumed: []int64{}})

@@ -33,7 +33,7 @@ func (b *builder) proof() {
 		m, served := meters[id]
 		one, compared := proofs[id]
 		figures, proven := text.Agreement(m, served, one, compared)
-		p.Meters = append(p.Meters, [4]string{text.MeterName(id), figures, proven, shown(m.Source)})
+		p.Meters = append(p.Meters, [4]string{shown(text.MeterName(id)), figures, proven, shown(m.Source)})
 	}
 	for _, one := range c.Probes[:min(len(c.Probes), mostReasons)] {
 		p.Probes = append(p.Probes, probe{shown(one.Name), shown(one.Site), one.Hits})
@@ -86,7 +86,7 @@ func auditOf(a *model.Audit) *audit {
 	}
 	for i := range a.Verdicts[:min(len(a.Verdicts), mostVerdicts)] {
 		v := &a.Verdicts[i]
-		one := verdict{Title: text.VerdictTitle(v.Kind), Meter: text.MeterName(v.Meter), Bytes: v.Bytes, Count: v.Count, Cells: shown(text.VerdictRuns(v)), Age: v.AgeNS,
+		one := verdict{Title: text.VerdictTitle(v.Kind), Meter: shown(text.MeterName(v.Meter)), Bytes: v.Bytes, Count: v.Count, Cells: shown(text.VerdictRuns(v)), Age: v.AgeNS,
 			Holder: shown(v.Holder), Probable: v.Probable, Evidence: shown(v.Evidence), Advice: shown(v.Advice), Fix: shown(v.Fix), PID: v.PID}
 		if len(v.Stack) > 0 {
 			one.Line = shown(text.Who(v.Stack))
@@ -101,7 +101,7 @@ func auditOf(a *model.Audit) *audit {
 	}
 	out.More = len(a.Verdicts) - len(out.Verdicts)
 	for _, h := range a.Held[:min(len(a.Held), mostHeld)] {
-		out.Held = append(out.Held, held{text.MeterName(h.Meter), shown(h.By), shown(h.Holder), h.Bytes, h.Count})
+		out.Held = append(out.Held, held{shown(text.MeterName(h.Meter)), shown(h.By), shown(h.Holder), h.Bytes, h.Count})
 	}
 	out.MoreHeld = len(a.Held) - len(out.Held)
 	for i := range a.NotJudged[:min(len(a.NotJudged), mostReasons)] {

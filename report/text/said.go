@@ -45,9 +45,6 @@ func Summarize(r *model.Report, by string) (*Summary, error) {
 	return s, nil
 }
 
-// MeterName is what people call a meter: resident, numpy, GPU 0 active.
-func MeterName(id string) string { return escape.Bounded(meterName(id), maxName) }
-
 // Headlines are the meters that have a column, the one that ranks first.
 func Headlines(r *model.Report) []string {
 	ids, _ := headlines(r, "") // fails for a name only
@@ -87,9 +84,6 @@ func ResidentKind(kind string) string {
 
 // Shape is a variable's shape as people write it: 300 × 400 float64, or a length.
 func Shape(x model.Variable) string { return shapeOf(x) }
-
-// LimitName is what people call a limit.
-func LimitName(l model.Limit) string { return limitName(l) }
 
 // Agreement says how many windows of a meter are proven, and what a meter's figures are.
 func Agreement(m model.Meter, served bool, p model.Proof, compared bool) (figures, proven string) {
