@@ -92,9 +92,11 @@ func runView(ctx context.Context, o ViewOptions, c console, path string) error {
 // may come from anybody, and so may requests.
 func seclude(who *invoker.Invoker) error {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
-	err := confine.KeepCapabilities()
+	var err error
 	if u := who.Heir(); u != nil {
 		err = confine.Become(u.UID, u.GID, u.Groups)
+	} else {
+		err = confine.KeepCapabilities()
 	}
 	if err != nil && !errors.Is(err, confine.ErrBounding) {
 		return err
