@@ -51,6 +51,9 @@ var titles = map[string]string{
 	model.FreedLate: "freed late", model.NeverFreed: "never freed", model.IdlePool: "an idle pool of processes",
 }
 
+// VerdictTitle is a kind of verdict in words.
+func VerdictTitle(kind string) string { return cmp.Or(titles[kind], kind) }
+
 // maxHeld is how many rows the account of what is still there has.
 const maxHeld = 12
 
@@ -113,7 +116,7 @@ func (v *view) verdict(number int, one *model.Verdict) {
 	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.text += " of " + meterName(one.Meter)
 	}
-	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{cmp.Or(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
+	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{VerdictTitle(one.Kind), yellow}, span{"   ", plain}, size)
 	row := func(name string, parts ...span) {
 		spans := []span{{"    " + escape.Pad(name, 8, false), dim}}
 		v.prose("            ", append(spans, parts...)...)
