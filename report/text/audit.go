@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -50,9 +49,6 @@ var titles = map[string]string{
 	model.HeldByOutput: "held by the output history", model.Fragmentation: "reserved, but in pieces", model.ChildAlive: "a process that never ended",
 	model.FreedLate: "freed late", model.NeverFreed: "never freed", model.IdlePool: "an idle pool of processes",
 }
-
-// VerdictTitle is a kind of verdict in words.
-func VerdictTitle(kind string) string { return cmp.Or(titles[kind], kind) }
 
 // maxHeld is how many rows the account of what is still there has.
 const maxHeld = 12
