@@ -96,6 +96,7 @@ def install(package):
     files[prefix + "METADATA"] = ("Metadata-Version: 2.1\nName: %s\nVersion: %s\n" % (NAME, version)).encode()
     files[prefix + "INSTALLER"] = (INSTALLER + "\n").encode()
     files[prefix + "WHEEL"] = b"Wheel-Version: 1.0\nGenerator: tracer\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[prefix + "entry_points.txt"] = b"[pytest11]\nipytracer = ipytracer.pytest_plugin\n"
     files[prefix + "RECORD"] = (record(files) + prefix + "RECORD,,\n").encode()
     os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".ipytracer-", dir=folder) as work:  # of the same file system
