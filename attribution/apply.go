@@ -139,7 +139,7 @@ func (t *Tracker) change(c *event.Change) {
 		return
 	}
 	segment := r.changes[c.Segment]
-	if _, known := segment[c.PID]; !c.Between && c.Segment > r.ended && !known && r.ahead >= maxAhead {
+	if _, known := segment[c.PID]; c.Passed == 0 && c.Segment > r.ended && !known && r.ahead >= maxAhead {
 		t.limits.Ahead++
 		return
 	}
@@ -152,7 +152,7 @@ func (t *Tracker) change(c *event.Change) {
 		}
 	}
 	t.inOrder(r, c.Stream, c)
-	if c.Between {
+	if c.Passed > 0 {
 		if len(r.between) < maxBetween {
 			r.between = append(r.between, *c)
 		}

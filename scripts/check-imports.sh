@@ -14,9 +14,13 @@ model:
 words: event model
 attribution: event model words btree klauspost/compress unix
 attribution/attributiontest: event
+compare: model words
 report: model report/escape
 report/escape: x/text
 report/text: model words report/escape
+report/wire: protowire
+report/profile: model words report/escape report/wire
+report/markdown: model words report/escape
 report/reporttest: model report jsonschema
 
 workload: event unix
@@ -50,7 +54,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
+cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/profile report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare
 bench/made: event recording
 bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event
@@ -65,6 +69,7 @@ BEGIN {
     library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"; library["x86asm"] = "golang.org/x/arch/x86/x86asm"
     library["demangle"] = "github.com/ianlancetaylor/demangle"; library["go-nvml"] = "github.com/NVIDIA/go-nvml/"; library["ebpf"] = "github.com/cilium/ebpf"
     library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"
+    library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
 
     n = split(table, rows, "\n")
     for (i = 1; i <= n; i++) {
