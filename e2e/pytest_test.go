@@ -119,14 +119,14 @@ func sameMeters(told, report map[string]model.Figure) bool {
 func TestPytest(t *testing.T) {
 	together(t)
 	needModules(t, "pytest")
-	told, out, r := runSuite(t, "-p", "no:xdist", "--ipytracer-strict", "--deselect", "test_needs.py::test_unjudged_objects")
+	told, out, _ := runSuite(t, "-p", "no:xdist", "--ipytracer-strict", "--deselect", "test_needs.py::test_unjudged_objects")
 	if strings.Contains(out, "not judged") {
 		t.Errorf("all that is left can be judged:\n%s", out)
 	}
 	if len(told.Tests) != 16 {
 		t.Errorf("%d tests:\n%s", len(told.Tests), out)
 	}
-	told, out, r = runSuite(t, "-p", "no:xdist")
+	told, out, r := runSuite(t, "-p", "no:xdist")
 	checkSuite(t, told, out, r)
 	exact := map[string]int64{"test_passes_below": 64 << 20, "test_passes_beside_a_fixture": 16 << 20}
 	for _, one := range told.Tests {
