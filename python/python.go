@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-//go:embed src/ipytracer/*.py
+//go:embed src/ipytracer/*.py src/ipytracer/compat/*.py src/ipytracer/compat/*/*.py src/ipytracer/compat/*/*/*.py
 var files embed.FS
 
 // Install is the text of a program for the interpreter: its argument says install or uninstall, the package comes on standard input.

@@ -37,6 +37,13 @@ func JSON(w io.Writer, r *model.Report) error {
 				}
 			}
 		},
+		"timeline": func(yield func(any) bool) {
+			for track := range r.AllTimeline() {
+				if !yield(track) {
+					return
+				}
+			}
+		},
 	}, "report")
 }
 
