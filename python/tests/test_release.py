@@ -76,9 +76,10 @@ class Traceback(ShellTest):
             outer()
         except RuntimeError as e:
             _release.frames(e)
-            e.__context__.__context__ = e      # a circle
-            _release.frames(e)
             self.assertIsNone(seen[0]())
+        one, other = KeyError(), KeyError()
+        one.__context__, other.__context__ = other, one
+        _release.frames(one)     # a circle
 
 
 class Left(ShellTest):
