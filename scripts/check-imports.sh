@@ -15,6 +15,7 @@ words: event model
 attribution: event model words btree klauspost/compress unix
 attribution/attributiontest: event
 compare: model words
+plan: model words
 report: model report/escape
 report/escape: x/text
 report/text: model words report/escape
@@ -54,7 +55,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/profile report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare
+cmd/tracer: attribution doctor event python inventory model plan recording report report/escape report/markdown report/profile report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare
 bench/made: event recording
 bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event

@@ -79,7 +79,7 @@ func explain(err error) (status int, message string) {
 		return statusLeak, err.Error()
 	case errors.As(err, &notJudged):
 		return statusNotJudged, err.Error()
-	case errors.Is(err, errBound):
+	case errors.Is(err, errBound), errors.Is(err, errDoubtful):
 		return statusBound, err.Error()
 	case errors.Is(err, errDoctor):
 		return statusCannotTrace, ""
