@@ -2,7 +2,7 @@
 
 import re
 
-from . import _api, _limit, _run, _shell, _show, _text
+from . import _api, _shell, _show, _text
 from ._line import LINE
 
 HELP = """\
@@ -19,7 +19,7 @@ HELP = """\
 %%tracer [full]    figures under this one cell, also while they are off
 In Python: ipytracer.last(), .cells(), .lines(), .experiment(name)"""
 
-WORDS = ("on", "off", "compact", "full", "last", "table", "lines", "limit", "help")
+WORDS = ("on", "off", "compact", "full", "last", "table", "lines", "help")
 _FIRST = re.compile(r"^%%tracer(?:[ \t]+(compact|full))?[ \t]*$")
 
 
@@ -49,6 +49,8 @@ def tracer(companion, words):
 
 def _limited(word):
     from IPython.core.error import UsageError
+
+    from . import _limit
     try:
         return _show.sentence(_limit.limit(word.strip()))
     except (ValueError, OSError) as e:
@@ -93,6 +95,7 @@ def cell_magic(line, cell):
 
 def memit(line="", cell=None):
     """%memit [-r RUNS] [-o] STATEMENT: what a statement needs, exactly; %%memit: a cell, after the statement in its first line. -o: the result is a Window."""
+    from . import _run
     companion = _companion()
     bundle, window, wanted = _run.memit(companion.shell, line, cell)
     _show.publish(companion.shell, bundle)
@@ -101,6 +104,7 @@ def memit(line="", cell=None):
 
 def mlrun(line="", cell=None):
     """%mlrun -f FUNCTION STATEMENT: what each line of a function allocates while a statement runs; %%mlrun: a cell."""
+    from . import _run
     companion = _companion()
     _show.publish(companion.shell, _run.mlrun(companion.shell, line, cell))
 
