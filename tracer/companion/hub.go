@@ -108,10 +108,9 @@ func (h *Hub) Note(e event.Event) {
 			if l := h.line(int(e.PID), true); l != nil {
 				l.tickNoMore(e.Cell)
 			}
-		case event.ProcessStart:
-			h.inherit(int(e.PID), int(e.Parent))
-		case event.ProcessExec:
+		case event.ProcessStart, event.ProcessExec: // one that shares its parent's memory until it executes is seen only then
 			h.drop(int(e.PID))
+			h.inherit(int(e.PID), int(e.Parent))
 		case event.ProcessExit:
 			h.drop(int(e.PID))
 			h.mu.Lock()
