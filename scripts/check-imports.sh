@@ -36,6 +36,7 @@ tracer/companion: event model unix
 tracer/display: model report/live tcell unix x/term
 python:
 tracer/limit: tracer/confine tracer/process words unix
+tracer/serving: tracer/limit tracer/process unix
 tracer/elffile:
 tracer/elffile/elftest: tracer/elffile
 tracer/machine: tracer/elffile x86asm
@@ -52,7 +53,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/live report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/display tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
+cmd/tracer: attribution doctor event python inventory model recording report report/escape report/live report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/display tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/serving tracer/userfile words workload unix cobra pflag x/term
 bench/made: event recording
 bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event
