@@ -6,6 +6,8 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.
 PYTHONS_DIR ?= /var/tmp/ipytracer-pythons
 FUZZTIME  ?= 60s
 SOAK      ?= 1h
+# How many tests that fail are run again, alone and twice (scripts/test.sh): none but in CI.
+RERUN     ?= 0
 # How many tests of a package run beside each other: most wait more than they compute.
 PARALLEL  ?= $(shell expr $$(nproc) \* 3 / 2 + 1)
 export PYTHONS_DIR
@@ -23,6 +25,22 @@ build: ## build bin/tracer (needs Go only; with a C compiler it gets NVML too)
 .PHONY: wheel
 wheel: ## build the notebook companion, bin/ipytracer-*.whl (needs Python with pip, setuptools and wheel)
 	/usr/bin/python3 -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(dir $(BIN)) ./python
+
+.PHONY: lab
+lab: ## build JupyterLab's extension, which is committed as it is built (needs Node)
+	scripts/install.sh lab
+	scripts/check-lab.sh write
+
+.PHONY: check-lab
+check-lab: ## the extension that is committed is what its source gives (needs Node, network once)
+	scripts/install.sh lab
+	scripts/check-lab.sh
+
+.PHONY: test-lab
+test-lab: build ## the extension in a real JupyterLab and a real browser, with the tracer attached (needs root; LAB_PICTURES=DIR keeps screenshots)
+	scripts/install.sh lab
+	scripts/pythons.sh lab
+	scripts/lab.sh $(LAB_PICTURES)
 
 .PHONY: demo
 demo: ## install what is missing, trace a real IPython session and print its report (needs root)
@@ -42,7 +60,7 @@ generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*
 test: deps ## install what is needed and run every tier (needs root; a quarter of an hour on two CPUs)
 	@echo 'make test: formatting and linters (a minute), every test (a quarter of an hour on two CPUs, most of it e2e), and those of the programs that they run (a minute)'
 	$(MAKE) --no-print-directory check
-	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 -timeout 40m -parallel $(PARALLEL) ./...
+	TRACER_REQUIRE_BPF=1 GO=$(GO) RERUN=$(RERUN) scripts/test.sh -count=1 -timeout 40m -parallel $(PARALLEL) ./...
 	scripts/unittests.sh
 
 .PHONY: soak

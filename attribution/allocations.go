@@ -122,6 +122,9 @@ func (t *Tracker) inOrder(r *root, stream uint64, c *event.Change) {
 
 // allocate takes a change in that made or freed a block, once the windows of its segment are open.
 func (t *Tracker) allocate(r *root, c *event.Change) {
+	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
+		r.sides.restart(c, func(c *event.Change) { t.await(r, c) })
+	}
 	if !c.IsBlock() && (t.audit == nil || c.Meter < event.CPUMeters) {
 		return
 	}

@@ -27,7 +27,15 @@ type blocks struct {
 	delay   func() bool
 	between func() bool // of a change: a boundary was drawn meanwhile
 	swap    func() bool
-	since   int // changes since the boundary
+	unsure  []unsure // what a boundary was drawn meanwhile of, in this segment
+	since   int      // changes since the boundary
+	before  int      // and before it, since the one before that
+}
+
+// unsure is a change during which a boundary was drawn, and how high its segment had been before it.
+type unsure struct {
+	*event.Change
+	before event.Bytes
 }
 
 type move struct {
@@ -40,16 +48,23 @@ func newBlocks() *blocks {
 }
 
 func (s *blocks) change(address, stack uint64, size event.Bytes) {
+	before := s.high
 	s.value += size
 	s.high = max(s.high, s.value)
 	s.stream++
 	c := &event.Change{
 		Stream: s.stream, Segment: s.number + 1, PID: main, Meter: s.meter, Value: s.value, Size: size, Address: address, Stack: stack,
+		Block: s.meter.Facts().Kind == event.Total,
 	}
 	if s.since++; s.between != nil && s.between() {
-		if c.Between = true; s.since < 4 && s.number > 0 { // its program looked which segment it is before the boundary
-			c.Segment--
+		for c.Passed = 1; c.Passed < 3 && s.since < 4 && c.Segment > 1; c.Passed++ { // its program looked which segment it is before the boundary
+			if c.Segment--; s.before >= 4 {
+				break
+			}
 		}
+	}
+	if c.Passed > 0 {
+		s.unsure = append(s.unsure, unsure{c, before})
 	}
 	if n := len(s.held); s.swap != nil && n > 0 && s.stream > 2 && s.swap() { // two threads: the other one took its number first
 		if other := s.held[n-1]; other.Address != address && other.Stream+1 == c.Stream {
@@ -81,18 +96,19 @@ func (s *blocks) give(address uint64) {
 }
 
 func (s *blocks) cut(kind event.BoundaryKind, cell uint64) {
-	for _, c := range slices.Concat(s.held, s.kept) {
-		if c.Segment == s.number+1 && c.Value-c.Size == s.value { // the value came back to what it was: its side is anybody's guess
-			c.Between = false
+	for _, u := range s.unsure {
+		if u.Value-u.Size == s.value && u.before == s.high { // value and maximum came back to what they were: its side is anybody's guess
+			u.Passed, u.Segment = 0, s.number+1
 		}
 	}
+	s.unsure = nil
 	s.boundary(kind, main, func(b *event.Boundary) {
 		b.Value[s.meter], b.High[s.meter] = s.value, s.high
 		b.Tree[s.meter], b.TreeHigh[s.meter] = s.value, s.high
 		b.Cell, b.Inputs, b.Outcome = cell, -1, event.OutcomeOK
 		b.Text = fmt.Sprintf("cell-%d.py", cell)
 	})
-	s.high, s.since = s.value, 0
+	s.high, s.before, s.since = s.value, s.since, 0
 	for _, c := range s.kept {
 		s.events = append(s.events, c)
 	}
@@ -115,7 +131,7 @@ func TestAllocations(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newBlocks()
 		if seed%3 == 2 { // a GPU's memory is taken and given back by threads of its own
-			s.meter = event.OfDevice(1, event.Driver)
+			s.meter = event.OfDevice(1, []event.DeviceMeter{event.Driver, event.Active}[seed/3%2])
 		}
 		if seed%3 == 1 { // another CPU's, behind the boundary
 			s.delay = func() bool { return r.IntN(4) == 0 }
@@ -314,7 +330,7 @@ func TestBetween(t *testing.T) {
 		s.openCell(1, true)
 		s.to(main, 100)
 		s.stream++
-		s.events = append(s.events, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.Resident, Value: 150, Between: true})
+		s.events = append(s.events, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.Resident, Value: 150, Passed: 1})
 		s.script.value[main] = 60
 		if first {
 			s.script.high[main] = 150

@@ -65,7 +65,7 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 
 func (t *Tracker) join(p *process, b *event.Boundary) {
 	r := t.root(b.Root)
-	p.began = b.Time
+	p.began, p.line.began = b.Time, b.Time
 	r.lives(p, t.cut, true)
 	r.moved(p, t.cut)
 	p.life = startFigures(&b.Value, t.gpus.meters)
@@ -139,7 +139,7 @@ func (t *Tracker) change(c *event.Change) {
 		return
 	}
 	segment := r.changes[c.Segment]
-	if _, known := segment[c.PID]; !c.Between && c.Segment > r.ended && !known && r.ahead >= maxAhead {
+	if _, known := segment[c.PID]; c.Passed == 0 && c.Segment > r.ended && !known && r.ahead >= maxAhead {
 		t.limits.Ahead++
 		return
 	}
@@ -151,8 +151,9 @@ func (t *Tracker) change(c *event.Change) {
 			r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
 		}
 	}
+	t.tell(r, c)
 	t.inOrder(r, c.Stream, c)
-	if c.Between {
+	if c.Passed > 0 {
 		if len(r.between) < maxBetween {
 			r.between = append(r.between, *c)
 		}

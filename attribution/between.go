@@ -15,25 +15,33 @@ type betweenKey struct {
 	meter event.Meter
 }
 
-// betweens are the changes that were made while a boundary was being drawn, by segment and value.
-type betweens map[betweenKey][]betweenChange
+// betweens are the changes that were made while boundaries were being drawn.
+type betweens struct {
+	one  map[betweenKey][]betweenChange // one boundary: by segment and value
+	more map[betweenKey][]betweenChange // several: few
+}
 
 type betweenChange struct {
 	segment uint64
+	passed  uint64
 	value   event.Bytes
 	highest []event.Bytes // the highest value of this change and so many behind it: 1, 2, 4 … changes
 }
 
 func (t *Tracker) betweens() betweens {
-	all := betweens{}
+	all := betweens{map[betweenKey][]betweenChange{}, map[betweenKey][]betweenChange{}}
 	for id, r := range t.roots {
 		for i := range r.between {
 			c := &r.between[i]
+			of := all.one
+			if c.Passed > 1 {
+				of = all.more
+			}
 			key := betweenKey{id, c.PID, c.Meter}
-			all[key] = append(all[key], betweenChange{segment: c.Segment, value: c.Value})
+			of[key] = append(of[key], betweenChange{segment: c.Segment, passed: uint64(c.Passed), value: c.Value})
 		}
 	}
-	for _, of := range all {
+	for _, of := range all.one {
 		slices.SortFunc(of, func(a, b betweenChange) int {
 			return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.value, b.value))
 		})
@@ -54,8 +62,9 @@ func (t *Tracker) betweens() betweens {
 // side of it: where that decides, it is on the side on which the kernel's peak says it was.
 func (all betweens) recomputed(w *window, m event.Meter, kernel event.Bytes) event.Bytes {
 	peak := w.recomputed.of(m)
-	of := all[betweenKey{w.root, w.process.info.PID, m}]
-	if peak == kernel || len(of) == 0 {
+	key := betweenKey{w.root, w.process.info.PID, m}
+	of, more := all.one[key], all.more[key]
+	if peak == kernel || len(of)+len(more) == 0 {
 		return peak
 	}
 	at := func(segment uint64) int {
@@ -72,6 +81,12 @@ func (all betweens) recomputed(w *window, m event.Meter, kernel event.Bytes) eve
 		begin, end := at(edge), at(edge+1)
 		if n := sort.Search(end-begin, func(i int) bool { return of[begin+i].value > kernel }); n > 0 {
 			peak = max(peak, of[begin+n-1].value)
+		}
+	}
+	for _, c := range more {
+		within := c.segment >= first && c.segment+c.passed <= last
+		if within || c.segment <= last && c.segment+c.passed >= first && c.value <= kernel {
+			peak = max(peak, c.value)
 		}
 	}
 	return peak

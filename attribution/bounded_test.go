@@ -40,9 +40,9 @@ func says(t *testing.T, r *model.Report, why string) {
 	}
 }
 
-// TestLongNotebook: a window that is over takes a few hundred bytes, its share of stacks and texts included.
+// TestLongNotebook: a window that is over takes a few hundred bytes, its share of stacks, texts and the timeline included.
 func TestLongNotebook(t *testing.T) {
-	const cells, statements, most = 1000, 10, 500
+	const cells, statements, most = 1000, 10, 550
 	kept, r := keeps(t, func(add func(event.Event)) { attributiontest.Notebook(add, cells, statements) })
 	windows := 0
 	for range r.All() {

@@ -41,7 +41,10 @@ func (t *Tracker) Report() *model.Report {
 	for b := range r.StreamBetween {
 		r.Between = append(r.Between, *b)
 	}
-	r.MeterIDs, r.Stream, r.StreamBetween, r.Passing, r.PassingBetween, r.Detail, r.Find, r.Since = nil, nil, nil, nil, nil, nil, nil, nil
+	for track := range r.StreamTimeline {
+		r.Timeline = append(r.Timeline, *track)
+	}
+	r.MeterIDs, r.Stream, r.StreamBetween, r.Passing, r.PassingBetween, r.Detail, r.Find, r.Since, r.StreamTimeline = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return r
 }
 
@@ -54,6 +57,7 @@ func (t *Tracker) Stream() *model.Report {
 	r := &model.Report{
 		Schema: model.Schema, Processes: []model.Process{}, Meters: t.meters(),
 		Between: []model.Between{}, Stream: t.each, StreamBetween: t.eachBetween, Passing: t.pass, PassingBetween: t.passBetween, Detail: t.detail, Find: t.find, Since: t.after,
+		Timeline: []model.Track{}, StreamTimeline: t.eachTrack,
 	}
 	r.Host, r.MeterIDs = t.host(), t.meterIDs()
 	if t.finish != nil {
@@ -68,6 +72,7 @@ func (t *Tracker) Stream() *model.Report {
 			r.Processes = append(r.Processes, t.describe(p, restarts[p], sessions))
 		}
 	}
+	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
 	r.Lines, r.Tensors = t.lines(), t.tensors()
 	r.Variables, r.Names = t.variables()
 	r.Resident = t.resident()

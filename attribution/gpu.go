@@ -79,6 +79,10 @@ func (t *Tracker) learned(c *event.Change) {
 	p.life.raise(c.Meter, c.Value)
 	t.root(c.Root).past.raise(t.cut, c.Meter, c.Value)
 	p.learn(c.Meter, t.closings)
+	t.drawLearned(&p.line, c.Meter, c.Value)
+	if r := t.root(c.Root); r.line.isOn {
+		t.drawLearned(&r.line, c.Meter, c.Value)
+	}
 }
 
 // learn notes that a meter became known when so many windows had closed.

@@ -50,7 +50,7 @@ func (t *Tracker) adopt(pid int32, root uint32) *process {
 		return nil
 	}
 	p, r := t.add(pid, root), t.root(root)
-	p.adopted, p.began, p.parent = true, t.last, t.order[i].info.PID
+	p.adopted, p.began, p.line.began, p.parent = true, t.last, t.last, t.order[i].info.PID
 	r.lives(p, t.cut, true)
 	r.moved(p, t.cut)
 	return p

@@ -10,7 +10,10 @@ import (
 type moves map[int32]movement
 
 // movement is what a process has, and what it had: at its highest, and of the values at which it was looked at.
-type movement struct{ value, high, looked *event.Readings }
+type movement struct {
+	value, high, looked *event.Readings
+	waited              bool // of more than the segment that ends
+}
 
 func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.boundaries++
@@ -25,13 +28,14 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	r := t.root(b.Root)
 	moved := t.gather(r, b, readings)
-	own := movement{&b.Value, &b.High, &b.Value}
+	own := movement{value: &b.Value, high: &b.High, looked: &b.Value}
 	if before, again := moved[b.PID]; again && !t.isForked(b.PID) { // an exec: the same pid with its old memory
 		own.high, own.looked = highest(*own.high, before.high), highest(*own.looked, before.looked)
 	}
 	moved[b.PID] = own
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
+	t.draw(r, b, moved)
 	t.allocateIn(b.Root, r, r.ended+1)
 }
 
@@ -42,13 +46,13 @@ func (t *Tracker) gather(r *root, b *event.Boundary, readings []*event.Reading) 
 	waited := r.readings
 	r.readings, t.waiting = nil, t.waiting-len(r.readings)
 	moved := moves{}
-	for _, from := range slices.Concat(waited, readings) {
+	for i, from := range slices.Concat(waited, readings) {
 		if of := t.rootOf(from, r); of != r || from.Since > b.Segment {
 			t.wait(of, from)
 			continue
 		}
 		t.gpus.note(&from.Value, &from.High)
-		one := movement{&from.Value, &from.High, &from.Value}
+		one := movement{&from.Value, &from.High, &from.Value, i < len(waited) || from.Since != 0 && from.Since < b.Segment}
 		if before, again := moved[from.PID]; again {
 			one.high, one.looked = highest(*one.high, before.high), highest(*one.looked, before.looked)
 		}

@@ -8,7 +8,7 @@ import (
 
 // The changes of a meter of blocks lead from one value to the next. That gives their true order, where two threads passed each other
 // between taking a number and changing the meter. And it says on which side of a boundary a change is that was made while the
-// boundary was being drawn: the boundary lies where the changes had led to the kernel's value at it.
+// boundary was being drawn: the boundary lies where the changes had led to the kernel's value at it, and had been as high as its maximum.
 
 // sides is what is known of a tree's changes and boundaries to tell.
 type sides struct {
@@ -23,13 +23,18 @@ type sides struct {
 type sideCut struct {
 	segment uint64
 	values  map[int32]levels
+	highs   map[int32]levels
 }
 
 // chain is one meter of one process.
 type chain struct {
 	value event.Bytes // to which the changes have led
 	known bool
+	anew  bool   // changes were not told: the next one begins it
 	of    uint64 // the segment they have come to
+	// high is how high they have led in it, where all of its changes are known.
+	high     event.Bytes
+	knowHigh bool
 	// loose are changes that do not begin at value: what leads there is on its way, or was lost.
 	loose []event.Change
 	since uint64 // the last segment that had ended when the first of them came
@@ -70,8 +75,13 @@ func (s *sides) chain(key heldKey) *chain {
 func (s *sides) link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
 	ch := s.chain(heldKey{c.PID, c.Meter})
 	if skips != ch.skips {
-		ch.skips = skips
+		ch.skips, ch.knowHigh = skips, false
 		ch.giveUp(handOn)
+		ch.take(c, handOn)
+		return
+	}
+	if ch.anew {
+		ch.anew = false
 		ch.take(c, handOn)
 		return
 	}
@@ -107,6 +117,7 @@ func (ch *chain) take(c *event.Change, handOn func(*event.Change)) {
 // giveUp hands on what does not link, in the order of its numbers.
 func (ch *chain) giveUp(handOn func(*event.Change)) {
 	loose := ch.loose
+	ch.knowHigh = ch.knowHigh && len(loose) == 0
 	ch.loose = nil
 	for i := range loose {
 		ch.take(&loose[i], handOn)
@@ -130,18 +141,24 @@ func (s *sides) note(segment uint64, m moves, meters []event.Meter) {
 	cut := s.cut(s.noted)
 	s.noted++
 	if cut.segment = segment; cut.values == nil || len(cut.values) > few {
-		cut.values = make(map[int32]levels, len(m))
+		cut.values, cut.highs = make(map[int32]levels, len(m)), make(map[int32]levels, len(m))
 	}
 	clear(cut.values)
+	clear(cut.highs)
 	for pid, one := range m {
-		var chained levels
-		for _, m := range meters {
-			if v := one.value[m]; v != 0 && m.Facts().Chained() {
-				chained = append(chained, level{v, m})
-			}
-		}
-		cut.values[pid] = chained
+		cut.values[pid] = chained(one.value, meters)
+		cut.highs[pid] = chained(one.high, meters)
 	}
+}
+
+// chained are the meters whose changes lead from one value to the next, as far as they are not 0.
+func chained(of *event.Readings, meters []event.Meter) (all levels) {
+	for _, m := range meters {
+		if v := of[m]; v != 0 && m.Facts().Chained() {
+			all = append(all, level{v, m})
+		}
+	}
+	return all
 }
 
 // cut is what the n-th boundary said, or will.
@@ -161,6 +178,26 @@ func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
 	return 0, false
 }
 
+// highest returns how high a meter was in a segment that ended. A process that its boundary does not name did not move in it.
+func (s *sides) highest(segment uint64, key heldKey) (event.Bytes, bool) {
+	for i := s.noted - 1; i >= s.noted-len(s.cuts); i-- {
+		if cut := s.cut(i); cut.segment == segment {
+			if all, ok := cut.highs[key.pid]; ok {
+				return all.of(key.meter), true
+			}
+			return s.at(segment, key)
+		}
+	}
+	return 0, false
+}
+
+// restart begins a meter's chain anew: a change that is of no block says that there are others which are not told.
+func (s *sides) restart(c *event.Change, handOn func(*event.Change)) {
+	ch := s.chain(heldKey{c.PID, c.Meter})
+	ch.giveUp(handOn)
+	ch.anew, ch.knowHigh = true, false
+}
+
 // waitsFor says up to which segment's beginning a change has to wait, 0 for not at all. Where it waited for too long, late is up to
 // which what waits is to be taken in first.
 func (s *sides) waitsFor(c *event.Change, ended uint64) (until, late uint64) {
@@ -168,8 +205,8 @@ func (s *sides) waitsFor(c *event.Change, ended uint64) (until, late uint64) {
 		return 0, 0
 	}
 	ch := s.chain(heldKey{c.PID, c.Meter})
-	if c.Between && c.Segment > ended {
-		ch.until = max(ch.until, c.Segment+1)
+	if last := c.Segment + uint64(c.Passed); c.Passed > 0 && last > ended+1 {
+		ch.until = max(ch.until, last)
 	}
 	if ch.until == 0 {
 		return 0, 0
@@ -195,20 +232,33 @@ func (s *sides) heard(upTo uint64) {
 
 // segment is the one that a change belongs to. Changes are to be asked about in their order.
 func (s *sides) segment(c *event.Change) uint64 {
-	if !c.Meter.Facts().Chained() {
+	if !c.Meter.Facts().Chained() || !c.IsBlock() {
 		return c.Segment
 	}
 	key := heldKey{c.PID, c.Meter}
 	ch := s.chain(key)
-	if !c.Between {
-		ch.of = max(ch.of, c.Segment)
+	from := c.Value - c.Size
+	if c.Segment > ch.of {
+		v, known := s.at(c.Segment-1, key)
+		ch.begin(c.Segment, from, known && v == from)
+	}
+	if c.Passed == 0 {
+		ch.high = max(ch.high, c.Value)
 		return c.Segment
 	}
-	if v, ok := s.at(c.Segment, key); ok && c.Value-c.Size == v {
-		ch.of = max(ch.of, c.Segment+1)
+	for last := c.Segment + uint64(c.Passed); ch.of < last; {
+		v, known := s.at(ch.of, key)
+		high, ended := s.highest(ch.of, key)
+		if !known || !ended || from != v || ch.knowHigh && ch.high < high {
+			break
+		}
+		ch.begin(ch.of+1, from, true)
 	}
-	if ch.of > c.Segment {
-		return c.Segment + 1
-	}
-	return c.Segment
+	ch.high = max(ch.high, c.Value)
+	return min(max(ch.of, c.Segment), c.Segment+uint64(c.Passed))
+}
+
+// begin goes on to a segment, with a change that leads from a value: the one at which the segment begins, if none is missing.
+func (ch *chain) begin(segment uint64, value event.Bytes, all bool) {
+	ch.of, ch.high, ch.knowHigh = segment, value, all
 }

@@ -71,6 +71,7 @@ type Tracker struct {
 	shown    shown
 	space    space
 	marked   *baseline // nil for none
+	timeline timeline
 }
 
 // process is one traced process over its traced life.
@@ -83,6 +84,7 @@ type process struct {
 	ended       bool
 	alive       bool
 	past        past
+	line        line
 	life        figures
 	inputs      int64
 	open        []*window // cells that run, innermost last
@@ -126,7 +128,9 @@ type root struct {
 	open       []*window // in the order they opened; some that have closed may be among them
 	closed     int       // how many
 	past       past      // of the tree
-	crowded    shedding  // more processes came than are followed
+	line       line
+	drawnAt    event.Nanoseconds // when the last boundary was
+	crowded    shedding          // more processes came than are followed
 	unsure     [event.UnknownKinds]peaks
 	recent     *process   // the process that moved last; see process.older
 	living     []*process // those that live

@@ -51,7 +51,7 @@ func TestWildEvents(t *testing.T) {
 				add(&event.Change{
 					Stream: r.Uint64N(500), Segment: r.Uint64N(60), Time: event.Nanoseconds(r.Int64N(1e12)), Root: uint32(r.IntN(2)), PID: pid(), TID: pid(),
 					Meter: meters[r.IntN(len(meters))], Value: size(), Size: size(), Address: r.Uint64N(6) * 4096, Stack: r.Uint64N(5),
-					Block: r.IntN(2) == 0, Between: r.IntN(8) == 0, Learned: r.IntN(16) == 0,
+					Block: r.IntN(2) == 0, Passed: uint8(max(0, r.IntN(16)-13)), Learned: r.IntN(16) == 0,
 				})
 			}
 		}

@@ -42,11 +42,8 @@ __attribute__((noinline)) int cut(__u32 slot, __u32 place)
 		return 0;
 	b->since = *(volatile __u64 *)&p->segment;
 	for (int m = 0; m < METERS; m++) {
-		__s64 now = *(volatile __s64 *)&p->value[m];
-		__s64 high = exchange(&p->high[m], now);
-		b->value[m] = now;
-		b->high[m] = high > now ? high : now;
-		p->told[m] = now;
+		take_high(&p->value[m], &p->high[m], &b->value[m], &b->high[m]);
+		p->told[m] = b->value[m];
 	}
 	linger();
 	if (p->segment <= b->segment)

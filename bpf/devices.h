@@ -163,13 +163,9 @@ __attribute__((noinline)) int cut_device(__u32 slot, __u32 number, __u64 boundar
 	b->group = number;
 	b->text_size = 0;
 	for (int m = 0; m < DEVICE_METERS; m++) {
-		__s64 now = *(volatile __s64 *)&d->value[m];
-		__s64 high = exchange(&d->high[m], now);
-		b->value[m] = now;
-		b->high[m] = BOTH_MAX(high, now);
-		d->told[m] = now;
-		now = *(volatile __s64 *)&t->value[m];
-		high = exchange(&t->high[m], now);
+		take(&d->value[m], &d->high[m], &b->value[m], &b->high[m]); /* here, because calls are deep already */
+		d->told[m] = b->value[m];
+		__s64 now = *(volatile __s64 *)&t->value[m], high = exchange(&t->high[m], now);
 		b->tree[m] = now;
 		b->tree_high[m] = BOTH_MAX(high, now);
 		t->told[m] = now;

@@ -33,20 +33,52 @@ static __always_inline void lose(__u32 reason)
 	fetch_add(&losses[reason & (LOSSES - 1)], 1);
 }
 
+static __always_inline void raise(__s64 *high, __s64 value)
+{
+	__s64 seen = *(volatile __s64 *)high;
+
+	for (int i = 0; i < 16; i++) {
+		if (value <= seen)
+			return;
+		__s64 was = __sync_val_compare_and_swap(high, seen, value);
+		if (was == seen)
+			return;
+		seen = was;
+	}
+}
+
 /* Neither static nor inline: the verifier looks at such a function once, and not at every call. */
 __attribute__((noinline)) int raise_to(__s64 *high, __s64 value)
 {
-	if (!high)
-		return 0;
-	__s64 seen = *(volatile __s64 *)high;
-	for (int i = 0; i < 16; i++) {
-		if (value <= seen)
-			return 0;
-		__s64 was = __sync_val_compare_and_swap(high, seen, value);
-		if (was == seen)
-			return 0;
-		seen = was;
+	if (high)
+		raise(high, value);
+	return 0;
+}
+
+/*
+ * Takes a maximum; the next one begins at the value of the same instant: where the value moves in between, it is tried
+ * again, and all that was taken until then is from before that instant. A change of a meter that moves by blocks is
+ * then on one side with its value and with the maximum.
+ */
+static __always_inline void take(__s64 *value, __s64 *high, __s64 *now, __s64 *highest)
+{
+	__s64 most = *(volatile __s64 *)value;
+
+	for (int i = 0; i < 8; i++) {
+		__s64 at = *(volatile __s64 *)value, was = exchange(high, at);
+		most = most > at ? most : at;
+		most = most > was ? most : was;
+		*now = at;
+		if (*(volatile __s64 *)value == at)
+			break;
 	}
+	*highest = most;
+}
+
+__attribute__((noinline)) int take_high(__s64 *value, __s64 *high, __s64 *now, __s64 *highest)
+{
+	if (value && high && now && highest)
+		take(value, high, now, highest);
 	return 0;
 }
 
@@ -91,6 +123,25 @@ static __always_inline bool in_segment(struct process *p, __u64 segment)
 	return !*(volatile __u32 *)&p->cutting && *(volatile __u64 *)&p->segment == segment;
 }
 
+/*
+ * How many boundaries, at most, have been drawn since a segment was looked up. One that is being drawn counts; it is
+ * asked for first: where it has ended, its segment has, too.
+ */
+static __always_inline __u32 passed(struct process *p, __u64 segment)
+{
+	__u64 one = *(volatile __u32 *)&p->cutting != 0;
+	__u64 all = *(volatile __u64 *)&p->segment - segment;
+
+	if (!(one | all))
+		return 0;
+	if (one & (all != 0)) { /* is it still that one? */
+		one = *(volatile __u32 *)&p->cutting != 0;
+		all = *(volatile __u64 *)&p->segment - segment;
+	}
+	all += one;
+	return all < PASSED_MOST ? all : PASSED_MOST;
+}
+
 static __always_inline void send_change(struct process *p, struct root *r, __u64 number, __u64 segment, __u32 meter,
 					__s64 value, __s64 size, __u64 address, __u64 stack)
 {
@@ -112,9 +163,7 @@ static __always_inline void send_change(struct process *p, struct root *r, __u64
 	c->tid = (__u32)bpf_get_current_pid_tgid();
 	/* What moved while the maxima are taken is on either side; so is what moved after it looked which segment it
 	 * is. */
-	if (!in_segment(p, segment))
-		meter |= CHANGE_BETWEEN;
-	c->meter = meter;
+	c->meter = meter | passed(p, segment) * CHANGE_PASSED;
 	bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
 	/* Look at the fill level now and then; a nudge every so often while it is over a quarter. */
 	if ((number & 127) == 0 && bpf_ringbuf_query(&changes, BPF_RB_AVAIL_DATA) > change_ring_size / 4) {

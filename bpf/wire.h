@@ -291,8 +291,10 @@ enum change_flag {
 	CHANGE_REFUSED = 1 << 30, /* nothing changed: `size` bytes were asked for and refused; value is what was held */
 	CHANGE_FOREIGN =
 		1 << 28, /* nothing changed: memory of another process was opened or closed; value is how many are */
-	CHANGE_BLOCK = 1 << 26,	    /* of a total: `address` and `size` are the block that was made or freed */
-	CHANGE_BETWEEN = 1 << 27,   /* a boundary was being drawn: it may belong to its segment or to the next */
+	CHANGE_BLOCK = 1 << 26,	 /* of a total: `address` and `size` are the block that was made or freed */
+	CHANGE_PASSED = 1 << 16, /* bits 16-23: how many boundaries, at most, were drawn meanwhile: it belongs to its
+				  * segment or to one of so many behind it */
+	PASSED_MOST = 255,
 	CHANGE_COLLECTED = 1 << 25, /* a block was freed while Python's garbage collector ran: nothing else does then */
 	CHANGE_LEARNED = 1 << 29,   /* the meter was not known before; value is what it was before its next change */
 };

@@ -124,8 +124,8 @@ type Change struct {
 	// Mapped: all of the range [Address, Address + |Size|) is mapped from now on, or nothing of it; parts of it may have been before.
 	// Reserved: it rose by Size, by blocks that the driver gave the same thread since PyTorch's last report.
 	Block bool
-	// Between: a boundary was being drawn just then. The change belongs to its segment or to the one behind it.
-	Between bool
+	// Passed is how many boundaries, at most, were drawn just then: the change belongs to its segment or to one of so many behind it.
+	Passed uint8
 	// Collected: it was freed while Python's garbage collector ran.
 	Collected bool
 	// Learned: the meter was not known before (PyTorch's totals after a late attach); Value is what it has been all along.

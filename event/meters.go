@@ -200,7 +200,7 @@ func (f *Facts) InBlocks() bool {
 }
 
 // Chained says whether each change of a block says from which value it led to which.
-func (f *Facts) Chained() bool { return f.Kind == Blocks || f.Kind == OfAllocator }
+func (f *Facts) Chained() bool { return f.Kind == Blocks || f.Kind == OfAllocator || f.Kind == Total }
 
 // IsBlock says whether a change is of one block, or one range.
 func (c *Change) IsBlock() bool {

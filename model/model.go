@@ -38,6 +38,11 @@ type Report struct {
 	StreamBetween iter.Seq[*Between] `json:"-"`
 	// PassingBetween are the same as Passing is of Stream.
 	PassingBetween iter.Seq[*Between] `json:"-"`
+	// Timeline has what meters did over time, unless StreamTimeline makes it; see [Report.AllTimeline].
+	Timeline       []Track          `json:"timeline"`
+	StreamTimeline iter.Seq[*Track] `json:"-"`
+	// Levels are what meters in it are not to reach.
+	Levels []Level `json:"levels,omitempty"`
 	// Lines say, for each line of code that allocated in the session, what it and what it called did; the most at the
 	// session's peak first, 3,000 at most.
 	Lines []Line `json:"lines,omitempty"`

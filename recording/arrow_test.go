@@ -125,7 +125,13 @@ func checkChange(t *testing.T, c arrowRow, e *event.Change) {
 		Meter:   e.Meter,
 		Value:   event.Bytes(c.i64(colValue)),
 	}
-	got.Learned, got.Block, got.Between, got.Collected = c.truth(colLearned), c.truth(colBlock), c.truth(colBetween), c.truth(colCollected)
+	got.Learned, got.Block, got.Collected = c.truth(colLearned), c.truth(colBlock), c.truth(colCollected)
+	if c.truth(colBetween) {
+		got.Passed = 1
+	}
+	if rec.Column(colPassed).IsValid(row) {
+		got.Passed = uint8(rec.Column(colPassed).(*array.Uint32).Value(row))
+	}
 	if rec.Column(colSize).IsNull(row) != (e.Size == 0) || rec.Column(colNumber).IsValid(row) || rec.Column(colText).IsValid(row) {
 		t.Errorf("row %d: wrong nulls", row)
 	}

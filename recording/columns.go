@@ -90,6 +90,7 @@ const (
 	colTorchSlack
 	colUntraced
 	colUntracedNow
+	colPassed
 	colFirstRefused
 	colFirstMissing     = colFirstRefused + int(event.RefusedKinds)
 	colFirstMeter       = colFirstMissing + int(event.MissingKinds)
@@ -185,6 +186,7 @@ var singleFields = [colCount]field{
 	colTorchSlack:    {"torch_slack", typeInt64, false},
 	colUntraced:      {"untraced", typeUint64, false},
 	colUntracedNow:   {"untraced_now", typeUint64, false},
+	colPassed:        {"passed", typeUint32, false},
 }
 
 func tableFields() [colCount]field {

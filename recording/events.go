@@ -2,6 +2,7 @@ package recording
 
 import (
 	"fmt"
+	"math"
 
 	"ipytracer/event"
 )
@@ -85,13 +86,21 @@ func (b *batch) change(row int) (event.Event, error) {
 		Size:      b.bytes(colSize, row),
 		Address:   b.u64(colAddress, row),
 		Learned:   b.columns[colLearned].truth(row),
-		Between:   b.columns[colBetween].truth(row),
+		Passed:    b.passed(row),
 		Collected: b.columns[colCollected].truth(row),
 		Block:     b.columns[colBlock].truth(row),
 		Caller:    b.caller(row),
 		Stack:     b.u64(colStack, row),
 	}
 	return c, nil
+}
+
+// passed is how many boundaries a change may have passed. Those who recorded it before it was counted said that there was one.
+func (b *batch) passed(row int) uint8 {
+	if !b.columns[colBetween].truth(row) {
+		return 0
+	}
+	return uint8(min(max(b.u32(colPassed, row), 1), math.MaxUint8))
 }
 
 func (b *batch) refusal(row int) (event.Event, error) {

@@ -81,8 +81,11 @@ func (w *Writer) addChange(c *event.Change) error {
 	if c.Block {
 		t.setBool(colBlock, true)
 	}
-	if c.Between {
+	if c.Passed > 0 {
 		t.setBool(colBetween, true)
+	}
+	if c.Passed > 1 {
+		t.set32(colPassed, uint32(c.Passed))
 	}
 	if c.Collected {
 		t.setBool(colCollected, true)

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
-	"strings"
 
 	"ipytracer/model"
 	"ipytracer/report/escape"
@@ -26,7 +25,7 @@ func CSV(w io.Writer, r *model.Report) error {
 	head := append([]string{}, csvColumns...)
 	for _, id := range ids {
 		for _, name := range csvFigure {
-			head = append(head, csvText(id+"."+name))
+			head = append(head, escape.Formula(id+"."+name))
 		}
 	}
 	if err := out.Write(head); err != nil {
@@ -91,7 +90,7 @@ func (r *csvRow) take() []string {
 }
 
 func (r *csvRow) window(w *model.Window) {
-	r.text(csvText(w.Kind))
+	r.text(escape.Formula(w.Kind))
 	r.number(int64(w.ID))
 	r.number(int64(w.Parent))
 	r.number(int64(w.PID))
@@ -101,19 +100,19 @@ func (r *csvRow) window(w *model.Window) {
 	} else {
 		r.number(int64(*w.ExecutionCount))
 	}
-	r.text(strconv.FormatBool(w.Silent), csvText(w.Name))
+	r.text(strconv.FormatBool(w.Silent), escape.Formula(w.Name))
 	r.numberIf(w.Line > 0, int64(w.Line))
-	r.text(csvText(w.Status), csvText(w.Note))
+	r.text(escape.Formula(w.Status), escape.Formula(w.Note))
 	r.number(w.StartNS)
 	r.number(w.DurationNS)
 	r.numberIf(w.CPUNS >= 0, w.CPUNS)
-	r.text("", "", csvText(w.Source), strconv.FormatBool(w.SourceTruncated))
+	r.text("", "", escape.Formula(w.Source), strconv.FormatBool(w.SourceTruncated))
 }
 
 func (r *csvRow) between(b *model.Between) {
 	r.text("between", "", "")
 	r.number(int64(b.PID))
-	r.text("", "", "", csvText(b.Label), "", "", csvText(b.Note))
+	r.text("", "", "", escape.Formula(b.Label), "", "", escape.Formula(b.Note))
 	r.number(b.StartNS)
 	r.number(b.DurationNS)
 	r.text("")
@@ -141,13 +140,4 @@ func (r *csvRow) figures(figures map[string]model.Figure, ids []string) {
 			r.number(*f.Bound)
 		}
 	}
-}
-
-// csvText makes a text safe for spreadsheets and terminals. The characters that begin a formula include the
-// full-width forms, which some spreadsheets fold.
-func csvText(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(s[:min(4, len(s))])[0]) {
-		s = "'" + s
-	}
-	return escape.But(s, "\n\t")
 }

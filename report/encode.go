@@ -25,6 +25,8 @@ func (e *encoder) item(item any) {
 		e.window(x)
 	case *model.Between:
 		e.between(x)
+	case *model.Track:
+		e.track(x)
 	case *extent:
 		e.stack(x)
 	case *tabledFrame:

@@ -42,6 +42,20 @@ func TestEncoderIsEncodingJSON(t *testing.T) {
 			}
 			plain.any(one)
 		}
+		var k model.Track
+		fill(random, reflect.ValueOf(&k).Elem())
+		for i := range k.Points {
+			k.Points[i].Kind = model.PointKind("vfmg"[random.IntN(4)])
+		}
+		k.Meter = "cpu.numpy" // encoding/json leaves what MarshalJSON has escaped as it is
+		if len(k.Gaps) == 0 {
+			k.Gaps = nil
+		}
+		for i := range k.Gaps {
+			k.Gaps[i].Reason = "probes"
+		}
+		e.item(&k)
+		plain.any(k)
 		if e.err != nil || plain.err != nil || !bytes.Equal(e.b, plain.b) {
 			at := 0
 			for at < min(len(e.b), len(plain.b)) && e.b[at] == plain.b[at] {
@@ -103,6 +117,8 @@ func fill(random *rand.Rand, v reflect.Value) {
 		v.SetBool(random.IntN(2) == 0)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(random.Int64() >> random.IntN(64) * int64(1-2*random.IntN(2)))
+	case reflect.Uint8:
+		v.SetUint(uint64(random.IntN(256)))
 	case reflect.Uint64:
 		v.SetUint(random.Uint64())
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/escape"
 	"ipytracer/report/reporttest"
 	"ipytracer/report/text"
 )
@@ -62,7 +63,7 @@ func TestCSVFormulasAreDefused(t *testing.T) {
 	for in, want := range map[string]string{
 		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\t=1": "'\t=1", "\n=1": "'\n=1", "\r=1": `'\r=1`, "＝1": "'＝1", "x=1": "x=1", "": "", "\x1b": `\x1b`,
 	} {
-		if got := report.CSVText(in); got != want {
+		if got := escape.Formula(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}

@@ -37,6 +37,13 @@ func JSON(w io.Writer, r *model.Report) error {
 				}
 			}
 		},
+		"timeline": func(yield func(any) bool) {
+			for track := range r.AllTimeline() {
+				if !yield(track) {
+					return
+				}
+			}
+		},
 	}, "report")
 }
 
@@ -61,6 +68,19 @@ func newDocument(w io.Writer) *document {
 
 // write puts out the fields of a struct, lists item by item. Some lists come from elsewhere, by their names.
 func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any], what string) error {
+	d.fields(object, elsewhere)
+	d.list("stacks", items(d.tables.stacks))
+	d.list("frames", items(d.tables.frames))
+	return d.end(what)
+}
+
+// plain is write for what has no stacks.
+func (d *document) plain(object any, what string) error {
+	d.fields(reflect.ValueOf(object), nil)
+	return d.end(what)
+}
+
+func (d *document) fields(object reflect.Value, elsewhere map[string]iter.Seq[any]) {
 	d.put([]byte("{"))
 	for i := range object.NumField() {
 		name, omit := jsonName(object.Type().Field(i))
@@ -84,8 +104,9 @@ func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any
 			})
 		}
 	}
-	d.list("stacks", items(d.tables.stacks))
-	d.list("frames", items(d.tables.frames))
+}
+
+func (d *document) end(what string) error {
 	d.put([]byte("\n}\n"))
 	if err := d.to.Flush(); err != nil {
 		return err

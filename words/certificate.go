@@ -73,6 +73,7 @@ type LeftOut struct {
 	Unpaired  int // experiments that were not opened
 	Children  int // of windows
 	Texts     int // that were cut or left out
+	Timeline  int // stretches of meters over time
 
 	MaxProcesses int
 }
@@ -91,6 +92,7 @@ func (l *LeftOut) Reasons() (reasons []string) {
 		{l.Uncounted, "who allocated was not counted in %d windows: too many were open at once"},
 		{l.Unpaired, "%d experiments are not in this report: too many were open at once"},
 		{l.Children, "%d times a child process is missing from a window's children: there were too many"},
+		{l.Timeline, "%d stretches of meters are missing from the timeline: there were too many points"},
 		{l.Texts, "%d texts were cut or left out: there was too much text"},
 	} {
 		if one.count > 0 {

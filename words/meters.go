@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -31,6 +32,9 @@ func IsOutermost(id string) bool {
 	}
 	return slices.ContainsFunc(event.Meters(), func(f event.Facts) bool { return slices.Contains(f.Within, m.Template()) })
 }
+
+// HasBlocks says whether single blocks or ranges of a meter are told, and so who allocates them.
+func HasBlocks(id string) bool { return factsOf(id).InBlocks() }
 
 // Headlines are those of a list of meters that have a place of their own in tables for people, in its order; of GPUs in the list's.
 func Headlines(ids []string) []string {
@@ -61,3 +65,6 @@ func UnknownFrees(c *model.Certificate) iter.Seq2[string, string] {
 		}
 	}
 }
+
+// OfGPU says whether a meter is of a GPU's memory.
+func OfGPU(id string) bool { return strings.HasPrefix(id, "gpu.") }

@@ -54,10 +54,13 @@ func (s *session) deliver(what string, print func(io.Writer) error) error {
 // otherPlaces are where a report goes that cannot be written where it was to go, the best first.
 func (s *session) otherPlaces(what string) []place {
 	var places []place
-	if s.to.path != "" {
+	if s.to.path != "" && s.options.forTerminal(s.console.out) == nil {
 		places = append(places, place{"on standard output", func() (*destination, error) { return &destination{Writer: s.console.out}, nil }})
 	}
-	extension := map[string]string{"text": ".txt", "json": ".json", "csv": ".csv"}[s.options.Format]
+	extension := ".txt"
+	if f := formatOf(s.options.Format); f != nil {
+		extension = f.ending
+	}
 	file := func(path string) place {
 		return place{"in " + path, func() (*destination, error) {
 			f, err := s.rights.Create(path, false)

@@ -83,7 +83,7 @@ func explain(err error) (status int, message string) {
 		return statusLeak, err.Error()
 	case errors.As(err, &notJudged):
 		return statusNotJudged, err.Error()
-	case errors.Is(err, errBound):
+	case errors.Is(err, errBound), errors.Is(err, errDoubtful):
 		return statusBound, err.Error()
 	case errors.Is(err, errServeNeedsRoot), errors.Is(err, serving.ErrFolder), errors.Is(err, serving.ErrServed):
 		return statusCannotTrace, err.Error()

@@ -70,9 +70,9 @@ Exit status:
   1  tracing failed
   2  wrong usage
   3  this machine or this user cannot trace; the message says why and what to type
-  4  --strict, and a figure is only a bound, or something was lost
-  5  audit --fail-over, and more than that stays behind
-  6  audit --fail-over, and that much could not be judged
+  4  --strict, and a figure is only a bound, or something was lost; or a plan has doubts
+  5  --fail-over, and it is over: more stays behind (audit), or is needed than before (diff)
+  6  --fail-over, and that could not be judged
   otherwise the status of the command that was traced`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -85,7 +85,7 @@ Exit status:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newAttachCommand(c), newTopCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newAuditCommand(c),
+	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c), newTopCommand(c),
 		newLimitCommand(c), newNotebookCommand(c), newServeCommand(c), newGuardCommand(), newHelperCommand(), newLookCommand(c), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
 	return root
 }

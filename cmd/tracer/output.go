@@ -15,8 +15,6 @@ import (
 	"golang.org/x/term"
 
 	"ipytracer/model"
-	"ipytracer/report"
-	"ipytracer/report/text"
 	"ipytracer/tracer/userfile"
 )
 
@@ -35,7 +33,7 @@ type OutputOptions struct {
 
 // AddFlags defines the flags.
 func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Format, "format", "text", "how to print the report: text, json or csv")
+	f.StringVar(&o.Format, "format", "", formatHelp())
 	f.StringVarP(&o.File, "output", "o", "", "write the report to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
@@ -48,7 +46,10 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 
 // Check finds mistakes before anything is traced.
 func (o *OutputOptions) Check() error {
-	if err := checkFormat(o.Format, "text", "json", "csv"); err != nil {
+	if o.Format == "" {
+		o.Format = formatFor(o.File)
+	}
+	if err := checkFormat(o.Format, formatNames()...); err != nil {
 		return err
 	}
 	if o.Cells < 0 || o.Lines < 0 {
@@ -70,26 +71,6 @@ func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
-}
-
-// Print renders a report in the chosen format.
-func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
-	if o.NoSource {
-		r = report.WithoutSource(r)
-	}
-	switch o.Format {
-	case "json":
-		return report.JSON(w, r)
-	case "csv":
-		return report.CSV(w, r)
-	}
-	lines := o.Lines
-	if lines == 0 {
-		lines = -1
-	}
-	return text.Report(w, r, text.Options{
-		Color: colored(w), Width: width(w), Cells: o.Cells, Statements: lines, By: o.By, Full: o.Full,
-	})
 }
 
 // isStrict says whether a report is what --strict asks for: every figure is exact, and nothing was lost, refused or guessed.
@@ -141,9 +122,12 @@ type destination struct {
 // open finds out at once whether the destination can be written, with the rights of whoever typed the command.
 func (o *OutputOptions) open(rights *userfile.Rights, stdout io.Writer) (*destination, error) {
 	if o.File == "" || o.File == "-" {
-		return &destination{Writer: stdout}, nil
+		return &destination{Writer: stdout}, o.forTerminal(stdout)
 	}
 	if f := descriptor(o.File); f != nil {
+		if err := o.forTerminal(f); err != nil {
+			return nil, err
+		}
 		return &destination{Writer: f, path: o.File}, nil
 	}
 	special, err := rights.Special(o.File)
@@ -158,6 +142,18 @@ func (o *OutputOptions) open(rights *userfile.Rights, stdout io.Writer) (*destin
 		return nil, fmt.Errorf("write the report: %w", err)
 	}
 	return &destination{Writer: f, file: f, path: o.File}, nil
+}
+
+// forTerminal refuses to print on a terminal what is not for one.
+func (o *OutputOptions) forTerminal(to io.Writer) error {
+	f := formatOf(o.Format)
+	if f == nil || !f.binary {
+		return nil
+	}
+	if _, is := terminal(to); !is {
+		return nil
+	}
+	return usageError{fmt.Errorf("--format %s is not for terminals: name a file, such as -o report%s, or hand it to a program by a pipe", f.name, f.ending)}
 }
 
 // descriptor is what names such as /dev/stdout stand for: a descriptor that the program was given, not a file to be opened. Of

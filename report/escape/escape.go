@@ -150,3 +150,12 @@ func Pad(s string, n int, right bool) string {
 	}
 	return s + fill
 }
+
+// Formula makes a text safe for spreadsheets and terminals, newlines and tabs left as they are: a text that a spreadsheet would take for a
+// formula begins with an apostrophe. The characters that begin one include the full-width forms, which some spreadsheets fold.
+func Formula(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(s[:min(4, len(s))])[0]) {
+		s = "'" + s
+	}
+	return But(s, "\n\t")
+}

@@ -72,12 +72,7 @@ func (q quantity) show(figures map[string]model.Figure, meter string) span {
 }
 
 // meterName is what people call a meter: resident, numpy, GPU 0 active.
-func meterName(id string) string {
-	if rest, ok := strings.CutPrefix(id, "gpu."); ok {
-		return "GPU " + strings.ReplaceAll(rest, ".", " ")
-	}
-	return strings.ReplaceAll(strings.TrimPrefix(id, "cpu."), ".", " ")
-}
+func meterName(id string) string { return words.Meter(id) }
 
 // headlines are the meters a table shows, the one that ranks first, parts of others left out.
 func headlines(r *model.Report, by string) ([]string, error) {

@@ -8,11 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// isLibrary says whether a file is not the user's own: the standard library's, an installed package's, or the interpreter's.
-func isLibrary(file string) bool {
-	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") || strings.Contains(file, "/site-packages/") ||
-		strings.Contains(file, "/dist-packages/") || strings.Contains(file, "/lib/python3")
-}
+// isLibrary says whether a file is not the user's own.
+func isLibrary(file string) bool { return model.IsLibrary(file) }
 
 // made are calls in libraries without those that decorators made, which nobody asked for.
 func made(calls []model.Frame) []model.Frame {

@@ -40,8 +40,8 @@ func TestCutsAmongChanges(t *testing.T) {
 	for i := range c.changes {
 		switch e := &c.changes[i]; {
 		case e.Meter != event.ResidentAnon:
-		case e.Between:
-			for _, side := range []uint64{e.Segment, e.Segment + 1} {
+		case e.Passed > 0:
+			for side := e.Segment; side <= e.Segment+uint64(e.Passed); side++ {
 				if between[side] == nil {
 					between[side] = map[event.Bytes]bool{}
 				}

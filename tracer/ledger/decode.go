@@ -27,7 +27,7 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 
 // flags of a change, which ride on its meter.
 const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_FOREIGN | kernelChangeFlagCHANGE_LEARNED |
-	kernelChangeFlagCHANGE_BETWEEN | kernelChangeFlagCHANGE_BLOCK | kernelChangeFlagCHANGE_COLLECTED
+	kernelChangeFlagCHANGE_BLOCK | kernelChangeFlagCHANGE_COLLECTED
 
 // deviceMeters is how many meters of a GPU the kernel keeps; they are the first of event's.
 const deviceMeters = uint32(kernelDeviceMeterDEVICE_METERS)
@@ -55,7 +55,7 @@ func decodeChange(c *kernelChange) event.Change {
 		Caller:    decodeCaller(c.Meter),
 		Stack:     c.Stack,
 		Block:     c.Meter&uint32(kernelChangeFlagCHANGE_BLOCK) != 0,
-		Between:   c.Meter&uint32(kernelChangeFlagCHANGE_BETWEEN) != 0,
+		Passed:    uint8(c.Meter / uint32(kernelChangeFlagCHANGE_PASSED)),
 		Learned:   c.Meter&uint32(kernelChangeFlagCHANGE_LEARNED) != 0,
 		Collected: c.Meter&uint32(kernelChangeFlagCHANGE_COLLECTED) != 0,
 	}

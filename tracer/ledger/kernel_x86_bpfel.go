@@ -139,7 +139,8 @@ const (
 	kernelChangeFlagCHANGE_REFUSED   kernelChangeFlag = 1073741824
 	kernelChangeFlagCHANGE_FOREIGN   kernelChangeFlag = 268435456
 	kernelChangeFlagCHANGE_BLOCK     kernelChangeFlag = 67108864
-	kernelChangeFlagCHANGE_BETWEEN   kernelChangeFlag = 134217728
+	kernelChangeFlagCHANGE_PASSED    kernelChangeFlag = 65536
+	kernelChangeFlagPASSED_MOST      kernelChangeFlag = 255
 	kernelChangeFlagCHANGE_COLLECTED kernelChangeFlag = 33554432
 	kernelChangeFlagCHANGE_LEARNED   kernelChangeFlag = 536870912
 )

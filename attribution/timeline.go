@@ -1,0 +1,282 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// What meters did over time is kept as turning points (see [model.Track]): what each boundary says, and in between what changes tell. Few
+// of them are needed: windows need their starts, peaks and ends; of the others a chart needs so many for each cell. A stretch that is
+// over is turned into bytes, see [stored].
+
+// timeline is what is kept of that for all processes.
+type timeline struct {
+	bytes   int // in the archive
+	tracks  int
+	columns int // of all folds
+	full    bool
+	reasons []string // of gaps, by their numbers
+	moments []moment // to be used again
+	spare   [][]column
+	pids    []int32
+}
+
+// Limits of what is kept.
+const (
+	maxTracks     = 1 << 17
+	maxColumns    = 1 << 16
+	maxTimeline   = 192 << 20 // bytes, before they are packed
+	maxFolds      = 4         // segments that are not over, of a track
+	maxReasons    = 200
+	maxSpareFolds = 32 // columns of folds, to be used again
+)
+
+// line is what the meters did of a process, or of a tree.
+type line struct {
+	tracks []*track          // by meter, ascending
+	began  event.Nanoseconds // since when it is known what they do
+	isOn   bool              // of a tree: there is more than one process in it
+}
+
+// track is a meter's, made where it is not there yet; nil where there is no room.
+func (t *Tracker) track(l *line, m event.Meter) *track {
+	i, found := slices.BinarySearchFunc(l.tracks, m, func(k *track, m event.Meter) int { return int(k.meter) - int(m) })
+	if found {
+		return l.tracks[i]
+	}
+	if !t.limits.room(&t.limits.Timeline, t.timeline.tracks < maxTracks && !t.timeline.full) {
+		return nil
+	}
+	t.timeline.tracks++
+	k := &track{meter: m}
+	l.tracks = slices.Insert(l.tracks, i, k)
+	return k
+}
+
+// tell takes in a change.
+func (t *Tracker) tell(r *root, c *event.Change) {
+	over := r.ended
+	if t.pending != nil && t.pending.Root == c.Root {
+		over = max(over, t.pending.Segment)
+	}
+	// Its boundary has been drawn, or may have been: that is for the peaks to settle.
+	if t.audit != nil || c.Segment <= over || c.Passed > 0 || c.Learned {
+		return
+	}
+	p := t.processes[c.PID]
+	if p == nil || p.began == 0 {
+		return
+	}
+	k := t.track(&p.line, c.Meter)
+	if k == nil || k.isGap {
+		return
+	}
+	kind := c.Meter.Facts().Kind
+	k.tell(&t.timeline, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part || kind == event.Ranges && !c.Block})
+}
+
+func (k *track) tell(l *timeline, segment uint64, m moment) {
+	for i := range k.folds {
+		if f := &k.folds[i]; f.segment == segment {
+			before := len(f.columns)
+			f.add(m)
+			l.columns += len(f.columns) - before
+			return
+		}
+	}
+	if len(k.folds) == maxFolds || l.columns >= maxColumns {
+		return
+	}
+	f := fold{segment: segment, origin: m.at, shift: 10}
+	if n := len(l.spare); n > 0 {
+		f.columns, l.spare = l.spare[n-1], l.spare[:n-1]
+	}
+	k.folds = append(k.folds, f)
+	k.folds[len(k.folds)-1].add(m)
+	l.columns++
+}
+
+// isEdge says whether windows begin or end at a boundary.
+func isEdge(b *event.Boundary, p *process) bool {
+	switch b.Kind {
+	case event.ProcessStart, event.MeterShed, event.MeterBack, event.MeterSettled, event.Line, event.Asked:
+		return false
+	case event.ProcessExec, event.ProcessExit:
+		return p != nil && p.hasWindows
+	}
+	return true
+}
+
+// draw takes in what a boundary says that has been applied.
+func (t *Tracker) draw(r *root, b *event.Boundary, moved moves) {
+	if t.audit != nil {
+		return
+	}
+	s := seen{at: b.Time, segment: b.Segment, hold: r.drawnAt, isEdge: isEdge(b, t.processes[b.PID])}
+	turns := b.Kind == event.CellOpen || b.Kind == event.CellClose
+	for _, pid := range t.inOrderOfPID(moved) {
+		p := t.processes[pid]
+		if p == nil || p.began == 0 {
+			continue
+		}
+		m := moved[pid]
+		s.waited = m.waited
+		t.drawLine(r, &p.line, &s, m.value, m.high, turns)
+	}
+	t.drawTree(r, b, &s, turns)
+	if b.Kind == event.MeterShed || b.Kind == event.MeterBack {
+		t.drawShed(r, b)
+	}
+	if p := t.processes[b.PID]; b.Kind == event.ProcessExit && p != nil {
+		t.close(&p.line)
+	}
+	r.drawnAt = max(r.drawnAt, b.Time)
+}
+
+// inOrderOfPID are the processes that moved, in an order that is the same every time.
+func (t *Tracker) inOrderOfPID(moved moves) []int32 {
+	pids := t.timeline.pids[:0]
+	for pid := range moved {
+		pids = append(pids, pid)
+	}
+	if len(pids) > 1 {
+		slices.Sort(pids)
+	}
+	t.timeline.pids = pids
+	return pids
+}
+
+// drawLine takes in what a boundary says of a process, or of a tree.
+func (t *Tracker) drawLine(r *root, l *line, s *seen, value, high *event.Readings, turns bool) {
+	i := 0
+	for _, m := range t.gpus.meters {
+		for i < len(l.tracks) && l.tracks[i].meter < m {
+			i++
+		}
+		if i == len(l.tracks) || l.tracks[i].meter != m {
+			if value[m] == 0 && high[m] == 0 || t.track(l, m) == nil {
+				continue
+			}
+		}
+		k := l.tracks[i]
+		if !k.hasBegun && s.at > l.began {
+			k.begin(l.began, 0)
+		}
+		s.value, s.high = value[m], high[m]
+		k.see(&t.timeline, s)
+		if !k.isGap && t.isShed(r, m) {
+			k.pause(&t.timeline, s.at, t.gapFor(r.whyShed(m)))
+		}
+		if n := len(k.points); n >= maxStretch || turns && n > 0 {
+			t.store(k)
+		}
+	}
+}
+
+// drawTree takes in what a boundary says of its tree, while there are more processes than the one that is attached.
+func (t *Tracker) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
+	isAlone := len(r.living) == 0 || len(r.living) == 1 && r.living[0].parent == 0
+	wasOn, l := r.line.isOn, &r.line
+	l.isOn = !isAlone
+	if !wasOn && isAlone {
+		return
+	}
+	s.waited = false
+	if !wasOn {
+		l.began = b.Time
+		for _, k := range l.tracks {
+			k.resume(b.Time, b.Tree[k.meter])
+		}
+		s.hold = b.Time
+		t.drawLine(r, l, s, &b.Tree, &b.Tree, turns)
+		return
+	}
+	t.drawLine(r, l, s, &b.Tree, &b.TreeHigh, turns)
+	if isAlone {
+		for _, k := range l.tracks {
+			k.pause(&t.timeline, b.Time, t.gapFor(model.GapAlone))
+		}
+	}
+}
+
+// isShed says whether a meter is stepped down.
+func (t *Tracker) isShed(r *root, m event.Meter) bool { return len(r.shed) > 0 && r.shed[m].now }
+
+// whyShed is a text by which a meter is stepped down, the same every time.
+func (r *root) whyShed(m event.Meter) (why string) {
+	for reason := range r.reasons {
+		one := cmp.Or(reason.why, model.GapStepped)
+		if reason.meter == m && (why == "" || one < why) {
+			why = one
+		}
+	}
+	return why
+}
+
+// drawShed begins and ends the gaps of meters that are stepped down.
+func (t *Tracker) drawShed(r *root, b *event.Boundary) {
+	for _, m := range event.Paused(b.Text) {
+		for _, p := range r.living {
+			t.drawShedOf(r, &p.line, b, m, p.past.value(m))
+		}
+		if r.line.isOn {
+			t.drawShedOf(r, &r.line, b, m, r.past.value(m))
+		}
+	}
+}
+
+func (t *Tracker) drawShedOf(r *root, l *line, b *event.Boundary, m event.Meter, value event.Bytes) {
+	if !slices.Contains(t.gpus.meters, m) {
+		return
+	}
+	k := t.track(l, m)
+	if k == nil {
+		return
+	}
+	if !k.hasBegun {
+		k.begin(l.began, value)
+	}
+	if t.isShed(r, m) {
+		k.pause(&t.timeline, b.Time, t.gapFor(r.whyShed(m)))
+	} else {
+		k.resume(b.Time, value)
+	}
+}
+
+// gapFor is the number of a reason.
+func (t *Tracker) gapFor(reason string) uint8 {
+	i := slices.Index(t.timeline.reasons, reason)
+	switch {
+	case i >= 0:
+		return uint8(i)
+	case len(t.timeline.reasons) == maxReasons:
+		return 0
+	}
+	reason, _ = t.limits.keep(reason, maxName)
+	t.timeline.reasons = append(t.timeline.reasons, reason)
+	return uint8(len(t.timeline.reasons) - 1)
+}
+
+// drawLearned notes what a meter has had all along.
+func (t *Tracker) drawLearned(l *line, m event.Meter, value event.Bytes) {
+	if t.audit != nil || l.began == 0 {
+		return
+	}
+	if k := t.track(l, m); k != nil && !k.hasBegun {
+		k.begin(l.began, value)
+	}
+}
+
+// close stores what a process did that has ended.
+func (t *Tracker) close(l *line) {
+	for _, k := range l.tracks {
+		k.pin()
+		k.drop(&t.timeline, ^uint64(0))
+		t.store(k)
+		k.points, k.folds = nil, nil
+		k.stored.coded = slices.Clip(k.stored.coded)
+	}
+}

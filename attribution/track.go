@@ -1,0 +1,286 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// point is a value of a meter. kept: a window needs it, so it is never thinned.
+type point struct {
+	at    event.Nanoseconds
+	bytes event.Bytes
+	kind  model.PointKind
+	kept  bool
+	gap   uint8 // of a gap: the number of its reason
+}
+
+// How many points a stretch of a track has, beside those that windows need: a stretch is a cell, or what lies between two, or what has so
+// many that windows need.
+const (
+	maxFree    = 128
+	maxStretch = 1 << 10
+)
+
+// track is what one meter of a process, or of a tree, does over time.
+type track struct {
+	meter    event.Meter
+	value    event.Bytes // at the last boundary
+	points   []point     // that are not stored yet
+	edge     int         // of these, how many are behind no window's beginning or end
+	atEdge   event.Bytes // the value there
+	free     int         // how many may be thinned
+	isGap    bool
+	hasBegun bool
+	folds    []fold // what changes tell of segments that are not over
+	stored   stored
+	end      event.Nanoseconds // of the last point
+}
+
+// seen is what a boundary says of one meter.
+type seen struct {
+	at          event.Nanoseconds
+	segment     uint64
+	value, high event.Bytes
+	hold        event.Nanoseconds // when the boundary before it was drawn
+	waited      bool              // its high is not only of the segment that ends
+	isEdge      bool              // windows begin or end there
+}
+
+// see takes in a boundary.
+func (k *track) see(l *timeline, s *seen) {
+	if k.isGap {
+		k.drop(l, s.segment)
+		k.value = s.value
+		return
+	}
+	if s.value != k.value || s.high > k.value || len(k.folds) > 0 {
+		k.move(l, s)
+	}
+	if s.isEdge {
+		k.pin()
+	}
+	if k.free > 2*maxFree {
+		k.thin()
+	}
+}
+
+// move adds what a meter did in a segment in which it moved.
+func (k *track) move(l *timeline, s *seen) {
+	if k.hasBegun && s.at < k.end { // two CPUs' boundaries passed each other
+		k.cross(s)
+		k.drop(l, s.segment)
+		return
+	}
+	highest := max(k.value, s.value)
+	waited := s.waited
+	moments := l.moments[:0]
+	for i := range k.folds {
+		if f := &k.folds[i]; f.segment <= s.segment {
+			moments, waited = f.moments(moments), waited || f.segment < s.segment
+		}
+	}
+	l.moments = moments
+	k.drop(l, s.segment)
+	if len(moments) == 0 && s.value == k.value && s.high <= k.value {
+		return
+	}
+	if k.hasBegun && !waited && s.hold > k.end && s.hold-k.end > (s.at-k.end)/64 { // so long it stood still
+		k.add(point{at: s.hold, bytes: k.value, kind: model.PointValue})
+	}
+	for _, m := range moments {
+		kind := model.PointValue
+		if m.fell {
+			kind = model.PointFell
+		}
+		highest = max(highest, m.bytes)
+		// A clock is read a moment before or after the meter: what is of a segment lies in it.
+		k.add(point{at: min(max(m.at, k.end+1), s.at), bytes: m.bytes, kind: kind})
+	}
+	if s.high > highest {
+		k.add(point{at: s.at, bytes: s.high, kind: model.PointMost})
+	}
+	if n := len(k.points); n == 0 || k.points[n-1].kind != model.PointValue || k.points[n-1].bytes != s.value {
+		k.add(point{at: s.at, bytes: s.value, kind: model.PointValue})
+	}
+	k.value = s.value
+}
+
+// begin adds the first point.
+func (k *track) begin(at event.Nanoseconds, value event.Bytes) {
+	k.add(point{at: at, bytes: value, kind: model.PointValue, kept: true})
+	k.value, k.edge, k.atEdge = value, 1, value
+}
+
+func (k *track) add(p point) {
+	k.hasBegun = true
+	k.points = append(k.points, p)
+	k.end = p.at
+	if !p.kept {
+		k.free++
+	}
+}
+
+// cross adds what a boundary says that comes behind a later one.
+func (k *track) cross(s *seen) {
+	i := len(k.points)
+	for i > 0 && k.points[i-1].at > s.at {
+		i--
+	}
+	k.points = slices.Insert(k.points, i, point{at: s.at, bytes: s.value, kind: model.PointValue, kept: s.isEdge})
+	if !s.isEdge {
+		k.free++
+	}
+	if i < k.edge {
+		k.edge++
+	}
+	if s.high > max(k.value, s.value) {
+		k.add(point{at: k.end, bytes: s.high, kind: model.PointMost})
+	}
+	k.add(point{at: k.end, bytes: s.value, kind: model.PointValue})
+	k.value = s.value
+}
+
+// extremes are the places of the highest and of the lowest point since the last window began or ended, -1 where these are its ends.
+func (k *track) extremes() (most, least int) {
+	most, least = -1, -1
+	high, low := max(k.atEdge, k.value), min(k.atEdge, k.value)
+	for i := k.edge; i < len(k.points); i++ {
+		switch p := &k.points[i]; {
+		case p.kind == model.PointGap:
+		case p.bytes > high:
+			most, high = i, p.bytes
+		case p.bytes < low:
+			least, low = i, p.bytes
+		}
+	}
+	return most, least
+}
+
+// pin keeps what windows need that begin or end here: the value, and the highest and the lowest since others did.
+func (k *track) pin() {
+	if k.edge == len(k.points) {
+		return
+	}
+	most, least := k.extremes()
+	for _, i := range [...]int{most, least, len(k.points) - 1} {
+		if i >= 0 && !k.points[i].kept {
+			k.points[i].kept = true
+			k.free--
+		}
+	}
+	k.edge, k.atEdge = len(k.points), k.value
+}
+
+// thin drops the points that change the picture the least, but for those that windows need or will.
+func (k *track) thin() {
+	most, least := k.extremes()
+	type weight struct {
+		at   int
+		area float64
+	}
+	for k.free > maxFree {
+		var all []weight
+		for i := 0; i < len(k.points)-1; i++ {
+			if !k.points[i].kept && i != most && i != least {
+				all = append(all, weight{i, k.area(i)})
+			}
+		}
+		slices.SortStableFunc(all, func(a, b weight) int {
+			switch {
+			case a.area < b.area:
+				return -1
+			case a.area > b.area:
+				return 1
+			}
+			return 0
+		})
+		drop := make([]bool, len(k.points)+1)
+		left := k.free
+		for _, w := range all {
+			if k.free == maxFree {
+				break
+			}
+			if w.at > 0 && drop[w.at-1] || drop[w.at+1] { // its neighbours are not what they were
+				continue
+			}
+			drop[w.at] = true
+			k.free--
+		}
+		if k.free == left {
+			return
+		}
+		kept, edge := k.points[:0], k.edge
+		for i, p := range k.points {
+			if drop[i] {
+				if i < k.edge {
+					edge--
+				}
+				continue
+			}
+			if i == most {
+				most = len(kept)
+			} else if i == least {
+				least = len(kept)
+			}
+			kept = append(kept, p)
+		}
+		k.points, k.edge = kept, edge
+	}
+}
+
+// area is that of the triangle of a point and its neighbours.
+func (k *track) area(i int) float64 {
+	p, next := k.points[i], k.points[i+1]
+	before := point{at: p.at, bytes: p.bytes}
+	if i > 0 {
+		before = k.points[i-1]
+	}
+	ax, ay := float64(p.at)-float64(before.at), float64(p.bytes)-float64(before.bytes)
+	bx, by := float64(next.at)-float64(before.at), float64(next.bytes)-float64(before.bytes)
+	return max(ax*by-bx*ay, bx*ay-ax*by)
+}
+
+// drop forgets what changes tell of segments that are over.
+func (k *track) drop(l *timeline, segment uint64) {
+	if len(k.folds) == 0 {
+		return
+	}
+	left := k.folds[:0]
+	for i := range k.folds {
+		if k.folds[i].segment > segment {
+			left = append(left, k.folds[i])
+		} else {
+			l.columns -= len(k.folds[i].columns)
+			if len(l.spare) < maxSpareFolds {
+				l.spare = append(l.spare, k.folds[i].columns[:0])
+			}
+		}
+	}
+	clear(k.folds[len(left):])
+	k.folds = left
+}
+
+// begin ends a gap, where the meter has a value again.
+func (k *track) resume(at event.Nanoseconds, value event.Bytes) {
+	if !k.isGap {
+		return
+	}
+	k.isGap, k.value = false, value
+	k.add(point{at: max(at, k.end), bytes: value, kind: model.PointValue, kept: true})
+	k.pin()
+	k.edge, k.atEdge = len(k.points), value
+}
+
+// pause begins a gap.
+func (k *track) pause(l *timeline, at event.Nanoseconds, reason uint8) {
+	if k.isGap {
+		return
+	}
+	k.pin()
+	k.drop(l, ^uint64(0))
+	k.isGap = true
+	k.add(point{at: max(at, k.end), bytes: k.value, kind: model.PointGap, kept: true, gap: reason})
+	k.edge, k.atEdge = len(k.points), k.value
+}

@@ -1,0 +1,126 @@
+package attribution
+
+import (
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// trackPoints is how many points an item of a report's timeline has at most; a gap's beginning and its end are in one.
+const trackPoints = 8 << 10
+
+// eachTrack makes a report's timeline.
+func (t *Tracker) eachTrack(yield func(*model.Track) bool) {
+	for _, p := range t.order {
+		if p.began == 0 && !p.hasWindows {
+			continue
+		}
+		gone := t.last
+		if p.ended {
+			gone = p.gone
+		}
+		if !t.eachOf(&p.line, p, false, gone, yield) {
+			return
+		}
+		if r := t.roots[p.root]; r != nil && p.session != nil && p.parent == 0 && !t.eachOf(&r.line, p, true, t.last, yield) {
+			return
+		}
+	}
+}
+
+// eachOf makes the tracks of a process, or of the tree of one that is attached.
+func (t *Tracker) eachOf(l *line, p *process, tree bool, gone event.Nanoseconds, yield func(*model.Track) bool) bool {
+	for _, k := range l.tracks {
+		if !t.shows(k.meter, nil, p.info.Python != "") {
+			continue
+		}
+		d := drawing{t: t, blind: t.blindOf(p, tree, k.meter), yield: yield}
+		d.track = model.Track{PID: int(p.info.PID), Meter: k.meter.String(), Tree: tree}
+		d.began, d.gone, d.alone = p.began, gone, tree
+		if !d.all(k) {
+			return false
+		}
+	}
+	return true
+}
+
+// blindOf is when something could not be probed for a meter.
+func (t *Tracker) blindOf(p *process, tree bool, m event.Meter) stretches {
+	if tree {
+		return t.root(p.root).blind[m.Template()]
+	}
+	return p.blind[m.Template()]
+}
+
+// drawing makes the items of one track.
+type drawing struct {
+	t           *Tracker
+	track       model.Track
+	blind       stretches
+	began, gone event.Nanoseconds
+	alone       bool // until its first point, the process is all that there is of the tree
+	yield       func(*model.Track) bool
+	last        point
+	inGap       bool
+	points      int
+}
+
+func (d *drawing) all(k *track) bool {
+	for p := range k.all(&d.t.archive) {
+		if d.alone && d.points == 0 && p.at > d.began && !d.add(point{at: d.began, kind: model.PointGap, gap: d.t.gapFor(model.GapAlone)}) {
+			return false
+		}
+		if !d.add(p) {
+			return false
+		}
+	}
+	if d.points == 0 {
+		return true
+	}
+	switch {
+	case d.inGap:
+		d.track.Gaps[len(d.track.Gaps)-1].EndNS = d.since(max(d.gone, d.last.at))
+	case d.gone > d.last.at: // it stood still until then
+		if !d.add(point{at: d.gone, bytes: k.value, kind: model.PointValue}) {
+			return false
+		}
+	}
+	return d.flush()
+}
+
+// add adds a point, and hands out the item when it is full.
+func (d *drawing) add(p point) bool {
+	if len(d.track.Points) >= trackPoints && !d.inGap && !d.flush() {
+		return false
+	}
+	if d.inGap {
+		d.track.Gaps[len(d.track.Gaps)-1].EndNS = d.since(p.at)
+		d.inGap = false
+	}
+	if p.kind == model.PointGap {
+		d.inGap = true
+		d.track.Gaps = append(d.track.Gaps, model.Gap{StartNS: d.since(p.at), Reason: d.t.timeline.reasons[p.gap]})
+	}
+	d.track.Points = append(d.track.Points, model.Point{NS: d.since(p.at), Bytes: int64(p.bytes), Kind: p.kind})
+	d.last = p
+	d.points++
+	return true
+}
+
+// since is a time as the report counts it.
+func (d *drawing) since(at event.Nanoseconds) int64 { return int64(at - d.t.began) }
+
+// flush hands out what there is.
+func (d *drawing) flush() bool {
+	if len(d.track.Points) == 0 {
+		return true
+	}
+	for len(d.blind) > 0 && d.blind[0].since <= d.last.at {
+		d.track.Gaps = append(d.track.Gaps, model.Gap{
+			StartNS: d.since(max(d.blind[0].since, d.t.began)), EndNS: d.since(min(d.blind[0].until, d.t.last)), Reason: model.GapUnknown,
+		})
+		d.blind = d.blind[1:]
+	}
+	one := d.track
+	d.track.Points, d.track.Gaps = nil, nil
+	return d.yield(&one)
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/attribution"
+	"ipytracer/compare"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/recording"
+	"ipytracer/report"
+	"ipytracer/report/text"
+)
+
+// DiffOptions are the flags of `tracer diff`.
+type DiffOptions struct {
+	SessionOptions
+	Least    string
+	FailOver string
+	Meters   []string
+
+	compare compare.Options
+}
+
+func newDiffCommand(c console) *cobra.Command {
+	var o DiffOptions
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two recordings: what grew, by which line, and why",
+		Long: `Compare two recordings of a notebook: before and after a change, or with two versions of a library.
+
+Cells are matched by their source, not by their number: those that are the same, edited, moved, new and gone are named
+as such. A cell that made the difference itself is told from one that only stands higher because of what stood before
+it; edited cells come first. Whatever keeps the two from being comparable is listed.`,
+		Example: "  tracer diff before.arrows after.arrows\n  tracer diff main.arrows branch.arrows --fail-over 10%,500MiB --format markdown",
+		Args:    usageArgs(cobra.ExactArgs(2)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), o, c, args) },
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&o.Meters, "meter", nil, "the `METERS` that decide, the one that ranks first (default: resident memory, and of each GPU what the driver and PyTorch have)")
+	f.StringVar(&o.Least, "min", "1MiB", "the least `SIZE` of a change: two runs of the same differ by less")
+	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the session's peak, or what a cell needs, grew by more than any of these `LIMITS` (10%, 100MiB, or several with commas), 6 if that cannot be judged")
+	f.StringVar(&o.Format, "format", "text", "how to print the comparison: text or json")
+	f.StringVarP(&o.File, "output", "o", "", "write the comparison to `FILE` instead of standard output")
+	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text")
+	f.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
+	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the comparison")
+	return cmd
+}
+
+func (o *DiffOptions) check() (err error) {
+	if err := checkFormat(o.Format, "text", "json"); err != nil {
+		return err
+	}
+	if o.compare.Least, err = size("--min", o.Least); err != nil {
+		return err
+	}
+	if o.Cells < 0 {
+		return usageError{errors.New("--cells takes a number from 0")}
+	}
+	if o.FailOver != "" {
+		if o.compare.Limits, err = compare.ParseLimits(o.FailOver); err != nil {
+			return usageError{fmt.Errorf("--fail-over %q: %w", o.FailOver, err)}
+		}
+	}
+	o.compare.Meters = o.Meters
+	return nil
+}
+
+func runDiff(ctx context.Context, o DiffOptions, c console, args []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	s, err := newSession(&o.SessionOptions, c, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var runs []*compare.Run
+	err = s.readEach(ctx, args, func(name string, r *model.Report) { runs = append(runs, compare.Read(name, r)) })
+	if err != nil {
+		return err
+	}
+	d, err := compare.Runs(runs[0], runs[1], o.compare)
+	var unknown *compare.UnknownMeterError
+	if errors.As(err, &unknown) {
+		return usageError{fmt.Errorf("--meter %s: no such meter in these recordings; there are: %s", unknown.Meter, strings.Join(unknown.Known, ", "))}
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.deliver("comparison", func(w io.Writer) error { return o.print(w, d) }); err != nil {
+		return err
+	}
+	return verdict(d.Judged)
+}
+
+// verdict is the status that a judgement deserves.
+func verdict(j *model.Judgement) error {
+	switch {
+	case j == nil:
+		return nil
+	case len(j.Over) > 0:
+		return leakError(sentences(j.Over))
+	case len(j.Unsure) > 0:
+		return notJudgedError("nothing is over the limit for certain, but this cannot be judged: " + sentences(j.Unsure))
+	}
+	return nil
+}
+
+// sentences is the first of some, and how many more there are.
+func sentences(all []string) string {
+	if n := len(all) - 1; n > 0 {
+		return fmt.Sprintf("%s (and %d more)", all[0], n)
+	}
+	return all[0]
+}
+
+func (o *DiffOptions) print(w io.Writer, d *model.Diff) error {
+	if o.NoSource {
+		d = report.DiffWithoutSource(d)
+	}
+	if o.Format == "json" {
+		return report.DiffJSON(w, d)
+	}
+	return text.Diff(w, d, text.Options{Color: colored(w), Width: width(w), Cells: o.Cells, Full: o.Full})
+}
+
+// readEach reads recordings, one after another: what is not kept of one is gone before the next. All are opened before rights are given up.
+func (s *session) readEach(ctx context.Context, paths []string, take func(name string, r *model.Report)) error {
+	var files []*os.File
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
+	for _, path := range paths {
+		f, err := s.rights.Open(path)
+		if err != nil {
+			return fmt.Errorf("read the recording: %w", err)
+		}
+		files = append(files, f)
+	}
+	if err := s.seclude(); err != nil {
+		return fmt.Errorf("give up what is not needed: %w", err)
+	}
+	progress := startProgress(s.console.err, s.options.Quiet, "reading")
+	defer progress.stop()
+	for i, f := range files {
+		if err := s.readOne(ctx, f, paths[i], take); err != nil {
+			return fmt.Errorf("read %s: %w", paths[i], err)
+		}
+		if i+1 < len(files) {
+			debug.FreeOSMemory()
+		}
+	}
+	return nil
+}
+
+func (s *session) readOne(ctx context.Context, f *os.File, path string, take func(name string, r *model.Report)) error {
+	source, err := recording.Open(f)
+	if err != nil {
+		return err
+	}
+	tracker := attribution.New()
+	err = source.Each(ctx, func(e event.Event) {
+		tracker.Add(e)
+		s.garbage.pace()
+	})
+	if err != nil {
+		return err
+	}
+	take(path, tracker.Stream())
+	return nil
+}

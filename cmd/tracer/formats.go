@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report"
+	"ipytracer/report/markdown"
+	"ipytracer/report/profile"
+	"ipytracer/report/text"
+)
+
+// format is one that a report can be printed in. The help of --format, errors and docs/howto/export.md come from the table of them.
+type format struct {
+	name   string
+	ending string // of files
+	open   string // what reads it
+	has    string
+	lacks  string // what it cannot carry
+	binary bool   // not for terminals
+	own    bool   // nothing else has the ending: -o FILE chooses the format where --format is absent
+	print  func(io.Writer, *model.Report) error
+}
+
+// formats has every format but text, which looks at more flags.
+var formats = []format{
+	{name: "text", ending: ".txt", open: "people", has: "what matters of a session; everything with --full", lacks: "nothing with --full"},
+	{
+		name: "json", ending: ".json", open: "programs", print: report.JSON,
+		has: "everything, by a published schema", lacks: "nothing",
+	},
+	{
+		name: "csv", ending: ".csv", open: "pandas, spreadsheets", print: report.CSV,
+		has: "a row for each window and each time between cells, every figure of every meter", lacks: "who allocated, children, the tree's figures, the certificate",
+	},
+	{
+		name: "pprof", ending: ".pb.gz", open: "`go tool pprof`, speedscope, Pyroscope", binary: true, own: true, print: profile.Pprof,
+		has:   "who allocated what was there at the peaks of the session, of experiments and of cells, of all meters; labels for cell, experiment, process",
+		lacks: "statements, the course of time, sources, children; certificate and bounds are comments and labels",
+	},
+	{
+		name: "speedscope", ending: ".speedscope.json", open: "speedscope.app, or the `speedscope` command", own: true, print: profile.Speedscope,
+		has:   "a profile for each meter at the session's peak, and for the 200 heaviest peaks of cells and experiments",
+		lacks: "meters whose blocks are not told (resident), statements, bounds (the profile's name says them), the certificate",
+	},
+	{
+		name: "collapsed", ending: ".collapsed", open: "flamegraph.pl, inferno, speedscope", own: true, print: profile.Collapsed,
+		has: "who allocated what was there at the session's peak, a tower for each meter", lacks: "the peaks of cells, counts, bounds, the certificate",
+	},
+	{
+		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: profile.Allocations,
+		has:   "memray's columns at the session's peak, and the same for experiments and cells",
+		lacks: "threads (tid is the process), meters whose blocks are not told, statements, the certificate",
+	},
+	{
+		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true, print: markdown.Print,
+		has:   "the 15 heaviest cells, 10 experiments, the 10 lines that held most at the session's peak, what is not exact",
+		lacks: "everything else: it is short on purpose",
+	},
+}
+
+func formatNames() (all []string) {
+	for _, f := range formats {
+		all = append(all, f.name)
+	}
+	return all
+}
+
+// formatOf is a format by its name, nil if there is none.
+func formatOf(name string) *format {
+	if i := slices.IndexFunc(formats, func(f format) bool { return f.name == name }); i >= 0 {
+		return &formats[i]
+	}
+	return nil
+}
+
+// formatFor is the format that a file's ending stands for, text where that is none or several.
+func formatFor(file string) string {
+	for _, f := range formats {
+		if f.own && strings.HasSuffix(file, f.ending) {
+			return f.name
+		}
+	}
+	return "text"
+}
+
+// formatHelp is the help of --format.
+func formatHelp() string {
+	names := formatNames()
+	last := len(names) - 1
+	return fmt.Sprintf("how to print the report: %s or %s (default text, or what the ending of -o stands for)", strings.Join(names[:last], ", "), names[last])
+}
+
+// Print renders a report in the chosen format.
+func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
+	if o.NoSource {
+		r = report.WithoutSource(r)
+	}
+	if f := formatOf(o.Format); f != nil && f.print != nil {
+		return f.print(w, r)
+	}
+	lines := o.Lines
+	if lines == 0 {
+		lines = -1
+	}
+	return text.Report(w, r, text.Options{
+		Color: colored(w), Width: width(w), Cells: o.Cells, Statements: lines, By: o.By, Full: o.Full,
+	})
+}

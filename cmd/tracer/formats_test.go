@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/report/reporttest"
+)
+
+// TestFormatsAreDocumented: the page has a row for each format, in their order, and none else.
+func TestFormatsAreDocumented(t *testing.T) {
+	page := documents(t)["docs/howto/export.md"]
+	var want []string
+	for _, f := range formats {
+		want = append(want, fmt.Sprintf("| `%s` | `%s` | %s | %s | %s |", f.name, f.ending, f.open, f.has, f.lacks))
+	}
+	var got []string
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "| `") && !strings.HasPrefix(line, "| `--") {
+			got = append(got, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/howto/export.md has\n%s\nand should have\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	help := newRootCommand(console{})
+	report, _, err := help.Find([]string{"report"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range formats {
+		if !strings.Contains(report.Flag("format").Usage, f.name) {
+			t.Errorf("the help of --format does not name %s", f.name)
+		}
+		if err := (&OutputOptions{Format: "nonsense"}).Check(); err == nil || !strings.Contains(err.Error(), f.name) {
+			t.Errorf("what is said of a wrong format does not name %s: %v", f.name, err)
+		}
+	}
+}
+
+// TestEndingsChoose: an ending chooses a format only if no other has it.
+func TestEndingsChoose(t *testing.T) {
+	for file, want := range map[string]string{
+		"": "text", "x.txt": "text", "x.json": "text", "x.csv": "text", "x.pb.gz": "pprof", "a.b/x.speedscope.json": "speedscope", "x.md": "markdown", "x.collapsed": "collapsed", "pb.gz": "text",
+	} {
+		o := OutputOptions{File: file}
+		if err := o.Check(); err != nil || o.Format != want {
+			t.Errorf("%q is printed as %s: %v", file, o.Format, err)
+		}
+	}
+	for _, f := range formats {
+		for _, other := range formats {
+			if f.own && f.name != other.name && strings.HasSuffix(other.ending, f.ending) {
+				t.Errorf("%s has the ending of %s", other.name, f.name)
+			}
+		}
+	}
+}
+
+// TestFormatsPrint: every fixture in every format, with and without sources; the same twice.
+func TestFormatsPrint(t *testing.T) {
+	for _, f := range formats {
+		for name, make := range reporttest.Reports {
+			for _, without := range []bool{false, true} {
+				o := OutputOptions{Format: f.name, NoSource: without, By: "cpu.resident"}
+				if name == "nothing" {
+					o.By = ""
+				}
+				var once, again bytes.Buffer
+				if err := o.Print(&once, make()); err != nil {
+					t.Errorf("%s of %s: %v", f.name, name, err)
+				}
+				if err := o.Print(&again, make()); err != nil || !bytes.Equal(once.Bytes(), again.Bytes()) {
+					t.Errorf("%s of %s is not the same twice (%v)", f.name, name, err)
+				}
+				if without && bytes.Contains(once.Bytes(), []byte("no room")) {
+					t.Errorf("%s of %s has sources in spite of --no-source", f.name, name)
+				}
+			}
+		}
+	}
+}
+
+// TestBinaryIsNotForTerminals: what a terminal could not show is refused, before anything is traced.
+func TestBinaryIsNotForTerminals(t *testing.T) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	for _, f := range formats {
+		o := OutputOptions{Format: f.name}
+		if err := o.forTerminal(slave); f.binary != (err != nil) {
+			t.Errorf("%s on a terminal: %v", f.name, err)
+		}
+		if err := o.forTerminal(&bytes.Buffer{}); err != nil {
+			t.Errorf("%s into a pipe: %v", f.name, err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+)
+
+// maxRowLines is how many lines a row lists.
+const maxRowLines = 12
+
+// heavier orders lines by what they have, and always in the same way.
+func heavier(a, b line) int {
+	return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.meter, b.meter), cmp.Compare(a.file, b.file), cmp.Compare(a.execution, b.execution),
+		cmp.Compare(a.number, b.number), cmp.Compare(a.function, b.function))
+}
+
+// lines says whose memory stood at the peaks of a cell in both runs, where that is not the same.
+func (c *comparison) lines(p pair) []model.LineDiff {
+	before, after := c.located(c.a, p.a, c.rowA), c.located(c.b, p.b, c.rowB)
+	out := []model.LineDiff{}
+	// Lines of the same text first, then of the same number, then what is left of the same function, in order.
+	for _, same := range []func(x, y *model.LineDiff) bool{
+		func(x, y *model.LineDiff) bool { return x.Source == y.Source && (x.Source != "" || x.Line == y.Line) },
+		func(x, y *model.LineDiff) bool { return x.Line == y.Line },
+		func(x, y *model.LineDiff) bool { return true },
+	} {
+		for i := range after {
+			y := &after[i]
+			if y.Meter == "" {
+				continue
+			}
+			for k := range before {
+				x := &before[k]
+				if x.Meter == y.Meter && x.Cell == y.Cell && x.File == y.File && x.Function == y.Function && same(x, y) {
+					y.A = x.A
+					out = append(out, *y)
+					x.Meter, y.Meter = "", ""
+					break
+				}
+			}
+		}
+	}
+	for _, rest := range [][]model.LineDiff{before, after} {
+		for _, l := range rest {
+			if l.Meter != "" {
+				out = append(out, l)
+			}
+		}
+	}
+	for i := range out {
+		out[i].Change = out[i].B - out[i].A
+	}
+	out = slices.DeleteFunc(out, func(l model.LineDiff) bool { return l.Change == 0 })
+	slices.SortStableFunc(out, func(x, y model.LineDiff) int { return cmp.Compare(abs(y.Change), abs(x.Change)) })
+	return slices.Clip(out[:min(len(out), maxRowLines)])
+}
+
+// located are a cell's lines with what they are of in the comparison. Their bytes stand where the run is: A or B.
+func (c *comparison) located(of *Run, index int, rows map[run]int) []model.LineDiff {
+	if index < 0 {
+		return nil
+	}
+	one := &of.cells[index]
+	out := make([]model.LineDiff, 0, len(one.lines))
+	for _, l := range one.lines {
+		d := model.LineDiff{Meter: of.meters[l.meter], Function: l.function, File: where(l.file), Line: l.number, Cell: -1}
+		if l.execution > 0 {
+			if row, ok := rows[run{one.PID, l.execution}]; ok {
+				d.Cell = row
+				d.Source = c.text(of, row, l.number)
+			}
+		}
+		if of == c.a {
+			d.A = l.bytes
+		} else {
+			d.B = l.bytes
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// text is a line of a cell's source.
+func (c *comparison) text(of *Run, row, number int) string {
+	index := c.pairs[row].b
+	if of == c.a {
+		index = c.pairs[row].a
+	}
+	source := of.cells[index].Source
+	for l := range strings.Lines(source) {
+		if number--; number == 0 {
+			return strings.TrimSpace(l)
+		}
+	}
+	return ""
+}
+
+// where is a file without the folder that it is installed in, which may be another one.
+func where(file string) string {
+	for _, installed := range []string{"/site-packages/", "/dist-packages/"} {
+		if i := strings.LastIndex(file, installed); i >= 0 {
+			return file[i+len(installed):]
+		}
+	}
+	if i := strings.LastIndex(file, "/lib/python3"); i >= 0 {
+		if _, rest, ok := strings.Cut(file[i+len("/lib/python3"):], "/"); ok {
+			return rest
+		}
+	}
+	return file
+}
+
+func abs(n int64) int64 { return max(n, -n) }

@@ -1,0 +1,101 @@
+package compare
+
+import (
+	"slices"
+	"unicode"
+)
+
+// alike is from which similarity on a cell is the other one, edited.
+const alike = 0.5
+
+// maxTokens is how many of a source's tokens are looked at.
+const maxTokens = 4096
+
+// tokens are the names, numbers and signs of a source, sorted.
+func tokens(source string) []string {
+	var all []string
+	begin := -1
+	for i, r := range source {
+		word := r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+		if word && begin < 0 {
+			begin = i
+		}
+		if !word {
+			if begin >= 0 {
+				all = append(all, source[begin:i])
+				begin = -1
+			}
+			if !unicode.IsSpace(r) {
+				all = append(all, string(r))
+			}
+		}
+		if len(all) >= maxTokens {
+			break
+		}
+	}
+	if begin >= 0 {
+		all = append(all, source[begin:])
+	}
+	slices.Sort(all)
+	return all
+}
+
+// similarity is twice what two sources have in common by what both have (Dice's coefficient of their tokens): 0 to 1.
+func similarity(a, b []string) float64 {
+	if len(a)+len(b) == 0 {
+		return 0
+	}
+	common := 0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			common, i, j = common+1, i+1, j+1
+		case a[i] < b[j]:
+			i++
+		default:
+			j++
+		}
+	}
+	return 2 * float64(common) / float64(len(a)+len(b))
+}
+
+// maxPairs is how many pairs of cells between two that are the same are compared; of longer stretches each with the one at its place.
+const maxPairs = 4096
+
+// edited pairs cells that went with cells that came in their place, in order, so that the similarities add up to the most.
+func edited(a, b [][]string) []match {
+	if len(a)*len(b) > maxPairs {
+		var out []match
+		for i := range min(len(a), len(b)) {
+			if similarity(a[i], b[i]) >= alike {
+				out = append(out, match{i, i})
+			}
+		}
+		return out
+	}
+	width := len(b) + 1
+	best, like := make([]float64, (len(a)+1)*width), make([]float64, len(a)*len(b))
+	for x := len(a) - 1; x >= 0; x-- {
+		for y := len(b) - 1; y >= 0; y-- {
+			best[x*width+y] = max(best[(x+1)*width+y], best[x*width+y+1])
+			if s := similarity(a[x], b[y]); s >= alike {
+				like[x*len(b)+y] = s
+				best[x*width+y] = max(best[x*width+y], s+best[(x+1)*width+y+1])
+			}
+		}
+	}
+	var out []match
+	for x, y := 0, 0; x < len(a) && y < len(b); {
+		s := like[x*len(b)+y]
+		switch {
+		case s > 0 && best[x*width+y] == s+best[(x+1)*width+y+1]:
+			out = append(out, match{x, y})
+			x, y = x+1, y+1
+		case best[x*width+y] == best[(x+1)*width+y]:
+			x++
+		default:
+			y++
+		}
+	}
+	return out
+}

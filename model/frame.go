@@ -1,0 +1,25 @@
+package model
+
+import "strings"
+
+// IsLibrary says whether a Python file is not the user's own: the standard library's, an installed package's, or the interpreter's.
+func IsLibrary(file string) bool {
+	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") || strings.Contains(file, "/site-packages/") ||
+		strings.Contains(file, "/dist-packages/") || strings.Contains(file, "/lib/python3")
+}
+
+// Users is the innermost call of a stack that is on a line of a cell or of the user's own files. Without one it is the
+// outermost Python call, and false.
+func Users(stack []Frame) (f Frame, users bool) {
+	for _, f := range stack {
+		if f.Execution > 0 || !f.Native && !IsLibrary(f.File) {
+			return f, true
+		}
+	}
+	for i := len(stack) - 1; i >= 0; i-- {
+		if !stack[i].Native {
+			return stack[i], false
+		}
+	}
+	return Frame{}, false
+}

@@ -1,0 +1,150 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+)
+
+// PointKind says what a [Point] is of its meter.
+type PointKind byte
+
+// Kinds of point. In JSON they are these letters.
+const (
+	// PointValue: the meter had this value at this time.
+	PointValue PointKind = 'v'
+	// PointFell: it had this value at this time and fell from it; how far it fell is known at the next boundary only.
+	PointFell PointKind = 'f'
+	// PointMost: it reached this value, and no more, at some time since the point before. At what time is not known.
+	PointMost PointKind = 'm'
+	// PointGap: from this time to that of the next point nothing is known of it; Bytes is what was known last.
+	PointGap PointKind = 'g'
+)
+
+// Point is one value of one meter.
+type Point struct {
+	NS    int64 // since the session began
+	Bytes int64
+	Kind  PointKind
+}
+
+// Track is what one meter of one process did over time, by its turning points: its [Report.Timeline]'s items. Points are in order of
+// time. Where a meter stands still it has no points: it has the value of the last point that is not of a later time. So at the start
+// and the end of each window of its process it has exactly the window's figures, and the highest of the points from one to the other,
+// both included, is the window's peak. Before its first point a meter was 0, or the process was not there; behind the last one too. A
+// long track comes in several items, one directly after another.
+type Track struct {
+	PID   int
+	Meter string
+	// Tree: it is of the process and its descendants together; of a process whose Parent is 0. It has points only while there are any
+	// descendants: else the process's own track is the tree's, and the gap says [GapAlone].
+	Tree   bool
+	Points []Point
+	Gaps   []Gap
+}
+
+// Gap is a time for which a track does not say all. Where nothing is known a point of kind [PointGap] begins it; else the points in it
+// are lower bounds.
+type Gap struct {
+	StartNS int64  `json:"start_ns"`
+	EndNS   int64  `json:"end_ns"`
+	Reason  string `json:"reason"`
+}
+
+// Reasons of gaps, beside the name of what was stepped down.
+const (
+	GapAlone   = "no descendants" // see [Track.Tree]
+	GapStepped = "stepped down"   // to keep the overhead budget; other names of what was stepped down say more
+	GapNoRoom  = "no room"        // the session had more points than are kept
+	GapUnknown = "not probed"     // something could not be probed then: what is there is the least
+)
+
+// AllTimeline goes through the tracks, by process and meter, those of a process one after another. They are not to be changed, and not
+// to be kept.
+func (r *Report) AllTimeline() iter.Seq[*Track] {
+	return streamed(r.StreamTimeline, r.Timeline)
+}
+
+// Level is what a meter of a process is not to reach.
+type Level struct {
+	PID   int    `json:"pid"`
+	Meter string `json:"meter"`
+	// Kind is cgroup, machine or RLIMIT_DATA, as in [Limit]; "gpu" for the memory of a GPU; "limit" for a [SoftLimit] that a tracer has set.
+	Kind  string `json:"kind"`
+	Path  string `json:"path,omitempty"` // of the cgroup
+	Bytes int64  `json:"bytes"`
+}
+
+// LevelsOf are the limits of processes and GPUs as levels of meters. What limits the address space (RLIMIT_AS) is of no meter.
+func LevelsOf(processes []Process, gpus []GPU) (levels []Level) {
+	for _, p := range processes {
+		if soft := p.SoftLimit; soft != nil {
+			kind := "limit"
+			if soft.By == "other" {
+				kind = "RLIMIT_DATA"
+			}
+			levels = append(levels, Level{PID: p.PID, Meter: "cpu.mapped", Kind: kind, Bytes: soft.Bytes})
+		}
+		for _, l := range p.Limits {
+			switch {
+			case l.Kind == "cgroup" || l.Kind == "machine":
+				levels = append(levels, Level{PID: p.PID, Meter: "cpu.resident", Kind: l.Kind, Path: l.Path, Bytes: l.Bytes})
+			case l.Kind == "RLIMIT_DATA" && (p.SoftLimit == nil || p.SoftLimit.Bytes != l.Bytes):
+				levels = append(levels, Level{PID: p.PID, Meter: "cpu.mapped", Kind: l.Kind, Bytes: l.Bytes})
+			}
+		}
+		if p.Parent != 0 {
+			continue
+		}
+		for _, g := range gpus {
+			if g.Memory > 0 {
+				levels = append(levels, Level{PID: p.PID, Meter: "gpu." + strconv.Itoa(g.Index) + ".driver", Kind: "gpu", Bytes: g.Memory})
+			}
+		}
+	}
+	return levels
+}
+
+// trackJSON is a track as JSON has it: columns, of times and values what each has more than the one before.
+type trackJSON struct {
+	PID     int     `json:"pid"`
+	Meter   string  `json:"meter"`
+	Tree    bool    `json:"tree,omitempty"`
+	Elapsed []int64 `json:"elapsed_ns"`
+	Change  []int64 `json:"change"`
+	Kinds   string  `json:"kinds"`
+	Gaps    []Gap   `json:"gaps,omitempty"`
+}
+
+// MarshalJSON writes a track as reports have it.
+func (t Track) MarshalJSON() ([]byte, error) {
+	out := trackJSON{PID: t.PID, Meter: t.Meter, Tree: t.Tree, Elapsed: []int64{}, Change: []int64{}, Gaps: t.Gaps}
+	var before Point
+	kinds := make([]byte, 0, len(t.Points))
+	for _, p := range t.Points {
+		out.Elapsed, out.Change = append(out.Elapsed, p.NS-before.NS), append(out.Change, p.Bytes-before.Bytes)
+		kinds = append(kinds, byte(p.Kind))
+		before = p
+	}
+	out.Kinds = string(kinds)
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads a track of a report.
+func (t *Track) UnmarshalJSON(data []byte) error {
+	var in trackJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	if len(in.Elapsed) != len(in.Change) || len(in.Elapsed) != len(in.Kinds) {
+		return fmt.Errorf("a track has %d times, %d values and %d kinds", len(in.Elapsed), len(in.Change), len(in.Kinds))
+	}
+	*t = Track{PID: in.PID, Meter: in.Meter, Tree: in.Tree, Gaps: in.Gaps}
+	var p Point
+	for i := range in.Elapsed {
+		p = Point{p.NS + in.Elapsed[i], p.Bytes + in.Change[i], PointKind(in.Kinds[i])}
+		t.Points = append(t.Points, p)
+	}
+	return nil
+}

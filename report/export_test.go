@@ -1,6 +1,0 @@
-package report
-
-// What the tests of the public face need from within.
-var (
-	CSVText = csvText
-)

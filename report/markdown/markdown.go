@@ -1,0 +1,297 @@
+// Package markdown prints reports for pull requests and issues: a few small tables that say what needs the memory.
+// How texts of a notebook are kept from being read as Markdown belongs here; other pages for people do not.
+package markdown
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// How many rows tables have.
+const (
+	maxCells       = 15
+	maxExperiments = 10
+	maxLines       = 10
+	maxReasons     = 10
+	maxMeters      = 6
+	maxExcerpt     = 60
+)
+
+// page is what is printed.
+type page struct {
+	*bufio.Writer
+	meters []string // the columns of needs
+	cells  []row    // the heaviest, so many
+	more   int
+	also   []row // experiments
+	unlike int
+	peaks  map[string]model.Figure // of the sessions, by meter, the highest
+	order  int
+	count  int // cells
+	failed int
+}
+
+// row is a window, as far as its row takes.
+type row struct {
+	order   int
+	name    string
+	figures map[string]model.Figure
+	status  string
+	source  string
+}
+
+// Print writes the heaviest cells, the experiments, the lines that had most at the peak, and what is not exact, as GitHub and GitLab
+// show Markdown. Texts of the notebook are code spans, in which nothing is a link, a mention or HTML. Its length is bounded.
+func Print(w io.Writer, r *model.Report) error {
+	p := &page{Writer: bufio.NewWriter(w), meters: columns(r), peaks: map[string]model.Figure{}}
+	for window := range r.AllPassing() {
+		p.take(window)
+	}
+	p.head(r)
+	p.table("cell", "cells that needed less", p.cells, p.more, true)
+	p.table("experiment", "experiments", p.also, p.unlike, false)
+	p.lines(r.Lines)
+	p.exactness(r)
+	return p.Flush()
+}
+
+// columns are the meters that have one: those that people look at, the first ranks.
+func columns(r *model.Report) []string {
+	all := words.Headlines(r.AllMeters())
+	if len(all) == 0 {
+		all = r.AllMeters()
+	}
+	return all[:min(len(all), maxMeters)]
+}
+
+func (p *page) need(r *row) int64 {
+	if len(p.meters) == 0 {
+		return 0
+	}
+	return r.figures[p.meters[0]].Need()
+}
+
+func (p *page) take(w *model.Window) {
+	switch w.Kind {
+	case model.Session:
+		for id, f := range w.Figures() {
+			if f.Peak >= p.peaks[id].Peak {
+				p.peaks[id] = f
+			}
+		}
+		return
+	case model.Statement:
+		return
+	}
+	p.order++
+	one := row{order: p.order, status: w.Status, source: w.Source[:min(len(w.Source), 4*maxExcerpt*4)]}
+	one.figures = map[string]model.Figure{}
+	for _, id := range p.meters {
+		if f, ok := w.Together(id); ok {
+			one.figures[id] = f
+		}
+	}
+	if w.Kind == model.Experiment {
+		if one.name, one.source = code(w.Name), ""; len(p.also) < maxExperiments {
+			p.also = append(p.also, one)
+		} else {
+			p.unlike++
+		}
+		return
+	}
+	if p.count++; w.Status == model.Error {
+		p.failed++
+	}
+	count := -1
+	if w.ExecutionCount != nil {
+		count = *w.ExecutionCount
+	}
+	one.name = words.Cell(w.Execution, count, w.Silent)
+	p.cells = append(p.cells, one)
+	slices.SortStableFunc(p.cells, func(a, b row) int { return cmp.Or(cmp.Compare(p.need(&b), p.need(&a)), cmp.Compare(a.order, b.order)) })
+	if len(p.cells) > maxCells {
+		p.cells = p.cells[:maxCells]
+		p.more++
+	}
+}
+
+func (p *page) head(r *model.Report) {
+	p.WriteString("### Memory, by ipytracer\n\n")
+	fmt.Fprintf(p, "%s", words.Plural(p.count, "cell"))
+	if p.failed > 0 {
+		fmt.Fprintf(p, ", %d failed", p.failed)
+	}
+	if r.Host.Name != "" {
+		fmt.Fprintf(p, ", on %s (Linux %s, %s)", code(r.Host.Name), code(r.Host.Kernel), words.Bytes(r.Host.Memory))
+	}
+	p.WriteString(".")
+	for i, id := range p.meters {
+		f, ok := p.peaks[id]
+		if !ok || f.Peak == 0 {
+			continue
+		}
+		if i == 0 {
+			p.WriteString(" Peaks of the session:")
+		} else {
+			p.WriteString(",")
+		}
+		fmt.Fprintf(p, " %s %s", meter(id), size(f, f.Peak, true))
+	}
+	p.WriteString("\n\n")
+}
+
+// table has a row for each window, and says how many have none.
+func (p *page) table(what, rest string, rows []row, more int, sources bool) {
+	if len(rows) == 0 {
+		return
+	}
+	p.WriteString("| " + what + " |")
+	for i, id := range p.meters {
+		if i == 0 {
+			fmt.Fprintf(p, " need (%s) | consumed | peak |", meter(id))
+		} else {
+			fmt.Fprintf(p, " need (%s) |", meter(id))
+		}
+	}
+	if sources {
+		p.WriteString(" source |")
+	}
+	p.WriteString("\n|---|" + strings.Repeat("--:|", len(p.meters)+min(len(p.meters), 1)*2))
+	if sources {
+		p.WriteString("---|")
+	}
+	p.WriteString("\n")
+	for _, one := range rows {
+		p.row(&one, sources)
+	}
+	if more > 0 {
+		fmt.Fprintf(p, "\n… and %d more %s.\n", more, rest)
+	}
+	p.WriteString("\n")
+}
+
+func (p *page) row(one *row, sources bool) {
+	p.WriteString("| " + one.name)
+	if one.status != model.OK {
+		p.WriteString(" (" + code(one.status) + ")")
+	}
+	p.WriteString(" |")
+	for i, id := range p.meters {
+		f, ok := one.figures[id]
+		if !ok {
+			p.WriteString(" – |")
+			if i == 0 {
+				p.WriteString(" – | – |")
+			}
+			continue
+		}
+		fmt.Fprintf(p, " %s |", size(f, f.Need(), true))
+		if i == 0 {
+			fmt.Fprintf(p, " %s | %s |", size(f, f.Consumed, false), size(f, f.Peak, true))
+		}
+	}
+	if sources {
+		p.WriteString(" " + code(escape.OneLine(one.source, false, maxExcerpt)) + " |")
+	}
+	p.WriteString("\n")
+}
+
+func (p *page) lines(all []model.Line) {
+	shown := 0
+	for i := range all {
+		l := &all[i]
+		if l.Native || l.OwnAtPeak <= 0 {
+			continue
+		}
+		if shown++; shown > maxLines {
+			continue
+		}
+		if shown == 1 {
+			p.WriteString("| line | meter | at the session's peak | allocated | times |\n|---|---|--:|--:|--:|\n")
+		}
+		fmt.Fprintf(p, "| %s | %s | %s | %s | %d |\n", code(place(l.Frame)), meter(l.Meter), words.Bytes(l.OwnAtPeak), words.Bytes(l.OwnAllocated), l.Count)
+	}
+	if shown > maxLines {
+		fmt.Fprintf(p, "\n… and %d more lines that held less.\n", shown-maxLines)
+	}
+	if shown > 0 {
+		p.WriteString("\n")
+	}
+}
+
+func place(f model.Frame) string {
+	where := f.File
+	switch {
+	case f.ExecutionCount != nil:
+		where = words.In(*f.ExecutionCount)
+	case f.Execution > 0:
+		where = words.Cell(f.Execution, -1, false)
+	}
+	if f.Function != "" && f.Function != "<module>" {
+		where += " " + f.Function
+	}
+	return escape.Bounded(fmt.Sprintf("%s:%d", where, f.Line), 2*maxExcerpt)
+}
+
+func (p *page) exactness(r *model.Report) {
+	if r.Certificate.Complete {
+		p.WriteString("Nothing was lost, refused or guessed; sizes are measured by the kernel, not sampled. `≈` is off by a known bound, `≥` is at least that much.\n")
+		return
+	}
+	p.WriteString("**Not complete.** `≈` is off by a known bound, `≥` is at least that much.\n\n")
+	for i, why := range r.Certificate.Incomplete {
+		if i == maxReasons {
+			fmt.Fprintf(p, "- … and %d more\n", len(r.Certificate.Incomplete)-i)
+			break
+		}
+		p.WriteString("- " + code(escape.Bounded(why, 300)) + "\n")
+	}
+}
+
+// size is a size with its mark: high ones rest on the peak, so something missed can only make them larger.
+func size(f model.Figure, n int64, high bool) string {
+	switch {
+	case f.Exact:
+		return words.Bytes(n)
+	case f.Bound == nil && high:
+		return "≥" + words.Bytes(n)
+	}
+	return "≈" + words.Bytes(n)
+}
+
+// meter is what people call a meter.
+func meter(id string) string {
+	if _, known := strings.CutPrefix(id, "gpu."); known {
+		return code(id)
+	}
+	return code(strings.TrimPrefix(id, "cpu."))
+}
+
+// code is a text as a code span within a table: nothing in it is Markdown. The marks around it are longer than any in it.
+func code(s string) string {
+	s = strings.ReplaceAll(escape.Text(s), `\|`, `\¦`) // two backslashes before a bar would end the cell
+	s = strings.ReplaceAll(strings.TrimSpace(s), "|", `\|`)
+	if s == "" {
+		return ""
+	}
+	longest, run := 0, 0
+	for _, c := range s {
+		if run++; c != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	mark := strings.Repeat("`", longest+1)
+	if s[0] == '`' || s[len(s)-1] == '`' {
+		s = " " + s + " "
+	}
+	return mark + s + mark
+}

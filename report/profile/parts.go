@@ -1,0 +1,172 @@
+package profile
+
+import (
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// part is some of what a meter had at a window's peak: who allocated it, or why nobody is named. The parts of a meter add up to its peak, to
+// the byte.
+type part struct {
+	meter string
+	stack []model.Frame // innermost first
+	cut   bool          // there were more calls further out
+	why   string        // stands for a stack that there is not
+
+	atPeak, allocated, count int64
+}
+
+// What stands where a stack would.
+const (
+	noStacks  = "[memory without stacks]"
+	unlisted  = "[stacks that are not listed]"
+	before    = "[made before, or not known]"
+	unchanged = "[nothing of it moved here: an earlier window says who]"
+	unknown   = "[no Python code, or not known]"
+	cutOff    = "[calls further out that are not recorded]"
+)
+
+// maxText is how long a name may be in an export, in cells.
+const maxText = 512
+
+// eachPart goes through all that was there at a window's peak, meter by meter. It returns the meters of which more blocks are known than
+// the peak has: their parts do not add up.
+func eachPart(w *model.Window, meters []string, visit func(part)) (off []string) {
+	for _, id := range meters {
+		f, measured := w.Meters[id]
+		if !measured {
+			continue
+		}
+		rest, seen := f.Peak, false
+		for i := range w.Allocations {
+			a := &w.Allocations[i]
+			if a.Meter != id {
+				continue
+			}
+			seen = true
+			rest -= a.AtPeak
+			p := part{meter: id, stack: a.Stack, cut: a.StackTruncated, atPeak: a.AtPeak, allocated: a.Allocated, count: a.Count}
+			if len(a.Stack) == 0 {
+				p.why, p.cut = unknown, false
+			}
+			visit(p)
+		}
+		c, covered := w.Coverage[id]
+		if c.UnlistedAtPeak != 0 || c.UnlistedAllocated != 0 {
+			rest -= c.UnlistedAtPeak
+			visit(part{meter: id, why: unlisted, atPeak: c.UnlistedAtPeak, allocated: c.UnlistedAllocated})
+		}
+		if rest < 0 {
+			off = append(off, id)
+		}
+		if rest > 0 {
+			visit(part{meter: id, why: whyRest(id, seen || covered), atPeak: rest})
+		}
+	}
+	return off
+}
+
+// whyRest says why nobody is named for what no allocation explains.
+func whyRest(meter string, told bool) string {
+	switch {
+	case !words.HasBlocks(meter):
+		return noStacks
+	case told:
+		return before
+	}
+	return unchanged
+}
+
+// call is a frame as viewers show it. They tell functions apart by name, and "<module>" is in every cell: the name of a cell's own code is
+// that of the cell.
+type call struct {
+	function, file string
+	line           int64
+	module         string // of native code
+}
+
+func callOf(f *model.Frame) call {
+	c := call{function: f.Function, file: f.File, line: int64(f.Line), module: f.Module}
+	if f.ExecutionCount != nil {
+		c.file = words.In(*f.ExecutionCount)
+	} else if f.Execution > 0 {
+		c.file = words.Cell(f.Execution, -1, false)
+	}
+	if f.Execution > 0 && f.Function == "<module>" {
+		c.function = c.file
+	}
+	if f.Native && c.file == "" {
+		c.file = f.Module
+	}
+	c.function, c.file, c.module = clean(c.function), clean(c.file), clean(c.module)
+	return c
+}
+
+func clean(s string) string { return escape.Bounded(s, maxText) }
+
+// calls are those of a part, innermost first; never none.
+func (p *part) calls() []call {
+	if p.why != "" {
+		return []call{{function: p.why}}
+	}
+	all := make([]call, 0, len(p.stack)+1)
+	for i := range p.stack {
+		all = append(all, callOf(&p.stack[i]))
+	}
+	if p.cut {
+		all = append(all, call{function: cutOff})
+	}
+	return all
+}
+
+// title is what people call a window.
+func title(w *model.Window) string {
+	switch w.Kind {
+	case model.Cell:
+		count := -1
+		if w.ExecutionCount != nil {
+			count = *w.ExecutionCount
+		}
+		return words.Cell(w.Execution, count, w.Silent)
+	case model.Session:
+		return "session"
+	}
+	return w.Kind + " " + clean(w.Name)
+}
+
+// doubt says how a figure may be off, "" if it is exact.
+func doubt(f model.Figure) string {
+	switch {
+	case f.Exact:
+		return ""
+	case f.Bound == nil:
+		return "at least: part of the time or of the memory was missed"
+	}
+	return "off by at most " + words.Bytes(*f.Bound)
+}
+
+// commands are what runs in the processes, by their pids.
+func commands(r *model.Report) map[int]string {
+	all := map[int]string{}
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		if _, known := all[p.PID]; !known {
+			all[p.PID] = escape.Bounded(p.Command, 80)
+		}
+	}
+	return all
+}
+
+// detailed goes through the windows of a report that have who allocated what: sessions, experiments and cells.
+func detailed(r *model.Report, visit func(*model.Window)) {
+	for w := range r.AllPassing() {
+		if w.Kind == model.Statement {
+			continue
+		}
+		if r.Detail != nil {
+			r.Detail(w)
+		}
+		visit(w)
+	}
+}

@@ -1,0 +1,264 @@
+package profile_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"ipytracer/model"
+	ours "ipytracer/report/profile"
+	"ipytracer/report/reporttest"
+)
+
+// printed is every fixture in a format.
+func printed(t *testing.T, print func(io.Writer, *model.Report) error, check func(t *testing.T, r *model.Report, data []byte)) {
+	t.Helper()
+	for name, make := range reporttest.Reports {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := print(&b, make()); err != nil {
+				t.Fatal(err)
+			}
+			check(t, make(), b.Bytes())
+		})
+	}
+}
+
+// peaks are those of a report's windows of a kind, by what they are called and the meter.
+func peaks(r *model.Report, kind string) map[string]int64 {
+	all := map[string]int64{}
+	for i := range r.Windows {
+		w := &r.Windows[i]
+		for id, f := range w.Meters {
+			if w.Kind == kind && f.Peak > 0 {
+				all[strconv.Itoa(w.Execution)+" "+strconv.Itoa(w.PID)+" "+id] += f.Peak
+			}
+		}
+	}
+	return all
+}
+
+func TestPprofHasEveryPeak(t *testing.T) {
+	printed(t, ours.Pprof, func(t *testing.T, r *model.Report, data []byte) {
+		p, err := profile.ParseData(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.CheckValid(); err != nil {
+			t.Fatal(err)
+		}
+		sessions, cells := map[string]int64{}, map[string]int64{}
+		for _, s := range p.Sample {
+			for i, n := range s.Value {
+				meter, kind, _ := strings.Cut(reversed(p.SampleType[i].Type), ".")
+				meter, kind = reversed(kind), reversed(meter)
+				pid, _, _ := strings.Cut(s.Label["process"][0], " ")
+				switch {
+				case n == 0:
+				case kind == "inuse_space" && s.Label["kind"][0] == model.Session:
+					sessions["0 "+pid+" "+meter] += n
+				case kind == "window_inuse_space" && s.Label["kind"][0] == model.Cell:
+					cells[strconv.FormatInt(s.NumLabel["execution"][0], 10)+" "+pid+" "+meter] += n
+				}
+			}
+			for _, key := range []string{"start", "duration"} {
+				if got := s.NumUnit[key]; !slices.Equal(got, []string{"nanoseconds"}) {
+					t.Errorf("%s is in %q", key, got)
+				}
+			}
+		}
+		same(t, "sessions", sessions, peaks(r, model.Session))
+		same(t, "cells", cells, peaks(r, model.Cell))
+		for _, f := range p.Function {
+			reporttest.CheckSafe(t, f.Name+f.Filename, "")
+		}
+		reporttest.CheckSafe(t, strings.Join(p.Comments, "\n"), "\n")
+	})
+}
+
+func reversed(s string) string {
+	b := []byte(s)
+	slices.Reverse(b)
+	return string(b)
+}
+
+func same(t *testing.T, what string, got, want map[string]int64) {
+	t.Helper()
+	for key, n := range want {
+		if got[key] != n {
+			t.Errorf("%s: %s is %d, not %d", what, key, got[key], n)
+		}
+	}
+	for key := range got {
+		if _, ok := want[key]; !ok {
+			t.Errorf("%s: %s is not in the report", what, key)
+		}
+	}
+}
+
+// TestPprofOpens: the tool itself shows what a cell had at its peak, and what is not exact.
+func TestPprofOpens(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Fatal("the go command is what reads profiles")
+	}
+	for _, name := range []string{"rich", "inexact", "hostile", "nothing"} {
+		var b bytes.Buffer
+		if err := ours.Pprof(&b, reporttest.Reports[name]()); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "x.pb.gz")
+		if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, flags := range [][]string{{"-raw"}, {"-comments"}, {"-top", "-sample_index=cpu.numpy.window_inuse_space", "-tagfocus=cell=In.3."}} {
+			if name == "nothing" && len(flags) > 1 {
+				continue // it has no such meter
+			}
+			out, err := exec.Command("go", append(append([]string{"tool", "pprof"}, flags...), file)...).CombinedOutput()
+			if err != nil {
+				t.Errorf("%s %v: %v\n%s", name, flags, err, out)
+			}
+			if name == "rich" && len(flags) > 1 && (!strings.Contains(string(out), "nodes accounting for 1.06GB") || !strings.Contains(string(out), "<listcomp>")) {
+				t.Errorf("%v: %s", flags, out)
+			}
+			if name == "rich" && len(flags) > 1 && !strings.Contains(string(out), "In[3]") {
+				t.Errorf("%v: %s", flags, out)
+			}
+			if name == "inexact" && flags[0] == "-comments" && !strings.Contains(string(out), "cpu.numpy in In[2]: at least") {
+				t.Errorf("%v: %s", flags, out)
+			}
+		}
+	}
+}
+
+type speedscope struct {
+	Schema string `json:"$schema"`
+	Shared struct {
+		Frames []struct {
+			Name string
+			File string
+			Line int
+		}
+	}
+	Profiles []struct {
+		Type, Name, Unit     string
+		StartValue, EndValue int64
+		Samples              [][]int
+		Weights              []int64
+	}
+}
+
+func TestSpeedscopeHasPeaks(t *testing.T) {
+	printed(t, ours.Speedscope, func(t *testing.T, r *model.Report, data []byte) {
+		var s speedscope
+		if err := json.Unmarshal(data, &s); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Profiles) == 0 {
+			t.Fatal("a file without a profile is refused")
+		}
+		ends := map[string]int64{}
+		for _, p := range s.Profiles {
+			sum := int64(0)
+			for i, stack := range p.Samples {
+				sum += p.Weights[i]
+				for _, at := range stack {
+					if at < 0 || at >= len(s.Shared.Frames) {
+						t.Fatalf("%s: frame %d of %d", p.Name, at, len(s.Shared.Frames))
+					}
+				}
+			}
+			if sum != p.EndValue || len(p.Weights) != len(p.Samples) || p.Unit != "bytes" || p.Type != "sampled" {
+				t.Errorf("%s: %d is not %d", p.Name, sum, p.EndValue)
+			}
+			ends[p.Name] = p.EndValue
+			reporttest.CheckSafe(t, p.Name, "")
+		}
+		for _, f := range s.Shared.Frames {
+			reporttest.CheckSafe(t, f.Name+f.File, "")
+		}
+		for i := range r.Windows {
+			w := &r.Windows[i]
+			if w.Execution == 3 && w.Kind == model.Cell {
+				name := "In[3], cpu.numpy at its peak, process 4242"
+				if !w.Meters["cpu.numpy"].Exact {
+					name += " (at least: part of the time or of the memory was missed)"
+				}
+				if ends[name] != w.Meters["cpu.numpy"].Peak {
+					t.Errorf("%s: %d", name, ends[name])
+				}
+			}
+		}
+	})
+}
+
+func TestCollapsedAddsUp(t *testing.T) {
+	printed(t, ours.Collapsed, func(t *testing.T, r *model.Report, data []byte) {
+		sums := map[string]int64{}
+		for line := range strings.Lines(string(data)) {
+			at := strings.LastIndexByte(line, ' ')
+			n, err := strconv.ParseInt(strings.TrimSuffix(line[at+1:], "\n"), 10, 64)
+			frames := strings.Split(line[:at], ";")
+			if err != nil || n <= 0 || len(frames) < 3 || slices.Contains(frames, "") {
+				t.Fatalf("%q: %v", line, err)
+			}
+			pid, _, _ := strings.Cut(frames[0], " ")
+			sums["0 "+pid+" "+frames[1]] += n
+			reporttest.CheckSafe(t, line, "\n")
+		}
+		same(t, "sessions", sums, peaks(r, model.Session))
+	})
+}
+
+func TestAllocationsAddUp(t *testing.T) {
+	printed(t, ours.Allocations, func(t *testing.T, r *model.Report, data []byte) {
+		rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, window := int64(0), int64(0)
+		for _, row := range rows[1:] {
+			n, err := strconv.ParseInt(row[2], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += n
+			for call := range strings.SplitSeq(row[5], "|") {
+				if strings.Count(call, ";") != 2 {
+					t.Errorf("%q is not function;file;line", call)
+				}
+			}
+			if row[0] == "cpu.numpy" && row[6] == "In[3]" {
+				n, _ := strconv.ParseInt(row[10], 10, 64)
+				window += n
+			}
+			for _, field := range row {
+				reporttest.CheckSafe(t, field, "")
+			}
+		}
+		want, cell := int64(0), int64(0)
+		for i := range r.Windows {
+			for id, f := range r.Windows[i].Meters {
+				if r.Windows[i].Kind == model.Session && (id == "cpu.mapped" || id == "cpu.numpy") {
+					want += f.Peak
+				}
+			}
+			if r.Windows[i].Execution == 3 && r.Windows[i].Kind == model.Cell {
+				cell = r.Windows[i].Meters["cpu.numpy"].Peak
+			}
+		}
+		if size != want || window != cell {
+			t.Errorf("the session's add up to %d, not %d; In[3]'s to %d, not %d", size, want, window, cell)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package reporttest
+
+import (
+	"fmt"
+	"sort"
+	"testing"
+
+	"ipytracer/model"
+)
+
+// trackKey is which track it is.
+type trackKey struct {
+	pid   int
+	meter string
+	tree  bool
+}
+
+// Timeline fails the test where a window's start, peak or end is not in the report's timeline.
+func Timeline(t testing.TB, r *model.Report) {
+	t.Helper()
+	for i, wrong := range TimelineErrors(r) {
+		if i == 10 {
+			t.Error("…")
+			return
+		}
+		t.Error(wrong)
+	}
+}
+
+// TimelineErrors says what of windows is not in a report's timeline: their starts, peaks and ends, of their processes and of the trees.
+func TimelineErrors(r *model.Report) (wrong []string) {
+	tracks, gaps := map[trackKey][]model.Point{}, map[trackKey][]model.Gap{}
+	for k := range r.AllTimeline() {
+		key := trackKey{k.PID, k.Meter, k.Tree}
+		before := tracks[key]
+		for i, p := range k.Points {
+			if n := len(before) + i; i == 0 && n > 0 && p.NS < before[n-1].NS || i > 0 && p.NS < k.Points[i-1].NS {
+				wrong = append(wrong, fmt.Sprintf("%v goes back in time at %d ns", key, p.NS))
+			}
+		}
+		tracks[key], gaps[key] = append(before, k.Points...), append(gaps[key], k.Gaps...)
+	}
+	reused := reusedPIDs(r)
+	for key, points := range tracks {
+		if key.tree {
+			own := trackKey{key.pid, key.meter, false}
+			tracks[key], gaps[key] = together(points, gaps[key], tracks[own])
+			gaps[key] = append(gaps[key], gaps[own]...)
+		}
+	}
+	check := func(what string, key trackKey, from, to int64, f model.Figure) {
+		points := tracks[key]
+		for _, g := range gaps[key] {
+			if g.StartNS <= to && from <= g.EndNS {
+				return
+			}
+		}
+		if reused[key.pid] {
+			return
+		}
+		got := [3]int64{valueAt(points, from), mostIn(points, from, to), valueAt(points, to)}
+		if want := [3]int64{f.Start, f.Peak, f.End}; got != want {
+			wrong = append(wrong, fmt.Sprintf("%s, %v: %d from %d to %d ns, its figure %d", what, key, got, from, to, want))
+		}
+	}
+	for w := range r.AllPassing() {
+		what := fmt.Sprintf("%s %d (line %d, %q)", w.Kind, w.ID, w.Line, w.Note)
+		for id, f := range w.Meters {
+			check(what, trackKey{w.PID, id, false}, w.StartNS, w.StartNS+w.DurationNS, f)
+		}
+		for id, f := range w.Tree {
+			check(what, trackKey{w.PID, id, true}, w.StartNS, w.StartNS+w.DurationNS, f)
+		}
+	}
+	for b := range r.AllBetweenPassing() {
+		for id, f := range b.Meters {
+			check(b.Label, trackKey{b.PID, id, false}, b.StartNS, b.StartNS+b.DurationNS, f)
+		}
+	}
+	return wrong
+}
+
+// together is a tree's track with its process's own where that has no descendants, and the other gaps.
+func together(tree []model.Point, gaps []model.Gap, own []model.Point) (points []model.Point, others []model.Gap) {
+	for _, g := range gaps {
+		if g.Reason != model.GapAlone {
+			others = append(others, g)
+			continue
+		}
+		i := sort.Search(len(tree), func(i int) bool { return tree[i].NS >= g.StartNS })
+		for i < len(tree) && tree[i].Kind != model.PointGap {
+			i++
+		}
+		points = append(points, tree[:i]...)
+		tree = tree[min(i+1, len(tree)):]
+		points = append(points, model.Point{NS: g.StartNS, Bytes: valueAt(own, g.StartNS), Kind: model.PointValue})
+		for _, p := range own[behind(own, g.StartNS):] {
+			if p.NS <= g.EndNS {
+				points = append(points, p)
+			}
+		}
+	}
+	return append(points, tree...), others
+}
+
+// reusedPIDs are those that several processes have had.
+func reusedPIDs(r *model.Report) map[int]bool {
+	seen, reused := map[int]bool{}, map[int]bool{}
+	for _, p := range r.Processes {
+		reused[p.PID] = seen[p.PID]
+		seen[p.PID] = true
+	}
+	return reused
+}
+
+// behind is the place of the first point that is later than a time.
+func behind(points []model.Point, ns int64) int {
+	return sort.Search(len(points), func(i int) bool { return points[i].NS > ns })
+}
+
+func valueAt(points []model.Point, ns int64) int64 {
+	if i := behind(points, ns); i > 0 {
+		return points[i-1].Bytes
+	}
+	return 0
+}
+
+func mostIn(points []model.Point, from, to int64) int64 {
+	most := valueAt(points, from)
+	for _, p := range points[max(behind(points, from)-1, 0):behind(points, to)] {
+		most = max(most, p.Bytes)
+	}
+	return most
+}

@@ -1,0 +1,218 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"path"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// How much of a comparison is shown unless all is.
+const (
+	maxDiffCells  = 15
+	maxDiffLines  = 4
+	maxDiffCauses = 3
+	maxDoubts     = 12
+)
+
+// Diff writes a comparison for people: what grew and why, the cells that made it, what only follows, and how sure that is. It fails with w's
+// error only.
+func Diff(w io.Writer, d *model.Diff, o Options) error {
+	v := &view{printer: o.printer(), o: o}
+	v.to = w
+	v.diffRun("A", &d.A)
+	v.diffRun("B", &d.B)
+	v.blank()
+	for i := range d.Whole {
+		v.diffWhole(d, &d.Whole[i], len(d.Whole) > 1)
+	}
+	v.diffCauses(d)
+	v.diffCells(d)
+	v.diffTimes(d)
+	v.judged(d.Judged)
+	v.doubted(d.Doubts)
+	return v.flush(w)
+}
+
+func (v *view) diffRun(name string, r *model.DiffRun) {
+	spans := []span{{name + "  ", bold}, {escape.Bounded(path.Base(r.File), maxName*2), plain}, {" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS), dim}}
+	for _, one := range [][2]string{{"Python ", r.Python}, {"IPython ", r.IPython}} {
+		if one[1] != "" {
+			spans = append(spans, span{" · " + one[0] + escape.Bounded(one[1], maxName), dim})
+		}
+	}
+	v.prose("   ", spans...)
+}
+
+// fromTo is "1.00 GiB → 2.00 GiB, +1.00 GiB (+100.0 %)".
+func fromTo(a, b *model.Figure, q quantity, change int64) string {
+	text := side(a, q) + " → " + side(b, q) + ", " + words.Change(change)
+	if a != nil && b != nil {
+		if p := words.Percent(change, q.of(*a)); p != "" && change != 0 {
+			text += " (" + p + ")"
+		}
+	}
+	return text
+}
+
+// side is one figure of a comparison with its mark.
+func side(f *model.Figure, q quantity) string {
+	if f == nil {
+		return "–"
+	}
+	return q.show(map[string]model.Figure{"": *f}, "").text
+}
+
+// diffWhole says how high the sessions went, and where.
+func (v *view) diffWhole(d *model.Diff, one *model.WholeDiff, several bool) {
+	if several {
+		v.prose("", span{escape.Bounded(one.Command, maxName*2), bold})
+	}
+	for i := range one.Meters {
+		m := &one.Meters[i]
+		if i > 0 && (words.IsPart(m.Meter) || abs64(m.Peak) < d.Least) {
+			continue
+		}
+		parts := []span{{"peak " + fromTo(m.A, m.B, highest, m.Peak), styleOf(m.Peak)}}
+		if m.Meter == d.Meters[0] {
+			where := ""
+			if one.PeakA != nil {
+				where = "in " + cellOf(d.Cells[*one.PeakA].A)
+			}
+			if one.PeakB != nil {
+				where += " → in " + cellOf(d.Cells[*one.PeakB].B)
+			}
+			parts = append(parts, span{where, dim})
+		}
+		v.field(meterName(m.Meter), parts...)
+	}
+}
+
+func abs64(n int64) int64 { return max(n, -n) }
+
+func styleOf(change int64) style {
+	switch {
+	case change > 0:
+		return yellow
+	case change < 0:
+		return green
+	}
+	return plain
+}
+
+// cellOf is what people call a cell of one run.
+func cellOf(x *model.DiffCell) string {
+	if x == nil {
+		return "no cell"
+	}
+	return words.Row(&model.CellDiff{B: x})
+}
+
+func (v *view) diffCauses(d *model.Diff) {
+	for i := range d.Causes[:min(len(d.Causes), maxDiffCauses)] {
+		c := &d.Causes[i]
+		name := "cause"
+		if i > 0 {
+			name = "and"
+		}
+		row := &d.Cells[c.Cell]
+		v.field(name, span{words.Row(row) + " " + row.Change, bold}, span{c.Why, plain}, span{escape.OneLine(sourceOfRow(row), false, 60), dim})
+	}
+	if n := len(d.Causes) - maxDiffCauses; n > 0 {
+		v.field("and", span{words.Plural(n, "more cell"), plain})
+	}
+	if len(d.Causes) == 0 {
+		v.field("cause", span{"none: no cell needs or keeps " + words.Bytes(d.Least) + " more or less than it did", plain})
+	}
+}
+
+func sourceOfRow(row *model.CellDiff) string {
+	if row.B != nil {
+		return row.B.Source
+	}
+	return row.A.Source
+}
+
+// diffCells shows the causes, one after another, and then what only follows from them.
+func (v *view) diffCells(d *model.Diff) {
+	most := v.o.Cells
+	if most == 0 {
+		most = maxDiffCells
+	}
+	if v.o.Full {
+		most = len(d.Cells)
+	}
+	if len(d.Causes) > 0 {
+		v.title("Cells that made the difference, A → B")
+	}
+	for i := range d.Causes[:min(len(d.Causes), most)] {
+		v.diffCell(d, &d.Cells[d.Causes[i].Cell])
+	}
+	if n := len(d.Causes) - most; n > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(n, "more cell")), dim})
+	}
+	v.diffOthers(d, most)
+}
+
+// diffOthers are cells whose own memory has hardly changed.
+func (v *view) diffOthers(d *model.Diff, most int) {
+	var follow, moved, quiet []int
+	for i := range d.Cells {
+		row := &d.Cells[i]
+		switch {
+		case row.Consequence:
+			follow = append(follow, i)
+		case row.Why != "":
+		case row.Change == model.Moved:
+			moved = append(moved, i)
+		case row.Change != model.Same:
+			quiet = append(quiet, i)
+		}
+	}
+	if len(follow) > 0 {
+		v.title("Higher or lower only because of what stood before")
+		v.diffList(d, follow, most)
+	}
+	if len(quiet)+len(moved) > 0 {
+		v.title("Edited, new, gone and moved without a change of " + words.Bytes(d.Least) + " or more")
+		v.diffList(d, append(quiet, moved...), most)
+	}
+}
+
+// diffList is a line for each of some cells.
+func (v *view) diffList(d *model.Diff, rows []int, most int) {
+	t := table{columns: []column{{title: "cell"}, {title: ""}, {title: meterName(d.Meters[0]) + " peak", right: true}, {title: "need", right: true}, {title: "source", flex: true}}, indent: rowIndent}
+	for _, i := range rows[:min(len(rows), most)] {
+		row := &d.Cells[i]
+		peak, needs := "–", "–"
+		if m := of(row, d.Meters[0]); m != nil {
+			peak, needs = words.Change(m.Peak), words.Change(m.Need)
+		}
+		t.rows = append(t.rows, tableRow(words.Row(row), row.Change, peak, needs, escape.OneLine(sourceOfRow(row), false, maxProse)))
+	}
+	t.print(v.printer)
+	if n := len(rows) - most; n > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(n, "more cell")), dim})
+	}
+}
+
+func tableRow(texts ...string) row {
+	var r row
+	for _, t := range texts {
+		r.cells = append(r.cells, span{t, plain})
+	}
+	return r
+}
+
+// of is one meter of a row, nil if it has no figure.
+func of(row *model.CellDiff, meter string) *model.MeterDiff {
+	for i := range row.Meters {
+		if row.Meters[i].Meter == meter {
+			return &row.Meters[i]
+		}
+	}
+	return nil
+}
