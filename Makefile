@@ -109,7 +109,7 @@ pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorc
 test-pythons: ## windows and meters on each of the other Pythons, and on builds of CPython as people make them (which takes an hour, once)
 	scripts/install.sh pythons
 	scripts/pythons.sh all
-	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live' ./e2e ./recording ./tracer/cpython ./tracer/holders
+	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live|PyArrow' ./e2e ./recording ./report/parquet ./tracer/cpython ./tracer/holders
 
 .PHONY: kernels
 kernels: ## boot other kernels in QEMU and prove the figures on each (KERNELS="6.1 7.2"; some minutes a kernel)

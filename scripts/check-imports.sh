@@ -23,6 +23,9 @@ report/live: model report/escape report/text words
 report/wire: protowire
 report/profile: model words report/escape report/wire
 report/markdown: model words report/escape
+report/trace: model words report/escape report/wire
+report/parquet: model parquet-go
+report/notebook: model words report/escape
 report/reporttest: model report jsonschema
 
 workload: event unix
@@ -58,7 +61,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/live report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/display tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/serving tracer/userfile words workload unix cobra pflag x/term plan report/markdown report/profile compare
+cmd/tracer: attribution doctor event python inventory model recording report report/escape report/live report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/display tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/serving tracer/userfile words workload unix cobra pflag x/term plan report/markdown report/profile compare report/parquet report/trace report/notebook
 bench/made: event recording
 bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event
@@ -72,6 +75,7 @@ BEGIN {
     library["jsonschema"] = "github.com/santhosh-tekuri/jsonschema/"; library["go-landlock"] = "github.com/landlock-lsm/go-landlock/"
     library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"; library["x86asm"] = "golang.org/x/arch/x86/x86asm"
     library["demangle"] = "github.com/ianlancetaylor/demangle"; library["go-nvml"] = "github.com/NVIDIA/go-nvml/"; library["ebpf"] = "github.com/cilium/ebpf"
+    library["parquet-go"] = "github.com/parquet-go/parquet-go"
     library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"; library["tcell"] = "github.com/gdamore/tcell/"; library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
 
     n = split(table, rows, "\n")

@@ -9,8 +9,10 @@ import (
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/markdown"
+	"ipytracer/report/parquet"
 	"ipytracer/report/profile"
 	"ipytracer/report/text"
+	"ipytracer/report/trace"
 )
 
 // format is one that a report can be printed in. The help of --format, errors and docs/howto/export.md come from the table of them.
@@ -54,6 +56,20 @@ var formats = []format{
 		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: profile.Allocations,
 		has:   "memray's columns at the session's peak, and the same for experiments and cells",
 		lacks: "threads (tid is the process), meters whose blocks are not told, statements, the certificate",
+	},
+	{
+		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true, print: trace.Perfetto,
+		has:   "cells with their statements, experiments, and a counter for each meter with every turning point that is kept, by process; each slice with its figures",
+		lacks: "who allocated, the tree's figures, the certificate",
+	},
+	{
+		name: "chrome", ending: ".json", open: "chrome://tracing, ui.perfetto.dev, speedscope", print: trace.Chrome,
+		has: "the same in Chrome's older JSON, for tools that take no protocol buffers", lacks: "the same; experiments are asynchronous events",
+	},
+	{
+		name: "parquet", ending: ".parquet", open: "pandas, Polars, DuckDB, Spark", binary: true, own: true, print: parquet.Print,
+		has:   "a row for each window and each time between cells, every figure of every meter and of the tree, nulls; certificate, host, meters, processes as JSON in the metadata",
+		lacks: "who allocated, children",
 	},
 	{
 		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true, print: markdown.Print,

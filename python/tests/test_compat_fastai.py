@@ -46,7 +46,7 @@ class Queries(unittest.TestCase):
         for visible, ordinal, want in (("2,0", 0, 2), ("2,0", 1, 0), ("2", 1, None), ("GPU-8932f937", 0, None), ("", 0, None), ("-1", 0, None)):
             with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=visible), mock.patch.object(_gpu, "_bus_of_ordinal", lambda n: None):
                 self.assertEqual(_gpu.index_of(ordinal), want, visible)
-        buses = {0: (0, 0xa0, 0, 0), 1: (0, 0x0f, 0, 0)}
+        buses = {0: (0, 0xa0, 0), 1: (0, 0x0f, 0)}
         with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="1,0"), mock.patch.multiple(
                 _gpu, _bus_of_ordinal=buses.get, count=lambda: 2, _bus_of=lambda i: _gpu._bus([b"00000000:0F:00.0", b"0000:A0:00"][i])):
             self.assertEqual((_gpu.index_of(0), _gpu.index_of(1)), (1, 0))

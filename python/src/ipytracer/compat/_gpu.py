@@ -18,7 +18,7 @@ class _Info(ctypes.Structure):
 
 
 class _Pci(ctypes.Structure):
-    """nvmlPciInfo_t, whose last member is the bus id as text."""
+    """nvmlPciInfo_t. The domain, the bus and the device are its numbers; of the texts around them the first is too short for some domains."""
     _fields_ = [("legacy", ctypes.c_char * 16), ("domain", ctypes.c_uint), ("bus", ctypes.c_uint), ("device", ctypes.c_uint), ("ids", ctypes.c_uint),
                 ("subsystem", ctypes.c_uint), ("bus_id", ctypes.c_char * 32)]
 
@@ -64,15 +64,14 @@ def _bus_of(index):
     handle, pci = _handle(index), _Pci()
     if handle is None or _library().nvmlDeviceGetPciInfo_v3(handle, ctypes.byref(pci)):
         return None
-    return _bus(pci.bus_id)
+    return pci.domain, pci.bus, pci.device
 
 
 def _bus(text):
-    """A PCI bus id in one spelling: domain, bus, device and function as numbers."""
+    """A PCI bus id such as b"0000:0f:00.0" as numbers: domain, bus and device. GPUs have one function."""
     try:
         domain, bus, rest = text.decode().split(":")
-        device, _, function = rest.partition(".")
-        return int(domain, 16), int(bus, 16), int(device, 16), int(function or "0", 16)
+        return int(domain, 16), int(bus, 16), int(rest.partition(".")[0], 16)
     except (UnicodeDecodeError, ValueError):
         return None
 
