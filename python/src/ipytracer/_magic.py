@@ -2,11 +2,12 @@
 
 import re
 
-from . import _api, _shell, _show, _text
+from . import _api, _serve, _shell, _show, _text, _words
 from ._line import LINE
 
 HELP = """\
 %tracer            what is shown, and whether a tracer listens
+%tracer start      have a running 'tracer serve' trace this kernel; stop ends that
 %tracer on | off   show figures under each cell, or do not
 %tracer compact    one line under each cell
 %tracer full       a table of every meter under each cell
@@ -19,7 +20,7 @@ HELP = """\
 %%tracer [full]    figures under this one cell, also while they are off
 In Python: ipytracer.last(), .cells(), .lines(), .experiment(name)"""
 
-WORDS = ("on", "off", "compact", "full", "last", "table", "lines", "help")
+WORDS = ("start", "stop", "on", "off", "compact", "full", "last", "table", "lines", "help")
 _FIRST = re.compile(r"^%%tracer(?:[ \t]+(compact|full))?[ \t]*$")
 
 
@@ -38,6 +39,8 @@ def tracer(companion, words):
         companion.on, companion.chosen = word == "on", True
     elif word in ("compact", "full"):
         companion.on, companion.chosen, companion.full = True, True, word == "full"
+    elif word in ("start", "stop"):
+        return _show.sentence("ipytracer: " + _words.safe(_serve.sentence(word, LINE.look(), _shell.command()), 600))
     elif word == "help":
         return {"text/plain": HELP}
     elif word in ("", "last", "table", "lines"):
@@ -74,7 +77,7 @@ def _asked(companion, word):
 
 
 def line_magic(line=""):
-    """%tracer on|off|compact|full|last|table|lines|help: figures under the cells. %tracer help says more."""
+    """%tracer start|stop|on|off|compact|full|last|table|lines|help: figures under the cells. %tracer help says more."""
     companion = _companion()
     if line.startswith("this-cell "):      # what %%tracer becomes
         companion.once = line.endswith("full")
