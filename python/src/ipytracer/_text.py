@@ -17,6 +17,7 @@ _WORTH_A_LINE = 1 << 20   # the same of memory that is told only for its line
 _LIMITS = {"cgroup": "container"}
 _FULL = 0.9           # of a limit
 _MOST_NOTE = 100      # characters
+_STATEMENT = re.compile(r"^.*<(?:memit|mlrun)> line \d+(?: › |$)")    # how a magic gets there is nobody's line
 
 
 def mark(figure, high=False):
@@ -38,6 +39,7 @@ def place(top, window):
         where = where[1:-1]
     if top.execution == window.execution:
         where = re.sub(r"^In\[\d+\] ", "", where)
+    where = _STATEMENT.sub("", where)
     return _words.safe(where, _MOST_NOTE)
 
 
