@@ -6,6 +6,8 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.
 PYTHONS_DIR ?= /var/tmp/ipytracer-pythons
 FUZZTIME  ?= 60s
 SOAK      ?= 1h
+# How many tests that fail are run again, alone and twice (scripts/test.sh): none but in CI.
+RERUN     ?= 0
 # How many tests of a package run beside each other: most wait more than they compute.
 PARALLEL  ?= $(shell expr $$(nproc) \* 3 / 2 + 1)
 export PYTHONS_DIR
@@ -42,7 +44,7 @@ generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*
 test: deps ## install what is needed and run every tier (needs root; a quarter of an hour on two CPUs)
 	@echo 'make test: formatting and linters (a minute), every test (a quarter of an hour on two CPUs, most of it e2e), and those of the programs that they run (a minute)'
 	$(MAKE) --no-print-directory check
-	TRACER_REQUIRE_BPF=1 $(GO) test -count=1 -timeout 40m -parallel $(PARALLEL) ./...
+	TRACER_REQUIRE_BPF=1 GO=$(GO) RERUN=$(RERUN) scripts/test.sh -count=1 -timeout 40m -parallel $(PARALLEL) ./...
 	scripts/unittests.sh
 
 .PHONY: soak
