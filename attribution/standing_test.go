@@ -13,7 +13,9 @@ import (
 func standing() *model.Report {
 	tracker := attribution.New()
 	s := attributiontest.New(tracker.Add, 1)
-	file := func(cell uint64) string { return []string{"/tmp/ipykernel_1/1.py", "/tmp/ipykernel_1/2.py", "/tmp/ipykernel_1/3.py"}[cell-1] }
+	file := func(cell uint64) string {
+		return []string{"/tmp/ipykernel_1/1.py", "/tmp/ipykernel_1/2.py", "/tmp/ipykernel_1/3.py"}[cell-1]
+	}
 	cell := func(id uint64, do func()) {
 		s.OpenCell(id, 0, file(id), "x")
 		do()

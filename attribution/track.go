@@ -21,6 +21,7 @@ type point struct {
 const (
 	maxFree    = 128
 	maxStretch = 1 << 10
+	shortest   = 1 << firstShift // how long a meter stands still at least for that to be a point
 )
 
 // track is what one meter of a process, or of a tree, does over time.
@@ -86,7 +87,7 @@ func (k *track) move(l *timeline, s *seen) {
 	if len(moments) == 0 && s.value == k.value && s.high <= k.value {
 		return
 	}
-	if k.hasBegun && !waited && s.hold > k.end && s.hold-k.end > (s.at-k.end)/64 { // so long it stood still
+	if k.hasBegun && !waited && s.hold-k.end > max(shortest, (s.at-k.end)/64) { // so long it stood still
 		k.add(point{at: s.hold, bytes: k.value, kind: model.PointValue})
 	}
 	for _, m := range moments {
