@@ -90,6 +90,10 @@ func (k *track) move(l *timeline, s *seen) {
 	if k.hasBegun && !waited && s.hold-k.end > max(shortest, (s.at-k.end)/64) { // so long it stood still
 		k.add(point{at: s.hold, bytes: k.value, kind: model.PointValue})
 	}
+	since := k.end
+	if !waited {
+		since = max(since, s.hold)
+	}
 	for _, m := range moments {
 		kind := model.PointValue
 		if m.fell {
@@ -97,7 +101,7 @@ func (k *track) move(l *timeline, s *seen) {
 		}
 		highest = max(highest, m.bytes)
 		// A clock is read a moment before or after the meter: what is of a segment lies in it.
-		k.add(point{at: min(max(m.at, k.end+1), s.at), bytes: m.bytes, kind: kind})
+		k.add(point{at: min(max(m.at, since+1, k.end), s.at), bytes: m.bytes, kind: kind})
 	}
 	if s.high > highest {
 		k.add(point{at: s.at, bytes: s.high, kind: model.PointMost})

@@ -133,7 +133,6 @@ func readReport(t *testing.T, path string) *model.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reporttest.Timeline(t, r)
 	return r
 }
 
@@ -167,7 +166,6 @@ func (tr *trace) wait(status int) (*model.Report, []byte) {
 	if err != nil {
 		tr.t.Fatal(err)
 	}
-	reporttest.Timeline(tr.t, r)
 	return r, data
 }
 
