@@ -26,6 +26,22 @@ build: ## build bin/tracer (needs Go only; with a C compiler it gets NVML too)
 wheel: ## build the notebook companion, bin/ipytracer-*.whl (needs Python with pip, setuptools and wheel)
 	/usr/bin/python3 -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(dir $(BIN)) ./python
 
+.PHONY: lab
+lab: ## build JupyterLab's extension, which is committed as it is built (needs Node)
+	scripts/install.sh lab
+	scripts/check-lab.sh write
+
+.PHONY: check-lab
+check-lab: ## the extension that is committed is what its source gives (needs Node, network once)
+	scripts/install.sh lab
+	scripts/check-lab.sh
+
+.PHONY: test-lab
+test-lab: build ## the extension in a real JupyterLab and a real browser, with the tracer attached (needs root; LAB_PICTURES=DIR keeps screenshots)
+	scripts/install.sh lab
+	scripts/pythons.sh lab
+	scripts/lab.sh $(LAB_PICTURES)
+
 .PHONY: demo
 demo: ## install what is missing, trace a real IPython session and print its report (needs root)
 	scripts/install.sh demo

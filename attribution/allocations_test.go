@@ -28,8 +28,8 @@ type blocks struct {
 	between func() bool // of a change: a boundary was drawn meanwhile
 	swap    func() bool
 	unsure  []unsure // what a boundary was drawn meanwhile of, in this segment
-	since   int      // changes since the boundary
-	before  int      // and before it, since the one before that
+	since   int      // changes since the boundary, and
+	before  int      // between that and the one before it
 }
 
 // unsure is a change during which a boundary was drawn, and how high its segment had been before it.
@@ -197,9 +197,8 @@ func (s *blocks) some(r *rand.Rand) {
 func (s *blocks) check(t *testing.T, w model.Window, cell uint64) {
 	t.Helper()
 	type sums struct{ allocated, freed, count, atPeak int64 }
-	want := map[int]*sums{}
+	want, at := map[int]*sums{}, map[uint64]event.Bytes{}
 	held, total, highest := map[uint64]event.Bytes{}, event.Bytes(0), event.Bytes(0)
-	at := map[uint64]event.Bytes{}
 	snapshot := func() {
 		clear(at)
 		for stack, size := range held {
@@ -233,9 +232,7 @@ func (s *blocks) check(t *testing.T, w model.Window, cell uint64) {
 		}
 	}
 	if s.starts[cell] == s.ends[cell] {
-		if len(w.Allocations) > 0 {
-			t.Errorf("cell %d: nothing moved, and there is %+v", cell, w.Allocations)
-		}
+		expect(t, "allocations where nothing moved", len(w.Allocations), 0)
 		return
 	}
 	for stack, size := range at {

@@ -44,6 +44,7 @@ type Tracker struct {
 	files                   map[fileKey][]*window // the cells that a file name stands for
 	audit                   *audit                // nil unless for an audit
 	listed                  []*event.Variables    // the last of each process
+	early                   []*event.Variables    // likewise, of while the session ran
 	where                   []*event.Residence    // likewise
 	limits                  limits
 	children                int // that windows list, of all that are over
@@ -69,6 +70,7 @@ type Tracker struct {
 	lent     lent
 	shown    shown
 	space    space
+	marked   *baseline // nil for none
 	timeline timeline
 }
 

@@ -20,26 +20,32 @@ const (
 // variables are what processes have by name at the end, with who made it.
 func (t *Tracker) variables() (out []model.Variable, names []model.Names) {
 	for _, e := range t.listed {
-		for _, v := range e.Variables {
-			one := model.Variable{
-				PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape, DType: v.DType,
-				Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
-			}
-			if v.Length >= 0 {
-				length := v.Length
-				one.Length = &length
-			}
-			t.madeBy(&one, e.PID, v)
-			out = append(out, one)
-		}
-		names = append(names, model.Names{
-			PID: int(e.PID), Unlisted: e.Unlisted, Bytes: int64(e.Rest), Objects: int64(e.Total), Complete: e.Complete,
-		})
+		some, of := t.variablesOf(e)
+		out, names = append(out, some...), append(names, of)
 	}
-	slices.SortStableFunc(out, func(x, y model.Variable) int {
-		return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(y.Reaches, x.Reaches), cmp.Compare(x.PID, y.PID))
-	})
+	slices.SortStableFunc(out, largerVariable)
 	return out, names
+}
+
+func largerVariable(x, y model.Variable) int {
+	return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(y.Reaches, x.Reaches), cmp.Compare(x.PID, y.PID))
+}
+
+// variablesOf are those of one process.
+func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
+	for _, v := range e.Variables {
+		one := model.Variable{
+			PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape, DType: v.DType,
+			Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
+		}
+		if v.Length >= 0 {
+			length := v.Length
+			one.Length = &length
+		}
+		t.madeBy(&one, e.PID, v)
+		out = append(out, one)
+	}
+	return out, model.Names{PID: int(e.PID), Unlisted: e.Unlisted, Bytes: int64(e.Rest), Objects: int64(e.Total), Complete: e.Complete}
 }
 
 // resident is where the resident memory of processes is at the end.
@@ -56,9 +62,13 @@ func (t *Tracker) resident() (out []model.Resident) {
 
 // list takes in what a process has by name; what it said before does not hold any more.
 func (t *Tracker) list(e *event.Variables) {
-	t.listed = slices.DeleteFunc(t.listed, func(known *event.Variables) bool { return known.PID == e.PID })
-	if t.limits.room(&t.limits.Processes, len(t.listed) < maxListed) {
-		t.listed = append(t.listed, e)
+	all := &t.listed
+	if e.Early {
+		all = &t.early
+	}
+	*all = slices.DeleteFunc(*all, func(known *event.Variables) bool { return known.PID == e.PID })
+	if t.limits.room(&t.limits.Processes, len(*all) < maxListed) {
+		*all = append(*all, e)
 	}
 }
 

@@ -187,6 +187,9 @@ int control_task(struct bpf_iter__task *ctx)
 	} else if (request.operation == OP_LATE) { /* some was missed, what is known stays */
 		why.kind = BOUNDARY_METER_BACK;
 		draw_boundary(&why);
+	} else if (request.operation == OP_LOOK && store_has_room(MARKER_RESERVE)) { /* else the next one will do */
+		why.kind = BOUNDARY_ASKED;
+		draw_boundary(&why);
 	} else if (request.operation == OP_DETACH) {
 		why.kind = BOUNDARY_DETACHED;
 		draw_boundary(&why);

@@ -56,7 +56,7 @@ enum boundary_kind {
 	BOUNDARY_CELL_RESULT,	   /* IPython's run_cell coroutine is over: display and hooks follow */
 	BOUNDARY_METER_SETTLED,	   /* what became of NumPy's blocks while it was out was looked for */
 	BOUNDARY_LINE,	/* the notebook's companion has made a line to the tracer: text is the descriptor's number */
-	BOUNDARY_ASKED, /* the companion asks something on its line, of this very instant */
+	BOUNDARY_ASKED, /* somebody asks of this very instant: the companion on its line, or who looks on */
 	RECORD_READING = 100, /* another process of the tree, belongs to the boundary before it */
 	RECORD_SOURCE,	      /* struct source */
 	RECORD_NUDGE,	      /* the change ring fills up: come and read */

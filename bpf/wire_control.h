@@ -43,7 +43,8 @@ enum operation {
 	OP_LATE,
 	OP_CELL,
 	OP_CELL_END,
-	OP_SETTLED
+	OP_SETTLED,
+	OP_LOOK /* a boundary, at which nothing happens */
 };
 
 struct control {

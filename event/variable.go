@@ -29,14 +29,16 @@ type Variable struct {
 
 // Variables says by name what a process has at the end of the session.
 type Variables struct {
-	Time      Nanoseconds // when the walk over the process's objects began
-	Root      uint32
-	PID       int32
-	Complete  bool  // false: a limit was hit, and all bytes are only the least
-	Objects   int64 // that were looked into
-	Total     Bytes // of all objects that were reached
-	Unlisted  int64 // names that are not here, and what would go with these
-	Rest      Bytes
+	Time     Nanoseconds // when the walk over the process's objects began
+	Root     uint32
+	PID      int32
+	Complete bool  // false: a limit was hit, and all bytes are only the least
+	Objects  int64 // that were looked into
+	Total    Bytes // of all objects that were reached
+	Unlisted int64 // names that are not here, and what would go with these
+	Rest     Bytes
+	// Early: it was asked for while the session ran, and says nothing of its end.
+	Early     bool
 	Variables []Variable // most bytes first
 }
 

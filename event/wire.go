@@ -21,7 +21,7 @@ const (
 	CellResult      BoundaryKind = 14 // IPython's run_cell coroutine is over: display and hooks follow
 	MeterSettled    BoundaryKind = 15 // what became of NumPy's blocks while it was out was looked for
 	Line            BoundaryKind = 16 // the notebook's companion has made a line to the tracer: text is the descriptor's number
-	Asked           BoundaryKind = 17 // the companion asks something on its line, of this very instant
+	Asked           BoundaryKind = 17 // somebody asks of this very instant: the companion on its line, or who looks on
 )
 
 // The values of [Outcome].

@@ -2,10 +2,12 @@
 
     python -c TEXT install|uninstall
 
-The package comes as a zip file on standard input, files below ipytracer/. What was done is one line of JSON: {"folder", "was"}, or {"error"}.
+The package comes as a zip file on standard input: files below ipytracer/, and JupyterLab's extension below labextension/. What was done is one line
+of JSON: {"folder", "was", "lab"}, or {"error"}; lab is where the extension is, "" where it could not be put anywhere.
 """
 
 import base64
+import contextlib
 import hashlib
 import io
 import json
@@ -19,6 +21,7 @@ import zipfile
 
 NAME = "ipytracer"
 INSTALLER = "tracer"
+_LAB = "labextension/"   # in the zip file
 
 
 class Refused(Exception):
@@ -31,6 +34,12 @@ def folders():
     if site.ENABLE_USER_SITE and sys.prefix == sys.base_prefix:
         found.append(site.getusersitepackages())
     return found
+
+
+def lab_of(folder):
+    """Where Jupyter looks for the extension, if packages are in that folder."""
+    data = sysconfig.get_path("data") if folder == sysconfig.get_path("purelib") else site.getuserbase()
+    return os.path.join(data, "share", "jupyter", "labextensions", NAME)
 
 
 def version_of(package):
@@ -67,8 +76,20 @@ def may_make(folder):
 
 def remove(folder, info):
     """Takes the companion away that this script put into a folder."""
+    if has_lab(folder, info):
+        shutil.rmtree(lab_of(folder))
     shutil.rmtree(os.path.join(folder, NAME))
     shutil.rmtree(os.path.join(folder, info))
+
+
+def has_lab(folder, info):
+    """Whether the extension that is there was put there with it."""
+    path = os.path.relpath(os.path.join(lab_of(folder), "package.json"), folder)
+    try:
+        with open(os.path.join(folder, info, "RECORD")) as f:
+            return any(row.startswith(path + ",") for row in f) and os.path.isdir(lab_of(folder))
+    except OSError:
+        return False
 
 
 def record(files):
@@ -92,13 +113,36 @@ def install(package):
         raise Refused("you may not make files in %s; make a virtual environment, and name its Python with --python" % " or ".join(f for f, _, _ in ours or found))
     folder, info, _ = usable[0]
     prefix = "%s-%s.dist-info/" % (NAME, version)
+    lab = lab_of(folder)
+    if os.path.lexists(lab) and not (info and has_lab(folder, info)):
+        raise Refused("%s is there, and was not put there by 'tracer notebook install': take it away first" % lab)
     files = {path: package.read(path) for path in package.namelist()}
+    extension = {path[len(_LAB):]: files.pop(path) for path in list(files) if path.startswith(_LAB)}
+    if not may_make(lab):
+        extension, lab = {}, ""
     files[prefix + "METADATA"] = ("Metadata-Version: 2.1\nName: %s\nVersion: %s\n" % (NAME, version)).encode()
     files[prefix + "INSTALLER"] = (INSTALLER + "\n").encode()
     files[prefix + "WHEEL"] = b"Wheel-Version: 1.0\nGenerator: tracer\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    files[prefix + "RECORD"] = (record(files) + prefix + "RECORD,,\n").encode()
-    os.makedirs(folder, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".ipytracer-", dir=folder) as work:  # of the same file system
+    listed = dict(files, **{os.path.relpath(os.path.join(lab, path), folder): data for path, data in extension.items()})
+    files[prefix + "RECORD"] = (record(listed) + prefix + "RECORD,,\n").encode()
+    with laid_out(folder, files) as work:
+        with laid_out(os.path.dirname(lab) if extension else folder, extension) as lab_work:
+            if info:
+                remove(folder, info)
+            for entry in (NAME, prefix.rstrip("/")):
+                os.rename(os.path.join(work, entry), os.path.join(folder, entry))
+            if extension:
+                os.mkdir(lab)
+                for entry in os.listdir(lab_work):
+                    os.rename(os.path.join(lab_work, entry), os.path.join(lab, entry))
+    return {"folder": folder, "was": info, "version": version, "lab": lab}
+
+
+@contextlib.contextmanager
+def laid_out(beside, files):
+    """A folder with these files, in the file system of another folder, which is made if it is not there."""
+    os.makedirs(beside, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".ipytracer-", dir=beside) as work:
         for path, data in files.items():
             if path.startswith("/") or ".." in path.split("/"):
                 raise Refused("the package is damaged")
@@ -106,11 +150,7 @@ def install(package):
             os.makedirs(os.path.dirname(full), exist_ok=True)
             with open(full, "xb") as f:
                 f.write(data)
-        if info:
-            remove(folder, info)
-        for entry in (NAME, prefix.rstrip("/")):
-            os.rename(os.path.join(work, entry), os.path.join(folder, entry))
-    return {"folder": folder, "was": info, "version": version}
+        yield work
 
 
 def uninstall(_):

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-//go:embed src/ipytracer/*.py
+//go:embed src/ipytracer/*.py src/ipytracer/compat/*.py src/ipytracer/compat/*/*.py src/ipytracer/compat/*/*/*.py labextension/built
 var files embed.FS
 
 // Install is the text of a program for the interpreter: its argument says install or uninstall, the package comes on standard input.
@@ -19,34 +19,38 @@ var files embed.FS
 //go:embed install.py
 var Install string
 
-// Package returns the package's files as a zip file, names beginning with "ipytracer/". Equal files give equal bytes.
+// Package returns the package's files as a zip file, names beginning with "ipytracer/", and JupyterLab's extension, names beginning with
+// "labextension/". Equal files give equal bytes.
 func Package() ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
-	root, err := fs.Sub(files, "src")
-	if err != nil {
+	if err := pack(w, "src/", "", isOfPackage); err != nil {
 		return nil, err
 	}
-	err = fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !isOfPackage(path) {
+	if err := pack(w, "labextension/built/", "labextension/", func(string) bool { return true }); err != nil {
+		return nil, err
+	}
+	err := w.Close()
+	return out.Bytes(), err
+}
+
+// pack writes the embedded files below a folder, whose name ends in a slash, that belong there; another name takes the folder's place.
+func pack(w *zip.Writer, folder, instead string, belongs func(path string) bool) error {
+	return fs.WalkDir(files, strings.TrimSuffix(folder, "/"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !belongs(path) {
 			return err
 		}
-		data, err := fs.ReadFile(root, path)
+		data, err := fs.ReadFile(files, path)
 		if err != nil {
 			return err
 		}
-		f, err := w.Create(path)
+		f, err := w.Create(instead + strings.TrimPrefix(path, folder))
 		if err != nil {
 			return err
 		}
 		_, err = f.Write(data)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	err = w.Close()
-	return out.Bytes(), err
 }
 
 // isOfPackage leaves out what an interpreter leaves behind beside the sources.

@@ -31,12 +31,13 @@ type variablesDetail struct {
 	Total     event.Bytes      `json:"total"`
 	Unlisted  int64            `json:"unlisted"`
 	Rest      event.Bytes      `json:"rest"`
+	Early     bool             `json:"early,omitempty"`
 	Variables []variableDetail `json:"variables"`
 }
 
 func variablesToJSON(v *event.Variables) ([]byte, error) {
 	return json.Marshal(variablesDetail{
-		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest,
+		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest, Early: v.Early,
 		Variables: convert(v.Variables, func(x event.Variable) variableDetail { return variableDetail(x) }),
 	})
 }
@@ -47,7 +48,7 @@ func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.V
 		return nil, err
 	}
 	return &event.Variables{
-		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total, Unlisted: d.Unlisted, Rest: d.Rest,
+		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total, Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early,
 		Variables: convert(d.Variables, func(x variableDetail) event.Variable { return event.Variable(x) }),
 	}, nil
 }

@@ -203,6 +203,8 @@ func (t *tables) wire(item any) any {
 		return tabledTensors{x, t.stack(x.Stack, false)}
 	case model.Variable:
 		return tabledVariable{x, t.stack(x.Stack, false)}
+	case model.Kernel:
+		return t.kernel(x)
 	case model.Verdict:
 		x.Executions, x.ExecutionCounts = list(x.Executions), list(x.ExecutionCounts)
 		return tabledVerdict{x, t.stack(x.Stack, false)}

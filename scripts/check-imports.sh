@@ -15,9 +15,11 @@ words: event model
 attribution: event model words btree klauspost/compress unix
 attribution/attributiontest: event
 compare: model words
+plan: model words
 report: model report/escape
 report/escape: x/text
 report/text: model words report/escape
+report/live: model report/escape report/text words
 report/wire: protowire
 report/profile: model words report/escape report/wire
 report/markdown: model words report/escape
@@ -36,6 +38,7 @@ tracer/launch: tracer unix
 tracer/look: tracer tracer/invoker tracer/process
 tracer/recorder: recording tracer/userfile
 tracer/companion: event model unix
+tracer/display: model report/live tcell unix x/term
 python:
 tracer/limit: tracer/confine tracer/process words unix
 tracer/elffile:
@@ -54,7 +57,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/profile report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare
+cmd/tracer: attribution doctor event python inventory model recording report report/escape report/live report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/display tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term plan report/markdown report/profile compare
 bench/made: event recording
 bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event
@@ -68,8 +71,7 @@ BEGIN {
     library["jsonschema"] = "github.com/santhosh-tekuri/jsonschema/"; library["go-landlock"] = "github.com/landlock-lsm/go-landlock/"
     library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"; library["x86asm"] = "golang.org/x/arch/x86/x86asm"
     library["demangle"] = "github.com/ianlancetaylor/demangle"; library["go-nvml"] = "github.com/NVIDIA/go-nvml/"; library["ebpf"] = "github.com/cilium/ebpf"
-    library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"
-    library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
+    library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"; library["tcell"] = "github.com/gdamore/tcell/"; library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
 
     n = split(table, rows, "\n")
     for (i = 1; i <= n; i++) {

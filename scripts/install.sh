@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a target needs on Debian, and nothing that is there already.
 #
-#   scripts/install.sh demo|test|pythons|kernels
+#   scripts/install.sh demo|test|pythons|lab|kernels
 set -euo pipefail
 
 case ${1:-} in
@@ -11,9 +11,13 @@ test) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python
     python3-sklearn python3-matplotlib python3-seaborn python3-joblib python3-numexpr python3-pil python3-torch
     python3-jupyter-server python3-nbconvert python3-nbclient) ;; # the notebooks: 1.2 GB
 pythons) packages=(debootstrap python3) ;;
+lab)
+    packages=(chromium)
+    command -v npm >/dev/null || packages+=(nodejs npm) # who has Node from elsewhere keeps it
+    ;;
 kernels) packages=(python3 ipython3 python3-numpy qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;
 *)
-    echo "usage: scripts/install.sh demo|test|pythons|kernels" >&2
+    echo "usage: scripts/install.sh demo|test|pythons|lab|kernels" >&2
     exit 2
     ;;
 esac

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds the other Pythons the tests run on: Debian chroots (3.9, 3.13, 3.14), one with PyTorch for CUDA, builds that
+# Builds the other Pythons the tests run on: Debian chroots (3.9, 3.13, 3.14), one with PyTorch for CUDA, one with JupyterLab, builds that
 # are not Debian's (python-build-standalone, taken from the Go module that embeds it), and builds as people make them, of
 # Debian's source packages. Idempotent: a finished tree is left alone. Needs root, debootstrap and Go.
 #
 #   scripts/pythons.sh [NAME ...]      default: those of CI; all: every one
 set -euo pipefail
 
-ci=(bullseye trixie sid torch pbs311 pbs314 plain313 plain313t)
+ci=(bullseye trixie sid torch lab pbs311 pbs314 plain313 plain313t)
 builds=(shared313 o2313 lto313 conda313 clang313 musl313 plain39 plain314 plain314t) # some minutes each
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
@@ -103,6 +103,23 @@ torch() {
     }
     rm -rf "$root"/opt/*.deb
     finished torch
+}
+
+# JupyterLab 4, of sid, beside what sid's tree has.
+lab() {
+    local done="$dir/lab/.complete" root="$dir/lab"
+    [ -e "$done" ] && return
+    chroot_with sid
+    copied sid lab
+    {
+        chroot "$root" apt-get "${apt[@]}" update &&
+            DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get "${apt[@]}" install -y --no-install-recommends jupyterlab &&
+            chroot "$root" jupyter-lab --version
+    } >"$dir/lab.log" 2>&1 </dev/null || {
+        unfinished lab
+        return 1
+    }
+    finished lab
 }
 
 standalone() {
@@ -238,6 +255,7 @@ for name in "${names[@]}"; do
     case $name in
     bullseye | trixie | sid) chroot_with "$name" ;;
     torch) torch ;;
+    lab) lab ;;
     pbs311) standalone pbs311 v0.0.0-3.11.11-20241219-1 ;;
     pbs314) standalone pbs314 v0.0.0-3.14.6-20260610-1 ;;
     plain3* | shared3* | o23* | lto3* | clang3* | conda3* | musl3*) built "$name" ;;

@@ -64,6 +64,9 @@ func (s *Session) patience() time.Time {
 	if s.impatient() {
 		until = time.Now().Add(betweenLooks)
 	}
+	if s.glances.every > 0 {
+		until = sooner(until, s.glances.due())
+	}
 	for _, t := range s.targets {
 		if !t.gone && t.python != nil {
 			until = sooner(until, t.due())
@@ -75,6 +78,7 @@ func (s *Session) patience() time.Time {
 // settle does what cannot be done while records are being read.
 func (s *Session) settle() error {
 	s.natives.nameStacks()
+	s.queue = append(s.queue, s.early.found()...)
 	s.targets = slices.DeleteFunc(s.targets, func(t *target) bool {
 		if t.child && t.gone {
 			_ = t.close()
@@ -99,5 +103,8 @@ func (s *Session) settle() error {
 	s.budget.stepDown(s.targets)
 	s.searches.takeIn(s.targets, &s.budget)
 	s.budget.stepUp(s.targets)
+	if err := s.glances.draw(s.ledger, s.targets); err != nil {
+		return err
+	}
 	return s.budget.calibrated(s.targets)
 }

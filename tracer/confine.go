@@ -23,6 +23,7 @@ type Remains struct {
 	User      *userfile.User // who the program, which is root's, becomes; nil: it stays who it is
 	Overrides bool           // files are put in folders of others, as root itself
 	Signals   bool           // [Session.Signal] is used
+	Terminals []int          // descriptors of terminals that are drawn on (TCSETS)
 }
 
 // confine takes from this program, in all its threads and for good, the capabilities, system calls and files that the session does not need once the
@@ -139,6 +140,9 @@ func rules(r Remains, nvml bool) []confine.Rule {
 		confine.OneOf(unix.SYS_IOCTL, 1, unix.PERF_EVENT_IOC_ENABLE, unix.PERF_EVENT_IOC_DISABLE, unix.PERF_EVENT_IOC_SET_BPF),
 		confine.OneOf(unix.SYS_PTRACE, 0, unix.PTRACE_DETACH), // of a command that was started stopped
 	})
+	for _, fd := range r.Terminals {
+		all = append(all, confine.Rule{Call: unix.SYS_IOCTL, When: [][]confine.Test{{confine.Is(0, uint32(fd)), confine.Is(1, unix.TCSETS)}}})
+	}
 	if r.Files {
 		all = append(all, confine.Making()...)
 	}

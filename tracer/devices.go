@@ -204,3 +204,6 @@ func (d *devices) onlyDevice(t *target, physical []int) int {
 	}
 	return only
 }
+
+// GPUs are the machine's, as far as they are known by now.
+func (s *Session) GPUs() []event.GPU { return s.devices.named() }

@@ -25,6 +25,7 @@ const (
 
 // wind ends the session: last boundaries, who holds what is left, last records, counters.
 func (s *Session) wind() error {
+	s.early.stop()
 	s.limits.lift()
 	shells := s.askShells()
 	for _, t := range s.targets {
@@ -149,6 +150,7 @@ func (s *Session) closeProbes() {
 
 // Close removes every probe and frees everything. It may be called more than once.
 func (s *Session) Close() error {
+	s.early.stop()
 	s.closeProbes()
 	errs := []error{s.limits.close()}
 	for _, t := range s.targets {

@@ -30,6 +30,7 @@ type lastLook struct {
 	targets      []*target
 	asked        bool // who holds what is to be found out, which takes a while, as may the rest then
 	live         *live
+	within       context.Context // nil: it ends by itself
 
 	found   []holding
 	workers []*event.Holders // of pools
@@ -42,13 +43,20 @@ type holding struct {
 	result holders.Result
 }
 
+func (l *lastLook) context() context.Context {
+	if l.within == nil {
+		return context.Background()
+	}
+	return l.within
+}
+
 // surveys looks at the objects of every Python that lives. They must be closed.
 func (l *lastLook) surveys() []*survey {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
 	if l.asked {
 		limits, inAll = holders.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), inAll)
+	ctx, cancel := context.WithTimeout(l.context(), inAll)
 	defer cancel()
 	var all []*survey
 	for _, t := range l.targets {

@@ -76,6 +76,12 @@ func (k *fakeKernel) Detach(pid int) error {
 	return k.detaching
 }
 
+func (k *fakeKernel) Look(pid int) error {
+	k.note("look %d", pid)
+	k.asked = append(k.asked, boundary(event.Boundary{Number: 85, Kind: event.Asked, PID: int32(pid)}, ledger.BoundaryExtra{}))
+	return nil
+}
+
 func (k *fakeKernel) Back(g ledger.Group, pid int) error {
 	k.note("back %v", g)
 	k.asked = append(k.asked, boundary(event.Boundary{Number: 80, Kind: event.MeterBack, PID: int32(pid)}, ledger.BoundaryExtra{Group: g}))

@@ -27,7 +27,7 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 	if l.asked {
 		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects}, listingInAll
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), inAll)
+	ctx, cancel := context.WithTimeout(l.context(), inAll)
 	defer cancel()
 	for _, of := range all {
 		t := of.target

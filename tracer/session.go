@@ -46,6 +46,8 @@ type Options struct {
 	// Confine takes from this program, in front of all that looks into a target, what the session does not need ([Remains]). Nothing can be started
 	// afterwards, nor can another session. Where the machine cannot, the log says so. nil: nothing is taken.
 	Confine *Remains
+	// Glances is how often a boundary is drawn at which nothing happens, so that what is open has figures up to then; 0 for never.
+	Glances time.Duration
 	// Companion is told of lines that notebooks make to the tracer; nil: nobody listens.
 	Companion Companion
 }
@@ -82,6 +84,8 @@ type Session struct {
 	overlooked   overlooked
 	live         live
 	lines        lines
+	glances      glances
+	early        earlyLook
 
 	heapCost    time.Duration                // what a malloc and its free cost the targets; 0 until known
 	checkpoints map[process.FileID]io.Closer // the probes for every process, by file
@@ -175,6 +179,7 @@ func newSession(o Options) *Session {
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate
 	s.lines = lines{helper: s.fs.Helper, log: s.log, companion: o.Companion}
+	s.glances.every = o.Glances
 	s.searches.log, s.searches.report = s.log, &s.certificate
 	s.budget.report, s.budget.searches = &s.certificate, &s.searches
 	return s

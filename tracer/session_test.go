@@ -262,3 +262,21 @@ func mapExecutable(t *testing.T, name string) {
 	}
 	t.Cleanup(func() { _ = unix.Munmap(mapped) })
 }
+
+// TestGlances: who looks on has a boundary drawn now and then, at which nothing happens; who does not has none.
+func TestGlances(t *testing.T) {
+	for _, every := range []time.Duration{0, time.Millisecond} {
+		k := &fakeKernel{script: []records{change(1), change(2), change(3)}}
+		s := attached(t, k, Options{Glances: every})
+		ctx, stop := context.WithCancel(t.Context())
+		told, _ := following(t, ctx, s, func(told []string) {
+			if slices.Contains(told, "boundary 85") || every == 0 && len(told) >= 5 {
+				stop()
+			}
+		})
+		if slices.Contains(told, "boundary 85") != (every > 0) || slices.Contains(k.calls, fmt.Sprintf("look %d", os.Getpid())) != (every > 0) {
+			t.Errorf("every %v: %q, asked for %q", every, told, k.calls)
+		}
+		stop()
+	}
+}

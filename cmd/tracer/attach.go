@@ -56,7 +56,7 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 	}
 	who := named(pids)
 	if len(pids) == 0 {
-		if who, err = chooseKernels(ctx, c, o.All); err != nil {
+		if who, err = chooseKernels(ctx, c, o.All, "attach"); err != nil {
 			return err
 		}
 	}
@@ -88,12 +88,12 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 		return err
 	}
 	defer live.Close()
-	s.source = live
+	s.source, s.running = live, live
 	if err := s.ready(); err != nil {
 		return err
 	}
 	sayLimits(s.console, live, s.options.Quiet)
-	if !s.options.Quiet {
+	if !s.options.Quiet && does != "" {
 		warnHeap(s.console, live)
 		fmt.Fprintf(s.console.err, "tracer: attached to %s; Ctrl-C detaches and %s\n", describePIDs(who), does)
 	}
@@ -101,6 +101,12 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, s.options.Duration, errDuration)
 		defer cancel()
+	}
+	if s.view != nil {
+		if err := s.view.begin(); err != nil {
+			return err
+		}
+		defer s.view.end()
 	}
 	return s.follow(ctx, live.Pending)
 }

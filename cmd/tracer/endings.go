@@ -94,6 +94,9 @@ func (e *endings) goOn() {
 	}
 }
 
+// ask ends a session as Ctrl-C does.
+func (e *endings) ask() { e.take(os.Interrupt) }
+
 func (e *endings) take(s os.Signal) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -67,6 +67,9 @@ func explain(err error) (status int, message string) {
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
 		return status, message
 	}
+	if status, message, ok := noTerminal(err); ok {
+		return status, message
+	}
 	switch {
 	case errors.As(err, &elsewhere):
 		_, message = explain(elsewhere.why)
@@ -79,7 +82,7 @@ func explain(err error) (status int, message string) {
 		return statusLeak, err.Error()
 	case errors.As(err, &notJudged):
 		return statusNotJudged, err.Error()
-	case errors.Is(err, errBound):
+	case errors.Is(err, errBound), errors.Is(err, errDoubtful):
 		return statusBound, err.Error()
 	case errors.Is(err, errDoctor):
 		return statusCannotTrace, ""

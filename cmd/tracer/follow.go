@@ -102,6 +102,8 @@ type session struct {
 	recorder *recorder.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
+	view     *view           // nil unless somebody looks on
+	running  *tracer.Session // the source, where it is live
 	garbage  garbage
 	hub      *companion.Hub // nil where notebooks are told nothing
 }
@@ -187,6 +189,11 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 		}
 		s.flush()
 		s.print()
+		if s.view != nil {
+			if err := s.view.update(); err != nil {
+				return err
+			}
+		}
 	}
 }
 
@@ -284,6 +291,9 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 func (s *session) remains() *tracer.Remains {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
 	r := &tracer.Remains{Files: true, Folders: []string{os.TempDir()}, User: s.who.Heir()}
+	if s.view != nil && s.view.terminal != nil {
+		r.Terminals = append(r.Terminals, s.view.terminal.Descriptor())
+	}
 	files := []*userfile.File{s.to.file, s.sign}
 	if s.recorder != nil {
 		files = append(files, s.recorder.Place())

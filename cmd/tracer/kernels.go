@@ -92,8 +92,8 @@ func gpuList(gpus []int) string {
 	return strings.Join(parts, ",")
 }
 
-// chooseKernels finds what to attach to when no pid was typed.
-func chooseKernels(ctx context.Context, c console, all bool) ([]process.Identity, error) {
+// chooseKernels finds what a command is to attach to when no pid was typed.
+func chooseKernels(ctx context.Context, c console, all bool, command string) ([]process.Identity, error) {
 	rows, hidden, err := inventory.Kernels(ctx, false)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func chooseKernels(ctx context.Context, c console, all bool) ([]process.Identity
 	}
 	switch {
 	case len(ready) == 0 && hidden > 0:
-		return nil, fmt.Errorf("%w among your processes; 'sudo tracer attach' sees those of other users", errNoKernels)
+		return nil, fmt.Errorf("%w among your processes; 'sudo tracer %s' sees those of other users", errNoKernels, command)
 	case len(ready) == 0:
 		return nil, fmt.Errorf("%w; start one and try again, or name a Python process: 'tracer kernels --all' lists them", errNoKernels)
 	case len(ready) == 1 || all:

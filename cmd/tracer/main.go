@@ -50,6 +50,13 @@ type console struct {
 	ends     *endings
 }
 
+// hold keeps what is written to standard error until it is called with nil; each line of it is told. It does nothing where nobody queues it.
+func (c console) hold(tell func(string)) {
+	if m, ok := c.err.(*messages); ok {
+		m.hold(tell)
+	}
+}
+
 func newRootCommand(c console) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tracer",
@@ -63,7 +70,7 @@ Exit status:
   1  tracing failed
   2  wrong usage
   3  this machine or this user cannot trace; the message says why and what to type
-  4  --strict, and a figure is only a bound, or something was lost
+  4  --strict, and a figure is only a bound, or something was lost; or a plan has doubts
   5  --fail-over, and it is over: more stays behind (audit), or is needed than before (diff)
   6  --fail-over, and that could not be judged
   otherwise the status of the command that was traced`,
@@ -78,7 +85,7 @@ Exit status:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newAuditCommand(c), newDiffCommand(c),
+	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c), newTopCommand(c),
 		newLimitCommand(c), newNotebookCommand(c), newGuardCommand(), newHelperCommand(), newLookCommand(c), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
 	return root
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,9 +15,10 @@ type messages struct {
 	to io.Writer
 
 	mu      sync.Mutex
-	queue   []byte // what waits to be printed
-	skipped int    // lines left out since the end of the queue
-	busy    bool   // something is being printed
+	queue   []byte       // what waits to be printed
+	skipped int          // lines left out since the end of the queue
+	busy    bool         // something is being printed
+	held    func(string) // is told what is not printed yet: the terminal shows something else; nil: it is printed
 	moved   *sync.Cond
 }
 
@@ -40,8 +42,19 @@ func (m *messages) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	m.queue = append(m.queue, p...)
+	if m.held != nil {
+		m.held(strings.TrimSpace(string(p)))
+	}
 	m.moved.Broadcast()
 	return len(p), nil
+}
+
+// hold keeps what is written from now on, and what waits; nil: it is printed.
+func (m *messages) hold(tell func(string)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held = tell
+	m.moved.Broadcast()
 }
 
 func (m *messages) print() {
@@ -59,7 +72,7 @@ func (m *messages) print() {
 func (m *messages) next() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for len(m.queue) == 0 && m.skipped == 0 {
+	for m.held != nil || len(m.queue) == 0 && m.skipped == 0 {
 		m.moved.Wait()
 	}
 	next := m.queue

@@ -57,6 +57,7 @@ type installed struct {
 	Folder  string `json:"folder"`
 	Was     string `json:"was"`
 	Version string `json:"version"`
+	Lab     string `json:"lab"` // where JupyterLab's extension is
 	Error   string `json:"error"`
 }
 
@@ -81,7 +82,11 @@ func runNotebook(ctx context.Context, c console, action, interpreter string) err
 		_, err = fmt.Fprintf(c.out, "The companion is gone from %s.\n", folder)
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "ipytracer %s is in %s. In a notebook: %%load_ext ipytracer\n", escape.Text(done.Version), folder)
+	lab := "JupyterLab's extension is there too: reload the page"
+	if done.Lab == "" {
+		lab = "JupyterLab's extension was left out: you may not make files where it belongs"
+	}
+	_, err = fmt.Fprintf(c.out, "ipytracer %s is in %s. In a notebook: %%load_ext ipytracer\n%s.\n", escape.Text(done.Version), folder, lab)
 	return err
 }
 

@@ -66,11 +66,18 @@ func TestNotebook(t *testing.T) {
 			t.Errorf("what is installed: %s", got)
 		}
 	}
+	lab := filepath.Join(filepath.Dir(filepath.Dir(interpreter)), "share", "jupyter", "labextensions", "ipytracer")
+	if described, err := os.ReadFile(filepath.Join(lab, "package.json")); err != nil || !strings.Contains(string(described), "static/remoteEntry.") {
+		t.Errorf("JupyterLab's extension: %s, %v", described, err)
+	}
 	if status, out, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 0 || !strings.Contains(out, folder) {
 		t.Errorf("uninstall: %d, %q, %q", status, out, words)
 	}
 	if after := entries(t, folder); strings.Join(after, " ") != strings.Join(before, " ") {
 		t.Errorf("before: %q, after: %q", before, after)
+	}
+	if left, err := os.ReadDir(filepath.Dir(lab)); err != nil || len(left) != 0 {
+		t.Errorf("of JupyterLab's extension is left: %v, %v", left, err)
 	}
 	if status, _, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 1 || !strings.Contains(words, "has no ipytracer") {
 		t.Errorf("uninstall twice: %d, %q", status, words)
@@ -122,6 +129,17 @@ func TestNotebookRefuses(t *testing.T) {
 			t.Errorf("%s has gone", c.what)
 		}
 		_ = os.RemoveAll(theirs)
+		_ = os.RemoveAll(filepath.Join(folder, "ipytracer-0.0.9.dist-info"))
+	}
+	lab := filepath.Join(filepath.Dir(filepath.Dir(interpreter)), "share", "jupyter", "labextensions")
+	if err := os.MkdirAll(lab, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(precious, filepath.Join(lab, "ipytracer")); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status != 1 || !strings.Contains(words, "take it away first") {
+		t.Errorf("an extension of somebody else's: %d, %q", status, words)
 	}
 	for interpreter, want := range map[string]string{"/bin/ls": "no Python that works", "no-such-python": "is no program", t.TempDir(): "is no program"} {
 		if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status == 0 || !strings.Contains(words, want) {

@@ -24,6 +24,8 @@ def _hook(event, arguments):
     name = arguments[1]
     if isinstance(name, str) and name.startswith("<ipytracer:"):
         _listening[0].marked(name[len("<ipytracer:"):-1])
+    elif isinstance(name, str) and name.startswith("<ipython-input-"):
+        _listening[0].compiled(name)
 
 
 def figure(start, peak, end, exact=True, bound=0):
@@ -121,6 +123,9 @@ class Tracer:
                     data = b""     # nothing was asked there, or the companion has closed it
                 if data:
                     self._work.put((end, json.loads(data)))
+
+    def compiled(self, name):
+        """In the thread that compiles: what the kernel does as a cell is compiled."""
 
     def tick(self):
         """Say that a cell runs long."""

@@ -57,16 +57,32 @@ func Diff(t testing.TB, d *model.Diff) []byte {
 	return b.Bytes()
 }
 
+// Plan renders p as JSON, validates it and returns the bytes.
+func Plan(t testing.TB, p *model.Plan) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.PlanJSON(&b, p); err != nil {
+		t.Fatalf("JSON: %v", err)
+	}
+	if err := check("urn:ipytracer:plan:v1", b.Bytes()); err != nil {
+		t.Errorf("JSON plan does not follow its schema: %v", err)
+	}
+	return b.Bytes()
+}
+
 // Check returns what is wrong with data as a JSON report, or nil.
 func Check(data []byte) error { return check("urn:ipytracer:report:v1", data) }
 
 // CheckAudit returns what is wrong with data as a JSON audit, or nil.
 func CheckAudit(data []byte) error { return check("urn:ipytracer:audit:v1", data) }
 
+// CheckGlance returns what is wrong with data as a JSON glance, or nil.
+func CheckGlance(data []byte) error { return check("urn:ipytracer:top:v1", data) }
+
 func check(id string, data []byte) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	for name, text := range map[string][]byte{"urn:ipytracer:report:v1": report.SchemaJSON(), "urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON()} {
+	for name, text := range map[string][]byte{"urn:ipytracer:top:v1": report.GlanceSchemaJSON(), "urn:ipytracer:report:v1": report.SchemaJSON(), "urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON(), "urn:ipytracer:plan:v1": report.PlanSchemaJSON()} {
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ type Hub struct {
 
 	mu     sync.Mutex
 	lines  map[key]*line
-	limits map[int]event.Limit // the tightest of each process that was attached to
+	limits map[int]event.Limit // the tightest of each process that was attached to, and of those that came from it
 }
 
 // Options say how a hub answers.
@@ -108,8 +108,15 @@ func (h *Hub) Note(e event.Event) {
 			if l := h.line(int(e.PID), true); l != nil {
 				l.tickNoMore(e.Cell)
 			}
-		case event.ProcessExit, event.ProcessExec:
+		case event.ProcessStart:
+			h.inherit(int(e.PID), int(e.Parent))
+		case event.ProcessExec:
 			h.drop(int(e.PID))
+		case event.ProcessExit:
+			h.drop(int(e.PID))
+			h.mu.Lock()
+			delete(h.limits, int(e.PID))
+			h.mu.Unlock()
 		}
 	case *event.Limits:
 		if len(e.Limits) > 0 {
@@ -120,10 +127,18 @@ func (h *Hub) Note(e event.Event) {
 	}
 }
 
+// inherit gives a new process its parent's limit: the kernels of a server have no other.
+func (h *Hub) inherit(pid, parent int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if limit, ok := h.limits[parent]; ok {
+		h.limits[pid] = limit
+	}
+}
+
 func (h *Hub) drop(pid int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.limits, pid)
 	for _, live := range []bool{false, true} {
 		if l := h.lines[key{pid, live}]; l != nil {
 			l.close()

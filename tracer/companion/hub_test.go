@@ -307,3 +307,26 @@ func TestNoSource(t *testing.T) {
 		t.Errorf("source: %v", a.Windows[0]["source"])
 	}
 }
+
+// TestLimitOfKernels: a kernel that a server starts has the server's limit, also after it has executed its Python; what came from nowhere has none.
+func TestLimitOfKernels(t *testing.T) {
+	h := newHub(book{})
+	h.Note(&event.Limits{PID: 7, Limits: []event.Limit{{Kind: "container", Bytes: 1 << 30}}})
+	h.Note(&event.Boundary{Kind: event.ProcessStart, PID: 8, Parent: 7})
+	h.Note(&event.Boundary{Kind: event.ProcessExec, PID: 8})
+	h.Note(&event.Boundary{Kind: event.ProcessStart, PID: 9, Parent: 8})
+	h.Note(&event.Boundary{Kind: event.ProcessStart, PID: 10, Parent: 6})
+	for pid, want := range map[int]int64{8: 1 << 30, 9: 1 << 30, 10: 0} {
+		var got int64
+		if l := connect(t, h, pid).packet().Limit; l != nil {
+			got = *l
+		}
+		if got != want {
+			t.Errorf("the limit of %d: %d, want %d", pid, got, want)
+		}
+	}
+	h.Note(&event.Boundary{Kind: event.ProcessExit, PID: 8})
+	if l := connect(t, h, 8).packet().Limit; l != nil {
+		t.Errorf("another process of that number has %d", *l)
+	}
+}

@@ -28,6 +28,13 @@ func (l *Ledger) Detach(pid int) error {
 	return err
 }
 
+// Look draws a boundary of a root at which nothing happens, so that the figures of what is open are of this instant. Where the store is
+// nearly full it draws none: nothing is lost, and the next will do.
+func (l *Ledger) Look(pid int) error {
+	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_LOOK), Pid: int32(pid)})
+	return err
+}
+
 // Slot finds the slot of a process that is in the ledger already, such as a child after its exec.
 func (l *Ledger) Slot(pid int) (uint32, error) {
 	return l.control(kernelControl{Operation: uint32(kernelOperationOP_NONE), Pid: int32(pid)})

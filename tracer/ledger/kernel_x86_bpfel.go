@@ -479,6 +479,7 @@ const (
 	kernelOperationOP_CELL     kernelOperation = 7
 	kernelOperationOP_CELL_END kernelOperation = 8
 	kernelOperationOP_SETTLED  kernelOperation = 9
+	kernelOperationOP_LOOK     kernelOperation = 10
 )
 
 type kernelOutcome uint32

@@ -20,9 +20,8 @@ _TO_ANSWER = 1.0       # seconds that a tracer has to say hello on a second line
 class Live:
     """What is shown of the cell that runs. begin(), finish() and watch() are for the thread that runs cells."""
 
-    def __init__(self, shell):
-        self.on = True
-        self._shell = shell
+    def __init__(self, shell, companion):
+        self._shell, self._companion = shell, companion
         self._line = Line(" live")
         self._lock = threading.Lock()    # of what follows
         self._cell = 0                   # changes as a cell begins and as it ends
@@ -73,11 +72,14 @@ class Live:
         cell = self._cell
         found = self._line.ask("running")
         running = [w for w in found if w.kind == "cell"] if isinstance(found, list) else []
-        if not running or running[0].duration_ns < _LEAST or not self.on:
+        if not running or running[0].duration_ns < _LEAST or not (self._companion.lines or self._companion.lab.listens):
             return
         with self._lock:
             if self._cell != cell:
                 return           # it has ended meanwhile
+            self._companion.lab.running(running[0])
+            if not self._companion.lines:
+                return
             again = self._shown is not None
             self._shown = self._shown or "ipytracer-%d-%d" % (os.getpid(), running[0].id)
             _show.publish(self._shell, _show.running(running[0], self._line.hello), self._shown, again)

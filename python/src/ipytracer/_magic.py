@@ -30,9 +30,9 @@ def tracer(companion, words):
     """Do what a line of %tracer says; the display bundle to show, or None."""
     word = words.strip()
     if word in ("on", "off"):
-        companion.on = companion.live.on = word == "on"
+        companion.on, companion.chosen = word == "on", True
     elif word in ("compact", "full"):
-        companion.on, companion.live.on, companion.full = True, True, word == "full"
+        companion.on, companion.chosen, companion.full = True, True, word == "full"
     elif word == "help":
         return {"text/plain": HELP}
     elif word in ("", "last", "table", "lines"):
@@ -46,7 +46,7 @@ def _asked(companion, word):
     if not LINE.look():
         return _show.sentence("ipytracer: no tracer listens; in a terminal, type: " + _shell.command())
     if not word:
-        how = ("full" if companion.full else "compact") if companion.on else "off"
+        how = ("full" if companion.full else "compact") if companion.lines else "at cells" if companion.on else "off"
         return _show.sentence("ipytracer: tracer %s listens, figures under cells: %s" % (LINE.hello.tracer, how))
     window = _api.last()
     if window is None:

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 
-from . import _live, _show
+from . import _lab, _live, _show
 from ._line import AFTER_CELL, LINE, marker
 
 _log = logging.getLogger("ipytracer")
@@ -47,10 +47,18 @@ class Companion:
         self.shell, self.line = shell, line
         self.on, self.full = True, False
         self.once = None                  # how this one cell is shown: True for full, False for compact
-        self.live = _live.Live(shell)
+        self.chosen = False               # whether somebody has said how they are to be shown
+        self.lab = _lab.Lab(shell, line)
+        self.live = _live.Live(shell, self)
         self._listened = False
         self._wanted = []                 # the In[N] whose figures are to be shown, and have not come yet
         self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
+
+    @property
+    def lines(self):
+        """Whether figures are displayed under cells. JupyterLab's extension shows them already, and what is displayed is saved: so not there, unless
+        somebody has asked for them."""
+        return self.on and (self.chosen or not self.lab.listens)
 
     def _cells(self):
         try:
@@ -66,12 +74,14 @@ class Companion:
         events = self.shell.events
         events.register("pre_run_cell", self.before)
         events.register("post_run_cell", self.after)
+        self.lab.register()
         self._after = events.callbacks["post_run_cell"][-1]   # IPython 7 may wrap it
 
     def unregister(self):
         """Leave the shell as it was."""
         self.shell.events.unregister("pre_run_cell", self.before)
         self.shell.events.unregister("post_run_cell", self.after)
+        self.lab.unregister()
 
     def _be_last(self):
         """Figures that other hooks draw belong to the cell, so ours comes behind all of them."""
@@ -91,6 +101,7 @@ class Companion:
             self.once = None
             self._be_last()
             self.live.begin()
+            self.lab.begins(info)
             if self._look(cell=True):
                 self.live.watch()
 
@@ -105,8 +116,10 @@ class Companion:
             return               # one within another: its figures are in the outer one's answer
         shown = self.live.finish()
         if self._look():
-            if known and info is not None and info.store_history and (self.on or self.once is not None) and not _only_asks(info.raw_cell):
-                self._show(result.execution_count, shown)
+            shows = (self.lines or self.once is not None) and not _only_asks(getattr(info, "raw_cell", None))
+            if known and info is not None and info.store_history and (shows or self.lab.listens):
+                self.lab.ran(info, result.execution_count)
+                self._show(result.execution_count, shown, shows)
         elif not self.line.said:      # as the cell that loaded the extension ends
             self.line.said = True
             _show.publish(self.shell, _show.sentence("ipytracer: no tracer listens yet; in a terminal, type: " + command()))
@@ -116,19 +129,23 @@ class Companion:
         listens = self.line.look(cell)
         if self._listened and not listens:
             _show.publish(self.shell, _show.sentence("ipytracer: the tracer has ended; to go on, type in a terminal: " + command()))
+        if self._listened is not listens:
+            self.lab.state()
         self._listened = listens
         self.line.said = self.line.said or listens
         return listens
 
-    def _show(self, count, shown):
-        """shown: the id of the display that has shown the cell as running: it shows what it came to."""
+    def _show(self, count, shown, shows):
+        """shown: the id of the display that has shown the cell as running: it shows what it came to. shows: the line under the cell is wanted."""
         marker("cell")
         told = self.line.ask("cell", AFTER_CELL)
         late, self.line.late = self.line.late, []
         answers = late + ([told] if isinstance(told, list) else [])
-        self._wanted = (self._wanted + [count])[-_MOST_SHOWN:]
+        if shows:
+            self._wanted = (self._wanted + [count])[-_MOST_SHOWN:]
         full = self.full if self.once is None else self.once
         for window in outermost(answers):
+            self.lab.told(window)
             if window.execution_count in self._wanted:
                 self._wanted.remove(window.execution_count)
                 own = shown if window.execution_count == count else None

@@ -2,6 +2,8 @@
 
 from . import _html, _text, _words
 
+_MARK = {"ipytracer": "ipytracer/lab/v1"}   # the protocol of _lab.py
+
 
 def compact(window, hello=None):
     """The line under a cell, as a display bundle."""
@@ -32,7 +34,8 @@ def running(window, hello=None):
 
 def publish(shell, bundle, display=None, again=False):
     """Display a bundle under the cell that runs, or in the terminal. display: an id by which it can be changed; again: this changes it."""
+    # What is transient is not saved: JupyterLab's extension sees by it that there is a companion.
     if display is None:
-        shell.display_pub.publish(data=bundle, metadata={})
+        shell.display_pub.publish(data=bundle, metadata={}, transient=dict(_MARK))
     else:
-        shell.display_pub.publish(data=bundle, metadata={}, transient={"display_id": display}, update=again)
+        shell.display_pub.publish(data=bundle, metadata={}, transient=dict(_MARK, display_id=display), update=again)

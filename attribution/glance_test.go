@@ -1,0 +1,96 @@
+package attribution
+
+import (
+	"testing"
+
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/report/reporttest"
+)
+
+// looker takes a notebook's events in as they come.
+type looker struct {
+	*notebook
+	t       *testing.T
+	tracker *Tracker
+	taken   int
+}
+
+// look is the one kernel of a glance, at a boundary at which nothing happens.
+func (l *looker) look() model.Kernel {
+	l.t.Helper()
+	l.boundary(event.Asked, main)
+	for _, e := range l.events[l.taken:] {
+		l.tracker.Add(e)
+	}
+	l.taken = len(l.events)
+	g := l.tracker.Glance()
+	if len(g.Kernels) != 1 || g.Schema != model.GlanceSchema {
+		l.t.Fatalf("%+v", g)
+	}
+	return g.Kernels[0]
+}
+
+// TestGlance looks at a session while a cell runs, after it, and since a mark.
+func TestGlance(t *testing.T) {
+	l := &looker{notebook: newNotebook(), t: t, tracker: New()}
+	if k := l.look(); k.Running || k.Cell != nil || k.Growth != "none" {
+		t.Errorf("before any cell: %+v", k)
+	}
+	l.run("a", func() { l.take("a", 1, mib) })
+	k := l.look()
+	if k.Running || k.Cell == nil || k.Growth != "cell" || len(k.Allocations) != 1 || k.Allocations[0].Net != int64(mib) {
+		t.Fatalf("after a cell: %+v", k)
+	}
+	l.tracker.Mark(true)
+	if k := l.look(); k.Growth != "mark" || len(k.Allocations) != 0 {
+		t.Errorf("at the mark: %+v", k.Allocations)
+	}
+	l.run("b", func() {
+		l.take("b", 2, 2*mib)
+		if k := l.look(); !k.Running || len(k.Allocations) != 1 || k.Allocations[0].Net != int64(2*mib) {
+			t.Errorf("since the mark: %+v", k.Allocations)
+		}
+		l.tracker.Mark(false)
+		k := l.look()
+		if !k.Running || k.Growth != "cell" || k.Allocations[0].Net != int64(2*mib) || k.Statement == nil || !k.Coverage["cpu.numpy"].Exact {
+			t.Errorf("in the cell: %+v", k)
+		}
+	})
+}
+
+// TestGlancesChangeNothing: a session that was looked at all the while has the same report.
+func TestGlancesChangeNothing(t *testing.T) {
+	for seed := range uint64(12) {
+		looked, plain := New(), New()
+		i := 0
+		attributiontest.Anything(func(e event.Event) {
+			looked.Add(e)
+			plain.Add(e)
+			if i++; i%7 == 0 {
+				looked.Flush()
+				plain.Flush()
+				looked.Glance()
+				looked.Mark(i%2 == 0)
+			}
+		}, seed, 600)
+		if diff := reporttest.Report(t, looked.Report()); string(diff) != string(reporttest.Report(t, plain.Report())) {
+			t.Fatalf("seed %d: the report of a session that was looked at is another", seed)
+		}
+	}
+}
+
+// TestEarlyVariables: what was there by name while the session ran is in glances, and not in the report.
+func TestEarlyVariables(t *testing.T) {
+	l := &looker{notebook: newNotebook(), t: t, tracker: New()}
+	l.run("a", func() {
+		l.events = append(l.events, &event.Variables{PID: main, Time: 5, Early: true, Complete: true, Variables: []event.Variable{{Name: "x", Kind: "variable", Bytes: 7, Length: -1}}})
+		if k := l.look(); len(k.Variables) != 1 || k.Variables[0].Name != "x" {
+			t.Errorf("%+v", k.Variables)
+		}
+	})
+	if r := l.tracker.Report(); len(r.Variables) != 0 {
+		t.Errorf("in the report: %+v", r.Variables)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/model"
+	"ipytracer/plan"
+	"ipytracer/report"
+	"ipytracer/report/text"
+)
+
+// PlanOptions are the flags of `tracer plan`.
+type PlanOptions struct {
+	SessionOptions
+}
+
+// maxPlans is how many recordings a plan is made of at most.
+const maxPlans = 1000
+
+func newPlanCommand(c console) *cobra.Command {
+	var o PlanOptions
+	cmd := &cobra.Command{
+		Use:   "plan FILE...",
+		Short: "Say what machine a notebook needs, and what would make it smaller",
+		Long: `Say what memory and GPU memory a notebook needs, from one or several recordings of it: by its exact peak with all its
+children, with the margin and why; which cell and line decides that; what to paste for Kubernetes, Slurm, Docker and
+systemd; and the three lines that would bring it down. Whatever speaks for more is listed.`,
+		Example: "  tracer plan run.arrows\n  tracer plan monday.arrows tuesday.arrows --format json",
+		Args:    usageArgs(cobra.RangeArgs(1, maxPlans)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), o, c, args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Format, "format", "text", "how to print the plan: text or json")
+	f.StringVarP(&o.File, "output", "o", "", "write the plan to `FILE` instead of standard output")
+	f.BoolVar(&o.Full, "full", false, "list every recording and every doubt in the text")
+	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the plan")
+	f.BoolVar(&o.Strict, "strict", false, "exit with status 4 if the plan has doubts, or a figure is only a bound")
+	return cmd
+}
+
+func runPlan(ctx context.Context, o PlanOptions, c console, args []string) error {
+	if err := checkFormat(o.Format, "text", "json"); err != nil {
+		return err
+	}
+	s, err := newSession(&o.SessionOptions, c, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var runs []*plan.Run
+	if err := s.readEach(ctx, args, func(name string, r *model.Report) { runs = append(runs, plan.Read(name, r)) }); err != nil {
+		return err
+	}
+	p := plan.Make(runs)
+	if err := s.deliver("plan", func(w io.Writer) error { return o.print(w, p) }); err != nil {
+		return err
+	}
+	if o.Strict && !certain(p) {
+		return errDoubtful
+	}
+	return nil
+}
+
+var errDoubtful = errors.New("the plan has doubts (they are at its end)")
+
+// certain says whether nothing speaks for more than a plan says.
+func certain(p *model.Plan) bool {
+	for _, d := range p.Demands {
+		if !d.Exact {
+			return false
+		}
+	}
+	return len(p.Doubts) == 0
+}
+
+func (o *PlanOptions) print(w io.Writer, p *model.Plan) error {
+	if o.NoSource {
+		p = report.PlanWithoutSource(p)
+	}
+	if o.Format == "json" {
+		return report.PlanJSON(w, p)
+	}
+	return text.Plan(w, p, text.Options{Color: colored(w), Width: width(w), Full: o.Full})
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"ipytracer/attribution"
+	"ipytracer/model"
+	"ipytracer/report"
+	"ipytracer/report/live"
+	"ipytracer/tracer/display"
+)
+
+// errGlanced ends a session of which one screen was wanted.
+var errGlanced = errors.New("one screen has been seen")
+
+// view is the screen of a session, or the one of which it is printed. Its methods are the session's goroutine's, but for press.
+type view struct {
+	options  *TopOptions
+	console  console
+	session  *session
+	tracker  *attribution.Tracker
+	state    live.State
+	terminal *display.Terminal // nil for --once
+	display  *display.Display  // nil until it begins
+	pressed  chan live.Action
+
+	began  time.Time
+	next   time.Time     // when it is to be looked again
+	asked  bool          // variables were
+	glance *model.Glance // the last
+}
+
+// begin shows the screen.
+func (v *view) begin() (err error) {
+	v.began, v.pressed = time.Now(), make(chan live.Action, 16)
+	if v.terminal == nil {
+		return nil
+	}
+	v.display, err = display.Show(v.terminal, display.Options{State: v.state, NoColor: v.options.NoColor || noColor(), Act: v.press})
+	if err != nil {
+		return err
+	}
+	v.console.hold(v.display.Notice)
+	return nil
+}
+
+// end gives the terminal back; what was said meanwhile is printed.
+func (v *view) end() {
+	if v.display != nil {
+		v.display.Close()
+		v.console.hold(nil)
+		v.display = nil
+	}
+}
+
+// press takes in what a key asks for, on the display's goroutine.
+func (v *view) press(a live.Action) {
+	if a == live.Quit {
+		v.console.ends.ask()
+		return
+	}
+	select {
+	case v.pressed <- a:
+	default: // nobody presses keys so fast
+	}
+}
+
+// How much of the time making glances may take, as a reciprocal, and how soon one may follow another.
+const (
+	glanceShare  = 50
+	soonestAgain = 250 * time.Millisecond
+)
+
+// update looks at what there is, if it is time, and shows it.
+func (v *view) update() error {
+	for {
+		select {
+		case a := <-v.pressed:
+			v.do(a)
+			v.next = time.Time{}
+			continue
+		default:
+		}
+		break
+	}
+	if v.options.Variables && !v.asked {
+		v.asked = true
+		v.session.running.FindVariables()
+	}
+	began := time.Now()
+	if began.Before(v.next) {
+		return nil
+	}
+	g := v.tracker.Glance()
+	if v.options.NoSource {
+		g = report.GlanceWithoutSource(g)
+	}
+	g.GPUs = modelGPUs(v.session)
+	v.glance = g
+	v.next = began.Add(max(soonestAgain, glanceShare*time.Since(began)))
+	if v.display != nil {
+		v.display.Update(g)
+		return nil
+	}
+	if g.ElapsedNS > 0 && !v.session.running.FindsVariables() && time.Since(v.began) >= v.options.onceAfter {
+		return errGlanced
+	}
+	return nil
+}
+
+// do carries out what a key asks for.
+func (v *view) do(a live.Action) {
+	switch a {
+	case live.Mark, live.Unmark:
+		v.tracker.Mark(a == live.Mark)
+	case live.FindVariables:
+		if !v.session.running.FindVariables() {
+			v.display.Notice("they are being looked for already")
+		}
+	}
+}

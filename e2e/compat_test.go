@@ -1,0 +1,342 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ipytracer/model"
+	"ipytracer/tracer/gpu/gputest"
+)
+
+// measured runs a cell whose figures are shown below it, or that shows them. On a busy machine they may come too late: then it runs again, behind what puts
+// everything back.
+func (n *notebook) measured(before, cell string) string {
+	n.t.Helper()
+	for range 40 {
+		n.run(before)
+		got := n.run(cell)
+		if !strings.Contains(got, "–") && !strings.Contains(got, "nan") && !strings.Contains(got, "≥") && !strings.Contains(got, "None") {
+			return got
+		}
+	}
+	n.t.Fatalf("%q has no figures", cell)
+	return ""
+}
+
+// has compares numbers in what a cell shows with what they are to be, to within so much.
+func has(t *testing.T, got, pattern string, within float64, want ...float64) {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(got)
+	if len(found) != len(want)+1 {
+		t.Errorf("%q is not in\n%s", pattern, got)
+		return
+	}
+	for i, text := range found[1:] {
+		n, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+		if err != nil || n < want[i]-within || n > want[i]+within {
+			t.Errorf("%s, want %v, in\n%s", text, want[i], got)
+		}
+	}
+}
+
+const compatFunctions = `
+import json, os, gc
+from ipytracer.compat.ipyexperiments import IPyExperimentsCPU
+from ipytracer.compat.memwatcher import MemWatcher
+from ipytracer.compat.pytorch_memlab import LineProfiler
+from ipytracer.compat.fastai_mem import GPUMemTrace
+import numpy as np
+seen = []
+def note(logger):
+    if logger.window is not None:
+        seen.append([logger.window.id, *logger.data.cpu])
+def lines():
+    a = np.ones(1 << 20)
+    b = np.ones(3 << 20); del b
+    return a
+def inner():
+    return lines()
+`
+
+// TestCompat: the calls of older tools in a real kernel under a real tracer: what their own tests assert, and the same bytes as in the report.
+func TestCompat(t *testing.T) {
+	needModules(t, "numpy")
+	env, told := companionAt(t, "/")
+	n := startNotebook(t, env)
+	tr := attach(t, n.pid)
+	n.run(compatFunctions)
+	compatCells(t, n)
+	compatExperiments(t, n)
+	n.run("mw = MemWatcher(); mw.start_watching_memory()")
+	has(t, n.measured("a = None", "a = bytearray(64 << 20); b = bytearray(32 << 20); del b"), `used ([\d.]+) MiB RAM in .*, peaked ([\d.]+) MiB above`, 2.5, 64, 32)
+	has(t, n.measured("", "print('total', mw.measurements.memory_usage - mw.window.meters['cpu.resident'].end / 2**20)\n"), `total ([-\d.]+)`, 0, 0)
+	n.run("mw.stop_watching_memory()\n%load_ext ipytracer.compat.ipython_memory_usage\n%imu_start")
+	has(t, n.measured("a = None", "a = bytearray(64 << 20); b = bytearray(32 << 20); del b"), `used ([\d.]+) MiB RAM in .*, peaked ([\d.]+) MiB above`, 2.5, 64, 32)
+	n.run("%imu_stop")
+	got := n.measured("", "with LineProfiler(lines, inner) as p: lines(); inner()\nprint(p.display(columns=['numpy_bytes.all.peak', 'numpy_bytes.all.current']))")
+	has(t, got, `([\d.]+)M +([\d.]+)M +\d+      a = np.ones`, 0, 8, 8)
+	has(t, got, `([\d.]+)M +([\d.]+)M +\d+      b = np.ones`, 0, 32, 8)
+	has(t, got, `([\d.]+)M +([\d.]+)M +\d+      return lines`, 0, 32, 8)
+	got = n.measured("", "t = GPUMemTrace(); d = t.data(); print(d)")
+	if !strings.Contains(got, "(0, 0)") {
+		t.Errorf("a process without a GPU: %s", got)
+	}
+	n.run("with open(os.environ['TOLD'], 'w') as f: json.dump(seen, f)")
+	r, _ := tr.stop()
+	compatSameFigures(t, told, r)
+}
+
+func compatCells(t *testing.T, n *notebook) {
+	t.Helper()
+	const sizes = `･ CPU: +([-\d,]+) +([-\d,]+) +[\d,]+ MB`
+	n.run("exp = IPyExperimentsCPU(exp_enable=False)")
+	has(t, n.measured("a = None", "a = bytearray(128 << 20)"), sizes, 2, 128, 0)
+	n.run("note(exp.cl)")
+	has(t, n.measured("a = b = None", "a = bytearray(128 << 20); b = bytearray(128 << 20); del a"), sizes, 2, 128, 128)
+	n.run("note(exp.cl)")
+	n.run("del b\nnote(exp.cl)")
+	n.run("try:\n    c = bytearray(30 << 20); del c; 1/0\nfinally: note(exp.cl)")
+	got := n.measured("a = None; output = None", "%%capture output\na = bytearray(128 << 20)")
+	has(t, got, sizes, 2, 128, 0) // of the outer cell
+	n.run("note(exp.cl)")
+	if got = n.run("print(output)"); !strings.Contains(got, "–") { // of the inner one, unless that came too late
+		has(t, got, sizes, 2, 128, 0)
+	}
+	n.run("exp.cl.stop()")
+	if got = n.run("a = bytearray(128 << 20)"); got != "" {
+		t.Errorf("a logger that was stopped: %q", got)
+	}
+	n.run("del a, exp")
+}
+
+func compatExperiments(t *testing.T, n *notebook) {
+	t.Helper()
+	const reclaimed = `Consumed +Reclaimed\nCPU: +([\d,]+) +([\d,]+) MB \(([\d. ]+)%\)`
+	got := n.measured("x1 = None; del x1", "exp = IPyExperimentsCPU(cl_enable=False)\nx1 = bytearray(128 << 20); x2 = bytearray(128 << 20)\nprint(exp.data.cpu)\ndel exp")
+	has(t, got, reclaimed, 2, 256, 256, 100)
+	has(t, got, `consumed=(\d+), reclaimed=0`, 4<<20, 256<<20)
+	if !strings.Contains(got, "Deleted: x1, x2") {
+		t.Error(got)
+	}
+	got = n.measured("x4 = None", "with IPyExperimentsCPU(cl_enable=False) as exp:\n    x1 = bytearray(128 << 20); kept = 'data'; exp.keep_var_names('kept'); import math\n    x4 = bytearray(64 << 20)")
+	has(t, got, reclaimed[:len(reclaimed)-len(` \(([\d. ]+)%\)`)], 2, 192, 128)
+	if got = n.run("print(sorted(set(globals()) & {'x1', 'kept', 'math', 'x4'}), exp.data == exp.finish())"); !strings.Contains(got, "['kept', 'math', 'x4'] True") {
+		t.Error("names that are left: ", got)
+	}
+}
+
+// compatSameFigures: what a cell logger has as data is what the report says of that cell.
+func compatSameFigures(t *testing.T, told string, r *model.Report) {
+	t.Helper()
+	text, err := os.ReadFile(told)
+	if err != nil {
+		t.Fatal("nothing was noted: ", err)
+	}
+	var all [][4]int64
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, noted := range all {
+		i := slices.IndexFunc(r.Windows, func(w model.Window) bool { return int64(w.ID) == noted[0] })
+		if i < 0 || r.Windows[i].Kind != "cell" {
+			t.Errorf("window %d of a cell is not in the report", noted[0])
+			continue
+		}
+		f := r.Windows[i].Meters["cpu.resident"]
+		compared++
+		if want := [4]int64{noted[0], f.Consumed, max(0, f.Peak-f.Start-max(0, f.Consumed)), f.End}; noted != want {
+			t.Errorf("%s: noted %v, the report has %v", r.Windows[i].Source, noted, want)
+		}
+	}
+	if compared < 3 {
+		t.Errorf("only %d cells were compared", compared)
+	}
+}
+
+const compatBackend = `
+import gpu
+from ipytracer.compat.ipyexperiments import IPyExperimentsGPU
+from ipytracer.compat.fastai_mem import *
+gpu.cu.use(0)
+class Backend(IPyExperimentsGPU):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.backend, self.gpu_current_device_id = "mine", 0
+        self.backend_init()
+        self.start()
+`
+
+const compatMachine = `driver 580.159.04
+cuda 13000
+gpu GPU-a 0:11:0 0 8589934592 0 8589934592 0 -1 Stand-in
+gpu GPU-b 0:21:0 1 8589934592 1073741824 7516192768 0 -1 Stand-in
+`
+
+// TestCompatGPU: CUDA's first device is the machine's second one, and a bus id says so. Deltas are the driver's bytes, totals are NVML's.
+func TestCompatGPU(t *testing.T) {
+	env, _ := companionAt(t, "/")
+	nvml := gputest.Library(t)
+	rig := standIn(t, 2, "CUDA_VISIBLE_DEVICES=1,0")
+	where := filepath.Join(t.TempDir(), "machine")
+	gputest.Write(t, where, compatMachine)
+	paths := map[string]string{}
+	for _, list := range [][]string{env, rig} {
+		for _, entry := range list {
+			name, value, _ := strings.Cut(entry, "=")
+			if before := paths[name]; before != "" && name != "PYTHONDONTWRITEBYTECODE" {
+				value = before + ":" + value
+			}
+			paths[name] = value
+		}
+	}
+	paths["LD_LIBRARY_PATH"] += ":" + nvml
+	paths["NVML_STANDIN"] = where
+	all := []string{}
+	for name, value := range paths {
+		all = append(all, name+"="+value)
+	}
+	n := startNotebook(t, all)
+	tr := attachIn(t, gputest.Environ(t, nvml, compatMachine), n.pid)
+	n.run(compatBackend)
+	if got := n.run("print(gpu_mem_get(), gpu_with_max_free_mem())"); !strings.Contains(got, "GPUMemory(total=8192, free=7168, used=1024) (0, 8192)") {
+		t.Error("the device's memory: ", got)
+	}
+	n.run("exp = Backend(exp_enable=False)")
+	got := n.measured("a = b = c = None", "a = gpu.cu.alloc(256 << 20); b = gpu.cu.alloc(256 << 20); gpu.cu.free(a); gpu.cu.free(b); c = gpu.cu.alloc(64 << 20); gpu.cu.free(c)")
+	has(t, got, `･ GPU: +(\d+) +(\d+) +(\d+) MB`, 0, 0, 512, 0)
+	n.run("exp.cl.stop()")
+	got = n.measured("", "with GPUMemTrace(ctx='c') as t:\n    a = gpu.cu.alloc(100 << 20); b = gpu.cu.alloc(30 << 20); gpu.cu.free(b)\ngpu.cu.free(a)")
+	if !strings.Contains(got, "△Used Peaked MB:    100     30 (c: exit)") {
+		t.Error(got)
+	}
+	n.run("held = []")
+	got = n.measured("with Backend(cl_enable=False) as e:\n    held.append(gpu.cu.alloc(1 << 30))", "gpu.cu.free(held.pop())\nprint(e.data.gpu)")
+	has(t, got, `consumed=(\d+), reclaimed=(\d+), available=(\d+)`, 0, 1<<30, 0, 7168<<20)
+	r, _ := tr.stop()
+	for _, w := range r.Windows {
+		if f := w.Meters["gpu.0.driver"]; f.Peak != 0 {
+			t.Fatalf("the machine's first device was used: %+v", f)
+		}
+	}
+}
+
+const compatTorch = `
+import json, os, torch
+from ipytracer.compat.ipyexperiments import IPyExperimentsPytorch
+from ipytracer.compat.pytorch_memlab import Courtesy, LineProfiler, MemReporter
+from ipytracer.compat import fastai_mem
+MIB = 1 << 20
+found = {}
+def tries(name, run):
+    for _ in range(40):
+        got = run()
+        if got is not None and None not in got:
+            found[name] = got
+            return
+    found[name] = None
+def work():
+    a = torch.empty(64 * MIB, dtype=torch.uint8, device="cuda")
+    b = torch.empty(32 * MIB, dtype=torch.uint8, device="cuda"); del b
+    return a
+`
+
+// compatTorchCells are tried until the tracer's answers come in time; what they found is written at the end.
+var compatTorchCells = []string{compatTorch, `
+def trace():
+    with fastai_mem.GPUMemTrace(on_exit_report=False) as t:
+        a = work()
+    got = list(t.data())
+    del a
+    return got
+tries("trace", trace)`, `
+def lines():
+    with LineProfiler(work) as p:
+        work()
+    rows = p._functions[work.__code__]
+    if rows.unmeasured: return None
+    return [[rows.lines[n]["active_bytes.all." + f][0] - base for f in ("peak", "current")] for n in sorted(rows.lines)]
+base = torch.cuda.memory_allocated()
+tries("lines", lines)`, `
+def experiment():
+    exp = IPyExperimentsPytorch(cl_enable=False)
+    get_ipython().user_ns["x1"] = torch.empty(128 * MIB, dtype=torch.uint8, device="cuda")
+    return list(exp.finish().gpu[:2]) + ["x1" in get_ipython().user_ns]
+tries("experiment", experiment)`, `
+linear = torch.nn.Linear(1024, 1024).cuda()
+linear.weight.grad = torch.empty_like(linear.weight)
+whole = torch.empty(MIB, device="cuda"); part = whole[:10]
+before = torch.cuda.memory_allocated()
+reporter = MemReporter(linear)
+reporter.report()
+stats = {s[0]: s[3] for s in reporter.device_tensor_stat[torch.device("cuda:0")]}
+found["reporter"] = [stats["weight"], stats["weight.grad"], sum(stats.values()) - torch.cuda.memory_allocated()]
+with Courtesy():
+    found["away"] = [torch.cuda.memory_allocated() - before + 12 * MIB + 4096, str(linear.weight.device), str(linear.weight.grad.device),
+                     whole.data_ptr() == part.data_ptr()]
+found["back"] = [torch.cuda.memory_allocated() - before, str(linear.weight.device), str(linear.weight.grad.device), whole.data_ptr() == part.data_ptr(),
+                 type(linear.weight).__name__]`,
+	"with open(os.environ['TOLD'], 'w') as f: json.dump(found, f)"}
+
+// TestCompatPyTorch: PyTorch's own allocator, on stand-ins of what NVIDIA makes.
+func TestCompatPyTorch(t *testing.T) {
+	together(t)
+	p := pytorch(t)
+	env, told := companionAt(t, p.chroot)
+	libraries := filepath.Join(filepath.Dir(told), "lib")
+	if err := os.CopyFS(libraries, os.DirFS(torchLibraries.made(t))); err != nil {
+		t.Fatal(err)
+	}
+	inside := strings.TrimPrefix(libraries, p.chroot)
+	env = append(env, "LD_LIBRARY_PATH="+inside, "STANDIN_TRUTH="+filepath.Join(filepath.Dir(inside), "truth"), "STANDIN_DEVICES=2", "STANDIN_MEMORY=8589934592")
+	s := startCellsOn(t, p, env, "", compatTorchCells...)
+	tr := attach(t, s.cmd.Process.Pid, "--budget", "off")
+	if _, err := fmt.Fprintln(s.in, "go"); err != nil {
+		t.Fatal(err)
+	}
+	s.says("done!\n")
+	tr.stop()
+	text, err := os.ReadFile(told)
+	if err != nil {
+		t.Fatal("the cells have written nothing: ", err)
+	}
+	var found map[string]any
+	if err := json.Unmarshal(text, &found); err != nil {
+		t.Fatal(err)
+	}
+	const mib = 1 << 20
+	for name, want := range map[string]string{
+		"trace":      "[64 32]",
+		"lines":      fmt.Sprint([][2]int{{0, 0}, {64 * mib, 64 * mib}, {96 * mib, 64 * mib}, {64 * mib, 64 * mib}}),
+		"experiment": fmt.Sprint([]any{128 * mib, 128 * mib, false}),
+		"reporter":   fmt.Sprint([]int{4 * mib, 4 * mib, 0}),
+		"away":       "[0 cpu cpu true]",
+		"back":       "[0 cuda:0 cuda:0 true Parameter]",
+	} {
+		if got := integers(found[name]); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// integers writes what JSON had, numbers without an exponent.
+func integers(value any) string {
+	switch v := value.(type) {
+	case float64:
+		return strconv.FormatInt(int64(v), 10)
+	case []any:
+		parts := make([]string, len(v))
+		for i, one := range v {
+			parts[i] = integers(one)
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	}
+	return fmt.Sprint(value)
+}

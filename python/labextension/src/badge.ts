@@ -1,0 +1,187 @@
+// The line at a cell: a widget in the cell's own layout, below its input. Text carries everything; symbols stand beside
+// colours.
+
+import { CodeCell } from '@jupyterlab/cells';
+import { PanelLayout, Widget } from '@lumino/widgets';
+
+import { IHello, IRun } from './figures';
+import { difference, duration, FULL, label, limited, limitName, mark, meterName, needed, percent, size } from './words';
+
+/** What a badge shows. */
+export interface IShown {
+  last: IRun | null;
+  previous: IRun | null;
+  running: IRun | null;
+  past: boolean; // the kernel has been restarted since
+  edited: boolean; // the text is not what ran
+  hello: IHello | null;
+}
+
+interface IPart {
+  name: string;
+  value: string;
+  note?: string; // stands behind it, in brackets
+  kind?: string;
+}
+
+const WORTH = 65536; // bytes
+
+/** The parts of a badge, as text. */
+export function parts(s: IShown): IPart[] {
+  if (s.running) {
+    return runningParts(s.running, s.last);
+  }
+  return s.last ? [...own(s.last, s.previous), ...doubts(s, s.last)] : [];
+}
+
+function runningParts(r: IRun, before: IRun | null): IPart[] {
+  const out: IPart[] = [{ name: '▶ runs', value: duration(r.duration) }];
+  const now = r.meters.get('cpu.resident');
+  if (now) {
+    out.push({ name: 'resident', value: mark(now) + size(now.end) }, { name: 'at most', value: mark(now, true) + size(now.peak) });
+  }
+  const last = before?.meters.get('cpu.resident');
+  if (last) {
+    out.push({ name: 'before: need', value: mark(last, true) + size(needed(last)) });
+  }
+  return out;
+}
+
+function own(r: IRun, before: IRun | null): IPart[] {
+  const out: IPart[] = [];
+  const f = r.meters.get('cpu.resident');
+  if (f) {
+    out.push({ name: 'need', value: mark(f, true) + size(needed(f)) });
+    const last = before?.meters.get('cpu.resident');
+    if (last) {
+      const both = mark(f) || mark(last) ? '≈' : '';
+      const change = needed(f) - needed(last);
+      const way = change > 0 ? '▲ ' : change < 0 ? '▼ ' : '';
+      out.push({ name: 'Δ', value: way + both + difference(change), note: 'to the run before' });
+    }
+    out.push({ name: 'consumed', value: mark(f) + size(f.consumed) });
+    out.push({ name: 'peaked', value: mark(f, true) + size(f.peaked) }, { name: 'total', value: mark(f) + size(f.end) });
+  }
+  out.push(...beside(r), { name: '', value: duration(r.duration) });
+  if (r.status !== 'ok') {
+    out.push({ name: '', value: '✗ ' + r.status + (r.error ? ` (${r.error})` : ''), kind: 'bad' });
+  }
+  return out;
+}
+
+/** Arrays, tensors and GPUs, with the line that held most; what needed hardly anything is left out. */
+function beside(r: IRun): IPart[] {
+  const out: IPart[] = [];
+  for (const [meter, g] of r.meters) {
+    const gpu = meter.startsWith('gpu.');
+    if (gpu ? g.peak > 0 : meter !== 'cpu.resident' && meter !== 'cpu.mapped' && needed(g) >= WORTH) {
+      const where = (r.where.get(meter) ?? '').replace(`${label(r)} `, '').replace(/^\((.*)\)$/, '$1');
+      out.push({ name: meterName(meter), value: mark(g, true) + size(needed(g)), note: where });
+    }
+  }
+  return out;
+}
+
+function doubts(s: IShown, r: IRun): IPart[] {
+  const out: IPart[] = [];
+  const high = s.hello && limited(r, s.hello);
+  if (s.hello?.limit && high && high.peak >= FULL * s.hello.limit) {
+    out.push({ name: '', value: `! ${mark(high, true)}${percent(high.peak / s.hello.limit)} of ${limitName(s.hello)}`, kind: 'bad' });
+  }
+  if (s.past) {
+    out.push({ name: '', value: '↺ before the restart', kind: 'old' });
+  } else if (s.edited) {
+    out.push({ name: '', value: '✎ edited since', kind: 'old' });
+  }
+  return out;
+}
+
+/** What stands in the tooltip: everything else. */
+export function details(r: IRun): string {
+  const out = [`${label(r)} · ${duration(r.duration)} · ${r.status}`];
+  for (const [meter, f] of r.meters) {
+    const where = r.where.get(meter);
+    out.push(
+      `${meterName(meter)}: need ${mark(f, true)}${size(needed(f))} · consumed ${mark(f)}${size(f.consumed)} · ` +
+        `peaked ${mark(f, true)}${size(f.peaked)} · total ${mark(f)}${size(f.end)}${where ? ' · ' + where : ''}`
+    );
+  }
+  const tree = r.tree.get('cpu.resident');
+  if (tree) {
+    out.push(`with its children: peak ${mark(tree, true)}${size(tree.peak)}`);
+  }
+  if ([...r.meters.values()].some(f => !f.exact)) {
+    out.push('≈ may be off, ≥ at least');
+  }
+  return r.note ? [...out, r.note].join('\n') : out.join('\n');
+}
+
+export class Badge extends Widget {
+  constructor() {
+    super();
+    this.addClass('jp-ipytracer-badge');
+    this.node.setAttribute('role', 'note');
+  }
+
+  /** Show that; before the badge is in a cell that can be seen, only remember it. */
+  tell(shown: IShown): void {
+    this._shown = shown;
+    this._stale = true;
+    if (this.isAttached) {
+      this._draw();
+    }
+  }
+
+  protected onAfterAttach(): void {
+    this._draw();
+  }
+
+  /** Put the badge into the cell, below its input; where it is there already nothing happens. */
+  static into(cell: CodeCell, badge: Badge): void {
+    const layout = cell.layout as PanelLayout;
+    if (badge.parent === cell) {
+      return;
+    }
+    const input = layout.widgets.findIndex(w => w.hasClass('jp-Cell-inputWrapper'));
+    layout.insertWidget(input < 0 ? layout.widgets.length - 1 : input + 1, badge);
+  }
+
+  private _draw(): void {
+    const shown = this._shown;
+    if (!shown || !this._stale) {
+      return;
+    }
+    this._stale = false;
+    const found = parts(shown);
+    const r = shown.running ?? shown.last;
+    this.node.replaceChildren(...found.map(drawn));
+    this.node.title = r ? details(r) : '';
+    this.node.classList.toggle('jp-mod-old', shown.past || shown.edited);
+    this.node.setAttribute('aria-label', 'memory: ' + found.map(p => `${p.name} ${p.value}`.trim()).join(', '));
+    const f = r?.meters.get('cpu.resident');
+    this.node.dataset.window = r ? String(r.window) : '';
+    this.node.dataset.need = f ? String(needed(f)) : '';
+    this.node.dataset.consumed = f ? String(f.consumed) : '';
+  }
+
+  private _shown: IShown | null = null;
+  private _stale = false;
+}
+
+function drawn(part: IPart): HTMLElement {
+  const node = document.createElement('span');
+  node.className = 'jp-ipytracer-part' + (part.kind ? ` jp-mod-${part.kind}` : '');
+  if (part.name) {
+    const name = document.createElement('span');
+    name.className = 'jp-ipytracer-name';
+    name.textContent = part.name + ' ';
+    node.append(name);
+  }
+  const value = document.createElement('b');
+  value.textContent = part.value;
+  node.append(value);
+  if (part.note) {
+    node.append(` (${part.note})`);
+  }
+  return node;
+}

@@ -1,0 +1,171 @@
+// The badges of one notebook: which run is which cell's, and where badges are. A cell is known by its id; one that ran
+// before the companion was loaded, by its text, if that is only one cell's.
+
+import { CodeCell } from '@jupyterlab/cells';
+import { NotebookPanel } from '@jupyterlab/notebook';
+import { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+
+import { Badge, IShown } from './badge';
+import { IRun } from './figures';
+import { IPair, Link } from './link';
+import { Links } from './links';
+import { ISum, sum } from './source';
+
+/** The code cells of a notebook. */
+export function codeCells(panel: NotebookPanel): CodeCell[] {
+  return panel.content.widgets.filter((w): w is CodeCell => w instanceof CodeCell);
+}
+
+/** For the cells of a notebook, by id, their last runs. */
+export function pairs(link: Link, cells: CodeCell[]): Map<string, IPair> {
+  const found = new Map<string, IPair>();
+  const byText = link.runs.some(r => r.cell === null) ? uniqueTexts(cells) : new Map<string, string>();
+  for (const r of link.runs) {
+    const id = r.cell ?? byText.get(`${r.crc}:${r.length}`);
+    if (id !== undefined) {
+      found.set(id, { last: r, previous: found.get(id)?.last ?? null });
+    }
+  }
+  return found;
+}
+
+function uniqueTexts(cells: CodeCell[]): Map<string, string> {
+  const found = new Map<string, string>();
+  const twice = new Set<string>();
+  for (const cell of cells) {
+    const { crc, length } = sum(cell.model.sharedModel.getSource());
+    const key = `${crc}:${length}`;
+    if (found.has(key)) {
+      twice.add(key);
+    }
+    found.set(key, cell.model.id);
+  }
+  twice.forEach(key => found.delete(key));
+  return found;
+}
+
+export class Badges implements IDisposable {
+  constructor(
+    private _panel: NotebookPanel,
+    private _links: Links
+  ) {
+    _panel.sessionContext.kernelChanged.connect(this.refresh, this);
+    _panel.content.modelContentChanged.connect(this.refresh, this);
+    _panel.content.cellInViewportChanged.connect(this._seen, this);
+    _links.changed.connect(this._linkChanged, this);
+    _panel.disposed.connect(this.dispose, this);
+    this.refresh();
+  }
+
+  /** Whether there are badges at all. */
+  set on(on: boolean) {
+    this._on = on;
+    this.refresh();
+  }
+
+  get isDisposed(): boolean {
+    return this._disposed;
+  }
+
+  dispose(): void {
+    if (this._disposed) {
+      return;
+    }
+    this._disposed = true;
+    window.clearTimeout(this._timer);
+    Signal.clearData(this);
+  }
+
+  /** Bring the badges up to date, soon: many changes come at once. */
+  refresh(): void {
+    if (!this._timer && !this._disposed) {
+      this._timer = window.setTimeout(() => {
+        this._timer = 0;
+        this._refresh();
+      }, 50);
+    }
+  }
+
+  private _linkChanged(_: Links, link: Link): void {
+    if (link === this._links.of(this._panel.sessionContext.session?.kernel)) {
+      this.refresh();
+    }
+  }
+
+  private _seen(): void {
+    if (this._waiting.size > 0) {
+      this.refresh();
+    }
+  }
+
+  private _refresh(): void {
+    if (this._disposed || this._panel.isDisposed) {
+      return;
+    }
+    const link = this._links.of(this._panel.sessionContext.session?.kernel);
+    const cells = codeCells(this._panel);
+    const found = link && this._on ? pairs(link, cells) : new Map<string, IPair>();
+    const running = link && this._on ? link.running : null;
+    this._waiting.clear();
+    for (const cell of cells) {
+      const pair = found.get(cell.model.id);
+      const runs = running !== null && running.cell === cell.model.id ? running : null;
+      if (link && (pair || runs)) {
+        this._show(cell, this._shown(link, cell, pair, runs));
+      } else {
+        this._remove(cell);
+      }
+    }
+  }
+
+  private _shown(link: Link, cell: CodeCell, pair: IPair | undefined, running: IRun | null): IShown {
+    const last = pair?.last ?? null;
+    const past = last !== null && !link.isCurrent(last);
+    const edited = last !== null && !same(last, this._sum(cell));
+    return { last, previous: pair?.previous ?? null, running, past, edited, hello: link.hello };
+  }
+
+  /** Nothing is made for a cell that cannot be seen: its turn comes when it is. */
+  private _show(cell: CodeCell, shown: IShown): void {
+    if (!cell.inViewport || cell.isPlaceholder()) {
+      this._waiting.add(cell);
+      void cell.ready.then(() => this._seen());
+      return;
+    }
+    let badge = this._badges.get(cell);
+    if (!badge || badge.isDisposed) {
+      badge = new Badge();
+      this._badges.set(cell, badge);
+    }
+    badge.tell(shown);
+    Badge.into(cell, badge);
+  }
+
+  private _remove(cell: CodeCell): void {
+    this._badges.get(cell)?.dispose();
+    this._badges.delete(cell);
+  }
+
+  private _sum(cell: CodeCell): ISum {
+    const source = cell.model.sharedModel.getSource();
+    const known = this._sums.get(cell);
+    if (known && known.source === source) {
+      return known.sum;
+    }
+    const fresh = sum(source);
+    this._sums.set(cell, { source, sum: fresh });
+    return fresh;
+  }
+
+  private _on = true;
+  private _disposed = false;
+  private _timer = 0;
+  private _badges = new WeakMap<CodeCell, Badge>();
+  private _sums = new WeakMap<CodeCell, { source: string; sum: ISum }>();
+  private _waiting = new Set<CodeCell>();
+}
+
+function same(r: IRun, now: ISum): boolean {
+  return r.crc === null || (r.crc === now.crc && r.length === now.length);
+}

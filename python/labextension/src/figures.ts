@@ -1,0 +1,168 @@
+// What the kernel tells, checked: whatever a notebook's process sends is hostile, so types, numbers and lengths are
+// bounded before anything is made of them, and text is only ever shown as text.
+
+export const TARGET = 'ipytracer';
+export const PROTOCOL = 'ipytracer/lab/v1';
+
+/** One meter in one window, in bytes; bound: by how many bytes it may be off, null where nobody can say. */
+export interface IFigure {
+  start: number;
+  peak: number;
+  end: number;
+  consumed: number;
+  peaked: number;
+  exact: boolean;
+  bound: number | null;
+}
+
+/** One run of a cell: the tracer's window, and which cell of a notebook it is. */
+export interface IRun {
+  session: string;
+  window: number;
+  execution: number;
+  count: number | null;
+  status: string;
+  error: string;
+  note: string;
+  start: number;
+  duration: number;
+  source: string;
+  children: number;
+  meters: Map<string, IFigure>;
+  tree: Map<string, IFigure>;
+  where: Map<string, string>;
+  cell: string | null;
+  crc: number | null;
+  length: number | null;
+}
+
+/** Who is at the other end. */
+export interface IHello {
+  session: string;
+  listens: boolean;
+  command: string;
+  tracer: string | null;
+  limit: number | null;
+  limitOf: string;
+  asks: string[]; // what it answers
+}
+
+/** A table that the companion has made: cells are text, executions say which cell's row it is (0: none's). */
+export interface ITable {
+  head: string[];
+  rows: string[][];
+  executions: number[];
+  note: string;
+}
+
+const MOST_METERS = 64;
+const MOST_TEXT = 500;
+const MOST_ROWS = 500;
+const MOST_COLUMNS = 16;
+
+type Bag = { [key: string]: unknown };
+
+export function bag(value: unknown): Bag {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error('no object');
+  }
+  return value as Bag;
+}
+
+export function list(value: unknown, most: number): unknown[] {
+  if (!Array.isArray(value)) {
+    throw new Error('no list');
+  }
+  return value.slice(0, most);
+}
+
+export function integer(value: unknown): number {
+  if (!Number.isSafeInteger(value)) {
+    throw new Error('no integer');
+  }
+  return value as number;
+}
+
+export function text(value: unknown, most = MOST_TEXT): string {
+  if (typeof value !== 'string') {
+    throw new Error('no text');
+  }
+  return value.length > most ? value.slice(0, most - 1) + '…' : value;
+}
+
+function truth(value: unknown): boolean {
+  if (typeof value !== 'boolean') {
+    throw new Error('neither true nor false');
+  }
+  return value;
+}
+
+function orNull<T>(check: (value: unknown) => T, value: unknown): T | null {
+  return value === null || value === undefined ? null : check(value);
+}
+
+function figure(value: unknown): IFigure {
+  const f = bag(value);
+  return {
+    start: integer(f.start),
+    peak: integer(f.peak),
+    end: integer(f.end),
+    consumed: integer(f.consumed),
+    peaked: integer(f.peaked),
+    exact: truth(f.exact),
+    bound: orNull(integer, f.bound)
+  };
+}
+
+function mapped<T>(check: (value: unknown) => T, value: unknown): Map<string, T> {
+  const entries = Object.entries(bag(value)).slice(0, MOST_METERS);
+  return new Map(entries.map(([meter, one]): [string, T] => [text(meter, 64), check(one)]));
+}
+
+/** A run, of what a companion has sent; throws where it does not keep to the protocol. */
+export function run(value: unknown, session: string): IRun {
+  const r = bag(value);
+  return {
+    session,
+    window: integer(r.window),
+    execution: integer(r.execution),
+    count: orNull(integer, r.execution_count),
+    status: text(r.status, 20),
+    error: text(r.error),
+    note: text(r.note),
+    start: integer(r.start_ns),
+    duration: integer(r.duration_ns),
+    source: text(r.source),
+    children: integer(r.children),
+    meters: mapped(figure, r.meters),
+    tree: mapped(figure, r.tree),
+    where: mapped(v => text(v), r.where),
+    cell: orNull(v => text(v, 64), r.cell),
+    crc: orNull(integer, r.crc),
+    length: orNull(integer, r.length)
+  };
+}
+
+export function hello(value: unknown): IHello {
+  const h = bag(value);
+  if (h.protocol !== PROTOCOL) {
+    throw new Error('another protocol');
+  }
+  return {
+    session: text(h.session, 64),
+    listens: truth(h.listens),
+    command: text(h.command),
+    tracer: orNull(v => text(v), h.tracer),
+    limit: orNull(integer, h.limit),
+    limitOf: text(h.limit_of),
+    asks: list(h.asks, 16).map(a => text(a, 20))
+  };
+}
+
+export function table(value: unknown): ITable {
+  const t = bag(value);
+  const head = list(t.head, MOST_COLUMNS).map(h => text(h));
+  const rows = list(t.rows, MOST_ROWS).map(row => list(row, head.length).map(c => text(c)));
+  const executions = list(t.executions, rows.length).map(integer);
+  return { head, rows, executions, note: text(t.note, 2000) };
+}

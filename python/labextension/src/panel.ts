@@ -1,0 +1,233 @@
+// The side panel: how much there is of what there may be, the session over time, the cells by what they need, and what
+// people ask for by a button: who allocated, variables, leaks.
+
+import { Widget } from '@lumino/widgets';
+
+import { IRun, ITable } from './figures';
+import { Link } from './link';
+import { timeline } from './timeline';
+import { difference, duration, label, limited, limitName, mark, needed, percent, size, together } from './words';
+
+const MOST_ROWS = 50;
+
+/** What the panel asks the rest of the page to do. */
+export interface IActions {
+  /** Show the cell that ran; says whether there is one. */
+  go: (link: Link, r: IRun) => boolean;
+}
+
+const QUESTIONS: [string, string, string][] = [
+  ['vars', 'Variables', 'Which variables hold memory now'],
+  ['audit', 'Leaks', 'What is kept that nobody seems to need']
+];
+
+type Child = Node | string;
+
+function make<K extends keyof HTMLElementTagNameMap>(name: K, className: string, ...children: Child[]): HTMLElementTagNameMap[K] {
+  const node = document.createElement(name);
+  node.className = className;
+  node.append(...children);
+  return node;
+}
+
+function button(className: string, said: string, title: string, act: () => void): HTMLButtonElement {
+  const node = make('button', className, said);
+  node.title = title;
+  node.addEventListener('click', act);
+  return node;
+}
+
+export class Panel extends Widget {
+  constructor(private _actions: IActions) {
+    super();
+    this.id = 'ipytracer-panel';
+    this.addClass('jp-ipytracer-panel');
+    this.title.caption = 'ipytracer: memory of cells';
+    this.node.tabIndex = -1;
+    this._answers = make('div', '');
+    this._top = make('div', '');
+    this.node.append(this._top, this._answers);
+  }
+
+  /** Show a kernel's session. */
+  tell(link: Link | null): void {
+    if (link !== this._link || link?.hello?.session !== this._session) {
+      this._answers.replaceChildren();
+      this._wanted = '';
+    }
+    this._link = link;
+    this._session = link?.hello?.session;
+    this._stale = true;
+    this._soon();
+  }
+
+  protected onAfterShow(): void {
+    this._soon();
+  }
+
+  /** Draw when it can be seen, once for many changes. */
+  private _soon(): void {
+    if (!this.isVisible || this._timer) {
+      return;
+    }
+    this._timer = window.setTimeout(() => {
+      this._timer = 0;
+      if (this._stale && this.isVisible) {
+        this._stale = false;
+        this._draw();
+      }
+    }, 100);
+  }
+
+  private _draw(): void {
+    const link = this._link;
+    if (!link || !link.hello) {
+      const last = link?.runs.length ? this._ranking(link, [...link.runs], 'Before the restart') : [];
+      this._top.replaceChildren(
+        make('p', '', 'No figures come from this kernel. Load the companion in a cell: '),
+        make('p', '', make('code', '', '%load_ext ipytracer')),
+        ...last
+      );
+      return;
+    }
+    if (!link.hello.listens) {
+      this._top.replaceChildren(
+        make('p', '', 'No tracer listens. In a terminal, type: '),
+        make('p', '', make('code', '', link.hello.command)),
+        ...this._ranking(link, link.current, 'Cells so far')
+      );
+      return;
+    }
+    const runs = link.current;
+    const picture = timeline(runs, link.hello.limit, r => this._go(r));
+    this._top.replaceChildren(
+      ...this._summary(link),
+      ...(picture ? [make('h3', '', 'Over time'), picture] : []),
+      ...this._ranking(link, runs, 'Cells by what they need'),
+      this._questions(link.hello.asks)
+    );
+  }
+
+  private _summary(link: Link): Child[] {
+    const hello = link.hello!;
+    const runs = link.current;
+    const last = link.running ?? runs[runs.length - 1];
+    const f = last && together(last);
+    if (!f) {
+      return [make('p', '', `Tracer ${hello.tracer ?? ''} listens. No cell has run yet that it tells of.`)];
+    }
+    const out: Child[] = [make('p', '', make('b', '', mark(f) + size(f.end)), ` resident, ${last === link.running ? 'while a cell runs' : 'after ' + label(last)}`)];
+    const counted = runs.map(r => limited(r, hello)).filter(x => x !== undefined);
+    if (hello.limit !== null && counted.length) {
+      const most = counted.reduce((a, b) => (b!.peak > a!.peak ? b : a))!;
+      const share = most.peak / hello.limit;
+      const bar = make('meter', '');
+      Object.assign(bar, { min: 0, max: 100, high: 90, value: Math.min(100, Math.round(share * 100)) });
+      out.push(bar, make('p', '', `${share >= 0.9 ? '! ' : ''}highest peak ${mark(most, true)}${size(most.peak)}, ${mark(most, true)}${percent(share)} of ${limitName(hello)}`));
+    }
+    return out;
+  }
+
+  private _ranking(link: Link, runs: IRun[], heading: string): Child[] {
+    const known = runs.filter(r => r.meters.has('cpu.resident'));
+    if (known.length === 0) {
+      return [];
+    }
+    const need = (r: IRun) => needed(r.meters.get('cpu.resident')!);
+    const sorted = [...known].sort((a, b) => need(b) - need(a));
+    const body = make('tbody', '');
+    for (const r of sorted.slice(0, MOST_ROWS)) {
+      body.append(this._row(link, r));
+    }
+    const out: Child[] = [make('h3', '', heading), make('div', 'jp-ipytracer-wide', make('table', 'jp-ipytracer-ranking', header(['cell', 'need', 'Δ', 'consumed', 'time', 'source'], [5]), body))];
+    const hidden = sorted.length - MOST_ROWS;
+    if (hidden > 0) {
+      out.push(make('p', '', `… and ${hidden} more`));
+    }
+    if (link.cut) {
+      out.push(make('p', '', 'Not all cells of this session are here: %tracer table has them.'));
+    }
+    if (known.some(r => !r.meters.get('cpu.resident')!.exact)) {
+      out.push(make('p', '', '≈ may be off, ≥ at least'));
+    }
+    return out;
+  }
+
+  private _row(link: Link, r: IRun): HTMLElement {
+    const f = r.meters.get('cpu.resident')!;
+    const before = r.cell === null ? undefined : link.runs.filter(o => o.cell === r.cell && link.runs.indexOf(o) < link.runs.indexOf(r)).pop();
+    const last = before?.meters.get('cpu.resident');
+    const row = make('tr', '');
+    row.dataset.window = String(r.window);
+    row.dataset.need = String(needed(f));
+    const source = (r.status === 'ok' ? '' : `✗ ${r.status} · `) + r.source;
+    row.append(
+      make('td', '', button('jp-ipytracer-go', label(r), 'go to the cell', () => this._go(r))),
+      make('td', '', mark(f, true) + size(needed(f))),
+      make('td', '', last ? (mark(f) || mark(last) ? '≈' : '') + difference(needed(f) - needed(last)) : '–'),
+      make('td', '', mark(f) + size(f.consumed)),
+      make('td', '', duration(r.duration)),
+      make('td', 'jp-mod-text', source)
+    );
+    return row;
+  }
+
+  private _questions(asks: string[]): HTMLElement {
+    const box = make('div', '');
+    for (const [what, said, title] of QUESTIONS.filter(q => asks.includes(q[0]))) {
+      box.append(button('jp-ipytracer-ask jp-Button', said, title, () => void this._ask(what, said)));
+    }
+    return box;
+  }
+
+  private async _ask(what: string, heading: string): Promise<void> {
+    const link = this._link;
+    const wanted = (this._wanted = `${what} ${Date.now()}`);
+    if (!link) {
+      return;
+    }
+    this._answers.replaceChildren(make('h3', '', heading), make('p', '', '… looking'));
+    let found: Child[];
+    try {
+      found = this._table(link, await link.ask(what));
+    } catch (why) {
+      found = [make('p', '', (why as Error).message)];
+    }
+    if (this._wanted === wanted) {
+      this._answers.replaceChildren(make('h3', '', heading), ...found);
+    }
+  }
+
+  private _table(link: Link, t: ITable): Child[] {
+    const body = make('tbody', '');
+    const texts = t.head.map((h, i) => (h.endsWith('…') ? i : -1)).filter(i => i >= 0);
+    t.rows.forEach((cells, n) => {
+      const r = link.current.find(one => one.execution === t.executions[n]);
+      const row = make('tr', '');
+      cells.forEach((c, i) => row.append(make('td', texts.includes(i) ? 'jp-mod-text' : '', i === 0 && r ? button('jp-ipytracer-go', c, 'go to the cell', () => this._go(r)) : c)));
+      body.append(row);
+    });
+    const out: Child[] = t.rows.length ? [make('div', 'jp-ipytracer-wide', make('table', '', header(t.head.map(h => h.replace(/…$/, '')), texts), body))] : [];
+    return t.note ? [...out, make('p', '', t.note)] : out;
+  }
+
+  private _go(r: IRun): void {
+    if (this._link && !this._actions.go(this._link, r)) {
+      this._answers.replaceChildren(make('p', '', `No cell of an open notebook is known to be ${label(r)}.`));
+    }
+  }
+
+  private _link: Link | null = null;
+  private _session: string | undefined;
+  private _stale = true;
+  private _timer = 0;
+  private _wanted = '';
+  private _top: HTMLElement;
+  private _answers: HTMLElement;
+}
+
+function header(names: string[], texts: number[]): HTMLElement {
+  const row = make('tr', '');
+  names.forEach((name, i) => row.append(make('th', texts.includes(i) ? 'jp-mod-text' : '', name)));
+  return make('thead', '', row);
+}

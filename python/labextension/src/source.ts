@@ -1,0 +1,22 @@
+// Whether a text is the same: CRC-32 and length of it in UTF-8, as the companion has them of what ran.
+
+export interface ISum {
+  crc: number;
+  length: number;
+}
+
+const TABLE = new Uint32Array(256).map((_, n) => {
+  for (let bit = 0; bit < 8; bit++) {
+    n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
+  }
+  return n;
+});
+
+export function sum(source: string): ISum {
+  const data = new TextEncoder().encode(source);
+  let crc = 0xffffffff;
+  for (const byte of data) {
+    crc = TABLE[(crc ^ byte) & 0xff] ^ (crc >>> 8);
+  }
+  return { crc: (crc ^ 0xffffffff) >>> 0, length: data.length };
+}

@@ -1,0 +1,67 @@
+// The figure in the status bar: what the process of the notebook at hand has, of what it may have.
+
+import { Signal, ISignal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+
+import { IRun } from './figures';
+import { Link } from './link';
+import { FULL, label, limited, limitName, mark, percent, size, together } from './words';
+
+export class Status extends Widget {
+  constructor(open: () => void) {
+    super({ node: document.createElement('button') });
+    this.addClass('jp-ipytracer-status');
+    this.node.addEventListener('click', open);
+  }
+
+  /** Whether there is something to show, has changed. */
+  get activeChanged(): ISignal<this, void> {
+    return this._activeChanged;
+  }
+
+  get isActive(): boolean {
+    return this._active;
+  }
+
+  /** Show a kernel's memory, as it was told last; nothing, where no companion is known. */
+  tell(link: Link | null): void {
+    const active = link !== null && link.hello !== null;
+    if (active) {
+      const current = link.current;
+      this._draw(link, link.running ?? current[current.length - 1] ?? null);
+    }
+    if (active !== this._active) {
+      this._active = active;
+      this._activeChanged.emit();
+    }
+  }
+
+  private _draw(link: Link, r: IRun | null): void {
+    const hello = link.hello!;
+    const f = r && together(r);
+    let said = 'no tracer';
+    let title = `ipytracer: no tracer listens; in a terminal, type: ${hello.command}`;
+    let full = false;
+    if (hello.listens && (!r || !f)) {
+      said = 'memory: –';
+      title = 'ipytracer: a tracer listens; no cell has run yet that it tells of';
+    } else if (hello.listens && r && f) {
+      const counted = limited(r, hello) ?? f;
+      const share = hello.limit ? counted.end / hello.limit : 0;
+      full = hello.limit !== null && counted.peak >= FULL * hello.limit;
+      const runs = r === link.running;
+      said = `${runs ? '▶ ' : ''}${full ? '! ' : ''}${mark(f)}${size(f.end)}`;
+      said += hello.limit ? ` of ${limitName(hello)} · ${mark(counted)}${percent(share)}` : '';
+      const peak = `peak ${mark(f, true)}${size(f.peak)}`;
+      title = `ipytracer: resident memory ${runs ? 'while a cell runs' : 'after ' + label(r)}${r.children ? ', with its children' : ''}; ${peak}`;
+    }
+    this.node.textContent = said;
+    this.node.title = title;
+    this.node.dataset.total = f ? String(f.end) : '';
+    this.node.dataset.limit = hello.limit === null ? '' : String(hello.limit);
+    this.node.classList.toggle('jp-mod-full', full);
+  }
+
+  private _active = false;
+  private _activeChanged = new Signal<this, void>(this);
+}

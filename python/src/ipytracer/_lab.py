@@ -1,0 +1,267 @@
+"""What JupyterLab's extension is told: the figures of cells by the cells' own ids, over a comm that the extension has opened.
+
+The kernel never opens one: a front end without the extension has nothing to complain about, and is sent nothing. What a comm brings is answered
+between cells, on the thread that runs them. The protocol is in docs/lab.md.
+"""
+
+import logging
+import os
+import re
+import time
+import zlib
+
+from . import _api, _shell, _text, _words
+from ._line import IN_ALL
+
+TARGET = "ipytracer"
+PROTOCOL = "ipytracer/lab/v1"
+
+_log = logging.getLogger("ipytracer")
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")   # of a cell: nbformat 4.5
+_MOST_COMMS = 4       # front ends at once
+_MOST_KNOWN = 1000    # cells whose ids are known
+_MOST_TOLD = 1000     # cells that an extension is told of as it comes
+_IN_A_MESSAGE = 50    # cells
+_PAGE = 200           # cells that the tracer is asked for at a time
+_MOST_METERS = 16     # of a cell
+_MOST_ITEMS = 200     # of an answer
+_LONGEST = 300        # characters of a text
+_METERS = re.compile(r"cpu\.(resident|numpy|torch|heap|mapped)|gpu\.\d+\.(driver|active)")
+
+
+class _Sign:
+    """Stands among the kernel's comms so that comm_info_request tells that a companion is loaded. It is no comm: nobody hears of it."""
+
+    target_name = TARGET
+
+    def __init__(self):
+        self.comm_id = "ipytracer-" + os.urandom(8).hex()
+
+    def handle_msg(self, _message):
+        """A message for it means nothing."""
+
+    def handle_close(self, _message):
+        """It cannot be closed."""
+
+
+class Lab:
+    """The extensions that listen, and which cell of a notebook each of the tracer's is."""
+
+    def __init__(self, shell, line):
+        self._shell, self._line = shell, line
+        self._comms = []
+        self._sign = _Sign()
+        self._now = None      # the cell that runs: its ExecutionInfo
+        self._running = {}    # execution count: whose figures have not come yet, as (id of the cell or None, crc, length)
+        self._known = {}      # id of the window: the same
+
+    # ---- the kernel's side of comms
+
+    def _manager(self):
+        return getattr(getattr(self._shell, "kernel", None), "comm_manager", None)
+
+    def register(self):
+        """Have a kernel take in comms of the extension. A terminal has none."""
+        manager = self._manager()
+        if manager is not None:
+            manager.register_target(TARGET, self._opened)
+            manager.comms[self._sign.comm_id] = self._sign
+
+    def unregister(self):
+        """Tell the extensions that this was all."""
+        manager = self._manager()
+        if manager is None:
+            return
+        for comm in self._comms[:]:
+            self._forget(comm)
+            comm.close()
+        manager.comms.pop(self._sign.comm_id, None)
+        if manager.targets.get(TARGET) == self._opened:
+            manager.unregister_target(TARGET, self._opened)
+
+    @property
+    def listens(self):
+        """Whether an extension wants figures."""
+        return bool(self._comms)
+
+    def _opened(self, comm, message):
+        """An extension has opened a comm."""
+        try:
+            if _data(message).get("protocol") != PROTOCOL:
+                comm.send({"error": "this companion speaks %s" % PROTOCOL})
+                comm.close()
+                return
+            comm.on_msg(lambda m: self._asked(comm, m))
+            comm.on_close(lambda _: self._forget(comm))
+            self._comms.append(comm)
+            for old in self._comms[:-_MOST_COMMS]:   # of pages that are gone: nobody tells when a browser is closed
+                self._forget(old)
+                old.close()
+            self._send(comm, {"hello": self._hello()})
+            self._history(comm)
+        except Exception:
+            _log.debug("a comm of the extension", exc_info=True)
+
+    def _forget(self, comm):
+        if comm in self._comms:
+            self._comms.remove(comm)
+
+    def _send(self, comm, data):
+        try:
+            comm.send(data)
+        except Exception:
+            _log.debug("what was told to the extension", exc_info=True)
+            self._forget(comm)
+
+    def _tell(self, data):
+        for comm in self._comms[:]:
+            self._send(comm, data)
+
+    # ---- what is told
+
+    def _hello(self):
+        hello = self._line.hello if self._line.listens() else None
+        said = {"protocol": PROTOCOL, "session": self._sign.comm_id, "listens": hello is not None, "asks": sorted(_ANSWERS), "command": _shell.command(),
+                "tracer": None, "limit": None, "limit_of": ""}
+        if hello is not None:
+            said.update(tracer=_words.safe(hello.tracer, 100), limit=hello.limit, limit_of=_words.safe(hello.limit_of, 100))
+        return said
+
+    def state(self):
+        """A tracer has come, or gone."""
+        if self._comms:
+            self._tell({"hello": self._hello()})
+
+    def begins(self, info):
+        """A cell is about to run."""
+        self._now = info
+
+    def ran(self, info, count):
+        """Cell In[count] is over: whose figures will be told of."""
+        self._now = None
+        self._running[count] = self._own(info)
+        while len(self._running) > 8:
+            del self._running[next(iter(self._running))]
+
+    def _own(self, info):
+        source = getattr(info, "raw_cell", None)
+        return (self._cell_id(info),) + _sum(source if isinstance(source, str) else "")
+
+    def _cell_id(self, info):
+        """The id that the front end has sent along, None where it has sent none."""
+        found = getattr(info, "cell_id", None)
+        if found is None:
+            try:
+                found = self._shell.kernel.get_parent()["metadata"].get("cellId")
+            except Exception:
+                found = None
+        return found if isinstance(found, str) and _ID.fullmatch(found) else None
+
+    def told(self, window):
+        """The tracer has told of a cell."""
+        own = self._running.pop(window.execution_count, None)
+        if own is not None:
+            self._known[window.id] = own
+            while len(self._known) > _MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+        if self._comms:
+            self._tell({"cell": self._record(window)})
+
+    def running(self, window):
+        """How a cell that runs still is doing."""
+        if self._comms:
+            self._tell({"running": record(window, self._own(self._now))})
+
+    def _record(self, window):
+        own = self._known.get(window.id)
+        if own is None and window.source and not window.source_truncated:
+            own = (None,) + _sum(window.source)
+        return record(window, own)
+
+    def _history(self, comm):
+        """The cells that are over, the last ones of many; what takes too long is left out, and that is said."""
+        found, cut, until = self._cells()
+        for at in range(0, len(found), _IN_A_MESSAGE):
+            if time.monotonic() > until:
+                cut = True
+                break
+            self._send(comm, {"cells": [self._record(w) for w in found[at:at + _IN_A_MESSAGE]]})
+        self._send(comm, {"cells": [], "cut": cut, "whole": True})
+
+    def _cells(self):
+        until = time.monotonic() + IN_ALL
+        first = min(self._known) - 1 if len(self._known) >= _MOST_KNOWN else 0
+        after, found, cut = first, [], first > 0
+        while self._line.look():
+            page = self._line.ask("cells", after=after, limit=_PAGE)
+            newer = [w for w in page if w.id > after] if isinstance(page, list) else None
+            if newer is None or time.monotonic() > until:
+                return found, True, until
+            if not newer:
+                break
+            after = max(w.id for w in newer)
+            found = found + _shell.outermost([newer])
+            cut, found = cut or len(found) > _MOST_TOLD, found[-_MOST_TOLD:]
+        return found, cut, until
+
+    # ---- what is asked
+
+    def _asked(self, comm, message):
+        """The extension asks something: what people have asked for by a button."""
+        try:
+            data = _data(message)
+            number, ask = data.get("id"), data.get("ask")
+            if type(number) is not int or not 0 <= number < 2**53 or not isinstance(ask, str) or ask not in _ANSWERS:
+                self._send(comm, {"error": "no such question"})
+                return
+            try:
+                answer = _ANSWERS[ask](data)
+            except Exception as failed:
+                answer = {"error": _words.safe("%s: %s" % (type(failed).__name__, failed), _LONGEST)}
+            self._send(comm, dict(answer, answer=number))
+        except Exception:
+            _log.debug("a question of the extension", exc_info=True)
+
+
+def _data(message):
+    data = message["content"].get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def _sum(source):
+    """What tells whether a text is the same: CRC-32 and length of it in UTF-8."""
+    data = source.encode("utf-8", "surrogatepass")
+    return zlib.crc32(data), len(data)
+
+
+def record(window, own):
+    """A window as the extension gets it: the names and integers of JSON, less of them."""
+    meters = [m for m in _words.in_order(window.meters) if _METERS.fullmatch(m)][:_MOST_METERS]
+    first = next((line for line in window.source.split("\n") if line.strip()), "")
+    told = {"window": window.id, "execution": window.execution, "execution_count": window.execution_count, "status": window.status,
+            "error": _words.safe(window.error or "", 100), "note": _words.safe(window.note or "", _LONGEST), "start_ns": window.start_ns,
+            "duration_ns": window.duration_ns, "source": _words.safe(first.strip(), 120), "children": len(window.children) + (window.children_unlisted or 0),
+            "meters": {m: window.meters[m]._asdict() for m in meters},
+            "tree": {m: f._asdict() for m, f in window.tree.items() if m in meters},
+            "where": {m: _words.safe(t.where, 120) for m, t in window.top.items() if m in meters},
+            "cell": None, "crc": None, "length": None}
+    if own is not None:
+        told.update(cell=own[0], crc=own[1], length=own[2])
+    return told
+
+
+def _told(table, executions, note=""):
+    """A Table of _text.py as an answer; executions: which cell's each row is, 0 for none's."""
+    return {"table": {"head": list(table.head), "rows": [[_words.safe(c, _LONGEST) for c in row] for row in table.rows[:_MOST_ITEMS]],
+                      "executions": executions[:_MOST_ITEMS], "note": note}}
+
+
+def _lines(data):
+    number = data.get("window")
+    if type(number) is not int:
+        raise ValueError("no window")
+    found = _api.lines(number)
+    return _told(_text.lines(found), [next((f.execution for f in l.stack if f.execution), 0) for l in found])
+
+
+_ANSWERS = {"lines": _lines}

@@ -1,0 +1,142 @@
+"""Figures of this process for the compatible modules: now, of an experiment, of a cell. Whatever has no answer is None.
+
+It asks on the line to the tracer, and says once, on standard output, what to type where no tracer listens.
+"""
+
+import itertools
+import os
+
+from .. import _shell
+from .._line import LINE, marker
+
+RESIDENT = "cpu.resident"
+MIB = 1 << 20
+NAN = float("nan")
+
+_NEW = 0.050      # seconds that a tracer has to say hello, the first time
+_numbers = itertools.count(1)
+
+
+def listens():
+    """Whether a tracer listens. The first time that none does, the user is told what to type."""
+    if LINE.look(cell=True, patience=0 if LINE.said else _NEW):
+        LINE.said = True
+        return True
+    if not LINE.said:
+        LINE.said = True
+        print("ipytracer: no tracer listens yet, so there are no figures; in a terminal, type: " + _shell.command())
+    return False
+
+
+def running():
+    """The windows of this process that are open, outermost first, up to this instant; none without a tracer."""
+    found = LINE.ask("running") if LINE.look() else None
+    return found if isinstance(found, list) else []
+
+
+class Stretch:
+    """A window of the tracer's that begins here: an experiment of the report. It may nest and overlap with others."""
+
+    def __init__(self, name):
+        self.name = "%s %d" % (name, next(_numbers))   # an end closes the one of its name that began last, so names are not used twice
+        self._window = None
+        self._open = True
+        self._of = os.getpid()
+        marker("begin " + self.name)
+
+    def window(self):
+        """Up to now, or as a whole once it has ended: a Window, None without a tracer's answer."""
+        if self._open:
+            found = [w for w in running() if w.kind == "experiment" and w.name == self.name]
+            self._window = found[-1] if found else None
+        return self._window
+
+    def end(self, tell=True, tries=1):
+        """The Window of it, None without a tracer's answer. tell: whether that is wanted; tries: how often it is asked for."""
+        if not self._open or self._of != os.getpid():
+            return self._window
+        self._open = False
+        marker("end " + self.name)
+        self._window = None
+        while tell and tries and self._window is None and LINE.look():
+            tries -= 1
+            found = LINE.ask("experiment", name=self.name)
+            if isinstance(found, list) and found and found[-1].name == self.name:
+                self._window = found[-1]
+        return self._window
+
+
+def now():
+    """{meter: Figure} at this instant, whose end is what there is now; None without a tracer's answer."""
+    if not listens():
+        return None
+    open_now = running()
+    if open_now:
+        return open_now[-1].meters
+    point = Stretch("now")
+    window = point.window()
+    point.end(tell=False)
+    return window.meters if window is not None else None
+
+
+def figure(meters, meter):
+    """The Figure of a meter; of one that was 0 all the time, zeros; None where nothing is known."""
+    from .. import Figure
+    if meters is None:
+        return None
+    return meters.get(meter) or Figure(0, 0, 0, 0, 0, True, 0)
+
+
+def resident():
+    """Bytes that are resident now, None where that is not known."""
+    found = figure(now(), RESIDENT)
+    return found.end if found is not None else None
+
+
+def peaked(found):
+    """What was needed on top of what was kept, as the tools define it: peak - start, less what was kept, never below 0."""
+    return max(0, found.peak - found.start - max(0, found.consumed))
+
+
+def mark(found, high=False):
+    """What stands before a figure that is not exact: "≈", or "≥" where it is at least that; "" else. high: it rests on a peak."""
+    if found is None or found.exact:
+        return ""
+    return "≥" if high and found.bound is None else "≈"
+
+
+def mebibytes(n):
+    """Bytes in MiB, as a float; nan for None."""
+    return NAN if n is None else n / MIB
+
+
+def difference(a, b):
+    """a - b, None where one of them is."""
+    return None if a is None or b is None else a - b
+
+
+def limit():
+    """(bytes, what it is of) of the tightest limit on this process's memory: (None, "") where it is not known."""
+    hello = LINE.hello if LINE.listens() else None
+    return (hello.limit, hello.limit_of) if hello is not None and hello.limit else (None, "")
+
+
+def machine():
+    """(total, available) bytes of memory as the kernel says; None, None where it does not. A container's limit, where there is one, bounds both."""
+    found = {}
+    try:
+        with open("/proc/meminfo") as f:
+            for line in f:
+                name, _, rest = line.partition(":")
+                if name in ("MemTotal", "MemAvailable"):
+                    found[name] = int(rest.split()[0]) << 10
+    except (OSError, ValueError, IndexError):
+        pass
+    total, available = found.get("MemTotal"), found.get("MemAvailable")
+    most, of = limit()
+    if most is not None and of not in ("", "machine") and "rlimit" not in of.lower() and total is not None and most < total:
+        used = resident()
+        total = most
+        if used is not None and available is not None:
+            available = min(available, max(0, most - used))
+    return total, available

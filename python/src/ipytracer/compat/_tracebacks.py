@@ -1,0 +1,52 @@
+"""Failures that hold no memory: IPython keeps the last traceback, whose frames keep their variables."""
+
+import functools
+import gc
+import sys
+import traceback
+
+
+def is_in_ipython():
+    """Whether this process has an IPython shell."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and ipython.get_ipython() is not None
+
+
+IS_IN_IPYTHON = is_in_ipython()
+
+
+def release(error):
+    """Let go of the variables in the frames of an exception and of those that led to it."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
+
+
+def clears_frames(func, when):
+    """func, whose exceptions hold no variables where when(exception) says so. It is the same exception, with its message and its traceback."""
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        try:
+            return func(*args, **kwargs)
+        except BaseException as error:     # an interrupt, too
+            if when(error):
+                args = kwargs = None
+                release(error)
+                gc.collect()
+            raise
+    return wrapper
+
+
+class clear_frames_ctx:
+    """A context manager: what is raised in it holds no variables but those of the frame that it is in."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, exc_type, exc_val, exc_tb):
+        if exc_val is not None:
+            release(exc_val)
+            gc.collect()
+        return False

@@ -1,0 +1,90 @@
+"""fastai 1's callbacks of memory: what each epoch used and peaked at, as columns of the training's table, in MB."""
+
+from . import _figures, _gpu
+
+_MB = 1 << 20
+
+
+class _EpochMemory:
+    """A callback of a fastai 1 Learner, or of whatever calls on_train_begin, on_epoch_begin and on_epoch_end as that does."""
+
+    _order = -20         # before the recorder
+    _columns = ()
+
+    def __init__(self, learn):
+        self.learn = learn
+        self.window = None         # the Window of the last epoch
+        self._stretch = None
+
+    def __getattr__(self, name):
+        if name.startswith("on_"):       # fastai calls every event of every callback
+            return lambda **kwargs: None
+        raise AttributeError(name)
+
+    def on_train_begin(self, **kwargs):
+        """Name the columns."""
+        _figures.listens()
+        self.learn.recorder.add_metric_names(list(self._columns))
+
+    def on_epoch_begin(self, **kwargs):
+        """An epoch begins."""
+        if self._stretch is not None:
+            self._stretch.end(tell=False)
+        self._settle()
+        self._stretch = _figures.Stretch(type(self).__name__)
+
+    def on_epoch_end(self, last_metrics, **kwargs):
+        """An epoch is over: its figures join the metrics."""
+        self._settle()
+        self.window = self._stretch.end() if self._stretch is not None else None
+        self._stretch = None
+        return {"last_metrics": list(last_metrics or []) + self._values()}
+
+    def on_train_end(self, **kwargs):
+        """The training is over, also where it failed in an epoch."""
+        if self._stretch is not None:
+            self._stretch.end(tell=False)
+            self._stretch = None
+
+    def _settle(self):
+        """What is done before it is measured."""
+
+    def _figure(self, meter):
+        return _figures.figure(self.window.meters, meter) if self.window is not None and meter is not None else None
+
+    def _values(self):
+        raise NotImplementedError
+
+
+class PeakMemMetric(_EpochMemory):
+    """Whole MB of an epoch: what this process consumed and needed of memory, and what it consumed and needed on top on the current GPU. None without a
+    tracer."""
+
+    _columns = ("cpu used", "peak", "gpu used", "peak")
+
+    def __init__(self, learn):
+        super().__init__(learn)
+        torch = _gpu.torch()
+        if torch is not None:
+            torch.ones((1, 1)).cuda()        # makes the context, which is no epoch's
+
+    def _settle(self):
+        _gpu.clear_cache()
+
+    def _values(self):
+        cpu, gpu = self._figure(_figures.RESIDENT), self._figure(_gpu.meter())
+        return [*_whole(cpu, lambda f: f.need), *_whole(gpu, _figures.peaked)]
+
+
+def _whole(found, high):
+    return [None, None] if found is None else [round(found.consumed / _MB), round(high(found) / _MB)]
+
+
+class CpuPeakMemMetric(_EpochMemory):
+    """MB of an epoch: what this process consumed and needed of memory. nan without a tracer."""
+
+    _columns = ("cpu used", "cpu_peak")
+
+    def _values(self):
+        found = self._figure(_figures.RESIDENT)
+        return [_figures.NAN, _figures.NAN] if found is None else [found.consumed / _MB, found.need / _MB]

@@ -1,0 +1,58 @@
+"""The names that a notebook gains while an experiment runs, and how they go at its end."""
+
+import re
+import types
+
+_RESULT = re.compile(r"_{1,3}|_[0-9]+")
+_KEPT = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
+
+
+def listed(shell):
+    """The user's own names."""
+    hidden = shell.user_ns_hidden
+    return {name for name in list(shell.user_ns) if not name.startswith("_") and name not in hidden}
+
+
+def delete(shell, names, experiments):
+    """Delete names, but for modules, functions, classes, and experiments: (deleted, failed, kept).
+
+    What a cell displayed is kept by Out and _; that goes, too, unless an older name has the same value.
+    """
+    deleted, failed, kept, values = [], [], [], []
+    for name in sorted(names):
+        try:
+            value = shell.user_ns[name]
+        except KeyError:
+            continue             # the user has deleted it
+        if isinstance(value, experiments):
+            continue
+        if isinstance(value, _KEPT):
+            kept.append(name)
+            continue
+        try:
+            del shell.user_ns[name]
+        except Exception:        # a namespace of somebody's own
+            failed.append(name)
+            continue
+        deleted.append(name)
+        values.append(value)
+        del value
+    _forget(shell, values)
+    return deleted, failed, kept
+
+
+def _forget(shell, values):
+    """Take values out of what the shell remembers of results, unless a name of the user's has them."""
+    still = {id(shell.user_ns.get(name)) for name in listed(shell)}
+    gone = {id(value) for value in values} - still
+    del values
+    for names in (shell.user_ns, shell.user_ns_hidden, shell.user_ns.get("Out")):
+        if isinstance(names, dict):      # user_ns_hidden has the values of _ and _N, too
+            for name in [n for n, value in list(names.items()) if id(value) in gone and (isinstance(n, int) or _RESULT.fullmatch(n))]:
+                del names[name]
+    for name in ("_", "__", "___"):
+        if id(getattr(shell.displayhook, name, None)) in gone:
+            setattr(shell.displayhook, name, None)
+    last = getattr(shell, "last_execution_result", None)
+    if last is not None and id(last.result) in gone:
+        last.result = None

@@ -1,0 +1,62 @@
+"""What experiments print."""
+
+from .. import _figures
+from .cell_logger import b2mb, int2width, written
+
+_WORTH = 1 << 19     # bytes: of less than half a MB no share is told
+
+
+def elapsed(seconds):
+    """Seconds as "01:02:03"."""
+    whole = int(seconds)
+    return "%02d:%02d:%02d" % (whole // 3600, whole // 60 % 60, whole % 60)
+
+
+def _width(values, least=0):
+    known = [b2mb(n) for n in values if n is not None]
+    return max(least, int2width(*known) + 1 if known else 0)
+
+
+def state(rows):
+    """Rows of (name, total, free, used) bytes."""
+    width = _width([n for row in rows for n in row[1:]], 7)
+    print("\n*** Current state:")
+    print("RAM: %s %s %s    %s" % tuple(s.rjust(width) for s in ("Used", "Free", "Total", "Util")))
+    for name, total, free, used in rows:
+        share = "–".rjust(7) if used is None or not total else "%6.2f%%" % (used / total * 100)
+        print("%s: %s %s %s MB %s" % (name, written(used, width), written(free, width), written(total, width), share))
+
+
+def names(gone, kept):
+    """Which names went, and which did not."""
+    deleted, failed, left = gone
+    kept = sorted(set(kept) | set(left))
+    if not (deleted or failed or kept):
+        return
+    print("\n*** Newly defined local variables:")
+    for what, found in (("Deleted:", deleted), ("Failed to delete:", failed), ("Kept:   ", kept)):
+        if found:
+            print(what, ", ".join(sorted(found)))
+
+
+def collected(count, garbage):
+    """What gc.collect() found."""
+    if count:
+        print("\n*** Circular ref objects gc collected during the experiment:")
+        print("cleared %d objects (only temporary leakage)" % count)
+    if garbage:
+        print("\n*** Potential memory leaks during the experiment:")
+        print("uncollected gc.garbage of %d objects" % garbage)
+
+
+def memory(consumed, reclaimed, has_gpu, window):
+    """What the experiment took and what came back: bytes of (machine, GPU)."""
+    rows = [("CPU", consumed[0], reclaimed[0])] + ([("GPU", consumed[1], reclaimed[1])] if has_gpu else [])
+    width = _width([n for row in rows for n in row[1:]], 8)
+    found = window.meters.get(_figures.RESIDENT) if window is not None else None
+    print("\n*** Experiment memory:")
+    print("RAM: %s       %s" % ("Consumed".rjust(width), "Reclaimed".rjust(width)))
+    for name, taken, back in rows:
+        mark = _figures.mark(found) if name == "CPU" else ""
+        share = "–".rjust(7) if taken is None or back is None or taken < _WORTH else "%6.2f%%" % (100.0 * back / taken)
+        print("%s: %s %s MB (%s)" % (name, written(taken, width, mark), written(back, width, mark), share))

@@ -1,0 +1,14 @@
+"""Failures that hold no memory: the frames of a traceback let their variables go."""
+
+from ..._tracebacks import IS_IN_IPYTHON, clear_frames_ctx, clears_frames, is_in_ipython
+
+__all__ = ["IS_IN_IPYTHON", "ipython_tb_clear_frames", "ipython_tb_clear_frames_ctx", "is_in_ipython"]
+
+
+def ipython_tb_clear_frames(func):
+    """Decorator: in IPython, what func raises holds no variables, so %debug sees none. Elsewhere nothing changes."""
+    return clears_frames(func, lambda error: IS_IN_IPYTHON)
+
+
+class ipython_tb_clear_frames_ctx(clear_frames_ctx):
+    """The same as a context manager."""

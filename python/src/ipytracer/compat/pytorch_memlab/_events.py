@@ -1,0 +1,130 @@
+"""Hears of the lines that functions execute: by sys.monitoring from Python 3.12 on, before by sys.settrace, beside whoever traces already.
+
+Only the thread that began to listen is heard.
+"""
+
+import sys
+import threading
+
+_listeners = []      # objects with enter(frame), line(frame, number), leave(frame) and wants(code)
+_hooks = []          # what takes part in the interpreter's hooks while there are listeners
+
+
+def listen(listener):
+    """Have a listener hear of what its wants() asks for, until ignore()."""
+    if listener not in _listeners:
+        _listeners.append(listener)
+    if not _hooks:
+        _hooks.append(_monitoring() or _Tracing())
+        _hooks[0].begin()
+    refresh()
+
+
+def refresh():
+    """What listeners want has changed."""
+    for hook in _hooks:
+        hook.refresh()
+
+
+def ignore(listener):
+    """The end of it."""
+    if listener in _listeners:
+        _listeners.remove(listener)
+    if not _listeners and _hooks:
+        _hooks.pop().end()
+
+
+def _wanted(code):
+    return [one for one in _listeners if one.wants(code)]
+
+
+class _Tracing:
+    """sys.settrace, with the tracer that was there before called, too."""
+
+    def begin(self):
+        self._before = sys.gettrace()
+        sys.settrace(self._call)
+
+    def refresh(self):
+        pass
+
+    def end(self):
+        if sys.gettrace() == self._call:      # somebody who came later calls this one, as this calls the one before
+            sys.settrace(self._before)
+
+    def _call(self, frame, event, arg):
+        others = self._before(frame, event, arg) if self._before is not None else None
+        wanted = _wanted(frame.f_code) if event == "call" else []
+        if not wanted:
+            return others
+        for one in wanted:
+            one.enter(frame)
+
+        def local(frame, event, arg):
+            nonlocal others
+            if others is not None:
+                others = others(frame, event, arg)
+            for one in wanted:
+                if event == "line":
+                    one.line(frame, frame.f_lineno)
+                elif event == "return":
+                    one.leave(frame)
+            return local
+        return local
+
+
+def _monitoring():
+    """The hook by sys.monitoring, None where there is none, or no number of a tool is free."""
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is None:
+        return None
+    for number in (monitoring.PROFILER_ID, 3, 4):
+        if monitoring.get_tool(number) is None:
+            return _Monitoring(monitoring, number)
+    return None
+
+
+class _Monitoring:
+    def __init__(self, monitoring, number):
+        self._m, self._number = monitoring, number
+        self._codes = set()
+
+    def begin(self):
+        m = self._m
+        m.use_tool_id(self._number, "ipytracer")
+        self._thread = threading.get_ident()
+        calls = {m.events.PY_START: self._enter, m.events.PY_RESUME: self._enter, m.events.LINE: self._line, m.events.PY_RETURN: self._leave,
+                 m.events.PY_YIELD: self._leave, m.events.PY_UNWIND: self._leave}
+        for event, call in calls.items():
+            m.register_callback(self._number, event, call)
+        self._local = sum(event for event in calls if event != m.events.PY_UNWIND)
+        m.set_events(self._number, m.events.PY_UNWIND)     # cannot be asked for of one function only
+
+    def refresh(self):
+        codes = {code for one in _listeners for code in one.codes()}
+        for code in codes - self._codes:
+            self._m.set_local_events(self._number, code, self._local)
+        for code in self._codes - codes:
+            self._m.set_local_events(self._number, code, 0)
+        self._codes = codes
+
+    def end(self):
+        for code in self._codes:
+            self._m.set_local_events(self._number, code, 0)
+        self._m.set_events(self._number, 0)
+        self._m.free_tool_id(self._number)
+
+    def _heard(self, code):
+        return _wanted(code) if threading.get_ident() == self._thread else []
+
+    def _enter(self, code, *_):
+        for one in self._heard(code):
+            one.enter(sys._getframe(1))
+
+    def _line(self, code, number):
+        for one in self._heard(code):
+            one.line(sys._getframe(1), number)
+
+    def _leave(self, code, *_):
+        for one in self._heard(code):
+            one.leave(sys._getframe(1))

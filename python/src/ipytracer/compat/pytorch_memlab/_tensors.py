@@ -1,0 +1,48 @@
+"""Tensors of this process, and the storages that they lie in."""
+
+import gc
+
+
+def every():
+    """The tensors that Python's objects have, as gc knows them."""
+    import torch
+    # isinstance() asks objects for their __class__, and what strange ones do then is not known.
+    return [one for one in gc.get_objects() if issubclass(type(one), torch.Tensor)]
+
+
+def storage(tensor):
+    """The storage of a tensor, by bytes, for every PyTorch from 1.10 on."""
+    if hasattr(tensor, "untyped_storage"):
+        return tensor.untyped_storage()
+    typed = tensor.storage()
+    if hasattr(typed, "untyped"):
+        return typed.untyped()
+    return getattr(typed, "_untyped", None) and typed._untyped() or typed
+
+
+def size(tensor):
+    """Bytes of a tensor's storage."""
+    found = storage(tensor)
+    if hasattr(found, "nbytes"):
+        return found.nbytes()
+    return found.size() * found.element_size()
+
+
+def key(tensor):
+    """What two tensors have in common that share a storage; None of those that have no memory."""
+    address = storage(tensor).data_ptr()
+    return (str(tensor.device), address) if address else None
+
+
+def parts(tensor):
+    """The dense tensors that a tensor is made of: itself, or the parts of a sparse one."""
+    import torch
+    if tensor.layout == torch.strided:
+        return [tensor]
+    if tensor.is_sparse:
+        return [tensor._indices(), tensor._values()]
+    if str(tensor.layout) in ("torch.sparse_csr", "torch.sparse_bsr"):
+        return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    if str(tensor.layout) in ("torch.sparse_csc", "torch.sparse_bsc"):
+        return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
+    return []

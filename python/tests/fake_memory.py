@@ -1,0 +1,101 @@
+"""A tracer for tests whose windows follow memory that the tests move: each window's start, peak and end are what that was."""
+
+import sys
+
+from . import fake, shells
+from .shells import ShellTest
+
+MIB = fake.MIB
+
+
+def _depth():
+    """How many cells run in this thread."""
+    frame, depth = sys._getframe(), 0
+    while frame is not None:
+        depth += frame.f_code.co_name == "_run_cell"
+        frame = frame.f_back
+    return depth
+
+
+class Tracer(fake.Tracer):
+    """Its memory moves by take(); cells are open from their compilation to the marker "cell"."""
+
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.peaks = {}           # id of an open window: {meter: bytes}
+        self.cell = None          # of the cell that is open: its id, its file name and what there was as it began
+        self.inexact = {}         # meter: bound, of meters that are not exact
+
+    def take(self, n, meter="cpu.resident"):
+        """n bytes more, or less."""
+        self.memory[meter] = self.memory.get(meter, 0) + n
+        for peaks in self.peaks.values():
+            peaks[meter] = max(peaks.get(meter, 0), self.memory[meter])
+
+    def compiled(self, name):
+        if self.cell is not None and self.cell[1] != name and _depth() == 1:
+            self.peaks.pop(self.cell[0], None)      # it is over, and nobody has said so: the prompt was back
+            self.cell = None
+        if self.cell is None:
+            number = self._number()
+            self.cell = number, name, dict(self.memory)
+            self.peaks[number] = dict(self.memory)
+
+    def marked(self, text):
+        super().marked(text)
+        if text.startswith("begin "):
+            self.peaks[self.open[-1]["id"]] = dict(self.memory)
+
+    def _close_cell(self):
+        if self.cell is not None:
+            self.windows.append(self._cell("ok"))
+            self.cell = None
+
+    def _cell(self, status):
+        number, _, start = self.cell
+        count = shells.running() if status == "ok" else 0
+        return fake.window(number, execution_count=count or None, execution=count, meters=self._meters(number, start), top={}, status=status)
+
+    def _meters(self, number, start):
+        peaks = self.peaks.get(number, {})
+        return {m: fake.figure(start.get(m, 0), max(peaks.get(m, 0), start.get(m, 0), n), n, m not in self.inexact, self.inexact.get(m, 0))
+                for m, n in self.memory.items()}
+
+    def _experiment(self, one, status):
+        return fake.window(one["id"], "experiment", name=one["name"], meters=self._meters(one["id"], one["start"]), top={}, status=status)
+
+    def _usual(self, request):
+        if request["ask"] == "running" and self.cell is not None:
+            self.running = [self._cell("incomplete")]
+        else:
+            self.running = []
+        return super()._usual(request)
+
+
+class CompatTest(ShellTest):
+    """A shell whose cells can take memory: Block(MiB, meter) has it as long as it lives. Without a tracer where greets is False."""
+
+    greets = True
+
+    def setUp(self):
+        super().setUp()
+        self.tracer = Tracer(greets=self.greets)
+        self.addCleanup(self.tracer.__exit__)
+        self.tracer.__enter__()
+        take = self.tracer.take
+
+        class Block:
+            def __init__(self, mib, meter="cpu.resident"):
+                self.mib, self.meter = mib, meter
+                take(int(mib * MIB), meter)
+
+            def __del__(self):
+                take(-int(self.mib * MIB), self.meter)
+        self.Block = self.shell.user_ns["Block"] = Block
+
+    def printed_by(self, source):
+        """Run a cell; what it and what stands below it print."""
+        self.run_cell(source)
+        self.assertIsNone(self.result.error_in_exec, self.printed)
+        self.assertIsNone(self.result.error_before_exec)
+        return self.printed

@@ -1,0 +1,338 @@
+"""ipyexperiments: what its own tests assert (test_basic, test_utils_ipython, test_utils_mem, test_exp_cpu and test_cl_gpu, the notebooks), and what
+it gets wrong. The GPU is a meter of the fake tracer's here; e2e/compat_test.go has a real one's stand-in."""
+
+import gc
+import random
+import re
+import sys
+import types
+import unittest
+import weakref
+from unittest import mock
+
+from ipytracer import _line
+from ipytracer.compat import _gpu
+from ipytracer.compat.ipyexperiments import IPyExperimentsGPU, __version__, cell_logger
+from ipytracer.compat.ipyexperiments.utils import ipython, mem
+
+from .fake_memory import MIB, CompatTest
+
+SIZES = r"･ %s: +([-\d,]+) +([-\d,]+) +([-\d,]+) MB"
+
+
+def sizes(output, what="CPU"):
+    return tuple(int(n.replace(",", "")) for n in re.findall(SIZES % what, output)[0])
+
+
+class Backend(IPyExperimentsGPU):
+    """A GPU without PyTorch, as a backend of somebody's own."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.backend, self.gpu_current_device_id = "mine", 0
+        self.backend_init()
+        self.start()
+
+
+class Cells(CompatTest):
+    def setUp(self):
+        super().setUp()
+        self.printed_by("from ipytracer.compat.ipyexperiments import IPyExperimentsCPU")
+
+    def logger(self, how=""):
+        return self.printed_by("exp = IPyExperimentsCPU(exp_enable=False%s)" % how)
+
+    def test_report(self):
+        self.logger()
+        out = self.printed_by("a = Block(128)")
+        self.assertIn("Consumed", out)
+        self.assertIn("Peaked", out)
+        self.assertEqual(sizes(out), (128, 0, 228))
+        self.assertRegex(out, r"^･ RAM:  △Consumed    △Peaked    Used Total \| Exec time \d:\d\d:\d\d\.\d{3}\n･ CPU:        128          0        228 MB \|\n$")
+
+    def test_peak_memory_usage(self):
+        self.logger()
+        self.assertEqual(sizes(self.printed_by("a = Block(128); b = Block(128); del a")), (128, 128, 228))
+        self.assertEqual(sizes(self.printed_by("del b")), (-128, 0, 100))
+        self.assertEqual(sizes(self.printed_by("c = Block(255.99)")), (256, 0, 356))      # the original cuts that off
+
+    def test_data_accessor(self):
+        self.logger()
+        self.printed_by("a = Block(128); b = Block(128); del a")
+        self.printed_by("data, window = exp.cl.data, exp.cl.window")
+        data, window = self.shell.user_ns["data"], self.shell.user_ns["window"]
+        self.assertEqual((data.cpu, data.gpu), ((128 * MIB, 128 * MIB, 228 * MIB), (0, -1, -1)))
+        self.assertLess(0, data.time.time_delta)
+        self.assertEqual((window.kind, window.meters["cpu.resident"].consumed), ("cell", 128 * MIB))
+
+    def test_stop(self):
+        self.logger()
+        self.assertEqual(sizes(self.printed_by("a = Block(5); exp.cl.stop(); b = Block(7)")), (5, 0, 105))
+        self.assertEqual(self.printed_by("c = Block(1)"), "")
+        self.assertEqual(self.printed_by("exp.cl.start(); d = Block(3)").count("CPU"), 1)
+
+    def test_first_cell(self):
+        """The cell that it starts in counts from there on."""
+        self.assertEqual(sizes(self.printed_by("a = Block(64); exp = IPyExperimentsCPU(exp_enable=False); b = Block(3)")), (3, 0, 167))
+
+    def test_compact(self):
+        self.logger(", cl_compact=True")
+        self.assertRegex(self.printed_by("a = Block(1128); b = Block(5); del b"),
+                         r"^CPU: 1128/5/1228 MB \| Time \d:\d\d:\d\d\.\d{3} \| \(Consumed/Peaked/Used Total\)\n$")
+
+    def test_failing_cells(self):
+        self.logger()
+        self.run_cell("a = Block(9); 1/0")
+        self.assertEqual(sizes(self.printed), (9, 0, 109))
+        self.run_cell("(")
+        self.assertEqual(self.printed.count("CPU:"), 1)
+        self.run_cell("")
+        self.assertEqual(self.printed, "")
+
+    def test_gc_collect(self):
+        source = "a = Block(64); a.itself = a; del a"
+        self.logger()
+        self.assertEqual(sizes(self.printed_by(source)), (0, 64, 100))
+        self.printed_by("exp.cl.stop()")
+        gc.disable()
+        self.addCleanup(gc.enable)
+        self.logger(", cl_gc_collect=False")
+        self.assertEqual(sizes(self.printed_by(source)), (64, 0, 164))
+
+    def test_random_reset(self):
+        for seed, same in ((0, False), (42, True)):
+            self.logger(", cl_set_seed=%d" % seed)
+            self.printed_by("import random; one = random.random()")
+            self.printed_by("two = random.random()")
+            self.assertEqual(self.shell.user_ns["one"] == self.shell.user_ns["two"], same)
+            self.printed_by("exp.cl.stop()")
+
+    def test_set_seed(self):
+        numpy = types.SimpleNamespace(random=mock.Mock())
+        torch = types.SimpleNamespace(manual_seed=mock.Mock(), cuda=mock.Mock(), backends=mock.Mock())
+        with mock.patch.dict(sys.modules, numpy=numpy, torch=torch):
+            cell_logger.set_seed(7)
+        numpy.random.seed.assert_called_once_with(7)
+        torch.cuda.manual_seed_all.assert_called_once_with(7)
+        one = random.random()
+        random.seed(7)
+        self.assertEqual(one, random.random())
+
+    def test_inexact(self):
+        self.logger()
+        self.tracer.inexact["cpu.resident"] = None
+        self.assertIn("≈5         ≥0       ≈105 MB", self.printed_by("a = Block(5)"))
+
+    def test_beside_the_companion(self):
+        """Both show the same figures of a cell."""
+        self.logger()
+        self.printed_by("%load_ext ipytracer")
+        shown = self.run_cell("a = Block(40)")
+        self.assertEqual(sizes(self.printed), (40, 0, 140))
+        self.assertIn("consumed 40.00 MiB", shown[0])
+
+    def test_other_hooks(self):
+        """What other hooks take is the cell's."""
+        self.logger()
+        self.shell.events.register("post_run_cell", lambda *_: self.shell.user_ns.update(drawn=self.Block(30)))
+        self.addCleanup(lambda: self.shell.events.callbacks["post_run_cell"].clear())
+        self.assertEqual(sizes(self.printed_by("a = Block(40)")), (70, 0, 170))
+
+    def test_stalled(self):
+        """A tracer that does not answer costs a moment, and then there are no figures."""
+        self.logger()
+        self.tracer.answers = False
+        self.patience(0.1)
+        self.assertIn("･ CPU:          –          –          – MB |", self.printed_by("a = Block(5)"))
+
+    def test_text(self):
+        for n, want in ((0, "0:00:00.000"), (0.1774, "0:00:00.177"), (3661.9996, "1:01:02.000")):
+            self.assertEqual(cell_logger.secs2time(n), want)
+        self.assertEqual([cell_logger.int2width(n) for n in (1, 999, 1000, 999999, 1000000)], [1, 3, 5, 7, 9])
+        self.assertEqual([cell_logger.b2mb(n) for n in (None, 0, MIB - 1, -MIB + 1, -(MIB >> 1) + 1)], [None, 0, 1, -1, 0])
+
+
+class Experiments(CompatTest):
+    def setUp(self):
+        super().setUp()
+        self.printed_by("from ipytracer.compat.ipyexperiments import IPyExperimentsCPU")
+
+    def check_reclaimed(self, output, consumed, reclaimed):
+        for part in ("Experiment finished in 00:00:0", "x1, x2", "Current state"):
+            self.assertIn(part, output)
+        found = re.search(r"Consumed\s+Reclaimed\nCPU:\s+([\d,]+)\s+([\d,]+) MB\s+\(\s*([\d.]+)%\)", output)
+        self.assertEqual((int(found[1]), int(found[2])), (consumed, reclaimed))
+        self.assertEqual(float(found[3]), round(100 * reclaimed / consumed, 2))
+
+    def test_version(self):
+        self.assertTrue(__version__)
+
+    def test_basic_container(self):
+        out = self.printed_by("exp1 = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(128); x2 = Block(128)\ndel exp1")
+        self.check_reclaimed(out, 256, 256)
+        self.assertIn("*** Experiment started with the CPU-only backend\n", out)
+        self.assertNotIn("x1", self.shell.user_ns)
+
+    def test_data_and_keep_var_names(self):
+        self.printed_by("exp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(128)\nkept = exp.data.cpu")
+        self.printed_by("exp.keep_var_names('kept')\nx2 = Block(64)\nagain = exp.data.cpu")
+        self.assertEqual(self.shell.user_ns["kept"][:2], (128 * MIB, 0))
+        self.assertEqual(self.shell.user_ns["again"][:2], (192 * MIB, 0))
+        out = self.printed_by("final = exp.finish()")
+        self.check_reclaimed(out.replace("again, x1, x2", "x1, x2"), 192, 192)
+        self.assertIn("Kept:    kept", out)
+        self.assertEqual((self.shell.user_ns["final"].cpu[:2], self.shell.user_ns["final"].gpu), ((192 * MIB, 192 * MIB), (0, 0, 0)))
+        self.assertEqual(self.shell.user_ns["exp"].data, self.shell.user_ns["final"])
+        self.assertIs(self.shell.user_ns["exp"].finish(), self.shell.user_ns["final"])
+        self.assertEqual(self.shell.user_ns["exp"].window.meters["cpu.resident"].peak, 292 * MIB)
+        self.assertTrue({"kept", "final"} <= set(self.shell.user_ns) and "x1" not in self.shell.user_ns)
+        with self.assertRaises(ValueError):
+            self.shell.user_ns["exp"].keep_var_names(5)
+
+    def test_context_manager(self):
+        out = self.printed_by("with IPyExperimentsCPU(cl_enable=False) as exp:\n    x1 = Block(3); x2 = Block(4); z = 'data'; exp.keep_var_names('z')")
+        self.check_reclaimed(out, 7, 7)
+        self.assertEqual(self.shell.user_ns["z"], "data")
+
+    def test_names_defined_before(self):
+        out = self.printed_by("x3, x4 = 10, Block(20)\nwith IPyExperimentsCPU(cl_enable=True):\n    x1 = Block(5); x2 = Block(3); x3 = 10; x4 = Block(30)")
+        self.check_reclaimed(out, 18, 8)
+        self.assertEqual((self.shell.user_ns["x3"], self.shell.user_ns["x4"].mib), (10, 30))
+        self.assertEqual(sizes(out), (18, 20, 138))
+
+    def test_what_is_no_data_stays(self):
+        """The original deletes imports, functions and classes, too."""
+        out = self.printed_by("with IPyExperimentsCPU(cl_enable=False):\n    import math\n    def f(): pass\n    class C: pass\n    c = C()\n    _hidden = 1")
+        self.assertIn("Deleted: c\n", out)
+        self.assertIn("Kept:    C, f, math\n", out)
+        self.assertEqual((self.shell.user_ns["math"].sqrt(4), self.shell.user_ns["_hidden"]), (2, 1))
+
+    def test_an_older_name_of_the_same_value(self):
+        """The original deletes that, too."""
+        self.printed_by("old = Block(5)")
+        self.printed_by("with IPyExperimentsCPU(cl_enable=False):\n    alias = old; nothing = None; text = ''")
+        self.assertEqual(self.shell.user_ns["old"].mib, 5)
+        self.assertIn("__name__", self.shell.user_ns)
+
+    def test_displayed(self):
+        """What a cell displayed is not kept by Out."""
+        self.printed_by("exp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(8); x2 = Block(1)")
+        self.printed_by("x1")
+        self.check_reclaimed(self.printed_by("r = exp.finish()"), 9, 9)
+
+    def test_garbage(self):
+        out = self.printed_by("with IPyExperimentsCPU(cl_enable=False):\n    x1 = Block(3); x2 = Block(4); x1.itself = x1")
+        self.assertRegex(out, r"cleared \d+ objects \(only temporary leakage\)")
+        self.check_reclaimed(out, 7, 7)
+
+    def test_implicit_destroy(self):
+        source = "exp = IPyExperimentsCPU(exp_enable=%s, cl_enable=True)\n"
+        out = self.printed_by((source % True) * 2)
+        self.assertEqual((out.count("started"), out.count("Finishing"), out.count("Error")), (2, 1, 0))
+        self.assertEqual(self.printed_by("del exp").count("Finishing"), 1)
+        out = self.printed_by((source % False) * 2)
+        self.assertEqual((out.count("started"), out.count("Finishing"), out.count("Error")), (2, 0, 0))
+        self.printed_by("del exp")
+        self.assertEqual(self.printed_by("pass"), "")
+
+    def test_in_a_terminal(self):
+        """The original needs a kernel."""
+        self.assertFalse(hasattr(self.shell, "kernel"))
+        self.assertIn("*** Current state:\nRAM:    Used    Free   Total       Util\nCPU:     100 ", self.printed_by("exp = IPyExperimentsCPU(cl_enable=False)"))
+        self.printed_by("exp.finish()")
+
+    def test_fails(self):
+        self.run_cell("with IPyExperimentsCPU(cl_enable=False):\n    x1 = Block(3); x2 = Block(4); 1/0")
+        self.assertIsInstance(self.result.error_in_exec, ZeroDivisionError)
+        self.check_reclaimed(self.printed, 7, 7)
+
+
+class OfAGPU(CompatTest):
+    """Figures of the process on the device, and the device's own beside them."""
+
+    def setUp(self):
+        super().setUp()
+        for name, value in (("index_of", lambda n: n + 1), ("memory", lambda n: _gpu.GPUMemory(8192 * MIB, 8000 * MIB, 192 * MIB))):
+            patch = mock.patch.object(_gpu, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.shell.user_ns["Backend"] = Backend
+        self.tracer.memory["gpu.1.driver"] = 2 * MIB
+
+    def test_cells(self):
+        self.printed_by("exp = Backend(exp_enable=False)")
+        out = self.printed_by("a = Block(256, 'gpu.1.driver'); b = Block(256, 'gpu.1.driver'); del a")
+        self.assertEqual((sizes(out), sizes(out, "GPU")), ((0, 0, 100), (256, 256, 258)))
+        self.printed_by("data = exp.cl.data; exp.cl.stop()")
+        self.assertEqual(self.shell.user_ns["data"].gpu, (256 * MIB, 256 * MIB, 258 * MIB))
+
+    def test_experiment(self):
+        out = self.printed_by("with Backend(cl_enable=False) as exp:\n    x = Block(1024, 'gpu.1.driver')")
+        self.assertIn("GPU:    1,024    1,024 MB (100.00%)", out)
+        self.assertIn("GPU:     192   8,000   8,192 MB   2.34%", out)
+        self.assertEqual(self.shell.user_ns["exp"].data.gpu, (1024 * MIB, 1024 * MIB, 8000 * MIB))
+
+
+class WithoutTracer(CompatTest):
+    greets = False
+
+    def test_no_figures(self):
+        self.printed_by("from ipytracer.compat.ipyexperiments import IPyExperimentsCPU")
+        out = self.printed_by("exp = IPyExperimentsCPU()")
+        self.assertEqual(out.count("no tracer listens yet, so there are no figures; in a terminal, type: sudo tracer attach"), 1)
+        self.assertIn("･ CPU:          –          –          – MB |", out)
+        self.printed_by("a = 1; data = exp.cl.data, exp.data")
+        cells, whole = self.shell.user_ns["data"]
+        self.assertEqual((cells.cpu, whole.cpu[0]), ((None, None, None), None))
+        out = self.printed_by("r = exp.finish()")
+        self.assertIn("CPU:        –        – MB (      –)", out)
+        self.assertNotIn("no tracer", out)
+        self.assertEqual(self.shell.user_ns["r"].cpu[:2], (None, None))
+        self.assertNotIn("a", self.shell.user_ns)
+        _line.LINE.close()
+
+
+class Utils(unittest.TestCase):
+    def test_decorator(self):
+        self.assertIs(ipython.ipython_tb_clear_frames(lambda: True)(), True)
+
+    def test_ctx(self):
+        with ipython.ipython_tb_clear_frames_ctx():
+            pass
+
+    def test_frames_let_go(self):
+        """The very exception, with its message, and nothing held by its frames."""
+        class Big:
+            pass
+
+        def raises():
+            big = Big()
+            weak.append(weakref.ref(big))
+            raise UnicodeDecodeError("utf-8", b"x", 0, 1, "mine")     # it cannot be made of its message alone
+
+        def inside():
+            with ipython.ipython_tb_clear_frames_ctx():
+                raises()
+        weak = []
+        for inside_ipython, function, gone in ((True, ipython.ipython_tb_clear_frames(raises), True), (True, inside, True),
+                                               (False, ipython.ipython_tb_clear_frames(raises), False)):
+            with mock.patch.object(ipython, "IS_IN_IPYTHON", inside_ipython):
+                try:
+                    function()
+                except UnicodeDecodeError as error:      # assertRaises() would clear the frames itself
+                    self.assertEqual((error.reason, weak.pop()() is None), ("mine", gone))
+        self.assertEqual(weak, [])
+
+    def test_without_a_gpu(self):
+        """The original cannot even be imported."""
+        if _gpu.count():
+            self.skipTest("there is a GPU here")
+        self.assertEqual((mem.gpu_mem_get_mbs(), mem.gpu_mem_get_free_no_cache_mbs(), mem.b2mb(3 * MIB - 1)), ((0, 0, 0), 0, 2))
+        self.assertRaises(AssertionError, mem.gpu_mem_leave_free_mbs, 10)
+
+    def test_leave_free_mbs(self):
+        taken = []
+        with mock.patch.object(mem, "gpu_mem_get_free_mbs", lambda: 100 - sum(taken)), \
+                mock.patch.object(mem, "gpu_mem_allocate_mbs", lambda n: taken.append(n) or object()):
+            self.assertIsNotNone(mem.gpu_mem_leave_free_mbs(90))
+            self.assertEqual(mem.gpu_mem_get_free_mbs(), 90)

@@ -1,0 +1,227 @@
+"""What JupyterLab's extension is told: of which cell, and what a comm that says nonsense gets."""
+
+import types
+import zlib
+from unittest import mock
+
+from ipytracer import _lab, _shell
+
+from . import fake
+from .shells import ShellTest
+
+
+class Comm:
+    """A comm that a front end has opened, as ipykernel hands it to a target."""
+
+    def __init__(self):
+        self.sent, self.closed, self.broken = [], False, False
+
+    def send(self, data):
+        if self.broken:
+            raise OSError("gone")
+        self.sent.append(data)
+
+    def close(self):
+        self.closed = True
+
+    def on_msg(self, callback):
+        self.message = callback
+
+    def on_close(self, callback):
+        self.gone = callback
+
+    def of(self, key):
+        return [data[key] for data in self.sent if key in data]
+
+
+class Manager:
+    """The kernel's comm manager, as much of it as the companion uses."""
+
+    def __init__(self):
+        self.targets, self.comms = {}, {}
+
+    def register_target(self, name, callback):
+        self.targets[name] = callback
+
+    def unregister_target(self, name, callback):
+        assert self.targets.pop(name) == callback
+
+
+class LabTest(ShellTest):
+    def setUp(self):
+        super().setUp()
+        self.manager = Manager()
+        kernel = types.SimpleNamespace(comm_manager=self.manager, get_parent=lambda: {"metadata": {"cellId": self.cell}})
+        self.cell = None
+        patch = mock.patch.object(self.shell, "kernel", kernel, create=True)
+        patch.start()
+        self.addCleanup(patch.stop)
+        live = mock.patch("ipytracer._live.Live.watch")     # a thread that would outlive its test
+        live.start()
+        self.addCleanup(live.stop)
+        self.tracer = fake.Tracer().__enter__()
+        self.addCleanup(self.tracer.__exit__)
+        self.addCleanup(self.unloaded)
+
+    def unloaded(self):
+        super().restore()
+        self.assertEqual((self.manager.targets, self.manager.comms), ({}, {}))     # nothing is left behind
+
+    def open(self, data=None):
+        comm = Comm()
+        self.manager.targets["ipytracer"](comm, {"content": {"data": {"protocol": _lab.PROTOCOL} if data is None else data}})
+        return comm
+
+    def load(self):
+        shown = super().load()
+        self.tracer.settle()
+        return shown
+
+    def ask(self, comm, data):
+        comm.message({"content": {"data": data}})
+        return comm.sent[-1]
+
+
+class Told(LabTest):
+    def test_a_cell(self):
+        self.load()
+        comm = self.open()
+        self.cell = "a-cell_1"
+        self.run_cell("x = 1\ny = 2")
+        told = comm.of("cell")[-1]
+        self.assertEqual((told["cell"], told["crc"], told["length"]), ("a-cell_1", zlib.crc32(b"x = 1\ny = 2"), 11))
+        self.assertEqual((told["execution_count"], told["meters"]["cpu.resident"]["peak"], told["meters"]["cpu.resident"]["exact"]), (2, 612 << 20, True))
+        self.assertEqual(told["where"]["cpu.numpy"], "In[2] line 1 › ones")
+        self.assertNotIn("cpu.resident", told["tree"])
+
+    def test_hello(self):
+        self.load()
+        said = self.open().of("hello")[0]
+        self.assertEqual((said["listens"], said["limit"], said["limit_of"]), (True, 1 << 30, "container"))
+        self.assertIn("lines", said["asks"])
+
+    def test_history(self):
+        """A page that is loaded again gets what was told before, with the cells' ids."""
+        self.load()
+        self.cell = "early"
+        self.run_cell("x = 1")
+        told = [c for part in self.open().of("cells") for c in part]
+        self.assertEqual([(c["cell"], c["execution_count"]) for c in told], [("early", 2)])
+
+    def test_history_before_the_companion(self):
+        """Cells that ran before it was loaded are told with what their text sums up to."""
+        self.tracer.windows += [fake.window(900, execution_count=1, source="z = 1"), fake.window(901, execution_count=2, source="z", source_truncated=True)]
+        self.load()
+        told = [c for part in self.open().of("cells") for c in part]
+        self.assertEqual([(c["cell"], c["crc"]) for c in told], [(None, zlib.crc32(b"z = 1")), (None, None)])
+
+    def test_long_history(self):
+        self.tracer.windows += [fake.window(n) for n in range(10, 10 + _lab._MOST_TOLD + 300)]
+        self.load()
+        comm = self.open()
+        parts = comm.of("cells")
+        self.assertTrue(all(len(part) <= _lab._IN_A_MESSAGE for part in parts))
+        self.assertEqual([c["window"] for part in parts for c in part], list(range(310, 10 + _lab._MOST_TOLD + 300)))
+        self.assertIs(comm.of("cut")[-1], True)
+
+    def test_ids(self):
+        """What is no id of nbformat's is none."""
+        self.load()
+        comm = self.open()
+        for cell in ("vscode-notebook-cell:/x#W0sZmls", "x" * 65, 7, "", "a b"):
+            self.cell = cell
+            self.run_cell("x = 1")
+            self.assertIsNone(comm.of("cell")[-1]["cell"])
+
+    def test_hostile_figures(self):
+        """Text of the notebook's is escaped and bounded."""
+        self.load()
+        comm = self.open()
+        self.tracer.coming = [{"status": "error", "error": "\x1b[2J" * 99, "note": "n" * 9999, "source": "\n\n" + "\u202e" * 3000,
+                               "meters": {"gpu.%d.active" % i: fake.figure(0, 1, 0) for i in range(200)}}]
+        self.run_cell("x = 1")
+        told = comm.of("cell")[-1]
+        self.assertNotIn("\x1b", told["error"])
+        self.assertNotIn("\u202e", told["source"])
+        self.assertEqual(len(told["meters"]), _lab._MOST_METERS)
+        self.assertLess(len(str(told)), 6000)
+
+    def test_tracer_goes_and_comes(self):
+        self.load()
+        comm = self.open()
+        self.tracer.greets = False
+        self.tracer.kill()
+        self.run_cell("x = 1")
+        self.assertIs(comm.of("hello")[-1]["listens"], False)
+
+
+class Shown(LabTest):
+    def test_lines(self):
+        """Where the extension shows figures nothing is displayed, and so nothing saved, unless somebody wants it."""
+        self.load()
+        self.assertEqual(len(self.run_cell("x = 1")), 1)
+        comm = self.open()
+        self.assertEqual(self.run_cell("x = 1"), [])
+        self.assertEqual(len(self.run_cell("%%tracer\nx = 1")), 1)
+        self.run_cell("%tracer compact")
+        self.assertEqual(len(self.run_cell("x = 1")), 1)
+        self.run_cell("%tracer off")
+        self.assertEqual(self.run_cell("x = 1"), [])
+        self.assertEqual(len(comm.of("cell")), 6)
+
+    def test_transient(self):
+        """The extension sees that there is a companion; what is saved says nothing of it."""
+        self.load()
+        self.run_cell("x = 1")
+        last = self.published.outputs[-1]
+        self.assertEqual((last["transient"], last["metadata"]), ({"ipytracer": _lab.PROTOCOL}, {}))
+
+    def test_the_extension_goes(self):
+        self.load()
+        comm = self.open()
+        comm.gone({})
+        self.assertEqual(len(self.run_cell("x = 1")), 1)
+
+    def test_a_page_that_is_gone(self):
+        """Nobody says so: sending fails, or others take its place."""
+        self.load()
+        broken = self.open()
+        broken.broken = True
+        self.run_cell("x = 1")
+        self.assertEqual(self.printed, "")
+        self.assertFalse(_shell.of(self.shell).lab.listens)
+        comms = [self.open() for _ in range(_lab._MOST_COMMS + 2)]
+        self.assertEqual([c.closed for c in comms], [True, True] + [False] * _lab._MOST_COMMS)
+
+    def test_unloaded(self):
+        self.load()
+        comm = self.open()
+        self.run_cell("%unload_ext ipytracer")
+        self.assertTrue(comm.closed)
+        self.assertEqual(self.manager.targets, {})
+
+
+class Asked(LabTest):
+    def test_lines(self):
+        self.load()
+        comm = self.open()
+        self.run_cell("x = 1")
+        answer = self.ask(comm, {"id": 3, "ask": "lines", "window": 2})
+        self.assertEqual(answer["answer"], 3)
+        self.assertEqual(answer["table"]["rows"][0][-1], "In[2] line 1 › ones")
+
+    def test_nonsense(self):
+        self.load()
+        comm = self.open()
+        for data in ({}, {"id": 1}, {"id": "1", "ask": "lines"}, {"id": True, "ask": "lines"}, {"id": 1, "ask": "os.system"}, {"id": 1, "ask": ["lines"]},
+                     {"id": -1, "ask": "lines"}, [], None, "text"):
+            self.assertEqual(self.ask(comm, data), {"error": "no such question"}, data)
+        self.assertIn("error", self.ask(comm, {"id": 1, "ask": "lines", "window": "2"}))
+        self.assertEqual(self.printed, "")
+
+    def test_another_protocol(self):
+        self.load()
+        for data in ({"protocol": "ipytracer/lab/v9"}, {}, [], None):
+            comm = self.open(data or {"x": 1})
+            self.assertTrue(comm.closed)
+            self.assertIn("error", comm.sent[0])

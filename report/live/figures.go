@@ -1,0 +1,188 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/report/text"
+	"ipytracer/words"
+)
+
+const (
+	resident  = "cpu.resident"
+	nameCells = 10 // of a bar's name
+)
+
+// figures shows what the process has, against the limit where there is one.
+func (p *page) figures(g *model.Glance, k *model.Kernel) {
+	all := k.Figures()
+	limited := resident
+	if k.Limit != nil && k.Limit.Kind == "RLIMIT_DATA" {
+		limited = "cpu.mapped"
+	}
+	p.bar("resident", all, resident, p.limitOf(k, limited == resident), k.Limit)
+	if limited != resident {
+		p.bar("mapped", all, limited, k.Limit.Bytes, k.Limit)
+	}
+	for _, id := range gpus(all) {
+		p.bar(text.MeterName(strings.TrimSuffix(id, ".driver")), all, id, memoryOf(g, id), nil)
+	}
+	p.others(k, all, limited)
+}
+
+func (p *page) limitOf(k *model.Kernel, is bool) int64 {
+	if k.Limit == nil || !is {
+		return 0
+	}
+	return k.Limit.Bytes
+}
+
+// gpus are the driver's meters of the GPUs that are used.
+func gpus(all map[string]model.Figure) (ids []string) {
+	for id := range all {
+		if strings.HasPrefix(id, "gpu.") && strings.HasSuffix(id, ".driver") {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return gpuNumber(a) - gpuNumber(b) })
+	return ids
+}
+
+// gpuNumber is N of gpu.N.…, -1 for another meter.
+func gpuNumber(id string) int {
+	rest, ok := strings.CutPrefix(id, "gpu.")
+	number, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return -1
+	}
+	return n
+}
+
+// memoryOf is how much memory a meter's GPU has, 0 if that is not known.
+func memoryOf(g *model.Glance, id string) int64 {
+	for _, one := range g.GPUs {
+		if one.Index == gpuNumber(id) {
+			return one.Memory
+		}
+	}
+	return 0
+}
+
+// bar shows one meter: what there is, what there was at the most, and the limit, always in bytes.
+func (p *page) bar(name string, all map[string]model.Figure, id string, limit int64, of *model.Limit) {
+	f, ok := all[id]
+	if !ok {
+		return
+	}
+	figures := text.Total(all, id)
+	if limit > 0 {
+		figures += " of " + words.Bytes(limit)
+	}
+	tail := ", highest " + text.Highest(all, id)
+	if limit > 0 && of != nil {
+		tail += " · " + text.LimitName(*of)
+	}
+	spans := []Span{{escape.Pad(escape.Bounded(name, nameCells), nameCells, false), Plain}}
+	if limit > 0 {
+		cells := 20
+		if p.width > 0 {
+			cells = min(40, max(8, p.width-nameCells-len(figures)-escape.Cells(tail)-3))
+		}
+		spans = append(spans, gauge(f, limit, cells)...)
+	}
+	p.add(append(spans, Span{figures, Bold}, Span{tail, Plain})...)
+}
+
+// gauge draws a share of a limit: what there is, and up to where it was.
+func gauge(f model.Figure, limit int64, cells int) []Span {
+	part := func(bytes int64) int {
+		return int(min(float64(cells), max(0, float64(bytes)/float64(limit)*float64(cells))+0.5))
+	}
+	now, peak := part(f.End), part(f.Peak)
+	style := Good
+	switch share := float64(f.End) / float64(limit); {
+	case share >= 0.9:
+		style = Bad
+	case share >= 0.75:
+		style = Warn
+	}
+	return []Span{
+		{"[", Plain}, {strings.Repeat("█", now), style}, {strings.Repeat("▒", max(0, peak-now)), Dim}, {strings.Repeat("░", cells-max(now, peak)), Dim},
+		{"] ", Plain},
+	}
+}
+
+// others are the meters without a bar, and the children in a word.
+func (p *page) others(k *model.Kernel, all map[string]model.Figure, barred string) {
+	var parts []string
+	r := model.Report{Windows: []model.Window{{Meters: all}}}
+	for _, id := range r.AllMeters() {
+		f := all[id]
+		if id == resident || id == barred || strings.HasSuffix(id, ".driver") || words.IsPart(id) || f.Exact && f.Peak == 0 {
+			continue
+		}
+		parts = append(parts, text.MeterName(id)+" "+text.Total(all, id))
+	}
+	if n := len(k.Children) + k.ChildrenUnlisted; n > 0 {
+		sum := int64(0)
+		for _, c := range k.Children {
+			sum += c.Meters[resident].End
+		}
+		parts = append(parts, children(n)+" "+words.Bytes(sum))
+	}
+	if len(parts) > 0 && !p.low {
+		p.add(Span{escape.Pad("", nameCells, false) + strings.Join(parts, " · "), Plain})
+	}
+}
+
+func children(n int) string {
+	if n == 1 {
+		return "1 child"
+	}
+	return strconv.Itoa(n) + " children"
+}
+
+// lacks says what is missing so far, and how far the peak of the cell is explained.
+func (p *page) lacks(g *model.Glance, k *model.Kernel) {
+	l := &g.Lacks
+	switch n := len(l.Reasons); {
+	case n == 0:
+		if p.low && len(l.SteppedDown) > 0 {
+			break
+		}
+		p.add(Span{"nothing is known to be lost", Dim}, Span{fmt.Sprintf(" · %s changes", words.Count(l.Made)), Dim}, Span{explained(k), Dim})
+	case n == 1 || p.width > 0:
+		more := ""
+		if n > 1 {
+			more = fmt.Sprintf(" (and %d more)", n-1)
+		}
+		p.add(Span{"! ", Warn}, Span{l.Reasons[0] + more, Warn})
+	default:
+		for _, r := range l.Reasons {
+			p.add(Span{"! ", Warn}, Span{r, Warn})
+		}
+	}
+	if len(l.SteppedDown) > 0 && (!p.low || len(l.Reasons) == 0) {
+		p.add(Span{"! ", Warn}, Span{"stepped down to keep the budget: " + strings.Join(l.SteppedDown, ", "), Warn})
+	}
+}
+
+// explained says how much of the peaks of the cell the table accounts for.
+func explained(k *model.Kernel) string {
+	var peak, rest int64
+	for id, c := range k.Coverage {
+		if words.IsOutermost(id) {
+			peak += c.AtPeak
+			rest += max(0, c.Rest)
+		}
+	}
+	if peak+rest == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" · lines explain %s of %s at the peak", words.Bytes(peak), words.Bytes(peak+rest))
+}

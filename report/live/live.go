@@ -1,0 +1,252 @@
+// Package live is the screen of a session that runs, as rows of text in styles, and what keys do to it; it is pure, and whatever it
+// shows of a traced process is escaped. Where the figures come from does not belong here, nor how rows get onto a terminal.
+package live
+
+import (
+	"fmt"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/report/text"
+	"ipytracer/words"
+)
+
+// Style is how a piece of text looks. Nothing is said by it alone.
+type Style uint8
+
+// The styles.
+const (
+	Plain Style = iota
+	Bold
+	Dim
+	Good
+	Warn
+	Bad
+	Reverse
+)
+
+// Span is a piece of a row in one style; its text is escaped.
+type Span struct {
+	Text  string
+	Style Style
+}
+
+// Row is one line of a screen.
+type Row []Span
+
+// String is the row without its styles.
+func (r Row) String() string {
+	var b strings.Builder
+	for _, s := range r {
+		b.WriteString(s.Text)
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// The least room there is a screen for, in cells.
+const (
+	LeastWidth  = 40
+	LeastHeight = 10
+)
+
+// lowScreen is the height below which the table has what else would be above it.
+const lowScreen = 16
+
+// Screen is what a terminal of so many cells shows: as many rows as it has, none wider. g is nil while nothing is known yet.
+func Screen(g *model.Glance, s *State, width, height int) []Row {
+	p := &page{state: s, width: width, low: height < lowScreen}
+	switch {
+	case width < LeastWidth || height < LeastHeight:
+		p.add(Span{fmt.Sprintf("tracer top takes %d × %d cells", LeastWidth, LeastHeight), Plain})
+	case s.Help:
+		p.help()
+	case g == nil || len(g.Kernels) == 0:
+		p.title(g, nil)
+		p.add(Span{"attached; nothing has been seen yet", Plain})
+	default:
+		k := s.kernel(g)
+		p.title(g, k)
+		p.cell(g, k)
+		p.figures(g, k)
+		p.lacks(g, k)
+		if !p.low {
+			p.add()
+		}
+		p.table(k, height-len(p.rows)-1)
+	}
+	rows := p.rows[:min(len(p.rows), height-1)]
+	for len(rows) < height-1 {
+		rows = append(rows, Row{})
+	}
+	p.rows = rows
+	p.footer()
+	return p.rows
+}
+
+// Text is everything that the screen has, without a terminal's bounds: for a person who reads it once. A width of 0 is no limit.
+func Text(g *model.Glance, s *State, width int) string {
+	p := &page{state: s, width: width}
+	for i := range g.Kernels {
+		k := &g.Kernels[i]
+		if i == 0 {
+			p.title(g, k)
+			p.lacks(g, k)
+		}
+		p.add()
+		p.cell(g, k)
+		p.figures(g, k)
+		for tab := range tabs {
+			of := *s
+			of.Tab, p.state = tab, &of
+			if n := len(p.rowsOf(k)); n > 0 || tab == Lines {
+				p.add()
+				p.table(k, n+3)
+			}
+		}
+		p.state = s
+	}
+	if len(g.Kernels) == 0 {
+		p.title(g, nil)
+	}
+	if g.Truncated {
+		p.add(Span{fmt.Sprintf("… and more than %d processes", len(g.Kernels)), Dim})
+	}
+	var b strings.Builder
+	for _, r := range p.rows {
+		b.WriteString(r.String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// page collects rows.
+type page struct {
+	state *State
+	width int
+	rows  []Row
+	low   bool // there is room for what matters most
+}
+
+// add adds a row, as much of it as there is room for.
+func (p *page) add(spans ...Span) {
+	row := Row{}
+	room := p.width
+	for _, s := range spans {
+		if s.Text = escape.Text(s.Text); p.state.ASCII {
+			s.Text = ascii(s.Text)
+		}
+		if p.width > 0 {
+			if room <= 0 {
+				break
+			}
+			cut := escape.Cut(s.Text, room)
+			if p.state.ASCII {
+				cut = strings.TrimSuffix(cut, "…")
+			}
+			room -= escape.Cells(s.Text)
+			s.Text = cut
+		}
+		if s.Text != "" {
+			row = append(row, s)
+		}
+	}
+	p.rows = append(p.rows, row)
+}
+
+// spread adds a row with something at its right end, which gives way where there is no room.
+func (p *page) spread(right string, spans ...Span) {
+	used := 0
+	for _, s := range spans {
+		used += escape.Cells(escape.Text(s.Text))
+	}
+	gap := p.width - used - escape.Cells(right)
+	if p.width == 0 {
+		gap = 2
+	}
+	if right != "" && gap > 0 {
+		spans = append(spans, Span{strings.Repeat(" ", gap) + right, Plain})
+	}
+	p.add(spans...)
+}
+
+// asciiFor are the characters of our own that a terminal without UTF-8 has others for.
+var asciiFor = strings.NewReplacer("›", ">", "…", ".", "≥", ">=", "≈", "~", "·", "-", "–", "-", "µ", "u", "⏎", "|", "×", "x", "▼", "v", "▲", "^",
+	"█", "#", "▒", "=", "░", ".", "→", "->", "—", "-")
+
+// ascii is a text for a terminal that has no more characters.
+func ascii(s string) string {
+	s = asciiFor.Replace(s)
+	return strings.Map(func(r rune) rune {
+		if r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// title says what is traced and for how long.
+func (p *page) title(g *model.Glance, k *model.Kernel) {
+	left := []Span{{"tracer top", Bold}}
+	if k != nil {
+		left = append(left, Span{fmt.Sprintf("  pid %d", k.PID), Plain})
+		for _, part := range []string{k.Frontend, version("Python", k.Python), version("IPython", k.IPython)} {
+			if part != "" {
+				left = append(left, Span{" · " + escape.Bounded(part, 40), Plain})
+			}
+		}
+		if k.Frontend == "" && k.IPython == "" {
+			left = append(left, Span{" · " + escape.Bounded(k.Command, 40), Plain})
+		}
+		if k.Ended {
+			left = append(left, Span{" · ended", Warn})
+		}
+	}
+	right := ""
+	if g != nil {
+		right = words.Duration(g.ElapsedNS)
+		if n := len(g.Kernels); n > 1 && k != nil {
+			right = fmt.Sprintf("process %d of %d · ", p.state.index(g)+1, n) + right
+		}
+	}
+	if p.state.Frozen {
+		right = "FROZEN · " + right
+	}
+	p.spread(right, left...)
+}
+
+func version(of, number string) string {
+	if number == "" {
+		return ""
+	}
+	return of + " " + number
+}
+
+// cell says what runs and since when, or what ran last.
+func (p *page) cell(g *model.Glance, k *model.Kernel) {
+	if p.width == 0 && len(g.Kernels) > 1 {
+		p.add(Span{fmt.Sprintf("pid %d", k.PID), Bold})
+	}
+	if k.Cell == nil {
+		p.add(Span{"no cell has run since the attach", Dim})
+		return
+	}
+	w := k.Cell
+	state := []Span{{"ran", Plain}, {" " + words.Duration(w.DurationNS), Plain}}
+	if k.Running {
+		state = []Span{{"running", Good}, {" " + words.Duration(w.DurationNS), Plain}}
+		if s := k.Statement; s != nil {
+			state = append(state, Span{" · " + escape.Bounded(text.Label(*s), 40), Plain})
+		}
+	} else if w.Status != model.OK {
+		state = append(state, Span{" · " + w.Status, Warn})
+	}
+	spans := append([]Span{{escape.Bounded(text.Label(*w), 40) + " ", Bold}}, state...)
+	if w.Meters != nil {
+		spans = append(spans, Span{" · need " + text.Need(w.Meters, "cpu.resident"), Plain})
+	}
+	if source := escape.OneLine(w.Source, w.SourceTruncated, 400); source != "" {
+		spans = append(spans, Span{"   " + source, Dim})
+	}
+	p.add(spans...)
+}

@@ -1,0 +1,181 @@
+package live_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/report/live"
+	"ipytracer/report/reporttest"
+)
+
+func figure(start, peak, end int64) model.Figure {
+	var zero int64
+	return model.Figure{Start: start, Peak: peak, End: end, Consumed: end - start, Peaked: peak - max(start, end), Exact: true, Bound: &zero}
+}
+
+const mib = 1 << 20
+
+// glance is one of a kernel in the middle of a cell whose text, names and commands are hostile.
+func glance() *model.Glance {
+	count := 7
+	zero := int64(0)
+	hostile := "\x1b[2J\u202egnp\u2066 日本語\n"
+	cell := &model.Window{ID: 9, Kind: model.Cell, PID: 4242, ExecutionCount: &count, Execution: 5, Status: model.Incomplete, DurationNS: 12_400_000_000,
+		Source: "df = load('big')\n" + hostile, Meters: map[string]model.Figure{"cpu.resident": figure(100*mib, 900*mib, 800*mib)}, Children: []model.Child{}}
+	stack := func(line int) []model.Frame {
+		return []model.Frame{{Function: "ones" + hostile, File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 204},
+			{Function: "<module>", File: "<ipython-input-7>", Line: line, Execution: 5, ExecutionCount: &count}}
+	}
+	g := &model.Glance{
+		Schema: model.GlanceSchema, ElapsedNS: 192_000_000_000, Cells: 7,
+		GPUs: []model.GPU{{Index: 1, Memory: 16 << 30}},
+		Lacks: model.Lacks{
+			Reasons: []string{"12 of 4,000 changes did not reach the tracer"}, SteppedDown: []string{"cpu.numpy", "stacks"}, Made: 4000, Delivered: 3988,
+		},
+		Kernels: []model.Kernel{{
+			PID: 4242, Command: "python -m ipykernel" + hostile, Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel", Running: true, Cell: cell, Growth: "cell",
+			Statement: &model.Window{Kind: model.Statement, Line: 3},
+			Limit:     &model.Limit{Kind: "cgroup", Path: "/user.slice/" + hostile, Bytes: 1 << 30, Used: 850 * mib},
+			Meters: map[string]model.Figure{"cpu.resident": figure(100*mib, 900*mib, 800*mib), "cpu.mapped": figure(1, 2<<30, 2<<30),
+				"cpu.numpy": {End: 700 * mib, Peak: 800 * mib, Bound: &zero}, "gpu.1.driver": figure(0, 12<<30, 10<<30), "gpu.1.active": figure(0, 9<<30, 8<<30)},
+			Coverage: map[string]model.Coverage{"cpu.numpy": {AtPeak: 700 * mib, Rest: 9 * mib}},
+			Unlisted: 4, UnlistedNet: 3 * mib,
+			Children:  []model.Child{{PID: 4300, Command: "worker" + hostile, Meters: map[string]model.Figure{"cpu.resident": figure(0, 80*mib, 60*mib)}}},
+			Variables: []model.Variable{{PID: 4242, Name: "df" + hostile, Kind: "variable", Type: "DataFrame", Shape: []int64{1000, 40}, Bytes: 300 * mib, Exact: true}}, VariablesNS: 170_000_000_000,
+			Names: &model.Names{PID: 4242, Unlisted: 90, Bytes: 5 * mib},
+		}},
+	}
+	for i := range 30 {
+		g.Kernels[0].Allocations = append(g.Kernels[0].Allocations, model.Allocation{
+			Meter: []string{"cpu.numpy", "cpu.mapped", "gpu.1.active"}[i%3], Stack: stack(i + 1), Allocated: int64(90-i) * mib, Freed: int64(i) * mib, Net: int64(90-2*i) * mib,
+			AtPeak: int64(i) * mib, Count: int64(100 * i),
+		})
+	}
+	return g
+}
+
+// check wants a screen that fits: as many rows as there are, none wider, nothing in it that a terminal acts on.
+func check(t *testing.T, rows []live.Row, width, height int, ascii bool) string {
+	t.Helper()
+	if len(rows) != height {
+		t.Errorf("%d rows of %d", len(rows), height)
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		text := row.String()
+		reporttest.CheckSafe(t, text, "")
+		if n := escape.Cells(text); n > width {
+			t.Errorf("%d cells of %d: %q", n, width, text)
+		}
+		for _, r := range text {
+			if ascii && r > '~' {
+				t.Errorf("%q in %q", r, text)
+			}
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
+
+// TestScreens compares screens of several sizes with what they were.
+func TestScreens(t *testing.T) {
+	quiet := glance()
+	quiet.Lacks = model.Lacks{Made: 4000, Delivered: 4000}
+	quiet.Kernels[0].Running, quiet.Kernels[0].Statement = false, nil
+	quiet.Kernels[0].Cell.Status = model.Error
+	for _, c := range []struct {
+		name          string
+		g             *model.Glance
+		s             live.State
+		width, height int
+	}{
+		{"lines-80x24", glance(), live.State{}, 80, 24},
+		{"lines-120x40", glance(), live.State{}, 120, 40},
+		{"least-40x10", glance(), live.State{}, 40, 10},
+		{"tiny-20x5", glance(), live.State{}, 20, 5},
+		{"ascii-80x24", quiet, live.State{ASCII: true}, 80, 24},
+		{"variables-80x24", quiet, live.State{Tab: live.Variables}, 80, 24},
+		{"children-80x24", glance(), live.State{Tab: live.Children, Frozen: true}, 80, 24},
+		{"help-80x24", glance(), live.State{Help: true}, 80, 24},
+		{"nothing-80x24", nil, live.State{}, 80, 24},
+	} {
+		got := check(t, live.Screen(c.g, &c.s, c.width, c.height), c.width, c.height, c.s.ASCII)
+		reporttest.Golden(t, "top-"+c.name+".txt", []byte(got))
+	}
+}
+
+// TestEverySize: there is no size at which a row is too wide or missing.
+func TestEverySize(t *testing.T) {
+	for width := 1; width <= 130; width += 3 {
+		for height := 1; height < 40; height += 2 {
+			for tab := range live.Tab(3) {
+				check(t, live.Screen(glance(), &live.State{Tab: tab, ASCII: width%2 == 0, Offset: height}, width, height), width, height, width%2 == 0)
+			}
+		}
+	}
+}
+
+// TestKeys presses keys, and looks at what has become of the screen.
+func TestKeys(t *testing.T) {
+	g := glance()
+	s := &live.State{}
+	first := func() string { return live.Screen(g, s, 120, 40)[10].String() }
+	press := func(keys ...string) (last live.Action) {
+		for _, k := range keys {
+			last = s.Press(k, g)
+		}
+		return last
+	}
+	if before := first(); press("s") != live.Nothing || first() == before || s.Sort[live.Lines] != 1 {
+		t.Errorf("sorted by the next column: %s", first())
+	}
+	if press("S"); s.Sort[live.Lines] != 0 {
+		t.Errorf("and back: %v", s.Sort)
+	}
+	if press("m", "m"); s.Meter == "" || strings.Contains(first(), "GPU") == strings.HasPrefix(s.Meter, "cpu") {
+		t.Errorf("of one meter: %q, %s", s.Meter, first())
+	}
+	if press("down", "down"); s.Offset != 2 {
+		t.Errorf("scrolled to %d", s.Offset)
+	}
+	if press("pgdn", "pgdn", "pgdn", "pgdn"); first() == "" || s.Offset > 10 {
+		t.Errorf("scrolled beyond the end: %d", s.Offset)
+	}
+	if press(" "); !s.Frozen {
+		t.Error("not frozen")
+	}
+	if press("0") != live.Mark || press("0") != live.Unmark || press("u") != live.FindVariables || s.Tab != live.Variables {
+		t.Error("marks and variables")
+	}
+	if press("?"); !s.Help || press("q") != live.Quit {
+		t.Error("help, and quit from there")
+	}
+	if press("x", "ctrl+z") != live.Nothing || s.Notice == "" || press("ctrl+c") != live.Quit {
+		t.Error("control keys")
+	}
+	if s.Press("n", nil) != live.Nothing || s.Press("m", nil) != live.Nothing {
+		t.Error("keys before anything is known")
+	}
+}
+
+// TestText is the screen without a terminal: all tables, nothing cut.
+func TestText(t *testing.T) {
+	g := glance()
+	g.Kernels = append(g.Kernels, g.Kernels[0])
+	g.Kernels[1].PID, g.Kernels[1].Cell = 77, nil
+	text := live.Text(g, &live.State{}, 0)
+	for _, want := range []string{"pid 4242", "pid 77", "In[7]", "In[7] line 30", "df", "worker", "stepped down", "300.00 MiB"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for line := range strings.Lines(text) {
+		reporttest.CheckSafe(t, strings.TrimSuffix(line, "\n"), "")
+	}
+	if fmt.Sprint(live.Text(&model.Glance{}, &live.State{}, 0)) == "" {
+		t.Error("nothing at all")
+	}
+}

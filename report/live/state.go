@@ -1,0 +1,161 @@
+package live
+
+import (
+	"slices"
+
+	"ipytracer/model"
+)
+
+// Tab is one of the tables.
+type Tab int
+
+// The tables.
+const (
+	Lines Tab = iota
+	Variables
+	Children
+
+	tabs
+)
+
+// State is what a person has chosen to see. The zero value shows the first process and who grew most.
+type State struct {
+	Tab    Tab
+	Sort   [tabs]int // the column that a table is sorted by
+	Offset int       // rows that are scrolled away
+	PID    int       // of the process that is shown; 0: the first that runs a cell, or else the first
+	Meter  string    // the only one of which lines are shown; "" for all
+	Frozen bool      // what is shown stays
+	Help   bool
+	ASCII  bool   // the terminal has no other characters
+	Notice string // that something has happened, until the next key
+
+	marked bool
+}
+
+// Action is what a key asks of the session, beside what it changes on the screen.
+type Action int
+
+// The actions.
+const (
+	Nothing       Action = iota
+	Quit                 // end the session
+	Mark                 // tell growth from now on
+	Unmark               // tell it from the beginning of cells again
+	FindVariables        // list what there is by name
+)
+
+// Press takes in a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c", "ctrl+z". g is what is shown.
+func (s *State) Press(key string, g *model.Glance) Action {
+	s.Notice = ""
+	if s.Help && key != "q" && key != "ctrl+c" {
+		s.Help = false
+		return Nothing
+	}
+	switch key {
+	case "q", "Q", "ctrl+c":
+		return Quit
+	case "?", "h":
+		s.Help = true
+	case " ", "f":
+		s.Frozen = !s.Frozen
+	case "ctrl+z":
+		s.Notice = "a tracer that is stopped would miss what happens: it goes on; q ends it"
+	case "0":
+		return s.mark()
+	case "u":
+		s.Tab, s.Offset, s.Notice = Variables, 0, looking
+		return FindVariables
+	default:
+		s.choose(key, g)
+	}
+	return Nothing
+}
+
+const looking = "looking for variables …"
+
+// Seen takes back a notice of what has come about between two glances.
+func (s *State) Seen(before, after *model.Glance) {
+	if s.Notice != looking || before == nil || after == nil {
+		return
+	}
+	for _, k := range after.Kernels {
+		i := slices.IndexFunc(before.Kernels, func(was model.Kernel) bool { return was.PID == k.PID })
+		if i >= 0 && before.Kernels[i].VariablesNS != k.VariablesNS {
+			s.Notice = ""
+		}
+	}
+}
+
+func (s *State) mark() Action {
+	s.marked = !s.marked
+	if s.marked {
+		s.Notice = "growth is counted from now on; 0 again: from the cell's beginning"
+		return Mark
+	}
+	return Unmark
+}
+
+// choose takes in a key that changes what is seen.
+func (s *State) choose(key string, g *model.Glance) {
+	switch key {
+	case "l", "1":
+		s.Tab, s.Offset = Lines, 0
+	case "v", "2":
+		s.Tab, s.Offset = Variables, 0
+	case "c", "3":
+		s.Tab, s.Offset = Children, 0
+	case "tab":
+		s.Tab, s.Offset = (s.Tab+1)%tabs, 0
+	case "s", "right":
+		s.Sort[s.Tab], s.Offset = (s.Sort[s.Tab]+1)%len(columns[s.Tab]), 0
+	case "S", "left":
+		n := len(columns[s.Tab])
+		s.Sort[s.Tab], s.Offset = (s.Sort[s.Tab]+n-1)%n, 0
+	case "m":
+		s.nextMeter(g)
+	case "k", "n":
+		s.nextKernel(g)
+	case "up":
+		s.Offset = max(0, s.Offset-1)
+	case "down":
+		s.Offset++
+	case "pgup":
+		s.Offset = max(0, s.Offset-10)
+	case "pgdn":
+		s.Offset += 10
+	case "home":
+		s.Offset = 0
+	}
+}
+
+// nextMeter goes through the meters that lines are of.
+func (s *State) nextMeter(g *model.Glance) {
+	if g == nil || len(g.Kernels) == 0 {
+		return
+	}
+	meters := []string{""}
+	for _, a := range s.kernel(g).Allocations {
+		if !slices.Contains(meters, a.Meter) {
+			meters = append(meters, a.Meter)
+		}
+	}
+	slices.Sort(meters)
+	s.Meter, s.Offset = meters[(slices.Index(meters, s.Meter)+1)%len(meters)], 0
+}
+
+func (s *State) nextKernel(g *model.Glance) {
+	if g != nil && len(g.Kernels) > 1 {
+		s.PID, s.Offset = g.Kernels[(s.index(g)+1)%len(g.Kernels)].PID, 0
+	}
+}
+
+// index is which process is shown.
+func (s *State) index(g *model.Glance) int {
+	if i := slices.IndexFunc(g.Kernels, func(k model.Kernel) bool { return k.PID == s.PID }); i >= 0 {
+		return i
+	}
+	return max(0, slices.IndexFunc(g.Kernels, func(k model.Kernel) bool { return k.Running }))
+}
+
+func (s *State) kernel(g *model.Glance) *model.Kernel { return &g.Kernels[s.index(g)] }

@@ -1,0 +1,248 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/report/text"
+	"ipytracer/words"
+)
+
+// column is one of a table's: it can be sorted by, the most first.
+type column struct {
+	title string
+	cells int // 0: what is left of the width
+	right bool
+	drop  int // the highest gives way first where the width is short; 0: never
+}
+
+var columns = [tabs][]column{
+	Lines: {
+		{title: "grew", cells: 11, right: true}, {title: "at peak", cells: 11, right: true, drop: 1}, {title: "allocated", cells: 11, right: true, drop: 2},
+		{title: "times", cells: 7, right: true, drop: 3}, {title: "meter", cells: 12, drop: 0}, {title: "who"},
+	},
+	Variables: {
+		{title: "alone", cells: 11, right: true}, {title: "reaches", cells: 11, right: true, drop: 2}, {title: "name", cells: 18}, {title: "type", cells: 12, drop: 1},
+		{title: "shape", cells: 16, drop: 3}, {title: "made by"},
+	},
+	Children: {
+		{title: "resident", cells: 11, right: true}, {title: "highest", cells: 11, right: true, drop: 1}, {title: "pid", cells: 8, right: true}, {title: "command"},
+	},
+}
+
+// line is one row of a table: its cells, and what sorts it by each column.
+type line struct {
+	cells []string
+	keys  []sortKey
+}
+
+// sortKey sorts by a number, the most first, or by a text.
+type sortKey struct {
+	number int64
+	text   string
+}
+
+// table shows the table of the tab in so many rows.
+func (p *page) table(k *model.Kernel, height int) {
+	lines := p.rowsOf(k)
+	tab, by := p.state.Tab, p.state.Sort[p.state.Tab]
+	slices.SortStableFunc(lines, func(x, y line) int {
+		return cmp.Or(cmp.Compare(y.keys[by].number, x.keys[by].number), cmp.Compare(x.keys[by].text, y.keys[by].text))
+	})
+	p.add(p.tabLine(k)...)
+	shown := p.fitting()
+	var header []Span
+	for i, c := range columns[tab] {
+		if !shown[i] {
+			continue
+		}
+		title := strings.ToUpper(c.title)
+		style := Dim
+		if i == by {
+			title, style = title+"▼", Bold
+		}
+		header = append(header, Span{p.pad(title, c), style})
+	}
+	p.add(header...)
+	room := height - 2
+	if len(lines) == 0 {
+		p.add(Span{p.empty(k), Dim})
+		return
+	}
+	p.state.Offset = max(0, min(p.state.Offset, len(lines)-room))
+	last := p.after(k)
+	if len(lines)-p.state.Offset <= room-1 || last == "" {
+		lines = lines[p.state.Offset:min(len(lines), p.state.Offset+max(0, room))]
+	} else {
+		lines = lines[p.state.Offset:min(len(lines), p.state.Offset+max(0, room-1))]
+	}
+	for _, l := range lines {
+		var spans []Span
+		for i, c := range columns[tab] {
+			if shown[i] {
+				spans = append(spans, Span{p.pad(l.cells[i], c), styleOf(tab, i)})
+			}
+		}
+		p.add(spans...)
+	}
+	if last != "" {
+		p.add(Span{last, Dim})
+	}
+}
+
+func styleOf(tab Tab, i int) Style {
+	if i == 0 {
+		return Bold
+	}
+	if columns[tab][i].drop > 0 {
+		return Dim
+	}
+	return Plain
+}
+
+// pad is a text in a column, with a gap behind it.
+func (p *page) pad(s string, c column) string {
+	if c.cells == 0 {
+		return s
+	}
+	if s = escape.Text(s); p.state.ASCII {
+		s = ascii(s)
+	}
+	return escape.Pad(escape.Cut(s, c.cells), c.cells, c.right) + "  "
+}
+
+// fitting are the columns that there is room for: the last one is to keep 28 cells as long as others can give way.
+func (p *page) fitting() []bool {
+	all := columns[p.state.Tab]
+	shown := make([]bool, len(all))
+	used := 28
+	for i, c := range all {
+		shown[i] = true
+		if c.cells > 0 {
+			used += c.cells + 2
+		}
+	}
+	for p.width > 0 && used > p.width {
+		victim := -1
+		for i, c := range all {
+			if shown[i] && c.drop > 0 && (victim < 0 || c.drop > all[victim].drop) {
+				victim = i
+			}
+		}
+		if victim < 0 {
+			break
+		}
+		shown[victim] = false
+		used -= all[victim].cells + 2
+	}
+	return shown
+}
+
+// tabLine names the tables, and what the one that is shown is about.
+func (p *page) tabLine(k *model.Kernel) (spans []Span) {
+	for i, name := range []string{"1 lines", "2 variables", "3 children"} {
+		style := Dim
+		if Tab(i) == p.state.Tab {
+			style = Reverse
+		}
+		if p.width == 0 && Tab(i) != p.state.Tab {
+			continue
+		}
+		spans = append(spans, Span{" " + name + " ", style}, Span{" ", Plain})
+	}
+	about := ""
+	switch p.state.Tab {
+	case Lines:
+		about = map[string]string{"cell": "since the cell began", "mark": "since the mark", "none": ""}[k.Growth]
+		if k.Growth == "cell" && k.Cell != nil && !k.Running {
+			about = "in the cell that ran last"
+		}
+		if p.state.Meter != "" {
+			about = strings.TrimSpace(about + " · " + text.MeterName(p.state.Meter) + " only")
+		}
+	case Variables:
+		if k.VariablesNS > 0 {
+			about = "as they were " + words.Duration(k.VariablesNS) + " after the attach"
+		}
+	}
+	return append(spans, Span{about, Plain})
+}
+
+// empty says why a table has no rows.
+func (p *page) empty(k *model.Kernel) string {
+	switch {
+	case p.state.Tab == Variables && k.VariablesNS == 0:
+		return "not looked for; u reads them from outside, without stopping the process"
+	case p.state.Tab == Variables:
+		return "none that is large"
+	case p.state.Tab == Children:
+		return "none lives"
+	case k.Growth == "none":
+		return "no cell has run since the attach"
+	}
+	return "nothing was allocated that the meters of blocks see"
+}
+
+// after accounts for what has no row.
+func (p *page) after(k *model.Kernel) string {
+	switch {
+	case p.state.Tab == Lines && k.Unlisted > 0:
+		return fmt.Sprintf("… and %s, which grew by %s together", words.Plural(k.Unlisted, "more stack"), words.Bytes(k.UnlistedNet))
+	case p.state.Tab == Variables && k.Names != nil && k.Names.Unlisted > 0:
+		return fmt.Sprintf("… and %s, with %s together", words.Plural(int(k.Names.Unlisted), "more name"), words.Bytes(k.Names.Bytes))
+	case p.state.Tab == Children && k.ChildrenUnlisted > 0:
+		return "… and " + words.Plural(k.ChildrenUnlisted, "more process")
+	}
+	return ""
+}
+
+// rowsOf are the rows of the table that is shown.
+func (p *page) rowsOf(k *model.Kernel) (lines []line) {
+	switch p.state.Tab {
+	case Lines:
+		for _, a := range k.Allocations {
+			if p.state.Meter == "" || a.Meter == p.state.Meter {
+				lines = append(lines, allocated(a, k))
+			}
+		}
+	case Variables:
+		for _, v := range k.Variables {
+			c := text.VariableCells(v)
+			lines = append(lines, line{c[:], []sortKey{
+				{number: v.Bytes + v.Device}, {number: max(v.Reaches, v.Bytes)}, {text: c[2]}, {text: c[3]}, {text: c[4]}, {text: c[5]},
+			}})
+		}
+	case Children:
+		for _, c := range k.Children {
+			command := escape.OneLine(c.Command, false, 400)
+			lines = append(lines, line{
+				[]string{text.Total(c.Meters, resident), text.Highest(c.Meters, resident), fmt.Sprint(c.PID), command},
+				[]sortKey{{number: c.Meters[resident].End}, {number: c.Meters[resident].Peak}, {number: -int64(c.PID)}, {text: command}},
+			})
+		}
+	}
+	return lines
+}
+
+func allocated(a model.Allocation, k *model.Kernel) line {
+	meter, who := text.MeterName(a.Meter), text.Who(a.Stack)
+	grew := words.Bytes(a.Net)
+	if a.Net > 0 {
+		grew = "+" + grew
+	}
+	if c, ok := k.Coverage[a.Meter]; ok && !c.Exact {
+		grew = "≈" + grew
+	}
+	taken, times := words.Bytes(a.Allocated), words.Count(uint64(max(0, a.Count)))
+	if k.Growth == "mark" { // only what it grew by is known
+		taken, times = "–", "–"
+	}
+	return line{
+		[]string{grew, words.Bytes(a.AtPeak), taken, times, meter, who},
+		[]sortKey{{number: a.Net}, {number: a.AtPeak}, {number: a.Allocated}, {number: a.Count}, {text: meter}, {text: who}},
+	}
+}

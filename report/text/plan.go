@@ -1,0 +1,152 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// Plan writes a plan for people: what is needed, what decides it, what to paste, what would bring it down. It fails with w's error only.
+func Plan(w io.Writer, p *model.Plan, o Options) error {
+	v := &view{printer: o.printer(), o: o}
+	v.to = w
+	v.planRuns(p)
+	for i := range p.Demands {
+		v.demand(p, &p.Demands[i])
+	}
+	v.title("To paste")
+	for _, s := range p.Settings {
+		v.prose("", span{"# " + s.For, dim})
+		for line := range strings.Lines(s.Text) {
+			v.paint(escape.Text(strings.TrimSuffix(line, "\n")), plain) // never wrapped: it is to be pasted
+			v.blank()
+		}
+	}
+	v.doubted(p.Doubts)
+	return v.flush(w)
+}
+
+// maxPlanRuns is how many recordings are listed unless all are.
+const maxPlanRuns = 12
+
+func (v *view) planRuns(p *model.Plan) {
+	for i := range p.Runs {
+		r := &p.Runs[i]
+		if i == maxPlanRuns && !v.o.Full {
+			v.prose("", span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(len(p.Runs)-i, "more recording")), dim})
+			break
+		}
+		spans := []span{{fmt.Sprintf("%d  ", i+1), dim}, {escape.Bounded(path.Base(r.File), 2*maxName), plain}, {" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS), dim}}
+		for k, peak := range r.Peaks {
+			if peak != nil && (len(p.Runs) > 1 || k == 0) {
+				spans = append(spans, span{" · " + meterName(p.Demands[k].Meter) + " " + words.Bytes(*peak), plain})
+			}
+		}
+		v.prose("   ", spans...)
+	}
+}
+
+// marked is a demand's need with the mark of what it is.
+func marked(d *model.Demand) string {
+	f := model.Figure{Peak: d.Need, Exact: d.Exact, Bound: d.Bound}
+	return side(&f, highest)
+}
+
+// demand says how much is needed of one kind of memory.
+func (v *view) demand(p *model.Plan, d *model.Demand) {
+	name := "Memory"
+	if words.OfGPU(d.Meter) {
+		name = meterName(strings.TrimSuffix(d.Meter, ".driver"))
+	}
+	v.title(name)
+	v.field("needs", span{words.Bytes(d.Limit), bold}, span{marked(d) + " at its highest", plain}, span{"margin " + words.Bytes(d.Limit-d.Need), plain})
+	if len(p.Runs) > 1 {
+		v.field("spread", span{fmt.Sprintf("%s to %s, %s", words.Bytes(d.Low), words.Bytes(d.Need), words.Percent(d.Need-d.Low, d.Low)), plain}, span{fmt.Sprintf("recording %d decides", d.Run+1), dim})
+	}
+	for _, m := range d.Margin {
+		v.field("margin", span{words.Bytes(m.Bytes) + " " + m.Of, dim})
+	}
+	for _, part := range d.Parts {
+		if part.Bytes > 0 {
+			v.field("in it", span{words.Bytes(part.Bytes) + " at most " + part.Of, dim})
+		}
+	}
+	if d.Base > 0 && !words.OfGPU(d.Meter) {
+		v.field("in it", span{words.Bytes(d.Base) + " when the first cell began: Python, the kernel, what started it", dim})
+	}
+	v.decided(d)
+	v.mattering(d)
+}
+
+func (v *view) decided(d *model.Demand) {
+	if d.At == nil {
+		return
+	}
+	parts := []span{{placeText(d.At), plain}, {words.Bytes(d.At.Peak), dim}}
+	if d.At.Children > 0 {
+		parts = append(parts, span{words.Bytes(d.At.Children) + " of it in its children", plain})
+	}
+	v.field("decided by", parts...)
+	if d.Next != nil {
+		v.field("then", span{placeText(d.Next), plain}, span{words.Bytes(d.Next.Peak), dim})
+	}
+}
+
+// placeText is "In[3] line 2: x = np.ones(n)".
+func placeText(p *model.PlanPlace) string {
+	text := words.PlaceName(p)
+	if p.Source != "" {
+		text += ": " + p.Source
+	}
+	return escape.OneLine(text, false, maxProse/2)
+}
+
+// mattering are the lines that would bring it down.
+func (v *view) mattering(d *model.Demand) {
+	for _, l := range d.Lines {
+		size := words.Bytes(l.Resident) + " there"
+		if l.Resident < l.AtPeak {
+			size = fmt.Sprintf("%s there at most (of %s that it mapped)", words.Bytes(l.Resident), words.Bytes(l.AtPeak))
+		}
+		fall := "without it " + words.Bytes(l.Fall) + " lower"
+		if l.Fall == 0 {
+			fall = "without it as high, for other cells"
+		}
+		within := ""
+		if l.Within != "" {
+			within = "in " + escape.Bounded(l.Within, maxName*2)
+		}
+		v.field("line", span{placeText(&l.PlanPlace), plain}, span{within, dim}, span{size, plain}, span{fall, plain})
+	}
+	for _, l := range d.Untouched {
+		v.field("mapped", span{placeText(&l.PlanPlace), plain}, span{fmt.Sprintf("%s, of which at most %s came into memory there: it does not count, unless it is filled elsewhere", words.Bytes(l.AtPeak), words.Bytes(l.Resident)), dim})
+	}
+	if len(d.Lines) == 0 {
+		return
+	}
+	text := fmt.Sprintf("without %s %s at its highest", these(len(d.Lines)), words.Bytes(d.Without))
+	if d.Size > 0 && d.Smaller > 0 {
+		text += fmt.Sprintf("; this fits %s, for %s it must come down to %s", words.Bytes(d.Size), words.Bytes(d.Smaller), words.Bytes(atMost(d)))
+		if d.Without <= atMost(d) {
+			text += ": it would"
+		} else {
+			text += ": that is not enough"
+		}
+	}
+	v.field("smaller", span{text, plain})
+}
+
+func these(n int) string {
+	if n == 1 {
+		return "this line"
+	}
+	return fmt.Sprintf("these %d lines", n)
+}
+
+// atMost is how high it may go, its margin apart, to fit in the smaller size.
+func atMost(d *model.Demand) int64 { return max(0, d.Smaller-(d.Limit-d.Need)) }

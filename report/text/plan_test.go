@@ -1,0 +1,62 @@
+package text_test
+
+import (
+	"strings"
+	"testing"
+
+	"ipytracer/model"
+	"ipytracer/plan"
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+	"ipytracer/report/text"
+)
+
+func planned(reports ...*model.Report) *model.Plan {
+	var runs []*plan.Run
+	for _, r := range reports {
+		runs = append(runs, plan.Read("/tmp/run.arrows", r))
+	}
+	return plan.Make(runs)
+}
+
+func planText(t *testing.T, p *model.Plan, o text.Options) string {
+	t.Helper()
+	var b strings.Builder
+	if err := text.Plan(&b, p, o); err != nil {
+		t.Fatal(err)
+	}
+	reporttest.CheckSafe(t, b.String(), "\n")
+	return b.String()
+}
+
+func TestPlanGolden(t *testing.T) {
+	one, many := planned(reporttest.Rich()), planned(reporttest.Rich(), changed(), reporttest.Many())
+	reporttest.Golden(t, "plan.txt", []byte(planText(t, one, text.Options{})))
+	reporttest.Golden(t, "plan.json", reporttest.Plan(t, one))
+	reporttest.Golden(t, "plan.many.80.txt", []byte(planText(t, many, text.Options{Width: 80})))
+	reporttest.Plan(t, many)
+}
+
+// TestPlanOfAnything: whatever a session is, there is a plan of it that can be shown, and what is to be pasted is never wrapped.
+func TestPlanOfAnything(t *testing.T) {
+	for name, r := range reporttest.Reports {
+		p := planned(r(), reporttest.Rich())
+		shown := planText(t, p, text.Options{Full: true, Width: 60})
+		for _, s := range p.Settings {
+			if !strings.Contains(shown, s.Text) {
+				t.Errorf("%s: %q is not in one piece", name, s.Text)
+			}
+		}
+		reporttest.CheckSafe(t, string(reporttest.Plan(t, p)), "\n")
+	}
+}
+
+func TestPlanWithoutSource(t *testing.T) {
+	p := report.PlanWithoutSource(planned(reporttest.WithLines()))
+	shown := planText(t, p, text.Options{Full: true}) + string(reporttest.Plan(t, p))
+	for _, secret := range []string{"np.ones", "timeit", "%%time"} {
+		if strings.Contains(shown, secret) {
+			t.Errorf("%q is there", secret)
+		}
+	}
+}

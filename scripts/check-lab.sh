@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The built JupyterLab extension that is committed is what its source gives. It is committed so that neither `go build` nor the wheel needs
+# Node. With an argument, `write`, what the source gives takes its place.
+set -euo pipefail
+cd "$(dirname "$0")/../python/labextension"
+
+# Newer than the lock file: installed by it.
+if ! [ node_modules/.package-lock.json -nt package-lock.json ]; then
+    npm ci --ignore-scripts --no-audit --loglevel=error >/dev/null
+    touch node_modules/.package-lock.json
+fi
+# Built elsewhere: where it is built must make no difference, and the tree stays as it is.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r src style core ./*.json ./*.js ./*.mjs "$work"
+cp -r node_modules "$work"
+log=$work/build.log
+(cd "$work" && npm run build --loglevel=error) >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+if [ "${1:-}" = write ]; then
+    rm -rf built
+    cp -r "$work/built" .
+    exit
+fi
+diff -rq "$work/built" built >&2 || {
+    echo "check-lab: python/labextension/built is not what its source gives; run 'make lab' and commit" >&2
+    exit 1
+}

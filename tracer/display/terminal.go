@@ -1,0 +1,169 @@
+// Package display puts the screens of report/live onto the terminal that the tracer was started from, and takes keys. Whatever touches
+// a terminal belongs here; what a screen has on it does not, nor does what keys mean.
+package display
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gdamore/tcell/v3/tty"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// Errors of [Open].
+var (
+	ErrNoTerminal = errors.New("there is no terminal")
+	ErrDumb       = errors.New("the terminal cannot move its cursor (TERM is 'dumb' or not set)")
+	ErrBackground = errors.New("the terminal is another program's: this one runs in the background")
+)
+
+// Terminal is the controlling terminal of this process, opened but not touched yet.
+type Terminal struct {
+	file  *os.File
+	fd    int
+	saved *term.State
+
+	mu      sync.Mutex
+	resized chan os.Signal
+}
+
+// Open opens the controlling terminal. It is done before the program gives up opening files; see [Terminal.Descriptor].
+func Open() (*Terminal, error) {
+	if name := os.Getenv("TERM"); name == "" || name == "dumb" {
+		return nil, ErrDumb
+	}
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoTerminal, err)
+	}
+	t := &Terminal{file: f, fd: -1}
+	if err := t.look(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// look makes sure that it is a terminal, and ours.
+func (t *Terminal) look() error {
+	raw, err := t.file.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoTerminal, err)
+	}
+	var group int
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		t.fd = int(fd)
+		if t.saved, failed = term.GetState(t.fd); failed == nil {
+			group, failed = unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoTerminal, err)
+	}
+	if group != unix.Getpgrp() {
+		return ErrBackground
+	}
+	return nil
+}
+
+// Descriptor is the number of the terminal's file: on it TCSETS is called, which says how it reads and writes.
+func (t *Terminal) Descriptor() int { return t.fd }
+
+// ASCII says whether the locale has no other characters than those.
+func ASCII() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := os.Getenv(name); value != "" {
+			_, charset, _ := strings.Cut(value, ".")
+			charset, _, _ = strings.Cut(charset, "@")
+			return !slices.Contains([]string{"utf8", "utf-8"}, strings.ToLower(charset))
+		}
+	}
+	return true
+}
+
+// Close closes the terminal, and leaves it as it is.
+func (t *Terminal) Close() error {
+	err := t.file.Close()
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// What follows is what the library asks of a terminal (tty.Tty).
+
+// Start has the terminal pass on each key as it is.
+func (t *Terminal) Start() error {
+	_ = t.file.SetDeadline(time.Time{})
+	if _, err := term.MakeRaw(t.fd); err != nil {
+		return fmt.Errorf("the terminal: %w", err)
+	}
+	return nil
+}
+
+// Stop puts it back as it was.
+func (t *Terminal) Stop() error {
+	t.NotifyResize(nil)
+	if err := term.Restore(t.fd, t.saved); err != nil {
+		return fmt.Errorf("the terminal: %w", err)
+	}
+	return nil
+}
+
+// lastWrites is how long a terminal that does not take what is written to it may keep the program from ending.
+const lastWrites = time.Second / 2
+
+// Drain has reads return, and what is still to be written not wait for long.
+func (t *Terminal) Drain() error {
+	return errors.Join(t.file.SetReadDeadline(time.Now()), t.file.SetWriteDeadline(time.Now().Add(lastWrites)))
+}
+
+func (t *Terminal) Read(p []byte) (int, error)  { return t.file.Read(p) }
+func (t *Terminal) Write(p []byte) (int, error) { return t.file.Write(p) }
+
+// WindowSize is how many cells it has.
+func (t *Terminal) WindowSize() (tty.WindowSize, error) {
+	size, err := unix.IoctlGetWinsize(t.fd, unix.TIOCGWINSZ)
+	if err != nil {
+		return tty.WindowSize{}, fmt.Errorf("the size of the terminal: %w", err)
+	}
+	w, h := int(size.Col), int(size.Row)
+	if w == 0 || h == 0 { // a serial line does not know
+		w, h = 80, 24
+	}
+	return tty.WindowSize{Width: w, Height: h}, nil
+}
+
+// NotifyResize tells of changes of its size, nil: no more.
+func (t *Terminal) NotifyResize(to chan<- bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.resized != nil {
+		signal.Stop(t.resized)
+		close(t.resized)
+		t.resized = nil
+	}
+	if to == nil {
+		return
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGWINCH)
+	t.resized = signals
+	go func() {
+		for range signals {
+			select {
+			case to <- true:
+			default: // it is told already
+			}
+		}
+	}()
+}

@@ -1,0 +1,114 @@
+package words
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"ipytracer/model"
+)
+
+// Why a plan has a margin.
+const (
+	MarginKernel = "what the kernel keeps for it and charges to the container: page tables, stacks, sockets"
+	MarginBound  = "by how much the highest moment can be off"
+)
+
+// MarginRuns says that another run may go higher than those that were seen.
+func MarginRuns(n int) string {
+	if n == 1 {
+		return "5 %: another run may go higher, and there is one recording"
+	}
+	return fmt.Sprintf("5 %%: another run may go higher; %d recordings differ by less", n)
+}
+
+// MarginSpread says that the recordings differ.
+func MarginSpread(n int) string {
+	return fmt.Sprintf("by how much the %d recordings differ: another run may go as much higher", n)
+}
+
+// PartOf is what a part of resident memory, or of a GPU's, is.
+func PartOf(id string) string {
+	switch id[strings.LastIndex(id, ".")+1:] {
+	case "anon":
+		return "anonymous memory: what programs allocate; it cannot be given back without swap"
+	case "file":
+		return "pages of files (libraries, mapped data), counted once for each process: the kernel can drop and read them again"
+	case "shmem":
+		return "shared memory (/dev/shm, what workers of torch and joblib share)"
+	case "driver":
+		return "what was taken through the CUDA driver"
+	case "unattributed":
+		return "CUDA context, loaded kernels and libraries (sampled)"
+	}
+	return Meter(id)
+}
+
+// mebibytes is a size in whole MiB, rounded up.
+func mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
+
+// Settings are what to paste for a plan where a notebook is to run.
+func Settings(p *model.Plan) []model.Setting {
+	var memory *model.Demand
+	var gpus []string
+	shared := int64(0)
+	for i := range p.Demands {
+		d := &p.Demands[i]
+		if OfGPU(d.Meter) {
+			gpus = append(gpus, fmt.Sprintf("%s needs %s", strings.TrimSuffix(Meter(d.Meter), " driver"), Bytes(d.Limit)))
+			continue
+		}
+		memory = d
+		for _, part := range d.Parts {
+			if part.Of == PartOf("cpu.resident.shmem") {
+				shared = part.Bytes
+			}
+		}
+	}
+	if memory == nil {
+		return []model.Setting{}
+	}
+	request, limit := mebibytes(memory.Need), mebibytes(memory.Limit)
+	kubernetes := fmt.Sprintf("resources:\n  requests:\n    memory: %dMi\n  limits:\n    memory: %dMi\n", request, limit)
+	slurm := fmt.Sprintf("#SBATCH --mem=%dM\n", limit)
+	docker := fmt.Sprintf("docker run --memory=%dm --memory-swap=%dm", limit, limit)
+	if size := mebibytes(shared); size > 0 {
+		docker += fmt.Sprintf(" --shm-size=%dm", size+size/4)
+	}
+	if n := len(gpus); n > 0 {
+		note := strings.Join(gpus, ", ")
+		kubernetes += fmt.Sprintf("    nvidia.com/gpu: %d  # %s\n", n, note)
+		slurm += fmt.Sprintf("#SBATCH --gres=gpu:%d  # %s\n", n, note)
+		docker += fmt.Sprintf(" --gpus %d", n)
+	}
+	return []model.Setting{
+		{For: "Kubernetes", Text: kubernetes},
+		{For: "Slurm", Text: slurm},
+		{For: "Docker, with papermill", Text: docker + " IMAGE papermill in.ipynb out.ipynb\n"},
+		{For: "systemd", Text: fmt.Sprintf("systemd-run --user --scope -p MemoryMax=%dM -p MemorySwapMax=0 papermill in.ipynb out.ipynb\n", limit)},
+	}
+}
+
+// PlaceName is what people call a place of a plan, hostile as it comes: "In[3] line 2".
+func PlaceName(p *model.PlanPlace) string {
+	text := ""
+	switch {
+	case p.Execution > 0:
+		count := -1
+		if p.ExecutionCount != nil {
+			count = *p.ExecutionCount
+		}
+		text = Cell(p.Execution, count, false)
+	case p.File != "":
+		text = path.Base(p.File)
+	default:
+		return "(no Python code, or not known)"
+	}
+	if p.Line > 0 {
+		text += fmt.Sprintf(" line %d", p.Line)
+	}
+	if p.Function != "" && p.Function != "<module>" {
+		text += " " + p.Function
+	}
+	return text
+}
