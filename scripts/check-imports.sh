@@ -19,10 +19,15 @@ plan: model words
 report: model report/escape
 report/escape: x/text
 report/text: model words report/escape
+report/html: model report/escape report/text words
+report/html/pages: attribution attribution/attributiontest model report report/html report/reporttest words
 report/live: model report/escape report/text words
 report/wire: protowire
 report/profile: model words report/escape report/wire
 report/markdown: model words report/escape
+report/trace: model words report/escape report/wire
+report/parquet: model parquet-go
+report/notebook: model words report/escape
 report/reporttest: model report jsonschema
 
 workload: event unix
@@ -57,7 +62,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/live report/text selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/display tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term plan report/markdown report/profile compare
+cmd/tracer: attribution compare doctor event inventory model plan python recording report report/escape report/html report/live report/markdown report/notebook report/parquet report/profile report/text report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/display tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term
 bench/made: event recording
 bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event
@@ -71,6 +76,7 @@ BEGIN {
     library["jsonschema"] = "github.com/santhosh-tekuri/jsonschema/"; library["go-landlock"] = "github.com/landlock-lsm/go-landlock/"
     library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"; library["x86asm"] = "golang.org/x/arch/x86/x86asm"
     library["demangle"] = "github.com/ianlancetaylor/demangle"; library["go-nvml"] = "github.com/NVIDIA/go-nvml/"; library["ebpf"] = "github.com/cilium/ebpf"
+    library["parquet-go"] = "github.com/parquet-go/parquet-go"
     library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"; library["tcell"] = "github.com/gdamore/tcell/"; library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
 
     n = split(table, rows, "\n")

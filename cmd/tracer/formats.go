@@ -8,9 +8,12 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/html"
 	"ipytracer/report/markdown"
+	"ipytracer/report/parquet"
 	"ipytracer/report/profile"
 	"ipytracer/report/text"
+	"ipytracer/report/trace"
 )
 
 // format is one that a report can be printed in. The help of --format, errors and docs/howto/export.md come from the table of them.
@@ -37,6 +40,11 @@ var formats = []format{
 		has: "a row for each window and each time between cells, every figure of every meter", lacks: "who allocated, children, the tree's figures, the certificate",
 	},
 	{
+		name: "html", ending: ".html", open: "a browser: [the page](read-the-page.md)", binary: true, own: true,
+		has:   "cells with their sources, who allocated what was there at their peaks as graphs, leaks, variables, lines, processes, the certificate",
+		lacks: "in long sessions who allocated in lighter cells, and their statements; the page says how many",
+	},
+	{
 		name: "pprof", ending: ".pb.gz", open: "`go tool pprof`, speedscope, Pyroscope", binary: true, own: true, print: profile.Pprof,
 		has:   "who allocated what was there at the peaks of the session, of experiments and of cells, of all meters; labels for cell, experiment, process",
 		lacks: "statements, the course of time, sources, children; certificate and bounds are comments and labels",
@@ -54,6 +62,20 @@ var formats = []format{
 		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: profile.Allocations,
 		has:   "memray's columns at the session's peak, and the same for experiments and cells",
 		lacks: "threads (tid is the process), meters whose blocks are not told, statements, the certificate",
+	},
+	{
+		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true, print: trace.Perfetto,
+		has:   "cells with their statements, experiments, and a counter for each meter with every turning point that is kept, by process; each slice with its figures",
+		lacks: "who allocated, the tree's figures, the certificate",
+	},
+	{
+		name: "chrome", ending: ".json", open: "chrome://tracing, ui.perfetto.dev, speedscope", print: trace.Chrome,
+		has: "the same in Chrome's older JSON, for tools that take no protocol buffers", lacks: "the same; experiments are asynchronous events",
+	},
+	{
+		name: "parquet", ending: ".parquet", open: "pandas, Polars, DuckDB, Spark", binary: true, own: true, print: parquet.Print,
+		has:   "a row for each window and each time between cells, every figure of every meter and of the tree, nulls; certificate, host, meters, processes as JSON in the metadata",
+		lacks: "who allocated, children",
 	},
 	{
 		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true, print: markdown.Print,
@@ -98,6 +120,12 @@ func formatHelp() string {
 func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
 	if o.NoSource {
 		r = report.WithoutSource(r)
+	}
+	if o.Format == "html" {
+		if o.NoSource && o.audit != nil {
+			o.audit = report.AuditWithoutSource(o.audit)
+		}
+		return html.Write(w, r, html.Options{Audit: o.audit})
 	}
 	if f := formatOf(o.Format); f != nil && f.print != nil {
 		return f.print(w, r)

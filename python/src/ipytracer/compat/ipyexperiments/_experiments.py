@@ -1,6 +1,7 @@
 """IPyExperimentsCPU and IPyExperimentsPytorch, and the classes to derive others from."""
 
 import gc
+import os
 import sys
 import time
 from collections import namedtuple
@@ -24,6 +25,7 @@ class IPyExperiments:
 
     def __init__(self, exp_enable=True, cl_enable=True, cl_compact=False, cl_gc_collect=True, cl_set_seed=0):
         self.running = False
+        self._of = os.getpid()
         self.enable, self.cl_enable, self.cl = exp_enable, cl_enable, None
         self.cl_kwargs = dict(compact=cl_compact, gc_collect=cl_gc_collect, set_seed=cl_set_seed)
         self.var_names_keep = []
@@ -126,7 +128,8 @@ class IPyExperiments:
         self.finish()
 
     def __del__(self):
-        if getattr(self, "running", False) and not sys.is_finalizing():
+        # A forked child has a copy of the name, and the experiment is its parent's.
+        if getattr(self, "running", False) and self._of == os.getpid() and not sys.is_finalizing():
             self.finish()
 
     # ---- figures

@@ -1,6 +1,7 @@
 """The names that a notebook gains while an experiment runs, and how they go at its end."""
 
 import re
+import sys
 import types
 
 _RESULT = re.compile(r"_{1,3}|_[0-9]+")
@@ -13,12 +14,24 @@ def listed(shell):
     return {name for name in list(shell.user_ns) if not name.startswith("_") and name not in hidden}
 
 
+def _resets(shell):
+    """Whether the shell deletes all names just now, as by %reset: it does not expect that some go by themselves."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "reset" and frame.f_locals.get("self") is shell:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def delete(shell, names, experiments):
     """Delete names, but for modules, functions, classes, and experiments: (deleted, failed, kept).
 
     What a cell displayed is kept by Out and _; that goes, too, unless an older name has the same value.
     """
     deleted, failed, kept, values = [], [], [], []
+    if _resets(shell):
+        return deleted, failed, kept
     for name in sorted(names):
         try:
             value = shell.user_ns[name]

@@ -1,0 +1,189 @@
+// Package notebook puts figures into a notebook's file, and takes them out: into the metadata of each cell and, if
+// asked, under it as an output. Every other byte stays as it is. What is in a figure is decided elsewhere; so is
+// where the file comes from and goes to.
+package notebook
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Key is what the figures are called in metadata.
+const Key = "ipytracer"
+
+// Notebook is a notebook as it was read.
+type Notebook struct {
+	scanner
+	cells []cell
+}
+
+// cell is a code cell.
+type cell struct {
+	number   int // among all cells, from 1
+	id       string
+	source   string
+	count    *int
+	indent   string // in front of the cell's members, with the end of the line; "" where they are all in one line
+	unit     string // what one step of indentation is
+	metadata span
+	entries  []member // of the metadata
+	outputs  span
+	results  []span // of the outputs
+}
+
+// Parse finds the code cells of a notebook of format 4. The text is kept.
+func Parse(text []byte) (*Notebook, error) {
+	if !json.Valid(text) || !utf8.Valid(text) {
+		return nil, errNotNotebook
+	}
+	n := &Notebook{scanner: scanner{text}}
+	whole, err := n.value(0)
+	if err != nil {
+		return nil, err
+	}
+	top, err := n.members(whole)
+	if err != nil {
+		return nil, err
+	}
+	format, ok := find(top, "nbformat")
+	if !ok {
+		return nil, errNotNotebook
+	}
+	if version := string(text[format.value.from:format.value.to]); version != "4" {
+		return nil, fmt.Errorf("it is a notebook of format %.20s; save it in format 4, as Jupyter does since 2015", version)
+	}
+	cells, ok := find(top, "cells")
+	if !ok {
+		return nil, errNotNotebook
+	}
+	all, err := n.items(cells.value)
+	if err != nil {
+		return nil, err
+	}
+	for i, one := range all {
+		if err := n.cell(i+1, one); err != nil {
+			return nil, fmt.Errorf("cell %d: %w", i+1, err)
+		}
+	}
+	return n, nil
+}
+
+// cell takes a cell in, if it has code.
+func (n *Notebook) cell(number int, at span) error {
+	all, err := n.members(at)
+	if err != nil {
+		return err
+	}
+	var kind string
+	n.read(all, "cell_type", &kind)
+	if kind != "code" {
+		return nil
+	}
+	c := cell{number: number}
+	n.read(all, "id", &c.id)
+	n.read(all, "execution_count", &c.count)
+	var lines []string
+	if source, ok := find(all, "source"); ok && json.Unmarshal(n.text[source.value.from:source.value.to], &lines) == nil {
+		c.source = strings.Join(lines, "")
+	} else {
+		n.read(all, "source", &c.source)
+	}
+	metadata, ok := find(all, "metadata")
+	outputs, also := find(all, "outputs")
+	if !ok || !also {
+		return fmt.Errorf("%w: a cell without metadata or outputs", errNotNotebook)
+	}
+	c.metadata, c.outputs = metadata.value, outputs.value
+	if c.entries, err = n.members(metadata.value); err != nil {
+		return err
+	}
+	if c.results, err = n.items(outputs.value); err != nil {
+		return err
+	}
+	if indent := n.before(all[0].name.from); strings.Contains(indent, "\n") {
+		c.indent = indent
+		c.unit = strings.TrimPrefix(indent, n.before(at.from))
+	}
+	n.cells = append(n.cells, c)
+	return nil
+}
+
+// read takes a member's value in where it is of the type; else it stays as it is.
+func (n *Notebook) read(all []member, key string, into any) {
+	if one, ok := find(all, key); ok {
+		_ = json.Unmarshal(n.text[one.value.from:one.value.to], into)
+	}
+}
+
+// edit is a text that takes the place of another.
+type edit struct {
+	span
+	text string
+}
+
+// apply makes the new text; edits are in order and do not overlap.
+func (n *Notebook) apply(edits []edit) []byte {
+	out, at := make([]byte, 0, len(n.text)), 0
+	for _, e := range edits {
+		out = append(append(out, n.text[at:e.from]...), e.text...)
+		at = e.to
+	}
+	return append(out, n.text[at:]...)
+}
+
+// put is a member or an item behind others of a list or object, or in it alone, laid out as the cell is.
+func (c *cell) put(whole span, last int, text string) edit {
+	if last < 0 {
+		if c.indent == "" {
+			return edit{span{whole.from + 1, whole.to - 1}, text}
+		}
+		return edit{span{whole.from + 1, whole.to - 1}, c.indent + c.unit + text + c.indent}
+	}
+	if c.indent == "" {
+		return edit{span{last, last}, ", " + text}
+	}
+	return edit{span{last, last}, "," + c.indent + c.unit + text}
+}
+
+// shown is a value as JSON, laid out as the cell is.
+func (c *cell) shown(value any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if c.indent != "" {
+		e.SetIndent(strings.TrimLeft(c.indent, "\r\n")+c.unit, c.unit)
+	}
+	if err := e.Encode(value); err != nil {
+		panic(err) // texts and numbers, all of them
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", lineEnd(c.indent))
+}
+
+func lineEnd(indent string) string {
+	if strings.HasPrefix(indent, "\r\n") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// out takes a member or an item away, with what parted it from its neighbours.
+func (n *Notebook) out(whole span, one span, previous, next int) edit {
+	switch {
+	case previous >= 0:
+		return edit{span{previous, one.to}, ""}
+	case next >= 0:
+		return edit{span{one.from, next}, ""}
+	}
+	return edit{span{whole.from + 1, whole.to - 1}, ""}
+}
+
+// hash is that of a source, as it is compared.
+func hash(source string) string {
+	sum := sha256.Sum256([]byte(strings.TrimRight(source, "\n")))
+	return hex.EncodeToString(sum[:])
+}

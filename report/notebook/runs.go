@@ -1,0 +1,151 @@
+package notebook
+
+import (
+	"fmt"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// maxRuns is how many runs of one source are kept, the last ones.
+const maxRuns = 1000
+
+// run is a run of a cell, as far as a notebook gets it. Its JSON is public: docs/howto/export.md.
+type run struct {
+	Schema         string          `json:"schema"`
+	Session        string          `json:"session"` // when it began
+	Execution      int             `json:"execution"`
+	ExecutionCount *int            `json:"execution_count"`
+	Runs           int             `json:"runs"` // of this source, in the session
+	Status         string          `json:"status"`
+	DurationNS     int64           `json:"duration_ns"`
+	SourceSHA256   string          `json:"source_sha256"`
+	Complete       bool            `json:"complete"` // the session's certificate is
+	Meters         map[string]size `json:"meters"`
+	meters         []string        // in the order people see them
+}
+
+// Schema is that of what stands in a cell's metadata.
+const Schema = "ipytracer/cell/v1"
+
+// size is a figure, in bytes.
+type size struct {
+	Need     int64  `json:"need"`
+	Consumed int64  `json:"consumed"`
+	Peak     int64  `json:"peak"`
+	Total    int64  `json:"total"`
+	Exact    bool   `json:"exact"`
+	Bound    *int64 `json:"bound"`
+}
+
+// runs are those of the sources that a notebook has, by their hashes.
+type runs struct {
+	of    map[string][]run
+	count map[string]int
+}
+
+// collect goes through a session once, and keeps the runs of a notebook's cells.
+func (n *Notebook) collect(r *model.Report) *runs {
+	all := &runs{of: map[string][]run{}, count: map[string]int{}}
+	for _, c := range n.cells {
+		if c.source != "" {
+			all.of[hash(c.source)] = nil
+		}
+	}
+	headlines := words.Headlines(r.AllMeters())
+	for w := range r.AllPassing() {
+		if w.Kind != model.Cell || w.Source == "" || w.SourceTruncated {
+			continue
+		}
+		of := hash(w.Source)
+		list, wanted := all.of[of]
+		if !wanted {
+			continue
+		}
+		all.count[of]++
+		if len(list) == maxRuns {
+			list = append(list[:0], list[1:]...)
+		}
+		all.of[of] = append(list, runOf(w, of, r, headlines))
+	}
+	return all
+}
+
+func runOf(w *model.Window, of string, r *model.Report, headlines []string) run {
+	one := run{
+		Schema: Schema, Session: escape.Bounded(r.Host.Started, 40), Execution: w.Execution, Status: escape.Bounded(w.Status, 40), DurationNS: w.DurationNS, SourceSHA256: of,
+		Complete: r.Certificate.Complete, Meters: map[string]size{},
+	}
+	if w.ExecutionCount != nil {
+		count := *w.ExecutionCount
+		one.ExecutionCount = &count
+	}
+	for _, id := range headlines {
+		f, ok := w.Meters[id]
+		if !ok || f.Start == 0 && f.Peak == 0 && f.End == 0 && f.Exact {
+			continue
+		}
+		s := size{Need: f.Need(), Consumed: f.Consumed, Peak: f.Peak, Total: f.End, Exact: f.Exact}
+		if f.Bound != nil {
+			bound := *f.Bound
+			s.Bound = &bound
+		}
+		id = escape.Bounded(id, 80)
+		one.Meters[id] = s
+		one.meters = append(one.meters, id)
+	}
+	return one
+}
+
+// choose finds which run each cell is of: that of its In[N], else the only one or the last, else, where several cells have one source, by their
+// order. The text says why there is none.
+func (n *Notebook) choose(all *runs) (chosen []*run, why []string) {
+	same := map[string][]int{}
+	for i, c := range n.cells {
+		same[hash(c.source)] = append(same[hash(c.source)], i)
+	}
+	chosen, why = make([]*run, len(n.cells)), make([]string, len(n.cells))
+	for i, c := range n.cells {
+		of := hash(c.source)
+		list, cells := all.of[of], same[of]
+		switch {
+		case c.source == "":
+			continue // it is empty
+		case len(list) == 0:
+			why[i] = "no cell of this session has its source"
+		default:
+			if chosen[i] = byCount(list, c.count); chosen[i] == nil && len(cells) == 1 {
+				chosen[i] = &list[len(list)-1]
+			}
+			if at := position(cells, i); chosen[i] == nil && len(list) == len(cells) {
+				chosen[i] = &list[at]
+			}
+			if chosen[i] == nil {
+				why[i] = fmt.Sprintf("%d cells have its source, which ran %s: which run is whose is not known", len(cells), words.Times(int64(all.count[of])))
+				continue
+			}
+			chosen[i].Runs = all.count[of]
+		}
+	}
+	return chosen, why
+}
+
+// byCount is the last run with a cell's In[N], nil if there is none.
+func byCount(list []run, count *int) *run {
+	for i := len(list) - 1; i >= 0 && count != nil; i-- {
+		if c := list[i].ExecutionCount; c != nil && *c == *count {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+func position(all []int, one int) int {
+	for at, i := range all {
+		if i == one {
+			return at
+		}
+	}
+	return 0
+}

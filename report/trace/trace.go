@@ -1,0 +1,251 @@
+// Package trace prints reports as timelines: cells, statements and experiments as slices, meters as counters, for
+// Perfetto's user interface and Chrome's. Formats of stacks do not belong here.
+package trace
+
+import (
+	"cmp"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// sink is a format that is written as windows and points come.
+type sink interface {
+	// process is told of each before anything in it; pid 0 stands for those that the report does not have.
+	process(pid int, name string)
+	// lane is a row of slices, which nest in it.
+	lane(pid int, kind string, number int)
+	slice(s *slice)
+	counter(pid int, meter string, at, bytes int64)
+	// gap is a time for which a counter does not say all.
+	gap(pid int, counter string, from, to int64, why string)
+}
+
+// slice is a window, in the lane in which it nests.
+type slice struct {
+	pid, lane  int
+	kind       string // of the lane: laneCells or laneExperiments
+	category   string
+	name       string
+	from, to   int64
+	numbers    []number
+	texts      []named
+	experiment int // which one it is, from 1; 0 for others
+}
+
+type number struct {
+	name  string
+	value int64
+}
+
+type named struct{ name, text string }
+
+const (
+	laneCells       = "cells"
+	laneExperiments = "experiments"
+)
+
+// maxExcerpt is how much of a source a slice has, in cells of text.
+const maxExcerpt = 200
+
+// print goes through a report once.
+func print(to sink, r *model.Report) {
+	p := printer{to: to, known: map[int]bool{}, lanes: map[place][]nest{}, meters: words.Headlines(r.AllMeters())}
+	for i := range r.Processes {
+		one := &r.Processes[i]
+		p.process(one.PID, one.Command)
+	}
+	for w := range r.AllPassing() {
+		p.window(w)
+	}
+	p.counters(r)
+}
+
+// printer keeps which lanes there are, and what is open in them.
+type printer struct {
+	to          sink
+	known       map[int]bool
+	lanes       map[place][]nest
+	meters      []string
+	experiments int
+	over        []over
+}
+
+type place struct {
+	pid  int
+	kind string
+}
+
+// nest is a lane: the ends of the slices that are open in it, the outermost first, and where the last began.
+type nest struct {
+	ends []int64
+	last int64
+}
+
+func (p *printer) process(pid int, command string) {
+	if p.known[pid] {
+		return
+	}
+	p.known[pid] = true
+	p.to.process(pid, escape.Bounded(command, maxExcerpt))
+}
+
+func (p *printer) window(w *model.Window) {
+	s := slice{pid: w.PID, kind: laneCells, category: w.Kind, from: max(0, w.StartNS), name: name(w)}
+	s.to = max(s.from, s.from+max(0, w.DurationNS))
+	switch w.Kind {
+	case model.Session: // the process has its track
+		return
+	case model.Experiment:
+		p.experiments++
+		s.kind, s.experiment = laneExperiments, p.experiments
+	}
+	p.process(w.PID, "")
+	s.lane = p.place(&s)
+	p.figures(w, &s)
+	p.to.slice(&s)
+}
+
+// place finds a lane in which a slice lies within those that are open, or after them; viewers show others wrongly.
+func (p *printer) place(s *slice) int {
+	at := place{s.pid, s.kind}
+	lanes := p.lanes[at]
+	for i := range lanes {
+		if lanes[i].take(s) {
+			return i
+		}
+	}
+	one := nest{}
+	one.take(s)
+	p.lanes[at] = append(lanes, one)
+	p.to.lane(s.pid, s.kind, len(lanes))
+	return len(lanes)
+}
+
+func (n *nest) take(s *slice) bool {
+	if s.from < n.last {
+		return false
+	}
+	open := len(n.ends)
+	for open > 0 && n.ends[open-1] <= s.from {
+		open--
+	}
+	if open > 0 && (n.ends[open-1] < s.to || s.kind == laneExperiments) {
+		return false
+	}
+	n.ends, n.last = append(n.ends[:open], s.to), s.from
+	return true
+}
+
+func name(w *model.Window) string {
+	switch w.Kind {
+	case model.Cell:
+		count := -1
+		if w.ExecutionCount != nil {
+			count = *w.ExecutionCount
+		}
+		return words.Cell(w.Execution, count, w.Silent)
+	case model.Statement:
+		if w.Line > 0 {
+			return "line " + words.Count(uint64(w.Line))
+		}
+	}
+	if w.Name != "" {
+		return escape.Bounded(w.Name, maxExcerpt)
+	}
+	return w.Kind
+}
+
+// figures are what a viewer shows of a slice: bytes of what people look at, of statements only what moved.
+func (p *printer) figures(w *model.Window, s *slice) {
+	for _, id := range p.meters {
+		f, ok := w.Meters[id]
+		if !ok || w.Kind == model.Statement && f.Need() == 0 && f.Consumed == 0 {
+			continue
+		}
+		id = escape.Text(id)
+		s.numbers = append(s.numbers, number{id + ".start", f.Start}, number{id + ".peak", f.Peak}, number{id + ".end", f.End})
+		if !f.Exact {
+			why := "at least"
+			if f.Bound != nil {
+				why = "off by at most " + words.Bytes(*f.Bound)
+			}
+			s.texts = append(s.texts, named{id + ".inexact", why})
+		}
+	}
+	if w.Status != model.OK {
+		s.texts = append(s.texts, named{"status", escape.Bounded(w.Status, maxExcerpt)})
+	}
+	if w.Note != "" {
+		s.texts = append(s.texts, named{"note", escape.Bounded(w.Note, maxExcerpt)})
+	}
+	if source := strings.TrimSpace(w.Source); source != "" {
+		s.texts = append(s.texts, named{"source", escape.OneLine(source, w.SourceTruncated, maxExcerpt)})
+	}
+}
+
+// counters are what meters did, point by point. Behind the last point of a process that has ended there is nothing.
+func (p *printer) counters(r *model.Report) {
+	ends := map[int]int64{}
+	for i := range r.Processes {
+		if one := &r.Processes[i]; one.Ended {
+			ends[one.PID] = max(ends[one.PID], one.EndNS)
+		} else {
+			ends[one.PID] = math.MaxInt64
+		}
+	}
+	last := map[counted]int64{}
+	for track := range r.AllTimeline() {
+		if track.Tree {
+			continue // the processes have their own
+		}
+		p.process(track.PID, "")
+		of := counted{track.PID, escape.Text(track.Meter)}
+		for _, point := range track.Points {
+			at := max(0, point.NS)
+			last[of] = max(last[of], at)
+			p.to.counter(of.pid, of.meter, at, point.Bytes)
+		}
+		for _, g := range track.Gaps {
+			p.to.gap(of.pid, of.meter, max(0, g.StartNS), max(0, g.StartNS, g.EndNS), escape.Bounded(g.Reason, maxExcerpt))
+		}
+	}
+	for of, at := range last {
+		if end, known := ends[of.pid]; known && end != math.MaxInt64 {
+			p.over = append(p.over, over{of, max(at, end)})
+		}
+	}
+	slices.SortFunc(p.over, func(a, b over) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter)) })
+	for _, one := range p.over {
+		p.to.counter(one.pid, one.meter, one.at, 0)
+	}
+}
+
+// counted is a counter.
+type counted struct {
+	pid   int
+	meter string
+}
+
+// over is a counter whose process has ended.
+type over struct {
+	counted
+	at int64
+}
+
+// checked keeps the first error of a writer.
+type checked struct {
+	to  io.Writer
+	err error
+}
+
+func (c *checked) write(b []byte) {
+	if c.err == nil {
+		_, c.err = c.to.Write(b)
+	}
+}
