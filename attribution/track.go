@@ -27,11 +27,12 @@ const (
 // track is what one meter of a process, or of a tree, does over time.
 type track struct {
 	meter    event.Meter
-	value    event.Bytes // at the last boundary
-	points   []point     // that are not stored yet
-	edge     int         // of these, how many are behind no window's beginning or end
-	atEdge   event.Bytes // the value there
-	free     int         // how many may be thinned
+	value    event.Bytes       // at the last boundary
+	points   []point           // that are not stored yet
+	edge     int               // of these, how many are behind no window's beginning or end
+	atEdge   event.Bytes       // the value there
+	free     int               // how many may be thinned
+	shut     event.Nanoseconds // of the last point that is stored
 	isGap    bool
 	hasBegun bool
 	folds    []fold // what changes tell of segments that are not over
@@ -129,11 +130,11 @@ func (k *track) add(p point) {
 
 // cross adds what a boundary says that comes behind a later one.
 func (k *track) cross(s *seen) {
-	i := len(k.points)
-	for i > 0 && k.points[i-1].at > s.at {
+	at, i := max(s.at, k.shut), len(k.points)
+	for i > 0 && k.points[i-1].at > at {
 		i--
 	}
-	k.points = slices.Insert(k.points, i, point{at: s.at, bytes: s.value, kind: model.PointValue, kept: s.isEdge})
+	k.points = slices.Insert(k.points, i, point{at: at, bytes: s.value, kind: model.PointValue, kept: s.isEdge})
 	if !s.isEdge {
 		k.free++
 	}
