@@ -242,28 +242,6 @@ func (t *Tracker) window(w *window) model.Window {
 	return out
 }
 
-// treeOf are a window's figures of its process and the children together, where they are others than its own.
-func (t *Tracker) treeOf(w *window, own map[string]model.Figure) map[string]model.Figure {
-	out := t.lent.figures()
-	for _, m := range t.gpus.meters {
-		if !t.shows(m, nil, w.process.info.Python != "") {
-			continue
-		}
-		f := t.figure(m, w.tree.of(m), w, false)
-		if shared := w.shared.of(m); shared > 0 {
-			f.Exact, f.Bound = false, widen(f.Bound, shared)
-		}
-		// A forked child has no probes: what it makes is in none of them. And not all of the tree may have been seen.
-		if w.crowded || w.sharing && m.Facts().OfPythons || w.doubts.inTree(m) {
-			f.Exact, f.Bound = false, nil
-		}
-		if o, ok := own[m.String()]; !ok || !o.Equal(f) {
-			out[m.String()] = f
-		}
-	}
-	return out
-}
-
 // isBelow says whether a process is a child of another, or a child's child: not its parent, not another child of that.
 func (t *Tracker) isBelow(p, of *process) bool {
 	const deepest = 64

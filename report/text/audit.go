@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -113,7 +112,7 @@ func (v *view) verdict(number int, one *model.Verdict) {
 	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.text += " of " + meterName(one.Meter)
 	}
-	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{cmp.Or(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
+	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{VerdictTitle(one.Kind), yellow}, span{"   ", plain}, size)
 	row := func(name string, parts ...span) {
 		spans := []span{{"    " + escape.Pad(name, 8, false), dim}}
 		v.prose("            ", append(spans, parts...)...)
