@@ -28,6 +28,7 @@ report/markdown: model words report/escape
 report/trace: model words report/escape report/wire
 report/parquet: model parquet-go
 report/notebook: model words report/escape
+report/torchviz: model words report/escape
 report/sheet: model words report/escape report/markdown
 report/reporttest: model report jsonschema
 
@@ -65,7 +66,7 @@ tracer/gpu/gputest:
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution compare doctor event inventory model plan python recording report report/escape report/html report/live report/markdown report/notebook report/parquet report/profile report/text report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/display tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term report/sheet
+cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook report/html report/sheet
 bench/made: event recording
 bench/recording: attribution/attributiontest bench/made event
 bench/sessions: attribution/attributiontest bench/made event

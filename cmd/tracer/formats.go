@@ -13,6 +13,7 @@ import (
 	"ipytracer/report/parquet"
 	"ipytracer/report/profile"
 	"ipytracer/report/text"
+	"ipytracer/report/torchviz"
 	"ipytracer/report/trace"
 )
 
@@ -76,6 +77,11 @@ var formats = []format{
 		name: "parquet", ending: ".parquet", open: "pandas, Polars, DuckDB, Spark", binary: true, own: true, print: parquet.Print,
 		has:   "a row for each window and each time between cells, every figure of every meter and of the tree, nulls; certificate, host, meters, processes as JSON in the metadata",
 		lacks: "who allocated, children",
+	},
+	{
+		name: "memory-viz", ending: ".pickle", open: "PyTorch's memory_viz page", binary: true, own: true, print: torchviz.Print,
+		has:   "what stood on each GPU at the session's peak: a block for each stack, with its cell",
+		lacks: "single blocks and their addresses (a block is all that a stack had), the course of time (its order is made up), the CPU; refused where no memory on a GPU was seen",
 	},
 	{
 		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true, print: markdown.Print,
