@@ -42,7 +42,9 @@ func (t *Tracker) Report() *model.Report {
 		r.Between = append(r.Between, *b)
 	}
 	for track := range r.StreamTimeline {
-		r.Timeline = append(r.Timeline, *track)
+		one := *track
+		one.Points, one.Gaps = slices.Clone(one.Points), slices.Clone(one.Gaps)
+		r.Timeline = append(r.Timeline, one)
 	}
 	r.MeterIDs, r.Stream, r.StreamBetween, r.Passing, r.PassingBetween, r.Detail, r.Find, r.Since, r.StreamTimeline = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return r

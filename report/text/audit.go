@@ -86,7 +86,7 @@ func (v *view) auditHeader(a *model.Audit) {
 		if p.Objects > 0 {
 			parts = append(parts, span{words.Plural(int(p.Objects), "object") + " looked at", plain})
 		}
-		if notable(p.Ending) {
+		if notable(p.Ending, p.IPython) {
 			at := ""
 			if p.Ending.At != nil {
 				at = ", in " + placeName(p.Ending.At)

@@ -101,7 +101,7 @@ func Losses(c *model.Certificate) string {
 
 // Ended is how a process ended, in words; "" where it ended by itself, or runs.
 func Ended(p *model.Process) string {
-	if !notable(p.Ending) {
+	if !notable(p.Ending, p.IPython) {
 		return ""
 	}
 	var parts []string
