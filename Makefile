@@ -92,6 +92,29 @@ lint: ## go vet, staticcheck, who may import whom, that go.mod is tidy, and that
 	scripts/check-imports.sh
 	$(GO) mod tidy -diff
 
+PAGE := report/html/page
+PAGE_MODULES := $(PAGE)/node_modules/.package-lock.json
+
+$(PAGE_MODULES): $(PAGE)/package-lock.json
+	cd $(PAGE) && npm ci --ignore-scripts --no-audit --no-fund --silent
+
+.PHONY: page
+page: $(PAGE_MODULES) ## build the program of the page that --format html writes, report/html/page/dist (needs Node 18 and npm)
+	cd $(PAGE) && npm run --silent types && npm run --silent build
+
+.PHONY: check-page
+check-page: $(PAGE_MODULES) ## the committed program of the page is what its source gives
+	scripts/check-page.sh
+
+.PHONY: test-page
+test-page: $(PAGE_MODULES) ## open the pages of the fixtures in Chromium: every size is the report's, nothing runs (TRACER_CHROMIUM=PATH)
+	cd $(PAGE) && npm run --silent test
+
+.PHONY: page-shots
+page-shots: $(PAGE_MODULES) build ## take the pictures of docs/ anew, of docs/pictures/notebook.arrows.gz in Chromium
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/n.arrows" && \
+	$(BIN) report "$$dir/n.arrows" -q -o "$$dir/page.html" && node $(PAGE)/shots.mjs "$$dir/page.html" docs/pictures
+
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it
 	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...

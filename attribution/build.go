@@ -42,7 +42,9 @@ func (t *Tracker) Report() *model.Report {
 		r.Between = append(r.Between, *b)
 	}
 	for track := range r.StreamTimeline {
-		r.Timeline = append(r.Timeline, *track)
+		one := *track
+		one.Points, one.Gaps = slices.Clone(one.Points), slices.Clone(one.Gaps)
+		r.Timeline = append(r.Timeline, one)
 	}
 	r.MeterIDs, r.Stream, r.StreamBetween, r.Passing, r.PassingBetween, r.Detail, r.Find, r.Since, r.StreamTimeline = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return r
@@ -236,28 +238,6 @@ func (t *Tracker) window(w *window) model.Window {
 		meters := t.figureMap(c.figures, w, false, p.info.Python != "")
 		maps.DeleteFunc(meters, func(_ string, f model.Figure) bool { return f.Exact && f.Peak == 0 })
 		out.Children = append(out.Children, model.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
-	}
-	return out
-}
-
-// treeOf are a window's figures of its process and the children together, where they are others than its own.
-func (t *Tracker) treeOf(w *window, own map[string]model.Figure) map[string]model.Figure {
-	out := t.lent.figures()
-	for _, m := range t.gpus.meters {
-		if !t.shows(m, nil, w.process.info.Python != "") {
-			continue
-		}
-		f := t.figure(m, w.tree.of(m), w, false)
-		if shared := w.shared.of(m); shared > 0 {
-			f.Exact, f.Bound = false, widen(f.Bound, shared)
-		}
-		// A forked child has no probes: what it makes is in none of them. And not all of the tree may have been seen.
-		if w.crowded || w.sharing && m.Facts().OfPythons || w.doubts.inTree(m) {
-			f.Exact, f.Bound = false, nil
-		}
-		if o, ok := own[m.String()]; !ok || !o.Equal(f) {
-			out[m.String()] = f
-		}
 	}
 	return out
 }

@@ -33,7 +33,7 @@ func (t *Tracker) beginExperiment(r *root, p *process, b *event.Boundary) {
 		all.refused[name]++
 		return
 	}
-	w := t.openWindow(p, b, kindExperiment, p.session)
+	w := t.openWindow(p, b, kindExperiment, t.sessionOf(p))
 	w.name = name
 	if all.byName == nil {
 		all.byName = map[string][]*window{}

@@ -2,11 +2,13 @@ package attribution
 
 import "ipytracer/event"
 
-// A segment may have millions of changes. Of each meter they are kept as a chart of so many columns would show them: the first and the
-// last value of each column of time, the lowest and the highest. The columns get wider as the segment goes on.
+// A segment may have millions of changes. Of each meter they are kept as a chart of so many columns would show them: the lowest and the
+// highest value of each column of time. The columns get wider as the segment goes on.
 
-// foldColumns is how many columns a segment has at most.
-const foldColumns = 32
+const (
+	foldColumns = 64 // of a segment, at most
+	firstShift  = 20 // columns are 2^20 ns wide at first: what is shorter no chart of a session shows
+)
 
 // moment is a value that a change told.
 type moment struct {
@@ -17,8 +19,8 @@ type moment struct {
 
 // column is what a meter did in a stretch of time.
 type column struct {
-	first, least, most, last moment
-	any                      bool
+	least, most moment
+	any         bool
 }
 
 // fold is what a meter did in a segment.
@@ -38,35 +40,30 @@ func (f *fold) add(m moment) {
 	for uint64(len(f.columns)) <= i {
 		f.columns = append(f.columns, column{})
 	}
-	c := &f.columns[i]
+	f.columns[i].with(column{m, m, true})
+}
+
+// with takes in what a meter did in another stretch.
+func (c *column) with(other column) {
 	if !c.any {
-		*c = column{m, m, m, m, true}
+		*c = other
 		return
 	}
-	c.last = m
-	if m.bytes < c.least.bytes {
-		c.least = m
+	if other.least.bytes < c.least.bytes {
+		c.least = other.least
 	}
-	if m.bytes > c.most.bytes {
-		c.most = m
+	if other.most.bytes > c.most.bytes {
+		c.most = other.most
 	}
 }
 
 // widen makes one column of every two.
 func (f *fold) widen() {
 	f.shift++
-	for i := range f.columns {
-		switch c, into := f.columns[i], &f.columns[i/2]; {
-		case i%2 == 0 || !into.any:
-			*into = c
-		case c.any:
-			into.last = c.last
-			if c.least.bytes < into.least.bytes {
-				into.least = c.least
-			}
-			if c.most.bytes > into.most.bytes {
-				into.most = c.most
-			}
+	for i, c := range f.columns {
+		f.columns[i] = column{}
+		if c.any {
+			f.columns[i/2].with(c)
 		}
 	}
 	f.columns = f.columns[:(len(f.columns)+1)/2]
@@ -83,10 +80,8 @@ func (f *fold) moments(out []moment) []moment {
 		if other.at < one.at {
 			one, other = other, one
 		}
-		for _, m := range [...]moment{c.first, one, other, c.last} {
-			if n := len(out); n == 0 || out[n-1] != m {
-				out = append(out, m)
-			}
+		if out = append(out, one); other != one {
+			out = append(out, other)
 		}
 	}
 	return out

@@ -90,7 +90,7 @@ func (k *track) tell(l *timeline, segment uint64, m moment) {
 	if len(k.folds) == maxFolds || l.columns >= maxColumns {
 		return
 	}
-	f := fold{segment: segment, origin: m.at, shift: 10}
+	f := fold{segment: segment, origin: m.at, shift: firstShift}
 	if n := len(l.spare); n > 0 {
 		f.columns, l.spare = l.spare[n-1], l.spare[:n-1]
 	}

@@ -21,16 +21,18 @@ type point struct {
 const (
 	maxFree    = 128
 	maxStretch = 1 << 10
+	shortest   = 1 << firstShift // how long a meter stands still at least for that to be a point
 )
 
 // track is what one meter of a process, or of a tree, does over time.
 type track struct {
 	meter    event.Meter
-	value    event.Bytes // at the last boundary
-	points   []point     // that are not stored yet
-	edge     int         // of these, how many are behind no window's beginning or end
-	atEdge   event.Bytes // the value there
-	free     int         // how many may be thinned
+	value    event.Bytes       // at the last boundary
+	points   []point           // that are not stored yet
+	edge     int               // of these, how many are behind no window's beginning or end
+	atEdge   event.Bytes       // the value there
+	free     int               // how many may be thinned
+	shut     event.Nanoseconds // of the last point that is stored
 	isGap    bool
 	hasBegun bool
 	folds    []fold // what changes tell of segments that are not over
@@ -86,8 +88,12 @@ func (k *track) move(l *timeline, s *seen) {
 	if len(moments) == 0 && s.value == k.value && s.high <= k.value {
 		return
 	}
-	if k.hasBegun && !waited && s.hold > k.end && s.hold-k.end > (s.at-k.end)/64 { // so long it stood still
+	if k.hasBegun && !waited && s.hold-k.end > max(shortest, (s.at-k.end)/64) { // so long it stood still
 		k.add(point{at: s.hold, bytes: k.value, kind: model.PointValue})
+	}
+	since := k.end
+	if !waited {
+		since = max(since, s.hold)
 	}
 	for _, m := range moments {
 		kind := model.PointValue
@@ -96,7 +102,7 @@ func (k *track) move(l *timeline, s *seen) {
 		}
 		highest = max(highest, m.bytes)
 		// A clock is read a moment before or after the meter: what is of a segment lies in it.
-		k.add(point{at: min(max(m.at, k.end+1), s.at), bytes: m.bytes, kind: kind})
+		k.add(point{at: min(max(m.at, since+1, k.end), s.at), bytes: m.bytes, kind: kind})
 	}
 	if s.high > highest {
 		k.add(point{at: s.at, bytes: s.high, kind: model.PointMost})
@@ -124,11 +130,11 @@ func (k *track) add(p point) {
 
 // cross adds what a boundary says that comes behind a later one.
 func (k *track) cross(s *seen) {
-	i := len(k.points)
-	for i > 0 && k.points[i-1].at > s.at {
+	at, i := max(s.at, k.shut), len(k.points)
+	for i > 0 && k.points[i-1].at > at {
 		i--
 	}
-	k.points = slices.Insert(k.points, i, point{at: s.at, bytes: s.value, kind: model.PointValue, kept: s.isEdge})
+	k.points = slices.Insert(k.points, i, point{at: at, bytes: s.value, kind: model.PointValue, kept: s.isEdge})
 	if !s.isEdge {
 		k.free++
 	}

@@ -132,6 +132,44 @@ func TestChildrenAndTheTree(t *testing.T) {
 	expect(t, "child ended", r.Processes[1].Ended, true)
 }
 
+// TestTreeBelowTheTop: what the window of a child has together is its own and its children's, and nothing of its parent or of that one's others.
+func TestTreeBelowTheTop(t *testing.T) {
+	s := newScript()
+	born := func(pid, parent int32) {
+		s.born(pid, 5)
+		s.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = parent })
+		s.boundary(event.ProcessExec, pid, func(b *event.Boundary) { b.Parent, b.Text = parent, "python3" })
+	}
+	experiment := func(kind event.BoundaryKind, name string) {
+		s.boundary(kind, 200, func(b *event.Boundary) { b.Text = name })
+	}
+	born(200, main)
+	born(300, main)
+	experiment(event.ExperimentBegin, "alone")
+	s.to(200, 40)
+	s.to(300, 900)
+	s.to(200, 20)
+	experiment(event.ExperimentEnd, "alone")
+	experiment(event.ExperimentBegin, "with a child")
+	born(400, 200)
+	s.to(400, 100)
+	s.to(200, 30)
+	s.to(300, 7)
+	experiment(event.ExperimentEnd, "with a child")
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	alone, with := nth(t, r, model.Experiment, 0), nth(t, r, model.Experiment, 1)
+	expect(t, "its own", resident(alone), [3]int64{5, 40, 20})
+	if len(alone.Tree) != 0 || len(alone.Children) != 0 {
+		t.Errorf("a window without children has a tree: %+v, %+v", alone.Tree, alone.Children)
+	}
+	tree := with.Tree["cpu.resident"]
+	expect(t, "with its child", [3]int64{tree.Start, tree.Peak, tree.End}, [3]int64{20, 130, 130})
+	if !tree.Exact {
+		t.Errorf("both were highest at the end, so their sum is known, but it is %+v", tree)
+	}
+}
+
 // TestPIDThatIsHandedOn: a pid that two children have had, one after the other, is two processes, each with its command and its memory.
 func TestPIDThatIsHandedOn(t *testing.T) {
 	s := newScript()

@@ -10,6 +10,7 @@ const trackPoints = 8 << 10
 
 // eachTrack makes a report's timeline.
 func (t *Tracker) eachTrack(yield func(*model.Track) bool) {
+	d := drawing{t: t, yield: yield} // one after another in the same memory
 	for _, p := range t.order {
 		if p.began == 0 && !p.hasWindows {
 			continue
@@ -18,23 +19,23 @@ func (t *Tracker) eachTrack(yield func(*model.Track) bool) {
 		if p.ended {
 			gone = p.gone
 		}
-		if !t.eachOf(&p.line, p, false, gone, yield) {
+		if !d.each(&p.line, p, false, gone) {
 			return
 		}
-		if r := t.roots[p.root]; r != nil && p.session != nil && p.parent == 0 && !t.eachOf(&r.line, p, true, t.last, yield) {
+		if r := t.roots[p.root]; r != nil && p.session != nil && p.parent == 0 && !d.each(&r.line, p, true, t.last) {
 			return
 		}
 	}
 }
 
-// eachOf makes the tracks of a process, or of the tree of one that is attached.
-func (t *Tracker) eachOf(l *line, p *process, tree bool, gone event.Nanoseconds, yield func(*model.Track) bool) bool {
+// each makes the tracks of a process, or of the tree of one that is attached.
+func (d *drawing) each(l *line, p *process, tree bool, gone event.Nanoseconds) bool {
 	for _, k := range l.tracks {
-		if !t.shows(k.meter, nil, p.info.Python != "") {
+		if !d.t.shows(k.meter, nil, p.info.Python != "") {
 			continue
 		}
-		d := drawing{t: t, blind: t.blindOf(p, tree, k.meter), yield: yield}
-		d.track = model.Track{PID: int(p.info.PID), Meter: k.meter.String(), Tree: tree}
+		d.track = model.Track{PID: int(p.info.PID), Meter: k.meter.String(), Tree: tree, Points: d.track.Points[:0], Gaps: d.track.Gaps[:0]}
+		d.blind, d.inGap, d.points = d.t.blindOf(p, tree, k.meter), false, 0
 		d.began, d.gone, d.alone = p.began, gone, tree
 		if !d.all(k) {
 			return false
@@ -120,7 +121,7 @@ func (d *drawing) flush() bool {
 		})
 		d.blind = d.blind[1:]
 	}
-	one := d.track
-	d.track.Points, d.track.Gaps = nil, nil
-	return d.yield(&one)
+	goesOn := d.yield(&d.track)
+	d.track.Points, d.track.Gaps = d.track.Points[:0], d.track.Gaps[:0]
+	return goesOn
 }

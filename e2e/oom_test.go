@@ -15,7 +15,7 @@ import (
 // memoryCgroup makes a cgroup with a limit of its own, of version 1 or 2, whichever has the memory controller here.
 func memoryCgroup(t *testing.T, limit int64) string {
 	t.Helper()
-	name := fmt.Sprintf("ipytracer-%s-%d", t.Name(), os.Getpid())
+	name := fmt.Sprintf("ipytracer-%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid())
 	for _, way := range []struct{ top, limit string }{
 		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"}, {"/sys/fs/cgroup/unified", "memory.max"},
 	} {

@@ -123,6 +123,7 @@ def install(package):
     files[prefix + "METADATA"] = ("Metadata-Version: 2.1\nName: %s\nVersion: %s\n" % (NAME, version)).encode()
     files[prefix + "INSTALLER"] = (INSTALLER + "\n").encode()
     files[prefix + "WHEEL"] = b"Wheel-Version: 1.0\nGenerator: tracer\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[prefix + "entry_points.txt"] = b"[pytest11]\nipytracer = ipytracer.pytest_plugin\n"
     listed = dict(files, **{os.path.relpath(os.path.join(lab, path), folder): data for path, data in extension.items()})
     files[prefix + "RECORD"] = (record(listed) + prefix + "RECORD,,\n").encode()
     with laid_out(folder, files) as work:

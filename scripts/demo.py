@@ -1,4 +1,4 @@
-"""Runs a few cells in a fresh Jupyter kernel: python3 demo.py DIR. Writes the kernel's pid to DIR/pid, waits for a
+"""Runs a few cells in a fresh Jupyter kernel: python3 demo.py DIR [CELLS], a file in which "# %%" begins each. Writes the kernel's pid to DIR/pid, waits for a
 line on standard input, runs the cells one after the other, creates DIR/ran, waits for another line, shuts the kernel down."""
 
 import os
@@ -20,6 +20,10 @@ CELLS = [
 
 
 def main():
+    cells = CELLS
+    if len(sys.argv) > 2:
+        with open(sys.argv[2], encoding="utf-8") as f:
+            cells = [cell.strip("\n") for cell in f.read().split("# %%\n")[1:]]
     manager = KernelManager(kernel_name="python3")
     manager.start_kernel(stdout=sys.stderr)
     client = manager.client()
@@ -31,7 +35,7 @@ def main():
         f.write(str(pid))
     os.rename(os.path.join(sys.argv[1], "pid.new"), os.path.join(sys.argv[1], "pid"))
     sys.stdin.readline()
-    for cell in CELLS:
+    for cell in cells:
         client.execute_interactive(cell, timeout=120, output_hook=lambda message: None, stop_on_error=False)
     open(os.path.join(sys.argv[1], "ran"), "w").close()
     sys.stdin.readline()  # so long the tracer looks at what is there

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A real Jupyter kernel, traced: starts ipykernel, attaches, runs the cells of scripts/demo.py in it, detaches
-# and prints the report. Needs root; `make demo` installs what is missing first.
+# and prints the report. Needs root; `make demo` installs what is missing first. CELLS=FILE runs other cells, RECORD=FILE keeps the recording.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ trap cleanup EXIT
 python=${PYTHON:-/usr/bin/python3}
 echo '$ jupyter kernel &                     # a kernel that knows nothing of us'
 mkfifo "$dir/go"
-"$python" scripts/demo.py "$dir" <"$dir/go" >"$dir/out" 2>"$dir/err" &
+"$python" scripts/demo.py "$dir" ${CELLS:+"$CELLS"} <"$dir/go" >"$dir/out" 2>"$dir/err" &
 kernel=$!
 exec 3>"$dir/go"
 for _ in $(seq 300); do
@@ -26,7 +26,7 @@ done
 pid=$(cat "$dir/pid")
 
 echo "\$ sudo tracer attach $pid"
-bin/tracer attach --ready-file "$dir/ready" --record "$dir/demo.arrows" "$pid" >"$dir/report" &
+bin/tracer attach --ready-file "$dir/ready" --record "${RECORD:-$dir/demo.arrows}" "$pid" >"$dir/report" &
 tracer=$!
 for _ in $(seq 300); do
     [ ! -e "$dir/ready" ] || break

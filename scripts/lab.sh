@@ -2,9 +2,11 @@
 # JupyterLab's extension in a real JupyterLab, in a real browser, with the tracer attached to the server: what is at the
 # cells must be what the tracer's report has, to the byte. Needs root, chromium, node, and the tree of scripts/pythons.sh lab.
 #
-#   scripts/lab.sh [PICTURES]     PICTURES: a folder for screenshots
+#   scripts/lab.sh [PICTURES]     PICTURES: a folder for screenshots. LAB_FAILED: a file for that of a page where something was not seen
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# Whoever has only cloned it has the browser's driver from the lock file.
+[ -e python/labextension/node_modules/puppeteer-core ] || (cd python/labextension && npm ci --ignore-scripts --no-audit --loglevel=error >/dev/null)
 
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND # all of this is root's, also by sudo
 root=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}/lab

@@ -20,6 +20,8 @@ import (
 type AttachOptions struct {
 	SessionOptions
 	All bool
+	// Started is when the process that is meant started, in 1/100 s since boot; 0: whoever has the pid.
+	Started uint64
 }
 
 func newAttachCommand(c console) *cobra.Command {
@@ -38,6 +40,8 @@ It ends on Ctrl-C, when the target ends, or after --duration. The target does no
 	}
 	o.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.All, "all", false, "attach to every kernel there is")
+	cmd.Flags().Uint64Var(&o.Started, "started", 0, "attach only to a process that started then")
+	_ = cmd.Flags().MarkHidden("started")
 	cmd.Flags().DurationVar(&o.Duration, "duration", 0, "detach after this time, such as 30s or 10m")
 	return cmd
 }
@@ -55,6 +59,9 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 		return usageError{err}
 	}
 	who := named(pids)
+	if o.Started > 0 && len(who) == 1 {
+		who[0].StartTicks = o.Started
+	}
 	if len(pids) == 0 {
 		if who, err = chooseKernels(ctx, c, o.All, "attach"); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/sheet"
 	"ipytracer/report/text"
 	"ipytracer/words"
 )
@@ -45,7 +46,7 @@ judged is listed with why: only an audit without such a list is an all-clear.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Least, "min", "1MiB", "the least `SIZE` of a verdict")
 	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the verdicts of any meter add up to more than `SIZE`, 6 if that could not be judged")
-	f.StringVar(&o.Format, "format", "text", "how to print the audit: text or json")
+	f.StringVar(&o.Format, "format", "text", "how to print the audit: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the audit")
@@ -85,7 +86,7 @@ func runAudit(ctx context.Context, o AuditOptions, c console, target string) err
 
 // check finds mistakes before anything is read or traced.
 func (o *AuditOptions) check() (err error) {
-	if err := checkFormat(o.Format, "text", "json"); err != nil {
+	if err := checkFormat(o.Format, "text", "json", "markdown", "html"); err != nil {
 		return err
 	}
 	if o.least, err = size("--min", o.Least); err != nil {
@@ -150,8 +151,14 @@ func (o *AuditOptions) print(w io.Writer, a *model.Audit) error {
 	if o.NoSource {
 		a = report.AuditWithoutSource(a)
 	}
-	if o.Format == "json" {
+	page := sheet.AuditOptions{Who: text.Who, Title: text.VerdictTitle}
+	switch o.Format {
+	case "json":
 		return report.AuditJSON(w, a)
+	case "markdown":
+		return sheet.AuditMarkdown(w, a, page)
+	case "html":
+		return sheet.AuditHTML(w, a, page)
 	}
 	return text.Audit(w, a, text.Options{Color: colored(w), Width: width(w)})
 }

@@ -17,6 +17,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/recording"
 	"ipytracer/report"
+	"ipytracer/report/sheet"
 	"ipytracer/report/text"
 )
 
@@ -46,9 +47,9 @@ it; edited cells come first. Whatever keeps the two from being comparable is lis
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.Meters, "meter", nil, "the `METERS` that decide, the one that ranks first (default: resident memory, and of each GPU what the driver and PyTorch have)")
-	f.StringVar(&o.Least, "min", "1MiB", "the least `SIZE` of a change: two runs of the same differ by less")
+	f.StringVar(&o.Least, "min", "4MiB", "the least `SIZE` of a change: two runs of the same differ by some MiB")
 	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the session's peak, or what a cell needs, grew by more than any of these `LIMITS` (10%, 100MiB, or several with commas), 6 if that cannot be judged")
-	f.StringVar(&o.Format, "format", "text", "how to print the comparison: text or json")
+	f.StringVar(&o.Format, "format", "text", "how to print the comparison: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the comparison to `FILE` instead of standard output")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text")
 	f.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
@@ -58,7 +59,7 @@ it; edited cells come first. Whatever keeps the two from being comparable is lis
 }
 
 func (o *DiffOptions) check() (err error) {
-	if err := checkFormat(o.Format, "text", "json"); err != nil {
+	if err := checkFormat(o.Format, "text", "json", "markdown", "html"); err != nil {
 		return err
 	}
 	if o.compare.Least, err = size("--min", o.Least); err != nil {
@@ -129,8 +130,13 @@ func (o *DiffOptions) print(w io.Writer, d *model.Diff) error {
 	if o.NoSource {
 		d = report.DiffWithoutSource(d)
 	}
-	if o.Format == "json" {
+	switch o.Format {
+	case "json":
 		return report.DiffJSON(w, d)
+	case "markdown":
+		return sheet.DiffMarkdown(w, d)
+	case "html":
+		return sheet.DiffHTML(w, d)
 	}
 	return text.Diff(w, d, text.Options{Color: colored(w), Width: width(w), Cells: o.Cells, Full: o.Full})
 }

@@ -15,6 +15,7 @@ import (
 	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
+	"ipytracer/tracer/serving"
 )
 
 // The exit statuses of the contract.
@@ -84,6 +85,8 @@ func explain(err error) (status int, message string) {
 		return statusNotJudged, err.Error()
 	case errors.Is(err, errBound), errors.Is(err, errDoubtful):
 		return statusBound, err.Error()
+	case errors.Is(err, errServeNeedsRoot), errors.Is(err, serving.ErrFolder), errors.Is(err, serving.ErrServed):
+		return statusCannotTrace, err.Error()
 	case errors.Is(err, errDoctor):
 		return statusCannotTrace, ""
 	case errors.Is(err, selftest.ErrFailed), errors.Is(err, errIncomplete):

@@ -106,11 +106,16 @@ type session struct {
 	running  *tracer.Session // the source, where it is live
 	garbage  garbage
 	hub      *companion.Hub // nil where notebooks are told nothing
+	both     *both          // nil unless the report says what leaks, too
 }
 
 // newSession finds out who typed the command, and whether the report can be written where it is to go.
 func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
 	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet}
+	if reports, ok := tracker.(*attribution.Tracker); ok && o.Format == "html" {
+		s.both = &both{reports, attribution.NewAuditor()}
+		s.tracker = s.both
+	}
 	if s.who, err = invoker.Find(); err != nil {
 		return nil, err
 	}
@@ -273,6 +278,9 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 	var r *model.Report
 	err := s.deliver("report", func(w io.Writer) error {
 		r = tracker.Stream()
+		if s.both != nil {
+			s.options.audit = s.both.auditor.Audit(leastOfPage)
+		}
 		return s.options.Print(w, r)
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/html"
 	"ipytracer/report/markdown"
 	"ipytracer/report/parquet"
 	"ipytracer/report/profile"
@@ -38,6 +39,11 @@ var formats = []format{
 	{
 		name: "csv", ending: ".csv", open: "pandas, spreadsheets", print: report.CSV,
 		has: "a row for each window and each time between cells, every figure of every meter", lacks: "who allocated, children, the tree's figures, the certificate",
+	},
+	{
+		name: "html", ending: ".html", open: "a browser: [the page](read-the-page.md)", binary: true, own: true,
+		has:   "cells with their sources, who allocated what was there at their peaks as graphs, leaks, variables, lines, processes, the certificate",
+		lacks: "in long sessions who allocated in lighter cells, and their statements; the page says how many",
 	},
 	{
 		name: "pprof", ending: ".pb.gz", open: "`go tool pprof`, speedscope, Pyroscope", binary: true, own: true, print: profile.Pprof,
@@ -120,6 +126,12 @@ func formatHelp() string {
 func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
 	if o.NoSource {
 		r = report.WithoutSource(r)
+	}
+	if o.Format == "html" {
+		if o.NoSource && o.audit != nil {
+			o.audit = report.AuditWithoutSource(o.audit)
+		}
+		return html.Write(w, r, html.Options{Audit: o.audit})
 	}
 	if f := formatOf(o.Format); f != nil && f.print != nil {
 		return f.print(w, r)

@@ -82,10 +82,11 @@ Exit status:
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.SetIn(c.in)
+	root.AddCommand(newServeCommand(c))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c), newTopCommand(c),
+	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newViewCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c), newTopCommand(c),
 		newLimitCommand(c), newNotebookCommand(c), newGuardCommand(), newHelperCommand(), newLookCommand(c), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
 	return root
 }

@@ -29,6 +29,8 @@ type OutputOptions struct {
 	Lines    int
 	By       string
 	Full     bool
+
+	audit *model.Audit // what a page says of leaks; nil for other formats
 }
 
 // AddFlags defines the flags.

@@ -10,6 +10,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/plan"
 	"ipytracer/report"
+	"ipytracer/report/sheet"
 	"ipytracer/report/text"
 )
 
@@ -34,7 +35,7 @@ systemd; and the three lines that would bring it down. Whatever speaks for more 
 		RunE:    func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), o, c, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Format, "format", "text", "how to print the plan: text or json")
+	f.StringVar(&o.Format, "format", "text", "how to print the plan: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the plan to `FILE` instead of standard output")
 	f.BoolVar(&o.Full, "full", false, "list every recording and every doubt in the text")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
@@ -44,7 +45,7 @@ systemd; and the three lines that would bring it down. Whatever speaks for more 
 }
 
 func runPlan(ctx context.Context, o PlanOptions, c console, args []string) error {
-	if err := checkFormat(o.Format, "text", "json"); err != nil {
+	if err := checkFormat(o.Format, "text", "json", "markdown", "html"); err != nil {
 		return err
 	}
 	s, err := newSession(&o.SessionOptions, c, nil)
@@ -82,8 +83,13 @@ func (o *PlanOptions) print(w io.Writer, p *model.Plan) error {
 	if o.NoSource {
 		p = report.PlanWithoutSource(p)
 	}
-	if o.Format == "json" {
+	switch o.Format {
+	case "json":
 		return report.PlanJSON(w, p)
+	case "markdown":
+		return sheet.PlanMarkdown(w, p)
+	case "html":
+		return sheet.PlanHTML(w, p)
 	}
 	return text.Plan(w, p, text.Options{Color: colored(w), Width: width(w), Full: o.Full})
 }

@@ -100,7 +100,7 @@ func (p *page) take(w *model.Window) {
 		}
 	}
 	if w.Kind == model.Experiment {
-		if one.name, one.source = code(w.Name), ""; len(p.also) < maxExperiments {
+		if one.name, one.source = Code(w.Name), ""; len(p.also) < maxExperiments {
 			p.also = append(p.also, one)
 		} else {
 			p.unlike++
@@ -130,7 +130,7 @@ func (p *page) head(r *model.Report) {
 		fmt.Fprintf(p, ", %d failed", p.failed)
 	}
 	if r.Host.Name != "" {
-		fmt.Fprintf(p, ", on %s (Linux %s, %s)", code(r.Host.Name), code(r.Host.Kernel), words.Bytes(r.Host.Memory))
+		fmt.Fprintf(p, ", on %s (Linux %s, %s)", Code(r.Host.Name), Code(r.Host.Kernel), words.Bytes(r.Host.Memory))
 	}
 	p.WriteString(".")
 	for i, id := range p.meters {
@@ -181,7 +181,7 @@ func (p *page) table(what, rest string, rows []row, more int, sources bool) {
 func (p *page) row(one *row, sources bool) {
 	p.WriteString("| " + one.name)
 	if one.status != model.OK {
-		p.WriteString(" (" + code(one.status) + ")")
+		p.WriteString(" (" + Code(one.status) + ")")
 	}
 	p.WriteString(" |")
 	for i, id := range p.meters {
@@ -199,7 +199,7 @@ func (p *page) row(one *row, sources bool) {
 		}
 	}
 	if sources {
-		p.WriteString(" " + code(escape.OneLine(one.source, false, maxExcerpt)) + " |")
+		p.WriteString(" " + Code(escape.OneLine(one.source, false, maxExcerpt)) + " |")
 	}
 	p.WriteString("\n")
 }
@@ -217,7 +217,7 @@ func (p *page) lines(all []model.Line) {
 		if shown == 1 {
 			p.WriteString("| line | meter | at the session's peak | allocated | times |\n|---|---|--:|--:|--:|\n")
 		}
-		fmt.Fprintf(p, "| %s | %s | %s | %s | %d |\n", code(place(l.Frame)), meter(l.Meter), words.Bytes(l.OwnAtPeak), words.Bytes(l.OwnAllocated), l.Count)
+		fmt.Fprintf(p, "| %s | %s | %s | %s | %d |\n", Code(place(l.Frame)), meter(l.Meter), words.Bytes(l.OwnAtPeak), words.Bytes(l.OwnAllocated), l.Count)
 	}
 	if shown > maxLines {
 		fmt.Fprintf(p, "\n… and %d more lines that held less.\n", shown-maxLines)
@@ -252,7 +252,7 @@ func (p *page) exactness(r *model.Report) {
 			fmt.Fprintf(p, "- … and %d more\n", len(r.Certificate.Incomplete)-i)
 			break
 		}
-		p.WriteString("- " + code(escape.Bounded(why, 300)) + "\n")
+		p.WriteString("- " + Code(escape.Bounded(why, 300)) + "\n")
 	}
 }
 
@@ -270,13 +270,13 @@ func size(f model.Figure, n int64, high bool) string {
 // meter is what people call a meter.
 func meter(id string) string {
 	if _, known := strings.CutPrefix(id, "gpu."); known {
-		return code(id)
+		return Code(id)
 	}
-	return code(strings.TrimPrefix(id, "cpu."))
+	return Code(strings.TrimPrefix(id, "cpu."))
 }
 
-// code is a text as a code span within a table: nothing in it is Markdown. The marks around it are longer than any in it.
-func code(s string) string {
+// Code is a text as a code span within a table: nothing in it is Markdown. The marks around it are longer than any in it.
+func Code(s string) string {
 	s = strings.ReplaceAll(escape.Text(s), `\|`, `\¦`) // two backslashes before a bar would end the cell
 	s = strings.ReplaceAll(strings.TrimSpace(s), "|", `\|`)
 	if s == "" {

@@ -40,7 +40,7 @@ func TimelineErrors(r *model.Report) (wrong []string) {
 		}
 		tracks[key], gaps[key] = append(before, k.Points...), append(gaps[key], k.Gaps...)
 	}
-	reused := reusedPIDs(r)
+	reused, attached := reusedPIDs(r), attachedOf(r)
 	for key, points := range tracks {
 		if key.tree {
 			own := trackKey{key.pid, key.meter, false}
@@ -69,7 +69,7 @@ func TimelineErrors(r *model.Report) (wrong []string) {
 			check(what, trackKey{w.PID, id, false}, w.StartNS, w.StartNS+w.DurationNS, f)
 		}
 		for id, f := range w.Tree {
-			check(what, trackKey{w.PID, id, true}, w.StartNS, w.StartNS+w.DurationNS, f)
+			check(what, trackKey{attached[w.PID], id, true}, w.StartNS, w.StartNS+w.DurationNS, f)
 		}
 	}
 	for b := range r.AllBetweenPassing() {
@@ -111,6 +111,25 @@ func reusedPIDs(r *model.Report) map[int]bool {
 		seen[p.PID] = true
 	}
 	return reused
+}
+
+// attachedOf is the attached process of each one's tree: the track of a tree is that process's.
+func attachedOf(r *model.Report) map[int]int {
+	parents, attached := map[int]int{}, map[int]int{}
+	for _, p := range r.Processes {
+		parents[p.PID] = p.Parent
+	}
+	for pid := range parents {
+		at := pid
+		for range len(parents) {
+			if parents[at] == 0 {
+				break
+			}
+			at = parents[at]
+		}
+		attached[pid] = at
+	}
+	return attached
 }
 
 // behind is the place of the first point that is later than a time.

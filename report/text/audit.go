@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -87,7 +86,7 @@ func (v *view) auditHeader(a *model.Audit) {
 		if p.Objects > 0 {
 			parts = append(parts, span{words.Plural(int(p.Objects), "object") + " looked at", plain})
 		}
-		if notable(p.Ending) {
+		if notable(p.Ending, p.IPython) {
 			at := ""
 			if p.Ending.At != nil {
 				at = ", in " + placeName(p.Ending.At)
@@ -113,7 +112,7 @@ func (v *view) verdict(number int, one *model.Verdict) {
 	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.text += " of " + meterName(one.Meter)
 	}
-	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{cmp.Or(titles[one.Kind], one.Kind), yellow}, span{"   ", plain}, size)
+	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{VerdictTitle(one.Kind), yellow}, span{"   ", plain}, size)
 	row := func(name string, parts ...span) {
 		spans := []span{{"    " + escape.Pad(name, 8, false), dim}}
 		v.prose("            ", append(spans, parts...)...)

@@ -22,8 +22,20 @@ func limitName(l model.Limit) string {
 	return escape.Bounded(l.Kind, maxName)
 }
 
-// notable says whether a process did not end by itself.
-func notable(e *model.Ending) bool { return e != nil && (e.OutOfMemory || e.Signal != "") }
+// notable says whether a process did not end by itself, and was not shut down.
+func notable(e *model.Ending, ipython string) bool {
+	return e != nil && (e.OutOfMemory || e.Signal != "" && !shutDown(e, ipython))
+}
+
+// shutDown says whether a kernel got a signal that asks for an end while no cell ran: Jupyter's servers, nbclient and ipykernel itself end
+// kernels so that are no longer needed.
+func shutDown(e *model.Ending, ipython string) bool {
+	switch e.Signal {
+	case "SIGTERM", "SIGINT", "SIGHUP":
+		return ipython != "" && e.Window == 0 && !e.OutOfMemory
+	}
+	return false
+}
 
 // exhausted says which limit was used up, of a process that the OOM killer ended.
 func exhausted(e *model.Ending) string {
@@ -65,7 +77,7 @@ func (v *view) endings() {
 	for _, memory := range []bool{true, false} {
 		for _, p := range v.r.Processes {
 			e := p.Ending
-			if !notable(e) || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
+			if !notable(e, p.IPython) || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
 				continue
 			}
 			if told++; told > maxEndings {

@@ -52,6 +52,33 @@ func TestWhyItEnded(t *testing.T) {
 	}
 }
 
+// TestShutDown: a kernel that was asked to end while no cell ran ended as kernels do; one in a cell, or by another signal, did not.
+func TestShutDown(t *testing.T) {
+	for _, c := range []struct {
+		signal, ipython string
+		window          int
+		want            bool
+	}{
+		{"SIGTERM", "8.5", 0, true}, {"SIGHUP", "8.5", 0, true}, {"SIGINT", "8.5", 0, true},
+		{"SIGTERM", "8.5", 4, false}, {"SIGKILL", "8.5", 0, false}, {"SIGSEGV", "8.5", 0, false}, {"SIGTERM", "", 0, false},
+	} {
+		r := dead()
+		e := &model.Ending{Signal: c.signal, Window: c.window, Resident: 500 * reporttest.MiB}
+		if c.window != 0 {
+			e.At = &model.Place{Execution: 2, ExecutionCount: 2, Line: 2}
+		}
+		r.Processes[0].IPython, r.Processes[0].Ending = c.ipython, e
+		var b strings.Builder
+		if err := text.Report(&b, r, text.Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		quiet := !strings.Contains(b.String(), "why it ended")
+		if said := strings.Contains(b.String(), "shut down by "+c.signal+" when no cell ran"); quiet != c.want || said != c.want {
+			t.Errorf("%+v:\n%s", c, b.String())
+		}
+	}
+}
+
 // TestLikelyLimit: where the kernel does not say which limit it was, neither does the report.
 func TestLikelyLimit(t *testing.T) {
 	r := dead()

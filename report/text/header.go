@@ -47,6 +47,9 @@ func origin(p model.Process) (parts []span) {
 	if p.RestartOf != 0 {
 		parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
 	}
+	if p.Ending != nil && shutDown(p.Ending, p.IPython) {
+		parts = append(parts, span{"shut down by " + escape.Bounded(p.Ending.Signal, maxName) + " when no cell ran", plain})
+	}
 	return parts
 }
 

@@ -29,6 +29,10 @@ func (v *view) lead() {
 
 // answer is one line, whatever its length.
 func (v *view) answer(name string, text string) {
+	if v.told != nil {
+		v.told(name, text)
+		return
+	}
 	v.clipped([]span{{escape.Pad(name, 13, false), dim}, {text, plain}}, v.width)
 	v.blank()
 }

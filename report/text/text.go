@@ -47,6 +47,7 @@ type view struct {
 	o      Options
 	meters []string // headline meters, the one that ranks first
 	ranked []stretch
+	told   func(question, text string) // takes the first lines in the place of the page; nil: they are printed
 }
 
 // Report writes the report for people. It fails if o.By is a meter the report does not have, or with w's error.

@@ -108,10 +108,9 @@ func (h *Hub) Note(e event.Event) {
 			if l := h.line(int(e.PID), true); l != nil {
 				l.tickNoMore(e.Cell)
 			}
-		case event.ProcessStart:
-			h.inherit(int(e.PID), int(e.Parent))
-		case event.ProcessExec:
+		case event.ProcessStart, event.ProcessExec: // one that shares its parent's memory until it executes is seen only then
 			h.drop(int(e.PID))
+			h.inherit(int(e.PID), int(e.Parent))
 		case event.ProcessExit:
 			h.drop(int(e.PID))
 			h.mu.Lock()
@@ -176,24 +175,37 @@ func (h *Hub) Finished(cells []model.Window) {
 // Answer answers what was asked since it was last called. Everything that came before has been taken in. Of one notebook it is a few requests, so
 // that one that asks without end does not keep the tracer from the others: the rest is answered as it asks the next time.
 func (h *Hub) Answer() {
+	var all []waiting
 	for _, pid := range h.asked {
 		for _, live := range []bool{false, true} {
 			if l := h.line(pid, live); l != nil {
-				h.answerOn(l)
+				all = l.requests(all)
 			}
 		}
 	}
 	h.asked = h.asked[:0]
+	// Only now: who has its answer may ask again at once, and what it asks about then has not been taken in yet.
+	for _, w := range all {
+		h.answer(w.line, w.text)
+	}
 }
 
-func (h *Hub) answerOn(l *line) {
+// waiting is a request that has been read.
+type waiting struct {
+	line *line
+	text []byte
+}
+
+// requests adds those that lie in the line, a few at most.
+func (l *line) requests(all []waiting) []waiting {
 	for range maxAtOnce {
-		r := l.request()
-		if r == nil {
-			return
+		text := l.request()
+		if text == nil {
+			break
 		}
-		h.answer(l, r)
+		all = append(all, waiting{l, text})
 	}
+	return all
 }
 
 // Close ends all lines: notebooks read their end.

@@ -316,7 +316,8 @@ func TestLimitOfKernels(t *testing.T) {
 	h.Note(&event.Boundary{Kind: event.ProcessExec, PID: 8})
 	h.Note(&event.Boundary{Kind: event.ProcessStart, PID: 9, Parent: 8})
 	h.Note(&event.Boundary{Kind: event.ProcessStart, PID: 10, Parent: 6})
-	for pid, want := range map[int]int64{8: 1 << 30, 9: 1 << 30, 10: 0} {
+	h.Note(&event.Boundary{Kind: event.ProcessExec, PID: 11, Parent: 7}) // by vfork
+	for pid, want := range map[int]int64{8: 1 << 30, 9: 1 << 30, 10: 0, 11: 1 << 30} {
 		var got int64
 		if l := connect(t, h, pid).packet().Limit; l != nil {
 			got = *l

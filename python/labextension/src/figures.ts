@@ -42,6 +42,7 @@ export interface IHello {
   listens: boolean;
   command: string;
   tracer: string | null;
+  pid: number | null; // as the tracer sees it
   limit: number | null;
   limitOf: string;
   asks: string[]; // what it answers
@@ -153,6 +154,7 @@ export function hello(value: unknown): IHello {
     listens: truth(h.listens),
     command: text(h.command),
     tracer: orNull(v => text(v), h.tracer),
+    pid: orNull(integer, h.pid),
     limit: orNull(integer, h.limit),
     limitOf: text(h.limit_of),
     asks: list(h.asks, 16).map(a => text(a, 20))

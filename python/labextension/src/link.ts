@@ -10,6 +10,7 @@ import { bag, hello, IHello, integer, IRun, ITable, list, PROTOCOL, run, table, 
 
 const MOST_RUNS = 2000;
 const MOST_QUESTIONS = 4;
+const MOST_FAILED = 10; // looks for a companion that were cut off, in a row
 const TO_ANSWER = 60000; // ms that an answer may take: a cell may run meanwhile
 
 interface IQuestion {
@@ -28,6 +29,7 @@ export class Link implements IDisposable {
   constructor(readonly kernel: Kernel.IKernelConnection) {
     kernel.iopubMessage.connect(this._heard, this);
     kernel.statusChanged.connect(this._status, this);
+    kernel.connectionStatusChanged.connect(this._connected, this);
     kernel.disposed.connect(this.dispose, this);
     void this.probe();
   }
@@ -94,9 +96,22 @@ export class Link implements IDisposable {
         this._open();
       }
     } catch {
-      // the kernel has gone meanwhile
+      this._again(); // the connection was made anew meanwhile, or the kernel was
     } finally {
       this._probing = false;
+    }
+  }
+
+  private _again(): void {
+    if (this._failed++ < MOST_FAILED && !this._disposed) {
+      window.setTimeout(() => void this.probe(), 1000);
+    }
+  }
+
+  private _connected(_: Kernel.IKernelConnection, status: Kernel.ConnectionStatus): void {
+    if (status === 'connected') {
+      this._failed = 0;
+      void this.probe();
     }
   }
 
@@ -250,6 +265,7 @@ export class Link implements IDisposable {
   private _cut = false;
   private _gone = false;
   private _probing = false;
+  private _failed = 0;
   private _restarted = false;
   private _disposed = false;
   private _next = 1;

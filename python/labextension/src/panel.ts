@@ -1,6 +1,7 @@
-// The side panel: how much there is of what there may be, the session over time, the cells by what they need, and what
-// people ask for by a button: who allocated, variables, leaks.
+// The side panel: how much there is of what there may be, the session over time, the cells by what they need, and who
+// allocated in the one that was chosen.
 
+import { JSONObject } from '@lumino/coreutils';
 import { Widget } from '@lumino/widgets';
 
 import { IRun, ITable } from './figures';
@@ -15,11 +16,6 @@ export interface IActions {
   /** Show the cell that ran; says whether there is one. */
   go: (link: Link, r: IRun) => boolean;
 }
-
-const QUESTIONS: [string, string, string][] = [
-  ['vars', 'Variables', 'Which variables hold memory now'],
-  ['audit', 'Leaks', 'What is kept that nobody seems to need']
-];
 
 type Child = Node | string;
 
@@ -53,7 +49,7 @@ export class Panel extends Widget {
   tell(link: Link | null): void {
     if (link !== this._link || link?.hello?.session !== this._session) {
       this._answers.replaceChildren();
-      this._wanted = '';
+      this._wanted++;
     }
     this._link = link;
     this._session = link?.hello?.session;
@@ -104,7 +100,7 @@ export class Panel extends Widget {
       ...this._summary(link),
       ...(picture ? [make('h3', '', 'Over time'), picture] : []),
       ...this._ranking(link, runs, 'Cells by what they need'),
-      this._questions(link.hello.asks)
+      make('p', '', 'Which variables hold it, and what is leaked: ', make('code', '', `sudo tracer audit ${link.hello.pid ?? ''}`))
     );
   }
 
@@ -139,7 +135,7 @@ export class Panel extends Widget {
     for (const r of sorted.slice(0, MOST_ROWS)) {
       body.append(this._row(link, r));
     }
-    const out: Child[] = [make('h3', '', heading), make('div', 'jp-ipytracer-wide', make('table', 'jp-ipytracer-ranking', header(['cell', 'need', 'Δ', 'consumed', 'time', 'source'], [5]), body))];
+    const out: Child[] = [make('h3', '', heading), make('div', 'jp-ipytracer-wide', make('table', 'jp-ipytracer-ranking', header(['cell', 'need', 'Δ', 'consumed', 'time'], []), body))];
     const hidden = sorted.length - MOST_ROWS;
     if (hidden > 0) {
       out.push(make('p', '', `… and ${hidden} more`));
@@ -160,36 +156,28 @@ export class Panel extends Widget {
     const row = make('tr', '');
     row.dataset.window = String(r.window);
     row.dataset.need = String(needed(f));
-    const source = (r.status === 'ok' ? '' : `✗ ${r.status} · `) + r.source;
+    const source = make('div', 'jp-ipytracer-source', (r.status === 'ok' ? '' : `✗ ${r.status} · `) + r.source);
+    source.title = r.source;
     row.append(
-      make('td', '', button('jp-ipytracer-go', label(r), 'go to the cell', () => this._go(r))),
+      make('td', '', button('jp-ipytracer-go', label(r), 'go to the cell', () => this._go(r)), source),
       make('td', '', mark(f, true) + size(needed(f))),
       make('td', '', last ? (mark(f) || mark(last) ? '≈' : '') + difference(needed(f) - needed(last)) : '–'),
       make('td', '', mark(f) + size(f.consumed)),
-      make('td', '', duration(r.duration)),
-      make('td', 'jp-mod-text', source)
+      make('td', '', duration(r.duration))
     );
     return row;
   }
 
-  private _questions(asks: string[]): HTMLElement {
-    const box = make('div', '');
-    for (const [what, said, title] of QUESTIONS.filter(q => asks.includes(q[0]))) {
-      box.append(button('jp-ipytracer-ask jp-Button', said, title, () => void this._ask(what, said)));
-    }
-    return box;
-  }
-
-  private async _ask(what: string, heading: string): Promise<void> {
+  private async _ask(what: string, heading: string, more: JSONObject = {}): Promise<void> {
     const link = this._link;
-    const wanted = (this._wanted = `${what} ${Date.now()}`);
+    const wanted = ++this._wanted;
     if (!link) {
       return;
     }
     this._answers.replaceChildren(make('h3', '', heading), make('p', '', '… looking'));
     let found: Child[];
     try {
-      found = this._table(link, await link.ask(what));
+      found = this._table(link, await link.ask(what, more));
     } catch (why) {
       found = [make('p', '', (why as Error).message)];
     }
@@ -211,8 +199,16 @@ export class Panel extends Widget {
     return t.note ? [...out, make('p', '', t.note)] : out;
   }
 
+  /** Go to a cell, and say who allocated in it. */
   private _go(r: IRun): void {
-    if (this._link && !this._actions.go(this._link, r)) {
+    const link = this._link;
+    if (!link) {
+      return;
+    }
+    const there = this._actions.go(link, r);
+    if (link.hello?.listens && link.isCurrent(r)) {
+      void this._ask('lines', `Who allocated in ${label(r)}` + (there ? '' : ', no cell of an open notebook'), { window: r.window });
+    } else if (!there) {
       this._answers.replaceChildren(make('p', '', `No cell of an open notebook is known to be ${label(r)}.`));
     }
   }
@@ -221,7 +217,7 @@ export class Panel extends Widget {
   private _session: string | undefined;
   private _stale = true;
   private _timer = 0;
-  private _wanted = '';
+  private _wanted = 0; // the number of what was asked last
   private _top: HTMLElement;
   private _answers: HTMLElement;
 }

@@ -57,6 +57,7 @@ export class Status extends Widget {
     }
     this.node.textContent = said;
     this.node.title = title;
+    this.node.dataset.window = r ? String(r.window) : '';
     this.node.dataset.total = f ? String(f.end) : '';
     this.node.dataset.limit = hello.limit === null ? '' : String(hello.limit);
     this.node.classList.toggle('jp-mod-full', full);

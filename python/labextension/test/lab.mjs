@@ -27,33 +27,130 @@ function settings(plugin, value) {
 /** Remembers a badge's figures, to be compared with the report. */
 function remember(where, badge) {
   seen.push({ where, window: badge.window, need: badge.need, consumed: badge.consumed, count: badge.count });
+  return badge;
 }
 
-async function allRun(page, mode) {
-  await page.command('notebook:run-all-cells');
-  await page.show('small');
-  await page.until('a badge at the last cell', () => page.badge('small'));
-  for (const id of CODE.filter(c => c !== 'fails')) {
-    await page.show(id);
-    remember(`${mode} ${id}`, await page.until(`a badge at ${id}`, () => page.badge(id)));
+async function picture(page, name) {
+  if (pictures) {
+    await page.picture(`${pictures}/${name}`);
   }
 }
 
-async function run(browser, mode, theme) {
+/** Every cell runs: its figures are at it, also while it runs. */
+async function allRun(page, mode) {
+  assert.equal(await page.badge('numpy'), null, 'a badge before anything ran');
+  await page.run('load');
+  await page.until('the figure in the status bar', () => page.status());
+  await page.show('long');
+  await page.command('notebook:run-all-cells');
+  const runs = await page.until('the badge of the cell that runs', async () => {
+    await page.show('long'); // running all cells scrolls to the last one
+    const badge = await page.badge('long');
+    return badge?.text.includes('▶ runs') && badge;
+  });
+  assert.match(runs.text, /resident .*at most /);
+  await picture(page, `lab-runs-${mode}.png`);
+  writeFileSync(`${work}/notebooks/figures-${mode}.ipynb.go`, '');
+  await page.idle();
+  for (const id of CODE) {
+    const badge = remember(`${mode} ${id}`, await page.shown(id));
+    assert.doesNotMatch(badge.text, /▶|✎|↺/, id);
+  }
+  assert.match((await page.shown('fails')).text, /✗ error \(AttributeError\)/);
+  assert.match((await page.shown('spike')).text, /numpy.*line 1/);
+}
+
+/** A cell that runs again, is edited, is moved, is copied. */
+async function changed(page, mode) {
+  const before = await page.shown('again');
+  await page.run('again');
+  const after = remember(`${mode} again`, await page.until('another run', async () => {
+    const badge = await page.badge('again');
+    return badge?.window > before.window && badge;
+  }));
+  assert.match(after.text, /Δ /);
+  await page.source('small', 'x = 2');
+  await page.until('that it was edited', async () => (await page.badge('small'))?.text.includes('✎'));
+  await page.source('small', 'x = 1');
+  await page.until('that it is as before', async () => !(await page.badge('small'))?.text.includes('✎'));
+  const where = await page.index('small');
+  await page.show('small');
+  await page.command('notebook:move-cell-up');
+  await page.until('the cell in its new place', async () => (await page.index('small')) === where - 1);
+  remember(`${mode} moved`, await page.shown('small'));
+  await page.command('notebook:copy-cell');
+  const cells = await page.count();
+  await page.command('notebook:paste-cell-below');
+  await page.until('the copy', async () => (await page.count()) === cells + 1);
+  assert.equal(await page.badgeAt(where), null, 'a copy that has not run has a badge');
+  remember(`${mode} beside its copy`, await page.shown('small'));
+}
+
+/** The panel's ranking, and that it leads to the cell; the status bar. */
+async function panel(page, mode) {
+  const status = await page.until('a total in the status bar', async () => {
+    const found = await page.status();
+    return found?.total && found;
+  });
+  assert.match(status.text, / of [0-9.]+ GiB/);
+  seen.push({ where: `${mode} status`, window: status.window, total: status.total });
+  await page.command('application:toggle-left-area');
+  await page.command('ipytracer:open');
+  const rows = await page.until('the ranking', async () => {
+    const found = await page.ranking();
+    return found.length >= CODE.length && found;
+  });
+  assert.deepEqual(rows.map(r => r.need), rows.map(r => r.need).sort((a, b) => b - a));
+  rows.forEach(r => seen.push({ where: `${mode} ranking`, window: r.window, need: r.need }));
+  await page.show('more39');
+  await page.press('.jp-ipytracer-ranking tbody tr:first-child button');
+  const worst = await page.until('the worst cell', () => page.activeInSight());
+  await page.until('who allocated', () => page.find('.jp-ipytracer-panel', 'line'));
+  assert.equal((await page.shown(worst)).window, rows[0].window);
+  await picture(page, `lab-panel-${mode}.png`);
+}
+
+/** What a page has that is loaded again, and what is left after a restart of the kernel. */
+async function again(page, mode) {
+  await page.saved();
+  const file = readFileSync(`${work}/notebooks/figures-${mode}.ipynb`, 'utf8');
+  assert.doesNotMatch(file, /consumed|text\/html|ipytracer\/lab/, 'figures were saved');
+  await page.reload();
+  remember(`${mode} after a reload`, await page.shown('grow'));
+  remember(`${mode} after a reload`, await page.shown('fails'));
+  const before = await page.shown('grow');
+  await page.restart();
+  await page.until('that it was before the restart', async () => (await page.shown('grow')).text.includes('↺'));
+  for (const id of ['load', 'numpy', 'grow']) {
+    await page.run(id);
+  }
+  const after = await page.until('a run in the new kernel', async () => {
+    const badge = await page.shown('grow');
+    return badge.window > before.window && badge;
+  });
+  remember(`${mode} after a restart`, after);
+  assert.doesNotMatch(after.text, /↺/);
+  assert.match(after.text, /Δ /);
+}
+
+async function notebook(browser, mode, theme) {
   settings('@jupyterlab/notebook-extension:tracker', { windowingMode: mode });
   settings('@jupyterlab/apputils-extension:themes', { theme });
-  const notebook = `figures-${mode}.ipynb`;
-  execFileSync('/usr/bin/python3', [`${here}/notebook.py`, `${work}/notebooks/${notebook}`, '40']);
-  const page = await Page.open(browser, info, notebook);
-  assert.equal(await page.badge('numpy'), null, 'a badge before anything ran');
-  await allRun(page, mode);
+  settings('@jupyterlab/apputils-extension:notification', { fetchNews: 'false', checkForUpdates: false });
+  execFileSync('/usr/bin/python3', [`${here}/notebook.py`, `${work}/notebooks/figures-${mode}.ipynb`, '40']);
+  const page = await Page.open(browser, info, `figures-${mode}.ipynb`);
+  for (const part of [allRun, changed, panel, again]) {
+    await part(page, mode);
+    console.log(`${mode}, ${theme}: ${part.name}`);
+  }
+  assert.deepEqual(page.errors.filter(e => /ipytracer|comm/i.test(e)), []);
   await page.close();
 }
 
-const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--force-device-scale-factor=1'], userDataDir: `${work}/browser` });
+const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'], userDataDir: `${work}/browser` });
 try {
   for (const [mode, theme] of MODES) {
-    await run(browser, mode, theme);
+    await notebook(browser, mode, theme);
   }
 } finally {
   await browser.close();

@@ -1,6 +1,7 @@
 """Writes the notebook of the test: cells of known memory, one that fails, one that runs long."""
 
 import json
+import os
 import sys
 
 CELLS = [
@@ -9,7 +10,7 @@ CELLS = [
     ("grow", "kept = np.ones(16 << 20)\nprint('grown')"),
     ("spike", "(np.ones(32 << 20) * 2).sum()"),
     ("fails", "lost = np.ones(8 << 20)\nlost.no_such_thing"),
-    ("long", "import time\nparts = []\nfor _ in range(24):\n    parts.append(np.ones(1 << 20))\n    time.sleep(0.1)"),
+    ("long", "import os, time\nparts = [np.ones(1 << 20) for _ in range(24)]\nwhile not os.path.exists('GO'):\n    time.sleep(0.1)"),
     ("again", "for i in range(3):\n    kept = np.ones((16 + i) << 20)"),
     ("small", "x = 1"),
 ]
@@ -20,8 +21,8 @@ def cell(name, source):
 
 
 def main(path, extra):
-    """extra: cells behind these that nobody needs, so that the notebook is longer than a window."""
-    cells = [cell(*c) for c in CELLS]
+    """extra: cells behind these that nobody needs, so that the notebook is longer than a window. The long cell waits for a file."""
+    cells = [cell(name, source.replace("GO", "/mnt/notebooks/" + os.path.basename(path) + ".go")) for name, source in CELLS]
     cells.insert(1, {"cell_type": "markdown", "id": "words", "metadata": {}, "source": "# Figures at cells"})
     cells += [cell("more%d" % i, "y%d = %d" % (i, i)) for i in range(extra)]
     with open(path, "w") as f:

@@ -54,14 +54,129 @@ export class Page {
     return this.tab.evaluate((id, args) => void window.jupyterapp.commands.execute(id, args).catch(() => {}), id, args);
   }
 
-  /** Scroll to a cell. */
+  /** Something of the notebook: look is called in the page with the notebook's widget and the argument. */
+  at(look, argument) {
+    const body = `(async () => (${look})(window.jupyterapp.shell.currentWidget, ${JSON.stringify(argument ?? null)}))()`;
+    return this.tab.evaluate(body);
+  }
+
+  /** Scroll to a cell, and make it the active one. */
   show(id) {
-    return this.tab.evaluate(async id => {
-      const notebook = window.jupyterapp.shell.currentWidget.content;
-      const index = notebook.widgets.findIndex(w => w.model.id === id);
-      notebook.activeCellIndex = index;
-      await notebook.scrollToItem(index, 'center').catch(() => {});
+    return this.at(async (panel, id) => {
+      const index = panel.content.widgets.findIndex(w => w.model.id === id);
+      panel.content.deselectAll();
+      panel.content.activeCellIndex = index;
+      await panel.content.scrollToItem(index, 'center').catch(() => {});
     }, id);
+  }
+
+  /** Run one cell, to its end. */
+  async run(id) {
+    await this.show(id);
+    const before = await this.at((panel, id) => panel.content.widgets.find(w => w.model.id === id).model.executionCount, id);
+    await this.command('notebook:run-cell');
+    await this.until(`${id} has run`, () =>
+      this.at((panel, [id, before]) => {
+        const now = panel.content.widgets.find(w => w.model.id === id).model.executionCount;
+        return now !== null && now !== before;
+      }, [id, before])
+    );
+    await this.idle();
+  }
+
+  idle() {
+    return this.until('an idle kernel', () =>
+      this.at(panel => panel.sessionContext.session?.kernel?.status === 'idle' && panel.content.widgets.every(w => w.model.executionState !== 'running'))
+    );
+  }
+
+  source(id, text) {
+    return this.at((panel, [id, text]) => panel.content.widgets.find(w => w.model.id === id).model.sharedModel.setSource(text), [id, text]);
+  }
+
+  index(id) {
+    return this.at((panel, id) => panel.content.widgets.findIndex(w => w.model.id === id), id);
+  }
+
+  count() {
+    return this.at(panel => panel.content.widgets.length);
+  }
+
+  /** The badge of a cell that is scrolled to. */
+  async shown(id) {
+    return this.until(`a badge at ${id}`, async () => {
+      await this.show(id);
+      const badge = await this.badge(id);
+      return badge && !badge.twice && badge;
+    });
+  }
+
+  async badgeAt(index) {
+    const id = await this.at((panel, index) => panel.content.widgets[index].model.id, index);
+    await this.show(id);
+    return this.badge(id);
+  }
+
+  status() {
+    return this.tab.evaluate(() => {
+      const node = document.querySelector('.jp-ipytracer-status');
+      const box = node?.getBoundingClientRect();
+      if (!box || box.width === 0) {
+        return null;
+      }
+      return { text: node.textContent, title: node.title, window: Number(node.dataset.window), total: Number(node.dataset.total) };
+    });
+  }
+
+  ranking() {
+    return this.tab.evaluate(() =>
+      [...document.querySelectorAll('.jp-ipytracer-ranking tbody tr')].map(r => ({ window: Number(r.dataset.window), need: Number(r.dataset.need) }))
+    );
+  }
+
+  press(selector) {
+    return this.tab.evaluate(selector => document.querySelector(selector).click(), selector);
+  }
+
+  find(selector, text) {
+    return this.tab.evaluate((selector, text) => document.querySelector(selector)?.textContent.includes(text), selector, text);
+  }
+
+  /** The id of the active cell, once it can be seen. */
+  activeInSight() {
+    return this.at(panel => {
+      const cell = panel.content.activeCell;
+      const box = cell.node.getBoundingClientRect();
+      const around = panel.content.node.getBoundingClientRect();
+      return cell.node.isConnected && box.bottom > around.top && box.top < around.bottom && cell.model.id.startsWith('more') === false && cell.model.id;
+    });
+  }
+
+  async saved() {
+    await this.command('docmanager:save');
+    await this.until('that it is saved', () => this.at(panel => !panel.context.model.dirty));
+  }
+
+  async reload() {
+    await this.tab.reload();
+    await this.ready();
+  }
+
+  /** Restart the kernel. Where a request comes before ipykernel 7.2 has its locks, it never answers (TraitError: _control_lock): again, then. */
+  async restart() {
+    for (let tries = 0; tries < 4; tries++) {
+      const answers = await this.at(panel => {
+        const kernel = panel.sessionContext.session.kernel;
+        const late = new Promise(resolve => setTimeout(() => resolve(false), 45000));
+        const asked = kernel.restart().then(() => kernel.requestKernelInfo()).then(() => kernel.requestCommInfo({}));
+        return Promise.race([late, asked.then(() => true, () => false)]);
+      });
+      if (answers) {
+        return this.idle();
+      }
+      console.log(`${this.notebook}: the kernel did not answer after its restart; again`);
+    }
+    throw new Error('the kernel does not answer after restarts');
   }
 
   /** The badge of a cell: its figures, text and place; null where it has none that is drawn. */

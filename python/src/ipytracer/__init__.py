@@ -9,12 +9,13 @@ once. Sizes are bytes everywhere, times nanoseconds; meters are named as in the 
 
 from ._api import attached, cells, last, lines
 from ._experiment import Experiment, Result, experiment, start
+from ._release import release_traceback, seed
 from ._window import Child, Figure, Frame, Line, Lines, Top, Window, Windows
 
 __version__ = "0.1.0"
 
 __all__ = ["Child", "Experiment", "Figure", "Frame", "Line", "Lines", "Result", "Top", "Window", "Windows", "attached", "cells", "experiment", "last",
-           "lines", "start"]
+           "lines", "release_traceback", "seed", "start"]
 
 
 def load_ipython_extension(shell):

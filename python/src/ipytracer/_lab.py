@@ -122,9 +122,9 @@ class Lab:
     def _hello(self):
         hello = self._line.hello if self._line.listens() else None
         said = {"protocol": PROTOCOL, "session": self._sign.comm_id, "listens": hello is not None, "asks": sorted(_ANSWERS), "command": _shell.command(),
-                "tracer": None, "limit": None, "limit_of": ""}
+                "tracer": None, "pid": None, "limit": None, "limit_of": ""}
         if hello is not None:
-            said.update(tracer=_words.safe(hello.tracer, 100), limit=hello.limit, limit_of=_words.safe(hello.limit_of, 100))
+            said.update(tracer=_words.safe(hello.tracer, 100), pid=hello.pid, limit=hello.limit, limit_of=_words.safe(hello.limit_of, 100))
         return said
 
     def state(self):
@@ -242,7 +242,7 @@ def record(window, own):
             "error": _words.safe(window.error or "", 100), "note": _words.safe(window.note or "", _LONGEST), "start_ns": window.start_ns,
             "duration_ns": window.duration_ns, "source": _words.safe(first.strip(), 120), "children": len(window.children) + (window.children_unlisted or 0),
             "meters": {m: window.meters[m]._asdict() for m in meters},
-            "tree": {m: f._asdict() for m, f in window.tree.items() if m in meters},
+            "tree": {m: f._asdict() for m, f in window.tree.items() if m in meters} if window.children else {},
             "where": {m: _words.safe(t.where, 120) for m, t in window.top.items() if m in meters},
             "cell": None, "crc": None, "length": None}
     if own is not None:

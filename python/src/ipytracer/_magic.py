@@ -2,21 +2,25 @@
 
 import re
 
-from . import _api, _shell, _show, _text
+from . import _api, _serve, _shell, _show, _text, _words
 from ._line import LINE
 
 HELP = """\
 %tracer            what is shown, and whether a tracer listens
+%tracer start      have a running 'tracer serve' trace this kernel; stop ends that
 %tracer on | off   show figures under each cell, or do not
 %tracer compact    one line under each cell
 %tracer full       a table of every meter under each cell
 %tracer last       that table, of the last cell
 %tracer table      the cells of this session, by what they need
 %tracer lines      who allocated in the last cell
+%tracer limit SIZE a MemoryError where this process would map more, also: off
+%memit STATEMENT   what a statement needs; -r 5: the most of five runs
+%mlrun -f F STATEMENT   what each line of the function F allocates in it
 %%tracer [full]    figures under this one cell, also while they are off
 In Python: ipytracer.last(), .cells(), .lines(), .experiment(name)"""
 
-WORDS = ("on", "off", "compact", "full", "last", "table", "lines", "help")
+WORDS = ("start", "stop", "on", "off", "compact", "full", "last", "table", "lines", "help")
 _FIRST = re.compile(r"^%%tracer(?:[ \t]+(compact|full))?[ \t]*$")
 
 
@@ -29,10 +33,14 @@ def _wrong(said, choices):
 def tracer(companion, words):
     """Do what a line of %tracer says; the display bundle to show, or None."""
     word = words.strip()
+    if word.split()[:1] == ["limit"]:
+        return _limited(word.split(None, 1)[1] if " " in word else "")
     if word in ("on", "off"):
         companion.on, companion.chosen = word == "on", True
     elif word in ("compact", "full"):
         companion.on, companion.chosen, companion.full = True, True, word == "full"
+    elif word in ("start", "stop"):
+        return _show.sentence("ipytracer: " + _words.safe(_serve.sentence(word, LINE.look(), _shell.command()), 600))
     elif word == "help":
         return {"text/plain": HELP}
     elif word in ("", "last", "table", "lines"):
@@ -40,6 +48,16 @@ def tracer(companion, words):
     else:
         raise _wrong(word, WORDS)
     return None
+
+
+def _limited(word):
+    from IPython.core.error import UsageError
+
+    from . import _limit
+    try:
+        return _show.sentence(_limit.limit(word.strip()))
+    except (ValueError, OSError) as e:
+        raise UsageError("limit: %s" % e) from None
 
 
 def _asked(companion, word):
@@ -59,7 +77,7 @@ def _asked(companion, word):
 
 
 def line_magic(line=""):
-    """%tracer on|off|compact|full|last|table|lines|help: figures under the cells. %tracer help says more."""
+    """%tracer start|stop|on|off|compact|full|last|table|lines|help: figures under the cells. %tracer help says more."""
     companion = _companion()
     if line.startswith("this-cell "):      # what %%tracer becomes
         companion.once = line.endswith("full")
@@ -78,6 +96,22 @@ def cell_magic(line, cell):
     companion.shell.run_cell(cell)
 
 
+def memit(line="", cell=None):
+    """%memit [-r RUNS] [-o] STATEMENT: what a statement needs, exactly; %%memit: a cell, after the statement in its first line. -o: the result is a Window."""
+    from . import _run
+    companion = _companion()
+    bundle, window, wanted = _run.memit(companion.shell, line, cell)
+    _show.publish(companion.shell, bundle)
+    return window if wanted else None
+
+
+def mlrun(line="", cell=None):
+    """%mlrun -f FUNCTION STATEMENT: what each line of a function allocates while a statement runs; %%mlrun: a cell."""
+    from . import _run
+    companion = _companion()
+    _show.publish(companion.shell, _run.mlrun(companion.shell, line, cell))
+
+
 def _companion():
     from IPython import get_ipython
     return _shell.of(get_ipython())
@@ -92,16 +126,26 @@ def unwrapped(lines):
     return ["get_ipython().run_line_magic('tracer', 'this-cell %s')\n" % (found.group(1) or "compact")] + lines[1:]
 
 
+_OTHERS = (("memit", memit), ("mlrun", mlrun))     # where somebody else has these names they stay his
+
+
 def register(shell):
     """Give a shell the magics."""
     shell.register_magic_function(line_magic, "line", "tracer")
     shell.register_magic_function(cell_magic, "cell", "tracer")
+    for name, function in _OTHERS:
+        if shell.find_line_magic(name) is None:
+            shell.register_magic_function(function, "line_cell", name)
     shell.input_transformers_cleanup.append(unwrapped)
 
 
 def unregister(shell):
     """Take them away."""
     for kind in ("line", "cell"):
-        shell.magics_manager.magics[kind].pop("tracer", None)
+        magics = shell.magics_manager.magics[kind]
+        magics.pop("tracer", None)
+        for name, function in _OTHERS:
+            if magics.get(name) is function:
+                del magics[name]
     if unwrapped in shell.input_transformers_cleanup:
         shell.input_transformers_cleanup.remove(unwrapped)

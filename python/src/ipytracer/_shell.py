@@ -155,7 +155,7 @@ class Companion:
 def _only_asks(source):
     """Whether a cell is one %tracer that shows something, and nothing else: figures of its own would only be in the way."""
     words = source.split() if isinstance(source, str) else []
-    return words[:1] == ["%tracer"] and (len(words) == 1 or len(words) == 2 and words[1] in _SHOWING)
+    return words[:1] == ["%tracer"] and (len(words) == 1 or len(words) == 2 and words[1] in _SHOWING or words[1] == "limit")
 
 
 def _frames():

@@ -17,6 +17,7 @@ _WORTH_A_LINE = 1 << 20   # the same of memory that is told only for its line
 _LIMITS = {"cgroup": "container"}
 _FULL = 0.9           # of a limit
 _MOST_NOTE = 100      # characters
+_STATEMENT = re.compile(r"^.*<(?:memit|mlrun)> line \d+(?: › |$)")    # how a magic gets there is nobody's line
 
 
 def mark(figure, high=False):
@@ -38,6 +39,7 @@ def place(top, window):
         where = where[1:-1]
     if top.execution == window.execution:
         where = re.sub(r"^In\[\d+\] ", "", where)
+    where = _STATEMENT.sub("", where)
     return _words.safe(where, _MOST_NOTE)
 
 
@@ -86,7 +88,8 @@ def bar(window, hello):
     if hello is None or not hello.limit:
         return None
     meter = "cpu.mapped" if "rlimit" in hello.limit_of.lower() else "cpu.resident"
-    figure = window.figures().get(meter)
+    # Without children what is called its tree is more than that: a kernel's, where its server is traced, has the server in it.
+    figure = (window.figures() if window.children else window.meters).get(meter)
     if figure is None or figure.peak < 0:
         return None
     share = figure.peak / hello.limit

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"ipytracer/attribution"
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// leastOfPage is how many bytes a leak has at least that a page tells of.
+const leastOfPage = 1 << 20
+
+// both takes a session's events in for a report and for an audit of the same session.
+type both struct {
+	reports *attribution.Tracker
+	auditor *attribution.Auditor
+}
+
+func (b *both) Add(e event.Event) {
+	b.reports.Add(e)
+	b.auditor.Add(e)
+}
+
+func (b *both) Flush() {
+	b.reports.Flush()
+	b.auditor.Flush()
+}
+
+// Finished are the cells of the report; the auditor's are the same.
+func (b *both) Finished() []model.Window {
+	b.auditor.Finished()
+	return b.reports.Finished()
+}

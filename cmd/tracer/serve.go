@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"ipytracer/report/escape"
+	"ipytracer/tracer/serving"
+)
+
+// ServeOptions are the flags of `tracer serve`.
+type ServeOptions struct {
+	Folder  string
+	PerUser int
+	InAll   int
+	Verbose bool
+}
+
+func newServeCommand(c console) *cobra.Command {
+	var o ServeOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Attach for the users of kernels when their notebooks ask (%tracer start)",
+		Long: `Wait, as root, for notebooks that say '%tracer start', and trace the kernel that asks: that very process, which the Linux kernel
+names, and no other. Each session is a process of its own that has the rights of the kernel's user; it writes no file, and its figures go to
+that notebook only. It ends with the kernel, at '%tracer stop', or with the server. packaging/ipytracer-serve.service runs it by systemd.`,
+		Example: "  sudo tracer serve\n  sudo tracer serve --per-user 2",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, c) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Folder, "folder", serving.Folder, "the `FOLDER` of the socket, which only root may write to")
+	f.IntVar(&o.PerUser, "per-user", 4, "how many sessions a user may have at a time")
+	f.IntVar(&o.InAll, "in-all", 32, "how many sessions there may be at a time")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
+	return cmd
+}
+
+func runServe(ctx context.Context, o ServeOptions, c console) error {
+	if o.PerUser < 1 || o.InAll < 1 {
+		return usageError{errors.New("--per-user and --in-all take a number from 1")}
+	}
+	if os.Geteuid() != 0 {
+		return errServeNeedsRoot
+	}
+	l, err := serving.Listen(o.Folder)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	log := logger(c.err, o.Verbose)
+	s := serving.New(serving.Options{Log: log, PerUser: o.PerUser, InAll: o.InAll, Session: startSession})
+	fmt.Fprintf(c.err, "tracer: notebooks that say '%%tracer start' are traced from now on; Ctrl-C ends that, and their sessions\n")
+	return s.Serve(ctx, l)
+}
+
+var errServeNeedsRoot = errors.New("'tracer serve' traces the processes of others, which takes root; type 'sudo tracer serve'")
+
+// startSession starts a process that traces the peer, and answers on its line only. Nothing that a peer has said is in its arguments.
+func startSession(p serving.Peer) (*serving.Child, error) {
+	cmd := exec.Command("/proc/self/exe", "attach", "--quiet", "--output", os.DevNull,
+		"--started", strconv.FormatUint(p.StartTicks, 10), strconv.Itoa(p.PID))
+	cmd.Env, cmd.Dir = environmentOf(p), "/"
+	said := &lastSaid{}
+	cmd.Stderr = said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C at the server is not theirs: the server ends them
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start a session: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	return &serving.Child{Signal: func(s unix.Signal) error { return cmd.Process.Signal(s) }, Ended: ended, Said: said.text}, nil
+}
+
+// environmentOf is what sudo would say, had the peer's user typed it: files are opened with that user's rights, and the session becomes that user.
+func environmentOf(p serving.Peer) []string {
+	env := []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}
+	if p.UID == 0 {
+		return env
+	}
+	uid := strconv.FormatUint(uint64(p.UID), 10)
+	env = append(env, "SUDO_UID="+uid, "SUDO_GID="+strconv.FormatUint(uint64(p.GID), 10))
+	if entry, err := user.LookupId(uid); err == nil {
+		env = append(env, "SUDO_USER="+entry.Username)
+	}
+	return env
+}
+
+// lastSaid keeps the end of what a session says on standard error.
+type lastSaid struct {
+	mu   sync.Mutex
+	tail []byte
+}
+
+// mostSaid is how much of it, in bytes.
+const mostSaid = 1 << 10
+
+func (l *lastSaid) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail = append(l.tail, p...)
+	if n := len(l.tail); n > mostSaid {
+		l.tail = append([]byte(nil), l.tail[n-mostSaid:]...)
+	}
+	return len(p), nil
+}
+
+// text is the last line.
+func (l *lastSaid) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(l.tail), "?")), "\n")
+	return escape.Bounded(strings.TrimPrefix(lines[len(lines)-1], "tracer: "), 300)
+}

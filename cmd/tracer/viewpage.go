@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"ipytracer/attribution"
+	"ipytracer/event"
+	"ipytracer/recording"
+	"ipytracer/report"
+	"ipytracer/report/html"
+	"ipytracer/tracer/confine"
+	"ipytracer/tracer/invoker"
+)
+
+// ViewOptions are the flags of `tracer view`.
+type ViewOptions struct {
+	Port     int
+	NoSource bool
+}
+
+func newViewCommand(c console) *cobra.Command {
+	var o ViewOptions
+	cmd := &cobra.Command{
+		Use:   "view FILE",
+		Short: "Show a recording in a browser, also while it grows",
+		Long: `Show a recording as the page that 'tracer report --format html' writes, to browsers on this machine, until Ctrl-C.
+Of a session that still runs ('tracer attach --record FILE') the page follows the recording while it grows.
+
+Only whoever has the printed address sees the page: the tracer listens on 127.0.0.1, and the address holds a secret.`,
+		Example: "  tracer view run.arrows",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runView(cmd.Context(), o, c, args[0]) },
+	}
+	cmd.Flags().IntVar(&o.Port, "port", 0, "listen on port `N` (0: any that is free)")
+	cmd.Flags().BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of the page")
+	return cmd
+}
+
+func runView(ctx context.Context, o ViewOptions, c console, path string) error {
+	if o.Port < 0 || o.Port > 65535 {
+		return usageError{fmt.Errorf("--port %d: it is a number up to 65535", o.Port)}
+	}
+	who, err := invoker.Find()
+	if err != nil {
+		return err
+	}
+	rights, err := who.Rights()
+	if err != nil {
+		return err
+	}
+	defer rights.Close()
+	f, err := rights.Open(path)
+	if err != nil {
+		return fmt.Errorf("read the recording: %w", err)
+	}
+	defer f.Close()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer listener.Close()
+	if err := seclude(who); err != nil {
+		return fmt.Errorf("give up what is not needed: %w", err)
+	}
+	v := &viewer{file: f, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text()}
+	if err := v.refresh(ctx); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	fmt.Fprintf(c.out, "http://%s/%s/\n", v.host, v.token)
+	fmt.Fprintln(c.err, "tracer: open this address in a browser on this machine; Ctrl-C ends")
+	return v.serve(ctx, listener)
+}
+
+// seclude gives up, for good, whatever answering browsers does not take, once the recording is open and the port is taken: a recording
+// may come from anybody, and so may requests.
+func seclude(who *invoker.Invoker) error {
+	_, _ = time.Now().Zone() // the time zone is read while files can be
+	var err error
+	if u := who.Heir(); u != nil {
+		err = confine.Become(u.UID, u.GID, u.Groups)
+	} else {
+		err = confine.KeepCapabilities()
+	}
+	if err != nil && !errors.Is(err, confine.ErrBounding) {
+		return err
+	}
+	if err := confine.NoNewPrivileges(); err != nil {
+		return err
+	}
+	if err := confine.OnlyPaths(confine.Paths{}); err != nil && !errors.Is(err, confine.ErrNoLandlock) {
+		return err
+	}
+	answering := confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN)
+	if err := confine.Allow(slices.Concat(confine.Program(), answering)); err != nil && !errors.Is(err, confine.ErrNoFilter) {
+		return err
+	}
+	return nil
+}
+
+// viewer answers browsers with the page of a recording.
+type viewer struct {
+	file     *os.File
+	noSource bool
+	host     string // what a browser must take this for: another name may be another's, that leads here (DNS rebinding)
+	token    string
+
+	mu      sync.Mutex
+	size    int64 // of the recording when it was read
+	version int   // of the page, from 1
+	data    []byte
+}
+
+// refresh reads the recording again if it has grown.
+func (v *viewer) refresh(ctx context.Context) error {
+	info, err := v.file.Stat()
+	if err != nil {
+		return err
+	}
+	if v.version > 0 && info.Size() == v.size {
+		return nil
+	}
+	source, err := recording.Open(io.NewSectionReader(v.file, 0, info.Size()))
+	if err != nil {
+		return err
+	}
+	all := &both{attribution.New(), attribution.NewAuditor()}
+	if err := source.Each(ctx, func(e event.Event) { all.Add(e) }); err != nil {
+		return err
+	}
+	r, audit := all.reports.Stream(), all.auditor.Audit(leastOfPage)
+	if v.noSource {
+		r, audit = report.WithoutSource(r), report.AuditWithoutSource(audit)
+	}
+	data, err := html.Data(r, html.Options{Audit: audit, Version: v.version + 1})
+	if err != nil {
+		return err
+	}
+	v.size, v.data = info.Size(), data
+	v.version++
+	return nil
+}
+
+// serve answers until the context ends.
+func (v *viewer) serve(ctx context.Context, on net.Listener) error {
+	server := &http.Server{Handler: v, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(on) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return server.Close()
+	}
+}
+
+// ServeHTTP answers who asks this host for what its secret is part of.
+func (v *viewer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	head := w.Header()
+	head.Set("Cache-Control", "no-store")
+	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
+	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	token, what, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, "/"), "/")
+	switch {
+	case q.Host != v.host:
+		http.Error(w, "not this host", http.StatusMisdirectedRequest)
+	case q.Method != http.MethodGet && q.Method != http.MethodHead:
+		http.Error(w, "only reading", http.StatusMethodNotAllowed)
+	case subtle.ConstantTimeCompare([]byte(token), []byte(v.token)) != 1:
+		http.NotFound(w, q)
+	case what == "":
+		v.answer(w, q, true)
+	case what == "data":
+		v.answer(w, q, false)
+	default:
+		http.NotFound(w, q)
+	}
+}
+
+// answer gives the page or its data, as new as the recording; nothing where the page has that already.
+func (v *viewer) answer(w http.ResponseWriter, q *http.Request, page bool) {
+	v.mu.Lock()
+	err := v.refresh(q.Context())
+	data, version := v.data, v.version
+	v.mu.Unlock()
+	if err != nil {
+		http.Error(w, "the recording cannot be read now", http.StatusServiceUnavailable)
+		return
+	}
+	if !page {
+		if q.URL.Query().Get("have") == strconv.Itoa(version) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(data)
+		return
+	}
+	o := html.Options{Version: version}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", html.Policy(o)+"; frame-ancestors 'none'")
+	var b bytes.Buffer
+	_ = html.Assemble(&b, data, o) // into memory nothing fails
+	_, _ = w.Write(b.Bytes())
+}

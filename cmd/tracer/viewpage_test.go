@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// recorded is a recording of which so many bytes are there.
+func recorded(t *testing.T, share int) (path string, whole []byte) {
+	t.Helper()
+	whole, err := os.ReadFile("../../testdata/recording/format6.arrows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "run.arrows")
+	if err := os.WriteFile(path, whole[:len(whole)*share/100], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, whole
+}
+
+// TestViewAnswers: the page is for whoever has the secret and asks this very host; it follows the recording while it grows.
+func TestViewAnswers(t *testing.T) {
+	path, whole := recorded(t, 60)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	v := &viewer{file: f, host: "127.0.0.1:4711", token: "secret"}
+	if err := v.refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(method, host, path string) *httptest.ResponseRecorder {
+		q := httptest.NewRequest(method, "http://127.0.0.1:4711"+path, nil)
+		q.Host = host
+		w := httptest.NewRecorder()
+		v.ServeHTTP(w, q)
+		return w
+	}
+	for _, c := range []struct {
+		method, host, path string
+		want               int
+	}{
+		{"GET", "127.0.0.1:4711", "/secret/", 200}, {"HEAD", "127.0.0.1:4711", "/secret/", 200}, {"GET", "127.0.0.1:4711", "/secret/data", 200}, {"GET", "127.0.0.1:4711", "/secret/data?have=1", 204},
+		{"GET", "localhost:4711", "/secret/", 421}, {"GET", "evil.example", "/secret/", 421}, {"GET", "127.0.0.1", "/secret/data", 421}, {"POST", "127.0.0.1:4711", "/secret/", 405},
+		{"GET", "127.0.0.1:4711", "/", 404}, {"GET", "127.0.0.1:4711", "/secre/", 404}, {"GET", "127.0.0.1:4711", "/secrets/data", 404}, {"GET", "127.0.0.1:4711", "/secret/../etc/passwd", 404},
+	} {
+		w := ask(c.method, c.host, c.path)
+		if w.Code != c.want {
+			t.Errorf("%s %s of %s: %d, want %d", c.method, c.path, c.host, w.Code, c.want)
+		}
+		if w.Code != 200 && (strings.Contains(w.Body.String(), "schema") || strings.Contains(w.Body.String(), "secret")) {
+			t.Errorf("%s %s of %s tells %q", c.method, c.path, c.host, w.Body)
+		}
+	}
+	page := ask("GET", v.host, "/secret/")
+	if policy := page.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		t.Errorf("policy %q", policy)
+	}
+	before := ask("GET", v.host, "/secret/data").Body.Len()
+	if err := os.WriteFile(path, whole, 0o600); err != nil { // the same file, longer
+		t.Fatal(err)
+	}
+	after := ask("GET", v.host, "/secret/data?have=1")
+	if after.Code != 200 || after.Body.Len() <= before || v.version != 2 {
+		t.Errorf("the recording has grown: %d, %d bytes after %d, version %d", after.Code, after.Body.Len(), before, v.version)
+	}
+}
+
+// TestViewServes: the program itself, with the rights it has left: it prints the address, answers there, and ends well on Ctrl-C.
+func TestViewServes(t *testing.T) {
+	program := buildTracer(t)
+	path, _ := recorded(t, 100)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "view", path)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 200)
+	n, err := out.Read(line)
+	if err != nil {
+		t.Fatalf("%v: %s", err, &said)
+	}
+	address := strings.TrimSpace(string(line[:n]))
+	if !strings.HasPrefix(address, "http://127.0.0.1:") {
+		t.Fatalf("it printed %q", address)
+	}
+	for range 3 {
+		answer, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != 200 || !bytes.Contains(page, []byte(`id="data"`)) {
+			t.Fatalf("%d, %d bytes: %v", answer.StatusCode, len(page), err)
+		}
+	}
+	if err := cmd.Process.Signal(unix.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v: %s", err, &said)
+	}
+}
+
+// TestViewRefuses: what is no recording is said at once, and nothing is served.
+func TestViewRefuses(t *testing.T) {
+	program := buildTracer(t)
+	path := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(path, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"view", path}, {"view", filepath.Join(t.TempDir(), "absent")}, {"view", "--port", "70000", path}} {
+		out, err := exec.Command(program, args...).CombinedOutput()
+		if err == nil || strings.Contains(string(out), "http://") || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%v: %v, %q", args, err, out)
+		}
+	}
+}

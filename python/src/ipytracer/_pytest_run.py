@@ -1,0 +1,122 @@
+"""One test's windows: each phase is an experiment of the tracer's, asked for as it ends."""
+
+import contextlib
+import os
+import time
+
+from . import _words
+from ._experiment import _marker_name
+from ._line import LINE, marker
+
+_PATIENCE = 10.0     # seconds that an answer may take; a test run waits rather than lose a figure
+_MOST_NAME = 120     # bytes of a test's name in the tracer's reports
+
+
+def _name(nodeid, phase):
+    """The name of a window: what a test's name ends with tells it from others."""
+    short = nodeid if len(nodeid) <= _MOST_NAME else ".." + nodeid[2 - _MOST_NAME:]
+    name = _marker_name("%s, %s" % (short, phase))
+    return name if name.endswith(phase) else _marker_name("%s, %s" % (ascii(short)[1:-1][-_MOST_NAME:], phase))
+
+
+class Runner:
+    """The tests of this process: their windows, as the tracer tells them."""
+
+    def __init__(self, wait):
+        self._wait, self._sought = wait, False   # seconds that a tracer has to take the line over
+        self._windows = {}   # nodeid: {phase: Window}
+        self._found = {}     # nodeid: what a Judge found
+        self._newest = 0     # the id of the last window
+        self.lost = False    # a tracer listened, and has ended
+
+    def find(self):
+        """Wait for a tracer, once; say whether one listens."""
+        if not self._sought:
+            self._sought = True
+            end = time.monotonic() + self._wait
+            while not LINE.look(cell=True, patience=0.1) and time.monotonic() < end:
+                time.sleep(0.01)
+        return LINE.look(cell=True)
+
+    def begin(self, nodeid):
+        """A test begins, perhaps again."""
+        self.find()
+        self._windows[nodeid], self._found[nodeid] = {}, {}
+
+    @contextlib.contextmanager
+    def window(self, nodeid, phase, after=None):
+        """Measure what is within; after: called before the window ends. The figures are there where it has ended, if a tracer listens."""
+        pid, name, listens = os.getpid(), _name(nodeid, phase), LINE.look(cell=True)
+        self.lost = self.lost or self._newest > 0 and not listens
+        marker("begin " + name)
+        try:
+            yield
+            if after is not None:
+                after()
+        finally:
+            if os.getpid() == pid:       # else a child that the test has forked runs on here
+                marker("end " + name)
+                found = LINE.ask("experiment", _PATIENCE, name=name) if listens else None
+                for w in found if isinstance(found, list) else ():
+                    if w.id > self._newest and w.name == name:
+                        self._newest = w.id
+                        self._windows.setdefault(nodeid, {})[phase] = w
+
+    def at(self, nodeid, phase):
+        """The Window of a phase, None where there is none."""
+        return self._windows.get(nodeid, {}).get(phase)
+
+    def of(self, nodeid):
+        """What was found of a test, to be added to."""
+        return self._found.setdefault(nodeid, {})
+
+    def need(self, nodeid):
+        """What a test's call needed of resident memory, children included, in bytes; None where that is not known."""
+        window = self.at(nodeid, "call")
+        figure = window.figures().get("cpu.resident") if window is not None else None
+        return None if figure is None else figure.need
+
+    def properties(self, nodeid):
+        """What JUnit's XML is to have of a test: (name, bytes) for each meter that the call needed anything of."""
+        window = self.at(nodeid, "call")
+        found = window.figures().items() if window is not None else ()
+        return [("ipytracer.need." + m, f.need) for m, f in found if m == "cpu.resident" or f.need and not _words.is_part(m)]
+
+    def lines(self, window):
+        """Who allocated in a window."""
+        found = LINE.ask("lines", _PATIENCE, window=window.id)
+        return found if isinstance(found, list) else []
+
+    def told(self, nodeid, phase):
+        """What goes along with the report of a phase: plain data."""
+        if phase == "teardown":      # the last: nothing is kept
+            windows, found = self._windows.pop(nodeid, {}), self._found.pop(nodeid, {})
+        else:
+            windows, found = self._windows.get(nodeid, {}), self._found.get(nodeid, {})
+        out = dict(found) if phase == "call" else {}
+        out["windows"] = {}
+        if phase == "teardown":
+            out["windows"] = {p: _plain(w) for p, w in windows.items()}
+        elif phase == "call" and self.need(nodeid) is not None:
+            out["need"] = self.need(nodeid)
+        if not windows:
+            out["why"] = "the tracer has ended" if self.lost else "no tracer listens" if not LINE.listens() else "the tracer did not answer"
+        return out
+
+    def total(self):
+        """This process from the tracer's first sight of it to now: a window's dict, None without a tracer."""
+        if not LINE.look():
+            return None
+        found = LINE.ask("running", _PATIENCE)
+        for w in found if isinstance(found, list) else ():
+            if w.kind == "session":
+                return _plain(w)
+        return None
+
+
+def _plain(window):
+    """A window as data that JSON has, without its source."""
+    data = window.to_dict()
+    data.pop("source", None)
+    data["top"] = {m: t._asdict() for m, t in window.top.items()}
+    return data

@@ -1,0 +1,125 @@
+"""%tracer start and stop, against a server that the tests play."""
+
+import json
+import os
+import socket
+import struct
+import tempfile
+import threading
+import time
+import unittest
+from unittest import mock
+
+from ipytracer import _serve
+
+from .shells import ShellTest
+
+
+class Server:
+    """A server at a path of its own, in a thread: it answers each packet with what the test says."""
+
+    def __init__(self, answer, uid=0):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path, self.answer, self.asked = os.path.join(self.folder.name, "serve.sock"), answer, []
+        self._uid = uid
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listening.bind(self.path)
+        self._listening.listen(8)
+        self._patches = [
+            mock.patch.dict(os.environ, IPYTRACER_SERVE=self.path),
+            mock.patch.object(_serve, "PATIENCE", 30),      # a busy machine
+            mock.patch.object(_serve.struct, "unpack", lambda form, data: (1, self._uid, 1)),
+        ]
+
+    def __enter__(self):
+        for p in self._patches:
+            p.start()
+        threading.Thread(target=self._serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        for p in self._patches:
+            p.stop()
+        self._listening.close()
+        self.folder.cleanup()
+
+    def _serve(self):
+        while True:
+            try:
+                line, _ = self._listening.accept()
+            except OSError:
+                return
+            with line:
+                try:
+                    self.asked.append(line.recv(4096))
+                    if self.answer is not None:
+                        line.send(self.answer if isinstance(self.answer, bytes) else json.dumps(self.answer).encode())
+                except OSError:
+                    pass
+
+
+def ok(**more):
+    return dict(serve="ipytracer/serve/v1", ok=True, **more)
+
+
+class Ask(unittest.TestCase):
+    def test_nothing_of_the_request_says_who(self):
+        with Server(ok()) as server:
+            self.assertEqual(_serve.ask("start")["ok"], True)
+        self.assertEqual([json.loads(a) for a in server.asked], [{"ask": "start"}])
+
+    def test_no_server(self):
+        for path in ("/nonexistent/serve.sock", "/etc/passwd", "/tmp"):
+            with mock.patch.dict(os.environ, IPYTRACER_SERVE=path), self.assertRaises(_serve.NoServer):
+                _serve.ask("start")
+
+    def test_answers_that_are_none(self):
+        for answer in (b"{", b"[]", b"\xff", b"null", {"serve": "another"}, b"x" * 5000, b'{"serve": ' * 400, None):
+            with self.subTest(answer=answer), Server(answer) as server, self.assertRaises(_serve.NoServer):
+                _serve.ask("start")
+
+    def test_a_server_that_is_not_roots(self):
+        with Server(ok(), uid=1000) as server, self.assertRaises(_serve.NoServer):
+            _serve.ask("start")
+        self.assertNotIn(b'{"ask"', b"".join(server.asked))
+
+    def test_one_that_does_not_answer_is_not_waited_for(self):
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+            path = os.path.join(folder, "s")
+            listening.bind(path)
+            listening.listen(1)
+            credentials = struct.pack("3i", 1, 0, 1)
+            with mock.patch.dict(os.environ, IPYTRACER_SERVE=path), mock.patch.object(_serve.struct, "unpack", lambda *_: (1, 0, 1)):
+                self.assertEqual(len(credentials), 12)
+                began = time.monotonic()
+                with self.assertRaises(_serve.NoServer):
+                    _serve.ask("start")
+                self.assertLess(time.monotonic() - began, 30)     # PATIENCE, on a busy machine
+
+    def test_sentences(self):
+        for answer, what, want in (
+            (ok(), "start", "a session begins; figures come under the cells in a few seconds"),
+            (ok(runs=True), "start", "a session was begun already; figures come under the cells in a few seconds"),
+            (ok(last="killed"), "start", "a session begins; figures come under the cells in a few seconds (the one before ended: killed)"),
+            (ok(), "stop", "the session ends"),
+            (dict(serve="ipytracer/serve/v1", ok=False, error="you have 4 sessions already"), "start", "you have 4 sessions already"),
+            (dict(serve="ipytracer/serve/v1", ok=False, error=7), "stop", "the server refuses"),
+        ):
+            with Server(answer):
+                self.assertEqual(_serve.sentence(what, False, "sudo tracer attach 7"), want)
+        self.assertEqual(_serve.sentence("start", True, ""), "a tracer listens already")
+
+
+class Magic(ShellTest):
+    def test_start_without_a_server_says_what_to_type(self):
+        self.load()
+        with mock.patch.dict(os.environ, IPYTRACER_SERVE="/nonexistent/serve.sock"):
+            shown = "".join(self.run_cell("%tracer start"))
+            self.assertIn("no 'tracer serve' runs here; in a terminal, type: sudo tracer attach", shown)
+            self.assertIn("no 'tracer serve' runs here", "".join(self.run_cell("%tracer stop")))
+
+    def test_what_a_server_says_is_made_safe(self):
+        self.load()
+        with Server(dict(serve="ipytracer/serve/v1", ok=False, error="\x1b[2J\u202eno")):
+            shown = "".join(self.run_cell("%tracer start"))
+        self.assertIn("\\x1b[2J\\u202eno", shown)

@@ -1,0 +1,111 @@
+// Package html makes one page of a session, a file that needs nothing else: figures, sources and stacks as a block of JSON, and the program
+// that draws them (page/). Which figures a page has, and how many of them, belongs here; computing one does not, nor does opening files.
+package html
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"ipytracer/model"
+)
+
+// The program and the looks of the page, as `make page` builds them from page/src.
+var (
+	//go:embed page/dist/page.js
+	program []byte
+	//go:embed page/dist/page.css
+	looks []byte
+)
+
+// Options say what a page has beside the report. The zero value is a page of the report alone.
+type Options struct {
+	// Audit is what the session left behind; nil where nobody looked.
+	Audit *model.Audit
+	// Version numbers the pages of a session that a server gives out, from 1, while the session may still run: the page asks the server for a
+	// newer one. A page in a file has no server; 0.
+	Version int
+}
+
+// Write writes the page of a report. The page loads nothing, runs its own program only, and treats every text of the target's as text: a
+// policy in the page itself makes the browser refuse anything else. It fails with w's error only.
+func Write(w io.Writer, r *model.Report, o Options) error {
+	data, err := Data(r, o)
+	if err != nil {
+		return err
+	}
+	return Assemble(w, data, o)
+}
+
+// Assemble writes the page that a block of [Data] is of. It fails with w's error only.
+func Assemble(w io.Writer, data []byte, o Options) error {
+	// The data goes last, and nothing is looked for in what has been put in: no text of the target's can stand for a part of the page.
+	for _, part := range [][]byte{[]byte(head(o)), looks, []byte(middle), data, []byte("</script>\n<script>"), program, []byte(tail)} {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Data is the block of JSON in a page: an object that no markup is in, whatever the target's texts are.
+func Data(r *model.Report, o Options) ([]byte, error) {
+	p, err := newPage(r, o)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(true) // < > & and the line separators of JavaScript are \u escapes
+	if err := encoder.Encode(p); err != nil {
+		return nil, fmt.Errorf("encode the page: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Policy is what a browser lets a page do: run the program and the looks that have these hashes, nothing else, and no text may become
+// markup.
+func Policy(o Options) string {
+	connect := ""
+	if o.Version > 0 {
+		connect = " connect-src 'self';"
+	}
+	return "default-src 'none';" + connect + " script-src " + source(program) + "; style-src " + source(looks) +
+		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+}
+
+// source is a hash as the policy names it.
+func source(of []byte) string {
+	sum := sha256.Sum256(of)
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+func head(o Options) string {
+	return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="` + Policy(o) + `">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>ipytracer</title>
+<style>`
+}
+
+const (
+	middle = `</style>
+</head>
+<body>
+<noscript>This page draws itself with a program that it contains, and scripts are off here. <code>tracer report FILE</code> prints the same figures as text.</noscript>
+<main id="page"></main>
+<script type="application/json" id="data">`
+	tail = `</script>
+</body>
+</html>
+`
+)

@@ -1,0 +1,31 @@
+// Takes the pictures of docs/: node shots.mjs PAGE.html FOLDER. `make page-shots` makes the page, of docs/pictures/notebook.arrows.gz.
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { drawn, open, ready } from "./browser.mjs";
+
+const [file, folder] = process.argv.slice(2);
+const LARGEST = 200_000; // bytes
+const pictures = [
+  { name: "page", scheme: "light", width: 1280, height: 880 },
+  { name: "page-peak", scheme: "dark", width: 1280, height: 880, press: ["h", "i"] },
+  { name: "page-leaks", scheme: "light", width: 1280, height: 880, press: ["2"] },
+];
+const { browser, close } = await open();
+try {
+  for (const { name, scheme, width, height, press = [] } of pictures) {
+    const page = await browser.newPage();
+    await page.setViewport({ width, height });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await page.goto("file://" + resolve(file));
+    await ready(page);
+    await drawn(page);
+    for (const key of press) {
+      await page.keyboard.press(key);
+      await drawn(page);
+    }
+    const path = join(folder, name + ".png");
+    await page.screenshot({ path });
+    if (statSync(path).size > LARGEST) throw new Error(`${path} has ${statSync(path).size} bytes`);
+    await page.close();
+  }
+} finally { await close(); }

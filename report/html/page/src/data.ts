@@ -1,0 +1,181 @@
+// What the page shows: the block of data that report/html writes (types.go), and ways through it. Nothing here draws.
+
+export interface Meter { id: string; name: string; source: string; part?: boolean; gpu?: boolean; blocks?: boolean }
+interface Column { start: number[]; need: number[]; consumed: number[]; off?: number[] }
+interface Child { row: number; pid: number; command: number; figures: number[] }
+export interface Detail {
+  row: number; meter: number; stacks: number[]; atPeak: number; rest: number;
+  unlisted?: number; unlistedAtPeak?: number; more?: number; moreAtPeak?: number; exact: boolean;
+}
+export interface Line { at: number; pid: number; meter: number; frame: number; atPeak: number; allocated: number; freed: number; left: number; count: number }
+export interface Variable {
+  at: number; pid: number; name: string; also?: string; kind: string; type: string; shape: string; bytes: number; reaches: number; device?: number;
+  exact: boolean; maker: string; before?: boolean; execution?: number; line?: number;
+}
+export interface Limit { meter: number; bytes: number; text: string }
+export interface Process {
+  at: number; pid: number; parent: number; command: string; python?: string; ipython?: string; start: number; end: number; ended?: string;
+  late?: boolean; limits: Limit[]; figures: number[];
+}
+export interface Verdict {
+  title: string; meter: string; bytes: number; count: number; line: string; cells: string; age: number; holder: string; probable?: boolean;
+  evidence: string; advice: string; fix: string; pid: number; execution: number;
+}
+export interface Held { meter: string; by: string; holder: string; bytes: number; count: number }
+export interface Page {
+  schema: string; version?: number; answers: [string, string][]; doubts: string[]; summit: number;
+  host: { name: string; kernel: string; cpus: number; memory: number; tracer: string; started: string };
+  length: number; meters: Meter[]; texts: string[];
+  rows: {
+    kind: number[]; id: number[]; parent: number[]; pid: number[]; execution: number[]; label: number[]; line: number[]; source: number[]; cut: number[];
+    status: number[]; start: number[]; duration: number[]; cpu: number[]; remarks: number[]; figures: Column[]; trees: number[];
+    children: Child[]; unlisted: number[]; statements?: number; between?: number;
+  };
+  details: Detail[];
+  nodes: { parent: number[]; frame: number[] };
+  frames: { function: number[]; file: number[]; line: number[]; execution: number[]; count: number[]; kind: number[] };
+  timeline?: { pid: number; meter: number; tree?: boolean; ns: number[]; bytes: number[]; kinds: string; gaps: number[] }[];
+  lines: Line[]; variables: Variable[]; names: { unlisted: number; bytes: number; complete: boolean };
+  resident: { at: number; pid: number; total: number; trim: number; complete: boolean; parts: { text: string; bytes: number }[] }[];
+  tensors: { at: number; meter: number; size: number; count: number; bytes: number; who: string }[];
+  processes: Process[];
+  audit?: { allClear?: string; least: number; verdicts: Verdict[]; more?: number; held: Held[]; moreHeld?: number; not: string[] };
+  proof: {
+    complete: boolean; finished: string; made: number; delivered: number; losses: string; defects?: number; frees: [string, string][];
+    meters: [string, string, string, string][]; probes: { name: string; site: string; hits: number }[]; problems: string[];
+  };
+  left: string[];
+}
+
+/** Kinds of rows. */
+export const SESSION = 0, EXPERIMENT = 1, CELL = 2, STATEMENT = 3, BETWEEN = 4;
+
+/** A figure of a meter. off: 0 exact, bytes it can be off, -1 nobody knows how far. */
+export interface Figure { start: number; need: number; consumed: number; off: number; meter: number }
+export type Quantity = "need" | "consumed" | "peak" | "peaked" | "start" | "end";
+
+export function quantity(f: Figure, q: Quantity): number {
+  switch (q) {
+    case "need": return f.need;
+    case "consumed": return f.consumed;
+    case "peak": return f.start + f.need;
+    case "peaked": return f.need - Math.max(0, f.consumed);
+    case "start": return f.start;
+    case "end": return f.start + f.consumed;
+  }
+}
+
+/** One session, with what is looked up often. Made once, and again when a newer page of a running session has come. */
+export class Session {
+  readonly cells: number[] = []; // rows
+  readonly between: number[] = [];
+  readonly experiments: number[] = [];
+  readonly pids: number[] = []; // of processes that ran cells
+  private readonly statements = new Map<number, number[]>(); // by the id of the cell
+  private readonly ids = new Map<number, number>();
+  private readonly runs = new Map<string, number>();
+  private readonly trees = new Map<number, number>(); // row * meters + meter: where in trees
+  private readonly remarks = new Map<number, string[]>();
+  private readonly details = new Map<number, Detail[]>();
+  private readonly cut: Set<number>;
+  private readonly labels = new Map<string, number>();
+
+  constructor(readonly page: Page) {
+    const rows = page.rows, pids = new Set<number>();
+    this.cut = new Set(rows.cut);
+    for (let row = 0; row < rows.kind.length; row++) {
+      const kind = rows.kind[row];
+      if (rows.id[row] > 0) this.ids.set(rows.id[row], row);
+      if (kind === CELL) {
+        this.cells.push(row);
+        pids.add(rows.pid[row]);
+        this.runs.set(rows.pid[row] + ":" + rows.execution[row], row);
+        const label = page.texts[rows.label[row]];
+        this.labels.set(label, (this.labels.get(label) ?? 0) + 1);
+      } else if (kind === BETWEEN) this.between.push(row);
+      else if (kind === EXPERIMENT) this.experiments.push(row);
+      else if (kind === STATEMENT) push(this.statements, rows.parent[row], row);
+    }
+    this.pids = [...pids];
+    const trees = rows.trees;
+    for (let i = 0; i < trees.length; i += 6) this.trees.set(trees[i] * page.meters.length + trees[i + 1], i);
+    const remarks = rows.remarks;
+    for (let i = 0; i < remarks.length; i += 2) push(this.remarks, remarks[i], page.texts[remarks[i + 1]]);
+    for (const d of page.details) push(this.details, d.row, d);
+  }
+
+  /** The row of a window, or -1. */
+  row(id: number): number { return this.ids.get(id) ?? -1; }
+  /** The row of a run of a cell, or -1. */
+  run(pid: number, execution: number): number { return this.runs.get(pid + ":" + execution) ?? -1; }
+  kind(row: number): number { return this.page.rows.kind[row]; }
+  id(row: number): number { return this.page.rows.id[row]; }
+  pid(row: number): number { return this.page.rows.pid[row]; }
+  line(row: number): number { return this.page.rows.line[row]; }
+  start(row: number): number { return this.page.rows.start[row]; }
+  duration(row: number): number { return this.page.rows.duration[row]; }
+  execution(row: number): number { return this.page.rows.execution[row]; }
+  source(row: number): string { return this.page.texts[this.page.rows.source[row]]; }
+  isCut(row: number): boolean { return this.cut.has(row); }
+  status(row: number): string { return this.page.texts[this.page.rows.status[row]]; }
+  remarksOf(row: number): string[] { return this.remarks.get(row) ?? []; }
+  statementsOf(row: number): number[] { return this.statements.get(this.id(row)) ?? []; }
+  detailsOf(row: number): Detail[] { return this.details.get(row) ?? []; }
+  childrenOf(row: number): Child[] { return this.page.rows.children.filter((c) => c.row === row); }
+  unlistedOf(row: number): number {
+    const all = this.page.rows.unlisted;
+    for (let i = 0; i < all.length; i += 2) if (all[i] === row) return all[i + 1];
+    return 0;
+  }
+
+  /** What tells a row from the others. */
+  label(row: number): string {
+    const label = this.page.texts[this.page.rows.label[row]];
+    return this.kind(row) === CELL && (this.labels.get(label) ?? 0) > 1 ? `${label} #${this.execution(row)}` : label;
+  }
+
+  /** The process's own figure. */
+  own(row: number, meter: number): Figure | null {
+    const c = this.page.rows.figures[meter];
+    if (!c || row < 0) return null;
+    const off = c.off ? c.off[row] : 0;
+    return off === -2 ? null : { start: c.start[row], need: c.need[row], consumed: c.consumed[row], off, meter };
+  }
+
+  /** The figure with children, where it differs. */
+  tree(row: number, meter: number): Figure | null {
+    const at = this.trees.get(row * this.page.meters.length + meter);
+    return at === undefined ? null : figureAt(this.page.rows.trees, at + 1);
+  }
+
+  /** What ranks a row: what it needs itself or, where that is more, with its children. */
+  weight(row: number, meter: number): number {
+    return Math.max(this.own(row, meter)?.need ?? 0, this.tree(row, meter)?.need ?? 0);
+  }
+
+  /** Meters of which any figure of a cell or between cells is not 0, with the first, which is always there. */
+  moving(): number[] {
+    return this.page.meters.map((_, i) => i).filter((i) => {
+      const c = this.page.rows.figures[i];
+      return c && (i === 0 || c.need.some((n) => n !== 0) || c.start.some((n) => n !== 0));
+    });
+  }
+}
+
+/** The figure in a list of numbers: meter, start, need, consumed, off. */
+export function figureAt(all: number[], at: number): Figure {
+  return { meter: all[at], start: all[at + 1], need: all[at + 2], consumed: all[at + 3], off: all[at + 4] };
+}
+
+/** All figures of a list. */
+export function figuresIn(all: number[]): Figure[] {
+  const out: Figure[] = [];
+  for (let i = 0; i < (all.length); i += 5) out.push(figureAt(all, i));
+  return out;
+}
+
+export function push<K, V>(to: Map<K, V[]>, key: K, value: V): void {
+  const known = to.get(key);
+  if (known) known.push(value);
+  else to.set(key, [value]);
+}

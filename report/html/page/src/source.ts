@@ -1,0 +1,58 @@
+// The source of a cell, with what each of its lines needed and what was there at the peak of what it made.
+import { Detail, Session } from "./data";
+import { bar, button, figure, h, size } from "./dom";
+import { highlight } from "./highlight";
+import { key } from "./list";
+import { byLine } from "./tree";
+
+const MANY = 400; // lines that are shown at once
+
+/** The source of a row's cell; figures of statements are of a meter, those of blocks of a detail. */
+export function source(s: Session, row: number, meter: number, detail: Detail | null, line: number): HTMLElement {
+  const text = s.source(row);
+  if (text === "") return h("p", { class: "quiet" }, "The source is not in this page.");
+  const lines = highlight(text);
+  const statements = new Map<number, number>(); // the heaviest of each line
+  for (const one of s.statementsOf(row)) {
+    const before = statements.get(s.line(one));
+    if (before === undefined || s.weight(one, meter) > s.weight(before, meter)) statements.set(s.line(one), one);
+  }
+  const made = detail ? byLine(s, detail, s.execution(row)) : new Map<number, number>();
+  const most = [...statements.values()].reduce((m, one) => Math.max(m, s.weight(one, meter)), 0);
+  const summit = summitOf(s, row, meter);
+  const id = detail ? s.page.meters[detail.meter].id : "";
+  const body = h("tbody");
+  const put = (from: number, to: number) => {
+    for (let i = from; i < to; i++) {
+      const one = statements.get(i + 1), bytes = made.get(i + 1);
+      const tree = one === undefined ? null : s.tree(one, meter), own = one === undefined ? null : s.own(one, meter);
+      const heavier = tree && tree.need > (own?.need ?? 0) ? tree : own;
+      body.append(h("tr", { class: i + 1 === line ? "sought" : one !== undefined && one === summit ? "summit" : "" },
+        h("td", { class: "number quiet" }, String(i + 1)),
+        h("td", {}, one !== undefined ? bar(most, heavier?.need ?? 0, heavier?.consumed ?? 0) : null),
+        h("td", { class: "number" }, one !== undefined && one === summit ? h("span", { title: "where the cell rose to its highest" }, "▲ ") : null, one !== undefined ? figure(heavier, "need", key(s, one, meter, heavier === tree && tree ? "t" : "w")) : null),
+        h("td", { class: "number" }, bytes ? size(bytes, `line:${s.id(row)}:${id}:${i + 1}`) : null),
+        h("td", { class: "code" }, ...lines[i].map(([t, kind]) => (kind ? h("span", { class: "t-" + kind }, t) : t)))));
+    }
+  };
+  const name = detail ? s.page.meters[detail.meter].name : "";
+  const table = h("table", { class: "source" }, h("thead", {}, h("tr", {}, h("th", {}, ""), h("th", {}, ""),
+    h("th", { class: "number", title: `${s.page.meters[meter]?.name}: highest − start while the statement ran` }, "need"),
+    h("th", { class: "number", title: `of ${name}: there at the cell's peak, made by this line and all that it called` }, detail ? name + " at peak" : ""), h("th", {}, ""))), body);
+  put(0, Math.min(lines.length, MANY));
+  const rest = lines.length - MANY;
+  const more: HTMLElement | null = rest > 0 ? button(`${rest} more lines`, () => { put(MANY, lines.length); more!.remove(); }, "", "link") : null;
+  const hooks = s.statementsOf(row).filter((one) => s.line(one) === 0 && s.weight(one, meter) > 0);
+  return h("div", { class: "source-box" }, table, more, s.isCut(row) && h("p", { class: "quiet" }, "… the source goes on; it is cut here."),
+    ...hooks.map((one) => h("p", { class: "quiet" }, s.label(one) + ": need ", figure(s.own(one, meter), "need", key(s, one, meter, "w")))));
+}
+
+/** The statement in which a cell rose to its highest, or -1. */
+export function summitOf(s: Session, row: number, meter: number): number {
+  let best = -1, most = -Infinity;
+  for (const one of s.statementsOf(row)) {
+    const f = s.tree(one, meter) ?? s.own(one, meter);
+    if (f && f.start + f.need > most) { most = f.start + f.need; best = one; }
+  }
+  return s.weight(row, meter) > 0 ? best : -1;
+}

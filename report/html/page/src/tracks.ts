@@ -1,0 +1,61 @@
+// What meters did over time, as points: of the recording's own timeline or, without one, of what is known of each window.
+import { CELL, Page, Session, STATEMENT } from "./data";
+
+/** Kinds of point, as in the report's timeline: a value; one from which it fell; the most since the point before; nothing known from here on. */
+export type Kind = "v" | "f" | "m" | "g";
+
+export interface Track { pid: number; meter: number; tree: boolean; ns: number[]; bytes: number[]; kinds: string; gaps: { start: number; end: number; why: string }[] }
+
+type Packed = NonNullable<Page["timeline"]>[number];
+
+/** The tracks of a process. */
+export function tracksOf(s: Session, pid: number): Track[] {
+  const packed = (s.page.timeline ?? []).filter((t) => t.pid === pid);
+  return packed.length > 0 ? packed.map((t) => unpack(s, t)) : s.moving().filter((m) => !s.page.meters[m].part).flatMap((m) => byWindows(s, pid, m));
+}
+
+function unpack(s: Session, t: Packed): Track {
+  let at = 0, value = 0; // both are differences
+  const ns = t.ns.map((d) => (at += d)), bytes = t.bytes.map((d) => (value += d));
+  const gaps = [];
+  for (let i = 0; i < t.gaps.length; i += 3) gaps.push({ start: t.gaps[i], end: t.gaps[i + 1], why: s.page.texts[t.gaps[i + 2]] });
+  return { pid: t.pid, meter: t.meter, tree: t.tree ?? false, ns, bytes, kinds: t.kinds, gaps };
+}
+
+/** A track made of the figures of windows: the highest of each is at some time in it. */
+function byWindows(s: Session, pid: number, meter: number): Track[] {
+  const rows: number[] = [];
+  for (const row of [...s.cells, ...s.between]) {
+    if (s.pid(row) !== pid || !s.own(row, meter)) continue;
+    const parts = s.kind(row) === CELL ? s.statementsOf(row).filter((one) => s.kind(one) === STATEMENT && s.own(one, meter)) : [];
+    rows.push(...(parts.length > 0 ? parts : [row]));
+  }
+  rows.sort((a, b) => s.start(a) - s.start(b) || a - b);
+  const own: Track = { pid, meter, tree: false, ns: [], bytes: [], kinds: "", gaps: [] };
+  const put = (t: Track, ns: number, bytes: number, kind: Kind) => { t.ns.push(ns); t.bytes.push(bytes); t.kinds += kind; };
+  for (const row of rows) {
+    const f = s.own(row, meter)!, start = s.start(row), end = start + s.duration(row);
+    put(own, start, f.start, "v");
+    put(own, end, f.start + f.need, "m");
+    put(own, end, f.start + f.consumed, "v");
+  }
+  return own.ns.length > 0 ? [own] : [];
+}
+
+/** The index of the last point that is not later than a time, or -1. */
+export function indexAt(t: Track, ns: number): number {
+  let low = 0, high = t.ns.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (t.ns[middle] <= ns) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Where a track is highest: its index, or -1. */
+export function highest(t: Track): number {
+  let best = -1;
+  for (let i = 0; i < t.bytes.length; i++) if (t.kinds[i] !== "g" && (best < 0 || t.bytes[i] > t.bytes[best])) best = i;
+  return best;
+}

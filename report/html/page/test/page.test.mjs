@@ -1,0 +1,164 @@
+// Opens the pages of the fixtures in Chromium, goes through everything that can be chosen, and compares each size on the page with the
+// report's JSON. Meanwhile nothing may run that is not the page's own program, and nothing may be asked for.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { after, before, test } from "node:test";
+import { drawn, open, ready } from "../browser.mjs";
+import { Truth, written } from "./truth.mjs";
+
+const folder = mkdtempSync(join(tmpdir(), "ipytracer-pages-"));
+execFileSync("go", ["run", "./report/html/pages", folder], { cwd: fileURLToPath(new URL("../../../..", import.meta.url)), stdio: "inherit" });
+let browser, close;
+before(async () => { ({ browser, close } = await open()); });
+after(async () => { await close?.(); rmSync(folder, { recursive: true, force: true }); });
+
+/** Opens a page and notes whatever it must not do. */
+async function visit(name, act) {
+  const page = await browser.newPage(), amiss = [];
+  try {
+    await page.setViewport({ width: 1500, height: 1100 });
+    page.on("pageerror", (e) => amiss.push("error: " + e.message));
+    page.on("dialog", (d) => { amiss.push("dialog: " + d.message()); d.dismiss(); });
+    page.on("request", (r) => { if (!r.isNavigationRequest() || !r.url().startsWith("file://" + folder)) amiss.push("request: " + r.url()); });
+    page.on("framenavigated", (f) => { if (f !== page.mainFrame()) amiss.push("frame: " + f.url()); });
+    await page.exposeFunction("noteViolation", (text) => amiss.push("policy: " + text));
+    await page.evaluateOnNewDocument(() => document.addEventListener("securitypolicyviolation", (e) => window.noteViolation(e.violatedDirective + " " + e.blockedURI)));
+    await page.goto(`file://${join(folder, name + ".html")}`);
+    await ready(page);
+    await act(page);
+    amiss.push(...(await page.evaluate(() => [
+      ...("pwned" in window ? ["something ran"] : []),
+      ...Object.keys(Object.prototype).map((k) => "prototype: " + k),
+      ...[...document.querySelectorAll("script, iframe, object, embed, link, base, img, svg, style, a, audio, video, form:not(dialog form)")].slice(2).map((e) => "element: " + e.outerHTML.slice(0, 200)),
+      ...[...document.querySelectorAll("*")].flatMap((e) => [...e.attributes].filter((a) => a.name.startsWith("on") || /^\s*javascript:/i.test(a.value) && a.name !== "title" && a.name !== "aria-label").map((a) => "attribute: " + a.name)),
+    ])));
+    assert.deepEqual(amiss, []);
+  } finally { await page.close(); }
+}
+
+/** The sizes that are on the page now. */
+const sizes = (page) => page.evaluate(() => [...document.querySelectorAll("[data-bytes]")].map((e) => ({ bytes: e.dataset.bytes, of: e.dataset.of, text: e.textContent })));
+
+/** Compares sizes with the truth; says how many there were. */
+function compare(all, truth, seen) {
+  for (const { bytes, of, text } of all) {
+    const sum = /^(sum|leaf|match):/.test(of);
+    const wanted = sum ? { bytes: Number(bytes), mark: "" } : truth.of(of);
+    assert.ok(wanted, `${of}: the report has no such number`);
+    const any = [wanted].flat().filter(Boolean);
+    assert.ok(any.some((w) => String(w.bytes) === bytes && text === (w.mark ?? "") + written(w.bytes)), `${of}: the page has ${bytes}, "${text}"; the report ${JSON.stringify(any)}`);
+    seen.add(of);
+  }
+}
+
+const click = (page, selector, at = 0) => page.evaluate((s, i) => { const e = document.querySelectorAll(s)[i]; e?.click(); return !!e; }, selector, at);
+
+/** Chooses every row, every view and every part of a page. */
+async function everything(page, look) {
+  await look();
+  const meters = await page.evaluate(() => document.querySelectorAll("header select option").length);
+  const rows = Math.min(await page.evaluate(() => document.querySelectorAll(".row").length), 14);
+  for (let meter = 0; meter < meters; meter++) {
+    await page.evaluate((m) => { const s = document.querySelector("header select"); s.selectedIndex = m; s.dispatchEvent(new Event("change")); }, meter);
+    await drawn(page);
+    await look();
+    for (let row = 0; row < (meter === 0 ? rows : Math.min(rows, 3)); row++) {
+      await click(page, ".row", row);
+      await drawn(page);
+      const buttons = await page.evaluate(() => document.querySelectorAll(".cell [role=tab]").length);
+      await look();
+      for (let i = 0; i < buttons; i++) {
+        await click(page, ".cell [role=tab]", i);
+        await drawn(page);
+        await look();
+      }
+    }
+  }
+  for (const tab of ["leaks", "variables", "lines", "processes", "certificate", "cell"]) {
+    await click(page, `[data-tab=${tab}]`);
+    await drawn(page);
+    await look();
+  }
+}
+
+const names = readdirSync(folder).filter((f) => f.endsWith(".html")).map((f) => f.slice(0, -5)).sort();
+test("there are pages, and sizes are written as everywhere", () => {
+  assert.ok(names.includes("markup") && names.includes("rich") && names.length >= 8, names.join());
+  let compared = 0;
+  for (const name of names) {
+    for (const [n, text] of Object.entries(JSON.parse(readFileSync(join(folder, name + ".texts.json"), "utf8")))) { assert.equal(written(n), text); compared++; }
+  }
+  assert.ok(compared > 500);
+});
+
+for (const name of names) {
+  test(`${name}: every size is the report's, and nothing runs`, { timeout: 600_000 }, async () => {
+    const truth = new Truth(folder, name), seen = new Set();
+    await visit(name, (page) => everything(page, async () => compare(await sizes(page), truth, seen)));
+    const cells = truth.report.windows.filter((w) => w.kind === "cell").length;
+    assert.ok(cells === 0 || seen.size > 4 * Math.min(cells, 14), `${seen.size} sizes of ${cells} cells were compared`);
+  });
+}
+
+test("a search says what it matches, and what that sums up to", { timeout: 300_000 }, async () => {
+  const truth = new Truth(folder, "rich");
+  await visit("rich", async (page) => {
+    const id = String(truth.report.windows.find((w) => w.kind === "cell" && w.allocations).id);
+    await page.evaluate(() => [...document.querySelectorAll(".row")].find((r) => r.textContent.startsWith("In[3]"))?.click());
+    for (const text of ["concatenate", "ones", "inner", "loader"]) {
+      await page.evaluate((t) => { const s = document.querySelector("input[type=search]"); s.value = t; s.dispatchEvent(new Event("input")); }, text);
+      await drawn(page);
+      const found = (await sizes(page)).filter((s) => s.of === `match:${id}:cpu.numpy`);
+      assert.equal(found.length, 1, text);
+      assert.equal(Number(found[0].bytes), truth.matched(id, "cpu.numpy", text), text);
+    }
+  });
+});
+
+test("keys do what their list says", { timeout: 300_000 }, async () => {
+  await visit("rich", async (page) => {
+    const chosen = () => page.evaluate(() => document.querySelector(".row.chosen .row-name")?.textContent);
+    const press = async (key) => { await page.keyboard.press(key); await drawn(page); };
+    await press("h");
+    const heaviest = await chosen();
+    assert.equal(heaviest, await page.evaluate(() => document.querySelector(".row .row-name").textContent));
+    await press("j");
+    assert.notEqual(await chosen(), heaviest);
+    await press("k");
+    assert.equal(await chosen(), heaviest);
+    await page.evaluate(() => [...document.querySelectorAll(".row")].find((r) => r.textContent.startsWith("In[3]"))?.click());
+    await press("i");
+    assert.equal(await page.evaluate(() => document.querySelector(".cell [role=tab][aria-selected=true]").textContent), "Icicle");
+    await press("6");
+    assert.equal(await page.evaluate(() => document.querySelector(".main-tabs [aria-selected=true]").dataset.tab), "certificate");
+    await press("/");
+    await page.keyboard.type("np.ones");
+    await drawn(page);
+    assert.equal(await page.evaluate(() => [...document.querySelectorAll(".row")].every((r) => r.textContent.includes("np.ones"))), true);
+    await press("Escape");
+    await press("?");
+    assert.equal(await page.evaluate(() => document.querySelector("dialog").open), true);
+    await press("Escape");
+    const theme = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await theme();
+    await press("d");
+    assert.notEqual(await theme(), light);
+  });
+});
+
+test("a page works in a sandbox that keeps nothing, as in a mail", { timeout: 300_000 }, async () => {
+  const page = await browser.newPage(), amiss = [];
+  try {
+    page.on("pageerror", (e) => amiss.push(e.message));
+    await page.setContent("<iframe sandbox='allow-scripts' style='width:1400px;height:900px'></iframe>");
+    await page.evaluate((html) => { document.querySelector("iframe").srcdoc = html; }, readFileSync(join(folder, "rich.html"), "utf8"));
+    const frame = await page.waitForFrame(async (f) => f !== page.mainFrame() && (await f.evaluate(() => document.documentElement.dataset.ready === "true").catch(() => false)), { timeout: 120_000 });
+    assert.ok((await frame.evaluate(() => document.querySelectorAll(".row").length)) > 3);
+    await frame.evaluate(() => document.querySelector("header button").click());
+    assert.deepEqual(amiss, []);
+  } finally { await page.close(); }
+});

@@ -1,0 +1,77 @@
+// Pages writes the pages that the tests in a browser open, each beside the JSON of the same report: the fixtures of report/reporttest, a made-up
+// notebook with a timeline, and a session in which every text is an attempt to be more than text.
+//
+//	go run ./report/html/pages DIR
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"log"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"ipytracer/attribution"
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/model"
+	"ipytracer/report"
+	"ipytracer/report/html"
+	"ipytracer/report/reporttest"
+	"ipytracer/words"
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 {
+		log.Fatal("usage: pages DIR")
+	}
+	for name, make := range reporttest.Reports {
+		write(os.Args[1], name, make(), nil)
+	}
+	tracker := attribution.New()
+	attributiontest.Notebook(tracker.Add, 60, 4)
+	write(os.Args[1], "session", tracker.Stream(), nil)
+	write(os.Args[1], "lines", reporttest.WithLines(), reporttest.Audited())
+	r, a := reporttest.WithLines(), reporttest.Audited()
+	reporttest.Poison(r)
+	reporttest.Poison(a)
+	write(os.Args[1], "markup", r, a)
+}
+
+// write writes one page, the report and the audit as JSON, and how the sizes in them are written.
+func write(folder, name string, r *model.Report, a *model.Audit) {
+	var page, figures, leaks bytes.Buffer
+	check(html.Write(&page, r, html.Options{Audit: a}))
+	check(report.JSON(&figures, r))
+	put(folder, name+".html", page.Bytes())
+	put(folder, name+".json", figures.Bytes())
+	if a != nil {
+		check(report.AuditJSON(&leaks, a))
+		put(folder, name+".audit.json", leaks.Bytes())
+	}
+	texts, err := json.Marshal(sizes(append(figures.Bytes(), leaks.Bytes()...)))
+	check(err)
+	put(folder, name+".texts.json", texts)
+}
+
+// sizes is how each number in a text is written as a size.
+func sizes(of []byte) map[string]string {
+	all := map[string]string{}
+	for _, digits := range bytes.FieldsFunc(of, func(c rune) bool { return (c < '0' || c > '9') && c != '-' }) {
+		if n, err := strconv.ParseInt(string(digits), 10, 64); err == nil && n > -1<<53 && n < 1<<53 {
+			all[strconv.FormatInt(n, 10)] = words.Bytes(n)
+		}
+	}
+	return all
+}
+
+func put(folder, name string, data []byte) {
+	check(os.WriteFile(filepath.Join(folder, name), data, 0o644))
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,266 @@
+package html
+
+import "ipytracer/model"
+
+// Schema is that of the block of data, in its "schema" field. The block is between this package and page/: programs read the report's JSON.
+const Schema = "ipytracer/page/v1"
+
+// page is the block of data. Texts are in a table of their own, each once, and referred to by their places in it; text 0 is the empty one.
+type page struct {
+	Schema    string      `json:"schema"`
+	Version   int         `json:"version,omitempty"` // of the page, where a server gives it out
+	Answers   [][2]string `json:"answers"`
+	Doubts    []string    `json:"doubts"`
+	Summit    int         `json:"summit"` // the id of a window; 0 for none
+	Host      model.Host  `json:"host"`
+	Length    int64       `json:"length"` // of the session, in nanoseconds
+	Meters    []meter     `json:"meters"`
+	Texts     []string    `json:"texts"`
+	Rows      rows        `json:"rows"`
+	Details   []detail    `json:"details"`
+	Nodes     nodes       `json:"nodes"`
+	Frames    frames      `json:"frames"`
+	Timeline  []track     `json:"timeline"`
+	Lines     []line      `json:"lines"`
+	Variables []variable  `json:"variables"`
+	Names     names       `json:"names"`
+	Resident  []resident  `json:"resident"`
+	Tensors   []tensors   `json:"tensors"`
+	Processes []process   `json:"processes"`
+	Audit     *audit      `json:"audit,omitempty"`
+	Proof     proof       `json:"proof"`
+	// Left says, in words, what has no room in the page.
+	Left []string `json:"left"`
+}
+
+type meter struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	Part   bool   `json:"part,omitempty"`
+	GPU    bool   `json:"gpu,omitempty"`
+	// Blocks: it counts single blocks, so that who made them may be known.
+	Blocks bool `json:"blocks,omitempty"`
+}
+
+// rows are windows and the times between cells, one column a field.
+type rows struct {
+	Kind      []int   `json:"kind"` // 0 session, 1 experiment, 2 cell, 3 statement, 4 between cells
+	ID        []int   `json:"id"`   // 0 between cells
+	Parent    []int   `json:"parent"`
+	PID       []int   `json:"pid"`
+	Execution []int   `json:"execution"`
+	Label     []int   `json:"label"` // text
+	Line      []int   `json:"line"`
+	Source    []int   `json:"source"` // text
+	Cut       []int   `json:"cut"`    // rows whose source is longer than shown
+	Status    []int   `json:"status"` // text; 0 where it ended well
+	Start     []int64 `json:"start"`
+	Duration  []int64 `json:"duration"`
+	CPU       []int64 `json:"cpu"`
+	// Remarks are what is special: row, text, row, text …
+	Remarks []int    `json:"remarks"`
+	Figures []figure `json:"figures"` // by meter
+	// Trees are figures with children, where they differ: row, meter, start, need, consumed, off, row …
+	Trees []int64 `json:"trees"`
+	// Children of windows: those that took most, and how many more there are.
+	Children []child `json:"children"`
+	Unlisted []int   `json:"unlisted"` // row, number, row …
+	// Statements and Between are how many of these have no row.
+	Statements int `json:"statements,omitempty"`
+	Between    int `json:"between,omitempty"`
+}
+
+// figure has the figures of one meter, in bytes.
+type figure struct {
+	Start    []int64 `json:"start"`
+	Need     []int64 `json:"need"` // peak − start
+	Consumed []int64 `json:"consumed"`
+	// Off is 0 for an exact figure, how far it can be off, unknown, or absent. It is left out where all are exact.
+	Off []int64 `json:"off,omitempty"`
+}
+
+// What off says of a figure that is not exact by a known bound.
+const (
+	unknown = -1 // nobody can say: it is at least this
+	absent  = -2 // there is none
+)
+
+type child struct {
+	Row     int     `json:"row"`
+	PID     int     `json:"pid"`
+	Command int     `json:"command"` // text
+	Figures []int64 `json:"figures"` // meter, start, need, consumed, off, meter …
+}
+
+// detail is who allocated in a window, of one meter.
+type detail struct {
+	Row   int `json:"row"`
+	Meter int `json:"meter"`
+	// Stacks: node, at peak, allocated, freed, count, node …
+	Stacks []int64 `json:"stacks"`
+	// AtPeak and Rest: how much of the peak these and the unlisted explain, and how much is not explained. Unlisted are not in the report,
+	// More are in the report and not in the page, with what they have at the peak.
+	AtPeak         int64 `json:"atPeak"`
+	Rest           int64 `json:"rest"`
+	Unlisted       int   `json:"unlisted,omitempty"`
+	UnlistedAtPeak int64 `json:"unlistedAtPeak,omitempty"`
+	More           int   `json:"more,omitempty"`
+	MoreAtPeak     int64 `json:"moreAtPeak,omitempty"`
+	Exact          bool  `json:"exact"`
+}
+
+// nodes are calls on stacks: a tree of which the outermost calls are the roots. Node 0 is the empty stack.
+type nodes struct {
+	Parent []int `json:"parent"`
+	Frame  []int `json:"frame"`
+}
+
+// frames are calls, each once. Kind is 0 a cell's, 1 the user's file, 2 a library, 3 machine code.
+type frames struct {
+	Function  []int `json:"function"` // text
+	File      []int `json:"file"`     // text; the module of machine code
+	Line      []int `json:"line"`
+	Execution []int `json:"execution"`
+	Count     []int `json:"count"` // In[N]; −1 for none
+	Kind      []int `json:"kind"`
+}
+
+type line struct {
+	At        int   `json:"at"` // which of lines[] of the report
+	PID       int   `json:"pid"`
+	Meter     int   `json:"meter"`
+	Frame     int   `json:"frame"`
+	AtPeak    int64 `json:"atPeak"`
+	Allocated int64 `json:"allocated"`
+	Freed     int64 `json:"freed"`
+	Left      int64 `json:"left"`
+	Count     int64 `json:"count"`
+}
+
+type variable struct {
+	At      int    `json:"at"` // which of variables[] of the report
+	PID     int    `json:"pid"`
+	Name    string `json:"name"`
+	Also    string `json:"also,omitempty"`
+	Kind    string `json:"kind"`
+	Type    string `json:"type"`
+	Shape   string `json:"shape"`
+	Bytes   int64  `json:"bytes"`
+	Reaches int64  `json:"reaches"`
+	Device  int64  `json:"device,omitempty"`
+	Exact   bool   `json:"exact"`
+	Maker   string `json:"maker"`
+	Before  bool   `json:"before,omitempty"`
+	// Execution and Line are of the cell that made its largest piece, 0 for none.
+	Execution int `json:"execution,omitempty"`
+	Line      int `json:"line,omitempty"`
+}
+
+// names are those that have no row.
+type names struct {
+	Unlisted int64 `json:"unlisted"`
+	Bytes    int64 `json:"bytes"`
+	Complete bool  `json:"complete"`
+}
+
+type resident struct {
+	At       int    `json:"at"`
+	PID      int    `json:"pid"`
+	Total    int64  `json:"total"`
+	Trim     int64  `json:"trim"`
+	Complete bool   `json:"complete"`
+	Parts    []part `json:"parts"`
+}
+
+type part struct {
+	Text  string `json:"text"`
+	Bytes int64  `json:"bytes"`
+}
+
+type tensors struct {
+	At    int    `json:"at"`
+	Meter int    `json:"meter"`
+	Size  int64  `json:"size"`
+	Count int64  `json:"count"`
+	Bytes int64  `json:"bytes"`
+	Who   string `json:"who"`
+}
+
+type process struct {
+	At      int     `json:"at"`
+	PID     int     `json:"pid"`
+	Parent  int     `json:"parent"`
+	Command string  `json:"command"`
+	Python  string  `json:"python,omitempty"`
+	IPython string  `json:"ipython,omitempty"`
+	Start   int64   `json:"start"`
+	End     int64   `json:"end"`
+	Ended   string  `json:"ended,omitempty"` // in words, where it did not end by itself
+	Late    bool    `json:"late,omitempty"`
+	Limits  []limit `json:"limits"`
+	Figures []int64 `json:"figures"` // meter, start, need, consumed, off, meter …
+}
+
+// limit is what a process may use of a meter.
+type limit struct {
+	Meter int    `json:"meter"`
+	Bytes int64  `json:"bytes"`
+	Text  string `json:"text"`
+}
+
+type audit struct {
+	AllClear string    `json:"allClear,omitempty"`
+	Least    int64     `json:"least"`
+	Verdicts []verdict `json:"verdicts"`
+	More     int       `json:"more,omitempty"` // verdicts without a place in the page
+	Held     []held    `json:"held"`
+	MoreHeld int       `json:"moreHeld,omitempty"`
+	Not      []string  `json:"not"`
+}
+
+type verdict struct {
+	Title    string `json:"title"`
+	Meter    string `json:"meter"`
+	Bytes    int64  `json:"bytes"`
+	Count    int64  `json:"count"`
+	Line     string `json:"line"`
+	Cells    string `json:"cells"`
+	Age      int64  `json:"age"`
+	Holder   string `json:"holder"`
+	Probable bool   `json:"probable,omitempty"`
+	Evidence string `json:"evidence"`
+	Advice   string `json:"advice"`
+	Fix      string `json:"fix"`
+	// PID and Execution are of the cell to change, or else of the first that it comes from; 0 for none.
+	PID       int `json:"pid"`
+	Execution int `json:"execution"`
+}
+
+type held struct {
+	Meter  string `json:"meter"`
+	By     string `json:"by"`
+	Holder string `json:"holder"`
+	Bytes  int64  `json:"bytes"`
+	Count  int64  `json:"count"`
+}
+
+// proof is the certificate.
+type proof struct {
+	Complete  bool        `json:"complete"`
+	Finished  string      `json:"finished"`
+	Made      uint64      `json:"made"`
+	Delivered uint64      `json:"delivered"`
+	Losses    string      `json:"losses"`
+	Defects   uint64      `json:"defects,omitempty"` // boundaries lost
+	Frees     [][2]string `json:"frees"`             // of memory made before the attach, in words
+	Meters    [][4]string `json:"meters"`            // name, what its figures are, how many windows are proven, served by
+	Probes    []probe     `json:"probes"`
+	Problems  []string    `json:"problems"`
+}
+
+type probe struct {
+	Name string `json:"name"`
+	Site string `json:"site"`
+	Hits uint64 `json:"hits"`
+}

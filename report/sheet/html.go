@@ -1,0 +1,41 @@
+package sheet
+
+import (
+	"bufio"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+
+	"ipytracer/report/escape"
+)
+
+//go:embed sheet.css
+var style string
+
+//go:embed sheet.html
+var layout string
+
+// pages is the one template. What comes from a notebook is text in it, never markup: html/template escapes it, and package escape what
+// cannot be seen.
+var pages = template.Must(template.New("sheet").Funcs(template.FuncMap{
+	"safe": func(s string) string { return escape.But(s, "\n") },
+}).Parse(layout))
+
+// sheetData is what the template gets.
+type sheetData struct {
+	*page
+	Style  template.CSS
+	Policy string // the page may load nothing, run nothing, and has this one style
+}
+
+func html(w io.Writer, p *page) error {
+	sum := sha256.Sum256([]byte(style))
+	out := bufio.NewWriter(w)
+	err := pages.Execute(out, sheetData{p, template.CSS(style), "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"})
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}

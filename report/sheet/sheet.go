@@ -1,0 +1,134 @@
+// Package sheet prints comparisons, plans and audits as pages without scripts: HTML for a browser or a mail, Markdown for
+// pull requests. What such a page says and in which order belongs here; the page of a session, which people look
+// around in, does not.
+package sheet
+
+import (
+	"fmt"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// page is what is printed, in either form.
+type page struct {
+	Title    string
+	Facts    []fact
+	Sections []section
+}
+
+// fact is a line at the top: a name and what there is to say.
+type fact struct {
+	Name, Text string
+	Tone       tone
+}
+
+// section is a heading with what stands below it: text to paste, a table, or both.
+type section struct {
+	Title   string
+	Note    string
+	Pre     string
+	Columns []column
+	Rows    [][]cell
+	More    string // what has no row
+}
+
+type column struct {
+	Title string
+	Right bool
+}
+
+// cell is one of a table. Everything in it may come from a notebook.
+type cell struct {
+	Text string
+	Code bool
+	Tone tone
+}
+
+// tone is how a text stands out; nothing is said by it alone.
+type tone string
+
+const (
+	more  tone = "more"
+	less  tone = "less"
+	doubt tone = "doubt"
+)
+
+// How many rows a page has of each kind; JSON has all.
+const (
+	htmlRows     = 500
+	markdownRows = 20
+)
+
+func plain(text string) cell { return cell{Text: text} }
+
+func code(text string) cell { return cell{Text: clip(text), Code: true} }
+
+// clip is a text of a notebook in one line, as much of it as a row takes.
+func clip(text string) string { return escape.OneLine(text, false, 160) }
+
+// change is a difference with its sign, and whether it is more or less.
+func change(bytes int64) cell { return cell{Text: words.Change(bytes), Tone: toneOf(bytes)} }
+
+func toneOf(change int64) tone {
+	switch {
+	case change > 0:
+		return more
+	case change < 0:
+		return less
+	}
+	return ""
+}
+
+// figure is one with its mark; high ones rest on the peak, so something missed can only make them larger.
+func figure(f *model.Figure, of func(model.Figure) int64, high bool) cell {
+	switch {
+	case f == nil:
+		return plain("–")
+	case f.Exact:
+		return plain(words.Bytes(of(*f)))
+	case f.Bound == nil && high:
+		return cell{Text: "≥" + words.Bytes(of(*f)), Tone: doubt}
+	}
+	return cell{Text: "≈" + words.Bytes(of(*f)), Tone: doubt}
+}
+
+func peak(f model.Figure) int64     { return f.Peak }
+func need(f model.Figure) int64     { return f.Need() }
+func consumed(f model.Figure) int64 { return f.Consumed }
+
+// doubts are a section of their own, if there are any.
+func (p *page) doubts(all []string, rows int) {
+	if len(all) == 0 {
+		return
+	}
+	s := section{Title: "Doubts", Note: "What speaks against taking everything at its word."}
+	for i, text := range all {
+		if i == rows {
+			s.More = words.Plural(len(all)-i, "more doubt")
+			break
+		}
+		s.Rows = append(s.Rows, []cell{{Text: text, Tone: doubt}})
+	}
+	s.Columns = []column{{Title: "doubt"}}
+	p.Sections = append(p.Sections, s)
+}
+
+// columns are those of a table: titles that begin with ">" stand to the right.
+func columns(titles ...string) (out []column) {
+	for _, t := range titles {
+		name, right := strings.CutPrefix(t, ">")
+		out = append(out, column{name, right})
+	}
+	return out
+}
+
+// rest says how many rows there is no room for.
+func rest(n, rows int, what string) string {
+	if n <= rows {
+		return ""
+	}
+	return fmt.Sprintf("and %s; --format json has all", words.Plural(n-rows, "more "+what))
+}

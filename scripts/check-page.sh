@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Says whether the committed program of the page (report/html/page/dist) is what its source gives, and whether the source is sound.
+set -euo pipefail
+cd "$(dirname "$0")/../report/html/page"
+npm run --silent types
+built=$(mktemp -d)
+trap 'rm -rf "$built"' EXIT
+node build.mjs "$built"
+if ! diff -rq dist "$built" >/dev/null; then
+    diff -rq dist "$built" >&2 || true
+    echo "check-page: report/html/page/dist is not what its source gives: run make page and commit it" >&2
+    exit 1
+fi

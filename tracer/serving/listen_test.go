@@ -1,0 +1,55 @@
+package serving
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestFolder: the socket is only made where nobody else could have made it.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	good, link, open := filepath.Join(dir, "good"), filepath.Join(dir, "link"), filepath.Join(dir, "open")
+	for _, err := range []error{os.Mkdir(good, 0o755), os.Symlink(good, link), os.Mkdir(open, 0o777), os.Chmod(open, 0o777)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, folder := range []string{link, open, filepath.Join(good, "no", "such")} {
+		if l, err := Listen(folder); err == nil {
+			l.Close()
+			t.Errorf("a socket in %s", folder)
+		}
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(good, SocketName)); err != nil { // what root has put there itself
+		t.Fatal(err)
+	}
+	l, err := Listen(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(filepath.Join(good, SocketName))
+	if err != nil || info.Mode() != os.ModeSocket|0o666 {
+		t.Errorf("%v: %v", info.Mode(), err)
+	}
+	if _, err := Listen(good); !errors.Is(err, ErrServed) {
+		t.Errorf("a second server: %v", err)
+	}
+	l.close() // as one that is killed: the socket stays
+	if l, err = Listen(good); err != nil {
+		t.Fatal("what a server has left is in the way: ", err)
+	}
+	l.Close()
+	if _, err := os.Lstat(filepath.Join(good, SocketName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is left: %v", err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(good, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Listen(good); !errors.Is(err, ErrFolder) {
+			t.Errorf("in another user's folder: %v", err)
+		}
+	}
+}

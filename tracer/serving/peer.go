@@ -1,0 +1,78 @@
+package serving
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/limit"
+	"ipytracer/tracer/process"
+)
+
+// Peer is a process that has asked: it was the one that connected, and it lives.
+type Peer struct {
+	process.Identity
+	UID, GID uint32
+}
+
+// credentials are those of who connected, as the kernel noted them then.
+func credentials(conn *os.File) (cred *unix.Ucred, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	return cred, errors.Join(err, failed)
+}
+
+// Sentences for who cannot be traced.
+var (
+	errGone   = errors.New("the process that connected has ended")
+	errHidden = errors.New("the process that connected is not to be seen from here (another pid namespace)")
+	errOther  = errors.New("the process that connected has become another user's, or has other rights than its user")
+	errOld    = errors.New("this Linux does not say for certain who connects (SO_PEERPIDFD, 6.5)")
+)
+
+// identify says which process connected. It is certain: that process lives when its number, its start and its user are read.
+func identify(conn *os.File) (Peer, error) {
+	cred, err := credentials(conn)
+	if err != nil || cred.Pid <= 0 {
+		return Peer{}, errHidden
+	}
+	pidfd, err := peerPidfd(conn)
+	if err != nil {
+		return Peer{}, err
+	}
+	defer unix.Close(pidfd)
+	id, err := process.FS{}.Identity(int(cred.Pid))
+	if err != nil {
+		return Peer{}, errGone
+	}
+	user, err := limit.UserOf(int(cred.Pid))
+	if err != nil || user.UID != cred.Uid {
+		return Peer{}, errOther
+	}
+	// The number was this process's all the while, if it lives still: a number is handed on only when its process is gone.
+	if unix.PidfdSendSignal(pidfd, 0, nil, 0) != nil {
+		return Peer{}, errGone
+	}
+	return Peer{Identity: id, UID: cred.Uid, GID: user.GID}, nil
+}
+
+func peerPidfd(conn *os.File) (pidfd int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return -1, errGone
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { pidfd, failed = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD) })
+	switch {
+	case errors.Is(failed, unix.ENOPROTOOPT):
+		return -1, errOld
+	case err != nil, failed != nil:
+		return -1, errGone
+	}
+	return pidfd, nil
+}

@@ -1,0 +1,134 @@
+package serving
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/process"
+)
+
+// TestMain is also the processes that connect in the tests: what they do is in the environment.
+func TestMain(m *testing.M) {
+	if folder, does, ok := strings.Cut(os.Getenv("IPYTRACER_TEST_PEER"), " "); ok {
+		if err := actAs(folder, does); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func actAs(folder, does string) error {
+	if does == "send" { // on what was inherited
+		return converseOn(3)
+	}
+	fd, err := connect(folder)
+	if err != nil {
+		return err
+	}
+	switch does {
+	case "exit":
+		_ = unix.Send(fd, []byte(start), unix.MSG_NOSIGNAL)
+		return unix.Kill(os.Getpid(), unix.SIGKILL)
+	case "become":
+		if err := unix.Setresuid(65534, 65534, 65534); err != nil {
+			return err
+		}
+	case "exec":
+		if err := unix.Dup2(fd, 3); err != nil {
+			return err
+		}
+		return unix.Exec("/proc/self/exe", os.Args, []string{"IPYTRACER_TEST_PEER=" + folder + " send"})
+	}
+	err = converseOn(fd)
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	return err
+}
+
+func converseOn(fd int) error {
+	if err := unix.Send(fd, []byte(start), unix.MSG_NOSIGNAL); err != nil {
+		return err
+	}
+	a, _, err := hear(fd)
+	fmt.Printf("heard %v %q\n", a.OK, a.Error)
+	return err
+}
+
+// peer is another process that does something with the server.
+func (r *rig) peer(does string, files ...*os.File) (*exec.Cmd, *bytes.Buffer) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "IPYTRACER_TEST_PEER="+r.folder+" "+does)
+	out := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = out, out, files
+	return cmd, out
+}
+
+// TestPeerThatEnds: one that is gone when it is looked at has no session.
+func TestPeerThatEnds(t *testing.T) {
+	r := serve(t, 4)
+	for range 20 {
+		cmd, _ := r.peer("exit")
+		_ = cmd.Run()
+	}
+	r.ask(stop) // by now they have been answered, or will be refused: they are gone
+	for _, p := range r.peers() {
+		if _, err := (process.FS{}).Identity(p.PID); err == nil && p.PID != os.Getpid() {
+			t.Errorf("a session of %+v, which lives", p)
+		}
+	}
+}
+
+// TestPeerThatExecutes: it is the same process, of the same user; and it is that which has the session.
+func TestPeerThatExecutes(t *testing.T) {
+	r := serve(t, 4)
+	cmd, out := r.peer("exec")
+	if err := cmd.Run(); err != nil || !strings.Contains(out.String(), "heard true") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if p := r.peers(); len(p) != 1 || p[0].PID != cmd.Process.Pid {
+		t.Errorf("sessions of %+v", p)
+	}
+}
+
+// TestPeerThatBecomesAnother: who has other rights than when it connected has no session.
+func TestPeerThatBecomesAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
+			t.Fatal("not root")
+		}
+		t.Skip("not root")
+	}
+	r := serve(t, 4)
+	cmd, out := r.peer("become")
+	if err := cmd.Run(); err != nil || !strings.Contains(out.String(), "another user's") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if p := r.peers(); len(p) != 0 {
+		t.Errorf("sessions of %+v", p)
+	}
+}
+
+// TestForkAfterConnect: a connection that somebody else speaks on is that of who connected.
+func TestForkAfterConnect(t *testing.T) {
+	r := serve(t, 4)
+	fd, err := connect(r.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := os.NewFile(uintptr(fd), "line")
+	defer line.Close()
+	cmd, out := r.peer("send", line)
+	if err := cmd.Run(); err != nil || !strings.Contains(out.String(), "heard true") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if p := r.peers(); len(p) != 1 || p[0].Identity != self(t) {
+		t.Errorf("sessions of %+v", p)
+	}
+}
