@@ -46,6 +46,7 @@ func (t *Tracker) snapshot(w *window, b *event.Boundary) *window {
 		}
 	}
 	t.end(&s, b)
+	t.stand(&s)
 	t.count(&s, -1)
 	return &s
 }

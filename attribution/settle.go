@@ -54,6 +54,9 @@ func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 	if all.done != nil {
 		return all.done
 	}
+	if all.stood && len(all.byStack) == 0 {
+		limit = min(limit, maxStanding)
+	}
 	held := a.of(key)
 	s := &settled{known: held.total}
 	count := len(held.byStack)

@@ -14,6 +14,7 @@ type tallies struct {
 	highest event.Bytes
 	first   event.Bytes // total before the first change
 	done    *settled    // in the place of byStack, once the window is settled
+	stood   bool        // nothing moved in the window: see [Tracker.stand]
 	wrong   bool        // a change came after that, or frees what nobody is known to have made
 }
 

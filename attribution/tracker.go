@@ -94,8 +94,9 @@ type process struct {
 	lastGap     *window // the last stretch of time in which it ran no cell
 	lastCell    *window
 	hasWindows  bool
-	ranCells    int32 // cells that are over
-	last        last  // what it was doing when it ended
+	tops        levels // the highest of any cell so far
+	ranCells    int32  // cells that are over
+	last        last   // what it was doing when it ended
 	limits      []model.Limit
 	blind       blindness
 	session     *window // of a root

@@ -186,6 +186,7 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 		return
 	}
 	t.end(w, b)
+	t.stand(w)
 	t.leave(w)
 }
 

@@ -217,7 +217,8 @@ type Window struct {
 	Refused []Refusal `json:"refused,omitempty"`
 	Foreign *Foreign  `json:"foreign,omitempty"`
 	// Allocations says who allocated what, of the meters that count single blocks: the most at the peak first. A meter of
-	// which nothing moved in the window is not in it.
+	// which nothing moved in the window is not in it, unless the window is a cell that was the highest of its process so far: it lists
+	// what stood.
 	Allocations []Allocation `json:"allocations,omitempty"`
 	// Coverage says, by meter, how far they explain the window's peak.
 	Coverage map[string]Coverage `json:"coverage,omitempty"`
