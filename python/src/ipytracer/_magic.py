@@ -20,7 +20,7 @@ HELP = """\
 %%tracer [full]    figures under this one cell, also while they are off
 In Python: ipytracer.last(), .cells(), .lines(), .experiment(name)"""
 
-WORDS = ("start", "stop", "on", "off", "compact", "full", "last", "table", "lines", "help")
+WORDS = ("start", "stop", "on", "off", "compact", "full", "last", "table", "lines", "limit SIZE", "help")
 _FIRST = re.compile(r"^%%tracer(?:[ \t]+(compact|full))?[ \t]*$")
 
 
@@ -77,7 +77,7 @@ def _asked(companion, word):
 
 
 def line_magic(line=""):
-    """%tracer start|stop|on|off|compact|full|last|table|lines|help: figures under the cells. %tracer help says more."""
+    """%tracer start|stop|on|off|compact|full|last|table|lines|limit|help: figures under the cells. %tracer help says more."""
     companion = _companion()
     if line.startswith("this-cell "):      # what %%tracer becomes
         companion.once = line.endswith("full")
