@@ -75,10 +75,13 @@ func (t *Tracker) tell(r *root, c *event.Change) {
 		return
 	}
 	kind := c.Meter.Facts().Kind
-	k.tell(&t.timeline, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part || kind == event.Ranges && !c.Block})
+	k.tell(&t.timeline, over, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part || kind == event.Ranges && !c.Block})
 }
 
-func (k *track) tell(l *timeline, segment uint64, m moment) {
+// tell takes in what a change says of a segment. What waits to be drawn, up to the segment that is over, does not count: how long it waits
+// is another matter live than in a replay.
+func (k *track) tell(l *timeline, over, segment uint64, m moment) {
+	running := 0
 	for i := range k.folds {
 		if f := &k.folds[i]; f.segment == segment {
 			before := len(f.columns)
@@ -86,8 +89,11 @@ func (k *track) tell(l *timeline, segment uint64, m moment) {
 			l.columns += len(f.columns) - before
 			return
 		}
+		if k.folds[i].segment > over {
+			running++
+		}
 	}
-	if len(k.folds) == maxFolds || l.columns >= maxColumns {
+	if running == maxFolds || l.columns >= maxColumns {
 		return
 	}
 	f := fold{segment: segment, origin: m.at, shift: firstShift}

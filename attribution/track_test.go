@@ -35,7 +35,7 @@ func TestTrack(t *testing.T) {
 				note()
 				high, one.least, one.most = max(high, value), min(one.least, value), max(one.most, value)
 				if told {
-					k.tell(&tracker.timeline, segment, moment{now, value, false})
+					k.tell(&tracker.timeline, segment-1, segment, moment{now, value, false})
 				}
 			}
 			now++

@@ -150,7 +150,7 @@ func arrowPython(t *testing.T) func(file string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		inside, err := os.CreateTemp(filepath.Join(root, "tmp"), "tracer-*.parquet")
+		inside, err := os.CreateTemp(filepath.Join(root, "var", "tmp"), "tracer-*.parquet") // others mount a file system on its /tmp
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func arrowPython(t *testing.T) func(file string) ([]byte, error) {
 		if _, err := inside.Write(data); err != nil {
 			return nil, err
 		}
-		cmd.Args = append(cmd.Args, "/tmp/"+filepath.Base(inside.Name()))
+		cmd.Args = append(cmd.Args, "/var/tmp/"+filepath.Base(inside.Name()))
 		return cmd.CombinedOutput()
 	}
 }
