@@ -36,6 +36,7 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
 	t.draw(r, b, moved)
+	t.tellEarly()
 	t.allocateIn(b.Root, r, r.ended+1)
 }
 

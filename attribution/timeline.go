@@ -22,6 +22,7 @@ type timeline struct {
 	moments []moment // to be used again
 	spare   [][]column
 	pids    []int32
+	waiting map[heldKey]*track
 }
 
 // Limits of what is kept.
@@ -66,11 +67,10 @@ func (t *Tracker) tell(r *root, c *event.Change) {
 	if t.audit != nil || c.Segment <= over || c.Passed > 0 || c.Learned {
 		return
 	}
-	p := t.processes[c.PID]
-	if p == nil || p.began == 0 {
-		return
+	k := t.running(c.PID, c.Meter)
+	if (k == nil || k.isGap) && t.pending != nil && t.pending.Root == c.Root {
+		k = t.timeline.early(heldKey{c.PID, c.Meter})
 	}
-	k := t.track(&p.line, c.Meter)
 	if k == nil || k.isGap {
 		return
 	}

@@ -1,0 +1,43 @@
+package attribution
+
+import "ipytracer/event"
+
+// A boundary waits for its readings, in a replay for longer than live. What changes tell meanwhile of a process that it begins, or of a meter
+// whose gap it ends, is kept until it has been taken in: the timeline is the same for both.
+
+// maxEarly is how many meters of processes may wait so.
+const maxEarly = 1 << 12
+
+// early is the track that changes are told to while a boundary waits.
+func (l *timeline) early(key heldKey) *track {
+	k := l.waiting[key]
+	if k == nil && len(l.waiting) < maxEarly {
+		if l.waiting == nil {
+			l.waiting = map[heldKey]*track{}
+		}
+		k = &track{meter: key.meter}
+		l.waiting[key] = k
+	}
+	return k
+}
+
+// tellEarly hands on what waited, once the boundary has been taken in.
+func (t *Tracker) tellEarly() {
+	l := &t.timeline
+	for key, waited := range l.waiting {
+		if k := t.running(key.pid, key.meter); k != nil && !k.isGap && len(k.folds) == 0 {
+			k.folds, waited.folds = waited.folds, nil
+		}
+		waited.drop(l, ^uint64(0))
+	}
+	clear(l.waiting)
+}
+
+// running is the track of a process that has begun, nil otherwise.
+func (t *Tracker) running(pid int32, m event.Meter) *track {
+	p := t.processes[pid]
+	if p == nil || p.began == 0 {
+		return nil
+	}
+	return t.track(&p.line, m)
+}
