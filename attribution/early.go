@@ -8,6 +8,20 @@ import "ipytracer/event"
 // maxEarly is how many meters of processes may wait so.
 const maxEarly = 1 << 12
 
+// waitsFor says whether a change is to be told once the boundary that waits has been taken in: there is no track yet to tell it to.
+func (t *Tracker) waitsFor(c *event.Change) bool {
+	b := t.pending
+	if b == nil || b.Root != c.Root {
+		return false
+	}
+	p := t.processes[c.PID]
+	if p == nil || p.began == 0 || b.Kind == event.ProcessStart && b.PID == c.PID {
+		return true
+	}
+	i, found := p.line.find(c.Meter)
+	return !found || p.line.tracks[i].isGap
+}
+
 // early is the track that changes are told to while a boundary waits.
 func (l *timeline) early(key heldKey) *track {
 	k := l.waiting[key]

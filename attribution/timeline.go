@@ -42,9 +42,14 @@ type line struct {
 	isOn   bool              // of a tree: there is more than one process in it
 }
 
+// find is where a meter's track is, or would be.
+func (l *line) find(m event.Meter) (at int, found bool) {
+	return slices.BinarySearchFunc(l.tracks, m, func(k *track, m event.Meter) int { return int(k.meter) - int(m) })
+}
+
 // track is a meter's, made where it is not there yet; nil where there is no room.
 func (t *Tracker) track(l *line, m event.Meter) *track {
-	i, found := slices.BinarySearchFunc(l.tracks, m, func(k *track, m event.Meter) int { return int(k.meter) - int(m) })
+	i, found := l.find(m)
 	if found {
 		return l.tracks[i]
 	}
@@ -67,9 +72,11 @@ func (t *Tracker) tell(r *root, c *event.Change) {
 	if t.audit != nil || c.Segment <= over || c.Passed > 0 || c.Learned {
 		return
 	}
-	k := t.running(c.PID, c.Meter)
-	if (k == nil || k.isGap) && t.pending != nil && t.pending.Root == c.Root {
+	var k *track
+	if t.waitsFor(c) {
 		k = t.timeline.early(heldKey{c.PID, c.Meter})
+	} else {
+		k = t.running(c.PID, c.Meter)
 	}
 	if k == nil || k.isGap {
 		return

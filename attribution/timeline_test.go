@@ -2,10 +2,13 @@ package attribution_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
 	"ipytracer/report/reporttest"
 )
 
@@ -21,5 +24,31 @@ func TestTimelineHasWindows(t *testing.T) {
 				reporttest.Report(t, r)
 			}
 		})
+	}
+}
+
+// TestTimelineIsReplayed: whether a boundary is taken in at once, as live, or with the next event, as from a recording, changes nothing.
+func TestTimelineIsReplayed(t *testing.T) {
+	for seed := range uint64(100) {
+		var events []event.Event
+		attributiontest.Anything(func(e event.Event) { events = append(events, e) }, seed, 600)
+		random := rand.New(rand.NewPCG(seed, 1))
+		live, replayed := attribution.New(), attribution.New()
+		for _, e := range events {
+			if _, isReading := e.(*event.Reading); !isReading && random.IntN(2) == 0 {
+				live.Flush()
+			}
+			live.Add(e)
+			replayed.Add(e)
+		}
+		want, got := live.Report(), replayed.Report()
+		for i := range want.Timeline {
+			if i >= len(got.Timeline) || !reflect.DeepEqual(want.Timeline[i], got.Timeline[i]) {
+				t.Fatalf("seed %d: live %+v", seed, want.Timeline[i])
+			}
+		}
+		if len(want.Timeline) == 0 || len(want.Timeline) != len(got.Timeline) {
+			t.Errorf("seed %d: %d tracks live, %d replayed", seed, len(want.Timeline), len(got.Timeline))
+		}
 	}
 }
