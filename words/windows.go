@@ -1,6 +1,10 @@
 package words
 
-import "fmt"
+import (
+	"fmt"
+
+	"ipytracer/model"
+)
 
 // Notes of windows: why one is incomplete, or where it may begin or end.
 const (
@@ -39,6 +43,15 @@ func Cells(first, last int64) string {
 		return In(first) + " to " + In(last)
 	}
 	return In(first)
+}
+
+// CellOf is what people call the run that a cell's window is of: see [Cell].
+func CellOf(w *model.Window) string {
+	count := -1
+	if w.ExecutionCount != nil {
+		count = *w.ExecutionCount
+	}
+	return Cell(w.Execution, count, w.Silent)
 }
 
 // Cell is what people call a run of a cell: its In[N], or which run of the session it was, where IPython counts none (count < 0) or does

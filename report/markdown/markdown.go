@@ -110,11 +110,7 @@ func (p *page) take(w *model.Window) {
 	if p.count++; w.Status == model.Error {
 		p.failed++
 	}
-	count := -1
-	if w.ExecutionCount != nil {
-		count = *w.ExecutionCount
-	}
-	one.name = words.Cell(w.Execution, count, w.Silent)
+	one.name = words.CellOf(w)
 	p.cells = append(p.cells, one)
 	slices.SortStableFunc(p.cells, func(a, b row) int { return cmp.Or(cmp.Compare(p.need(&b), p.need(&a)), cmp.Compare(a.order, b.order)) })
 	if len(p.cells) > maxCells {

@@ -124,11 +124,7 @@ func (p *part) calls() []call {
 func title(w *model.Window) string {
 	switch w.Kind {
 	case model.Cell:
-		count := -1
-		if w.ExecutionCount != nil {
-			count = *w.ExecutionCount
-		}
-		return words.Cell(w.Execution, count, w.Silent)
+		return words.CellOf(w)
 	case model.Session:
 		return "session"
 	}

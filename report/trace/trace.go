@@ -145,11 +145,7 @@ func (n *nest) take(s *slice) bool {
 func name(w *model.Window) string {
 	switch w.Kind {
 	case model.Cell:
-		count := -1
-		if w.ExecutionCount != nil {
-			count = *w.ExecutionCount
-		}
-		return words.Cell(w.Execution, count, w.Silent)
+		return words.CellOf(w)
 	case model.Statement:
 		if w.Line > 0 {
 			return "line " + words.Count(uint64(w.Line))
