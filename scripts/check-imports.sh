@@ -50,7 +50,7 @@ tracer/display: model report/live tcell unix x/term
 python:
 tracer/limit: tracer/confine tracer/process words unix
 tracer/serving: tracer/limit tracer/process unix
-cmd/tracer: tracer/serving
+cmd/tracer: tracer/serving tracer/suspend
 tracer/elffile:
 tracer/elffile/elftest: tracer/elffile
 tracer/machine: tracer/elffile x86asm
@@ -64,6 +64,7 @@ tracer/resident:
 tracer/pinned: tracer/elffile
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
+tracer/suspend: tracer/gpu tracer/process
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 

@@ -68,6 +68,9 @@ func explain(err error) (status int, message string) {
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
 		return status, message
 	}
+	if status, message, ok := notMoved(err); ok {
+		return status, message
+	}
 	if status, message, ok := noTerminal(err); ok {
 		return status, message
 	}
