@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a target needs on Debian, and nothing that is there already.
 #
-#   scripts/install.sh demo|test|pythons|lab|kernels
+#   scripts/install.sh demo|test|pythons|lab|viewers|kernels
 set -euo pipefail
 
 case ${1:-} in
@@ -19,9 +19,13 @@ lab)
     packages=(chromium)
     command -v npm >/dev/null || packages+=(nodejs npm) # who has Node from elsewhere keeps it
     ;;
+viewers)
+    packages=(chromium curl fonts-dejavu-core python3 xz-utils ca-certificates)
+    command -v npm >/dev/null || packages+=(nodejs npm)
+    ;;
 kernels) packages=(python3 ipython3 python3-numpy qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;
 *)
-    echo "usage: scripts/install.sh demo|test|pythons|lab|kernels" >&2
+    echo "usage: scripts/install.sh demo|test|pythons|lab|viewers|kernels" >&2
     exit 2
     ;;
 esac
