@@ -110,6 +110,18 @@ check-page: $(PAGE_MODULES) ## the committed program of the page is what its sou
 test-page: $(PAGE_MODULES) ## open the pages of the fixtures in Chromium: every size is the report's, nothing runs (TRACER_CHROMIUM=PATH)
 	cd $(PAGE) && npm run --silent test
 
+VIEWERS := report/viewers
+VIEWERS_MODULES := $(VIEWERS)/node_modules/.package-lock.json
+
+$(VIEWERS_MODULES): $(VIEWERS)/package-lock.json
+	cd $(VIEWERS) && npm ci --ignore-scripts --no-audit --no-fund --silent
+
+.PHONY: test-viewers
+test-viewers: $(PAGE_MODULES) $(VIEWERS_MODULES) ## open exports in the programs they are for: speedscope, Perfetto's trace processor, PyTorch's memory_viz (needs root, network once)
+	scripts/install.sh viewers
+	scripts/viewers.sh
+	cd $(VIEWERS) && npm run --silent test
+
 .PHONY: page-shots
 page-shots: $(PAGE_MODULES) build ## take the pictures of docs/ anew, of docs/pictures/notebook.arrows.gz in Chromium
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/n.arrows" && \
