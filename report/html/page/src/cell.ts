@@ -16,6 +16,7 @@ const VIEWS: [string, string][] = [["flame", "Flame graph"], ["icicle", "Icicle"
 export function cell(): HTMLElement {
   const element = h("div", { class: "cell" });
   let chosen = -1; // of details: which meter
+  let waits = false; // for its source
   const draw = () => {
     const { session: s, row, meter, view, query } = get();
     graph = null;
@@ -26,11 +27,12 @@ export function cell(): HTMLElement {
     fill(element, title(s, row), ...s.remarksOf(row).map((r) => h("p", { class: "remark" }, "! " + r)), figures(s, row),
       s.kind(row) === CELL ? source(s, row, meter, detail, sought) : null,
       s.kind(row) === CELL ? atPeak(s, row, detail, details, view, pick) : null);
-    sought = 0;
+    waits = s.source(row) === undefined;
+    if (!waits) sought = 0;
     graphOf()?.search(query);
   };
   listen((changed) => {
-    if (changed.has("row") || changed.has("meter") || changed.has("view") || changed.has("session")) draw();
+    if (changed.has("row") || changed.has("meter") || changed.has("view") || changed.has("session") || (waits && changed.has("read"))) draw();
     else if (changed.has("query")) graphOf()?.search(get().query);
   });
   draw();

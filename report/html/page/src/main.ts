@@ -1,5 +1,5 @@
 // The page: a headline, the timeline, the list of cells, and beside it the chosen cell or another part of the report.
-import { Page, Session } from "./data";
+import { Session } from "./data";
 import { button, fill, h } from "./dom";
 import { tip } from "./canvas";
 import { cell, open } from "./cell";
@@ -9,6 +9,7 @@ import { live } from "./live";
 import { list, printed, heaviest } from "./list";
 import { sections } from "./sections";
 import { timeline } from "./timeline";
+import { more, read, sources } from "./read";
 import { begin, get, listen, remember, remembered, set } from "./state";
 
 function headline(s: Session): HTMLElement {
@@ -75,12 +76,13 @@ function paper(): void {
   window.addEventListener("afterprint", () => before.remove());
 }
 
-function start(): void {
+async function start(): Promise<void> {
   const data = document.getElementById("data")!;
-  const page: Page = JSON.parse(data.textContent!);
+  const page = await read(data.textContent!);
   data.remove();
+  await more(page); // the heaviest cells have theirs at once
   const session = new Session(page);
-  begin({ session, meter: 0, row: session.row(page.summit), query: "", tab: "cell", view: "flame" });
+  begin({ session, meter: 0, row: session.row(page.summit), query: "", tab: "cell", view: "flame", read: 0 });
   const search = h("input", { type: "search", placeholder: "search cells and calls ( / )", "aria-label": "search", oninput: () => set({ query: search.value }) });
   const turn = theme();
   const heading = h("span", { class: "about quiet" }, about(session));
@@ -95,6 +97,11 @@ function start(): void {
   paper();
   if (page.version) live(page.version, heading);
   document.documentElement.dataset.ready = "true";
+  await sources(page);
+  document.documentElement.dataset.complete = "true"; // every source is read
 }
 
-start();
+start().catch((e) => {
+  const why = "DecompressionStream" in window ? String(e) : "this browser is older than 2023 and cannot inflate what is in it";
+  document.getElementById("page")!.textContent = `The page could not be read: ${why}. \u2018tracer report FILE\u2019 prints the same figures as text.`;
+});

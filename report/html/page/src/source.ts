@@ -10,6 +10,7 @@ const MANY = 400; // lines that are shown at once
 /** The source of a row's cell; figures of statements are of a meter, those of blocks of a detail. */
 export function source(s: Session, row: number, meter: number, detail: Detail | null, line: number): HTMLElement {
   const text = s.source(row);
+  if (text === undefined) return h("p", { class: "quiet" }, "…"); // it is being read
   if (text === "") return h("p", { class: "quiet" }, "The source is not in this page.");
   const lines = highlight(text);
   const statements = new Map<number, number>(); // the heaviest of each line

@@ -90,7 +90,7 @@ export function timeline(): Timeline {
     if (row < 0) lines.push("no cell ran");
     else {
       const statement = s.statementsOf(row).find((one) => s.start(one) <= ns && ns <= s.start(one) + s.duration(one) && s.line(one) > 0);
-      const text = statement === undefined ? firstLine(s, row) : (s.source(row).split("\n")[s.line(statement) - 1] ?? "").trim();
+      const text = statement === undefined ? firstLine(s, row) : ((s.source(row) ?? "").split("\n")[s.line(statement) - 1] ?? "").trim();
       lines.push(`${name(s, row)}${statement === undefined ? "" : ` line ${s.line(statement)}`}: ${text}`);
     }
     for (const l of lanes) for (const t of l.tracks) lines.push(`${l.name}${t.tree ? " with children" : ""}: ${valueAt(t, ns)}`);
@@ -128,7 +128,7 @@ function lanesOf(s: Session, tracks: Track[], pid: number): Lane[] {
   const lanes: Lane[] = [];
   s.page.meters.forEach((m, meter) => {
     const own = tracks.filter((t) => t.meter === meter && t.ns.length > 0);
-    if (own.length === 0 || m.part || own.every((t) => t.bytes.every((b) => b === 0))) return;
+    if (own.length === 0 || m.part || own.every((t) => !(t.bytes[highest(t)] > 0))) return;
     own.sort((a, b) => Number(b.tree) - Number(a.tree)); // with children behind
     const top = own.reduce((n, t) => Math.max(n, t.bytes[highest(t)] ?? 0), 0);
     lanes.push({ name: m.name, gpu: m.gpu ?? false, meter, tracks: own, top, limits: limits.filter((l) => l.meter === meter) });

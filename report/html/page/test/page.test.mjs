@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
-import { drawn, open, ready } from "../browser.mjs";
+import { complete, drawn, open } from "../browser.mjs";
 import { Truth, written } from "./truth.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "ipytracer-pages-"));
@@ -28,7 +28,7 @@ async function visit(name, act) {
     await page.exposeFunction("noteViolation", (text) => amiss.push("policy: " + text));
     await page.evaluateOnNewDocument(() => document.addEventListener("securitypolicyviolation", (e) => window.noteViolation(e.violatedDirective + " " + e.blockedURI)));
     await page.goto(`file://${join(folder, name + ".html")}`);
-    await ready(page);
+    await complete(page);
     await act(page);
     amiss.push(...(await page.evaluate(() => [
       ...("pwned" in window ? ["something ran"] : []),
@@ -156,7 +156,8 @@ test("a page works in a sandbox that keeps nothing, as in a mail", { timeout: 30
     page.on("pageerror", (e) => amiss.push(e.message));
     await page.setContent("<iframe sandbox='allow-scripts' style='width:1400px;height:900px'></iframe>");
     await page.evaluate((html) => { document.querySelector("iframe").srcdoc = html; }, readFileSync(join(folder, "rich.html"), "utf8"));
-    const frame = await page.waitForFrame(async (f) => f !== page.mainFrame() && (await f.evaluate(() => document.documentElement.dataset.ready === "true").catch(() => false)), { timeout: 120_000 });
+    const frame = await page.waitForFrame((f) => f !== page.mainFrame() && f.url() === "about:srcdoc", { timeout: 120_000 });
+    await complete(frame);
     assert.ok((await frame.evaluate(() => document.querySelectorAll(".row").length)) > 3);
     await frame.evaluate(() => document.querySelector("header button").click());
     assert.deepEqual(amiss, []);
