@@ -110,10 +110,29 @@ check-page: $(PAGE_MODULES) ## the committed program of the page is what its sou
 test-page: $(PAGE_MODULES) ## open the pages of the fixtures in Chromium: every size is the report's, nothing runs (TRACER_CHROMIUM=PATH)
 	cd $(PAGE) && npm run --silent test
 
+VIEWERS := report/viewers
+VIEWERS_MODULES := $(VIEWERS)/node_modules/.package-lock.json
+
+$(VIEWERS_MODULES): $(VIEWERS)/package-lock.json
+	cd $(VIEWERS) && npm ci --ignore-scripts --no-audit --no-fund --silent
+
+.PHONY: test-viewers
+test-viewers: $(PAGE_MODULES) $(VIEWERS_MODULES) ## open exports in the programs they are for: speedscope, Perfetto's trace processor, PyTorch's memory_viz (needs root, network once)
+	scripts/install.sh viewers
+	scripts/viewers.sh
+	cd $(VIEWERS) && npm run --silent test
+
 .PHONY: page-shots
 page-shots: $(PAGE_MODULES) build ## take the pictures of docs/ anew, of docs/pictures/notebook.arrows.gz in Chromium
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/n.arrows" && \
 	$(BIN) report "$$dir/n.arrows" -q -o "$$dir/page.html" && node $(PAGE)/shots.mjs "$$dir/page.html" docs/pictures
+
+.PHONY: bench-page
+bench-page: $(PAGE_MODULES) build ## the processor time that pages take of Chromium: of a notebook, and of a session of 20,000 cells
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/notebook.arrows" && \
+	$(GO) run ./bench/sessions -kind notebook -n 20000 -o "$$dir/long.arrows" && \
+	for one in notebook long; do $(BIN) report "$$dir/$$one.arrows" -q -o "$$dir/$$one.html" || exit; done && \
+	node $(PAGE)/measure.mjs "$$dir/notebook.html" "$$dir/long.html"
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it

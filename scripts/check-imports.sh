@@ -20,6 +20,7 @@ report: model report/escape
 report/escape: x/text
 report/text: model words report/escape
 report/html: model report/escape report/text words
+report/viewers/files: attribution attribution/attributiontest model report report/profile report/reporttest report/torchviz report/trace
 report/html/pages: attribution attribution/attributiontest model report report/html report/reporttest words
 report/live: model report/escape report/text words
 report/wire: protowire
@@ -49,7 +50,7 @@ tracer/display: model report/live tcell unix x/term
 python:
 tracer/limit: tracer/confine tracer/process words unix
 tracer/serving: tracer/limit tracer/process unix
-cmd/tracer: tracer/serving
+cmd/tracer: tracer/serving tracer/suspend go-systemd
 tracer/elffile:
 tracer/elffile/elftest: tracer/elffile
 tracer/machine: tracer/elffile x86asm
@@ -63,6 +64,7 @@ tracer/resident:
 tracer/pinned: tracer/elffile
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
+tracer/suspend: tracer/gpu tracer/process
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
@@ -81,7 +83,7 @@ BEGIN {
     library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"; library["x86asm"] = "golang.org/x/arch/x86/x86asm"
     library["demangle"] = "github.com/ianlancetaylor/demangle"; library["go-nvml"] = "github.com/NVIDIA/go-nvml/"; library["ebpf"] = "github.com/cilium/ebpf"
     library["parquet-go"] = "github.com/parquet-go/parquet-go"
-    library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"; library["tcell"] = "github.com/gdamore/tcell/"; library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
+    library["go-systemd"] = "github.com/coreos/go-systemd/v22/daemon"; library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"; library["tcell"] = "github.com/gdamore/tcell/"; library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
 
     n = split(table, rows, "\n")
     for (i = 1; i <= n; i++) {

@@ -66,11 +66,11 @@ var formats = []format{
 	},
 	{
 		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true, print: trace.Perfetto,
-		has:   "cells with their statements, experiments, and a counter for each meter with every turning point that is kept, by process; each slice with its figures",
-		lacks: "who allocated, the tree's figures, the certificate",
+		has:   "cells with their statements, experiments, and a counter for each meter with every turning point that is kept, by process and for the tree; each slice with its figures and the tree's",
+		lacks: "who allocated, the certificate",
 	},
 	{
-		name: "chrome", ending: ".json", open: "chrome://tracing, ui.perfetto.dev, speedscope", print: trace.Chrome,
+		name: "chrome", ending: ".json", open: "ui.perfetto.dev, speedscope, chrome://tracing", print: trace.Chrome,
 		has: "the same in Chrome's older JSON, for tools that take no protocol buffers", lacks: "the same; experiments are asynchronous events",
 	},
 	{

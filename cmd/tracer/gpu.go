@@ -25,6 +25,7 @@ Exit status: 0, or 3 where there is no NVML: no NVIDIA driver, or a build withou
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runGPU(cmd.Context(), o, c) },
 	}
 	cmd.Flags().StringVar(&o.Format, "format", "text", "how to print it: text or json")
+	cmd.AddCommand(newYieldCommand(c), newRestoreCommand(c))
 	return cmd
 }
 

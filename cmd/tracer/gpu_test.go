@@ -124,6 +124,12 @@ func TestWithoutCgo(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != statusCannotTrace || !strings.Contains(string(out), "this build has no NVML") {
 		t.Errorf("%v: %s", err, out)
 	}
+	if h := startHolder(t); true {
+		out, err := exec.Command(path, "gpu", "yield", fmt.Sprint(h.cmd.Process.Pid)).CombinedOutput()
+		if !errors.As(err, &exit) || exit.ExitCode() != statusCannotTrace || !strings.Contains(string(out), "this build cannot load the CUDA driver") {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
 	if out, err := exec.Command(path, "kernels", "--format", "json").Output(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -84,31 +84,9 @@ func printed(t *testing.T, r *model.Report) (s snapshot) {
 	return s
 }
 
-// onGPUs is a fixture whose session has memory on two GPUs: PyTorch's on the second, which is larger than 32 bits, the driver's on the first.
-func onGPUs(r *model.Report) *model.Report {
-	const gib = reporttest.GiB
-	w := &r.Windows[0]
-	w.Meters = map[string]model.Figure{
-		"gpu.0.driver": reporttest.Fig(0, 3*gib, 0), "gpu.1.driver": reporttest.Fig(0, 90*gib, 0), "gpu.1.active": reporttest.Fig(0, 80*gib+512, 0), "cpu.numpy": reporttest.Fig(0, gib, 0),
-	}
-	count := 7
-	stack := []model.Frame{
-		{Function: "at::empty", Module: "libtorch.so", Native: true}, {Function: "Linear.__init__", File: "/torch/nn.py", Line: 9}, {Function: "<module>", File: "/tmp/7.py", Line: 2, Execution: 8, ExecutionCount: &count},
-	}
-	if r.Host.Name == reporttest.Evil {
-		stack[1].Function, stack[1].File = reporttest.Evil, reporttest.Evil
-	}
-	w.Allocations = []model.Allocation{
-		{Meter: "gpu.1.active", Stack: stack, AtPeak: 70 * gib, Count: 3}, {Meter: "gpu.1.active", AtPeak: 512, Count: 1}, {Meter: "cpu.numpy", Stack: stack, AtPeak: gib},
-		{Meter: "gpu.0.driver", Stack: stack, AtPeak: 5 * gib}, // more than the peak, as a recording could have it
-	}
-	w.Coverage = map[string]model.Coverage{"gpu.1.active": {AtPeak: 71*gib + 512, Unlisted: 2, UnlistedAtPeak: gib, Rest: 9 * gib}}
-	return r
-}
-
 func TestSnapshot(t *testing.T) {
 	for _, name := range []string{"rich", "hostile"} {
-		s := printed(t, onGPUs(reporttest.Reports[name]()))
+		s := printed(t, reporttest.OnGPUs(reporttest.Reports[name]()))
 		if len(s.Segments) != 2 || s.Segments[0].Size != 3*reporttest.GiB || s.Segments[1].Size != 80*reporttest.GiB+512 || s.Segments[1].Device != 1 {
 			t.Fatalf("%s: %+v", name, s)
 		}

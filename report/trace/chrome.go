@@ -47,11 +47,16 @@ type event struct {
 	PID      int            `json:"pid"`
 	Thread   *int           `json:"tid,omitempty"`
 	Category string         `json:"cat,omitempty"`
-	ID       string         `json:"id,omitempty"`
+	ID       *localID       `json:"id2,omitempty"`
 	Name     string         `json:"name"`
 	At       json.Number    `json:"ts,omitempty"`
 	Length   json.Number    `json:"dur,omitempty"`
 	Args     map[string]any `json:"args,omitempty"`
+}
+
+// localID is what tells asynchronous events of one process apart. What Perfetto takes for one of all processes is in none.
+type localID struct {
+	Local string `json:"local"`
 }
 
 func (c *chrome) event(e *event) {
@@ -94,8 +99,8 @@ func (c *chrome) slice(s *slice) {
 
 func (c *chrome) async(pid int, category, name, id string, from, to int64, args map[string]any) {
 	thread := 0
-	c.event(&event{Phase: "b", PID: pid, Thread: &thread, Category: category, ID: id, Name: name, At: micro(from), Args: args})
-	c.event(&event{Phase: "e", PID: pid, Thread: &thread, Category: category, ID: id, Name: name, At: micro(to)})
+	c.event(&event{Phase: "b", PID: pid, Thread: &thread, Category: category, ID: &localID{id}, Name: name, At: micro(from), Args: args})
+	c.event(&event{Phase: "e", PID: pid, Thread: &thread, Category: category, ID: &localID{id}, Name: name, At: micro(to)})
 }
 
 func (c *chrome) counter(pid int, meter string, at, bytes int64) {

@@ -3,6 +3,7 @@ package trace_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,15 +14,15 @@ import (
 
 // chromeEvent is what Chrome's trace viewer takes of one.
 type chromeEvent struct {
-	Phase    string          `json:"ph"`
-	PID      *int            `json:"pid"`
-	Thread   *int            `json:"tid"`
-	Name     string          `json:"name"`
-	Category string          `json:"cat"`
-	ID       string          `json:"id"`
-	At       json.Number     `json:"ts"`
-	Length   json.Number     `json:"dur"`
-	Args     json.RawMessage `json:"args"`
+	Phase    string                 `json:"ph"`
+	PID      *int                   `json:"pid"`
+	Thread   *int                   `json:"tid"`
+	Name     string                 `json:"name"`
+	Category string                 `json:"cat"`
+	ID       struct{ Local string } `json:"id2"`
+	At       json.Number            `json:"ts"`
+	Length   json.Number            `json:"dur"`
+	Args     json.RawMessage        `json:"args"`
 }
 
 func TestChrome(t *testing.T) {
@@ -54,9 +55,9 @@ func TestChrome(t *testing.T) {
 						t.Errorf("%+v", e)
 					}
 				case "b":
-					open[e.Category+e.ID]++
+					open[fmt.Sprint(*e.PID)+e.Category+e.ID.Local]++
 				case "e":
-					open[e.Category+e.ID]--
+					open[fmt.Sprint(*e.PID)+e.Category+e.ID.Local]--
 				default:
 					t.Errorf("phase %q", e.Phase)
 				}

@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -48,6 +49,7 @@ func TestCounters(t *testing.T) {
 	got := counters(t, r)
 	want := map[string][]model.Point{
 		"cpu.resident":            {{NS: 5, Bytes: 4096}, {NS: 9, Bytes: 1 << 62}, {NS: 9}, {NS: 1e12, Bytes: 1}},
+		"tree.cpu.resident":       {{NS: 5, Bytes: 12345}},
 		"cpu.resident of a child": {{NS: 7, Bytes: 8192}, {NS: 90 * reporttest.MS}},
 	}
 	for name, points := range want {
@@ -57,6 +59,29 @@ func TestCounters(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestTreesOfProcesses: while a process is alone its own points are its tree's, what stands when that begins included.
+func TestTreesOfProcesses(t *testing.T) {
+	r := reporttest.Script()
+	v, g := model.PointValue, model.PointGap
+	alone := func(from, to int64) model.Gap { return model.Gap{StartNS: from, EndNS: to, Reason: model.GapAlone} }
+	r.Timeline = []model.Track{
+		{PID: 4242, Meter: "cpu.numpy", Points: []model.Point{{NS: 0, Bytes: 1, Kind: v}, {NS: 10, Bytes: 2, Kind: v}, {NS: 20, Bytes: 3, Kind: v}}},
+		{PID: 4242, Meter: "cpu.numpy", Points: []model.Point{{NS: 30, Bytes: 4, Kind: v}, {NS: 45, Bytes: 5, Kind: v}, {NS: 60, Bytes: 6, Kind: v}}},
+		{PID: 4242, Meter: "cpu.numpy", Tree: true, Points: []model.Point{{NS: 0, Kind: g}, {NS: 20, Bytes: 103, Kind: v}}, Gaps: []model.Gap{alone(0, 20)}},
+		{PID: 4242, Meter: "cpu.numpy", Tree: true, Points: []model.Point{{NS: 30, Bytes: 104, Kind: v}, {NS: 40, Bytes: 104, Kind: g}}, Gaps: []model.Gap{alone(40, 60), {StartNS: 25, EndNS: 30, Reason: "no room"}}},
+	}
+	all := counters(t, r)
+	got := all["tree.cpu.numpy"]
+	slices.SortStableFunc(got, func(a, b model.Point) int { return cmp.Compare(a.NS, b.NS) })
+	want := []model.Point{{NS: 0, Bytes: 1}, {NS: 10, Bytes: 2}, {NS: 20, Bytes: 3}, {NS: 20, Bytes: 103}, {NS: 30, Bytes: 104}, {NS: 40, Bytes: 4}, {NS: 45, Bytes: 5}, {NS: 60, Bytes: 6}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+	if len(all["cpu.numpy"]) != 6 {
+		t.Errorf("%v", all["cpu.numpy"])
 	}
 }
 

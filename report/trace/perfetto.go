@@ -49,8 +49,8 @@ func Perfetto(w io.Writer, r *model.Report) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	p := &perfetto{checked: checked{to: out}, tracks: map[track]int64{}}
 	print(p, r)
-	if !p.begun {
-		p.process(0, "nothing was traced")
+	if !p.begun { // no process: their readers ask for a pid
+		p.track(track{kind: ofProcess}, func(d *wire.Message) { d.Text(trackName, "nothing was traced") })
 	}
 	if p.err != nil {
 		return p.err

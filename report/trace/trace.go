@@ -3,10 +3,7 @@
 package trace
 
 import (
-	"cmp"
 	"io"
-	"math"
-	"slices"
 	"strings"
 
 	"ipytracer/model"
@@ -63,7 +60,8 @@ func print(to sink, r *model.Report) {
 	for w := range r.AllPassing() {
 		p.window(w)
 	}
-	p.counters(r)
+	c := counters{printer: &p, alone: map[counted]*alone{}, ends: map[int]int64{}, last: map[counted]int64{}}
+	c.print(r)
 }
 
 // printer keeps which lanes there are, and what is open in them.
@@ -73,7 +71,6 @@ type printer struct {
 	lanes       map[place][]nest
 	meters      []string
 	experiments int
-	over        []over
 }
 
 type place struct {
@@ -157,23 +154,13 @@ func name(w *model.Window) string {
 	return w.Kind
 }
 
+// ofTree is before the names of figures and counters of a process and its descendants together. Where it is missing, they are the process's own.
+const ofTree = "tree."
+
 // figures are what a viewer shows of a slice: bytes of what people look at, of statements only what moved.
 func (p *printer) figures(w *model.Window, s *slice) {
-	for _, id := range p.meters {
-		f, ok := w.Meters[id]
-		if !ok || w.Kind == model.Statement && f.Need() == 0 && f.Consumed == 0 {
-			continue
-		}
-		id = escape.Text(id)
-		s.numbers = append(s.numbers, number{id + ".start", f.Start}, number{id + ".peak", f.Peak}, number{id + ".end", f.End})
-		if !f.Exact {
-			why := "at least"
-			if f.Bound != nil {
-				why = "off by at most " + words.Bytes(*f.Bound)
-			}
-			s.texts = append(s.texts, named{id + ".inexact", why})
-		}
-	}
+	p.numbers(w, s, "", w.Meters)
+	p.numbers(w, s, ofTree, w.Tree)
 	if w.Status != model.OK {
 		s.texts = append(s.texts, named{"status", escape.Bounded(w.Status, maxExcerpt)})
 	}
@@ -185,53 +172,22 @@ func (p *printer) figures(w *model.Window, s *slice) {
 	}
 }
 
-// counters are what meters did, point by point. Behind the last point of a process that has ended there is nothing.
-func (p *printer) counters(r *model.Report) {
-	ends := map[int]int64{}
-	for i := range r.Processes {
-		if one := &r.Processes[i]; one.Ended {
-			ends[one.PID] = max(ends[one.PID], one.EndNS)
-		} else {
-			ends[one.PID] = math.MaxInt64
+func (p *printer) numbers(w *model.Window, s *slice, prefix string, figures map[string]model.Figure) {
+	for _, id := range p.meters {
+		f, ok := figures[id]
+		if !ok || w.Kind == model.Statement && f.Need() == 0 && f.Consumed == 0 {
+			continue
+		}
+		id = prefix + escape.Text(id)
+		s.numbers = append(s.numbers, number{id + ".start", f.Start}, number{id + ".peak", f.Peak}, number{id + ".end", f.End})
+		if !f.Exact {
+			why := "at least"
+			if f.Bound != nil {
+				why = "off by at most " + words.Bytes(*f.Bound)
+			}
+			s.texts = append(s.texts, named{id + ".inexact", why})
 		}
 	}
-	last := map[counted]int64{}
-	for track := range r.AllTimeline() {
-		if track.Tree {
-			continue // the processes have their own
-		}
-		p.process(track.PID, "")
-		of := counted{track.PID, escape.Text(track.Meter)}
-		for _, point := range track.Points {
-			at := max(0, point.NS)
-			last[of] = max(last[of], at)
-			p.to.counter(of.pid, of.meter, at, point.Bytes)
-		}
-		for _, g := range track.Gaps {
-			p.to.gap(of.pid, of.meter, max(0, g.StartNS), max(0, g.StartNS, g.EndNS), escape.Bounded(g.Reason, maxExcerpt))
-		}
-	}
-	for of, at := range last {
-		if end, known := ends[of.pid]; known && end != math.MaxInt64 {
-			p.over = append(p.over, over{of, max(at, end)})
-		}
-	}
-	slices.SortFunc(p.over, func(a, b over) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter)) })
-	for _, one := range p.over {
-		p.to.counter(one.pid, one.meter, one.at, 0)
-	}
-}
-
-// counted is a counter.
-type counted struct {
-	pid   int
-	meter string
-}
-
-// over is a counter whose process has ended.
-type over struct {
-	counted
-	at int64
 }
 
 // checked keeps the first error of a writer.

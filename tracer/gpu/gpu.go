@@ -1,6 +1,7 @@
 // Package gpu reads what NVML, NVIDIA's management library, says about the GPUs of this machine: which there are,
 // how much of their memory is taken, by which processes, and which of them a process knows under which CUDA ordinal.
-// What a process allocates is not NVML's to say: the probes on CUDA are tracer/cuda's.
+// What a process allocates is not NVML's to say: the probes on CUDA are tracer/cuda's. It also has the calls of the CUDA driver by which
+// one process suspends another ([Checkpoints]); in what order they are made is tracer/suspend's business.
 //
 // NVML is loaded when it is asked for, from the driver's libnvidia-ml.so.1. That takes a build with cgo; without it,
 // and on machines without the library or the driver, everything else works and [Read] and [Open] return a
@@ -169,4 +170,25 @@ func merge(lists ...[]Process) []Process {
 	}
 	slices.SortFunc(out, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
 	return out
+}
+
+// UsedBy is what a process holds on all devices together, by a pid as the driver gives it ([Process.PID]); not ok where the driver does not
+// say of one of them. A process that holds nothing is not listed.
+func (s Snapshot) UsedBy(pid int) (bytes int64, ok bool) {
+	ok = true
+	count := func(list []Process) {
+		for _, p := range list {
+			if p.PID == pid {
+				bytes += p.Used
+				ok = ok && p.UsedKnown
+			}
+		}
+	}
+	for _, d := range s.Devices {
+		count(d.Processes)
+		for _, i := range d.Instances {
+			count(i.Processes)
+		}
+	}
+	return bytes, ok
 }

@@ -248,3 +248,15 @@ func TestReadGivesUp(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+func TestUsedBy(t *testing.T) {
+	s := Snapshot{Devices: []Device{
+		{Processes: []Process{{PID: 1, Used: 5, UsedKnown: true}, {PID: 2}}},
+		{Instances: []Instance{{Processes: []Process{{PID: 1, Used: 7, UsedKnown: true}}}}},
+	}}
+	for pid, want := range map[int]string{1: "12 true", 2: "0 false", 3: "0 true"} {
+		if bytes, ok := s.UsedBy(pid); fmt.Sprint(bytes, ok) != want {
+			t.Errorf("%d: %d %v, want %s", pid, bytes, ok, want)
+		}
+	}
+}

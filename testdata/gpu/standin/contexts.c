@@ -79,7 +79,10 @@ CUdevice ordinal_of(int index)
 API CUresult cuInit(unsigned flags)
 {
 	CUresult r = flags ? CUDA_ERROR_INVALID_VALUE : machine_visible() ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+	int left;
 
+	if (!r)
+		r = checkpoint_script("Init", &left);
 	enter_always();
 	if (!r)
 		is_initialised = getpid();

@@ -127,3 +127,20 @@ API CUresult cuGetErrorString(CUresult error, const char **text)
 			*text = known[i].text;
 	return leave(*text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
+
+API CUresult cuGetErrorName(CUresult error, const char **name)
+{
+#define NAMED(code) { code, #code }
+	static const struct { CUresult error; const char *name; } known[] = {
+		NAMED(CUDA_SUCCESS), NAMED(CUDA_ERROR_INVALID_VALUE), NAMED(CUDA_ERROR_OUT_OF_MEMORY), NAMED(CUDA_ERROR_NOT_INITIALIZED),
+		NAMED(CUDA_ERROR_NO_DEVICE), NAMED(CUDA_ERROR_ILLEGAL_STATE), NAMED(CUDA_ERROR_NOT_READY), NAMED(CUDA_ERROR_NOT_PERMITTED),
+		NAMED(CUDA_ERROR_NOT_SUPPORTED), NAMED(CUDA_ERROR_UNKNOWN),
+	};
+
+	enter_always();
+	*name = NULL;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (known[i].error == error)
+			*name = known[i].name;
+	return leave(*name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}

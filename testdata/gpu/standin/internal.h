@@ -74,4 +74,8 @@ void range_give(uint64_t address);
 void arrays_of_context_free(struct context *context);
 void pool_freed(struct pool *pool, int64_t bytes);
 
+/* ---- checkpoint.c */
+/* What $STANDIN_CHECKPOINT says of a call: what it returns, once it has waited. *left: the state it leaves the process in, -1 none. */
+CUresult checkpoint_script(const char *call, int *left);
+
 #endif

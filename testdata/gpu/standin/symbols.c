@@ -41,7 +41,7 @@
 	S(cuArrayCreate, cuArrayCreate_v2, 3020) S(cuArray3DCreate, cuArray3DCreate_v2, 3020) S(cuArrayDestroy, cuArrayDestroy, 2000) \
 	S(cuMipmappedArrayCreate, cuMipmappedArrayCreate, 5000) S(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, 5000) \
 	S(cuIpcGetMemHandle, cuIpcGetMemHandle, 4010) S(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, 11000) \
-	S(cuIpcCloseMemHandle, cuIpcCloseMemHandle, 4010) S(cuGetErrorString, cuGetErrorString, 6000) \
+	S(cuIpcCloseMemHandle, cuIpcCloseMemHandle, 4010) S(cuGetErrorString, cuGetErrorString, 6000) S(cuGetErrorName, cuGetErrorName, 6000) \
 	S(cuCheckpointProcessLock, cuCheckpointProcessLock, 12080) \
 	S(cuCheckpointProcessCheckpoint, cuCheckpointProcessCheckpoint, 12080) \
 	S(cuCheckpointProcessRestore, cuCheckpointProcessRestore, 12080) \

@@ -1,0 +1,328 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/report/escape"
+	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/process"
+	"ipytracer/tracer/suspend"
+	"ipytracer/words"
+)
+
+// MoveOptions are the flags of `tracer gpu yield` and `tracer gpu restore`.
+type MoveOptions struct {
+	Timeout time.Duration
+	Force   bool
+}
+
+// How long the driver is waited for: quick calls, and those that copy all of a GPU's memory. 10 GiB took 7.3 s on an H200.
+const (
+	quickCall = 30 * time.Second
+	longMove  = 30 * time.Minute
+)
+
+func newYieldCommand(c console) *cobra.Command {
+	var o MoveOptions
+	cmd := &cobra.Command{
+		Use:   "yield PID",
+		Short: "Move a process's GPU memory to the host, so that others can have the GPU",
+		Long: `Move all GPU memory of a running process to the host's memory, by the checkpoint calls of NVIDIA's driver (570 or newer). The process lives;
+its calls of CUDA wait until 'tracer gpu restore PID'. What it computes on the CPU goes on. Nothing is installed in it, and it notices nothing else.
+
+Ctrl-C undoes it: the memory comes back, and the process goes on. If tracer is killed, a process that was only locked is unlocked;
+'tracer gpu restore PID' picks up whatever is left.
+
+Exit status: 0, also where its memory is on the host already; 1 if the driver failed, or it was undone; 2 for a process that does not use CUDA;
+3 where the driver cannot, or may not, do it.`,
+		Example: "  sudo tracer gpu yield 4242\n  sudo tracer gpu restore 4242",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runMove(cmd.Context(), c, o, suspend.AimOut, args)
+		},
+	}
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long what runs on its GPUs may take to end")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "also where the host seems to have no room for it")
+	return cmd
+}
+
+func newRestoreCommand(c console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore PID",
+		Short: "Bring the GPU memory of a process back, and let it go on",
+		Long: `Bring back what 'tracer gpu yield' has moved, and let the process go on, from whatever state it was left in: one that is only locked is
+unlocked. Once begun it is not interrupted. If the GPU has no room, the memory stays on the host; try again when there is.
+
+Exit status: 0, also where the process runs already; 1 if the driver failed; 2 for a process that does not use CUDA; 3 where the driver cannot,
+or may not, do it.`,
+		Example: "  sudo tracer gpu restore 4242",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runMove(cmd.Context(), c, MoveOptions{Timeout: quickCall}, suspend.AimBack, args)
+		},
+	}
+}
+
+// errNotYours says that a process is another user's.
+var errNotYours = errors.New("the process is another user's")
+
+// errLibraryUnread says that it cannot be seen whether a process uses CUDA.
+var errLibraryUnread = errors.New("what the process maps cannot be read")
+
+// moveError is what went wrong with a process, and what it is in now.
+type moveError struct {
+	pid int
+	aim suspend.Aim
+	out suspend.Outcome
+	err error
+}
+
+func (e *moveError) Error() string { return e.err.Error() }
+func (e *moveError) Unwrap() error { return e.err }
+
+// movable takes hold of a process whose memory may be moved.
+func movable(pid int) (*process.Handle, error) {
+	h, err := (process.FS{}).Open(pid)
+	var located *process.Error
+	if errors.As(err, &located) && located.Leader != 0 {
+		return nil, usageError{fmt.Errorf("%w; take that one", err)}
+	} else if err != nil {
+		return nil, err
+	}
+	fail := func(err error) (*process.Handle, error) { return nil, errors.Join(err, h.Close()) }
+	if status, err := (process.FS{}).Status(pid); err != nil {
+		return fail(err)
+	} else if uid := os.Geteuid(); uid != 0 && uid != int(status.UID) {
+		return fail(&moveError{pid: pid, err: errNotYours})
+	}
+	switch err := suspend.UsesCUDA(process.FS{}, pid); {
+	case errors.Is(err, process.ErrNotPermitted):
+		return fail(&moveError{pid: pid, err: errLibraryUnread})
+	case errors.Is(err, suspend.ErrNoCUDA):
+		return fail(&moveError{pid: pid, err: err})
+	case err != nil:
+		return fail(err)
+	}
+	return h, nil
+}
+
+func runMove(ctx context.Context, c console, o MoveOptions, aim suspend.Aim, args []string) error {
+	pids, err := parsePIDs(args)
+	if err != nil {
+		return usageError{err}
+	}
+	if o.Timeout <= 0 {
+		return usageError{errors.New("--timeout must be more than 0")}
+	}
+	h, err := movable(pids[0])
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	held := newHeld(pids[0])
+	shown := newMoveProgress(c, pids[0], held)
+	defer shown.stop()
+	regret, left := make(chan struct{}), make(chan struct{})
+	takeSignals(c, shown, aim, regret, left)
+	defer c.ends.handTo(nil)
+	began := time.Now()
+	worker, err := suspend.StartWorker(h.Identity(), aim, left, suspend.Limits{Ask: quickCall, Move: longMove})
+	if err != nil {
+		return &moveError{pid: pids[0], aim: aim, err: err}
+	}
+	defer worker.Close()
+	if aim == suspend.AimOut && !o.Force {
+		if err := checkRoom(ctx, shown, held, pids[0]); err != nil {
+			return err
+		}
+	}
+	mover := suspend.Mover{Driver: worker, Patience: o.Timeout, Tell: shown.step, Regret: regret}
+	move := mover.Out
+	if aim == suspend.AimBack {
+		move = mover.Back
+	}
+	out, err := move()
+	shown.stop()
+	if err == nil && out.Undone {
+		err = errInterrupted
+	}
+	if err != nil {
+		return &moveError{pid: pids[0], aim: aim, out: out, err: err}
+	}
+	return sayMoved(ctx, c, pids[0], aim, out, held, time.Since(began))
+}
+
+// takeSignals takes what asks the program to end: once closes regret, twice left.
+func takeSignals(c console, shown *moveProgress, aim suspend.Aim, regret, left chan struct{}) {
+	var mu sync.Mutex
+	asked := 0
+	c.ends.handTo(func(os.Signal) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked++
+		switch {
+		case asked == 1 && aim == suspend.AimOut:
+			close(regret)
+			shown.say("tracer: a call of the driver cannot be interrupted; what it does is undone as soon as it has ended. Once more: do not wait for that")
+		case asked == 1:
+			close(regret)
+			shown.say("tracer: it is brought to its end, or the process would wait for ever. Once more: do not wait for that")
+		case asked == 2:
+			close(left)
+		}
+	})
+}
+
+// checkRoom refuses to move what the host has no room for: the OOM killer might end it, or something else.
+func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) error {
+	bytes, err := held.now(ctx)
+	if err != nil {
+		shown.say(fmt.Sprintf("tracer: it was not checked whether the host has room: %v", err))
+		return nil
+	}
+	if err := suspend.HasRoom(process.FS{}, pid, bytes); err != nil {
+		return &moveError{pid: pid, aim: suspend.AimOut, err: err}
+	}
+	return nil
+}
+
+// held is what a process holds on its GPUs, by NVML.
+type held struct{ pid int }
+
+func newHeld(pid int) *held { return &held{pid} }
+
+var errNotSaid = errors.New("NVML does not say how much the process holds")
+
+func (h *held) now(ctx context.Context) (int64, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, quickCall, errors.New("NVML does not answer"))
+	defer cancel()
+	s, err := gpu.Read(limited)
+	if err != nil {
+		return 0, err
+	}
+	bytes, ok := s.UsedBy(h.pid)
+	if !ok {
+		return 0, errNotSaid
+	}
+	return bytes, nil
+}
+
+// sayMoved says what was done.
+func sayMoved(ctx context.Context, c console, pid int, aim suspend.Aim, out suspend.Outcome, held *held, took time.Duration) error {
+	if out.Before == out.After {
+		if aim == suspend.AimOut {
+			_, err := fmt.Fprintf(c.out, "process %d: its GPU memory is on the host already; 'sudo tracer gpu restore %d' brings it back\n", pid, pid)
+			return err
+		}
+		_, err := fmt.Fprintf(c.out, "process %d runs: there is nothing to bring back\n", pid)
+		return err
+	}
+	now := ""
+	if bytes, err := held.now(ctx); err == nil {
+		now = fmt.Sprintf("; it holds %s on its GPUs now", words.Bytes(bytes))
+	}
+	text := fmt.Sprintf("process %d: its GPU memory is on the host, after %s%s\nits calls of CUDA wait until 'sudo tracer gpu restore %d'\n", pid, words.Duration(int64(took)), now, pid)
+	if aim == suspend.AimBack {
+		text = fmt.Sprintf("process %d: its GPU memory is back, and it goes on, after %s%s\n", pid, words.Duration(int64(took)), now)
+		if out.Before == gpu.CUDALocked {
+			text = fmt.Sprintf("process %d was locked, its GPU memory in place, and goes on%s\n", pid, now)
+		}
+	}
+	_, err := fmt.Fprint(c.out, text)
+	return err
+}
+
+// inState says what a process is in, and how to go on.
+func (e *moveError) inState() string {
+	restore := fmt.Sprintf("'sudo tracer gpu restore %d'", e.pid)
+	switch {
+	case errors.Is(e.err, suspend.ErrGone):
+		return ""
+	case !e.out.Known:
+		return "; what state it is left in is not known yet: what is left is done in the background, and " + restore + " lets it go on, or says why not"
+	case e.out.After == gpu.CUDARunning:
+		return "; the process runs, its memory is where it was"
+	case e.out.After == gpu.CUDALocked:
+		return "; its memory is in place, and its calls of CUDA wait: " + restore + " lets it go on"
+	case e.out.After == gpu.CUDACheckpointed:
+		return "; its memory is on the host, and its calls of CUDA wait: " + restore + " brings it back"
+	case e.out.After == gpu.CUDAFailed:
+		return "; the driver cannot make that good: the process has to be ended"
+	}
+	return fmt.Sprintf("; the driver says %s of it: another tool is about it", e.out.After)
+}
+
+// notMoved words what went wrong with the GPU memory of a process; ok is false for other errors.
+func notMoved(err error) (status int, message string, ok bool) {
+	var e *moveError
+	var none *gpu.NoCheckpointsError
+	var failed *gpu.CUDAError
+	var state *suspend.StateError
+	var room *suspend.RoomError
+	if !errors.As(err, &e) {
+		return 0, "", false
+	}
+	who := fmt.Sprintf("process %d", e.pid)
+	switch {
+	case errors.Is(err, errLibraryUnread) && os.Geteuid() == 0:
+		return statusCannotTrace, fmt.Sprintf("it cannot be seen whether %s uses CUDA: root, but without CAP_SYS_PTRACE (a container?)", who), true
+	case errors.Is(err, errNotYours), errors.Is(err, errLibraryUnread):
+		return statusCannotTrace, fmt.Sprintf("%s is not yours to move; type 'sudo tracer gpu …'", who), true
+	case errors.Is(err, suspend.ErrNoCUDA):
+		return statusUsage, fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, suspend.ErrNoCUDA), true
+	case errors.As(err, &none):
+		return statusCannotTrace, none.Error(), true
+	case errors.As(err, &room):
+		return statusFailed, fmt.Sprintf("%s holds %s on its GPUs, and there is room for %s on the host (%s): the OOM killer might come; --force does it all the same",
+			who, words.Bytes(room.Need), words.Bytes(room.Room), escape.Text(room.Why)), true
+	case errors.Is(err, suspend.ErrGone):
+		return statusFailed, who + " has ended meanwhile", true
+	case errors.Is(err, errInterrupted):
+		return statusFailed, "interrupted" + e.inState(), true
+	case errors.As(err, &state):
+		return statusFailed, notInState(who, e, state.State), true
+	case errors.As(err, &failed):
+		status, why := driverFailed(e, failed)
+		return status, fmt.Sprintf("%s: %v%s%s", who, e.err, why, e.inState()), true
+	}
+	return statusFailed, fmt.Sprintf("%s: %v%s", who, e.err, e.inState()), true
+}
+
+// notInState words that a process is in a state that does not allow it.
+func notInState(who string, e *moveError, s gpu.CUDAState) string {
+	if s == gpu.CUDALocked {
+		return fmt.Sprintf("%s is locked already, by another tool, or by a tracer that was killed%s", who, e.inState())
+	}
+	return fmt.Sprintf("%s cannot be moved%s", who, e.inState())
+}
+
+// driverFailed says what a failure of the driver means, and the exit status.
+func driverFailed(e *moveError, failed *gpu.CUDAError) (status int, why string) {
+	switch failed.Code {
+	case gpu.CUDANotReady:
+		return statusFailed, " (what runs on its GPUs has not ended in time; give it longer with --timeout)"
+	case gpu.CUDANotPermitted:
+		if os.Geteuid() != 0 {
+			return statusCannotTrace, " (type 'sudo tracer gpu …')"
+		}
+		return statusCannotTrace, " (the driver does not permit it; it has been seen without persistence mode: 'sudo nvidia-smi -pm 1')"
+	case gpu.CUDANotSupported:
+		return statusCannotTrace, " (the driver cannot move what the process uses; memory that is shared between processes is such)"
+	case gpu.CUDANoDevice:
+		return statusCannotTrace, " (the driver finds no GPU)"
+	case gpu.CUDAInvalidValue:
+		return statusFailed, " (the process has loaded CUDA, and has not started it, or the driver cannot reach it)"
+	case gpu.CUDAOutOfMemory:
+		if e.aim == suspend.AimBack {
+			return statusFailed, " (its GPU has no room: 'tracer gpu' says who holds it)"
+		}
+	}
+	return statusFailed, ""
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/tracer/process"
+	"ipytracer/tracer/suspend"
+	"ipytracer/words"
+)
+
+// moveProgress shows on a terminal what is being done to a process, and how much it still holds on its GPUs. Elsewhere it shows nothing.
+type moveProgress struct {
+	c      console
+	pid    int
+	held   *held
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu    sync.Mutex
+	doing string
+	since time.Time
+	shown int // columns of the line that is shown
+}
+
+// newMoveProgress begins to show.
+func newMoveProgress(c console, pid int, held *held) *moveProgress {
+	p := &moveProgress{c: c, pid: pid, held: held, done: make(chan struct{}), doing: "asking the driver", since: time.Now()}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	if _, ok := terminal(c.err); !ok || os.Getenv("TERM") == "dumb" {
+		close(p.done)
+		return p
+	}
+	go p.show(ctx)
+	return p
+}
+
+func (p *moveProgress) step(s suspend.Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch s {
+	case suspend.Locking:
+		p.doing = "waiting for its GPUs to be idle"
+	case suspend.MovingOut:
+		p.doing = "moving to the host"
+	case suspend.MovingBack:
+		p.doing = "moving back"
+	case suspend.Unlocking:
+		p.doing = "letting it go on"
+	}
+}
+
+func (p *moveProgress) stop() {
+	p.cancel()
+	<-p.done
+	if m, ok := p.c.err.(*messages); ok {
+		m.drain(lastWords) // what comes next goes to standard output
+	}
+}
+
+// refresh is how often it is shown anew; NVML is not asked for more than a fifth of the time.
+const refresh = 500 * time.Millisecond
+
+func (p *moveProgress) show(ctx context.Context) {
+	defer close(p.done)
+	for wait := patience; ; {
+		select {
+		case <-ctx.Done():
+			p.clear()
+			return
+		case <-time.After(wait):
+		}
+		began := time.Now()
+		bytes, err := p.held.now(ctx)
+		wait = max(refresh, 5*time.Since(began))
+		p.draw(bytes, err == nil)
+	}
+}
+
+func (p *moveProgress) draw(bytes int64, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	line := fmt.Sprintf("process %d: %s", p.pid, p.doing)
+	if known {
+		line += fmt.Sprintf(" · %s on its GPUs", words.Bytes(bytes))
+	}
+	line += fmt.Sprintf(" · %.0f s", time.Since(p.since).Seconds())
+	fmt.Fprintf(p.c.err, "\r%-*s", p.shown, line)
+	p.shown = max(p.shown, len([]rune(line)))
+}
+
+func (p *moveProgress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown > 0 {
+		fmt.Fprintf(p.c.err, "\r%s\r", strings.Repeat(" ", p.shown))
+		p.shown = 0
+	}
+}
+
+// say prints a line in its place.
+func (p *moveProgress) say(line string) {
+	p.clear()
+	fmt.Fprintln(p.c.err, line)
+}
+
+// newMoveWorkerCommand is what makes the driver's calls.
+func newMoveWorkerCommand(c console) *cobra.Command {
+	return &cobra.Command{
+		Use:    suspend.WorkerCommand + " PID START AIM",
+		Short:  "Call NVIDIA's driver for a process; started by tracer itself",
+		Hidden: true,
+		Args:   usageArgs(cobra.ExactArgs(3)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			pids, err := parsePIDs(args[:1])
+			if err != nil {
+				return usageError{err}
+			}
+			start, err := strconv.ParseUint(args[1], 10, 64)
+			if err != nil {
+				return usageError{fmt.Errorf("%q is not a time", args[1])}
+			}
+			aim := suspend.Aim(args[2])
+			if aim != suspend.AimOut && aim != suspend.AimBack {
+				return usageError{fmt.Errorf("%q is no aim", args[2])}
+			}
+			return suspend.Serve(process.Identity{PID: pids[0], StartTicks: start}, aim, c.in, c.out)
+		},
+	}
+}

@@ -1,0 +1,148 @@
+package trace
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+)
+
+// counters are what meters did, point by point; those of trees have a name of their own. They come in any order of time: viewers sort them,
+// and leave what happens at one time as it comes.
+type counters struct {
+	*printer
+	alone map[counted]*alone // of trees
+	ends  map[int]int64      // of processes that have ended
+	last  map[counted]int64  // when a counter of a process was told last
+}
+
+// counted is a counter.
+type counted struct {
+	pid   int
+	meter string
+}
+
+// alone is when a process has no descendants, so that its own counter is its tree's: times in order, and what it had when each began.
+type alone struct {
+	times []model.Gap
+	had   []int64
+	at    int   // which of them is next, of the process
+	told  int   // which of them is next, of the tree
+	value int64 // what the process has now
+}
+
+// print goes through the timeline twice: when a process is alone is known from its tree, which comes after its own.
+func (c *counters) print(r *model.Report) {
+	for i := range r.Processes {
+		if one := &r.Processes[i]; one.Ended {
+			c.ends[one.PID] = max(c.ends[one.PID], one.EndNS)
+		}
+	}
+	for i := range r.Processes { // a pid that is there again has not ended
+		if one := &r.Processes[i]; !one.Ended {
+			delete(c.ends, one.PID)
+		}
+	}
+	for track := range r.AllTimeline() {
+		if track.Tree {
+			c.learn(track)
+		}
+	}
+	for track := range r.AllTimeline() {
+		c.process(track.PID, "")
+		if track.Tree {
+			c.tree(track)
+		} else {
+			c.own(track)
+		}
+	}
+	for _, of := range slices.SortedFunc(maps.Keys(c.last), func(a, b counted) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter)) }) {
+		if end, ended := c.ends[of.pid]; ended { // behind its last point there is nothing
+			end = max(c.last[of], end)
+			c.to.counter(of.pid, of.meter, end, 0)
+			if a := c.alone[of]; a != nil && slices.ContainsFunc(a.times, func(g model.Gap) bool { return g.StartNS <= end && end <= g.EndNS }) {
+				c.to.counter(of.pid, ofTree+of.meter, end, 0)
+			}
+		}
+	}
+}
+
+// learn takes in when a process is alone.
+func (c *counters) learn(track *model.Track) {
+	of := counted{track.PID, escape.Text(track.Meter)}
+	if c.alone[of] == nil {
+		c.alone[of] = &alone{}
+	}
+	a := c.alone[of]
+	for _, g := range track.Gaps {
+		if g.Reason == model.GapAlone {
+			a.times, a.had = append(a.times, g), append(a.had, 0)
+		}
+	}
+}
+
+func (c *counters) own(track *model.Track) {
+	of := counted{track.PID, escape.Text(track.Meter)}
+	a := c.alone[of]
+	for _, point := range track.Points {
+		at := max(0, point.NS)
+		c.last[of] = max(c.last[of], at)
+		c.to.counter(of.pid, of.meter, at, point.Bytes)
+		if a != nil && a.take(point) {
+			c.to.counter(of.pid, ofTree+of.meter, at, point.Bytes)
+		}
+	}
+	c.gaps(of, track.Gaps)
+}
+
+// take says whether a point of a process is one of its tree's. What it has when it is alone from then on, the tree's track tells.
+func (a *alone) take(p model.Point) bool {
+	a.begun(p.NS)
+	a.value = p.Bytes
+	if a.at == 0 || p.NS > a.times[a.at-1].EndNS {
+		return false
+	}
+	if p.NS == a.times[a.at-1].StartNS {
+		a.had[a.at-1] = p.Bytes
+		return false
+	}
+	return true
+}
+
+// begun notes what the process had when it was alone from then on, for all such times that begin before a point, or with it.
+func (a *alone) begun(ns int64) {
+	for a.at < len(a.times) && a.times[a.at].StartNS <= ns {
+		a.had[a.at] = a.value
+		a.at++
+	}
+}
+
+func (c *counters) tree(track *model.Track) {
+	of := counted{track.PID, escape.Text(track.Meter)}
+	a := c.alone[of]
+	a.begun(1<<63 - 1)
+	for _, point := range track.Points {
+		bytes := point.Bytes
+		if point.Kind == model.PointGap {
+			for a.told < len(a.times) && a.times[a.told].StartNS < point.NS {
+				a.told++
+			}
+			if a.told < len(a.times) && a.times[a.told].StartNS == point.NS {
+				bytes = a.had[a.told]
+			}
+		}
+		c.to.counter(of.pid, ofTree+of.meter, max(0, point.NS), bytes)
+	}
+	c.gaps(counted{of.pid, ofTree + of.meter}, track.Gaps)
+}
+
+func (c *counters) gaps(of counted, gaps []model.Gap) {
+	for _, g := range gaps {
+		if g.Reason == model.GapAlone {
+			continue
+		}
+		c.to.gap(of.pid, of.meter, max(0, g.StartNS), max(0, g.StartNS, g.EndNS), escape.Bounded(g.Reason, maxExcerpt))
+	}
+}

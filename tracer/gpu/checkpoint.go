@@ -1,0 +1,89 @@
+package gpu
+
+import (
+	"fmt"
+	"time"
+)
+
+// CUDAState is what the driver says of a process that uses CUDA (CUprocessState in cuda.h, since CUDA 12.8).
+type CUDAState int
+
+// The states. The last two are those of tools that store the memory themselves (CUDA 13.4).
+const (
+	CUDARunning       CUDAState = iota
+	CUDALocked                  // its calls of CUDA wait
+	CUDACheckpointed            // its device memory is in the host's memory, and its calls of CUDA wait
+	CUDAFailed                  // an error on the way that the driver cannot make good
+	CUDACheckpointing           // another tool copies it
+	CUDARestoring               // another tool copies it back
+)
+
+// String is the driver's own name of the state.
+func (s CUDAState) String() string {
+	names := [...]string{"RUNNING", "LOCKED", "CHECKPOINTED", "FAILED", "CHECKPOINTING", "RESTORING"}
+	if s >= 0 && int(s) < len(names) {
+		return names[s]
+	}
+	return fmt.Sprintf("state %d", int(s))
+}
+
+// CUDA's result codes that are told apart (CUresult in cuda.h).
+const (
+	CUDAInvalidValue   = 1
+	CUDAOutOfMemory    = 2
+	CUDANotInitialized = 3
+	CUDANoDevice       = 100
+	CUDAIllegalState   = 401
+	CUDANotReady       = 600 // the time to lock a process is over
+	CUDANotPermitted   = 800
+	CUDANotSupported   = 801
+)
+
+// CUDAError is a call of the CUDA driver that failed.
+type CUDAError struct {
+	Call string // its function
+	Code int    // CUresult
+	Name string // the driver's own name of the code, such as CUDA_ERROR_ILLEGAL_STATE
+}
+
+// Error is in the driver's words.
+func (e *CUDAError) Error() string { return e.Call + ": " + e.Name }
+
+// NoCheckpointsError says that the driver cannot move the memory of processes, and why.
+type NoCheckpointsError struct {
+	Reason  Reason // NotBuiltIn, LibraryAbsent, LibraryBroken; VersionMismatch: the driver is too old
+	Detail  string // what the dynamic linker said, or which function the driver has not
+	Library string // the path of what was loaded; ""
+}
+
+// Error words the reason as one lower-case sentence.
+func (e *NoCheckpointsError) Error() string {
+	switch e.Reason {
+	case NotBuiltIn:
+		return "this build cannot load the CUDA driver: it was made without a C compiler (CGO_ENABLED=0)"
+	case LibraryAbsent:
+		return "there is no " + CUDALibrary + ", which comes with NVIDIA's driver"
+	case VersionMismatch:
+		return "NVIDIA's driver is too old to move the memory of a process: " + e.Library + " has no " + e.Detail + "; that takes driver 570 or newer"
+	}
+	return "the CUDA driver cannot be loaded: " + e.Detail
+}
+
+// checkpointCalls are the driver's functions that all must be there (driver 570).
+var checkpointCalls = [...]string{
+	"cuCheckpointProcessGetState", "cuCheckpointProcessLock", "cuCheckpointProcessCheckpoint", "cuCheckpointProcessRestore", "cuCheckpointProcessUnlock",
+}
+
+// The positions in checkpointCalls.
+const (
+	callState = iota
+	callLock
+	callCheckpoint
+	callRestore
+	callUnlock
+)
+
+// millisecondsOf is a time as the driver takes it: never 0, which would be no limit at all.
+func millisecondsOf(d time.Duration) uint32 {
+	return uint32(min(max(d.Milliseconds(), 1), 1<<31))
+}
