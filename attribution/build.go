@@ -227,8 +227,8 @@ func (t *Tracker) window(w *window) model.Window {
 		count := w.count
 		out.ExecutionCount = &count
 	}
-	if w.openCPU > 0 && w.closeCPU >= w.openCPU {
-		out.CPUNS = int64(w.closeCPU - w.openCPU)
+	if w.openCPU > 0 && w.closeCPU > 0 { // of two boundaries at the same time the later one may have been read first
+		out.CPUNS = max(0, int64(w.closeCPU)-int64(w.openCPU))
 	}
 	if w.isOpen {
 		out.Status = model.Incomplete

@@ -5,6 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/report/reporttest"
 )
 
 const (
@@ -80,6 +81,24 @@ func TestTotalsLearnedLate(t *testing.T) {
 	}
 	expect(t, "the cell of the first report", readingsOf(nth(t, r, model.Cell, 1), "gpu.0.active"), [3]int64{1000, 1200, 1100})
 	expect(t, "the session", readingsOf(nth(t, r, model.Session, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+}
+
+// The timeline has them from the beginning too, wherever the boundary before comes among what is said of the segment.
+func TestTimelineOfTotalsLearnedLate(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	opens := s.events[len(s.events)-1]
+	s.events = s.events[:len(s.events)-1]
+	s.change(active, 1000, true)
+	s.change(active, 1200, false)
+	for _, c := range s.held { // records of another buffer may be read first
+		s.events = append(s.events, c)
+	}
+	s.events, s.held = append(s.events, opens), nil
+	s.cell(event.CellClose, 1, gpu(active, 1100, 1200))
+	r := s.run(t)
+	expect(t, "the cell", readingsOf(nth(t, r, model.Cell, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+	reporttest.Timeline(t, r)
 }
 
 func TestRefusals(t *testing.T) {

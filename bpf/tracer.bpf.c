@@ -12,6 +12,7 @@
  *   records.h    records that are never lost
  *   devices.h    the meters of GPUs
  *   boundary.h   the cut between two segments
+ *   cputime.h    what a process has used of CPUs
  *   processes.h  fork, exec, exit
  *   budget.h     the overhead budget
  *   python.h     CPython's objects
@@ -55,6 +56,7 @@
 #include "records.h"
 #include "devices.h"
 #include "boundary.h"
+#include "cputime.h"
 #include "processes.h"
 #include "budget.h"
 #include "python.h"

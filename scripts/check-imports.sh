@@ -50,7 +50,7 @@ tracer/display: model report/live tcell unix x/term
 python:
 tracer/limit: tracer/confine tracer/process words unix
 tracer/serving: tracer/limit tracer/process unix
-cmd/tracer: tracer/serving tracer/suspend
+cmd/tracer: tracer/serving tracer/suspend go-systemd
 tracer/elffile:
 tracer/elffile/elftest: tracer/elffile
 tracer/machine: tracer/elffile x86asm
@@ -83,7 +83,7 @@ BEGIN {
     library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"; library["x86asm"] = "golang.org/x/arch/x86/x86asm"
     library["demangle"] = "github.com/ianlancetaylor/demangle"; library["go-nvml"] = "github.com/NVIDIA/go-nvml/"; library["ebpf"] = "github.com/cilium/ebpf"
     library["parquet-go"] = "github.com/parquet-go/parquet-go"
-    library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"; library["tcell"] = "github.com/gdamore/tcell/"; library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
+    library["go-systemd"] = "github.com/coreos/go-systemd/v22/daemon"; library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"; library["tcell"] = "github.com/gdamore/tcell/"; library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
 
     n = split(table, rows, "\n")
     for (i = 1; i <= n; i++) {

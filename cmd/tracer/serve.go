@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/user"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
@@ -54,6 +56,9 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 	if os.Geteuid() != 0 {
 		return errServeNeedsRoot
 	}
+	if err := serving.Supported(); err != nil {
+		return err
+	}
 	l, err := serving.Listen(o.Folder)
 	if err != nil {
 		return err
@@ -62,7 +67,16 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 	log := logger(c.err, o.Verbose)
 	s := serving.New(serving.Options{Log: log, PerUser: o.PerUser, InAll: o.InAll, Session: startSession})
 	fmt.Fprintf(c.err, "tracer: notebooks that say '%%tracer start' are traced from now on; Ctrl-C ends that, and their sessions\n")
+	notify(log, daemon.SdNotifyReady)
+	defer context.AfterFunc(ctx, func() { notify(log, daemon.SdNotifyStopping) })()
 	return s.Serve(ctx, l)
+}
+
+// notify tells systemd how the service is, if one has started it and wants to know (Type=notify).
+func notify(log *slog.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		log.Warn("systemd could not be told", "state", state, "error", err)
+	}
 }
 
 var errServeNeedsRoot = errors.New("'tracer serve' traces the processes of others, which takes root; type 'sudo tracer serve'")

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -34,6 +35,36 @@ var (
 	errOther  = errors.New("the process that connected has become another user's, or has other rights than its user")
 	errOld    = errors.New("this Linux does not say for certain who connects (SO_PEERPIDFD, 6.5)")
 )
+
+// ErrOld is [Supported]'s: Linux before 6.5.
+var ErrOld = errors.New("this Linux does not say for certain which process connects to a socket (SO_PEERPIDFD, Linux 6.5), so a session could be " +
+	"another process's; 'sudo tracer attach PID' works here")
+
+// Supported says whether this machine's Linux can say who connects: nil, or [ErrOld].
+func Supported() error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("make a pair of sockets: %w", err)
+	}
+	defer unix.Close(pair[0])
+	defer unix.Close(pair[1])
+	pidfd, err := unix.GetsockoptInt(pair[0], unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	if err == nil {
+		unix.Close(pidfd)
+	}
+	return supported(err)
+}
+
+// supported is what the outcome of getsockopt(2) says.
+func supported(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOPROTOOPT):
+		return ErrOld
+	case err != nil:
+		return fmt.Errorf("ask who is at the other end of a pair of sockets: %w", err)
+	}
+	return nil
+}
 
 // identify says which process connected. It is certain: that process lives when its number, its start and its user are read.
 func identify(conn *os.File) (Peer, error) {

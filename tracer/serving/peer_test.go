@@ -2,6 +2,7 @@ package serving
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -130,5 +131,18 @@ func TestForkAfterConnect(t *testing.T) {
 	}
 	if p := r.peers(); len(p) != 1 || p[0].Identity != self(t) {
 		t.Errorf("sessions of %+v", p)
+	}
+}
+
+// TestSupported: a Linux without SO_PEERPIDFD is refused as a whole, before anybody asks.
+func TestSupported(t *testing.T) {
+	if err := supported(unix.ENOPROTOOPT); !errors.Is(err, ErrOld) {
+		t.Errorf("before Linux 6.5: %v", err)
+	}
+	if err := supported(unix.EMFILE); err == nil || errors.Is(err, ErrOld) {
+		t.Errorf("where it is not known: %v", err)
+	}
+	if err := Supported(); err != nil && !errors.Is(err, ErrOld) {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,212 @@
+"""What is to hold of packaging/*.service under a real systemd: run as a service of boot.sh's. Each line that it prints was seen to hold; the first
+that does not ends it, with what systemd and the units have said."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import time
+
+SERVE, SOCKET = "ipytracer-serve", "/run/ipytracer/serve.sock"
+PATIENCE = 180       # seconds that something may take; nothing is judged by it
+GROUP = "/sys/fs/cgroup/system.slice/%s.service/cgroup.procs" % SERVE
+# As a JupyterHub has it that gives each user a service of his own.
+HUB = """[Service]
+User=daemon
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectHome=yes
+NoNewPrivileges=yes
+Environment=%s
+StandardInput=file:%s
+StandardOutput=file:%s
+StandardError=journal
+ExecStart=%s
+"""
+
+
+def command(*words, status=0):
+    """Run a command; what it says."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
+    if done.returncode != status:
+        raise AssertionError("%s: status %d: %s" % (" ".join(words), done.returncode, done.stdout))
+    return done.stdout
+
+
+def shown(unit, name):
+    return command("systemctl", "show", "--value", "--property=" + name, unit).strip()
+
+
+def until(what, condition):
+    end = time.monotonic() + PATIENCE
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError("not seen: " + what)
+        time.sleep(0.05)
+
+
+def holds(sentence, condition=True, seen=""):
+    if not condition:
+        raise AssertionError("does not hold: %s %s" % (sentence, seen))
+    print(sentence, flush=True)
+
+
+class Notebook:
+    """A kernel of some user's, whose cells run as they are asked for. service: systemd runs it."""
+
+    def __init__(self, user, service=False):
+        home = "/var/tmp/home-" + user
+        os.mkdir(home)
+        command("chown", user, home)
+        here = {"HOME": home, "PATH": "/usr/bin:/bin", "PYTHONPATH": "/opt/check", "LANG": "C.UTF-8", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+        words = ["/usr/bin/python3", "/opt/check/run_notebook.py"]
+        if service:
+            ends = home + "/in", home + "/out"
+            for end in ends:
+                os.mkfifo(end)
+            with open("/etc/systemd/system/notebook.service", "w") as unit:
+                unit.write(HUB % (" ".join("%s=%s" % pair for pair in here.items()), *ends, " ".join(words)))
+            command("systemctl", "daemon-reload")
+            command("systemctl", "start", "--no-block", "notebook")
+            self.ends = open(ends[0], "w"), open(ends[1])
+        else:
+            process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", env=here, user=user, group="nogroup",
+                                       extra_groups=[])
+            self.ends = process.stdin, process.stdout
+        self.pid = self._next()["pid"]
+        self.run("%load_ext ipytracer")
+
+    def _next(self):
+        line = self.ends[1].readline()
+        if not line:
+            raise AssertionError("the notebook has ended")
+        return json.loads(line)
+
+    def run(self, cell):
+        self.ends[0].write(json.dumps(cell) + "\n")
+        self.ends[0].flush()
+        return "".join(self._next()["outputs"])
+
+    def shows(self, cell, want):
+        return until("%r shows %r" % (cell, want), lambda: want in self.run(cell))
+
+    def end(self):
+        self.ends[0].close()
+        self.ends[1].read()
+
+
+def of_service():
+    """The processes of the service's control group, and what /proc/PID/status has of each."""
+    found = {}
+    try:
+        with open(GROUP) as group:
+            pids = group.read().split()
+    except FileNotFoundError:
+        return found
+    for pid in pids:
+        try:
+            with open("/proc/%s/status" % pid) as status, open("/proc/%s/cmdline" % pid) as words:
+                found[int(pid)] = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line), words.read().split("\0")[:-1]
+        except OSError:
+            pass     # it has just ended
+    return found
+
+
+def session_of(notebook):
+    for pid, (status, words) in of_service().items():
+        if words[1:2] == ["attach"] and words[-1] == str(notebook.pid):
+            return pid, status
+    return None
+
+
+def well_formed():
+    for unit in sorted(glob.glob("/etc/systemd/system/ipytracer*.service")):
+        name = os.path.basename(unit).replace("@", "@1")
+        complaints = [line for line in command("systemd-analyze", "verify", "--man=no", "/etc/systemd/system/" + name).splitlines() if "ipytracer" in line]
+        holds("systemd has nothing to say against %s" % os.path.basename(unit), not complaints, complaints)
+        exposure = command("systemd-analyze", "security", "--no-pager", "--offline=true", unit).splitlines()[-1]
+        print("  " + exposure.encode("ascii", "ignore").decode().strip(" >:"), flush=True)
+
+
+def figures(nobody, hub):
+    """A plain user's notebook, and one that is a service itself."""
+    for notebook, user, what in ((nobody, "nobody", "a plain user's notebook"), (hub, "daemon", "a notebook in a service with a /tmp and /dev of its own")):
+        began = time.monotonic()
+        holds("%s begins a session" % what, "a session begins" in notebook.run("%tracer start"))
+        notebook.shows("x = bytearray(64 << 20); del x", "need 64.0")
+        print("  its first figure came after %.1f s" % (time.monotonic() - began), flush=True)
+        uid = command("id", "-u", user).strip()
+        pid, status = session_of(notebook)
+        holds("its session is that user's, without capabilities, in the service's control group",
+              status["Uid"].split() == [uid] * 4 and int(status["CapEff"], 16) == 0 and status["Seccomp"] == "2", status)
+
+
+def stops(nobody, hub):
+    began = time.monotonic()
+    command("systemctl", "stop", SERVE)
+    print("  systemctl stop took %.1f s" % (time.monotonic() - began), flush=True)
+    how = shown(SERVE, "Result"), shown(SERVE, "ExecMainStatus"), shown(SERVE, "ActiveState")
+    holds("systemctl stop ends the server well, and nothing of it is left", how == ("success", "0", "inactive") and not of_service()
+          and not os.path.exists(SOCKET), (how, of_service()))
+    for notebook in nobody, hub:
+        notebook.shows("pass", "the tracer has ended")
+    holds("its notebooks say that the tracer has ended")
+    holds("and without a server, what to type", "sudo tracer attach" in nobody.run("%tracer start"))
+
+
+def killed(nobody):
+    """The server dies by SIGKILL: systemd ends its sessions, and begins another server."""
+    command("systemctl", "start", SERVE)
+    nobody.shows("%tracer start", "a session begins")
+    nobody.shows("x = bytearray(64 << 20); del x", "need 64.0")
+    session, _ = session_of(nobody)
+    first = shown(SERVE, "MainPID")
+    os.kill(int(first), 9)
+    until("another server", lambda: shown(SERVE, "ActiveState") == "active" and shown(SERVE, "MainPID") not in (first, "0"))
+    holds("a server that was killed begins again, and its sessions are gone", not os.path.exists("/proc/%d" % session))
+    nobody.shows("pass", "the tracer has ended")
+    nobody.shows("%tracer start", "a session begins")
+    nobody.shows("x = bytearray(32 << 20); del x", "need 32.0")
+    holds("the same notebook has its figures again")
+    command("systemctl", "stop", SERVE)
+
+
+def records(nobody):
+    """packaging/ipytracer@.service, on the same kernel."""
+    unit = "ipytracer@%d" % nobody.pid
+    command("systemctl", "start", unit)
+    nobody.shows("x = bytearray(48 << 20); del x", "need 48.0")
+    command("systemctl", "stop", unit)
+    how = shown(unit, "Result"), shown(unit, "ExecMainStatus")
+    recordings = glob.glob("/var/lib/ipytracer/%d-*.arrows" % nobody.pid)
+    holds("ipytracer@PID ends well and leaves one recording", how == ("success", "0") and len(recordings) == 1, (how, recordings))
+    report = json.loads(command("/usr/local/bin/tracer", "report", "--format", "json", recordings[0]))
+    cells = [w for w in report["windows"] if w["kind"] == "cell" and w["source"].startswith("x = bytearray(48")]
+    holds("with the cell in it, exactly", cells and cells[-1]["meters"]["cpu.resident"]["exact"] and report["certificate"]["complete"],
+          report["certificate"])
+
+
+def main():
+    well_formed()
+    command("systemctl", "enable", "--now", SERVE)
+    holds("systemctl enable --now enables and starts it", shown(SERVE, "UnitFileState") == "enabled" and shown(SERVE, "ActiveState") == "active")
+    holds("it listens when it has started", os.path.exists(SOCKET))
+    nobody, hub = Notebook("nobody"), Notebook("daemon", service=True)
+    figures(nobody, hub)
+    stops(nobody, hub)
+    hub.end()
+    killed(nobody)
+    records(nobody)
+    nobody.end()
+
+
+try:
+    main()
+except Exception as e:
+    print("%s: %s" % (type(e).__name__, e), flush=True)
+    subprocess.run("systemctl status --no-pager ipytracer*; journalctl --no-pager --quiet --lines 60", shell=True, stderr=subprocess.STDOUT)
+    sys.exit(1)
