@@ -24,7 +24,7 @@ func TestSizeIsForetold(t *testing.T) {
 		s.foretell(r)
 		return told.String()
 	}
-	for format, want := range map[string]string{"json": "about 31.", "csv": "about 31.", "perfetto": "", "html": "", "text": ""} {
+	for format, want := range map[string]string{"json": "about 34.", "csv": "about 31.", "perfetto": "", "html": "", "text": ""} {
 		got := said(large, OutputOptions{Format: format})
 		if want == "" && got != "" || !strings.Contains(got, want) || want != "" && !strings.Contains(got, "tracer: as "+format+" this report will have") {
 			t.Errorf("%s: %q", format, got)
