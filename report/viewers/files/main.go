@@ -43,6 +43,7 @@ func main() {
 	poisoned := reporttest.WithLines()
 	reporttest.Poison(poisoned)
 	write(os.Args[1], "markup", poisoned)
+	write(os.Args[1], "wild", reporttest.Wild())
 	write(os.Args[1], "gpus", reporttest.OnGPUs(reporttest.Rich()))
 	write(os.Args[1], "gpus-hostile", reporttest.OnGPUs(reporttest.Hostile()))
 }

@@ -25,10 +25,10 @@ for (const name of names) {
   }
 }
 
-for (const name of ["rich", "inexact", "hostile", "session", "markup", "nothing"]) {
+for (const name of ["rich", "inexact", "hostile", "session", "markup", "wild", "nothing"]) {
   test(`speedscope: ${name}: its profiles are the report's`, { timeout }, () => speedscope.own(browser, folder, name));
 }
-for (const name of ["rich", "hostile", "session", "markup"]) {
+for (const name of ["rich", "hostile", "session", "markup", "wild"]) {
   test(`speedscope: ${name}, collapsed: the towers are the sessions' peaks`, { timeout }, () => speedscope.collapsed(browser, folder, name));
   test(`speedscope: ${name}, of pprof: it shows a session's peak`, { timeout }, () => speedscope.pprof(browser, folder, name));
   test(`speedscope: ${name}, of Chrome's JSON: the cells are there`, { timeout }, () => speedscope.chrome(browser, folder, name));
