@@ -34,6 +34,10 @@ for (const name of ["rich", "hostile", "session", "markup", "wild"]) {
   test(`speedscope: ${name}, of Chrome's JSON: the cells are there`, { timeout }, () => speedscope.chrome(browser, folder, name));
 }
 
+test("nbconvert and papermill keep the figures in notebooks", { timeout }, () => {
+  execFileSync("/usr/bin/python3", [fileURLToPath(new URL("notebook.py", import.meta.url)), folder, process.env.VIEWERS_DIR ?? "/var/tmp/ipytracer-viewers"], { stdio: "inherit" });
+});
+
 for (const name of names.filter((n) => existsSync(join(folder, n + ".pickle")))) {
   test(`memory_viz: ${name}: it draws every block`, { timeout }, () => memoryviz.snapshot(browser, folder, name));
 }
