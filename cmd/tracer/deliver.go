@@ -24,6 +24,7 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 		if s.both != nil {
 			s.options.audit = s.both.auditor.Audit(leastOfPage)
 		}
+		s.foretell(r)
 		return s.options.Print(w, r)
 	})
 	if errors.Is(err, torchviz.ErrNoGPU) && s.source != nil {
@@ -151,7 +152,9 @@ func (s *session) asText(tracker *attribution.Tracker, why error) error {
 	}
 	o := s.options.OutputOptions
 	o.Format = "text"
-	if err := o.Print(to, tracker.Stream()); err != nil {
+	r := tracker.Stream()
+	s.foretell(r)
+	if err := o.Print(to, r); err != nil {
 		return errors.Join(why, err)
 	}
 	return &elsewhereError{why, "above, as text on standard error"}
