@@ -127,6 +127,13 @@ page-shots: $(PAGE_MODULES) build ## take the pictures of docs/ anew, of docs/pi
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/n.arrows" && \
 	$(BIN) report "$$dir/n.arrows" -q -o "$$dir/page.html" && node $(PAGE)/shots.mjs "$$dir/page.html" docs/pictures
 
+.PHONY: bench-page
+bench-page: $(PAGE_MODULES) build ## the processor time that pages take of Chromium: of a notebook, and of a session of 20,000 cells
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/notebook.arrows" && \
+	$(GO) run ./bench/sessions -kind notebook -n 20000 -o "$$dir/long.arrows" && \
+	for one in notebook long; do $(BIN) report "$$dir/$$one.arrows" -q -o "$$dir/$$one.html" || exit; done && \
+	node $(PAGE)/measure.mjs "$$dir/notebook.html" "$$dir/long.html"
+
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it
 	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...

@@ -216,7 +216,9 @@ func (t *Tracker) window(w *window) model.Window {
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters:   t.figureMap(w.own, w, true, w.process.info.Python != ""),
 		Children: []model.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: t.refusals(w), Foreign: w.othersMemory(),
+		Suspended: w.suspension(),
 	}
+	out.Note = words.Join(out.Note, words.Suspended(out.Suspended))
 	out.Tree = t.treeOf(w, out.Meters)
 	if w.parent != nil {
 		out.Parent = w.parent.id
@@ -227,8 +229,8 @@ func (t *Tracker) window(w *window) model.Window {
 		count := w.count
 		out.ExecutionCount = &count
 	}
-	if w.openCPU > 0 && w.closeCPU >= w.openCPU {
-		out.CPUNS = int64(w.closeCPU - w.openCPU)
+	if w.openCPU > 0 && w.closeCPU > 0 { // of two boundaries at the same time the later one may have been read first
+		out.CPUNS = max(0, int64(w.closeCPU)-int64(w.openCPU))
 	}
 	if w.isOpen {
 		out.Status = model.Incomplete
@@ -269,6 +271,7 @@ func (t *Tracker) between(w *window) model.Between {
 		PID: int(w.process.info.PID), Note: w.note, StartNS: t.since(w.opened), DurationNS: t.duration(w),
 		Meters: t.figureMap(w.own, w, true, w.process.info.Python != ""), Refused: t.refusals(w),
 	}
+	out.Note = words.Join(out.Note, words.Suspended(w.suspension()))
 	if w.before != nil {
 		out.After = w.before.id
 	}

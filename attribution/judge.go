@@ -25,7 +25,14 @@ type judge struct {
 	went     map[siteKey][]went        // of cpu.mapped
 
 	notJudged []model.NotJudged
+
+	only    int32       // the one process that it is about, 0 for all
+	asking  bool        // the process runs still, and may run a cell: what that has made and holds is not judged yet
+	running event.Bytes // so much
 }
+
+// about says whether a process is judged.
+func (j *judge) about(pid int32) bool { return j.only == 0 || j.only == pid }
 
 // runKey is a cell's text in a process.
 type runKey struct {
@@ -66,37 +73,14 @@ type found struct {
 	children []int
 }
 
-// Audit says what stays behind. A verdict has at least so many bytes. It can be called at any time.
-func (a *Auditor) Audit(least int64) *model.Audit {
-	t := a.tracker
-	t.Flush()
-	t.handOnAll()
-	j := &judge{
-		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*model.Held{},
-		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
-	}
-	for _, w := range t.staying {
-		if w.kind == kindCell {
-			key := runKey{w.process.info.PID, t.keyOf(w)}
-			j.runs[key] = append(j.runs[key], w)
-			if j.shown[key.pid] == nil {
-				j.shown[key.pid] = map[int]*window{}
-			}
-			j.shown[key.pid][w.count] = w
-		}
-	}
-	j.survivors()
-	j.passed()
-	j.fragmented()
-	j.children()
-	return j.report()
-}
-
 // survivors judges what is still there, or was when the last cell ended.
 func (j *judge) survivors() {
 	left, never := newSurvivors(j.t), newSurvivors(j.t)
 	for _, p := range j.t.order {
 		pid := p.info.PID
+		if !j.about(pid) {
+			continue
+		}
 		cleared, ended := j.audit.ended[pid]
 		inner := j.inner(pid, ended)
 		take := func(at place, b kept) {
@@ -152,6 +136,10 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 		return // PyTorch's allocator has it: what it hands out is counted as active
 	}
 	kind, holder := j.holder(pid, at)
+	if j.isOfRunning(b, holder) {
+		j.running += b.size
+		return
+	}
 	if kind == notAsked && at.meter.Facts().Owned && b.size >= 64<<10 {
 		j.unknown[pid] += b.size
 	}
@@ -287,7 +275,7 @@ func (j *judge) passed() {
 	names := newSurvivors(j.t)
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.gone), comparePassing) {
 		p := j.audit.gone[key]
-		if !key.meter.Facts().Owned || key.in != nil && !key.in.failed() {
+		if !key.meter.Facts().Owned || !j.about(key.pid) || key.in != nil && !key.in.failed() {
 			continue
 		}
 		kind := model.FreedLate

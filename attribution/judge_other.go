@@ -14,6 +14,9 @@ import (
 // PyTorch took more from the driver though as much was free in its cache.
 func (j *judge) fragmented() {
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.devices), func(a, b heldKey) int { return int(a.pid-b.pid) + 1000*int(a.meter) - 1000*int(b.meter) }) {
+		if !j.about(key.pid) {
+			continue
+		}
 		d := j.audit.devices[key]
 		lost := j.inPieces(key)
 		if d.times == 0 || lost < d.reserved/8 || lost < max(j.least, largeSegment) {
@@ -66,6 +69,9 @@ func (j *judge) children() {
 			continue
 		}
 		root := b.cell.process.info.PID
+		if !j.about(root) {
+			continue
+		}
 		key := verdictKey{kind: model.ChildAlive, pid: root, meter: event.Resident, text: j.t.textOf(b.cell), line: fmt.Sprint(b.line), holder: p.info.Command}
 		of, isPool := poolOf(p.info.Command, j.audit.pools[p.info.PID])
 		if isPool {
@@ -92,7 +98,7 @@ func (j *judge) children() {
 func (j *judge) describe(out *model.Audit) {
 	for _, p := range j.t.order {
 		starved := p.last.ending != nil && p.last.ending.OutOfMemory
-		if p.began == 0 || p.session == nil && !starved {
+		if p.began == 0 || p.session == nil && !starved && j.only == 0 || !j.about(p.info.PID) {
 			continue
 		}
 		one := model.AuditProcess{

@@ -46,10 +46,15 @@ func (one *blind) turn(b *event.Boundary) {
 
 // unjudged says what this audit did not see, so that nobody takes its silence for an all-clear.
 func (j *judge) unjudged() {
+	if j.running > 0 {
+		n := model.NotJudged{Reason: model.CellRuns, PID: int(j.only), Bytes: bytesOf(j.running)}
+		n.Why, n.Advice = words.CellRuns()
+		j.cannot(n)
+	}
 	j.steppedDown()
 	j.lost()
 	for _, p := range j.t.order {
-		if p.began != 0 && p.session != nil {
+		if p.began != 0 && j.about(p.info.PID) && (p.session != nil || j.only != 0) {
 			j.unread(p)
 			j.noBlocks(p)
 			j.before(p)
@@ -164,9 +169,13 @@ func (j *judge) noBlocks(p *process) {
 
 // before is what the process had when the audit began. Of that only arrays and tensors are judged, by what holds them.
 func (j *judge) before(p *process) {
-	had := j.t.whole(p.session).own.of(event.Resident).start - j.seen[p.info.PID]
-	if p.info.Late && !p.ended && had >= j.least {
-		n := model.NotJudged{Reason: model.MadeBefore, Meter: event.Resident.String(), PID: int(p.info.PID), Bytes: bytesOf(had)}
+	n := model.NotJudged{Reason: model.MadeBefore, Meter: event.Resident.String(), PID: int(p.info.PID)}
+	least := true
+	if p.session != nil { // of a child nobody knows how much that was
+		had := j.t.whole(p.session).own.of(event.Resident).start - j.seen[p.info.PID]
+		n.Bytes, least = bytesOf(had), had >= j.least
+	}
+	if p.info.Late && !p.ended && least {
 		n.Why, n.Advice = words.MadeBefore()
 		j.cannot(n)
 	}
@@ -178,8 +187,11 @@ func (j *judge) notExplained(p *process) {
 		return
 	}
 	pid := p.info.PID
-	own := j.t.whole(p.session).own.of(event.Resident)
-	grown := own.end - own.start
+	grown := max(p.past.value(event.Resident)-p.shares(event.Resident), 0) // of a child, that began with nothing
+	if p.session != nil {
+		own := j.t.whole(p.session).own.of(event.Resident)
+		grown = own.end - own.start
+	}
 	meters := map[event.Meter]event.Bytes{}
 	j.audit.each(pid, func(at place, b kept) { meters[at.meter] += b.size })
 	arrays := event.Bytes(0)

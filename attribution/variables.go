@@ -31,6 +31,9 @@ func largerVariable(x, y model.Variable) int {
 	return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(y.Reaches, x.Reaches), cmp.Compare(x.PID, y.PID))
 }
 
+// Named are the variables that a look at a process has found while the session ran, in no order, with who made them.
+func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) { return t.variablesOf(e) }
+
 // variablesOf are those of one process.
 func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
 	for _, v := range e.Variables {

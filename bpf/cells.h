@@ -115,7 +115,7 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 		why.inputs = -1;
 	t->depth++;
 	__u64 cell = w->cell;
-	draw_boundary(&why);
+	draw_window(&why);
 	struct process *p = process_at(slot);
 	send_typed(py, running->locals, cell, p ? p->pid : 0);
 	send_compiled(source, cell, p ? p->pid : 0);
@@ -249,7 +249,7 @@ static __noinline int marked(__u32 slot, __u64 data, __u32 kind, __u32 size, __u
 		if (why.text_size > NAME_SIZE) /* the same for all prefixes, so that an end finds its begin */
 			why.text_size = NAME_SIZE;
 	}
-	draw_boundary(&why);
+	draw_window(&why);
 	return 0;
 }
 

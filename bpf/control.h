@@ -120,6 +120,7 @@ static __always_inline void attach(__u64 task, bool root)
 		.parent = request.parent,
 		.inputs = -1,
 	};
+	use_cpu(m.slot, task);
 	draw_boundary(&why);
 }
 
@@ -160,6 +161,7 @@ int control_task(struct bpf_iter__task *ctx)
 	if (!r)
 		return 0;
 	struct occasion why = { .slot = slot, .group = request.group, .inputs = -1 };
+	use_cpu(slot, task);
 	if (request.operation == OP_CELL || request.operation == OP_CELL_END) {
 		why.cell = request.cell;
 		why.outer = request.outer;

@@ -74,6 +74,13 @@ struct signal_struct {
 	int group_exit_code;
 	unsigned int flags;
 	unsigned long long sum_sched_runtime; /* ns, of the threads that have ended */
+	struct {
+		struct {
+			struct {
+				unsigned int sequence;
+			} seqcount;
+		} seqcount;
+	} stats_lock;
 	struct mm_struct *oom_mm; /* set for whom the OOM killer has chosen (mark_oom_victim, mm/oom_kill.c) */
 } KERNEL_TYPE;
 
@@ -123,8 +130,21 @@ struct thread_struct {
 	unsigned long fsbase;
 } KERNEL_TYPE;
 
+/* What a CPU runs; kernel/sched/sched.h. */
+struct rq {
+	__u64 clock;	  /* ns, when it was last looked at */
+	__u64 clock_task; /* the same without what interrupts and the hypervisor took */
+	struct task_struct *curr;
+} KERNEL_TYPE;
+
+struct cfs_rq {
+	struct rq *rq;
+} KERNEL_TYPE;
+
 struct sched_entity {
-	__u64 sum_exec_runtime; /* ns, as of the last tick or switch */
+	__u64 exec_start;	/* rq->clock_task as of the last tick or switch */
+	__u64 sum_exec_runtime; /* ns, up to then */
+	struct cfs_rq *cfs_rq;
 } KERNEL_TYPE;
 
 struct task_struct {

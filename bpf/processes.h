@@ -50,6 +50,7 @@ static __noinline __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool fork
 		p->counter[m] = percpu_rss ? 0 : COUNTER_UNKNOWN;
 	if (percpu_rss)
 		REPEAT(cpus, forget_shares, &slot);
+	p->cpu_time = forked; /* more than nothing, which is not known */
 	p->heap_end = heap_end(mm);
 	p->devices = 0;
 	p->cuda = 0;
@@ -232,20 +233,6 @@ static __always_inline __u32 imports_at(__u32 slot)
 	return p ? p->imports : 0;
 }
 
-/*
- * The CPU time of a process of which this is the last thread. The leader is not reaped before the others, so what it
- * used is not in the sum of those that were (__exit_signal, kernel/exit.c). It is sent because what ended before
- * anybody looked at it cannot be asked any more.
- */
-static __always_inline __s64 used_by(__u64 task)
-{
-	__u64 leader = FIELD(task, task_struct, group_leader);
-	__s64 used = FIELD(leader, task_struct, se.sum_exec_runtime) +
-		     FIELD(FIELD(task, task_struct, signal), signal_struct, sum_sched_runtime);
-
-	return task == leader ? used : used + FIELD(task, task_struct, se.sum_exec_runtime);
-}
-
 /* sched_process_exec(task, old_pid, binary) */
 SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
@@ -257,7 +244,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!m)
 		return 0;
 	__u32 root = m->root;
-	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .cpu_time = used_by(task) };
+	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .inputs = -1 };
 	why.parent = visible_pid(FIELD(task, task_struct, real_parent));
 	__u32 old = m->slot;
 	why.group = imports_at(old);
@@ -282,7 +269,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		found_out(root);
 	}
 	why.slot = slot == NO_SLOT ? old : slot;
-	draw_boundary(&why);
+	draw_window(&why);
 	if (old != NO_SLOT)
 		close_slot(old);
 	return 0;
@@ -336,10 +323,10 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	bpf_map_delete_elem(&members, &tgid);
 	if (slot == NO_SLOT)
 		return 0;
-	struct occasion why = { .kind = BOUNDARY_PROCESS_EXIT, .slot = slot, .cpu_time = used_by(task) };
+	struct occasion why = { .kind = BOUNDARY_PROCESS_EXIT, .slot = slot, .inputs = -1 };
 	why.outcome = ended_how(task);
 	why.group = imports_at(slot);
-	draw_boundary(&why);
+	draw_window(&why);
 	close_slot(slot);
 	return 0;
 }

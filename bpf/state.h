@@ -60,6 +60,8 @@ struct MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, 1, 0) anchor SEC(".maps");
  * slot) * NR_MM_COUNTERS + counter. User space makes it as large as there are CPUs: 16 KiB for each.
  */
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, __s64, MAX_PROCESSES * 4, 0) shares SEC(".maps");
+/* By CPU: a perf event that counts its clock. */
+struct MAP(BPF_MAP_TYPE_PERF_EVENT_ARRAY, __u32, __u32, MAX_CPUS, 0) clocks SEC(".maps");
 
 /* Sizes are set by user space before loading. */
 struct {
@@ -87,6 +89,9 @@ const volatile __u32 small_arrays = 0; /* all of NumPy's blocks count */
 
 /* Filled by discover_cpus: where each CPU's copy of a per-CPU variable is, relative to its per-CPU pointer. */
 __u64 cpu_offset[MAX_CPUS];
+
+/* What each CPU's scheduler clock said when its event of `clocks` began to count, or earlier: see cputime.h. */
+__s64 clock_began[MAX_CPUS];
 
 /* The tracer's depth in the pid namespaces, so that pids are those it sees. */
 __u32 pid_level;

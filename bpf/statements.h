@@ -60,7 +60,7 @@ int statement_open(struct pt_regs *regs)
 	w->code = code;
 	w->awaiting = 0;
 	w->statements++;
-	draw_boundary(&why);
+	draw_window(&why);
 	return 0;
 }
 

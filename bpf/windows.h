@@ -54,7 +54,7 @@ static __always_inline void close_statement(struct window *w, struct occasion *w
 	w->awaiting = 0;
 	why->kind = BOUNDARY_STATEMENT_CLOSE;
 	why->outcome = outcome;
-	draw_boundary(why);
+	draw_window(why);
 }
 
 #define TOLD (1 << 8) /* beside an outcome: it is IPython's own word, and final */
@@ -97,7 +97,7 @@ __attribute__((noinline)) int close_cell(struct thread *t, __u32 slot, __u32 out
 	why.outcome = how & ~TOLD;
 	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
 	t->depth--;
-	draw_boundary(&why);
+	draw_window(&why);
 	if (!t->depth) {
 		__u32 tid = (__u32)bpf_get_current_pid_tgid();
 		bpf_map_delete_elem(&threads, &tid);
@@ -120,7 +120,7 @@ static __noinline int draw_result(struct window *w, __u32 slot)
 	why.outcome = how & ~TOLD;
 	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
 	w->ended = 1;
-	draw_boundary(&why);
+	draw_window(&why);
 	return 0;
 }
 

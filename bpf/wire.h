@@ -103,10 +103,8 @@ struct boundary {
 	__u64 since; /* the first segment that the process's maxima are of; behind segment where a later cut came first
 		      */
 	__u64 stream;
-	union {
-		__s64 inputs;
-		__s64 cpu_time; /* ns, of processes that execute a program or end */
-	};
+	__s64 inputs;
+	__s64 cpu_time;		 /* ns that the process has used, where a window may begin or end; 0: not known */
 	__u64 unknown[UNKNOWNS]; /* so far, as in struct root */
 	__s64 slack[UNKNOWNS];
 	__s64 unsure[UNKNOWNS];

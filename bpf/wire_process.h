@@ -15,6 +15,7 @@ struct process {
 	__s64 told[METERS];	 /* value in the last record about this process */
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4]; /* the kernel's counters when last seen, in pages; since 6.2 without the CPUs' shares */
+	__s64 cpu_time;	  /* ns, as of the last boundary at which a window may begin or end; 0: not known */
 	__u64 started;
 	__u64 era;		    /* in which NumPy's blocks are seen without a gap; see struct block */
 	__u64 first_era;	    /* the process's first one */
@@ -128,14 +129,14 @@ struct device_tree {
 struct root {
 	__u64 segment;
 	__u64 stream;
-	__u64 unknown[UNKNOWNS]; /* frees of what was not seen to be made */
+	__u64 unknown[UNKNOWNS]; /* frees of what was not seen to be made; up to untraced_now as in struct boundary */
 	__s64 slack[UNKNOWNS];	 /* an upper bound of their bytes */
 	__s64 unsure[UNKNOWNS];	 /* by how many bytes a meter may be off, since it was paused */
-	__u64 listening;	 /* frees of unknown arrays are remembered, see settle_array */
 	__u64 refused[REFUSED];
 	__s64 missing[MISSINGS];
 	__u64 untraced; /* see struct boundary */
 	__u64 untraced_now;
+	__u64 listening; /* frees of unknown arrays are remembered, see settle_array */
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	__u32 processes;

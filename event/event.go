@@ -81,7 +81,7 @@ type Boundary struct {
 	Late     bool   // CellOpen: it ran already when the process was attached to
 	Line     int32  // StatementOpen: line in the cell, from 1; 0 if not known
 	Outcome  Outcome
-	CPUTime  Nanoseconds         // CPU time the process had used by then; 0 if not known
+	CPUTime  Nanoseconds         // that all threads of the process had used by then; 0 if not known
 	Frees                        // of what was not seen to be made, in Root's tree, so far
 	Unsure   [UnknownKinds]Bytes // how far meters can be off in Root's tree, since they were stepped down
 	Doubts                       // what Root's tree lost or had to guess, so far

@@ -41,6 +41,8 @@ type Holder struct {
 	// Probable: on the way is a word of an object of a type whose layout is not known, and another may be the reference instead.
 	Probable bool
 	Asked    Bytes // what the tensor's storage asked for; the allocator rounds up. 0 if not known
+	// Running: the path begins in a frame of a thread that runs a cell. It is told of looks while the session runs ([Looked]) only.
+	Running bool
 }
 
 // Holders says who holds the live blocks of a process, at the end of the session. Many are told in several of these, one

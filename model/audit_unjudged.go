@@ -11,6 +11,7 @@ const (
 	ObjectsUnread  = "objects-unread"  // nobody looked at its objects, or not at all of them
 	MadeBefore     = "made-before"     // it was there when the audit began
 	NotExplained   = "not-explained"   // resident memory that no meter has
+	CellRuns       = "cell-runs"       // a cell runs that made it, or holds it
 	TracingProblem = "tracing-problem" // something went wrong on the way
 )
 

@@ -95,6 +95,7 @@ type holderDetail struct {
 	Line       int32            `json:"line"`
 	Probable   bool             `json:"probable,omitempty"`
 	Asked      event.Bytes      `json:"asked,omitempty"`
+	Running    bool             `json:"running,omitempty"` // of no holder that is recorded
 }
 
 type holdersDetail struct {

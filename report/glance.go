@@ -32,16 +32,22 @@ func GlanceWithoutSource(g *model.Glance) *model.Glance {
 	for i := range c.Kernels {
 		k := &c.Kernels[i]
 		k.Cell, k.Statement = withoutText(k.Cell), withoutText(k.Statement)
-		k.Variables = slices.Clone(k.Variables)
-		for j := range k.Variables {
-			v := &k.Variables[j]
-			v.Name, v.Also = WithoutKeys(v.Name), slices.Clone(v.Also)
-			for n := range v.Also {
-				v.Also[n] = WithoutKeys(v.Also[n])
-			}
-		}
+		k.Variables = VariablesWithoutSource(k.Variables)
 	}
 	return &c
+}
+
+// VariablesWithoutSource are variables without what the notebook typed: no keys in their names.
+func VariablesWithoutSource(all []model.Variable) []model.Variable {
+	all = slices.Clone(all)
+	for i := range all {
+		v := &all[i]
+		v.Name, v.Also = WithoutKeys(v.Name), slices.Clone(v.Also)
+		for n := range v.Also {
+			v.Also[n] = WithoutKeys(v.Also[n])
+		}
+	}
+	return all
 }
 
 func withoutText(w *model.Window) *model.Window {

@@ -2,62 +2,145 @@ package tracer
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
 )
 
-// earlyLook finds out what there is by name while the session runs, beside it: the objects of a Python are read from outside, and the process goes on.
+// earlyLook finds out what there is by name, or who holds what, while the session runs, beside it: the objects of a Python are read from outside,
+// and the process goes on.
 type earlyLook struct {
 	cancel context.CancelFunc
-	done   chan []event.Event // nil while nobody looks
-	over   chan struct{}      // closed when nothing of the session is used any more
+	done   chan func() []event.Event // nil while nobody looks; what comes is for the session's goroutine
+	over   chan struct{}             // closed when nothing of the session is used any more
 }
 
 // FindVariables has the variables of all Pythons looked for, beside the session: they come as events, at most a quarter of a minute later.
-// It says whether it has begun: while one is under way no other begins.
+// It says whether it has begun: while one look is under way no other begins.
 func (s *Session) FindVariables() bool {
-	if s.early.done != nil || s.stopped != "" {
-		return false
+	look := s.lookBeside(func(*target) bool { return true })
+	return s.begins(look, func() func() []event.Event {
+		found := look.listVariables(look.surveys())
+		return func() []event.Event {
+			for _, e := range found {
+				if v, ok := e.(*event.Variables); ok {
+					v.Early = true
+				}
+			}
+			return found
+		}
+	})
+}
+
+// FindVariablesOf has those of one process looked for, as [Session.FindVariables] does. They come as an [event.Looked], in any case, and say what
+// that took.
+func (s *Session) FindVariablesOf(pid int) bool {
+	look := s.lookBeside(func(t *target) bool { return t.pid == pid })
+	return s.begins(look, func() func() []event.Event {
+		began, used := time.Now(), processorTime()
+		found := look.listVariables(look.surveys())
+		out := look.looked(pid, began, used)
+		for _, e := range found {
+			if v, ok := e.(*event.Variables); ok {
+				out.Variables = v
+			}
+		}
+		return func() []event.Event { return []event.Event{out} }
+	})
+}
+
+// FindHoldersOf has it found out who holds these blocks of a process, and which of its children are idle workers, as [Session.FindVariablesOf] does. The
+// blocks are in the order of their addresses, the smallest left out where there are more than that takes. It may take a minute.
+func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
+	look := s.lookBeside(func(t *target) bool { return t.pid == pid })
+	look.asked, look.one = true, true
+	for _, b := range blocks {
+		look.live.add(liveKey{pid: int32(pid), address: b.Address}, b.Size)
 	}
-	look := &lastLook{fs: s.fs, log: s.log, report: &certificate{}, interpreters: &s.interpreters, live: &live{}}
+	return s.begins(look, func() func() []event.Event {
+		began, used := time.Now(), processorTime()
+		look.findHolders(look.surveys())
+		out := look.looked(pid, began, used)
+		return func() []event.Event {
+			for _, e := range look.holders(&s.cells) {
+				if h, ok := e.(*event.Holders); ok {
+					out.Holders = append(out.Holders, h)
+				}
+			}
+			return []event.Event{out}
+		}
+	})
+}
+
+// looked says what a look at one process took, and what went wrong with it. used: the processor time of this thread as it began.
+func (l *lastLook) looked(pid int, began time.Time, used event.Nanoseconds) *event.Looked {
+	out := &event.Looked{
+		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)), Cost: processorTime() - used, Why: strings.Join(l.report.trouble, "; "),
+	}
+	if len(l.targets) == 0 {
+		out.Why = "it is no Python that can be looked into, or it has ended"
+	}
+	return out
+}
+
+// processorTime is how much of it this thread has taken.
+func processorTime() event.Nanoseconds {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
+	return event.Nanoseconds(ts.Nano())
+}
+
+// lookBeside is a look at some Pythons while the session goes on: with all of its own.
+func (s *Session) lookBeside(which func(*target) bool) *lastLook {
+	look := &lastLook{fs: s.fs, log: s.log, report: &certificate{}, interpreters: &interpreters{fs: s.fs}, live: &live{}}
 	for _, t := range s.targets {
-		if t.gone || t.python == nil || t.python.live == nil {
+		if t.gone || t.python == nil || t.python.live == nil || !which(t) {
 			continue
 		}
 		target, python, live := *t, *t.python, *t.python.live // the session goes on with its own
 		target.python, python.live = &python, &live
 		look.targets = append(look.targets, &target)
 	}
-	done, over := make(chan []event.Event, 1), make(chan struct{})
+	return look
+}
+
+// begins has a look done beside the session, unless one is under way.
+func (s *Session) begins(look *lastLook, do func() func() []event.Event) bool {
+	if s.early.done != nil || s.stopped != "" {
+		return false
+	}
+	done, over := make(chan func() []event.Event, 1), make(chan struct{})
 	s.early.done, s.early.over = done, over
 	look.within, s.early.cancel = context.WithCancel(context.Background())
 	kernel := s.ledger
 	go func() {
 		defer close(over)
-		found := look.listVariables(look.surveys())
+		runtime.LockOSThread() // whose processor time is counted
+		defer runtime.UnlockOSThread()
+		found := do()
+		look.interpreters.close()
 		debug.FreeOSMemory()
-		for _, e := range found {
-			if v, ok := e.(*event.Variables); ok {
-				v.Early = true
-			}
-		}
 		done <- found
 		_ = kernel.Wake()
 	}()
 	return true
 }
 
-// FindsVariables says whether they are being looked for.
+// FindsVariables says whether a look is under way.
 func (s *Session) FindsVariables() bool { return s.early.done != nil }
 
 // found are the events of a look that is over.
 func (l *earlyLook) found() []event.Event {
 	select {
-	case all := <-l.done:
+	case found := <-l.done:
 		l.cancel()
 		l.done = nil
-		return all
+		return found()
 	default:
 		return nil
 	}

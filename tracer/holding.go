@@ -31,6 +31,7 @@ type lastLook struct {
 	asked        bool // who holds what is to be found out, which takes a while, as may the rest then
 	live         *live
 	within       context.Context // nil: it ends by itself
+	one          bool            // it is of one process, that may be a child, while the session runs
 
 	found   []holding
 	workers []*event.Holders // of pools
@@ -113,14 +114,14 @@ func (l *lastLook) findHolders(all []*survey) {
 	if l.live.crowded {
 		l.report.problem("there were more than %d live blocks at a time: who holds the smallest is not told", maxLive)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), holdersInAll)
+	ctx, cancel := context.WithTimeout(l.context(), holdersInAll)
 	defer cancel()
 	for _, of := range all {
 		t := of.target
 		blocks := l.live.of(t.pid)
 		h := holding{target: t, time: now()}
 		var err error
-		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Objects: holdersObjects, Unseen: true})
+		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Objects: holdersObjects, Unseen: true, Running: l.running(t)})
 		of.Close()
 		if err != nil {
 			l.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
@@ -131,6 +132,21 @@ func (l *lastLook) findHolders(all []*survey) {
 		l.found = append(l.found, h)
 	}
 	l.workers = l.findWorkers(ctx)
+}
+
+// running are the threads of a process that run cells, where it is looked at while it runs them.
+func (l *lastLook) running(t *target) (states []uint64) {
+	if !l.one {
+		return nil
+	}
+	threads, err := t.python.live.RunningCells()
+	if err != nil {
+		l.log.Debug("the threads could not be read", "pid", t.pid, "error", err)
+	}
+	for _, thread := range threads {
+		states = append(states, thread.State)
+	}
+	return states
 }
 
 // holders are what was found out, without the blocks that have gone since.

@@ -37,13 +37,18 @@ func (l *live) change(c *event.Change) {
 	case known && size <= 0:
 		delete(l.blocks, key)
 	case known || size >= smallestLive:
-		if l.blocks == nil {
-			l.blocks = map[liveKey]event.Bytes{}
-		}
-		l.blocks[key] = size
-		if len(l.blocks) > maxLive {
-			l.thin()
-		}
+		l.add(key, size)
+	}
+}
+
+// add takes a block in.
+func (l *live) add(key liveKey, size event.Bytes) {
+	if l.blocks == nil {
+		l.blocks = map[liveKey]event.Bytes{}
+	}
+	l.blocks[key] = size
+	if len(l.blocks) > maxLive {
+		l.thin()
 	}
 }
 

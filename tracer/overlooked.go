@@ -123,7 +123,7 @@ func shortened(text string, most int) string {
 // overlookedEnds notes the end of a program that may not have been looked at.
 func (s *Session) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
 	if _, known := s.overlooked.running[b.PID]; known {
-		s.overlooked.end(b.PID, s.rootOf(b.Root, b.PID), b.Time, extra.CPUTime, extra.Imports)
+		s.overlooked.end(b.PID, s.rootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
 	}
 }
 

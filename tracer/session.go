@@ -220,6 +220,9 @@ func (s *Session) use(l kernelHalf) error {
 	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {
 		return err
 	}
+	if err := s.ledger.Capabilities().NoClock; err != nil {
+		s.certificate.problem("cpu_ns leaves out what each thread that runs has used since the scheduler's last tick: %s", clean(err.Error()))
+	}
 	if s.options.Heap { // what it costs is to be told
 		return s.budget.measure()
 	}

@@ -94,10 +94,6 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	}
 	s.live.boundary(b)
 	s.devices.sample(b)
-	// Statements' records do not wake anybody: by now it would be another time.
-	if t != nil && !t.gone && b.Kind != event.StatementOpen && b.Kind != event.StatementClose {
-		b.CPUTime = t.used()
-	}
 	s.queue = append(s.queue, b)
 	if b.Kind == event.ProcessExit {
 		s.queue = append(s.queue, s.watches.ending(b, extra))
@@ -172,7 +168,7 @@ func (s *Session) processChanged(t *target, b *event.Boundary, extra ledger.Boun
 	}
 	s.overlookedEnds(b, extra)
 	if extra.NamedPython {
-		s.overlooked.begin(b, extra.CPUTime)
+		s.overlooked.begin(b, b.CPUTime)
 	} else if t == nil {
 		return // most children are not: they are measured, and left alone
 	}

@@ -14,7 +14,7 @@ const maxWorkers = 256
 // forked the command line does not tell.
 func (l *lastLook) findWorkers(ctx context.Context) (found []*event.Holders) {
 	for _, t := range l.targets {
-		if !t.isRoot() || t.gone || t.python == nil {
+		if !t.isRoot() && !l.one || t.gone || t.python == nil {
 			continue
 		}
 		below, err := l.fs.Descendants(t.pid)

@@ -30,6 +30,11 @@ func TracingProblem(text string) (why, advice string) {
 	return Bounded(text, 300), "'sudo tracer doctor' says what this machine allows"
 }
 
+// CellRuns is of what a cell has made, or its calls hold, that runs while it is asked.
+func CellRuns() (why, advice string) {
+	return "the cell that runs has made it, or its calls hold it: what stays of that is not decided yet", "ask in a cell behind it"
+}
+
 // ObjectsUnread are of blocks of which nobody could say who holds them: not all objects were looked at, the process had ended, or neither.
 func ObjectsUnread(inPart, ended bool) (why, advice string) {
 	advice = "audit it while it runs: 'sudo tracer audit PID', or 'sudo tracer attach PID --record FILE' and end that first"

@@ -59,7 +59,7 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 
 // tracerOptions checks the flags and turns them into a session's options.
 func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
-	if err := o.Check(); err != nil {
+	if err := errors.Join(o.Check(), o.checkGPU()); err != nil {
 		return tracer.Options{}, err
 	}
 	budget, err := parseBudget(o.Budget)
@@ -106,6 +106,7 @@ type session struct {
 	running  *tracer.Session // the source, where it is live
 	garbage  garbage
 	hub      *companion.Hub // nil where notebooks are told nothing
+	asked    *asked         // likewise
 	both     *both          // nil unless the report says what leaks, too
 }
 
@@ -169,7 +170,14 @@ func (s *session) abandon() {
 
 // listen has notebooks told what they ask, from now on.
 func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
-	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource}, tracker)
+	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken()}, tracker)
+	s.asked = &asked{session: s, reports: tracker}
+	if s.both != nil {
+		s.asked.auditor, s.asked.shared = s.both.auditor, true
+	} else {
+		s.asked.auditor = attribution.NewAuditor()
+	}
+	s.hub.Look(looker{s.asked})
 	return s.hub
 }
 
@@ -183,10 +191,8 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 		if err != nil {
 			return errors.Join(err, s.closeRecording())
 		}
-		s.record(e)
-		s.tracker.Add(e)
-		if s.hub != nil {
-			s.hub.Note(e)
+		if !s.lookedAt(e) {
+			s.take(e)
 		}
 		s.garbage.pace()
 		if pending() {
@@ -202,11 +208,22 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 	}
 }
 
+// take takes one event in.
+func (s *session) take(e event.Event) {
+	s.record(e)
+	s.tracker.Add(e)
+	if s.hub != nil {
+		s.hub.Note(e)
+		s.asked.add(e)
+	}
+}
+
 // print says what is over. Standard error takes what it can (see [messages]): nothing that is wrong with it ends a session.
 func (s *session) print() {
 	s.tracker.Flush()
 	finished := s.tracker.Finished()
 	if s.hub != nil { // a notebook waits for its figures
+		s.asked.flush()
 		s.hub.Finished(finished)
 		s.hub.Answer()
 	}
@@ -269,29 +286,6 @@ func (s *session) closeRecording() error {
 	}
 	s.recordingFailed(s.recorder.Close())
 	s.recorder = nil
-	return nil
-}
-
-// conclude prints the report and says what status it deserves.
-func (s *session) conclude(tracker *attribution.Tracker) error {
-	s.garbage.print()
-	var r *model.Report
-	err := s.deliver("report", func(w io.Writer) error {
-		r = tracker.Stream()
-		if s.both != nil {
-			s.options.audit = s.both.auditor.Audit(leastOfPage)
-		}
-		return s.options.Print(w, r)
-	})
-	if err != nil {
-		return err
-	}
-	if s.trouble != nil {
-		return errIncomplete
-	}
-	if s.options.Strict && !isStrict(r) {
-		return errBound
-	}
 	return nil
 }
 

@@ -68,7 +68,7 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 		warnHeap(c, live)
 	}
 	defer live.Close()
-	s.source = live
+	s.source, s.running = live, live
 	if err := s.ready(); err != nil {
 		return errors.Join(err, live.Signal(child.Pid, unix.SIGKILL))
 	}

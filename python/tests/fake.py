@@ -43,6 +43,26 @@ def window(number, kind="cell", **more):
     return whole
 
 
+def variable(name, **more):
+    return dict({"pid": os.getpid(), "name": name, "kind": "variable", "type": "numpy.ndarray", "shape": [300, 400], "dtype": "float64", "length": 300,
+                 "bytes": 960128, "reaches": 960128, "exact": True, "shaped": "300 × 400 float64", "where": "In[3] line 1 › ones", "execution": 3,
+                 "execution_count": 3, "line": 1, "stack": [{"function": "ones", "file": "numeric.py", "line": 9}]}, **more)
+
+
+def verdict(**more):
+    return dict({"kind": "rerun-growth", "title": "grows with each run of the cell", "meter": "cpu.numpy", "pid": os.getpid(), "bytes": 8 * MIB, "count": 4,
+                 "executions": [3, 4, 5, 6], "execution_counts": [3, 4, 5, 6], "runs": "In[3], In[4], In[5], In[6]", "where": "In[6] line 1 › ones",
+                 "holder": "acc[0]", "evidence": "4 runs of this cell left 2.00 MiB each", "advice": "bound what it collects", "fix": "acc.clear()",
+                 "change": {"execution": 6, "execution_count": 6, "line": 1}, "growth": {"runs": 4, "slope": 2 * MIB, "low": 2 * MIB, "high": 2 * MIB},
+                 "age_ns": 4_210_000_000, "stack": [{"function": "ones", "file": "numeric.py", "line": 9}]}, **more)
+
+
+def audited(**more):
+    return dict({"least": MIB, "cells": 7, "duration_ns": 10**9, "complete": False, "unlisted": 0, "all_clear": "",
+                 "not_judged": [{"reason": "made-before", "meter": "cpu.resident", "bytes": 50 * MIB, "says": "50.00 MiB of resident: it was there before; try: attach earlier"}]},
+                **more)
+
+
 def _packets(answer):
     """An answer in as many packets as it takes."""
     windows = answer.get("windows", [])
@@ -62,6 +82,9 @@ class Tracer:
         self.told, self.next = 0, 2
         self.memory = {"cpu.resident": 100 * MIB}    # now, in bytes
         self.coming = []        # members of the next cells' windows
+        self.looks, self.looked = 0, 2     # how many looks were asked for; how often a notebook is told that one is not over
+        self.variables, self.names = [variable("x")], {"pid": os.getpid(), "unlisted": 3, "bytes": 5000, "objects": 10**6, "complete": True}
+        self.verdicts, self.audited = [verdict()], audited()
         self.reply = None       # request -> list of packets, or None for the usual answer
         self.greeting = {"hello": "ipytracer/line/v1", "tracer": "0.1.0", "pid": os.getpid(), "limit": limit, "limit_of": "container"}
         self._work = queue.Queue()
@@ -192,4 +215,18 @@ class Tracer:
         if what == "lines":
             return {"id": number, "lines": [{"meter": "cpu.numpy", "at_peak": 512 * MIB, "allocated": 512 * MIB, "freed": 0, "net": 512 * MIB, "count": 1,
                                              "where": "In[2] line 1 › ones", "stack": [{"function": "ones", "file": "numeric.py", "line": 9, "execution": None}]}]}
+        if what in ("vars", "audit"):
+            return self._look(what, number, request.get("look"))
         return {"id": number, "error": "no such question"}
+
+    def _look(self, what, number, look):
+        if look is None:
+            self.looks += 1
+            self.left, look = self.looked, self.looks
+        if self.left > 0:
+            self.left -= 1
+            return {"id": number, "look": look, "looking": True, "wait_ns": 0}
+        found = {"id": number, "look": look, "took_ns": 10**8}
+        if what == "vars":
+            return dict(found, variables=self.variables, names=self.names)
+        return dict(found, verdicts=self.verdicts, audited=self.audited)

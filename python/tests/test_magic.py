@@ -58,7 +58,8 @@ class Magic(ShellTest):
 
     def test_unknown_words(self):
         self.run_cell("%tracer sideways")
-        self.assertEqual(self.printed.strip(), "UsageError: 'sideways' is none of: start, stop, on, off, compact, full, last, table, lines, limit SIZE, help")
+        self.assertEqual(self.printed.strip(), "UsageError: 'sideways' is none of: start, stop, on, off, compact, full, last, table, lines, vars, audit, "
+                         "live on|off|SECONDS, limit SIZE, help")
         self.run_cell("%%tracer \x1b[2Jsideways\nx = 1")
         self.assertIn("is none of: compact, full", self.printed)
         self.assertNotIn("\x1b", self.printed.replace("\x1b[0m", ""))

@@ -9,25 +9,10 @@ import (
 	"testing"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/report/html"
 	"ipytracer/report/reporttest"
 )
-
-// block is the part of the data that the tests look at.
-type block struct {
-	Meters []struct{ ID string }
-	Texts  []string
-	Rows   struct {
-		Kind, ID, Source []int
-		Figures          []struct{ Start, Need, Consumed, Off []int64 }
-	}
-	Details []struct {
-		Row, Meter int
-		Stacks     []int64
-		More       int
-	}
-	Left []string
-}
 
 func print(t *testing.T, r *model.Report, a *model.Audit) (page string, data block) {
 	t.Helper()
@@ -47,6 +32,7 @@ func print(t *testing.T, r *model.Report, a *model.Audit) (page string, data blo
 	if err := json.Unmarshal([]byte(text), &data); err != nil {
 		t.Fatalf("data: %v", err)
 	}
+	data.readAll(t)
 	return page, data
 }
 
@@ -57,16 +43,20 @@ func TestFigures(t *testing.T) {
 			r := make()
 			_, data := print(t, r, nil)
 			seen := 0
+			trees := 0
 			for row, id := range data.Rows.ID {
 				if id == 0 {
 					continue
 				}
 				for i := range r.Windows {
 					w := &r.Windows[i]
-					if w.ID != id {
+					if int64(w.ID) != id {
 						continue
 					}
 					seen++
+					if got := data.sources[data.Rows.Source[row]]; w.Kind == model.Cell && (got == "" || !strings.HasPrefix(escape.But(w.Source, "\n\t"), got)) {
+						t.Errorf("window %d: source %.100q, want %.100q", id, got, w.Source)
+					}
 					for m, meter := range data.Meters {
 						c := data.Rows.Figures[m]
 						f, ok := w.Meters[meter.ID]
@@ -77,8 +67,20 @@ func TestFigures(t *testing.T) {
 						if ok != (off != -2) || c.Start[row] != f.Start || c.Need[row] != f.Need() || c.Consumed[row] != f.Consumed || ok && f.Exact != (off == 0) {
 							t.Errorf("window %d, %s: %d, %d, %d, %d for %+v", id, meter.ID, c.Start[row], c.Need[row], c.Consumed[row], off, f)
 						}
+						with, ok := w.Tree[meter.ID]
+						all := data.Rows.Trees
+						there := trees < len(all.Row) && all.Row[trees] == int64(row) && all.Meter[trees] == int64(m)
+						if ok != there || ok && (all.Start[trees] != with.Start || all.Need[trees] != with.Need() || all.Consumed[trees] != with.Consumed || with.Exact != (all.Off[trees] == 0)) {
+							t.Errorf("window %d, %s with children: it is %+v", id, meter.ID, with)
+						}
+						if there {
+							trees++
+						}
 					}
 				}
+			}
+			if trees != len(data.Rows.Trees.Row) {
+				t.Errorf("%d of %d figures with children", trees, len(data.Rows.Trees.Row))
 			}
 			if seen != len(r.Windows) {
 				t.Errorf("%d of %d windows", seen, len(r.Windows))
@@ -99,10 +101,14 @@ func TestNothingButText(t *testing.T) {
 	if len(want) == 0 || fmt.Sprint(want) != fmt.Sprint(got) {
 		t.Errorf("elements %q, want %q", got, want)
 	}
-	for _, s := range data.Texts {
+	all := data.Texts
+	for _, s := range data.sources {
+		all = append(all, s)
+	}
+	for _, s := range all {
 		reporttest.CheckSafe(t, s, "\n\t")
 	}
-	if !strings.Contains(strings.Join(data.Texts, "\n"), "onerror") {
+	if !strings.Contains(strings.Join(all, "\n"), "onerror") {
 		t.Error("the texts are not there")
 	}
 }
@@ -156,7 +162,7 @@ func TestSize(t *testing.T) {
 		t.Errorf("left out of a page of 60 cells: %q", data.Left)
 	}
 	page, data = print(t, long(20_000), nil)
-	if len(page) > 16<<20 {
+	if len(page) > 4<<20 {
 		t.Errorf("20,000 cells make a page of %d bytes", len(page))
 	}
 	cells, statements, stacks, more := 0, 0, 0, 0

@@ -28,8 +28,8 @@ func newPage(r *model.Report, o Options) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{r: r, choice: choose(r), texts: newTexts(), meters: map[string]int{},
-		page: &page{Schema: Schema, Version: o.Version, Summit: summary.SummitID, Answers: [][2]string{}, Doubts: shownAll(summary.Doubts), Left: []string{}, Details: []detail{}, Rows: emptyRows()}}
+	b := &builder{r: r, choice: choose(r), texts: newTexts(), sources: newSources(), meters: map[string]int{},
+		page: &page{Schema: Schema, Version: o.Version, Summit: summary.SummitID, Answers: [][2]string{}, Doubts: shownAll(summary.Doubts), Left: []string{}, body: body{Details: []detail{}, Rows: emptyRows()}}}
 	b.calls = newCalls(b)
 	for _, a := range summary.Answers {
 		b.page.Answers = append(b.page.Answers, [2]string{shown(a.Question), shown(a.Text)})
@@ -55,6 +55,12 @@ func newPage(r *model.Report, o Options) (*page, error) {
 	}
 	b.left()
 	b.page.Texts = b.texts.all
+	if b.page.Body, err = deflated(&b.page.body); err != nil {
+		return nil, err
+	}
+	if b.page.Sources, err = b.sources.parts(); err != nil {
+		return nil, err
+	}
 	return b.page, nil
 }
 
@@ -76,7 +82,7 @@ func (b *builder) declare() {
 		b.page.Meters = append(b.page.Meters, meter{ID: shown(id), Name: shown(text.MeterName(id)), Source: shown(sources[id]), Part: words.IsPart(id), GPU: strings.HasPrefix(id, "gpu.")})
 	}
 	for range ids {
-		b.page.Rows.Figures = append(b.page.Rows.Figures, figure{Start: []int64{}, Need: []int64{}, Consumed: []int64{}})
+		b.page.Rows.Figures = append(b.page.Rows.Figures, figure{Start: longs{}, Need: longs{}, Consumed: longs{}})
 	}
 }
 

@@ -24,6 +24,7 @@ type builder struct {
 	r        *model.Report
 	choice   *choice
 	texts    *texts
+	sources  *tableOfSources
 	page     *page
 	meters   map[string]int
 	calls    *calls
@@ -35,9 +36,9 @@ type builder struct {
 
 // emptyRows has no list that is nil, which would be null in JSON.
 func emptyRows() rows {
-	none, long := []int{}, []int64{}
+	none, long := ints{}, longs{}
 	return rows{Kind: none, ID: none, Parent: none, PID: none, Execution: none, Label: none, Line: none, Source: none, Cut: none, Status: none, Start: long, Duration: long, CPU: long,
-		Remarks: none, Figures: []figure{}, Trees: long, Children: []child{}, Unlisted: none}
+		Remarks: none, Figures: []figure{}, Trees: trees{none, none, long, long, long, long}, Children: []child{}, Unlisted: unlisted{none, none}}
 }
 
 // window adds the row of a window, if it has one.
@@ -55,7 +56,7 @@ func (b *builder) window(w *model.Window) {
 	row := len(rows.Kind)
 	source, cut := 0, false
 	if kind == kindCell { // a statement's is in its cell's
-		source, cut = b.texts.source(w.Source)
+		source, cut = b.sources.add(w.Source, b.choice.detailed[w.ID])
 		cut = cut || w.SourceTruncated
 	}
 	status := ""
@@ -76,8 +77,7 @@ func (b *builder) window(w *model.Window) {
 	b.figures(w.Meters)
 	for i, m := range b.page.Meters {
 		if f, ok := w.Tree[m.ID]; ok {
-			rows.Trees = append(rows.Trees, int64(row))
-			rows.Trees = packed(rows.Trees, i, f)
+			rows.Trees.add(row, i, f)
 		}
 	}
 	b.childrenOf(row, w)
@@ -146,6 +146,11 @@ func offOf(f model.Figure) int64 {
 	return *f.Bound
 }
 
+func (t *trees) add(row, meter int, f model.Figure) {
+	t.Row, t.Meter, t.Off = append(t.Row, row), append(t.Meter, meter), append(t.Off, offOf(f))
+	t.Start, t.Need, t.Consumed = append(t.Start, f.Start), append(t.Need, f.Need()), append(t.Consumed, f.Consumed)
+}
+
 // packed adds a figure to a list of numbers.
 func packed(to []int64, meter int, f model.Figure) []int64 {
 	return append(to, int64(meter), f.Start, f.Need(), f.Consumed, offOf(f))
@@ -174,7 +179,8 @@ func (b *builder) childrenOf(row int, w *model.Window) {
 		b.page.Rows.Children = append(b.page.Rows.Children, child{row, c.PID, b.texts.name(c.Command), b.allPacked(c.Meters)})
 	}
 	if more := len(all) - room + w.ChildrenUnlisted; more > 0 {
-		b.page.Rows.Unlisted = append(b.page.Rows.Unlisted, row, more)
+		to := &b.page.Rows.Unlisted
+		to.Row, to.More = append(to.Row, row), append(to.More, more)
 	}
 }
 

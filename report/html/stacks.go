@@ -33,9 +33,9 @@ type countKey struct {
 
 func newCalls(b *builder) *calls {
 	c := &calls{b: b, nodeAt: map[[2]int]int{}, counts: map[countKey]int{}}
-	none := []int{}
+	none := ints{}
 	b.page.Frames = frames{Function: none, File: none, Line: none, Execution: none, Count: none, Kind: none}
-	b.page.Nodes = nodes{Parent: []int{0}, Frame: []int{-1}}
+	b.page.Nodes = nodes{Parent: ints{0}, Frame: ints{-1}}
 	return c
 }
 
@@ -107,7 +107,7 @@ func (b *builder) detail(row int, w *model.Window) {
 			continue
 		}
 		cover := w.Coverage[id]
-		d := detail{Row: row, Meter: meter, Stacks: []int64{}, AtPeak: cover.AtPeak, Rest: cover.Rest, Unlisted: cover.Unlisted, UnlistedAtPeak: cover.UnlistedAtPeak, Exact: cover.Exact}
+		d := detail{Row: row, Meter: meter, Stacks: longs{}, AtPeak: cover.AtPeak, Rest: cover.Rest, Unlisted: cover.Unlisted, UnlistedAtPeak: cover.UnlistedAtPeak, Exact: cover.Exact}
 		all := of[id]
 		slices.SortStableFunc(all, func(x, y model.Allocation) int {
 			return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated))

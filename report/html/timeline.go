@@ -13,15 +13,14 @@ const (
 
 // track is what one meter of a process did over time.
 type track struct {
-	PID   int  `json:"pid"`
-	Meter int  `json:"meter"`
-	Tree  bool `json:"tree,omitempty"` // of the process and its descendants together
-	// NS and Bytes are differences to the point before.
-	NS    []int64 `json:"ns"`
-	Bytes []int64 `json:"bytes"`
-	Kinds string  `json:"kinds"` // a letter each, as model.PointKind
+	PID   int    `json:"pid"`
+	Meter int    `json:"meter"`
+	Tree  bool   `json:"tree,omitempty"` // of the process and its descendants together
+	NS    longs  `json:"ns"`
+	Bytes longs  `json:"bytes"`
+	Kinds string `json:"kinds"` // a letter each, as model.PointKind
 	// Gaps: start, end, why (text), start …
-	Gaps []int64 `json:"gaps"`
+	Gaps longs `json:"gaps"`
 }
 
 // which tells a track from the others.
@@ -67,7 +66,7 @@ func (b *builder) timeline() {
 				b.untold++
 				continue
 			}
-			b.page.Timeline = append(b.page.Timeline, track{PID: k.pid, Meter: k.meter, Tree: k.tree, NS: []int64{}, Bytes: []int64{}, Gaps: []int64{}})
+			b.page.Timeline = append(b.page.Timeline, track{PID: k.pid, Meter: k.meter, Tree: k.tree, NS: longs{}, Bytes: longs{}, Gaps: longs{}})
 			one = newThinner(len(b.page.Timeline)-1, points[k], all, b.page.Length)
 			thin[k] = one
 		}
@@ -96,7 +95,6 @@ type thinner struct {
 	begun                    bool
 	first, low, high, last   model.Point
 	lowAt, highAt, n, lastAt int
-	before                   model.Point // the last that was written
 	kinds                    []byte
 }
 
@@ -165,7 +163,6 @@ func (t *thinner) flush(to *track) {
 }
 
 func (t *thinner) write(to *track, p model.Point) {
-	to.NS, to.Bytes = append(to.NS, p.NS-t.before.NS), append(to.Bytes, p.Bytes-t.before.Bytes)
+	to.NS, to.Bytes = append(to.NS, p.NS), append(to.Bytes, p.Bytes)
 	t.kinds = append(t.kinds, byte(p.Kind))
-	t.before = p
 }

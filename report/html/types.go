@@ -3,9 +3,9 @@ package html
 import "ipytracer/model"
 
 // Schema is that of the block of data, in its "schema" field. The block is between this package and page/: programs read the report's JSON.
-const Schema = "ipytracer/page/v1"
+const Schema = "ipytracer/page/v2"
 
-// page is the block of data. Texts are in a table of their own, each once, and referred to by their places in it; text 0 is the empty one.
+// page is the block of data: what is small, as it is; what is not, in parts that are deflated.
 type page struct {
 	Schema    string      `json:"schema"`
 	Version   int         `json:"version,omitempty"` // of the page, where a server gives it out
@@ -15,12 +15,8 @@ type page struct {
 	Host      model.Host  `json:"host"`
 	Length    int64       `json:"length"` // of the session, in nanoseconds
 	Meters    []meter     `json:"meters"`
-	Texts     []string    `json:"texts"`
-	Rows      rows        `json:"rows"`
-	Details   []detail    `json:"details"`
-	Nodes     nodes       `json:"nodes"`
-	Frames    frames      `json:"frames"`
-	Timeline  []track     `json:"timeline"`
+	Body      string      `json:"body"`    // what is drawn first: body
+	Sources   []sources   `json:"sources"` // of cells: those that are drawn first, first
 	Lines     []line      `json:"lines"`
 	Variables []variable  `json:"variables"`
 	Names     names       `json:"names"`
@@ -31,6 +27,25 @@ type page struct {
 	Proof     proof       `json:"proof"`
 	// Left says, in words, what has no room in the page.
 	Left []string `json:"left"`
+
+	body `json:"-"`
+}
+
+// body has what the first sight of the page is made of. Texts are in a table, each once, and referred to by their places in it; text 0 is
+// the empty one. Sources have a table of their own; source 0 is the empty one.
+type body struct {
+	Texts    []string `json:"texts"`
+	Rows     rows     `json:"rows"`
+	Details  []detail `json:"details"`
+	Nodes    nodes    `json:"nodes"`
+	Frames   frames   `json:"frames"`
+	Timeline []track  `json:"timeline"`
+}
+
+// sources are some of the sources: their places in the table, and a list of as many texts, deflated.
+type sources struct {
+	At   ints   `json:"at"`
+	Data string `json:"data"`
 }
 
 type meter struct {
@@ -45,27 +60,26 @@ type meter struct {
 
 // rows are windows and the times between cells, one column a field.
 type rows struct {
-	Kind      []int   `json:"kind"` // 0 session, 1 experiment, 2 cell, 3 statement, 4 between cells
-	ID        []int   `json:"id"`   // 0 between cells
-	Parent    []int   `json:"parent"`
-	PID       []int   `json:"pid"`
-	Execution []int   `json:"execution"`
-	Label     []int   `json:"label"` // text
-	Line      []int   `json:"line"`
-	Source    []int   `json:"source"` // text
-	Cut       []int   `json:"cut"`    // rows whose source is longer than shown
-	Status    []int   `json:"status"` // text; 0 where it ended well
-	Start     []int64 `json:"start"`
-	Duration  []int64 `json:"duration"`
-	CPU       []int64 `json:"cpu"`
+	Kind      ints  `json:"kind"` // 0 session, 1 experiment, 2 cell, 3 statement, 4 between cells
+	ID        ints  `json:"id"`   // 0 between cells
+	Parent    ints  `json:"parent"`
+	PID       ints  `json:"pid"`
+	Execution ints  `json:"execution"`
+	Label     ints  `json:"label"` // text
+	Line      ints  `json:"line"`
+	Source    ints  `json:"source"` // in the table of sources
+	Cut       ints  `json:"cut"`    // rows whose source is longer than shown
+	Status    ints  `json:"status"` // text; 0 where it ended well
+	Start     longs `json:"start"`
+	Duration  longs `json:"duration"`
+	CPU       longs `json:"cpu"`
 	// Remarks are what is special: row, text, row, text …
-	Remarks []int    `json:"remarks"`
+	Remarks ints     `json:"remarks"`
 	Figures []figure `json:"figures"` // by meter
-	// Trees are figures with children, where they differ: row, meter, start, need, consumed, off, row …
-	Trees []int64 `json:"trees"`
+	Trees   trees    `json:"trees"`
 	// Children of windows: those that took most, and how many more there are.
-	Children []child `json:"children"`
-	Unlisted []int   `json:"unlisted"` // row, number, row …
+	Children []child  `json:"children"`
+	Unlisted unlisted `json:"unlisted"`
 	// Statements and Between are how many of these have no row.
 	Statements int `json:"statements,omitempty"`
 	Between    int `json:"between,omitempty"`
@@ -73,11 +87,27 @@ type rows struct {
 
 // figure has the figures of one meter, in bytes.
 type figure struct {
-	Start    []int64 `json:"start"`
-	Need     []int64 `json:"need"` // peak − start
-	Consumed []int64 `json:"consumed"`
+	Start    longs `json:"start"`
+	Need     longs `json:"need"` // peak − start
+	Consumed longs `json:"consumed"`
 	// Off is 0 for an exact figure, how far it can be off, unknown, or absent. It is left out where all are exact.
-	Off []int64 `json:"off,omitempty"`
+	Off longs `json:"off,omitempty"`
+}
+
+// trees are figures with children where they differ from the window's own, by row, then by meter.
+type trees struct {
+	Row      ints  `json:"row"`
+	Meter    ints  `json:"meter"`
+	Start    longs `json:"start"`
+	Need     longs `json:"need"`
+	Consumed longs `json:"consumed"`
+	Off      longs `json:"off"`
+}
+
+// unlisted is how many children more a row has, by row.
+type unlisted struct {
+	Row  ints `json:"row"`
+	More ints `json:"more"`
 }
 
 // What off says of a figure that is not exact by a known bound.
@@ -98,7 +128,7 @@ type detail struct {
 	Row   int `json:"row"`
 	Meter int `json:"meter"`
 	// Stacks: node, at peak, allocated, freed, count, node …
-	Stacks []int64 `json:"stacks"`
+	Stacks longs `json:"stacks"`
 	// AtPeak and Rest: how much of the peak these and the unlisted explain, and how much is not explained. Unlisted are not in the report,
 	// More are in the report and not in the page, with what they have at the peak.
 	AtPeak         int64 `json:"atPeak"`
@@ -112,18 +142,18 @@ type detail struct {
 
 // nodes are calls on stacks: a tree of which the outermost calls are the roots. Node 0 is the empty stack.
 type nodes struct {
-	Parent []int `json:"parent"`
-	Frame  []int `json:"frame"`
+	Parent ints `json:"parent"`
+	Frame  ints `json:"frame"`
 }
 
 // frames are calls, each once. Kind is 0 a cell's, 1 the user's file, 2 a library, 3 machine code.
 type frames struct {
-	Function  []int `json:"function"` // text
-	File      []int `json:"file"`     // text; the module of machine code
-	Line      []int `json:"line"`
-	Execution []int `json:"execution"`
-	Count     []int `json:"count"` // In[N]; −1 for none
-	Kind      []int `json:"kind"`
+	Function  ints `json:"function"` // text
+	File      ints `json:"file"`     // text; the module of machine code
+	Line      ints `json:"line"`
+	Execution ints `json:"execution"`
+	Count     ints `json:"count"` // In[N]; −1 for none
+	Kind      ints `json:"kind"`
 }
 
 type line struct {

@@ -52,7 +52,17 @@ type packet struct {
 	Windows []json.RawMessage `json:"windows,omitempty"`
 	Lines   []json.RawMessage `json:"lines,omitempty"`
 	Lost    int               `json:"lost,omitempty"`
-	Cut     bool              `json:"cut,omitempty"` // there is more, which had no room in the answer
+
+	// Of a look: its number, what went wrong with it, how long it took, what it has found.
+	Look      int64             `json:"look,omitempty"`
+	Why       string            `json:"why,omitempty"`
+	TookNS    int64             `json:"took_ns,omitempty"`
+	Variables []json.RawMessage `json:"variables,omitempty"`
+	Names     *model.Names      `json:"names,omitempty"`
+	Verdicts  []json.RawMessage `json:"verdicts,omitempty"`
+	Audited   *audited          `json:"audited,omitempty"`
+
+	Cut bool `json:"cut,omitempty"` // there is more, which had no room in the answer
 }
 
 // tell answers with windows.
@@ -65,12 +75,15 @@ func (h *Hub) tell(l *line, id int64, windows []model.Window, lost int) {
 func (h *Hub) inPackets(l *line, frame packet, count int, item func(i int) json.RawMessage, put func(p *packet, some []json.RawMessage)) {
 	var some []json.RawMessage
 	size, sent := 0, 0
+	own, _ := json.Marshal(frame)
+	most := maxAnswer - roomForRest - len(own)
 	for i := range count {
 		one := item(i)
-		if len(one) > maxAnswer-roomForRest {
-			continue // it fits into none
+		if len(one) > most { // it fits into none
+			frame.Cut = true
+			continue
 		}
-		if size+len(one)+1 > maxAnswer-roomForRest {
+		if size+len(one)+1 > most {
 			if sent++; sent == maxPackets {
 				frame.Cut = true
 				break

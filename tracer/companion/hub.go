@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -36,6 +37,7 @@ type Hub struct {
 	options Options
 	windows Windows
 	asked   []int // processes, in the order they asked
+	looks   looks
 
 	mu     sync.Mutex
 	lines  map[key]*line
@@ -47,6 +49,16 @@ type Options struct {
 	Version  string                     // of the tracer
 	Who      func([]model.Frame) string // puts a stack in words
 	NoSource bool                       // no source of a notebook's is told
+	Words    Words
+}
+
+// Words put what a look has found in the words of reports; a nil one says nothing.
+type Words struct {
+	Shape     func(model.Variable) string
+	Title     func(kind string) string // of a verdict
+	Runs      func(*model.Verdict) string
+	NotJudged func(*model.NotJudged) string
+	AllClear  func(*model.Audit) string // of one without a verdict
 }
 
 // key says which line of a process it is: one for questions, and one by which it hears of cells while they run.
@@ -57,7 +69,7 @@ type key struct {
 
 // New makes one.
 func New(o Options, windows Windows) *Hub {
-	return &Hub{options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{}}
+	return &Hub{options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{}, looks: looks{now: time.Now}}
 }
 
 // hello is the first packet on a line.
@@ -136,6 +148,7 @@ func (h *Hub) inherit(pid, parent int) {
 }
 
 func (h *Hub) drop(pid int) {
+	h.looks.drop(pid)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, live := range []bool{false, true} {
@@ -184,6 +197,7 @@ func (h *Hub) Answer() {
 		}
 	}
 	h.asked = h.asked[:0]
+	h.looks.begin()
 	// Only now: who has its answer may ask again at once, and what it asks about then has not been taken in yet.
 	for _, w := range all {
 		h.answer(w.line, w.text)
@@ -226,6 +240,7 @@ type request struct {
 	Limit  int    `json:"limit"`
 	Name   string `json:"name"`
 	Window int    `json:"window"`
+	Look   int64  `json:"look"`
 }
 
 // failed is the answer to what makes no sense.
@@ -260,6 +275,8 @@ func (h *Hub) answer(l *line, text []byte) {
 		h.tell(l, r.ID, found, 0)
 	case "lines":
 		h.tellLines(l, r)
+	case "vars", "audit":
+		h.tellLook(l, r, r.Ask == "audit")
 	default:
 		l.send(failed{r.ID, fmt.Sprintf("nothing is known of %.40q", r.Ask)})
 	}

@@ -62,6 +62,22 @@ type answerOf struct {
 	Error   string           `json:"error"`
 	Cut     bool             `json:"cut"`
 	Tick    uint64           `json:"tick"`
+
+	Look      int64            `json:"look"`
+	Looking   bool             `json:"looking"`
+	WaitNS    int64            `json:"wait_ns"`
+	TookNS    int64            `json:"took_ns"`
+	Why       string           `json:"why"`
+	Variables []map[string]any `json:"variables"`
+	Names     map[string]any   `json:"names"`
+	Verdicts  []map[string]any `json:"verdicts"`
+	Audited   *struct {
+		Least     int64  `json:"least"`
+		Cells     int    `json:"cells"`
+		Complete  bool   `json:"complete"`
+		AllClear  string `json:"all_clear"`
+		NotJudged []any  `json:"not_judged"`
+	} `json:"audited"`
 }
 
 // notebook is the other end of a line.

@@ -17,6 +17,7 @@ type RunningCell struct {
 // RunningThread is a thread that runs cells, one within another: outermost first.
 type RunningThread struct {
 	ID    uint64 // pthread_self()
+	State uint64 // the address of its PyThreadState
 	Main  bool
 	Cells []RunningCell
 }
@@ -42,7 +43,7 @@ func (p *Interpreter) RunningCells() ([]RunningThread, error) {
 	var out []RunningThread
 	for i, t := range threads {
 		if cells := p.runningOn(t, uint64(layout.FrameLocals)); len(cells) > 0 {
-			out = append(out, RunningThread{ID: t.ThreadID, Main: i == len(threads)-1, Cells: cells})
+			out = append(out, RunningThread{ID: t.ThreadID, State: t.Address, Main: i == len(threads)-1, Cells: cells})
 		}
 	}
 	return out, nil

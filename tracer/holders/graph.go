@@ -95,6 +95,7 @@ type walker struct {
 	deferring bool
 	spaces    map[uint64]bool // the namespaces of modules
 	running   map[uint64]bool // frames
+	cells     map[uint64]bool // those of threads that run cells, see [Limits.Running]
 	kind      uint8           // of the roots at work
 
 	counting *counts     // references within garbage, see cycles.go

@@ -31,6 +31,8 @@ type Limits struct {
 	Time    time.Duration // of the processor, of the thread that walks; 5 s
 	Unseen  bool          // look for arrays that are none of the blocks, too
 	Names   bool          // of [List]: what only modules have is not looked for
+	// Running are the PyThreadStates of threads that run cells: what their frames hold is told as [event.Holder.Running].
+	Running []uint64
 }
 
 // Result is what a walk found: a Holder for each block, in the order of their addresses. All texts are hostile, and may be no UTF-8.

@@ -24,6 +24,7 @@ func (w *walker) describe(h *event.Holder, n int32) {
 	h.References = w.references(addr)
 	h.Probable = w.nodes[n].probable
 	h.Root = w.rootOf(n)
+	h.Running = w.cells[w.addrs[w.rootNode(n)]]
 	if t := w.objectType(addr); t != nil {
 		h.Type = t.name
 	}
@@ -64,13 +65,18 @@ func (w *walker) describe(h *event.Holder, n int32) {
 
 // rootOf is the name of the root that a node was reached from.
 func (w *walker) rootOf(n int32) string {
-	for steps := 0; w.nodes[n].parent >= 0 && steps < w.limits.Objects; steps++ {
-		n = w.nodes[n].parent
-	}
-	if l := w.labelOf(n); l.kind == labelRoot {
+	if l := w.labelOf(w.rootNode(n)); l.kind == labelRoot {
 		return w.names[l.arg]
 	}
 	return ""
+}
+
+// rootNode is the root that a node was reached from.
+func (w *walker) rootNode(n int32) int32 {
+	for steps := 0; w.nodes[n].parent >= 0 && steps < w.limits.Objects; steps++ {
+		n = w.nodes[n].parent
+	}
+	return n
 }
 
 // submodules writes the steps through the dicts that a torch.nn.Module keeps its parts in as one writes them in Python:

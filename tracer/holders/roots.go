@@ -1,6 +1,7 @@
 package holders
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -199,6 +200,12 @@ func (w *walker) readThreads() (all []thread) {
 		one := thread{addr: state}
 		for f != 0 && f&7 == 0 && !w.running[f] && len(w.running) < maxFrames && !w.done() {
 			w.running[f] = true
+			if slices.Contains(w.limits.Running, state) {
+				if w.cells == nil {
+					w.cells = map[uint64]bool{}
+				}
+				w.cells[f] = true
+			}
 			one.frames = append(one.frames, f)
 			f = w.mem.word(f + uint64(w.heap.FrameBack))
 		}

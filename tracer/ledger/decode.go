@@ -126,7 +126,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	out := event.Boundary{
 		Number: b.Number, Time: event.Nanoseconds(b.Time), Kind: event.BoundaryKind(b.Kind), Root: b.Root,
 		PID: b.Pid, TID: b.Tid, Parent: b.Parent, Cell: b.Cell, Outer: b.Outer, Segment: b.Segment, Stream: b.Stream,
-		Inputs: b.Inputs, Outcome: event.Outcome(b.Outcome), Frees: event.Frees{Unknown: b.Unknown},
+		Inputs: b.Inputs, CPUTime: event.Nanoseconds(b.CpuTime), Outcome: event.Outcome(b.Outcome), Frees: event.Frees{Unknown: b.Unknown},
 		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
 	}
 	for kind := range b.Unknown {
@@ -135,6 +135,9 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	out.Doubts = decodeDoubts(b)
 	out.Late = out.Kind == event.CellOpen && b.FirstLine != 0
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
+	if out.Kind == event.MeterShed || out.Kind == event.MeterBack || out.Kind == event.MeterSettled {
+		out.CPUTime = 0 // no window begins or ends there: it is that of the boundary before
+	}
 	if out.Kind == event.MeterShed || out.Kind == event.MeterBack {
 		extra.Foreign = Foreign(b.FirstLine)
 	}
@@ -143,7 +146,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		out.Outcome = event.OutcomeUnknown
 	}
 	if out.Kind == event.ProcessExec || out.Kind == event.ProcessExit {
-		extra.Imports, extra.CPUTime, out.Inputs = Imports(b.Group), event.Nanoseconds(b.Inputs), -1 // Go has the first name of a union only
+		extra.Imports = Imports(b.Group)
 	}
 	extra.Told = (out.Kind == event.CellResult || out.Kind == event.CellClose) && b.FirstLine == outcomeTold
 	if out.Kind == event.StatementOpen {

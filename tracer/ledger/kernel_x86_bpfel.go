@@ -46,6 +46,7 @@ type kernelBoundary struct {
 	Since       uint64
 	Stream      uint64
 	Inputs      int64
+	CpuTime     int64
 	Unknown     [4]uint64
 	Slack       [4]int64
 	Unsure      [4]int64
@@ -205,6 +206,13 @@ type kernelCudaKey struct {
 	Slot    uint32
 	Kind    uint32
 }
+
+type kernelCudaMover uint32
+
+const (
+	kernelCudaMoverCALLER_MOVED_OUT  kernelCudaMover = 19
+	kernelCudaMoverCALLER_MOVED_BACK kernelCudaMover = 20
+)
 
 type kernelCudaObject struct {
 	_          structs.HostLayout
@@ -503,6 +511,7 @@ type kernelProcess struct {
 	Told      [9]int64
 	Inherited [9]int64
 	Counter   [4]int64
+	CpuTime   int64
 	Started   uint64
 	Era       uint64
 	FirstEra  uint64
@@ -606,11 +615,11 @@ type kernelRoot struct {
 	Unknown     [4]uint64
 	Slack       [4]int64
 	Unsure      [4]int64
-	Listening   uint64
 	Refused     [4]uint64
 	Missing     [5]int64
 	Untraced    uint64
 	UntracedNow uint64
+	Listening   uint64
 	Tree        [9]int64
 	TreeHigh    [9]int64
 	Processes   uint32
@@ -756,6 +765,7 @@ const (
 	kernelMapBoundaries          = "boundaries"
 	kernelMapCalls               = "calls"
 	kernelMapChanges             = "changes"
+	kernelMapClocks              = "clocks"
 	kernelMapCodeNumbers         = "code_numbers"
 	kernelMapCodes               = "codes"
 	kernelMapCudaObjects         = "cuda_objects"
@@ -814,6 +824,7 @@ const (
 	kernelProgNumpyResizing      = "numpy_resizing"
 	kernelProgNumpyTrack         = "numpy_track"
 	kernelProgNumpyUntrack       = "numpy_untrack"
+	kernelProgObserveClock       = "observe_clock"
 	kernelProgProcessExec        = "process_exec"
 	kernelProgProcessExit        = "process_exit"
 	kernelProgProcessFork        = "process_fork"
@@ -834,6 +845,7 @@ const (
 	kernelVarBudgetFull          = "budget_full"
 	kernelVarBudgetShare         = "budget_share"
 	kernelVarChangeRingSize      = "change_ring_size"
+	kernelVarClockBegan          = "clock_began"
 	kernelVarCodeChanges         = "code_changes"
 	kernelVarCodeChecked         = "code_checked"
 	kernelVarCodeFrees           = "code_frees"
@@ -848,6 +860,7 @@ const (
 	kernelVarExportChangeFlag    = "export_change_flag"
 	kernelVarExportCode          = "export_code"
 	kernelVarExportCopy          = "export_copy"
+	kernelVarExportCudaMover     = "export_cuda_mover"
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
 	kernelVarExportFinding       = "export_finding"
@@ -963,6 +976,7 @@ type kernelProgramSpecs struct {
 	NumpyResizing   *ebpf.ProgramSpec `ebpf:"numpy_resizing"`
 	NumpyTrack      *ebpf.ProgramSpec `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.ProgramSpec `ebpf:"numpy_untrack"`
+	ObserveClock    *ebpf.ProgramSpec `ebpf:"observe_clock"`
 	ProcessExec     *ebpf.ProgramSpec `ebpf:"process_exec"`
 	ProcessExit     *ebpf.ProgramSpec `ebpf:"process_exit"`
 	ProcessFork     *ebpf.ProgramSpec `ebpf:"process_fork"`
@@ -988,6 +1002,7 @@ type kernelMapSpecs struct {
 	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
 	Calls        *ebpf.MapSpec `ebpf:"calls"`
 	Changes      *ebpf.MapSpec `ebpf:"changes"`
+	Clocks       *ebpf.MapSpec `ebpf:"clocks"`
 	CodeNumbers  *ebpf.MapSpec `ebpf:"code_numbers"`
 	Codes        *ebpf.MapSpec `ebpf:"codes"`
 	CudaObjects  *ebpf.MapSpec `ebpf:"cuda_objects"`
@@ -1029,6 +1044,7 @@ type kernelVariableSpecs struct {
 	BudgetFull          *ebpf.VariableSpec `ebpf:"budget_full"`
 	BudgetShare         *ebpf.VariableSpec `ebpf:"budget_share"`
 	ChangeRingSize      *ebpf.VariableSpec `ebpf:"change_ring_size"`
+	ClockBegan          *ebpf.VariableSpec `ebpf:"clock_began"`
 	CodeChanges         *ebpf.VariableSpec `ebpf:"code_changes"`
 	CodeChecked         *ebpf.VariableSpec `ebpf:"code_checked"`
 	CodeFrees           *ebpf.VariableSpec `ebpf:"code_frees"`
@@ -1043,6 +1059,7 @@ type kernelVariableSpecs struct {
 	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.VariableSpec `ebpf:"export_code"`
 	ExportCopy          *ebpf.VariableSpec `ebpf:"export_copy"`
+	ExportCudaMover     *ebpf.VariableSpec `ebpf:"export_cuda_mover"`
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
 	ExportFinding       *ebpf.VariableSpec `ebpf:"export_finding"`
@@ -1112,6 +1129,7 @@ type kernelMaps struct {
 	Boundaries   *ebpf.Map `ebpf:"boundaries"`
 	Calls        *ebpf.Map `ebpf:"calls"`
 	Changes      *ebpf.Map `ebpf:"changes"`
+	Clocks       *ebpf.Map `ebpf:"clocks"`
 	CodeNumbers  *ebpf.Map `ebpf:"code_numbers"`
 	Codes        *ebpf.Map `ebpf:"codes"`
 	CudaObjects  *ebpf.Map `ebpf:"cuda_objects"`
@@ -1150,6 +1168,7 @@ func (m *kernelMaps) Close() error {
 		m.Boundaries,
 		m.Calls,
 		m.Changes,
+		m.Clocks,
 		m.CodeNumbers,
 		m.Codes,
 		m.CudaObjects,
@@ -1192,6 +1211,7 @@ type kernelVariables struct {
 	BudgetFull          *ebpf.Variable `ebpf:"budget_full"`
 	BudgetShare         *ebpf.Variable `ebpf:"budget_share"`
 	ChangeRingSize      *ebpf.Variable `ebpf:"change_ring_size"`
+	ClockBegan          *ebpf.Variable `ebpf:"clock_began"`
 	CodeChanges         *ebpf.Variable `ebpf:"code_changes"`
 	CodeChecked         *ebpf.Variable `ebpf:"code_checked"`
 	CodeFrees           *ebpf.Variable `ebpf:"code_frees"`
@@ -1206,6 +1226,7 @@ type kernelVariables struct {
 	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.Variable `ebpf:"export_code"`
 	ExportCopy          *ebpf.Variable `ebpf:"export_copy"`
+	ExportCudaMover     *ebpf.Variable `ebpf:"export_cuda_mover"`
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
 	ExportFinding       *ebpf.Variable `ebpf:"export_finding"`
@@ -1283,6 +1304,7 @@ type kernelPrograms struct {
 	NumpyResizing   *ebpf.Program `ebpf:"numpy_resizing"`
 	NumpyTrack      *ebpf.Program `ebpf:"numpy_track"`
 	NumpyUntrack    *ebpf.Program `ebpf:"numpy_untrack"`
+	ObserveClock    *ebpf.Program `ebpf:"observe_clock"`
 	ProcessExec     *ebpf.Program `ebpf:"process_exec"`
 	ProcessExit     *ebpf.Program `ebpf:"process_exit"`
 	ProcessFork     *ebpf.Program `ebpf:"process_fork"`
@@ -1330,6 +1352,7 @@ func (p *kernelPrograms) Close() error {
 		p.NumpyResizing,
 		p.NumpyTrack,
 		p.NumpyUntrack,
+		p.ObserveClock,
 		p.ProcessExec,
 		p.ProcessExit,
 		p.ProcessFork,

@@ -46,6 +46,8 @@ type Capabilities struct {
 	// ResidentBound is how far resident can be off, in bytes for each thread, where it is not exact.
 	ResidentBound int64
 	MultiUprobe   bool // one link for many sites, without perf events; it was tried
+	// NoClock says why CPU times are those of each thread's last tick or switch; nil if they are those of the boundary.
+	NoClock error
 }
 
 // Ledger is the loaded BPF object. It is not safe for concurrent use, except that [Ledger.Losses] and
@@ -57,6 +59,7 @@ type Ledger struct {
 	iterator *link.Iter
 	rings    rings
 	prices   prices
+	clocks   []int // perf events, each of a CPU
 	// codeChecked is what the kernel was told by CodeChecked, by slot.
 	codeChecked [MaxProcesses]uint32
 	found       uint64       // cells that OpenRunning has opened
@@ -120,6 +123,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 		return fmt.Errorf("%w: %d CPUs, this build sums the counters of at most %d", ErrNotSupported, cpus, maxCPUs)
 	}
 	spec.Maps["shares"].MaxEntries *= uint32(cpus)
+	spec.Maps["clocks"].MaxEntries = uint32(cpus)
 	kernel, err := cache.Kernel()
 	if err != nil {
 		return noBTF(err)
@@ -181,6 +185,7 @@ func (l *Ledger) prepare() error {
 		return err
 	}
 	l.rings.expected = 1
+	l.cap.NoClock = l.learnClocks()
 	if l.iterator, err = link.AttachIter(link.IterOptions{Program: l.objects.ControlTask}); err != nil {
 		return classify("attach the task iterator", err)
 	}
@@ -239,6 +244,7 @@ func (l *Ledger) Close() error {
 	if l.iterator != nil {
 		errs = append(errs, l.iterator.Close())
 	}
+	errs = append(errs, l.closeClocks())
 	for _, r := range []*ringbuf.Reader{l.rings.boundaries, l.rings.changes} {
 		if r != nil {
 			errs = append(errs, r.Close())

@@ -92,8 +92,6 @@ type BoundaryExtra struct {
 	OutOfMemory bool
 	NamedPython bool    // ProcessExec: the program's file is named python…, as every CPython's is
 	Imports     Imports // ProcessExec: of what the process was before; ProcessExit
-	// CPUTime is what a process had used by then: ProcessExec, ProcessExit. It may be some milliseconds short (a tick of the scheduler).
-	CPUTime event.Nanoseconds
 }
 
 // Imports are libraries that allocate and whose code a process has mapped since it executed its program, by their files' names.

@@ -7,15 +7,16 @@ once. Sizes are bytes everywhere, times nanoseconds; meters are named as in the 
 "gpu.0.driver" …
 """
 
-from ._api import attached, cells, last, lines
+from ._api import attached, audit, cells, last, lines, vars
 from ._experiment import Experiment, Result, experiment, start
+from ._looked import Audit, Growth, NotJudged, Place, Variable, Variables, Verdict
 from ._release import release_traceback, seed
 from ._window import Child, Figure, Frame, Line, Lines, Top, Window, Windows
 
 __version__ = "0.1.0"
 
-__all__ = ["Child", "Experiment", "Figure", "Frame", "Line", "Lines", "Result", "Top", "Window", "Windows", "attached", "cells", "experiment", "last",
-           "lines", "release_traceback", "seed", "start"]
+__all__ = ["Audit", "Child", "Experiment", "Figure", "Frame", "Growth", "Line", "Lines", "NotJudged", "Place", "Result", "Top", "Variable", "Variables",
+           "Verdict", "Window", "Windows", "attached", "audit", "cells", "experiment", "last", "lines", "release_traceback", "seed", "start"]     # and vars, which hides no builtin of who imports all
 
 
 def load_ipython_extension(shell):

@@ -1,6 +1,9 @@
 """What can be asked in Python. Without a tracer each call returns at once."""
 
+import time
+
 from ._line import IN_ALL, LINE
+from ._looked import Audit, Looking, Variables
 from ._window import Lines, Window, Windows
 
 _PAGE = 200     # cells that one answer has
@@ -62,3 +65,62 @@ def lines(window=None):
         raise TypeError("lines() takes a window or its id, not %s" % type(number).__name__)
     found = LINE.ask("lines", most=IN_ALL, window=number)
     return found if isinstance(found, Lines) else Lines()
+
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25   # seconds between two questions whether a look is over
+
+
+def ask_look(what, number=0):
+    """Ask once for a look ("vars", "audit"), or for what look number has found: Looking, Variables or Audit, or a sentence (str) that says why there
+    is none."""
+    if not LINE.look():
+        return "no tracer listens"
+    found = LINE.ask(what, most=IN_ALL, patient=True, **({"look": number} if number else {}))
+    if found is None:
+        return "the tracer does not answer: it is stopped, or very busy" if LINE.look() else "the tracer has ended"
+    return found
+
+
+def look(what, wait, say=None):
+    """Have the tracer look, and wait for what it finds at most that many seconds, as long as it answers at once that it looks. say is called with the
+    seconds so far and those until the look may begin. The result is as ask_look has it."""
+    began, pause = time.monotonic(), _FIRST_PAUSE
+    found = ask_look(what)
+    while isinstance(found, Looking):
+        seconds = time.monotonic() - began
+        if seconds >= wait:
+            return "the tracer still looks after %d s: ask again" % seconds
+        if say is not None:
+            say(seconds, found.wait_ns / 1e9)
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+        found = ask_look(what, found.look)
+    return found
+
+
+def _looked(what, kind, wait):
+    found = look(what, wait)
+    if isinstance(found, kind):
+        return found
+    none = kind()
+    none.why = found if isinstance(found, str) else "the answer is none"
+    return none
+
+
+def vars(wait=30.0):
+    """The variables of this process, as Variables: a list of Variable, the largest first, with to_dataframe().
+
+    The tracer reads the objects from outside, which takes some tenths of a second. Sizes are bytes. Without a tracer the list is empty, and its why says
+    so; wait: at most so many seconds, while the tracer says that it looks.
+    """
+    return _looked("vars", Variables, wait)
+
+
+def audit(wait=120.0):
+    """What stays behind in this process, as Audit: a list of Verdict, most bytes first, with to_dataframe().
+
+    It is what `tracer audit` says, as of now: which line made it, what holds it, what to do. The cell that asks is not judged, nor what its calls hold. The
+    tracer reads the objects from outside, which takes some seconds. Without a tracer the list is empty, and its why says so; wait: at most so many seconds,
+    while the tracer says that it looks.
+    """
+    return _looked("audit", Audit, wait)

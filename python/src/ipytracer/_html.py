@@ -40,6 +40,24 @@ def table(t):
     return "<table%s><thead><tr>%s</tr></thead><tbody>%s</tbody></table>" % (_BOX, head, rows)
 
 
+def entries(of):
+    """Entries of _found.py."""
+    out = ["<p>%s</p>" % escape(of.head)]
+    for i, one in enumerate(of.entries):
+        rows = "".join("<tr><td%s><span%s>%s</span></td><td%s>%s</td></tr>" % (_TEXT, _DIM, escape(name), _TEXT, _typed(name, text)) for name, text in one.rows)
+        out.append("<p>%d. <b>%s</b>&nbsp; %s</p><table%s><tbody>%s</tbody></table>" % (i + 1, escape(one.title), escape(one.size), _BOX, rows))
+    return "<div%s>%s%s</div>" % (_BOX, "".join(out), "".join("<p%s>%s</p>" % (_DIM, escape(text)) for text in of.rest))
+
+
+def _typed(name, text):
+    return "<code>%s</code>" % escape(text) if name in ("type", "") else escape(text)
+
+
+def noted(inside, note):
+    """HTML with a sentence behind it."""
+    return inside + ("<p%s>%s</p>" % (_DIM, escape(note)) if note else "")
+
+
 def unfolded(summary, inside):
     """A summary that opens and closes what is below it; open at first."""
     return "<details open><summary>%s</summary>%s</details>" % (escape(summary), inside)

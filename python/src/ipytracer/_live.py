@@ -13,7 +13,7 @@ from ._line import Line
 
 _log = logging.getLogger("ipytracer")
 _STACK = 512 << 10     # bytes
-_LEAST = 900_000_000   # ns that a cell has run before it is shown: a tick may have been for the one before
+_EARLY = 0.1           # seconds by which a tick may come early
 _TO_ANSWER = 1.0       # seconds that a tracer has to say hello on a second line
 
 
@@ -68,6 +68,7 @@ class Live:
         self._shell, self._companion = shell, companion
         self.consoles = Consoles(shell)
         self._console = False            # the cell that runs is a console's
+        self.least = 1.0                 # seconds that a cell runs before it is shown; None: it never is
         self._line = Line(" live")
         self._lock = threading.Lock()    # of what follows
         self._cell = 0                   # changes as a cell begins and as it ends
@@ -105,6 +106,25 @@ class Live:
             shown, self._shown = self._shown, None
         return shown
 
+    def now(self):
+        """Show how the cell is doing that runs, now and from now on: the display bundle where there is no front end that could change what it shows, else
+        None."""
+        line = self._companion.line
+        if not line.look():
+            return _show.sentence("ipytracer: no tracer listens")
+        found = line.ask("running")
+        running = [w for w in found if w.kind == "cell"] if isinstance(found, list) else []
+        if not running:
+            return _show.sentence("ipytracer: the tracer does not answer" if found is None else "ipytracer: the tracer knows of no cell that runs")
+        bundle = _show.running(running[0], line.hello)
+        if getattr(self._shell, "kernel", None) is None:
+            return bundle
+        with self._lock:
+            again = self._shown is not None
+            self._shown = self._shown or "ipytracer-%d-%d" % (os.getpid(), running[0].id)
+            _show.publish(self._shell, bundle, self._shown, again)
+        return None
+
     def close(self):
         """Give the line up; the thread ends."""
         self._line.close()
@@ -120,16 +140,19 @@ class Live:
 
     def _show(self):
         """Show what the cell that runs has taken so far."""
-        cell = self._cell
+        cell, least = self._cell, self.least
         found = self._line.ask("running")
         running = [w for w in found if w.kind == "cell"] if isinstance(found, list) else []
-        if not running or running[0].duration_ns < _LEAST or not (self._companion.lines or self._companion.lab.listens):
+        if not running or not (self._companion.lines or self._companion.lab.listens or self._shown):
             return
+        seconds = running[0].duration_ns / 1e9
+        if self._shown is None and (seconds < 1 - _EARLY or least is None or seconds < least - _EARLY):
+            return               # a tick may have been for the one before
         with self._lock:
             if self._cell != cell:
                 return           # it has ended meanwhile
             self._companion.lab.running(running[0])
-            if not self._companion.lines or self._console:
+            if self._console or not self._companion.lines and self._shown is None:
                 return
             again = self._shown is not None
             self._shown = self._shown or "ipytracer-%d-%d" % (os.getpid(), running[0].id)

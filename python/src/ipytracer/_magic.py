@@ -1,5 +1,7 @@
 """%tracer and %%tracer."""
 
+import itertools
+import os
 import re
 
 from . import _api, _serve, _shell, _show, _text, _words
@@ -14,13 +16,17 @@ HELP = """\
 %tracer last       that table, of the last cell
 %tracer table      the cells of this session, by what they need
 %tracer lines      who allocated in the last cell
+%tracer vars       the variables of this process: what each holds, who made it
+%tracer audit      what stays behind: who made it, what holds it, what to do
+%tracer live       how this cell is doing, now; off | on | SECONDS: from when on cells show that
 %tracer limit SIZE a MemoryError where this process would map more, also: off
 %memit STATEMENT   what a statement needs; -r 5: the most of five runs
 %mlrun -f F STATEMENT   what each line of the function F allocates in it
 %%tracer [full]    figures under this one cell, also while they are off
-In Python: ipytracer.last(), .cells(), .lines(), .experiment(name)"""
+In Python: ipytracer.last(), .cells(), .lines(), .vars(), .audit(), .experiment(name)"""
 
-WORDS = ("start", "stop", "on", "off", "compact", "full", "last", "table", "lines", "limit SIZE", "help")
+WORDS = ("start", "stop", "on", "off", "compact", "full", "last", "table", "lines", "vars", "audit", "live on|off|SECONDS", "limit SIZE", "help")
+_numbers = itertools.count(1)
 _FIRST = re.compile(r"^%%tracer(?:[ \t]+(compact|full))?[ \t]*$")
 
 
@@ -35,6 +41,10 @@ def tracer(companion, words):
     word = words.strip()
     if word.split()[:1] == ["limit"]:
         return _limited(word.split(None, 1)[1] if " " in word else "")
+    if word.split()[:1] == ["live"]:
+        return _live(companion, word.split()[1:])
+    if word in ("vars", "audit"):
+        return _looked(companion, word)
     if word in ("on", "off"):
         companion.on, companion.chosen = word == "on", True
     elif word in ("compact", "full"):
@@ -60,6 +70,64 @@ def _limited(word):
         raise UsageError("limit: %s" % e) from None
 
 
+_SHOWN_AFTER = 0.4       # seconds of looking that are not worth a word
+_LOOKS_FOR = {"vars": 60.0, "audit": 300.0}    # seconds that are waited, while the tracer says that it looks
+
+
+def _looked(companion, word):
+    """What a look finds. What it is waited for is said, and in notebooks replaced by what comes of it."""
+    if not LINE.look():
+        return _show.sentence("ipytracer: no tracer listens; in a terminal, type: " + _shell.command())
+    shell, display, said = companion.shell, None, [0.0]
+    changes = getattr(shell, "kernel", None) is not None
+
+    def say(seconds, wait):
+        nonlocal display
+        if seconds < _SHOWN_AFTER or display is not None and (not changes or seconds - said[0] < 0.5):
+            return
+        said[0], again = seconds, display is not None
+        display = display or "ipytracer-look-%d-%d" % (os.getpid(), next(_numbers))
+        text = "… looking" if wait <= 0 else "… looks have taken their share of the time: the next begins in %s" % _words.duration(round(wait * 1e9))
+        _show.publish(shell, _show.sentence("ipytracer: %s (%s)" % (text, _words.duration(round(seconds * 1e9))) if changes else "ipytracer: " + text),
+                      display if changes else None, again)
+
+    try:
+        found = _api.look(word, _LOOKS_FOR[word], say)
+    except KeyboardInterrupt:
+        if display is not None and changes:
+            _show.publish(shell, _show.sentence("ipytracer: the look was given up"), display, True)
+        raise
+    if isinstance(found, str):
+        bundle = _show.sentence("ipytracer: " + found)
+    else:
+        bundle = _show.variables(found) if word == "vars" else _show.audit(found)
+    if display is None or not changes:
+        return bundle
+    _show.publish(shell, bundle, display, True)
+    return None
+
+
+def _live(companion, words):
+    """%tracer live: how the cell that runs is doing; on, off, or from how many seconds on every cell shows that."""
+    if not words:
+        return companion.live.now()
+    word = words[0]
+    try:
+        if len(words) > 1:
+            raise ValueError
+        companion.live.least = {"on": 1.0, "off": None}[word] if word in ("on", "off") else _seconds(word)
+    except ValueError:
+        raise _wrong(" ".join(words), ("on", "off", "a number of seconds from 1 on")) from None
+    return None
+
+
+def _seconds(word):
+    seconds = float(word)
+    if not 1 <= seconds <= 1e6:
+        raise ValueError
+    return seconds
+
+
 def _asked(companion, word):
     if not LINE.look():
         return _show.sentence("ipytracer: no tracer listens; in a terminal, type: " + _shell.command())
@@ -77,7 +145,7 @@ def _asked(companion, word):
 
 
 def line_magic(line=""):
-    """%tracer start|stop|on|off|compact|full|last|table|lines|limit|help: figures under the cells. %tracer help says more."""
+    """%tracer start|stop|on|off|compact|full|last|table|lines|vars|audit|live|limit|help: figures under the cells. %tracer help says more."""
     companion = _companion()
     if line.startswith("this-cell "):      # what %%tracer becomes
         companion.once = line.endswith("full")

@@ -8,6 +8,7 @@ import json
 import re
 from collections import namedtuple
 
+from ._looked import Audit, Growth, Looking, NotJudged, Place, Variable, Variables, Verdict
 from ._window import Child, Figure, Frame, Line, Lines, Top, Window, Windows
 
 PROTOCOL = "ipytracer/line/v1"
@@ -158,8 +159,81 @@ def certificate(answer):
     return Certificate(_boolean(answer["complete"]), tuple(text(p) for p in _list(answer["problems"])))
 
 
+def _looking(answer):
+    """Looking, None where the look is over."""
+    if answer.get("looking") is not True:
+        return None
+    return Looking(integer(answer["look"], 1), integer(answer["wait_ns"], 0))
+
+
+def _look(found, answer):
+    found.why, found.took_ns = text(answer.get("why", ""))[:2000], integer(answer.get("took_ns", 0), 0)
+    return found
+
+
+def _integers(value, least=0):
+    return tuple(integer(v, least) for v in _list(value))
+
+
+def _stack(value):
+    return tuple(_frame(f) for f in _list(value))
+
+
+def _variable(v):
+    _object(v)
+    return Variable(text(v["name"]), text(v.get("type", "")), *(integer(v.get(k, 0), 0) for k in ("bytes", "reaches", "device")), _boolean(v["exact"]),
+                    tuple(text(name) for name in _list(v.get("also", []))), text(v["kind"]), _integers(v.get("shape", [])), text(v.get("dtype", "")),
+                    _or_none(integer, v.get("length"), least=0), text(v["shaped"]), text(v["where"]), _boolean(v.get("before", False)),
+                    integer(v.get("execution", 0), 0), _or_none(integer, v.get("execution_count"), least=0), integer(v.get("line", 0), 0), _stack(v["stack"]))
+
+
+def variables(answer):
+    """The variables of an answer, as Variables, or Looking."""
+    looking = _looking(answer)
+    if looking:
+        return looking
+    found = _look(Variables(_variable(v) for v in _list(answer.get("variables", []))), answer)
+    names = answer.get("names")
+    if names is not None:
+        found.unlisted, found.unlisted_bytes = integer(_object(names)["unlisted"], 0), integer(names["bytes"], 0)
+        found.objects, found.complete = integer(names["objects"], 0), _boolean(names["complete"])
+    return found
+
+
+def _fields(value, of, least=-2**63):
+    return of(*(integer(_object(value)[k], least) for k in of._fields))
+
+
+def _verdict(v):
+    _object(v)
+    change, growth = v.get("change"), v.get("growth")
+    return Verdict(text(v["kind"]), text(v["title"]), _meter(v["meter"]), integer(v["bytes"], 0), integer(v["count"], 0), _integers(v["executions"]),
+                   _integers(v["execution_counts"]), text(v["runs"]), text(v["where"]), text(v.get("holder", "")), _boolean(v.get("probable", False)),
+                   text(v["evidence"]), text(v["advice"]), text(v.get("fix", "")),
+                   _or_none(_fields, change, of=Place, least=0), _or_none(_fields, growth, of=Growth), integer(v["age_ns"], 0), text(v.get("command", "")),
+                   _integers(v.get("pids", []), 1), _stack(v["stack"]))
+
+
+def audit(answer):
+    """The verdicts of an answer, as Audit, or Looking."""
+    looking = _looking(answer)
+    if looking:
+        return looking
+    found = _look(Audit(_verdict(v) for v in _list(answer.get("verdicts", []))), answer)
+    of = answer.get("audited")
+    if of is not None:
+        left_out = integer(_object(of).get("not_judged_unlisted", 0), 0)
+        found.complete, found.all_clear = _boolean(of["complete"]) and not left_out, text(of["all_clear"])[:2000]
+        found.least, found.cells, found.unlisted = integer(of["least"], 0), integer(of["cells"], 0), integer(of["unlisted"], 0)
+        found.not_judged = tuple(NotJudged(text(n["reason"]), text(n["meter"]), _or_none(integer, n["bytes"]), text(n["says"])[:2000])
+                                 for n in _list(of["not_judged"]))
+    if answer.get("cut") is True:
+        found.unlisted += 1
+    return found
+
+
 # By what was asked: what reads the answer.
-READERS = {"cell": windows, "cells": windows, "running": windows, "experiment": windows, "lines": lines, "certificate": certificate}
+READERS = {"cell": windows, "cells": windows, "running": windows, "experiment": windows, "lines": lines, "vars": variables, "audit": audit, "certificate": certificate}
 
 
 def merged(parts):

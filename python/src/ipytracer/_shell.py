@@ -15,7 +15,7 @@ from ._line import AFTER_CELL, LINE, marker
 _log = logging.getLogger("ipytracer")
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"   # PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h
 _TO_ANSWER = 0.050                            # seconds that a tracer has to say hello where the extension is loaded first
-_SHOWING = ("last", "table", "lines", "help")   # what %tracer shows something of
+_SHOWING = ("last", "table", "lines", "vars", "audit", "help")  # what %tracer shows something of
 _MOST_SHOWN = 3                               # cells below one cell: its own, and those whose figures came late
 
 

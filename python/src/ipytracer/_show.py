@@ -1,6 +1,6 @@
 """What is displayed: text for terminals and HTML for notebooks, of the same data, in one bundle."""
 
-from . import _html, _text, _words
+from . import _found, _html, _text, _words
 
 _MARK = {"ipytracer": "ipytracer/lab/v1"}   # the protocol of _lab.py
 
@@ -20,6 +20,22 @@ def full(window, hello=None):
 def table(t):
     """A table."""
     return {"text/plain": _text.table(t), "text/html": _html.table(t)}
+
+
+def variables(found):
+    """What a process has by name."""
+    if not found and found.why:
+        return sentence("ipytracer: " + found.why)
+    table, note = _found.variables(found)
+    return {"text/plain": "\n".join([_text.table(table)] + ([note] if note else [])), "text/html": _html.noted(_html.table(table), note)}
+
+
+def audit(found):
+    """What stays behind."""
+    if found.why and not found and not found.all_clear:
+        return sentence("ipytracer: " + found.why)
+    of = _found.audit(found)
+    return {"text/plain": _found.text(of), "text/html": _html.entries(of)}
 
 
 def sentence(text):

@@ -19,5 +19,8 @@ export async function open(...more) {
 /** Waits until a page has drawn itself. */
 export const ready = (page) => page.waitForFunction(() => document.documentElement.dataset.ready === "true", { timeout: 120_000 });
 
+/** Waits until a page has also read what is not drawn at once. */
+export const complete = (page) => page.waitForFunction(() => document.documentElement.dataset.complete === "true", { timeout: 120_000 });
+
 /** Waits for what is drawn with the next frames. */
 export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));

@@ -1,32 +1,63 @@
-// Says how long a page takes to open in Chromium, and the longest task while its list is scrolled from end to end.
+// Says what pages take of a browser: the processor time of the page's own thread until all is drawn and every source is read, and the longest
+// task while it opens, while its list is scrolled from end to end, and while its timeline is zoomed and moved. Processor time is what the
+// kernel gave the thread: other work on the machine adds little to it. How long it took is said, too.
 //
-//	node report/html/page/measure.mjs FILE.html
-import { resolve } from "node:path";
-import { drawn, open, ready } from "./browser.mjs";
+//	node report/html/page/measure.mjs FILE.html...
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { complete, drawn, open, ready } from "./browser.mjs";
 
+const RUNS = 5, folder = mkdtempSync(join(tmpdir(), "ipytracer-measure-")), trace = join(folder, "trace.json");
+
+/** What the page's thread did while something was done: tasks in milliseconds of processor time. */
+async function traced(page, does) {
+  await page.tracing.start({ path: trace, categories: ["toplevel", "__metadata", "devtools.timeline"] });
+  const began = performance.now();
+  const wall = (await does()) ?? performance.now() - began;
+  await page.tracing.stop();
+  const events = JSON.parse(readFileSync(trace, "utf8")).traceEvents;
+  // The page's own thread: the one that laid it out or drew its frames.
+  const at = events.find((e) => e.name === "FireAnimationFrame" || e.name === "Layout");
+  const tasks = events.filter((e) => e.ph === "X" && e.pid === at?.pid && e.tid === at?.tid && /RunTask$/.test(e.name) && e.tdur !== undefined).map((e) => e.tdur / 1000);
+  if (tasks.length === 0) throw new Error("the browser told of no task");
+  return { wall, cpu: tasks.reduce((n, t) => n + t, 0), longest: Math.max(...tasks) };
+}
+
+const frames = (page, act, steps) => page.evaluate(async (text, n) => {
+  const step = { scroll: (i) => { const l = document.querySelector(".list-scroll"); l.scrollTop = (i / n) * l.scrollHeight; }, zoom: (i) => {
+    const c = document.querySelector("canvas.timeline"), at = c.getBoundingClientRect();
+    c.focus();
+    c.dispatchEvent(new WheelEvent("wheel", { deltaY: i < n / 2 ? -60 : 60, ctrlKey: true, clientX: at.left + at.width * 0.4, clientY: at.top + 50, bubbles: true, cancelable: true }));
+    if (i % 3 === 0) c.dispatchEvent(new KeyboardEvent("keydown", { key: i % 2 ? "ArrowLeft" : "ArrowRight", bubbles: true }));
+  } }[text];
+  for (let i = 0; i <= n; i++) { step(i); await new Promise((done) => requestAnimationFrame(done)); }
+}, act, steps);
+
+const middle = (all) => all.sort((a, b) => a - b)[all.length >> 1];
+const said = (all, what) => `${Math.round(middle(all.map((x) => x[what])))} ms (${Math.round(Math.min(...all.map((x) => x[what])))} to ${Math.round(Math.max(...all.map((x) => x[what])))})`;
 const { browser, close } = await open();
 try {
-  for (let run = 0; run < 3; run++) {
-    const page = await browser.newPage();
-    await page.setViewport({ width: 1500, height: 1100 });
-    await page.evaluateOnNewDocument(() => {
-      window.tasks = [];
-      new PerformanceObserver((list) => { for (const e of list.getEntries()) window.tasks.push(e.duration); }).observe({ type: "longtask", buffered: true });
-    });
-    const began = performance.now();
-    await page.goto("file://" + resolve(process.argv[2]));
-    await ready(page);
-    await drawn(page);
-    const opened = performance.now() - began, opening = await page.evaluate(() => window.tasks.splice(0));
-    await page.evaluate(async () => {
-      const list = document.querySelector(".list-scroll");
-      for (let i = 0; i <= 200; i++) {
-        list.scrollTop = (i / 200) * list.scrollHeight;
-        await new Promise((done) => requestAnimationFrame(done));
-      }
-    });
-    const scrolling = await page.evaluate(() => window.tasks.splice(0));
-    console.log(`open ${Math.round(opened)} ms (longest task ${Math.round(Math.max(0, ...opening))} ms); scrolling: longest task ${Math.round(Math.max(0, ...scrolling))} ms`);
-    await page.close();
+  for (const file of process.argv.slice(2)) {
+    const opened = [], scrolled = [], zoomed = [];
+    for (let run = 0; run < RUNS; run++) {
+      const page = await browser.newPage();
+      await page.setViewport({ width: 1500, height: 1100 });
+      opened.push(await traced(page, async () => {
+        const began = performance.now();
+        await page.goto("file://" + resolve(file));
+        await ready(page);
+        await drawn(page);
+        const wall = performance.now() - began;
+        await complete(page);
+        await drawn(page);
+        return wall;
+      }));
+      scrolled.push(await traced(page, () => frames(page, "scroll", 200)));
+      zoomed.push(await traced(page, () => frames(page, "zoom", 100)));
+      await page.close();
+    }
+    console.log(`${basename(file)}, ${(statSync(file).size / 1e6).toFixed(2)} MB, ${RUNS} times: drawn after ${said(opened, "wall")}; processor time to open ${said(opened, "cpu")}`);
+    console.log(`  longest task, processor time: opening ${said(opened, "longest")}, scrolling ${said(scrolled, "longest")}, zooming ${said(zoomed, "longest")}`);
   }
-} finally { await close(); }
+} finally { await close(); rmSync(folder, { recursive: true, force: true }); }

@@ -1,10 +1,13 @@
 // What the page shows: the block of data that report/html writes (types.go), and ways through it. Nothing here draws.
 
 export interface Meter { id: string; name: string; source: string; part?: boolean; gpu?: boolean; blocks?: boolean }
-interface Column { start: number[]; need: number[]; consumed: number[]; off?: number[] }
+type Numbers = Float64Array;
+interface Column { start: Numbers; need: Numbers; consumed: Numbers; off?: Numbers }
+/** Sources that are not read yet: their places in the table, and what they are. */
+export interface Part { at: Numbers; data: string }
 interface Child { row: number; pid: number; command: number; figures: number[] }
 export interface Detail {
-  row: number; meter: number; stacks: number[]; atPeak: number; rest: number;
+  row: number; meter: number; stacks: Numbers; atPeak: number; rest: number;
   unlisted?: number; unlistedAtPeak?: number; more?: number; moreAtPeak?: number; exact: boolean;
 }
 export interface Line { at: number; pid: number; meter: number; frame: number; atPeak: number; allocated: number; freed: number; left: number; count: number }
@@ -26,15 +29,16 @@ export interface Page {
   schema: string; version?: number; answers: [string, string][]; doubts: string[]; summit: number;
   host: { name: string; kernel: string; cpus: number; memory: number; tracer: string; started: string };
   length: number; meters: Meter[]; texts: string[];
+  sources: (string | undefined)[]; parts: Part[]; // of cells: those that are read, and those that are not yet
   rows: {
-    kind: number[]; id: number[]; parent: number[]; pid: number[]; execution: number[]; label: number[]; line: number[]; source: number[]; cut: number[];
-    status: number[]; start: number[]; duration: number[]; cpu: number[]; remarks: number[]; figures: Column[]; trees: number[];
-    children: Child[]; unlisted: number[]; statements?: number; between?: number;
+    kind: Numbers; id: Numbers; parent: Numbers; pid: Numbers; execution: Numbers; label: Numbers; line: Numbers; source: Numbers; cut: Numbers;
+    status: Numbers; start: Numbers; duration: Numbers; cpu: Numbers; remarks: Numbers; figures: Column[]; trees: Column & { row: Numbers; meter: Numbers; off: Numbers };
+    children: Child[]; unlisted: { row: Numbers; more: Numbers }; statements?: number; between?: number;
   };
   details: Detail[];
-  nodes: { parent: number[]; frame: number[] };
-  frames: { function: number[]; file: number[]; line: number[]; execution: number[]; count: number[]; kind: number[] };
-  timeline?: { pid: number; meter: number; tree?: boolean; ns: number[]; bytes: number[]; kinds: string; gaps: number[] }[];
+  nodes: { parent: Numbers; frame: Numbers };
+  frames: { function: Numbers; file: Numbers; line: Numbers; execution: Numbers; count: Numbers; kind: Numbers };
+  timeline?: { pid: number; meter: number; tree?: boolean; ns: Numbers; bytes: Numbers; kinds: string; gaps: Numbers }[];
   lines: Line[]; variables: Variable[]; names: { unlisted: number; bytes: number; complete: boolean };
   resident: { at: number; pid: number; total: number; trim: number; complete: boolean; parts: { text: string; bytes: number }[] }[];
   tensors: { at: number; meter: number; size: number; count: number; bytes: number; who: string }[];
@@ -74,7 +78,6 @@ export class Session {
   private readonly statements = new Map<number, number[]>(); // by the id of the cell
   private readonly ids = new Map<number, number>();
   private readonly runs = new Map<string, number>();
-  private readonly trees = new Map<number, number>(); // row * meters + meter: where in trees
   private readonly remarks = new Map<number, string[]>();
   private readonly details = new Map<number, Detail[]>();
   private readonly cut: Set<number>;
@@ -97,8 +100,6 @@ export class Session {
       else if (kind === STATEMENT) push(this.statements, rows.parent[row], row);
     }
     this.pids = [...pids];
-    const trees = rows.trees;
-    for (let i = 0; i < trees.length; i += 6) this.trees.set(trees[i] * page.meters.length + trees[i + 1], i);
     const remarks = rows.remarks;
     for (let i = 0; i < remarks.length; i += 2) push(this.remarks, remarks[i], page.texts[remarks[i + 1]]);
     for (const d of page.details) push(this.details, d.row, d);
@@ -115,7 +116,8 @@ export class Session {
   start(row: number): number { return this.page.rows.start[row]; }
   duration(row: number): number { return this.page.rows.duration[row]; }
   execution(row: number): number { return this.page.rows.execution[row]; }
-  source(row: number): string { return this.page.texts[this.page.rows.source[row]]; }
+  /** The source of a cell; nothing if it is not read yet. */
+  source(row: number): string | undefined { return this.page.sources[this.page.rows.source[row]]; }
   isCut(row: number): boolean { return this.cut.has(row); }
   status(row: number): string { return this.page.texts[this.page.rows.status[row]]; }
   remarksOf(row: number): string[] { return this.remarks.get(row) ?? []; }
@@ -123,9 +125,13 @@ export class Session {
   detailsOf(row: number): Detail[] { return this.details.get(row) ?? []; }
   childrenOf(row: number): Child[] { return this.page.rows.children.filter((c) => c.row === row); }
   unlistedOf(row: number): number {
-    const all = this.page.rows.unlisted;
-    for (let i = 0; i < all.length; i += 2) if (all[i] === row) return all[i + 1];
-    return 0;
+    const { row: rows, more } = this.page.rows.unlisted, at = first(rows, row);
+    return rows[at] === row ? more[at] : 0;
+  }
+
+  /** The cell with a label, if there is one only; else -1. */
+  labelled(label: string): number {
+    return this.labels.get(label) === 1 ? this.cells.find((row) => this.page.texts[this.page.rows.label[row]] === label) ?? -1 : -1;
   }
 
   /** What tells a row from the others. */
@@ -144,8 +150,11 @@ export class Session {
 
   /** The figure with children, where it differs. */
   tree(row: number, meter: number): Figure | null {
-    const at = this.trees.get(row * this.page.meters.length + meter);
-    return at === undefined ? null : figureAt(this.page.rows.trees, at + 1);
+    const t = this.page.rows.trees;
+    for (let at = first(t.row, row); t.row[at] === row; at++) {
+      if (t.meter[at] === meter) return { start: t.start[at], need: t.need[at], consumed: t.consumed[at], off: t.off[at], meter };
+    }
+    return null;
   }
 
   /** What ranks a row: what it needs itself or, where that is more, with its children. */
@@ -160,6 +169,17 @@ export class Session {
       return c && (i === 0 || c.need.some((n) => n !== 0) || c.start.some((n) => n !== 0));
     });
   }
+}
+
+/** Where the first that is not less than a number is, among numbers in order. */
+function first(all: Numbers, than: number): number {
+  let low = 0, high = all.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (all[middle] < than) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The figure in a list of numbers: meter, start, need, consumed, off. */

@@ -19,6 +19,7 @@ export function list(): HTMLElement {
   listen((changed) => {
     if (changed.has("session") || changed.has("meter") || changed.has("query")) arrange();
     else if (changed.has("row")) { reveal(); draw(); }
+    else if (changed.has("read")) { if (get().query === "") draw(); else arrange(); }
   });
   scroller.addEventListener("keydown", keys);
   new ResizeObserver(() => draw()).observe(scroller);
@@ -36,6 +37,7 @@ export function name(s: Session, row: number): string {
 export function firstLine(s: Session, row: number): string {
   if (s.kind(row) === BETWEEN) return "(no cell ran: hooks, threads, timers)";
   const source = s.source(row);
+  if (source === undefined) return "…"; // it is being read
   const text = source.split("\n").map((l) => l.trim()).filter((l) => l !== "").join(" ⏎ ");
   return text.length > 200 ? text.slice(0, 200) + "…" : text;
 }
@@ -45,7 +47,7 @@ function arrange(): void {
   const { session: s, meter, query } = get();
   const all = [...s.cells, ...s.experiments, ...s.between.filter((row) => moved(s, row, meter) && (s.pids.length === 0 || s.pids.includes(s.pid(row))))];
   const wanted = query.toLowerCase();
-  rows = wanted === "" ? all : all.filter((row) => (s.source(row) + "\n" + s.label(row) + "\n" + s.status(row)).toLowerCase().includes(wanted));
+  rows = wanted === "" ? all : all.filter((row) => ((s.source(row) ?? "") + "\n" + s.label(row) + "\n" + s.status(row)).toLowerCase().includes(wanted));
   const weight = (row: number) => (order === "consumed" ? s.own(row, meter)?.consumed ?? 0 : s.weight(row, meter));
   if (order === "time") rows.sort((a, b) => s.start(a) - s.start(b) || a - b);
   else {
@@ -141,8 +143,11 @@ export function printed(): HTMLElement {
   const few = rows.slice(0, 200);
   return h("div", { class: "printed" },
     h("h2", {}, "Cells, by what they need"),
-    ...few.map((row) => h("p", {}, h("b", {}, name(s, row)), " need ", figure(s.own(row, meter), "need", key(s, row, meter, "w")), " · consumed ",
-      figure(s.own(row, meter), "consumed", key(s, row, meter, "w")), " · " + duration(s.duration(row)) + " · " + firstLine(s, row))),
+    ...few.map((row) => {
+      const own = s.own(row, meter), tree = s.tree(row, meter), together = tree !== null && tree.need > (own?.need ?? 0);
+      return h("p", {}, h("b", {}, name(s, row)), " need ", figure(together ? tree : own, "need", key(s, row, meter, together ? "t" : "w")), together && " with its children", " · consumed ",
+        figure(own, "consumed", key(s, row, meter, "w")), " · " + duration(s.duration(row)) + " · " + firstLine(s, row));
+    }),
     rows.length > few.length && h("p", {}, `… and ${plural(rows.length - few.length, "more row")}`));
 }
 

@@ -1,5 +1,6 @@
 // Of a session that may still run: asks the server that the page came from (tracer view) for newer figures, and keeps what is chosen.
 import { Page, Session } from "./data";
+import { read, sources } from "./read";
 import { get, set } from "./state";
 
 const EVERY = 2000; // milliseconds
@@ -10,7 +11,7 @@ export function live(version: number, say: HTMLElement): void {
     try {
       const answer = await fetch(`data?have=${have}`, { cache: "no-store" });
       if (answer.status === 200) {
-        const page: Page = await answer.json();
+        const page = await read(await answer.text());
         have = page.version ?? have;
         renew(page);
       }
@@ -31,4 +32,5 @@ function renew(page: Page): void {
   const id = row < 0 ? 0 : s.id(row), name = s.page.meters[meter]?.id;
   const chosen = id > 0 ? now.row(id) : now.row(page.summit);
   set({ session: now, row: chosen, meter: Math.max(0, page.meters.findIndex((m) => m.id === name)) });
+  sources(page);
 }

@@ -1,5 +1,5 @@
 // The page: a headline, the timeline, the list of cells, and beside it the chosen cell or another part of the report.
-import { Page, Session } from "./data";
+import { Session } from "./data";
 import { button, fill, h } from "./dom";
 import { tip } from "./canvas";
 import { cell, open } from "./cell";
@@ -9,13 +9,27 @@ import { live } from "./live";
 import { list, printed, heaviest } from "./list";
 import { sections } from "./sections";
 import { timeline } from "./timeline";
+import { more, pause, read, sources } from "./read";
 import { begin, get, listen, remember, remembered, set } from "./state";
 
 function headline(s: Session): HTMLElement {
   const p = s.page;
   return h("section", { class: "headline", "aria-label": "In short" },
-    h("dl", {}, ...p.answers.flatMap(([question, text]) => [h("dt", {}, question), h("dd", { class: question === "highest" ? "first" : "" }, question === "highest" && s.row(p.summit) >= 0 ? h("button", { type: "button", class: "link", onclick: () => open(s.row(p.summit)) }, text) : text)])),
+    h("dl", {}, ...p.answers.flatMap(([question, text]) => [h("dt", {}, question), h("dd", { class: question === "highest" ? "first" : "" }, ...linked(s, text, question === "highest" ? s.row(p.summit) : -1))])),
     p.answers.length === 0 && h("p", {}, s.cells.length === 0 ? "No cell ran while the tracer was attached." : "No figures."));
+}
+
+/** A text in which the cells that it names open them, at the line that it names; whole says what the text as a whole is about. */
+function linked(s: Session, text: string, whole: number): (HTMLElement | string)[] {
+  if (whole >= 0) {
+    const line = Number(/ line (\d+)/.exec(text)?.[1] ?? 0);
+    return [button(text, () => open(whole, line), "open the cell", "link")];
+  }
+  return text.split(/(In\[\d+\](?:,? line \d+)?|tracer audit)/).map((part, i) => {
+    if (i % 2 && part === "tracer audit") return s.page.audit ? button(part, () => set({ tab: "leaks" }), "its verdicts are under Leaks", "link") : part;
+    const [, label, line] = /^(In\[\d+\])(?:,? line (\d+))?$/.exec(part) ?? [], row = i % 2 ? s.labelled(label) : -1;
+    return row < 0 ? part : button(part, () => open(row, Number(line ?? 0)), "open the cell", "link");
+  });
 }
 
 function about(s: Session): string {
@@ -75,12 +89,15 @@ function paper(): void {
   window.addEventListener("afterprint", () => before.remove());
 }
 
-function start(): void {
+async function start(): Promise<void> {
   const data = document.getElementById("data")!;
-  const page: Page = JSON.parse(data.textContent!);
+  const page = await read(data.textContent!);
   data.remove();
+  await more(page); // the heaviest cells have theirs at once
+  await pause();
   const session = new Session(page);
-  begin({ session, meter: 0, row: session.row(page.summit), query: "", tab: "cell", view: "flame" });
+  await pause();
+  begin({ session, meter: 0, row: session.row(page.summit), query: "", tab: "cell", view: "icicle", read: 0 });
   const search = h("input", { type: "search", placeholder: "search cells and calls ( / )", "aria-label": "search", oninput: () => set({ query: search.value }) });
   const turn = theme();
   const heading = h("span", { class: "about quiet" }, about(session));
@@ -88,13 +105,21 @@ function start(): void {
   const lead = h("div", {}, headline(session));
   listen((changed) => { if (changed.has("session")) { fill(lead, headline(get().session)); fill(heading, about(get().session)); } });
   const over = timeline();
+  await pause();
+  const left = list(), right = panel();
+  await pause();
   const root = document.getElementById("page")!;
-  fill(root, top, lead, over.element, h("div", { class: "columns" }, list(), panel()), keys({ theme: turn, search, tabs: ["cell", ...sections.map((x) => x.id)], zoom: over.zoom }), tip);
+  fill(root, top, lead, over.element, h("div", { class: "columns" }, left, right), keys({ theme: turn, search, tabs: ["cell", ...sections.map((x) => x.id)], zoom: over.zoom }), tip);
   if (get().row < 0 && heaviest() >= 0) set({ row: heaviest() });
   document.title = page.answers.length > 0 ? "ipytracer: " + page.answers[0][1].slice(0, 80) : "ipytracer";
   paper();
   if (page.version) live(page.version, heading);
   document.documentElement.dataset.ready = "true";
+  await sources(page);
+  document.documentElement.dataset.complete = "true"; // every source is read
 }
 
-start();
+start().catch((e) => {
+  const why = "DecompressionStream" in window ? String(e) : "this browser is older than 2023 and cannot inflate what is in it";
+  document.getElementById("page")!.textContent = `The page could not be read: ${why}. \u2018tracer report FILE\u2019 prints the same figures as text.`;
+});

@@ -1,7 +1,7 @@
 // What is chosen on the page: one place, and everybody who draws is told when it changes.
 import { Session } from "./data";
 
-export interface State { session: Session; meter: number; row: number; query: string; tab: string; view: string }
+export interface State { session: Session; meter: number; row: number; query: string; tab: string; view: string; read: number }
 
 type Listener = (changed: Set<keyof State>) => void;
 const listeners: Listener[] = [];

@@ -4,7 +4,7 @@ import { CELL, Page, Session, STATEMENT } from "./data";
 /** Kinds of point, as in the report's timeline: a value; one from which it fell; the most since the point before; nothing known from here on. */
 export type Kind = "v" | "f" | "m" | "g";
 
-export interface Track { pid: number; meter: number; tree: boolean; ns: number[]; bytes: number[]; kinds: string; gaps: { start: number; end: number; why: string }[] }
+export interface Track { pid: number; meter: number; tree: boolean; ns: ArrayLike<number>; bytes: ArrayLike<number>; kinds: string; gaps: { start: number; end: number; why: string }[] }
 
 type Packed = NonNullable<Page["timeline"]>[number];
 
@@ -15,11 +15,9 @@ export function tracksOf(s: Session, pid: number): Track[] {
 }
 
 function unpack(s: Session, t: Packed): Track {
-  let at = 0, value = 0; // both are differences
-  const ns = t.ns.map((d) => (at += d)), bytes = t.bytes.map((d) => (value += d));
   const gaps = [];
   for (let i = 0; i < t.gaps.length; i += 3) gaps.push({ start: t.gaps[i], end: t.gaps[i + 1], why: s.page.texts[t.gaps[i + 2]] });
-  return { pid: t.pid, meter: t.meter, tree: t.tree ?? false, ns, bytes, kinds: t.kinds, gaps };
+  return { pid: t.pid, meter: t.meter, tree: t.tree ?? false, ns: t.ns, bytes: t.bytes, kinds: t.kinds, gaps };
 }
 
 /** A track made of the figures of windows: the highest of each is at some time in it. */
@@ -31,15 +29,16 @@ function byWindows(s: Session, pid: number, meter: number): Track[] {
     rows.push(...(parts.length > 0 ? parts : [row]));
   }
   rows.sort((a, b) => s.start(a) - s.start(b) || a - b);
-  const own: Track = { pid, meter, tree: false, ns: [], bytes: [], kinds: "", gaps: [] };
-  const put = (t: Track, ns: number, bytes: number, kind: Kind) => { t.ns.push(ns); t.bytes.push(bytes); t.kinds += kind; };
+  const ns: number[] = [], bytes: number[] = [];
+  let kinds = "";
+  const put = (at: number, value: number, kind: Kind) => { ns.push(at); bytes.push(value); kinds += kind; };
   for (const row of rows) {
     const f = s.own(row, meter)!, start = s.start(row), end = start + s.duration(row);
-    put(own, start, f.start, "v");
-    put(own, end, f.start + f.need, "m");
-    put(own, end, f.start + f.consumed, "v");
+    put(start, f.start, "v");
+    put(end, f.start + f.need, "m");
+    put(end, f.start + f.consumed, "v");
   }
-  return own.ns.length > 0 ? [own] : [];
+  return ns.length > 0 ? [{ pid, meter, tree: false, ns, bytes, kinds, gaps: [] }] : [];
 }
 
 /** The index of the last point that is not later than a time, or -1. */

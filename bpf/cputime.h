@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The CPU time of a process, at the instant of a boundary.
+ *
+ * It is what thread_group_cputime (kernel/sched/cputime.c) adds up: signal->sum_sched_runtime, of the threads that have
+ * ended, and se.sum_exec_runtime of each that lives. The kernel brings the latter up to date at a tick and a switch
+ * only, so a thread that runs has used more: by how far the scheduler's clock has moved since se.exec_start, less what
+ * interrupts and the hypervisor have taken, which rq->clock_task leaves out of rq->clock.
+ *
+ * No program can ask for the scheduler's clock. But a perf event that counts a CPU's clock counts it, from the instant
+ * on at which it was opened; that instant is learned. rq->clock is what the clock said when it was last looked at, so
+ * rq->clock less the count is never later than it, and the latest seen is kept. User space makes that so of each CPU
+ * right behind a system call that updates rq->clock (observe_clock).
+ *
+ * A thread that ends moves its time to sum_sched_runtime under signal->stats_lock, whose sequence says whether that has
+ * happened meanwhile: then all is added up again, as the kernel does. p->cpu_time only rises.
+ *
+ * The structures are walked by their types where the kernel can (bpf_rdonly_cast), so that it takes the verifier few
+ * steps; a pointer to nothing leads to zeros.
+ */
+#ifndef IPYTRACER_CPUTIME_H
+#define IPYTRACER_CPUTIME_H
+
+static __always_inline struct task_struct *typed_task(__u64 task)
+{
+	return bpf_rdonly_cast((void *)task, bpf_core_type_id_kernel(struct task_struct));
+}
+
+/* The run queue of the CPU on which a task runs or ran last. */
+static __always_inline __u64 queue_of(__u64 task)
+{
+	return FIELD(FIELD(task, task_struct, se.cfs_rq), cfs_rq, rq);
+}
+
+/* The scheduler's clock, in ns; 0 if nobody counts it. */
+static __always_inline __s64 clock_now(void)
+{
+	struct bpf_perf_event_value counted = {};
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 task = bpf_get_current_task();
+	__s64 seen = have_cast ? typed_task(task)->se.cfs_rq->rq->clock : FIELD(queue_of(task), rq, clock);
+
+	barrier(); /* the count comes behind it */
+	if (cpu >= MAX_CPUS || bpf_perf_event_read_value(&clocks, BPF_F_CURRENT_CPU, &counted, sizeof(counted)))
+		return 0;
+	raise_to(&clock_began[cpu], seen - (__s64)counted.counter);
+	return clock_began[cpu] + (__s64)counted.counter;
+}
+
+/* What is read of a thread, in this order. */
+struct used_by_thread {
+	__u64 next; /* in the list */
+	__u64 began;
+	__s64 time; /* up to then */
+	__u64 clock;
+	__s64 clock_task;
+	__u64 runs;
+	__u64 moved; /* one of the clocks did meanwhile */
+};
+
+static __always_inline void look_at_thread(__u64 at, struct used_by_thread *t)
+{
+	if (have_cast) {
+		struct task_struct *task = typed_task(at);
+		struct rq *queue = task->se.cfs_rq->rq;
+		t->next = (__u64)task->thread_node.next;
+		t->began = task->se.exec_start;
+		t->clock = queue->clock;
+		barrier();
+		t->time = task->se.sum_exec_runtime;
+		t->clock_task = queue->clock_task;
+		t->runs = queue->curr == task;
+		barrier();
+		t->moved = (queue->clock ^ t->clock) | (task->se.exec_start ^ t->began);
+	} else {
+		__u64 queue = queue_of(at);
+		t->next = FIELD(at, task_struct, thread_node.next);
+		t->began = FIELD(at, task_struct, se.exec_start);
+		t->clock = FIELD(queue, rq, clock);
+		t->time = FIELD(at, task_struct, se.sum_exec_runtime);
+		t->clock_task = FIELD(queue, rq, clock_task);
+		t->runs = (__u64)FIELD(queue, rq, curr) == at;
+		t->moved = (FIELD(queue, rq, clock) ^ t->clock) | (FIELD(at, task_struct, se.exec_start) ^ t->began);
+	}
+}
+
+struct used {
+	__u64 signal;
+	__u64 node; /* of the thread to look at next */
+	__s64 now;
+	__s64 time;
+	__u32 sequence;
+	__u32 done;
+};
+
+/* One thread's; or, at the end of the list, its beginning, unless the sum stands. */
+static __always_inline long add_used(__u32 i, struct used *u)
+{
+	if (u->node == u->signal + bpf_core_field_offset(struct signal_struct, thread_head)) {
+		__u32 sequence = INT_FIELD(u->signal, signal_struct, stats_lock.seqcount.seqcount.sequence);
+		if (sequence == u->sequence && !(sequence & 1)) {
+			u->done = 1;
+			return 1;
+		}
+		u->sequence = sequence;
+		u->time = FIELD(u->signal, signal_struct, sum_sched_runtime);
+		u->node = word_at(u->node);
+		return 0;
+	}
+	struct used_by_thread t;
+	look_at_thread(u->node - bpf_core_field_offset(struct task_struct, thread_node), &t);
+	if (t.moved)
+		return 0; /* once more */
+	__s64 since = u->now - ((__s64)t.clock - t.clock_task) - (__s64)t.began;
+	if (t.runs && u->now && since > 0)
+		t.time += since;
+	fetch_add(&u->time, t.time);
+	u->node = t.next;
+	return 0;
+}
+REPEATED(add_used, struct used *)
+
+/*
+ * Brings a process's CPU time up to date, in front of a boundary at which a window may begin or end. task: one of its
+ * threads. Not part of the boundary: the verifier would walk it in all the programs that only step something down.
+ */
+__attribute__((noinline)) int use_cpu(__u32 slot, __u64 task)
+{
+	struct process *p = process_at(slot);
+	struct used u = { .sequence = 1, .now = clock_now() };
+
+	if (!p)
+		return 0;
+	u.signal = FIELD(task, task_struct, signal);
+	u.node = u.signal + bpf_core_field_offset(struct signal_struct, thread_head);
+	FORGET(u.sequence);
+	FORGET(u.done);
+	FORGET(u.time);
+	FORGET(u.now);
+	FORGET(u.node);
+	FORGET(u.signal);
+	REPEAT(MAX_THREADS, add_used, &u);
+	if (u.done)
+		raise_to(&p->cpu_time, u.time);
+	else
+		exchange(&p->cpu_time, 0); /* there are too many: not known */
+	return 0;
+}
+
+/* A boundary at which a window of the process that runs begins or ends. */
+static __always_inline void draw_window(struct occasion *why)
+{
+	use_cpu(why->slot, bpf_get_current_task());
+	draw_boundary(why);
+}
+
+/* Run by user space, on the CPU where it is. Of a type that cannot sleep: perf events are not for the others. */
+SEC("raw_tp")
+int observe_clock(struct bpf_raw_tracepoint_args *ctx)
+{
+	return !clock_now();
+}
+
+#endif

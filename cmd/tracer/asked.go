@@ -1,0 +1,119 @@
+package main
+
+import (
+	"ipytracer/attribution"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/report"
+	"ipytracer/report/text"
+	"ipytracer/tracer/companion"
+)
+
+// asked answers what notebooks ask of a process's objects: what is there by name, what stays behind. It takes a session's events in for an audit, of which
+// nobody can know in time whether it will be wanted.
+type asked struct {
+	session *session
+	reports *attribution.Tracker
+	auditor *attribution.Auditor // nil where it was given up
+	shared  bool                 // somebody else takes the events in
+	cells   int
+}
+
+// How long an audit is kept ready while no notebook has a line: what it keeps takes memory, some KiB a cell and a hundred bytes a block.
+const (
+	cellsUnasked  = 100
+	blocksUnasked = 100_000
+)
+
+// add takes the next event in.
+func (a *asked) add(e event.Event) {
+	if a.auditor == nil || a.shared {
+		return
+	}
+	a.auditor.Add(e)
+	if b, ok := e.(*event.Boundary); ok && b.Kind == event.CellOpen {
+		a.cells++
+		if (a.cells > cellsUnasked || a.auditor.Size() > blocksUnasked) && !a.session.hub.HasLine() {
+			a.auditor = nil
+		}
+	}
+}
+
+// flush settles what has come so far.
+func (a *asked) flush() {
+	if a.auditor != nil && !a.shared {
+		a.auditor.Flush()
+		a.auditor.Finished()
+	}
+}
+
+// looker is what the companion looks by.
+type looker struct{ *asked }
+
+var _ companion.Looker = looker{}
+
+// FindVariables begins a look at what a process has by name.
+func (a looker) FindVariables(pid int) bool {
+	return a.session.running != nil && a.session.running.FindVariablesOf(pid)
+}
+
+// FindHolders begins a look at who holds what in a process.
+func (a looker) FindHolders(pid int) bool {
+	if a.session.running == nil {
+		return false
+	}
+	if a.auditor == nil { // it was given up since: the look says nothing, and comes to an end
+		return a.session.running.FindHoldersOf(pid, nil)
+	}
+	return a.session.running.FindHoldersOf(pid, a.auditor.Blocks(pid))
+}
+
+// Named says what a look has found by name.
+func (a looker) Named(e *event.Variables) ([]model.Variable, model.Names) {
+	all, names := a.reports.Named(e)
+	if a.session.options.NoSource {
+		all = report.VariablesWithoutSource(all)
+	}
+	return all, names
+}
+
+// Audited says what stays behind in a process.
+func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
+	if a.auditor == nil {
+		return nil
+	}
+	out := a.auditor.AuditOne(pid, found, leastOfPage)
+	if a.session.options.NoSource {
+		out = report.AuditWithoutSource(out)
+	}
+	return out
+}
+
+// WhyNoAudit says why nothing can be audited.
+func (a looker) WhyNoAudit() string {
+	if a.auditor != nil {
+		return ""
+	}
+	return "this session had run for long before a notebook loaded ipytracer, and keeps no audit any more: attach anew, or audit from outside ('sudo tracer audit PID')"
+}
+
+// spoken are the words of reports, for what the companion tells.
+func spoken() companion.Words {
+	return companion.Words{Shape: text.Shape, Title: text.VerdictTitle, Runs: runsOf, NotJudged: text.NotJudged, AllClear: text.AllClear}
+}
+
+func runsOf(v *model.Verdict) string {
+	if len(v.Executions) == 0 {
+		return ""
+	}
+	return text.VerdictRuns(v)
+}
+
+// lookedAt hands on what a look has found, which is no part of the session. false: it is another event.
+func (s *session) lookedAt(e event.Event) bool {
+	found, ok := e.(*event.Looked)
+	if ok && s.hub != nil {
+		s.hub.Looked(found)
+	}
+	return ok
+}

@@ -1,0 +1,20 @@
+package event
+
+// Block is a piece of memory of a process: its address, as in [Change], and its size.
+type Block struct {
+	Address uint64
+	Size    Bytes
+}
+
+// Looked is what a look into one process has shown that somebody asked for while the session ran. It is for who asked: it is no part of what
+// happened, and of no recording.
+type Looked struct {
+	PID       int32
+	Took      Nanoseconds
+	Cost      Nanoseconds // processor time
+	Variables *Variables  // what there is by name; nil where that was not asked for, or not found out
+	Holders   []*Holders  // who holds blocks, and which children are idle workers; none where that was not asked for, or not found out
+	Why       string      // why something was not found out, in a sentence; ""
+}
+
+func (*Looked) isEvent() {}

@@ -1,0 +1,109 @@
+"""What is said of what a look has found: variables as a Table of _text.py, verdicts as Entries, of which _html.py makes the same for notebooks."""
+
+from collections import namedtuple
+
+from . import _words
+from ._text import Table
+
+Entry = namedtuple("Entry", "title size rows")      # rows: [(name, text)]
+Entries = namedtuple("Entries", "head entries rest")    # head, rest: sentences before and behind them
+
+_MOST_NAME = 60      # characters
+_MOST_SAID = 600
+_MOST_NOT_JUDGED = 4
+_MOST_ENTRIES = 20
+_LEAST_ALONE = 64 << 10    # bytes of a variable's own that are worth a row, and that one reaches that has nothing alone
+_LEAST_SHARED = 1 << 20
+
+
+def alone(v):
+    """What would be freed with a variable: "1.00 MiB", "shared" if nothing."""
+    if not v.bytes and not v.device and v.reaches:
+        return "shared"
+    return ("≥ " if not v.exact and v.bytes else "") + _words.size(v.bytes)
+
+
+def name(v):
+    """A variable's name, with two of the others that it has."""
+    also = ", ".join(v.also[:2]) + (", …" if len(v.also) > 2 else "")
+    return _words.safe(v.name + (" = " + also if also else ""), _MOST_NAME)
+
+
+def made(v):
+    """Who made a variable's largest piece."""
+    return _words.safe(v.where, 100) if v.where else "before the attach" if v.before else ""
+
+
+def _worth(found):
+    return [v for v in found if v.bytes + v.device >= _LEAST_ALONE or v.reaches >= _LEAST_SHARED]
+
+
+def variables(found, most=20):
+    """The largest variables: a Table, and a sentence about it, or "". Those of some bytes have no row while there are larger ones."""
+    large = _worth(found)
+    shown = (large or list(found))[:most]
+    gpu = any(v.device for v in shown)
+    rows = [[name(v), alone(v), _words.size(v.reaches) if v.reaches > v.bytes else ""] + ([_words.size(v.device) if v.device else ""] if gpu else []) +
+            [_words.safe(v.type, 40), _words.safe(v.shaped, 40), made(v)] for v in shown]
+    left_out, count = [v for v in found if not any(v is s for s in shown)], found.unlisted + len(found) - len(shown)
+    if count:
+        together = found.unlisted_bytes + sum(v.bytes for v in left_out)
+        rows.append(["… and %s, with %s together" % (_words.plural(count, "more name"), _words.size(together))] + [""] * (6 if gpu else 5))
+    note = _words.safe(found.why, _MOST_SAID) if found.why else ""
+    if found and not found.complete:
+        note = (note + "; " if note else "") + "≥: there were more objects than could be looked at in time"
+    return Table(["name", "alone", "reaches"] + (["GPU"] if gpu else []) + ["type…", "shape…", "made by…"], rows), note
+
+
+_UNITS = {"child-alive": "process", "idle-pool": "process", "fragmentation": "time"}
+
+
+def _counted(v):
+    unit = _UNITS.get(v.kind, "block")
+    return "%s %s" % (format(v.count, ","), unit if v.count == 1 else unit + ("es" if unit == "process" else "s"))
+
+
+def _place(p):
+    return "In[%d]" % p.execution_count + (" line %d" % p.line if p.line else "") if p.execution_count else "a cell without a number"
+
+
+def entry(v):
+    """A verdict as an Entry: what `tracer audit` says of it."""
+    size = _words.size(v.bytes) + ("" if v.kind in ("child-alive", "idle-pool") else " of " + _words.meter_name(v.meter))
+    rows = [("line", v.where), ("cells", v.runs), ("count", "%s, the oldest %s old" % (_counted(v), _words.duration(v.age_ns))), ("why", v.evidence), ("try", v.advice),
+            ("change", _place(v.change) if v.change else "")]
+    rows += [("type" if i == 0 else "", line) for i, line in enumerate(v.fix.split("\n")[:10]) if v.fix]
+    return Entry(_words.safe(v.title, 100), size, [(n, _words.safe(text, _MOST_SAID)) for n, text in rows if text])
+
+
+def audit(found, most=_MOST_ENTRIES):
+    """What stays behind, as Entries."""
+    rest = []
+    more = found.unlisted + max(0, len(found) - most)
+    if more:
+        rest.append("… and %s; sudo tracer audit PID lists all of them" % _words.plural(more, "more verdict"))
+    if found.not_judged:
+        rest += ["not judged: " + _words.safe(n.says, _MOST_SAID) for n in found.not_judged[:_MOST_NOT_JUDGED]]
+        if len(found.not_judged) > _MOST_NOT_JUDGED:
+            rest.append("not judged: %d more; ipytracer.audit().not_judged has all" % (len(found.not_judged) - _MOST_NOT_JUDGED))
+    if found.why:
+        rest.append(_words.safe(found.why, _MOST_SAID))
+    if found:
+        total = {}
+        for v in found:
+            if v.kind not in ("child-alive", "idle-pool"):
+                total[v.meter] = total.get(v.meter, 0) + v.bytes
+        sums = ", ".join("%s of %s" % (_words.size(total[m]), _words.meter_name(m)) for m in _words.in_order(total))
+        head = "%s%s" % (_words.plural(len(found) + found.unlisted, "finding"), ": " + sums + " stays behind" if sums else "")
+    else:
+        head = _words.safe(found.all_clear, _MOST_SAID) or "nothing could be audited"
+    return Entries(head, [entry(v) for v in found[:most]], rest)
+
+
+def text(of):
+    """Entries as text."""
+    out = [of.head]
+    for i, one in enumerate(of.entries):
+        out += ["", "%2d  %s   %s" % (i + 1, one.title, one.size)]
+        out += ["    %-8s%s" % row for row in one.rows]
+    return "\n".join(out + ([""] if of.entries and of.rest else []) + of.rest)

@@ -1,0 +1,182 @@
+package companion
+
+import (
+	"encoding/json"
+
+	"ipytracer/model"
+)
+
+// Bounds of what is told of a look.
+const (
+	maxListed   = 100 // variables
+	maxVerdicts = 50
+	maxProse    = 2 << 10 // bytes of a sentence, of what to type
+	maxOfList   = 64      // runs and processes of a verdict
+	maxAlso     = 8       // further names of a variable
+	// roomForNotJudged is how many bytes may say what was not judged, and roomForVerdict one verdict: together they fit into a packet.
+	roomForNotJudged = 16 << 10
+	roomForVerdict   = 40 << 10
+)
+
+// looking is the answer while a look is to come, or under way.
+type looking struct {
+	ID      int64 `json:"id"`
+	Look    int64 `json:"look"` // its number: what to ask for
+	Looking bool  `json:"looking"`
+	WaitNS  int64 `json:"wait_ns"` // until it may begin, where looks have taken their share
+}
+
+// variable is one as it is told.
+type variable struct {
+	model.Variable
+	Shaped string `json:"shaped"` // its shape in words
+	Where  string `json:"where"`  // who made it in words, "" where that is not known
+}
+
+// verdict is one as it is told.
+type verdict struct {
+	model.Verdict
+	Title string `json:"title"` // its kind in words
+	Where string `json:"where"` // who made it in words, "" where that is not known
+	Runs  string `json:"runs"`  // of which cells, in words
+}
+
+// notJudged is what was not, as it is told.
+type notJudged struct {
+	Reason string `json:"reason"`
+	Meter  string `json:"meter"` // "" for all
+	Bytes  *int64 `json:"bytes"` // the most that it can be, nil where nobody can say
+	Says   string `json:"says"`  // what it is, why, and what to do
+}
+
+// audited is what an audit says besides its verdicts.
+type audited struct {
+	Least      int64             `json:"least"`
+	Cells      int               `json:"cells"`
+	DurationNS int64             `json:"duration_ns"`
+	Complete   bool              `json:"complete"`
+	Unlisted   int               `json:"unlisted"`  // verdicts that are left out
+	AllClear   string            `json:"all_clear"` // of an audit without a verdict: what that means
+	NotJudged  []json.RawMessage `json:"not_judged"`
+	// NotJudgedUnlisted is how many of these are left out.
+	NotJudgedUnlisted int `json:"not_judged_unlisted,omitempty"`
+}
+
+// tellLook answers "vars" and "audit": the number of a look, or what it has found.
+func (h *Hub) tellLook(l *line, r request, audit bool) {
+	if h.looks.looker == nil {
+		l.send(failed{r.ID, "this tracer does not look at objects"})
+		return
+	}
+	if why := h.looks.looker.WhyNoAudit(); audit && why != "" {
+		l.send(failed{r.ID, why})
+		return
+	}
+	number := r.Look
+	if number == 0 {
+		if number = h.looks.wish(l.pid, audit); number == 0 {
+			l.send(failed{r.ID, "too many notebooks ask for that just now"})
+			return
+		}
+		h.looks.begin()
+	}
+	for i := range h.looks.answers {
+		if a := &h.looks.answers[i]; a.pid == l.pid && a.wish.audit == audit && a.number >= number {
+			h.tellFound(l, r.ID, a)
+			return
+		}
+	}
+	if !h.looks.awaits(l.pid, audit, number) {
+		l.send(failed{r.ID, "nothing is known of that look any more: ask anew"})
+		return
+	}
+	wait := int64(0)
+	if h.looks.underway == nil {
+		wait = int64(h.looks.wait())
+	}
+	l.send(looking{r.ID, number, true, wait})
+}
+
+// tellFound answers with what a look has found.
+func (h *Hub) tellFound(l *line, id int64, a *answered) {
+	why, _ := bounded(a.why, maxProse, false)
+	frame := packet{ID: id, Look: a.number, Why: why, TookNS: int64(a.took)}
+	if a.audit == nil { // also where a look for one came to nothing
+		frame.Names = a.names
+		h.inPackets(l, frame, len(a.listed), func(i int) json.RawMessage { return h.variable(a.listed[i]) },
+			func(p *packet, some []json.RawMessage) { p.Variables = some })
+		return
+	}
+	verdicts := a.audit.Verdicts[:min(len(a.audit.Verdicts), maxVerdicts)]
+	says, _ := bounded(h.options.Words.AllClear(a.audit), maxProse, false)
+	frame.Audited = &audited{
+		Least: a.audit.Least, Cells: a.audit.Cells, Complete: a.audit.Complete, Unlisted: len(a.audit.Verdicts) - len(verdicts),
+		DurationNS: a.audit.DurationNS, NotJudged: []json.RawMessage{},
+	}
+	if len(verdicts) == 0 {
+		frame.Audited.AllClear = says
+	}
+	size := 0
+	for i := range a.audit.NotJudged {
+		n := &a.audit.NotJudged[i]
+		one := notJudged{Reason: n.Reason, Meter: n.Meter, Bytes: n.Bytes}
+		one.Says, _ = bounded(h.options.Words.NotJudged(n), maxProse, false)
+		text, _ := json.Marshal(one)
+		if size += len(text); size > roomForNotJudged {
+			frame.Audited.NotJudgedUnlisted = len(a.audit.NotJudged) - i
+			break
+		}
+		frame.Audited.NotJudged = append(frame.Audited.NotJudged, text)
+	}
+	h.inPackets(l, frame, len(verdicts), func(i int) json.RawMessage { return h.verdict(verdicts[i]) },
+		func(p *packet, some []json.RawMessage) { p.Verdicts = some })
+}
+
+// variable is one as it is told, with what is not too large.
+func (h *Hub) variable(v model.Variable) json.RawMessage {
+	one := variable{Variable: v, Shaped: h.options.Words.Shape(v)}
+	if len(v.Stack) > 0 {
+		one.Where = h.options.Who(v.Stack)
+	}
+	one.Stack = short(v.Stack)
+	one.Name, _ = bounded(v.Name, maxText, false)
+	one.Type, _ = bounded(v.Type, maxText, false)
+	one.DType, _ = bounded(v.DType, maxText, false)
+	one.Shape = v.Shape[:min(len(v.Shape), maxOfList)]
+	one.Also = nil
+	for _, name := range v.Also[:min(len(v.Also), maxAlso)] {
+		name, _ = bounded(name, maxText, false)
+		one.Also = append(one.Also, name)
+	}
+	text, _ := json.Marshal(one)
+	if len(text) > roomForVerdict {
+		one.Stack = []model.Frame{}
+		text, _ = json.Marshal(one)
+	}
+	return text
+}
+
+// verdict is one as it is told, with what is not too large.
+func (h *Hub) verdict(v model.Verdict) json.RawMessage {
+	one := verdict{Verdict: v, Title: h.options.Words.Title(v.Kind), Runs: h.options.Words.Runs(&v)}
+	if len(v.Stack) > 0 {
+		one.Where = h.options.Who(v.Stack)
+	}
+	one.Stack = short(v.Stack)
+	for _, text := range []*string{&one.Holder, &one.Evidence, &one.Advice, &one.Fix, &one.Command, &one.Runs} {
+		*text, _ = bounded(*text, maxProse, false)
+	}
+	one.Executions = v.Executions[:min(len(v.Executions), maxOfList)]
+	one.ExecutionCounts = v.ExecutionCounts[:min(len(v.ExecutionCounts), maxOfList)]
+	one.PIDs = v.PIDs[:min(len(v.PIDs), maxOfList)]
+	text, _ := json.Marshal(one)
+	if len(text) > roomForVerdict { // of texts that take six bytes for each
+		one.Stack, one.Command = []model.Frame{}, ""
+		for _, text := range []*string{&one.Holder, &one.Evidence, &one.Advice, &one.Where, &one.Runs} {
+			*text, _ = bounded(*text, maxText, false)
+		}
+		one.Fix = ""
+		text, _ = json.Marshal(one)
+	}
+	return text
+}

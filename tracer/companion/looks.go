@@ -1,0 +1,185 @@
+package companion
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// Looker looks into traced processes from outside, beside the session, one at a time: their objects are read, and they go on. What is found comes
+// as an [event.Looked], in any case.
+type Looker interface {
+	// FindVariables and FindHolders begin a look into a process. false: one is under way.
+	FindVariables(pid int) bool
+	FindHolders(pid int) bool
+	// Named says what a look has found by name, Audited what stays behind in a process, given who holds what.
+	Named(*event.Variables) ([]model.Variable, model.Names)
+	Audited(pid int, found []*event.Holders) *model.Audit
+	// WhyNoAudit says in a sentence why nothing can be audited, "" where it can.
+	WhyNoAudit() string
+}
+
+// Bounds of looks, of a whole session: a notebook that asks without end has its turn after the others, and all of them together take a bounded share
+// of a processor's time.
+const (
+	lookShare   = 10               // how much of it they may take in the long run, as its reciprocal
+	lookBurst   = 20 * time.Second // how much they may take besides
+	maxWaiting  = 64               // wishes
+	maxAnswered = 8                // answers that are kept until they are fetched
+)
+
+// wish is a look that was asked for.
+type wish struct {
+	pid    int
+	audit  bool
+	number int64
+}
+
+// looks are those of a session. Their methods are for one goroutine.
+type looks struct {
+	looker   Looker
+	now      func() time.Time
+	number   int64
+	waiting  []wish // at most one of each process and kind
+	underway *wish
+	gone     bool // the process of the one under way has ended
+	answers  []answered
+
+	left time.Duration // what looks may still take
+	at   time.Time     // when that was so
+}
+
+// answered is what a look has found.
+type answered struct {
+	wish
+	took    time.Duration
+	why     string
+	listed  []model.Variable
+	names   *model.Names
+	audit   *model.Audit
+	elapsed int64
+}
+
+// Look has the hub ask a looker from now on.
+func (h *Hub) Look(l Looker) { h.looks.looker = l }
+
+// HasLine says whether any process has a line. It is for any goroutine.
+func (h *Hub) HasLine() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.lines) > 0
+}
+
+// Looked takes in what a look has found.
+func (h *Hub) Looked(e *event.Looked) {
+	l := &h.looks
+	w := l.underway
+	if w == nil || w.pid != int(e.PID) {
+		return
+	}
+	began := l.now()
+	l.underway = nil
+	if !l.gone {
+		one := answered{wish: *w, why: e.Why}
+		switch {
+		case w.audit && len(e.Holders) > 0:
+			one.audit = l.looker.Audited(w.pid, e.Holders)
+		case !w.audit && e.Variables != nil:
+			all, names := l.looker.Named(e.Variables)
+			slices.SortStableFunc(all, func(x, y model.Variable) int {
+				return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(y.Reaches, x.Reaches))
+			})
+			if rest := len(all) - maxListed; rest > 0 {
+				all, names.Unlisted = all[:maxListed], names.Unlisted+int64(rest)
+			}
+			one.listed, one.names = all, &names
+		}
+		if one.names == nil && one.audit == nil && one.why == "" {
+			one.why = "its objects could not be looked at"
+		}
+		one.took = time.Duration(e.Took)
+		l.keep(one)
+	}
+	l.take(time.Duration(e.Cost) + l.now().Sub(began)) // not what it took on a machine that has more to do
+}
+
+// keep keeps an answer in the place of the one before, or of the oldest.
+func (l *looks) keep(one answered) {
+	l.answers = slices.DeleteFunc(l.answers, func(a answered) bool { return a.pid == one.pid && a.wish.audit == one.wish.audit })
+	l.answers = append(l.answers, one)
+	l.answers = slices.Delete(l.answers, 0, max(0, len(l.answers)-maxAnswered))
+}
+
+// take takes from what looks may take.
+func (l *looks) take(d time.Duration) {
+	l.refill()
+	l.left -= d
+}
+
+func (l *looks) refill() {
+	now := l.now()
+	if l.at.IsZero() {
+		l.left = lookBurst
+	} else {
+		l.left = min(l.left+now.Sub(l.at)/lookShare, lookBurst)
+	}
+	l.at = now
+}
+
+// wait is how long it takes until a look may begin; 0: now.
+func (l *looks) wait() time.Duration {
+	l.refill()
+	return max(0, -l.left) * lookShare
+}
+
+// begin begins the look that waits longest, if it may.
+func (l *looks) begin() {
+	if l.looker == nil || l.underway != nil || len(l.waiting) == 0 || l.wait() > 0 {
+		return
+	}
+	w := l.waiting[0]
+	begin := l.looker.FindVariables
+	if w.audit {
+		begin = l.looker.FindHolders
+	}
+	if begin(w.pid) {
+		l.waiting = slices.Delete(l.waiting, 0, 1)
+		l.underway, l.gone = &w, false
+	}
+}
+
+// drop forgets a process that has ended, or has become another program.
+func (l *looks) drop(pid int) {
+	l.waiting = slices.DeleteFunc(l.waiting, func(w wish) bool { return w.pid == pid })
+	l.answers = slices.DeleteFunc(l.answers, func(a answered) bool { return a.pid == pid })
+	if l.underway != nil && l.underway.pid == pid {
+		l.gone = true
+	}
+}
+
+// wish is the number of the look that begins next for a process, 0 where too many wait.
+func (l *looks) wish(pid int, audit bool) int64 {
+	for _, w := range l.waiting {
+		if w.pid == pid && w.audit == audit {
+			return w.number
+		}
+	}
+	if len(l.waiting) >= maxWaiting {
+		return 0
+	}
+	l.number++
+	l.waiting = append(l.waiting, wish{pid, audit, l.number})
+	return l.number
+}
+
+// awaits says whether a look of that number is still to come, or under way.
+func (l *looks) awaits(pid int, audit bool, number int64) bool {
+	all := l.waiting
+	if l.underway != nil && !l.gone {
+		all = append(slices.Clip(all), *l.underway)
+	}
+	return slices.ContainsFunc(all, func(w wish) bool { return w.pid == pid && w.audit == audit && w.number >= number })
+}
