@@ -78,6 +78,11 @@ func remarks(w model.Window) []span {
 	if w.Note != "" {
 		spans = append(spans, span{escape.Bounded(w.Note, maxProse), yellow}, span{" · ", dim})
 	}
+	if w.Counters != nil {
+		if said := words.Counters(w.Counters); said != "" {
+			spans = append(spans, span{said, dim}, span{" · ", dim})
+		}
+	}
 	for _, r := range w.Refused {
 		spans = append(spans, span{refusal(r), yellow}, span{" · ", dim})
 	}
