@@ -146,6 +146,9 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 		return
 	}
 	a := &t.allocations
+	if c.Caller.Moves() { // the blocks are still the process's, wherever they are
+		return
+	}
 	key := heldKey{c.PID, c.Meter}
 	if p := t.processes[c.PID]; p != nil {
 		p.counted = t.cut

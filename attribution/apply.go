@@ -41,6 +41,7 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 		r.lives(p, t.cut, false)
 		p.dying(b)
 		t.closeProcess(p, b, "the process ended")
+		delete(r.away, b.PID)
 		p.past.clear(t.cut, r.latest())
 		p.isForked = false
 		t.forgetRanges(b.PID)
@@ -153,6 +154,10 @@ func (t *Tracker) change(c *event.Change) {
 	}
 	t.tell(r, c)
 	t.inOrder(r, c.Stream, c)
+	if c.Caller.Moves() {
+		moved := *c
+		t.request(r, &moved)
+	}
 	if c.Passed > 0 {
 		if len(r.between) < maxBetween {
 			r.between = append(r.between, *c)

@@ -217,7 +217,9 @@ func (t *Tracker) window(w *window) model.Window {
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters:   t.figureMap(w.own, w, true, w.process.info.Python != ""),
 		Children: []model.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: t.refusals(w), Foreign: w.othersMemory(),
+		Suspended: w.suspension(),
 	}
+	out.Note = words.Join(out.Note, words.Suspended(out.Suspended))
 	out.Tree = t.treeOf(w, out.Meters)
 	if w.parent != nil {
 		out.Parent = w.parent.id
@@ -271,6 +273,7 @@ func (t *Tracker) between(w *window) model.Between {
 		PID: int(w.process.info.PID), Note: w.note, StartNS: t.since(w.opened), DurationNS: t.duration(w),
 		Meters: t.figureMap(w.own, w, true, w.process.info.Python != ""), Refused: t.refusals(w),
 	}
+	out.Note = words.Join(out.Note, words.Suspended(w.suspension()))
 	if w.before != nil {
 		out.After = w.before.id
 	}

@@ -143,7 +143,7 @@ func (c *coder) detail(w *window) {
 	beside(c, &d.closeCPU, d.openCPU)
 	sameTree := slices.Equal(d.own, d.tree)
 	frees := d.openFrees != event.Frees{} || d.closeFrees != event.Frees{} || d.unsure != [event.UnknownKinds]event.Bytes{}
-	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (model.Foreign{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 && !d.sharing
+	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (model.Foreign{}) || d.suspended != (model.Suspended{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 && !d.sharing
 	marked, doubted := len(d.shed) > 0 || len(d.unwalked) > 0, d.doubts != nil
 	counted := d.openCounters != nil && d.closeCounters != nil
 	c.flags(&counted, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.isSettled, &d.uncounted, &d.crowded)
@@ -271,6 +271,9 @@ func (c *coder) doubts(d *detail) {
 
 func (c *coder) requests(d *detail) {
 	code(c, &d.foreign.Opened, &d.foreign.Closed, &d.foreign.Open)
+	code(c, &d.suspended.Out, &d.suspended.Back)
+	codeOne(c, &d.suspended.Bytes)
+	c.flags(&d.suspended.Away)
 	length(c, &d.refused)
 	length(c, &d.refusedBy)
 	for i := range d.refused {

@@ -135,6 +135,12 @@ func (t *Tracker) asked(e event.Event) {
 	r.stream.received(at.stream)
 	t.inOrder(r, at.stream, nil)
 	t.gpus.mark(at.meter)
+	t.request(r, e)
+}
+
+// request keeps it until the windows of its segment are open, or gives it to those that hold the segment.
+func (t *Tracker) request(r *root, e event.Event) {
+	at := placeOf(e)
 	if at.segment > r.ended {
 		if len(r.asked) < maxAsked {
 			r.asked = append(r.asked, e)
@@ -143,9 +149,12 @@ func (t *Tracker) asked(e event.Event) {
 		}
 		return
 	}
+	r.movedOut(e)
 	for _, w := range r.counted {
 		if w.firstSegment <= at.segment {
 			w.add(e, t.limitOn(e))
+		} else if c, ok := e.(*event.Change); ok { // it came late
+			w.suspended.Away = c.Caller == event.MovedOut
 		}
 	}
 	for _, w := range slices.Concat(t.closing, t.settled, t.over) {
@@ -167,6 +176,8 @@ func placeOf(e event.Event) requestPlace {
 		return requestPlace{e.Root, e.Stream, e.Segment, e.Meter}
 	case *event.Foreign:
 		return requestPlace{e.Root, e.Stream, e.Segment, e.Meter}
+	case *event.Change:
+		return requestPlace{e.Root, e.Stream, e.Segment, e.Meter}
 	}
 	return requestPlace{}
 }
@@ -182,11 +193,26 @@ func (t *Tracker) askedIn(r *root, segment uint64) {
 			waiting = append(waiting, e)
 			continue
 		}
+		r.movedOut(e)
 		for _, w := range r.counted {
 			w.add(e, t.limitOn(e))
 		}
 	}
 	r.asked = waiting
+}
+
+// movedOut notes whose device memory is on the host.
+func (r *root) movedOut(e event.Event) {
+	c, ok := e.(*event.Change)
+	switch {
+	case !ok:
+	case c.Caller == event.MovedBack:
+		delete(r.away, c.PID)
+	case r.away == nil:
+		r.away = map[int32]bool{c.PID: true}
+	default:
+		r.away[c.PID] = true
+	}
 }
 
 // limitOn is the soft limit on what the process that was refused memory may map: what it was introduced with, or has from its root.
@@ -223,6 +249,8 @@ func (w *window) add(e event.Event, limit event.Bytes) {
 			w.foreign.Opened++
 		}
 		w.foreign.Open = int(e.Open)
+	case *event.Change:
+		w.moves(e)
 	}
 }
 
@@ -251,4 +279,31 @@ func (t *Tracker) refusals(w *window) []model.Refusal {
 		}
 	}
 	return out
+}
+
+// moves counts that all of a process's memory on a device was moved.
+func (w *window) moves(c *event.Change) {
+	s := &w.suspended
+	if c.Caller == event.MovedOut {
+		s.Out++
+		s.Bytes = max(s.Bytes, int64(-c.Size))
+	} else {
+		s.Back++
+		s.Bytes = max(s.Bytes, int64(c.Size))
+	}
+}
+
+// wasAway says whether memory of a meter was on the host: the blocks that were there are in its lines, and not in its figures.
+func (w *window) wasAway(m event.Meter) bool {
+	_, of, ok := m.Device()
+	return ok && of == event.Driver && w.suspended != (model.Suspended{})
+}
+
+// suspension is whether, and how often, device memory of a window's tree was moved to the host; nil for never.
+func (w *window) suspension() *model.Suspended {
+	if w.suspended == (model.Suspended{}) {
+		return nil
+	}
+	s := w.suspended
+	return &s
 }

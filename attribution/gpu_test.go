@@ -1,10 +1,12 @@
 package attribution
 
 import (
+	"strings"
 	"testing"
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/report/reporttest"
 )
 
 const (
@@ -82,6 +84,24 @@ func TestTotalsLearnedLate(t *testing.T) {
 	expect(t, "the session", readingsOf(nth(t, r, model.Session, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
 }
 
+// The timeline has them from the beginning too, wherever the boundary before comes among what is said of the segment.
+func TestTimelineOfTotalsLearnedLate(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	opens := s.events[len(s.events)-1]
+	s.events = s.events[:len(s.events)-1]
+	s.change(active, 1000, true)
+	s.change(active, 1200, false)
+	for _, c := range s.held { // records of another buffer may be read first
+		s.events = append(s.events, c)
+	}
+	s.events, s.held = append(s.events, opens), nil
+	s.cell(event.CellClose, 1, gpu(active, 1100, 1200))
+	r := s.run(t)
+	expect(t, "the cell", readingsOf(nth(t, r, model.Cell, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+	reporttest.Timeline(t, r)
+}
+
 func TestRefusals(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -153,5 +173,49 @@ func TestForeignMemory(t *testing.T) {
 	expect(t, "the cell", nth(t, r, model.Cell, 0).Foreign, &model.Foreign{Opened: 2, Closed: 1, Open: 1})
 	if f := nth(t, r, model.Cell, 0).Meters["gpu.0.driver"]; f.Peak != 0 {
 		t.Errorf("it counts where it was made, not here: %+v", f)
+	}
+}
+
+// moved adds a change by which all memory of the driver went to the host, or came back.
+func (s *script) moved(caller event.Caller, value, by event.Bytes) {
+	s.stream++
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver, Value: value, Size: by, Caller: caller})
+}
+
+// Windows say that memory was on the host: those in which it went and came, and those that began meanwhile. It is nobody's block.
+func TestSuspendedWindows(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.stream++
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver, Value: 700, Size: 700, Address: 4096, Stack: 0})
+	s.cell(event.CellClose, 1, gpu(driver, 700, 700))
+	s.cell(event.CellOpen, 2, gpu(driver, 700, 700))
+	s.moved(event.MovedOut, 0, -700)
+	s.cell(event.CellClose, 2, gpu(driver, 0, 700))
+	s.cell(event.CellOpen, 3, gpu(driver, 0, 0))
+	s.cell(event.CellClose, 3, gpu(driver, 0, 0))
+	s.cell(event.CellOpen, 4, gpu(driver, 0, 0))
+	s.moved(event.MovedBack, 700, 700)
+	s.cell(event.CellClose, 4, gpu(driver, 700, 700))
+	s.cell(event.CellOpen, 5, gpu(driver, 700, 700))
+	s.moved(event.MovedOut, 0, -700)
+	s.moved(event.MovedBack, 700, 700)
+	s.cell(event.CellClose, 5, gpu(driver, 700, 700))
+	s.cell(event.CellOpen, 6, gpu(driver, 700, 700))
+	s.cell(event.CellClose, 6, gpu(driver, 700, 700))
+	r := s.run(t)
+	for i, want := range []*model.Suspended{
+		nil, {Out: 1, Bytes: 700}, {Away: true}, {Back: 1, Bytes: 700, Away: true}, {Out: 1, Back: 1, Bytes: 700}, nil,
+	} {
+		w := nth(t, r, model.Cell, i)
+		if (w.Suspended == nil) != (want == nil) || want != nil && *w.Suspended != *want || strings.Contains(w.Note, "host") != (want != nil) {
+			t.Errorf("cell %d: %+v, want %+v; %q", i+1, w.Suspended, want, w.Note)
+		}
+	}
+	last := nth(t, r, model.Cell, 5)
+	for _, a := range last.Allocations {
+		if a.Meter == "gpu.0.driver" && a.AtPeak != 700 {
+			t.Errorf("%+v", a)
+		}
 	}
 }

@@ -18,7 +18,7 @@ func (t *Tracker) allocationsOf(w *window, out []model.Allocation, coverage map[
 		c := model.Coverage{
 			AtPeak: int64(s.known), Rest: int64(peak - s.known),
 			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
-			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net && !slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m),
+			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net && !slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m),
 		}
 		listed, rest := t.divide(w, s)
 		out = slices.Grow(out, len(listed))

@@ -33,11 +33,35 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 		own.high, own.looked = highest(*own.high, before.high), highest(*own.looked, before.looked)
 	}
 	moved[b.PID] = own
+	b = t.withAttached(b, moved)
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
 	t.draw(r, b, moved)
 	t.tellEarly()
 	t.allocateIn(b.Root, r, r.ended+1)
+}
+
+// withAttached is a boundary whose tree was at least as high as the attached process: all that it has is the tree's. The kernel half keeps no
+// maximum of a tree before its first child, which may begin anywhere in a segment.
+func (t *Tracker) withAttached(b *event.Boundary, moved moves) *event.Boundary {
+	isTold := true
+	for pid, m := range moved {
+		p := t.processes[pid]
+		if m.waited || p == nil || p.parent != 0 || p.session == nil || p.root != b.Root {
+			continue
+		}
+		for _, meter := range t.gpus.meters {
+			if m.high[meter] <= b.TreeHigh[meter] {
+				continue
+			}
+			if isTold { // others keep what the event says
+				higher := *b
+				b, isTold = &higher, false
+			}
+			b.TreeHigh[meter] = m.high[meter]
+		}
+	}
+	return b
 }
 
 // gather is what the readings that came with a boundary, and those that waited for one, say of its segment. Two CPUs' boundaries may pass each

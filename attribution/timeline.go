@@ -175,10 +175,14 @@ func (t *Tracker) drawLine(r *root, l *line, s *seen, value, high *event.Reading
 			}
 		}
 		k := l.tracks[i]
+		s.value, s.high = value[m], high[m]
+		if !k.hasBegun && s.value == 0 && s.high == 0 { // made by a change of a later segment, which may be told what it has had all along
+			k.drop(&t.timeline, s.segment)
+			continue
+		}
 		if !k.hasBegun && s.at > l.began {
 			k.begin(l.began, 0)
 		}
-		s.value, s.high = value[m], high[m]
 		k.see(&t.timeline, s)
 		if !k.isGap && t.isShed(r, m) {
 			k.pause(&t.timeline, s.at, t.gapFor(r.whyShed(m)))

@@ -88,7 +88,7 @@ func (k *track) move(l *timeline, s *seen) {
 	if len(moments) == 0 && s.value == k.value && s.high <= k.value {
 		return
 	}
-	if k.hasBegun && !waited && s.hold-k.end > max(shortest, (s.at-k.end)/64) { // so long it stood still
+	if k.hasBegun && !waited && s.hold <= s.at && s.hold-k.end > max(shortest, (s.at-k.end)/64) { // so long it stood still
 		k.add(point{at: s.hold, bytes: k.value, kind: model.PointValue})
 	}
 	since := k.end

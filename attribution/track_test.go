@@ -98,3 +98,19 @@ func wasThere(naive map[event.Nanoseconds][]event.Bytes, p point) bool {
 	}
 	return false
 }
+
+// TestTrackOfCrossingBoundaries: a boundary that comes behind a later one says nothing of the time between.
+func TestTrackOfCrossingBoundaries(t *testing.T) {
+	tracker := New()
+	k := &track{meter: event.Resident}
+	k.begin(1, 10)
+	far := event.Nanoseconds(shortest)
+	k.see(&tracker.timeline, &seen{at: 20 * far, segment: 2, value: 50, high: 50, hold: 40 * far, isEdge: true})
+	last := event.Nanoseconds(0)
+	for p := range k.all(&tracker.archive) {
+		if p.at < last {
+			t.Errorf("%d bytes at %d: the track was at %d", p.bytes, p.at, last)
+		}
+		last = p.at
+	}
+}

@@ -126,10 +126,11 @@ type root struct {
 	executions int
 	stream     stream
 	ordered    ordered
-	counted    []*window // that are open and in which it is counted who allocates
-	open       []*window // in the order they opened; some that have closed may be among them
-	closed     int       // how many
-	past       past      // of the tree
+	away       map[int32]bool // whose device memory is on the host
+	counted    []*window      // that are open and in which it is counted who allocates
+	open       []*window      // in the order they opened; some that have closed may be among them
+	closed     int            // how many
+	past       past           // of the tree
 	line       line
 	drawnAt    event.Nanoseconds // when the last boundary was
 	crowded    shedding          // more processes came than are followed

@@ -22,10 +22,31 @@ func (t *Tracker) eachTrack(yield func(*model.Track) bool) {
 		if !d.each(&p.line, p, false, gone) {
 			return
 		}
-		if r := t.roots[p.root]; r != nil && p.session != nil && p.parent == 0 && !d.each(&r.line, p, true, t.last) {
+		if r := t.roots[p.root]; r != nil && p.session != nil && p.parent == 0 && (!d.each(&r.line, p, true, t.last) || !d.onlyOwn(&r.line, p)) {
 			return
 		}
 	}
+}
+
+// onlyOwn makes the tracks of the tree for meters that no other process of it has moved: what they do is what the attached process's own do.
+func (d *drawing) onlyOwn(tree *line, p *process) bool {
+	if len(tree.tracks) == 0 {
+		return true
+	}
+	for _, k := range p.line.tracks {
+		if _, found := tree.find(k.meter); found || !k.hasBegun || !d.t.shows(k.meter, nil, p.info.Python != "") {
+			continue
+		}
+		from, to := d.since(p.began), d.since(d.t.last)
+		if !d.yield(&model.Track{
+			PID: int(p.info.PID), Meter: k.meter.String(), Tree: true,
+			Points: []model.Point{{NS: from, Kind: model.PointGap}},
+			Gaps:   []model.Gap{{StartNS: from, EndNS: to, Reason: model.GapAlone}},
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // each makes the tracks of a process, or of the tree of one that is attached.

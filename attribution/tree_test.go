@@ -5,6 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/report/reporttest"
 )
 
 // kernelUnder is a program that starts a kernel, as nbconvert does: pid 200 runs cells, and the program that was traced runs none.
@@ -127,4 +128,25 @@ func TestUnlistedIsAddedUp(t *testing.T) {
 			t.Errorf("%s lists %d", kind, n)
 		}
 	}
+}
+
+// TestTreeOfTheFirstChild: what the attached process had at its highest before its first child began, in the same segment, the tree has had
+// too. The kernel half keeps no maxima of a tree of one.
+func TestTreeOfTheFirstChild(t *testing.T) {
+	s := newScript()
+	s.openCell(1, true)
+	s.to(main, 900)
+	s.to(main, 100)
+	s.born(200, 30)
+	s.tree = s.total()
+	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
+	s.boundary(event.ProcessExit, 200)
+	s.order = []int32{main}
+	s.closeCell(1, event.OutcomeOK)
+	r := s.run(t)
+	cell := nth(t, r, model.Cell, 0)
+	if f := cell.Tree["cpu.resident"]; f.Peak != 900 {
+		t.Errorf("the tree's peak is %d, its process's %d", f.Peak, cell.Meters["cpu.resident"].Peak)
+	}
+	reporttest.Timeline(t, r)
 }

@@ -93,6 +93,7 @@ type detail struct {
 	// refusedBy are the stacks of the largest requests in refused.
 	refusedBy []uint64
 	foreign   model.Foreign
+	suspended model.Suspended
 
 	doubts *doubts // nil for none
 	// openStatements and openMarkers are how many of them had been refused when it opened.
@@ -132,6 +133,7 @@ func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, par
 	t.keep(w)
 	r := t.root(b.Root)
 	w.doubtOpened(r, b)
+	w.suspended.Away = len(r.away) > 0
 	p.hasWindows = true
 	r.open = append(r.open, w)
 	if kind == kindBetween {

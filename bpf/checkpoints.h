@@ -17,19 +17,22 @@ static __always_inline long checkpointed(__u32 slot, struct checkpoint *c)
 
 	if (!p || !p->active || p->pid != (__s32)c->pid)
 		return 0;
+	bool told = false;
 	for (__u32 number = 0; number < MAX_DEVICES; number++) {
 		struct device *d = p->devices & 1u << number ? device_at(slot, number) : NULL;
 		if (!d)
 			continue;
 		__s64 amount = c->operation == CUDA_CHECKPOINT ? -d->value[DEVICE_DRIVER] : d->suspended;
 		struct device_move move = {
-			.slot = slot, .number = number, .meter = DEVICE_DRIVER, .amount = amount, .size = amount
+			.slot = slot, .number = number, .meter = DEVICE_DRIVER, .amount = amount, .size = amount,
+			.flags = CHANGE_CALLER * (c->operation == CUDA_CHECKPOINT ? CALLER_MOVED_OUT : CALLER_MOVED_BACK)
 		};
 		d->suspended -= amount;
 		if (c->operation == CUDA_RESTORE)
 			d->suspended = 0;
-		if (amount)
+		if (amount || !told) /* of nothing at least once: that it was suspended is worth knowing */
 			device_moves(&move);
+		told = true;
 	}
 	return 1;
 }

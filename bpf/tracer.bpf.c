@@ -160,6 +160,7 @@ const enum loss *export_loss __attribute__((unused));
 const enum device_meter *export_device_meter __attribute__((unused));
 const enum change_flag *export_change_flag __attribute__((unused));
 const enum cuda_operation *export_cuda_operation __attribute__((unused));
+const enum cuda_mover *export_cuda_mover __attribute__((unused));
 const enum heap_operation *export_heap_operation __attribute__((unused));
 const enum arrays *export_arrays __attribute__((unused));
 const enum array_place *export_array_place __attribute__((unused));

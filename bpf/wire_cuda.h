@@ -45,6 +45,12 @@ enum cuda_operation {
 	CUDA_OPERATIONS,
 };
 
+/* In bits 8-15 of change.meter, as event.Caller has them: who moved all that a process has on a device. */
+enum cuda_mover {
+	CALLER_MOVED_OUT = 19,
+	CALLER_MOVED_BACK = 20,
+};
+
 /* A call of the driver that has not returned. */
 struct call {
 	__u64 sp; /* at its entry */

@@ -91,6 +91,10 @@ func TestGPURig(t *testing.T) {
 			t.Errorf("%s: status %s, want %s", run.Name, windows[i].Status, run.Status)
 		}
 	}
+	checkSuspended(t, results, windows, map[string]model.Suspended{
+		"checkpoint_self": {Out: 1, Back: 1, Bytes: keptOnGPU}, "suspended": {Out: 1, Bytes: keptOnGPU}, "pass_while_suspended": {Away: true},
+		"resumed": {Back: 1, Bytes: keptOnGPU, Away: true},
+	})
 	if compared < 5*len(results) {
 		t.Errorf("only %d figures were compared", compared)
 	}

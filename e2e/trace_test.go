@@ -166,6 +166,7 @@ func (tr *trace) wait(status int) (*model.Report, []byte) {
 	if err != nil {
 		tr.t.Fatal(err)
 	}
+	reporttest.Timeline(tr.t, r)
 	return r, data
 }
 

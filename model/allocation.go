@@ -76,6 +76,15 @@ type Foreign struct {
 	Open   int `json:"open"` // on the device, after the last of these
 }
 
+// Suspended says that device memory was moved to the host within a window, or was there as it began: `tracer gpu yield`, or another tool by the
+// driver's checkpoints. GPU meters of the driver fall by what is moved, and rise by it again.
+type Suspended struct {
+	Out   int   `json:"out"`   // how often the memory on a device went to the host
+	Back  int   `json:"back"`  // how often it came back
+	Bytes int64 `json:"bytes"` // the most that was moved at once, of a device
+	Away  bool  `json:"away"`  // some of it was on the host as the window began
+}
+
 // Refusal is memory that was asked for and not given: failed calls of the CUDA driver, out-of-memory errors of PyTorch's
 // allocator, or mmap and mremap that the kernel refused. No meter counts it.
 type Refusal struct {

@@ -220,6 +220,8 @@ type Window struct {
 	// Refused are requests for memory that were refused within the window.
 	Refused []Refusal `json:"refused,omitempty"`
 	Foreign *Foreign  `json:"foreign,omitempty"`
+	// Suspended: device memory was on the host for some of the time; nil if it never was.
+	Suspended *Suspended `json:"suspended,omitempty"`
 	// Allocations says who allocated what, of the meters that count single blocks: the most at the peak first. A meter of
 	// which nothing moved in the window is not in it, unless the window is a cell that was the highest of its process so far: it lists
 	// what stood.

@@ -38,7 +38,8 @@ type Track struct {
 	PID   int
 	Meter string
 	// Tree: it is of the process and its descendants together; of a process whose Parent is 0. It has points only while there are any
-	// descendants: else the process's own track is the tree's, and the gap says [GapAlone].
+	// descendants: else the process's own track is the tree's, and the gap says [GapAlone]. So it is all along for a meter of which no
+	// descendant ever had any.
 	Tree   bool
 	Points []Point
 	Gaps   []Gap

@@ -155,6 +155,10 @@ func (e *encoder) window(w *model.Window) {
 		e.raw(`,"foreign":`)
 		e.any(w.Foreign)
 	}
+	if w.Suspended != nil {
+		e.raw(`,"suspended":`)
+		e.any(w.Suspended)
+	}
 	e.coverage(w.Coverage)
 	e.refused(w.Refused)
 	e.allocations(w.Allocations)

@@ -20,7 +20,7 @@ report: model report/escape
 report/escape: x/text
 report/text: model words report/escape
 report/html: model report/escape report/text words
-report/viewers/files: attribution attribution/attributiontest model report report/profile report/reporttest report/torchviz report/trace
+report/viewers/files: attribution attribution/attributiontest model report report/notebook report/profile report/reporttest report/torchviz report/trace
 report/html/pages: attribution attribution/attributiontest model report report/html report/reporttest words
 report/live: model report/escape report/text words
 report/wire: protowire

@@ -20,7 +20,8 @@ lab)
     command -v npm >/dev/null || packages+=(nodejs npm) # who has Node from elsewhere keeps it
     ;;
 viewers)
-    packages=(chromium curl fonts-dejavu-core python3 xz-utils ca-certificates)
+    packages=(chromium curl fonts-dejavu-core python3 xz-utils ca-certificates
+        python3-nbconvert python3-nbclient python3-ipykernel python3-click python3-colors python3-requests python3-tenacity python3-tqdm python3-yaml) # and for papermill
     command -v npm >/dev/null || packages+=(nodejs npm)
     ;;
 kernels) packages=(python3 ipython3 python3-numpy qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;

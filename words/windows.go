@@ -31,6 +31,26 @@ func StatementsRefused(n uint64) string {
 	return fmt.Sprintf("%d beginnings and ends of statements were refused in it: there were too many", n)
 }
 
+// Suspended says that device memory was moved to the host and back; "" for nil.
+func Suspended(s *model.Suspended) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Out == 0 && s.Back == 0:
+		return "GPU memory was on the host (tracer gpu yield)"
+	}
+	text := "up to " + Bytes(s.Bytes) + " of a GPU's memory "
+	switch {
+	case s.Out == 0:
+		text += "came back from the host"
+	case s.Back == 0:
+		text += "went to the host"
+	default:
+		text += "went to the host and came back"
+	}
+	return text + " (tracer gpu yield)"
+}
+
 // RanUnseen says that cells ran within a window.
 func RanUnseen(cells string) string { return cells + " ran in it without being seen" }
 

@@ -301,6 +301,7 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 		if s.both != nil {
 			s.options.audit = s.both.auditor.Audit(leastOfPage)
 		}
+		s.foretell(r)
 		return s.options.Print(w, r)
 	})
 	if err != nil {

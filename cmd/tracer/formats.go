@@ -25,20 +25,25 @@ type format struct {
 	has    string
 	lacks  string // what it cannot carry
 	binary bool   // not for terminals
-	own    bool   // nothing else has the ending: -o FILE chooses the format where --format is absent
-	print  func(io.Writer, *model.Report) error
+	// smaller says what makes a file of it smaller. It grows with the session, and --cells chooses what is in it unless all is.
+	smaller string
+	all     bool
+	own     bool // nothing else has the ending: -o FILE chooses the format where --format is absent
+	print   func(io.Writer, *model.Report) error
 }
 
 // formats has every format but text, which looks at more flags.
 var formats = []format{
 	{name: "text", ending: ".txt", open: "people", has: "what matters of a session; everything with --full", lacks: "nothing with --full"},
 	{
-		name: "json", ending: ".json", open: "programs", print: report.JSON,
-		has: "everything, by a published schema", lacks: "nothing",
+		name: "json", ending: ".json", open: "programs", print: report.JSON, all: true,
+		smaller: "--format parquet has its figures, --format html the heaviest cells, and both far less",
+		has:     "everything, by a published schema", lacks: "nothing",
 	},
 	{
 		name: "csv", ending: ".csv", open: "pandas, spreadsheets", print: report.CSV,
-		has: "a row for each window and each time between cells, every figure of every meter", lacks: "who allocated, children, the tree's figures, the certificate",
+		smaller: "--cells 500 keeps the 500 heaviest cells; --format parquet has the same table, packed",
+		has:     "a row for each window and each time between cells, every figure of every meter", lacks: "who allocated, children, the tree's figures, the certificate",
 	},
 	{
 		name: "html", ending: ".html", open: "a browser: [the page](read-the-page.md)", binary: true, own: true,
@@ -61,20 +66,23 @@ var formats = []format{
 	},
 	{
 		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: profile.Allocations,
-		has:   "memray's columns at the session's peak, and the same for experiments and cells",
-		lacks: "threads (tid is the process), meters whose blocks are not told, statements, the certificate",
+		smaller: "--cells 500 keeps the 500 heaviest cells; --format pprof has the same, packed",
+		has:     "memray's columns at the session's peak, and the same for experiments and cells",
+		lacks:   "threads (tid is the process), meters whose blocks are not told, statements, the certificate",
 	},
 	{
 		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true, print: trace.Perfetto,
-		has:   "cells with their statements, experiments, and a counter for each meter with every turning point that is kept, by process and for the tree; each slice with its figures and the tree's",
-		lacks: "who allocated, the certificate",
+		smaller: "--cells 500 keeps the 500 heaviest cells. Perfetto's page needs two to four times a file's size, and opens more with trace_processor --httpd",
+		has:     "cells with their statements, experiments, and a counter for each meter with every turning point that is kept, by process and for the tree; each slice with its figures and the tree's",
+		lacks:   "who allocated, the certificate",
 	},
 	{
 		name: "chrome", ending: ".json", open: "ui.perfetto.dev, speedscope, chrome://tracing", print: trace.Chrome,
-		has: "the same in Chrome's older JSON, for tools that take no protocol buffers", lacks: "the same; experiments are asynchronous events",
+		smaller: "--cells 500 keeps the 500 heaviest cells; --format perfetto has the same in less than half",
+		has:     "the same in Chrome's older JSON, for tools that take no protocol buffers", lacks: "the same; experiments are asynchronous events",
 	},
 	{
-		name: "parquet", ending: ".parquet", open: "pandas, Polars, DuckDB, Spark", binary: true, own: true, print: parquet.Print,
+		name: "parquet", ending: ".parquet", open: "pandas, Polars, DuckDB, Spark", binary: true, own: true, print: parquet.Print, smaller: "--cells 500 keeps the 500 heaviest cells",
 		has:   "a row for each window and each time between cells, every figure of every meter and of the tree, nulls; certificate, host, meters, processes as JSON in the metadata",
 		lacks: "who allocated, children",
 	},
@@ -124,9 +132,7 @@ func formatHelp() string {
 
 // Print renders a report in the chosen format.
 func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
-	if o.NoSource {
-		r = report.WithoutSource(r)
-	}
+	r = o.wanted(r)
 	if o.Format == "html" {
 		if o.NoSource && o.audit != nil {
 			o.audit = report.AuditWithoutSource(o.audit)

@@ -61,6 +61,9 @@ func (p *moveProgress) step(s suspend.Step) {
 func (p *moveProgress) stop() {
 	p.cancel()
 	<-p.done
+	if m, ok := p.c.err.(*messages); ok {
+		m.drain(lastWords) // what comes next goes to standard output
+	}
 }
 
 // refresh is how often it is shown anew; NVML is not asked for more than a fifth of the time.

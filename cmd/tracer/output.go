@@ -40,10 +40,10 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
 	f.BoolVar(&o.Strict, "strict", false, "exit with status 4 if any figure is only a bound, or anything was lost, refused or guessed")
-	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: 15, or all with --full)")
+	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: 15, or all with --full); leave the others out of csv, allocations-csv, perfetto, chrome and parquet")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables")
-	f.StringVar(&o.By, "by", "cpu.resident", "the `METER` that ranks the cells in the text report")
+	f.StringVar(&o.By, "by", "cpu.resident", "the `METER` that ranks the cells in the text report, and for --cells")
 }
 
 // Check finds mistakes before anything is traced.

@@ -7,23 +7,16 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"ipytracer/attribution"
-	"ipytracer/event"
-	"ipytracer/recording"
-	"ipytracer/report"
 	"ipytracer/report/html"
 	"ipytracer/tracer/confine"
 	"ipytracer/tracer/invoker"
@@ -79,8 +72,8 @@ func runView(ctx context.Context, o ViewOptions, c console, path string) error {
 	if err := seclude(who); err != nil {
 		return fmt.Errorf("give up what is not needed: %w", err)
 	}
-	v := &viewer{file: f, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text()}
-	if err := v.refresh(ctx); err != nil {
+	v := &viewer{file: f, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), until: ctx}
+	if err := v.read(); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	fmt.Fprintf(c.out, "http://%s/%s/\n", v.host, v.token)
@@ -111,49 +104,6 @@ func seclude(who *invoker.Invoker) error {
 	if err := confine.Allow(slices.Concat(confine.Program(), answering)); err != nil && !errors.Is(err, confine.ErrNoFilter) {
 		return err
 	}
-	return nil
-}
-
-// viewer answers browsers with the page of a recording.
-type viewer struct {
-	file     *os.File
-	noSource bool
-	host     string // what a browser must take this for: another name may be another's, that leads here (DNS rebinding)
-	token    string
-
-	mu      sync.Mutex
-	size    int64 // of the recording when it was read
-	version int   // of the page, from 1
-	data    []byte
-}
-
-// refresh reads the recording again if it has grown.
-func (v *viewer) refresh(ctx context.Context) error {
-	info, err := v.file.Stat()
-	if err != nil {
-		return err
-	}
-	if v.version > 0 && info.Size() == v.size {
-		return nil
-	}
-	source, err := recording.Open(io.NewSectionReader(v.file, 0, info.Size()))
-	if err != nil {
-		return err
-	}
-	all := &both{attribution.New(), attribution.NewAuditor()}
-	if err := source.Each(ctx, func(e event.Event) { all.Add(e) }); err != nil {
-		return err
-	}
-	r, audit := all.reports.Stream(), all.auditor.Audit(leastOfPage)
-	if v.noSource {
-		r, audit = report.WithoutSource(r), report.AuditWithoutSource(audit)
-	}
-	data, err := html.Data(r, html.Options{Audit: audit, Version: v.version + 1})
-	if err != nil {
-		return err
-	}
-	v.size, v.data = info.Size(), data
-	v.version++
 	return nil
 }
 
@@ -197,10 +147,7 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 
 // answer gives the page or its data, as new as the recording; nothing where the page has that already.
 func (v *viewer) answer(w http.ResponseWriter, q *http.Request, page bool) {
-	v.mu.Lock()
-	err := v.refresh(q.Context())
-	data, version := v.data, v.version
-	v.mu.Unlock()
+	data, version, err := v.newest()
 	if err != nil {
 		http.Error(w, "the recording cannot be read now", http.StatusServiceUnavailable)
 		return

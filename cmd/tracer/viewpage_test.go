@@ -38,8 +38,8 @@ func TestViewAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	v := &viewer{file: f, host: "127.0.0.1:4711", token: "secret"}
-	if err := v.refresh(t.Context()); err != nil {
+	v := &viewer{file: f, host: "127.0.0.1:4711", token: "secret", until: t.Context()}
+	if err := v.read(); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(method, host, path string) *httptest.ResponseRecorder {
@@ -73,9 +73,57 @@ func TestViewAnswers(t *testing.T) {
 	if err := os.WriteFile(path, whole, 0o600); err != nil { // the same file, longer
 		t.Fatal(err)
 	}
-	after := ask("GET", v.host, "/secret/data?have=1")
-	if after.Code != 200 || after.Body.Len() <= before || v.version != 2 {
-		t.Errorf("the recording has grown: %d, %d bytes after %d, version %d", after.Code, after.Body.Len(), before, v.version)
+	var after *httptest.ResponseRecorder
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if after = ask("GET", v.host, "/secret/data?have=1"); after.Code != 204 {
+			break
+		}
+	}
+	if after.Code != 200 || after.Body.Len() <= before {
+		t.Errorf("the recording has grown: %d, %d bytes after %d", after.Code, after.Body.Len(), before)
+	}
+	if again := ask("GET", v.host, "/secret/data?have=2"); again.Code != 204 {
+		t.Errorf("nothing has changed since, and the answer is %d", again.Code)
+	}
+}
+
+// TestViewIsBounded: while a recording grows it is read a tenth of the time at most; one that has come to rest is read soon.
+func TestViewIsBounded(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		took, ago, still time.Duration
+		want             bool
+	}{
+		{time.Second, 8 * time.Second, 0, false}, {time.Second, 9 * time.Second, 0, true}, {time.Minute, 8 * time.Minute, time.Second, false},
+		{time.Minute, 30 * time.Second, time.Minute, false}, {time.Minute, time.Minute, time.Minute, true}, {time.Minute, time.Minute, stillAfter, true}, {0, 0, 0, true},
+	} {
+		v := &viewer{took: c.took, last: now.Add(-c.ago), grew: now.Add(-c.still)}
+		if got := v.isTime(now); got != c.want {
+			t.Errorf("%v after a reading of %v, grown %v ago: %v", c.ago, c.took, c.still, got)
+		}
+	}
+}
+
+// TestViewKeepsWhatItHas: a recording that cannot be read any more is said to be so, and nothing of it is served as a new page.
+func TestViewKeepsWhatItHas(t *testing.T) {
+	path, whole := recorded(t, 100)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	v := &viewer{file: f, until: t.Context()}
+	if err := v.read(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 2*len(whole)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.read(); err == nil {
+		t.Error("a file of x is a recording")
+	}
+	if _, version, err := v.newest(); err == nil || version != 1 {
+		t.Errorf("version %d, error %v", version, err)
 	}
 }
 

@@ -210,6 +210,29 @@ class Asked(LabTest):
         self.assertEqual(answer["answer"], 3)
         self.assertEqual(answer["table"]["rows"][0][-1], "In[2] line 1 › ones")
 
+    def test_looks(self):
+        """The kernel waits for none: the extension is told a number, and asks again."""
+        self.load()
+        comm = self.open()
+        self.tracer.looked = 1
+        self.tracer.variables = [fake.variable("x", made=""), fake.variable("<y>\x1b", bytes=0, execution=0, where="", device=5)]
+        self.assertEqual(self.ask(comm, {"id": 3, "ask": "vars"}), {"looking": 1, "wait_ns": 0, "answer": 3})
+        found = self.ask(comm, {"id": 4, "ask": "vars", "look": 1})["variables"]
+        self.assertEqual([(r["name"], r["bytes"], r["alone"], r["device"], r["execution"], r["made"]) for r in found["rows"]],
+                         [("x", 960128, "937.63 KiB", 0, 3, "In[3] line 1 › ones"), ("<y>\\x1b", 0, "0 B", 5, 0, "")])
+        self.assertEqual(found["notes"], ["… and 3 more names, with 4.88 KiB together"])
+        self.tracer.looked = 0
+        audit = self.ask(comm, {"id": 5, "ask": "audit"})["audit"]
+        self.assertEqual((audit["head"], audit["entries"][0]["execution"], audit["entries"][0]["size"]),
+                         ("1 finding: 8.00 MiB of numpy stays behind", 6, "8.00 MiB of numpy"))
+        self.assertIn(["type", "acc.clear()"], audit["entries"][0]["rows"])
+        self.assertEqual(len(audit["rest"]), 1)
+        for wrong in ("1", -1, 2**60, True, None, [1]):
+            self.assertIn("error", self.ask(comm, {"id": 6, "ask": "audit", "look": wrong}))
+        self.tracer.greets = False
+        self.tracer.kill()
+        self.assertIn(self.ask(comm, {"id": 7, "ask": "audit"})["error"], ("no tracer listens", "the tracer has ended"))
+
     def test_nonsense(self):
         self.load()
         comm = self.open()

@@ -32,33 +32,34 @@ var Attempts = []string{
 // each time. What tells windows and meters apart stays.
 func Poison(of any) {
 	n := 0
-	poison(reflect.ValueOf(of), "", &n)
+	poison(reflect.ValueOf(of), "", Attempts, &n)
 }
 
-func poison(v reflect.Value, name string, n *int) {
+// poison goes through a value and puts one of the texts after another into it.
+func poison(v reflect.Value, name string, texts []string, n *int) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			poison(v.Elem(), name, n)
+			poison(v.Elem(), name, texts, n)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() {
-				poison(v.Field(i), f.Name, n)
+				poison(v.Field(i), f.Name, texts, n)
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			poison(v.Index(i), name, n)
+			poison(v.Index(i), name, texts, n)
 		}
 	case reflect.String:
 		switch name {
 		case "Schema", "Kind", "ID", "Meter", "Unit", "Started":
 			return
 		case "Source":
-			v.SetString(v.String() + "\n" + fmt.Sprintf("# %d ", *n) + Attempts[*n%len(Attempts)])
+			v.SetString(v.String() + "\n" + fmt.Sprintf("# %d ", *n) + texts[*n%len(texts)])
 		default:
-			v.SetString(Attempts[*n%len(Attempts)])
+			v.SetString(texts[*n%len(texts)])
 		}
 		*n++
 	}

@@ -30,17 +30,17 @@ func Timeline(t testing.TB, r *model.Report) {
 // TimelineErrors says what of windows is not in a report's timeline: their starts, peaks and ends, of their processes and of the trees.
 func TimelineErrors(r *model.Report) (wrong []string) {
 	tracks, gaps := map[trackKey][]model.Point{}, map[trackKey][]model.Gap{}
+	reused, attached := reusedPIDs(r), attachedOf(r)
 	for k := range r.AllTimeline() {
 		key := trackKey{k.PID, k.Meter, k.Tree}
 		before := tracks[key]
 		for i, p := range k.Points {
-			if n := len(before) + i; i == 0 && n > 0 && p.NS < before[n-1].NS || i > 0 && p.NS < k.Points[i-1].NS {
+			if n := len(before) + i; i == 0 && n > 0 && !reused[k.PID] && p.NS < before[n-1].NS || i > 0 && p.NS < k.Points[i-1].NS {
 				wrong = append(wrong, fmt.Sprintf("%v goes back in time at %d ns", key, p.NS))
 			}
 		}
 		tracks[key], gaps[key] = append(before, k.Points...), append(gaps[key], k.Gaps...)
 	}
-	reused, attached := reusedPIDs(r), attachedOf(r)
 	for key, points := range tracks {
 		if key.tree {
 			own := trackKey{key.pid, key.meter, false}

@@ -95,7 +95,7 @@ func statementLabel(w model.Window, lines []string) (where, source string) {
 // madeBy names what was there at the highest moment, the most first.
 func (v *view) madeBy(top *stretch) string {
 	if top.cell == nil {
-		return "not known: no cell ran"
+		return v.keptBefore(top)
 	}
 	v.detail(top.cell)
 	callers := v.callers(top.cell)
@@ -109,6 +109,29 @@ func (v *view) madeBy(top *stretch) string {
 		return "not known: no line that allocated at least " + words.Bytes(worthShowing) + " of it was seen"
 	}
 	return strings.Join(parts, " · ")
+}
+
+// keptBefore names what a time between cells stands on, when it is the highest: the cells before it that kept the most.
+func (v *view) keptBefore(top *stretch) string {
+	meter := v.meters[0]
+	var kept []*stretch
+	for i := range v.ranked {
+		if s := &v.ranked[i]; s.cell != nil && s.pid == top.pid && s.start <= top.start && s.figures[meter].Consumed >= worthAGap {
+			kept = append(kept, s)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b *stretch) int {
+		return cmp.Compare(b.figures[meter].Consumed, a.figures[meter].Consumed)
+	})
+	text := "no cell: it rose by " + need.show(top.figures, meter).text + " while none ran"
+	var parts []string
+	for _, s := range kept[:min(len(kept), 3)] {
+		parts = append(parts, s.label+" "+consumed.show(s.figures, meter).text)
+	}
+	if len(parts) > 0 {
+		text += "; before it the most was kept by " + strings.Join(parts, ", ")
+	}
+	return text
 }
 
 // left are the lines of cells by what they have made in the session that is there still, the most first.
@@ -155,7 +178,8 @@ func (v *view) endOfCells(pid int) (end int64) { return v.ends[pid].end }
 
 var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
-// toFree names what to delete, as far as lines tell: the names that they assign.
+// toFree names what to delete. Where no name is known to hold it, it says which the lines that made it assign: a hint, not more, because
+// `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
 func (v *view) toFree(top *stretch) string {
 	if named := v.named(top.pid); len(named) > 0 {
 		text := freeing(named)
@@ -183,7 +207,11 @@ func (v *view) toFree(top *stretch) string {
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
 	}
-	return "del " + strings.Join(parts, ", ") + " (tracer audit says what else holds them)"
+	text := "nobody looked at what holds it, as the kernel had ended"
+	if slices.ContainsFunc(v.r.Names, func(n model.Names) bool { return n.PID == top.pid }) {
+		text = "no name holds much alone; tracer audit says what holds it"
+	}
+	return text + ": the lines that made it assign " + strings.Join(parts, ", ")
 }
 
 // named are what a process has by name in the end and what would go with the name, the most first.

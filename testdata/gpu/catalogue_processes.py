@@ -1,5 +1,7 @@
 """Cells on contexts, devices, processes, threads and stacks; they run after those of catalogue.py."""
 
+import os
+
 from catalogue import KEPT
 from model import Cell, MiB, gpu, innocent, torch
 
@@ -113,6 +115,18 @@ def processes():
         Cell("resumed", """
             subprocess.run([sys.executable, "-c", child, str(os.getpid()), "Restore", "Unlock"], check=True)
             """, gpu(driver=KEPT), gpu(driver=KEPT), children=[({}, {})], needs=["suspended"]),
+    ] + (yielded() if "IPYTRACER_PROGRAM" in os.environ else [])
+
+
+def yielded():
+    """The same by `tracer gpu yield` and `tracer gpu restore`."""
+    command = """
+            subprocess.run([os.environ["IPYTRACER_PROGRAM"], "gpu", "%s", str(os.getpid())], check=True)
+            """
+    return [
+        Cell("yielded", command % "yield", kept=gpu(driver=-KEPT), children=[({}, {})]),
+        innocent("pass_while_yielded", needs=["yielded"]),
+        Cell("given_back", command % "restore", gpu(driver=KEPT), gpu(driver=KEPT), children=[({}, {})], needs=["yielded"]),
     ]
 
 

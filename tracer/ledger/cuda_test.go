@@ -36,6 +36,13 @@ func TestOperationsAreThoseOfTheKernel(t *testing.T) {
 	}
 }
 
+// The kernel says by whom device memory was moved.
+func TestMoversAreThoseOfTheKernel(t *testing.T) {
+	if event.MovedOut != event.Caller(kernelCudaMoverCALLER_MOVED_OUT) || event.MovedBack != event.Caller(kernelCudaMoverCALLER_MOVED_BACK) {
+		t.Errorf("%d and %d", event.MovedOut, event.MovedBack)
+	}
+}
+
 func TestDeviceMetersAreThoseOfTheKernel(t *testing.T) {
 	for m, want := range map[event.DeviceMeter]kernelDeviceMeter{
 		event.Driver: kernelDeviceMeterDEVICE_DRIVER, event.Active: kernelDeviceMeterDEVICE_ACTIVE, event.Reserved: kernelDeviceMeterDEVICE_RESERVED,

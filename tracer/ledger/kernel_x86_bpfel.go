@@ -208,6 +208,13 @@ type kernelCudaKey struct {
 	Kind    uint32
 }
 
+type kernelCudaMover uint32
+
+const (
+	kernelCudaMoverCALLER_MOVED_OUT  kernelCudaMover = 19
+	kernelCudaMoverCALLER_MOVED_BACK kernelCudaMover = 20
+)
+
 type kernelCudaObject struct {
 	_          structs.HostLayout
 	Size       int64
@@ -856,6 +863,7 @@ const (
 	kernelVarExportChangeFlag    = "export_change_flag"
 	kernelVarExportCode          = "export_code"
 	kernelVarExportCopy          = "export_copy"
+	kernelVarExportCudaMover     = "export_cuda_mover"
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
 	kernelVarExportFinding       = "export_finding"
@@ -1055,6 +1063,7 @@ type kernelVariableSpecs struct {
 	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.VariableSpec `ebpf:"export_code"`
 	ExportCopy          *ebpf.VariableSpec `ebpf:"export_copy"`
+	ExportCudaMover     *ebpf.VariableSpec `ebpf:"export_cuda_mover"`
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
 	ExportFinding       *ebpf.VariableSpec `ebpf:"export_finding"`
@@ -1222,6 +1231,7 @@ type kernelVariables struct {
 	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.Variable `ebpf:"export_code"`
 	ExportCopy          *ebpf.Variable `ebpf:"export_copy"`
+	ExportCudaMover     *ebpf.Variable `ebpf:"export_cuda_mover"`
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
 	ExportFinding       *ebpf.Variable `ebpf:"export_finding"`

@@ -91,7 +91,7 @@ export function text(value: unknown, most = MOST_TEXT): string {
   return value.length > most ? value.slice(0, most - 1) + '…' : value;
 }
 
-function truth(value: unknown): boolean {
+export function truth(value: unknown): boolean {
   if (typeof value !== 'boolean') {
     throw new Error('neither true nor false');
   }

@@ -14,7 +14,7 @@ const MOST_FAILED = 10; // looks for a companion that were cut off, in a row
 const TO_ANSWER = 60000; // ms that an answer may take: a cell may run meanwhile
 
 interface IQuestion {
-  resolve: (found: ITable) => void;
+  resolve: (found: { [key: string]: unknown }) => void;
   reject: (why: Error) => void;
   timer: number;
 }
@@ -115,8 +115,13 @@ export class Link implements IDisposable {
     }
   }
 
-  /** Have the companion answer a question of people's; rejects with its sentence, or after a minute. */
-  ask(what: string, more: JSONObject = {}): Promise<ITable> {
+  /** Have the companion answer a question with a table. */
+  async ask(what: string, more: JSONObject = {}): Promise<ITable> {
+    return table((await this.asks(what, more)).table);
+  }
+
+  /** Have the companion answer a question of people's; rejects with its sentence, or after a minute. What it says is not checked. */
+  asks(what: string, more: JSONObject = {}): Promise<{ [key: string]: unknown }> {
     const comm = this._comm;
     if (!comm || this._questions.size >= MOST_QUESTIONS) {
       return Promise.reject(new Error(comm ? 'too many questions at once' : 'no companion is loaded in this kernel'));
@@ -233,7 +238,7 @@ export class Link implements IDisposable {
       if ('error' in data) {
         throw new Error(text(data.error));
       }
-      question.resolve(table(data.table));
+      question.resolve(data);
     } catch (why) {
       question.reject(why as Error);
     }

@@ -1,10 +1,12 @@
-// The side panel: how much there is of what there may be, the session over time, the cells by what they need, and who
-// allocated in the one that was chosen.
+// The side panel: how much there is of what there may be, the session over time, the cells by what they need, what a look at
+// the kernel's objects finds (inspector.ts), and who allocated in the cell that was chosen.
 
 import { JSONObject } from '@lumino/coreutils';
 import { Widget } from '@lumino/widgets';
 
+import { button, Child, header, make } from './dom';
 import { IRun, ITable } from './figures';
+import { Inspector } from './inspector';
 import { Link } from './link';
 import { timeline } from './timeline';
 import { difference, duration, label, limited, limitName, mark, needed, percent, size, together } from './words';
@@ -17,22 +19,6 @@ export interface IActions {
   go: (link: Link, r: IRun) => boolean;
 }
 
-type Child = Node | string;
-
-function make<K extends keyof HTMLElementTagNameMap>(name: K, className: string, ...children: Child[]): HTMLElementTagNameMap[K] {
-  const node = document.createElement(name);
-  node.className = className;
-  node.append(...children);
-  return node;
-}
-
-function button(className: string, said: string, title: string, act: () => void): HTMLButtonElement {
-  const node = make('button', className, said);
-  node.title = title;
-  node.addEventListener('click', act);
-  return node;
-}
-
 export class Panel extends Widget {
   constructor(private _actions: IActions) {
     super();
@@ -42,7 +28,9 @@ export class Panel extends Widget {
     this.node.tabIndex = -1;
     this._answers = make('div', '');
     this._top = make('div', '');
-    this.node.append(this._top, this._answers);
+    this._inspector = new Inspector(r => this._go(r));
+    this._cells = make('div', '');
+    this.node.append(this._top, this._inspector.node, this._cells, this._answers);
   }
 
   /** Show a kernel's session. */
@@ -54,11 +42,17 @@ export class Panel extends Widget {
     this._link = link;
     this._session = link?.hello?.session;
     this._stale = true;
+    this._inspector.tell(link, this.isVisible);
     this._soon();
   }
 
   protected onAfterShow(): void {
+    this._inspector.tell(this._link, true);
     this._soon();
+  }
+
+  protected onAfterHide(): void {
+    this._inspector.tell(this._link, false);
   }
 
   /** Draw when it can be seen, once for many changes. */
@@ -81,27 +75,23 @@ export class Panel extends Widget {
       const last = link?.runs.length ? this._ranking(link, [...link.runs], 'Before the restart') : [];
       this._top.replaceChildren(
         make('p', '', 'No figures come from this kernel. Load the companion in a cell: '),
-        make('p', '', make('code', '', '%load_ext ipytracer')),
-        ...last
+        make('p', '', make('code', '', '%load_ext ipytracer'))
       );
+      this._cells.replaceChildren(...last);
       return;
     }
     if (!link.hello.listens) {
       this._top.replaceChildren(
         make('p', '', 'No tracer listens. In a terminal, type: '),
-        make('p', '', make('code', '', link.hello.command)),
-        ...this._ranking(link, link.current, 'Cells so far')
+        make('p', '', make('code', '', link.hello.command))
       );
+      this._cells.replaceChildren(...this._ranking(link, link.current, 'Cells so far'));
       return;
     }
     const runs = link.current;
     const picture = timeline(runs, link.hello.limit, r => this._go(r));
-    this._top.replaceChildren(
-      ...this._summary(link),
-      ...(picture ? [make('h3', '', 'Over time'), picture] : []),
-      ...this._ranking(link, runs, 'Cells by what they need'),
-      make('p', '', 'Which variables hold it, and what is leaked: ', make('code', '', `sudo tracer audit ${link.hello.pid ?? ''}`))
-    );
+    this._top.replaceChildren(...this._summary(link), ...(picture ? [make('h3', '', 'Over time'), picture] : []));
+    this._cells.replaceChildren(...this._ranking(link, runs, 'Cells by what they need'));
   }
 
   private _summary(link: Link): Child[] {
@@ -219,11 +209,7 @@ export class Panel extends Widget {
   private _timer = 0;
   private _wanted = 0; // the number of what was asked last
   private _top: HTMLElement;
+  private _cells: HTMLElement;
+  private _inspector: Inspector;
   private _answers: HTMLElement;
-}
-
-function header(names: string[], texts: number[]): HTMLElement {
-  const row = make('tr', '');
-  names.forEach((name, i) => row.append(make('th', texts.includes(i) ? 'jp-mod-text' : '', name)));
-  return make('thead', '', row);
 }

@@ -134,6 +134,50 @@ export class Page {
     );
   }
 
+  /** Press the summary of a section of the panel, as who uses a keyboard. */
+  async unfold(what) {
+    await this.tab.focus(`.jp-ipytracer-section[data-look=${what}] > summary`);
+    await this.tab.keyboard.press('Enter');
+  }
+
+  /** The variables that the panel lists, in its order, and by which column. */
+  variables() {
+    return this.tab.evaluate(() => {
+      const table = document.querySelector('.jp-ipytracer-variables');
+      const by = table?.querySelector('th:not([aria-sort=none])');
+      const rows = [...(table?.querySelectorAll('tbody tr') ?? [])];
+      return {
+        by: by && `${by.dataset.column} ${by.ariaSort}`,
+        rows: rows.map(r => ({ name: r.dataset.name, bytes: Number(r.dataset.bytes), text: r.textContent, leads: r.querySelector('button') !== null }))
+      };
+    });
+  }
+
+  verdicts() {
+    return this.tab.evaluate(() => [...document.querySelectorAll('.jp-ipytracer-verdict')].map(v => v.textContent));
+  }
+
+  /** Scroll to the first node of a selector. */
+  reveal(selector) {
+    return this.tab.evaluate(selector => document.querySelector(selector).scrollIntoView({ block: 'start' }), selector);
+  }
+
+  /** Count what is asked of the companion from now on. */
+  countQuestions() {
+    return this.at(panel => {
+      window.questions = [];
+      panel.sessionContext.session.kernel.anyMessage.connect((_, { msg, direction }) => {
+        if (direction === 'send' && msg.header.msg_type === 'comm_msg') {
+          window.questions.push(msg.content.data.ask);
+        }
+      });
+    });
+  }
+
+  questions() {
+    return this.tab.evaluate(() => window.questions);
+  }
+
   press(selector) {
     return this.tab.evaluate(selector => document.querySelector(selector).click(), selector);
   }

@@ -75,7 +75,7 @@ def ask_look(what, number=0):
     is none."""
     if not LINE.look():
         return "no tracer listens"
-    found = LINE.ask(what, most=IN_ALL, **({"look": number} if number else {}))
+    found = LINE.ask(what, most=IN_ALL, patient=True, **({"look": number} if number else {}))
     if found is None:
         return "the tracer does not answer: it is stopped, or very busy" if LINE.look() else "the tracer has ended"
     return found

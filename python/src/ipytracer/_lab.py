@@ -10,8 +10,9 @@ import re
 import time
 import zlib
 
-from . import _api, _shell, _text, _words
+from . import _api, _found, _shell, _text, _words
 from ._line import IN_ALL
+from ._looked import Audit, Looking, Variables
 
 TARGET = "ipytracer"
 PROTOCOL = "ipytracer/lab/v1"
@@ -25,6 +26,7 @@ _IN_A_MESSAGE = 50    # cells
 _PAGE = 200           # cells that the tracer is asked for at a time
 _MOST_METERS = 16     # of a cell
 _MOST_ITEMS = 200     # of an answer
+_MOST_ENTRIES = 30    # verdicts
 _LONGEST = 300        # characters of a text
 _METERS = re.compile(r"cpu\.(resident|numpy|torch|heap|mapped)|gpu\.\d+\.(driver|active)")
 
@@ -264,4 +266,40 @@ def _lines(data):
     return _told(_text.lines(found), [next((f.execution for f in l.stack if f.execution), 0) for l in found])
 
 
-_ANSWERS = {"lines": _lines}
+def _vars(data):
+    found = _look("vars", data)
+    if not isinstance(found, Variables):
+        return found
+    _, note = _found.variables(found)
+    rows = [{"name": _found.name(v), "alone": _found.alone(v), "bytes": v.bytes, "reaches": v.reaches, "device": v.device, "exact": v.exact,
+             "type": _words.safe(v.type, 60), "shaped": _words.safe(v.shaped, 60), "made": _found.made(v), "execution": v.execution} for v in found[:_MOST_ITEMS]]
+    more = found.unlisted and "… and %s, with %s together" % (_words.plural(found.unlisted, "more name"), _words.size(found.unlisted_bytes))
+    return {"variables": {"rows": rows, "notes": [said for said in (more, note) if said]}}
+
+
+def _audit(data):
+    found = _look("audit", data)
+    if not isinstance(found, Audit):
+        return found
+    of = _found.audit(found, _MOST_ENTRIES)
+    entries = [{"title": e.title, "size": e.size, "rows": [list(row) for row in e.rows], "execution": _cell_of(v)} for e, v in zip(of.entries, found)]
+    return {"audit": {"head": of.head, "entries": entries, "rest": of.rest}}
+
+
+def _cell_of(verdict):
+    """The cell that is to change, else the last one that it comes from; 0: none."""
+    return verdict.change.execution if verdict.change else verdict.executions[-1] if verdict.executions else 0
+
+
+def _look(what, data):
+    """What a look has found, or what to tell the extension instead: the kernel waits for nothing."""
+    number = data.get("look", 0)
+    if type(number) is not int or not 0 <= number < 2**53:
+        raise ValueError("no such look")
+    found = _api.ask_look(what, number)
+    if isinstance(found, Looking):
+        return {"looking": found.look, "wait_ns": found.wait_ns}
+    return {"error": _words.safe(found, _LONGEST)} if isinstance(found, str) else found
+
+
+_ANSWERS = {"audit": _audit, "lines": _lines, "vars": _vars}

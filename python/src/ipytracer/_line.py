@@ -267,8 +267,9 @@ class Line:
 
     # ---- questions
 
-    def ask(self, what, patience=None, most=None, **more):
+    def ask(self, what, patience=None, most=None, patient=False, **more):
         """Ask the tracer, and wait for the answer at most that many seconds, ASKED_FOR where None; most: in all, while packets of it keep coming.
+        patient: also of a tracer that has not answered several times.
 
         The answer is what _packets.READERS makes of it, or a sentence (str) of the tracer's that says why it has none, or None: no tracer listens, or it
         did not answer in time.
@@ -279,7 +280,7 @@ class Line:
         try:
             if not self.listens() or len(self._open) >= _MOST_OPEN:
                 return None
-            return self._ask(what, start, _IMPATIENT if self._missed > 1 else patience, most, more)
+            return self._ask(what, start, _IMPATIENT if self._missed > 1 and not patient else patience, most, more)
         except (OSError, _Broken):
             self._drop()
             return None

@@ -6,9 +6,9 @@ import { drawn, open, ready } from "./browser.mjs";
 const [file, folder] = process.argv.slice(2);
 const LARGEST = 200_000; // bytes
 const pictures = [
-  { name: "page", scheme: "light", width: 1280, height: 880 },
-  { name: "page-peak", scheme: "dark", width: 1280, height: 880, press: ["h", "i"] },
-  { name: "page-leaks", scheme: "light", width: 1280, height: 880, press: ["2"] },
+  { name: "page", scheme: "light", width: 1280, height: 800 },
+  { name: "page-peak", scheme: "dark", width: 1280, height: 800, press: ["h", "i"] },
+  { name: "page-leaks", scheme: "light", width: 1280, height: 800, press: ["2"] },
 ];
 const { browser, close } = await open();
 try {

@@ -29,9 +29,11 @@ func main() {
 	for name, make := range reporttest.Reports {
 		write(os.Args[1], name, make(), nil)
 	}
-	tracker := attribution.New()
-	attributiontest.Notebook(tracker.Add, 60, 4)
-	write(os.Args[1], "session", tracker.Stream(), nil)
+	for name, cells := range map[string]int{"session": 60, "long": 500} { // the sources of the second are read in parts
+		tracker := attribution.New()
+		attributiontest.Notebook(tracker.Add, cells, 4)
+		write(os.Args[1], name, tracker.Stream(), nil)
+	}
 	write(os.Args[1], "lines", reporttest.WithLines(), reporttest.Audited())
 	r, a := reporttest.WithLines(), reporttest.Audited()
 	reporttest.Poison(r)

@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"log"
@@ -16,6 +17,7 @@ import (
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/report/notebook"
 	"ipytracer/report/profile"
 	"ipytracer/report/reporttest"
 	"ipytracer/report/torchviz"
@@ -43,7 +45,9 @@ func main() {
 	poisoned := reporttest.WithLines()
 	reporttest.Poison(poisoned)
 	write(os.Args[1], "markup", poisoned)
+	write(os.Args[1], "wild", reporttest.Wild())
 	write(os.Args[1], "gpus", reporttest.OnGPUs(reporttest.Rich()))
+	notebooks(os.Args[1])
 	write(os.Args[1], "gpus-hostile", reporttest.OnGPUs(reporttest.Hostile()))
 }
 
@@ -60,5 +64,51 @@ func write(folder, name string, r *model.Report) {
 		if err != nil {
 			log.Fatal(err)
 		}
+	}
+}
+
+// ran are the cells of a session that was interrupted in its last cell, and what its notebook has behind that.
+var ran = []string{"x = list(range(1000))\nlen(x)", "print('out')", "print('out')", "1 / 0"}
+
+// notebooks writes notebooks with the figures of a session in them: with ids, without, and of the same sources.
+func notebooks(folder string) {
+	r := reporttest.Empty()
+	for i, source := range ran {
+		w := reporttest.CellWindow(10+i, i+1, source)
+		w.Meters = map[string]model.Figure{"cpu.resident": reporttest.Fig(1<<20, int64(i+3)<<20, 2<<20), "cpu.numpy": reporttest.Fig(0, int64(i+1)<<10, 0)}
+		r.Windows = append(r.Windows, w)
+	}
+	r.Windows[3].Status, r.Windows[3].Note = model.Interrupted, "the session ended here"
+	write(folder, "cells", r)
+	for name, minor := range map[string]int{"ids": 5, "plain": 4} {
+		cells := []map[string]any{{"cell_type": "markdown", "metadata": map[string]any{}, "source": []string{"# a title"}, "id": "title"}}
+		for i, source := range append(ran, "never = 'run'") {
+			cell := map[string]any{"cell_type": "code", "metadata": map[string]any{"tags": []string{"kept"}}, "source": source, "outputs": []any{}, "execution_count": nil, "id": string(rune('a' + i))}
+			if i < len(ran) {
+				cell["execution_count"] = i + 1
+			}
+			cells = append(cells, cell)
+		}
+		if minor < 5 {
+			for _, cell := range cells {
+				delete(cell, "id")
+			}
+		}
+		text, err := json.MarshalIndent(map[string]any{"cells": cells, "nbformat": 4, "nbformat_minor": minor, "metadata": map[string]any{
+			"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3", "language": "python"}}}, "", " ")
+		check(err)
+		n, err := notebook.Parse(text)
+		check(err)
+		found := n.Into(r, true)
+		if found.Written != len(ran) {
+			log.Fatalf("%d cells of %s have figures: %+v", found.Written, name, found.Without)
+		}
+		check(os.WriteFile(filepath.Join(folder, name+".ipynb"), found.Text, 0o644))
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
 	}
 }

@@ -25,14 +25,18 @@ for (const name of names) {
   }
 }
 
-for (const name of ["rich", "inexact", "hostile", "session", "markup", "nothing"]) {
+for (const name of ["rich", "inexact", "hostile", "session", "markup", "wild", "nothing"]) {
   test(`speedscope: ${name}: its profiles are the report's`, { timeout }, () => speedscope.own(browser, folder, name));
 }
-for (const name of ["rich", "hostile", "session", "markup"]) {
+for (const name of ["rich", "hostile", "session", "markup", "wild"]) {
   test(`speedscope: ${name}, collapsed: the towers are the sessions' peaks`, { timeout }, () => speedscope.collapsed(browser, folder, name));
   test(`speedscope: ${name}, of pprof: it shows a session's peak`, { timeout }, () => speedscope.pprof(browser, folder, name));
   test(`speedscope: ${name}, of Chrome's JSON: the cells are there`, { timeout }, () => speedscope.chrome(browser, folder, name));
 }
+
+test("nbconvert and papermill keep the figures in notebooks", { timeout }, () => {
+  execFileSync("/usr/bin/python3", [fileURLToPath(new URL("notebook.py", import.meta.url)), folder, process.env.VIEWERS_DIR ?? "/var/tmp/ipytracer-viewers"], { stdio: "inherit" });
+});
 
 for (const name of names.filter((n) => existsSync(join(folder, n + ".pickle")))) {
   test(`memory_viz: ${name}: it draws every block`, { timeout }, () => memoryviz.snapshot(browser, folder, name));

@@ -6,12 +6,13 @@ import { Flame, flame } from "./flame";
 import { key, name } from "./list";
 import { source } from "./source";
 import { get, listen, set } from "./state";
+import { byName } from "./names";
 import { byOwnLine, treeOf } from "./tree";
 import { treemap } from "./treemap";
 
 let graph: Flame | null = null;
 let sought = 0; // a line of the cell that was asked for
-const VIEWS: [string, string][] = [["flame", "Flame graph"], ["icicle", "Icicle"], ["lines", "By line"], ["names", "By variable"], ["children", "Children"]];
+const VIEWS: [string, string][] = [["icicle", "Icicle"], ["flame", "Flame graph"], ["lines", "By line"], ["names", "By variable"], ["children", "Children"]];
 
 export function cell(): HTMLElement {
   const element = h("div", { class: "cell" });
@@ -82,7 +83,7 @@ function atPeak(s: Session, row: number, detail: Detail | null, details: Detail[
     h("button", { type: "button", role: "tab", "aria-selected": String(d === detail), onclick: () => pick(d) }, s.page.meters[d.meter].name)));
   const head = h("h3", {}, "At its highest moment");
   if (children.length > 0 && (view === "children" || (!detail && (view === "flame" || view === "icicle")))) return h("section", {}, head, tabs, childTable(s, row));
-  if (view === "names") return h("section", {}, head, tabs, byName(s, row));
+  if (view === "names") return h("section", {}, head, tabs, byName(s, row, open));
   if (!detail) return h("section", {}, head, tabs, h("p", { class: "quiet" }, s.cells.length > 300 ? "Who allocated in this cell is not in this page: it is one of the lighter cells of a long session, or no block was made in it." : "No block was made or freed in this cell: what was there is what earlier cells had left."));
   return h("section", {}, head, h("div", { class: "tab-row" }, tabs, meters), graphOfDetail(s, row, detail, view), coverage(s, row, detail));
 }
@@ -109,15 +110,6 @@ function coverage(s: Session, row: number, d: Detail): HTMLElement {
     d.rest > 0 && "; ", d.rest > 0 && size(d.rest, of + ":rest"), d.rest > 0 && " are not: made before the attach, or lost",
     d.unlisted! > 0 && `; ${plural(d.unlisted!, "stack")} more, with `, d.unlisted! > 0 && size(d.unlistedAtPeak ?? 0, of + ":unlisted_at_peak"),
     !d.exact && h("span", { class: "inexact" }, "; ≈ the lines do not add up to the byte: stacks or changes were missed"), ".");
-}
-
-/** What the process has by name at the end: what of this cell's is still there. */
-function byName(s: Session, row: number): HTMLElement {
-  const own = s.page.variables.filter((v) => v.pid === s.pid(row) && v.bytes + (v.device ?? 0) > 0);
-  if (own.length === 0) return h("p", { class: "quiet" }, "Variables were not looked at: the process had ended, or the session was not recorded.");
-  const leaves = own.map((v) => ({ name: v.name, where: [v.type, v.shape, v.maker].filter((t) => t !== "").join(" · "), bytes: v.bytes + (v.device ?? 0), kind: v.execution === s.execution(row) ? 0 : v.kind === "variable" ? 1 : 2 }));
-  return h("div", {}, h("p", { class: "quiet" }, "What names hold alone at the end of the session; blue with In[N]: this cell made it."),
-    treemap(leaves, "variables at the end", (at) => { const v = own[at]; if (v?.execution) open(s.run(v.pid, v.execution), v.line); }));
 }
 
 function childTable(s: Session, row: number): HTMLElement {

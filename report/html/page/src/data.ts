@@ -129,6 +129,11 @@ export class Session {
     return rows[at] === row ? more[at] : 0;
   }
 
+  /** The cell with a label, if there is one only; else -1. */
+  labelled(label: string): number {
+    return this.labels.get(label) === 1 ? this.cells.find((row) => this.page.texts[this.page.rows.label[row]] === label) ?? -1 : -1;
+  }
+
   /** What tells a row from the others. */
   label(row: number): string {
     const label = this.page.texts[this.page.rows.label[row]];

@@ -117,6 +117,6 @@ function hatch(c: CanvasRenderingContext2D, x: number, y: number, w: number, hei
   c.restore();
 }
 
-export function legend(): HTMLElement {
-  return h("p", { class: "legend quiet" }, ...KINDS.map((text, i) => h("span", {}, h("span", { class: `swatch swatch-${i}`, "aria-hidden": "true" }), text)));
+export function legend(kinds = KINDS.map((text, i): [number, string] => [i, text])): HTMLElement {
+  return h("p", { class: "legend quiet" }, ...kinds.map(([i, text]) => h("span", {}, h("span", { class: `swatch swatch-${i}`, "aria-hidden": "true" }), text)));
 }

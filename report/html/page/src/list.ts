@@ -143,8 +143,11 @@ export function printed(): HTMLElement {
   const few = rows.slice(0, 200);
   return h("div", { class: "printed" },
     h("h2", {}, "Cells, by what they need"),
-    ...few.map((row) => h("p", {}, h("b", {}, name(s, row)), " need ", figure(s.own(row, meter), "need", key(s, row, meter, "w")), " · consumed ",
-      figure(s.own(row, meter), "consumed", key(s, row, meter, "w")), " · " + duration(s.duration(row)) + " · " + firstLine(s, row))),
+    ...few.map((row) => {
+      const own = s.own(row, meter), tree = s.tree(row, meter), together = tree !== null && tree.need > (own?.need ?? 0);
+      return h("p", {}, h("b", {}, name(s, row)), " need ", figure(together ? tree : own, "need", key(s, row, meter, together ? "t" : "w")), together && " with its children", " · consumed ",
+        figure(own, "consumed", key(s, row, meter, "w")), " · " + duration(s.duration(row)) + " · " + firstLine(s, row));
+    }),
     rows.length > few.length && h("p", {}, `… and ${plural(rows.length - few.length, "more row")}`));
 }
 

@@ -15,8 +15,20 @@ import { begin, get, listen, remember, remembered, set } from "./state";
 function headline(s: Session): HTMLElement {
   const p = s.page;
   return h("section", { class: "headline", "aria-label": "In short" },
-    h("dl", {}, ...p.answers.flatMap(([question, text]) => [h("dt", {}, question), h("dd", { class: question === "highest" ? "first" : "" }, question === "highest" && s.row(p.summit) >= 0 ? h("button", { type: "button", class: "link", onclick: () => open(s.row(p.summit)) }, text) : text)])),
+    h("dl", {}, ...p.answers.flatMap(([question, text]) => [h("dt", {}, question), h("dd", { class: question === "highest" ? "first" : "" }, ...linked(s, text, question === "highest" ? s.row(p.summit) : -1))])),
     p.answers.length === 0 && h("p", {}, s.cells.length === 0 ? "No cell ran while the tracer was attached." : "No figures."));
+}
+
+/** A text in which the cells that it names open them, at the line that it names; whole says what the text as a whole is about. */
+function linked(s: Session, text: string, whole: number): (HTMLElement | string)[] {
+  if (whole >= 0) {
+    const line = Number(/ line (\d+)/.exec(text)?.[1] ?? 0);
+    return [button(text, () => open(whole, line), "open the cell", "link")];
+  }
+  return text.split(/(In\[\d+\](?:,? line \d+)?)/).map((part, i) => {
+    const [, label, line] = /^(In\[\d+\])(?:,? line (\d+))?$/.exec(part) ?? [], row = i % 2 ? s.labelled(label) : -1;
+    return row < 0 ? part : button(part, () => open(row, Number(line ?? 0)), "open the cell", "link");
+  });
 }
 
 function about(s: Session): string {
@@ -82,7 +94,7 @@ async function start(): Promise<void> {
   data.remove();
   await more(page); // the heaviest cells have theirs at once
   const session = new Session(page);
-  begin({ session, meter: 0, row: session.row(page.summit), query: "", tab: "cell", view: "flame", read: 0 });
+  begin({ session, meter: 0, row: session.row(page.summit), query: "", tab: "cell", view: "icicle", read: 0 });
   const search = h("input", { type: "search", placeholder: "search cells and calls ( / )", "aria-label": "search", oninput: () => set({ query: search.value }) });
   const turn = theme();
   const heading = h("span", { class: "about quiet" }, about(session));

@@ -1,5 +1,5 @@
 // The source of a cell, with what each of its lines needed and what was there at the peak of what it made.
-import { Detail, Session } from "./data";
+import { Detail, Figure, Session } from "./data";
 import { bar, button, figure, h, size } from "./dom";
 import { highlight } from "./highlight";
 import { key } from "./list";
@@ -48,12 +48,15 @@ export function source(s: Session, row: number, meter: number, detail: Detail | 
     ...hooks.map((one) => h("p", { class: "quiet" }, s.label(one) + ": need ", figure(s.own(one, meter), "need", key(s, one, meter, "w")))));
 }
 
-/** The statement in which a cell rose to its highest, or -1. */
+/** The statement in which a cell rose to its highest, or -1: as the text report has it, the first that came within a tenth of the cell's need. */
 export function summitOf(s: Session, row: number, meter: number): number {
-  let best = -1, most = -Infinity;
-  for (const one of s.statementsOf(row)) {
-    const f = s.tree(one, meter) ?? s.own(one, meter);
-    if (f && f.start + f.need > most) { most = f.start + f.need; best = one; }
-  }
-  return s.weight(row, meter) > 0 ? best : -1;
+  const own = s.own(row, meter), tree = s.tree(row, meter), together = (tree?.need ?? 0) > (own?.need ?? 0), weight = s.weight(row, meter);
+  const of = (one: number): Figure | null => {
+    const alone = s.own(one, meter), all = s.tree(one, meter);
+    return together || (all?.need ?? 0) > (alone?.need ?? 0) ? all ?? alone : alone;
+  };
+  const whole = together ? tree : own;
+  if (!whole || weight <= 0) return -1;
+  const least = whole.start + whole.need - weight / 10;
+  return s.statementsOf(row).find((one) => { const f = of(one); return f !== null && f.need > 0 && f.start + f.need >= least; }) ?? -1;
 }

@@ -6,7 +6,7 @@ import { bytes, duration } from "./format";
 import { LANE, Lane, TOP, paint } from "./lanes";
 import { firstLine, name } from "./list";
 import { open } from "./cell";
-import { get, listen } from "./state";
+import { get, listen, set } from "./state";
 import { Track, highest, indexAt, tracksOf } from "./tracks";
 
 export interface Timeline { element: HTMLElement; zoom(by: number): void }
@@ -26,9 +26,19 @@ export function timeline(): Timeline {
     if (cells.length === 0) cells = [...s.cells]; // of the processes it has started
     cells.sort((a, b) => s.start(a) - s.start(b));
     canvas.style.height = TOP + Math.max(1, lanes.length) * LANE + 4 + "px";
-    const peaks = lanes.flatMap((l) => l.tracks.filter((t) => !t.tree && highest(t) >= 0).flatMap((t) => [`${l.name} `, size(t.bytes[highest(t)], `top:${pid}:${s.page.meters[l.meter].id}`), " · "]));
-    fill(about, "▲ the highest: ", ...peaks, lanes.some((l) => l.tracks.some((t) => /[mf]/.test(t.kinds))) && "light: somewhere in it, not more");
+    const peaks = lanes.flatMap((l) => l.tracks.filter((t) => !t.tree && highest(t) >= 0).flatMap((t) => [
+      h("button", { type: "button", class: "link peak", "data-meter": s.page.meters[l.meter].id, title: "open the cell of this moment", onclick: () => goTo(l.meter, t) }, `${l.name} `, size(t.bytes[highest(t)], `top:${pid}:${s.page.meters[l.meter].id}`)), " · "]));
+    fill(about, "▲ go to the highest: ", ...peaks, lanes.some((l) => l.tracks.some((t) => /[mf]/.test(t.kinds))) && "light: reached at some time in it");
     sheet.draw();
+  }
+  /** Opens the cell in which a track is highest; where none ran then, the timeline shows that moment. */
+  function goTo(meter: number, t: Track): void {
+    const s = get().session, at = highest(t), top = t.bytes[at];
+    const own = cells.find((row) => { const f = s.own(row, meter); return f !== null && f.start + f.need === top; }) ?? cellAt(t.ns[at]);
+    set({ meter });
+    if (own >= 0) open(own);
+    const width = Math.min(to - from, own >= 0 ? Math.max(s.duration(own) * 4, whole() / 50) : whole() / 20), middle = own >= 0 ? s.start(own) + s.duration(own) / 2 : t.ns[at];
+    if (middle < from || middle > to || own < 0) show(middle - width / 2, middle + width / 2);
   }
   function begin(): void {
     const s = get().session, all = [...new Set([...s.pids, ...s.page.processes.filter((p) => p.parent === 0).map((p) => p.pid)])];
@@ -42,6 +52,7 @@ export function timeline(): Timeline {
     const least = Math.min(whole(), 1e4), width = Math.min(whole(), Math.max(least, b - a));
     from = Math.max(0, Math.min(a, whole() - width));
     to = from + width;
+    canvas.dataset.shown = `${Math.round(from)} ${Math.round(to)}`; // for tests: a canvas has nothing else to ask
     sheet.draw();
   }
   const zoom = (by: number, at = (from + to) / 2) => (by === 0 ? show(0, whole()) : show(at - (at - from) * by, at + (to - at) * by));
@@ -104,9 +115,13 @@ export function timeline(): Timeline {
       sheet.draw();
     }
   });
+  // Paper is light, and has the timeline as it is on the screen.
+  let theme = "";
+  window.addEventListener("beforeprint", () => { theme = document.documentElement.dataset.theme ?? ""; document.documentElement.dataset.theme = "light"; sheet.now(); });
+  window.addEventListener("afterprint", () => { document.documentElement.dataset.theme = theme; sheet.now(); });
   let lastWhole = whole();
-  to = lastWhole;
   begin();
+  show(0, lastWhole);
   const element = h("section", { class: "timeline-box", "aria-label": "Timeline" }, h("div", { class: "timeline-head" }, processes, about,
     button("+", () => zoom(0.5), "zoom in (+)"), button("−", () => zoom(2), "zoom out (-)"), button("all", () => zoom(0), "the whole session (0)")), canvas);
   return { element, zoom };

@@ -9,7 +9,7 @@ import { Leaf } from "./tree";
 interface Node { leaf?: Leaf; children?: Node[] }
 
 /** The treemap of leaves, the largest first; those too many to see are one. */
-export function treemap(leaves: Leaf[], label: string, chosen?: (at: number) => void): HTMLElement {
+export function treemap(leaves: Leaf[], label: string, chosen?: (at: number) => void, kinds?: [number, string][]): HTMLElement {
   const most = 400;
   const all = leaves.length > most ? [...leaves.slice(0, most), { name: `${leaves.length - most} smaller`, where: "", kind: 4, bytes: leaves.slice(most).reduce((n, l) => n + l.bytes, 0) }] : leaves;
   const whole = all.reduce((n, l) => n + l.bytes, 0);
@@ -35,5 +35,5 @@ export function treemap(leaves: Leaf[], label: string, chosen?: (at: number) => 
   });
   sheet.canvas.addEventListener("mouseleave", () => say(null));
   if (chosen) sheet.canvas.addEventListener("click", (e) => { const b = boxes[at(e)]; if (b) chosen(all.indexOf(b.leaf)); });
-  return h("div", { class: "graph" }, sheet.canvas, legend());
+  return h("div", { class: "graph" }, sheet.canvas, legend(kinds));
 }

@@ -1,61 +1,15 @@
 // Opens the pages of the fixtures in Chromium, goes through everything that can be chosen, and compares each size on the page with the
 // report's JSON. Meanwhile nothing may run that is not the page's own program, and nothing may be asked for.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
-import { complete, drawn, open } from "../browser.mjs";
+import { complete, drawn } from "../browser.mjs";
 import { Truth, written } from "./truth.mjs";
+import { browser, click, compare, folder, sizes, start, stop, visit } from "./visit.mjs";
 
-const folder = mkdtempSync(join(tmpdir(), "ipytracer-pages-"));
-execFileSync("go", ["run", "./report/html/pages", folder], { cwd: fileURLToPath(new URL("../../../..", import.meta.url)), stdio: "inherit" });
-let browser, close;
-before(async () => { ({ browser, close } = await open()); });
-after(async () => { await close?.(); rmSync(folder, { recursive: true, force: true }); });
-
-/** Opens a page and notes whatever it must not do. */
-async function visit(name, act) {
-  const page = await browser.newPage(), amiss = [];
-  try {
-    await page.setViewport({ width: 1500, height: 1100 });
-    page.on("pageerror", (e) => amiss.push("error: " + e.message));
-    page.on("dialog", (d) => { amiss.push("dialog: " + d.message()); d.dismiss(); });
-    page.on("request", (r) => { if (!r.isNavigationRequest() || !r.url().startsWith("file://" + folder)) amiss.push("request: " + r.url()); });
-    page.on("framenavigated", (f) => { if (f !== page.mainFrame()) amiss.push("frame: " + f.url()); });
-    await page.exposeFunction("noteViolation", (text) => amiss.push("policy: " + text));
-    await page.evaluateOnNewDocument(() => document.addEventListener("securitypolicyviolation", (e) => window.noteViolation(e.violatedDirective + " " + e.blockedURI)));
-    await page.goto(`file://${join(folder, name + ".html")}`);
-    await complete(page);
-    await act(page);
-    amiss.push(...(await page.evaluate(() => [
-      ...("pwned" in window ? ["something ran"] : []),
-      ...Object.keys(Object.prototype).map((k) => "prototype: " + k),
-      ...[...document.querySelectorAll("script, iframe, object, embed, link, base, img, svg, style, a, audio, video, form:not(dialog form)")].slice(2).map((e) => "element: " + e.outerHTML.slice(0, 200)),
-      ...[...document.querySelectorAll("*")].flatMap((e) => [...e.attributes].filter((a) => a.name.startsWith("on") || /^\s*javascript:/i.test(a.value) && a.name !== "title" && a.name !== "aria-label").map((a) => "attribute: " + a.name)),
-    ])));
-    assert.deepEqual(amiss, []);
-  } finally { await page.close(); }
-}
-
-/** The sizes that are on the page now. */
-const sizes = (page) => page.evaluate(() => [...document.querySelectorAll("[data-bytes]")].map((e) => ({ bytes: e.dataset.bytes, of: e.dataset.of, text: e.textContent })));
-
-/** Compares sizes with the truth; says how many there were. */
-function compare(all, truth, seen) {
-  for (const { bytes, of, text } of all) {
-    const sum = /^(sum|leaf|match):/.test(of);
-    const wanted = sum ? { bytes: Number(bytes), mark: "" } : truth.of(of);
-    assert.ok(wanted, `${of}: the report has no such number`);
-    const any = [wanted].flat().filter(Boolean);
-    assert.ok(any.some((w) => String(w.bytes) === bytes && text === (w.mark ?? "") + written(w.bytes)), `${of}: the page has ${bytes}, "${text}"; the report ${JSON.stringify(any)}`);
-    seen.add(of);
-  }
-}
-
-const click = (page, selector, at = 0) => page.evaluate((s, i) => { const e = document.querySelectorAll(s)[i]; e?.click(); return !!e; }, selector, at);
+before(start);
+after(stop);
 
 /** Chooses every row, every view and every part of a page. */
 async function everything(page, look) {
@@ -101,6 +55,7 @@ for (const name of names) {
     await visit(name, (page) => everything(page, async () => compare(await sizes(page), truth, seen)));
     const cells = truth.report.windows.filter((w) => w.kind === "cell").length;
     assert.ok(cells === 0 || seen.size > 4 * Math.min(cells, 14), `${seen.size} sizes of ${cells} cells were compared`);
+    if (name === "lines") for (const when of ["before", "in", "later", "unknown"]) assert.ok([...seen].some((of) => of.startsWith("named:") && of.endsWith(":" + when)), `no name made ${when} was compared`);
   });
 }
 
@@ -151,7 +106,7 @@ test("keys do what their list says", { timeout: 300_000 }, async () => {
 });
 
 test("a page works in a sandbox that keeps nothing, as in a mail", { timeout: 300_000 }, async () => {
-  const page = await browser.newPage(), amiss = [];
+  const page = await browser().newPage(), amiss = [];
   try {
     page.on("pageerror", (e) => amiss.push(e.message));
     await page.setContent("<iframe sandbox='allow-scripts' style='width:1400px;height:900px'></iframe>");

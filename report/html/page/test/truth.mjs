@@ -59,6 +59,7 @@ export class Truth {
       case "limit": return [...(this.report.gpus ?? []).map((g) => g.memory), ...this.report.processes.flatMap((p) => [...(p.limits ?? []).map((l) => l.bytes), p.soft_limit?.bytes])].map((bytes) => ({ bytes }));
       case "cover": return { bytes: this.windows.get(rest[0])?.coverage?.[rest[1]]?.[quantity] ?? 0 };
       case "line": return { bytes: this.line(rest[0], rest[1], +rest[2]) };
+      case "named": return { bytes: this.named(rest[0], rest[1]) };
       case "names": return { bytes: (this.report.names ?? []).reduce((n, x) => n + x.bytes, 0) };
     }
     return undefined;
@@ -74,6 +75,13 @@ export class Truth {
       if (t.meter === meter && !t.tree) t.change.forEach((by, i) => { value += by; if (t.kinds[i] !== "g") most = Math.max(most, value); });
     }
     return most;
+  }
+
+  /** What names hold of which the largest piece was made at a time, seen from a cell. */
+  named(id, when) {
+    const cell = this.windows.get(id);
+    const made = (v) => (v.before ? "before" : !v.execution ? "unknown" : v.execution < cell.execution ? "before" : v.execution > cell.execution ? "later" : "in");
+    return this.report.variables.filter((v) => v.pid === cell.pid && made(v) === when).reduce((n, v) => n + v.bytes + (v.device ?? 0), 0);
   }
 
   allocations(id, meter) { return (this.windows.get(id)?.allocations ?? []).filter((a) => a.meter === meter); }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ipytracer/report/reporttest"
+)
+
+// TestWildTexts: names that formats could take for something of their own go through each of them, and stay names. make test-viewers opens the same
+// session in other programs.
+func TestWildTexts(t *testing.T) {
+	for _, f := range formats {
+		if f.name == "html" || f.name == "parquet" || f.name == "pprof" || f.name == "perfetto" || f.name == "memory-viz" {
+			continue // read by what they are made for, in their packages and there
+		}
+		var b bytes.Buffer
+		if err := (&OutputOptions{Format: f.name, By: "cpu.resident", Lines: 3}).Print(&b, reporttest.Wild()); err != nil {
+			t.Fatalf("%s: %v", f.name, err)
+		}
+		reporttest.CheckSafe(t, b.String(), "\n\t")
+		if b.Len() < 200 {
+			t.Errorf("%s: %s", f.name, b.String())
+		}
+		switch f.name {
+		case "csv", "allocations-csv":
+			rows, err := csv.NewReader(&b).ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range rows {
+				for _, field := range row {
+					if _, err := strconv.ParseFloat(field, 64); err != nil && strings.ContainsAny(field[:min(1, len(field))], "=+-@\t\r\n") {
+						t.Errorf("%s: a spreadsheet takes %.60q for a formula", f.name, field)
+					}
+				}
+			}
+		case "json", "chrome", "speedscope":
+			if !json.Valid(b.Bytes()) {
+				t.Errorf("%s is no JSON", f.name)
+			}
+		}
+	}
+}
