@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"ipytracer/model"
 )
@@ -26,17 +27,14 @@ var leaky = []string{
 	"x = np.ones((600, 400))\ny = x.T\nwords = ['a' * 100_000 for _ in range(20)]",
 }
 
-// lookTold has what the companion's calls say written down, once the tracer has answered: on a busy machine it may take longer than it is waited for.
+// lookTold has what the companion's calls say written down.
 const lookTold = `
 def told(call, name):
-    for attempt in range(300):
-        found = call()
-        if "does not answer" not in found.why:
-            break
+    found = call(wait=60)
     with open(os.environ["TOLD"] + name, "w") as f:
         json.dump(dict(vars(found), rows=[dict(row._asdict(), change=row.change and row.change._asdict(), growth=row.growth and row.growth._asdict())
                                           if hasattr(row, "growth") else row._asdict() for row in found]), f)
-    return found`
+    print("told" if not found.why else "why: " + found.why)`
 
 // runs runs a cell however long it takes.
 func (n *notebook) runs(cell string) string {
@@ -46,6 +44,21 @@ func (n *notebook) runs(cell string) string {
 		n.t.Fatal(err)
 	}
 	return strings.Join(n.next().Outputs, "\n")
+}
+
+// asksUntil runs a cell until it shows something: on a busy machine the tracer may not answer in time.
+func (n *notebook) asksUntil(cell, want string) (shown string) {
+	n.t.Helper()
+	for began := time.Now(); time.Since(began) < 10*time.Minute; {
+		if shown = n.runs(cell); strings.Contains(shown, want) {
+			return shown
+		}
+		if strings.Contains(shown, "Traceback") || strings.Contains(shown, "Error:") {
+			break
+		}
+	}
+	n.t.Fatalf("%q shows %q, want %q", cell, shown, want)
+	return ""
 }
 
 // readTold is what a notebook has written down of a look.
@@ -80,19 +93,10 @@ func TestLooks(t *testing.T) {
 	}
 	n.runs(lookTold)
 	for _, call := range []string{"vars", "audit"} {
-		if shown := n.runs(fmt.Sprintf("_ = told(ipytracer.%s, '.%s')", call, call)); strings.Contains(shown, "Error") {
-			t.Fatal(shown)
-		}
+		n.asksUntil(fmt.Sprintf("told(ipytracer.%s, '.%s')", call, call), "told")
 	}
-	n.runs("def busy():\n    big = np.ones(7 << 17)\n    return told(ipytracer.audit, '.busy')\n_ = busy(); del _")
-	shown := ""
-	for attempt := 0; attempt < 20 && !strings.Contains(shown, "finding"); attempt++ {
-		shown = n.runs("%tracer audit")
-	}
-	names := ""
-	for attempt := 0; attempt < 20 && !strings.Contains(names, "made by"); attempt++ {
-		names = n.runs("%tracer vars")
-	}
+	n.asksUntil("def busy():\n    big = np.ones(7 << 17)\n    told(ipytracer.audit, '.busy')\nbusy()", "told")
+	shown, names := n.asksUntil("%tracer audit", "finding"), n.asksUntil("%tracer vars", "made by")
 	r, _ := tr.stop()
 	audit := auditOf(t, recording)
 	sameVerdicts(t, readTold(t, told+".audit"), audit, shown)
@@ -100,6 +104,11 @@ func TestLooks(t *testing.T) {
 	during := readTold(t, told+".busy")
 	if got := verdictsOf(during.Rows); !reflect.DeepEqual(got, verdictsOf(readTold(t, told+".audit").Rows)) {
 		t.Errorf("with a call that holds an array while it asks: %v", got)
+	}
+	for name, one := range map[string]toldLook{"audit": readTold(t, told+".audit"), "vars": readTold(t, told+".vars"), "busy": during} {
+		if one.Why != "" {
+			t.Errorf("%s: %s", name, one.Why)
+		}
 	}
 	if i := slices.IndexFunc(during.NotJudged, func(one []any) bool { return one[0] == model.CellRuns }); i < 0 || during.NotJudged[i][2].(float64) < 7<<20 {
 		t.Errorf("not judged: %v", during.NotJudged)

@@ -11,9 +11,10 @@ type Block struct {
 type Looked struct {
 	PID       int32
 	Took      Nanoseconds
-	Variables *Variables // what there is by name; nil where that was not asked for, or not found out
-	Holders   []*Holders // who holds blocks, and which children are idle workers; none where that was not asked for, or not found out
-	Why       string     // why something was not found out, in a sentence; ""
+	Cost      Nanoseconds // processor time
+	Variables *Variables  // what there is by name; nil where that was not asked for, or not found out
+	Holders   []*Holders  // who holds blocks, and which children are idle workers; none where that was not asked for, or not found out
+	Why       string      // why something was not found out, in a sentence; ""
 }
 
 func (*Looked) isEvent() {}

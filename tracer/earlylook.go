@@ -2,9 +2,12 @@ package tracer
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
 )
@@ -39,9 +42,9 @@ func (s *Session) FindVariables() bool {
 func (s *Session) FindVariablesOf(pid int) bool {
 	look := s.lookBeside(func(t *target) bool { return t.pid == pid })
 	return s.begins(look, func() func() []event.Event {
-		began := time.Now()
+		began, used := time.Now(), processorTime()
 		found := look.listVariables(look.surveys())
-		out := look.looked(pid, began)
+		out := look.looked(pid, began, used)
 		for _, e := range found {
 			if v, ok := e.(*event.Variables); ok {
 				out.Variables = v
@@ -60,9 +63,9 @@ func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
 		look.live.add(liveKey{pid: int32(pid), address: b.Address}, b.Size)
 	}
 	return s.begins(look, func() func() []event.Event {
-		began := time.Now()
+		began, used := time.Now(), processorTime()
 		look.findHolders(look.surveys())
-		out := look.looked(pid, began)
+		out := look.looked(pid, began, used)
 		return func() []event.Event {
 			for _, e := range look.holders(&s.cells) {
 				if h, ok := e.(*event.Holders); ok {
@@ -74,13 +77,22 @@ func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
 	})
 }
 
-// looked says what a look at one process took, and what went wrong with it.
-func (l *lastLook) looked(pid int, began time.Time) *event.Looked {
-	out := &event.Looked{PID: int32(pid), Took: event.Nanoseconds(time.Since(began)), Why: strings.Join(l.report.trouble, "; ")}
+// looked says what a look at one process took, and what went wrong with it. used: the processor time of this thread as it began.
+func (l *lastLook) looked(pid int, began time.Time, used event.Nanoseconds) *event.Looked {
+	out := &event.Looked{
+		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)), Cost: processorTime() - used, Why: strings.Join(l.report.trouble, "; "),
+	}
 	if len(l.targets) == 0 {
 		out.Why = "it is no Python that can be looked into, or it has ended"
 	}
 	return out
+}
+
+// processorTime is how much of it this thread has taken.
+func processorTime() event.Nanoseconds {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
+	return event.Nanoseconds(ts.Nano())
 }
 
 // lookBeside is a look at some Pythons while the session goes on: with all of its own.
@@ -108,6 +120,8 @@ func (s *Session) begins(look *lastLook, do func() func() []event.Event) bool {
 	kernel := s.ledger
 	go func() {
 		defer close(over)
+		runtime.LockOSThread() // whose processor time is counted
+		defer runtime.UnlockOSThread()
 		found := do()
 		look.interpreters.close()
 		debug.FreeOSMemory()

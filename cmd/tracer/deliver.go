@@ -8,7 +8,39 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"ipytracer/attribution"
+	"ipytracer/model"
+	"ipytracer/report/torchviz"
+	"ipytracer/tracer/gpu"
 )
+
+// conclude prints the report and says what status it deserves.
+func (s *session) conclude(tracker *attribution.Tracker) error {
+	s.garbage.print()
+	var r *model.Report
+	err := s.deliver("report", func(w io.Writer) error {
+		r = tracker.Stream()
+		if s.both != nil {
+			s.options.audit = s.both.auditor.Audit(leastOfPage)
+		}
+		s.foretell(r)
+		return s.options.Print(w, r)
+	})
+	if errors.Is(err, torchviz.ErrNoGPU) && s.source != nil {
+		return s.asText(tracker, err)
+	}
+	if err != nil {
+		return err
+	}
+	if s.trouble != nil {
+		return errIncomplete
+	}
+	if s.options.Strict && !isStrict(r) {
+		return errBound
+	}
+	return nil
+}
 
 // elsewhereError says that a report is not where it was to go, and where it is.
 type elsewhereError struct {
@@ -34,6 +66,9 @@ func (s *session) deliver(what string, print func(io.Writer) error) error {
 		return nil
 	}
 	why := fmt.Errorf("write the %s: %w", what, err)
+	if errors.Is(err, torchviz.ErrNoGPU) {
+		return err // it is the same elsewhere
+	}
 	if s.source == nil || s.to.partly && errors.Is(err, syscall.EPIPE) {
 		return why // the recording can be read again; and who has read some of a report has had enough
 	}
@@ -89,4 +124,38 @@ func (d *destination) Write(p []byte) (int, error) {
 	n, err := d.Writer.Write(p)
 	d.partly = d.partly || n > 0
 	return n, err
+}
+
+// errNoDriver says that there will be nothing to print.
+var errNoDriver = errors.New("--format memory-viz shows memory on GPUs, and this machine has no NVIDIA driver; print another format")
+
+// checkGPU finds out, before anything is traced, that there can be no memory on a GPU. What processes have is not looked at: that waits until the
+// program has given up its rights.
+func (o *OutputOptions) checkGPU() error {
+	if o.Format != "memory-viz" || gpu.Loadable() || gpu.FindLibrary(gpu.CUDALibrary) != "" || gpu.LoadedDriver("/proc") != "" {
+		return nil
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, gpu.CUDALibrary)); err == nil {
+			return nil
+		}
+	}
+	return errNoDriver
+}
+
+// asText prints a report as text on standard error: in the format that was asked for it would be empty, and the session is over.
+func (s *session) asText(tracker *attribution.Tracker, why error) error {
+	var to io.Writer = s.console.err
+	if m, ok := to.(*messages); ok { // which would leave out what is long
+		m.drain(lastWords)
+		to = m.to
+	}
+	o := s.options.OutputOptions
+	o.Format = "text"
+	r := tracker.Stream()
+	s.foretell(r)
+	if err := o.Print(to, r); err != nil {
+		return errors.Join(why, err)
+	}
+	return &elsewhereError{why, "above, as text on standard error"}
 }

@@ -88,7 +88,7 @@ func explain(err error) (status int, message string) {
 		return statusNotJudged, err.Error()
 	case errors.Is(err, errBound), errors.Is(err, errDoubtful):
 		return statusBound, err.Error()
-	case errors.Is(err, errServeNeedsRoot), errors.Is(err, serving.ErrOld), errors.Is(err, serving.ErrFolder), errors.Is(err, serving.ErrServed):
+	case errors.Is(err, errNoDriver), errors.Is(err, errServeNeedsRoot), errors.Is(err, serving.ErrOld), errors.Is(err, serving.ErrFolder), errors.Is(err, serving.ErrServed):
 		return statusCannotTrace, err.Error()
 	case errors.Is(err, errDoctor):
 		return statusCannotTrace, ""

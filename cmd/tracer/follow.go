@@ -62,7 +62,7 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 
 // tracerOptions checks the flags and turns them into a session's options.
 func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
-	if err := o.Check(); err != nil {
+	if err := errors.Join(o.Check(), o.checkGPU()); err != nil {
 		return tracer.Options{}, err
 	}
 	budget, err := parseBudget(o.Budget)
@@ -289,30 +289,6 @@ func (s *session) closeRecording() error {
 	}
 	s.recordingFailed(s.recorder.Close())
 	s.recorder = nil
-	return nil
-}
-
-// conclude prints the report and says what status it deserves.
-func (s *session) conclude(tracker *attribution.Tracker) error {
-	s.garbage.print()
-	var r *model.Report
-	err := s.deliver("report", func(w io.Writer) error {
-		r = tracker.Stream()
-		if s.both != nil {
-			s.options.audit = s.both.auditor.Audit(leastOfPage)
-		}
-		s.foretell(r)
-		return s.options.Print(w, r)
-	})
-	if err != nil {
-		return err
-	}
-	if s.trouble != nil {
-		return errIncomplete
-	}
-	if s.options.Strict && !isStrict(r) {
-		return errBound
-	}
 	return nil
 }
 

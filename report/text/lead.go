@@ -182,8 +182,13 @@ var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 // `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
 func (v *view) toFree(top *stretch) string {
 	if named := v.named(top.pid); len(named) > 0 {
-		text := freeing(named)
-		if rest := v.unnamedLines(top.pid, named); len(rest) > 0 {
+		text, rest := freeing(named), v.unnamedLines(top.pid, named)
+		switch {
+		case text == "" && len(rest) > 0:
+			return "no name of the notebook's holds much; tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
+		case text == "":
+			return "no name of the notebook's holds much; tracer audit says what holds the rest"
+		case len(rest) > 0:
 			text += " · tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
 		}
 		return text
@@ -243,7 +248,8 @@ func nameAll(all []model.Variable, few int) (out []string) {
 	return out
 }
 
-// freeing says what to type to be rid of what names hold, the most first: variables, what the notebook has shown, the last error.
+// freeing says what to type to be rid of what names hold, the most first: variables, what the notebook has shown, the last error; "" where
+// it is nothing of these.
 func freeing(all []model.Variable) string {
 	var names, others []string
 	var bytes int64
@@ -268,9 +274,6 @@ func freeing(all []model.Variable) string {
 	}
 	if len(names) > 0 {
 		others = append([]string{"del " + strings.Join(names, ", ") + " (" + words.Bytes(bytes) + ")"}, others...)
-	}
-	if len(others) == 0 {
-		return "no name of the notebook's holds much; tracer audit says what holds the rest"
 	}
 	return strings.Join(others, " · ")
 }

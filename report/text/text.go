@@ -109,7 +109,7 @@ func (v *view) needOf(figures map[string]model.Figure) int64 {
 func (v *view) field(name string, parts ...span) {
 	const column = 12
 	indent := strings.Repeat(" ", column)
-	spans := []span{{escape.Pad(name, column, false), dim}}
+	spans := []span{{escape.Pad(name, column-1, false) + " ", dim}} // some names are longer than the column
 	for i, part := range slices.DeleteFunc(parts, func(s span) bool { return s.text == "" }) {
 		if i > 0 {
 			spans = append(spans, span{" · ", dim})

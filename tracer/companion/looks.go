@@ -23,9 +23,9 @@ type Looker interface {
 }
 
 // Bounds of looks, of a whole session: a notebook that asks without end has its turn after the others, and all of them together take a bounded share
-// of the time.
+// of a processor's time.
 const (
-	lookShare   = 10               // how much of the time they may take in the long run, as its reciprocal
+	lookShare   = 10               // how much of it they may take in the long run, as its reciprocal
 	lookBurst   = 20 * time.Second // how much they may take besides
 	maxWaiting  = 64               // wishes
 	maxAnswered = 8                // answers that are kept until they are fetched
@@ -103,7 +103,7 @@ func (h *Hub) Looked(e *event.Looked) {
 		one.took = time.Duration(e.Took)
 		l.keep(one)
 	}
-	l.take(time.Duration(e.Took) + l.now().Sub(began))
+	l.take(time.Duration(e.Cost) + l.now().Sub(began)) // not what it took on a machine that has more to do
 }
 
 // keep keeps an answer in the place of the one before, or of the oldest.

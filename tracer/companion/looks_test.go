@@ -63,7 +63,7 @@ func (e *eyes) Audited(pid int, found []*event.Holders) *model.Audit {
 func (e *eyes) finish(pid int, took time.Duration) {
 	e.busy = false
 	e.hub.Looked(&event.Looked{
-		PID: int32(pid), Took: event.Nanoseconds(took), Variables: &event.Variables{PID: int32(pid)}, Holders: []*event.Holders{{PID: int32(pid)}},
+		PID: int32(pid), Took: event.Nanoseconds(100 * took), Cost: event.Nanoseconds(took), Variables: &event.Variables{PID: int32(pid)}, Holders: []*event.Holders{{PID: int32(pid)}},
 	})
 	e.hub.Answer()
 }
@@ -90,7 +90,7 @@ func TestVars(t *testing.T) {
 	}
 	e.finish(7, time.Second)
 	found := n.ask(fmt.Sprintf(`{"id": 4, "ask": "vars", "look": %d}`, first.Look))
-	if found.Looking || len(found.Variables) != 2 || found.TookNS != 1e9 || found.Names["unlisted"] != 3.0 {
+	if found.Looking || len(found.Variables) != 2 || found.TookNS != 100e9 || found.Names["unlisted"] != 3.0 {
 		t.Fatalf("%+v", found)
 	}
 	x := found.Variables[0]

@@ -25,7 +25,8 @@ function linked(s: Session, text: string, whole: number): (HTMLElement | string)
     const line = Number(/ line (\d+)/.exec(text)?.[1] ?? 0);
     return [button(text, () => open(whole, line), "open the cell", "link")];
   }
-  return text.split(/(In\[\d+\](?:,? line \d+)?)/).map((part, i) => {
+  return text.split(/(In\[\d+\](?:,? line \d+)?|tracer audit)/).map((part, i) => {
+    if (i % 2 && part === "tracer audit") return s.page.audit ? button(part, () => set({ tab: "leaks" }), "its verdicts are under Leaks", "link") : part;
     const [, label, line] = /^(In\[\d+\])(?:,? line (\d+))?$/.exec(part) ?? [], row = i % 2 ? s.labelled(label) : -1;
     return row < 0 ? part : button(part, () => open(row, Number(line ?? 0)), "open the cell", "link");
   });

@@ -224,6 +224,16 @@ test("an outsider's tasks take a click each", limit, async () => {
     assert.ok((await chosen(page)).startsWith(`In[${cell.execution_count}] `), await chosen(page));
     assert.equal(await page.evaluate(() => document.querySelector(".source tr.sought .code")?.textContent), cell.source.split("\n")[line.line - 1]);
   });
+  await visit("session", async (page) => { // every cell that an answer names is a link to it
+    const named = await page.evaluate(() => [...document.querySelectorAll(".headline dd:not(.first) button")].map((b) => b.textContent));
+    assert.ok(named.length > 0);
+    for (const [i, text] of named.entries()) {
+      await click(page, ".headline dd:not(.first) button", i);
+      await drawn(page);
+      if (text === "tracer audit") continue;
+      assert.ok((await chosen(page)).startsWith(/^In\[\d+\]/.exec(text)[0] + " "), `${text}: ${await chosen(page)}`);
+    }
+  });
   const { audit } = new Truth(folder, "lines");
   await visit("lines", async (page) => { // what to delete: a click on Leaks
     await click(page, "[data-tab=leaks]");
