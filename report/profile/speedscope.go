@@ -60,7 +60,7 @@ func Speedscope(w io.Writer, r *model.Report) error {
 	order, left := 0, 0
 	detailed(r, func(w *model.Window) {
 		found := map[string]*candidate{}
-		eachPart(w, meters, func(p part) {
+		off := eachPart(w, meters, func(p part) {
 			if p.atPeak <= 0 {
 				return
 			}
@@ -78,6 +78,9 @@ func Speedscope(w io.Writer, r *model.Report) error {
 				continue
 			}
 			c.name = fmt.Sprintf("%s, %s at its peak, process %d", title(w), clean(id), w.PID)
+			if slices.Contains(off, id) {
+				c.name += " (more blocks are known than it had)"
+			}
 			if why := doubt(w.Meters[id]); why != "" {
 				c.name += " (" + why + ")"
 			}

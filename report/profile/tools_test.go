@@ -80,6 +80,19 @@ func TestPprofAddsUp(t *testing.T) {
 	}
 }
 
+// TestMoreThanThePeak: a profile whose blocks are more than its meter's peak, as a recording could have it, is not called one of the peak.
+func TestMoreThanThePeak(t *testing.T) {
+	var b bytes.Buffer
+	if err := ours.Speedscope(&b, reporttest.OnGPUs(reporttest.Rich())); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"gpu.0.driver at its peak, process 4242 (more blocks are known than it had)": true, "gpu.1.active at its peak, process 4242 (": false} {
+		if strings.Contains(b.String(), name) != want {
+			t.Errorf("%q is there: %v", name, !want)
+		}
+	}
+}
+
 // memray is memray's own program for tables, given what one of our rows has.
 const memray = `
 import sys

@@ -9,7 +9,7 @@ import { live } from "./live";
 import { list, printed, heaviest } from "./list";
 import { sections } from "./sections";
 import { timeline } from "./timeline";
-import { more, read, sources } from "./read";
+import { more, pause, read, sources } from "./read";
 import { begin, get, listen, remember, remembered, set } from "./state";
 
 function headline(s: Session): HTMLElement {
@@ -94,7 +94,9 @@ async function start(): Promise<void> {
   const page = await read(data.textContent!);
   data.remove();
   await more(page); // the heaviest cells have theirs at once
+  await pause();
   const session = new Session(page);
+  await pause();
   begin({ session, meter: 0, row: session.row(page.summit), query: "", tab: "cell", view: "icicle", read: 0 });
   const search = h("input", { type: "search", placeholder: "search cells and calls ( / )", "aria-label": "search", oninput: () => set({ query: search.value }) });
   const turn = theme();
@@ -103,8 +105,11 @@ async function start(): Promise<void> {
   const lead = h("div", {}, headline(session));
   listen((changed) => { if (changed.has("session")) { fill(lead, headline(get().session)); fill(heading, about(get().session)); } });
   const over = timeline();
+  await pause();
+  const left = list(), right = panel();
+  await pause();
   const root = document.getElementById("page")!;
-  fill(root, top, lead, over.element, h("div", { class: "columns" }, list(), panel()), keys({ theme: turn, search, tabs: ["cell", ...sections.map((x) => x.id)], zoom: over.zoom }), tip);
+  fill(root, top, lead, over.element, h("div", { class: "columns" }, left, right), keys({ theme: turn, search, tabs: ["cell", ...sections.map((x) => x.id)], zoom: over.zoom }), tip);
   if (get().row < 0 && heaviest() >= 0) set({ row: heaviest() });
   document.title = page.answers.length > 0 ? "ipytracer: " + page.answers[0][1].slice(0, 80) : "ipytracer";
   paper();

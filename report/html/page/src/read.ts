@@ -9,7 +9,7 @@ interface Written extends Omit<Page, "texts" | "rows" | "details" | "nodes" | "f
 }
 
 /** Lets the browser do what else it has to do. */
-const pause = (): Promise<void> => new Promise((done) => { const c = new MessageChannel(); c.port1.onmessage = () => { c.port1.close(); done(); }; c.port2.postMessage(0); });
+export const pause = (): Promise<void> => new Promise((done) => { const c = new MessageChannel(); c.port1.onmessage = () => { c.port1.close(); done(); }; c.port2.postMessage(0); });
 
 /** A part of the page that is deflated. */
 async function inflated<T>(text: string): Promise<T> {
