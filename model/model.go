@@ -198,13 +198,13 @@ type Window struct {
 	// Error is the type of the exception that ended a cell, such as "MemoryError"; "" where there was none, or it is not known.
 	Error string `json:"error,omitempty"`
 	// Note says in words what is special: why it is incomplete, or that it was still running at attach.
-	Note       string            `json:"note,omitempty"`
-	StartNS    int64             `json:"start_ns"` // since the session began
-	DurationNS int64             `json:"duration_ns"`
-	CPUNS      int64             `json:"cpu_ns"` // -1 if not known
+	Note       string `json:"note,omitempty"`
+	StartNS    int64  `json:"start_ns"` // since the session began
+	DurationNS int64  `json:"duration_ns"`
+	CPUNS      int64  `json:"cpu_ns"` // -1 if not known
 	// Counters are what was counted; nil unless the session counts (--counters).
-	Counters *Counters `json:"counters,omitempty"`
-	Meters     map[string]Figure `json:"meters"`
+	Counters *Counters         `json:"counters,omitempty"`
+	Meters   map[string]Figure `json:"meters"`
 	// Tree holds the figures of the process and its children together. What a forked child shares with its parent
 	// counts once, until it executes a program; copies it makes of it by writing are in no counter, so while such a
 	// child lives the figures are lower bounds. Any other page that several processes map counts once for each.

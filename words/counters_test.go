@@ -16,7 +16,7 @@ func TestCounters(t *testing.T) {
 	alone.Cycles, alone.CacheMisses, alone.CacheReferences = 5, 1, 0
 	for want, c := range map[string]model.Counters{
 		"": unknown,
-		"1,234 page faults, 3 of them from a disk · 1 wait · 0 preemptions":                                                                                          kernel,
+		"1,234 page faults, 3 of them from a disk · 1 wait · 0 preemptions":                                                                                     kernel,
 		"1,234 page faults, 3 of them from a disk · 1 wait · 0 preemptions · 3,000,000 instructions (1.50 a cycle) · 25 cache misses (2.5 % of the references)": all,
 		"5 cycles · 1 cache miss": alone,
 	} {
