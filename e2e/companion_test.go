@@ -55,20 +55,26 @@ func sameFigures(t *testing.T, told string, r *model.Report, cells int) {
 		t.Errorf("the notebook was told of %d cells, want %d", len(all), cells)
 	}
 	for _, w := range all {
-		i := slices.IndexFunc(r.Windows, func(o model.Window) bool { return float64(o.ID) == w["id"] })
-		if i < 0 {
-			t.Errorf("window %v is not in the report", w["id"])
-			continue
-		}
-		text, _ := json.Marshal(r.Windows[i])
-		var of map[string]any
-		_ = json.Unmarshal(text, &of)
-		delete(w, "top")
-		delete(of, "allocations")
-		delete(of, "coverage")
-		if !reflect.DeepEqual(w, of) {
-			t.Errorf("told\n%v\nreport\n%v", w, of)
-		}
+		sameWindow(t, w, r)
+	}
+}
+
+// sameWindow compares one window that a notebook was told of with the report's.
+func sameWindow(t *testing.T, w map[string]any, r *model.Report) {
+	t.Helper()
+	i := slices.IndexFunc(r.Windows, func(o model.Window) bool { return float64(o.ID) == w["id"] })
+	if i < 0 {
+		t.Errorf("window %v is not in the report", w["id"])
+		return
+	}
+	text, _ := json.Marshal(r.Windows[i])
+	var of map[string]any
+	_ = json.Unmarshal(text, &of)
+	delete(w, "top")
+	delete(of, "allocations")
+	delete(of, "coverage")
+	if !reflect.DeepEqual(w, of) {
+		t.Errorf("told\n%v\nreport\n%v", w, of)
 	}
 }
 
@@ -95,11 +101,15 @@ func TestCompanion(t *testing.T) {
 
 // notebook is a kernel with the companion, whose cells run as they are asked for.
 type notebook struct {
-	t   *testing.T
-	in  io.Writer
-	out *bufio.Scanner
-	pid int
+	t      *testing.T
+	in     io.WriteCloser
+	out    *bufio.Scanner
+	pid    int // of the kernel
+	server int // of what has started it
 }
+
+// request is a cell, and how it is to be run: testdata/workloads/run_notebook.py.
+type request map[string]any
 
 type shown struct {
 	PID     int      `json:"pid"`
@@ -108,15 +118,25 @@ type shown struct {
 	Seconds float64  `json:"seconds"`
 }
 
-func startNotebook(t *testing.T, env []string) *notebook {
+func startNotebook(t *testing.T, env []string, args ...string) *notebook {
 	t.Helper()
 	needModules(t, "ipykernel", "jupyter_client")
-	cmd := exec.Command(python(), "../testdata/workloads/run_notebook.py")
+	cmd := exec.Command(python(), append([]string{"../testdata/workloads/run_notebook.py"}, args...)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), env...), os.Stderr
+	return newNotebook(t, cmd)
+}
+
+func newNotebook(t *testing.T, cmd *exec.Cmd) *notebook {
+	t.Helper()
 	in, out := startPiped(t, cmd)
-	n := &notebook{t: t, in: in, out: bufio.NewScanner(out)}
+	n := &notebook{t: t, in: in, out: bufio.NewScanner(out), server: cmd.Process.Pid}
 	n.out.Buffer(nil, 1<<20)
 	n.pid = n.next().PID
+	t.Cleanup(func() { // it ends its kernel
+		_ = in.Close()
+		for n.out.Scan() {
+		}
+	})
 	return n
 }
 
@@ -140,15 +160,24 @@ func (n *notebook) run(cell string) string {
 // shownBy runs a cell, and returns what is shown, and what takes its place, one after the other.
 func (n *notebook) shownBy(cell string) []string {
 	n.t.Helper()
-	text, _ := json.Marshal(cell)
-	if _, err := n.in.Write(append(text, '\n')); err != nil {
-		n.t.Fatal(err)
-	}
-	s := n.next()
+	s := n.asks(cell)
 	if s.Seconds > 10 {
 		n.t.Errorf("%q took %.1f s", cell, s.Seconds)
 	}
 	return s.Outputs
+}
+
+// asks has a request carried out: a cell's text, or a [request].
+func (n *notebook) asks(what any) shown {
+	n.t.Helper()
+	text, err := json.Marshal(what)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if _, err := n.in.Write(append(text, '\n')); err != nil {
+		n.t.Fatal(err)
+	}
+	return n.next()
 }
 
 // shows runs a cell below which there is to be something, or nothing where want is "". On a busy machine figures may come too late to be waited

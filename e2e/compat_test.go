@@ -180,6 +180,24 @@ gpu GPU-a 0:11:0 0 8589934592 0 8589934592 0 -1 Stand-in
 gpu GPU-b 0:21:0 1 8589934592 1073741824 7516192768 0 -1 Stand-in
 `
 
+// joined is one environment of several: paths that more than one has are put together.
+func joined(lists ...[]string) (all []string) {
+	values := map[string]string{}
+	for _, list := range lists {
+		for _, entry := range list {
+			name, value, _ := strings.Cut(entry, "=")
+			if before := values[name]; before != "" && strings.HasSuffix(name, "PATH") {
+				value = before + ":" + value
+			}
+			values[name] = value
+		}
+	}
+	for name, value := range values {
+		all = append(all, name+"="+value)
+	}
+	return all
+}
+
 // TestCompatGPU: CUDA's first device is the machine's second one, and a bus id says so. Deltas are the driver's bytes, totals are NVML's.
 func TestCompatGPU(t *testing.T) {
 	env, _ := companionAt(t, "/")
@@ -187,22 +205,7 @@ func TestCompatGPU(t *testing.T) {
 	rig := standIn(t, 2, "CUDA_VISIBLE_DEVICES=1,0")
 	where := filepath.Join(t.TempDir(), "machine")
 	gputest.Write(t, where, compatMachine)
-	paths := map[string]string{}
-	for _, list := range [][]string{env, rig} {
-		for _, entry := range list {
-			name, value, _ := strings.Cut(entry, "=")
-			if before := paths[name]; before != "" && name != "PYTHONDONTWRITEBYTECODE" {
-				value = before + ":" + value
-			}
-			paths[name] = value
-		}
-	}
-	paths["LD_LIBRARY_PATH"] += ":" + nvml
-	paths["NVML_STANDIN"] = where
-	all := []string{}
-	for name, value := range paths {
-		all = append(all, name+"="+value)
-	}
+	all := joined(env, rig, []string{"LD_LIBRARY_PATH=" + nvml, "NVML_STANDIN=" + where})
 	n := startNotebook(t, all)
 	tr := attachIn(t, gputest.Environ(t, nvml, compatMachine), n.pid)
 	n.run(compatBackend)

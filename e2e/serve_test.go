@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,11 +82,7 @@ func notebookOf(t *testing.T, s *serving) *notebook {
 	cmd.Dir, cmd.Stderr = home, os.Stderr
 	cmd.Env = append(env, "PATH=/usr/bin:/bin", "HOME="+home, "TMPDIR="+home, "IPYTRACER_SERVE="+s.socket())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	in, out := startPiped(t, cmd)
-	n := &notebook{t: t, in: in, out: bufio.NewScanner(out)}
-	n.out.Buffer(nil, 1<<20)
-	n.pid = n.next().PID
-	return n
+	return newNotebook(t, cmd)
 }
 
 // runsUntil runs a cell until something is shown below it.

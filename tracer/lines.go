@@ -1,10 +1,13 @@
 package tracer
 
 import (
+	"errors"
 	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"ipytracer/tracer/process"
 )
@@ -35,23 +38,72 @@ type lines struct {
 	refused  map[int]int // by pid: how often nothing came of it
 }
 
-// takeOver takes the end of a line over by its number in a process, which "live" may follow, in the background.
+// offer is what a process says of a line's end.
+type offer struct {
+	number int
+	live   bool
+	inode  uint64 // of the socket; 0 where that is not said
+}
+
+// parseOffer reads "N", which "live" and an inode may follow.
+func parseOffer(text string) (o offer, ok bool) {
+	words := strings.Split(text, " ")
+	n, err := strconv.ParseUint(words[0], 10, 32)
+	if err != nil || n >= maxDescriptor {
+		return o, false
+	}
+	o.number, words = int(n), words[1:]
+	if len(words) > 0 && words[0] == "live" {
+		o.live, words = true, words[1:]
+	}
+	if len(words) > 0 {
+		if o.inode, err = strconv.ParseUint(words[0], 10, 64); err != nil || o.inode == 0 {
+			return o, false
+		}
+		words = words[1:]
+	}
+	return o, len(words) == 0
+}
+
+// errStale: a process that is not heard at once says the same again, and by then its number may mean another file, another line's end even.
+var errStale = errors.New("the number means something else by now")
+
+// takeOver takes the end of a line over by its number in a process, in the background.
 func (l *lines) takeOver(t *target, text string) {
-	number, use, _ := strings.Cut(text, " ")
-	n, err := strconv.ParseUint(number, 10, 32)
-	if use != "" && use != "live" || l.companion == nil || t == nil || t.gone || err != nil || n >= maxDescriptor || !l.begins(t.pid) {
+	o, ok := parseOffer(text)
+	if !ok || l.companion == nil || t == nil || t.gone || !l.begins(t.pid) {
 		return
 	}
 	pid := t.pid
 	go func() {
-		end, err := l.helper.Socket(pid, int(n))
+		end, err := l.socket(pid, o)
 		l.ends(pid, err)
 		if err != nil {
-			l.log.Info("a notebook's line was not taken over", "pid", pid, "descriptor", n, "error", err)
+			l.log.Info("a notebook's line was not taken over", "pid", pid, "descriptor", o.number, "error", err)
 			return
 		}
-		l.companion.Connected(pid, end, use == "live")
+		l.companion.Connected(pid, end, o.live)
 	}()
+}
+
+// socket is the end that is offered.
+func (l *lines) socket(pid int, o offer) (end int, err error) {
+	end, err = l.helper.Socket(pid, o.number)
+	if o.inode == 0 {
+		return end, err
+	}
+	if errors.Is(err, unix.EBADF) {
+		return -1, errStale
+	}
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(end, &st); err != nil || st.Ino != o.inode {
+		unix.Close(end)
+		return -1, errStale
+	}
+	return end, nil
 }
 
 func (l *lines) begins(pid int) bool {
@@ -68,8 +120,11 @@ func (l *lines) ends(pid int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.underway--
-	if err == nil {
+	switch {
+	case err == nil:
 		delete(l.refused, pid)
+		return
+	case errors.Is(err, errStale):
 		return
 	}
 	if l.refused == nil || len(l.refused) >= maxRefusing {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"sync/atomic"
+
 	"ipytracer/attribution"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -14,8 +16,8 @@ import (
 type asked struct {
 	session *session
 	reports *attribution.Tracker
-	auditor *attribution.Auditor // nil where it was given up
-	shared  bool                 // somebody else takes the events in
+	auditor atomic.Pointer[attribution.Auditor] // nil where it was given up
+	shared  bool                                // somebody else takes the events in
 	cells   int
 }
 
@@ -27,23 +29,31 @@ const (
 
 // add takes the next event in.
 func (a *asked) add(e event.Event) {
-	if a.auditor == nil || a.shared {
+	auditor := a.auditor.Load()
+	if auditor == nil || a.shared {
 		return
 	}
-	a.auditor.Add(e)
+	auditor.Add(e)
 	if b, ok := e.(*event.Boundary); ok && b.Kind == event.CellOpen {
 		a.cells++
-		if (a.cells > cellsUnasked || a.auditor.Size() > blocksUnasked) && !a.session.hub.HasLine() {
-			a.auditor = nil
+		if (a.cells > cellsUnasked || auditor.Size() > blocksUnasked) && !a.session.hub.HasLine() {
+			a.giveUp()
 		}
+	}
+}
+
+// giveUp lets the audit go, on any goroutine: as a session ends, what it keeps is in the way of what is looked at then.
+func (a *asked) giveUp() {
+	if !a.shared {
+		a.auditor.Store(nil)
 	}
 }
 
 // flush settles what has come so far.
 func (a *asked) flush() {
-	if a.auditor != nil && !a.shared {
-		a.auditor.Flush()
-		a.auditor.Finished()
+	if auditor := a.auditor.Load(); auditor != nil && !a.shared {
+		auditor.Flush()
+		auditor.Finished()
 	}
 }
 
@@ -62,10 +72,11 @@ func (a looker) FindHolders(pid int) bool {
 	if a.session.running == nil {
 		return false
 	}
-	if a.auditor == nil { // it was given up since: the look says nothing, and comes to an end
-		return a.session.running.FindHoldersOf(pid, nil)
+	var blocks []event.Block
+	if auditor := a.auditor.Load(); auditor != nil { // else it was given up since: the look says nothing, and comes to an end
+		blocks = auditor.Blocks(pid)
 	}
-	return a.session.running.FindHoldersOf(pid, a.auditor.Blocks(pid))
+	return a.session.running.FindHoldersOf(pid, blocks)
 }
 
 // Named says what a look has found by name.
@@ -79,10 +90,11 @@ func (a looker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 
 // Audited says what stays behind in a process.
 func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
-	if a.auditor == nil {
+	auditor := a.auditor.Load()
+	if auditor == nil {
 		return nil
 	}
-	out := a.auditor.AuditOne(pid, found, leastOfPage)
+	out := auditor.AuditOne(pid, found, leastOfPage)
 	if a.session.options.NoSource {
 		out = report.AuditWithoutSource(out)
 	}
@@ -91,7 +103,7 @@ func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 
 // WhyNoAudit says why nothing can be audited.
 func (a looker) WhyNoAudit() string {
-	if a.auditor != nil {
+	if a.auditor.Load() != nil {
 		return ""
 	}
 	return "this session had run for long before a notebook loaded ipytracer, and keeps no audit any more: attach anew, or audit from outside ('sudo tracer audit PID')"
@@ -116,4 +128,14 @@ func (s *session) lookedAt(e event.Event) bool {
 		s.hub.Looked(found)
 	}
 	return ok
+}
+
+// take takes one event in.
+func (s *session) take(e event.Event) {
+	s.record(e)
+	s.tracker.Add(e)
+	if s.hub != nil {
+		s.hub.Note(e)
+		s.asked.add(e)
+	}
 }

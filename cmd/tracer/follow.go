@@ -176,9 +176,10 @@ func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
 	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken()}, tracker)
 	s.asked = &asked{session: s, reports: tracker}
 	if s.both != nil {
-		s.asked.auditor, s.asked.shared = s.both.auditor, true
+		s.asked.shared = true
+		s.asked.auditor.Store(s.both.auditor)
 	} else {
-		s.asked.auditor = attribution.NewAuditor()
+		s.asked.auditor.Store(attribution.NewAuditor())
 	}
 	s.hub.Look(looker{s.asked})
 	return s.hub
@@ -186,6 +187,9 @@ func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
 
 // follow takes every event in until the source ends.
 func (s *session) follow(ctx context.Context, pending func() bool) error {
+	if s.asked != nil {
+		defer context.AfterFunc(ctx, s.asked.giveUp)()
+	}
 	for {
 		e, err := s.source.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -208,16 +212,6 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 				return err
 			}
 		}
-	}
-}
-
-// take takes one event in.
-func (s *session) take(e event.Event) {
-	s.record(e)
-	s.tracker.Add(e)
-	if s.hub != nil {
-		s.hub.Note(e)
-		s.asked.add(e)
 	}
 }
 

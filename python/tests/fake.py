@@ -122,13 +122,15 @@ class Tracer:
     def marked(self, text):
         """In the thread that compiles: what the kernel does at the probe."""
         self.markers.append(text)
-        found = re.fullmatch(r"line (\d+)", text)
-        if found and self.greets and self.end is None:
+        found = re.fullmatch(r"line (\d+)( live)? (\d+)", text)
+        if found and os.fstat(int(found.group(1))).st_ino != int(found.group(3)):
+            raise AssertionError("the inode is another file's")
+        if found and not found.group(2) and self.greets and self.end is None:
             self.end = socket.socket(fileno=os.dup(int(found.group(1))))
             self.end.setblocking(True)
             self.pair_of = os.getpid()
             self.put(self.greeting)
-        elif re.fullmatch(r"line \d+ live", text) and self.greets and self.live is None:
+        elif found and found.group(2) and self.greets and self.live is None:
             self.live = socket.socket(fileno=os.dup(int(text.split()[1])))
             self.live.setblocking(True)
             self.put(self.greeting, self.live)

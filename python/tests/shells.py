@@ -16,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell      # noqa: E402
 from IPython.utils.capture import capture_output                # noqa: E402
 from traitlets.config import Config                             # noqa: E402
 
-from ipytracer import _line, _shell                             # noqa: E402
+from ipytracer import _api, _lab, _line, _run, _shell                             # noqa: E402
 
 
 def shell():
@@ -40,6 +40,10 @@ class ShellTest(unittest.TestCase):
 
     def setUp(self):
         self.patience(20)       # the machine may be busy, and few tests are about that
+        for module in (_api, _lab, _run):
+            patch = mock.patch.object(module, "IN_ALL", 60)
+            patch.start()
+            self.addCleanup(patch.stop)
         self.shell = shell()
         self.shell.reset(new_session=True)
         self.plain = self.shell.display_pub

@@ -101,6 +101,9 @@ class Lines(LineTest):
             self.assertRaises(ValueError, profiler.display, None, columns)
         with self.assertRaisesRegex(ValueError, "Options are: active_bytes.all.current"):
             profiler.display(columns=["x.y.z"])
+        for column in ("active_bytes.small_pool.peak", "reserved_bytes.all.freed", "segment.all.current", "requested_bytes.all.peak"):
+            with self.assertRaisesRegex(ValueError, "is not counted: of PyTorch's own statistics .* Options are: "):
+                profiler.display(columns=[column])
 
     def test_gpu_columns(self):
         """The default columns are the GPU's where there is one, of the target."""

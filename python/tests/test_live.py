@@ -1,5 +1,6 @@
 """What is shown of a cell while it runs."""
 
+import os
 import time
 
 from ipytracer import _shell
@@ -72,6 +73,21 @@ class Live(ShellTest):
         self.tracer.kill()
         until(lambda: not live._thread.is_alive())
 
+    def test_a_forked_child_that_runs_cells(self):
+        """The thread that shows is not there, and held the lock as it was forked; the tracer that listened was the parent's."""
+        live, before = _shell.of(self.shell).live, len(self.published.outputs)
+        with live._lock:
+            child = os.fork()
+            if not child:
+                status = 1
+                try:
+                    self.run_cell("x = 1", store_history=False)
+                    status = 0 if len(self.published.outputs) == before else 2
+                finally:
+                    os._exit(status)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertIn("need", self.run_cell("x = 2")[0])
+
     def test_unloaded(self):
         live = _shell.of(self.shell).live
         self.run_cell("%unload_ext ipytracer")
@@ -92,3 +108,64 @@ class InATerminal(ShellTest):
             tracer.settle()
             self.assertIsNone(_shell.of(self.shell).live._thread)
             self.assertIsNone(tracer.live)
+
+
+class Kernel:
+    """What of a kernel matters: how it takes requests, and whose request it is at."""
+
+    def __init__(self):
+        self.answered = []
+        self.shell_handlers = {"is_complete_request": lambda *request: self.answered.append(request)}
+        self.session = "console"
+
+    def get_parent(self):
+        return {"header": {"session": self.session}}
+
+
+class InAConsole(ShellTest):
+    """A front end that asks whether code is complete cannot change what it has displayed, so it is shown a cell when that is over, and only then."""
+
+    def setUp(self):
+        super().setUp()
+        self.shell.kernel = self.kernel = Kernel()
+        self.addCleanup(delattr, self.shell, "kernel")
+        self.plain_handler = self.kernel.shell_handlers["is_complete_request"]
+        self.tracer = fake.Tracer(limit=None).__enter__()
+        self.addCleanup(self.tracer.__exit__)
+        self.load()
+        self.run_cell("pass")
+        until(lambda: self.tracer.live is not None)
+        self.shell.user_ns.update(tracer=self.tracer, until=until)
+        self.tracer.running = [fake.window(70, duration_ns=3_200_000_000, status="incomplete")]
+        self.kernel.shell_handlers["is_complete_request"]("stream", "ident", {"header": {"session": "console"}, "content": {"code": "x"}})
+
+    def long(self):
+        """Run a cell that is said to run long until that has been asked about; what is shown of it."""
+        before = len(self.published.outputs)
+        shown = self.run_cell("asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)\n"
+                              "tracer.settle(); asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)")
+        return shown, [out["update"] for out in self.published.outputs[before:]]
+
+    def test_shown_when_it_is_over(self):
+        shown, updates = self.long()
+        self.assertEqual(([s[:11] for s in shown], updates), (["In[3]  need"], [False]))
+        self.assertEqual(len(self.kernel.answered), 1)
+
+    def test_a_notebook_beside_it(self):
+        self.kernel.session = "notebook"
+        shown, updates = self.long()
+        self.assertTrue(shown[0].startswith("In[3]  need") or "runs 3.20 s" in shown[0])
+        self.assertIn("need", shown[-1])
+        self.assertEqual(updates, [False] + [True] * (len(updates) - 1))
+        self.assertGreater(len(updates), 1)
+
+    def test_unload(self):
+        self.run_cell("%unload_ext ipytracer")
+        self.assertIs(self.kernel.shell_handlers["is_complete_request"], self.plain_handler)
+
+    def test_a_strange_kernel(self):
+        """What cannot be asked is no console's."""
+        self.kernel.get_parent = lambda: {}
+        self.assertIn(False, self.long()[1])
+        self.kernel.shell_handlers["is_complete_request"]("stream", "ident", {})
+        self.assertEqual(len(self.kernel.answered), 2)

@@ -15,7 +15,7 @@ import time
 from . import _packets
 
 AFTER_CELL = 0.150   # seconds that an answer after a cell may take
-ASKED_FOR = 0.200    # seconds without a packet, where the user himself asked
+ASKED_FOR = 0.200    # seconds without a packet, where the user himself asked; and how long may be waited in vain in one cell
 IN_ALL = 2.0         # seconds that an answer of many packets may take
 _OFFERED_FOR = 0.050   # seconds that a tracer has to take the line over
 _IMPATIENT = 0.005   # seconds, for a tracer that has not answered several times
@@ -65,6 +65,7 @@ class Line:
         self._next = 1
         self._open = {}         # request id: Request
         self._missed = 0        # answers in a row that did not come in time
+        self._vain = 0.0        # seconds that were waited for them since a cell began
 
     # ---- the pair
 
@@ -76,7 +77,8 @@ class Line:
         self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._ours.setblocking(False)
         self._made = self._identity(self._ours), self._identity(self._theirs)
-        self._marker = "<ipytracer:line %d%s>" % (self._theirs.fileno(), self._use)
+        # With its inode: a tracer that hears of it late finds another file under that number, perhaps a second line's.
+        self._marker = "<ipytracer:line %d%s %d>" % (self._theirs.fileno(), self._use, self._made[1][1])
         if self._buffer is None:
             self._buffer, self._one = memoryview(bytearray(_packets.MOST_BYTES + 1)), bytearray(1)
 
@@ -122,7 +124,7 @@ class Line:
                 self._at_home = False
                 self._drop(ours=False)
             if cell:
-                self._at_home = True
+                self._at_home, self._vain = True, 0.0
             if not self._at_home:
                 return False
             try:
@@ -214,7 +216,7 @@ class Line:
                 raise ValueError("an answer without end")
             return request
         del self._open[number]
-        self._missed = 0
+        self._missed, self._vain = 0, 0.0
         if "error" in packet:
             request.answer = _packets.text(packet["error"])[:500]
         else:
@@ -280,12 +282,20 @@ class Line:
         try:
             if not self.listens() or len(self._open) >= _MOST_OPEN:
                 return None
-            return self._ask(what, start, _IMPATIENT if self._missed > 1 and not patient else patience, most, more)
+            self._take_all(0)     # an answer that is late ends the impatience
+            return self._ask(what, start, patience if patient else self._patience(patience), most, more)
         except (OSError, _Broken):
             self._drop()
             return None
         finally:
             self._lock.release()
+
+    def _patience(self, wanted):
+        """How long an answer is waited for: a tracer that has not answered in this cell is not waited for again and again. Who asks for more patience than
+        a cell may take has it."""
+        if self._missed > 1:
+            return _IMPATIENT
+        return wanted if wanted > ASKED_FOR else max(_IMPATIENT, min(wanted, ASKED_FOR - self._vain))
 
     def _ask(self, what, start, patience, most, more):
         number, self._next = self._next, self._next + 1
@@ -304,6 +314,7 @@ class Line:
         self._take_all(start + patience, request, start + most if most else None)
         if request.answer is None:
             self._missed += 1
+            self._vain += time.monotonic() - start
         return request.answer
 
 

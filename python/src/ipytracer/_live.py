@@ -1,4 +1,4 @@
-"""What is shown of a cell while it runs: from its second second on, twice a second, in kernels. Terminals show nothing before the end.
+"""What is shown of a cell while it runs: from its second second on, twice a second, in notebooks. Terminals show nothing before the end.
 
 The tracer says on a line of its own when a cell runs long, so cells that do not take nothing for this, and a thread waits for that word: it is
 there only while a tracer listens. Its stack is small, so that what a notebook has mapped is hardly more.
@@ -17,23 +17,73 @@ _EARLY = 0.1           # seconds by which a tick may come early
 _TO_ANSWER = 1.0       # seconds that a tracer has to say hello on a second line
 
 
+class Consoles:
+    """Which front ends of a kernel cannot change what they have displayed: jupyter-console, Qt's console, Spyder's. They are the ones that ask whether
+    code is complete; notebooks know where a cell ends."""
+
+    _ASKS = "is_complete_request"
+
+    def __init__(self, shell):
+        self._kernel = getattr(shell, "kernel", None)
+        self._sessions = set()
+        self._before = None
+
+    def register(self):
+        """Hear of those questions; they are answered as ever."""
+        handlers = getattr(self._kernel, "shell_handlers", None)
+        before = handlers.get(self._ASKS) if isinstance(handlers, dict) else None
+        if before is None:
+            return
+
+        def asked(stream, ident, parent):
+            try:
+                self._sessions.add(parent["header"]["session"])
+            except Exception:
+                _log.debug("a front end without a session", exc_info=True)
+            return before(stream, ident, parent)
+        self._before, self._asked = before, asked
+        handlers[self._ASKS] = asked
+
+    def unregister(self):
+        """Leave the kernel as it was."""
+        if self._before is not None and self._kernel.shell_handlers.get(self._ASKS) is self._asked:
+            self._kernel.shell_handlers[self._ASKS] = self._before
+
+    def runs(self):
+        """Whether the cell that runs is one of theirs. For the thread that runs cells."""
+        if not self._sessions:
+            return False
+        try:
+            parent = self._kernel.get_parent() if hasattr(self._kernel, "get_parent") else self._kernel._parent_header
+            return parent["header"]["session"] in self._sessions
+        except Exception:
+            _log.debug("a cell without a request", exc_info=True)
+            return False
+
+
 class Live:
     """What is shown of the cell that runs. begin(), finish() and watch() are for the thread that runs cells."""
 
     def __init__(self, shell, companion):
         self._shell, self._companion = shell, companion
+        self.consoles = Consoles(shell)
+        self._console = False            # the cell that runs is a console's
         self.least = 1.0                 # seconds that a cell runs before it is shown; None: it never is
         self._line = Line(" live")
         self._lock = threading.Lock()    # of what follows
         self._cell = 0                   # changes as a cell begins and as it ends
         self._shown = None               # the id of the display that shows it
         self._thread = None
+        os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self):
+        """In a child that was forked: the thread is its parent's, and may have held the lock."""
+        self._lock, self._thread, self._shown = threading.Lock(), None, None
 
     def watch(self):
         """Have a thread wait for word of long cells, unless one does. Where there is no front end that could change what it shows there is none."""
         if getattr(self._shell, "kernel", None) is None or self._thread is not None and self._thread.is_alive():
             return
-        self._lock = threading.Lock()    # a fork may have copied one that was held
         before = threading.stack_size(_STACK)
         try:
             self._thread = threading.Thread(target=self._run, name="ipytracer", daemon=True)
@@ -45,6 +95,7 @@ class Live:
         """A cell begins."""
         self._cell += 1
         self._shown = None
+        self._console = self.consoles.runs()
 
     def finish(self):
         """The cell is over: nothing more is shown of it as running. The id of the display that did, None where none did."""
@@ -101,7 +152,7 @@ class Live:
             if self._cell != cell:
                 return           # it has ended meanwhile
             self._companion.lab.running(running[0])
-            if not self._companion.lines and self._shown is None:
+            if self._console or not self._companion.lines and self._shown is None:
                 return
             again = self._shown is not None
             self._shown = self._shown or "ipytracer-%d-%d" % (os.getpid(), running[0].id)

@@ -51,6 +51,7 @@ class Companion:
         self.lab = _lab.Lab(shell, line)
         self.live = _live.Live(shell, self)
         self._listened = False
+        self._pid = os.getpid()
         self._wanted = []                 # the In[N] whose figures are to be shown, and have not come yet
         self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
 
@@ -75,6 +76,7 @@ class Companion:
         events.register("pre_run_cell", self.before)
         events.register("post_run_cell", self.after)
         self.lab.register()
+        self.live.consoles.register()
         self._after = events.callbacks["post_run_cell"][-1]   # IPython 7 may wrap it
 
     def unregister(self):
@@ -82,6 +84,7 @@ class Companion:
         self.shell.events.unregister("pre_run_cell", self.before)
         self.shell.events.unregister("post_run_cell", self.after)
         self.lab.unregister()
+        self.live.consoles.unregister()
 
     def _be_last(self):
         """Figures that other hooks draw belong to the cell, so ours comes behind all of them."""
@@ -126,6 +129,8 @@ class Companion:
 
     def _look(self, cell=False):
         """Whether a tracer listens. Of one that has ended it says so, once."""
+        if self._pid != os.getpid():     # a forked child runs cells: the tracer that has listened was its parent's
+            self._pid, self._listened = os.getpid(), False
         listens = self.line.look(cell)
         if self._listened and not listens:
             _show.publish(self.shell, _show.sentence("ipytracer: the tracer has ended; to go on, type in a terminal: " + command()))

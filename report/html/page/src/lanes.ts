@@ -44,9 +44,8 @@ function bands(c: CanvasRenderingContext2D, sheet: Sheet, s: Session, v: View, x
     if (right < 0 || left > sheet.width) return;
     c.fillStyle = chosen;
     c.fillRect(left, TOP - 18, Math.max(2, right - left), sheet.height - TOP + 18);
-    c.fillStyle = ink;
-    const label = s.label(v.row);
-    c.fillText(label, Math.min(left + 3, sheet.width - c.measureText(label).width - 4), TOP - 9);
+    const text = s.label(v.row);
+    label(c, text, Math.min(left + 3, sheet.width - c.measureText(text).width - 4), TOP - 9, ink); // over its neighbours' names
   }
 }
 

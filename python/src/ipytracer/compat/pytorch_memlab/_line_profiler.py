@@ -1,6 +1,7 @@
 """LineProfiler: each execution of a line is a window of the tracer's, and its peak that window's. It costs a question to the tracer each."""
 
 import inspect
+import re
 import sys
 import warnings
 
@@ -18,6 +19,11 @@ _OF_GPU = {"active_bytes": "active", "allocated_bytes": "active", "reserved_byte
 _OF_CPU = {"resident_bytes": "cpu.resident", "mapped_bytes": "cpu.mapped", "numpy_bytes": "cpu.numpy", "torch_bytes": "cpu.torch"}
 _FIELDS = ("current", "peak")
 COLUMNS = tuple("%s.all.%s" % (name, field) for name in (*_OF_GPU, *_OF_CPU) for field in _FIELDS)
+# Columns of torch.cuda.memory_stats() that are told by nobody here, and why in a sentence.
+_PYTORCHS = re.compile(r"(?:allocation|segment|active|inactive_split|(?:allocated|reserved|active|inactive_split|requested)_bytes)"
+                       r"\.(?:all|small_pool|large_pool)\.(?:current|peak|allocated|freed)")
+NOT_COUNTED = ("of PyTorch's own statistics the tracer counts bytes that are active, allocated and reserved, now and at their peak, in all pools "
+               "together; neither blocks and segments, nor single pools, nor what was allocated and freed in sum")
 CPU_COLUMNS = ("resident_bytes.all.peak", "torch_bytes.all.peak", "numpy_bytes.all.peak")
 
 
@@ -151,7 +157,8 @@ class LineProfiler:
             if len(column.split(".")) != 3:
                 raise ValueError("Each column name should have three dot-separated parts, not %r" % column)
             if column not in COLUMNS:
-                raise ValueError("%r is no column. Options are: %s" % (column, ", ".join(COLUMNS)))
+                why = "is not counted: %s" % NOT_COUNTED if _PYTORCHS.fullmatch(column) else "is no column"
+                raise ValueError("%r %s. Options are: %s" % (column, why, ", ".join(COLUMNS)))
         if columns == DEFAULT_COLUMNS and not self._has_gpu:
             columns = CPU_COLUMNS
         names = None

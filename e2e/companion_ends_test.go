@@ -1,0 +1,279 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ipytracer/model"
+)
+
+// showsAt runs a request below which, or below one of the next cells, there is to be something.
+func (n *notebook) showsAt(what any, want ...string) (got string) {
+	n.t.Helper()
+	got = strings.Join(n.asks(what).Outputs, "")
+	missing := func() bool {
+		return slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(got, w) })
+	}
+	for next := 0; next < 20 && missing(); next++ {
+		got += n.run("pass")
+	}
+	if missing() {
+		n.t.Errorf("%v shows %q, want %q", what, got, want)
+	}
+	return got
+}
+
+// patiently has the companion wait for figures as long as they take: each is below its own cell then, on a busy machine too.
+const patiently = "import ipytracer, ipytracer._line, ipytracer._shell; ipytracer._shell.AFTER_CELL = 60.0"
+
+// loads loads the extension, and goes on when a tracer listens.
+func (n *notebook) loads() {
+	n.t.Helper()
+	n.run("%load_ext ipytracer\n" + patiently)
+	n.runsUntil("pass", "need ")
+}
+
+// told has the notebook write down what it is told of its cells, and compares that with the report.
+func (n *notebook) told(tr *trace, path string) *model.Report {
+	n.t.Helper()
+	n.run(tell)
+	r, _ := tr.stop()
+	n.isTold(r, path)
+	return r
+}
+
+func (n *notebook) isTold(r *model.Report, path string) {
+	n.t.Helper()
+	cells := 0
+	for _, w := range r.Windows {
+		if w.Kind == "cell" && w.PID == n.pid && !strings.Contains(w.Source, "told()") {
+			cells++
+		}
+	}
+	sameFigures(n.t, path, r, cells)
+}
+
+const longCell = "import time\nx = bytearray(64 << 20)\nprint('begun', flush=True)\ntime.sleep(600)\ny = bytearray(512 << 20)"
+
+// TestCompanionInterrupted: a cell that SIGINT ends has the figures up to there, and those behind it have theirs.
+func TestCompanionInterrupted(t *testing.T) {
+	together(t)
+	env, told := companionAt(t, "/")
+	n := startNotebook(t, env)
+	tr := attach(t, n.pid)
+	n.loads()
+	n.showsAt(request{"code": longCell, "interrupt_at": "begun"}, "need ", "interrupted")
+	n.showsAt("z = bytearray(32 << 20); del z", "need 32.")
+	r := n.told(tr, told)
+	i := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == "cell" && strings.Contains(w.Source, "sleep(600)") })
+	if i < 0 || r.Windows[i].Status != model.Interrupted {
+		t.Fatalf("the interrupted cell, window %d of %d", i, len(r.Windows))
+	}
+	if f := r.Windows[i].Meters["cpu.resident"]; f.Need() < 64<<20 || f.Need() > 128<<20 || !f.Exact { // its traceback is its own
+		t.Errorf("the interrupted cell: %+v", f)
+	}
+}
+
+// TestCompanionRestarted: a kernel that is restarted has figures again as soon as the extension is loaded, where what started it is traced; else it says
+// what to type, with its own number.
+func TestCompanionRestarted(t *testing.T) {
+	together(t)
+	env, told := companionAt(t, "/")
+	n := startNotebook(t, env)
+	first := attach(t, n.pid)
+	n.loads()
+	n.showsAt("x = bytearray(64 << 20)", "need 64.")
+	before := n.pid
+	n.pid = n.asks(request{"restart": true}).PID
+	if n.pid == before {
+		t.Fatal("it is the same kernel")
+	}
+	first.wait(0) // it ends with its kernel
+	n.shows("%load_ext ipytracer", fmt.Sprintf("sudo tracer attach %d", n.pid))
+	second := attach(t, n.server)
+	n.showsAt("x = bytearray(48 << 20)", "need 48.")
+	n.pid = n.asks(request{"restart": true}).PID
+	n.loads()
+	n.showsAt("x = bytearray(80 << 20)", "need 80.")
+	n.told(second, told)
+}
+
+// TestCompanionTwoKernels: two notebooks under one tracer are told of their own cells, and under two as well. A second tracer of one kernel takes over
+// when the first has ended.
+func TestCompanionTwoKernels(t *testing.T) {
+	together(t)
+	envs, paths, notebooks := [2][]string{}, [2]string{}, [2]*notebook{}
+	for i := range notebooks {
+		envs[i], paths[i] = companionAt(t, "/")
+		notebooks[i] = startNotebook(t, envs[i])
+		notebooks[i].run("%load_ext ipytracer\n" + patiently)
+	}
+	both := func(what ...string) {
+		t.Helper()
+		for i, n := range notebooks {
+			n.runsUntil("pass", "need ")
+			if got := n.showsAt(fmt.Sprintf("x = bytearray(%d << 20); del x", 48+32*i), fmt.Sprintf("need %d.", 48+32*i)); strings.Contains(got, fmt.Sprintf("need %d.", 80-32*i)) {
+				t.Errorf("%s: notebook %d is told of the other: %q", what, i, got)
+			}
+		}
+	}
+	one := attach(t, notebooks[0].pid, fmt.Sprint(notebooks[1].pid))
+	both("one tracer")
+	for _, n := range notebooks {
+		n.run(tell)
+	}
+	r, _ := one.stop()
+	for i, n := range notebooks {
+		n.isTold(r, paths[i])
+		n.showsAt("pass", "the tracer has ended")
+	}
+	first, second := attach(t, notebooks[0].pid), attach(t, notebooks[1].pid)
+	both("two tracers")
+	beside := attach(t, notebooks[0].pid)
+	both("two tracers of one kernel")
+	_ = first.cmd.Process.Signal(syscall.SIGKILL)
+	<-first.ended
+	notebooks[0].showsAt("pass", "the tracer has ended")
+	both("the one that is left")
+	for i, tr := range []*trace{beside, second} {
+		n := notebooks[i]
+		n.run("ids = [w.id for w in ipytracer.cells()]\n" + strings.TrimSpace(tell))
+		r, _ := tr.stop()
+		for _, w := range r.Windows {
+			if w.PID != n.pid {
+				t.Errorf("a window of process %d in the report of %d", w.PID, n.pid)
+			}
+		}
+	}
+}
+
+// noteWaits has the companion write down how long it would wait each time; it waits as long.
+const noteWaits = `
+import ipytracer, ipytracer._line as line, json, os
+waits, plain = [], line.Line._readable
+def noted(self, seconds):
+    waits.append(seconds)
+    return plain(self, seconds)
+line.Line._readable = noted`
+
+// TestCompanionStoppedTracer: while the tracer gets no CPU cells run, the companion waits for it twice, for less than 0.2 s a cell, and hardly after
+// that; what it asks itself does not add up either. When the tracer goes on the figures come.
+func TestCompanionStoppedTracer(t *testing.T) {
+	together(t)
+	env, told := companionAt(t, "/")
+	n := startNotebook(t, env)
+	tr := attach(t, n.pid)
+	n.loads()
+	n.run(noteWaits)
+	n.showsAt("x = bytearray(64 << 20)", "need 64.")
+	n.run("ipytracer._shell.AFTER_CELL = 0.15; del waits[:]") // as it is for users
+	_ = tr.cmd.Process.Signal(syscall.SIGSTOP)
+	n.run("del waits[:]")
+	for range 4 {
+		n.run("y = 1")
+	}
+	n.run("ipytracer.last(), ipytracer.cells(), ipytracer.lines();")
+	n.run("with ipytracer.experiment('e'): pass")
+	n.run("%tracer table")
+	n.run("with open(os.environ['TOLD'], 'w') as f: json.dump(waits, f)")
+	text, err := os.ReadFile(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waits []float64
+	if err := json.Unmarshal(text, &waits); err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+	for i, w := range waits {
+		sum += w
+		if w > 0.2 || i >= 2 && w > 0.005 {
+			t.Errorf("wait %d is for %.3f s: %v", i, w, waits)
+		}
+	}
+	if sum > 0.5 || len(waits) < 6 {
+		t.Errorf("it waits %d times, for %.3f s: %v", len(waits), sum, waits)
+	}
+	_ = tr.cmd.Process.Signal(syscall.SIGCONT)
+	n.run("del x")
+	n.runsUntil("x = bytearray(96 << 20); del x", "need 96.")
+	n.run("%reload_ext ipytracer\n" + patiently)
+	n.runsUntil("pass", "need ")
+	if got := n.showsAt("x = bytearray(80 << 20); del x", "need 80."); strings.Count(got, "need 80.") != 1 {
+		t.Errorf("reloaded, it shows %q", got)
+	}
+	n.told(tr, told)
+	n.showsAt("pass", "the tracer has ended")
+}
+
+// forks are cells whose children have the line's socket: one leaves it alone, one is a pool's, one that Python has not heard of writes on it.
+var forks = []string{`
+import multiprocessing, os, ctypes
+def asks(n):
+    x = bytearray(8 << 20)
+    return ipytracer.last(), ipytracer.cells(), ipytracer.attached()
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(set(map(str, pool.map(asks, range(4)))))`, `
+child = os.fork()
+if not child:
+    try:
+        ipytracer.last(); ipytracer.lines()
+    finally:
+        os._exit(0)
+print(os.waitpid(child, 0)[1])`, `
+ours = ipytracer._line.LINE._ours.fileno()
+child = ctypes.PyDLL(None).fork()
+if not child:
+    for _ in range(20):
+        try: os.write(ours, b"x" * 3000)
+        except OSError: break
+    compile("", "<ipytracer:ask>", "exec")
+    os._exit(0)
+print(os.waitpid(child, 0)[1])`}
+
+// TestCompanionForks: children that inherit the line do not ask on it; one that writes on it all the same costs the line at most, which is made anew.
+func TestCompanionForks(t *testing.T) {
+	together(t)
+	env, told := companionAt(t, "/")
+	n := startNotebook(t, env)
+	tr := attach(t, n.pid)
+	n.loads()
+	n.showsAt(forks[0], "{'(None, [], False)'}", "need")
+	n.showsAt(forks[1], "0\n", "need")
+	n.run(forks[2])
+	n.runsUntil("pass", "need ")
+	n.showsAt("x = bytearray(64 << 20); del x", "need 64.")
+	n.showsAt("x = bytearray(32 << 20); del x", "need 32.")
+	if got := n.run("print(os.listdir('/proc/self/fd').__len__())"); strings.Contains(got, "the tracer has ended") {
+		t.Errorf("it ends again and again: %q", got)
+	}
+	n.told(tr, told)
+}
+
+// TestCompanionInChroots: notebooks in chroots, whose Python, IPython and ipykernel are others: figures under cells, live ones too, and the magics.
+func TestCompanionInChroots(t *testing.T) {
+	together(t)
+	for _, c := range [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}} {
+		t.Run(filepath.Base(c[1]), func(t *testing.T) {
+			t.Parallel()
+			root := filepath.Join(pythonsDir(), c[0])
+			needTree(t, root)
+			enter(t, root)
+			env, told := companionAt(t, root)
+			n := startNotebook(t, env, "--chroot", root, "--python", c[1])
+			tr := attach(t, n.pid)
+			n.loads()
+			n.showsAt("x = bytearray(64 << 20)", "need 64.")
+			n.showsAt("import time\nx = None; x = bytearray(96 << 20); time.sleep(3)", "runs ", "need ")
+			n.showsAt(request{"code": longCell, "interrupt_at": "begun"}, "interrupted")
+			n.showsAt("%tracer table", "need")
+			n.told(tr, told)
+		})
+	}
+}
