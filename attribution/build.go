@@ -46,6 +46,7 @@ func (t *Tracker) Report() *model.Report {
 		one.Points, one.Gaps = slices.Clone(one.Points), slices.Clone(one.Gaps)
 		r.Timeline = append(r.Timeline, one)
 	}
+	r.Counted = false
 	r.MeterIDs, r.Stream, r.StreamBetween, r.Passing, r.PassingBetween, r.Detail, r.Find, r.Since, r.StreamTimeline = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return r
 }
@@ -61,7 +62,7 @@ func (t *Tracker) Stream() *model.Report {
 		Between: []model.Between{}, Stream: t.each, StreamBetween: t.eachBetween, Passing: t.pass, PassingBetween: t.passBetween, Detail: t.detail, Find: t.find, Since: t.after,
 		Timeline: []model.Track{}, StreamTimeline: t.eachTrack,
 	}
-	r.Host, r.MeterIDs = t.host(), t.meterIDs()
+	r.Host, r.MeterIDs, r.Counted = t.host(), t.meterIDs(), t.counted
 	if t.finish != nil {
 		for _, g := range t.finish.GPUs {
 			r.GPUs = append(r.GPUs, model.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory)})
@@ -232,6 +233,7 @@ func (t *Tracker) window(w *window) model.Window {
 	if w.openCPU > 0 && w.closeCPU > 0 { // of two boundaries at the same time the later one may have been read first
 		out.CPUNS = max(0, int64(w.closeCPU)-int64(w.openCPU))
 	}
+	out.Counters = w.counters()
 	if w.isOpen {
 		out.Status = model.Incomplete
 	}

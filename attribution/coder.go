@@ -145,13 +145,17 @@ func (c *coder) detail(w *window) {
 	frees := d.openFrees != event.Frees{} || d.closeFrees != event.Frees{} || d.unsure != [event.UnknownKinds]event.Bytes{}
 	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (model.Foreign{}) || d.suspended != (model.Suspended{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 && !d.sharing
 	marked, doubted := len(d.shed) > 0 || len(d.unwalked) > 0, d.doubts != nil
-	c.flags(&sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.isSettled, &d.uncounted, &d.crowded)
+	counted := d.openCounters != nil && d.closeCounters != nil
+	c.flags(&counted, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.isSettled, &d.uncounted, &d.crowded)
 	codeOne(c, &d.until)
 	if frees {
 		for kind := range event.UnknownKinds {
 			code(c, &d.openFrees.Unknown[kind], &d.closeFrees.Unknown[kind])
 			code(c, &d.openFrees.Slack[kind], &d.closeFrees.Slack[kind], &d.unsure[kind])
 		}
+	}
+	if counted {
+		c.counters(d)
 	}
 	c.figures(&d.own)
 	if sameTree {

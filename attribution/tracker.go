@@ -34,6 +34,7 @@ type Tracker struct {
 	dropped                 int                // not kept
 	askedDropped            uint64             // requests that moved no meter, and are in no window
 	nextID                  int
+	counted                 bool   // a window has counters
 	numbered                uint64 // the highest number of a boundary
 	boundaries              uint64 // how many came: they may pass each other, none may be missing
 	problems                []string

@@ -76,6 +76,8 @@ type detail struct {
 	openStream, closeStream uint64
 	openCPU, closeCPU       event.Nanoseconds
 	openFrees, closeFrees   event.Frees
+	// openCounters and closeCounters are nil where nothing was counted.
+	openCounters, closeCounters *event.Counters
 
 	shed []event.Meter // meters that were stepped down at some time in the window
 	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its like.
@@ -115,10 +117,11 @@ func (w *window) holds(root uint32, segment uint64) bool {
 func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
 	w := &window{
 		detail: &detail{
-			since: t.cut, openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees,
+			since: t.cut, openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees, openCounters: countersOf(b),
 		},
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1, opened: b.Time, status: model.OK,
 	}
+	t.counted = t.counted || w.openCounters != nil
 	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
 	if w.kind.isReported() {
 		t.nextID++
@@ -207,7 +210,7 @@ func (t *Tracker) end(w *window, b *event.Boundary) {
 		w.birth.status = w.status
 	}
 	w.lastSegment, w.closeStream = b.Segment, b.Stream
-	w.closed, w.closeCPU, w.closeFrees = b.Time, b.CPUTime, b.Frees
+	w.closed, w.closeCPU, w.closeFrees, w.closeCounters = b.Time, b.CPUTime, b.Frees, countersOf(b)
 }
 
 // count takes in, or out, what a window lists of other processes.

@@ -38,6 +38,8 @@ __attribute__((noinline)) int cut(__u32 slot, __u32 place)
 	if (!p || !b)
 		return 0;
 	b->since = *(volatile __u64 *)&p->segment;
+	if (counting)
+		__builtin_memcpy(b->counted, p->counted, sizeof(b->counted));
 	for (int m = 0; m < METERS; m++) {
 		take_high(&p->value[m], &p->high[m], &b->value[m], &b->high[m]);
 		p->told[m] = b->value[m];
@@ -62,8 +64,8 @@ __attribute__((noinline)) int cut_tree(__u32 root, __u32 place)
 		return 0;
 	bpf_probe_read_kernel(b->unknown, DOUBTS(struct root), r->unknown); /* in one call: the verifier counts loads */
 	if (!r->shared) {
-		__builtin_memcpy(b->tree, b->value, sizeof(b->tree));
-		__builtin_memcpy(b->tree_high, b->high, sizeof(b->tree_high));
+		bpf_probe_read_kernel(b->tree, sizeof(b->value) + sizeof(b->high),
+				      b->value); /* and tree_high from high */
 		return 0;
 	}
 	for (int m = 0; m < METERS; m++) {

@@ -37,16 +37,16 @@ enum step_class { STEP_NEVER, STEP_NATIVE, STEP_LINES, STEP_SMALL, STEP_METER, S
 #define LINES \
 	(BIT(GROUP_FRAMES) | BIT(GROUP_SMALL_STACKS) | BIT(GROUP_TENSORS) | BIT(GROUP_MAPPING) | BIT(GROUP_BLOCKS))
 
+/* Sums and no branches, of which the verifier would follow each. */
 static __always_inline __u32 class_of(__u32 group)
 {
-	__u32 bit = BIT(group & (GROUPS - 1));
+	const __u32 meters = BIT(GROUP_NUMPY) | BIT(GROUP_TORCH) | BIT(GROUP_TORCH_CPU);
+	const __u32 cells = BIT(GROUP_STATEMENT) | BIT(GROUP_RESULT);
 
-	return bit & BIT(GROUP_NATIVE)						    ? STEP_NATIVE
-	       : bit & LINES							    ? STEP_LINES
-	       : bit & BIT(GROUP_SMALL)						    ? STEP_SMALL
-	       : bit & (BIT(GROUP_NUMPY) | BIT(GROUP_TORCH) | BIT(GROUP_TORCH_CPU)) ? STEP_METER
-	       : bit & (BIT(GROUP_STATEMENT) | BIT(GROUP_RESULT))		    ? STEP_CELLS
-										    : STEP_NEVER;
+	group &= GROUPS - 1;
+	return (BIT(GROUP_NATIVE) >> group & 1) * STEP_NATIVE + (LINES >> group & 1) * STEP_LINES +
+	       (BIT(GROUP_SMALL) >> group & 1) * STEP_SMALL + (meters >> group & 1) * STEP_METER +
+	       (cells >> group & 1) * STEP_CELLS;
 }
 
 /* The slot of the process that runs now, or NO_SLOT. */

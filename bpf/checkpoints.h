@@ -23,10 +23,14 @@ static __always_inline long checkpointed(__u32 slot, struct checkpoint *c)
 		if (!d)
 			continue;
 		__s64 amount = c->operation == CUDA_CHECKPOINT ? -d->value[DEVICE_DRIVER] : d->suspended;
-		struct device_move move = {
-			.slot = slot, .number = number, .meter = DEVICE_DRIVER, .amount = amount, .size = amount,
-			.flags = CHANGE_CALLER * (c->operation == CUDA_CHECKPOINT ? CALLER_MOVED_OUT : CALLER_MOVED_BACK)
-		};
+		struct device_move move = { .slot = slot,
+					    .number = number,
+					    .meter = DEVICE_DRIVER,
+					    .amount = amount,
+					    .size = amount,
+					    .flags = CHANGE_CALLER * (c->operation == CUDA_CHECKPOINT
+									      ? CALLER_MOVED_OUT
+									      : CALLER_MOVED_BACK) };
 		d->suspended -= amount;
 		if (c->operation == CUDA_RESTORE)
 			d->suspended = 0;

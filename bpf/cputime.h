@@ -15,6 +15,8 @@
  * A thread that ends moves its time to sum_sched_runtime under signal->stats_lock, whose sequence says whether that has
  * happened meanwhile: then all is added up again, as the kernel does. p->cpu_time only rises.
  *
+ * Page faults and switches are added up on the way, if they are asked for.
+ *
  * The structures are walked by their types where the kernel can (bpf_rdonly_cast), so that it takes the verifier few
  * steps; a pointer to nothing leads to zeros.
  */
@@ -85,6 +87,7 @@ static __always_inline void look_at_thread(__u64 at, struct used_by_thread *t)
 }
 
 struct used {
+	__u64 counted[COUNTERS];
 	__u64 signal;
 	__u64 node; /* of the thread to look at next */
 	__s64 now;
@@ -92,6 +95,15 @@ struct used {
 	__u32 sequence;
 	__u32 done;
 };
+
+/* What the kernel counts of a thread, and of those that have ended by the same names. */
+#define COUNT(counted, how, of, type)                                         \
+	do {                                                                  \
+		(counted)[COUNTER_MINOR_FAULTS] how FIELD(of, type, min_flt); \
+		(counted)[COUNTER_MAJOR_FAULTS] how FIELD(of, type, maj_flt); \
+		(counted)[COUNTER_WAITS] how FIELD(of, type, nvcsw);          \
+		(counted)[COUNTER_PREEMPTIONS] how FIELD(of, type, nivcsw);   \
+	} while (0)
 
 /* One thread's; or, at the end of the list, its beginning, unless the sum stands. */
 static __always_inline long add_used(__u32 i, struct used *u)
@@ -104,17 +116,22 @@ static __always_inline long add_used(__u32 i, struct used *u)
 		}
 		u->sequence = sequence;
 		u->time = FIELD(u->signal, signal_struct, sum_sched_runtime);
+		if (counting)
+			COUNT(u->counted, =, u->signal, signal_struct);
 		u->node = word_at(u->node);
 		return 0;
 	}
 	struct used_by_thread t;
-	look_at_thread(u->node - bpf_core_field_offset(struct task_struct, thread_node), &t);
+	__u64 task = u->node - bpf_core_field_offset(struct task_struct, thread_node);
+	look_at_thread(task, &t);
 	if (t.moved)
 		return 0; /* once more */
 	__s64 since = u->now - ((__s64)t.clock - t.clock_task) - (__s64)t.began;
 	if (t.runs && u->now && since > 0)
 		t.time += since;
 	fetch_add(&u->time, t.time);
+	if (counting)
+		COUNT(u->counted, +=, task, task_struct);
 	u->node = t.next;
 	return 0;
 }
@@ -140,6 +157,8 @@ __attribute__((noinline)) int use_cpu(__u32 slot, __u64 task)
 	FORGET(u.node);
 	FORGET(u.signal);
 	REPEAT(MAX_THREADS, add_used, &u);
+	if (counting)
+		__builtin_memcpy(p->counted, u.counted, sizeof(p->counted));
 	if (u.done)
 		raise_to(&p->cpu_time, u.time);
 	else

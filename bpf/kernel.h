@@ -73,7 +73,8 @@ struct signal_struct {
 	} live;
 	int group_exit_code;
 	unsigned int flags;
-	unsigned long long sum_sched_runtime; /* ns, of the threads that have ended */
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt; /* of the threads that have ended */
+	unsigned long long sum_sched_runtime;	       /* ns, of the threads that have ended */
 	struct {
 		struct {
 			struct {
@@ -160,6 +161,7 @@ struct task_struct {
 	struct sighand_struct *sighand;
 	struct files_struct *files;
 	struct list_head thread_node;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt; /* switches that it asked for and others; page faults */
 	__u64 start_boottime; /* ns; of the process, with the same one for a thread that took it over (de_thread) */
 	char comm[16];
 	struct thread_struct thread;

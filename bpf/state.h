@@ -84,6 +84,7 @@ const volatile __u32 rss_offset = 0;  /* of mm->rss_stat: an array now, a struct
 const volatile __u32 held_offset = 0; /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
 const volatile __u32 change_ring_size = 1 << 22;
 const volatile __u32 boundary_ring_size = 1 << 20;
+const volatile __u32 counting = 0;     /* page faults and switches are read with the CPU time */
 const volatile __u32 lingering = 0;    /* tests: how often linger() reads the clock */
 const volatile __u32 small_arrays = 0; /* all of NumPy's blocks count */
 

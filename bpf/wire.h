@@ -80,6 +80,15 @@ enum outcome {
 
 #define OUTCOME_TOLD 1 /* the outcome is IPython's own word, and final */
 
+/* What the kernel counts of each thread. Go has them as the first of event.Counter. */
+enum counted {
+	COUNTER_MINOR_FAULTS,
+	COUNTER_MAJOR_FAULTS,
+	COUNTER_WAITS,	     /* the thread gave its CPU up */
+	COUNTER_PREEMPTIONS, /* another was given it */
+	COUNTERS
+};
+
 /* What a process's end has in its outcome: what wait(2) says of it, and this. */
 #define OUTCOME_OUT_OF_MEMORY 0x10000
 
@@ -105,6 +114,7 @@ struct boundary {
 	__u64 stream;
 	__s64 inputs;
 	__s64 cpu_time;		 /* ns that the process has used, where a window may begin or end; 0: not known */
+	__u64 counted[COUNTERS]; /* the process's, where cpu_time is known */
 	__u64 unknown[UNKNOWNS]; /* so far, as in struct root */
 	__s64 slack[UNKNOWNS];
 	__s64 unsure[UNKNOWNS];

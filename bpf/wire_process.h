@@ -16,6 +16,7 @@ struct process {
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
 	__s64 counter[4]; /* the kernel's counters when last seen, in pages; since 6.2 without the CPUs' shares */
 	__s64 cpu_time;	  /* ns, as of the last boundary at which a window may begin or end; 0: not known */
+	__u64 counted[COUNTERS]; /* the same */
 	__u64 started;
 	__u64 era;		    /* in which NumPy's blocks are seen without a gap; see struct block */
 	__u64 first_era;	    /* the process's first one */

@@ -82,6 +82,7 @@ type Boundary struct {
 	Line     int32  // StatementOpen: line in the cell, from 1; 0 if not known
 	Outcome  Outcome
 	CPUTime  Nanoseconds         // that all threads of the process had used by then; 0 if not known
+	Counters Counters            // what they had counted by then, where that is asked for
 	Frees                        // of what was not seen to be made, in Root's tree, so far
 	Unsure   [UnknownKinds]Bytes // how far meters can be off in Root's tree, since they were stepped down
 	Doubts                       // what Root's tree lost or had to guess, so far

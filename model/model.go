@@ -27,6 +27,8 @@ type Report struct {
 	Passing iter.Seq[*Window] `json:"-"`
 	// MeterIDs are the meters that any figure of Stream is of.
 	MeterIDs []string `json:"-"`
+	// Counted: a window of Stream has counters.
+	Counted bool `json:"-"`
 	// Detail fills in who allocated in a window that Stream has made; nil where Windows has that, too.
 	Detail func(*Window) `json:"-"`
 	// Find makes one window of Stream again, without who allocated.
@@ -196,11 +198,13 @@ type Window struct {
 	// Error is the type of the exception that ended a cell, such as "MemoryError"; "" where there was none, or it is not known.
 	Error string `json:"error,omitempty"`
 	// Note says in words what is special: why it is incomplete, or that it was still running at attach.
-	Note       string            `json:"note,omitempty"`
-	StartNS    int64             `json:"start_ns"` // since the session began
-	DurationNS int64             `json:"duration_ns"`
-	CPUNS      int64             `json:"cpu_ns"` // -1 if not known
-	Meters     map[string]Figure `json:"meters"`
+	Note       string `json:"note,omitempty"`
+	StartNS    int64  `json:"start_ns"` // since the session began
+	DurationNS int64  `json:"duration_ns"`
+	CPUNS      int64  `json:"cpu_ns"` // -1 if not known
+	// Counters are what was counted; nil unless the session counts (--counters).
+	Counters *Counters         `json:"counters,omitempty"`
+	Meters   map[string]Figure `json:"meters"`
 	// Tree holds the figures of the process and its children together. What a forked child shares with its parent
 	// counts once, until it executes a program; copies it makes of it by writing are in no counter, so while such a
 	// child lives the figures are lower bounds. Any other page that several processes map counts once for each.

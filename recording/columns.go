@@ -91,7 +91,8 @@ const (
 	colUntraced
 	colUntracedNow
 	colPassed
-	colFirstRefused
+	colFirstCounter
+	colFirstRefused     = colFirstCounter + int(event.CounterCount)
 	colFirstMissing     = colFirstRefused + int(event.RefusedKinds)
 	colFirstMeter       = colFirstMissing + int(event.MissingKinds)
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
@@ -191,6 +192,9 @@ var singleFields = [colCount]field{
 
 func tableFields() [colCount]field {
 	all := singleFields
+	for c := range event.CounterCount {
+		all[colFirstCounter+int(c)] = field{name: c.String(), typ: typeUint64}
+	}
 	for kind, name := range [event.RefusedKinds]string{"statements", "markers", "boundaries", "readings"} {
 		all[colFirstRefused+kind] = field{name: "refused." + name, typ: typeUint64}
 	}

@@ -196,6 +196,12 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 	e.Outcome = outcome
 	e.Late = b.columns[colLate].truth(row)
 	e.CPUTime = b.time(colCPUTime, row)
+	for c := range e.Counters {
+		e.Counters[c] = 0
+		if column := &b.columns[colFirstCounter+c]; !column.null(row) {
+			e.Counters[c] = column.get64(row) + 1
+		}
+	}
 	b.frees(row, e)
 	b.readings(groupValue, row, &e.Value)
 	b.readings(groupHigh, row, &e.High)

@@ -204,6 +204,11 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 		t.setText(colOutcome, outcomeNames[b.Outcome])
 	}
 	t.set64Unless0(colCPUTime, uint64(b.CPUTime))
+	for c, n := range b.Counters {
+		if n > 0 {
+			t.set64(colFirstCounter+c, n-1)
+		}
+	}
 	t.setFrees(b)
 	t.setDoubts(&b.Doubts)
 	t.setReadings(groupValue, &b.Value)

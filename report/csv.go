@@ -13,6 +13,14 @@ import (
 var csvColumns = []string{"kind", "id", "parent", "pid", "execution", "execution_count", "silent", "name", "line", "status",
 	"note", "start_ns", "duration_ns", "cpu_ns", "after", "before", "source", "source_truncated"}
 
+// csvCounters stand between them and the meters', in a session that counts.
+func csvCounters() (names []string) {
+	for _, c := range new(model.Counters).All() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 // csvFigure are the columns of one meter, each after the meter's id and a dot.
 var csvFigure = []string{"start", "peak", "end", "consumed", "peaked", "exact", "bound"}
 
@@ -22,7 +30,11 @@ var csvFigure = []string{"start", "peak", "end", "consumed", "peaked", "exact", 
 func CSV(w io.Writer, r *model.Report) error {
 	out := csv.NewWriter(w)
 	ids := r.AllMeters()
+	counts := r.Counts()
 	head := append([]string{}, csvColumns...)
+	if counts {
+		head = append(head, csvCounters()...)
+	}
 	for _, id := range ids {
 		for _, name := range csvFigure {
 			head = append(head, escape.Formula(id+"."+name))
@@ -34,6 +46,7 @@ func CSV(w io.Writer, r *model.Report) error {
 	var row csvRow
 	for w := range r.AllPassing() {
 		row.window(w)
+		row.counters(counts, w.Counters)
 		row.figures(w.Meters, ids)
 		if err := out.Write(row.take()); err != nil {
 			return err
@@ -41,6 +54,7 @@ func CSV(w io.Writer, r *model.Report) error {
 	}
 	for b := range r.AllBetweenPassing() {
 		row.between(b)
+		row.counters(counts, nil)
 		row.figures(b.Meters, ids)
 		if err := out.Write(row.take()); err != nil {
 			return err
@@ -107,6 +121,19 @@ func (r *csvRow) window(w *model.Window) {
 	r.number(w.DurationNS)
 	r.numberIf(w.CPUNS >= 0, w.CPUNS)
 	r.text("", "", escape.Formula(w.Source), strconv.FormatBool(w.SourceTruncated))
+}
+
+func (r *csvRow) counters(counts bool, c *model.Counters) {
+	if !counts {
+		return
+	}
+	known := c != nil
+	if !known {
+		c = new(model.Counters)
+	}
+	for _, one := range c.All() {
+		r.numberIf(known && one.Count >= 0, one.Count)
+	}
 }
 
 func (r *csvRow) between(b *model.Between) {

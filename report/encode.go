@@ -142,6 +142,7 @@ func (e *encoder) window(w *model.Window) {
 	e.int(`,"start_ns":`, w.StartNS)
 	e.int(`,"duration_ns":`, w.DurationNS)
 	e.int(`,"cpu_ns":`, w.CPUNS)
+	e.counters(w.Counters)
 	e.figures(`,"meters":`, w.Meters)
 	if len(w.Tree) > 0 {
 		e.figures(`,"tree":`, w.Tree)
@@ -161,6 +162,18 @@ func (e *encoder) window(w *model.Window) {
 	e.coverage(w.Coverage)
 	e.refused(w.Refused)
 	e.allocations(w.Allocations)
+	e.raw("}")
+}
+
+func (e *encoder) counters(c *model.Counters) {
+	if c == nil {
+		return
+	}
+	before := `,"counters":{"`
+	for _, one := range c.All() {
+		e.int(before+one.Name+`":`, one.Count)
+		before = `,"`
+	}
 	e.raw("}")
 }
 

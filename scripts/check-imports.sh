@@ -49,6 +49,7 @@ tracer/companion: event model unix
 tracer/display: model report/live tcell unix x/term
 python:
 tracer/limit: tracer/confine tracer/process words unix
+tracer/counting: unix
 tracer/serving: tracer/limit tracer/process unix
 cmd/tracer: tracer/serving tracer/suspend go-systemd
 tracer/elffile:
@@ -66,7 +67,7 @@ tracer/gpu: go-nvml
 tracer/gpu/gputest:
 tracer/suspend: tracer/gpu tracer/process
 tracer/ledger: event ebpf unix
-tracer: event tracer/confine tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
+tracer: event tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 
 cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook report/html report/sheet
 bench/made: event recording

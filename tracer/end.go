@@ -160,6 +160,7 @@ func (s *Session) Close() error {
 	s.interpreters.close()
 	s.natives.close()
 	s.devices.close()
+	s.counters.close()
 	s.fs.Helper.Close()
 	if s.ledger != nil {
 		s.budget.wait()

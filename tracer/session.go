@@ -38,6 +38,8 @@ type Options struct {
 	Native     bool     // walk up its native frames, too; without it only those of threads that have no Python frames
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
 	SmallArrays bool
+	// Counters has page faults, switches and what the processor counts read with the CPU time.
+	Counters bool
 	// Limit is how much each process of each target's tree may map.
 	Limit limit.Size
 	Heap  bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
@@ -72,6 +74,7 @@ type Session struct {
 	ended   bool
 
 	budget       budget
+	counters     counters
 	searches     searches
 	interpreters interpreters
 	ahead        modulesAhead
@@ -203,11 +206,14 @@ func (s *Session) prepare() error {
 	if err := s.limits.start(s.targets); err != nil {
 		return err
 	}
+	if s.options.Counters {
+		s.counters.start(s.targets, &s.certificate)
+	}
 	return s.confine()
 }
 
 func (s *Session) load() error {
-	loaded, err := ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays})
+	loaded, err := ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters})
 	if err != nil {
 		return err
 	}

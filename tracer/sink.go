@@ -94,6 +94,7 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	}
 	s.live.boundary(b)
 	s.devices.sample(b)
+	s.counters.sample(b)
 	s.queue = append(s.queue, b)
 	if b.Kind == event.ProcessExit {
 		s.queue = append(s.queue, s.watches.ending(b, extra))

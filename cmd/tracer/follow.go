@@ -37,8 +37,10 @@ type SessionOptions struct {
 	Heap      bool
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
 	SmallArrays bool
-	Limit       string
-	Verbose     bool
+	// Counters has page faults, switches and what the processor counts in the report.
+	Counters bool
+	Limit    string
+	Verbose  bool
 }
 
 // AddFlags defines the flags.
@@ -53,6 +55,7 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.NoStacks, "no-stacks", false, "do not find out who allocates; costs less where many small arrays are made")
 	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
 	f.BoolVar(&o.SmallArrays, "small-arrays", false, "count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
+	f.BoolVar(&o.Counters, "counters", false, "count page faults and context switches of each window, and instructions, cycles and cache misses where the machine does")
 	f.StringVar(&o.Limit, "limit", "", "let each process map `SIZE` at most, such as 8GiB, or 'auto': a MemoryError instead of the OOM killer")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
 }
@@ -78,7 +81,7 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 	}
 	return tracer.Options{
 		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Native: o.Native, Heap: o.Heap,
-		Holders: o.Record != "", SmallArrays: o.SmallArrays, Limit: limit,
+		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit,
 	}, nil
 }
 

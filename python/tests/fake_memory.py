@@ -25,6 +25,7 @@ class Tracer(fake.Tracer):
         self.peaks = {}           # id of an open window: {meter: bytes}
         self.cell = None          # of the cell that is open: its id, its file name and what there was as it began
         self.inexact = {}         # meter: bound, of meters that are not exact
+        self.counted = {}         # "counters" of cells, if they are counted
 
     def take(self, n, meter="cpu.resident"):
         """n bytes more, or less."""
@@ -54,7 +55,8 @@ class Tracer(fake.Tracer):
     def _cell(self, status):
         number, _, start = self.cell
         count = shells.running() if status == "ok" else 0
-        return fake.window(number, execution_count=count or None, execution=count, meters=self._meters(number, start), top={}, status=status)
+        return fake.window(number, execution_count=count or None, execution=count, meters=self._meters(number, start), top={}, status=status,
+                           **self.counted)
 
     def _meters(self, number, start):
         peaks = self.peaks.get(number, {})

@@ -4,7 +4,7 @@ import math
 import os
 import re
 
-from ipytracer.compat import _processors, ipython_memory_usage
+from ipytracer.compat import _processors, ipython_memory_usage, ipython_memory_usage_perf
 
 from .fake_memory import CompatTest
 
@@ -50,6 +50,20 @@ class Usage(CompatTest):
         found = re.search(USAGE, self.printed_by("x = 1"), re.M)
         self.assertEqual(int(found[1]), self.result.execution_count)
         self.assertLess(float(found[3]), 60)
+
+    def test_cache_misses(self):
+        start = "import ipytracer.compat.ipython_memory_usage_perf as imu; imu.start_watching_memory()"
+        self.assertIn("\nperf value for cache-misses is not known: the tracer was not started with --counters\n", self.printed_by(start))
+        counters = dict.fromkeys(("minor_faults", "major_faults", "waits", "preemptions", "instructions", "cycles", "cache_references"), 0)
+        self.tracer.counted = {"counters": dict(counters, cache_misses=-1)}
+        self.assertIn("\nperf value for cache-misses is not known: the tracer's report says why\n", self.printed_by("x = 1"))
+        self.tracer.counted = {"counters": dict(counters, cache_misses=1_470_000_000)}          # of 1.47 s
+        printed = self.printed_by("a = Block(1)")
+        self.assertTrue(re.search(USAGE, printed, re.M), printed)
+        self.assertIn("\nperf value for cache-misses averages to 1,000,000,000/second\n", printed)
+        self.assertEqual(ipython_memory_usage.window.counters["cache_misses"], 1_470_000_000)
+        ipython_memory_usage_perf.stop_watching_memory()
+        self.assertEqual(self.printed_by("x = 2"), "")
 
     def test_processors(self):
         counts = [{"cpu0": (100, 1000), "cpu1": (50, 1000)}, {"cpu0": (200, 1100), "cpu1": (50, 1100)}]

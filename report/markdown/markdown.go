@@ -46,6 +46,7 @@ type row struct {
 	figures map[string]model.Figure
 	status  string
 	source  string
+	counted string // what was counted, in words
 }
 
 // Print writes the heaviest cells, the experiments, the lines that had most at the peak, and what is not exact, as GitHub and GitLab
@@ -58,6 +59,7 @@ func Print(w io.Writer, r *model.Report) error {
 	p.head(r)
 	p.table("cell", "cells that needed less", p.cells, p.more, true)
 	p.table("experiment", "experiments", p.also, p.unlike, false)
+	p.counters()
 	p.lines(r.Lines)
 	p.exactness(r)
 	return p.Flush()
@@ -93,6 +95,9 @@ func (p *page) take(w *model.Window) {
 	}
 	p.order++
 	one := row{order: p.order, status: w.Status, source: w.Source[:min(len(w.Source), 4*maxExcerpt*4)]}
+	if w.Counters != nil {
+		one.counted = words.Counters(w.Counters)
+	}
 	one.figures = map[string]model.Figure{}
 	for _, id := range p.meters {
 		if f, ok := w.Together(id); ok {
@@ -198,6 +203,24 @@ func (p *page) row(one *row, sources bool) {
 		p.WriteString(" " + Code(escape.OneLine(one.source, false, maxExcerpt)) + " |")
 	}
 	p.WriteString("\n")
+}
+
+// counters are what the cells and experiments that have a row counted.
+func (p *page) counters() {
+	begun := false
+	for _, one := range append(p.cells, p.also...) {
+		if one.counted == "" {
+			continue
+		}
+		if !begun {
+			p.WriteString("| | counted |\n|---|---|\n")
+			begun = true
+		}
+		p.WriteString("| " + one.name + " | " + one.counted + " |\n")
+	}
+	if begun {
+		p.WriteString("\n")
+	}
 }
 
 func (p *page) lines(all []model.Line) {

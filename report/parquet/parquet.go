@@ -20,7 +20,7 @@ const rowsOfGroup = 16 << 10
 // null; figures that can be anything are null in bound, as in JSON. Texts are the target's own, made valid UTF-8. The file's metadata
 // has the certificate, the host, the meters and the processes, as JSON.
 func Print(w io.Writer, r *model.Report) error {
-	t := newTable(r.AllMeters())
+	t := newTable(r.AllMeters(), r.Counts())
 	out := parquet.NewGenericWriter[any](w, parquet.NewSchema("windows", t), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsOfGroup),
 		parquet.CreatedBy("ipytracer", r.Host.Tracer, ""))
 	for _, about := range []struct {
@@ -58,6 +58,7 @@ type table struct {
 	at     map[string]int
 	meters []string
 	row    parquet.Row
+	counts bool
 }
 
 // figure are the columns of one meter, each after the meter's id and a dot.
@@ -66,15 +67,25 @@ var figure = []string{"start", "peak", "end", "consumed", "peaked", "exact", "bo
 // ofTree is in front of the columns of what a process and its descendants have together.
 const ofTree = "tree."
 
-func newTable(meters []string) *table {
-	t := &table{Group: parquet.Group{}, at: map[string]int{}, meters: meters}
+// counterNames are the columns of counters, in a session that counts.
+func counterNames(counts bool) (names string) {
+	if counts {
+		for _, c := range new(model.Counters).All() {
+			names += c.Name + " "
+		}
+	}
+	return names
+}
+
+func newTable(meters []string, counts bool) *table {
+	t := &table{Group: parquet.Group{}, at: map[string]int{}, meters: meters, counts: counts}
 	number, truth, text := parquet.Int(64), parquet.Leaf(parquet.BooleanType), parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
 	for _, c := range []struct {
 		names string
 		of    parquet.Node
 	}{
 		{"kind", text}, {"id parent pid execution execution_count", number}, {"silent", truth}, {"name", text}, {"line", number},
-		{"status error note", text}, {"start_ns duration_ns cpu_ns after before", number}, {"source", text}, {"source_truncated", truth},
+		{"status error note", text}, {"start_ns duration_ns cpu_ns after before", number}, {counterNames(counts), number}, {"source", text}, {"source_truncated", truth},
 	} {
 		for name := range strings.FieldsSeq(c.names) {
 			t.add(name, c.of)
@@ -164,6 +175,13 @@ func (t *table) window(w *model.Window) {
 	t.number("duration_ns", w.DurationNS)
 	if w.CPUNS >= 0 {
 		t.number("cpu_ns", w.CPUNS)
+	}
+	if t.counts && w.Counters != nil {
+		for _, c := range w.Counters.All() {
+			if c.Count >= 0 {
+				t.number(c.Name, c.Count)
+			}
+		}
 	}
 	t.text("source", w.Source)
 	t.truth("source_truncated", w.SourceTruncated)

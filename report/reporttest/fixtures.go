@@ -297,6 +297,6 @@ func Many() *model.Report {
 
 // Reports are the fixtures by name.
 var Reports = map[string]func() *model.Report{
-	"rich": Rich, "inexact": Inexact, "hostile": Hostile, "empty": Empty, "script": Script, "many": Many,
+	"rich": Rich, "inexact": Inexact, "hostile": Hostile, "empty": Empty, "script": Script, "many": Many, "counted": Counted,
 	"nothing": func() *model.Report { return &model.Report{} },
 }

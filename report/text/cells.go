@@ -58,7 +58,7 @@ func (v *view) cellRow(w model.Window) figureRow {
 		number = fmt.Sprint(w.Execution)
 	}
 	r.lead = append(r.lead, span{number, plain})
-	r.below = append(r.below, remarks(w)...)
+	r.below = append(append(r.below, remarks(w)...), countersOf(&w)...)
 	if outer, ok := v.byID[w.Parent]; ok && outer.kind == model.Cell {
 		r.below = append(r.below, span{"inside " + outer.label + " · ", dim})
 	}
@@ -86,6 +86,17 @@ func remarks(w model.Window) []span {
 		spans = append(spans, span{text, yellow}, span{" · ", dim})
 	}
 	return spans
+}
+
+// countersOf is what was counted in a window, and a separator.
+func countersOf(w *model.Window) []span {
+	if w.Counters == nil {
+		return nil
+	}
+	if said := words.Counters(w.Counters); said != "" {
+		return []span{{said, dim}, {" · ", dim}}
+	}
+	return nil
 }
 
 // refusal says what was asked for in vain: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
@@ -129,7 +140,7 @@ func (v *view) experiments() {
 			lead:    []span{{name, bold}, {"+" + words.Duration(w.StartNS), plain}},
 			trail:   []span{{words.Duration(w.DurationNS), plain}},
 			figures: maps.Clone(w.Meters),
-			below:   trimmed(remarks(*w)),
+			below:   trimmed(append(remarks(*w), countersOf(w)...)),
 		})
 	}
 	if len(rows) == 0 {

@@ -55,7 +55,7 @@ func Headlines(r *model.Report) []string {
 func Remarks(w *model.Window) (all []string) {
 	bare := *w
 	bare.Status = model.OK
-	for _, s := range remarks(bare) {
+	for _, s := range append(remarks(bare), countersOf(w)...) {
 		if s.text != " · " {
 			all = append(all, s.text)
 		}

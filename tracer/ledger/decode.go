@@ -138,6 +138,11 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	if out.Kind == event.MeterShed || out.Kind == event.MeterBack || out.Kind == event.MeterSettled {
 		out.CPUTime = 0 // no window begins or ends there: it is that of the boundary before
 	}
+	if out.CPUTime > 0 && b.Counted != [event.KernelCounters]uint64{} { // a program that runs has faulted
+		for c, n := range b.Counted {
+			out.Counters[c] = n + 1
+		}
+	}
 	if out.Kind == event.MeterShed || out.Kind == event.MeterBack {
 		extra.Foreign = Foreign(b.FirstLine)
 	}

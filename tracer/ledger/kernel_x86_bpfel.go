@@ -47,6 +47,7 @@ type kernelBoundary struct {
 	Stream      uint64
 	Inputs      int64
 	CpuTime     int64
+	Counted     [4]uint64
 	Unknown     [4]uint64
 	Slack       [4]int64
 	Unsure      [4]int64
@@ -512,6 +513,7 @@ type kernelProcess struct {
 	Inherited [9]int64
 	Counter   [4]int64
 	CpuTime   int64
+	Counted   [4]uint64
 	Started   uint64
 	Era       uint64
 	FirstEra  uint64
@@ -851,6 +853,7 @@ const (
 	kernelVarCodeFrees           = "code_frees"
 	kernelVarCopiesRead          = "copies_read"
 	kernelVarCopiesSent          = "copies_sent"
+	kernelVarCounting            = "counting"
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
 	kernelVarExportArrayPlace    = "export_array_place"
@@ -1050,6 +1053,7 @@ type kernelVariableSpecs struct {
 	CodeFrees           *ebpf.VariableSpec `ebpf:"code_frees"`
 	CopiesRead          *ebpf.VariableSpec `ebpf:"copies_read"`
 	CopiesSent          *ebpf.VariableSpec `ebpf:"copies_sent"`
+	Counting            *ebpf.VariableSpec `ebpf:"counting"`
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
 	ExportArrayPlace    *ebpf.VariableSpec `ebpf:"export_array_place"`
@@ -1217,6 +1221,7 @@ type kernelVariables struct {
 	CodeFrees           *ebpf.Variable `ebpf:"code_frees"`
 	CopiesRead          *ebpf.Variable `ebpf:"copies_read"`
 	CopiesSent          *ebpf.Variable `ebpf:"copies_sent"`
+	Counting            *ebpf.Variable `ebpf:"counting"`
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
 	ExportArrayPlace    *ebpf.Variable `ebpf:"export_array_place"`

@@ -34,6 +34,7 @@ type Options struct {
 	BoundaryRing int  // bytes, likewise; 1 MiB if 0
 	Heap         bool // make room for malloc's blocks: 32 MiB and 96 bytes a block
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
+	Counters     bool // page faults and switches are read at boundaries
 	OldLoops     bool // go round as kernels before 5.17 make it necessary, for tests
 
 	lingering uint32 // boundaries take so many readings of the clock longer, for tests
@@ -143,7 +144,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	for name, value := range map[string]uint32{
 		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
 		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset, "held_offset": f.heldOffset,
-		"lingering": o.lingering,
+		"lingering": o.lingering, "counting": flag(o.Counters),
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)

@@ -122,9 +122,14 @@ _CHECKS = {
 }
 
 
+_COUNTERS = ("minor_faults", "major_faults", "waits", "preemptions", "instructions", "cycles", "cache_references", "cache_misses")
+
+
 def window(value):
     """A window, as Window."""
     _object(value)
+    for name in _COUNTERS if "counters" in value else ():
+        integer(_object(value["counters"])[name], -1)
     for key, check in _CHECKS.items():
         check(value[key])
     if value["kind"] not in _KINDS or value["status"] not in _STATUSES:

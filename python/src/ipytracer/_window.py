@@ -30,15 +30,16 @@ Line.__doc__ = """Who allocated in a window: bytes of a meter at the window's pe
 allocations, where in words, and the calls, innermost first."""
 
 _NAMES = ("id", "parent", "kind", "pid", "execution", "execution_count", "silent", "name", "line", "source", "source_truncated", "status", "error",
-          "note", "start_ns", "duration_ns", "cpu_ns", "lost_statements", "lost_markers", "children_unlisted")
+          "note", "start_ns", "duration_ns", "cpu_ns", "counters", "lost_statements", "lost_markers", "children_unlisted")
 
 
 class Window:
     """A stretch of time that was measured: a cell, a statement, an experiment, the session.
 
     It has the members of a window in the tracer's JSON as attributes: id, parent, kind, pid, execution, execution_count, silent, name, line, source,
-    source_truncated, status, error, note, start_ns, duration_ns, cpu_ns (nanoseconds), None where the JSON has none; meters and tree, which are
-    {meter id: Figure}, tree with the child processes; children; and top, {meter id: Top}.
+    source_truncated, status, error, note, start_ns, duration_ns, cpu_ns (nanoseconds), None where the JSON has none; counters, a dict of what was
+    counted, -1 where that is not known, None unless the session counts (--counters); meters and tree, which are {meter id: Figure}, tree with the
+    child processes; children; and top, {meter id: Top}.
     """
 
     __slots__ = ("_data", "meters", "tree", "children", "top")

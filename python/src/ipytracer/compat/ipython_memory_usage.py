@@ -35,8 +35,12 @@ class _Watcher:
         print(("In [%d] used %s%0.1f MiB RAM in %0.2fs (system mean cpu %0.0f%%, single max cpu %0.0f%%), peaked %s%0.1f MiB above final usage, "
                "current RAM usage now %s%0.1f MiB") % (
             cell.count, _figures.mark(found), used, cell.seconds, mean, most, _figures.mark(found, True), _figures.mebibytes(above(found)),
-            _figures.mark(found), _figures.mebibytes(found.end if found is not None else None)) + between(found, self.previous))
+            _figures.mark(found), _figures.mebibytes(found.end if found is not None else None)) + between(found, self.previous) + self.also(cell))
         self.previous = found.end if found is not None else None
+
+    def also(self, cell):
+        """What stands behind the line."""
+        return ""
 
 
 def above(found):
@@ -55,10 +59,10 @@ def between(found, previous):
     return " (%0.1f MiB of that before the cell began)" % before if abs(before) >= 1 else ""
 
 
-def start_watching_memory():
+def start_watching_memory(watcher=_Watcher):
     """Print a line below each cell, from this one on. Started again it starts anew."""
     stop_watching_memory()
-    _watching.append(_Watcher())
+    _watching.append(watcher())
     _watching[0].start()
 
 
