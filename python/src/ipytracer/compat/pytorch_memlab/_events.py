@@ -53,6 +53,8 @@ class _Tracing:
             sys.settrace(self._before)
 
     def _call(self, frame, event, arg):
+        if _wanted is None:      # the interpreter is ending, and has let go of this module
+            return None
         others = self._before(frame, event, arg) if self._before is not None else None
         wanted = _wanted(frame.f_code) if event == "call" else []
         if not wanted:
