@@ -55,12 +55,11 @@ type looks struct {
 // answered is what a look has found.
 type answered struct {
 	wish
-	took    time.Duration
-	why     string
-	listed  []model.Variable
-	names   *model.Names
-	audit   *model.Audit
-	elapsed int64
+	took   time.Duration
+	why    string
+	listed []model.Variable
+	names  *model.Names
+	audit  *model.Audit
 }
 
 // Look has the hub ask a looker from now on.

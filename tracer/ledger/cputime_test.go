@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,14 +93,10 @@ func used(t *testing.T) event.Nanoseconds {
 func spin() (stop func()) {
 	before := runtime.GOMAXPROCS(8)
 	over := make(chan struct{})
+	var isOver atomic.Bool
 	for range 2 {
 		go func() {
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
+			for !isOver.Load() { // nothing but that
 			}
 		}()
 	}
@@ -120,6 +117,7 @@ func spin() (stop func()) {
 		}
 	}()
 	return func() {
+		isOver.Store(true)
 		close(over)
 		runtime.GOMAXPROCS(before)
 	}
