@@ -252,9 +252,10 @@ class Line:
             ours = self._ours
             if ours is None or not self.listens():
                 return False
-            waiting = select.poll()
-            waiting.register(ours, select.POLLIN)
-            waiting.poll()
+            if not self._ticked:     # it may have come with the greeting, or with an answer
+                waiting = select.poll()
+                waiting.register(ours, select.POLLIN)
+                waiting.poll()
             with self._lock:
                 if self._ours is not ours:
                     return False
