@@ -25,6 +25,7 @@ build: ## build bin/tracer (needs Go only; with a C compiler it gets NVML too)
 .PHONY: wheel
 wheel: ## build the notebook companion, bin/ipytracer-*.whl (needs Python with pip, setuptools and wheel)
 	/usr/bin/python3 -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(dir $(BIN)) ./python
+	rm -rf python/build python/src/*.egg-info
 
 .PHONY: lab
 lab: ## build JupyterLab's extension, which is committed as it is built (needs Node)
