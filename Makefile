@@ -125,8 +125,11 @@ test-viewers: $(PAGE_MODULES) $(VIEWERS_MODULES) ## open exports in the programs
 
 .PHONY: page-shots
 page-shots: $(PAGE_MODULES) build ## take the pictures of docs/ anew, of docs/pictures/notebook.arrows.gz in Chromium
-	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/n.arrows" && \
-	$(BIN) report "$$dir/n.arrows" -q -o "$$dir/page.html" && node $(PAGE)/shots.mjs "$$dir/page.html" docs/pictures
+	scripts/page-shots.sh $(BIN) docs/pictures
+
+.PHONY: check-shots
+check-shots: $(PAGE_MODULES) build ## the page still says what it says on the pictures of docs/
+	scripts/page-shots.sh $(BIN)
 
 .PHONY: bench-page
 bench-page: $(PAGE_MODULES) build ## the processor time that pages take of Chromium: of a notebook, and of a session of 20,000 cells

@@ -1,7 +1,8 @@
-// Takes the pictures of docs/: node shots.mjs PAGE.html FOLDER. `make page-shots` makes the page, of docs/pictures/notebook.arrows.gz.
-import { statSync } from "node:fs";
+// Takes the pictures of docs/: node shots.mjs PAGE.html FOLDER. `make page-shots` makes the page, of docs/pictures/notebook.arrows.gz. Beside each
+// picture it writes what the page says there, by which `make check-shots` finds a picture that is stale.
+import { statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { drawn, open, ready } from "./browser.mjs";
+import { complete, drawn, open, ready } from "./browser.mjs";
 
 const [file, folder] = process.argv.slice(2);
 const LARGEST = 200_000; // bytes
@@ -18,6 +19,7 @@ try {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
     await page.goto("file://" + resolve(file));
     await ready(page);
+    await complete(page);
     await drawn(page);
     for (const key of press) {
       await page.keyboard.press(key);
@@ -25,6 +27,7 @@ try {
     }
     const path = join(folder, name + ".png");
     await page.screenshot({ path });
+    writeFileSync(join(folder, name + ".txt"), await page.evaluate(() => document.body.innerText.replace(/[ \t]+$/gm, "").replace(/\n{2,}/g, "\n").trim() + "\n"));
     if (statSync(path).size > LARGEST) throw new Error(`${path} has ${statSync(path).size} bytes`);
     await page.close();
   }

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# page-shots.sh TRACER [FOLDER]: takes the pictures of the page into a folder. Without one: whether the page still says what it says on those in
+# docs/pictures. That is by its text: pixels depend on the machine's fonts.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export TZ=UTC
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+gunzip -c docs/pictures/notebook.arrows.gz >"$work/n.arrows"
+"$1" report "$work/n.arrows" -q -o "$work/page.html"
+folder=${2:-$work}
+node report/html/page/shots.mjs "$work/page.html" "$folder"
+[ -z "${2:-}" ] || exit 0
+stale=0
+for text in "$work"/*.txt; do
+    diff -u "docs/pictures/${text##*/}" "$text" >&2 || stale=1
+done
+[ "$stale" = 0 ] || { echo "page-shots: pictures are stale: run make page-shots, look at them and commit them" >&2; exit 1; }
