@@ -1,6 +1,7 @@
 """The pytest plugin: suites of planted needs and leaks, each run by a pytest in this process against a tracer that the tests play."""
 
 import contextlib
+import importlib.metadata
 import io
 import json
 import os
@@ -31,6 +32,15 @@ def take(mib, meter="cpu.resident"):
 """
 
 
+def _plugin():
+    """How pytest is given the plugin: by itself where the package is installed, and as an argument where its sources are tried."""
+    try:
+        importlib.metadata.distribution("ipytracer")
+    except importlib.metadata.PackageNotFoundError:
+        return ["-p", "ipytracer.pytest_plugin"]
+    return []
+
+
 @unittest.skipIf(pytest is None, "this Python has no pytest")
 class Plugin(unittest.TestCase):
     def setUp(self):
@@ -52,7 +62,7 @@ class Plugin(unittest.TestCase):
         figures = os.path.join(self.folder, "figures.json")
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            status = pytest.main(["-p", "ipytracer.pytest_plugin", "-p", "no:xdist", "--import-mode=importlib", "--assert=plain", "--rootdir", self.folder, "-c", os.path.join(self.folder, "pytest.ini"),
+            status = pytest.main([*_plugin(), "-p", "no:xdist", "--import-mode=importlib", "--assert=plain", "--rootdir", self.folder, "-c", os.path.join(self.folder, "pytest.ini"),
                                   "--ipytracer-json", figures, *options, os.path.join(self.folder, name + ".py")])
         with open(figures) as f:
             told = {t["nodeid"].split("::")[-1]: t for t in json.load(f)["tests"]}
