@@ -62,7 +62,7 @@ test: deps ## install what is needed and run every tier (needs root; a quarter o
 	@echo 'make test: formatting and linters (a minute), every test (a quarter of an hour on two CPUs, most of it e2e), and those of the programs that they run (a minute)'
 	$(MAKE) --no-print-directory check
 	TRACER_REQUIRE_BPF=1 GO=$(GO) RERUN=$(RERUN) scripts/test.sh -count=1 -timeout 40m -parallel $(PARALLEL) ./...
-	scripts/unittests.sh
+	RERUN=$(RERUN) scripts/unittests.sh
 
 .PHONY: soak
 soak: build ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)
