@@ -39,6 +39,16 @@ func (n *notebook) loads() {
 	n.runsUntil("pass", "need ")
 }
 
+// tracedNotebook is a notebook that has loaded the extension, beside a tracer, and the file that it writes down in what it is told.
+func tracedNotebook(t *testing.T) (n *notebook, tr *trace, told string) {
+	t.Helper()
+	env, told := companionAt(t, "/")
+	n = startNotebook(t, env)
+	tr = attach(t, n.pid)
+	n.loads()
+	return n, tr, told
+}
+
 // told has the notebook write down what it is told of its cells, and compares that with the report.
 func (n *notebook) told(tr *trace, path string) *model.Report {
 	n.t.Helper()
@@ -64,10 +74,7 @@ const longCell = "import time\nx = bytearray(64 << 20)\nprint('begun', flush=Tru
 // TestCompanionInterrupted: a cell that SIGINT ends has the figures up to there, and those behind it have theirs.
 func TestCompanionInterrupted(t *testing.T) {
 	together(t)
-	env, told := companionAt(t, "/")
-	n := startNotebook(t, env)
-	tr := attach(t, n.pid)
-	n.loads()
+	n, tr, told := tracedNotebook(t)
 	n.showsAt(request{"code": longCell, "interrupt_at": "begun"}, "need ", "interrupted")
 	n.showsAt("z = bytearray(32 << 20); del z", "need 32.")
 	r := n.told(tr, told)
@@ -166,10 +173,7 @@ line.Line._readable = noted`
 // that; what it asks itself does not add up either. When the tracer goes on the figures come.
 func TestCompanionStoppedTracer(t *testing.T) {
 	together(t)
-	env, told := companionAt(t, "/")
-	n := startNotebook(t, env)
-	tr := attach(t, n.pid)
-	n.loads()
+	n, tr, told := tracedNotebook(t)
 	n.run(noteWaits)
 	n.showsAt("x = bytearray(64 << 20)", "need 64.")
 	n.run("ipytracer._shell.AFTER_CELL = 0.15; del waits[:]") // as it is for users
@@ -240,10 +244,7 @@ print(os.waitpid(child, 0)[1])`}
 // TestCompanionForks: children that inherit the line do not ask on it; one that writes on it all the same costs the line at most, which is made anew.
 func TestCompanionForks(t *testing.T) {
 	together(t)
-	env, told := companionAt(t, "/")
-	n := startNotebook(t, env)
-	tr := attach(t, n.pid)
-	n.loads()
+	n, tr, told := tracedNotebook(t)
 	n.showsAt(forks[0], "{'(None, [], False)'}", "need")
 	n.showsAt(forks[1], "0\n", "need")
 	n.run(forks[2])

@@ -100,10 +100,7 @@ func TestCompanionInAConsole(t *testing.T) {
 // the cells nothing.
 func TestCompanionSilentRequests(t *testing.T) {
 	together(t)
-	env, told := companionAt(t, "/")
-	n := startNotebook(t, env)
-	tr := attach(t, n.pid)
-	n.loads()
+	n, tr, told := tracedNotebook(t)
 	for _, how := range []request{{"silent": true, "store_history": false}, {"store_history": false}, {"silent": true}} {
 		how["code"] = "import sys; seen = [type(v) for v in list(globals().values())]; block = bytearray(80 << 20); del block"
 		if got := strings.Join(n.asks(how).Outputs, ""); got != "" {

@@ -65,7 +65,7 @@ tracer/resident:
 tracer/pinned: tracer/elffile
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
-tracer/suspend: tracer/gpu tracer/process
+tracer/suspend: tracer/cuda tracer/gpu tracer/process
 tracer/ledger: event ebpf unix
 tracer: event tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/process tracer/resident tracer/userfile unix
 

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ipytracer/event"
+	"ipytracer/tracer/holders"
 )
 
 // earlyLook finds out what there is by name, or who holds what, while the session runs, beside it: the objects of a Python are read from outside,
@@ -42,7 +41,7 @@ func (s *Session) FindVariables() bool {
 func (s *Session) FindVariablesOf(pid int) bool {
 	look := s.lookBeside(func(t *target) bool { return t.pid == pid })
 	return s.begins(look, func() func() []event.Event {
-		began, used := time.Now(), processorTime()
+		began, used := time.Now(), holders.ProcessorTime()
 		found := look.listVariables(look.surveys())
 		out := look.looked(pid, began, used)
 		for _, e := range found {
@@ -63,7 +62,7 @@ func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
 		look.live.add(liveKey{pid: int32(pid), address: b.Address}, b.Size)
 	}
 	return s.begins(look, func() func() []event.Event {
-		began, used := time.Now(), processorTime()
+		began, used := time.Now(), holders.ProcessorTime()
 		look.findHolders(look.surveys())
 		out := look.looked(pid, began, used)
 		return func() []event.Event {
@@ -78,21 +77,14 @@ func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
 }
 
 // looked says what a look at one process took, and what went wrong with it. used: the processor time of this thread as it began.
-func (l *lastLook) looked(pid int, began time.Time, used event.Nanoseconds) *event.Looked {
+func (l *lastLook) looked(pid int, began time.Time, used time.Duration) *event.Looked {
 	out := &event.Looked{
-		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)), Cost: processorTime() - used, Why: strings.Join(l.report.trouble, "; "),
+		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)), Cost: event.Nanoseconds(holders.ProcessorTime() - used), Why: strings.Join(l.report.trouble, "; "),
 	}
 	if len(l.targets) == 0 {
 		out.Why = "it is no Python that can be looked into, or it has ended"
 	}
 	return out
-}
-
-// processorTime is how much of it this thread has taken.
-func processorTime() event.Nanoseconds {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
-	return event.Nanoseconds(ts.Nano())
 }
 
 // lookBeside is a look at some Pythons while the session goes on: with all of its own.

@@ -89,7 +89,7 @@ func (w *walker) collect() *collected {
 		defer close(c.done)
 		defer mem.close()
 		defer onThread()()
-		x.until = processorTime() + x.limits.Time
+		x.until = ProcessorTime() + x.limits.Time
 		for _, list := range x.generations() {
 			_ = x.follows(list, 0, c) || x.follows(list, 8, c) // the next, the previous
 		}

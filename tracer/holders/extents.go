@@ -135,8 +135,8 @@ func onThread() (done func()) {
 	return runtime.UnlockOSThread
 }
 
-// processorTime is what the thread has used. What walks beside it has a time of its own.
-func processorTime() time.Duration {
+// ProcessorTime is what this thread has used; its goroutine is to be locked to it. What walks beside it has a time of its own.
+func ProcessorTime() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
 	return time.Duration(ts.Nano())

@@ -128,7 +128,7 @@ func newWalker(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Blo
 		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, awaited: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, classed: map[uint64]bool{},
 		labels: firstLabels(),
 	}
-	w.until, w.deadline = processorTime()+limits.Time, time.Now().Add(patience*limits.Time)
+	w.until, w.deadline = ProcessorTime()+limits.Time, time.Now().Add(patience*limits.Time)
 	w.blocks = slices.Clone(blocks)
 	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.Address, b.Address) })
 	w.blocks = slices.CompactFunc(w.blocks, func(a, b Block) bool { return a.Address == b.Address })
@@ -147,7 +147,7 @@ func (w *walker) done() bool {
 	if w.steps++; w.steps%4096 == 0 && w.stopped == nil {
 		if w.ctx.Err() != nil {
 			w.stopped = w.ctx.Err()
-		} else if processorTime() > w.until || time.Now().After(w.deadline) {
+		} else if ProcessorTime() > w.until || time.Now().After(w.deadline) {
 			w.stopped = errTime
 		}
 	}

@@ -66,7 +66,7 @@ func (l *Limits) defaults() {
 func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
 	defer onThread()()
 	limits.defaults()
-	began := processorTime()
+	began := ProcessorTime()
 	r, err := s.findOnce(ctx, blocks, limits)
 	if err != nil || !r.Complete {
 		return r, err
@@ -77,7 +77,7 @@ func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Resul
 			missing = append(missing, b)
 		}
 	}
-	limits.Time -= processorTime() - began
+	limits.Time -= ProcessorTime() - began
 	limits.Unseen = false
 	if len(missing) == 0 || limits.Time <= 0 || s.stood() {
 		return r, nil

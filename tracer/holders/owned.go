@@ -34,7 +34,7 @@ func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits Li
 func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint64, limits Limits) (Owned, error) {
 	defer onThread()()
 	limits.defaults()
-	until, deadline := processorTime()+limits.Time, time.Now().Add(patience*limits.Time)
+	until, deadline := ProcessorTime()+limits.Time, time.Now().Add(patience*limits.Time)
 	s, err := newSurvey(ctx, heap, from, Process{}, limits)
 	if err != nil {
 		return Owned{}, fmt.Errorf("arrays: %w", err)

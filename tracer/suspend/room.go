@@ -3,9 +3,8 @@ package suspend
 import (
 	"errors"
 	"fmt"
-	"path"
-	"strings"
 
+	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/process"
 )
 
@@ -18,7 +17,7 @@ func UsesCUDA(fs process.FS, pid int) error {
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(path.Base(m.Path), "libcuda.so") {
+		if kind, ok := cuda.KindOf(m.Path); ok && kind == cuda.Driver {
 			return nil
 		}
 	}
