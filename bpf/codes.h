@@ -63,7 +63,7 @@ static __noinline bool send_code(struct walk *w, struct python *py, __u64 number
 	if (bpf_probe_read_user(c->lines, AT_MOST((__u64)c->table_size, LINES_SIZE), (void *)c->table))
 		c->table_size = TABLE_UNREADABLE;
 	/* What did not fit must be fetched while it is there. */
-	bpf_ringbuf_submit(c, cut ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(c, cut ? BPF_RB_FORCE_WAKEUP : wakes_if_many());
 	return true;
 }
 

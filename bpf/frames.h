@@ -143,7 +143,7 @@ static __always_inline bool send_once(struct header *h, struct walk *w, __u32 ki
 	h->cell = 0;
 	h->kind = kind;
 	h->pid = w->pid;
-	if (bpf_ringbuf_output(&boundaries, h, AT_MOST(size, most), BPF_RB_NO_WAKEUP)) {
+	if (bpf_ringbuf_output(&boundaries, h, AT_MOST(size, most), wakes_if_many())) {
 		bpf_map_delete_elem(&stacks, &number);
 		lose(LOSS_STACK);
 		return false;

@@ -111,4 +111,16 @@ static __always_inline void send_record(struct boundary *b, __u64 ticket)
 		lose(LOSS_BOUNDARY_RING);
 }
 
+/*
+ * How what stands in no store is sent: code and stacks. Nobody waits for them, so they are read with what comes next.
+ * But a long cell has no boundary for seconds, and what has no room is lost: where much has gathered they wake up who
+ * reads.
+ */
+static __always_inline __u64 wakes_if_many(void)
+{
+	bool many = bpf_ringbuf_query(&boundaries, BPF_RB_AVAIL_DATA) > boundary_ring_size / 8;
+
+	return many ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
 #endif

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/tracer/process"
 )
@@ -61,6 +62,32 @@ func checkStacks(t *testing.T, p place) {
 		t.Errorf("%d of %d stacks are in the report", matched, len(stacks))
 	}
 	checkSums(t, r)
+}
+
+// manyFunctions is a cell that allocates in so many functions, each made, called once and kept, before it ends: their code objects and stacks are
+// megabytes, and no boundary comes meanwhile.
+const manyFunctions = `
+import numpy as np
+kept = []
+for i in range(%[1]d):
+    exec(f"def many_{i}():\n    return np.empty({4096 + 8 * i})\nkept.append(many_{i}); many_{i}()")
+`
+
+// TestManyFunctions: what allocated in a long cell is known of every function, though nothing else wakes up the tracer while it runs.
+func TestManyFunctions(t *testing.T) {
+	together(t)
+	const functions = 3000
+	pid, run := startCellIn(t, "", "", fmt.Sprintf(manyFunctions, functions))
+	tr := attach(t, pid, "--budget", "off", "--ring", "65536")
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := tr.wait(0)
+	for _, lost := range r.Certificate.Lost {
+		if lost.Reason == event.LostCode || lost.Reason == event.LostStack {
+			t.Errorf("lost: %+v", lost)
+		}
+	}
 }
 
 // compareStack says what is wrong with a stack; the report leaves out what is outside of the cell.

@@ -7,7 +7,7 @@ import "cmp"
 // references to each that are certain: what built-in types, slots, arrays and frames hold. If an object's reference count is no
 // higher, no other word that has its address is a reference. If it is higher by at least as many as there are such words in
 // objects, all of these are. Otherwise some of them are: what they hold is said to be so probably. Words of memory that objects
-// refer to, of which not even the type is known, come after those and are never certain.
+// refer to, of which not even the type is known, come after those and are never certain. What is probable is followed last of all.
 
 // guessKey is a word that may be a reference: where it is, the address of an object or 0, and where it leads.
 type guessKey struct{ from, to uint64 }
@@ -108,16 +108,36 @@ func (w *walker) maybeFollow(from int32, to uint64, l label, inObject bool) bool
 		w.guessed(key, inObject)
 		return true
 	}
-	is := w.believed[key]
-	if is == 0 {
-		return true
-	}
-	known := len(w.nodes)
-	w.follow(from, to, l)
-	if len(w.nodes) > known && is == isProbable {
-		w.nodes[known].probable = true
+	switch w.believed[key] {
+	case isCertain:
+		w.follow(from, to, l)
+	case isProbable:
+		if len(w.doubts) < w.limits.Objects {
+			w.doubts = append(w.doubts, edge{to, l, from, w.kind})
+		} else {
+			w.stopped = errObjects
+		}
 	}
 	return true
+}
+
+// followDoubts follows the words that are references only probably, once everything has been reached that certain ones lead to: a word that a
+// variable may have must not hide who has the object for sure.
+func (w *walker) followDoubts() {
+	for i := 0; i < len(w.doubts) && !w.done(); i++ { // it grows on the way
+		e := w.doubts[i]
+		if _, reached := w.known(e.to); reached && w.extents == nil {
+			continue
+		}
+		known := len(w.nodes)
+		w.kind = e.kind
+		w.follow(e.parent, e.to, e.label)
+		if len(w.nodes) > known {
+			w.nodes[known].probable = true
+		}
+		w.run()
+	}
+	w.doubts = nil
 }
 
 // guessed notes a word of which it is to be found out whether it is a reference.

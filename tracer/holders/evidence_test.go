@@ -44,6 +44,11 @@ func TestEvidence(t *testing.T) {
 				array := f.array()
 				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.unknownObject(array)}
 			}, event.HeldByVariable, "odd.<numpy.ndarray>", true},
+			{"a word that may be one, before what is one", func() (main, module []uint64) { // of two words one is a reference, and the list is held for sure
+				held := f.list(f.array())
+				f.setReferences(held, 2)
+				return []uint64{f.str("odd"), f.unknownObject(held), f.str("other"), f.unknownObject(held)}, []uint64{f.str("kept"), f.list(f.list(held))}
+			}, event.HeldByModule, "lib.kept[0][0][0]", false},
 			{"a bare pointer", func() (main, module []uint64) {
 				return []uint64{f.str("odd"), f.unknownObject(f.block)}, nil
 			}, event.HeldByVariable, "odd", true},

@@ -50,6 +50,7 @@ type edge struct {
 	to     uint64
 	label  label
 	parent int32
+	kind   uint8 // of the root, where there is no parent: of doubts only
 }
 
 // walker goes over the objects of a process.
@@ -105,6 +106,7 @@ type walker struct {
 	stood    func() bool // whether the process has hardly run, while a survey runs
 
 	believed  map[guessKey]sure // words that are references, see evidence.go
+	doubts    []edge            // those of them that are so probably, followed when nothing certain is left
 	survey    *survey           // set while that is found out
 	uncounted bool              // the references that are being followed have been counted already
 	classed   map[uint64]bool   // classes that have been deferred
@@ -292,7 +294,7 @@ func (w *walker) part(of int32, addr uint64) bool {
 // defer_ keeps a reference for later.
 func (w *walker) defer_(from int32, to uint64, l label) {
 	if len(w.deferred) < w.limits.Objects {
-		w.deferred = append(w.deferred, edge{to, l, from})
+		w.deferred = append(w.deferred, edge{to: to, label: l, parent: from})
 	} else {
 		w.stopped = errObjects
 	}

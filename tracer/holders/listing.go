@@ -46,7 +46,7 @@ func (l *lister) forget() {
 	l.freeNodes()
 	l.index = table{}
 	l.give()
-	l.believed, l.raw, l.awaited, l.deferred, l.keys = nil, nil, nil, nil, nil
+	l.believed, l.raw, l.awaited, l.deferred, l.keys, l.doubts = nil, nil, nil, nil, nil, nil
 }
 
 // row is a group on its way into the listing.

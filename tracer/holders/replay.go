@@ -48,7 +48,7 @@ func (r *replay) take(s step) {
 		}
 	case stepKey:
 		if !w.notes.noted[id].is(noteLeaf) {
-			w.keys = append(w.keys, edge{w.notes.addrs[id], label{labelElement, 0}, n})
+			w.keys = append(w.keys, edge{to: w.notes.addrs[id], label: label{labelElement, 0}, parent: n})
 		} else if w.extents != nil {
 			w.followNoted(n, id, label{})
 		}

@@ -42,6 +42,7 @@ func (w *walker) walk() {
 	w.flush()
 	w.interpreter()
 	w.visitTemporaries()
+	w.followDoubts()
 	if w.survey == nil {
 		w.garbage()
 	}

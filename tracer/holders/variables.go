@@ -148,6 +148,7 @@ func (l *lister) walk() {
 	l.threads(threads)
 	l.closures()
 	if w.limits.Names {
+		w.followDoubts()
 		return
 	}
 	w.deferring = false
@@ -161,6 +162,7 @@ func (l *lister) walk() {
 		l.hold(b.group, b.addr)
 	}
 	w.run()
+	w.followDoubts()
 }
 
 // closures looks into functions of modules that have names of the user's: they may have made their closures for him.

@@ -169,7 +169,7 @@ func (w *walker) visitDict(n int32, addr uint64) {
 			return !w.done()
 		}
 		if t := w.objectType(key); t != nil && t.shape != shapeLeaf {
-			w.keys = append(w.keys, edge{key, label{labelElement, 0}, n})
+			w.keys = append(w.keys, edge{to: key, label: label{labelElement, 0}, parent: n})
 		} else if t != nil && w.extents != nil {
 			w.follow(n, key, label{})
 		}

@@ -31,7 +31,7 @@ var (
 // Options are what can be chosen before loading. The zero value is the default.
 type Options struct {
 	ChangeRing   int  // bytes, a power of two, at least a page; 4 MiB if 0
-	BoundaryRing int  // bytes, likewise; 1 MiB if 0
+	BoundaryRing int  // bytes, likewise; 4 MiB if 0
 	Heap         bool // make room for malloc's blocks: 32 MiB and 96 bytes a block
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
 	Counters     bool // page faults and switches are read at boundaries
@@ -106,7 +106,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 		o.ChangeRing = 4 << 20
 	}
 	if o.BoundaryRing == 0 {
-		o.BoundaryRing = 1 << 20
+		o.BoundaryRing = 4 << 20
 	}
 	spec.Maps["changes"].MaxEntries = uint32(o.ChangeRing)
 	spec.Maps["boundaries"].MaxEntries = uint32(o.BoundaryRing)

@@ -52,17 +52,31 @@ func (l *Listener) open(folder string) (err error) {
 	if l.fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil {
 		return fmt.Errorf("make the socket: %w", err)
 	}
-	if err := unix.Bind(l.fd, &unix.SockaddrUnix{Name: l.path()}); err != nil {
+	if err := unix.Pipe2(l.wakes[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	return l.appear()
+}
+
+// appear gives the socket its name once it listens: whoever sees it there is answered. It never takes the place of another server's.
+func (l *Listener) appear() error {
+	name := fmt.Sprintf(".%s.%d.%d", SocketName, os.Getpid(), l.fd)
+	_ = unix.Unlinkat(l.folder, name, 0) // of one that was killed here, and had the same numbers
+	if err := unix.Bind(l.fd, &unix.SockaddrUnix{Name: l.path(name)}); err != nil {
 		return fmt.Errorf("name the socket: %w", err)
 	}
-	if err := unix.Fchmodat(l.folder, SocketName, 0o666, 0); err != nil {
+	defer func() { _ = unix.Unlinkat(l.folder, name, 0) }()
+	if err := unix.Fchmodat(l.folder, name, 0o666, 0); err != nil {
 		return fmt.Errorf("let others connect: %w", err)
 	}
 	if err := unix.Listen(l.fd, 128); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	if err := unix.Pipe2(l.wakes[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
-		return fmt.Errorf("make a pipe: %w", err)
+	switch err := unix.Linkat(l.folder, name, l.folder, SocketName, 0); {
+	case errors.Is(err, unix.EEXIST):
+		return ErrServed
+	case err != nil:
+		return fmt.Errorf("name the socket: %w", err)
 	}
 	return nil
 }
@@ -73,8 +87,10 @@ var (
 	ErrServed = errors.New("a server runs already")
 )
 
-// path is the socket's, by the folder that was looked at.
-func (l *Listener) path() string { return fmt.Sprintf("/proc/self/fd/%d/%s", l.folder, SocketName) }
+// path is that of a socket, by the folder that was looked at.
+func (l *Listener) path(name string) string {
+	return fmt.Sprintf("/proc/self/fd/%d/%s", l.folder, name)
+}
 
 // clear removes what an earlier server has left.
 func (l *Listener) clear() error {
@@ -88,7 +104,7 @@ func (l *Listener) clear() error {
 			return fmt.Errorf("make a socket: %w", err)
 		}
 		defer unix.Close(probe)
-		if unix.Connect(probe, &unix.SockaddrUnix{Name: l.path()}) == nil {
+		if unix.Connect(probe, &unix.SockaddrUnix{Name: l.path(SocketName)}) == nil {
 			return ErrServed
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestFolder: the socket is only made where nobody else could have made it.
@@ -51,5 +53,78 @@ func TestFolder(t *testing.T) {
 		if _, err := Listen(good); !errors.Is(err, ErrFolder) {
 			t.Errorf("in another user's folder: %v", err)
 		}
+	}
+}
+
+// TestListensOnceItIsThere: whoever sees the socket's file can connect.
+func TestListensOnceItIsThere(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, SocketName)
+	tried := 0
+	for range 300 {
+		ended := make(chan error)
+		stop := make(chan struct{})
+		go func() {
+			var st unix.Stat_t
+			for {
+				if unix.Lstat(path, &st) == nil {
+					break
+				}
+				select {
+				case <-stop:
+					ended <- nil
+					return
+				default:
+				}
+			}
+			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+			if err == nil {
+				err = unix.Connect(fd, &unix.SockaddrUnix{Name: path})
+				unix.Close(fd)
+				tried++
+			}
+			ended <- err
+		}()
+		l, err := Listen(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		close(stop)
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+	}
+	if tried == 0 {
+		t.Error("it was never tried")
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestOneServer: of servers that begin at the same time one is there, and the others say so.
+func TestOneServer(t *testing.T) {
+	folder := t.TempDir()
+	const many = 8
+	begun := make(chan *Listener, many)
+	for range many {
+		go func() {
+			l, err := Listen(folder)
+			if err != nil && !errors.Is(err, ErrServed) {
+				t.Error(err)
+			}
+			begun <- l
+		}()
+	}
+	served := 0
+	for range many {
+		if l := <-begun; l != nil {
+			served++
+			defer l.Close()
+		}
+	}
+	if served != 1 {
+		t.Errorf("%d servers", served)
 	}
 }
