@@ -13,7 +13,7 @@ import (
 // compiled is what a program of testdata compiles, once for all tests.
 type compiled struct {
 	program string // below testdata; it is given a folder to fill
-	more    func() []string
+	tree    string // of the other Pythons, without which it cannot be compiled: it is given that, too
 	once    sync.Once
 	dir     string
 	err     error
@@ -23,21 +23,24 @@ var (
 	truthLibrary    = &compiled{program: "workloads/build.py"}
 	gpuLibraries    = &compiled{program: "gpu/build.py"}
 	replayLibraries = &compiled{program: "gpu/replay/libraries.py"}
-	torchLibraries  = &compiled{program: "gpu/pytorch/stubs.py", more: func() []string { return []string{filepath.Join(pythonsDir(), "torch")} }}
+	torchLibraries  = &compiled{program: "gpu/pytorch/stubs.py", tree: "torch"}
 )
 
 // made is the folder. What is in there is for everybody: who runs it makes a copy, so that no two processes have the same file
 // mapped. A probe on a file can fire for each.
 func (c *compiled) made(t *testing.T) string {
 	t.Helper()
+	if c.tree != "" {
+		needTree(t, filepath.Join(pythonsDir(), c.tree))
+	}
 	c.once.Do(func() {
 		c.dir = filepath.Join(suite, filepath.Dir(c.program))
 		if c.err = os.MkdirAll(c.dir, 0o755); c.err != nil {
 			return
 		}
 		args := []string{filepath.Join("../testdata", c.program), c.dir}
-		if c.more != nil {
-			args = append(args, c.more()...)
+		if c.tree != "" {
+			args = append(args, filepath.Join(pythonsDir(), c.tree))
 		}
 		if out, err := exec.Command(python(), args...).CombinedOutput(); err != nil {
 			c.err = fmt.Errorf("%w: %s", err, out)

@@ -14,14 +14,21 @@ import (
 	"ipytracer/model"
 )
 
-// TestNamespaces attaches to an IPython in a mount and a pid namespace of its own, in a chroot: what a container is.
+// TestNamespaces attaches to an IPython in a mount and a pid namespace of its own, in a chroot: what a container is. A chroot of our own files
+// is one all the same.
 func TestNamespaces(t *testing.T) {
 	together(t)
-	root := filepath.Join(pythonsDir(), "trixie")
-	interpreter := "/usr/bin/python3"
-	if _, err := os.Stat(filepath.Join(root, ".complete")); err != nil {
-		root = "/" // no other tree has been built: a chroot of our own files is one all the same
-	}
+	t.Run("here", func(t *testing.T) { checkNamespaces(t, "/") })
+	t.Run("trixie", func(t *testing.T) {
+		root := filepath.Join(pythonsDir(), "trixie")
+		needTree(t, root)
+		checkNamespaces(t, root)
+	})
+}
+
+func checkNamespaces(t *testing.T, root string) {
+	t.Helper()
+	const interpreter = "/usr/bin/python3"
 	ready := filepath.Join(t.TempDir(), "ready")
 	if err := os.WriteFile(ready, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -5,15 +5,12 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"ipytracer/tracer/cpython/builds"
 )
 
 // pythonsDir is where scripts/pythons.sh builds the other Pythons.
-func pythonsDir() string {
-	if dir := os.Getenv("PYTHONS_DIR"); dir != "" {
-		return dir
-	}
-	return "/var/tmp/ipytracer-pythons"
-}
+func pythonsDir() string { return builds.Folder() }
 
 // TestPythons runs the catalogue on the other Pythons (make test-pythons builds them): Debian's 3.9, 3.13, 3.14
 // and 3.15 in chroots with their own IPython and NumPy, and builds that are not Debian's. Terminals of the oldest and the newest run all of it, and
@@ -74,13 +71,7 @@ func TestOtherBuilds(t *testing.T) {
 // needTree skips where a tree has not been built, unless TRACER_PYTHONS=all says that it must have been.
 func needTree(t *testing.T, root string) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(root, ".complete")); err == nil {
-		return
-	}
-	if os.Getenv("TRACER_PYTHONS") == "all" {
-		t.Fatalf("TRACER_PYTHONS=all, but %s is not there: make pythons builds it", root)
-	}
-	t.Skipf("%s is not there: make pythons builds it", root)
+	builds.Need(t, root)
 }
 
 // enter mounts what a workload needs into a chroot, and takes it away at the end.

@@ -10,25 +10,20 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/tracer/cpython/builds"
 )
 
 // inSid runs a Python program on a file, in the Debian sid chroot of scripts/pythons.sh, and returns what it printed.
 // Without the chroot the test is skipped, unless TRACER_PYTHONS=all says that there has to be one.
 func inSid(t *testing.T, file []byte, program string) string {
 	t.Helper()
-	dir := os.Getenv("PYTHONS_DIR")
-	if dir == "" {
-		dir = "/var/tmp/ipytracer-pythons"
-	}
-	root := filepath.Join(dir, "sid")
-	absent := t.Skipf
-	if os.Getenv("TRACER_PYTHONS") == "all" {
-		absent = t.Fatalf
-	}
-	if _, err := os.Stat(filepath.Join(root, ".complete")); err != nil {
-		absent("needs pyarrow and pandas of Debian sid in %s: run scripts/pythons.sh sid", root)
-	}
+	root := builds.Tree("sid")
+	builds.Need(t, root)
 	if os.Geteuid() != 0 {
+		absent := t.Skipf
+		if builds.All() {
+			absent = t.Fatalf
+		}
 		absent("needs root to enter the chroot %s", root)
 	}
 	tmp, err := os.MkdirTemp(filepath.Join(root, "var", "tmp"), "recording") // others mount a file system on its /tmp

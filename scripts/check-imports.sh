@@ -62,7 +62,8 @@ tracer/cuda: event tracer/elffile tracer/machine
 tracer/native: tracer/elffile demangle
 tracer/holders: event tracer/cpython unix
 tracer/resident:
-tracer/pinned: tracer/elffile
+tracer/pinned: tracer/cpython/builds tracer/elffile
+tracer/cpython/builds:
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
 tracer/suspend: tracer/cuda tracer/gpu tracer/process

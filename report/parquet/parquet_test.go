@@ -14,6 +14,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/report/parquet"
 	"ipytracer/report/reporttest"
+	"ipytracer/tracer/cpython/builds"
 )
 
 func printed(t *testing.T, r *model.Report) []byte {
@@ -133,16 +134,10 @@ func arrowPython(t *testing.T) func(file string) ([]byte, error) {
 			return exec.Command("python3", "-c", pyarrow, file).CombinedOutput()
 		}
 	}
-	pythons := os.Getenv("PYTHONS_DIR")
-	if pythons == "" {
-		pythons = "/var/tmp/ipytracer-pythons"
-	}
-	root := filepath.Join(pythons, "sid")
-	if out, err := exec.Command("chroot", root, "python3", "-c", "import pyarrow.parquet").CombinedOutput(); err != nil {
-		if os.Getenv("TRACER_PYTHONS") != "" {
-			t.Fatalf("scripts/pythons.sh sid installs pyarrow: %v\n%s", err, out)
-		}
-		t.Skip("no Python with pyarrow here: make test-pythons has one")
+	root := builds.Tree("sid")
+	builds.Need(t, root)
+	if os.Getuid() != 0 {
+		t.Skip("needs root for chroot")
 	}
 	return func(file string) ([]byte, error) {
 		cmd := exec.Command("chroot", root, "python3", "-c", pyarrow)

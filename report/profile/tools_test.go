@@ -16,6 +16,7 @@ import (
 	"ipytracer/model"
 	ours "ipytracer/report/profile"
 	"ipytracer/report/reporttest"
+	"ipytracer/tracer/cpython/builds"
 )
 
 // pprofed is what `go tool pprof` says of a fixture.
@@ -107,16 +108,10 @@ TransformReporter([Record()], format="csv", native_traces=False, memory_records=
 // TestMemrayColumns: memray's own table begins with the same columns, and writes the same stack as we do. Where this machine has memray, in the chroot of
 // a newer Python (PYTHONS_DIR).
 func TestMemrayColumns(t *testing.T) {
-	pythons := os.Getenv("PYTHONS_DIR")
-	if pythons == "" {
-		pythons = "/var/tmp/ipytracer-pythons"
-	}
-	root := filepath.Join(pythons, "sid")
-	if _, err := os.Stat(filepath.Join(root, ".complete")); err != nil || os.Getuid() != 0 {
-		if os.Getenv("TRACER_PYTHONS") != "" {
-			t.Fatal("scripts/pythons.sh sid installs memray")
-		}
-		t.Skip("no Python with memray here: make pythons has one")
+	root := builds.Tree("sid")
+	builds.Need(t, root)
+	if os.Getuid() != 0 {
+		t.Skip("needs root for chroot")
 	}
 	out, err := exec.Command("chroot", root, "python3", "-c", memray).CombinedOutput()
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	others "ipytracer/tracer/cpython/builds"
 )
 
 // build is a real interpreter that tests run against.
@@ -45,12 +47,7 @@ func builds() []build {
 	}
 }
 
-func pythonsDir() string {
-	if d := os.Getenv("PYTHONS_DIR"); d != "" {
-		return d
-	}
-	return "/var/tmp/ipytracer-pythons"
-}
+func pythonsDir() string { return others.Folder() }
 
 func (b build) root() string {
 	if b.tree == "" || filepath.IsAbs(b.tree) {

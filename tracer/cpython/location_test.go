@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	others "ipytracer/tracer/cpython/builds"
 )
 
 // dump prints, for the code objects of some source, their line tables and the line of every instruction as Python itself
@@ -74,63 +76,69 @@ print(json.dumps({"version": minor, "codes": codes}))
 
 // TestLineIsPythons compares Line with what each Python here says itself, for every instruction.
 func TestLineIsPythons(t *testing.T) {
-	tried := 0
-	for _, python := range everyPython(t) {
-		out, err := exec.Command(python[0], append(python[1:], "-c", dump)...).Output()
-		if err != nil {
-			t.Logf("%v: %v", python, err)
-			continue
+	t.Run("here", func(t *testing.T) {
+		if _, err := exec.LookPath("/usr/bin/python3"); err != nil {
+			t.Skip("no Python here")
 		}
-		var said struct {
-			Version int
-			Codes   [][3]json.RawMessage
-		}
-		if err := json.Unmarshal(out, &said); err != nil {
-			t.Fatalf("%v: %v", python, err)
-		}
-		tried++
-		instructions := 0
-		for _, c := range said.Codes {
-			var first int32
-			var table hexBytes
-			var lines [][2]int64
-			for i, into := range []any{&first, &table, &lines} {
-				if err := json.Unmarshal(c[i], into); err != nil {
-					t.Fatal(err)
-				}
+		checkLines(t, []string{"/usr/bin/python3"})
+	})
+	for _, tree := range []string{"bullseye", "trixie", "sid", "pbs311", "pbs314"} {
+		t.Run(tree, func(t *testing.T) {
+			root := others.Tree(tree)
+			others.Need(t, root)
+			for _, python := range pythonsOf(root) {
+				checkLines(t, python)
 			}
-			for _, l := range lines {
-				instructions++
-				if got := Line(Version{Major: 3, Minor: said.Version}, first, table, l[0]); int64(got) != l[1] {
-					t.Fatalf("3.%d: code at line %d: instruction %d is on line %d, got %d", said.Version, first, l[0], l[1], got)
-				}
-			}
-		}
-		t.Logf("3.%d: %d instructions", said.Version, instructions)
-	}
-	if tried == 0 {
-		t.Skip("no Python here")
+		})
 	}
 }
 
-// everyPython are the commands of the Pythons of this machine and of the trees that make pythons builds.
-func everyPython(t *testing.T) (found [][]string) {
+func checkLines(t *testing.T, python []string) {
 	t.Helper()
-	for _, p := range []string{"/usr/bin/python3"} {
-		if _, err := exec.LookPath(p); err == nil {
-			found = append(found, []string{p})
-		}
+	out, err := exec.Command(python[0], append(python[1:], "-c", dump)...).Output()
+	if err != nil {
+		t.Errorf("%v: %v", python, err)
+		return
 	}
-	const trees = "/var/tmp/ipytracer-pythons"
-	for _, tree := range []string{"bullseye", "trixie", "sid"} {
-		paths, _ := filepath.Glob(filepath.Join(trees, tree, "usr/bin/python3.*"))
-		for _, p := range paths {
-			if !strings.Contains(filepath.Base(p), "-") {
-				found = append(found, []string{"chroot", filepath.Join(trees, tree), strings.TrimPrefix(p, filepath.Join(trees, tree))})
+	var said struct {
+		Version int
+		Codes   [][3]json.RawMessage
+	}
+	if err := json.Unmarshal(out, &said); err != nil {
+		t.Fatalf("%v: %v", python, err)
+	}
+	instructions := 0
+	for _, c := range said.Codes {
+		var first int32
+		var table hexBytes
+		var lines [][2]int64
+		for i, into := range []any{&first, &table, &lines} {
+			if err := json.Unmarshal(c[i], into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, l := range lines {
+			instructions++
+			if got := Line(Version{Major: 3, Minor: said.Version}, first, table, l[0]); int64(got) != l[1] {
+				t.Fatalf("3.%d: code at line %d: instruction %d is on line %d, got %d", said.Version, first, l[0], l[1], got)
 			}
 		}
 	}
-	paths, _ := filepath.Glob(filepath.Join(trees, "pbs*/bin/python3.??"))
+	t.Logf("3.%d: %d instructions", said.Version, instructions)
+}
+
+// pythonsOf are the commands of the Pythons of a tree that make pythons builds: a system's, or python-build-standalone's.
+func pythonsOf(root string) (found [][]string) {
+	paths, _ := filepath.Glob(filepath.Join(root, "usr/bin/python3.*"))
+	for _, p := range paths {
+		if !strings.Contains(filepath.Base(p), "-") {
+			found = append(found, []string{"chroot", root, strings.TrimPrefix(p, root)})
+		}
+	}
+	paths, _ = filepath.Glob(filepath.Join(root, "bin/python3.??"))
+	if !strings.HasPrefix(filepath.Base(root), "pbs") {
+		return found
+	}
 	for _, p := range paths {
 		found = append(found, []string{p})
 	}

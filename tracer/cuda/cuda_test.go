@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ipytracer/tracer/cpython/builds"
 )
 
 // library compiles functions with the given names into a shared library and opens it.
@@ -113,24 +115,22 @@ func TestTensors(t *testing.T) {
 	}
 }
 
-// TestInstalledTorch: in builds that are installed here the probes lie on instructions that the kernel emulates.
+// TestInstalledTorch: in builds that are installed here, or in the other Pythons' systems, the probes lie on instructions that the kernel emulates.
 func TestInstalledTorch(t *testing.T) {
-	found, _ := filepath.Glob("/usr/lib/x86_64-linux-gnu/libc10.so.*")
-	others, _ := filepath.Glob("/var/tmp/ipytracer-pythons/*/usr/lib/x86_64-linux-gnu/libc10.so.*")
-	for _, name := range append(found, others...) {
-		f, err := os.Open(name)
-		if err != nil {
-			continue // a link that leads out of its tree
+	builds.Each(t, "here", func(t *testing.T, _, root string) {
+		found, _ := filepath.Glob(filepath.Join(root, "usr/lib/x86_64-linux-gnu/libc10.so.*"))
+		for _, name := range found {
+			f, err := os.Open(name)
+			if err != nil {
+				continue // a link that leads out of its tree
+			}
+			defer f.Close()
+			s, err := Find(f, Torch)
+			if err != nil || len(s.Missing) > 0 || !s.Report.Emulated || !s.Tensors.Made.Emulated || !s.Tensors.Freed.Emulated || s.Tensors.NoRoom.Symbol == "" {
+				t.Errorf("%s: %+v, %v", name, s, err)
+			}
 		}
-		defer f.Close()
-		s, err := Find(f, Torch)
-		if err != nil || len(s.Missing) > 0 || !s.Report.Emulated || !s.Tensors.Made.Emulated || !s.Tensors.Freed.Emulated || s.Tensors.NoRoom.Symbol == "" {
-			t.Errorf("%s: %+v, %v", name, s, err)
-		}
-	}
-	if len(found)+len(others) == 0 {
-		t.Skip("no PyTorch is installed")
-	}
+	})
 }
 
 func TestLoader(t *testing.T) {

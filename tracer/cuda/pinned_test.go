@@ -14,14 +14,14 @@ import (
 
 // TestPinnedSites: in builds that have been looked at before, probes go where they went.
 func TestPinnedSites(t *testing.T) {
-	for _, tree := range pinned.Trees() {
+	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
 		for _, pattern := range []string{"usr/lib/x86_64-linux-gnu/libc10.so.*", "usr/lib/x86_64-linux-gnu/libcudart.so.*", "lib/x86_64-linux-gnu/ld-*.so*"} {
 			for _, file := range tree.Files(pattern) {
 				base, _, _ := strings.Cut(filepath.Base(file), ".so")
-				t.Run(tree.Name+"/"+base, func(t *testing.T) { pinFile(t, tree.Name+"-"+base, file) })
+				t.Run(base, func(t *testing.T) { pinFile(t, tree.Name+"-"+base, file) })
 			}
 		}
-	}
+	})
 }
 
 // TestPinnedStandIns: the same for the stand-ins of GPUs' libraries. Another compiler makes another build; where it is made plays no part

@@ -15,6 +15,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/cpython/builds"
 	"ipytracer/tracer/elffile/elftest"
 )
 
@@ -46,11 +47,7 @@ func (p python) root() string {
 	if p.tree == "" || filepath.IsAbs(p.tree) {
 		return p.tree
 	}
-	dir := os.Getenv("PYTHONS_DIR")
-	if dir == "" {
-		dir = "/var/tmp/ipytracer-pythons"
-	}
-	return filepath.Join(dir, p.tree)
+	return builds.Tree(p.tree)
 }
 
 // process is a Python that runs a script and says what it has made.

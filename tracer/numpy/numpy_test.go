@@ -6,50 +6,44 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ipytracer/tracer/cpython/builds"
 )
 
-// installed are the modules on this machine and in the other Pythons that tests use.
-func installed(t *testing.T) (files []string) {
-	t.Helper()
-	for _, pattern := range []string{
-		"/usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so",
-		"/var/tmp/ipytracer-pythons/*/usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so",
-	} {
-		found, _ := filepath.Glob(pattern)
-		files = append(files, found...)
-	}
-	if len(files) == 0 {
-		t.Skip("no NumPy where it is looked for")
-	}
-	return files
+// TestBuilds: every NumPy on this machine and in the other Pythons that has a memory handler is understood, and no site need be single-stepped.
+func TestBuilds(t *testing.T) {
+	builds.Each(t, "here", func(t *testing.T, _, root string) {
+		found, _ := filepath.Glob(filepath.Join(root, "usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so"))
+		for _, name := range found {
+			checkBuild(t, name)
+		}
+	})
 }
 
-// TestBuilds: every NumPy that has a memory handler is understood, and no site need be single-stepped.
-func TestBuilds(t *testing.T) {
-	for _, name := range installed(t) {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		sites, err := Find(f)
-		if bytes.Contains([]byte(name), []byte("cpython-39")) { // NumPy 1.19
-			if !errors.Is(err, ErrNoHandler) {
-				t.Errorf("%s: %v", name, err)
-			}
-			continue
-		}
-		if err != nil {
+func checkBuild(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sites, err := Find(f)
+	if bytes.Contains([]byte(name), []byte("cpython-39")) { // NumPy 1.19
+		if !errors.Is(err, ErrNoHandler) {
 			t.Errorf("%s: %v", name, err)
-			continue
 		}
-		for _, site := range sites.All() {
-			if !site.Emulated {
-				t.Errorf("%s: %#x is single-stepped", name, site.Address)
-			}
-			if !site.Size.OnStack && !site.Block.OnStack && site.HasSize && site.Size == site.Block {
-				t.Errorf("%s: %#x: block and size in one register", name, site.Address)
-			}
+		return
+	}
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	for _, site := range sites.All() {
+		if !site.Emulated {
+			t.Errorf("%s: %#x is single-stepped", name, site.Address)
+		}
+		if !site.Size.OnStack && !site.Block.OnStack && site.HasSize && site.Size == site.Block {
+			t.Errorf("%s: %#x: block and size in one register", name, site.Address)
 		}
 	}
 }

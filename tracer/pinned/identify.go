@@ -9,25 +9,17 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/tracer/cpython/builds"
 	"ipytracer/tracer/elffile"
 )
 
 // Tree is a system's root.
 type Tree struct{ Name, Root string }
 
-// Trees are this machine's own root, which is called bookworm, and those that scripts/pythons.sh makes below PYTHONS_DIR.
-func Trees() []Tree {
-	trees := []Tree{{"bookworm", "/"}}
-	folder := os.Getenv("PYTHONS_DIR")
-	if folder == "" {
-		folder = "/var/tmp/ipytracer-pythons"
-	}
-	found, _ := filepath.Glob(filepath.Join(folder, "*", "usr"))
-	for _, usr := range found {
-		root := filepath.Dir(usr)
-		trees = append(trees, Tree{filepath.Base(root), root})
-	}
-	return trees
+// Each runs a test on this machine's own root, which is called bookworm, and on each tree that scripts/pythons.sh makes.
+func Each(t *testing.T, test func(*testing.T, Tree)) {
+	t.Helper()
+	builds.Each(t, "bookworm", func(t *testing.T, name, root string) { test(t, Tree{name, root}) })
 }
 
 // Files returns the files of a tree that a pattern matches. Links are left out: they may lead out of it.

@@ -1,0 +1,58 @@
+// Package builds says where the other Pythons are, those that scripts/pythons.sh makes. Only tests import it.
+package builds
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// made are the trees of scripts/pythons.sh that are systems of their own, those of CI.
+var made = []string{"bullseye", "trixie", "sid", "torch", "lab", "builds"}
+
+// Folder returns where scripts/pythons.sh makes them: $PYTHONS_DIR, or /var/tmp/ipytracer-pythons.
+func Folder() string {
+	if dir := os.Getenv("PYTHONS_DIR"); dir != "" {
+		return dir
+	}
+	return "/var/tmp/ipytracer-pythons"
+}
+
+// Tree returns the root of one of them, whether it has been made or not.
+func Tree(name string) string { return filepath.Join(Folder(), name) }
+
+// All says whether all of them must be there: TRACER_PYTHONS=all.
+func All() bool { return os.Getenv("TRACER_PYTHONS") == "all" }
+
+// Need skips a test where a tree, or a build in one, has not been made whole; with TRACER_PYTHONS=all it fails.
+func Need(t testing.TB, root string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(root, ".complete")); err == nil {
+		return
+	}
+	if All() {
+		t.Fatalf("TRACER_PYTHONS=all, but %s is not there: make pythons builds it", root)
+	}
+	t.Skipf("%s is not there: make pythons builds it", root)
+}
+
+// Each runs a test on this machine's root, which is called here, and on each tree. One that has not been made is a test that is skipped, so that
+// it is seen what was not looked at.
+func Each(t *testing.T, here string, test func(t *testing.T, name, root string)) {
+	t.Helper()
+	t.Run(here, func(t *testing.T) { test(t, here, "/") })
+	names := slices.Clone(made)
+	found, _ := filepath.Glob(filepath.Join(Folder(), "*", ".complete"))
+	for _, complete := range found {
+		if name := filepath.Base(filepath.Dir(complete)); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			Need(t, Tree(name))
+			test(t, name, Tree(name))
+		})
+	}
+}
