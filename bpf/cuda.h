@@ -64,7 +64,7 @@ __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 diffe
 		.stack = stack,
 	};
 	device_moves(&driver);
-	if (difference >= 0 || !batch || !bpf_map_lookup_elem(&torch_batches, &batch))
+	if (difference >= 0 || !batch || !leaves_batch(batch, difference))
 		return 0;
 	driver.meter = DEVICE_RESERVED;
 	driver.flags = 0;
@@ -155,9 +155,10 @@ __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind,
 		memory_moves(slot, before->device, -before->size, address, before->batch);
 	if (c->device != HOST_DEVICE && (kind == CUDA_POINTER || kind == CUDA_HANDLE)) {
 		struct cuda_thread *t = cuda_thread(true);
-		if (t) {
-			o.batch = t->batch;
-			t->pending += size;
+		if (t && c->torch) {
+			o.batch = enters_batch(&t->torch, size);
+		} else if (t) {
+			o.batch = enters_batch(&t->others, size);
 			t->last = key;
 			t->last_size = size;
 		}
@@ -194,8 +195,10 @@ __attribute__((noinline)) int block_gone(__u32 slot, __u32 device, __s64 size, _
 {
 	struct cuda_thread *t = cuda_thread(false);
 
-	if (t && batch && t->batch == batch)
-		t->pending -= size;
+	if (t && batch && t->torch.batch == batch)
+		t->torch.bytes -= size;
+	if (t && batch && t->others.batch == batch)
+		t->others.bytes -= size;
 	memory_moves(slot, device, -size, address, batch);
 	return 0;
 }

@@ -22,6 +22,12 @@ static __always_inline bool makes(__u32 operation)
 	       (operation >= CUDA_ARRAY && operation <= CUDA_MIPMAP);
 }
 
+/* What a caching allocator takes for its segments. */
+static __always_inline bool makes_segment(__u32 operation)
+{
+	return operation == CUDA_ALLOC || operation == CUDA_CREATE;
+}
+
 /* The thread's call, which is kept for the next one: sp is 0 while none is under way. */
 static __always_inline struct call *call_of(__u32 tid, __u32 slot)
 {
@@ -65,6 +71,7 @@ int cuda_enter(struct pt_regs *regs)
 	c->narrow = cookie >> 16 & 1;
 	c->known = 0;
 	c->stack = makes(c->operation) ? stack_here(regs, slot) : 0;
+	c->torch = makes_segment(c->operation) && called_by_torch(regs->sp);
 	if (c->narrow && c->operation == CUDA_FREE)
 		c->argument[0] = (__u32)c->argument[0];
 	if (c->operation == CUDA_CTX_CREATE)
@@ -307,6 +314,9 @@ int runtime_enter(struct pt_regs *regs)
 	if (!t)
 		return 0;
 	t->runtime_sp = regs->sp;
+	t->runtime_site = 0;
+	if (READ(t->runtime_site, regs->sp))
+		t->runtime_site = 0;
 	t->runtime = bpf_get_attach_cookie(regs) & 0xff;
 	return 0;
 }

@@ -55,8 +55,6 @@ static __always_inline struct cuda_thread *cuda_thread(bool make)
 	t = bpf_map_lookup_elem(&cuda_threads, &tid);
 	if (!t)
 		lose(LOSS_OBJECT); /* whoever needs it says what is missing */
-	else
-		t->batch = fetch_add(&next_batch, 1);
 	return t;
 }
 

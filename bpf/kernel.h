@@ -122,6 +122,11 @@ struct fdtable {
 	struct file **fd;
 } KERNEL_TYPE;
 
+/* A range of addresses of a process. */
+struct vm_area_struct {
+	struct file *vm_file;
+} KERNEL_TYPE;
+
 /* The open files of a process. */
 struct files_struct {
 	struct fdtable *fdt;

@@ -37,7 +37,7 @@ struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct cuda_devices, MAX_PROCESSES, 0) ord
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct call, 4096, 0) calls SEC(".maps"); /* tid -> */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct cuda_thread, 4096, F_NO_PREALLOC) cuda_threads SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, struct cuda_key, struct cuda_object, 1 << 20, F_NO_PREALLOC) cuda_objects SEC(".maps");
-struct MAP(BPF_MAP_TYPE_HASH, __u32, __u32, MAX_BATCHES, F_NO_PREALLOC) torch_batches SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, __u32, __s64, MAX_BATCHES, F_NO_PREALLOC) torch_batches SEC(".maps");
 /* tid -> where what it resizes was */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, __u64, 4096, 0) resized SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct walk, 4096, F_NO_PREALLOC) walks SEC(".maps"); /* tid -> */

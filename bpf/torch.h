@@ -3,9 +3,7 @@
  * gpu.N.active and gpu.N.reserved: PyTorch hands its running totals to c10::reportMemoryUsageToProfiler on every
  * allocation and free of its caching allocator, profiler or not (c10/core/Allocator.cpp, since 1.12).
  *
- * It is silent when it gives cached memory back to the driver (empty_cache). So the ledger remembers which driver
- * blocks are PyTorch's: those allocated on a thread since its last report there, if that report says that reserved
- * rose by exactly their size. Such a batch has a number; when one of its blocks goes, reserved goes down with it.
+ * It is silent when it gives cached memory back to the driver (empty_cache): see torch_blocks.h.
  */
 #ifndef IPYTRACER_TORCH_H
 #define IPYTRACER_TORCH_H
@@ -15,37 +13,6 @@
 static __always_inline __u32 device_meter(__u32 number, __u32 m)
 {
 	return METERS + (number & (MAX_DEVICES - 1)) * DEVICE_METERS + m;
-}
-
-/* It is forgotten which blocks are PyTorch's: when they go, reserved does not. */
-static __always_inline void unclaimed(struct root *r, __s64 rise)
-{
-	lose(LOSS_OBJECT);
-	misses_of(r, MISSING_CUDA, rise);
-}
-
-/* Are the thread's driver blocks since its last report what reserved rose by? Then they are PyTorch's. */
-static __always_inline void claim_blocks(struct root *r, struct cuda_thread *t, __s64 rise, bool first)
-{
-	__u32 one = 1;
-
-	if (!t || !t->pending)
-		return;
-	if (t->pending == rise || (first && t->pending <= rise)) {
-		if (bpf_map_update_elem(&torch_batches, &t->batch, &one, BPF_ANY))
-			unclaimed(r, rise);
-	} else if (t->last_size == rise) { /* somebody else allocated on this thread as well */
-		struct cuda_object *o = bpf_map_lookup_elem(&cuda_objects, &t->last);
-		__u32 batch = fetch_add(&next_batch, 1);
-		if (o) {
-			o->batch = batch;
-			if (bpf_map_update_elem(&torch_batches, &batch, &one, BPF_ANY))
-				unclaimed(r, rise);
-		}
-	}
-	t->pending = 0;
-	t->last_size = 0;
-	t->batch = fetch_add(&next_batch, 1);
 }
 
 static __always_inline void told(__u32 slot, __u32 number, __u32 m, __s64 total, __s64 size, __u64 address, __u64 stack,
@@ -89,7 +56,8 @@ int torch_report(struct pt_regs *regs)
 	if (first) {
 		d->torch_epoch = epoch;
 		/* What was there before this very call is what the windows that are open began with. */
-		__s64 fresh = t && t->pending > 0 && t->pending <= reserved ? t->pending : 0;
+		__s64 fresh = !t ? 0 : t->torch.bytes ? t->torch.bytes : t->others.bytes;
+		fresh = fresh > 0 && fresh <= reserved ? fresh : 0;
 		told(slot, number, DEVICE_ACTIVE, allocated - size, 0, 0, 0, CHANGE_LEARNED);
 		told(slot, number, DEVICE_RESERVED, reserved - fresh, 0, 0, 0, CHANGE_LEARNED);
 		rise = reserved;

@@ -33,6 +33,7 @@
  *   libraries.h  libraries come, for user space to look at
  *   heap.h       malloc's blocks
  *   torch.h      PyTorch's own totals
+ *   torch_blocks.h  which of the driver's blocks are PyTorch's
  *   control.h    requests of user space
  *
  * Needs bpf_loop (5.17) or bpf_for_each_map_elem, and what 5.15 has; bpf_rdonly_cast and RSS counters per CPU (6.2) for
@@ -75,6 +76,7 @@
 #include "numpy_probes.h"
 #include "tensors.h"
 #include "heap.h"
+#include "torch_blocks.h"
 #include "torch.h"
 #include "cuda.h"
 #include "cuda_virtual.h"

@@ -63,7 +63,7 @@ struct call {
 	__u32 batch;  /* frees */
 	__u32 known;  /* frees: the block was in the table */
 	__u32 narrow; /* a first version: 32 bits */
-	__u32 padding;
+	__u32 torch;  /* PyTorch's allocator makes it: see torch_blocks.h */
 };
 
 /* What a handle or an address of a process stands for. */
@@ -97,20 +97,29 @@ struct cuda_object {
 #define CONTEXT_STACK 8
 #define MAX_BATCHES   65536
 
+/* Driver blocks that a thread has made since PyTorch's last report on it. */
+struct unreported {
+	__s64 bytes;
+	__u32 batch;
+	__u32 padding;
+};
+
 /* What a thread that uses CUDA is about. */
 struct cuda_thread {
 	__u64 contexts[CONTEXT_STACK];
-	struct cuda_key last; /* the block allocated last */
-	__u64 retained;	      /* the primary context it asked for last */
-	__s64 pending;	      /* bytes allocated since PyTorch's last report on this thread */
+	__u64 retained;		  /* the primary context it asked for last */
+	struct unreported torch;  /* by PyTorch's allocator */
+	struct unreported others; /* by somebody else, or nobody knows who */
+	struct cuda_key last;	  /* the block of others that was made last */
 	__s64 last_size;
-	__u32 depth;
-	__u32 batch;
+	__u64 torch_site; /* where PyTorch's allocator called from, when it was last looked up */
+	__u64 other_site; /* the same of somebody else */
 	__u64 runtime_sp; /* at the entry of the runtime's function that was called last */
-	__u32 runtime;	  /* which function; 0 once it has had its effect */
-	__u32 calling;	  /* the same while the driver's call in it returns */
-	__u32 reported;	  /* device of PyTorch's last report, plus one; only while no context is known */
-	__u32 padding;
+	__u64 runtime_site;
+	__u32 depth;
+	__u32 runtime;	/* which function; 0 once it has had its effect */
+	__u32 calling;	/* the same while the driver's call in it returns */
+	__u32 reported; /* device of PyTorch's last report, plus one; only while no context is known */
 };
 
 /* A process's CUDA devices: ordinals as the process counts them, physical as NVML does. Zero: the same. */

@@ -141,6 +141,27 @@ def _errors():
              why="pieces of 20 MiB, and one of 2 for the small one; of the first 30 MiB one piece can be unmapped"),
         Cell("expandable_freed", "del b, c\ngpu.empty_cache()",
              kept=gpu(active=-30 * MiB - KiB, reserved=-42 * MiB, driver=-42 * MiB), needs=["expandable"]),
+        Cell("expandable_beside_libraries", """
+            graph = gpu.PrivatePool()
+            with graph:
+                static = gpu.Tensor(30 * gpu.MiB)
+            handle = gpu.cu.create(20 * gpu.MiB)
+            workspace = [gpu.rt.malloc(25344), gpu.rt.malloc(4)]
+            t = gpu.Tensor(150 * gpu.MiB)
+            del t
+            gpu.empty_cache()
+            """, gpu(active=180 * MiB, reserved=200 * MiB, driver=220 * MiB + 25348),
+             gpu(active=30 * MiB, reserved=40 * MiB, driver=60 * MiB + 25348), needs=["expandable_freed"],
+             why="as cuDNN on an H100: it takes two blocks on the thread that PyTorch takes eight pieces on before its next report, "
+                 "which go while a graph's pool stays"),
+        Cell("expandable_beside_libraries_freed", """
+            del static
+            graph.release()
+            for p in workspace:
+                gpu.rt.free(p)
+            gpu.cu.release(handle)
+            gpu.empty_cache()
+            """, kept=gpu(active=-30 * MiB, reserved=-40 * MiB, driver=-60 * MiB - 25348), needs=["expandable_beside_libraries"]),
         Cell("expandable_oom", """
             try:
                 gpu.Tensor(9 * gpu.GiB)

@@ -116,7 +116,7 @@ type kernelCall struct {
 	Batch     uint32
 	Known     uint32
 	Narrow    uint32
-	Padding   uint32
+	Torch     uint32
 }
 
 type kernelChange struct {
@@ -265,19 +265,31 @@ const (
 )
 
 type kernelCudaThread struct {
-	_         structs.HostLayout
-	Contexts  [8]uint64
-	Last      kernelCudaKey
-	Retained  uint64
-	Pending   int64
-	LastSize  int64
-	Depth     uint32
-	Batch     uint32
-	RuntimeSp uint64
-	Runtime   uint32
-	Calling   uint32
-	Reported  uint32
-	Padding   uint32
+	_        structs.HostLayout
+	Contexts [8]uint64
+	Retained uint64
+	Torch    struct {
+		_       structs.HostLayout
+		Bytes   int64
+		Batch   uint32
+		Padding uint32
+	}
+	Others struct {
+		_       structs.HostLayout
+		Bytes   int64
+		Batch   uint32
+		Padding uint32
+	}
+	Last        kernelCudaKey
+	LastSize    int64
+	TorchSite   uint64
+	OtherSite   uint64
+	RuntimeSp   uint64
+	RuntimeSite uint64
+	Depth       uint32
+	Runtime     uint32
+	Calling     uint32
+	Reported    uint32
 }
 
 type kernelDevice struct {

@@ -79,6 +79,31 @@ _CELLS = [
         for _ in range(3):
             graph.replay()
         """),
+    ("graph_beside_libraries", """
+        pointers = [ctypes.c_void_p() for _ in range(2)]
+        for pointer, size in zip(pointers, (25344, 4)):
+            assert runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(size)) == 0
+        x = take(170 * MiB)
+        del x
+        torch.cuda.empty_cache()
+        """),
+    ("pool_beside_libraries", """
+        if torch.cuda.get_allocator_backend() == "native":
+            pool = torch.cuda.MemPool()
+            with torch.cuda.use_mem_pool(pool):
+                held = take(32 * MiB)
+                for pointer in pointers:
+                    assert runtime.cudaFree(pointer) == 0
+                    assert runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(25344)) == 0
+                x = take(170 * MiB)
+            del x
+            torch.cuda.empty_cache()
+            del held, pool
+        gc.collect()
+        torch.cuda.empty_cache()
+        for pointer in pointers:
+            assert runtime.cudaFree(pointer) == 0
+        """),
     ("graph_gone", "del graph, captured, static\ngc.collect()\ntorch.cuda.empty_cache()"),
     ("streams", """
         side = torch.cuda.Stream()

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Which blocks of the driver are PyTorch's, so that gpu.N.reserved goes down when they go: PyTorch gives cached memory
+ * back without a report (empty_cache).
+ *
+ * PyTorch's allocator is in a library of its own, libc10_cuda.so. A call of the driver that returns there, or that is
+ * made in a function of the runtime that returns there, is PyTorch's, and so is the block that it makes. Libraries
+ * beside it (cuBLAS, cuDNN) call from their own files. Such blocks count in reserved from PyTorch's next report on the
+ * thread on: an attempt that runs out of memory makes thousands, and gives them back unreported.
+ *
+ * Of all others it is not known, as in a pool with an allocator of somebody else's, or a PyTorch in one file: those
+ * made on a thread since the last report are PyTorch's if it says that reserved rose by exactly their size.
+ *
+ * What is PyTorch's has a batch with a number; the table has what is left of it.
+ */
+#ifndef IPYTRACER_TORCH_BLOCKS_H
+#define IPYTRACER_TORCH_BLOCKS_H
+
+#define ALLOCATOR	"libc10_cuda."
+#define ALLOCATOR_CHARS (sizeof(ALLOCATOR) - 1)
+
+/* ---- who calls -------------------------------------------------------------------------------------------------- */
+
+struct file_name {
+	char text[ALLOCATOR_CHARS];
+	__u32 padding;
+};
+
+static long name_of_area(struct task_struct *task, struct vm_area_struct *area, struct file_name *name)
+{
+	struct file *file = area->vm_file;
+
+	if (file)
+		bpf_probe_read_kernel(name->text, sizeof(name->text), file->f_path.dentry->d_name.name);
+	return 0;
+}
+
+/* Is an address in PyTorch's allocator? Where the kernel cannot say just now, it is asked again the next time. */
+static __noinline int is_allocator(struct cuda_thread *t, __u64 site)
+{
+	struct file_name name = {};
+
+	if (!t || !site)
+		return 0;
+	if (site == t->torch_site || site == t->other_site)
+		return site == t->torch_site;
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma)) /* kernel 5.17 */
+		return 0;
+	if (bpf_find_vma(bpf_get_current_task_btf(), site, name_of_area, &name, 0))
+		return 0;
+	if (!starts_with(name.text, ALLOCATOR, ALLOCATOR_CHARS)) {
+		t->other_site = site;
+		return 0;
+	}
+	t->torch_site = site;
+	return 1;
+}
+
+/* A function of the driver is entered, with sp: does PyTorch's allocator call it, or the runtime for it? */
+static __noinline int called_by_torch(__u64 sp)
+{
+	struct cuda_thread *t = cuda_thread(true);
+	__u64 site = 0;
+
+	if (!t || READ(site, sp))
+		return 0;
+	if (is_allocator(t, site))
+		return 1;
+	return t->runtime && sp < t->runtime_sp && is_allocator(t, t->runtime_site);
+}
+
+/* ---- batches ---------------------------------------------------------------------------------------------------- */
+
+/* A block joins those that the thread has made since the last report. Returns the number of the batch. */
+static __always_inline __u32 enters_batch(struct unreported *u, __s64 size)
+{
+	if (!u->batch)
+		u->batch = fetch_add(&next_batch, 1);
+	u->bytes += size;
+	return u->batch;
+}
+
+/* A block of a batch is gone. Returns whether it was PyTorch's. */
+static __noinline int leaves_batch(__u32 batch, __s64 difference)
+{
+	__s64 *left = bpf_map_lookup_elem(&torch_batches, &batch);
+
+	if (!left)
+		return 0;
+	if (fetch_add(left, difference) + difference <= 0)
+		bpf_map_delete_elem(&torch_batches, &batch);
+	return 1;
+}
+
+/* Its blocks are PyTorch's from now on. Where there is no room, reserved does not go down when they go. */
+static __noinline int claim(struct root *r, __u32 batch, __s64 bytes)
+{
+	if (r && bpf_map_update_elem(&torch_batches, &batch, &bytes, BPF_ANY)) {
+		lose(LOSS_OBJECT);
+		misses_of(r, MISSING_CUDA, bytes);
+	}
+	return 0;
+}
+
+/* PyTorch reports on this thread, for the first time or with a rise of reserved. */
+static __always_inline void claim_blocks(struct root *r, struct cuda_thread *t, __s64 rise, bool first)
+{
+	if (!t)
+		return;
+	__s64 known = t->torch.bytes, others = t->others.bytes;
+	if (known > 0)
+		claim(r, t->torch.batch, known);
+	rise -= known;
+	if (others > 0 && (others == rise || (first && !known && others <= rise))) {
+		claim(r, t->others.batch, others);
+	} else if (others > 0 && t->last_size == rise) { /* somebody else allocated on this thread as well */
+		struct cuda_object *o = bpf_map_lookup_elem(&cuda_objects, &t->last);
+		if (o) {
+			o->batch = fetch_add(&next_batch, 1);
+			claim(r, o->batch, rise);
+		}
+	}
+	static const struct unreported none;
+	t->torch = t->others = none;
+	t->last_size = 0;
+}
+
+#endif
