@@ -32,11 +32,13 @@ func keeps(t *testing.T, take func(add func(event.Event))) (int64, *model.Report
 // says holds a report to be incomplete, and to say why.
 func says(t *testing.T, r *model.Report, why string) {
 	t.Helper()
-	if !slices.ContainsFunc(r.Certificate.Incomplete, func(p string) bool { return strings.Contains(p, why) }) {
-		t.Errorf("nothing is said of %q: %q", why, r.Certificate.Incomplete)
+	c := &r.Certificate
+	has := func(p string) bool { return strings.Contains(p, why) }
+	if !slices.ContainsFunc(slices.Concat(c.Incomplete, c.Attribution.Incomplete), has) {
+		t.Errorf("nothing is said of %q: %q, %q", why, c.Incomplete, c.Attribution.Incomplete)
 	}
-	if r.Certificate.Complete {
-		t.Error("the certificate says complete")
+	if c.Complete != (len(c.Incomplete) == 0) || c.Attribution.Complete != (len(c.Attribution.Incomplete) == 0) {
+		t.Errorf("%q, and figures are complete: %v, attribution: %v", why, c.Complete, c.Attribution.Complete)
 	}
 }
 

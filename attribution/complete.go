@@ -6,10 +6,40 @@ import (
 	"ipytracer/words"
 )
 
-// incomplete says in words why a certificate is not complete; nothing where it is.
-func (t *Tracker) incomplete(c *model.Certificate) []string {
-	reasons := []string{}
-	add := func(one string) { reasons = append(reasons, one) }
+// missing is what is not there or not certain, in words: of figures and windows, and of who allocated, names and texts.
+type missing struct{ figures, attribution []string }
+
+func (m *missing) figure(text string) { m.figures = append(m.figures, text) }
+
+func (m *missing) name(text string) { m.attribution = append(m.attribution, text) }
+
+// complete says whether a certificate is complete, and why not. What can make a figure or a window wrong is of the one kind, what leaves all
+// of them as they are of the other.
+func (t *Tracker) complete(c *model.Certificate) {
+	var m missing
+	t.incomplete(&m, c)
+	t.unattributed(&m)
+	figures, attribution := t.limits.Reasons()
+	m.figures, m.attribution = append(m.figures, figures...), append(m.attribution, attribution...)
+	for _, l := range c.Lost {
+		switch one := (event.Loss{Reason: l.Reason, Count: l.Count}); {
+		case !one.IsLoss() || l.Reason == event.LostChanges:
+		case one.IsOfAttribution():
+			m.name(words.Lost(l.Reason, l.Count))
+		default:
+			m.figure(words.Lost(l.Reason, l.Count))
+		}
+	}
+	c.Complete, c.Incomplete = len(m.figures) == 0, m.figures
+	c.Attribution = model.Attribution{Complete: len(m.attribution) == 0, Incomplete: m.attribution}
+}
+
+// incomplete adds what is missing of figures and windows.
+func (t *Tracker) incomplete(m *missing, c *model.Certificate) {
+	add := m.figure
+	if t.finish != nil && t.finish.Reason == event.FinishCut {
+		add(words.RecordingCut)
+	}
 	if missing := t.changesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, c.Made))
 	}
@@ -25,21 +55,22 @@ func (t *Tracker) incomplete(c *model.Certificate) []string {
 	if n := t.notSeenWhole(); n > 0 {
 		add(words.CellsInDoubt(n))
 	}
-	if t.allocations.dropped > 0 {
-		add(words.AllocationsMissing(uint64(t.allocations.dropped)))
-	}
 	if t.askedDropped > 0 {
 		add(words.RefusalsMissing(t.askedDropped))
 	}
-	t.limits.MaxProcesses = maxProcesses
-	reasons = append(reasons, t.limits.Reasons()...)
-	for _, l := range c.Lost {
-		one := event.Loss{Reason: l.Reason, Count: l.Count}
-		if one.IsLoss() && l.Reason != event.LostChanges {
-			add(words.Lost(l.Reason, l.Count))
-		}
+}
+
+// unattributed adds what is missing of who allocated.
+func (t *Tracker) unattributed(m *missing) {
+	if t.allocations.dropped > 0 {
+		m.name(words.AllocationsMissing(uint64(t.allocations.dropped)))
 	}
-	return reasons
+	if t.stacksShed {
+		m.name(words.StacksShed)
+	}
+	if t.finish != nil {
+		m.attribution = append(m.attribution, t.finish.Unnamed...)
+	}
 }
 
 // changesMissing is how many changes of all roots did not come.

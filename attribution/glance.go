@@ -243,7 +243,8 @@ func (t *Tracker) lacks() model.Lacks {
 	if t.askedDropped > 0 {
 		add(words.RefusalsMissing(t.askedDropped))
 	}
-	l.Reasons = append(l.Reasons, t.limits.Reasons()...)
+	figures, attribution := t.limits.Reasons()
+	l.Reasons = append(append(l.Reasons, figures...), attribution...)
 	slices.Sort(l.Reasons)
 	l.Reasons = slices.Compact(l.Reasons)
 	for what := range down {

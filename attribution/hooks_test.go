@@ -179,22 +179,3 @@ func TestCellThatRanAlready(t *testing.T) {
 		expect(t, name+", complete", r.Certificate.Complete, false)
 	}
 }
-
-// TestCompleteIsOfWindowsToo: whatever was lost leaves the report incomplete, however many changes have come, and it says why. What came another way is
-// no loss.
-func TestCompleteIsOfWindowsToo(t *testing.T) {
-	for reason, want := range map[string]bool{
-		event.LostNested: false, event.LostThreads: false, event.LostProcesses: false, event.LostUnseen: false, event.LostBoundaries: false, event.LostStatements: false, event.LostMarkers: false, event.LostReadings: false,
-		event.LostDevice: false, "what nobody has thought of": false, event.Fetched: true,
-	} {
-		s := newScript()
-		s.events = append(s.events, &event.Finish{Reason: "interrupted", Lost: []event.Loss{{Reason: reason, Count: 1}}})
-		tracker := New()
-		for _, e := range s.events {
-			tracker.Add(e)
-		}
-		c := tracker.Report().Certificate
-		expect(t, reason, c.Complete, want)
-		expect(t, reason+", said", len(c.Incomplete) == 0, want)
-	}
-}

@@ -18,12 +18,6 @@ func (t *Tracker) certificate() model.Certificate {
 	if t.dropped > 0 {
 		c.Problems = append(c.Problems, words.WindowsMissing(uint64(t.dropped)))
 	}
-	if t.allocations.dropped > 0 {
-		c.Problems = append(c.Problems, words.AllocationsMissing(uint64(t.allocations.dropped)))
-	}
-	if t.stacksShed {
-		c.Problems = append(c.Problems, words.StacksShed)
-	}
 	for _, r := range t.roots {
 		c.Made += r.stream.made
 		c.Delivered += r.stream.count
@@ -46,8 +40,8 @@ func (t *Tracker) certificate() model.Certificate {
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
 	}
-	c.Incomplete = t.incomplete(&c)
-	c.Complete = len(c.Incomplete) == 0
+	t.limits.MaxProcesses = maxProcesses
+	t.complete(&c)
 	return c
 }
 

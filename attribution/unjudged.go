@@ -62,7 +62,7 @@ func (j *judge) unjudged() {
 		}
 	}
 	if f := j.t.finish; f != nil {
-		for _, text := range f.Problems {
+		for _, text := range slices.Concat(f.Problems, f.Unnamed) {
 			if strings.HasPrefix(text, "gpu.N.unattributed") {
 				continue // nothing is judged of that meter
 			}

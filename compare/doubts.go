@@ -64,6 +64,9 @@ func (c *comparison) doubtsOf(name string, r *Run, add func(string, ...any)) {
 		}
 		add("%s: %s", name, why)
 	}
+	if n := len(r.unnamed); n > 0 {
+		add("%s: who allocated is not known in full, so lines may differ for that alone (figures do not): %s", name, r.unnamed[0]+more(n-1))
+	}
 	if r.late {
 		add("%s began in a process that ran already: what it had made by then has no line", name)
 	}
@@ -84,6 +87,14 @@ func (c *comparison) doubtsOf(name string, r *Run, add func(string, ...any)) {
 			add("%s: %s is not exact in %s (marked)", name, words.Meter(id), words.Plural(n, "cell"))
 		}
 	}
+}
+
+// more says how many more reasons there are.
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return " (and " + words.Plural(n, "more reason") + ")"
 }
 
 // inexact is in how many cells a meter is not exact.

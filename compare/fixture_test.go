@@ -28,7 +28,7 @@ func session(cells ...one) *model.Report {
 	r := &model.Report{Schema: model.Schema, Host: model.Host{Name: "box", Kernel: "6.18", CPUs: 2, Memory: 16 << 30, Tracer: "1", Started: "2026-03-02T09:14:05Z"},
 		Processes:   []model.Process{{PID: 7, Command: "python3 -m ipykernel", Python: "3.11.2", IPython: "8.5.0", Meters: map[string]model.Figure{}}},
 		Meters:      []model.Meter{{ID: "cpu.resident", Unit: "bytes", Exact: true, Bound: &zero}, {ID: "cpu.numpy", Unit: "bytes", Exact: true, Bound: &zero}},
-		Certificate: model.Certificate{Complete: true, Finished: "interrupted"}}
+		Certificate: model.Certificate{Complete: true, Attribution: model.Attribution{Complete: true}, Finished: "interrupted"}}
 	at, top := 100*mib, 100*mib
 	r.Windows = []model.Window{{ID: 1, Kind: model.Session, PID: 7, Status: model.OK}}
 	for i, c := range cells {

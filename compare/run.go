@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // What is kept of a run: it stays while the other recording is read.
@@ -28,9 +29,10 @@ type Run struct {
 	sessions []session
 	gpus     []string
 
-	left, sources    int // cells that had no room; bytes
-	unseen           []string
-	bare             int // cells without a source
+	left, sources    int      // cells that had no room; bytes
+	unseen           []string // reasons why figures or windows are in doubt
+	unnamed          []string // reasons why who allocated is not known in full
+	bare             int      // cells without a source
 	late             bool
 	limits           []string
 	interned         map[string]string
@@ -72,6 +74,8 @@ func Read(name string, r *model.Report) *Run {
 		run.gpus = append(run.gpus, g.Name)
 	}
 	run.unseen = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)
+	run.unseen = slices.DeleteFunc(run.unseen, func(why string) bool { return why == words.RecordingCut }) // which is said in front of them
+	run.unnamed = slices.Clone(r.Certificate.Attribution.Incomplete)
 	ran := map[int]bool{}
 	for w := range r.AllPassing() {
 		switch w.Kind {

@@ -256,6 +256,9 @@ type GPU struct {
 	Memory   Bytes // in all; 0 if not known
 }
 
+// FinishCut is the Reason of a Finish that the reader of a recording adds where there is none.
+const FinishCut = "recording cut"
+
 // Finish closes a stream with the counters the certificate prints.
 type Finish struct {
 	Time      Nanoseconds
@@ -268,7 +271,9 @@ type Finish struct {
 	Probes    []ProbeUse
 	GPUs      []GPU    // that the traced processes could use, as NVML names them
 	Problems  []string // anything the user must know: refused windows, probes that could not be placed
-	Shells    []Shell  // what IPython said of itself in the end
+	// Unnamed are those of the problems that leave figures and windows alone: what has no lines, or no names.
+	Unnamed []string
+	Shells  []Shell // what IPython said of itself in the end
 }
 
 // Shell is what IPython says of itself, read from outside just before the detach: the windows are held against it.

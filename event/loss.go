@@ -73,6 +73,11 @@ func (l Loss) IsOfLines() bool {
 	return false
 }
 
+// IsOfAttribution says whether only who allocated, names and texts are missing: no figure, and no window.
+func (l Loss) IsOfAttribution() bool {
+	return l.IsOfLines() && l.Reason != LostStatements && l.Reason != LostMarkers
+}
+
 // IsLoss says whether anything is missing: not of what came another way.
 func (l Loss) IsLoss() bool { return l.Count > 0 && l.Reason != Fetched }
 

@@ -2,14 +2,16 @@ package model
 
 // Certificate is the evidence behind the figures.
 type Certificate struct {
-	// Complete: every change made in the kernel reached the tracer, every window is there and was seen to end, and nothing was lost, refused
-	// or guessed. Else Incomplete says in words what was.
+	// Complete is about figures and windows: every change made in the kernel reached the tracer, every window is there and was seen to end,
+	// and nothing that a figure rests on was lost, refused or guessed. Else Incomplete says in words what was.
 	Complete   bool     `json:"complete"`
 	Incomplete []string `json:"incomplete,omitempty"`
-	Finished   string   `json:"finished"` // why the session ended
-	Made       uint64   `json:"made"`
-	Delivered  uint64   `json:"delivered"`
-	Lost       []Loss   `json:"lost"`
+	// Attribution is about who allocated.
+	Attribution Attribution `json:"attribution"`
+	Finished    string      `json:"finished"` // why the session ended
+	Made        uint64      `json:"made"`
+	Delivered   uint64      `json:"delivered"`
+	Lost        []Loss      `json:"lost"`
 	// BoundariesLost counts window boundaries that are missing; anything but 0 is a defect.
 	BoundariesLost uint64 `json:"boundaries_lost"`
 	UnknownFrees   uint64 `json:"unknown_frees"`
@@ -23,6 +25,12 @@ type Certificate struct {
 	Probes            []Probe  `json:"probes"`
 	Meters            []Proof  `json:"meters"`
 	Problems          []string `json:"problems"`
+}
+
+// Attribution says how far it is known who allocated: lines, functions, names, texts. No figure and no window depends on it.
+type Attribution struct {
+	Complete   bool     `json:"complete"` // no stack, function, name or text is missing
+	Incomplete []string `json:"incomplete,omitempty"`
 }
 
 // Unknown has the numbers of frees of memory that was made before the attach, in the order of event.UnknownKind.

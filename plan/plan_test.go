@@ -24,7 +24,7 @@ func resident(f model.Figure) map[string]model.Figure {
 // notebook is a report of some windows, the session's peak first, in MiB.
 func notebook(peak int64, windows ...model.Window) *model.Report {
 	r := &model.Report{Processes: []model.Process{{PID: 7, Command: "ipykernel", Python: "3.11"}}, Meters: []model.Meter{{ID: "cpu.resident"}, {ID: "cpu.mapped"}, {ID: "cpu.numpy"}},
-		Certificate: model.Certificate{Complete: true, Finished: "the target ended"}}
+		Certificate: model.Certificate{Complete: true, Attribution: model.Attribution{Complete: true}, Finished: "the target ended"}}
 	r.Windows = append(r.Windows, model.Window{ID: 1, Kind: model.Session, PID: 7, Status: model.OK, Meters: resident(exact(100, peak, 100))})
 	r.Windows = append(r.Windows, windows...)
 	return r

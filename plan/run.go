@@ -104,7 +104,8 @@ type reader struct {
 // Read takes from a report what a plan needs. It goes through the windows once, and then to the highest of them.
 func Read(name string, r *model.Report) *Run {
 	run := &Run{PlanRun: model.PlanRun{File: name, Host: r.Host, Finished: r.Certificate.Finished, Complete: r.Certificate.Complete}}
-	run.reasons = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)
+	run.reasons = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)                  // of figures and windows: who allocated decides nothing here
+	run.reasons = slices.DeleteFunc(run.reasons, func(why string) bool { return why == words.RecordingCut }) // which is said in front of them
 	x := &reader{run: run, r: r, cells: map[int]cellRun{}, statements: map[cellRun][]statement{}, needs: map[cellRun]int64{}, sources: map[cellRun]int{}}
 	run.demands = demandsOf(r.AllMeters())
 	for w := range r.AllPassing() {

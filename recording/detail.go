@@ -132,6 +132,7 @@ type finishDetail struct {
 	Probes    []probeDetail     `json:"probes"`
 	GPUs      []gpuDetail       `json:"gpus"`
 	Problems  []string          `json:"problems"`
+	Unnamed   []string          `json:"unnamed"`
 	Shells    []shellDetail     `json:"shells"`
 }
 
@@ -250,6 +251,7 @@ func finishToJSON(f *event.Finish) ([]byte, error) {
 		Probes:   convert(f.Probes, func(p event.ProbeUse) probeDetail { return probeDetail(p) }),
 		GPUs:     convert(f.GPUs, func(g event.GPU) gpuDetail { return gpuDetail(g) }),
 		Problems: f.Problems,
+		Unnamed:  f.Unnamed,
 		Shells:   convert(f.Shells, func(s event.Shell) shellDetail { return shellDetail(s) }),
 	})
 }
@@ -269,6 +271,7 @@ func finishFromJSON(text []byte) (*event.Finish, error) {
 		Probes:   convert(d.Probes, func(p probeDetail) event.ProbeUse { return event.ProbeUse(p) }),
 		GPUs:     convert(d.GPUs, func(g gpuDetail) event.GPU { return event.GPU(g) }),
 		Problems: d.Problems,
+		Unnamed:  d.Unnamed,
 		Shells:   convert(d.Shells, func(s shellDetail) event.Shell { return event.Shell(s) }),
 	}, nil
 }

@@ -36,7 +36,7 @@ func newestFormat() int {
 }
 
 // ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.
-const ReasonCut = "recording cut"
+const ReasonCut = event.FinishCut
 
 var (
 	// ErrNotRecording says that the beginning of a file is not that of a recording.

@@ -16,6 +16,7 @@ type certificate struct {
 	probes  [ledger.GroupCount]event.ProbeUse
 	late    []string // libraries, and Pythons, that had run before they had probes
 	trouble []string
+	unnamed []string        // what has no lines or no names, and every figure all the same
 	silence map[string]bool // what was said not to answer
 	missing uint64          // problems that leave something out
 	unseen  uint64          // Pythons whose cells cannot be seen
@@ -60,6 +61,13 @@ func (c *certificate) noteSilence(err error) {
 func (c *certificate) problem(format string, args ...any) {
 	if len(c.trouble) < 100 {
 		c.trouble = append(c.trouble, fmt.Sprintf(format, args...))
+	}
+}
+
+// leavesUnnamed notes that something tells nothing of who allocated, or of names. No figure depends on it.
+func (c *certificate) leavesUnnamed(format string, args ...any) {
+	if len(c.unnamed) < 100 {
+		c.unnamed = append(c.unnamed, fmt.Sprintf(format, args...))
 	}
 }
 

@@ -68,7 +68,7 @@ func (l *lastLook) surveys() []*survey {
 		process := holders.Process{Mapped: l.mapped(t.pid), Used: func() time.Duration { return time.Duration(t.used()) }}
 		one, err := holders.NewSurvey(ctx, t.python.live, process, limits)
 		if errors.Is(err, cpython.ErrUnsupported) {
-			l.report.problem("pid %d: who holds what, and what there is by name, is not told: %v", t.pid, err)
+			l.report.leavesUnnamed("pid %d: who holds what, and what there is by name, is not told: %v", t.pid, err)
 			continue
 		}
 		if err != nil {
@@ -76,7 +76,7 @@ func (l *lastLook) surveys() []*survey {
 			continue
 		}
 		if why := one.Stopped(); why != nil {
-			l.report.problem("pid %d: not all of its objects were looked at (%v): who holds what, and what there is by name, is not told", t.pid, why)
+			l.report.leavesUnnamed("pid %d: not all of its objects were looked at (%v): who holds what, and what there is by name, is not told", t.pid, why)
 		}
 		l.log.Debug("looked at all objects", "pid", t.pid, "took", time.Duration(now()-began))
 		for _, other := range all {
@@ -112,7 +112,7 @@ func (l *lastLook) findHolders(all []*survey) {
 		return
 	}
 	if l.live.crowded {
-		l.report.problem("there were more than %d live blocks at a time: who holds the smallest is not told", maxLive)
+		l.report.leavesUnnamed("there were more than %d live blocks at a time: who holds the smallest is not told", maxLive)
 	}
 	ctx, cancel := context.WithTimeout(l.context(), holdersInAll)
 	defer cancel()

@@ -69,6 +69,8 @@ type host interface {
 	// misses notes what is not seen of a process, and since when; problem what else there is to know; noteUse where a group's probes are.
 	misses(pid int, since event.Nanoseconds, meters []event.Meter, format string, args ...any)
 	problem(format string, args ...any)
+	// leavesUnnamed notes what has no lines, and every figure all the same.
+	leavesUnnamed(format string, args ...any)
 	noteUse(g ledger.Group, where string)
 	// joinedLate notes a library that was used before it had probes; tensors says that a tensor may have been made meanwhile.
 	joinedLate(t *target, name string, tensors bool)

@@ -47,14 +47,14 @@ func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 	if len(i.libraries) >= maxLibcs {
 		if !i.crowded {
 			i.crowded = true
-			i.misses(pid, 0, nil, "pid %d: it maps more than %d files that are named like a C library: what is mapped through the others has no lines", pid, maxLibcs)
+			i.leavesUnnamed("pid %d: it maps more than %d files that are named like a C library: what is mapped through the others has no lines", pid, maxLibcs)
 		}
 		return
 	}
 	file, err := i.openMapping(pid, m)
 	if err != nil {
 		if !i.hasEnded(i.target) {
-			i.misses(pid, 0, nil, "pid %d: %s could not be opened: %v", pid, clean(m.Path), err)
+			i.leavesUnnamed("pid %d: %s could not be opened: %v: what mmap maps through it has no lines", pid, clean(m.Path), err)
 		}
 		return
 	}
@@ -66,7 +66,7 @@ func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 	}
 	if err != nil {
 		if !i.hasEnded(i.target) {
-			i.misses(pid, 0, nil, "pid %d: %s: %v: what mmap maps has no lines", pid, clean(m.Path), err)
+			i.leavesUnnamed("pid %d: %s: %v: what mmap maps has no lines", pid, clean(m.Path), err)
 		}
 		return
 	}

@@ -47,7 +47,7 @@ func (k *codes) add(p *python, c *ledger.Code) {
 	if k.tables += len(table); k.tables > maxTables {
 		if k.tables -= len(table); !k.full {
 			k.full = true
-			k.report.misses(int(c.PID), 0, nil, "pid %d has too much code that allocates: not every line is known", c.PID)
+			k.report.leavesUnnamed("pid %d has too much code that allocates: not every line is known", c.PID)
 		}
 		table = nil
 	}

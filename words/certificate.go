@@ -49,6 +49,9 @@ func Unseen(pid int, cells, probes string) string {
 	return fmt.Sprintf("pid %d: IPython has %s, which no window stands for: not compiled, or not seen to begin; the probes on %s are in doubt", pid, cells, probes)
 }
 
+// RecordingCut is of a recording that stops before its session did.
+const RecordingCut = "the recording was cut: what came after is not known"
+
 // Amiss is what there is with cells of a process, and the probes that should have told: said of one cell, or of several.
 func Amiss(pid, n int, one, several, probes string) string {
 	if n == 1 {
@@ -78,26 +81,27 @@ type LeftOut struct {
 	MaxProcesses int
 }
 
-// Reasons says each.
-func (l *LeftOut) Reasons() (reasons []string) {
+// Reasons says each: those for which figures or windows are in doubt or missing, and those for which only who allocated, names or texts are.
+func (l *LeftOut) Reasons() (figures, attribution []string) {
 	for _, one := range []struct {
 		count int
 		text  string
+		to    *[]string
 	}{
-		{l.Processes, "%d events are of processes that are not in this report: there were more than " + fmt.Sprint(l.MaxProcesses)},
-		{l.Readings, "%d readings of processes were left out: a boundary had too many"},
-		{l.Late, "%d changes came too late to be counted to their windows"},
-		{l.Ahead, "%d changes are of segments that are too far ahead"},
-		{l.Waiting, "%d changes are missing from who allocated: too many waited for their windows"},
-		{l.Uncounted, "who allocated was not counted in %d windows: too many were open at once"},
-		{l.Unpaired, "%d experiments are not in this report: too many were open at once"},
-		{l.Children, "%d times a child process is missing from a window's children: there were too many"},
-		{l.Timeline, "%d stretches of meters are missing from the timeline: there were too many points"},
-		{l.Texts, "%d texts were cut or left out: there was too much text"},
+		{l.Processes, "%d events are of processes that are not in this report: there were more than " + fmt.Sprint(l.MaxProcesses), &figures},
+		{l.Readings, "%d readings of processes were left out: a boundary had too many", &figures},
+		{l.Late, "%d changes came too late to be counted to their windows", &figures},
+		{l.Ahead, "%d changes are of segments that are too far ahead", &figures},
+		{l.Waiting, "%d changes are missing from who allocated: too many waited for their windows", &attribution},
+		{l.Uncounted, "who allocated was not counted in %d windows: too many were open at once", &attribution},
+		{l.Unpaired, "%d experiments are not in this report: too many were open at once", &figures},
+		{l.Children, "%d times a child process is missing from a window's children: there were too many", &figures},
+		{l.Timeline, "%d stretches of meters are missing from the timeline: there were too many points", &figures},
+		{l.Texts, "%d texts were cut or left out: there was too much text", &attribution},
 	} {
 		if one.count > 0 {
-			reasons = append(reasons, fmt.Sprintf(one.text, one.count))
+			*one.to = append(*one.to, fmt.Sprintf(one.text, one.count))
 		}
 	}
-	return reasons
+	return figures, attribution
 }

@@ -36,10 +36,11 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 	if s.trouble != nil {
 		return errIncomplete
 	}
-	if s.options.Strict && !isStrict(r) {
-		return errBound
+	note, err := s.options.Strict.judge(r)
+	if note != "" {
+		fmt.Fprintf(s.console.err, "tracer: %s\n", note)
 	}
-	return nil
+	return err
 }
 
 // elsewhereError says that a report is not where it was to go, and where it is.

@@ -49,7 +49,6 @@ type notJudgedError string
 func (e notJudgedError) Error() string { return string(e) }
 
 var (
-	errBound       = errors.New("not every figure is exact, or something was lost (see the report)")
 	errDoctor      = errors.New("this machine cannot trace")
 	errIncomplete  = errors.New("the report is printed, but something went wrong on the way")
 	errManyKernels = errors.New("several kernels are running")
@@ -63,6 +62,7 @@ func explain(err error) (status int, message string) {
 	var usage usageError
 	var leak leakError
 	var notJudged notJudgedError
+	var bound boundError
 	var nobody invoker.Error
 	var elsewhere *elsewhereError
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
@@ -86,7 +86,7 @@ func explain(err error) (status int, message string) {
 		return statusLeak, err.Error()
 	case errors.As(err, &notJudged):
 		return statusNotJudged, err.Error()
-	case errors.Is(err, errBound), errors.Is(err, errDoubtful):
+	case errors.As(err, &bound), errors.Is(err, errDoubtful):
 		return statusBound, err.Error()
 	case errors.Is(err, errNoDriver), errors.Is(err, errServeNeedsRoot), errors.Is(err, serving.ErrOld), errors.Is(err, serving.ErrFolder), errors.Is(err, serving.ErrServed):
 		return statusCannotTrace, err.Error()

@@ -70,7 +70,7 @@ Exit status:
   1  tracing failed
   2  wrong usage
   3  this machine or this user cannot trace; the message says why and what to type
-  4  --strict, and a figure is only a bound, or something was lost; or a plan has doubts
+  4  --strict, and what it judges is not exact or was lost; or a plan has doubts
   5  --fail-over, and it is over: more stays behind (audit), or is needed than before (diff)
   6  --fail-over, and that could not be judged
   otherwise the status of the command that was traced`,

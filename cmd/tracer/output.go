@@ -24,7 +24,7 @@ type OutputOptions struct {
 	File     string
 	NoSource bool
 	Quiet    bool
-	Strict   bool
+	Strict   strictness
 	Cells    int
 	Lines    int
 	By       string
@@ -39,7 +39,7 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.File, "output", "o", "", "write the report to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
-	f.BoolVar(&o.Strict, "strict", false, "exit with status 4 if any figure is only a bound, or anything was lost, refused or guessed")
+	o.Strict.addFlag(f, "exit with status 4 if a figure is only a bound, or anything a figure or a window rests on was lost, refused or guessed; =attribution: if who allocated is not known in full; =all: either")
 	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: 15, or all with --full); leave the others out of csv, allocations-csv, perfetto, chrome and parquet")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables")
@@ -73,42 +73,6 @@ func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
-}
-
-// isStrict says whether a report is what --strict asks for: every figure is exact, and nothing was lost, refused or guessed.
-func isStrict(r *model.Report) bool { return r.Certificate.Complete && !bounded(r) }
-
-// bounded says whether any figure of a report is only a bound.
-func bounded(r *model.Report) bool {
-	inexact := func(figures map[string]model.Figure) bool {
-		for _, f := range figures {
-			if !f.Exact {
-				return true
-			}
-		}
-		return false
-	}
-	for _, p := range r.Processes {
-		if inexact(p.Meters) {
-			return true
-		}
-	}
-	for w := range r.AllPassing() {
-		if inexact(w.Meters) || inexact(w.Tree) {
-			return true
-		}
-		for _, c := range w.Children {
-			if inexact(c.Meters) {
-				return true
-			}
-		}
-	}
-	for b := range r.AllBetweenPassing() {
-		if inexact(b.Meters) {
-			return true
-		}
-	}
-	return false
 }
 
 // destination is where the report goes: standard output, a device or pipe as it is, or a file that appears whole

@@ -17,6 +17,7 @@ import (
 // PlanOptions are the flags of `tracer plan`.
 type PlanOptions struct {
 	SessionOptions
+	Certain bool // fail where the plan has doubts
 }
 
 // maxPlans is how many recordings a plan is made of at most.
@@ -40,7 +41,7 @@ systemd; and the three lines that would bring it down. Whatever speaks for more 
 	f.BoolVar(&o.Full, "full", false, "list every recording and every doubt in the text")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the plan")
-	f.BoolVar(&o.Strict, "strict", false, "exit with status 4 if the plan has doubts, or a figure is only a bound")
+	f.BoolVar(&o.Certain, "strict", false, "exit with status 4 if the plan has doubts, or a figure is only a bound")
 	return cmd
 }
 
@@ -61,7 +62,7 @@ func runPlan(ctx context.Context, o PlanOptions, c console, args []string) error
 	if err := s.deliver("plan", func(w io.Writer) error { return o.print(w, p) }); err != nil {
 		return err
 	}
-	if o.Strict && !certain(p) {
+	if o.Certain && !certain(p) {
 		return errDoubtful
 	}
 	return nil

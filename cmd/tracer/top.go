@@ -65,7 +65,7 @@ func (o *TopOptions) check() error {
 		return usageError{errors.New("--once and --record exclude each other: 'tracer attach --record' records a session")}
 	case o.Once && o.Format == "csv":
 		return usageError{errors.New("--once prints text or json, not csv")}
-	case o.Once && o.Strict:
+	case o.Once && o.Strict.any():
 		return usageError{errors.New("--once and --strict exclude each other: nothing is proven before a session is over")}
 	}
 	return nil

@@ -29,7 +29,7 @@ func newPage(r *model.Report, o Options) (*page, error) {
 		return nil, err
 	}
 	b := &builder{r: r, choice: choose(r), texts: newTexts(), sources: newSources(), meters: map[string]int{},
-		page: &page{Schema: Schema, Version: o.Version, Summit: summary.SummitID, Answers: [][2]string{}, Doubts: shownAll(summary.Doubts), Left: []string{}, body: body{Details: []detail{}, Rows: emptyRows()}}}
+		page: &page{Schema: Schema, Version: o.Version, Summit: summary.SummitID, Answers: [][2]string{}, Doubts: shownAll(summary.Doubts), Unnamed: shownAll(summary.Unattributed), Left: []string{}, body: body{Details: []detail{}, Rows: emptyRows()}}}
 	b.calls = newCalls(b)
 	for _, a := range summary.Answers {
 		b.page.Answers = append(b.page.Answers, [2]string{shown(a.Question), shown(a.Text)})

@@ -11,7 +11,8 @@ type page struct {
 	Version   int         `json:"version,omitempty"` // of the page, where a server gives it out
 	Answers   [][2]string `json:"answers"`
 	Doubts    []string    `json:"doubts"`
-	Summit    int         `json:"summit"` // the id of a window; 0 for none
+	Unnamed   []string    `json:"unnamed"` // what is missing of who allocated
+	Summit    int         `json:"summit"`  // the id of a window; 0 for none
 	Host      model.Host  `json:"host"`
 	Length    int64       `json:"length"` // of the session, in nanoseconds
 	Meters    []meter     `json:"meters"`

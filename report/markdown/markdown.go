@@ -263,12 +263,27 @@ func place(f model.Frame) string {
 func (p *page) exactness(r *model.Report) {
 	if r.Certificate.Complete {
 		p.WriteString("Nothing was lost, refused or guessed; sizes are measured by the kernel, not sampled. `≈` is off by a known bound, `≥` is at least that much.\n")
+		p.attribution(&r.Certificate.Attribution)
 		return
 	}
 	p.WriteString("**Not complete.** `≈` is off by a known bound, `≥` is at least that much.\n\n")
-	for i, why := range r.Certificate.Incomplete {
+	p.reasons(r.Certificate.Incomplete)
+	p.attribution(&r.Certificate.Attribution)
+}
+
+// attribution lists what is missing of who allocated, where anything is.
+func (p *page) attribution(a *model.Attribution) {
+	if a.Complete {
+		return
+	}
+	p.WriteString("\nWho allocated is not known in full; no figure and no window depends on that.\n\n")
+	p.reasons(a.Incomplete)
+}
+
+func (p *page) reasons(all []string) {
+	for i, why := range all {
 		if i == maxReasons {
-			fmt.Fprintf(p, "- … and %d more\n", len(r.Certificate.Incomplete)-i)
+			fmt.Fprintf(p, "- … and %d more\n", len(all)-i)
 			break
 		}
 		p.WriteString("- " + Code(escape.Bounded(why, 300)) + "\n")

@@ -131,3 +131,23 @@ func TestNothingBecomesMarkdown(t *testing.T) {
 		}
 	}
 }
+
+// TestAttribution: what is missing of who allocated makes no certificate of figures incomplete, and is said beside it.
+func TestAttribution(t *testing.T) {
+	for _, r := range []*model.Report{reporttest.Rich(), reporttest.Inexact()} {
+		text := func() string {
+			var b bytes.Buffer
+			if err := markdown.Print(&b, r); err != nil {
+				t.Fatal(err)
+			}
+			return b.String()
+		}
+		if whole := !strings.Contains(text(), "Who allocated is not known in full"); whole != r.Certificate.Attribution.Complete {
+			t.Errorf("who allocated is known in full: %v", whole)
+		}
+		r.Certificate.Attribution = model.Attribution{Incomplete: []string{"native frames not known in time (44)"}}
+		if text := text(); !strings.Contains(text, "`native frames not known in time (44)`") || strings.Contains(text, "**Not complete.**") == r.Certificate.Complete {
+			t.Errorf("%s", text)
+		}
+	}
+}

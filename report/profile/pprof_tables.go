@@ -99,6 +99,9 @@ func (p *pprof) comments(r *model.Report) []string {
 			all = append(all, "not complete: "+clean(why))
 		}
 	}
+	for _, why := range r.Certificate.Attribution.Incomplete[:min(len(r.Certificate.Attribution.Incomplete), maxComments)] {
+		all = append(all, "who allocated is not known in full: "+clean(why))
+	}
 	all = append(all, p.tell.all...)
 	if p.tell.more > 0 {
 		all = append(all, fmt.Sprintf("and %d more figures that are not exact; their samples have the label \"inexact\"", p.tell.more))

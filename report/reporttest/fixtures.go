@@ -100,7 +100,7 @@ func Rich() *model.Report {
 		{PID: 4242, After: 14, Before: 15, Label: "between a silent cell (run 5) and a silent cell (run 6)", StartNS: 14_000 * MS, DurationNS: 120 * MS,
 			Meters: All(Fig(712*MiB, 720*MiB, 720*MiB), Fig(742*MiB, 742*MiB, 742*MiB), Fig(576*MiB, 576*MiB, 576*MiB))},
 	}
-	r.Certificate = model.Certificate{Complete: true, Finished: "interrupted", Made: 1_234_567, Delivered: 1_234_567, UnknownFrees: 3,
+	r.Certificate = model.Certificate{Complete: true, Attribution: model.Attribution{Complete: true}, Finished: "interrupted", Made: 1_234_567, Delivered: 1_234_567, UnknownFrees: 3,
 		LateLibraries: []string{"/home/ada/env/lib/python3.11/site-packages/numpy/core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"},
 		Probes: []model.Probe{
 			{Name: "rss_stat", Site: "tp_btf/rss_stat", Hits: 1_100_213},
@@ -209,6 +209,7 @@ func Inexact() *model.Report {
 		"48 of 1,234,567 changes did not reach this report: peaks stand, the kernel itself keeps them; part of their proof is missing, and of who allocated",
 		"beginnings and ends of experiments refused: too many at a time (15,789)",
 	}
+	c.Attribution = model.Attribution{Incomplete: []string{"native frames not known in time (44)", "who allocated is not known at times: stacks were stepped down to keep the overhead budget"}}
 	c.Lost = []model.Loss{{Reason: "event ring full", Count: 40}, {Reason: "numpy shed", Count: 8}, {Reason: "never", Count: 0}}
 	c.BoundariesLost = 1
 	c.Meters[0].Agreed, c.Meters[0].Difference = 26, 12*KiB
@@ -246,6 +247,7 @@ func Hostile() *model.Report {
 	}
 	c := &r.Certificate
 	c.Finished, c.LateLibraries, c.Problems = Evil, []string{Evil}, []string{Evil, strings.Repeat("word ", 1000)}
+	c.Attribution = model.Attribution{Incomplete: []string{Evil, strings.Repeat("word ", 1000)}}
 	c.Lost = []model.Loss{{Reason: Evil, Count: 1}}
 	for i := range c.Probes {
 		c.Probes[i].Name, c.Probes[i].Site = Evil, Evil
@@ -258,7 +260,7 @@ func Empty() *model.Report {
 	p := Kernel()
 	p.EndNS = 12_000 * MS
 	return &model.Report{Schema: model.Schema, Host: host(), Processes: []model.Process{p}, Meters: exactMeters(),
-		Certificate: model.Certificate{Complete: true, Finished: "interrupted"}}
+		Certificate: model.Certificate{Complete: true, Attribution: model.Attribution{Complete: true}, Finished: "interrupted"}}
 }
 
 // Script is a program without IPython, with a child.

@@ -18,6 +18,20 @@ func lacks(c *model.Certificate) []string {
 	return c.Incomplete
 }
 
+// unattributed is what is missing of who allocated, in words.
+func unattributed(c *model.Certificate) (reasons []string) {
+	if !c.Attribution.Complete && len(c.Attribution.Incomplete) == 0 {
+		return []string{"something is missing"}
+	}
+	for _, why := range c.Attribution.Incomplete {
+		reasons = append(reasons, escape.Bounded(why, maxProse))
+	}
+	return reasons
+}
+
+// figuresStand says that what is missing of who allocated makes no figure doubtful.
+const figuresStand = "No figure and no window depends on it."
+
 // footnotes explain the marks on figures that are not exact.
 func (v *view) footnotes() {
 	var off, least []string
@@ -50,6 +64,16 @@ func (v *view) certificate() {
 	}
 	for _, why := range lacks(&c) {
 		v.prose("  ", span{"✗ not complete: ", yellow}, span{escape.Bounded(why, maxProse) + ".", plain})
+	}
+	if c.Attribution.Complete {
+		v.prose("  ", span{"✓ who allocated: ", green}, span{"no stack, function or text is missing.", plain})
+	}
+	missing := unattributed(&c)
+	for _, why := range missing {
+		v.prose("  ", span{"- who allocated is not known in full: ", yellow}, span{why + ".", plain})
+	}
+	if len(missing) > 0 {
+		v.prose("  ", span{"  " + figuresStand, plain})
 	}
 	v.proofs()
 	v.blank()

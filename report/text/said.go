@@ -22,6 +22,8 @@ type Summary struct {
 	Answers []Answer
 	// Doubts are the reasons for which not everything is exact and proven; none where it is.
 	Doubts []string
+	// Unattributed are the reasons for which who allocated is not known in full. No figure depends on them.
+	Unattributed []string
 	// SummitID is the cell in which the highest moment is; 0 where it is in none.
 	SummitID int
 }
@@ -41,7 +43,7 @@ func Summarize(r *model.Report, by string) (*Summary, error) {
 	if len(v.meters) > 0 && len(v.ranked) > 0 {
 		s.SummitID = v.summit().id
 	}
-	s.Doubts = v.doubts()
+	s.Doubts, s.Unattributed = v.doubts(), unattributed(&r.Certificate)
 	return s, nil
 }
 

@@ -251,6 +251,7 @@ func (v *view) shortCertificate() {
 	changes := words.Count(v.r.Certificate.Made) + " changes"
 	if len(reasons) == 0 {
 		v.prose("  ", span{"✓ ", green}, span{fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).", changes, words.Plural(windows, "window")), plain})
+		v.shortAttribution()
 		return
 	}
 	v.prose("  ", span{"Certificate: ", bold}, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, words.Count(v.r.Certificate.Delivered)), plain})
@@ -261,4 +262,18 @@ func (v *view) shortCertificate() {
 	if more := len(reasons) - few; more > 0 {
 		v.prose("    ", span{fmt.Sprintf("  … and %d more", more), yellow})
 	}
+	v.shortAttribution()
+}
+
+// shortAttribution is a line where something of who allocated is not known.
+func (v *view) shortAttribution() {
+	reasons := unattributed(&v.r.Certificate)
+	if len(reasons) == 0 {
+		return
+	}
+	text := reasons[0]
+	if more := len(reasons) - 1; more > 0 {
+		text += fmt.Sprintf("; and %s (--full prints all)", words.Plural(more, "more reason"))
+	}
+	v.prose("    ", span{"Who allocated is not known in full: ", bold}, span{text + ". " + figuresStand, plain})
 }

@@ -79,6 +79,8 @@ function certificate(s: Session): HTMLElement {
   return h("div", {}, h("h2", {}, "Certificate"),
     p.complete ? h("p", { class: "good" }, "✓ complete: every change made in the kernel reached this page, and no window is missing.") : h("p", { class: "inexact" }, "✗ not complete:"),
     s.page.doubts.length > 0 && h("ul", {}, ...s.page.doubts.map((t) => h("li", {}, t))),
+    s.page.unnamed.length > 0 && h("p", {}, "Who allocated is not known in full; no figure and no window depends on that:"),
+    s.page.unnamed.length > 0 && h("ul", {}, ...s.page.unnamed.map((t) => h("li", {}, t))),
     h("p", {}, `${count(p.made)} changes made, ${count(p.delivered)} delivered, ${p.losses}.`, p.defects! > 0 && ` ${count(p.defects!)} boundaries lost: this is a defect of ipytracer, please report it.`, p.finished && ` The session ended: ${p.finished}.`),
     ...p.frees.map(([title, text]) => h("p", {}, `${title}: ${text}`)),
     h("p", { class: "quiet" }, "Peaks are kept by the kernel and computed again from the stream of changes; a window is proven where both agree to the byte."),

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// strictness is what --strict judges. The zero value judges nothing.
+type strictness struct{ figures, attribution bool }
+
+// The values of --strict. Alone it is strictFigures.
+const (
+	strictFigures     = "figures"
+	strictAttribution = "attribution"
+	strictAll         = "all"
+)
+
+// any reports whether anything is to be judged.
+func (s strictness) any() bool { return s.figures || s.attribution }
+
+// String is the value as it is typed.
+func (s *strictness) String() string {
+	switch {
+	case s.figures && s.attribution:
+		return strictAll
+	case s.figures:
+		return strictFigures
+	case s.attribution:
+		return strictAttribution
+	}
+	return ""
+}
+
+// Set reads the value as it is typed; true and false are those of a flag without one.
+func (s *strictness) Set(text string) error {
+	switch text {
+	case strictFigures, "true":
+		*s = strictness{figures: true}
+	case strictAttribution:
+		*s = strictness{attribution: true}
+	case strictAll:
+		*s = strictness{figures: true, attribution: true}
+	case "false":
+		*s = strictness{}
+	default:
+		return fmt.Errorf("it is %s, %s or %s", strictFigures, strictAttribution, strictAll)
+	}
+	return nil
+}
+
+// Type is what stands for the value in help.
+func (s *strictness) Type() string { return "what" }
+
+// addFlag defines the flag, which needs no value.
+func (s *strictness) addFlag(f *pflag.FlagSet, usage string) {
+	f.Var(s, "strict", usage)
+	f.Lookup("strict").NoOptDefVal = strictFigures
+}
+
+// boundError says what --strict found wanting.
+type boundError string
+
+func (e boundError) Error() string { return string(e) }
+
+// judge says what of a report is not as --strict wants it; nil where nothing is. note is what was not judged and is wanting, "" for nothing.
+func (s strictness) judge(r *model.Report) (note string, err error) {
+	c := &r.Certificate
+	figures, attribution := "", ""
+	if s.figures {
+		figures = wanting(r)
+	}
+	if !c.Attribution.Complete {
+		attribution = reasons(c.Attribution.Incomplete)
+	}
+	var all []string
+	if figures != "" {
+		all = append(all, "--strict: not every figure and window is exact: "+figures)
+	}
+	switch {
+	case attribution == "":
+	case s.attribution:
+		all = append(all, "--strict: who allocated is not known in full: "+attribution)
+	case s.figures:
+		note = fmt.Sprintf("who allocated was not judged, and is not known in full: %s (--strict=%s judges it)", attribution, strictAll)
+	}
+	if len(all) == 0 {
+		if note != "" {
+			note = "--strict: every figure and window is exact; " + note
+		}
+		return note, nil
+	}
+	if note != "" {
+		all = append(all, note)
+	}
+	return "", boundError(strings.Join(all, "; "))
+}
+
+// wanting says which figures and windows are not exact; "" where all are.
+func wanting(r *model.Report) string {
+	var all []string
+	if n, first := bounds(r); n > 0 {
+		text := words.Plural(n, "figure") + " only a bound"
+		if n > 1 {
+			text = words.Plural(n, "figure") + " only bounds"
+		}
+		all = append(all, fmt.Sprintf("%s (the first: %s)", text, first))
+	}
+	if !r.Certificate.Complete {
+		all = append(all, reasons(r.Certificate.Incomplete))
+	}
+	return strings.Join(all, "; ")
+}
+
+// reasons says the first of some, and how many more there are.
+func reasons(all []string) string {
+	if len(all) == 0 {
+		return "something is missing"
+	}
+	text := escape.Bounded(all[0], 300)
+	if more := len(all) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %s, see the report)", words.Plural(more, "more reason"))
+	}
+	return text
+}
+
+// bounds counts the figures of a report that are only bounds, and says which one is the first.
+func bounds(r *model.Report) (n int, first string) {
+	inexact := func(figures map[string]model.Figure, of string) {
+		least := ""
+		for id, f := range figures {
+			if !f.Exact {
+				n++
+				if least == "" || id < least {
+					least = id
+				}
+			}
+		}
+		if least != "" && first == "" {
+			first = words.Meter(least) + " of " + of
+		}
+	}
+	for w := range r.AllPassing() {
+		of := nameOf(w)
+		inexact(w.Meters, of)
+		inexact(w.Tree, of+" with its children")
+		for i := range w.Children {
+			inexact(w.Children[i].Meters, fmt.Sprintf("child %d in %s", w.Children[i].PID, of))
+		}
+	}
+	for b := range r.AllBetweenPassing() {
+		inexact(b.Meters, "the time "+b.Label)
+	}
+	for i := range r.Processes {
+		inexact(r.Processes[i].Meters, fmt.Sprintf("pid %d", r.Processes[i].PID))
+	}
+	return n, escape.Bounded(first, 200)
+}
+
+// nameOf is what people call a window.
+func nameOf(w *model.Window) string {
+	switch w.Kind {
+	case model.Cell:
+		return words.CellOf(w)
+	case model.Statement:
+		return fmt.Sprintf("line %d of a cell", w.Line)
+	case model.Experiment:
+		return "experiment " + w.Name
+	}
+	return "the session"
+}

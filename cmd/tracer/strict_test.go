@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/recording"
+	"ipytracer/report/reporttest"
+)
+
+func TestStrictValues(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+		bad  bool
+	}{
+		{nil, "", false}, {[]string{"--strict"}, strictFigures, false}, {[]string{"--strict=figures"}, strictFigures, false}, {[]string{"--strict=true"}, strictFigures, false},
+		{[]string{"--strict=false"}, "", false}, {[]string{"--strict=attribution"}, strictAttribution, false}, {[]string{"--strict=all"}, strictAll, false}, {[]string{"--strict=some"}, "", true},
+	} {
+		var s strictness
+		f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		s.addFlag(f, "")
+		if err := f.Parse(c.args); (err != nil) != c.bad || s.String() != c.want {
+			t.Errorf("%q: %q, %v", c.args, s.String(), err)
+		}
+	}
+}
+
+// TestStrictJudges: --strict judges figures and windows and says what is not exact; who allocated is mentioned, and judged where that is asked for.
+func TestStrictJudges(t *testing.T) {
+	rich, unnamed, bound, incomplete := reporttest.Rich(), reporttest.Rich(), reporttest.Rich(), reporttest.Rich()
+	for _, r := range []*model.Report{rich, unnamed, incomplete} {
+		exact(r)
+	}
+	unnamed.Certificate.Attribution = model.Attribution{Incomplete: []string{"native frames not known in time (44)"}}
+	exact(bound)
+	f := bound.Windows[3].Meters["cpu.numpy"]
+	f.Exact = false
+	bound.Windows[3].Meters["cpu.numpy"] = f
+	bound.Certificate.Attribution = unnamed.Certificate.Attribution
+	incomplete.Certificate.Complete, incomplete.Certificate.Incomplete = false, []string{"3 cells have no window", "more", "and more"}
+	for _, c := range []struct {
+		name, value string
+		r           *model.Report
+		note, err   []string
+	}{
+		{"all right", "all", rich, nil, nil},
+		{"not asked", "false", unnamed, nil, nil},
+		{"unnamed", "figures", unnamed, []string{"every figure and window is exact", "was not judged", "native frames not known in time (44)", "--strict=all"}, nil},
+		{"unnamed, all", "all", unnamed, nil, []string{"--strict: who allocated is not known in full: native frames not known in time (44)"}},
+		{"unnamed, alone", "attribution", unnamed, nil, []string{"who allocated is not known in full"}},
+		{"bound", "figures", bound, nil, []string{"--strict: not every figure and window is exact: 1 figure only a bound (the first: numpy of ", "who allocated was not judged"}},
+		{"bound, attribution", "attribution", bound, nil, []string{"who allocated is not known in full"}},
+		{"incomplete", "figures", incomplete, nil, []string{"not every figure and window is exact: 3 cells have no window (and 2 more reasons, see the report)"}},
+		{"incomplete, attribution", "attribution", incomplete, nil, nil},
+	} {
+		var s strictness
+		if err := s.Set(c.value); err != nil {
+			t.Fatal(err)
+		}
+		note, err := s.judge(c.r)
+		said := ""
+		if err != nil {
+			said = err.Error()
+			if status, text := explain(err); status != statusBound || text != said {
+				t.Errorf("%s: status %d, %q", c.name, status, text)
+			}
+		}
+		for text, want := range map[string][]string{note: c.note, said: c.err} {
+			if (text == "") != (len(want) == 0) {
+				t.Errorf("%s: %q, want %q", c.name, text, want)
+			}
+			for _, one := range want {
+				if !strings.Contains(note+said, one) {
+					t.Errorf("%s: note %q, error %q: want %q", c.name, note, said, one)
+				}
+			}
+		}
+		if strings.Contains(note+said, "\n") {
+			t.Errorf("%s: more than a sentence: %q", c.name, note+said)
+		}
+	}
+}
+
+// exact makes every figure of a report exact.
+func exact(r *model.Report) {
+	all := func(figures map[string]model.Figure) {
+		for id, f := range figures {
+			f.Exact, f.Bound = true, nil
+			figures[id] = f
+		}
+	}
+	for i := range r.Windows {
+		all(r.Windows[i].Meters)
+		all(r.Windows[i].Tree)
+		for k := range r.Windows[i].Children {
+			all(r.Windows[i].Children[k].Meters)
+		}
+	}
+	for i := range r.Between {
+		all(r.Between[i].Meters)
+	}
+	for i := range r.Processes {
+		all(r.Processes[i].Meters)
+	}
+}
+
+// TestStrictSessions: reports and plans of recordings end as --strict wants, with one sentence.
+func TestStrictSessions(t *testing.T) {
+	tracer := buildTracer(t)
+	whole, cut := recordedWith(t, &event.Finish{}, false), recordedWith(t, &event.Finish{}, true)
+	unnamed := recordedWith(t, &event.Finish{Lost: []event.Loss{{Reason: event.LostNative, Count: 44}}, Unnamed: []string{"not every line is known"}}, false)
+	lossy := recordedWith(t, &event.Finish{Lost: []event.Loss{{Reason: event.LostProcesses, Count: 1}}}, false)
+	for _, c := range []struct {
+		args   []string
+		status int
+		said   string
+	}{
+		{[]string{"report", whole, "--strict"}, 0, ""},
+		{[]string{"report", whole, "--strict=all"}, 0, ""},
+		{[]string{"report", unnamed, "--strict"}, 0, "tracer: --strict: every figure and window is exact; who allocated was not judged, and is not known in full: "},
+		{[]string{"report", unnamed, "--strict=all"}, statusBound, "who allocated is not known in full"},
+		{[]string{"report", lossy, "--strict"}, statusBound, "too many processes (1)"},
+		{[]string{"report", cut, "--strict"}, statusBound, "the recording was cut"},
+		{[]string{"report", cut}, 0, ""},
+		{[]string{"report", whole, "--strict=much"}, statusUsage, "figures, attribution or all"},
+		{[]string{"plan", whole, "--strict"}, 0, ""},
+		{[]string{"plan", unnamed, "--strict"}, 0, ""},
+		{[]string{"plan", cut, "--strict"}, statusBound, "the plan has doubts"},
+		{[]string{"plan", lossy, "--strict"}, statusBound, "the plan has doubts"},
+		{[]string{"diff", whole, unnamed, "--fail-over", "1%"}, 0, ""},
+	} {
+		cmd := exec.Command(tracer, append(c.args, "-q")...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		out, _ := cmd.Output()
+		if got := cmd.ProcessState.ExitCode(); got != c.status || !strings.Contains(said.String(), c.said) || (c.said == "") != (said.Len() == 0) || strings.Count(said.String(), "\n") > 1 {
+			t.Errorf("%v: status %d, want %d; %q, want %q", c.args, got, c.status, said.String(), c.said)
+		}
+		if cuts := strings.Contains(string(out), "the recording was cut"); cuts != (c.args[1] == cut) && c.args[0] == "report" {
+			t.Errorf("%v: a cut is said: %v", c.args, cuts)
+		}
+	}
+}
+
+// recordedWith is a file with a recording of a session of three cells that finishes like that, whole or cut in the middle.
+func recordedWith(t *testing.T, f *event.Finish, cut bool) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "session.arrows")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w, err := recording.NewWriter(file, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []event.Event
+	attributiontest.Notebook(func(e event.Event) { all = append(all, e) }, 3, 2)
+	for _, e := range all {
+		if last, ok := e.(*event.Finish); ok {
+			if cut {
+				continue
+			}
+			last.Lost, last.Unnamed = f.Lost, f.Unnamed
+		}
+		if err := w.Write(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
