@@ -2,12 +2,18 @@ package e2e
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"ipytracer/model"
+	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/tracer/nvmlhelper"
 )
 
 // machine describes two GPUs, and one process on the first, for the stand-in of NVML. The GPUs are those of the rig.
@@ -81,6 +87,90 @@ func TestVisibleDevices(t *testing.T) {
 				t.Errorf("GPU 0 has %+v", f)
 			}
 			checkNothingMissed(t, r)
+		})
+	}
+}
+
+// mapsNVML says whether a process has NVIDIA's library mapped.
+func mapsNVML(t *testing.T, pid int) bool {
+	t.Helper()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(maps), gpu.Library)
+}
+
+// useGPU makes a notebook take a MiB of its first device.
+const useGPU = "import gpu; gpu.cu.call('cuInit', 0); gpu.cu.call('cuCtxSetCurrent', gpu.cu.give('cuCtxCreate_v2', 0, 0)); a = gpu.cu.alloc(1 << 20)"
+
+// TestNVMLHelper: NVML is loaded when the target uses its GPU, and the driver has its devices, by a process that has no right; the session itself has nothing
+// of it. When that process is killed the report says so, and what it said before stands.
+func TestNVMLHelper(t *testing.T) {
+	together(t)
+	const used = 700 << 20
+	n := startNotebook(t, standIn(t, 1))
+	env := gputest.Environ(t, gputest.Library(t), fmt.Sprintf("driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 0 8589934592 0 -1 Stand-in\nprocess %d %d C\n", n.pid, used))
+	devices := strings.TrimPrefix(env[len(env)-1], gputest.DevicesVariable+"=")
+	if err := os.RemoveAll(devices); err != nil { // a machine that has not used its driver yet
+		t.Fatal(err)
+	}
+	tr := attachIn(t, env, n.pid, "--native")
+	helper := started(t, tr.cmd.Process.Pid, nvmlhelper.Command).PID
+	none := []string{"CapInh:\t" + noCapability, "CapPrm:\t" + noCapability, "CapEff:\t" + noCapability, "CapBnd:\t" + noCapability, "NoNewPrivs:\t1"}
+	allThreads(t, helper, none...)
+	if n.run("pass"); mapsNVML(t, helper) {
+		t.Error("the library is loaded, and nobody uses a GPU")
+	}
+	n.run("import gpu; gpu.cu.call('cuInit', 0)")
+	gputest.Devices(t, devices, "0")
+	n.run(useGPU)
+	until(t, "NVML is loaded", func() bool { n.run("pass"); return mapsNVML(t, helper) })
+	allThreads(t, helper, append(none, nothingMore...)...)
+	if mapsNVML(t, tr.cmd.Process.Pid) {
+		t.Error("the session has loaded the library")
+	}
+	n.run("'asked'")
+	if err := unix.Kill(helper, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the helper has gone", func() bool { return unix.Kill(helper, 0) != nil })
+	n.run("'ended'")
+	r, _ := tr.stop()
+	for _, w := range topCells(r, n.pid) {
+		if f := w.Meters["gpu.0.unattributed"]; (w.Source == "'asked'" || w.Source == "'ended'") && f.End != used-1<<20 {
+			t.Errorf("%s: unattributed %+v, want %d", w.Source, f, used-1<<20)
+		}
+	}
+	problems := strings.Join(r.Certificate.Problems, "\n")
+	if len(r.GPUs) != 1 || r.GPUs[0].UUID != "GPU-a" || !strings.Contains(problems, "gpu.N.unattributed is what it was before: the process that asks NVML has ended") {
+		t.Errorf("%+v: %s", r.GPUs, problems)
+	}
+}
+
+// TestOneGPUWithoutNVML: after a late attach, without NVML, to a process that has no word about its devices, the one GPU of the machine is no guess.
+func TestOneGPUWithoutNVML(t *testing.T) {
+	together(t)
+	for devices, guesses := range map[string]bool{"0": false, "0 1": true} {
+		t.Run(devices, func(t *testing.T) {
+			folder := t.TempDir()
+			gputest.Devices(t, folder, strings.Fields(devices)...)
+			s := startCells(t, standIn(t, 1), fmt.Sprintf(unseenContext, 0), inUnseenContext...)
+			tr := attachIn(t, append(os.Environ(), gputest.DevicesVariable+"="+folder), s.cmd.Process.Pid)
+			if _, err := io.WriteString(s.in, "go\n"); err != nil {
+				t.Fatal(err)
+			}
+			s.says("done!\n")
+			r, _ := tr.stop()
+			guessed := slices.ContainsFunc(r.Certificate.Lost, func(l model.Loss) bool { return strings.Contains(l.Reason, "whose device is a guess") && l.Count > 0 })
+			if guessed != guesses {
+				t.Errorf("%+v", r.Certificate)
+			}
+			for i, w := range topCells(r, s.cmd.Process.Pid) {
+				if f := w.Meters["gpu.0.driver"]; f.Exact == guesses || f.End != 11<<20 {
+					t.Errorf("cell %d: %+v", i+1, f)
+				}
+			}
 		})
 	}
 }

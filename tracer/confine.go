@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/tracer/confine"
-	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/process"
 	"ipytracer/tracer/userfile"
 )
@@ -41,12 +40,12 @@ func (s *Session) confine() error {
 	if err := s.fs.Helper.TakeOver(roots, r.Signals); err != nil {
 		return err
 	}
+	s.devices.start(r.User)
 	keep, err := s.kept()
 	if err != nil {
 		s.log.Info(fmt.Sprintf("this kernel takes %d capabilities to place a probe, which are kept", len(keep)), "error", err)
 	}
-	allowed := rules(*r, gpu.Loadable())
-	return Withdraw(*r, keep, allowed, func(err error) {
+	return Withdraw(*r, keep, rules(*r), func(err error) {
 		level := slog.LevelInfo // the filter forbids nearly all that Landlock does
 		if errors.Is(err, confine.ErrNoFilter) {
 			level = slog.LevelWarn
@@ -67,7 +66,7 @@ func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)
 	if err := confine.NoNewPrivileges(); err != nil {
 		return err
 	}
-	for _, err := range []error{confine.OnlyPaths(paths(r, gpu.Loadable())), confine.Allow(allowed)} {
+	for _, err := range []error{confine.OnlyPaths(paths(r)), confine.Allow(allowed)} {
 		switch {
 		case errors.Is(err, confine.ErrNoLandlock), errors.Is(err, confine.ErrNoFilter):
 			absent(err)
@@ -109,13 +108,9 @@ func (s *Session) kept() (keep []uint, why error) {
 	return []uint{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, why
 }
 
-// paths are the files that a session reads and makes by name. nvml: NVIDIA's library may be loaded yet, from wherever it is.
-func paths(r Remains, nvml bool) confine.Paths {
-	p := confine.Paths{Make: r.Folders, Read: slices.Concat(process.CgroupMounts(), r.Reads, []string{"/proc", "/sys", "/etc", "/dev/null"})}
-	if nvml {
-		p.Read, p.Drive = append(p.Read, "/"), []string{"/dev"}
-	}
-	return p
+// paths are the files that a session reads and makes by name.
+func paths(r Remains) confine.Paths {
+	return confine.Paths{Make: r.Folders, Read: slices.Concat(process.CgroupMounts(), r.Reads, []string{"/proc", "/sys", "/etc", "/dev/null"})}
 }
 
 // Signal sends SIGTERM, SIGHUP or SIGKILL to a target, if [Remains] says so.
@@ -130,8 +125,8 @@ var probing = []uint32{
 	unix.BPF_PROG_TEST_RUN, unix.BPF_OBJ_GET_INFO_BY_FD, unix.BPF_LINK_CREATE, unix.BPF_LINK_UPDATE, unix.BPF_LINK_DETACH, unix.BPF_ITER_CREATE,
 }
 
-// rules are the system calls that a session makes once the kernel half is loaded. nvml: NVIDIA's library may be loaded yet.
-func rules(r Remains, nvml bool) []confine.Rule {
+// rules are the system calls that a session makes once the kernel half is loaded. What NVML takes is its helper's ([nvmlhelper]).
+func rules(r Remains) []confine.Rule {
 	all := slices.Concat(Looking(), confine.Always(
 		unix.SYS_PERF_EVENT_OPEN, // a probe, before Linux 6.6
 		unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_DUP3,
@@ -146,9 +141,6 @@ func rules(r Remains, nvml bool) []confine.Rule {
 	if r.Files {
 		all = append(all, confine.Making()...)
 	}
-	if nvml {
-		all = append(all, driver()...)
-	}
 	return all
 }
 
@@ -157,16 +149,6 @@ func Looking() []confine.Rule {
 	return slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_PIDFD_OPEN, unix.SYS_SENDMSG, unix.SYS_RECVMSG), []confine.Rule{
 		confine.OneOf(unix.SYS_KILL, 1, 0), // is it there?
 		confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, 0),
-		{Call: unix.SYS_OPENAT2, Absent: true}, // whose flags lie in memory
+		{Call: unix.SYS_OPENAT2, Refuse: unix.ENOSYS}, // whose flags lie in memory, and openat serves
 	})
-}
-
-// driver are the calls of NVIDIA's library: it is loaded, opens /dev/nvidiactl and its like to read and write, and asks the driver by ioctls of
-// its own (type 'F', nv-ioctl-numbers.h of NVIDIA's open kernel modules).
-func driver() []confine.Rule {
-	return []confine.Rule{
-		{Call: unix.SYS_MMAP, When: [][]confine.Test{{confine.Without(2, unix.PROT_WRITE)}}},
-		{Call: unix.SYS_OPENAT, When: [][]confine.Test{{{Argument: 2, Mask: confine.Writing, Value: unix.O_RDWR}}}},
-		{Call: unix.SYS_IOCTL, When: [][]confine.Test{{{Argument: 1, Mask: 0xff00, Value: 'F' << 8}}}},
-	}
 }

@@ -123,7 +123,7 @@ func tryForbidden(t *testing.T) {
 	for name, c := range calls {
 		before[name] = try(c)
 	}
-	if err := errors.Join(confine.NoNewPrivileges(), confine.Allow(rules(Remains{}, false))); err != nil {
+	if err := errors.Join(confine.NoNewPrivileges(), confine.Allow(rules(Remains{}))); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range calls {
@@ -175,7 +175,7 @@ func TestFilesOfASession(t *testing.T) {
 func tryFiles(t *testing.T, dir string) {
 	parent := fmt.Sprintf("/proc/%d/", os.Getppid())
 	r := Remains{Files: true, Folders: []string{filepath.Join(dir, "inside")}, User: &userfile.User{UID: 65534, GID: 65534}}
-	if err := Withdraw(r, nil, rules(r, false), func(err error) { t.Error(err) }); err != nil {
+	if err := Withdraw(r, nil, rules(r), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/proc/self/maps", parent + "status", parent + "cgroup", "/proc/meminfo", "/etc/passwd", "/sys/kernel/btf/vmlinux"} {

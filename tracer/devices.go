@@ -1,33 +1,34 @@
 package tracer
 
 import (
-	"errors"
+	"cmp"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/nvmlhelper"
 	"ipytracer/tracer/process"
 )
 
-// devices is what a session knows of the machine's GPUs: NVML, opened once the first target has a CUDA driver.
+// devices is what a session knows of the machine's GPUs: what NVML says, which is asked once the first target has a CUDA driver, and, where it says nothing,
+// what /dev has.
 type devices struct {
 	fs     process.FS
 	kernel processes
 	log    *slog.Logger
 	report *certificate
+	charges
 
-	asked bool
-	nvml  *gpu.NVML
-	last  gpu.Snapshot
-	taken time.Time     // when last was taken
-	cost  time.Duration // of taking it
-	// used is what NVML charges to a process on each GPU, as last sampled.
-	used map[int32]*event.Readings
-	// rest is how much of that was beyond the ledger at each process's last boundary.
+	opened  bool // NVML was asked for the first time
+	silent  bool // it did not answer in time, once
+	counted bool // a target has had memory of a GPU
+	// unnamed are targets whose CUDA devices have CUDA's numbers, and their environment.
+	unnamed map[int]gpu.Environment
+	// rest is how much of what NVML charges was beyond the ledger at each process's last boundary.
 	rest map[int32]*unattributed
 }
 
@@ -36,30 +37,37 @@ type unattributed struct {
 	bytes [event.MaxDevices]event.Bytes
 }
 
-// open asks NVML, once for a session.
+// open asks NVML for the first time in a session.
 func (d *devices) open() {
-	if d.asked {
+	if d.opened {
 		return
 	}
-	d.asked = true
-	nvml, err := gpu.Open()
-	if err != nil {
-		var absent *gpu.NoNVMLError
-		if errors.As(err, &absent) {
-			d.report.problem("gpu.N.unattributed is not measured, and GPUs have CUDA's numbers: %v", err)
-		}
-		return
+	d.opened = true
+	if err := d.ask(); err != nil && !d.early {
+		d.without(err)
 	}
-	d.nvml = nvml
-	d.snapshot()
 }
 
-func (d *devices) close() {
-	if d.nvml != nil {
-		d.nvml.Close()
-		d.nvml = nil
+// without goes on without NVML, and says why.
+func (d *devices) without(err error) {
+	d.end(err)
+	numbers := ", and GPUs have CUDA's numbers"
+	if d.isAlone() { // they are the same
+		numbers = ""
+	}
+	d.report.problem("gpu.N.unattributed is not measured%s: %s", numbers, clean(err.Error()))
+}
+
+func (d *devices) isAlone() bool { return gpu.IsAlone(cmp.Or(d.fs.Root, "/proc")) }
+
+// conclude says, in the end, what NVML was never asked for.
+func (d *devices) conclude() {
+	if d.early && d.counted {
+		d.without(nvmlhelper.ErrNoDevices)
 	}
 }
+
+func (d *devices) close() { d.end(nil) }
 
 // named lists the devices, once they have been asked for.
 func (d *devices) named() (out []event.GPU) {
@@ -73,37 +81,48 @@ func (d *devices) named() (out []event.GPU) {
 	return out
 }
 
-// snapshot asks NVML anew, unless it was asked a moment ago: it must not take more than a twentieth of the time.
-func (d *devices) snapshot() (fresh bool) {
-	if d.nvml == nil || !d.taken.IsZero() && time.Since(d.taken) < max(20*d.cost, 10*time.Millisecond) {
+// snapshot asks NVML anew, at a boundary of a process, unless it was asked a moment ago. last: nothing comes after it.
+func (d *devices) snapshot(pid int32, last bool) (fresh bool) {
+	if !d.opened || d.helper == nil || !last && !d.due() {
 		return false
 	}
-	began := time.Now()
-	last, err := d.nvml.Snapshot()
-	if err != nil {
-		d.log.Warn("NVML does not answer", "error", err)
-		return false
+	before := d.answered()
+	err := d.ask()
+	switch {
+	case err == nil && !before:
+		return d.agrees()
+	case err == nil:
+		return true
+	case d.early:
+	case !before:
+		d.without(err)
+	case d.helper == nil || !d.silent:
+		d.silent = true
+		d.stale(pid, err)
 	}
-	d.last, d.taken, d.cost = last, time.Now(), time.Since(began)
-	d.used = map[int32]*event.Readings{}
-	for _, device := range last.Devices {
-		if device.Index >= event.MaxDevices {
-			continue
-		}
-		processes := device.Processes
-		for _, i := range device.Instances {
-			processes = append(slices.Clip(processes), i.Processes...)
-		}
-		for _, p := range processes {
-			if !p.UsedKnown {
-				continue
+	return false
+}
+
+// stale says that what NVML said last stands for what it does not say.
+func (d *devices) stale(pid int32, err error) {
+	if d.rest[pid] == nil {
+		d.report.misses(int(pid), now(), metersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s", pid, clean(err.Error()))
+	}
+	for pid := range d.rest {
+		d.report.misses(int(pid), now(), metersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s", pid, clean(err.Error()))
+	}
+}
+
+// agrees says whether NVML, which answers for the first time, numbers the GPUs of the targets as CUDA does; else what it says is of no use.
+func (d *devices) agrees() bool {
+	for pid, environment := range d.unnamed {
+		found := gpu.MapOrdinals(d.last.Devices, environment)
+		for ordinal, place := range found.Places {
+			if found.Doubt != "" || d.last.Devices[place.Device].Index != ordinal {
+				d.without(fmt.Errorf("NVIDIA's devices came to /dev after pid %d had loaded the CUDA driver, and have other numbers there", pid))
+				d.last, d.used = gpu.Snapshot{}, nil
+				return false
 			}
-			r := d.used[int32(p.PID)]
-			if r == nil {
-				r = &event.Readings{}
-				d.used[int32(p.PID)] = r
-			}
-			r[event.OfDevice(device.Index, event.Unattributed)] += event.Bytes(p.Used)
 		}
 	}
 	return true
@@ -112,13 +131,16 @@ func (d *devices) snapshot() (fresh bool) {
 // sample puts into a boundary what NVML charges to its process beyond what the ledger knows of. It is asked anew where
 // a cell or a session begins or ends.
 func (d *devices) sample(b *event.Boundary) {
-	if d.nvml == nil {
+	if !d.opened {
 		return
+	}
+	for n := range event.MaxDevices {
+		d.counted = d.counted || b.Value[event.OfDevice(n, event.Driver)] > 0
 	}
 	fresh := false
 	switch b.Kind {
 	case event.Attached, event.Detached, event.CellOpen, event.CellClose:
-		fresh = d.snapshot()
+		fresh = d.snapshot(b.PID, b.Kind == event.Detached)
 	}
 	ends := b.Kind == event.ProcessExit || b.Kind == event.ProcessExec
 	// The first time what was said a moment ago serves.
@@ -160,10 +182,9 @@ func (d *devices) identify(t *target, late bool) {
 	told := ledger.Devices{Only: -1, Late: late && d.fs.MayUseGPUs(t.pid)}
 	variables, _ := d.fs.Variables(t.pid, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 	visible, set := variables["CUDA_VISIBLE_DEVICES"]
-	if d.nvml != nil {
-		found := gpu.MapOrdinals(d.last.Devices, gpu.Environment{
-			VisibleDevices: visible, VisibleSet: set, DeviceOrder: variables["CUDA_DEVICE_ORDER"],
-		})
+	environment := gpu.Environment{VisibleDevices: visible, VisibleSet: set, DeviceOrder: variables["CUDA_DEVICE_ORDER"]}
+	if d.answered() {
+		found := gpu.MapOrdinals(d.last.Devices, environment)
 		for _, place := range found.Places {
 			told.Physical = append(told.Physical, d.last.Devices[place.Device].Index)
 		}
@@ -171,19 +192,41 @@ func (d *devices) identify(t *target, late bool) {
 			d.report.misses(t.pid, 0, metersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s", t.pid, found.Doubt)
 		}
 		told.Only = d.onlyDevice(t, told.Physical)
-	} else if set && visible != "" {
-		if !strings.Contains(visible, ",") {
-			told.Only = 0 // whichever it is
-		}
-		d.report.problem("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(visible))
+	} else {
+		told.Only = d.unnamedDevice(t, environment)
 	}
 	if err := d.kernel.SetDevices(t.slot, told); err != nil {
 		d.report.misses(t.pid, 0, metersOfGPU, "pid %d: %v", t.pid, err)
 	}
 }
 
+// unnamedDevice is the one GPU that a target can use where NVML says nothing, by CUDA's number; -1 if there may be several.
+func (d *devices) unnamedDevice(t *target, environment gpu.Environment) int {
+	if d.early { // NVML may answer later
+		if d.unnamed == nil {
+			d.unnamed = map[int]gpu.Environment{}
+		}
+		d.unnamed[t.pid] = environment
+	}
+	held, _ := d.fs.GPUs(t.pid) // the tracer may live in a container with one GPU, the target outside
+	if d.isAlone() && !slices.ContainsFunc(held, func(minor int) bool { return minor != 0 }) {
+		return 0
+	}
+	if !environment.VisibleSet || environment.VisibleDevices == "" {
+		return -1
+	}
+	d.report.problem("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(environment.VisibleDevices))
+	if strings.Contains(environment.VisibleDevices, ",") {
+		return -1
+	}
+	return 0 // whichever it is
+}
+
 // metersOfGPU are those that are told by device.
 var metersOfGPU = event.MetersOf(func(f *event.Facts) bool { return f.Meter >= event.CPUMeters })
+
+// metersOfNVML are those that only NVML tells.
+var metersOfNVML = event.MetersOf(func(f *event.Facts) bool { return f.Meter == event.OfDevice(0, event.Unattributed) })
 
 // onlyDevice is the one GPU that a target can use, or, where it uses CUDA already, does; -1 if there may be several.
 func (d *devices) onlyDevice(t *target, physical []int) int {

@@ -117,6 +117,7 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 func (s *Session) finish() *event.Finish {
 	end := now()
 	s.sayOverlooked(end)
+	s.devices.conclude()
 	f := &event.Finish{
 		Time: end, Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
 		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits()), GPUs: s.devices.named(), Problems: s.trouble, Unnamed: s.unnamed,

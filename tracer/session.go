@@ -46,7 +46,7 @@ type Options struct {
 	// Tolerant leaves out targets that have ended before they are traced, as long as one is left.
 	Tolerant bool
 	// Confine takes from this program, in front of all that looks into a target, what the session does not need ([Remains]). Nothing can be started
-	// afterwards, nor can another session. Where the machine cannot, the log says so. nil: nothing is taken.
+	// afterwards, nor can another session. Where the machine cannot, the log says so. nil: nothing is taken, and NVML is not asked.
 	Confine *Remains
 	// Glances is how often a boundary is drawn at which nothing happens, so that what is open has figures up to then; 0 for never.
 	Glances time.Duration

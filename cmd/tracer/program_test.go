@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/look"
+	"ipytracer/tracer/nvmlhelper"
 	"ipytracer/tracer/process"
 )
 
@@ -17,7 +18,7 @@ import (
 var programDir string
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{look.Command, process.HelperCommand}, os.Args[1]) { // the program has started itself
+	if len(os.Args) > 1 && slices.Contains([]string{look.Command, process.HelperCommand, nvmlhelper.Command}, os.Args[1]) { // the program has started itself
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	code := m.Run()

@@ -151,7 +151,8 @@ func TestTests(t *testing.T) {
 		rules := append(append(Program(), Reading()...),
 			// dup3 never does anything here: its arguments are no descriptors, or the same one twice.
 			Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(0, 1000), Is(1, 1000)}, {{2, 1<<40 | 0xf0, 1<<40 | 0x10}}}},
-			OneOf(unix.SYS_DUP3, 2, 7), Rule{Call: unix.SYS_MKDIRAT, Absent: true}, Rule{Call: unix.SYS_MKDIRAT})
+			OneOf(unix.SYS_DUP3, 2, 7), Rule{Call: unix.SYS_MKDIRAT, Refuse: unix.ENOSYS}, Rule{Call: unix.SYS_MKDIRAT},
+			Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(2, 6)}, {Is(2, 5), Is(1, 1)}}, Refuse: unix.EXDEV}, Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(2, 4)}}, Refuse: unix.EAGAIN})
 		if err := errors.Join(NoNewPrivileges(), Allow(rules)); err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +176,14 @@ func TestTests(t *testing.T) {
 			}
 		}
 		if _, _, errno := unix.RawSyscall(unix.SYS_MKDIRAT, 0, 0, 0); errno != unix.ENOSYS {
-			t.Errorf("absent: %v", errno)
+			t.Errorf("refused in all cases: %v", errno)
+		}
+		for arguments, want := range map[[3]uintptr]unix.Errno{
+			{0, 0, 6}: unix.EXDEV, {0, 1, 5}: unix.EXDEV, {0, 2, 5}: unix.EPERM, {1000, 1000, 6}: unix.EXDEV, {0, 0, 4}: unix.EAGAIN, {1000, 1000, 4}: unix.EAGAIN,
+		} {
+			if _, _, errno := unix.RawSyscall(unix.SYS_DUP3, arguments[0], arguments[1], arguments[2]); errno != want {
+				t.Errorf("%v: %v, want %v", arguments, errno, want)
+			}
 		}
 		if _, _, errno := unix.RawSyscall(unix.SYS_GETPID|x32, 0, 0, 0); errno != unix.EPERM {
 			t.Errorf("by its other number: %v", errno)
@@ -186,7 +194,7 @@ func TestTests(t *testing.T) {
 // TestNoFilter: a kernel that has no filters is told from one that takes none of ours.
 func TestNoFilter(t *testing.T) {
 	confined(t, func(t *testing.T) {
-		if err := errors.Join(NoNewPrivileges(), install([]Rule{{Call: unix.SYS_SECCOMP, Absent: true}}, verdict(unix.SECCOMP_RET_ALLOW, 0), 0)); err != nil {
+		if err := errors.Join(NoNewPrivileges(), install([]Rule{{Call: unix.SYS_SECCOMP, Refuse: unix.ENOSYS}}, verdict(unix.SECCOMP_RET_ALLOW, 0), 0)); err != nil {
 			t.Fatal(err)
 		}
 		if err := Allow(Program()); !errors.Is(err, ErrNoFilter) {
@@ -246,7 +254,7 @@ func TestOnlyPaths(t *testing.T) {
 // TestNoLandlock: a kernel that has none is told.
 func TestNoLandlock(t *testing.T) {
 	confined(t, func(t *testing.T) {
-		err := errors.Join(NoNewPrivileges(), install([]Rule{{Call: unix.SYS_LANDLOCK_CREATE_RULESET, Absent: true}}, verdict(unix.SECCOMP_RET_ALLOW, 0), 0))
+		err := errors.Join(NoNewPrivileges(), install([]Rule{{Call: unix.SYS_LANDLOCK_CREATE_RULESET, Refuse: unix.ENOSYS}}, verdict(unix.SECCOMP_RET_ALLOW, 0), 0))
 		if err != nil {
 			t.Fatal(err)
 		}

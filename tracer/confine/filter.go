@@ -19,8 +19,9 @@ type Rule struct {
 	Call uintptr
 	// When are the cases in which it is allowed: in any of them all tests hold. Without a case it is allowed always.
 	When [][]Test
-	// Absent makes it fail as on a kernel that does not know it (ENOSYS), in all cases: there is another call that serves, and it may be looked into.
-	Absent bool
+	// Refuse makes it fail with this error in those cases, whatever other rules allow, and the kernel's log does not say so: it is what a program is used to
+	// from machines that have not got the call, or that do not let its user do this.
+	Refuse unix.Errno
 }
 
 // Test compares one argument of a system call. Pointers cannot be followed: whoever makes the call could change what lies there.
@@ -49,21 +50,22 @@ func Allow(rules []Rule) error {
 	if runtime.GOARCH != "amd64" {
 		return fmt.Errorf("%w: only x86-64 is known", ErrNoFilter)
 	}
-	// What is said to be absent is no misdeed: a filter of its own, which is not logged, says so.
-	var absent, rest []Rule
-	for _, r := range merge(rules) {
-		if r.Absent {
-			absent = append(absent, r)
-			r = Rule{Call: r.Call}
+	// What is refused is no misdeed: a filter of its own, which is not logged, says so. Of two filters the stricter one counts, unless that ends the program:
+	// so the other one allows the same.
+	var refused, rest []Rule
+	for _, r := range rules {
+		if r.Refuse != 0 {
+			refused = append(refused, r)
+			r.Refuse = 0
 		}
 		rest = append(rest, r)
 	}
-	if len(absent) > 0 {
-		if err := install(absent, verdict(unix.SECCOMP_RET_ALLOW, 0), 0); err != nil {
+	if len(refused) > 0 {
+		if err := install(refused, verdict(unix.SECCOMP_RET_ALLOW, 0), 0); err != nil {
 			return err
 		}
 	}
-	return install(rest, deny(), unix.SECCOMP_FILTER_FLAG_LOG) // Linux 4.14
+	return install(merge(rest), deny(), unix.SECCOMP_FILTER_FLAG_LOG) // Linux 4.14
 }
 
 // install adds a filter. Of several the strictest counts.
@@ -146,23 +148,23 @@ func assemble(rules []Rule, otherwise unix.SockFilter) ([]unix.SockFilter, error
 	return program, nil
 }
 
-// block is what is run for a call that is the rule's: it ends with a verdict.
+// block is what is run for a call that is the rule's: it ends with a verdict, or, where a refusal does not hold, goes on to the next rule.
 func (r Rule) block() (code []unix.SockFilter) {
-	allow := verdict(unix.SECCOMP_RET_ALLOW, 0)
-	switch {
-	case r.Absent:
-		return []unix.SockFilter{verdict(unix.SECCOMP_RET_ERRNO, uint32(unix.ENOSYS))}
-	case len(r.When) == 0:
-		return []unix.SockFilter{allow}
+	yes, no := verdict(unix.SECCOMP_RET_ALLOW, 0), deny()
+	if r.Refuse != 0 {
+		yes, no = verdict(unix.SECCOMP_RET_ERRNO, uint32(r.Refuse)), load(offsetCall)
+	}
+	if len(r.When) == 0 {
+		return []unix.SockFilter{yes}
 	}
 	for _, tests := range r.When {
-		body := []unix.SockFilter{allow}
+		body := []unix.SockFilter{yes}
 		for i := len(tests) - 1; i >= 0; i-- { // from behind: how far to skip is known
 			body = append(tests[i].code(len(body)), body...)
 		}
 		code = append(code, body...)
 	}
-	return append(code, deny())
+	return append(code, no)
 }
 
 // code goes on behind itself where the test holds; else it skips what is behind it, too.
@@ -181,7 +183,7 @@ func (t Test) code(behind int) (code []unix.SockFilter) {
 	return append(lower, code...)
 }
 
-// merge makes one rule of all on the same call: what one of them allows is allowed. What one of them says to be absent is, whatever others say.
+// merge makes one rule of all on the same call: what one of them allows is allowed.
 func merge(rules []Rule) (merged []Rule) {
 	at := map[uintptr]int{}
 	for _, r := range rules {
@@ -192,7 +194,6 @@ func merge(rules []Rule) (merged []Rule) {
 			continue
 		}
 		m := &merged[i]
-		m.Absent = m.Absent || r.Absent
 		if len(m.When) == 0 || len(r.When) == 0 {
 			m.When = nil
 		} else {

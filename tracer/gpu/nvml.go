@@ -46,6 +46,14 @@ func Loadable() bool {
 	})
 }
 
+// Missing says why there is nothing to load, nil if there is.
+func Missing() *NoNVMLError {
+	if Loadable() {
+		return nil
+	}
+	return &NoNVMLError{Reason: LibraryAbsent}
+}
+
 // Open loads and starts NVML. It fails with a [*NoNVMLError]. Every success must be followed by one Close.
 // The first call may take seconds where the driver has to wake the GPUs (persistence mode off).
 func Open() (*NVML, error) {

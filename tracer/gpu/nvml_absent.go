@@ -8,6 +8,9 @@ type NVML struct{}
 // Loadable says that there is no NVML to load.
 func Loadable() bool { return false }
 
+// Missing says that there is no NVML in this build.
+func Missing() *NoNVMLError { return &NoNVMLError{Reason: NotBuiltIn} }
+
 // Open returns a [*NoNVMLError] with the reason [NotBuiltIn].
 func Open() (*NVML, error) { return nil, &NoNVMLError{Reason: NotBuiltIn} }
 

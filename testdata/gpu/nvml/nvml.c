@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine.h"
+#include "driver.h"
 
 // answer is what a function returns for a device: what the file says, or success.
 static nvmlReturn_t answer(const char *function, const struct nvmlDevice_st *d)
@@ -41,12 +41,15 @@ nvmlReturn_t nvmlInit_v2(void)
 {
 	nvmlReturn_t ret;
 
-	if (!machine.initialized)
-		read_machine();
-	machine.initialized++;
+	if (machine.initialized++)
+		return NVML_SUCCESS;
+	read_machine();
+	machine.initialized = 1;
 	ret = answer("nvmlInit", &machine.global);
+	if (ret == NVML_SUCCESS && !driver_starts(&ret))
+		driver_stops();
 	if (ret != NVML_SUCCESS)
-		machine.initialized--;
+		machine.initialized = 0;
 	return ret;
 }
 
@@ -58,7 +61,8 @@ nvmlReturn_t nvmlInit(void)
 nvmlReturn_t nvmlShutdown(void)
 {
 	TRY("nvmlShutdown", &machine.global);
-	machine.initialized--;
+	if (!--machine.initialized)
+		driver_stops();
 	return NVML_SUCCESS;
 }
 
@@ -104,6 +108,8 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *dev
 	if (index >= (unsigned int)machine.count)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	TRY("nvmlDeviceGetHandleByIndex", machine.devices[index]);
+	if (!driver_is_asked(machine.devices[index]->minor))
+		return NVML_ERROR_UNKNOWN;
 	device->handle = machine.devices[index];
 	return NVML_SUCCESS;
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,9 +25,10 @@ func Library(t testing.TB, hidden ...string) string {
 	}
 	dir := t.TempDir()
 	args := []string{
-		"-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I", filepath.Join(dirs[1], "pkg/nvml"),
-		"-o", filepath.Join(dir, "libnvidia-ml.so.1"), filepath.Join(dirs[0], "testdata/gpu/nvml/nvml.c"),
-		filepath.Join(dirs[0], "testdata/gpu/nvml/machine.c"),
+		"-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-I", filepath.Join(dirs[1], "pkg/nvml"), "-o", filepath.Join(dir, "libnvidia-ml.so.1"),
+	}
+	for _, name := range []string{"nvml", "machine", "driver"} {
+		args = append(args, filepath.Join(dirs[0], "testdata/gpu/nvml", name+".c"))
 	}
 	if len(hidden) > 0 {
 		script := filepath.Join(dir, "hidden")
@@ -39,13 +41,53 @@ func Library(t testing.TB, hidden ...string) string {
 	return dir
 }
 
-// Environ is the environment of a command that finds the stand-in in dir and, in it, the machine that text describes
-// (testdata/gpu/nvml/README.md).
+// Environ is the environment of a command that finds the stand-in in dir, in it the machine that text describes (testdata/gpu/nvml/README.md), and
+// the machine's devices in a folder of their own.
 func Environ(t testing.TB, dir, text string) []string {
 	t.Helper()
-	machine := filepath.Join(t.TempDir(), "machine")
+	return append(os.Environ(), Variables(t, dir, text)...)
+}
+
+// Variables are those that [Environ] adds. What a program reads that has given up most files is in LD_LIBRARY_PATH, too.
+func Variables(t testing.TB, dir, text string) []string {
+	t.Helper()
+	own := t.TempDir()
+	machine := filepath.Join(own, "machine")
 	Write(t, machine, text)
-	return append(os.Environ(), "LD_LIBRARY_PATH="+dir, "NVML_STANDIN="+machine)
+	devices := filepath.Join(own, "devices")
+	Devices(t, devices, minors(text)...)
+	return []string{"LD_LIBRARY_PATH=" + dir + ":" + own, "NVML_STANDIN=" + machine, DevicesVariable + "=" + devices}
+}
+
+// DevicesVariable names the folder of the driver's devices, for the stand-in and for a program that was linked with gpu.Folder=$NVML_STANDIN_DEVICES.
+const DevicesVariable = "NVML_STANDIN_DEVICES"
+
+// Devices makes what NVIDIA's driver has in /dev for GPUs with these minor numbers, in a folder that may be there. There is no driver behind any.
+func Devices(t testing.TB, folder string, minors ...string) {
+	t.Helper()
+	caps := filepath.Join(folder, "nvidia-caps")
+	if err := os.MkdirAll(caps, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"nvidia-caps/nvidia-cap1", "nvidia-caps/nvidia-cap2", "nvidia-uvm", "nvidiactl"}
+	for _, minor := range minors {
+		names = append(names, "nvidia"+minor)
+	}
+	for _, name := range names {
+		if err := os.Symlink("/dev/null", filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// minors are the minor numbers of the GPUs that a text describes.
+func minors(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 3 && fields[0] == "gpu" && !slices.Contains(all, fields[3]) {
+			all = append(all, fields[3])
+		}
+	}
+	return all
 }
 
 // Write writes a file of a test.

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"ipytracer/tracer/nvmlhelper"
+)
+
+// newNVMLHelperCommand is what asks NVML for a session.
+func newNVMLHelperCommand() *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use:    nvmlhelper.Command,
+		Short:  "Ask NVIDIA's driver for a session; started by tracer itself",
+		Hidden: true,
+		Args:   usageArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			as, err := nvmlhelper.ParseUser(user)
+			if err != nil {
+				return usageError{err}
+			}
+			return nvmlhelper.Serve(as)
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "who it becomes: ids of the user, the group, and further groups")
+	return cmd
+}

@@ -1,0 +1,314 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/nvmlhelper"
+	"ipytracer/tracer/process"
+)
+
+func TestMain(m *testing.M) {
+	gpu.Folder = "$" + gputest.DevicesVariable
+	if len(os.Args) > 1 && os.Args[1] == nvmlhelper.Command { // the program has started itself
+		if err := nvmlhelper.Serve(nil); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestNVMLWhileConfined: NVIDIA's library is loaded and asked after the session has been confined, as for a target that imports PyTorch late.
+// IPYTRACER_NVML=machine takes the machine's own library and devices, not the stand-in.
+func TestNVMLWhileConfined(t *testing.T) {
+	if os.Getenv(confinedVariable) != "" {
+		askConfined(t)
+		return
+	}
+	if (&gpu.NoNVMLError{Reason: gpu.NotBuiltIn}).Error() == missing() {
+		t.Skip(missing())
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestNVMLWhileConfined$", "-test.v")
+	cmd.Env = os.Environ()
+	if os.Getenv("IPYTRACER_NVML") != "machine" {
+		cmd.Env = gputest.Environ(t, gputest.Library(t), "driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 0 8589934592 0 -1 Stand-in\n")
+	}
+	cmd.Env = append(cmd.Env, confinedVariable+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "PASS: TestNVMLWhileConfined") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+func missing() string {
+	if err := gpu.Missing(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func askConfined(t *testing.T) {
+	var c charges
+	c.start(nil)
+	if err := Withdraw(Remains{}, nil, rules(Remains{}), func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	defer c.end(nil)
+	for range 2 {
+		if err := c.ask(); err != nil || len(c.last.Devices) == 0 || !c.last.Devices[0].Memory.Known {
+			t.Fatalf("%+v %v", c.last, err)
+		}
+		t.Logf("%+v", c.last)
+	}
+}
+
+// fakeNVML says what a test wants, the last forever.
+type fakeNVML struct {
+	says   []any // a gpu.Snapshot or an error
+	asked  int
+	closed bool
+}
+
+func (f *fakeNVML) Snapshot() (gpu.Snapshot, error) {
+	one := f.says[min(f.asked, len(f.says)-1)]
+	f.asked++
+	if err, ok := one.(error); ok {
+		return gpu.Snapshot{}, err
+	}
+	return one.(gpu.Snapshot), nil
+}
+
+func (f *fakeNVML) Close() { f.closed = true }
+
+// devicesKernel notes what it is told of GPUs.
+type devicesKernel struct {
+	processes
+	told []ledger.Devices
+}
+
+func (k *devicesKernel) SetDevices(_ uint32, d ledger.Devices) error {
+	k.told = append(k.told, d)
+	return nil
+}
+
+// gpuSession is what a session knows of GPUs: a target with an environment, on a machine with some devices.
+type gpuSession struct {
+	devices
+	report certificate
+	kernel devicesKernel
+	nvml   *fakeNVML
+	target *target
+}
+
+const gpuTarget = 4242
+
+func newGPUSession(t *testing.T, environment string, minors []string, says ...any) *gpuSession {
+	t.Helper()
+	proc, nodes := t.TempDir(), t.TempDir()
+	own := filepath.Join(proc, fmt.Sprint(gpuTarget))
+	if err := errors.Join(os.MkdirAll(filepath.Join(own, "fd"), 0o755), os.WriteFile(filepath.Join(own, "environ"), []byte(environment), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if minors != nil {
+		gputest.Devices(t, nodes, minors...)
+	}
+	t.Setenv(gputest.DevicesVariable, nodes)
+	s := &gpuSession{nvml: &fakeNVML{says: says}, target: &target{pid: gpuTarget}}
+	s.devices = devices{fs: process.FS{Root: proc}, kernel: &s.kernel, log: slog.New(slog.DiscardHandler), report: &s.report}
+	if len(says) > 0 {
+		s.helper = s.nvml
+	} else {
+		s.why = &gpu.NoNVMLError{Reason: gpu.LibraryAbsent}
+	}
+	return s
+}
+
+// holds makes the target hold a device open.
+func (s *gpuSession) holds(t *testing.T, minor int) {
+	t.Helper()
+	link := filepath.Join(s.fs.Root, fmt.Sprint(gpuTarget), "fd", fmt.Sprint(10+minor))
+	if err := os.Symlink(fmt.Sprintf("/dev/nvidia%d", minor), link); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cell is the end of a cell, with so much on GPU 0 as the driver's calls tell. Time has passed since the last one.
+func (s *gpuSession) cell(driver event.Bytes) event.Bytes {
+	s.taken = s.taken.Add(-time.Hour)
+	b := event.Boundary{Kind: event.CellClose, PID: gpuTarget, Root: 1}
+	b.Value[event.OfDevice(0, event.Driver)] = driver
+	s.sample(&b)
+	return b.Value[event.OfDevice(0, event.Unattributed)]
+}
+
+func (s *gpuSession) says(text string) bool {
+	return slices.ContainsFunc(s.report.trouble, func(p string) bool { return strings.Contains(p, text) })
+}
+
+// using is what NVML says while the target uses so much of GPU 0.
+func using(bytes int64, others ...gpu.Device) gpu.Snapshot {
+	first := gpu.Device{UUID: "GPU-a", PCIBusID: "00000000:0F:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+	if bytes > 0 {
+		first.Processes = []gpu.Process{{PID: gpuTarget, Used: bytes, UsedKnown: true}}
+	}
+	return gpu.Snapshot{Devices: append([]gpu.Device{first}, others...)}
+}
+
+// TestOneGPUWithoutNVML: where the machine has one GPU its number is certain, whatever NVML says; where it has several it is not.
+func TestOneGPUWithoutNVML(t *testing.T) {
+	for name, c := range map[string]struct {
+		environment   string
+		minors        []string
+		served        []string
+		held          []int
+		only          int
+		numbers, said bool // are doubted, in one way or the other
+	}{
+		"one":                          {minors: []string{"0"}, only: 0},
+		"one, that it holds":           {minors: []string{"0"}, held: []int{0}, only: 0},
+		"one, chosen":                  {minors: []string{"0"}, environment: "CUDA_VISIBLE_DEVICES=0\x00", only: 0},
+		"one, by its name":             {minors: []string{"0"}, environment: "CUDA_VISIBLE_DEVICES=GPU-a,GPU-b\x00", only: 0},
+		"one of several":               {minors: []string{"0"}, served: []string{"0000:00:06.0", "0000:00:07.0"}, only: -1, numbers: true},
+		"one, the target has others":   {minors: []string{"0"}, held: []int{0, 1}, only: -1},
+		"several":                      {minors: []string{"0", "1"}, only: -1, numbers: true},
+		"several, one of them visible": {minors: []string{"0", "1"}, environment: "CUDA_VISIBLE_DEVICES=1\x00", only: 0, numbers: true, said: true},
+		"several, two of them visible": {minors: []string{"0", "1"}, environment: "CUDA_VISIBLE_DEVICES=1,0\x00", only: -1, numbers: true, said: true},
+		"another than the first":       {minors: []string{"3"}, only: -1, numbers: true},
+		"none":                         {only: -1, numbers: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newGPUSession(t, c.environment, c.minors)
+			for _, minor := range c.held {
+				s.holds(t, minor)
+			}
+			for _, bus := range c.served {
+				if err := os.MkdirAll(filepath.Join(s.fs.Root, "driver/nvidia/gpus", bus), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.identify(s.target, true)
+			if len(s.kernel.told) != 1 || s.kernel.told[0].Only != c.only || s.kernel.told[0].Late != (len(c.held) > 0) {
+				t.Errorf("told %+v, want only %d", s.kernel.told, c.only)
+			}
+			if s.says("GPUs have CUDA's numbers") != c.numbers || s.says("nobody can say which GPUs these are") != c.said || !s.says("gpu.N.unattributed is not measured") {
+				t.Errorf("%q", s.report.trouble)
+			}
+		})
+	}
+}
+
+// TestNVMLComesLate: NVIDIA's devices come to /dev when the target uses its GPU.
+func TestNVMLComesLate(t *testing.T) {
+	s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices, nvmlhelper.ErrNoDevices, using(700), using(800))
+	s.identify(s.target, false)
+	if got := s.cell(0); got != 0 || s.nvml.asked != 2 {
+		t.Errorf("%d, asked %d times", got, s.nvml.asked)
+	}
+	if got := s.cell(100); got != 600 || len(s.named()) != 1 {
+		t.Errorf("%d of %+v", got, s.named())
+	}
+	if got := s.cell(100); got != 700 {
+		t.Error(got)
+	}
+	s.conclude()
+	if len(s.report.trouble) > 0 || s.nvml.closed {
+		t.Error(s.report.trouble)
+	}
+	s.close()
+	if !s.nvml.closed {
+		t.Error("the helper is left")
+	}
+}
+
+// TestNVMLNeverComes: without devices nothing is missing, unless the target has used a GPU all the same, in a container that has its own.
+func TestNVMLNeverComes(t *testing.T) {
+	for _, driver := range []event.Bytes{0, 100} {
+		s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices)
+		s.identify(s.target, false)
+		s.cell(driver)
+		s.conclude()
+		if s.says("gpu.N.unattributed is not measured") != (driver > 0) || len(s.report.trouble) > 1 {
+			t.Errorf("%d bytes: %q", driver, s.report.trouble)
+		}
+	}
+}
+
+// TestNVMLComesLateWithOtherNumbers: memory has been counted by CUDA's numbers; NVML's, which are others, must not stand beside them.
+func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
+	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", nil, nvmlhelper.ErrNoDevices, using(700, second))
+	s.identify(s.target, false)
+	if got := s.cell(100); got != 0 || len(s.named()) > 0 || !s.says("have other numbers there") {
+		t.Errorf("%d: %+v, %q", got, s.named(), s.report.trouble)
+	}
+	if s.cell(100); s.nvml.asked != 2 {
+		t.Error("asked again")
+	}
+}
+
+// TestNVMLHangs: what it said last stands, with a word and a bound; it is asked again.
+func TestNVMLHangs(t *testing.T) {
+	s := newGPUSession(t, "", []string{"0"}, using(700), nvmlhelper.ErrSilent, nvmlhelper.ErrSilent, using(900))
+	s.identify(s.target, true)
+	for i, want := range []event.Bytes{600, 600, 800} {
+		if got := s.cell(100); got != want {
+			t.Errorf("cell %d: %d, want %d", i, got, want)
+		}
+	}
+	if !s.says("pid 4242: gpu.N.unattributed is what it was before: NVML does not answer") || len(s.report.trouble) != 1 || s.report.missing != 1 || len(s.report.blind) != 1 ||
+		s.report.blind[0].Meter != event.OfDevice(0, event.Unattributed) || s.report.blind[0].PID != gpuTarget {
+		t.Errorf("%q, %+v", s.report.trouble, s.report.blind)
+	}
+}
+
+// TestNVMLHangsAtOnce: nothing waits for it any more.
+func TestNVMLHangsAtOnce(t *testing.T) {
+	s := newGPUSession(t, "", []string{"0"}, nvmlhelper.ErrSilent)
+	s.identify(s.target, true)
+	if got := s.cell(100); got != 0 || s.nvml.asked != 1 || !s.nvml.closed || !s.says("NVML does not answer: a GPU may hang") {
+		t.Errorf("%d, asked %d times, %q", got, s.nvml.asked, s.report.trouble)
+	}
+	if s.kernel.told[0].Only != 0 {
+		t.Errorf("%+v", s.kernel.told)
+	}
+}
+
+// TestNVMLHelperEnds: what it said last stands, with a word.
+func TestNVMLHelperEnds(t *testing.T) {
+	s := newGPUSession(t, "", []string{"0"}, using(700), nvmlhelper.ErrEnded)
+	s.identify(s.target, true)
+	for range 3 {
+		s.cell(100)
+	}
+	if s.nvml.asked != 2 || !s.nvml.closed || !s.says("the process that asks NVML has ended") || len(s.report.trouble) != 1 || len(s.report.blind) != 1 {
+		t.Errorf("asked %d times, %q", s.nvml.asked, s.report.trouble)
+	}
+}
+
+// TestStrangeGPUs: numbers that no GPU has are left out.
+func TestStrangeGPUs(t *testing.T) {
+	strange := using(700)
+	for _, index := range []int{-1, -1 << 40, event.MaxDevices, 1 << 40} {
+		strange.Devices = append(strange.Devices, gpu.Device{Index: index, Processes: []gpu.Process{{PID: gpuTarget, Used: 5, UsedKnown: true}}})
+	}
+	s := newGPUSession(t, "", []string{"0"}, strange)
+	s.identify(s.target, true)
+	if got := s.cell(100); got != 600 {
+		t.Error(got)
+	}
+}
