@@ -133,6 +133,8 @@ static __always_inline long other_process(__u32 slot, struct others *o)
 }
 REPEATED_SLOTS(other_process, struct others *)
 
+#define SUMS 4 /* at most */
+
 struct sum {
 	__s64 value[METERS];
 	__u32 root;
@@ -174,6 +176,20 @@ __attribute__((noinline)) int add_up(__u32 id)
 }
 
 /*
+ * The same, and once more where a process has left the tree meanwhile: it may be in the sum, which would stand until
+ * the next boundary.
+ */
+static __always_inline void add_up_those_left(struct root *r, __u32 id)
+{
+	for (int i = 0; i < SUMS; i++) {
+		__u64 closings = *(volatile __u64 *)&r->closings;
+		add_up(id);
+		if (*(volatile __u64 *)&r->closings == closings)
+			return;
+	}
+}
+
+/*
  * One boundary. Returns its number, or 0 if there was no room for it: then the segment simply goes on.
  * Not inlined: verified once, called from many programs.
  */
@@ -183,7 +199,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 		return 0;
 	__u32 slot = why->slot;
 	struct process *p = process_at(slot);
-	if (!p)
+	if (!p || !p->active)
 		return 0;
 	struct root *r = root_of(p);
 	if (!r)
@@ -210,7 +226,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 		refresh(slot);
 	settle(slot);
 	if (r->shared)
-		add_up(p->root);
+		add_up_those_left(r, p->root);
 	b->time = bpf_ktime_get_ns();
 	b->kind = why->kind;
 	b->cell = why->cell;

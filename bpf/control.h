@@ -89,6 +89,44 @@ static __always_inline void count_arrays(struct root *r, struct process *p, stru
 	draw_boundary(why);
 }
 
+/*
+ * Takes in a process that is no member yet. Where two CPUs try, the one that lists its mm does so. Its beginning is
+ * drawn first, and it becomes a member in one step: its end finds its slot, or nobody. False if it is taken in already,
+ * has ended, or executes a program just now.
+ */
+static __noinline bool take_in(__u64 task, struct member *mine, struct occasion *why)
+{
+	if (!mine || !why)
+		return false;
+	__u32 tgid = INT_FIELD(task, task_struct, tgid);
+	__u64 mm = FIELD(task, task_struct, mm);
+	__u32 slot = open_slot(task, mm, mine->root, false);
+	if (slot == TAKEN_IN)
+		return false;
+	mine->slot = slot;
+	mine->untraced = slot == NO_SLOT;
+	why->slot = slot;
+	if (slot != NO_SLOT) {
+		use_cpu(slot, task);
+		draw_boundary(why);
+	}
+	bool full = bpf_map_update_elem(&members, &tgid, mine, BPF_ANY);
+	if (full || slot == NO_SLOT)
+		leave_out(mine->root);
+	/* Its end, or its exec, may have come before it was a member: nobody else closes the slot then. */
+	bool lives = INT_FIELD(FIELD(task, task_struct, signal), signal_struct, live.counter) &&
+		     FIELD(task, task_struct, mm) == mm;
+	if (lives && !full)
+		return true;
+	if (!full && bpf_map_delete_elem(&members, &tgid))
+		return true;
+	if (slot != NO_SLOT)
+		process_ends(task, slot);
+	else if (!lives)
+		found_out(mine->root);
+	return false;
+}
+
 static __always_inline void attach(__u64 task, bool root)
 {
 	__u32 tgid = INT_FIELD(task, task_struct, tgid), id = request.root;
@@ -101,27 +139,23 @@ static __always_inline void attach(__u64 task, bool root)
 		r->segment = 1;
 		open_account(r);
 	}
-	if (bpf_map_update_elem(&members, &tgid, &m, BPF_ANY)) {
-		leave_out(id);
+	__u64 mm = FIELD(task, task_struct, mm);
+	__u32 holder = held_by(mm);
+	if (!mm && !INT_FIELD(FIELD(task, task_struct, signal), signal_struct, live.counter))
+		return;								  /* it has ended */
+	if (holder && holder != tgid && bpf_map_lookup_elem(&members, &holder)) { /* it shares its parent's (vfork) */
+		bpf_map_update_elem(&members, &tgid, &m, BPF_NOEXIST);
 		return;
 	}
-	m.slot = open_slot(task, FIELD(task, task_struct, mm), id, false);
-	m.untraced = m.slot == NO_SLOT;
-	if (m.untraced)
-		leave_out(id);
-	bpf_map_update_elem(&members, &tgid, &m, BPF_EXIST);
-	request.slot = m.slot;
-	request.done++;
-	if (m.slot == NO_SLOT)
-		return;
 	struct occasion why = {
 		.kind = root ? BOUNDARY_ATTACHED : BOUNDARY_PROCESS_START,
-		.slot = m.slot,
 		.parent = request.parent,
 		.inputs = -1,
 	};
-	use_cpu(m.slot, task);
-	draw_boundary(&why);
+	if (!take_in(task, &m, &why))
+		return;
+	request.slot = m.slot;
+	request.done++;
 }
 
 /* When a process started, as the tracer finds it in /proc/PID/stat: 1/100 s since boot (do_task_stat, fs/proc/array.c).

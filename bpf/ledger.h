@@ -94,8 +94,10 @@ static __always_inline struct process *process_at(__u32 slot)
 
 static __always_inline __u32 slot_of(__u64 mm)
 {
-	if (mm == first_space)
-		return first_slot;
+	__u64 first = *(volatile __u64 *)&first_space;
+
+	if ((first & ~(__u64)(FIRST_SLOTS - 1)) == mm)
+		return first & (FIRST_SLOTS - 1);
 	if (!space_filter[space_hash(mm)])
 		return NO_SLOT;
 	__u32 *slot = bpf_map_lookup_elem(&spaces, &mm);
@@ -205,10 +207,13 @@ static __always_inline __s64 adds(struct process *p, __u32 meter, __s64 value)
 	return own > 0 ? own : 0;
 }
 
-/* What moves in a process moves in its tree; kept only once the tree has had more than one process. */
+/*
+ * What moves in a process moves in its tree; kept only once the tree has had more than one process. Not that of one
+ * that is being closed: what it had has left the tree already.
+ */
 static __always_inline void tree_moves(struct process *p, struct root *r, __u32 meter, __s64 from, __s64 to)
 {
-	if (!r->shared)
+	if (!r->shared || !*(volatile __u32 *)&p->active)
 		return;
 	__s64 difference = adds(p, meter, to) - adds(p, meter, from);
 	__s64 value = fetch_add(&r->tree[meter], difference) + difference;

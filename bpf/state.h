@@ -47,13 +47,20 @@ struct MAP(BPF_MAP_TYPE_LRU_HASH, __u64, __u64, 1 << 14, 0) code_numbers SEC(".m
 struct MAP(BPF_MAP_TYPE_LRU_HASH, __u64, __u64, 1 << 14, 0) paths
 	SEC(".maps"); /* path -> number of a stack that was sent */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct rule, 1 << 17, F_NO_PREALLOC) rules SEC(".maps"); /* see native.h */
-/* Free slots of processes. The lowest are used again first: what goes through all of them stops at used_slots. */
+/* Slots that no process has had: the lowest come first, for what goes through all of them stops at used_slots. */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
 	__uint(max_entries, MAX_PROCESSES);
 	__uint(key_size, 0);
 	__uint(value_size, 4);
 } free_slots SEC(".maps");
+/* Slots that processes have had, those that were closed first in front. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, MAX_PROCESSES);
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(struct closed_slot));
+} closed_slots SEC(".maps");
 struct MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, 1, 0) anchor SEC(".maps");
 /*
  * What each CPU's share of each RSS counter was when it was last seen, a CPU's all together: by (CPU * MAX_PROCESSES +
@@ -103,9 +110,18 @@ __u32 space_filter[FILTER_SIZE];
 
 __u32 used_slots; /* slots from this one on have never been used */
 
-/* The mm looked for most, the first root's, so that it costs no hash look-up. */
-__u64 first_space;
-__u32 first_slot;
+/*
+ * The mm looked for most, the first root's, so that it costs no hash look-up; its lowest bits, which are 0 in every
+ * mm's address (mm_cachep, kernel/fork.c: SLAB_HWCACHE_ALIGN), are the slot. One word: nobody sees one process's mm
+ * with another's slot.
+ */
+#define FIRST_SLOTS 64
+#define NO_SPACE    (~0ull)
+__u64 first_space = NO_SPACE;
+
+/* Processes that ended last, by the lowest bits of their tgid: some of their threads may not be through yet. */
+#define ENDED_LAST 64
+__u32 ended_last[ENDED_LAST];
 
 __u64 next_ticket = 1;
 __u64 next_number = 1;

@@ -13,6 +13,7 @@
  *   devices.h    the meters of GPUs
  *   boundary.h   the cut between two segments
  *   cputime.h    what a process has used of CPUs
+ *   slots.h      where a process is in the ledger
  *   processes.h  fork, exec, exit
  *   budget.h     the overhead budget
  *   python.h     CPython's objects
@@ -58,6 +59,7 @@
 #include "devices.h"
 #include "boundary.h"
 #include "cputime.h"
+#include "slots.h"
 #include "processes.h"
 #include "budget.h"
 #include "python.h"

@@ -37,6 +37,8 @@ struct process {
 	__u32 loads;   /* it has mapped code of a file that is looked for, or may have */
 	__u32 imports; /* bits of enum imports */
 	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
+	__u32 listed;  /* the entry of its mm in `spaces` is its own to delete */
+	__u32 padding;
 };
 
 /* Libraries that allocate and whose code a process has mapped since it executed its program, by their files' names. */
@@ -148,8 +150,16 @@ struct root {
 	__s64 floor;   /* the credit at which it is looked at next */
 	__u64 topped_up;
 	__u64 halved;
+	__u64 closings;	     /* processes that have left the tree */
 	__u64 spent[GROUPS]; /* ns of late: halved every second that it is looked at */
 	__u32 epoch[GROUPS]; /* how often each group has been put back */
+};
+
+/* A slot that nobody has. */
+struct closed_slot {
+	__u64 since; /* ns, as bpf_ktime_get_ns */
+	__u32 slot;
+	__u32 padding;
 };
 
 /* Where a tgid's ledger is. */

@@ -46,6 +46,7 @@ type Loss struct {
 const (
 	LostChanges    = "change ring full"
 	LostBoundaries = "boundary store full"
+	LostRecords    = "boundary records that a processor had begun and not written in time"
 	LostStatements = "beginnings and ends of statements refused: too many at a time"
 	LostMarkers    = "beginnings and ends of experiments refused: too many at a time"
 	LostReadings   = "readings of other processes and of GPUs refused: too many at a time"

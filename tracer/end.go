@@ -35,14 +35,14 @@ func (s *Session) wind() error {
 			}
 		}
 	}
-	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
+	if err := s.ledger.Drain(s); err != nil {
 		return err
 	}
 	look, last, err := s.lookAtObjects()
 	if err != nil {
 		return err
 	}
-	if err := s.ledger.Poll(time.Unix(1, 0), s); err != nil {
+	if err := s.ledger.Drain(s); err != nil {
 		return err
 	}
 	s.queue = append(s.queue, look.holders(&s.cells)...)

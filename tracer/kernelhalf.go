@@ -22,6 +22,8 @@ type kernelHalf interface {
 type stream interface {
 	// Poll hands what there is to sink, and waits for something until the deadline; Wake makes one that waits return, from any goroutine.
 	Poll(deadline time.Time, sink ledger.Sink) error
+	// Drain hands on what there is, with what is still being written: the end.
+	Drain(sink ledger.Sink) error
 	Wake() error
 	Rest() error
 	Delivered() uint64

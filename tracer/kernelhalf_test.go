@@ -60,6 +60,8 @@ func (k *fakeKernel) Poll(deadline time.Time, sink ledger.Sink) error {
 	return nil
 }
 
+func (k *fakeKernel) Drain(sink ledger.Sink) error { return k.Poll(time.Unix(1, 0), sink) }
+
 func (k *fakeKernel) Wake() error {
 	select {
 	case k.woken <- struct{}{}:

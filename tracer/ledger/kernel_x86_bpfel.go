@@ -546,6 +546,8 @@ type kernelProcess struct {
 	Loads     uint32
 	Imports   uint32
 	Request   uint32
+	Listed    uint32
+	Padding   uint32
 }
 
 type kernelPython struct {
@@ -644,6 +646,7 @@ type kernelRoot struct {
 	Floor       int64
 	ToppedUp    uint64
 	Halved      uint64
+	Closings    uint64
 	Spent       [32]uint64
 	Epoch       [32]uint32
 }
@@ -780,6 +783,7 @@ const (
 	kernelMapCalls               = "calls"
 	kernelMapChanges             = "changes"
 	kernelMapClocks              = "clocks"
+	kernelMapClosedSlots         = "closed_slots"
 	kernelMapCodeNumbers         = "code_numbers"
 	kernelMapCodes               = "codes"
 	kernelMapCudaObjects         = "cuda_objects"
@@ -868,6 +872,7 @@ const (
 	kernelVarCounting            = "counting"
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
+	kernelVarEndedLast           = "ended_last"
 	kernelVarExportArrayPlace    = "export_array_place"
 	kernelVarExportArrays        = "export_arrays"
 	kernelVarExportBoundaryKind  = "export_boundary_kind"
@@ -893,7 +898,6 @@ const (
 	kernelVarExportRuleBase      = "export_rule_base"
 	kernelVarExportSource        = "export_source"
 	kernelVarExportTrial         = "export_trial"
-	kernelVarFirstSlot           = "first_slot"
 	kernelVarFirstSpace          = "first_space"
 	kernelVarFoundThreads        = "found_threads"
 	kernelVarGroupHits           = "group_hits"
@@ -1018,6 +1022,7 @@ type kernelMapSpecs struct {
 	Calls        *ebpf.MapSpec `ebpf:"calls"`
 	Changes      *ebpf.MapSpec `ebpf:"changes"`
 	Clocks       *ebpf.MapSpec `ebpf:"clocks"`
+	ClosedSlots  *ebpf.MapSpec `ebpf:"closed_slots"`
 	CodeNumbers  *ebpf.MapSpec `ebpf:"code_numbers"`
 	Codes        *ebpf.MapSpec `ebpf:"codes"`
 	CudaObjects  *ebpf.MapSpec `ebpf:"cuda_objects"`
@@ -1068,6 +1073,7 @@ type kernelVariableSpecs struct {
 	Counting            *ebpf.VariableSpec `ebpf:"counting"`
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
+	EndedLast           *ebpf.VariableSpec `ebpf:"ended_last"`
 	ExportArrayPlace    *ebpf.VariableSpec `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.VariableSpec `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
@@ -1093,7 +1099,6 @@ type kernelVariableSpecs struct {
 	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.VariableSpec `ebpf:"export_source"`
 	ExportTrial         *ebpf.VariableSpec `ebpf:"export_trial"`
-	FirstSlot           *ebpf.VariableSpec `ebpf:"first_slot"`
 	FirstSpace          *ebpf.VariableSpec `ebpf:"first_space"`
 	FoundThreads        *ebpf.VariableSpec `ebpf:"found_threads"`
 	GroupHits           *ebpf.VariableSpec `ebpf:"group_hits"`
@@ -1146,6 +1151,7 @@ type kernelMaps struct {
 	Calls        *ebpf.Map `ebpf:"calls"`
 	Changes      *ebpf.Map `ebpf:"changes"`
 	Clocks       *ebpf.Map `ebpf:"clocks"`
+	ClosedSlots  *ebpf.Map `ebpf:"closed_slots"`
 	CodeNumbers  *ebpf.Map `ebpf:"code_numbers"`
 	Codes        *ebpf.Map `ebpf:"codes"`
 	CudaObjects  *ebpf.Map `ebpf:"cuda_objects"`
@@ -1185,6 +1191,7 @@ func (m *kernelMaps) Close() error {
 		m.Calls,
 		m.Changes,
 		m.Clocks,
+		m.ClosedSlots,
 		m.CodeNumbers,
 		m.Codes,
 		m.CudaObjects,
@@ -1236,6 +1243,7 @@ type kernelVariables struct {
 	Counting            *ebpf.Variable `ebpf:"counting"`
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
+	EndedLast           *ebpf.Variable `ebpf:"ended_last"`
 	ExportArrayPlace    *ebpf.Variable `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.Variable `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
@@ -1261,7 +1269,6 @@ type kernelVariables struct {
 	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
 	ExportSource        *ebpf.Variable `ebpf:"export_source"`
 	ExportTrial         *ebpf.Variable `ebpf:"export_trial"`
-	FirstSlot           *ebpf.Variable `ebpf:"first_slot"`
 	FirstSpace          *ebpf.Variable `ebpf:"first_space"`
 	FoundThreads        *ebpf.Variable `ebpf:"found_threads"`
 	GroupHits           *ebpf.Variable `ebpf:"group_hits"`

@@ -50,5 +50,8 @@ func (l *Ledger) Losses() []event.Loss {
 			out = append(out, event.Loss{Reason: lossName(kernelLoss(reason)), Count: n})
 		}
 	}
+	if n := l.rings.overtaken.abandoned.Load(); n > 0 {
+		out = append(out, event.Loss{Reason: event.LostRecords, Count: n})
+	}
 	return out
 }

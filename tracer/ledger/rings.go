@@ -24,8 +24,10 @@ type rings struct {
 	change     ringbuf.Record
 	expected   uint64 // the next ticket
 	delivered  uint64 // changes read
+	records    uint64 // read from the boundary ring
 	recovered  uint64 // boundary records that came from the store
 	copies     uint64 // copies of stacks read
+	overtaken  overtaken
 	devices    devices
 }
 
@@ -133,7 +135,7 @@ func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
 	if err := l.readBoundaries(time.Unix(1, 0), sink); err != nil {
 		return err
 	}
-	return l.recover(next, sink)
+	return l.recover(next, false, sink)
 }
 
 // readBoundaries waits for the boundary ring until the deadline, and reads what it holds.
@@ -141,6 +143,7 @@ func (l *Ledger) readBoundaries(deadline time.Time, sink Sink) error {
 	l.rings.boundaries.SetDeadline(deadline)
 	err := l.rings.boundaries.ReadInto(&l.rings.record)
 	for err == nil {
+		l.rings.records++
 		if err = l.drainChanges(sink); err != nil {
 			break
 		}
@@ -219,9 +222,9 @@ func (l *Ledger) drainChanges(sink Sink) error {
 func (l *Ledger) deliver(raw []byte, sink Sink) error {
 	if b, ok := view[kernelBoundary](raw); ok && b.Ticket != 0 {
 		if b.Ticket < l.rings.expected {
-			return nil // came from the store already
+			return nil // it came from the store already, or was waited for in vain
 		}
-		if err := l.recover(b.Ticket, sink); err != nil {
+		if err := l.recover(b.Ticket, true, sink); err != nil {
 			return err
 		}
 		return l.accept(b, sink)
@@ -260,25 +263,7 @@ func (l *Ledger) deliver(raw []byte, sink Sink) error {
 	return nil
 }
 
-// recover fetches from the store every record before ticket that did not come through the ring.
-func (l *Ledger) recover(ticket uint64, sink Sink) error {
-	for l.rings.expected < ticket {
-		var b kernelBoundary
-		place := uint32(l.rings.expected & (maxStored - 1))
-		if err := l.objects.Store.Lookup(place, &b); err != nil {
-			return fmt.Errorf("read the boundary store: %w", err)
-		}
-		if b.Ticket != l.rings.expected {
-			return nil // still being written: its ring record, or the next poll, brings it
-		}
-		l.rings.recovered++
-		if err := l.accept(&b, sink); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// accept hands on the next record.
 func (l *Ledger) accept(b *kernelBoundary, sink Sink) error {
 	l.rings.expected = b.Ticket + 1
 	switch kernelBoundaryKind(b.Kind) {

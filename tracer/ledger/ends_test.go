@@ -1,0 +1,243 @@
+package ledger
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"ipytracer/event"
+)
+
+// A storm is a run of testdata/storms.c under trace.
+type storm struct {
+	kind            string
+	rounds, threads int
+	lingering       uint32 // of boundaries and ends
+
+	statuses int // what wait(2) said of its children, all in all
+	collected
+	ended []BoundaryExtra // of the ends, in their order
+}
+
+func (s *storm) Boundary(b *event.Boundary, x BoundaryExtra) {
+	s.collected.Boundary(b, x)
+	if b.Kind == event.ProcessExit {
+		s.ended = append(s.ended, x)
+	}
+}
+
+// rage carries the storm out. The program itself lives on.
+func (s *storm) rage(t *testing.T) *Ledger {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "storms")
+	if out, err := exec.Command("cc", "-O1", "-Wall", "-Werror", "-pthread", "-o", path, "testdata/storms.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	l := load(t, Options{lingering: s.lingering})
+	cmd := exec.Command(path, s.kind, fmt.Sprint(s.rounds), fmt.Sprint(s.threads))
+	in, out, err := piped(t, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatal("the program has ended")
+	}
+	if _, err := l.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan string, 1)
+	go func() {
+		lines.Scan()
+		done <- lines.Text()
+		_ = l.Wake()
+	}()
+	fmt.Fprintln(in, "go")
+	for said := ""; said == ""; {
+		if err := l.Poll(time.Now().Add(time.Second), s); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case said = <-done:
+		default:
+			continue
+		}
+		if _, err := fmt.Sscanf(said, "done %d", &s.statuses); err != nil {
+			t.Fatalf("the program said %q", said)
+		}
+	}
+	if err := l.Poll(time.Unix(1, 0), s); err != nil {
+		t.Fatal(err)
+	}
+	for _, loss := range l.Losses() {
+		t.Errorf("%d %v", loss.Count, loss.Reason)
+	}
+	return l
+}
+
+// endedOnce checks that so many processes began and that each of them ended once, all boundaries being there.
+func (s *storm) endedOnce(t *testing.T, want int) {
+	t.Helper()
+	lives, began, ended, again := map[int32]bool{}, 0, 0, 0
+	numbers := map[uint64]bool{}
+	for i := range s.boundaries {
+		b := &s.boundaries[i]
+		numbers[b.Number] = true
+		switch b.Kind {
+		case event.ProcessStart:
+			if lives[b.PID] {
+				t.Errorf("process %d began and had not ended", b.PID)
+			}
+			lives[b.PID] = true
+			began++
+		case event.ProcessExit:
+			if ended++; !lives[b.PID] {
+				again++
+			}
+			lives[b.PID] = false
+		}
+	}
+	if began != want || ended != want || again > 0 {
+		t.Errorf("%d processes began, %d ended, %d of these once more; want %d", began, ended, again, want)
+	}
+	if len(numbers) != len(s.boundaries) || !numbers[1] || !numbers[uint64(len(numbers))] {
+		t.Errorf("%d boundaries have %d numbers", len(s.boundaries), len(numbers))
+	}
+}
+
+// cleanedUp checks that nothing is left of processes that have ended: one lives, in a slot of its own, and every other slot is free, once.
+func cleanedUp(t *testing.T, l *Ledger) {
+	t.Helper()
+	free := map[uint32]int{}
+	var slot uint32
+	for l.objects.FreeSlots.LookupAndDelete(nil, &slot) == nil {
+		free[slot]++
+	}
+	var closed struct { // struct closed_slot
+		Since         uint64
+		Slot, Padding uint32
+	}
+	for l.objects.ClosedSlots.LookupAndDelete(nil, &closed) == nil {
+		free[closed.Slot]++
+	}
+	for slot, n := range free {
+		if n > 1 {
+			t.Errorf("slot %d is free %d times", slot, n)
+		}
+	}
+	if len(free) != MaxProcesses-1 {
+		t.Errorf("%d slots are free of %d; one process lives", len(free), MaxProcesses)
+	}
+	for name, m := range map[string]*ebpf.Map{"members": l.objects.Members, "spaces": l.objects.Spaces} {
+		if n := entries(t, m); n != 1 {
+			t.Errorf("%d %s; one process lives", n, name)
+		}
+	}
+	var filter [4096]uint32
+	if err := l.objects.SpaceFilter.Get(&filter); err != nil {
+		t.Fatal(err)
+	}
+	sum := uint32(0)
+	for _, n := range filter {
+		sum += n
+	}
+	if sum != 1 {
+		t.Errorf("the filter has %d address spaces; one process lives", sum)
+	}
+	var r kernelRoot
+	var p kernelProcess
+	if err := l.objects.Roots.Lookup(uint32(0), &r); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.objects.Processes.Lookup(uint32(0), &p); err != nil {
+		t.Fatal(err)
+	}
+	if r.Processes != 1 || p.Active != 1 || r.UntracedNow != 0 {
+		t.Errorf("the tree has %d processes and %d that are not traced; one lives", r.Processes, r.UntracedNow)
+	}
+	p.Value[event.Resident] = p.Value[event.ResidentAnon] + p.Value[event.ResidentFile] + p.Value[event.ResidentShmem]
+	if r.Shared != 1 || r.Tree != p.Value {
+		t.Errorf("the tree has %v, its only process %v", r.Tree, p.Value)
+	}
+}
+
+func entries(t *testing.T, m *ebpf.Map) (n int) {
+	t.Helper()
+	key, value := make([]byte, m.KeySize()), make([]byte, m.ValueSize())
+	all := m.Iterate()
+	for all.Next(&key, &value) {
+		n++
+	}
+	if err := all.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// besides is how many threads can run beside another one.
+func besides(t *testing.T) int {
+	t.Helper()
+	if runtime.NumCPU() == 1 {
+		t.Skip("threads end at the same time on several CPUs")
+	}
+	return min(runtime.NumCPU()-1, 7)
+}
+
+// killedPeak is what a process of the storm `killed` had at its highest, in bytes, and has not when it ends.
+const killedPeak = 8 << 20
+
+// TestEndsOnce: a process ends once, though its last threads end at the same time on several CPUs and each finds that none is left. Ends
+// linger here between the look at who the process is and the look at whether its last thread ends.
+func TestEndsOnce(t *testing.T) {
+	s := storm{kind: "killed", rounds: 100, threads: besides(t), lingering: 1000}
+	l := s.rage(t)
+	s.endedOnce(t, s.rounds)
+	for i := range s.boundaries {
+		if b := &s.boundaries[i]; b.Kind == event.ProcessExit && b.High[event.ResidentAnon] < killedPeak {
+			t.Fatalf("process %d had %d and ends with a maximum of %d", b.PID, killedPeak, b.High[event.ResidentAnon])
+		}
+	}
+	cleanedUp(t, l)
+}
+
+// TestEndsOneByOne: the same where each thread ends by itself, the first one, too. The process ends as wait(2) says.
+func TestEndsOneByOne(t *testing.T) {
+	s := storm{kind: "each", rounds: 100, threads: besides(t), lingering: 1000}
+	l := s.rage(t)
+	s.endedOnce(t, s.rounds)
+	sum := 0
+	for _, x := range s.ended {
+		sum += int(x.Status)
+	}
+	if sum != s.statuses || sum == 0 {
+		t.Errorf("the ends say %d, wait(2) says %d", sum, s.statuses)
+	}
+	cleanedUp(t, l)
+}
+
+// TestStorms: processes fork, execute programs and end on all CPUs at once.
+func TestStorms(t *testing.T) {
+	for _, s := range []storm{
+		{kind: "killed", rounds: 50, threads: 8}, {kind: "execs", rounds: 50, threads: 8},
+		{kind: "forks", rounds: 20, threads: 12}, {kind: "forks", rounds: 10, threads: 12, lingering: 200}, {kind: "together", rounds: 5, threads: 8},
+	} {
+		t.Run(fmt.Sprintf("%s-%d", s.kind, s.lingering), func(t *testing.T) {
+			l := s.rage(t)
+			want := s.rounds
+			switch s.kind {
+			case "forks":
+				want *= 1 + 2*s.threads
+			case "together":
+				want *= 1 + 4*4*(s.threads/2)
+			}
+			s.endedOnce(t, want)
+			cleanedUp(t, l)
+		})
+	}
+}

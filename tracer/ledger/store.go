@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Records of boundaries come through the ring, or where it had no room out of the store, and are handed on in the order of their tickets.
+//
+// A CPU draws a ticket before it writes its record. Another one that draws the next ticket may be through earlier: its record is in the ring,
+// and the one before it is not anywhere yet. It is waited for: a program that draws boundaries cannot be interrupted, so it takes
+// microseconds, or as long as a hypervisor keeps its processor from running.
+
+// overtaken is what the store knows of records that others have overtaken.
+type overtaken struct {
+	waited    uint64        // records that were waited for
+	abandoned atomic.Uint64 // those that did not come
+	meanwhile func()        // for tests: what another CPU does while it is waited for
+}
+
+// patience is how long a record is waited for that is being written; then it is lost, and counted.
+const patience = 2 * time.Second
+
+// recover hands on every record before ticket, from the store. One that is being written is waited for, as long as a record is due: those behind
+// it must not be handed on without it. Otherwise it is left to its ring record, or the next call.
+func (l *Ledger) recover(ticket uint64, due bool, sink Sink) error {
+	var waiting wait
+	for l.rings.expected < ticket {
+		var b kernelBoundary
+		place := uint32(l.rings.expected & (maxStored - 1))
+		if err := l.objects.Store.Lookup(place, &b); err != nil {
+			return fmt.Errorf("read the boundary store: %w", err)
+		}
+		switch {
+		case b.Ticket == l.rings.expected:
+			l.rings.recovered++
+			if err := l.accept(&b, sink); err != nil {
+				return err
+			}
+		case !due:
+			return nil
+		case b.Ticket > l.rings.expected || waiting.isOver():
+			l.rings.overtaken.abandoned.Add(1)
+			l.rings.expected++
+		default:
+			if waiting.begins() {
+				l.rings.overtaken.waited++
+			}
+			l.rings.overtaken.pause(&waiting)
+		}
+	}
+	return nil
+}
+
+// read is how many records of both rings were read.
+func (r *rings) read() uint64 { return r.records + r.delivered }
+
+// hold is how many bytes are in the rings, those of records that are being written as well.
+func (r *rings) hold() int { return r.boundaries.AvailableBytes() + r.changes.AvailableBytes() }
+
+// Drain hands on everything that has been drawn until now, also what other CPUs are still writing. It ends a session: with [Ledger.Poll] that
+// comes with the next one.
+func (l *Ledger) Drain(sink Sink) error {
+	if err := l.Poll(time.Unix(1, 0), sink); err != nil {
+		return err
+	}
+	var next uint64
+	if err := l.objects.NextTicket.Get(&next); err != nil {
+		return fmt.Errorf("read the next ticket: %w", err)
+	}
+	// What a CPU has begun to write into a ring keeps what is behind it from being read. Who runs on writes more: that need not end.
+	var waiting wait
+	for before := l.rings.read(); before == l.rings.read() && !waiting.isOver() && l.rings.hold() > 0; {
+		l.rings.overtaken.pause(&waiting)
+		if err := l.readBoundaries(time.Unix(1, 0), sink); err != nil {
+			return err
+		}
+	}
+	return l.recover(next, true, sink)
+}
+
+// wait is a wait for another CPU, with a bound. The zero value has not begun.
+type wait struct {
+	since time.Time
+	turns int
+}
+
+// begins says whether nobody has waited yet.
+func (w *wait) begins() bool { return w.since.IsZero() }
+
+func (w *wait) isOver() bool { return !w.since.IsZero() && time.Since(w.since) > patience }
+
+// pause lets others run: for a moment at first, then longer.
+func (o *overtaken) pause(w *wait) {
+	if o.meanwhile != nil {
+		o.meanwhile()
+	}
+	if w.since.IsZero() {
+		w.since = time.Now()
+	}
+	if w.turns++; w.turns < 100 {
+		time.Sleep(time.Microsecond)
+		return
+	}
+	time.Sleep(time.Millisecond)
+}
