@@ -6,11 +6,16 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.
 PYTHONS_DIR ?= /var/tmp/ipytracer-pythons
 FUZZTIME  ?= 60s
 SOAK      ?= 1h
-# How many tests that fail are run again, alone and twice (scripts/test.sh): none but in CI.
+# How many tests that fail are run again, alone and twice (scripts/gotest.py): none but in the later part of CI.
 RERUN     ?= 0
+# Where `make test` keeps which tests were skipped, for `make test-skipped`; no file if empty.
+SKIPPED   ?=
+# Files for what ran a second time, and for how many tests passed, failed and were skipped; none if empty.
+AGAIN     ?=
+COUNTS    ?=
 # How many tests of a package run beside each other: most wait more than they compute.
 PARALLEL  ?= $(shell expr $$(nproc) \* 3 / 2 + 1)
-export PYTHONS_DIR
+export PYTHONS_DIR SKIPPED AGAIN COUNTS RERUN
 
 .DEFAULT_GOAL := help
 
@@ -61,8 +66,12 @@ generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*
 test: deps ## install what is needed and run every tier (needs root; a quarter of an hour on two CPUs)
 	@echo 'make test: formatting and linters (a minute), every test (a quarter of an hour on two CPUs, most of it e2e), and those of the programs that they run (a minute)'
 	$(MAKE) --no-print-directory check
-	TRACER_REQUIRE_BPF=1 GO=$(GO) RERUN=$(RERUN) scripts/test.sh -count=1 -timeout 40m -parallel $(PARALLEL) ./...
-	RERUN=$(RERUN) scripts/unittests.sh
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -count=1 -timeout 40m -parallel $(PARALLEL) ./...
+	scripts/unittests.sh
+
+.PHONY: test-skipped
+test-skipped: ## the tests that `make test SKIPPED=FILE` has skipped, and no others; whatever is skipped still must be in .ci/may-skip (needs root, make pythons)
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py --skipped $(SKIPPED) -count=1 -timeout 40m -parallel $(PARALLEL)
 
 .PHONY: soak
 soak: build ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)

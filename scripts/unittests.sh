@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The tests of the notebook companion, and of what testdata is made of, without any tracer. All folders at the same time: they wait more than
-# they compute. With RERUN=N (CI) a folder that fails runs once more, alone, and what it said stands above (see scripts/test.sh).
+# they compute. With RERUN=N (CI) a folder that fails runs once more, alone, and what it said stands above (see scripts/gotest.py).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-folders=(python examples testdata/workloads testdata/notebooks testdata/gpu testdata/gpu/replay)
+folders=(python examples scripts testdata/workloads testdata/notebooks testdata/gpu testdata/gpu/replay)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -25,6 +25,7 @@ done
 for folder in "${again[@]}"; do
     [ "${RERUN:-0}" -gt 0 ] || { failed=1; continue; }
     echo "unittests.sh: $folder FAILED ONCE, and runs again"
+    [ -z "${AGAIN:-}" ] || echo "unittests of $folder failed once" >>"$AGAIN"
     (cd "$folder" && exec env PYTHONPATH=src /usr/bin/python3 -m unittest) || failed=1
 done
 exit "$failed"

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 import puppeteer from 'puppeteer-core';
 
-import { Page } from './page.mjs';
+import { Page, PATIENCE } from './page.mjs';
 
 const [work, server, pictures] = process.argv.slice(2);
 const here = new URL('.', import.meta.url).pathname;
@@ -191,7 +191,13 @@ async function notebook(browser, mode, theme) {
   await page.close();
 }
 
-const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'], userDataDir: `${work}/browser` });
+const browser = await puppeteer.launch({
+  executablePath: '/usr/bin/chromium',
+  args: ['--no-sandbox'],
+  userDataDir: `${work}/browser`,
+  timeout: PATIENCE,
+  protocolTimeout: 3 * PATIENCE
+});
 try {
   for (const [mode, theme] of MODES) {
     await notebook(browser, mode, theme);

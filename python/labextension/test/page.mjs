@@ -1,10 +1,11 @@
 // One page of JupyterLab with a notebook.
-const PATIENCE = 120000; // ms; the machine may be busy
+export const PATIENCE = 120000; // ms; the machine may be busy
 
 export class Page {
   static async open(browser, info, notebook) {
     const tab = await browser.newPage();
     await tab.setViewport({ width: 1400, height: 900 });
+    tab.setDefaultTimeout(PATIENCE); // pages are opened and loaded again, too
     const page = new Page(tab, notebook);
     tab.on('console', m => {
       if (m.type() === 'error') {

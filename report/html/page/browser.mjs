@@ -13,6 +13,12 @@ export async function open(...more) {
     args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-dev-shm-usage", "--font-render-hinting=none", ...more],
     env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
   });
+  const page = browser.newPage.bind(browser);
+  browser.newPage = async () => {
+    const one = await page();
+    one.setDefaultTimeout(120_000); // pages are opened, too; the machine may be busy
+    return one;
+  };
   return { browser, close: async () => { await browser.close(); rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }); } };
 }
 

@@ -1,0 +1,188 @@
+"""Runs `go test` and prints what it prints, and keeps which tests were skipped.
+
+    gotest.py ARGUMENTS OF go test ...     every test they name. SKIPPED=FILE: the file gets the tests that were skipped
+    gotest.py --skipped FILE ARGUMENTS     these tests alone. One that is skipped again fails, unless .ci/may-skip has it
+
+RERUN=N: up to N tests that fail are run again, alone and twice. If they pass, so does this; what they said the first time stands above, and their names
+go to the file AGAIN; COUNTS is a file for how many tests passed, failed and were skipped. Whatever fails without the name of a test (a build, a panic, a time-out) fails. GO is the go command.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+
+GO = os.environ.get("GO") or "go"
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+NARRATION = ("=== RUN", "=== PAUSE", "=== CONT", "=== NAME")
+
+
+class Run:
+    """One `go test`: what it says, test by test."""
+
+    def __init__(self):
+        self.status = 0
+        self.passed, self.failed, self.skipped = set(), set(), set()  # (package, test), subtests and what contains them
+        self.unnamed = set()  # packages that failed without the name of a test
+        self._said, self._running, self._named = {}, {}, set()
+
+    def run(self, arguments):
+        """Returns itself once `go test -json` with these arguments has ended."""
+        with subprocess.Popen([GO, "test", "-json", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+            for line in process.stdout:
+                try:
+                    event = json.loads(line)
+                except ValueError:
+                    print(line, end="", flush=True)
+                    continue
+                self._take(event)
+        self.status = process.returncode
+        return self
+
+    def _take(self, event):
+        package, test, action = event.get("Package", event.get("ImportPath", "")), event.get("Test", ""), event["Action"]
+        key = package, test
+        if action == "build-output":
+            print(event["Output"], end="", flush=True)
+        elif action == "output":
+            if not event["Output"].startswith(NARRATION):
+                self._said.setdefault(key, []).append(event["Output"])
+        elif action == "run":
+            self._running[key] = True
+        elif action in ("pass", "fail", "skip") and test:
+            self._running.pop(key, None)
+            {"pass": self.passed, "fail": self.failed, "skip": self.skipped}[action].add(key)
+            said = self._said.pop(key, [])
+            if action == "fail":
+                self._named.add(package)
+                print("".join(said), end="", flush=True)
+        elif action in ("pass", "fail", "skip"):
+            self._ended(package, action)
+
+    def _ended(self, package, action):
+        """A package has: of one that passed the last line is enough."""
+        said = self._said.pop((package, ""), [])
+        if action != "fail":
+            said = [line for line in said if line.startswith(("ok  \t", "?   \t"))]
+            print("".join(said), end="", flush=True)
+            return
+        unfinished = [key for key in self._running if key[0] == package]
+        for key in unfinished:
+            print("unfinished: %s\n%s" % (key[1], "".join(self._said.pop(key, [])[-400:])), end="")
+            self._running.pop(key)
+        if unfinished or package not in self._named:
+            self.unnamed.add(package)
+        print("".join(said), end="", flush=True)
+
+
+def leaves(keys):
+    """The tests among them that contain no other."""
+    inner = {(package, test.rsplit("/", 1)[0]) for package, test in keys if "/" in test}
+    return sorted(key for key in keys if key not in inner)
+
+
+def pattern(tests):
+    """What -run takes to run these tests and no others."""
+    return "|".join("/".join("^%s$" % re.escape(part) for part in test.split("/")) for test in tests)
+
+
+def may_skip(path):
+    """Rows of a file: the end of a package's path, a pattern of tests. What follows says why."""
+    rows = []
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            if line.strip() and not line.startswith("#"):
+                package, test = line.split(None, 2)[:2]
+                rows.append((package, re.compile(test)))
+    return rows
+
+
+def allowed(rows, package, test):
+    return any((package == end or package.endswith("/" + end)) and row.fullmatch(test) for end, row in rows)
+
+
+def only(path, arguments):
+    """Runs the tests of a file, those of e2e beside the others: they wait more than they compute."""
+    packages = {}
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            package, test = line.split(None, 1)
+            packages.setdefault(package, []).append(test.strip())
+    runs, asked = [], [(package, test) for package, tests in packages.items() for test in tests]
+
+    def some(those):
+        for package in those:
+            runs.append(Run().run([*arguments, "-run", pattern(packages[package]), package]))
+
+    beside = threading.Thread(target=some, args=([p for p in packages if not p.endswith("/e2e")],))
+    beside.start()
+    some([p for p in packages if p.endswith("/e2e")])
+    beside.join()
+    whole = Run()
+    whole.status = max([r.status for r in runs], default=0)
+    for name in ("passed", "failed", "skipped", "unnamed"):
+        for r in runs:
+            getattr(whole, name).update(getattr(r, name))
+    rows = may_skip(os.path.join(ROOT, ".ci", "may-skip"))
+    for package, test in asked:
+        if not any((package, test) in had for had in (whole.passed, whole.failed, whole.skipped)):
+            print("gotest: %s %s was skipped before, and is not there now" % (package, test))
+            whole.unnamed.add(package)
+    for package, test in leaves(whole.skipped):
+        if not allowed(rows, package, test):
+            print("gotest: %s %s is skipped here as well, and .ci/may-skip has no reason for that" % (package, test))
+            whole.unnamed.add(package)
+    if whole.unnamed:
+        whole.status = whole.status or 1
+    return whole
+
+
+def again(run, most):
+    """Runs what failed once more, alone and twice. Returns the exit status."""
+    tests = sorted({(package, test.split("/", 1)[0]) for package, test in run.failed})
+    if run.unnamed or not tests or len(tests) > most:
+        if most:
+            print("gotest: not run again: %s" % ", ".join([t for _, t in tests] + sorted(run.unnamed)))
+        return run.status
+    for package, test in tests:
+        if subprocess.run([GO, "test", "-count=2", "-timeout", "20m", "-run", "^%s$" % test, package], check=False).returncode:
+            return 1
+    print("gotest: FAILED ONCE, and passed twice alone. Each is a bug, of the product or of the test:")
+    for package, test in tests:
+        print(package, test)
+        note("%s %s failed once, and passed twice alone" % (package, test))
+    run.failed.clear()
+    return 0
+
+
+def note(line):
+    """Keeps what ran a second time, for the last lines of CI."""
+    if os.environ.get("AGAIN"):
+        with open(os.environ["AGAIN"], "a", encoding="utf-8") as f:
+            f.write(line + "\n")
+
+
+def main(arguments):
+    began = time.monotonic()
+    if arguments[:1] == ["--skipped"]:
+        run = only(arguments[1], arguments[2:])
+    else:
+        run = Run().run(arguments)
+        if os.environ.get("SKIPPED"):
+            with open(os.environ["SKIPPED"], "w", encoding="utf-8") as f:
+                f.writelines("%s %s\n" % key for key in leaves(run.skipped))
+    status = run.status and again(run, int(os.environ.get("RERUN") or 0))
+    sys.stdout.flush()
+    counts = [len(leaves(keys)) for keys in (run.passed, run.failed, run.skipped)]
+    print("%d passed, %d failed, %d skipped in %.2fs" % (*counts, time.monotonic() - began), flush=True)
+    if os.environ.get("COUNTS"):
+        with open(os.environ["COUNTS"], "w", encoding="utf-8") as f:
+            print(*counts, file=f)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,84 @@
+"""gotest.py on a small module: what it prints, keeps and returns."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gotest.py")
+HEAD = 'package %s\nimport ("os"; "testing")\nvar _ = os.Getenv\n'
+TESTS = {
+    "fine": """
+func TestTrees(t *testing.T) {
+	t.Run("here", func(t *testing.T) {})
+	t.Run("a tree", func(t *testing.T) { if os.Getenv("TREES") == "" { t.Skip("not there") } })
+}
+func TestOther(t *testing.T) { if os.Getenv("TREES") == "only" { t.Fatal("it was not asked for") } }
+""",
+    "flaky": """
+func TestFlaky(t *testing.T) {
+	if _, err := os.Stat(os.Getenv("FLAG")); err != nil { os.WriteFile(os.Getenv("FLAG"), nil, 0o600); t.Fatal("the first time") }
+}
+""",
+    "bad": 'func TestBad(t *testing.T) { t.Run("inner", func(t *testing.T) { t.Error("what is wrong") }) }\n',
+    "panics": 'func TestPanics(t *testing.T) { go func() { panic("out of the blue") }(); select {} }\n',
+    "unbuilt": "func TestUnbuilt(t *testing.T) { nothing() }\n",
+}
+
+
+class GoTest(unittest.TestCase):
+    def setUp(self):
+        held = tempfile.TemporaryDirectory()
+        self.addCleanup(held.cleanup)
+        self.folder = held.name
+        self.write("go.mod", "module small\n\ngo 1.21\n")
+        for name, text in TESTS.items():
+            self.write("%s/%s_test.go" % (name, name), HEAD % name + text)
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(os.path.join(self.folder, name)), exist_ok=True)
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+            return f.read()
+
+    def gotest(self, *arguments, **env):
+        env = {**os.environ, "GOFLAGS": "", "RERUN": "", "SKIPPED": "", "AGAIN": "", "COUNTS": os.path.join(self.folder, "counts"), "FLAG": os.path.join(self.folder, "flag"), **env}
+        done = subprocess.run([sys.executable, SCRIPT, *arguments], cwd=self.folder, env=env, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_skipped(self):
+        """What is skipped runs alone later, and is no pass where it is skipped once more."""
+        kept = os.path.join(self.folder, "kept")
+        status, said = self.gotest("-count=1", "./fine", SKIPPED=kept)
+        self.assertEqual((status, self.read("kept"), self.read("counts")), (0, "small/fine TestTrees/a_tree\n", "2 0 1\n"), said)
+        status, said = self.gotest("--skipped", kept, "-count=1", TREES="only")
+        self.assertEqual((status, self.read("counts")), (0, "1 0 0\n"), said)
+        status, said = self.gotest("--skipped", kept, "-count=1")
+        self.assertNotEqual(status, 0)
+        self.assertIn("TestTrees/a_tree is skipped here as well", said)
+        self.write("kept", "small/fine TestGone\n")
+        status, said = self.gotest("--skipped", kept, "-count=1")
+        self.assertNotEqual(status, 0)
+        self.assertIn("TestGone was skipped before, and is not there now", said)
+
+    def test_failures(self):
+        for name, shown, rerun in (("bad", "what is wrong", "3"), ("panics", "out of the blue", "3"), ("unbuilt", "undefined: nothing", "3"), ("flaky", "the first time", "0")):
+            status, said = self.gotest("-count=1", "./" + name, "./fine", RERUN=rerun)
+            self.assertNotEqual(status, 0, said)
+            self.assertIn(shown, said)
+            self.assertIn("ok  \tsmall/fine", said)
+
+    def test_again(self):
+        again = os.path.join(self.folder, "again")
+        status, said = self.gotest("-count=1", "./flaky", RERUN="3", AGAIN=again)
+        self.assertEqual(status, 0, said)
+        self.assertIn("the first time", said)
+        self.assertEqual(self.read("again"), "small/flaky TestFlaky failed once, and passed twice alone\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
