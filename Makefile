@@ -1,5 +1,14 @@
 # Everything a developer or CI types. `make help` lists it.
 
+# sudo takes the caller's PATH and the caller's settings of Go away.
+GO_FOLDER := $(shell scripts/go.sh)
+ifneq ($(GO_FOLDER),)
+export PATH := $(GO_FOLDER):$(PATH)
+endif
+GO_ENV    := $(shell scripts/go.sh env)
+ifneq ($(GO_ENV),)
+export GOENV := $(GO_ENV)
+endif
 GO        ?= go
 BIN       := bin/tracer
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
@@ -25,7 +34,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/tracer (needs Go only; with a C compiler it gets NVML too)
-	@GO='$(GO)' VERSION='$(VERSION)' scripts/build.sh $(BIN)
+	@GO='$(GO)' VERSION='$(VERSION)' scripts/go.sh run scripts/build.sh $(BIN)
 
 .PHONY: wheel
 wheel: ## build the notebook companion, bin/ipytracer-*.whl (needs Python with pip, setuptools and wheel)
@@ -65,7 +74,10 @@ generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*
 .PHONY: test
 test: deps ## install what is needed and run every tier (needs root; a quarter of an hour on two CPUs)
 	@echo 'make test: formatting and linters (a minute), every test (a quarter of an hour on two CPUs, most of it e2e), and those of the programs that they run (a minute)'
-	$(MAKE) --no-print-directory check
+	$(MAKE) --no-print-directory check test-only
+
+.PHONY: test-only
+test-only:
 	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -count=1 -timeout 40m -parallel $(PARALLEL) ./...
 	scripts/unittests.sh
 
@@ -158,23 +170,23 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 .PHONY: pythons
 pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorch for CUDA, two that are not Debian's, and one made here as pyenv does (needs root, network)
 	scripts/install.sh pythons
-	scripts/pythons.sh
+	scripts/go.sh run scripts/pythons.sh
 
 .PHONY: test-pythons
 test-pythons: ## windows and meters on each of the other Pythons, and on builds of CPython as people make them (which takes an hour, once)
 	scripts/install.sh pythons
-	scripts/pythons.sh all
+	scripts/go.sh run scripts/pythons.sh all
 	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live|PyArrow' ./e2e ./recording ./report/parquet ./tracer/cpython ./tracer/holders
 
 .PHONY: kernels
 kernels: ## boot other kernels in QEMU and prove the figures on each (KERNELS="6.1 7.2"; some minutes a kernel)
 	scripts/install.sh kernels
-	scripts/kernels.sh $(KERNELS)
+	scripts/go.sh run scripts/kernels.sh $(KERNELS)
 
 .PHONY: cost
 cost: ## count in QEMU what a page fault costs, in instructions, with 1 to 255 CPUs (some minutes)
 	scripts/install.sh kernels
-	scripts/cost.sh
+	scripts/go.sh run scripts/cost.sh
 
 .PHONY: bench
 bench: build ## paired measurements of what tracing costs, beside other tools (needs root, some minutes)

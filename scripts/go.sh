@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# Finds a Go that builds this, which sudo may have hidden, or gets one.
+#
+#   scripts/go.sh             prints the folder to put in front of PATH; nothing where PATH has a Go that serves. Fails where there is none
+#   scripts/go.sh run CMD ... runs a command with that in front of PATH, and gets a Go where there is none
+#   scripts/go.sh env         prints the file of `go env -w` that is the caller's, where root has none: it says where modules come from
+#   scripts/go.sh install     gets one into $GO_DIR (/var/cache/ipytracer/go) where there is none, on Debian: the newest compiler that Debian has, in
+#                             whatever suite, is unpacked for as long as it takes to fetch, by the module proxy, the one that go.mod asks for.
+#                             Nothing is installed, and apt's sources stay as they are. Needs root
+#
+# Under sudo the caller's PATH is gone; his Go is looked for with a shell of his, and in the usual places of his home. What is found there runs as
+# root then, as this file does, which is his as well. It must be root's or his: nobody else may have written it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+dir=${GO_DIR:-/var/cache/ipytracer/go}
+wanted=$(sed -n 's/^go //p' go.mod)
+user=${SUDO_USER:-${DOAS_USER:-}}
+[ "$(id -u)" = 0 ] || user=
+[ "$user" != root ] || user=
+home=
+[ -z "$user" ] || home=$(getent passwd "$user" | cut -d: -f6)
+settings=
+if [ -z "${GOENV:-}" ] && [ -n "$home" ] && [ -f "$home/.config/go/env" ] && [ ! -e "${HOME:-/root}/.config/go/env" ]; then
+    settings=$home/.config/go/env
+    export GOENV=$settings
+fi
+
+# version GO: its own version, such as 1.26.1; nothing if it is none.
+version() { (cd / && GOTOOLCHAIN=local GOENV=off timeout 20 "$1" version 2>/dev/null) | sed -n 's/^go version go\([0-9.]*\).*/\1/p'; }
+
+# newer A B: whether A is at least B.
+newer() { [ -n "$1" ] && [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# serves GO: whether it is new enough, or fetches one that is.
+serves() {
+    local is
+    is=$(version "$1")
+    newer "$is" "$wanted" || { newer "$is" 1.21 && [ "$(cd / && "$1" env GOTOOLCHAIN)" != local ]; }
+}
+
+# ours FILE: whether nobody but root and the caller can have written it, or may move it.
+ours() {
+    local at uid mode
+    at=$(readlink -e "$1") || return 1
+    while :; do
+        read -r uid mode < <(stat -c '%u %a' "$at")
+        [ "$uid" = 0 ] || [ "$uid" = "$(id -u ${user:+"$user"})" ] || return 1
+        [ $((8#$mode & 8#1002)) != 2 ] || return 1 # others may write, and it is not as /tmp
+        [ "$at" != / ] || return 0
+        at=$(dirname "$at")
+    done
+}
+
+# of_user: where a shell of the caller's has Go. It runs as he, without the terminal.
+of_user() {
+    local shell
+    shell=$(getent passwd "$user" | cut -d: -f7)
+    timeout 20 setsid -w runuser -u "$user" -- env -i HOME="$home" USER="$user" LOGNAME="$user" PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb \
+        "$shell" -lic 'command -v go' </dev/null 2>/dev/null | grep '^/' | tail -n 1 || true
+}
+
+# places: where Go may be beside PATH, one to a line.
+places() {
+    echo "$dir/bin/go"
+    if [ -n "$home" ]; then
+        of_user
+        printf '%s\n' "$home"/go/bin/go "$home"/.local/go/bin/go "$home"/.go/bin/go "$home"/sdk/go*/bin/go "$home"/go/pkg/mod/golang.org/toolchain@*/bin/go
+    fi
+    [ -z "${HOME:-}" ] || printf '%s\n' "$HOME"/go/bin/go "$HOME"/.local/go/bin/go "$HOME"/sdk/go*/bin/go
+    printf '%s\n' /usr/local/go/bin/go /usr/lib/go-*/bin/go /usr/lib/golang/bin/go /snap/bin/go
+}
+
+find_go() {
+    local go
+    ! serves "$(command -v go || echo /none)" || return 0
+    while read -r go; do
+        if [ -x "$go" ] && ours "$go" && serves "$go"; then
+            dirname "$go"
+            return
+        fi
+    done < <(places)
+    return 1
+}
+
+# compiler FOLDER SOURCES: unpacks Debian's newest Go from these lines of sources.list, or from the machine's own sources if there are none. Prints where.
+compiler() {
+    local apt=(-o Dir::State::Lists="$1/lists" -o Dir::Cache="$1/cache" -o APT::Sandbox::User=root) package
+    mkdir -p "$1/lists/partial" "$1/cache/archives/partial" "$1/root"
+    if [ -n "$2" ]; then
+        printf '%s\n' "$2" >"$1/sources.list"
+        apt+=(-o Dir::Etc::SourceList="$1/sources.list" -o Dir::Etc::SourceParts=/dev/null)
+    fi
+    apt-get "${apt[@]}" -q update >&2
+    package=$(apt-cache "${apt[@]}" --names-only search '^golang-1\.[0-9]+-go$' | cut -d' ' -f1 | sort -V | tail -n 1)
+    newer "$(echo "$package" | cut -d- -f2)" 1.21 || return 1
+    (cd "$1/root" && apt-get "${apt[@]}" -q download "$package" >&2 && dpkg-deb -x "$package"_*.deb .)
+    printf '%s\n' "$1"/root/usr/lib/go-*
+}
+
+# mirrors: lines of sources.list for other suites, on the servers that the machine has Debian from, with the same keys.
+mirrors() {
+    local suite=$1
+    apt-get indextargets --format '$(REPO_URI)|$(ORIGIN)|$(LABEL)|$(SIGNED_BY)' 'Created-By: Packages' | sort -u |
+        sed -n "s/^\(.*\)|Debian|Debian|\(.*\)\$/deb [signed-by=\2] \1 $suite main/p" | sed 's/\[signed-by=\] //'
+}
+
+get() {
+    local work root
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+        echo "go.sh: Go $wanted or newer is needed: https://go.dev/dl/" >&2
+        return 3
+    elif [ "$(id -u)" != 0 ]; then
+        echo "go.sh: Go $wanted or newer is needed: https://go.dev/dl/ has it, and with sudo this gets one" >&2
+        return 3
+    fi
+    echo "getting Go $wanted into $dir …" >&2
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    {
+        apt-get -q update >&2 || true
+        root=$(compiler "$work/own" "") || root=$(compiler "$work/stable" "$(mirrors stable)") || root=$(compiler "$work/sid" "$(mirrors sid)")
+    } 2>"$work/log" || {
+        tail -n 20 "$work/log" >&2
+        echo "go.sh: Debian's Go could not be fetched; https://go.dev/dl/ has one" >&2
+        return 1
+    }
+    # It fetches the one that go.mod asks for, and checks it against Go's checksum database.
+    GOROOT=$root GOPATH=$work/path GOTOOLCHAIN="go$wanted" GOFLAGS=-modcacherw "$root/bin/go" version >"$work/log" 2>&1 || {
+        cat "$work/log" >&2
+        echo "go.sh: Go $wanted could not be fetched from the module proxy (go env GOPROXY)" >&2
+        return 1
+    }
+    mkdir -p "$(dirname "$dir")"
+    rm -rf "$dir"
+    mv "$work"/path/pkg/mod/golang.org/toolchain@* "$dir"
+    chmod -R go+rX "$dir"
+}
+
+case ${1:-} in
+'') find_go ;;
+env) echo "$settings" ;;
+install) find_go >/dev/null || get ;;
+run)
+    shift
+    folder=$(find_go) || { (get) && folder=$(find_go); } || exit
+    PATH=${folder:+$folder:}$PATH exec "$@"
+    ;;
+*)
+    echo "usage: scripts/go.sh [run CMD ... | env | install]" >&2
+    exit 2
+    ;;
+esac
