@@ -178,6 +178,11 @@ test-pythons: ## windows and meters on each of the other Pythons, and on builds 
 	scripts/go.sh run scripts/pythons.sh all
 	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live|PyArrow' ./e2e ./recording ./report/parquet ./tracer/cpython ./tracer/holders
 
+.PHONY: fresh
+fresh: ## type `sudo make demo` in trees of Debian that have nothing, with and without a Go of the user's (FRESH="bookworm trixie", FRESH_TEST=1; needs root, network)
+	scripts/install.sh pythons
+	scripts/fresh.sh $(FRESH)
+
 .PHONY: kernels
 kernels: ## boot other kernels in QEMU and prove the figures on each (KERNELS="6.1 7.2"; some minutes a kernel)
 	scripts/install.sh kernels

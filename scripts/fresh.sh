@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# What the README tells people to type first, on machines that have nothing: in a tree of each Debian with sudo, make, git and ca-certificates, a
+# user who may use sudo clones HEAD and types `sudo make demo`. Then once more as somebody who has a Go of his own, which sudo hides.
+#
+#   scripts/fresh.sh [SUITE ...]      bookworm and trixie, if none is named. FRESH_TEST=1: `sudo make test` as well, a quarter of an hour and 2 GB each
+#
+# Needs root, debootstrap and git; the trees are made anew below $FRESH_DIR (/var/tmp/ipytracer-fresh). They have the machine's kernel and network,
+# its proxies for apt, its settings of Go (go env -w) and its certificates, and debootstrap's mirror or $DEBIAN_MIRROR. All mounts go with this script.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ -z "${FRESH_MOUNTS:-}" ]; then
+    FRESH_MOUNTS=own exec unshare --mount --propagation private "$0" "$@"
+fi
+dir=${FRESH_DIR:-/var/tmp/ipytracer-fresh}
+[ $# -gt 0 ] || set -- bookworm trixie
+mkdir -p "$dir"
+
+fails() {
+    echo "fresh.sh: $*" >&2
+    exit 1
+}
+
+# made SUITE: a tree with a user called ada, who may use sudo, and her clone.
+made() {
+    local suite=$1 root=$dir/$1
+    rm -rf --one-file-system "$root"
+    debootstrap --variant=minbase --include=sudo,make,git,ca-certificates "$suite" "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$dir/$suite.log" 2>&1 || {
+        tail -n 20 "$dir/$suite.log" >&2
+        fails "$suite could not be made"
+    }
+    for one in proc sys dev; do mount --rbind "/$one" "$root/$one"; done
+    mount -t tmpfs tmpfs "$root/run"
+    cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+    echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
+    apt-config dump 'Acquire' 2>/dev/null | grep -iE '^Acquire::[a-z]+::(.*::)?Proxy ' >"$root/etc/apt/apt.conf.d/90proxy" || true
+    if compgen -G '/usr/local/share/ca-certificates/*.crt' >/dev/null; then
+        cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/"
+        chroot "$root" update-ca-certificates >/dev/null 2>&1
+    fi
+    chroot "$root" useradd --create-home --shell /bin/bash ada
+    echo 'ada ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/ada"
+    git clone --quiet --no-local . "$root/home/ada/ipytracer"
+    git -C "$root/home/ada/ipytracer" checkout --quiet --detach "$(git rev-parse HEAD)"
+    settings "$root/home/ada/.config/go"
+    chroot "$root" chown -R ada:ada /home/ada
+}
+
+# settings FOLDER: where modules come from on this machine, as `go env -w` keeps it.
+settings() {
+    local name value
+    mkdir -p "$1"
+    for name in GOPROXY GONOPROXY GOSUMDB GONOSUMDB GOPRIVATE GOINSECURE; do
+        value=$(go env "$name")
+        [ -z "$value" ] || echo "$name=$value"
+    done >"$1/env"
+}
+
+# types SUITE COMMAND: as ada does who has just come in.
+types() {
+    chroot "$dir/$1" env -i TERM=dumb su - ada -c "cd ipytracer && $2"
+}
+
+# demo SUITE WHOSE: the command of the README, which prints the session.
+demo() {
+    local log=$dir/$1-$2.log began=$SECONDS
+    types "$1" "sudo make demo" >"$log" 2>&1 || {
+        tail -n 40 "$log" >&2
+        fails "$1, $2: sudo make demo failed"
+    }
+    for line in '^In\[1\] .* import numpy as np' '^In\[9\] ' '^highest .* resident in In\[' '^made by ' '^how sure '; do
+        grep -qE "$line" "$log" || { tail -n 60 "$log" >&2; fails "$1, $2: it prints no line like $line"; }
+    done
+    echo "fresh: $1, $2: $(grep -E '^how sure' "$log" | tr -s ' '): $((SECONDS - began)) s"
+}
+
+for suite; do
+    made "$suite"
+    demo "$suite" "without Go"
+    cached=$dir/$suite/var/cache/ipytracer/go
+    [ -x "$cached/bin/go" ] || fails "$suite: where is the Go that it got?"
+    # Somebody who has unpacked Go at home, and says so in a file of the shell's.
+    rm -rf "$dir/$suite/home/ada/ipytracer/bin"
+    mv "$cached" "$dir/$suite/home/ada/her-go"
+    chroot "$dir/$suite" chown -R ada:ada /home/ada/her-go
+    echo 'PATH=$HOME/her-go/bin:$PATH' >>"$dir/$suite/home/ada/.bashrc"
+    demo "$suite" "with Go at home"
+    [ ! -e "$cached" ] || fails "$suite: it got another Go beside hers"
+    if [ -n "${FRESH_TEST:-}" ]; then
+        types "$suite" "sudo make test" >"$dir/$suite-test.log" 2>&1 || { tail -n 60 "$dir/$suite-test.log" >&2; fails "$suite: sudo make test failed"; }
+        echo "fresh: $suite: $(grep -E '^[0-9]+ passed' "$dir/$suite-test.log")"
+    fi
+done
