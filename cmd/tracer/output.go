@@ -43,7 +43,7 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: 15, or all with --full); leave the others out of csv, allocations-csv, perfetto, chrome and parquet")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables")
-	f.StringVar(&o.By, "by", "cpu.resident", "the `METER` that ranks the cells in the text report, and for --cells")
+	f.StringVar(&o.By, "by", "", "the `METER` that ranks the cells in the text report, and for --cells; without it what came nearest to its limit: a GPU's memory where the session used one, or cpu.resident")
 }
 
 // Check finds mistakes before anything is traced.

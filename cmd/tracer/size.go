@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"ipytracer/model"
@@ -17,7 +18,7 @@ func (o *OutputOptions) wanted(r *model.Report) *model.Report {
 		r = report.WithoutSource(r)
 	}
 	if f := formatOf(o.Format); f != nil && f.smaller != "" && !f.all && o.Cells > 0 {
-		r = report.Heaviest(r, o.Cells, o.By)
+		r = report.Heaviest(r, o.Cells, cmp.Or(o.By, r.Ranking(r.Nearest())))
 	}
 	return r
 }

@@ -36,6 +36,9 @@ func newPage(r *model.Report, o Options) (*page, error) {
 	}
 	h := r.Host
 	b.page.Host = model.Host{Name: shown(h.Name), Kernel: shown(h.Kernel), CPUs: h.CPUs, Memory: h.Memory, Tracer: shown(h.Tracer), Started: shown(h.Started)}
+	for _, device := range text.Devices(r) {
+		b.page.GPUs = append(b.page.GPUs, shown(device))
+	}
 	b.declare()
 	for w := range r.AllPassing() {
 		b.window(w)

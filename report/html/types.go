@@ -14,7 +14,8 @@ type page struct {
 	Unnamed   []string    `json:"unnamed"` // what is missing of who allocated
 	Summit    int         `json:"summit"`  // the id of a window; 0 for none
 	Host      model.Host  `json:"host"`
-	Length    int64       `json:"length"` // of the session, in nanoseconds
+	GPUs      []string    `json:"gpus,omitempty"` // that were used: "GPU 0 NVIDIA H100 80GB HBM3, 79.65 GiB"
+	Length    int64       `json:"length"`         // of the session, in nanoseconds
 	Meters    []meter     `json:"meters"`
 	Body      string      `json:"body"`    // what is drawn first: body
 	Sources   []sources   `json:"sources"` // of cells: those that are drawn first, first

@@ -18,6 +18,7 @@ import (
 	"ipytracer/model"
 	ours "ipytracer/report/profile"
 	"ipytracer/report/reporttest"
+	"ipytracer/words"
 )
 
 // printed is every fixture in a format.
@@ -259,7 +260,7 @@ func TestAllocationsAddUp(t *testing.T) {
 		}
 		want, cell := int64(0), int64(0)
 		for key, n := range peaks(r, model.Session) {
-			if strings.HasSuffix(key, " cpu.mapped") || strings.HasSuffix(key, " cpu.numpy") {
+			if words.HasBlocks(key[strings.LastIndexByte(key, ' ')+1:]) {
 				want += n
 			}
 		}

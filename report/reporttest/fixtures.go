@@ -299,6 +299,6 @@ func Many() *model.Report {
 
 // Reports are the fixtures by name.
 var Reports = map[string]func() *model.Report{
-	"rich": Rich, "inexact": Inexact, "hostile": Hostile, "empty": Empty, "script": Script, "many": Many, "counted": Counted,
+	"rich": Rich, "inexact": Inexact, "hostile": Hostile, "empty": Empty, "script": Script, "many": Many, "counted": Counted, "training": Training,
 	"nothing": func() *model.Report { return &model.Report{} },
 }

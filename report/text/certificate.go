@@ -32,22 +32,27 @@ func unattributed(c *model.Certificate) (reasons []string) {
 // figuresStand says that what is missing of who allocated makes no figure doubtful.
 const figuresStand = "No figure and no window depends on it."
 
-// footnotes explain the marks on figures that are not exact.
+// footnotes explain the marks on figures that are not exact. By how much a figure can be off is told if that is no more than there is of it.
 func (v *view) footnotes() {
-	var off, least []string
+	var off, vague, least []string
 	for _, id := range v.meters {
-		if bound, ok := v.off[id]; ok {
+		if bound, ok := v.off[id]; ok && v.vague[id] && !v.o.Full {
+			vague = append(vague, meterName(id))
+		} else if ok {
 			off = append(off, fmt.Sprintf("%s by at most %s", meterName(id), words.Bytes(bound)))
 		}
 		if v.unknown[id] {
 			least = append(least, meterName(id))
 		}
 	}
-	if len(off)+len(least) > 0 {
+	if len(off)+len(vague)+len(least) > 0 {
 		v.blank()
 	}
 	if len(off) > 0 {
 		v.prose("  ", span{about + " ", yellow}, span{"not exact; it can be off: " + strings.Join(off, ", ") + ".", plain})
+	}
+	if len(vague) > 0 {
+		v.prose("  ", span{about + " ", yellow}, span{"not exact, and some of it " + words.Vague + " (" + strings.Join(vague, ", ") + "); --full says by how much it can be off.", plain})
 	}
 	if len(least) > 0 {
 		v.prose("  ", span{atLeast + " ", yellow}, span{"at least this much (" + strings.Join(least, ", ") + "): the meter missed part of " +

@@ -75,7 +75,7 @@ func (v *view) root(p model.Process) {
 		number, isGPU := gpuOf(id)
 		switch {
 		case isGPU:
-			v.field(fmt.Sprintf("GPU %d", number), append([]span{{"driver", plain}}, append(course(life, id), v.gpu(number)...)...)...)
+			v.field(fmt.Sprintf("GPU %d", number), append(v.gpu(number, true), course(life, id)...)...)
 		case i == 0:
 			v.field(meterName(id), course(life, id)...)
 		}
@@ -98,14 +98,44 @@ func gpuOf(id string) (number int, ok bool) {
 	return number, err == nil && n == 2 && rest == "driver"
 }
 
-// gpu names a device.
-func (v *view) gpu(number int) []span {
+// gpu names a device, by all its names or by what people call it.
+func (v *view) gpu(number int, all bool) []span {
 	for _, g := range v.r.GPUs {
-		if g.Index == number {
-			return []span{{escape.Bounded(g.Name, maxName), plain}, {words.Bytes(g.Memory), plain}, {escape.Bounded(g.UUID, 2*maxName), plain}, {escape.Bounded(g.PCIBusID, maxName), plain}}
+		if g.Index != number {
+			continue
 		}
+		g.Name = escape.Bounded(g.Name, maxDevice)
+		spans := []span{{words.Device(&g), plain}}
+		if all {
+			spans = append(spans, span{escape.Bounded(g.UUID, 2*maxName), plain}, span{escape.Bounded(g.PCIBusID, maxName), plain})
+		}
+		return spans
 	}
 	return nil
+}
+
+// maxDevice is how much of a GPU's name is shown: "NVIDIA RTX 6000 Ada Generation (MIG 1g.12gb)".
+const maxDevice = 48
+
+// devices says in a line for each GPU that was used what it is, how much memory it has and how much of it was taken.
+func (v *view) devices() {
+	for _, id := range v.meters {
+		number, ok := gpuOf(id)
+		if !ok {
+			continue
+		}
+		parts := v.gpu(number, false)
+		for _, p := range v.kernels() {
+			if life := v.life(p); life[id].Peak > 0 {
+				taken := highest.show(life, id).text + " at its highest"
+				if len(v.kernels()) > 1 {
+					taken += fmt.Sprintf(" of pid %d", p.PID)
+				}
+				parts = append(parts, span{taken, plain})
+			}
+		}
+		v.field(fmt.Sprintf("GPU %d", number), parts...)
+	}
 }
 
 // life is what a process used from beginning to end.

@@ -12,15 +12,17 @@ import (
 	"ipytracer/words"
 )
 
-// lead says in five lines what most people came for: the highest moment, what it was made of, what of it is still there, what to delete,
-// and how sure all that is.
+// lead says in a few lines what most people came for: the highest moment of what came nearest to its limit, what it was made of, what of it
+// is still there, what to delete, and how sure all that is.
 func (v *view) lead() {
 	v.endings()
 	if len(v.meters) == 0 || len(v.ranked) == 0 {
 		return
 	}
 	top := v.summit()
+	v.beside(true, top.highest(v.first()))
 	v.answer("highest", v.highestMoment(top))
+	v.beside(false, top.highest(v.first()))
 	v.answer("made by", v.madeBy(top))
 	v.answer("still there", v.stillThere(top))
 	v.answer("to free it", v.toFree(top))
@@ -51,17 +53,28 @@ func (v *view) summitAt() int {
 	return best
 }
 
+// highest is the figure of a meter where it ranks: with its children where that is more.
+func (s *stretch) highest(meter string) model.Figure {
+	f := s.figures[meter]
+	if s.cell != nil {
+		if together, ok := s.cell.Tree[meter]; ok && together.Peak > f.Peak {
+			return together
+		}
+	}
+	return f
+}
+
 func (v *view) highestMoment(top *stretch) string {
 	meter := v.meters[0]
 	own := highest.show(top.figures, meter).text
 	if top.cell == nil {
-		return own + " " + meterName(meter) + " " + v.gapLabel(*top.gap)
+		return v.reached(top.figures[meter], own) + " " + v.gapLabel(*top.gap)
 	}
 	size, with := own, ""
-	if f, ok := top.cell.Tree[meter]; ok && f.Peak > top.figures[meter].Peak {
+	if top.highest(meter).Peak > top.figures[meter].Peak {
 		size, with = highest.show(top.cell.Tree, meter).text, ", with its children ("+own+" without)"
 	}
-	text := size + " " + meterName(meter) + " in " + top.label
+	text := v.reached(top.highest(meter), size) + " in " + top.label
 	if v.several {
 		text += fmt.Sprintf(" of pid %d", top.cell.PID)
 	}
@@ -101,7 +114,7 @@ func (v *view) madeBy(top *stretch) string {
 	callers := v.callers(top.cell)
 	var parts []string
 	for _, a := range callers {
-		if len(parts) < 3 && a.AtPeak >= worthShowing && (a.users || !words.IsOutermost(a.Meter)) {
+		if len(parts) < 3 && a.AtPeak >= worthShowing && v.isOf(a.Meter) && (a.users || !words.IsOutermost(a.Meter)) {
 			parts = append(parts, words.Bytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
 		}
 	}
@@ -137,7 +150,7 @@ func (v *view) keptBefore(top *stretch) string {
 // left are the lines of cells by what they have made in the session that is there still, the most first.
 func (v *view) left(pid int) (all []model.Line) {
 	for _, l := range v.r.Lines {
-		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && !words.IsOutermost(l.Meter) {
+		if l.PID == pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && v.isOf(l.Meter) && !words.IsOutermost(l.Meter) {
 			all = append(all, l)
 		}
 	}
@@ -152,8 +165,11 @@ func (v *view) left(pid int) (all []model.Line) {
 
 func (v *view) stillThere(top *stretch) string {
 	text := words.Bytes(v.endOfCells(top.pid)) + " after the last cell"
+	if cached := v.ends[top.pid].cached; cached >= worthAGap {
+		text += " (" + words.Bytes(cached) + " of it PyTorch's cache)"
+	}
 	if named := v.named(top.pid); len(named) > 0 {
-		parts := nameAll(named, 3)
+		parts := v.nameAll(named, 3)
 		for _, l := range v.unnamedLines(top.pid, named) {
 			parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 		}
@@ -182,7 +198,7 @@ var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 // `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
 func (v *view) toFree(top *stretch) string {
 	if named := v.named(top.pid); len(named) > 0 {
-		text, rest := freeing(named), v.unnamedLines(top.pid, named)
+		text, rest := v.freeing(named), v.unnamedLines(top.pid, named)
 		switch {
 		case text == "" && len(rest) > 0:
 			return "no name of the notebook's holds much; tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
@@ -222,11 +238,11 @@ func (v *view) toFree(top *stretch) string {
 // named are what a process has by name in the end and what would go with the name, the most first.
 func (v *view) named(pid int) (all []model.Variable) {
 	for _, x := range v.r.Variables {
-		if x.PID == pid && x.Bytes+x.Device >= worthAGap {
+		if x.PID == pid && v.held(&x) >= worthAGap {
 			all = append(all, x)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b model.Variable) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
+	slices.SortStableFunc(all, func(a, b model.Variable) int { return cmp.Compare(v.held(&b), v.held(&a)) })
 	return all
 }
 
@@ -238,9 +254,9 @@ func (v *view) unnamedLines(pid int, named []model.Variable) []model.Line {
 }
 
 // nameAll is "x 512.00 MiB", of the first few.
-func nameAll(all []model.Variable, few int) (out []string) {
+func (v *view) nameAll(all []model.Variable, few int) (out []string) {
 	for _, x := range all[:min(len(all), few)] {
-		out = append(out, escape.Bounded(x.Name, maxName)+" "+words.Bytes(x.Bytes+x.Device))
+		out = append(out, escape.Bounded(x.Name, maxName)+" "+words.Bytes(v.held(&x)))
 	}
 	if more := len(all) - few; more > 0 {
 		out = append(out, words.Plural(more, "more name"))
@@ -250,7 +266,7 @@ func nameAll(all []model.Variable, few int) (out []string) {
 
 // freeing says what to type to be rid of what names hold, the most first: variables, what the notebook has shown, the last error; "" where
 // it is nothing of these.
-func freeing(all []model.Variable) string {
+func (v *view) freeing(all []model.Variable) string {
 	var names, others []string
 	var bytes int64
 	said := map[string]bool{}
@@ -260,7 +276,7 @@ func freeing(all []model.Variable) string {
 		case "variable":
 			if len(names) < 4 {
 				names = append(names, escape.Bounded(x.Name, maxName))
-				bytes += x.Bytes + x.Device
+				bytes += v.held(&x)
 			}
 		case "output":
 			other = "%reset -f out"
@@ -269,7 +285,7 @@ func freeing(all []model.Variable) string {
 		}
 		if other != "" && !said[other] {
 			said[other] = true
-			others = append(others, other+" ("+words.Bytes(x.Bytes+x.Device)+")")
+			others = append(others, other+" ("+words.Bytes(v.held(&x))+")")
 		}
 	}
 	if len(names) > 0 {
@@ -281,13 +297,13 @@ func freeing(all []model.Variable) string {
 // howSure says in one line what the certificate says.
 func (v *view) howSure(top *stretch) string {
 	reasons := v.doubts()
-	f, why := top.figures[v.meters[0]], ""
-	if top.cell != nil {
-		if together, ok := top.cell.Tree[v.meters[0]]; ok && together.Peak > f.Peak {
-			f, why = together, ": what forked children share with the kernel, and what they copied"
-		}
+	f, why := top.highest(v.first()), ""
+	if f.Peak > top.figures[v.first()].Peak {
+		why = ": what forked children share with the kernel, and what they copied"
 	}
 	switch {
+	case !f.Exact && model.Vague(f.Peak, f.Bound):
+		reasons = append([]string{"the highest moment is " + words.Vague + why}, reasons...)
 	case !f.Exact && f.Bound != nil:
 		reasons = append([]string{"the highest moment can be off by " + words.Bytes(*f.Bound) + why}, reasons...)
 	case !f.Exact:

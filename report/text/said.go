@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -30,12 +31,13 @@ type Summary struct {
 
 // Summarize says what [Report] says of a session in its first and its last lines. It fails if by is a meter that the report does not have.
 func Summarize(r *model.Report, by string) (*Summary, error) {
-	meters, err := headlines(r, by)
+	near := r.Nearest()
+	meters, err := headlines(r, cmp.Or(by, r.Ranking(near)))
 	if err != nil {
 		return nil, err
 	}
 	s := &Summary{}
-	v := &view{printer: Options{Width: -1}.printer(), r: r, meters: meters, told: func(name, text string) { s.Answers = append(s.Answers, Answer{name, text}) }}
+	v := &view{printer: Options{Width: -1}.printer(), r: r, o: Options{By: by}, meters: meters, near: near, told: func(name, text string) { s.Answers = append(s.Answers, Answer{name, text}) }}
 	v.to = io.Discard
 	v.lookThrough()
 	v.rank()
@@ -49,8 +51,21 @@ func Summarize(r *model.Report, by string) (*Summary, error) {
 
 // Headlines are the meters that have a column, the one that ranks first.
 func Headlines(r *model.Report) []string {
-	ids, _ := headlines(r, "") // fails for a name only
+	ids, _ := headlines(r, r.Ranking(r.Nearest())) // fails for a name only
 	return ids
+}
+
+// Devices are the GPUs that a session used, each with its name and size where these are known: "GPU 0 NVIDIA H100 80GB HBM3, 79.65 GiB".
+func Devices(r *model.Report) (all []string) {
+	v := &view{printer: Options{}.printer(), r: r}
+	for _, id := range r.AllMeters() {
+		if number, ok := gpuOf(id); ok {
+			if names := v.gpu(number, false); len(names) > 0 && names[0].text != "" {
+				all = append(all, fmt.Sprintf("GPU %d %s", number, names[0].text))
+			}
+		}
+	}
+	return all
 }
 
 // Remarks are what is special of a window: its note, what was refused in it. Its status is not among them.

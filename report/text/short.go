@@ -53,6 +53,7 @@ func (v *view) about() {
 			v.field(meterName(v.first()), course(v.life(p), v.first())...)
 		}
 	}
+	v.devices()
 	v.session()
 }
 
@@ -230,7 +231,11 @@ func (v *view) doubts() (reasons []string) {
 	}
 	for _, m := range v.r.Meters {
 		if !m.Exact && !words.IsPart(m.ID) && (m.Bound == nil || *m.Bound > 0) {
-			reasons = append(reasons, meterName(m.ID)+" is "+quality(m, true, model.Proof{}).text+" on this machine")
+			how := quality(m, true, model.Proof{}).text
+			if v.vague[m.ID] && !v.o.Full {
+				how = "in places " + words.Vague
+			}
+			reasons = append(reasons, meterName(m.ID)+" is "+how+" on this machine")
 		}
 	}
 	for _, p := range c.Problems {

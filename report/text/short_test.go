@@ -86,7 +86,7 @@ func TestBetweenIsRanked(t *testing.T) {
 	r := sixty()
 	r.Between[6].Meters["cpu.resident"] = reporttest.Fig(100*reporttest.MiB, 5*reporttest.GiB, 100*reporttest.MiB)
 	out := printed(t, r, text.Options{})
-	if !strings.HasPrefix(out, "highest      5.00 GiB resident between In[7] and In[8]") || strings.Index(out, "after In[7]") > strings.Index(out, "\nIn[51]") {
+	if !strings.HasPrefix(out, "highest      5.00 of 23.00 GiB resident (21 %) between In[7] and In[8]") || strings.Index(out, "after In[7]") > strings.Index(out, "\nIn[51]") {
 		t.Errorf("the stretch after In[7] is not first:\n%s", out)
 	}
 }
@@ -149,8 +149,8 @@ func TestLeadNamesWhatToDelete(t *testing.T) {
 	}
 	out := printed(t, r, text.Options{Width: 160})
 	for _, words := range []string{
-		"in it model 1.10 GiB, frame 300.00 MiB, Out[7] 20.00 MiB, 1 more name, 128.00 MiB numpy of In[5] line 2\n",
-		"to free it   del model, frame (1.39 GiB) · %reset -f out (20.00 MiB) · the next error lets go of the last traceback (9.00 MiB) · tracer audit says",
+		"in it frame 300.00 MiB, model 100.00 MiB, Out[7] 20.00 MiB, 1 more name, 128.00 MiB numpy of In[5] line 2\n",
+		"to free it   del frame, model (400.00 MiB) · %reset -f out (20.00 MiB) · the next error lets go of the last traceback (9.00 MiB) · tracer audit says",
 	} {
 		if !strings.Contains(out, words) {
 			t.Errorf("%q is missing in:\n%s", words, out[:1000])

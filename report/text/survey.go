@@ -36,24 +36,27 @@ type survey struct {
 	moving   map[string]bool                 // meters that moved in a cell, or between cells
 	off      map[string]int64                // by how much figures that are not exact can be off
 	unknown  map[string]bool                 // meters with figures of which nobody can say
+	vague    map[string]bool                 // meters with figures that can be off by more than there is of them
 	idle     map[int]int64                   // children that took next to nothing, with their highest peak
 	kept     map[int]*model.Window           // windows that were asked for again
 	rows     map[int][]model.Window          // statements, by cell
 	// several: more than one process runs cells, so rows must say which.
 	several bool
+	summits map[string]summit // by meter, of those that came near a limit
 }
 
 // run is a run of a cell.
 type run struct{ pid, execution int }
 
 // ending is what a process had when a cell was over.
-type ending struct{ at, weight, end int64 }
+type ending struct{ at, weight, end, cached int64 }
 
 // lookThrough goes through all windows.
 func (v *view) lookThrough() {
 	v.byID, v.byRun, v.labels, v.pids = map[int]*brief{}, map[run][]int{}, map[string]int{}, map[int]bool{}
 	v.sessions, v.ends, v.moving, v.idle = map[int]map[string]model.Figure{}, map[int]ending{}, map[string]bool{}, map[int]int64{}
 	v.off, v.unknown, v.kept, v.rows = map[string]int64{}, map[string]bool{}, map[int]*model.Window{}, map[int][]model.Window{}
+	v.summits, v.vague = map[string]summit{}, map[string]bool{}
 	waiting := map[int]int{} // statements of cells that come later: in reports from elsewhere
 	for w := range v.r.AllPassing() {
 		v.inexact(w.Meters)
@@ -114,10 +117,11 @@ func (v *view) cell(w *model.Window, b *brief) {
 	if len(v.meters) > 0 {
 		at := w.StartNS + w.DurationNS
 		if last, known := v.ends[w.PID]; !known || at > last.at || at == last.at && b.weight > last.weight {
-			v.ends[w.PID] = ending{at, b.weight, w.Meters[v.meters[0]].End}
+			v.ends[w.PID] = ending{at, b.weight, w.Meters[v.meters[0]].End, v.cached(w.Meters)}
 		}
 	}
 	v.moves(w.Meters)
+	v.rose(w.Together, b, nil)
 	s := stretch{id: w.ID, pid: w.PID, need: b.weight, start: w.StartNS, peak: v.highestOf(w)}
 	for _, c := range w.Children {
 		if v.needOf(c.Meters) >= worthAGap {
@@ -156,6 +160,7 @@ func (v *view) inexact(figures map[string]model.Figure) {
 			v.unknown[id] = true
 		default:
 			v.off[id] = max(v.off[id], *f.Bound)
+			v.vague[id] = v.vague[id] || model.Vague(f.Peak, f.Bound) || *f.Bound >= worthAGap && f.Need() != 0 && model.Vague(f.Need(), f.Bound)
 		}
 	}
 }

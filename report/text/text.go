@@ -4,6 +4,7 @@
 package text
 
 import (
+	"cmp"
 	"io"
 	"iter"
 	"slices"
@@ -14,7 +15,7 @@ import (
 )
 
 // Options says how the report for people looks. The zero value is a plain report, 120 cells wide, that ranks
-// cells by resident memory, shows the heaviest, and the three heaviest of them line by line.
+// cells by what came nearest to its limit, shows the heaviest, and the three heaviest of them line by line.
 type Options struct {
 	// Color turns on ANSI colours. Nothing is said by colour alone.
 	Color bool
@@ -26,7 +27,7 @@ type Options struct {
 	Cells int
 	// Statements is how many of the heaviest cells are shown line by line: 0 is 3, below 0 none.
 	Statements int
-	// By is the meter that ranks the cells; "" is cpu.resident.
+	// By is the meter that ranks the cells; "" is the one that [model.Report.Ranking] says.
 	By string
 }
 
@@ -46,17 +47,18 @@ type view struct {
 	r      *model.Report
 	o      Options
 	meters []string // headline meters, the one that ranks first
+	near   []model.Nearness
 	ranked []stretch
 	told   func(question, text string) // takes the first lines in the place of the page; nil: they are printed
 }
 
 // Report writes the report for people. It fails if o.By is a meter the report does not have, or with w's error.
 func Report(w io.Writer, r *model.Report, o Options) error {
-	meters, err := headlines(r, o.By)
-	if err != nil {
+	v := &view{printer: o.printer(), r: r, o: o, near: r.Nearest()}
+	var err error
+	if v.meters, err = headlines(r, cmp.Or(o.By, r.Ranking(v.near))); err != nil {
 		return err
 	}
-	v := &view{printer: o.printer(), r: r, o: o, meters: meters}
 	v.lookThrough()
 	v.rank()
 	if o.Full {

@@ -118,7 +118,7 @@ func TestTextSays(t *testing.T) {
 		{reporttest.Empty(), text.Options{}, []string{"No cell ran", "Shift-Enter", "tracer kernels"}},
 		{reporttest.Script(), text.Options{}, []string{"not an IPython kernel", "nvidia-smi"}},
 		{reporttest.Rich(), text.Options{}, []string{
-			"highest      3.00 GiB resident in In[2]", "1018.00 MiB", "%%time", "(silent)", "error · raise", "shares with its parent", "joblib worker", "Certificate: complete",
+			"highest      3.00 of 23.00 GiB resident (13 %) in In[2]", "1018.00 MiB", "%%time", "(silent)", "error · raise", "shares with its parent", "joblib worker", "Certificate: complete",
 		}},
 		{reporttest.Rich(), text.Options{Full: true}, []string{"%%time", "(silent)", "error · raise", "all together", "shares with its parent", "In[3], line by line", "28 of 28"}},
 		{reporttest.Rich(), text.Options{Cells: 2}, []string{"… and 5 more cells, 4 stretches between cells"}},

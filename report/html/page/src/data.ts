@@ -27,6 +27,7 @@ export interface Verdict {
 export interface Held { meter: string; by: string; holder: string; bytes: number; count: number }
 export interface Page {
   schema: string; version?: number; answers: [string, string][]; doubts: string[]; unnamed: string[]; summit: number;
+  gpus?: string[]; // that were used, each with its size
   host: { name: string; kernel: string; cpus: number; memory: number; tracer: string; started: string };
   length: number; meters: Meter[]; texts: string[];
   sources: (string | undefined)[]; parts: Part[]; // of cells: those that are read, and those that are not yet

@@ -47,6 +47,7 @@ export const shown = (f: Figure, q: Quantity): string => mark(f, q) + bytes(quan
 /** What the mark of a figure means, in words. */
 export function sureness(f: Figure, q: Quantity): string {
   if (f.off === 0) return "exact";
+  if (f.off > Math.abs(quantity(f, q))) return "not known to within its own size";
   if (f.off > 0) return "can be off by " + bytes(f.off);
   return mark(f, q) === "≥" ? "at least this: the meter missed something" : "the meter missed something, and nobody can say how much";
 }

@@ -34,7 +34,7 @@ function linked(s: Session, text: string, whole: number): (HTMLElement | string)
 
 function about(s: Session): string {
   const kernels = s.page.processes.filter((p) => s.pids.includes(p.pid) || (s.pids.length === 0 && p.parent === 0));
-  return [plural(s.cells.length, "cell") + " in " + duration(s.page.length), ...kernels.slice(0, 3).map((p) => `pid ${p.pid}${p.python ? " Python " + p.python : ""}`), s.page.host.name, s.page.host.started.slice(0, 19).replace("T", " ")].filter((t) => t !== "").join(" · ");
+  return [plural(s.cells.length, "cell") + " in " + duration(s.page.length), ...kernels.slice(0, 3).map((p) => `pid ${p.pid}${p.python ? " Python " + p.python : ""}`), ...(s.page.gpus ?? []), s.page.host.name, s.page.host.started.slice(0, 19).replace("T", " ")].filter((t) => t !== "").join(" · ");
 }
 
 const THEMES = ["", "dark", "light"];
