@@ -4,20 +4,34 @@
  *
  * Credit is how many nanoseconds probes may take. It grows with time, at the share that user space sets, up to
  * budget_full, and is full at the attach: what was not spent while the program idled or computed may be spent in a
- * burst. Every hit of a probe takes its group's price, every walk up a stack what it took. The clock is looked at only
- * when the credit has fallen to the account's floor: then it is topped up for the time that has passed, and if that is
- * not enough one group is stepped down, with a boundary. Which one: the first class of step_class whose level the
- * credit is below, and of that class the group that spent most of late; one that spent next to nothing is left alone,
- * because stepping it down would gain nothing. User space steps up, in the opposite order, when the credit has risen.
+ * burst. Every hit of a probe takes the price of its site, every walk up a stack what it took. The site's cookie says
+ * whether the kernel emulates the instruction there or single-steps it, which is ten times as dear.
  *
- * What a group that is down still costs, until its probes are out, is paid as well, but steps nothing down.
+ * The clock is looked at each time a sixteenth of a full account was spent: then the credit is topped up for the time
+ * that has passed. If it has fallen all the same since the last look, one group may be stepped down, with a boundary:
+ *
+ *   below 6/8 of a full account	native frames
+ *	   4/8			lines: the stacks of blocks, small ones, tensors, mappings
+ *	   2/8			NumPy's small blocks, where they are counted
+ *	   0			the meters of arrays and of tensors on the CPU
+ *	  -2/8			statements, and the ends of cells
+ *	  -4/8			PyTorch's totals on GPUs: the figures that a session on a GPU is run for
+ *
+ * Lines come first, because a figure without lines is still right. Of a class it is the group that spent most of late.
+ * Nobody pays for somebody else's storm: a group is left alone if it spent little of what was spent of late, lines a
+ * sixteenth of all, figures a quarter of what the greatest spender did, be that one down already. And while the credit
+ * rises, what it is below does not matter: whoever spent it has stopped, or is out.
+ *
+ * What a group that is down still costs, until its probes are out, is paid as well, but steps nothing down. An account
+ * owes a full one at most. User space steps up, in the opposite order, when the credit has risen (tracer/budget.go).
  */
 #ifndef IPYTRACER_BUDGET_H
 #define IPYTRACER_BUDGET_H
 
 #define EIGHTHS	      8
-#define SIGNIFICANT   16	       /* a group that spent less than a sixteenth of all is left alone */
-#define LOOK_AGAIN_AT 16	       /* after a step: when a sixteenth of a full account more is spent */
+#define SIGNIFICANT   16	       /* lines that spent less than a sixteenth of all are left alone */
+#define OWN_STORM     4		       /* figures that spent less than a quarter of the most */
+#define LOOK_AGAIN_AT 16	       /* when a sixteenth of a full account more is spent */
 #define LONGEST_WALK  100000	       /* ns; more is time in which the thread did not run */
 #define LONGEST_WAIT  1000000000000ull /* ns; every account is full by then */
 #define SECOND	      1000000000ull
@@ -31,7 +45,7 @@ struct step {
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct step, MAX_ROOTS *GROUPS, 0) steps SEC(".maps");
 
 /* The classes of groups, in the order in which they are stepped down. */
-enum step_class { STEP_NEVER, STEP_NATIVE, STEP_LINES, STEP_SMALL, STEP_METER, STEP_CELLS, STEP_CLASSES };
+enum step_class { STEP_NEVER, STEP_NATIVE, STEP_LINES, STEP_SMALL, STEP_METER, STEP_CELLS, STEP_GPU, STEP_CLASSES };
 
 #define BIT(group) (1u << (group))
 #define LINES \
@@ -40,13 +54,13 @@ enum step_class { STEP_NEVER, STEP_NATIVE, STEP_LINES, STEP_SMALL, STEP_METER, S
 /* Sums and no branches, of which the verifier would follow each. */
 static __always_inline __u32 class_of(__u32 group)
 {
-	const __u32 meters = BIT(GROUP_NUMPY) | BIT(GROUP_TORCH) | BIT(GROUP_TORCH_CPU);
+	const __u32 meters = BIT(GROUP_NUMPY) | BIT(GROUP_TORCH_CPU);
 	const __u32 cells = BIT(GROUP_STATEMENT) | BIT(GROUP_RESULT);
 
 	group &= GROUPS - 1;
 	return (BIT(GROUP_NATIVE) >> group & 1) * STEP_NATIVE + (LINES >> group & 1) * STEP_LINES +
 	       (BIT(GROUP_SMALL) >> group & 1) * STEP_SMALL + (meters >> group & 1) * STEP_METER +
-	       (cells >> group & 1) * STEP_CELLS;
+	       (cells >> group & 1) * STEP_CELLS + (BIT(GROUP_TORCH) >> group & 1) * STEP_GPU;
 }
 
 /* The slot of the process that runs now, or NO_SLOT. */
@@ -69,24 +83,29 @@ static __always_inline bool is_shed(__u32 which, __u32 slot)
 	return !r || is_down(r, which);
 }
 
-/* A class is stepped down below so much credit: 6, 4, 2, 0 and -4 eighths of a full account. */
+/* A class is stepped down below so much credit: 6, 4, 2, 0, -2 and -4 eighths of a full account. */
 static __always_inline __s64 level_of(__s64 class)
 {
-	return (__s64)(budget_full / EIGHTHS) * (class < STEP_CELLS ? 8 - 2 * class : -4);
+	return (__s64)(budget_full / EIGHTHS) * (8 - 2 * class);
 }
 
-/* Adds what has accrued since it was done last. Returns the credit. */
+/* Adds what has accrued since it was done last. What is owed beyond a full account is forgiven first. Returns the
+ * credit. */
 static __always_inline __s64 top_up(struct root *r, __u64 now)
 {
+	__s64 full = budget_full, owed = *(volatile __s64 *)&r->credit;
 	__u64 before = exchange(&r->topped_up, now), passed = now > before ? now - before : 0;
 
 	if (passed > LONGEST_WAIT)
 		passed = LONGEST_WAIT;
-	__s64 gain = passed * budget_share / MILLION, credit = fetch_add(&r->credit, gain) + gain;
-	if (credit <= (__s64)budget_full)
+	__s64 gain = passed * budget_share / MILLION;
+	if (owed < -full)
+		gain += -full - owed;
+	__s64 credit = fetch_add(&r->credit, gain) + gain;
+	if (credit <= full)
 		return credit;
-	fetch_add(&r->credit, (__s64)budget_full - credit);
-	return budget_full;
+	fetch_add(&r->credit, full - credit);
+	return full;
 }
 
 /* How many classes of groups may be stepped down at this credit. */
@@ -100,10 +119,11 @@ static __always_inline __u32 classes_below(__s64 credit)
 	return n;
 }
 
-/* The credit at which the next look is worth while, when nothing is stepped down at this one. */
-static __always_inline __s64 floor_below(__s64 credit, __u32 classes)
+/* Notes a look at this credit, and when the next one is due. */
+static __always_inline void looked_at(struct root *r, __s64 credit)
 {
-	return classes + 1 < STEP_CLASSES ? level_of(classes + 1) : credit - (__s64)(budget_full / EIGHTHS);
+	r->looked = credit;
+	r->floor = credit - (__s64)(budget_full / LOOK_AGAIN_AT);
 }
 
 /* An account as it is at the attach. */
@@ -112,32 +132,38 @@ static __always_inline void open_account(struct root *r)
 	r->credit = budget_full;
 	r->topped_up = bpf_ktime_get_ns();
 	r->halved = r->topped_up;
-	r->floor = level_of(STEP_NATIVE);
+	looked_at(r, budget_full);
 	r->down = 0;
 }
 
 /* Which group to step down. */
 struct choice {
-	__u64 total; /* spent by all of late */
-	__u64 most;
+	__s64 credit;
+	__u64 total;   /* spent by all of late */
+	__u64 highest; /* by the group that spent most, whichever it is */
+	__u64 most;    /* by the one that is chosen */
 	__u32 root;
 	__u32 classes;
 	__u32 class;
 	__u32 group; /* GROUPS for none */
-	__u32 halve;
+	__u32 halve; /* so many times */
 	__u32 padding;
 };
 
+/* Takes what a group spent since the last look to what it spent of late. */
 static __always_inline long add_spent(__u32 group, struct choice *c)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &c->root);
 
 	if (!r)
 		return 1;
-	__u64 *spent = &r->spent[group & (GROUPS - 1)], now = *(volatile __u64 *)spent;
-	fetch_add(&c->total, now);
-	if (c->halve)
-		fetch_add(spent, -(now / 2));
+	group &= GROUPS - 1;
+	__u64 late = (r->late[group] >> (c->halve & 63)) + exchange(&r->spent[group], 0);
+	r->late[group] = late;
+	c->total += late;
+	if (late > c->highest)
+		c->highest = late;
+	FORGET(c->highest);
 	return 0;
 }
 REPEATED(add_spent, struct choice *)
@@ -149,8 +175,8 @@ static __always_inline long choose_group(__u32 group, struct choice *c)
 
 	if (!r || !class || class > c->classes || is_down(r, group))
 		return 0;
-	__u64 spent = *(volatile __u64 *)&r->spent[group & (GROUPS - 1)];
-	if (!spent || spent < c->total / SIGNIFICANT)
+	__u64 spent = r->late[group & (GROUPS - 1)];
+	if (!spent || spent < (class <= STEP_SMALL ? c->total / SIGNIFICANT : c->highest / OWN_STORM))
 		return 0;
 	if (c->group < GROUPS && (class > c->class || (class == c->class && spent <= c->most)))
 		return 0;
@@ -163,8 +189,7 @@ static __always_inline long choose_group(__u32 group, struct choice *c)
 }
 REPEATED(choose_group, struct choice *)
 
-/* The credit is down to the floor: is it still, with what has accrued? Returns the group that was stepped down, or
- * GROUPS. */
+/* The credit is down to the floor. Returns the group that was stepped down, or GROUPS. */
 static __noinline __u32 step_down(__u32 root, __u64 now)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &root);
@@ -172,20 +197,20 @@ static __noinline __u32 step_down(__u32 root, __u64 now)
 
 	if (!r)
 		return GROUPS;
-	__s64 credit = top_up(r, now);
-	c.classes = classes_below(credit);
-	if (now - r->halved > SECOND) {
+	__u64 passed = now > r->halved ? (now - r->halved) / SECOND : 0;
+	if (passed)
 		r->halved = now;
-		c.halve = 1;
-	}
-	FORGET(c.classes);
+	c.halve = passed < 63 ? passed : 63;
+	c.credit = top_up(r, now);
 	FORGET(c.halve);
+	FORGET(c.credit);
+	c.classes = c.credit < r->looked ? classes_below(c.credit) : 0;
+	FORGET(c.classes);
 	REPEAT(GROUPS, add_spent, &c);
 	REPEAT(GROUPS, choose_group, &c);
-	r->floor = floor_below(credit, c.classes);
+	looked_at(r, c.credit);
 	if (c.group >= GROUPS || __sync_fetch_and_or(&r->down, 1u << c.group) >> c.group & 1)
 		return GROUPS;
-	r->floor = credit - (__s64)(budget_full / LOOK_AGAIN_AT);
 	return c.group;
 }
 
@@ -222,9 +247,9 @@ static __always_inline void pay(struct root *r, __u32 slot, __u32 which, __u64 p
 		look_at_credit(slot);
 }
 
-/* Counts a hit of a probe group, which is paid at so many eighths of its price. False while the group is stepped down.
- */
-static __always_inline bool spend_eighths(__u32 which, __u32 slot, __u32 eighths)
+/* Counts a hit of a probe group at a site with this cookie, which is paid at so many eighths of its price. False while
+ * the group is stepped down. */
+static __always_inline bool spend_eighths(__u32 which, __u32 slot, __u64 cookie, __u32 eighths)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -233,13 +258,13 @@ static __always_inline bool spend_eighths(__u32 which, __u32 slot, __u32 eighths
 	fetch_add(&group_hits[which], 1);
 	if (!r)
 		return false;
-	pay(r, slot, which, (__u64)group_price[which] * eighths / EIGHTHS);
+	pay(r, slot, which, (__u64)hit_price[which * SITE_KINDS + (cookie >> SITE_STEPPED)] * eighths / EIGHTHS);
 	return !is_down(r, which);
 }
 
-static __always_inline bool spend(__u32 which, __u32 slot)
+static __always_inline bool spend(__u32 which, __u32 slot, __u64 cookie)
 {
-	return spend_eighths(which, slot, EIGHTHS);
+	return spend_eighths(which, slot, cookie, EIGHTHS);
 }
 
 /* The time, where there is a budget that wants to know what something takes. */

@@ -298,7 +298,8 @@ int cell_compile(struct pt_regs *regs)
 	struct name name = {};
 	__u64 source = regs->di;
 
-	if (slot == NO_SLOT || !spend(GROUP_CELL, slot) || (__u32)regs->dx != PY_FILE_INPUT)
+	if (slot == NO_SLOT || !spend(GROUP_CELL, slot, bpf_get_attach_cookie(regs)) ||
+	    (__u32)regs->dx != PY_FILE_INPUT)
 		return 0;
 	struct python *py = python_at(slot);
 	if (!py)
@@ -326,7 +327,7 @@ int cell_audit(struct pt_regs *regs)
 	struct name name = {};
 	__u64 source = regs->dx;
 
-	if (slot == NO_SLOT || !spend(GROUP_CELL, slot))
+	if (slot == NO_SLOT || !spend(GROUP_CELL, slot, bpf_get_attach_cookie(regs)))
 		return 0;
 	struct python *py = python_at(slot);
 	if (!py)

@@ -62,7 +62,7 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 			exchange(&r->listening, 1);
 	}
 	__s64 credit = top_up(r, bpf_ktime_get_ns());
-	r->floor = floor_below(credit, classes_below(credit));
+	looked_at(r, credit);
 	__sync_fetch_and_and(&r->down, ~(1u << group));
 }
 

@@ -148,7 +148,7 @@ static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
 			heap_gone(slot, c->address, c->before);
 		return 0;
 	}
-	m.tell = tells_blocks(slot) && spend(GROUP_BLOCKS, slot);
+	m.tell = tells_blocks(slot) && spend(GROUP_BLOCKS, slot, 0);
 	if (m.tell) {
 		__u64 from = start_watch();
 		m.stack = walk_stack(slot);
@@ -239,7 +239,7 @@ int heap_enter(struct pt_regs *regs)
 	__u64 cookie = bpf_get_attach_cookie(regs), sp = regs->sp + (cookie >> 8 & 0xffff);
 	__u32 operation = cookie & 0xff, glibc = !!(cookie & HEAP_GLIBC);
 
-	if (slot == NO_SLOT || !spend(GROUP_HEAP, slot))
+	if (slot == NO_SLOT || !spend(GROUP_HEAP, slot, 0))
 		return 0;
 	struct heap_call *c = heap_call_of(tid, slot);
 	if (!c || (c->sp && sp < c->sp))

@@ -145,9 +145,10 @@ __u64 scans;
 __u64 scans_seen; /* as of the last copy; written by user space */
 
 /* The overhead budget; all but the hits are written by user space. */
-__u64 budget_share;	   /* in millionths of the time; 0: no limit */
-__u64 budget_full;	   /* ns: what an account holds at most */
-__u32 group_price[GROUPS]; /* ns: a hit, with what its program usually does */
+__u64 budget_share; /* in millionths of the time; 0: no limit */
+__u64 budget_full;  /* ns: what an account holds at most */
+/* ns: a hit at a site of each kind, with what its program usually does */
+__u32 hit_price[GROUPS * SITE_KINDS];
 __u32 group_shift[GROUPS]; /* what a group spends counts 1/2^n */
 __u64 group_hits[GROUPS];
 

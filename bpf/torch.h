@@ -39,7 +39,8 @@ int torch_report(struct pt_regs *regs)
 	__u32 slot = current_slot(), type = regs->r8 & 0xff, ordinal = regs->r8 >> 8 & 0xff;
 	__s64 size = regs->si, allocated = regs->dx, reserved = regs->cx;
 
-	if (slot == NO_SLOT || type != DEVICE_TYPE_CUDA || ordinal >= MAX_DEVICES || !spend(GROUP_TORCH, slot))
+	if (slot == NO_SLOT || type != DEVICE_TYPE_CUDA || ordinal >= MAX_DEVICES ||
+	    !spend(GROUP_TORCH, slot, bpf_get_attach_cookie(regs)))
 		return 0;
 	__u32 number = physical_device(slot, ordinal);
 	struct device *d = device_at(slot, number);

@@ -160,6 +160,7 @@ const enum boundary_kind *export_boundary_kind __attribute__((unused));
 const enum outcome *export_outcome __attribute__((unused));
 const enum meter *export_meter __attribute__((unused));
 const enum group *export_group __attribute__((unused));
+const enum site *export_site __attribute__((unused));
 const enum loss *export_loss __attribute__((unused));
 const enum device_meter *export_device_meter __attribute__((unused));
 const enum change_flag *export_change_flag __attribute__((unused));

@@ -64,7 +64,8 @@ int cell_signal(struct pt_regs *regs)
 {
 	__u32 slot = current_slot(), signal = regs->di;
 
-	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot) || (signal != SIGINT && signal != SIGWINCH))
+	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot, bpf_get_attach_cookie(regs)) ||
+	    (signal != SIGINT && signal != SIGWINCH))
 		return 0;
 	struct process *p = process_at(slot);
 	struct python *py = python_at(slot);
@@ -85,7 +86,7 @@ int cell_prompt(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
 
-	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot))
+	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot, bpf_get_attach_cookie(regs)))
 		return 0;
 	struct process *p = process_at(slot);
 	struct python *py = python_at(slot);

@@ -79,4 +79,11 @@ enum group {
 	GROUPS = 32
 };
 
+/* What a hit costs goes by its site, which the highest bit of the site's cookie tells: the kernel emulates the
+ * instruction there, or single-steps it. */
+enum site {
+	SITE_KINDS = 2,
+	SITE_STEPPED = 63 /* the bit */
+};
+
 #endif

@@ -148,10 +148,12 @@ struct root {
 	__u32 down;    /* bits: groups that are stepped down, see budget.h */
 	__s64 credit;  /* ns that probes may take; below 0 when they took more */
 	__s64 floor;   /* the credit at which it is looked at next */
+	__s64 looked;  /* what it was at the last look */
 	__u64 topped_up;
 	__u64 halved;
 	__u64 closings;	     /* processes that have left the tree */
-	__u64 spent[GROUPS]; /* ns of late: halved every second that it is looked at */
+	__u64 spent[GROUPS]; /* ns since the last look */
+	__u64 late[GROUPS];  /* ns before that, halved every second */
 	__u32 epoch[GROUPS]; /* how often each group has been put back */
 };
 

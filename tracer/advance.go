@@ -106,5 +106,5 @@ func (s *Session) settle() error {
 	if err := s.glances.draw(s.ledger, s.targets); err != nil {
 		return err
 	}
-	return s.budget.calibrated(s.targets)
+	return s.budget.prices.settle()
 }

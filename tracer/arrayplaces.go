@@ -21,7 +21,7 @@ func arrayPlacements(sites numpy.Sites) []ledger.Placement {
 				size = word(site.Size)
 			}
 			out.Offsets = append(out.Offsets, site.FileOffset)
-			out.Cookies = append(out.Cookies, ledger.ArrayPlace(word(site.Block), size))
+			out.Cookies = append(out.Cookies, ledger.At(site.Emulated, ledger.ArrayPlace(word(site.Block), size)))
 		}
 		return out
 	}

@@ -4,15 +4,24 @@ package tracer
 
 import (
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
 )
 
 // A tracer that is built with the tag broken takes TRACER_BROKEN=GROUP=absent to leave the probes of a group out, and =elsewhere to place
-// them where another group's are, as a tracer would that took one function for another.
+// them where another group's are, as a tracer would that took one function for another. With TRACER_PRICES=12 it takes a hit to cost so many
+// times what it measures.
 func init() {
+	if factor, err := strconv.ParseFloat(os.Getenv("TRACER_PRICES"), 64); err == nil {
+		planted = func(c ledger.Costs) ledger.Costs {
+			c.Emulated, c.Stepped = time.Duration(factor*float64(c.Emulated)), time.Duration(factor*float64(c.Stepped))
+			return c
+		}
+	}
 	group, how, _ := strings.Cut(os.Getenv("TRACER_BROKEN"), "=")
 	placed = func(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		p := placements(g, s)

@@ -23,21 +23,71 @@ func TestStepsUp(t *testing.T) {
 	if len(r.takeOut) != 4 {
 		t.Errorf("to be taken out: %v", r.takeOut)
 	}
+	none := func(ledger.Group) bool { return false }
+	if _, ok := r.next(ledger.Account{Credit: -time.Second, Full: time.Second}, none); ok {
+		t.Error("one is put back at once")
+	}
+	for _, c := range r.returns {
+		c.relapses = 4 // all have gone on as before, and before that
+	}
 	for _, want := range []struct {
 		group ledger.Group
 		level float64
 	}{{ledger.GroupNumPy, 0}, {ledger.GroupFrames, 0.5}, {ledger.GroupSmallStacks, 0.5}, {ledger.GroupNative, 0.75}} {
 		enough := time.Duration((want.level + hysteresis) * float64(time.Second))
-		if g, ok := r.next(ledger.Account{Credit: enough - 1, Full: time.Second}); ok {
+		if g, ok := r.next(ledger.Account{Credit: enough - 1, Full: time.Second}, none); ok {
 			t.Errorf("%v is put back too early", g)
 		}
-		g, ok := r.next(ledger.Account{Credit: enough, Full: time.Second})
+		g, ok := r.next(ledger.Account{Credit: enough, Full: time.Second}, none)
 		if !ok || g != want.group {
 			t.Errorf("put back: %v, %v, want %v", g, ok, want.group)
 		}
 		r.down = slices.DeleteFunc(r.down, func(x ledger.Group) bool { return x == g })
 	}
-	if _, ok := r.next(ledger.Account{Credit: time.Second, Full: time.Second}); ok {
+	if _, ok := r.next(ledger.Account{Credit: time.Second, Full: time.Second}, none); ok {
 		t.Error("nothing is left to put back")
+	}
+}
+
+// TestRestKeepsNobody: a group that rests keeps no other back, however much lower its level is.
+func TestRestKeepsNobody(t *testing.T) {
+	b := budget{roots: map[uint32]*steps{}}
+	b.shed(0, ledger.GroupFrames)
+	b.shed(0, ledger.GroupNumPy)
+	full := ledger.Account{Credit: time.Second, Full: time.Second}
+	g, ok := b.roots[0].next(full, func(g ledger.Group) bool { return g == ledger.GroupNumPy })
+	if !ok || g != ledger.GroupFrames {
+		t.Errorf("put back: %v, %v", g, ok)
+	}
+}
+
+// TestComeback: after a storm that is over a group is back when 2 s of credit have been saved, however deep the account was; where it
+// goes on as before, that doubles each time, up to what brings it back in any case, and is forgotten when it has been quiet for long.
+func TestComeback(t *testing.T) {
+	const full = 500 * time.Millisecond // 3 %
+	var c comeback
+	now := time.Unix(1000, 0)
+	// saved is how much above the lowest credit the group comes back.
+	saved := func(low time.Duration) time.Duration {
+		for d := time.Duration(0); d < 3*full; d += time.Millisecond {
+			a := ledger.Account{Credit: low + d, Full: full}
+			if c.sees(a); c.may(ledger.GroupTorch, a) {
+				return d
+			}
+		}
+		return -1
+	}
+	for _, want := range []time.Duration{63, 125, 250, 344, 344} { // ms; the level is -250, and 94 more is enough
+		c.left(now)
+		if d := saved(-full); d != want*time.Millisecond {
+			t.Errorf("after %d relapses it is back with %v more, want %d ms", c.relapses, d, want)
+		}
+		now = now.Add(time.Second)
+		c.returned(now)
+		now = now.Add(time.Second)
+	}
+	now = now.Add(relapse)
+	if c.left(now); c.relapses != 0 {
+		t.Errorf("%d relapses after a long quiet time", c.relapses)
 	}
 }

@@ -164,7 +164,7 @@ func (s *Session) Close() error {
 	s.counters.close()
 	s.fs.Helper.Close()
 	if s.ledger != nil {
-		s.budget.wait()
+		s.budget.prices.wait()
 		errs = append(errs, s.ledger.Close())
 		s.ledger = nil
 	}

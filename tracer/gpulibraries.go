@@ -160,10 +160,7 @@ func (i *libraryInstrument) placeLibrary(l *library) error {
 			return err
 		}
 	}
-	if err := i.placeCheckpoints(l); err != nil {
-		return err
-	}
-	return i.limitLibrary(l.sites)
+	return i.placeCheckpoints(l)
 }
 
 // placeGroup puts a group's probes on a library, if it has any and they are not in place.
@@ -260,15 +257,6 @@ func (i *libraryInstrument) stepDown(g ledger.Group) {
 func (i *libraryInstrument) stepUp(g ledger.Group) error {
 	for _, l := range i.libraries {
 		if err := i.placeGroup(l, g); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (i *libraryInstrument) limit() error {
-	for _, l := range i.libraries {
-		if err := i.limitLibrary(l.sites); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (i *heapInstrument) placeAllocators() error {
 	if len(i.probes) == 0 {
 		return fmt.Errorf("%w: no library exports malloc", libc.ErrUnknown)
 	}
-	return i.limitHeap()
+	return nil
 }
 
 // linked returns what the target has loaded, in the order in which symbols are looked up, up to the C library.
@@ -236,7 +236,7 @@ func (i *heapInstrument) costOf(found []libc.Function) (cost time.Duration) {
 // allocators are known it is what glibc's would: three hits on instructions that are emulated.
 func (s *Session) HeapCost() time.Duration {
 	if s.options.Heap && s.heapCost == 0 {
-		return 3 * (s.budget.costs.Emulated + work[ledger.GroupHeap])
+		return 3 * (s.budget.prices.costs.Emulated + work[ledger.GroupHeap])
 	}
 	return s.heapCost
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
@@ -30,8 +29,6 @@ type instrument interface {
 	// stepDown takes the probes of a group out, stepUp puts them back; of a group that it does not serve it does nothing.
 	stepDown(g ledger.Group)
 	stepUp(g ledger.Group) error
-	// limit tells the budget what a hit costs.
-	limit() error
 	// places is how many files it has probes on, for limits over all targets.
 	places() int
 	// close takes all probes out and closes what it has open, which may take a while.
@@ -55,7 +52,6 @@ func (inert) settle()                       {}
 func (inert) due() time.Time                { return time.Time{} }
 func (inert) stepDown(ledger.Group)         {}
 func (inert) stepUp(ledger.Group) error     { return nil }
-func (inert) limit() error                  { return nil }
 func (inert) places() int                   { return 0 }
 
 // host is what an instrument has of its session.
@@ -83,10 +79,8 @@ type host interface {
 	// isShed says whether a group of a target is stepped down; allPlaces is how many files of all targets have probes.
 	isShed(t *target, g ledger.Group) bool
 	allPlaces() int
-	// hit is what a probe costs; limitLibrary and limitHeap tell the budget, and heapCosts the user what a malloc and its free cost.
+	// hit is what a probe costs; heapCosts tells the user what a malloc and its free cost.
 	hit(emulated bool) time.Duration
-	limitLibrary(sites cuda.Sites) error
-	limitHeap() error
 	heapCosts(d time.Duration)
 }
 
@@ -130,18 +124,9 @@ func (s *Session) allPlaces() (n int) {
 	return n
 }
 
-func (s *Session) limitLibrary(sites cuda.Sites) error { return s.budget.limitLibrary(sites) }
-
 func (s *Session) mappings(pid int) iter.Seq2[process.Mapping, error] { return s.fs.Mappings(pid) }
 
-func (s *Session) hit(emulated bool) time.Duration {
-	if emulated {
-		return s.budget.costs.Emulated
-	}
-	return s.budget.costs.Stepped
-}
-
-func (s *Session) limitHeap() error { return s.budget.limitHeap() }
+func (s *Session) hit(emulated bool) time.Duration { return s.budget.prices.hit(emulated) }
 
 func (s *Session) heapCosts(d time.Duration) { s.heapCost = max(s.heapCost, d) }
 
@@ -163,7 +148,7 @@ func (s *Session) equip(t *target) {
 		return
 	}
 	t.numpy = &numpyInstrument{host: s, target: t, counter: s, ahead: &s.ahead, log: s.log, small: s.options.SmallArrays}
-	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: s, target: t, prices: s.budget.limitPython})
+	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: s, target: t})
 	if !s.options.NoStacks {
 		t.instruments = append(t.instruments, &mappedInstrument{host: s, target: t})
 	}

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cuda"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/libc"
 	"ipytracer/tracer/process"
@@ -131,10 +130,6 @@ func (h *fakeHost) placeCheckpoints(*library) error { return nil }
 func (h *fakeHost) isShed(_ *target, g ledger.Group) bool { return slices.Contains(h.shed, g) }
 
 func (h *fakeHost) allPlaces() int { return h.places }
-
-func (h *fakeHost) limitLibrary(cuda.Sites) error { return nil }
-
-func (h *fakeHost) limitHeap() error { return nil }
 
 func (h *fakeHost) heapCosts(d time.Duration) { h.cost = max(h.cost, d) }
 

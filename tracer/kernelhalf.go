@@ -54,7 +54,7 @@ type processes interface {
 type accounts interface {
 	Calibrate() (ledger.Costs, error)
 	SetBudget(share float64, full time.Duration) error
-	SetPrice(g ledger.Group, price time.Duration, discount uint) error
+	SetPrice(g ledger.Group, price ledger.Costs, discount uint) error
 	Account(root uint32) (ledger.Account, error)
 	Back(g ledger.Group, pid int) error
 	Late(g ledger.Group, pid int) error

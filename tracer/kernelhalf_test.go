@@ -125,7 +125,7 @@ func (k *fakeKernel) EndRunning(*ledger.RunningThread) error                   {
 func (k *fakeKernel) TryProbe() error                                          { return nil }
 func (k *fakeKernel) Calibrate() (ledger.Costs, error)                         { return ledger.UsualCosts, nil }
 func (k *fakeKernel) SetBudget(float64, time.Duration) error                   { return nil }
-func (k *fakeKernel) SetPrice(ledger.Group, time.Duration, uint) error         { return nil }
+func (k *fakeKernel) SetPrice(ledger.Group, ledger.Costs, uint) error          { return nil }
 func (k *fakeKernel) ForeseeModules(uint32, []ledger.File) error               { return nil }
 func (k *fakeKernel) SettleArray(uint32, uint64, uint64, uint64) (bool, error) { return true, nil }
 func (k *fakeKernel) Settled(int, int64) error                                 { return nil }

@@ -13,7 +13,7 @@ func libraryPlacements(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 		if site.Symbol == "" {
 			return nil
 		}
-		return []ledger.Placement{{Program: p, Offsets: []uint64{site.Offset}}}
+		return []ledger.Placement{{Program: p, Offsets: []uint64{site.Offset}, Cookies: []uint64{ledger.At(site.Emulated, 0)}}}
 	}
 	out := map[ledger.Group][]ledger.Placement{}
 	switch s.Kind {

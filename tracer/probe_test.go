@@ -26,12 +26,12 @@ func TestDoubtedGroups(t *testing.T) {
 	}
 }
 
-// TestEndPlacements: the program is told in which argument each place has the value.
+// TestEndPlacements: the program is told in which argument each place has the value, and what a hit there costs.
 func TestEndPlacements(t *testing.T) {
 	got := ends([]cpython.EndSite{
-		{Site: machine.Site{FileOffset: 16}, Argument: cpython.FirstArgument}, {Site: machine.Site{FileOffset: 32}, Argument: cpython.SecondArgument},
+		{Site: machine.Site{FileOffset: 16, Emulated: true}, Argument: cpython.FirstArgument}, {Site: machine.Site{FileOffset: 32}, Argument: cpython.SecondArgument},
 	})
-	if len(got) != 1 || !slices.Equal(got[0].Offsets, []uint64{16, 32}) || !slices.Equal(got[0].Cookies, []uint64{0, 1}) {
+	if len(got) != 1 || !slices.Equal(got[0].Offsets, []uint64{16, 32}) || !slices.Equal(got[0].Cookies, []uint64{0, 1<<63 | 1}) {
 		t.Errorf("%+v", got)
 	}
 	if ends(nil) != nil {

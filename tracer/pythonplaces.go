@@ -16,7 +16,7 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		if !site.Present() {
 			return nil
 		}
-		return []ledger.Placement{{Program: p, Offsets: []uint64{site.FileOffset}}}
+		return []ledger.Placement{{Program: p, Offsets: []uint64{site.FileOffset}, Cookies: []uint64{ledger.At(site.Emulated, 0)}}}
 	}
 	switch g {
 	case ledger.GroupNumPy:
@@ -31,7 +31,7 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		for _, r := range s.EvalReturns {
 			returns.Offsets = append(returns.Offsets, r.FileOffset)
 			returns.Cookies = append(returns.Cookies,
-				ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value))
+				ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)))
 		}
 		return append(entry(ledger.StatementOpen, s.EvalCode), returns)
 	case ledger.GroupResult:
@@ -42,7 +42,7 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		}
 		p := ledger.Placement{Program: ledger.CellAudit}
 		for _, call := range s.Compiles {
-			p.Offsets = append(p.Offsets, call.FileOffset)
+			p.Offsets, p.Cookies = append(p.Offsets, call.FileOffset), append(p.Cookies, ledger.At(call.Emulated, 0))
 		}
 		return []ledger.Placement{p}
 	case ledger.GroupSignal:
@@ -67,7 +67,7 @@ func ends(sites []cpython.EndSite) []ledger.Placement {
 	p := ledger.Placement{Program: ledger.CellResult}
 	for _, e := range sites {
 		p.Offsets = append(p.Offsets, e.FileOffset)
-		p.Cookies = append(p.Cookies, uint64(e.Argument))
+		p.Cookies = append(p.Cookies, ledger.At(e.Emulated, uint64(e.Argument)))
 	}
 	return []ledger.Placement{p}
 }
@@ -80,20 +80,6 @@ func doubted(g ledger.Group, s cpython.Sites) (names []string) {
 		}
 	}
 	return names
-}
-
-// usual returns the sites that are hit in normal running, for the budget: not the exits that only fail.
-func usual(g ledger.Group, s cpython.Sites) []machine.Site {
-	if g != ledger.GroupStatement {
-		return sitesOf(g, s)
-	}
-	sites := []machine.Site{s.EvalCode}
-	for _, r := range s.EvalReturns {
-		if r.Result != machine.Zero {
-			sites = append(sites, r.Site)
-		}
-	}
-	return sites
 }
 
 // sitesOf returns a group's sites, for people.

@@ -230,7 +230,7 @@ func (s *Session) use(l kernelHalf) error {
 		s.certificate.problem("cpu_ns leaves out what each thread that runs has used since the scheduler's last tick: %s", clean(err.Error()))
 	}
 	if s.options.Heap { // what it costs is to be told
-		return s.budget.measure()
+		return s.budget.prices.demand()
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ func (i *fakeInstrument) close() {}
 // on they count.
 func TestShedding(t *testing.T) {
 	const g = ledger.GroupTorch
-	k := &fakeKernel{credit: ledger.Account{Credit: 0, Full: time.Second}}
+	k := &fakeKernel{credit: ledger.Account{Credit: -time.Second, Full: time.Second}}
 	i := &fakeInstrument{kernel: k, refused: errors.New("not now")}
 	var s *Session
 	k.script = []records{

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
 )
 
@@ -16,7 +15,6 @@ type windowInstrument struct {
 	inert
 	host
 	target *target
-	prices func(cpython.Sites) error  // tells the budget what a hit costs
 	groups map[ledger.Group]io.Closer // those that are in place
 }
 
@@ -36,7 +34,7 @@ func (i *windowInstrument) place() error {
 		noteInPython(i.host, i.target, g)
 	}
 	i.noteBlind()
-	return i.limit()
+	return nil
 }
 
 // noteBlind says of a Python whose cells cannot be seen that it is one.
@@ -50,8 +48,6 @@ func (i *windowInstrument) noteBlind() {
 		i.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", i.target.pid, i.target.python.version())
 	}
 }
-
-func (i *windowInstrument) limit() error { return i.prices(i.target.python.sites) }
 
 func (i *windowInstrument) stepUp(g ledger.Group) error {
 	if g == ledger.GroupNumPy || i.groups[g] != nil {

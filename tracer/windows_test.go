@@ -38,9 +38,8 @@ func seen() cpython.Sites {
 	}
 }
 
-func windows(h *fakeHost, p *python) (i *windowInstrument, limited *int) {
-	limited = new(int)
-	return &windowInstrument{host: h, target: &target{pid: 7, python: p}, prices: func(cpython.Sites) error { *limited++; return nil }}, limited
+func windows(h *fakeHost, p *python) *windowInstrument {
+	return &windowInstrument{host: h, target: &target{pid: 7, python: p}}
 }
 
 func programs(h *fakeHost) (all []ledger.Program) {
@@ -56,7 +55,7 @@ func programs(h *fakeHost) (all []ledger.Program) {
 // TestWindowInstrument: all groups of a build are placed but those of NumPy and what is stepped down; one that has no place is said to have none.
 func TestWindowInstrument(t *testing.T) {
 	h := &fakeHost{shed: []ledger.Group{ledger.GroupSignal}}
-	i, limited := windows(h, pythonWith(t, seen()))
+	i := windows(h, pythonWith(t, seen()))
 	if err := i.stepUp(ledger.GroupCode); err != nil || !i.target.python.codeFrees {
 		t.Errorf("%v, frees of code are seen: %v", err, i.target.python.codeFrees)
 	}
@@ -66,8 +65,8 @@ func TestWindowInstrument(t *testing.T) {
 	if got, want := programs(h), []ledger.Program{ledger.CodeFreed, ledger.CellResult, ledger.CellCompile}; !slices.Equal(got, want) {
 		t.Errorf("placed %v, want %v", got, want)
 	}
-	if len(h.problems) != 1 || !strings.Contains(h.problems[0], ledger.GroupStatement.String()) || !strings.Contains(h.problems[0], "3.11.4") || h.unseen != 0 || *limited != 1 {
-		t.Errorf("problems %q, %d unseen, limited %d times", h.problems, h.unseen, *limited)
+	if len(h.problems) != 1 || !strings.Contains(h.problems[0], ledger.GroupStatement.String()) || !strings.Contains(h.problems[0], "3.11.4") || h.unseen != 0 {
+		t.Errorf("problems %q, %d unseen", h.problems, h.unseen)
 	}
 	if h.uses[ledger.GroupCell] == "" || h.uses[ledger.GroupCode] == "" || h.uses[ledger.GroupSignal] != "" || h.uses[ledger.GroupNumPy] != "" {
 		t.Errorf("used %v", h.uses)
@@ -81,7 +80,7 @@ func TestWindowInstrument(t *testing.T) {
 // TestWindowSteps: a group goes alone, comes back once, and is another instrument's if it is NumPy's.
 func TestWindowSteps(t *testing.T) {
 	h := &fakeHost{}
-	i, _ := windows(h, pythonWith(t, seen()))
+	i := windows(h, pythonWith(t, seen()))
 	if err := i.place(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +129,7 @@ func TestWindowsUnseen(t *testing.T) {
 	} {
 		h, sites := &fakeHost{}, seen()
 		c.change(&sites)
-		i, _ := windows(h, pythonWith(t, sites))
+		i := windows(h, pythonWith(t, sites))
 		if err := i.place(); err != nil || h.unseen != 1 || !strings.Contains(strings.Join(h.problems, "\n"), c.said) {
 			t.Errorf("%s: %v, %d unseen, problems %q", name, err, h.unseen, h.problems)
 		}

@@ -11,9 +11,12 @@ import (
 
 // Account is what a root's probes may still cost, see bpf/budget.h.
 type Account struct {
-	Credit time.Duration // with what has accrued by now; below 0 when they took more than there was
+	Credit time.Duration // with what has accrued by now; below 0 when they took more than there was, but no more than Full below
 	Full   time.Duration // the most it can be
 }
+
+// siteKinds is of how many kinds sites are, see enum site of bpf/wire_meters.h.
+const siteKinds = int(kernelSiteSITE_KINDS)
 
 // SetBudget opens the accounts of the roots that are attached from now on: they gain share, a part of the time, up to full.
 // Without it there is no limit.
@@ -26,14 +29,16 @@ func (l *Ledger) SetBudget(share float64, full time.Duration) error {
 	return nil
 }
 
-// SetPrice says what one hit of a group's probes costs with what their programs usually do, beyond walks up a stack: those are
-// measured. discount is a power of two: what the group spends counts for so much less.
-func (l *Ledger) SetPrice(g Group, price time.Duration, discount uint) error {
+// SetPrice says what one hit of a group's probes costs with what their programs usually do, at a site of each kind, and beyond walks
+// up a stack: those are measured. discount is a power of two: what the group spends counts for so much less.
+func (l *Ledger) SetPrice(g Group, price Costs, discount uint) error {
 	if g >= GroupCount || bits.OnesCount(discount) != 1 {
 		return fmt.Errorf("price of group %d: a discount of %d", g, discount)
 	}
-	l.prices.price[g], l.prices.shift[g] = uint32(price), uint32(bits.Len(discount)-1)
-	if err := errors.Join(l.objects.GroupPrice.Set(l.prices.price), l.objects.GroupShift.Set(l.prices.shift)); err != nil {
+	at := int(g) * siteKinds
+	l.prices.hit[at], l.prices.hit[at+1] = uint32(price.Emulated), uint32(price.Stepped)
+	l.prices.shift[g] = uint32(bits.Len(discount) - 1)
+	if err := errors.Join(l.objects.HitPrice.Set(l.prices.hit), l.objects.GroupShift.Set(l.prices.shift)); err != nil {
 		return fmt.Errorf("write the prices: %w", err)
 	}
 	return nil
@@ -75,7 +80,7 @@ func (l *Ledger) Late(g Group, pid int) error {
 // prices is what user space alone writes about the budget.
 type prices struct {
 	share, full uint64
-	price       [kernelGroupGROUPS]uint32
+	hit         [int(kernelGroupGROUPS) * siteKinds]uint32
 	shift       [kernelGroupGROUPS]uint32
 }
 
@@ -83,7 +88,7 @@ type prices struct {
 func (p *prices) gain(passed uint64) int64 { return int64(min(passed, 1e12) * p.share / 1e6) }
 
 func (p *prices) account(r *kernelRoot, now uint64) Account {
-	credit := r.Credit
+	credit := max(r.Credit, -int64(p.full))
 	if now > r.ToppedUp {
 		credit += p.gain(now - r.ToppedUp)
 	}

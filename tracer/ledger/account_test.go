@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,22 +11,26 @@ import (
 
 // model is what bpf/budget.h says of an account, in Go.
 type model struct {
-	prices          prices
-	credit, floor   int64
-	toppedUp, later uint64
-	down            [GroupCount]bool
-	spent           [GroupCount]uint64
+	prices                prices
+	credit, floor, looked int64
+	toppedUp, halved      uint64
+	down                  [GroupCount]bool
+	spent, late           [GroupCount]uint64
 }
 
 func newModel(r *kernelRoot, p prices) *model {
-	m := &model{prices: p, credit: int64(p.full), toppedUp: r.ToppedUp, later: r.ToppedUp}
-	m.floor = m.level(1)
+	m := &model{prices: p, credit: int64(p.full), toppedUp: r.ToppedUp, halved: r.ToppedUp}
+	m.look()
 	return m
 }
 
 // level is below what credit the nth class of groups is stepped down.
 func (m *model) level(class int) int64 {
-	return int64(m.prices.full/8) * []int64{8, 6, 4, 2, 0, -4}[class]
+	return int64(m.prices.full/8) * []int64{8, 6, 4, 2, 0, -2, -4}[class]
+}
+
+func (m *model) look() {
+	m.looked, m.floor = m.credit, m.credit-int64(m.prices.full/16)
 }
 
 func (m *model) pay(g Group, price, now uint64) (stepped Group) {
@@ -34,45 +39,46 @@ func (m *model) pay(g Group, price, now uint64) (stepped Group) {
 	if m.credit >= m.floor || m.down[g] {
 		return Group(kernelGroupGROUPS)
 	}
+	m.credit = max(m.credit, -int64(m.prices.full))
 	if now > m.toppedUp {
 		m.credit = min(m.credit+m.prices.gain(now-m.toppedUp), int64(m.prices.full))
 	}
 	m.toppedUp = now
+	defer m.look()
 	return m.step(now)
 }
 
 func (m *model) step(now uint64) Group {
 	classes := 0
-	for class := 1; class <= 5 && m.credit < m.level(class); class++ {
+	for class := 1; class <= 6 && m.credit < m.level(class) && m.credit < m.looked; class++ {
 		classes++
 	}
-	total := uint64(0)
+	seconds := (now - m.halved) / 1e9
+	if seconds > 0 {
+		m.halved = now
+	}
+	total, highest := uint64(0), uint64(0)
 	for g := range m.spent {
-		total += m.spent[g]
-		if now-m.later > 1e9 {
-			m.spent[g] -= m.spent[g] / 2
-		}
-	}
-	if now-m.later > 1e9 {
-		m.later = now
-	}
-	m.floor = m.credit - int64(m.prices.full/8)
-	if classes < 5 {
-		m.floor = m.level(classes + 1)
+		m.late[g] = m.late[g]>>seconds + m.spent[g]
+		m.spent[g] = 0
+		total += m.late[g]
+		highest = max(highest, m.late[g])
 	}
 	best, most := Group(kernelGroupGROUPS), uint64(0)
 	for class := 1; class <= classes && best >= GroupCount; class++ {
+		least := total / 16
+		if class > 3 {
+			least = highest / 4
+		}
 		for g := range Group(GroupCount) {
 			part, ok := g.Level()
-			if ok && int64(part*8)*int64(m.prices.full/8) == m.level(class) && !m.down[g] &&
-				m.spent[g] > most && m.spent[g] >= total/16 {
-				best, most = g, m.spent[g]
+			if ok && int64(part*8)*int64(m.prices.full/8) == m.level(class) && !m.down[g] && m.late[g] > most && m.late[g] >= least {
+				best, most = g, m.late[g]
 			}
 		}
 	}
 	if best < GroupCount {
 		m.down[best] = true
-		m.floor = m.credit - int64(m.prices.full/16)
 	}
 	return best
 }
@@ -122,8 +128,8 @@ func TestAccountFollowsItsModel(t *testing.T) {
 			t.Errorf("seed %d: credit %d, floor %d, want %d and %d", seed, after.Credit, after.Floor, m.credit, m.floor)
 		}
 		for g := range m.spent {
-			if down := after.Down>>g&1 == 1; down != m.down[g] || after.Spent[g] != m.spent[g] {
-				t.Errorf("seed %d, %v: down %v, spent %d, want %v and %d", seed, Group(g), down, after.Spent[g], m.down[g], m.spent[g])
+			if down := after.Down>>g&1 == 1; down != m.down[g] || after.Spent[g] != m.spent[g] || after.Late[g] != m.late[g] {
+				t.Errorf("seed %d, %v: down %v, spent %d, %d, want %v and %d, %d", seed, Group(g), down, after.Spent[g], after.Late[g], m.down[g], m.spent[g], m.late[g])
 			}
 		}
 	}
@@ -138,8 +144,8 @@ func try(t *testing.T, l *Ledger, root uint32, g Group, price, now uint64) Group
 	return Group(trial.Stepped)
 }
 
-// TestAccountStepsInOrder: in a storm of everything native frames go first, then lines, small blocks, meters, and cells last, each
-// only once its level of credit is reached.
+// TestAccountStepsInOrder: in a storm of everything native frames go first, then lines, small blocks, meters, cells, and PyTorch's totals last,
+// each only once its level of credit is reached.
 func TestAccountStepsInOrder(t *testing.T) {
 	l := load(t, Options{})
 	if err := l.SetBudget(0.03, 500*time.Millisecond); err != nil {
@@ -156,7 +162,7 @@ func TestAccountStepsInOrder(t *testing.T) {
 	var at []int64
 	now := r.ToppedUp
 	for spent := int64(0); spent < 1_500_000_000; { // a storm of everything, each second of which probes take
-		for _, g := range []Group{GroupNumPy, GroupFrames, GroupSmallStacks, GroupNative, GroupSmall, GroupStatement, GroupResult} {
+		for _, g := range []Group{GroupNumPy, GroupFrames, GroupSmallStacks, GroupNative, GroupSmall, GroupStatement, GroupResult, GroupTorch} {
 			spent, now = spent+2000, now+2000
 			if stepped := try(t, l, 0, g, 2000, now); stepped < GroupCount {
 				order, at = append(order, stepped), append(at, spent)
@@ -176,8 +182,58 @@ func TestAccountStepsInOrder(t *testing.T) {
 			t.Errorf("%v was stepped down with a credit of %.0f ms", g, credit/1e6)
 		}
 	}
-	if len(order) != 7 {
+	if len(order) != 8 || order[7] != GroupTorch {
 		t.Errorf("stepped down: %v", order[:min(len(order), 20)])
+	}
+}
+
+// spendBeside has one group spend its price each so many nanoseconds and another one its own, for a time, and returns what was stepped down.
+func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet Group, price, quietPrice uint64, long time.Duration) (stepped []Group) {
+	t.Helper()
+	const every = 10_000_000
+	for end := *now + uint64(long); *now < end; *now += every {
+		for _, g := range []Group{try(t, l, root, loud, price, *now), try(t, l, root, quiet, quietPrice, *now)} {
+			if g < GroupCount {
+				stepped = append(stepped, g)
+			}
+		}
+	}
+	return stepped
+}
+
+// TestAccountIsFair: whose storm it is, that group goes, and no other figure with it: not in the storm, not while its probes still cost something after
+// that, and not when the account recovers from it.
+func TestAccountIsFair(t *testing.T) {
+	l := load(t, Options{})
+	if err := l.SetBudget(0.03, 500*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	root := uint32(0)
+	for _, loud := range []Group{GroupStatement, GroupNumPy, GroupTorchCPU} {
+		for _, quiet := range []Group{GroupTorch, GroupNumPy, GroupStatement} {
+			if quiet == loud {
+				continue
+			}
+			root++
+			if _, err := l.AttachProcess(root, sleeper(t), 0); err != nil {
+				t.Fatal(err)
+			}
+			r, err := l.root(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// 60 % of the time for 5 s; the quiet one takes 2 %. Then that goes on alone.
+			now := r.ToppedUp
+			stepped := spendBeside(t, l, root, &now, loud, quiet, 6_000_000, 200_000, 5*time.Second)
+			after := spendBeside(t, l, root, &now, quiet, quiet, 200_000, 0, 20*time.Second)
+			if !slices.Equal(stepped, []Group{loud}) || len(after) > 0 {
+				t.Errorf("a storm of %v, beside it %v: stepped down %v, later %v", loud, quiet, stepped, after)
+			}
+			// What is owed beyond a full account was forgiven, and 1 % of 20 s is back.
+			if r, err = l.root(root); err != nil || r.Credit < -330_000_000 || r.Credit > -270_000_000 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
 	}
 }
 

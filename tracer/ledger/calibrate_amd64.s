@@ -1,7 +1,7 @@
 #include "textflag.h"
 
 // Two functions to put probes on. The kernel emulates the nop of the first; it has to single-step the mov of
-// the second.
+// the second. The third is for comparison: never a probe is on it.
 
 // func emulated()
 TEXT ·emulated(SB), NOSPLIT|NOFRAME, $0-0
@@ -11,6 +11,11 @@ TEXT ·emulated(SB), NOSPLIT|NOFRAME, $0-0
 // func stepped()
 TEXT ·stepped(SB), NOSPLIT|NOFRAME, $0-0
 	BYTE $0x48; BYTE $0x89; BYTE $0xc0 // mov rax, rax
+	RET
+
+// func unprobed()
+TEXT ·unprobed(SB), NOSPLIT|NOFRAME, $0-0
+	BYTE $0x90
 	RET
 
 // Their addresses: taken here, because in Go a function's address is that of a wrapper.

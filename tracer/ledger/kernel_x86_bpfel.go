@@ -644,10 +644,12 @@ type kernelRoot struct {
 	Down        uint32
 	Credit      int64
 	Floor       int64
+	Looked      int64
 	ToppedUp    uint64
 	Halved      uint64
 	Closings    uint64
 	Spent       [32]uint64
+	Late        [32]uint64
 	Epoch       [32]uint32
 }
 
@@ -667,6 +669,13 @@ const (
 	kernelRuleBaseRULE_SP        kernelRuleBase = 2
 	kernelRuleBaseRULE_BP        kernelRuleBase = 3
 	kernelRuleBaseRULE_BP_DEREF  kernelRuleBase = 4
+)
+
+type kernelSite uint32
+
+const (
+	kernelSiteSITE_KINDS   kernelSite = 2
+	kernelSiteSITE_STEPPED kernelSite = 63
 )
 
 type kernelSource struct {
@@ -896,16 +905,17 @@ const (
 	kernelVarExportOperation     = "export_operation"
 	kernelVarExportOutcome       = "export_outcome"
 	kernelVarExportRuleBase      = "export_rule_base"
+	kernelVarExportSite          = "export_site"
 	kernelVarExportSource        = "export_source"
 	kernelVarExportTrial         = "export_trial"
 	kernelVarFirstSpace          = "first_space"
 	kernelVarFoundThreads        = "found_threads"
 	kernelVarGroupHits           = "group_hits"
-	kernelVarGroupPrice          = "group_price"
 	kernelVarGroupShift          = "group_shift"
 	kernelVarHaveCast            = "have_cast"
 	kernelVarHaveLoop            = "have_loop"
 	kernelVarHeldOffset          = "held_offset"
+	kernelVarHitPrice            = "hit_price"
 	kernelVarLingering           = "lingering"
 	kernelVarLosses              = "losses"
 	kernelVarNextBatch           = "next_batch"
@@ -1097,16 +1107,17 @@ type kernelVariableSpecs struct {
 	ExportOperation     *ebpf.VariableSpec `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
+	ExportSite          *ebpf.VariableSpec `ebpf:"export_site"`
 	ExportSource        *ebpf.VariableSpec `ebpf:"export_source"`
 	ExportTrial         *ebpf.VariableSpec `ebpf:"export_trial"`
 	FirstSpace          *ebpf.VariableSpec `ebpf:"first_space"`
 	FoundThreads        *ebpf.VariableSpec `ebpf:"found_threads"`
 	GroupHits           *ebpf.VariableSpec `ebpf:"group_hits"`
-	GroupPrice          *ebpf.VariableSpec `ebpf:"group_price"`
 	GroupShift          *ebpf.VariableSpec `ebpf:"group_shift"`
 	HaveCast            *ebpf.VariableSpec `ebpf:"have_cast"`
 	HaveLoop            *ebpf.VariableSpec `ebpf:"have_loop"`
 	HeldOffset          *ebpf.VariableSpec `ebpf:"held_offset"`
+	HitPrice            *ebpf.VariableSpec `ebpf:"hit_price"`
 	Lingering           *ebpf.VariableSpec `ebpf:"lingering"`
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
 	NextBatch           *ebpf.VariableSpec `ebpf:"next_batch"`
@@ -1267,16 +1278,17 @@ type kernelVariables struct {
 	ExportOperation     *ebpf.Variable `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
 	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
+	ExportSite          *ebpf.Variable `ebpf:"export_site"`
 	ExportSource        *ebpf.Variable `ebpf:"export_source"`
 	ExportTrial         *ebpf.Variable `ebpf:"export_trial"`
 	FirstSpace          *ebpf.Variable `ebpf:"first_space"`
 	FoundThreads        *ebpf.Variable `ebpf:"found_threads"`
 	GroupHits           *ebpf.Variable `ebpf:"group_hits"`
-	GroupPrice          *ebpf.Variable `ebpf:"group_price"`
 	GroupShift          *ebpf.Variable `ebpf:"group_shift"`
 	HaveCast            *ebpf.Variable `ebpf:"have_cast"`
 	HaveLoop            *ebpf.Variable `ebpf:"have_loop"`
 	HeldOffset          *ebpf.Variable `ebpf:"held_offset"`
+	HitPrice            *ebpf.Variable `ebpf:"hit_price"`
 	Lingering           *ebpf.Variable `ebpf:"lingering"`
 	Losses              *ebpf.Variable `ebpf:"losses"`
 	NextBatch           *ebpf.Variable `ebpf:"next_batch"`

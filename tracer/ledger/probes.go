@@ -25,6 +25,7 @@ const (
 	stepSmall
 	stepMeter
 	stepCells
+	stepGPU
 )
 
 // groups are what is known of each.
@@ -40,7 +41,7 @@ var groups = [GroupCount]struct {
 	GroupSignal:      {name: "prompts"},
 	GroupCode:        {name: "code objects"},
 	GroupDriver:      {name: "CUDA driver"},
-	GroupTorch:       {name: "PyTorch totals", step: stepMeter, text: event.TorchTotals},
+	GroupTorch:       {name: "PyTorch totals", step: stepGPU, text: event.TorchTotals},
 	GroupLoader:      {name: "libraries"},
 	GroupFrames:      {name: "Python stacks", step: stepLines, text: event.Stacks},
 	GroupTensors:     {name: "PyTorch blocks", step: stepLines, text: event.TensorStacks},
@@ -65,9 +66,6 @@ func (g Group) String() string {
 func (g Group) Level() (part float64, ok bool) {
 	if g >= GroupCount || groups[g].step == stepNever {
 		return 0, false
-	}
-	if groups[g].step == stepCells {
-		return -4. / 8, true
 	}
 	return 1 - float64(groups[g].step)/4, true
 }
@@ -133,6 +131,15 @@ func (l *Ledger) program(p Program) *ebpf.Program {
 		HeapEnter: l.objects.HeapEnter, HeapLeave: l.objects.HeapLeave, HeapLeaveLate: l.objects.HeapLeaveLate, CalibrateEntry: l.objects.Calibrate,
 		CalibrateReturn: l.objects.CalibrateReturn,
 	}[p]
+}
+
+// At is the cookie of a site with what its program is to know there, for the budget: whether the kernel emulates the instruction or
+// single-steps it.
+func At(emulated bool, cookie uint64) uint64 {
+	if emulated {
+		return cookie
+	}
+	return cookie | 1<<kernelSiteSITE_STEPPED
 }
 
 // Placement is one program at some offsets of one file.
