@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -82,9 +83,7 @@ func (r *Report) Nearest() []Nearness {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Nearness) int {
-		return cmp.Or(cmp.Compare(b.Share(), a.Share()), cmp.Compare(b.Peak, a.Peak), cmp.Compare(a.Meter, b.Meter))
-	})
+	byShare(all)
 	resident := s.most(mostSeen)
 	return slices.DeleteFunc(all, func(n Nearness) bool { return isDriver(n.Meter) && n.Share() < tight && n.Peak < resident/hardly })
 }
@@ -205,4 +204,39 @@ func (s *spans) most(meter string) (most int64) {
 		most = max(most, one.figures[meter].Peak)
 	}
 	return most
+}
+
+// Nearest says the same as [Report.Nearest] of a process that runs, by what it had at its highest so far.
+func (k *Kernel) Nearest(gpus []GPU) []Nearness {
+	var all []Nearness
+	figures := k.Figures()
+	add := func(meter, kind, path string, bytes int64) {
+		if f, ok := figures[meter]; ok {
+			all = append(all, Nearness{Level{PID: k.PID, Meter: meter, Kind: kind, Path: path, Bytes: bytes}, f.Peak, f.Exact, f.Bound, 0})
+		}
+	}
+	if l := k.Limit; l != nil && l.Kind == "RLIMIT_DATA" {
+		add("cpu.mapped", l.Kind, "", l.Bytes)
+	} else if l != nil {
+		add(mostSeen, l.Kind, l.Path, l.Bytes)
+	}
+	for id := range figures {
+		if isDriver(id) {
+			at := slices.IndexFunc(gpus, func(g GPU) bool { return id == "gpu."+strconv.Itoa(g.Index)+".driver" })
+			if at < 0 {
+				add(id, "gpu", "", 0)
+			} else {
+				add(id, "gpu", "", gpus[at].Memory)
+			}
+		}
+	}
+	byShare(all)
+	return all
+}
+
+// byShare puts the nearest first.
+func byShare(all []Nearness) {
+	slices.SortStableFunc(all, func(a, b Nearness) int {
+		return cmp.Or(cmp.Compare(b.Share(), a.Share()), cmp.Compare(b.Peak, a.Peak), cmp.Compare(a.Meter, b.Meter))
+	})
 }

@@ -15,41 +15,34 @@ import (
 const (
 	resident  = "cpu.resident"
 	nameCells = 10 // of a bar's name
+	maxDevice = 40 // of a GPU's
 )
 
-// figures shows what the process has, against the limit where there is one.
+// figures shows what the process has, against the limit where there is one: what came nearest to its limit first.
 func (p *page) figures(g *model.Glance, k *model.Kernel) {
 	all := k.Figures()
-	limited := resident
-	if k.Limit != nil && k.Limit.Kind == "RLIMIT_DATA" {
-		limited = "cpu.mapped"
+	limited := ""
+	near := k.Nearest(g.GPUs)
+	if !slices.ContainsFunc(near, func(n model.Nearness) bool { return n.Meter == resident }) {
+		own := model.Nearness{Level: model.Level{Meter: resident}}
+		at := slices.IndexFunc(near, func(n model.Nearness) bool { return n.Share() == 0 })
+		if at < 0 {
+			at = len(near)
+		}
+		near = slices.Insert(near, at, own)
 	}
-	p.bar("resident", all, resident, p.limitOf(k, limited == resident), k.Limit)
-	if limited != resident {
-		p.bar("mapped", all, limited, k.Limit.Bytes, k.Limit)
-	}
-	for _, id := range gpus(all) {
-		p.bar(text.MeterName(strings.TrimSuffix(id, ".driver")), all, id, memoryOf(g, id), nil)
+	for i := range near {
+		n := &near[i]
+		of := ""
+		switch {
+		case words.OfGPU(n.Meter):
+			of = nameOf(g, n.Meter)
+		case n.Bytes > 0:
+			limited, of = n.Meter, text.LimitName(model.Limit{Kind: n.Kind, Path: n.Path})
+		}
+		p.bar(text.MeterName(strings.TrimSuffix(n.Meter, ".driver")), all, n.Meter, n.Bytes, of)
 	}
 	p.others(k, all, limited)
-}
-
-func (p *page) limitOf(k *model.Kernel, is bool) int64 {
-	if k.Limit == nil || !is {
-		return 0
-	}
-	return k.Limit.Bytes
-}
-
-// gpus are the driver's meters of the GPUs that are used.
-func gpus(all map[string]model.Figure) (ids []string) {
-	for id := range all {
-		if strings.HasPrefix(id, "gpu.") && strings.HasSuffix(id, ".driver") {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(a, b string) int { return gpuNumber(a) - gpuNumber(b) })
-	return ids
 }
 
 // gpuNumber is N of gpu.N.…, -1 for another meter.
@@ -63,18 +56,18 @@ func gpuNumber(id string) int {
 	return n
 }
 
-// memoryOf is how much memory a meter's GPU has, 0 if that is not known.
-func memoryOf(g *model.Glance, id string) int64 {
+// nameOf is what a meter's GPU is called, "" if that is not known.
+func nameOf(g *model.Glance, id string) string {
 	for _, one := range g.GPUs {
 		if one.Index == gpuNumber(id) {
-			return one.Memory
+			return escape.Bounded(one.Name, maxDevice)
 		}
 	}
-	return 0
+	return ""
 }
 
 // bar shows one meter: what there is, what there was at the most, and the limit, always in bytes.
-func (p *page) bar(name string, all map[string]model.Figure, id string, limit int64, of *model.Limit) {
+func (p *page) bar(name string, all map[string]model.Figure, id string, limit int64, of string) {
 	f, ok := all[id]
 	if !ok {
 		return
@@ -84,8 +77,8 @@ func (p *page) bar(name string, all map[string]model.Figure, id string, limit in
 		figures += " of " + words.Bytes(limit)
 	}
 	tail := ", highest " + text.Highest(all, id)
-	if limit > 0 && of != nil {
-		tail += " · " + text.LimitName(*of)
+	if of != "" {
+		tail += " · " + of
 	}
 	spans := []Span{{escape.Pad(escape.Bounded(name, nameCells), nameCells, false), Plain}}
 	if limit > 0 {

@@ -222,6 +222,17 @@ func version(of, number string) string {
 	return of + " " + number
 }
 
+// needs is what a cell needs of the memory that came nearest to its limit, and of resident memory.
+func needs(g *model.Glance, k *model.Kernel, w *model.Window) string {
+	own := text.Need(w.Meters, resident)
+	if near := k.Nearest(g.GPUs); len(near) > 0 && words.OfGPU(near[0].Meter) && near[0].Share() > 0 {
+		if _, ok := w.Meters[near[0].Meter]; ok {
+			return text.Need(w.Meters, near[0].Meter) + " " + words.Limited(near[0].Meter) + ", " + own + " resident"
+		}
+	}
+	return own
+}
+
 // cell says what runs and since when, or what ran last.
 func (p *page) cell(g *model.Glance, k *model.Kernel) {
 	if p.width == 0 && len(g.Kernels) > 1 {
@@ -243,7 +254,7 @@ func (p *page) cell(g *model.Glance, k *model.Kernel) {
 	}
 	spans := append([]Span{{escape.Bounded(text.Label(*w), 40) + " ", Bold}}, state...)
 	if w.Meters != nil {
-		spans = append(spans, Span{" · need " + text.Need(w.Meters, "cpu.resident"), Plain})
+		spans = append(spans, Span{" · need " + needs(g, k, w), Plain})
 	}
 	if source := escape.OneLine(w.Source, w.SourceTruncated, 400); source != "" {
 		spans = append(spans, Span{"   " + source, Dim})

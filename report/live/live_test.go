@@ -31,7 +31,7 @@ func glance() *model.Glance {
 	}
 	g := &model.Glance{
 		Schema: model.GlanceSchema, ElapsedNS: 192_000_000_000, Cells: 7,
-		GPUs: []model.GPU{{Index: 1, Memory: 16 << 30}},
+		GPUs: []model.GPU{{Index: 1, Memory: 16 << 30, Name: "NVIDIA T4" + hostile}},
 		Lacks: model.Lacks{
 			Reasons: []string{"12 of 4,000 changes did not reach the tracer"}, SteppedDown: []string{"cpu.numpy", "stacks"}, Made: 4000, Delivered: 3988,
 		},
@@ -86,6 +86,10 @@ func TestScreens(t *testing.T) {
 	quiet.Lacks = model.Lacks{Made: 4000, Delivered: 4000}
 	quiet.Kernels[0].Running, quiet.Kernels[0].Statement = false, nil
 	quiet.Kernels[0].Cell.Status = model.Error
+	full := glance() // its GPU is nearer to its limit than anything else
+	full.Kernels[0].Meters["gpu.1.driver"] = figure(0, 15<<30, 15<<30)
+	full.Kernels[0].Meters["gpu.0.driver"] = figure(0, 1<<30, 1<<30) // of a size that is not known
+	full.Kernels[0].Cell.Meters["gpu.1.driver"] = figure(1<<30, 15<<30, 15<<30)
 	for _, c := range []struct {
 		name          string
 		g             *model.Glance
@@ -94,6 +98,7 @@ func TestScreens(t *testing.T) {
 	}{
 		{"lines-80x24", glance(), live.State{}, 80, 24},
 		{"lines-120x40", glance(), live.State{}, 120, 40},
+		{"gpu-120x40", full, live.State{}, 120, 40},
 		{"least-40x10", glance(), live.State{}, 40, 10},
 		{"tiny-20x5", glance(), live.State{}, 20, 5},
 		{"ascii-80x24", quiet, live.State{ASCII: true}, 80, 24},

@@ -52,11 +52,12 @@ type row struct {
 // Print writes the heaviest cells, the experiments, the lines that had most at the peak, and what is not exact, as GitHub and GitLab
 // show Markdown. Texts of the notebook are code spans, in which nothing is a link, a mention or HTML. Its length is bounded.
 func Print(w io.Writer, r *model.Report) error {
-	p := &page{Writer: bufio.NewWriter(w), meters: columns(r), peaks: map[string]model.Figure{}}
+	near := r.Nearest()
+	p := &page{Writer: bufio.NewWriter(w), meters: columns(r, r.Ranking(near)), peaks: map[string]model.Figure{}}
 	for window := range r.AllPassing() {
 		p.take(window)
 	}
-	p.head(r)
+	p.head(r, near)
 	p.table("cell", "cells that needed less", p.cells, p.more, true)
 	p.table("experiment", "experiments", p.also, p.unlike, false)
 	p.counters()
@@ -65,11 +66,15 @@ func Print(w io.Writer, r *model.Report) error {
 	return p.Flush()
 }
 
-// columns are the meters that have one: those that people look at, the first ranks.
-func columns(r *model.Report) []string {
-	all := words.Headlines(r.AllMeters())
+// columns are the meters that have one: those that people look at, the one that ranks first.
+func columns(r *model.Report, ranks string) []string {
+	known := r.AllMeters()
+	all := words.Headlines(known)
 	if len(all) == 0 {
-		all = r.AllMeters()
+		all = known
+	}
+	if slices.Contains(known, ranks) {
+		all = append([]string{ranks}, slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == ranks })...)
 	}
 	return all[:min(len(all), maxMeters)]
 }
@@ -124,7 +129,7 @@ func (p *page) take(w *model.Window) {
 	}
 }
 
-func (p *page) head(r *model.Report) {
+func (p *page) head(r *model.Report, near []model.Nearness) {
 	p.WriteString("### Memory, by ipytracer\n\n")
 	fmt.Fprintf(p, "%s", words.Plural(p.count, "cell"))
 	if p.failed > 0 {
@@ -147,6 +152,33 @@ func (p *page) head(r *model.Report) {
 		fmt.Fprintf(p, " %s %s", meter(id), size(f, f.Peak, true))
 	}
 	p.WriteString("\n\n")
+	p.nearest(r, near)
+}
+
+// nearest says how near the session came to limits, the nearest first, and which GPUs it used.
+func (p *page) nearest(r *model.Report, near []model.Nearness) {
+	var limits []string
+	for i := range near {
+		if n := &near[i]; n.Share() > 0 {
+			text := strings.TrimSuffix(words.Near(n), ",")
+			if !n.Exact && model.Vague(n.Peak, n.Bound) {
+				text += ", " + words.Vague
+			}
+			limits = append(limits, text)
+		}
+	}
+	if len(limits) > 0 {
+		p.WriteString("Nearest to a limit: " + strings.Join(limits, " · ") + ".")
+	}
+	for _, g := range r.GPUs {
+		if f := p.peaks[fmt.Sprintf("gpu.%d.driver", g.Index)]; f.Peak > 0 {
+			g.Name = escape.Bounded(g.Name, maxExcerpt)
+			fmt.Fprintf(p, " GPU %d: %s.", g.Index, Code(words.Device(&g)))
+		}
+	}
+	if len(limits) > 0 {
+		p.WriteString("\n\n")
+	}
 }
 
 // table has a row for each window, and says how many have none.

@@ -75,7 +75,11 @@ func TestPages(t *testing.T) {
 			r, rows := make(), parsed(t, b.Bytes())
 			for i := range r.Windows {
 				w := &r.Windows[i]
-				f, ok := w.Together("cpu.resident")
+				meter := "cpu.resident"
+				if name == "training" {
+					meter = "gpu.0.driver" // the one that ranks
+				}
+				f, ok := w.Together(meter)
 				if w.Kind != model.Cell || w.Execution > 7 || !ok {
 					continue
 				}

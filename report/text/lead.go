@@ -169,9 +169,12 @@ func (v *view) stillThere(top *stretch) string {
 		text += " (" + words.Bytes(cached) + " of it PyTorch's cache)"
 	}
 	if named := v.named(top.pid); len(named) > 0 {
-		parts := v.nameAll(named, 3)
-		for _, l := range v.unnamedLines(top.pid, named) {
+		parts, rest := v.nameAll(named, 3), v.unnamedLines(top.pid, named)
+		for _, l := range rest[:min(len(rest), 3)] {
 			parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+		}
+		if more := len(rest) - 3; more > 0 {
+			parts = append(parts, words.Plural(more, "more line"))
 		}
 		return text + ", in it " + strings.Join(parts, ", ")
 	}

@@ -148,5 +148,6 @@ function lanesOf(s: Session, tracks: Track[], pid: number): Lane[] {
     const top = own.reduce((n, t) => Math.max(n, t.bytes[highest(t)] ?? 0), 0);
     lanes.push({ name: m.name, gpu: m.gpu ?? false, meter, tracks: own, top, limits: limits.filter((l) => l.meter === meter) });
   });
-  return lanes.sort((a, b) => Number(a.gpu) - Number(b.gpu));
+  const lead = s.page.meters[0]?.gpu ?? false; // what came nearest to its limit is above
+  return lanes.sort((a, b) => Number(a.gpu !== lead) - Number(b.gpu !== lead));
 }
