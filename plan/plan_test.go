@@ -174,7 +174,7 @@ func TestGPUs(t *testing.T) {
 	if len(p.Demands) != 2 {
 		t.Fatalf("%+v", p.Demands)
 	}
-	d := p.Demands[1]
+	d := p.Demands[0] // the GPU leads
 	if d.Meter != "gpu.0.driver" || d.Need != 1200*mib || d.Size != 0 || len(d.Lines) != 1 || d.Lines[0].Meter != "gpu.0.active" || d.Lines[0].AtPeak != 600*mib {
 		t.Errorf("%+v", d)
 	}

@@ -107,7 +107,7 @@ func Read(name string, r *model.Report) *Run {
 	run.reasons = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)                  // of figures and windows: who allocated decides nothing here
 	run.reasons = slices.DeleteFunc(run.reasons, func(why string) bool { return why == words.RecordingCut }) // which is said in front of them
 	x := &reader{run: run, r: r, cells: map[int]cellRun{}, statements: map[cellRun][]statement{}, needs: map[cellRun]int64{}, sources: map[cellRun]int{}}
-	run.demands = demandsOf(r.AllMeters())
+	run.demands = demandsOf(r.AllMeters(), r.Ranking(r.Nearest()))
 	for w := range r.AllPassing() {
 		switch w.Kind {
 		case model.Session:
@@ -136,8 +136,8 @@ func Read(name string, r *model.Report) *Run {
 	return run
 }
 
-// demandsOf are the kinds of memory that a machine can run out of.
-func demandsOf(ids []string) []*demand {
+// demandsOf are the kinds of memory that a machine can run out of, the one that ranks first.
+func demandsOf(ids []string, ranks string) []*demand {
 	all := []*demand{{meter: "cpu.resident", rank: "cpu.resident", parts: map[string]int64{}}}
 	for _, id := range ids {
 		gpu, ok := strings.CutSuffix(id, ".driver")
@@ -149,6 +149,10 @@ func demandsOf(ids []string) []*demand {
 			rank = gpu + ".active"
 		}
 		all = append(all, &demand{meter: id, rank: rank, parts: map[string]int64{}})
+	}
+	if at := slices.IndexFunc(all, func(d *demand) bool { return d.meter == ranks || d.rank == ranks }); at > 0 {
+		first := all[at]
+		all = slices.Insert(slices.Delete(all, at, at+1), 0, first)
 	}
 	return all
 }
