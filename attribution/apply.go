@@ -37,6 +37,7 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 		t.unmapAll(r, b)
 		t.exec(p, b)
 	case event.ProcessExit:
+		t.invariants.ends(p)
 		p.ended, p.gone = true, b.Time
 		r.lives(p, t.cut, false)
 		p.dying(b)

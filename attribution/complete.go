@@ -46,6 +46,9 @@ func (t *Tracker) incomplete(m *missing, c *model.Certificate) {
 	if c.BoundariesLost > 0 {
 		add(words.BoundariesMissing(c.BoundariesLost))
 	}
+	for _, one := range t.invariants.broken() {
+		add(one)
+	}
 	if t.dropped > 0 {
 		add(words.WindowsMissing(uint64(t.dropped)))
 	}

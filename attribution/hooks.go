@@ -80,6 +80,7 @@ func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed b
 	at := w.atResult
 	at.closing, at.truncated, at.source = w.closing, w.truncated, w.source
 	*w = *at
+	t.invariants.left(w)
 	t.count(w, 1)
 	w.untold = missed
 	if p.info.Frontend != "" { // nobody draws figures in a program without one

@@ -36,6 +36,7 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	b = t.withAttached(b, moved)
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
+	t.invariants.segment(b, moved, t)
 	t.draw(r, b, moved)
 	t.tellEarly()
 	t.allocateIn(b.Root, r, r.ended+1)

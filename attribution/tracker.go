@@ -51,28 +51,29 @@ type Tracker struct {
 	children                int // that windows list, of all that are over
 	inTheEnd                inTheEnd
 
-	pending  *event.Boundary // its readings may still follow
-	drawn    event.Boundary  // the same, in memory of its own: whoever adds an event may use its own again
-	readings []*event.Reading
-	waiting  int           // readings that wait for a boundary of their own tree: see gather
-	behind   int           // changes that came after it
-	about    []event.Event // what came after it and tells something of what is there
-	done     []*window     // cells that closed since the last Finished
-	closing  []*window     // closed, but not settled
-	settled  []*window     // settled, but not archived
-	reached  int           // the window that was made last, of all
-	decoded  *window       // the last that was made of the archive
-	found    []*window     // for those that are looked for again and again
-	holding  []*window     // likewise, those that hold a change's segment
-	over     []*window     // sessions and lives that closed
-	closings uint64        // how many windows closed
-	divided  divided
-	ran      []ran // by the number of the file's name
-	lent     lent
-	shown    shown
-	space    space
-	marked   *baseline // nil for none
-	timeline timeline
+	pending    *event.Boundary // its readings may still follow
+	drawn      event.Boundary  // the same, in memory of its own: whoever adds an event may use its own again
+	readings   []*event.Reading
+	waiting    int           // readings that wait for a boundary of their own tree: see gather
+	behind     int           // changes that came after it
+	about      []event.Event // what came after it and tells something of what is there
+	done       []*window     // cells that closed since the last Finished
+	closing    []*window     // closed, but not settled
+	settled    []*window     // settled, but not archived
+	reached    int           // the window that was made last, of all
+	decoded    *window       // the last that was made of the archive
+	found      []*window     // for those that are looked for again and again
+	holding    []*window     // likewise, those that hold a change's segment
+	over       []*window     // sessions and lives that closed
+	closings   uint64        // how many windows closed
+	divided    divided
+	ran        []ran // by the number of the file's name
+	lent       lent
+	shown      shown
+	space      space
+	marked     *baseline // nil for none
+	timeline   timeline
+	invariants invariants
 }
 
 // process is one traced process over its traced life.

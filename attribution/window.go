@@ -228,6 +228,7 @@ func without(all []*window, w *window) []*window {
 
 // leave takes a window out of those that are open.
 func (t *Tracker) leave(w *window) {
+	t.invariants.left(w)
 	r := t.root(w.root)
 	t.closings++
 	w.closing = t.closings

@@ -179,14 +179,19 @@ __attribute__((noinline)) int add_up(__u32 id)
  * The same, and once more where a process has left the tree meanwhile: it may be in the sum, which would stand until
  * the next boundary.
  */
-static __always_inline void add_up_those_left(struct root *r, __u32 id)
+__attribute__((noinline)) int add_up_those_left(__u32 id)
 {
+	struct root *r = bpf_map_lookup_elem(&roots, &id);
+
+	if (!r)
+		return 0;
 	for (int i = 0; i < SUMS; i++) {
 		__u64 closings = *(volatile __u64 *)&r->closings;
 		add_up(id);
 		if (*(volatile __u64 *)&r->closings == closings)
-			return;
+			break;
 	}
+	return 0;
 }
 
 /*
@@ -226,7 +231,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 		refresh(slot);
 	settle(slot);
 	if (r->shared)
-		add_up_those_left(r, p->root);
+		add_up_those_left(p->root);
 	b->time = bpf_ktime_get_ns();
 	b->kind = why->kind;
 	b->cell = why->cell;

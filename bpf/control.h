@@ -120,10 +120,15 @@ static __noinline bool take_in(__u64 task, struct member *mine, struct occasion 
 		return true;
 	if (!full && bpf_map_delete_elem(&members, &tgid))
 		return true;
-	if (slot != NO_SLOT)
-		process_ends(task, slot);
-	else if (!lives)
-		found_out(mine->root);
+	if (slot == NO_SLOT) {
+		if (!lives)
+			found_out(mine->root);
+		return false;
+	}
+	why->kind = BOUNDARY_PROCESS_EXIT;
+	why->outcome = ended_how(task);
+	draw_boundary(why);
+	close_slot(slot);
 	return false;
 }
 

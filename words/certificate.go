@@ -15,6 +15,21 @@ func BoundariesMissing(n uint64) string {
 	return Count(n) + " boundaries are missing: this is a defect of ipytracer, please report it"
 }
 
+// EndedAgain is of processes that ended and had ended.
+func EndedAgain(n uint64) string {
+	return Count(n) + " ends are of processes that had ended: what such a process had at its highest may be missing; this is a defect of ipytracer, please report it"
+}
+
+// TreesTooLow is of maxima that a process had, and the sum of its tree had not.
+func TreesTooLow(n uint64) string {
+	return Count(n) + " times a process had more than its tree all together: peaks of the tree are too low; this is a defect of ipytracer, please report it"
+}
+
+// WindowsTooLow is of windows that are lower than what is in them.
+func WindowsTooLow(n uint64) string {
+	return Count(n) + " windows are lower than a window or process in them: their peaks are too low; this is a defect of ipytracer, please report it"
+}
+
 // WindowsMissing is of windows that had no room.
 func WindowsMissing(n uint64) string {
 	return Count(n) + " windows are not in this report: there were too many"
