@@ -14,6 +14,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/tracer"
 	"ipytracer/tracer/launch"
+	"ipytracer/tracer/process"
 )
 
 func newRunCommand(c console) *cobra.Command {
@@ -134,5 +135,14 @@ func (s *session) command(args []string) (*exec.Cmd, error) {
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	return cmd, s.who.Dress(cmd)
+	if err := s.who.Dress(cmd); err != nil {
+		return nil, err
+	}
+	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil { // else nobody waits for the first answer
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", startedBy, self.PID, self.StartTicks))
+	}
+	return cmd, nil
 }
+
+// startedBy tells the companion in a command, and in what that starts, which tracer will listen (docs/line.md).
+const startedBy = "IPYTRACER_STARTED_BY"

@@ -24,6 +24,7 @@ class Tracer(fake.Tracer):
         super().__init__(**more)
         self.peaks = {}           # id of an open window: {meter: bytes}
         self.cell = None          # of the cell that is open: its id, its file name and what there was as it began
+        self.within = []          # of the cells within it that run: the same
         self.inexact = {}         # meter: bound, of meters that are not exact
         self.counted = {}         # "counters" of cells, if they are counted
 
@@ -41,6 +42,18 @@ class Tracer(fake.Tracer):
             number = self._number()
             self.cell = number, name, dict(self.memory)
             self.peaks[number] = dict(self.memory)
+        elif len(self.within) < _depth() - 1:
+            number = self._number()
+            self.within.append((number, name, dict(self.memory)))
+            self.peaks[number] = dict(self.memory)
+
+    def has_result(self, result=None):
+        """A cell within another one is over where it has its result; the hooks behind it are the outer one's."""
+        if self.within and _depth() == len(self.within):      # the hooks run when it has returned
+            one, whole = self.within.pop(), self.cell
+            self.cell = one
+            self.windows.append(dict(self._cell("ok"), parent=whole[0], execution=0))
+            self.cell = whole
 
     def marked(self, text):
         super().marked(text)
@@ -84,6 +97,8 @@ class CompatTest(ShellTest):
         self.tracer = Tracer(greets=self.greets)
         self.addCleanup(self.tracer.__exit__)
         self.tracer.__enter__()
+        self.shell.events.register("post_run_cell", self.tracer.has_result)     # in front of all others
+        self.addCleanup(self.unhook)
         take = self.tracer.take
 
         class Block:
@@ -94,6 +109,10 @@ class CompatTest(ShellTest):
             def __del__(self):
                 take(-int(self.mib * MIB), self.meter)
         self.Block = self.shell.user_ns["Block"] = Block
+
+    def unhook(self):
+        if self.tracer.has_result in self.shell.events.callbacks["post_run_cell"]:      # a test may have reset the shell's hooks
+            self.shell.events.unregister("post_run_cell", self.tracer.has_result)
 
     def printed_by(self, source):
         """Run a cell; what it and what stands below it print."""

@@ -278,6 +278,30 @@ class OfAGPU(CompatTest):
         self.printed_by("data = exp.cl.data; exp.cl.stop()")
         self.assertEqual(self.shell.user_ns["data"].gpu, (256 * MIB, 256 * MIB, 258 * MIB))
 
+    def test_captured(self):
+        """What PyTorch keeps for later is given back before a cell within %%capture is measured, too; so is what gc.collect() finds."""
+        cached = []
+
+        class Tensor(self.Block):
+            def __del__(self):
+                cached.append(self.mib)
+
+        def empty_cache():
+            while cached:
+                self.tracer.take(-cached.pop() * MIB, "gpu.1.driver")
+        self.shell.user_ns["tensor"] = lambda: Tensor(256, "gpu.1.driver")
+        self.shell.user_ns["Loop"] = type("Loop", (), {})
+        with mock.patch.object(_gpu, "clear_cache", empty_cache):
+            self.printed_by("exp = Backend(exp_enable=False)")
+            out = self.printed_by("%%capture output\na = Block(64)\nloop = Loop(); loop.itself, loop.block = loop, Block(32); del loop\ng1 = tensor(); g2 = tensor(); del g1")
+            within = str(self.shell.user_ns["output"])
+            self.assertEqual((sizes(within), sizes(within, "GPU")), ((64, 32, 164), (256, 256, 258)))
+            self.assertEqual((sizes(out), sizes(out, "GPU")), ((64, 32, 164), (256, 256, 258)))
+            self.printed_by("%%capture output\ndel g2; del a")
+            self.assertEqual(sizes(str(self.shell.user_ns["output"]), "GPU"), (-256, 0, 2))
+            self.assertEqual(self.tracer.open, [])
+            self.printed_by("exp.cl.stop()")
+
     def test_experiment(self):
         out = self.printed_by("with Backend(cl_enable=False) as exp:\n    x = Block(1024, 'gpu.1.driver')")
         self.assertIn("GPU:    1,024    1,024 MB (100.00%)", out)

@@ -8,7 +8,7 @@ import types
 import weakref
 from collections import namedtuple
 
-from . import _release, _show, _words
+from . import _release, _show, _starter, _words
 from . import _shell as _companions
 from ._line import LINE, marker
 from ._window import Lines
@@ -158,7 +158,7 @@ class Experiment:
         self._names = None
 
     def _begin(self):
-        LINE.look()
+        LINE.look() or _starter.listens()
         if self.seed is not None:
             _release.seed(self.seed)
         self._names = _Names(_shell())

@@ -149,6 +149,10 @@ class Line:
         """Say whether a tracer listened when the line was looked at last. It is no look of its own."""
         return self.hello is not None and self._pid == os.getpid()
 
+    def is_home(self):
+        """Say whether this process may have a line: not a forked child that has run no cell. It is no look of its own."""
+        return self._at_home and self._pid == os.getpid()
+
     def close(self):
         """Give the line up, as at the end of the extension."""
         if self._lock.acquire(timeout=ASKED_FOR):

@@ -35,7 +35,8 @@ class Cells:
     """Calls before() and after(Cell) around each cell, between start() and stop().
 
     settle() is called after a cell before it is measured: what it does is in the cell's figures. name: of the stretch, an experiment of the
-    report, that stands for the rest of a cell in which start() was called.
+    report, that stands for the rest of a cell in which start() was called, and, where there is a settle(), for a cell within another one (as by
+    %%capture): its own window ends where it has its result, before anything could be settled.
     """
 
     def __init__(self, name, after, before=None, settle=None):
@@ -91,7 +92,8 @@ class Cells:
         if not self._running:
             self._be_late()
         LINE.look(cell=True)
-        self._running.append(_Running(info))
+        within = bool(self._running) and self._settle is not None
+        self._running.append(_Running(info, _figures.Stretch(self.name) if within else None))
         if self._before is not None:
             self._before()
 
@@ -116,6 +118,8 @@ class Cells:
         count = len(self.shell.user_ns.get("In", ())) - 1
         if not _figures.listens():
             window = None
+            if cell.stretch is not None:
+                cell.stretch.end(tell=False)
         elif cell.stretch is not None:
             window = cell.stretch.end()
         else:

@@ -6,7 +6,7 @@ It asks on the line to the tracer, and says once, on standard output, what to ty
 import itertools
 import os
 
-from .. import _shell
+from .. import _shell, _starter
 from .._line import LINE, marker
 
 RESIDENT = "cpu.resident"
@@ -18,8 +18,9 @@ _numbers = itertools.count(1)
 
 
 def listens():
-    """Whether a tracer listens. The first time that none does, the user is told what to type."""
-    if LINE.look(cell=True, patience=0 if LINE.said else _NEW):
+    """Whether a tracer listens. The first time that none does, the user is told what to type: not before the one that started this process, if one
+    did, has had its time to answer."""
+    if LINE.look(cell=True, patience=0 if LINE.said else _NEW) or not LINE.said and _starter.listens(cell=True):
         LINE.said = True
         return True
     if not LINE.said:
