@@ -112,6 +112,14 @@ export class Page {
     });
   }
 
+  /** The badge of a cell that has run, once its final figures are there: they come after the kernel has said that it is idle. */
+  async final(id) {
+    return this.until(`the final badge at ${id}`, async () => {
+      const badge = await this.shown(id);
+      return !/[▶✎↺]/.test(badge.text) && badge;
+    });
+  }
+
   async badgeAt(index) {
     const id = await this.at((panel, index) => panel.content.widgets[index].model.id, index);
     await this.show(id);
