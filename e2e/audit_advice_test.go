@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -152,9 +151,7 @@ func awaitGone(t *testing.T, pid int) {
 // TestAuditJoblib: joblib's idle workers are named as what they are, and end as the verdict says.
 func TestAuditJoblib(t *testing.T) {
 	together(t)
-	if err := exec.Command(python(), "-c", "import joblib").Run(); err != nil {
-		t.Skip("needs joblib")
-	}
+	needModules(t, "joblib")
 	w := startWorkload(t, place{driver: "run_leaks.py"}, []string{"joblib"})
 	tr := traced(t, nil, w.pid, "audit", "--budget", "off")
 	results := w.run()
