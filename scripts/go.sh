@@ -94,7 +94,8 @@ compiler() {
     apt-get "${apt[@]}" -q update >&2
     package=$(apt-cache "${apt[@]}" --names-only search '^golang-1\.[0-9]+-go$' | cut -d' ' -f1 | sort -V | tail -n 1)
     newer "$(echo "$package" | cut -d- -f2)" 1.21 || return 1
-    (cd "$1/root" && apt-get "${apt[@]}" -q download "$package" >&2 && dpkg-deb -x "$package"_*.deb .)
+    # Its settings are in the package of its source.
+    (cd "$1/root" && apt-get "${apt[@]}" -q download "$package" "${package%-go}-src" >&2 && for deb in *.deb; do dpkg-deb -x "$deb" .; done)
     printf '%s\n' "$1"/root/usr/lib/go-*
 }
 
