@@ -107,7 +107,7 @@ mirrors() {
 }
 
 get() {
-    local work root
+    local root
     if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
         echo "go.sh: Go $wanted or newer is needed: https://go.dev/dl/" >&2
         return 3
@@ -117,7 +117,7 @@ get() {
     fi
     echo "getting Go $wanted into $dir …" >&2
     work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
+    trap 'rm -rf "$work"' EXIT # of the shell
     {
         apt-get -q update >&2 || true
         root=$(compiler "$work/own" "") || root=$(compiler "$work/stable" "$(mirrors stable)") || root=$(compiler "$work/sid" "$(mirrors sid)")
