@@ -44,7 +44,8 @@ export class Page {
       }
       if (Date.now() > deadline) {
         await this.picture(process.env.LAB_FAILED ?? '/dev/null').catch(() => undefined);
-        throw new Error(`${this.notebook}: not seen: ${what}; errors of the page: ${this.errors.slice(0, 5).join(' | ')}`);
+        const panel = await this.tab.evaluate(() => document.querySelector('.jp-ipytracer-panel')?.textContent.slice(-300)).catch(() => '');
+        throw new Error(`${this.notebook}: not seen: ${what}; errors of the page: ${this.errors.slice(0, 5).join(' | ')}; the panel ends in: ${panel}`);
       }
       await new Promise(resolve => setTimeout(resolve, 100));
     }
