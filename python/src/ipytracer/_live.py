@@ -139,10 +139,10 @@ class Live:
         self._line.close()
 
     def _show(self):
-        """Show what the cell that runs has taken so far."""
+        """Show what the cell that runs has taken so far. What a front end asks beside the cells, silently, shows nothing."""
         cell, least = self._cell, self.least
         found = self._line.ask("running")
-        running = [w for w in found if w.kind == "cell"] if isinstance(found, list) else []
+        running = [w for w in found if w.kind == "cell" and not w.silent] if isinstance(found, list) else []
         if not running or not (self._companion.lines or self._companion.lab.listens or self._shown):
             return
         seconds = running[0].duration_ns / 1e9
