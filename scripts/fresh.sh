@@ -6,6 +6,7 @@
 #
 # Needs root, debootstrap and git; the trees are made anew below $FRESH_DIR (/var/tmp/ipytracer-fresh). They have the machine's kernel and network,
 # its proxies for apt, its settings of Go (go env -w) and its certificates, and debootstrap's mirror or $DEBIAN_MIRROR. All mounts go with this script.
+# FRESH_KEEP=1 takes trees that are there, to try something: they have what was installed before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,11 +25,14 @@ fails() {
 # made SUITE: a tree with a user called ada, who may use sudo, and her clone.
 made() {
     local suite=$1 root=$dir/$1
-    rm -rf --one-file-system "$root"
-    debootstrap --variant=minbase --include=sudo,make,git,ca-certificates "$suite" "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$dir/$suite.log" 2>&1 || {
-        tail -n 20 "$dir/$suite.log" >&2
-        fails "$suite could not be made"
-    }
+    if [ -z "${FRESH_KEEP:-}" ] || [ ! -e "$root/etc/sudoers.d/ada" ]; then
+        rm -rf --one-file-system "$root"
+        debootstrap --variant=minbase --include=sudo,make,git,ca-certificates "$suite" "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$dir/$suite.log" 2>&1 || {
+            tail -n 20 "$dir/$suite.log" >&2
+            fails "$suite could not be made"
+        }
+        chroot "$root" useradd --create-home --shell /bin/bash ada
+    fi
     for one in proc sys dev; do mount --rbind "/$one" "$root/$one"; done
     mount -t tmpfs tmpfs "$root/run"
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
@@ -38,7 +42,8 @@ made() {
         cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/"
         chroot "$root" update-ca-certificates >/dev/null 2>&1
     fi
-    chroot "$root" useradd --create-home --shell /bin/bash ada
+    rm -rf --one-file-system "$root/var/cache/ipytracer" "$root"/home/ada/{ipytracer,her-go,.bashrc,.config}
+    cp "$root/etc/skel/.bashrc" "$root/home/ada/"
     echo 'ada ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/ada"
     git clone --quiet --no-local . "$root/home/ada/ipytracer"
     git -C "$root/home/ada/ipytracer" checkout --quiet --detach "$(git rev-parse HEAD)"
@@ -63,7 +68,8 @@ types() {
 
 # demo SUITE WHOSE: the command of the README, which prints the session.
 demo() {
-    local log=$dir/$1-$2.log began=$SECONDS
+    local log began=$SECONDS
+    log=$dir/$1-$(tr ' ' - <<<"$2").log
     types "$1" "sudo make demo" >"$log" 2>&1 || {
         tail -n 40 "$log" >&2
         fails "$1, $2: sudo make demo failed"

@@ -85,7 +85,7 @@ find_go() {
 
 # compiler FOLDER SOURCES: unpacks Debian's newest Go from these lines of sources.list, or from the machine's own sources if there are none. Prints where.
 compiler() {
-    local apt=(-o Dir::State::Lists="$1/lists" -o Dir::Cache="$1/cache" -o APT::Sandbox::User=root) package
+    local package apt=(-o Dir::State::Lists="$1/lists" -o Dir::Cache="$1/cache" -o APT::Sandbox::User=root -o Acquire::Languages=none)
     mkdir -p "$1/lists/partial" "$1/cache/archives/partial" "$1/root"
     if [ -n "$2" ]; then
         printf '%s\n' "$2" >"$1/sources.list"
@@ -99,11 +99,11 @@ compiler() {
     printf '%s\n' "$1"/root/usr/lib/go-*
 }
 
-# mirrors: lines of sources.list for other suites, on the servers that the machine has Debian from, with the same keys.
+# mirrors SUITE: lines of sources.list for it, on the servers that the machine has Debian from.
 mirrors() {
-    local suite=$1
-    apt-get indextargets --format '$(REPO_URI)|$(ORIGIN)|$(LABEL)|$(SIGNED_BY)' 'Created-By: Packages' | sort -u |
-        sed -n "s/^\(.*\)|Debian|Debian|\(.*\)\$/deb [signed-by=\2] \1 $suite main/p" | sed 's/\[signed-by=\] //'
+    local keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    [ -e "$keys" ] && keys="[signed-by=$keys] " || keys=
+    apt-get indextargets --format '$(REPO_URI)|$(ORIGIN)|$(LABEL)' 'Created-By: Packages' | sort -u | sed -n "s#^\(.*\)|Debian|Debian\$#deb $keys\1 $1 main#p"
 }
 
 get() {
