@@ -26,6 +26,7 @@ type devices struct {
 	opened  bool // NVML was asked for the first time
 	silent  bool // it did not answer in time, once
 	counted bool // a target has had memory of a GPU
+	shares  shares
 	// unnamed are targets whose CUDA devices have CUDA's numbers, and their environment.
 	unnamed map[int]gpu.Environment
 	// rest is how much of what NVML charges was beyond the ledger at each process's last boundary.
@@ -76,6 +77,7 @@ func (d *devices) named() (out []event.GPU) {
 		if g.Memory.Known {
 			named.Memory = event.Bytes(g.Memory.Total)
 		}
+		d.shares.limit(&g, &named)
 		out = append(out, named)
 	}
 	return out
@@ -185,6 +187,7 @@ func (d *devices) identify(t *target, late bool) {
 	environment := gpu.Environment{VisibleDevices: visible, VisibleSet: set, DeviceOrder: variables["CUDA_DEVICE_ORDER"]}
 	if d.answered() {
 		found := gpu.MapOrdinals(d.last.Devices, environment)
+		d.shares.note(d.last.Devices, found)
 		for _, place := range found.Places {
 			told.Physical = append(told.Physical, d.last.Devices[place.Device].Index)
 		}

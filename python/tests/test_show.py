@@ -52,7 +52,11 @@ class Compact(unittest.TestCase):
         meters = {"cpu.resident": figure(0, 5, 3), "gpu.0.driver": figure(0, 2 << 30, 1 << 30), "gpu.0.reserved": figure(0, 2 << 30, 1 << 30),
                   "gpu.1.active": figure(0, 0, 0)}
         top = {"gpu.0.driver": {"at_peak": 2 << 30, "where": "In[1] line 2", "line": 2, "execution": 1}}
-        self.assertIn("GPU 0 driver 2.00 GiB (total 1.00 GiB, In[1] line 2) · 1.47 s", _text.compact(parsed(meters=meters, top=top)))
+        self.assertTrue(_text.compact(parsed(meters=meters, top=top)).startswith(
+            "In[3]  GPU 0 driver 2.00 GiB (total 1.00 GiB, In[1] line 2) · resident need 5 B · consumed 3 B · peaked 2 B · total 3 B · 1.47 s"))
+        meters["cpu.resident"] = figure(0, 3 << 30, 3)
+        self.assertIn("In[3]  need 3.00 GiB · ", _text.compact(parsed(meters=meters, top=top)))
+        self.assertIn(" · GPU 0 driver 2.00 GiB (total 1.00 GiB, In[1] line 2) · 1.47 s", _text.compact(parsed(meters=meters, top=top)))
 
     def test_children(self):
         child = {"pid": 9, "command": "x", "meters": {}}

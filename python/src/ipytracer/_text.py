@@ -44,13 +44,14 @@ def place(top, window):
 
 
 def parts(window):
-    """The line under a cell, as Parts."""
+    """The line under a cell, as Parts: a GPU's first where the cell needed more of that than of the machine's memory."""
     own = window.meters.get("cpu.resident")
-    out = []
+    beside = list(_beside(window, own))
+    out = _gpus_first(window, own, beside)
     if own is not None:
-        out = [Part("need", need(own), ""), Part("consumed", mark(own) + _words.size(own.consumed), ""),
+        out += [Part("resident need" if out else "need", need(own), ""), Part("consumed", mark(own) + _words.size(own.consumed), ""),
                Part("peaked", mark(own, True) + _words.size(own.peaked), ""), Part("total", mark(own) + _words.size(own.end), "")]
-    out += _beside(window, own)
+    out += [p for p in beside if p not in out]
     if window.children:
         together = window.figures().get("cpu.resident")
         if together is not None:
@@ -60,6 +61,14 @@ def parts(window):
     if window.status != "ok":
         out.append(Part("", window.status, _words.safe(window.error or "", 60)))
     return out
+
+
+def _gpus_first(window, own, beside):
+    """The Parts of GPUs, where a cell needed more of one than of the machine's memory; else nothing."""
+    gpus = {_words.meter_name(m): f.need for m, f in window.meters.items() if m.startswith("gpu.")}
+    found = [p for p in beside if p.name in gpus]
+    most = max((gpus[p.name] for p in found), default=0)
+    return found if most >= _WORTH_A_LINE and (own is None or most > own.need) else []
 
 
 def _beside(window, own):
