@@ -89,6 +89,50 @@ func TestReadingBehindAnotherTree(t *testing.T) {
 	}
 }
 
+// Another process's boundary looks at a child just before that ends, on another CPU. The child's end comes first, whether the reading comes right behind it or
+// behind one more boundary: what the child had at its highest is in its own figures and in the cell's, and it has nothing at the end.
+func TestReadingBehindAnEnd(t *testing.T) {
+	for _, behind := range []int{0, 1} {
+		for _, isForked := range []bool{true, false} {
+			const child, other = int32(200), int32(300)
+			s := newScript()
+			s.openCell(1, true)
+			s.boundary(event.ProcessStart, child, func(b *event.Boundary) { b.Parent = main })
+			s.boundary(event.ProcessStart, other, func(b *event.Boundary) { b.Parent = main })
+			if !isForked {
+				s.boundary(event.ProcessExec, child)
+			}
+			s.number++ // the other one's end
+			first := &event.Boundary{Number: s.number, Segment: s.number, Time: s.time + 10, Kind: event.ProcessExit, PID: other, TID: other, Inputs: -1, Stream: s.stream}
+			late := &event.Reading{Number: s.number, PID: child, Since: s.number}
+			late.Value[event.Resident], late.High[event.Resident] = 10, 900
+			s.number++
+			end := &event.Boundary{Number: s.number, Segment: s.number, Time: s.time + 20, Kind: event.ProcessExit, PID: child, TID: child, Inputs: -1, Stream: s.stream}
+			end.Value[event.Resident], end.High[event.Resident] = 10, 10
+			s.events = append(s.events, first, end)
+			if behind > 0 {
+				s.closeCell(1, event.OutcomeOK)
+			}
+			s.events = append(s.events, late)
+			if behind == 0 {
+				s.closeCell(1, event.OutcomeOK)
+			}
+			s.boundary(event.Detached, main)
+			r := s.run(t)
+			for _, p := range r.Processes {
+				if p.PID == int(child) && p.Meters["cpu.resident"].Peak != 900 {
+					t.Errorf("behind %d, forked %t: the process's peak is %d, want 900", behind, isForked, p.Meters["cpu.resident"].Peak)
+				}
+			}
+			for _, c := range nth(t, r, model.Cell, 0).Children {
+				if c.PID == int(child) && (c.Meters["cpu.resident"].Peak != 900 || c.Meters["cpu.resident"].End != 0) {
+					t.Errorf("behind %d, forked %t: in the cell %+v, want a peak of 900 and an end of 0", behind, isForked, c.Meters["cpu.resident"])
+				}
+			}
+		}
+	}
+}
+
 // A reading that comes when its boundary has been settled, because nothing more was to be read for a moment, is not lost.
 func TestReadingBehindAFlush(t *testing.T) {
 	const child = int32(200)

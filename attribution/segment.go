@@ -29,7 +29,9 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	r := t.root(b.Root)
 	moved := t.gather(r, b, readings)
 	own := movement{value: &b.Value, high: &b.High, looked: &b.Value}
-	if before, again := moved[b.PID]; again && !t.isForked(b.PID) { // an exec: the same pid with its old memory
+	// An exec: the same pid with its old memory, which of a forked process was its parent's. Or another CPU's boundary looked at the process
+	// just before it drew this one, which has passed that on the way here.
+	if before, again := moved[b.PID]; again && (b.Kind != event.ProcessExec || !t.isForked(b.PID)) {
 		own.high, own.looked = highest(*own.high, before.high), highest(*own.looked, before.looked)
 	}
 	moved[b.PID] = own
@@ -142,6 +144,10 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 		if b.Kind == event.ProcessExec && pid == b.PID && p.isForked {
 			p.replaced = t.cut
 		}
+		if p.ended && !p.alive && pid != b.PID {
+			p.reached(m.high, t.gpus.meters)
+			continue
+		}
 		t.enter(p, b.Root)
 		p.past.see(t.cut, latest, m.value, m.high, t.gpus.meters)
 		p.past.reach(t.cut, m.looked)
@@ -160,6 +166,18 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 		}
 	}
 	r.stream.made = max(r.stream.made, b.Stream)
+}
+
+// reached takes in what a process that has ended had at its highest before that, where its end has come first.
+func (p *process) reached(high *event.Readings, meters []event.Meter) {
+	for _, m := range meters {
+		if high[m] == 0 {
+			continue
+		}
+		p.past.need(m).high.push(p.left, high[m])
+		f := p.life.need(m)
+		f.peak = max(f.peak, high[m])
+	}
 }
 
 // enter puts a process into another tree: its pid was used there before. What the windows of the other tree know of it goes.
