@@ -69,7 +69,7 @@ deps: ## install what building the BPF object and the tests need (Debian, needs 
 
 .PHONY: generate
 generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*.h included (needs clang)
-	$(GO) generate ./event ./tracer/cuda ./tracer/libc ./tracer/ledger
+	$(GO) generate ./event ./tracer/cuda ./tracer/libc ./tracer/ledger ./storms
 
 .PHONY: test
 test: deps ## install what is needed and run every tier (needs root; a quarter of an hour on two CPUs)
@@ -104,6 +104,7 @@ generated: ## the committed BPF object and Go files are what bpf/ gives
 format: ## gofmt and clang-format have nothing to say
 	@files=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$files" ] || { echo "gofmt: $$files"; exit 1; }
 	clang-format --dry-run --Werror bpf/*.h bpf/*.c
+	clang-format --style=file:bpf/.clang-format --dry-run --Werror storms/c/*.[ch]
 
 .PHONY: lint
 lint: ## go vet, staticcheck, who may import whom, that go.mod is tidy, and that it builds without a C compiler
@@ -184,7 +185,7 @@ fresh: ## type `sudo make demo` in trees of Debian that have nothing, with and w
 	scripts/fresh.sh $(FRESH)
 
 .PHONY: kernels
-kernels: ## boot other kernels in QEMU and prove the figures on each (KERNELS="6.1 7.2"; some minutes a kernel)
+kernels: ## boot other kernels in QEMU with 8 CPUs and prove the figures on each, beside a program that delays too (KERNELS="6.1 7.2", CPUS=8, CHECKS="storms aligned"; minutes a kernel)
 	scripts/install.sh kernels
 	scripts/go.sh run scripts/kernels.sh $(KERNELS)
 

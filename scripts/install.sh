@@ -24,7 +24,7 @@ viewers)
         python3-nbconvert python3-nbclient python3-ipykernel python3-click python3-colors python3-requests python3-tenacity python3-tqdm python3-yaml) # and for papermill
     command -v npm >/dev/null || packages+=(nodejs npm)
     ;;
-kernels) packages=(python3 ipython3 python3-numpy qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;
+kernels) packages=(python3 ipython3 python3-numpy gcc libc6-dev qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;
 *)
     echo "usage: scripts/install.sh demo|test|pythons|lab|viewers|kernels" >&2
     exit 2

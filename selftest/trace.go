@@ -19,8 +19,9 @@ import (
 	"ipytracer/workload"
 )
 
-// workloadPatience is how long a workload may take, the loading of the probes included.
-const workloadPatience = time.Minute
+// workloadPatience is how long a workload may take, the loading of the probes included: that alone takes half a minute where eight CPUs
+// are emulated by two that have other work.
+const workloadPatience = 5 * time.Minute
 
 // unsteady workloads are run again: something else moved while they looked.
 const unsteadyTries = 5

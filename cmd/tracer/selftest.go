@@ -58,7 +58,7 @@ func runSelftest(ctx context.Context, o SelftestOptions, c console) error {
 	if err := checkNames(o.Only); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
 	python, err := choosePython(ctx, o.Python)
 	if err != nil {

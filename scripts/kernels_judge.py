@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Prints one line of the table of scripts/kernels.sh: what a kernel did, by what came out of its serial console.
+
+    kernels_judge.py VERSION LOG CHECKS
+
+Ends with status 1 where the kernel should have done and did not; why is on standard error.
+"""
+import json
+import re
+import sys
+
+VERSION, LOG, CHECKS = sys.argv[1], open(sys.argv[2], errors="replace").read(), sys.argv[3].split()
+COLUMNS = ["kernel", "result", "programs of known truth", "cells", "beside align", "storms", "storms beside align", "out of memory", "once attached", "seconds"]
+OLD = [int(n) for n in VERSION.split(".")[:2]] < [5, 19] if VERSION != "head" else False
+wrong = []
+
+
+def sections():
+    """What was printed in front of each mark, by the mark's name: pairs of that text and of what the mark says."""
+    found, begin = {}, 0
+    for mark in re.finditer(r"^== (\w+) ?(.*)$", LOG, re.M):
+        found.setdefault(mark[1], []).append((LOG[begin:mark.start()], mark[2]))
+        begin = mark.end()
+    return found
+
+
+def objects(text):
+    """The JSON objects in a text, those of one line and those of many."""
+    found = []
+    for one in re.findall(r"^\{$.*?^\}$|^\{.*\}$", text, re.M | re.S):
+        try:
+            found.append(json.loads(one))
+        except ValueError:
+            wrong.append("not JSON: %.80r" % one)
+    return found
+
+
+def count(figures):
+    """How many of a self-test's figures are equal to the truth."""
+    if not figures:
+        return "-"
+    off = [f for f in figures if f["difference"]]
+    beyond = [f for f in off if abs(f["difference"]) > f["bound"]]
+    text = "%d of %d equal" % (len(figures) - len(off), len(figures))
+    if len(off) > len(beyond):
+        worst = max((f["difference"] for f in off if f not in beyond), key=abs)
+        text += ", %d within the bound (worst %+d KiB)" % (len(off) - len(beyond), worst // 1024)
+    return text + (", %d WRONG" % len(beyond) if beyond else "")
+
+
+def selftests(name):
+    """Runs of the self-test: programs, cells, and how many were right if there was more than one."""
+    runs = marks.get(name, [])
+    if not runs:
+        wrong.append("%s: it did not end" % name)
+        return "FAILED", "FAILED"
+    figures, right = {"workloads": [], "cells": []}, 0
+    for text, status in runs:
+        code, _, said = status.partition(" ")
+        found = [o for o in objects(text) if o.get("schema", "").startswith("ipytracer/selftest/")]
+        for of in figures:
+            figures[of] += [f for o in found for test in o[of] for f in test["figures"]]
+        right += code == ("3" if OLD else "0")
+        if code != ("3" if OLD else "0"):
+            wrong.append("%s: status %s %s" % (name, code, said or (found[0]["failure"] if found else "")))
+    times = "" if len(runs) == 1 else "%d of %d runs right: " % (right, len(runs))
+    return times + count(figures["workloads"]), count(figures["cells"])
+
+
+def storms(name):
+    """Runs of the storms (storms/): what was right, and what was not."""
+    runs = [o for text, _ in marks.get(name, []) for o in objects(text) if "storm" in o]
+    if not marks.get(name):
+        wrong.append("%s: they did not end" % name)
+    if any(status != "0" for _, status in marks.get(name, [])):
+        wrong.append("%s: status %s" % (name, ", ".join(status for _, status in marks[name])))
+    for o in runs:
+        wrong.extend("%s: %s: %s" % (name, o["storm"], failure) for failure in o["failures"])
+    total = {key: sum(o[key] for o in runs) for key in ("processes", "ended_twice", "boundaries", "boundaries_missing", "figures", "equal", "wrong")}
+    if not runs:
+        return "-"
+    text = "%(processes)d processes, %(ended_twice)d ended twice, %(boundaries_missing)d of %(boundaries)d boundaries missing, " % total
+    return text + "%(equal)d of %(figures)d figures equal" % total + (", %(wrong)d WRONG" % total if total["wrong"] else "")
+
+
+def said(name):
+    return marks[name][-1][1] if name in marks else "?"
+
+
+def memory():
+    named = "out of memory" in said("killed") and "600.00 MiB of cgroup /small" in said("killed")
+    spared = re.fullmatch(r"MemoryError 1 Out\[3\]: \d+", said("limited")) is not None
+    if named and spared:
+        return "named; spared by --limit"
+    wrong.append("memory: killed: %s; limited: %s" % (said("killed"), said("limited")))
+    return "FAILED"
+
+
+def confined():
+    held = re.search(r'CapBnd:0+ CapEff:([0-9a-f]+) NoNewPrivs:1 Seccomp:2 +"complete": *true "kind": *"cell"', said("confined"))
+    known = {"0000000000000000": "no capability", "000000c000000000": "BPF and PERFMON", "000000c000200000": "BPF, PERFMON and SYS_ADMIN"}
+    if held and held[1] in known:
+        return known[held[1]]
+    wrong.append("confined: %s" % said("confined"))
+    return "FAILED"
+
+
+def line():
+    programs = cells = beside = alone = aligned = killed = kept = "-"
+    if "doctor" in CHECKS and said("doctor") != ("3" if OLD else "0"):
+        wrong.append("doctor: status %s" % said("doctor"))
+        wrong.extend("%s: %s" % (c["name"], c["detail"]) for text, _ in marks.get("doctor", []) for o in objects(text) for c in o.get("checks", []) if c["state"] == "missing")
+    if "selftest" in CHECKS:
+        programs, cells = selftests("selftest")
+    if not OLD:
+        beside = "; ".join(of for of in selftests("beside") if of != "-") if "beside" in CHECKS else "-"
+        alone = storms("storms") if "storms" in CHECKS else "-"
+        aligned = storms("aligned") if "aligned" in CHECKS else "-"
+        killed = memory() if "memory" in CHECKS else "-"
+        kept = confined() if "confined" in CHECKS else "-"
+    verdict = "FAILED" if wrong else "refused, status 3" if OLD else "ok"
+    return [said("release"), verdict, programs, cells, beside, alone, aligned, killed, kept, said("seconds")]
+
+
+marks = sections()
+print("| %s |" % " | ".join(line()))
+for one in wrong:
+    print("kernels.sh: %s: %s" % (VERSION, one), file=sys.stderr)
+sys.exit(bool(wrong))

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+
+	"ipytracer/model"
+)
+
+// Result is what was seen of one storm.
+type Result struct {
+	Storm             string   `json:"storm"`
+	Aligned           bool     `json:"aligned"`
+	Processes         int      `json:"processes"`
+	Waits             uint64   `json:"waits"` // of threads that ended, forked or executed, in the program that delays
+	Boundaries        int      `json:"boundaries"`
+	BoundariesMissing int      `json:"boundaries_missing"`
+	EndedTwice        int      `json:"ended_twice"`
+	NeverEnded        int      `json:"never_ended"`
+	Figures           int      `json:"figures"`
+	Equal             int      `json:"equal"`
+	Wrong             int      `json:"wrong"` // by more than their bound
+	Worst             int64    `json:"worst"` // bytes, of all differences
+	Complete          bool     `json:"complete"`
+	Seconds           float64  `json:"seconds"`
+	Right             bool     `json:"right"`
+	Failures          []string `json:"failures"` // the first ones
+}
+
+// mostFailures is how many sentences a result has at most.
+const mostFailures = 10
+
+func (r *Result) fail(format string, args ...any) {
+	r.Right = false
+	if len(r.Failures) < mostFailures {
+		r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
+	}
+}
+
+// judge compares what was seen of a storm with what it says of itself.
+func judge(s *session) Result {
+	l := &s.lives
+	r := Result{
+		Processes: s.processes, Boundaries: len(l.numbers), BoundariesMissing: l.missing(), EndedTwice: l.endedTwice, NeverEnded: l.neverEnded(),
+		Right: true, Complete: s.report.Certificate.Complete, Failures: []string{},
+	}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{
+		{r.EndedTwice, "processes ended that had ended"},
+		{r.NeverEnded, "processes did not end"},
+		{r.BoundariesMissing, "boundaries are missing"},
+		{l.twice, "boundaries came more than once"},
+		{int(s.report.Certificate.BoundariesLost), "boundaries are lost, says the certificate"},
+	} {
+		if c.n > 0 {
+			r.fail("%d %s", c.n, c.what)
+		}
+	}
+	if l.began != s.processes {
+		r.fail("%d processes began, of %d", l.began, s.processes)
+	}
+	r.certified(&s.report.Certificate)
+	r.compareProcesses(s)
+	r.compareTree(s)
+	return r
+}
+
+// certified checks the certificate: nothing is missing, and every peak of the kernel is the one recomputed from the stream.
+func (r *Result) certified(c *model.Certificate) {
+	for _, reason := range c.Incomplete {
+		r.fail("the certificate is incomplete: %s", reason)
+	}
+	for _, p := range c.Problems {
+		r.fail("the certificate has a problem: %s", p)
+	}
+	if !c.Complete && len(c.Incomplete) == 0 {
+		r.fail("the certificate is incomplete")
+	}
+	for _, p := range c.Meters {
+		if p.Agreed != p.Compared || p.Skipped > 0 {
+			r.fail("%s: the peaks of %d of %d windows differ from the recomputed ones, by up to %d bytes; %d were not compared",
+				p.ID, p.Compared-p.Agreed, p.Compared, p.Difference, p.Skipped)
+		}
+	}
+}
+
+// compare puts a figure beside its truth.
+func (r *Result) compare(what string, expected int64, f model.Figure, bound int64) {
+	r.Figures++
+	off := f.Peak - expected
+	if max(off, -off) > max(r.Worst, -r.Worst) {
+		r.Worst = off
+	}
+	switch {
+	case off == 0:
+		r.Equal++
+	case max(off, -off) > bound:
+		r.Wrong++
+		r.fail("%s: %d bytes, found %d, difference %+d", what, expected, f.Peak, off)
+	}
+}
+
+func boundOf(f model.Figure) int64 {
+	if f.Exact || f.Bound == nil {
+		return 0
+	}
+	return *f.Bound
+}
+
+// compareProcesses compares each process's peaks, and the session's own.
+func (r *Result) compareProcesses(s *session) {
+	found := map[int][]*model.Process{} // one pid may have been several processes
+	for i := range s.report.Processes {
+		p := &s.report.Processes[i]
+		found[p.PID] = append(found[p.PID], p)
+	}
+	root := map[string]int64{}
+	top := s.top()
+	for _, one := range s.highest() {
+		for meter, expected := range one.truth() {
+			if one.pid == top {
+				root[meter] = expected
+			}
+			if len(found[one.pid]) != 1 {
+				r.fail("pid %d is %d times in the report", one.pid, len(found[one.pid]))
+				continue
+			}
+			f := found[one.pid][0].Meters[meter]
+			r.compare(fmt.Sprintf("%s of process %d", meter, one.pid), expected, f, boundOf(f))
+		}
+	}
+	window := s.window()
+	for meter, expected := range root {
+		f := window.Meters[meter]
+		r.compare(meter+" of the session", expected, f, boundOf(f))
+	}
+}

@@ -1,0 +1,165 @@
+// Storms runs programs whose processes and threads begin, fork, execute programs and end at the same time (c/storm.c) under the tracer, and compares
+// what it says with what they know: every process ends once, no boundary is missing, and every process's, the session's and the tree's peak is the known
+// one. With -aligned a program that only delays has them meet at the tracer's tracepoints (c/align.bpf.c), which two CPUs otherwise seldom do.
+//
+//	storms -program storm [-aligned] [-percent N] [-only exits,execs]   prints a JSON object a storm
+//	storms -beside tracer,python3 -- tracer selftest                    runs a command while threads of these names meet
+//
+// It is no part of the product: scripts/kernels.sh runs it on other kernels, and its test runs it on this one.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"ipytracer/tracer/ledger"
+)
+
+// storm is one of c/storm.c.
+type storm struct {
+	name   string
+	rounds int
+}
+
+// storms are all of them, each with a number of rounds that makes it take about as long as the others.
+var storms = []storm{{"exits", 100}, {"forks", 40}, {"execs", 50}, {"threads", 100}}
+
+// errWrong is the error about a storm of which something wrong was said.
+var errWrong = errors.New("something wrong was said of a storm")
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("storms: ")
+	var o options
+	flag.StringVar(&o.program, "program", "", "c/storm.c, compiled")
+	flag.IntVar(&o.percent, "percent", 100, "of the usual number of rounds")
+	flag.StringVar(&o.only, "only", "", "run only these storms, by name")
+	flag.BoolVar(&o.together, "together", false, "one after the other in one session")
+	flag.BoolVar(&o.aligned, "aligned", false, "have threads meet")
+	flag.DurationVar(&o.meeting, "meeting", 200*time.Microsecond, "how far the instants are apart at which threads meet")
+	beside := flag.String("beside", "", "run a command while threads of these `names` meet")
+	flag.Parse()
+	var err error
+	if *beside != "" {
+		err = runBeside(flag.Args(), strings.Split(*beside, ","), o.meeting)
+	} else {
+		err = o.run(context.Background())
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+type options struct {
+	program, only string
+	percent       int
+	together      bool
+	aligned       bool
+	meeting       time.Duration
+}
+
+// run runs the storms one after the other and prints what was seen of each.
+func (o *options) run(ctx context.Context) error {
+	wrong := 0
+	for _, s := range o.sessions() {
+		r, err := o.one(ctx, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", names(s), err)
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		fmt.Println(string(text))
+		if !r.Right {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%w (%d of them, Linux %s)", errWrong, wrong, ledger.KernelRelease())
+	}
+	return nil
+}
+
+// sessions are the storms that are asked for, by session.
+func (o *options) sessions() (all [][]storm) {
+	for _, s := range storms {
+		if o.only != "" && !strings.Contains(","+o.only+",", ","+s.name+",") {
+			continue
+		}
+		s.rounds = max(4, s.rounds*o.percent/100)
+		if o.together && len(all) > 0 {
+			all[0] = append(all[0], s)
+		} else {
+			all = append(all, []storm{s})
+		}
+	}
+	return all
+}
+
+func names(all []storm) string {
+	names := []string{}
+	for _, s := range all {
+		names = append(names, s.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// patience is how long a storm may take, on a machine that is emulated.
+const patience = 20 * time.Minute
+
+// one runs one session of storms.
+func (o *options) one(ctx context.Context, all []storm) (r Result, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	began := time.Now()
+	if o.aligned {
+		a, err := align(o.meeting, []string{"storm", "exe"})
+		if err != nil {
+			return r, err
+		}
+		defer func() { _ = a.Close() }()
+		defer func() {
+			if r.Waits, err = a.waits(); err == nil && r.Waits == 0 {
+				r.fail("no thread has waited: nothing was aligned")
+			}
+		}()
+	}
+	s, err := trace(ctx, o.program, all)
+	if err != nil {
+		return r, err
+	}
+	r = judge(s)
+	r.Storm, r.Aligned, r.Seconds = names(all), o.aligned, time.Since(began).Seconds()
+	return r, nil
+}
+
+// runBeside runs a command while threads meet.
+func runBeside(command, names []string, meeting time.Duration) (err error) {
+	if len(command) == 0 {
+		return errors.New("-beside wants a command")
+	}
+	a, err := align(meeting, names)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	n, err := a.waits()
+	if err == nil && n == 0 {
+		err = errors.New("no thread has waited: the names are of none")
+	}
+	return err
+}
