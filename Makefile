@@ -76,14 +76,15 @@ test: deps ## install what is needed and run every tier (needs root; a quarter o
 	@echo 'make test: formatting and linters (a minute), every test (a quarter of an hour on two CPUs, most of it e2e), and those of the programs that they run (a minute)'
 	$(MAKE) --no-print-directory check test-only
 
+# `make check` vets it.
 .PHONY: test-only
 test-only:
-	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -count=1 -timeout 40m -parallel $(PARALLEL) ./...
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -vet=off -count=1 -timeout 40m -parallel $(PARALLEL) ./...
 	scripts/unittests.sh
 
 .PHONY: test-skipped
 test-skipped: ## the tests that `make test SKIPPED=FILE` has skipped, and no others; whatever is skipped still must be in .ci/may-skip (needs root, make pythons)
-	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py --skipped $(SKIPPED) -count=1 -timeout 40m -parallel $(PARALLEL)
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py --skipped $(SKIPPED) -vet=off -count=1 -timeout 40m -parallel $(PARALLEL)
 
 .PHONY: soak
 soak: build ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)
@@ -162,7 +163,7 @@ bench-page: $(PAGE_MODULES) build ## the processor time that pages take of Chrom
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it
-	TRACER_REQUIRE_BPF=1 $(GO) test -race -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
+	TRACER_REQUIRE_BPF=1 $(GO) test -race -vet=off -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)
