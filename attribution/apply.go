@@ -146,6 +146,7 @@ func (t *Tracker) change(c *event.Change) {
 		return
 	}
 	r.stream.received(c.Stream)
+	t.gpus.notes.take(c)
 	if c.Learned {
 		t.gpus.mark(c.Meter)
 		if t.limits.room(&t.limits.Ahead, len(r.learned) < maxAsked) {

@@ -68,6 +68,7 @@ func (t *Tracker) Stream() *model.Report {
 			r.GPUs = append(r.GPUs, model.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory)})
 		}
 	}
+	r.GPUNotes = t.notes()
 	restarts := t.restarts()
 	sessions := t.sessions()
 	for _, p := range t.order {
@@ -81,6 +82,14 @@ func (t *Tracker) Stream() *model.Report {
 	r.Resident = t.resident()
 	r.Certificate = t.certificate()
 	return r
+}
+
+// notes are those of the GPUs.
+func (t *Tracker) notes() []model.GPUNote {
+	if t.finish == nil {
+		return t.gpus.notes.list(nil, &t.allocations.stacks)
+	}
+	return t.gpus.notes.list(t.finish.GPUs, &t.allocations.stacks)
 }
 
 // meterIDs are the meters that any window or process of a report has.

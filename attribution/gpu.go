@@ -12,6 +12,7 @@ type gpus struct {
 	used   [event.MeterCount]bool
 	meters []event.Meter // that the report has, ascending
 	others []event.Meter // that a report has only if they are used
+	notes  gpuNotes
 }
 
 func newGPUs() (g gpus) {

@@ -324,7 +324,7 @@ func (j *judge) report() *model.Audit {
 			slices.CompareFunc(x.Stack, y.Stack, compareFrames), slices.Compare(x.Executions, y.Executions))
 	})
 	out.Variables, out.Names = j.t.variables()
-	out.Resident = j.t.resident()
+	out.Resident, out.GPUNotes = j.t.resident(), j.t.notes()
 	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
 	j.describe(out)
 	return out

@@ -45,6 +45,9 @@ static __noinline int pinned_moves(__u32 slot, __s64 difference, __u64 address, 
 	return 0;
 }
 
+/* Beside a device: PyTorch's allocator takes it from a pool of the driver's, and reports nothing. */
+#define POOLED (1u << 30)
+
 /* Memory of a device, or page-locked memory of the host, comes or goes. about: the stack it comes from; the batch it
  * was of. */
 __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 difference, __u64 address, __u64 about)
@@ -56,7 +59,8 @@ __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 diffe
 		return pinned_moves(slot, difference, address, stack);
 	struct device_move driver = {
 		.slot = slot,
-		.number = device,
+		.number = device & ~POOLED,
+		.flags = device & POOLED ? CHANGE_BLOCK : 0,
 		.meter = DEVICE_DRIVER,
 		.amount = difference,
 		.size = difference,
@@ -142,6 +146,11 @@ static __noinline int unkept(__u32 slot, __s64 size)
 	return 0;
 }
 
+static __always_inline bool is_pooled(__u32 operation)
+{
+	return operation == CUDA_ALLOC_POOL || operation == CUDA_ALLOC_ASYNC;
+}
+
 /* A block was made: enters the table and its meter. */
 __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind, __u64 address, __s64 size)
 {
@@ -153,7 +162,8 @@ __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind,
 
 	if (before) /* its free was missed */
 		memory_moves(slot, before->device, -before->size, address, before->batch);
-	if (c->device != HOST_DEVICE && (kind == CUDA_POINTER || kind == CUDA_HANDLE)) {
+	__u32 pooled = c->torch && is_pooled(c->operation) ? POOLED : 0;
+	if (c->device != HOST_DEVICE && !pooled && (kind == CUDA_POINTER || kind == CUDA_HANDLE)) {
 		struct cuda_thread *t = cuda_thread(true);
 		if (t && c->torch) {
 			o.batch = enters_batch(&t->torch, size);
@@ -168,7 +178,7 @@ __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind,
 		unknown_free(slot);
 		return 0;
 	}
-	memory_moves(slot, c->device, size, address, c->stack);
+	memory_moves(slot, c->device | pooled, size, address, c->stack);
 	return 0;
 }
 

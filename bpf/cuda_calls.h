@@ -22,10 +22,10 @@ static __always_inline bool makes(__u32 operation)
 	       (operation >= CUDA_ARRAY && operation <= CUDA_MIPMAP);
 }
 
-/* What a caching allocator takes for its segments. */
-static __always_inline bool makes_segment(__u32 operation)
+/* What an allocator of PyTorch's makes its memory by. */
+static __always_inline bool may_be_torch(__u32 operation)
 {
-	return operation == CUDA_ALLOC || operation == CUDA_CREATE;
+	return operation == CUDA_ALLOC || operation == CUDA_CREATE || is_pooled(operation);
 }
 
 /* The thread's call, which is kept for the next one: sp is 0 while none is under way. */
@@ -71,7 +71,7 @@ int cuda_enter(struct pt_regs *regs)
 	c->narrow = cookie >> 16 & 1;
 	c->known = 0;
 	c->stack = makes(c->operation) ? stack_here(regs, slot) : 0;
-	c->torch = makes_segment(c->operation) && called_by_torch(regs->sp);
+	c->torch = may_be_torch(c->operation) && called_by_torch(regs->sp);
 	if (c->narrow && c->operation == CUDA_FREE)
 		c->argument[0] = (__u32)c->argument[0];
 	if (c->operation == CUDA_CTX_CREATE)
@@ -143,7 +143,7 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 		device = current_device(slot, &context);
 	else
 		context = current_context(cuda_thread(false)); /* page locks go with it as well */
-	if (c->operation == CUDA_ALLOC_POOL || c->operation == CUDA_ALLOC_ASYNC)
+	if (is_pooled(c->operation))
 		context = 0;
 	if (c->operation == CUDA_ALLOC_POOL)
 		device = device_of_pool(slot, c->argument[2], device);

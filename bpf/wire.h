@@ -299,7 +299,8 @@ enum change_flag {
 	CHANGE_REFUSED = 1 << 30, /* nothing changed: `size` bytes were asked for and refused; value is what was held */
 	CHANGE_FOREIGN =
 		1 << 28, /* nothing changed: memory of another process was opened or closed; value is how many are */
-	CHANGE_BLOCK = 1 << 26,	 /* of a total: `address` and `size` are the block that was made or freed */
+	CHANGE_BLOCK = 1 << 26,	 /* of a total: `address` and `size` are the block that was made or freed; of a device's
+				  * driver meter: PyTorch made it, and reports nothing of it */
 	CHANGE_PASSED = 1 << 16, /* bits 16-23: how many boundaries, at most, were drawn meanwhile: it belongs to its
 				  * segment or to one of so many behind it */
 	PASSED_MOST = 255,

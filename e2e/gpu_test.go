@@ -91,6 +91,7 @@ func TestGPURig(t *testing.T) {
 			t.Errorf("%s: status %s, want %s", run.Name, windows[i].Status, run.Status)
 		}
 	}
+	checkNotes(t, r, model.GPUNote{Kind: model.Preallocated, Library: model.JAX, Bytes: 7 << 30}, model.GPUNote{Kind: model.Unreported, Library: model.PyTorch})
 	checkSuspended(t, results, windows, map[string]model.Suspended{
 		"checkpoint_self": {Out: 1, Back: 1, Bytes: keptOnGPU}, "suspended": {Out: 1, Bytes: keptOnGPU}, "pass_while_suspended": {Away: true},
 		"resumed": {Back: 1, Bytes: keptOnGPU, Away: true},
@@ -100,6 +101,18 @@ func TestGPURig(t *testing.T) {
 	}
 	checkCertificate(t, r)
 	checkNothingMissed(t, r)
+}
+
+// checkNotes compares what is said before the figures of GPUs, whatever the process.
+func checkNotes(t *testing.T, r *model.Report, want ...model.GPUNote) {
+	t.Helper()
+	got := slices.Clone(r.GPUNotes)
+	for i := range got {
+		got[i].PID = 0
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("notes of GPUs: %+v, want %+v", got, want)
+	}
 }
 
 // after returns the figures of the time behind a cell, up to the next one or the session's end.

@@ -3,6 +3,8 @@ package e2e
 import (
 	"path/filepath"
 	"testing"
+
+	"ipytracer/model"
 )
 
 // pytorch is a kernel with a real PyTorch for CUDA in a chroot, on stand-ins of what NVIDIA makes.
@@ -45,6 +47,13 @@ func TestPyTorch(t *testing.T) {
 			if compared < 2*len(results) || (active < 30) != (allocator == "async") {
 				t.Errorf("only %d figures were compared, %d cells with PyTorch's totals", compared, active)
 			}
+			var notes []model.GPUNote
+			for gpu := range 2 {
+				if allocator == "async" {
+					notes = append(notes, model.GPUNote{Kind: model.Unreported, Library: model.PyTorch, GPU: gpu})
+				}
+			}
+			checkNotes(t, r, notes...)
 			checkCertificate(t, r)
 			checkNothingMissed(t, r)
 			checkSums(t, r)

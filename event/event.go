@@ -123,6 +123,7 @@ type Change struct {
 	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; one that was lost has no event
 	// Block: PyTorch's total of active memory or the heap changed by the block at Address of Size; else only the total is meant.
 	// Mapped: all of the range [Address, Address + |Size|) is mapped from now on, or nothing of it; parts of it may have been before.
+	// Driver: PyTorch's allocator asked for it from a pool of the driver's (cudaMallocAsync), and does not report it.
 	// Reserved: it rose by Size, by blocks that the driver gave the same thread since PyTorch's last report.
 	Block bool
 	// Passed is how many boundaries, at most, were drawn just then: the change belongs to its segment or to one of so many behind it.

@@ -12,10 +12,12 @@ type Audit struct {
 	Cells      int   `json:"cells"`
 	DurationNS int64 `json:"duration_ns"`
 	// Least is how many bytes a verdict has at least.
-	Least    int64        `json:"least"`
-	Verdicts []Verdict    `json:"verdicts"` // most bytes first
-	Held     []Held       `json:"held"`     // most bytes first
-	Live     []LiveBlocks `json:"live"`     // most bytes first, 1,000 at most
+	Least    int64     `json:"least"`
+	Verdicts []Verdict `json:"verdicts"` // most bytes first
+	// GPUNotes are as in [Report].
+	GPUNotes []GPUNote    `json:"gpu_notes,omitempty"`
+	Held     []Held       `json:"held"` // most bytes first
+	Live     []LiveBlocks `json:"live"` // most bytes first, 1,000 at most
 	// Variables are what processes have by name at the end, as in [Report].
 	Variables []Variable `json:"variables,omitempty"`
 	Names     []Names    `json:"names,omitempty"`

@@ -13,9 +13,11 @@ const Schema = "ipytracer/report/v1"
 
 // Report is the whole result of a session. Sizes are exact bytes, times nanoseconds.
 type Report struct {
-	Schema    string    `json:"schema"`
-	Host      Host      `json:"host"`
-	GPUs      []GPU     `json:"gpus,omitempty"`
+	Schema string `json:"schema"`
+	Host   Host   `json:"host"`
+	GPUs   []GPU  `json:"gpus,omitempty"`
+	// GPUNotes are what a reader is to know before the figures of GPUs, the largest block first.
+	GPUNotes  []GPUNote `json:"gpu_notes,omitempty"`
 	Processes []Process `json:"processes"`
 	Meters    []Meter   `json:"meters"`
 	// Windows are in the order they began, unless Stream has them; see [Report.All].

@@ -91,7 +91,7 @@ func (s *Session) To(pid int32, m event.Meter, to event.Bytes) {
 // Block makes a block of a meter, or frees it where the size is negative.
 func (s *Session) Block(pid int32, m event.Meter, size event.Bytes, address, stack uint64) {
 	s.set(pid, m, s.Value(pid, m)+size)
-	s.change(event.Change{PID: pid, Meter: m, Value: s.Value(pid, m), Size: size, Address: address, Stack: stack, Block: m == event.Mapped || m == event.Heap || m >= event.CPUMeters})
+	s.change(event.Change{PID: pid, Meter: m, Value: s.Value(pid, m), Size: size, Address: address, Stack: stack, Block: m.Facts().Kind != event.Blocks})
 }
 
 func (s *Session) change(c event.Change) {

@@ -20,5 +20,9 @@ func OnGPUs(r *model.Report) *model.Report {
 		{Meter: "gpu.0.driver", Stack: stack, AtPeak: 5 * GiB}, // more than the peak, as a recording could have it
 	}
 	w.Coverage = map[string]model.Coverage{"gpu.1.active": {AtPeak: 71*GiB + 512, Unlisted: 2, UnlistedAtPeak: GiB, Rest: 9 * GiB}}
+	r.GPUNotes = []model.GPUNote{
+		{Kind: model.Preallocated, Library: model.JAX, PID: 4242, GPU: 1, Bytes: 60 * GiB, Total: 80 * GiB},
+		{Kind: model.Unreported, Library: model.PyTorch, PID: 4242},
+	}
 	return r
 }

@@ -97,6 +97,7 @@ func (v *view) auditHeader(a *model.Audit) {
 		v.field("process", parts...)
 		v.field("command", span{escape.Bounded(p.Command, maxProse), plain})
 	}
+	v.gpuNotes(a.GPUNotes)
 	v.field("session", span{words.Plural(a.Cells, "cell"), plain}, span{words.Duration(a.DurationNS), plain})
 	if len(a.Verdicts) == 0 {
 		v.title(allClear(a))

@@ -91,6 +91,7 @@ func (v *view) endings() {
 		v.answer("", "and "+words.Plural(more, "more process"))
 	}
 	v.starved()
+	v.gpuNotes(v.r.GPUNotes)
 }
 
 func (v *view) ending(p model.Process) {

@@ -185,6 +185,11 @@ def _raw():
         Cell("blip_with_gil", "gpu.app.blip(5 * gpu.GiB)", gpu(driver=5 * GiB), why="cudaMalloc and cudaFree in one call"),
         innocent("pass_after_raw_blip"),
         Cell("blip_without_gil", "gpu.app_nogil.blip(2 * gpu.GiB)", gpu(driver=2 * GiB)),
+        Cell("preallocated", """
+            exec(compile("def put(n): blip(n)", "/venv/lib/python3.12/site-packages/jax/_src/dispatch.py", "exec"),
+                 {"blip": gpu.app_nogil.handle.app_blip}, jax := {})
+            jax["put"](gpu.ctypes.c_size_t(7 * gpu.GiB))
+            """, gpu(driver=7 * GiB), why="most of the GPU in one block, called from where JAX's code lies"),
         Cell("raw_from_python", "p = gpu.rt.malloc(3 * gpu.GiB)\ngpu.rt.free(p)", gpu(driver=3 * GiB)),
         Cell("same_address", """
             addresses = set()

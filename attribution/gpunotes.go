@@ -1,0 +1,163 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// gpuNotes collects what is to be said of GPUs before their figures: who took most of one in one block, and whose tensors nobody reports.
+type gpuNotes struct {
+	of map[gpuOwner]*gpuOwned
+}
+
+type gpuOwner struct {
+	pid int32
+	gpu int
+}
+
+// gpuOwned is what a process did with a GPU.
+type gpuOwned struct {
+	highest    event.Bytes // of the driver's meter
+	unreported bool        // PyTorch takes its tensors from a pool of the driver's
+	largest    []largeBlock
+}
+
+// largeBlock is the largest block that a stack made.
+type largeBlock struct {
+	size  event.Bytes
+	stack uint64
+}
+
+const (
+	maxGPUOwners = 4096
+	maxLarge     = 8
+	leastLarge   = 1 << 30
+	// leastOfUnknown is how large a block is that is taken for most of a GPU whose size is not known, if it is also three quarters
+	// of what the process ever had there.
+	leastOfUnknown = 4 << 30
+)
+
+// take looks at a change.
+func (g *gpuNotes) take(c *event.Change) {
+	gpu, kind, ok := c.Meter.Device()
+	if !ok || kind != event.Driver || c.Size <= 0 || c.Caller.Moves() {
+		return
+	}
+	owner := gpuOwner{c.PID, gpu}
+	owned := g.of[owner]
+	if owned == nil {
+		if len(g.of) >= maxGPUOwners {
+			return
+		}
+		if g.of == nil {
+			g.of = map[gpuOwner]*gpuOwned{}
+		}
+		owned = &gpuOwned{}
+		g.of[owner] = owned
+	}
+	owned.highest = max(owned.highest, c.Value)
+	owned.unreported = owned.unreported || c.Block
+	if c.Size >= leastLarge && c.Stack != 0 {
+		owned.grew(largeBlock{c.Size, c.Stack})
+	}
+}
+
+// grew keeps a block among the largest, the largest first, each stack once.
+func (o *gpuOwned) grew(b largeBlock) {
+	if i := slices.IndexFunc(o.largest, func(known largeBlock) bool { return known.stack == b.stack }); i >= 0 {
+		o.largest[i].size = max(o.largest[i].size, b.size)
+	} else {
+		o.largest = append(o.largest, b)
+	}
+	slices.SortStableFunc(o.largest, func(x, y largeBlock) int { return cmp.Compare(y.size, x.size) })
+	o.largest = o.largest[:min(len(o.largest), maxLarge)]
+}
+
+// list says it, the largest share first. gpus are those whose sizes are known.
+func (g *gpuNotes) list(gpus []event.GPU, stacks *stackTable) (notes []model.GPUNote) {
+	for owner, owned := range g.of {
+		note := model.GPUNote{PID: int(owner.pid), GPU: owner.gpu}
+		for _, known := range gpus {
+			if known.Index == owner.gpu {
+				note.Total = max(0, int64(known.Memory))
+			}
+		}
+		if owned.unreported {
+			unreported := note
+			unreported.Kind, unreported.Library, unreported.Total = model.Unreported, model.PyTorch, 0
+			notes = append(notes, unreported)
+		}
+		for _, b := range owned.largest {
+			if library := allocatorOf(stacks.framesOf(b.stack)); library != "" && owned.isMost(b.size, event.Bytes(note.Total)) {
+				note.Kind, note.Library, note.Bytes = model.Preallocated, library, int64(b.size)
+				notes = append(notes, note)
+				break
+			}
+		}
+	}
+	slices.SortFunc(notes, func(x, y model.GPUNote) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.GPU, y.GPU), cmp.Compare(x.PID, y.PID), cmp.Compare(x.Kind, y.Kind))
+	})
+	return notes
+}
+
+// isMost says whether a block is at least half of a GPU.
+func (o *gpuOwned) isMost(size, total event.Bytes) bool {
+	if total > 0 {
+		return size >= total-size
+	}
+	return size >= leastOfUnknown && size >= o.highest/4*3
+}
+
+// framesOf are the calls of a stack, the innermost first; none where it is not known.
+func (t *stackTable) framesOf(number uint64) (frames []event.Frame) {
+	if s := t.of(number); s != nil {
+		for _, call := range t.callsOf(s) {
+			frames = append(frames, t.frame(call))
+		}
+	}
+	return frames
+}
+
+// allocators are libraries that take most of a GPU before they need it, by the names of their own files (jaxlib and its plugins since 0.4,
+// TensorFlow 2), and by where their Python code is.
+var allocators = []struct {
+	name    string
+	modules []string // how names of files with machine code begin
+	parts   []string // of paths of Python files
+}{
+	{model.JAX, []string{"xla_cuda_plugin", "xla_extension", "libjax_common", "pjrt_c_api_gpu"}, []string{"/jax/_src/", "/jaxlib/", "/jax_plugins/"}},
+	{model.TensorFlow, []string{"libtensorflow", "_pywrap_tensorflow"}, []string{"/tensorflow/python/", "/tensorflow/compiler/"}},
+}
+
+// allocatorOf is the library whose machine code asked for a block or, where that is not known, the library whose Python code called it; ""
+// for others. A stack through PyTorch's machine code is PyTorch's.
+func allocatorOf(frames []event.Frame) string {
+	for _, f := range frames {
+		if !f.Native {
+			continue
+		}
+		if strings.HasPrefix(f.Module, "libc10") || strings.HasPrefix(f.Module, "libtorch") {
+			return ""
+		}
+		for _, a := range allocators {
+			if slices.ContainsFunc(a.modules, func(begin string) bool { return strings.HasPrefix(f.Module, begin) }) {
+				return a.name
+			}
+		}
+	}
+	innermost := slices.IndexFunc(frames, func(f event.Frame) bool { return !f.Native })
+	if innermost < 0 {
+		return ""
+	}
+	for _, a := range allocators {
+		if slices.ContainsFunc(a.parts, func(part string) bool { return strings.Contains(frames[innermost].File, part) }) {
+			return a.name
+		}
+	}
+	return ""
+}

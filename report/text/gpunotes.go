@@ -1,0 +1,47 @@
+package text
+
+import (
+	"fmt"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// maxGPUNotes is how many lines the notes of GPUs take at most.
+const maxGPUNotes = 4
+
+// gpuNotes says what to know before the figures of GPUs.
+func (v *view) gpuNotes(all []model.GPUNote) {
+	told := 0
+	several := false
+	for i := range all {
+		several = several || all[i].PID != all[0].PID
+	}
+	for i := range all {
+		text := words.GPUNote(&all[i])
+		if text == "" {
+			continue
+		}
+		if told++; told > maxGPUNotes {
+			continue
+		}
+		if several {
+			text += fmt.Sprintf(" (pid %d)", all[i].PID)
+		}
+		v.remark(fmt.Sprintf("GPU %d", all[i].GPU), text)
+	}
+	if more := told - maxGPUNotes; more > 0 {
+		v.answer("", "and "+words.Plural(more, "more note")+" on GPUs")
+	}
+}
+
+// remark is an answer of which nothing is cut off.
+func (v *view) remark(name, text string) {
+	if v.told != nil {
+		v.told(name, text)
+		return
+	}
+	v.prose(escape.Pad("", 13, false), span{escape.Pad(name, 13, false), dim}, span{text, plain})
+	v.blank()
+}

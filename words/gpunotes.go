@@ -1,0 +1,28 @@
+package words
+
+import (
+	"fmt"
+
+	"ipytracer/model"
+)
+
+// switches are what a library that preallocates is told not to by.
+var switches = map[string]string{
+	model.JAX:        "XLA_PYTHON_CLIENT_PREALLOCATE=false",
+	model.TensorFlow: "TF_FORCE_GPU_ALLOW_GROWTH=true",
+}
+
+// GPUNote is what a note says; "" for a kind or a library that nobody knows, as in a report of a newer tracer.
+func GPUNote(n *model.GPUNote) string {
+	meter := func(kind string) string { return fmt.Sprintf("GPU %d %s", n.GPU, kind) }
+	switch set := switches[n.Library]; {
+	case n.Kind == model.Unreported && n.Library == model.PyTorch:
+		return "PyTorch's backend cudaMallocAsync reports no tensors: they are in " + meter("driver") + ", not in active and reserved"
+	case n.Kind != model.Preallocated || set == "":
+		return ""
+	case n.Total > 0:
+		return fmt.Sprintf("%s of %s in one block: %s preallocates; %s shows what cells need", Bytes(n.Bytes), Bytes(n.Total), n.Library, set)
+	default:
+		return fmt.Sprintf("%s in one block: %s preallocates; %s shows what cells need", Bytes(n.Bytes), n.Library, set)
+	}
+}
