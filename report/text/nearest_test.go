@@ -25,7 +25,10 @@ func lines(t *testing.T, r *model.Report, o text.Options) map[string]string {
 
 // TestLeadsWithTheNearest: the first lines are about what came nearest to its limit, and nothing of another memory is in them.
 func TestLeadsWithTheNearest(t *testing.T) {
-	got := lines(t, reporttest.Training(), text.Options{})
+	r := reporttest.Training()
+	numpy := model.Allocation{Meter: "cpu.numpy", Stack: r.Windows[2].Allocations[1].Stack, Allocated: 70 * reporttest.GiB, AtPeak: 70 * reporttest.GiB, Count: 1}
+	r.Windows[2].Allocations = append([]model.Allocation{numpy}, r.Windows[2].Allocations...)
+	got := lines(t, r, text.Options{})
 	for name, want := range map[string]string{
 		"highest":     "78.55 of 79.65 GiB of GPU 0 (98 %), where 20.00 MiB more were refused, in In[2], line 2: for x, y in batches:",
 		"also":        "2.57 of 125.88 GiB resident (2 %) in In[1]",
