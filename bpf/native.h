@@ -14,18 +14,19 @@
  * library that is loaded where another one was is told from it in the stack's number.
  *
  * A copy has for its number a signature of the stack. While its answer is under way, the same chain of calls has the
- * same signature, and needs no other copy. No more than MAX_COPIES are under way; where none can be sent, the stack is
- * as far as the rules led, ends with NATIVE_MISSING, and is counted (LOSS_NATIVE).
+ * same signature, and needs no other copy. The copies that are under way take three eighths of the ring at most; where
+ * none can be sent, the stack is as far as the rules led, ends with NATIVE_MISSING, and is counted (LOSS_NATIVE).
  *
  * Where the interpreter called, the Python frames are the rest. A thread that has none is unwound to its start.
  */
 #ifndef IPYTRACER_NATIVE_H
 #define IPYTRACER_NATIVE_H
 
-#define LEAF_RULE  (1ull << 63) /* in a rule's key: of the instruction itself, not of the call before it */
-#define USER_LIMIT (1ull << 47)
-#define COPY_CHUNK 1024
-#define MAX_STACK  (8 << 20) /* words that point so far up a stack are not looked at: they point into it */
+#define LEAF_RULE   (1ull << 63) /* in a rule's key: of the instruction itself, not of the call before it */
+#define USER_LIMIT  (1ull << 47)
+#define COPY_CHUNK  1024
+#define MOST_COPIES (boundary_ring_size / 8 * 3 / sizeof(struct copy)) /* that user space has not read */
+#define MAX_STACK   (8 << 20) /* words that point so far up a stack are not looked at: they point into it */
 
 /* Whether the rules of a process are those of the code that it has now. */
 static __always_inline bool rules_hold(__u32 slot)
@@ -162,7 +163,7 @@ __attribute__((noinline)) __u64 ask(struct walk *w, __u64 ip, __u64 sp, __u64 bp
 	__u32 one = 1;
 	if (bpf_map_lookup_elem(&stacks, &number))
 		return number;
-	if (*(volatile __u64 *)&copies_sent - *(volatile __u64 *)&copies_read >= MAX_COPIES)
+	if (*(volatile __u64 *)&copies_sent - *(volatile __u64 *)&copies_read >= MOST_COPIES)
 		return 0;
 	if (bpf_map_update_elem(&stacks, &number, &one, BPF_NOEXIST))
 		return bpf_map_lookup_elem(&stacks, &number) ? number : 0; /* another thread was faster */

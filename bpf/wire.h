@@ -25,8 +25,7 @@
 #define MAX_NATIVE	 128   /* return addresses of a native one; a power of two */
 #define STACK_COPY	 16384 /* bytes of a thread's stack that are copied */
 #define SCAN_WORDS	 32    /* of a stack that are read at once; a power of two */
-#define MAX_COPIES	 16    /* copies that user space has not read */
-#define MAX_SCANS	 512   /* signatures of stacks that are made before user space reads the next copy */
+#define MAX_SCANS	 4096  /* signatures of stacks that are made before user space reads the next copy */
 #define LINES_SIZE	 2048  /* bytes of a line table that travel with its code object */
 #define TABLE_UNREADABLE 0x80000000u
 #define FRAME_BYTES	 128  /* of a frame that are read at most */

@@ -158,7 +158,7 @@ func checkNothingMissed(t *testing.T, r *model.Report) {
 		return strings.Contains(p, "gpu.N.unattributed is not measured") || strings.Contains(p, "does not export") || strings.Contains(p, "before they ended")
 	})
 	late := slices.DeleteFunc(slices.Clone(c.LateLibraries), func(l string) bool { return strings.Contains(l, "bin/python") }) // children
-	// PyTorch's backward thread allocates before user space has read how its libraries unwind: names only. Children on the stand-in of a driver live
+	// Native frames: others of these tests keep the machine busy. Children on the stand-in of a driver live
 	// for tenths of a second, and may be over before they are looked at (TestPythonsThatEndFirst).
 	lost := slices.DeleteFunc(slices.Clone(c.Lost), func(l model.Loss) bool {
 		return l.Reason == "native frames not known in time" || l.Reason == "Pythons whose cells cannot be seen"

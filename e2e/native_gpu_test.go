@@ -14,6 +14,7 @@ func TestNativePyTorch(t *testing.T) {
 	together(t)
 	r, _, windows := runGPU(t, pytorch(t), []string{"keep", "blip", "training_loop", "model"}, nil, "--budget", "off", "--native")
 	checkCertificate(t, r)
+	checkComplete(t, r)
 	checkSums(t, r)
 	checkBackward(t, windows)
 	for _, want := range []struct{ meter, innermost, within string }{

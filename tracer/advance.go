@@ -23,7 +23,9 @@ func (s *Session) Next(ctx context.Context) (event.Event, error) {
 		if s.ended {
 			return nil, io.EOF
 		}
-		s.queue, s.next = s.queue[:0], 0
+		if s.next >= len(s.queue) {
+			s.queue, s.next = s.queue[:0], 0
+		}
 		if err := s.advance(ctx); err != nil {
 			return nil, err
 		}
@@ -35,7 +37,20 @@ func (s *Session) Next(ctx context.Context) (event.Event, error) {
 }
 
 // Pending says whether Next would return at once.
-func (s *Session) Pending() bool { return s.next < len(s.queue) }
+func (s *Session) Pending() bool { return s.next < len(s.queue) && !s.isHeld() }
+
+// maxHeld is how many events wait behind a native stack without names at most.
+const maxHeld = 1 << 16
+
+// isHeld says whether the next event waits for its names. Where too many wait behind it, it waits itself.
+func (s *Session) isHeld() bool {
+	held := s.natives.naming.holds(s.queue[s.next])
+	if held && len(s.queue)-s.next > maxHeld {
+		s.natives.naming.wait()
+		held = false
+	}
+	return held
+}
 
 // tick is how often a session looks around when nothing wakes it.
 const tick = time.Second
@@ -77,7 +92,6 @@ func (s *Session) patience() time.Time {
 
 // settle does what cannot be done while records are being read.
 func (s *Session) settle() error {
-	s.natives.nameStacks()
 	s.queue = append(s.queue, s.early.found()...)
 	s.targets = slices.DeleteFunc(s.targets, func(t *target) bool {
 		if t.child && t.gone {

@@ -47,7 +47,7 @@ func (s *Session) wind() error {
 	}
 	s.queue = append(s.queue, look.holders(&s.cells)...)
 	s.queue = append(s.queue, last...)
-	s.natives.nameStacks()
+	s.natives.naming.wait()
 	s.queue = append(s.queue, s.watches.last()...)
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.missing++

@@ -150,7 +150,7 @@ func (s *Session) equip(t *target) {
 	t.numpy = &numpyInstrument{host: s, target: t, counter: s, ahead: &s.ahead, log: s.log, small: s.options.SmallArrays}
 	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: s, target: t})
 	if !s.options.NoStacks {
-		t.instruments = append(t.instruments, &mappedInstrument{host: s, target: t})
+		t.instruments = append(t.instruments, &mappedInstrument{host: s, target: t}, &rulesInstrument{target: t, natives: &s.natives})
 	}
 	t.instruments = append(t.instruments, &libraryInstrument{host: s, target: t})
 	if s.options.Heap {

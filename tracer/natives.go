@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"ipytracer/event"
 	"ipytracer/tracer/elffile"
@@ -20,20 +21,15 @@ type natives struct {
 	target func(pid int) *target // a process that is traced and has not ended
 
 	modules map[process.FileID]*native.Module // nil where a file is of no use
+	ahead   rulesAhead
 	room    elffile.Room
-	places  int // of all targets
+	places  int        // of all targets
+	opening sync.Mutex // held for files
 	files   []io.Closer
 	stacks  map[uint64]*event.Stack
 	frames  int    // of all of them
 	mapped  uint32 // mappings of code that were ever seen
-	unnamed []unnamedStack
-}
-
-// unnamedStack is a native stack that is in the queue already, without its frames: reading symbols takes a while, and rules are
-// waited for.
-type unnamedStack struct {
-	event *event.Stack
-	from  ledger.NativeStack
+	naming  naming
 }
 
 // Limits of what is kept. The kernel's table of stacks has as many.
@@ -57,10 +53,19 @@ func (n *natives) keep(wanted bool, s *event.Stack) {
 }
 
 func (n *natives) close() {
+	n.naming.wait()
+	n.ahead.wait()
 	for _, f := range n.files {
 		_ = f.Close()
 	}
 	n.files, n.modules = nil, nil
+}
+
+// closeLater keeps a file until the session closes. Any goroutine may call it.
+func (n *natives) closeLater(f io.Closer) {
+	n.opening.Lock()
+	defer n.opening.Unlock()
+	n.files = append(n.files, f)
 }
 
 // module opens the file behind a mapping, once. Nil if that cannot be done, or it is no ELF file.
@@ -70,26 +75,22 @@ func (all *natives) module(t *target, m process.Mapping) *native.Module {
 	}
 	if all.modules == nil {
 		all.modules = map[process.FileID]*native.Module{}
-		all.room.Bytes = maxNativeBytes
+	}
+	if module, known := all.ahead.take(m.File); known {
+		all.modules[m.File] = module
+		return module
 	}
 	all.modules[m.File] = nil
 	file, err := all.fs.OpenMapping(t.pid, m)
 	if err != nil {
 		return nil
 	}
-	module, err := native.Open(file.File, func(name string) (io.ReaderAt, error) {
-		debug, err := all.fs.OpenFile(t.pid, name)
-		if err != nil {
-			return nil, err
-		}
-		all.files = append(all.files, debug.File)
-		return debug.File, nil
-	}, &all.room)
+	module, err := native.Open(file.File, all.debugFiles(t), &all.room)
 	if err != nil {
 		_ = file.File.Close()
 		return nil
 	}
-	all.files = append(all.files, file.File)
+	all.closeLater(file.File)
 	all.modules[m.File] = module
 	return module
 }
@@ -119,45 +120,36 @@ var nativeEnds = [...]ledger.NativeEnd{
 	native.EndUnknown: ledger.NativeUnknown,
 }
 
-// NativeStack queues a native stack.
+// NativeStack queues a native stack. Where its code is, is found out at once: the library may be unloaded soon.
 func (s *Session) NativeStack(from *ledger.NativeStack) {
 	out := &event.Stack{Number: from.Number, PID: from.PID}
 	s.queue = append(s.queue, out)
-	s.natives.unnamed = append(s.natives.unnamed, unnamedStack{out, *from})
+	s.natives.queue(out, from)
 }
 
-// nameStacks completes the native stacks in the queue. It must be done before they are handed out, and before a process is forgotten.
-func (all *natives) nameStacks() {
-	unnamed := all.unnamed
-	all.unnamed = nil
-	for _, u := range unnamed {
-		all.nameStack(u.event, &u.from)
-	}
-}
-
-// nameStack names a native stack's functions and puts them in front of the Python frames.
-func (all *natives) nameStack(out *event.Stack, from *ledger.NativeStack) {
+// queue has a native stack's functions named, in front of the Python frames.
+func (all *natives) queue(out *event.Stack, from *ledger.NativeStack) {
 	t := all.target(int(from.PID))
+	u := unnamedStack{event: out}
 	for i, pc := range from.PCs {
-		frame := unknownFrame
+		at := codePlace{frame: unknownFrame}
 		if t != nil {
-			frame = all.frame(t, pc, from.Leaf && i == 0)
+			at = all.place(t, pc, from.Leaf && i == 0)
 		}
-		out.Frames = append(out.Frames, frame)
+		u.places = append(u.places, at)
 	}
-	if from.Python == 0 {
+	switch python := all.stacks[from.Python]; {
+	case from.Python == 0:
 		out.More = from.End != ledger.NativeOutermost
-		return
-	}
-	if from.End != ledger.NativePython { // something is between the last call and Python
-		out.Frames = append(out.Frames, unknownFrame)
-	}
-	if python := all.stacks[from.Python]; python != nil {
-		out.Frames = append(out.Frames, python.Frames...)
-		out.More = python.More
-	} else {
+	case python != nil:
+		u.rest, out.More = python.Frames, python.More
+	default:
 		out.More = true
 	}
+	if from.Python != 0 && from.End != ledger.NativePython { // something is between the last call and Python
+		u.places = append(u.places, codePlace{frame: unknownFrame})
+	}
+	all.naming.name(u)
 }
 
 // unknownFrame stands for calls that are not known.

@@ -36,11 +36,9 @@ type codeMapping struct {
 
 // known is what has been found out about a place, and the mapping it was found in.
 type known struct {
-	in     uint32
-	rule   native.Rule
-	ruled  bool // the kernel has the rule
-	frame  event.Frame
-	framed bool
+	in    uint32
+	rule  native.Rule
+	ruled bool // the kernel has the rule
 }
 
 // maxPlaces is how many are kept; the kernel's table of rules has as many.
@@ -121,7 +119,6 @@ func (p place) address() uint64 {
 // catchUp reads what is mapped if libraries have come or gone since, of which no record has come.
 func (all *natives) catchUp(t *target) {
 	if changes, err := all.kernel.CodeChanges(t.slot); err == nil && (changes != t.natives.changes || t.natives.code == nil) {
-		all.nameStacks() // those before this
 		all.remap(t)
 	}
 }
@@ -138,7 +135,6 @@ func (all *natives) dropPlace(t *target, at place, k *known) {
 
 // forget takes everything back that the kernel was told of a target: its slot may be another's soon.
 func (all *natives) forget(t *target) {
-	all.nameStacks()
 	for at, k := range t.natives.places {
 		all.dropPlace(t, at, k)
 	}
@@ -203,36 +199,26 @@ func (all *natives) moduleOf(t *target, m process.Mapping) *native.Module {
 
 const maxModuleName = 192
 
-// frame names what is at a place.
-func (all *natives) frame(t *target, pc uint64, leaf bool) event.Frame {
-	k, m := all.known(t, place{pc, leaf})
-	if !k.framed {
-		k.frame, k.framed = all.describe(t, m.Mapping, place{pc, leaf}), true
+// place is where a return address, or an instruction (leaf), is. It remains true when the library has gone.
+func (all *natives) place(t *target, pc uint64, leaf bool) codePlace {
+	at := place{pc, leaf}
+	m := all.at(t, at.address())
+	named := func(function, module string) codePlace {
+		return codePlace{frame: event.Frame{Function: function, Native: true, Module: module}}
 	}
-	return k.frame
-}
-
-func (all *natives) describe(t *target, m process.Mapping, at place) event.Frame {
 	switch {
 	case m.End == 0:
-		return unknownFrame
+		return codePlace{frame: unknownFrame}
 	case m.Path == "[vdso]":
-		return event.Frame{Function: m.Path, Native: true, Module: m.Path}
+		return named(m.Path, m.Path)
 	case m.File.Inode == 0:
-		return event.Frame{Function: "[anon]", Native: true, Module: "[anon]"}
+		return named("[anon]", "[anon]")
 	}
 	name := nativeText(path.Base(m.Path), maxModuleName)
-	module := all.moduleOf(t, m)
+	module := all.moduleOf(t, m.Mapping)
 	if module == nil {
-		return event.Frame{Function: fmt.Sprintf("%s+%#x", name, at.pc-m.Start+m.Offset), Native: true, Module: name}
+		return named(fmt.Sprintf("%s+%#x", name, pc-m.Start+m.Offset), name)
 	}
 	bias, _ := module.Bias(m.Start, m.Offset)
-	found := module.Place(at.address() - bias)
-	if found.Function == "" {
-		found.Function = fmt.Sprintf("%s+%#x", name, at.pc-bias)
-	}
-	return event.Frame{
-		Function: nativeText(found.Function, len(found.Function)), File: nativeText(found.File, len(found.File)),
-		Line: int32(min(max(found.Line, 0), 1<<31-1)), Native: true, Module: name,
-	}
+	return codePlace{module: module, name: name, vaddr: pc - bias, leaf: leaf}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/elffile"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/limit"
 	"ipytracer/tracer/process"
@@ -178,7 +179,7 @@ func newSession(o Options) *Session {
 	}
 	s.interpreters.fs, s.watches.fs = s.fs, s.fs
 	s.limits = limits{fs: s.fs, size: o.Limit, report: &s.certificate}
-	s.natives = natives{fs: s.fs, log: s.log, target: s.target}
+	s.natives = natives{fs: s.fs, log: s.log, target: s.target, room: elffile.Room{Bytes: maxNativeBytes}}
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate
 	s.lines = lines{helper: s.fs.Helper, log: s.log, companion: o.Companion}
@@ -213,16 +214,29 @@ func (s *Session) prepare() error {
 }
 
 func (s *Session) load() error {
-	loaded, err := ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters})
+	loaded, err := ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters, BoundaryRing: s.options.boundaryRing()})
 	if err != nil {
 		return err
 	}
 	return s.use(loaded)
 }
 
+// nativeRing is how large the boundary ring is where every thread's native stack is walked: an import of PyTorch has thousands of stacks of
+// which the kernel half knows nothing yet, and a machine may be busy.
+const nativeRing = 16 << 20
+
+// boundaryRing is the size of the boundary ring in bytes, 0 for the default.
+func (o *Options) boundaryRing() int {
+	if o.Native {
+		return nativeRing
+	}
+	return 0
+}
+
 // use takes a ledger over.
 func (s *Session) use(l kernelHalf) error {
 	s.ledger, s.natives.kernel, s.devices.kernel, s.searches.kernel = l, l, l, l
+	s.natives.naming.done = func() { _ = l.Wake() }
 	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {
 		return err
 	}

@@ -37,7 +37,6 @@ func (s *Session) LibrariesChanged(pid int32) {
 	if t := s.target(int(pid)); t != nil {
 		t.unlisted = true
 		if t.natives.places != nil {
-			s.natives.nameStacks() // those before this
 			s.natives.remap(t)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"sort"
+	"sync"
 )
 
 // Limits on call frame information.
@@ -19,6 +20,8 @@ const (
 // It is read here and not by a library: what there is (delve's pkg/dwarf/frame) takes whole sections apart, some hundred MiB in
 // PyTorch's, and panics where one is damaged. Here an entry is looked up in the file, by way of the sorted table that linkers put in
 // front of it (.eh_frame_hdr).
+//
+// Safe for concurrent use, once [Frames.Prepare] has returned where that is called.
 type Frames struct {
 	file   *File
 	header uint64 // address of .eh_frame_hdr; 0: none that can be searched
@@ -27,6 +30,11 @@ type Frames struct {
 	indexed []indexedEntry
 	indexOf map[bool][]byte // the sections themselves, by whether they are .debug_frame
 	ehFrame uint64          // address of .eh_frame
+	marks   []uint64        // addresses of every step-th entry of the sorted table; nil unless it was prepared
+	step    uint64
+
+	reading sync.Mutex         // held for commons
+	commons map[uint64]*Common // those that were read last, by address
 }
 
 // indexedEntry is where the entry of a range of addresses is in its section.
@@ -110,65 +118,152 @@ func (t *Frames) lookup(vaddr uint64) (Entry, bool) {
 	return e, ok && e.Common != nil
 }
 
+// The table is read a block at a time, and so are entries: most have less than 100 bytes.
+const (
+	pairSize     = 8
+	blockPairs   = 512
+	firstBytes   = 256
+	maxCommons   = 64
+	tableHeader  = 12
+	maxMarks     = 1 << 15 // of 512 pairs each: 16 million entries; the largest seen has 800,000
+	prepareChunk = 256 << 10
+)
+
 // search looks an address up in the sorted table and returns its entry's address.
 func (t *Frames) search(vaddr uint64) (at uint64, ok bool) {
-	pair := func(i uint64) (start, entry uint64, ok bool) {
-		var raw [8]byte
-		if t.file.readSome(t.header+12+8*i, raw[:]) != len(raw) {
-			return 0, 0, false
-		}
-		return t.header + uint64(int64(int32(binary.LittleEndian.Uint32(raw[:])))),
-			t.header + uint64(int64(int32(binary.LittleEndian.Uint32(raw[4:])))), true
-	}
-	low, high := uint64(0), t.count // the entry is before high, none before low begins behind vaddr
-	for low < high {
-		middle := low + (high-low)/2
-		start, _, ok := pair(middle)
-		if !ok {
+	low, high := uint64(0), t.count // the entry is in [low, high), or one before low begins behind vaddr
+	if n := len(t.marks); n > 0 {
+		i := sort.Search(n, func(i int) bool { return t.marks[i] > vaddr })
+		if i == 0 {
 			return 0, false
 		}
-		if start <= vaddr {
-			low = middle + 1
-		} else {
+		low, high = uint64(i-1)*t.step, min(t.count, uint64(i)*t.step)
+	}
+	for high-low > blockPairs {
+		middle := low + (high-low)/2
+		block := t.pairs(middle, 1)
+		switch {
+		case len(block) < pairSize:
+			return 0, false
+		case t.pairStart(block, 0) <= vaddr:
+			low = middle
+		default:
 			high = middle
 		}
 	}
-	if low == 0 {
+	block := t.pairs(low, high-low)
+	i := sort.Search(len(block)/pairSize, func(i int) bool { return t.pairStart(block, i) > vaddr })
+	if i == 0 {
 		return 0, false
 	}
-	_, at, ok = pair(low - 1)
-	return at, ok
+	return t.header + uint64(int64(int32(binary.LittleEndian.Uint32(block[(i-1)*pairSize+4:])))), true
+}
+
+// pairs reads entries of the table from the i-th on, as many as there are.
+func (t *Frames) pairs(i, n uint64) []byte {
+	raw := make([]byte, n*pairSize)
+	return raw[:t.file.readSome(t.header+tableHeader+pairSize*i, raw)]
+}
+
+// pairStart is the address at which the i-th entry of a block begins.
+func (t *Frames) pairStart(block []byte, i int) uint64 {
+	return t.header + uint64(int64(int32(binary.LittleEndian.Uint32(block[i*pairSize:]))))
 }
 
 // entry parses the entry at an address of .eh_frame, which is mapped with the program.
 func (t *Frames) entry(at uint64) (Entry, bool) {
-	head := make([]byte, 8)
-	if t.file.readSome(at, head) != len(head) {
+	raw := make([]byte, firstBytes)
+	raw = raw[:t.file.readSome(at, raw)]
+	if len(raw) < 8 {
 		return Entry{}, false
 	}
-	length, back := uint64(binary.LittleEndian.Uint32(head)), uint64(binary.LittleEndian.Uint32(head[4:]))
+	length, back := uint64(binary.LittleEndian.Uint32(raw)), uint64(binary.LittleEndian.Uint32(raw[4:]))
 	if length < 4 || length > maxEntry || back == 0 {
 		return Entry{}, false
 	}
-	common := at + 4 - back
-	if t.file.readSome(common, head) != len(head) || binary.LittleEndian.Uint32(head[4:]) != 0 {
-		return Entry{}, false
-	}
-	size := uint64(binary.LittleEndian.Uint32(head))
-	if size < 4 || size > maxCommon {
-		return Entry{}, false
-	}
-	raw := make([]byte, size-4)
-	if t.file.readSome(common+8, raw) != len(raw) {
-		return Entry{}, false
-	}
-	c, ok := parseCommon(raw, false)
+	c, ok := t.common(at + 4 - back)
 	if !ok {
 		return Entry{}, false
 	}
-	raw = make([]byte, length-4)
-	if t.file.readSome(at+8, raw) != len(raw) {
-		return Entry{}, false
+	if size := length + 4; uint64(len(raw)) < size {
+		raw = make([]byte, size)
+		if uint64(t.file.readSome(at, raw)) != size {
+			return Entry{}, false
+		}
 	}
-	return parseEntry(raw, at+8, c)
+	return parseEntry(raw[8:length+4], at+8, c)
+}
+
+// common parses the common entry at an address of .eh_frame. A program's entries have few of them together.
+func (t *Frames) common(at uint64) (*Common, bool) {
+	t.reading.Lock()
+	defer t.reading.Unlock()
+	if c := t.commons[at]; c != nil {
+		return c, true
+	}
+	head := make([]byte, 8)
+	if t.file.readSome(at, head) != len(head) || binary.LittleEndian.Uint32(head[4:]) != 0 {
+		return nil, false
+	}
+	size := uint64(binary.LittleEndian.Uint32(head))
+	if size < 4 || size > maxCommon {
+		return nil, false
+	}
+	raw := make([]byte, size-4)
+	if t.file.readSome(at+8, raw) != len(raw) {
+		return nil, false
+	}
+	c, ok := parseCommon(raw, false)
+	if !ok {
+		return nil, false
+	}
+	if t.commons == nil || len(t.commons) >= maxCommons {
+		t.commons = map[uint64]*Common{}
+	}
+	t.commons[at] = c
+	return c, true
+}
+
+// Prepare makes lookups fast that have not been made yet: it has the kernel read what they will read, up to limit bytes, and notes where in
+// the sorted table which addresses are, 16 bytes for each 1,000 functions. It keeps nothing else. Of a gigabyte library with 300,000 functions
+// that is 5 KiB. What the file says of its sizes is bounded.
+func (t *Frames) Prepare(limit int64, room *Room) {
+	chunk := make([]byte, prepareChunk)
+	limit = t.mark(chunk, limit, room)
+	s := t.file.headers.Section(".eh_frame")
+	if s == nil || s.Type == elf.SHT_NOBITS {
+		return
+	}
+	for at := uint64(0); at < s.Size && limit > 0; {
+		n := t.file.readSome(s.Addr+at, chunk[:min(uint64(len(chunk)), s.Size-at)])
+		if n <= 0 {
+			return
+		}
+		at, limit = at+uint64(n), limit-int64(n)
+	}
+}
+
+// mark notes where in the sorted table which addresses are, and returns what is left of limit.
+func (t *Frames) mark(chunk []byte, limit int64, room *Room) int64 {
+	step := max(blockPairs, (t.count+maxMarks-1)/maxMarks)
+	if t.header != 0 && t.count > 0 && room.take((t.count/step+1)*8) {
+		marks := make([]uint64, 0, t.count/step+1)
+		for i := uint64(0); i < t.count && limit > 0; i += step {
+			n := t.file.readSome(t.header+tableHeader+pairSize*i, chunk[:min(uint64(len(chunk)), pairSize*min(step, t.count-i))])
+			if n < pairSize {
+				break
+			}
+			start := t.pairStart(chunk, 0)
+			if len(marks) > 0 && start < marks[len(marks)-1] { // not sorted: it is looked up without them
+				marks = nil
+				break
+			}
+			marks = append(marks, start)
+			limit -= int64(n)
+		}
+		if uint64(len(marks)) == (t.count+step-1)/step {
+			t.marks, t.step = marks, step
+		}
+	}
+	return limit
 }

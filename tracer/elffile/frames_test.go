@@ -1,6 +1,7 @@
 package elffile
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"os"
 	"slices"
@@ -49,6 +50,50 @@ func TestIndexedFrames(t *testing.T) {
 	}
 	if signals > 10 {
 		t.Errorf("%d entries are of signal handlers' frames", signals)
+	}
+	prepared := ReadFrames(f, nil)
+	prepared.Prepare(64<<20, &Room{Bytes: 1 << 20})
+	if want := (with.count + blockPairs - 1) / blockPairs; uint64(len(prepared.marks)) != want {
+		t.Fatalf("%d marks, want %d", len(prepared.marks), want)
+	}
+	first, last := without.indexed[0], without.indexed[len(without.indexed)-1]
+	for _, at := range append([]indexedEntry{{start: 0}, {start: first.start - 1}, {start: last.end}, {start: 1 << 60}}, without.indexed...) {
+		for _, vaddr := range []uint64{at.start, at.start + 1, at.end - 1} {
+			a, okA := prepared.At(vaddr)
+			b, okB := with.At(vaddr)
+			if okA != okB || a.Span != b.Span || string(a.Program) != string(b.Program) {
+				t.Fatalf("%#x: %+v, %v prepared, %+v, %v as it is", vaddr, a, okA, b, okB)
+			}
+		}
+	}
+}
+
+// lyingFile is a file whose table of call frame information claims to have entries without end, all of which are the same.
+type lyingFile struct{ reads, bytes int }
+
+func (l *lyingFile) ReadAt(p []byte, _ int64) (int, error) {
+	l.reads, l.bytes = l.reads+1, l.bytes+len(p)
+	clear(p)
+	return len(p), nil
+}
+
+// TestPrepareIsBounded: what a file says of its sizes decides neither how much is read nor how much is kept; a lookup in it ends.
+func TestPrepareIsBounded(t *testing.T) {
+	const limit = 64 << 20
+	for _, room := range []int64{1 << 30, 1000, 0} {
+		lies := &lyingFile{}
+		f := &File{reader: lies, segments: []Segment{{Vaddr: 0, Size: 1 << 62}}, headers: &elf.File{Sections: []*elf.Section{
+			{SectionHeader: elf.SectionHeader{Name: ".eh_frame", Type: elf.SHT_PROGBITS, Addr: 1 << 40, Size: 1 << 61}}}}}
+		frames := &Frames{file: f, header: 1 << 20, count: 1<<32 - 1}
+		left := &Room{Bytes: room}
+		frames.Prepare(limit, left)
+		if lies.bytes > limit+prepareChunk || lies.reads > 2*maxMarks || len(frames.marks) > maxMarks+1 || room-left.Bytes > 8*(maxMarks+1) {
+			t.Errorf("%d reads of %d bytes, %d marks, %d bytes of room", lies.reads, lies.bytes, len(frames.marks), room-left.Bytes)
+		}
+		lies.reads = 0
+		if _, ok := frames.At(1 << 50); ok || lies.reads > 100 {
+			t.Errorf("found: %v, with %d reads", ok, lies.reads)
+		}
 	}
 }
 

@@ -6,13 +6,14 @@ import (
 	"encoding/hex"
 	"io"
 	"path"
+	"sync/atomic"
 )
 
 // maxSection bounds the sections that are read as a whole. The largest seen: 1.3 GiB of libtorch_cuda.so have 30 MiB of .eh_frame.
 const maxSection = 128 << 20
 
-// Room is how many bytes of files may be kept in memory, over all files that are read with it. What finds no room is not known: names
-// and lines. Nil is as much as is needed.
+// Room is how many bytes of files may be kept in memory, over all files that are read with it, by any goroutine. What finds no room is not
+// known: names and lines. Nil is as much as is needed.
 type Room struct{ Bytes int64 }
 
 // take takes some; false if there is not enough.
@@ -20,11 +21,15 @@ func (r *Room) take(bytes uint64) bool {
 	if r == nil {
 		return true
 	}
-	if bytes > uint64(max(r.Bytes, 0)) {
-		return false
+	for {
+		left := atomic.LoadInt64(&r.Bytes)
+		if bytes > uint64(max(left, 0)) {
+			return false
+		}
+		if atomic.CompareAndSwapInt64(&r.Bytes, left, left-int64(bytes)) {
+			return true
+		}
 	}
-	r.Bytes -= int64(bytes)
-	return true
 }
 
 // Section returns the bytes of a section, nil if there is none, it is too large, or there is no room.

@@ -13,7 +13,8 @@ import (
 	"ipytracer/tracer/elffile"
 )
 
-// Module is an ELF file. It keeps the reader it was opened with, and reads from it when asked. Not safe for concurrent use.
+// Module is an ELF file. It keeps the reader it was opened with, and reads from it when asked. [Module.Rule] and [Module.Bias] may be called
+// while another goroutine is in [Module.Place]; nothing else is safe for concurrent use.
 type Module struct {
 	file      *elffile.File
 	frames    *elffile.Frames
@@ -32,6 +33,13 @@ func Open(file io.ReaderAt, debug elffile.Finder, room *elffile.Room) (*Module, 
 	}
 	return &Module{file: f, frames: elffile.ReadFrames(f, room), debug: debug, room: room}, nil
 }
+
+// Prepared is how much of a file [Module.Prepare] has the kernel read at most, in bytes.
+const Prepared = 64 << 20
+
+// Prepare makes the first lookups of rules as fast as later ones: the tables of a library that the process has only mapped lie on a disk. It
+// keeps 256 KiB at most, next to nothing of most files. It must have returned before anything else is asked.
+func (m *Module) Prepare() { m.frames.Prepare(Prepared, m.room) }
 
 // Bias returns what is to be added to the file's addresses to get those of a process, see [elffile.File.Bias].
 func (m *Module) Bias(start, offset uint64) (bias uint64, ok bool) { return m.file.Bias(start, offset) }
