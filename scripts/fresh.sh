@@ -74,7 +74,7 @@ demo() {
         tail -n 40 "$log" >&2
         fails "$1, $2: sudo make demo failed"
     }
-    for line in '^In\[1\] .* import numpy as np' '^In\[9\] ' '^highest .* resident in In\[' '^made by ' '^how sure '; do
+    for line in '^In\[1\] .* import numpy as np' '^In\[9\] ' '^highest .* resident .*in In\[' '^made by ' '^how sure '; do
         grep -qE "$line" "$log" || { tail -n 60 "$log" >&2; fails "$1, $2: it prints no line like $line"; }
     done
     echo "fresh: $1, $2: $(grep -E '^how sure' "$log" | tr -s ' '): $((SECONDS - began)) s"
