@@ -10,8 +10,7 @@ import re
 import sys
 
 VERSION, LOG, CHECKS = sys.argv[1], open(sys.argv[2], errors="replace").read(), sys.argv[3].split()
-COLUMNS = ["kernel", "result", "programs of known truth", "cells", "beside align", "storms", "storms beside align", "out of memory", "once attached", "seconds"]
-OLD = [int(n) for n in VERSION.split(".")[:2]] < [5, 19] if VERSION != "head" else False
+OLD = [int(n) for n in VERSION.split(".")[:2]] < [5, 19]
 wrong = []
 
 
