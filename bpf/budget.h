@@ -19,8 +19,9 @@
  *
  * Lines come first, because a figure without lines is still right. Of a class it is the group that spent most of late.
  * Nobody pays for somebody else's storm: a group is left alone if it spent little of what was spent of late, lines a
- * sixteenth of all, figures a quarter of what the greatest spender did, be that one down already. And while the credit
- * rises, what it is below does not matter: whoever spent it has stopped, or is out.
+ * sixteenth of all, figures a quarter of what the greatest spender did, be that one down already; PyTorch's totals also
+ * if it was less than a quarter of a full account, so that they never pay others' debts. And while the credit rises,
+ * what it is below does not matter: whoever spent it has stopped, or is out.
  *
  * What a group that is down still costs, until its probes are out, is paid as well, but steps nothing down. An account
  * owes a full one at most. User space steps up, in the opposite order, when the credit has risen (tracer/budget.go).
@@ -89,16 +90,21 @@ static __always_inline __s64 level_of(__s64 class)
 	return (__s64)(budget_full / EIGHTHS) * (8 - 2 * class);
 }
 
-/* Adds what has accrued since it was done last. What is owed beyond a full account is forgiven first. Returns the
- * credit. */
-static __always_inline __s64 top_up(struct root *r, __u64 now)
+/* What has accrued since this was asked last. */
+static __always_inline __s64 accrued(struct root *r, __u64 now)
 {
-	__s64 full = budget_full, owed = *(volatile __s64 *)&r->credit;
 	__u64 before = exchange(&r->topped_up, now), passed = now > before ? now - before : 0;
 
 	if (passed > LONGEST_WAIT)
 		passed = LONGEST_WAIT;
-	__s64 gain = passed * budget_share / MILLION;
+	return passed * budget_share / MILLION;
+}
+
+/* Adds that. What is owed beyond a full account is forgiven first. Returns the credit. */
+static __always_inline __s64 top_up(struct root *r, __s64 gain)
+{
+	__s64 full = budget_full, owed = *(volatile __s64 *)&r->credit;
+
 	if (owed < -full)
 		gain += -full - owed;
 	__s64 credit = fetch_add(&r->credit, gain) + gain;
@@ -178,6 +184,8 @@ static __always_inline long choose_group(__u32 group, struct choice *c)
 	__u64 spent = r->late[group & (GROUPS - 1)];
 	if (!spent || spent < (class <= STEP_SMALL ? c->total / SIGNIFICANT : c->highest / OWN_STORM))
 		return 0;
+	if (class == STEP_GPU && spent < budget_full / OWN_STORM)
+		return 0;
 	if (c->group < GROUPS && (class > c->class || (class == c->class && spent <= c->most)))
 		return 0;
 	c->class = class;
@@ -201,10 +209,11 @@ static __noinline __u32 step_down(__u32 root, __u64 now)
 	if (passed)
 		r->halved = now;
 	c.halve = passed < 63 ? passed : 63;
-	c.credit = top_up(r, now);
+	__s64 gain = accrued(r, now), spent = r->looked - *(volatile __s64 *)&r->credit;
+	c.credit = top_up(r, gain);
 	FORGET(c.halve);
 	FORGET(c.credit);
-	c.classes = c.credit < r->looked ? classes_below(c.credit) : 0;
+	c.classes = spent > gain ? classes_below(c.credit) : 0;
 	FORGET(c.classes);
 	REPEAT(GROUPS, add_spent, &c);
 	REPEAT(GROUPS, choose_group, &c);

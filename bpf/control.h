@@ -61,7 +61,7 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 		if (group == GROUP_NUMPY)
 			exchange(&r->listening, 1);
 	}
-	__s64 credit = top_up(r, bpf_ktime_get_ns());
+	__s64 credit = top_up(r, accrued(r, bpf_ktime_get_ns()));
 	looked_at(r, credit);
 	__sync_fetch_and_and(&r->down, ~(1u << group));
 }

@@ -39,18 +39,19 @@ func (m *model) pay(g Group, price, now uint64) (stepped Group) {
 	if m.credit >= m.floor || m.down[g] {
 		return Group(kernelGroupGROUPS)
 	}
-	m.credit = max(m.credit, -int64(m.prices.full))
+	gain, spent := int64(0), m.looked-m.credit
 	if now > m.toppedUp {
-		m.credit = min(m.credit+m.prices.gain(now-m.toppedUp), int64(m.prices.full))
+		gain = m.prices.gain(now - m.toppedUp)
 	}
+	m.credit = min(max(m.credit, -int64(m.prices.full))+gain, int64(m.prices.full))
 	m.toppedUp = now
 	defer m.look()
-	return m.step(now)
+	return m.step(now, spent > gain)
 }
 
-func (m *model) step(now uint64) Group {
+func (m *model) step(now uint64, falls bool) Group {
 	classes := 0
-	for class := 1; class <= 6 && m.credit < m.level(class) && m.credit < m.looked; class++ {
+	for class := 1; class <= 6 && falls && m.credit < m.level(class); class++ {
 		classes++
 	}
 	seconds := (now - m.halved) / 1e9
@@ -69,6 +70,9 @@ func (m *model) step(now uint64) Group {
 		least := total / 16
 		if class > 3 {
 			least = highest / 4
+		}
+		if class == 6 {
+			least = max(least, m.prices.full/4)
 		}
 		for g := range Group(GroupCount) {
 			part, ok := g.Level()
@@ -161,7 +165,7 @@ func TestAccountStepsInOrder(t *testing.T) {
 	var order []Group
 	var at []int64
 	now := r.ToppedUp
-	for spent := int64(0); spent < 1_500_000_000; { // a storm of everything, each second of which probes take
+	for spent := int64(0); spent < 2_500_000_000; { // a storm of everything, each second of which probes take
 		for _, g := range []Group{GroupNumPy, GroupFrames, GroupSmallStacks, GroupNative, GroupSmall, GroupStatement, GroupResult, GroupTorch} {
 			spent, now = spent+2000, now+2000
 			if stepped := try(t, l, 0, g, 2000, now); stepped < GroupCount {
@@ -228,6 +232,12 @@ func TestAccountIsFair(t *testing.T) {
 			after := spendBeside(t, l, root, &now, quiet, quiet, 200_000, 0, 20*time.Second)
 			if !slices.Equal(stepped, []Group{loud}) || len(after) > 0 {
 				t.Errorf("a storm of %v, beside it %v: stepped down %v, later %v", loud, quiet, stepped, after)
+			}
+			if quiet == GroupTorch { // it makes tensors like mad for a moment, and the account is deep below
+				if stepped := spendBeside(t, l, root, &now, quiet, quiet, 900_000, 0, 500*time.Millisecond); len(stepped) > 0 {
+					t.Errorf("45 ms of %v after a storm of %v: stepped down %v", quiet, loud, stepped)
+				}
+				continue
 			}
 			// What is owed beyond a full account was forgiven, and 1 % of 20 s is back.
 			if r, err = l.root(root); err != nil || r.Credit < -330_000_000 || r.Credit > -270_000_000 {

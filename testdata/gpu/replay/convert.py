@@ -115,7 +115,7 @@ def main():
     if len(sys.argv) != 2:
         print("usage: convert.py DIRECTORY_OF_CAPTURES", file=sys.stderr)
         return 2
-    for name in recordings.NAMES:
+    for name in recordings.CAPTURED:
         recordings.write(name, convert(name, sys.argv[1]))
     return 0
 

@@ -1,7 +1,7 @@
 """Reads and writes the recordings in data/: JSON lines, xz.
 
 The first line is an object: {"recording": name, "libraries": [file names], "functions": [names], "threads": N,
-"truth_from": "PyTorch" | "reports and mappings" | null,
+"truth_from": "PyTorch" | "reports and mappings" | "reports" | null,
 "cells": [{"source": text, "raised": bool, "truth": [allocated, max allocated, reserved, max reserved] or null}]}.
 Then one array an event, in the order of the recording:
 
@@ -17,7 +17,8 @@ import lzma
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NAMES = ("cupy", "torch-async", "torch-default", "torch-expandable")
+CAPTURED = ("cupy", "torch-async", "torch-default", "torch-expandable")
+NAMES = CAPTURED + ("h100-reports",)
 NO_RETURN = ("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",)     # recorded at its entry only
 
 

@@ -53,7 +53,8 @@ class Workspace:
         except BaseException:
             self.remove()
             raise
-        paths = [HERE, os.path.join(self.libraries, "site")]
+        make_modules(self.path, opts.modules)
+        paths = [HERE, os.path.join(self.libraries, "site"), self.path]
         if os.environ.get("IPYTRACER_LIBRARIES"):
             paths.append(os.environ["IPYTRACER_LIBRARIES"])
         self.env = dict(os.environ, PYTHONPATH=os.pathsep.join(paths), LD_LIBRARY_PATH=os.path.join(self.libraries, "driver"),
@@ -80,6 +81,8 @@ def options():
     parser.add_argument("recording", choices=recordings.NAMES)
     parser.add_argument("--out", required=True, metavar="FILE", help="results, JSON lines")
     parser.add_argument("--late", action="store_true", help="the first cell loads the libraries; else they are there before it")
+    parser.add_argument("--modules", type=int, default=0, metavar="N", help="a cell early on imports N modules first, each of which "
+                                                                            "evaluates 33 texts")
     parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter (default: the one that runs this)")
     parser.add_argument("--libraries", metavar="DIR", help="built before by libraries.build; else gcc builds them")
     parser.add_argument("--timeout", type=float, default=60, metavar="S", help="for each cell (60)")
@@ -89,17 +92,36 @@ def options():
     return opts
 
 
-def source_of(step, cell, late):
+_MODULE = """import collections
+Pair = collections.namedtuple("Pair", "left right")
+SIZES = [eval("1 << %d" % i) for i in range(32)]
+"""
+
+
+def make_modules(directory, count):
+    """Writes modules that are imported as generated.m0, m1 ..."""
+    package = os.path.join(directory, "generated")
+    os.makedirs(package)
+    for name in ["__init__"] + ["m%d" % i for i in range(count)]:
+        with open(os.path.join(package, name + ".py"), "w") as f:
+            f.write(_MODULE if name != "__init__" else "")
+
+
+def source_of(step, cell, opts):
     """The recorded source as a comment, so that reports show it, and the call that plays it."""
     shown = "".join("# %s\n" % line for line in cell["source"].split("\n"))
-    return "%s%sreplay.play(%d)" % (shown, "import replay\n" if late and step == 1 else "", step)
+    if opts.late and step == 1:
+        shown += "import replay\n"
+    if cell.get("imports"):
+        shown += "import importlib\nfor i in range(%d): importlib.import_module('generated.m%%d' %% i)\n" % opts.modules
+    return "%sreplay.play(%d)" % (shown, step)
 
 
 def run_cells(session, workspace, recording, opts, out):
     """Whether every cell was played as recorded."""
     ok, truth = True, oracle.truth(recording)
     for step, cell in enumerate(recording.cells, 1):
-        result = session.run(Cell(source_of(step, cell, opts.late)), [])
+        result = session.run(Cell(source_of(step, cell, opts)), [])
         note = workspace.notes().get(step, {})
         expected = "error" if cell["raised"] else "ok"
         driver.write(out, dict({"name": "cell%d" % step, "recorded": cell["source"], "expected": expected, "truth": truth[step - 1]},
@@ -116,6 +138,8 @@ def as_recorded(note):
 
 def run(held, opts):
     recording = recordings.read(opts.recording)
+    if opts.modules:
+        recording.cells[len(recording.cells) // 4]["imports"] = True
     workspace = Workspace(opts)
     held.callback(workspace.remove)
     versions = versions_of(workspace)

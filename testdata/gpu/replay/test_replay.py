@@ -57,7 +57,7 @@ class Conversion(unittest.TestCase):
     @unittest.skipUnless(os.environ.get("REPLAY_CAPTURES"), "REPLAY_CAPTURES is not set")
     def test_makes_the_same_recordings(self):
         import convert
-        for name in recordings.NAMES:
+        for name in recordings.CAPTURED:
             with self.subTest(name):
                 recording = recordings.read(name)
                 again = convert.convert(name, os.environ["REPLAY_CAPTURES"])
