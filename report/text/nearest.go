@@ -15,12 +15,18 @@ type summit struct {
 	gap  *model.Between
 }
 
+// limits are how near meters came to their limits.
+type limits struct {
+	near    []model.Nearness
+	summits map[string]summit // by meter
+}
+
 // rose notes the highest of the meters that came near a limit.
-func (v *view) rose(figures func(meter string) (model.Figure, bool), cell *brief, gap *model.Between) {
-	for i := range v.near {
-		id := v.near[i].Meter
+func (l *limits) rose(figures func(meter string) (model.Figure, bool), cell *brief, gap *model.Between) {
+	for i := range l.near {
+		id := l.near[i].Meter
 		f, ok := figures(id)
-		if known := v.summits[id]; !ok || f.Peak <= known.peak {
+		if known := l.summits[id]; !ok || f.Peak <= known.peak {
 			continue
 		}
 		if gap != nil {
@@ -28,22 +34,21 @@ func (v *view) rose(figures func(meter string) (model.Figure, bool), cell *brief
 			one.Meters = nil // it is lent
 			gap = &one
 		}
-		v.summits[id] = summit{f.Peak, cell, gap}
+		l.summits[id] = summit{f.Peak, cell, gap}
 	}
 }
 
-// nearOf is how near a meter came to its limit; nil where it has none, or that is not known.
-func (v *view) nearOf(meter string) *model.Nearness {
-	if i := slices.IndexFunc(v.near, func(n model.Nearness) bool { return n.Meter == meter }); i >= 0 {
-		return &v.near[i]
+// of is how near a meter came to its limit; nil where it has none, or that is not known.
+func (l *limits) of(meter string) *model.Nearness {
+	if i := slices.IndexFunc(l.near, func(n model.Nearness) bool { return n.Meter == meter }); i >= 0 {
+		return &l.near[i]
 	}
 	return nil
 }
 
-// reached is the highest of the meter that ranks, of its limit where that is known.
-func (v *view) reached(f model.Figure, shown string) string {
-	meter := v.first()
-	near := v.nearOf(meter)
+// reached is the highest of a meter, of its limit where that is known.
+func (l *limits) reached(meter string, f model.Figure, shown string) string {
+	near := l.of(meter)
 	if near == nil {
 		return shown + " " + words.Limited(meter)
 	}
@@ -55,32 +60,28 @@ func (v *view) reached(f model.Figure, shown string) string {
 	return words.Near(&one)
 }
 
-// beside says how near the other meters came to their limits: those that came nearer than the one that ranks in front of its highest moment.
-func (v *view) beside(front bool, top model.Figure) {
-	own, name := v.nearOf(v.first()), "also"
-	if front {
-		name = "nearest"
-	}
+// beside says how near the other meters came to their limits: front chooses those that came nearer than the one that ranks, which stand in
+// front of its highest moment. asked: the user chose what ranks.
+func (l *limits) beside(meter string, front, asked bool, top model.Figure, where func(*model.Nearness) string) string {
+	own := l.of(meter)
 	var parts []string
-	for i := range v.near {
-		n := &v.near[i]
-		nearer := v.o.By == "" && own != nil && own.Share() > 0 && n.Share() > own.Share()
+	for i := range l.near {
+		n := &l.near[i]
+		nearer := !asked && own != nil && own.Share() > 0 && n.Share() > own.Share()
 		if nearer == front && (n != own || n.Refused > 0 && n.Peak != top.Peak) {
-			text := strings.TrimSuffix(words.Near(n)+v.whereOf(n), ",")
+			text := strings.TrimSuffix(words.Near(n)+where(n), ",")
 			if !n.Exact && model.Vague(n.Peak, n.Bound) {
 				text += ", " + words.Vague
 			}
 			parts = append(parts, text)
 		}
 	}
-	if len(parts) > 0 {
-		v.answer(name, strings.Join(parts, " · "))
-	}
+	return strings.Join(parts, " · ")
 }
 
 // whereOf is " in In[3]", or " after In[3]": where a meter was at its highest; "" where that is not known.
 func (v *view) whereOf(n *model.Nearness) string {
-	s := v.summits[n.Meter]
+	s := v.near.summits[n.Meter]
 	switch {
 	case words.Bytes(s.peak) != words.Bytes(n.Peak): // it is the session's, in which another process may have been higher
 		return ""
@@ -92,35 +93,38 @@ func (v *view) whereOf(n *model.Nearness) string {
 	return ""
 }
 
-// device is the prefix of the meters of the GPU whose memory ranks; "" where a meter of the CPU does.
-func (v *view) device() string {
-	if !words.OfGPU(v.first()) {
+// memory is the memory that ranks, by its meter: of one GPU, or of the CPU.
+type memory string
+
+// device is the prefix of the meters of the GPU; "" for memory of the CPU.
+func (m memory) device() string {
+	if !words.OfGPU(string(m)) {
 		return ""
 	}
-	return v.first()[:strings.LastIndexByte(v.first(), '.')+1]
+	return string(m[:strings.LastIndexByte(string(m), '.')+1])
 }
 
-// isOf says whether a meter is of the memory that ranks: of the same GPU, or of the CPU.
-func (v *view) isOf(meter string) bool {
-	if device := v.device(); device != "" {
+// has reports whether a meter is of this memory.
+func (m memory) has(meter string) bool {
+	if device := m.device(); device != "" {
 		return strings.HasPrefix(meter, device)
 	}
 	return !words.OfGPU(meter)
 }
 
-// held is what would go with a name of the memory that ranks.
-func (v *view) held(x *model.Variable) int64 {
-	if v.device() != "" {
+// held is what would go with a name of this memory.
+func (m memory) held(x *model.Variable) int64 {
+	if m.device() != "" {
 		return x.Device
 	}
 	return x.Bytes
 }
 
-// cached is what PyTorch's allocator kept of the GPU that ranks, for tensors to come, when the last cell was over; 0 where that is not
-// known.
-func (v *view) cached(figures map[string]model.Figure) int64 {
-	device := v.device()
-	if device == "" {
+// cached is what PyTorch's allocator kept of the GPU for tensors to come; 0 where that is not known, and where the meter does not count it:
+// reserved memory, and what the driver gave out, have the cache in them, active memory has not.
+func (m memory) cached(figures map[string]model.Figure) int64 {
+	device := m.device()
+	if device == "" || string(m) != device+"driver" && string(m) != device+"reserved" {
 		return 0
 	}
 	active, reserved := figures[device+"active"], figures[device+"reserved"]

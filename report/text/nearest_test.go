@@ -58,6 +58,55 @@ func TestRanksByWhatWasAsked(t *testing.T) {
 	}
 }
 
+// TestCacheIsNoPartOfActive: what PyTorch's allocator keeps for tensors to come is in what is reserved and in what the driver gave out; active
+// memory has none of it, whether the user asked for that meter or the report chose it.
+func TestCacheIsNoPartOfActive(t *testing.T) {
+	for meter, want := range map[string]string{
+		"gpu.0.active":   "30.00 GiB after the last cell, in it model 2.00 GiB",
+		"gpu.0.reserved": "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), in it model 2.00 GiB",
+		"gpu.0.driver":   "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), in it model 2.00 GiB",
+	} {
+		if got := lines(t, reporttest.Training(), text.Options{By: meter})["still there"]; got != want {
+			t.Errorf("%s: %q, want %q", meter, got, want)
+		}
+	}
+	r := reporttest.Training()
+	reporttest.EachFigure(r, "gpu.0.driver", reporttest.Off(91*reporttest.GiB))
+	if got := lines(t, r, text.Options{}); !strings.Contains(got["highest"], "GPU 0 active") || strings.Contains(got["still there"], "cache") {
+		t.Errorf("chosen by the report: %q", got)
+	}
+}
+
+// TestNamesOfSeveralGPUs: what a name holds has no GPU in it, so where the session used two, no name stands under one of them.
+func TestNamesOfSeveralGPUs(t *testing.T) {
+	r := reporttest.Training()
+	r.Lines = []model.Line{{PID: 4242, Meter: "gpu.0.active", Left: 3 * reporttest.GiB,
+		Frame: model.Frame{Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: 2, Execution: 1, ExecutionCount: reporttest.Number(1)}}}
+	one := lines(t, r, text.Options{})
+	if one["to free it"] != "del model (2.00 GiB) · tracer audit says what holds 3.00 GiB of In[1] line 2" {
+		t.Errorf("of one GPU: %q", one)
+	}
+	for i := range r.Windows {
+		if w := &r.Windows[i]; w.Kind == model.Session {
+			w.Meters["gpu.1.active"] = reporttest.Fig(0, 0, 0)
+		}
+	}
+	if got := lines(t, r, text.Options{}); got["to free it"] != one["to free it"] {
+		t.Errorf("of a second GPU that nobody used: %q", got)
+	}
+	reporttest.EachFigure(r, "gpu.1.active", func(model.Figure) model.Figure { return reporttest.Fig(0, 20*reporttest.GiB, 20*reporttest.GiB) })
+	got := lines(t, r, text.Options{})
+	if want := "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), in it 3.00 GiB GPU 0 active of In[1] line 2"; got["still there"] != want {
+		t.Errorf("still there: %q, want %q", got["still there"], want)
+	}
+	if want := "which GPU a name's memory is on is not known; tracer audit says what holds it: the lines that made it assign model (3.00 GiB)"; got["to free it"] != want {
+		t.Errorf("to free it: %q, want %q", got["to free it"], want)
+	}
+	if got := lines(t, r, text.Options{By: "cpu.resident"}); !strings.Contains(got["to free it"], "del df, model") {
+		t.Errorf("memory of the CPU has names still: %q", got)
+	}
+}
+
 // TestNearestThatDoesNotRank: a session that used a GPU ranks by it; what came nearer to its limit, but to no more than half of it, is in front.
 func TestNearestThatDoesNotRank(t *testing.T) {
 	r := reporttest.Training()

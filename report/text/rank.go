@@ -52,7 +52,7 @@ func (v *view) rank() {
 			continue
 		}
 		v.moves(b.Meters)
-		v.rose(func(id string) (model.Figure, bool) { f, ok := b.Meters[id]; return f, ok }, nil, b)
+		v.near.rose(func(id string) (model.Figure, bool) { f, ok := b.Meters[id]; return f, ok }, nil, b)
 		v.ranked = append(v.ranked, stretch{at: at, pid: b.PID, label: v.shortGap(*b), start: b.StartNS, need: v.needOf(b.Meters), peak: b.Meters[v.first()].Peak})
 	}
 	slices.SortStableFunc(v.ranked, func(a, b stretch) int {

@@ -37,7 +37,7 @@ func Summarize(r *model.Report, by string) (*Summary, error) {
 		return nil, err
 	}
 	s := &Summary{}
-	v := &view{printer: Options{Width: -1}.printer(), r: r, o: Options{By: by}, meters: meters, near: near, told: func(name, text string) { s.Answers = append(s.Answers, Answer{name, text}) }}
+	v := &view{printer: Options{Width: -1}.printer(), r: r, o: Options{By: by}, meters: meters, near: limits{near: near}, told: func(name, text string) { s.Answers = append(s.Answers, Answer{name, text}) }}
 	v.to = io.Discard
 	v.lookThrough()
 	v.rank()

@@ -42,7 +42,6 @@ type survey struct {
 	rows     map[int][]model.Window          // statements, by cell
 	// several: more than one process runs cells, so rows must say which.
 	several bool
-	summits map[string]summit // by meter, of those that came near a limit
 }
 
 // run is a run of a cell.
@@ -56,7 +55,7 @@ func (v *view) lookThrough() {
 	v.byID, v.byRun, v.labels, v.pids = map[int]*brief{}, map[run][]int{}, map[string]int{}, map[int]bool{}
 	v.sessions, v.ends, v.moving, v.idle = map[int]map[string]model.Figure{}, map[int]ending{}, map[string]bool{}, map[int]int64{}
 	v.off, v.unknown, v.kept, v.rows = map[string]int64{}, map[string]bool{}, map[int]*model.Window{}, map[int][]model.Window{}
-	v.summits, v.vague = map[string]summit{}, map[string]bool{}
+	v.near.summits, v.vague = map[string]summit{}, map[string]bool{}
 	waiting := map[int]int{} // statements of cells that come later: in reports from elsewhere
 	for w := range v.r.AllPassing() {
 		v.inexact(w.Meters)
@@ -117,11 +116,11 @@ func (v *view) cell(w *model.Window, b *brief) {
 	if len(v.meters) > 0 {
 		at := w.StartNS + w.DurationNS
 		if last, known := v.ends[w.PID]; !known || at > last.at || at == last.at && b.weight > last.weight {
-			v.ends[w.PID] = ending{at, b.weight, w.Meters[v.meters[0]].End, v.cached(w.Meters)}
+			v.ends[w.PID] = ending{at, b.weight, w.Meters[v.meters[0]].End, memory(v.first()).cached(w.Meters)}
 		}
 	}
 	v.moves(w.Meters)
-	v.rose(w.Together, b, nil)
+	v.near.rose(w.Together, b, nil)
 	s := stretch{id: w.ID, pid: w.PID, need: b.weight, start: w.StartNS, peak: v.highestOf(w)}
 	for _, c := range w.Children {
 		if v.needOf(c.Meters) >= worthAGap {

@@ -47,16 +47,16 @@ type view struct {
 	r      *model.Report
 	o      Options
 	meters []string // headline meters, the one that ranks first
-	near   []model.Nearness
+	near   limits
 	ranked []stretch
 	told   func(question, text string) // takes the first lines in the place of the page; nil: they are printed
 }
 
 // Report writes the report for people. It fails if o.By is a meter the report does not have, or with w's error.
 func Report(w io.Writer, r *model.Report, o Options) error {
-	v := &view{printer: o.printer(), r: r, o: o, near: r.Nearest()}
+	v := &view{printer: o.printer(), r: r, o: o, near: limits{near: r.Nearest()}}
 	var err error
-	if v.meters, err = headlines(r, cmp.Or(o.By, r.Ranking(v.near))); err != nil {
+	if v.meters, err = headlines(r, cmp.Or(o.By, r.Ranking(v.near.near))); err != nil {
 		return err
 	}
 	v.lookThrough()

@@ -1,0 +1,200 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// leftover is what a process has of the memory that ranks when its last cell is over.
+type leftover struct {
+	memory
+	r           *model.Report
+	pid         int
+	end, cached int64                   // bytes; those of the end that PyTorch's allocator keeps for tensors to come
+	scattered   bool                    // it is of one of several GPUs that the session used: a name's memory may be on another
+	textOf      func(model.Line) string // of the source
+}
+
+// leftoverOf is what a process has left.
+func leftoverOf(v *view, pid int) *leftover {
+	o := &leftover{memory: memory(v.first()), r: v.r, pid: pid, end: v.ends[pid].end, cached: v.ends[pid].cached, textOf: v.textOf}
+	used := map[string]bool{}
+	for _, figures := range v.sessions {
+		usedGPUs(used, figures)
+	}
+	for _, p := range v.r.Processes {
+		usedGPUs(used, p.Meters)
+	}
+	o.scattered = o.device() != "" && len(used) > 1
+	return o
+}
+
+// usedGPUs adds the GPUs that a process had memory of, by the prefix of their meters.
+func usedGPUs(used map[string]bool, figures map[string]model.Figure) {
+	for id, f := range figures {
+		if words.OfGPU(id) && !strings.HasSuffix(id, ".unattributed") && (f.Peak > 0 || !f.Exact) {
+			used[memory(id).device()] = true
+		}
+	}
+}
+
+// left are the lines of cells by what they have made in the session that is there still, the most first.
+func (o *leftover) left() (all []model.Line) {
+	for _, l := range o.r.Lines {
+		if l.PID == o.pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && o.has(l.Meter) && !words.IsOutermost(l.Meter) {
+			all = append(all, l)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
+	for i := range all { // what is next to nothing beside the first is not worth a word
+		if i > 0 && all[i].Left < all[0].Left/100 {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+func (o *leftover) stillThere() string {
+	text := words.Bytes(o.end) + " after the last cell"
+	if o.cached >= worthAGap {
+		text += " (" + words.Bytes(o.cached) + " of it PyTorch's cache)"
+	}
+	if named := o.named(); len(named) > 0 {
+		parts, rest := o.nameAll(named, 3), o.unnamedLines(named)
+		for _, l := range rest[:min(len(rest), 3)] {
+			parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+		}
+		if more := len(rest) - 3; more > 0 {
+			parts = append(parts, words.Plural(more, "more line"))
+		}
+		return text + ", in it " + strings.Join(parts, ", ")
+	}
+	all := o.left()
+	var parts []string
+	for _, l := range all[:min(len(all), 3)] {
+		parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+	}
+	if len(parts) > 0 {
+		text += ", in it " + strings.Join(parts, ", ")
+		if more := len(all) - len(parts); more > 0 {
+			text += ", " + words.Plural(more, "more line")
+		}
+	}
+	return text
+}
+
+var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
+
+// toFree names what to delete. Where no name is known to hold it, it says which the lines that made it assign: a hint, not more, because
+// `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
+func (o *leftover) toFree() string {
+	if named := o.named(); len(named) > 0 {
+		text, rest := o.freeing(named), o.unnamedLines(named)
+		switch {
+		case text == "" && len(rest) > 0:
+			return "no name of the notebook's holds much; tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
+		case text == "":
+			return "no name of the notebook's holds much; tracer audit says what holds the rest"
+		case len(rest) > 0:
+			text += " · tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
+		}
+		return text
+	}
+	var parts []string
+	seen := map[string]bool{}
+	for _, l := range o.left() {
+		if len(parts) == 3 || l.Left < worthAGap {
+			continue
+		}
+		name := ""
+		if m := assigned.FindStringSubmatch(o.textOf(l)); m != nil {
+			name = m[1]
+		}
+		if name == "" || seen[name] {
+			continue
+		}
+		seen[name] = true
+		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Bytes(l.Left)))
+	}
+	if len(parts) == 0 {
+		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
+	}
+	text := "nobody looked at what holds it, as the kernel had ended"
+	switch looked := slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid }); {
+	case looked && o.scattered:
+		text = "which GPU a name's memory is on is not known; tracer audit says what holds it"
+	case looked:
+		text = "no name holds much alone; tracer audit says what holds it"
+	}
+	return text + ": the lines that made it assign " + strings.Join(parts, ", ")
+}
+
+// named are what a process has by name in the end and what would go with the name, the most first; none where nobody can say of which GPU
+// that is.
+func (o *leftover) named() (all []model.Variable) {
+	if o.scattered {
+		return nil
+	}
+	for _, x := range o.r.Variables {
+		if x.PID == o.pid && o.held(&x) >= worthAGap {
+			all = append(all, x)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b model.Variable) int { return cmp.Compare(o.held(&b), o.held(&a)) })
+	return all
+}
+
+// unnamedLines are the lines of cells that made what is there still, and that made none of what names hold alone.
+func (o *leftover) unnamedLines(named []model.Variable) []model.Line {
+	return slices.DeleteFunc(o.left(), func(l model.Line) bool {
+		return l.Left < worthAGap || slices.ContainsFunc(named, func(x model.Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
+	})
+}
+
+// nameAll is "x 512.00 MiB", of the first few.
+func (o *leftover) nameAll(all []model.Variable, few int) (out []string) {
+	for _, x := range all[:min(len(all), few)] {
+		out = append(out, escape.Bounded(x.Name, maxName)+" "+words.Bytes(o.held(&x)))
+	}
+	if more := len(all) - few; more > 0 {
+		out = append(out, words.Plural(more, "more name"))
+	}
+	return out
+}
+
+// freeing says what to type to be rid of what names hold, the most first: variables, what the notebook has shown, the last error; "" where
+// it is nothing of these.
+func (o *leftover) freeing(all []model.Variable) string {
+	var names, others []string
+	var bytes int64
+	said := map[string]bool{}
+	for _, x := range all {
+		other := ""
+		switch x.Kind {
+		case "variable":
+			if len(names) < 4 {
+				names = append(names, escape.Bounded(x.Name, maxName))
+				bytes += o.held(&x)
+			}
+		case "output":
+			other = "%reset -f out"
+		case "traceback":
+			other = "the next error lets go of the last traceback"
+		}
+		if other != "" && !said[other] {
+			said[other] = true
+			others = append(others, other+" ("+words.Bytes(o.held(&x))+")")
+		}
+	}
+	if len(names) > 0 {
+		others = append([]string{"del " + strings.Join(names, ", ") + " (" + words.Bytes(bytes) + ")"}, others...)
+	}
+	return strings.Join(others, " · ")
+}
