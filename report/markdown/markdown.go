@@ -155,32 +155,6 @@ func (p *page) head(r *model.Report, near []model.Nearness) {
 	p.nearest(r, near)
 }
 
-// nearest says how near the session came to limits, the nearest first, and which GPUs it used.
-func (p *page) nearest(r *model.Report, near []model.Nearness) {
-	var limits []string
-	for i := range near {
-		if n := &near[i]; n.Share() > 0 {
-			text := strings.TrimSuffix(words.Near(n), ",")
-			if !n.Exact && model.Vague(n.Peak, n.Bound) {
-				text += ", " + words.Vague
-			}
-			limits = append(limits, text)
-		}
-	}
-	if len(limits) > 0 {
-		p.WriteString("Nearest to a limit: " + strings.Join(limits, " · ") + ".")
-	}
-	for _, g := range r.GPUs {
-		if f := p.peaks[fmt.Sprintf("gpu.%d.driver", g.Index)]; f.Peak > 0 {
-			g.Name = escape.Bounded(g.Name, maxExcerpt)
-			fmt.Fprintf(p, " GPU %d: %s.", g.Index, Code(words.Device(&g)))
-		}
-	}
-	if len(limits) > 0 {
-		p.WriteString("\n\n")
-	}
-}
-
 // table has a row for each window, and says how many have none.
 func (p *page) table(what, rest string, rows []row, more int, sources bool) {
 	if len(rows) == 0 {
@@ -290,36 +264,6 @@ func place(f model.Frame) string {
 		where += " " + f.Function
 	}
 	return escape.Bounded(fmt.Sprintf("%s:%d", where, f.Line), 2*maxExcerpt)
-}
-
-func (p *page) exactness(r *model.Report) {
-	if r.Certificate.Complete {
-		p.WriteString("Nothing was lost, refused or guessed; sizes are measured by the kernel, not sampled. `≈` is off by a known bound, `≥` is at least that much.\n")
-		p.attribution(&r.Certificate.Attribution)
-		return
-	}
-	p.WriteString("**Not complete.** `≈` is off by a known bound, `≥` is at least that much.\n\n")
-	p.reasons(r.Certificate.Incomplete)
-	p.attribution(&r.Certificate.Attribution)
-}
-
-// attribution lists what is missing of who allocated, where anything is.
-func (p *page) attribution(a *model.Attribution) {
-	if a.Complete {
-		return
-	}
-	p.WriteString("\nWho allocated is not known in full; no figure and no window depends on that.\n\n")
-	p.reasons(a.Incomplete)
-}
-
-func (p *page) reasons(all []string) {
-	for i, why := range all {
-		if i == maxReasons {
-			fmt.Fprintf(p, "- … and %d more\n", len(all)-i)
-			break
-		}
-		p.WriteString("- " + Code(escape.Bounded(why, 300)) + "\n")
-	}
 }
 
 // size is a size with its mark: high ones rest on the peak, so something missed can only make them larger.

@@ -155,3 +155,40 @@ func TestAttribution(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsAndGPUs: limits and the names of GPUs are one paragraph of their own, in front of the table, whichever of the two is known.
+func TestLimitsAndGPUs(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		host, gpu    int64
+		gpus         int
+		first, found string
+	}{
+		{"both", 125 * reporttest.GiB, 80 * reporttest.GiB, 1, "Nearest to a limit: 78.55 of 80.00 GiB of GPU 0", ". GPU 0: `NVIDIA H100 80GB HBM3, 80.00 GiB`.\n\n| cell |"},
+		{"no GPU's name", 125 * reporttest.GiB, 0, 0, "Nearest to a limit: 2.57 of 125.00 GiB resident (2 %)", ".\n\n| cell |"},
+		{"no limit", 0, 0, 1, "GPU 0: `NVIDIA H100 80GB HBM3`.\n\n| cell |", ""},
+		{"neither", 0, 0, 0, "| cell |", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := reporttest.Training()
+			r.Windows[0].Refused = nil
+			r.Host.Memory, r.GPUs = c.host, r.GPUs[:c.gpus]
+			for i := range r.GPUs {
+				r.GPUs[i].Memory = c.gpu
+			}
+			r.Levels = model.LevelsOf(r.Processes, r.GPUs)
+			var b bytes.Buffer
+			if err := markdown.Print(&b, r); err != nil {
+				t.Fatal(err)
+			}
+			_, page, _ := strings.Cut(b.String(), "Peaks of the session:")
+			_, page, _ = strings.Cut(page, "\n\n")
+			if !strings.HasPrefix(page, c.first) || !strings.Contains(page, c.found) {
+				t.Errorf("want %q and %q in\n%.300s", c.first, c.found, page)
+			}
+			if rows := parsed(t, b.Bytes()); len(rows) == 0 || rows[0][0] != "cell" {
+				t.Errorf("the table of cells is none: %v", rows)
+			}
+		})
+	}
+}

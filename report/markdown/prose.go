@@ -1,0 +1,67 @@
+package markdown
+
+import (
+	"fmt"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// nearest is a paragraph that says how near the session came to limits, the nearest first, and which GPUs it used; nothing where neither is
+// known.
+func (p *page) nearest(r *model.Report, near []model.Nearness) {
+	var limits, parts []string
+	for i := range near {
+		if n := &near[i]; n.Share() > 0 {
+			text := strings.TrimSuffix(words.Near(n), ",")
+			if !n.Exact && model.Vague(n.Peak, n.Bound) {
+				text += ", " + words.Vague
+			}
+			limits = append(limits, text)
+		}
+	}
+	if len(limits) > 0 {
+		parts = append(parts, "Nearest to a limit: "+strings.Join(limits, " · ")+".")
+	}
+	for _, g := range r.GPUs {
+		if f := p.peaks[fmt.Sprintf("gpu.%d.driver", g.Index)]; f.Peak > 0 {
+			g.Name = escape.Bounded(g.Name, maxExcerpt)
+			parts = append(parts, fmt.Sprintf("GPU %d: %s.", g.Index, Code(words.Device(&g))))
+		}
+	}
+	if len(parts) > 0 {
+		p.WriteString(strings.Join(parts, " ") + "\n\n")
+	}
+}
+
+func (p *page) exactness(r *model.Report) {
+	if r.Certificate.Complete {
+		p.WriteString("Nothing was lost, refused or guessed; sizes are measured by the kernel, not sampled. `≈` is off by a known bound, `≥` is at least that much.\n")
+		p.attribution(&r.Certificate.Attribution)
+		return
+	}
+	p.WriteString("**Not complete.** `≈` is off by a known bound, `≥` is at least that much.\n\n")
+	p.reasons(r.Certificate.Incomplete)
+	p.attribution(&r.Certificate.Attribution)
+}
+
+// attribution lists what is missing of who allocated, where anything is.
+func (p *page) attribution(a *model.Attribution) {
+	if a.Complete {
+		return
+	}
+	p.WriteString("\nWho allocated is not known in full; no figure and no window depends on that.\n\n")
+	p.reasons(a.Incomplete)
+}
+
+func (p *page) reasons(all []string) {
+	for i, why := range all {
+		if i == maxReasons {
+			fmt.Fprintf(p, "- … and %d more\n", len(all)-i)
+			break
+		}
+		p.WriteString("- " + Code(escape.Bounded(why, 300)) + "\n")
+	}
+}
