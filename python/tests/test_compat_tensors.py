@@ -99,7 +99,7 @@ class Reporter(unittest.TestCase):
 
 @unittest.skipIf(torch is None, "there is no PyTorch here")
 class Leaving(unittest.TestCase):
-    """Courtesy, on a device that has no memory; e2e/compat_test.go has one that has."""
+    """Courtesy, on a device that has no memory; e2e/compat_gpu_test.go has one that has."""
 
     def test_without_a_gpu(self):
         linear = torch.nn.Linear(8, 8)        # with no gradients: the original fails here

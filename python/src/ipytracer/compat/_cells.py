@@ -71,9 +71,7 @@ class Cells:
                 pass             # the user has reset the shell's hooks
         if tell and self._running:
             self._finish(self._running.pop(), over=False)
-        for cell in self._running:
-            if cell.stretch is not None:
-                cell.stretch.end(tell=False)
+        self._give_up(self._running)
         self.on, self._running = False, []
 
     def _be_late(self):
@@ -106,10 +104,18 @@ class Cells:
             # The cell that start() was called in, or, of an IPython that says nothing of cells, the innermost.
             known = [0] if self._running and (self._running[0].stretch is not None or info is None) else []
             if not known:
-                return           # a blank cell, of which nobody was told that it begins
-        cell = self._running[known[0]]
+                return           # a blank cell, of which nobody has said that it begins
+        cell, missed = self._running[known[0]], self._running[known[0] + 1:]
         del self._running[known[0]:]
+        self._give_up(missed)
         self._finish(cell, over=True)
+
+    @staticmethod
+    def _give_up(cells):
+        """End what stands for cells of which no end was seen."""
+        for cell in reversed(cells):
+            if cell.stretch is not None:
+                cell.stretch.end(tell=False)
 
     def _finish(self, cell, over):
         seconds = time.perf_counter() - cell.began

@@ -1,6 +1,6 @@
 """Figures of this process for the compatible modules: now, of an experiment, of a cell. Whatever has no answer is None.
 
-It asks on the line to the tracer, and says once, on standard output, what to type where no tracer listens.
+It asks on the line to the tracer, and where no tracer listens it prints once, on standard output, the command that attaches one.
 """
 
 import itertools
@@ -18,8 +18,8 @@ _numbers = itertools.count(1)
 
 
 def listens():
-    """Whether a tracer listens. The first time that none does, the user is told what to type: not before the one that started this process, if one
-    did, has had its time to answer."""
+    """Whether a tracer listens. The first time that none does, it prints the command that attaches one, but not before the tracer that started this
+    process, if one did, has had its time to answer."""
     if LINE.look(cell=True, patience=0 if LINE.said else _NEW) or not LINE.said and _starter.listens(cell=True):
         LINE.said = True
         return True
