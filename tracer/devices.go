@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -24,11 +23,9 @@ type devices struct {
 	charges
 
 	opened  bool // NVML was asked for the first time
-	silent  bool // it did not answer in time, once
 	counted bool // a target has had memory of a GPU
 	shares  shares
-	// unnamed are targets whose CUDA devices have CUDA's numbers, and their environment.
-	unnamed map[int]gpu.Environment
+	users   gpuUsers
 	// rest is how much of what NVML charges was beyond the ledger at each process's last boundary.
 	rest map[int32]*unattributed
 }
@@ -83,51 +80,36 @@ func (d *devices) named() (out []event.GPU) {
 	return out
 }
 
-// snapshot asks NVML anew, at a boundary of a process, unless it was asked a moment ago. last: nothing comes after it.
-func (d *devices) snapshot(pid int32, last bool) (fresh bool) {
-	if !d.opened || d.helper == nil || !last && !d.due() {
-		return false
+// snapshot asks NVML anew, at a boundary of a process, unless it was asked a moment ago.
+func (d *devices) snapshot(b *event.Boundary) (fresh bool) {
+	last := b.Kind == event.Detached
+	if d.helper != nil && d.due(last) {
+		before := d.began
+		err := d.ask()
+		if last {
+			d.ending += d.cost
+		}
+		switch {
+		case err == nil:
+			return before || d.agrees()
+		case !before && !d.early:
+			d.without(err)
+		}
 	}
-	before := d.answered()
-	err := d.ask()
-	switch {
-	case err == nil && !before:
-		return d.agrees()
-	case err == nil:
-		return true
-	case d.early:
-	case !before:
-		d.without(err)
-	case d.helper == nil || !d.silent:
-		d.silent = true
-		d.stale(pid, err)
+	if d.began && d.failed != nil {
+		d.users.markStale(d.report, b.Time, d.failed)
 	}
 	return false
 }
 
-// stale says that what NVML said last stands for what it does not say.
-func (d *devices) stale(pid int32, err error) {
-	if d.rest[pid] == nil {
-		d.report.misses(int(pid), now(), metersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s", pid, clean(err.Error()))
-	}
-	for pid := range d.rest {
-		d.report.misses(int(pid), now(), metersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s", pid, clean(err.Error()))
-	}
-}
-
-// agrees says whether NVML, which answers for the first time, numbers the GPUs of the targets as CUDA does; else what it says is of no use.
+// agrees reports whether NVML, which answers for the first time, numbers the GPUs of the targets as CUDA does; else what it says is of no use.
 func (d *devices) agrees() bool {
-	for pid, environment := range d.unnamed {
-		found := gpu.MapOrdinals(d.last.Devices, environment)
-		for ordinal, place := range found.Places {
-			if found.Doubt != "" || d.last.Devices[place.Device].Index != ordinal {
-				d.without(fmt.Errorf("NVIDIA's devices came to /dev after pid %d had loaded the CUDA driver, and have other numbers there", pid))
-				d.last, d.used = gpu.Snapshot{}, nil
-				return false
-			}
-		}
+	err := d.users.compare(d.last.Devices, &d.shares)
+	if err != nil {
+		d.without(err)
+		d.last, d.used = gpu.Snapshot{}, nil
 	}
-	return true
+	return err == nil
 }
 
 // sample puts into a boundary what NVML charges to its process beyond what the ledger knows of. It is asked anew where
@@ -136,17 +118,18 @@ func (d *devices) sample(b *event.Boundary) {
 	if !d.opened {
 		return
 	}
-	for n := range event.MaxDevices {
-		d.counted = d.counted || b.Value[event.OfDevice(n, event.Driver)] > 0
-	}
+	d.counted = d.users.note(b) || d.counted
 	fresh := false
 	switch b.Kind {
 	case event.Attached, event.Detached, event.CellOpen, event.CellClose:
-		fresh = d.snapshot(b.PID, b.Kind == event.Detached)
+		fresh = d.snapshot(b)
 	}
 	ends := b.Kind == event.ProcessExit || b.Kind == event.ProcessExec
+	if ends {
+		d.users.forget(b.PID)
+	}
 	// The first time what was said a moment ago serves.
-	if used := d.used[b.PID]; used != nil && (fresh || d.rest[b.PID] == nil && !ends) {
+	if used := d.used[b.PID]; used != nil && (fresh || d.failed == nil && d.rest[b.PID] == nil && !ends) {
 		rest := &unattributed{root: b.Root}
 		for n := range rest.bytes {
 			rest.bytes[n] = max(0, used[event.OfDevice(n, event.Unattributed)]-b.Value[event.OfDevice(n, event.Driver)])
@@ -155,6 +138,7 @@ func (d *devices) sample(b *event.Boundary) {
 			d.rest = map[int32]*unattributed{}
 		}
 		d.rest[b.PID] = rest
+		d.users.add(b.PID)
 	} else if used == nil || ends {
 		delete(d.rest, b.PID)
 	}
@@ -181,6 +165,7 @@ func (d *devices) identify(t *target, late bool) {
 	}
 	t.identified = true
 	d.open()
+	user := d.users.add(int32(t.pid))
 	told := ledger.Devices{Only: -1, Late: late && d.fs.MayUseGPUs(t.pid)}
 	variables, _ := d.fs.Variables(t.pid, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 	visible, set := variables["CUDA_VISIBLE_DEVICES"]
@@ -196,6 +181,9 @@ func (d *devices) identify(t *target, late bool) {
 		}
 		told.Only = d.onlyDevice(t, told.Physical)
 	} else {
+		if d.early { // NVML may answer later
+			user.unnamed = &environment
+		}
 		told.Only = d.unnamedDevice(t, environment)
 	}
 	if err := d.kernel.SetDevices(t.slot, told); err != nil {
@@ -205,12 +193,6 @@ func (d *devices) identify(t *target, late bool) {
 
 // unnamedDevice is the one GPU that a target can use where NVML says nothing, by CUDA's number; -1 if there may be several.
 func (d *devices) unnamedDevice(t *target, environment gpu.Environment) int {
-	if d.early { // NVML may answer later
-		if d.unnamed == nil {
-			d.unnamed = map[int]gpu.Environment{}
-		}
-		d.unnamed[t.pid] = environment
-	}
 	held, _ := d.fs.GPUs(t.pid) // the tracer may live in a container with one GPU, the target outside
 	if d.isAlone() && !slices.ContainsFunc(held, func(minor int) bool { return minor != 0 }) {
 		return 0

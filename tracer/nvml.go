@@ -23,17 +23,22 @@ type charges struct {
 	helper nvml  // nil: there is nobody to ask
 	why    error // and why
 	early  bool  // the driver has no devices yet: it is asked again
+	began  bool  // NVML has started, and has answered
+	failed error // why the last question has no answer: last is of an earlier one
 	last   gpu.Snapshot
 	taken  time.Time     // when it was asked last
-	cost   time.Duration // of that
+	cost   time.Duration // of that; 0 for the answer that NVML started for
+	ending time.Duration // cost of the questions that nothing came after
 	used   map[int32]*event.Readings
 }
 
-// How often NVML is asked: it must not take more than a twentieth of the time.
+// How often NVML is asked: it must not take more than a twentieth of the time. The answer that it starts for, which wakes GPUs, comes on top, and so
+// do the questions at the end of targets, which nothing comes after, for a second in all.
 const (
-	nvmlShare = 20
-	nvmlPause = 10 * time.Millisecond
-	nodePause = time.Second // between two looks for the driver's devices
+	nvmlShare  = 20
+	nvmlPause  = 10 * time.Millisecond
+	nodePause  = time.Second // between two looks for the driver's devices, at least
+	nvmlEnding = time.Second
 )
 
 var errNotAsked = errors.New("this session, which keeps its rights, does not ask NVML")
@@ -52,13 +57,13 @@ func (c *charges) start(as *userfile.User) {
 	c.helper = helper
 }
 
-// due says whether it may be asked again.
-func (c *charges) due() bool {
+// due reports whether it may be asked again. last: nothing comes after it.
+func (c *charges) due(last bool) bool {
 	pause := max(nvmlShare*c.cost, nvmlPause)
 	if c.early {
-		pause = nodePause
+		pause = max(pause, nodePause)
 	}
-	return c.taken.IsZero() || time.Since(c.taken) >= pause
+	return c.taken.IsZero() || time.Since(c.taken) >= pause || last && c.ending < nvmlEnding
 }
 
 // ask asks anew. Once it fails for good there is nobody to ask.
@@ -68,7 +73,7 @@ func (c *charges) ask() error {
 	}
 	began := time.Now()
 	last, err := c.helper.Snapshot()
-	c.taken, c.cost = time.Now(), time.Since(began)
+	c.taken, c.cost, c.failed = time.Now(), time.Since(began), err
 	c.early = errors.Is(err, nvmlhelper.ErrNoDevices)
 	switch {
 	case errors.Is(err, gpu.ErrNoNVML), errors.Is(err, nvmlhelper.ErrEnded):
@@ -76,6 +81,9 @@ func (c *charges) ask() error {
 		return err
 	case err != nil:
 		return err
+	}
+	if !c.began { // what it took to start is not the price of asking
+		c.began, c.cost = true, 0
 	}
 	c.last = last
 	c.count()

@@ -263,9 +263,9 @@ func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
 
 // TestNVMLHangs: what it said last stands, with a word and a bound; it is asked again.
 func TestNVMLHangs(t *testing.T) {
-	s := newGPUSession(t, "", []string{"0"}, using(700), nvmlhelper.ErrSilent, nvmlhelper.ErrSilent, using(900))
+	s := newGPUSession(t, "", []string{"0"}, using(0), using(700), nvmlhelper.ErrSilent, nvmlhelper.ErrSilent, using(900))
 	s.identify(s.target, true)
-	for i, want := range []event.Bytes{600, 600, 800} {
+	for i, want := range []event.Bytes{600, 600, 600, 800} {
 		if got := s.cell(100); got != want {
 			t.Errorf("cell %d: %d, want %d", i, got, want)
 		}

@@ -32,7 +32,7 @@ func unattributed(c *model.Certificate) (reasons []string) {
 // figuresStand says that what is missing of who allocated makes no figure doubtful.
 const figuresStand = "No figure and no window depends on it."
 
-// footnotes explain the marks on figures that are not exact. By how much a figure can be off is told if that is no more than there is of it.
+// footnotes explain the marks on figures that are not exact. They give by how much a figure can be off where that is no more than the figure itself.
 func (v *view) footnotes() {
 	var off, vague, least []string
 	for _, id := range v.meters {

@@ -14,7 +14,7 @@ const (
 	questionSize = 4
 	maxAnswer    = 128 << 10 // bytes: a thousand processes and more on all GPUs together
 	maxText      = 512       // bytes of what went wrong
-	maxDevices   = 256       // that are told of
+	maxDevices   = 256       // in one answer
 )
 
 var errMessage = errors.New("a message that makes no sense")

@@ -109,28 +109,27 @@ func ParseUser(text string) (*userfile.User, error) {
 }
 
 // Snapshot asks NVML. It fails with a [*gpu.NoNVMLError]; with [ErrNoDevices], and can be asked again; with [ErrSilent], after 5 seconds the first time
-// and one second later, and at once for as long as the answer is owed; and for good with [ErrEnded].
+// and one second later, and at once for as long as the answer is owed; and for good with [ErrEnded]. An answer that comes too late is of a time that
+// is over: it is dropped, and NVML is asked anew.
 func (h *Helper) Snapshot() (gpu.Snapshot, error) {
 	if h.dead != nil {
 		return gpu.Snapshot{}, h.dead
 	}
+	if h.owed {
+		if _, err := h.answer(time.Now()); h.owed || h.dead != nil {
+			return gpu.Snapshot{}, err
+		}
+	}
 	wait := patience
-	switch {
-	case h.owed:
-		wait = 0
-	case !h.began:
+	if !h.began {
 		wait = firstPatience
 	}
-	if !h.owed {
-		h.asked++
-		if err := h.ask(); err != nil {
-			return gpu.Snapshot{}, h.end(err)
-		}
-		h.owed = true
+	h.asked++
+	if err := h.ask(); err != nil {
+		return gpu.Snapshot{}, h.end(err)
 	}
-	s, err := h.answer(time.Now().Add(wait))
-	h.began = h.began || err == nil
-	return s, err
+	h.owed = true
+	return h.answer(time.Now().Add(wait))
 }
 
 // ask sends the question. The socket has room for it: there is one at a time.
@@ -162,7 +161,12 @@ func (h *Helper) answer(deadline time.Time) (gpu.Snapshot, error) {
 	if err != nil {
 		return gpu.Snapshot{}, h.end(err)
 	}
-	return a.Snapshot, a.err()
+	if h.began && a.Early { // NVML has devices open
+		return gpu.Snapshot{}, h.end(errMessage)
+	}
+	err = a.err()
+	h.began = h.began || err == nil
+	return a.Snapshot, err
 }
 
 func maximum(a, b time.Time) time.Time {

@@ -5,6 +5,7 @@ package nvmlhelper
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,7 +170,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestSilent: a driver that hangs is waited for once, for the time that was said; what it says later counts.
+// TestSilent: a driver that hangs is waited for once, for the time that was said; what it says later is dropped, and it is asked anew.
 func TestSilent(t *testing.T) {
 	description, _ := standIn(t, machine)
 	h := start(t, nil)
@@ -201,10 +202,34 @@ func TestSilent(t *testing.T) {
 		}
 	}
 	says(t, s, err)
-	if s, err = h.Snapshot(); h.asked != asked+1 {
-		t.Error("not asked again")
+	if h.asked != asked+1 {
+		t.Errorf("%d questions, want %d: what it says is of the time before it hung", h.asked, asked+1)
 	}
-	says(t, s, err)
+}
+
+// TestNoDevicesAfterAnAnswer: who says so has had them open, and is not asked again.
+func TestNoDevicesAfterAnAnswer(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[1])
+	ours := os.NewFile(uintptr(pair[0]), "helper")
+	conn, err := net.FileConn(ours)
+	if err = errors.Join(err, ours.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h := &Helper{conn: conn.(*net.UnixConn)}
+	for number, a := range []answer{{Early: true}, {}, {Early: true}} {
+		if err := unix.Send(pair[1], packet(uint32(number+1), a), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []error{ErrNoDevices, nil, ErrEnded, ErrEnded} {
+		if _, err := h.Snapshot(); !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+	}
 }
 
 // TestEndsWithWhoAsks: the helper ends though NVML hangs.

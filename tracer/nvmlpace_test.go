@@ -1,0 +1,187 @@
+package tracer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/nvmlhelper"
+)
+
+// slowNVML takes its time to answer, in the time of a bubble. Where its times are used up it takes the last.
+type slowNVML struct {
+	fakeNVML
+	takes []time.Duration
+	total time.Duration
+}
+
+func (f *slowNVML) Snapshot() (gpu.Snapshot, error) {
+	d := f.takes[min(f.asked, len(f.takes)-1)]
+	f.total += d
+	time.Sleep(d)
+	return f.fakeNVML.Snapshot()
+}
+
+func newSlowSession(t *testing.T, takes []time.Duration, says ...any) (*gpuSession, *slowNVML) {
+	s := newGPUSession(t, "", []string{"0"}, says...)
+	slow := &slowNVML{fakeNVML: fakeNVML{says: says}, takes: takes}
+	s.helper = slow
+	s.identify(s.target, true)
+	return s, slow
+}
+
+// bounds draws a boundary of a process of root 1, which has so much on GPU 0 by the driver's calls, and returns what is unattributed.
+func (s *gpuSession) bounds(kind event.BoundaryKind, pid int32, driver event.Bytes) event.Bytes {
+	b := event.Boundary{Kind: kind, PID: pid, Root: 1, Time: 1000}
+	b.Value[event.OfDevice(0, event.Driver)] = driver
+	s.sample(&b)
+	return b.Value[event.OfDevice(0, event.Unattributed)]
+}
+
+// TestNVMLStartIsNoPrice: after NVML has taken 2 s to start it is asked at the next cell, and then by what an answer takes.
+func TestNVMLStartIsNoPrice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, slow := newSlowSession(t, []time.Duration{2 * time.Second, 50 * time.Millisecond}, using(0), using(700), using(900))
+		time.Sleep(100 * time.Millisecond)
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 600 {
+			t.Errorf("the cell after the start: %d", got)
+		}
+		time.Sleep(900 * time.Millisecond)
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 600 || slow.asked != 2 {
+			t.Errorf("asked after 18 times what the answer took: %d, %d times", got, slow.asked)
+		}
+		time.Sleep(150 * time.Millisecond)
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 800 || slow.asked != 3 {
+			t.Errorf("%d, %d times", got, slow.asked)
+		}
+	})
+}
+
+// TestNVMLTwentieth: whatever the helper answers, and however slowly, it has a twentieth of the time and one question.
+func TestNVMLTwentieth(t *testing.T) {
+	for name, says := range map[string]any{"no devices yet": nvmlhelper.ErrNoDevices, "no devices": gpu.Snapshot{}, "devices": using(700)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const took = 900 * time.Millisecond
+				s, slow := newSlowSession(t, []time.Duration{took}, says)
+				began := time.Now()
+				for time.Since(began) < 10*time.Minute {
+					s.bounds(event.CellClose, gpuTarget, 0)
+					time.Sleep(10 * time.Millisecond)
+				}
+				if most := 10*time.Minute/nvmlShare + 2*took; slow.total > most || slow.asked < 25 {
+					t.Errorf("asked %d times, for %v of %v", slow.asked, slow.total, most)
+				}
+			})
+		})
+	}
+}
+
+// TestNVMLAtTheEnd: the ends of many targets together are held up for a second and one question.
+func TestNVMLAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const took = 900 * time.Millisecond
+		s, slow := newSlowSession(t, []time.Duration{took}, using(700), using(800))
+		s.bounds(event.CellClose, gpuTarget, 100)
+		before := slow.total
+		if got := s.bounds(event.Detached, gpuTarget, 100); got != 700 {
+			t.Errorf("the last figure is %d", got)
+		}
+		for pid := range int32(50) {
+			s.bounds(event.Detached, 5000+pid, 0)
+		}
+		if ends := slow.total - before; ends > nvmlEnding+took {
+			t.Errorf("the ends took %v", ends)
+		}
+	})
+}
+
+// TestNVMLStaleForEach: a process that comes after NVML fell silent is marked as well, has no figure made of an old answer, and is marked once.
+func TestNVMLStaleForEach(t *testing.T) {
+	for name, failure := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded} {
+		t.Run(name, func(t *testing.T) {
+			both := using(10_000)
+			both.Devices[0].Processes = append(both.Devices[0].Processes, gpu.Process{PID: gpuTarget + 1, Used: 10_000, UsedKnown: true})
+			s := newGPUSession(t, "", []string{"0"}, both, failure)
+			s.identify(s.target, true)
+			s.cell(100) // NVML is silent from here on
+			s.identify(&target{pid: gpuTarget + 1}, false)
+			for range 3 {
+				if got := s.bounds(event.CellClose, gpuTarget+1, 100); got != 0 {
+					t.Errorf("%d, of an answer that is older than the memory", got)
+				}
+				s.bounds(event.CellClose, gpuTarget, 100)
+				s.cell(100)
+			}
+			if len(s.report.blind) != 2 || s.report.blind[0].PID != gpuTarget || s.report.blind[1].PID != gpuTarget+1 || len(s.report.trouble) != 2 {
+				t.Errorf("%+v %q", s.report.blind, s.report.trouble)
+			}
+			if s.report.blind[1].Since != 1000 {
+				t.Errorf("the window that ends at 1000 is not marked: since %d", s.report.blind[1].Since)
+			}
+		})
+	}
+}
+
+// TestNVMLComesLateAfterOthers: the numbers of a child that has ended matter if its memory was counted by them.
+func TestNVMLComesLateAfterOthers(t *testing.T) {
+	for _, used := range []event.Bytes{0, 100} {
+		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+		s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices, nvmlhelper.ErrNoDevices, using(700, second))
+		s.identify(s.target, false)
+		const child = gpuTarget + 1
+		s.environment(t, child, "CUDA_VISIBLE_DEVICES=1,0\x00")
+		s.identify(&target{pid: child}, false)
+		s.bounds(event.CellClose, child, used)
+		s.bounds(event.ProcessExit, child, 0)
+		s.taken = s.taken.Add(-time.Hour)
+		s.bounds(event.CellOpen, gpuTarget, 100)
+		got := s.cell(100)
+		if refused := s.says("have other numbers there"); refused != (used > 0) || refused != (got == 0) {
+			t.Errorf("a child had %d bytes: %d, %q", used, got, s.report.trouble)
+		}
+	}
+}
+
+// environment makes a process with an environment.
+func (s *gpuSession) environment(t *testing.T, pid int, text string) {
+	t.Helper()
+	own := filepath.Join(s.fs.Root, fmt.Sprint(pid))
+	if err := os.MkdirAll(filepath.Join(own, "fd"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(own, "environ"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNVMLComesLateInDoubt: a doubt is one though it leaves no device over.
+func TestNVMLComesLateInDoubt(t *testing.T) {
+	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=0,0\x00", nil, nvmlhelper.ErrNoDevices, using(700))
+	s.identify(s.target, false)
+	if got := s.cell(100); got != 0 || len(s.named()) > 0 || !s.says("names a device twice") {
+		t.Errorf("%d: %+v, %q", got, s.named(), s.report.trouble)
+	}
+}
+
+// TestNVMLComesLateWithMIG: the memory of a target that NVML names late is limited by its MIG device, too.
+func TestNVMLComesLateWithMIG(t *testing.T) {
+	state := using(700)
+	g := &state.Devices[0]
+	g.Memory, g.MIG = gpu.Memory{Known: true, Total: 140}, gpu.MIGOn
+	g.Instances = []gpu.Instance{
+		{UUID: "MIG-aaaa", Name: "MIG 1g.18gb", Memory: gpu.Memory{Known: true, Total: 17}},
+		{Index: 1, UUID: "MIG-bbbb", Name: "MIG 3g.71gb", Memory: gpu.Memory{Known: true, Total: 70}},
+	}
+	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=MIG-bbbb\x00", nil, nvmlhelper.ErrNoDevices, state)
+	s.identify(s.target, false)
+	s.cell(100)
+	if got := s.named(); len(got) != 1 || got[0].Memory != 70 {
+		t.Errorf("%+v, %q", got, s.report.trouble)
+	}
+}
