@@ -28,6 +28,9 @@ export PYTHONS_DIR SKIPPED AGAIN COUNTS RERUN
 
 .DEFAULT_GOAL := help
 
+# With -j as well: targets here write files that others read (check compiles the BPF object anew), and Go uses every CPU itself.
+.NOTPARALLEL:
+
 .PHONY: help
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,7 +95,7 @@ soak: build ## run one tracer for SOAK=1h on shells that are killed, flood it, f
 
 .PHONY: test-notebooks
 test-notebooks: deps ## what is told of every cell of testdata/notebooks, all of them (NOTEBOOKS=plots,text+images: these)
-	TRACER_REQUIRE_BPF=1 TRACER_NOTEBOOKS='$(NOTEBOOKS)' $(GO) test -count=1 -timeout 20m -v -run TestNotebooks ./e2e
+	TRACER_REQUIRE_BPF=1 TRACER_NOTEBOOKS='$(NOTEBOOKS)' scripts/go.sh run $(GO) test -count=1 -timeout 20m -v -run TestNotebooks ./e2e
 
 .PHONY: check
 check: generated format lint ## what needs no kernel: formatting, linters, generated files
@@ -103,7 +106,8 @@ generated: ## the committed BPF object and Go files are what bpf/ gives
 
 .PHONY: format
 format: ## gofmt and clang-format have nothing to say
-	@files=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$files" ] || { echo "gofmt: $$files"; exit 1; }
+	@all=$$(git ls-files '*.go') && [ -n "$$all" ] && files=$$(gofmt -l $$all) || { echo "make format: git or gofmt failed"; exit 1; }; \
+	[ -z "$$files" ] || { echo "gofmt: $$files"; exit 1; }
 	clang-format --dry-run --Werror bpf/*.h bpf/*.c
 	clang-format --style=file:bpf/.clang-format --dry-run --Werror storms/c/*.[ch]
 
@@ -157,7 +161,7 @@ check-shots: $(PAGE_MODULES) build ## the page still says what it says on the pi
 .PHONY: bench-page
 bench-page: $(PAGE_MODULES) build ## the processor time that pages take of Chromium: of a notebook, and of a session of 20,000 cells
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/notebook.arrows" && \
-	$(GO) run ./bench/sessions -kind notebook -n 20000 -o "$$dir/long.arrows" && \
+	scripts/go.sh run $(GO) run ./bench/sessions -kind notebook -n 20000 -o "$$dir/long.arrows" && \
 	for one in notebook long; do $(BIN) report "$$dir/$$one.arrows" -q -o "$$dir/$$one.html" || exit; done && \
 	node $(PAGE)/measure.mjs "$$dir/notebook.html" "$$dir/long.html"
 
@@ -178,12 +182,12 @@ pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorc
 test-pythons: ## windows and meters on each of the other Pythons, and on builds of CPython as people make them (which takes an hour, once)
 	scripts/install.sh pythons
 	scripts/go.sh run scripts/pythons.sh all
-	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live|PyArrow' ./e2e ./recording ./report/parquet ./tracer/cpython ./tracer/holders
+	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all scripts/go.sh run $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live|PyArrow' ./e2e ./recording ./report/parquet ./tracer/cpython ./tracer/holders
 
 .PHONY: fresh
 fresh: ## type `sudo make demo` in trees of Debian that have nothing, with and without a Go of the user's (FRESH="bookworm trixie", FRESH_TEST=1; needs root, network)
 	scripts/install.sh pythons
-	scripts/fresh.sh $(FRESH)
+	scripts/go.sh run scripts/fresh.sh $(FRESH)
 
 .PHONY: kernels
 kernels: ## boot other kernels in QEMU with 8 CPUs and prove the figures on each, beside a program that delays too (KERNELS="6.1 7.2", CPUS=8, CHECKS="storms aligned"; minutes a kernel)

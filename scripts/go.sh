@@ -9,7 +9,8 @@
 #                             Nothing is installed, and apt's sources stay as they are. Needs root
 #
 # Under sudo the caller's PATH is gone; his Go is looked for with a shell of his, and in the usual places of his home. What is found there runs as
-# root then, as this file does, which is his as well. It must be root's or his: nobody else may have written it.
+# root then, as this file does, which is his as well. It must be root's or his: nobody else may have written it, and
+# no group but root's and his own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,25 +40,40 @@ serves() {
     newer "$is" "$wanted" || { newer "$is" 1.21 && [ "$(cd / && "$1" env GOTOOLCHAIN)" != local ]; }
 }
 
+# private GID: whether a group is the caller's own, as useradd makes one for each user: with his name, and with nobody else in it.
+private() {
+    local caller=${user:-$(id -un)}
+    [ "$1" = "$(id -g "$caller")" ] || return 1
+    getent group "$1" | awk -F: -v caller="$caller" '$1 == caller && ($4 == "" || $4 == caller) { own = 1 } END { exit !own }' || return 1
+    getent passwd | awk -F: -v caller="$caller" -v gid="$1" '$4 == gid && $1 != caller { more = 1 } END { exit more }'
+}
+
 # ours FILE: whether nobody but root and the caller can have written it, or may move it.
 ours() {
-    local at uid mode
+    local at uid gid mode
     at=$(readlink -e "$1") || return 1
     while :; do
-        read -r uid mode < <(stat -c '%u %a' "$at")
+        read -r uid gid mode < <(stat -c '%u %g %a' "$at")
         [ "$uid" = 0 ] || [ "$uid" = "$(id -u ${user:+"$user"})" ] || return 1
-        [ $((8#$mode & 8#1002)) != 2 ] || return 1 # others may write, and it is not as /tmp
+        if [ ! -d "$at" ] || [ $((8#$mode & 8#1000)) = 0 ]; then # not as /tmp, where each moves only what is his
+            [ $((8#$mode & 8#2)) = 0 ] || return 1
+            [ $((8#$mode & 8#20)) = 0 ] || [ "$gid" = 0 ] || private "$gid" || return 1
+        fi
         [ "$at" != / ] || return 0
         at=$(dirname "$at")
     done
 }
 
-# of_user: where a shell of the caller's has Go. It runs as he, without the terminal.
+# of_user: where a shell of the caller's has Go. It runs as he, without the terminal. What he starts there may keep the shell's output open for ever,
+# so this reads up to a line of its own, for 20 seconds at most. A shell that takes longer is killed: an interactive one ignores SIGTERM.
 of_user() {
-    local shell
+    local shell line found='' end=go.sh-end until=$((SECONDS + 20))
     shell=$(getent passwd "$user" | cut -d: -f7)
-    timeout 20 setsid -w runuser -u "$user" -- env -i HOME="$home" USER="$user" LOGNAME="$user" PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb \
-        "$shell" -lic 'command -v go' </dev/null 2>/dev/null | grep '^/' | tail -n 1 || true
+    while [ "$SECONDS" -lt "$until" ] && IFS= read -r -n 4096 -t $((until - SECONDS)) line && [ "$line" != "$end" ]; do
+        [[ $line != /* ]] || found=$line
+    done < <(exec 2>/dev/null && exec timeout -s KILL 20 setsid -w runuser -u "$user" -- \
+        env -i HOME="$home" USER="$user" LOGNAME="$user" PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb "$shell" -lic "command -v go; echo $end" </dev/null)
+    [ -z "$found" ] || printf '%s\n' "$found"
 }
 
 # places: where Go may be beside PATH, one to a line.

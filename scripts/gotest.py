@@ -4,7 +4,8 @@
     gotest.py --skipped FILE ARGUMENTS     these tests alone. One that is skipped again fails, unless .ci/may-skip has it
 
 RERUN=N: up to N tests that fail are run again, alone and twice. If they pass, so does this; what they said the first time stands above, and their names
-go to the file AGAIN; COUNTS is a file for how many tests passed, failed and were skipped. Whatever fails without the name of a test (a build, a panic, a time-out) fails. GO is the go command.
+go to the file AGAIN; COUNTS is a file for how many tests passed, failed and were skipped. Whatever fails without the name of a test (a build, a
+time-out) fails. So does a panic, behind which no test of its package ran. GO is the go command.
 """
 
 import json
@@ -17,6 +18,7 @@ import time
 
 GO = os.environ.get("GO") or "go"
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DEATH = ("panic: ", "fatal error: ")  # how the Go runtime begins what it prints last
 NARRATION = ("=== RUN", "=== PAUSE", "=== CONT", "=== NAME")
 
 
@@ -26,8 +28,8 @@ class Run:
     def __init__(self):
         self.status = 0
         self.passed, self.failed, self.skipped = set(), set(), set()  # (package, test), subtests and what contains them
-        self.unnamed = set()  # packages that failed without the name of a test
-        self._said, self._running, self._named = {}, {}, set()
+        self.unnamed = set()  # packages that failed without the name of a test, or died in one, so that those behind it never ran
+        self._said, self._running, self._named, self._died = {}, {}, set(), set()
 
     def run(self, arguments):
         """Returns itself once `go test -json` with these arguments has ended."""
@@ -48,6 +50,8 @@ class Run:
         if action == "build-output":
             print(event["Output"], end="", flush=True)
         elif action == "output":
+            if event["Output"].startswith(DEATH):
+                self._died.add(package)
             if not event["Output"].startswith(NARRATION):
                 self._said.setdefault(key, []).append(event["Output"])
         elif action == "run":
@@ -73,14 +77,14 @@ class Run:
         for key in unfinished:
             print("unfinished: %s\n%s" % (key[1], "".join(self._said.pop(key, [])[-400:])), end="")
             self._running.pop(key)
-        if unfinished or package not in self._named:
+        if unfinished or package in self._died or package not in self._named:
             self.unnamed.add(package)
         print("".join(said), end="", flush=True)
 
 
-def leaves(keys):
-    """The tests among them that contain no other."""
-    inner = {(package, test.rsplit("/", 1)[0]) for package, test in keys if "/" in test}
+def leaves(keys, others=()):
+    """The tests among keys that contain no other of keys, or of others."""
+    inner = {(package, test[:at]) for package, test in [*keys, *others] for at, c in enumerate(test) if c == "/"}
     return sorted(key for key in keys if key not in inner)
 
 
@@ -148,8 +152,12 @@ def again(run, most):
             print("gotest: not run again: %s" % ", ".join([t for _, t in tests] + sorted(run.unnamed)))
         return run.status
     for package, test in tests:
-        if subprocess.run([GO, "test", "-count=2", "-timeout", "20m", "-run", "^%s$" % test, package], check=False).returncode:
-            return 1
+        second = Run().run(["-count=2", "-timeout", "20m", "-run", "^%s$" % test, package])
+        wanted = {key for key in run.failed if key[0] == package and key[1].split("/", 1)[0] == test}
+        if second.status or not wanted <= second.passed - second.failed - second.skipped:
+            print("gotest: run again, not each of these passed twice: %s" % ", ".join(sorted(name for _, name in wanted)))
+            return second.status or 1
+        run.passed |= wanted
     print("gotest: FAILED ONCE, and passed twice alone. Each is a bug, of the product or of the test:")
     for package, test in tests:
         print(package, test)
@@ -176,7 +184,8 @@ def main(arguments):
                 f.writelines("%s %s\n" % key for key in leaves(run.skipped))
     status = run.status and again(run, int(os.environ.get("RERUN") or 0))
     sys.stdout.flush()
-    counts = [len(leaves(keys)) for keys in (run.passed, run.failed, run.skipped)]
+    # One that passed has shown nothing itself if there are tests in it, be they skipped.
+    counts = [len(leaves(run.passed, run.failed | run.skipped)), len(leaves(run.failed)), len(leaves(run.skipped))]
     print("%d passed, %d failed, %d skipped in %.2fs" % (*counts, time.monotonic() - began), flush=True)
     if os.environ.get("COUNTS"):
         with open(os.environ["COUNTS"], "w", encoding="utf-8") as f:

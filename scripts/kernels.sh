@@ -191,6 +191,6 @@ for version in "${versions[@]}"; do
     image=$(kernel "$version") || { failed=1; continue; }
     boot "$image" "$dir/$version/log"
     ! grep -q 'Oops: int3' "$dir/$version/log" || boot "$image" "$dir/$version/log" # see there
-    scripts/kernels_judge.py "$version" "$dir/$version/log" "$CHECKS" || failed=1
+    scripts/kernels_judge.py "$version" "$dir/$version/log" "$CHECKS" "${SELFTESTS:-1}" || failed=1
 done
 exit $failed

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints one line of the table of scripts/kernels.sh: what a kernel did, by what came out of its serial console.
 
-    kernels_judge.py VERSION LOG CHECKS
+    kernels_judge.py VERSION LOG CHECKS [SELFTESTS]      SELFTESTS: how often each self-test was to run (1)
 
 Ends with status 1 where the kernel should have done and did not; why is on standard error.
 """
@@ -10,6 +10,7 @@ import re
 import sys
 
 VERSION, LOG, CHECKS = sys.argv[1], open(sys.argv[2], errors="replace").read(), sys.argv[3].split()
+WANTED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 OLD = [int(n) for n in VERSION.split(".")[:2]] < [5, 19]
 wrong = []
 
@@ -48,11 +49,13 @@ def count(figures):
 
 
 def selftests(name):
-    """Runs of the self-test: programs, cells, and how many were right if there was more than one."""
+    """Runs of the self-test: programs, cells, and how many were right if there should be more than one."""
     runs = marks.get(name, [])
     if not runs:
         wrong.append("%s: it did not end" % name)
         return "FAILED", "FAILED"
+    if len(runs) < WANTED:
+        wrong.append("%s: %d of %d runs ended" % (name, len(runs), WANTED))
     figures, right = {"workloads": [], "cells": []}, 0
     for text, status in runs:
         code, _, said = status.partition(" ")
@@ -62,7 +65,8 @@ def selftests(name):
         right += code == ("3" if OLD else "0")
         if code != ("3" if OLD else "0"):
             wrong.append("%s: status %s %s" % (name, code, said or (found[0]["failure"] if found else "")))
-    times = "" if len(runs) == 1 else "%d of %d runs right: " % (right, len(runs))
+    wanted = max(WANTED, len(runs))
+    times = "" if wanted == 1 else "%d of %d runs right: " % (right, wanted)
     return times + count(figures["workloads"]), count(figures["cells"])
 
 
@@ -71,6 +75,8 @@ def storms(name):
     runs = [o for text, _ in marks.get(name, []) for o in objects(text) if "storm" in o]
     if not marks.get(name):
         wrong.append("%s: they did not end" % name)
+    elif not runs:
+        wrong.append("%s: no storm ran" % name)
     if any(status != "0" for _, status in marks.get(name, [])):
         wrong.append("%s: status %s" % (name, ", ".join(status for _, status in marks[name])))
     for o in runs:
@@ -117,6 +123,8 @@ def line():
         aligned = storms("aligned") if "aligned" in CHECKS else "-"
         killed = memory() if "memory" in CHECKS else "-"
         kept = confined() if "confined" in CHECKS else "-"
+    if "seconds" not in marks:
+        wrong.append("the boot did not come to its end")
     verdict = "FAILED" if wrong else "refused, status 3" if OLD else "ok"
     return [said("release"), verdict, programs, cells, beside, alone, aligned, killed, kept, said("seconds")]
 

@@ -1,5 +1,6 @@
 """gotest.py on a small module: what it prints, keeps and returns."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -23,6 +24,23 @@ func TestFlaky(t *testing.T) {
 """,
     "bad": 'func TestBad(t *testing.T) { t.Run("inner", func(t *testing.T) { t.Error("what is wrong") }) }\n',
     "panics": 'func TestPanics(t *testing.T) { go func() { panic("out of the blue") }(); select {} }\n',
+    "dies": 'func TestDies(t *testing.T) { if _, err := os.Stat(os.Getenv("FLAG")); err != nil { os.WriteFile(os.Getenv("FLAG"), nil, 0o600); panic("the end") } }\n'
+    'func TestBehind(t *testing.T) {}\n',
+    "shy": """
+func TestShy(t *testing.T) {
+	if _, err := os.Stat(os.Getenv("FLAG")); err != nil { os.WriteFile(os.Getenv("FLAG"), nil, 0o600); t.Fatal("the first time") }
+	t.Skip("not again")
+}
+""",
+    "shier": """
+func TestShier(t *testing.T) {
+	t.Run("inner", func(t *testing.T) {
+		if _, err := os.Stat(os.Getenv("FLAG")); err != nil { os.WriteFile(os.Getenv("FLAG"), nil, 0o600); t.Fatal("the first time") }
+		t.Skip("not again")
+	})
+}
+""",
+    "empty": 'func TestEmpty(t *testing.T) { t.Run("one/two", func(t *testing.T) { t.Skip("not there") }) }\n',
     "unbuilt": "func TestUnbuilt(t *testing.T) { nothing() }\n",
 }
 
@@ -66,16 +84,24 @@ class GoTest(unittest.TestCase):
         self.assertIn("TestGone was skipped before, and is not there now", said)
 
     def test_failures(self):
-        for name, shown, rerun in (("bad", "what is wrong", "3"), ("panics", "out of the blue", "3"), ("unbuilt", "undefined: nothing", "3"), ("flaky", "the first time", "0")):
+        for name, shown, rerun in (("bad", "what is wrong", "3"), ("panics", "out of the blue", "3"), ("unbuilt", "undefined: nothing", "3"),
+                                    ("dies", "the end", "3"), ("shy", "the first time", "3"), ("shier", "the first time", "3"), ("flaky", "the first time", "0")):
             status, said = self.gotest("-count=1", "./" + name, "./fine", RERUN=rerun)
             self.assertNotEqual(status, 0, said)
             self.assertIn(shown, said)
             self.assertIn("ok  \tsmall/fine", said)
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(self.folder, "flag"))
+
+    def test_counts(self):
+        """A test that passed because all of its own were skipped is not one that passed."""
+        status, said = self.gotest("-count=1", "./empty")
+        self.assertEqual((status, self.read("counts")), (0, "0 0 1\n"), said)
 
     def test_again(self):
         again = os.path.join(self.folder, "again")
         status, said = self.gotest("-count=1", "./flaky", RERUN="3", AGAIN=again)
-        self.assertEqual(status, 0, said)
+        self.assertEqual((status, self.read("counts")), (0, "1 0 0\n"), said)
         self.assertIn("the first time", said)
         self.assertEqual(self.read("again"), "small/flaky TestFlaky failed once, and passed twice alone\n")
 

@@ -1,0 +1,48 @@
+"""kernels_judge.py on what came out of a serial console: what is missing there is not right."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels_judge.py")
+RUN = '{"schema": "ipytracer/selftest/v1", "workloads": [{"figures": [{"difference": 0, "bound": 0}]}], "cells": []}\n== selftest 0\n'
+STORM = '{"storm": "exits", "failures": [], "processes": 3, "ended_twice": 0, "boundaries": 5, "boundaries_missing": 0, "figures": 8, "equal": 8, "wrong": 0}\n'
+END = "== seconds 99\n"
+
+
+class Judge(unittest.TestCase):
+    def judge(self, log, checks, *wanted):
+        with tempfile.NamedTemporaryFile("w") as f:
+            f.write("== release 6.18.1\n" + log)
+            f.flush()
+            done = subprocess.run([sys.executable, SCRIPT, "6.18", f.name, checks, *wanted], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_selftests(self):
+        for log, wanted, status, shown in (
+            (RUN + END, (), 0, "| ok | 1 of 1 equal |"),
+            (RUN * 4 + END, ("4",), 0, "| ok | 4 of 4 runs right: 4 of 4 equal |"),
+            (RUN * 4 + END, ("20",), 1, "| FAILED | 4 of 20 runs right: 4 of 4 equal |"),
+            (RUN * 4, ("20",), 1, "4 of 20 runs ended"),
+            (RUN * 4, ("4",), 1, "the boot did not come to its end"),
+            (RUN + RUN.replace("selftest 0", "selftest 1 it is wrong") + END, ("2",), 1, "1 of 2 runs right"),
+            (END, (), 1, "it did not end"),
+        ):
+            self.assertEqual(self.judge(log, "selftest", *wanted)[0], status, (log, wanted))
+            self.assertIn(shown, self.judge(log, "selftest", *wanted)[1])
+
+    def test_storms(self):
+        for log, status, shown in (
+            (STORM + "== storms 0\n" + END, 0, "3 processes, 0 ended twice, 0 of 5 boundaries missing, 8 of 8 figures equal"),
+            (STORM + "== storms 1\n" + END, 1, "storms: status 1"),
+            ("== storms 0\n" + END, 1, "no storm ran"),
+            (END, 1, "they did not end"),
+        ):
+            self.assertEqual(self.judge(log, "storms")[0], status, log)
+            self.assertIn(shown, self.judge(log, "storms")[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
