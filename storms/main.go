@@ -32,8 +32,8 @@ type storm struct {
 // storms are all of them, each with a number of rounds that makes it take about as long as the others.
 var storms = []storm{{"exits", 100}, {"forks", 40}, {"execs", 50}, {"threads", 100}}
 
-// errWrong is the error about a storm of which something wrong was said.
-var errWrong = errors.New("something wrong was said of a storm")
+// errWrong reports that a storm's figures are wrong.
+var errWrong = errors.New("a storm's figures are wrong")
 
 func main() {
 	log.SetFlags(0)

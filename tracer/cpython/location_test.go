@@ -86,7 +86,11 @@ func TestLineIsPythons(t *testing.T) {
 		t.Run(tree, func(t *testing.T) {
 			root := others.Tree(tree)
 			others.Need(t, root)
-			for _, python := range pythonsOf(root) {
+			pythons := pythonsOf(root)
+			if len(pythons) == 0 {
+				t.Fatalf("%s has no Python", root)
+			}
+			for _, python := range pythons {
 				checkLines(t, python)
 			}
 		})

@@ -115,22 +115,31 @@ func TestTensors(t *testing.T) {
 	}
 }
 
-// TestInstalledTorch: in builds that are installed here, or in the other Pythons' systems, the probes lie on instructions that the kernel emulates.
+// TestInstalledTorch: in the builds that are installed here and in the tree for CUDA the probes lie on instructions that the kernel emulates.
 func TestInstalledTorch(t *testing.T) {
-	builds.Each(t, "here", func(t *testing.T, _, root string) {
-		found, _ := filepath.Glob(filepath.Join(root, "usr/lib/x86_64-linux-gnu/libc10.so.*"))
-		for _, name := range found {
-			f, err := os.Open(name)
-			if err != nil {
-				continue // a link that leads out of its tree
-			}
-			defer f.Close()
-			s, err := Find(f, Torch)
-			if err != nil || len(s.Missing) > 0 || !s.Report.Emulated || !s.Tensors.Made.Emulated || !s.Tensors.Freed.Emulated || s.Tensors.NoRoom.Symbol == "" {
-				t.Errorf("%s: %+v, %v", name, s, err)
-			}
-		}
+	t.Run("here", func(t *testing.T) { checkTorch(t, "/") })
+	t.Run("torch", func(t *testing.T) {
+		builds.Need(t, builds.Tree("torch"))
+		checkTorch(t, builds.Tree("torch"))
 	})
+}
+
+func checkTorch(t *testing.T, root string) {
+	names, _ := filepath.Glob(filepath.Join(root, "usr/lib/x86_64-linux-gnu/libc10.so.*"))
+	found := 0
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			continue // a link that leads out of its tree
+		}
+		defer f.Close()
+		found++
+		s, err := Find(f, Torch)
+		if err != nil || len(s.Missing) > 0 || !s.Report.Emulated || !s.Tensors.Made.Emulated || !s.Tensors.Freed.Emulated || s.Tensors.NoRoom.Symbol == "" {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	builds.Found(t, root, found, "libc10")
 }
 
 func TestLoader(t *testing.T) {

@@ -47,6 +47,7 @@ func TestOwned(t *testing.T) {
 // TestLibcs: of every C library that is here, and in the other Pythons' systems, the ways out of what is asked for most are known, and cheap.
 func TestLibcs(t *testing.T) {
 	builds.Each(t, "here", func(t *testing.T, _, root string) {
+		found := 0
 		for _, path := range []string{"lib/x86_64-linux-gnu/libc.so.6", "lib64/libc.so.6"} {
 			f, err := os.Open(filepath.Join(root, path))
 			if err != nil {
@@ -54,7 +55,9 @@ func TestLibcs(t *testing.T) {
 			}
 			defer f.Close()
 			checkLibc(t, f.Name(), f)
+			found++
 		}
+		builds.Found(t, root, found, "C library")
 	})
 }
 

@@ -17,6 +17,7 @@ func TestBuilds(t *testing.T) {
 		for _, name := range found {
 			checkBuild(t, name)
 		}
+		builds.Found(t, root, len(found), "NumPy")
 	})
 }
 
