@@ -44,6 +44,15 @@ func Headlines(ids []string) []string {
 	return out
 }
 
+// Wholes are the meters of a list that are no part of another one, headlines first.
+func Wholes(ids []string) []string {
+	other := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		f := factsOf(id)
+		return f.Headline > 0 || f.Kind == event.Part
+	})
+	return append(Headlines(ids), other...)
+}
+
 // BesideResident are the meters of the CPU that have a place of their own behind resident memory's.
 func BesideResident() (ids []string) {
 	for _, f := range event.Meters() {

@@ -52,7 +52,7 @@ const maxExcerpt = 200
 
 // print goes through a report once.
 func print(to sink, r *model.Report) {
-	p := printer{to: to, known: map[int]bool{}, lanes: map[place][]nest{}, meters: words.Headlines(r.AllMeters())}
+	p := printer{to: to, known: map[int]bool{}, lanes: map[place][]nest{}, meters: words.Wholes(r.AllMeters())}
 	for i := range r.Processes {
 		one := &r.Processes[i]
 		p.process(one.PID, one.Command)
