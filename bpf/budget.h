@@ -203,7 +203,7 @@ static __noinline __u32 step_down(__u32 root, __u64 now)
 	struct root *r = bpf_map_lookup_elem(&roots, &root);
 	struct choice c = { .root = root, .group = GROUPS };
 
-	if (!r)
+	if (!r || exchange(&r->looking, 1)) /* one CPU at a time */
 		return GROUPS;
 	__u64 passed = now > r->halved ? (now - r->halved) / SECOND : 0;
 	if (passed)
@@ -218,6 +218,7 @@ static __noinline __u32 step_down(__u32 root, __u64 now)
 	REPEAT(GROUPS, add_spent, &c);
 	REPEAT(GROUPS, choose_group, &c);
 	looked_at(r, c.credit);
+	exchange(&r->looking, 0);
 	if (c.group >= GROUPS || __sync_fetch_and_or(&r->down, 1u << c.group) >> c.group & 1)
 		return GROUPS;
 	return c.group;
@@ -239,7 +240,9 @@ __attribute__((noinline)) int look_at_credit(__u32 slot)
 	why->slot = slot;
 	why->group = group;
 	why->inputs = -1;
-	draw_boundary(why);
+	struct root *r = root_of(p);
+	if (!draw_boundary(why) && r) /* user space does not hear of it, and would not put it back */
+		__sync_fetch_and_and(&r->down, ~(1u << (group & (GROUPS - 1))));
 	return 0;
 }
 

@@ -193,8 +193,13 @@ __attribute__((noinline)) int cut_devices(__u32 slot, __u64 boundary)
 
 static long forget_object(void *map, struct cuda_key *key, struct cuda_object *o, __u32 *slot)
 {
-	if (key->slot == *slot)
-		bpf_map_delete_elem(map, key);
+	__u32 batch = o->batch;
+
+	if (key->slot != *slot)
+		return 0;
+	bpf_map_delete_elem(map, key);
+	if (batch)
+		bpf_map_delete_elem(&torch_batches, &batch);
 	return 0;
 }
 

@@ -110,9 +110,13 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!m)
 		return 0;
 	struct member mine = { .root = m->root, .slot = NO_SLOT };
-	if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_ANY))
-		return leave_out(mine.root);
 	__u64 mm = FIELD(child, task_struct, mm);
+	if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_NOEXIST)) {
+		if (held_by(mm) == child_tgid) /* the tracer has found it, and taken it in */
+			return 0;
+		if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_ANY))
+			return leave_out(mine.root);
+	}
 	if (!mm || mm == FIELD(parent, task_struct, mm))
 		return 0;
 	mine.slot = open_slot(child, mm, mine.root, true);
@@ -170,8 +174,8 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	why.first_line = is_named_python(mm);
 	why.text = (void *)arguments;
 	why.text_size = FIELD(mm, mm_struct, arg_end) - arguments;
-	if (slot == TAKEN_IN)
-		return 0;
+	if (slot == TAKEN_IN) /* by the tracer */
+		return old == NO_SLOT ? 0 : close_slot(old);
 	struct member mine = { .root = root, .slot = slot, .untraced = slot == NO_SLOT };
 	if (bpf_map_update_elem(&members, &tgid, &mine,
 				BPF_EXIST)) /* the tracer takes it in once more: see take_in() */

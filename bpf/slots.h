@@ -36,9 +36,10 @@ static __always_inline bool take_slot(__u32 *slot)
 	struct closed_slot closed = {};
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!bpf_map_peek_elem(&closed_slots, &closed) && now - closed.since > REST &&
+	/* One that another CPU closes just now may be from after `now`. */
+	if (!bpf_map_peek_elem(&closed_slots, &closed) && now > closed.since + REST &&
 	    !bpf_map_pop_elem(&closed_slots, &closed)) {
-		if (now - closed.since > REST) {
+		if (now > closed.since + REST) {
 			*slot = closed.slot;
 			return true;
 		}
@@ -50,6 +51,17 @@ static __always_inline bool take_slot(__u32 *slot)
 		return false;
 	*slot = closed.slot;
 	return true;
+}
+
+/* What goes through all slots goes as far as this one, from now on. Two CPUs may open slots at the same time. */
+static __always_inline void use_slot(__u32 slot)
+{
+	for (int i = 0; i < 4; i++) {
+		__u32 used = *(volatile __u32 *)&used_slots;
+		if (slot < used || __sync_val_compare_and_swap(&used_slots, used, slot + 1) == used)
+			return;
+	}
+	used_slots = MAX_PROCESSES;
 }
 
 /* The tgid of the process to which an mm belongs, for the ledger; 0 for none. */
@@ -149,8 +161,7 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	struct python *py = bpf_map_lookup_elem(&pythons, &slot);
 	if (!p || !py)
 		return NO_SLOT;
-	if (slot >= used_slots)
-		used_slots = slot + 1;
+	use_slot(slot);
 	struct cuda_devices *known = bpf_map_lookup_elem(&ordinals, &slot);
 	if (known)
 		__builtin_memset(known, 0, sizeof(*known));

@@ -120,7 +120,7 @@ __u32 used_slots; /* slots from this one on have never been used */
 __u64 first_space = NO_SPACE;
 
 /* Processes that ended last, by the lowest bits of their tgid: some of their threads may not be through yet. */
-#define ENDED_LAST 64
+#define ENDED_LAST 1024
 __u32 ended_last[ENDED_LAST];
 
 __u64 next_ticket = 1;

@@ -155,6 +155,8 @@ struct root {
 	__u64 spent[GROUPS]; /* ns since the last look */
 	__u64 late[GROUPS];  /* ns before that, halved every second */
 	__u32 epoch[GROUPS]; /* how often each group has been put back */
+	__u32 looking;	     /* a CPU looks at the account */
+	__u32 padding;
 };
 
 /* A slot that nobody has. */

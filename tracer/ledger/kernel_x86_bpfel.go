@@ -651,6 +651,8 @@ type kernelRoot struct {
 	Spent       [32]uint64
 	Late        [32]uint64
 	Epoch       [32]uint32
+	Looking     uint32
+	Padding     uint32
 }
 
 type kernelRule struct {

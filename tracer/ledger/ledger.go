@@ -200,15 +200,20 @@ func codeError(code uint32) error {
 	return fmt.Errorf("discover_cpus returned %d", code)
 }
 
+// tracepoints are the programs at tracepoints, by the tracepoint's name.
+func tracepoints(o *kernelObjects) map[string]*ebpf.Program {
+	return map[string]*ebpf.Program{
+		"rss_stat":           o.Resident,
+		"mmap_lock_released": o.Mapped,
+		"sched_process_fork": o.ProcessFork,
+		"sched_process_exec": o.ProcessExec,
+		"sched_process_exit": o.ProcessExit,
+	}
+}
+
 // attachTracing attaches the tracepoints. Raw tracepoints need no tracefs.
 func (l *Ledger) attachTracing() error {
-	for name, program := range map[string]*ebpf.Program{
-		"rss_stat":           l.objects.Resident,
-		"mmap_lock_released": l.objects.Mapped,
-		"sched_process_fork": l.objects.ProcessFork,
-		"sched_process_exec": l.objects.ProcessExec,
-		"sched_process_exit": l.objects.ProcessExit,
-	} {
+	for name, program := range tracepoints(&l.objects) {
 		tracing, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: program})
 		if err != nil {
 			return classify("attach tracepoint "+name, err)
