@@ -231,6 +231,9 @@ func (t *Tracker) lacks() model.Lacks {
 	if missing := t.changesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, l.Made))
 	}
+	for _, one := range t.invariants.broken() {
+		add(one)
+	}
 	if t.dropped > 0 {
 		add(words.WindowsMissing(uint64(t.dropped)))
 	}

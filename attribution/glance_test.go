@@ -1,12 +1,14 @@
 package attribution
 
 import (
+	"slices"
 	"testing"
 
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/report/reporttest"
+	"ipytracer/words"
 )
 
 // looker takes a notebook's events in as they come.
@@ -92,5 +94,17 @@ func TestEarlyVariables(t *testing.T) {
 	})
 	if r := l.tracker.Report(); len(r.Variables) != 0 {
 		t.Errorf("in the report: %+v", r.Variables)
+	}
+}
+
+// TestGlanceLacksInvariants: what does not hold by its nature is in glances, as it is in the report.
+func TestGlanceLacksInvariants(t *testing.T) {
+	l := &looker{notebook: newNotebook(), t: t, tracker: New()}
+	l.run("a", func() { l.take("a", 1, mib) })
+	l.look()
+	before := len(l.tracker.Glance().Lacks.Reasons)
+	l.tracker.invariants.endedAgain = 2
+	if reasons := l.tracker.Glance().Lacks.Reasons; len(reasons) != before+1 || !slices.Contains(reasons, words.EndedAgain(2)) {
+		t.Errorf("%q", reasons)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// gpuNotes collects what is to be said of GPUs before their figures: who took most of one in one block, and whose tensors nobody reports.
+// gpuNotes collects notes on GPUs that come before their figures: who took most of one in one block, and which processes have tensors that nobody reports.
 type gpuNotes struct {
 	of map[gpuOwner]*gpuOwned
 }
@@ -36,7 +36,7 @@ const (
 	maxGPUOwners = 4096
 	maxLarge     = 8
 	leastLarge   = 1 << 30
-	// leastOfUnknown is how large a block is that is taken for most of a GPU whose size is not known, if it is also three quarters
+	// leastOfUnknown is how large a block is that is taken for most of a GPU of unknown size, if it is also three quarters
 	// of what the process ever had there.
 	leastOfUnknown = 4 << 30
 )
@@ -77,7 +77,7 @@ func (o *gpuOwned) grew(b largeBlock) {
 	o.largest = o.largest[:min(len(o.largest), maxLarge)]
 }
 
-// list says it, the largest share first. gpus are those whose sizes are known.
+// list returns the notes, the largest share first. gpus are those with known sizes.
 func (g *gpuNotes) list(gpus []event.GPU, stacks *stackTable) (notes []model.GPUNote) {
 	for owner, owned := range g.of {
 		note := model.GPUNote{PID: int(owner.pid), GPU: owner.gpu}
@@ -134,7 +134,7 @@ var allocators = []struct {
 	{model.TensorFlow, []string{"libtensorflow", "_pywrap_tensorflow"}, []string{"/tensorflow/python/", "/tensorflow/compiler/"}},
 }
 
-// allocatorOf is the library whose machine code asked for a block or, where that is not known, the library whose Python code called it; ""
+// allocatorOf returns the library of the machine code that asked for a block or, where that is not known, of the Python code that called it; ""
 // for others. A stack through PyTorch's machine code is PyTorch's.
 func allocatorOf(frames []event.Frame) string {
 	for _, f := range frames {

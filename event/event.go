@@ -274,7 +274,7 @@ type Finish struct {
 	Problems  []string // anything the user must know: refused windows, probes that could not be placed
 	// Unnamed are those of the problems that leave figures and windows alone: what has no lines, or no names.
 	Unnamed []string
-	Shells  []Shell // what IPython said of itself in the end
+	Shells  []Shell // what IPython reports about itself in the end
 }
 
 // Shell is what IPython says of itself, read from outside just before the detach: the windows are held against it.

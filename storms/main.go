@@ -122,16 +122,12 @@ func (o *options) one(ctx context.Context, all []storm) (r Result, err error) {
 	defer cancel()
 	began := time.Now()
 	if o.aligned {
-		a, err := align(o.meeting, []string{"storm", "exe"})
-		if err != nil {
-			return r, err
+		a, failed := align(o.meeting, []string{"storm", "exe"})
+		if failed != nil {
+			return r, failed
 		}
 		defer func() { _ = a.Close() }()
-		defer func() {
-			if r.Waits, err = a.waits(); err == nil && r.Waits == 0 {
-				r.fail("no thread has waited: nothing was aligned")
-			}
-		}()
+		defer func() { err = errors.Join(err, r.take(a.waits())) }()
 	}
 	s, err := trace(ctx, o.program, all)
 	if err != nil {
@@ -140,6 +136,14 @@ func (o *options) one(ctx context.Context, all []storm) (r Result, err error) {
 	r = judge(s)
 	r.Storm, r.Aligned, r.Seconds = names(all), o.aligned, time.Since(began).Seconds()
 	return r, nil
+}
+
+// take takes in how often threads have waited: a run in which none has proves nothing.
+func (r *Result) take(waits uint64, err error) error {
+	if r.Waits = waits; err == nil && waits == 0 {
+		r.fail("no thread has waited: nothing was aligned")
+	}
+	return err
 }
 
 // runBeside runs a command while threads meet.

@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestStorms runs every storm under the tracer, alone and with its threads meeting at the tracer's tracepoints: all that is said of it is right.
+// TestStorms runs every storm under the tracer, alone and with its threads meeting at the tracer's tracepoints: every figure in its report is right.
 func TestStorms(t *testing.T) {
 	program := compiled(t)
 	for _, s := range storms {
@@ -61,5 +61,19 @@ func TestLives(t *testing.T) {
 	}
 	if l.began != 4 || l.endedTwice != 1 || l.neverEnded() != 2 || l.missing() != 1 || l.twice != 0 {
 		t.Errorf("%d began, %d ended twice, %d never, %d numbers missing, %d twice", l.began, l.endedTwice, l.neverEnded(), l.missing(), l.twice)
+	}
+}
+
+// TestNoWaits: a run in which nobody has waited is wrong, and one that cannot tell is an error.
+func TestNoWaits(t *testing.T) {
+	r := Result{Right: true}
+	if err := r.take(3, nil); err != nil || !r.Right || r.Waits != 3 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if err := r.take(0, os.ErrClosed); !errors.Is(err, os.ErrClosed) || !r.Right {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if err := r.take(0, nil); err != nil || r.Right {
+		t.Errorf("%v, %+v", err, r)
 	}
 }

@@ -65,7 +65,7 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 	return s, s.parse(<-said)
 }
 
-// parse reads what the storm's processes said of themselves.
+// parse reads what the storm's processes have written about themselves.
 func (s *session) parse(text []byte) error {
 	for line := range bytes.Lines(text) {
 		var p peak

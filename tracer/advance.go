@@ -23,9 +23,7 @@ func (s *Session) Next(ctx context.Context) (event.Event, error) {
 		if s.ended {
 			return nil, io.EOF
 		}
-		if s.next >= len(s.queue) {
-			s.queue, s.next = s.queue[:0], 0
-		}
+		s.queue, s.next = compact(s.queue, s.next)
 		if err := s.advance(ctx); err != nil {
 			return nil, err
 		}
@@ -36,17 +34,29 @@ func (s *Session) Next(ctx context.Context) (event.Event, error) {
 	return e, nil
 }
 
+// compact moves what is left of a queue to its front, where that is less than half. One event that is held each time must not keep the room of
+// those before it.
+func compact(queue []event.Event, next int) ([]event.Event, int) {
+	if next <= len(queue)/2 {
+		return queue, next
+	}
+	n := copy(queue, queue[next:])
+	clear(queue[n:])
+	return queue[:n], 0
+}
+
 // Pending says whether Next would return at once.
 func (s *Session) Pending() bool { return s.next < len(s.queue) && !s.isHeld() }
 
 // maxHeld is how many events wait behind a native stack without names at most.
 const maxHeld = 1 << 16
 
-// isHeld says whether the next event waits for its names. Where too many wait behind it, it waits itself.
+// isHeld says whether the next event waits for its names. Where too many wait behind it, it waits for them
+// itself, up to namingPatience.
 func (s *Session) isHeld() bool {
 	held := s.natives.naming.holds(s.queue[s.next])
 	if held && len(s.queue)-s.next > maxHeld {
-		s.natives.naming.wait()
+		s.natives.naming.wait(namingPatience)
 		held = false
 	}
 	return held

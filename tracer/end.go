@@ -47,7 +47,7 @@ func (s *Session) wind() error {
 	}
 	s.queue = append(s.queue, look.holders(&s.cells)...)
 	s.queue = append(s.queue, last...)
-	s.natives.naming.wait()
+	s.natives.naming.wait(endPatience)
 	s.queue = append(s.queue, s.watches.last()...)
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.missing++
@@ -118,6 +118,9 @@ func (s *Session) finish() *event.Finish {
 	end := now()
 	s.sayOverlooked(end)
 	s.devices.conclude()
+	if n := s.natives.naming.passed(); n > 0 {
+		s.certificate.leavesUnnamed("%d native stacks have no symbols: more came than can wait for them, or a file took too long to read", n)
+	}
 	f := &event.Finish{
 		Time: end, Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
 		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits()), GPUs: s.devices.named(), Problems: s.trouble, Unnamed: s.unnamed,

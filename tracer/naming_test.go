@@ -7,11 +7,11 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/native"
-	"ipytracer/tracer/process"
 )
 
 // slowFile is a file that, once it is shut, lets nobody read before the gate is open.
@@ -48,7 +48,7 @@ func TestNamesHoldNothingUp(t *testing.T) {
 	k.script = []records{
 		func(sink ledger.Sink) {
 			s.queue = append(s.queue, stack)
-			s.natives.naming.name(unnamedStack{stack, []codePlace{{module: module, name: "libc.so.6", vaddr: 0x100}, {frame: unknownFrame}}, []event.Frame{{Function: "f"}}})
+			s.natives.naming.name(unnamedStack{stack, []codePlace{{module: module, name: "libc.so.6", vaddr: 0x100}, unknownPlace}, []event.Frame{{Function: "f"}}})
 			together(change(1))(sink)
 		},
 		func(sink ledger.Sink) { // it comes to this although nothing has a name yet
@@ -79,58 +79,84 @@ func TestNamesHoldNothingUp(t *testing.T) {
 	}
 }
 
-// TestRulesAheadAreBounded: large libraries are made ready, once each, and no more than there is room for, whatever a target maps; small ones are not.
-func TestRulesAheadAreBounded(t *testing.T) {
-	const many = 60
-	fs := mapping(t, "libbig.so", many)
-	all := &natives{fs: fs}
-	i := &rulesInstrument{target: &target{pid: 7}, natives: all}
-	before := descriptors(t)
-	var last process.Mapping
-	for range 3 {
-		for m, err := range fs.Mappings(7) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if i.meet(listing{}, m); len(all.ahead.modules) > maxRulesAhead {
-				t.Fatalf("%d libraries are made ready", len(all.ahead.modules))
-			}
-			m.End = m.Start + largeCode
-			i.meet(listing{}, m)
-			last = m
+// TestNamesThatDoNotCome: what waits too long for names goes without symbols, and is counted; the file that holds it up is waited for once. When it
+// has been read after all, names are there again.
+func TestNamesThatDoNotCome(t *testing.T) {
+	libc, err := os.Open(thisLibc(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer libc.Close()
+	file := &slowFile{ReaderAt: libc, gate: make(chan struct{})}
+	module, err := native.Open(file, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.shut.Store(true)
+	var n naming
+	at := codePlace{module: module, name: "libc.so.6", vaddr: 0x100}
+	ask := func() *event.Stack {
+		stack := &event.Stack{}
+		n.name(unnamedStack{stack, []codePlace{at, unknownPlace}, []event.Frame{{Function: "f"}}})
+		return stack
+	}
+	first, second := ask(), ask()
+	if !n.holds(first) {
+		t.Fatal("it has names")
+	}
+	n.wait(0)
+	third := ask()
+	n.wait(time.Hour) // nothing is waited for again
+	for i, stack := range []*event.Stack{first, second, third} {
+		if n.holds(stack) || len(stack.Frames) != 3 || stack.Frames[0].Function != "libc.so.6+0x100" || stack.Frames[1].Function != "?" || stack.Frames[2].Function != "f" {
+			t.Errorf("stack %d: %+v", i, stack)
 		}
 	}
-	if n, opened := len(all.ahead.modules), descriptors(t)-before; n != maxRulesAhead || opened > maxRulesAhead {
-		t.Errorf("%d libraries are made ready, %d descriptors", n, opened)
+	if n.passed() != 3 || n.frames != 0 {
+		t.Errorf("%d stacks have no symbols, %d frames are kept", n.passed(), n.frames)
 	}
-	for m := range fs.Mappings(7) {
-		if all.module(i.target, m) != nil {
-			t.Errorf("%s is a library", m.Path)
-		}
-		break
-	}
-	i.close()
-	all.close()
-	if left := descriptors(t) - before; left > 0 {
-		t.Errorf("%d descriptors are left", left)
-	}
-	if all.prepare(i.target, last); len(all.ahead.modules) > maxRulesAhead {
-		t.Error("one more is made ready")
+	before := &first.Frames[0]
+	close(file.gate)
+	<-n.running
+	fourth := ask()
+	if n.wait(time.Hour); len(fourth.Frames) != 3 || n.passed() != 3 || &first.Frames[0] != before {
+		t.Errorf("%+v, %d stacks have no symbols", fourth, n.passed())
 	}
 }
 
-// TestRulesAhead: a library that was made ready is the one that is walked through.
-func TestRulesAhead(t *testing.T) {
-	h := &fakeHost{}
-	m := h.has(t, thisLibc(t))
-	all := &natives{fs: process.FS{}}
-	all.prepare(&target{pid: os.Getpid()}, m)
-	p := all.ahead.modules[m.File]
-	if p == nil {
-		t.Fatal("it is not made ready")
+// TestNamesAreBounded: stacks that find no room take none, however many come; a stack in front of the same Python code shares its frames.
+func TestNamesAreBounded(t *testing.T) {
+	n := naming{idle: true, frames: maxUnnamed - 1}
+	python := []event.Frame{{Function: "f"}, {Function: "g"}}
+	all := []*event.Stack{{}, {}, {}}
+	for i, stack := range all {
+		u := unnamedStack{event: stack, places: []codePlace{unknownPlace, {function: "x"}}}
+		if i < 2 {
+			u.rest = python
+		}
+		n.name(u)
 	}
-	if got := all.module(&target{pid: os.Getpid()}, m); got == nil || got != p.module {
-		t.Errorf("%p, made ready %p", got, p.module)
+	a, b, alone := all[0].Frames, all[1].Frames, all[2].Frames
+	if len(n.todo) > 0 || n.passed() != 3 || len(a) != 3 || &a[0] != &b[0] || a[0].Function != "?" || !a[0].Native || a[2].Function != "g" || len(alone) != 1 {
+		t.Errorf("%d wait, %d have no symbols: %+v, %+v", len(n.todo), n.passed(), a, alone)
 	}
-	all.close()
+}
+
+// TestQueueIsCompact: a queue in which one event is held each time keeps no room of those that are handed out.
+func TestQueueIsCompact(t *testing.T) {
+	var queue []event.Event
+	next := 0
+	for i := range 10000 {
+		queue = append(queue, &event.Change{Stack: uint64(i)}, &event.Change{Stack: uint64(i)})
+		for len(queue)-next > 1 { // one is held
+			queue[next] = nil
+			next++
+		}
+		if queue, next = compact(queue, next); queue[next].(*event.Change).Stack != uint64(i) {
+			t.Fatalf("the one that is left is another: %+v", queue[next])
+		}
+	}
+	if cap(queue) > 16 {
+		t.Errorf("a queue of %d has room for %d", len(queue)-next, cap(queue))
+	}
 }

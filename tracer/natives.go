@@ -26,6 +26,7 @@ type natives struct {
 	places  int        // of all targets
 	opening sync.Mutex // held for files
 	files   []io.Closer
+	closed  bool // files are closed, and so is what comes later
 	stacks  map[uint64]*event.Stack
 	frames  int    // of all of them
 	mapped  uint32 // mappings of code that were ever seen
@@ -53,46 +54,56 @@ func (n *natives) keep(wanted bool, s *event.Stack) {
 }
 
 func (n *natives) close() {
-	n.naming.wait()
-	n.ahead.wait()
+	n.ahead.stop()
+	n.naming.wait(endPatience)
+	n.opening.Lock()
+	defer n.opening.Unlock()
 	for _, f := range n.files {
 		_ = f.Close()
 	}
-	n.files, n.modules = nil, nil
+	n.files, n.modules, n.closed = nil, nil, true
 }
 
 // closeLater keeps a file until the session closes. Any goroutine may call it.
 func (n *natives) closeLater(f io.Closer) {
 	n.opening.Lock()
 	defer n.opening.Unlock()
+	if n.closed {
+		_ = f.Close()
+		return
+	}
 	n.files = append(n.files, f)
 }
 
-// module opens the file behind a mapping, once. Nil if that cannot be done, or it is no ELF file.
-func (all *natives) module(t *target, m process.Mapping) *native.Module {
+// module opens the file behind a mapping, once. Nil if that cannot be done, or it is no ELF file, or, where pending is true, it is not known yet.
+func (all *natives) module(t *target, m process.Mapping) (found *native.Module, pending bool) {
 	if known, ok := all.modules[m.File]; ok || len(all.modules) >= maxModules {
-		return known
+		return known, false
 	}
 	if all.modules == nil {
 		all.modules = map[process.FileID]*native.Module{}
 	}
-	if module, known := all.ahead.take(m.File); known {
+	module, known, pending := all.ahead.take(m.File)
+	if pending {
+		return nil, true
+	}
+	if known {
 		all.modules[m.File] = module
-		return module
+		return module, false
 	}
 	all.modules[m.File] = nil
 	file, err := all.fs.OpenMapping(t.pid, m)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	module, err := native.Open(file.File, all.debugFiles(t), &all.room)
+	module, err = native.Open(file.File, all.debugFiles(t), &all.room)
 	if err != nil {
 		_ = file.File.Close()
-		return nil
+		return nil, false
 	}
 	all.closeLater(file.File)
 	all.modules[m.File] = module
-	return module
+	return module, false
 }
 
 // StackCopy unwinds what the kernel could not, hands in the rules it took, and queues the stack.
@@ -132,7 +143,7 @@ func (all *natives) queue(out *event.Stack, from *ledger.NativeStack) {
 	t := all.target(int(from.PID))
 	u := unnamedStack{event: out}
 	for i, pc := range from.PCs {
-		at := codePlace{frame: unknownFrame}
+		at := unknownPlace
 		if t != nil {
 			at = all.place(t, pc, from.Leaf && i == 0)
 		}
@@ -147,13 +158,10 @@ func (all *natives) queue(out *event.Stack, from *ledger.NativeStack) {
 		out.More = true
 	}
 	if from.Python != 0 && from.End != ledger.NativePython { // something is between the last call and Python
-		u.places = append(u.places, codePlace{frame: unknownFrame})
+		u.places = append(u.places, unknownPlace)
 	}
 	all.naming.name(u)
 }
-
-// unknownFrame stands for calls that are not known.
-var unknownFrame = event.Frame{Function: "?", Native: true}
 
 // nativeText bounds a module's name and makes it valid.
 func nativeText(text string, limit int) string {

@@ -7,7 +7,6 @@ import (
 	"sort"
 	"time"
 
-	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/native"
 	"ipytracer/tracer/process"
@@ -172,7 +171,11 @@ func (all *natives) rule(t *target, pc uint64, leaf bool) native.Rule {
 	if k.ruled {
 		return k.rule
 	}
-	if module := all.moduleOf(t, m.Mapping); module != nil {
+	module, pending := all.moduleOf(t, m.Mapping)
+	if pending { // the next copy may find it
+		return native.Rule{}
+	}
+	if module != nil {
 		if bias, ok := module.Bias(m.Start, m.Offset); ok {
 			k.rule = module.Rule(at.address() - bias)
 		}
@@ -189,10 +192,10 @@ var ledgerBases = [...]ledger.Base{
 	native.BPDeref: ledger.BaseBPDeref,
 }
 
-// moduleOf is the ELF file of a mapping, nil if there is none.
-func (all *natives) moduleOf(t *target, m process.Mapping) *native.Module {
+// moduleOf is the ELF file of a mapping, nil if there is none, or, where pending is true, it is not known yet.
+func (all *natives) moduleOf(t *target, m process.Mapping) (found *native.Module, pending bool) {
 	if m.File.Inode == 0 {
-		return nil
+		return nil, false
 	}
 	return all.module(t, m)
 }
@@ -204,18 +207,18 @@ func (all *natives) place(t *target, pc uint64, leaf bool) codePlace {
 	at := place{pc, leaf}
 	m := all.at(t, at.address())
 	named := func(function, module string) codePlace {
-		return codePlace{frame: event.Frame{Function: function, Native: true, Module: module}}
+		return codePlace{function: function, name: module}
 	}
 	switch {
 	case m.End == 0:
-		return codePlace{frame: unknownFrame}
+		return unknownPlace
 	case m.Path == "[vdso]":
 		return named(m.Path, m.Path)
 	case m.File.Inode == 0:
 		return named("[anon]", "[anon]")
 	}
 	name := nativeText(path.Base(m.Path), maxModuleName)
-	module := all.moduleOf(t, m.Mapping)
+	module, _ := all.moduleOf(t, m.Mapping)
 	if module == nil {
 		return named(fmt.Sprintf("%s+%#x", name, pc-m.Start+m.Offset), name)
 	}

@@ -11,11 +11,12 @@ import (
 type prices struct {
 	ledger   accounts
 	log      *slog.Logger
-	unpaid   bool // nobody pays: they are only wanted for what the user is told
+	unpaid   bool // nobody pays: the user only wants to know them
 	costs    ledger.Costs
 	measured chan measurement // nil: nothing is being measured
 	again    time.Time        // when to measure again; the zero time: never
 	times    int              // they were measured
+	tries    int              // to measure them
 }
 
 type measurement struct {
@@ -23,7 +24,7 @@ type measurement struct {
 	err   error
 }
 
-// A noisy measurement is repeated after this time, then after three times that, and so on, so often at most in all.
+// A measurement that is noisy or fails is repeated after this time, then after three times that, and so on, so often at most in all.
 const (
 	measuredAgain = 5 * time.Second
 	measuredMost  = 5
@@ -83,23 +84,42 @@ func (p *prices) wait() {
 
 func (p *prices) take(m measurement) error {
 	p.measured = nil
+	p.tries++
 	if m.err != nil {
-		p.log.Warn("the cost of a probe could not be measured, assuming a usual one", "error", m.err)
+		p.fail(m.err)
 		return nil
 	}
 	if p.times++; p.times > 1 {
 		m.costs = p.costs.Least(m.costs)
 	}
 	p.costs = m.costs
-	if p.costs.Noisy && p.times < measuredMost {
-		after := measuredAgain
-		for range p.times - 1 {
-			after *= 3
-		}
-		p.again = time.Now().Add(after)
+	if p.costs.Noisy {
+		p.repeat()
 	}
 	p.log.Debug("cost of a probe", "emulated", p.costs.Emulated, "stepped", p.costs.Stepped, "noisy", p.costs.Noisy)
 	return p.tell()
+}
+
+// fail says which costs hold although a measurement failed, and has them measured again.
+func (p *prices) fail(err error) {
+	if p.times == 0 {
+		p.log.Warn("the cost of a probe could not be measured, assuming a usual one", "error", err)
+	} else {
+		p.log.Warn("the cost of a probe could not be measured again, keeping the one that was measured", "error", err)
+	}
+	p.repeat()
+}
+
+// repeat has the costs measured again after a while, unless that was done often enough.
+func (p *prices) repeat() {
+	if p.tries >= measuredMost {
+		return
+	}
+	after := measuredAgain
+	for range p.tries - 1 {
+		after *= 3
+	}
+	p.again = time.Now().Add(after)
 }
 
 // hit is what one costs, without what its program does.
@@ -124,7 +144,7 @@ var discounts = map[ledger.Group]uint{
 	// PyTorch's totals come with work on a GPU, which the CPU runs ahead of, and a training loop that makes some thousand tensors a
 	// step must not lose its peaks.
 	ledger.GroupTorch: 4,
-	// Who asks for cpu.heap has been told that it is dear, and figures without lines are not what was asked for. The meter itself
+	// The documentation of cpu.heap says that it is dear, and figures without lines are not what was asked for. The meter itself
 	// is never stepped down.
 	ledger.GroupBlocks: 8,
 }
@@ -146,7 +166,7 @@ func (p *prices) tell() error {
 			return err
 		}
 	}
-	// Each of malloc's blocks is streamed while its lines are found out. The hit has no price: who asks for the meter has been told what it takes.
+	// Each of malloc's blocks is streamed while its lines are found out. The hit has no price: the documentation of the meter says what it takes.
 	block := work[ledger.GroupHeap]
 	return p.ledger.SetPrice(ledger.GroupBlocks, ledger.Costs{Emulated: block, Stepped: block}, discounts[ledger.GroupBlocks])
 }

@@ -226,15 +226,15 @@ func (t *Frames) common(at uint64) (*Common, bool) {
 
 // Prepare makes lookups fast that have not been made yet: it has the kernel read what they will read, up to limit bytes, and notes where in
 // the sorted table which addresses are, 16 bytes for each 1,000 functions. It keeps nothing else. Of a gigabyte library with 300,000 functions
-// that is 5 KiB. What the file says of its sizes is bounded.
-func (t *Frames) Prepare(limit int64, room *Room) {
+// that is 5 KiB. What the file says of its sizes is bounded. It asks isOver before each read, and returns early where that is true.
+func (t *Frames) Prepare(limit int64, room *Room, isOver func() bool) {
 	chunk := make([]byte, prepareChunk)
-	limit = t.mark(chunk, limit, room)
+	limit = t.mark(chunk, limit, room, isOver)
 	s := t.file.headers.Section(".eh_frame")
 	if s == nil || s.Type == elf.SHT_NOBITS {
 		return
 	}
-	for at := uint64(0); at < s.Size && limit > 0; {
+	for at := uint64(0); at < s.Size && limit > 0 && !isOver(); {
 		n := t.file.readSome(s.Addr+at, chunk[:min(uint64(len(chunk)), s.Size-at)])
 		if n <= 0 {
 			return
@@ -244,11 +244,11 @@ func (t *Frames) Prepare(limit int64, room *Room) {
 }
 
 // mark notes where in the sorted table which addresses are, and returns what is left of limit.
-func (t *Frames) mark(chunk []byte, limit int64, room *Room) int64 {
+func (t *Frames) mark(chunk []byte, limit int64, room *Room, isOver func() bool) int64 {
 	step := max(blockPairs, (t.count+maxMarks-1)/maxMarks)
 	if t.header != 0 && t.count > 0 && room.take((t.count/step+1)*8) {
 		marks := make([]uint64, 0, t.count/step+1)
-		for i := uint64(0); i < t.count && limit > 0; i += step {
+		for i := uint64(0); i < t.count && limit > 0 && !isOver(); i += step {
 			n := t.file.readSome(t.header+tableHeader+pairSize*i, chunk[:min(uint64(len(chunk)), pairSize*min(step, t.count-i))])
 			if n < pairSize {
 				break

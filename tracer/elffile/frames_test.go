@@ -52,7 +52,7 @@ func TestIndexedFrames(t *testing.T) {
 		t.Errorf("%d entries are of signal handlers' frames", signals)
 	}
 	prepared := ReadFrames(f, nil)
-	prepared.Prepare(64<<20, &Room{Bytes: 1 << 20})
+	prepared.Prepare(64<<20, &Room{Bytes: 1 << 20}, func() bool { return false })
 	if want := (with.count + blockPairs - 1) / blockPairs; uint64(len(prepared.marks)) != want {
 		t.Fatalf("%d marks, want %d", len(prepared.marks), want)
 	}
@@ -86,9 +86,15 @@ func TestPrepareIsBounded(t *testing.T) {
 			{SectionHeader: elf.SectionHeader{Name: ".eh_frame", Type: elf.SHT_PROGBITS, Addr: 1 << 40, Size: 1 << 61}}}}}
 		frames := &Frames{file: f, header: 1 << 20, count: 1<<32 - 1}
 		left := &Room{Bytes: room}
-		frames.Prepare(limit, left)
+		frames.Prepare(limit, left, func() bool { return false })
 		if lies.bytes > limit+prepareChunk || lies.reads > 2*maxMarks || len(frames.marks) > maxMarks+1 || room-left.Bytes > 8*(maxMarks+1) {
 			t.Errorf("%d reads of %d bytes, %d marks, %d bytes of room", lies.reads, lies.bytes, len(frames.marks), room-left.Bytes)
+		}
+		asked := 0
+		lies.reads = 0
+		(&Frames{file: f, header: 1 << 20, count: 1<<32 - 1}).Prepare(limit, &Room{Bytes: room}, func() bool { asked++; return asked > 3 })
+		if lies.reads > 3 {
+			t.Errorf("%d reads, and it was over behind 3", lies.reads)
 		}
 		lies.reads = 0
 		if _, ok := frames.At(1 << 50); ok || lies.reads > 100 {

@@ -20,7 +20,7 @@ type storm struct {
 	rounds, threads int
 	lingering       uint32 // of boundaries and ends
 
-	statuses int // what wait(2) said of its children, all in all
+	statuses int // statuses of children that wait(2) returned, all in all
 	collected
 	ended []BoundaryExtra // of the ends, in their order
 }

@@ -115,6 +115,24 @@ func TestDrainWaits(t *testing.T) {
 	}
 }
 
+// TestEachIsWaitedFor: a record that took its time leaves the next one as much as it had.
+func TestEachIsWaitedFor(t *testing.T) {
+	o := overtakes(t)
+	next := 0
+	o.l.rings.overtaken.meanwhile = func() {
+		o.write(t, next)
+		next++
+	}
+	var c collected
+	if err := o.l.Drain(&c); err != nil {
+		t.Fatal(err)
+	}
+	o.check(t, &c, 1, 2, 3)
+	if o.l.rings.overtaken.waited != 3 {
+		t.Errorf("%d waits were begun for 3 records", o.l.rings.overtaken.waited)
+	}
+}
+
 // TestNeverWritten: a record that does not come is lost, and that is said; the ones behind it are not.
 func TestNeverWritten(t *testing.T) {
 	o := overtakes(t)

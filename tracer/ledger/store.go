@@ -38,6 +38,7 @@ func (l *Ledger) recover(ticket uint64, due bool, sink Sink) error {
 			if err := l.accept(&b, sink); err != nil {
 				return err
 			}
+			waiting = wait{} // the next one is another CPU's
 		case !due:
 			return nil
 		case b.Ticket > l.rings.expected || waiting.isOver():

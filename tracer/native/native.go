@@ -38,8 +38,9 @@ func Open(file io.ReaderAt, debug elffile.Finder, room *elffile.Room) (*Module, 
 const Prepared = 64 << 20
 
 // Prepare makes the first lookups of rules as fast as later ones: the tables of a library that the process has only mapped lie on a disk. It
-// keeps 256 KiB at most, next to nothing of most files. It must have returned before anything else is asked.
-func (m *Module) Prepare() { m.frames.Prepare(Prepared, m.room) }
+// keeps 256 KiB at most, next to nothing of most files. It asks isOver before each read, and returns early where that is true. It must have
+// returned before anything else is asked.
+func (m *Module) Prepare(isOver func() bool) { m.frames.Prepare(Prepared, m.room, isOver) }
 
 // Bias returns what is to be added to the file's addresses to get those of a process, see [elffile.File.Bias].
 func (m *Module) Bias(start, offset uint64) (bias uint64, ok bool) { return m.file.Bias(start, offset) }

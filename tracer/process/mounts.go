@@ -89,6 +89,16 @@ func (fs FS) isDistant(pid int, id FileID) (kind string, distant bool) {
 	return "", true
 }
 
+// IsDistant reports whether reading a mapped file may wait for somebody, such as a server of the traced process's own: then a [Helper] reads it.
+// Without a Helper nothing is taken to be distant.
+func (fs FS) IsDistant(pid int, id FileID) bool {
+	if fs.Helper == nil {
+		return false
+	}
+	_, distant := fs.isDistant(pid, id)
+	return distant
+}
+
 // seesDistant says whether any path of a process may lead to a file that is distant.
 func (fs FS) seesDistant(pid int) bool {
 	for _, m := range fs.mounts(fmt.Sprint(pid)) {
