@@ -28,20 +28,27 @@ func (f *slowFile) ReadAt(p []byte, at int64) (int, error) {
 	return f.ReaderAt.ReadAt(p, at)
 }
 
-// TestNamesHoldNothingUp: while the symbols of a library are being read, the session goes on reading what the kernel half has; what is queued
-// behind the stack comes out behind it, when it has its names.
-func TestNamesHoldNothingUp(t *testing.T) {
+// slowLibc is the C library of this program, opened, and its file, which nobody reads from now on until the gate is open.
+func slowLibc(t *testing.T) (*native.Module, *slowFile) {
+	t.Helper()
 	libc, err := os.Open(thisLibc(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer libc.Close()
+	t.Cleanup(func() { libc.Close() })
 	file := &slowFile{ReaderAt: libc, gate: make(chan struct{})}
 	module, err := native.Open(file, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file.shut.Store(true)
+	return module, file
+}
+
+// TestNamesHoldNothingUp: while the symbols of a library are being read, the session goes on reading what the kernel half has; what is queued
+// behind the stack comes out behind it, when it has its names.
+func TestNamesHoldNothingUp(t *testing.T) {
+	module, file := slowLibc(t)
 	k := &fakeKernel{}
 	s := attached(t, k, Options{})
 	stack := &event.Stack{Number: 1}
@@ -82,17 +89,7 @@ func TestNamesHoldNothingUp(t *testing.T) {
 // TestNamesThatDoNotCome: what waits too long for names goes without symbols, and is counted; the file that holds it up is waited for once. When it
 // has been read after all, names are there again.
 func TestNamesThatDoNotCome(t *testing.T) {
-	libc, err := os.Open(thisLibc(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer libc.Close()
-	file := &slowFile{ReaderAt: libc, gate: make(chan struct{})}
-	module, err := native.Open(file, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file.shut.Store(true)
+	module, file := slowLibc(t)
 	var n naming
 	at := codePlace{module: module, name: "libc.so.6", vaddr: 0x100}
 	ask := func() *event.Stack {
