@@ -167,7 +167,7 @@ bench-page: $(PAGE_MODULES) build ## the processor time that pages take of Chrom
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it
-	TRACER_REQUIRE_BPF=1 $(GO) test -race -vet=off -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -race -vet=off -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)

@@ -3,7 +3,7 @@
     gotest.py ARGUMENTS OF go test ...     every test they name. SKIPPED=FILE: the file gets the tests that were skipped
     gotest.py --skipped FILE ARGUMENTS     these tests alone. One that is skipped again fails, unless .ci/may-skip has it
 
-RERUN=N: up to N tests that fail are run again, alone and twice. If they pass, so does this; what they said the first time stands above, and their names
+RERUN=N: up to N tests that fail are run again, alone and twice, with -race if that is among the arguments. If they pass, so does this; what they said the first time stands above, and their names
 go to the file AGAIN; COUNTS is a file for how many tests passed, failed and were skipped. Whatever fails without the name of a test (a build, a
 time-out) fails. So does a panic, behind which no test of its package ran. GO is the go command.
 """
@@ -144,15 +144,16 @@ def only(path, arguments):
     return whole
 
 
-def again(run, most):
+def again(run, most, arguments):
     """Runs what failed once more, alone and twice. Returns the exit status."""
+    kept = [a for a in arguments if a == "-race"]
     tests = sorted({(package, test.split("/", 1)[0]) for package, test in run.failed})
     if run.unnamed or not tests or len(tests) > most:
         if most:
             print("gotest: not run again: %s" % ", ".join([t for _, t in tests] + sorted(run.unnamed)))
         return run.status
     for package, test in tests:
-        second = Run().run(["-count=2", "-timeout", "20m", "-run", "^%s$" % test, package])
+        second = Run().run([*kept, "-count=2", "-timeout", "20m", "-run", "^%s$" % test, package])
         wanted = {key for key in run.failed if key[0] == package and key[1].split("/", 1)[0] == test}
         if second.status or not wanted <= second.passed - second.failed - second.skipped:
             print("gotest: run again, not each of these passed twice: %s" % ", ".join(sorted(name for _, name in wanted)))
@@ -182,7 +183,7 @@ def main(arguments):
         if os.environ.get("SKIPPED"):
             with open(os.environ["SKIPPED"], "w", encoding="utf-8") as f:
                 f.writelines("%s %s\n" % key for key in leaves(run.skipped))
-    status = run.status and again(run, int(os.environ.get("RERUN") or 0))
+    status = run.status and again(run, int(os.environ.get("RERUN") or 0), arguments)
     sys.stdout.flush()
     # One that passed has shown nothing itself if there are tests in it, be they skipped.
     counts = [len(leaves(run.passed, run.failed | run.skipped)), len(leaves(run.failed)), len(leaves(run.skipped))]

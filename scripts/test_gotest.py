@@ -105,6 +105,17 @@ class GoTest(unittest.TestCase):
         self.assertIn("the first time", said)
         self.assertEqual(self.read("again"), "small/flaky TestFlaky failed once, and passed twice alone\n")
 
+    def test_again_with_race(self):
+        """What the race detector finds only now and then is looked for with the race detector."""
+        self.write("racy/race_test.go", "//go:build race\n\npackage racy\n\nfunc init() { raced = true }\n")
+        self.write("racy/racy_test.go", HEAD % "racy" + """
+var raced bool
+func TestRacy(t *testing.T) { if raced { t.Fatal("a race") } }
+""")
+        status, said = self.gotest("-race", "-count=1", "./racy", RERUN="3")
+        self.assertNotEqual(status, 0, said)
+        self.assertIn("a race", said)
+
 
 if __name__ == "__main__":
     unittest.main()
