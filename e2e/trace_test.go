@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -139,15 +138,8 @@ func readReport(t *testing.T, path string) *model.Report {
 // eachEvent hands out the events of a source that has an end.
 func eachEvent(t *testing.T, source event.Source, do func(event.Event)) {
 	t.Helper()
-	for {
-		e, err := source.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		do(e)
+	if err := event.Each(t.Context(), source, do); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ipytracer/attribution"
+	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/tracer"
 	"ipytracer/tracer/launch"
@@ -110,18 +111,12 @@ func capture(limit int64) (<-chan []byte, *os.File, error) {
 }
 
 // collect follows a session to its end.
-func collect(ctx context.Context, live *tracer.Session) (*model.Report, error) {
+func collect(ctx context.Context, live event.Source) (*model.Report, error) {
 	tracker := attribution.New()
-	for {
-		e, err := live.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return tracker.Report(), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		tracker.Add(e)
+	if err := event.Each(ctx, live, tracker.Add); err != nil {
+		return nil, err
 	}
+	return tracker.Report(), nil
 }
 
 // compareWorkload puts the figures of a report beside the truths.

@@ -100,19 +100,16 @@ func (l *lives) init() {
 func (l *lives) collect(ctx context.Context, live event.Source) (*model.Report, error) {
 	l.init()
 	tracker := attribution.New()
-	for {
-		e, err := live.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return tracker.Report(), nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := event.Each(ctx, live, func(e event.Event) {
 		if b, ok := e.(*event.Boundary); ok {
 			l.see(b)
 		}
 		tracker.Add(e)
+	})
+	if err != nil {
+		return nil, err
 	}
+	return tracker.Report(), nil
 }
 
 func (l *lives) see(b *event.Boundary) {
