@@ -12,7 +12,11 @@ type chunk struct {
 	hops       uint8 // from there, up to nearHops + 1
 	plain      bool  // nothing is known of what it is: only references to objects of Python's are looked for
 	storage    bool  // it is a c10::StorageImpl
+	numbers    span  // words that are no references
 }
+
+// span is a part of an object, in bytes from its beginning; the zero value is none.
+type span struct{ from, to int }
 
 const (
 	// nearHops is how far an object's own memory is looked into at once: a tensor refers to its implementation, that to a
@@ -73,7 +77,7 @@ func (w *walker) visitChunk(c chunk) (next []chunk) {
 	}
 	for at := 0; at+8 <= len(raw) && !w.done(); at += 8 {
 		first := word(at)
-		if first < lowestAddress {
+		if first < lowestAddress || at >= c.numbers.from && at < c.numbers.to {
 			continue
 		}
 		if !c.plain && w.pointsAt(c.node, first, false) {
@@ -153,7 +157,8 @@ func (w *walker) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 			size = storage
 		}
 	}
-	return chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl")}, size > 0 && w.takes(addr, hops)
+	c = chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl"), numbers: numbersOf(class)}
+	return c, size > 0 && w.takes(addr, hops)
 }
 
 // wordSize is how much malloc may have given an object beyond its end, in bytes: that is of whoever had the piece before.
@@ -164,7 +169,25 @@ const wordSize = 8
 // last word of the piece is either that, or somebody else's address: taken for a reference it has named a list of tensors as the holder of another's.
 func endsInNumbers(class string) bool {
 	return strings.HasPrefix(class, "N3c10") && (strings.Contains(class, "TensorImpl") || strings.Contains(class, "StorageImpl")) ||
-		strings.HasPrefix(class, "N5torch8autograd") && strings.HasSuffix(class, "MetaE")
+		isAutogradMeta(class)
+}
+
+// numbersOf returns where a PyTorch object that each tensor has keeps what is no reference, and is in part never written: there lies what the piece of
+// memory had before, such as the address of a block that was given back and is another tensor's now. A c10::TensorImpl has its sizes and strides, room
+// for five of each, and counts there, behind the references of any version; torch::autograd::AutogradMeta, and what is derived from it, the
+// std::string of a name (PyTorch 1.0 to 2.11).
+func numbersOf(class string) span {
+	switch {
+	case strings.Contains(class, "TensorImpl"): // or derived from it
+		return span{72, 176}
+	case isAutogradMeta(class):
+		return span{8, 40}
+	}
+	return span{}
+}
+
+func isAutogradMeta(class string) bool {
+	return strings.HasPrefix(class, "N5torch8autograd") && strings.HasSuffix(class, "MetaE")
 }
 
 // vector returns the memory of a std::vector: three pointers, to its begin, its end, and the end of what is reserved.
