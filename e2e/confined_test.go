@@ -160,7 +160,7 @@ func TestReportIsSecluded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	for deadline := time.Now().Add(30 * time.Second); !secluded(cmd.Process.Pid); {
+	for deadline := time.Now().Add(patience); !secluded(cmd.Process.Pid); {
 		if hasEnded(cmd.Process.Pid) || time.Now().After(deadline) {
 			t.Fatal("it did not wait for the recording, or not secluded")
 		}

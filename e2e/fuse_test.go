@@ -218,7 +218,7 @@ func TestSilentFileInterrupted(t *testing.T) {
 		select {
 		case <-ended:
 			t.Logf("%v: ended after %v", sig, time.Since(began))
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Errorf("%v: the tracer has not ended", sig)
 			_ = cmd.Process.Kill()
 		}

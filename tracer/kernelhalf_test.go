@@ -33,6 +33,7 @@ type fakeKernel struct {
 	lost      []event.Loss
 	probes    atomic.Int64 // in place; several are taken out at a time
 	closed    int
+	idle      func() // called where nothing is left to hand out; then it waits until it is woken, whatever the time
 }
 
 func (k *fakeKernel) note(format string, args ...any) {
@@ -52,9 +53,18 @@ func (k *fakeKernel) Poll(deadline time.Time, sink ledger.Sink) error {
 		return nil
 	}
 	if len(asked) == 0 {
+		wait := time.Until(deadline)
+		idle := k.idle != nil && wait > 0
+		if idle {
+			wait = time.Minute
+			k.idle()
+		}
 		select {
 		case <-k.woken:
-		case <-time.After(time.Until(deadline)):
+		case <-time.After(wait):
+			if idle {
+				return errors.New("nobody woke it")
+			}
 		}
 	}
 	return nil

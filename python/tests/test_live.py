@@ -11,7 +11,7 @@ from .shells import ShellTest
 
 def until(true):
     """Wait for what another thread does."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + 120
     while not true():
         if time.monotonic() > end:
             raise AssertionError("it has not come")

@@ -103,7 +103,7 @@ class WithTracer(ShellTest):
         self.tracer.answers = False
         start = time.monotonic()
         self.assertEqual(self.run_cell("x = 1"), [])
-        self.assertLess(time.monotonic() - start, 1)
+        self.assertLess(time.monotonic() - start, 15)     # a test waits for 20 otherwise
         self.tracer.settle()
         self.tracer.put({"id": 1, "windows": [fake.window(2)]})
         self.patience(20)

@@ -135,6 +135,15 @@ func (n *notebook) packet() *answerOf {
 	return &a
 }
 
+// drain reads what lies there.
+func (n *notebook) drain() {
+	for {
+		if _, _, err := unix.Recvfrom(n.end, make([]byte, 1), unix.MSG_DONTWAIT); err != nil {
+			return
+		}
+	}
+}
+
 func (n *notebook) send(text string) {
 	n.t.Helper()
 	if err := unix.Send(n.end, []byte(text), unix.MSG_NOSIGNAL); err != nil {

@@ -22,7 +22,7 @@ func TestCutsAmongChanges(t *testing.T) {
 	l := load(t, Options{lingering: 200})
 	pid, _, _, _ := again(t, l, "LEDGER_FALLS")
 	var c collected
-	for range 50 {
+	for rounds := 0; rounds < 50 || rounds < 5000 && c.segmentsOf(event.ResidentAnon) < 100; rounds++ {
 		for range 40 {
 			if err := l.Detach(pid); err != nil { // any boundary
 				t.Fatal(err)
@@ -67,6 +67,17 @@ func TestCutsAmongChanges(t *testing.T) {
 	if wrong > 0 {
 		t.Errorf("%d segments of %d", wrong, len(c.boundaries))
 	}
+}
+
+// segmentsOf returns in how many segments a meter changed.
+func (c *collected) segmentsOf(m event.Meter) int {
+	in := map[uint64]bool{}
+	for _, e := range c.changes {
+		if e.Meter == m && e.Passed == 0 {
+			in[e.Segment] = true
+		}
+	}
+	return len(in)
 }
 
 // fall takes one page and gives back two, again and again, so that each segment is lower than the one before.

@@ -199,20 +199,16 @@ func TestCPUTimeIsExact(t *testing.T) {
 
 // TestVanishing reads processes while they come and go.
 func TestVanishing(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
+	const most = 200
 	pids := make(chan int)
 	go func() {
 		defer close(pids)
-		for ctx.Err() == nil {
+		for range most {
 			cmd := exec.Command("/bin/true")
 			if cmd.Start() != nil {
 				return
 			}
-			select {
-			case pids <- cmd.Process.Pid:
-			case <-ctx.Done():
-			}
+			pids <- cmd.Process.Pid
 			cmd.Wait()
 		}
 	}()
@@ -225,7 +221,7 @@ func TestVanishing(t *testing.T) {
 			}
 		}
 	}
-	if count < 10 {
+	if count < most {
 		t.Errorf("only %d processes seen", count)
 	}
 }

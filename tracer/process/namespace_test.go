@@ -188,7 +188,7 @@ func TestPythons(t *testing.T) {
 	needPython(t)
 	k := start(t, exec.Command(python, "-S", script, "-f", "/run/kernel-v2-1.json"))
 
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	all, err := live.Pythons(ctx, isInterpreter)
 	if err != nil {
