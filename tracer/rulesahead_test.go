@@ -3,6 +3,7 @@ package tracer
 import (
 	"os"
 	"testing"
+	"time"
 
 	"ipytracer/tracer/native"
 	"ipytracer/tracer/process"
@@ -93,6 +94,12 @@ func TestRulesAheadHoldNothingUp(t *testing.T) {
 	all.prepare(target, slow)
 	<-reads
 	all.prepare(target, other)
+	behind := all.ahead.modules[other.File]
+	behind.asked = true
+	close(behind.wanted)
+	if !isClosed(behind.done, time.Minute) { // the machine may be busy: module would wait for less
+		t.Fatal("the one behind it waits for its turn")
+	}
 	if module, pending := all.module(target, other); module == nil || pending {
 		t.Errorf("the one behind it: %p, pending: %v", module, pending)
 	}
