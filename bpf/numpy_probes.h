@@ -50,12 +50,14 @@ static __noinline __u64 at_place(struct pt_regs *regs, __u32 place)
 	return all[place & 15];
 }
 
-/* The size, or SIZE_NOT_KNOWN. */
+/* The size, or SIZE_NOT_KNOWN. Where there is a block, calloc has made sure that a product does not overflow. */
 static __always_inline __s64 told_size(struct pt_regs *regs, __u64 cookie)
 {
-	__u32 place = cookie >> 8 & 0xff;
+	__u32 place = cookie >> 8 & 0xff, times = cookie >> 16 & 0xff;
 	__s64 size = place == PLACE_NONE ? SIZE_NOT_KNOWN : (__s64)at_place(regs, place);
 
+	if (place != PLACE_NONE && times != PLACE_NONE)
+		size *= (__s64)at_place(regs, times);
 	return size < 0 ? SIZE_NOT_KNOWN : size;
 }
 

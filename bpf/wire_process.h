@@ -69,8 +69,9 @@ enum foreign {
 };
 
 /*
- * Where a block's address (bits 0-7 of a cookie) and its size (bits 8-15) lie: the number of a register, as the
- * processor numbers them, or with PLACE_STACK how many words above the stack pointer.
+ * Where a block's address (bits 0-7 of a cookie), its size (bits 8-15) and what that is to be multiplied by (bits
+ * 16-23) lie: the number of a register, as the processor numbers them, or with PLACE_STACK how many words above the
+ * stack pointer.
  */
 enum array_place { PLACE_STACK = 1 << 6, PLACE_NONE = 0xff };
 

@@ -16,12 +16,15 @@ func arrayPlacements(sites numpy.Sites) []ledger.Placement {
 	placement := func(p ledger.Program, sites []numpy.Site) ledger.Placement {
 		out := ledger.Placement{Program: p}
 		for _, site := range sites {
-			size := ledger.Nowhere
+			size, times := ledger.Nowhere, ledger.Nowhere
 			if site.HasSize || site.MaybeSize {
 				size = word(site.Size)
 			}
+			if site.HasTimes {
+				times = word(site.Times)
+			}
 			out.Offsets = append(out.Offsets, site.FileOffset)
-			out.Cookies = append(out.Cookies, ledger.At(site.Emulated, ledger.ArrayPlace(word(site.Block), size)))
+			out.Cookies = append(out.Cookies, ledger.At(site.Emulated, ledger.ArrayPlace(word(site.Block), size, times)))
 		}
 		return out
 	}

@@ -180,8 +180,11 @@ const (
 	Nowhere Word = Word(kernelArrayPlacePLACE_NONE)
 )
 
-// ArrayPlace is the cookie of the probes in NumPy: where the block's address and its size lie.
-func ArrayPlace(block, size Word) uint64 { return uint64(block) | uint64(size)<<8 }
+// ArrayPlace is the cookie of the probes in NumPy: where the block's address and its size lie, and what the size is to be multiplied by;
+// [Nowhere] for a size that is not known, and one that is whole.
+func ArrayPlace(block, size, times Word) uint64 {
+	return uint64(block) | uint64(size)<<8 | uint64(times)<<16
+}
 
 // HandlerPlace is the cookie of a NumPyHandler site: where the handler's capsule lies, and how far behind the site NumPy's own
 // handler is in memory.

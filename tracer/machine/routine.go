@@ -16,6 +16,7 @@ type Routine struct {
 type Call struct {
 	Address uint64
 	Import  string // the function of another library it is to, where that is known
+	Target  uint64 // the function of this file it is to, where it is a call of one; else 0
 	// Slot is, for a call through a pointer in a structure, where in the structure that is; -1 where that is not seen.
 	Slot     int64
 	Indirect bool
@@ -59,6 +60,9 @@ func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 	return &Routine{code: c, entry: entry, graph: g, track: track(g, c.image)}, true
 }
 
+// Entry is the address of the routine's first instruction.
+func (r *Routine) Entry() uint64 { return r.entry }
+
 // Has says whether an address is one of the routine's instructions.
 func (r *Routine) Has(addr uint64) bool {
 	_, ok := slices.BinarySearchFunc(r.graph.nodes, addr, func(n node, addr uint64) int {
@@ -90,8 +94,13 @@ func (r *Routine) Calls() (calls []Call) {
 		switch {
 		case direct && n.goesAway() && !r.code.image.InPLT(target):
 			continue
-		case direct || c.Import != "":
+		case c.Import != "":
+		case direct:
+			c.Target = target
 		default:
+			if c.Import = r.held(i); c.Import != "" {
+				break
+			}
 			c.Indirect = true
 			if slot, ok := n.throughMember(); ok {
 				c.Slot = slot
@@ -102,6 +111,23 @@ func (r *Routine) Calls() (calls []Call) {
 		calls = append(calls, c)
 	}
 	return calls
+}
+
+// held returns the function of another library that an indirect call takes out of a register, "" where that is not known.
+func (r *Routine) held(i int) string {
+	reg, ok := r.graph.nodes[i].throughRegister()
+	if !ok {
+		return ""
+	}
+	n, general := number(reg)
+	if !general {
+		return ""
+	}
+	t, ok := r.track.terms.term(r.track.before[i].registers[n])
+	if !ok || t.kind != termImport {
+		return ""
+	}
+	return r.code.image.Imports[t.a].Name
 }
 
 // loadedFrom returns where in a structure the pointer lies that an indirect call takes out of a register; -1 where that is not
@@ -150,6 +176,12 @@ func (r *Routine) Loaded(v Value) (addr uint64, ok bool) {
 	return t.a, ok && t.kind == termLoad
 }
 
+// Constant returns the number that a value is, where it is one.
+func (r *Routine) Constant(v Value) (n uint64, ok bool) {
+	t, ok := r.track.terms.term(v)
+	return t.a, ok && t.kind == termConstant
+}
+
 // AtMost returns a bound of a value where a call is made, by the comparisons on every way there.
 func (r *Routine) AtMost(c Call, v Value) (n uint64, ok bool) {
 	n, ok = r.track.before[c.node].atMost[v]
@@ -160,6 +192,13 @@ func (r *Routine) AtMost(c Call, v Value) (n uint64, ok bool) {
 func (r *Routine) At(c Call, values ...Value) (Site, []Place, bool) {
 	places, ok := r.places(c.node, values)
 	return r.site(c.node), places, ok
+}
+
+// AtArgument returns the call itself as a site, and where one of the first six arguments lies that it passes. That needs no knowledge of
+// the value: by the ABI it is in the argument's own register there.
+func (r *Routine) AtArgument(c Call, i int) (Site, Place) {
+	n, _ := number(argumentRegisters[i])
+	return r.site(c.node), Place{Register: uint8(n)}
 }
 
 // Before returns the call itself as a site, and where a value lies there on at least one of the ways to it.

@@ -230,18 +230,26 @@ func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 	return 0, 0, true
 }
 
-// callsOf returns the places in some code that may call or jump to one of some places, or through one of some pointers.
+// callsOf returns the places in some code that may call or jump to one of some places, or through one of some pointers, or load such a
+// pointer to call through it later.
 func callsOf(vaddr uint64, code []byte, direct, indirect map[uint64]bool) (addrs []uint64) {
+	refers := func(at uint64, i, size int, to map[uint64]bool) bool {
+		return i+size <= len(code) && to[relative(at, code[i:], size)]
+	}
 	for i := 0; i+5 <= len(code); i++ {
-		switch at := vaddr + uint64(i); {
-		case code[i] == 0xe8 || code[i] == 0xe9:
-			if direct[relative(at, code[i:], 5)] {
-				addrs = append(addrs, at)
-			}
-		case code[i] == 0xff && i+6 <= len(code) && (code[i+1] == 0x15 || code[i+1] == 0x25):
-			if indirect[relative(at, code[i:], 6)] {
-				addrs = append(addrs, at)
-			}
+		at, found := vaddr+uint64(i), false
+		switch c, next := code[i], code[i+1]; {
+		case c == 0xe8 || c == 0xe9:
+			found = refers(at, i, 5, direct)
+		case c == 0x0f && next&0xf0 == 0x80: // a jump on a condition
+			found = refers(at, i, 6, direct)
+		case c == 0xff && (next == 0x15 || next == 0x25):
+			found = refers(at, i, 6, indirect)
+		case (c == 0x48 || c == 0x4c) && next == 0x8b && code[i+2]&0xc7 == 0x05: // mov of [rip + x]
+			found = refers(at, i, 7, indirect)
+		}
+		if found {
+			addrs = append(addrs, at)
 		}
 	}
 	return addrs

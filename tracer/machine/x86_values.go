@@ -8,60 +8,6 @@ import (
 	"ipytracer/tracer/elffile"
 )
 
-// Value names what a register or a word of the stack holds: places with the same Value hold the same. The zero Value is not known.
-type Value uint32
-
-// termKind says where a value comes from.
-type termKind uint8
-
-const (
-	termArgument termKind = 1 + iota // a: which one
-	termEntry                        // a: the register that held it at the function's entry
-	termResult                       // a: the address of the call
-	termProduct                      // a, b: Values
-	termConstant                     // a
-	termMade                         // a: the address of the instruction that made it
-	termAddress                      // a: an address in the file
-	termLoad                         // a: the address of what was loaded, b: of the instruction
-)
-
-// term is what a Value stands for.
-type term struct {
-	kind termKind
-	a, b uint64
-}
-
-// terms numbers what is known of values, each once.
-type terms struct {
-	numbers map[term]Value
-}
-
-func (t *terms) of(x term) Value {
-	v, ok := t.numbers[x]
-	if !ok {
-		v = Value(len(t.numbers) + 1)
-		t.numbers[x] = v
-	}
-	return v
-}
-
-// term is what a value stands for.
-func (t *terms) term(v Value) (x term, ok bool) {
-	for x, other := range t.numbers {
-		if other == v && v != 0 {
-			return x, true
-		}
-	}
-	return x, false
-}
-
-func (t *terms) product(x, y Value) Value {
-	if x == 0 || y == 0 {
-		return 0
-	}
-	return t.of(term{termProduct, uint64(min(x, y)), uint64(max(x, y))})
-}
-
 // holdings is what registers and words of the stack hold before an instruction, and what is known of how large it is.
 type holdings struct {
 	registers [16]Value // by their numbers
@@ -134,7 +80,7 @@ type tracking struct {
 
 // track works out what is held where before each instruction: forwards from the entry, where ways meet only what holds on both.
 func track(g *graph, img *elffile.Image) *tracking {
-	t := &tracking{graph: g, image: img, terms: terms{map[term]Value{}}, before: make([]*holdings, len(g.nodes))}
+	t := &tracking{graph: g, image: img, terms: terms{numbers: map[term]Value{}}, before: make([]*holdings, len(g.nodes))}
 	for i := range g.nodes {
 		g.slots.escaped = min(g.slots.escaped, g.nodes[i].escape())
 	}
@@ -299,7 +245,7 @@ func (t *tracking) load(n *node, h *holdings) Value {
 	}
 	if to, imported := t.image.Imports[at]; imported {
 		if to.Value == 0 {
-			return 0
+			return t.terms.of(term{kind: termImport, a: at})
 		}
 		return t.terms.of(term{kind: termAddress, a: to.Value})
 	}

@@ -11,8 +11,11 @@ type finder struct {
 	code  *machine.Code
 	sites Sites
 	own   map[uint64]bool // functions that have been looked at
+	idle  map[uint64]bool // functions of the file that are called, and whether none can take or free memory
 	// zeroedInside: zeroed blocks are seen in the handler's function; else where it has returned.
 	zeroedInside bool
+	// returned are the slots of the handler behind whose calls there are sites.
+	returned map[int64]bool
 }
 
 // role is what a function of an allocator does.
@@ -45,34 +48,176 @@ func refuse(format string, args ...any) error {
 
 // handlerFunctions looks at the four functions of the default handler.
 func (f *finder) handlerFunctions() error {
-	routine := func(slot uint64) (*machine.Routine, error) {
-		entry, _ := f.code.Function(f.sites.Handler + slot)
+	for _, one := range []struct {
+		slot uint64
+		look func(*machine.Routine) error
+	}{{mallocSlot, f.allocations}, {callocSlot, f.zeroedAllocations}, {reallocSlot, f.reallocations}, {freeSlot, f.freeing}} {
+		entry, _ := f.code.Function(f.sites.Handler + one.slot)
 		f.own[entry] = true
 		r, ok := f.code.Routine(entry)
 		if !ok {
-			return nil, refuse("the handler's function at %#x", entry)
+			return refuse("the handler's function at %#x", entry)
 		}
-		return r, nil
-	}
-	for _, slot := range []uint64{mallocSlot, callocSlot} {
-		r, err := routine(slot)
-		if err != nil {
-			return err
-		}
-		if err := f.allocations(r, slot == callocSlot); err != nil {
+		if err := one.look(r); err != nil {
 			return err
 		}
 	}
-	r, err := routine(reallocSlot)
-	if err != nil {
-		return err
+	return nil
+}
+
+// harmless says whether a call in a function of the handler can be none that takes or frees array data.
+func (f *finder) harmless(c machine.Call) error {
+	switch {
+	case unknown[c.Import]:
+		return refuse("a call of %q at %#x", c.Import, c.Address)
+	case c.Indirect:
+		return refuse("the call through a pointer at %#x", c.Address)
+	case c.Target != 0 && !f.isIdle(c.Target, 0):
+		return refuse("the call of the function at %#x", c.Target)
+	}
+	return nil
+}
+
+// Bounds on how deep, and how many, functions are looked at that a function of the handler calls.
+const (
+	maxDepth = 4
+	maxIdle  = 64
+)
+
+// isIdle says whether a function of the file can neither take nor free memory, nor can any that it calls.
+func (f *finder) isIdle(entry uint64, depth int) (idle bool) {
+	if idle, known := f.idle[entry]; known {
+		return idle
+	}
+	if depth == maxDepth || len(f.idle) == maxIdle {
+		return false
+	}
+	f.idle[entry] = false // while it is looked at: one that calls itself is not understood
+	r, ok := f.code.Routine(entry)
+	if !ok {
+		return false
 	}
 	for _, c := range r.Calls() {
+		if roles[c.Import] != other || unknown[c.Import] || c.Indirect || c.Target != 0 && !f.isIdle(c.Target, depth+1) {
+			return false
+		}
+	}
+	f.idle[entry] = true
+	return true
+}
+
+// amount is how many bytes a call asks for: a value of the routine's, or the product of two that it need not have worked out.
+type amount struct {
+	whole   machine.Value
+	factors []machine.Value // two, or none
+}
+
+func (a amount) known() bool { return a.whole != 0 }
+
+// asked is an amount that a call passes as it is.
+func asked(r *machine.Routine, c machine.Call, argument int) amount {
+	return amount{whole: r.Passed(c, argument)}
+}
+
+// multiplied is an amount that a call passes as so many elements of a size.
+func multiplied(r *machine.Routine, c machine.Call, elements, size int) amount {
+	return product(r, r.Passed(c, elements), r.Passed(c, size))
+}
+
+func product(r *machine.Routine, elements, size machine.Value) amount {
+	return amount{whole: r.Product(elements, size), factors: []machine.Value{elements, size}}
+}
+
+// amountOf is how many bytes a call of a function that takes memory asks for.
+func amountOf(r *machine.Routine, c machine.Call) amount {
+	if roles[c.Import] == allocatesZeroed {
+		return multiplied(r, c, 0, 1)
+	}
+	return asked(r, c, 0)
+}
+
+// allocations looks at the handler's function that takes memory.
+func (f *finder) allocations(r *machine.Routine) error {
+	n, err := f.within(r, amount{whole: r.Argument(1)}, func(c machine.Call, size amount) error { return f.made(r, c, size) })
+	if err == nil && n == 0 {
+		err = refuse("the handler's malloc allocates nothing")
+	}
+	return err
+}
+
+// zeroedAllocations looks at the one that takes memory full of zeros.
+func (f *finder) zeroedAllocations(r *machine.Routine) error {
+	f.zeroedInside = true
+	n, err := f.within(r, product(r, r.Argument(1), r.Argument(2)), func(c machine.Call, size amount) error {
+		err := f.made(r, c, size)
+		if err != nil && roles[c.Import] == allocatesZeroed {
+			f.zeroedInside, err = false, nil // its size is gone by then (before NumPy 2.0)
+		}
+		return err
+	})
+	if err == nil && n == 0 {
+		err = refuse("the handler's calloc allocates nothing")
+	}
+	return err
+}
+
+// within calls see with each call in a function of the handler that may take a large block. All of them ask for as much as the function is
+// asked for.
+func (f *finder) within(r *machine.Routine, whole amount, see func(machine.Call, amount) error) (n int, err error) {
+	for _, c := range r.Calls() {
+		switch roles[c.Import] {
+		case allocates, allocatesZeroed:
+		case other:
+			if err := f.harmless(c); err != nil {
+				return n, err
+			}
+			continue
+		default:
+			return n, refuse("an allocation by %s at %#x", c.Import, c.Address)
+		}
+		size := amountOf(r, c)
+		if limit, ok := r.AtMost(c, size.whole); ok && limit < Large {
+			continue
+		}
+		if size.whole != whole.whole {
+			return n, refuse("how much the allocation at %#x asks for", c.Address)
+		}
+		if err := see(c, size); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// made adds the site behind a call that takes memory.
+func (f *finder) made(r *machine.Routine, c machine.Call, size amount) error {
+	site, places, ok := r.Behind(c, r.Result(c), size.whole)
+	if !ok && size.factors != nil {
+		site, places, ok = r.Behind(c, append([]machine.Value{r.Result(c)}, size.factors...)...)
+	}
+	if !ok {
+		return refuse("what comes behind the allocation at %#x", c.Address)
+	}
+	s := Site{Site: site, Block: places[0], Size: places[1], HasSize: true}
+	if len(places) > 2 {
+		s.Times, s.HasTimes = places[2], true
+	}
+	f.sites.Made = append(f.sites.Made, s)
+	return nil
+}
+
+// reallocations looks at the handler's function that resizes.
+func (f *finder) reallocations(r *machine.Routine) error {
+	n := 0
+	for _, c := range r.Calls() {
+		var err error
 		switch roles[c.Import] {
 		case resizes:
 			err = f.resizing(r, c, r.Argument(1), r.Argument(2))
+			n++
 		case other:
-			err = harmless(r, c)
+			err = f.harmless(c)
 		default:
 			err = refuse("realloc by %s at %#x", c.Import, c.Address)
 		}
@@ -80,66 +225,16 @@ func (f *finder) handlerFunctions() error {
 			return err
 		}
 	}
-	if r, err = routine(freeSlot); err != nil {
-		return err
+	if n == 0 {
+		return refuse("the handler's realloc resizes nothing")
 	}
-	return f.freeing(r, r.Argument(1), r.Argument(2))
-}
-
-// harmless says whether a call in a function that is looked at can be none that takes or frees array data.
-func harmless(r *machine.Routine, c machine.Call) error {
-	if unknown[c.Import] || c.Import == "" && c.Tail {
-		return refuse("a call of %q at %#x", c.Import, c.Address)
-	}
-	return nil
-}
-
-// allocations looks at a handler's function that takes memory: each call that may be for a large block must be followed by a site.
-func (f *finder) allocations(r *machine.Routine, zeroed bool) error {
-	f.zeroedInside = f.zeroedInside || zeroed
-	for _, c := range r.Calls() {
-		var size machine.Value
-		switch roles[c.Import] {
-		case allocates:
-			size = r.Passed(c, 0)
-		case allocatesZeroed:
-			size = r.Product(r.Passed(c, 0), r.Passed(c, 1))
-		case other:
-			if err := harmless(r, c); err != nil {
-				return err
-			}
-			continue
-		default:
-			return refuse("an allocation by %s at %#x", c.Import, c.Address)
-		}
-		if limit, ok := r.AtMost(c, size); ok && limit < Large {
-			continue
-		}
-		err := f.made(r, c, size)
-		if err != nil && zeroed && roles[c.Import] == allocatesZeroed {
-			f.zeroedInside, err = false, nil // its size is gone by then (before NumPy 2.0)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// made adds the site behind a call that takes memory.
-func (f *finder) made(r *machine.Routine, c machine.Call, size machine.Value) error {
-	site, places, ok := r.Behind(c, r.Result(c), size)
-	if !ok {
-		return refuse("what comes behind the allocation at %#x", c.Address)
-	}
-	f.sites.Made = append(f.sites.Made, Site{Site: site, Block: places[0], Size: places[1], HasSize: true})
 	return nil
 }
 
 // resizing adds the call of realloc.
 func (f *finder) resizing(r *machine.Routine, c machine.Call, block, size machine.Value) error {
 	site, places, ok := r.At(c, block, size)
-	if !ok || !site.Emulated && r.Passed(c, 0) != block {
+	if !ok || r.Passed(c, 0) != block || r.Passed(c, 1) != size {
 		return refuse("the reallocation at %#x", c.Address)
 	}
 	f.sites.Resizing = append(f.sites.Resizing, Site{Site: site, Block: places[0], Size: places[1], HasSize: true})
@@ -157,12 +252,14 @@ func (f *finder) resized(r *machine.Routine, c machine.Call) error {
 }
 
 // freeing adds the sites of the handler's function that frees: where free is called, if that is cheap, else where the function begins.
-func (f *finder) freeing(r *machine.Routine, block, size machine.Value) error {
+func (f *finder) freeing(r *machine.Routine) error {
+	block, size := r.Argument(1), r.Argument(2)
 	var sites []Site
-	sure := true
+	sure, n := true, 0
 	for _, c := range r.Calls() {
 		switch roles[c.Import] {
 		case frees:
+			n++
 			site, places, ok := r.At(c, block)
 			if sure = sure && ok && site.Emulated && r.Passed(c, 0) == block; !sure {
 				continue
@@ -175,14 +272,17 @@ func (f *finder) freeing(r *machine.Routine, block, size machine.Value) error {
 			}
 			sites = append(sites, one)
 		case other:
-			if err := harmless(r, c); err != nil {
+			if err := f.harmless(c); err != nil {
 				return err
 			}
 		default:
 			return refuse("a free by %s at %#x", c.Import, c.Address)
 		}
 	}
-	if !sure || len(sites) == 0 {
+	if n == 0 {
+		return refuse("the handler's free frees nothing")
+	}
+	if !sure {
 		site, places, ok := r.First(block, size)
 		if !ok {
 			return refuse("where the free at %#x begins", site.Address)
@@ -193,123 +293,16 @@ func (f *finder) freeing(r *machine.Routine, block, size machine.Value) error {
 	return nil
 }
 
-// callers looks at every function that tells tracemalloc of a block.
-func (f *finder) callers() error {
-	var references []uint64
-	for _, name := range []string{"PyTraceMalloc_Track", "PyTraceMalloc_Untrack"} {
-		addrs, ok := f.code.References(name)
-		if !ok {
-			return refuse("there is too much of it")
-		}
-		references = append(references, addrs...)
-	}
-	if len(references) == 0 {
-		return refuse("it does not call PyTraceMalloc_Track")
-	}
-	for _, addr := range references {
-		entry, ok := f.code.Enclosing(addr)
-		if !ok {
-			return refuse("the function around %#x", addr)
-		}
-		if f.own[entry] {
-			continue
-		}
-		f.own[entry] = true
-		r, ok := f.code.Routine(entry)
-		if !ok || !r.Has(addr) {
-			return refuse("the function at %#x, which calls tracemalloc", entry)
-		}
-		if err := f.caller(r, entry); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// caller looks at one of them: it calls the functions of a handler, or the allocator itself.
-func (f *finder) caller(r *machine.Routine, entry uint64) error {
-	understood := false
-	for _, c := range r.Calls() {
-		var err error
-		switch roles[c.Import] {
-		case allocates:
-			err = f.made(r, c, r.Passed(c, 0))
-		case allocatesZeroed:
-			err = f.made(r, c, r.Product(r.Passed(c, 0), r.Passed(c, 1)))
-		case resizes:
-			if err = f.resizing(r, c, r.Passed(c, 0), r.Passed(c, 1)); err == nil {
-				err = f.resized(r, c)
-			}
-		case frees:
-			site, places, ok := r.At(c, r.Passed(c, 0))
-			if !ok {
-				return refuse("the free at %#x", c.Address)
-			}
-			f.sites.Freed = append(f.sites.Freed, Site{Site: site, Block: places[0]})
-		default:
-			ours := c.Indirect && c.Slot >= mallocSlot && c.Slot <= freeSlot
-			switch {
-			case ours && c.Slot == reallocSlot:
-				err = f.resized(r, c)
-			case ours && c.Slot == callocSlot && !f.zeroedInside:
-				err = f.made(r, c, r.Product(r.Passed(c, 1), r.Passed(c, 2)))
-			case !ours:
-				if err = harmless(r, c); err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		if err != nil {
-			return err
-		}
-		understood = true
-	}
-	if !understood {
-		return refuse("the function at %#x, which calls tracemalloc", entry)
-	}
-	return nil
-}
-
-// settings looks for where a memory handler is set: PyContextVar_Set(variable, capsule).
-func (f *finder) settings() error {
-	references, ok := f.code.References("PyContextVar_Set")
-	if !ok || len(references) == 0 {
-		return refuse("where a memory handler is set")
-	}
-	for _, addr := range references {
-		entry, _ := f.code.Enclosing(addr)
-		r, ok := f.code.Routine(entry)
-		if !ok {
-			return refuse("the function at %#x, which sets a context variable", entry)
-		}
-		for _, c := range r.Calls() {
-			if c.Address != addr {
-				continue
-			}
-			site, places, ok := r.At(c, r.Passed(c, 1))
-			variable, loaded := r.Loaded(r.Passed(c, 0))
-			if !ok || !loaded || f.sites.Variable != 0 && f.sites.Variable != variable {
-				return refuse("the context variable that is set at %#x", addr)
-			}
-			f.sites.Variable = variable
-			f.sites.Handlers = append(f.sites.Handlers, Site{Site: site, Block: places[0]})
-		}
-	}
-	if len(f.sites.Handlers) == 0 {
-		return refuse("where a memory handler is set")
-	}
-	return nil
-}
-
 // complete says whether everything that must be there has been found.
 func (f *finder) complete() error {
 	s := &f.sites
-	if len(s.Made) < 2 || len(s.Freed) == 0 || len(s.Resizing) == 0 || len(s.Resized) == 0 {
+	switch {
+	case len(s.Made) < 2 || len(s.Freed) < 2 || len(s.Resizing) == 0 || len(s.Resized) == 0:
 		return refuse("%d places of allocations, %d of frees, %d and %d of reallocations",
 			len(s.Made), len(s.Freed), len(s.Resizing), len(s.Resized))
-	}
-	if len(s.All()) > maxSites {
+	case !f.returned[mallocSlot] || !f.returned[callocSlot] || !f.returned[reallocSlot]:
+		return refuse("where the handler's functions are called")
+	case len(s.All()) > maxSites:
 		return refuse("%d places", len(s.All()))
 	}
 	return nil

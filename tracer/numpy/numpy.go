@@ -45,6 +45,10 @@ type Site struct {
 	Size  machine.Place // where HasSize or MaybeSize
 	// HasSize says that the size is known there, MaybeSize that it is for a large block: for a smaller one it may be anything.
 	HasSize, MaybeSize bool
+	// Times, where HasTimes, is what the size is to be multiplied by: calloc is passed how many elements, and how large one is. Their
+	// product does not overflow where there is a block.
+	Times    machine.Place
+	HasTimes bool
 }
 
 // Sites are where blocks are made, freed and resized. Smaller ones than [Large] may pass as well.
@@ -90,7 +94,7 @@ func Find(r io.ReaderAt) (Sites, error) {
 	if err != nil {
 		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	f := finder{code: code, own: map[uint64]bool{}}
+	f := finder{code: code, own: map[uint64]bool{}, idle: map[uint64]bool{}, returned: map[int64]bool{}}
 	f.sites.code = code
 	if err := f.findHandler(); err != nil {
 		return Sites{}, err

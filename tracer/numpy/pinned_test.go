@@ -54,6 +54,9 @@ func pin(what string, s Site) string {
 	if s.HasSize || s.MaybeSize {
 		line += ", size " + place(s.Size)
 	}
+	if s.HasTimes {
+		line += " times " + place(s.Times)
+	}
 	if s.MaybeSize {
 		line += " of a large one"
 	}

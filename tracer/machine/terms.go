@@ -1,0 +1,56 @@
+package machine
+
+// Value names what a register or a word of the stack holds: places with the same Value hold the same. The zero Value is not known.
+type Value uint32
+
+// termKind says where a value comes from.
+type termKind uint8
+
+const (
+	termArgument termKind = 1 + iota // a: which one
+	termEntry                        // a: the register that held it at the function's entry
+	termResult                       // a: the address of the call
+	termProduct                      // a, b: Values
+	termConstant                     // a
+	termMade                         // a: the address of the instruction that made it
+	termAddress                      // a: an address in the file
+	termLoad                         // a: the address of what was loaded, b: of the instruction
+	termImport                       // a: the address of the pointer to a symbol of another file, which the dynamic linker fills in
+)
+
+// term is what a Value stands for.
+type term struct {
+	kind termKind
+	a, b uint64
+}
+
+// terms numbers what is known of values, each once.
+type terms struct {
+	numbers map[term]Value
+	known   []term // by number, from 1 on
+}
+
+func (t *terms) of(x term) Value {
+	v, ok := t.numbers[x]
+	if !ok {
+		t.known = append(t.known, x)
+		v = Value(len(t.known))
+		t.numbers[x] = v
+	}
+	return v
+}
+
+// term is what a value stands for.
+func (t *terms) term(v Value) (x term, ok bool) {
+	if v == 0 || int(v) > len(t.known) {
+		return x, false
+	}
+	return t.known[v-1], true
+}
+
+func (t *terms) product(x, y Value) Value {
+	if x == 0 || y == 0 {
+		return 0
+	}
+	return t.of(term{termProduct, uint64(min(x, y)), uint64(max(x, y))})
+}

@@ -1,0 +1,85 @@
+package numpy
+
+import (
+	"bytes"
+	"compress/bzip2"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const wheelFile = "testdata/numpy-2.5.2-cp312-manylinux.so.bz2"
+
+// wheel is what testdata has of NumPy 2.5.2 as its own wheel has it.
+func wheel(t testing.TB) []byte {
+	t.Helper()
+	f, err := os.Open(wheelFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(bzip2.NewReader(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestWheel: the places are found in NumPy's own wheel.
+func TestWheel(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "_multiarray_umath.so")
+	if err := os.WriteFile(file, wheel(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checkBuild(t, file)
+	pinSites(t, "wheel-312", file)
+	sites, err := Find(bytes.NewReader(wheel(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The calls of PyMem_RawMalloc, PyMem_RawCalloc, PyMem_RawRealloc and PyMem_RawFree that `objdump -d` shows in alloc.c's functions,
+	// without the two of default_malloc and default_calloc for blocks of less than 1,024 bytes, and those of npy_alloc_cache_dim and
+	// npy_free_cache_dim, which are of no array's data.
+	if len(sites.Made) != 8 || len(sites.Freed) != 8 || len(sites.Resizing) != 2 || len(sites.Resized) != 2 || len(sites.Handlers) != 1 {
+		t.Errorf("%d made, %d freed, %d resizing, %d resized, %d handlers",
+			len(sites.Made), len(sites.Freed), len(sites.Resizing), len(sites.Resized), len(sites.Handlers))
+	}
+}
+
+// TestWheelChanged: code that does something else is refused. What is changed are single instructions of the wheel's code, at addresses that
+// are offsets in the file as well.
+func TestWheelChanged(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		at       int
+		was, is  string
+		complain string
+	}{
+		{"malloc's block of 1,024 bytes comes from a function that allocates", 0x175e53, "\xe8\x38\x54\xeb\xff", "\xe8\xd8\x00\x00\x00", "the call of the function at 0x175f30"},
+		{"malloc's block comes through a pointer", 0x175e53, "\xe8\x38\x54\xeb\xff", "\xff\xd0\x90\x90\x90", "through a pointer at 0x175e53"},
+		{"malloc asks for another size", 0x175e50, "\x48\x89\xf7", "\x48\x89\xc7", "how much the allocation at 0x175e53"},
+		{"malloc's small blocks are larger", 0x175e09, "\x48\x81\xfe\xff\x03\x00\x00", "\x48\x81\xfe\xff\x07\x00\x00", "what comes behind the allocation at 0x175e2e"},
+		{"realloc frees", 0x175dd7, "\xe8\x04\x6d\xeb\xff", "\xe8\x64\x60\xeb\xff", "realloc by PyMem_RawFree"},
+		{"free frees nothing", 0x175ce8, "\xe9\x53\x61\xeb\xff", "\xc3\x90\x90\x90\x90", "frees nothing"},
+		{"another block is reported", 0x175fcf - 8, "\x48\x89\xee", "\x48\x89\xde", "where a block comes from in the function at 0x175f30"},
+		{"of another domain", 0x175fca, "\xbf\xb7\xef\x05\x00", "\xbf\xb8\xef\x05\x00", "what tracemalloc is told at 0x175fcf"},
+		{"a block of a call that is not understood is reported", 0x1762e9, "\xe8\xa2\x4f\xeb\xff", "\xe8\x82\x66\xeb\xff", "where a block comes from in the function at 0x1762e0"},
+		{"another block is gone than is freed", 0x1763b1, "\x48\x89\xfe", "\x48\x89\xf6", "where a block goes in the function at 0x1763b0"},
+		{"a handler is called by another slot", 0x1764f4, "\xff\x90\x90\x00\x00\x00", "\xff\x90\xb0\x00\x00\x00", "where a block comes from in the function at 0x1764c0"},
+		{"another variable is set", 0x17670d, "\x48\x8b\x3d", "\x48\x8d\x3d", "the context variable that is set at 0x176717"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code := wheel(t)
+			if len(c.was) != len(c.is) || string(code[c.at:c.at+len(c.was)]) != c.was {
+				t.Fatalf("the wheel has % x at %#x", code[c.at:c.at+len(c.was)], c.at)
+			}
+			copy(code[c.at:], c.is)
+			if _, err := Find(bytes.NewReader(code)); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.complain) {
+				t.Errorf("%v, want %q", err, c.complain)
+			}
+		})
+	}
+}
