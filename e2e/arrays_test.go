@@ -127,16 +127,21 @@ func probesOf(r *model.Report, group string) string {
 // traceArrays runs the steps. inside: by probes in NumPy; otherwise it tells tracemalloc that a block is gone which it could not resize.
 func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, flags ...string) *model.Report {
 	t.Helper()
-	cell := prelude
+	var lines []string
 	for _, s := range arraySteps {
 		if !inside && strings.HasPrefix(s.statement, "refused(lambda: a.resize") {
-			cell += "pass"
+			lines = append(lines, "pass")
 		} else {
-			cell += s.statement
+			lines = append(lines, s.statement)
 		}
-		cell += "\n"
 	}
-	pid, run := startCellIn(t, root, interpreter, cell)
+	return traceStatements(t, root, interpreter, prelude, lines, flags...)
+}
+
+// traceStatements runs a cell with a statement a line behind a prelude.
+func traceStatements(t *testing.T, root, interpreter, prelude string, lines []string, flags ...string) *model.Report {
+	t.Helper()
+	pid, run := startCellIn(t, root, interpreter, prelude+strings.Join(lines, "\n")+"\n")
 	// Room for all changes: on a busy machine the tracer comes late, and what a full ring loses is no longer exact, as it should be.
 	tr := attach(t, pid, append(flags, "--ring", "32768")...)
 	if err := run(); err != nil {
@@ -158,14 +163,7 @@ func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, f
 func checkArrays(t *testing.T, r *model.Report, small, exactly bool) {
 	t.Helper()
 	first := 1 + strings.Count(arraysPrelude, "\n")
-	consumed, exact := map[int]int64{}, map[int]bool{}
-	for _, w := range r.Windows {
-		if w.Kind == "statement" {
-			f := w.Meters["cpu.numpy"]
-			consumed[w.Line] += f.Consumed
-			exact[w.Line] = f.Exact
-		}
-	}
+	consumed, exact := arrayLines(r)
 	for i, step := range arraySteps {
 		want := step.delta
 		if !small {
@@ -175,6 +173,19 @@ func checkArrays(t *testing.T, r *model.Report, small, exactly bool) {
 			t.Errorf("%s: %+d bytes, exact %v; want %+d", step.statement, got, exact[first+i], want)
 		}
 	}
+}
+
+// arrayLines returns by how many bytes each line of a cell changed cpu.numpy, and whether that is exact.
+func arrayLines(r *model.Report) (consumed map[int]int64, exact map[int]bool) {
+	consumed, exact = map[int]int64{}, map[int]bool{}
+	for _, w := range r.Windows {
+		if w.Kind == "statement" {
+			f := w.Meters["cpu.numpy"]
+			consumed[w.Line] += f.Consumed
+			exact[w.Line] = f.Exact
+		}
+	}
+	return consumed, exact
 }
 
 // checkMarked: something may have been missed, so the figures of the cell and of what comes behind are no longer exact.

@@ -112,8 +112,6 @@ type amount struct {
 	factors []machine.Value // two, or none
 }
 
-func (a amount) known() bool { return a.whole != 0 }
-
 // asked is an amount that a call passes as it is.
 func asked(r *machine.Routine, c machine.Call, argument int) amount {
 	return amount{whole: r.Passed(c, argument)}
@@ -179,7 +177,7 @@ func (f *finder) within(r *machine.Routine, whole amount, see func(machine.Call,
 		if limit, ok := r.AtMost(c, size.whole); ok && limit < Large {
 			continue
 		}
-		if size.whole != whole.whole {
+		if size.whole == 0 || size.whole != whole.whole {
 			return n, refuse("how much the allocation at %#x asks for", c.Address)
 		}
 		if err := see(c, size); err != nil {

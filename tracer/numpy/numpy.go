@@ -8,7 +8,8 @@
 // pointers to four functions. The default one is found by its name, so stripped builds will do. PyDataMem_UserNEW and its relatives
 // call the handler's functions, and tell tracemalloc of each block; PyDataMem_NEW and its relatives, for C extensions, call the
 // allocator themselves. Every function that tells tracemalloc of anything must be understood, else the file is refused: there is no
-// third kind, and none is missed silently. Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
+// third kind, and none is missed silently. Understood means that each block that it tells of is the result of a call with a site, and
+// that the handler's functions ask for what they are asked for, and call nothing that may take memory otherwise. Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
 // numpy/_core/include/numpy/ndarraytypes.h.
 package numpy
 

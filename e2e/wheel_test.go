@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"compress/bzip2"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// wheelPrelude loads the machine code of NumPy's own wheel, which is cut out of it, and calls its functions by their addresses in the file.
+// Without NumPy's own import nothing else takes blocks.
+const wheelPrelude = `import ctypes, sys
+path = %q
+libc, api = ctypes.CDLL(None), ctypes.pythonapi
+libc.dlopen.restype = ctypes.c_void_p
+assert libc.dlopen(path.encode(), 1) # RTLD_LAZY: what it would need of BLAS is not called
+base = int(next(l for l in open('/proc/self/maps') if path in l).split('-')[0], 16)
+size, block, object = ctypes.c_size_t, ctypes.c_void_p, ctypes.py_object
+def function(address, *arguments, result=block): return ctypes.PYFUNCTYPE(result, *arguments)(base + address)
+api.PyCapsule_New.argtypes, api.PyCapsule_New.restype = [block, block, block], object
+name = ctypes.create_string_buffer(b'mem_handler')
+handler = api.PyCapsule_New(base + 0x97f940, ctypes.addressof(name), None)
+def variable(address): return ctypes.c_void_p.from_address(base + address)
+api.PyContextVar_New.argtypes, api.PyContextVar_New.restype = [ctypes.c_char_p, object], block
+variable(0x996a88).value = api.PyContextVar_New(b'current_handler', handler)
+new, zeros, renew, free = function(0x176440, size, object), function(0x1764c0, size, size, object), function(0x176620, block, size, object), function(0x176560, block, size, object, result=None)
+set_handler = function(0x1766d0, object, result=object)
+take, take_zeros, again, give = function(0x1762e0, size), function(0x176340, size, size), function(0x1763d0, block, size), function(0x1763b0, block, result=None)
+cached, cached_zeros, give_back = function(0x175f30, size), function(0x176040, size, size), function(0x176180, block, size, result=None)
+def threads(f):
+    import threading
+    all = [threading.Thread(target=f) for _ in range(4)]
+    for t in all: t.start()
+    for t in all: t.join()
+def churn():
+    for n in range(200):
+        a, b = new(1024 + n, handler), zeros(n, 100, handler)
+        a = renew(a, 3000 + n, handler); free(b, 100 * n, handler); free(a, 3000 + n, handler)
+`
+
+// wheelSteps are statements and by how many bytes each changes what NumPy's blocks of at least 1,024 bytes have.
+var wheelSteps = []struct {
+	statement string
+	delta     int64
+}{
+	{"a = new(5000, handler)", 5000},
+	{"b = zeros(1000, 8, handler)", 8000},
+	{"c = new(1023, handler); d = new(1024, handler)", 1024},
+	{"e = zeros(1023, 1, handler); f = zeros(1, 1024, handler)", 1024},
+	{"a = renew(a, 100_000, handler)", 95_000},
+	{"a = renew(a, 1 << 30, handler)", 1<<30 - 100_000},
+	{"assert not renew(a, 1 << 60, handler) and not new(1 << 60, handler) and not zeros(1 << 30, 1 << 33, handler)", 0},
+	{"assert not zeros((1 << 40) + 1, (1 << 40) + 1, handler) and not take_zeros((1 << 40) + 1, (1 << 40) + 1) and not take(1 << 60)", 0},
+	{"a = renew(a, 500, handler)", -(1 << 30)},
+	{"a = renew(a, 5 << 20, handler)", 5 << 20},
+	{"free(a, 5 << 20, handler); free(b, 8000, handler); free(c, 1023, handler); free(d, 1024, handler); free(e, 1023, handler); free(f, 1024, handler)", -(5<<20 + 8000 + 1024 + 1024)},
+	{"g = take(70_000); h = take_zeros(333, 1000); i = take(100)", 403_000},
+	{"h = again(h, 444_000); g = again(g, 2000)", 111_000 - 68_000},
+	{"assert not again(h, 1 << 60)", 0},
+	{"give(g); give(h); give(i)", -446_000},
+	{"j = cached(5 << 20); k = cached(2000); l = cached(1000)", 5<<20 + 2000},
+	{"m = cached_zeros(3, 1000); n = cached_zeros(10, 10); o = cached_zeros(5000, 1000)", 5_003_000},
+	{"give_back(j, 5 << 20); give_back(k, 2000); give_back(l, 1000); give_back(m, 3000); give_back(n, 100); give_back(o, 5_000_000)", -(5<<20 + 2000 + 5_003_000)},
+	{"set_handler(handler)", 0},
+	{"import tracemalloc; tracemalloc.start()", 0},
+	{"a, b = new(5000, handler), zeros(1000, 8, handler); c, d, e, f = take(6000), take_zeros(7, 1000), cached(9000), cached_zeros(2, 5000)", 45_000},
+	{"a = renew(a, 20_000, handler); c = again(c, 30_000)", 39_000},
+	{"free(a, 20_000, handler); free(b, 8000, handler); give(c); give(d); give_back(e, 9000); give_back(f, 10_000)", -84_000},
+	{"tracemalloc.stop()", 0},
+	{"threads(churn)", 0},
+	{"p = new(1 << 20, handler)", 1 << 20},
+}
+
+// TestWheelsNumPy: cpu.numpy of the code that pip gives people, to the byte, on every way through it, with tracemalloc and without.
+func TestWheelsNumPy(t *testing.T) {
+	together(t)
+	dir := t.TempDir()
+	out, err := exec.Command(python(), "-c", "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	module := filepath.Join(dir, "numpy/_core/_multiarray_umath"+strings.TrimSpace(string(out)))
+	unpack(t, "../tracer/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2", module)
+	wrapper := filepath.Join(dir, "python")
+	if err := os.WriteFile(wrapper, fmt.Appendf(nil, "#!/bin/sh\nPYTHONPATH=%s exec %s \"$@\"\n", dir, python()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lines := make([]string, len(wheelSteps))
+	for i, s := range wheelSteps {
+		lines[i] = s.statement
+	}
+	prelude := fmt.Sprintf(wheelPrelude, module)
+	r := traceStatements(t, "", wrapper, prelude, lines, "--budget", "off")
+	consumed, exact := arrayLines(r)
+	first := 1 + strings.Count(prelude, "\n")
+	for i, s := range wheelSteps {
+		if got, ok := consumed[first+i]; !ok || got != s.delta || !exact[first+i] {
+			t.Errorf("%s: %+d bytes, exact %v; want %+d", s.statement, got, exact[first+i], s.delta)
+		}
+	}
+	checkSums(t, r)
+	if sites := probesOf(r, "numpy"); !strings.Contains(sites, "20 places in _multiarray_umath") || strings.Contains(sites, "PyTraceMalloc_Track") {
+		t.Errorf("probes on %s", sites)
+	}
+}
+
+// unpack writes what a file compressed by bzip2 contains.
+func unpack(t *testing.T, from, to string) {
+	t.Helper()
+	f, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(bzip2.NewReader(f))
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(to, data, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
