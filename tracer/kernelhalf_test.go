@@ -33,6 +33,8 @@ type fakeKernel struct {
 	lost      []event.Loss
 	probes    atomic.Int64 // in place; several are taken out at a time
 	closed    int
+	attaching func() // called by AttachProcess
+	adopt     func(pid int) (uint32, error)
 	idle      func() // called where nothing is left to hand out; then it waits until it is woken, whatever the time
 }
 
@@ -118,12 +120,21 @@ func (k *fakeKernel) Late(g ledger.Group, _ int) error        { k.note("late %v"
 func (k *fakeKernel) SetDevices(uint32, ledger.Devices) error { k.note("devices"); return nil }
 func (k *fakeKernel) AttachProcess(_ uint32, pid int, _ uint64) (uint32, error) {
 	k.note("attach %d", pid)
+	if k.attaching != nil {
+		k.attaching()
+	}
 	return 0, nil
 }
 
 // What follows says nothing that these tests are about.
 
-func (k *fakeKernel) Adopt(uint32, int, uint64, int) (uint32, error) { return 0, ledger.ErrNoProcess }
+func (k *fakeKernel) Adopt(_ uint32, pid int, _ uint64, _ int) (uint32, error) {
+	if k.adopt == nil {
+		return 0, ledger.ErrNoProcess
+	}
+	return k.adopt(pid)
+}
+
 func (k *fakeKernel) Capabilities() ledger.Capabilities {
 	return ledger.Capabilities{ExactResident: true}
 }

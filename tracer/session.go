@@ -8,7 +8,6 @@ package tracer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -270,28 +269,24 @@ func (s *Session) attachAll() error {
 // attach takes one target in: its descendants, itself, its probes.
 func (s *Session) attach(root uint32, t *target, late bool) error {
 	t.root, t.late = root, late
-	descendants, err := s.fs.Descendants(t.pid)
-	if err != nil {
+	below := adoption{
+		scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, stat: s.fs.Stat, kernel: s.ledger,
+		refused: func(pid int, err error) { s.misses(t.pid, 0, nil, "child %d is not traced: %v", pid, err) },
+	}
+	if _, err := below.pass(root, time.Time{}); err != nil {
 		return err
 	}
-	slots := map[process.Identity]uint32{}
-	for _, d := range descendants {
-		stat, err := s.fs.Stat(d.PID)
-		if err != nil {
-			continue // it has ended since
-		}
-		slot, err := s.ledger.Adopt(root, d.PID, d.StartTicks, stat.ParentPID)
-		if err == nil {
-			slots[d] = slot
-		} else if !errors.Is(err, ledger.ErrNoProcess) {
-			s.misses(t.pid, 0, nil, "child %d is not traced: %v", d.PID, err)
-		}
-	}
+	var err error
 	if t.slot, err = s.ledger.AttachProcess(root, t.pid, t.handle.Identity().StartTicks); err != nil {
-		for d := range slots {
+		for d := range below.slots {
 			_ = s.ledger.Detach(d.PID) // it may have ended, too
 		}
 		return err
+	}
+	if settled, err := below.follow(root); err != nil {
+		return err
+	} else if !settled {
+		s.misses(t.pid, 0, nil, "pid %d and those below it started processes so fast during the attach that some of them may not be traced", t.pid)
 	}
 	if t.python != nil {
 		if err := s.probe(t); err != nil {
@@ -303,6 +298,6 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	t.announced = true
 	s.starts = append(s.starts, t.info())
 	s.queue = append(s.queue, s.watches.begin(t))
-	s.adoptPythons(t, slots)
+	s.adoptPythons(t, below.slots)
 	return nil
 }

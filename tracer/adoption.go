@@ -1,0 +1,93 @@
+package tracer
+
+import (
+	"errors"
+	"time"
+
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+const (
+	// maxScans is how often the descendants of a target are looked for once it is traced. One look that finds nobody new is enough, and that is the
+	// first, unless processes start just then.
+	maxScans = 16
+	// scansTake is how long these looks may take in all. A target that starts processes for ever holds an attach up no longer.
+	scansTake = 2 * time.Second
+)
+
+// adoption takes in the descendants that a target had before it was traced. What a traced process forks the kernel half takes in itself; a process
+// that is forked, or executes a program, between a look at /proc and the moment in which its parent is traced is in neither. So who attaches looks
+// again behind that moment.
+type adoption struct {
+	scan   func() ([]process.Identity, error) // the descendants
+	stat   func(pid int) (process.Stat, error)
+	kernel interface {
+		Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error)
+		Slot(pid int) (uint32, error)
+	}
+	refused func(pid int, err error) // one that the kernel half has no room for
+
+	slots map[process.Identity]uint32 // of those that were taken in
+	known map[process.Identity]bool   // they, those that are traced already, and those that are refused
+}
+
+// pass looks once, until a time if it is not zero. settled reports whether every descendant is known now and was before, or has ended.
+func (a *adoption) pass(root uint32, until time.Time) (settled bool, err error) {
+	if a.known == nil {
+		a.slots, a.known = map[process.Identity]uint32{}, map[process.Identity]bool{}
+	}
+	descendants, err := a.scan()
+	if err != nil {
+		return false, err
+	}
+	settled = true
+	for _, d := range descendants {
+		if a.known[d] {
+			continue
+		}
+		if !until.IsZero() && time.Now().After(until) {
+			return false, nil
+		}
+		if !a.takeIn(root, d) {
+			settled = false
+		}
+	}
+	return settled, nil
+}
+
+// takeIn reports whether a process was traced already, is refused, or has ended: it changes nothing. Otherwise it may have started others, or executes
+// a program just now, and is taken in by the next pass.
+func (a *adoption) takeIn(root uint32, d process.Identity) (was bool) {
+	stat, err := a.stat(d.PID)
+	if err != nil || stat.StartTicks != d.StartTicks {
+		return true
+	}
+	slot, err := a.kernel.Adopt(root, d.PID, d.StartTicks, stat.ParentPID)
+	switch {
+	case err == nil:
+		a.slots[d], a.known[d] = slot, true
+		return false
+	case !errors.Is(err, ledger.ErrNoProcess):
+		a.known[d] = true
+		a.refused(d.PID, err)
+		return true
+	}
+	if _, err := a.kernel.Slot(d.PID); err == nil || errors.Is(err, ledger.ErrFull) { // it is traced, if need be without a slot of its own
+		a.known[d] = true
+		return true
+	}
+	stat, err = a.stat(d.PID)
+	return err != nil || stat.StartTicks != d.StartTicks || stat.Ended()
+}
+
+// follow looks again, once the target is traced, until it finds nobody new. settled is false where it has not come to an end.
+func (a *adoption) follow(root uint32) (settled bool, err error) {
+	until := time.Now().Add(scansTake)
+	for range maxScans {
+		if settled, err = a.pass(root, until); settled || err != nil || time.Now().After(until) {
+			break
+		}
+	}
+	return settled, err
+}

@@ -1,0 +1,217 @@
+package tracer
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// kin is /proc and the kernel half, for an adoption: pids of descendants, by the look that finds them first.
+type kin struct {
+	looks   int
+	born    map[int][]int // by the look from which on they are there
+	every   func(look int) []int
+	fails   map[int][]error // what Adopt says of one, in turn; then it takes it in
+	traced  map[int]bool
+	adopted []int
+	ended   map[int]bool
+	refused []int
+}
+
+func (k *kin) adoption() *adoption {
+	return &adoption{scan: k.scan, stat: k.stat, kernel: k, refused: func(pid int, _ error) { k.refused = append(k.refused, pid) }}
+}
+
+func (k *kin) scan() (all []process.Identity, err error) {
+	k.looks++
+	for look := 1; look <= k.looks; look++ {
+		pids := k.born[look]
+		if k.every != nil {
+			pids = k.every(look)
+		}
+		for _, pid := range pids {
+			all = append(all, process.Identity{PID: pid, StartTicks: 5})
+		}
+	}
+	return all, nil
+}
+
+func (k *kin) stat(pid int) (process.Stat, error) {
+	if k.ended[pid] {
+		return process.Stat{}, process.ErrNoProcess
+	}
+	return process.Stat{PID: pid, State: 'S', ParentPID: 1, StartTicks: 5}, nil
+}
+
+func (k *kin) Adopt(_ uint32, pid int, _ uint64, _ int) (uint32, error) {
+	if k.traced[pid] {
+		return 0, ledger.ErrNoProcess
+	}
+	if says := k.fails[pid]; len(says) > 0 {
+		k.fails[pid] = says[1:]
+		return 0, says[0]
+	}
+	k.adopted = append(k.adopted, pid)
+	return uint32(pid), nil
+}
+
+func (k *kin) Slot(pid int) (uint32, error) {
+	if k.traced[pid] {
+		return 0, nil
+	}
+	return 0, ledger.ErrNoProcess
+}
+
+// TestAdoption: who attaches looks at the descendants once, and then, with the target traced, until nobody new is there, but not for ever.
+func TestAdoption(t *testing.T) {
+	for name, c := range map[string]struct {
+		kin
+		adopted, refused []int
+		looks            int
+		open             bool // it does not come to an end
+	}{
+		"nobody":                     {looks: 2},
+		"there before":               {kin: kin{born: map[int][]int{1: {10, 11}}}, adopted: []int{10, 11}, looks: 2},
+		"forked meanwhile":           {kin: kin{born: map[int][]int{1: {10}, 2: {20}, 3: {30}}}, adopted: []int{10, 20, 30}, looks: 4},
+		"forked by who is traced":    {kin: kin{born: map[int][]int{2: {20}}, traced: map[int]bool{20: true}}, looks: 2},
+		"executes just now":          {kin: kin{born: map[int][]int{1: {10}}, fails: map[int][]error{10: {ledger.ErrNoProcess}}}, adopted: []int{10}, looks: 3},
+		"executes again":             {kin: kin{born: map[int][]int{1: {10}}, fails: map[int][]error{10: {ledger.ErrNoProcess, ledger.ErrNoProcess}}}, adopted: []int{10}, looks: 4},
+		"has ended":                  {kin: kin{born: map[int][]int{1: {10}}, ended: map[int]bool{10: true}}, looks: 2},
+		"no room":                    {kin: kin{born: map[int][]int{1: {10}}, fails: map[int][]error{10: {ledger.ErrFull}}}, refused: []int{10}, looks: 2},
+		"one more at each look":      {kin: kin{every: func(look int) []int { return []int{100 + look} }}, looks: 1 + maxScans, open: true},
+		"executes whenever one asks": {kin: kin{born: map[int][]int{1: {10}}, fails: map[int][]error{10: slices.Repeat([]error{ledger.ErrNoProcess}, 100)}}, looks: 1 + maxScans, open: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := &c.kin
+			a := k.adoption()
+			if _, err := a.pass(0, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			settled, err := a.follow(0)
+			if err != nil || settled == c.open || k.looks != c.looks || !slices.Equal(k.refused, c.refused) {
+				t.Errorf("settled %v after %d looks, refused %v: %v", settled, k.looks, k.refused, err)
+			}
+			if !c.open && !slices.Equal(k.adopted, c.adopted) {
+				t.Errorf("took in %v, want %v", k.adopted, c.adopted)
+			}
+			for _, pid := range k.adopted {
+				if a.slots[process.Identity{PID: pid, StartTicks: 5}] != uint32(pid) {
+					t.Errorf("no slot of %d: %v", pid, a.slots)
+				}
+			}
+		})
+	}
+}
+
+// TestAdoptionIsBounded: a target that has more processes than there is time for does not hold an attach up.
+func TestAdoptionIsBounded(t *testing.T) {
+	k := &kin{every: func(int) []int { return []int{10, 11, 12} }}
+	a := k.adoption()
+	if settled, err := a.pass(0, time.Now().Add(-time.Second)); settled || err != nil || len(k.adopted) > 0 {
+		t.Errorf("settled %v, %v; took in %v", settled, err, k.adopted)
+	}
+}
+
+// TestForkedDuringTheAttach: a session takes in what its target forks between the look at /proc and the moment in which it is traced.
+func TestForkedDuringTheAttach(t *testing.T) {
+	var child *exec.Cmd
+	var adopted []int
+	k := &fakeKernel{
+		attaching: func() { child = startCat(t) },
+		adopt:     func(pid int) (uint32, error) { adopted = append(adopted, pid); return 1, nil },
+	}
+	attached(t, k, Options{})
+	if !slices.Contains(adopted, child.Process.Pid) {
+		t.Errorf("took in %v, without %d", adopted, child.Process.Pid)
+	}
+}
+
+// TestForksWithoutEnd: the certificate says where processes were started faster than they were found.
+func TestForksWithoutEnd(t *testing.T) {
+	k := &fakeKernel{adopt: func(int) (uint32, error) { startCat(t); return 1, nil }}
+	startCat(t)
+	s := attached(t, k, Options{})
+	want := fmt.Sprintf("pid %d and those below it started processes so fast during the attach that some of them may not be traced", os.Getpid())
+	if !slices.Contains(s.trouble, want) || s.missing == 0 {
+		t.Errorf("the certificate says %q", s.trouble)
+	}
+}
+
+// startCat starts a child that does nothing until the test is over.
+func startCat(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+	return cmd
+}
+
+// TestAdoptionInTheKernel: the same with the real kernel half, on a shell that forks when it is asked to.
+func TestAdoptionInTheKernel(t *testing.T) {
+	l, err := ledger.Load(ledger.Options{})
+	if err != nil {
+		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	shell := exec.Command("sh", "-c", "while read line; do cat <&3 3<&- & echo $!; done")
+	in, err1 := shell.StdinPipe()
+	out, err2 := shell.StdoutPipe()
+	gate, open, err3 := os.Pipe()
+	shell.ExtraFiles = []*os.File{gate}
+	if err := errors.Join(err1, err2, err3, shell.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _, _ = in.Close(), open.Close(), shell.Wait() })
+	lines := bufio.NewReader(out)
+	fork := func() (pid int) {
+		t.Helper()
+		_, err := io.WriteString(in, "go\n")
+		line, err2 := lines.ReadString('\n')
+		_, err3 := fmt.Sscan(strings.TrimSpace(line), &pid)
+		if err := errors.Join(err, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		return pid
+	}
+	root := shell.Process.Pid
+	before := fork()
+	a := adoption{
+		scan: func() ([]process.Identity, error) { return process.FS{}.Descendants(root) }, stat: process.FS{}.Stat, kernel: l,
+		refused: func(pid int, err error) { t.Errorf("pid %d: %v", pid, err) },
+	}
+	if _, err := a.pass(0, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	between := fork()
+	if _, err := l.AttachProcess(0, root, 0); err != nil {
+		t.Fatal(err)
+	}
+	behind := fork() // the kernel half takes it in
+	if settled, err := a.follow(0); !settled || err != nil {
+		t.Errorf("settled %v: %v", settled, err)
+	}
+	for what, pid := range map[string]int{"before": before, "between": between, "behind": behind} {
+		if _, err := l.Slot(pid); err != nil {
+			t.Errorf("forked %s: %v", what, err)
+		}
+	}
+	if len(a.slots) != 2 {
+		t.Errorf("took in %v", a.slots)
+	}
+}
