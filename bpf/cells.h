@@ -13,9 +13,10 @@
  * SIGWINCH, or is PyOS_Readline (--simple-prompt). Only where the request was seen to begin the same way, and on its
  * thread; cells of other threads, of programs that are no front end, and cells within cells close at their result, or
  * at the next PyOS_setsig that finds them over. A cell that is suspended when the request is over was abandoned.
- * - A statement is PyEval_EvalCode of a code object with the cell's file name, up to the place on its way out that is
- *   passed with the same stack pointer (package cpython finds it); when it returned a coroutine, up to the next
- *   statement or the cell's end.
+ * - A statement is exec() of a code object with the cell's file name, from its call of PyEval_EvalCode up to a place
+ * behind that is passed with the same stack pointer (package cpython finds both); or eval() of one that makes a
+ * coroutine, up to the next statement or the cell's end. Where a build's calls are not found, it is PyEval_EvalCode
+ * itself, up to a place on its way out.
  * - A marker is compile("", "<ipytracer:begin NAME>", "exec"), and end. Three more are the companion's: it has a line
  * to the tracer, it asks something there, its hooks' turn has come, the last of all.
  *

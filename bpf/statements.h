@@ -26,23 +26,39 @@ static __noinline bool same_file(struct python *py, struct window *w, __u64 code
 	return !different;
 }
 
-/* PyEval_EvalCode(PyObject *code, PyObject *globals, PyObject *locals) */
+#define CO_COROUTINE 0x80 /* of co_flags */
+
+/* Is what a code object runs a coroutine, which IPython awaits? */
+static __always_inline bool is_coroutine(struct python *py, __u64 code)
+{
+	__u32 flags = 0;
+
+	return !READ(flags, code + py->code_flags) && flags & CO_COROUTINE;
+}
+
+/*
+ * PyEval_EvalCode(PyObject *code, PyObject *globals, PyObject *locals): where it begins, or is called. The cookie says
+ * in bits 0-15 how many bytes it has put on the stack there, in bit 16 (STATEMENT_AWAITS) that it is called by eval():
+ * only coroutines are statements there, whose end is no return.
+ */
 SEC("uprobe")
 int statement_open(struct pt_regs *regs)
 {
+	__u64 cookie = bpf_get_attach_cookie(regs);
 	__u32 slot = current_slot();
 
-	if (slot == NO_SLOT || !spend(GROUP_STATEMENT, slot, bpf_get_attach_cookie(regs)))
+	if (slot == NO_SLOT || !spend(GROUP_STATEMENT, slot, cookie))
 		return 0;
 	struct window *w = innermost(current_thread());
 	struct python *py = python_at(slot);
 	if (!w || !py || w->ended)
 		return 0;
-	__u64 sp = regs->sp + py->pushed_eval, table = 0, code = regs->di;
+	__u64 sp = regs->sp + (cookie & 0xffff), table = 0, code = regs->di;
+	bool awaits = cookie & STATEMENT_AWAITS;
 	/* Inside a statement only its own end matters, unless its end was missed: then the stack has come back up. */
 	if (w->statement && !w->awaiting && sp < w->statement)
 		return 0;
-	if (!same_file(py, w, code))
+	if ((awaits && !is_coroutine(py, code)) || !same_file(py, w, code))
 		return 0;
 	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
 	close_statement(w, &why, OUTCOME_OK);
@@ -58,7 +74,8 @@ int statement_open(struct pt_regs *regs)
 	}
 	w->statement = sp;
 	w->code = code;
-	w->awaiting = 0;
+	w->awaiting = awaits;
+	w->awaited |= awaits;
 	w->statements++;
 	draw_window(&why);
 	return 0;
@@ -75,9 +92,9 @@ static __always_inline __u64 result_in(struct pt_regs *regs, __u32 which)
 }
 
 /*
- * On every way out of PyEval_EvalCode there is one such place. The cookie says what it looks like there:
- * bits 0-15 bytes on the stack above the return address, 16-23 the register with the result, 24-39 a mask of
- * flags and 40-55 what they must be for this to be the way out (a conditional jump that is taken).
+ * On every way out of PyEval_EvalCode, or behind exec()'s call of it, there is one such place. The cookie says what it
+ * looks like there: bits 0-15 bytes on the stack above the return address, 16-23 the register with the result, 24-39 a
+ * mask of flags and 40-55 what they must be for this to be the way out (a conditional jump that is taken).
  */
 SEC("uprobe")
 int statement_return(struct pt_regs *regs)

@@ -77,6 +77,8 @@ enum outcome {
 	OUTCOME_MISSED,	     /* of a cell: nobody said when it, or what followed its result, was over */
 };
 
+#define STATEMENT_AWAITS 0x10000 /* of statement_open's cookie: eval() calls there */
+
 #define OUTCOME_TOLD 1 /* the outcome is IPython's own word, and final */
 
 /* What the kernel counts of each thread. Go has them as the first of event.Counter. */

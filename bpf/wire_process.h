@@ -187,6 +187,7 @@ struct python {
 	__u32 code_filename;
 	__u32 code_name;
 	__u32 code_first_line;
+	__u32 code_flags;
 	__u32 code_line_table;
 	__u32 code_full_name; /* co_qualname, co_name before 3.11 */
 	__u32 code_bytes;     /* co_code_adaptive; 3.11+ */
@@ -225,8 +226,7 @@ struct python {
 	__s32 state_executing;
 	__s32 state_finished; /* states >= this one are over */
 	__u32 threads_head;
-	__u32 native;	   /* native stacks; 0: none, 1: of threads without Python frames, 2: of all */
-	__u32 pushed_eval; /* bytes between EvalCode's entry and its probe site */
+	__u32 native; /* native stacks; 0: none, 1: of threads without Python frames, 2: of all */
 	__u32 ready;
 	__u32 terminal;	     /* its shell is a terminal's: PyOS_Readline is its simple prompt */
 	__u32 instance_kind; /* enum instance_kind: where an instance's attributes are */
@@ -258,15 +258,15 @@ struct window {
 	__u64 coroutine;
 	__u64 runner;	 /* the code object of its run_cell_async; 0: not known */
 	__u64 result;	 /* IPython's ExecutionResult of it; 0: not known */
-	__u64 statement; /* stack pointer at the entry of the statement's PyEval_EvalCode; 0: none runs */
+	__u64 statement; /* stack pointer at the place where the statement was seen to begin; 0: none runs */
 	__u64 code;	 /* its code object */
-	__u32 awaiting;	 /* the statement returned a coroutine that IPython now awaits */
+	__u32 awaiting;	 /* the statement is a coroutine that IPython awaits */
 	__u32 failed;
 	__u32 statements;
 	__u32 file_size;
 	__u32 ended;	/* it has its result: display and hooks run. Its coroutine may be freed */
 	__u32 returned; /* its coroutine has returned the result */
-	__u32 awaited;	/* a statement of it returned a coroutine */
+	__u32 awaited;	/* a statement of it was a coroutine */
 	__u32 embedded; /* its shell is that of IPython.embed() */
 	__u64 file[FILE_WORDS];
 };

@@ -228,13 +228,21 @@ func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowa
 	return quiet
 }
 
+// statementsOf returns the statements of a cell, without what follows its result.
+func statementsOf(r *model.Report, cell model.Window) (statements []model.Window) {
+	for _, w := range r.Windows {
+		if w.Kind == model.Statement && w.Parent == cell.ID && w.Name != model.Hooks {
+			statements = append(statements, w)
+		}
+	}
+	return statements
+}
+
 func checkStatements(t *testing.T, r *model.Report, cell model.Window, e expected) {
 	t.Helper()
 	var lines []int
-	for _, w := range r.Windows {
-		if w.Kind == model.Statement && w.Parent == cell.ID && w.Name != model.Hooks {
-			lines = append(lines, w.Line)
-		}
+	for _, w := range statementsOf(r, cell) {
+		lines = append(lines, w.Line)
 	}
 	want := e.Statements[:min(e.Ran, len(e.Statements))]
 	if len(lines) != len(want) {

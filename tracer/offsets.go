@@ -36,7 +36,7 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 		FrameKind: uint32(o.FrameKind), FrameBack: o.FrameBack, FrameCode: o.FrameCode, FrameOwner: o.FrameOwner,
 		OwnerSkip: o.OwnerSkip, OwnerGenerator: o.OwnerGen, FrameGenerator: o.FrameGen,
 		StateExecuting: o.StateExecuting, StateFinished: o.StateFinished, ThreadsHead: o.InterpThreadsHead,
-		PushedEval:   uint32(p.sites.EvalCode.Pushed),
+		CodeFlags:    o.CodeFlags,
 		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion, FrameInstruction: o.FrameInstr,
 		CodeCopies: o.CodeCopies, FrameCopy: o.FrameCopy,
 		FrameLocals: heap.FrameLocals, InstanceKind: uint32(p.binary.Version().Instances()), CachedKeys: heap.CachedKeys,

@@ -62,3 +62,25 @@ func TestBlind(t *testing.T) {
 		}
 	}
 }
+
+// TestStatementPlacements: a build's narrow places for statements serve where it has them, else those in PyEval_EvalCode; without ends there are none.
+func TestStatementPlacements(t *testing.T) {
+	site := func(at uint64) machine.Site {
+		return machine.Site{Symbol: "x", FileOffset: at, Pushed: 8, Emulated: true}
+	}
+	sites := cpython.Sites{EvalCode: site(16), EvalReturns: []machine.ReturnSite{{Site: site(32), Result: machine.RBX}}}
+	check := func(name string, opens, cookies, ends []uint64) {
+		t.Helper()
+		got := placements(ledger.GroupStatement, sites)
+		if len(got) != 2 || got[0].Program != ledger.StatementOpen || got[1].Program != ledger.StatementReturn ||
+			!slices.Equal(got[0].Offsets, opens) || !slices.Equal(got[0].Cookies, cookies) || !slices.Equal(got[1].Offsets, ends) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	check("in the function", []uint64{16}, []uint64{8}, []uint64{32})
+	sites.Statements = cpython.StatementSites{Exec: site(48), Behind: site(64), Eval: site(80)}
+	check("at its calls", []uint64{48, 80}, []uint64{8, 8 | 1<<16}, []uint64{64})
+	if got := placements(ledger.GroupStatement, cpython.Sites{EvalCode: site(16)}); got != nil {
+		t.Errorf("statements without ends: %+v", got)
+	}
+}

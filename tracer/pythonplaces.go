@@ -24,16 +24,7 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 			return append(entry(ledger.NumPyTrack, s.Track), entry(ledger.NumPyUntrack, s.Untrack)...)
 		}
 	case ledger.GroupStatement:
-		if !s.EvalCode.Present() || len(s.EvalReturns) == 0 {
-			return nil
-		}
-		returns := ledger.Placement{Program: ledger.StatementReturn}
-		for _, r := range s.EvalReturns {
-			returns.Offsets = append(returns.Offsets, r.FileOffset)
-			returns.Cookies = append(returns.Cookies,
-				ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)))
-		}
-		return append(entry(ledger.StatementOpen, s.EvalCode), returns)
+		return statementPlacements(s)
 	case ledger.GroupResult:
 		return ends(s.Ends)
 	case ledger.GroupCell:
@@ -51,6 +42,33 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		return entry(ledger.CodeFreed, s.CodeFreed)
 	}
 	return nil
+}
+
+// statementPlacements has statements begin and end at exec()'s and eval()'s calls of PyEval_EvalCode, or in that function, which is passed by
+// more, where a build's calls are not found.
+func statementPlacements(s cpython.Sites) []ledger.Placement {
+	opens, returns := ledger.Placement{Program: ledger.StatementOpen}, ledger.Placement{Program: ledger.StatementReturn}
+	open := func(site machine.Site, awaits bool) {
+		opens.Offsets = append(opens.Offsets, site.FileOffset)
+		opens.Cookies = append(opens.Cookies, ledger.At(site.Emulated, ledger.StatementPlace(site.Pushed, awaits)))
+	}
+	exits := s.EvalReturns
+	if s.Statements.Present() {
+		open(s.Statements.Exec, false)
+		open(s.Statements.Eval, true)
+		exits = []machine.ReturnSite{{Site: s.Statements.Behind, Result: machine.RAX}}
+	} else if s.EvalCode.Present() {
+		open(s.EvalCode, false)
+	}
+	for _, r := range exits {
+		returns.Offsets = append(returns.Offsets, r.FileOffset)
+		returns.Cookies = append(returns.Cookies,
+			ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)))
+	}
+	if len(opens.Offsets) == 0 || len(exits) == 0 {
+		return nil
+	}
+	return []ledger.Placement{opens, returns}
 }
 
 // compiledByAudit says whether compiles are seen at their calls of PySys_Audit, as the function for them is passed by.
@@ -88,6 +106,9 @@ func sitesOf(g ledger.Group, s cpython.Sites) []machine.Site {
 	case ledger.GroupNumPy:
 		return []machine.Site{s.Track, s.Untrack}
 	case ledger.GroupStatement:
+		if s.Statements.Present() {
+			return []machine.Site{s.Statements.Exec, s.Statements.Behind, s.Statements.Eval}
+		}
 		sites := []machine.Site{s.EvalCode}
 		for _, r := range s.EvalReturns {
 			sites = append(sites, r.Site)

@@ -233,4 +233,8 @@ func (s *shell) checkGenerator(t *testing.T, frame, code uint64) {
 	if line := uint32(s.word(t, code+uint64(o.CodeFirstLine))); line == 0 || line > 100 {
 		t.Errorf("co_firstlineno = %d", line)
 	}
+	const optimized, newLocals, generator, noFree = 1, 2, 0x20, 0x40 // Include/cpython/code.h; the last until 3.10
+	if flags := s.word(t, code+uint64(o.CodeFlags)) & 0xffff &^ noFree; flags != optimized|newLocals|generator {
+		t.Errorf("co_flags = %#x", flags)
+	}
 }

@@ -43,6 +43,7 @@ type Offsets struct {
 	CodeName      uint32
 	CodeQualName  uint32 // 3.11 and newer
 	CodeFirstLine uint32 // int32
+	CodeFlags     uint32 // int32, co_flags
 	CodeVersion   uint32 // uint32, no two code objects have the same; 3.12 and newer. 0 in a code object: versions have run out
 	CodeLineTable uint32 // a bytes object: co_lnotab (3.9) or co_linetable
 	CodeBytes     uint32 // 3.11 and newer: co_code_adaptive, the first instruction; before: co_code, a bytes object

@@ -36,7 +36,7 @@ const headerGrowth = 16
 // Include/cpython/{code,unicodeobject}.h of 3.13.5 and 3.14.6.
 func tableFreeThreaded(o *Offsets, minor int) {
 	o.FreeThreaded, o.CodeMask = true, ^uint64(7)
-	for _, at := range []*uint32{&o.ModuleDict, &o.CodeVersion, &o.GenName, &o.GenQualName, &o.GenFrame, &o.GenState} {
+	for _, at := range []*uint32{&o.ModuleDict, &o.CodeFlags, &o.CodeVersion, &o.GenName, &o.GenQualName, &o.GenFrame, &o.GenState} {
 		*at += headerGrowth
 	}
 	if minor >= 14 {
@@ -46,7 +46,7 @@ func tableFreeThreaded(o *Offsets, minor int) {
 
 // tableFrameObject is 3.9 and 3.10: Include/cpython/{code,frameobject,genobject,pystate}.h.
 func tableFrameObject(o *Offsets, minor int) {
-	o.CodeFilename, o.CodeName, o.CodeFirstLine, o.CodeLineTable, o.CodeBytes = 104, 112, 40, 120, 48
+	o.CodeFilename, o.CodeName, o.CodeFlags, o.CodeFirstLine, o.CodeLineTable, o.CodeBytes = 104, 112, 36, 40, 120, 48
 	o.RuntimeInterpretersHead, o.InterpThreadsHead, o.InterpModules = 32, 8, 856
 	o.ThreadID, o.ThreadFrame = 176, 24
 	o.FrameKind, o.FrameBack, o.FrameCode = FrameObject, 24, 32
@@ -89,7 +89,7 @@ func tableDirect(o *Offsets, minor int) {
 // from 3.14) and Include/cpython/code.h.
 func tableInterpreterFrame(o *Offsets, minor int) {
 	o.CodeFilename, o.CodeName, o.CodeQualName, o.CodeLineTable = 112, 120, 128, 136
-	o.CodeFirstLine, o.FrameInstr = 68, 56
+	o.CodeFlags, o.CodeFirstLine, o.FrameInstr = 48, 68, 56
 	o.FrameBack, o.FrameCode, o.FrameOwner, o.OwnerSkip = 8, 0, 70, 3
 	o.GenName, o.GenFrame, o.GenState = 24, 72, 67
 	if minor >= 12 {

@@ -54,6 +54,9 @@ func pinSites(t *testing.T, name, file string, bin *Binary) {
 		lines = append(lines, pin(fmt.Sprintf("return in %v, flags %#x of %#x", r.Result, r.Condition.Value, r.Condition.Mask), r.Site))
 	}
 	pinned.Check(t, "cpython/"+name, file, lines)
+	pinned.Check(t, "statements/"+name, file, []string{
+		pin("exec", s.Statements.Exec), pin("behind exec", s.Statements.Behind), pin("eval", s.Statements.Eval),
+	})
 }
 
 func pin(what string, s machine.Site) string {

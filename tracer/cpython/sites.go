@@ -23,6 +23,8 @@ type Sites struct {
 	EvalReturns []machine.ReturnSite
 	// EvalReturnsComplete is false where PyEval_EvalCode may also return otherwise (a tail call).
 	EvalReturnsComplete bool
+	// Statements are narrower places for the same; not present where they are not found.
+	Statements StatementSites
 	// Ends are where coroutines end that code in C drives: _PyGen_SetStopIterationValue, and the calls in its callers' code where the
 	// compiler has put its body there.
 	Ends []EndSite
@@ -63,6 +65,7 @@ func (b *Binary) Sites() (Sites, error) {
 	s.Compiles = b.compileCalls(text, refs)
 	s.Doubted = append(s.Doubted, b.doubted(text, refs)...)
 	s.EvalReturns, s.EvalReturnsComplete = text.Returns(evalCodeSymbol)
+	s.Statements = b.statementSites(text, refs)
 	return s, nil
 }
 

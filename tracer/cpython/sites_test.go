@@ -2,6 +2,7 @@ package cpython
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"ipytracer/tracer/elffile/elftest"
@@ -83,6 +84,9 @@ func TestSitesOfBuilds(t *testing.T) {
 		}
 		if s.CompileInlined {
 			t.Error("CompileInlined is for libpython3.15 only")
+		}
+		if !s.Statements.Present() && !strings.HasPrefix(b.tree, "builds") { // what is made here may be compiled otherwise: then evals cost more
+			t.Error("calls of PyEval_EvalCode in exec() and eval() were not found")
 		}
 		if !s.EvalReturnsComplete {
 			t.Errorf("returns of PyEval_EvalCode are not complete: %+v", s.EvalReturns)

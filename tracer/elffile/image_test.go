@@ -99,6 +99,7 @@ func FuzzImage(f *testing.F) {
 		}
 		img.Pointee(vaddr)
 		img.RelativePointee(vaddr)
+		img.PointersTo(map[uint64]bool{vaddr: true})
 		img.Bias(vaddr, vaddr>>12)
 		img.OffsetTable([]string{"PyFirst"})
 		elffile.Defines(bytes.NewReader(raw), "PyFirst")

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 )
 
@@ -134,6 +135,46 @@ func (img *Image) RelativePointee(at uint64) (uint64, bool) {
 		}
 	}
 	return img.word(at)
+}
+
+// maxPointers bounds how many pointers [Image.PointersTo] returns.
+const maxPointers = 1 << 12
+
+// PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load bias: by where they
+// are, what they point to. The file need not have been relocated. Words that only look like such a pointer are among them.
+func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
+	found := map[uint64]uint64{}
+	if len(addrs) == 0 {
+		return found
+	}
+	add := func(at, to uint64) {
+		if len(found) < maxPointers && addrs[to] {
+			found[at] = to
+		}
+	}
+	lowest, highest := uint64(math.MaxUint64), uint64(0)
+	for a := range addrs {
+		lowest, highest = min(lowest, a), max(highest, a)
+	}
+	for _, s := range img.segments {
+		if s.Size > MaxTable {
+			continue
+		}
+		data := img.Contents(s)
+		for i := -s.Vaddr & 7; i+8 <= uint64(len(data)); i += 8 {
+			if word := binary.LittleEndian.Uint64(data[i:]); word >= lowest && word <= highest {
+				add(s.Vaddr+i, word)
+			}
+		}
+	}
+	for _, s := range img.relocated {
+		for data := img.Contents(s); len(data) >= relocationSize; data = data[relocationSize:] {
+			if r := relocationOf(data); r.kind == elf.R_X86_64_RELATIVE {
+				add(r.at, r.addend)
+			}
+		}
+	}
+	return found
 }
 
 // OffsetTable returns the pointers that the dynamic linker fills in with the address of one of some symbols.

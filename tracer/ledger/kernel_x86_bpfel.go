@@ -563,6 +563,7 @@ type kernelPython struct {
 	CodeFilename     uint32
 	CodeName         uint32
 	CodeFirstLine    uint32
+	CodeFlags        uint32
 	CodeLineTable    uint32
 	CodeFullName     uint32
 	CodeBytes        uint32
@@ -601,7 +602,6 @@ type kernelPython struct {
 	StateFinished    int32
 	ThreadsHead      uint32
 	Native           uint32
-	PushedEval       uint32
 	Ready            uint32
 	Terminal         uint32
 	InstanceKind     uint32

@@ -89,8 +89,8 @@ const (
 	CellSignal                     // PyOS_setsig: edi, rsi
 	CellPrompt                     // PyOS_Readline
 	CodeFreed                      // where every code object ends: rdi
-	StatementOpen                  // PyEval_EvalCode: rdi
-	StatementReturn                // every way out of PyEval_EvalCode, with a WayOut cookie
+	StatementOpen                  // PyEval_EvalCode, or a call of it, with a StatementPlace cookie: rdi
+	StatementReturn                // every way out of PyEval_EvalCode, or behind that call, with a WayOut cookie
 	NumPyTrack                     // PyTraceMalloc_Track: edi, rsi, rdx
 	NumPyUntrack                   // PyTraceMalloc_Untrack: edi, rsi
 	NumPyMade                      // in NumPy, behind an allocation, with an ArrayPlace cookie
@@ -159,6 +159,16 @@ func (p Program) onReturn() bool {
 // site to be on the way out.
 func WayOut(pushed int32, register uint8, mask, value uint32) uint64 {
 	return uint64(uint16(pushed)) | uint64(register)<<16 | uint64(uint16(mask))<<24 | uint64(uint16(value))<<40
+}
+
+// StatementPlace is the cookie of a StatementOpen site: how many bytes are on the stack above the return address, or the call, and whether
+// it is eval() that calls there: then only coroutines are statements.
+func StatementPlace(pushed int32, awaits bool) uint64 {
+	cookie := uint64(uint16(pushed))
+	if awaits {
+		cookie |= statementAwaits
+	}
+	return cookie
 }
 
 // HeapCall is the cookie of a HeapEnter site: a memory.Operation, how many bytes are on the stack above the return address, and

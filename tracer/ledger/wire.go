@@ -13,6 +13,7 @@ const (
 	CodeBytes          = 160   // of a code object that are read: what every version has
 	FrameBytes         = 128   // of a frame that are read at most
 	tableUnreadable    = 0x80000000
-	outcomeTold        = 1 // the outcome is IPython's own word, and final
+	outcomeTold        = 1       // the outcome is IPython's own word, and final
+	statementAwaits    = 0x10000 // of statement_open's cookie: eval() calls there
 	outcomeOutOfMemory = 0x10000
 )
