@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -35,20 +36,34 @@ type unattributed struct {
 	bytes [event.MaxDevices]event.Bytes
 }
 
-// open asks NVML for the first time in a session.
+// open asks NVML for the first time in a session, and takes the answer in where that comes later.
 func (d *devices) open() {
-	if d.opened {
+	if d.opened && !d.isStarting() {
 		return
 	}
 	d.opened = true
-	if err := d.ask(); err != nil && !d.early {
+	switch err := d.ask(false); {
+	case err == nil:
+		d.agrees()
+	case !d.early && !d.isStarting():
 		d.without(err)
+	}
+}
+
+// expect has NVML start while a target is attached to that has a GPU open: then that is awake.
+func (d *devices) expect(pid int) {
+	if d.helper == nil || d.isStarting() {
+		return
+	}
+	if held, _ := d.fs.GPUs(pid); len(held) > 0 {
+		d.startNVML()
 	}
 }
 
 // without goes on without NVML, and says why.
 func (d *devices) without(err error) {
 	d.end(err)
+	d.users.sayDoubts(d.report)
 	numbers := ", and GPUs have CUDA's numbers"
 	if d.isAlone() { // they are the same
 		numbers = ""
@@ -60,8 +75,11 @@ func (d *devices) isAlone() bool { return gpu.IsAlone(cmp.Or(d.fs.Root, "/proc")
 
 // conclude says, in the end, what NVML was never asked for.
 func (d *devices) conclude() {
-	if d.early && d.counted {
+	switch {
+	case d.early && d.counted:
 		d.without(nvmlhelper.ErrNoDevices)
+	case d.isStarting() && d.counted:
+		d.without(errStarting)
 	}
 }
 
@@ -85,14 +103,14 @@ func (d *devices) snapshot(b *event.Boundary) (fresh bool) {
 	last := b.Kind == event.Detached
 	if d.helper != nil && d.due(last) {
 		before := d.began
-		err := d.ask()
+		err := d.ask(last)
 		if last {
 			d.ending += d.cost
 		}
 		switch {
 		case err == nil:
 			return before || d.agrees()
-		case !before && !d.early:
+		case !before && !d.early && !d.isStarting():
 			d.without(err)
 		}
 	}
@@ -181,30 +199,36 @@ func (d *devices) identify(t *target, late bool) {
 		}
 		told.Only = d.onlyDevice(t, told.Physical)
 	} else {
-		if d.early { // NVML may answer later
+		only, doubt := d.unnamedDevice(t, environment)
+		told.Only = only
+		switch {
+		case d.early || d.isStarting(): // NVML may answer later
 			user.unnamed = &environment
+			d.users.doubt(doubt)
+		case doubt != "":
+			d.report.problem("%s", doubt)
 		}
-		told.Only = d.unnamedDevice(t, environment)
 	}
 	if err := d.kernel.SetDevices(t.slot, told); err != nil {
 		d.report.misses(t.pid, 0, metersOfGPU, "pid %d: %v", t.pid, err)
 	}
 }
 
-// unnamedDevice is the one GPU that a target can use where NVML says nothing, by CUDA's number; -1 if there may be several.
-func (d *devices) unnamedDevice(t *target, environment gpu.Environment) int {
+// unnamedDevice is the one GPU that a target can use where NVML says nothing, by CUDA's number; -1 if there may be several. doubt is what is to be said
+// if NVML never does.
+func (d *devices) unnamedDevice(t *target, environment gpu.Environment) (only int, doubt string) {
 	held, _ := d.fs.GPUs(t.pid) // the tracer may live in a container with one GPU, the target outside
 	if d.isAlone() && !slices.ContainsFunc(held, func(minor int) bool { return minor != 0 }) {
-		return 0
+		return 0, ""
 	}
 	if !environment.VisibleSet || environment.VisibleDevices == "" {
-		return -1
+		return -1, ""
 	}
-	d.report.problem("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(environment.VisibleDevices))
+	doubt = fmt.Sprintf("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(environment.VisibleDevices))
 	if strings.Contains(environment.VisibleDevices, ",") {
-		return -1
+		return -1, doubt
 	}
-	return 0 // whichever it is
+	return 0, doubt // whichever it is
 }
 
 // metersOfGPU are those that are told by device.

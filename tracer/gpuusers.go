@@ -14,10 +14,12 @@ type gpuUsers struct {
 	alive map[int32]*gpuUser
 	// ended are the environments of those that have ended and had memory counted by CUDA's numbers, with the pid of one.
 	ended map[gpu.Environment]int32
+	// doubts are what is to be said of their numbers if NVML never answers.
+	doubts []string
 }
 
 type gpuUser struct {
-	unnamed *gpu.Environment // its CUDA devices have CUDA's numbers: NVML had no devices yet
+	unnamed *gpu.Environment // its CUDA devices have CUDA's numbers: NVML had not answered yet
 	counted bool             // it has had memory of a GPU
 	stale   bool             // the certificate says that NVML does not answer for it
 }
@@ -69,11 +71,26 @@ func (all *gpuUsers) markStale(report *certificate, since event.Nanoseconds, err
 	}
 }
 
+// doubt keeps what is to be said, if that is anything.
+func (all *gpuUsers) doubt(text string) {
+	if text != "" && len(all.doubts) < maxEnded {
+		all.doubts = append(all.doubts, text)
+	}
+}
+
+// sayDoubts says what was kept.
+func (all *gpuUsers) sayDoubts(report *certificate) {
+	for _, text := range all.doubts {
+		report.problem("%s", text)
+	}
+	all.doubts = nil
+}
+
 // compare compares the numbers that CUDA has for the GPUs of processes with those of NVML, which answers for the first time. It fails if they may
 // differ, else it takes in which MIG devices they use.
 func (all *gpuUsers) compare(devices []gpu.Device, used *shares) error {
 	if len(all.ended) >= maxEnded {
-		return fmt.Errorf("NVIDIA's devices came to /dev after %d processes with different environments had used GPUs and ended", maxEnded)
+		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended", maxEnded)
 	}
 	for environment, pid := range all.ended {
 		if err := compare(devices, pid, environment, used); err != nil {
@@ -91,17 +108,18 @@ func (all *gpuUsers) compare(devices []gpu.Device, used *shares) error {
 		}
 		u.unnamed = nil
 	}
+	all.doubts = nil
 	return nil
 }
 
 func compare(devices []gpu.Device, pid int32, environment gpu.Environment, used *shares) error {
 	found := gpu.MapOrdinals(devices, environment)
 	if found.Doubt != "" {
-		return fmt.Errorf("NVIDIA's devices came to /dev after pid %d had loaded the CUDA driver, and it is not certain that they have the same numbers there: %s", pid, found.Doubt)
+		return fmt.Errorf("NVML answered after pid %d had loaded the CUDA driver, and it is not certain that GPUs have the same numbers there: %s", pid, found.Doubt)
 	}
 	for ordinal, place := range found.Places {
 		if devices[place.Device].Index != ordinal {
-			return fmt.Errorf("NVIDIA's devices came to /dev after pid %d had loaded the CUDA driver, and have other numbers there", pid)
+			return fmt.Errorf("NVML answered after pid %d had loaded the CUDA driver, and GPUs have other numbers there", pid)
 		}
 	}
 	used.note(devices, found)

@@ -30,18 +30,35 @@ type charges struct {
 	cost   time.Duration // of that; 0 for the answer that NVML started for
 	ending time.Duration // cost of the questions that nothing came after
 	used   map[int32]*event.Readings
+
+	first    chan nvmlAnswer // where what NVML starts for arrives; nil: nobody waits for it
+	patience time.Duration   // how long the session may wait for it still
+}
+
+// nvmlAnswer is what the helper says, and how long that took.
+type nvmlAnswer struct {
+	last gpu.Snapshot
+	err  error
+	cost time.Duration
 }
 
 // How often NVML is asked: it must not take more than a twentieth of the time. The answer that it starts for, which wakes GPUs, comes on top, and so
 // do the questions at the end of targets, which nothing comes after, for a second in all.
+//
+// That answer can take many seconds. It is asked for beside the session, which waits for nvmlStart in all, at the places that need it: whoever is known
+// early has the right numbers from the beginning. After that it joins at the next cell.
 const (
+	nvmlStart  = time.Second
 	nvmlShare  = 20
 	nvmlPause  = 10 * time.Millisecond
 	nodePause  = time.Second // between two looks for the driver's devices, at least
 	nvmlEnding = time.Second
 )
 
-var errNotAsked = errors.New("this session, which keeps its rights, does not ask NVML")
+var (
+	errNotAsked = errors.New("this session, which keeps its rights, does not ask NVML")
+	errStarting = errors.New("NVML had not started when the session ended")
+)
 
 // start starts the helper, where there is a library to load. This program must not be confined yet.
 func (c *charges) start(as *userfile.User) {
@@ -54,11 +71,17 @@ func (c *charges) start(as *userfile.User) {
 		c.why = err
 		return
 	}
-	c.helper = helper
+	c.helper, c.patience = helper, nvmlStart
 }
+
+// isStarting reports whether NVML was asked for the first time, and has not answered.
+func (c *charges) isStarting() bool { return c.first != nil }
 
 // due reports whether it may be asked again. last: nothing comes after it.
 func (c *charges) due(last bool) bool {
+	if c.isStarting() {
+		return true
+	}
 	pause := max(nvmlShare*c.cost, nvmlPause)
 	if c.early {
 		pause = max(pause, nodePause)
@@ -66,14 +89,66 @@ func (c *charges) due(last bool) bool {
 	return c.taken.IsZero() || time.Since(c.taken) >= pause || last && c.ending < nvmlEnding
 }
 
-// ask asks anew. Once it fails for good there is nobody to ask.
-func (c *charges) ask() error {
+// ask asks anew. Once it fails for good there is nobody to ask. Until NVML has started it fails with errStarting, after what is left of the session's
+// patience, or that of a target's end.
+func (c *charges) ask(last bool) error {
 	if c.helper == nil {
 		return cmp.Or(c.why, errNotAsked)
 	}
-	began := time.Now()
-	last, err := c.helper.Snapshot()
-	c.taken, c.cost, c.failed = time.Now(), time.Since(began), err
+	if c.began {
+		began := time.Now()
+		all, err := c.helper.Snapshot()
+		return c.take(nvmlAnswer{all, err, time.Since(began)})
+	}
+	c.startNVML()
+	began, wait := time.Now(), c.patience
+	if last {
+		wait = max(wait, nvmlEnding-c.ending)
+	}
+	a, there := c.started(wait)
+	waited := time.Since(began)
+	c.patience = max(0, c.patience-waited)
+	if !there {
+		c.cost = waited
+		return errStarting
+	}
+	return c.take(a)
+}
+
+// startNVML asks for the first time, beside the session, unless that is under way. One question at a time is: the helper has a limit of its own.
+func (c *charges) startNVML() {
+	if c.helper == nil || c.began || c.isStarting() {
+		return
+	}
+	helper, first, began := c.helper, make(chan nvmlAnswer, 1), time.Now()
+	c.first = first
+	go func() {
+		last, err := helper.Snapshot()
+		first <- nvmlAnswer{last, err, time.Since(began)} // there is room, also where nobody wants it any more
+	}()
+}
+
+// started waits for the first answer.
+func (c *charges) started(wait time.Duration) (a nvmlAnswer, there bool) {
+	late := time.NewTimer(max(0, wait))
+	defer late.Stop()
+	select {
+	case a = <-c.first:
+	default:
+		select {
+		case a = <-c.first:
+		case <-late.C:
+			return a, false
+		}
+	}
+	c.first = nil
+	return a, true
+}
+
+// take takes an answer in.
+func (c *charges) take(a nvmlAnswer) error {
+	err := a.err
+	c.taken, c.cost, c.failed = time.Now(), a.cost, err
 	c.early = errors.Is(err, nvmlhelper.ErrNoDevices)
 	switch {
 	case errors.Is(err, gpu.ErrNoNVML), errors.Is(err, nvmlhelper.ErrEnded):
@@ -85,7 +160,7 @@ func (c *charges) ask() error {
 	if !c.began { // what it took to start is not the price of asking
 		c.began, c.cost = true, 0
 	}
-	c.last = last
+	c.last = a.last
 	c.count()
 	return nil
 }
@@ -123,5 +198,5 @@ func (c *charges) end(why error) {
 	if c.helper != nil {
 		c.helper.Close()
 	}
-	c.helper, c.why, c.early = nil, why, false
+	c.helper, c.why, c.early, c.first = nil, why, false, nil
 }

@@ -269,6 +269,7 @@ func (s *Session) attachAll() error {
 // attach takes one target in: its descendants, itself, its probes.
 func (s *Session) attach(root uint32, t *target, late bool) error {
 	t.root, t.late = root, late
+	s.devices.expect(t.pid)
 	below := adoption{
 		scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, stat: s.fs.Stat, kernel: s.ledger,
 		refused: func(pid int, err error) { s.misses(t.pid, 0, nil, "child %d is not traced: %v", pid, err) },

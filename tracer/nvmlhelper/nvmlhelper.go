@@ -27,9 +27,10 @@ import (
 // Command is the hidden command of the program by which [Start] starts the process; it calls [Serve].
 const Command = "nvml-helper"
 
-// How long an answer is waited for. The first one has NVML started, which wakes GPUs that nobody uses: a second or two each.
+// How long an answer is waited for. The first one has NVML started, which wakes GPUs that nobody uses: a second or two each. A session asks for it
+// beside what else it does.
 const (
-	firstPatience = 5 * time.Second
+	firstPatience = 30 * time.Second
 	patience      = time.Second
 )
 
@@ -42,7 +43,7 @@ var (
 	ErrEnded = errors.New("the process that asks NVML has ended")
 )
 
-// Helper is the process, as whoever asks sees it. It is for one goroutine.
+// Helper is the process, as whoever asks sees it. It is for one goroutine, except [Helper.Close].
 type Helper struct {
 	conn  *net.UnixConn
 	asked uint32 // questions so far
@@ -108,7 +109,7 @@ func ParseUser(text string) (*userfile.User, error) {
 	return &userfile.User{UID: ids[0], GID: ids[1], Groups: ids[2:]}, nil
 }
 
-// Snapshot asks NVML. It fails with a [*gpu.NoNVMLError]; with [ErrNoDevices], and can be asked again; with [ErrSilent], after 5 seconds the first time
+// Snapshot asks NVML. It fails with a [*gpu.NoNVMLError]; with [ErrNoDevices], and can be asked again; with [ErrSilent], after 30 seconds the first time
 // and one second later, and at once for as long as the answer is owed; and for good with [ErrEnded]. An answer that comes too late is of a time that
 // is over: it is dropped, and NVML is asked anew.
 func (h *Helper) Snapshot() (gpu.Snapshot, error) {
@@ -186,5 +187,5 @@ func (h *Helper) end(err error) error {
 	return h.dead
 }
 
-// Close has the process end, once the driver lets it.
+// Close has the process end, once the driver lets it. Who asks just then hears [ErrEnded].
 func (h *Helper) Close() { _ = h.conn.Close() }

@@ -255,6 +255,24 @@ func TestEndsWithWhoAsks(t *testing.T) {
 	}
 }
 
+// TestClosedWhileAsked: a session that ends does not wait for NVML to start.
+func TestClosedWhileAsked(t *testing.T) {
+	description, _ := standIn(t, machine)
+	if err := unix.Mkfifo(filepath.Join(filepath.Dir(description), "gate"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, nil)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := h.Snapshot()
+		answered <- err
+	}()
+	h.Close()
+	if err := <-answered; !errors.Is(err, ErrEnded) {
+		t.Error(err)
+	}
+}
+
 // TestHelperDies: it is said, and nothing is waited for.
 func TestHelperDies(t *testing.T) {
 	standIn(t, machine)

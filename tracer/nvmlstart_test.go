@@ -1,0 +1,148 @@
+package tracer
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/nvmlhelper"
+)
+
+// startingSession is one for which NVML takes a time to start, and no time after that.
+func startingSession(t *testing.T, environment string, takes time.Duration, says ...any) (*gpuSession, *slowNVML) {
+	s := newGPUSession(t, environment, []string{"0"}, says...)
+	slow := &slowNVML{fakeNVML: fakeNVML{says: says}, takes: []time.Duration{takes, 0}}
+	s.helper, s.patience = slow, nvmlStart
+	return s, slow
+}
+
+// within fails if what is done takes longer, in the time of a bubble.
+func within(t *testing.T, most time.Duration, what string, do func()) {
+	t.Helper()
+	began := time.Now()
+	do()
+	if took := time.Since(began); took > most {
+		t.Errorf("%s took %v", what, took)
+	}
+}
+
+// TestNVMLStartsBeside: NVML takes long to start. The session waits a moment for it, in all, and goes on; what it says joins at the next cell.
+func TestNVMLStartsBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=0\x00", 20*time.Second, using(700), using(800))
+		within(t, nvmlStart, "what needs it first", func() { s.identify(s.target, true) })
+		within(t, 0, "what comes next", func() {
+			s.identify(&target{pid: gpuTarget + 1}, false)
+			for range 100 {
+				if got := s.bounds(event.CellClose, gpuTarget, 100); got != 0 {
+					t.Errorf("%d, and NVML has not answered", got)
+				}
+			}
+		})
+		time.Sleep(20 * time.Second)
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 600 || slow.asked != 1 || len(s.named()) != 1 {
+			t.Errorf("it has answered: %d of %+v, asked %d times", got, s.named(), slow.asked)
+		}
+		time.Sleep(time.Second)
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 700 || slow.asked != 2 {
+			t.Errorf("%d, asked %d times", got, slow.asked)
+		}
+		if s.conclude(); len(s.report.trouble) > 0 || len(s.report.blind) > 0 {
+			t.Errorf("%q", s.report.trouble)
+		}
+	})
+}
+
+// TestNVMLStartsInTime: who needs its answer first gets it, if it comes soon: with the numbers that NVML has.
+func TestNVMLStartsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+		s, _ := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", nvmlStart/2, using(700, second))
+		s.identify(s.target, true)
+		if told := s.kernel.told[0].Physical; len(told) != 2 || told[0] != 1 || len(s.report.trouble) > 0 {
+			t.Errorf("told %v, %q", told, s.report.trouble)
+		}
+	})
+}
+
+// TestNVMLStartsWithOtherNumbers: memory has been counted by CUDA's numbers when NVML answers.
+func TestNVMLStartsWithOtherNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", 10*time.Second, using(700, second))
+		s.identify(s.target, true)
+		s.bounds(event.CellClose, gpuTarget, 100)
+		time.Sleep(10 * time.Second)
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 0 || !s.says("GPUs have other numbers there") || !slow.closed {
+			t.Errorf("%d, %q", got, s.report.trouble)
+		}
+	})
+}
+
+// TestNVMLNeverStarts: the end of a session waits for it a moment, and the certificate says what is missing, if a GPU was used.
+func TestNVMLNeverStarts(t *testing.T) {
+	for _, driver := range []event.Bytes{0, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			s, slow := startingSession(t, "", time.Hour, using(700))
+			s.identify(s.target, true)
+			within(t, nvmlEnding, "the end of the targets", func() {
+				for pid := range int32(50) {
+					s.bounds(event.Detached, gpuTarget+pid, driver)
+				}
+			})
+			s.conclude()
+			if s.says(errStarting.Error()) != (driver > 0) || len(s.report.trouble) > 1 {
+				t.Errorf("%d bytes: %q", driver, s.report.trouble)
+			}
+			s.close()
+			if !slow.closed {
+				t.Error("the helper is left")
+			}
+			time.Sleep(time.Hour)
+			if synctest.Wait(); slow.asked != 1 { // and nobody is left who asks
+				t.Errorf("asked %d times", slow.asked)
+			}
+		})
+	}
+}
+
+// TestNVMLFailsLate: what it says of itself when it has tried to start for long is a word in the certificate, and nobody asks again.
+func TestNVMLFailsLate(t *testing.T) {
+	for name, err := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded, "none": &gpu.NoNVMLError{Reason: gpu.LibraryAbsent}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1\x00", 10*time.Second, err)
+				s.holds(t, 1)
+				s.identify(s.target, true)
+				time.Sleep(10 * time.Second)
+				for range 3 {
+					s.bounds(event.CellClose, gpuTarget, 100)
+				}
+				if slow.asked != 1 || !slow.closed || len(s.report.trouble) != 2 || !s.says(err.Error()) || !s.says("nobody can say which GPUs these are") {
+					t.Errorf("asked %d times, %q", slow.asked, s.report.trouble)
+				}
+			})
+		})
+	}
+}
+
+// TestNVMLIsExpected: NVML starts while a target is attached to that uses a GPU, and for no other.
+func TestNVMLIsExpected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, slow := startingSession(t, "", 2*time.Second, using(700))
+		s.expect(gpuTarget)
+		synctest.Wait()
+		if slow.asked != 0 || s.isStarting() {
+			t.Error("asked for a target without a GPU")
+		}
+		s.holds(t, 0)
+		within(t, 0, "the start", func() { s.expect(gpuTarget); s.expect(gpuTarget) })
+		time.Sleep(2 * time.Second) // the target is looked into
+		within(t, 0, "the answer", func() { s.identify(s.target, true) })
+		if len(s.named()) != 1 || slow.asked != 1 {
+			t.Errorf("%+v, asked %d times", s.named(), slow.asked)
+		}
+	})
+}
