@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	binary = filepath.Join(suite, "tracer")
 	build := exec.Command("../scripts/build.sh", binary) // what `make build` gives users
 	// A system call that the tracer has taken from itself fails; here it ends the tracer, so that none is missed.
-	build.Env = append(os.Environ(), "LDFLAGS=-X ipytracer/tracer/confine.denied=trap -X ipytracer/tracer/gpu.Folder=$"+gputest.DevicesVariable)
+	build.Env = append(os.Environ(), "LDFLAGS=-X ipytracer/tracer/confine.denied=trap -X ipytracer/tracer.startPatience=1m -X ipytracer/tracer/gpu.Folder=$"+gputest.DevicesVariable)
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		panic(fmt.Sprintf("build the tracer: %v", err))

@@ -60,6 +60,9 @@ var (
 	errStarting = errors.New("NVML had not started when the session ended")
 )
 
+// startPatience is nvmlStart in a build for tests (-ldflags -X), of which the machine may be busy; "" in any other.
+var startPatience string
+
 // start starts the helper, where there is a library to load. This program must not be confined yet.
 func (c *charges) start(as *userfile.User) {
 	if missing := gpu.Missing(); missing != nil {
@@ -72,6 +75,9 @@ func (c *charges) start(as *userfile.User) {
 		return
 	}
 	c.helper, c.patience = helper, nvmlStart
+	if longer, err := time.ParseDuration(startPatience); err == nil {
+		c.patience = longer
+	}
 }
 
 // isStarting reports whether NVML was asked for the first time, and has not answered.

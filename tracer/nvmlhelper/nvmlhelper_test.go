@@ -58,13 +58,29 @@ func start(t *testing.T, as *userfile.User) *Helper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.Close)
+	t.Cleanup(func() {
+		h.Close()
+		for deadline := time.Now().Add(time.Minute); len(processes()) > 0; time.Sleep(time.Millisecond) { // look again: the next test has one of its own
+			if time.Now().After(deadline) {
+				t.Fatal("the helper has not ended")
+			}
+		}
+	})
 	return h
 }
 
 // process is the helper's, of which there is one.
 func process(t *testing.T) int {
 	t.Helper()
+	all := processes()
+	if len(all) != 1 {
+		t.Fatalf("helpers: %d", all)
+	}
+	return all[0]
+}
+
+// processes are the helpers that run.
+func processes() (pids []int) {
 	var children []byte
 	all, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, path := range all {
@@ -77,11 +93,10 @@ func process(t *testing.T) int {
 		if err == nil && strings.Contains(string(line), Command) {
 			var pid int
 			fmt.Sscan(field, &pid)
-			return pid
+			pids = append(pids, pid)
 		}
 	}
-	t.Fatal("no such process")
-	return 0
+	return pids
 }
 
 func says(t *testing.T, s gpu.Snapshot, err error) {
