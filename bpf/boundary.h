@@ -159,27 +159,33 @@ static __always_inline long add_process(__u32 slot, struct sum *s)
 }
 REPEATED_SLOTS(add_process, struct sum *)
 
-/* Sets the tree's values to the sum of its processes': what drifted when they moved at the same time is mended. */
-__attribute__((noinline)) int add_up(__u32 id)
+/*
+ * Sets the tree's values to the sum of its processes': what drifted when they moved at the same time is mended. False
+ * where this thread has lost its CPU meanwhile: the sum is of two times then, and is not used, unless it must be.
+ */
+__attribute__((noinline)) int add_up_once(__u32 id, bool must)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &id);
 	struct sum s = { .root = id };
 
 	if (!r)
-		return 0;
+		return true;
+	__u64 task = bpf_get_current_task(), stops = FIELD(task, task_struct, nivcsw);
 	REPEAT_SLOTS(add_process, &s);
+	if (!must && FIELD(task, task_struct, nivcsw) != stops)
+		return false;
 	for (int m = 0; m < METERS; m++) {
 		exchange(&r->tree[m], s.value[m]);
 		raise_to(&r->tree_high[m], s.value[m]);
 	}
-	return 0;
+	return true;
 }
 
 /*
- * The same, and once more where a process has left the tree meanwhile: it may be in the sum, which would stand until
+ * Adds up, and once more where a process has left the tree meanwhile: it may be in the sum, which would stand until
  * the next boundary.
  */
-__attribute__((noinline)) int add_up_those_left(__u32 id)
+__attribute__((noinline)) int add_up(__u32 id)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &id);
 
@@ -187,8 +193,8 @@ __attribute__((noinline)) int add_up_those_left(__u32 id)
 		return 0;
 	for (int i = 0; i < SUMS; i++) {
 		__u64 closings = *(volatile __u64 *)&r->closings;
-		add_up(id);
-		if (*(volatile __u64 *)&r->closings == closings)
+		__u64 good = add_up_once(id, i == SUMS - 1);
+		if (good & (*(volatile __u64 *)&r->closings == closings))
 			break;
 	}
 	return 0;
@@ -231,7 +237,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 		refresh(slot);
 	settle(slot);
 	if (r->shared)
-		add_up_those_left(p->root);
+		add_up(p->root);
 	b->time = bpf_ktime_get_ns();
 	b->kind = why->kind;
 	b->cell = why->cell;

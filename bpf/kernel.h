@@ -140,6 +140,7 @@ struct thread_struct {
 struct rq {
 	__u64 clock;	  /* ns, when it was last looked at */
 	__u64 clock_task; /* the same without what interrupts and the hypervisor took */
+	__u64 nr_switches;
 	struct task_struct *curr;
 } KERNEL_TYPE;
 

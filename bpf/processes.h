@@ -107,12 +107,15 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (tgid == child_tgid)
 		return 0;
 	struct member *m = bpf_map_lookup_elem(&members, &tgid);
-	if (!m)
+	if (!m || ran_before(AT_FORK))
 		return 0;
 	struct member mine = { .root = m->root, .slot = NO_SLOT };
 	__u64 mm = FIELD(child, task_struct, mm);
 	if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_NOEXIST)) {
-		if (held_by(mm) == child_tgid) /* the tracer has found it, and taken it in */
+		if (held_by(mm) == child_tgid) /* the tracer has found it, or an earlier copy, and taken it in */
+			return 0;
+		struct member *there = bpf_map_lookup_elem(&members, &child_tgid);
+		if (there && there->untraced && there->root == mine.root) /* an earlier copy has left it out */
 			return 0;
 		if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_ANY))
 			return leave_out(mine.root);
@@ -154,13 +157,13 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tgid = INT_FIELD(task, task_struct, tgid);
 	struct member *m = bpf_map_lookup_elem(&members, &tgid);
 
-	if (!m)
+	if (!m || ran_before(AT_EXEC))
 		return 0;
 	__u64 mm = FIELD(task, task_struct, mm), arguments = FIELD(mm, mm_struct, arg_start);
 	__u32 root = m->root, old = m->slot;
 	bool before = m->untraced;
 	struct process *p = old == NO_SLOT ? NULL : process_at(old);
-	if (p && p->mm == mm) /* taken in by the tracer, just now */
+	if (p && p->mm == mm) /* taken in by the tracer, or an earlier copy, just now */
 		return 0;
 	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .inputs = -1 };
 	/* What the thread was doing is over, and the number that it had, if it was not the first one, is another's. */
@@ -243,6 +246,8 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tid = INT_FIELD(task, task_struct, pid), tgid = INT_FIELD(task, task_struct, tgid);
 	struct member *m = bpf_map_lookup_elem(&members, &tgid);
 
+	if (ran_before(AT_EXIT))
+		return 0;
 	if (!m) {
 		if (*(volatile __u32 *)&ended_last[tgid & (ENDED_LAST - 1)] == tgid)
 			forget_thread(tid);

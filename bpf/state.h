@@ -62,6 +62,13 @@ struct {
 	__uint(value_size, sizeof(struct closed_slot));
 } closed_slots SEC(".maps");
 struct MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, 1, 0) anchor SEC(".maps");
+/* What the copies of the programs at tracepoints have noted on a CPU: see copies.h. */
+#define COPIES 3
+enum tracepoint { AT_RSS_STAT, AT_MMAP_LOCK_RELEASED, AT_FORK, AT_EXEC, AT_EXIT, TRACEPOINTS };
+struct notes {
+	__u64 began[TRACEPOINTS][COPIES - 1];
+};
+struct MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct notes, 1, 0) copy_notes SEC(".maps");
 /*
  * What each CPU's share of each RSS counter was when it was last seen, a CPU's all together: by (CPU * MAX_PROCESSES +
  * slot) * NR_MM_COUNTERS + counter. User space makes it as large as there are CPUs: 16 KiB for each.
@@ -91,9 +98,11 @@ const volatile __u32 rss_offset = 0;  /* of mm->rss_stat: an array now, a struct
 const volatile __u32 held_offset = 0; /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
 const volatile __u32 change_ring_size = 1 << 22;
 const volatile __u32 boundary_ring_size = 1 << 20;
-const volatile __u32 counting = 0;     /* page faults and switches are read with the CPU time */
-const volatile __u32 lingering = 0;    /* tests: how often linger() reads the clock */
-const volatile __u32 small_arrays = 0; /* all of NumPy's blocks count */
+const volatile __u32 counting = 0;	 /* page faults and switches are read with the CPU time */
+const volatile __u32 lingering = 0;	 /* tests: how often linger() reads the clock */
+const volatile __u32 program_copies = 1; /* kernel 7.0: COPIES of the programs at tracepoints */
+const volatile __u32 program_copy = 0;	 /* which of them these are */
+const volatile __u32 small_arrays = 0;	 /* all of NumPy's blocks count */
 
 /* Filled by discover_cpus: where each CPU's copy of a per-CPU variable is, relative to its per-CPU pointer. */
 __u64 cpu_offset[MAX_CPUS];

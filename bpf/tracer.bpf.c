@@ -6,6 +6,7 @@
  *   state.h      maps and globals
  *   read.h       kernel memory by address
  *   loops.h      loops of many steps
+ *   copies.h     the programs at tracepoints, loaded more than once
  *   ledger.h     values, maxima, the change stream
  *   meters.h     how resident is read
  *   mapped.h     how mapped is read
@@ -52,6 +53,7 @@
 #include "state.h"
 #include "read.h"
 #include "loops.h"
+#include "copies.h"
 #include "ledger.h"
 #include "meters.h"
 #include "mapped.h"
@@ -98,7 +100,7 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	__u64 mm = ctx->args[0];
 	__u32 member = ctx->args[1], slot = slot_of(mm);
 
-	if (slot == NO_SLOT || member == MM_SWAPENTS)
+	if (slot == NO_SLOT || member == MM_SWAPENTS || ran_before(AT_RSS_STAT))
 		return 0;
 	if (!percpu_rss)
 		return held_changed(slot, member);
@@ -116,7 +118,7 @@ int mapped(struct bpf_raw_tracepoint_args *ctx)
 	__u64 mm = ctx->args[0];
 	__u32 slot = slot_of(mm);
 
-	if (slot == NO_SLOT)
+	if (slot == NO_SLOT || ran_before(AT_MMAP_LOCK_RELEASED))
 		return 0;
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;

@@ -8,22 +8,23 @@ import (
 
 // Result is what was seen of one storm.
 type Result struct {
-	Storm             string   `json:"storm"`
-	Aligned           bool     `json:"aligned"`
-	Processes         int      `json:"processes"`
-	Waits             uint64   `json:"waits"` // of threads that ended, forked or executed, in the program that delays
-	Boundaries        int      `json:"boundaries"`
-	BoundariesMissing int      `json:"boundaries_missing"`
-	EndedTwice        int      `json:"ended_twice"`
-	NeverEnded        int      `json:"never_ended"`
-	Figures           int      `json:"figures"`
-	Equal             int      `json:"equal"`
-	Wrong             int      `json:"wrong"` // by more than their bound
-	Worst             int64    `json:"worst"` // bytes, of all differences
-	Complete          bool     `json:"complete"`
-	Seconds           float64  `json:"seconds"`
-	Right             bool     `json:"right"`
-	Failures          []string `json:"failures"` // the first ones
+	Storm             string              `json:"storm"`
+	Aligned           bool                `json:"aligned"`
+	Processes         int                 `json:"processes"`
+	Waits             uint64              `json:"waits"`  // of threads that ended, forked or executed, in the program that delays
+	Passed            map[string][]uint64 `json:"passed"` // events that each copy of a program did not run for, by program
+	Boundaries        int                 `json:"boundaries"`
+	BoundariesMissing int                 `json:"boundaries_missing"`
+	EndedTwice        int                 `json:"ended_twice"`
+	NeverEnded        int                 `json:"never_ended"`
+	Figures           int                 `json:"figures"`
+	Equal             int                 `json:"equal"`
+	Wrong             int                 `json:"wrong"` // by more than their bound
+	Worst             int64               `json:"worst"` // bytes, of all differences
+	Complete          bool                `json:"complete"`
+	Seconds           float64             `json:"seconds"`
+	Right             bool                `json:"right"`
+	Failures          []string            `json:"failures"` // the first ones
 }
 
 // mostFailures is how many sentences a result has at most.
@@ -40,7 +41,7 @@ func (r *Result) fail(format string, args ...any) {
 func judge(s *session) Result {
 	l := &s.lives
 	r := Result{
-		Processes: s.processes, Boundaries: len(l.numbers), BoundariesMissing: l.missing(), EndedTwice: l.endedTwice, NeverEnded: l.neverEnded(),
+		Processes: s.processes, Passed: s.passed, Boundaries: len(l.numbers), BoundariesMissing: l.missing(), EndedTwice: l.endedTwice, NeverEnded: l.neverEnded(),
 		Right: true, Complete: s.report.Certificate.Complete, Failures: []string{},
 	}
 	for _, c := range []struct {

@@ -26,7 +26,7 @@ func TestStorms(t *testing.T) {
 					}
 					t.Fatal(err)
 				}
-				t.Logf("%d processes, %d boundaries, %d of %d figures equal, %d waits", r.Processes, r.Boundaries, r.Equal, r.Figures, r.Waits)
+				t.Logf("%d processes, %d boundaries, %d of %d figures equal, %d waits, passed %v", r.Processes, r.Boundaries, r.Equal, r.Figures, r.Waits, r.Passed)
 				if !r.Right {
 					t.Errorf("%+v", r)
 				}

@@ -29,6 +29,7 @@ type session struct {
 	processes int // that there were
 	report    *model.Report
 	lives     lives
+	passed    map[string][]uint64
 }
 
 // trace runs storms under the tracer, from the first instruction to the end.
@@ -61,6 +62,9 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 	}
 	if err := cmd.Wait(); err != nil {
 		return nil, fmt.Errorf("%s: %w", program, err)
+	}
+	if s.passed, err = passed(); err != nil {
+		return nil, err
 	}
 	return s, s.parse(<-said)
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -16,6 +17,7 @@ type Features struct {
 	Loop          bool // bpf_loop, upstream since 5.17; else bpf_for_each_map_elem goes round
 	Cast          bool // bpf_rdonly_cast, upstream since 6.2; else a helper reads the kernel's memory
 	ExactResident bool // RSS counters per CPU, upstream since 6.2
+	Preemptible   bool // threads can lose their CPU within a program at a tracepoint, upstream since 7.0
 	// Missing are helpers that the programs call and the kernel does not have, such as "bpf_get_attach_cookie".
 	Missing []string
 
@@ -49,7 +51,22 @@ func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error
 	f.Missing = missing(helpers, spec, f.Loop)
 	var cast *btf.Func
 	f.Cast = kernel.TypeByName("bpf_rdonly_cast", &cast) == nil
+	f.Preemptible = preemptible(kernel)
 	return f, f.findCounters(kernel)
+}
+
+// preemptible reports whether tracepoints are guarded by SRCU and not by switching preemption off. The change that made them so ("tracing: Guard
+// __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast") also made whoever takes a program out wait for it, by tp_transition_snapshot.srcu_gp of
+// kernel/tracepoint.c. Where that structure is not known, the kernel's number says it.
+func preemptible(kernel *btf.Spec) bool {
+	var snapshot *btf.Struct
+	if kernel.TypeByName("tp_transition_snapshot", &snapshot) != nil {
+		major, _, _ := strings.Cut(KernelRelease(), ".")
+		n, err := strconv.Atoi(major)
+		return err == nil && n >= 7
+	}
+	_, _, ok := findMember(snapshot, "srcu_gp", 0)
+	return ok
 }
 
 // err says which helpers are missing.

@@ -487,6 +487,11 @@ const (
 	kernelNoEraERAS     kernelNoEra = 2
 )
 
+type kernelNotes struct {
+	_     structs.HostLayout
+	Began [5][2]uint64
+}
+
 type kernelOperation uint32
 
 const (
@@ -797,6 +802,7 @@ const (
 	kernelMapClosedSlots         = "closed_slots"
 	kernelMapCodeNumbers         = "code_numbers"
 	kernelMapCodes               = "codes"
+	kernelMapCopyNotes           = "copy_notes"
 	kernelMapCudaObjects         = "cuda_objects"
 	kernelMapCudaThreads         = "cuda_threads"
 	kernelMapDeviceTrees         = "device_trees"
@@ -927,6 +933,8 @@ const (
 	kernelVarNextTicket          = "next_ticket"
 	kernelVarPercpuRss           = "percpu_rss"
 	kernelVarPidLevel            = "pid_level"
+	kernelVarProgramCopies       = "program_copies"
+	kernelVarProgramCopy         = "program_copy"
 	kernelVarRequest             = "request"
 	kernelVarRssOffset           = "rss_offset"
 	kernelVarScans               = "scans"
@@ -1037,6 +1045,7 @@ type kernelMapSpecs struct {
 	ClosedSlots  *ebpf.MapSpec `ebpf:"closed_slots"`
 	CodeNumbers  *ebpf.MapSpec `ebpf:"code_numbers"`
 	Codes        *ebpf.MapSpec `ebpf:"codes"`
+	CopyNotes    *ebpf.MapSpec `ebpf:"copy_notes"`
 	CudaObjects  *ebpf.MapSpec `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
@@ -1129,6 +1138,8 @@ type kernelVariableSpecs struct {
 	NextTicket          *ebpf.VariableSpec `ebpf:"next_ticket"`
 	PercpuRss           *ebpf.VariableSpec `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.VariableSpec `ebpf:"pid_level"`
+	ProgramCopies       *ebpf.VariableSpec `ebpf:"program_copies"`
+	ProgramCopy         *ebpf.VariableSpec `ebpf:"program_copy"`
 	Request             *ebpf.VariableSpec `ebpf:"request"`
 	RssOffset           *ebpf.VariableSpec `ebpf:"rss_offset"`
 	Scans               *ebpf.VariableSpec `ebpf:"scans"`
@@ -1167,6 +1178,7 @@ type kernelMaps struct {
 	ClosedSlots  *ebpf.Map `ebpf:"closed_slots"`
 	CodeNumbers  *ebpf.Map `ebpf:"code_numbers"`
 	Codes        *ebpf.Map `ebpf:"codes"`
+	CopyNotes    *ebpf.Map `ebpf:"copy_notes"`
 	CudaObjects  *ebpf.Map `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
@@ -1207,6 +1219,7 @@ func (m *kernelMaps) Close() error {
 		m.ClosedSlots,
 		m.CodeNumbers,
 		m.Codes,
+		m.CopyNotes,
 		m.CudaObjects,
 		m.CudaThreads,
 		m.DeviceTrees,
@@ -1300,6 +1313,8 @@ type kernelVariables struct {
 	NextTicket          *ebpf.Variable `ebpf:"next_ticket"`
 	PercpuRss           *ebpf.Variable `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.Variable `ebpf:"pid_level"`
+	ProgramCopies       *ebpf.Variable `ebpf:"program_copies"`
+	ProgramCopy         *ebpf.Variable `ebpf:"program_copy"`
 	Request             *ebpf.Variable `ebpf:"request"`
 	RssOffset           *ebpf.Variable `ebpf:"rss_offset"`
 	Scans               *ebpf.Variable `ebpf:"scans"`

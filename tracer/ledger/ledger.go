@@ -37,7 +37,11 @@ type Options struct {
 	Counters     bool // page faults and switches are read at boundaries
 	OldLoops     bool // go round as kernels before 5.17 make it necessary, for tests
 
-	lingering uint32 // boundaries take so many readings of the clock longer, for tests
+	// for tests
+	lingering uint32 // boundaries take so many readings of the clock longer
+	copies    uint32 // of the programs at tracepoints; 0: as many as the kernel makes necessary
+	alike     bool   // each copy does all the work
+	detached  uint32 // so many of the first copies are not attached, but the last one is
 }
 
 // Capabilities says what the loaded object can do on this kernel.
@@ -56,7 +60,7 @@ type Capabilities struct {
 type Ledger struct {
 	objects  kernelObjects
 	cap      Capabilities
-	tracing  []link.Link // kernel-wide probes; kept referenced, else the garbage collector closes them
+	copies   copies // of the programs at tracepoints
 	iterator *link.Iter
 	rings    rings
 	prices   prices
@@ -88,13 +92,13 @@ func Load(o Options) (_ *Ledger, err error) {
 	if err := l.configure(spec, cache, o); err != nil {
 		return nil, err
 	}
-	if err := spec.LoadAndAssign(&l.objects, &ebpf.CollectionOptions{Cache: cache}); err != nil {
+	if err := l.copies.load(spec, &l.objects, &ebpf.CollectionOptions{Cache: cache}); err != nil {
 		return nil, classify("load the BPF object", err)
 	}
 	if err := l.prepare(); err != nil {
 		return nil, err
 	}
-	if err := l.attachTracing(); err != nil {
+	if err := l.copies.attach(); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -137,6 +141,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	if !f.ExactResident { // a thread hands in what it holds back when it faults for the 66th time (check_sync_rss_stat)
 		l.cap.ResidentBound = 66 * 4096
 	}
+	l.copies.wanted, l.copies.alike, l.copies.detached = copiesOf(f, o), o.alike, o.detached
 	loop := f.Loop && !o.OldLoops
 	if loop {
 		spec.Maps["ticks"].MaxEntries = 1
@@ -144,7 +149,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	for name, value := range map[string]uint32{
 		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
 		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset, "held_offset": f.heldOffset,
-		"lingering": o.lingering, "counting": flag(o.Counters),
+		"lingering": o.lingering, "counting": flag(o.Counters), "program_copies": l.copies.wanted,
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
@@ -200,45 +205,13 @@ func codeError(code uint32) error {
 	return fmt.Errorf("discover_cpus returned %d", code)
 }
 
-// tracepoints are the programs at tracepoints, by the tracepoint's name.
-func tracepoints(o *kernelObjects) map[string]*ebpf.Program {
-	return map[string]*ebpf.Program{
-		"rss_stat":           o.Resident,
-		"mmap_lock_released": o.Mapped,
-		"sched_process_fork": o.ProcessFork,
-		"sched_process_exec": o.ProcessExec,
-		"sched_process_exit": o.ProcessExit,
-	}
-}
-
-// attachTracing attaches the tracepoints. Raw tracepoints need no tracefs.
-func (l *Ledger) attachTracing() error {
-	for name, program := range tracepoints(&l.objects) {
-		tracing, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: program})
-		if err != nil {
-			return classify("attach tracepoint "+name, err)
-		}
-		l.tracing = append(l.tracing, tracing)
-	}
-	return nil
-}
-
-func (l *Ledger) detachTracing() error {
-	var errs []error
-	for _, t := range l.tracing {
-		errs = append(errs, t.Close())
-	}
-	l.tracing = nil
-	return errors.Join(errs...)
-}
-
 // Beside calls what is to be compared with the same while nothing is traced: with the kernel-wide probes out. What the ledger
 // knows is of no use afterwards.
 func (l *Ledger) Beside(compared func() error) error {
-	if err := l.detachTracing(); err != nil {
+	if err := l.copies.detach(); err != nil {
 		return err
 	}
-	return errors.Join(compared(), l.attachTracing())
+	return errors.Join(compared(), l.copies.attach())
 }
 
 // Capabilities returns what this kernel allows.
@@ -246,7 +219,7 @@ func (l *Ledger) Capabilities() Capabilities { return l.cap }
 
 // Close detaches everything and frees the object. Traced processes go on as if nothing had been.
 func (l *Ledger) Close() error {
-	errs := []error{l.detachTracing()}
+	errs := []error{l.copies.Close()}
 	if l.iterator != nil {
 		errs = append(errs, l.iterator.Close())
 	}

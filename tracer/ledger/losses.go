@@ -53,19 +53,8 @@ func (l *Ledger) Losses() []event.Loss {
 	if n := l.rings.overtaken.abandoned.Load(); n > 0 {
 		out = append(out, event.Loss{Reason: event.LostRecords, Count: n})
 	}
-	if n := passedBy(&l.objects); n > 0 {
+	if n := l.copies.passedBy(); n > 0 {
 		out = append(out, event.Loss{Reason: event.LostEvents, Count: n})
 	}
 	return out
-}
-
-// passedBy is how many events the programs at tracepoints did not run for, as the CPU was within them for another thread: on the whole machine, since
-// the kernel does not say who made an event that nobody saw (recursion_misses of struct bpf_prog_info, Linux 5.12).
-func passedBy(o *kernelObjects) (n uint64) {
-	for _, p := range tracepoints(o) {
-		if s, err := p.Stats(); err == nil {
-			n += s.RecursionMisses
-		}
-	}
-	return n
 }

@@ -126,6 +126,7 @@ func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
 	if err := l.readBoundaries(deadline, sink); err != nil {
 		return err
 	}
+	l.copies.look(time.Now())
 	var next uint64
 	if err := l.objects.NextTicket.Get(&next); err != nil {
 		return fmt.Errorf("read the next ticket: %w", err)

@@ -26,7 +26,11 @@ func TestEventsAddUp(t *testing.T) {
 		stir()
 		return
 	}
-	l := load(t, Options{})
+	eventsAddUp(t, load(t, Options{}))
+}
+
+func eventsAddUp(t *testing.T, l *Ledger) {
+	t.Helper()
 	pid, slot, in, answers := again(t, l, "LEDGER_STIRS")
 	for range 5 {
 		if _, err := in.Write([]byte("\n")); err != nil || !answers.Scan() {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"io"
 	"time"
 
@@ -27,15 +26,7 @@ func (l *Ledger) CountWork() (io.Closer, error) {
 
 // ResidentWork is the work of the program behind kmem:rss_stat, and MappedWork that behind
 // mmap_lock:mmap_lock_released, in all processes.
-func (l *Ledger) ResidentWork() (Work, error) { return work(l.objects.Resident) }
+func (l *Ledger) ResidentWork() (Work, error) { return l.copies.work("resident") }
 
 // MappedWork see [Ledger.ResidentWork].
-func (l *Ledger) MappedWork() (Work, error) { return work(l.objects.Mapped) }
-
-func work(p *ebpf.Program) (Work, error) {
-	s, err := p.Stats()
-	if err != nil {
-		return Work{}, fmt.Errorf("ask for what a program did: %w", err)
-	}
-	return Work{s.RunCount, s.Runtime}, nil
-}
+func (l *Ledger) MappedWork() (Work, error) { return l.copies.work("mapped") }

@@ -1,0 +1,193 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+)
+
+// tracepoint is where a program is.
+type tracepoint struct {
+	name    string
+	program string
+	copies  uint32 // of the program where tracepoints are preemptible, as many as COPIES of bpf/state.h at most
+}
+
+// tracepoints are the programs at tracepoints. The kernel runs a program for one thread at a time on each CPU. Where tracepoints are preemptible there are
+// further copies of it behind it, which do what the first has missed (bpf/copies.h).
+var tracepoints = []tracepoint{
+	{"rss_stat", "resident", 2}, // mostly under the lock of a page table, where no thread loses its CPU
+	{"mmap_lock_released", "mapped", mostCopies},
+	{"sched_process_fork", "process_fork", mostCopies},
+	{"sched_process_exec", "process_exec", mostCopies},
+	{"sched_process_exit", "process_exit", mostCopies},
+}
+
+const mostCopies = 3
+
+// copies are the programs at tracepoints, as often as they are wanted.
+type copies struct {
+	wanted   uint32 // of each, at most
+	alike    bool   // for tests: none knows of the others, and each does all the work
+	detached uint32 // for tests: so many of the first ones are not attached, but the last one is
+
+	programs [][]*ebpf.Program // by tracepoint; the first of each is the object's
+	links    []link.Link       // kept referenced, else the garbage collector closes them
+	losses   passedEvents
+}
+
+// copiesOf returns how many copies of each program at a tracepoint are loaded, at most.
+func copiesOf(f Features, o Options) uint32 {
+	switch {
+	case o.copies > 0:
+		return o.copies
+	case f.Preemptible:
+		return mostCopies
+	}
+	return 1
+}
+
+// load loads the object: all of it once, and the programs at tracepoints as often as they are wanted, over the same maps.
+func (c *copies) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o *ebpf.CollectionOptions) error {
+	all, err := ebpf.NewCollectionWithOptions(spec, *o)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	for _, at := range tracepoints {
+		c.programs = append(c.programs, []*ebpf.Program{all.Programs[at.program]})
+	}
+	shared := map[string]*ebpf.Map{}
+	for name, m := range all.Maps {
+		if name == ".rodata" {
+			continue
+		}
+		if shared[name], err = m.Clone(); err != nil {
+			return err
+		}
+		defer shared[name].Close()
+	}
+	if err := all.Assign(objects); err != nil {
+		return err
+	}
+	o.MapReplacements = shared
+	for number := uint32(1); number < c.wanted; number++ {
+		if err := c.loadCopy(spec.Copy(), number, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadCopy loads one more copy of the programs.
+func (c *copies) loadCopy(spec *ebpf.CollectionSpec, number uint32, o *ebpf.CollectionOptions) error {
+	if !c.alike {
+		if err := spec.Variables["program_copy"].Set(number); err != nil {
+			return fmt.Errorf("set program_copy: %w", err)
+		}
+	}
+	programs := map[string]*ebpf.ProgramSpec{}
+	for _, at := range tracepoints {
+		if number < at.copies {
+			programs[at.program] = spec.Programs[at.program]
+		}
+	}
+	spec.Programs = programs
+	further, err := ebpf.NewCollectionWithOptions(spec, *o)
+	if err != nil {
+		return err
+	}
+	defer further.Close()
+	for i, at := range tracepoints {
+		if p := further.DetachProgram(at.program); p != nil {
+			c.programs[i] = append(c.programs[i], p)
+		}
+	}
+	return nil
+}
+
+// attach attaches the copies, one behind the other: a tracepoint runs programs in the order in which they were attached (func_add, kernel/tracepoint.c).
+// Raw tracepoints need no tracefs.
+func (c *copies) attach() error {
+	for i, at := range tracepoints {
+		for number, p := range c.programs[i] {
+			if uint32(number) < c.detached && number < len(c.programs[i])-1 {
+				continue
+			}
+			tracing, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: at.name, Program: p})
+			if err != nil {
+				return classify("attach tracepoint "+at.name, err)
+			}
+			c.links = append(c.links, tracing)
+		}
+	}
+	return nil
+}
+
+func (c *copies) detach() error {
+	var errs []error
+	for _, t := range c.links {
+		errs = append(errs, t.Close())
+	}
+	c.links = nil
+	return errors.Join(errs...)
+}
+
+// Close detaches all, and unloads the further copies. The first ones are the object's.
+func (c *copies) Close() error {
+	errs := []error{c.detach()}
+	for _, of := range c.programs {
+		for _, p := range of[1:] {
+			errs = append(errs, p.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// missed returns what each copy has missed, by tracepoint: events for which the kernel did not run it, as the CPU was within it for another thread
+// (recursion_misses of struct bpf_prog_info, Linux 5.12). They are those of the whole machine, since the kernel does not say who made an event that it did not
+// run a program for.
+func (c *copies) missed() (all [][]uint64) {
+	for _, of := range c.programs {
+		var missed []uint64
+		for _, p := range of {
+			s, err := p.Stats()
+			if err != nil {
+				s = &ebpf.ProgramStats{}
+			}
+			missed = append(missed, s.RecursionMisses)
+		}
+		all = append(all, missed)
+	}
+	return all
+}
+
+// look counts what was lost since the last look but one, now and then.
+func (c *copies) look(now time.Time) {
+	if c.wanted > 1 {
+		c.losses.look(now, c.missed)
+	}
+}
+
+// passedBy returns how many events no copy of a program has seen, at most.
+func (c *copies) passedBy() uint64 { return c.losses.upTo(c.missed()) }
+
+// work returns what all copies of a program have done. A run is one of the first copy.
+func (c *copies) work(program string) (w Work, err error) {
+	i := slices.IndexFunc(tracepoints, func(at tracepoint) bool { return at.program == program })
+	for number, p := range c.programs[i] {
+		s, err := p.Stats()
+		if err != nil {
+			return Work{}, fmt.Errorf("ask for what a program did: %w", err)
+		}
+		if number == 0 {
+			w.Runs = s.RunCount
+		}
+		w.Spent += s.Runtime
+	}
+	return w, nil
+}

@@ -1,0 +1,117 @@
+package ledger
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// manyCopies are ways to have more than one copy of the programs at tracepoints, on any kernel.
+var manyCopies = []struct {
+	name    string
+	options Options
+}{
+	{"all", Options{copies: mostCopies}},
+	{"without the first", Options{copies: mostCopies, detached: 1}}, // as where the CPU is always within it for another thread
+	{"only the last", Options{copies: mostCopies, detached: mostCopies}},
+	{"all do all", Options{copies: mostCopies, alike: true}}, // as where every thread loses its CPU behind each copy
+}
+
+// TestCopiesAddUp: whichever copy sees an event, and however many of them do, it counts once.
+func TestCopiesAddUp(t *testing.T) {
+	if os.Getenv("LEDGER_STIRS") != "" {
+		stir()
+		return
+	}
+	for _, c := range manyCopies {
+		t.Run(c.name, func(t *testing.T) { eventsAddUp(t, load(t, c.options)) })
+	}
+}
+
+// TestCopiesEndOnce: the same of processes: each begins and ends once, and nothing of it is left.
+func TestCopiesEndOnce(t *testing.T) {
+	for _, c := range manyCopies {
+		for _, s := range []storm{{kind: "killed", rounds: 30, threads: 8}, {kind: "execs", rounds: 30, threads: 8}, {kind: "forks", rounds: 10, threads: 12}} {
+			t.Run(fmt.Sprintf("%s/%s", c.name, s.kind), func(t *testing.T) {
+				s.options = c.options
+				l := s.rage(t)
+				want := s.rounds
+				if s.kind == "forks" {
+					want *= 1 + 2*s.threads
+				}
+				s.endedOnce(t, want)
+				cleanedUp(t, l)
+			})
+		}
+	}
+}
+
+// TestCopiesLeaveOutOnce: a process for which there is no room is left out once, and found to have ended once.
+func TestCopiesLeaveOutOnce(t *testing.T) {
+	for _, kind := range []string{"forks", "execs"} {
+		t.Run(kind, func(t *testing.T) {
+			s := storm{kind: kind, rounds: 2, threads: 4, starved: true, options: Options{copies: mostCopies, alike: true}}
+			l := s.rage(t)
+			want := uint64(s.rounds)
+			if kind == "forks" {
+				want *= uint64(1 + 2*s.threads)
+			}
+			var r kernelRoot
+			if err := l.objects.Roots.Lookup(uint32(0), &r); err != nil || s.leftOut != want || r.Untraced != want || r.UntracedNow != 0 {
+				t.Errorf("%d are left out, the tree says %d, now %d, want %d; %v", s.leftOut, r.Untraced, r.UntracedNow, want, err)
+			}
+		})
+	}
+}
+
+// TestOneCopyWorks: where no thread loses its CPU between two copies, the first one that is there does the work, for each kind of event, and the others
+// nothing.
+func TestOneCopyWorks(t *testing.T) {
+	f, err := InspectKernel()
+	if err == nil && f.Preemptible {
+		t.Skip("a thread may lose its CPU between two copies here, and the work is done again")
+	}
+	for _, c := range manyCopies[:2] {
+		t.Run(c.name, func(t *testing.T) {
+			s := storm{kind: "execs", rounds: 5, threads: 4, options: c.options}
+			l := s.rage(t)
+			var all []kernelNotes
+			if err := l.objects.CopyNotes.Lookup(uint32(0), &all); err != nil {
+				t.Fatal(err)
+			}
+			for where := range all[0].Began {
+				var noted [mostCopies - 1]bool // the last one need not
+				for _, n := range all {
+					for number, switches := range n.Began[where] {
+						noted[number] = noted[number] || switches > 0
+					}
+				}
+				var want [mostCopies - 1]bool
+				want[c.options.detached] = true
+				if noted != want {
+					t.Errorf("tracepoint %d: copies that have worked: %v, want %v", where, noted, want)
+				}
+			}
+		})
+	}
+}
+
+// TestCopiesWhereNeeded: a kernel whose tracepoints are not preemptible has each program once.
+func TestCopiesWhereNeeded(t *testing.T) {
+	for _, c := range []struct {
+		preemptible bool
+		options     Options
+		want        uint32
+	}{{false, Options{}, 1}, {true, Options{}, mostCopies}, {false, Options{copies: 2}, 2}} {
+		if got := copiesOf(Features{Preemptible: c.preemptible}, c.options); got != c.want {
+			t.Errorf("%+v: %d copies", c, got)
+		}
+	}
+	l := load(t, Options{})
+	f, err := InspectKernel()
+	for i, at := range tracepoints {
+		if want := min(at.copies, copiesOf(f, Options{})); err != nil || len(l.copies.programs[i]) != int(want) {
+			t.Errorf("%s: %d copies, want %d, %v", at.program, len(l.copies.programs[i]), want, err)
+		}
+	}
+}
