@@ -1,21 +1,32 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
+
+// brokenTracer returns a tracer that takes what tracer/broken.go says, built once for all tests.
+var brokenTracer = sync.OnceValues(func() (string, error) {
+	broken := filepath.Join(suite, "broken")
+	if out, err := exec.Command("go", "build", "-tags", "broken", "-o", broken, "../cmd/tracer").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return broken, nil
+})
 
 // TestBrokenProbes breaks each probe that windows hang on in turn, in a tracer built for that: where windows are not right the certificate
 // is not complete, and says which probe is in doubt.
 func TestBrokenProbes(t *testing.T) {
 	together(t)
-	broken := filepath.Join(t.TempDir(), "broken")
-	if out, err := exec.Command("go", "build", "-tags", "broken", "-o", broken, "../cmd/tracer").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	broken, err := brokenTracer()
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, driver := range []string{"run_kernel.py", "run_terminal.py"} {
 		t.Run(driver, func(t *testing.T) {

@@ -5,7 +5,8 @@
     REPLAY_LOG         a file that gets one JSON line a step that was played: {step, played, of, threads}
 
 play(i) plays step i: everything recorded in cell i, and what was recorded between the cell before and this one (in these
-recordings: nothing). When the last cell has been played, what came after it is played as this interpreter ends.
+recordings: nothing). play(i, execs) runs compiled code so often behind each 100 events of it, and 1,000 times as often at its end.
+When the last cell has been played, what came after it is played as this interpreter ends.
 The libraries are loaded by the first play(), or before that by load().
 """
 
@@ -20,6 +21,15 @@ import recordings
 
 _EVENT = struct.Struct("=IIIBBxx6QQQ32s")
 _PLAYED = struct.Struct("=QQQII6Q32s")
+
+
+_CODE = compile("1", "<text>", "exec")
+_UNTIL_PAUSE = 100     # events
+
+
+def run_code(times):
+    for _ in range(times):
+        exec(_CODE)
 
 
 class RecordedError(Exception):
@@ -46,18 +56,29 @@ class Replay:
                            event.function not in recordings.NO_RETURN, event.prop is not None,
                            *call.arguments, (event.result or 0) & (1 << 64) - 1, event.out or 0, event.prop or b"")
 
-    def play(self, step):
+    def play(self, step, execs=0):
         if step != self.step + 1:
             raise RuntimeError("step %d comes after step %d, not step %d" % (self.step + 1, self.step, step))
         before = len(self.log()) if os.environ.get("REPLAY_LOG") else 0
-        why = self.player.replay_play(self.ends[step])     # gives up the GIL
-        if why:
-            raise RuntimeError("step %d: %s" % (step, why.decode()))
+        for end in self._pauses(step) if execs else ():
+            self._play_to(end, step)
+            run_code(execs)
+        self._play_to(self.ends[step], step)
+        run_code(1000 * execs)
         self.step = step
         if os.environ.get("REPLAY_LOG"):
             self._note(self.log()[before:])
         if step < self.recording.after and self.recording.cells[step - 1]["raised"]:
             raise RecordedError("as recorded in cell %d" % step)
+
+    def _pauses(self, step):
+        """How many events there are up to each pause within the step."""
+        return range(self.ends.get(step - 1, 0) + _UNTIL_PAUSE, self.ends[step], _UNTIL_PAUSE)
+
+    def _play_to(self, end, step):
+        why = self.player.replay_play(end)     # gives up the GIL
+        if why:
+            raise RuntimeError("step %d: %s" % (step, why.decode()))
 
     def _note(self, played):
         threads = []
@@ -86,9 +107,9 @@ def load():
         atexit.register(_at_exit)
 
 
-def play(step):
+def play(step, execs=0):
     load()
-    _replay.play(step)
+    _replay.play(step, execs)
 
 
 def _at_exit():

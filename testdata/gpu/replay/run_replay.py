@@ -13,6 +13,7 @@ recorded, 1 it was not, 2 usage.
 """
 
 import argparse
+import collections
 import contextlib
 import json
 import os
@@ -81,8 +82,9 @@ def options():
     parser.add_argument("recording", choices=recordings.NAMES)
     parser.add_argument("--out", required=True, metavar="FILE", help="results, JSON lines")
     parser.add_argument("--late", action="store_true", help="the first cell loads the libraries; else they are there before it")
-    parser.add_argument("--modules", type=int, default=0, metavar="N", help="a cell early on imports N modules first, each of which "
-                                                                            "evaluates 33 texts")
+    parser.add_argument("--modules", type=int, default=0, metavar="N", help="the cell before the busiest one imports N modules first")
+    parser.add_argument("--execs", type=int, default=0, metavar="N", help="the busiest cell runs compiled code N times behind each "
+                                                                          "100 events, and 1000 N times at its end")
     parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter (default: the one that runs this)")
     parser.add_argument("--libraries", metavar="DIR", help="built before by libraries.build; else gcc builds them")
     parser.add_argument("--timeout", type=float, default=60, metavar="S", help="for each cell (60)")
@@ -92,19 +94,13 @@ def options():
     return opts
 
 
-_MODULE = """import collections
-Pair = collections.namedtuple("Pair", "left right")
-SIZES = [eval("1 << %d" % i) for i in range(32)]
-"""
-
-
 def make_modules(directory, count):
     """Writes modules that are imported as generated.m0, m1 ..."""
     package = os.path.join(directory, "generated")
     os.makedirs(package)
     for name in ["__init__"] + ["m%d" % i for i in range(count)]:
         with open(os.path.join(package, name + ".py"), "w") as f:
-            f.write(_MODULE if name != "__init__" else "")
+            f.write("SIZES = [1 << i for i in range(32)]\n" if name != "__init__" else "")
 
 
 def source_of(step, cell, opts):
@@ -114,7 +110,7 @@ def source_of(step, cell, opts):
         shown += "import replay\n"
     if cell.get("imports"):
         shown += "import importlib\nfor i in range(%d): importlib.import_module('generated.m%%d' %% i)\n" % opts.modules
-    return "%sreplay.play(%d)" % (shown, step)
+    return "%sreplay.play(%d, %d)" % (shown, step, opts.execs if cell.get("execs") else 0)
 
 
 def run_cells(session, workspace, recording, opts, out):
@@ -138,8 +134,10 @@ def as_recorded(note):
 
 def run(held, opts):
     recording = recordings.read(opts.recording)
+    busiest = collections.Counter(event.step for event in recording.events).most_common(1)[0][0] - 1
+    recording.cells[busiest]["execs"] = True
     if opts.modules:
-        recording.cells[len(recording.cells) // 4]["imports"] = True
+        recording.cells[busiest - 1]["imports"] = True
     workspace = Workspace(opts)
     held.callback(workspace.remove)
     versions = versions_of(workspace)
