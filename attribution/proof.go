@@ -35,7 +35,7 @@ func (t *Tracker) certificate() model.Certificate {
 			c.Lost = append(c.Lost, model.Loss{Reason: l.Reason, Count: l.Count})
 		}
 		for _, p := range f.Probes {
-			c.Probes = append(c.Probes, model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits})
+			c.Probes = append(c.Probes, model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits, CostNS: max(0, int64(p.Cost)), Dear: p.Dear})
 		}
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)

@@ -246,6 +246,8 @@ type ProbeUse struct {
 	Probe string
 	Site  string // "PyTraceMalloc_Track+7 in /usr/bin/python3.11"
 	Hits  uint64
+	Cost  Nanoseconds // of CPU time that the hits took, by what one takes on this machine, without walks up stacks; 0: not known
+	Dear  string      // why a dearer place serves than there might be, for the first process of which that is so; else empty
 }
 
 // GPU is a device by the names that stay.

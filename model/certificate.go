@@ -49,6 +49,11 @@ type Probe struct {
 	Name string `json:"name"`
 	Site string `json:"site"`
 	Hits uint64 `json:"hits"`
+	// CostNS is about how much CPU time the hits took, in nanoseconds, by what one takes on the machine and without walks up stacks; 0
+	// where that is not known.
+	CostNS int64 `json:"cost_ns,omitempty"`
+	// Dear says why a dearer place serves than there might be; empty where none does.
+	Dear string `json:"dear,omitempty"`
 }
 
 // Proof compares, for one meter, the kernel's peaks with the peaks recomputed from the event stream.

@@ -63,9 +63,11 @@ type blindDetail struct {
 }
 
 type probeDetail struct {
-	Probe string `json:"probe"`
-	Site  string `json:"site"`
-	Hits  uint64 `json:"hits"`
+	Probe string            `json:"probe"`
+	Site  string            `json:"site"`
+	Hits  uint64            `json:"hits"`
+	Cost  event.Nanoseconds `json:"cost_ns,omitempty"`
+	Dear  string            `json:"dear,omitempty"`
 }
 
 type frameDetail struct {

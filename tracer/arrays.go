@@ -217,6 +217,7 @@ func (i *numpyInstrument) refuse(why string) {
 		m.close()
 	}
 	i.noteUse(ledger.GroupNumPy, "of every array in pid "+fmt.Sprint(i.target.pid)+" ("+why+")")
+	i.noteDear(ledger.GroupNumPy, why)
 }
 
 func (i *numpyInstrument) placeModule(m *arrayModule) (err error) {

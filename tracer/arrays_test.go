@@ -206,7 +206,7 @@ func TestNumPyIsNotUnderstood(t *testing.T) {
 			i.listed(listing{})
 		}
 		c.wantAsked(t)
-		if i.refused == small || strings.Count(h.uses[ledger.GroupNumPy], "pid 7") > 1 || (h.uses[ledger.GroupNumPy] == "") != small || i.tracked == nil || len(h.placed) > 0 {
+		if i.refused == small || strings.Count(h.uses[ledger.GroupNumPy], "pid 7") > 1 || (h.uses[ledger.GroupNumPy] == "") != small || (h.dear[ledger.GroupNumPy] == "") != small || i.tracked == nil || len(h.placed) > 0 {
 			t.Errorf("small %v: refused %v, used %v, placed %v", small, i.refused, h.uses, h.placed)
 		}
 		i.close()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/ledger"
@@ -84,16 +85,27 @@ func (c *certificate) noteUse(g ledger.Group, where string) {
 	}
 }
 
-// used is where probes were, and how often they were hit.
-func (c *certificate) used(hits [ledger.GroupCount]uint64) (used []event.ProbeUse) {
+// noteDear says why a group's probes are at dearer places than there might be; the first reason stands.
+func (c *certificate) noteDear(g ledger.Group, why string) {
+	if p := &c.probes[g]; p.Dear == "" {
+		p.Dear = why
+	}
+}
+
+// used is where probes were, how often they were hit, and about what that took, by the price of one.
+func (c *certificate) used(hits [ledger.GroupCount]uint64, price func(ledger.Group) time.Duration) (used []event.ProbeUse) {
 	for g, n := range hits {
 		if p := c.probes[g]; p.Probe != "" {
 			p.Hits = n
+			p.Cost = event.Nanoseconds(min(n, maxPriced)) * event.Nanoseconds(price(ledger.Group(g)))
 			used = append(used, p)
 		}
 	}
 	return used
 }
+
+// maxPriced is how many hits are priced, so that the product of it and a price is no overflow: some months' worth.
+const maxPriced = 1 << 43
 
 // losses is what was not recorded, by reason, with what the kernel half lost.
 func (c *certificate) losses(lost []event.Loss) []event.Loss {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/ledger"
@@ -53,7 +54,12 @@ func TestCertificateOfUses(t *testing.T) {
 	}
 	var hits [ledger.GroupCount]uint64
 	hits[ledger.GroupCell], hits[ledger.GroupSignal] = 3, 4
-	if used, want := c.used(hits), (event.ProbeUse{Probe: ledger.GroupCell.String(), Site: "a+0; b+0", Hits: 3}); len(used) != 1 || used[0] != want {
+	price := func(g ledger.Group) time.Duration { return 500 * time.Nanosecond * time.Duration(1+g-ledger.GroupCell) }
+	for _, why := range []string{"why", "why else"} {
+		c.noteDear(ledger.GroupCell, why)
+	}
+	want := event.ProbeUse{Probe: ledger.GroupCell.String(), Site: "a+0; b+0", Hits: 3, Cost: 1500, Dear: "why"}
+	if used := c.used(hits, price); len(used) != 1 || used[0] != want {
 		t.Errorf("%+v, want %+v", used, want)
 	}
 }

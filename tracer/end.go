@@ -123,7 +123,7 @@ func (s *Session) finish() *event.Finish {
 	}
 	f := &event.Finish{
 		Time: end, Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits()), GPUs: s.devices.named(), Problems: s.trouble, Unnamed: s.unnamed,
+		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits(), s.budget.prices.of), GPUs: s.devices.named(), Problems: s.trouble, Unnamed: s.unnamed,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {

@@ -68,6 +68,8 @@ type host interface {
 	// leavesUnnamed notes what has no lines, and every figure all the same.
 	leavesUnnamed(format string, args ...any)
 	noteUse(g ledger.Group, where string)
+	// noteDear says why a group's probes are at dearer places than there might be.
+	noteDear(g ledger.Group, why string)
 	// joinedLate notes a library that was used before it had probes; tensors says that a tensor may have been made meanwhile.
 	joinedLate(t *target, name string, tensors bool)
 	// countUnseen counts a Python whose cells cannot be seen.

@@ -33,6 +33,7 @@ type fakeHost struct {
 	missed  []string
 	meters  []event.Meter
 	uses    map[ledger.Group]string
+	dear    map[ledger.Group]string
 	cost    time.Duration
 
 	environment map[string]string
@@ -96,6 +97,13 @@ func (h *fakeHost) noteUse(g ledger.Group, where string) {
 		h.uses = map[ledger.Group]string{}
 	}
 	h.uses[g] += where
+}
+
+func (h *fakeHost) noteDear(g ledger.Group, why string) {
+	if h.dear == nil {
+		h.dear = map[ledger.Group]string{}
+	}
+	h.dear[g] += why
 }
 
 func (h *fakeHost) hit(bool) time.Duration { return time.Microsecond }

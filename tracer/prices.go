@@ -130,6 +130,9 @@ func (p *prices) hit(emulated bool) time.Duration {
 	return p.costs.Stepped
 }
 
+// of is what a hit at an emulated place costs with what the group's program usually does, whether or not anybody pays.
+func (p *prices) of(g ledger.Group) time.Duration { return p.costs.Emulated + work[g] }
+
 // work is what the program behind a probe costs on top of the hit, in a usual case and without walks up a stack, which are
 // measured (see docs/overhead.md).
 var work = map[ledger.Group]time.Duration{

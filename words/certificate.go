@@ -1,6 +1,10 @@
 package words
 
-import "fmt"
+import (
+	"fmt"
+
+	"ipytracer/model"
+)
 
 // Why a certificate is not complete, and what else there was: each says one thing.
 
@@ -33,6 +37,18 @@ func WindowsTooLow(n uint64) string {
 // WindowsMissing is of windows that had no room.
 func WindowsMissing(n uint64) string {
 	return Count(n) + " windows are not in this report: there were too many"
+}
+
+// leastDear is how much CPU time is worth a line, in nanoseconds.
+const leastDear = 10_000_000
+
+// DearProbes is of probes at a dearer place than there might be; "" where that took next to nothing.
+func DearProbes(p *model.Probe) string {
+	if p.Dear == "" || p.CostNS < leastDear {
+		return ""
+	}
+	return fmt.Sprintf("each array and each scalar is traced, which slows code down that makes many (%s): %s hits took about %s of CPU time",
+		p.Dear, Count(p.Hits), Duration(p.CostNS))
 }
 
 // CellsUnseen is of cells without a window.

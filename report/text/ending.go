@@ -91,8 +91,21 @@ func (v *view) endings() {
 		v.answer("", "and "+words.Plural(more, "more process"))
 	}
 	v.starved()
+	v.dearProbes()
 	v.gpuNotes(v.r.GPUNotes)
 }
+
+// dearProbes says which probes are at a dearer place than there might be, and what that cost.
+func (v *view) dearProbes() {
+	for i := range v.r.Certificate.Probes {
+		if text := words.DearProbes(&v.r.Certificate.Probes[i]); text != "" {
+			v.remark("slower", escape.OneLine(text, false, maxDear))
+		}
+	}
+}
+
+// maxDear bounds the line, in columns: it may name a file.
+const maxDear = 600
 
 func (v *view) ending(p model.Process) {
 	who := ""

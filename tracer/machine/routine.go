@@ -241,7 +241,7 @@ func (r *Routine) untouched(from, to int, p Place) bool {
 const maxBehind = 24
 
 // Behind returns the first emulated instruction behind a call, which nobody reaches who has not just come back from it, and where
-// some values lie there.
+// some values lie there. Calls of other libraries that are not emulated may lie between, as in code that has no PLT.
 func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
 	for i := r.graph.nodes[c.node].straight; i != none && !c.Tail; i = r.graph.nodes[i].straight {
 		n := &r.graph.nodes[i]
@@ -252,7 +252,7 @@ func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
 			places, ok := r.places(i, values)
 			return r.site(i), places, ok
 		}
-		if n.taken != none || n.calls() {
+		if n.taken != none || n.calls() && r.code.imported(&n.instruction) == "" && r.held(i) == "" {
 			break
 		}
 	}

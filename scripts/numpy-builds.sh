@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# Says in which builds of NumPy the places of large blocks are found: a table of versions, compilers and flags.
+#
+#   scripts/numpy-builds.sh [FOLDER]
+#
+# NumPy's sources and headers and the compilers are Debian's, of several releases; they are unpacked into FOLDER (1 GiB), nothing is installed.
+# All that the tracer reads in NumPy comes out of one file, alloc.c: it is compiled as whole builds do it, and linked into a shared library
+# of its own. With link-time optimisation its functions may be put into others; such builds are not made here. Needs root (chroot), binutils,
+# python3-dev and Go. CASES and COMPILERS (names of cases and compilers below) make it fewer.
+set -euo pipefail
+shopt -s nullglob inherit_errexit
+
+folder=$(realpath -m "${1:-/var/tmp/ipytracer-numpy-builds}")
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+here=$(dirname "$(realpath "$0")")
+mkdir -p "$folder"
+
+# debian SUITE COMMAND...: apt, with nothing but this release.
+debian() {
+    local suite=$1 d="$folder/apt/$1"
+    shift
+    if [ ! -e "$d/list" ]; then
+        mkdir -p "$d/lists/partial" "$d/cache/archives/partial"
+        printf '%s %s %s main\n' deb "$mirror" "$suite" deb-src "$mirror" "$suite" >"$d/list"
+        debian "$suite" apt-get -qq update
+    fi
+    "$@" -o Dir::Etc::sourcelist="$d/list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$d/lists" -o Dir::Cache="$d/cache" \
+        -o Dir::State::status=/dev/null -o APT::Sandbox::User=root
+}
+
+# unpacked SUITE FOLDER PACKAGE...: these packages, and no others.
+unpacked() {
+    local suite=$1 to=$2 deb link
+    shift 2
+    [ -e "$to/.complete" ] && return
+    mkdir -p "$to/debs"
+    (cd "$to/debs" && debian "$suite" apt-get -qq download "$@")
+    for deb in "$to"/debs/*.deb; do dpkg-deb -x "$deb" "$to"; done
+    rm -r "$to/debs"
+    for link in lib lib64; do [ -e "$to/$link" ] || ln -s "usr/$link" "$to/$link"; done
+    touch "$to/.complete"
+}
+
+# A compiler, by name: the release that has it.
+declare -A release=([gcc-10]=bullseye [gcc-11]=bookworm [gcc-12]=bookworm [gcc-13]=trixie [gcc-14]=trixie [gcc-15]=sid [gcc-16]=sid [clang-14]=bookworm [clang-19]=trixie [clang-22]=sid)
+
+declare -A more=([clang-14]="libxml2 libicu72" [clang-19]=libxml2 [clang-22]=libxml2-16) # other names in each release
+
+# compile NAME SOURCE ASSEMBLY FLAG...: the compiler proper, in a root of its own, on a file that is preprocessed.
+compile() {
+    local name=$1 source=$2 out=$3 n=${1#*-} root="$folder/$1"
+    shift 3
+    local libraries=(libc6 libgcc-s1 libstdc++6 zlib1g libzstd1)
+    case $name in
+    gcc-*)
+        local cpp=cpp-$n
+        [ "$n" -lt 13 ] || cpp=cpp-$n-x86-64-linux-gnu
+        unpacked "${release[$name]}" "$root" "$cpp" "${libraries[@]}" libgmp10 libmpfr6 libmpc3 libisl23
+        cp "$source" "$root/source.i"
+        local cc1=("$root"/usr/lib*/gcc/x86_64-linux-gnu/"$n"/cc1)
+        chroot "$root" "${cc1[0]#"$root"}" -fpreprocessed -quiet -std=c11 "$@" /source.i -o /out.s
+        ;;
+    clang-*)
+        unpacked "${release[$name]}" "$root" "clang-$n" "libclang-cpp$n" "libllvm$n" "${libraries[@]}" libedit2 libtinfo6 libbsd0 libmd0 liblzma5 libffi8 libz3-4 ${more[$name]}
+        cp "$source" "$root/source.i"
+        chroot "$root" "/usr/bin/clang-$n" -std=c11 -w -fno-addrsig -S "$@" /source.i -o /out.s
+        ;;
+    esac
+    mv "$root/out.s" "$out"
+}
+
+# preprocess SUITE gcc|clang: NumPy's alloc.c of a release, with its headers.
+preprocess() {
+    local suite=$1 d="$folder/numpy-$1"
+    [ -e "$d/$2.i" ] && return
+    local packages=(python3-numpy)
+    [ "$suite" = bookworm ] || packages+=(python3-numpy-dev)
+    unpacked "$suite" "$d" "${packages[@]}"
+    local source=("$d"/numpy-*/numpy)
+    [ ${#source[@]} = 1 ] || (cd "$d" && debian "$suite" apt-get -qq source --download-only numpy && tar -xf numpy_*.orig.tar.xz) || return
+    source=("$d"/numpy-*/numpy/*core/src)
+    local core=${source[0]%/src}
+    local include=("$d"/usr/lib/python3/dist-packages/numpy/*core/include)
+    local template=("$d"/numpy-*/numpy/_build_utils/conv_template.py "$d"/numpy-*/numpy/distutils/conv_template.py)
+    mkdir -p "$d/generated"
+    python3 -c 'import sys, runpy; print(runpy.run_path(sys.argv[1])["process_file"](sys.argv[2]))' \
+        "${template[0]}" "$core/src/common/templ_common.h.src" >"$d/generated/templ_common.h"
+    # What else a build generates says which functions the C library and which instructions the processor has; alloc.c uses neither.
+    echo '#define NPY_SIZEOF_PY_LONG_LONG 8' >"$d/generated/config.h"
+    : >"$d/generated/npy_cpu_dispatch_config.h"
+    # As for the oldest of the compilers, which reads no newer attributes; clang says that it is GCC 4.2.
+    local old=10
+    [ "$2" = gcc ] || old=4
+    gcc -E -P -std=c11 -U__GNUC__ -D__GNUC__=$old -U__GNUC_MINOR__ -D__GNUC_MINOR__=2 -DNDEBUG -DHAVE_NPY_CONFIG_H -D_GNU_SOURCE -DNPY_INTERNAL_BUILD=1 -I"$d/generated" -I"${include[0]}/numpy" -I"${include[0]}" \
+        -I"$core/include" -I"$core/src/multiarray" -I"$core/src/common" -I"$core/src/npymath" -I"$core/src/umath" -I"$core/src" \
+        $(python3-config --includes) "$core/src/multiarray/alloc.c" -o "$d/$2.i.new" &&
+        mv "$d/$2.i.new" "$d/$2.i"
+}
+
+# What a build passes to the compiler and to the linker, by its name.
+declare -A compiling=(
+    [wheel]="-O3 -fPIC -fvisibility=hidden -fno-strict-aliasing -msse -msse2 -msse3 -mssse3 -msse4.1 -mpopcnt -msse4.2"
+    [wheel-O2]="-O2 -fPIC -fvisibility=hidden -fno-strict-aliasing"
+    [debian]="-O2 -fPIC -fvisibility=hidden -fstack-protector-strong -fcf-protection"
+    [no-plt]="-O2 -fPIC -fvisibility=hidden -fno-plt -ffunction-sections -fstack-protector-strong"
+    [small]="-Os -fPIC -fvisibility=hidden"
+)
+declare -A linking=(
+    [wheel]="--strip-debug --as-needed --allow-shlib-undefined"
+    [wheel-O2]="--strip-all --as-needed"
+    [debian]="--strip-all -z relro -z now"
+    [no-plt]="--strip-all -z relro -z now"
+    [small]="--strip-all"
+)
+
+# build SUITE COMPILER CASE: prints the file it made.
+build() {
+    local suite=$1 compiler=$2 case=$3 version
+    version=$(basename "$folder/numpy-$suite"/numpy-*/ | sed 's/^numpy-//; s/+.*//')
+    local name="$folder/built/$version $compiler $case"
+    mkdir -p "$folder/built"
+    if [ ! -e "$name.so" ]; then
+        compile "$compiler" "$folder/numpy-$suite/${compiler%-*}.i" "$name.s" ${compiling[$case]}
+        as "$name.s" -o "$name.o"
+        # What NumPy's other files define.
+        nm -u "$name.o" | awk '$2 ~ /^(npy_|PyArray_|PyDataMem_|evil_)/ { print ".hidden " $2 "\n.comm " $2 ",4096,32" }' >"$name.rest.s"
+        as "$name.rest.s" -o "$name.rest.o"
+        ld -shared ${linking[$case]} "$name.o" "$name.rest.o" -o "$name.so"
+        rm "$name.s" "$name.o" "$name.rest.s" "$name.rest.o"
+    fi
+    echo "$name.so"
+}
+
+files=()
+for suite in ${SUITES:-bookworm trixie sid}; do
+    preprocess "$suite" gcc && preprocess "$suite" clang || { echo "$suite: its sources are not to be had" >&2; continue; }
+    for compiler in ${COMPILERS:-gcc-10 gcc-11 gcc-12 gcc-13 gcc-14 gcc-15 gcc-16 clang-14 clang-19 clang-22}; do
+        for case in ${CASES:-wheel wheel-O2 debian no-plt small}; do
+            file=$(build "$suite" "$compiler" "$case")
+            files+=("$file")
+        done
+    done
+done
+cd "$here/.."
+go run ./bench/numpysites "${files[@]}"

@@ -1,0 +1,22 @@
+package words
+
+import (
+	"testing"
+
+	"ipytracer/model"
+)
+
+func TestDearProbes(t *testing.T) {
+	const why = "its code is not one that is known for sure: the free at 0x175f93"
+	for want, p := range map[string]model.Probe{
+		"each array and each scalar is traced, which slows code down that makes many (" + why + "): 1,380,786 hits took about 1.38 s of CPU time": {Hits: 1_380_786, CostNS: 1_380_786_000, Dear: why},
+		"": {Hits: 9_999, CostNS: 9_999_000, Dear: why}, // next to nothing
+	} {
+		if got := DearProbes(&p); got != want {
+			t.Errorf("%+v: %q, want %q", p, got, want)
+		}
+	}
+	if got := DearProbes(&model.Probe{Hits: 1 << 40, CostNS: 1 << 50}); got != "" {
+		t.Errorf("probes at good places: %q", got)
+	}
+}
