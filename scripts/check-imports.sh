@@ -73,6 +73,7 @@ tracer: event tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/e
 
 cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/nvmlhelper tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook report/html report/sheet
 bench/made: event recording
+bench/numpysites: tracer
 bench/recording: attribution/attributiontest bench/made event
 storms: attribution event model tracer tracer/launch tracer/ledger ebpf
 bench/sessions: attribution/attributiontest bench/made event

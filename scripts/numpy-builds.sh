@@ -3,10 +3,11 @@
 #
 #   scripts/numpy-builds.sh [FOLDER]
 #
-# NumPy's sources and headers and the compilers are Debian's, of several releases; they are unpacked into FOLDER (1 GiB), nothing is installed.
+# NumPy's sources and headers and the compilers are Debian's, of several releases; they are unpacked into FOLDER (2 GiB), nothing is installed.
 # All that the tracer reads in NumPy comes out of one file, alloc.c: it is compiled as whole builds do it, and linked into a shared library
 # of its own. With link-time optimisation its functions may be put into others; such builds are not made here. Needs root (chroot), binutils,
-# python3-dev and Go. CASES and COMPILERS (names of cases and compilers below) make it fewer.
+# python3-dev and Go. CASES and COMPILERS (names of cases and compilers below) make it fewer. SUITES names the releases; sources that
+# FOLDER/numpy-SUITE/numpy-VERSION has already are not fetched.
 set -euo pipefail
 shopt -s nullglob inherit_errexit
 
@@ -110,7 +111,7 @@ declare -A linking=(
     [wheel-O2]="--strip-all --as-needed"
     [debian]="--strip-all -z relro -z now"
     [no-plt]="--strip-all -z relro -z now"
-    [small]="--strip-all"
+    [small]="--strip-debug"
 )
 
 # build SUITE COMPILER CASE: prints the file it made.
