@@ -3,10 +3,12 @@ package numpy
 import (
 	"bytes"
 	"compress/bzip2"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -81,5 +83,58 @@ func TestWheelChanged(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.complain)
 			}
 		})
+	}
+}
+
+// Where the wheel has the pointers of its linkage table, and the table's entry for PyTraceMalloc_Track: `readelf -r`, `objdump -d`.
+const (
+	mallocPointer = 0x973130
+	trackPointer  = 0x973cd8
+	trackEntry    = 0x2c9e0
+	newAt, freeAt = 0x1762e0, 0x1763b0 // PyDataMem_NEW and PyDataMem_FREE
+)
+
+// assembled puts parts of code behind each other; a uint32 is an address that the four bytes in its place refer to, from their end.
+func assembled(at uint32, parts ...any) (code []byte) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			code = append(code, p...)
+		case uint32:
+			code = binary.LittleEndian.AppendUint32(code, p-at-uint32(len(code))-4)
+		}
+	}
+	return code
+}
+
+// TestWithoutPLT: calls through pointers to other libraries' functions are understood, and the place is behind those that lie between.
+func TestWithoutPLT(t *testing.T) {
+	const begins, passes, ends = "\x55\x48\x89\xfd\x53\x48\x83\xec\x08", "\x48\x89\xea\xbf\xb7\xef\x05\x00\x48\x89\xc3\x48\x89\xc6", // push rbp; mov rbp, rdi; push rbx; sub rsp, 8 … mov rdx, rbp; mov edi, 389047; mov rbx, rax; mov rsi, rax
+		"\x83\xf8\xff\x74\x00\x48\x83\xc4\x08\x48\x89\xd8\x5b\x5d\xc3" // cmp eax, -1; je; add rsp, 8; mov rax, rbx; pop rbx; pop rbp; ret
+	for name, parts := range map[string][]any{
+		"through pointers":  {begins, "\xff\x15", uint32(mallocPointer), passes, "\xff\x15", uint32(trackPointer), ends},
+		"through registers": {begins, "\x48\x8b\x05", uint32(mallocPointer), "\xff\xd0", passes, "\x48\x8b\x05", uint32(trackPointer), "\xff\xd0", ends},
+	} {
+		code := wheel(t)
+		function := assembled(newAt, parts...)
+		copy(code[newAt:], function)
+		sites, err := Find(bytes.NewReader(code))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := uint64(newAt + len(function) - len(ends) + 3) // je
+		if i := slices.IndexFunc(sites.Made, func(s Site) bool { return s.Address == want }); i < 0 || !sites.Made[i].Emulated || sites.Made[i].Block.Register != 3 || sites.Made[i].Size.Register != 5 {
+			t.Errorf("%s: no place at %#x with the block in rbx and the size in rbp: %+v", name, want, sites.Made)
+		}
+	}
+}
+
+// TestConditionalTailCall: a function that tells tracemalloc of a block by a jump on a condition is seen, though it is not understood.
+func TestConditionalTailCall(t *testing.T) {
+	code := wheel(t)
+	copy(code[freeAt:], assembled(freeAt, "\x48\x85\xff\x0f\x85", uint32(trackEntry), "\xc3")) // test rdi, rdi; jne PyTraceMalloc_Track; ret
+	if _, err := Find(bytes.NewReader(code)); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "the function at 0x1763b0") {
+		t.Error(err)
 	}
 }
