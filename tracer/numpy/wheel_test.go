@@ -133,7 +133,7 @@ func TestWithoutPLT(t *testing.T) {
 // TestConditionalTailCall: a function that tells tracemalloc of a block by a jump on a condition is seen, though it is not understood.
 func TestConditionalTailCall(t *testing.T) {
 	code := wheel(t)
-	copy(code[freeAt:], assembled(freeAt, "\x48\x85\xff\x0f\x85", uint32(trackEntry), "\xc3")) // test rdi, rdi; jne PyTraceMalloc_Track; ret
+	copy(code[freeAt:], assembled(freeAt, "\x48\x85\xff\x0f\x85", uint32(trackEntry), "\xc3"+strings.Repeat("\x90", 16))) // test rdi, rdi; jne PyTraceMalloc_Track; ret
 	if _, err := Find(bytes.NewReader(code)); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "the function at 0x1763b0") {
 		t.Error(err)
 	}
