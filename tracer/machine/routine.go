@@ -259,6 +259,16 @@ func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
 	return Site{}, nil, false
 }
 
+// AtOnce returns the very instruction behind a call, which may be dear, if nobody reaches it otherwise, and where some values lie there.
+func (r *Routine) AtOnce(c Call, values ...Value) (Site, []Place, bool) {
+	i := r.graph.nodes[c.node].straight
+	if i == none || c.Tail || len(r.graph.nodes[i].before) != 1 {
+		return Site{}, nil, false
+	}
+	places, ok := r.places(i, values)
+	return r.site(i), places, ok
+}
+
 // First returns the first emulated instruction that every call of the routine passes once, or its first, and where some values lie
 // there.
 func (r *Routine) First(values ...Value) (Site, []Place, bool) {

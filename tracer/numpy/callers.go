@@ -109,7 +109,7 @@ func (f *finder) caller(c *caller) error {
 			}
 			passed = append(passed, c.Passed(call, 0))
 		case roles[call.Import] != other && roles[call.Import] != resizes && tells:
-			err = f.made(c.Routine, call, amountOf(c.Routine, call))
+			err = f.made(c.Routine, call, amountOf(c.Routine, call), c.AtOnce) // few blocks come this way: a dear place will do
 		case handlers && slot == freeSlot:
 			passed = append(passed, c.Passed(call, 1))
 			continue

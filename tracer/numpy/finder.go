@@ -188,11 +188,21 @@ func (f *finder) within(r *machine.Routine, whole amount, see func(machine.Call,
 	return n, nil
 }
 
-// made adds the site behind a call that takes memory.
-func (f *finder) made(r *machine.Routine, c machine.Call, size amount) error {
-	site, places, ok := r.Behind(c, r.Result(c), size.whole)
-	if !ok && size.factors != nil {
-		site, places, ok = r.Behind(c, append([]machine.Value{r.Result(c)}, size.factors...)...)
+// found looks for a place behind a call, and where the block and its size lie there.
+type found func(c machine.Call, values ...machine.Value) (machine.Site, []machine.Place, bool)
+
+// made adds the site behind a call that takes memory, the first of those that some searches find.
+func (f *finder) made(r *machine.Routine, c machine.Call, size amount, searches ...found) error {
+	var site machine.Site
+	var places []machine.Place
+	ok := false
+	for _, find := range append([]found{r.Behind}, searches...) {
+		if site, places, ok = find(c, r.Result(c), size.whole); !ok && size.factors != nil {
+			site, places, ok = find(c, append([]machine.Value{r.Result(c)}, size.factors...)...)
+		}
+		if ok {
+			break
+		}
 	}
 	if !ok {
 		return refuse("what comes behind the allocation at %#x", c.Address)

@@ -111,6 +111,15 @@ func assembled(at uint32, parts ...any) (code []byte) {
 func TestWithoutPLT(t *testing.T) {
 	const begins, passes, ends = "\x55\x48\x89\xfd\x53\x48\x83\xec\x08", "\x48\x89\xea\xbf\xb7\xef\x05\x00\x48\x89\xc3\x48\x89\xc6", // push rbp; mov rbp, rdi; push rbx; sub rsp, 8 … mov rdx, rbp; mov edi, 389047; mov rbx, rax; mov rsi, rax
 		"\x83\xf8\xff\x74\x00\x48\x83\xc4\x08\x48\x89\xd8\x5b\x5d\xc3" // cmp eax, -1; je; add rsp, 8; mov rax, rbx; pop rbx; pop rbp; ret
+	code := wheel(t)
+	const nothing = "\x48\x83\xc4\x08\x48\x89\xd8\x5b\x5d\xc3" // the same without cmp and je
+	copy(code[newAt:], assembled(newAt, begins, "\xff\x15", uint32(mallocPointer), passes, "\xff\x15", uint32(trackPointer), nothing))
+	sites, err := Find(bytes.NewReader(code))
+	if err != nil {
+		t.Error(err)
+	} else if i := slices.IndexFunc(sites.Made, func(s Site) bool { return s.Address == newAt+uint64(len(begins))+6 }); i < 0 || sites.Made[i].Emulated || sites.Made[i].Block.Register != 0 || sites.Made[i].Size.Register != 5 {
+		t.Errorf("no place right behind the call with the block in rax and the size in rbp: %+v", sites.Made)
+	}
 	for name, parts := range map[string][]any{
 		"through pointers":  {begins, "\xff\x15", uint32(mallocPointer), passes, "\xff\x15", uint32(trackPointer), ends},
 		"through registers": {begins, "\x48\x8b\x05", uint32(mallocPointer), "\xff\xd0", passes, "\x48\x8b\x05", uint32(trackPointer), "\xff\xd0", ends},
