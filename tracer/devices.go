@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/gpu"
@@ -42,12 +43,20 @@ func (d *devices) open() {
 		return
 	}
 	d.opened = true
-	switch err := d.ask(false); {
-	case err == nil:
-		d.agrees()
-	case !d.early && !d.isStarting():
+	d.learn(false)
+}
+
+// learn asks NVML anew, and reports whether it has said what is charged now. The first time it has started, its devices must be the targets'.
+func (d *devices) learn(last bool) bool {
+	before := d.began
+	err := d.ask(last)
+	switch {
+	case d.began && !before && !d.agrees():
+		return false
+	case !d.began && !d.early && !d.isStarting():
 		d.without(err)
 	}
+	return err == nil
 }
 
 // expect has NVML start while a target is attached to that has a GPU open: then that is awake.
@@ -102,22 +111,16 @@ func (d *devices) named() (out []event.GPU) {
 func (d *devices) snapshot(b *event.Boundary) (fresh bool) {
 	last := b.Kind == event.Detached
 	if d.helper != nil && d.due(last) {
-		before := d.began
-		err := d.ask(last)
+		began := time.Now()
+		fresh = d.learn(last)
 		if last {
-			d.ending += d.cost
-		}
-		switch {
-		case err == nil:
-			return before || d.agrees()
-		case !before && !d.early && !d.isStarting():
-			d.without(err)
+			d.ending += time.Since(began)
 		}
 	}
 	if d.began && d.failed != nil {
 		d.users.markStale(d.report, b.Time, d.failed)
 	}
-	return false
+	return fresh
 }
 
 // agrees reports whether NVML, which answers for the first time, numbers the GPUs of the targets as CUDA does; else what it says is of no use.
@@ -125,7 +128,7 @@ func (d *devices) agrees() bool {
 	err := d.users.compare(d.last.Devices, &d.shares)
 	if err != nil {
 		d.without(err)
-		d.last, d.used = gpu.Snapshot{}, nil
+		d.last, d.used, d.failed = gpu.Snapshot{}, nil, nil
 	}
 	return err == nil
 }

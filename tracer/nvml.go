@@ -26,27 +26,29 @@ type charges struct {
 	began  bool  // NVML has started, and has answered
 	failed error // why the last question has no answer: last is of an earlier one
 	last   gpu.Snapshot
-	taken  time.Time     // when it was asked last
-	cost   time.Duration // of that; 0 for the answer that NVML started for
-	ending time.Duration // cost of the questions that nothing came after
-	used   map[int32]*event.Readings
+	taken  time.Time                 // when it answered last
+	cost   time.Duration             // of that; 0 for the answer that NVML started for
+	ending time.Duration             // of the session's, for the questions that nothing came after
+	used   map[int32]*event.Readings // nil: NVML has only named the devices
 
 	first    chan nvmlAnswer // where what NVML starts for arrives; nil: nobody waits for it
 	patience time.Duration   // how long the session may wait for it still
 }
 
-// nvmlAnswer is what the helper says, and how long that took.
+// nvmlAnswer is what the helper says, when it was asked, and how long that took.
 type nvmlAnswer struct {
-	last gpu.Snapshot
-	err  error
-	cost time.Duration
+	last  gpu.Snapshot
+	err   error
+	asked time.Time
+	cost  time.Duration
 }
 
 // How often NVML is asked: it must not take more than a twentieth of the time. The answer that it starts for, which wakes GPUs, comes on top, and so
 // do the questions at the end of targets, which nothing comes after, for a second in all.
 //
 // That answer can take many seconds. It is asked for beside the session, which waits for nvmlStart in all, at the places that need it: whoever is known
-// early has the right numbers from the beginning. After that it joins at the next cell.
+// early has the right numbers from the beginning. After that it joins at the next cell. What it says of charges is of some instant since it was asked:
+// who comes later takes from it which devices there are, and asks for the charges anew.
 const (
 	nvmlStart  = time.Second
 	nvmlShare  = 20
@@ -95,30 +97,38 @@ func (c *charges) due(last bool) bool {
 	return c.taken.IsZero() || time.Since(c.taken) >= pause || last && c.ending < nvmlEnding
 }
 
-// ask asks anew. Once it fails for good there is nobody to ask. Until NVML has started it fails with errStarting, after what is left of the session's
-// patience, or that of a target's end.
+// ask asks anew: the charges are of an instant behind the call, or there are none of that answer. Once it fails for good there is nobody to ask. Until
+// NVML has started it fails with errStarting, after what is left of the session's patience, or that of a target's end.
 func (c *charges) ask(last bool) error {
 	if c.helper == nil {
 		return cmp.Or(c.why, errNotAsked)
 	}
-	if c.began {
-		began := time.Now()
-		all, err := c.helper.Snapshot()
-		return c.take(nvmlAnswer{all, err, time.Since(began)})
+	came := time.Now()
+	if !c.began {
+		a, there := c.askFirst(last)
+		if !there {
+			return errStarting
+		}
+		if err := c.take(a); err != nil || !a.asked.Before(came) {
+			return err
+		}
+		c.used = nil // NVML has started, and what it says is of a time that is over
+		came = time.Now()
 	}
+	all, err := c.helper.Snapshot()
+	return c.take(nvmlAnswer{all, err, came, time.Since(came)})
+}
+
+// askFirst asks for the first time, or joins who did, and waits.
+func (c *charges) askFirst(last bool) (a nvmlAnswer, there bool) {
 	c.startNVML()
 	began, wait := time.Now(), c.patience
 	if last {
 		wait = max(wait, nvmlEnding-c.ending)
 	}
-	a, there := c.started(wait)
-	waited := time.Since(began)
-	c.patience = max(0, c.patience-waited)
-	if !there {
-		c.cost = waited
-		return errStarting
-	}
-	return c.take(a)
+	a, there = c.started(wait)
+	c.patience = max(0, c.patience-time.Since(began))
+	return a, there
 }
 
 // startNVML asks for the first time, beside the session, unless that is under way. One question at a time is: the helper has a limit of its own.
@@ -126,11 +136,11 @@ func (c *charges) startNVML() {
 	if c.helper == nil || c.began || c.isStarting() {
 		return
 	}
-	helper, first, began := c.helper, make(chan nvmlAnswer, 1), time.Now()
+	helper, first, asked := c.helper, make(chan nvmlAnswer, 1), time.Now()
 	c.first = first
 	go func() {
 		last, err := helper.Snapshot()
-		first <- nvmlAnswer{last, err, time.Since(began)} // there is room, also where nobody wants it any more
+		first <- nvmlAnswer{last, err, asked, time.Since(asked)} // there is room, also where nobody wants it any more
 	}()
 }
 
@@ -154,7 +164,7 @@ func (c *charges) started(wait time.Duration) (a nvmlAnswer, there bool) {
 // take takes an answer in.
 func (c *charges) take(a nvmlAnswer) error {
 	err := a.err
-	c.taken, c.cost, c.failed = time.Now(), a.cost, err
+	c.taken, c.cost, c.failed = a.asked.Add(a.cost), a.cost, err
 	c.early = errors.Is(err, nvmlhelper.ErrNoDevices)
 	switch {
 	case errors.Is(err, gpu.ErrNoNVML), errors.Is(err, nvmlhelper.ErrEnded):

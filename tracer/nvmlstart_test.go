@@ -31,7 +31,7 @@ func within(t *testing.T, most time.Duration, what string, do func()) {
 // TestNVMLStartsBeside: NVML takes long to start. The session waits a moment for it, in all, and goes on; what it says joins at the next cell.
 func TestNVMLStartsBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=0\x00", 20*time.Second, using(700), using(800))
+		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=0\x00", 20*time.Second, using(700), using(800), using(900))
 		within(t, nvmlStart, "what needs it first", func() { s.identify(s.target, true) })
 		within(t, 0, "what comes next", func() {
 			s.identify(&target{pid: gpuTarget + 1}, false)
@@ -42,11 +42,11 @@ func TestNVMLStartsBeside(t *testing.T) {
 			}
 		})
 		time.Sleep(20 * time.Second)
-		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 600 || slow.asked != 1 || len(s.named()) != 1 {
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 700 || slow.asked != 2 || len(s.named()) != 1 {
 			t.Errorf("it has answered: %d of %+v, asked %d times", got, s.named(), slow.asked)
 		}
 		time.Sleep(time.Second)
-		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 700 || slow.asked != 2 {
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 800 || slow.asked != 3 {
 			t.Errorf("%d, asked %d times", got, slow.asked)
 		}
 		if s.conclude(); len(s.report.trouble) > 0 || len(s.report.blind) > 0 {
@@ -141,8 +141,88 @@ func TestNVMLIsExpected(t *testing.T) {
 		within(t, 0, "the start", func() { s.expect(gpuTarget); s.expect(gpuTarget) })
 		time.Sleep(2 * time.Second) // the target is looked into
 		within(t, 0, "the answer", func() { s.identify(s.target, true) })
-		if len(s.named()) != 1 || slow.asked != 1 {
+		if len(s.named()) != 1 || slow.asked != 2 {
 			t.Errorf("%+v, asked %d times", s.named(), slow.asked)
+		}
+	})
+}
+
+// TestNVMLStartedLongAgo: what NVML said before anybody waited for it names the devices; it is no figure of a boundary that comes an hour later.
+func TestNVMLStartedLongAgo(t *testing.T) {
+	for _, end := range []event.BoundaryKind{event.CellClose, event.Detached} {
+		synctest.Test(t, func(t *testing.T) {
+			s, slow := startingSession(t, "", 2*time.Second, using(700), using(5000))
+			s.identify(s.target, true)
+			s.bounds(event.CellOpen, gpuTarget, 100)
+			time.Sleep(time.Hour)
+			if got := s.bounds(end, gpuTarget, 100); got != 4900 || slow.asked != 2 || len(s.named()) != 1 {
+				t.Errorf("%d of %+v, asked %d times", got, s.named(), slow.asked)
+			}
+			if len(s.report.trouble) > 0 || len(s.report.blind) > 0 {
+				t.Errorf("%q %+v", s.report.trouble, s.report.blind)
+			}
+		})
+	}
+}
+
+// TestNVMLAskedBefore: an answer that arrives while it is waited for is of an earlier time, too, if it was asked for before.
+func TestNVMLAskedBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, slow := startingSession(t, "", 2*time.Second, using(700), using(800))
+		s.identify(s.target, true)
+		time.Sleep(time.Second / 2)
+		if got := s.bounds(event.Detached, gpuTarget, 100); got != 700 || slow.asked != 2 {
+			t.Errorf("%d, asked %d times", got, slow.asked)
+		}
+	})
+}
+
+// TestNVMLFailsOnceStarted: NVML has named the devices when nobody waited, and does not say what is charged: no figure is made of the first answer, and
+// that one is missing is said.
+func TestNVMLFailsOnceStarted(t *testing.T) {
+	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+	for name, failure := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, _ := startingSession(t, "", 2*time.Second, using(700), failure)
+				s.identify(s.target, true)
+				time.Sleep(time.Hour)
+				for range 3 {
+					if got := s.bounds(event.CellClose, gpuTarget, 100); got != 0 || len(s.named()) != 1 {
+						t.Errorf("%d of %+v", got, s.named())
+					}
+				}
+				if len(s.report.blind) != 1 || s.report.blind[0].Since != 1000 || len(s.report.trouble) != 1 || !s.says(failure.Error()) {
+					t.Errorf("%+v %q", s.report.blind, s.report.trouble)
+				}
+			})
+			synctest.Test(t, func(t *testing.T) {
+				s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", 2*time.Second, using(700, second), failure)
+				s.identify(s.target, true)
+				time.Sleep(time.Hour)
+				for range 3 {
+					s.bounds(event.CellClose, gpuTarget, 100)
+				}
+				if len(s.report.trouble) != 1 || !s.says("GPUs have other numbers there") || !slow.closed {
+					t.Errorf("%q", s.report.trouble)
+				}
+			})
+		})
+	}
+}
+
+// TestNVMLStartedForAnother: which GPU a process uses is not taken from what NVML said before the process used one.
+func TestNVMLStartedForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+		used := other
+		used.Processes = []gpu.Process{{PID: gpuTarget, Used: 900, UsedKnown: true}}
+		s, _ := startingSession(t, "", 2*time.Second, using(700, other), using(700, used))
+		s.holds(t, 0)
+		s.expect(gpuTarget)
+		time.Sleep(time.Hour)
+		if s.identify(s.target, true); len(s.kernel.told) != 1 || s.kernel.told[0].Only != -1 {
+			t.Errorf("it uses two: %+v", s.kernel.told)
 		}
 	})
 }
