@@ -178,7 +178,7 @@ __attribute__((noinline)) int add_up_once(__u32 id, bool must)
 		exchange(&r->tree[m], s.value[m]);
 		raise_to(&r->tree_high[m], s.value[m]);
 	}
-	return true;
+	return FIELD(task, task_struct, nivcsw) == stops; /* if not, others have moved what stood there */
 }
 
 /*

@@ -12,8 +12,10 @@
  * A copy does nothing where an earlier one has run for the same event. Each notes what the CPU's count of switches is
  * when it begins. Where an earlier copy's note is the count as it is now, nobody but this thread has run here since
  * then: that copy ran for this thread, and nobody can have come into it to be stopped there. So it ran for this event,
- * too. Where the thread has lost its CPU between two copies, the note does not say so, and the work is done once more.
- * It must do no harm: whatever is at a tracepoint compares what there is with what the ledger has.
+ * too, or an interrupt's event met this thread within it: an interrupt does no more than release the lock of a process
+ * for reading (irq_work of stack maps, mmap_read_unlock_non_owner), which moves no meter. Where the thread has lost its
+ * CPU between two copies, the note does not say so, and the work is done once more. It must do no harm: whatever is at
+ * a tracepoint compares what there is with what the ledger has.
  */
 #ifndef IPYTRACER_COPIES_H
 #define IPYTRACER_COPIES_H

@@ -21,8 +21,11 @@ static __always_inline __s32 visible_pid(__u64 task)
 		      bpf_core_field_offset(struct upid, nr));
 }
 
-/* Longer than any program takes, also if the hypervisor takes its processor away. */
-#define REST (10 * 1000000ull) /* ns */
+/*
+ * Longer than any program takes, also if the hypervisor takes its processor away; in ns. Where a thread can lose its
+ * CPU within a program (copies.h), it may wait for others to let it go on.
+ */
+#define REST (program_copies > 1 ? 1000000000ull : 10000000ull)
 
 static __always_inline void rest_slot(__u32 slot)
 {

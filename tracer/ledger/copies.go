@@ -38,6 +38,7 @@ type copies struct {
 	programs [][]*ebpf.Program // by tracepoint; the first of each is the object's
 	links    []link.Link       // kept referenced, else the garbage collector closes them
 	losses   passedEvents
+	counts   [][]uint64 // what each has missed, as the kernel said last
 }
 
 // copiesOf returns how many copies of each program at a tracepoint are loaded, at most.
@@ -151,17 +152,21 @@ func (c *copies) Close() error {
 // missed returns what each copy has missed, by tracepoint: events for which the kernel did not run it, as the CPU was within it for another thread
 // (recursion_misses of struct bpf_prog_info, Linux 5.12). They are those of the whole machine, since the kernel does not say who made an event that it did not
 // run a program for.
+//
+// Where it does not say so, the program has missed one more.
 func (c *copies) missed() (all [][]uint64) {
-	for _, of := range c.programs {
-		var missed []uint64
-		for _, p := range of {
-			s, err := p.Stats()
-			if err != nil {
-				s = &ebpf.ProgramStats{}
-			}
-			missed = append(missed, s.RecursionMisses)
+	for i, of := range c.programs {
+		if i == len(c.counts) {
+			c.counts = append(c.counts, make([]uint64, len(of)))
 		}
-		all = append(all, missed)
+		for number, p := range of {
+			if s, err := p.Stats(); err == nil {
+				c.counts[i][number] = s.RecursionMisses
+			} else {
+				c.counts[i][number]++
+			}
+		}
+		all = append(all, slices.Clone(c.counts[i]))
 	}
 	return all
 }
@@ -174,7 +179,7 @@ func (c *copies) look(now time.Time) {
 }
 
 // passedBy returns how many events no copy of a program has seen, at most.
-func (c *copies) passedBy() uint64 { return c.losses.upTo(c.missed()) }
+func (c *copies) passedBy() uint64 { return c.losses.upTo(c.missed) }
 
 // work returns what all copies of a program have done. A run is one of the first copy.
 func (c *copies) work(program string) (w Work, err error) {

@@ -35,10 +35,10 @@ func (e *passedEvents) look(now time.Time, missed func() [][]uint64) {
 }
 
 // upTo returns how many events are lost at most, with what has been missed until now.
-func (e *passedEvents) upTo(missed [][]uint64) uint64 {
+func (e *passedEvents) upTo(missed func() [][]uint64) uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.lost + leastOf(missed, e.seen[0])
+	return e.lost + leastOf(missed(), e.seen[0])
 }
 
 // leastOf adds up, by tracepoint, what the copy has missed since that has missed least.

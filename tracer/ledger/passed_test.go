@@ -30,7 +30,7 @@ func TestPassedEvents(t *testing.T) {
 			e.look(now.Add(lookApart-1), func() [][]uint64 { t.Error("a look too early"); return s })
 			now = now.Add(lookApart)
 		}
-		if got := e.upTo(c.last); got != c.want {
+		if got := e.upTo(func() [][]uint64 { return c.last }); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
