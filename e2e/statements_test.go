@@ -29,9 +29,17 @@ eval(code)`, "--budget", "off")
 	if !slices.Equal(lines, []int{1, 2, 3, 4, 5}) {
 		t.Errorf("statements in lines %v", lines)
 	}
+	found := false
 	for _, p := range r.Certificate.Probes {
-		if p.Name == "statements" && (p.Hits < rounds || p.Hits > rounds+500) { // the rest are modules and the cell's own
+		if p.Name != "statements" {
+			continue
+		}
+		found = true
+		if p.Hits < rounds || p.Hits > rounds+500 { // the rest are modules and the cell's own
 			t.Errorf("%d evals: %d hits at %s", rounds, p.Hits, p.Site)
 		}
+	}
+	if !found {
+		t.Errorf("no probe of statements: %+v", r.Certificate.Probes)
 	}
 }

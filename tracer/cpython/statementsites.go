@@ -33,15 +33,16 @@ const methodSize = 32
 const maxNames = 1 << 10
 
 // statementSites finds the two functions by the table that makes the module builtins, in which eval and exec are neighbours
-// (Python/bltinmodule.c, 3.9 to 3.15), and their calls in the machine code. None are returned unless each has exactly one.
+// (Python/bltinmodule.c, 3.9 to 3.15), and their calls in the machine code. None are returned unless each has exactly one, and no other
+// way to the function that a look at all of its code leaves open.
 func (b *Binary) statementSites(text *machine.Text, refs *machine.References) StatementSites {
-	calls, ok := refs.Calls(evalCodeSymbol)
 	eval, exec, found := b.evaluators()
-	if !ok || !found {
+	if !found {
 		return StatementSites{}
 	}
-	inEval, inExec := text.Reached(eval, calls), text.Reached(exec, calls)
-	if len(inEval) != 1 || len(inExec) != 1 || inEval[0] == inExec[0] {
+	inEval, evalWhole := refs.CallsFrom(eval, evalCodeSymbol)
+	inExec, execWhole := refs.CallsFrom(exec, evalCodeSymbol)
+	if !evalWhole || !execWhole || len(inEval) != 1 || len(inExec) != 1 || inEval[0] == inExec[0] {
 		return StatementSites{}
 	}
 	s := StatementSites{
@@ -53,7 +54,7 @@ func (b *Binary) statementSites(text *machine.Text, refs *machine.References) St
 	return s
 }
 
-// evaluators returns the functions behind eval() and exec(). It is not found where the file has no such pair, or several.
+// evaluators returns the functions behind eval() and exec(). They are not found where the file has no table with both, or several.
 func (b *Binary) evaluators() (eval, exec uint64, found bool) {
 	names := b.texts("eval\x00", "exec\x00")
 	addrs := map[uint64]bool{}
@@ -61,19 +62,28 @@ func (b *Binary) evaluators() (eval, exec uint64, found bool) {
 		addrs[at] = true
 	}
 	pointers := b.image.PointersTo(addrs)
+	tables := 0
 	for at, name := range pointers {
 		if names[name] != "eval\x00" || names[pointers[at+methodSize]] != "exec\x00" {
 			continue
 		}
-		if found {
-			return 0, 0, false
+		first, ok := b.function(at + 8)
+		second, both := b.function(at + methodSize + 8)
+		if ok && both { // what has these names without code is another table
+			eval, exec = first, second
+			tables++
 		}
-		var first, second bool
-		eval, first = b.image.RelativePointee(at + 8)
-		exec, second = b.image.RelativePointee(at + methodSize + 8)
-		found = first && second && b.image.Executable(eval) && b.image.Executable(exec)
 	}
-	return eval, exec, found
+	if tables != 1 {
+		return 0, 0, false
+	}
+	return eval, exec, true
+}
+
+// function returns the function that a pointer in a table is to.
+func (b *Binary) function(pointer uint64) (addr uint64, ok bool) {
+	addr, ok = b.image.RelativePointee(pointer)
+	return addr, ok && b.image.Executable(addr)
 }
 
 // texts returns where the file has some texts.
