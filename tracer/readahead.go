@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +25,23 @@ type readAhead struct {
 	done  chan struct{} // closed once the rest is there
 	sites numpy.Sites
 	err   error
+}
+
+// maxWaitAhead is how long an attach waits for a file that is looked through. It takes some hundredths of a second.
+const maxWaitAhead = 5 * time.Second
+
+var errWaitAhead = fmt.Errorf("it has been looked through for %v", maxWaitAhead)
+
+// wait waits until the rest is there. It fails where that takes too long, or the file has not been understood.
+func (a *readAhead) wait() error {
+	limit := time.NewTimer(maxWaitAhead)
+	defer limit.Stop()
+	select {
+	case <-a.done:
+		return a.err
+	case <-limit.C:
+		return errWaitAhead
+	}
 }
 
 func (a *readAhead) isDone() bool {
@@ -89,8 +107,10 @@ func (m *modulesAhead) understood(name string) (names []string) {
 // find finds the places in a module that a target has mapped.
 func (m *modulesAhead) find(file *process.MappedFile) (numpy.Sites, error) {
 	if a := m.of(file); a != nil {
-		<-a.done
-		return a.sites, a.err
+		if err := a.wait(); err != nil {
+			return numpy.Sites{}, err
+		}
+		return a.sites, nil
 	}
 	return numpy.Find(file.File)
 }
@@ -168,9 +188,11 @@ func (i *numpyInstrument) placeAhead(wait bool) {
 		if !wait && !e.ahead.isDone() {
 			return false
 		}
-		<-e.ahead.done
-		module := &arrayModule{file: e.file, sites: e.ahead.sites}
-		err := e.ahead.err
+		module := &arrayModule{file: e.file}
+		err := e.ahead.wait()
+		if err == nil {
+			module.sites = e.ahead.sites
+		}
 		if err == nil && !i.refused && !i.isShed(i.target, ledger.GroupNumPy) {
 			err = i.placeModule(module)
 		}

@@ -13,7 +13,11 @@ import (
 type Code struct {
 	image *elffile.Image
 	text  *Text
+	work  int // instructions that have been gone through, in all routines
 }
+
+// maxWork bounds the work on one file's routines, in instructions gone through. NumPy's take some thousands; this many take seconds.
+const maxWork = 1 << 18
 
 // OpenCode parses the headers and relocations of an ELF file for x86-64. The error matches [elffile.ErrNotELF].
 func OpenCode(r io.ReaderAt) (*Code, error) {
@@ -27,10 +31,24 @@ func OpenCode(r io.ReaderAt) (*Code, error) {
 	return &Code{image: img, text: NewText(img)}, nil
 }
 
-// Find returns where some bytes are in the file's data, at most limit times.
-func (c *Code) Find(pattern []byte, limit int) (addrs []uint64) {
+// tooLarge reports whether there is more in the file than is looked through.
+func (c *Code) tooLarge() bool {
+	total := uint64(0)
 	for _, s := range c.image.Segments() {
-		if s.Exec || s.Size > maxSegmentBytes {
+		if total += min(s.Size, maxSegmentBytes); total > maxSegmentBytes {
+			return true
+		}
+	}
+	return false
+}
+
+// Find returns where some bytes are in the file's data, at most limit times. ok is false where there is too much to look at.
+func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
+	if c.tooLarge() {
+		return nil, false
+	}
+	for _, s := range c.image.Segments() {
+		if s.Exec {
 			continue
 		}
 		data := c.image.Contents(s)
@@ -43,7 +61,7 @@ func (c *Code) Find(pattern []byte, limit int) (addrs []uint64) {
 			from += i + 1
 		}
 	}
-	return addrs
+	return addrs, true
 }
 
 // Read fills buf from the file's contents at an address.
@@ -62,24 +80,26 @@ func (c *Code) Enclosing(addr uint64) (start uint64, ok bool) {
 	return s.Start, ok
 }
 
-// imported returns the function of another library that a call or jump is to, "" where that is not known.
-func (c *Code) imported(in *instruction) string {
+// imported returns the function that a call or jump through the linkage table is to, one with no name where that is not known.
+func (c *Code) imported(in *instruction) (to elffile.Import) {
 	if !in.calls() && !in.goesAway() {
-		return ""
+		return to
 	}
 	if pointer, ok := in.through(); ok {
-		return c.image.Imports[pointer].Name
+		return c.image.Imports[pointer]
 	}
 	if target, ok := in.target(); ok && c.image.InPLT(target) {
-		to, _ := c.text.linked(target)
-		return to.Name
+		to, _ = c.text.linked(target)
 	}
-	return ""
+	return to
 }
 
 // References returns the places in the code that may call or jump to an imported function: bytes that read so, which may by chance
-// be part of something else. ok is false where there is too much to look at.
-func (c *Code) References(name string) (addrs []uint64, ok bool) {
+// be part of something else. ok is false where there is too much to look at, or more than limit.
+func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
+	if c.tooLarge() {
+		return nil, false
+	}
 	direct, indirect := map[uint64]bool{}, map[uint64]bool{}
 	for at, to := range c.image.Imports {
 		if to.Name == name {
@@ -95,10 +115,10 @@ func (c *Code) References(name string) (addrs []uint64, ok bool) {
 		if !s.Exec {
 			continue
 		}
-		if s.Size > maxSegmentBytes {
+		more, ok := callsOf(s.Vaddr, c.image.Contents(s), direct, indirect, limit)
+		if addrs = append(addrs, more...); !ok || len(addrs) > limit {
 			return nil, false
 		}
-		addrs = append(addrs, callsOf(s.Vaddr, c.image.Contents(s), direct, indirect)...)
 	}
 	addrs = slices.DeleteFunc(addrs, c.image.InPLT)
 	slices.Sort(addrs)

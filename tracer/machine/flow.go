@@ -34,6 +34,8 @@ type flow struct {
 	// linked are the places that jumps into the PLT lead to.
 	linked  map[uint64]uint64
 	endless map[uint64]bool // functions that are called, and whether they never return
+	// inCallees is how many instructions of these have been looked at.
+	inCallees int
 }
 
 // tail is what a tail call means for who looks for a function's ways out.
@@ -147,6 +149,7 @@ func (f *flow) neverReturns(call *instruction) bool {
 		callee := newFlow(f.code, target, body.End-target)
 		callee.limit = maxOfCallee
 		callee.explore(target)
+		f.inCallees += len(callee.seen)
 		endless = ok && callee.complete && len(callee.returns) == 0
 		f.endless[target] = endless
 	}

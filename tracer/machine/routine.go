@@ -2,6 +2,8 @@ package machine
 
 import (
 	"slices"
+
+	"ipytracer/tracer/elffile"
 )
 
 // Routine is a function whose control flow and values are known.
@@ -15,8 +17,8 @@ type Routine struct {
 // Call is a call, or a jump out of a [Routine], in it.
 type Call struct {
 	Address uint64
-	Import  string // the function of another library it is to, where that is known
-	Target  uint64 // the function of this file it is to, where it is a call of one; else 0
+	Import  string // the name of the function it is to, where that is called through the linkage table
+	Target  uint64 // the function of this file it is to; 0 where it is to one of another file
 	// Slot is, for a call through a pointer in a structure, where in the structure that is; -1 where that is not seen.
 	Slot     int64
 	Indirect bool
@@ -32,10 +34,10 @@ type Place struct {
 }
 
 // Routine looks at the function that begins at an address. ok is false where its control flow, or its stack, is not known for
-// sure.
+// sure, and where too much has been looked at in the file.
 func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 	body, ok := c.image.Fragment(entry)
-	if !ok || body.Start != entry {
+	if !ok || body.Start != entry || c.work > maxWork {
 		return nil, false
 	}
 	f := newFlow(c.text, entry, body.End-body.Start)
@@ -50,14 +52,18 @@ func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 	}
 	f.leaves = func(in *instruction) bool {
 		_, register := in.throughRegister()
-		return register || c.imported(in) != ""
+		return register || c.imported(in).Name != ""
 	}
+	f.limit = maxNodes + 1 // what has more is no graph
 	f.explore(entry)
+	c.work += len(f.seen) + f.inCallees
 	g, ok := newGraph(f, entry)
 	if !ok {
 		return nil, false
 	}
-	return &Routine{code: c, entry: entry, graph: g, track: track(g, c.image)}, true
+	t, ok := track(g, c.image, maxWork-c.work)
+	c.work += t.steps
+	return &Routine{code: c, entry: entry, graph: g, track: t}, ok
 }
 
 // Entry is the address of the routine's first instruction.
@@ -89,18 +95,21 @@ func (r *Routine) Calls() (calls []Call) {
 		if !n.calls() && !n.goesAway() || r.track.before[i] == nil {
 			continue
 		}
-		c := Call{Address: n.addr, Tail: n.goesAway(), Import: r.code.imported(&n.instruction), node: i}
+		c := Call{Address: n.addr, Tail: n.goesAway(), node: i}
 		target, direct := n.target()
-		switch {
-		case direct && n.goesAway() && !r.code.image.InPLT(target):
+		if direct && n.goesAway() && !r.code.image.InPLT(target) {
 			continue
-		case c.Import != "":
+		}
+		to := r.code.imported(&n.instruction)
+		if to.Name == "" && !direct {
+			to = r.held(i)
+		}
+		switch {
+		case to.Name != "":
+			c.Import, c.Target = to.Name, to.Value
 		case direct:
 			c.Target = target
 		default:
-			if c.Import = r.held(i); c.Import != "" {
-				break
-			}
 			c.Indirect = true
 			if slot, ok := n.throughMember(); ok {
 				c.Slot = slot
@@ -113,21 +122,22 @@ func (r *Routine) Calls() (calls []Call) {
 	return calls
 }
 
-// held returns the function of another library that an indirect call takes out of a register, "" where that is not known.
-func (r *Routine) held(i int) string {
+// held returns the function that an indirect call takes out of a register which the dynamic linker's pointer to it was loaded into; one
+// with no name where that is not known.
+func (r *Routine) held(i int) (to elffile.Import) {
 	reg, ok := r.graph.nodes[i].throughRegister()
 	if !ok {
-		return ""
+		return to
 	}
 	n, general := number(reg)
 	if !general {
-		return ""
+		return to
 	}
 	t, ok := r.track.terms.term(r.track.before[i].registers[n])
 	if !ok || t.kind != termImport {
-		return ""
+		return to
 	}
-	return r.code.image.Imports[t.a].Name
+	return r.code.image.Imports[t.a]
 }
 
 // loadedFrom returns where in a structure the pointer lies that an indirect call takes out of a register; -1 where that is not
@@ -174,6 +184,12 @@ func (r *Routine) Product(x, y Value) Value { return r.track.terms.product(x, y)
 func (r *Routine) Loaded(v Value) (addr uint64, ok bool) {
 	t, ok := r.track.terms.term(v)
 	return t.a, ok && t.kind == termLoad
+}
+
+// Address returns the address in the file that a value is, where it is one.
+func (r *Routine) Address(v Value) (addr uint64, ok bool) {
+	t, ok := r.track.terms.term(v)
+	return t.a, ok && t.kind == termAddress
 }
 
 // Constant returns the number that a value is, where it is one.
@@ -252,7 +268,7 @@ func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
 			places, ok := r.places(i, values)
 			return r.site(i), places, ok
 		}
-		if n.taken != none || n.calls() && r.code.imported(&n.instruction) == "" && r.held(i) == "" {
+		if n.taken != none || n.calls() && r.code.imported(&n.instruction).Name == "" && r.held(i).Name == "" {
 			break
 		}
 	}

@@ -15,6 +15,7 @@ const (
 	termMade                         // a: the address of the instruction that made it
 	termAddress                      // a: an address in the file
 	termLoad                         // a: the address of what was loaded, b: of the instruction
+	termAtMost                       // a: a Value that is at most b where the lowest byte is zero
 	termImport                       // a: the address of the pointer to a symbol of another file, which the dynamic linker fills in
 )
 

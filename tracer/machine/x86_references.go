@@ -15,7 +15,7 @@ const (
 	maxCalls  = 1 << 12
 )
 
-// maxSegmentBytes bounds the segments that are looked through: NumPy's largest has 10 MiB.
+// maxSegmentBytes bounds the segments that are looked through, each, or all of a file's: NumPy's have 10 MiB.
 const maxSegmentBytes = 256 << 20
 
 // References is who refers to a variable and to some functions of an image. Bytes that only look like a reference are rare enough for a
@@ -231,8 +231,8 @@ func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 }
 
 // callsOf returns the places in some code that may call or jump to one of some places, or through one of some pointers, or load such a
-// pointer to call through it later.
-func callsOf(vaddr uint64, code []byte, direct, indirect map[uint64]bool) (addrs []uint64) {
+// pointer to call through it later. ok is false where there are more than limit.
+func callsOf(vaddr uint64, code []byte, direct, indirect map[uint64]bool, limit int) (addrs []uint64, ok bool) {
 	refers := func(at uint64, i, size int, to map[uint64]bool) bool {
 		return i+size <= len(code) && to[relative(at, code[i:], size)]
 	}
@@ -248,9 +248,12 @@ func callsOf(vaddr uint64, code []byte, direct, indirect map[uint64]bool) (addrs
 		case (c == 0x48 || c == 0x4c) && next == 0x8b && code[i+2]&0xc7 == 0x05: // mov of [rip + x]
 			found = refers(at, i, 7, indirect)
 		}
+		if found && len(addrs) == limit {
+			return nil, false
+		}
 		if found {
 			addrs = append(addrs, at)
 		}
 	}
-	return addrs
+	return addrs, true
 }

@@ -76,11 +76,16 @@ type tracking struct {
 	image  *elffile.Image
 	terms  terms
 	before []*holdings // by node
+	steps  int         // instructions that have been gone through
 }
 
-// track works out what is held where before each instruction: forwards from the entry, where ways meet only what holds on both.
-func track(g *graph, img *elffile.Image) *tracking {
-	t := &tracking{graph: g, image: img, terms: terms{numbers: map[term]Value{}}, before: make([]*holdings, len(g.nodes))}
+// maxKnown bounds how many slots, and how many values' bounds, are known at one place. The rest counts as not known.
+const maxKnown = 128
+
+// track works out what is held where before each instruction: forwards from the entry, where ways meet only what holds on both. ok is
+// false where that takes more steps than allowed.
+func track(g *graph, img *elffile.Image, allowed int) (t *tracking, ok bool) {
+	t = &tracking{graph: g, image: img, terms: terms{numbers: map[term]Value{}}, before: make([]*holdings, len(g.nodes))}
 	for i := range g.nodes {
 		g.slots.escaped = min(g.slots.escaped, g.nodes[i].escape())
 	}
@@ -93,6 +98,9 @@ func track(g *graph, img *elffile.Image) *tracking {
 	}
 	t.before[g.entry] = start
 	for queue := []int{g.entry}; len(queue) > 0; queue = queue[1:] {
+		if t.steps++; t.steps > allowed {
+			return t, false
+		}
 		n := &g.nodes[queue[0]]
 		after := t.before[queue[0]].clone()
 		t.step(n, after)
@@ -115,7 +123,7 @@ func track(g *graph, img *elffile.Image) *tracking {
 		arrive(n.straight, straight)
 		arrive(n.taken, taken)
 	}
-	return t
+	return t, true
 }
 
 // step changes what is held as an instruction does. What it does not understand loses everything.
@@ -190,10 +198,16 @@ func (t *tracking) compute(n *node, h *holdings) {
 		if m, ok := n.Args[0].(x86asm.Mem); ok {
 			t.written(n, h, m)
 		}
+		v := made()
 		if n.setsByte() {
 			reg, _ = n.Args[0].(x86asm.Reg)
+			if above := t.above(n); above != 0 && n.setsLowByte() {
+				v = above
+			}
+		} else if at := t.atMostWhereZero(n, h); at.kind != 0 && n.setsLowByte() {
+			v = t.terms.of(at)
 		}
-		h.set(reg, made())
+		h.set(reg, v)
 	}
 }
 
@@ -205,11 +219,13 @@ func (t *tracking) move(n *node, h *holdings) {
 	v := t.read(n, h, n.Args[1])
 	switch to := n.Args[0].(type) {
 	case x86asm.Reg:
+		// A write of one or two bytes leaves the rest of the register as it was; one of four makes the rest zero.
 		_, constant := n.Args[1].(x86asm.Imm)
+		whole := to >= x86asm.RAX && to <= x86asm.R15
 		if v == 0 {
 			v = t.load(n, h)
 		}
-		if v == 0 || !constant && (to < x86asm.RAX || to > x86asm.R15) {
+		if v == 0 || !whole && (!constant || to < x86asm.EAX || to > x86asm.R15L) {
 			v = t.terms.of(term{kind: termMade, a: n.addr})
 		}
 		h.set(to, v)
@@ -253,7 +269,7 @@ func (t *tracking) load(n *node, h *holdings) Value {
 }
 
 func (t *tracking) store(h *holdings, at int64, v Value) {
-	if v != 0 && at < 0 && at+8 <= t.graph.slots.escaped {
+	if v != 0 && at < 0 && at+8 <= t.graph.slots.escaped && len(h.slots) < maxKnown {
 		h.slots[at] = v
 	}
 }

@@ -13,41 +13,25 @@ const (
 	rawDomain = 0
 )
 
-// caller is a function that tells tracemalloc of blocks: it calls the functions of a handler, or the allocator itself.
-type caller struct {
-	*machine.Routine
-	calls []machine.Call
-	// made are the blocks that it tells of, gone those that it says are gone.
-	made, gone []machine.Value
-}
-
 // callers looks at every function that tells tracemalloc of a block.
 func (f *finder) callers() error {
-	var references []uint64
+	var all []reference
 	for _, name := range []string{"PyTraceMalloc_Track", "PyTraceMalloc_Untrack"} {
-		addrs, ok := f.code.References(name)
-		if !ok {
-			return refuse("there is too much of it")
+		references, err := f.routines.references(name)
+		if err != nil {
+			return err
 		}
-		references = append(references, addrs...)
+		all = append(all, references...)
 	}
-	if len(references) == 0 {
+	if len(all) == 0 {
 		return refuse("it does not call PyTraceMalloc_Track")
 	}
-	for _, addr := range references {
-		entry, ok := f.code.Enclosing(addr)
-		if !ok {
-			return refuse("the function around %#x", addr)
-		}
-		if f.own[entry] {
+	for _, r := range all {
+		if f.own[r.Entry()] {
 			continue
 		}
-		f.own[entry] = true
-		r, ok := f.code.Routine(entry)
-		if !ok || !r.Has(addr) {
-			return refuse("the function at %#x, which calls tracemalloc", entry)
-		}
-		c := &caller{Routine: r, calls: r.Calls()}
+		f.own[r.Entry()] = true
+		c := &caller{Routine: r.Routine, calls: r.Calls()}
 		if err := c.listen(); err != nil {
 			return err
 		}
@@ -62,7 +46,7 @@ func (f *finder) callers() error {
 func (c *caller) listen() error {
 	for _, call := range c.calls {
 		made := call.Import == "PyTraceMalloc_Track"
-		if !made && call.Import != "PyTraceMalloc_Untrack" {
+		if call.Target != 0 || !made && call.Import != "PyTraceMalloc_Untrack" {
 			continue
 		}
 		in, known := c.Constant(c.Passed(call, 0))
@@ -70,7 +54,7 @@ func (c *caller) listen() error {
 		switch {
 		case known && in == rawDomain && !made:
 		case !known || in != domain || block == 0:
-			return refuse("what tracemalloc is told at %#x", call.Address)
+			return refuse("which block the call of tracemalloc at %#x is about", call.Address)
 		case made:
 			c.made = append(c.made, block)
 		default:
@@ -91,65 +75,55 @@ func handlerSlot(c machine.Call) (slot int64, ok bool) {
 // caller looks at one of them. Each block that it tells of must come from one of its calls, with a site; each that is gone must be passed to
 // one. What it takes and does not tell of is no array data.
 func (f *finder) caller(c *caller) error {
-	var seen []machine.Value // results
-	var passed []machine.Value
 	for _, call := range c.calls {
-		result := c.Result(call)
-		tells := slices.Contains(c.made, result)
+		tells := slices.Contains(c.made, c.Result(call))
 		slot, handlers := handlerSlot(call)
+		role := roleOf(call)
 		var err error
 		switch {
-		case roles[call.Import] == frees:
+		case role == frees:
 			site, block := c.AtArgument(call, 0)
-			f.sites.Freed = append(f.sites.Freed, Site{Site: site, Block: block})
-			passed = append(passed, c.Passed(call, 0))
-		case roles[call.Import] == resizes && tells:
+			err = f.add(&f.sites.Freed, Site{Site: site, Block: block})
+			c.frees(call, c.Passed(call, 0))
+		case role == resizes && tells:
 			if err = f.resizing(c.Routine, call, c.Passed(call, 0), c.Passed(call, 1)); err == nil {
 				err = f.resized(c.Routine, call)
 			}
-			passed = append(passed, c.Passed(call, 0))
-		case roles[call.Import] != other && roles[call.Import] != resizes && tells:
-			err = f.made(c.Routine, call, amountOf(c.Routine, call), c.AtOnce) // few blocks come this way: a dear place will do
+			c.makes(call, amount{}, c.Passed(call, 0))
+		case role != other && role != resizes && tells:
+			size := amountOf(c.Routine, call)
+			err = f.made(c.Routine, call, size, c.AtOnce) // few blocks come this way: a dear place will do
+			c.makes(call, size)
 		case handlers && slot == freeSlot:
-			passed = append(passed, c.Passed(call, 1))
-			continue
+			c.frees(call, c.Passed(call, 1))
 		case handlers && tells:
 			err = f.behindHandler(c, call, slot)
-			passed = append(passed, c.Passed(call, 1))
-		default:
-			continue
 		}
 		if err != nil {
 			return err
 		}
-		seen = append(seen, result)
 	}
-	return c.accounted(seen, passed)
+	if err := c.accounted(); err != nil {
+		return err
+	}
+	return c.passes()
 }
 
-// behindHandler adds the site behind a call of a handler's function, where one is needed.
+// behindHandler adds the site behind a call of a handler's function that makes or resizes a block, where one is needed.
 func (f *finder) behindHandler(c *caller, call machine.Call, slot int64) error {
 	f.returned[slot] = true
-	switch {
-	case slot == reallocSlot:
+	switch slot {
+	case reallocSlot:
+		c.makes(call, amount{}, c.Passed(call, 1))
 		return f.resized(c.Routine, call)
-	case slot == callocSlot && !f.zeroedInside:
-		return f.made(c.Routine, call, multiplied(c.Routine, call, 1, 2))
-	}
-	return nil
-}
-
-// accounted says whether the blocks that tracemalloc is told of are all results that have been seen, and those that are gone have been passed.
-func (c *caller) accounted(results, passed []machine.Value) error {
-	for _, block := range c.made {
-		if !slices.Contains(results, block) {
-			return refuse("where a block comes from in the function at %#x, which calls tracemalloc", c.Entry())
+	case callocSlot:
+		size := multiplied(c.Routine, call, 1, 2)
+		c.makes(call, size)
+		if !f.zeroedInside {
+			return f.made(c.Routine, call, size)
 		}
-	}
-	for _, block := range c.gone {
-		if !slices.Contains(passed, block) {
-			return refuse("where a block goes in the function at %#x, which calls tracemalloc", c.Entry())
-		}
+	default:
+		c.makes(call, asked(c.Routine, call, 1))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package numpy
 
 import (
+	"errors"
 	"fmt"
 
 	"ipytracer/tracer/machine"
@@ -8,10 +9,11 @@ import (
 
 // finder collects the sites of a file.
 type finder struct {
-	code  *machine.Code
-	sites Sites
-	own   map[uint64]bool // functions that have been looked at
-	idle  map[uint64]bool // functions of the file that are called, and whether none can take or free memory
+	code     *machine.Code
+	routines routines
+	sites    Sites
+	own      map[uint64]bool // functions that have been looked at
+	idle     map[uint64]bool // functions of the file that are called, and whether none can take or free memory
 	// zeroedInside: zeroed blocks are seen in the handler's function; else where it has returned.
 	zeroedInside bool
 	// returned are the slots of the handler behind whose calls there are sites.
@@ -35,11 +37,12 @@ var roles = map[string]role{
 	"PyMem_RawMalloc": allocates, "PyMem_RawCalloc": allocatesZeroed, "PyMem_RawRealloc": resizes, "PyMem_RawFree": frees,
 }
 
-// unknown are functions by which memory could be taken or given back in ways that are not looked for.
-var unknown = map[string]bool{
-	"reallocarray": true, "aligned_alloc": true, "posix_memalign": true, "memalign": true, "mmap": true, "munmap": true, "mremap": true,
-	"PyMem_Malloc": true, "PyMem_Calloc": true, "PyMem_Realloc": true, "PyMem_Free": true,
-	"PyObject_Malloc": true, "PyObject_Calloc": true, "PyObject_Realloc": true, "PyObject_Free": true,
+// roleOf returns what the function does that a call is to. One of the file's own may be called as it likes.
+func roleOf(c machine.Call) role {
+	if c.Target != 0 {
+		return other
+	}
+	return roles[c.Import]
 }
 
 func refuse(format string, args ...any) error {
@@ -54,56 +57,15 @@ func (f *finder) handlerFunctions() error {
 	}{{mallocSlot, f.allocations}, {callocSlot, f.zeroedAllocations}, {reallocSlot, f.reallocations}, {freeSlot, f.freeing}} {
 		entry, _ := f.code.Function(f.sites.Handler + one.slot)
 		f.own[entry] = true
-		r, ok := f.code.Routine(entry)
-		if !ok {
-			return refuse("the handler's function at %#x", entry)
+		r, err := f.routines.at(entry)
+		if err != nil {
+			return err
 		}
 		if err := one.look(r); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// harmless says whether a call in a function of the handler can be none that takes or frees array data.
-func (f *finder) harmless(c machine.Call) error {
-	switch {
-	case unknown[c.Import]:
-		return refuse("a call of %q at %#x", c.Import, c.Address)
-	case c.Indirect:
-		return refuse("the call through a pointer at %#x", c.Address)
-	case c.Target != 0 && !f.isIdle(c.Target, 0):
-		return refuse("the call of the function at %#x", c.Target)
-	}
-	return nil
-}
-
-// Bounds on how deep, and how many, functions are looked at that a function of the handler calls.
-const (
-	maxDepth = 4
-	maxIdle  = 64
-)
-
-// isIdle says whether a function of the file can neither take nor free memory, nor can any that it calls.
-func (f *finder) isIdle(entry uint64, depth int) (idle bool) {
-	if idle, known := f.idle[entry]; known {
-		return idle
-	}
-	if depth == maxDepth || len(f.idle) == maxIdle {
-		return false
-	}
-	f.idle[entry] = false // while it is looked at: one that calls itself is not understood
-	r, ok := f.code.Routine(entry)
-	if !ok {
-		return false
-	}
-	for _, c := range r.Calls() {
-		if roles[c.Import] != other || unknown[c.Import] || c.Indirect || c.Target != 0 && !f.isIdle(c.Target, depth+1) {
-			return false
-		}
-	}
-	f.idle[entry] = true
-	return true
 }
 
 // amount is how many bytes a call asks for: a value of the routine's, or the product of two that it need not have worked out.
@@ -128,7 +90,7 @@ func product(r *machine.Routine, elements, size machine.Value) amount {
 
 // amountOf is how many bytes a call of a function that takes memory asks for.
 func amountOf(r *machine.Routine, c machine.Call) amount {
-	if roles[c.Import] == allocatesZeroed {
+	if roleOf(c) == allocatesZeroed {
 		return multiplied(r, c, 0, 1)
 	}
 	return asked(r, c, 0)
@@ -136,57 +98,62 @@ func amountOf(r *machine.Routine, c machine.Call) amount {
 
 // allocations looks at the handler's function that takes memory.
 func (f *finder) allocations(r *machine.Routine) error {
-	n, err := f.within(r, amount{whole: r.Argument(1)}, func(c machine.Call, size amount) error { return f.made(r, c, size) })
-	if err == nil && n == 0 {
-		err = refuse("the handler's malloc allocates nothing")
-	}
-	return err
+	size := amount{whole: r.Argument(1)}
+	return f.within(r, size, func(c machine.Call) error { return f.made(r, c, size) })
 }
 
 // zeroedAllocations looks at the one that takes memory full of zeros.
 func (f *finder) zeroedAllocations(r *machine.Routine) error {
 	f.zeroedInside = true
-	n, err := f.within(r, product(r, r.Argument(1), r.Argument(2)), func(c machine.Call, size amount) error {
-		err := f.made(r, c, size)
-		if err != nil && roles[c.Import] == allocatesZeroed {
+	return f.within(r, product(r, r.Argument(1), r.Argument(2)), func(c machine.Call) error {
+		err := f.made(r, c, amountOf(r, c))
+		if errors.Is(err, errBehind) && roleOf(c) == allocatesZeroed {
 			f.zeroedInside, err = false, nil // its size is gone by then (before NumPy 2.0)
 		}
 		return err
 	})
-	if err == nil && n == 0 {
-		err = refuse("the handler's calloc allocates nothing")
-	}
-	return err
 }
 
 // within calls see with each call in a function of the handler that may take a large block. All of them ask for as much as the function is
-// asked for.
-func (f *finder) within(r *machine.Routine, whole amount, see func(machine.Call, amount) error) (n int, err error) {
+// asked for, and no large block comes from anywhere else.
+func (f *finder) within(r *machine.Routine, whole amount, see func(machine.Call) error) error {
+	var seen []machine.Call
 	for _, c := range r.Calls() {
-		switch roles[c.Import] {
+		switch roleOf(c) {
 		case allocates, allocatesZeroed:
 		case other:
 			if err := f.harmless(c); err != nil {
-				return n, err
+				return err
 			}
 			continue
 		default:
-			return n, refuse("an allocation by %s at %#x", c.Import, c.Address)
+			return refuse("an allocation by %s at %#x", c.Import, c.Address)
 		}
 		size := amountOf(r, c)
 		if limit, ok := r.AtMost(c, size.whole); ok && limit < Large {
 			continue
 		}
 		if size.whole == 0 || size.whole != whole.whole {
-			return n, refuse("how much the allocation at %#x asks for", c.Address)
+			return refuse("how much the allocation at %#x asks for", c.Address)
 		}
-		if err := see(c, size); err != nil {
-			return n, err
+		if err := see(c); err != nil {
+			return err
 		}
-		n++
+		seen = append(seen, c)
 	}
-	return n, nil
+	return passes(r, seen, machine.Limits{whole.whole: Large - 1})
 }
+
+// passes returns an error where a way through a function leads past all of some calls, on which none of some values is within its limit.
+func passes(r *machine.Routine, calls []machine.Call, apart machine.Limits) error {
+	if !r.Passes(calls, apart) {
+		return refuse("a way through the function at %#x, which a large block may take", r.Entry())
+	}
+	return nil
+}
+
+// errBehind is that there is no place behind an allocation at which all that is needed is there.
+var errBehind = errors.New("what comes behind the allocation")
 
 // found looks for a place behind a call, and where the block and its size lie there.
 type found func(c machine.Call, values ...machine.Value) (machine.Site, []machine.Place, bool)
@@ -205,25 +172,43 @@ func (f *finder) made(r *machine.Routine, c machine.Call, size amount, searches 
 		}
 	}
 	if !ok {
-		return refuse("what comes behind the allocation at %#x", c.Address)
+		return fmt.Errorf("%w: %w at %#x", ErrUnknown, errBehind, c.Address)
 	}
 	s := Site{Site: site, Block: places[0], Size: places[1], HasSize: true}
 	if len(places) > 2 {
 		s.Times, s.HasTimes = places[2], true
 	}
-	f.sites.Made = append(f.sites.Made, s)
+	return f.add(&f.sites.Made, s)
+}
+
+// add adds a site to those of its kind. The functions of a file may share code: a place that is there already stays as it is, if it is the
+// same in both.
+func (f *finder) add(to *[]Site, s Site) error {
+	for _, old := range *to {
+		if old.Address != s.Address {
+			continue
+		}
+		if old.Delta = s.Delta; old != s {
+			return refuse("the place at %#x, which two functions share", s.Address)
+		}
+		return nil
+	}
+	if len(f.sites.All())+len(f.sites.Handlers) == maxSites {
+		return refuse("more than %d places", maxSites)
+	}
+	*to = append(*to, s)
 	return nil
 }
 
 // reallocations looks at the handler's function that resizes.
 func (f *finder) reallocations(r *machine.Routine) error {
-	n := 0
+	var seen []machine.Call
 	for _, c := range r.Calls() {
 		var err error
-		switch roles[c.Import] {
+		switch roleOf(c) {
 		case resizes:
 			err = f.resizing(r, c, r.Argument(1), r.Argument(2))
-			n++
+			seen = append(seen, c)
 		case other:
 			err = f.harmless(c)
 		default:
@@ -233,10 +218,7 @@ func (f *finder) reallocations(r *machine.Routine) error {
 			return err
 		}
 	}
-	if n == 0 {
-		return refuse("the handler's realloc resizes nothing")
-	}
-	return nil
+	return passes(r, seen, nil)
 }
 
 // resizing adds the call of realloc.
@@ -245,8 +227,7 @@ func (f *finder) resizing(r *machine.Routine, c machine.Call, block, size machin
 	if !ok || r.Passed(c, 0) != block || r.Passed(c, 1) != size {
 		return refuse("the reallocation at %#x", c.Address)
 	}
-	f.sites.Resizing = append(f.sites.Resizing, Site{Site: site, Block: places[0], Size: places[1], HasSize: true})
-	return nil
+	return f.add(&f.sites.Resizing, Site{Site: site, Block: places[0], Size: places[1], HasSize: true})
 }
 
 // resized adds the site behind a call that resizes.
@@ -255,19 +236,19 @@ func (f *finder) resized(r *machine.Routine, c machine.Call) error {
 	if !ok {
 		return refuse("what comes behind the reallocation at %#x", c.Address)
 	}
-	f.sites.Resized = append(f.sites.Resized, Site{Site: site, Block: places[0]})
-	return nil
+	return f.add(&f.sites.Resized, Site{Site: site, Block: places[0]})
 }
 
 // freeing adds the sites of the handler's function that frees: where free is called, if that is cheap, else where the function begins.
 func (f *finder) freeing(r *machine.Routine) error {
 	block, size := r.Argument(1), r.Argument(2)
 	var sites []Site
-	sure, n := true, 0
+	var seen []machine.Call
+	sure := true
 	for _, c := range r.Calls() {
-		switch roles[c.Import] {
+		switch roleOf(c) {
 		case frees:
-			n++
+			seen = append(seen, c)
 			site, places, ok := r.At(c, block)
 			if sure = sure && ok && site.Emulated && r.Passed(c, 0) == block; !sure {
 				continue
@@ -287,9 +268,6 @@ func (f *finder) freeing(r *machine.Routine) error {
 			return refuse("a free by %s at %#x", c.Import, c.Address)
 		}
 	}
-	if n == 0 {
-		return refuse("the handler's free frees nothing")
-	}
 	if !sure {
 		site, places, ok := r.First(block, size)
 		if !ok {
@@ -297,11 +275,15 @@ func (f *finder) freeing(r *machine.Routine) error {
 		}
 		sites = []Site{{Site: site, Block: places[0], Size: places[1], HasSize: true}}
 	}
-	f.sites.Freed = append(f.sites.Freed, sites...)
-	return nil
+	for _, s := range sites {
+		if err := f.add(&f.sites.Freed, s); err != nil {
+			return err
+		}
+	}
+	return passes(r, seen, machine.Limits{size: Large - 1, block: 0})
 }
 
-// complete says whether everything that must be there has been found.
+// complete returns an error unless everything that must be there has been found.
 func (f *finder) complete() error {
 	s := &f.sites
 	switch {
@@ -310,11 +292,9 @@ func (f *finder) complete() error {
 			len(s.Made), len(s.Freed), len(s.Resizing), len(s.Resized))
 	case !f.returned[mallocSlot] || !f.returned[callocSlot] || !f.returned[reallocSlot]:
 		return refuse("where the handler's functions are called")
-	case len(s.All()) > maxSites:
-		return refuse("%d places", len(s.All()))
 	}
 	return nil
 }
 
-// maxSites is more than any build has.
+// maxSites is more than any build has, with those where handlers are set.
 const maxSites = 64

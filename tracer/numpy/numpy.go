@@ -8,8 +8,10 @@
 // pointers to four functions. The default one is found by its name, so stripped builds will do. PyDataMem_UserNEW and its relatives
 // call the handler's functions, and tell tracemalloc of each block; PyDataMem_NEW and its relatives, for C extensions, call the
 // allocator themselves. Every function that tells tracemalloc of anything must be understood, else the file is refused: there is no
-// third kind, and none is missed silently. Understood means that each block that it tells of is the result of a call with a site, and
-// that the handler's functions ask for what they are asked for, and call nothing that may take memory otherwise. Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
+// third kind, and none is missed silently. Understood means that each block that it tells of is the result of a call with a site; that
+// the handler's functions ask for what they are asked for, and call nothing else but a few functions that are known to be harmless; and
+// that every way through all of them passes a call with a site, except those that only blocks of less than 1,024 bytes take, and that of
+// a handler that is not there. Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
 // numpy/_core/include/numpy/ndarraytypes.h.
 package numpy
 
@@ -95,7 +97,7 @@ func Find(r io.ReaderAt) (Sites, error) {
 	if err != nil {
 		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	f := finder{code: code, own: map[uint64]bool{}, idle: map[uint64]bool{}, returned: map[int64]bool{}}
+	f := finder{code: code, routines: routines{code, map[uint64]*machine.Routine{}}, own: map[uint64]bool{}, idle: map[uint64]bool{}, returned: map[int64]bool{}}
 	f.sites.code = code
 	if err := f.findHandler(); err != nil {
 		return Sites{}, err
@@ -120,8 +122,12 @@ func (f *finder) findHandler() error {
 	pattern := make([]byte, nameSize) // the rest of the name is zeros
 	copy(pattern, handlerName)
 	var found []uint64
-	for _, at := range f.code.Find(pattern, 4) {
-		ok := true
+	all, ok := f.code.Find(pattern, 4)
+	if !ok {
+		return refuse("there is too much of it")
+	}
+	for _, at := range all {
+		ok = true
 		for _, slot := range []uint64{mallocSlot, callocSlot, reallocSlot, freeSlot} {
 			_, function := f.code.Function(at + slot)
 			ok = ok && function
@@ -135,7 +141,7 @@ func (f *finder) findHandler() error {
 		f.sites.Handler = found[0]
 		return nil
 	case 0:
-		if len(f.code.Find(bytes.TrimRight(pattern, "\x00"), 1)) == 0 {
+		if named, ok := f.code.Find(bytes.TrimRight(pattern, "\x00"), 1); ok && len(named) == 0 {
 			return ErrNoHandler
 		}
 	}

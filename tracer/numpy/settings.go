@@ -11,23 +11,27 @@ type setting struct {
 	*machine.Routine
 	call     machine.Call
 	variable uint64 // where the pointer to it is loaded from
-	checks   bool   // its function asks whether something is a capsule
+	checks   bool   // its function asks whether something is a capsule with a memory handler
 }
 
 // settings looks for where a memory handler is set: PyContextVar_Set(variable, capsule).
 func (f *finder) settings() error {
-	references, ok := f.code.References("PyContextVar_Set")
-	if !ok || len(references) == 0 {
+	references, err := f.routines.references("PyContextVar_Set")
+	if err != nil {
+		return err
+	}
+	if len(references) == 0 {
 		return refuse("where a memory handler is set")
 	}
 	var all []setting
-	for _, addr := range references {
-		s, err := f.setting(addr)
+	for _, r := range references {
+		s, err := f.setting(r)
 		if err != nil {
 			return err
 		}
 		all = append(all, s)
 	}
+	var ok bool
 	if f.sites.Variable, ok = handlersVariable(all); !ok {
 		return refuse("which context variable has the memory handler")
 	}
@@ -39,7 +43,9 @@ func (f *finder) settings() error {
 		if !ok {
 			return refuse("the memory handler that is set at %#x", s.call.Address)
 		}
-		f.sites.Handlers = append(f.sites.Handlers, Site{Site: site, Block: places[0]})
+		if err := f.add(&f.sites.Handlers, Site{Site: site, Block: places[0]}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -60,18 +66,19 @@ func handlersVariable(all []setting) (variable uint64, ok bool) {
 	return variable, ok
 }
 
+// capsuleName is what capsules with a memory handler are called: NEP 49.
+const capsuleName = "mem_handler"
+
 // setting looks at one of the calls.
-func (f *finder) setting(addr uint64) (s setting, err error) {
-	entry, _ := f.code.Enclosing(addr)
-	r, ok := f.code.Routine(entry)
-	if !ok {
-		return s, refuse("the function at %#x, which sets a context variable", entry)
-	}
-	s.Routine = r
+func (f *finder) setting(r reference) (s setting, err error) {
+	s.Routine = r.Routine
 	found := false
 	for _, c := range r.Calls() {
-		s.checks = s.checks || c.Import == "PyCapsule_IsValid"
-		if c.Address == addr {
+		if c.Import == "PyCapsule_IsValid" && c.Target == 0 {
+			name, ok := r.Address(r.Passed(c, 1))
+			s.checks = s.checks || ok && f.holds(name, capsuleName)
+		}
+		if c.Address == r.addr {
 			s.call, found = c, true
 		}
 	}
@@ -79,7 +86,13 @@ func (f *finder) setting(addr uint64) (s setting, err error) {
 		s.variable, found = r.Loaded(r.Passed(s.call, 0))
 	}
 	if !found {
-		return s, refuse("the context variable that is set at %#x", addr)
+		return s, refuse("the context variable that is set at %#x", r.addr)
 	}
 	return s, nil
+}
+
+// holds reports whether the file has a string at an address.
+func (f *finder) holds(addr uint64, text string) bool {
+	held := make([]byte, len(text)+1)
+	return f.code.Read(addr, held) == nil && string(held) == text+"\x00"
 }

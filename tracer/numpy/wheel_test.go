@@ -10,24 +10,30 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 const wheelFile = "testdata/numpy-2.5.2-cp312-manylinux.so.bz2"
 
-// wheel is what testdata has of NumPy 2.5.2 as its own wheel has it.
-func wheel(t testing.TB) []byte {
-	t.Helper()
+// unpackedWheel is what wheel returns.
+var unpackedWheel = sync.OnceValues(func() ([]byte, error) {
 	f, err := os.Open(wheelFile)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(bzip2.NewReader(f))
+	return io.ReadAll(bzip2.NewReader(f))
+})
+
+// wheel returns what testdata has of NumPy 2.5.2 as its own wheel has it.
+func wheel(t testing.TB) []byte {
+	t.Helper()
+	data, err := unpackedWheel()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return slices.Clone(data)
 }
 
 // TestWheel: the places are found in NumPy's own wheel.
@@ -64,13 +70,25 @@ func TestWheelChanged(t *testing.T) {
 		{"malloc's block comes through a pointer", 0x175e53, "\xe8\x38\x54\xeb\xff", "\xff\xd0\x90\x90\x90", "through a pointer at 0x175e53"},
 		{"malloc asks for another size", 0x175e50, "\x48\x89\xf7", "\x48\x89\xc7", "how much the allocation at 0x175e53"},
 		{"malloc's small blocks are larger", 0x175e09, "\x48\x81\xfe\xff\x03\x00\x00", "\x48\x81\xfe\xff\x07\x00\x00", "what comes behind the allocation at 0x175e2e"},
+		{"free keeps larger blocks", 0x175cc3, "\x48\x81\xfa\xff\x03\x00\x00", "\x48\x81\xfa\xff\x07\x00\x00", "a way through the function at 0x175cc0"},
+		{"free keeps blocks up to 16 MiB", 0x175cc3, "\x48\x81\xfa\xff\x03\x00\x00", "\x48\x81\xfa\xff\xff\xff\x00", "a way through the function at 0x175cc0"},
+		{"free keeps blocks of 1,024 bytes", 0x175cc3, "\x48\x81\xfa\xff\x03\x00\x00", "\x48\x81\xfa\x00\x04\x00\x00", "a way through the function at 0x175cc0"},
+		{"free keeps what is not small", 0x175cca, "\x77\x1c", "\x77\x30", "a way through the function at 0x175cc0"},
+		{"calloc's small blocks are larger", 0x175d0d, "\x48\x81\xfd\xff\x03\x00\x00", "\x48\x81\xfd\xff\x07\x00\x00", "a way through the function at 0x175d00"},
+		{"calloc's blocks are all small", 0x175d14, "\x77\x3a", "\x90\x90", "a way through the function at 0x175d00"},
+		{"calloc calls what may do anything", 0x175d71, "\xe8\xda\x53\xeb\xff", "\xe8\x6a\x6e\xeb\xff", "a call of \"PyObject_IsTrue\""},
+		{"npy_alloc_cache's small blocks are larger", 0x175f39, "\x48\x81\xff\xff\x03\x00\x00", "\x48\x81\xff\xff\x07\x00\x00", "a way through the function at 0x175f30"},
+		{"npy_alloc_cache_zero's small blocks are larger", 0x17604d, "\x48\x81\xfd\xff\x03\x00\x00", "\x48\x81\xfd\xff\x07\x00\x00", "a way through the function at 0x176040"},
+		{"npy_free_cache keeps larger blocks", 0x176184, "\x48\x81\xfe\xff\x03\x00\x00", "\x48\x81\xfe\xff\x07\x00\x00", "a way through the function at 0x176180"},
+		{"a handler that is there may make nothing", 0x1764e2, "\x74\x5f", "\x75\x5f", "a way through the function at 0x1764c0"},
 		{"realloc frees", 0x175dd7, "\xe8\x04\x6d\xeb\xff", "\xe8\x64\x60\xeb\xff", "realloc by PyMem_RawFree"},
-		{"free frees nothing", 0x175ce8, "\xe9\x53\x61\xeb\xff", "\xc3\x90\x90\x90\x90", "frees nothing"},
+		{"free frees nothing", 0x175ce8, "\xe9\x53\x61\xeb\xff", "\xc3\x90\x90\x90\x90", "a way through the function at 0x175cc0"},
 		{"another block is reported", 0x175fcf - 8, "\x48\x89\xee", "\x48\x89\xde", "where a block comes from in the function at 0x175f30"},
-		{"of another domain", 0x175fca, "\xbf\xb7\xef\x05\x00", "\xbf\xb8\xef\x05\x00", "what tracemalloc is told at 0x175fcf"},
+		{"of another domain", 0x175fca, "\xbf\xb7\xef\x05\x00", "\xbf\xb8\xef\x05\x00", "which block the call of tracemalloc at 0x175fcf is about"},
 		{"a block of a call that is not understood is reported", 0x1762e9, "\xe8\xa2\x4f\xeb\xff", "\xe8\x82\x66\xeb\xff", "where a block comes from in the function at 0x1762e0"},
 		{"another block is gone than is freed", 0x1763b1, "\x48\x89\xfe", "\x48\x89\xf6", "where a block goes in the function at 0x1763b0"},
 		{"a handler is called by another slot", 0x1764f4, "\xff\x90\x90\x00\x00\x00", "\xff\x90\xb0\x00\x00\x00", "where a block comes from in the function at 0x1764c0"},
+		{"a domain of which one byte is known", 0x175f6c, "\x31\xff\x48\x89\xc6", "\x40\xb7\x00\x89\xc6", "which block the call of tracemalloc at 0x175f71 is about"},
 		{"another variable is set", 0x17670d, "\x48\x8b\x3d", "\x48\x8d\x3d", "the context variable that is set at 0x176717"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,12 +104,64 @@ func TestWheelChanged(t *testing.T) {
 	}
 }
 
+// TestWheelLargerCache: what is refused in the six functions with a cache is refused in each of them, and the numbers of the cut-offs count
+// to the last one.
+func TestWheelLargerCache(t *testing.T) {
+	cutoffs := []int{0x175cc6, 0x175d10, 0x175e0c, 0x175f3c, 0x176050, 0x176187}
+	change := func(to uint32, at ...int) error {
+		code := wheel(t)
+		for _, at := range at {
+			if binary.LittleEndian.Uint32(code[at:]) != Large-1 {
+				t.Fatalf("no cut-off at %#x", at)
+			}
+			binary.LittleEndian.PutUint32(code[at:], to)
+		}
+		copy(code[0x175e8c:], "\xeb\xdb") // a block that malloc had kept goes another way, which no other block goes
+		_, err := Find(bytes.NewReader(code))
+		return err
+	}
+	if err := change(Large/2, cutoffs...); err != nil {
+		t.Errorf("a smaller cache: %v", err)
+	}
+	if err := change(Large-1, cutoffs...); err != nil {
+		t.Errorf("the same cache: %v", err)
+	}
+	for _, to := range []uint32{Large, 2*Large - 1, 1<<24 - 1, 1<<31 - 1} {
+		for _, at := range [][]int{cutoffs, cutoffs[:1], cutoffs[1:2], cutoffs[2:3], cutoffs[3:4], cutoffs[4:5], cutoffs[5:]} {
+			if err := change(to, at...); !errors.Is(err, ErrUnknown) {
+				t.Errorf("blocks of up to %d bytes at %#x: %v", to, at, err)
+			}
+		}
+	}
+}
+
+// TestSharedCode: a place that two functions share is there once.
+func TestSharedCode(t *testing.T) {
+	code := wheel(t)
+	copy(code[0x1761ba:], assembled(0x1761ba, "\xe9", uint32(freeAt))) // npy_free_cache ends in PyDataMem_FREE
+	sites, err := Find(bytes.NewReader(code))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[uint64]bool{}
+	for _, s := range sites.Freed {
+		if seen[s.Address] {
+			t.Errorf("%#x is there twice", s.Address)
+		}
+		seen[s.Address] = true
+	}
+	if !seen[0x1763c5] || len(seen) != 7 {
+		t.Errorf("%d places", len(seen))
+	}
+}
+
 // Where the wheel has the pointers of its linkage table, and the table's entry for PyTraceMalloc_Track: `readelf -r`, `objdump -d`.
 const (
 	mallocPointer = 0x973130
 	trackPointer  = 0x973cd8
 	trackEntry    = 0x2c9e0
 	newAt, freeAt = 0x1762e0, 0x1763b0 // PyDataMem_NEW and PyDataMem_FREE
+	newSize       = 0x5c
 )
 
 // assembled puts parts of code behind each other; a uint32 is an address that the four bytes in its place refer to, from their end.
@@ -107,13 +177,21 @@ func assembled(at uint32, parts ...any) (code []byte) {
 	return code
 }
 
+// replaceNew puts other code in the place of PyDataMem_NEW.
+func replaceNew(file, function []byte) {
+	for i := range file[newAt : newAt+newSize] {
+		file[newAt+i] = 0x90 // nop
+	}
+	copy(file[newAt:newAt+newSize], function)
+}
+
 // TestWithoutPLT: calls through pointers to other libraries' functions are understood, and the place is behind those that lie between.
 func TestWithoutPLT(t *testing.T) {
 	const begins, passes, ends = "\x55\x48\x89\xfd\x53\x48\x83\xec\x08", "\x48\x89\xea\xbf\xb7\xef\x05\x00\x48\x89\xc3\x48\x89\xc6", // push rbp; mov rbp, rdi; push rbx; sub rsp, 8 … mov rdx, rbp; mov edi, 389047; mov rbx, rax; mov rsi, rax
 		"\x83\xf8\xff\x74\x00\x48\x83\xc4\x08\x48\x89\xd8\x5b\x5d\xc3" // cmp eax, -1; je; add rsp, 8; mov rax, rbx; pop rbx; pop rbp; ret
 	code := wheel(t)
 	const nothing = "\x48\x83\xc4\x08\x48\x89\xd8\x5b\x5d\xc3" // the same without cmp and je
-	copy(code[newAt:], assembled(newAt, begins, "\xff\x15", uint32(mallocPointer), passes, "\xff\x15", uint32(trackPointer), nothing))
+	replaceNew(code, assembled(newAt, begins, "\xff\x15", uint32(mallocPointer), passes, "\xff\x15", uint32(trackPointer), nothing))
 	sites, err := Find(bytes.NewReader(code))
 	if err != nil {
 		t.Error(err)
@@ -126,7 +204,7 @@ func TestWithoutPLT(t *testing.T) {
 	} {
 		code := wheel(t)
 		function := assembled(newAt, parts...)
-		copy(code[newAt:], function)
+		replaceNew(code, function)
 		sites, err := Find(bytes.NewReader(code))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

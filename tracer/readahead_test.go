@@ -1,0 +1,31 @@
+package tracer
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ipytracer/tracer/numpy"
+	"ipytracer/tracer/process"
+)
+
+// TestWaitAhead: an attach waits for a file that is looked through, though not for ever.
+func TestWaitAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := &process.MappedFile{}
+		a := &readAhead{done: make(chan struct{})}
+		ahead := modulesAhead{map[readFile]*readAhead{identify(file): a}}
+		if _, err := ahead.find(file); !errors.Is(err, errWaitAhead) {
+			t.Error(err)
+		}
+		go func() {
+			time.Sleep(maxWaitAhead / 2)
+			a.sites, a.err = numpy.Sites{Handler: 7}, nil
+			close(a.done)
+		}()
+		if sites, err := ahead.find(file); err != nil || sites.Handler != 7 {
+			t.Errorf("%+v: %v", sites, err)
+		}
+	})
+}
