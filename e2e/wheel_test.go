@@ -105,7 +105,7 @@ func TestWheelsNumPy(t *testing.T) {
 		copy(other[0x1762f3:], "\x29\xff") // sub edi, edi for xor edi, edi, which is the same to all but the analysis
 		r := traceWheel(t, other, wheelSymbols)
 		for _, p := range r.Certificate.Probes {
-			if p.Name == "numpy" && (!strings.Contains(p.Dear, "what tracemalloc is told at 0x1762fb") || p.CostNS < int64(p.Hits)*100 || p.Hits < 100) {
+			if p.Name == "numpy" && (!strings.Contains(p.Dear, "which block the call of tracemalloc at 0x1762fb is about") || p.CostNS < int64(p.Hits)*100 || p.Hits < 100) {
 				t.Errorf("the certificate has %+v", p)
 			}
 		}
