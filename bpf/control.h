@@ -152,6 +152,9 @@ static __always_inline void attach(__u64 task, bool root)
 		bpf_map_update_elem(&members, &tgid, &m, BPF_NOEXIST);
 		return;
 	}
+	/* Until its parent is a member, it must not take the slot of the parent's memory. It is adopted later. */
+	if (!root && mm && mm == FIELD(FIELD(task, task_struct, real_parent), task_struct, mm))
+		return;
 	struct occasion why = {
 		.kind = root ? BOUNDARY_ATTACHED : BOUNDARY_PROCESS_START,
 		.parent = request.parent,

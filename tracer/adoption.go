@@ -12,24 +12,57 @@ const (
 	// maxScans is how often the descendants of a target are looked for once it is traced. One look that finds nobody new is enough, and that is the
 	// first, unless processes start just then.
 	maxScans = 16
-	// scansTake is how long these looks may take in all. A target that starts processes for ever holds an attach up no longer.
+	// scansTake is how long these looks take in all. A target that starts processes for ever holds an attach up no longer.
 	scansTake = 2 * time.Second
 )
 
 // adoption takes in the descendants that a target had before it was traced. What a traced process forks the kernel half takes in itself; a process
-// that is forked, or executes a program, between a look at /proc and the moment in which its parent is traced is in neither. So who attaches looks
-// again behind that moment.
+// that is forked, or executes a program, between a look at /proc and the moment in which its parent is traced is in neither. Nor is a vfork child
+// whose parent is not traced yet: the memory that it has is the parent's, and so is the slot. So who attaches looks again behind that moment.
 type adoption struct {
 	scan   func() ([]process.Identity, error) // the descendants
 	stat   func(pid int) (process.Stat, error)
 	kernel interface {
 		Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error)
+		AttachProcess(root uint32, pid int, started uint64) (slot uint32, err error)
+		Detach(pid int) error
 		Slot(pid int) (uint32, error)
 	}
 	refused func(pid int, err error) // one that the kernel half has no room for
+	take    time.Duration            // the looks of follow may take so long in all
 
 	slots map[process.Identity]uint32 // of those that were taken in
 	known map[process.Identity]bool   // they, those that are traced already, and those that are refused
+	looks int                         // of follow
+}
+
+// attach takes in a target and those below it, all or none. unsettled is how many looks for them found somebody new each, and 0 if the last one
+// found nobody.
+func (a *adoption) attach(root uint32, id process.Identity) (slot uint32, unsettled int, err error) {
+	if _, err := a.pass(root, time.Time{}); err != nil {
+		return 0, 0, err
+	}
+	if slot, err = a.kernel.AttachProcess(root, id.PID, id.StartTicks); err != nil {
+		a.release()
+		return 0, 0, err
+	}
+	settled, err := a.follow(root)
+	if err != nil {
+		a.release()
+		_ = a.kernel.Detach(id.PID)
+		return 0, 0, err
+	}
+	if !settled {
+		unsettled = a.looks
+	}
+	return slot, unsettled, nil
+}
+
+// release lets those go that were taken in.
+func (a *adoption) release() {
+	for d := range a.slots {
+		_ = a.kernel.Detach(d.PID) // it may have ended
+	}
 }
 
 // pass looks once, until a time if it is not zero. settled reports whether every descendant is known now and was before, or has ended.
@@ -83,8 +116,9 @@ func (a *adoption) takeIn(root uint32, d process.Identity) (was bool) {
 
 // follow looks again, once the target is traced, until it finds nobody new. settled is false where it has not come to an end.
 func (a *adoption) follow(root uint32) (settled bool, err error) {
-	until := time.Now().Add(scansTake)
+	until := time.Now().Add(a.take)
 	for range maxScans {
+		a.looks++
 		if settled, err = a.pass(root, until); settled || err != nil || time.Now().After(until) {
 			break
 		}

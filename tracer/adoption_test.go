@@ -26,14 +26,20 @@ type kin struct {
 	adopted []int
 	ended   map[int]bool
 	refused []int
+	calls   []string
+	blind   int  // the look from which on /proc cannot be read; 0 for none
+	refuses bool // AttachProcess fails
 }
 
 func (k *kin) adoption() *adoption {
-	return &adoption{scan: k.scan, stat: k.stat, kernel: k, refused: func(pid int, _ error) { k.refused = append(k.refused, pid) }}
+	return &adoption{scan: k.scan, stat: k.stat, kernel: k, refused: func(pid int, _ error) { k.refused = append(k.refused, pid) }, take: time.Hour}
 }
 
 func (k *kin) scan() (all []process.Identity, err error) {
 	k.looks++
+	if k.blind > 0 && k.looks >= k.blind {
+		return nil, errBlind
+	}
 	for look := 1; look <= k.looks; look++ {
 		pids := k.born[look]
 		if k.every != nil {
@@ -70,6 +76,46 @@ func (k *kin) Slot(pid int) (uint32, error) {
 		return 0, nil
 	}
 	return 0, ledger.ErrNoProcess
+}
+
+func (k *kin) AttachProcess(_ uint32, pid int, _ uint64) (uint32, error) {
+	k.calls = append(k.calls, fmt.Sprintf("attach %d", pid))
+	if k.refuses {
+		return 0, ledger.ErrNoProcess
+	}
+	return 77, nil
+}
+
+func (k *kin) Detach(pid int) error {
+	k.calls = append(k.calls, fmt.Sprintf("detach %d", pid))
+	return nil
+}
+
+var errBlind = errors.New("/proc cannot be read")
+
+// TestAttachLetsGo: a target that cannot be taken in with those below it is let go with them.
+func TestAttachLetsGo(t *testing.T) {
+	target := process.Identity{PID: 5, StartTicks: 5}
+	for name, c := range map[string]struct {
+		kin
+		want      error
+		unsettled int
+		calls     []string
+	}{
+		"is taken in":                   {kin: kin{born: map[int][]int{1: {10}}}, calls: []string{"attach 5"}},
+		"starts others all the time":    {kin: kin{every: func(look int) []int { return []int{100 + look} }}, unsettled: maxScans, calls: []string{"attach 5"}},
+		"/proc cannot be read":          {kin: kin{blind: 1}, want: errBlind},
+		"has ended":                     {kin: kin{born: map[int][]int{1: {10}}, refuses: true}, want: ledger.ErrNoProcess, calls: []string{"attach 5", "detach 10"}},
+		"/proc cannot be read any more": {kin: kin{born: map[int][]int{1: {10}}, blind: 2}, want: errBlind, calls: []string{"attach 5", "detach 10", "detach 5"}},
+		"nor in the middle":             {kin: kin{born: map[int][]int{2: {10}}, blind: 3}, want: errBlind, calls: []string{"attach 5", "detach 10", "detach 5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slot, unsettled, err := c.kin.adoption().attach(0, target)
+			if !errors.Is(err, c.want) || (err == nil) != (slot == 77) || unsettled != c.unsettled || !slices.Equal(c.kin.calls, c.calls) {
+				t.Errorf("slot %d, %d looks, %v; asked for %q, want %q", slot, unsettled, err, c.kin.calls, c.calls)
+			}
+		})
+	}
 }
 
 // TestAdoption: who attaches looks at the descendants once, and then, with the target traced, until nobody new is there, but not for ever.
@@ -115,10 +161,14 @@ func TestAdoption(t *testing.T) {
 
 // TestAdoptionIsBounded: a target that has more processes than there is time for does not hold an attach up.
 func TestAdoptionIsBounded(t *testing.T) {
-	k := &kin{every: func(int) []int { return []int{10, 11, 12} }}
+	k := &kin{every: func(look int) []int { return []int{10 * look, 10*look + 1, 10*look + 2} }}
 	a := k.adoption()
-	if settled, err := a.pass(0, time.Now().Add(-time.Second)); settled || err != nil || len(k.adopted) > 0 {
-		t.Errorf("settled %v, %v; took in %v", settled, err, k.adopted)
+	a.take = -time.Second
+	if slot, unsettled, err := a.attach(0, process.Identity{PID: 5}); slot != 77 || unsettled != 1 || err != nil || len(k.adopted) != 3 {
+		t.Errorf("slot %d, %d looks, %v; took in %v", slot, unsettled, err, k.adopted)
+	}
+	if k.looks != 2 {
+		t.Errorf("%d looks", k.looks)
 	}
 }
 
@@ -130,7 +180,7 @@ func TestForkedDuringTheAttach(t *testing.T) {
 		attaching: func() { child = startCat(t) },
 		adopt:     func(pid int) (uint32, error) { adopted = append(adopted, pid); return 1, nil },
 	}
-	attached(t, k, Options{})
+	attached(t, k, Options{scansTake: time.Hour})
 	if !slices.Contains(adopted, child.Process.Pid) {
 		t.Errorf("took in %v, without %d", adopted, child.Process.Pid)
 	}
@@ -140,8 +190,8 @@ func TestForkedDuringTheAttach(t *testing.T) {
 func TestForksWithoutEnd(t *testing.T) {
 	k := &fakeKernel{adopt: func(int) (uint32, error) { startCat(t); return 1, nil }}
 	startCat(t)
-	s := attached(t, k, Options{})
-	want := fmt.Sprintf("pid %d and those below it started processes so fast during the attach that some of them may not be traced", os.Getpid())
+	s := attached(t, k, Options{scansTake: time.Hour})
+	want := fmt.Sprintf("below pid %d, processes were still being started or executing programs at look %d of the attach: some of them may not be traced", os.Getpid(), maxScans)
 	if !slices.Contains(s.trouble, want) || s.missing == 0 {
 		t.Errorf("the certificate says %q", s.trouble)
 	}
@@ -159,8 +209,9 @@ func startCat(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// TestAdoptionInTheKernel: the same with the real kernel half, on a shell that forks when it is asked to.
-func TestAdoptionInTheKernel(t *testing.T) {
+// loadLedger loads the real kernel half.
+func loadLedger(t *testing.T) *ledger.Ledger {
+	t.Helper()
 	l, err := ledger.Load(ledger.Options{})
 	if err != nil {
 		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
@@ -169,6 +220,12 @@ func TestAdoptionInTheKernel(t *testing.T) {
 		t.Skip(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// TestAdoptionInTheKernel: the same with the real kernel half, on a shell that forks when it is asked to.
+func TestAdoptionInTheKernel(t *testing.T) {
+	l := loadLedger(t)
 	shell := exec.Command("sh", "-c", "while read line; do cat <&3 3<&- & echo $!; done")
 	in, err1 := shell.StdinPipe()
 	out, err2 := shell.StdoutPipe()
@@ -193,7 +250,7 @@ func TestAdoptionInTheKernel(t *testing.T) {
 	before := fork()
 	a := adoption{
 		scan: func() ([]process.Identity, error) { return process.FS{}.Descendants(root) }, stat: process.FS{}.Stat, kernel: l,
-		refused: func(pid int, err error) { t.Errorf("pid %d: %v", pid, err) },
+		refused: func(pid int, err error) { t.Errorf("pid %d: %v", pid, err) }, take: time.Hour,
 	}
 	if _, err := a.pass(0, time.Time{}); err != nil {
 		t.Fatal(err)

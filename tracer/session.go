@@ -7,6 +7,7 @@
 package tracer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -52,6 +53,8 @@ type Options struct {
 	Glances time.Duration
 	// Companion is told of lines that notebooks make to the tracer; nil: nobody listens.
 	Companion Companion
+
+	scansTake time.Duration // of an [adoption], for tests; 0 for the default
 }
 
 // DefaultBudget is the share of the time that probes may cost.
@@ -273,21 +276,15 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	below := adoption{
 		scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, stat: s.fs.Stat, kernel: s.ledger,
 		refused: func(pid int, err error) { s.misses(t.pid, 0, nil, "child %d is not traced: %v", pid, err) },
+		take:    cmp.Or(s.options.scansTake, scansTake),
 	}
-	if _, err := below.pass(root, time.Time{}); err != nil {
+	slot, unsettled, err := below.attach(root, t.handle.Identity())
+	if err != nil {
 		return err
 	}
-	var err error
-	if t.slot, err = s.ledger.AttachProcess(root, t.pid, t.handle.Identity().StartTicks); err != nil {
-		for d := range below.slots {
-			_ = s.ledger.Detach(d.PID) // it may have ended, too
-		}
-		return err
-	}
-	if settled, err := below.follow(root); err != nil {
-		return err
-	} else if !settled {
-		s.misses(t.pid, 0, nil, "pid %d and those below it started processes so fast during the attach that some of them may not be traced", t.pid)
+	t.slot = slot
+	if unsettled > 0 {
+		s.misses(t.pid, 0, nil, "below pid %d, processes were still being started or executing programs at look %d of the attach: some of them may not be traced", t.pid, unsettled)
 	}
 	if t.python != nil {
 		if err := s.probe(t); err != nil {
