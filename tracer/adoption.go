@@ -36,8 +36,8 @@ type adoption struct {
 	looks int                         // of follow
 }
 
-// attach takes in a target and those below it, all or none. unsettled is how many looks for them found somebody new each, and 0 if the last one
-// found nobody.
+// attach takes in a target and those below it, all or none. unsettled is the number of the last look that [adoption.follow] took if that did not
+// come to an end, else 0.
 func (a *adoption) attach(root uint32, id process.Identity) (slot uint32, unsettled int, err error) {
 	if _, err := a.pass(root, time.Time{}); err != nil {
 		return 0, 0, err
