@@ -133,72 +133,18 @@ static __always_inline long other_process(__u32 slot, struct others *o)
 }
 REPEATED_SLOTS(other_process, struct others *)
 
-#define SUMS 4 /* at most */
-
-struct sum {
-	__s64 value[METERS];
-	__u32 root;
-	__u32 padding;
-};
-
-/*
- * The additions are atomic for the verifier's sake only: it then knows nothing of the sum. With what it knows of a
- * plain sum (at least 1, at least 2, ...) no two ways through the loop are alike, and since Linux 7.0 it walks them
- * all.
- */
-static __always_inline long add_process(__u32 slot, struct sum *s)
+/* A process that has moved, and not yet its tree, as the thread's CPU was taken away, is in the sum. */
+static __always_inline long add_process(__u32 slot, __u32 *root)
 {
 	struct process *p = process_at(slot);
 
-	if (!p || !p->active || p->root != s->root)
+	if (!p || !p->active || p->root != *root)
 		return 0;
-	p->value[METER_RESIDENT] = resident_of(p);
-	for (int m = 0; m < METERS; m++)
-		fetch_add(&s->value[m], adds(p, m, p->value[m]));
+	for (__u32 m = 0; m < METERS; m++)
+		tree_follows(p, m);
 	return 0;
 }
-REPEATED_SLOTS(add_process, struct sum *)
-
-/*
- * Sets the tree's values to the sum of its processes': what drifted when they moved at the same time is mended. False
- * where this thread has lost its CPU meanwhile: the sum is of two times then, and is not used, unless it must be.
- */
-__attribute__((noinline)) int add_up_once(__u32 id, bool must)
-{
-	struct root *r = bpf_map_lookup_elem(&roots, &id);
-	struct sum s = { .root = id };
-
-	if (!r)
-		return true;
-	__u64 task = bpf_get_current_task(), stops = FIELD(task, task_struct, nivcsw);
-	REPEAT_SLOTS(add_process, &s);
-	if (!must && FIELD(task, task_struct, nivcsw) != stops)
-		return false;
-	for (int m = 0; m < METERS; m++) {
-		exchange(&r->tree[m], s.value[m]);
-		raise_to(&r->tree_high[m], s.value[m]);
-	}
-	return FIELD(task, task_struct, nivcsw) == stops; /* if not, others have moved what stood there */
-}
-
-/*
- * Adds up, and once more where a process has left the tree meanwhile: it may be in the sum, which would stand until
- * the next boundary.
- */
-__attribute__((noinline)) int add_up(__u32 id)
-{
-	struct root *r = bpf_map_lookup_elem(&roots, &id);
-
-	if (!r)
-		return 0;
-	for (int i = 0; i < SUMS; i++) {
-		__u64 closings = *(volatile __u64 *)&r->closings;
-		__u64 good = add_up_once(id, i == SUMS - 1);
-		if (good & (*(volatile __u64 *)&r->closings == closings))
-			break;
-	}
-	return 0;
-}
+REPEATED_SLOTS(add_process, __u32 *)
 
 /*
  * One boundary. Returns its number, or 0 if there was no room for it: then the segment simply goes on.
@@ -237,7 +183,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 		refresh(slot);
 	settle(slot);
 	if (r->shared)
-		add_up(p->root);
+		REPEAT_SLOTS(add_process, &o.root);
 	b->time = bpf_ktime_get_ns();
 	b->kind = why->kind;
 	b->cell = why->cell;

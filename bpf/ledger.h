@@ -8,8 +8,8 @@
  * instant, and sends both. The peak of a window is the maximum over its segments: exact for any number of
  * nested and overlapping windows, because every window begins and ends at a boundary.
  *
- * Invariants: value and high change by atomics only; at a boundary high >= value; tree[m] is the sum of what the
- * root's processes add to it once there has been more than one; value[METER_RESIDENT] is only good after settle(),
+ * Invariants: value and high change by atomics only; at a boundary high >= value; tree[m] is the sum of added[m] of
+ * the root's processes once there has been more than one; value[METER_RESIDENT] is only good after settle(),
  * until then the resident total is the sum of its three parts; a boundary that finds no room in the store does not cut
  * (its segment goes on) and is counted.
  */
@@ -200,24 +200,52 @@ static __always_inline void unknown_of(struct root *r, __u32 what, __s64 slack)
 		fetch_add(&r->slack[what], slack);
 }
 
-/* What a process adds to its tree: what it shares with its parent since the fork counts once, with the parent. */
-static __always_inline __s64 adds(struct process *p, __u32 meter, __s64 value)
+static __always_inline __s64 resident_of(struct process *p)
 {
-	__s64 own = value - p->inherited[meter];
-	return own > 0 ? own : 0;
+	return *(volatile __s64 *)&p->value[METER_ANON] + *(volatile __s64 *)&p->value[METER_FILE] +
+	       *(volatile __s64 *)&p->value[METER_SHMEM];
 }
 
 /*
- * What moves in a process moves in its tree; kept only once the tree has had more than one process. Not that of one
- * that is being closed: what it had has left the tree already.
+ * What a process is to add to its tree now: what it shares with its parent since the fork counts once, with the parent.
+ * One that is being closed adds nothing. There are no branches, as the verifier would walk what follows for each.
  */
-static __always_inline void tree_moves(struct process *p, struct root *r, __u32 meter, __s64 from, __s64 to)
+static __always_inline __s64 adds(struct process *p, __u64 meter)
 {
-	if (!r->shared || !*(volatile __u32 *)&p->active)
-		return;
-	__s64 difference = adds(p, meter, to) - adds(p, meter, from);
-	__s64 value = fetch_add(&r->tree[meter], difference) + difference;
-	raise_to(&r->tree_high[meter], value);
+	__s64 other = (__s64)(meter ^ METER_RESIDENT);
+
+	asm volatile("" : "+r"(other));
+	__s64 sums = (other - 1) >> 63; /* all bits for resident, none for another */
+	__s64 own = (resident_of(p) & sums) | (*(volatile __s64 *)&p->value[meter] & ~sums);
+	own -= *(volatile __s64 *)&p->inherited[meter];
+	own &= -(__s64) * (volatile __u32 *)&p->active;
+	return own & ~(own >> 63);
+}
+
+#define FOLLOWS 3 /* how often it is tried: where others are faster each time, they have seen what there is */
+
+/*
+ * A process's meter has moved, and its tree follows. `added` is what is in the tree's sum for the process: whoever
+ * changes it moves the sum by as much. So the sum is that of all `added`, and does not drift, whatever other CPUs do
+ * meanwhile. Behind the change it is looked at again: of two CPUs that move a meter at once, the later one leaves there
+ * what both have made of it. Neither static nor inline: the verifier looks at it once, and not at every call.
+ */
+__attribute__((noinline)) int tree_follows(struct process *p, __u32 number)
+{
+	__u64 meter = AT_MOST(number, METERS - 1);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || !*(volatile __u32 *)&r->shared)
+		return 0;
+	for (int i = 0; i < FOLLOWS; i++) {
+		__s64 was = *(volatile __s64 *)&p->added[meter], now = adds(p, meter);
+		if (now == was)
+			break;
+		if (__sync_val_compare_and_swap(&p->added[meter], was, now) != was)
+			continue;
+		raise_to(&r->tree_high[meter], fetch_add(&r->tree[meter], now - was) + now - was);
+	}
+	return 0;
 }
 
 /*
@@ -260,18 +288,14 @@ static __always_inline void fell(struct process *p, struct root *r, __u64 number
 		send_change(p, r, number, segment, meter, from, 0, 0, 0);
 }
 
-static __always_inline __s64 resident_of(struct process *p)
-{
-	return p->value[METER_ANON] + p->value[METER_FILE] + p->value[METER_SHMEM];
-}
-
 /* A meter moves by a difference; returns the new value. Every such change is streamed by the caller. */
 static __always_inline __s64 move(struct process *p, struct root *r, __u32 meter, __s64 difference)
 {
 	__s64 value = fetch_add(&p->value[meter], difference) + difference;
 
 	raise_to(&p->high[meter], value);
-	tree_moves(p, r, meter, value - difference, value);
+	if (*(volatile __u32 *)&r->shared)
+		tree_follows(p, meter);
 	return value;
 }
 

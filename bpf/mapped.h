@@ -50,7 +50,7 @@ static __always_inline __s64 mapped_changed(struct process *p, struct root *r, _
 		return 0;
 	__u64 number = now < seen ? falls(p, r, segment, METER_MAPPED, seen) : 0;
 	if (__sync_val_compare_and_swap(&p->value[METER_MAPPED], seen, now) == seen)
-		tree_moves(p, r, METER_MAPPED, seen, now);
+		tree_follows(p, METER_MAPPED);
 	fell(p, r, number, segment, METER_MAPPED, seen);
 	return now - seen;
 }

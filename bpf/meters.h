@@ -59,7 +59,7 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, 
 	if (!r)
 		return true;
 	__u64 segment = *(volatile __u64 *)&p->segment;
-	__s64 seen = *(volatile __s64 *)&p->value[meter], total = resident_of(p);
+	__s64 seen = *(volatile __s64 *)&p->value[meter];
 	if (how == AT_ONCE)
 		seen = fetch_add(&p->value[meter], bytes);
 	__s64 now = how == TO_VALUE ? bytes : seen + bytes;
@@ -67,13 +67,10 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, 
 		return true;
 	if (now < seen) {
 		fell(p, r, falls(p, r, segment, meter, seen), segment, meter, seen);
+		__s64 total = resident_of(p) + seen - *(volatile __s64 *)&p->value[meter]; /* at once, it has fallen */
 		fell(p, r, falls(p, r, segment, METER_RESIDENT, total), segment, METER_RESIDENT, total);
 	}
-	if (how != AT_ONCE && __sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
-		return false;
-	tree_moves(p, r, meter, seen, now);
-	tree_moves(p, r, METER_RESIDENT, total, total - seen + now);
-	return true;
+	return how == AT_ONCE || __sync_val_compare_and_swap(&p->value[meter], seen, now) == seen;
 }
 
 static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)
@@ -206,16 +203,21 @@ static __always_inline void part_moved(struct process *p, struct root *r, __u32 
 	__u32 meter = meter_of(member);
 	__s64 by = pages * PAGE;
 
-	if (by > 0 && !r->shared) {
+	if (by > 0 && !*(volatile __u32 *)&r->shared) {
 		fetch_add(&p->value[meter], by);
-		return;
-	}
+	} else {
 #pragma clang loop unroll(full)
-	for (int i = 0; i < MOVES; i++) {
-		if (part_moves(slot, meter, by, BY_DIFFERENCE))
-			return;
+		for (int i = 0; i < MOVES; i++) {
+			if (part_moves(slot, meter, by, BY_DIFFERENCE))
+				goto moved;
+		}
+		part_moves(slot, meter, by, AT_ONCE);
 	}
-	part_moves(slot, meter, by, AT_ONCE);
+moved:
+	if (*(volatile __u32 *)&r->shared) { /* since just now, it may be */
+		tree_follows(p, meter);
+		tree_follows(p, METER_RESIDENT);
+	}
 }
 
 /* Looks at all of a counter. */
@@ -247,6 +249,14 @@ static __always_inline void part_changed(struct process *p, struct root *r, __u3
 		part_moved(p, r, slot, member & 3, moved);
 	else
 		whole_counter(slot, member & 3);
+}
+
+static __always_inline void pages_followed(struct process *p)
+{
+	tree_follows(p, METER_FILE);
+	tree_follows(p, METER_ANON);
+	tree_follows(p, METER_SHMEM);
+	tree_follows(p, METER_RESIDENT);
 }
 
 /*
@@ -285,10 +295,12 @@ __attribute__((noinline)) int held_changed(__u32 slot, __u32 member)
 		if (m == member && now - was == handed)
 			h.pages[m] -= handed;
 	}
+	pages_followed(p);
 #pragma clang loop unroll(full)
 	for (__u32 m = 0; m < NR_MM_COUNTERS; m++)
 		if (m != MM_SWAPENTS)
 			part_is(slot, meter_of(m), p->counter[m] + h.pages[m]);
+	pages_followed(p);
 	return 0;
 }
 

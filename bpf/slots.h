@@ -177,6 +177,7 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 		p->told[m] = -1;
 		p->sent[m] = 0;
 		p->inherited[m] = forked ? SHARES_ALL : 0;
+		p->added[m] = 0;
 	}
 	for (int m = 0; m < NR_MM_COUNTERS; m++)
 		p->counter[m] = percpu_rss ? 0 : COUNTER_UNKNOWN;
@@ -203,10 +204,8 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	p->pid = visible_pid(task);
 	p->root = root_id;
 	p->active = 1;
-	if (fetch_add(&r->processes, 1) > 0 && !r->shared) {
-		r->shared = 1;
-		add_up(root_id);
-	}
+	if (fetch_add(&r->processes, 1) > 0 && !exchange(&r->shared, 1))
+		REPEAT_SLOTS(add_process, &root_id);
 	if (!list_space(p, slot, tgid)) {
 		p->active = 0;
 		fetch_add(&r->processes, -1);
@@ -226,16 +225,14 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 __attribute__((noinline)) int empty_slot(__u32 slot)
 {
 	struct process *p = process_at(slot);
-	struct root *r = p ? root_of(p) : NULL;
 
-	if (!r)
+	if (!p)
 		return 0;
 	settle(slot);
-	for (int m = 0; m < METERS; m++) {
-		__s64 was = exchange(&p->value[m], 0);
-		if (r->shared)
-			fetch_add(&r->tree[m], -adds(p, m, was));
-	}
+	for (int m = 0; m < METERS; m++)
+		exchange(&p->value[m], 0);
+	for (__u32 m = 0; m < METERS; m++)
+		tree_follows(p, m);
 	empty_devices(slot);
 	return 0;
 }
@@ -270,12 +267,8 @@ __attribute__((noinline)) int close_slot(__u32 slot)
 	empty_slot(slot);
 	forget_objects(p, slot);
 	forget_heap(p, slot);
-	if (r) {
+	if (r)
 		fetch_add(&r->processes, -1);
-		fetch_add(&r->closings, 1);
-		if (r->shared)
-			add_up(p->root);
-	}
 	p->mm = 0;
 	rest_slot(slot);
 	return 0;

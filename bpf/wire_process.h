@@ -14,6 +14,7 @@ struct process {
 	__u64 segment;		 /* that its maxima are of now: changes of a cut that is under way belong to one side */
 	__s64 told[METERS];	 /* value in the last record about this process */
 	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
+	__s64 added[METERS];	 /* what is in the tree's sum for it: see tree_follows() */
 	__s64 counter[4]; /* the kernel's counters when last seen, in pages; since 6.2 without the CPUs' shares */
 	__s64 cpu_time;	  /* ns, as of the last boundary at which a window may begin or end; 0: not known */
 	__u64 counted[COUNTERS]; /* the same */
@@ -152,7 +153,6 @@ struct root {
 	__s64 looked;  /* what it was at the last look */
 	__u64 topped_up;
 	__u64 halved;
-	__u64 closings;	     /* processes that have left the tree */
 	__u64 spent[GROUPS]; /* ns since the last look */
 	__u64 late[GROUPS];  /* ns before that, halved every second */
 	__u32 epoch[GROUPS]; /* how often each group has been put back */

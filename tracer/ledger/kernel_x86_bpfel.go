@@ -528,6 +528,7 @@ type kernelProcess struct {
 	Segment   uint64
 	Told      [9]int64
 	Inherited [9]int64
+	Added     [9]int64
 	Counter   [4]int64
 	CpuTime   int64
 	Counted   [4]uint64
@@ -652,7 +653,6 @@ type kernelRoot struct {
 	Looked      int64
 	ToppedUp    uint64
 	Halved      uint64
-	Closings    uint64
 	Spent       [32]uint64
 	Late        [32]uint64
 	Epoch       [32]uint32

@@ -1,0 +1,86 @@
+package ledger
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ipytracer/event"
+)
+
+// TestTreeIsItsSum: a tree is the sum of what its processes add to it once nothing moves any more, without a boundary that would put it right, after
+// processes began and ended on one CPU while another one moved on others.
+func TestTreeIsItsSum(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options Options
+	}{{"", Options{}}, {"all copies do all", Options{copies: mostCopies, alike: true}}} {
+		t.Run(c.name, func(t *testing.T) {
+			l := load(t, c.options)
+			if !l.Capabilities().ExactResident {
+				t.Skip("this kernel has one counter for all CPUs")
+			}
+			path := filepath.Join(t.TempDir(), "sums")
+			if out, err := exec.Command("cc", "-O1", "-Wall", "-Werror", "-pthread", "-o", path, "testdata/sums.c").CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			cmd := exec.Command(path, "10")
+			in, out, err := piped(t, cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(out)
+			if !lines.Scan() {
+				t.Fatal("the program has ended")
+			}
+			if _, err := l.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(in, "go")
+			for round := range 100 {
+				fmt.Fprintln(in, "round")
+				if !lines.Scan() || lines.Text() != "still" {
+					t.Fatalf("the program said %q", lines.Text())
+				}
+				if err := l.Poll(time.Unix(1, 0), &collected{}); err != nil { // what has come makes room
+					t.Fatal(err)
+				}
+				treeIsItsSum(t, l, round)
+			}
+		})
+	}
+}
+
+func treeIsItsSum(t *testing.T, l *Ledger, round int) {
+	t.Helper()
+	var tree kernelRoot
+	if err := l.objects.Roots.Lookup(uint32(0), &tree); err != nil {
+		t.Fatal(err)
+	}
+	sum, alive := make([]int64, len(tree.Tree)), 0
+	for slot := range l.objects.Processes.MaxEntries() {
+		var p kernelProcess
+		if err := l.objects.Processes.Lookup(slot, &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Active == 0 {
+			continue
+		}
+		alive++
+		p.Value[event.Resident] = p.Value[event.ResidentAnon] + p.Value[event.ResidentFile] + p.Value[event.ResidentShmem]
+		for m, value := range p.Value {
+			sum[m] += max(value-p.Inherited[m], 0)
+		}
+	}
+	if alive != 2 || tree.Shared == 0 {
+		t.Errorf("round %d: %d processes, shared %d", round, alive, tree.Shared)
+	}
+	for m, want := range sum {
+		if tree.Tree[m] != want {
+			t.Errorf("round %d: %v of the tree is %d bytes, its processes add %d, difference %+d", round, event.Meter(m), tree.Tree[m], want, tree.Tree[m]-want)
+		}
+	}
+}
