@@ -41,7 +41,7 @@ func (r *References) mentions(in *instruction, name string) bool {
 		case x86asm.Mem:
 			addr = uint64(a.Disp)
 			if a.Base == x86asm.RIP {
-				addr = in.end() + uint64(int64(int32(a.Disp))) // the decoder leaves the sign to its users
+				addr = in.end() + uint64(a.Disp)
 			}
 		case x86asm.Imm:
 			addr = uint64(a)

@@ -49,7 +49,22 @@ func decode(code []byte) (in instruction, ok bool) {
 		return in, false
 	}
 	in.Inst = inst
+	in.signDisplacements()
 	return in, true
+}
+
+// signDisplacements gives displacements of four bytes their sign, which the decoder leaves out. Those of one byte have it (Intel SDM,
+// volume 2A, table 2-1; volume 1, section 3.7.5).
+func (in *instruction) signDisplacements() {
+	if in.Op == x86asm.MOV && in.Opcode>>26 == 0xa0>>2 {
+		return // mov between al, ax, eax or rax and an address of eight bytes: opcodes a0 to a3
+	}
+	for i, arg := range in.Args {
+		if m, ok := arg.(x86asm.Mem); ok {
+			m.Disp = int64(int32(m.Disp))
+			in.Args[i] = m
+		}
+	}
 }
 
 // Emulated says whether the kernel emulates the instruction that some code begins with, see [Site]. This is the one rule for all probes.

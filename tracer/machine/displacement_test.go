@@ -1,0 +1,86 @@
+package machine
+
+import (
+	"slices"
+	"testing"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// TestDisplacements: a displacement has a sign, of one byte or of four, beside a base, an index, rip or nothing.
+func TestDisplacements(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		code []byte
+		want int64
+	}{
+		{"mov rax, [rbp-0x88]", []byte{0x48, 0x8b, 0x85, 0x78, 0xff, 0xff, 0xff}, -0x88},
+		{"mov rax, [rsp-0x80000000]", []byte{0x48, 0x8b, 0x84, 0x24, 0, 0, 0, 0x80}, -1 << 31},
+		{"mov rax, [rbp-8]", []byte{0x48, 0x8b, 0x45, 0xf8}, -8},
+		{"mov rax, [rbp+0x7fffffff]", []byte{0x48, 0x8b, 0x85, 0xff, 0xff, 0xff, 0x7f}, 1<<31 - 1},
+		{"mov [rsi*8-0x88], rax", []byte{0x48, 0x89, 0x04, 0xf5, 0x78, 0xff, 0xff, 0xff}, -0x88},
+		{"mov rax, [rip-0x1000]", []byte{0x48, 0x8b, 0x05, 0, 0xf0, 0xff, 0xff}, -0x1000},
+		{"lea rsp, [rbp-0x88]", []byte{0x48, 0x8d, 0xa5, 0x78, 0xff, 0xff, 0xff}, -0x88},
+		{"call [rip-0x1000]", []byte{0xff, 0x15, 0, 0xf0, 0xff, 0xff}, -0x1000},
+		{"mov rax, fs:[-0x88]", []byte{0x64, 0x48, 0x8b, 0x04, 0x25, 0x78, 0xff, 0xff, 0xff}, -0x88},
+		{"mov eax, [0xf0f0f0f0], eight bytes of address", []byte{0xa1, 0xf0, 0xf0, 0xf0, 0xf0, 0, 0, 0, 0}, 0xf0f0f0f0},
+	} {
+		in, ok := decode(test.code)
+		if !ok || in.Len != len(test.code) {
+			t.Errorf("%s: %v, %d bytes", test.name, ok, in.Len)
+			continue
+		}
+		for _, arg := range in.Args {
+			if m, ok := arg.(x86asm.Mem); ok && m.Disp != test.want {
+				t.Errorf("%s: %d, want %d", test.name, m.Disp, test.want)
+			}
+		}
+	}
+}
+
+// TestLargeFrame: a result that is kept more than 128 bytes below rbp during a call is that of the place before it, and the
+// stack is known where it is put back by such a distance.
+func TestLargeFrame(t *testing.T) {
+	below := []byte{0x78, 0xff, 0xff, 0xff} // -0x88
+	for _, test := range []struct {
+		name string
+		code []byte
+		want ReturnSite
+	}{
+		{"push rbp; mov rbp, rsp; sub rsp, 0x100; nop; mov [rbp-0x88], rax; call; mov rax, [rbp-0x88]; leave; ret",
+			slices.Concat([]byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec, 0, 1, 0, 0, 0x90, 0x48, 0x89, 0x85}, below, []byte{0xe8, 0, 0, 0, 0, 0x48, 0x8b, 0x85}, below, []byte{0xc9, 0xc3}),
+			ReturnSite{Site: Site{Delta: 11, Pushed: 0x108, Emulated: true}, Result: RAX}},
+		{"push rbp; mov rbp, rsp; sub rsp, 0x100; lea rsp, [rbp-0x88]; nop; leave; ret",
+			slices.Concat([]byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec, 0, 1, 0, 0, 0x48, 0x8d, 0xa5}, below, []byte{0x90, 0xc9, 0xc3}),
+			ReturnSite{Site: Site{Delta: 18, Pushed: 0x90, Emulated: true}, Result: RAX}},
+	} {
+		sites, _ := fakeFunction(t, test.code, nil).Returns("PyOS_setsig")
+		if len(sites) != 1 {
+			t.Errorf("%s: %+v", test.name, sites)
+			continue
+		}
+		if s := sites[0]; s.Delta != test.want.Delta || s.Pushed != test.want.Pushed || !s.Emulated || s.Result != test.want.Result {
+			t.Errorf("%s: %+v, want %+v", test.name, s, test.want)
+		}
+	}
+}
+
+// TestDataBeforeText: a pointer to a function, and a variable, that lie before the code that refers to them.
+func TestDataBeforeText(t *testing.T) {
+	const pointerAt, variableAt = fakeText + 0x10, fakeText + 0x18
+	code := slices.Concat([]byte{0x48, 0x8b, 0x3d}, rel32(variableAt, 7), []byte{0xff, 0x15}, rel32(pointerAt, 13), []byte{0xc3}) // mov rdi, [variable]; call [pointer]; ret
+	text := fakeFunction(t, code, nil)
+	r := &References{text: text, variable: "variable", address: fakeBase + variableAt, slots: map[uint64]string{fakeBase + pointerAt: "PyPointed"},
+		stubs: map[uint64]string{}, loads: []uint64{fakeBase + codeAt}}
+	calls := r.Passing([]string{"PyPointed"})
+	if len(calls) != 1 || calls[fakeBase+codeAt+7] != "PyPointed" {
+		t.Errorf("calls that pass the variable: %v", calls)
+	}
+	if calls, whole := r.CallsFrom(fakeBase+codeAt, "PyPointed"); !slices.Equal(calls, []uint64{fakeBase + codeAt + 7}) {
+		t.Errorf("calls of the function: %v, whole %v", calls, whole)
+	}
+	lea := slices.Concat([]byte{0x48, 0x8d, 0x3d}, rel32(variableAt, 7), []byte{0xe8, 0, 0, 0, 0, 0xc3}) // lea rdi, [variable]; call
+	if first, _, ok := fakeFunction(t, lea, nil).Passed(fakeBase + codeAt + 7); !ok || first != fakeBase+variableAt {
+		t.Errorf("the first argument is %#x, %v, want %#x", first, ok, uint64(fakeBase+variableAt))
+	}
+}
