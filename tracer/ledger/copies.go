@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -53,62 +54,46 @@ func copiesOf(f Features, o Options) uint32 {
 }
 
 // load loads the object: all of it once, and the programs at tracepoints as often as they are wanted, over the same maps.
-func (c *copies) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o *ebpf.CollectionOptions) error {
-	all, err := ebpf.NewCollectionWithOptions(spec, *o)
+func (c *copies) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.CollectionOptions) error {
+	all, err := loadMaps(spec, o)
 	if err != nil {
 		return err
 	}
 	defer all.Close()
-	for _, at := range tracepoints {
-		c.programs = append(c.programs, []*ebpf.Program{all.Programs[at.program]})
+	l := &loader{options: o}
+	first, further := map[string]*loading{}, make([][]*loading, len(tracepoints))
+	for name, p := range spec.Programs {
+		first[name] = l.add(p, all.Maps)
 	}
-	shared := map[string]*ebpf.Map{}
-	for name, m := range all.Maps {
-		if name == ".rodata" {
-			continue
-		}
-		if shared[name], err = m.Clone(); err != nil {
-			return err
-		}
-		defer shared[name].Close()
-	}
-	if err := all.Assign(objects); err != nil {
-		return err
-	}
-	o.MapReplacements = shared
 	for number := uint32(1); number < c.wanted; number++ {
-		if err := c.loadCopy(spec.Copy(), number, o); err != nil {
-			return err
+		over := maps.Clone(all.Maps)
+		if !c.alike {
+			constants, err := loadConstants(spec, number, o)
+			if err != nil {
+				return err
+			}
+			defer constants.Close()
+			maps.Copy(over, constants.Maps)
+		}
+		for i, at := range tracepoints {
+			if number < at.copies {
+				further[i] = append(further[i], l.add(spec.Programs[at.program], over))
+			}
 		}
 	}
-	return nil
-}
-
-// loadCopy loads one more copy of the programs.
-func (c *copies) loadCopy(spec *ebpf.CollectionSpec, number uint32, o *ebpf.CollectionOptions) error {
-	if !c.alike {
-		if err := spec.Variables["program_copy"].Set(number); err != nil {
-			return fmt.Errorf("set program_copy: %w", err)
-		}
-	}
-	programs := map[string]*ebpf.ProgramSpec{}
-	for _, at := range tracepoints {
-		if number < at.copies {
-			programs[at.program] = spec.Programs[at.program]
-		}
-	}
-	spec.Programs = programs
-	further, err := ebpf.NewCollectionWithOptions(spec, *o)
-	if err != nil {
+	if err := l.run(); err != nil {
 		return err
 	}
-	defer further.Close()
+	for name, p := range first {
+		all.Programs[name] = p.loaded
+	}
 	for i, at := range tracepoints {
-		if p := further.DetachProgram(at.program); p != nil {
-			c.programs[i] = append(c.programs[i], p)
+		c.programs = append(c.programs, []*ebpf.Program{all.Programs[at.program]})
+		for _, p := range further[i] {
+			c.programs[i] = append(c.programs[i], p.loaded)
 		}
 	}
-	return nil
+	return all.Assign(objects)
 }
 
 // attach attaches the copies, one behind the other: a tracepoint runs programs in the order in which they were attached (func_add, kernel/tracepoint.c).

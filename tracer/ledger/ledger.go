@@ -15,7 +15,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
 )
@@ -73,26 +72,36 @@ type Ledger struct {
 
 // Load loads the object and attaches the probes that watch every mm the ledger knows, of which there are none
 // yet. The error matches ErrNotPermitted or ErrNotSupported where that is the reason.
-func Load(o Options) (_ *Ledger, err error) {
+func Load(o Options) (*Ledger, error) {
 	if err := CheckFiles(); err != nil {
 		return nil, err
 	}
-	spec, err := loadKernel()
+	from, err := readSources()
 	if err != nil {
-		return nil, fmt.Errorf("read the BPF object: %w", err)
+		return nil, err
 	}
+	l, err := loadFrom(from, o)
+	if err != nil {
+		return nil, err
+	}
+	from.keep()
+	return l, nil
+}
+
+// loadFrom does so from sources that have been read.
+func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	l := &Ledger{}
 	l.copied = l.copyRead
-	cache := btf.NewCache() // some 30 MB, garbage once the object is loaded
 	defer func() {
 		if err != nil {
 			_ = l.Close()
 		}
 	}()
-	if err := l.configure(spec, cache, o); err != nil {
+	spec := from.object.Copy()
+	if err := l.configure(spec, from, o); err != nil {
 		return nil, err
 	}
-	if err := l.copies.load(spec, &l.objects, &ebpf.CollectionOptions{Cache: cache}); err != nil {
+	if err := l.copies.load(spec, &l.objects, ebpf.CollectionOptions{Cache: from.kernel}); err != nil {
 		return nil, classify("load the BPF object", err)
 	}
 	if err := l.prepare(); err != nil {
@@ -105,7 +114,7 @@ func Load(o Options) (_ *Ledger, err error) {
 }
 
 // configure sets the constants and sizes that depend on the kernel, before loading.
-func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Options) error {
+func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) error {
 	if o.ChangeRing == 0 {
 		o.ChangeRing = 4 << 20
 	}
@@ -129,7 +138,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	}
 	spec.Maps["shares"].MaxEntries *= uint32(cpus)
 	spec.Maps["clocks"].MaxEntries = uint32(cpus)
-	kernel, err := cache.Kernel()
+	kernel, err := from.kernel.Kernel()
 	if err != nil {
 		return noBTF(err)
 	}
@@ -137,7 +146,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, cache *btf.Cache, o Option
 	if err = cmp.Or(err, f.err()); err != nil {
 		return err
 	}
-	l.cap = Capabilities{CPUs: cpus, MultiUprobe: multiUprobeWorks(), ExactResident: f.ExactResident}
+	l.cap = Capabilities{CPUs: cpus, MultiUprobe: from.multiUprobe, ExactResident: f.ExactResident}
 	if !f.ExactResident { // a thread hands in what it holds back when it faults for the 66th time (check_sync_rss_stat)
 		l.cap.ResidentBound = 66 * 4096
 	}

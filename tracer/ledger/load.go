@@ -1,0 +1,166 @@
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cilium/ebpf"
+)
+
+// Nearly all of what a load takes is the kernel's verification of the programs. It verifies each on its own, and holds no lock meanwhile for a
+// loader with CAP_BPF (bpf_check of kernel/bpf/verifier.c: bpf_verifier_lock is for the others). So the maps are made first, and several programs are
+// loaded over them at the same time.
+
+// mostAtOnce is how many maps or programs are loaded at the same time, at most. The verifier has some MiB of the kernel's memory for each.
+const mostAtOnce = 8
+
+// together calls do for each number below n, in their order, several at the same time: on as many threads as Go uses, but mostAtOnce at most. After an
+// error no further one is begun. The error is that of the lowest number that has one: all below it were done. So it is always the same.
+func together(n int, do func(i int) error) error {
+	var all sync.WaitGroup
+	var next atomic.Int64
+	var failed atomic.Bool
+	errs := make([]error, n)
+	for range min(runtime.GOMAXPROCS(0), mostAtOnce, n) {
+		all.Go(func() {
+			for !failed.Load() {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if errs[i] = do(i); errs[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i]
+	}
+	return nil
+}
+
+// section is one map of an object, with the variables in it.
+func section(object *ebpf.CollectionSpec, name string) *ebpf.CollectionSpec {
+	inside := maps.Clone(object.Variables)
+	maps.DeleteFunc(inside, func(_ string, v *ebpf.VariableSpec) bool { return v.SectionName != name })
+	return &ebpf.CollectionSpec{Maps: map[string]*ebpf.MapSpec{name: object.Maps[name]}, Variables: inside, Types: object.Types, ByteOrder: object.ByteOrder}
+}
+
+// loadMaps makes the maps of an object, the largest first, and its variables. They are the caller's to close.
+func loadMaps(object *ebpf.CollectionSpec, o ebpf.CollectionOptions) (*ebpf.Collection, error) {
+	size := func(name string) uint64 {
+		m := object.Maps[name]
+		return uint64(m.MaxEntries) * uint64(m.KeySize+m.ValueSize)
+	}
+	names := slices.SortedFunc(maps.Keys(object.Maps), func(a, b string) int {
+		return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a, b))
+	})
+	parts := make([]*ebpf.Collection, len(names))
+	err := together(len(names), func(i int) (err error) {
+		parts[i], err = ebpf.NewCollectionWithOptions(section(object, names[i]), o)
+		return err
+	})
+	all := &ebpf.Collection{Programs: map[string]*ebpf.Program{}, Maps: map[string]*ebpf.Map{}, Variables: map[string]*ebpf.Variable{}}
+	for _, part := range parts {
+		if part != nil {
+			maps.Copy(all.Maps, part.Maps)
+			maps.Copy(all.Variables, part.Variables)
+		}
+	}
+	if err != nil {
+		all.Close()
+		return nil, err
+	}
+	return all, nil
+}
+
+// loadConstants makes the constants of a further copy of programs. They are the caller's to close.
+func loadConstants(object *ebpf.CollectionSpec, copyNumber uint32, o ebpf.CollectionOptions) (*ebpf.Collection, error) {
+	const variable = "program_copy"
+	constants := section(object, ".rodata")
+	own := constants.Variables[variable].Copy()
+	if err := own.Set(copyNumber); err != nil {
+		return nil, fmt.Errorf("set %s: %w", variable, err)
+	}
+	constants.Variables[variable] = own
+	return ebpf.NewCollectionWithOptions(constants, o)
+}
+
+// loader loads programs over maps that are there.
+type loader struct {
+	options  ebpf.CollectionOptions
+	programs []*loading
+}
+
+// loading is a program on its way into the kernel.
+type loading struct {
+	spec   *ebpf.ProgramSpec
+	maps   map[string]*ebpf.Map
+	loaded *ebpf.Program
+}
+
+// add has a program loaded by [loader.run].
+func (l *loader) add(spec *ebpf.ProgramSpec, over map[string]*ebpf.Map) *loading {
+	p := &loading{spec: spec, maps: over}
+	l.programs = append(l.programs, p)
+	return p
+}
+
+// run loads the programs that were added, the longest first. They are the caller's to close. Where one is refused none is left, and the error is that of
+// the longest that was: whoever may not load anything, or has a kernel that refuses several, reads one reason, and always the same.
+func (l *loader) run() error {
+	slices.SortStableFunc(l.programs, func(a, b *loading) int {
+		return cmp.Or(cmp.Compare(len(b.spec.Instructions), len(a.spec.Instructions)), cmp.Compare(a.spec.Name, b.spec.Name))
+	})
+	err := together(len(l.programs), func(i int) (err error) {
+		l.programs[i].loaded, err = l.load(l.programs[i])
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, l.close())
+	}
+	return nil
+}
+
+// load loads one program.
+func (l *loader) load(p *loading) (*ebpf.Program, error) {
+	spec := p.spec.Copy() // its instructions are about to be changed
+	for i := range spec.Instructions {
+		ins := &spec.Instructions[i]
+		if !ins.IsLoadFromMap() || ins.Reference() == "" {
+			continue
+		}
+		m := p.maps[ins.Reference()]
+		if m == nil {
+			return nil, fmt.Errorf("program %s: missing map %s", spec.Name, ins.Reference())
+		}
+		if err := ins.AssociateMap(m); err != nil {
+			return nil, fmt.Errorf("program %s: map %s: %w", spec.Name, ins.Reference(), err)
+		}
+	}
+	// As a collection, since only that takes a cache of the kernel's types.
+	one, err := ebpf.NewCollectionWithOptions(&ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{spec.Name: spec}}, l.options)
+	if err != nil {
+		return nil, err
+	}
+	return one.Programs[spec.Name], nil
+}
+
+// close unloads what was loaded.
+func (l *loader) close() error {
+	var errs []error
+	for _, p := range l.programs {
+		if p.loaded != nil {
+			errs = append(errs, p.loaded.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
