@@ -184,7 +184,6 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	settle(slot);
 	if (r->shared)
 		REPEAT_SLOTS(add_process, &o.root);
-	b->time = bpf_ktime_get_ns();
 	b->kind = why->kind;
 	b->cell = why->cell;
 	b->outer = why->outer;
@@ -197,6 +196,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->root = p->root;
 	b->pid = p->pid;
 	b->tid = (__u32)bpf_get_current_pid_tgid();
+	b->time = bpf_ktime_get_ns();
 	b->segment = fetch_add(&r->segment, 1);
 	o.segment = b->segment;
 	b->stream = r->stream;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sums CHILDREN: a process takes pages and gives them back without a pause, on a processor of its own, while its parent has children, each of which draws
- * boundaries. Each line that the parent reads is a round of CHILDREN; it says "still" when nothing moves any more, until the next line.
+ * sums CHILDREN: a process takes pages and gives them back without a pause, on a processor of its own, while its parent
+ * has children, each of which draws boundaries. Each line that the parent reads is a round of CHILDREN; it says "still"
+ * when nothing moves any more, until the next line.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +67,9 @@ static void child(void)
 {
 	pthread_t other;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == 1)
+		_exit(1);
 	for (long i = 1; i < THREADS; i++)
 		if (pthread_create(&other, NULL, moves, (void *)i))
 			fail("pthread_create");
@@ -84,8 +90,7 @@ int main(int n, char **arguments)
 	if (!fgets(line, sizeof(line), stdin))
 		return 1;
 	run_on(0);
-	pid_t moving = fork();
-	if (!moving)
+	if (!fork())
 		child();
 	for (int round = 1; fgets(line, sizeof(line), stdin); round++) {
 		int before = atomic_load(&shared->moved);
@@ -105,6 +110,5 @@ int main(int n, char **arguments)
 		printf("still\n");
 		fflush(stdout);
 	}
-	kill(moving, SIGKILL);
-	return 0;
+	return 0; /* the child ends with it */
 }
