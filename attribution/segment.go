@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"math"
 	"slices"
 
 	"ipytracer/event"
@@ -18,6 +19,8 @@ type movement struct {
 func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.boundaries++
 	t.numbered = max(t.numbered, b.Number)
+	r := t.root(b.Root)
+	r.follows(b)
 	if t.began == 0 {
 		t.began = b.Time
 	}
@@ -26,7 +29,6 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 		delete(t.processes, b.PID) // its pid has been handed on: that is another one
 	}
 	t.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
-	r := t.root(b.Root)
 	moved := t.gather(r, b, readings)
 	own := movement{value: &b.Value, high: &b.High, looked: &b.Value}
 	// An exec: the same pid with its old memory, which of a forked process was its parent's. Or another CPU's boundary looked at the process
@@ -40,8 +42,17 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	t.apply(r, b)
 	t.invariants.segment(b, moved, t)
 	t.draw(r, b, moved)
+	r.drawnAt = b.Time
 	t.tellEarly()
 	t.allocateIn(b.Root, r, r.ended+1)
+}
+
+// follows puts a boundary behind the one before it of its tree: a CPU that is held up between reading the clock and cutting the tree may have read it
+// before the other one did. Then its time is a nanosecond after that, and a window and what its meters did over time agree on what lies in it.
+func (r *root) follows(b *event.Boundary) {
+	if b.Time <= r.drawnAt {
+		b.Time = min(r.drawnAt, math.MaxInt64-1) + 1
+	}
 }
 
 // withAttached is a boundary whose tree was at least as high as the attached process: all that it has is the tree's. The kernel half keeps no

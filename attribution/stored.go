@@ -43,9 +43,6 @@ func (t *Tracker) store(k *track) {
 		k.points, k.edge, k.free = k.points[:0], 0, 0
 		return
 	}
-	if k.edge > 0 {
-		k.shut = k.points[k.edge-1].at
-	}
 	for i := range k.points[:k.edge] {
 		k.stored.add(&k.points[i])
 		if !k.points[i].kept {

@@ -146,7 +146,6 @@ func (t *Tracker) draw(r *root, b *event.Boundary, moved moves) {
 	if p := t.processes[b.PID]; b.Kind == event.ProcessExit && p != nil {
 		t.close(&p.line)
 	}
-	r.drawnAt = max(r.drawnAt, b.Time)
 }
 
 // inOrderOfPID are the processes that moved, in an order that is the same every time.

@@ -27,12 +27,11 @@ const (
 // track is what one meter of a process, or of a tree, does over time.
 type track struct {
 	meter    event.Meter
-	value    event.Bytes       // at the last boundary
-	points   []point           // that are not stored yet
-	edge     int               // of these, how many are behind no window's beginning or end
-	atEdge   event.Bytes       // the value there
-	free     int               // how many may be thinned
-	shut     event.Nanoseconds // of the last point that is stored
+	value    event.Bytes // at the last boundary
+	points   []point     // that are not stored yet
+	edge     int         // of these, how many are behind no window's beginning or end
+	atEdge   event.Bytes // the value there
+	free     int         // how many may be thinned
 	isGap    bool
 	hasBegun bool
 	folds    []fold // what changes tell of segments that are not over
@@ -70,11 +69,6 @@ func (k *track) see(l *timeline, s *seen) {
 
 // move adds what a meter did in a segment in which it moved.
 func (k *track) move(l *timeline, s *seen) {
-	if k.hasBegun && s.at < k.end { // two CPUs' boundaries passed each other
-		k.cross(s)
-		k.drop(l, s.segment)
-		return
-	}
 	highest := max(k.value, s.value)
 	waited := s.waited
 	moments := l.moments[:0]
@@ -121,31 +115,12 @@ func (k *track) begin(at event.Nanoseconds, value event.Bytes) {
 
 func (k *track) add(p point) {
 	k.hasBegun = true
+	p.at = max(p.at, k.end) // a process may come into another tree, in which less time has passed
 	k.points = append(k.points, p)
 	k.end = p.at
 	if !p.kept {
 		k.free++
 	}
-}
-
-// cross adds what a boundary says that comes behind a later one.
-func (k *track) cross(s *seen) {
-	at, i := max(s.at, k.shut), len(k.points)
-	for i > 0 && k.points[i-1].at > at {
-		i--
-	}
-	k.points = slices.Insert(k.points, i, point{at: at, bytes: s.value, kind: model.PointValue, kept: s.isEdge})
-	if !s.isEdge {
-		k.free++
-	}
-	if i < k.edge {
-		k.edge++
-	}
-	if s.high > max(k.value, s.value) {
-		k.add(point{at: k.end, bytes: s.high, kind: model.PointMost})
-	}
-	k.add(point{at: k.end, bytes: s.value, kind: model.PointValue})
-	k.value = s.value
 }
 
 // extremes are the places of the highest and of the lowest point since the last window began or ended, -1 where these are its ends.

@@ -6,13 +6,14 @@ import (
 	"ipytracer/event"
 )
 
-// Anything does so many things at random that a session can do, some of its changes lost or late.
+// Anything does so many things at random that a session can do, some of its changes lost or late, and some boundaries of two CPUs'.
 func Anything(emit func(event.Event), seed uint64, steps int) {
 	s := New(emit, seed)
 	if seed%2 == 1 {
 		s.Losing = 0.02
 	}
 	s.Late = 0.03 * float64(seed%4)
+	s.Crossed = 0.1 * float64(seed%3)
 	w := &wanderer{Session: s, next: Kernel + 1}
 	for range steps {
 		w.step()

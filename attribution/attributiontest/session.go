@@ -28,6 +28,7 @@ type Session struct {
 	held            []event.Change // changes that are told after the boundary that ends their segment
 	Losing          float64        // share of the changes that are lost
 	Late            float64        // of those that are told behind their boundary
+	Crossed         float64        // of the boundaries that have the time of an earlier or a later one
 }
 
 type process struct {
@@ -148,6 +149,9 @@ func (s *Session) Boundary(b event.Boundary) {
 	s.number++
 	s.Now += 50_000
 	b.Number, b.Time, b.Segment, b.Stream, b.CPUTime = s.number, s.Now, s.segment, s.stream, s.Now/2
+	if s.Crossed > 0 && s.Random.Float64() < s.Crossed {
+		b.Time += event.Nanoseconds(s.Random.IntN(9)-4) * 50_000
+	}
 	if b.TID == 0 {
 		b.TID = b.PID
 	}

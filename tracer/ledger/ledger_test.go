@@ -91,7 +91,7 @@ func sleeper(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-func poll(t *testing.T, l *Ledger, c *collected) {
+func poll(t *testing.T, l *Ledger, c Sink) {
 	t.Helper()
 	for range 3 { // what was in the store while the ring was read comes with the next poll
 		if err := l.Poll(time.Unix(1, 0), c); err != nil {

@@ -17,6 +17,13 @@ type overtaking struct {
 func overtakes(t *testing.T) *overtaking {
 	t.Helper()
 	o := &overtaking{l: load(t, Options{})}
+	o.draw(t)
+	return o
+}
+
+// draw draws the tickets of all records.
+func (o *overtaking) draw(t *testing.T) {
+	t.Helper()
 	o.first = o.l.rings.expected
 	for i := range o.records {
 		o.records[i].Ticket, o.records[i].Number, o.records[i].Pid = o.first+uint64(i), uint64(i+1), 42
@@ -25,7 +32,6 @@ func overtakes(t *testing.T) *overtaking {
 	if err := o.l.objects.NextTicket.Set(o.first + uint64(len(o.records))); err != nil {
 		t.Fatal(err)
 	}
-	return o
 }
 
 // write puts a record into the store.

@@ -28,6 +28,7 @@ type rings struct {
 	recovered  uint64 // boundary records that came from the store
 	copies     uint64 // copies of stacks read
 	overtaken  overtaken
+	order      segmentOrder
 	devices    devices
 }
 
@@ -273,12 +274,17 @@ func (l *Ledger) accept(b *kernelBoundary, sink Sink) error {
 	case kernelBoundaryKindRECORD_READING:
 		r := decodeReading(b)
 		l.rings.devices.reading(&r)
-		sink.Reading(&r)
+		if !l.rings.order.takes(&r) {
+			sink.Reading(&r)
+		}
 	default:
 		out, extra := decodeBoundary(b)
 		l.rings.devices.boundary(&out)
-		sink.Boundary(&out, extra)
+		if err := l.acceptBoundary(&out, extra, sink); err != nil {
+			return err
+		}
 	}
+	l.rings.order.release(l.rings.expected, sink)
 	if err := l.objects.Acknowledged.Set(b.Ticket); err != nil {
 		return fmt.Errorf("acknowledge a boundary: %w", err)
 	}

@@ -51,6 +51,7 @@ func (l *Ledger) recover(ticket uint64, due bool, sink Sink) error {
 			l.rings.overtaken.pause(&waiting)
 		}
 	}
+	l.rings.order.release(l.rings.expected, sink)
 	return nil
 }
 
@@ -78,7 +79,10 @@ func (l *Ledger) Drain(sink Sink) error {
 			return err
 		}
 	}
-	return l.recover(next, true, sink)
+	if err := l.recover(next, true, sink); err != nil {
+		return err
+	}
+	return l.releaseAll(sink)
 }
 
 // wait is a wait for another CPU, with a bound. The zero value has not begun.

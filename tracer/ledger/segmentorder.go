@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"fmt"
+
+	"ipytracer/event"
+)
+
+// A CPU draws the ticket of a boundary before it cuts the tree, and may be held up in between: by an interrupt, by a hypervisor, on Linux 7.x by
+// the scheduler. Another CPU that draws the next ticket then cuts first. Windows are runs of segments, so the boundaries of a tree are handed on
+// in the order of their segments; each has one, and no segment is without.
+
+// segmentOrder keeps the boundaries that have come before those of earlier segments of their trees.
+type segmentOrder struct {
+	next  map[uint32]uint64 // by root: the segment of the boundary that comes next; none: 1
+	early []*earlyBoundary  // no more than the store has places
+}
+
+// earlyBoundary is one that waits, with its readings.
+type earlyBoundary struct {
+	boundary event.Boundary
+	extra    BoundaryExtra
+	readings []*event.Reading
+	until    uint64 // every boundary of an earlier segment has a ticket before this one
+}
+
+// due returns the segment of a tree whose boundary comes next.
+func (o *segmentOrder) due(root uint32) uint64 { return max(1, o.next[root]) }
+
+// handOn hands on a boundary that nothing is to come before any more.
+func (o *segmentOrder) handOn(b *event.Boundary, extra BoundaryExtra, sink Sink) {
+	if o.next == nil {
+		o.next = map[uint32]uint64{}
+	}
+	o.next[b.Root] = max(o.due(b.Root), b.Segment+1)
+	sink.Boundary(b, extra)
+}
+
+// takes reports whether a reading is of a boundary that waits: it waits with that.
+func (o *segmentOrder) takes(r *event.Reading) bool {
+	for _, e := range o.early {
+		if e.boundary.Number == r.Number {
+			e.readings = append(e.readings, r)
+			return true
+		}
+	}
+	return false
+}
+
+// release hands on what need not wait any longer, now that every record before a ticket has come or will not.
+func (o *segmentOrder) release(ticket uint64, sink Sink) {
+	for {
+		i := o.ripe(ticket)
+		if i < 0 {
+			return
+		}
+		e := o.early[i]
+		o.early = append(o.early[:i], o.early[i+1:]...)
+		o.handOn(&e.boundary, e.extra, sink)
+		for _, r := range e.readings {
+			sink.Reading(r)
+		}
+	}
+}
+
+// ripe returns the place of a boundary that need not wait any longer, the first of its tree that waits; -1 for none.
+func (o *segmentOrder) ripe(ticket uint64) int {
+	for _, e := range o.early {
+		if e.boundary.Segment > o.due(e.boundary.Root) && e.until > ticket {
+			continue
+		}
+		first := -1
+		for i, other := range o.early {
+			if other.boundary.Root == e.boundary.Root && (first < 0 || other.boundary.Segment < o.early[first].boundary.Segment) {
+				first = i
+			}
+		}
+		return first
+	}
+	return -1
+}
+
+// acceptBoundary hands on a boundary, or keeps it until those of earlier segments have come. Whoever cut the tree before it had drawn a ticket by
+// then.
+func (l *Ledger) acceptBoundary(b *event.Boundary, extra BoundaryExtra, sink Sink) error {
+	o := &l.rings.order
+	if b.Segment <= o.due(b.Root) {
+		o.handOn(b, extra, sink)
+		return nil
+	}
+	e := &earlyBoundary{boundary: *b, extra: extra}
+	if err := l.objects.NextTicket.Get(&e.until); err != nil {
+		return fmt.Errorf("read the next ticket: %w", err)
+	}
+	o.early = append(o.early, e)
+	return nil
+}
+
+// releases is how often, at most, what waits at the end is waited for: each time something goes on.
+const releases = 64
+
+// releaseAll waits for the boundaries that others wait for, and hands on all of them.
+func (l *Ledger) releaseAll(sink Sink) error {
+	for i := 0; i < releases && len(l.rings.order.early) > 0; i++ {
+		if err := l.recover(l.rings.order.early[0].until, true, sink); err != nil {
+			return err
+		}
+	}
+	return nil
+}
