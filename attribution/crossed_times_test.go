@@ -37,3 +37,31 @@ func TestTimelineOfBoundariesThatCross(t *testing.T) {
 	}
 	reporttest.Timeline(t, r)
 }
+
+// TestTreeWithoutWhoHasEnded: a child's end has been drawn, and what it had is taken out of its tree while the kernel draws a statement. The tree is that of those
+// that live.
+func TestTreeWithoutWhoHasEnded(t *testing.T) {
+	const child = int32(200)
+	s := newScript()
+	s.openCell(1, true)
+	s.boundary(event.ProcessStart, child, func(b *event.Boundary) { b.Parent = main })
+	withChild := func(b *event.Boundary) {
+		b.Cell, b.Line = 1, 4
+		b.Tree[event.Resident], b.TreeHigh[event.Resident] = 90, 90
+	}
+	s.boundary(event.ProcessExit, child, withChild)
+	s.boundary(event.StatementOpen, main, withChild)
+	s.boundary(event.StatementClose, main, withChild)
+	s.closeCell(1, event.OutcomeOK)
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	if f := nth(t, r, model.Cell, 0).Tree["cpu.resident"]; f.Peak != 90 {
+		t.Errorf("the cell's tree, with the child: %+v", f)
+	}
+	for id, f := range nth(t, r, model.Statement, 0).Tree {
+		if f.Peak != 50 && id == "cpu.resident" {
+			t.Errorf("the statement's tree, without it: %+v", f)
+		}
+	}
+	reporttest.Timeline(t, r)
+}

@@ -38,6 +38,7 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 	}
 	moved[b.PID] = own
 	b = t.withAttached(b, moved)
+	r.isOne(b, &own)
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
 	t.invariants.segment(b, moved, t)
@@ -52,6 +53,15 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 func (r *root) follows(b *event.Boundary) {
 	if b.Time <= r.drawnAt {
 		b.Time = min(r.drawnAt, math.MaxInt64-1) + 1
+	}
+}
+
+// isOne gives a tree that is its attached process alone what that has. A process is in the tree until its last boundary; the kernel half takes out what it had a
+// moment later, and reads a tree and its processes one after another. Where a process may have begun without a boundary it is not known who is alone.
+func (r *root) isOne(b *event.Boundary, own *movement) {
+	isKnown := r.crowded == (shedding{}) && b.Refused[event.RefusedBoundaries] == 0 && b.Kind != event.Attached
+	if isKnown && len(r.living) == 1 && r.living[0].parent == 0 && r.living[0].info.PID == b.PID {
+		b.Tree, b.TreeHigh = *own.value, *own.high
 	}
 }
 
