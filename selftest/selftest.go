@@ -54,6 +54,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		Schema: Schema, Tracer: o.Tracer, Kernel: ledger.KernelRelease(), CPUs: runtime.NumCPU(),
 		Workloads: []Test{}, Cells: []Test{}, Notes: []string{},
 	}}
+	defer ledger.KeepSources()()
 	t.printHead()
 	err := t.runAll(ctx)
 	t.result.Passed = err == nil

@@ -94,7 +94,7 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 	look = &lastLook{
 		fs: s.fs, log: s.log, report: &s.certificate, interpreters: &s.interpreters, targets: s.targets, asked: s.options.Holders, live: &s.live,
 	}
-	debug.SetGCPercent(windGC)
+	s.garbage.allow(windGC)
 	debug.FreeOSMemory()
 	var beside sync.WaitGroup
 	var residence []event.Event
@@ -102,7 +102,7 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 	surveys := look.surveys()
 	others := look.besideThem(surveys)
 	debug.FreeOSMemory()
-	debug.SetGCPercent(listingGC)
+	s.garbage.allow(listingGC)
 	beside.Go(func() { last = look.listVariables(surveys) })
 	look.findHolders(others)
 	debug.FreeOSMemory()
@@ -171,6 +171,7 @@ func (s *Session) Close() error {
 		errs = append(errs, s.ledger.Close())
 		s.ledger = nil
 	}
+	s.garbage.restore()
 	return errors.Join(errs...)
 }
 

@@ -207,11 +207,14 @@ func shed(g ledger.Group) records {
 func attached(t *testing.T, k *fakeKernel, o Options) *Session {
 	t.Helper()
 	k.woken = make(chan struct{}, 1)
-	percent := debug.SetGCPercent(100) // a session that ends changes it
+	percent := debug.SetGCPercent(100)
 	s := newSession(o)
 	t.Cleanup(func() {
-		debug.SetGCPercent(percent)
-		if err := s.Close(); err != nil || k.closed != 1 || k.probes.Load() != 0 {
+		err := s.Close()
+		if left := debug.SetGCPercent(percent); left != 100 {
+			t.Errorf("%d %% of garbage may stand after the session, want 100", left)
+		}
+		if err != nil || k.closed != 1 || k.probes.Load() != 0 {
 			t.Errorf("closed %d times, %d probes are left: %v", k.closed, k.probes.Load(), err)
 		}
 	})

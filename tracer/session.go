@@ -92,6 +92,7 @@ type Session struct {
 	lines        lines
 	glances      glances
 	early        earlyLook
+	garbage      garbage
 
 	heapCost    time.Duration                // what a malloc and its free cost the targets; 0 until known
 	checkpoints map[process.FileID]io.Closer // the probes for every process, by file

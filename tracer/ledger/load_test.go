@@ -148,9 +148,16 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from.keep()
-	if again, err := readSources(); err != nil || again != from {
-		t.Errorf("they were read again: %v", err)
+	for _, wanted := range []bool{false, true, false} { // where they are not wanted there is nothing to be found
+		release := func() {}
+		if wanted {
+			release = KeepSources()
+		}
+		from.keep()
+		again, err := readSources()
+		if release(); err != nil || (again == from) != wanted {
+			t.Errorf("wanted %v, kept %v: %v", wanted, again == from, err)
+		}
 	}
 }
 

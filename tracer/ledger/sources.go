@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 	"sync"
-	"weak"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
@@ -16,18 +15,41 @@ type sources struct {
 	multiUprobe bool                 // multi-uprobe links work here
 }
 
-// lastSources are those of the last load that succeeded, for the next one in this program. They are kept until the garbage collector wants their 10 MiB:
-// a session loads once.
-var lastSources struct {
+// kept are the sources of the last load that succeeded, as long as somebody wants them.
+var kept struct {
 	sync.Mutex
-	pointer weak.Pointer[sources]
+	wanted int
+	last   *sources
 }
 
-// readSources reads the sources, all at the same time. That the kernel has no types is for who asks for them to say.
+// KeepSources is for a program that loads more than once: what a load reads and tries first is kept for the next one, 10 MiB, until release is called.
+func KeepSources() (release func()) {
+	kept.Lock()
+	defer kept.Unlock()
+	kept.wanted++
+	return sync.OnceFunc(func() {
+		kept.Lock()
+		defer kept.Unlock()
+		if kept.wanted--; kept.wanted == 0 {
+			kept.last = nil
+		}
+	})
+}
+
+// keep keeps what has served a load, if it is wanted: what has not may have been read without the rights to.
+func (s *sources) keep() {
+	kept.Lock()
+	defer kept.Unlock()
+	if kept.wanted > 0 {
+		kept.last = s
+	}
+}
+
+// readSources reads the sources, all at the same time, unless they are kept. That the kernel has no types is for who asks for them to say.
 func readSources() (*sources, error) {
-	lastSources.Lock()
-	last := lastSources.pointer.Value()
-	lastSources.Unlock()
+	kept.Lock()
+	last := kept.last
+	kept.Unlock()
 	if last != nil {
 		return last, nil
 	}
@@ -42,11 +64,4 @@ func readSources() (*sources, error) {
 	}
 	s.object = object
 	return s, nil
-}
-
-// keep keeps what has served a load: what has not may have been read without the rights to.
-func (s *sources) keep() {
-	lastSources.Lock()
-	defer lastSources.Unlock()
-	lastSources.pointer = weak.Make(s)
 }
