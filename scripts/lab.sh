@@ -13,10 +13,15 @@ root=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}/lab
 pictures=${1:-}
 work=$(mktemp -d)
 running=()
+# JupyterLab's server may never end where it is stopped while one of its kernels starts.
 cleanup() {
-    local pid
-    for pid in "${running[@]}"; do kill "$pid" 2>/dev/null || true; done
-    for pid in "${running[@]}"; do wait "$pid" 2>/dev/null || true; done
+    kill "${running[@]}" 2>/dev/null || true
+    for _ in $(seq 300); do
+        kill -0 "${running[@]}" 2>/dev/null || break
+        sleep 0.1
+    done
+    kill -KILL "${running[@]}" 2>/dev/null || true
+    wait
     rm -rf "$work"
 }
 trap cleanup EXIT

@@ -1,5 +1,6 @@
 // One page of JupyterLab with a notebook.
 export const PATIENCE = 120000; // ms; the machine may be busy
+const TO_ANSWER = 45000; // ms, for a kernel that may have hung as it started
 
 export class Page {
   static async open(browser, info, notebook) {
@@ -15,6 +16,10 @@ export class Page {
     tab.on('pageerror', e => page.errors.push(String(e)));
     await tab.goto(`${info.url}lab/tree/${notebook}?reset&token=figures`);
     await page.ready();
+    if (!(await page.answers())) {
+      console.log(`${notebook}: the kernel did not answer after its start; again`);
+      await page.restart();
+    }
     return page;
   }
 
@@ -24,14 +29,30 @@ export class Page {
     this.errors = [];
   }
 
-  /** Until the notebook is there and its kernel idle. */
+  /** Until the notebook with all its cells is the one that commands are for, its session is there, and its kernel idle. */
   async ready() {
     await this.until('the notebook with its kernel', () =>
-      this.tab.evaluate(() => {
-        const widget = window.jupyterapp?.shell.currentWidget;
-        return widget?.sessionContext?.session?.kernel?.status === 'idle' && widget.content?.widgets?.length > 0;
-      })
+      this.tab.evaluate(path => {
+        const app = window.jupyterapp;
+        const panel = app?.shell.currentWidget;
+        if (panel?.context?.path !== path || !panel.context.isReady || !app.commands.isEnabled('notebook:run-cell')) {
+          return false;
+        }
+        const cells = panel.content.model?.cells.length;
+        const session = panel.sessionContext;
+        return cells > 0 && panel.content.widgets.length === cells && session.isReady && session.session?.kernel?.status === 'idle';
+      }, this.notebook)
     );
+  }
+
+  /** Whether the kernel answers what it is asked. That it is idle says only that it has answered its server. */
+  answers() {
+    return this.at((panel, patience) => {
+      const kernel = panel.sessionContext.session.kernel;
+      const late = new Promise(resolve => setTimeout(() => resolve(false), patience));
+      const asked = kernel.requestKernelInfo().then(() => kernel.requestCommInfo({}));
+      return Promise.race([late, asked.then(() => true, () => false)]);
+    }, TO_ANSWER);
   }
 
   /** Wait until that gives something; fails with what it was. */
@@ -43,17 +64,33 @@ export class Page {
         return found;
       }
       if (Date.now() > deadline) {
-        await this.picture(process.env.LAB_FAILED ?? '/dev/null').catch(() => undefined);
-        const panel = await this.tab.evaluate(() => document.querySelector('.jp-ipytracer-panel')?.textContent.slice(-300)).catch(() => '');
-        throw new Error(`${this.notebook}: not seen: ${what}; errors of the page: ${this.errors.slice(0, 5).join(' | ')}; the panel ends in: ${panel}`);
+        throw await this.failure(`not seen: ${what}`);
       }
       await new Promise(resolve => setTimeout(resolve, 100));
     }
   }
 
+  /** An error, with the state of the page. */
+  async failure(what) {
+    await this.picture(process.env.LAB_FAILED ?? '/dev/null').catch(() => undefined);
+    const state = await this.tab.evaluate(() => {
+      const panel = window.jupyterapp?.shell.currentWidget;
+      const kernel = panel?.sessionContext?.session?.kernel;
+      const cells = panel?.content?.widgets ?? [];
+      return JSON.stringify({
+        kernel: kernel && [kernel.status, kernel.connectionStatus],
+        active: panel?.content?.activeCell?.model.id,
+        running: cells.filter(w => w.model.executionState === 'running').map(w => w.model.id),
+        dialogs: [...document.querySelectorAll('.jp-Dialog, .Toastify__toast')].map(d => d.textContent),
+        panel: document.querySelector('.jp-ipytracer-panel')?.textContent.slice(-300)
+      });
+    }).catch(String);
+    return new Error(`${this.notebook}: ${what}; errors of the page: ${this.errors.slice(0, 5).join(' | ')}; its state: ${state}`);
+  }
+
   /** Run a command of JupyterLab's, without waiting for what it starts. */
   command(id, args = {}) {
-    return this.tab.evaluate((id, args) => void window.jupyterapp.commands.execute(id, args).catch(() => {}), id, args);
+    return this.tab.evaluate((id, args) => void window.jupyterapp.commands.execute(id, args).catch(why => console.error(`${id}: ${why}`)), id, args);
   }
 
   /** Something of the notebook: look is called in the page with the notebook's widget and the argument. */
@@ -72,18 +109,31 @@ export class Page {
     }, id);
   }
 
-  /** Run one cell, to its end. */
+  /** Run one cell, to its end. Where JupyterLab says that it has not run it (its connection was made anew meanwhile), again. */
   async run(id) {
-    await this.show(id);
-    const before = await this.at((panel, id) => panel.content.widgets.find(w => w.model.id === id).model.executionCount, id);
-    await this.command('notebook:run-cell');
-    await this.until(`${id} has run`, () =>
-      this.at((panel, [id, before]) => {
-        const now = panel.content.widgets.find(w => w.model.id === id).model.executionCount;
-        return now !== null && now !== before;
-      }, [id, before])
-    );
-    await this.idle();
+    for (let tries = 0; tries < 4; tries++) {
+      await this.show(id);
+      const why = await this.at((panel, [id, patience]) => {
+        const cell = panel.content.activeCell;
+        if (cell?.model.id !== id) {
+          return `the active cell is ${cell?.model.id}`;
+        }
+        const late = new Promise(resolve => setTimeout(() => resolve('late'), patience));
+        const ran = window.jupyterapp.commands.execute('notebook:run-cell').then(
+          ok => (ok === true && cell.model.executionCount !== null ? null : `JupyterLab says ${ok}, its number is ${cell.model.executionCount}`),
+          String
+        );
+        return Promise.race([late, ran]);
+      }, [id, PATIENCE]);
+      if (why === null) {
+        return this.idle();
+      }
+      if (why === 'late') {
+        throw await this.failure(`${id} does not end`);
+      }
+      console.log(`${this.notebook}: ${id} has not run: ${why}; again`);
+    }
+    throw await this.failure(`${id} does not run`);
   }
 
   idle() {
@@ -214,18 +264,17 @@ export class Page {
   async reload() {
     await this.tab.reload();
     await this.ready();
+    await this.until('an answer of the kernel', () => this.answers());
   }
 
   /** Restart the kernel. Where a request comes before ipykernel 7.2 has its locks, it never answers (TraitError: _control_lock): again, then. */
   async restart() {
     for (let tries = 0; tries < 4; tries++) {
-      const answers = await this.at(panel => {
-        const kernel = panel.sessionContext.session.kernel;
-        const late = new Promise(resolve => setTimeout(() => resolve(false), 45000));
-        const asked = kernel.restart().then(() => kernel.requestKernelInfo()).then(() => kernel.requestCommInfo({}));
-        return Promise.race([late, asked.then(() => true, () => false)]);
-      });
-      if (answers) {
+      const began = await this.at((panel, patience) => {
+        const late = new Promise(resolve => setTimeout(() => resolve(false), patience));
+        return Promise.race([late, panel.sessionContext.session.kernel.restart().then(() => true, () => false)]);
+      }, TO_ANSWER);
+      if (began && (await this.answers())) {
         return this.idle();
       }
       console.log(`${this.notebook}: the kernel did not answer after its restart; again`);
