@@ -276,7 +276,7 @@ def _between():
     return [
         Cell("thread_after_cell", """
             def later():
-                time.sleep(0.4)
+                while not T.is_over(): time.sleep(0.01)
                 T.free.spike(b"between", 64 * T.MiB)
             threading.Thread(target=later, daemon=True).start()
             """, request={"wait_for": "between/after"}, proof=between, meters=starter,
@@ -284,7 +284,7 @@ def _between():
         innocent("pass_after_thread"),
         Cell("task_after_cell", """
             async def later():
-                await asyncio.sleep(0.4)
+                while not T.is_over(): await asyncio.sleep(0.01)
                 T.gil.spike(b"between", 64 * T.MiB)
             task = asyncio.ensure_future(later())
             """, front_ends=["kernel"], request={"wait_for": "between/after"}, proof=between, meters=nothing(),

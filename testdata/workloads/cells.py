@@ -11,7 +11,8 @@ One cell in the JSON:
     front_ends, requires      where it can run; Python modules it needs
     needs                     cells that must have run before it (a selection brings them along)
     request                   silent, store_history (kernel only); interrupt_at: SIGINT once this mark was made;
-                              wait_for: the driver lets this mark come before it goes on (work between cells)
+                              wait_for: when the cell is over the driver says so (truth.is_over), and lets this mark come before
+                              it goes on (work between cells)
     status                    ok | error | interrupted
     execution_count           In[N] when exactly the listed cells run in a fresh IPython; null when it takes none
     statements                line of each top-level statement of the cell, in order; `ran`: how many of them began

@@ -72,6 +72,7 @@ class Workspace:
         # A chroot must see it: not $TMPDIR, which may lie outside what the caller has bound.
         self.path = tempfile.mkdtemp(prefix="ipytracer-workload-", dir="/tmp")
         self.log, self.read = os.path.join(self.path, "marks"), 0
+        self.over = self.log + ".over"      # is there when a cell is over whose work comes behind it: truth.is_over
         try:
             self._fill()
         except BaseException:
@@ -205,7 +206,9 @@ def one_cell(workspace, session, cell, out):
     try:
         result = session.run(cell, marks)
         if "skipped" not in result and "wait_for" in cell.request:
-            workspace.wait_for_mark(cell.request["wait_for"], marks, 20, session.settle)
+            open(workspace.over, "w").close()
+            workspace.wait_for_mark(cell.request["wait_for"], marks, workspace.opts.timeout, session.settle)
+            os.remove(workspace.over)
     except Failure as e:
         raise Failure("cell %s: %s" % (cell.name, e))
     if cell.name == "prelude" and result["status"] != "ok":
