@@ -150,3 +150,40 @@ func TestTreeOfTheFirstChild(t *testing.T) {
 	}
 	reporttest.Timeline(t, r)
 }
+
+// TestTreeOfOne: while the attached process is alone its tree has what it has, though another of its threads touches a page, or gives some
+// back, between the kernel half's look at the one and at the other. Beside a child the tree's own values count.
+func TestTreeOfOne(t *testing.T) {
+	const page = 4096
+	for _, between := range []event.Bytes{page, -3 * page} {
+		s := newScript()
+		moved := func(b *event.Boundary) {
+			b.Tree[event.Resident] += between
+			b.TreeHigh[event.Resident] += between
+		}
+		cell := func(number uint64) {
+			s.inputs++
+			s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs = number, s.inputs }, moved)
+			s.to(main, 110*page)
+			s.to(main, 105*page)
+			s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = number, event.OutcomeOK }, moved)
+		}
+		s.to(main, 100*page)
+		cell(1)
+		s.born(200, 30*page)
+		s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
+		cell(2)
+		s.boundary(event.ProcessExit, 200)
+		s.order = []int32{main}
+		s.boundary(event.Detached, main)
+		r := s.run(t)
+		alone, beside := nth(t, r, model.Cell, 0), nth(t, r, model.Cell, 1)
+		expect(t, "its own", resident(alone), [3]int64{100 * page, 110 * page, 105 * page})
+		if len(alone.Tree) != 0 {
+			t.Errorf("a tree of one has figures of its own: %+v", alone.Tree)
+		}
+		with := beside.Tree["cpu.resident"]
+		expect(t, "beside a child", [2]int64{with.Start, with.End}, [2]int64{135*page + int64(between), 135*page + int64(between)})
+		reporttest.Timeline(t, r)
+	}
+}
