@@ -97,7 +97,7 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 			_ = l.Close()
 		}
 	}()
-	spec := from.object.Copy()
+	spec := from.toConfigure()
 	if err := l.configure(spec, from, o); err != nil {
 		return nil, err
 	}

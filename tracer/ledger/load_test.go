@@ -148,6 +148,9 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if p := from.object.Programs["heap_enter"]; len(p.Instructions) < 100 || p.AttachType == ebpf.AttachTraceUprobeMulti {
+		t.Errorf("what was chosen for a load is in its sources: %d instructions, %v", len(p.Instructions), p.AttachType)
+	}
 	for _, wanted := range []bool{false, true, false} { // where they are not wanted there is nothing to be found
 		release := func() {}
 		if wanted {

@@ -22,6 +22,26 @@ var kept struct {
 	last   *sources
 }
 
+// toConfigure is the object for one load, which changes what belongs to maps, variables and programs. Instructions are most of it, and are shared: they are
+// replaced, not changed.
+func (s *sources) toConfigure() *ebpf.CollectionSpec {
+	own := &ebpf.CollectionSpec{
+		Maps: map[string]*ebpf.MapSpec{}, Programs: map[string]*ebpf.ProgramSpec{}, Variables: map[string]*ebpf.VariableSpec{},
+		Types: s.object.Types, ByteOrder: s.object.ByteOrder,
+	}
+	for name, m := range s.object.Maps {
+		own.Maps[name] = m.Copy()
+	}
+	for name, p := range s.object.Programs {
+		shallow := *p
+		own.Programs[name] = &shallow
+	}
+	for name, v := range s.object.Variables {
+		own.Variables[name] = v.Copy()
+	}
+	return own
+}
+
 // KeepSources is for a program that loads more than once: what a load reads and tries first is kept for the next one, 10 MiB, until release is called.
 func KeepSources() (release func()) {
 	kept.Lock()
