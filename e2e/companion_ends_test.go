@@ -278,7 +278,7 @@ func TestCompanionInChroots(t *testing.T) {
 			tr := attach(t, n.pid)
 			n.loads()
 			n.showsAt("x = bytearray(64 << 20)", "need 64.")
-			n.showsAt("import time\nx = None; x = bytearray(96 << 20); time.sleep(3)", "runs ", "need ")
+			n.showsAt(request{"code": "x = None; x = bytearray(96 << 20)\nUNTIL_SHOWN", "until": "runs "}, "runs ", "need ")
 			n.showsAt(request{"code": longCell, "interrupt_at": "begun"}, "interrupted")
 			n.showsAt("%tracer table", "need")
 			n.told(tr, told)

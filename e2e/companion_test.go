@@ -181,7 +181,7 @@ func (n *notebook) run(cell string) string {
 func (n *notebook) shownBy(cell string) []string {
 	n.t.Helper()
 	s := n.asks(cell)
-	if s.Seconds > 10 {
+	if s.Seconds > 60 { // seconds: nothing that is asked for may hold a cell up, on a busy machine too
 		n.t.Errorf("%q took %.1f s", cell, s.Seconds)
 	}
 	return s.Outputs
@@ -232,7 +232,7 @@ func TestCompanionInAKernel(t *testing.T) {
 	second := attach(t, n.pid)
 	n.shows("y = bytearray(48 << 20); del y", "peaked 48.0")
 	n.shows("1/0", "need")
-	long := n.shownBy("import time\nx = bytearray(32 << 20)\ntime.sleep(2.5)\ndel x")
+	long := n.asks(request{"code": "x = bytearray(32 << 20)\nUNTIL_SHOWN\ndel x", "until": "runs "}).Outputs
 	if len(long) < 2 || !strings.Contains(long[0], "runs ") || !strings.Contains(long[0], "at most") {
 		t.Errorf("a long cell shows %q", long)
 	}

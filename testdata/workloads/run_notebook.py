@@ -9,6 +9,7 @@ A line is a cell's text, or what a front end may do besides:
     {"code": …, "silent": true, "store_history": false}    a request as of an extension, or of a variables' view
     {"code": …, "subshell": true}                          beside the cells of the main shell (ipykernel 7)
     {"code": …, "interrupt_at": "begun"}                   SIGINT as soon as the cell has printed that
+    {"code": …, "until": "runs "}                          a line UNTIL_SHOWN of it waits until that is shown below the cell
     {"restart": true}                                      a new kernel; the answer has its "pid", too
 """
 
@@ -22,6 +23,8 @@ from jupyter_client.manager import KernelManager
 
 PATIENCE = 180       # seconds
 CHROOTED = "chrooted"
+# It waits for as long as is needed, on a busy machine too.
+WAIT = "import os, time; end = time.monotonic() + %d\nwhile not os.path.exists(%r) and time.monotonic() < end: time.sleep(0.01)"
 
 
 def say(**what):
@@ -65,6 +68,9 @@ class Notebook:
 
     def run(self, request):
         """Run a cell: what was shown below it, as text, and how it ended."""
+        until, flag = request.get("until"), os.path.join(self.folder.name, "shown")
+        if until:
+            request = dict(request, code=request["code"].replace("UNTIL_SHOWN", WAIT % (PATIENCE, flag)))
         message = self.client.session.msg("execute_request", {
             "code": request["code"], "silent": request.get("silent", False), "store_history": request.get("store_history", True),
             "user_expressions": {}, "allow_stdin": False, "stop_on_error": False})
@@ -79,6 +85,8 @@ class Notebook:
             text = text_of(got)
             if text is not None:
                 shown.append(text)
+            if until and until in (text or ""):
+                open(flag, "w").close()
             if interrupt and interrupt in (text or ""):
                 interrupt = None
                 self.manager.interrupt_kernel()
@@ -87,6 +95,8 @@ class Notebook:
         while True:
             got = self.client.get_shell_msg(timeout=PATIENCE)
             if got["parent_header"].get("msg_id") == number:
+                if os.path.exists(flag):
+                    os.remove(flag)
                 return shown, got["content"]["status"]
 
     def _subshell(self):
