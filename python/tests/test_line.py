@@ -9,7 +9,7 @@ import time
 import unittest
 from unittest import mock
 
-from ipytracer import _packets
+from ipytracer import _line, _packets
 from ipytracer._line import Line
 
 from . import fake
@@ -17,6 +17,9 @@ from . import fake
 
 class LineTest(unittest.TestCase):
     def setUp(self):
+        patience = mock.patch.object(_line, "ASKED_FOR", 20.0)      # a busy machine
+        patience.start()
+        self.addCleanup(patience.stop)
         self.line = Line()
         self.addCleanup(self.line.close)
 
