@@ -217,7 +217,8 @@ func TestCompanionStoppedTracer(t *testing.T) {
 }
 
 // forks are cells whose children have the line's socket: one leaves it alone, one is a pool's, one that Python has not heard of writes on it. Python would wait
-// for ever in such a child if another thread of the parent had asked for the GIL by then, as they do on a busy machine: they are given it once, and ask no more.
+// for ever in such a child if another thread of the parent had asked for the GIL by then, or waited for it while the child gives it up. So the threads are given
+// it once and ask no more, and the child keeps it.
 var forks = []string{`
 import multiprocessing, os, ctypes
 def asks(n):
@@ -237,11 +238,11 @@ ours, interval = ipytracer._line.LINE._ours.fileno(), sys.getswitchinterval()
 sys.setswitchinterval(3600)
 once = threading.Thread(target=int)
 once.start(); once.join()
-child = ctypes.PyDLL(None).fork()
+libc = ctypes.PyDLL(None)
+child = libc.fork()
 if not child:
     for _ in range(20):
-        try: os.write(ours, b"x" * 3000)
-        except OSError: break
+        if libc.write(ours, b"x" * 3000, 3000) < 0: break
     compile("", "<ipytracer:ask>", "exec")
     os._exit(0)
 sys.setswitchinterval(interval)
