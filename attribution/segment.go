@@ -16,7 +16,9 @@ type movement struct {
 	waited              bool // of more than the segment that ends
 }
 
-func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
+func (t *Tracker) settle(drawn *event.Boundary, readings []*event.Reading) {
+	one := *drawn // others keep what the event says
+	b := &one
 	t.boundaries++
 	t.numbered = max(t.numbered, b.Number)
 	r := t.root(b.Root)
@@ -37,7 +39,7 @@ func (t *Tracker) settle(b *event.Boundary, readings []*event.Reading) {
 		own.high, own.looked = highest(*own.high, before.high), highest(*own.looked, before.looked)
 	}
 	moved[b.PID] = own
-	b = t.withAttached(b, moved)
+	t.withAttached(b, moved)
 	r.isOne(b, &own)
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
@@ -65,27 +67,18 @@ func (r *root) isOne(b *event.Boundary, own *movement) {
 	}
 }
 
-// withAttached is a boundary whose tree was at least as high as the attached process: all that it has is the tree's. The kernel half keeps no
-// maximum of a tree before its first child, which may begin anywhere in a segment.
-func (t *Tracker) withAttached(b *event.Boundary, moved moves) *event.Boundary {
-	isTold := true
+// withAttached makes a boundary's tree at least as high as the attached process: all that it has is the tree's. The kernel half keeps no maximum of a tree
+// before its first child, which may begin anywhere in a segment.
+func (t *Tracker) withAttached(b *event.Boundary, moved moves) {
 	for pid, m := range moved {
 		p := t.processes[pid]
 		if m.waited || p == nil || p.parent != 0 || p.session == nil || p.root != b.Root {
 			continue
 		}
 		for _, meter := range t.gpus.meters {
-			if m.high[meter] <= b.TreeHigh[meter] {
-				continue
-			}
-			if isTold { // others keep what the event says
-				higher := *b
-				b, isTold = &higher, false
-			}
-			b.TreeHigh[meter] = m.high[meter]
+			b.TreeHigh[meter] = max(b.TreeHigh[meter], m.high[meter])
 		}
 	}
-	return b
 }
 
 // gather is what the readings that came with a boundary, and those that waited for one, say of its segment. Two CPUs' boundaries may pass each
