@@ -178,11 +178,13 @@ def killed(nobody):
 def records(nobody):
     """packaging/ipytracer@.service, on the same kernel."""
     unit = "ipytracer@%d" % nobody.pid
+    recorded = lambda: glob.glob("/var/lib/ipytracer/%d-*.arrows" % nobody.pid)
     command("systemctl", "start", unit)
+    until("its recording, which has its name once the probes are in place", recorded)  # a cell that runs meanwhile is seen in part
     nobody.shows("x = bytearray(48 << 20); del x", "need 48.0")
     command("systemctl", "stop", unit)
     how = shown(unit, "Result"), shown(unit, "ExecMainStatus")
-    recordings = glob.glob("/var/lib/ipytracer/%d-*.arrows" % nobody.pid)
+    recordings = recorded()
     holds("ipytracer@PID ends well and leaves one recording", how == ("success", "0") and len(recordings) == 1, (how, recordings))
     report = json.loads(command("/usr/local/bin/tracer", "report", "--format", "json", recordings[0]))
     cells = [w for w in report["windows"] if w["kind"] == "cell" and w["source"].startswith("x = bytearray(48")]
