@@ -18,7 +18,8 @@ class Waits(LineTest):
     def setUp(self):
         super().setUp()
         self.now, self.waits, self.arrives = 1000.0, [], lambda seconds: None
-        patches = (mock.patch.object(_line, "time", types.SimpleNamespace(monotonic=lambda: self.now)), mock.patch.object(_api, "LINE", self.line),
+        patches = (mock.patch.object(_line, "ASKED_FOR", CELL),  # as it is: by this clock no machine is busy
+                   mock.patch.object(_line, "time", types.SimpleNamespace(monotonic=lambda: self.now)), mock.patch.object(_api, "LINE", self.line),
                    mock.patch.object(_line.Line, "_readable", lambda line, seconds: self.wait(seconds)),
                    mock.patch("ipytracer._experiment.LINE", self.line))
         self.tracer = fake.Tracer().__enter__()
