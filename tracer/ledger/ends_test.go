@@ -3,6 +3,7 @@ package ledger
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -36,16 +37,14 @@ func (s *storm) Boundary(b *event.Boundary, x BoundaryExtra) {
 	}
 }
 
-// rage carries the storm out. The program itself lives on.
-func (s *storm) rage(t *testing.T) *Ledger {
+// attachedProgram compiles a program of testdata, and attaches to it once it has said a line.
+func attachedProgram(t *testing.T, l *Ledger, name string, args ...string) (io.Writer, *bufio.Scanner) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "storms")
-	if out, err := exec.Command("cc", "-O1", "-Wall", "-Werror", "-pthread", "-o", path, "testdata/storms.c").CombinedOutput(); err != nil {
+	path := filepath.Join(t.TempDir(), name)
+	if out, err := exec.Command("cc", "-O1", "-Wall", "-Werror", "-pthread", "-o", path, "testdata/"+name+".c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	s.options.lingering = s.lingering
-	l := load(t, s.options)
-	cmd := exec.Command(path, s.kind, fmt.Sprint(s.rounds), fmt.Sprint(s.threads))
+	cmd := exec.Command(path, args...)
 	in, out, err := piped(t, cmd)
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +56,15 @@ func (s *storm) rage(t *testing.T) *Ledger {
 	if _, err := l.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
 		t.Fatal(err)
 	}
+	return in, lines
+}
+
+// rage carries the storm out. The program itself lives on.
+func (s *storm) rage(t *testing.T) *Ledger {
+	t.Helper()
+	s.options.lingering = s.lingering
+	l := load(t, s.options)
+	in, lines := attachedProgram(t, l, "storms", s.kind, fmt.Sprint(s.rounds), fmt.Sprint(s.threads))
 	for slot := uint32(0); s.starved && l.objects.FreeSlots.LookupAndDelete(nil, &slot) == nil; {
 	}
 	done := make(chan string, 1)

@@ -280,7 +280,7 @@ func (l *Ledger) accept(b *kernelBoundary, sink Sink) error {
 	default:
 		out, extra := decodeBoundary(b)
 		l.rings.devices.boundary(&out)
-		if err := l.acceptBoundary(&out, extra, sink); err != nil {
+		if err := l.rings.order.accepts(&out, extra, l.objects.NextTicket, sink); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package ledger
 import (
 	"fmt"
 
+	"github.com/cilium/ebpf"
+
 	"ipytracer/event"
 )
 
@@ -80,31 +82,16 @@ func (o *segmentOrder) ripe(ticket uint64) int {
 	return -1
 }
 
-// acceptBoundary hands on a boundary, or keeps it until those of earlier segments have come. Whoever cut the tree before it had drawn a ticket by
-// then.
-func (l *Ledger) acceptBoundary(b *event.Boundary, extra BoundaryExtra, sink Sink) error {
-	o := &l.rings.order
+// accepts hands on a boundary, or keeps it until those of earlier segments have come. Whoever cut the tree before it had drawn a ticket by then.
+func (o *segmentOrder) accepts(b *event.Boundary, extra BoundaryExtra, nextTicket *ebpf.Variable, sink Sink) error {
 	if b.Segment <= o.due(b.Root) {
 		o.handOn(b, extra, sink)
 		return nil
 	}
 	e := &earlyBoundary{boundary: *b, extra: extra}
-	if err := l.objects.NextTicket.Get(&e.until); err != nil {
+	if err := nextTicket.Get(&e.until); err != nil {
 		return fmt.Errorf("read the next ticket: %w", err)
 	}
 	o.early = append(o.early, e)
-	return nil
-}
-
-// releases is how often, at most, what waits at the end is waited for: each time something goes on.
-const releases = 64
-
-// releaseAll waits for the boundaries that others wait for, and hands on all of them.
-func (l *Ledger) releaseAll(sink Sink) error {
-	for i := 0; i < releases && len(l.rings.order.early) > 0; i++ {
-		if err := l.recover(l.rings.order.early[0].until, true, sink); err != nil {
-			return err
-		}
-	}
 	return nil
 }

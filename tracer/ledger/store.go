@@ -61,6 +61,9 @@ func (r *rings) read() uint64 { return r.records + r.delivered }
 // hold is how many bytes are in the rings, those of records that are being written as well.
 func (r *rings) hold() int { return r.boundaries.AvailableBytes() + r.changes.AvailableBytes() }
 
+// releases is how often, at most, boundaries that wait for others are waited for at the end: each time something goes on.
+const releases = 64
+
 // Drain hands on everything that has been drawn until now, also what other CPUs are still writing. It ends a session: with [Ledger.Poll] that
 // comes with the next one.
 func (l *Ledger) Drain(sink Sink) error {
@@ -82,7 +85,12 @@ func (l *Ledger) Drain(sink Sink) error {
 	if err := l.recover(next, true, sink); err != nil {
 		return err
 	}
-	return l.releaseAll(sink)
+	for i := 0; i < releases && len(l.rings.order.early) > 0; i++ { // what waits for other boundaries
+		if err := l.recover(l.rings.order.early[0].until, true, sink); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wait is a wait for another CPU, with a bound. The zero value has not begun.

@@ -1,10 +1,7 @@
 package ledger
 
 import (
-	"bufio"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -23,22 +20,7 @@ func TestTreeIsItsSum(t *testing.T) {
 			if !l.Capabilities().ExactResident {
 				t.Skip("this kernel has one counter for all CPUs")
 			}
-			path := filepath.Join(t.TempDir(), "sums")
-			if out, err := exec.Command("cc", "-O1", "-Wall", "-Werror", "-pthread", "-o", path, "testdata/sums.c").CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			cmd := exec.Command(path, "10")
-			in, out, err := piped(t, cmd)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines := bufio.NewScanner(out)
-			if !lines.Scan() {
-				t.Fatal("the program has ended")
-			}
-			if _, err := l.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
-				t.Fatal(err)
-			}
+			in, lines := attachedProgram(t, l, "sums", "10")
 			fmt.Fprintln(in, "go")
 			for round := range 100 {
 				fmt.Fprintln(in, "round")
