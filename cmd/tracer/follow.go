@@ -76,12 +76,16 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 	if err != nil {
 		return tracer.Options{}, err
 	}
+	who, err := invoker.Find()
+	if err != nil {
+		return tracer.Options{}, err
+	}
 	if o.Native && o.NoStacks {
 		return tracer.Options{}, usageError{errors.New("--native and --no-stacks exclude each other")}
 	}
 	return tracer.Options{
 		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Native: o.Native, Heap: o.Heap,
-		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit,
+		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit, MayLimit: who.MayChange,
 	}, nil
 }
 
