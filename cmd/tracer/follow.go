@@ -21,6 +21,7 @@ import (
 	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/recorder"
 	"ipytracer/tracer/userfile"
+	"ipytracer/words"
 )
 
 // SessionOptions are the flags of the commands that trace.
@@ -177,7 +178,7 @@ func (s *session) abandon() {
 
 // listen has notebooks told what they ask, from now on.
 func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
-	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken()}, tracker)
+	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }}, tracker)
 	s.asked = &asked{session: s, reports: tracker}
 	if s.both != nil {
 		s.asked.shared = true
