@@ -142,14 +142,15 @@ func (t *selftest) runAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if t.WithoutCells || !t.wantsCells() {
+	if t.WithoutCells || !WantsCells(t.Only) {
 		return nil
 	}
 	return t.cells(ctx)
 }
 
-func (t *selftest) wantsCells() bool {
-	return len(t.Only) == 0 || slices.ContainsFunc(cellTests, func(c cellTest) bool { return slices.Contains(t.Only, c.name) })
+// WantsCells reports whether the tests of some names compare cells, for which a Python is started. No names are all tests.
+func WantsCells(only []string) bool {
+	return len(only) == 0 || slices.ContainsFunc(cellTests, func(c cellTest) bool { return slices.Contains(only, c.name) })
 }
 
 const (

@@ -60,7 +60,7 @@ func runSelftest(ctx context.Context, o SelftestOptions, c console) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
-	python, err := choosePython(ctx, o.Python)
+	python, err := choosePython(ctx, o.Python, o.Only)
 	if err != nil {
 		return err
 	}
@@ -93,12 +93,16 @@ func checkNames(only []string) error {
 	return nil
 }
 
-// choosePython asks the named Python, or those that are installed. It returns nil where there is none.
-func choosePython(ctx context.Context, named string) (*selftest.Python, error) {
+// choosePython asks the named Python, or those that are installed if a test of these names takes one: to ask them takes a second. It returns nil where
+// there is none, or none is needed.
+func choosePython(ctx context.Context, named string, only []string) (*selftest.Python, error) {
 	switch named {
 	case noPython:
 		return nil, nil
 	case "":
+		if !selftest.WantsCells(only) {
+			return nil, nil
+		}
 		var paths []string
 		for _, installed := range doctor.InstalledPythons(invokerHome()) {
 			if installed.Supported {
