@@ -6,6 +6,7 @@ package doctor
 import (
 	"context"
 
+	"ipytracer/tracer/filecache"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/look"
 	"ipytracer/tracer/process"
@@ -87,6 +88,7 @@ func Examine(ctx context.Context, fs process.FS, o Options) (Diagnosis, error) {
 	if o.PID != 0 {
 		return d, d.judge(ctx, o.PID)
 	}
+	d.cache(filecache.Folder)
 	d.gpus(lookForGPUs(ctx, fs))
 	d.lookAtRunning(ctx)
 	d.lookAtFiles(ctx)

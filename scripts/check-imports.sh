@@ -34,7 +34,7 @@ report/sheet: model words report/escape report/markdown
 report/reporttest: model report jsonschema
 
 workload: event unix
-doctor: report/escape report/text tracer tracer/cpython tracer/gpu tracer/ledger tracer/look tracer/numpy tracer/process words workload
+doctor: report/escape report/text tracer tracer/cpython tracer/filecache tracer/gpu tracer/ledger tracer/look tracer/numpy tracer/process words workload
 inventory: tracer tracer/gpu tracer/look tracer/process
 selftest: attribution event model report/escape report/text tracer tracer/invoker tracer/launch tracer/ledger words workload
 
@@ -50,6 +50,7 @@ tracer/display: model report/live tcell unix x/term
 python:
 tracer/limit: tracer/confine tracer/process words unix
 tracer/counting: unix
+tracer/filecache: unix
 tracer/serving: tracer/limit tracer/process unix
 cmd/tracer: tracer/serving tracer/suspend go-systemd
 tracer/elffile:
@@ -57,7 +58,7 @@ tracer/elffile/elftest: tracer/elffile
 tracer/machine: tracer/elffile x86asm
 tracer/cpython: tracer/elffile tracer/machine
 tracer/libc: tracer/elffile tracer/machine
-tracer/numpy: tracer/machine
+tracer/numpy: tracer/elffile tracer/machine
 tracer/cuda: event tracer/elffile tracer/machine
 tracer/native: tracer/elffile demangle
 tracer/holders: event tracer/cpython unix
@@ -69,9 +70,9 @@ tracer/gpu/gputest:
 tracer/nvmlhelper: tracer/confine tracer/gpu tracer/userfile unix
 tracer/suspend: tracer/cuda tracer/gpu tracer/process
 tracer/ledger: event ebpf unix
-tracer: event tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/elffile tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/nvmlhelper tracer/process tracer/resident tracer/userfile unix
+tracer: event tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/elffile tracer/filecache tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/nvmlhelper tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/nvmlhelper tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook report/html report/sheet
+cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/filecache tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/nvmlhelper tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook report/html report/sheet
 bench/made: event recording
 bench/numpysites: tracer
 bench/recording: attribution/attributiontest bench/made event

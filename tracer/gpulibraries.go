@@ -21,6 +21,7 @@ type libraryInstrument struct {
 	inert
 	host
 	target    *target
+	analyses  *analyses
 	libraries []*library
 	crowded   [cuda.Runtime + 1]bool // by kind: said that some have no room
 
@@ -35,6 +36,15 @@ type library struct {
 	sites  cuda.Sites
 	probes map[ledger.Group]io.Closer // those that are in place
 	told   bool                       // that it tells nothing of GPUs
+}
+
+// libraryAnalysis is how it is kept what is found out about libraries of a kind.
+func libraryAnalysis(kind cuda.Kind) analysis[cuda.Sites] {
+	return analysis[cuda.Sites]{
+		subject: fmt.Sprintf("library %d", kind),
+		find:    func(r io.ReaderAt) (cuda.Sites, error) { return cuda.Find(r, kind) },
+		places:  cuda.Sites.Offsets,
+	}
 }
 
 // close takes all probes out and closes the file.
@@ -126,7 +136,7 @@ func (i *libraryInstrument) library(id process.FileID) *library {
 // adopt puts probes on a library. It takes the file over.
 func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
 	name, pid := clean(file.Mapping.Path), i.target.pid
-	sites, err := cuda.Find(file.File, kind)
+	sites, err := libraryAnalysis(kind).of(i.analyses, pid, file, file.File)
 	l := &library{file: file, kind: kind, sites: sites, probes: map[ledger.Group]io.Closer{}}
 	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be looked at again
 	if err != nil {

@@ -152,9 +152,9 @@ func (s *Session) equip(t *target) {
 	t.numpy = &numpyInstrument{host: s, target: t, counter: s, ahead: &s.ahead, log: s.log, small: s.options.SmallArrays}
 	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: s, target: t})
 	if !s.options.NoStacks {
-		t.instruments = append(t.instruments, &mappedInstrument{host: s, target: t}, &rulesInstrument{target: t, natives: &s.natives})
+		t.instruments = append(t.instruments, &mappedInstrument{host: s, target: t, analyses: &s.analyses}, &rulesInstrument{target: t, natives: &s.natives})
 	}
-	t.instruments = append(t.instruments, &libraryInstrument{host: s, target: t})
+	t.instruments = append(t.instruments, &libraryInstrument{host: s, target: t, analyses: &s.analyses})
 	if s.options.Heap {
 		t.instruments = append(t.instruments, &heapInstrument{host: s, target: t})
 	}

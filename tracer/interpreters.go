@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"io"
 
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/process"
@@ -15,12 +16,17 @@ func (i *interpreters) open(pid int) (_ *python, err error) {
 			p.close()
 		}
 	}()
-	if p.file, err = i.fs.InterpreterFile(pid, isPython); err != nil {
+	var found interpreter
+	if p.file, err = i.fs.InterpreterAmong(pid, func(file *process.MappedFile) (is bool) {
+		found, is = i.lookThrough(pid, file)
+		return is
+	}); err != nil {
 		return nil, err
 	}
-	if p.binary, p.sites, err = i.lookThrough(p.file); err != nil {
-		return nil, fmt.Errorf("pid %d: %w", pid, err)
+	if found.err != nil {
+		return nil, fmt.Errorf("pid %d: %w", pid, found.err)
 	}
+	p.binary, p.sites = found.binary, found.sites
 	if p.memory, err = i.fs.OpenMemory(pid); err != nil {
 		return nil, memoryClosed(pid, err)
 	}
@@ -36,56 +42,63 @@ func (i *interpreters) open(pid int) (_ *python, err error) {
 
 // interpreter is an interpreter's file that was looked through: that takes some hundredths of a second, in which a child may be over.
 type interpreter struct {
-	file   process.File
 	binary *cpython.Binary
 	sites  cpython.Sites
+	err    error // it is one that cannot be probed
 }
 
 // interpreters are those that a session has looked through, by file.
 type interpreters struct {
-	fs    process.FS
-	known map[readFile]interpreter
+	fs       process.FS
+	analyses *analyses // nil: nothing is kept for other sessions
+	known    map[readFile]interpreter
 }
 
 // maxInterpreters is how many a session remembers.
 const maxInterpreters = 16
 
-// lookThrough finds out what is to be known of an interpreter's file, once for each file as it is.
-func (i *interpreters) lookThrough(file *process.MappedFile) (*cpython.Binary, cpython.Sites, error) {
+// interpreterAnalysis is how what is found out about an interpreter's file is kept.
+var interpreterAnalysis = analysis[cpython.Facts]{
+	subject: "interpreter",
+	find:    interpreterFacts,
+	places:  func(f cpython.Facts) []uint64 { return f.Sites.Offsets() },
+}
+
+// interpreterFacts looks through a file. Facts that come with an error are those of an interpreter, if they have a version.
+func interpreterFacts(r io.ReaderAt) (cpython.Facts, error) {
+	binary, err := cpython.Open(r)
+	if err != nil {
+		return cpython.Facts{}, err
+	}
+	sites, err := binary.Sites()
+	return binary.Facts(sites), err
+}
+
+// lookThrough finds out what is to be known of a file that may be an interpreter's, once for each file as it is.
+func (i *interpreters) lookThrough(pid int, file *process.MappedFile) (found interpreter, is bool) {
 	key := identify(file)
 	if known, ok := i.known[key]; ok {
-		return known.binary, known.sites, nil
+		return known, true
 	}
-	if len(i.known) >= maxInterpreters {
-		return lookThrough(file.File)
-	}
-	own, err := file.Again() // the binary goes on reading it
+	facts, err := interpreterAnalysis.of(i.analyses, pid, file, file.File)
 	if err != nil {
-		return nil, cpython.Sites{}, err
+		return interpreter{err: err}, facts.Version.Minor != 0
 	}
-	binary, sites, err := lookThrough(own)
-	if err != nil {
-		own.Close()
-		return nil, sites, err
+	if found.binary, err = cpython.Recall(facts); err != nil {
+		return interpreter{err: err}, true
 	}
-	if i.known == nil {
-		i.known = map[readFile]interpreter{}
+	found.sites = facts.Sites
+	if len(i.known) < maxInterpreters {
+		if i.known == nil {
+			i.known = map[readFile]interpreter{}
+		}
+		i.known[key] = found
 	}
-	i.known[key] = interpreter{own, binary, sites}
-	return binary, sites, nil
+	return found, true
 }
 
-func lookThrough(file process.File) (binary *cpython.Binary, sites cpython.Sites, err error) {
-	if binary, err = cpython.Open(file); err == nil {
-		sites, err = binary.Sites()
-	}
-	return binary, sites, err
-}
-
-// close closes their files.
+// close lets go of what is kept for other sessions.
 func (i *interpreters) close() {
-	for _, one := range i.known {
-		one.file.Close()
-	}
+	i.analyses.close()
 	i.known = nil
 }

@@ -17,9 +17,13 @@ type mappedInstrument struct {
 	inert
 	host
 	target    *target
+	analyses  *analyses
 	libraries []*mappingLibrary
 	crowded   bool // said that some have no room
 }
+
+// callAnalysis is how it is kept where a C library asks for memory.
+var callAnalysis = analysis[libc.Calls]{subject: "mmap", find: libc.FindCalls, places: libc.Calls.Offsets}
 
 // mappingLibrary is a C library.
 type mappingLibrary struct {
@@ -60,7 +64,7 @@ func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 	}
 	l := &mappingLibrary{file: file}
 	i.libraries = append(i.libraries, l)
-	calls, err := libc.FindCalls(file.File)
+	calls, err := callAnalysis.of(i.analyses, pid, file, file.File)
 	if err == nil {
 		l.probes, err = i.probeFile(i.target, file, callPlacements(calls))
 	}

@@ -15,7 +15,16 @@ import (
 
 // modulesAhead are NumPy's extension modules in files that targets would load, looked through before they do, each once for all of a session's targets.
 type modulesAhead struct {
-	files map[readFile]*readAhead
+	files    map[readFile]*readAhead
+	analyses *analyses // nil: nothing is kept for other sessions
+}
+
+// moduleAnalysis is how what is found out about NumPy's extension module is kept, also that nothing is found.
+var moduleAnalysis = analysis[numpy.Sites]{
+	subject: "numpy",
+	find:    numpy.Find,
+	places:  numpy.Sites.Offsets,
+	refusal: numpy.Refusal,
 }
 
 // readAhead is NumPy's extension module in a file that a target would load, looked through before it does. That takes some
@@ -71,8 +80,8 @@ func identify(file *process.MappedFile) readFile {
 // of is what was found in a file, or will be; nil if it is not looked through.
 func (m *modulesAhead) of(file *process.MappedFile) *readAhead { return m.files[identify(file)] }
 
-// begin begins to look through a file, unless that was begun before.
-func (m *modulesAhead) begin(file *process.MappedFile) {
+// begin begins to look through a file that a process would load, unless that was begun before.
+func (m *modulesAhead) begin(pid int, file *process.MappedFile) {
 	if m.of(file) != nil || len(m.files) >= maxReadAhead {
 		return
 	}
@@ -85,13 +94,12 @@ func (m *modulesAhead) begin(file *process.MappedFile) {
 	}
 	a := &readAhead{name: file.Mapping.Path, done: make(chan struct{})}
 	m.files[identify(file)] = a
-	go a.read(own)
-}
-
-func (a *readAhead) read(file process.File) {
-	defer close(a.done)
-	defer file.Close()
-	a.sites, a.err = numpy.Find(file)
+	as := *file // the other one's mapping is yet to be known
+	go func() {
+		defer close(a.done)
+		defer own.Close()
+		a.sites, a.err = moduleAnalysis.of(m.analyses, pid, &as, own)
+	}()
 }
 
 // understood are those of a name that probes can be put in.
@@ -105,14 +113,14 @@ func (m *modulesAhead) understood(name string) (names []string) {
 }
 
 // find finds the places in a module that a target has mapped.
-func (m *modulesAhead) find(file *process.MappedFile) (numpy.Sites, error) {
+func (m *modulesAhead) find(pid int, file *process.MappedFile) (numpy.Sites, error) {
 	if a := m.of(file); a != nil {
 		if err := a.wait(); err != nil {
 			return numpy.Sites{}, err
 		}
 		return a.sites, nil
 	}
-	return numpy.Find(file.File)
+	return moduleAnalysis.of(m.analyses, pid, file, file.File)
 }
 
 // expectedModule is a module that a target would load and that is being looked through.
@@ -152,7 +160,7 @@ func (i *numpyInstrument) expectModule(file *process.MappedFile, look bool) {
 	known := i.expects(file.Mapping.File) || i.module(file.Mapping.File) != nil
 	if !known && len(i.modules)+len(i.expected) < ledger.MaxModules {
 		if look {
-			i.ahead.begin(file)
+			i.ahead.begin(i.target.pid, file)
 		}
 		if ahead := i.ahead.of(file); ahead != nil {
 			i.expected = append(i.expected, expectedModule{file, ahead})

@@ -15,8 +15,8 @@ func TestWaitAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := &process.MappedFile{}
 		a := &readAhead{done: make(chan struct{})}
-		ahead := modulesAhead{map[readFile]*readAhead{identify(file): a}}
-		if _, err := ahead.find(file); !errors.Is(err, errWaitAhead) {
+		ahead := modulesAhead{files: map[readFile]*readAhead{identify(file): a}}
+		if _, err := ahead.find(1, file); !errors.Is(err, errWaitAhead) {
 			t.Error(err)
 		}
 		go func() {
@@ -24,7 +24,7 @@ func TestWaitAhead(t *testing.T) {
 			a.sites, a.err = numpy.Sites{Handler: 7}, nil
 			close(a.done)
 		}()
-		if sites, err := ahead.find(file); err != nil || sites.Handler != 7 {
+		if sites, err := ahead.find(1, file); err != nil || sites.Handler != 7 {
 			t.Errorf("%+v: %v", sites, err)
 		}
 	})

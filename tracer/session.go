@@ -43,9 +43,7 @@ type Options struct {
 	Counters bool
 	// Limit is how much each process of each target's tree may map.
 	Limit limit.Size
-	// MayLimit fails for a process that runs as owner and is not to be limited; nil: all may be.
-	MayLimit func(pid int, owner uint32) error
-	Heap     bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
+	Heap  bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
 	// Tolerant leaves out targets that have ended before they are traced, as long as one is left.
 	Tolerant bool
 	// Confine takes from this program, in front of all that looks into a target, what the session does not need ([Remains]). Nothing can be started
@@ -55,6 +53,8 @@ type Options struct {
 	Glances time.Duration
 	// Companion is told of lines that notebooks make to the tracer; nil: nobody listens.
 	Companion Companion
+	// Cache is the folder in which what is found out about the code in files is kept for later sessions; empty: it is not kept.
+	Cache string
 
 	scansTake time.Duration // of an [adoption], for tests; 0 for the default
 }
@@ -83,6 +83,7 @@ type Session struct {
 	searches     searches
 	interpreters interpreters
 	ahead        modulesAhead
+	analyses     analyses
 	cells        cells
 	codes        codes
 	natives      natives
@@ -182,8 +183,9 @@ func newSession(o Options) *Session {
 	if o.Budget == 0 {
 		s.options.Budget = DefaultBudget
 	}
-	s.interpreters.fs, s.watches.fs = s.fs, s.fs
-	s.limits = limits{fs: s.fs, size: o.Limit, may: o.MayLimit, report: &s.certificate}
+	s.interpreters.fs, s.watches.fs, s.analyses.fs = s.fs, s.fs, s.fs
+	s.interpreters.analyses, s.ahead.analyses = &s.analyses, &s.analyses
+	s.limits = limits{fs: s.fs, size: o.Limit, report: &s.certificate}
 	s.natives = natives{fs: s.fs, log: s.log, target: s.target, room: elffile.Room{Bytes: maxNativeBytes}}
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate
@@ -215,6 +217,7 @@ func (s *Session) prepare() error {
 	if s.options.Counters {
 		s.counters.start(s.targets, &s.certificate)
 	}
+	s.analyses.open(s.options.Cache, s.targets, s.log)
 	return s.confine()
 }
 

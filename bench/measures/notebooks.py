@@ -1,6 +1,5 @@
 """What ordinary notebooks (testdata/notebooks) cost more while they are traced and recorded, and what the report of a long one takes."""
 
-import collections
 import contextlib
 import os
 import statistics
@@ -35,17 +34,13 @@ class Run:
     def figures(self):
         with Kernel(env=STEADY) as kernel:
             with self._tracer(kernel.pid) as tracer:
-                own, before = tracer.cpu_seconds() if tracer else 0, self.ran(tracer)
+                own = tracer.cpu_seconds() if tracer else 0
                 times = [kernel.cpu_of(cell.source) for cell in self.cells]
-                own, programs = tracer.cpu_seconds() - own if tracer else 0, self.ran(tracer) - before
+                own = tracer.cpu_seconds() - own if tracer else 0
             # The cells' sum is of the kernel alone; its children's time is known once it has waited for them.
             alone = cpu_seconds(kernel.pid)
             children = max(kernel.end() - alone, 0)
-        return {"cells": times + [children], "cpu": sum(times) + children, "tracer": 100 * own / (sum(times) + children), "programs": programs}
-
-    def ran(self, tracer):
-        """How often the tracer's programs ran so far, and how long, where somebody counts it."""
-        return collections.Counter()
+        return {"cells": times + [children], "cpu": sum(times) + children, "tracer": 100 * own / (sum(times) + children)}
 
     def _tracer(self, pid):
         return contextlib.nullcontext() if self.flags is None else Tracer(self.settings.tracer, pid, *self.flags)

@@ -18,10 +18,10 @@ import (
 	"ipytracer/report/text"
 	"ipytracer/tracer"
 	"ipytracer/tracer/companion"
+	"ipytracer/tracer/filecache"
 	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/recorder"
 	"ipytracer/tracer/userfile"
-	"ipytracer/words"
 )
 
 // SessionOptions are the flags of the commands that trace.
@@ -41,7 +41,9 @@ type SessionOptions struct {
 	// Counters has page faults, switches and what the processor counts in the report.
 	Counters bool
 	Limit    string
-	Verbose  bool
+	// NoCache leaves alone what is kept between attaches.
+	NoCache bool
+	Verbose bool
 }
 
 // AddFlags defines the flags.
@@ -58,6 +60,7 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.SmallArrays, "small-arrays", false, "count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
 	f.BoolVar(&o.Counters, "counters", false, "count page faults and context switches of each window, and instructions, cycles and cache misses where the machine does")
 	f.StringVar(&o.Limit, "limit", "", "let each process map `SIZE` at most, such as 8GiB, or 'auto': a MemoryError instead of the OOM killer")
+	f.BoolVar(&o.NoCache, "no-cache", false, "find out anew where probes go, and keep nothing of it for the next attach")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
 }
 
@@ -77,17 +80,21 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 	if err != nil {
 		return tracer.Options{}, err
 	}
-	who, err := invoker.Find()
-	if err != nil {
-		return tracer.Options{}, err
-	}
 	if o.Native && o.NoStacks {
 		return tracer.Options{}, usageError{errors.New("--native and --no-stacks exclude each other")}
 	}
 	return tracer.Options{
 		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Native: o.Native, Heap: o.Heap,
-		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit, MayLimit: who.MayChange,
+		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit, Cache: o.cache(),
 	}, nil
+}
+
+// cache is the folder in which it is kept where probes go.
+func (o *SessionOptions) cache() string {
+	if o.NoCache {
+		return ""
+	}
+	return filecache.Folder
 }
 
 // consumer takes a session's events in: for a report, or for an audit.
@@ -178,7 +185,7 @@ func (s *session) abandon() {
 
 // listen has notebooks told what they ask, from now on.
 func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
-	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }}, tracker)
+	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken()}, tracker)
 	s.asked = &asked{session: s, reports: tracker}
 	if s.both != nil {
 		s.asked.shared = true

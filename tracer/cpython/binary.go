@@ -27,10 +27,11 @@ const (
 // Binary is an ELF file that defines a CPython interpreter. It keeps the reader it was opened with and is
 // safe for concurrent use when that is.
 type Binary struct {
-	image   *elffile.Image
-	version Version
-	runtime elffile.Symbol
-	debug   *debugOffsets // nil before 3.13
+	image    *elffile.Image // nil of one that was recalled
+	segments elffile.Segments
+	version  Version
+	runtime  elffile.Symbol
+	debug    *debugOffsets // nil before 3.13
 }
 
 // Open parses the headers of an ELF file. The error matches [ErrNotPython] where the file does not define
@@ -49,7 +50,7 @@ func Open(r io.ReaderAt) (*Binary, error) {
 	if s, ok := img.Symbols[evalCodeSymbol]; !ok || !s.Function {
 		return nil, fmt.Errorf("%w: %s is not defined here", ErrNotPython, evalCodeSymbol)
 	}
-	b := &Binary{image: img, runtime: img.Symbols[runtimeSymbol]}
+	b := &Binary{image: img, segments: img.Segments(), runtime: img.Symbols[runtimeSymbol]}
 	if err := b.findVersion(); err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (b *Binary) RuntimeAddress() uint64 { return b.runtime.Value }
 
 // Bias returns the load bias of a process's mapping of this file, see [elffile.File.Bias].
 func (b *Binary) Bias(start, offset uint64) (bias uint64, ok bool) {
-	return b.image.Bias(start, offset)
+	return b.segments.Bias(start, offset)
 }
 
 // newestFreeThreaded is the last minor version whose free-threaded build was looked at.

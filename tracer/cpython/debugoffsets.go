@@ -34,13 +34,8 @@ func (b *Binary) readDebugOffsets() (*debugOffsets, error) {
 	for i := range d.words {
 		d.words[i] = binary.LittleEndian.Uint64(buf[8+8*i:])
 	}
-	if v := versionFromHex(uint32(d.words[debugVersion])); v != b.version {
-		return nil, &UnsupportedError{b.version, fmt.Sprintf("its debug offsets are those of %v", v)}
-	}
-	for _, w := range d.words[debugFreeThreaded:] {
-		if w >= maxOffset {
-			return nil, &UnsupportedError{b.version, "its debug offsets are out of range"}
-		}
+	if err := d.check(b.version); err != nil {
+		return nil, err
 	}
 	return d, nil
 }

@@ -45,7 +45,7 @@ type Sites struct {
 // Sites finds where to attach. A function that the build does not export has a zero Site. The error matches
 // [ErrUnsupported] for a free-threaded build.
 func (b *Binary) Sites() (Sites, error) {
-	if err := b.refuse(); err != nil {
+	if err := b.refuse(); err != nil || b.image == nil {
 		return Sites{}, err
 	}
 	text := machine.NewText(b.image)
@@ -81,4 +81,24 @@ func (b *Binary) compileSite(text *machine.Text) (site machine.Site, thunk bool)
 		return text.EntryIn(name, elffile.Symbol{Value: target, Function: true}, arguments), true
 	}
 	return text.EntryIn(name, fn, arguments), false
+}
+
+// Offsets are all places in the file, in no order of importance.
+func (s Sites) Offsets() (all []uint64) {
+	add := func(sites ...machine.Site) {
+		for _, site := range sites {
+			if site.Present() {
+				all = append(all, site.FileOffset)
+			}
+		}
+	}
+	add(s.Compile, s.EvalCode, s.SetSignal, s.Prompt, s.Track, s.Untrack, s.CodeFreed, s.Statements.Exec, s.Statements.Behind, s.Statements.Eval)
+	add(s.Compiles...)
+	for _, r := range s.EvalReturns {
+		add(r.Site)
+	}
+	for _, e := range s.Ends {
+		add(e.Site)
+	}
+	return all
 }

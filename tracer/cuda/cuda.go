@@ -146,6 +146,19 @@ type Sites struct {
 	Missing []string // exported by most drivers, not by this one
 }
 
+// Offsets are all places in the file.
+func (s Sites) Offsets() (all []uint64) {
+	single := []Site{s.Report, s.Refused, s.Tensors.Made, s.Tensors.Freed, s.Tensors.NoRoom, s.Loader}
+	for _, sites := range [][]Site{s.Driver, s.Others, s.Runtime, single} {
+		for _, site := range sites {
+			if site.Symbol != "" {
+				all = append(all, site.Offset)
+			}
+		}
+	}
+	return all
+}
+
 // Tensors are where PyTorch tells of tensors on the CPU.
 type Tensors struct {
 	Made, Freed Site // both or none

@@ -32,6 +32,9 @@ type Segment struct {
 	Exec                bool
 }
 
+// Segments are what a file has loaded, in the order of its headers.
+type Segments []Segment
+
 // maxSegments bounds how many segments of a file are looked at.
 const maxSegments = 256
 
@@ -39,7 +42,7 @@ const maxSegments = 256
 type File struct {
 	reader   io.ReaderAt
 	headers  *elf.File
-	segments []Segment
+	segments Segments
 }
 
 // Open reads the headers of an ELF file. The error matches [ErrNotELF], and is a [ForeignError] where the machine is another one.
@@ -106,7 +109,7 @@ func Headers(r io.ReaderAt) (f *elf.File, err error) {
 }
 
 // Segments are what the file has loaded. The slice is the file's own.
-func (f *File) Segments() []Segment { return f.segments }
+func (f *File) Segments() Segments { return f.segments }
 
 // Contents reads a whole segment, as much of it as there is.
 func (f *File) Contents(s Segment) []byte {
@@ -159,13 +162,18 @@ func (f *File) Executable(vaddr uint64) bool {
 	return false
 }
 
+// Bias returns the load bias of a process's mapping of the file, see [Segments.Bias].
+func (f *File) Bias(start, offset uint64) (bias uint64, ok bool) {
+	return f.segments.Bias(start, offset)
+}
+
 // Bias returns the load bias of a process's mapping of the file: the difference between an address in the process and the virtual
 // address in the file, 0 for an executable linked at a fixed address. start and offset are those of an executable mapping of the
 // file (r-xp) in /proc/PID/maps, in bytes; others may share a page of the file with a neighbour and are ambiguous. ok is false where
 // no executable segment of the file is mapped that way.
-func (f *File) Bias(start, offset uint64) (bias uint64, ok bool) {
+func (all Segments) Bias(start, offset uint64) (bias uint64, ok bool) {
 	const page = 1<<12 - 1
-	for _, s := range f.segments {
+	for _, s := range all {
 		first := s.Offset &^ page // the loader rounds a segment down to a page
 		if !s.Exec || offset < first || offset >= s.Offset+s.Size {
 			continue

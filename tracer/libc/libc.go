@@ -31,6 +31,16 @@ type Calls struct {
 	Mremap []machine.Site // rax result, rdi address, rdx new size
 }
 
+// Offsets are all places in the file.
+func (c Calls) Offsets() (all []uint64) {
+	for _, sites := range [][]machine.Site{c.Mmap, c.Mremap} {
+		for _, site := range sites {
+			all = append(all, site.FileOffset)
+		}
+	}
+	return all
+}
+
 // FindCalls looks for them. It fails with [ErrUnknown].
 func FindCalls(r io.ReaderAt) (Calls, error) {
 	l, err := machine.OpenLibrary(r, "mmap", "mremap")

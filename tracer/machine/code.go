@@ -125,5 +125,5 @@ func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
 	return addrs, true
 }
 
-// Bias returns the load bias of a process's mapping of the file, see [elffile.File.Bias].
-func (c *Code) Bias(start, offset uint64) (uint64, bool) { return c.image.Bias(start, offset) }
+// Segments are what the file has loaded.
+func (c *Code) Segments() elffile.Segments { return c.image.Segments() }

@@ -23,6 +23,7 @@ import (
 	"path"
 	"strings"
 
+	"ipytracer/tracer/elffile"
 	"ipytracer/tracer/machine"
 )
 
@@ -37,6 +38,23 @@ var (
 	ErrNoHandler = errors.New("it has no memory handler (NumPy before 1.22)")
 	ErrUnknown   = errors.New("its code is not one that is known for sure")
 )
+
+// Refusal makes an error of [Find] of the text of one.
+func Refusal(text string) error {
+	if text == ErrNoHandler.Error() {
+		return ErrNoHandler
+	}
+	return &refused{text}
+}
+
+// refused is an [ErrUnknown] of which only the text is left.
+type refused struct{ text string }
+
+// Error returns the text.
+func (e *refused) Error() string { return e.text }
+
+// Is makes it match [ErrUnknown].
+func (e *refused) Is(target error) bool { return target == ErrUnknown }
 
 // Large is the size from which on blocks pass through the sites, in bytes: alloc.c, NBUCKETS.
 const Large = 1024
@@ -66,17 +84,25 @@ type Sites struct {
 	// Handler is the address of the default handler's structure, Variable that of the pointer to the context variable that has the
 	// current one.
 	Handler, Variable uint64
-
-	code *machine.Code
+	// Segments are what of the file is loaded where.
+	Segments elffile.Segments
 }
 
 // Bias returns the load bias of a process's mapping of the file.
-func (s Sites) Bias(start, offset uint64) (uint64, bool) { return s.code.Bias(start, offset) }
+func (s Sites) Bias(start, offset uint64) (uint64, bool) { return s.Segments.Bias(start, offset) }
 
 // All returns every site.
 func (s Sites) All() (all []Site) {
 	for _, sites := range [][]Site{s.Made, s.Freed, s.Resizing, s.Resized} {
 		all = append(all, sites...)
+	}
+	return all
+}
+
+// Offsets are all places in the file.
+func (s Sites) Offsets() (all []uint64) {
+	for _, site := range append(s.All(), s.Handlers...) {
+		all = append(all, site.FileOffset)
 	}
 	return all
 }
@@ -98,7 +124,7 @@ func Find(r io.ReaderAt) (Sites, error) {
 		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	f := finder{code: code, routines: routines{code, map[uint64]*machine.Routine{}}, own: map[uint64]bool{}, idle: map[uint64]bool{}, returned: map[int64]bool{}}
-	f.sites.code = code
+	f.sites.Segments = code.Segments()
 	if err := f.findHandler(); err != nil {
 		return Sites{}, err
 	}

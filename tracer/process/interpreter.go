@@ -22,6 +22,11 @@ const maxInterpreterFiles = 1024
 // It fails with [ErrNotPython] when no file is one, [ErrNotPermitted] when that cannot be told for lack of
 // privilege, [ErrZombie], and [ErrNoProcess].
 func (fs FS) InterpreterFile(pid int, detect Detect) (*MappedFile, error) {
+	return fs.InterpreterAmong(pid, func(f *MappedFile) bool { return detect(f.File) })
+}
+
+// InterpreterAmong is [FS.InterpreterFile] for who recognizes a file by more than what is in it.
+func (fs FS) InterpreterAmong(pid int, detect func(*MappedFile) bool) (*MappedFile, error) {
 	st, err := fs.Stat(pid)
 	if err != nil {
 		return nil, err
@@ -41,7 +46,7 @@ func (fs FS) InterpreterFile(pid int, detect Detect) (*MappedFile, error) {
 			return nil, err
 		case errors.Is(err, ErrNotPermitted), errors.Is(err, ErrNoAnswer):
 			refused = err
-		case err == nil && detect(f.File):
+		case err == nil && detect(f):
 			return f, nil
 		case err == nil:
 			if silent := fs.Helper.silence(pid, m); silent != nil {

@@ -1,0 +1,319 @@
+package tracer
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/cpython/builds"
+	"ipytracer/tracer/filecache"
+	"ipytracer/tracer/numpy"
+	"ipytracer/tracer/process"
+)
+
+// cacheRig is a file that is analysed, and a folder in which that is kept.
+type cacheRig struct {
+	t      *testing.T
+	folder string
+	name   string
+	times  int // it was analysed
+	// analysing is called while it is.
+	analysing func() error
+}
+
+func newCacheRig(t *testing.T) *cacheRig {
+	dir := t.TempDir()
+	r := &cacheRig{t: t, folder: filepath.Join(dir, "cache"), name: filepath.Join(dir, "library.so"), analysing: func() error { return nil }}
+	r.write("the code of a library")
+	return r
+}
+
+func (r *cacheRig) write(text string) {
+	r.t.Helper()
+	if err := os.WriteFile(r.name, []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// open opens what is kept for the processes of a user.
+func (r *cacheRig) open(uid uint32) *analyses {
+	r.t.Helper()
+	cache, err := filecache.Open(r.folder, filecache.Domain{UID: uid}, "this build")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(cache.Close)
+	return &analyses{cache: cache, uid: uid}
+}
+
+// byUs are the analyses of sessions for processes of this test's user.
+func (r *cacheRig) byUs() *analyses { return r.open(uint32(os.Geteuid())) }
+
+// somewhere is where a probe would go.
+type somewhere struct{ At uint64 }
+
+// analysis finds the fifth byte.
+func (r *cacheRig) analysis() analysis[somewhere] {
+	return analysis[somewhere]{
+		subject: "word",
+		places:  func(w somewhere) []uint64 { return []uint64{w.At} },
+		refusal: func(text string) error { return errors.New(text) },
+		find: func(f io.ReaderAt) (somewhere, error) {
+			r.times++
+			var b [1]byte
+			_, err := f.ReadAt(b[:], 4)
+			return somewhere{4}, errors.Join(err, r.analysing())
+		},
+	}
+}
+
+// find has a session look for the word; analysed says whether that takes an analysis.
+func (r *cacheRig) find(a *analyses, analysed bool) error {
+	r.t.Helper()
+	f, err := os.Open(r.name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer f.Close()
+	file := &process.MappedFile{File: f}
+	if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
+		r.t.Fatal(err)
+	}
+	before := r.times
+	found, err := r.analysis().of(a, os.Getpid(), file, f)
+	if (r.times > before) != analysed || err == nil && found.At != 4 {
+		r.t.Errorf("found %v with %d analyses, want one: %v", found, r.times-before, analysed)
+	}
+	return err
+}
+
+func TestAnalysisIsKept(t *testing.T) {
+	r := newCacheRig(t)
+	for _, analysed := range []bool{true, false, false} {
+		if err := r.find(r.byUs(), analysed); err != nil {
+			t.Error(err)
+		}
+	}
+	_ = r.find(nil, true) // nothing is kept
+	_ = r.find(&analyses{}, true)
+}
+
+// TestAnalysisOfAnotherState: a file that was written to, given other times or put in the place of another is not the one that was analysed.
+func TestAnalysisOfAnotherState(t *testing.T) {
+	change := map[string]func(r *cacheRig) error{
+		"written": func(r *cacheRig) error { r.write("other code of the library"); return nil },
+		"longer":  func(r *cacheRig) error { return os.Truncate(r.name, 4096) },
+		"replaced, with the same times": func(r *cacheRig) error {
+			var st unix.Stat_t
+			if err := unix.Stat(r.name, &st); err != nil {
+				return err
+			}
+			err := os.Rename(r.name, r.name+".old")
+			r.write("the code of a LIBRARY")
+			return errors.Join(err, unix.UtimesNanoAt(unix.AT_FDCWD, r.name, []unix.Timespec{st.Atim, st.Mtim}, 0))
+		},
+	}
+	for name, change := range change {
+		t.Run(name, func(t *testing.T) {
+			r := newCacheRig(t)
+			_ = r.find(r.byUs(), true)
+			if err := change(r); err != nil {
+				t.Fatal(err)
+			}
+			_ = r.find(r.byUs(), true)
+			_ = r.find(r.byUs(), false)
+		})
+	}
+}
+
+// TestAnalysisOfYoungFile: a file that may be changed again without that its times show it is neither looked up nor kept.
+func TestAnalysisOfYoungFile(t *testing.T) {
+	r := newCacheRig(t)
+	a := r.byUs()
+	a.settled = time.Hour
+	_ = r.find(a, true)
+	_ = r.find(a, true)
+	a.settled = 0
+	_ = r.find(a, true)
+	_ = r.find(a, false)
+}
+
+// TestAnalysisOfAnotherUser: what was kept for one user's processes is not used for another's, nor for a process that has become one.
+func TestAnalysisOfAnotherUser(t *testing.T) {
+	r := newCacheRig(t)
+	_ = r.find(r.byUs(), true)
+	_ = r.find(r.open(uint32(os.Geteuid())+1), true)
+	_ = r.find(r.open(uint32(os.Geteuid())+1), true) // nor is it kept: the process is none of theirs
+	_ = r.find(r.byUs(), false)
+}
+
+// TestAnalysisOfOtherCode: an entry that says something of other code than the file has is not used, and replaced.
+func TestAnalysisOfOtherCode(t *testing.T) {
+	for name, entry := range map[string]kept[somewhere]{
+		"other code":          {Found: somewhere{9}, Code: make([]byte, 32)},
+		"no code":             {Found: somewhere{9}},
+		"behind the file":     {Found: somewhere{1 << 40}, Code: make([]byte, 32)},
+		"an impossible place": {Found: somewhere{1 << 63}, Code: make([]byte, 32)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newCacheRig(t)
+			f, err := os.Open(r.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			file := &process.MappedFile{File: f}
+			if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
+				t.Fatal(err)
+			}
+			a := r.byUs()
+			value, err := json.Marshal(entry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.cache.Put(a.keyOf("word", os.Getpid(), file), value)
+			a.cache.Close()
+			_ = r.find(r.byUs(), true)
+			_ = r.find(r.byUs(), false)
+		})
+	}
+	r := newCacheRig(t)
+	f, err := os.Open(r.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	file := &process.MappedFile{File: f}
+	if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
+		t.Fatal(err)
+	}
+	a := r.byUs()
+	a.cache.Put(a.keyOf("word", os.Getpid(), file), []byte("{no JSON"))
+	_ = r.find(a, true)
+}
+
+// TestRefusalIsKept: that nothing is found in a file is kept, too, unless the file could not be read or was changed meanwhile.
+func TestRefusalIsKept(t *testing.T) {
+	r := newCacheRig(t)
+	r.analysing = func() error { return errors.New("nothing is known of it") }
+	first := r.find(r.byUs(), true)
+	if second := r.find(r.byUs(), false); first == nil || second == nil || first.Error() != second.Error() {
+		t.Errorf("%v, then %v", first, second)
+	}
+	r.write("") // it cannot be read, as if it had been cut off
+	r.analysing = func() error { return nil }
+	if err := r.find(r.byUs(), true); err == nil {
+		t.Error("read what is not there")
+	}
+}
+
+// TestUnreadableIsNotKept: what was found out about a file that could not be read everywhere is not kept.
+func TestUnreadableIsNotKept(t *testing.T) {
+	r := newCacheRig(t)
+	f, err := os.Open(r.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	file := &process.MappedFile{File: f}
+	if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
+		t.Fatal(err)
+	}
+	closed, err := os.Open(r.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	if _, err := r.analysis().of(r.byUs(), os.Getpid(), file, closed); err == nil {
+		t.Error("read a closed file")
+	}
+	_ = r.find(r.byUs(), true)
+}
+
+// TestChangedMeanwhileIsNotKept: an analysis of a file that is written to while it is read is nobody's.
+func TestChangedMeanwhileIsNotKept(t *testing.T) {
+	r := newCacheRig(t)
+	r.analysing = func() error { return os.Truncate(r.name, 8192) }
+	_ = r.find(r.byUs(), true)
+	r.analysing = func() error { return nil }
+	_ = r.find(r.byUs(), true)
+	_ = r.find(r.byUs(), false)
+}
+
+// throughJSON is what is left of a value that was kept.
+func throughJSON[T any](t *testing.T, value T) (out T) {
+	t.Helper()
+	data, err := json.Marshal(kept[T]{Found: value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back kept[T]
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > 32<<10 {
+		t.Errorf("it takes %d bytes", len(data))
+	}
+	return back.Found
+}
+
+// TestFactsSurvive: what is found out about interpreters and NumPys is the same after it was kept, and so is what follows from it.
+func TestFactsSurvive(t *testing.T) {
+	builds.Each(t, "here", func(t *testing.T, _, root string) {
+		pythons, _ := filepath.Glob(filepath.Join(root, "usr/bin/python3.*"))
+		modules, _ := filepath.Glob(filepath.Join(root, "usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so"))
+		for _, name := range pythons {
+			f, err := os.Open(name)
+			if err != nil {
+				continue
+			}
+			defer f.Close()
+			facts, err := interpreterFacts(f)
+			if err != nil {
+				continue // python3.11-config and the like
+			}
+			binary, err := cpython.Recall(throughJSON(t, facts))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			fresh, err := cpython.Open(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _ := fresh.Offsets()
+			got, err := binary.Offsets()
+			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(binary.Heap(), fresh.Heap()) || binary.Version() != fresh.Version() ||
+				binary.FreeThreaded() != fresh.FreeThreaded() || binary.RuntimeAddress() != fresh.RuntimeAddress() {
+				t.Errorf("%s: %v, or something differs", name, err)
+			}
+			if kept := throughJSON(t, facts); !reflect.DeepEqual(kept, facts) || len(facts.Sites.Offsets()) == 0 {
+				t.Errorf("%s:\n%+v\n%+v", name, kept, facts)
+			}
+		}
+		for _, name := range modules {
+			f, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			sites, err := numpy.Find(f)
+			if err != nil {
+				if again := numpy.Refusal(err.Error()); again.Error() != err.Error() || errors.Is(again, numpy.ErrNoHandler) != errors.Is(err, numpy.ErrNoHandler) ||
+					errors.Is(again, numpy.ErrUnknown) != errors.Is(err, numpy.ErrUnknown) {
+					t.Errorf("%s: %v is not %v", name, again, err)
+				}
+			} else if kept := throughJSON(t, sites); !reflect.DeepEqual(kept, sites) || len(sites.Offsets()) == 0 {
+				t.Errorf("%s:\n%+v\n%+v", name, kept, sites)
+			}
+		}
+		builds.Found(t, root, len(pythons), "Python")
+	})
+}

@@ -1,0 +1,66 @@
+package filecache
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// hiddenPrefix is what the name of a file begins with that is not in its place yet.
+const hiddenPrefix = ".new-"
+
+// makeRoom takes away what programs left that were ended while they began a file, and the domains for which nothing has been kept for the longest, until
+// there is room for another one. Whoever calls it has the folder alone.
+func (o *opener) makeRoom() {
+	names, err := o.dir.Readdirnames(-1)
+	if err != nil {
+		return
+	}
+	type domain struct {
+		name string
+		used int64 // nanoseconds
+	}
+	var domains []domain
+	for _, name := range names {
+		var st unix.Stat_t
+		switch {
+		case strings.HasPrefix(name, hiddenPrefix):
+			_ = unix.Unlinkat(int(o.dir.Fd()), name, 0)
+		case name == o.name || strings.HasSuffix(name, before):
+		case unix.Fstatat(int(o.dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil:
+			domains = append(domains, domain{name, st.Mtim.Nano()})
+		}
+	}
+	slices.SortFunc(domains, func(a, b domain) int { return cmp.Compare(a.used, b.used) })
+	for _, d := range domains[:max(0, len(domains)-maxDomains+1)] {
+		_ = unix.Unlinkat(int(o.dir.Fd()), d.name, 0)
+		_ = unix.Unlinkat(int(o.dir.Fd()), d.name+before, 0)
+	}
+}
+
+// Size is how much is kept in a folder.
+type Size struct {
+	Domains int
+	Bytes   int64
+}
+
+// Measure says how much is kept in a folder. The error matches [os.ErrNotExist] where nothing has been kept yet.
+func Measure(folder string) (s Size, err error) {
+	dir, err := openFolder(folder, false)
+	if err != nil {
+		return s, err
+	}
+	defer dir.Close()
+	files, err := dir.ReadDir(-1)
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(f.Name(), hiddenPrefix) {
+			s.Bytes += info.Size()
+			if !strings.HasSuffix(f.Name(), before) {
+				s.Domains++
+			}
+		}
+	}
+	return s, err
+}
