@@ -263,12 +263,15 @@ func (t *Tracker) take(e event.Event) {
 		t.limited(e)
 	case *event.Ending:
 		t.ending(e)
-	case *event.Finish:
+	case *event.Finish: // another takes its place: what had not come by then
+		isOver := t.finish != nil
 		t.finish = e
 		t.unsaid(e.Lost)
 		t.blindTo(e.Blind)
-		t.endAll()
-		t.compare(e.Shells)
+		if !isOver {
+			t.endAll()
+			t.compare(e.Shells)
+		}
 	}
 }
 

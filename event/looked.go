@@ -18,3 +18,12 @@ type Looked struct {
 }
 
 func (*Looked) isEvent() {}
+
+// Settled says that the session is over but for a look at what its processes have in the end: every figure is known. It is for who waits for them,
+// and of no recording; the session's [Finish] comes after the look, and says the same again with what that has added.
+type Settled struct {
+	Finish  Finish
+	Holders bool // it will be found out who holds what, and not only what there is by name
+}
+
+func (*Settled) isEvent() {}

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
 )
 
 // How much garbage may stand in the end, in percent of what is in use: what is left to do is done once, and takes more memory than all
@@ -23,20 +25,25 @@ const (
 	listingGC = 10
 )
 
-// wind ends the session: last boundaries, who holds what is left, last records, counters.
+// windup is how far the end of a session has come.
+type windup struct {
+	drawn  bool          // the last boundaries are drawn, and what came up to them is in the queue
+	over   bool          // so is everything else
+	shells []event.Shell // as they were at the last boundaries
+}
+
+// wind ends the session in two steps: the last boundaries, with which every figure is known; then who holds what is left, last records, counters. Between
+// them it hands out what it has, where somebody wants to know of that ([Options.Settle]).
 func (s *Session) wind() error {
-	s.early.stop()
-	s.limits.lift()
-	shells := s.askShells()
-	for _, t := range s.targets {
-		if t.isRoot() && !t.gone {
-			if err := s.ledger.Detach(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
-				return err
-			}
+	if !s.end.drawn {
+		if err := s.drawLast(); err != nil {
+			return err
 		}
-	}
-	if err := s.ledger.Drain(s); err != nil {
-		return err
+		if s.end.drawn = true; s.options.Settle && canLook(s.targets) {
+			f := s.finish()
+			s.queue = append(s.queue, &event.Settled{Finish: *f, Holders: s.options.Holders})
+			return nil
+		}
 	}
 	look, last, err := s.lookAtObjects()
 	if err != nil {
@@ -48,31 +55,52 @@ func (s *Session) wind() error {
 	s.queue = append(s.queue, look.holders(&s.cells)...)
 	s.queue = append(s.queue, last...)
 	s.natives.naming.wait(endPatience)
-	s.queue = append(s.queue, s.watches.last()...)
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.missing++
 		s.problem("%v: what was to be opened since then was not looked at", err)
 	}
-	f := s.finish()
-	f.Shells = shells
-	s.queue = append(s.queue, f)
-	s.ended = true
+	s.queue = append(s.queue, s.finish())
+	s.end.over = true
 	return nil
 }
 
-// askShells reads what IPython says of itself in each process that runs still.
-func (s *Session) askShells() (shells []event.Shell) {
+// drawLast draws the last boundary of each target that runs, and takes in what came up to it.
+func (s *Session) drawLast() error {
+	s.early.stop()
+	s.limits.lift()
+	s.end.shells = askShells(s.fs, s.targets)
 	for _, t := range s.targets {
+		if t.isRoot() && !t.gone {
+			if err := s.ledger.Detach(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
+				return err
+			}
+		}
+	}
+	if err := s.ledger.Drain(s); err != nil {
+		return err
+	}
+	s.queue = append(s.queue, s.watches.last()...)
+	return nil
+}
+
+// canLook reports whether a target lives whose objects can be looked at.
+func canLook(targets []*target) bool {
+	return slices.ContainsFunc(targets, func(t *target) bool { return !t.gone && t.python != nil })
+}
+
+// askShells reads what IPython says of itself in each process that runs still.
+func askShells(fs process.FS, targets []*target) (shells []event.Shell) {
+	for _, t := range targets {
 		if t.python == nil || t.gone || t.python.inputs == 0 {
 			continue
 		}
 		shell := event.Shell{PID: int32(t.pid), Time: now(), Inputs: -1}
-		before, _ := t.waits(s.fs)
+		before, _ := t.waits(fs)
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
 			shell.Inputs = n
 		}
 		// A request that began or ended in between: In had grown by its cell, or not.
-		after, _ := t.waits(s.fs)
+		after, _ := t.waits(fs)
 		shell.Idle = before && after && !t.python.runsCell()
 		shells = append(shells, shell)
 	}
@@ -93,6 +121,7 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 	}
 	look = &lastLook{
 		fs: s.fs, log: s.log, report: &s.certificate, interpreters: &s.interpreters, targets: s.targets, asked: s.options.Holders, live: &s.live,
+		within: s.options.Looking,
 	}
 	s.garbage.allow(windGC)
 	debug.FreeOSMemory()
@@ -111,19 +140,22 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 	s.closeProbes()
 	s.log.Debug("took the probes out", "took", time.Duration(now()-began))
 	beside.Wait()
+	look.sayEnded()
 	return look, append(last, residence...), nil
 }
 
+// finish says how the session has ended, as far as that is known by now.
 func (s *Session) finish() *event.Finish {
 	end := now()
 	s.sayOverlooked(end)
 	s.devices.conclude()
+	unnamed := slices.Clip(s.unnamed)
 	if n := s.natives.naming.passed(); n > 0 {
-		s.certificate.leavesUnnamed("%d native stacks have no symbols: more came than can wait for them, or a file took too long to read", n)
+		unnamed = append(unnamed, fmt.Sprintf("%d native stacks have no symbols: more came than can wait for them, or a file took too long to read", n))
 	}
 	f := &event.Finish{
 		Time: end, Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits(), s.budget.prices.of), GPUs: s.devices.named(), Problems: s.trouble, Unnamed: s.unnamed,
+		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits(), s.budget.prices.of), GPUs: s.devices.named(), Problems: slices.Clone(s.trouble), Unnamed: unnamed, Shells: s.end.shells,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {

@@ -14,7 +14,7 @@ func (l *lastLook) explainResident() (found []event.Event) {
 		limits = resident.Limits{Bytes: 1 << 30, Time: 2 * time.Second}
 	}
 	for _, t := range l.targets {
-		if t.gone || t.python == nil {
+		if t.gone || t.python == nil || l.cutShort() {
 			continue
 		}
 		began := now()
@@ -41,6 +41,7 @@ func (l *lastLook) explain(t *target, limits resident.Limits) (resident.Account,
 		return resident.Account{}, err
 	}
 	defer smaps.Close()
+	limits.Ended = l.context().Done()
 	source := resident.Source{Smaps: smaps, Python: t.python.binary.Version().Minor}
 	if pages, err := l.fs.File(t.pid, "pagemap"); err == nil {
 		defer pages.Close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"ipytracer/event"
@@ -31,6 +32,7 @@ type lastLook struct {
 	asked        bool // who holds what is to be found out, which takes a while, as may the rest then
 	live         *live
 	within       context.Context // nil: it ends by itself
+	cut          atomic.Bool     // it was ended before it was through
 	one          bool            // it is of one process, that may be a child, while the session runs
 
 	found   []holding
@@ -49,6 +51,24 @@ func (l *lastLook) context() context.Context {
 		return context.Background()
 	}
 	return l.within
+}
+
+// cutShort reports whether somebody has ended the look, and notes that it is not whole: for where something is left to be found out.
+func (l *lastLook) cutShort() bool {
+	ended := l.context().Err() != nil
+	if ended {
+		l.cut.Store(true)
+	}
+	return ended
+}
+
+// sayEnded takes in of which processes something was not found out because somebody has ended the look.
+func (l *lastLook) sayEnded() {
+	for _, t := range l.targets {
+		if l.cut.Load() && !t.gone && t.python != nil {
+			l.report.leavesUnnamed("pid %d: the look at its objects was ended by Ctrl-C: who holds what, and what there is by name, is not known in full", t.pid)
+		}
+	}
 }
 
 // surveys looks at the objects of every Python that lives. They must be closed.
@@ -75,7 +95,7 @@ func (l *lastLook) surveys() []*survey {
 			l.log.Warn("the objects of a process could not be looked at", "pid", t.pid, "error", err)
 			continue
 		}
-		if why := one.Stopped(); why != nil {
+		if why := one.Stopped(); why != nil && !l.cutShort() {
 			l.report.leavesUnnamed("pid %d: not all of its objects were looked at (%v): who holds what, and what there is by name, is not told", t.pid, why)
 		}
 		l.log.Debug("looked at all objects", "pid", t.pid, "took", time.Duration(now()-began))
@@ -126,6 +146,9 @@ func (l *lastLook) findHolders(all []*survey) {
 		if err != nil {
 			l.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
 			continue
+		}
+		if !h.result.Complete {
+			l.cutShort()
 		}
 		l.log.Debug("who holds the memory", "pid", t.pid, "blocks", len(blocks), "objects", h.result.Objects,
 			"bytes", h.result.Bytes, "took", time.Duration(now()-h.time), "complete", h.result.Complete)

@@ -36,7 +36,11 @@ type Options struct {
 	Command    []string // of `tracer run`
 	NoStacks   bool     // do not walk up the stack of who allocates
 	Holders    bool     // find out at the end who holds the memory that is left
-	Native     bool     // walk up its native frames, too; without it only those of threads that have no Python frames
+	// Settle has an [event.Settled] handed out in front of the look at what the targets have in the end, unless there is none.
+	Settle bool
+	// Looking ends that look when it is done: what is not found out by then is left out, and the session's end says so. nil: it ends by itself.
+	Looking context.Context
+	Native  bool // walk up its native frames, too; without it only those of threads that have no Python frames
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
 	SmallArrays bool
 	// Counters has page faults, switches and what the processor counts read with the CPU time.
@@ -76,7 +80,7 @@ type Session struct {
 	next    int // index of the first event of queue not handed out
 	changes []event.Change
 	stopped string // why the session ends, once it does
-	ended   bool
+	end     windup
 
 	budget       budget
 	counters     counters

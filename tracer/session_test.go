@@ -129,7 +129,7 @@ func TestChangesUntilTheProbesAreOut(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	told, _ := following(t, ctx, s, atOnce)
-	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "change 2", "limits", "finish")
+	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "change 2", "finish")
 }
 
 // TestDetachFails: a target that has ended meanwhile is none that failed to be let go.

@@ -89,6 +89,7 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 	s.console.ends.goOn()
 	progress := startProgress(s.console.err, s.options.Quiet, "attaching")
 	options.Confine = s.remains()
+	options.Settle, options.Looking = true, s.last.within
 	live, err := tracer.Attach(ctx, who, options)
 	progress.stop()
 	if err != nil {

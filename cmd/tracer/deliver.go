@@ -25,7 +25,7 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 			s.options.audit = s.both.auditor.Audit(leastOfPage)
 		}
 		s.foretell(r)
-		return s.options.Print(w, r)
+		return s.printReport(w, r)
 	})
 	if errors.Is(err, torchviz.ErrNoGPU) && s.source != nil {
 		return s.asText(tracker, err)

@@ -15,8 +15,8 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // endings is what becomes of signals. The first that asks the program to end (Ctrl-C, SIGTERM, a closed terminal, …) ends a session in
-// good order, with its report. The second ends the program, or is told that a report is on its way; then the third ends it, and
-// Ctrl-\ does so at any time. What the program has begun to write is taken away then. Nothing that becomes of its output ends it: SIGPIPE and SIGXFSZ
+// good order, with its report. A second Ctrl-C ends the look at what the traced processes have in the end. Otherwise the second ends the program, or is
+// told that a report is on its way; then the third ends it, and Ctrl-\ does so at any time. What the program has begun to write is taken away then. Nothing that becomes of its output ends it: SIGPIPE and SIGXFSZ
 // are errors of what is written.
 type endings struct {
 	cancel  context.CancelCauseFunc
@@ -28,6 +28,7 @@ type endings struct {
 	report bool            // a report will come
 	begun  []discarder     // what is half written
 	hand   func(os.Signal) // takes the signals instead
+	look   func()          // ends what a second Ctrl-C ends before it ends anything else; nil: there is nothing
 }
 
 // always are taken even if the program was started with them ignored, as a shell does with SIGINT in the background.
@@ -86,6 +87,13 @@ func (e *endings) handTo(hand func(os.Signal)) {
 	e.hand = hand
 }
 
+// lookEnds says what a second Ctrl-C ends, nil: nothing any more. It must not wait.
+func (e *endings) lookEnds(end func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.look = end
+}
+
 // goOn makes a session go on that a terminal would stop: in the background, where it may not write (SIGTTOU), and at Ctrl-Z.
 func (e *endings) goOn() {
 	signal.Ignore(syscall.SIGTTOU)
@@ -118,6 +126,8 @@ func (e *endings) end(s os.Signal) {
 		e.atOnce(s)
 	case e.asked == 1:
 		e.cancel(errInterrupted)
+	case e.asked == 2 && e.look != nil && s == os.Interrupt: // other signals may come in pairs, as where a terminal is closed
+		e.look()
 	case e.asked == 2 && e.report:
 		fmt.Fprintln(e.words, `tracer: the report is on its way; Ctrl-C once more, or Ctrl-\, ends the tracer without it`)
 	default:

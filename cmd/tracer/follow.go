@@ -118,6 +118,7 @@ type session struct {
 	trouble  error // the recording failed; the trace went on
 	live     bool
 	view     *view           // nil unless somebody looks on
+	last     *lastLook
 	running  *tracer.Session // the source, where it is live
 	garbage  garbage
 	hub      *companion.Hub // nil where notebooks are told nothing
@@ -127,7 +128,7 @@ type session struct {
 
 // newSession finds out who typed the command, and whether the report can be written where it is to go.
 func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
-	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet}
+	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet, last: newLastLook(c.err)}
 	if reports, ok := tracker.(*attribution.Tracker); ok && o.Format == "html" {
 		s.both = &both{reports, attribution.NewAuditor()}
 		s.tracker = s.both
@@ -170,6 +171,7 @@ func (s *session) prepare() (err error) {
 		}
 	}
 	s.console.ends.expectReport()
+	s.console.ends.lookEnds(s.last.cutShort)
 	return err
 }
 
@@ -199,6 +201,7 @@ func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
 
 // follow takes every event in until the source ends.
 func (s *session) follow(ctx context.Context, pending func() bool) error {
+	defer s.last.isOver(s.console.ends)
 	if s.asked != nil {
 		defer context.AfterFunc(ctx, s.asked.giveUp)()
 	}
@@ -210,7 +213,7 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 		if err != nil {
 			return errors.Join(err, s.closeRecording())
 		}
-		if !s.lookedAt(e) {
+		if !s.lookedAt(e) && !s.settled(e) {
 			s.take(e)
 		}
 		s.garbage.pace()

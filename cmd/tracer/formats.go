@@ -142,11 +142,14 @@ func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
 	if f := formatOf(o.Format); f != nil && f.print != nil {
 		return f.print(w, r)
 	}
+	return text.Report(w, r, o.text(w))
+}
+
+// text is how the report for people looks where it goes.
+func (o *OutputOptions) text(w io.Writer) text.Options {
 	lines := o.Lines
 	if lines == 0 {
 		lines = -1
 	}
-	return text.Report(w, r, text.Options{
-		Color: colored(w), Width: width(w), Cells: o.Cells, Statements: lines, By: o.By, Full: o.Full,
-	})
+	return text.Options{Color: colored(w), Width: width(w), Cells: o.Cells, Statements: lines, By: o.By, Full: o.Full}
 }

@@ -179,8 +179,11 @@ func (d *destination) Discard() {
 
 // terminal returns the file behind a writer if it is a terminal.
 func terminal(w any) (*os.File, bool) {
-	if m, ok := w.(*messages); ok {
-		w = m.to
+	switch behind := w.(type) {
+	case *messages:
+		w = behind.to
+	case *destination:
+		w = behind.Writer
 	}
 	f, ok := w.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))

@@ -15,9 +15,19 @@ import (
 // is still there, what to delete, and how sure all that is.
 func (v *view) lead() {
 	v.endings()
-	if len(v.meters) == 0 || len(v.ranked) == 0 {
+	if !v.leads() {
 		return
 	}
+	v.leadHighest()
+	v.leadLeft()
+	v.answer("how sure", v.howSure(v.summit()))
+}
+
+// leads reports whether there is a highest moment to lead with.
+func (v *view) leads() bool { return len(v.meters) > 0 && len(v.ranked) > 0 }
+
+// leadHighest is the part about the highest moment.
+func (v *view) leadHighest() {
 	top := v.summit()
 	other := func(name string, front bool) {
 		if text := v.near.beside(v.first(), front, v.o.By != "", top.highest(v.first()), v.whereOf); text != "" {
@@ -28,10 +38,13 @@ func (v *view) lead() {
 	v.answer("highest", v.highestMoment(top))
 	other("also", false)
 	v.answer("made by", v.madeBy(top))
-	rest := leftoverOf(v, top.pid)
+}
+
+// leadLeft is the part about what is left, for which somebody has looked at what holds it.
+func (v *view) leadLeft() {
+	rest := leftoverOf(v, v.summit().pid)
 	v.answer("still there", rest.stillThere())
 	v.answer("to free it", rest.toFree())
-	v.answer("how sure", v.howSure(top))
 }
 
 // answer is one line, whatever its length.

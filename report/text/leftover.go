@@ -128,12 +128,19 @@ func (o *leftover) toFree() string {
 	}
 	text := "nobody looked at what holds it, as the kernel had ended"
 	switch looked := slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid }); {
+	case !looked && o.lives():
+		text = "what holds it was not looked at to the end"
 	case looked && o.scattered:
 		text = "which GPU a name's memory is on is not known; tracer audit says what holds it"
 	case looked:
 		text = "no name holds much alone; tracer audit says what holds it"
 	}
 	return text + ": the lines that made it assign " + strings.Join(parts, ", ")
+}
+
+// lives reports whether the process was there still when the session ended.
+func (o *leftover) lives() bool {
+	return slices.ContainsFunc(o.r.Processes, func(p model.Process) bool { return p.PID == o.pid && !p.Ended })
 }
 
 // named are what a process has by name in the end and what would go with the name, the most first; none where nobody can say of which GPU

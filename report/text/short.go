@@ -14,6 +14,17 @@ import (
 // short is the report that fits on a screen or two.
 func (v *view) short() {
 	v.lead()
+	v.figures()
+	v.tensors()
+	v.variables(v.r.Variables, v.r.Names)
+	v.resident(v.r.Resident)
+	v.processes()
+	v.footnotes()
+	v.shortCertificate()
+}
+
+// figures are the sections about what happened in cells, none of which will change once the session is over.
+func (v *view) figures() {
 	v.about()
 	if len(v.cells) == 0 {
 		v.noCells()
@@ -24,12 +35,6 @@ func (v *view) short() {
 	v.heaviestLines()
 	v.whoAllocatedShort()
 	v.childrenShort()
-	v.tensors()
-	v.variables(v.r.Variables, v.r.Names)
-	v.resident(v.r.Resident)
-	v.processes()
-	v.footnotes()
-	v.shortCertificate()
 }
 
 // about says in a line for each process that runs cells what it is, and how long was traced.

@@ -54,18 +54,26 @@ type view struct {
 
 // Report writes the report for people. It fails if o.By is a meter the report does not have, or with w's error.
 func Report(w io.Writer, r *model.Report, o Options) error {
-	v := &view{printer: o.printer(), r: r, o: o, near: limits{near: r.Nearest()}}
-	var err error
-	if v.meters, err = headlines(r, cmp.Or(o.By, r.Ranking(v.near.near))); err != nil {
+	v, err := newView(r, o)
+	if err != nil {
 		return err
 	}
-	v.lookThrough()
-	v.rank()
 	if o.Full {
 		return v.full(w)
 	}
 	v.short()
 	return v.flush(w)
+}
+
+func newView(r *model.Report, o Options) (*view, error) {
+	v := &view{printer: o.printer(), r: r, o: o, near: limits{near: r.Nearest()}}
+	var err error
+	if v.meters, err = headlines(r, cmp.Or(o.By, r.Ranking(v.near.near))); err != nil {
+		return nil, err
+	}
+	v.lookThrough()
+	v.rank()
+	return v, nil
 }
 
 // full prints everything. Of a long session that is much: what is there is written before more is made.

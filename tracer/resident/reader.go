@@ -20,6 +20,7 @@ type reader struct {
 	memory, pagemap io.ReaderAt
 	left            int64
 	deadline        time.Time
+	ended           <-chan struct{}
 	stopped         bool
 
 	at    uint64 // of the mapping
@@ -32,7 +33,7 @@ type reader struct {
 }
 
 func newReader(s Source, limits Limits) *reader {
-	return &reader{memory: s.Memory, pagemap: s.Pages, left: limits.Bytes, deadline: time.Now().Add(limits.Time), buf: make([]byte, ahead), ahead: ahead}
+	return &reader{memory: s.Memory, pagemap: s.Pages, left: limits.Bytes, deadline: time.Now().Add(limits.Time), ended: limits.Ended, buf: make([]byte, ahead), ahead: ahead}
 }
 
 // load finds out which pages of a mapping are resident.
@@ -60,9 +61,15 @@ func (r *reader) load(m mapping) bool {
 
 // over says whether a limit was hit.
 func (r *reader) over() bool {
-	if r.steps++; r.steps%4096 == 1 && time.Now().After(r.deadline) || r.left <= 0 {
-		r.stopped = true
+	if r.steps++; r.steps%4096 == 1 {
+		select {
+		case <-r.ended:
+			r.stopped = true
+		default:
+			r.stopped = r.stopped || time.Now().After(r.deadline)
+		}
 	}
+	r.stopped = r.stopped || r.left <= 0
 	return r.stopped
 }
 

@@ -48,8 +48,9 @@ type Account struct {
 
 // Limits bound what is read.
 type Limits struct {
-	Bytes int64         // of the process's memory, 512 MiB
-	Time  time.Duration // 1 s
+	Bytes int64           // of the process's memory, 512 MiB
+	Time  time.Duration   // 1 s
+	Ended <-chan struct{} // nothing more is read once it is closed; nil: none
 }
 
 // Source is what is read of a process.

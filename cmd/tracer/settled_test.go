@@ -1,0 +1,386 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/attribution"
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+	"ipytracer/report/text"
+)
+
+// terminalOf makes a terminal, and who is at it.
+func terminalOf(t *testing.T) (main, other *os.File) {
+	t.Helper()
+	main, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { main.Close() })
+	number, err := unix.IoctlGetInt(int(main.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(main.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(int(main.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 120})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.Close() })
+	return main, other
+}
+
+// shown is what came out of a program so far.
+type shown struct {
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+func (s *shown) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.Write(p)
+}
+
+func (s *shown) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.ReplaceAll(s.said.String(), "\r\n", "\n")
+}
+
+// shows waits until something is there.
+func (s *shown) shows(t *testing.T, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(s.String(), want); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not shown: %s\n%s", want, s)
+		}
+	}
+}
+
+// lookedAt is a session of which every figure is known: behind the Settled it waits, as a look at objects takes its time, until that is let go or ended.
+type lookedAt struct {
+	before  []event.Event
+	settled *event.Settled // nil: it has none
+	found   []event.Event
+	last    *event.Finish
+	looking chan struct{} // closed when the look has begun
+	let     chan struct{} // closed to let it be over
+	within  context.Context
+	ended   bool // it was ended
+}
+
+func (l *lookedAt) Next(context.Context) (event.Event, error) {
+	take := func(all *[]event.Event) event.Event {
+		e := (*all)[0]
+		*all = (*all)[1:]
+		return e
+	}
+	switch {
+	case len(l.before) > 0:
+		return take(&l.before), nil
+	case l.settled != nil:
+		e := l.settled
+		l.settled = nil
+		return e, nil
+	}
+	if l.looking != nil {
+		close(l.looking)
+		l.looking = nil
+		select {
+		case <-l.let:
+		case <-l.within.Done():
+			l.ended, l.found = true, nil
+			l.last.Unnamed = []string{"the look at its objects was ended"}
+		}
+	}
+	switch {
+	case len(l.found) > 0:
+		return take(&l.found), nil
+	case l.last != nil:
+		e := l.last
+		l.last = nil
+		return e, nil
+	}
+	return nil, io.EOF
+}
+
+// lookedAtNotebook is a session of a made-up notebook, that keeps a variable.
+func lookedAtNotebook() *lookedAt {
+	l := &lookedAt{looking: make(chan struct{}), let: make(chan struct{})}
+	s := attributiontest.New(func(e event.Event) {
+		if f, ok := e.(*event.Finish); ok {
+			l.last = f
+			return
+		}
+		l.before = append(l.before, e)
+	}, 7)
+	for cell := range uint64(5) {
+		s.OpenCell(cell+1, 0, fmt.Sprintf("<ipython-input-%d>", cell+1), "x = np.ones(1 << 22)")
+		s.Of(event.StatementOpen, cell+1, 1, 0)
+		s.To(attributiontest.Kernel, event.Resident, s.Value(attributiontest.Kernel, event.Resident)+32<<20)
+		s.Of(event.StatementClose, cell+1, 0, event.OutcomeOK)
+		s.Of(event.CellResult, cell+1, 0, event.OutcomeOK)
+		s.CloseCell(cell+1, event.OutcomeOK)
+	}
+	s.End()
+	l.settled = &event.Settled{Finish: *l.last, Holders: true}
+	l.found = []event.Event{&event.Variables{PID: attributiontest.Kernel, Complete: true, Variables: []event.Variable{
+		{Kind: event.HeldByVariable, Name: "x", Type: "numpy.ndarray", Bytes: 32 << 20, Exact: true, Length: -1},
+	}}}
+	return l
+}
+
+// followed is a session under way.
+type followed struct {
+	*session
+	over chan error
+}
+
+// following follows a session to its end and prints its report.
+func following(t *testing.T, l *lookedAt, out, words io.Writer, o OutputOptions) *followed {
+	t.Helper()
+	_, cancel := context.WithCancelCause(t.Context())
+	c := console{out: out, err: newMessages(words), ends: &endings{cancel: cancel}}
+	c.ends.words = c.err
+	tracker := attribution.New()
+	s, err := newSession(&SessionOptions{OutputOptions: o}, c, tracker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	s.live, s.source, l.within = false, l, s.last.within
+	f := &followed{s, make(chan error, 1)}
+	go func() {
+		err := s.follow(t.Context(), func() bool { return len(l.before) > 0 })
+		if err == nil {
+			err = s.conclude(tracker)
+		}
+		c.err.(*messages).drain(time.Minute)
+		s.close()
+		f.over <- err
+	}()
+	return f
+}
+
+func (f *followed) end(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-f.over:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
+	}
+}
+
+// wholly is the report as one piece.
+func wholly(t *testing.T, o text.Options) string {
+	t.Helper()
+	tracker, l := attribution.New(), lookedAtNotebook()
+	l.settled, l.looking = nil, nil
+	for {
+		e, err := l.Next(t.Context())
+		if err != nil {
+			break
+		}
+		tracker.Add(e)
+	}
+	var b strings.Builder
+	if err := text.Report(&b, tracker.Stream(), o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestFirstScreen: on a terminal the cells and their peaks are there, with how sure they are, while the objects are still being looked at; what the look has
+// found follows, and nothing is missing or there twice.
+func TestFirstScreen(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	main, other := terminalOf(t)
+	var screen shown
+	go func() { _, _ = io.Copy(&screen, main) }()
+	l := lookedAtNotebook()
+	looking, let := l.looking, l.let
+	f := following(t, l, other, other, OutputOptions{Format: "text"})
+	<-looking // and is held
+	screen.shows(t, "In[5]")
+	first := screen.String()
+	for _, want := range []string{"highest ", "how sure     exact", "5 cells in", "ended: interrupted", "Cells, by what they need"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("%q is not on the first screen:\n%s", want, first)
+		}
+	}
+	screen.shows(t, "looking at objects: who holds what, what there is by name (Ctrl-C ends this) …")
+	if early := screen.String(); strings.Contains(early, "still there") || strings.Contains(early, "Certificate:") {
+		t.Errorf("before the look is over:\n%s", early)
+	}
+	close(let)
+	f.end(t)
+	screen.shows(t, "Certificate: complete")
+	all := screen.String()
+	if !strings.Contains(all, " …\r\x1b[K\nstill there") || !strings.Contains(all, "to free it   del x (32.00 MiB)") || strings.Contains(all, corrected) {
+		t.Errorf("at the end:\n%q", all)
+	}
+	for line := range strings.Lines(wholly(t, text.Options{Width: 120})) {
+		if n := strings.Count(all, line); strings.TrimSpace(line) != "" && n != 1 {
+			t.Errorf("%d times on the screen: %s", n, line)
+		}
+	}
+}
+
+const corrected = "have changed since they were printed"
+
+// TestEnoughOfTheLook: a second Ctrl-C ends the look, not the report, which says so; a second signal of another kind ends nothing.
+func TestEnoughOfTheLook(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	main, other := terminalOf(t)
+	var screen shown
+	go func() { _, _ = io.Copy(&screen, main) }()
+	l := lookedAtNotebook()
+	looking := l.looking
+	f := following(t, l, other, other, OutputOptions{Format: "text"})
+	<-looking
+	screen.shows(t, "In[5]")
+	f.console.ends.take(os.Interrupt) // this one has ended the session
+	if f.last.within.Err() != nil {
+		t.Fatal("the first Ctrl-C ends the look")
+	}
+	f.console.ends.take(os.Interrupt)
+	f.end(t)
+	if !l.ended {
+		t.Error("the look was not ended")
+	}
+	screen.shows(t, "the look at its objects was ended")
+	all := screen.String()
+	for _, want := range []string{"the kernel's objects are not looked at any further", "Ctrl-C once more", "still there  280.00 MiB after the last cell", "Certificate: complete"} {
+		if strings.Count(all, want) != 1 {
+			t.Errorf("%q is not there once:\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, corrected) || strings.Contains(all, "del x") {
+		t.Errorf("on the screen:\n%s", all)
+	}
+
+	l = lookedAtNotebook()
+	looking = l.looking
+	let := l.let
+	f = following(t, l, other, other, OutputOptions{Format: "text"})
+	<-looking
+	f.console.ends.take(syscall.SIGHUP)
+	f.console.ends.take(syscall.SIGHUP)
+	if f.last.within.Err() != nil {
+		t.Error("a closed terminal, which says so twice, has ended the look")
+	}
+	close(let)
+	f.end(t)
+}
+
+// TestFirstScreenIsCorrected: where the session's end takes back what the first screen says, the whole report is printed again and says so.
+func TestFirstScreenIsCorrected(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	main, other := terminalOf(t)
+	var screen shown
+	go func() { _, _ = io.Copy(&screen, main) }()
+	l := lookedAtNotebook()
+	late := *l.last
+	late.Lost = []event.Loss{{Reason: event.LostBoundaries, Count: 3}}
+	l.last = &late
+	close(l.let)
+	following(t, l, other, other, OutputOptions{Format: "text"}).end(t)
+	screen.shows(t, "Certificate: ")
+	before, after, found := strings.Cut(screen.String(), corrected)
+	if !found || !strings.Contains(before, "how sure     exact") || strings.Contains(after, "how sure     exact") || !strings.Contains(after, "how sure ") || !strings.Contains(after, "Cells, by what") {
+		t.Errorf("on the screen:\n%s", screen.String())
+	}
+}
+
+// TestWholeElsewhere: what goes into a pipe, and what is no text, is printed as a whole when everything is known: the same bytes as without a terminal's
+// first screen.
+func TestWholeElsewhere(t *testing.T) {
+	main, other := terminalOf(t)
+	go func() { _, _ = io.Copy(io.Discard, main) }()
+	for _, c := range []struct {
+		name string
+		o    OutputOptions
+		on   io.Writer
+		want string
+	}{
+		{"pipe", OutputOptions{Format: "text"}, nil, wholly(t, text.Options{Statements: -1})},
+		{"pipe, all", OutputOptions{Format: "text", Full: true}, nil, wholly(t, text.Options{Statements: -1, Full: true})},
+		{"JSON on a terminal", OutputOptions{Format: "json"}, other, ""},
+		{"all of it on a terminal", OutputOptions{Format: "text", Full: true}, other, ""},
+		{"a file", OutputOptions{Format: "text", File: t.TempDir() + "/out.txt"}, other, ""},
+	} {
+		var out shown
+		on := c.on
+		if on == nil {
+			on = &out
+		}
+		l := lookedAtNotebook()
+		looking, let := l.looking, l.let
+		f := following(t, l, on, io.Discard, c.o)
+		<-looking
+		if f.last.shown != nil || out.String() != "" {
+			t.Errorf("%s: printed before the look is over: %q", c.name, out.String())
+		}
+		close(let)
+		f.end(t)
+		if got := out.String(); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestStoppedTerminal: a terminal that takes nothing keeps nobody from looking, and so from taking the probes out; what it has to show waits for it.
+func TestStoppedTerminal(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	main, other := terminalOf(t)
+	fd := int(other.Fd())
+	if err := unix.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	for filled := make([]byte, 4096); ; { // what a terminal keeps that nobody reads
+		if _, err := unix.Write(fd, filled); err != nil {
+			break
+		}
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
+		t.Fatal(err)
+	}
+	l := lookedAtNotebook()
+	looking, let := l.looking, l.let
+	f := following(t, l, other, io.Discard, OutputOptions{Format: "text"})
+	<-looking
+	close(let)
+	select {
+	case <-f.last.shown:
+		t.Error("a full terminal has taken the first screen")
+	default:
+	}
+	var screen shown
+	go func() { _, _ = io.Copy(&screen, main) }()
+	f.end(t)
+	screen.shows(t, "Certificate: complete")
+	if all := screen.String(); strings.Count(all, "Cells, by what they need") != 1 {
+		t.Errorf("on the screen:\n%s", all)
+	}
+}

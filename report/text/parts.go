@@ -1,0 +1,68 @@
+package text
+
+import (
+	"io"
+
+	"ipytracer/model"
+)
+
+// corrected is in front of a report whose first part is not what was printed ahead of it.
+const corrected = "Figures above have changed since they were printed. The report, as it is now:"
+
+// First returns the first part of the report for people: what is known before anybody has looked at what the processes have in the end. It has the
+// same sections as [Report] without Full, in the same order, but for what is left of the highest moment's memory and what to do about it, which [Rest]
+// begins with. It fails as Report does.
+func First(r *model.Report, o Options) (string, error) {
+	v, err := newView(r, o)
+	if err != nil {
+		return "", err
+	}
+	v.firstPart()
+	return v.b.String(), nil
+}
+
+// Rest writes what comes after the first part, which was printed before. Where that would be another one by now, it says so and writes the whole report
+// again: what stands on the screen is never left wrong. It fails as [Report] does.
+func Rest(w io.Writer, r *model.Report, o Options, first string) error {
+	v, err := newView(r, o)
+	if err != nil {
+		return err
+	}
+	v.firstPart()
+	asPrinted := v.b.String() == first
+	v.b.Reset()
+	if asPrinted {
+		v.rest()
+		return v.flush(w)
+	}
+	v.title(corrected)
+	v.blank()
+	if err := v.flush(w); err != nil {
+		return err
+	}
+	return Report(w, r, o)
+}
+
+// firstPart has what does not change any more.
+func (v *view) firstPart() {
+	v.endings()
+	if v.leads() {
+		v.leadHighest()
+		v.answer("how sure", v.howSure(v.summit()))
+	}
+	v.figures()
+}
+
+// rest has what the look at the processes' objects has found, and what may have come about meanwhile.
+func (v *view) rest() {
+	if v.leads() {
+		v.blank()
+		v.leadLeft()
+	}
+	v.tensors()
+	v.variables(v.r.Variables, v.r.Names)
+	v.resident(v.r.Resident)
+	v.processes()
+	v.footnotes()
+	v.shortCertificate()
+}

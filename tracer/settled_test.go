@@ -1,0 +1,115 @@
+package tracer
+
+import (
+	"context"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ipytracer/event"
+)
+
+// aPython is a Python that waits, and its process.
+func aPython(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/usr/bin/python3", "-c", "x = [bytes([i]) for i in range(200)]\nprint('up', flush=True)\ninput()")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { in.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// endOfPython follows a session with a Python to its end, from the last boundaries on. meanwhile is called once every figure is known, when nothing may have
+// been looked at.
+func endOfPython(t *testing.T, o Options, meanwhile func(*exec.Cmd)) (told []string, settled *event.Settled, last *event.Finish) {
+	t.Helper()
+	cmd := aPython(t)
+	k := &fakeKernel{script: []records{change(1), change(2)}}
+	s := attached(t, k, o)
+	python, err := s.interpreters.open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.targets[0].python = python
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	for {
+		e, err := s.Next(ctx)
+		if err == io.EOF {
+			return told, settled, last
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, inWords(e))
+		if last, _ = e.(*event.Finish); last != nil {
+			continue
+		}
+		if now, ok := e.(*event.Settled); ok {
+			settled = now
+			if slices.Contains(k.calls, "rest") {
+				t.Errorf("asked for %q: the look has begun before it was told that all figures are known", k.calls)
+			}
+			meanwhile(cmd)
+		}
+	}
+}
+
+func nothing(*exec.Cmd) {}
+
+// TestSettled: that every figure is known is told after the last boundaries and in front of the look at objects, with all that the session's end says of figures; only
+// where that is asked for.
+func TestSettled(t *testing.T) {
+	told, settled, last := endOfPython(t, Options{Settle: true, Holders: true}, nothing)
+	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "holders", "variables", "residence", "finish")
+	if settled == nil || !settled.Holders || settled.Finish.Reason != last.Reason || len(settled.Finish.Unnamed) > 0 || len(last.Unnamed) > 0 {
+		t.Errorf("%+v, %+v", settled, last)
+	}
+	told, settled, _ = endOfPython(t, Options{Settle: true}, nothing)
+	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "variables", "residence", "finish")
+	if settled == nil || settled.Holders {
+		t.Errorf("%+v: who holds what was not asked for", settled)
+	}
+	told, _, _ = endOfPython(t, Options{}, nothing)
+	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "change 2", "variables", "residence", "finish")
+}
+
+// TestLookEnds: who has had enough of the look gets the end without it, which says so; that leaves every figure as it is.
+func TestLookEnds(t *testing.T) {
+	looking, enough := context.WithCancel(t.Context())
+	told, settled, last := endOfPython(t, Options{Settle: true, Looking: looking}, func(*exec.Cmd) { enough() })
+	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "finish")
+	if len(last.Unnamed) != 1 || !strings.Contains(last.Unnamed[0], "the look at its objects was ended by Ctrl-C") {
+		t.Errorf("%q", last.Unnamed)
+	}
+	if len(settled.Finish.Unnamed) > 0 || !slices.Equal(last.Problems, settled.Finish.Problems) || len(last.Lost) > 0 {
+		t.Errorf("%+v, was %+v", last, settled.Finish)
+	}
+}
+
+// TestEndsDuringTheLook: a target that ends once every figure is known costs what was to be found out of it, and nothing else.
+func TestEndsDuringTheLook(t *testing.T) {
+	told, settled, last := endOfPython(t, Options{Settle: true, Holders: true}, func(cmd *exec.Cmd) {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if told[len(told)-1] != "finish" || slices.Contains(told, "variables") || !slices.Equal(last.Problems, settled.Finish.Problems) {
+		t.Errorf("told %q; %q, was %q", told, last.Problems, settled.Finish.Problems)
+	}
+}
