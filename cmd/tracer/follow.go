@@ -117,7 +117,7 @@ type session struct {
 	recorder *recorder.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
-	view     *view           // nil unless somebody looks on
+	view     *view // nil unless somebody looks on
 	last     *lastLook
 	running  *tracer.Session // the source, where it is live
 	garbage  garbage

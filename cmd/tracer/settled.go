@@ -49,7 +49,7 @@ func (s *session) settled(e event.Event) bool {
 	}
 	s.flush()
 	s.print()
-	s.last.doing.begin(s.console.err, s.options.Quiet, lookingAt(now))
+	s.last.doing.begin(s.console.err, s.options.Quiet || s.options.Verbose, lookingAt(now))
 	tracker, ok := s.tracker.(*attribution.Tracker)
 	if !ok || !showsFirst(s) {
 		s.last.doing.start()

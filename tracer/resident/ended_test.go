@@ -1,0 +1,37 @@
+package resident
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// TestEnded: who has had enough is not kept waiting: what was not looked at is in the parts that nobody explains.
+func TestEnded(t *testing.T) {
+	open := func(name string) *os.File {
+		f, err := os.Open("/proc/self/" + name)
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	ended := make(chan struct{})
+	close(ended)
+	for _, c := range []struct {
+		ended <-chan struct{}
+		whole bool
+	}{{nil, true}, {ended, false}} {
+		a, err := Explain(Source{Smaps: open("smaps"), Memory: open("mem"), Pages: open("pagemap")}, Limits{Time: time.Minute, Ended: c.ended})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := uint64(0)
+		for _, p := range a.Parts {
+			sum += p.Bytes
+		}
+		if a.Complete != c.whole || sum != a.Total || a.Total == 0 {
+			t.Errorf("ended: %v: complete %v, %d of %d bytes", c.ended != nil, a.Complete, sum, a.Total)
+		}
+	}
+}
