@@ -199,8 +199,12 @@ cost: ## count in QEMU what a page fault costs, in instructions, with 1 to 255 C
 	scripts/install.sh kernels
 	scripts/go.sh run scripts/cost.sh
 
+.PHONY: hollow
+hollow: ## a tracer whose uprobes do nothing, for benchmarks: bin/tracer-hollow
+	scripts/go.sh run $(GO) build -tags hollow -o bin/tracer-hollow ./cmd/tracer
+
 .PHONY: bench
-bench: build ## paired measurements of what tracing costs, beside other tools (needs root, some minutes)
+bench: build hollow ## paired measurements of what tracing costs, beside other tools (needs root, some minutes)
 	/usr/bin/python3 bench/bench.py $(BENCH)
 
 .PHONY: clean

@@ -15,9 +15,9 @@ class Failure(Exception):
 class Tracer:
     """`tracer attach` on one process. Use it with `with`: inside, every probe is in place and the tracer has come to rest."""
 
-    def __init__(self, binary, pid, *flags):
+    def __init__(self, binary, pid, *flags, env=None):
         self.command = [binary, "attach", "--quiet", "--format", "json", *flags]
-        self.pid, self.attach_seconds = pid, None
+        self.pid, self.attach_seconds, self.env = pid, None, dict(os.environ, **(env or {}))
 
     def __enter__(self):
         self._place = tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp")
@@ -25,7 +25,7 @@ class Tracer:
         self.errors = open(os.path.join(self._place.name, "stderr"), "w+")
         start = time.perf_counter()
         self.process = subprocess.Popen(self.command + ["--ready-file", ready, str(self.pid)], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=self.errors)
+                                        stdout=subprocess.DEVNULL, stderr=self.errors, env=self.env)
         while not os.path.exists(ready):
             if self.process.poll() is not None or time.perf_counter() - start > 30:
                 raise Failure("the tracer did not attach: " + self.said())

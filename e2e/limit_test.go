@@ -138,13 +138,19 @@ func sleeper(t *testing.T, user uint32) (pid int) {
 	return cmd.Process.Pid
 }
 
-// softLimit is what a process may map, without the mark in its last bits; -1 without a limit.
-func softLimit(t *testing.T, pid int) int64 {
+func rlimits(t *testing.T, pid int) process.Rlimits {
 	t.Helper()
 	limits, err := process.FS{}.Rlimits(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return limits
+}
+
+// softLimit is what a process may map, without the mark in its last bits; -1 without a limit.
+func softLimit(t *testing.T, pid int) int64 {
+	t.Helper()
+	limits := rlimits(t, pid)
 	if limits.Data.Hard != process.NoLimit {
 		t.Fatalf("the hard limit has changed: %+v", limits)
 	}

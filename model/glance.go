@@ -14,6 +14,8 @@ type Glance struct {
 	GPUs      []GPU    `json:"gpus,omitempty"` // that are known so far
 	Kernels   []Kernel `json:"kernels"`
 	Lacks     Lacks    `json:"lacks"`
+	// Slower says what slows the target down more than it might, and what that took so far.
+	Slower []string `json:"slower,omitempty"`
 }
 
 // Kernel is a process that was attached to, or a Python below it that has run cells.

@@ -13,7 +13,7 @@ import (
 
 // glanceOf is a glance at the first cell of a report, with what a glance has besides.
 func glanceOf(r *model.Report) *model.Glance {
-	g := &model.Glance{Host: r.Host, GPUs: r.GPUs, ElapsedNS: 5, Cells: 1, Lacks: model.Lacks{Made: 3, Delivered: 2}}
+	g := &model.Glance{Host: r.Host, GPUs: r.GPUs, ElapsedNS: 5, Cells: 1, Lacks: model.Lacks{Made: 3, Delivered: 2}, Slower: []string{"each array is traced\x1b[2J"}}
 	k := model.Kernel{PID: 1, Command: "python", Growth: "cell", Running: true, Meters: map[string]model.Figure{}}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Kind == model.Cell && k.Cell == nil {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The tests of the notebook companion, and of what testdata is made of, without any tracer. All folders at the same time: they wait more than
+# The tests of the notebook companion, and of what testdata and benchmarks are made of, without any tracer. All folders at the same time: they wait more than
 # they compute. With RERUN=N (CI) a folder that fails runs once more, alone, and what it said stands above (see scripts/gotest.py).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-folders=(python examples scripts testdata/workloads testdata/notebooks testdata/gpu testdata/gpu/replay)
+folders=(python examples scripts bench testdata/workloads testdata/notebooks testdata/gpu testdata/gpu/replay)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

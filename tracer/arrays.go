@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/numpy"
 	"ipytracer/tracer/process"
@@ -38,6 +39,8 @@ type numpyInstrument struct {
 	refused          bool      // a module was not understood, or there is another memory handler: it stays as it began, or goes back
 	// leaving says why it must go back, once those in NumPy have taken over; empty: it need not.
 	leaving string
+	passed  event.Nanoseconds // when it had to last; 0: never
+	untold  untoldArrays
 	// stranger: it must go back until the NumPy that it has loaded is understood.
 	stranger bool
 }
@@ -147,10 +150,19 @@ func (i *numpyInstrument) untrack() {
 }
 
 // meet puts probes in NumPy's extension module when it meets it first.
-func (i *numpyInstrument) meet(_ listing, m process.Mapping) {
-	if i.small || m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) || i.target.python == nil || i.refused {
+func (i *numpyInstrument) meet(l listing, m process.Mapping) {
+	if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) || i.target.python == nil {
 		return
 	}
+	if !i.small && !i.refused {
+		i.meetModule(m)
+	}
+	if i.small || i.refused {
+		i.untold.meet(i.host, i.target, max(l.since, i.passed), m)
+	}
+}
+
+func (i *numpyInstrument) meetModule(m process.Mapping) {
 	if i.expects(m.File) {
 		i.placeAhead(true)
 	}
@@ -213,6 +225,7 @@ func reason(err error) error {
 // refuse leaves the target's blocks, for good, to the probes on PyTraceMalloc_Track.
 func (i *numpyInstrument) refuse(why string) {
 	i.refused, i.state = true, ledger.ArraysTracked
+	i.target.unlisted = true // what the probes on the interpreter miss of the modules that are mapped is said as they are met again
 	for _, m := range i.modules {
 		m.close()
 	}

@@ -162,6 +162,7 @@ func (i *numpyInstrument) leave() {
 		return
 	}
 	before := i.state
+	i.passed = now()
 	i.state = ledger.ArraysTracked // or the probes would not be placed
 	if i.tracked == nil && !i.isShed(i.target, ledger.GroupNumPy) {
 		if err := i.track(); err != nil {

@@ -104,6 +104,24 @@ func (c *certificate) used(hits [ledger.GroupCount]uint64, price func(ledger.Gro
 	return used
 }
 
+// DearProbes are the probes at dearer places than there might be, of a session that runs, with what they cost so far; of none, and of one
+// that is over, there are none. It is for the goroutine that calls [Session.Next].
+func DearProbes(s *Session) (dear []event.ProbeUse) {
+	if s == nil || s.ledger == nil || !s.certificate.isDear() {
+		return nil
+	}
+	for _, p := range s.used(s.ledger.Hits(), s.budget.prices.of) {
+		if p.Dear != "" {
+			dear = append(dear, p)
+		}
+	}
+	return dear
+}
+
+func (c *certificate) isDear() bool {
+	return slices.ContainsFunc(c.probes[:], func(p event.ProbeUse) bool { return p.Dear != "" })
+}
+
 // maxPriced is how many hits are priced, so that the product of it and a price is no overflow: some months' worth.
 const maxPriced = 1 << 43
 

@@ -63,3 +63,21 @@ func TestCertificateOfUses(t *testing.T) {
 		t.Errorf("%+v, want %+v", used, want)
 	}
 }
+
+// TestDearProbes: what dear probes have cost is known while a session runs, of no session there is nothing.
+func TestDearProbes(t *testing.T) {
+	k := &fakeKernel{}
+	s := attached(t, k, Options{})
+	s.noteUse(ledger.GroupNumPy, "PyTraceMalloc_Track+7")
+	k.hits[ledger.GroupNumPy] = 1000
+	if dear := DearProbes(s); len(dear) != 0 {
+		t.Errorf("%+v: nothing is dear", dear)
+	}
+	s.noteDear(ledger.GroupNumPy, "why")
+	if dear := DearProbes(s); len(dear) != 1 || dear[0].Hits != 1000 || dear[0].Dear != "why" || dear[0].Cost < 400_000 {
+		t.Errorf("%+v", dear)
+	}
+	if dear := DearProbes(nil); len(dear) != 0 {
+		t.Errorf("%+v of no session", dear)
+	}
+}

@@ -15,6 +15,7 @@ type limits struct {
 	fs     process.FS
 	size   limit.Size // what was asked for
 	report *certificate
+	may    func(pid int, owner uint32) error // see [Options]
 
 	guards  map[limit.User]*limit.Guard
 	chosen  []Limited
@@ -68,11 +69,16 @@ func (l *limits) start(targets []*target) error {
 	return nil
 }
 
-// guard is who limits a process.
+// guard is who limits a process. It fails as [Options.MayLimit] does.
 func (l *limits) guard(pid int) (*limit.Guard, error) {
 	user, err := limit.UserOf(pid)
 	if err != nil {
 		return nil, err
+	}
+	if l.may != nil {
+		if err := l.may(pid, user.UID); err != nil {
+			return nil, err
+		}
 	}
 	g := l.guards[user]
 	if g == nil {

@@ -47,7 +47,9 @@ type Options struct {
 	Counters bool
 	// Limit is how much each process of each target's tree may map.
 	Limit limit.Size
-	Heap  bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
+	// MayLimit fails for a process that runs as owner and is not to be limited; nil: all may be.
+	MayLimit func(pid int, owner uint32) error
+	Heap     bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
 	// Tolerant leaves out targets that have ended before they are traced, as long as one is left.
 	Tolerant bool
 	// Confine takes from this program, in front of all that looks into a target, what the session does not need ([Remains]). Nothing can be started
@@ -189,7 +191,7 @@ func newSession(o Options) *Session {
 	}
 	s.interpreters.fs, s.watches.fs, s.analyses.fs = s.fs, s.fs, s.fs
 	s.interpreters.analyses, s.ahead.analyses = &s.analyses, &s.analyses
-	s.limits = limits{fs: s.fs, size: o.Limit, report: &s.certificate}
+	s.limits = limits{fs: s.fs, size: o.Limit, may: o.MayLimit, report: &s.certificate}
 	s.natives = natives{fs: s.fs, log: s.log, target: s.target, room: elffile.Room{Bytes: maxNativeBytes}}
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate

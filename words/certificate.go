@@ -47,8 +47,21 @@ func DearProbes(p *model.Probe) string {
 	if p.Dear == "" || p.CostNS < leastDear {
 		return ""
 	}
-	return fmt.Sprintf("each array and each scalar is traced, which slows code down that makes many (%s): %s hits took about %s of CPU time",
-		p.Dear, Count(p.Hits), Duration(p.CostNS))
+	return fmt.Sprintf("%s (%s): %s", eachTraced, p.Dear, took(p))
+}
+
+// DearProbesSoFar is the same of a session that runs, for a notebook: why is left out, since it may be about another one's files.
+func DearProbesSoFar(p *model.Probe) string {
+	if p.Dear == "" || p.CostNS < leastDear {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s so far; the report says why", eachTraced, took(p))
+}
+
+const eachTraced = "each array and each scalar is traced, which slows code down that makes many"
+
+func took(p *model.Probe) string {
+	return fmt.Sprintf("%s hits took about %s of CPU time", Count(p.Hits), Duration(p.CostNS))
 }
 
 // CellsUnseen is of cells without a window.

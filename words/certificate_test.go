@@ -16,6 +16,13 @@ func TestDearProbes(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", p, got, want)
 		}
 	}
+	p := model.Probe{Hits: 1_380_786, CostNS: 1_380_786_000, Dear: why}
+	if got, want := DearProbesSoFar(&p), "each array and each scalar is traced, which slows code down that makes many: 1,380,786 hits took about 1.38 s of CPU time so far; the report says why"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if p.CostNS = leastDear - 1; DearProbesSoFar(&p) != "" {
+		t.Errorf("next to nothing: %q", DearProbesSoFar(&p))
+	}
 	if got := DearProbes(&model.Probe{Hits: 1 << 40, CostNS: 1 << 50}); got != "" {
 		t.Errorf("probes at good places: %q", got)
 	}

@@ -1,5 +1,6 @@
 """What ordinary notebooks (testdata/notebooks) cost more while they are traced and recorded, and what the report of a long one takes."""
 
+import collections
 import contextlib
 import os
 import statistics
@@ -34,13 +35,17 @@ class Run:
     def figures(self):
         with Kernel(env=STEADY) as kernel:
             with self._tracer(kernel.pid) as tracer:
-                own = tracer.cpu_seconds() if tracer else 0
+                own, before = tracer.cpu_seconds() if tracer else 0, self.ran(tracer)
                 times = [kernel.cpu_of(cell.source) for cell in self.cells]
-                own = tracer.cpu_seconds() - own if tracer else 0
+                own, programs = tracer.cpu_seconds() - own if tracer else 0, self.ran(tracer) - before
             # The cells' sum is of the kernel alone; its children's time is known once it has waited for them.
             alone = cpu_seconds(kernel.pid)
             children = max(kernel.end() - alone, 0)
-        return {"cells": times + [children], "cpu": sum(times) + children, "tracer": 100 * own / (sum(times) + children)}
+        return {"cells": times + [children], "cpu": sum(times) + children, "tracer": 100 * own / (sum(times) + children), "programs": programs}
+
+    def ran(self, tracer):
+        """How often the tracer's programs ran so far, and how long, where somebody counts it."""
+        return collections.Counter()
 
     def _tracer(self, pid):
         return contextlib.nullcontext() if self.flags is None else Tracer(self.settings.tracer, pid, *self.flags)

@@ -64,6 +64,7 @@ func explain(err error) (status int, message string) {
 	var notJudged notJudgedError
 	var bound boundError
 	var nobody invoker.Error
+	var refused *invoker.Refusal
 	var elsewhere *elsewhereError
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
 		return status, message
@@ -80,6 +81,8 @@ func explain(err error) (status int, message string) {
 		return statusFailed, fmt.Sprintf("%s; what was to be there is %s", message, elsewhere.where)
 	case errors.As(err, &nobody):
 		return statusCannotTrace, err.Error()
+	case errors.As(err, &refused):
+		return statusCannotTrace, refused.Error()
 	case errors.As(err, &command):
 		return int(command), ""
 	case errors.As(err, &leak):

@@ -22,6 +22,7 @@ import (
 	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/recorder"
 	"ipytracer/tracer/userfile"
+	"ipytracer/words"
 )
 
 // SessionOptions are the flags of the commands that trace.
@@ -80,12 +81,16 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 	if err != nil {
 		return tracer.Options{}, err
 	}
+	who, err := invoker.Find()
+	if err != nil {
+		return tracer.Options{}, err
+	}
 	if o.Native && o.NoStacks {
 		return tracer.Options{}, usageError{errors.New("--native and --no-stacks exclude each other")}
 	}
 	return tracer.Options{
 		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Native: o.Native, Heap: o.Heap,
-		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit, Cache: o.cache(),
+		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit, MayLimit: who.MayChange, Cache: o.cache(),
 	}, nil
 }
 
@@ -187,7 +192,7 @@ func (s *session) abandon() {
 
 // listen has notebooks told what they ask, from now on.
 func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
-	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken()}, tracker)
+	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }}, tracker)
 	s.asked = &asked{session: s, reports: tracker}
 	if s.both != nil {
 		s.asked.shared = true

@@ -12,6 +12,7 @@ import (
 
 	"ipytracer/report/escape"
 	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/process"
 	"ipytracer/tracer/suspend"
 	"ipytracer/words"
@@ -70,9 +71,6 @@ or may not, do it.`,
 	}
 }
 
-// errNotYours says that a process is another user's.
-var errNotYours = errors.New("the process is another user's")
-
 // errLibraryUnread says that it cannot be seen whether a process uses CUDA.
 var errLibraryUnread = errors.New("what the process maps cannot be read")
 
@@ -97,10 +95,8 @@ func movable(pid int) (*process.Handle, error) {
 		return nil, err
 	}
 	fail := func(err error) (*process.Handle, error) { return nil, errors.Join(err, h.Close()) }
-	if status, err := (process.FS{}).Status(pid); err != nil {
+	if err := mayMove(pid); err != nil {
 		return fail(err)
-	} else if uid := os.Geteuid(); uid != 0 && uid != int(status.UID) {
-		return fail(&moveError{pid: pid, err: errNotYours})
 	}
 	switch err := suspend.UsesCUDA(process.FS{}, pid); {
 	case errors.Is(err, process.ErrNotPermitted):
@@ -111,6 +107,22 @@ func movable(pid int) (*process.Handle, error) {
 		return fail(err)
 	}
 	return h, nil
+}
+
+// mayMove fails with an [*invoker.Refusal] for a process that is not for whoever typed the command to move.
+func mayMove(pid int) error {
+	who, err := invoker.Find()
+	if err != nil {
+		return err
+	}
+	status, err := (process.FS{}).Status(pid)
+	if err != nil {
+		return err
+	}
+	if err := who.MayChange(pid, status.UID); err != nil {
+		return err
+	}
+	return who.MayChange(pid, status.EUID)
 }
 
 func runMove(ctx context.Context, c console, o MoveOptions, aim suspend.Aim, args []string) error {
@@ -273,8 +285,8 @@ func notMoved(err error) (status int, message string, ok bool) {
 	switch {
 	case errors.Is(err, errLibraryUnread) && os.Geteuid() == 0:
 		return statusCannotTrace, fmt.Sprintf("it cannot be seen whether %s uses CUDA: root, but without CAP_SYS_PTRACE (a container?)", who), true
-	case errors.Is(err, errNotYours), errors.Is(err, errLibraryUnread):
-		return statusCannotTrace, fmt.Sprintf("%s is not yours to move; type 'sudo tracer gpu …'", who), true
+	case errors.Is(err, errLibraryUnread):
+		return statusCannotTrace, fmt.Sprintf("what %s maps is not yours to see; type 'sudo tracer gpu …'", who), true
 	case errors.Is(err, suspend.ErrNoCUDA):
 		return statusUsage, fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, suspend.ErrNoCUDA), true
 	case errors.As(err, &none):

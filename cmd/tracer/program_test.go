@@ -21,6 +21,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && slices.Contains([]string{look.Command, process.HelperCommand, nvmlhelper.Command}, os.Args[1]) { // the program has started itself
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	// `sudo make test` is root's, and so is what the tests start.
+	for _, by := range []string{"SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "PKEXEC_UID", "DOAS_USER"} {
+		os.Unsetenv(by)
+	}
 	code := m.Run()
 	if programDir != "" {
 		os.RemoveAll(programDir)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
@@ -88,6 +89,7 @@ func startSession(p serving.Peer) (*serving.Child, error) {
 	cmd.Env, cmd.Dir = environmentOf(p), "/"
 	said := &lastSaid{}
 	cmd.Stderr = said
+	cmd.WaitDelay = time.Second                          // what it has started may have its standard error, and be stopped
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C at the server is not theirs: the server ends them
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a session: %w", err)

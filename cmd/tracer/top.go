@@ -14,6 +14,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/live"
+	"ipytracer/tracer"
 	"ipytracer/tracer/display"
 )
 
@@ -145,6 +146,17 @@ func modelGPUs(s *session) (out []model.GPU) {
 		out = append(out, model.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory)})
 	}
 	return out
+}
+
+// slower says which probes are at dearer places than there might be, and what that took so far, in some words.
+func slower(running *tracer.Session, says func(*model.Probe) string) (all []string) {
+	for _, p := range tracer.DearProbes(running) {
+		one := model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits, CostNS: max(0, int64(p.Cost)), Dear: p.Dear}
+		if text := says(&one); text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // noTerminal words why there is no screen; ok is false for other errors.

@@ -9,6 +9,7 @@ import (
 	"ipytracer/report"
 	"ipytracer/report/live"
 	"ipytracer/tracer/display"
+	"ipytracer/words"
 )
 
 // errGlanced ends a session of which one screen was wanted.
@@ -96,7 +97,7 @@ func (v *view) update() error {
 	if v.options.NoSource {
 		g = report.GlanceWithoutSource(g)
 	}
-	g.GPUs = modelGPUs(v.session)
+	g.GPUs, g.Slower = modelGPUs(v.session), slower(v.session.running, words.DearProbes)
 	v.glance = g
 	v.next = began.Add(max(soonestAgain, glanceShare*time.Since(began)))
 	if v.display != nil {

@@ -86,6 +86,7 @@ class Tracer:
         self.variables, self.names = [variable("x")], {"pid": os.getpid(), "unlisted": 3, "bytes": 5000, "objects": 10**6, "complete": True}
         self.verdicts, self.audited = [verdict()], audited()
         self.reply = None       # request -> list of packets, or None for the usual answer
+        self.slower = ""        # what slows this process down
         self.greeting = {"hello": "ipytracer/line/v1", "tracer": "0.1.0", "pid": os.getpid(), "limit": limit, "limit_of": "container"}
         self._work = queue.Queue()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -204,7 +205,8 @@ class Tracer:
         cells = [w for w in self.windows if w["kind"] == "cell"]
         if what == "cell":
             new, self.told = cells[self.told:], len(cells)
-            return {"id": number, "windows": new[-20:], "lost": max(0, len(new) - 20)}
+            slower = {"slower": self.slower} if self.slower else {}
+            return dict(slower, id=number, windows=new[-20:], lost=max(0, len(new) - 20))
         if what == "cells":
             return {"id": number, "windows": [w for w in cells if w["id"] > request["after"]][:request["limit"]]}
         if what == "running":

@@ -25,6 +25,14 @@ class WithTracer(ShellTest):
         self.assertEqual(set(self.published.outputs[-1]["data"]), {"text/plain", "text/html"})
         self.assertEqual(self.tracer.markers[-2:], ["cell", "ask"])
 
+    def test_slower(self):
+        """What slows the notebook down is said once, and %tracer says it again."""
+        self.tracer.slower = "each array is traced\x1b[2J: 1,000 hits"
+        self.assertEqual(self.run_cell("x = 1"), ["ipytracer: slower: each array is traced\\x1b[2J: 1,000 hits", "In[2]  " + LINE])
+        self.tracer.slower = "each array is traced: 2,000 hits"
+        self.assertEqual(self.run_cell("x = 1"), ["In[3]  " + LINE])
+        self.assertEqual(self.run_cell("%tracer"), ["ipytracer: tracer 0.1.0 listens, figures under cells: compact; slower: each array is traced: 2,000 hits"])
+
     def test_the_cell_that_loads(self):
         """Nor others whose figures nobody asked for: they are not below the next one, though the tracer tells of them."""
         self.tracer.windows += [fake.window(n, execution_count=1) for n in (900, 901)]

@@ -32,6 +32,7 @@ func (n *numbers) UnmarshalJSON(of []byte) error {
 
 // block is the part of the data that the tests look at.
 type block struct {
+	Answers [][2]string
 	Meters  []struct{ ID string }
 	Left    []string
 	Body    string

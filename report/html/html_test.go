@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"ipytracer/report/escape"
 	"ipytracer/report/html"
 	"ipytracer/report/reporttest"
+	"ipytracer/words"
 )
 
 func print(t *testing.T, r *model.Report, a *model.Audit) (page string, data block) {
@@ -110,6 +112,16 @@ func TestNothingButText(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(all, "\n"), "onerror") {
 		t.Error("the texts are not there")
+	}
+}
+
+// TestSlower: what dear probes cost is among the answers that the page begins with.
+func TestSlower(t *testing.T) {
+	r := reporttest.Rich()
+	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{Name: "numpy", Hits: 380_786, CostNS: 380_786_000, Dear: "its code is not known"})
+	_, data := print(t, r, nil)
+	if want := [2]string{"slower", words.DearProbes(&r.Certificate.Probes[len(r.Certificate.Probes)-1])}; !slices.Contains(data.Answers, want) {
+		t.Errorf("%q is not among %q", want, data.Answers)
 	}
 }
 

@@ -165,6 +165,21 @@ func (p *page) lacks(g *model.Glance, k *model.Kernel) {
 	}
 }
 
+// slower says what slows the target down. On a low screen there is no room for it.
+func (p *page) slower(g *model.Glance) {
+	for _, text := range g.Slower[:min(len(g.Slower), maxSlower)] {
+		if !p.low {
+			p.add(Span{"! slower: ", Warn}, Span{escape.OneLine(text, false, maxSlowerText), Warn})
+		}
+	}
+}
+
+// Bounds of what slows the target down: lines, and cells of one.
+const (
+	maxSlower     = 3
+	maxSlowerText = 600
+)
+
 // explained says how much of the peaks of the cell the table accounts for.
 func explained(k *model.Kernel) string {
 	var peak, rest int64

@@ -70,6 +70,7 @@ func Screen(g *model.Glance, s *State, width, height int) []Row {
 		p.cell(g, k)
 		p.figures(g, k)
 		p.lacks(g, k)
+		p.slower(g)
 		if !p.low {
 			p.add()
 		}
@@ -92,6 +93,7 @@ func Text(g *model.Glance, s *State, width int) string {
 		if i == 0 {
 			p.title(g, k)
 			p.lacks(g, k)
+			p.slower(g)
 		}
 		p.add()
 		p.cell(g, k)

@@ -153,6 +153,7 @@ func (p *page) head(r *model.Report, near []model.Nearness) {
 	}
 	p.WriteString("\n\n")
 	p.nearest(r, near)
+	p.slower(r)
 }
 
 // table has a row for each window, and says how many have none.

@@ -156,6 +156,20 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
+// TestSlower: what dear probes cost stands in front of the tables, as text.
+func TestSlower(t *testing.T) {
+	r := reporttest.Rich()
+	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{Name: "numpy", Hits: 380_786, CostNS: 380_786_000, Dear: "[a](javascript:x) its code is not known"})
+	var b bytes.Buffer
+	if err := markdown.Print(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	const want = "\n\nSlower: `each array and each scalar is traced, which slows code down that makes many ([a](javascript:x) its code is not known): 380,786 hits took about 381 ms of CPU time`\n\n"
+	if at, table := strings.Index(b.String(), want), strings.Index(b.String(), "\n|"); at < 0 || at > table {
+		t.Errorf("%s", b.String())
+	}
+}
+
 // TestLimitsAndGPUs: limits and the names of GPUs are one paragraph of their own, in front of the table, whichever of the two is known.
 func TestLimitsAndGPUs(t *testing.T) {
 	for _, c := range []struct {

@@ -36,6 +36,18 @@ func (p *page) nearest(r *model.Report, near []model.Nearness) {
 	}
 }
 
+// slower is a paragraph for each kind of probes at dearer places than there might be; nothing where that took next to nothing.
+func (p *page) slower(r *model.Report) {
+	for i := range r.Certificate.Probes {
+		if text := words.DearProbes(&r.Certificate.Probes[i]); text != "" {
+			p.WriteString("Slower: " + Code(escape.Bounded(text, maxSlower)) + "\n\n")
+		}
+	}
+}
+
+// maxSlower bounds the text, in characters: it may name a file.
+const maxSlower = 600
+
 func (p *page) exactness(r *model.Report) {
 	if r.Certificate.Complete {
 		p.WriteString("Nothing was lost, refused or guessed; sizes are measured by the kernel, not sampled. `≈` is off by a known bound, `≥` is at least that much.\n")

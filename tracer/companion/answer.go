@@ -52,6 +52,7 @@ type packet struct {
 	Windows []json.RawMessage `json:"windows,omitempty"`
 	Lines   []json.RawMessage `json:"lines,omitempty"`
 	Lost    int               `json:"lost,omitempty"`
+	Slower  string            `json:"slower,omitempty"` // of the answer after a cell: what slows the notebook down
 
 	// Of a look: its number, what went wrong with it, how long it took, what it has found.
 	Look      int64             `json:"look,omitempty"`
@@ -67,8 +68,17 @@ type packet struct {
 
 // tell answers with windows.
 func (h *Hub) tell(l *line, id int64, windows []model.Window, lost int) {
-	h.inPackets(l, packet{ID: id, Lost: lost}, len(windows), func(i int) json.RawMessage { return h.window(windows[i]) },
+	h.inPackets(l, packet{ID: id, Lost: lost, Slower: h.slower()}, len(windows), func(i int) json.RawMessage { return h.window(windows[i]) },
 		func(p *packet, some []json.RawMessage) { p.Windows = some })
+}
+
+// slower is what slows the notebook down, "" if nothing does.
+func (h *Hub) slower() string {
+	if h.options.Slower == nil {
+		return ""
+	}
+	text, _ := bounded(strings.Join(h.options.Slower(), "; "), maxText, false)
+	return text
 }
 
 // inPackets sends items in as few packets as they take, at least one, and at most maxPackets.

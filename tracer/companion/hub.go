@@ -50,6 +50,7 @@ type Options struct {
 	Who      func([]model.Frame) string // puts a stack in words
 	NoSource bool                       // no source of a notebook's is told
 	Words    Words
+	Slower   func() []string // says what slows the notebook down; nil: nothing does
 }
 
 // Words put what a look has found in the words of reports; a nil one says nothing.

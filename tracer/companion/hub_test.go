@@ -59,6 +59,7 @@ type answerOf struct {
 	Windows []map[string]any `json:"windows"`
 	Lines   []map[string]any `json:"lines"`
 	Lost    int              `json:"lost"`
+	Slower  string           `json:"slower"`
 	Error   string           `json:"error"`
 	Cut     bool             `json:"cut"`
 	Tick    uint64           `json:"tick"`
@@ -210,6 +211,23 @@ func TestCells(t *testing.T) {
 	}
 	if a := n.ask(`{"id": 7, "ask": "cells", "after": 1}`); len(a.Windows) != 1 || a.Windows[0]["id"] != 3.0 {
 		t.Errorf("cells behind 1: %+v", a)
+	}
+}
+
+// TestSlower: an answer says what slows the notebook down, bounded.
+func TestSlower(t *testing.T) {
+	var slower []string
+	h := New(Options{Version: "test", Slower: func() []string { return slower }}, book{})
+	n := connect(t, h, 7)
+	n.packet()
+	for _, c := range []struct {
+		says []string
+		want string
+	}{{nil, ""}, {[]string{"each array is traced", "and more"}, "each array is traced; and more"}, {[]string{strings.Repeat("x", 1<<20)}, strings.Repeat("x", maxText)}} {
+		slower = c.says
+		if a := n.ask(`{"id": 1, "ask": "cell"}`); a.Slower != c.want {
+			t.Errorf("%.80q, want %.80q", a.Slower, c.want)
+		}
 	}
 }
 

@@ -247,13 +247,21 @@ func executable(of File) (file *link.Executable, path string, closeFile func(), 
 	return file, path, closeFile, nil
 }
 
+// standIn says which program is placed instead of another, false for none; only a build with the tag hollow has it say otherwise.
+var standIn = func(p Program) (Program, bool) { return p, true }
+
 func (l *Ledger) place(file *link.Executable, pid int, p Placement) (links probes, err error) {
+	instead, any := standIn(p.Program)
+	if !any {
+		return nil, nil
+	}
+	program := l.program(instead)
 	if l.cap.MultiUprobe {
 		place := file.UprobeMulti
 		if p.Program.onReturn() {
 			place = file.UretprobeMulti
 		}
-		one, err := place(nil, l.program(p.Program), &link.UprobeMultiOptions{
+		one, err := place(nil, program, &link.UprobeMultiOptions{
 			Addresses: p.Offsets, Cookies: p.Cookies, PID: uint32(pid),
 		})
 		if err != nil {
@@ -270,7 +278,7 @@ func (l *Ledger) place(file *link.Executable, pid int, p Placement) (links probe
 		if p.Program.onReturn() {
 			place = file.Uretprobe
 		}
-		one, err := place("", l.program(p.Program), options)
+		one, err := place("", program, options)
 		if err != nil {
 			return links, err
 		}

@@ -1,6 +1,7 @@
 package numpy
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,23 +13,28 @@ import (
 // compiled looks for the places in testdata/alloc.c, compiled with some flags.
 func compiled(t *testing.T, flags ...string) (Sites, error) {
 	t.Helper()
+	return Find(bytes.NewReader(built(t, flags...)))
+}
+
+// built is testdata/alloc.c, compiled with some flags.
+func built(t *testing.T, flags ...string) []byte {
+	t.Helper()
 	out := filepath.Join(t.TempDir(), "_multiarray_umath.so")
 	args := append([]string{"-shared", "-fPIC", "-O2", "-w", "-s", "-o", out, "testdata/alloc.c"}, flags...)
 	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	f, err := os.Open(out)
+	code, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	return Find(f)
+	return code
 }
 
 // TestCompiled: code that does what NumPy does is understood, however it is compiled.
 func TestCompiled(t *testing.T) {
 	for _, flags := range [][]string{
-		{}, {"-O3"}, {"-O1"}, {"-fno-plt"}, {"-DIDLE"}, {"-DBUCKETS=512"}, {"-DANOTHER=\"other\""}, {"-DUNCHECKED"}, {"-DLEAKS=1024"},
+		{}, {"-O3"}, {"-O1"}, {"-fno-plt"}, {"-DIDLE"}, {"-DBUCKETS=512"}, {"-DANOTHER=\"other\""}, {"-DUNCHECKED"}, {"-DLEAKS=1024"}, {"-DASKS"},
 	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			s, err := compiled(t, flags...)

@@ -52,10 +52,17 @@ func (l *Listener) open(folder string) (err error) {
 	if l.fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil {
 		return fmt.Errorf("make the socket: %w", err)
 	}
+	refuseDescriptors(l.fd)
 	if err := unix.Pipe2(l.wakes[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
 	}
 	return l.appear()
+}
+
+// refuseDescriptors has sendmsg(2) with descriptors fail for who connects to a socket that listens (SO_PASSRIGHTS, Linux 6.16): nobody
+// here would have to close what others have opened, which can take as long as they like. An older Linux has no such option.
+func refuseDescriptors(fd int) {
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PASSRIGHTS, 0)
 }
 
 // appear gives the socket its name once it listens: whoever sees it there is answered. It never takes the place of another server's.
@@ -152,7 +159,8 @@ func (l *Listener) close() {
 	}
 }
 
-// receive is one packet. Descriptors that come along are closed in the background: their owner may have them take as long as it likes.
+// receive is one packet. Before Linux 6.16 descriptors can come along (see refuseDescriptors): they are closed in the background, which can take
+// as long as their owner likes.
 func receive(conn *os.File) ([]byte, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -122,7 +122,8 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 			continue
 		}
 		go func() {
-			defer func() { s.dismiss(uid); conn.Close(); <-slots }()
+			// What a user occupies is given up when the connection is closed, and not before: closing may take long.
+			defer func() { conn.Close(); s.dismiss(uid); <-slots }()
 			s.converse(conn)
 		}()
 	}
@@ -279,8 +280,11 @@ func (s *Server) stop(p Peer) answer {
 	return answer{OK: true}
 }
 
-// lastPatience is how long a session may take to end.
-const lastPatience = time.Minute
+// How long a session may take to end: when its notebook says so, and with the server. Nothing is lost with one that is killed: it writes no file.
+const (
+	lastPatience = time.Minute
+	endPatience  = 2 * time.Second
+)
 
 // tell has a session end: it is asked to, and made to after a while.
 func (s *Server) tell(one *session) {
@@ -288,8 +292,10 @@ func (s *Server) tell(one *session) {
 		return
 	}
 	one.stopping = true
-	if err := one.child.Signal(unix.SIGTERM); err != nil {
-		s.options.Log.Debug("a session could not be told to end", "pid", one.peer.PID, "error", err)
+	for _, signal := range []unix.Signal{unix.SIGCONT, unix.SIGTERM} { // its user may have stopped it
+		if err := one.child.Signal(signal); err != nil {
+			s.options.Log.Debug("a session could not be told to end", "pid", one.peer.PID, "error", err)
+		}
 	}
 	go func() {
 		select {
@@ -300,7 +306,7 @@ func (s *Server) tell(one *session) {
 	}()
 }
 
-// end ends all sessions.
+// end ends all sessions, and kills those that have not ended after a while.
 func (s *Server) end() {
 	s.mu.Lock()
 	s.closing = true
@@ -308,5 +314,16 @@ func (s *Server) end() {
 		s.tell(one)
 	}
 	s.mu.Unlock()
+	defer time.AfterFunc(endPatience, s.kill).Stop()
 	s.ended.Wait()
+}
+
+// kill ends what is left of them.
+func (s *Server) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.sessions {
+		s.options.Log.Warn("a session does not end, and is killed", "pid", one.peer.PID)
+		_ = one.child.Signal(unix.SIGKILL)
+	}
 }

@@ -109,7 +109,10 @@ export class Page {
     }, id);
   }
 
-  /** Run one cell, to its end. Where JupyterLab says that it has not run it (its connection was made anew meanwhile), again. */
+  /**
+   * Run one cell, to its end. Where JupyterLab says that it has not run it (its connection was made anew meanwhile), again. Where it
+   * lost the answer, so that a cell of an idle kernel runs for ever, again in a page that was loaded anew.
+   */
   async run(id) {
     for (let tries = 0; tries < 4; tries++) {
       await this.show(id);
@@ -129,11 +132,20 @@ export class Page {
         return this.idle();
       }
       if (why === 'late') {
-        throw await this.failure(`${id} does not end`);
+        if (!(await this.rests())) {
+          throw await this.failure(`${id} does not end`);
+        }
+        await this.at(panel => panel.context.save());
+        await this.reload();
       }
       console.log(`${this.notebook}: ${id} has not run: ${why}; again`);
     }
     throw await this.failure(`${id} does not run`);
+  }
+
+  /** Whether the kernel says that nothing runs. */
+  rests() {
+    return this.at(panel => panel.sessionContext.session?.kernel?.status === 'idle');
   }
 
   idle() {

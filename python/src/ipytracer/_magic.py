@@ -133,7 +133,8 @@ def _asked(companion, word):
         return _show.sentence("ipytracer: no tracer listens; in a terminal, type: " + _shell.command())
     if not word:
         how = ("full" if companion.full else "compact") if companion.lines else "at cells" if companion.on else "off"
-        return _show.sentence("ipytracer: tracer %s listens, figures under cells: %s" % (LINE.hello.tracer, how))
+        slower = "; slower: " + companion.slower if companion.slower else ""
+        return _show.sentence("ipytracer: tracer %s listens, figures under cells: %s%s" % (LINE.hello.tracer, how, slower))
     window = _api.last()
     if window is None:
         return _show.sentence("ipytracer: no cell has run yet that the tracer tells of")

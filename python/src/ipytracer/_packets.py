@@ -146,6 +146,7 @@ def windows(answer):
     """The windows of an answer, as Windows; none where it has no such member."""
     found = Windows(window(w) for w in _list(answer.get("windows", [])))
     found.lost = integer(answer.get("lost", 0), 0)
+    found.slower = text(answer.get("slower", ""))[:500]
     return found
 
 

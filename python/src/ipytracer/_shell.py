@@ -52,6 +52,7 @@ class Companion:
         self.live = _live.Live(shell, self)
         self._listened = False
         self._pid = os.getpid()
+        self.slower = ""                  # what slows the notebook down, as the tracer said last
         self._wanted = []                 # the In[N] whose figures are to be shown, and have not come yet
         self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
 
@@ -137,6 +138,7 @@ class Companion:
         if self._listened is not listens:
             self.lab.state()
         self._listened = listens
+        self.slower = self.slower if listens else ""
         self.line.said = self.line.said or listens
         return listens
 
@@ -149,12 +151,21 @@ class Companion:
         if shows:
             self._wanted = (self._wanted + [count])[-_MOST_SHOWN:]
         full = self.full if self.once is None else self.once
+        for answer in answers:
+            self._slows(answer.slower, shows)
         for window in outermost(answers):
             self.lab.told(window)
             if window.execution_count in self._wanted:
                 self._wanted.remove(window.execution_count)
                 own = shown if window.execution_count == count else None
                 _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello), own, own is not None)
+
+
+    def _slows(self, why, shows):
+        """Take in what slows the notebook down, and say it once for each tracer."""
+        said, self.slower = self.slower, why
+        if why and not said and shows:
+            _show.publish(self.shell, _show.sentence("ipytracer: slower: " + why))
 
 
 def _only_asks(source):

@@ -123,6 +123,7 @@ class Windows(_Table):
     """A list of windows, in the order in which they began. lost is how many more there were that the tracer does not tell."""
 
     lost = 0
+    slower = ""      # what slows this process down more than tracing does elsewhere, in a sentence; "" for nothing
     _columns = ("id", "parent", "kind", "pid", "execution", "execution_count", "silent", "name", "line", "status", "start_ns", "duration_ns", "cpu_ns",
                 "source")
 

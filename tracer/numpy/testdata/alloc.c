@@ -116,7 +116,12 @@ void *PyDataMem_UserRENEW(void *old, size_t size, void *capsule)
     struct handler *h = PyCapsule_GetPointer(capsule, "mem_handler");
     void *p = h ? h->realloc(h->context, old, size) : NULL;
     if (p) {
+#ifdef ASKS // as NumPy 2.5 does
+        if (PyTraceMalloc_Untrack(DOMAIN, (uintptr_t)old) == -2)
+            return p;
+#else
         PyTraceMalloc_Untrack(DOMAIN, (uintptr_t)old);
+#endif
         PyTraceMalloc_Track(DOMAIN, (uintptr_t)p, size);
     }
     return p;
@@ -153,7 +158,12 @@ void *PyDataMem_RENEW(void *old, size_t size)
 {
     void *p = PyMem_RawRealloc(old, size);
     if (p) {
+#ifdef ASKS // as NumPy 2.5 does
+        if (PyTraceMalloc_Untrack(DOMAIN, (uintptr_t)old) == -2)
+            return p;
+#else
         PyTraceMalloc_Untrack(DOMAIN, (uintptr_t)old);
+#endif
         PyTraceMalloc_Track(DOMAIN, (uintptr_t)p, size);
     }
     return p;

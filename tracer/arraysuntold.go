@@ -1,0 +1,38 @@
+package tracer
+
+import (
+	"ipytracer/event"
+	"ipytracer/tracer/numpy"
+	"ipytracer/tracer/process"
+)
+
+// untoldArrays are the modules of NumPy that tell tracemalloc of some blocks only while it runs. While the probes on PyTraceMalloc_Track
+// serve, these blocks are missing.
+type untoldArrays struct {
+	files []process.FileID // that have been looked at
+}
+
+// meet looks at a module that a target has mapped since a time. It reads the file once.
+func (u *untoldArrays) meet(h host, t *target, since event.Nanoseconds, m process.Mapping) {
+	for _, known := range u.files {
+		if known == m.File {
+			return
+		}
+	}
+	if len(u.files) >= maxArrayModules {
+		return
+	}
+	u.files = append(u.files, m.File)
+	file, err := h.openMapping(t.pid, m)
+	if err != nil {
+		return // it has ended, or hides its own file
+	}
+	defer file.File.Close()
+	if untold, err := numpy.Untold(file.File); err != nil || !untold {
+		return
+	}
+	h.misses(t.pid, since, []event.Meter{event.NumPy}, untoldBlocks, t.pid, clean(m.Path))
+}
+
+// untoldBlocks is what is missing then.
+const untoldBlocks = "pid %d: %s is a NumPy of 2.5 or newer, and the probes on PyTraceMalloc_Track serve: arrays that were resized, and blocks of C extensions (PyDataMem_NEW), are not seen unless tracemalloc runs"

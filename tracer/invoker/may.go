@@ -1,0 +1,29 @@
+package invoker
+
+import "fmt"
+
+// initPID is the process that all others descend from, in the pid namespace of this program. Nobody changes it.
+const initPID = 1
+
+// Refusal says that a process is not the invoker's to change.
+type Refusal struct {
+	PID   int
+	Owner uint32 // who it runs as
+}
+
+func (e *Refusal) Error() string {
+	if e.PID == initPID {
+		return "process 1 is what all others hang on: nobody changes that"
+	}
+	return fmt.Sprintf("process %d runs as user %d, and is not yours to change: root may, but no root that somebody is lent (a shell of root's: 'sudo su -')", e.PID, e.Owner)
+}
+
+// MayChange reports whether the invoker may change a process that runs as owner, such as limit it or move its GPU memory: the user whose
+// process it is, and root that typed the command itself. It fails with a [*Refusal]. It decides only who may ask: a process may become
+// another user's behind it, so what acts takes the owner's rights, or holds the process.
+func (i *Invoker) MayChange(pid int, owner uint32) error {
+	if pid != initPID && (i.UID == 0 || i.UID == owner) {
+		return nil
+	}
+	return &Refusal{PID: pid, Owner: owner}
+}
