@@ -317,3 +317,41 @@ func TestFactsSurvive(t *testing.T) {
 		builds.Found(t, root, len(pythons), "Python")
 	})
 }
+
+// BenchmarkAnalysis takes what this machine has of Pythons and NumPys: to analyse, and to find in the cache.
+func BenchmarkAnalysis(b *testing.B) {
+	pythons, _ := filepath.Glob("/usr/bin/python3.[0-9]*[0-9]")
+	modules, _ := filepath.Glob("/usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so")
+	for _, name := range pythons {
+		benchmarkAnalysis(b, name, interpreterAnalysis)
+	}
+	for _, name := range modules {
+		benchmarkAnalysis(b, name, moduleAnalysis)
+	}
+}
+
+func benchmarkAnalysis[T any](b *testing.B, name string, k analysis[T]) {
+	cache, err := filecache.Open(filepath.Join(b.TempDir(), "cache"), filecache.Domain{}, "this build")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer cache.Close()
+	f, err := os.Open(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	file := &process.MappedFile{File: f}
+	if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
+		b.Fatal(err)
+	}
+	for way, a := range map[string]*analyses{"anew": nil, "kept": {cache: cache, uid: uint32(os.Geteuid())}} {
+		b.Run(filepath.Base(name)+"/"+way, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := k.of(a, os.Getpid(), file, f); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,6 +1,9 @@
 package elffile
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestBias(t *testing.T) {
 	const base = 0x7f0000000000
@@ -22,6 +25,24 @@ func TestBias(t *testing.T) {
 	} {
 		if bias, ok := f.Bias(test.start, test.offset); ok != test.ok || bias != test.bias {
 			t.Errorf("Bias(%#x, %#x) = %#x, %v, want %#x, %v", test.start, test.offset, bias, ok, test.bias, test.ok)
+		}
+	}
+}
+
+// TestContents reads as much of a segment as the file has, whatever its header says.
+func TestContents(t *testing.T) {
+	f := &File{reader: strings.NewReader("0123456789")}
+	for want, s := range map[string]Segment{
+		"345": {Offset: 3, Size: 3}, "3456789": {Offset: 3, Size: 7}, "89": {Offset: 8, Size: 3}, "789": {Offset: 7, Size: 1 << 40},
+		"": {Offset: 10, Size: 1}, "9": {Offset: 9, Size: maxAtOnce},
+	} {
+		if got := string(f.Contents(s)); got != want {
+			t.Errorf("%+v: %q, not %q", s, got, want)
+		}
+	}
+	for _, s := range []Segment{{}, {Offset: 3}, {Offset: 1 << 63, Size: 1}, {Offset: 5, Size: 1<<64 - 1}} {
+		if got := f.Contents(s); len(got) > 5 {
+			t.Errorf("%+v: %q", s, got)
 		}
 	}
 }

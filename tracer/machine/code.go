@@ -14,6 +14,21 @@ type Code struct {
 	image *elffile.Image
 	text  *Text
 	work  int // instructions that have been gone through, in all routines
+	// contents are those of the segments that have been looked through, which is done for one function after the other.
+	contents map[elffile.Segment][]byte
+}
+
+// segment returns what is in a segment.
+func (c *Code) segment(s elffile.Segment) []byte {
+	data, known := c.contents[s]
+	if !known {
+		if c.contents == nil {
+			c.contents = map[elffile.Segment][]byte{}
+		}
+		data = c.image.Contents(s)
+		c.contents[s] = data
+	}
+	return data
 }
 
 // maxWork bounds the work on one file's routines, in instructions gone through. NumPy's take some thousands; this many take seconds.
@@ -51,7 +66,7 @@ func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 		if s.Exec {
 			continue
 		}
-		data := c.image.Contents(s)
+		data := c.segment(s)
 		for from := 0; len(addrs) < limit; {
 			i := bytes.Index(data[from:], pattern)
 			if i < 0 {
@@ -115,7 +130,7 @@ func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
 		if !s.Exec {
 			continue
 		}
-		more, ok := callsOf(s.Vaddr, c.image.Contents(s), direct, indirect, limit)
+		more, ok := callsOf(s.Vaddr, c.segment(s), direct, indirect, limit)
 		if addrs = append(addrs, more...); !ok || len(addrs) > limit {
 			return nil, false
 		}

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -233,27 +234,51 @@ func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 // callsOf returns the places in some code that may call or jump to one of some places, or through one of some pointers, or load such a
 // pointer to call through it later. ok is false where there are more than limit.
 func callsOf(vaddr uint64, code []byte, direct, indirect map[uint64]bool, limit int) (addrs []uint64, ok bool) {
-	refers := func(at uint64, i, size int, to map[uint64]bool) bool {
-		return i+size <= len(code) && to[relative(at, code[i:], size)]
+	directly, indirectly := bounded(direct), bounded(indirect)
+	refers := func(i, size int, to *targets) bool {
+		return i+size <= len(code) && to.has(relative(vaddr+uint64(i), code[i:], size))
 	}
 	for i := 0; i+5 <= len(code); i++ {
-		at, found := vaddr+uint64(i), false
-		switch c, next := code[i], code[i+1]; {
+		c := code[i]
+		if !opens[c] {
+			continue
+		}
+		found := false
+		switch next := code[i+1]; {
 		case c == 0xe8 || c == 0xe9:
-			found = refers(at, i, 5, direct)
+			found = refers(i, 5, &directly)
 		case c == 0x0f && next&0xf0 == 0x80: // a jump on a condition
-			found = refers(at, i, 6, direct)
+			found = refers(i, 6, &directly)
 		case c == 0xff && (next == 0x15 || next == 0x25):
-			found = refers(at, i, 6, indirect)
+			found = refers(i, 6, &indirectly)
 		case (c == 0x48 || c == 0x4c) && next == 0x8b && code[i+2]&0xc7 == 0x05: // mov of [rip + x]
-			found = refers(at, i, 7, indirect)
+			found = refers(i, 7, &indirectly)
 		}
 		if found && len(addrs) == limit {
 			return nil, false
 		}
 		if found {
-			addrs = append(addrs, at)
+			addrs = append(addrs, vaddr+uint64(i))
 		}
 	}
 	return addrs, true
 }
+
+// opens are the bytes with which the instructions begin that [callsOf] looks for.
+var opens = [256]bool{0xe8: true, 0xe9: true, 0x0f: true, 0xff: true, 0x48: true, 0x4c: true}
+
+// targets are some addresses, and the first and the last of them: nearly all others are told from these by the two alone.
+type targets struct {
+	addrs       map[uint64]bool
+	first, last uint64
+}
+
+func bounded(addrs map[uint64]bool) targets {
+	t := targets{addrs: addrs, first: math.MaxUint64}
+	for at := range addrs {
+		t.first, t.last = min(t.first, at), max(t.last, at)
+	}
+	return t
+}
+
+func (t *targets) has(at uint64) bool { return at >= t.first && at <= t.last && t.addrs[at] }
