@@ -29,7 +29,7 @@ class SplitTest(unittest.TestCase):
     def split(self):
         nothing = collections.Counter()
         ran = {name: [{"counted": WITH, "counted, no stacks": WITHOUT, "counted traps": EMPTY}.get(name, nothing)] * 3 for name in CPU}
-        return split.split({name: [value] * 3 for name, value in CPU.items()}, ran)
+        return split.split({name: [[value / 4, 3 * value / 4]] * 3 for name, value in CPU.items()}, ran)
 
     def test_parts(self):
         parts = list(self.split().values())
@@ -39,6 +39,9 @@ class SplitTest(unittest.TestCase):
     def test_parts_add_up(self):
         whole, *parts = self.split().values()
         self.assertAlmostEqual(whole, sum(parts))
+
+    def test_undisturbed(self):
+        self.assertAlmostEqual(split.undisturbed([[1, 9], [5, 2], [1, 2], [1, 2]]), 3)
 
     def test_kinds(self):
         for name, want in (("statement_retur", "boundaries"), ("cell_signal", "boundaries"), ("resident", "tracepoints"), ("process_fork", "tracepoints"),
@@ -53,10 +56,10 @@ class SplitTest(unittest.TestCase):
         self.assertEqual(split.seconds_of(counted(numpy_made=(10, 50)), "uprobes", 10), 0)
 
     def test_rows(self):
-        series = {"cpu": Series(CPU), "programs": Series(CPU)}
+        series = {"cells": Series(CPU), "programs": Series(CPU)}
         for _ in range(2):
             for name, value in CPU.items():
-                series["cpu"].add(name, value)
+                series["cells"].add(name, [value])
                 series["programs"].add(name, {"counted": WITH, "counted, no stacks": WITHOUT, "counted traps": EMPTY}.get(name, collections.Counter()))
         rows = list(split.rows("plots", series, 3.0))
         self.assertAlmostEqual(rows[0].found.value, 1.0)

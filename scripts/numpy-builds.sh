@@ -5,9 +5,12 @@
 #
 # NumPy's sources and headers and the compilers are Debian's, of several releases; they are unpacked into FOLDER (2 GiB), nothing is installed.
 # All that the tracer reads in NumPy comes out of one file, alloc.c: it is compiled as whole builds do it, and linked into a shared library
-# of its own. With link-time optimisation its functions may be put into others; such builds are not made here. Needs root (chroot), binutils,
-# python3-dev and Go. CASES and COMPILERS (names of cases and compilers below) make it fewer. SUITES names the releases; sources that
-# FOLDER/numpy-SUITE/numpy-VERSION has already are not fetched.
+# of its own. With link-time optimisation its functions may be put into others: scripts/numpy-whole.sh makes such builds, whole. Needs root
+# (chroot), binutils, python3-dev and Go. CASES and COMPILERS (names of cases and compilers below) make it fewer. SUITES names the releases;
+# sources that FOLDER/numpy-SUITE/numpy-VERSION has already are not fetched.
+#
+# NUMPY_GIT is a clone of NumPy's repository, with its tags. A release's sources come out of it where Debian's mirror does not have them (it may
+# have the packages all the same), and so do those of TAGS ("v1.22.4 v2.5.2"), of which Debian has no package.
 set -euo pipefail
 shopt -s nullglob inherit_errexit
 
@@ -70,18 +73,72 @@ compile() {
     mv "$root/out.s" "$out"
 }
 
-# preprocess SUITE gcc|clang: NumPy's alloc.c of a release, with its headers.
-preprocess() {
-    local suite=$1 d="$folder/numpy-$1"
-    [ -e "$d/$2.i" ] && return
+# packaged SUITE: a release's NumPy as Debian built it: headers that a build generates.
+packaged() {
     local packages=(python3-numpy)
-    [ "$suite" = bookworm ] || packages+=(python3-numpy-dev)
-    unpacked "$suite" "$d" "${packages[@]}"
-    local source=("$d"/numpy-*/numpy)
-    [ ${#source[@]} = 1 ] || (cd "$d" && debian "$suite" apt-get -qq source --download-only numpy && tar -xf numpy_*.orig.tar.xz) || return
-    source=("$d"/numpy-*/numpy/*core/src)
+    [ "$1" = bookworm ] || packages+=(python3-numpy-dev)
+    unpacked "$1" "$folder/numpy-$1" "${packages[@]}"
+}
+
+# from_git TAG FOLDER: NumPy's sources of a tag, in a folder of it.
+from_git() {
+    [ -n "${NUMPY_GIT:-}" ] || return
+    mkdir -p "$2/numpy-${1#v}"
+    git -C "$NUMPY_GIT" archive "$1" numpy | tar -x -C "$2/numpy-${1#v}"
+}
+
+# sources SUITE|TAG: its sources, and in $folder/numpy-SUITE/include the headers that a build generates.
+sources() {
+    local d="$folder/numpy-$1" near=$1 source known
+    mkdir -p "$d"
+    case $1 in v1.*) near=bookworm ;; v*) near=sid ;; esac
+    packaged "$near"
+    source=("$d"/numpy-*/numpy)
+    if [ ${#source[@]} = 0 ] && [ "$near" = "$1" ]; then
+        known=("$d"/usr/lib/python3/dist-packages/numpy-[0-9]*)
+        known=${known[0]##*/numpy-}
+        (cd "$d" && debian "$1" apt-get -qq source --download-only numpy && tar -xf numpy_*.orig.tar.xz) 2>/dev/null || from_git "v${known%.*-info}" "$d" || return
+    elif [ ${#source[@]} = 0 ]; then
+        from_git "$1" "$d" || return
+    fi
+    local headers=("$folder/numpy-$near"/usr/lib/python3/dist-packages/numpy/*core/include)
+    if [ "$near" = "$1" ]; then
+        ln -sfn "${headers[0]}" "$d/include"
+        return
+    fi
+    mkdir -p "$d/include/numpy"
+    source=("$d"/numpy-*/numpy/*core/code_generators)
+    local core=${source[0]%/code_generators}
+    # The one that this NumPy would have: the sizes of types are the same, the number of its interface is its own.
+    known=$(grep -hoE "^C_API_VERSION = '?0x[0-9a-fA-F]+" "$core/meson.build" "$core/setup_common.py" 2>/dev/null | grep -oE '0x.*' | head -n 1)
+    sed -E "s/(NPY_API_VERSION) .*/\\1 $known/" "${headers[0]}/numpy/_numpyconfig.h" >"$d/include/numpy/_numpyconfig.h"
+    cp -r "$core/include/numpy/." "$d/include/numpy/"
+    touch "$core/code_generators/__init__.py"
+    python3 - "$core" "$d/include/numpy" <<'EOT'
+import importlib.util, os, sys, types
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/code_generators"]    # some versions import it as part of a package, some do not
+template = os.path.join(sys.argv[1], "..", "distutils", "conv_template.py")
+if os.path.exists(template):    # 1.22 takes it from a NumPy that is there
+    sys.modules.update((name, types.ModuleType(name)) for name in ("numpy", "numpy.distutils"))
+    spec = importlib.util.spec_from_file_location("numpy.distutils.conv_template", template)
+    sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[spec.name])
+try:
+    from code_generators import generate_numpy_api
+except ImportError:
+    import generate_numpy_api
+generate_numpy_api.generate_api(sys.argv[2])
+EOT
+}
+
+# preprocess SUITE|TAG gcc|clang: NumPy's alloc.c of a release, with its headers.
+preprocess() {
+    local d="$folder/numpy-$1"
+    [ -e "$d/$2.i" ] && return
+    sources "$1" || return
+    local source=("$d"/numpy-*/numpy/*core/src)
     local core=${source[0]%/src}
-    local include=("$d"/usr/lib/python3/dist-packages/numpy/*core/include)
+    local include=("$d"/include)
     local template=("$d"/numpy-*/numpy/_build_utils/conv_template.py "$d"/numpy-*/numpy/distutils/conv_template.py)
     mkdir -p "$d/generated"
     python3 -c 'import sys, runpy; print(runpy.run_path(sys.argv[1])["process_file"](sys.argv[2]))' \
@@ -124,7 +181,7 @@ build() {
         compile "$compiler" "$folder/numpy-$suite/${compiler%-*}.i" "$name.s" ${compiling[$case]}
         as "$name.s" -o "$name.o"
         # What NumPy's other files define.
-        nm -u "$name.o" | awk '$2 ~ /^(npy_|PyArray_|PyDataMem_|evil_)/ { print ".hidden " $2 "\n.comm " $2 ",4096,32" }' >"$name.rest.s"
+        nm -u "$name.o" | awk '$2 ~ /^(npy_|PyArray_|PyDataMem_|evil_)/ { print ".hidden " $2 "\n.comm " $2 ",4096,32" } END { print ".section .note.GNU-stack,\"\",@progbits" }' >"$name.rest.s"
         as "$name.rest.s" -o "$name.rest.o"
         ld -shared ${linking[$case]} "$name.o" "$name.rest.o" -o "$name.so"
         rm "$name.s" "$name.o" "$name.rest.s" "$name.rest.o"
@@ -133,8 +190,8 @@ build() {
 }
 
 files=()
-for suite in ${SUITES:-bookworm trixie sid}; do
-    preprocess "$suite" gcc && preprocess "$suite" clang || { echo "$suite: its sources are not to be had" >&2; continue; }
+for suite in ${SUITES-bookworm trixie sid} ${TAGS:-}; do
+    preprocess "$suite" gcc && preprocess "$suite" clang || { echo "$suite: its sources are not to be had (NUMPY_GIT)" >&2; continue; }
     for compiler in ${COMPILERS:-gcc-10 gcc-11 gcc-12 gcc-13 gcc-14 gcc-15 gcc-16 clang-14 clang-19 clang-22}; do
         for case in ${CASES:-wheel wheel-O2 debian no-plt small}; do
             file=$(build "$suite" "$compiler" "$case")

@@ -12,7 +12,7 @@ import statistics
 import tempfile
 
 import programs
-from estimate import estimate_of
+from estimate import estimate_of, quantile
 from measures.notebooks import Run, books
 from pairing import interleave
 from table import Remark, Row, Skipped
@@ -86,10 +86,16 @@ def floor_of(all_empty):
     return nanoseconds / runs if runs else 0
 
 
-def split(cpu, ran):
-    """The parts of the overhead, in seconds, by name. cpu: of each condition the CPU seconds, ran: of each counted one what programs did, a list
-    with one for each round of both. The parts add up to the whole."""
-    middle = {name: statistics.median(values) for name, values in cpu.items()}
+def undisturbed(rounds):
+    """CPU seconds of a session, of some rounds with the seconds of each of its cells: of each cell the lower quartile, for whatever else the
+    machine does only ever adds."""
+    return sum(quantile(sorted(times), 0.25) for times in zip(*rounds))
+
+
+def split(cells, ran):
+    """The parts of the overhead, in seconds, by name. cells: of each condition the CPU seconds of each cell, ran: of each counted one what programs
+    did, a list with one for each round of both. The parts add up to the whole."""
+    middle = {name: undisturbed(rounds) for name, rounds in cells.items()}
     floor = floor_of(ran["counted traps"])
 
     def took(condition, kind):
@@ -118,18 +124,18 @@ def about(ran, floor, name):
 
 def rows(name, series, tracer):
     """The rows of one notebook: series is what interleave() found."""
-    cpu, ran = series["cpu"].values, series["programs"].values
-    rounds = len(cpu["off"])
+    cells, ran = series["cells"].values, series["programs"].values
+    rounds, bare = len(cells["off"]), undisturbed(cells["off"])
 
     def part(wanted, drawn):
         drawn = list(drawn)
-        some = {c: [values[i] for i in drawn] for c, values in cpu.items()}
-        return 100 * split(some, {c: [values[i] for i in drawn] for c, values in ran.items()})[wanted] / statistics.median(some["off"])
+        some = {c: [values[i] for i in drawn] for c, values in cells.items()}
+        return 100 * split(some, {c: [values[i] for i in drawn] for c, values in ran.items()})[wanted] / undisturbed(some["off"])
     last, floor = {c: values[-1] for c, values in ran.items()}, floor_of(ran["counted traps"])
-    for wanted in split(cpu, ran):
+    for wanted in split(cells, ran):
         yield Row(SECTION % name, wanted, "%", estimate_of(lambda drawn, wanted=wanted: part(wanted, drawn), rounds), None, about(last, floor, wanted))
-    walks = statistics.median(series["cpu"].differences("attached", "no stacks"))
-    yield Remark(SECTION % name, f"{statistics.median(cpu['off']):.2f} s without the tracer; with stacks and without them {walks:+.3f} s; the tracer itself takes {tracer:.1f} % of that, "
+    walks = undisturbed(cells["attached"]) - undisturbed(cells["no stacks"])
+    yield Remark(SECTION % name, f"{bare:.2f} s without the tracer; with stacks and without them {walks:+.3f} s; the tracer itself takes {tracer:.1f} % of that, "
                                  f"on whatever core; an empty program is counted with {floor:.0f} ns")
     kinds = sorted(((n, what) for (n, what) in last["counted"] if what == "runs"), key=lambda key: -last["counted"][key[0], "ns"])
     yield Remark(SECTION % name, "; ".join(f"{n} {last['counted'][n, 'runs']:,} × {last['counted'][n, 'ns'] / last['counted'][n, 'runs']:.0f} ns" for n, _ in kinds[:8]))

@@ -217,25 +217,40 @@ func (r *Routine) AtArgument(c Call, i int) (Site, Place) {
 	return r.site(c.node), Place{Register: uint8(n)}
 }
 
-// Before returns the call itself as a site, and where a value lies there on at least one of the ways to it.
-func (r *Routine) Before(c Call, value Value) (p Place, ok bool) {
+// Before returns where a value lies at a call on every way to it that counts, see [Routine.Passes]; on the others anything may lie there.
+func (r *Routine) Before(c Call, value Value, apart Limits) (p Place, ok bool) {
 	if places, ok := r.places(c.node, []Value{value}); ok {
 		return places[0], true
 	}
+	reached := r.reached(make([]bool, len(r.graph.nodes)), apart)
 	for i := c.node; len(r.graph.nodes[i].before) > 0; i = r.graph.nodes[i].before[0] {
-		for _, b := range r.graph.nodes[i].before {
-			n := &r.graph.nodes[b]
-			if h := r.track.before[b]; h != nil && n.jumps() {
-				if p, ok := h.place(value, n.stack.pushed); ok && !p.OnStack && r.untouched(i, c.node, p) {
-					return p, true
-				}
-			}
+		if p, ok := r.brought(i, value, reached, apart); ok && r.untouched(i, c.node, p) {
+			return p, true
 		}
 		if len(r.graph.nodes[i].before) != 1 || r.graph.nodes[r.graph.nodes[i].before[0]].jumps() {
 			break
 		}
 	}
 	return Place{}, false
+}
+
+// brought is the register in which a value is on each of the ways to a node that count. All of them come from jumps.
+func (r *Routine) brought(to int, value Value, reached []bool, apart Limits) (p Place, ok bool) {
+	for _, b := range r.graph.nodes[to].before {
+		if straight, taken := r.onward(b, apart); !reached[b] || straight != to && taken != to {
+			continue
+		}
+		n, h := &r.graph.nodes[b], r.track.before[b]
+		if h == nil || !n.jumps() {
+			return Place{}, false
+		}
+		one, lies := h.place(value, n.stack.pushed)
+		if !lies || one.OnStack || ok && one != p {
+			return Place{}, false
+		}
+		p, ok = one, true
+	}
+	return p, ok
 }
 
 // untouched says whether no instruction from one on, straight to another, writes a register.

@@ -10,31 +10,45 @@ func (r *Routine) Passes(calls []Call, apart Limits) bool {
 	for _, c := range calls {
 		passed[c.node] = true
 	}
+	for i, reached := range r.reached(passed, apart) {
+		if reached && r.graph.nodes[i].leaves() {
+			return false
+		}
+	}
+	return true
+}
+
+// reached says of each node whether it is reached from the entry otherwise than through some nodes, or on a way that does not count.
+func (r *Routine) reached(without []bool, apart Limits) []bool {
 	reached := make([]bool, len(r.graph.nodes))
 	queue := []int{r.graph.entry}
 	for len(queue) > 0 {
 		i := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		if i == none || reached[i] || passed[i] {
+		if i == none || reached[i] || without[i] {
 			continue
 		}
 		reached[i] = true
-		n := &r.graph.nodes[i]
-		if n.leaves() {
-			return false
-		}
-		straight, taken := n.straight, n.taken
-		if b, ok := r.track.bound(i); ok {
-			if limit, known := apart[b.value]; known && b.straight <= limit {
-				straight = none
-			}
-			if limit, known := apart[b.value]; known && b.taken <= limit {
-				taken = none
-			}
-		}
+		straight, taken := r.onward(i, apart)
 		queue = append(queue, straight, taken)
 	}
-	return true
+	return reached
+}
+
+// onward are the nodes behind one, but for ways that do not count.
+func (r *Routine) onward(i int, apart Limits) (straight, taken int) {
+	n := &r.graph.nodes[i]
+	straight, taken = n.straight, n.taken
+	if b, ok := r.track.bound(i); ok {
+		limit, known := apart[b.value]
+		if known && b.straight <= limit {
+			straight = none
+		}
+		if known && b.taken <= limit {
+			taken = none
+		}
+	}
+	return straight, taken
 }
 
 // leaves reports whether the routine is left where the instruction is: by a return, or by a jump to a function. Nodes that lead to no

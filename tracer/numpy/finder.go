@@ -257,7 +257,7 @@ func (f *finder) freeing(r *machine.Routine) error {
 			if _, places, ok := r.At(c, size); ok {
 				one.Size, one.HasSize = places[0], true
 			} else {
-				one.Size, one.MaybeSize = r.Before(c, size)
+				one.Size, one.MaybeSize = r.Before(c, size, machine.Limits{size: Large - 1, block: 0})
 			}
 			sites = append(sites, one)
 		case other:

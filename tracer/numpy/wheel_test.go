@@ -225,3 +225,27 @@ func TestConditionalTailCall(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSizeOnOneWay: where a large block may come to its free with something else in the place of its size, the size is not known there.
+func TestSizeOnOneWay(t *testing.T) {
+	const begins, ends = "\x48\x89\xf7\x48\x81\xfa\xff\x03\x00\x00\x76\x12\x48\x81\xfa\x00\x00\x10\x00\x76\x04", // mov rdi, rsi; cmp rdx, 0x3ff; jbe small; cmp rdx, 0x100000; jbe free
+		"\xeb\x00\xe9" // jmp free; free: jmp PyMem_RawFree; small: ret
+	const defaultFree, rawFree = 0x175cc0, 0x2be40
+	for _, c := range []struct {
+		between string
+		known   bool
+	}{{"\x31\xd2", false}, {"\x31\xc0", true}} { // xor edx, edx; xor eax, eax
+		code := wheel(t)
+		function := assembled(defaultFree, begins, c.between, ends, uint32(rawFree), "\xc3")
+		copy(code[defaultFree:], append(function, bytes.Repeat([]byte{0x90}, 0x3d-len(function))...))
+		sites, err := Find(bytes.NewReader(code))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := uint64(defaultFree + len(function) - 6)
+		i := slices.IndexFunc(sites.Freed, func(s Site) bool { return s.Address == at })
+		if i < 0 || (sites.Freed[i].HasSize || sites.Freed[i].MaybeSize) != c.known {
+			t.Errorf("%x: the place is %d of %+v", c.between, i, sites.Freed)
+		}
+	}
+}
