@@ -125,6 +125,10 @@ func (t *Tracker) allocate(r *root, c *event.Change) {
 	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
 		r.sides.restart(c, func(c *event.Change) { t.await(r, c) })
 	}
+	if c.IsTurn() && t.audit == nil {
+		t.await(r, c)
+		return
+	}
 	if !c.IsBlock() && (t.audit == nil || c.Meter < event.CPUMeters) {
 		return
 	}
@@ -157,9 +161,16 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 		t.moveRange(r, c)
 		return
 	}
+	if c.IsTurn() {
+		t.turn(r, c)
+		return
+	}
 	at := blockKey{key, c.Address}
 	before, known := a.blocks[at]
 	after := block{size: before.size + c.Size, stack: c.Stack}
+	if c.Sample {
+		after = a.sampled(c)
+	}
 	switch {
 	case !known && c.Size < 0: // made before the attach, or lost
 		return
@@ -172,17 +183,26 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 	default:
 		a.blocks[at] = after
 	}
-	t.replace(t.concerned(r, c), key, before, after)
+	windows := t.concerned(r, c)
+	windows.times = timesOf(c)
+	if c.Unchained {
+		windows.follow(a, key, c)
+	}
+	t.replace(windows, key, before, after)
+	if c.Unchained {
+		windows.stood(a, key, c.Value)
+	}
 }
 
 // concerned are the windows that a change is to be told to.
 type concerned struct {
 	in    []*window // they hold its segment
 	later []*window // they began after it, where it comes late, and took what was known then for all there was
+	times int64     // how many allocations it stands for
 }
 
 func (t *Tracker) concerned(r *root, c *event.Change) concerned {
-	found := concerned{in: t.windowsOf(r, c)}
+	found := concerned{in: t.windowsOf(r, c), times: 1}
 	if c.Segment > r.ended {
 		return found
 	}
@@ -215,7 +235,7 @@ func (t *Tracker) replace(windows concerned, key heldKey, before, after block) {
 		t.hold(windows, key, after.stack, after.size)
 	}
 	for _, w := range windows.in {
-		w.move(a, key, before, after)
+		w.move(a, key, before, after, windows.times)
 	}
 }
 

@@ -178,17 +178,17 @@ func (t *Tracker) change(c *event.Change) {
 	if !known {
 		r.ahead++
 	}
-	high.raise(c.Meter, c.Value)
+	high.raise(c.Meter, c.Highest())
 	segment[c.PID] = high
 }
 
 // late gives a change whose segment is over to the windows that hold the segment.
 func (t *Tracker) late(r *root, c *event.Change) {
 	if p := t.processes[c.PID]; p != nil {
-		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, t.cut), c.Value)
+		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, t.cut), c.Highest())
 	}
 	for _, w := range t.closedWith(c.PID, c.Root, c.Segment) {
-		w.recomputed.raise(c.Meter, c.Value)
+		w.recomputed.raise(c.Meter, c.Highest())
 	}
 }
 

@@ -45,6 +45,7 @@ type audit struct {
 	count    int                    // of live blocks
 	dropped  int                    // blocks and tallies that found no room
 	blind    map[event.Meter]*blind // of whose blocks it was not told for a while
+	sampled  bool                   // small blocks were told as samples
 
 	devices   map[heldKey]*cache  // PyTorch's allocator, by process and its meter of handed out memory
 	pending   map[int32]*pending  // by thread
@@ -68,6 +69,8 @@ type kept struct {
 	stack uint64
 	birth *birth
 	at    event.Nanoseconds
+	// sample: it stands for other blocks that are as large as it is.
+	sample bool
 }
 
 // birth is where in the notebook a block was made.
@@ -128,13 +131,17 @@ func (a *audit) move(t *Tracker, r *root, c *event.Change) {
 	}
 	at := place{c.Meter, c.Address}
 	b, known := blocks[at]
-	b.size += c.Size
+	size := c.Size
+	if c.Sample { // it stands for others
+		size, a.sampled = sampleSize(size), true
+	}
+	b.size += size
 	switch {
-	case !known && c.Size < 0: // made before the attach, or lost
+	case !known && size < 0: // made before the attach, or lost
 	case b.size <= 0:
 		delete(blocks, at)
 		a.count--
-		b.size -= c.Size
+		b.size -= size
 		a.free(t.innermost(r, c), at, b, c)
 	case known:
 		blocks[at] = b
@@ -142,7 +149,7 @@ func (a *audit) move(t *Tracker, r *root, c *event.Change) {
 		a.dropped++
 	default:
 		a.count++
-		b.stack, b.at = c.Stack, c.Time
+		b.stack, b.at, b.sample = c.Stack, c.Time, c.Sample
 		if w := t.innermost(r, c); w != nil {
 			b.birth = w.birth
 		}
@@ -159,7 +166,7 @@ func (a *audit) moveRange(t *Tracker, r *root, c *event.Change) {
 	}
 	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped)
 	for _, p := range gone {
-		a.free(w, place{event.Mapped, p.start}, kept{p.size(), p.stack, p.birth, p.at}, c)
+		a.free(w, place{event.Mapped, p.start}, kept{size: p.size(), stack: p.stack, birth: p.birth, at: p.at}, c)
 		a.unmap(w, p, c.PID)
 	}
 }
@@ -171,7 +178,7 @@ func (a *audit) each(pid int32, do func(place, kept)) {
 	}
 	if all := a.ranges[pid]; all != nil {
 		all.tree.Ascend(func(p piece) bool {
-			do(place{event.Mapped, p.start}, kept{p.size(), p.stack, p.birth, p.at})
+			do(place{event.Mapped, p.start}, kept{size: p.size(), stack: p.stack, birth: p.birth, at: p.at})
 			return true
 		})
 	}

@@ -38,7 +38,7 @@ func (t *Tracker) betweens() betweens {
 				of = all.more
 			}
 			key := betweenKey{id, c.PID, c.Meter}
-			of[key] = append(of[key], betweenChange{segment: c.Segment, passed: uint64(c.Passed), value: c.Value})
+			of[key] = append(of[key], betweenChange{segment: c.Segment, passed: uint64(c.Passed), value: c.Highest()})
 		}
 	}
 	for _, of := range all.one {

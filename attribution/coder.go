@@ -307,7 +307,7 @@ func (c *coder) tallies(d *detail) {
 func (c *coder) tally(all *tallies) {
 	c.flags(&all.wrong)
 	s := all.done
-	code(c, &all.highest, &all.first, &s.known, &s.net, &s.heaviest)
+	code(c, &all.highest, &all.first, &s.known, &s.net, &s.heaviest, &s.sampled)
 	codeOne(c, &s.stacks)
 	if s.stacks > 0 {
 		code(c, &s.rest.allocated, &s.rest.freed, &s.rest.atPeak)
@@ -332,6 +332,7 @@ func (c *coder) stack(number *uint64) {
 }
 
 func (c *coder) done(y *doneTally) {
+	c.flags(&y.sampled)
 	c.stack(&y.stack)
 	code(c, &y.allocated, &y.freed, &y.atPeak)
 	codeOne(c, &y.count)

@@ -60,7 +60,7 @@ func (t *Tracker) forgo(w *window) {
 }
 
 func (all *tallies) clone() *tallies {
-	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), cold: all.cold.clone(), coolAt: all.coolAt, highest: all.highest, first: all.first}
+	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), cold: all.cold.clone(), coolAt: all.coolAt, highest: all.highest, first: all.first, byValue: all.byValue, value: all.value}
 	for stack, y := range all.byStack {
 		y := *y
 		out.byStack[stack] = &y

@@ -140,7 +140,7 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 		j.running += b.size
 		return
 	}
-	if kind == notAsked && at.meter.Facts().Owned && b.size >= 64<<10 {
+	if kind == notAsked && at.meter.Facts().Owned && b.size >= 64<<10 && !b.sample {
 		j.unknown[pid] += b.size
 	}
 	to.add(pid, at.meter, b, kind, holder)

@@ -19,6 +19,7 @@ type lineSum struct {
 	allocated, freed, atPeak, ownAllocated, ownAtPeak, left event.Bytes
 	count                                                   int64
 	call                                                    uint32 // of the stack table
+	sampled                                                 bool   // some of it is estimated from samples
 	others                                                  int32  // the same line in other runs of its cell: where in lineSums.others, from 1
 }
 
@@ -102,6 +103,7 @@ func (l *lineSums) add(all *tallies) {
 				of[call] = l.of(call)
 			}
 			l.sums[of[call]-1].add(&y, l.w.left(&y), i == 0)
+			l.sums[of[call]-1].samples(t.allocations.isSampled(stack))
 		}
 	}
 }
@@ -138,13 +140,16 @@ func (l *lineSum) add(y *tally, left event.Bytes, own bool) {
 	}
 }
 
+// samples notes that some of it may be estimated.
+func (l *lineSum) samples(is bool) { l.sampled = l.sampled || is }
+
 // line is a line of a report. Of several runs of a cell it is that of the latest.
 func (l *lineSums) line(one *lineSum) model.Line {
 	t, pid := l.t, l.w.process.info.PID
 	out := model.Line{
 		PID: int(pid), Meter: l.meter.String(), Frame: t.frame(one.call, t.cellIn(l.w, pid, one.call)),
 		Allocated: int64(one.allocated), Freed: int64(one.freed), Net: int64(one.allocated - one.freed), AtPeak: int64(one.atPeak),
-		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count, Left: int64(one.left),
+		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count, Left: int64(one.left), Sampled: one.sampled,
 	}
 	var others []uint32
 	for at := one.others; at > 0; at = l.others[at-1].next {

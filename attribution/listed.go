@@ -16,7 +16,7 @@ func (t *Tracker) allocationsOf(w *window, out []model.Allocation, coverage map[
 		own := w.own.of(m)
 		peak := own.highest()
 		c := model.Coverage{
-			AtPeak: int64(s.known), Rest: int64(peak - s.known),
+			AtPeak: int64(s.known), Rest: int64(peak - s.known), Sampled: int64(s.sampled),
 			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
 			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net && !slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m),
 		}
@@ -30,6 +30,9 @@ func (t *Tracker) allocationsOf(w *window, out []model.Allocation, coverage map[
 			c.UnlistedAtPeak += int64(y.atPeak)
 			c.UnlistedNet += int64(y.allocated - y.freed)
 			c.UnlistedAllocated += int64(y.allocated)
+		}
+		if c.Sampled > 0 { // an estimate may be above what there was
+			c.Rest = max(0, c.Rest)
 		}
 		coverage[m.String()] = c
 	}
@@ -127,12 +130,13 @@ func (y *doneTally) add(of *doneTally) {
 	y.freed += of.freed
 	y.atPeak += of.atPeak
 	y.count += of.count
+	y.sampled = y.sampled || of.sampled
 }
 
 func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) model.Allocation {
 	stack := t.allocations.stacks.of(y.stack)
 	return model.Allocation{
 		Meter: m.String(), Stack: t.frames(w, stack), StackTruncated: stack != nil && stack.more,
-		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed), AtPeak: int64(y.atPeak), Count: y.count,
+		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed), AtPeak: int64(y.atPeak), Count: y.count, Sampled: y.sampled,
 	}
 }

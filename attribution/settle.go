@@ -19,6 +19,7 @@ type settled struct {
 	known    event.Bytes // at the peak, of all stacks
 	net      event.Bytes // of all stacks
 	heaviest event.Bytes // at the peak or allocated, of one stack
+	sampled  event.Bytes // of known, what samples stand for
 	isShort  bool        // tallies are what a report lists, and the rest of them is in rest
 }
 
@@ -28,6 +29,7 @@ type doneTally struct {
 	allocated, freed event.Bytes
 	count            int64
 	atPeak           event.Bytes
+	sampled          bool // some of it is estimated from samples
 }
 
 // How many stacks a window keeps of each meter, the most at the peak first.
@@ -58,7 +60,7 @@ func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 		limit = min(limit, maxStanding)
 	}
 	held := a.of(key)
-	s := &settled{known: held.total}
+	s := &settled{known: held.total, sampled: all.sampled(a, key)}
 	count := len(held.byStack)
 	own := slices.Grow(a.spare.own[:0], min(2*limit, all.len()))
 	defer func(memory []doneTally) { a.spare.own = memory }(own[:0])
@@ -81,7 +83,7 @@ func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 			slices.SortFunc(own, heavier)
 			own = own[:limit]
 		}
-		own = append(own, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak})
+		own = append(own, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak, a.isSampled(y.stack)})
 	})
 	slices.SortFunc(own, heavier)
 	s.tallies = a.spare.list(min(limit, len(own)+len(held.byStack)))
@@ -90,7 +92,7 @@ func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 			return true
 		}
 		s.heaviest = max(s.heaviest, one.size)
-		y := doneTally{stack: one.stack, atPeak: one.size}
+		y := doneTally{stack: one.stack, atPeak: one.size, sampled: a.isSampled(one.stack)}
 		for len(own) > 0 && len(s.tallies) < limit && heavier(own[0], y) < 0 {
 			s.tallies, own = append(s.tallies, own[0]), own[1:]
 		}

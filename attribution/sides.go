@@ -74,7 +74,7 @@ func (s *sides) chain(key heldKey) *chain {
 // begins anew there.
 func (s *sides) link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
 	ch := s.chain(heldKey{c.PID, c.Meter})
-	if skips != ch.skips {
+	if skips != ch.skips || c.Unchained {
 		ch.skips, ch.knowHigh = skips, false
 		ch.giveUp(handOn)
 		ch.take(c, handOn)
@@ -232,7 +232,7 @@ func (s *sides) heard(upTo uint64) {
 
 // segment is the one that a change belongs to. Changes are to be asked about in their order.
 func (s *sides) segment(c *event.Change) uint64 {
-	if !c.Meter.Facts().Chained() || !c.IsBlock() {
+	if !c.Meter.Facts().Chained() || !c.IsBlock() || c.Unchained {
 		return c.Segment
 	}
 	key := heldKey{c.PID, c.Meter}

@@ -11,16 +11,18 @@ import (
 // two instructions of a line have stacks of their own. Nothing in it refers to anything, so that many cost the collector nothing.
 type stackTable struct {
 	stacks []stack
-	known  finder            // of stacks, by their calls
-	firsts finder            // of stacks, by their numbers
-	also   map[uint64]uint32 // where in stacks others are, by their numbers: of the same calls as one before, or told anew
-	calls  []uint32          // of all stacks, one after another
-	frames []frame
-	framed finder // of frames
-	names  []string
-	nameAt map[string]uint32
-	seed   maphash.Seed
-	text   int // bytes of all names
+	known  finder // of stacks, by their calls
+	firsts finder // of stacks, by their numbers
+	// sampled are the numbers that stand for stacks of blocks that are samples: see [sampleMark].
+	sampled map[uint64]struct{}
+	also    map[uint64]uint32 // where in stacks others are, by their numbers: of the same calls as one before, or told anew
+	calls   []uint32          // of all stacks, one after another
+	frames  []frame
+	framed  finder // of frames
+	names   []string
+	nameAt  map[string]uint32
+	seed    maphash.Seed
+	text    int // bytes of all names
 	// recent are stacks that were asked for a short while ago: a window asks for those that hold most, and so does the next.
 	recent [recents]struct {
 		number uint64
@@ -159,6 +161,9 @@ func (t *stackTable) of(number uint64) *stack {
 
 // place is where a stack is in stacks, from 1, by its number; 0 for none.
 func (t *stackTable) place(number uint64) uint32 {
+	if _, sampled := t.sampled[number]; sampled {
+		number ^= sampleMark
+	}
 	one := &t.recent[number%recents]
 	if one.number == number && one.at > 0 {
 		return one.at

@@ -13,9 +13,12 @@ type tallies struct {
 	moved   []*tally // since the highest total so far
 	highest event.Bytes
 	first   event.Bytes // total before the first change
-	done    *settled    // in the place of byStack, once the window is settled
-	stood   bool        // nothing moved in the window: see [Tracker.stand]
-	wrong   bool        // a change came after that, or frees what nobody is known to have made
+	// byValue: blocks that were not told move the meter, too, so its value says where its peak is. value is the highest so far.
+	byValue bool
+	value   event.Bytes
+	done    *settled // in the place of byStack, once the window is settled
+	stood   bool     // nothing moved in the window: see [Tracker.stand]
+	wrong   bool     // a change came after that, or frees what nobody is known to have made
 }
 
 // tally is what one stack did in a window.
@@ -61,7 +64,7 @@ func (all *tallies) of(a *allocations, key heldKey, stack uint64) *tally {
 	return y
 }
 
-func (w *window) move(a *allocations, key heldKey, before, after block) {
+func (w *window) move(a *allocations, key heldKey, before, after block, times int64) {
 	all := w.tallies[key.meter]
 	if w.isSettled && all != nil {
 		all.wrong = true
@@ -82,18 +85,25 @@ func (w *window) move(a *allocations, key heldKey, before, after block) {
 	if after.size > 0 {
 		if y := all.of(a, key, after.stack); y != nil {
 			y.allocated += after.size
-			y.count++
+			y.count += times
 			all.moves(y, after.size, w.process.ranCells)
 		}
 	}
 	if total := a.of(key).total; total > all.highest {
 		all.highest = total
-		for _, y := range all.moved {
-			y.isMoved = false
-			all.hadAtPeak(y, y.held)
+		if !all.byValue {
+			all.isAtPeak()
 		}
-		all.moved = all.moved[:0]
 	}
+}
+
+// isAtPeak notes what all stacks have: the meter is at its peak.
+func (all *tallies) isAtPeak() {
+	for _, y := range all.moved {
+		y.isMoved = false
+		all.hadAtPeak(y, y.held)
+	}
+	all.moved = all.moved[:0]
 }
 
 // shift changes what a stack held from the window's beginning on. Without a tally it does so by itself.

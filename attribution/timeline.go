@@ -82,7 +82,7 @@ func (t *Tracker) tell(r *root, c *event.Change) {
 		return
 	}
 	kind := c.Meter.Facts().Kind
-	k.tell(&t.timeline, over, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part || kind == event.Ranges && !c.Block})
+	k.tell(&t.timeline, over, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part || kind == event.Ranges && !c.Block || c.IsTurn()})
 }
 
 // tell takes in what a change says of a segment. What waits to be drawn, up to the segment that is over, does not count: how long it waits

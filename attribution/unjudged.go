@@ -85,6 +85,11 @@ func bytesOf(n event.Bytes) *int64 {
 }
 
 func (j *judge) steppedDown() {
+	if j.audit.sampled {
+		n := model.NotJudged{Reason: model.SteppedDown, Bytes: bytesOf(0)}
+		n.Why, n.Advice = words.SampledBlocks()
+		j.cannot(n)
+	}
 	// Innermost first: arrays are in blocks, blocks in what is mapped.
 	for _, f := range slices.SortedStableFunc(slices.Values(event.Meters()), func(a, b event.Facts) int { return len(b.Within) - len(a.Within) }) {
 		b := j.audit.blind[f.Meter]

@@ -10,8 +10,8 @@
  * The clock is looked at each time a sixteenth of a full account was spent: then the credit is topped up for the time
  * that has passed. If it has fallen all the same since the last look, one group may be stepped down, with a boundary:
  *
- *   below 6/8 of a full account	native frames
- *	   4/8			lines: the stacks of blocks, small ones, tensors, mappings
+ *   below 6/8 of a full account	native frames; stacks of small blocks, some of which become samples
+ *	   4/8			lines: the stacks of blocks, tensors, mappings
  *	   2/8			NumPy's small blocks, where they are counted
  *	   0			the meters of arrays and of tensors on the CPU
  *	  -2/8			statements, and the ends of cells
@@ -49,8 +49,7 @@ struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct step, MAX_ROOTS *GROUPS, 0) steps S
 enum step_class { STEP_NEVER, STEP_NATIVE, STEP_LINES, STEP_SMALL, STEP_METER, STEP_CELLS, STEP_GPU, STEP_CLASSES };
 
 #define BIT(group) (1u << (group))
-#define LINES \
-	(BIT(GROUP_FRAMES) | BIT(GROUP_SMALL_STACKS) | BIT(GROUP_TENSORS) | BIT(GROUP_MAPPING) | BIT(GROUP_BLOCKS))
+#define LINES	   (BIT(GROUP_FRAMES) | BIT(GROUP_TENSORS) | BIT(GROUP_MAPPING) | BIT(GROUP_BLOCKS))
 
 /* Sums and no branches, of which the verifier would follow each. */
 static __always_inline __u32 class_of(__u32 group)
@@ -59,9 +58,10 @@ static __always_inline __u32 class_of(__u32 group)
 	const __u32 cells = BIT(GROUP_STATEMENT) | BIT(GROUP_RESULT);
 
 	group &= GROUPS - 1;
-	return (BIT(GROUP_NATIVE) >> group & 1) * STEP_NATIVE + (LINES >> group & 1) * STEP_LINES +
-	       (BIT(GROUP_SMALL) >> group & 1) * STEP_SMALL + (meters >> group & 1) * STEP_METER +
-	       (cells >> group & 1) * STEP_CELLS + (BIT(GROUP_TORCH) >> group & 1) * STEP_GPU;
+	return ((BIT(GROUP_NATIVE) | BIT(GROUP_SMALL_STACKS)) >> group & 1) * STEP_NATIVE +
+	       (LINES >> group & 1) * STEP_LINES + (BIT(GROUP_SMALL) >> group & 1) * STEP_SMALL +
+	       (meters >> group & 1) * STEP_METER + (cells >> group & 1) * STEP_CELLS +
+	       (BIT(GROUP_TORCH) >> group & 1) * STEP_GPU;
 }
 
 /* The slot of the process that runs now, or NO_SLOT. */

@@ -101,7 +101,7 @@ __attribute__((noinline)) int device_moves(struct device_move *move)
 		stream = next_change(r);
 	} else if (move->amount < d->value[m]) {
 		tell = d->value[m];
-		if (!sent_before(&d->sent[m], segment, tell) || !in_segment(p, segment))
+		if (!sent_before(&d->sent[m], segment, tell, SENT_UNIT) || !in_segment(p, segment))
 			stream = next_change(r);
 	}
 	__s64 value = move->amount;

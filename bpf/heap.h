@@ -20,64 +20,6 @@
 
 #define HEAP_GLIBC (1 << 24) /* in a cookie */
 
-/* From one block, or none, to another, or none: which a process has, and how many bytes. */
-struct heap_move {
-	__u64 from;
-	__u64 to;
-	__s64 before;
-	__s64 after;
-	__u64 stack;
-	__u32 slot;
-	__u32 tell; /* each block is streamed */
-};
-
-/* The meter moves, and single blocks are told. */
-static __always_inline void blocks_told(struct process *p, struct root *r, struct heap_move *m)
-{
-	__u64 segment = *(volatile __u64 *)&p->segment;
-	bool moves = m->before && m->after && m->from != m->to;
-	__u64 number = fetch_add(&r->stream, 1 + moves) + 1;
-	__s64 value = move(p, r, METER_HEAP, m->after - m->before);
-
-	if (moves)
-		send_change(p, r, number++, segment, METER_HEAP | CHANGE_BLOCK, value - m->after, -m->before, m->from,
-			    0);
-	send_change(p, r, number, segment, METER_HEAP | CHANGE_BLOCK, value, moves ? m->after : m->after - m->before,
-		    m->after ? m->to : m->from, m->stack);
-}
-
-/* The meter moves; what it falls from is told if nothing in the segment was higher. */
-static __always_inline void turns_told(struct process *p, struct root *r, struct heap_move *m)
-{
-	__u64 segment = *(volatile __u64 *)&p->segment;
-	__s64 difference = m->after - m->before, seen = *(volatile __s64 *)&p->value[METER_HEAP];
-	__u64 number = difference < 0 ? falls(p, r, segment, METER_HEAP, seen) : 0;
-	__s64 from = move(p, r, METER_HEAP, difference) - difference;
-
-	if (difference >= 0)
-		return;
-	if (!number && from > seen) /* another thread's block was between */
-		number = falls(p, r, segment, METER_HEAP, from);
-	fell(p, r, number, segment, METER_HEAP, from);
-}
-
-__attribute__((noinline)) int heap_moves(struct heap_move *m)
-{
-	if (!m)
-		return 0;
-	struct process *p = process_at(m->slot);
-	struct root *r = p ? root_of(p) : NULL;
-
-	if (!r || (m->before == m->after && (!m->before || m->from == m->to)))
-		return 0;
-	p->heap = 1;
-	if (m->tell)
-		blocks_told(p, r, m);
-	else
-		turns_told(p, r, m);
-	return 0;
-}
-
 /* A block's end is told where its beginning was. */
 static __always_inline bool tells_blocks(__u32 slot)
 {
@@ -86,9 +28,16 @@ static __always_inline bool tells_blocks(__u32 slot)
 
 static __noinline int heap_gone(__u32 slot, __u64 address, __s64 size)
 {
-	struct heap_move m = { .from = address, .before = size, .slot = slot, .tell = tells_blocks(slot) };
+	struct block_move m = {
+		.from = address,
+		.before = size,
+		.slot = slot,
+		.meter = METER_HEAP,
+		.flags = CHANGE_BLOCK,
+		.was = tells_blocks(slot) ? TELL_BLOCK : TELL_NOT,
+	};
 
-	return heap_moves(&m);
+	return block_moves(&m);
 }
 
 static __noinline int unknown_block(__u32 slot, __u64 address, __u32 glibc)
@@ -130,7 +79,14 @@ static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
 {
 	if (!c)
 		return 0;
-	struct heap_move m = { .from = c->address, .to = address, .after = c->size, .slot = slot };
+	struct block_move m = {
+		.from = c->address,
+		.to = address,
+		.after = c->size,
+		.slot = slot,
+		.meter = METER_HEAP,
+		.flags = CHANGE_BLOCK,
+	};
 	__u64 key = block_key(slot, address);
 	__s64 *stale = bpf_map_lookup_elem(&heap_blocks, &key), size = c->size;
 
@@ -148,13 +104,17 @@ static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
 			heap_gone(slot, c->address, c->before);
 		return 0;
 	}
-	m.tell = tells_blocks(slot) && spend(GROUP_BLOCKS, slot, 0);
-	if (m.tell) {
+	struct process *p = process_at(slot);
+	if (p)
+		p->heap = 1;
+	if (tells_blocks(slot) && spend(GROUP_BLOCKS, slot, 0)) {
 		__u64 from = start_watch();
 		m.stack = walk_stack(slot);
 		pay_for(GROUP_BLOCKS, slot, from);
+	} else {
+		m.was = m.is = TELL_NOT;
 	}
-	return heap_moves(&m);
+	return block_moves(&m);
 }
 
 /* A call has come back with nothing. */

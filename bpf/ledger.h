@@ -20,7 +20,8 @@
 
 /* Of what was sent: see sent_before(). The rest of the word are the segment's lowest bits. */
 #define SENT_BITS 40
-#define SENT_UNIT 512 /* bytes: every page is a multiple, and every block of PyTorch's */
+#define SENT_UNIT 512 /* bytes: every page is a multiple, and every block of PyTorch's on a GPU */
+#define SENT_BYTE 1   /* of meters that move by what was asked for: up to 1 TiB */
 
 #define fetch_add(p, v) __sync_fetch_and_add(p, v)
 #define exchange(p, v)	__sync_lock_test_and_set(p, v)
@@ -253,17 +254,28 @@ __attribute__((noinline)) int tree_follows(struct process *p, __u32 number)
  * note of a segment that is over never takes the place of the next one's, as it did of a pair that two CPUs wrote at
  * once.
  */
-static __always_inline bool sent_before(__u64 *sent, __u64 segment, __u64 value)
+static __always_inline bool sent_before(__u64 *sent, __u64 segment, __u64 value, __u64 unit)
 {
-	__u64 was = *(volatile __u64 *)sent, now = segment << SENT_BITS | value / SENT_UNIT;
+	__u64 was = *(volatile __u64 *)sent, now = segment << SENT_BITS | value / unit;
 
-	if (value % SENT_UNIT || value / SENT_UNIT >> SENT_BITS)
+	if (value % unit || value / unit >> SENT_BITS)
 		return false; /* it cannot be compared with others: it is sent, and not noted */
 	if (was >> SENT_BITS == now >> SENT_BITS && was >= now)
 		return true;
 	/* Where another CPU is faster, too much is sent, never too little. */
 	__sync_val_compare_and_swap(sent, was, now);
 	return false;
+}
+
+/* The number of the change to send for a value that a meter falls from, 0 where it need not be sent. */
+__attribute__((noinline)) __u64 unless_sent(struct process *p, __u64 segment, __u32 number, __s64 from, __u32 unit)
+{
+	__u64 meter = AT_MOST(number, METERS - 1);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || (sent_before(&p->sent[meter], segment, from, unit) && in_segment(p, segment)))
+		return 0;
+	return next_change(r);
 }
 
 /*
@@ -274,18 +286,20 @@ static __always_inline bool sent_before(__u64 *sent, __u64 segment, __u64 value)
  * else can be a window's peak. While a boundary is being drawn all are: one side has had higher ones, the other not.
  * Returns the number of the change to send, or 0.
  */
-static __always_inline __u64 falls(struct process *p, struct root *r, __u64 segment, __u32 meter, __s64 from)
+static __always_inline __u64 falls(struct process *p, __u64 segment, __u32 meter, __s64 from, __u32 unit)
 {
 	raise_to(&p->high[meter], from);
-	return sent_before(&p->sent[meter], segment, from) && in_segment(p, segment) ? 0 : next_change(r);
+	return unless_sent(p, segment, meter, from, unit);
 }
 
 /* Whether or not it fell in the end: the meter had that value. */
-static __always_inline void fell(struct process *p, struct root *r, __u64 number, __u64 segment, __u32 meter,
-				 __s64 from)
+__attribute__((noinline)) int fell(struct process *p, __u64 number, __u64 segment, __u32 meter, __s64 from)
 {
-	if (number)
+	struct root *r = p && number ? root_of(p) : NULL;
+
+	if (r)
 		send_change(p, r, number, segment, meter, from, 0, 0, 0);
+	return 0;
 }
 
 /* A meter moves by a difference; returns the new value. Every such change is streamed by the caller. */

@@ -48,10 +48,10 @@ static __always_inline __s64 mapped_changed(struct process *p, struct root *r, _
 
 	if (now == seen || (at_release && change_of_another(mm)))
 		return 0;
-	__u64 number = now < seen ? falls(p, r, segment, METER_MAPPED, seen) : 0;
+	__u64 number = now < seen ? falls(p, segment, METER_MAPPED, seen, SENT_UNIT) : 0;
 	if (__sync_val_compare_and_swap(&p->value[METER_MAPPED], seen, now) == seen)
 		tree_follows(p, METER_MAPPED);
-	fell(p, r, number, segment, METER_MAPPED, seen);
+	fell(p, number, segment, METER_MAPPED, seen);
 	return now - seen;
 }
 

@@ -66,9 +66,9 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, 
 	if (now == seen)
 		return true;
 	if (now < seen) {
-		fell(p, r, falls(p, r, segment, meter, seen), segment, meter, seen);
+		fell(p, falls(p, segment, meter, seen, SENT_UNIT), segment, meter, seen);
 		__s64 total = resident_of(p) + seen - *(volatile __s64 *)&p->value[meter]; /* at once, it has fallen */
-		fell(p, r, falls(p, r, segment, METER_RESIDENT, total), segment, METER_RESIDENT, total);
+		fell(p, falls(p, segment, METER_RESIDENT, total, SENT_UNIT), segment, METER_RESIDENT, total);
 	}
 	return how == AT_ONCE || __sync_val_compare_and_swap(&p->value[meter], seen, now) == seen;
 }

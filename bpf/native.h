@@ -261,6 +261,16 @@ static __always_inline __u64 stack_for(struct pt_regs *regs, __u32 slot, __s64 s
 	return is_shed(group, slot) ? 0 : stack_of(regs, slot, group);
 }
 
+/* The same of a block that is told so. The budget was asked whether small ones are. */
+static __always_inline __u64 stack_of_block(struct pt_regs *regs, __u32 slot, __s64 size, __u32 telling)
+{
+	__u32 group = size < SMALL_STACK ? GROUP_SMALL_STACKS : GROUP_FRAMES;
+
+	if (telling == TELL_NOT || (telling == TELL_BLOCK && is_shed(group, slot)))
+		return 0;
+	return stack_of(regs, slot, group);
+}
+
 static __always_inline __u64 stack_here(struct pt_regs *regs, __u32 slot)
 {
 	return stack_for(regs, slot, SMALL_STACK);

@@ -41,36 +41,6 @@ static __always_inline bool array_counts(__s64 size)
 	return small_arrays || size >= LARGE_BLOCK;
 }
 
-/* From one block, or none, to another, or none: which a process has, and how many bytes count. */
-struct array_move {
-	__u64 from;
-	__u64 to;
-	__s64 before;
-	__s64 after;
-	__u64 stack;
-	__u32 slot;
-	__u32 flags; /* of the change that frees it, see change_flag */
-};
-
-/* The meter moves, and both blocks are told. */
-__attribute__((noinline)) int array_moves(struct array_move *m)
-{
-	if (!m || m->before == m->after)
-		return 0;
-	struct process *p = process_at(m->slot);
-	struct root *r = p ? root_of(p) : NULL;
-	if (!r)
-		return 0;
-	bool moves = m->before && m->after && m->from != m->to;
-	__u64 segment = *(volatile __u64 *)&p->segment, number = fetch_add(&r->stream, 1 + moves) + 1;
-	__s64 value = move(p, r, METER_NUMPY, m->after - m->before);
-	if (moves)
-		send_change(p, r, number++, segment, METER_NUMPY, value - m->after, -m->before, m->from, 0);
-	send_change(p, r, number, segment, METER_NUMPY | m->flags, value, moves ? m->after : m->after - m->before,
-		    m->after ? m->to : m->from, m->stack);
-	return 0;
-}
-
 /* Memory that was not seen to be taken was given back, or the other way round: so many bytes at most. */
 static __always_inline void array_unknown(__u32 slot, __s64 slack)
 {
@@ -91,15 +61,19 @@ static __always_inline struct block *array_at(__u32 slot, __u64 key)
 	return known && p && known->era >= p->first_era ? known : NULL;
 }
 
-/* Puts a block into the table. What was at its address, in bytes that count, is added to *before. */
-static __always_inline bool array_in(__u32 slot, __u64 address, __s64 size, __s64 *before)
+/* Puts a block into the table. What was at its address, in bytes that count, is what the move is from. */
+static __always_inline bool array_in(struct block_move *m, __u64 address, __s64 size, __u32 telling)
 {
+	__u32 slot = m->slot;
 	__u64 key = block_key(slot, address);
 	struct process *p = process_at(slot);
-	struct block fresh = { .size = size, .era = p ? p->era : 0 }, *known = array_at(slot, key);
+	struct block fresh = { .size = size, .era = p ? p->era : 0, .telling = telling }, *known = array_at(slot, key);
 
-	if (known && array_counts(known->size))
-		*before += known->size;
+	if (known && array_counts(known->size)) {
+		if (!m->before)
+			m->was = known->telling;
+		m->before += known->size;
+	}
 	if (!bpf_map_update_elem(&blocks, &key, &fresh, BPF_ANY))
 		return true;
 	lose(LOSS_BLOCK);
@@ -109,7 +83,7 @@ static __always_inline bool array_in(__u32 slot, __u64 address, __s64 size, __s6
 }
 
 /* Takes a block out of the table. Returns its size, or SIZE_NOT_KNOWN. */
-static __always_inline __s64 array_out(__u32 slot, __u64 address)
+static __always_inline __s64 array_out(__u32 slot, __u64 address, __u32 *telling)
 {
 	__u64 key = block_key(slot, address);
 	struct block *known = array_at(slot, key);
@@ -117,19 +91,27 @@ static __always_inline __s64 array_out(__u32 slot, __u64 address)
 	if (!known)
 		return SIZE_NOT_KNOWN;
 	__s64 size = known->size;
+	*telling = known->telling;
 	bpf_map_delete_elem(&blocks, &key);
 	return size;
 }
 
 static __always_inline void array_made(struct pt_regs *regs, __u32 slot, __u64 address, __s64 size)
 {
-	struct array_move m = { .from = address, .to = address, .after = array_counts(size) ? size : 0, .slot = slot };
+	struct block_move m = {
+		.from = address,
+		.to = address,
+		.after = array_counts(size) ? size : 0,
+		.slot = slot,
+		.meter = METER_NUMPY,
+		.is = tells_block(slot, size, METER_NUMPY),
+	};
 
-	if (!array_in(slot, address, size, &m.before))
+	if (!array_in(&m, address, size, m.is))
 		m.after = 0;
 	if (m.after > SMALL_BLOCK)
-		m.stack = stack_for(regs, slot, size);
-	array_moves(&m);
+		m.stack = stack_of_block(regs, slot, size, m.is);
+	block_moves(&m);
 }
 
 /* At most what malloc can have handed out at this address: glibc 2.x, malloc_chunk.mchunk_size. 0: it cannot be read.
@@ -180,7 +162,9 @@ static __always_inline void remember_free(__u32 slot, __u64 address)
 /* told: its size, as far as the place can tell, or SIZE_NOT_KNOWN. */
 static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 {
-	__s64 size = array_out(slot, address);
+	struct block_move m = { .from = address, .to = address, .slot = slot, .meter = METER_NUMPY };
+	__u32 telling = TELL_BLOCK;
+	__s64 size = array_out(slot, address, &telling);
 
 	if (size == SIZE_NOT_KNOWN) {
 		__s64 slack = told == SIZE_NOT_KNOWN		? array_bound(slot, address)
@@ -193,9 +177,11 @@ static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 	}
 	if (!array_counts(size))
 		return;
-	struct array_move m = { .from = address, .to = address, .before = size, .slot = slot };
-	m.flags = if_collected(slot);
-	array_moves(&m);
+	m.before = size;
+	m.was = telling;
+	if (m.was != TELL_NOT)
+		m.flags = if_collected(slot);
+	block_moves(&m);
 }
 
 /* The process that tells of a block, by a place of this kind, or NULL. The hit is paid at so many eighths. */

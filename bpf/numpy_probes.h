@@ -115,7 +115,7 @@ int numpy_resizing(struct pt_regs *regs)
 		return 0;
 	struct resize was = { .address = at_place(regs, cookie & 0xff), .size = told_size(regs, cookie) };
 	if (was.address) {
-		was.before = array_out(slot, was.address);
+		was.before = array_out(slot, was.address, &was.telling);
 		if (was.before == SIZE_NOT_KNOWN)
 			was.slack = array_bound(slot, was.address);
 	}
@@ -142,11 +142,18 @@ int numpy_resized(struct pt_regs *regs)
 	struct resize r = *was;
 	bpf_map_delete_elem(&resizes, &tid);
 	bool known = r.address && r.before != SIZE_NOT_KNOWN;
-	struct array_move m = { .from = r.address, .to = address, .slot = slot };
+	struct block_move m = {
+		.from = r.address,
+		.to = address,
+		.slot = slot,
+		.meter = METER_NUMPY,
+		.was = r.telling,
+		.is = tells_block(slot, r.size, METER_NUMPY),
+	};
 	if (!address) { /* refused: the block is what it was */
-		if (known && !array_in(slot, r.address, r.before, &m.before))
+		if (known && !array_in(&m, r.address, r.before, r.telling))
 			m.before = r.before;
-		array_moves(&m);
+		block_moves(&m);
 		return 0;
 	}
 	m.before = known && array_counts(r.before) ? r.before : 0;
@@ -155,11 +162,11 @@ int numpy_resized(struct pt_regs *regs)
 	if (r.slack)
 		array_unknown(slot, r.slack);
 	/* One that has become small is kept: malloc's header may say that it is still large. */
-	if (array_in(slot, address, r.size, &m.before) && array_counts(r.size)) {
+	if (array_in(&m, address, r.size, m.is) && array_counts(r.size)) {
 		m.after = r.size;
-		m.stack = stack_for(regs, slot, r.size);
+		m.stack = stack_of_block(regs, slot, r.size, m.is);
 	}
-	array_moves(&m);
+	block_moves(&m);
 	return 0;
 }
 
@@ -174,7 +181,7 @@ int settle_array(struct finding *f)
 	struct process *p = process_at(slot);
 	__u64 key = block_key(slot, f->address);
 	struct block *there = bpf_map_lookup_elem(&blocks, &key);
-	struct array_move m = { .from = f->address, .to = f->address, .slot = slot };
+	struct block_move m = { .from = f->address, .to = f->address, .slot = slot, .meter = METER_NUMPY };
 
 	f->done = 0;
 	if (!p)
@@ -182,9 +189,9 @@ int settle_array(struct finding *f)
 	if (!f->known) {
 		if (there && (there->era >= p->first_era || (there->era == ERA_FREE && there->size == p->era)))
 			return 0;
-		f->done = array_in(slot, f->address, f->found, &m.before);
+		f->done = array_in(&m, f->address, f->found, TELL_BLOCK);
 		m.after = f->done ? f->found : 0;
-		array_moves(&m);
+		block_moves(&m);
 		return 0;
 	}
 	__u64 era = there ? there->era : 0;
@@ -193,14 +200,12 @@ int settle_array(struct finding *f)
 	if (__sync_val_compare_and_swap(&there->era, era, f->found == f->known ? p->era : ERA_GONE) != era)
 		return 0;
 	f->done = 1;
+	m.was = m.is = there->telling;
+	if (f->found && f->found != f->known && !array_in(&m, f->address, f->found, m.is))
+		f->found = 0;
 	m.before = f->known;
 	m.after = f->found;
-	if (f->found && f->found != f->known) {
-		__s64 nothing = 0;
-		if (!array_in(slot, f->address, f->found, &nothing))
-			m.after = 0;
-	}
-	array_moves(&m);
+	block_moves(&m);
 	return 0;
 }
 

@@ -190,6 +190,7 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	p->heap = 0;
 	p->request = 0;
 	p->torch = 0;
+	p->untold = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;
 	p->imports = 0;

@@ -33,12 +33,20 @@ int tensor_made(struct pt_regs *regs)
 	if (!r)
 		return 0;
 	__u64 key = block_key(slot, address);
-	struct block fresh = { .size = size, .era = p->era };
+	struct block_move m = {
+		.from = address,
+		.to = address,
+		.after = size,
+		.slot = slot,
+		.meter = METER_TORCH,
+		.is = tells_block(slot, size, METER_TORCH),
+	};
+	struct block fresh = { .size = size, .era = p->era, .telling = m.is };
 	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
-	__s64 before = 0;
 	p->torch = 1;
 	if (known) { /* its free was missed */
-		before = known->era >= p->first_era ? known->size : 0;
+		m.before = known->era >= p->first_era ? known->size : 0;
+		m.was = known->telling;
 		*known = fresh;
 	} else if (bpf_map_update_elem(&torch_blocks, &key, &fresh, BPF_ANY)) {
 		lose(LOSS_FULL + MISSING_TORCH);
@@ -46,10 +54,9 @@ int tensor_made(struct pt_regs *regs)
 		misses_of(r, MISSING_TORCH, size);
 		return 0;
 	}
-	__u64 stack = size > SMALL_BLOCK ? stack_for(regs, slot, size) : 0, segment = *(volatile __u64 *)&p->segment,
-	      number = next_change(r);
-	__s64 value = move(p, r, METER_TORCH, size - before);
-	send_change(p, r, number, segment, METER_TORCH, value, size - before, address, stack);
+	if (size > SMALL_BLOCK)
+		m.stack = stack_of_block(regs, slot, size, m.is);
+	block_moves(&m);
 	return 0;
 }
 
@@ -62,17 +69,24 @@ int tensor_freed(struct pt_regs *regs)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
-	__u64 key = block_key(slot, address), segment = *(volatile __u64 *)&p->segment;
+	__u64 key = block_key(slot, address);
 	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
 	if (!known || known->era < p->first_era) {
 		unknown_of(r, UNKNOWN_TORCH, freed_at_most(p, address));
 		return 0;
 	}
-	__s64 size = known->size;
+	struct block_move m = {
+		.from = address,
+		.to = address,
+		.before = known->size,
+		.slot = slot,
+		.meter = METER_TORCH,
+		.was = known->telling,
+	};
 	bpf_map_delete_elem(&torch_blocks, &key);
-	__u64 number = next_change(r);
-	__s64 value = move(p, r, METER_TORCH, -size);
-	send_change(p, r, number, segment, METER_TORCH | if_collected(slot), value, -size, address, 0);
+	if (m.was != TELL_NOT)
+		m.flags = if_collected(slot);
+	block_moves(&m);
 	return 0;
 }
 

@@ -28,6 +28,7 @@
  *   native.h     native stacks
  *   mappings.h   cpu.mapped, range by range
  *   modules.h    libraries that a process maps
+ *   blocks.h     meters that move by blocks, and which of these are told
  *   numpy*.h     cpu.numpy
  *   tensors.h    cpu.torch
  *   cuda*.h      the CUDA driver's memory
@@ -76,6 +77,7 @@
 #include "native.h"
 #include "mappings.h"
 #include "modules.h"
+#include "blocks.h"
 #include "numpy.h"
 #include "numpy_probes.h"
 #include "tensors.h"

@@ -305,6 +305,8 @@ enum change_flag {
 	CHANGE_PASSED = 1 << 16, /* bits 16-23: how many boundaries, at most, were drawn meanwhile: it belongs to its
 				  * segment or to one of so many behind it */
 	PASSED_MOST = 255,
+	CHANGE_UNCHAINED = 1 << 24, /* blocks that were not told may have moved the meter since the change before */
+	CHANGE_SAMPLE = 1 << 27,    /* the block is told as a sample: it stands for SAMPLE_OF bytes */
 	CHANGE_COLLECTED = 1 << 25, /* a block was freed while Python's garbage collector ran: nothing else does then */
 	CHANGE_LEARNED = 1 << 29,   /* the meter was not known before; value is what it was before its next change */
 };

@@ -39,7 +39,7 @@ struct process {
 	__u32 imports; /* bits of enum imports */
 	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
 	__u32 listed;  /* the entry of its mm in `spaces` is its own to delete */
-	__u32 padding;
+	__u32 untold;  /* bits: meters that blocks have moved which were not told */
 };
 
 /* Libraries that allocate and whose code a process has mapped since it executed its program, by their files' names. */
@@ -79,9 +79,11 @@ enum array_place { PLACE_STACK = 1 << 6, PLACE_NONE = 0xff };
 /* A reallocation of NumPy's that has not come back. */
 struct resize {
 	__u64 address;
-	__s64 size;   /* that it is to have */
-	__s64 before; /* that it had, SIZE_NOT_KNOWN */
-	__s64 slack;  /* what it had at most, where that is not known and it may have counted */
+	__s64 size;    /* that it is to have */
+	__s64 before;  /* that it had, SIZE_NOT_KNOWN */
+	__s64 slack;   /* what it had at most, where that is not known and it may have counted */
+	__u32 telling; /* of the block that it had */
+	__u32 padding;
 };
 
 /*
@@ -292,7 +294,18 @@ struct thread_key {
 struct block {
 	__s64 size;
 	__u64 era;
+	__u32 telling; /* enum telling */
+	__u32 padding;
 };
+
+/* How what a block does to its meter is told: see blocks.h. */
+enum telling {
+	TELL_BLOCK,  /* it is told itself */
+	TELL_SAMPLE, /* the same, and stands for SAMPLE_OF bytes of blocks */
+	TELL_NOT,    /* it only moves the meter */
+};
+
+#define SAMPLE_OF 65536 /* bytes: of blocks below it those are told that are samples; a power of two */
 
 enum no_era {
 	ERA_GONE, /* it was found out that the block had gone */

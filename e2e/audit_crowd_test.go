@@ -27,6 +27,8 @@ func TestAuditCrowd(t *testing.T) {
 			a := tr.audit(0)
 			want := results[len(results)-1].Expect
 			stepped := slices.ContainsFunc(a.NotJudged, func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "cpu.numpy" })
+			// So many small arrays are told as samples. What is looked for here are large ones, each of which is told.
+			a.NotJudged = slices.DeleteFunc(a.NotJudged, func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "" })
 			if !stepped { // on a busy machine the default may be too little as well
 				checkVerdicts(t, a, want)
 			}

@@ -130,6 +130,10 @@ type Change struct {
 	Passed uint8
 	// Collected: it was freed while Python's garbage collector ran.
 	Collected bool
+	// Sample: the block was told as a sample. It stands for [SampleOf] bytes of blocks as large as it; Size is its own.
+	Sample bool
+	// Unchained: blocks that were not told may have moved the meter since the change before, so no change leads from one value to the next.
+	Unchained bool
 	// Learned: the meter was not known before (PyTorch's totals after a late attach); Value is what it has been all along.
 	Learned bool
 }

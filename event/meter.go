@@ -39,6 +39,9 @@ const HeapStacks = "stacks of malloc's blocks"
 // SmallStacks is the Text of one that is about the stacks of all blocks and ranges below 64 KiB.
 const SmallStacks = "stacks of blocks below 64 KiB"
 
+// SampleOf is the size of a block below which blocks may be told as samples, and how many bytes one of them stands for.
+const SampleOf = 64 << 10
+
 // NativeStacks is the Text of one that is about the native frames of all stacks.
 const NativeStacks = "native frames"
 

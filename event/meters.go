@@ -30,6 +30,8 @@ type Facts struct {
 	Paused   []string // the Text of each [MeterShed] from which on it stands still
 	Untold   []string // of each from which on its blocks are not told
 	Unwalked []string // of each from which on it is not looked who makes them
+	// Sampled: blocks below [SampleOf] bytes may be told as samples. Those that are not told show by the values from which the meter fell.
+	Sampled bool
 	// Forgotten: what becomes of the blocks that are known when they are not told any more is not known.
 	Forgotten bool
 }
@@ -84,13 +86,14 @@ var table = []Facts{
 		Through: ThroughNumPy, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownNumPy}, Missing: []MissingKind{MissingNumPy},
 		Paused: []string{ArrayProbes, SmallBlocks, ForeignArrays}, Untold: []string{ArrayProbes, ForeignArrays}, Unwalked: []string{Stacks, SmallStacks},
+		Sampled: true,
 	},
 	{
 		Meter: Torch, ID: "cpu.torch", Kind: Blocks, Format: 5, Doc: "cpu.torch", OfPythons: true, Headline: 6,
 		Source:  "uprobes on c10::ProfiledCPUMemoryReporter::New and Delete; tensors made since the attach",
 		Through: ThroughTorch, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownTorch}, Missing: []MissingKind{MissingTorch},
-		Paused: []string{TorchCPU}, Unwalked: []string{Stacks, SmallStacks},
+		Paused: []string{TorchCPU}, Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
 	},
 	{
 		Meter: OfDevice(0, Driver), ID: "driver", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource, Through: ThroughCUDA, Headline: 2,
@@ -206,6 +209,17 @@ func (f *Facts) Chained() bool { return f.Kind == Blocks || f.Kind == OfAllocato
 func (c *Change) IsBlock() bool {
 	f := c.Meter.Facts()
 	return c.Size != 0 && (f.Kind == Blocks || c.Block && f.InBlocks())
+}
+
+// IsTurn says whether a change is of no block: its value is one that the meter fell from, as blocks went that were not told.
+func (c *Change) IsTurn() bool { return c.Size == 0 && c.Meter.Facts().Sampled }
+
+// Highest is the highest value that a change says its meter had: what it leads to, or falls from.
+func (c *Change) Highest() Bytes {
+	if c.Meter.Facts().Sampled {
+		return max(c.Value, c.Value-c.Size)
+	}
+	return c.Value
 }
 
 // MetersOf returns the meters of which something holds, those of GPU 0 for the same of every GPU.

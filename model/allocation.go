@@ -11,6 +11,8 @@ type Allocation struct {
 	Net            int64 `json:"net"`       // allocated − freed
 	AtPeak         int64 `json:"at_peak"`   // bytes that were there at the window's peak, whenever they were allocated
 	Count          int64 `json:"count"`     // allocations in the window
+	// Sampled: some of it is estimated from samples of blocks below 64 KiB.
+	Sampled bool `json:"sampled,omitempty"`
 }
 
 // Frame is one call on a stack.
@@ -40,6 +42,8 @@ type Line struct {
 	OwnAtPeak    int64 `json:"own_at_peak"`
 	Count        int64 `json:"count"` // allocations
 	Left         int64 `json:"left"`  // bytes that were there when the process's last cell was over; in the end, without cells
+	// Sampled: some of it is estimated from samples of blocks below 64 KiB.
+	Sampled bool `json:"sampled,omitempty"`
 }
 
 // Tensors are blocks of PyTorch's allocator of one size, made by the same calls.
@@ -64,6 +68,8 @@ type Coverage struct {
 	UnlistedNet       int64 `json:"unlisted_net,omitempty"`
 	UnlistedAllocated int64 `json:"unlisted_allocated,omitempty"`
 	Rest              int64 `json:"rest"` // bytes that are not: made before the attach, or lost
+	// Sampled: so many of AtPeak are estimated, from samples of blocks below 64 KiB. The standard error is the root of 64 KiB times that, at most.
+	Sampled int64 `json:"sampled,omitempty"`
 	// Exact: the blocks add up to what the window consumed and to how far it rose, to the byte, by the kernel's ledger.
 	Exact bool `json:"exact"`
 }

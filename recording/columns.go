@@ -91,6 +91,8 @@ const (
 	colUntraced
 	colUntracedNow
 	colPassed
+	colSample
+	colUnchained
 	colFirstCounter
 	colFirstRefused     = colFirstCounter + int(event.CounterCount)
 	colFirstMissing     = colFirstRefused + int(event.RefusedKinds)
@@ -188,6 +190,8 @@ var singleFields = [colCount]field{
 	colUntraced:      {"untraced", typeUint64, false},
 	colUntracedNow:   {"untraced_now", typeUint64, false},
 	colPassed:        {"passed", typeUint32, false},
+	colSample:        {"sample", typeBool, false},
+	colUnchained:     {"unchained", typeBool, false},
 }
 
 func tableFields() [colCount]field {

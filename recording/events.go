@@ -88,6 +88,8 @@ func (b *batch) change(row int) (event.Event, error) {
 		Learned:   b.columns[colLearned].truth(row),
 		Passed:    b.passed(row),
 		Collected: b.columns[colCollected].truth(row),
+		Sample:    b.columns[colSample].truth(row),
+		Unchained: b.columns[colUnchained].truth(row),
 		Block:     b.columns[colBlock].truth(row),
 		Caller:    b.caller(row),
 		Stack:     b.u64(colStack, row),

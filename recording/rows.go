@@ -90,6 +90,12 @@ func (w *Writer) addChange(c *event.Change) error {
 	if c.Collected {
 		t.setBool(colCollected, true)
 	}
+	if c.Sample {
+		t.setBool(colSample, true)
+	}
+	if c.Unchained {
+		t.setBool(colUnchained, true)
+	}
 	t.set64Unless0(colStack, c.Stack)
 	t.setCaller(c.Caller)
 	return nil

@@ -241,6 +241,7 @@ func (e *encoder) coverage(all map[string]model.Coverage) {
 		e.intIfAny(`,"unlisted_net":`, c.UnlistedNet)
 		e.intIfAny(`,"unlisted_allocated":`, c.UnlistedAllocated)
 		e.int(`,"rest":`, c.Rest)
+		e.intIfAny(`,"sampled":`, c.Sampled)
 		e.truth(`,"exact":`, c.Exact)
 		e.raw("}")
 	})
@@ -267,6 +268,7 @@ func (e *encoder) allocations(all []model.Allocation) {
 		e.int(`,"net":`, a.Net)
 		e.int(`,"at_peak":`, a.AtPeak)
 		e.int(`,"count":`, a.Count)
+		e.truthIfAny(`,"sampled":`, a.Sampled)
 		e.int(`,"stack":`, int64(e.tables.stack(a.Stack, a.StackTruncated)))
 		e.raw("}")
 		separator = ","

@@ -33,7 +33,7 @@ func TestStepsUp(t *testing.T) {
 	for _, want := range []struct {
 		group ledger.Group
 		level float64
-	}{{ledger.GroupNumPy, 0}, {ledger.GroupFrames, 0.5}, {ledger.GroupSmallStacks, 0.5}, {ledger.GroupNative, 0.75}} {
+	}{{ledger.GroupNumPy, 0}, {ledger.GroupFrames, 0.5}, {ledger.GroupSmallStacks, 0.75}, {ledger.GroupNative, 0.75}} {
 		enough := time.Duration((want.level + hysteresis) * float64(time.Second))
 		if g, ok := r.next(ledger.Account{Credit: enough - 1, Full: time.Second}, none); ok {
 			t.Errorf("%v is put back too early", g)

@@ -86,7 +86,7 @@ func RefusalsMissing(n uint64) string {
 func Lost(reason string, n uint64) string { return reason + " (" + Count(n) + ")" }
 
 // StacksShed says that some stacks are not known.
-const StacksShed = "who allocated is not known at times: stacks were stepped down to keep the overhead budget"
+const StacksShed = "who allocated is not known at times, or only from samples: stacks were stepped down to keep the overhead budget"
 
 // Unseen is of a process whose IPython has cells that no window stands for, and the probes that should have said so.
 func Unseen(pid int, cells, probes string) string {

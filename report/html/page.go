@@ -113,7 +113,7 @@ func (b *builder) lines() {
 		if !known || len(b.page.Lines) == mostLines {
 			continue
 		}
-		b.page.Lines = append(b.page.Lines, line{At: i, PID: l.PID, Meter: meter, Frame: b.calls.frame(l.Frame), AtPeak: l.AtPeak, Allocated: l.Allocated, Freed: l.Freed, Left: l.Left, Count: l.Count})
+		b.page.Lines = append(b.page.Lines, line{At: i, PID: l.PID, Meter: meter, Frame: b.calls.frame(l.Frame), AtPeak: l.AtPeak, Allocated: l.Allocated, Freed: l.Freed, Left: l.Left, Count: l.Count, Sampled: l.Sampled})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/report/text"
+	"ipytracer/words"
 )
 
 // Kinds of frames.
@@ -108,6 +109,9 @@ func (b *builder) detail(row int, w *model.Window) {
 		}
 		cover := w.Coverage[id]
 		d := detail{Row: row, Meter: meter, Stacks: longs{}, AtPeak: cover.AtPeak, Rest: cover.Rest, Unlisted: cover.Unlisted, UnlistedAtPeak: cover.UnlistedAtPeak, Exact: cover.Exact}
+		if cover.Sampled > 0 {
+			d.Sampled = words.SampledLines(cover.Sampled)
+		}
 		all := of[id]
 		slices.SortStableFunc(all, func(x, y model.Allocation) int {
 			return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated))

@@ -140,6 +140,8 @@ type detail struct {
 	More           int   `json:"more,omitempty"`
 	MoreAtPeak     int64 `json:"moreAtPeak,omitempty"`
 	Exact          bool  `json:"exact"`
+	// Sampled says how far they are estimated from samples.
+	Sampled string `json:"sampled,omitempty"`
 }
 
 // nodes are calls on stacks: a tree of which the outermost calls are the roots. Node 0 is the empty stack.
@@ -168,6 +170,7 @@ type line struct {
 	Freed     int64 `json:"freed"`
 	Left      int64 `json:"left"`
 	Count     int64 `json:"count"`
+	Sampled   bool  `json:"sampled,omitempty"`
 }
 
 type variable struct {

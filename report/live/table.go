@@ -234,15 +234,18 @@ func allocated(a model.Allocation, k *model.Kernel) line {
 	if a.Net > 0 {
 		grew = "+" + grew
 	}
-	if c, ok := k.Coverage[a.Meter]; ok && !c.Exact {
+	if c, ok := k.Coverage[a.Meter]; a.Sampled {
+		grew = "~" + grew
+	} else if ok && !c.Exact {
 		grew = "≈" + grew
 	}
-	taken, times := words.Bytes(a.Allocated), words.Count(uint64(max(0, a.Count)))
+	atPeak := words.Sampled(words.Bytes(a.AtPeak), a.Sampled)
+	taken, times := words.Sampled(words.Bytes(a.Allocated), a.Sampled), words.Sampled(words.Count(uint64(max(0, a.Count))), a.Sampled)
 	if k.Growth == "mark" { // only what it grew by is known
 		taken, times = "–", "–"
 	}
 	return line{
-		[]string{grew, words.Bytes(a.AtPeak), taken, times, meter, who},
+		[]string{grew, atPeak, taken, times, meter, who},
 		[]sortKey{{number: a.Net}, {number: a.AtPeak}, {number: a.Allocated}, {number: a.Count}, {text: meter}, {text: who}},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ipytracer/model"
@@ -243,7 +244,8 @@ func (p *page) lines(all []model.Line) {
 		if shown == 1 {
 			p.WriteString("| line | meter | at the session's peak | allocated | times |\n|---|---|--:|--:|--:|\n")
 		}
-		fmt.Fprintf(p, "| %s | %s | %s | %s | %d |\n", Code(place(l.Frame)), meter(l.Meter), words.Bytes(l.OwnAtPeak), words.Bytes(l.OwnAllocated), l.Count)
+		fmt.Fprintf(p, "| %s | %s | %s | %s | %s |\n", Code(place(l.Frame)), meter(l.Meter), words.Sampled(words.Bytes(l.OwnAtPeak), l.Sampled),
+			words.Sampled(words.Bytes(l.OwnAllocated), l.Sampled), words.Sampled(strconv.FormatInt(l.Count, 10), l.Sampled))
 	}
 	if shown > maxLines {
 		fmt.Fprintf(p, "\n… and %d more lines that held less.\n", shown-maxLines)

@@ -202,14 +202,20 @@ func Inexact() *model.Report {
 		m["cpu.mapped"], m["cpu.numpy"] = within(m["cpu.mapped"], bound), atLeast(m["cpu.numpy"])
 	}
 	delete(r.Windows[4].Meters, "cpu.numpy")
-	r.Windows[6].Coverage["cpu.numpy"] = model.Coverage{AtPeak: 1000 * MiB, Rest: 88 * MiB}
+	r.Windows[6].Coverage["cpu.numpy"] = model.Coverage{AtPeak: 1000 * MiB, Rest: 88 * MiB, Sampled: 100 * MiB}
+	for i := range r.Windows[6].Allocations {
+		r.Windows[6].Allocations[i].Sampled = i%2 == 1 && r.Windows[6].Allocations[i].Meter == "cpu.numpy"
+	}
+	for i := range r.Lines {
+		r.Lines[i].Sampled = i%2 == 1 && r.Lines[i].Meter == "cpu.numpy"
+	}
 	c := &r.Certificate
 	c.Complete, c.Delivered = false, c.Made-48
 	c.Incomplete = []string{
 		"48 of 1,234,567 changes did not reach this report: peaks stand, the kernel itself keeps them; part of their proof is missing, and of who allocated",
 		"beginnings and ends of experiments refused: too many at a time (15,789)",
 	}
-	c.Attribution = model.Attribution{Incomplete: []string{"native frames not known in time (44)", "who allocated is not known at times: stacks were stepped down to keep the overhead budget"}}
+	c.Attribution = model.Attribution{Incomplete: []string{"native frames not known in time (44)", "who allocated is not known at times, or only from samples: stacks were stepped down to keep the overhead budget"}}
 	c.Lost = []model.Loss{{Reason: "event ring full", Count: 40}, {Reason: "numpy shed", Count: 8}, {Reason: "never", Count: 0}}
 	c.BoundariesLost = 1
 	c.Meters[0].Agreed, c.Meters[0].Difference = 26, 12*KiB

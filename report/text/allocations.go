@@ -66,6 +66,7 @@ func (v *view) callers(c *model.Window) []*caller {
 		one.Freed += a.Freed
 		one.AtPeak += a.AtPeak
 		one.Count += a.Count
+		one.Sampled = one.Sampled || a.Sampled
 	}
 	for _, a := range callers {
 		a.who = a.text(a.most)
@@ -84,6 +85,9 @@ func (v *view) callers(c *model.Window) []*caller {
 	})
 }
 
+// about marks what is estimated from samples.
+func (c *caller) about(what string) string { return words.Sampled(what, c.Sampled) }
+
 // place is a way without the number of calls.
 func (w way) place() string { return w.before + "\x00" + w.after }
 
@@ -99,8 +103,8 @@ func (v *view) whoAllocated(c model.Window) {
 	shown, rest := heaviest(callers)
 	for _, a := range shown {
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(a.Meter), plain}, {words.Bytes(a.AtPeak), plain}, {words.Bytes(a.Allocated), plain}, {words.Bytes(a.Freed), dim},
-			{fmt.Sprint(a.Count), dim}, {a.who, plain},
+			{meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain}, {a.about(words.Bytes(a.Allocated)), plain}, {a.about(words.Bytes(a.Freed)), dim},
+			{a.about(fmt.Sprint(a.Count)), dim}, {a.who, plain},
 		}})
 	}
 	t.print(v.printer)
@@ -139,7 +143,9 @@ func (v *view) notListed(c model.Window, rest []*caller) {
 			v.prose("", span{fmt.Sprintf("%s: %s at the peak are not covered: made before the attach, or lost.",
 				meterName(id), words.Bytes(cover.Rest)), dim})
 		}
-		if !cover.Exact {
+		if cover.Sampled > 0 {
+			v.prose("", span{meterName(id) + ": " + words.SampledLines(cover.Sampled), dim})
+		} else if !cover.Exact {
 			v.prose("", span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
 		}
 	}

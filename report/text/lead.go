@@ -133,7 +133,7 @@ func (v *view) madeBy(top *stretch) string {
 	var parts []string
 	for _, a := range callers {
 		if len(parts) < 3 && a.AtPeak >= worthShowing && ranks.has(a.Meter) && (a.users || !words.IsOutermost(a.Meter)) {
-			parts = append(parts, words.Bytes(a.AtPeak)+" "+meterName(a.Meter)+" "+a.who)
+			parts = append(parts, a.about(words.Bytes(a.AtPeak))+" "+meterName(a.Meter)+" "+a.who)
 		}
 	}
 	if len(parts) == 0 {

@@ -69,7 +69,7 @@ func (o *leftover) stillThere() string {
 	if named := o.named(); len(named) > 0 {
 		parts, rest := o.nameAll(named, 3), o.unnamedLines(named)
 		for _, l := range rest[:min(len(rest), 3)] {
-			parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+			parts = append(parts, words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 		}
 		if more := len(rest) - 3; more > 0 {
 			parts = append(parts, words.Plural(more, "more line"))
@@ -79,7 +79,7 @@ func (o *leftover) stillThere() string {
 	all := o.left()
 	var parts []string
 	for _, l := range all[:min(len(all), 3)] {
-		parts = append(parts, words.Bytes(l.Left)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+		parts = append(parts, words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 	}
 	if len(parts) > 0 {
 		text += ", in it " + strings.Join(parts, ", ")
@@ -99,11 +99,11 @@ func (o *leftover) toFree() string {
 		text, rest := o.freeing(named), o.unnamedLines(named)
 		switch {
 		case text == "" && len(rest) > 0:
-			return "no name of the notebook's holds much; tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
+			return "no name of the notebook's holds much; tracer audit says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
 		case text == "":
 			return "no name of the notebook's holds much; tracer audit says what holds the rest"
 		case len(rest) > 0:
-			text += " · tracer audit says what holds " + words.Bytes(rest[0].Left) + " of " + place(rest[0].Frame)
+			text += " · tracer audit says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
 		}
 		return text
 	}
@@ -121,7 +121,7 @@ func (o *leftover) toFree() string {
 			continue
 		}
 		seen[name] = true
-		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Bytes(l.Left)))
+		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Sampled(words.Bytes(l.Left), l.Sampled)))
 	}
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"

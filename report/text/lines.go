@@ -31,8 +31,9 @@ func (v *view) lines() {
 			first[l.Meter] = l.AtPeak
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(l.Meter), plain}, {words.Bytes(l.AtPeak), plain}, {words.Bytes(l.Allocated), plain}, {words.Bytes(l.Freed), dim},
-			{words.Bytes(l.Net), plain}, {fmt.Sprint(l.Count), dim}, {escape.OneLine(strings.TrimSpace(place(l.Frame)+v.sourceOf(l)), false, maxProse), plain},
+			{meterName(l.Meter), plain}, {words.Sampled(words.Bytes(l.AtPeak), l.Sampled), plain}, {words.Sampled(words.Bytes(l.Allocated), l.Sampled), plain},
+			{words.Sampled(words.Bytes(l.Freed), l.Sampled), dim}, {words.Sampled(words.Bytes(l.Net), l.Sampled), plain},
+			{words.Sampled(fmt.Sprint(l.Count), l.Sampled), dim}, {escape.OneLine(strings.TrimSpace(place(l.Frame)+v.sourceOf(l)), false, maxProse), plain},
 		}})
 	}
 	if len(t.rows) == 0 {

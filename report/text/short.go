@@ -185,7 +185,8 @@ func (v *view) whoAllocatedShort() {
 				break
 			}
 			t.rows = append(t.rows, row{cells: []span{
-				label, {meterName(a.Meter), plain}, {words.Bytes(a.AtPeak), plain}, {words.Bytes(a.Allocated), plain}, {words.Count(uint64(max(0, a.Count))), dim}, {a.who, plain},
+				label, {meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain}, {a.about(words.Bytes(a.Allocated)), plain},
+				{a.about(words.Count(uint64(max(0, a.Count)))), dim}, {a.who, plain},
 			}})
 			label = span{}
 		}

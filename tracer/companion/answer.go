@@ -129,6 +129,14 @@ func (h *Hub) window(w model.Window) json.RawMessage {
 	return text
 }
 
+// who is who allocated, with a word on sizes that are estimates.
+func (h *Hub) who(a *model.Allocation) string {
+	if a.Sampled {
+		return h.options.Who(a.Stack) + " (~ from samples)"
+	}
+	return h.options.Who(a.Stack)
+}
+
 func (h *Hub) tops(all []model.Allocation) (tops map[string]top) {
 	for _, a := range all {
 		if before, ok := tops[a.Meter]; a.Allocated <= 0 || a.AtPeak <= 0 || ok && before.AtPeak >= a.AtPeak {
@@ -137,7 +145,7 @@ func (h *Hub) tops(all []model.Allocation) (tops map[string]top) {
 		if tops == nil {
 			tops = map[string]top{}
 		}
-		one := top{AtPeak: a.AtPeak, Where: h.options.Who(a.Stack)}
+		one := top{AtPeak: a.AtPeak, Where: h.who(&a)}
 		for _, f := range a.Stack {
 			if f.Execution > 0 {
 				one.Line, one.Execution = f.Line, f.Execution
@@ -163,7 +171,7 @@ func (h *Hub) tellLines(l *line, r request) {
 	})
 	h.inPackets(l, packet{ID: r.ID}, len(listed), func(i int) json.RawMessage {
 		a := &listed[i]
-		text, _ := json.Marshal(allocation{a.Meter, a.AtPeak, a.Allocated, a.Freed, a.Net, a.Count, h.options.Who(a.Stack), short(a.Stack)})
+		text, _ := json.Marshal(allocation{a.Meter, a.AtPeak, a.Allocated, a.Freed, a.Net, a.Count, h.who(a), short(a.Stack)})
 		return text
 	}, func(p *packet, some []json.RawMessage) { p.Lines = some })
 }

@@ -27,7 +27,7 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 
 // flags of a change, which ride on its meter.
 const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_FOREIGN | kernelChangeFlagCHANGE_LEARNED |
-	kernelChangeFlagCHANGE_BLOCK | kernelChangeFlagCHANGE_COLLECTED
+	kernelChangeFlagCHANGE_BLOCK | kernelChangeFlagCHANGE_COLLECTED | kernelChangeFlagCHANGE_SAMPLE | kernelChangeFlagCHANGE_UNCHAINED
 
 // deviceMeters is how many meters of a GPU the kernel keeps; they are the first of event's.
 const deviceMeters = uint32(kernelDeviceMeterDEVICE_METERS)
@@ -58,6 +58,8 @@ func decodeChange(c *kernelChange) event.Change {
 		Passed:    uint8(c.Meter / uint32(kernelChangeFlagCHANGE_PASSED)),
 		Learned:   c.Meter&uint32(kernelChangeFlagCHANGE_LEARNED) != 0,
 		Collected: c.Meter&uint32(kernelChangeFlagCHANGE_COLLECTED) != 0,
+		Sample:    c.Meter&uint32(kernelChangeFlagCHANGE_SAMPLE) != 0,
+		Unchained: c.Meter&uint32(kernelChangeFlagCHANGE_UNCHAINED) != 0,
 	}
 }
 

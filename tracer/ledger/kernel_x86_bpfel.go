@@ -30,9 +30,11 @@ const (
 )
 
 type kernelBlock struct {
-	_    structs.HostLayout
-	Size int64
-	Era  uint64
+	_       structs.HostLayout
+	Size    int64
+	Era     uint64
+	Telling uint32
+	Padding uint32
 }
 
 type kernelBoundary struct {
@@ -143,6 +145,8 @@ const (
 	kernelChangeFlagCHANGE_BLOCK     kernelChangeFlag = 67108864
 	kernelChangeFlagCHANGE_PASSED    kernelChangeFlag = 65536
 	kernelChangeFlagPASSED_MOST      kernelChangeFlag = 255
+	kernelChangeFlagCHANGE_UNCHAINED kernelChangeFlag = 16777216
+	kernelChangeFlagCHANGE_SAMPLE    kernelChangeFlag = 134217728
 	kernelChangeFlagCHANGE_COLLECTED kernelChangeFlag = 33554432
 	kernelChangeFlagCHANGE_LEARNED   kernelChangeFlag = 536870912
 )
@@ -553,7 +557,7 @@ type kernelProcess struct {
 	Imports   uint32
 	Request   uint32
 	Listed    uint32
-	Padding   uint32
+	Untold    uint32
 }
 
 type kernelPython struct {
@@ -628,6 +632,8 @@ type kernelResize struct {
 	Size    int64
 	Before  int64
 	Slack   int64
+	Telling uint32
+	Padding uint32
 }
 
 type kernelRoot struct {

@@ -49,7 +49,7 @@ var groups = [GroupCount]struct {
 	GroupHeap:        {name: "allocator"},
 	GroupBlocks:      {name: "heap blocks", step: stepLines, text: event.HeapStacks},
 	GroupNative:      {name: "native frames", step: stepNative, text: event.NativeStacks},
-	GroupSmallStacks: {name: "stacks of small blocks", step: stepLines, text: event.SmallStacks},
+	GroupSmallStacks: {name: "stacks of small blocks", step: stepNative, text: event.SmallStacks},
 	GroupSmall:       {name: "small blocks", step: stepSmall, text: event.SmallBlocks},
 	GroupTorchCPU:    {name: "PyTorch on the CPU", step: stepMeter, text: event.TorchCPU},
 }

@@ -93,15 +93,15 @@ function graphOfDetail(s: Session, row: number, d: Detail, view: string): HTMLEl
   const title = `${s.label(row)} ${s.page.meters[d.meter].name}`;
   if (view === "lines") {
     const leaves = byOwnLine(s, d);
-    return h("div", {}, treemap(leaves, title), leafTable(leaves, `leaf:${s.id(row)}:${s.page.meters[d.meter].id}`));
+    return h("div", {}, treemap(leaves, title), leafTable(leaves, `leaf:${s.id(row)}:${s.page.meters[d.meter].id}`, d.sampled ? "~" : ""));
   }
   graph = flame(treeOf(s, d, peak, title), view !== "icicle", `match:${s.id(row)}:${s.page.meters[d.meter].id}`);
   return graph.element;
 }
 
-function leafTable(leaves: { name: string; where: string; bytes: number }[], of: string): HTMLElement {
+function leafTable(leaves: { name: string; where: string; bytes: number }[], of: string, before: string): HTMLElement {
   const whole = leaves.reduce((n, l) => n + l.bytes, 0);
-  return table([">at the peak", ">share", "line", "file"], leaves.slice(0, 30).map((l) => [size(l.bytes, of), share(l.bytes, whole), l.name, h("span", { class: "quiet" }, l.where)]));
+  return table([">at the peak", ">share", "line", "file"], leaves.slice(0, 30).map((l) => [size(l.bytes, of, before), share(l.bytes, whole), l.name, h("span", { class: "quiet" }, l.where)]));
 }
 
 function coverage(s: Session, row: number, d: Detail): HTMLElement {
@@ -109,7 +109,7 @@ function coverage(s: Session, row: number, d: Detail): HTMLElement {
   return h("p", { class: "quiet" }, size(d.atPeak, of + ":at_peak"), " of the peak are in blocks that are known",
     d.rest > 0 && "; ", d.rest > 0 && size(d.rest, of + ":rest"), d.rest > 0 && " are not: made before the attach, or lost",
     d.unlisted! > 0 && `; ${plural(d.unlisted!, "stack")} more, with `, d.unlisted! > 0 && size(d.unlistedAtPeak ?? 0, of + ":unlisted_at_peak"),
-    !d.exact && h("span", { class: "inexact" }, "; ≈ the lines do not add up to the byte: stacks or changes were missed"), ".");
+    d.sampled ? h("span", { class: "inexact" }, "; " + d.sampled) : !d.exact && h("span", { class: "inexact" }, "; ≈ the lines do not add up to the byte: stacks or changes were missed"), !d.sampled && ".");
 }
 
 function childTable(s: Session, row: number): HTMLElement {

@@ -8,9 +8,9 @@ export interface Part { at: Numbers; data: string }
 interface Child { row: number; pid: number; command: number; figures: number[] }
 export interface Detail {
   row: number; meter: number; stacks: Numbers; atPeak: number; rest: number;
-  unlisted?: number; unlistedAtPeak?: number; more?: number; moreAtPeak?: number; exact: boolean;
+  unlisted?: number; unlistedAtPeak?: number; more?: number; moreAtPeak?: number; exact: boolean; sampled?: string;
 }
-export interface Line { at: number; pid: number; meter: number; frame: number; atPeak: number; allocated: number; freed: number; left: number; count: number }
+export interface Line { at: number; pid: number; meter: number; frame: number; atPeak: number; allocated: number; freed: number; left: number; count: number; sampled?: boolean }
 export interface Variable {
   at: number; pid: number; name: string; also?: string; kind: string; type: string; shape: string; bytes: number; reaches: number; device?: number;
   exact: boolean; maker: string; before?: boolean; execution?: number; line?: number;

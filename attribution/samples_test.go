@@ -1,0 +1,243 @@
+package attribution
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// sampler makes NumPy's blocks as the kernel half tells them while the stacks of small ones are stepped down: those below [event.SampleOf] with a
+// probability of their size in it, the others by the values from which the meter falls, where these are the highest of their segment so far.
+type sampler struct {
+	*script
+	random            *rand.Rand
+	value, high, sent event.Bytes
+	next              uint64
+	live              []sampled
+	forgets           func() bool // a mutant: a value from which the meter fell is not told
+	untold            bool        // some block was not told
+}
+
+type sampled struct {
+	address, stack uint64
+	size           event.Bytes
+	told, sample   bool
+}
+
+func newSampler(seed uint64) *sampler {
+	s := &sampler{script: newScript(), random: rand.New(rand.NewPCG(seed, seed)), next: 0x10000}
+	for n := range uint64(6) {
+		s.events = append(s.events, &event.Stack{Number: n + 1, PID: main, Frames: []event.Frame{{Function: "f", File: "lib.py", Line: int32(n + 1)}}})
+	}
+	return s
+}
+
+func (s *sampler) tell(c event.Change) {
+	s.stream++
+	c.Stream, c.Segment, c.PID, c.Meter, c.Unchained = s.stream, s.number+1, main, event.NumPy, s.untold
+	s.held = append(s.held, &c)
+}
+
+func (s *sampler) take(stack uint64, size event.Bytes) {
+	s.next += 0x10000
+	b := sampled{address: s.next, stack: stack, size: size, told: true}
+	if size < event.SampleOf {
+		b.sample = s.random.Int64N(event.SampleOf) < int64(size)
+		b.told = b.sample
+	}
+	s.live = append(s.live, b)
+	s.value += size
+	s.high = max(s.high, s.value)
+	if b.told {
+		s.tell(event.Change{Value: s.value, Size: size, Address: b.address, Stack: stack, Sample: b.sample})
+	} else {
+		s.untold = true
+	}
+}
+
+func (s *sampler) give(i int) {
+	b := s.live[i]
+	s.live[i] = s.live[len(s.live)-1]
+	s.live = s.live[:len(s.live)-1]
+	from := s.value
+	s.value -= b.size
+	switch {
+	case b.told:
+		s.tell(event.Change{Value: s.value, Size: -b.size, Address: b.address, Sample: b.sample})
+	case from > s.sent && (s.forgets == nil || !s.forgets()):
+		s.sent = from
+		s.tell(event.Change{Value: from})
+	}
+}
+
+func (s *sampler) cut(kind event.BoundaryKind, cell uint64, text string) {
+	s.boundary(kind, main, func(b *event.Boundary) {
+		b.Value[event.NumPy], b.High[event.NumPy] = s.value, s.high
+		b.Tree[event.NumPy], b.TreeHigh[event.NumPy] = s.value, s.high
+		b.Cell, b.Inputs, b.Outcome, b.Text = cell, -1, event.OutcomeOK, text
+	})
+	s.high, s.sent = s.value, 0
+}
+
+// cell runs one that makes and frees so many blocks at random, of up to a largest size.
+func (s *sampler) cell(cell uint64, steps int, largest int64) {
+	s.cut(event.CellOpen, cell, fmt.Sprintf("cell-%d.py", cell))
+	for range steps {
+		if n := len(s.live); n > 0 && s.random.IntN(5) < 2 {
+			s.give(s.random.IntN(n))
+		} else {
+			s.take(1+s.random.Uint64N(4), event.Bytes(1024+s.random.Int64N(largest)))
+		}
+	}
+	s.cut(event.CellClose, cell, "")
+}
+
+func (s *sampler) byLine() (lines [7]event.Bytes) {
+	for _, b := range s.live {
+		lines[b.stack] += b.size
+	}
+	return lines
+}
+
+func proofOf(t *testing.T, r *model.Report, meter string) model.Proof {
+	t.Helper()
+	for _, m := range r.Certificate.Meters {
+		if m.ID == meter {
+			return m
+		}
+	}
+	t.Fatal("no proof of " + meter)
+	return model.Proof{}
+}
+
+// TestSamples: while small blocks are told as samples, figures are exact and proven, what is made by whom is an estimate without a bias that says so,
+// and what large blocks alone did is exact to the byte.
+func TestSamples(t *testing.T) {
+	for seed := range uint64(20) {
+		s := newSampler(seed)
+		s.cut(event.MeterShed, 0, event.SmallStacks)
+		s.cell(1, 6000, 30<<10)
+		small := s.byLine()
+		s.cell(2, 2000, 300<<10)
+		s.live = nil // from here on large blocks alone move
+		s.cut(event.MeterBack, 0, event.SmallStacks)
+		s.cut(event.CellOpen, 3, "cell-3.py")
+		s.take(6, 1<<20)
+		s.take(5, 1<<21)
+		s.give(1)
+		s.cut(event.CellClose, 3, "")
+		report := s.run(t)
+		if p := proofOf(t, report, "cpu.numpy"); p.Compared == 0 || p.Agreed != p.Compared || p.Difference != 0 {
+			t.Fatalf("seed %d: proof %+v", seed, p)
+		}
+		if !report.Certificate.Complete {
+			t.Fatalf("seed %d: not complete: %v", seed, report.Certificate.Incomplete)
+		}
+		for n := range 3 {
+			if f := nth(t, report, "cell", n).Meters["cpu.numpy"]; !f.Exact {
+				t.Errorf("seed %d: cell %d: %+v", seed, n+1, f)
+			}
+		}
+		first, third := nth(t, report, "cell", 0), nth(t, report, "cell", 2)
+		if c := first.Coverage["cpu.numpy"]; c.Exact || c.Sampled == 0 || c.Sampled != c.AtPeak {
+			t.Errorf("seed %d: coverage %+v", seed, c)
+		}
+		for _, a := range first.Allocations {
+			of := small[a.Stack[0].Line]
+			if off := math.Abs(float64(a.Net - int64(of))); !a.Sampled || off > 6*math.Sqrt(event.SampleOf*float64(of)) {
+				t.Errorf("seed %d: line %d: %+v, it has %d", seed, a.Stack[0].Line, a, of)
+			}
+		}
+		if c := third.Coverage["cpu.numpy"]; !c.Exact || c.Sampled == 0 {
+			t.Errorf("seed %d: the third cell adds up, and has what was sampled before: %+v", seed, c)
+		}
+		for _, a := range third.Allocations {
+			if a.Allocated > 0 && (a.Sampled || a.Allocated != 1<<20 && a.Allocated != 1<<21) {
+				t.Errorf("seed %d: the third cell: %+v", seed, a)
+			}
+		}
+	}
+}
+
+// TestSamplesHaveNoBias: over many sessions what samples say is what there was, in sum, within six standard errors of that sum.
+func TestSamplesHaveNoBias(t *testing.T) {
+	var told, made, variance, times, blocks float64
+	for seed := range uint64(60) {
+		s := newSampler(1000 + seed)
+		s.cut(event.MeterShed, 0, event.SmallStacks)
+		s.cut(event.CellOpen, 1, "cell-1.py")
+		for range 1500 {
+			size := event.Bytes(1024 << s.random.IntN(5))
+			s.take(1+s.random.Uint64N(4), size)
+			made += float64(size)
+			variance += float64(size) * float64(event.SampleOf-size)
+			blocks++
+		}
+		s.cut(event.CellClose, 1, "")
+		for _, a := range nth(t, s.run(t), "cell", 0).Allocations {
+			told += float64(a.Allocated)
+			times += float64(a.Count)
+		}
+	}
+	if off := math.Abs(told - made); off > 6*math.Sqrt(variance) {
+		t.Errorf("%.0f bytes of %.0f, the standard error is %.0f", told, made, math.Sqrt(variance))
+	}
+	// A block of n bytes counts SampleOf / n times: its variance is at most that of the smallest.
+	if off := math.Abs(times - blocks); off > 6*math.Sqrt(blocks*event.SampleOf/1024) {
+		t.Errorf("%.0f blocks of %.0f", times, blocks)
+	}
+}
+
+// TestSamplesAreProven: where a value from which the meter fell is not told, and was a cell's peak, the proof says so.
+func TestSamplesAreProven(t *testing.T) {
+	s := newSampler(7)
+	s.forgets = func() bool { return true }
+	s.cut(event.MeterShed, 0, event.SmallStacks)
+	s.cut(event.CellOpen, 1, "cell-1.py")
+	s.untold = true
+	s.live = append(s.live, sampled{address: 0x10, size: 5000})
+	s.value, s.high = s.value+5000, s.value+5000
+	s.give(0)
+	s.cut(event.CellClose, 1, "")
+	report := s.run(t)
+	if p := proofOf(t, report, "cpu.numpy"); p.Agreed == p.Compared || p.Difference != 5000 {
+		t.Errorf("proof %+v", p)
+	}
+}
+
+// TestSampledPeak: who had what at a peak is who had it as the meter was at its highest, which blocks that were not told may have made.
+func TestSampledPeak(t *testing.T) {
+	s := newSampler(7)
+	s.cut(event.MeterShed, 0, event.SmallStacks)
+	s.cut(event.CellOpen, 1, "cell-1.py")
+	s.take(1, 100<<10)
+	s.untold = true
+	for range 20 { // 200 KiB that nobody is told of
+		s.live = append(s.live, sampled{address: 0x10, size: 10 << 10})
+		s.value += 10 << 10
+		s.high = max(s.high, s.value)
+	}
+	for len(s.live) > 1 {
+		s.give(len(s.live) - 1)
+	}
+	s.give(0)
+	s.take(2, 250<<10)
+	s.cut(event.CellClose, 1, "")
+	report := s.run(t)
+	for _, a := range nth(t, report, "cell", 0).Allocations {
+		want := int64(100 << 10)
+		if a.Stack[0].Line == 2 {
+			want = 0
+		}
+		if a.AtPeak != want || a.Sampled {
+			t.Errorf("%+v at the peak of 300 KiB", a)
+		}
+	}
+	if p := proofOf(t, report, "cpu.numpy"); p.Agreed != p.Compared {
+		t.Errorf("proof %+v", p)
+	}
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Meters of blocks: NumPy's, PyTorch's on the CPU, malloc's.
+ *
+ * A block that is told has a record of its making, with who made it, and one of its end. It leads from one value of the
+ * meter to the next. What the walk up the stack, the record and its reader take is most of what a block costs, and a
+ * program that makes a hundred thousand small ones in a second has lines that nobody reads one by one. So once the
+ * budget says so (GROUP_SMALL_STACKS is stepped down), a block of NumPy's or PyTorch's below SAMPLE_OF bytes is told
+ * with a probability of its size in SAMPLE_OF, as a sample that stands for SAMPLE_OF bytes. The others only move the
+ * meter. Which is which is drawn as a block is made, and kept with it: so each end is told whose beginning was.
+ *
+ * The meter stays exact, and so does the proof of its peak: blocks that are not told are streamed as pages are, by the
+ * values from which the meter fells that are the highest of the segment so far.
+ */
+#ifndef IPYTRACER_BLOCKS_H
+#define IPYTRACER_BLOCKS_H
+
+/* From one block, or none, to another, or none: which a process has, and how many bytes count. */
+struct block_move {
+	__u64 from;
+	__u64 to;
+	__s64 before;
+	__s64 after;
+	__u64 stack;
+	__u32 slot;
+	__u32 flags; /* of the change that frees it, see change_flag */
+	__u16 was;   /* enum telling, of what was there before */
+	__u16 is;    /* and after */
+	__u32 meter;
+};
+
+/* How a block that is made is told. */
+__attribute__((noinline)) int tells_block(__u32 slot, __s64 size, __u32 meter)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	__u32 bit = 1u << (meter & 31);
+
+	if (!r || size >= SAMPLE_OF || !is_down(r, GROUP_SMALL_STACKS))
+		return TELL_BLOCK;
+	if (!is_down(r, GROUP_FRAMES) && (bpf_get_prandom_u32() & (SAMPLE_OF - 1)) < size)
+		return TELL_SAMPLE;
+	if (!(*(volatile __u32 *)&p->untold & bit))
+		__sync_fetch_and_or(&p->untold, bit);
+	return TELL_NOT;
+}
+
+/* The meter moves; what it falls from is told if nothing in the segment was higher. */
+__attribute__((noinline)) int moves_untold(struct process *p, __u32 number, __s64 difference)
+{
+	__u64 meter = AT_MOST(number, METERS - 1);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || !difference)
+		return 0;
+	__u64 segment = *(volatile __u64 *)&p->segment;
+	__s64 seen = *(volatile __s64 *)&p->value[meter];
+	__u64 told = difference < 0 ? falls(p, segment, meter, seen, SENT_BYTE) : 0;
+	__s64 from = move(p, r, meter, difference) - difference;
+	if (difference > 0)
+		return 0;
+	if (!told && from > seen) /* another thread's block was between */
+		told = falls(p, segment, meter, from, SENT_BYTE);
+	fell(p, told, segment, meter, from);
+	return 0;
+}
+
+/* Tells of the block at m->from that the meter moved by m->before for it, to a value. */
+__attribute__((noinline)) int tell_of(struct process *p, struct block_move *m, __u64 number, __u64 segment, __s64 value)
+{
+	struct root *r = p && m ? root_of(p) : NULL;
+
+	if (r)
+		send_change(p, r, number, segment, m->flags, value, m->before, m->from, m->stack);
+	return 0;
+}
+
+/* The meter moves, and blocks are told: of one of so many bytes its end, of one of so many its making; 0 for none. */
+__attribute__((noinline)) int moves_told(struct process *p, struct block_move *m, __s64 before, __s64 after)
+{
+	struct root *r = p && m ? root_of(p) : NULL;
+
+	if (!r)
+		return 0;
+	__u32 meter = AT_MOST(m->meter, METERS - 1);
+	bool apart = before && (!after || m->from != m->to || (m->was | m->is));
+	__u64 segment = *(volatile __u64 *)&p->segment, number = fetch_add(&r->stream, 1 + (apart && after)) + 1;
+	__s64 value = move(p, r, meter, m->after - m->before);
+	__u32 flags = m->flags | meter | (*(volatile __u32 *)&p->untold >> meter & 1) * CHANGE_UNCHAINED;
+	if (apart) {
+		__u64 stack = m->stack;
+		m->flags = flags | (m->was & TELL_SAMPLE) * CHANGE_SAMPLE;
+		m->before = -before;
+		m->stack = 0;
+		tell_of(p, m, number++, segment, value - m->after);
+		m->stack = stack;
+		before = 0;
+	}
+	if (after) {
+		m->flags = flags | (m->is & TELL_SAMPLE) * CHANGE_SAMPLE;
+		m->from = m->to;
+		m->before = after - before;
+		tell_of(p, m, number, segment, value);
+	}
+	return 0;
+}
+
+/* The meter moves, and both blocks are told, as far as they are. What the move says is used up. */
+__attribute__((noinline)) int block_moves(struct block_move *m)
+{
+	struct process *p = m ? process_at(m->slot) : NULL;
+
+	if (!p)
+		return 0;
+	__s64 before = m->was == TELL_NOT ? 0 : m->before, after = m->is == TELL_NOT ? 0 : m->after;
+	if (!(before | after))
+		return moves_untold(p, m->meter, m->after - m->before);
+	if (m->before == m->after && before == after && m->from == m->to)
+		return 0;
+	return moves_told(p, m, before, after);
+}
+
+#endif

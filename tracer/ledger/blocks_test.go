@@ -1,0 +1,223 @@
+package ledger
+
+import (
+	"bufio"
+	"debug/elf"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/cilium/ebpf"
+
+	"ipytracer/event"
+)
+
+// blocksProgram is a program that says that it makes, resizes and frees blocks, and how many bytes of them there are.
+type blocksProgram struct {
+	t      *testing.T
+	ledger *Ledger
+	pid    int
+	in     io.Writer
+	lines  *bufio.Scanner
+	seen   collected
+	stream uint64
+	told   map[uint64]event.Change // live blocks that were told, by their addresses
+	value  event.Bytes             // at the last boundary
+}
+
+// truth is what the program says of its blocks, in bytes.
+type truth struct{ live, most, small, made int64 }
+
+func newBlocksProgram(t *testing.T, threads int) *blocksProgram {
+	l := load(t, Options{})
+	p := &blocksProgram{t: t, ledger: l, told: map[uint64]event.Change{}}
+	p.in, p.lines = attachedProgram(t, l, "blocks", fmt.Sprint(threads))
+	poll(t, l, &p.seen)
+	p.pid = int(p.seen.boundaries[0].PID)
+	file, err := os.Open(fmt.Sprintf("/proc/%d/exe", p.pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	const rdi, rsi = 7, 6 // as the processor numbers registers
+	at := functionsOf(t, file)
+	probes, err := l.Probe(file, p.pid, []Placement{
+		{NumPyMade, []uint64{at["made"]}, []uint64{ArrayPlace(rdi, rsi, Nowhere)}},
+		{NumPyFreed, []uint64{at["freed"]}, []uint64{ArrayPlace(rdi, Nowhere, Nowhere)}},
+		{NumPyResizing, []uint64{at["resizing"]}, []uint64{ArrayPlace(rdi, rsi, Nowhere)}},
+		{NumPyResized, []uint64{at["resized"]}, []uint64{ArrayPlace(rdi, Nowhere, Nowhere)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = probes.Close() })
+	if by, foreign, err := l.CountArrays(p.pid, ArraysInside); err != nil || by != ArraysInside {
+		t.Fatal(by, foreign, err)
+	}
+	return p
+}
+
+// functionsOf are the offsets of a program's functions in its file.
+func functionsOf(t *testing.T, file *os.File) map[string]uint64 {
+	t.Helper()
+	f, err := elf.NewFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]uint64{}
+	for _, s := range symbols {
+		for _, p := range f.Progs {
+			if p.Type == elf.PT_LOAD && s.Value >= p.Vaddr && s.Value < p.Vaddr+p.Filesz {
+				at[s.Name] = s.Value - p.Vaddr + p.Off
+			}
+		}
+	}
+	return at
+}
+
+// down steps groups of the root down, as the budget would, and all others up.
+func (p *blocksProgram) down(groups ...Group) {
+	p.t.Helper()
+	var r kernelRoot
+	if err := p.ledger.objects.Roots.Lookup(uint32(0), &r); err != nil {
+		p.t.Fatal(err)
+	}
+	r.Down = 0
+	for _, g := range groups {
+		r.Down |= 1 << g
+	}
+	if err := p.ledger.objects.Roots.Update(uint32(0), r, ebpf.UpdateExist); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// round has the program make so many steps in each thread, and draws a boundary behind them.
+func (p *blocksProgram) round(steps int) (truth, event.Boundary) {
+	p.t.Helper()
+	fmt.Fprintln(p.in, steps)
+	var is truth
+	if !p.lines.Scan() {
+		p.t.Fatal("the program has ended")
+	}
+	if _, err := fmt.Sscan(p.lines.Text(), &is.live, &is.most, &is.small, &is.made); err != nil {
+		p.t.Fatalf("the program said %q", p.lines.Text())
+	}
+	if err := p.ledger.Settled(p.pid, 0); err != nil {
+		p.t.Fatal(err)
+	}
+	p.seen = collected{}
+	poll(p.t, p.ledger, &p.seen)
+	if n := len(p.seen.boundaries); n != 1 {
+		p.t.Fatalf("%d boundaries", n)
+	}
+	return is, p.seen.boundaries[0]
+}
+
+// prove checks that nothing of what was told is missing, and that it leads as high as the kernel's maximum. It returns how many changes there were of arrays.
+func (p *blocksProgram) prove(b *event.Boundary) (n int) {
+	p.t.Helper()
+	numbers, highest := map[uint64]bool{}, p.value
+	for i := range p.seen.changes {
+		c := &p.seen.changes[i]
+		if numbers[c.Stream] || c.Stream <= p.stream || c.Stream > b.Stream {
+			p.t.Fatalf("change %+v behind number %d", c, p.stream)
+		}
+		numbers[c.Stream] = true
+		if c.Meter != event.NumPy {
+			continue
+		}
+		n++
+		highest = max(highest, c.Highest())
+		if c.Size == 0 {
+			continue
+		}
+		one := *c
+		if one.Size += p.told[c.Address].Size; one.Size == 0 {
+			delete(p.told, c.Address)
+		} else {
+			p.told[c.Address] = one
+		}
+	}
+	if uint64(len(numbers)) != b.Stream-p.stream {
+		p.t.Fatalf("%d changes, the boundary says %d", len(numbers), b.Stream-p.stream)
+	}
+	p.stream, p.value = b.Stream, b.Value[event.NumPy]
+	if highest = max(highest, p.value); highest != b.High[event.NumPy] {
+		p.t.Errorf("what was told leads up to %d, the kernel's maximum is %d", highest, b.High[event.NumPy])
+	}
+	return n
+}
+
+// sums are the bytes of the live blocks that were told: large ones, small ones, and what samples stand for.
+func (p *blocksProgram) sums() (large, small, samples int64) {
+	for _, c := range p.told {
+		switch {
+		case c.Sample:
+			samples += event.SampleOf
+		case c.Size >= event.SampleOf:
+			large += int64(c.Size)
+		default:
+			small += int64(c.Size)
+		}
+	}
+	return large, small, samples
+}
+
+// TestSmallBlocks: whichever blocks are told, the meter and its maximum are exact, and what is told proves it; large blocks are told, all of them; of the
+// small ones either all are, or samples without a bias, or none; and the ends of those whose beginnings were.
+func TestSmallBlocks(t *testing.T) {
+	for _, threads := range []int{1, 4} {
+		t.Run(fmt.Sprint(threads), func(t *testing.T) {
+			p := newBlocksProgram(t, threads)
+			const steps = 3000
+			told := 0
+			for round, c := range []struct {
+				down           []Group
+				small, samples bool // that live may have been told
+			}{
+				{nil, true, false},
+				{[]Group{GroupSmallStacks}, true, true},
+				{[]Group{GroupSmallStacks}, true, true},
+				{[]Group{GroupSmallStacks, GroupFrames}, true, true},
+				{[]Group{GroupSmallStacks}, true, true},
+				{nil, true, true},
+			} {
+				p.down(c.down...)
+				is, b := p.round(steps)
+				if got := int64(b.Value[event.NumPy]); got != is.live {
+					t.Fatalf("round %d: the meter says %d bytes, the program has %d", round, got, is.live)
+				}
+				if high := int64(b.High[event.NumPy]); threads == 1 && high != is.most {
+					t.Errorf("round %d: the meter's maximum is %d bytes, the program had %d", round, high, is.most)
+				}
+				n := p.prove(&b)
+				large, small, samples := p.sums()
+				if large != is.live-is.small {
+					t.Errorf("round %d: large blocks of %d bytes were told, there are %d", round, large, is.live-is.small)
+				}
+				switch round {
+				case 0:
+					if told = n; small != is.small || samples != 0 {
+						t.Errorf("all were to be told: %d of %d bytes, samples of %d", small, is.small, samples)
+					}
+				case 2: // what lives of round 0 is next to nothing
+					if off, sigma := math.Abs(float64(small+samples-is.small)), math.Sqrt(event.SampleOf*float64(is.small)); off > 6*sigma || samples == 0 {
+						t.Errorf("samples say %d bytes and %d were told, there are %d: off by %.1f standard errors", samples, small, is.small, off/sigma)
+					}
+					if n > 3*told/4 {
+						t.Errorf("%d changes, and %d where all were told", n, told)
+					}
+				}
+			}
+			if losses := p.ledger.Losses(); len(losses) > 0 {
+				t.Error(losses)
+			}
+		})
+	}
+}

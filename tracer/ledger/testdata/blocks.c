@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * blocks THREADS: threads say that they make, resize and free blocks, small and large ones at random, of which there is
+ * no more than the functions that say so. For each line it reads, a number, every thread does so as often, and then it
+ * says: bytes that live, the most that lived, of one thread alone, bytes in small ones that live, and how many were made.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SLOTS = 256, MOST = 8, SMALL = 65536 };
+
+struct thread {
+	pthread_t id;
+	uint64_t random, base, sizes[SLOTS], live, most, made;
+	long steps;
+};
+
+__attribute__((noinline)) void made(uint64_t address, uint64_t size)
+{
+	asm volatile("" ::"r"(address), "r"(size));
+}
+
+__attribute__((noinline)) void freed(uint64_t address)
+{
+	asm volatile("" ::"r"(address), "r"(1));
+}
+
+__attribute__((noinline)) void resizing(uint64_t address, uint64_t size)
+{
+	asm volatile("" ::"r"(address), "r"(size), "r"(2));
+}
+
+__attribute__((noinline)) void resized(uint64_t address)
+{
+	asm volatile("" ::"r"(address), "r"(3));
+}
+
+static uint64_t next(struct thread *t)
+{
+	t->random ^= t->random << 13;
+	t->random ^= t->random >> 7;
+	t->random ^= t->random << 17;
+	return t->random;
+}
+
+static uint64_t some_size(struct thread *t)
+{
+	return next(t) % 8 ? 1024 + next(t) % 20000 : 1024 + next(t) % 400000;
+}
+
+static void has(struct thread *t, int i, uint64_t size)
+{
+	t->live += size - t->sizes[i];
+	t->sizes[i] = size;
+	if (t->live > t->most)
+		t->most = t->live;
+}
+
+static void *moves(void *argument)
+{
+	struct thread *t = argument;
+
+	for (; t->steps > 0; t->steps--) {
+		int i = next(t) % SLOTS;
+		uint64_t address = t->base + ((uint64_t)i << 20), size = some_size(t);
+		if (!t->sizes[i]) {
+			made(address, size);
+			has(t, i, size);
+			t->made++;
+		} else if (next(t) % 4 == 0) {
+			resizing(address, size);
+			resized(address);
+			has(t, i, size);
+		} else {
+			freed(address);
+			has(t, i, 0);
+		}
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static struct thread threads[MOST];
+	int n = argc > 1 ? atoi(argv[1]) : 1;
+	long steps;
+
+	for (int i = 0; i < n && i < MOST; i++) {
+		threads[i].random = 0x9e3779b97f4a7c15ull * (i + 1);
+		threads[i].base = (uint64_t)(i + 1) << 40;
+	}
+	puts("ready");
+	fflush(stdout);
+	while (scanf("%ld", &steps) == 1) {
+		uint64_t live = 0, small = 0, count = 0;
+		for (int i = 0; i < n && i < MOST; i++) {
+			threads[i].steps = steps;
+			if (pthread_create(&threads[i].id, NULL, moves, &threads[i]))
+				return 1;
+		}
+		for (int i = 0; i < n && i < MOST; i++) {
+			pthread_join(threads[i].id, NULL);
+			live += threads[i].live;
+			count += threads[i].made;
+			for (int s = 0; s < SLOTS; s++)
+				small += threads[i].sizes[s] < SMALL ? threads[i].sizes[s] : 0;
+		}
+		printf("%llu %llu %llu %llu\n", (unsigned long long)live, (unsigned long long)threads[0].most,
+		       (unsigned long long)small, (unsigned long long)count);
+		fflush(stdout);
+		threads[0].most = threads[0].live;
+	}
+	return 0;
+}

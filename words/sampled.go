@@ -1,0 +1,35 @@
+package words
+
+import (
+	"fmt"
+	"math"
+)
+
+// sampleOf is how many bytes of blocks a sample stands for: event.SampleOf.
+const sampleOf = 64 << 10
+
+// Sampled marks a size or a count that is estimated from samples.
+func Sampled(what string, is bool) string {
+	if is {
+		return "~" + what
+	}
+	return what
+}
+
+// SampledLines says how far lines are estimated, of so many bytes at the peak.
+func SampledLines(bytes int64) string {
+	return fmt.Sprintf("~ %s at the peak are estimated, ± %s: of blocks below 64 KiB only samples were told at times, to keep the overhead budget. The meter counted each.",
+		Bytes(bytes), Bytes(SampledError(bytes)))
+}
+
+// SampledBlocks says what an audit knows of small blocks.
+func SampledBlocks() (why, advice string) {
+	return "blocks below 64 KiB were told as samples at times, to keep the overhead budget: a verdict about such blocks counts each that was told as 64 KiB, which is right in the mean",
+		"'--budget off' has all of them told"
+}
+
+// SampledError is the standard error of what samples say of so many bytes, at most. A sample of n bytes is told with a probability of n in
+// sampleOf, on its own: the variance of what k samples stand for is below k times the square of sampleOf.
+func SampledError(bytes int64) int64 {
+	return int64(math.Sqrt(sampleOf * float64(max(0, bytes))))
+}
