@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,59 +17,6 @@ import (
 	"ipytracer/event"
 	"ipytracer/report/text"
 )
-
-// terminalOf makes a terminal, and who is at it.
-func terminalOf(t *testing.T) (main, other *os.File) {
-	t.Helper()
-	main, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { main.Close() })
-	number, err := unix.IoctlGetInt(int(main.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(main.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(int(main.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 120})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if other, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { other.Close() })
-	return main, other
-}
-
-// shown is what came out of a program so far.
-type shown struct {
-	mu   sync.Mutex
-	said bytes.Buffer
-}
-
-func (s *shown) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.said.Write(p)
-}
-
-func (s *shown) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.ReplaceAll(s.said.String(), "\r\n", "\n")
-}
-
-// shows waits until something is there.
-func (s *shown) shows(t *testing.T, want string) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(s.String(), want); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not shown: %s\n%s", want, s)
-		}
-	}
-}
 
 // lookedAt is a session of which every figure is known: behind the Settled it waits, as a look at objects takes its time, until that is let go or ended.
 type lookedAt struct {
