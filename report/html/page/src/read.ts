@@ -51,7 +51,7 @@ export async function read(text: string): Promise<Page> {
     columns(one);
     await pause();
   }
-  for (const d of body.details) columns(d);
+  for (const d of body.details) columns(d, "sampled");
   for (const t of body.timeline) columns(t, "kinds");
   const parts: Part[] = written.sources.map((p) => ({ at: column(p.at), data: p.data }));
   const page: any = { ...written, ...body, sources: [""], parts };
