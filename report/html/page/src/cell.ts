@@ -1,5 +1,5 @@
 // One cell: its figures, its source, and what was there at its peak, as graphs.
-import { CELL, Detail, Session, figuresIn } from "./data";
+import { CELL, Detail, Session, estimated, figuresIn } from "./data";
 import { button, figure, fill, h, size, table } from "./dom";
 import { duration, plural, share } from "./format";
 import { Flame, flame } from "./flame";
@@ -93,9 +93,9 @@ function graphOfDetail(s: Session, row: number, d: Detail, view: string): HTMLEl
   const title = `${s.label(row)} ${s.page.meters[d.meter].name}`;
   if (view === "lines") {
     const leaves = byOwnLine(s, d);
-    return h("div", {}, treemap(leaves, title), leafTable(leaves, `leaf:${s.id(row)}:${s.page.meters[d.meter].id}`, d.sampled ? "~" : ""));
+    return h("div", {}, treemap(leaves, title), leafTable(leaves, `leaf:${s.id(row)}:${s.page.meters[d.meter].id}`, estimated(d)));
   }
-  graph = flame(treeOf(s, d, peak, title), view !== "icicle", `match:${s.id(row)}:${s.page.meters[d.meter].id}`);
+  graph = flame(treeOf(s, d, peak, title), view !== "icicle", `match:${s.id(row)}:${s.page.meters[d.meter].id}`, estimated(d));
   return graph.element;
 }
 

@@ -10,6 +10,8 @@ export interface Detail {
   row: number; meter: number; stacks: Numbers; atPeak: number; rest: number;
   unlisted?: number; unlistedAtPeak?: number; more?: number; moreAtPeak?: number; exact: boolean; sampled?: string;
 }
+/** The mark of sizes that are estimated from samples, or may be. */
+export const estimated = (of: { sampled?: string | boolean } | null): string => (of?.sampled ? "~" : "");
 export interface Line { at: number; pid: number; meter: number; frame: number; atPeak: number; allocated: number; freed: number; left: number; count: number; sampled?: boolean }
 export interface Variable {
   at: number; pid: number; name: string; also?: string; kind: string; type: string; shape: string; bytes: number; reaches: number; device?: number;

@@ -12,7 +12,7 @@ interface Box { call: Call; x: number; width: number; depth: number; many: numbe
 export interface Flame { element: HTMLElement; search(query: string): void }
 
 /** The graph of a tree. upside: the root at the bottom. of names the sum of what a search matches. */
-export function flame(root: Call, upside: boolean, of: string): Flame {
+export function flame(root: Call, upside: boolean, of: string, before: string): Flame {
   let top = root, boxes: Box[] = [], scroll = 0, chosen: Box | null = null, query = "";
   const matched = h("p", { class: "quiet matched", "aria-live": "polite" });
   const parents = new Map<Call, Call>();
@@ -99,7 +99,7 @@ export function flame(root: Call, upside: boolean, of: string): Flame {
   const search = (text: string) => {
     query = text.toLowerCase();
     const n = query === "" ? 0 : root.children.reduce((all, k) => all + sum(k), 0);
-    fill(matched, query !== "" && "matched: ", query !== "" && size(n, of), query !== "" && ` · ${share(n, root.value)} of the peak`);
+    fill(matched, query !== "" && "matched: ", query !== "" && size(n, of, before), query !== "" && ` · ${share(n, root.value)} of the peak`);
     sheet.draw();
   };
   sheet.canvas.style.height = Math.max(100, Math.min(deep(root) * LEVEL + 4, 420)) + "px";

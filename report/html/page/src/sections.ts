@@ -1,5 +1,5 @@
 // What the session left behind, by name, by line and by process; and how sure all of it is.
-import { Session, Verdict, figuresIn } from "./data";
+import { Session, Verdict, estimated, figuresIn } from "./data";
 import { opener } from "./cell";
 import { figure, h, size, table } from "./dom";
 import { count, duration, plural } from "./format";
@@ -58,8 +58,8 @@ function lines(s: Session): HTMLElement {
   const own = s.page.lines.filter((l) => f.kind[l.frame] <= 1), shown = (own.length > 0 ? own : s.page.lines).slice(0, 200);
   if (shown.length === 0) return h("p", {}, "Who allocated is not known in this session.");
   return h("div", {}, h("h2", {}, "Lines of the session"), h("p", { class: "quiet" }, "Each with all that it called. At peak: there at the session's highest moment of the meter. Your own lines; the graphs of the cells have the libraries'."),
-    table(["meter", ">at peak", ">allocated", ">freed", ">left", ">times", "line", "file"], shown.map((l) => [s.page.meters[l.meter].name, size(l.atPeak, `l:${l.at}:at_peak`, l.sampled ? "~" : ""), size(l.allocated, `l:${l.at}:allocated`, l.sampled ? "~" : ""),
-      size(l.freed, `l:${l.at}:freed`, l.sampled ? "~" : ""), size(l.left, `l:${l.at}:left`, l.sampled ? "~" : ""), count(l.count), opener(s, l.pid, f.execution[l.frame], frameName(s, l.frame), f.line[l.frame]), h("span", { class: "quiet" }, frameWhere(s, l.frame))])),
+    table(["meter", ">at peak", ">allocated", ">freed", ">left", ">times", "line", "file"], shown.map((l) => [s.page.meters[l.meter].name, size(l.atPeak, `l:${l.at}:at_peak`, estimated(l)), size(l.allocated, `l:${l.at}:allocated`, estimated(l)),
+      size(l.freed, `l:${l.at}:freed`, estimated(l)), size(l.left, `l:${l.at}:left`, estimated(l)), count(l.count), opener(s, l.pid, f.execution[l.frame], frameName(s, l.frame), f.line[l.frame]), h("span", { class: "quiet" }, frameWhere(s, l.frame))])),
     own.length > shown.length && own.length > 0 && h("p", { class: "quiet" }, `… and ${plural(own.length - shown.length, "lighter line")}`));
 }
 

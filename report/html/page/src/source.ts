@@ -1,5 +1,5 @@
 // The source of a cell, with what each of its lines needed and what was there at the peak of what it made.
-import { Detail, Figure, Session } from "./data";
+import { Detail, Figure, Session, estimated } from "./data";
 import { bar, button, figure, h, size } from "./dom";
 import { highlight } from "./highlight";
 import { key } from "./list";
@@ -32,7 +32,7 @@ export function source(s: Session, row: number, meter: number, detail: Detail | 
         h("td", { class: "number quiet" }, String(i + 1)),
         h("td", {}, one !== undefined ? bar(most, heavier?.need ?? 0, heavier?.consumed ?? 0) : null),
         h("td", { class: "number" }, one !== undefined && one === summit ? h("span", { title: "where the cell rose to its highest" }, "▲ ") : null, one !== undefined ? figure(heavier, "need", key(s, one, meter, heavier === tree && tree ? "t" : "w")) : null),
-        h("td", { class: "number" }, bytes ? size(bytes, `line:${s.id(row)}:${id}:${i + 1}`) : null),
+        h("td", { class: "number" }, bytes ? size(bytes, `line:${s.id(row)}:${id}:${i + 1}`, estimated(detail)) : null),
         h("td", { class: "code" }, ...lines[i].map(([t, kind]) => (kind ? h("span", { class: "t-" + kind }, t) : t)))));
     }
   };

@@ -49,7 +49,7 @@ export class Truth {
       case "c": return figure(own(this.windows.get(rest[0])?.children.find((c) => c.pid === +rest[1])?.meters, rest[2]));
       case "p": return figure(own(this.report.processes[+rest[0]]?.meters, rest[1]));
       case "v": return { bytes: this.report.variables[+rest[0]][quantity] ?? 0, mark: quantity !== "reaches" && !this.report.variables[+rest[0]].exact ? "≥" : "" };
-      case "l": return { bytes: this.report.lines[+rest[0]][quantity] };
+      case "l": return { bytes: this.report.lines[+rest[0]][quantity], mark: this.report.lines[+rest[0]].sampled ? "~" : "" };
       case "r": return quantity === "part" ? this.report.resident[+rest[0]].parts.map((p) => ({ bytes: p.bytes })) : { bytes: this.report.resident[+rest[0]][quantity] };
       case "tensor": return { bytes: this.report.tensors[+rest[0]][quantity] };
       case "host": return { bytes: this.report.host[quantity] };
@@ -58,12 +58,15 @@ export class Truth {
       case "top": return { bytes: this.top(+rest[0], rest[1]) };
       case "limit": return [...(this.report.gpus ?? []).map((g) => g.memory), ...this.report.processes.flatMap((p) => [...(p.limits ?? []).map((l) => l.bytes), p.soft_limit?.bytes])].map((bytes) => ({ bytes }));
       case "cover": return { bytes: this.windows.get(rest[0])?.coverage?.[rest[1]]?.[quantity] ?? 0 };
-      case "line": return { bytes: this.line(rest[0], rest[1], +rest[2]) };
+      case "line": return { bytes: this.line(rest[0], rest[1], +rest[2]), mark: this.estimated(rest[0], rest[1]) };
       case "named": return { bytes: this.named(rest[0], rest[1]) };
       case "names": return { bytes: (this.report.names ?? []).reduce((n, x) => n + x.bytes, 0) };
     }
     return undefined;
   }
+
+  /** The mark of what calls of a window have. */
+  estimated(id, meter) { return this.windows.get(id)?.coverage?.[meter]?.sampled > 0 ? "~" : ""; }
 
   /** The most that a process has of a meter in the timeline; without one, in any window that it is made of. */
   top(pid, meter) {
