@@ -75,20 +75,27 @@ func (r *cacheRig) analysis() analysis[somewhere] {
 	}
 }
 
+// mappedFile is a file as if a process had mapped it.
+func mappedFile(t testing.TB, name string) *process.MappedFile {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	file := &process.MappedFile{File: f}
+	if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // find has a session look for the word; analysed says whether that takes an analysis.
 func (r *cacheRig) find(a *analyses, analysed bool) error {
 	r.t.Helper()
-	f, err := os.Open(r.name)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer f.Close()
-	file := &process.MappedFile{File: f}
-	if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
-		r.t.Fatal(err)
-	}
+	file := mappedFile(r.t, r.name)
 	before := r.times
-	found, err := r.analysis().of(a, os.Getpid(), file, f)
+	found, err := r.analysis().of(a, os.Getpid(), file, file.File)
 	if (r.times > before) != analysed || err == nil && found.At != 4 {
 		r.t.Errorf("found %v with %d analyses, want one: %v", found, r.times-before, analysed)
 	}
@@ -165,15 +172,7 @@ func TestAnalysisOfOtherCode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newCacheRig(t)
-			f, err := os.Open(r.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			file := &process.MappedFile{File: f}
-			if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
-				t.Fatal(err)
-			}
+			file := mappedFile(t, r.name)
 			a := r.byUs()
 			value, err := json.Marshal(entry)
 			if err != nil {
@@ -186,15 +185,7 @@ func TestAnalysisOfOtherCode(t *testing.T) {
 		})
 	}
 	r := newCacheRig(t)
-	f, err := os.Open(r.name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	file := &process.MappedFile{File: f}
-	if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
-		t.Fatal(err)
-	}
+	file := mappedFile(t, r.name)
 	a := r.byUs()
 	a.cache.Put(a.keyOf("word", os.Getpid(), file), []byte("{no JSON"))
 	_ = r.find(a, true)
@@ -218,15 +209,7 @@ func TestRefusalIsKept(t *testing.T) {
 // TestUnreadableIsNotKept: what was found out about a file that could not be read everywhere is not kept.
 func TestUnreadableIsNotKept(t *testing.T) {
 	r := newCacheRig(t)
-	f, err := os.Open(r.name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	file := &process.MappedFile{File: f}
-	if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
-		t.Fatal(err)
-	}
+	file := mappedFile(t, r.name)
 	closed, err := os.Open(r.name)
 	if err != nil {
 		t.Fatal(err)
@@ -336,19 +319,11 @@ func benchmarkAnalysis[T any](b *testing.B, name string, k analysis[T]) {
 		b.Fatal(err)
 	}
 	defer cache.Close()
-	f, err := os.Open(name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	file := &process.MappedFile{File: f}
-	if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
-		b.Fatal(err)
-	}
+	file := mappedFile(b, name)
 	for way, a := range map[string]*analyses{"anew": nil, "kept": {cache: cache, uid: uint32(os.Geteuid())}} {
 		b.Run(filepath.Base(name)+"/"+way, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := k.of(a, os.Getpid(), file, f); err != nil {
+				if _, err := k.of(a, os.Getpid(), file, file.File); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -3,10 +3,9 @@ package words
 import (
 	"fmt"
 	"math"
-)
 
-// sampleOf is how many bytes of blocks a sample stands for: event.SampleOf.
-const sampleOf = 64 << 10
+	"ipytracer/event"
+)
 
 // Sampled marks a size or a count that is estimated from samples.
 func Sampled(what string, is bool) string {
@@ -29,7 +28,7 @@ func SampledBlocks() (why, advice string) {
 }
 
 // SampledError is the standard error of what samples say of so many bytes, at most. A sample of n bytes is told with a probability of n in
-// sampleOf, on its own: the variance of what k samples stand for is below k times the square of sampleOf.
+// [event.SampleOf], on its own: the variance of what k samples stand for is below k times the square of that.
 func SampledError(bytes int64) int64 {
-	return int64(math.Sqrt(sampleOf * float64(max(0, bytes))))
+	return int64(math.Sqrt(float64(event.SampleOf) * float64(max(0, bytes))))
 }

@@ -17,7 +17,7 @@ func First(r *model.Report, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v.firstPart()
+	parts{v}.first()
 	return v.b.String(), nil
 }
 
@@ -28,11 +28,11 @@ func Rest(w io.Writer, r *model.Report, o Options, first string) error {
 	if err != nil {
 		return err
 	}
-	v.firstPart()
+	parts{v}.first()
 	asPrinted := v.b.String() == first
 	v.b.Reset()
 	if asPrinted {
-		v.rest()
+		parts{v}.rest()
 		return v.flush(w)
 	}
 	v.title(corrected)
@@ -43,26 +43,34 @@ func Rest(w io.Writer, r *model.Report, o Options, first string) error {
 	return Report(w, r, o)
 }
 
-// firstPart has what does not change any more.
-func (v *view) firstPart() {
-	v.endings()
-	if v.leads() {
-		v.leadHighest()
-		v.answer("how sure", v.howSure(v.summit()))
+// parts are what a report is printed in.
+type parts struct{ v *view }
+
+// first has what does not change any more.
+func (p parts) first() {
+	p.v.endings()
+	if p.v.leads() {
+		p.v.leadHighest()
+		p.v.answer("how sure", p.v.howSure(p.v.summit()))
 	}
-	v.figures()
+	p.v.figures()
 }
 
 // rest has what the look at the processes' objects has found, and what may have come about meanwhile.
-func (v *view) rest() {
-	if v.leads() {
-		v.blank()
-		v.leadLeft()
+func (p parts) rest() {
+	if p.v.leads() {
+		p.v.blank()
+		p.v.leadLeft()
 	}
-	v.tensors()
-	v.variables(v.r.Variables, v.r.Names)
-	v.resident(v.r.Resident)
-	v.processes()
-	v.footnotes()
-	v.shortCertificate()
+	p.last()
+}
+
+// last has the sections that a report ends with, in one part or in two.
+func (p parts) last() {
+	p.v.tensors()
+	p.v.variables(p.v.r.Variables, p.v.r.Names)
+	p.v.resident(p.v.r.Resident)
+	p.v.processes()
+	p.v.footnotes()
+	p.v.shortCertificate()
 }

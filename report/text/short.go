@@ -15,12 +15,7 @@ import (
 func (v *view) short() {
 	v.lead()
 	v.figures()
-	v.tensors()
-	v.variables(v.r.Variables, v.r.Names)
-	v.resident(v.r.Resident)
-	v.processes()
-	v.footnotes()
-	v.shortCertificate()
+	parts{v}.last()
 }
 
 // figures are the sections about what happened in cells, none of which will change once the session is over.

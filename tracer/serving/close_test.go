@@ -48,8 +48,22 @@ func slowToClose(t *testing.T) int {
 	return fd
 }
 
+// refusesDescriptors reports whether this Linux has SO_PASSRIGHTS.
+func refusesDescriptors(t *testing.T) bool {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PASSRIGHTS, 0) == nil
+}
+
 // TestSlowToClose: whoever sends along what takes hours to close keeps nobody from being answered, and the server from ending.
 func TestSlowToClose(t *testing.T) {
+	if !refusesDescriptors(t) {
+		t.Skip("this Linux lets descriptors along (before 6.16): see KNOWN_ISSUES.md")
+	}
 	r := serve(t, 4)
 	for range maxOfUser { // from then on connections are closed as they come, with what is in them
 		idle, err := connect(r.folder)
@@ -72,7 +86,7 @@ func TestSlowToClose(t *testing.T) {
 		go unix.Close(fd) // where it is refused this one lingers, until the other end has gone
 	}
 	if refused == 0 {
-		t.Log("this Linux lets descriptors along (before 6.16)")
+		t.Error("descriptors come along")
 	}
 	if a := r.ask(start); !a.OK {
 		t.Errorf("%+v", a)
