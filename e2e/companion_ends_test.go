@@ -177,7 +177,7 @@ func TestCompanionStoppedTracer(t *testing.T) {
 	n.run(noteWaits)
 	n.showsAt("x = bytearray(64 << 20)", "need 64.")
 	n.run("ipytracer._shell.AFTER_CELL = 0.15; del waits[:]") // as it is for users
-	_ = tr.cmd.Process.Signal(syscall.SIGSTOP)
+	tr.pause()
 	n.run("del waits[:]")
 	for range 4 {
 		n.run("y = 1")

@@ -13,14 +13,11 @@ func TestEndings(t *testing.T) {
 	onPythons(t, "run_endings.py", oldestAndNewest, func(t *testing.T, p place) {
 		w := startWorkload(t, p, nil)
 		inTime, stopped := attach(t, w.pid, "--budget", "off"), attach(t, w.pid, "--budget", "off")
-		signal := func(s syscall.Signal) {
-			if err := stopped.cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
-		}
-		signal(syscall.SIGSTOP)
+		stopped.pause()
 		results := w.run()
-		signal(syscall.SIGCONT)
+		if err := stopped.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
 		checkEndings(t, "in time", inTime, w, results)
 		checkEndings(t, "stopped", stopped, w, results)
 	})

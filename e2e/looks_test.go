@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -202,9 +201,7 @@ func TestLooksEnd(t *testing.T) {
 	tr := attach(t, n.pid)
 	n.runs("%load_ext ipytracer\n%tracer off\nimport ipytracer, time")
 	const ask = "began = time.monotonic(); found = ipytracer.%s(); print(round(time.monotonic() - began, 2), len(found), found.why)"
-	if err := tr.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	tr.pause()
 	for _, call := range []string{"vars", "audit"} {
 		if got := n.runs(fmt.Sprintf(ask, call)); !strings.Contains(got, "does not answer") {
 			t.Errorf("of a tracer that is stopped: %s", got)

@@ -85,7 +85,7 @@ func (s *cellRunner) run(status int, flags ...string) *model.Report {
 func (s *cellRunner) unseen(status int, flags ...string) *model.Report {
 	s.t.Helper()
 	tr := attach(s.t, s.cmd.Process.Pid, flags...)
-	_ = tr.cmd.Process.Signal(syscall.SIGSTOP)
+	tr.pause()
 	if _, err := io.WriteString(s.in, "go\n"); err != nil {
 		s.t.Fatal(err)
 	}

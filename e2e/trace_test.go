@@ -143,6 +143,24 @@ func eachEvent(t *testing.T, source event.Source, do func(event.Event)) {
 	}
 }
 
+// pause stops the tracer, and returns when each of its threads has come to rest: the one that is just answering may go on for a moment.
+func (tr *trace) pause() {
+	tr.t.Helper()
+	if err := tr.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		tr.t.Fatal(err)
+	}
+	until(tr.t, "the tracer is stopped", func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", tr.cmd.Process.Pid))
+		for _, thread := range threads {
+			text, err := os.ReadFile(thread)
+			if err == nil && !bytes.Contains(text, []byte(") T ")) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // stop detaches and returns the report, which must be valid, and the exit status.
 func (tr *trace) stop() (*model.Report, []byte) {
 	tr.t.Helper()

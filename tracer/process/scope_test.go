@@ -10,11 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// started starts a command that goes on for a while, and says who it is.
+// started starts a command that sleeps for a while, and returns it once it does: before, its loader still changes what it maps.
 func started(t *testing.T, cmd *exec.Cmd) Identity {
 	t.Helper()
 	if err := cmd.Start(); err != nil {
@@ -25,7 +26,18 @@ func started(t *testing.T, cmd *exec.Cmd) Identity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return id
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		st, err := live.Stat(id.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.State == 'S' {
+			return id
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v does not come to rest", cmd.Args)
+		}
+	}
 }
 
 // orphan starts a process whose parent has ended.
