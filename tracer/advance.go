@@ -113,7 +113,7 @@ func (s *Session) settle() error {
 		if !t.gone && t.python == nil && t.patience > 0 && time.Since(t.looked) >= betweenLooks { // records may come much faster
 			s.look(t)
 		}
-		if !t.gone && t.python != nil && !t.python.complete() {
+		if !t.gone && t.python != nil && !t.python.complete() && t.python.learning.isDue() {
 			s.learn(t)
 		}
 		if !t.gone && t.python != nil {

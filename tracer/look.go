@@ -76,7 +76,7 @@ func (s *Session) sayUnseen(t *target) {
 // learn reads what is only there once the interpreter, or IPython in it, has started.
 func (s *Session) learn(t *target) bool {
 	p := t.python
-	p.tries++
+	p.learning.begin()
 	interpreter, err := p.live.Address()
 	if err != nil {
 		return false

@@ -187,7 +187,7 @@ func TestShedding(t *testing.T) {
 		drawn(2, event.ProcessExit),
 	}
 	s = attached(t, k, Options{})
-	s.targets[0].python, s.targets[0].instruments = &python{tries: 1000}, []instrument{i} // a Python of which nothing more can be learnt
+	s.targets[0].python, s.targets[0].instruments = &python{learning: learning{first: time.Now().Add(-time.Hour)}}, []instrument{i} // a Python of which nothing more can be learnt
 	k.calls = nil
 	told, _ := following(t, t.Context(), s, atOnce)
 	wantTold(t, told, "start", "limits", "change 1", "boundary 70 "+event.TorchTotals, "boundary 70 "+event.TorchTotals, "change 2", "change 3",

@@ -74,7 +74,7 @@ type python struct {
 	// modules is its sys.path as of when libraries were expected there.
 	modules  []string
 	expected bool
-	tries    int
+	learning learning
 	shown    cpython.Exception // the exception shown last
 	stale    bool              // a later cell had begun when that was read: it may be that one's
 	ipython  string
@@ -83,7 +83,29 @@ type python struct {
 }
 
 // complete says whether everything that can be learned has been, or was tried long enough.
-func (p *python) complete() bool { return p.ready && p.inputs != 0 || p.tries > 600 }
+func (p *python) complete() bool { return p.ready && p.inputs != 0 || p.learning.isOver() }
+
+// learning is how long one has tried to learn of an interpreter what is only there once it, or IPython in it, has started.
+type learning struct{ first, last time.Time }
+
+// An interpreter that starts is looked into 200 times a second at most, however fast records come, and for 12 s: most Pythons never become
+// an IPython. A cell that begins later is looked at all the same.
+const (
+	betweenLessons = 5 * time.Millisecond
+	lessonsFor     = 12 * time.Second
+)
+
+// begin notes that a look is taken now.
+func (l *learning) begin() {
+	l.last = time.Now()
+	if l.first.IsZero() {
+		l.first = l.last
+	}
+}
+
+func (l *learning) isDue() bool { return time.Since(l.last) >= betweenLessons }
+
+func (l *learning) isOver() bool { return !l.first.IsZero() && time.Since(l.first) > lessonsFor }
 
 func isPython(r io.ReaderAt) bool {
 	_, err := cpython.Open(r)

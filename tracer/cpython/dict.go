@@ -113,21 +113,52 @@ func (p *Interpreter) scan(k *dictKeys, yield func(dictEntry) bool) error {
 	return nil
 }
 
-// lookup finds the entry whose key is the string name.
-func (p *Interpreter) lookup(dict uint64, name string) (dictKeys, dictEntry, error) {
+// maxPlaces bounds how many names an [Interpreter] remembers the places of. It asks for a dozen.
+const maxPlaces = 64
+
+// name is a string key of a dict.
+type name struct {
+	dict uint64
+	text string
+}
+
+// place is where a name was last: the entry of a table of keys. A name stays there until the table is made anew.
+type place struct {
+	keys  uint64
+	index int
+}
+
+// lookup finds the entry that has a string for its key. Where it was last is looked at first: four reads instead of one for each of a
+// module's names, of which there may be thousands.
+func (p *Interpreter) lookup(dict uint64, text string) (dictKeys, dictEntry, error) {
 	k, err := p.keysOf(dict)
 	if err != nil {
 		return k, dictEntry{}, err
 	}
+	if at, ok := p.places[name{dict, text}]; ok && at.keys == k.addr && at.index < k.count {
+		if e, err := p.entry(&k, at.index); err == nil && e.value != 0 && p.stringIs(e.key, text) {
+			return k, e, nil
+		}
+	}
 	var found dictEntry
 	err = p.scan(&k, func(e dictEntry) bool {
-		if p.stringIs(e.key, name) {
+		if p.stringIs(e.key, text) {
 			found = e
 		}
 		return found.key == 0
 	})
 	if err == nil && found.key == 0 {
-		err = fmt.Errorf("%q: %w", name, ErrNotFound)
+		err = fmt.Errorf("%q: %w", text, ErrNotFound)
+	}
+	if found.key != 0 {
+		p.remember(name{dict, text}, place{k.addr, found.index})
 	}
 	return k, found, err
+}
+
+func (p *Interpreter) remember(n name, at place) {
+	if p.places == nil || len(p.places) >= maxPlaces {
+		p.places = map[name]place{}
+	}
+	p.places[n] = at
 }

@@ -3,7 +3,10 @@ package cpython
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"testing"
+
+	"ipytracer/tracer/elffile/elftest"
 )
 
 func eachVersion(t *testing.T, test func(t *testing.T, p *fakeProcess)) {
@@ -161,4 +164,64 @@ func FuzzDict(f *testing.F) {
 			}
 		}
 	})
+}
+
+// reads counts what is read of a process.
+type reads struct {
+	elftest.Memory
+	n int
+}
+
+func (r *reads) ReadAt(b []byte, at int64) (int, error) {
+	r.n++
+	return r.Memory.ReadAt(b, at)
+}
+
+// TestLookupRemembers: a name is found where it was before, with a few reads, and where it is now once the table is another one, or something else
+// has its entry.
+func TestLookupRemembers(t *testing.T) {
+	for _, minor := range []int{11, 14} {
+		p := newFakeProcess(minor)
+		var pairs []uint64
+		for i := range 500 {
+			pairs = append(pairs, p.str(fmt.Sprintf("module%d", i)), uint64(i)+1)
+		}
+		first, wanted, other := p.dict(0, append(pairs, p.str("wanted"), 0x1111)...), p.str("wanted"), p.str("elsewhere")
+		second := p.dict(0, append(pairs[:20:20], wanted, 0x2222, other, 0x3333)...)
+		r := &reads{Memory: elftest.Memory{Base: fakeMemory, Bytes: p.mem}}
+		i := newInterpreter(p.o, p.minor, fakeMemory, r)
+		find := func(what string, value uint64) int {
+			t.Helper()
+			r.n = 0
+			_, e, err := i.lookup(first, "wanted")
+			if value == 0 && errors.Is(err, ErrNotFound) {
+				return r.n
+			}
+			if err != nil || e.value != value {
+				t.Fatalf("3.%d, %s: %#x, %v, want %#x", minor, what, e.value, err, value)
+			}
+			return r.n
+		}
+		if n := find("at first", 0x1111); n < 500 {
+			t.Errorf("3.%d: %d reads find the last of 500 names", minor, n)
+		}
+		if n := find("again", 0x1111); n > 8 {
+			t.Errorf("3.%d: %d reads find a name again", minor, n)
+		}
+		keys := func(dict uint64) uint64 {
+			return binary.LittleEndian.Uint64(p.mem[dict+uint64(p.o.DictKeys)-fakeMemory:])
+		}
+		p.put(first+uint64(p.o.DictKeys), keys(second)) // the dict was made anew
+		find("in another table", 0x2222)
+		find("again in that", 0x2222)
+		k, e, err := i.lookup(first, "wanted")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := k.entries + uint64(e.index*k.stride+k.key)
+		p.put(at, other) // another name has its entry, as after a deletion
+		find("gone", 0)
+		p.put(at, wanted)
+		find("back", 0x2222)
+	}
 }

@@ -56,28 +56,13 @@ func (p *Interpreter) stringIs(obj uint64, name string) bool {
 		string(buf[header:header+len(name)]) == name
 }
 
-// text reads a str: at most maxString bytes of its data, as UTF-8.
+// text reads a str: at most maxString bytes of its data, as UTF-8. Two reads.
 func (p *Interpreter) text(obj uint64) (string, error) {
-	if !p.isA(obj, &p.types.str) {
+	raw, kind, _ := p.characters(obj, maxString)
+	if raw == nil {
 		return "", fmt.Errorf("str at %#x: %w", obj, ErrMalformed)
 	}
-	length, err := p.mem.word(obj + uint64(p.off.StrLength))
-	if err != nil {
-		return "", err
-	}
-	state, err := p.mem.word32(obj + uint64(p.off.StrState))
-	if err != nil {
-		return "", err
-	}
-	at, kind, ok := p.off.Characters(state)
-	if !ok {
-		return "", fmt.Errorf("str at %#x: %w", obj, ErrMalformed)
-	}
-	buf := make([]byte, min(length, maxString/kind)*kind)
-	if _, err := p.mem.read(obj+at, buf); err != nil {
-		return "", err
-	}
-	return DecodeText(buf, int(kind)), nil
+	return DecodeText(raw, kind), nil
 }
 
 // DecodeText turns Latin-1, UCS-2 or UCS-4 (1, 2 or 4 bytes a character, as kind says) into UTF-8. What is not a character becomes U+FFFD.

@@ -112,11 +112,11 @@ func (p *Interpreter) runningCell(frame uint64, owner byte, file, locals uint64)
 
 // characters reads the beginning of a str: at most limit bytes, of kind bytes a character. Nil for what is no str.
 func (p *Interpreter) characters(obj uint64, limit int) (raw []byte, kind int, whole bool) {
-	if obj == 0 || !p.isA(obj, &p.types.str) {
-		return nil, 0, false
-	}
 	header := make([]byte, p.off.CompactData)
 	if n, err := p.mem.read(obj, header[:p.off.ASCIIData]); err != nil || n < int(p.off.ASCIIData) {
+		return nil, 0, false
+	}
+	if !p.isType(binary.LittleEndian.Uint64(header[p.off.ObjectType:]), &p.types.str) {
 		return nil, 0, false
 	}
 	length := binary.LittleEndian.Uint64(header[p.off.StrLength:])

@@ -1,6 +1,9 @@
 package cpython
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // maxPath bounds how many entries of sys.path are read.
 const maxPath = 256
@@ -21,13 +24,16 @@ func (p *Interpreter) Path() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sys.path: %w", err)
 	}
+	pointers := make([]byte, 8*min(n, maxPath))
+	if len(pointers) == 0 {
+		return nil, nil
+	}
+	if _, err := p.mem.read(items, pointers); err != nil {
+		return nil, fmt.Errorf("sys.path: %w", err)
+	}
 	var path []string
-	for i := range min(n, maxPath) {
-		item, err := p.mem.word(items + 8*uint64(i))
-		if err != nil {
-			return nil, fmt.Errorf("sys.path: %w", err)
-		}
-		if s, err := p.text(item); err == nil {
+	for ; len(pointers) > 0; pointers = pointers[8:] {
+		if s, err := p.text(binary.LittleEndian.Uint64(pointers)); err == nil {
 			path = append(path, s)
 		}
 	}
