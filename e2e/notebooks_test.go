@@ -313,6 +313,7 @@ func checkReplay(t *testing.T, s notebookSession) {
 	}
 	if !bytes.Equal(s.json, replayed) {
 		t.Errorf("live and replayed reports differ:\n%s", difference(s.json, replayed))
+		keep(t, s.recording)
 	}
 }
 
