@@ -25,6 +25,7 @@ type allocations struct {
 	entries int                      // tallies of all windows that are not settled
 	dropped int                      // blocks, tallies and stacks that found no room
 	spare   spare
+	givenUp string // why nothing of this is kept any more, see [GiveUp]; "": it is
 }
 
 type heldKey struct {
@@ -51,7 +52,7 @@ type askedKey struct {
 // askedBy takes in how many bytes of their blocks tensors asked for.
 func (a *allocations) askedBy(e *event.Holders) {
 	for _, h := range e.Holders {
-		if h.Asked > 0 && len(a.asked) < maxBlocks {
+		if h.Asked > 0 && a.givenUp == "" && len(a.asked) < maxBlocks {
 			if a.asked == nil {
 				a.asked = map[askedKey]event.Bytes{}
 			}
@@ -100,7 +101,7 @@ func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 }
 
 func (t *Tracker) addStack(s *event.Stack) {
-	if !t.allocations.stacks.add(s) {
+	if t.allocations.givenUp == "" && !t.allocations.stacks.add(s) {
 		t.allocations.dropped++
 	}
 }
@@ -122,6 +123,9 @@ func (t *Tracker) inOrder(r *root, stream uint64, c *event.Change) {
 
 // allocate takes a change in that made or freed a block, once the windows of its segment are open.
 func (t *Tracker) allocate(r *root, c *event.Change) {
+	if t.allocations.givenUp != "" {
+		return
+	}
 	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
 		r.sides.restart(c, func(c *event.Change) { t.await(r, c) })
 	}
@@ -150,6 +154,9 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 		return
 	}
 	a := &t.allocations
+	if a.givenUp != "" {
+		return
+	}
 	if c.Caller.Moves() { // the blocks are still the process's, wherever they are
 		return
 	}

@@ -174,7 +174,7 @@ func (t *Tracker) at(i int) *window {
 
 // talliesOf are a window's tallies.
 func (t *Tracker) talliesOf(w *window) map[event.Meter]*tallies {
-	if w.talliesAt > 0 && w.tallies == nil {
+	if w.talliesAt > 0 && w.tallies == nil && t.allocations.givenUp == "" {
 		c := t.read(w.talliesAt)
 		if w.detail == &t.space.detail {
 			c.space = &t.space

@@ -243,6 +243,9 @@ func (t *Tracker) lacks() model.Lacks {
 	if t.allocations.dropped > 0 {
 		add(words.AllocationsMissing(uint64(t.allocations.dropped)))
 	}
+	if why := t.allocations.givenUp; why != "" {
+		add(why)
+	}
 	if t.askedDropped > 0 {
 		add(words.RefusalsMissing(t.askedDropped))
 	}

@@ -14,6 +14,7 @@ type limits struct {
 
 	known map[string]string // texts that are kept
 	kept  int               // their bytes
+	brief bool              // memory is scarce
 }
 
 const (
@@ -35,6 +36,9 @@ func (l *limits) room(counter *int, has bool) bool {
 // cut is as much of a text as can be kept, none longer than most bytes, and all of them bounded. whole is false where that is not all of it.
 func (l *limits) cut(text string, most int) (kept string, whole bool) {
 	kept = text
+	if l.brief {
+		most = min(most, maxBrief)
+	}
 	if whole = len(text) <= most; !whole {
 		kept = strings.ToValidUTF8(text[:most], "")
 	}

@@ -154,7 +154,7 @@ func (t *Tracker) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 
 // heard says whether every block that was made in the session is known, of meters that were never stepped down.
 func (t *Tracker) heard() bool {
-	if t.allocations.dropped > 0 || t.audit != nil && t.audit.dropped > 0 || t.finish == nil {
+	if t.allocations.dropped > 0 || t.allocations.givenUp != "" || t.audit != nil && t.audit.dropped > 0 || t.finish == nil {
 		return false
 	}
 	for _, l := range t.finish.Lost {

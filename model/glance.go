@@ -14,6 +14,8 @@ type Glance struct {
 	GPUs      []GPU    `json:"gpus,omitempty"` // that are known so far
 	Kernels   []Kernel `json:"kernels"`
 	Lacks     Lacks    `json:"lacks"`
+	// Own is the memory of the tracer itself; null where it is not known.
+	Own *OwnMemory `json:"own"`
 	// Slower says what slows the target down more than it might, and what that took so far.
 	Slower []string `json:"slower,omitempty"`
 }
@@ -57,6 +59,17 @@ type Kernel struct {
 // Figures are the figures of all meters of a process, or with its children where that is another.
 func (k *Kernel) Figures() map[string]Figure {
 	return (&Window{Meters: k.Meters, Tree: k.Tree}).Figures()
+}
+
+// OwnMemory is what the tracer itself takes, in bytes.
+type OwnMemory struct {
+	Resident int64 `json:"resident"` // of the program: VmRSS
+	Kernel   int64 `json:"kernel"`   // of the maps that Linux keeps for it
+	// Limit is the limit on it of which least is left, LimitBy which one that is (hostile where it names a control group), and Left how much of it is left to
+	// all that share it; 0 and "" where there is none.
+	Limit   int64  `json:"limit,omitempty"`
+	LimitBy string `json:"limit_by,omitempty"`
+	Left    int64  `json:"left,omitempty"`
 }
 
 // Lacks is what a session that runs has lost, refused or stepped down so far.

@@ -50,6 +50,7 @@ tracer/display: model report/live tcell unix x/term
 python:
 tracer/limit: tracer/confine tracer/process words unix
 tracer/counting: unix
+tracer/footprint: tracer/process
 tracer/filecache: unix
 tracer/serving: tracer/limit tracer/process unix
 cmd/tracer: tracer/serving tracer/suspend go-systemd
@@ -70,9 +71,9 @@ tracer/gpu/gputest:
 tracer/nvmlhelper: tracer/confine tracer/gpu tracer/userfile unix
 tracer/suspend: tracer/cuda tracer/gpu tracer/process
 tracer/ledger: event ebpf unix
-tracer: event tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/elffile tracer/filecache tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/nvmlhelper tracer/process tracer/resident tracer/userfile unix
+tracer: event words tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/elffile tracer/filecache tracer/footprint tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/nvmlhelper tracer/process tracer/resident tracer/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/filecache tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/nvmlhelper tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook report/html report/sheet
+cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/filecache tracer/footprint tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/nvmlhelper tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook report/html report/sheet
 bench/made: event recording
 bench/numpysites: tracer
 bench/recording: attribution/attributiontest bench/made event

@@ -92,6 +92,7 @@ func (s *Session) patience() time.Time {
 	if s.glances.every > 0 {
 		until = sooner(until, s.glances.due())
 	}
+	until = sooner(until, s.allowance.due())
 	for _, t := range s.targets {
 		if !t.gone && t.python != nil {
 			until = sooner(until, t.due())
@@ -124,6 +125,7 @@ func (s *Session) settle() error {
 		}
 	}
 	s.watches.look()
+	s.allowance.refresh()
 	s.budget.stepDown(s.targets)
 	s.searches.takeIn(s.targets, &s.budget)
 	s.budget.stepUp(s.targets)

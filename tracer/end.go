@@ -29,6 +29,7 @@ const (
 type windup struct {
 	drawn  bool          // the last boundaries are drawn, and what came up to them is in the queue
 	over   bool          // so is everything else
+	early  string        // why the session ended by itself, for want of memory; "": it did not
 	shells []event.Shell // as they were at the last boundaries
 }
 
@@ -125,6 +126,7 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 	}
 	s.garbage.allow(windGC)
 	debug.FreeOSMemory()
+	look.allow(&s.allowance)
 	var beside sync.WaitGroup
 	var residence []event.Event
 	beside.Go(func() { residence = look.explainResident() }) // it needs no survey, and somebody waits for the report
@@ -204,6 +206,7 @@ func (s *Session) Close() error {
 		s.ledger = nil
 	}
 	s.garbage.restore()
+	s.allowance.close()
 	return errors.Join(errs...)
 }
 

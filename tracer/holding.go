@@ -33,6 +33,8 @@ type lastLook struct {
 	live         *live
 	within       context.Context // nil: it ends by itself
 	cut          atomic.Bool     // it was ended before it was through
+	objects      int             // that are looked at of each process at most; 0: as many as there may be
+	barred       string          // why no objects are looked at; "": they are
 	one          bool            // it is of one process, that may be a child, while the session runs
 
 	found   []holding
@@ -77,11 +79,18 @@ func (l *lastLook) surveys() []*survey {
 	if l.asked {
 		limits, inAll = holders.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
 	}
+	if l.objects > 0 {
+		limits.Objects = min(limits.Objects, l.objects)
+	}
 	ctx, cancel := context.WithTimeout(l.context(), inAll)
 	defer cancel()
 	var all []*survey
 	for _, t := range l.targets {
 		if t.gone || t.python == nil {
+			continue
+		}
+		if l.barred != "" {
+			l.report.leavesUnnamed("pid %d: its objects were not looked at (%s): who holds what, and what there is by name, is not told", t.pid, l.barred)
 			continue
 		}
 		began := now()

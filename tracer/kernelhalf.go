@@ -31,6 +31,7 @@ type stream interface {
 	Losses() []event.Loss
 	Capabilities() ledger.Capabilities
 	CellsOpened() uint64
+	Memory() int64
 	Close() error
 }
 

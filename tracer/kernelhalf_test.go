@@ -29,6 +29,7 @@ type fakeKernel struct {
 	credit    ledger.Account
 	detaching error // what Detach fails with
 	delivered uint64
+	memory    int64
 	hits      [ledger.GroupCount]uint64
 	lost      []event.Loss
 	probes    atomic.Int64 // in place; several are taken out at a time
@@ -112,6 +113,7 @@ func (k *fakeKernel) Rest() error { k.note("rest"); return nil }
 
 func (k *fakeKernel) Close() error { k.closed++; return nil }
 
+func (k *fakeKernel) Memory() int64                           { return k.memory }
 func (k *fakeKernel) Delivered() uint64                       { return k.delivered }
 func (k *fakeKernel) Hits() [ledger.GroupCount]uint64         { return k.hits }
 func (k *fakeKernel) Losses() []event.Loss                    { return slices.Clone(k.lost) }

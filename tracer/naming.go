@@ -93,6 +93,16 @@ func (n *naming) pass(s unnamedStack) {
 	n.without++
 }
 
+// letGo forgets names that were read, unless some are being read.
+func (n *naming) letGo() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.outer = nil
+	if n.running == nil || n.idle {
+		n.names = nil
+	}
+}
+
 // unknownIn returns the frames of native code that is not known, in front of others. Python stacks are kept for the whole session, and so are
 // these: as many frames, and one more of each.
 func (n *naming) unknownIn(rest []event.Frame) []event.Frame {

@@ -53,6 +53,15 @@ func (n *natives) keep(wanted bool, s *event.Stack) {
 	n.frames += len(s.Frames)
 }
 
+// letGo forgets stacks and what is known of code. Nobody is to ask for more of it.
+func (n *natives) letGo(targets []*target) {
+	for _, t := range targets {
+		n.forget(t)
+	}
+	n.stacks, n.frames, n.modules = nil, 0, nil
+	n.naming.letGo()
+}
+
 func (n *natives) close() {
 	n.ahead.stop()
 	n.naming.wait(endPatience)
@@ -109,7 +118,7 @@ func (all *natives) module(t *target, m process.Mapping) (found *native.Module, 
 // StackCopy unwinds what the kernel could not, hands in the rules it took, and queues the stack.
 func (s *Session) StackCopy(c *ledger.StackCopy) {
 	t := s.target(int(c.PID))
-	if t == nil || t.python == nil || t.slot != c.Slot {
+	if t == nil || t.python == nil || t.slot != c.Slot || s.allowance.given != "" {
 		return
 	}
 	s.natives.catchUp(t)
@@ -133,6 +142,9 @@ var nativeEnds = [...]ledger.NativeEnd{
 
 // NativeStack queues a native stack. Where its code is, is found out at once: the library may be unloaded soon.
 func (s *Session) NativeStack(from *ledger.NativeStack) {
+	if s.allowance.given != "" {
+		return
+	}
 	out := &event.Stack{Number: from.Number, PID: from.PID}
 	s.queue = append(s.queue, out)
 	s.natives.queue(out, from)

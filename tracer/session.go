@@ -102,6 +102,7 @@ type Session struct {
 	glances      glances
 	early        earlyLook
 	garbage      garbage
+	allowance    allowance
 
 	heapCost    time.Duration                // what a malloc and its free cost the targets; 0 until known
 	checkpoints map[process.FileID]io.Closer // the probes for every process, by file
@@ -228,7 +229,10 @@ func (s *Session) prepare() error {
 }
 
 func (s *Session) load() error {
-	loaded, err := ledger.Load(ledger.Options{ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters, BoundaryRing: s.options.boundaryRing()})
+	if err := s.allowance.begin(s.fs); err != nil {
+		return err
+	}
+	loaded, err := ledger.Load(ledger.Options{Small: s.allowance.small, ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters, BoundaryRing: s.options.boundaryRing()})
 	if err != nil {
 		return err
 	}
@@ -249,6 +253,7 @@ func (o *Options) boundaryRing() int {
 
 // use takes a ledger over.
 func (s *Session) use(l kernelHalf) error {
+	s.allowance.loaded(l)
 	s.ledger, s.natives.kernel, s.devices.kernel, s.searches.kernel = l, l, l, l
 	s.natives.naming.done = func() { _ = l.Wake() }
 	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {

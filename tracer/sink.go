@@ -13,6 +13,9 @@ import (
 
 // Change queues a value of the change stream.
 func (s *Session) Change(c *event.Change) {
+	if s.allowance.isCrowded(len(s.queue) - s.next) {
+		return
+	}
 	if len(s.changes) == cap(s.changes) {
 		s.changes = make([]event.Change, 0, 512)
 	}

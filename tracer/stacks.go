@@ -34,7 +34,7 @@ const (
 
 // Code keeps a code object for the stacks that follow.
 func (s *Session) Code(c *ledger.Code) {
-	if t := s.target(int(c.PID)); t != nil && t.python != nil {
+	if t := s.target(int(c.PID)); t != nil && t.python != nil && s.allowance.given == "" {
 		s.codes.add(t.python, c)
 	}
 }
@@ -72,6 +72,9 @@ func (p *python) wholeTable(c *ledger.Code) []byte {
 
 // Stack turns a stack's instructions into lines, and queues it.
 func (s *Session) Stack(from *ledger.Stack) {
+	if s.allowance.given != "" {
+		return
+	}
 	out := s.codes.stack(from, &s.cells)
 	s.queue = append(s.queue, out)
 	s.natives.keep(s.options.Native, out)

@@ -144,7 +144,7 @@ func (o *AuditOptions) conclude(a *model.Audit, s *session) error {
 	if s.trouble != nil {
 		return errIncomplete
 	}
-	return nil
+	return s.endedEarly()
 }
 
 func (o *AuditOptions) print(w io.Writer, a *model.Audit) error {

@@ -36,6 +36,9 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 	if s.trouble != nil {
 		return errIncomplete
 	}
+	if err := s.endedEarly(); err != nil {
+		return err
+	}
 	note, err := s.options.Strict.judge(r)
 	if note != "" {
 		fmt.Fprintf(s.console.err, "tracer: %s\n", note)

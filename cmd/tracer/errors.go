@@ -75,6 +75,9 @@ func explain(err error) (status int, message string) {
 	if status, message, ok := noTerminal(err); ok {
 		return status, message
 	}
+	if status, message, ok := noRoom(err); ok {
+		return status, message
+	}
 	switch {
 	case errors.As(err, &elsewhere):
 		_, message = explain(elsewhere.why)

@@ -126,6 +126,7 @@ type session struct {
 	last     *lastLook
 	running  *tracer.Session // the source, where it is live
 	garbage  garbage
+	thrift   thrift
 	hub      *companion.Hub // nil where notebooks are told nothing
 	asked    *asked         // likewise
 	both     *both          // nil unless the report says what leaks, too
@@ -222,6 +223,7 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 			s.take(e)
 		}
 		s.garbage.pace()
+		s.thrift.pace(s)
 		if pending() {
 			continue
 		}

@@ -97,6 +97,7 @@ func (v *view) update() error {
 	if v.options.NoSource {
 		g = report.GlanceWithoutSource(g)
 	}
+	g.Own = ownMemory(v.session.running)
 	g.GPUs, g.Slower = modelGPUs(v.session), slower(v.session.running, words.DearProbes)
 	v.glance = g
 	v.next = began.Add(max(soonestAgain, glanceShare*time.Since(began)))

@@ -174,6 +174,27 @@ func (p *page) slower(g *model.Glance) {
 	}
 }
 
+// own says what the tracer itself takes, and how much is left for it. On a low screen there is room for it only where that is little.
+func (p *page) own(g *model.Glance) {
+	o := g.Own
+	if o == nil {
+		return
+	}
+	style, line := Dim, escape.Pad("tracer", nameCells, false)+words.Bytes(o.Resident)+" itself, "+words.Bytes(o.Kernel)+" in Linux"
+	if o.Limit > 0 {
+		line += " · " + words.Bytes(o.Left) + " left of " + words.Bytes(o.Limit) + ": " + escape.OneLine(o.LimitBy, false, maxLimitText)
+		if o.Left < o.Limit/8 {
+			style = Warn
+		}
+	}
+	if !p.low || style == Warn {
+		p.add(Span{line, style})
+	}
+}
+
+// maxLimitText is how much of a limit's name is shown, in cells: control groups have long ones.
+const maxLimitText = 300
+
 // Bounds of what slows the target down: lines, and cells of one.
 const (
 	maxSlower     = 3

@@ -71,6 +71,7 @@ func Screen(g *model.Glance, s *State, width, height int) []Row {
 		p.figures(g, k)
 		p.lacks(g, k)
 		p.slower(g)
+		p.own(g)
 		if !p.low {
 			p.add()
 		}
@@ -94,6 +95,7 @@ func Text(g *model.Glance, s *State, width int) string {
 			p.title(g, k)
 			p.lacks(g, k)
 			p.slower(g)
+			p.own(g)
 		}
 		p.add()
 		p.cell(g, k)

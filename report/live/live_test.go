@@ -31,6 +31,7 @@ func glance() *model.Glance {
 	}
 	g := &model.Glance{
 		Schema: model.GlanceSchema, ElapsedNS: 192_000_000_000, Cells: 7,
+		Own:  &model.OwnMemory{Resident: 64 * mib, Kernel: 70 * mib, Limit: 1 << 30, Left: 800 * mib, LimitBy: "memory.max of control group /a" + hostile},
 		GPUs: []model.GPU{{Index: 1, Memory: 16 << 30, Name: "NVIDIA T4" + hostile}},
 		Lacks: model.Lacks{
 			Reasons: []string{"12 of 4,000 changes did not reach the tracer"}, SteppedDown: []string{"cpu.numpy", "stacks"}, Made: 4000, Delivered: 3988,

@@ -34,6 +34,7 @@ type Options struct {
 	Heap         bool // make room for malloc's blocks: 32 MiB and 96 bytes a block
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
 	Counters     bool // page faults and switches are read at boundaries
+	Small        bool // tables and rings for a program that may take little memory: see [smallTables]
 	OldLoops     bool // go round as kernels before 5.17 make it necessary, for tests
 
 	// for tests
@@ -115,12 +116,7 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 
 // configure sets the constants and sizes that depend on the kernel, before loading.
 func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) error {
-	if o.ChangeRing == 0 {
-		o.ChangeRing = 4 << 20
-	}
-	if o.BoundaryRing == 0 {
-		o.BoundaryRing = 4 << 20
-	}
+	o.sizes(spec)
 	spec.Maps["changes"].MaxEntries = uint32(o.ChangeRing)
 	spec.Maps["boundaries"].MaxEntries = uint32(o.BoundaryRing)
 	if !o.Heap {

@@ -25,6 +25,9 @@ type Cgroup struct {
 	Peak int64
 	// Cache is the part of Usage that the kernel takes back before it kills: pages of files that are not in tmpfs, locked or to be written first.
 	Cache int64
+	// Above is the least limit of this group and of all above it, also of those that cannot be seen from here (hierarchical_memory_limit of version 1);
+	// NoLimit where there is none, or where that is not told: version 2.
+	Above int64
 	// OOMKills is how many processes the OOM killer has ended in it; in version 2 with the groups below.
 	OOMKills int64
 	// OOMs is how often its own limit left nothing else than to kill, where the kernel counts that: version 2, since Linux 5.2 (memory.events.local).
@@ -213,7 +216,7 @@ func cgroupsUpwards(mount, above, below string, version int) (out []Cgroup) {
 }
 
 func readCgroup(dir string, version int) (c Cgroup, ok bool) {
-	c = Cgroup{Version: version, Limit: NoLimit, High: NoLimit, dir: dir}
+	c = Cgroup{Version: version, Limit: NoLimit, High: NoLimit, Above: NoLimit, dir: dir}
 	if version == 1 {
 		return c, c.readVersion1(dir)
 	}
@@ -230,6 +233,9 @@ func (c *Cgroup) readVersion1(dir string) bool {
 	}
 	c.Peak, _ = cgroupBytes(dir, "memory.max_usage_in_bytes")
 	stat := cgroupKeys(dir, "memory.stat")
+	if above, told := stat["hierarchical_memory_limit"]; told && above < unlimited1 {
+		c.Above = above
+	}
 	c.Cache = stat["total_active_file"] + stat["total_inactive_file"] - stat["total_dirty"] - stat["total_writeback"]
 	c.Cache = min(max(c.Cache, 0), c.Usage)
 	c.OOMKills = cgroupKeys(dir, "memory.oom_control")["oom_kill"]

@@ -88,8 +88,8 @@ func TestCgroupsOfVersion2(t *testing.T) {
 	tree := cgroupTree(t, "0::/user/kernel/thread\n", mount2, version2Files)
 	got, err := tree.MemoryCgroups(7)
 	want := []Cgroup{
-		{Version: 2, Path: "/user/kernel", Limit: NoLimit, High: 500000000, Usage: 400000000, Peak: 450000000},
-		{Version: 2, Path: "/user", Limit: 1 << 30, High: NoLimit, Usage: 700000000, Cache: 135, OOMKills: 3},
+		{Version: 2, Path: "/user/kernel", Limit: NoLimit, High: 500000000, Above: NoLimit, Usage: 400000000, Peak: 450000000},
+		{Version: 2, Path: "/user", Limit: 1 << 30, High: NoLimit, Above: NoLimit, Usage: 700000000, Cache: 135, OOMKills: 3},
 	}
 	if err != nil || !reflect.DeepEqual(withoutDirs(got), want) {
 		t.Fatalf("%+v, %v; want %+v", got, err, want)
@@ -110,7 +110,7 @@ var version1Files = map[string]string{
 	"v1/docker/memory.limit_in_bytes":       "629145600",
 	"v1/docker/memory.use_hierarchy":        "1",
 	"v1/docker/memory.max_usage_in_bytes":   "700",
-	"v1/docker/memory.stat":                 "cache 5\ntotal_active_file 900\ntotal_inactive_file 50\ntotal_dirty 1\ntotal_writeback 0",
+	"v1/docker/memory.stat":                 "cache 5\nhierarchical_memory_limit 524288000\ntotal_active_file 900\ntotal_inactive_file 50\ntotal_dirty 1\ntotal_writeback 0",
 	"v1/docker/memory.oom_control":          "oom_kill_disable 0\nunder_oom 0\noom_kill 4",
 	"v1/docker/abc/memory.usage_in_bytes":   "500",
 	"v1/docker/abc/memory.limit_in_bytes":   "9223372036854710272",
@@ -123,12 +123,12 @@ var version1Files = map[string]string{
 }
 
 func TestCgroupsOfVersion1(t *testing.T) {
-	docker := Cgroup{Version: 1, Path: "/docker", Limit: 600 << 20, High: NoLimit, Usage: 600, Peak: 700, Cache: 600, OOMKills: 4}
-	root := Cgroup{Version: 1, Path: "/", Limit: NoLimit, High: NoLimit, Usage: 8000000000}
+	docker := Cgroup{Version: 1, Path: "/docker", Limit: 600 << 20, High: NoLimit, Above: 500 << 20, Usage: 600, Peak: 700, Cache: 600, OOMKills: 4}
+	root := Cgroup{Version: 1, Path: "/", Limit: NoLimit, High: NoLimit, Above: NoLimit, Usage: 8000000000}
 	// A hybrid machine, as systemd makes it: the controller is in version 1.
 	tree := cgroupTree(t, "9:name=systemd:/x\n4:cpu,memory:/docker/abc\n0::/user\n", mount2+mount1, version1Files)
 	got, err := tree.MemoryCgroups(7)
-	want := []Cgroup{{Version: 1, Path: "/docker/abc", Limit: NoLimit, High: NoLimit, Usage: 500}, docker, root}
+	want := []Cgroup{{Version: 1, Path: "/docker/abc", Limit: NoLimit, High: NoLimit, Above: NoLimit, Usage: 500}, docker, root}
 	if err != nil || !reflect.DeepEqual(withoutDirs(got), want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}

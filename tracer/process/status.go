@@ -23,6 +23,7 @@ type Status struct {
 
 	// Sizes the kernel keeps. VmData is mm->data_vm and page-exact. The resident figures are kept per CPU since
 	// Linux 6.2 and may be off by a batch of pages for each CPU, depending on the kernel.
+	AddressSpaceBytes  int64 // VmSize: everything that is mapped
 	DataBytes          int64 // VmData: private writable memory
 	ResidentBytes      int64 // VmRSS: anonymous + file + shared
 	ResidentAnonBytes  int64 // RssAnon
@@ -81,6 +82,8 @@ func (st *Status) set(key string, values [][]byte) bool {
 		return setHex(&st.Ignored, values)
 	case "SigCgt":
 		return setHex(&st.Caught, values)
+	case "VmSize":
+		return setKiB(&st.AddressSpaceBytes, values)
 	case "VmData":
 		return setKiB(&st.DataBytes, values)
 	case "VmRSS":

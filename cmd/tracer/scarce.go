@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"ipytracer/attribution"
+	"ipytracer/model"
+	"ipytracer/tracer"
+	"ipytracer/tracer/footprint"
+	"ipytracer/words"
+)
+
+// thrift has a session stay below the limit on the tracer's own memory.
+type thrift struct{ events int }
+
+const thriftInterval = 1 << 8 // events
+
+// pace is called at each event, and looks now and then. Where the session gives up to find out who allocated, what is known of that is forgotten. An audit, which is about
+// nothing else, keeps what it has.
+func (t *thrift) pace(s *session) {
+	if t.events++; t.events%thriftInterval != 0 && (s.running == nil || s.running.Pending()) || s.running == nil {
+		return
+	}
+	why := tracer.Economize(s.running)
+	if why == "" {
+		return
+	}
+	if s.both != nil {
+		s.tracker, s.both = s.both.reports, nil
+		s.asked.shared = false
+	}
+	if s.asked != nil {
+		s.asked.giveUp()
+	}
+	if tracker, ok := s.tracker.(*attribution.Tracker); ok {
+		attribution.GiveUp(tracker, why)
+	}
+	footprint.Collect()
+	fmt.Fprintf(s.console.err, "tracer: %s\n", why)
+}
+
+// endedEarlyError says that a session has ended by itself, with its report.
+type endedEarlyError string
+
+func (e endedEarlyError) Error() string { return string(e) }
+
+// endedEarly is that error of a live session, nil for none.
+func (s *session) endedEarly() error {
+	if why := tracer.EndedEarly(s.running); why != "" {
+		return endedEarlyError(why + "; what it has seen is in the report")
+	}
+	return nil
+}
+
+// noRoom words why a session cannot begin in the memory that the tracer may take; ok is false for other errors.
+func noRoom(err error) (status int, message string, ok bool) {
+	var small *footprint.TooSmallError
+	if !errors.As(err, &small) {
+		return 0, "", false
+	}
+	b := &small.Bound
+	return statusCannotTrace, fmt.Sprintf("the tracer itself may not take enough memory here: %s is %s, of which %s are left, and a session takes %s at least; raise it, or start the tracer outside of it",
+		b.Name, words.Bytes(b.Bytes), words.Bytes(b.Room()), words.Bytes(small.Needs)), true
+}
+
+// ownMemory is what the tracer takes and may take.
+func ownMemory(running *tracer.Session) *model.OwnMemory {
+	f := tracer.Footprint(running)
+	if f.Resident == 0 {
+		return nil
+	}
+	own := &model.OwnMemory{Resident: f.Resident, Kernel: f.Kernel}
+	if b := f.Bound; b != nil {
+		own.Limit, own.LimitBy, own.Left = b.Bytes, b.Name, b.Room()
+	}
+	return own
+}

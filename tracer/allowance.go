@@ -1,0 +1,222 @@
+package tracer
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/tracer/footprint"
+	"ipytracer/tracer/process"
+	"ipytracer/words"
+)
+
+// allowance is what memory the program may take, and what the session gives up to stay below that: who allocated first, in the end its own future. The figures that it
+// has stand, and there is a report.
+type allowance struct {
+	meter     *footprint.Meter // nil: nothing is measured
+	last      footprint.Footprint
+	looked    time.Time
+	collected time.Time
+	had       int64  // of Go's memory in use, when looked
+	small     bool   // tables and rings are small, and so is what waits here
+	given     string // why attribution was given up; "" while it was not
+}
+
+const (
+	// leastRoom and roomOfCPU are the least that a session takes with small tables, in bytes: of a kernel with IPython and NumPy of which nobody knows who allocated
+	// (TestSmallControlGroup). roomForAll is what one takes with tables of the usual sizes and some thousand stacks.
+	leastRoom, roomOfCPU = 54 << 20, 512 << 10
+	roomForAll           = 256 << 20
+	// kernelTakes and smallTakes are what Linux takes for the kernel half as it is loaded, in bytes: maps, programs, what their verification takes meanwhile.
+	kernelTakes, smallTakes = 96 << 20, 36 << 20
+
+	soonestLook = 50 * time.Millisecond // after the last one, but where Go's memory grows
+	latestLook  = 10 * time.Second
+	grownMuch   = 1 << 20 // bytes of Go's memory
+	nearShare   = 8       // of a bound: where less is left, attribution is given up; where half of that, the session ends
+	leastNear   = 6 << 20 // but so much at least, in bytes
+	mostNear    = 64 << 20
+	manyMargins = 4
+
+	roomForLook   = 32 << 20 // that a look at objects takes, in bytes, besides what it knows of each object
+	bytesOfObject = 160      // which it does of each
+	leastObjects  = 100_000  // fewer are not worth a look: a Python with NumPy has as many
+
+	mostWaiting = 1 << 16 // changes that wait to be handed out where memory is scarce
+)
+
+// begin finds out how much may be taken, in front of all that takes much. It fails with a [footprint.TooSmallError].
+func (a *allowance) begin(fs process.FS) error {
+	a.meter = footprint.New(fs, nil)
+	a.last, a.looked = a.meter.Look(), time.Now()
+	b := a.last.Bound
+	if b == nil {
+		return nil
+	}
+	if least := int64(leastRoom + roomOfCPU*runtime.NumCPU()); b.Room() < least {
+		return &footprint.TooSmallError{Bound: *b, Needs: least}
+	}
+	kernel := int64(kernelTakes)
+	if a.small = b.Room() < roomForAll; a.small {
+		kernel = smallTakes
+	}
+	a.meter.KeepBelow(&a.last, a.margin()+kernel)
+	return nil
+}
+
+// loaded has the kernel half's memory counted from now on.
+func (a *allowance) loaded(k kernelHalf) {
+	if a.meter != nil {
+		a.meter.Kernel(k.Memory)
+		a.look()
+	}
+}
+
+// close has Go's memory limit as it was.
+func (a *allowance) close() {
+	if a.meter != nil {
+		a.meter.Restore()
+	}
+}
+
+// margin is how much is to be left below the bound.
+func (a *allowance) margin() int64 {
+	if a.last.Bound == nil {
+		return 0
+	}
+	return min(max(a.last.Bound.Bytes/nearShare, leastNear), mostNear)
+}
+
+func (a *allowance) look() {
+	a.looked, a.had = time.Now(), footprint.InUse()
+	a.last = a.meter.Look()
+	a.meter.KeepBelow(&a.last, a.margin())
+}
+
+// due is when to look next where the kernel half could take what is left meanwhile: it grows with what a target allocates, whether anything is handed out or not. The zero
+// time: there is no hurry.
+func (a *allowance) due() time.Time {
+	if b := a.last.Bound; b == nil || b.Room() > manyMargins*a.margin() {
+		return time.Time{}
+	}
+	return a.looked.Add(soonestLook)
+}
+
+// isDue reports whether it is time to look: not often where there is no bound.
+func (a *allowance) isDue() bool {
+	since := time.Since(a.looked)
+	if a.last.Bound == nil {
+		return since >= latestLook
+	}
+	return since >= soonestLook || footprint.InUse()-a.had >= grownMuch
+}
+
+// refresh looks, if it is time.
+func (a *allowance) refresh() {
+	if a.meter != nil && a.isDue() {
+		a.look()
+	}
+}
+
+// isNear reports whether less than a part of the margin is left once Go's collector has done what it can.
+func (a *allowance) isNear(part int64) bool {
+	if !a.last.Near(a.margin()/part) || time.Since(a.collected) < soonestLook {
+		return false
+	}
+	footprint.Collect()
+	a.collected = time.Now()
+	a.look()
+	return a.last.Near(a.margin() / part)
+}
+
+// isCrowded reports whether no more changes are to wait. One that does not is missing from the stream, as one is that the ring had no room for: no peak depends on it.
+func (a *allowance) isCrowded(waiting int) bool { return a.small && waiting >= mostWaiting }
+
+// Economize has a session stay below the limit on this program's memory, which is to be asked every few hundred events. Where the session comes near it, it gives up to find
+// out who allocated, and gaveUp says so in a sentence, once: whoever keeps what it found out is to let that go. Where it comes near it again, it ends by itself
+// ([EndedEarly]). It is for the goroutine that calls [Session.Next].
+func Economize(s *Session) (gaveUp string) {
+	a := &s.allowance
+	a.refresh()
+	switch {
+	case a.meter == nil:
+	case a.given == "" && a.isNear(1):
+		a.given = a.says() + ": who allocated is not known; every figure stands"
+		s.certificate.leavesUnnamed("%s", a.given)
+		giveUpAttribution(s)
+		return a.given
+	case a.given != "" && s.stopped == "" && a.isNear(2):
+		s.end.early = a.says() + ": the session has ended by itself"
+		s.stopped = s.end.early
+	}
+	return ""
+}
+
+// says names the bound.
+func (a *allowance) says() string {
+	b := a.last.Bound
+	return fmt.Sprintf("the tracer came near the limit on its own memory (%s: %s)", clean(b.Name), words.Bytes(b.Bytes))
+}
+
+// allow says how many objects can be looked at in the memory that is left.
+func (l *lastLook) allow(a *allowance) {
+	if a.meter == nil {
+		return
+	}
+	a.look()
+	if a.last.Bound == nil {
+		return
+	}
+	room := a.last.Bound.Room() - a.margin() - roomForLook
+	if room < leastObjects*bytesOfObject {
+		l.barred, l.asked = fmt.Sprintf("%s leaves the tracer %s", clean(a.last.Bound.Name), words.Bytes(a.last.Bound.Room())), false
+		return
+	}
+	l.objects = int(room / bytesOfObject / int64(max(1, len(l.targets))))
+}
+
+// Footprint is what this program takes and may take, a second ago at most. It is for the goroutine that calls [Session.Next].
+func Footprint(s *Session) footprint.Footprint {
+	if s == nil || s.allowance.meter == nil {
+		return footprint.Footprint{}
+	}
+	if time.Since(s.allowance.looked) > time.Second {
+		s.allowance.look()
+	}
+	return s.allowance.last
+}
+
+// EndedEarly says why a session ended by itself, for want of memory; "" where it did not.
+func EndedEarly(s *Session) string {
+	if s == nil {
+		return ""
+	}
+	return s.end.early
+}
+
+// giveUpAttribution lets go what the session knows of who allocates, and learns nothing more of it: the kernel half walks no stacks from now on.
+func giveUpAttribution(s *Session) {
+	s.options.NoStacks, s.options.Native, s.options.Holders = true, false, false
+	for _, t := range s.targets {
+		if t.gone || t.python == nil {
+			continue
+		}
+		interpreter, err := t.python.live.Address()
+		if err != nil {
+			interpreter = 0 // as before it has started
+		}
+		if err := s.tellPython(t, interpreter); err != nil {
+			s.log.Warn("stacks are walked on", "pid", t.pid, "error", err)
+		}
+	}
+	s.early.stop()
+	s.codes = codes{report: &s.certificate}
+	s.natives.letGo(s.targets)
+	s.live = live{}
+	for _, e := range s.queue[s.next:] { // what nobody wants any more
+		if stack, ok := e.(*event.Stack); ok && !s.natives.naming.holds(stack) {
+			stack.Frames = nil
+		}
+	}
+}
