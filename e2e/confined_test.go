@@ -56,7 +56,7 @@ func allThreads(t *testing.T, pid int, lines ...string) {
 const noCapability = "0000000000000000"
 
 // nothingMore are the lines of threads that can gain nothing.
-var nothingMore = []string{"CapInh:\t" + noCapability, "CapBnd:\t" + noCapability, "CapAmb:\t" + noCapability, "NoNewPrivs:\t1", "Seccomp:\t2"}
+var nothingMore = []string{"CapInh:\t" + noCapability, "CapAmb:\t" + noCapability, "NoNewPrivs:\t1", "Seccomp:\t2"}
 
 // started is the process that a tracer runs a hidden command of its own in.
 func started(t *testing.T, pid int, command string) process.Identity {

@@ -117,7 +117,7 @@ func TestNVMLHelper(t *testing.T) {
 	}
 	tr := attachIn(t, env, n.pid, "--native")
 	helper := started(t, tr.cmd.Process.Pid, nvmlhelper.Command).PID
-	none := []string{"CapInh:\t" + noCapability, "CapPrm:\t" + noCapability, "CapEff:\t" + noCapability, "CapBnd:\t" + noCapability, "NoNewPrivs:\t1"}
+	none := []string{"CapInh:\t" + noCapability, "CapPrm:\t" + noCapability, "CapEff:\t" + noCapability, "NoNewPrivs:\t1"}
 	allThreads(t, helper, none...)
 	if n.run("pass"); mapsNVML(t, helper) {
 		t.Error("the library is loaded, and nobody uses a GPU")

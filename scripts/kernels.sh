@@ -151,7 +151,7 @@ exec 3>/tmp/in
 while ! [ -e /tmp/ready ]; do sleep 1; done
 echo 'x = bytearray(20 << 20)' >&3
 exec 3>&-
-status=\$(grep -h "^Cap[EB]\|^NoNewPrivs\|^Seccomp:" /proc/\$tracer/task/*/status | sort -u | tr -d '\t' | tr '\n' ' ')
+status=\$(grep -h "^CapEff\|^NoNewPrivs\|^Seccomp:" /proc/\$tracer/task/*/status | sort -u | tr -d '\t' | tr '\n' ' ')
 wait \$tracer
 echo "== confined \$status \$(grep -o '"complete": *[a-z]*' /tmp/confined.json) \$(grep -o '"kind": *"cell"' /tmp/confined.json | head -n 1)"
 INIT

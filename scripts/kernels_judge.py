@@ -102,7 +102,7 @@ def memory():
 
 
 def confined():
-    held = re.search(r'CapBnd:0+ CapEff:([0-9a-f]+) NoNewPrivs:1 Seccomp:2 +"complete": *true "kind": *"cell"', said("confined"))
+    held = re.search(r'CapEff:([0-9a-f]+) NoNewPrivs:1 Seccomp:2 +"complete": *true "kind": *"cell"', said("confined"))
     known = {"0000000000000000": "no capability", "000000c000000000": "BPF and PERFMON", "000000c000200000": "BPF, PERFMON and SYS_ADMIN"}
     if held and held[1] in known:
         return known[held[1]]

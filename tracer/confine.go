@@ -63,9 +63,6 @@ func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)
 	if err := become(r.User, keep); err != nil {
 		return err
 	}
-	if err := confine.NoNewPrivileges(); err != nil {
-		return err
-	}
 	for _, err := range []error{confine.OnlyPaths(paths(r)), confine.Allow(allowed)} {
 		switch {
 		case errors.Is(err, confine.ErrNoLandlock), errors.Is(err, confine.ErrNoFilter):
@@ -87,11 +84,7 @@ func become(u *userfile.User, keep []uint) error {
 			return err
 		}
 	}
-	err := confine.KeepCapabilities(keep...)
-	if errors.Is(err, confine.ErrBounding) { // nothing is gained all the same, without new privileges
-		return nil
-	}
-	return err
+	return confine.KeepCapabilities(keep...)
 }
 
 // kept are the capabilities that the session cannot do without on this kernel, and why: before Linux 5.19 the maps, where

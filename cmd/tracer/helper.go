@@ -54,10 +54,7 @@ func confineHelper(signals bool) error {
 	if signals {
 		keep = append(keep, unix.CAP_KILL)
 	}
-	if err := confine.KeepCapabilities(keep...); err != nil && !errors.Is(err, confine.ErrBounding) {
-		return err
-	}
-	if err := confine.NoNewPrivileges(); err != nil {
+	if err := confine.KeepCapabilities(keep...); err != nil {
 		return err
 	}
 	rules := slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,

@@ -24,10 +24,7 @@ func (s *session) seclude() error {
 	} else {
 		err = confine.KeepCapabilities()
 	}
-	if err != nil && !errors.Is(err, confine.ErrBounding) {
-		return err
-	}
-	if err := confine.NoNewPrivileges(); err != nil {
+	if err != nil {
 		return err
 	}
 	var paths confine.Paths

@@ -91,10 +91,7 @@ func seclude(who *invoker.Invoker) error {
 	} else {
 		err = confine.KeepCapabilities()
 	}
-	if err != nil && !errors.Is(err, confine.ErrBounding) {
-		return err
-	}
-	if err := confine.NoNewPrivileges(); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := confine.OnlyPaths(confine.Paths{}); err != nil && !errors.Is(err, confine.ErrNoLandlock) {

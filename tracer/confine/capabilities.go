@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
@@ -12,26 +11,21 @@ import (
 // sets are the capabilities of a thread, 32 to a word (capset(2)).
 type sets [2]unix.CapUserData
 
-// KeepCapabilities gives up, in all threads and for good, every capability but some, of which it keeps what there is. The inheritable and
-// ambient sets are empty then, and the bounding set is, unless the error is [ErrBounding].
+// KeepCapabilities gives up, in all threads and for good, every capability but some, of which it keeps what there is, and forbids new
+// privileges ([NoNewPrivileges]). The inheritable and ambient sets are empty then.
+//
+// The bounding set stays as it is: it limits what a program gains by being executed, which is nothing without new privileges. What it has is then
+// cut down to what there was before (cap_bprm_creds_from_file, security/commoncap.c). To empty the set takes a system call for each of its 41
+// capabilities in each thread, one after the other.
 func KeepCapabilities(keep ...uint) error {
 	now, err := capabilities()
 	if err != nil {
 		return err
 	}
-	// A thread that has taken some out of effect would be told otherwise than the rest, and psx ends a program whose threads differ.
-	if err := setCapabilities(now); err != nil {
+	if err := NoNewPrivileges(); err != nil {
 		return err
 	}
-	bounding := emptyBounding()
-	if bounding != nil && !errors.Is(bounding, ErrBounding) {
-		return bounding
-	}
-	// Ambient capabilities are inheritable ones and go with them (capabilities(7)).
-	if err := setCapabilities(now.only(keep)); err != nil {
-		return err
-	}
-	return bounding
+	return setCapabilities(now.only(keep)) // ambient capabilities are inheritable ones and go with them (capabilities(7))
 }
 
 // WithholdCapabilities makes programs that are started get none of this one's capabilities, by inheritance or as ambient ones, which are
@@ -97,24 +91,4 @@ func setCapabilities(s sets) error {
 		return fmt.Errorf("set the capabilities: %w", errno)
 	}
 	return nil
-}
-
-// emptyBounding drops whatever this kernel knows from the bounding set; it is asked until it knows no further one.
-func emptyBounding() error {
-	for c := uintptr(0); ; c++ {
-		in, _, errno := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_CAPBSET_READ, c, 0)
-		if errno != 0 {
-			return nil
-		}
-		if in == 0 {
-			continue
-		}
-		_, _, errno = psx.Syscall3(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0)
-		if errno == unix.EPERM {
-			return ErrBounding
-		}
-		if errno != 0 {
-			return fmt.Errorf("drop capability %d from the bounding set: %w", c, errno)
-		}
-	}
 }

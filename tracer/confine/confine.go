@@ -8,16 +8,11 @@
 package confine
 
 import (
-	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
-
-// ErrBounding says that the bounding set could not be emptied: that takes CAP_SETPCAP. What it is for, that a program gains nothing by
-// being executed, holds all the same after [NoNewPrivileges].
-var ErrBounding = errors.New("the bounding set cannot be emptied without CAP_SETPCAP")
 
 // NoNewPrivileges makes no program that this one might execute gain anything by it: neither set-user-id nor capabilities of files count
 // (PR_SET_NO_NEW_PRIVS).

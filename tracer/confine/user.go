@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"errors"
 	"fmt"
 	"syscall"
 
@@ -10,9 +9,9 @@ import (
 )
 
 // Become makes this program, in all its threads and for good, one of a user, with groups besides the user's own, and without any
-// capability. It needs to be root, or that user.
+// capability or new privileges ([NoNewPrivileges]). It needs to be root, or that user.
 func Become(uid, gid uint32, groups []uint32) error {
-	if err := KeepCapabilities(unix.CAP_SETUID, unix.CAP_SETGID); err != nil && !errors.Is(err, ErrBounding) {
+	if err := KeepCapabilities(unix.CAP_SETUID, unix.CAP_SETGID); err != nil { // which are in effect in all threads then
 		return err
 	}
 	if syscall.Geteuid() == 0 {
@@ -26,10 +25,7 @@ func Become(uid, gid uint32, groups []uint32) error {
 	if err := syscall.Setresuid(int(uid), int(uid), int(uid)); err != nil {
 		return fmt.Errorf("become user %d: %w", uid, err)
 	}
-	if err := KeepCapabilities(); err != nil && !errors.Is(err, ErrBounding) {
-		return err
-	}
-	return NoNewPrivileges()
+	return setCapabilities(sets{})
 }
 
 func setGroups(groups []uint32) error {

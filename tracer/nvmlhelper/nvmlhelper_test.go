@@ -172,7 +172,7 @@ func TestRights(t *testing.T) {
 			continue
 		}
 		none := "0000000000000000\n"
-		for _, want := range []string{"CapInh:\t" + none, "CapPrm:\t" + none, "CapEff:\t" + none, "CapBnd:\t" + none, "CapAmb:\t" + none,
+		for _, want := range []string{"CapInh:\t" + none, "CapPrm:\t" + none, "CapEff:\t" + none, "CapAmb:\t" + none,
 			"NoNewPrivs:\t1\n", "Seccomp:\t2\n", "Uid:\t65534\t65534\t65534\t65534\n", "Gid:\t65534\t65534\t65534\t65534\n", "Groups:\t \n"} {
 			if !strings.Contains(string(status), want) {
 				t.Errorf("no %q in\n%s", want, status)

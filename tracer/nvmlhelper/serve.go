@@ -89,10 +89,7 @@ func withoutRights(as *userfile.User) error {
 	if as != nil {
 		return confine.Become(as.UID, as.GID, as.Groups)
 	}
-	if err := confine.KeepCapabilities(); err != nil && !errors.Is(err, confine.ErrBounding) {
-		return err
-	}
-	return confine.NoNewPrivileges()
+	return confine.KeepCapabilities()
 }
 
 func (s *server) answer(questions <-chan uint32) {
