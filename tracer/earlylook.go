@@ -89,7 +89,7 @@ func (l *lastLook) looked(pid int, began time.Time, used time.Duration) *event.L
 
 // lookBeside is a look at some Pythons while the session goes on: with all of its own.
 func (s *Session) lookBeside(which func(*target) bool) *lastLook {
-	look := &lastLook{fs: s.fs, log: s.log, report: &certificate{}, interpreters: &interpreters{fs: s.fs}, live: &live{}}
+	look := &lastLook{fs: s.fs, log: s.log, report: &certificate{}, interpreters: &interpreters{fs: s.fs, analyses: &s.analyses}, live: &live{}}
 	for _, t := range s.targets {
 		if t.gone || t.python == nil || t.python.live == nil || !which(t) {
 			continue
@@ -115,7 +115,7 @@ func (s *Session) begins(look *lastLook, do func() func() []event.Event) bool {
 		runtime.LockOSThread() // whose processor time is counted
 		defer runtime.UnlockOSThread()
 		found := do()
-		look.interpreters.close()
+		look.interpreters.known = nil
 		debug.FreeOSMemory()
 		done <- found
 		_ = kernel.Wake()
