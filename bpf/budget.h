@@ -224,13 +224,16 @@ static __noinline __u32 step_down(__u32 root, __u64 now)
 	return c.group;
 }
 
-/* The stack is short where this is called: the occasion has a place of its own, which nobody else has until user space
- * puts the group back. */
+/*
+ * Looks at an account that is below the floor. The stack is short where this is called: the occasion has a place of its
+ * own, which nobody else has until user space puts the group back.
+ */
 __attribute__((noinline)) int look_at_credit(__u32 slot)
 {
 	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
 
-	if (!p)
+	if (!r || !exchange(&r->due, 0)) /* another CPU has */
 		return 0;
 	__u32 group = step_down(p->root, bpf_ktime_get_ns()), key = p->root * GROUPS + group;
 	struct occasion *why = group < GROUPS ? (void *)bpf_map_lookup_elem(&steps, &key) : NULL;
@@ -240,14 +243,28 @@ __attribute__((noinline)) int look_at_credit(__u32 slot)
 	why->slot = slot;
 	why->group = group;
 	why->inputs = -1;
-	struct root *r = root_of(p);
-	if (!draw_boundary(why) && r) /* user space does not hear of it, and would not put it back */
+	if (!draw_boundary(why)) /* user space does not hear of it, and would not put it back */
 		__sync_fetch_and_and(&r->down, ~(1u << (group & (GROUPS - 1))));
 	return 0;
 }
 
+/* The same as a program, for those at uprobes: see calls.h. */
+SEC("uprobe")
+int settle_account(struct pt_regs *regs)
+{
+	__u32 slot = current_slot();
+
+	return slot == NO_SLOT ? 0 : look_at_credit(slot);
+}
+
+/* Whether an account is to be looked at. */
+static __always_inline bool is_due(struct root *r)
+{
+	return *(volatile __u32 *)&r->due;
+}
+
 /* Takes a price from the account. */
-static __always_inline void pay(struct root *r, __u32 slot, __u32 which, __u64 price)
+static __always_inline void pay(struct root *r, __u32 which, __u64 price)
 {
 	which &= GROUPS - 1;
 	price >>= group_shift[which] & 31;
@@ -256,12 +273,14 @@ static __always_inline void pay(struct root *r, __u32 slot, __u32 which, __u64 p
 	fetch_add(&r->spent[which], price);
 	__s64 left = fetch_add(&r->credit, -price) - price;
 	if (left < *(volatile __s64 *)&r->floor && !is_down(r, which))
-		look_at_credit(slot);
+		*(volatile __u32 *)&r->due = 1;
 }
 
-/* Counts a hit of a probe group at a site with this cookie, which is paid at so many eighths of its price. False while
- * the group is stepped down. */
-static __always_inline bool spend_eighths(__u32 which, __u32 slot, __u64 cookie, __u32 eighths)
+/*
+ * Counts a hit of a probe group at a site with this cookie, which is paid at so many eighths of its price, and looks at
+ * the account where that is due, unless ctx is NULL: then the next hit does. False while the group is stepped down.
+ */
+static __always_inline bool spend_eighths(void *ctx, __u32 which, __u32 slot, __u64 cookie, __u32 eighths)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -270,13 +289,15 @@ static __always_inline bool spend_eighths(__u32 which, __u32 slot, __u64 cookie,
 	fetch_add(&group_hits[which], 1);
 	if (!r)
 		return false;
-	pay(r, slot, which, (__u64)hit_price[which * SITE_KINDS + (cookie >> SITE_STEPPED)] * eighths / EIGHTHS);
+	pay(r, which, (__u64)hit_price[which * SITE_KINDS + (cookie >> SITE_STEPPED)] * eighths / EIGHTHS);
+	if (ctx && is_due(r))
+		call(ctx, SETTLE_ACCOUNT);
 	return !is_down(r, which);
 }
 
-static __always_inline bool spend(__u32 which, __u32 slot, __u64 cookie)
+static __always_inline bool spend(void *ctx, __u32 which, __u32 slot, __u64 cookie)
 {
-	return spend_eighths(which, slot, cookie, EIGHTHS);
+	return spend_eighths(ctx, which, slot, cookie, EIGHTHS);
 }
 
 /* The time, where there is a budget that wants to know what something takes. */
@@ -285,7 +306,7 @@ static __always_inline __u64 start_watch(void)
 	return budget_share ? bpf_ktime_get_ns() : 0;
 }
 
-/* Pays for what took from that time on. */
+/* Pays for what took from that time on. The next hit looks at the account, if that is due. */
 static __always_inline void pay_for(__u32 which, __u32 slot, __u64 from)
 {
 	struct process *p = from ? process_at(slot) : NULL;
@@ -294,7 +315,7 @@ static __always_inline void pay_for(__u32 which, __u32 slot, __u64 from)
 	if (!r)
 		return;
 	__u64 took = bpf_ktime_get_ns() - from;
-	pay(r, slot, which, took > LONGEST_WALK ? LONGEST_WALK : took);
+	pay(r, which, took > LONGEST_WALK ? LONGEST_WALK : took);
 }
 
 /* A hit that may be made up, at a time that may be: for tests. */

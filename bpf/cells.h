@@ -291,52 +291,37 @@ static __always_inline int compiled_by(__u32 slot, struct python *py, __u64 file
 	return COMPILED_NOTHING;
 }
 
-/* Py_CompileStringObject(const char *source, PyObject *file, int start, PyCompilerFlags *flags, int optimize) */
+/*
+ * Py_CompileStringObject(const char *source, PyObject *file, int start, PyCompilerFlags *flags, int optimize), or with
+ * COMPILE_AUDITED in the cookie PySys_Audit("compile", "yO", const char *source, PyObject *file), at its call: where a
+ * build compiles without that function. Neither start symbol nor flags are known there; the frames tell whether it is a
+ * cell's text.
+ */
 SEC("uprobe")
 int cell_compile(struct pt_regs *regs)
 {
-	__u32 slot = current_slot(), flags = 0;
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	__u32 slot = current_slot(), flags = ONLY_AST;
+	__u32 audited = cookie & COMPILE_AUDITED;
+	/* The verifier allows no computed offset into the context. */
+	__u64 files[2] = { regs->si, regs->cx }, sources[2] = { regs->di, regs->dx };
 	struct name name = {};
-	__u64 source = regs->di;
 
-	if (slot == NO_SLOT || !spend(GROUP_CELL, slot, bpf_get_attach_cookie(regs)) ||
-	    (__u32)regs->dx != PY_FILE_INPUT)
+	if (slot == NO_SLOT || !spend(regs, GROUP_CELL, slot, cookie) || (!audited && (__u32)regs->dx != PY_FILE_INPUT))
 		return 0;
 	struct python *py = python_at(slot);
 	if (!py)
 		return 0;
-	int as = compiled_by(slot, py, regs->si, &name);
-	if (as == COMPILED_NOTHING)
+	int as = compiled_by(slot, py, files[audited], &name);
+	if (as == COMPILED_NOTHING || as == COMPILED_UNKNOWN)
 		return 0;
-	if (regs->cx && READ(flags, regs->cx))
+	if (!audited && regs->cx && READ(flags, regs->cx))
 		return 0;
-	if (!(flags & ONLY_AST) || as == COMPILED_UNKNOWN)
+	if (!(flags & ONLY_AST))
 		return 0;
 	/* The shell of IPython.embed() has the flags of the program around it. */
 	bool flagged = flags & DONT_IMPLY_DEDENT;
-	return open_cell(py, slot, source, name, flagged, !flagged);
-}
-
-/*
- * PySys_Audit("compile", "yO", const char *source, PyObject *file), at its call: where a build compiles without
- * Py_CompileStringObject. Neither start symbol nor flags are known there; the frames tell whether it is a cell's text.
- */
-SEC("uprobe")
-int cell_audit(struct pt_regs *regs)
-{
-	__u32 slot = current_slot();
-	struct name name = {};
-	__u64 source = regs->dx;
-
-	if (slot == NO_SLOT || !spend(GROUP_CELL, slot, bpf_get_attach_cookie(regs)))
-		return 0;
-	struct python *py = python_at(slot);
-	if (!py)
-		return 0;
-	int as = compiled_by(slot, py, regs->cx, &name);
-	if (as == COMPILED_NOTHING || as == COMPILED_UNKNOWN)
-		return 0;
-	return open_cell(py, slot, source, name, false, false);
+	return open_cell(py, slot, sources[audited], name, flagged, !flagged && !audited);
 }
 
 #endif

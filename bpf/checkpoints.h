@@ -10,33 +10,42 @@ struct checkpoint {
 	__u32 operation;
 };
 
-/* Moves what one process has on its devices off them, or back. */
+/* Moves what a process has on one device off it, or back. Returns how many devices that are. */
+__attribute__((noinline)) int device_checkpointed(__u32 slot, __u32 number, __u32 operation, bool first)
+{
+	struct device *d = device_at(slot, number);
+
+	if (!d)
+		return 0;
+	bool out = operation == CUDA_CHECKPOINT;
+	__s64 amount = out ? -d->value[DEVICE_DRIVER] : d->suspended;
+	struct device_move move = { .slot = slot,
+				    .number = number,
+				    .meter = DEVICE_DRIVER,
+				    .amount = amount,
+				    .size = amount,
+				    .flags = CHANGE_CALLER * (out ? CALLER_MOVED_OUT : CALLER_MOVED_BACK) };
+	d->suspended -= amount;
+	if (operation == CUDA_RESTORE)
+		d->suspended = 0;
+	if (amount || first) /* of nothing at least once: that it was suspended is worth knowing */
+		device_moves(&move);
+	return 1;
+}
+
+/* The same of all devices. */
 static __always_inline long checkpointed(__u32 slot, struct checkpoint *c)
 {
 	struct process *p = process_at(slot);
 
 	if (!p || !p->active || p->pid != (__s32)c->pid)
 		return 0;
-	bool told = false;
+	__u32 used = p->devices;
+	int told = 0;
+	FORGET(told);
 	for (__u32 number = 0; number < MAX_DEVICES; number++) {
-		struct device *d = p->devices & 1u << number ? device_at(slot, number) : NULL;
-		if (!d)
-			continue;
-		__s64 amount = c->operation == CUDA_CHECKPOINT ? -d->value[DEVICE_DRIVER] : d->suspended;
-		struct device_move move = { .slot = slot,
-					    .number = number,
-					    .meter = DEVICE_DRIVER,
-					    .amount = amount,
-					    .size = amount,
-					    .flags = CHANGE_CALLER * (c->operation == CUDA_CHECKPOINT
-									      ? CALLER_MOVED_OUT
-									      : CALLER_MOVED_BACK) };
-		d->suspended -= amount;
-		if (c->operation == CUDA_RESTORE)
-			d->suspended = 0;
-		if (amount || !told) /* of nothing at least once: that it was suspended is worth knowing */
-			device_moves(&move);
-		told = true;
+		if (used & 1u << number)
+			told += device_checkpointed(slot, number, c->operation, !told);
 	}
 	return 1;
 }

@@ -55,7 +55,7 @@ int cuda_enter(struct pt_regs *regs)
 
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 
-	if (!p || !spend(GROUP_DRIVER, slot, 0))
+	if (!p || !spend(regs, GROUP_DRIVER, slot, 0))
 		return 0;
 	p->cuda = 1;
 	struct call *c = call_of(tid, slot);

@@ -239,7 +239,7 @@ int code_freed(struct pt_regs *regs)
 	if (bpf_map_lookup_elem(&code_numbers, &key)) /* most were never on a stack: nothing is locked for them */
 		bpf_map_delete_elem(&code_numbers, &key);
 	fetch_add(&code_frees[slot & (MAX_PROCESSES - 1)], 1);
-	spend(GROUP_CODE, slot, bpf_get_attach_cookie(regs));
+	spend(regs, GROUP_CODE, slot, bpf_get_attach_cookie(regs));
 	return 0;
 }
 

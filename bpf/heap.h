@@ -107,7 +107,7 @@ static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
 	struct process *p = process_at(slot);
 	if (p)
 		p->heap = 1;
-	if (tells_blocks(slot) && spend(GROUP_BLOCKS, slot, 0)) {
+	if (tells_blocks(slot) && spend(NULL, GROUP_BLOCKS, slot, 0)) {
 		__u64 from = start_watch();
 		m.stack = walk_stack(slot);
 		pay_for(GROUP_BLOCKS, slot, from);
@@ -199,7 +199,7 @@ int heap_enter(struct pt_regs *regs)
 	__u64 cookie = bpf_get_attach_cookie(regs), sp = regs->sp + (cookie >> 8 & 0xffff);
 	__u32 operation = cookie & 0xff, glibc = !!(cookie & HEAP_GLIBC);
 
-	if (slot == NO_SLOT || !spend(GROUP_HEAP, slot, 0))
+	if (slot == NO_SLOT || !spend(regs, GROUP_HEAP, slot, 0))
 		return 0;
 	struct heap_call *c = heap_call_of(tid, slot);
 	if (!c || (c->sp && sp < c->sp))

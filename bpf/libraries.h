@@ -20,7 +20,7 @@ int library_changed(struct pt_regs *regs)
 	if (!p)
 		return 0;
 	fetch_add(&code_changes[slot & (MAX_PROCESSES - 1)], 1);
-	if (!spend(GROUP_LOADER, slot, 0))
+	if (!spend(regs, GROUP_LOADER, slot, 0))
 		return 0;
 	struct header h = { .kind = RECORD_LIBRARY, .pid = p->pid };
 	struct python *py = python_at(slot);

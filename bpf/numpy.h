@@ -185,9 +185,10 @@ static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 }
 
 /* The process that tells of a block, by a place of this kind, or NULL. The hit is paid at so many eighths. */
-static __always_inline struct process *array_process(__u32 slot, bool inside, __u64 cookie, __u32 eighths)
+static __always_inline struct process *array_process(struct pt_regs *regs, __u32 slot, bool inside, __u64 cookie,
+						     __u32 eighths)
 {
-	if (slot == NO_SLOT || !spend_eighths(GROUP_NUMPY, slot, cookie, eighths))
+	if (slot == NO_SLOT || !spend_eighths(regs, GROUP_NUMPY, slot, cookie, eighths))
 		return NULL;
 	struct process *p = process_at(slot);
 	if (!p)

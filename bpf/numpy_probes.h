@@ -7,7 +7,7 @@ SEC("uprobe")
 int numpy_track(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
-	struct process *p = array_process(slot, false, bpf_get_attach_cookie(regs), EIGHTHS);
+	struct process *p = array_process(regs, slot, false, bpf_get_attach_cookie(regs), EIGHTHS);
 
 	if (!p || (__u32)regs->di != NUMPY_DOMAIN || !regs->si || (__s64)regs->dx <= 0)
 		return 0;
@@ -26,7 +26,7 @@ SEC("uprobe")
 int numpy_untrack(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
-	struct process *p = array_process(slot, false, bpf_get_attach_cookie(regs), EIGHTHS);
+	struct process *p = array_process(regs, slot, false, bpf_get_attach_cookie(regs), EIGHTHS);
 
 	if (p && p->arrays == ARRAYS_TRACKED && (__u32)regs->di == NUMPY_DOMAIN && regs->si)
 		array_gone(slot, regs->si, SIZE_NOT_KNOWN);
@@ -69,7 +69,7 @@ int numpy_made(struct pt_regs *regs)
 	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
 	__s64 size = told_size(regs, cookie);
 
-	if (array_process(slot, true, cookie, EIGHTHS) && address && size >= LARGE_BLOCK)
+	if (array_process(regs, slot, true, cookie, EIGHTHS) && address && size >= LARGE_BLOCK)
 		array_made(regs, slot, address, size);
 	return 0;
 }
@@ -83,7 +83,7 @@ int numpy_freed(struct pt_regs *regs)
 	__s64 size = told_size(regs, cookie);
 	bool small = size >= 0 && size < LARGE_BLOCK;
 
-	if (array_process(slot, true, cookie, small ? SMALL_FREE : EIGHTHS) && address)
+	if (array_process(regs, slot, true, cookie, small ? SMALL_FREE : EIGHTHS) && address)
 		array_gone(slot, address, size);
 	return 0;
 }
@@ -111,7 +111,7 @@ int numpy_resizing(struct pt_regs *regs)
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 cookie = bpf_get_attach_cookie(regs);
 
-	if (!array_process(slot, true, cookie, EIGHTHS))
+	if (!array_process(regs, slot, true, cookie, EIGHTHS))
 		return 0;
 	struct resize was = { .address = at_place(regs, cookie & 0xff), .size = told_size(regs, cookie) };
 	if (was.address) {
@@ -135,7 +135,8 @@ int numpy_resized(struct pt_regs *regs)
 {
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
-	struct resize *was = array_process(slot, true, cookie, EIGHTHS) ? bpf_map_lookup_elem(&resizes, &tid) : NULL;
+	struct resize *was = array_process(regs, slot, true, cookie, EIGHTHS) ? bpf_map_lookup_elem(&resizes, &tid)
+									      : NULL;
 
 	if (!was)
 		return 0;

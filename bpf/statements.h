@@ -47,7 +47,7 @@ int statement_open(struct pt_regs *regs)
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	__u32 slot = current_slot();
 
-	if (slot == NO_SLOT || !spend(GROUP_STATEMENT, slot, cookie))
+	if (slot == NO_SLOT || !spend(regs, GROUP_STATEMENT, slot, cookie))
 		return 0;
 	struct window *w = innermost(current_thread());
 	struct python *py = python_at(slot);
@@ -102,7 +102,7 @@ int statement_return(struct pt_regs *regs)
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	__u32 slot = current_slot(), mask = cookie >> 24 & 0xffff, value = cookie >> 40 & 0xffff;
 
-	if (slot == NO_SLOT || !spend(GROUP_STATEMENT, slot, cookie) || (regs->flags & mask) != value)
+	if (slot == NO_SLOT || !spend(regs, GROUP_STATEMENT, slot, cookie) || (regs->flags & mask) != value)
 		return 0;
 	struct window *w = innermost(current_thread());
 	struct python *py = python_at(slot);
@@ -152,7 +152,7 @@ int cell_result(struct pt_regs *regs)
 	__u64 which = bpf_get_attach_cookie(regs);
 	__u64 both[2] = { regs->di, regs->si }; /* the verifier allows no computed offset into the context */
 
-	if (slot == NO_SLOT || !spend(GROUP_RESULT, slot, which))
+	if (slot == NO_SLOT || !spend(regs, GROUP_RESULT, slot, which))
 		return 0;
 	__u64 result = both[which & 1];
 	struct thread *t = current_thread();

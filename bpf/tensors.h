@@ -13,11 +13,12 @@
 
 /* The slot of the process that tells of a tensor, or NO_SLOT. An empty one has no memory: it is told of at address 0.
  */
-static __always_inline __u32 tensor_slot(__u64 address, __u64 cookie)
+static __always_inline __u32 tensor_slot(struct pt_regs *regs, __u64 address)
 {
 	__u32 slot = current_slot();
 
-	if (slot == NO_SLOT || !address || address >> 48 || !spend(GROUP_TORCH_CPU, slot, cookie))
+	if (slot == NO_SLOT || !address || address >> 48 ||
+	    !spend(regs, GROUP_TORCH_CPU, slot, bpf_get_attach_cookie(regs)))
 		return NO_SLOT;
 	return slot;
 }
@@ -27,7 +28,7 @@ int tensor_made(struct pt_regs *regs)
 {
 	__u64 address = regs->si;
 	__s64 size = regs->dx;
-	__u32 slot = size > 0 ? tensor_slot(address, bpf_get_attach_cookie(regs)) : NO_SLOT;
+	__u32 slot = size > 0 ? tensor_slot(regs, address) : NO_SLOT;
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
@@ -64,7 +65,7 @@ SEC("uprobe")
 int tensor_freed(struct pt_regs *regs)
 {
 	__u64 address = regs->si;
-	__u32 slot = tensor_slot(address, bpf_get_attach_cookie(regs));
+	__u32 slot = tensor_slot(regs, address);
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)

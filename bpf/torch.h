@@ -40,7 +40,7 @@ int torch_report(struct pt_regs *regs)
 	__s64 size = regs->si, allocated = regs->dx, reserved = regs->cx;
 
 	if (slot == NO_SLOT || type != DEVICE_TYPE_CUDA || ordinal >= MAX_DEVICES ||
-	    !spend(GROUP_TORCH, slot, bpf_get_attach_cookie(regs)))
+	    !spend(regs, GROUP_TORCH, slot, bpf_get_attach_cookie(regs)))
 		return 0;
 	__u32 number = physical_device(slot, ordinal);
 	struct device *d = device_at(slot, number);

@@ -16,6 +16,7 @@
  *   cputime.h    what a process has used of CPUs
  *   slots.h      where a process is in the ledger
  *   processes.h  fork, exec, exit
+ *   calls.h      programs that call others
  *   budget.h     the overhead budget
  *   python.h     CPython's objects
  *   windows.h    what is open on a thread, and how it ends
@@ -64,6 +65,7 @@
 #include "cputime.h"
 #include "slots.h"
 #include "processes.h"
+#include "calls.h"
 #include "budget.h"
 #include "python.h"
 #include "results.h"
@@ -129,6 +131,8 @@ int mapped(struct bpf_raw_tracepoint_args *ctx)
 	__s64 change = mapped_changed(p, r, mm, true);
 	if (change)
 		range_changed(slot, change);
+	if (is_due(r))
+		look_at_credit(slot);
 	watch_code(p, slot, mm);
 	return 0;
 }
@@ -174,3 +178,4 @@ const enum heap_operation *export_heap_operation __attribute__((unused));
 const enum arrays *export_arrays __attribute__((unused));
 const enum array_place *export_array_place __attribute__((unused));
 const enum operation *export_operation __attribute__((unused));
+const enum callee *export_callee __attribute__((unused));

@@ -58,40 +58,30 @@ static __always_inline int turns(struct python *py, __u32 slot, enum turn turn)
 	return 1;
 }
 
-/* PyOS_setsig(int signal, PyOS_sighandler_t handler) */
+/*
+ * PyOS_setsig(int signal, PyOS_sighandler_t handler), or with SIGNAL_PROMPT in the cookie PyOS_Readline(FILE *, FILE *,
+ * const char *prompt): input() at a terminal, and so the prompt of IPython's --simple-prompt.
+ */
 SEC("uprobe")
 int cell_signal(struct pt_regs *regs)
 {
-	__u32 slot = current_slot(), signal = regs->di;
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	__u32 slot = current_slot(), signal = regs->di, tid = (__u32)bpf_get_current_pid_tgid();
+	bool prompt = cookie & SIGNAL_PROMPT;
 
-	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot, bpf_get_attach_cookie(regs)) ||
-	    (signal != SIGINT && signal != SIGWINCH))
+	if (slot == NO_SLOT || !spend(regs, GROUP_SIGNAL, slot, cookie) ||
+	    (!prompt && signal != SIGINT && signal != SIGWINCH))
 		return 0;
 	struct process *p = process_at(slot);
 	struct python *py = python_at(slot);
-	if (!p || !py)
+	if (!p || !py || (prompt && !py->terminal))
 		return 0;
-	enum turn turn = turn_of(signal, regs->si);
+	enum turn turn = prompt ? TURN_OVER : turn_of(signal, regs->si);
 	if (turn == TURN_BEGIN)
-		p->request = (__u32)bpf_get_current_pid_tgid();
-	if (turns(py, slot, turn) && turn == TURN_OVER)
-		p->request = 0; /* nothing of a cell goes on */
-	return 0;
-}
-
-/* PyOS_Readline(FILE *, FILE *, const char *prompt): input() at a terminal, and so the prompt of IPython's
- * --simple-prompt. */
-SEC("uprobe")
-int cell_prompt(struct pt_regs *regs)
-{
-	__u32 slot = current_slot();
-
-	if (slot == NO_SLOT || !spend(GROUP_SIGNAL, slot, bpf_get_attach_cookie(regs)))
-		return 0;
-	struct process *p = process_at(slot);
-	struct python *py = python_at(slot);
-	if (p && py && py->terminal && turns(py, slot, TURN_OVER))
-		p->request = (__u32)bpf_get_current_pid_tgid(); /* what is typed is answered up to the next prompt */
+		p->request = tid;
+	if (turns(py, slot, turn) &&
+	    turn == TURN_OVER) /* nothing of a cell goes on; what is typed is answered up to the next prompt */
+		p->request = prompt ? tid : 0;
 	return 0;
 }
 

@@ -78,6 +78,8 @@ enum outcome {
 };
 
 #define STATEMENT_AWAITS 0x10000 /* of statement_open's cookie: eval() calls there */
+#define COMPILE_AUDITED	 1	 /* of cell_compile's cookie: a call of PySys_Audit */
+#define SIGNAL_PROMPT	 1	 /* of cell_signal's cookie: PyOS_Readline */
 
 #define OUTCOME_TOLD 1 /* the outcome is IPython's own word, and final */
 

@@ -159,7 +159,7 @@ struct root {
 	__u64 late[GROUPS];  /* ns before that, halved every second */
 	__u32 epoch[GROUPS]; /* how often each group has been put back */
 	__u32 looking;	     /* a CPU looks at the account */
-	__u32 padding;
+	__u32 due;	     /* it is below the floor, and is to be looked at */
 };
 
 /* A slot that nobody has. */

@@ -12,16 +12,16 @@ import (
 
 // placements says which programs serve a group on a build.
 func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
-	entry := func(p ledger.Program, site machine.Site) []ledger.Placement {
+	entry := func(p ledger.Program, site machine.Site, cookie uint64) []ledger.Placement {
 		if !site.Present() {
 			return nil
 		}
-		return []ledger.Placement{{Program: p, Offsets: []uint64{site.FileOffset}, Cookies: []uint64{ledger.At(site.Emulated, 0)}}}
+		return []ledger.Placement{{Program: p, Offsets: []uint64{site.FileOffset}, Cookies: []uint64{ledger.At(site.Emulated, cookie)}}}
 	}
 	switch g {
 	case ledger.GroupNumPy:
 		if s.Track.Present() && s.Untrack.Present() {
-			return append(entry(ledger.NumPyTrack, s.Track), entry(ledger.NumPyUntrack, s.Untrack)...)
+			return append(entry(ledger.NumPyTrack, s.Track, 0), entry(ledger.NumPyUntrack, s.Untrack, 0)...)
 		}
 	case ledger.GroupStatement:
 		return statementPlacements(s)
@@ -29,17 +29,17 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		return ends(s.Ends)
 	case ledger.GroupCell:
 		if !compiledByAudit(s) {
-			return entry(ledger.CellCompile, s.Compile)
+			return entry(ledger.CellCompile, s.Compile, 0)
 		}
-		p := ledger.Placement{Program: ledger.CellAudit}
+		p := ledger.Placement{Program: ledger.CellCompile}
 		for _, call := range s.Compiles {
-			p.Offsets, p.Cookies = append(p.Offsets, call.FileOffset), append(p.Cookies, ledger.At(call.Emulated, 0))
+			p.Offsets, p.Cookies = append(p.Offsets, call.FileOffset), append(p.Cookies, ledger.At(call.Emulated, ledger.Audited))
 		}
 		return []ledger.Placement{p}
 	case ledger.GroupSignal:
-		return append(entry(ledger.CellSignal, s.SetSignal), entry(ledger.CellPrompt, s.Prompt)...)
+		return append(entry(ledger.CellSignal, s.SetSignal, 0), entry(ledger.CellSignal, s.Prompt, ledger.Prompt)...)
 	case ledger.GroupCode:
-		return entry(ledger.CodeFreed, s.CodeFreed)
+		return entry(ledger.CodeFreed, s.CodeFreed, 0)
 	}
 	return nil
 }

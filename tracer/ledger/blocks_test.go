@@ -97,8 +97,18 @@ func (p *blocksProgram) down(groups ...Group) {
 	}
 }
 
-// round has the program make so many steps in each thread, and draws a boundary behind them.
+// round has the program make so many steps in each thread, and draws a boundary behind them, which is the only one.
 func (p *blocksProgram) round(steps int) (truth, event.Boundary) {
+	p.t.Helper()
+	is := p.run(steps)
+	if n := len(p.seen.boundaries); n != 1 {
+		p.t.Fatalf("%d boundaries", n)
+	}
+	return is, p.seen.boundaries[0]
+}
+
+// run has the program make so many steps in each thread, draws a boundary behind them, and reads what there is then.
+func (p *blocksProgram) run(steps int) truth {
 	p.t.Helper()
 	fmt.Fprintln(p.in, steps)
 	var is truth
@@ -113,10 +123,7 @@ func (p *blocksProgram) round(steps int) (truth, event.Boundary) {
 	}
 	p.seen = collected{}
 	poll(p.t, p.ledger, &p.seen)
-	if n := len(p.seen.boundaries); n != 1 {
-		p.t.Fatalf("%d boundaries", n)
-	}
-	return is, p.seen.boundaries[0]
+	return is
 }
 
 // prove checks that nothing of what was told is missing, and that it leads as high as the kernel's maximum. It returns how many changes there were of arrays.

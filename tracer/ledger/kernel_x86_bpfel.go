@@ -121,6 +121,13 @@ type kernelCall struct {
 	Torch     uint32
 }
 
+type kernelCallee uint32
+
+const (
+	kernelCalleeSETTLE_ACCOUNT kernelCallee = 0
+	kernelCalleeCALLEES        kernelCallee = 1
+)
+
 type kernelChange struct {
 	_       structs.HostLayout
 	Stream  uint64
@@ -663,7 +670,7 @@ type kernelRoot struct {
 	Late        [32]uint64
 	Epoch       [32]uint32
 	Looking     uint32
-	Padding     uint32
+	Due         uint32
 }
 
 type kernelRule struct {
@@ -802,6 +809,7 @@ const (
 	kernelMapAnchor              = "anchor"
 	kernelMapBlocks              = "blocks"
 	kernelMapBoundaries          = "boundaries"
+	kernelMapCallees             = "callees"
 	kernelMapCalls               = "calls"
 	kernelMapChanges             = "changes"
 	kernelMapClocks              = "clocks"
@@ -838,9 +846,7 @@ const (
 	kernelMapWalks               = "walks"
 	kernelProgCalibrate          = "calibrate"
 	kernelProgCalibrateReturn    = "calibrate_return"
-	kernelProgCellAudit          = "cell_audit"
 	kernelProgCellCompile        = "cell_compile"
-	kernelProgCellPrompt         = "cell_prompt"
 	kernelProgCellResult         = "cell_result"
 	kernelProgCellSignal         = "cell_signal"
 	kernelProgCheckpointEnter    = "checkpoint_enter"
@@ -871,6 +877,7 @@ const (
 	kernelProgProcessFork        = "process_fork"
 	kernelProgResident           = "resident"
 	kernelProgRuntimeEnter       = "runtime_enter"
+	kernelProgSettleAccount      = "settle_account"
 	kernelProgSettleArray        = "settle_array"
 	kernelProgStatementOpen      = "statement_open"
 	kernelProgStatementReturn    = "statement_return"
@@ -899,6 +906,7 @@ const (
 	kernelVarExportArrayPlace    = "export_array_place"
 	kernelVarExportArrays        = "export_arrays"
 	kernelVarExportBoundaryKind  = "export_boundary_kind"
+	kernelVarExportCallee        = "export_callee"
 	kernelVarExportChange        = "export_change"
 	kernelVarExportChangeFlag    = "export_change_flag"
 	kernelVarExportCode          = "export_code"
@@ -922,6 +930,7 @@ const (
 	kernelVarExportSite          = "export_site"
 	kernelVarExportSource        = "export_source"
 	kernelVarExportTrial         = "export_trial"
+	kernelVarFirstCallee         = "first_callee"
 	kernelVarFirstSpace          = "first_space"
 	kernelVarFoundThreads        = "found_threads"
 	kernelVarGroupHits           = "group_hits"
@@ -994,9 +1003,7 @@ type kernelSpecs struct {
 type kernelProgramSpecs struct {
 	Calibrate       *ebpf.ProgramSpec `ebpf:"calibrate"`
 	CalibrateReturn *ebpf.ProgramSpec `ebpf:"calibrate_return"`
-	CellAudit       *ebpf.ProgramSpec `ebpf:"cell_audit"`
 	CellCompile     *ebpf.ProgramSpec `ebpf:"cell_compile"`
-	CellPrompt      *ebpf.ProgramSpec `ebpf:"cell_prompt"`
 	CellResult      *ebpf.ProgramSpec `ebpf:"cell_result"`
 	CellSignal      *ebpf.ProgramSpec `ebpf:"cell_signal"`
 	CheckpointEnter *ebpf.ProgramSpec `ebpf:"checkpoint_enter"`
@@ -1027,6 +1034,7 @@ type kernelProgramSpecs struct {
 	ProcessFork     *ebpf.ProgramSpec `ebpf:"process_fork"`
 	Resident        *ebpf.ProgramSpec `ebpf:"resident"`
 	RuntimeEnter    *ebpf.ProgramSpec `ebpf:"runtime_enter"`
+	SettleAccount   *ebpf.ProgramSpec `ebpf:"settle_account"`
 	SettleArray     *ebpf.ProgramSpec `ebpf:"settle_array"`
 	StatementOpen   *ebpf.ProgramSpec `ebpf:"statement_open"`
 	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
@@ -1045,6 +1053,7 @@ type kernelMapSpecs struct {
 	Anchor       *ebpf.MapSpec `ebpf:"anchor"`
 	Blocks       *ebpf.MapSpec `ebpf:"blocks"`
 	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
+	Callees      *ebpf.MapSpec `ebpf:"callees"`
 	Calls        *ebpf.MapSpec `ebpf:"calls"`
 	Changes      *ebpf.MapSpec `ebpf:"changes"`
 	Clocks       *ebpf.MapSpec `ebpf:"clocks"`
@@ -1104,6 +1113,7 @@ type kernelVariableSpecs struct {
 	ExportArrayPlace    *ebpf.VariableSpec `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.VariableSpec `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
+	ExportCallee        *ebpf.VariableSpec `ebpf:"export_callee"`
 	ExportChange        *ebpf.VariableSpec `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.VariableSpec `ebpf:"export_code"`
@@ -1127,6 +1137,7 @@ type kernelVariableSpecs struct {
 	ExportSite          *ebpf.VariableSpec `ebpf:"export_site"`
 	ExportSource        *ebpf.VariableSpec `ebpf:"export_source"`
 	ExportTrial         *ebpf.VariableSpec `ebpf:"export_trial"`
+	FirstCallee         *ebpf.VariableSpec `ebpf:"first_callee"`
 	FirstSpace          *ebpf.VariableSpec `ebpf:"first_space"`
 	FoundThreads        *ebpf.VariableSpec `ebpf:"found_threads"`
 	GroupHits           *ebpf.VariableSpec `ebpf:"group_hits"`
@@ -1178,6 +1189,7 @@ type kernelMaps struct {
 	Anchor       *ebpf.Map `ebpf:"anchor"`
 	Blocks       *ebpf.Map `ebpf:"blocks"`
 	Boundaries   *ebpf.Map `ebpf:"boundaries"`
+	Callees      *ebpf.Map `ebpf:"callees"`
 	Calls        *ebpf.Map `ebpf:"calls"`
 	Changes      *ebpf.Map `ebpf:"changes"`
 	Clocks       *ebpf.Map `ebpf:"clocks"`
@@ -1219,6 +1231,7 @@ func (m *kernelMaps) Close() error {
 		m.Anchor,
 		m.Blocks,
 		m.Boundaries,
+		m.Callees,
 		m.Calls,
 		m.Changes,
 		m.Clocks,
@@ -1279,6 +1292,7 @@ type kernelVariables struct {
 	ExportArrayPlace    *ebpf.Variable `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.Variable `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
+	ExportCallee        *ebpf.Variable `ebpf:"export_callee"`
 	ExportChange        *ebpf.Variable `ebpf:"export_change"`
 	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.Variable `ebpf:"export_code"`
@@ -1302,6 +1316,7 @@ type kernelVariables struct {
 	ExportSite          *ebpf.Variable `ebpf:"export_site"`
 	ExportSource        *ebpf.Variable `ebpf:"export_source"`
 	ExportTrial         *ebpf.Variable `ebpf:"export_trial"`
+	FirstCallee         *ebpf.Variable `ebpf:"first_callee"`
 	FirstSpace          *ebpf.Variable `ebpf:"first_space"`
 	FoundThreads        *ebpf.Variable `ebpf:"found_threads"`
 	GroupHits           *ebpf.Variable `ebpf:"group_hits"`
@@ -1336,9 +1351,7 @@ type kernelVariables struct {
 type kernelPrograms struct {
 	Calibrate       *ebpf.Program `ebpf:"calibrate"`
 	CalibrateReturn *ebpf.Program `ebpf:"calibrate_return"`
-	CellAudit       *ebpf.Program `ebpf:"cell_audit"`
 	CellCompile     *ebpf.Program `ebpf:"cell_compile"`
-	CellPrompt      *ebpf.Program `ebpf:"cell_prompt"`
 	CellResult      *ebpf.Program `ebpf:"cell_result"`
 	CellSignal      *ebpf.Program `ebpf:"cell_signal"`
 	CheckpointEnter *ebpf.Program `ebpf:"checkpoint_enter"`
@@ -1369,6 +1382,7 @@ type kernelPrograms struct {
 	ProcessFork     *ebpf.Program `ebpf:"process_fork"`
 	Resident        *ebpf.Program `ebpf:"resident"`
 	RuntimeEnter    *ebpf.Program `ebpf:"runtime_enter"`
+	SettleAccount   *ebpf.Program `ebpf:"settle_account"`
 	SettleArray     *ebpf.Program `ebpf:"settle_array"`
 	StatementOpen   *ebpf.Program `ebpf:"statement_open"`
 	StatementReturn *ebpf.Program `ebpf:"statement_return"`
@@ -1384,9 +1398,7 @@ func (p *kernelPrograms) Close() error {
 	return _KernelClose(
 		p.Calibrate,
 		p.CalibrateReturn,
-		p.CellAudit,
 		p.CellCompile,
-		p.CellPrompt,
 		p.CellResult,
 		p.CellSignal,
 		p.CheckpointEnter,
@@ -1417,6 +1429,7 @@ func (p *kernelPrograms) Close() error {
 		p.ProcessFork,
 		p.Resident,
 		p.RuntimeEnter,
+		p.SettleAccount,
 		p.SettleArray,
 		p.StatementOpen,
 		p.StatementReturn,

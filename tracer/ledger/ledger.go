@@ -196,6 +196,9 @@ func (l *Ledger) prepare() error {
 		return err
 	}
 	l.rings.expected = 1
+	if err := l.objects.Callees.Put(uint32(kernelCalleeSETTLE_ACCOUNT), l.objects.SettleAccount); err != nil {
+		return fmt.Errorf("name the programs that others call: %w", err)
+	}
 	l.cap.NoClock = l.learnClocks()
 	if l.iterator, err = link.AttachIter(link.IterOptions{Program: l.objects.ControlTask}); err != nil {
 		return classify("attach the task iterator", err)

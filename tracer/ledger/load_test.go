@@ -86,7 +86,7 @@ func TestRefused(t *testing.T) {
 		{"a short one", func(s *ebpf.CollectionSpec) { refuse(s, "discover_cpus") }, Options{}, "program discover_cpus: load program: "},
 		{"many", func(s *ebpf.CollectionSpec) {
 			refuse(s, "numpy_freed", "mapped", "cuda_enter", "code_freed", "resident")
-		}, Options{}, "program cuda_enter: load program: "},
+		}, Options{}, "program mapped: load program: "},
 		{"with copies", func(s *ebpf.CollectionSpec) { refuse(s, "process_fork") }, Options{copies: mostCopies}, "program process_fork: load program: "},
 		{"a map", func(s *ebpf.CollectionSpec) { s.Maps["roots"].ValueSize = 0 }, Options{}, "map roots: map create: "},
 		{"a program without its map", func(s *ebpf.CollectionSpec) { delete(s.Maps, "rules") }, Options{}, "missing map rules"},

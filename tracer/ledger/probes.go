@@ -83,11 +83,9 @@ type Program uint8
 
 // The uprobe programs, and what their site must offer (see package cpython).
 const (
-	CellCompile     Program = iota // Py_CompileStringObject: rdi, rsi, edx, rcx
-	CellAudit                      // the call PySys_Audit("compile", …): rdx, rcx
+	CellCompile     Program = iota // Py_CompileStringObject: rdi, rsi, edx, rcx, or with [Audited] in the cookie the call PySys_Audit("compile", …): rdx, rcx
 	CellResult                     // _PyGen_SetStopIterationValue: rdi, or with a cookie of 1 the calls in its place: rsi
-	CellSignal                     // PyOS_setsig: edi, rsi
-	CellPrompt                     // PyOS_Readline
+	CellSignal                     // PyOS_setsig: edi, rsi, or with [Prompt] in the cookie PyOS_Readline
 	CodeFreed                      // where every code object ends: rdi
 	StatementOpen                  // PyEval_EvalCode, or a call of it, with a StatementPlace cookie: rdi
 	StatementReturn                // every way out of PyEval_EvalCode, or behind that call, with a WayOut cookie
@@ -120,7 +118,7 @@ const (
 
 func (l *Ledger) program(p Program) *ebpf.Program {
 	return map[Program]*ebpf.Program{
-		CellCompile: l.objects.CellCompile, CellAudit: l.objects.CellAudit, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal, CellPrompt: l.objects.CellPrompt, CodeFreed: l.objects.CodeFreed,
+		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal, CodeFreed: l.objects.CodeFreed,
 		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
 		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack,
 		NumPyMade: l.objects.NumpyMade, NumPyFreed: l.objects.NumpyFreed, NumPyResizing: l.objects.NumpyResizing, NumPyResized: l.objects.NumpyResized, NumPyHandler: l.objects.NumpyHandler,

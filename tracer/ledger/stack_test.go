@@ -22,11 +22,15 @@ func TestStackFitsOldKernels(t *testing.T) {
 		if depth > stackLimit {
 			t.Errorf("%s: %d bytes of stack in %s", name, depth, strings.Join(calls, ", "))
 		}
+		if above := aboveCalls(functions, first); above >= callerLimit {
+			t.Errorf("%s: %d bytes of stack where it calls another program", name, above)
+		}
 	}
 }
 
 const (
 	stackLimit    = 512
+	callerLimit   = 256 // of those above a function that calls another program (bpf/calls.h): with it there are 8 KiB in 33 calls
 	stackRounding = 32
 )
 
@@ -34,6 +38,12 @@ const (
 type function struct {
 	stack int
 	calls []string
+	leads bool // to another program
+}
+
+// size is what a kernel counts for it.
+func (f *function) size() int {
+	return (max(f.stack, 1) + stackRounding - 1) / stackRounding * stackRounding
 }
 
 // stacks reads the functions of a program, and which is its first.
@@ -51,6 +61,7 @@ func stacks(program asm.Instructions) (functions map[string]*function, first str
 		if ins.IsFunctionCall() || ins.IsLoadOfFunctionPointer() {
 			f.calls = append(f.calls, ins.Reference())
 		}
+		f.leads = f.leads || ins.IsBuiltinCall() && asm.BuiltinFunc(ins.Constant) == asm.FnTailCall
 		class := ins.OpCode.Class()
 		switch {
 		case class.IsStore() && ins.Dst == asm.R10, class.IsLoad() && ins.Src == asm.R10:
@@ -73,6 +84,16 @@ func deepest(functions map[string]*function, name string) (depth int, calls []st
 			depth, calls = d, c
 		}
 	}
-	own := (max(f.stack, 1) + stackRounding - 1) / stackRounding * stackRounding
-	return own + depth, append([]string{name}, slices.Clone(calls)...)
+	return f.size() + depth, append([]string{name}, slices.Clone(calls)...)
+}
+
+// aboveCalls finds how much stack there is above a function that calls another program, at most; 0 where there is none.
+func aboveCalls(functions map[string]*function, name string) (most int) {
+	f := functions[name]
+	for _, callee := range f.calls {
+		if below := aboveCalls(functions, callee); functions[callee].leads || below > 0 {
+			most = max(most, f.size()+below)
+		}
+	}
+	return most
 }

@@ -15,5 +15,7 @@ const (
 	tableUnreadable    = 0x80000000
 	outcomeTold        = 1       // the outcome is IPython's own word, and final
 	statementAwaits    = 0x10000 // of statement_open's cookie: eval() calls there
+	Audited            = 1       // of cell_compile's cookie: a call of PySys_Audit
+	Prompt             = 1       // of cell_signal's cookie: PyOS_Readline
 	outcomeOutOfMemory = 0x10000
 )

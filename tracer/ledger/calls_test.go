@@ -1,0 +1,47 @@
+package ledger
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
+)
+
+// TestAccountIsSettled: a hit that takes the account below its floor has another program look at it, which steps down what spent most, with a boundary; and goes
+// on: its block is in the meter.
+func TestAccountIsSettled(t *testing.T) {
+	p := newBlocksProgram(t, 1)
+	if err := p.ledger.SetBudget(0.03, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.ledger.SetPrice(GroupNumPy, Costs{Emulated: time.Microsecond, Stepped: time.Microsecond}, 1); err != nil {
+		t.Fatal(err)
+	}
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.ledger.root(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ToppedUp, r.Halved = uint64(now.Nano()), uint64(now.Nano())
+	r.Looked, r.Floor, r.Credit = int64(time.Hour), 0, -int64(2*time.Second) // an hour was spent since the last look, on tensors
+	r.Spent[GroupTorchCPU] = uint64(time.Hour)
+	if err := p.ledger.objects.Roots.Update(uint32(0), r, ebpf.UpdateExist); err != nil {
+		t.Fatal(err)
+	}
+	is := p.run(1)
+	if len(p.seen.boundaries) != 2 || p.seen.boundaries[0].Kind != event.MeterShed || p.seen.boundaries[0].Value[event.NumPy] != 0 {
+		t.Fatalf("boundaries %+v", p.seen.boundaries)
+	}
+	if got := int64(p.seen.boundaries[1].Value[event.NumPy]); got != is.live || is.live == 0 {
+		t.Errorf("the meter says %d bytes, the program has %d", got, is.live)
+	}
+	if r, err = p.ledger.root(0); err != nil || r.Down != 1<<GroupTorchCPU || r.Due != 0 || r.Floor >= r.Credit {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
