@@ -40,6 +40,18 @@ func TestKeptBetweenAttaches(t *testing.T) {
 	if times < 2 {
 		t.Fatalf("after %d attaches %d files are known", most+1, times)
 	}
+	heap := ""
+	for i := 0; i <= most && !strings.Contains(heap, "allocator"); i++ {
+		heap = ""
+		for line := range strings.Lines(attach(fmt.Sprint("heap ", i), "--heap")()) {
+			if strings.Contains(line, known) {
+				heap += line
+			}
+		}
+	}
+	if !strings.Contains(heap, "allocator") {
+		t.Errorf("with --heap it is known of these:\n%s", heap)
+	}
 	if said := attach("without", "--no-cache")(); strings.Contains(said, known) {
 		t.Errorf("with --no-cache: %s", said)
 	}

@@ -15,6 +15,7 @@ import (
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/cpython/builds"
 	"ipytracer/tracer/filecache"
+	"ipytracer/tracer/libc"
 	"ipytracer/tracer/numpy"
 	"ipytracer/tracer/process"
 )
@@ -279,6 +280,14 @@ func TestFactsSurvive(t *testing.T) {
 			}
 			if kept := throughJSON(t, facts); !reflect.DeepEqual(kept, facts) || len(facts.Sites.Offsets()) == 0 {
 				t.Errorf("%s:\n%+v\n%+v", name, kept, facts)
+			}
+		}
+		if library, err := os.Open(filepath.Join(root, "usr/lib/x86_64-linux-gnu/libc.so.6")); err == nil {
+			defer library.Close()
+			k := allocatorAnalysis(libc.Names())
+			found, err := k.find(library)
+			if kept := throughJSON(t, found); err != nil || len(k.places(found)) == 0 || !reflect.DeepEqual(kept, found) {
+				t.Errorf("%s: %v\n%+v\n%+v", library.Name(), err, kept, found)
 			}
 		}
 		for _, name := range modules {

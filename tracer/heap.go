@@ -21,11 +21,21 @@ import (
 type heapInstrument struct {
 	inert
 	host
-	target *target
-	files  []*process.MappedFile
-	probes []io.Closer
-	done   bool // found, or given up
-	tries  int
+	target   *target
+	analyses *analyses
+	files    []*process.MappedFile
+	probes   []io.Closer
+	done     bool // found, or given up
+	tries    int
+}
+
+// allocatorAnalysis is how it is kept where functions of an allocator with these names are seen.
+func allocatorAnalysis(names []string) analysis[[]libc.Function] {
+	return analysis[[]libc.Function]{
+		subject: "allocator " + strings.Join(names, " "),
+		find:    func(r io.ReaderAt) ([]libc.Function, error) { return libc.FindFunctions(r, names) },
+		places:  libc.Offsets,
+	}
 }
 
 func (i *heapInstrument) close() {
@@ -170,7 +180,7 @@ func (i *heapInstrument) placeAllocator(m process.Mapping, names []string) error
 		return err
 	}
 	i.files = append(i.files, file)
-	found, err := libc.FindFunctions(file.File, names)
+	found, err := allocatorAnalysis(names).of(i.analyses, pid, file, file.File)
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func (s *Session) equip(t *target) {
 	}
 	t.instruments = append(t.instruments, &libraryInstrument{host: s, target: t, analyses: &s.analyses})
 	if s.options.Heap {
-		t.instruments = append(t.instruments, &heapInstrument{host: s, target: t})
+		t.instruments = append(t.instruments, &heapInstrument{host: s, target: t, analyses: &s.analyses})
 	}
 }
 

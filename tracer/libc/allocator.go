@@ -92,6 +92,17 @@ func Owned(defines [][]string) [][]string {
 	return owned
 }
 
+// Offsets returns where probes go for some functions, in bytes in their file.
+func Offsets(found []Function) (all []uint64) {
+	for _, f := range found {
+		all = append(all, f.Entry.FileOffset, f.Start.FileOffset)
+		for _, r := range f.Leaves {
+			all = append(all, r.FileOffset)
+		}
+	}
+	return all
+}
+
 // FindFunctions looks for the places of an allocator's functions with these names. It fails with [ErrUnknown].
 func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
 	l, err := machine.OpenLibrary(r, names...)
