@@ -24,6 +24,7 @@ type allocations struct {
 	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
 	entries int                      // tallies of all windows that are not settled
 	dropped int                      // blocks, tallies and stacks that found no room
+	untold  bool                     // of blocks that moved a meter some were not told: of small ones, only samples
 	spare   spare
 	givenUp string // why nothing of this is kept any more, see [GiveUp]; "": it is
 }
@@ -193,6 +194,7 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 	windows := t.concerned(r, c)
 	windows.times = timesOf(c)
 	if c.Unchained {
+		a.untold = true
 		windows.follow(a, key, c)
 	}
 	t.replace(windows, key, before, after)

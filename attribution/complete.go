@@ -68,7 +68,7 @@ func (t *Tracker) unattributed(m *missing) {
 	if t.allocations.dropped > 0 {
 		m.name(words.AllocationsMissing(uint64(t.allocations.dropped)))
 	}
-	if t.stacksShed {
+	if t.stacksShed || t.allocations.untold {
 		m.name(words.StacksShed)
 	}
 	if t.finish != nil {

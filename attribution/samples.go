@@ -74,6 +74,7 @@ func timesOf(c *event.Change) int64 {
 // turn takes in a value that a meter fell from as a block went that was not told: what lived then lived at that value.
 func (t *Tracker) turn(r *root, c *event.Change) {
 	key := heldKey{c.PID, c.Meter}
+	t.allocations.untold = true
 	windows := t.concerned(r, c)
 	for _, w := range windows.in {
 		w.beforeMove(&t.allocations, key)

@@ -241,3 +241,20 @@ func TestSampledPeak(t *testing.T) {
 		t.Errorf("proof %+v", p)
 	}
 }
+
+// TestSamplesAreOfAttribution: that lines come from samples is said, also where it is a burst and no stacks were stepped down. Figures stand.
+func TestSamplesAreOfAttribution(t *testing.T) {
+	for _, size := range []event.Bytes{5000, 100 << 10} { // one block is not told, or all are
+		s := newSampler(7)
+		s.cut(event.CellOpen, 1, "cell-1.py")
+		for range 20 {
+			s.take(1, size)
+		}
+		for len(s.live) > 0 {
+			s.give(0)
+		}
+		s.cut(event.CellClose, 1, "")
+		c := s.run(t).Certificate
+		expect(t, fmt.Sprint(size), []any{c.Complete, c.Attribution.Complete}, []any{true, size >= event.SampleOf})
+	}
+}

@@ -36,7 +36,7 @@ __attribute__((noinline)) int tells_block(__u32 slot, __s64 size, __u32 meter)
 	struct root *r = p ? root_of(p) : NULL;
 	__u32 bit = 1u << (meter & 31);
 
-	if (!r || size >= SAMPLE_OF || !is_down(r, GROUP_SMALL_STACKS))
+	if (!r || size >= SAMPLE_OF || (!is_down(r, GROUP_SMALL_STACKS) && tells_small(r)))
 		return TELL_BLOCK;
 	if (!is_down(r, GROUP_FRAMES) && (bpf_get_prandom_u32() & (SAMPLE_OF - 1)) < size)
 		return TELL_SAMPLE;
@@ -85,7 +85,12 @@ __attribute__((noinline)) int moves_told(struct process *p, struct block_move *m
 	__u32 meter = AT_MOST(m->meter, METERS - 1);
 	bool apart = before && (!after || m->from != m->to || (m->was | m->is));
 	__u64 segment = *(volatile __u64 *)&p->segment, number = fetch_add(&r->stream, 1 + (apart && after)) + 1;
-	__s64 value = move(p, r, meter, m->after - m->before);
+	__s64 difference = m->after - m->before;
+	if (difference < 0) /* whoever made it rise need not have kept what it falls from */
+		raise_to(&p->high[meter], *(volatile __s64 *)&p->value[meter]);
+	__s64 value = move(p, r, meter, difference);
+	if (difference < 0)
+		raise_to(&p->high[meter], value - difference);
 	__u32 flags = m->flags | meter | (*(volatile __u32 *)&p->untold >> meter & 1) * CHANGE_UNCHAINED;
 	if (apart) {
 		__u64 stack = m->stack;
@@ -118,6 +123,39 @@ __attribute__((noinline)) int block_moves(struct block_move *m)
 	if (m->before == m->after && before == after && m->from == m->to)
 		return 0;
 	return moves_told(p, m, before, after);
+}
+
+/*
+ * Whether the meter has moved by a difference with nothing else to do: it rises, or falls from a value that is known to
+ * be no maximum that must be kept, see falls().
+ */
+static __always_inline bool moves_quickly(struct process *p, struct root *r, __u64 number, __s64 difference)
+{
+	__u64 meter = AT_MOST(number, METERS - 1);
+
+	if (difference >= 0) { /* the next fall or boundary sees the highest value */
+		fetch_add(&p->value[meter], difference);
+	} else {
+		__u64 segment = *(volatile __u64 *)&p->segment, sent = *(volatile __u64 *)&p->sent[meter];
+		__s64 seen = *(volatile __s64 *)&p->value[meter];
+		if (seen < 0 || seen >> SENT_BITS || *(volatile __s64 *)&p->high[meter] < seen ||
+		    sent >> SENT_BITS != (segment & SENT_SEGMENT) || (sent & SENT_VALUE) < (__u64)seen ||
+		    !in_segment(p, segment) ||
+		    __sync_val_compare_and_swap(&p->value[meter], seen, seen + difference) != seen)
+			return false;
+	}
+	if (*(volatile __u32 *)&r->shared)
+		tree_follows(p, meter);
+	return true;
+}
+
+/* What block_moves() does, with less to do for a block that is not told, if it is the only one. */
+static __always_inline void one_block_moves(struct process *p, struct root *r, struct block_move *m)
+{
+	bool untold = (!m->before || m->was == TELL_NOT) && (!m->after || m->is == TELL_NOT);
+
+	if (!untold || !moves_quickly(p, r, m->meter, m->after - m->before))
+		block_moves(m);
 }
 
 #endif

@@ -19,9 +19,11 @@
 #define COUNTER_UNKNOWN (1ll << 62) /* of struct process, in a slot that was just opened */
 
 /* Of what was sent: see sent_before(). The rest of the word are the segment's lowest bits. */
-#define SENT_BITS 40
-#define SENT_UNIT 512 /* bytes: every page is a multiple, and every block of PyTorch's on a GPU */
-#define SENT_BYTE 1   /* of meters that move by what was asked for: up to 1 TiB */
+#define SENT_BITS    40
+#define SENT_VALUE   ((1ull << SENT_BITS) - 1)
+#define SENT_SEGMENT (~0ull >> SENT_BITS)
+#define SENT_UNIT    512 /* bytes: every page is a multiple, and every block of PyTorch's on a GPU */
+#define SENT_BYTE    1	 /* of meters that move by what was asked for: up to 1 TiB */
 
 #define fetch_add(p, v) __sync_fetch_and_add(p, v)
 #define exchange(p, v)	__sync_lock_test_and_set(p, v)

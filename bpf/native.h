@@ -234,20 +234,26 @@ __attribute__((noinline)) __u64 native_stack(__u32 slot, __u64 python, __u64 ip,
 	return number;
 }
 
-/* The number of the stack of the thread that runs, 0 where there is none. A probe group pays for it. */
-static __always_inline __u64 stack_of(struct pt_regs *regs, __u32 slot, __u32 group)
+/* The number of the stack of the thread that runs, 0 where there is none. A probe group pays for it, and so much more.
+ */
+static __always_inline __u64 stack_and(struct pt_regs *regs, __u32 slot, __u32 group, __u64 more)
 {
 	__u64 from = start_watch(), number = walk_stack(slot);
 	struct python *py = python_at(slot);
 	__u32 native = py ? py->native : 0;
 
-	pay_for(group, slot, from);
+	pay_for(group, slot, from ? from - more : 0);
 	if (!native || (native == 1 && number) || is_shed(GROUP_NATIVE, slot))
 		return number;
 	from = start_watch();
 	number = native_stack(slot, number, regs->ip, regs->sp, regs->bp);
 	pay_for(GROUP_NATIVE, slot, from);
 	return number;
+}
+
+static __always_inline __u64 stack_of(struct pt_regs *regs, __u32 slot, __u32 group)
+{
+	return stack_and(regs, slot, group, 0);
 }
 
 /*
@@ -268,7 +274,7 @@ static __always_inline __u64 stack_of_block(struct pt_regs *regs, __u32 slot, __
 
 	if (telling == TELL_NOT || (telling == TELL_BLOCK && is_shed(group, slot)))
 		return 0;
-	return stack_of(regs, slot, group);
+	return stack_and(regs, slot, group, TOLD_RECORDS);
 }
 
 static __always_inline __u64 stack_here(struct pt_regs *regs, __u32 slot)

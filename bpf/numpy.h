@@ -28,12 +28,7 @@
 #define NUMPY_DOMAIN   389047 /* numpy/core/src/multiarray/alloc.c: NPY_TRACE_DOMAIN */
 #define IMPLAUSIBLE    (1ll << 40) /* bytes: no block is as large, and every pointer larger */
 #define SIZE_NOT_KNOWN (-1ll)
-#define SMALL_FREE     5 /* eighths of the price: hardly more than the hit alone */
-
-static __always_inline __u64 block_key(__u32 slot, __u64 address)
-{
-	return address | (__u64)slot << 48;
-}
+#define SMALL_FREE     6 /* eighths of the price: hardly more than the hit alone */
 
 /* Whether blocks of a size are in the meter. */
 static __always_inline bool array_counts(__s64 size)
@@ -55,7 +50,7 @@ static __always_inline void array_unknown(__u32 slot, __s64 slack)
 /* The block at an address, NULL if it is not known. */
 static __always_inline struct block *array_at(__u32 slot, __u64 key)
 {
-	struct block *known = bpf_map_lookup_elem(&blocks, &key);
+	struct block *known = block_at(&blocks, key);
 	struct process *p = process_at(slot);
 
 	return known && p && known->era >= p->first_era ? known : NULL;
@@ -67,14 +62,15 @@ static __always_inline bool array_in(struct block_move *m, __u64 address, __s64 
 	__u32 slot = m->slot;
 	__u64 key = block_key(slot, address);
 	struct process *p = process_at(slot);
-	struct block fresh = { .size = size, .era = p ? p->era : 0, .telling = telling }, *known = array_at(slot, key);
+	struct block fresh = { .size = size, .era = p ? p->era : 0, .telling = telling };
+	struct block *there = block_at(&blocks, key);
 
-	if (known && array_counts(known->size)) {
+	if (there && p && there->era >= p->first_era && array_counts(there->size)) {
 		if (!m->before)
-			m->was = known->telling;
-		m->before += known->size;
+			m->was = there->telling;
+		m->before += there->size;
 	}
-	if (!bpf_map_update_elem(&blocks, &key, &fresh, BPF_ANY))
+	if (put_block(&blocks, key, there, &fresh))
 		return true;
 	lose(LOSS_BLOCK);
 	array_unknown(slot, size);
@@ -92,7 +88,7 @@ static __always_inline __s64 array_out(__u32 slot, __u64 address, __u32 *telling
 		return SIZE_NOT_KNOWN;
 	__s64 size = known->size;
 	*telling = known->telling;
-	bpf_map_delete_elem(&blocks, &key);
+	drop_block(&blocks, key);
 	return size;
 }
 
@@ -111,7 +107,10 @@ static __always_inline void array_made(struct pt_regs *regs, __u32 slot, __u64 a
 		m.after = 0;
 	if (m.after > SMALL_BLOCK)
 		m.stack = stack_of_block(regs, slot, size, m.is);
-	block_moves(&m);
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (r)
+		one_block_moves(p, r, &m);
 }
 
 /* At most what malloc can have handed out at this address: glibc 2.x, malloc_chunk.mchunk_size. 0: it cannot be read.
@@ -153,7 +152,7 @@ static __always_inline void remember_free(__u32 slot, __u64 address)
 		return;
 	__u64 key = block_key(slot, address);
 	struct block none = { .size = p->era, .era = ERA_FREE };
-	if (bpf_map_update_elem(&blocks, &key, &none, BPF_ANY)) {
+	if (!put_block(&blocks, key, block_at(&blocks, key), &none)) {
 		lose(LOSS_BLOCK);
 		misses_of(r, MISSING_NUMPY, MISSING_UNKNOWN);
 	}
@@ -181,7 +180,10 @@ static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 	m.was = telling;
 	if (m.was != TELL_NOT)
 		m.flags = if_collected(slot);
-	block_moves(&m);
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	if (r)
+		one_block_moves(p, r, &m);
 }
 
 /* The process that tells of a block, by a place of this kind, or NULL. The hit is paid at so many eighths. */

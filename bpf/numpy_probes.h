@@ -33,32 +33,46 @@ int numpy_untrack(struct pt_regs *regs)
 	return 0;
 }
 
-/* What lies at a place: see enum array_place. */
-static __noinline __u64 at_place(struct pt_regs *regs, __u32 place)
+/* A block that a place tells of: its address, and its size or SIZE_NOT_KNOWN. */
+struct array_told {
+	__u64 address;
+	__s64 size;
+};
+
+/* A word of the stack. */
+static __noinline __u64 stack_word(struct pt_regs *regs, __u32 place)
 {
-	if (place & PLACE_STACK) {
-		__u64 word = 0;
-		if (READ(word, regs->sp + 8 * (place & (PLACE_STACK - 1)))) {
-			lose(LOSS_READ);
-			misses(current_slot(), MISSING_NUMPY, MISSING_UNKNOWN);
-		}
-		return word;
+	__u64 word = 0;
+
+	if (READ(word, regs->sp + 8 * (place & (PLACE_STACK - 1)))) {
+		lose(LOSS_READ);
+		misses(current_slot(), MISSING_NUMPY, MISSING_UNKNOWN);
 	}
+	return word;
+}
+
+/*
+ * What lies at the places of a cookie: see enum array_place. Where there is a block, calloc has made sure that a
+ * product does not overflow.
+ */
+static __noinline int at_places(struct pt_regs *regs, __u64 cookie, struct array_told *told)
+{
+	if (!told)
+		return 0;
 	/* Copied first: the verifier allows no computed offset into the context. */
 	__u64 all[16] = { regs->ax, regs->cx, regs->dx,	 regs->bx,  regs->sp,  regs->bp,  regs->si,  regs->di,
 			  regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15 };
-	return all[place & 15];
-}
-
-/* The size, or SIZE_NOT_KNOWN. Where there is a block, calloc has made sure that a product does not overflow. */
-static __always_inline __s64 told_size(struct pt_regs *regs, __u64 cookie)
-{
-	__u32 place = cookie >> 8 & 0xff, times = cookie >> 16 & 0xff;
-	__s64 size = place == PLACE_NONE ? SIZE_NOT_KNOWN : (__s64)at_place(regs, place);
-
-	if (place != PLACE_NONE && times != PLACE_NONE)
-		size *= (__s64)at_place(regs, times);
-	return size < 0 ? SIZE_NOT_KNOWN : size;
+	__u32 block = cookie & 0xff, size = cookie >> 8 & 0xff, times = cookie >> 16 & 0xff;
+	told->address = block & PLACE_STACK ? stack_word(regs, block) : all[block & 15];
+	told->size = SIZE_NOT_KNOWN;
+	if (size == PLACE_NONE)
+		return 0;
+	told->size = size & PLACE_STACK ? stack_word(regs, size) : all[size & 15];
+	if (times != PLACE_NONE)
+		told->size *= times & PLACE_STACK ? stack_word(regs, times) : all[times & 15];
+	if (told->size < 0)
+		told->size = SIZE_NOT_KNOWN;
+	return 0;
 }
 
 /* Behind an allocation in NumPy's code. */
@@ -66,25 +80,45 @@ SEC("uprobe")
 int numpy_made(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
-	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
-	__s64 size = told_size(regs, cookie);
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct array_told told;
 
-	if (array_process(regs, slot, true, cookie, EIGHTHS) && address && size >= LARGE_BLOCK)
-		array_made(regs, slot, address, size);
+	if (!array_process(regs, slot, true, cookie, EIGHTHS))
+		return 0;
+	at_places(regs, cookie, &told);
+	if (told.address && told.size >= LARGE_BLOCK)
+		array_made(regs, slot, told.address, told.size);
 	return 0;
 }
 
-/* Before a free. */
+/*
+ * Whether a block of this size, as a place before a free tells it, is none that was ever counted. Where the place knows
+ * that of large blocks alone, it has something else for small ones: mostly an address.
+ */
+static __always_inline bool never_counted(__s64 size)
+{
+	return size != SIZE_NOT_KNOWN && (size < LARGE_BLOCK || size >= IMPLAUSIBLE);
+}
+
+/*
+ * Before a free. Many a small block passes: one that NumPy's own cache has no room for. Nothing is looked up for it,
+ * unless frees have gone by unseen: what is known at its address may be of a block that has gone.
+ */
 SEC("uprobe")
 int numpy_freed(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
-	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
-	__s64 size = told_size(regs, cookie);
-	bool small = size >= 0 && size < LARGE_BLOCK;
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	struct array_told told;
 
-	if (array_process(regs, slot, true, cookie, small ? SMALL_FREE : EIGHTHS) && address)
-		array_gone(slot, address, size);
+	if (slot == NO_SLOT)
+		return 0;
+	at_places(regs, cookie, &told);
+	bool small = never_counted(told.size);
+	struct process *p = array_process(regs, slot, true, cookie, small ? SMALL_FREE : EIGHTHS);
+	if (!p || !told.address || (small && p->arrays == ARRAYS_INSIDE && p->era == p->first_era))
+		return 0;
+	array_gone(slot, told.address, told.size);
 	return 0;
 }
 
@@ -96,9 +130,12 @@ SEC("uprobe")
 int numpy_handler(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
-	__u64 cookie = bpf_get_attach_cookie(regs), capsule = at_place(regs, cookie & 0xff), handler = 0;
+	__u64 cookie = bpf_get_attach_cookie(regs), capsule, handler = 0;
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
+	struct array_told told;
 
+	at_places(regs, cookie | PLACE_NONE << 8, &told);
+	capsule = told.address;
 	if (!p || (!READ(handler, capsule + 16) && handler == regs->ip + ((__s64)cookie >> 16)))
 		return 0;
 	return arrays_pass(slot, FOREIGN_HANDLER);
@@ -111,9 +148,12 @@ int numpy_resizing(struct pt_regs *regs)
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 cookie = bpf_get_attach_cookie(regs);
 
+	struct array_told told;
+
 	if (!array_process(regs, slot, true, cookie, EIGHTHS))
 		return 0;
-	struct resize was = { .address = at_place(regs, cookie & 0xff), .size = told_size(regs, cookie) };
+	at_places(regs, cookie, &told);
+	struct resize was = { .address = told.address, .size = told.size };
 	if (was.address) {
 		was.before = array_out(slot, was.address, &was.telling);
 		if (was.before == SIZE_NOT_KNOWN)
@@ -134,12 +174,15 @@ SEC("uprobe")
 int numpy_resized(struct pt_regs *regs)
 {
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
-	__u64 cookie = bpf_get_attach_cookie(regs), address = at_place(regs, cookie & 0xff);
+	__u64 cookie = bpf_get_attach_cookie(regs), address;
+	struct array_told told;
 	struct resize *was = array_process(regs, slot, true, cookie, EIGHTHS) ? bpf_map_lookup_elem(&resizes, &tid)
 									      : NULL;
 
 	if (!was)
 		return 0;
+	at_places(regs, cookie, &told);
+	address = told.address;
 	struct resize r = *was;
 	bpf_map_delete_elem(&resizes, &tid);
 	bool known = r.address && r.before != SIZE_NOT_KNOWN;
@@ -181,7 +224,7 @@ int settle_array(struct finding *f)
 	__u32 slot = f->slot;
 	struct process *p = process_at(slot);
 	__u64 key = block_key(slot, f->address);
-	struct block *there = bpf_map_lookup_elem(&blocks, &key);
+	struct block *there = block_at(&blocks, key);
 	struct block_move m = { .from = f->address, .to = f->address, .slot = slot, .meter = METER_NUMPY };
 
 	f->done = 0;

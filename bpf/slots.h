@@ -245,13 +245,21 @@ static long forget_block(void *map, __u64 *key, void *block, __u32 *slot)
 	return 0;
 }
 
+/* Those in places are left over from then on. */
+static long forget_spilt(void *map, __u64 *key, void *block, __u32 *slot)
+{
+	if (*key >> 48 == *slot)
+		drop_block(map, *key);
+	return 0;
+}
+
 /* The process is over, or executes another program: nothing of its heap is left. */
 static __always_inline void forget_heap(struct process *p, __u32 slot)
 {
 	if (p->heap)
 		bpf_for_each_map_elem(&heap_blocks, forget_block, &slot, 0);
 	if (p->torch)
-		bpf_for_each_map_elem(&torch_blocks, forget_block, &slot, 0);
+		bpf_for_each_map_elem(&torch_blocks, forget_spilt, &slot, 0);
 	p->heap = 0;
 	p->torch = 0;
 }

@@ -23,7 +23,9 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) member
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
 /* The same of threads on which cells ran when the process was attached to, until they are heard of. */
 struct MAP(BPF_MAP_TYPE_HASH, struct thread_key, struct thread, 256, F_NO_PREALLOC) found SEC(".maps");
-/* Live NumPy blocks by address | slot << 48. Never an LRU map: those forget silently. */
+/* Live blocks of NumPy and of PyTorch on the CPU, by a hash of their keys; and those that find no room there. */
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct place, 1 << PLACE_BITS, 0) places SEC(".maps");
+/* NumPy's by address | slot << 48. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
 /* The same for PyTorch on the CPU. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 19, F_NO_PREALLOC) torch_blocks SEC(".maps");

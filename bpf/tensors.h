@@ -17,7 +17,7 @@ static __always_inline __u32 tensor_slot(struct pt_regs *regs, __u64 address)
 {
 	__u32 slot = current_slot();
 
-	if (slot == NO_SLOT || !address || address >> 48 ||
+	if (slot == NO_SLOT || !address || address >> ADDRESS_BITS ||
 	    !spend(regs, GROUP_TORCH_CPU, slot, bpf_get_attach_cookie(regs)))
 		return NO_SLOT;
 	return slot;
@@ -33,7 +33,7 @@ int tensor_made(struct pt_regs *regs)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
-	__u64 key = block_key(slot, address);
+	__u64 key = block_key(slot, address) | TORCH_KEY;
 	struct block_move m = {
 		.from = address,
 		.to = address,
@@ -43,13 +43,13 @@ int tensor_made(struct pt_regs *regs)
 		.is = tells_block(slot, size, METER_TORCH),
 	};
 	struct block fresh = { .size = size, .era = p->era, .telling = m.is };
-	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
+	struct block *known = block_at(&torch_blocks, key);
 	p->torch = 1;
 	if (known) { /* its free was missed */
 		m.before = known->era >= p->first_era ? known->size : 0;
 		m.was = known->telling;
-		*known = fresh;
-	} else if (bpf_map_update_elem(&torch_blocks, &key, &fresh, BPF_ANY)) {
+	}
+	if (!put_block(&torch_blocks, key, known, &fresh)) {
 		lose(LOSS_FULL + MISSING_TORCH);
 		unknown_of(r, UNKNOWN_TORCH, size);
 		misses_of(r, MISSING_TORCH, size);
@@ -57,7 +57,7 @@ int tensor_made(struct pt_regs *regs)
 	}
 	if (size > SMALL_BLOCK)
 		m.stack = stack_of_block(regs, slot, size, m.is);
-	block_moves(&m);
+	one_block_moves(p, r, &m);
 	return 0;
 }
 
@@ -70,8 +70,8 @@ int tensor_freed(struct pt_regs *regs)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
-	__u64 key = block_key(slot, address);
-	struct block *known = bpf_map_lookup_elem(&torch_blocks, &key);
+	__u64 key = block_key(slot, address) | TORCH_KEY;
+	struct block *known = block_at(&torch_blocks, key);
 	if (!known || known->era < p->first_era) {
 		unknown_of(r, UNKNOWN_TORCH, freed_at_most(p, address));
 		return 0;
@@ -84,10 +84,10 @@ int tensor_freed(struct pt_regs *regs)
 		.meter = METER_TORCH,
 		.was = known->telling,
 	};
-	bpf_map_delete_elem(&torch_blocks, &key);
+	drop_block(&torch_blocks, key);
 	if (m.was != TELL_NOT)
 		m.flags = if_collected(slot);
-	block_moves(&m);
+	one_block_moves(p, r, &m);
 	return 0;
 }
 

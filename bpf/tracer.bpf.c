@@ -14,6 +14,7 @@
  *   devices.h    the meters of GPUs
  *   boundary.h   the cut between two segments
  *   cputime.h    what a process has used of CPUs
+ *   places.h     where live blocks are found first
  *   slots.h      where a process is in the ledger
  *   processes.h  fork, exec, exit
  *   calls.h      programs that call others
@@ -63,6 +64,7 @@
 #include "devices.h"
 #include "boundary.h"
 #include "cputime.h"
+#include "places.h"
 #include "slots.h"
 #include "processes.h"
 #include "calls.h"
@@ -177,5 +179,6 @@ const enum cuda_mover *export_cuda_mover __attribute__((unused));
 const enum heap_operation *export_heap_operation __attribute__((unused));
 const enum arrays *export_arrays __attribute__((unused));
 const enum array_place *export_array_place __attribute__((unused));
+const enum place_key *export_place_key __attribute__((unused));
 const enum operation *export_operation __attribute__((unused));
 const enum callee *export_callee __attribute__((unused));

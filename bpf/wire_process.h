@@ -160,6 +160,10 @@ struct root {
 	__u32 epoch[GROUPS]; /* how often each group has been put back */
 	__u32 looking;	     /* a CPU looks at the account */
 	__u32 due;	     /* it is below the floor, and is to be looked at */
+	__u32 small_tick;    /* the kernel's clock, in ticks, when small_credit was topped up */
+	__u32 padding;
+	__s64 small_credit; /* ns that small blocks may take that are told each, see blocks.h */
+	__u64 small_since;  /* when it was topped up */
 };
 
 /* A slot that nobody has. */
@@ -295,8 +299,19 @@ struct block {
 	__s64 size;
 	__u64 era;
 	__u32 telling; /* enum telling */
-	__u32 padding;
+	__u32 spilt;   /* of the one in a place: how many in the tables belong there */
 };
+
+/* Where a block is looked for first, and mostly found: see places.h. */
+struct place {
+	__u64 key; /* of the block that is in it; 0 for none, PLACE_TAKEN while one is put there */
+	struct block block;
+};
+
+/* Of a block's key: its address, one bit for PyTorch's, the slot. Go has the bits as kernelPlaceKey. */
+enum place_key { PLACE_TAKEN = 1, PLACE_BITS = 17, ADDRESS_BITS = 47 };
+
+#define TORCH_KEY (1ull << ADDRESS_BITS) /* no address of a process has it */
 
 /* How what a block does to its meter is told: see blocks.h. */
 enum telling {

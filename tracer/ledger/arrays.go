@@ -20,21 +20,37 @@ func (l *Ledger) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
 	if err := l.objects.Processes.Lookup(slot, &p); err != nil {
 		return nil, now, fmt.Errorf("read slot %d: %w", slot, err)
 	}
-	const batch, address = 4096, 1<<48 - 1
-	keys, values := make([]uint64, batch), make([]kernelBlock, batch)
+	const torch = 1 << kernelPlaceKeyADDRESS_BITS // in the keys of PyTorch's
+	add := func(key uint64, b *kernelBlock) {
+		if key>>48 == uint64(slot) && key&torch == 0 && b.Era >= p.FirstEra {
+			all = append(all, Array{Address: key & (torch - 1), Size: uint64(b.Size), Doubt: b.Era < p.Era})
+		}
+	}
+	err = errors.Join(
+		eachOf(l.objects.Blocks, add),
+		eachOf(l.objects.Places, func(_ uint32, at *kernelPlace) { add(at.Key, &at.Block) }),
+	)
+	if err != nil {
+		return nil, now, fmt.Errorf("read the arrays: %w", err)
+	}
+	return all, metersOf(&p), nil
+}
+
+// eachOf calls do with each entry of a map, some thousands read at a time.
+func eachOf[K, V any](m *ebpf.Map, do func(key K, value *V)) error {
+	const batch = 4096
+	keys, values := make([]K, batch), make([]V, batch)
 	var cursor ebpf.MapBatchCursor
 	for {
-		n, err := l.objects.Blocks.BatchLookup(&cursor, keys, values, nil)
+		n, err := m.BatchLookup(&cursor, keys, values, nil)
 		for i := range n {
-			if b := values[i]; keys[i]>>48 == uint64(slot) && b.Era >= p.FirstEra {
-				all = append(all, Array{Address: keys[i] & address, Size: uint64(b.Size), Doubt: b.Era < p.Era})
-			}
+			do(keys[i], &values[i])
 		}
 		if errors.Is(err, ebpf.ErrKeyNotExist) {
-			return all, metersOf(&p), nil
+			return nil
 		}
 		if err != nil {
-			return nil, now, fmt.Errorf("read the arrays: %w", err)
+			return err
 		}
 	}
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bufio"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -19,6 +20,7 @@ type blocksProgram struct {
 	t      *testing.T
 	ledger *Ledger
 	pid    int
+	meter  event.Meter
 	in     io.Writer
 	lines  *bufio.Scanner
 	seen   collected
@@ -30,10 +32,14 @@ type blocksProgram struct {
 // truth is what the program says of its blocks, in bytes.
 type truth struct{ live, most, small, made int64 }
 
-func newBlocksProgram(t *testing.T, threads int) *blocksProgram {
+func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgram {
 	l := load(t, Options{})
-	p := &blocksProgram{t: t, ledger: l, told: map[uint64]event.Change{}}
-	p.in, p.lines = attachedProgram(t, l, "blocks", fmt.Sprint(threads))
+	p := &blocksProgram{t: t, ledger: l, meter: meter, told: map[uint64]event.Change{}}
+	args := []string{fmt.Sprint(threads)}
+	if meter == event.Torch {
+		args = append(args, "tensors")
+	}
+	p.in, p.lines = attachedProgram(t, l, "blocks", args...)
 	poll(t, l, &p.seen)
 	p.pid = int(p.seen.boundaries[0].PID)
 	file, err := os.Open(fmt.Sprintf("/proc/%d/exe", p.pid))
@@ -43,12 +49,16 @@ func newBlocksProgram(t *testing.T, threads int) *blocksProgram {
 	defer file.Close()
 	const rdi, rsi = 7, 6 // as the processor numbers registers
 	at := functionsOf(t, file)
-	probes, err := l.Probe(file, p.pid, []Placement{
+	placements := []Placement{
 		{NumPyMade, []uint64{at["made"]}, []uint64{ArrayPlace(rdi, rsi, Nowhere)}},
 		{NumPyFreed, []uint64{at["freed"]}, []uint64{ArrayPlace(rdi, Nowhere, Nowhere)}},
 		{NumPyResizing, []uint64{at["resizing"]}, []uint64{ArrayPlace(rdi, rsi, Nowhere)}},
 		{NumPyResized, []uint64{at["resized"]}, []uint64{ArrayPlace(rdi, Nowhere, Nowhere)}},
-	})
+	}
+	if meter == event.Torch {
+		placements = []Placement{{Program: TensorMade, Offsets: []uint64{at["tensor_new"]}}, {Program: TensorFreed, Offsets: []uint64{at["tensor_delete"]}}}
+	}
+	probes, err := l.Probe(file, p.pid, placements)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +146,7 @@ func (p *blocksProgram) prove(b *event.Boundary) (n int) {
 			p.t.Fatalf("change %+v behind number %d", c, p.stream)
 		}
 		numbers[c.Stream] = true
-		if c.Meter != event.NumPy {
+		if c.Meter != p.meter {
 			continue
 		}
 		n++
@@ -154,9 +164,9 @@ func (p *blocksProgram) prove(b *event.Boundary) (n int) {
 	if uint64(len(numbers)) != b.Stream-p.stream {
 		p.t.Fatalf("%d changes, the boundary says %d", len(numbers), b.Stream-p.stream)
 	}
-	p.stream, p.value = b.Stream, b.Value[event.NumPy]
-	if highest = max(highest, p.value); highest != b.High[event.NumPy] {
-		p.t.Errorf("what was told leads up to %d, the kernel's maximum is %d", highest, b.High[event.NumPy])
+	p.stream, p.value = b.Stream, b.Value[p.meter]
+	if highest = max(highest, p.value); highest != b.High[p.meter] {
+		p.t.Errorf("what was told leads up to %d, the kernel's maximum is %d", highest, b.High[p.meter])
 	}
 	return n
 }
@@ -176,31 +186,44 @@ func (p *blocksProgram) sums() (large, small, samples int64) {
 	return large, small, samples
 }
 
+// crowd puts a block into every other place, so that half of the program's find none.
+func (p *blocksProgram) crowd() {
+	p.t.Helper()
+	var is kernelProcess
+	if err := p.ledger.objects.Processes.Lookup(uint32(0), &is); err != nil {
+		p.t.Fatal(err)
+	}
+	at := kernelPlace{Key: 1<<kernelPlaceKeyADDRESS_BITS - 1, Block: kernelBlock{Size: 1, Era: is.Era}}
+	for i := uint32(0); i < 1<<kernelPlaceKeyPLACE_BITS; i += 2 {
+		if err := p.ledger.objects.Places.Update(i, at, ebpf.UpdateAny); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
 // TestSmallBlocks: whichever blocks are told, the meter and its maximum are exact, and what is told proves it; large blocks are told, all of them; of the
-// small ones either all are, or samples without a bias, or none; and the ends of those whose beginnings were.
+// small ones either all are, or samples without a bias, or none; and the ends of those whose beginnings were. So it is where half of them find no place.
 func TestSmallBlocks(t *testing.T) {
-	for _, threads := range []int{1, 4} {
-		t.Run(fmt.Sprint(threads), func(t *testing.T) {
-			p := newBlocksProgram(t, threads)
+	for _, c := range []struct {
+		name    string
+		threads int
+		meter   event.Meter
+		crowded bool
+	}{{"1", 1, event.NumPy, false}, {"4", 4, event.NumPy, true}, {"tensors", 4, event.Torch, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newBlocksProgram(t, c.threads, c.meter)
+			if c.crowded {
+				p.crowd()
+			}
 			const steps = 3000
 			told := 0
-			for round, c := range []struct {
-				down           []Group
-				small, samples bool // that live may have been told
-			}{
-				{nil, true, false},
-				{[]Group{GroupSmallStacks}, true, true},
-				{[]Group{GroupSmallStacks}, true, true},
-				{[]Group{GroupSmallStacks, GroupFrames}, true, true},
-				{[]Group{GroupSmallStacks}, true, true},
-				{nil, true, true},
-			} {
-				p.down(c.down...)
+			for round, w := range smallBlocksRounds {
+				p.down(w...)
 				is, b := p.round(steps)
-				if got := int64(b.Value[event.NumPy]); got != is.live {
+				if got := int64(b.Value[p.meter]); got != is.live {
 					t.Fatalf("round %d: the meter says %d bytes, the program has %d", round, got, is.live)
 				}
-				if high := int64(b.High[event.NumPy]); threads == 1 && high != is.most {
+				if high := int64(b.High[p.meter]); c.threads == 1 && high != is.most {
 					t.Errorf("round %d: the meter's maximum is %d bytes, the program had %d", round, high, is.most)
 				}
 				n := p.prove(&b)
@@ -225,6 +248,29 @@ func TestSmallBlocks(t *testing.T) {
 			if losses := p.ledger.Losses(); len(losses) > 0 {
 				t.Error(losses)
 			}
+			if p.spilt() == 0 && c.crowded {
+				t.Error("each block has found a place")
+			}
 		})
 	}
+}
+
+// smallBlocksRounds are the groups that are down in each.
+var smallBlocksRounds = [][]Group{nil, {GroupSmallStacks}, {GroupSmallStacks}, {GroupSmallStacks, GroupFrames}, {GroupSmallStacks}, nil}
+
+// spilt is how many blocks are in the table, which the places say, too.
+func (p *blocksProgram) spilt() (n int) {
+	p.t.Helper()
+	table, counted := p.ledger.objects.Blocks, 0
+	if p.meter == event.Torch {
+		table = p.ledger.objects.TorchBlocks
+	}
+	err := errors.Join(
+		eachOf(table, func(uint64, *kernelBlock) { n++ }),
+		eachOf(p.ledger.objects.Places, func(_ uint32, at *kernelPlace) { counted += int(at.Block.Spilt) }),
+	)
+	if err != nil || counted != n {
+		p.t.Errorf("%d blocks are in the table, the places say %d: %v", n, counted, err)
+	}
+	return n
 }

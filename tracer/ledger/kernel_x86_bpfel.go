@@ -34,7 +34,7 @@ type kernelBlock struct {
 	Size    int64
 	Era     uint64
 	Telling uint32
-	Padding uint32
+	Spilt   uint32
 }
 
 type kernelBoundary struct {
@@ -530,6 +530,20 @@ const (
 	kernelOutcomeOUTCOME_MISSED      kernelOutcome = 5
 )
 
+type kernelPlace struct {
+	_     structs.HostLayout
+	Key   uint64
+	Block kernelBlock
+}
+
+type kernelPlaceKey uint32
+
+const (
+	kernelPlaceKeyPLACE_TAKEN  kernelPlaceKey = 1
+	kernelPlaceKeyPLACE_BITS   kernelPlaceKey = 17
+	kernelPlaceKeyADDRESS_BITS kernelPlaceKey = 47
+)
+
 type kernelProcess struct {
 	_         structs.HostLayout
 	Mm        uint64
@@ -671,6 +685,10 @@ type kernelRoot struct {
 	Epoch       [32]uint32
 	Looking     uint32
 	Due         uint32
+	SmallTick   uint32
+	Padding     uint32
+	SmallCredit int64
+	SmallSince  uint64
 }
 
 type kernelRule struct {
@@ -828,6 +846,7 @@ const (
 	kernelMapMembers             = "members"
 	kernelMapOrdinals            = "ordinals"
 	kernelMapPaths               = "paths"
+	kernelMapPlaces              = "places"
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
 	kernelMapResized             = "resized"
@@ -926,6 +945,7 @@ const (
 	kernelVarExportNoEra         = "export_no_era"
 	kernelVarExportOperation     = "export_operation"
 	kernelVarExportOutcome       = "export_outcome"
+	kernelVarExportPlaceKey      = "export_place_key"
 	kernelVarExportRuleBase      = "export_rule_base"
 	kernelVarExportSite          = "export_site"
 	kernelVarExportSource        = "export_source"
@@ -1072,6 +1092,7 @@ type kernelMapSpecs struct {
 	Members      *ebpf.MapSpec `ebpf:"members"`
 	Ordinals     *ebpf.MapSpec `ebpf:"ordinals"`
 	Paths        *ebpf.MapSpec `ebpf:"paths"`
+	Places       *ebpf.MapSpec `ebpf:"places"`
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
 	Resized      *ebpf.MapSpec `ebpf:"resized"`
@@ -1133,6 +1154,7 @@ type kernelVariableSpecs struct {
 	ExportNoEra         *ebpf.VariableSpec `ebpf:"export_no_era"`
 	ExportOperation     *ebpf.VariableSpec `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
+	ExportPlaceKey      *ebpf.VariableSpec `ebpf:"export_place_key"`
 	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
 	ExportSite          *ebpf.VariableSpec `ebpf:"export_site"`
 	ExportSource        *ebpf.VariableSpec `ebpf:"export_source"`
@@ -1208,6 +1230,7 @@ type kernelMaps struct {
 	Members      *ebpf.Map `ebpf:"members"`
 	Ordinals     *ebpf.Map `ebpf:"ordinals"`
 	Paths        *ebpf.Map `ebpf:"paths"`
+	Places       *ebpf.Map `ebpf:"places"`
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
 	Resized      *ebpf.Map `ebpf:"resized"`
@@ -1250,6 +1273,7 @@ func (m *kernelMaps) Close() error {
 		m.Members,
 		m.Ordinals,
 		m.Paths,
+		m.Places,
 		m.Processes,
 		m.Pythons,
 		m.Resized,
@@ -1312,6 +1336,7 @@ type kernelVariables struct {
 	ExportNoEra         *ebpf.Variable `ebpf:"export_no_era"`
 	ExportOperation     *ebpf.Variable `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
+	ExportPlaceKey      *ebpf.Variable `ebpf:"export_place_key"`
 	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
 	ExportSite          *ebpf.Variable `ebpf:"export_site"`
 	ExportSource        *ebpf.Variable `ebpf:"export_source"`

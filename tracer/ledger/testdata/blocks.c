@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * blocks THREADS: threads say that they make, resize and free blocks, small and large ones at random, of which there is
+ * blocks THREADS [tensors]: threads say that they make, resize and free blocks, small and large ones at random, of which there is
  * no more than the functions that say so. For each line it reads, a number, every thread does so as often, and then it
  * says: bytes that live, the most that lived, of one thread alone, bytes in small ones that live, and how many were made.
  */
@@ -37,6 +37,35 @@ __attribute__((noinline)) void resized(uint64_t address)
 	asm volatile("" ::"r"(address), "r"(3));
 }
 
+/* As c10::ProfiledCPUMemoryReporter's New and Delete are called. */
+__attribute__((noinline)) void tensor_new(void *self, uint64_t address, uint64_t size)
+{
+	asm volatile("" ::"r"(self), "r"(address), "r"(size), "r"(4));
+}
+
+__attribute__((noinline)) void tensor_delete(void *self, uint64_t address)
+{
+	asm volatile("" ::"r"(self), "r"(address), "r"(5));
+}
+
+static int tensors;
+
+static void makes(uint64_t address, uint64_t size)
+{
+	if (tensors)
+		tensor_new(NULL, address, size);
+	else
+		made(address, size);
+}
+
+static void frees(uint64_t address)
+{
+	if (tensors)
+		tensor_delete(NULL, address);
+	else
+		freed(address);
+}
+
 static uint64_t next(struct thread *t)
 {
 	t->random ^= t->random << 13;
@@ -66,15 +95,15 @@ static void *moves(void *argument)
 		int i = next(t) % SLOTS;
 		uint64_t address = t->base + ((uint64_t)i << 20), size = some_size(t);
 		if (!t->sizes[i]) {
-			made(address, size);
+			makes(address, size);
 			has(t, i, size);
 			t->made++;
-		} else if (next(t) % 4 == 0) {
+		} else if (!tensors && next(t) % 4 == 0) {
 			resizing(address, size);
 			resized(address);
 			has(t, i, size);
 		} else {
-			freed(address);
+			frees(address);
 			has(t, i, 0);
 		}
 	}
@@ -87,6 +116,7 @@ int main(int argc, char **argv)
 	int n = argc > 1 ? atoi(argv[1]) : 1;
 	long steps;
 
+	tensors = argc > 2;
 	for (int i = 0; i < n && i < MOST; i++) {
 		threads[i].random = 0x9e3779b97f4a7c15ull * (i + 1);
 		threads[i].base = (uint64_t)(i + 1) << 40;
