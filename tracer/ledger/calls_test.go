@@ -13,7 +13,7 @@ import (
 // TestAccountIsSettled: a hit that takes the account below its floor has another program look at it, which steps down what spent most, with a boundary; and goes
 // on: its block is in the meter.
 func TestAccountIsSettled(t *testing.T) {
-	p := newBlocksProgram(t, 1)
+	p := newBlocksProgram(t, 1, event.NumPy)
 	if err := p.ledger.SetBudget(0.03, time.Second); err != nil {
 		t.Fatal(err)
 	}
