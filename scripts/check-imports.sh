@@ -52,7 +52,9 @@ tracer/limit: tracer/confine tracer/process words unix
 tracer/counting: unix
 tracer/footprint: tracer/process
 tracer/filecache: unix
-tracer/serving: tracer/limit tracer/process unix
+tracer/packets: unix
+tracer/packets/slow: unix
+tracer/serving: tracer/limit tracer/packets tracer/process unix
 cmd/tracer: tracer/serving tracer/suspend go-systemd
 tracer/elffile:
 tracer/elffile/elftest: tracer/elffile

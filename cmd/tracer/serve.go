@@ -66,7 +66,7 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 	}
 	defer l.Close()
 	log := logger(c.err, o.Verbose)
-	s := serving.New(serving.Options{Log: log, PerUser: o.PerUser, InAll: o.InAll, Session: startSession})
+	s := serving.New(serving.Options{Log: log, PerUser: o.PerUser, InAll: o.InAll, Session: startSession, Porter: serving.StartPorter})
 	fmt.Fprintf(c.err, "tracer: notebooks that say '%%tracer start' are traced from now on; Ctrl-C ends that, and their sessions\n")
 	notify(log, daemon.SdNotifyReady)
 	defer context.AfterFunc(ctx, func() { notify(log, daemon.SdNotifyStopping) })()

@@ -1,127 +1,331 @@
 package serving
 
 import (
-	"net"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/packets"
+	"ipytracer/tracer/packets/slow"
 )
 
-// slowToClose is a descriptor that takes hours to close for the one who closes it last: a connection with data that nobody reads, which
-// lingers (SO_LINGER). The caller keeps the other end.
-func slowToClose(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// attempts is how often an attack is tried: TRACER_ATTEMPTS, or 100.
+func attempts() int {
+	if n, err := strconv.Atoi(os.Getenv("TRACER_ATTEMPTS")); err == nil {
+		return n
 	}
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	end, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { end.Close() }) // which has the other end's close come back
-	f, err := c.(*net.TCPConn).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.SetNonblock(fd, true); err != nil {
-		t.Fatal(err)
-	}
-	for some := make([]byte, 1<<16); err == nil; {
-		_, err = unix.Write(fd, some)
-	}
-	if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: 30000}); err != nil {
-		t.Fatal(err)
-	}
-	return fd
+	return 100
 }
 
-// refusesDescriptors reports whether this Linux has SO_PASSRIGHTS.
-func refusesDescriptors(t *testing.T) bool {
+// threads is how many this process has.
+func threads(t *testing.T) int {
 	t.Helper()
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	all, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(fd)
-	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PASSRIGHTS, 0) == nil
+	return len(all)
 }
 
-// TestSlowToClose: whoever sends along what takes hours to close keeps nobody from being answered, and the server from ending.
-func TestSlowToClose(t *testing.T) {
-	if !refusesDescriptors(t) {
-		t.Skip("this Linux lets descriptors along (before 6.16): see KNOWN_ISSUES.md")
+// files is how many Unix sockets this process has open.
+func files(t *testing.T) (n int) {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
 	}
-	r := serve(t, 4)
-	for range maxOfUser { // from then on connections are closed as they come, with what is in them
-		idle, err := connect(r.folder)
+	for _, f := range all {
+		fd, err := strconv.Atoi(f.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer unix.Close(idle)
+		if domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN); err == nil && domain == unix.AF_UNIX {
+			n++
+		}
 	}
-	refused := 0
-	for range 100 {
-		fd := slowToClose(t)
+	return n
+}
+
+// dirty are the ways to have a descriptor along that takes hours to close: with a request, behind one, with nothing. What they return ends that.
+var dirty = map[string]func(conn int) (io.Closer, error){
+	"request": func(conn int) (io.Closer, error) { return slow.Send(conn, stop) },
+	"behind": func(conn int) (io.Closer, error) {
+		if err := unix.Sendmsg(conn, []byte(stop), nil, nil, unix.MSG_NOSIGNAL); err != nil {
+			return nil, err
+		}
+		return slow.Send(conn, stop)
+	},
+	"nothing": func(conn int) (io.Closer, error) {
+		if err := unix.Sendmsg(conn, nil, nil, nil, unix.MSG_NOSIGNAL); err != nil {
+			return nil, err
+		}
+		return slow.Send(conn, "")
+	},
+}
+
+// attack is a process of its own: what the server starts would have the attacker's descriptors otherwise, and be the last that has them.
+func attack(folder, way string) error {
+	for range attempts() {
+		conn, err := connect(folder)
+		if err != nil {
+			return err
+		}
+		_, _ = dirty[way](conn) // it fails where it is refused, or where the connection is closed already
+	}
+	fmt.Println("attacked")
+	_, err := os.Stdin.Read(make([]byte, 1))
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// TestSlowToClose: whoever sends along what takes hours to close keeps nobody from being answered, and the server from ending, on a Linux that refuses
+// descriptors, and on one that does not. What it takes is given back.
+func TestSlowToClose(t *testing.T) {
+	for name, refuse := range map[string]func(int){"refused": packets.Refuse, "let along": func(int) {}} {
+		for way := range dirty {
+			t.Run(name+" "+way, func(t *testing.T) {
+				r := serveOn(t, 4, refuse)
+				before := files(t)
+				cmd, errors := r.peer("attack " + way)
+				in, err := cmd.StdinPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				cmd.Stdout = nil
+				out, err := cmd.StdoutPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				said, err := bufio.NewReader(out).ReadString('\n')
+				if said != "attacked\n" {
+					t.Errorf("%q, %v: %s", said, err, errors)
+				}
+				r.another()
+				if n := threads(t); n > 100 {
+					t.Errorf("%d threads", n)
+				}
+				r.settles(before)
+				in.Close()
+				if err := cmd.Wait(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// another has another user ask, who is answered.
+func (r *rig) another() {
+	r.t.Helper()
+	if os.Geteuid() != 0 {
+		return
+	}
+	cmd, out := r.peer("another")
+	if err := cmd.Run(); err != nil || !strings.Contains(out.String(), "heard true") {
+		r.t.Errorf("another user: %v: %s", err, out)
+	}
+}
+
+// settles waits until nothing of anybody's is open that was not before.
+func (r *rig) settles(before int) {
+	r.t.Helper()
+	p := r.server.porters
+	for deadline := time.Now().Add(late); ; time.Sleep(time.Millisecond) {
+		p.mu.Lock()
+		left := len(p.aside) + p.running
+		p.mu.Unlock()
+		r.server.mu.Lock()
+		answered := len(r.server.answered)
+		r.server.mu.Unlock()
+		if left == 0 && answered == 0 && files(r.t) <= before {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("left: %d put aside or with porters, users that are being answered: %d, sockets: %d, before %d", left, answered, files(r.t), before)
+		}
+	}
+}
+
+// TestMisusers: a user who has sent descriptors a few times is heard no more, and after a while again.
+func TestMisusers(t *testing.T) {
+	r := serveOn(t, 4, func(int) {})
+	p := r.server.porters
+	for n := range maxMisuses {
+		if !p.trusts(uint32(os.Getuid())) {
+			t.Fatalf("not heard any more after %d", n)
+		}
 		conn, err := connect(r.folder)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer unix.Close(conn)
-		if unix.Sendmsg(conn, []byte(stop), unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL) != nil {
-			refused++
+		if err := unix.Sendmsg(conn, []byte(stop), unix.UnixRights(0), nil, unix.MSG_NOSIGNAL); err != nil {
+			t.Fatal(err)
 		}
-		go unix.Close(fd) // where it is refused this one lingers, until the other end has gone
+		if a, text, err := hear(conn); err != nil || !strings.Contains(a.Error, "descriptors") {
+			t.Errorf("%q, %v", text, err)
+		}
+		if a, text, _ := hear(conn); text != "" || a.OK { // until the connection is closed
+			t.Errorf("%q", text)
+		}
+		unix.Close(conn)
 	}
-	if refused == 0 {
-		t.Error("descriptors come along")
+	conn, err := connect(r.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(conn)
+	_ = unix.Sendmsg(conn, []byte(stop), nil, nil, unix.MSG_NOSIGNAL)
+	if _, text, _ := hear(conn); text != "" {
+		t.Errorf("it is heard: %q", text)
+	}
+	r.another()
+	p.mu.Lock()
+	for i := range p.misused[uint32(os.Getuid())] {
+		p.misused[uint32(os.Getuid())][i] = time.Now().Add(-misusedFor)
+	}
+	p.mu.Unlock()
+	if a := r.ask(stop); a.Error == "" {
+		t.Errorf("after a while: %+v", a)
+	}
+}
+
+// TestNotAccepted: what lies in connections that nobody has accepted keeps nobody who ends.
+func TestNotAccepted(t *testing.T) {
+	folder := t.TempDir()
+	l, err := listen(folder, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		conn, err := connect(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(conn)
+		end, err := slow.Send(conn, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end.Close()
+	}
+	closed := make(chan struct{})
+	go func() { l.Close(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(late):
+		t.Error("it does not come back")
+	}
+}
+
+// TestNoPorter: where no process can be started connections wait for one, and the server serves.
+func TestNoPorter(t *testing.T) {
+	r := serveOn(t, 4, func(int) {})
+	p := r.server.porters
+	p.forks.Lock()
+	p.start = func([]*os.File) (*Child, error) { return nil, unix.EAGAIN }
+	p.forks.Unlock()
+	conn, err := connect(r.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(conn)
+	before := files(t)
+	if err := unix.Sendmsg(conn, []byte(stop), unix.UnixRights(0), nil, unix.MSG_NOSIGNAL); err != nil {
+		t.Fatal(err)
+	}
+	if a, _, err := hear(conn); err != nil || a.OK {
+		t.Errorf("%+v, %v", a, err)
 	}
 	if a := r.ask(start); !a.OK {
 		t.Errorf("%+v", a)
 	}
+	p.forks.Lock()
+	p.start = StartPorter
+	p.forks.Unlock()
+	if a := r.ask(stop); !a.OK {
+		t.Errorf("%+v", a)
+	}
+	r.settles(before)
 }
 
-// TestStoppedSession: a session that does not end, whatever it is told, is killed with the server.
+// TestCarried: what a porter has is closed when it has ended, and not before.
+func TestCarried(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[1])
+	if err := unix.Sendmsg(pair[1], []byte("x"), unix.UnixRights(0), nil, unix.MSG_NOSIGNAL); err != nil {
+		t.Fatal(err)
+	}
+	conn := connection(pair[0])
+	child, err := StartPorter([]*os.File{conn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if err := unix.Sendmsg(pair[1], []byte("x"), nil, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT); err != nil {
+		t.Errorf("it is closed before the porter has ended: %v", err)
+	}
+	if err := child.Signal(unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-child.Ended
+	if err := unix.Sendmsg(pair[1], []byte("x"), nil, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT); err == nil {
+		t.Error("it is open when the porter has ended")
+	}
+}
+
+// TestStoppedSession: a session that does not end, whatever it is told, is killed with the server; one that does not end even then is not waited for.
 func TestStoppedSession(t *testing.T) {
-	r := serve(t, 4)
-	ended := make(chan struct{})
-	killed := make(chan struct{})
-	r.server.mu.Lock()
-	r.server.options.Session = func(Peer) (*Child, error) {
-		return &Child{
-			Signal: func(s unix.Signal) error {
-				if s == unix.SIGKILL {
-					close(killed)
-					close(ended)
-				}
-				return nil
-			},
-			Ended: ended, Said: func() string { return "" },
-		}, nil
-	}
-	r.server.mu.Unlock()
-	if a := r.ask(start); !a.OK {
-		t.Fatalf("%+v", a)
-	}
-	if a := r.ask(stop); !a.OK {
-		t.Fatalf("%+v", a)
-	}
-	began := time.Now()
-	r.server.end()
-	<-killed
-	if took := time.Since(began); took > lastPatience/2 { // then it was the notebook's own stop that ended it
-		t.Errorf("it was killed after %v", took)
+	for _, dies := range []bool{true, false} {
+		r := serve(t, 4)
+		ended := make(chan struct{})
+		killed := make(chan struct{})
+		r.server.mu.Lock()
+		r.server.options.Session = func(Peer) (*Child, error) {
+			return &Child{
+				Signal: func(s unix.Signal) error {
+					if s == unix.SIGKILL {
+						close(killed)
+						if dies {
+							close(ended)
+						}
+					}
+					return nil
+				},
+				Ended: ended, Said: func() string { return "" },
+			}, nil
+		}
+		r.server.mu.Unlock()
+		if a := r.ask(start); !a.OK {
+			t.Fatalf("%+v", a)
+		}
+		if a := r.ask(stop); !a.OK {
+			t.Fatalf("%+v", a)
+		}
+		began := time.Now()
+		r.server.end()
+		<-killed
+		if took := time.Since(began); took > lastPatience/2 { // then it was the notebook's own stop that ended it
+			t.Errorf("it was killed after %v", took)
+		}
+		if !dies {
+			close(ended)
+			r.server.ended.Wait()
+		}
 	}
 }

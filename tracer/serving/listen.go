@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/packets"
 )
 
 // Folder is where the socket is, unless another is named; SocketName its name there.
@@ -19,12 +21,16 @@ type Listener struct {
 	fd     int
 	folder int // the folder, by which the socket is removed
 	wakes  [2]int
+	refuse func(fd int)
 }
 
 // Listen makes the socket. The folder is made if it is not there; one that is a link, or that another user owns or may write to, is
 // refused, and so is one in which a server answers already. What is left of a server that was killed is replaced.
-func Listen(folder string) (*Listener, error) {
-	l := &Listener{fd: -1, folder: -1, wakes: [2]int{-1, -1}}
+func Listen(folder string) (*Listener, error) { return listen(folder, packets.Refuse) }
+
+// listen does so with what has descriptors refused.
+func listen(folder string, refuse func(fd int)) (*Listener, error) {
+	l := &Listener{fd: -1, folder: -1, wakes: [2]int{-1, -1}, refuse: refuse}
 	if err := l.open(folder); err != nil {
 		l.close()
 		return nil, err
@@ -52,17 +58,11 @@ func (l *Listener) open(folder string) (err error) {
 	if l.fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil {
 		return fmt.Errorf("make the socket: %w", err)
 	}
-	refuseDescriptors(l.fd)
+	l.refuse(l.fd)
 	if err := unix.Pipe2(l.wakes[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
 	}
 	return l.appear()
-}
-
-// refuseDescriptors has sendmsg(2) with descriptors fail for who connects to a socket that listens (SO_PASSRIGHTS, Linux 6.16): nobody
-// here would have to close what others have opened, which can take as long as they like. An older Linux has no such option.
-func refuseDescriptors(fd int) {
-	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PASSRIGHTS, 0)
 }
 
 // appear gives the socket its name once it listens: whoever sees it there is answered. It never takes the place of another server's.
@@ -134,7 +134,7 @@ func (l *Listener) accept() (*os.File, error) {
 		fd, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
 		switch {
 		case err == nil:
-			return os.NewFile(uintptr(fd), "a connection"), nil
+			return connection(fd), nil
 		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
 		default:
 			return nil, err
@@ -142,12 +142,35 @@ func (l *Listener) accept() (*os.File, error) {
 	}
 }
 
+func connection(fd int) *os.File { return os.NewFile(uintptr(fd), "a connection") }
+
 // wake has accept return.
 func (l *Listener) wake() { _, _ = unix.Write(l.wakes[1], []byte{0}) }
 
-// Close removes the socket.
+// stop has nobody connect any more, and returns the connections of who did and was not accepted.
+func (l *Listener) stop() (rest []int) {
+	if unix.Shutdown(l.fd, unix.SHUT_RD) != nil {
+		return nil
+	}
+	for { // as many as there is room for in front of the socket
+		fd, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+		switch {
+		case err == nil:
+			rest = append(rest, fd)
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
+		default:
+			return rest
+		}
+	}
+}
+
+// Close removes the socket. Who has connected and was not accepted is turned away; a connection with descriptors in it stays open, since closing it
+// could take hours, until the program ends.
 func (l *Listener) Close() {
 	_ = unix.Unlinkat(l.folder, SocketName, 0)
+	for _, fd := range l.stop() {
+		_ = packets.Close(fd)
+	}
 	l.close()
 }
 
@@ -159,24 +182,24 @@ func (l *Listener) close() {
 	}
 }
 
-// receive is one packet. Before Linux 6.16 descriptors can come along (see refuseDescriptors): they are closed in the background, which can take
-// as long as their owner likes.
+var errDescriptors = errors.New("a request takes no descriptors along")
+
+// receive is one packet. One with descriptors, which come along before Linux 6.16, stays in the connection.
 func receive(conn *os.File) ([]byte, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return nil, errGone
 	}
-	buffer, control := make([]byte, maxRequest+1), make([]byte, 8<<10)
-	var n, size int
+	buffer := make([]byte, maxRequest+1)
+	var n int
 	var failed error
 	err = raw.Read(func(fd uintptr) bool {
-		n, size, _, _, failed = unix.Recvmsg(int(fd), buffer, control, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
-		return !errors.Is(failed, unix.EAGAIN) && !errors.Is(failed, unix.EINTR)
+		n, failed = packets.Next(int(fd), buffer)
+		return !errors.Is(failed, unix.EAGAIN)
 	})
 	switch {
-	case size > 0:
-		go closeAll(control[:size])
-		return nil, errors.New("a request takes no descriptors along")
+	case errors.Is(failed, packets.ErrDescriptors):
+		return nil, errDescriptors
 	case err != nil:
 		return nil, errors.New("no request came in time")
 	case failed != nil, n == 0:
@@ -187,17 +210,13 @@ func receive(conn *os.File) ([]byte, error) {
 	return buffer[:n], nil
 }
 
-func closeAll(control []byte) {
-	messages, err := unix.ParseSocketControlMessage(control)
+// empty makes a connection ready to be closed at once. It fails where that would take as long as a stranger likes.
+func empty(conn *os.File) error {
+	raw, err := conn.SyscallConn()
 	if err != nil {
-		return
+		return err
 	}
-	for i := range messages {
-		fds, err := unix.ParseUnixRights(&messages[i])
-		for _, fd := range fds {
-			if err == nil {
-				unix.Close(fd)
-			}
-		}
-	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = packets.Empty(int(fd)) })
+	return errors.Join(err, failed)
 }

@@ -16,6 +16,10 @@ import (
 
 // TestMain is also the processes that connect in the tests: what they do is in the environment.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == PorterCommand {
+		AwaitKill()
+		os.Exit(0)
+	}
 	if folder, does, ok := strings.Cut(os.Getenv("IPYTRACER_TEST_PEER"), " "); ok {
 		if err := actAs(folder, does); err != nil {
 			fmt.Println(err)
@@ -29,6 +33,14 @@ func TestMain(m *testing.M) {
 func actAs(folder, does string) error {
 	if does == "send" { // on what was inherited
 		return converseOn(3)
+	}
+	if way, ok := strings.CutPrefix(does, "attack "); ok {
+		return attack(folder, way)
+	}
+	if does == "another" {
+		if err := unix.Setresuid(65534, 65534, 65534); err != nil {
+			return err
+		}
 	}
 	fd, err := connect(folder)
 	if err != nil {

@@ -39,6 +39,8 @@ type Options struct {
 	InAll   int // of all users
 	// Session is the command that traces a process until it is told to end (SIGTERM), as a user who has typed sudo, or as root.
 	Session func(Peer) (*Child, error)
+	// Porter starts a process that has some files open and does nothing until it is killed.
+	Porter func([]*os.File) (*Child, error)
 }
 
 // Child is a session under way.
@@ -52,6 +54,7 @@ type Child struct {
 // Server answers.
 type Server struct {
 	options Options
+	porters *porters
 
 	mu       sync.Mutex
 	sessions map[process.Identity]*session
@@ -70,10 +73,12 @@ type session struct {
 
 // New makes one.
 func New(o Options) *Server {
-	return &Server{
+	s := &Server{
 		options: o, sessions: map[process.Identity]*session{}, answered: map[uint32]int{}, started: map[uint32][]time.Time{},
 		last: map[process.Identity]string{},
 	}
+	s.porters = newPorters(o, &s.mu)
+	return s
 }
 
 // request is what a notebook asks.
@@ -93,14 +98,27 @@ type answer struct {
 
 // Serve answers on a socket that listens, until the context ends; then it ends all sessions and waits for them.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
-	stop := context.AfterFunc(ctx, l.wake)
+	stop := context.AfterFunc(ctx, func() { l.wake(); s.porters.hurry() })
 	defer stop()
-	defer s.end()
+	carried := make(chan struct{})
+	go func() { s.porters.run(); close(carried) }() // one for each server
+	defer func() {
+		for _, fd := range l.stop() {
+			s.turnAway(connection(fd))
+		}
+		s.end()
+		s.porters.end()
+		<-carried
+	}()
 	slots := make(chan struct{}, maxAtOnce)
 	for {
+		s.porters.awaitRoom()
 		conn, err := l.accept()
 		switch {
 		case ctx.Err() != nil:
+			if err == nil {
+				s.turnAway(conn)
+			}
 			return nil
 		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):
 			s.options.Log.Warn("a connection could not be taken", "error", err)
@@ -112,27 +130,47 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		select {
 		case slots <- struct{}{}:
 		default:
-			conn.Close()
+			s.turnAway(conn)
 			continue
 		}
 		uid, ok := s.admit(conn)
 		if !ok {
-			conn.Close()
+			s.turnAway(conn)
 			<-slots
 			continue
 		}
-		go func() {
-			// What a user occupies is given up when the connection is closed, and not before: closing may take long.
-			defer func() { conn.Close(); s.dismiss(uid); <-slots }()
+		go func() { // maxAtOnce of them: each has a slot
 			s.converse(conn)
+			// What a user occupies is given up when the connection is closed, and not before.
+			s.part(conn, uid, func() { s.dismiss(uid); <-slots })
 		}()
 	}
+}
+
+// turnAway closes a connection of which nothing is heard.
+func (s *Server) turnAway(conn *os.File) {
+	cred, err := credentials(conn)
+	if err != nil {
+		cred = &unix.Ucred{}
+	}
+	s.part(conn, cred.Uid, func() {})
+}
+
+// part closes a connection of a user's, at once or, where that could take long, elsewhere. done is called when it is closed.
+func (s *Server) part(conn *os.File, uid uint32, done func()) {
+	if err := empty(conn); err != nil {
+		s.options.Log.Debug("a connection cannot be closed at once", "uid", uid, "error", err)
+		s.porters.take(conn, uid, done)
+		return
+	}
+	conn.Close()
+	done()
 }
 
 // admit says whether a connection's user has room for one more.
 func (s *Server) admit(conn *os.File) (uid uint32, ok bool) {
 	cred, err := credentials(conn)
-	if err != nil {
+	if err != nil || !s.porters.trusts(cred.Uid) {
 		return 0, false
 	}
 	s.mu.Lock()
@@ -186,144 +224,4 @@ func (s *Server) answerTo(conn *os.File) answer {
 		return s.stop(peer)
 	}
 	return answer{Error: fmt.Sprintf("nothing is known of %.40q", r.Ask)}
-}
-
-// start begins a session of the process that asks.
-func (s *Server) start(p Peer) answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if before := s.sessions[p.Identity]; before != nil {
-		if before.stopping {
-			return answer{Error: "the session before is ending; try again in a moment"}
-		}
-		return answer{OK: true, Runs: true}
-	}
-	if why := s.refuses(p.UID); why != "" {
-		return answer{Error: why}
-	}
-	child, err := s.options.Session(p)
-	if err != nil {
-		s.options.Log.Warn("a session could not be started", "pid", p.PID, "error", err)
-		return answer{Error: "the session could not be started; the server's log says why"}
-	}
-	s.started[p.UID] = append(s.started[p.UID], time.Now())
-	one := &session{peer: p, child: child}
-	s.sessions[p.Identity] = one
-	s.ended.Add(1)
-	s.options.Log.Info("a session begins", "pid", p.PID, "uid", p.UID)
-	go s.await(one)
-	a := answer{OK: true, Last: s.last[p.Identity]}
-	delete(s.last, p.Identity)
-	return a
-}
-
-// refuses says why a user may have no further session now, "" for nothing.
-func (s *Server) refuses(uid uint32) string {
-	if s.closing {
-		return "the server is ending"
-	}
-	recent := s.started[uid][:0]
-	for _, at := range s.started[uid] {
-		if time.Since(at) < startsEvery {
-			recent = append(recent, at)
-		}
-	}
-	if s.started[uid] = recent; len(recent) == 0 {
-		delete(s.started, uid)
-	}
-	n := 0
-	for _, one := range s.sessions {
-		if one.peer.UID == uid {
-			n++
-		}
-	}
-	switch {
-	case n >= s.options.PerUser:
-		return fmt.Sprintf("you have %d sessions already, as many as this server allows; %%tracer stop in another notebook ends one", n)
-	case len(s.sessions) >= s.options.InAll:
-		return "the server has as many sessions as it may have"
-	case len(recent) >= 2*s.options.PerUser:
-		return "you have started so many sessions in the last minute that there are no more now"
-	}
-	return ""
-}
-
-// maxRemembered is of how many processes it is remembered how their last session ended.
-const maxRemembered = 256
-
-// await waits for a session's end.
-func (s *Server) await(one *session) {
-	defer s.ended.Done()
-	<-one.child.Ended
-	said := one.child.Said()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sessions, one.peer.Identity)
-	if said != "" && !one.stopping {
-		if len(s.last) >= maxRemembered {
-			clear(s.last)
-		}
-		s.last[one.peer.Identity] = said
-	}
-	s.options.Log.Info("a session is over", "pid", one.peer.PID, "said", said)
-}
-
-// stop ends the session of the process that asks.
-func (s *Server) stop(p Peer) answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one := s.sessions[p.Identity]
-	if one == nil {
-		return answer{Error: "this process has no session that this server has started", Last: s.last[p.Identity]}
-	}
-	s.tell(one)
-	return answer{OK: true}
-}
-
-// How long a session may take to end: when its notebook says so, and with the server. Nothing is lost with one that is killed: it writes no file.
-const (
-	lastPatience = time.Minute
-	endPatience  = 2 * time.Second
-)
-
-// tell has a session end: it is asked to, and made to after a while.
-func (s *Server) tell(one *session) {
-	if one.stopping {
-		return
-	}
-	one.stopping = true
-	for _, signal := range []unix.Signal{unix.SIGCONT, unix.SIGTERM} { // its user may have stopped it
-		if err := one.child.Signal(signal); err != nil {
-			s.options.Log.Debug("a session could not be told to end", "pid", one.peer.PID, "error", err)
-		}
-	}
-	go func() {
-		select {
-		case <-one.child.Ended:
-		case <-time.After(lastPatience):
-			_ = one.child.Signal(unix.SIGKILL)
-		}
-	}()
-}
-
-// end ends all sessions, and kills those that have not ended after a while.
-func (s *Server) end() {
-	s.mu.Lock()
-	s.closing = true
-	for _, one := range s.sessions {
-		s.tell(one)
-	}
-	s.mu.Unlock()
-	defer time.AfterFunc(endPatience, s.kill).Stop()
-	s.ended.Wait()
-}
-
-// kill ends what is left of them.
-func (s *Server) kill() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, one := range s.sessions {
-		s.options.Log.Warn("a session does not end, and is killed", "pid", one.peer.PID)
-		_ = one.child.Signal(unix.SIGKILL)
-	}
 }

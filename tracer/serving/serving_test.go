@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/tracer/packets"
 	"ipytracer/tracer/process"
 )
 
@@ -35,15 +36,23 @@ type rig struct {
 
 func serve(t *testing.T, perUser int) *rig {
 	t.Helper()
+	return serveOn(t, perUser, packets.Refuse)
+}
+
+// serveOn serves on a socket whose descriptors are refused in some way, or are not.
+func serveOn(t *testing.T, perUser int, refuse func(fd int)) *rig {
+	t.Helper()
 	r := &rig{t: t, folder: t.TempDir(), ended: map[int]chan struct{}{}}
-	if err := os.Chmod(r.folder, 0o755); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{filepath.Dir(r.folder), r.folder} { // another user is to get there
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	l, err := Listen(r.folder)
+	l, err := listen(r.folder, refuse)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.server = New(Options{Log: slog.New(slog.DiscardHandler), PerUser: perUser, InAll: 8, Session: r.begin})
+	r.server = New(Options{Log: slog.New(slog.DiscardHandler), PerUser: perUser, InAll: 8, Session: r.begin, Porter: StartPorter})
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- r.server.Serve(ctx, l) }()
@@ -120,6 +129,9 @@ func converse(folder string, packet []byte) (a answer, text string, err error) {
 func hear(fd int) (a answer, text string, err error) {
 	buffer := make([]byte, 8<<10)
 	n, err := unix.Read(fd, buffer)
+	if errors.Is(err, unix.ECONNRESET) { // it was closed with something in it; what was sent before is there still
+		n, err = unix.Read(fd, buffer)
+	}
 	if err != nil || n == 0 {
 		return a, "", err
 	}

@@ -1,0 +1,105 @@
+package packets
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Closers close descriptors that strangers have opened, in the background, on a bounded number of threads. The zero value closes none.
+type Closers struct {
+	Most   int // that are being closed at a time
+	MostOf int // likewise, of one owner
+
+	mu   sync.Mutex
+	all  int
+	busy map[uint32]int // by owner
+}
+
+// nudge is after how long somebody who waits in close(2) is made to go on.
+const nudge = 100 * time.Millisecond
+
+// Begin takes the room for a descriptor of an owner, before there is one. false: there is none, because so many are being closed. Who has it calls
+// [Closers.Close] once.
+func (c *Closers) Begin(owner uint32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all >= c.Most || c.busy[owner] >= c.MostOf {
+		return false
+	}
+	if c.busy == nil {
+		c.busy = map[uint32]int{}
+	}
+	c.all++
+	c.busy[owner]++
+	return true
+}
+
+// Close closes descriptors in the background, and gives the room up when they are closed.
+func (c *Closers) Close(owner uint32, fds ...int) {
+	go func() { // at most c.Most of them
+		defer c.end(owner)
+		for _, fd := range fds {
+			if fd >= 0 {
+				closeNudged(fd)
+			}
+		}
+	}()
+}
+
+func (c *Closers) end(owner uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all--
+	if c.busy[owner]--; c.busy[owner] <= 0 {
+		delete(c.busy, owner)
+	}
+}
+
+// Busy is how many are being closed.
+func (c *Closers) Busy() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
+
+// closeNudged closes a descriptor. A connection that lingers is left alone as soon as a signal waits for the thread that closes it (sk_stream_wait_close,
+// vsock's wait likewise), and so is every other one that came along. What does not look for signals takes its time.
+func closeNudged(fd int) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	n := &nudger{thread: unix.Gettid()}
+	n.timer = time.AfterFunc(nudge, n.again)
+	unix.Close(fd)
+	n.stop()
+}
+
+// nudger sends a thread signals, until it is stopped.
+type nudger struct {
+	thread int
+	timer  *time.Timer
+
+	mu      sync.Mutex
+	stopped bool
+}
+
+// again sends SIGURG, which Go's runtime itself uses to have threads look up from what they do: nobody else is told of it.
+func (n *nudger) again() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopped {
+		return
+	}
+	_ = unix.Tgkill(os.Getpid(), n.thread, unix.SIGURG)
+	n.timer.Reset(nudge)
+}
+
+func (n *nudger) stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stopped = true
+	n.timer.Stop()
+}

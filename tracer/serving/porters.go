@@ -1,0 +1,181 @@
+package serving
+
+import (
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds of what is closed elsewhere.
+const (
+	maxPorters  = 8   // processes at a time
+	maxCarried  = 64  // connections that one has
+	maxPutAside = 512 // connections that wait for one; no more are accepted then
+	maxMisuses  = 3   // connections with descriptors that a user may make within misusedFor; others are turned away unheard then
+	misusedFor  = time.Minute
+	retryAfter  = 1 * time.Second // where a process could not be started
+)
+
+// porters close connections with descriptors in them, which may take as long as strangers like: each porter is a process that has some of these open, and
+// is killed. Linux does not let a process linger that is being killed (inet_release, net/ipv4/af_inet.c), and whatever else takes its time keeps that
+// process only.
+//
+// All of the server's processes are started with forks held: a process that is just being started has all of the server's descriptors, and would
+// be the last one that has them.
+type porters struct {
+	log   *slog.Logger
+	start func([]*os.File) (*Child, error)
+	forks sync.Locker
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	aside   []carried
+	running int
+	hurried bool                   // nothing more is accepted
+	ended   bool                   // nothing more is put aside
+	misused map[uint32][]time.Time // by user
+}
+
+// carried is a connection that a porter is to close.
+type carried struct {
+	conn *os.File
+	done func() // is called when it is closed
+}
+
+func newPorters(o Options, forks sync.Locker) *porters {
+	p := &porters{log: o.Log, start: o.Porter, forks: forks, misused: map[uint32][]time.Time{}}
+	p.changed = sync.NewCond(&p.mu)
+	return p
+}
+
+// take puts a connection of a user's aside.
+func (p *porters) take(conn *os.File, uid uint32, done func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.aside = append(p.aside, carried{conn, done})
+	if len(p.misused) >= maxRemembered {
+		clear(p.misused)
+	}
+	p.misused[uid] = append(p.recent(uid), time.Now())
+	p.changed.Broadcast()
+}
+
+// recent are a user's misuses of the last while, at most as many as count.
+func (p *porters) recent(uid uint32) (all []time.Time) {
+	for _, at := range p.misused[uid] {
+		if time.Since(at) < misusedFor {
+			all = append(all, at)
+		}
+	}
+	if len(all) == 0 {
+		delete(p.misused, uid)
+	}
+	return all[max(0, len(all)-maxMisuses):]
+}
+
+// trusts reports whether a user is still heard.
+func (p *porters) trusts(uid uint32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.recent(uid)) < maxMisuses
+}
+
+// hurry has nobody wait for room any more.
+func (p *porters) hurry() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hurried = true
+	p.changed.Broadcast()
+}
+
+// awaitRoom waits until a connection more could be put aside.
+func (p *porters) awaitRoom() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.aside) >= maxPutAside && !p.hurried {
+		p.changed.Wait()
+	}
+}
+
+// end has the porters' goroutine carry what is left, and return.
+func (p *porters) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.changed.Broadcast()
+}
+
+// next are the connections of the next porter, none at the end.
+func (p *porters) next() []carried {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !p.ended && (len(p.aside) == 0 || p.running >= maxPorters) {
+		p.changed.Wait()
+	}
+	some := p.aside[:min(len(p.aside), maxCarried)]
+	p.aside = append([]carried(nil), p.aside[len(some):]...)
+	p.running++
+	return some
+}
+
+// run starts porters until the end.
+func (p *porters) run() {
+	for {
+		some := p.next()
+		if len(some) == 0 {
+			return
+		}
+		child, err := p.carry(some)
+		if err != nil {
+			p.log.Warn("connections with descriptors could not be closed", "error", err)
+			if p.gaveBack(some) {
+				return
+			}
+			time.Sleep(retryAfter)
+			continue
+		}
+		go func() { // one for each porter: maxPorters
+			<-child.Ended
+			for _, c := range some {
+				c.done()
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.running--
+			p.changed.Broadcast()
+		}()
+	}
+}
+
+// gaveBack puts connections aside again that could not be carried. true: that is the end, and they stay open.
+func (p *porters) gaveBack(some []carried) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running--
+	p.aside = append(some, p.aside...)
+	return p.ended
+}
+
+// carry has a process take connections over, and kills it.
+func (p *porters) carry(some []carried) (*Child, error) {
+	p.forks.Lock()
+	defer p.forks.Unlock()
+	files := make([]*os.File, len(some))
+	for i, c := range some {
+		files[i] = c.conn
+	}
+	child, err := p.start(files)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		f.Close() // which is not the last to have it
+	}
+	if err := child.Signal(unix.SIGKILL); err != nil {
+		p.log.Debug("a process that closes connections has ended by itself", "error", err)
+	}
+	return child, nil
+}
