@@ -168,8 +168,13 @@ func TestRefuse(t *testing.T) {
 // TestClosers: a hundred descriptors in one socket keep a thread for no longer than one, and no owner has more threads than it may have.
 func TestClosers(t *testing.T) {
 	c := Closers{Most: 3, MostOf: 2}
-	if !c.Begin(7) || !c.Begin(7) || c.Begin(7) || !c.Begin(8) || c.Begin(9) {
-		t.Error("the bounds are not kept")
+	for i, one := range []struct {
+		owner uint32
+		ok    bool
+	}{{7, true}, {7, true}, {7, false}, {8, true}, {9, false}} {
+		if c.Begin(one.owner) != one.ok {
+			t.Errorf("the bounds are not kept at %d", i)
+		}
 	}
 	ours, theirs := pair(t)
 	for range 100 {
