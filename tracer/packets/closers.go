@@ -72,7 +72,7 @@ func closeNudged(fd int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	n := &nudger{thread: unix.Gettid()}
-	n.timer = time.AfterFunc(nudge, n.again)
+	n.start()
 	unix.Close(fd)
 	n.stop()
 }
@@ -84,6 +84,12 @@ type nudger struct {
 
 	mu      sync.Mutex
 	stopped bool
+}
+
+func (n *nudger) start() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.timer = time.AfterFunc(nudge, n.again)
 }
 
 // again sends SIGURG, which Go's runtime itself uses to have threads look up from what they do: nobody else is told of it.
