@@ -38,14 +38,14 @@ doctor: report/escape report/text tracer tracer/cpython tracer/filecache tracer/
 inventory: tracer tracer/gpu tracer/look tracer/process
 selftest: attribution event model report/escape report/text tracer tracer/invoker tracer/launch tracer/ledger words workload
 
-tracer/process: unix
+tracer/process: tracer/packets unix
 tracer/confine: unix go-landlock psx
 tracer/userfile: tracer/confine unix
 tracer/invoker: tracer/confine tracer/userfile unix
 tracer/launch: tracer unix
 tracer/look: tracer tracer/invoker tracer/process
 tracer/recorder: recording tracer/userfile
-tracer/companion: event model unix
+tracer/companion: event model tracer/packets unix
 tracer/display: model report/live tcell unix x/term
 python:
 tracer/limit: tracer/confine tracer/process words unix

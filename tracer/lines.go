@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/tracer/packets"
 	"ipytracer/tracer/process"
 )
 
@@ -17,6 +18,8 @@ type Companion interface {
 	// Connected takes over one end of a line that a traced process has made: a socket, which it closes. live: the process wants to hear of cells
 	// while they run. Any goroutine may call it.
 	Connected(pid, end int, live bool)
+	// Accepts reports whether a process may have a line. Any goroutine may call it.
+	Accepts(pid int) bool
 }
 
 // Bounds of lines.
@@ -32,10 +35,20 @@ type lines struct {
 	helper    *process.Helper
 	log       *slog.Logger
 	companion Companion
+	closers   packets.Closers // of what was taken over, and is no line
 
 	mu       sync.Mutex
 	underway int
 	refused  map[int]int // by pid: how often nothing came of it
+}
+
+// maxClosing is how many descriptors that are no lines are being closed at a time.
+const maxClosing = maxTakeovers
+
+// serve has lines taken over for a companion.
+func (l *lines) serve(h *process.Helper, log *slog.Logger, c Companion) {
+	l.helper, l.log, l.companion = h, log, c
+	l.closers.Most, l.closers.MostOf = maxClosing, maxClosing
 }
 
 // offer is what a process says of a line's end.
@@ -71,11 +84,11 @@ var errStale = errors.New("the number means something else by now")
 // takeOver takes the end of a line over by its number in a process, in the background.
 func (l *lines) takeOver(t *target, text string) {
 	o, ok := parseOffer(text)
-	if !ok || l.companion == nil || t == nil || t.gone || !l.begins(t.pid) {
+	if !ok || l.companion == nil || t == nil || t.gone || !l.companion.Accepts(t.pid) || !l.begins(t.pid) {
 		return
 	}
 	pid := t.pid
-	go func() {
+	go func() { // maxTakeovers of them
 		end, err := l.socket(pid, o)
 		l.ends(pid, err)
 		if err != nil {
@@ -100,7 +113,7 @@ func (l *lines) socket(pid int, o offer) (end int, err error) {
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(end, &st); err != nil || st.Ino != o.inode {
-		unix.Close(end)
+		l.closers.Put(uint32(pid), end)
 		return -1, errStale
 	}
 	return end, nil
@@ -109,7 +122,7 @@ func (l *lines) socket(pid int, o offer) (end int, err error) {
 func (l *lines) begins(pid int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.underway >= maxTakeovers || l.refused[pid] >= maxRefusals {
+	if l.underway >= maxTakeovers || l.closers.Waiting() >= maxClosing || l.refused[pid] >= maxRefusals {
 		return false
 	}
 	l.underway++

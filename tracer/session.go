@@ -196,7 +196,7 @@ func newSession(o Options) *Session {
 	s.natives = natives{fs: s.fs, log: s.log, target: s.target, room: elffile.Room{Bytes: maxNativeBytes}}
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate
-	s.lines = lines{helper: s.fs.Helper, log: s.log, companion: o.Companion}
+	s.lines.serve(s.fs.Helper, s.log, o.Companion)
 	s.glances.every = o.Glances
 	s.searches.log, s.searches.report = s.log, &s.certificate
 	s.budget.report, s.budget.searches = &s.certificate, &s.searches

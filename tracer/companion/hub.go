@@ -13,6 +13,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/tracer/packets"
 )
 
 // Protocol is what is spoken on a line.
@@ -38,6 +39,8 @@ type Hub struct {
 	windows Windows
 	asked   []int // processes, in the order they asked
 	looks   looks
+	closers packets.Closers
+	strikes strikes
 
 	mu     sync.Mutex
 	lines  map[key]*line
@@ -70,7 +73,10 @@ type key struct {
 
 // New makes one.
 func New(o Options, windows Windows) *Hub {
-	return &Hub{options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{}, looks: looks{now: time.Now}}
+	return &Hub{
+		options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{}, looks: looks{now: time.Now},
+		closers: packets.Closers{Most: maxClosing, MostOf: maxClosingOf},
+	}
 }
 
 // hello is the first packet on a line.
@@ -84,7 +90,7 @@ type hello struct {
 
 // Connected takes over a process's end of a line, in place of the one it had for the same use.
 func (h *Hub) Connected(pid, end int, live bool) {
-	l := &line{pid: pid, end: end}
+	l := &line{pid: pid, hub: h, end: end}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old := h.lines[key{pid, live}]
@@ -129,6 +135,7 @@ func (h *Hub) Note(e event.Event) {
 			h.mu.Lock()
 			delete(h.limits, int(e.PID))
 			h.mu.Unlock()
+			h.strikes.forget(int(e.PID))
 		}
 	case *event.Limits:
 		if len(e.Limits) > 0 {

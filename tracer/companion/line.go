@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/model"
+	"ipytracer/tracer/packets"
 )
 
 // Bounds of a line. What comes from a notebook is hostile.
@@ -16,14 +17,12 @@ const (
 	maxRequest = 4 << 10  // bytes of one packet
 	maxAnswer  = 64 << 10 // likewise
 	maxUntold  = 20       // cells that are kept to be told
-	// maxControl is room for all that may come along with a packet: 253 descriptors (SCM_MAX_FD), credentials, a security label of a page. What
-	// had no room the kernel would close at once, which may take as long as the descriptors' owner likes.
-	maxControl = 8 << 10
 )
 
 // line is one end of a pair of sockets whose other end a notebook has.
 type line struct {
 	pid    int
+	hub    *Hub
 	untold []model.Window // cells that have closed since it was last told
 	lost   int            // those that had no room there
 
@@ -100,7 +99,15 @@ func (l *line) closeNow() {
 		return
 	}
 	l.closed = true
-	go unix.Close(l.end)
+	l.hub.closers.Put(uint32(l.pid), l.end)
+}
+
+// misused ends a line that was used as it must not be.
+func (l *line) misused() {
+	if !l.closed {
+		l.hub.strikes.add(l.pid)
+	}
+	l.closeNow()
 }
 
 // request is the next one that lies in the line, nil where there is none. Who sends anything else has no line any more.
@@ -111,40 +118,19 @@ func (l *line) request() []byte {
 		return nil
 	}
 	l.ticks = 0
-	buffer, control := make([]byte, maxRequest+1), make([]byte, maxControl)
-	n, size, _, _, err := unix.Recvmsg(l.end, buffer, control, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+	buffer := make([]byte, maxRequest+1)
+	n, err := packets.NextShared(l.end, buffer)
 	switch {
-	case size > 0:
-		go closeAll(control[:size])
-		l.closeNow()
+	case errors.Is(err, unix.EAGAIN):
 		return nil
-	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+	case errors.Is(err, packets.ErrDescriptors), n > maxRequest:
+		l.misused()
 		return nil
-	case err != nil, n == 0, n > maxRequest:
+	case err != nil, n == 0:
 		l.closeNow()
 		return nil
 	}
 	return buffer[:n]
-}
-
-// closeAll closes the descriptors that came along with a packet.
-func closeAll(control []byte) {
-	messages, err := unix.ParseSocketControlMessage(control)
-	if err != nil {
-		return
-	}
-	for i := range messages {
-		m := &messages[i]
-		if m.Header.Type == unix.SCM_PIDFD { // it has the form of the others
-			m.Header.Type = unix.SCM_RIGHTS
-		}
-		fds, err := unix.ParseUnixRights(m)
-		for _, fd := range fds {
-			if err == nil {
-				unix.Close(fd)
-			}
-		}
-	}
 }
 
 // send sends a packet. Who does not read what is sent has no line any more.
@@ -162,7 +148,10 @@ func (l *line) sendNow(packet any) {
 	if err == nil && len(text) <= maxAnswer {
 		_, err = unix.SendmsgN(l.end, text, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, unix.EAGAIN): // it asks, and does not read
+		l.misused()
+	case err != nil:
 		l.closeNow()
 	}
 }

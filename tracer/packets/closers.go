@@ -3,6 +3,7 @@ package packets
 import (
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,9 +15,10 @@ type Closers struct {
 	Most   int // that are being closed at a time
 	MostOf int // likewise, of one owner
 
-	mu   sync.Mutex
-	all  int
-	busy map[uint32]int // by owner
+	mu    sync.Mutex
+	all   int
+	busy  map[uint32]int // by owner
+	queue []waiting
 }
 
 // nudge is after how long somebody who waits in close(2) is made to go on.
@@ -27,6 +29,10 @@ const nudge = 100 * time.Millisecond
 func (c *Closers) Begin(owner uint32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.begin(owner)
+}
+
+func (c *Closers) begin(owner uint32) bool {
 	if c.all >= c.Most || c.busy[owner] >= c.MostOf {
 		return false
 	}
@@ -41,22 +47,61 @@ func (c *Closers) Begin(owner uint32) bool {
 // Close closes descriptors in the background, and gives the room up when they are closed.
 func (c *Closers) Close(owner uint32, fds ...int) {
 	go func() { // at most c.Most of them
-		defer c.end(owner)
-		for _, fd := range fds {
-			if fd >= 0 {
-				closeNudged(fd)
+		for next := (waiting{owner, fds}); ; {
+			for _, fd := range next.fds {
+				if fd >= 0 {
+					nudged(func() { unix.Close(fd) })
+				}
+			}
+			var ok bool
+			if next, ok = c.next(next.owner); !ok {
+				return
 			}
 		}
 	}()
 }
 
-func (c *Closers) end(owner uint32) {
+// waiting are descriptors for which there was no room.
+type waiting struct {
+	owner uint32
+	fds   []int
+}
+
+// Put closes descriptors in the background, as soon as there is room.
+func (c *Closers) Put(owner uint32, fds ...int) {
+	c.mu.Lock()
+	ok := c.begin(owner)
+	if !ok {
+		c.queue = append(c.queue, waiting{owner, fds})
+	}
+	c.mu.Unlock()
+	if ok {
+		c.Close(owner, fds...)
+	}
+}
+
+// Waiting is how many wait for room.
+func (c *Closers) Waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.queue)
+}
+
+// next gives an owner's room up, and takes it for the first for which there is room now.
+func (c *Closers) next(owner uint32) (w waiting, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all--
 	if c.busy[owner]--; c.busy[owner] <= 0 {
 		delete(c.busy, owner)
 	}
+	for i, w := range c.queue {
+		if c.begin(w.owner) {
+			c.queue = slices.Delete(c.queue, i, i+1)
+			return w, true
+		}
+	}
+	return w, false
 }
 
 // Busy is how many are being closed.
@@ -66,14 +111,14 @@ func (c *Closers) Busy() int {
 	return c.all
 }
 
-// closeNudged closes a descriptor. A connection that lingers is left alone as soon as a signal waits for the thread that closes it (sk_stream_wait_close,
-// vsock's wait likewise), and so is every other one that came along. What does not look for signals takes its time.
-func closeNudged(fd int) {
+// nudged drops descriptors. A connection that lingers is left alone as soon as a signal waits for the thread that closes it (sk_stream_wait_close,
+// vsock's wait likewise), and so is every other one that goes with it. What does not look for signals takes its time.
+func nudged(drop func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	n := &nudger{thread: unix.Gettid()}
 	n.start()
-	unix.Close(fd)
+	drop()
 	n.stop()
 }
 

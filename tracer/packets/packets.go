@@ -48,6 +48,23 @@ func recvmsg(fd int, buffer, control []byte, flags int) (n, size, said int, from
 	}
 }
 
+// NextShared is [Next] for a socket that a stranger has a descriptor of, too. Should that one receive the packet that was looked at, and descriptors
+// come along with the one behind it, they are dropped here, which fails with [ErrDescriptors], and a connection among them is not lingered for.
+func NextShared(fd int, buffer []byte) (n int, err error) {
+	_, _, flags, _, err := recvmsg(fd, buffer, nil, unix.MSG_PEEK)
+	switch {
+	case err != nil:
+		return 0, err
+	case flags&unix.MSG_CTRUNC != 0:
+		return 0, ErrDescriptors
+	}
+	nudged(func() { n, _, flags, _, err = recvmsg(fd, buffer, nil, 0) })
+	if err == nil && flags&unix.MSG_CTRUNC != 0 {
+		return 0, ErrDescriptors
+	}
+	return n, err
+}
+
 // Close closes a socket in no time, if no descriptors lie in it; else it fails as [Empty] does, and the socket is open still.
 func Close(fd int) error {
 	if err := Empty(fd); err != nil {

@@ -40,6 +40,9 @@ type helperAnswer struct {
 	Errno  int    // what the kernel said, 0 for nothing
 	Text   string
 	Count  int
+	// Taken is what was taken over from a process of the user Owner, and is closed once the answer is sent; 0: nothing.
+	Taken int    `json:"-"`
+	Owner uint32 `json:"-"`
 }
 
 // failed is what went wrong, nil if nothing did. descriptor: one is to have come along.

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/packets"
 )
 
 // maxHandles is how many files a helper's process has open.
@@ -15,8 +17,9 @@ const maxHandles = 4096
 
 // HelperServer is the side of a helper's process.
 type HelperServer struct {
-	conn  *net.UnixConn
-	scope *Scope
+	conn    *net.UnixConn
+	scope   *Scope
+	closers packets.Closers
 
 	mu    sync.Mutex
 	files map[int]File
@@ -40,7 +43,14 @@ func OpenHelperServer(scope *Scope) (*HelperServer, error) {
 	if !ok {
 		return nil, errors.New("no socket to be asked by")
 	}
-	return &HelperServer{files: map[int]File{}, mapped: map[FileID]File{}, conn: u, scope: scope}, nil
+	return newHelperServer(u, scope), nil
+}
+
+func newHelperServer(conn *net.UnixConn, scope *Scope) *HelperServer {
+	return &HelperServer{
+		files: map[int]File{}, mapped: map[FileID]File{}, conn: conn, scope: scope,
+		closers: packets.Closers{Most: maxClosing, MostOf: maxClosingOf},
+	}
 }
 
 // Serve does what it is asked to, several things at a time, until the other side is gone.
@@ -50,12 +60,15 @@ func (s *HelperServer) Serve() error {
 		if err != nil {
 			return nil // who asks has gone
 		}
-		go func() {
+		go func() { // one for each request that the session waits for
 			answer, data, pass := s.answer(&r, fd)
 			answer.ID = r.ID
 			_ = send(s.conn, answer, data, pass)
 			if pass >= 0 {
 				unix.Close(pass)
+			}
+			if answer.Taken > 0 {
+				s.closers.Close(answer.Owner, answer.Taken)
 			}
 		}()
 	}

@@ -131,7 +131,7 @@ func keptBy(t *testing.T, scope *Scope) FS {
 	h.conn = sides[0]
 	h.all.Store(true)
 	go h.read(sides[0])
-	s := &HelperServer{files: map[int]File{}, mapped: map[FileID]File{}, conn: sides[1], scope: scope}
+	s := newHelperServer(sides[1], scope)
 	go func() { _ = s.Serve() }()
 	return FS{Helper: h}
 }

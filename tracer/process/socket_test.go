@@ -3,13 +3,17 @@ package process
 import (
 	"bufio"
 	"errors"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/packets/slow"
 )
 
 // sockets is a Python that has descriptors of all kinds and says their numbers, by name.
@@ -87,5 +91,68 @@ func TestSocket(t *testing.T) {
 	}
 	if err := unix.Send(end, []byte("to the notebook"), 0); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSocketsAreClosed: what a helper has taken over and is no pair is closed, also where that lingers; while so many are being closed that there is no room,
+// none is taken over, and what is no socket never is.
+func TestSocketsAreClosed(t *testing.T) {
+	needRoot(t)
+	scope, err := ParseScope("all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &HelperServer{scope: scope}
+	fd, end, err := slow.Descriptor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	if a, _, _ := s.socket(os.Getpid(), fd); a.Text != errClosing.Error() {
+		t.Errorf("without room: %+v", a)
+	}
+	s.closers.Most, s.closers.MostOf = 1, 1
+	if a, _, _ := s.socket(os.Getpid(), fd); a.Text != errNoPair.Error() {
+		t.Errorf("a connection: %+v", a)
+	}
+	awaitClosed(t, s)
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pipe[0])
+	defer unix.Close(pipe[1])
+	if a, _, _ := s.socket(os.Getpid(), pipe[0]); a.Text != errNoPair.Error() || s.closers.Busy() > 0 {
+		t.Errorf("a pipe: %+v", a)
+	}
+	if a, _, _ := s.socket(os.Getpid(), 1<<19); a.Errno != int(unix.EBADF) {
+		t.Errorf("nothing: %+v", a)
+	}
+	if !s.closers.Begin(0) {
+		t.Fatal("no room")
+	}
+	s.closers.Close(0, fd) // the last that has it
+	awaitClosed(t, s)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _, pass := s.socket(os.Getpid(), pair[0])
+	if a.Failed || a.Taken <= 0 || pass < 0 || s.closers.Busy() != 1 {
+		t.Fatalf("a pair: %+v, %d", a, pass)
+	}
+	for _, fd := range []int{pair[0], pair[1], pass} {
+		unix.Close(fd)
+	}
+	s.closers.Close(a.Owner, a.Taken)
+	awaitClosed(t, s)
+}
+
+func awaitClosed(t *testing.T, s *HelperServer) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); s.closers.Busy() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is not closed")
+		}
 	}
 }

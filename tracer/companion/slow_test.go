@@ -1,0 +1,136 @@
+package companion
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
+	"ipytracer/tracer/packets/slow"
+)
+
+// attempts is how often an attack is tried: TRACER_ATTEMPTS, or 100.
+func attempts() int {
+	if n, err := strconv.Atoi(os.Getenv("TRACER_ATTEMPTS")); err == nil {
+		return n
+	}
+	return 100
+}
+
+// patience is for a machine that has much else to do.
+const patience = time.Minute
+
+// settles waits until nothing is left to close, and no thread too many is there.
+func settles(t *testing.T, h *Hub) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); h.closers.Busy()+h.closers.Waiting() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d lines are being closed, and %d wait", h.closers.Busy(), h.closers.Waiting())
+		}
+	}
+}
+
+// sendSlow sends a descriptor along that takes hours to close, until the test is over.
+func (n *notebook) sendSlow(packet string) {
+	n.t.Helper()
+	end, err := slow.Send(n.end, packet)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { end.Close() })
+}
+
+// TestSlowToClose: whoever sends what takes hours to close along with a request, behind one, or without a word, holds neither the session nor another's line,
+// takes no more threads than there may be, and gives them back.
+func TestSlowToClose(t *testing.T) {
+	for name, attack := range map[string]func(n *notebook){
+		"with a request": func(n *notebook) { n.sendSlow(`{"id": 1, "ask": "cells"}`) },
+		"behind one": func(n *notebook) {
+			n.send(`{"id": 1, "ask": "cells"}`)
+			n.sendSlow("x")
+			n.hub.Note(&event.Boundary{Kind: event.ProcessExit, PID: int32(n.pid)})
+		},
+		"without a word": func(n *notebook) {
+			n.sendSlow("")
+			n.hub.Note(&event.Boundary{Kind: event.ProcessExec, PID: int32(n.pid)})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(book{1: cell(1, 7)})
+			other := connect(t, h, 7)
+			other.packet()
+			most := 0
+			for i := range attempts() {
+				n := connect(t, h, 100+i)
+				n.packet()
+				attack(n)
+				n.say()
+				all, err := os.ReadDir("/proc/self/task")
+				if err != nil {
+					t.Fatal(err)
+				}
+				most = max(most, len(all))
+				if a := other.ask(fmt.Sprintf(`{"id": %d, "ask": "cells"}`, i+1)); a.ID != int64(i+1) || len(a.Windows) != 1 {
+					t.Fatalf("another's answer: %+v", a)
+				}
+			}
+			if most > 80 {
+				t.Errorf("%d threads", most)
+			}
+			h.Close()
+			settles(t, h)
+		})
+	}
+}
+
+// TestStrikes: a process that has misused its line a few times gets no other, until its number is another process's.
+func TestStrikes(t *testing.T) {
+	h := newHub(book{})
+	for range maxStrikes {
+		if !h.Accepts(7) {
+			t.Fatal("not accepted too early")
+		}
+		n := connect(t, h, 7)
+		n.packet()
+		if err := unix.Sendmsg(n.end, []byte("x"), unix.UnixRights(0), nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		n.say()
+		n.isOver()
+		h.Note(&event.Boundary{Kind: event.ProcessExec, PID: 7}) // which makes no other process of it
+	}
+	if h.Accepts(7) || !h.Accepts(8) {
+		t.Error("it is still accepted, or another one is not")
+	}
+	h.Note(&event.Boundary{Kind: event.ProcessExit, PID: 7})
+	if !h.Accepts(7) {
+		t.Error("another process of that number is not accepted")
+	}
+}
+
+// TestTooManyToClose: while so many lines wait to be closed that nobody could bound them, none is taken over.
+func TestTooManyToClose(t *testing.T) {
+	h := newHub(book{})
+	for pid := range uint32(maxClosing) {
+		h.closers.Begin(pid)
+	}
+	for range maxToClose {
+		if !h.Accepts(7) {
+			t.Fatal("not accepted too early")
+		}
+		h.closers.Put(7, -1)
+	}
+	if h.Accepts(7) {
+		t.Error("it is accepted")
+	}
+	h.closers.Close(0)
+	for deadline := time.Now().Add(patience); !h.Accepts(7); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is accepted no more")
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package companion
+
+import "sync"
+
+// Bounds of what notebooks can have the tracer close.
+const (
+	maxClosing   = 16   // lines that are being closed at a time, each on a thread
+	maxClosingOf = 2    // of these, of one process
+	maxToClose   = 128  // lines that wait for that; no more are taken over then
+	maxStrikes   = 3    // lines that a process has misused: it gets no other
+	maxStruck    = 1024 // processes of which that is known
+)
+
+// strikes are how often processes have misused their lines: sent descriptors along or too much, or asked and not read.
+type strikes struct {
+	mu sync.Mutex
+	of map[int]int // by pid
+}
+
+func (s *strikes) add(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil || len(s.of) >= maxStruck {
+		s.of = map[int]int{}
+	}
+	s.of[pid]++
+}
+
+// forget forgets a process: its number can be another's from now on.
+func (s *strikes) forget(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, pid)
+}
+
+// out reports whether a process gets no other line.
+func (s *strikes) out(pid int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of[pid] >= maxStrikes
+}
+
+// Accepts reports whether a process may have a line: not if it has misused some, nor while too many wait to be closed. It is for any goroutine.
+func (h *Hub) Accepts(pid int) bool {
+	return !h.strikes.out(pid) && h.closers.Waiting() < maxToClose
+}
