@@ -7,6 +7,7 @@ package companion
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -94,6 +95,9 @@ func (h *Hub) Connected(pid, end int, live bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old := h.lines[key{pid, live}]
+	if old == nil && len(h.lines) >= maxLines {
+		maps.DeleteFunc(h.lines, func(_ key, l *line) bool { return l.isClosed() })
+	}
 	if old == nil && len(h.lines) >= maxLines {
 		l.close()
 		return

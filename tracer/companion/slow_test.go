@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +110,23 @@ func TestStrikes(t *testing.T) {
 	h.Note(&event.Boundary{Kind: event.ProcessExit, PID: 7})
 	if !h.Accepts(7) {
 		t.Error("another process of that number is not accepted")
+	}
+}
+
+// TestClosedLinesTakeNoRoom: lines that processes have lost leave room for others'.
+func TestClosedLinesTakeNoRoom(t *testing.T) {
+	h := newHub(book{})
+	for pid := 1; pid <= maxLines; pid++ {
+		n := connect(t, h, pid)
+		n.packet()
+		n.send(strings.Repeat("x", maxRequest+1))
+		n.say()
+		if a := n.packet(); a != nil {
+			t.Fatalf("%+v", a)
+		}
+	}
+	if a := connect(t, h, maxLines+1).packet(); a == nil {
+		t.Error("another has no line")
 	}
 }
 

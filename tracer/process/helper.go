@@ -297,8 +297,8 @@ func (h *Helper) start() error {
 		conn.Close()
 		return fmt.Errorf("start a helper: %w", err)
 	}
-	go func() { _ = cmd.Wait() }() // never, if it never gets its answer
+	go func() { _ = cmd.Wait() }() // one for each helper; it never ends, if the process never gets its answer
 	h.conn = conn.(*net.UnixConn)
-	go h.read(h.conn)
+	go h.read(h.conn) // one for each helper
 	return nil
 }

@@ -105,7 +105,7 @@ func StartWorker(id process.Identity, aim Aim, left <-chan struct{}, limits Limi
 		return nil, fmt.Errorf("start what calls the driver: %w", err)
 	}
 	w.to, w.out = to, json.NewEncoder(to)
-	go w.read(json.NewDecoder(from))
+	go w.read(json.NewDecoder(from)) // one for each worker, of which a command starts one for each process it is asked to move
 	if _, err := w.await(limits.Ask); err != nil {
 		w.Close()
 		return nil, err
@@ -182,7 +182,7 @@ func (w *Worker) await(limit time.Duration) (answer, error) {
 // Close tells the worker that nobody asks any more, and does not wait for it: the call that it is in may take its time.
 func (w *Worker) Close() {
 	_ = w.to.Close()
-	go func() {
+	go func() { // one for each worker; it ends with the worker's process
 		for range w.answers { // so that it is not kept from ending
 		}
 		_ = w.cmd.Wait()
