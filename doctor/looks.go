@@ -24,7 +24,9 @@ var Looks = map[string]look.For{
 		if err != nil {
 			return nil, err
 		}
-		return describeRunning(fs, p), nil
+		describer := tracer.NewDescriber(fs)
+		defer describer.Close()
+		return describeRunning(fs, describer, p), nil
 	}},
 	files: {Reads: []string{"/"}, Find: func(_ context.Context, _ process.FS, _ int, home string) (any, error) { return findFiles(home), nil }},
 }

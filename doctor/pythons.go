@@ -46,14 +46,16 @@ func findRunning(ctx context.Context, fs process.FS) (found runningList, err err
 	if listing.Hidden > 0 {
 		found.Unseen = append(found.Unseen, fmt.Sprintf("processes that may not be looked into: %d, of which %d are Pythons by name", listing.Hidden, listing.HiddenPythons))
 	}
+	describer := tracer.NewDescriber(fs)
+	defer describer.Close()
 	for _, p := range listing.Pythons {
-		found.Running = append(found.Running, describeRunning(fs, p))
+		found.Running = append(found.Running, describeRunning(fs, describer, p))
 	}
 	return found, nil
 }
 
-func describeRunning(fs process.FS, p process.Python) RunningPython {
-	seen := tracer.Describe(fs, p)
+func describeRunning(fs process.FS, describer *tracer.Describer, p process.Python) RunningPython {
+	seen, _ := describer.Describe(p) // what could not be told is empty
 	out := RunningPython{
 		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Probes: []ProbeSites{},
 	}

@@ -216,7 +216,9 @@ func (o owners) describe(p gpu.Process) GPUProcess {
 	if !ok {
 		return out
 	}
-	seen := tracer.Describe(o.fs, python)
+	describer := tracer.NewDescriber(o.fs)
+	defer describer.Close()
+	seen, _ := describer.Describe(python) // what could not be told is empty
 	out.Python, out.IPython, out.Frontend = seen.Python, seen.IPython, seen.Frontend
 	return out
 }

@@ -25,6 +25,8 @@ type Python struct {
 	Command  string `json:"command"`
 
 	Identity process.Identity `json:"-"`
+	// Unlooked: there was no time to look into it. It may be a kernel.
+	Unlooked bool `json:"-"`
 }
 
 // The names of what is looked for by a process without rights.
@@ -52,6 +54,7 @@ type kernelList struct {
 // foundKernel is a row with what its public JSON has not, or not as it is: JSON has no bytes that are no UTF-8.
 type foundKernel struct {
 	Row          Python
+	Unlooked     bool
 	Identity     process.Identity
 	UID          uint32
 	Cwd, Command []byte
@@ -71,7 +74,7 @@ func Kernels(ctx context.Context, others bool) (rows []Python, hidden int, err e
 	rows = []Python{}
 	for _, f := range found.Rows {
 		row := f.Row
-		row.Identity, row.User, row.Cwd, row.Command = f.Identity, process.UserName(f.UID), string(f.Cwd), string(f.Command)
+		row.Identity, row.Unlooked, row.User, row.Cwd, row.Command = f.Identity, f.Unlooked, process.UserName(f.UID), string(f.Cwd), string(f.Command)
 		rows = append(rows, row)
 	}
 	return rows, found.Hidden, nil
@@ -83,10 +86,13 @@ func findKernels(ctx context.Context, fs process.FS, others bool) (found kernelL
 	if err != nil {
 		return found, err
 	}
+	describer := tracer.NewDescriber(fs)
+	defer describer.Close()
 	for _, p := range listing.Pythons {
-		seen := tracer.Describe(fs, p)
+		seen, err := describer.Describe(p)
+		unlooked := err != nil && ctx.Err() != nil
 		kernel := seen.IPython != "" || p.Kind != process.Script
-		if !others && !kernel {
+		if !others && !kernel && !unlooked {
 			continue
 		}
 		row := Python{
@@ -96,7 +102,7 @@ func findKernels(ctx context.Context, fs process.FS, others bool) (found kernelL
 			row.GPUs = []int{}
 		}
 		found.Rows = append(found.Rows, foundKernel{
-			Row: row, Identity: p.Identity, UID: p.UID, Cwd: []byte(p.Cwd), Command: []byte(strings.Join(p.Command.Args, " ")),
+			Row: row, Unlooked: unlooked, Identity: p.Identity, UID: p.UID, Cwd: []byte(p.Cwd), Command: []byte(strings.Join(p.Command.Args, " ")),
 		})
 	}
 	found.Hidden = listing.HiddenPythons

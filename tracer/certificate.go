@@ -22,6 +22,7 @@ type certificate struct {
 	missing uint64          // problems that leave something out
 	unseen  uint64          // Pythons whose cells cannot be seen
 	blind   []event.Blind
+	leftOut string // of the kernels that ran; "": none
 }
 
 // misses notes that something could not be probed or read, so that meters of a process have been short since then, or may be.
@@ -135,3 +136,23 @@ func (c *certificate) losses(lost []event.Loss) []event.Loss {
 	}
 	return lost
 }
+
+// ErrTooMany says that more processes are named than a session traces.
+var ErrTooMany = errors.New("too many processes are named")
+
+// withRoom leaves out of a list what a session has no room for: it follows so many attached processes at most, each with its children. Where not all must be there it
+// notes what is not traced; else it fails with [ErrTooMany].
+func (c *certificate) withRoom(who []process.Identity, tolerant bool) ([]process.Identity, error) {
+	if len(who) <= ledger.MaxRoots {
+		return who, nil
+	}
+	if !tolerant {
+		return nil, fmt.Errorf("%w: %d, and a session traces %d at most", ErrTooMany, len(who), ledger.MaxRoots)
+	}
+	c.misses(0, 0, nil, "%d kernels ran, and a session traces %d at most: the others, from pid %d on, are not traced; start another session for them", len(who), ledger.MaxRoots, who[ledger.MaxRoots].PID)
+	c.leftOut = c.trouble[len(c.trouble)-1]
+	return who[:ledger.MaxRoots], nil
+}
+
+// LeftOut says that there were more kernels than the session traces; "" where there were not.
+func LeftOut(s *Session) string { return s.certificate.leftOut }

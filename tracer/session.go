@@ -130,6 +130,9 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 	if err != nil {
 		return nil, err
 	}
+	if who, err = s.certificate.withRoom(who, o.Tolerant); err != nil {
+		return nil, err
+	}
 	if err := s.hold(who); err != nil {
 		return nil, err
 	}

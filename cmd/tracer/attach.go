@@ -101,6 +101,7 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 		return err
 	}
 	sayLimits(s.console, live, s.options.Quiet)
+	sayLeftOut(s.console, live)
 	if !s.options.Quiet && does != "" {
 		warnHeap(s.console, live)
 		fmt.Fprintf(s.console.err, "tracer: attached to %s; Ctrl-C detaches and %s\n", describePIDs(who), does)
@@ -117,6 +118,13 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 		defer s.view.end()
 	}
 	return s.follow(ctx, live.Pending)
+}
+
+// sayLeftOut says that there were more kernels than a session traces.
+func sayLeftOut(c console, live *tracer.Session) {
+	if why := tracer.LeftOut(live); why != "" {
+		fmt.Fprintf(c.err, "tracer: %s\n", why)
+	}
 }
 
 // warnHeap says what --heap costs the target.

@@ -10,6 +10,7 @@ import (
 	"ipytracer/doctor"
 	"ipytracer/recording"
 	"ipytracer/selftest"
+	"ipytracer/tracer"
 	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/invoker"
@@ -131,6 +132,8 @@ func explainTracing(err error) (status int, message string) {
 		return statusCannotTrace, noNVML.Error() + doctor.NVMLHint(noNVML.Reason)
 	case errors.Is(err, cpython.ErrUnsupported):
 		return statusCannotTrace, fmt.Sprintf("%v; 'tracer doctor' lists the Pythons that are supported", err)
+	case errors.Is(err, tracer.ErrTooMany):
+		return statusUsage, err.Error()
 	case errors.Is(err, ledger.ErrFiles), errors.Is(err, syscall.EMFILE):
 		return statusCannotTrace, fmt.Sprintf("%v; raise the limit first: 'ulimit -n 4096' in the shell, LimitNOFILE= of a service", err)
 	case errors.Is(err, ledger.ErrNotSupported):

@@ -49,6 +49,7 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 	if hidden > 0 {
 		fmt.Fprintf(c.err, "tracer: %d Python processes of other users are not shown; 'sudo tracer kernels' shows all\n", hidden)
 	}
+	sayUnlooked(c, rows)
 	if o.Format == "json" {
 		return printJSON(c.out, rows)
 	}
@@ -57,6 +58,19 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 		return err
 	}
 	return printKernels(c.out, rows, 0)
+}
+
+// sayUnlooked says that there was no time to look into some Pythons, of which any may be a kernel.
+func sayUnlooked(c console, rows []inventory.Python) {
+	n := 0
+	for _, r := range rows {
+		if r.Unlooked {
+			n++
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(c.err, "tracer: %d Python processes could not be looked into in time and may be kernels, too: name them by pid\n", n)
+	}
 }
 
 // printKernels prints the list; from > 0 numbers the rows from there.
@@ -98,6 +112,7 @@ func chooseKernels(ctx context.Context, c console, all bool, command string) ([]
 	if err != nil {
 		return nil, err
 	}
+	sayUnlooked(c, rows)
 	var ready []inventory.Python
 	for _, r := range rows {
 		if r.IPython != "" {

@@ -1,0 +1,72 @@
+package tracer
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// TestDescriber: of a hundred kernels that run the same interpreter its file is looked through once. Each time takes a tenth of a second, and who lists kernels has five.
+func TestDescriber(t *testing.T) {
+	const python = "/usr/bin/python3"
+	if _, err := exec.LookPath(python); err != nil {
+		t.Skip(err)
+	}
+	start := func() process.Python {
+		t.Helper()
+		cmd := exec.Command(python, "-S", "-c", "import sys; print(flush=True); sys.stdin.read()")
+		in, err := cmd.StdinPipe()
+		out, err2 := cmd.StdoutPipe()
+		if err := errors.Join(err, err2, cmd.Start()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = in.Close()
+			_ = cmd.Wait()
+		})
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		return process.Python{Identity: process.Identity{PID: cmd.Process.Pid}}
+	}
+	one, other := start(), start()
+	d := NewDescriber(process.FS{})
+	defer d.Close()
+	if seen, err := d.Describe(one); err != nil || seen.Python == "" {
+		t.Fatalf("%+v, %v", seen, err)
+	}
+	if len(d.known.known) != 1 {
+		t.Fatalf("%d interpreters", len(d.known.known))
+	}
+	known := errors.New("it is known")
+	for key, found := range d.known.known {
+		found.err = known
+		d.known.known[key] = found
+	}
+	if _, err := d.Describe(other); !errors.Is(err, known) {
+		t.Errorf("it was looked through again: %v", err)
+	}
+}
+
+// TestTooManyKernels: a session says which of too many kernels it does not trace, and its certificate is not complete; where they were named it is refused.
+func TestTooManyKernels(t *testing.T) {
+	var who []process.Identity
+	for pid := range 100 {
+		who = append(who, process.Identity{PID: pid + 1000})
+	}
+	c := certificate{}
+	if some, err := c.withRoom(who[:ledger.MaxRoots], true); err != nil || len(some) != ledger.MaxRoots || c.missing != 0 {
+		t.Errorf("as many as there is room for: %d, %v", len(some), err)
+	}
+	some, err := c.withRoom(who, true)
+	if err != nil || len(some) != ledger.MaxRoots || c.missing != 1 || len(c.trouble) != 1 || !strings.Contains(c.trouble[0], "from pid 1064 on") {
+		t.Errorf("of all: %d, %v, %+v", len(some), err, c)
+	}
+	if _, err := c.withRoom(who, false); !errors.Is(err, ErrTooMany) {
+		t.Errorf("named: %v", err)
+	}
+}
