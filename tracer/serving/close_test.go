@@ -56,18 +56,18 @@ func files(t *testing.T) (n int) {
 
 // dirty are the ways to have a descriptor along that takes hours to close: with a request, behind one, with nothing. What they return ends that.
 var dirty = map[string]func(conn int) (io.Closer, error){
-	"request": func(conn int) (io.Closer, error) { return slow.Send(conn, stop) },
+	"request": func(conn int) (io.Closer, error) { return slow.SendAnother(conn, stop) },
 	"behind": func(conn int) (io.Closer, error) {
 		if err := unix.Sendmsg(conn, []byte(stop), nil, nil, unix.MSG_NOSIGNAL); err != nil {
 			return nil, err
 		}
-		return slow.Send(conn, stop)
+		return slow.SendAnother(conn, stop)
 	},
 	"nothing": func(conn int) (io.Closer, error) {
 		if err := unix.Sendmsg(conn, nil, nil, nil, unix.MSG_NOSIGNAL); err != nil {
 			return nil, err
 		}
-		return slow.Send(conn, "")
+		return slow.SendAnother(conn, "")
 	},
 }
 

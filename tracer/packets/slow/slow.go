@@ -40,9 +40,18 @@ func Descriptor() (fd int, end net.Conn, err error) {
 	return fd, end, unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: 30000})
 }
 
-// Send sends a packet and a descriptor that takes hours to close along, which is nobody's then but the receiver's. It fails with EPERM where the receiver
-// refuses descriptors. Closing the end has the descriptor close.
+// Send sends a packet and a descriptor that takes hours to close along, which is nobody's then but the receiver's: that must not drop it before Send
+// returns. It fails with EPERM where the receiver refuses descriptors. Closing the end has the descriptor close.
 func Send(to int, packet string) (end net.Conn, err error) {
+	return send(to, packet, func(fd int) { unix.Close(fd) })
+}
+
+// SendAnother is [Send] to another process, which may drop the descriptor at once: then the last close is this process's, and lingers in the background.
+func SendAnother(to int, packet string) (end net.Conn, err error) {
+	return send(to, packet, func(fd int) { go unix.Close(fd) })
+}
+
+func send(to int, packet string, drop func(fd int)) (end net.Conn, err error) {
 	fd, end, err := Descriptor()
 	if err != nil {
 		return end, err
@@ -51,6 +60,6 @@ func Send(to int, packet string) (end net.Conn, err error) {
 	if err != nil {
 		_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{})
 	}
-	go unix.Close(fd) // it is the last one where the receiver was quick: until the other end is closed
+	drop(fd)
 	return end, err
 }
