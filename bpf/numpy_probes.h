@@ -33,11 +33,15 @@ int numpy_untrack(struct pt_regs *regs)
 	return 0;
 }
 
-/* A block that a place tells of: its address, and its size or SIZE_NOT_KNOWN. */
+/*
+ * A block that a place tells of: its address, and its size or SIZE_NOT_KNOWN. It begins as NOTHING_TOLD: the verifier
+ * of Linux 6.1 takes it for possible that at_places() leaves it as it is.
+ */
 struct array_told {
 	__u64 address;
 	__s64 size;
 };
+#define NOTHING_TOLD ((struct array_told){})
 
 /* A word of the stack. */
 static __noinline __u64 stack_word(struct pt_regs *regs, __u32 place)
@@ -81,7 +85,7 @@ int numpy_made(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
 	__u64 cookie = bpf_get_attach_cookie(regs);
-	struct array_told told;
+	struct array_told told = NOTHING_TOLD;
 
 	if (!array_process(regs, slot, true, cookie, EIGHTHS))
 		return 0;
@@ -109,7 +113,7 @@ int numpy_freed(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
 	__u64 cookie = bpf_get_attach_cookie(regs);
-	struct array_told told;
+	struct array_told told = NOTHING_TOLD;
 
 	if (slot == NO_SLOT)
 		return 0;
@@ -132,7 +136,7 @@ int numpy_handler(struct pt_regs *regs)
 	__u32 slot = current_slot();
 	__u64 cookie = bpf_get_attach_cookie(regs), capsule, handler = 0;
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
-	struct array_told told;
+	struct array_told told = NOTHING_TOLD;
 
 	at_places(regs, cookie | PLACE_NONE << 8, &told);
 	capsule = told.address;
@@ -148,7 +152,7 @@ int numpy_resizing(struct pt_regs *regs)
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 cookie = bpf_get_attach_cookie(regs);
 
-	struct array_told told;
+	struct array_told told = NOTHING_TOLD;
 
 	if (!array_process(regs, slot, true, cookie, EIGHTHS))
 		return 0;
@@ -175,7 +179,7 @@ int numpy_resized(struct pt_regs *regs)
 {
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 cookie = bpf_get_attach_cookie(regs), address;
-	struct array_told told;
+	struct array_told told = NOTHING_TOLD;
 	struct resize *was = array_process(regs, slot, true, cookie, EIGHTHS) ? bpf_map_lookup_elem(&resizes, &tid)
 									      : NULL;
 
