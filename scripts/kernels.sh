@@ -153,7 +153,7 @@ echo 'x = bytearray(20 << 20)' >&3
 exec 3>&-
 status=\$(grep -h "^CapEff\|^NoNewPrivs\|^Seccomp:" /proc/\$tracer/task/*/status | sort -u | tr -d '\t' | tr '\n' ' ')
 wait \$tracer
-echo "== confined \$status \$(grep -o '"complete": *[a-z]*' /tmp/confined.json) \$(grep -o '"kind": *"cell"' /tmp/confined.json | head -n 1)"
+echo "== confined \$status \$(echo \$(grep -o '"complete": *[a-z]*' /tmp/confined.json | sort -u)) \$(grep -o '"kind": *"cell"' /tmp/confined.json | head -n 1)"
 INIT
 }
 
