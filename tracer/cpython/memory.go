@@ -37,12 +37,6 @@ func (m memory) word(addr uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(buf[:]), err
 }
 
-func (m memory) word32(addr uint64) (uint32, error) {
-	var buf [4]byte
-	_, err := m.read(addr, buf[:])
-	return binary.LittleEndian.Uint32(buf[:]), err
-}
-
 // cString reads at most limit bytes up to a NUL.
 func (m memory) cString(addr uint64, limit int) (string, error) {
 	buf := make([]byte, limit)
