@@ -151,14 +151,17 @@ func (p *Interpreter) lookup(dict uint64, text string) (dictKeys, dictEntry, err
 		err = fmt.Errorf("%q: %w", text, ErrNotFound)
 	}
 	if found.key != 0 {
-		p.remember(name{dict, text}, place{k.addr, found.index})
+		p.places.remember(name{dict, text}, place{k.addr, found.index})
 	}
 	return k, found, err
 }
 
-func (p *Interpreter) remember(n name, at place) {
-	if p.places == nil || len(p.places) >= maxPlaces {
-		p.places = map[name]place{}
+// places are where names were when they were looked up last.
+type places map[name]place
+
+func (p *places) remember(n name, at place) {
+	if *p == nil || len(*p) >= maxPlaces {
+		*p = places{}
 	}
-	p.places[n] = at
+	(*p)[n] = at
 }

@@ -17,7 +17,7 @@ type Interpreter struct {
 	debug   *debugOffsets // nil before 3.13
 	types   struct{ str, dict, list knownType }
 
-	places  map[name]place
+	places  places
 	sysDict uint64 // 0 until found
 	last    [2]slot
 	lastTB  slot

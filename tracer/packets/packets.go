@@ -28,15 +28,20 @@ func Refuse(fd int) { _ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PASSRI
 // Next receives the next packet, without waiting. n is 0 at the end, and for an empty packet. What is longer than the buffer is cut. It fails with
 // [ErrDescriptors] for a packet with descriptors, which stays where it is, and with EAGAIN where there is none.
 func Next(fd int, buffer []byte) (n int, err error) {
-	_, _, flags, _, err := recvmsg(fd, buffer, nil, unix.MSG_PEEK)
-	switch {
-	case err != nil:
+	if err := peek(fd, buffer); err != nil {
 		return 0, err
-	case flags&unix.MSG_CTRUNC != 0:
-		return 0, ErrDescriptors
 	}
 	n, _, _, _, err = recvmsg(fd, buffer, nil, 0) // the very packet: nobody else receives here
 	return n, err
+}
+
+// peek looks at the next packet, which stays where it is. It fails with [ErrDescriptors] where descriptors come along.
+func peek(fd int, buffer []byte) error {
+	_, _, flags, _, err := recvmsg(fd, buffer, nil, unix.MSG_PEEK)
+	if err == nil && flags&unix.MSG_CTRUNC != 0 {
+		return ErrDescriptors
+	}
+	return err
 }
 
 func recvmsg(fd int, buffer, control []byte, flags int) (n, size, said int, from unix.Sockaddr, err error) {
@@ -51,13 +56,10 @@ func recvmsg(fd int, buffer, control []byte, flags int) (n, size, said int, from
 // NextShared is [Next] for a socket that a stranger has a descriptor of, too. Should that one receive the packet that was looked at, and descriptors
 // come along with the one behind it, they are dropped here, which fails with [ErrDescriptors], and a connection among them is not lingered for.
 func NextShared(fd int, buffer []byte) (n int, err error) {
-	_, _, flags, _, err := recvmsg(fd, buffer, nil, unix.MSG_PEEK)
-	switch {
-	case err != nil:
+	if err := peek(fd, buffer); err != nil {
 		return 0, err
-	case flags&unix.MSG_CTRUNC != 0:
-		return 0, ErrDescriptors
 	}
+	var flags int
 	nudged(func() { n, _, flags, _, err = recvmsg(fd, buffer, nil, 0) })
 	if err == nil && flags&unix.MSG_CTRUNC != 0 {
 		return 0, ErrDescriptors
