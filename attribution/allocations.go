@@ -294,6 +294,11 @@ func (w *window) missesStacks(m event.Meter) bool {
 	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks string) bool { return slices.Contains(w.unwalked, stacks) })
 }
 
+// orderFrames puts the same line of one cell's code behind that of a cell that ran before it.
+func orderFrames(x, y model.Frame) int {
+	return cmp.Or(compareFrames(x, y), cmp.Compare(x.Execution, y.Execution))
+}
+
 func compareFrames(x, y model.Frame) int {
 	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module))
 }

@@ -179,7 +179,7 @@ func (t *Tracker) grownSince(p *process, k *model.Kernel) {
 		}
 	}
 	slices.SortStableFunc(k.Allocations, func(x, y model.Allocation) int {
-		return cmp.Or(cmp.Compare(y.Net, x.Net), cmp.Compare(x.Meter, y.Meter), slices.CompareFunc(x.Stack, y.Stack, compareFrames))
+		return cmp.Or(cmp.Compare(y.Net, x.Net), cmp.Compare(x.Meter, y.Meter), slices.CompareFunc(x.Stack, y.Stack, orderFrames))
 	})
 }
 

@@ -310,7 +310,7 @@ func (j *judge) report() *model.Audit {
 	}
 	slices.SortStableFunc(out.Verdicts, func(x, y model.Verdict) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Meter, y.Meter), slices.Compare(x.Executions, y.Executions),
-			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
+			slices.CompareFunc(x.Stack, y.Stack, orderFrames))
 	})
 	for _, h := range j.held {
 		out.Held = append(out.Held, *h)
@@ -321,7 +321,7 @@ func (j *judge) report() *model.Audit {
 	out.Held = slices.Clip(out.Held[:min(len(out.Held), maxListed)])
 	slices.SortFunc(j.live, func(x, y model.LiveBlocks) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By), cmp.Compare(x.PID, y.PID),
-			slices.CompareFunc(x.Stack, y.Stack, compareFrames), slices.Compare(x.Executions, y.Executions))
+			slices.CompareFunc(x.Stack, y.Stack, orderFrames), slices.Compare(x.Executions, y.Executions))
 	})
 	out.Variables, out.Names = j.t.variables()
 	out.Resident, out.GPUNotes = j.t.resident(), j.t.notes()

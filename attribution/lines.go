@@ -62,7 +62,7 @@ func mostLines(all []model.Line) []model.Line {
 	}
 	slices.SortFunc(all, func(x, y model.Line) int {
 		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
-			compareFrames(x.Frame, y.Frame))
+			orderFrames(x.Frame, y.Frame))
 	})
 	return slices.Clone(all[:min(len(all), maxLines)])
 }
@@ -220,7 +220,7 @@ func (t *Tracker) tensors() []model.Tensors {
 	}
 	slices.SortFunc(out, func(x, y model.Tensors) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(y.Size, x.Size), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
-			slices.CompareFunc(x.Stack, y.Stack, compareFrames))
+			slices.CompareFunc(x.Stack, y.Stack, orderFrames))
 	})
 	return slices.Clip(out[:min(len(out), maxListed)])
 }

@@ -44,7 +44,7 @@ func compareAllocations(x, y model.Allocation) int {
 	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter)); c != 0 {
 		return c
 	}
-	if c := slices.CompareFunc(x.Stack, y.Stack, compareFrames); c != 0 {
+	if c := slices.CompareFunc(x.Stack, y.Stack, orderFrames); c != 0 {
 		return c
 	}
 	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))

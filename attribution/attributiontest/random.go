@@ -6,7 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// Anything does so many things at random that a session can do, some of its changes lost or late, and some boundaries of two CPUs'.
+// Anything does so many things at random that a session can do, some of its changes lost or late, some boundaries of two CPUs', and small
+// blocks told by samples.
 func Anything(emit func(event.Event), seed uint64, steps int) {
 	s := New(emit, seed)
 	if seed%2 == 1 {
@@ -14,6 +15,7 @@ func Anything(emit func(event.Event), seed uint64, steps int) {
 	}
 	s.Late = 0.03 * float64(seed%4)
 	s.Crossed = 0.1 * float64(seed%3)
+	s.Sampled = 0.45 * float64(seed/2%3)
 	w := &wanderer{Session: s, next: Kernel + 1}
 	for range steps {
 		w.step()
@@ -176,6 +178,9 @@ func (w *wanderer) move() {
 		w.kept = append(w.kept, stack)
 	}
 	size := event.Bytes(1+w.Random.IntN(1<<16)) << 12
+	if w.Sampled > 0 && w.Random.IntN(2) == 0 {
+		size = event.Bytes(1024 + w.Random.IntN(int(event.SampleOf)))
+	}
 	switch w.Random.IntN(8) {
 	case 0, 1:
 		w.To(pid, event.Resident, size)

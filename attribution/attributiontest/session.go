@@ -29,6 +29,7 @@ type Session struct {
 	Losing          float64        // share of the changes that are lost
 	Late            float64        // of those that are told behind their boundary
 	Crossed         float64        // of the boundaries that have the time of an earlier or a later one
+	Sampled         float64        // of the small blocks that are told as samples, or not at all
 }
 
 type process struct {
@@ -36,7 +37,16 @@ type process struct {
 	value, high event.Readings
 	shared      event.Readings // with its parent, since it was forked
 	moved       bool
-	blocks      []event.Change
+	blocks      []block
+	sampling
+}
+
+// block is one that lives.
+type block struct {
+	meter   event.Meter
+	size    event.Bytes
+	address uint64
+	as      telling
 }
 
 // New begins a session, and attaches to [Kernel].
@@ -91,8 +101,21 @@ func (s *Session) To(pid int32, m event.Meter, to event.Bytes) {
 
 // Block makes a block of a meter, or frees it where the size is negative.
 func (s *Session) Block(pid int32, m event.Meter, size event.Bytes, address, stack uint64) {
-	s.set(pid, m, s.Value(pid, m)+size)
-	s.change(event.Change{PID: pid, Meter: m, Value: s.Value(pid, m), Size: size, Address: address, Stack: stack, Block: m.Facts().Kind != event.Blocks})
+	s.block(pid, block{meter: m, size: size, address: address}, size, stack)
+}
+
+// block makes one or frees it, and tells that as it was told.
+func (s *Session) block(pid int32, b block, size event.Bytes, stack uint64) {
+	p := s.processes[pid]
+	if b.as == notTold {
+		s.untold(p, b.meter, size)
+		return
+	}
+	s.set(pid, b.meter, p.value[b.meter]+size)
+	s.change(event.Change{
+		PID: pid, Meter: b.meter, Value: p.value[b.meter], Size: size, Address: b.address, Stack: stack, Block: b.meter.Facts().Kind != event.Blocks,
+		Sample: b.as == asSample, Unchained: p.skipped[b.meter],
+	})
 }
 
 func (s *Session) change(c event.Change) {
@@ -110,9 +133,10 @@ func (s *Session) change(c event.Change) {
 // Make makes a block of a new address and remembers it.
 func (s *Session) Make(pid int32, m event.Meter, size event.Bytes, stack uint64) {
 	s.address += 1 << 32
-	s.Block(pid, m, size, s.address, stack)
 	p := s.processes[pid]
-	p.blocks = append(p.blocks, event.Change{Meter: m, Size: size, Address: s.address})
+	b := block{meter: m, size: size, address: s.address, as: s.tells(p, m, size)}
+	s.block(pid, b, size, stack)
+	p.blocks = append(p.blocks, b)
 }
 
 // Free frees one of the blocks that were made, the last where newest.
@@ -127,7 +151,7 @@ func (s *Session) Free(pid int32, newest bool) {
 	}
 	b := p.blocks[i]
 	p.blocks = slices.Delete(p.blocks, i, i+1)
-	s.Block(pid, b.Meter, -b.Size, b.Address, 0)
+	s.block(pid, b, -b.size, 0)
 }
 
 // Stack announces a stack of calls.
@@ -162,6 +186,7 @@ func (s *Session) Boundary(b event.Boundary) {
 			s.emit(&event.Reading{Number: s.number, PID: other.pid, Value: other.value, High: other.high})
 		}
 		other.moved, other.high = false, other.value
+		other.sent = event.Readings{}
 	}
 	s.treeHigh = s.tree
 	s.segment++
