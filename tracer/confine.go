@@ -33,11 +33,11 @@ func (s *Session) confine() error {
 	if r == nil {
 		return nil
 	}
-	var roots []process.Identity
+	scope := &process.Scope{Signals: r.Signals, Owner: s.options.Owner}
 	for _, t := range s.targets {
-		roots = append(roots, t.handle.Identity())
+		scope.Roots = append(scope.Roots, t.handle.Identity())
 	}
-	if err := s.fs.Helper.TakeOver(roots, r.Signals); err != nil {
+	if err := s.fs.Helper.TakeOver(scope); err != nil {
 		return err
 	}
 	s.devices.start(r.User)

@@ -50,6 +50,9 @@ type Options struct {
 	// MayLimit fails for a process that runs as owner and is not to be limited; nil: all may be.
 	MayLimit func(pid int, owner uint32) error
 	Heap     bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
+	// Owner is the user of the targets: one that is another's, or has rights that this user has not, is refused, and where one gains rights the
+	// session ends. nil: whoever they are.
+	Owner *uint32
 	// Tolerant leaves out targets that have ended before they are traced, as long as one is left.
 	Tolerant bool
 	// Confine takes from this program, in front of all that looks into a target, what the session does not need ([Remains]). Nothing can be started
@@ -134,6 +137,9 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 		return nil, err
 	}
 	if err := s.hold(who); err != nil {
+		return nil, err
+	}
+	if err := (ownership{s.fs, o.Owner}).check(s.targets); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(); err != nil {

@@ -170,6 +170,10 @@ func (s *Session) processChanged(t *target, b *event.Boundary, extra ledger.Boun
 		return
 	}
 	s.overlookedEnds(b, extra)
+	if t != nil && t.isRoot() && (ownership{s.fs, s.options.Owner}).isLost(t) {
+		s.stopped = "the target executed a program with rights that its user has not"
+		return
+	}
 	if extra.NamedPython {
 		s.overlooked.begin(b, b.CPUTime)
 	} else if t == nil {

@@ -22,6 +22,8 @@ type AttachOptions struct {
 	All bool
 	// Started is when the process that is meant started, in 1/100 s since boot; 0: whoever has the pid.
 	Started uint64
+	// Owner is the user whose processes they must be, -1 for anybody.
+	Owner int64
 }
 
 func newAttachCommand(c console) *cobra.Command {
@@ -41,7 +43,8 @@ It ends on Ctrl-C, when the target ends, or after --duration. The target does no
 	o.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.All, "all", false, "attach to every kernel there is")
 	cmd.Flags().Uint64Var(&o.Started, "started", 0, "attach only to a process that started then")
-	_ = cmd.Flags().MarkHidden("started")
+	cmd.Flags().Int64Var(&o.Owner, "owner", -1, "attach only to processes of this user, which have no further rights")
+	_, _ = cmd.Flags().MarkHidden("started"), cmd.Flags().MarkHidden("owner")
 	cmd.Flags().DurationVar(&o.Duration, "duration", 0, "detach after this time, such as 30s or 10m")
 	return cmd
 }
@@ -66,6 +69,10 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 		if who, err = chooseKernels(ctx, c, o.All, "attach"); err != nil {
 			return err
 		}
+	}
+	if o.Owner >= 0 {
+		owner := uint32(o.Owner)
+		options.Owner = &owner
 	}
 	tracker := attribution.New()
 	s, err := newSession(&o.SessionOptions, c, tracker)

@@ -17,18 +17,22 @@ import (
 func newHelperCommand() *cobra.Command {
 	var scope string
 	var signals bool
+	var owner uint32
 	cmd := &cobra.Command{
 		Use:    process.HelperCommand,
 		Short:  "Open and read files for a session; started by tracer itself",
 		Hidden: true,
 		Args:   usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 			processes, err := process.ParseScope(scope)
 			if err != nil {
 				return err
 			}
 			processes.Signals = signals
+			if cmd.Flags().Changed("owner") {
+				processes.Owner = &owner
+			}
 			s, err := process.OpenHelperServer(processes)
 			if err != nil {
 				return err
@@ -40,6 +44,7 @@ func newHelperCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&scope, "scope", "all", "the processes that are looked into")
+	cmd.Flags().Uint32Var(&owner, "owner", 0, "of these only such that are this user's, and have no further rights")
 	cmd.Flags().BoolVar(&signals, "signals", false, "send signals, too")
 	return cmd
 }

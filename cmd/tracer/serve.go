@@ -85,7 +85,7 @@ var errServeNeedsRoot = errors.New("'tracer serve' traces the processes of other
 // startSession starts a process that traces the peer, and answers on its line only. Nothing that a peer has said is in its arguments.
 func startSession(p serving.Peer) (*serving.Child, error) {
 	cmd := exec.Command("/proc/self/exe", "attach", "--quiet", "--output", os.DevNull,
-		"--started", strconv.FormatUint(p.StartTicks, 10), strconv.Itoa(p.PID))
+		"--started", strconv.FormatUint(p.StartTicks, 10), "--owner", strconv.FormatUint(uint64(p.UID), 10), strconv.Itoa(p.PID))
 	cmd.Env, cmd.Dir = environmentOf(p), "/"
 	said := &lastSaid{}
 	cmd.Stderr = said

@@ -86,7 +86,7 @@ func Serve(ctx context.Context, w io.Writer, what For, pid int) error {
 func confined(ctx context.Context, what For, pid int) (a answer) {
 	fs := process.FS{Helper: process.NewHelper(ctx)}
 	defer fs.Helper.Close()
-	if err := fs.Helper.TakeOver(nil, false); err != nil {
+	if err := fs.Helper.TakeOver(&process.Scope{}); err != nil {
 		return failed(err)
 	}
 	who, err := invoker.Find()

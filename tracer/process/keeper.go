@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,18 +16,21 @@ import (
 // keeperPatience is how long the kernel may take to say something of a process: it waits for locks of the process.
 const keeperPatience = 20 * time.Second
 
-// TakeOver starts the process, which from now on opens whatever takes a right that this program is about to give up: of the processes of a [Scope] with these
-// roots, memory and mappings, the files they map, and those they would find by a name. signals: it also sends the roots signals. It must not run yet.
-func (h *Helper) TakeOver(roots []Identity, signals bool) error {
+// TakeOver starts the process, which from now on opens whatever takes a right that this program is about to give up: of the processes of a scope,
+// memory and mappings, the files they map, and those they would find by a name. It must not run yet.
+func (h *Helper) TakeOver(scope *Scope) error {
 	shared() // making a file to look at it may not be allowed later
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.conn != nil {
 		return errors.New("the helper for files runs already")
 	}
-	h.charge = []string{"--scope", (&Scope{Roots: roots}).String()}
-	if signals {
+	h.charge = []string{"--scope", scope.String()}
+	if scope.Signals {
 		h.charge = append(h.charge, "--signals")
+	}
+	if scope.Owner != nil {
+		h.charge = append(h.charge, "--owner", strconv.FormatUint(uint64(*scope.Owner), 10))
 	}
 	if err := h.start(); err != nil {
 		return err

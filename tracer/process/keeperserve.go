@@ -13,6 +13,9 @@ import (
 // kept are the files of a process's directory that are opened for whoever asks. All are only read.
 var kept = []string{"mem", "maps", "smaps", "pagemap", "environ", "stat", "status", "cmdline", "limits", "cgroup"}
 
+// public are those that every user may read of every process, unless /proc is mounted with hidepid.
+var public = []string{"stat", "status", "limits", "cgroup"}
+
 // Passed are the signals that are sent to roots.
 var Passed = []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL}
 
@@ -34,7 +37,7 @@ func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte
 		if err != nil {
 			return failure(err), nil, -1
 		}
-		return s.handOver(pid, f, &helperAnswer{})
+		return s.handOver(r, f, &helperAnswer{})
 	case r.Op == "link" && (r.Name == "exe" || r.Name == "cwd"):
 		name, err := os.Readlink(fs.path(pid, r.Name))
 		return failure(err), []byte(name), -1
@@ -78,13 +81,13 @@ func (s *HelperServer) near(r *helperRequest) (a *helperAnswer, data []byte, pas
 		found.File.Close()
 		return failure(errUnknown), nil, -1
 	}
-	return s.handOver(r.Open.PID, file, &helperAnswer{File: found.Mapping.File, Route: found.Route, Stat: found.Stat})
+	return s.handOver(r, file, &helperAnswer{File: found.Mapping.File, Route: found.Route, Stat: found.Stat})
 }
 
-// handOver hands over a file that was opened for a process, unless the process is another one by now.
-func (s *HelperServer) handOver(pid int, file *os.File, a *helperAnswer) (*helperAnswer, []byte, int) {
+// handOver hands over a file that was opened for a process, unless the process is another one by now, or has gained rights.
+func (s *HelperServer) handOver(r *helperRequest, file *os.File, a *helperAnswer) (*helperAnswer, []byte, int) {
 	defer file.Close()
-	if err := s.scope.check(pid); err != nil {
+	if err := s.admits(r); err != nil {
 		return failure(err), nil, -1
 	}
 	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)

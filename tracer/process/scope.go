@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,15 +13,17 @@ import (
 
 // Scope is which processes a [Helper] looks into: some roots and what they have started, directly or not. What was started by one that has ended belongs to
 // the first process of its pid namespace, or to systemd where that is a user's: it is taken for theirs where it is of a root's user, in a
-// root's control groups, and no older than the root. The zero value is every process. Safe for concurrent use.
+// root's control groups, and no older than the root. Where one of them has rights that its root had not in the beginning ([Rights.Covers]), such
+// as after it executed a set-user-ID program, it is not looked into. The zero value is every process. Safe for concurrent use.
 type Scope struct {
 	Roots   []Identity
-	Signals bool // the roots may be sent signals
+	Signals bool    // the roots may be sent signals
+	Owner   *uint32 // the roots are this user's, with no further rights; nil: whoever they are
 
 	fs    FS
 	mu    sync.Mutex
-	known map[Identity]bool
-	marks []mark // of the roots
+	known map[Identity]int // the number of its root
+	marks []mark           // of the roots
 }
 
 // mark is what a root and its orphans have in common.
@@ -28,6 +31,8 @@ type mark struct {
 	uid    uint32
 	groups string
 	since  uint64 // ticks
+	rights Rights
+	gone   bool // it had ended
 }
 
 // maxScope bounds the processes that are remembered, and how many ancestors of one are looked at.
@@ -50,7 +55,7 @@ func (s *Scope) String() string {
 
 // ParseScope reads a scope, and looks at its roots, which must be there.
 func ParseScope(text string) (*Scope, error) {
-	s := &Scope{known: map[Identity]bool{}}
+	s := &Scope{known: map[Identity]int{}}
 	if text == allProcesses {
 		return s, nil
 	}
@@ -65,9 +70,9 @@ func ParseScope(text string) (*Scope, error) {
 			return nil, fmt.Errorf("%q is no process", part)
 		}
 		s.Roots = append(s.Roots, id)
-		if m, err := s.mark(id); err == nil { // else it has ended, and may have left orphans that nobody can tell
-			s.marks = append(s.marks, m)
-		}
+		m, err := s.mark(id)
+		m.gone = err != nil // and may have left orphans that nobody can tell
+		s.marks = append(s.marks, m)
 	}
 	return s, nil
 }
@@ -81,7 +86,11 @@ func (s *Scope) mark(id Identity) (m mark, err error) {
 	if err != nil {
 		return m, err
 	}
-	return mark{status.UID, string(groups), id.StartTicks}, s.fs.Same(id)
+	rights, err := s.fs.Rights(id.PID)
+	if err != nil {
+		return m, err
+	}
+	return mark{uid: status.UID, groups: string(groups), since: id.StartTicks, rights: rights}, s.fs.Same(id)
 }
 
 // check fails with [ErrNotPermitted] for a process that is not in the scope, and with [ErrNoProcess] if there is none.
@@ -89,47 +98,70 @@ func (s *Scope) check(pid int) error {
 	if len(s.Roots) == 0 {
 		return nil
 	}
+	_, err := s.rootOf(pid)
+	return err
+}
+
+// mayLook fails as check does, and with [ErrNotPermitted] for a process that has other rights than its root had.
+func (s *Scope) mayLook(pid int) error {
+	if len(s.Roots) == 0 {
+		return nil
+	}
+	root, err := s.rootOf(pid)
+	switch {
+	case err != nil:
+		return err
+	case s.Owner != nil:
+		return s.fs.MayLook(pid, RightsOf(*s.Owner))
+	case s.marks[root].gone: // when it was to be looked at
+		return &Error{PID: pid, Kind: ErrNoProcess}
+	}
+	return s.fs.MayLook(pid, s.marks[root].rights)
+}
+
+// rootOf returns the number of the root that a process belongs to.
+func (s *Scope) rootOf(pid int) (root int, err error) {
 	st, err := s.fs.Stat(pid)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	id := Identity{st.PID, st.StartTicks}
 	s.mu.Lock()
-	known := s.known[id]
+	root, known := s.known[id]
 	s.mu.Unlock()
 	if known {
-		return nil
+		return root, nil
 	}
-	if !s.isTheirs(st) {
-		return &Error{PID: pid, Kind: ErrNotPermitted, Cause: errors.New("it is none of those that are traced")}
+	if root = s.isTheirs(st); root < 0 {
+		return 0, &Error{PID: pid, Kind: ErrNotPermitted, Cause: errors.New("it is none of those that are traced")}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.known) >= maxScope {
 		clear(s.known)
 	}
-	s.known[id] = true
-	return nil
+	s.known[id] = root
+	return root, nil
 }
 
-// isTheirs says whether a process is a root, was started by one that is there, or is below an orphan.
-func (s *Scope) isTheirs(st Stat) bool {
+// isTheirs returns which root a process is, was started by, or is below an orphan of; -1 for none.
+func (s *Scope) isTheirs(st Stat) (root int) {
 	for range maxScope {
-		for _, root := range s.Roots {
+		for i, root := range s.Roots {
 			if root.PID == st.PID && root.StartTicks == st.StartTicks {
-				return true
+				return i
 			}
 		}
 		parent, err := s.fs.Stat(st.ParentPID)
 		if err != nil || parent.StartTicks > st.StartTicks { // the pid was handed on
-			return false
+			return -1
 		}
 		if s.reaps(parent) {
 			return s.isOrphan(Identity{st.PID, st.StartTicks})
 		}
 		st = parent
 	}
-	return false
+	return -1
 }
 
 // reaps says whether a process is one that orphans go to. Of other programs that have asked for them (PR_SET_CHILD_SUBREAPER) the kernel does not tell.
@@ -138,18 +170,15 @@ func (s *Scope) reaps(st Stat) bool {
 	return err == nil && (len(status.NSPIDs) > 0 && status.NSPIDs[len(status.NSPIDs)-1] == 1 || st.PID == 1 || st.Comm == "systemd")
 }
 
-// isOrphan says whether a process has what an orphan has in common with a root.
-func (s *Scope) isOrphan(id Identity) bool {
+// isOrphan returns with which root a process has in common what its orphan has, -1 for none.
+func (s *Scope) isOrphan(id Identity) (root int) {
 	m, err := s.mark(id)
 	if err != nil {
-		return false
+		return -1
 	}
-	for _, root := range s.marks {
-		if m.uid == root.uid && m.groups == root.groups && m.since >= root.since {
-			return true
-		}
-	}
-	return false
+	return slices.IndexFunc(s.marks, func(of mark) bool {
+		return !of.gone && m.uid == of.uid && m.groups == of.groups && m.since >= of.since
+	})
 }
 
 // signal sends a signal to a root.

@@ -77,7 +77,7 @@ func (s *HelperServer) take(pid, descriptor int) (fd int, err error) {
 		return -1, err
 	}
 	defer unix.Close(handle)
-	if err := s.scope.check(pid); err != nil { // the very process that is held
+	if err := s.scope.mayLook(pid); err != nil { // the very process that is held
 		return -1, err
 	}
 	return unix.PidfdGetfd(handle, descriptor, 0)

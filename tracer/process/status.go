@@ -9,17 +9,19 @@ import (
 // Status is what /proc/PID/status says of a process (proc_pid_status(5)). Sizes are 0 for kernel threads and
 // zombies, which have no memory of their own.
 type Status struct {
-	PID      int
-	TGID     int    // the process this is a thread of; equal to PID for a process
-	UID      uint32 // real user, as seen from our user namespace
-	EUID     uint32 // effective user
-	GID      uint32 // real group
-	EGID     uint32 // effective group
-	Threads  int
-	NSPIDs   []int // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
-	CapsHeld CapabilitySet
-	Ignored  uint64 // signals it ignores: signal n is bit n - 1
-	Caught   uint64 // signals it handles
+	PID                int
+	TGID               int           // the process this is a thread of; equal to PID for a process
+	UID                uint32        // real user, as seen from our user namespace
+	EUID               uint32        // effective user
+	GID                uint32        // real group
+	EGID               uint32        // effective group
+	savedUID, savedGID uint32        // what a set-user-ID or set-group-ID program may take on again
+	capsPermitted      CapabilitySet // what it may take on
+	Threads            int
+	NSPIDs             []int // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
+	CapsHeld           CapabilitySet
+	Ignored            uint64 // signals it ignores: signal n is bit n - 1
+	Caught             uint64 // signals it handles
 
 	// Sizes the kernel keeps. VmData is mm->data_vm and page-exact. The resident figures are kept per CPU since
 	// Linux 6.2 and may be off by a batch of pages for each CPU, depending on the kernel.
@@ -71,11 +73,13 @@ func (st *Status) set(key string, values [][]byte) bool {
 	case "Threads":
 		return setInt(&st.Threads, values)
 	case "Uid":
-		return setIDs(&st.UID, &st.EUID, values)
+		return setIDs(&st.UID, &st.EUID, &st.savedUID, values)
 	case "Gid":
-		return setIDs(&st.GID, &st.EGID, values)
+		return setIDs(&st.GID, &st.EGID, &st.savedGID, values)
 	case "NSpid":
 		return st.setNSPIDs(values)
+	case "CapPrm":
+		return setHex((*uint64)(&st.capsPermitted), values)
 	case "CapEff":
 		return setHex((*uint64)(&st.CapsHeld), values)
 	case "SigIgn":
@@ -122,14 +126,15 @@ func setInt(to *int, values [][]byte) bool {
 	return err == nil && n >= 0
 }
 
-func setIDs(real, effective *uint32, values [][]byte) bool {
-	if len(values) < 2 {
+func setIDs(real, effective, saved *uint32, values [][]byte) bool {
+	if len(values) < 3 {
 		return false
 	}
 	r, err1 := strconv.ParseUint(string(values[0]), 10, 32)
 	e, err2 := strconv.ParseUint(string(values[1]), 10, 32)
-	*real, *effective = uint32(r), uint32(e)
-	return err1 == nil && err2 == nil
+	s, err3 := strconv.ParseUint(string(values[2]), 10, 32)
+	*real, *effective, *saved = uint32(r), uint32(e), uint32(s)
+	return err1 == nil && err2 == nil && err3 == nil
 }
 
 func setHex(to *uint64, values [][]byte) bool {

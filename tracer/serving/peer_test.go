@@ -2,11 +2,14 @@ package serving
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -156,5 +159,43 @@ func TestSupported(t *testing.T) {
 	}
 	if err := Supported(); err != nil && !errors.Is(err, ErrOld) {
 		t.Error(err)
+	}
+}
+
+// TestPeerWithMoreRights: a process that has a capability by its program's file has no session, and one of the same user without it has.
+func TestPeerWithMoreRights(t *testing.T) {
+	if os.Geteuid() != 0 {
+		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
+			t.Fatal("not root")
+		}
+		t.Skip("not root")
+	}
+	code, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, capable := range []bool{false, true} {
+		r := serve(t, 4)
+		program := filepath.Join(t.TempDir(), "peer")
+		for _, err := range []error{os.Chmod(filepath.Dir(program), 0o755), os.WriteFile(program, code, 0o755)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if capable {
+			var own []byte // struct vfs_cap_data (linux/capability.h)
+			for _, word := range []uint32{0x02000001, 1 << unix.CAP_NET_RAW, 0, 0, 0} {
+				own = binary.LittleEndian.AppendUint32(own, word)
+			}
+			if err := unix.Setxattr(program, "security.capability", own, 0); err != nil {
+				t.Skip(err)
+			}
+		}
+		cmd, out := r.peer("ask")
+		cmd.Path, cmd.Dir = program, "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if err := cmd.Run(); err != nil || strings.Contains(out.String(), "heard true") == capable || strings.Contains(out.String(), "other rights than its user") != capable {
+			t.Errorf("with a capability %v: %v: %s", capable, err, out)
+		}
 	}
 }

@@ -1,0 +1,27 @@
+package tracer
+
+import "ipytracer/tracer/process"
+
+// ownership is whose the targets of a session must be ([Options.Owner]).
+type ownership struct {
+	fs    process.FS
+	owner *uint32 // nil: whoever they are
+}
+
+// check fails with [process.ErrNotPermitted] where a target is not its owner's, or has further rights.
+func (o ownership) check(targets []*target) error {
+	if o.owner == nil {
+		return nil
+	}
+	for _, t := range targets {
+		if err := o.fs.MayLook(t.pid, process.RightsOf(*o.owner)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isLost reports whether a target that lives has become another user's, or gained rights. Where that cannot be told, it has.
+func (o ownership) isLost(t *target) bool {
+	return o.check([]*target{t}) != nil && t.lives() == nil
+}

@@ -1,0 +1,43 @@
+package tracer
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"ipytracer/tracer/process"
+)
+
+// TestOwner: a target is its owner's, or is refused before anything looks into it; one that has ended has not become another's.
+func TestOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	cmd := waitingPython(t, 0)
+	s := newSession(Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.hold(named(cmd.Process.Pid)); err != nil {
+		t.Fatal(err)
+	}
+	target := s.targets[0]
+	root, another := uint32(0), uint32(65534)
+	for _, c := range []struct {
+		owner *uint32
+		is    bool
+	}{{nil, true}, {&root, true}, {&another, false}} {
+		o := ownership{s.fs, c.owner}
+		if err := o.check(s.targets); (err == nil) != c.is || err != nil && !errors.Is(err, process.ErrNotPermitted) {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if o.isLost(target) == c.is {
+			t.Errorf("%+v: lost %v", c, !c.is)
+		}
+	}
+	if _, err := Attach(t.Context(), named(target.pid), Options{Owner: &another}); !errors.Is(err, process.ErrNotPermitted) {
+		t.Errorf("attached to another's: %v", err)
+	}
+	end(cmd)
+	if (ownership{s.fs, &another}).isLost(target) {
+		t.Error("one that has ended has become another's")
+	}
+}

@@ -1,0 +1,67 @@
+package process
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Rights are what Linux asks for when a user looks into a process (__ptrace_may_access, kernel/ptrace.c).
+type Rights struct {
+	users, groups [3]uint32     // real, effective, saved
+	owner         uint32        // of its files in /proc: its user, or root where its user may not read them (task_dump_owner, fs/proc/base.c)
+	permitted     CapabilitySet // capabilities that it has, or may take on
+}
+
+// Rights returns what a process may do now. It fails as [FS.Status] does, and with [ErrZombie].
+func (fs FS) Rights(pid int) (r Rights, err error) {
+	status, err := fs.Status(pid)
+	if err != nil {
+		return r, err
+	}
+	var of unix.Stat_t
+	if err := unix.Stat(fs.path(pid, "maps"), &of); err != nil {
+		return r, fs.failure(pid, err)
+	}
+	r = Rights{
+		users: [3]uint32{status.UID, status.EUID, status.savedUID}, groups: [3]uint32{status.GID, status.EGID, status.savedGID},
+		owner: of.Uid, permitted: status.capsPermitted,
+	}
+	if r.owner != r.users[1] {
+		if st, err := fs.Stat(pid); err == nil && st.Ended() { // without memory it is root's
+			return r, &Error{PID: pid, Kind: ErrZombie}
+		}
+	}
+	return r, nil
+}
+
+// RightsOf are those of a user's ordinary process.
+func RightsOf(uid uint32) Rights { return Rights{users: [3]uint32{uid, uid, uid}, owner: uid} }
+
+// Covers reports whether whoever may look into a process with rights r may look into one with those of other, too. Root may look into all.
+// A process has more than its user where it executed a set-user-ID or set-group-ID program, or one with capabilities, or became another user.
+func (r Rights) Covers(other Rights) bool {
+	switch {
+	case r.users[1] == 0:
+		return true
+	case other.users != r.users, !isOne(other.groups) && other.groups != r.groups:
+		return false
+	case other.owner == r.users[1]:
+		return true
+	}
+	return other.owner == r.owner && other.permitted&^r.permitted == 0
+}
+
+func isOne(ids [3]uint32) bool { return ids[0] == ids[1] && ids[0] == ids[2] }
+
+var errMoreRights = errors.New("it has rights that the user of the traced process has not")
+
+// MayLook fails with [ErrNotPermitted] for a process that has rights which are not covered by others.
+func (fs FS) MayLook(pid int, with Rights) error {
+	has, err := fs.Rights(pid)
+	if err == nil && !with.Covers(has) {
+		err = &Error{PID: pid, Kind: ErrNotPermitted, Cause: errors.Join(errMoreRights, syscall.EPERM)}
+	}
+	return err
+}
