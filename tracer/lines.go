@@ -9,17 +9,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/packets"
 	"ipytracer/tracer/process"
 )
 
 // Companion is who talks with notebooks.
 type Companion interface {
-	// Connected takes over one end of a line that a traced process has made: a socket, which it closes. live: the process wants to hear of cells
+	// Connected takes over the tracer's end of a line to a traced process: a socket, which it closes, and nobody else has. live: the process wants to hear of cells
 	// while they run. Any goroutine may call it.
 	Connected(pid, end int, live bool)
 	// Accepts reports whether a process may have a line. Any goroutine may call it.
 	Accepts(pid int) bool
+	// Announces returns the packet with which a process is sent its end.
+	Announces() string
 }
 
 // Bounds of lines.
@@ -30,28 +31,31 @@ const (
 	maxRefusing   = 1024    // processes of which that is known
 )
 
-// lines takes over the lines that notebooks make. What a process says of its descriptors may be anything: nobody waits for it.
+// lines makes lines to the notebooks that offer a pair of sockets for it. What a process says of its descriptors may be anything: nobody waits for it.
 type lines struct {
 	helper    *process.Helper
 	log       *slog.Logger
 	companion Companion
-	closers   packets.Closers // of what was taken over, and is no line
 
 	mu       sync.Mutex
 	underway int
 	refused  map[int]int // by pid: how often nothing came of it
+	made     map[use]uint64
 }
 
-// maxClosing is how many descriptors that are no lines are being closed at a time.
-const maxClosing = maxTakeovers
+// use is what a process has a line for. By it, of the last one that was made, it is known over which socket, by its inode: a process that is not
+// heard at once says the same again.
+type use struct {
+	pid  int
+	live bool
+}
 
-// serve has lines taken over for a companion.
+// serve has lines made for a companion.
 func (l *lines) serve(h *process.Helper, log *slog.Logger, c Companion) {
 	l.helper, l.log, l.companion = h, log, c
-	l.closers.Most, l.closers.MostOf = maxClosing, maxClosing
 }
 
-// offer is what a process says of a line's end.
+// offer is what a process says of an end of its pair.
 type offer struct {
 	number int
 	live   bool
@@ -81,63 +85,70 @@ func parseOffer(text string) (o offer, ok bool) {
 // errStale: a process that is not heard at once says the same again, and by then its number may mean another file, another line's end even.
 var errStale = errors.New("the number means something else by now")
 
-// takeOver takes the end of a line over by its number in a process, in the background.
+// errLater: there is no room for one more just now.
+var errLater = errors.New("to be offered again")
+
+// takeOver makes a line over an end that a process offers by its number, in the background.
 func (l *lines) takeOver(t *target, text string) {
 	o, ok := parseOffer(text)
-	if !ok || l.companion == nil || t == nil || t.gone || !l.companion.Accepts(t.pid) || !l.begins(t.pid) {
+	if !ok || l.companion == nil || t == nil || t.gone || !l.companion.Accepts(t.pid) || !l.begins(t.pid, o) {
 		return
 	}
 	pid := t.pid
 	go func() { // maxTakeovers of them
-		end, err := l.socket(pid, o)
-		l.ends(pid, err)
+		end, err := l.line(pid, o)
+		l.ends(pid, o, err)
 		if err != nil {
-			l.log.Info("a notebook's line was not taken over", "pid", pid, "descriptor", o.number, "error", err)
+			l.log.Info("a line to a notebook was not made", "pid", pid, "descriptor", o.number, "error", err)
 			return
 		}
 		l.companion.Connected(pid, end, o.live)
 	}()
 }
 
-// socket is the end that is offered.
-func (l *lines) socket(pid int, o offer) (end int, err error) {
-	end, err = l.helper.Socket(pid, o.number)
-	if o.inode == 0 {
-		return end, err
+// line makes a line over the socket that is offered.
+func (l *lines) line(pid int, o offer) (end int, err error) {
+	end, err = l.helper.Line(pid, o.number, o.inode, l.companion.Announces())
+	if errors.Is(err, unix.EBUSY) {
+		return -1, errors.Join(errLater, err)
 	}
-	if errors.Is(err, unix.EBADF) {
+	if errors.Is(err, unix.ESTALE) || o.inode != 0 && errors.Is(err, unix.EBADF) {
 		return -1, errStale
 	}
-	if err != nil {
-		return -1, err
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(end, &st); err != nil || st.Ino != o.inode {
-		l.closers.Put(uint32(pid), end)
-		return -1, errStale
-	}
-	return end, nil
+	return end, err
 }
 
-func (l *lines) begins(pid int) bool {
+func (l *lines) begins(pid int, o offer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.underway >= maxTakeovers || l.closers.Waiting() >= maxClosing || l.refused[pid] >= maxRefusals {
+	if l.underway >= maxTakeovers || l.refused[pid] >= maxRefusals {
 		return false
+	}
+	if of := (use{pid, o.live}); o.inode != 0 {
+		if l.made[of] == o.inode {
+			return false
+		}
+		if l.made == nil || len(l.made) >= maxRefusing {
+			l.made = map[use]uint64{}
+		}
+		l.made[of] = o.inode
 	}
 	l.underway++
 	return true
 }
 
-func (l *lines) ends(pid int, err error) {
+func (l *lines) ends(pid int, o offer, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.underway--
+	if of := (use{pid, o.live}); err != nil && l.made[of] == o.inode {
+		delete(l.made, of)
+	}
 	switch {
 	case err == nil:
 		delete(l.refused, pid)
 		return
-	case errors.Is(err, errStale):
+	case errors.Is(err, errStale), errors.Is(err, errLater):
 		return
 	}
 	if l.refused == nil || len(l.refused) >= maxRefusing {

@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"errors"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -25,19 +26,39 @@ func TestParseOffer(t *testing.T) {
 // TestRefusals: who offers what is no line is not heard any more, but for what has only become old.
 func TestRefusals(t *testing.T) {
 	l := &lines{}
-	for range 10 {
-		if !l.begins(7) {
+	for i := range 10 {
+		if !l.begins(7, offer{}) {
 			t.Fatal("not heard although its offers were only old")
 		}
-		l.ends(7, errStale)
+		l.ends(7, offer{}, []error{errStale, errors.Join(errLater, unix.EBUSY)}[i%2])
 	}
 	for range maxRefusals {
-		if !l.begins(7) {
+		if !l.begins(7, offer{}) {
 			t.Fatal("not heard too early")
 		}
-		l.ends(7, unix.EPERM)
+		l.ends(7, offer{}, unix.EPERM)
 	}
-	if l.begins(7) || !l.begins(8) {
+	if l.begins(7, offer{}) || !l.begins(8, offer{}) {
 		t.Error("it is still heard, or another one is not")
+	}
+}
+
+// TestOneLineOfAPair: over one pair one line is made, however often it is offered, and another one where nothing came of the first.
+func TestOneLineOfAPair(t *testing.T) {
+	l := &lines{}
+	first, live, second := offer{number: 5, inode: 77}, offer{number: 6, inode: 78, live: true}, offer{number: 5, inode: 79}
+	for _, c := range []struct {
+		o   offer
+		ok  bool
+		err error
+	}{{first, true, errStale}, {first, true, nil}, {first, false, nil}, {live, true, nil}, {first, false, nil}, {second, true, nil}, {second, false, nil}} {
+		if ok := l.begins(7, c.o); ok != c.ok {
+			t.Errorf("%+v: %v", c.o, ok)
+		} else if ok {
+			l.ends(7, c.o, c.err)
+		}
+	}
+	if !l.begins(8, second) {
+		t.Error("another process's pair")
 	}
 }

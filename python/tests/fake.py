@@ -3,6 +3,7 @@
 It sees what the real one sees, the names of what is compiled, and takes the end over as that does: with a descriptor of its own.
 """
 
+import array
 import json
 import os
 import queue
@@ -87,7 +88,9 @@ class Tracer:
         self.verdicts, self.audited = [verdict()], audited()
         self.reply = None       # request -> list of packets, or None for the usual answer
         self.slower = ""        # what slows this process down
-        self.greeting = {"hello": "ipytracer/line/v1", "tracer": "0.1.0", "pid": os.getpid(), "limit": limit, "limit_of": "container"}
+        self.greeting = {"hello": "ipytracer/line/v2", "tracer": "0.1.0", "pid": os.getpid(), "limit": limit, "limit_of": "container"}
+        self.offering = {"line": "ipytracer/line/v2"}     # what is said as the line's end is sent
+        self.more, self.sends = [], 1      # sockets that are sent along; 0: nothing is sent
         self._work = queue.Queue()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -127,13 +130,11 @@ class Tracer:
         if found and os.fstat(int(found.group(1))).st_ino != int(found.group(3)):
             raise AssertionError("the inode is another file's")
         if found and not found.group(2) and self.greets and self.end is None:
-            self.end = socket.socket(fileno=os.dup(int(found.group(1))))
-            self.end.setblocking(True)
+            self.end = self.make(int(found.group(1)))
             self.pair_of = os.getpid()
             self.put(self.greeting)
         elif found and found.group(2) and self.greets and self.live is None:
-            self.live = socket.socket(fileno=os.dup(int(text.split()[1])))
-            self.live.setblocking(True)
+            self.live = self.make(int(found.group(1)))
             self.put(self.greeting, self.live)
         elif text == "cell":
             self._close_cell()
@@ -149,6 +150,15 @@ class Tracer:
                     data = b""     # nothing was asked there, or the companion has closed it
                 if data:
                     self._work.put((end, json.loads(data)))
+
+    def make(self, number):
+        """Make a line, and send its other end over the pair that is offered; ours."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, socket.socket(fileno=os.dup(number)) as offered:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno(), *(one.fileno() for one in self.more)]))]
+            packet = self.offering if isinstance(self.offering, bytes) else json.dumps(self.offering).encode()
+            offered.sendmsg([packet], rights[:self.sends], socket.MSG_NOSIGNAL)
+        return ours
 
     def compiled(self, name):
         """In the thread that compiles: what the kernel does as a cell is compiled."""

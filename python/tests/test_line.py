@@ -38,7 +38,7 @@ class Pair(LineTest):
                 self.assertIsNone(self.line.ask("cell"))
 
     def test_descriptors(self):
-        """Both ends are closed on exec; theirs is open until the greeting has come, and then only the tracer has it."""
+        """Both ends are closed on exec; the pair is closed once the line has come, whose ends have one owner each."""
         with fake.Tracer(greets=False) as tracer:
             self.line.look(cell=True)
             self.assertRegex(tracer.markers[0], r"^line \d+ \d+$")
@@ -57,6 +57,8 @@ class Pair(LineTest):
             self.line._offered -= 1
             self.attached(tracer)
             self.assertRaises(OSError, os.fstat, number)
+            self.assertNotIn("socket:[%s]" % offered.split()[2], _links())
+            self.assertTrue(fcntl.fcntl(self.line._ours.fileno(), fcntl.F_GETFD) & fcntl.FD_CLOEXEC)
             self.line.look(cell=True)
             self.assertEqual(len(tracer.markers), 3)    # none once it listens
 
@@ -78,8 +80,8 @@ class Pair(LineTest):
             self.attached(tracer)
             self.assertEqual(self.line.ask("cell"), [])
 
-    def test_two_tracers(self):
-        """A second greeting is none of our business."""
+    def test_two_greetings(self):
+        """A second greeting changes nothing."""
         with fake.Tracer() as tracer:
             self.attached(tracer)
             tracer.put(tracer.greeting)
@@ -271,11 +273,40 @@ class Hostile(LineTest):
                 self.line.close()
 
     def test_greetings(self):
-        for packet in (b"{}", b"x", b'{"hello": "ipytracer/line/v2", "tracer": "1", "pid": 1, "limit": null, "limit_of": ""}', b'{"hello": {}}',
-                       b'{"hello": "ipytracer/line/v1", "tracer": 1, "pid": 1}', b'{"hello": "ipytracer/line/v1", "tracer": "1", "pid": 1, "limit": -5}', b'{"id": 1, "windows": []}'):
+        for packet in (b"{}", b"x", b'{"hello": "ipytracer/line/v9", "tracer": "1", "pid": 1, "limit": null, "limit_of": ""}', b'{"hello": {}}',
+                       b'{"hello": "ipytracer/line/v2", "tracer": 1, "pid": 1}', b'{"hello": "ipytracer/line/v2", "tracer": "1", "pid": 1, "limit": -5}', b'{"id": 1, "windows": []}'):
             with self.subTest(packet), fake.Tracer() as tracer:
                 tracer.greeting = packet
                 self.line.look(cell=True)
                 tracer.settle()
                 self.assertFalse(self.line.look())
                 self.line.close()
+
+    def test_sent(self):
+        """What is sent in the line's place is refused, closed, and raises nothing; one of those is a tracer that knows only the line before this one."""
+        before = len(os.listdir("/proc/self/fd"))
+        stream = socket.socketpair()
+        for name, packet, more, sends, older in (
+                ("an older tracer", b'{"hello": "ipytracer/line/v1", "tracer": "0.1.0", "pid": 1, "limit": null, "limit_of": ""}', [], 0, True),
+                ("another line", b'{"line": "ipytracer/line/v9"}', [], 1, False), ("no JSON", b"x", [], 1, False), ("no end", b'{"line": "ipytracer/line/v2"}', [], 0, False),
+                ("two ends", b'{"line": "ipytracer/line/v2"}', stream[:1], 1, False), ("many", b'{"line": "ipytracer/line/v2"}', stream * 9, 1, False),
+                ("nothing", b"", [], 0, False)):
+            with self.subTest(name), fake.Tracer() as tracer:
+                tracer.offering, tracer.more, tracer.sends = packet, more, sends
+                self.assertFalse(self.line.look(cell=True))
+                self.assertEqual(self.line.older, older)
+                self.assertIsNone(self.line._ours)
+        for end in stream:
+            end.close()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+        with fake.Tracer() as tracer:
+            self.attached(tracer)
+            self.assertFalse(self.line.older)
+
+    def test_twice(self):
+        """Where a second tracer sends an end, too, the first one's is the line."""
+        with fake.Tracer() as tracer:
+            self.line.look(cell=True)
+            tracer.make(int(tracer.markers[0].split()[1])).close()
+            self.assertTrue(self.line.look())
+            self.assertEqual(self.line.ask("cell"), [])

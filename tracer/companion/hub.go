@@ -1,6 +1,6 @@
 // Package companion answers what notebooks ask on the lines that they have made to the tracer: figures of their own process, and nothing else.
 //
-// A line is one end of a pair of sockets that the notebook's process made itself (docs/line.md). What belongs here is what is said on it;
+// A line is one end of a pair of sockets, whose other end the notebook's process was sent (docs/line.md). What belongs here is what is said on it;
 // where figures come from, and how the socket got here, does not.
 package companion
 
@@ -18,7 +18,7 @@ import (
 )
 
 // Protocol is what is spoken on a line.
-const Protocol = "ipytracer/line/v1"
+const Protocol = "ipytracer/line/v2"
 
 // Bounds of a session.
 const (
@@ -54,6 +54,7 @@ type Options struct {
 	Who      func([]model.Frame) string // puts a stack in words
 	NoSource bool                       // no source of a notebook's is told
 	Words    Words
+	Older    func(pid int)   // is called, from any goroutine, for a process that throws lines away as an older companion does; nil: nobody is
 	Slower   func() []string // says what slows the notebook down; nil: nothing does
 }
 
@@ -80,6 +81,9 @@ func New(o Options, windows Windows) *Hub {
 	}
 }
 
+// Announces returns the packet with which a process is sent its end of a line.
+func (h *Hub) Announces() string { return fmt.Sprintf(`{"line": %q}`, Protocol) }
+
 // hello is the first packet on a line.
 type hello struct {
 	Hello   string  `json:"hello"`
@@ -89,7 +93,7 @@ type hello struct {
 	LimitOf *string `json:"limit_of"` // what bounds it, by [event.LimitKind]
 }
 
-// Connected takes over a process's end of a line, in place of the one it had for the same use.
+// Connected takes over the tracer's end of a line to a process, in place of the one that it had for the same use. Nobody else has a descriptor of that end.
 func (h *Hub) Connected(pid, end int, live bool) {
 	l := &line{pid: pid, hub: h, end: end}
 	h.mu.Lock()
@@ -103,6 +107,9 @@ func (h *Hub) Connected(pid, end int, live bool) {
 		return
 	}
 	if old != nil {
+		if old.unread() && h.strikes.threwAway(pid) && h.options.Older != nil {
+			h.options.Older(pid)
+		}
 		old.close()
 	}
 	h.lines[key{pid, live}] = l

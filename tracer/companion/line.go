@@ -19,7 +19,7 @@ const (
 	maxUntold  = 20       // cells that are kept to be told
 )
 
-// line is one end of a pair of sockets whose other end a notebook has.
+// line is one end of a pair of sockets, which nobody else has, and whose other end a notebook was sent.
 type line struct {
 	pid    int
 	hub    *Hub
@@ -29,6 +29,7 @@ type line struct {
 	mu     sync.Mutex
 	end    int
 	closed bool
+	heard  bool   // the notebook may have asked
 	cell   uint64 // that is being ticked for, 0 for none
 	timer  *time.Timer
 	ticks  int // since the notebook was heard of last
@@ -46,7 +47,7 @@ type ticked struct {
 	Tick uint64 `json:"tick"` // the number of the cell, of the kernel's
 }
 
-// tick says now and then that a cell runs, from a second after its beginning until [line.tickNoMore].
+// tick says now and then that a cell runs, from a second after its beginning until [line.tickNoMore]. Its timer is one for each line: maxLines.
 func (l *line) tick(cell uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,9 +118,9 @@ func (l *line) request() []byte {
 	if l.closed {
 		return nil
 	}
-	l.ticks = 0
+	l.ticks, l.heard = 0, true
 	buffer := make([]byte, maxRequest+1)
-	n, err := packets.NextShared(l.end, buffer)
+	n, err := packets.Next(l.end, buffer)
 	switch {
 	case errors.Is(err, unix.EAGAIN):
 		return nil
@@ -131,6 +132,17 @@ func (l *line) request() []byte {
 		return nil
 	}
 	return buffer[:n]
+}
+
+// unread reports whether the other end is closed, and the greeting was not read there.
+func (l *line) unread() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.heard {
+		return false
+	}
+	_, err := packets.Next(l.end, make([]byte, 1))
+	return errors.Is(err, unix.ECONNRESET)
 }
 
 // send sends a packet. Who does not read what is sent has no line any more.

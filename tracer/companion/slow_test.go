@@ -152,3 +152,60 @@ func TestTooManyToClose(t *testing.T) {
 		}
 	}
 }
+
+// TestLockedEnd: a process that keeps its end of a line locked, by receiving into memory that nobody serves, and asks, holds up neither the session nor
+// another's line.
+func TestLockedEnd(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it takes userfaultfd(2)")
+	}
+	h := newHub(book{1: cell(1, 7)})
+	other := connect(t, h, 7)
+	other.packet()
+	for i := range attempts() {
+		n := connect(t, h, 100+i)
+		m, err := slow.NewMemory()
+		if err != nil {
+			t.Fatal(err)
+		}
+		over, err := m.Receive(n.end) // the greeting
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range 2 * maxAtOnce {
+			n.send(fmt.Sprintf(`{"id": %d, "ask": "cells"}`, id+1))
+		}
+		n.say()
+		if a := other.ask(fmt.Sprintf(`{"id": %d, "ask": "cells"}`, i+1)); a.ID != int64(i+1) || len(a.Windows) != 1 {
+			t.Fatalf("another's answer: %+v", a)
+		}
+		h.Note(&event.Boundary{Kind: event.ProcessExit, PID: int32(n.pid)})
+		settles(t, h)
+		m.Release()
+		<-over
+	}
+}
+
+// TestThrownAway: of a process that closes lines without having read the greeting, as a companion of line/v1 does, it is said once.
+func TestThrownAway(t *testing.T) {
+	var said []int
+	h := New(Options{Older: func(pid int) { said = append(said, pid) }}, book{})
+	for i := range 3 * maxStrikes {
+		n := connect(t, h, 7)
+		if len(said) != min(i/maxStrikes, 1) {
+			t.Errorf("said after %d: %v", i, said)
+		}
+		if err := unix.Shutdown(n.end, unix.SHUT_RDWR); err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(n.end)
+		n.end = -1
+	}
+	for range 2 * maxStrikes {
+		n := connect(t, h, 8)
+		n.packet()
+	}
+	if len(said) != 1 || said[0] != 7 {
+		t.Errorf("said: %v", said)
+	}
+}

@@ -15,6 +15,19 @@ const (
 type strikes struct {
 	mu sync.Mutex
 	of map[int]int // by pid
+	// thrown is how many lines a process has closed in a row without having read the greeting, by pid.
+	thrown map[int]int
+}
+
+// threwAway notes that a process has closed a line unread, and reports whether it has now done so as often as is no accident, which is so once.
+func (s *strikes) threwAway(pid int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.thrown == nil || len(s.thrown) >= maxStruck {
+		s.thrown = map[int]int{}
+	}
+	s.thrown[pid]++
+	return s.thrown[pid] == maxStrikes
 }
 
 func (s *strikes) add(pid int) {
@@ -31,6 +44,7 @@ func (s *strikes) forget(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.of, pid)
+	delete(s.thrown, pid)
 }
 
 // out reports whether a process gets no other line.

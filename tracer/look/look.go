@@ -7,11 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"strconv"
 	"time"
 
 	"ipytracer/tracer"
@@ -105,32 +101,4 @@ func confined(ctx context.Context, what For, pid int) (a answer) {
 		return failed(err)
 	}
 	return a
-}
-
-// Ask has another process look, and takes in what it found, as JSON. pid is of the process that is meant, if one is.
-func Ask(ctx context.Context, found any, what string, pid ...int) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
-	defer cancel()
-	args := []string{Command, what}
-	for _, p := range pid {
-		args = append(args, strconv.Itoa(p))
-	}
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
-	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return fmt.Errorf("look into processes: %w", err)
-	}
-	var a answer
-	decoded := json.NewDecoder(io.LimitReader(out, maxAnswer)).Decode(&a)
-	if err := errors.Join(decoded, cmd.Wait()); err != nil {
-		return fmt.Errorf("look into processes: %w", errors.Join(context.Cause(ctx), err))
-	}
-	if err := a.err(); err != nil {
-		return err
-	}
-	return json.Unmarshal(a.Found, found)
 }

@@ -8,7 +8,8 @@
 // received here.
 //
 // All this holds for sockets that no stranger has a descriptor of: else another one could receive what was looked at, change the socket's
-// options, or keep its lock (unix_sock.iolock) while memory of its own is being read in.
+// options, or keep its lock (unix_sock.iolock) while memory of its own is being read in. The peer cannot: a receiver locks its own socket, and a
+// sender none (unix_dgram_sendmsg).
 package packets
 
 import (
@@ -51,20 +52,6 @@ func recvmsg(fd int, buffer, control []byte, flags int) (n, size, said int, from
 			return n, size, said, from, err
 		}
 	}
-}
-
-// NextShared is [Next] for a socket that a stranger has a descriptor of, too. Should that one receive the packet that was looked at, and descriptors
-// come along with the one behind it, they are dropped here, which fails with [ErrDescriptors], and a connection among them is not lingered for.
-func NextShared(fd int, buffer []byte) (n int, err error) {
-	if err := peek(fd, buffer); err != nil {
-		return 0, err
-	}
-	var flags int
-	nudged(func() { n, _, flags, _, err = recvmsg(fd, buffer, nil, 0) })
-	if err == nil && flags&unix.MSG_CTRUNC != 0 {
-		return 0, ErrDescriptors
-	}
-	return n, err
 }
 
 // Close closes a socket in no time, if no descriptors lie in it; else it fails as [Empty] does, and the socket is open still.

@@ -18,7 +18,7 @@ import (
 // helperRequest is one message to a helper's process.
 type helperRequest struct {
 	ID     uint64
-	Op     string // "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids", "socket"
+	Op     string // "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids", "line"
 	Proc   string `json:",omitempty"`
 	Open   openRequest
 	Name   string `json:",omitempty"` // of a file in the process's directory
@@ -40,9 +40,6 @@ type helperAnswer struct {
 	Errno  int    // what the kernel said, 0 for nothing
 	Text   string
 	Count  int
-	// Taken is what was taken over from a process of the user Owner, and is closed once the answer is sent; 0: nothing.
-	Taken int    `json:"-"`
-	Owner uint32 `json:"-"`
 }
 
 // failed is what went wrong, nil if nothing did. descriptor: one is to have come along.

@@ -21,6 +21,7 @@ type HelperServer struct {
 	conn    *net.UnixConn
 	scope   *Scope
 	closers packets.Closers
+	sent    unfetched
 
 	mu    sync.Mutex
 	files map[int]File
@@ -68,9 +69,6 @@ func (s *HelperServer) Serve() error {
 			if pass >= 0 {
 				unix.Close(pass)
 			}
-			if answer.Taken > 0 {
-				s.closers.Close(answer.Owner, answer.Taken)
-			}
 		}()
 	}
 }
@@ -107,7 +105,7 @@ func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data [
 	switch {
 	case r.Op == "open":
 		return s.open(r)
-	case r.Op == "near", r.Op == "file", r.Op == "link", r.Op == "devices", r.Op == "signal", r.Op == "pids", r.Op == "socket":
+	case r.Op == "near", r.Op == "file", r.Op == "link", r.Op == "devices", r.Op == "signal", r.Op == "pids", r.Op == "line":
 		return s.answerFor(r)
 	case r.Op == "memory" && fd >= 0:
 		handle, ok := s.keep(os.NewFile(uintptr(fd), "mem"))

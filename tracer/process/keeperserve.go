@@ -47,8 +47,8 @@ func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte
 		a := failure(err)
 		a.Count = open
 		return a, names[:min(len(names), helperData)], -1
-	case r.Op == "socket":
-		return s.socket(pid, r.Handle)
+	case r.Op == "line":
+		return s.line(pid, r.Handle, r.At, r.Name)
 	case r.Op == "signal" && s.scope.Signals && slices.Contains(Passed, unix.Signal(r.Signal)):
 		return failure(s.scope.signal(pid, unix.Signal(r.Signal))), nil, -1
 	}

@@ -1,10 +1,12 @@
-"""The line to the tracer: a pair of connected sockets, one end of which the tracer takes over when a marker tells its number.
+"""The line to the tracer: one end of a pair of connected sockets that the tracer makes, and sends over a pair that is made here when a marker tells
+the number of its other end. Both processes have that one; the line's own ends have one owner each, so that neither can keep the other's locked.
 
 There is no path, no port and no name. A marker is a compile of nothing under a name that the tracer's probe reads; it takes a few microseconds,
 whether or not anybody listens. Nothing here waits for a tracer that is not there, nothing raises, and a tracer that does not keep to the
 protocol loses its line.
 """
 
+import array
 import json
 import os
 import select
@@ -51,6 +53,7 @@ class Line:
         self._buffer = None
         self._ours = self._theirs = None
         self._at_home = True    # False in a forked child that has run no cell
+        self.older = False      # a tracer has answered that does not know how to make a line of its own
         self.said = False       # whether the user knows that no tracer listens, or that one did
         self._clear()
         os.register_at_fork(after_in_child=self._forked)
@@ -70,7 +73,7 @@ class Line:
     # ---- the pair
 
     def _make(self):
-        """A new pair, unless there is one."""
+        """A new pair to offer, unless there is one, or a line."""
         if self._ours is not None:
             return
         self._clear()
@@ -129,7 +132,7 @@ class Line:
                 return False
             try:
                 self._make()
-                if self.hello is None:
+                if self._theirs is not None:
                     self._offer()
                 self._take_all(time.monotonic() + patience if patience and self.hello is None else 0)
             except (OSError, _Broken):
@@ -181,6 +184,43 @@ class Line:
         except ValueError:
             raise _Broken from None
 
+    def _fetch(self, deadline):
+        """Take the end that a tracer has made and sent, waiting until the deadline: that is the line, and the pair was only for that. False: there is none
+        by then."""
+        try:
+            self._ours.recv_into(self._one, 1, socket.MSG_PEEK)
+        except BlockingIOError:
+            rest = deadline - time.monotonic() if deadline else 0
+            if rest <= 0 or not self._readable(rest):
+                return False
+        if self._identity(self._ours) != self._made[0]:
+            raise _Broken
+        data, control, flags, _ = self._ours.recvmsg(_packets.MOST_REQUEST, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
+        self.older, ends = False, []
+        for level, kind, numbers in control:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                ends.extend(socket.socket(fileno=n) for n in array.array("i", numbers[:len(numbers) // 4 * 4]))
+        try:
+            packet = _packets.decode(data)
+            self.older = "hello" in packet
+            if packet.get("line") != _packets.PROTOCOL or flags & socket.MSG_CTRUNC or len(ends) != 1:
+                raise _Broken
+            end = ends[0]
+            if (end.family, end.type) != (socket.AF_UNIX, socket.SOCK_SEQPACKET):
+                raise _Broken
+            end.setblocking(False)
+            pair = self._ours, self._theirs
+            self._made = self._identity(end), None
+            self._ours, self._theirs = ends.pop(), None
+            for one in pair:
+                one.close()
+            return True
+        except ValueError:
+            raise _Broken from None
+        finally:
+            for end in ends:
+                end.close()
+
     def _readable(self, seconds):
         waiting = select.poll()
         waiting.register(self._ours, select.POLLIN)
@@ -188,6 +228,8 @@ class Line:
 
     def _take(self, deadline):
         """Take in one packet; the Request it belongs to, None if there was no packet, False if it was the greeting."""
+        if self._theirs is not None and not self._fetch(deadline):
+            return None
         got = self._packet(deadline)
         if got is None:
             return None
@@ -195,10 +237,8 @@ class Line:
         try:
             if self.hello is None:
                 self.hello = _packets.hello(packet)
-                self._theirs.close()
-                self._theirs = None
                 return False
-            if "hello" in packet:    # of a second tracer that took the end over, too
+            if "hello" in packet:    # once more
                 return False
             if "tick" in packet:
                 self._ticked = True

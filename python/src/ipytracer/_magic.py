@@ -77,7 +77,7 @@ _LOOKS_FOR = {"vars": 60.0, "audit": 300.0}    # seconds that are waited, while 
 def _looked(companion, word):
     """What a look finds. What it is waited for is said, and in notebooks replaced by what comes of it."""
     if not LINE.look():
-        return _show.sentence("ipytracer: no tracer listens; in a terminal, type: " + _shell.command())
+        return _show.sentence(_shell.unheard())
     shell, display, said = companion.shell, None, [0.0]
     changes = getattr(shell, "kernel", None) is not None
 
@@ -130,7 +130,7 @@ def _seconds(word):
 
 def _asked(companion, word):
     if not LINE.look():
-        return _show.sentence("ipytracer: no tracer listens; in a terminal, type: " + _shell.command())
+        return _show.sentence(_shell.unheard())
     if not word:
         how = ("full" if companion.full else "compact") if companion.lines else "at cells" if companion.on else "off"
         slower = "; slower: " + companion.slower if companion.slower else ""

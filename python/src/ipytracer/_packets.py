@@ -11,7 +11,7 @@ from collections import namedtuple
 from ._looked import Audit, Growth, Looking, NotJudged, Place, Variable, Variables, Verdict
 from ._window import Child, Figure, Frame, Line, Lines, Top, Window, Windows
 
-PROTOCOL = "ipytracer/line/v1"
+PROTOCOL = "ipytracer/line/v2"
 MOST_BYTES = 65536         # of an answer's packet
 MOST_REQUEST = 4096        # bytes of a request
 MOST_PACKETS = 256         # of one answer

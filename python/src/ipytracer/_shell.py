@@ -28,6 +28,13 @@ def command():
     return "sudo tracer attach" + ("" if inside else " %d" % os.getpid())
 
 
+def unheard(yet=""):
+    """A sentence that says why no tracer is heard, and what to do."""
+    if LINE.older:
+        return "ipytracer: the tracer that is attached is older than this package, which it cannot answer: install a newer tracer"
+    return "ipytracer: no tracer listens%s; in a terminal, type: %s" % (yet, command())
+
+
 def quiet(function):
     """A callback that never disturbs the cell: what fails in it is in the log of the module logging, at the level DEBUG."""
     def call(self, argument=None):
@@ -126,7 +133,7 @@ class Companion:
                 self._show(result.execution_count, shown, shows)
         elif not self.line.said:      # as the cell that loaded the extension ends
             self.line.said = True
-            _show.publish(self.shell, _show.sentence("ipytracer: no tracer listens yet; in a terminal, type: " + command()))
+            _show.publish(self.shell, _show.sentence(unheard(" yet")))
 
     def _look(self, cell=False):
         """Whether a tracer listens. Of one that has ended it says so, once."""

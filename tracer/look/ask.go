@@ -1,0 +1,113 @@
+package look
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+)
+
+const (
+	grace     = time.Second // to end, for a process that was killed
+	maxAsking = 8           // processes that look, or were killed and have not ended
+)
+
+// ErrLooking says that so many processes that look have not ended, though they were killed, that no other one is started.
+var ErrLooking = errors.New("the processes that did so before have not ended, though they were killed: the Linux kernel waits for a file system or a driver there")
+
+// child is a process that looks.
+type child struct {
+	out  io.Reader
+	wait func() error
+}
+
+// asker starts processes that look. It never waits for one that does not end.
+type asker struct {
+	start func(ctx context.Context, args []string) (*child, error)
+	slots chan struct{} // one is taken by each process until it has ended
+}
+
+var asks = &asker{start: startChild, slots: make(chan struct{}, maxAsking)}
+
+// Ask has another process look, and takes in what it found, as JSON. pid is of the process that is meant, if one is. It takes 11 s at most, or one more
+// second once ctx is done. A process that does not end when it is killed, because the Linux kernel waits for something in it, is left behind; while
+// there are 8 of these, Ask fails with [ErrLooking].
+func Ask(ctx context.Context, found any, what string, pid ...int) error {
+	args := []string{Command, what}
+	for _, p := range pid {
+		args = append(args, strconv.Itoa(p))
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	a, err := asks.ask(ctx, args)
+	if err != nil {
+		return fmt.Errorf("look into processes: %w", err)
+	}
+	if err := a.err(); err != nil {
+		return err
+	}
+	return json.Unmarshal(a.Found, found)
+}
+
+// ended is what came of a process.
+type ended struct {
+	answer answer
+	err    error
+}
+
+// because is its error, with why the process was killed.
+func (e *ended) because(ctx context.Context) error {
+	if e.err == nil {
+		return nil
+	}
+	return errors.Join(context.Cause(ctx), e.err)
+}
+
+func startChild(ctx context.Context, args []string) (*child, error) {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", grace
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	return &child{out, cmd.Wait}, err
+}
+
+func (k *asker) ask(ctx context.Context, args []string) (a answer, err error) {
+	select {
+	case k.slots <- struct{}{}:
+	default:
+		return a, ErrLooking
+	}
+	c, err := k.start(ctx, args)
+	if err != nil {
+		<-k.slots
+		return a, err
+	}
+	over := make(chan ended, 1)
+	go func() { // one for each slot: maxAsking
+		defer func() { <-k.slots }()
+		var e ended
+		e.err = json.NewDecoder(io.LimitReader(c.out, maxAnswer)).Decode(&e.answer)
+		e.err = errors.Join(e.err, c.wait())
+		over <- e
+	}()
+	select {
+	case e := <-over:
+		return e.answer, e.because(ctx)
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	select {
+	case e := <-over:
+		return e.answer, e.because(ctx)
+	case <-late.C:
+		return a, errors.Join(context.Cause(ctx), errors.New("the process that looks does not end"))
+	}
+}

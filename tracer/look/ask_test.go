@@ -1,0 +1,65 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestNoEnd: who asks gets an answer, though the process that looks says nothing and does not end, or says something and does not end; so many such
+// processes are left behind as there may be, and others are started again as these end.
+func TestNoEnd(t *testing.T) {
+	for name, says := range map[string]string{"silent": "", "after its answer": `{"Found": 1}`} {
+		t.Run(name, func(t *testing.T) {
+			release := make(chan struct{})
+			var started atomic.Int32
+			k := &asker{slots: make(chan struct{}, maxAsking), start: func(context.Context, []string) (*child, error) {
+				started.Add(1)
+				out := io.Reader(strings.NewReader(says))
+				if says == "" {
+					out = reader(func(p []byte) (int, error) { <-release; return 0, io.EOF })
+				}
+				return &child{out, func() error { <-release; return nil }}, nil
+			}}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // as if its time were over
+			errs := make(chan error, maxAsking)
+			for range maxAsking {
+				go func() {
+					_, err := k.ask(ctx, nil)
+					errs <- err
+				}()
+			}
+			for range maxAsking {
+				select {
+				case err := <-errs:
+					if !errors.Is(err, context.Canceled) {
+						t.Errorf("%v", err)
+					}
+				case <-time.After(time.Minute):
+					t.Fatal("who asks waits")
+				}
+			}
+			if _, err := k.ask(ctx, nil); !errors.Is(err, ErrLooking) || started.Load() != maxAsking {
+				t.Errorf("%v, after %d", err, started.Load())
+			}
+			close(release)
+			for deadline := time.Now().Add(time.Minute); len(k.slots) > 0; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the room is not given back")
+				}
+			}
+			if _, err := k.ask(t.Context(), nil); errors.Is(err, ErrLooking) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+type reader func(p []byte) (int, error)
+
+func (r reader) Read(p []byte) (int, error) { return r(p) }
