@@ -121,6 +121,11 @@ func (s *survey) lookInArea(w *walker, a *area) {
 	now := s.batch[:copy(s.batch[:], a.ahead[first:])]
 	a.ahead = a.ahead[:first]
 	slices.SortFunc(now, func(a, b ahead) int { return cmp.Compare(a.to, b.to) })
+	s.pages = s.pages[:0]
+	for _, one := range now {
+		s.pages = appendPage(s.pages, a.base+uint64(one.to))
+	}
+	w.mem.ahead(s.pages)
 	for i := 0; i < len(now) && !w.done(); {
 		end, to := i+1, now[i].to&^aheadFlags
 		for end < len(now) && now[end].to&^aheadFlags == to {

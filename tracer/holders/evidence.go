@@ -37,6 +37,7 @@ type survey struct {
 	active    []*area
 	last      *area
 	batch     [maxBatch]ahead
+	pages     []uint64 // that a batch needs
 }
 
 // step notes a step that is not about an object. A nil survey does nothing.
@@ -100,10 +101,7 @@ func (w *walker) maybeFollow(from int32, to uint64, l label, inObject bool) bool
 	if !w.isPlausible(to) {
 		return false
 	}
-	key := guessKey{to: to}
-	if from >= 0 {
-		key.from = w.addrs[from]
-	}
+	key := w.guessOf(from, to)
 	if w.survey != nil {
 		w.guessed(key, inObject)
 		return true
@@ -119,6 +117,21 @@ func (w *walker) maybeFollow(from int32, to uint64, l label, inObject bool) bool
 		}
 	}
 	return true
+}
+
+// followBelieved is maybeFollow where nobody asks whether the word could be a reference: of most it is known that they are none, and what they
+// lead to need not be looked at.
+func (w *walker) followBelieved(from int32, to uint64, l label, inObject bool) {
+	if w.survey != nil || w.believed[w.guessOf(from, to)] != 0 {
+		w.maybeFollow(from, to, l, inObject)
+	}
+}
+
+func (w *walker) guessOf(from int32, to uint64) guessKey {
+	if from < 0 {
+		return guessKey{to: to}
+	}
+	return guessKey{w.addrs[from], to}
 }
 
 // followDoubts follows the words that are references only probably, once everything has been reached that certain ones lead to: a word that a
@@ -198,9 +211,7 @@ func (w *walker) surveyCollected(c *collected) {
 			left = append(left, obj)
 		}
 	}
-	for _, obj := range left {
-		w.surveyObject(obj)
-	}
+	w.mem.inOrder(left, func(i int) { w.surveyObject(left[i]) })
 	w.run()
 	w.surveyPending()
 	for _, obj := range left {

@@ -114,7 +114,7 @@ func (w *walker) visitTemporaries() {
 		f := w.frames[t.node]
 		size := uint64(max(0, min(w.mem.int32(f.code+uint64(w.heap.CodeStackSize)), maxStack)))
 		w.mem.words(t.first, size, func(_, word uint64) bool {
-			w.maybeFollow(t.node, word&^7, label{kind: labelTemporary}, false)
+			w.followBelieved(t.node, word&^7, label{kind: labelTemporary}, false)
 			return !w.done()
 		})
 		w.run()

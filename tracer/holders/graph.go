@@ -110,6 +110,7 @@ type walker struct {
 	survey    *survey           // set while that is found out
 	uncounted bool              // the references that are being followed have been counted already
 	classed   map[uint64]bool   // classes that have been deferred
+	named     map[uint64]bool   // the objects that a survey knows as names of modules: whether it is another than __main__
 
 	owned *owned // the data of all arrays, see owned.go
 
@@ -128,7 +129,7 @@ func newWalker(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Blo
 	w := &walker{
 		ctx: ctx, heap: heap, mem: mem, types: map[uint64]*typ{}, frames: map[int32]frame{},
 		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, awaited: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, classed: map[uint64]bool{},
-		labels: firstLabels(),
+		named: map[uint64]bool{}, labels: firstLabels(),
 	}
 	w.until, w.deadline = ProcessorTime()+limits.Time, time.Now().Add(patience*limits.Time)
 	w.blocks = slices.Clone(blocks)

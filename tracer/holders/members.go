@@ -3,8 +3,6 @@ package holders
 import (
 	"encoding/binary"
 	"strings"
-
-	"ipytracer/tracer/cpython"
 )
 
 // member is a word of an instance that has a name: a slot, or what a C type exports.
@@ -63,11 +61,10 @@ func (w *walker) member(t *typ, at uint64) (m member, ok bool) {
 				return m, true
 			}
 		}
-		next := w.mem.word(addr + cpython.TypeBase)
-		if next == addr {
+		if known.up == addr {
 			break
 		}
-		addr = next
+		addr = known.up
 	}
 	return m, false
 }

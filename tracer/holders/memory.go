@@ -13,7 +13,7 @@ import (
 const (
 	pageSize  = 4 << 10
 	ways      = 8        // pages a set holds
-	keptPages = 3 << 9   // 6 MiB at a time, outside Go's heap: it would let as much garbage stand
+	keptPages = 1 << 12  // 16 MiB at a time, outside Go's heap: it would let as much garbage stand
 	fewPages  = 1 << 9   // where little is read
 	pathBytes = 64 << 20 // read beyond the limit, to describe what was found
 
@@ -36,6 +36,7 @@ type memory struct {
 	limit  int64
 	err    error
 	joint  []byte // for what lies across two pages
+	run    []byte // for what is read ahead
 }
 
 // keptPage says which page is in a place.

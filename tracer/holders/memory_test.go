@@ -8,16 +8,20 @@ import (
 	"testing"
 )
 
-// holed is memory from lowestAddress on, of which every seventh page is missing.
+// holed is memory from lowestAddress on, of which every seventh page is missing. It is read from the beginning of a page on.
 type holed []byte
 
 const holedEvery = 7
 
-func (h holed) ReadAt(buf []byte, off int64) (int, error) {
-	if (off/pageSize)%holedEvery == 0 || off < lowestAddress || off-lowestAddress >= int64(len(h)) {
-		return 0, io.EOF
+func (h holed) ReadAt(buf []byte, off int64) (n int, err error) {
+	for n < len(buf) {
+		page := (off + int64(n)) / pageSize
+		if page%holedEvery == 0 || off < lowestAddress || page*pageSize-lowestAddress >= int64(len(h)) {
+			return n, io.EOF
+		}
+		n += copy(buf[n:min(n+pageSize, len(buf))], h[page*pageSize-lowestAddress:])
 	}
-	return bytes.NewReader(h).ReadAt(buf, off-lowestAddress)
+	return n, nil
 }
 
 func newHoled(pages int) holed {

@@ -164,8 +164,25 @@ func (l *lister) threads(all []thread) {
 	l.run()
 }
 
-// module has each attribute of a module.
-func (l *lister) module(m module) {
+// modules has each attribute of modules. What they have by name is read for many of them at a time.
+func (l *lister) modules(all []module) {
+	for len(all) > 0 && !l.done() {
+		names := newModuleNames(l.walker)
+		count := 0
+		for count < len(all) && names.room() {
+			names.add(all[count].dict)
+			count++
+		}
+		names.read()
+		for i, m := range all[:count] {
+			l.module(m, names.of(i))
+		}
+		all = all[count:]
+	}
+}
+
+// module has each attribute of a module, of which some are given.
+func (l *lister) module(m module, names []binding) {
 	if len(l.nodes) > l.notes.containers/2 { // two whole walks take too much memory at a time
 		l.notes.wait()
 	}
@@ -175,11 +192,11 @@ func (l *lister) module(m module) {
 		l.run()
 		return
 	}
-	for _, b := range l.namespace(m.dict) {
+	for _, b := range names {
 		if m.name == "sys" && slices.Contains(ofTraceback, b.name) || m.name == "builtins" && b.name == "_" {
 			continue // taken
 		}
-		if t := l.objectType(b.value); t != nil && t.shape != shapeLeaf && !strings.HasPrefix(b.name, "__") {
+		if !strings.HasPrefix(b.name, "__") {
 			l.bind(m.name+"."+b.name, b.value, event.HeldByModule)
 		}
 	}

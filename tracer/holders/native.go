@@ -86,7 +86,11 @@ func (w *walker) visitChunk(c chunk) (next []chunk) {
 			}
 			continue
 		}
-		if w.maybeFollow(c.node, first, label{}, false) || c.plain {
+		if c.plain {
+			w.followBelieved(c.node, first, label{}, false)
+			continue
+		}
+		if w.maybeFollow(c.node, first, label{}, false) {
 			continue
 		}
 		hops := min(c.hops, nearHops) + 1

@@ -17,12 +17,14 @@ type notes struct {
 	steps []step
 	large map[int32]uint64 // sizes that do not fit
 
-	regions [4]region     // of addrs, noted, steps, and what a survey counts
+	regions [5]region     // of addrs, noted, steps, what a survey counts, and arrays
 	sharing atomic.Int32  // 1 while a second survey uses them
 	alone   chan struct{} // closed when it does no more
 
 	containers, shared int    // objects that are no leaves, and leaves of which there is more than one reference
 	types              []*typ // the first is nil
+	modules            []module
+	arrays             []arrayNote
 }
 
 // Room for notes of a survey, of which there is no more: a process can make objects without end, and each that is noted takes some hundred bytes here.
@@ -36,6 +38,7 @@ func newNotes() *notes {
 	n.addrs, n.regions[0] = newRegion[uint64](roomObjects)
 	n.noted, n.regions[1] = newRegion[noted](roomObjects)
 	n.steps, n.regions[2] = newRegion[step](roomSteps)
+	n.arrays, n.regions[4] = newRegion[arrayNote](roomObjects)
 	return n
 }
 
@@ -61,7 +64,7 @@ func (n *notes) release() {
 		close(n.alone)
 		return
 	}
-	n.index, n.addrs, n.noted, n.steps = table{}, nil, nil, nil
+	n.index, n.addrs, n.noted, n.steps, n.arrays = table{}, nil, nil, nil, nil
 	for i := range n.regions {
 		n.regions[i].free()
 	}
@@ -110,6 +113,8 @@ const (
 	stepPart  // an object that belongs to this one
 	stepAlone // a leaf that nobody else has, of so many times 16 bytes
 	stepStop  // the last
+	stepArray // an array, by its place among the arrays
+	stepState // a module has a state of its own, which each walk reads
 
 	stepShift = 28
 	stepMask  = 1<<stepShift - 1
@@ -193,7 +198,7 @@ func (w *walker) describeNode(addr uint64, t *typ, n int32) noted {
 // recordable says whether looking into objects of a type takes nothing but steps.
 func (t *typ) recordable() bool {
 	switch t.shape {
-	case shapeDict, shapeList, shapeTuple, shapeSet, shapeType, shapeModule, shapeFunction, shapeCell, shapeWeak, shapeWords:
+	case shapeDict, shapeList, shapeTuple, shapeSet, shapeType, shapeModule, shapeFunction, shapeCell, shapeWeak, shapeWords, shapeArray:
 		return !t.native && t.loose == 0
 	}
 	return false
@@ -212,6 +217,8 @@ func (w *walker) isLarge(addr uint64, t *typ) bool {
 		return w.mem.word(addr+used) > most
 	case shapeSet:
 		return w.mem.word(addr+cpython.SetMask) > most
+	case shapeArray:
+		return w.arrayObjects(addr) > most
 	}
 	return false
 }

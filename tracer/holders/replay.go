@@ -9,6 +9,9 @@ func (w *walker) replay(n int32) bool {
 	if id < 0 || w.notes.noted[id].first == unnoted {
 		return false
 	}
+	if w.owned != nil && w.notes.types[w.notes.noted[id].typ()].shape == shapeArray {
+		return false // it wants to know more
+	}
 	r := replay{walker: w, node: n, before: w.uncounted}
 	for at := w.notes.noted[id].first; !w.done(); {
 		s := w.notes.steps[at]
@@ -24,9 +27,6 @@ func (w *walker) replay(n int32) bool {
 		at++
 	}
 	w.uncounted = r.before
-	if t := w.notes.types[w.notes.noted[id].typ()]; t.shape == shapeModule {
-		w.moduleState(n, w.addrs[n])
-	}
 	return true
 }
 
@@ -78,8 +78,14 @@ func (r *replay) take(s step) {
 		if w.extents != nil {
 			w.extents.bytes[n] += uint64(id) << 4
 		}
+	case stepArray:
+		if a := w.notes.arrays[id]; !w.pointsAt(n, a.data, true) {
+			w.noteArray(n, a)
+		}
+	case stepState:
+		w.moduleState(n, w.addrs[n])
 	case stepPart:
-		r.isNew = w.part(n, w.notes.addrs[id])
+		r.isNew = w.partNoted(n, id)
 	}
 }
 
@@ -129,6 +135,16 @@ func (w *walker) followNoted(from, id int32, l label) bool {
 	}
 	w.arrived(from, w.addNode(from, addr, id, l, isObject), t)
 	return true
+}
+
+// partNoted is part for an object that the survey has seen.
+func (w *walker) partNoted(of, id int32) bool {
+	n, isNew := w.of[id]-1, w.of[id] == 0
+	if isNew {
+		n = w.addNode(of, w.notes.addrs[id], id, label{}, isDone)
+	}
+	w.reference(of, n)
+	return n >= 0 && isNew
 }
 
 // notedOut is leadsOut for an object that the survey has seen.

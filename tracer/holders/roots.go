@@ -11,6 +11,9 @@ import (
 // walk follows all roots, in their order.
 func (w *walker) walk() {
 	modules := w.modules()
+	if w.survey != nil {
+		w.survey.notes.modules = modules
+	}
 	for _, m := range modules {
 		w.spaces[m.dict] = true
 	}
@@ -67,22 +70,32 @@ type module struct {
 
 const maxModules = 1 << 16
 
-// modules reads sys.modules.
+// modules reads sys.modules, unless a survey has.
 func (w *walker) modules() (all []module) {
+	if w.notes != nil && w.notes.modules != nil {
+		return w.notes.modules
+	}
 	dict := w.mem.word(w.heap.Interpreter + uint64(w.heap.InterpModules))
 	if !w.isShape(dict, shapeDict) {
 		return nil
 	}
+	var keys, values []uint64
 	w.entries(dict, func(key, value uint64) bool {
-		name, ok := w.text(key, maxName)
-		if ok && value&7 == 0 && w.isShape(value, shapeModule) {
-			all = append(all, module{name, value, w.mem.word(value + uint64(w.heap.ModuleDict))})
-		} else if ok {
-			all = append(all, module{name: name, addr: value}) // something else that was put there
-		}
-		return len(all) < maxModules
+		keys, values = append(keys, key), append(values, value)
+		return len(keys) < maxModules
 	})
-	return all
+	all = make([]module, len(keys))
+	w.mem.inOrder(keys, func(i int) {
+		if name, ok := w.text(keys[i], maxName); ok {
+			all[i] = module{name: name, addr: values[i]} // of which some may be something else that was put there
+		}
+	})
+	w.mem.inOrder(values, func(i int) {
+		if all[i].addr != 0 && values[i]&7 == 0 && w.isShape(values[i], shapeModule) {
+			all[i].dict = w.mem.word(values[i] + uint64(w.heap.ModuleDict))
+		}
+	})
+	return slices.DeleteFunc(all, func(m module) bool { return m.addr == 0 })
 }
 
 func (w *walker) moduleDict(all []module, name string) uint64 {

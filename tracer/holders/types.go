@@ -35,6 +35,7 @@ const (
 // typ is what is known of a type.
 type typ struct {
 	addr    uint64
+	up      uint64 // its tp_base
 	name    string
 	flags   uint64
 	shape   shape
@@ -187,6 +188,7 @@ func (w *walker) readType(addr uint64) *typ {
 		dict: int64(field(cpython.TypeDictOffset)), weak: field(cpython.TypeWeakList),
 	}
 	name, base, members := field(int(w.heap.TypeName)), field(cpython.TypeBase), field(cpython.TypeMembers)
+	t.up = base
 	if int64(t.weak) < 0 { // in front of the object
 		t.weak = 0
 	}
@@ -309,8 +311,15 @@ func (w *walker) leadsOut(addr uint64, t *typ) bool {
 // lruCache is a function with a cache around it.
 const lruCache = "functools._lru_cache_wrapper"
 
-// foreign says whether an object is the name of a module other than __main__.
+// foreign says whether an object is the name of a module other than __main__: one that many functions and classes have.
 func (w *walker) foreign(name uint64) bool {
-	text, ok := w.text(name, maxName)
-	return ok && text != "__main__"
+	const most = 1 << 12
+	is, known := w.named[name]
+	if !known {
+		text, ok := w.text(name, maxName)
+		if is = ok && text != "__main__"; w.survey != nil && len(w.named) < most {
+			w.named[name] = is
+		}
+	}
+	return is
 }

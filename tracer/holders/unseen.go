@@ -16,15 +16,20 @@ type unseen struct {
 	address, size uint64
 }
 
-// noteArray takes in the data of an array that owns it: PyArrayObject_fields.flags at 64, NPY_ARRAY_OWNDATA is 4.
-func (w *walker) noteArray(n int32, addr, data uint64) {
+// noteArray takes in the data of an array that owns it.
+func (w *walker) noteArray(n int32, a arrayNote) {
+	if w.seeking && len(w.unseen) < maxUnseen && a.span >= leastUnseen && a.span < userSpace && w.blockAt(a.data) < 0 {
+		w.unseen = append(w.unseen, unseen{n, a.data, a.span})
+	}
+}
+
+// ownSpan is span for an array that owns its data, and 0 for others: PyArrayObject_fields.flags at 64, NPY_ARRAY_OWNDATA is 4.
+func (w *walker) ownSpan(addr uint64) uint64 {
 	const flags, owns = 64, 4
-	if !w.seeking || len(w.unseen) >= maxUnseen || w.mem.int32(addr+flags)&owns == 0 || w.blockAt(data) >= 0 {
-		return
+	if w.mem.int32(addr+flags)&owns == 0 {
+		return 0
 	}
-	if size := w.span(addr); size >= leastUnseen && size < userSpace {
-		w.unseen = append(w.unseen, unseen{n, data, size})
-	}
+	return w.span(addr)
 }
 
 // span is how far an array's elements reach, which is the size of its data if it owns that: the longest of its axes, each as many

@@ -152,11 +152,9 @@ func (l *lister) walk() {
 		return
 	}
 	w.deferring = false
-	for _, m := range modules {
-		if m.name != "__main__" && (m.dict != main || main == 0) { // __mp_main__ is another name of it
-			l.module(m)
-		}
-	}
+	l.modules(slices.DeleteFunc(slices.Clone(modules), func(m module) bool {
+		return m.name == "__main__" || m.dict == main && main != 0 // __mp_main__ is another name of it
+	}))
 	w.flush()
 	for _, b := range l.late {
 		l.hold(b.group, b.addr)

@@ -158,7 +158,7 @@ func (w *walker) looseWord(n int32, word uint64, l label) {
 	if word < lowestAddress || n >= 0 && w.mayPointAt(n, word) {
 		return
 	}
-	w.maybeFollow(n, word, l, true)
+	w.followBelieved(n, word, l, true)
 }
 
 func (w *walker) visitDict(n int32, addr uint64) {
@@ -262,7 +262,12 @@ func (w *walker) visitModule(n int32, addr uint64) {
 // moduleState looks into what a module made in C has of its own.
 func (w *walker) moduleState(n int32, addr uint64) {
 	const def, state, size = 24, 32, 56
-	if at, bytes := w.mem.word(addr+state), w.mem.word(w.mem.word(addr+def)+size); at != 0 && bytes <= maxBasic {
+	at := w.mem.word(addr + state)
+	if at == 0 {
+		return
+	}
+	w.survey.step(stepState)
+	if bytes := w.mem.word(w.mem.word(addr+def) + size); bytes <= maxBasic {
 		w.mem.words(at, bytes/8, func(i, word uint64) bool {
 			w.looseWord(n, word, label{labelWord, 8 * i})
 			return !w.done()
