@@ -179,7 +179,7 @@ func (w *walker) guessed(key guessKey, inObject bool) {
 // evidence looks at all objects and says which of the words that may be references are.
 func (w *walker) evidence() map[guessKey]sure {
 	w.survey = &survey{guesses: map[uint64]*guess{}, frames: map[uint64]bool{}, once: -1, notes: newNotes(), isFrame: map[int32]bool{}, areas: map[uint64]*area{}}
-	w.addrs = w.survey.notes.addrs
+	w.addrs, w.recent = w.survey.notes.addrs, &recentTypes{}
 	w.survey.refs, w.survey.notes.regions[3] = newRegion[int32](roomObjects)
 	collected := w.collect()
 	w.walk()

@@ -60,7 +60,8 @@ type walker struct {
 	mem  *memory
 
 	types    map[uint64]*typ
-	metatype uint64 // the address of type
+	recent   *recentTypes // of a survey; nil for none
+	metatype uint64       // the address of type
 
 	room  room
 	notes *notes  // of a survey that was made before, nil for none

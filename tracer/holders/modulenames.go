@@ -10,7 +10,7 @@ type moduleNames struct {
 }
 
 // roomNames is how many names there may be before the next module.
-const roomNames = 1 << 15
+const roomNames = 1 << 12
 
 func newModuleNames(w *walker) *moduleNames { return &moduleNames{w: w} }
 

@@ -147,10 +147,23 @@ func (w *walker) typeNow(addr uint64) *typ {
 	return w.typeAt(binary.LittleEndian.Uint64(head[8:]))
 }
 
+// recentTypes are the types that a survey has met last, by a part of their addresses: most objects are of few types.
+type recentTypes [1 << 10]*typ
+
+func (r *recentTypes) at(addr uint64) **typ { return &r[addr>>5%uint64(len(r))] }
+
 // typeAt returns the type at an address, nil if there is none.
 func (w *walker) typeAt(addr uint64) *typ {
+	if w.recent != nil {
+		if t := *w.recent.at(addr); t != nil && t.addr == addr {
+			return t
+		}
+	}
 	t, ok := w.types[addr]
 	if ok {
+		if w.recent != nil && t != nil {
+			*w.recent.at(addr) = t
+		}
 		return t
 	}
 	if addr&7 == 0 && addr >= lowestAddress && addr < userSpace && w.isType(addr) {
