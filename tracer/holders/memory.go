@@ -13,7 +13,7 @@ import (
 const (
 	pageSize  = 4 << 10
 	ways      = 8        // pages a set holds
-	keptPages = 1 << 12  // 16 MiB at a time, outside Go's heap: it would let as much garbage stand
+	keptPages = 3 << 9   // 6 MiB at a time, outside Go's heap: it would let as much garbage stand
 	fewPages  = 1 << 9   // where little is read
 	pathBytes = 64 << 20 // read beyond the limit, to describe what was found
 
