@@ -268,3 +268,51 @@ func TestPassedOnPython(t *testing.T) {
 		t.Errorf("%v: %s, want %q", err, out, want)
 	}
 }
+
+const besideServed = `import os, sys
+os.chdir(sys.argv[1])
+sys.path.insert(0, sys.argv[1])
+import served
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell(history_length=0)
+shell.history_manager.enabled = False
+shell.user_ns["served"] = served
+shell.run_cell("before = 1", store_history=True)
+print(flush=True)
+sys.stdin.readline()
+shell.run_cell("x = bytearray(64 << 20)", store_history=True)
+print("ran", flush=True)
+sys.stdin.read()`
+
+// TestSilentSurroundings: a process whose working directory, a folder of whose sys.path and the file of a module of which are on a server that does not
+// answer is traced, its report is right, and the tracer ends when it is told to.
+func TestSilentSurroundings(t *testing.T) {
+	together(t)
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "served.py"), []byte("table = bytearray(8 << 20)\ndef f():\n    return table\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	server := startFUSE(t, folder)
+	cmd := exec.Command("nsenter", "-t", fmt.Sprint(server.cmd.Process.Pid), "-m", "--", "env", "PYTHONDONTWRITEBYTECODE=1", "IPYTHONDIR="+t.TempDir(), python(), "-c", besideServed, server.mount)
+	cmd.Dir = "/"
+	in, out := startPiped(t, cmd)
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	server.hang()
+	tr := attach(t, cmd.Process.Pid)
+	if _, err := io.WriteString(in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	_ = tr.cmd.Process.Signal(syscall.SIGTERM)
+	r, _ := tr.wait(0)
+	t.Logf("ended after %v; problems %q", time.Since(began), r.Certificate.Problems)
+	cells := topCells(r, cmd.Process.Pid)
+	if len(cells) != 1 || cells[0].Status != model.OK || cells[0].Meters["cpu.mapped"].Need() < 64<<20 {
+		t.Errorf("cells: %+v", cells)
+	}
+}

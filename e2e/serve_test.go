@@ -21,7 +21,7 @@ type serving struct {
 	ended  chan error
 }
 
-func startServer(t *testing.T) *serving {
+func startServer(t *testing.T, flags ...string) *serving {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "ipytracer-serve-")
 	if err != nil {
@@ -31,7 +31,7 @@ func startServer(t *testing.T) *serving {
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{t: t, folder: folder, cmd: exec.Command(binary, "serve", "--folder", folder), ended: make(chan error, 1)}
+	s := &serving{t: t, folder: folder, cmd: exec.Command(binary, append([]string{"serve", "--folder", folder}, flags...)...), ended: make(chan error, 1)}
 	s.cmd.Stderr, s.cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
