@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // locks is a cell that offers pairs one by one, keeps each locked, and its end of the line that comes over it, by receiving into memory that nobody
@@ -78,7 +80,8 @@ func TestLockedLines(t *testing.T) {
 	}
 	honest.run(tell)
 	began := time.Now()
-	r, _ := tr.stop()
+	_ = tr.cmd.Process.Signal(unix.SIGTERM)
+	r, _ := tr.wait(0)
 	t.Logf("after %d locked lines the session ended in %v", attempts, time.Since(began))
 	honest.isTold(r, told)
 	hostile.run("for one in locked: one.free()")
