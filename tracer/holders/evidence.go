@@ -211,7 +211,9 @@ func (w *walker) surveyCollected(c *collected) {
 			left = append(left, obj)
 		}
 	}
-	w.mem.inOrder(left, func(i int) { w.surveyObject(left[i]) })
+	for _, obj := range left { // in the collector's order, the oldest first: an instance comes before its dict, and names what that has
+		w.surveyObject(obj)
+	}
 	w.run()
 	w.surveyPending()
 	for _, obj := range left {

@@ -89,3 +89,29 @@ func TestCycleBesideStaleWord(t *testing.T) {
 		}
 	})
 }
+
+// TestCollectorsOrder: what nothing leads to is noted in the collector's order, the oldest first, wherever it lies: an instance comes before its
+// dict, so that what the dict has is named as the instance's.
+func TestCollectorsOrder(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		const head = 16
+		young, old := f.list(f.array()), f.list(f.array()) // which lies behind it
+		f.put(f.types["list"]+cpython.TypeFlags, cpython.FlagGC|binary.LittleEndian.Uint64(f.mem[f.types["list"]+cpython.TypeFlags-fakeMemory:]))
+		ring := []uint64{f.h.Interpreter + uint64(f.h.InterpGC) + 32, old - head, young - head} // a generation, with these two
+		for i, at := range ring {
+			f.put(at, ring[(i+1)%len(ring)])
+			f.put(at+8, ring[(i+len(ring)-1)%len(ring)])
+		}
+		f.program(nil, nil)
+		s, err := newSurvey(t.Context(), f.h, f.memory(), Process{}, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		first, found := s.notes.index.get(old, s.notes.addrs)
+		second, also := s.notes.index.get(young, s.notes.addrs)
+		if !found || !also || first > second {
+			t.Errorf("%v %v: the older has the number %d, the younger %d", found, also, first, second)
+		}
+	})
+}
