@@ -2,8 +2,7 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"strconv"
+	"ipytracer/tracer/attacktest"
 	"strings"
 	"testing"
 	"time"
@@ -63,10 +62,7 @@ print("made", made)`
 // figures, nor the session's end.
 func TestLockedLines(t *testing.T) {
 	together(t)
-	attempts := 30
-	if n, err := strconv.Atoi(os.Getenv("TRACER_ATTEMPTS")); err == nil {
-		attempts = n
-	}
+	attempts := attacktest.Attempts(30)
 	env, told := companionAt(t, "/")
 	honest, hostile := startNotebook(t, env), startNotebook(t, nil)
 	honest.run("%load_ext ipytracer\n" + patiently)

@@ -6,16 +6,9 @@ import (
 	"strconv"
 	"testing"
 
+	"ipytracer/tracer/attacktest"
 	"ipytracer/tracer/process"
 )
-
-// restarts is how often a kernel is restarted: TRACER_ATTEMPTS, or 3.
-func restarts() int {
-	if n, err := strconv.Atoi(os.Getenv("TRACER_ATTEMPTS")); err == nil {
-		return n
-	}
-	return 3
-}
 
 // descriptors is how many files a process has open.
 func descriptors(t *testing.T, pid int) int {
@@ -31,11 +24,12 @@ func descriptors(t *testing.T, pid int) int {
 // maps and helpers; the server has no more open in the end than after the first.
 func TestKernelRestartedUnderAServer(t *testing.T) {
 	together(t)
-	s := startServer(t, "--per-user", strconv.Itoa(restarts()+4))
+	restarts := attacktest.Attempts(3)
+	s := startServer(t, "--per-user", strconv.Itoa(restarts+4))
 	n, server := notebookOf(t, s), s.cmd.Process.Pid
 	var first, most int64
 	var open int
-	for i := range restarts() {
+	for i := range restarts {
 		n.run("%load_ext ipytracer")
 		n.starts()
 		n.runsUntil("x = bytearray(64 << 20); del x", "need 64.0")
@@ -60,7 +54,7 @@ func TestKernelRestartedUnderAServer(t *testing.T) {
 		}
 	}
 	until(t, "the server has no more open than after the first kernel", func() bool { return descriptors(t, server) <= open })
-	t.Logf("%d kernels: %d descriptors, %d KiB resident after the first, at most %d KiB", restarts(), open, first>>10, most>>10)
+	t.Logf("%d kernels: %d descriptors, %d KiB resident after the first, at most %d KiB", restarts, open, first>>10, most>>10)
 	if most > first+64<<20 {
 		t.Error("the server's memory grows")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/tracer/attacktest"
 	"ipytracer/tracer/process"
 )
 
@@ -24,11 +25,7 @@ print("ran as", __import__("os").geteuid())
 // setuidPython is a Python that runs as root whoever starts it, and a program of root's for it.
 func setuidPython(t *testing.T) (interpreter, program string) {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "ipytracer-setuid-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(folder) })
+	folder := attacktest.Folder(t)
 	real, err := filepath.EvalSymlinks(python())
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +35,7 @@ func setuidPython(t *testing.T) (interpreter, program string) {
 		t.Fatal(err)
 	}
 	interpreter, program = filepath.Join(folder, filepath.Base(real)), filepath.Join(folder, "program.py")
-	for _, err := range []error{os.Chmod(folder, 0o755), os.WriteFile(interpreter, code, 0o755), unix.Chmod(interpreter, 0o4755), os.WriteFile(program, []byte(secretCell), 0o600)} {
+	for _, err := range []error{os.WriteFile(interpreter, code, 0o755), unix.Chmod(interpreter, 0o4755), os.WriteFile(program, []byte(secretCell), 0o600)} {
 		if err != nil {
 			t.Fatal(err)
 		}

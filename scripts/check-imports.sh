@@ -54,6 +54,7 @@ tracer/footprint: tracer/process
 tracer/filecache: unix
 tracer/packets: unix
 tracer/packets/slow: unix
+tracer/attacktest: unix
 tracer/serving: tracer/limit tracer/packets tracer/process unix
 cmd/tracer: tracer/serving tracer/suspend go-systemd
 tracer/elffile:

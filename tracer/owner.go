@@ -14,7 +14,7 @@ func (o ownership) check(targets []*target) error {
 		return nil
 	}
 	for _, t := range targets {
-		if err := o.fs.MayLook(t.pid, process.RightsOf(*o.owner)); err != nil {
+		if err := process.RightsOf(*o.owner).MayLook(o.fs, t.pid); err != nil {
 			return err
 		}
 	}

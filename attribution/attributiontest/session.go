@@ -41,14 +41,6 @@ type process struct {
 	sampling
 }
 
-// block is one that lives.
-type block struct {
-	meter   event.Meter
-	size    event.Bytes
-	address uint64
-	as      telling
-}
-
 // New begins a session, and attaches to [Kernel].
 func New(emit func(event.Event), seed uint64) *Session {
 	s := &Session{emit: emit, Random: rand.New(rand.NewPCG(seed, 1)), Now: 1e9, segment: 1, processes: map[int32]*process{}, inputs: 1}
@@ -101,21 +93,7 @@ func (s *Session) To(pid int32, m event.Meter, to event.Bytes) {
 
 // Block makes a block of a meter, or frees it where the size is negative.
 func (s *Session) Block(pid int32, m event.Meter, size event.Bytes, address, stack uint64) {
-	s.block(pid, block{meter: m, size: size, address: address}, size, stack)
-}
-
-// block makes one or frees it, and tells that as it was told.
-func (s *Session) block(pid int32, b block, size event.Bytes, stack uint64) {
-	p := s.processes[pid]
-	if b.as == notTold {
-		s.untold(p, b.meter, size)
-		return
-	}
-	s.set(pid, b.meter, p.value[b.meter]+size)
-	s.change(event.Change{
-		PID: pid, Meter: b.meter, Value: p.value[b.meter], Size: size, Address: b.address, Stack: stack, Block: b.meter.Facts().Kind != event.Blocks,
-		Sample: b.as == asSample, Unchained: p.skipped[b.meter],
-	})
+	block{meter: m, size: size, address: address}.moves(s, s.processes[pid], size, stack)
 }
 
 func (s *Session) change(c event.Change) {
@@ -134,8 +112,8 @@ func (s *Session) change(c event.Change) {
 func (s *Session) Make(pid int32, m event.Meter, size event.Bytes, stack uint64) {
 	s.address += 1 << 32
 	p := s.processes[pid]
-	b := block{meter: m, size: size, address: s.address, as: s.tells(p, m, size)}
-	s.block(pid, b, size, stack)
+	b := block{meter: m, size: size, address: s.address, as: p.draw(s.Random, s.Sampled, m, size)}
+	b.moves(s, p, size, stack)
 	p.blocks = append(p.blocks, b)
 }
 
@@ -151,7 +129,7 @@ func (s *Session) Free(pid int32, newest bool) {
 	}
 	b := p.blocks[i]
 	p.blocks = slices.Delete(p.blocks, i, i+1)
-	s.block(pid, b, -b.size, 0)
+	b.moves(s, p, -b.size, 0)
 }
 
 // Stack announces a stack of calls.

@@ -191,14 +191,14 @@ func (s *session) abandon() {
 	}
 }
 
-// older says that a notebook cannot be told its figures. Any goroutine calls it.
-func (s *session) older(pid int) {
-	fmt.Fprintf(s.console.err, "tracer: the ipytracer package in process %d cannot be answered: it seems to be older than this tracer; update it (pip install --upgrade ipytracer) and restart the kernel\n", pid)
+// sayOlder says that a notebook cannot be told its figures. Any goroutine calls it.
+func sayOlder(w io.Writer, pid int) {
+	fmt.Fprintf(w, "tracer: the ipytracer package in process %d cannot be answered: it seems to be older than this tracer; update it (pip install --upgrade ipytracer) and restart the kernel\n", pid)
 }
 
 // listen has notebooks told what they ask, from now on.
 func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
-	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }, Older: s.older}, tracker)
+	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }, Older: func(pid int) { sayOlder(s.console.err, pid) }}, tracker)
 	s.asked = &asked{session: s, reports: tracker}
 	if s.both != nil {
 		s.asked.shared = true

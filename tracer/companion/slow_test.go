@@ -3,7 +3,6 @@ package companion
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,16 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
+	"ipytracer/tracer/attacktest"
 	"ipytracer/tracer/packets/slow"
 )
-
-// attempts is how often an attack is tried: TRACER_ATTEMPTS, or 100.
-func attempts() int {
-	if n, err := strconv.Atoi(os.Getenv("TRACER_ATTEMPTS")); err == nil {
-		return n
-	}
-	return 100
-}
 
 // patience is for a machine that has much else to do.
 const patience = time.Minute
@@ -65,7 +57,7 @@ func TestSlowToClose(t *testing.T) {
 			other := connect(t, h, 7)
 			other.packet()
 			most := 0
-			for i := range attempts() {
+			for i := range attacktest.Attempts(100) {
 				n := connect(t, h, 100+i)
 				n.packet()
 				attack(n)
@@ -162,7 +154,7 @@ func TestLockedEnd(t *testing.T) {
 	h := newHub(book{1: cell(1, 7)})
 	other := connect(t, h, 7)
 	other.packet()
-	for i := range attempts() {
+	for i := range attacktest.Attempts(100) {
 		n := connect(t, h, 100+i)
 		m, err := slow.NewMemory()
 		if err != nil {

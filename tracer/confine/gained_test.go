@@ -1,7 +1,7 @@
 package confine
 
 import (
-	"encoding/binary"
+	"ipytracer/tracer/attacktest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,14 +41,7 @@ func status(t *testing.T, text []byte, name string) string {
 // makePrograms copies cat as each of them.
 func makePrograms(t *testing.T) (dir string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ipytracer-gained-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir = attacktest.Folder(t)
 	cat, err := exec.LookPath("cat")
 	if err != nil {
 		t.Fatal(err)
@@ -68,11 +61,7 @@ func makePrograms(t *testing.T) (dir string) {
 		if !p.caps {
 			continue
 		}
-		var own []byte // struct vfs_cap_data (linux/capability.h): permitted and inheritable, twice
-		for _, word := range []uint32{0x02000001, 1 << unix.CAP_SYS_PTRACE, 0, 0, 0} {
-			own = binary.LittleEndian.AppendUint32(own, word)
-		}
-		if err := unix.Setxattr(path, "security.capability", own, 0); err != nil {
+		if err := attacktest.MakeCapable(path, unix.CAP_SYS_PTRACE); err != nil {
 			t.Logf("files have no capabilities here: %v", err)
 		}
 	}

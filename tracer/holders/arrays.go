@@ -9,28 +9,66 @@ func (w *walker) visitArray(n int32, addr uint64) {
 	const data, base = 16, 48
 	at := w.mem.word(addr + data)
 	if !w.pointsAt(n, at, true) && w.seeking {
-		w.noteArray(n, arrayNote{at, w.ownSpan(addr)})
+		w.noteArray(n, arrayNote{at, ndarray{w.mem, addr}.ownSpan()})
 	}
 	w.survey.array(w, addr, at)
 	w.owned.array(w, addr)
 	w.follow(n, w.mem.word(addr+base), named(fixedBase))
-	w.visitItems(n, at, w.arrayObjects(addr), labelFlat)
+	w.visitItems(n, at, ndarray{w.mem, addr}.objects(), labelFlat)
 }
 
-// arrayObjects is how many elements of an array are references that it has of its own.
-func (w *walker) arrayObjects(addr uint64) uint64 {
+// ndarray is a NumPy array in memory.
+type ndarray struct {
+	mem  *memory
+	addr uint64
+}
+
+// objects is how many of its elements are references that it has of its own.
+func (a ndarray) objects() uint64 {
 	const nd, dimensions, base, descr, kind = 24, 32, 48, 56, 24
-	if k := w.mem.bytes(w.mem.word(addr+descr)+kind, 1); k == nil || k[0] != 'O' || w.mem.word(addr+base) != 0 {
+	mem, addr := a.mem, a.addr
+	if k := mem.bytes(mem.word(addr+descr)+kind, 1); k == nil || k[0] != 'O' || mem.word(addr+base) != 0 {
 		return 0
 	}
 	elements := uint64(1)
-	dims, axes := w.mem.word(addr+dimensions), uint64(max(0, min(w.mem.int32(addr+nd), 64)))
-	w.mem.words(dims, axes, func(_, length uint64) bool {
+	dims, axes := mem.word(addr+dimensions), uint64(max(0, min(mem.int32(addr+nd), 64)))
+	mem.words(dims, axes, func(_, length uint64) bool {
 		elements *= min(length, maxElements)
 		elements = min(elements, maxElements)
 		return true
 	})
 	return elements
+}
+
+// ownSpan is span for an array that owns its data, and 0 for others: PyArrayObject_fields.flags at 64, NPY_ARRAY_OWNDATA is 4.
+func (a ndarray) ownSpan() uint64 {
+	const flags, owns = 64, 4
+	if a.mem.int32(a.addr+flags)&owns == 0 {
+		return 0
+	}
+	return a.span()
+}
+
+// span is how far an array's elements reach, which is the size of its data if it owns that: the longest of its axes, each as many
+// times its stride. An array of one element is taken for nothing.
+func (a ndarray) span() (bytes uint64) {
+	const nd, dimensions, strides = 24, 32, 40
+	mem, addr := a.mem, a.addr
+	axes := uint64(max(0, min(mem.int32(addr+nd), 64)))
+	at := mem.word(addr + strides)
+	mem.words(mem.word(addr+dimensions), axes, func(i, length uint64) bool {
+		stride := int64(mem.word(at + 8*i))
+		stride = max(stride, -stride)
+		switch {
+		case length == 0:
+			bytes = 0
+			return false
+		case length > 1 && stride > 0 && length < userSpace/uint64(stride):
+			bytes = max(bytes, length*uint64(stride))
+		}
+		return true
+	})
+	return bytes
 }
 
 // arrayNote is what a survey notes of an array: where its data is, and how far its elements reach if it owns that, or 0.
@@ -42,7 +80,7 @@ func (s *survey) array(w *walker, addr, data uint64) {
 		return
 	}
 	s.notes.steps = append(s.notes.steps, stepArray|step(len(s.notes.arrays)))
-	s.notes.arrays = append(s.notes.arrays, arrayNote{data, w.ownSpan(addr)})
+	s.notes.arrays = append(s.notes.arrays, arrayNote{data, ndarray{w.mem, addr}.ownSpan()})
 }
 
 // references reads the reference count of an object: from 3.12 on it is the lower half of its word.

@@ -49,7 +49,7 @@ func (w *walker) garbage() {
 	c.live = make([]bool, len(c.refs))
 	for i, seen := range c.refs {
 		n := c.first + int32(i)
-		if w.referencesOf(n) > seen {
+		if c.references(w, n) > seen {
 			c.reference(n)
 		}
 	}
@@ -66,8 +66,8 @@ func (w *walker) garbage() {
 	w.counting = nil
 }
 
-// referencesOf is the reference count of a node: what the survey noted, as the references that were seen are its.
-func (w *walker) referencesOf(n int32) int64 {
+// references is the reference count of a node: what the survey noted, as the references that were seen are its.
+func (c *counts) references(w *walker, n int32) int64 {
 	if id := w.nodes[n].id; id >= 0 && w.notes.noted[id].typ() != 0 {
 		return int64(w.notes.noted[id].references)
 	}

@@ -101,7 +101,7 @@ func (w *walker) maybeFollow(from int32, to uint64, l label, inObject bool) bool
 	if !w.isPlausible(to) {
 		return false
 	}
-	key := w.guessOf(from, to)
+	key := keyOf(w.addrs, from, to)
 	if w.survey != nil {
 		w.guessed(key, inObject)
 		return true
@@ -122,16 +122,17 @@ func (w *walker) maybeFollow(from int32, to uint64, l label, inObject bool) bool
 // followBelieved is maybeFollow where nobody asks whether the word could be a reference: of most it is known that they are none, and what they
 // lead to need not be looked at.
 func (w *walker) followBelieved(from int32, to uint64, l label, inObject bool) {
-	if w.survey != nil || w.believed[w.guessOf(from, to)] != 0 {
+	if w.survey != nil || w.believed[keyOf(w.addrs, from, to)] != 0 {
 		w.maybeFollow(from, to, l, inObject)
 	}
 }
 
-func (w *walker) guessOf(from int32, to uint64) guessKey {
+// keyOf is the key of a word of a node, by the nodes' addresses; -1 for one of no node.
+func keyOf(addrs []uint64, from int32, to uint64) guessKey {
 	if from < 0 {
 		return guessKey{to: to}
 	}
-	return guessKey{w.addrs[from], to}
+	return guessKey{addrs[from], to}
 }
 
 // followDoubts follows the words that are references only probably, once everything has been reached that certain ones lead to: a word that a

@@ -32,7 +32,7 @@ func (m *moduleNames) add(dict uint64) {
 func (m *moduleNames) read() {
 	values := make([]uint64, len(m.names))
 	for i, b := range m.names {
-		if one := m.w.notedAt(b.value); one == nil {
+		if one := m.w.notes.at(b.value); one == nil {
 			values[i] = b.value
 		} else if one.is(noteLeaf) {
 			m.keys[i] = 0
@@ -63,14 +63,4 @@ func (m *moduleNames) of(i int) (all []binding) {
 		}
 	}
 	return all
-}
-
-// notedAt returns what a survey has noted of the object at an address, nil for nothing.
-func (w *walker) notedAt(addr uint64) *noted {
-	if w.notes != nil {
-		if id, ok := w.notes.index.get(addr, w.notes.addrs); ok && w.notes.noted[id].typ() != 0 {
-			return &w.notes.noted[id]
-		}
-	}
-	return nil
 }

@@ -195,6 +195,16 @@ func (w *walker) describeNode(addr uint64, t *typ, n int32) noted {
 	return one
 }
 
+// at returns what was noted of the object at an address, nil for nothing, and where nothing was noted at all.
+func (n *notes) at(addr uint64) *noted {
+	if n != nil {
+		if id, ok := n.index.get(addr, n.addrs); ok && n.noted[id].typ() != 0 {
+			return &n.noted[id]
+		}
+	}
+	return nil
+}
+
 // recordable says whether looking into objects of a type takes nothing but steps.
 func (t *typ) recordable() bool {
 	switch t.shape {
@@ -218,7 +228,7 @@ func (w *walker) isLarge(addr uint64, t *typ) bool {
 	case shapeSet:
 		return w.mem.word(addr+cpython.SetMask) > most
 	case shapeArray:
-		return w.arrayObjects(addr) > most
+		return ndarray{w.mem, addr}.objects() > most
 	}
 	return false
 }

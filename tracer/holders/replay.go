@@ -85,7 +85,7 @@ func (r *replay) take(s step) {
 	case stepState:
 		w.moduleState(n, w.addrs[n])
 	case stepPart:
-		r.isNew = w.partNoted(n, id)
+		r.isNew = r.partNoted(id)
 	}
 }
 
@@ -138,12 +138,12 @@ func (w *walker) followNoted(from, id int32, l label) bool {
 }
 
 // partNoted is part for an object that the survey has seen.
-func (w *walker) partNoted(of, id int32) bool {
-	n, isNew := w.of[id]-1, w.of[id] == 0
+func (r *replay) partNoted(id int32) bool {
+	n, isNew := r.of[id]-1, r.of[id] == 0
 	if isNew {
-		n = w.addNode(of, w.notes.addrs[id], id, label{}, isDone)
+		n = r.addNode(r.node, r.notes.addrs[id], id, label{}, isDone)
 	}
-	w.reference(of, n)
+	r.reference(r.node, n)
 	return n >= 0 && isNew
 }
 

@@ -14,8 +14,8 @@ type Rights struct {
 	permitted     CapabilitySet // capabilities that it has, or may take on
 }
 
-// Rights returns what a process may do now. It fails as [FS.Status] does, and with [ErrZombie].
-func (fs FS) Rights(pid int) (r Rights, err error) {
+// ReadRights returns what a process may do now. It fails as [FS.Status] does, and with [ErrZombie].
+func ReadRights(fs FS, pid int) (r Rights, err error) {
 	status, err := fs.Status(pid)
 	if err != nil {
 		return r, err
@@ -57,10 +57,10 @@ func isOne(ids [3]uint32) bool { return ids[0] == ids[1] && ids[0] == ids[2] }
 
 var errMoreRights = errors.New("it has rights that the user of the traced process has not")
 
-// MayLook fails with [ErrNotPermitted] for a process that has rights which are not covered by others.
-func (fs FS) MayLook(pid int, with Rights) error {
-	has, err := fs.Rights(pid)
-	if err == nil && !with.Covers(has) {
+// MayLook fails with [ErrNotPermitted] for a process that has rights which these do not cover.
+func (r Rights) MayLook(fs FS, pid int) error {
+	has, err := ReadRights(fs, pid)
+	if err == nil && !r.Covers(has) {
 		err = &Error{PID: pid, Kind: ErrNotPermitted, Cause: errors.Join(errMoreRights, syscall.EPERM)}
 	}
 	return err

@@ -1,8 +1,8 @@
 package process
 
 import (
-	"encoding/binary"
 	"errors"
+	"ipytracer/tracer/attacktest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,12 +20,7 @@ var asUser = &syscall.Credential{Uid: nobody, Gid: nobody}
 // sleepAs copies sleep(1) to a file that gives whoever executes it something: a mode's bits, a group, or a capability.
 func sleepAs(t *testing.T, name string, mode uint32, group int, capable bool) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ipytracer-rights-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	path := filepath.Join(dir, name)
+	path := filepath.Join(attacktest.Folder(t), name)
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Fatal(err)
@@ -34,16 +29,13 @@ func sleepAs(t *testing.T, name string, mode uint32, group int, capable bool) st
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{os.Chmod(dir, 0o755), os.WriteFile(path, code, 0o755), os.Chown(path, 0, group), unix.Chmod(path, mode)} {
+	for _, err := range []error{os.WriteFile(path, code, 0o755), os.Chown(path, 0, group), unix.Chmod(path, mode)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	if capable {
-		data := make([]byte, 20) // struct vfs_cap_data, linux/capability.h
-		binary.LittleEndian.PutUint32(data, 0x02000001)
-		binary.LittleEndian.PutUint32(data[4:], 1<<unix.CAP_NET_RAW)
-		if err := unix.Setxattr(path, "security.capability", data, 0); err != nil {
+		if err := attacktest.MakeCapable(path, unix.CAP_NET_RAW); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +85,7 @@ func TestGainedRights(t *testing.T) {
 	} {
 		user := RightsOf(nobody)
 		id := started(t, asNobodys(c.args...))
-		has, err := live.Rights(id.PID)
+		has, err := ReadRights(live, id.PID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +128,7 @@ func isClosed(t *testing.T, how string, scope *Scope, fs FS, pid int) {
 			t.Errorf("%s: %s: %v", how, what, err)
 		}
 	}
-	if a, _, _ := newHelperServer(nil, scope).answer(&helperRequest{Op: "socket", Open: openRequest{PID: pid}, Handle: 0}, -1); a.Kind != "permission" {
+	if a, _, _ := newHelperServer(nil, scope).answer(&helperRequest{Op: "line", Open: openRequest{PID: pid}, Handle: 0}, -1); a.Kind != "permission" {
 		t.Errorf("%s: a descriptor: %+v", how, a)
 	}
 	for _, name := range public { // a /proc with hidepid shows them to the helper only

@@ -86,7 +86,7 @@ func (s *Scope) mark(id Identity) (m mark, err error) {
 	if err != nil {
 		return m, err
 	}
-	rights, err := s.fs.Rights(id.PID)
+	rights, err := ReadRights(s.fs, id.PID)
 	if err != nil {
 		return m, err
 	}
@@ -112,11 +112,11 @@ func (s *Scope) mayLook(pid int) error {
 	case err != nil:
 		return err
 	case s.Owner != nil:
-		return s.fs.MayLook(pid, RightsOf(*s.Owner))
+		return RightsOf(*s.Owner).MayLook(s.fs, pid)
 	case s.marks[root].gone: // when it was to be looked at
 		return &Error{PID: pid, Kind: ErrNoProcess}
 	}
-	return s.fs.MayLook(pid, s.marks[root].rights)
+	return s.marks[root].rights.MayLook(s.fs, pid)
 }
 
 // rootOf returns the number of the root that a process belongs to.

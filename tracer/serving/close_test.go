@@ -13,17 +13,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/tracer/attacktest"
 	"ipytracer/tracer/packets"
 	"ipytracer/tracer/packets/slow"
 )
-
-// attempts is how often an attack is tried: TRACER_ATTEMPTS, or 100.
-func attempts() int {
-	if n, err := strconv.Atoi(os.Getenv("TRACER_ATTEMPTS")); err == nil {
-		return n
-	}
-	return 100
-}
 
 // threads is how many this process has.
 func threads(t *testing.T) int {
@@ -73,7 +66,7 @@ var dirty = map[string]func(conn int) (io.Closer, error){
 
 // attack is a process of its own: what the server starts would have the attacker's descriptors otherwise, and be the last that has them.
 func attack(folder, way string) error {
-	for range attempts() {
+	for range attacktest.Attempts(100) {
 		conn, err := connect(folder)
 		if err != nil {
 			return err

@@ -82,7 +82,7 @@ func identify(conn *os.File) (Peer, error) {
 		return Peer{}, errGone
 	}
 	user, err := limit.UserOf(int(cred.Pid))
-	if err != nil || user.UID != cred.Uid || (process.FS{}).MayLook(int(cred.Pid), process.RightsOf(cred.Uid)) != nil {
+	if err != nil || user.UID != cred.Uid || process.RightsOf(cred.Uid).MayLook(process.FS{}, int(cred.Pid)) != nil {
 		return Peer{}, errOther
 	}
 	// The number was this process's all the while, if it lives still: a number is handed on only when its process is gone.

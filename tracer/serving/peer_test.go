@@ -2,7 +2,6 @@ package serving
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/tracer/attacktest"
 	"ipytracer/tracer/process"
 )
 
@@ -177,18 +177,12 @@ func TestPeerWithMoreRights(t *testing.T) {
 	}
 	for _, capable := range []bool{false, true} {
 		r := serve(t, 4)
-		program := filepath.Join(t.TempDir(), "peer")
-		for _, err := range []error{os.Chmod(filepath.Dir(program), 0o755), os.WriteFile(program, code, 0o755)} {
-			if err != nil {
-				t.Fatal(err)
-			}
+		program := filepath.Join(attacktest.Folder(t), "peer")
+		if err := os.WriteFile(program, code, 0o755); err != nil {
+			t.Fatal(err)
 		}
 		if capable {
-			var own []byte // struct vfs_cap_data (linux/capability.h)
-			for _, word := range []uint32{0x02000001, 1 << unix.CAP_NET_RAW, 0, 0, 0} {
-				own = binary.LittleEndian.AppendUint32(own, word)
-			}
-			if err := unix.Setxattr(program, "security.capability", own, 0); err != nil {
+			if err := attacktest.MakeCapable(program, unix.CAP_NET_RAW); err != nil {
 				t.Skip(err)
 			}
 		}

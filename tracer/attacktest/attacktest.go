@@ -1,0 +1,52 @@
+// Package attacktest has what tests of attacks share: how often they are tried, and programs that give whoever executes them further rights.
+package attacktest
+
+import (
+	"encoding/binary"
+	"os"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Attempts returns how often an attack is tried: TRACER_ATTEMPTS, or as often as is usual.
+func Attempts(usual int) int {
+	if n, err := strconv.Atoi(os.Getenv("TRACER_ATTEMPTS")); err == nil {
+		return n
+	}
+	return usual
+}
+
+// Folder makes a folder that everybody may enter, for programs that give further rights: of the file systems for temporary files the first that is
+// not mounted nosuid, as a /tmp of systemd's is. It is removed when the test is over.
+func Folder(t testing.TB) string {
+	t.Helper()
+	in := os.TempDir()
+	for _, place := range []string{in, "/var/tmp"} {
+		var st unix.Statfs_t
+		if err := unix.Statfs(place, &st); err == nil && st.Flags&unix.ST_NOSUID == 0 {
+			in = place
+			break
+		}
+	}
+	folder, err := os.MkdirTemp(in, "ipytracer-attack-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// MakeCapable gives a program's file a capability, which whoever executes it has: struct vfs_cap_data, linux/capability.h, permitted and
+// inheritable, twice.
+func MakeCapable(path string, capability uint) error {
+	var own []byte
+	for _, word := range []uint32{0x02000001, 1 << capability, 0, 0, 0} {
+		own = binary.LittleEndian.AppendUint32(own, word)
+	}
+	return unix.Setxattr(path, "security.capability", own, 0)
+}
