@@ -17,12 +17,17 @@ import (
 // slowFile is a file that, once it is shut, lets nobody read before the gate is open.
 type slowFile struct {
 	io.ReaderAt
-	shut atomic.Bool
-	gate chan struct{}
+	shut    atomic.Bool
+	gate    chan struct{}
+	waiting chan struct{} // one for each read that waits at the gate
 }
 
 func (f *slowFile) ReadAt(p []byte, at int64) (int, error) {
 	if f.shut.Load() {
+		select {
+		case f.waiting <- struct{}{}:
+		case <-f.gate:
+		}
 		<-f.gate
 	}
 	return f.ReaderAt.ReadAt(p, at)
@@ -36,7 +41,7 @@ func slowLibc(t *testing.T) (*native.Module, *slowFile) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { libc.Close() })
-	file := &slowFile{ReaderAt: libc, gate: make(chan struct{})}
+	file := &slowFile{ReaderAt: libc, gate: make(chan struct{}), waiting: make(chan struct{}, 1)}
 	module, err := native.Open(file, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -101,6 +106,7 @@ func TestNamesThatDoNotCome(t *testing.T) {
 	if !n.holds(first) {
 		t.Fatal("it has names")
 	}
+	<-file.waiting // before that, nothing holds it up: what comes then would be read as well
 	n.wait(0)
 	third := ask()
 	n.wait(time.Hour) // nothing is waited for again
