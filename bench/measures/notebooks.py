@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import json
 import os
 import statistics
 import sys
@@ -22,6 +23,7 @@ LONG = "A notebook of %d cells"
 LONG_ONE = ("plots", "groupby", "seaborn", "images")
 
 # What makes the same work take different CPU time from run to run: the order of sets, and threads that spin while they wait.
+METERS = ("cpu.numpy", "cpu.torch")     # of the windows that are counted
 STEADY = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 MODULES = "import sklearn, matplotlib, seaborn, joblib, torch, PIL, pandas"
 
@@ -33,7 +35,7 @@ class Run:
         self.settings, self.cells, self.flags = settings, cells, flags
 
     def figures(self):
-        with Kernel(env=STEADY) as kernel:
+        with Kernel(path=self.settings.path and [self.settings.path] or (), env=STEADY) as kernel:
             with self._tracer(kernel.pid) as tracer:
                 own, before = tracer.cpu_seconds() if tracer else 0, self.ran(tracer)
                 times = [kernel.cpu_of(cell.source) for cell in self.cells]
@@ -51,12 +53,47 @@ class Run:
         return contextlib.nullcontext() if self.flags is None else Tracer(self.settings.tracer, pid, *self.flags)
 
 
+def exact_windows(report):
+    """(how many windows have an exact figure, how many have one), of the meters together."""
+    figures = [w["meters"][meter] for w in report["windows"] if w["kind"] == "cell" for meter in METERS if meter in w["meters"]]
+    return sum(f["exact"] for f in figures), len(figures)
+
+
+def sampled_share(report):
+    """Of the bytes that lines of the session allocated, the part that comes from samples."""
+    lines = [line for line in report["lines"] if line["meter"] in METERS]
+    allocated = sum(line["own_allocated"] for line in lines)
+    return sum(line["own_allocated"] for line in lines if line.get("sampled")) / allocated if allocated else 0
+
+
+class Reported(Run):
+    """A run that keeps what the tracer's report says of its meters."""
+
+    def __init__(self, settings, cells, flags, place):
+        self.output = os.path.join(place, "report.json")
+        super().__init__(settings, cells, flags and [*flags, "--output", self.output])
+
+    def figures(self):
+        found = super().figures()
+        if self.flags is None:
+            return found | {"exact": (0, 0), "sampled": 0}
+        with open(self.output, encoding="utf-8") as f:
+            report = json.load(f)
+        return found | {"exact": exact_windows(report), "sampled": sampled_share(report)}
+
+
+def exactness(found, condition):
+    """What the runs under a condition say of their windows."""
+    exact = [sum(part) for part in zip(*found["exact"].values[condition])]
+    return f"exact in {exact[0]} of {exact[1]} windows"
+
+
 def cost(settings, name, place):
     cells = books.read(name)
     record = ["--record", os.path.join(place, "run.arrows"), "--force"]
-    conditions = {"off": lambda: contextlib.nullcontext(Run(settings, cells, None)),
-                  "attached": lambda: contextlib.nullcontext(Run(settings, cells, record))}
-    return interleave(settings.rounds(9, 1), conditions, Run.figures, warm_up=not settings.quick, progress=settings.progress(name))
+    conditions = {"off": lambda: contextlib.nullcontext(Reported(settings, cells, None, place)),
+                  "attached": lambda: contextlib.nullcontext(Reported(settings, cells, record, place))}
+    return interleave(settings.rounds(9, 1), conditions, Reported.figures, warm_up=not settings.quick, progress=settings.progress(name))
 
 
 def costs(settings, names):
@@ -68,7 +105,8 @@ def costs(settings, names):
         rounds = len(series["cpu"].values["off"])
         own, seconds = (statistics.median(values) for values in (series["tracer"].values["attached"], series["cpu"].values["off"]))
         shares.append(undisturbed(series["cells"], "attached", "off"))
-        yield Row(COST, name, "%", estimate_of(shares[-1], rounds), 2, f"{seconds:.2f} s without the tracer, which itself takes {own:.1f} % of that")
+        yield Row(COST, os.path.splitext(os.path.basename(name))[0], "%", estimate_of(shares[-1], rounds), 2,
+                  f"{seconds:.2f} s without the tracer, which itself takes {own:.1f} % of that; {exactness(series, 'attached')}")
     rounds = min(len(series["cpu"].values["off"]) for series in found.values())
     yield Row(COST, "the notebook in the middle", "%", estimate_of(lambda drawn: statistics.median(share(drawn) for share in shares), rounds), 1)
     pairs = [ratio for series in found.values() for ratio in series["cpu"].percents("attached", "off")]
