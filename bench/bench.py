@@ -32,7 +32,8 @@ def arguments():
     parser.add_argument("--only", metavar="NAME", action="append", choices=MEASURES, help="only this: " + ", ".join(MEASURES))
     parser.add_argument("--notebooks", metavar="A,B", type=lambda names: tuple(names.split(",")), default=(),
                         help="of the notebooks, only what these cost: names, or files of Jupyter's (all of testdata/notebooks, and the report of a long one)")
-    parser.add_argument("--path", metavar="DIR", help="where the kernels of notebooks import from first: another build of NumPy")
+    parser.add_argument("--path", metavar="DIR", type=lambda folder: (os.path.abspath(folder),), default=(),
+                        help="where the kernels of notebooks import from first: another build of NumPy")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
     parser.add_argument("--seeds", metavar="DIR", help="where CellLogger (ipyexperiments) and ipython_memory_usage can be imported from")
     return parser.parse_args()
@@ -60,7 +61,7 @@ def main():
         print("bench: tracing needs root", file=sys.stderr)
         return 3
     settings = Settings(os.path.abspath(options.tracer), options.quick, options.seeds and os.path.abspath(options.seeds),
-                        os.environ.get("PYTHONS_DIR", Settings.pythons), options.notebooks, options.path and os.path.abspath(options.path), max(options.pairs, 0))
+                        os.environ.get("PYTHONS_DIR", Settings.pythons), options.notebooks, options.path, max(options.pairs, 0))
     if not os.access(settings.tracer, os.X_OK):
         print(f"bench: {settings.tracer} is not there: go build -o bin/tracer ./cmd/tracer", file=sys.stderr)
         return 2

@@ -12,7 +12,7 @@ class Settings:
     seeds: str = None
     pythons: str = "/var/tmp/ipytracer-pythons"
     notebooks: tuple = ()    # of testdata/notebooks; all where there are none
-    path: str = None         # where the kernels of notebooks import from first
+    path: tuple = ()         # folders that the kernels of notebooks import from first
     pairs: int = 0           # how often everything is measured; 0: as often as is usual for each
 
     def rounds(self, full, quick):

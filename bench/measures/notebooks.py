@@ -22,8 +22,9 @@ COST = "Ordinary notebooks: CPU time of the kernel and its children, attached wi
 LONG = "A notebook of %d cells"
 LONG_ONE = ("plots", "groupby", "seaborn", "images")
 
+METERS = ("cpu.numpy", "cpu.torch")     # those of which exact windows are counted
+
 # What makes the same work take different CPU time from run to run: the order of sets, and threads that spin while they wait.
-METERS = ("cpu.numpy", "cpu.torch")     # of the windows that are counted
 STEADY = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 MODULES = "import sklearn, matplotlib, seaborn, joblib, torch, PIL, pandas"
 
@@ -35,7 +36,7 @@ class Run:
         self.settings, self.cells, self.flags = settings, cells, flags
 
     def figures(self):
-        with Kernel(path=self.settings.path and [self.settings.path] or (), env=STEADY) as kernel:
+        with Kernel(path=self.settings.path, env=STEADY) as kernel:
             with self._tracer(kernel.pid) as tracer:
                 own, before = tracer.cpu_seconds() if tracer else 0, self.ran(tracer)
                 times = [kernel.cpu_of(cell.source) for cell in self.cells]
