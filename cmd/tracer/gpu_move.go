@@ -86,7 +86,7 @@ func (e *moveError) Error() string { return e.err.Error() }
 func (e *moveError) Unwrap() error { return e.err }
 
 // movable takes hold of a process whose memory may be moved.
-func movable(pid int) (*process.Handle, error) {
+func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 	h, err := (process.FS{}).Open(pid)
 	var located *process.Error
 	if errors.As(err, &located) && located.Leader != 0 {
@@ -95,7 +95,7 @@ func movable(pid int) (*process.Handle, error) {
 		return nil, err
 	}
 	fail := func(err error) (*process.Handle, error) { return nil, errors.Join(err, h.Close()) }
-	if err := mayMove(pid); err != nil {
+	if err := mayMove(who, h); err != nil {
 		return fail(err)
 	}
 	switch err := suspend.UsesCUDA(process.FS{}, pid); {
@@ -109,12 +109,10 @@ func movable(pid int) (*process.Handle, error) {
 	return h, nil
 }
 
-// mayMove fails with an [*invoker.Refusal] for a process that is not for whoever typed the command to move.
-func mayMove(pid int) error {
-	who, err := invoker.Find()
-	if err != nil {
-		return err
-	}
+// mayMove fails with an [*invoker.Refusal] for a process that is not for whoever typed the command to move, and with [suspend.ErrGained] for one
+// that has more rights than its user.
+func mayMove(who *invoker.Invoker, h *process.Handle) error {
+	pid := h.Identity().PID
 	status, err := (process.FS{}).Status(pid)
 	if err != nil {
 		return err
@@ -122,7 +120,14 @@ func mayMove(pid int) error {
 	if err := who.MayChange(pid, status.UID); err != nil {
 		return err
 	}
-	return who.MayChange(pid, status.EUID)
+	if err := who.MayChange(pid, status.EUID); err != nil {
+		return err
+	}
+	err = h.CoveredBy(process.RightsOf(who.UID))
+	if errors.Is(err, process.ErrNotPermitted) {
+		return &moveError{pid: pid, err: suspend.ErrGained}
+	}
+	return err
 }
 
 func runMove(ctx context.Context, c console, o MoveOptions, aim suspend.Aim, args []string) error {
@@ -133,7 +138,11 @@ func runMove(ctx context.Context, c console, o MoveOptions, aim suspend.Aim, arg
 	if o.Timeout <= 0 {
 		return usageError{errors.New("--timeout must be more than 0")}
 	}
-	h, err := movable(pids[0])
+	who, err := invoker.Find()
+	if err != nil {
+		return err
+	}
+	h, err := movable(who, pids[0])
 	if err != nil {
 		return err
 	}
@@ -145,7 +154,7 @@ func runMove(ctx context.Context, c console, o MoveOptions, aim suspend.Aim, arg
 	takeSignals(c, shown, aim, regret, left)
 	defer c.ends.handTo(nil)
 	began := time.Now()
-	worker, err := suspend.StartWorker(h.Identity(), aim, left, suspend.Limits{Ask: quickCall, Move: longMove})
+	worker, err := suspend.StartWorker(h.Identity(), who.UID, aim, left, suspend.Limits{Ask: quickCall, Move: longMove})
 	if err != nil {
 		return &moveError{pid: pids[0], aim: aim, err: err}
 	}
@@ -255,7 +264,7 @@ func sayMoved(ctx context.Context, c console, pid int, aim suspend.Aim, out susp
 func (e *moveError) inState() string {
 	restore := fmt.Sprintf("'sudo tracer gpu restore %d'", e.pid)
 	switch {
-	case errors.Is(e.err, suspend.ErrGone):
+	case errors.Is(e.err, suspend.ErrGone), errors.Is(e.err, suspend.ErrGained):
 		return ""
 	case !e.out.Known:
 		return "; what state it is left in is not known yet: what is left is done in the background, and " + restore + " lets it go on, or says why not"
@@ -296,6 +305,8 @@ func notMoved(err error) (status int, message string, ok bool) {
 			who, words.Bytes(room.Need), words.Bytes(room.Room), escape.Text(room.Why)), true
 	case errors.Is(err, suspend.ErrGone):
 		return statusFailed, who + " has ended meanwhile", true
+	case errors.Is(err, suspend.ErrGained):
+		return statusCannotTrace, who + " has more rights than its user (it runs a set-user-ID program, has capabilities, or became another user): root may move it, but no root that somebody is lent", true
 	case errors.Is(err, errInterrupted):
 		return statusFailed, "interrupted" + e.inState(), true
 	case errors.As(err, &state):

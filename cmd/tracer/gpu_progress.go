@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/tracer/invoker"
 	"ipytracer/tracer/process"
 	"ipytracer/tracer/suspend"
 	"ipytracer/words"
@@ -115,10 +116,10 @@ func (p *moveProgress) say(line string) {
 // newMoveWorkerCommand is what makes the driver's calls.
 func newMoveWorkerCommand(c console) *cobra.Command {
 	return &cobra.Command{
-		Use:    suspend.WorkerCommand + " PID START AIM",
+		Use:    suspend.WorkerCommand + " PID START AIM UID",
 		Short:  "Call NVIDIA's driver for a process; started by tracer itself",
 		Hidden: true,
-		Args:   usageArgs(cobra.ExactArgs(3)),
+		Args:   usageArgs(cobra.ExactArgs(4)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			pids, err := parsePIDs(args[:1])
 			if err != nil {
@@ -132,7 +133,11 @@ func newMoveWorkerCommand(c console) *cobra.Command {
 			if aim != suspend.AimOut && aim != suspend.AimBack {
 				return usageError{fmt.Errorf("%q is no aim", args[2])}
 			}
-			return suspend.Serve(process.Identity{PID: pids[0], StartTicks: start}, aim, c.in, c.out)
+			uid, err := invoker.ParseID(args[3])
+			if err != nil {
+				return usageError{err}
+			}
+			return suspend.Serve(process.Identity{PID: pids[0], StartTicks: start}, process.RightsOf(uid), aim, c.in, c.out)
 		},
 	}
 }

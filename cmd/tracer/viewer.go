@@ -29,6 +29,7 @@ type viewer struct {
 	host     string // what a browser must take this for: another name may be another's, that leads here (DNS rebinding)
 	token    string
 	until    context.Context // when this is over, reading ends
+	guests   guests
 
 	mu      sync.Mutex
 	version int    // of the page, from 1

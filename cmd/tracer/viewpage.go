@@ -7,6 +7,8 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -106,7 +108,10 @@ func seclude(who *invoker.Invoker) error {
 
 // serve answers until the context ends.
 func (v *viewer) serve(ctx context.Context, on net.Listener) error {
-	server := &http.Server{Handler: v, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{
+		Handler: v, ConnContext: v.guests.begin, ConnState: v.guests.follow, ErrorLog: log.New(io.Discard, "", 0),
+		ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(on) }()
 	select {
@@ -134,8 +139,10 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	case subtle.ConstantTimeCompare([]byte(token), []byte(v.token)) != 1:
 		http.NotFound(w, q)
 	case what == "":
+		v.guests.know(q)
 		v.answer(w, q, true)
 	case what == "data":
+		v.guests.know(q)
 		v.answer(w, q, false)
 	default:
 		http.NotFound(w, q)

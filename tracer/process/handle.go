@@ -126,6 +126,14 @@ func (h *Handle) CPUTime() (time.Duration, error) {
 	return spent, nil
 }
 
+// CoveredBy fails with [ErrNotPermitted] where this very process has rights that r does not cover, and with [ErrNoProcess] once it has been reaped.
+func (h *Handle) CoveredBy(r Rights) error {
+	if err := r.MayLook(h.fs, h.id.PID); err != nil {
+		return err
+	}
+	return h.fs.Same(h.id) // the pid was not handed on before it was looked at
+}
+
 // Close lets go of the process. The process itself is left as it is.
 func (h *Handle) Close() error {
 	err := h.pidfd.Close()

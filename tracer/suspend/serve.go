@@ -17,8 +17,8 @@ import (
 type server struct {
 	calls  calls
 	pid    int
-	gone   func() bool // the very process has ended
-	settle bool        // a process that is found locked at the end is to be unlocked
+	look   func() error // fails with [ErrGone] once the very process has ended, and with [ErrGained]
+	settle bool         // a process that is found locked at the end is to be unlocked
 }
 
 // calls are [gpu.Checkpoints].
@@ -30,8 +30,9 @@ type calls interface {
 	Unlock(pid int) error
 }
 
-// Serve is the worker: it does what the tracer asks for one process until the pipe is closed, and then what the aim says.
-func Serve(id process.Identity, aim Aim, in io.Reader, out io.Writer) error {
+// Serve is the worker: it does what the tracer asks for one process until the pipe is closed, and then what the aim says. It does nothing to
+// a process that has more rights than these.
+func Serve(id process.Identity, rights process.Rights, aim Aim, in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	answers := json.NewEncoder(out)
 	handle, err := (process.FS{}).OpenIdentity(id)
@@ -43,12 +44,26 @@ func Serve(id process.Identity, aim Aim, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return answers.Encode(said(err))
 	}
-	s := &server{calls: driver, pid: id.PID, settle: aim == AimBack, gone: func() bool {
-		// The driver takes a pid: it is looked whether it still means the process right before each call.
-		ended, err := handle.Exited()
-		return ended || err != nil
-	}}
+	s := &server{calls: driver, pid: id.PID, settle: aim == AimBack, look: looker(handle, rights)}
 	return s.serve(json.NewDecoder(in), answers)
+}
+
+// looker returns what looks, right before each call, whether a pid still means the process, and whether that may still be moved: the driver takes
+// a pid and is root's. A process that changes between the look and the call has executed another program, and so has no memory of CUDA's left.
+func looker(handle *process.Handle, rights process.Rights) func() error {
+	return func() error {
+		if ended, err := handle.Exited(); ended || err != nil {
+			return ErrGone
+		}
+		switch err := handle.CoveredBy(rights); {
+		case errors.Is(err, process.ErrNotPermitted):
+			return ErrGained
+		case errors.Is(err, process.ErrNoProcess), errors.Is(err, process.ErrZombie):
+			return ErrGone
+		default:
+			return err
+		}
+	}
 }
 
 func (s *server) serve(requests *json.Decoder, answers *json.Encoder) error {
@@ -70,8 +85,8 @@ func (s *server) serve(requests *json.Decoder, answers *json.Encoder) error {
 }
 
 func (s *server) do(r request) answer {
-	if s.gone() {
-		return answer{Gone: true}
+	if err := s.look(); err != nil {
+		return said(err)
 	}
 	var state gpu.CUDAState
 	var err error
@@ -91,8 +106,8 @@ func (s *server) do(r request) answer {
 	default:
 		err = fmt.Errorf("asked to %q", r.Do)
 	}
-	if err != nil && s.gone() {
-		return answer{Gone: true}
+	if changed := s.look(); err != nil && changed != nil {
+		return said(changed)
 	}
 	a := said(err)
 	a.State = state
@@ -101,8 +116,14 @@ func (s *server) do(r request) answer {
 
 // said is an answer of an error, nil for none.
 func said(err error) (a answer) {
-	if err == nil || errors.As(err, &a.CUDA) || errors.As(err, &a.None) {
-		return a
+	switch {
+	case err == nil, errors.As(err, &a.CUDA), errors.As(err, &a.None):
+	case errors.Is(err, ErrGone):
+		a.Gone = true
+	case errors.Is(err, ErrGained):
+		a.Gained = true
+	default:
+		a.Text = err.Error()
 	}
-	return answer{Text: err.Error()}
+	return a
 }

@@ -55,6 +55,9 @@ func (e *StateError) Error() string { return "the driver says " + e.State.String
 var (
 	// ErrGone says that the process has ended.
 	ErrGone = errors.New("the process has ended")
+	// ErrGained says that the process has rights that the user has not for whom it would be moved: it has executed a set-user-ID program,
+	// or one with capabilities, or became another user.
+	ErrGained = errors.New("the process has more rights than the user who may move it")
 	// ErrNoAnswer says that the driver has not answered for so long that nobody waits any more.
 	ErrNoAnswer = errors.New("the driver does not answer")
 	// ErrLeft says that nobody waits any more, because they were told not to.
@@ -173,9 +176,9 @@ func (m *Mover) end(out Outcome, err error) (Outcome, error) {
 	return out, err
 }
 
-// abandoned says whether a call may still be under way, so that nothing else can be asked.
+// abandoned says whether nothing else can be asked: a call may still be under way, or the process is gone or not to be touched.
 func abandoned(err error) bool {
-	return errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrLeft) || errors.Is(err, ErrGone)
+	return errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrLeft) || errors.Is(err, ErrGone) || errors.Is(err, ErrGained)
 }
 
 func (m *Mover) tell(s Step) {

@@ -88,6 +88,7 @@ func TestMover(t *testing.T) {
 		{name: "no answer to the lock", fails: "lock", err: ErrNoAnswer, leaves: -1, calls: "lock", after: -1, problem: "does not answer"},
 		{name: "left at the checkpoint", fails: "checkpoint", err: ErrLeft, leaves: -1, calls: "lock checkpoint", after: -1, problem: "not waited for"},
 		{name: "left on the way back", state: gpu.CUDACheckpointed, back: true, fails: "restore", err: ErrLeft, leaves: -1, calls: "restore", after: -1, problem: "not waited for"},
+		{name: "more rights", fails: "checkpoint", err: ErrGained, leaves: -1, calls: "lock checkpoint", after: -1, problem: "more rights"},
 		{name: "gone", fails: "checkpoint", err: ErrGone, leaves: -1, calls: "lock checkpoint", after: -1, problem: "has ended"},
 	} {
 		f := &fake{state: c.state, fails: map[string]error{c.fails: c.err}, leave: map[string]gpu.CUDAState{}}
@@ -144,25 +145,27 @@ func TestServe(t *testing.T) {
 		state    gpu.CUDAState
 		aim      Aim
 		requests string
-		gone     bool
+		look     error
 		want     gpu.CUDAState
 		last     answer
 	}{
-		{gpu.CUDARunning, AimOut, `{"Do":"lock"}`, false, gpu.CUDARunning, answer{}},
-		{gpu.CUDARunning, AimOut, `{"Do":"lock"}{"Do":"checkpoint"}`, false, gpu.CUDACheckpointed, answer{}},
-		{gpu.CUDARunning, AimOut, `{"Do":"lock"}{"Do":"checkpoint"}{"Do":"restore"}`, false, gpu.CUDARunning, answer{}},
-		{gpu.CUDALocked, AimOut, `{"Do":"state"}`, false, gpu.CUDALocked, answer{State: gpu.CUDALocked}},
-		{gpu.CUDALocked, AimBack, `{"Do":"state"}`, false, gpu.CUDARunning, answer{State: gpu.CUDALocked}},
-		{gpu.CUDACheckpointed, AimBack, `{"Do":"restore"}`, false, gpu.CUDARunning, answer{}},
-		{gpu.CUDACheckpointed, AimBack, ``, false, gpu.CUDACheckpointed, answer{}},
-		{gpu.CUDALocked, AimBack, `{"Do":"unlock"}`, true, gpu.CUDALocked, answer{Gone: true}},
-		{gpu.CUDARunning, AimOut, `{"Do":"unlock"}`, false, gpu.CUDARunning, answer{CUDA: &gpu.CUDAError{Call: "unlock", Code: gpu.CUDAIllegalState}}},
-		{gpu.CUDARunning, AimOut, `{"Do":"dance"}`, false, gpu.CUDARunning, answer{Text: `asked to "dance"`}},
+		{gpu.CUDARunning, AimOut, `{"Do":"lock"}`, nil, gpu.CUDARunning, answer{}},
+		{gpu.CUDARunning, AimOut, `{"Do":"lock"}{"Do":"checkpoint"}`, nil, gpu.CUDACheckpointed, answer{}},
+		{gpu.CUDARunning, AimOut, `{"Do":"lock"}{"Do":"checkpoint"}{"Do":"restore"}`, nil, gpu.CUDARunning, answer{}},
+		{gpu.CUDALocked, AimOut, `{"Do":"state"}`, nil, gpu.CUDALocked, answer{State: gpu.CUDALocked}},
+		{gpu.CUDALocked, AimBack, `{"Do":"state"}`, nil, gpu.CUDARunning, answer{State: gpu.CUDALocked}},
+		{gpu.CUDACheckpointed, AimBack, `{"Do":"restore"}`, nil, gpu.CUDARunning, answer{}},
+		{gpu.CUDACheckpointed, AimBack, ``, nil, gpu.CUDACheckpointed, answer{}},
+		{gpu.CUDALocked, AimBack, `{"Do":"unlock"}`, ErrGone, gpu.CUDALocked, answer{Gone: true}},
+		{gpu.CUDALocked, AimBack, `{"Do":"unlock"}`, ErrGained, gpu.CUDALocked, answer{Gained: true}},
+		{gpu.CUDALocked, AimBack, `{"Do":"unlock"}`, errors.New("no more files"), gpu.CUDALocked, answer{Text: "no more files"}},
+		{gpu.CUDARunning, AimOut, `{"Do":"unlock"}`, nil, gpu.CUDARunning, answer{CUDA: &gpu.CUDAError{Call: "unlock", Code: gpu.CUDAIllegalState}}},
+		{gpu.CUDARunning, AimOut, `{"Do":"dance"}`, nil, gpu.CUDARunning, answer{Text: `asked to "dance"`}},
 	} {
 		f := &fake{state: c.state}
-		s := &server{calls: byPID{f}, pid: 1, settle: c.aim == AimBack, gone: func() bool { return c.gone }}
+		s := &server{calls: byPID{f}, pid: 1, settle: c.aim == AimBack, look: func() error { return c.look }}
 		var out bytes.Buffer
-		if err := s.serve(json.NewDecoder(strings.NewReader(c.requests)), json.NewEncoder(&out)); err != nil && !c.gone {
+		if err := s.serve(json.NewDecoder(strings.NewReader(c.requests)), json.NewEncoder(&out)); err != nil && c.look == nil {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if f.state != c.want {

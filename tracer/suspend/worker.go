@@ -17,7 +17,7 @@ import (
 	"ipytracer/tracer/process"
 )
 
-// WorkerCommand is the hidden command of the program by which a [Worker] starts: WorkerCommand PID START out|back, which calls [Serve].
+// WorkerCommand is the hidden command of the program by which a [Worker] starts: WorkerCommand PID START out|back UID, which calls [Serve].
 const WorkerCommand = "gpu-move-worker"
 
 // Aim is what a worker is for: what it does by itself once nobody asks it any more.
@@ -64,11 +64,12 @@ const (
 
 // answer is the worker's to each, and the first one without being asked.
 type answer struct {
-	State gpu.CUDAState           `json:",omitempty"`
-	CUDA  *gpu.CUDAError          `json:",omitempty"`
-	None  *gpu.NoCheckpointsError `json:",omitempty"`
-	Gone  bool                    `json:",omitempty"`
-	Text  string                  `json:",omitempty"`
+	State  gpu.CUDAState           `json:",omitempty"`
+	CUDA   *gpu.CUDAError          `json:",omitempty"`
+	None   *gpu.NoCheckpointsError `json:",omitempty"`
+	Gone   bool                    `json:",omitempty"`
+	Gained bool                    `json:",omitempty"`
+	Text   string                  `json:",omitempty"`
 }
 
 func (a answer) err() error {
@@ -79,17 +80,19 @@ func (a answer) err() error {
 		return a.None
 	case a.Gone:
 		return ErrGone
+	case a.Gained:
+		return ErrGained
 	case a.Text != "":
 		return errors.New(a.Text)
 	}
 	return nil
 }
 
-// StartWorker starts a worker for a process. It fails with a [*gpu.NoCheckpointsError] where the driver cannot do it. Once left is closed nobody
+// StartWorker starts a worker for a process, which does nothing to it once it has more rights than an ordinary process of user uid. It fails with a [*gpu.NoCheckpointsError] where the driver cannot do it. Once left is closed nobody
 // waits for the call that is under way, which fails with [ErrLeft].
-func StartWorker(id process.Identity, aim Aim, left <-chan struct{}, limits Limits) (*Worker, error) {
+func StartWorker(id process.Identity, uid uint32, aim Aim, left <-chan struct{}, limits Limits) (*Worker, error) {
 	w := &Worker{left: left, limits: limits, answers: make(chan answer)}
-	w.cmd = exec.Command("/proc/self/exe", WorkerCommand, strconv.Itoa(id.PID), strconv.FormatUint(id.StartTicks, 10), string(aim))
+	w.cmd = exec.Command("/proc/self/exe", WorkerCommand, strconv.Itoa(id.PID), strconv.FormatUint(id.StartTicks, 10), string(aim), strconv.FormatUint(uint64(uid), 10))
 	// A worker that sees no device could bring nothing back.
 	w.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CUDA_VISIBLE_DEVICES=") })
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

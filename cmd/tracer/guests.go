@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// How many connections a [viewer] has at once. Anybody on the machine can connect to it, but only who has the secret can name it.
+const (
+	mostStrangers = 256 // connections in which the secret has not been named; one more, and the oldest is closed
+	mostKnown     = 64  // those in which it has
+)
+
+// guests are the connections of a server of pages. What strangers hold open is bounded, and never keeps out who comes after them. Safe for
+// concurrent use.
+type guests struct {
+	mu               sync.Mutex
+	strangers, known []net.Conn // the oldest first
+}
+
+// guestKey is the key of a request's connection in its context.
+type guestKey struct{}
+
+// begin puts a connection into the context of its requests (http.Server.ConnContext).
+func (g *guests) begin(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, guestKey{}, c)
+}
+
+// follow takes in what becomes of a connection (http.Server.ConnState).
+func (g *guests) follow(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		g.enter(&g.strangers, c, mostStrangers)
+	case http.StateClosed, http.StateHijacked:
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		leave(&g.strangers, c)
+		leave(&g.known, c)
+	}
+}
+
+// know takes in that the secret was named in the connection of a request.
+func (g *guests) know(q *http.Request) {
+	c, ok := q.Context().Value(guestKey{}).(net.Conn)
+	if !ok {
+		return // a test's
+	}
+	g.mu.Lock()
+	was := leave(&g.strangers, c)
+	g.mu.Unlock()
+	if was { // it is not known already, and was not closed meanwhile
+		g.enter(&g.known, c, mostKnown)
+	}
+}
+
+// enter adds a connection, and closes the oldest where there are too many.
+func (g *guests) enter(to *[]net.Conn, c net.Conn, most int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	*to = append(*to, c)
+	if len(*to) > most {
+		_ = (*to)[0].Close() // waits for nothing: this side has not asked for the connection to linger
+		*to = slices.Delete(*to, 0, 1)
+	}
+}
+
+// leave takes a connection out, and reports whether it was there.
+func leave(from *[]net.Conn, c net.Conn) bool {
+	at := slices.Index(*from, c)
+	if at < 0 {
+		return false
+	}
+	*from = slices.Delete(*from, at, at+1)
+	return true
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/attacktest"
+)
+
+// end is a connection that says whether it was closed.
+type end struct {
+	net.Conn
+	closed bool
+}
+
+func (e *end) Close() error {
+	e.closed = true
+	return nil
+}
+
+// TestGuests: of strangers the oldest goes, and never one that has named the secret; of those the oldest goes, too.
+func TestGuests(t *testing.T) {
+	var g guests
+	owner := &end{}
+	asks := (&http.Request{}).WithContext(g.begin(t.Context(), owner))
+	g.follow(owner, http.StateNew)
+	g.know(asks)
+	g.know(asks) // once more in the same connection
+	var strangers []*end
+	for range mostStrangers + 10 {
+		strangers = append(strangers, &end{})
+		g.follow(strangers[len(strangers)-1], http.StateNew)
+	}
+	for i, s := range strangers {
+		if s.closed != (i < 10) {
+			t.Errorf("stranger %d: closed %v", i, s.closed)
+		}
+	}
+	if owner.closed || len(g.strangers) != mostStrangers || len(g.known) != 1 {
+		t.Errorf("owner closed: %v; %d strangers, %d known", owner.closed, len(g.strangers), len(g.known))
+	}
+	g.follow(strangers[0], http.StateClosed) // it was closed here
+	g.know((&http.Request{}).WithContext(g.begin(t.Context(), strangers[1])))
+	if len(g.strangers) != mostStrangers || len(g.known) != 1 {
+		t.Errorf("one that was closed counts: %d strangers, %d known", len(g.strangers), len(g.known))
+	}
+	for range mostKnown {
+		c := &end{}
+		g.follow(c, http.StateNew)
+		g.know((&http.Request{}).WithContext(g.begin(t.Context(), c)))
+	}
+	if !owner.closed || len(g.known) != mostKnown {
+		t.Errorf("owner closed: %v; %d known", owner.closed, len(g.known))
+	}
+	g.follow(strangers[len(strangers)-1], http.StateClosed)
+	if len(g.strangers) >= mostStrangers {
+		t.Errorf("%d strangers, and one has left", len(g.strangers))
+	}
+}
+
+// startView starts `tracer view` with so many descriptors at most, and returns the address that it prints.
+func startView(t *testing.T, descriptors int) (pid int, address string) {
+	t.Helper()
+	path, _ := recorded(t, 100)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	cmd := exec.CommandContext(ctx, "sh", "-c", "ulimit -n "+strconv.Itoa(descriptors)+"; exec \"$0\" view \"$1\"", buildTracer(t), path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
+	line := make([]byte, 200)
+	n, err := out.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid, strings.TrimSpace(string(line[:n]))
+}
+
+// TestViewBesideStrangers: whoever has the secret sees the page at once, however many connections others hold open: such that say nothing,
+// that begin a request, and that ask for what they may not have and never read.
+func TestViewBesideStrangers(t *testing.T) {
+	const descriptors = 512
+	pid, address := startView(t, descriptors)
+	to, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := []string{"", "GET / HT", "GET /guess/ HTTP/1.1\r\nHost: " + to.Host + "\r\n\r\n"}
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	var slowest time.Duration
+	for i := range attacktest.Attempts(1000) {
+		c, err := net.Dial("tcp", to.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, says[i%len(says)])
+		if i%100 != 99 {
+			continue
+		}
+		began := time.Now()
+		answer, err := client.Get(address)
+		if err != nil {
+			t.Fatalf("beside %d strangers: %v", i+1, err)
+		}
+		page, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != 200 || !strings.Contains(string(page), `id="data"`) {
+			t.Fatalf("beside %d strangers: %d, %d bytes: %v", i+1, answer.StatusCode, len(page), err)
+		}
+		slowest = max(slowest, time.Since(began))
+	}
+	held, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(held) > mostStrangers+mostKnown+32 {
+		t.Errorf("it has %d descriptors", len(held))
+	}
+	t.Logf("the page came after %v at most; %d descriptors", slowest, len(held))
+	if err := unix.Kill(pid, unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}
