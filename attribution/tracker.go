@@ -289,7 +289,7 @@ func (t *Tracker) source(e *event.CellSource) {
 }
 
 // Flush settles the last boundary. A live caller calls it when no more is to be read for now. A reading of it that comes only after that counts
-// with the next boundary of its tree.
+// with the next boundary of its tree, which makes peaks of other processes too low: a live session reads until none is to come (ledger.Poll).
 func (t *Tracker) Flush() {
 	if t.pending == nil {
 		return

@@ -219,10 +219,15 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 			unread(r, why->kind);
 		}
 	}
+	bool shared = r->shared;
+	if (shared)
+		fetch_add(&shared_begun, 1); /* before it can be read */
 	send_record(b, ticket);
 	linger();
-	if (r->shared)
+	if (shared) {
 		REPEAT_SLOTS(other_process, &o);
+		fetch_add(&shared_told, 1);
+	}
 	return b->number;
 }
 

@@ -140,6 +140,8 @@ __u64 next_cell = 1;
 __u64 next_era = ERAS;
 __u32 found_threads; /* entries of found */
 __u32 next_batch = 1;
+__u64 shared_begun; /* boundaries of trees of more than one process */
+__u64 shared_told;  /* of those, the ones that are through: all their readings are in the ring, or lost */
 __u64 acknowledged; /* tickets up to this one are in safe hands; written by user space */
 __u64 losses[LOSSES];
 

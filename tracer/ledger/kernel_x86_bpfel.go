@@ -974,6 +974,8 @@ const (
 	kernelVarRssOffset           = "rss_offset"
 	kernelVarScans               = "scans"
 	kernelVarScansSeen           = "scans_seen"
+	kernelVarSharedBegun         = "shared_begun"
+	kernelVarSharedTold          = "shared_told"
 	kernelVarSmallArrays         = "small_arrays"
 	kernelVarSpaceFilter         = "space_filter"
 	kernelVarUsedSlots           = "used_slots"
@@ -1183,6 +1185,8 @@ type kernelVariableSpecs struct {
 	RssOffset           *ebpf.VariableSpec `ebpf:"rss_offset"`
 	Scans               *ebpf.VariableSpec `ebpf:"scans"`
 	ScansSeen           *ebpf.VariableSpec `ebpf:"scans_seen"`
+	SharedBegun         *ebpf.VariableSpec `ebpf:"shared_begun"`
+	SharedTold          *ebpf.VariableSpec `ebpf:"shared_told"`
 	SmallArrays         *ebpf.VariableSpec `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.VariableSpec `ebpf:"space_filter"`
 	UsedSlots           *ebpf.VariableSpec `ebpf:"used_slots"`
@@ -1365,6 +1369,8 @@ type kernelVariables struct {
 	RssOffset           *ebpf.Variable `ebpf:"rss_offset"`
 	Scans               *ebpf.Variable `ebpf:"scans"`
 	ScansSeen           *ebpf.Variable `ebpf:"scans_seen"`
+	SharedBegun         *ebpf.Variable `ebpf:"shared_begun"`
+	SharedTold          *ebpf.Variable `ebpf:"shared_told"`
 	SmallArrays         *ebpf.Variable `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.Variable `ebpf:"space_filter"`
 	UsedSlots           *ebpf.Variable `ebpf:"used_slots"`

@@ -128,6 +128,11 @@ func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
 		return err
 	}
 	l.copies.look(time.Now())
+	return l.finishBoundaries(sink)
+}
+
+// readAll hands on what has been drawn by now.
+func (l *Ledger) readAll(sink Sink) error {
 	var next uint64
 	if err := l.objects.NextTicket.Get(&next); err != nil {
 		return fmt.Errorf("read the next ticket: %w", err)
