@@ -30,15 +30,10 @@ func setuidPython(t *testing.T) (interpreter, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := os.ReadFile(real)
-	if err != nil {
-		t.Fatal(err)
-	}
 	interpreter, program = filepath.Join(folder, filepath.Base(real)), filepath.Join(folder, "program.py")
-	for _, err := range []error{os.WriteFile(interpreter, code, 0o755), unix.Chmod(interpreter, 0o4755), os.WriteFile(program, []byte(secretCell), 0o600)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	attacktest.Copy(t, real, interpreter, 0o4755)
+	if err := os.WriteFile(program, []byte(secretCell), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return interpreter, program
 }

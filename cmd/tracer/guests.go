@@ -31,12 +31,12 @@ func (g *guests) begin(ctx context.Context, c net.Conn) context.Context {
 
 // follow takes in what becomes of a connection (http.Server.ConnState).
 func (g *guests) follow(c net.Conn, state http.ConnState) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	switch state {
 	case http.StateNew:
-		g.enter(&g.strangers, c, mostStrangers)
+		enter(&g.strangers, c, mostStrangers)
 	case http.StateClosed, http.StateHijacked:
-		g.mu.Lock()
-		defer g.mu.Unlock()
 		leave(&g.strangers, c)
 		leave(&g.known, c)
 	}
@@ -49,17 +49,14 @@ func (g *guests) know(q *http.Request) {
 		return // a test's
 	}
 	g.mu.Lock()
-	was := leave(&g.strangers, c)
-	g.mu.Unlock()
-	if was { // it is not known already, and was not closed meanwhile
-		g.enter(&g.known, c, mostKnown)
+	defer g.mu.Unlock()
+	if leave(&g.strangers, c) { // it is not known already, and was not closed meanwhile
+		enter(&g.known, c, mostKnown)
 	}
 }
 
 // enter adds a connection, and closes the oldest where there are too many.
-func (g *guests) enter(to *[]net.Conn, c net.Conn, most int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func enter(to *[]net.Conn, c net.Conn, most int) {
 	*to = append(*to, c)
 	if len(*to) > most {
 		_ = (*to)[0].Close() // waits for nothing: this side has not asked for the connection to linger

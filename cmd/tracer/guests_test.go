@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -69,33 +66,12 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// startView starts `tracer view` with so many descriptors at most, and returns the address that it prints.
-func startView(t *testing.T, descriptors int) (pid int, address string) {
-	t.Helper()
-	path, _ := recorded(t, 100)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	cmd := exec.CommandContext(ctx, "sh", "-c", "ulimit -n "+strconv.Itoa(descriptors)+"; exec \"$0\" view \"$1\"", buildTracer(t), path)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
-	line := make([]byte, 200)
-	n, err := out.Read(line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cmd.Process.Pid, strings.TrimSpace(string(line[:n]))
-}
-
 // TestViewBesideStrangers: whoever has the secret sees the page at once, however many connections others hold open: such that say nothing,
 // that begin a request, and that ask for what they may not have and never read.
 func TestViewBesideStrangers(t *testing.T) {
-	const descriptors = 512
-	pid, address := startView(t, descriptors)
+	path, _ := recorded(t, 100)
+	cmd, address, _ := startView(t, "sh", "-c", `ulimit -n 512; exec "$0" view "$1"`, buildTracer(t), path)
+	pid := cmd.Process.Pid
 	to, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -114,14 +90,8 @@ func TestViewBesideStrangers(t *testing.T) {
 			continue
 		}
 		began := time.Now()
-		answer, err := client.Get(address)
-		if err != nil {
+		if err := seesPage(client, address); err != nil {
 			t.Fatalf("beside %d strangers: %v", i+1, err)
-		}
-		page, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if err != nil || answer.StatusCode != 200 || !strings.Contains(string(page), `id="data"`) {
-			t.Fatalf("beside %d strangers: %d, %d bytes: %v", i+1, answer.StatusCode, len(page), err)
 		}
 		slowest = max(slowest, time.Since(began))
 	}

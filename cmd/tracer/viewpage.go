@@ -139,18 +139,17 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	case subtle.ConstantTimeCompare([]byte(token), []byte(v.token)) != 1:
 		http.NotFound(w, q)
 	case what == "":
-		v.guests.know(q)
 		v.answer(w, q, true)
 	case what == "data":
-		v.guests.know(q)
 		v.answer(w, q, false)
 	default:
 		http.NotFound(w, q)
 	}
 }
 
-// answer gives the page or its data, as new as the recording; nothing where the page has that already.
+// answer gives who has named the secret the page or its data, as new as the recording; nothing where the page has that already.
 func (v *viewer) answer(w http.ResponseWriter, q *http.Request, page bool) {
+	v.guests.know(q)
 	data, version, err := v.newest()
 	if err != nil {
 		http.Error(w, "the recording cannot be read now", http.StatusServiceUnavailable)

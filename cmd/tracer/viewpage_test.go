@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -127,15 +130,12 @@ func TestViewKeepsWhatItHas(t *testing.T) {
 	}
 }
 
-// TestViewServes: the program itself, with the rights it has left: it prints the address, answers there, and ends well on Ctrl-C.
-func TestViewServes(t *testing.T) {
-	program := buildTracer(t)
-	path, _ := recorded(t, 100)
+// startView starts a command that becomes `tracer view`, and returns the address that it prints, and what it says besides.
+func startView(t *testing.T, command ...string) (cmd *exec.Cmd, address string, said *bytes.Buffer) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "view", path)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	cmd, said = exec.CommandContext(ctx, command[0], command[1:]...), &bytes.Buffer{}
+	cmd.Stderr = said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -143,31 +143,47 @@ func TestViewServes(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
 	line := make([]byte, 200)
 	n, err := out.Read(line)
 	if err != nil {
-		t.Fatalf("%v: %s", err, &said)
+		t.Fatalf("%v: %s", err, said)
 	}
-	address := strings.TrimSpace(string(line[:n]))
+	address = strings.TrimSpace(string(line[:n]))
 	if !strings.HasPrefix(address, "http://127.0.0.1:") {
 		t.Fatalf("it printed %q", address)
 	}
+	return cmd, address, said
+}
+
+// seesPage asks for the page, and fails where the answer is anything else.
+func seesPage(client *http.Client, address string) error {
+	answer, err := client.Get(address)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	page, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != 200 || !bytes.Contains(page, []byte(`id="data"`)) {
+		return fmt.Errorf("%d, %d bytes: %w", answer.StatusCode, len(page), cmp.Or(err, errors.New("not the page")))
+	}
+	return nil
+}
+
+// TestViewServes: the program itself, with the rights it has left: it prints the address, answers there, and ends well on Ctrl-C.
+func TestViewServes(t *testing.T) {
+	path, _ := recorded(t, 100)
+	cmd, address, said := startView(t, buildTracer(t), "view", path)
 	for range 3 {
-		answer, err := http.Get(address)
-		if err != nil {
+		if err := seesPage(http.DefaultClient, address); err != nil {
 			t.Fatal(err)
-		}
-		page, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if err != nil || answer.StatusCode != 200 || !bytes.Contains(page, []byte(`id="data"`)) {
-			t.Fatalf("%d, %d bytes: %v", answer.StatusCode, len(page), err)
 		}
 	}
 	if err := cmd.Process.Signal(unix.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("it ended with %v: %s", err, &said)
+		t.Errorf("it ended with %v: %s", err, said)
 	}
 }
 

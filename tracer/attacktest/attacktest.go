@@ -4,6 +4,7 @@ package attacktest
 import (
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 
@@ -39,6 +40,25 @@ func Folder(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return folder
+}
+
+// Copy copies a program, found as a shell finds it, to a file with a mode's bits, set-user-ID and set-group-ID included.
+func Copy(t testing.TB, program, to string, mode uint32) {
+	t.Helper()
+	from, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, code, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Chmod(to, mode); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // MakeCapable gives a program's file a capability, which whoever executes it has: struct vfs_cap_data, linux/capability.h, permitted and

@@ -16,7 +16,7 @@ import (
 // executed is a program that is executed, by whom, and what it is then.
 type executed struct {
 	name string
-	mode os.FileMode
+	mode uint32
 	caps bool // the file has one of its own
 	as   uint32
 }
@@ -24,7 +24,7 @@ type executed struct {
 const nobody = 65534
 
 // programs are what is executed to gain something: by root, with a capability of its own, as a set-user-ID program of root's.
-var programs = []executed{{"root", 0o755, false, 0}, {"capable", 0o755, true, nobody}, {"setuid", 0o755 | os.ModeSetuid, false, nobody}}
+var programs = []executed{{"root", 0o755, false, 0}, {"capable", 0o755, true, nobody}, {"setuid", 0o4755, false, nobody}}
 
 // status returns a line of /proc/self/status, of this program or, as it says it, of a program that is executed.
 func status(t *testing.T, text []byte, name string) string {
@@ -42,22 +42,9 @@ func status(t *testing.T, text []byte, name string) string {
 func makePrograms(t *testing.T) (dir string) {
 	t.Helper()
 	dir = attacktest.Folder(t)
-	cat, err := exec.LookPath("cat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := os.ReadFile(cat)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, p := range programs {
 		path := filepath.Join(dir, p.name)
-		if err := os.WriteFile(path, code, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, p.mode); err != nil {
-			t.Fatal(err)
-		}
+		attacktest.Copy(t, "cat", path, p.mode)
 		if !p.caps {
 			continue
 		}

@@ -3,6 +3,8 @@ package ledger
 import (
 	"fmt"
 	"time"
+
+	"github.com/cilium/ebpf"
 )
 
 // A boundary of a tree of several processes is read as soon as it is sent, and its readings are sent after it: the CPU that draws it may be held up in
@@ -11,30 +13,31 @@ import (
 // mostTelling bounds how long what was handed on waits for its readings: longer than a scheduler keeps a CPU from a task on a loaded machine.
 const mostTelling = 250 * time.Millisecond
 
-// finishBoundaries hands on everything there is, and returns when all boundaries that were handed on have their readings, or after [mostTelling].
-func (l *Ledger) finishBoundaries(sink Sink) error {
-	for until := time.Now().Add(mostTelling); ; {
-		begun, told, err := l.tellings()
-		if err != nil {
+// tellings are the kernel half's counts of boundaries of trees of several processes: of those that have begun to be sent, and of those that are through.
+type tellings struct{ begun, told *ebpf.Variable }
+
+// finish calls read, which hands on what there is, until all boundaries that were handed on have their readings, or for [mostTelling].
+func (t tellings) finish(read func() error) error {
+	begun, told, err := t.counts()
+	for until := time.Now().Add(mostTelling); err == nil; {
+		if err := read(); err != nil {
 			return err
 		}
-		if err := l.readAll(sink); err != nil {
-			return err
-		}
-		now, _, err := l.tellings()
-		if err != nil || begun == told && begun == now || time.Now().After(until) {
-			return err
+		before, wereThrough := begun, begun == told
+		if begun, told, err = t.counts(); wereThrough && begun == before || time.Now().After(until) {
+			break
 		}
 		if begun != told {
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
+	return err
 }
 
-// tellings returns how many boundaries of trees of several processes have begun to be sent, and how many of them are through.
-func (l *Ledger) tellings() (begun, told uint64, err error) {
-	if err = l.objects.SharedBegun.Get(&begun); err == nil {
-		err = l.objects.SharedTold.Get(&told)
+// counts reads told after begun: a boundary that begins in between is not taken for one that is through.
+func (t tellings) counts() (begun, told uint64, err error) {
+	if err = t.begun.Get(&begun); err == nil {
+		err = t.told.Get(&told)
 	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("read how many boundaries are through: %w", err)

@@ -128,21 +128,18 @@ func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
 		return err
 	}
 	l.copies.look(time.Now())
-	return l.finishBoundaries(sink)
-}
-
-// readAll hands on what has been drawn by now.
-func (l *Ledger) readAll(sink Sink) error {
-	var next uint64
-	if err := l.objects.NextTicket.Get(&next); err != nil {
-		return fmt.Errorf("read the next ticket: %w", err)
-	}
-	// What has a ticket by now is in the ring, unless the ring was full. The store is asked only after the ring was
-	// read once more: else boundaries would overtake the changes and the source in front of them.
-	if err := l.readBoundaries(time.Unix(1, 0), sink); err != nil {
-		return err
-	}
-	return l.recover(next, false, sink)
+	return tellings{l.objects.SharedBegun, l.objects.SharedTold}.finish(func() error {
+		var next uint64
+		if err := l.objects.NextTicket.Get(&next); err != nil {
+			return fmt.Errorf("read the next ticket: %w", err)
+		}
+		// What has a ticket by now is in the ring, unless the ring was full. The store is asked only after the ring was
+		// read once more: else boundaries would overtake the changes and the source in front of them.
+		if err := l.readBoundaries(time.Unix(1, 0), sink); err != nil {
+			return err
+		}
+		return l.recover(next, false, sink)
+	})
 }
 
 // readBoundaries waits for the boundary ring until the deadline, and reads what it holds.

@@ -21,15 +21,8 @@ var asUser = &syscall.Credential{Uid: nobody, Gid: nobody}
 func sleepAs(t *testing.T, name string, mode uint32, group int, capable bool) string {
 	t.Helper()
 	path := filepath.Join(attacktest.Folder(t), name)
-	sleep, err := exec.LookPath("sleep")
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := os.ReadFile(sleep)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, err := range []error{os.WriteFile(path, code, 0o755), os.Chown(path, 0, group), unix.Chmod(path, mode)} {
+	attacktest.Copy(t, "sleep", path, 0o755)
+	for _, err := range []error{os.Chown(path, 0, group), unix.Chmod(path, mode)} { // a new group takes bits of the mode away
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ipytracer/tracer/attacktest"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/process"
@@ -61,18 +59,8 @@ func becoming(t *testing.T, program string) (h *process.Handle, become func()) {
 // sleepWith copies sleep(1) to a file with a mode's bits.
 func sleepWith(t *testing.T, mode uint32) string {
 	t.Helper()
-	sleep, err := exec.LookPath("sleep")
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := os.ReadFile(sleep)
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(attacktest.Folder(t), "sleep")
-	if err := errors.Join(os.WriteFile(path, code, 0o755), unix.Chmod(path, mode)); err != nil {
-		t.Fatal(err)
-	}
+	attacktest.Copy(t, "sleep", path, mode)
 	return path
 }
 

@@ -106,8 +106,10 @@ func (s *server) do(r request) answer {
 	default:
 		err = fmt.Errorf("asked to %q", r.Do)
 	}
-	if changed := s.look(); err != nil && changed != nil {
-		return said(changed)
+	if err != nil {
+		if changed := s.look(); changed != nil {
+			return said(changed)
+		}
 	}
 	a := said(err)
 	a.State = state

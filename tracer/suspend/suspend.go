@@ -55,8 +55,8 @@ func (e *StateError) Error() string { return "the driver says " + e.State.String
 var (
 	// ErrGone says that the process has ended.
 	ErrGone = errors.New("the process has ended")
-	// ErrGained says that the process has rights that the user has not for whom it would be moved: it has executed a set-user-ID program,
-	// or one with capabilities, or became another user.
+	// ErrGained says that the process has more rights than the user for whom it would be moved: it has executed a set-user-ID program, or one
+	// with capabilities, or became another user.
 	ErrGained = errors.New("the process has more rights than the user who may move it")
 	// ErrNoAnswer says that the driver has not answered for so long that nobody waits any more.
 	ErrNoAnswer = errors.New("the driver does not answer")

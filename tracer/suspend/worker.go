@@ -88,8 +88,9 @@ func (a answer) err() error {
 	return nil
 }
 
-// StartWorker starts a worker for a process, which does nothing to it once it has more rights than an ordinary process of user uid. It fails with a [*gpu.NoCheckpointsError] where the driver cannot do it. Once left is closed nobody
-// waits for the call that is under way, which fails with [ErrLeft].
+// StartWorker starts a worker for a process, which does nothing to it once it has more rights than an ordinary process of user uid. It fails
+// with a [*gpu.NoCheckpointsError] where the driver cannot do it. Once left is closed nobody waits for the call that is under way, which fails
+// with [ErrLeft].
 func StartWorker(id process.Identity, uid uint32, aim Aim, left <-chan struct{}, limits Limits) (*Worker, error) {
 	w := &Worker{left: left, limits: limits, answers: make(chan answer)}
 	w.cmd = exec.Command("/proc/self/exe", WorkerCommand, strconv.Itoa(id.PID), strconv.FormatUint(id.StartTicks, 10), string(aim), strconv.FormatUint(uint64(uid), 10))
