@@ -80,7 +80,8 @@ func TestNobodyReadsStandardError(t *testing.T) {
 		t.Errorf("%d of %d cells, lost %+v, complete %v: %v", n, cells, r.Certificate.Lost, r.Certificate.Complete, r.Certificate.Problems)
 	}
 	said, err := io.ReadAll(unread)
-	if err != nil || len(said) < 48<<10 || !bytes.Contains(said, []byte("attached to")) {
+	// Linux puts the last piece of a write into a page of the pipe only if the whole piece fits: of 64 KiB at least half is full (fs/pipe.c).
+	if err != nil || len(said) < 32<<10 || !bytes.Contains(said, []byte("attached to")) {
 		t.Errorf("%d bytes were said: %v", len(said), err)
 	}
 	if strings.Count(string(said), "\n") < 100 {
