@@ -93,6 +93,10 @@ test-skipped: ## the tests that `make test SKIPPED=FILE` has skipped, and no oth
 soak: build ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)
 	/usr/bin/python3 scripts/soak.py $(BIN) $(SOAK)
 
+.PHONY: soak-serve
+soak-serve: build ## run one server for SOAK=1h with ten notebooks beside a hostile user (needs root)
+	/usr/bin/python3 scripts/soak_serve.py $(BIN) $(SOAK)
+
 .PHONY: test-notebooks
 test-notebooks: deps ## what is told of every cell of testdata/notebooks, all of them (NOTEBOOKS=plots,text+images: these)
 	TRACER_REQUIRE_BPF=1 TRACER_NOTEBOOKS='$(NOTEBOOKS)' scripts/go.sh run $(GO) test -count=1 -timeout 20m -v -run TestNotebooks ./e2e

@@ -176,7 +176,9 @@ func (i *numpyInstrument) meetModule(m process.Mapping) {
 	}
 	file, err := i.openMapping(i.target.pid, m)
 	if err != nil {
-		i.problem("pid %d: %s could not be opened: %v", i.target.pid, clean(m.Path), err)
+		if !i.hasEnded(i.target) {
+			i.giveUp(fmt.Sprintf("%s could not be opened: %v", clean(m.Path), err))
+		}
 		return
 	}
 	module := &arrayModule{file: file}

@@ -25,7 +25,10 @@ func (u *untoldArrays) meet(h host, t *target, since event.Nanoseconds, m proces
 	u.files = append(u.files, m.File)
 	file, err := h.openMapping(t.pid, m)
 	if err != nil {
-		return // it has ended, or hides its own file
+		if !h.hasEnded(t) { // it hides its own file, or the file's server is silent
+			h.misses(t.pid, since, []event.Meter{event.NumPy}, unreadNumPy, t.pid, clean(m.Path), err)
+		}
+		return
 	}
 	defer file.File.Close()
 	if untold, err := numpy.Untold(file.File); err != nil || !untold {
@@ -33,6 +36,9 @@ func (u *untoldArrays) meet(h host, t *target, since event.Nanoseconds, m proces
 	}
 	h.misses(t.pid, since, []event.Meter{event.NumPy}, untoldBlocks, t.pid, clean(m.Path))
 }
+
+// unreadNumPy is what may be missing of a module that nobody can read.
+const unreadNumPy = "pid %d: %s could not be opened: %v: if it is a NumPy of 2.5 or newer, arrays that were resized, and blocks of C extensions (PyDataMem_NEW), are not seen"
 
 // untoldBlocks is what is missing then.
 const untoldBlocks = "pid %d: %s is a NumPy of 2.5 or newer, and the probes on PyTraceMalloc_Track serve: arrays that were resized, and blocks of C extensions (PyDataMem_NEW), are not seen unless tracemalloc runs"

@@ -100,12 +100,22 @@ func install(ctx context.Context, who *invoker.Invoker, interpreter, action stri
 	if err := who.Dress(cmd); err != nil {
 		return done, err
 	}
-	var out, said bytes.Buffer
+	var out, said firstSaid
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", bytes.NewReader(packed), &out, &said
 	failed := cmd.Run()
-	if json.Unmarshal(out.Bytes(), &done) == nil && (done.Error != "" || done.Folder != "") {
+	if json.Unmarshal(out.text, &done) == nil && (done.Error != "" || done.Folder != "") {
 		return done, nil
 	}
-	text := cmp.Or(strings.TrimSpace(said.String()), fmt.Sprint(failed))
+	text := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(said.text), "?")), fmt.Sprint(failed))
 	return done, fmt.Errorf("%s is no Python that works: %s", interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
+}
+
+// firstSaid keeps the beginning of what an interpreter says, which may be any program of its user's: up to 64 KiB.
+type firstSaid struct{ text []byte }
+
+// Write takes all and keeps what there is room for.
+func (f *firstSaid) Write(p []byte) (int, error) {
+	const most = 64 << 10
+	f.text = append(f.text, p[:min(len(p), most-len(f.text))]...)
+	return len(p), nil
 }

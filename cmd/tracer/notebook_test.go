@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -148,5 +150,24 @@ func TestNotebookRefuses(t *testing.T) {
 	}
 	if status, _, _ := typed(t, "notebook"); status != 2 {
 		t.Errorf("without saying what: %d", status)
+	}
+}
+
+// TestTalkativeInterpreter: of what an interpreter says, which is its user's program, little is kept.
+func TestTalkativeInterpreter(t *testing.T) {
+	const said, most = 256 << 20, 128 << 20
+	for _, to := range []string{"1", "2"} {
+		program := filepath.Join(t.TempDir(), "python")
+		if err := os.WriteFile(program, []byte(fmt.Sprintf("#!/bin/sh\necho this is no Python >&2\nhead -c %d /dev/zero >&%s\nexit 1\n", said, to)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(buildTracer(t), "notebook", "install", "--python", program)
+		words, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 || len(words) > 1<<10 || !strings.Contains(string(words), "is no Python that works") {
+			t.Errorf("%v: %d bytes: %.300q", err, len(words), words)
+		}
+		if kept := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; kept > most {
+			t.Errorf("the tracer took %d MiB", kept>>20)
+		}
 	}
 }

@@ -1,9 +1,12 @@
 """What is to hold of packaging/*.service under a real systemd: run as a service of boot.sh's. Each line that it prints was seen to hold; the first
 that does not ends it, with what systemd and the units have said."""
 
+import fcntl
 import glob
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -11,6 +14,50 @@ import time
 SERVE, SOCKET = "ipytracer-serve", "/run/ipytracer/serve.sock"
 PATIENCE = 180       # seconds that something may take; nothing is judged by it
 GROUP = "/sys/fs/cgroup/system.slice/%s.service/cgroup.procs" % SERVE
+ENDS = 20            # seconds that systemctl stop may take under attack; 62 is a session's time to be killed in, and 3 what it takes
+# What a third user does to the server: descriptors that take hours to close, with a request, behind one and alone; connections that say nothing, and that
+# never read. It says how many of each were made, and keeps them.
+ATTACK = r"""
+import array, os, resource, socket, struct, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, [resource.getrlimit(resource.RLIMIT_NOFILE)[1]] * 2)
+def connection():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.settimeout(5)
+    s.connect("%s")
+    return s
+listening = socket.socket()
+listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+listening.bind(("127.0.0.1", 0))
+listening.listen()
+def slow():
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+    s.connect(listening.getsockname())
+    end, _ = listening.accept()
+    s.setblocking(False)
+    try:
+        while True: s.send(bytes(1 << 16))
+    except BlockingIOError: pass
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 30000))
+    return s, end
+kept, made = [], {}
+def once(name, n):
+    c = connection()
+    kept.append(c)
+    if name == "silent": return
+    if name in ("behind", "unread"): c.send(b'{"ask": "stop"}')
+    if name == "unread": return
+    s, end = slow()
+    kept.append((s, end))
+    c.sendmsg([b"" if name == "alone" else b'{"ask": "stop"}'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [s.fileno()] * 200))])
+for n in range(200):
+    for name in "request", "behind", "alone", "silent", "unread":
+        try: once(name, n); how = name
+        except OSError as e: how = name + ": " + type(e).__name__
+        made[how] = made.get(how, 0) + 1
+print(made, flush=True)
+sys.stdin.read()
+""" % SOCKET
 # As a JupyterHub has it that gives each user a service of his own.
 HUB = """[Service]
 User=daemon
@@ -175,6 +222,44 @@ def killed(nobody):
     command("systemctl", "stop", SERVE)
 
 
+def loopback():
+    """This network namespace's own, which is down at first."""
+    with socket.socket() as s:
+        fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))   # SIOCSIFFLAGS: IFF_UP | IFF_RUNNING
+
+
+def attacked(nobody):
+    """A third user attacks the server, and the notebook's own user stops its session: others have their figures, and the server ends."""
+    loopback()
+    command("systemctl", "start", SERVE)
+    nobody.shows("%tracer start", "a session begins")
+    with subprocess.Popen(["/usr/bin/python3", "-c", ATTACK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user="games", group="nogroup",
+                          extra_groups=[], cwd="/") as attacker:
+        made = attacker.stdout.readline().strip()
+        holds("1,000 connections of a third user's: descriptors that take hours to close, silence, no reading", made)
+        print("  made: " + made, flush=True)
+        nobody.shows("x = bytearray(48 << 20); del x", "need 48.0")
+        nobody.run("%tracer stop")
+        nobody.shows("%tracer start", "a session begins")
+        nobody.shows("x = bytearray(64 << 20); del x", "need 64.0")
+        holds("beside them another user's notebook has its figures, ends its session and begins another")
+        main = shown(SERVE, "MainPID")
+        threads, files = len(os.listdir("/proc/%s/task" % main)), len(os.listdir("/proc/%s/fd" % main))
+        holds("the server has fewer than 100 threads and 1,100 descriptors", threads < 100 and files < 1100, (threads, files))
+        print("  %d threads, %d descriptors" % (threads, files), flush=True)
+        session, _ = session_of(nobody)
+        subprocess.run(["kill", "-STOP", str(session)], user="nobody", group="nogroup", extra_groups=[], check=True)
+        began = time.monotonic()
+        command("systemctl", "stop", SERVE)
+        took = time.monotonic() - began
+        print("  systemctl stop took %.1f s" % took, flush=True)
+        how = shown(SERVE, "Result"), shown(SERVE, "ExecMainStatus"), shown(SERVE, "ActiveState")
+        holds("systemctl stop ends it all the same, with a session that its user has stopped", how == ("success", "0", "inactive") and not of_service() and took < ENDS,
+              (how, of_service(), took))
+        attacker.stdin.close()
+    nobody.shows("pass", "the tracer has ended")
+
+
 def records(nobody):
     """packaging/ipytracer@.service, on the same kernel."""
     unit = "ipytracer@%d" % nobody.pid
@@ -202,6 +287,7 @@ def main():
     stops(nobody, hub)
     hub.end()
     killed(nobody)
+    attacked(nobody)
     records(nobody)
     nobody.end()
 

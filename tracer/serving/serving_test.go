@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/tracer/attacktest"
 	"ipytracer/tracer/packets"
 	"ipytracer/tracer/process"
 )
@@ -295,6 +296,38 @@ func TestManyConnections(t *testing.T) {
 	}
 	if a := r.ask(stop); !a.OK {
 		t.Errorf("after them: %+v", a)
+	}
+}
+
+// TestNobodyReads: connections that ask and never read what they are answered keep nobody else waiting, and are closed. So are those that never end.
+func TestNobodyReads(t *testing.T) {
+	r := serve(t, 4)
+	before, most := files(t), 0
+	var held []int
+	for n := range attacktest.Attempts(300) {
+		fd, err := connect(r.folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 1)
+		for range 1 + n%3 { // more than one request is none
+			_ = unix.Send(fd, []byte(stop), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+		}
+		held = append(held, fd)
+		if n%100 == 99 {
+			if a := r.ask(stop); a.OK || a.Error == "" {
+				t.Errorf("beside %d: %+v", n, a)
+			}
+			r.another()
+			most = max(most, threads(t))
+		}
+	}
+	if most > 100 {
+		t.Errorf("%d threads", most)
+	}
+	r.settles(before + len(held))
+	for _, fd := range held {
+		unix.Close(fd)
 	}
 }
 

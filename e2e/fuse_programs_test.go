@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ipytracer/model"
+)
+
+// TestSilentInterpreter attaches to a process of which the program itself is on a server that does not answer any more. The tracer says so and ends by itself;
+// and when it is told to, while it waits.
+func TestSilentInterpreter(t *testing.T) {
+	together(t)
+	for _, sig := range []syscall.Signal{0, syscall.SIGINT, syscall.SIGTERM} {
+		server := startFUSE(t, "/")
+		pid, _ := server.startShell("pass")
+		server.hang()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, binary, "attach", "--quiet", "--duration", "1s", fmt.Sprint(pid))
+		var said lockedBuffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if sig != 0 {
+			server.says("asked")
+			began = time.Now()
+			_ = cmd.Process.Signal(sig)
+		}
+		err := cmd.Wait()
+		t.Logf("signal %d: ended after %v: %v: %s", sig, time.Since(began), err, said.String())
+		if ctx.Err() != nil {
+			t.Errorf("signal %d: it does not end", sig)
+		}
+		if want := "the file system does not answer"; sig == 0 && !strings.Contains(said.String(), want) {
+			t.Errorf("%v: %s, want %q", err, said.String(), want)
+		}
+	}
+}
+
+const besideLibraries = `import os, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+sys.path.remove(sys.argv[1])
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell(history_length=0)
+shell.history_manager.enabled = False
+shell.user_ns["np"] = np
+shell.run_cell("before = np.ones(1 << 20)", store_history=True)
+maps = open("/proc/self/maps").read()
+assert sys.argv[1] + "/libc.so.6" in maps and sys.argv[1] + "/numpy/" in maps, maps
+for base, _, names in os.walk(sys.argv[1]):  # what it needs later is in the page cache
+    for name in names:
+        open(os.path.join(base, name), "rb").read()
+print(flush=True)
+sys.stdin.readline()
+shell.run_cell("x = bytearray(64 << 20); y = np.ones(1 << 20)", store_history=True)
+print("ran", flush=True)
+sys.stdin.read()`
+
+// TestSilentLibraries: a process of which the C library and NumPy are on a server that does not answer any more is traced: resident and mapped are right, NumPy's
+// figure is what the interpreter says, and marked, because a NumPy that nobody can read may be one that does not tell it of all arrays. The certificate
+// names the files, and the tracer ends when it is told to.
+func TestSilentLibraries(t *testing.T) {
+	together(t)
+	needModules(t, "numpy")
+	folder := t.TempDir()
+	copyLibraries(t, folder)
+	server := startFUSE(t, folder)
+	cmd := exec.Command("nsenter", "-t", fmt.Sprint(server.cmd.Process.Pid), "-m", "--", "env", "PYTHONDONTWRITEBYTECODE=1", "IPYTHONDIR="+t.TempDir(),
+		"LD_LIBRARY_PATH="+server.mount, python(), "-c", besideLibraries, server.mount)
+	cmd.Dir = "/"
+	in, out := startPiped(t, cmd)
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	server.hang()
+	tr := attach(t, cmd.Process.Pid)
+	if _, err := io.WriteString(in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	_ = tr.cmd.Process.Signal(syscall.SIGTERM)
+	r, _ := tr.wait(0)
+	t.Logf("ended after %v; problems %q", time.Since(began), r.Certificate.Problems)
+	cells := topCells(r, cmd.Process.Pid)
+	if len(cells) != 1 || cells[0].Status != model.OK {
+		t.Fatalf("cells: %+v", cells)
+	}
+	for _, meter := range []string{"cpu.resident", "cpu.mapped"} {
+		if f := cells[0].Meters[meter]; f.Need() < 72<<20 || f.Need() > 80<<20 || !f.Exact {
+			t.Errorf("%s: %+v", meter, f)
+		}
+	}
+	if f := cells[0].Meters["cpu.numpy"]; f.Need() != 8<<20 || f.Exact {
+		t.Errorf("numpy: %+v", f)
+	}
+	if said := strings.Join(r.Certificate.Problems, "\n"); !strings.Contains(said, "does not answer") {
+		t.Errorf("problems: %q", said)
+	}
+}
+
+// copyLibraries copies this machine's C library and NumPy.
+func copyLibraries(t *testing.T, folder string) {
+	t.Helper()
+	out, err := exec.Command(python(), "-c", `import numpy, os
+print(os.path.dirname(numpy.__file__))
+print(next(line.split()[-1] for line in open("/proc/self/maps") if line.rstrip().endswith("/libc.so.6")))`).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		if out, err := exec.Command("cp", "-rL", path, folder).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+}
+
+const asksServer = `import os, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+print(flush=True)
+sys.stdin.readline()
+s.connect(sys.argv[1])
+s.send(b'{"ask": "start"}')
+print(s.recv(4096).decode(), flush=True)
+sys.stdin.read()`
+
+// TestSilentInterpreterServed: a server with a session of such a process serves others, and ends when it is told to.
+func TestSilentInterpreterServed(t *testing.T) {
+	together(t)
+	s, server := startServer(t), startFUSE(t, "/")
+	_, in := server.start(filepath.Join(server.mount, "usr/bin/python3"), "-S", "-c", asksServer, s.socket())
+	server.hang()
+	if _, err := io.WriteString(in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	server.says("asked")
+	n := notebookOf(t, s)
+	n.run("%load_ext ipytracer")
+	n.starts()
+	n.runsUntil("x = bytearray(64 << 20); del x", "need 64.0")
+	began := time.Now()
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-s.ended:
+		t.Logf("ended after %v: %v", time.Since(began), err)
+		s.ended <- nil
+	case <-time.After(patience):
+		t.Fatal("the server does not end")
+	}
+	if left, err := os.ReadDir(s.folder); err != nil || len(left) > 0 {
+		t.Logf("left in its folder: %v %v", left, err)
+	}
+}
