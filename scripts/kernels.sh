@@ -11,6 +11,7 @@
 # CHECKS        what is run of it, of
 #               doctor     what the kernel has
 #               selftest   programs and cells of known truth; ONLY=spike,exec: these; SELFTESTS=20: as often
+#               clock      the same while the machine's clock jumps by a century, back and forth, twice a second
 #               beside     the same beside align, a program that only delays, so that threads meet (storms/)
 #               storms     processes and threads that begin and end at the same time (storms/); STORMS=100: the usual
 #                          number of rounds, in percent
@@ -105,6 +106,16 @@ INIT
 }
 
 run_selftest() { selftests selftest ""; }
+
+# run_clock: CLOCK_REALTIME jumps; the others do not.
+run_clock() {
+    cat <<'INIT'
+(while :; do date -s @1000000000; sleep 0.5; date -s @4000000000; sleep 0.5; done >/dev/null 2>&1) &
+jumps=$!
+INIT
+    selftests clock ""
+    echo 'kill $jumps; echo "== jumped $(date +%Y)"'
+}
 
 run_beside() { selftests beside "/storms -meeting $meeting -beside exe,python3,ipython3 --"; }
 

@@ -33,6 +33,17 @@ class Judge(unittest.TestCase):
             self.assertEqual(self.judge(log, "selftest", *wanted)[0], status, (log, wanted))
             self.assertIn(shown, self.judge(log, "selftest", *wanted)[1])
 
+    def test_clock(self):
+        run = RUN.replace("== selftest", "== clock")
+        for log, status, shown in (
+            (run + "== jumped 2096\n" + END, 0, "| ok | 1 of 1 equal |"),
+            (run + "== jumped 2026\n" + END, 1, "it did not jump: 2026"),
+            (run + END, 1, "it did not jump"),
+            ("== jumped 2001\n" + END, 1, "clock: it did not end"),
+        ):
+            self.assertEqual(self.judge(log, "clock")[0], status, log)
+            self.assertIn(shown, self.judge(log, "clock")[1])
+
     def test_storms(self):
         for log, status, shown in (
             (STORM + "== storms 0\n" + END, 0, "3 processes, 0 ended twice, 0 of 5 boundaries missing, 8 of 8 figures equal"),
