@@ -97,12 +97,7 @@ type opener struct {
 
 func (o *opener) open() (*Cache, error) {
 	c := &Cache{}
-	file, data, err := o.read(o.name)
-	whole := false
-	if err == nil {
-		c.entries, whole = decode(data, o.program)
-		c.file, c.size = file, int64(len(data))
-	}
+	whole, err := o.readInto(c)
 	if o.alone && (!whole || c.size >= turn) {
 		if c.file != nil {
 			_ = c.file.Close()
@@ -126,6 +121,27 @@ func (o *opener) open() (*Cache, error) {
 		_ = old.Close()
 	}
 	return c, nil
+}
+
+// readInto reads the domain's file into a cache, and reports whether all of it is sound. Who appends to it just then may have written half an entry, as
+// damage looks, too: it is read again, as often as is tried to have the folder alone.
+func (o *opener) readInto(c *Cache) (whole bool, err error) {
+	for try := range lockTries {
+		if try > 0 {
+			_ = c.file.Close()
+			time.Sleep(lockWait)
+		}
+		file, data, err := o.read(o.name)
+		if err != nil {
+			c.file, c.entries, c.size = nil, nil, 0
+			return false, err
+		}
+		c.entries, whole = decode(data, o.program)
+		if c.file, c.size = file, int64(len(data)); whole {
+			break
+		}
+	}
+	return whole, nil
 }
 
 // read opens one of the files, unless it is not what this program has made, and reads it.
