@@ -2,12 +2,13 @@ package e2e
 
 import (
 	"fmt"
-	"ipytracer/tracer/attacktest"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/attacktest"
 )
 
 // locks is a cell that offers pairs one by one, keeps each locked, and its end of the line that comes over it, by receiving into memory that nobody
