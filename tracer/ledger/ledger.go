@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -38,10 +39,11 @@ type Options struct {
 	OldLoops     bool // go round as kernels before 5.17 make it necessary, for tests
 
 	// for tests
-	lingering uint32 // boundaries take so many readings of the clock longer
-	copies    uint32 // of the programs at tracepoints; 0: as many as the kernel makes necessary
-	alike     bool   // each copy does all the work
-	detached  uint32 // so many of the first copies are not attached, but the last one is
+	lingering uint32        // boundaries take so many readings of the clock longer
+	telling   time.Duration // instead of [usualTelling]
+	copies    uint32        // of the programs at tracepoints; 0: as many as the kernel makes necessary
+	alike     bool          // each copy does all the work
+	detached  uint32        // so many of the first copies are not attached, but the last one is
 }
 
 // Capabilities says what the loaded object can do on this kernel.
@@ -92,6 +94,7 @@ func Load(o Options) (*Ledger, error) {
 // loadFrom does so from sources that have been read.
 func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	l := &Ledger{}
+	l.rings.telling = cmp.Or(o.telling, usualTelling)
 	l.copied = l.copyRead
 	defer func() {
 		if err != nil {

@@ -45,6 +45,7 @@ func (l *Ledger) Losses() []event.Loss {
 	var counts [kernelLossLOSSES]uint64
 	_ = l.objects.Losses.Get(&counts) // a copy out of mapped memory: cannot fail for the right type
 	var out []event.Loss
+	counts[kernelLossLOSS_READING] += l.rings.untold.Load()
 	for reason, n := range counts {
 		if n > 0 {
 			out = append(out, event.Loss{Reason: lossName(kernelLoss(reason)), Count: n})

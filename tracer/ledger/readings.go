@@ -10,28 +10,31 @@ import (
 // A boundary of a tree of several processes is read as soon as it is sent, and its readings are sent after it: the CPU that draws it may be held up in
 // between. Whoever closes windows there with no readings gives the other processes the maxima of no segment: their peaks would be too low.
 
-// mostTelling bounds how long what was handed on waits for its readings: longer than a scheduler keeps a CPU from a task on a loaded machine.
-const mostTelling = 250 * time.Millisecond
+// usualTelling bounds how long what was handed on waits for its readings: longer than a scheduler keeps a CPU from a task on a loaded machine.
+const usualTelling = 250 * time.Millisecond
 
 // tellings are the kernel half's counts of boundaries of trees of several processes: of those that have begun to be sent, and of those that are through.
 type tellings struct{ begun, told *ebpf.Variable }
 
-// finish calls read, which hands on what there is, until all boundaries that were handed on have their readings, or for [mostTelling].
-func (t tellings) finish(read func() error) error {
+// finish calls read, which hands on what there is, until all boundaries that were handed on have their readings, or for most. It reports whether they have.
+func (t tellings) finish(most time.Duration, read func() error) (all bool, err error) {
 	begun, told, err := t.counts()
-	for until := time.Now().Add(mostTelling); err == nil; {
+	for until := time.Now().Add(most); err == nil; {
 		if err := read(); err != nil {
-			return err
+			return false, err
 		}
 		before, wereThrough := begun, begun == told
-		if begun, told, err = t.counts(); wereThrough && begun == before || time.Now().After(until) {
-			break
+		if begun, told, err = t.counts(); wereThrough && begun == before {
+			return true, err
+		}
+		if time.Now().After(until) {
+			return false, err
 		}
 		if begun != told {
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
-	return err
+	return false, err
 }
 
 // counts reads told after begun: a boundary that begins in between is not taken for one that is through.

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ipytracer/event"
 )
 
 // TestReadingsComeWithBoundaries: what a boundary says of the other processes of its tree is handed on with it, though the CPU that draws it is held up
@@ -19,6 +21,62 @@ func TestReadingsComeWithBoundaries(t *testing.T) {
 		return
 	}
 	l := load(t, Options{lingering: 20_000})
+	boundaries, readings := drawShared(t, l)
+	late := 0
+	for number, at := range readings {
+		if at != boundaries[number].poll {
+			late++
+		}
+	}
+	if len(readings) < 100 || late > 0 {
+		t.Errorf("%d boundaries, %d with readings, of which %d came later", len(boundaries), len(readings), late)
+	}
+	if n := lostReadings(l); n > 0 {
+		t.Errorf("%d are said to be missing", n)
+	}
+}
+
+// TestReadingsThatComeLate: where a boundary had to be handed on without them, the next one says so, and the certificate.
+func TestReadingsThatComeLate(t *testing.T) {
+	if os.Getenv("LEDGER_PARENT") != "" {
+		parent()
+		return
+	}
+	l := load(t, Options{lingering: 20_000, telling: 1})
+	boundaries, readings := drawShared(t, l)
+	late := 0
+	for number, at := range readings {
+		b, next := boundaries[number], boundaries[number+1]
+		if at == b.poll || next == (handedOn{}) {
+			continue
+		}
+		if late++; next.untold <= b.untold {
+			t.Errorf("boundary %d came without its readings, and the next one says nothing: %d, before %d", number, next.untold, b.untold)
+		}
+	}
+	if n := lostReadings(l); late == 0 || n < uint64(late) {
+		t.Errorf("%d of %d came later, %d are said to be missing", late, len(readings), n)
+	}
+}
+
+func lostReadings(l *Ledger) uint64 {
+	for _, loss := range l.Losses() {
+		if loss.Reason == event.LostReadings {
+			return loss.Count
+		}
+	}
+	return 0
+}
+
+// handedOn is in which poll a boundary came, and how many lacked their readings by then.
+type handedOn struct {
+	poll   int
+	untold uint64
+}
+
+// drawShared draws boundaries of a tree of two processes, and says by their numbers how they came, and in which poll their readings.
+func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readings map[uint64]int) {
+	t.Helper()
 	pid, _, in, answers := again(t, l, "LEDGER_PARENT")
 	fmt.Fprintln(in, "go")
 	if !answers.Scan() {
@@ -36,7 +94,7 @@ func TestReadingsComeWithBoundaries(t *testing.T) {
 		drawn <- nil
 	}()
 	var c collected
-	boundaries, readings := map[uint64]int{}, map[uint64]int{} // by number: the poll in which they came
+	boundaries, readings = map[uint64]handedOn{}, map[uint64]int{}
 	for polls, isOver := 1, false; !isOver; polls++ {
 		select {
 		case err := <-drawn:
@@ -50,22 +108,14 @@ func TestReadingsComeWithBoundaries(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, b := range c.boundaries {
-			boundaries[b.Number] = polls
+			boundaries[b.Number] = handedOn{polls, b.Refused[event.RefusedReadings]}
 		}
 		for _, r := range c.readings {
 			readings[r.Number] = polls
 		}
 		c = collected{}
 	}
-	late := 0
-	for number, at := range readings {
-		if at != boundaries[number] {
-			late++
-		}
-	}
-	if len(readings) < 100 || late > 0 {
-		t.Errorf("%d boundaries, %d with readings, of which %d came later", len(boundaries), len(readings), late)
-	}
+	return boundaries, readings
 }
 
 // parent starts a process that takes memory and gives it back.

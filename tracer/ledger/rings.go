@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -28,6 +29,8 @@ type rings struct {
 	recovered  uint64 // boundary records that came from the store
 	copies     uint64 // copies of stacks read
 	overtaken  overtaken
+	telling    time.Duration // how long what was handed on waits for its readings
+	untold     atomic.Uint64 // polls that handed on a boundary, maybe, without what it says of other processes
 	order      segmentOrder
 	devices    devices
 }
@@ -128,7 +131,7 @@ func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
 		return err
 	}
 	l.copies.look(time.Now())
-	return tellings{l.objects.SharedBegun, l.objects.SharedTold}.finish(func() error {
+	all, err := tellings{l.objects.SharedBegun, l.objects.SharedTold}.finish(l.rings.telling, func() error {
 		var next uint64
 		if err := l.objects.NextTicket.Get(&next); err != nil {
 			return fmt.Errorf("read the next ticket: %w", err)
@@ -140,6 +143,10 @@ func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
 		}
 		return l.recover(next, false, sink)
 	})
+	if err == nil && !all { // as where there was no room for them: the next boundary says so
+		l.rings.untold.Add(1)
+	}
+	return err
 }
 
 // readBoundaries waits for the boundary ring until the deadline, and reads what it holds.
@@ -281,6 +288,7 @@ func (l *Ledger) accept(b *kernelBoundary, sink Sink) error {
 		}
 	default:
 		out, extra := decodeBoundary(b)
+		out.Refused[event.RefusedReadings] += l.rings.untold.Load()
 		l.rings.devices.boundary(&out)
 		if err := l.rings.order.accepts(&out, extra, l.objects.NextTicket, sink); err != nil {
 			return err
