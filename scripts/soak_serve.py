@@ -144,6 +144,7 @@ class Notebook(threading.Thread):
         super().__init__(daemon=True)
         self.choose, self.end, self.number = random.Random(seed + number), end, number
         self.wrong, self.cells, self.figures, self.late, self.restarts = [], 0, 0, 0.0, 0
+        self.count, self.sizes = 1, {}   # In[N] of the last cell, and what cells take, by N: a figure may come below the next cell
         home = os.path.join(folder, "home%d" % number)
         os.mkdir(home)
         os.chown(home, HONEST, HONEST)
@@ -154,6 +155,7 @@ class Notebook(threading.Thread):
 
     def ask(self, what=None):
         if what is not None:
+            self.count += 1
             self.process.stdin.write(json.dumps(what) + "\n")
             self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -180,7 +182,7 @@ class Notebook(threading.Thread):
         if self.choose.random() < .5:
             self.ask("%tracer stop")
         self.ask({"restart": True})
-        self.restarts += 1
+        self.restarts, self.count, self.sizes = self.restarts + 1, 1, {}   # In[1] is run_notebook.py's
 
     def begin(self):
         """It has a figure, soon."""
@@ -197,13 +199,16 @@ class Notebook(threading.Thread):
 
     def cell(self):
         mib = self.choose.randrange(40, 200)   # above 32 MiB glibc never keeps what is freed
+        self.sizes[self.count + 1] = mib << 20
         shown = self.ask("x = bytearray(%d << 20); del x" % mib)
         self.cells += 1
-        for number, unit in re.findall(r"need ([0-9.]+) (KiB|MiB|GiB)", shown):
-            need = float(number) * {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit]
+        for count, number, unit in re.findall(r"In\[([0-9]+)\]  need ([0-9.]+) (KiB|MiB|GiB)", shown):
+            need, took = float(number) * {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit], self.sizes.pop(int(count), None)
+            if took is None:   # of no such cell
+                continue
             self.figures += 1
-            if not (mib << 20) - (1 << 18) <= need <= (mib << 20) + OWN:
-                self.wrong.append("notebook %d: a cell of %d MiB: %r" % (self.number, mib, shown))
+            if not took - (1 << 18) <= need <= took + OWN:
+                self.wrong.append("notebook %d: In[%s] took %d MiB: %r" % (self.number, count, took >> 20, shown))
 
 
 def status(pid, name):
