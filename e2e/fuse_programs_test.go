@@ -77,26 +77,7 @@ func TestSilentLibraries(t *testing.T) {
 	folder := t.TempDir()
 	copyLibraries(t, folder)
 	server := startFUSE(t, folder)
-	cmd := exec.Command("nsenter", "-t", fmt.Sprint(server.cmd.Process.Pid), "-m", "--", "env", "PYTHONDONTWRITEBYTECODE=1", "IPYTHONDIR="+t.TempDir(),
-		"LD_LIBRARY_PATH="+server.mount, python(), "-c", besideLibraries, server.mount)
-	cmd.Dir = "/"
-	in, out := startPiped(t, cmd)
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	server.hang()
-	tr := attach(t, cmd.Process.Pid)
-	if _, err := io.WriteString(in, "go\n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 8)); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	_ = tr.cmd.Process.Signal(syscall.SIGTERM)
-	r, _ := tr.wait(0)
-	t.Logf("ended after %v; problems %q", time.Since(began), r.Certificate.Problems)
-	cells := topCells(r, cmd.Process.Pid)
+	r, cells := server.tracesSilent(besideLibraries, "LD_LIBRARY_PATH="+server.mount)
 	if len(cells) != 1 || cells[0].Status != model.OK {
 		t.Fatalf("cells: %+v", cells)
 	}

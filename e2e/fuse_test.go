@@ -292,14 +292,25 @@ func TestSilentSurroundings(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "served.py"), []byte("table = bytearray(8 << 20)\ndef f():\n    return table\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	server := startFUSE(t, folder)
-	cmd := exec.Command("nsenter", "-t", fmt.Sprint(server.cmd.Process.Pid), "-m", "--", "env", "PYTHONDONTWRITEBYTECODE=1", "IPYTHONDIR="+t.TempDir(), python(), "-c", besideServed, server.mount)
+	_, cells := startFUSE(t, folder).tracesSilent(besideServed)
+	if len(cells) != 1 || cells[0].Status != model.OK || cells[0].Meters["cpu.mapped"].Need() < 64<<20 {
+		t.Errorf("cells: %+v", cells)
+	}
+}
+
+// tracesSilent traces a Python while the server is silent: the program is told where its files are mounted, says something when it has what it needs of
+// them, and "ran" when it has run a cell after "go". The tracer ends by SIGTERM.
+func (s *fuseServer) tracesSilent(program string, env ...string) (*model.Report, []model.Window) {
+	t := s.t
+	t.Helper()
+	args := append([]string{"-t", fmt.Sprint(s.cmd.Process.Pid), "-m", "--", "env", "PYTHONDONTWRITEBYTECODE=1", "IPYTHONDIR=" + t.TempDir()}, env...)
+	cmd := exec.Command("nsenter", append(args, python(), "-c", program, s.mount)...)
 	cmd.Dir = "/"
 	in, out := startPiped(t, cmd)
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	server.hang()
+	s.hang()
 	tr := attach(t, cmd.Process.Pid)
 	if _, err := io.WriteString(in, "go\n"); err != nil {
 		t.Fatal(err)
@@ -311,8 +322,5 @@ func TestSilentSurroundings(t *testing.T) {
 	_ = tr.cmd.Process.Signal(syscall.SIGTERM)
 	r, _ := tr.wait(0)
 	t.Logf("ended after %v; problems %q", time.Since(began), r.Certificate.Problems)
-	cells := topCells(r, cmd.Process.Pid)
-	if len(cells) != 1 || cells[0].Status != model.OK || cells[0].Meters["cpu.mapped"].Need() < 64<<20 {
-		t.Errorf("cells: %+v", cells)
-	}
+	return r, topCells(r, cmd.Process.Pid)
 }
