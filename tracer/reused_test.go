@@ -5,39 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"strconv"
-	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"ipytracer/tracer/attacktest"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/process"
 )
 
-const inNamespace = "IPYTRACER_TEST_IN_NAMESPACE"
-
 // TestReusedPID gives the pid of a process that was looked at to another one, before and while it is attached to. It runs in a pid
 // namespace of its own, where nobody else takes pids.
 func TestReusedPID(t *testing.T) {
-	if os.Getenv(inNamespace) != "" {
-		if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-			t.Fatal(err)
-		}
+	if attacktest.InPIDNamespace(t) {
 		t.Run("before the attach", reusedBefore)
 		t.Run("between probes", reusedBetween)
-		return
-	}
-	if os.Geteuid() != 0 && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
-		t.Skip("needs root")
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestReusedPID$", "-test.v")
-	cmd.Env = append(os.Environ(), inNamespace+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Unshareflags: unix.CLONE_NEWNS}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -49,9 +30,7 @@ func waitingPython(t *testing.T, want int) *exec.Cmd {
 		in, _ := cmd.StdinPipe()
 		out, _ := cmd.StdoutPipe()
 		if want > 0 {
-			if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(want-1)), 0); err != nil {
-				t.Fatal(err)
-			}
+			attacktest.NextPID(t, want)
 		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -2,37 +2,18 @@ package serving
 
 import (
 	"errors"
-	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"ipytracer/tracer/attacktest"
 	"ipytracer/tracer/packets"
 )
 
-// inNamespace is set for a test that runs again in a pid namespace of its own, where it says which pid comes next.
-const inNamespace = "IPYTRACER_TEST_IN_NAMESPACE"
-
 // TestPeerWithReusedPID: a process that has the pid of the one that connected, and is the same user's, is not taken for it.
 func TestPeerWithReusedPID(t *testing.T) {
-	if os.Getenv(inNamespace) != "" {
-		if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-			t.Fatal(err)
-		}
+	if attacktest.InPIDNamespace(t) {
 		identifyReused(t)
-		return
-	}
-	if os.Geteuid() != 0 && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
-		t.Skip("needs root")
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestPeerWithReusedPID$", "-test.v")
-	cmd.Env = append(os.Environ(), inNamespace+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Unshareflags: unix.CLONE_NEWNS}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -66,9 +47,7 @@ func startAs(t *testing.T, pid int) {
 	for range 100 { // a thread of this program may take it
 		cmd := exec.Command("sleep", "1000")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0); err != nil {
-			t.Fatal(err)
-		}
+		attacktest.NextPID(t, pid)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
