@@ -104,6 +104,8 @@ func TestCompanionRestarted(t *testing.T) {
 	first.wait(0) // it ends with its kernel
 	n.shows("%load_ext ipytracer", fmt.Sprintf("sudo tracer attach %d", n.pid))
 	second := attach(t, n.server)
+	n.run(patiently)
+	n.runsUntil("pass", "need ")
 	n.showsAt("x = bytearray(48 << 20)", "need 48.")
 	n.pid = n.asks(request{"restart": true}).PID
 	n.loads()

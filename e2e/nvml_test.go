@@ -36,9 +36,16 @@ func withNVML(t *testing.T, used int64) func(pid int) []string {
 func TestUnattributed(t *testing.T) {
 	together(t)
 	const used = 700 << 20
-	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py"}, []string{"between_cells", "pass_after_between"}, withNVML(t, used))
-	// NVML is not asked more often than a cell of a millisecond ends: what lies behind a longer time is of now.
-	at := slices.IndexFunc(results, func(r result) bool { return r.Name == "pass_after_between" })
+	var r *model.Report
+	var windows []model.Window
+	var at int
+	// NVML is asked again after 20 times what its last answer took, which on a busy machine may be longer than the notebook runs: what was beyond the driver's
+	// is then still that of the time when the process had used no driver.
+	for attempt := 0; attempt == 0 || attempt < 5 && windows[at].Meters["gpu.0.unattributed"].Start == used; attempt++ {
+		var results []result
+		r, results, windows = runGPU(t, place{driver: "../gpu/run_gpu.py"}, []string{"between_cells", "pass_after_between"}, withNVML(t, used))
+		at = slices.IndexFunc(results, func(r result) bool { return r.Name == "pass_after_between" })
+	}
 	f := windows[at].Meters["gpu.0.unattributed"]
 	driver := windows[at].Meters["gpu.0.driver"]
 	if f.Start != used-driver.Start || f.End != f.Start || driver.Start == 0 {
