@@ -2,6 +2,7 @@ package holders
 
 import (
 	"context"
+	"io"
 	"reflect"
 	"testing"
 	"time"
@@ -83,5 +84,66 @@ func TestCircleOfTheCollector(t *testing.T) {
 	}
 	if len(seen) < size-1 {
 		t.Errorf("%d of %d were seen", len(seen), size)
+	}
+}
+
+// changing is a memory in which something happens behind the first read of an address.
+type changing struct {
+	io.ReaderAt
+	at     uint64
+	change func()
+}
+
+func (c *changing) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, off)
+	if c.change != nil && uint64(off) <= c.at && c.at < uint64(off)+uint64(len(p)) {
+		c.change()
+		c.change = nil
+	}
+	return n, err
+}
+
+// TestListChangesMeanwhile: an object in the middle of a list of the collector's is freed behind the read of the page that leads to it, and so is the
+// last one, to which the head has led when it was read. All that are left are found.
+func TestListChangesMeanwhile(t *testing.T) {
+	f := newFake(11)
+	gc := f.h.Interpreter + uint64(f.h.InterpGC)
+	const size = 4000
+	entries := f.alloc(16*size + pageSize)
+	entries += -entries % pageSize
+	at := func(i int) uint64 { return entries + 16*uint64(i) }
+	head := gc + 32
+	link := func(from, to uint64) { f.put(from, to); f.put(to+gcPrevious, from) }
+	link(head, at(0))
+	for i := range size - 1 {
+		link(at(i), at(i+1))
+	}
+	link(at(size-1), head)
+	const last = pageSize/16 - 1 // of the first page
+	from := &changing{ReaderAt: f.memory(), at: at(last)}
+	from.change = func() {
+		for _, gone := range []int{last + 1, size - 1} {
+			f.put(at(gone), 0)
+			f.put(at(gone)+gcPrevious, 0)
+		}
+		link(at(last), at(last+2))
+		link(at(size-2), head)
+		from.ReaderAt = f.memory()
+	}
+	var limits Limits
+	limits.defaults()
+	mem := newMemory(from, limits.Bytes)
+	defer mem.close()
+	c := newWalker(context.Background(), f.h, mem, nil, limits).collect()
+	<-c.done
+	defer c.region.free()
+	seen := map[uint64]bool{}
+	for _, o := range c.objects {
+		seen[o-gcHead] = true
+	}
+	for i := range size {
+		if gone := i == last+1 || i == size-1; !gone && !seen[at(i)] {
+			t.Fatalf("%d of the list's %d objects were seen; the first that was not is number %d", len(seen), size, i)
+		}
 	}
 }

@@ -1,0 +1,160 @@
+package holders
+
+import "encoding/binary"
+
+// collected are the objects that the garbage collector knows, as its lists have them. One may be there several times.
+type collected struct {
+	objects []uint64
+	region  region
+	read    int64 // bytes
+	stopped error
+	done    chan struct{} // closed when the rest is there
+}
+
+// collect reads the garbage collector's lists beside the survey: it takes nothing but reading.
+func (w *walker) collect() *collected {
+	c := &collected{done: make(chan struct{})}
+	c.objects, c.region = newRegion[uint64](roomObjects)
+	mem := newMemory(w.mem.r, w.mem.limit-w.mem.total)
+	mem.few()
+	x := newWalker(w.ctx, w.heap, mem, nil, w.limits)
+	x.seeking = true // it is not over because no block is asked for
+	go func() {
+		defer close(c.done)
+		defer mem.close()
+		defer onThread()()
+		x.until = ProcessorTime() + x.limits.Time
+		for _, list := range x.generations() {
+			l := gcList{x, c, list}
+			if !l.checked() {
+				_ = l.follow(0, list) || l.follow(gcPrevious, list)
+			}
+		}
+		c.read, c.stopped = mem.total, x.stopped
+	}()
+	return c
+}
+
+// A PyGC_Head is in front of each object that the collector knows: the next entry, and the previous one. Their lowest bits are flags.
+// Source: Include/internal/pycore_gc.h, 3.9 to 3.15.
+const (
+	gcHead     = 16
+	gcFlags    = 3
+	gcPrevious = 8
+)
+
+// gcList is a list of the collector's, by the address of its head.
+type gcList struct {
+	w    *walker
+	c    *collected
+	head uint64
+}
+
+// link returns the entry that a link of an entry leads to: 0 for the next one, gcPrevious for the one before.
+func (l gcList) link(entry, which uint64) uint64 { return l.w.mem.word(entry+which) &^ gcFlags }
+
+// stands reports whether an entry is linked: the next one leads back to it.
+func (l gcList) stands(entry uint64) bool {
+	next := l.link(entry, 0)
+	return next != 0 && l.link(next, gcPrevious) == entry
+}
+
+// room reports whether there is room for another object, and time.
+func (l gcList) room() bool {
+	return len(l.c.objects) < min(2*l.w.limits.Objects, roomObjects) && !l.w.done()
+}
+
+// maxResumed is how many times a list is taken up again that the process has changed under the walk.
+const maxResumed = 64
+
+// checked takes in the list from its head on and reports whether that led back to the head. The process adds to the list and takes from it
+// meanwhile, and pages that were read before are not read again: a link may lead to what is gone. Each entry must lead back to the one before it; where
+// it does not, everything is read anew, and the walk goes on from the last entry that is linked still.
+func (l gcList) checked() bool {
+	first, at, marks := len(l.c.objects), l.head, newMarks()
+	for resumed := 0; l.room(); {
+		next := l.link(at, 0)
+		switch {
+		case next != 0 && l.link(next, gcPrevious) == at:
+			if next == l.head {
+				return true
+			}
+			if marks.met(next) {
+				return false
+			}
+			l.c.objects = append(l.c.objects, next+gcHead)
+			at = next
+		case resumed == maxResumed:
+			return false
+		default:
+			resumed++
+			l.w.mem.forget()
+			at, marks = l.standing(first), newMarks()
+		}
+	}
+	return false
+}
+
+// standing returns the last entry taken in since the first that is linked still, or one before it; the head where none is.
+func (l gcList) standing(first int) uint64 {
+	for back := 1; back <= len(l.c.objects)-first; back *= 2 {
+		if entry := l.c.objects[len(l.c.objects)-back] - gcHead; l.stands(entry) {
+			return entry
+		}
+	}
+	return l.head
+}
+
+// follow takes in what one of the links leads to from an entry on, and believes it. It reports whether that led back to the head.
+func (l gcList) follow(which, from uint64) bool {
+	marks := newMarks()
+	for at := l.link(from, which); at != l.head; at = l.link(at, which) {
+		if at == 0 || marks.met(at) || !l.room() {
+			return false
+		}
+		l.c.objects = append(l.c.objects, at+gcHead)
+	}
+	return true
+}
+
+// marks notice a circle that does not lead through the list's head: it comes back to an entry that was met after a power of two of steps.
+type marks struct {
+	mark  uint64
+	steps int
+}
+
+func newMarks() *marks { return &marks{} }
+
+func (m *marks) met(entry uint64) bool {
+	if entry == m.mark {
+		return true
+	}
+	if m.steps++; m.steps&(m.steps-1) == 0 {
+		m.mark = entry
+	}
+	return false
+}
+
+// generations finds the heads of the collector's lists in struct _gc_runtime_state. Which there are and where differs
+// between versions, 3.14 has changed it in a minor one; a head is two words that point to a next and a previous entry of
+// which one at least points back: the other may have just been added.
+func (w *walker) generations() (heads []uint64) {
+	const size, flags, most = 256, 3, 8
+	gc := w.heap.Interpreter + uint64(w.heap.InterpGC)
+	raw := w.mem.bytes(gc, size)
+	if raw == nil {
+		return nil
+	}
+	raw = append([]byte(nil), raw...)
+	for at := 0; at+16 <= size && len(heads) < most; at += 4 { // 3.13 has them at odd words
+		addr := gc + uint64(at)
+		next, prev := binary.LittleEndian.Uint64(raw[at:])&^flags, binary.LittleEndian.Uint64(raw[at+8:])&^flags
+		if next == addr || next < lowestAddress || prev < lowestAddress {
+			continue
+		}
+		if w.mem.word(next+8)&^flags == addr || w.mem.word(prev)&^flags == addr {
+			heads = append(heads, addr)
+		}
+	}
+	return heads
+}
