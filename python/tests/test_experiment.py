@@ -113,7 +113,8 @@ class Without(ShellTest):
         self.run_cell("import ipytracer\nwith ipytracer.experiment('x') as e:\n    a = 1")
         r = self.shell.user_ns["e"].result
         self.assertEqual((r.consumed, r.reclaimed, r.available, r.window, r.deleted), (None, None, None, None, ("a",)))
-        self.assertEqual(repr(r), "experiment x: no figures, no tracer listens; deleted: a")
+        self.assertEqual(repr(r).split("\n")[0], "experiment x: no figures, no tracer listens; deleted: a")
+        self.assertIn("for figures, in a terminal, type: sudo tracer attach", repr(r).split("\n")[1])
         _line.LINE.close()
 
     def test_keep(self):

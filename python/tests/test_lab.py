@@ -4,10 +4,11 @@ import types
 import zlib
 from unittest import mock
 
-from ipytracer import _lab, _shell
+from ipytracer import _lab, _line, _shell
 
 from . import fake
 from .shells import ShellTest
+from .test_serve import Server, ok
 
 
 class Comm:
@@ -232,6 +233,54 @@ class Asked(LabTest):
         self.tracer.greets = False
         self.tracer.kill()
         self.assertIn(self.ask(comm, {"id": 7, "ask": "audit"})["error"], ("no tracer listens", "the tracer has ended"))
+
+    def test_start(self):
+        """Without a tracer the extension is told whether a server can begin a session, has that done, and is told when the tracer listens."""
+        self.tracer.greets = False
+        self.load()
+        with Server(ok()) as server:
+            comm = self.open()
+            said = comm.of("hello")[-1]
+            self.assertEqual((said["listens"], said["starts"]), (False, True))
+            self.assertIn("%tracer start", said["todo"])
+            self.assertEqual(self.ask(comm, {"id": 3, "ask": "start"})["begins"], True)
+            self.assertIn(b'{"ask": "start"}', server.asked)
+            self.assertEqual(self.ask(comm, {"id": 4, "ask": "state"})["listens"], False)
+            self.tracer.greets = True
+            _line.LINE._offered = 0.0
+            self.ask(comm, {"id": 5, "ask": "state"})      # offers the line again
+            self.tracer.settle()
+            self.assertEqual(self.ask(comm, {"id": 6, "ask": "state"})["listens"], True)
+            self.assertEqual([h["listens"] for h in comm.of("hello")], [False, True])
+        with Server(dict(serve="ipytracer/serve/v1", ok=False, error="you have 4 sessions\x1b already")):
+            self.tracer.greets = False
+            self.tracer.kill()
+            self.assertEqual(self.ask(comm, {"id": 7, "ask": "start"}), {"begins": False, "said": "you have 4 sessions\\x1b already", "answer": 7})
+
+    def test_silent(self):
+        """While the tracer does not answer in time that is told, and behind it what the tracer has not told yet."""
+        self.load()
+        comm = self.open()
+        self.patience(0.05)
+        self.tracer.answers = False
+        self.assertEqual(self.ask(comm, {"id": 3, "ask": "lines", "window": 2})["error"], "the tracer did not answer within 0.05 s")
+        for i in range(30):
+            self.cell = "cell-%d" % i
+            self.run_cell("x = 1")
+        self.assertEqual([bool(h["silent"]) for h in comm.of("hello")], [False, True])
+        self.tracer.settle()
+        asked = [r for r in self.tracer.requests if r["id"] in _line.LINE._open and r["ask"] == "cell"]
+        self.patience(20)
+        self.tracer.answers = True
+        for packet in fake._packets(self.tracer._usual(asked[0])):
+            self.tracer.put(packet)
+        for request in [r for r in self.tracer.requests if r["id"] in _line.LINE._open and r["ask"] != "cell"]:
+            self.tracer.put(self.tracer._usual(request))
+        self.cell = "last"
+        self.run_cell("x = 1")
+        self.assertEqual([bool(h["silent"]) for h in comm.of("hello")], [False, True, False])
+        told = [c["cell"] for c in comm.of("cell")] + [c["cell"] for part in comm.of("cells") for c in part]
+        self.assertEqual({"cell-%d" % i for i in range(30)} - set(told), set())
 
     def test_nonsense(self):
         self.load()

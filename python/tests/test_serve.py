@@ -1,5 +1,7 @@
 """%tracer start and stop, against a server that the tests play."""
 
+import contextlib
+import io
 import json
 import os
 import socket
@@ -10,7 +12,9 @@ import time
 import unittest
 from unittest import mock
 
-from ipytracer import _serve
+import ipytracer
+from ipytracer import _line, _pytest_words, _serve, _way
+from ipytracer.compat import _figures
 
 from .shells import ShellTest
 
@@ -92,8 +96,9 @@ class Ask(unittest.TestCase):
             with mock.patch.dict(os.environ, IPYTRACER_SERVE=path), mock.patch.object(_serve.struct, "unpack", lambda *_: (1, 0, 1)):
                 self.assertEqual(len(credentials), 12)
                 began = time.monotonic()
-                with self.assertRaises(_serve.NoServer):
+                with self.assertRaises(_serve.Slow):
                     _serve.ask("start")
+                self.assertEqual(_serve.outcome("start", False, ""), (False, "'tracer serve' did not answer within 0.2 s; try again in a moment"))
                 self.assertLess(time.monotonic() - began, 30)     # PATIENCE, on a busy machine
 
     def test_sentences(self):
@@ -123,3 +128,64 @@ class Magic(ShellTest):
         with Server(dict(serve="ipytracer/serve/v1", ok=False, error="\x1b[2J\u202eno")):
             shown = "".join(self.run_cell("%tracer start"))
         self.assertIn("\\x1b[2J\\u202eno", shown)
+
+
+class WhatToDo(ShellTest):
+    """Where no tracer listens each text leads to what works: without root that is a server, where one runs."""
+
+    def texts(self):
+        """What all say that need a tracer."""
+        found = {"load": self.load()[-1]}
+        for cell in ("%tracer", "%tracer last", "%tracer table", "%tracer lines", "%tracer vars", "%tracer audit", "%tracer live", "%memit pass"):
+            found[cell] = self.run_cell(cell)[-1]
+        with ipytracer.experiment("x") as one:
+            pass
+        found["experiment"] = repr(one.result)
+        _line.LINE.said = False
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            _figures.listens()
+        found["compat"] = printed.getvalue()
+        return found
+
+    def test_a_server(self):
+        with Server(ok()) as server:
+            texts = self.texts()
+            self.assertIn("pytest --ipytracer --ipytracer-start", _pytest_words._hint())
+        for what, text in texts.items():
+            self.assertIn("type in a cell: %tracer start", text, what)
+            self.assertNotIn("sudo", text, what)
+        self.assertEqual(set(server.asked), {b""})      # nobody has been asked to begin anything
+
+    def test_a_server_and_no_extension(self):
+        with Server(ok()):
+            self.assertEqual(_way.todo(), "type in a cell: %load_ext ipytracer, then %tracer start")
+        with Server(ok()), mock.patch.object(_way, "_shell", lambda: None):
+            self.assertTrue(_way.todo().startswith("in a terminal, type: sudo tracer attach"))
+
+    def test_no_server(self):
+        with mock.patch.dict(os.environ, IPYTRACER_SERVE="/nonexistent/serve.sock"):
+            for what, text in self.texts().items():
+                self.assertRegex(text, r"in a terminal, type: sudo tracer attach( %d)? \(without root, ask the administrator to run: sudo tracer serve" % os.getpid(), what)
+            self.assertIn("sudo tracer serve", _pytest_words._hint())
+
+    def test_a_server_of_somebody_elses(self):
+        with Server(ok(), uid=1000):
+            self.assertEqual(_serve.look(), _serve.NONE)
+
+    def test_one_that_has_ended(self):
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+            path = os.path.join(folder, "s")
+            listening.bind(path)            # and nobody listens
+            with mock.patch.dict(os.environ, IPYTRACER_SERVE=path):
+                self.assertEqual(_serve.look(), _serve.NONE)
+
+    def test_one_that_this_user_may_not_reach(self):
+        with mock.patch.object(socket.socket, "connect_ex", lambda *_: 13), mock.patch.object(_serve, "_is_roots", lambda folder: folder == "/run/ipytracer"):
+            self.assertEqual(_serve.look(), _serve.CLOSED)
+            self.load()
+            self.assertIn("'tracer serve' runs here, but not for you: ask the administrator to let you into /run/ipytracer; or in a terminal, type: sudo tracer attach", _way.todo())
+
+    def test_one_that_is_busy(self):
+        """As many connect as it has room for: it is there."""
+        with mock.patch.object(socket.socket, "connect_ex", lambda *_: 11):
+            self.assertEqual(_serve.look(), _serve.THERE)

@@ -1,7 +1,9 @@
 """What can be asked in Python. Without a tracer each call returns at once."""
 
 import time
+import warnings
 
+from . import _asking, _silence
 from ._line import IN_ALL, LINE
 from ._looked import Audit, Looking, Variables
 from ._window import Lines, Window, Windows
@@ -16,55 +18,92 @@ def attached():
     return LINE.look()
 
 
-def last():
-    """The last cell that has ended, as Window; None without a tracer, and before the first one.
+def _warn(what):
+    warnings.warn("ipytracer: %s: %s" % (_silence.words(), what), RuntimeWarning, stacklevel=3)
 
-    In a cell it is the one before. Sizes are bytes, times nanoseconds.
-    """
-    if not LINE.look():
-        return None
+
+def find_last():
+    """(The last cell that does not only ask, or None; whether the tracer has answered)."""
     told = LINE.ask("cell")
     if isinstance(told, Windows) and told:
         LINE.late = (LINE.late + [told])[-3:]     # what a cell still waits for is shown below the next one
-    return LINE.newest
+    if told is None:
+        return LINE.newest, False
+    if LINE.newest is not None:
+        return LINE.newest, True
+    found, answered = find_cells()                # those that were over before there was a line
+    return next((w for w in reversed(found) if w.kind == "cell" and not w.silent and not _asking.asks(w)), None), answered
 
 
-def cells(after=0):
-    """The cells of this process that have ended, as Windows: a list of Window, the oldest first, with to_dataframe().
+def last():
+    """The last cell that has ended, as Window; None without a tracer, and before the first one.
 
-    after: only those whose id is higher. Sizes are bytes, times nanoseconds. Without a tracer the list is empty.
+    In a cell it is the one before. A cell that only asks, by %tracer or by calls such as this one, is never the last one. Sizes are bytes, times
+    nanoseconds. A tracer that does not answer in time is a RuntimeWarning, and the window the last one that it told of.
     """
-    found = Windows()
     if not LINE.look():
-        return found
+        return None
+    window, answered = find_last()
+    if not answered:
+        _warn("this is the last cell that it told of")
+    return window
+
+
+def find_cells(after=0):
+    """(The cells of this process with higher ids, whether the tracer has answered for all of them)."""
+    found = Windows()
     for _ in range(_MOST_PAGES):
         page = LINE.ask("cells", most=IN_ALL, after=after, limit=_PAGE)
         if not isinstance(page, Windows):
-            break
+            return found, page is not None
         newer = [w for w in page if w.id > after]
         if not newer:        # a page may be shorter than asked for
             break
         found.extend(newer)
         after = max(w.id for w in newer)
+    return found, True
+
+
+def cells(after=0):
+    """The cells of this process that have ended, as Windows: a list of Window, the oldest first, with to_dataframe().
+
+    after: only those whose id is higher. Cells that only ask are among them. Sizes are bytes, times nanoseconds. Without a tracer the list is empty. A tracer
+    that does not answer in time is a RuntimeWarning: cells are missing then.
+    """
+    if not LINE.look():
+        return Windows()
+    found, answered = find_cells(after)
+    if not answered:
+        _warn("cells are missing")
     return found
+
+
+def find_lines(number):
+    """(Who allocated in the window of that id, whether the tracer has answered)."""
+    found = LINE.ask("lines", most=IN_ALL, window=number)
+    return found if isinstance(found, Lines) else Lines(), found is not None
 
 
 def lines(window=None):
     """Who allocated in a window, as Lines: a list of Line, of each meter the most at the window's peak first, with to_dataframe().
 
-    window: a Window or its id; None for the last cell. Sizes are bytes. Without a tracer the list is empty.
+    window: a Window or its id; None for the last cell, as last() has it. Sizes are bytes. Without a tracer the list is empty. A tracer that does not answer in
+    time is a RuntimeWarning.
     """
     if not LINE.look():
         return Lines()
+    answered = True
     if window is None:
-        window = last()
+        window, answered = find_last()
         if window is None:
             return Lines()
     number = window.id if isinstance(window, Window) else window
     if type(number) is not int:
         raise TypeError("lines() takes a window or its id, not %s" % type(number).__name__)
-    found = LINE.ask("lines", most=IN_ALL, window=number)
-    return found if isinstance(found, Lines) else Lines()
+    found, answers = find_lines(number)
+    if not (answered and answers):
+        _warn("lines are missing, or those of an earlier cell")
+    return found
 
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25   # seconds between two questions whether a look is over

@@ -8,7 +8,7 @@ import types
 import weakref
 from collections import namedtuple
 
-from . import _release, _show, _starter, _words
+from . import _release, _show, _silence, _starter, _way, _words
 from . import _shell as _companions
 from ._line import LINE, marker
 from ._window import Lines
@@ -50,7 +50,8 @@ class Result(namedtuple("Result", "name consumed reclaimed available deleted kep
             if names:
                 said.append("%s: %s" % (what, ", ".join(_words.safe(n, 60) for n in names)))
         if self.consumed is None:
-            return "; ".join([head + ": no figures, no tracer listens"] + said)
+            why, todo = (_silence.words(), "") if LINE.listens() else ("no tracer listens", "\n  for figures, " + _way.todo())
+            return "; ".join([head + ": no figures, " + why] + said) + todo
         rows = []
         for meter in _words.in_order(self.consumed):
             taken, back = self.consumed[meter], self.reclaimed[meter]

@@ -10,7 +10,7 @@ import re
 import time
 import zlib
 
-from . import _api, _found, _shell, _text, _words
+from . import _api, _asking, _found, _serve, _shell, _silence, _text, _way, _words
 from ._line import IN_ALL
 from ._looked import Audit, Looking, Variables
 
@@ -56,6 +56,9 @@ class Lab:
         self._now = None      # the cell that runs: its ExecutionInfo
         self._running = {}    # execution count: whose figures have not come yet, as (id of the cell or None, crc, length)
         self._known = {}      # id of the window: the same
+        self._silent = ""     # what is wrong with a tracer that does not answer in time
+        self._listened = False
+        self._answers = dict(_ANSWERS, start=self._start, state=self._state)
 
     # ---- the kernel's side of comms
 
@@ -123,16 +126,26 @@ class Lab:
 
     def _hello(self):
         hello = self._line.hello if self._line.listens() else None
-        said = {"protocol": PROTOCOL, "session": self._sign.comm_id, "listens": hello is not None, "asks": sorted(_ANSWERS), "command": _shell.command(),
-                "tracer": None, "pid": None, "limit": None, "limit_of": ""}
+        self._listened = hello is not None
+        said = {"protocol": PROTOCOL, "session": self._sign.comm_id, "listens": hello is not None, "asks": sorted(self._answers), "command": _way.command(),
+                "todo": _way.todo(), "starts": hello is None and _serve.look() == _serve.THERE, "silent": self._silent, "tracer": None, "pid": None, "limit": None, "limit_of": ""}
         if hello is not None:
             said.update(tracer=_words.safe(hello.tracer, 100), pid=hello.pid, limit=hello.limit, limit_of=_words.safe(hello.limit_of, 100))
         return said
 
     def state(self):
         """A tracer has come, or gone."""
+        self._silent = ""
         if self._comms:
             self._tell({"hello": self._hello()})
+
+    def silent(self, why):
+        """The tracer does not answer in time, as why says; or, where that is "", it does again: what it has not told yet is told now."""
+        self._silent = why
+        for comm in self._comms[:]:
+            self._send(comm, {"hello": self._hello()})
+            if not why:
+                self._history(comm)
 
     def begins(self, info):
         """A cell is about to run."""
@@ -142,7 +155,7 @@ class Lab:
         """Cell In[count] is over: whose figures will be told of."""
         self._now = None
         self._running[count] = self._own(info)
-        while len(self._running) > 8:
+        while len(self._running) > _MOST_KNOWN:
             del self._running[next(iter(self._running))]
 
     def _own(self, info):
@@ -161,13 +174,18 @@ class Lab:
 
     def told(self, window):
         """The tracer has told of a cell."""
+        self._know(window)
+        if self._comms:
+            self._tell({"cell": self._record(window)})
+
+    def _know(self, window):
+        """Which cell of the notebook a window is, None where nothing is known of that."""
         own = self._running.pop(window.execution_count, None)
         if own is not None:
             self._known[window.id] = own
             while len(self._known) > _MOST_KNOWN:
                 del self._known[next(iter(self._known))]
-        if self._comms:
-            self._tell({"cell": self._record(window)})
+        return self._known.get(window.id)
 
     def running(self, window):
         """How a cell that runs still is doing."""
@@ -175,7 +193,7 @@ class Lab:
             self._tell({"running": record(window, self._own(self._now))})
 
     def _record(self, window):
-        own = self._known.get(window.id)
+        own = self._known.get(window.id) or self._know(window)
         if own is None and window.source and not window.source_truncated:
             own = (None,) + _sum(window.source)
         return record(window, own)
@@ -213,16 +231,29 @@ class Lab:
         try:
             data = _data(message)
             number, ask = data.get("id"), data.get("ask")
-            if type(number) is not int or not 0 <= number < 2**53 or not isinstance(ask, str) or ask not in _ANSWERS:
+            if type(number) is not int or not 0 <= number < 2**53 or not isinstance(ask, str) or ask not in self._answers:
                 self._send(comm, {"error": "no such question"})
                 return
             try:
-                answer = _ANSWERS[ask](data)
+                answer = self._answers[ask](data)
             except Exception as failed:
                 answer = {"error": _words.safe("%s: %s" % (type(failed).__name__, failed), _LONGEST)}
             self._send(comm, dict(answer, answer=number))
         except Exception:
             _log.debug("a question of the extension", exc_info=True)
+
+
+    def _start(self, _data):
+        """Have a running server begin a session, as %tracer start does."""
+        begins, said = _serve.outcome("start", self._line.look(), _way.todo())
+        return {"begins": begins, "said": _words.safe(said, _LONGEST)}
+
+    def _state(self, _data):
+        """Whether a tracer listens by now. All are told where it has come since they were told last."""
+        listens = self._line.look()
+        if listens and not self._listened:
+            self.state()
+        return {"listens": listens}
 
 
 def _data(message):
@@ -242,7 +273,7 @@ def record(window, own):
     first = next((line for line in window.source.split("\n") if line.strip()), "")
     told = {"window": window.id, "execution": window.execution, "execution_count": window.execution_count, "status": window.status,
             "error": _words.safe(window.error or "", 100), "note": _words.safe(window.note or "", _LONGEST), "start_ns": window.start_ns,
-            "duration_ns": window.duration_ns, "source": _words.safe(first.strip(), 120), "children": len(window.children) + (window.children_unlisted or 0),
+            "duration_ns": window.duration_ns, "source": _words.safe(first.strip(), 120), "asks": _asking.asks(window), "children": len(window.children) + (window.children_unlisted or 0),
             "meters": {m: window.meters[m]._asdict() for m in meters},
             "tree": {m: f._asdict() for m, f in window.tree.items() if m in meters} if window.children else {},
             "where": {m: _words.safe(t.where, 120) for m, t in window.top.items() if m in meters},
@@ -262,7 +293,9 @@ def _lines(data):
     number = data.get("window")
     if type(number) is not int:
         raise ValueError("no window")
-    found = _api.lines(number)
+    found, answered = _api.find_lines(number)
+    if not answered:
+        return {"error": _silence.words()}
     return _told(_text.lines(found), [next((f.execution for f in l.stack if f.execution), 0) for l in found])
 
 

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 
-from . import _packets
+from . import _asking, _packets
 
 AFTER_CELL = 0.150   # seconds that an answer after a cell may take
 ASKED_FOR = 0.200    # seconds without a packet, where the user himself asked; and how long may be waited in vain in one cell
@@ -60,7 +60,7 @@ class Line:
 
     def _clear(self):
         self.hello = None       # _packets.Hello while a tracer listens
-        self.newest = None      # the last cell that the tracer told of
+        self.newest = None      # the last cell that the tracer told of, and that did not only ask about others
         self.late = []          # Windows that were asked for after cells, and came too late to be waited for
         self._pid = os.getpid()
         self._offered = 0.0     # when their end's number was told last, as time.monotonic()
@@ -268,7 +268,7 @@ class Line:
         request.parts = []
         if request.what == "cell" and isinstance(request.answer, list):
             for window in request.answer:
-                if window.kind == "cell" and not window.silent:
+                if window.kind == "cell" and not window.silent and not _asking.asks(window):
                     self.newest = window
         return request
 
@@ -314,6 +314,11 @@ class Line:
 
     # ---- questions
 
+    @property
+    def unanswered(self):
+        """How many requests in a row have had no answer in time."""
+        return self._missed
+
     def ask(self, what, patience=None, most=None, patient=False, **more):
         """Ask the tracer, and wait for the answer at most that many seconds, ASKED_FOR where None; most: in all, while packets of it keep coming.
         patient: also of a tracer that has not answered several times.
@@ -325,10 +330,14 @@ class Line:
         if not self._lock.acquire(timeout=patience):
             return None
         try:
-            if not self.listens() or len(self._open) >= _MOST_OPEN:
+            if not self.listens():
                 return None
             self._take_all(0)     # an answer that is late ends the impatience
-            return self._ask(what, start, patience if patient else self._patience(patience), most, more)
+            patience = patience if patient else self._patience(patience)
+            before = next((r for r in self._open.values() if r.what == what == "cell"), None)
+            if before is not None and not self._remind(before, start, patience) or len(self._open) >= _MOST_OPEN and not self._remind(None, start, patience):
+                return None
+            return self._ask(what, start, patience, most, more)
         except (OSError, _Broken):
             self._drop()
             return None
@@ -341,6 +350,22 @@ class Line:
         if self._missed > 1:
             return _IMPATIENT
         return wanted if wanted > ASKED_FOR else max(_IMPATIENT, min(wanted, ASKED_FOR - self._vain))
+
+    def _remind(self, request, start, patience):
+        """Ask for nothing new while that lies unanswered, but once more for that: the tracer may not have seen that it was asked. Whether it has answered by
+        now; with no request, whether it has answered any.
+
+        One question for cells is answered with all that are over by then. So a tracer that comes back has one to answer, not one of each cell.
+        """
+        marker("ask")
+        self._take_all(start + patience if request is not None else 0, request)
+        if len(self._open) >= _MOST_OPEN or request is not None and request.answer is None:
+            self._missed += 1
+            self._vain += time.monotonic() - start
+            return False
+        if request is not None and isinstance(request.answer, list):
+            self.late = (self.late + [request.answer])[-3:]
+        return True
 
     def _ask(self, what, start, patience, most, more):
         number, self._next = self._next, self._next + 1

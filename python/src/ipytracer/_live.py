@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 
-from . import _show
+from . import _show, _silence, _way
 from ._line import Line
 
 _log = logging.getLogger("ipytracer")
@@ -111,11 +111,11 @@ class Live:
         None."""
         line = self._companion.line
         if not line.look():
-            return _show.sentence("ipytracer: no tracer listens")
+            return _show.sentence(_way.unheard())
         found = line.ask("running")
         running = [w for w in found if w.kind == "cell"] if isinstance(found, list) else []
         if not running:
-            return _show.sentence("ipytracer: the tracer does not answer" if found is None else "ipytracer: the tracer knows of no cell that runs")
+            return _show.sentence("ipytracer: " + _silence.words() if found is None else "ipytracer: the tracer knows of no cell that runs")
         bundle = _show.running(running[0], line.hello)
         if getattr(self._shell, "kernel", None) is None:
             return bundle

@@ -4,7 +4,7 @@ import itertools
 import os
 import re
 
-from . import _api, _serve, _shell, _show, _text, _words
+from . import _api, _asking, _serve, _shell, _show, _silence, _text, _way, _words
 from ._line import LINE
 
 HELP = """\
@@ -50,7 +50,7 @@ def tracer(companion, words):
     elif word in ("compact", "full"):
         companion.on, companion.chosen, companion.full = True, True, word == "full"
     elif word in ("start", "stop"):
-        return _show.sentence("ipytracer: " + _words.safe(_serve.sentence(word, LINE.look(), _shell.command()), 600))
+        return _show.sentence("ipytracer: " + _words.safe(_serve.sentence(word, LINE.look(), _way.todo()), 600))
     elif word == "help":
         return {"text/plain": HELP}
     elif word in ("", "last", "table", "lines"):
@@ -77,7 +77,7 @@ _LOOKS_FOR = {"vars": 60.0, "audit": 300.0}    # seconds that are waited, while 
 def _looked(companion, word):
     """What a look finds. What it is waited for is said, and in notebooks replaced by what comes of it."""
     if not LINE.look():
-        return _show.sentence(_shell.unheard())
+        return _show.sentence(_way.unheard())
     shell, display, said = companion.shell, None, [0.0]
     changes = getattr(shell, "kernel", None) is not None
 
@@ -130,19 +130,43 @@ def _seconds(word):
 
 def _asked(companion, word):
     if not LINE.look():
-        return _show.sentence(_shell.unheard())
+        return _show.sentence(_way.unheard())
     if not word:
         how = ("full" if companion.full else "compact") if companion.lines else "at cells" if companion.on else "off"
+        silent = "; " + companion.silence.now() if companion.silence.since is not None else ""
         slower = "; slower: " + companion.slower if companion.slower else ""
-        return _show.sentence("ipytracer: tracer %s listens, figures under cells: %s%s" % (LINE.hello.tracer, how, slower))
-    window = _api.last()
-    if window is None:
+        return _show.sentence("ipytracer: tracer %s listens, figures under cells: %s%s%s" % (LINE.hello.tracer, how, silent, slower))
+    return _table() if word == "table" else _of_last(word)
+
+
+_UNANSWERED = "ipytracer: %s: it is stopped, or very busy; ask again, or see its report"
+
+
+def _of_last(word):
+    """The last cell that does not only ask, or who allocated in it."""
+    window, answered = _api.find_last()
+    if answered and window is None:
         return _show.sentence("ipytracer: no cell has run yet that the tracer tells of")
-    if word == "last":
+    if answered and word == "last":
         return _show.full(window, LINE.hello)
-    if word == "table":
-        return _show.table(_text.cells(_api.cells()))
-    return _show.table(_text.lines(_api.lines(window)))
+    found, answered = _api.find_lines(window.id) if answered else (None, False)
+    if not answered:
+        return _show.sentence(_UNANSWERED % _silence.words())
+    return _show.table(_text.lines(found))
+
+
+def _table():
+    """The cells of this session, without those that only ask."""
+    found, answered = _api.find_cells()
+    if not found:
+        return _show.sentence("ipytracer: no cell has run yet that the tracer tells of" if answered else _UNANSWERED % _silence.words())
+    work = [w for w in found if not _asking.asks(w)]
+    notes = []
+    if len(work) < len(found):
+        notes.append("without %s that only %s" % (_words.plural(len(found) - len(work), "cell"), "asks" if len(found) - len(work) == 1 else "ask"))
+    if not answered:
+        notes.append(_silence.words() + ": cells are missing")
+    return _show.table(_text.cells(work), "; ".join(notes))
 
 
 def line_magic(line=""):

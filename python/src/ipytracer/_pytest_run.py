@@ -4,10 +4,11 @@ import contextlib
 import os
 import time
 
-from . import _words
+from . import _serve, _words
 from ._experiment import _marker_name
 from ._line import LINE, marker
 
+_TO_BEGIN = 20.0     # seconds that a session which a server has begun may take to listen
 _PATIENCE = 10.0     # seconds that an answer may take; a test run waits rather than lose a figure
 _MOST_NAME = 120     # bytes of a test's name in the tracer's reports
 
@@ -22,8 +23,10 @@ def _name(nodeid, phase):
 class Runner:
     """The tests of this process: their windows, as the tracer tells them."""
 
-    def __init__(self, wait):
+    def __init__(self, wait, start=False):
         self._wait, self._sought = wait, False   # seconds that a tracer has to take the line over
+        self._start = start  # a running server is to trace this process
+        self._refused = ""   # what it said if it does not
         self._windows = {}   # nodeid: {phase: Window}
         self._found = {}     # nodeid: what a Judge found
         self._newest = 0     # the id of the last window
@@ -33,7 +36,11 @@ class Runner:
         """Wait for a tracer, once; say whether one listens."""
         if not self._sought:
             self._sought = True
-            end = time.monotonic() + self._wait
+            wait = self._wait
+            if self._start and not LINE.look(cell=True, patience=0.1):
+                begins, said = _serve.outcome("start", False, "")
+                wait, self._refused = (max(wait, _TO_BEGIN), "") if begins else (wait, said.rstrip("; "))
+            end = time.monotonic() + wait
             while not LINE.look(cell=True, patience=0.1) and time.monotonic() < end:
                 time.sleep(0.01)
         return LINE.look(cell=True)
@@ -100,7 +107,7 @@ class Runner:
         elif phase == "call" and self.need(nodeid) is not None:
             out["need"] = self.need(nodeid)
         if not windows:
-            out["why"] = "the tracer has ended" if self.lost else "no tracer listens" if not LINE.listens() else "the tracer did not answer"
+            out["why"] = "the tracer has ended" if self.lost else self._refused or "no tracer listens" if not LINE.listens() else "the tracer did not answer"
         return out
 
     def total(self):

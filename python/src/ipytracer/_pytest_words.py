@@ -3,7 +3,7 @@
 import json
 import re
 
-from . import _text, _words
+from . import _serve, _text, _words
 from ._window import Figure
 
 SCHEMA = "ipytracer/pytest/v1"
@@ -79,10 +79,17 @@ def summary(reporter, tests, settings, total):
     _doubts(reporter, unjudged, blind)
 
 
+def _hint():
+    """What to type where no tracer listens."""
+    if _serve.look() == _serve.THERE:
+        return "pytest --ipytracer --ipytracer-start (a 'tracer serve' runs here), or sudo tracer run -- pytest …"
+    return "sudo tracer run -- pytest …, or sudo tracer attach PID (without root, ask the administrator to run: sudo tracer serve)"
+
+
 def _doubts(reporter, unjudged, blind):
     if blind:
         why = blind[0].get("why") or "no tracer listens"
-        hint = "; type: sudo tracer run -- pytest …, or sudo tracer attach PID" if why == "no tracer listens" else ""
+        hint = "; type: " + _hint() if why == "no tracer listens" else ""
         limits = sum(bool(t.get("limits")) for t in blind)
         judged = ", and the limits of %d of them were not judged" % limits if limits else ""
         reporter.write_line("%s without figures%s: %s%s" % (_words.plural(len(blind), "test"), judged, why, hint))

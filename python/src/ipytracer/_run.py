@@ -5,7 +5,7 @@ import inspect
 import linecache
 import shlex
 
-from . import _shell, _show, _text, _words
+from . import _show, _silence, _text, _way, _words
 from ._line import IN_ALL, LINE, marker
 
 _MOST_RUNS = 1000
@@ -53,7 +53,7 @@ def _code(shell, text, name):
 
 
 def _none():
-    why = "the tracer did not answer in time" if LINE.listens() else "no tracer listens; in a terminal, type: " + _shell.command()
+    why = _silence.words() if LINE.listens() else "no tracer listens; " + _way.todo()
     return _show.sentence("ipytracer: the statement has run, without figures: %s" % why)
 
 

@@ -3,9 +3,11 @@
 The server, which is root's, learns from the Linux kernel who asks; nothing of the request says it. docs/serve.md has the protocol.
 """
 
+import errno
 import json
 import os
 import socket
+import stat
 import struct
 import time
 
@@ -14,8 +16,15 @@ PATIENCE = 0.200         # seconds, in all
 _MOST = 4096             # bytes of an answer
 
 
+THERE, CLOSED, NONE = "there", "closed", "none"
+
+
 class NoServer(Exception):
     """Nobody answers at the socket, or not who should."""
+
+
+class Slow(Exception):
+    """Somebody is there, and does not answer in time."""
 
 
 def path():
@@ -23,19 +32,47 @@ def path():
     return os.environ.get("IPYTRACER_SERVE") or PATH
 
 
+def look():
+    """Whether a server of root's listens: THERE; CLOSED, where this user may not reach it; or NONE. It asks nothing, and waits for nothing."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
+            line.setblocking(False)
+            failed = line.connect_ex(path())
+            if failed in (0, errno.EAGAIN):      # connected; or so many are before us that we would have to wait
+                return THERE if failed or _owner(line) == 0 else NONE
+    except (OSError, ValueError):
+        return NONE
+    return CLOSED if failed in (errno.EACCES, errno.EPERM) and _is_roots(os.path.dirname(path())) else NONE
+
+
+def _is_roots(folder):
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return False
+    return found.st_uid == 0 and stat.S_ISDIR(found.st_mode)
+
+
+def _owner(line):
+    """The user at the other end."""
+    _, uid, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+    return uid
+
+
 def ask(what):
-    """Ask the server to "start" or "stop" a session of this process. The answer as a dict; NoServer where there is none."""
+    """Ask the server to "start" or "stop" a session of this process. The answer as a dict; NoServer where there is none, Slow where it takes too long."""
     until = time.monotonic() + PATIENCE
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
             line.settimeout(PATIENCE)
             line.connect(path())
-            _, uid, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
-            if uid != 0:
+            if _owner(line) != 0:
                 raise NoServer("it is not root's")
             line.send(json.dumps({"ask": what}).encode())
             line.settimeout(max(0.001, until - time.monotonic()))
             answer = json.loads(line.recv(_MOST + 1))
+    except socket.timeout:
+        raise Slow from None
     except (OSError, ValueError) as e:
         raise NoServer(str(e)) from None
     if not isinstance(answer, dict) or answer.get("serve") != "ipytracer/serve/v1":
@@ -43,22 +80,29 @@ def ask(what):
     return answer
 
 
-def sentence(what, listens, command):
-    """What to say of "start" or "stop". listens: a tracer does already; command: what to type in a terminal."""
+def sentence(what, listens, todo):
+    """What to say of "start" or "stop". listens: a tracer does already; todo: what else can be done where no server runs."""
+    return outcome(what, listens, todo)[1]
+
+
+def outcome(what, listens, todo):
+    """(Whether the server does what is asked, or a tracer listens already; what to say of it)."""
     if what == "start" and listens:
-        return "a tracer listens already"
+        return True, "a tracer listens already"
     try:
         answer = ask(what)
     except NoServer:
         if what == "start":
-            return "no 'tracer serve' runs here; in a terminal, type: " + command
-        return "no 'tracer serve' runs here; a session that was started in a terminal ends there, with Ctrl-C"
+            return False, "no 'tracer serve' runs here; " + todo
+        return False, "no 'tracer serve' runs here; a session that was started in a terminal ends there, with Ctrl-C"
+    except Slow:
+        return False, "'tracer serve' did not answer within %g s; try again in a moment" % PATIENCE
     said = answer.get("error") if isinstance(answer.get("error"), str) else ""
     last = answer.get("last") if isinstance(answer.get("last"), str) else ""
     if answer.get("ok") is not True:
-        return said or last or "the server refuses"
+        return False, said or last or "the server refuses"
     if what == "stop":
-        return "the session ends"
+        return True, "the session ends"
     begins = "a session was begun already" if answer.get("runs") is True else "a session begins"
     text = begins + "; figures come under the cells in a few seconds"
-    return text + " (the one before ended: %s)" % last if last else text
+    return True, text + " (the one before ended: %s)" % last if last else text

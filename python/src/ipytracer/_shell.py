@@ -9,30 +9,13 @@ import os
 import sys
 import threading
 
-from . import _lab, _live, _show
+from . import _lab, _live, _show, _silence, _way
 from ._line import AFTER_CELL, LINE, marker
 
 _log = logging.getLogger("ipytracer")
-_INITIAL_PID_NAMESPACE = "pid:[4026531836]"   # PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h
 _TO_ANSWER = 0.050                            # seconds that a tracer has to say hello where the extension is loaded first
 _SHOWING = ("last", "table", "lines", "vars", "audit", "help")  # what %tracer shows something of
 _MOST_SHOWN = 3                               # cells below one cell: its own, and those whose figures came late
-
-
-def command():
-    """What to type to have this process traced. In a container the pid from inside is not the one from outside."""
-    try:
-        inside = os.readlink("/proc/self/ns/pid") != _INITIAL_PID_NAMESPACE
-    except OSError:
-        inside = False
-    return "sudo tracer attach" + ("" if inside else " %d" % os.getpid())
-
-
-def unheard(yet=""):
-    """A sentence that says why no tracer is heard, and what to do."""
-    if LINE.older:
-        return "ipytracer: the tracer that is attached is older than this package, which it cannot answer: install a newer tracer"
-    return "ipytracer: no tracer listens%s; in a terminal, type: %s" % (yet, command())
 
 
 def quiet(function):
@@ -60,6 +43,7 @@ class Companion:
         self._listened = False
         self._pid = os.getpid()
         self.slower = ""                  # what slows the notebook down, as the tracer said last
+        self.silence = _silence.Silence()
         self._wanted = []                 # the In[N] whose figures are to be shown, and have not come yet
         self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
 
@@ -133,7 +117,7 @@ class Companion:
                 self._show(result.execution_count, shown, shows)
         elif not self.line.said:      # as the cell that loaded the extension ends
             self.line.said = True
-            _show.publish(self.shell, _show.sentence(unheard(" yet")))
+            _show.publish(self.shell, _show.sentence(_way.unheard(" yet")))
 
     def _look(self, cell=False):
         """Whether a tracer listens. Of one that has ended it says so, once."""
@@ -141,8 +125,9 @@ class Companion:
             self._pid, self._listened = os.getpid(), False
         listens = self.line.look(cell)
         if self._listened and not listens:
-            _show.publish(self.shell, _show.sentence("ipytracer: the tracer has ended; to go on, type in a terminal: " + command()))
+            _show.publish(self.shell, _show.sentence("ipytracer: the tracer has ended; to go on, " + _way.todo()))
         if self._listened is not listens:
+            self.silence.reset()
             self.lab.state()
         self._listened = listens
         self.slower = self.slower if listens else ""
@@ -152,9 +137,11 @@ class Companion:
     def _show(self, count, shown, shows):
         """shown: the id of the display that has shown the cell as running: it shows what it came to. shows: the line under the cell is wanted."""
         marker("cell")
+        self.silence.asks(count)
         told = self.line.ask("cell", AFTER_CELL)
         late, self.line.late = self.line.late, []
-        answers = late + ([told] if isinstance(told, list) else [])
+        answered = isinstance(told, list)
+        answers = late + ([told] if answered else [])
         if shows:
             self._wanted = (self._wanted + [count])[-_MOST_SHOWN:]
         full = self.full if self.once is None else self.once
@@ -162,11 +149,22 @@ class Companion:
             self._slows(answer.slower, shows)
         for window in outermost(answers):
             self.lab.told(window)
-            if window.execution_count in self._wanted:
+            wanted = window.execution_count in self._wanted
+            self.silence.told(window.execution_count, wanted)
+            if wanted:
                 self._wanted.remove(window.execution_count)
                 own = shown if window.execution_count == count else None
                 _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello), own, own is not None)
+        self._silent(answered, sum(a.lost for a in answers), shows)
 
+    def _silent(self, answered, lost, shows):
+        """Say what a tracer that does not answer in time leaves out."""
+        before = self.silence.since
+        said = self.silence.asked(answered, lost)
+        if said and (shows or self.lines):
+            _show.publish(self.shell, _show.sentence("ipytracer: " + said))
+        if before is not self.silence.since:
+            self.lab.silent(self.silence.now())
 
     def _slows(self, why, shows):
         """Take in what slows the notebook down, and say it once for each tracer."""
@@ -202,7 +200,7 @@ def outermost(answers):
     return [w for w in windows if w.parent not in known and not w.silent]
 
 
-_NAME = "_ipytracer_companion"
+_NAME = _way.COMPANION
 
 
 def of(shell):

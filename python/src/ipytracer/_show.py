@@ -17,9 +17,9 @@ def full(window, hello=None):
             "text/html": _html.line(window, hello) + _html.unfolded("every meter", _html.table(table))}
 
 
-def table(t):
-    """A table."""
-    return {"text/plain": _text.table(t), "text/html": _html.table(t)}
+def table(t, note=""):
+    """A table, and a sentence behind it."""
+    return {"text/plain": "\n".join([_text.table(t)] + ([note] if note else [])), "text/html": _html.noted(_html.table(t), note)}
 
 
 def variables(found):

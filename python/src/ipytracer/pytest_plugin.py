@@ -24,6 +24,7 @@ _OURS = (
     (("--ipytracer",), dict(action="store_true", help="show what each test needs (a tracer has to listen: sudo tracer run -- pytest --ipytracer)")),
     (("--ipytracer-json",), dict(metavar="FILE", help="write the figures of each test to FILE")),
     (("--ipytracer-strict",), dict(action="store_true", help="fail what could not be judged")),
+    (("--ipytracer-start",), dict(action="store_true", help="have a running 'tracer serve' trace this pytest, which takes no root")),
     (("--ipytracer-wait",), dict(metavar="SECONDS", help="wait so long for a tracer, once (default: 2, 20 with --ipytracer-strict)")),
     (("--fail-over",), dict(metavar="SIZE", help="fail each test that needs more than SIZE; limit_memory on a test takes its place")),
     (("--increase-tolerance",), dict(metavar="SIZE", help="what --fail-on-increase lets pass (default: 1 MiB)")),
@@ -39,7 +40,8 @@ _MEMRAYS = (
 )
 _KEYS = (
     ("ipytracer", "bool", "as --ipytracer"), ("memray", "bool", "as --ipytracer"), ("ipytracer_json", "string", "as --ipytracer-json"),
-    ("ipytracer_strict", "bool", "as --ipytracer-strict"), ("ipytracer_wait", "string", "as --ipytracer-wait"), ("fail_over", "string", "as --fail-over"),
+    ("ipytracer_strict", "bool", "as --ipytracer-strict"), ("ipytracer_wait", "string", "as --ipytracer-wait"),
+    ("ipytracer_start", "bool", "as --ipytracer-start"), ("fail_over", "string", "as --fail-over"),
     ("increase_tolerance", "string", "as --increase-tolerance"), ("most_allocations", "string", "as --most-allocations"),
     ("hide_memray_summary", "bool", "as --hide-memray-summary"), ("stacks", "string", "as --stacks"),
     ("fail_on_increase", "bool", "as --fail-on-increase"),
@@ -69,7 +71,8 @@ class Settings:
 
     def __init__(self, config):
         self._config = config
-        self.on = bool(self._of("ipytracer") or self._of("memray"))
+        self.start = bool(self._of("ipytracer_start"))
+        self.on = bool(self._of("ipytracer") or self._of("memray") or self.start)
         self.json = self._of("ipytracer_json")
         self.strict = bool(self._of("ipytracer_strict"))
         self.wait = self._number("ipytracer_wait", 20 if self.strict else 2)
@@ -129,7 +132,7 @@ class Plugin:
         self._worker = hasattr(config, "workerinput")
         self._controls = not self._worker and getattr(config.option, "numprocesses", None) not in (None, 0)
         self._theirs = config.pluginmanager.hasplugin("memray")
-        self.runner = _pytest_run.Runner(settings.wait)
+        self.runner = _pytest_run.Runner(settings.wait, settings.start)
         self.tests = {}          # nodeid: what reports said of it
         self.total = None        # of this process, as a dict of figures
         self.trouble = None      # why the JSON file was not written

@@ -1,12 +1,13 @@
 """Figures of this process for the compatible modules: now, of an experiment, of a cell. Whatever has no answer is None.
 
-It asks on the line to the tracer, and where no tracer listens it prints once, on standard output, the command that attaches one.
+It asks on the line to the tracer. Where no tracer listens it prints once, on standard output, what to type to have one; where one does not answer in time, it
+prints that, once until it answers again.
 """
 
 import itertools
 import os
 
-from .. import _shell, _starter
+from .. import _silence, _starter, _way
 from .._line import LINE, marker
 
 RESIDENT = "cpu.resident"
@@ -18,20 +19,36 @@ _numbers = itertools.count(1)
 
 
 def listens():
-    """Whether a tracer listens. The first time that none does, it prints the command that attaches one, but not before the tracer that started this
+    """Whether a tracer listens. The first time that none does, it prints what to type to have one, but not before the tracer that started this
     process, if one did, has had its time to answer."""
     if LINE.look(cell=True, patience=0 if LINE.said else _NEW) or not LINE.said and _starter.listens(cell=True):
         LINE.said = True
         return True
     if not LINE.said:
         LINE.said = True
-        print("ipytracer: no tracer listens yet, so there are no figures; in a terminal, type: " + _shell.command())
+        print("ipytracer: no tracer listens yet, so there are no figures; " + _way.todo())
     return False
+
+
+_silent = []      # of the tracer that listens it has been said that it does not answer
+
+
+def ask(what, **more):
+    """What the tracer answers; None where there is none, or no answer in time, which is said."""
+    if not LINE.look():
+        return None
+    found = LINE.ask(what, **more)
+    if found is not None:
+        _silent.clear()
+    elif LINE.listens() and not _silent:
+        _silent.append(LINE.hello)
+        print("ipytracer: %s: figures are missing here until it does, its report has them" % _silence.words())
+    return found
 
 
 def running():
     """The windows of this process that are open, outermost first, up to this instant; none without a tracer."""
-    found = LINE.ask("running") if LINE.look() else None
+    found = ask("running")
     return found if isinstance(found, list) else []
 
 
@@ -61,7 +78,7 @@ class Stretch:
         self._window = None
         while tell and tries and self._window is None and LINE.look():
             tries -= 1
-            found = LINE.ask("experiment", name=self.name)
+            found = ask("experiment", name=self.name)
             if isinstance(found, list) and found and found[-1].name == self.name:
                 self._window = found[-1]
         return self._window

@@ -1,0 +1,55 @@
+"""What a user can do where no tracer listens: have a server begin a session, which takes no root, or have somebody who has root attach."""
+
+import os
+import sys
+
+from . import _serve
+from ._line import LINE
+
+_INITIAL_PID_NAMESPACE = "pid:[4026531836]"   # PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h
+START = "%tracer start"
+COMPANION = "_ipytracer_companion"            # what a shell with the extension has
+
+
+def command():
+    """What to type in a terminal to have this process traced. In a container the pid from inside is not the one from outside."""
+    try:
+        inside = os.readlink("/proc/self/ns/pid") != _INITIAL_PID_NAMESPACE
+    except OSError:
+        inside = False
+    return "sudo tracer attach" + ("" if inside else " %d" % os.getpid())
+
+
+def magic():
+    """What to type in a cell where a server runs; "" where this process has no cells."""
+    shell = _shell()
+    if shell is None:
+        return ""
+    return START if getattr(shell, COMPANION, None) is not None else "%load_ext ipytracer, then " + START
+
+
+def _shell():
+    try:
+        return sys.modules["IPython"].get_ipython()
+    except (KeyError, AttributeError):
+        return None
+
+
+def todo():
+    """What to do about it: half a sentence."""
+    there, typed = _serve.look(), magic()
+    if there == _serve.THERE and typed:
+        return "type in a cell: " + typed
+    root = "in a terminal, type: " + command()
+    if not typed:
+        return root
+    if there == _serve.CLOSED:
+        return "'tracer serve' runs here, but not for you: ask the administrator to let you into %s; or %s" % (os.path.dirname(_serve.path()), root)
+    return "%s (without root, ask the administrator to run: sudo tracer serve; then %s works here)" % (root, START)
+
+
+def unheard(yet=""):
+    """A sentence that says why no tracer is heard, and what to do."""
+    if LINE.older:
+        return "ipytracer: the tracer that is attached is older than this package, which it cannot answer: install a newer tracer"
+    return "ipytracer: no tracer listens%s; %s" % (yet, todo())
