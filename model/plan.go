@@ -50,9 +50,10 @@ type Demand struct {
 	// At is where it was highest, null if that was in no cell; Next is the next-highest cell.
 	At   *PlanPlace `json:"at"`
 	Next *PlanPlace `json:"next"`
-	// Lines are the three that matter most there, the largest fall first. Without is how high it would have gone without all of them.
-	Lines   []PlanLine `json:"lines"`
-	Without int64      `json:"without"`
+	// Lines are the three that matter most there, the largest fall first.
+	Lines []PlanLine `json:"lines"`
+	// Together are the lines that bring it down most, wherever they are; null where none does.
+	Together *PlanSet `json:"together"`
 	// Untouched are lines that mapped much more than became resident in their statement.
 	Untouched []PlanLine `json:"untouched"`
 }
@@ -84,10 +85,22 @@ type PlanLine struct {
 	AtPeak int64  `json:"at_peak"` // what it allocated, and was there
 	// Resident is how much of that is in memory at most: by how far resident memory rose in its statement. Of a GPU it is AtPeak.
 	Resident int64 `json:"resident"`
-	// Fall is by how much the highest moment would be lower without it, given the other cells.
+	// Fall is by how much the highest moment of all would be lower without it: it is taken away from every moment at which it is there.
 	Fall int64 `json:"fall"`
+	// Then is what would be highest without it; null for the time between two cells.
+	Then *PlanPlace `json:"then"`
 	// Where it was made, within the line: a line of the user's own files; "" where it is the line itself.
 	Within string `json:"within,omitempty"`
+}
+
+// PlanSet are lines without which a notebook needs less, together.
+type PlanSet struct {
+	// Lines are one to three, that which saves most alone first. No other three save more.
+	Lines []PlanLine `json:"lines"`
+	Fall  int64      `json:"fall"`
+	Peak  int64      `json:"peak"` // how high it would have gone
+	// Then is what would be highest; null for the time between two cells.
+	Then *PlanPlace `json:"then"`
 }
 
 // Setting is something to paste.

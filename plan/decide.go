@@ -10,14 +10,13 @@ import (
 
 // decide says which cell decides how much is needed, which lines matter there, and how much lower it would be without them.
 func decide(out *model.Demand, d *demand) {
-	out.Without = out.Need
 	if len(d.top) == 0 || d.gap > d.top[0].peak {
 		return
 	}
 	first := d.top[0]
-	out.At = placeOf(first)
+	out.At = placeAt(first)
 	if len(d.top) > 1 {
-		out.Next = placeOf(d.top[1])
+		out.Next = placeAt(d.top[1])
 	}
 	var all []model.PlanLine
 	for at, s := range first.lines {
@@ -28,7 +27,6 @@ func decide(out *model.Demand, d *demand) {
 		if !words.OfGPU(d.meter) && l.AtPeak >= notMuch && l.AtPeak > untouched*l.Resident {
 			out.Untouched = append(out.Untouched, l)
 		}
-		l.Fall = d.fall([]place{at})
 		if l.Resident > 0 {
 			all = append(all, l)
 		}
@@ -41,36 +39,34 @@ func decide(out *model.Demand, d *demand) {
 	slices.SortFunc(out.Untouched, func(a, b model.PlanLine) int { return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), heavier(a, b)) })
 	out.Untouched = out.Untouched[:min(len(out.Untouched), mattering)]
 	out.Lines = append(out.Lines, all[:min(len(all), mattering)]...)
-	var without []place
-	for _, l := range out.Lines {
-		without = append(without, place{l.Execution, l.Line, l.File, l.Function})
-	}
-	out.Without = out.Need - d.fall(without)
+	out.Together = together(out, d)
 }
 
-// fall is by how much the highest moment would be lower without what some lines had, given the other cells: those that are known by their
-// lines, and how high all others went.
-func (d *demand) fall(without []place) int64 {
-	highest := max(d.more, d.spike)
-	for _, t := range d.top {
-		peak := t.peak
-		for _, at := range without {
-			if s := t.lines[at]; s != nil {
-				peak -= s.touched
+// together are the lines that save most, each as it stands where it has most in memory.
+func together(out *model.Demand, d *demand) *model.PlanSet {
+	if d.set == nil {
+		return nil
+	}
+	s := &model.PlanSet{Fall: d.set.fall, Peak: out.Need - d.set.fall, Then: d.set.then}
+	for _, at := range d.set.lines {
+		var most *top
+		for _, t := range slices.Concat(d.top, d.high) {
+			if has := t.lines[at]; has != nil && (most == nil || has.touched > most.lines[at].touched) {
+				most = t
 			}
 		}
-		highest = max(highest, peak)
+		s.Lines = append(s.Lines, lineFor(d, most, at, most.lines[at]))
 	}
-	return max(0, d.top[0].peak-highest)
+	return s
 }
 
-func placeOf(t *top) *model.PlanPlace {
+func placeAt(t *top) *model.PlanPlace {
 	return &model.PlanPlace{PID: t.pid, Execution: t.run, ExecutionCount: t.count, Line: t.best.line, Source: lineOfText(t.source, max(t.best.line, 1)), Peak: t.peak, Children: t.children}
 }
 
 func lineFor(d *demand, t *top, at place, s *share) model.PlanLine {
 	l := model.PlanLine{PlanPlace: model.PlanPlace{PID: t.pid, Execution: at.execution, ExecutionCount: s.count, Line: at.line, File: at.file, Function: at.function, Source: s.source},
-		Meter: d.rank, AtPeak: max(s.blocks, s.mapped), Resident: s.touched, Within: s.within}
+		Meter: d.rank, AtPeak: max(s.blocks, s.mapped), Resident: s.touched, Within: s.within, Fall: d.alone[at].fall, Then: d.alone[at].then}
 	if !words.OfGPU(d.rank) {
 		l.Meter = "cpu.mapped"
 	}

@@ -19,19 +19,14 @@ func (x *reader) look(d *demand, t *top) {
 	}
 	for i := range w.Allocations {
 		a := &w.Allocations[i]
-		blocks := words.LiesWithin(a.Meter) && a.Meter != "cpu.heap"
-		if words.OfGPU(d.rank) {
-			if a.Meter != d.rank {
-				continue
-			}
-			blocks = true
-		} else if words.OfGPU(a.Meter) || a.Meter != "cpu.mapped" && !blocks {
-			continue
-		}
-		if a.AtPeak == 0 {
+		counts, blocks := d.counts(a.Meter)
+		if !counts || a.AtPeak == 0 {
 			continue
 		}
 		at, count, within := lineOf(a.Stack)
+		if at != (place{}) {
+			at.pid = t.pid
+		}
 		s := t.lines[at]
 		if s == nil {
 			s = &share{count: count}
@@ -56,6 +51,18 @@ func (x *reader) look(d *demand, t *top) {
 		}
 	}
 }
+
+// counts reports whether what a meter counts is a part of the demand, and whether it counts blocks: those lie in what is mapped.
+func (d *demand) counts(meter string) (counts, blocks bool) {
+	if words.OfGPU(d.rank) {
+		return meter == d.rank, true
+	}
+	blocks = words.LiesWithin(meter) && meter != "cpu.heap"
+	return !words.OfGPU(meter) && (blocks || meter == mapped), blocks
+}
+
+// mapped is the meter in which the blocks of all others lie.
+const mapped = "cpu.mapped"
 
 // text is a line of a cell.
 func (x *reader) text(pid int, at place) string {
@@ -125,10 +132,22 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 		}
 		return place{execution: f.Execution, line: f.Line}, count, within
 	}
-	if !users {
-		return place{}, nil, ""
+	at = placeOf(stack)
+	at.file, at.function = strings.Clone(at.file), strings.Clone(at.function)
+	return at, nil, ""
+}
+
+// placeOf is the same line, in the memory of the stack.
+func placeOf(stack []model.Frame) place {
+	for i := len(stack) - 1; i >= 0; i-- {
+		if f := &stack[i]; f.Execution > 0 {
+			return place{execution: f.Execution, line: f.Line}
+		}
 	}
-	return place{line: inner.Line, file: strings.Clone(inner.File), function: strings.Clone(inner.Function)}, nil, ""
+	if inner, users := model.Users(stack); users {
+		return place{line: inner.Line, file: inner.File, function: inner.Function}
+	}
+	return place{}
 }
 
 // nameOf is a call for people, hostile as it comes.

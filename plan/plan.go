@@ -37,7 +37,7 @@ func Make(runs []*Run) *model.Plan {
 		}
 	}
 	for _, m := range meters {
-		p.Demands = append(p.Demands, together(runs, m))
+		p.Demands = append(p.Demands, demandOf(runs, m))
 	}
 	for _, r := range runs {
 		one := r.PlanRun
@@ -65,8 +65,8 @@ func (r *Run) demand(meter string) *demand {
 	return nil
 }
 
-// together is what is needed of one kind of memory, by all runs.
-func together(runs []*Run, meter string) model.Demand {
+// demandOf is what is needed of one kind of memory, by all runs.
+func demandOf(runs []*Run, meter string) model.Demand {
 	out := model.Demand{Meter: meter, Exact: true, Low: math.MaxInt64, Lines: []model.PlanLine{}, Untouched: []model.PlanLine{}}
 	var most *demand
 	bound := int64(0)

@@ -112,8 +112,8 @@ func TestTheFallGoesToTheNextCell(t *testing.T) {
 	if want := "In[2] line 1 200; In[1] line 1 200; "; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if d.Without != 500*mib {
-		t.Errorf("without %d MiB, want 500", d.Without/mib)
+	if s := d.Together; s == nil || s.Fall != 800*mib || s.Peak != 100*mib || words.PlaceNames(s.Lines) != "In[2] line 1, In[1] line 1 and In[3] line 1" || s.Then == nil || s.Then.Peak != 100*mib {
+		t.Errorf("together %+v", s)
 	}
 }
 
@@ -128,6 +128,24 @@ func TestManyCells(t *testing.T) {
 	_, d := make1(notebook(500, cells...))
 	if d.At.Execution != 1 || d.Next.Execution != 2 || d.Lines[0].Fall != mib {
 		t.Errorf("%+v, then %+v, lines %+v", d.At, d.Next, d.Lines)
+	}
+}
+
+// TestTheProcessThatStartsKernels: what it has is there whatever lines are left out, and is no moment of its own; a kernel beside it without cells is one.
+func TestTheProcessThatStartsKernels(t *testing.T) {
+	for _, c := range []struct {
+		parent int
+		want   int64
+	}{{0, 300}, {8, 400}} {
+		cells := cell(1, "a = load()", exact(100, 500, 100), exact(100, 500, 100))
+		cells[0].Allocations = []model.Allocation{by("cpu.numpy", 1, 1, 400)}
+		r := notebook(500, cells...)
+		r.Processes[0].Parent = c.parent
+		r.Processes = append(r.Processes, model.Process{PID: 8})
+		r.Between = []model.Between{{PID: 8, Meters: resident(exact(10, 200, 200))}}
+		if _, d := make1(r); d.Lines[0].Fall != c.want*mib {
+			t.Errorf("below %d: %d MiB lower, want %d", c.parent, d.Lines[0].Fall/mib, c.want)
+		}
 	}
 }
 

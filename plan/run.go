@@ -11,8 +11,11 @@ import (
 	"ipytracer/words"
 )
 
-// highestCells is how many cells of each kind of memory are looked at for their lines: those that are highest.
-const highestCells = 16
+// highestCells and highestStatements are how many of each are looked at for their lines, of each kind of memory: those that are highest.
+const (
+	highestCells      = 16
+	highestStatements = 64
+)
 
 // What is kept of a run.
 const (
@@ -40,9 +43,10 @@ type demand struct {
 	base    int64
 	hasBase bool
 	top     []*top // the highest cells, the highest first
-	more    int64  // the highest of all other cells
+	high    []*top // the highest statements
 	gap     int64  // the highest of the times between cells
-	spike   int64  // the same, of those that rose on their own: what stands between two cells stands in the next, too
+	alone   map[place]outcome
+	set     *set // the lines that save the most together; nil for none
 }
 
 // top is a cell that is among the highest.
@@ -64,10 +68,10 @@ type candidate struct {
 	peak, need int64
 }
 
-// place is a line: of a run of a cell, or of a file.
+// place is a line of a process: of a run of a cell, or of a file.
 type place struct {
-	execution, line int
-	file, function  string
+	pid, execution, line int
+	file, function       string
 }
 
 // share is what a line has at a cell's peak.
@@ -120,18 +124,15 @@ func Read(name string, r *model.Report) *Run {
 	}
 	for b := range r.AllBetweenPassing() {
 		for _, d := range run.demands {
-			f := b.Meters[d.rank]
-			d.gap = max(d.gap, f.Peak)
-			if f.Peaked >= notMuch || b.Before == 0 && b.After == 0 {
-				d.spike = max(d.spike, f.Peak)
-			}
+			d.gap = max(d.gap, b.Meters[d.rank].Peak)
 		}
 	}
 	for _, d := range run.demands {
-		for _, t := range d.top {
+		for _, t := range slices.Concat(d.top, d.high) {
 			x.look(d, t)
 		}
 	}
+	x.weigh()
 	x.processes()
 	return run
 }
@@ -208,24 +209,32 @@ func (x *reader) cell(w *model.Window) {
 		if !d.hasBase {
 			d.base, d.hasBase = f.Start, true
 		}
-		if len(d.top) == highestCells && d.top[highestCells-1].peak >= f.Peak {
-			d.more = max(d.more, f.Peak)
-			continue
-		}
-		one := &top{id: w.ID, pid: w.PID, run: w.Execution, source: strings.Clone(w.Source[:min(len(w.Source), maxSource)]), peak: f.Peak, children: f.Peak - min(f.Peak, w.Meters[d.rank].Peak)}
-		if w.ExecutionCount != nil {
-			count := *w.ExecutionCount
-			one.count = &count
-		}
-		at, _ := slices.BinarySearchFunc(d.top, f.Peak, func(t *top, peak int64) int {
-			return cmp.Or(cmp.Compare(peak, t.peak), -1) // behind those that are as high
+		d.top = among(d.top, highestCells, f.Peak, func() *top {
+			one := topOf(w, w.Execution, w.ExecutionCount, f.Peak)
+			one.source, one.children = strings.Clone(w.Source[:min(len(w.Source), maxSource)]), childrenOf(w, d.rank)
+			return one
 		})
-		d.top = slices.Insert(d.top, at, one)
-		if len(d.top) > highestCells {
-			d.more = max(d.more, d.top[highestCells].peak)
-			d.top = d.top[:highestCells]
-		}
 	}
+}
+
+// topOf is a window that is among the highest.
+func topOf(w *model.Window, execution int, count *int, peak int64) *top {
+	one := &top{id: w.ID, pid: w.PID, run: execution, peak: peak}
+	if count != nil {
+		n := *count
+		one.count = &n
+	}
+	return one
+}
+
+// among puts a window among the highest, behind those that are as high.
+func among(all []*top, most int, peak int64, one func() *top) []*top {
+	if len(all) == most && all[most-1].peak >= peak {
+		return all
+	}
+	at, _ := slices.BinarySearchFunc(all, peak, func(t *top, peak int64) int { return cmp.Or(cmp.Compare(peak, t.peak), -1) })
+	all = slices.Insert(all, at, one())
+	return all[:min(len(all), most)]
 }
 
 // statement notes by how much a statement rose, and whether it decides how high its cell goes.
@@ -239,11 +248,13 @@ func (x *reader) statement(w *model.Window) {
 		x.statements[key] = append(x.statements[key], statement{w.Line, f.Need()})
 	}
 	for _, d := range x.run.demands {
+		f, ok := w.Together(d.rank)
+		if !ok {
+			continue
+		}
+		d.high = among(d.high, highestStatements, f.Peak, func() *top { return topOf(w, key.execution, nil, f.Peak) })
 		for _, t := range d.top {
-			if t.id != w.Parent {
-				continue
-			}
-			if f, ok := w.Together(d.rank); ok {
+			if t.id == w.Parent {
 				t.decide(candidate{w.Line, f.Peak, f.Need()})
 			}
 		}

@@ -25,15 +25,22 @@ func PlanWithoutSource(p *model.Plan) *model.Plan {
 	for i := range c.Demands {
 		d := &c.Demands[i]
 		d.At, d.Next = barePlace(d.At), barePlace(d.Next)
-		d.Lines, d.Untouched = list(d.Lines), list(d.Untouched)
-		for k := range d.Lines {
-			d.Lines[k].Source = ""
-		}
-		for k := range d.Untouched {
-			d.Untouched[k].Source = ""
+		d.Lines, d.Untouched = bareLines(d.Lines), bareLines(d.Untouched)
+		if d.Together != nil {
+			set := *d.Together
+			set.Lines, set.Then = bareLines(set.Lines), barePlace(set.Then)
+			d.Together = &set
 		}
 	}
 	return &c
+}
+
+func bareLines(lines []model.PlanLine) []model.PlanLine {
+	lines = list(lines)
+	for i := range lines {
+		lines[i].Source, lines[i].Then = "", barePlace(lines[i].Then)
+	}
+	return lines
 }
 
 func barePlace(p *model.PlanPlace) *model.PlanPlace {

@@ -112,3 +112,40 @@ func PlaceName(p *model.PlanPlace) string {
 	}
 	return text
 }
+
+// PlaceNames are those of some lines, hostile as they come: "In[2] line 1 and In[3] line 4".
+func PlaceNames(lines []model.PlanLine) string {
+	text := ""
+	for i := range lines {
+		switch {
+		case i > 0 && i == len(lines)-1:
+			text += " and "
+		case i > 0:
+			text += ", "
+		}
+		text += PlaceName(&lines[i].PlanPlace)
+	}
+	return text
+}
+
+// Fall says what follows without a line, hostile as it comes.
+func Fall(l *model.PlanLine) string {
+	switch {
+	case l.Fall > 0:
+		return "without it " + Bytes(l.Fall) + " lower, " + ThenDecides(l.Then)
+	case l.Then == nil:
+		return "without it as high, between two cells"
+	}
+	return "without it as high, in " + PlaceName(l.Then)
+}
+
+// ThenDecides says what is highest without some lines.
+func ThenDecides(p *model.PlanPlace) string { return "then " + Decides(p) }
+
+// Decides says what is highest; nil is the time between two cells.
+func Decides(p *model.PlanPlace) string {
+	if p == nil {
+		return "it is highest between two cells"
+	}
+	return PlaceName(p) + " decides with " + Bytes(p.Peak)
+}

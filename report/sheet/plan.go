@@ -24,6 +24,7 @@ func planPage(plan *model.Plan, rows int) *page {
 		p.Facts = append(p.Facts, fact{Name: name, Text: words.Bytes(d.Limit) + ": " + figure(&f, peak, true).Text + " at its highest, margin " + words.Bytes(d.Limit-d.Need)})
 		if d.At != nil {
 			p.Facts = append(p.Facts, fact{Name: "decided by", Text: words.PlaceName(d.At) + ", " + words.Bytes(d.At.Peak)})
+			p.Facts = append(p.Facts, together(d)...)
 		}
 		if len(plan.Runs) > 1 {
 			p.Facts = append(p.Facts, fact{Name: "spread", Text: fmt.Sprintf("%s to %s; recording %d decides", words.Bytes(d.Low), words.Bytes(d.Need), d.Run+1)})
@@ -39,18 +40,29 @@ func planPage(plan *model.Plan, rows int) *page {
 }
 
 func linesThatMatter(name string, d *model.Demand) section {
-	s := section{Title: name + ": the lines that matter", Columns: columns("line", ">there at most", ">allocated", ">lower without it", "source"),
-		Note: fmt.Sprintf("Without all of these it would be %s at its highest.", words.Bytes(d.Without))}
-	row := func(l *model.PlanLine, fall cell) {
-		s.Rows = append(s.Rows, []cell{plain(words.PlaceName(&l.PlanPlace)), plain(words.Bytes(l.Resident)), plain(words.Bytes(l.AtPeak)), fall, code(l.Source)})
+	s := section{Title: name + ": the lines that matter", Columns: columns("line", ">there at most", ">allocated", ">lower without it", "then", "source")}
+	row := func(l *model.PlanLine, fall, then string) {
+		s.Rows = append(s.Rows, []cell{plain(words.PlaceName(&l.PlanPlace)), plain(words.Bytes(l.Resident)), plain(words.Bytes(l.AtPeak)), plain(fall), plain(then), code(l.Source)})
 	}
 	for i := range d.Lines {
-		row(&d.Lines[i], plain(words.Bytes(d.Lines[i].Fall)))
+		row(&d.Lines[i], words.Bytes(d.Lines[i].Fall), words.Decides(d.Lines[i].Then))
 	}
 	for i := range d.Untouched {
-		row(&d.Untouched[i], plain("hardly touched"))
+		row(&d.Untouched[i], "hardly touched", "")
 	}
 	return s
+}
+
+// together says what lines save that one alone does not.
+func together(d *model.Demand) []fact {
+	t := d.Together
+	switch {
+	case t == nil && len(d.Lines) == 0:
+		return nil
+	case t == nil:
+		return []fact{{Name: "smaller", Text: "no line brings it down by much"}}
+	}
+	return []fact{{"smaller", fmt.Sprintf("without %s %s lower: %s at its highest; %s", words.PlaceNames(t.Lines), words.Bytes(t.Fall), words.Bytes(t.Peak), words.ThenDecides(t.Then)), less}}
 }
 
 func parts(name string, d *model.Demand) section {

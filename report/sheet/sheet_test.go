@@ -190,7 +190,7 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	reporttest.Golden(t, "diff.html", html.Bytes())
 	reporttest.Golden(t, "diff.md", markdown.Bytes())
 	var planned bytes.Buffer
-	if err := sheet.PlanMarkdown(&planned, plan.Make([]*plan.Run{plan.Read("run.arrows", reporttest.Rich())})); err != nil {
+	if err := sheet.PlanMarkdown(&planned, plan.Make([]*plan.Run{plan.Read("run.arrows", reporttest.Savings())})); err != nil {
 		t.Fatal(err)
 	}
 	reporttest.Golden(t, "plan.md", planned.Bytes())

@@ -113,28 +113,46 @@ func (v *view) mattering(d *model.Demand) {
 		if l.Resident < l.AtPeak {
 			size = fmt.Sprintf("%s there at most (of %s that it mapped)", words.Bytes(l.Resident), words.Bytes(l.AtPeak))
 		}
-		fall := "without it " + words.Bytes(l.Fall) + " lower"
-		if l.Fall == 0 {
-			fall = "without it as high, for other cells"
-		}
 		within := ""
 		if l.Within != "" {
 			within = "in " + escape.Bounded(l.Within, maxName*2)
 		}
-		v.field("line", span{placeText(&l.PlanPlace), plain}, span{within, dim}, span{size, plain}, span{fall, plain})
+		v.field("line", span{placeText(&l.PlanPlace), plain}, span{within, dim}, span{size, plain}, span{escape.OneLine(words.Fall(&l), false, maxProse/2), plain})
 	}
+	planTogether(v, d)
 	for _, l := range d.Untouched {
 		v.field("mapped", span{placeText(&l.PlanPlace), plain}, span{fmt.Sprintf("%s, of which at most %s came into memory there: it does not count, unless it is filled elsewhere", words.Bytes(l.AtPeak), words.Bytes(l.Resident)), dim})
 	}
-	if len(d.Lines) == 0 {
+	planSmaller(v, d)
+}
+
+// planTogether says what several lines save that one alone does not.
+func planTogether(v *view, d *model.Demand) {
+	t := d.Together
+	if t == nil || len(t.Lines) < 2 {
 		return
 	}
-	text := fmt.Sprintf("without %s %s at its highest", these(len(d.Lines)), words.Bytes(d.Without))
+	parts := []span{{escape.OneLine("without "+words.PlaceNames(t.Lines), false, maxProse), plain}, {words.Bytes(t.Fall) + " lower", bold}}
+	v.field("together", append(parts, span{escape.OneLine(words.ThenDecides(t.Then), false, maxProse/2), dim})...)
+}
+
+// planSmaller says whether it would fit in the next smaller machine.
+func planSmaller(v *view, d *model.Demand) {
+	if len(d.Lines) == 0 && d.Together == nil {
+		return
+	}
+	text, peak := "no line brings it down by much", d.Need
+	if t := d.Together; t != nil {
+		peak = t.Peak
+		text = fmt.Sprintf("without %s %s at its highest", these(len(t.Lines)), words.Bytes(peak))
+	}
 	if d.Size > 0 && d.Smaller > 0 {
 		text += fmt.Sprintf("; this fits %s, for %s it must come down to %s", words.Bytes(d.Size), words.Bytes(d.Smaller), words.Bytes(atMost(d)))
-		if d.Without <= atMost(d) {
+		switch {
+		case d.Together == nil:
+		case peak <= atMost(d):
 			text += ": it would"
-		} else {
+		default:
 			text += ": that is not enough"
 		}
 	}
@@ -143,7 +161,7 @@ func (v *view) mattering(d *model.Demand) {
 
 func these(n int) string {
 	if n == 1 {
-		return "this line"
+		return "that line"
 	}
 	return fmt.Sprintf("these %d lines", n)
 }

@@ -35,6 +35,9 @@ func TestPlanGolden(t *testing.T) {
 	reporttest.Golden(t, "plan.json", reporttest.Plan(t, one))
 	reporttest.Golden(t, "plan.many.80.txt", []byte(planText(t, many, text.Options{Width: 80})))
 	reporttest.Plan(t, many)
+	saving := planned(reporttest.Savings())
+	reporttest.Golden(t, "plan.saving.txt", []byte(planText(t, saving, text.Options{})))
+	reporttest.Golden(t, "plan.saving.json", reporttest.Plan(t, saving))
 }
 
 // TestPlanOfAnything: whatever a session is, there is a plan of it that can be shown, and what is to be pasted is never wrapped.
@@ -52,9 +55,12 @@ func TestPlanOfAnything(t *testing.T) {
 }
 
 func TestPlanWithoutSource(t *testing.T) {
-	p := report.PlanWithoutSource(planned(reporttest.WithLines()))
-	shown := planText(t, p, text.Options{Full: true}) + string(reporttest.Plan(t, p))
-	for _, secret := range []string{"np.ones", "timeit", "%%time"} {
+	p, saving := report.PlanWithoutSource(planned(reporttest.WithLines())), report.PlanWithoutSource(planned(reporttest.Savings()))
+	if saving.Demands[0].Together == nil {
+		t.Error("nothing is saved")
+	}
+	shown := planText(t, p, text.Options{Full: true}) + string(reporttest.Plan(t, p)) + planText(t, saving, text.Options{Full: true}) + string(reporttest.Plan(t, saving))
+	for _, secret := range []string{"np.ones", "timeit", "%%time", "orders.csv", "group(", "big"} {
 		if strings.Contains(shown, secret) {
 			t.Errorf("%q is there", secret)
 		}

@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/model"
+)
+
+// outcome is what follows if lines are left out.
+type outcome struct {
+	fall int64 // by how much the highest moment is lower
+	then *model.PlanPlace
+}
+
+// set are lines, the one that saves most alone first.
+type set struct {
+	lines []place
+	outcome
+}
+
+// enough is the share of what is needed that one more line must save to be worth being named, as its reciprocal.
+const enough = 100
+
+// highestWithout is the moment that is the highest without some of the candidates, and how high.
+func (y *weighing) highestWithout(out ...int) (at, peak int64) {
+	at, peak = -1, -1
+	for i := range y.moments.all {
+		m := &y.moments.all[i]
+		if m.peak <= peak { // nor are the others as high
+			break
+		}
+		left := m.peak
+		for _, line := range out {
+			left -= m.shares[line]
+		}
+		if left > peak {
+			at, peak = int64(i), left
+		}
+	}
+	return at, peak
+}
+
+// outcome says what follows if some candidates are left out.
+func (y *weighing) outcome(x *reader, out ...int) outcome {
+	at, peak := y.highestWithout(out...)
+	if at < 0 {
+		return outcome{}
+	}
+	o := outcome{fall: max(0, y.s.d.top[0].peak-max(peak, y.least))}
+	if m := &y.moments.all[at]; !m.gap {
+		then := m.at
+		then.Peak, then.Children = max(0, peak), min(then.Children, max(0, peak))
+		then.Source = x.text(then.PID, place{execution: then.Execution, line: then.Line})
+		o.then = &then
+	}
+	return o
+}
+
+// best are the one, two or three candidates without which the highest moment is lowest. One more is among them only if that is worth it.
+func (y *weighing) best(x *reader) *set {
+	n := len(y.s.lines)
+	worth := max(mib, y.s.d.top[0].peak/enough)
+	lowest, chosen := y.s.d.top[0].peak-worth+1, []int(nil)
+	for size := 1; size <= mattering; size++ {
+		found, without := lowest, []int(nil)
+		each(n, size, func(out []int) {
+			if _, peak := y.highestWithout(out...); max(peak, y.least) < found {
+				found, without = max(peak, y.least), slices.Clone(out)
+			}
+		})
+		if without != nil {
+			chosen, lowest = without, found-worth+1
+		}
+	}
+	if chosen == nil {
+		return nil
+	}
+	slices.SortStableFunc(chosen, func(a, b int) int { return cmp.Compare(y.fall(b), y.fall(a)) })
+	s := &set{outcome: y.outcome(x, chosen...)}
+	for _, line := range chosen {
+		s.lines = append(s.lines, y.s.lines[line])
+	}
+	return s
+}
+
+func (y *weighing) fall(line int) int64 {
+	_, peak := y.highestWithout(line)
+	return y.s.d.top[0].peak - peak
+}
+
+// each calls do with every choice of so many of n, in order.
+func each(n, size int, do func([]int)) {
+	chosen := make([]int, 0, size)
+	var choose func(from int)
+	choose = func(from int) {
+		if len(chosen) == size {
+			do(chosen)
+			return
+		}
+		for i := from; i < n; i++ {
+			chosen = append(chosen, i)
+			choose(i + 1)
+			chosen = chosen[:len(chosen)-1]
+		}
+	}
+	choose(0)
+}
