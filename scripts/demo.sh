@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+export COLUMNS=${COLUMNS:-120}       # the report goes through a file: how wide it is to be
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND # all of this is root's, also by sudo
 dir=$(mktemp -d)
 cleanup() {

@@ -50,6 +50,7 @@ judged is listed with why: only an audit without such a list is an all-clear.`,
 	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the audit")
+	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text: an account of all that is still there, by what holds it and by who made it")
 	f.DurationVar(&o.Duration, "duration", 0, "of a running kernel: stop after this time, such as 30s or 10m")
 	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes may cost, as a share of the session's time, or 'off'")
 	f.IntVar(&o.Ring, "ring", 4096, "of a running kernel: size of the ring of changes in `KiB`, a power of two")
@@ -151,7 +152,7 @@ func (o *AuditOptions) print(w io.Writer, a *model.Audit) error {
 	if o.NoSource {
 		a = report.AuditWithoutSource(a)
 	}
-	page := sheet.AuditOptions{Who: text.Who, Title: text.VerdictTitle}
+	page := sheet.AuditOptions{Who: text.Who, Title: text.VerdictTitle, Full: o.Full || o.Format == "html"}
 	switch o.Format {
 	case "json":
 		return report.AuditJSON(w, a)
@@ -160,5 +161,5 @@ func (o *AuditOptions) print(w io.Writer, a *model.Audit) error {
 	case "html":
 		return sheet.AuditHTML(w, a, page)
 	}
-	return text.Audit(w, a, text.Options{Color: colored(w), Width: width(w)})
+	return text.Audit(w, a, text.Options{Color: colored(w), Width: width(w), Full: o.Full})
 }

@@ -93,7 +93,7 @@ var formats = []format{
 	},
 	{
 		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true, print: markdown.Print,
-		has:   "the 15 heaviest cells, 10 experiments, the 10 lines that held most at the session's peak, what is not exact",
+		has:   "the 15 heaviest cells, 10 experiments, the 10 lines of the notebook that held most at the session's peak, with all that they called (with --full the lines of libraries), what is not exact",
 		lacks: "everything else: it is short on purpose",
 	},
 }
@@ -138,6 +138,9 @@ func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
 			o.audit = report.AuditWithoutSource(o.audit)
 		}
 		return html.Write(w, r, html.Options{Audit: o.audit})
+	}
+	if o.Format == "markdown" && o.Full {
+		return markdown.Full(w, r)
 	}
 	if f := formatOf(o.Format); f != nil && f.print != nil {
 		return f.print(w, r)

@@ -42,7 +42,7 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	o.Strict.addFlag(f, "exit with status 4 if a figure is only a bound, or anything a figure or a window rests on was lost, refused or guessed; =attribution: if who allocated is not known in full; =all: either")
 	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: 15, or all with --full); leave the others out of csv, allocations-csv, perfetto, chrome and parquet")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
-	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables")
+	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables; in Markdown, lines of libraries, too")
 	f.StringVar(&o.By, "by", "", "the `METER` that ranks the cells in the text report, and for --cells; without it what came nearest to its limit: a GPU's memory where the session used one, or cpu.resident")
 }
 
@@ -195,11 +195,20 @@ func colored(w io.Writer) bool {
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
+// width is how many cells a line may take: a terminal's, or what COLUMNS says where it goes into a file or a pipe; there lines are not cut otherwise.
 func width(w io.Writer) int {
-	if f, ok := terminal(w); ok {
+	const least, usual, unlimited = 60, 120, -1
+	f, isTerminal := terminal(w)
+	if isTerminal {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
-			return max(columns, 60)
+			return max(columns, least)
 		}
 	}
-	return 0
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
+		return max(columns, least)
+	}
+	if isTerminal {
+		return usual
+	}
+	return unlimited
 }

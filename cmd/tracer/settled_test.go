@@ -269,8 +269,8 @@ func TestWholeElsewhere(t *testing.T) {
 		on   io.Writer
 		want string
 	}{
-		{"pipe", OutputOptions{Format: "text"}, nil, wholly(t, text.Options{Statements: -1})},
-		{"pipe, all", OutputOptions{Format: "text", Full: true}, nil, wholly(t, text.Options{Statements: -1, Full: true})},
+		{"pipe", OutputOptions{Format: "text"}, nil, wholly(t, text.Options{Width: -1, Statements: -1})},
+		{"pipe, all", OutputOptions{Format: "text", Full: true}, nil, wholly(t, text.Options{Width: -1, Statements: -1, Full: true})},
 		{"JSON on a terminal", OutputOptions{Format: "json"}, other, ""},
 		{"all of it on a terminal", OutputOptions{Format: "text", Full: true}, other, ""},
 		{"a file", OutputOptions{Format: "text", File: t.TempDir() + "/out.txt"}, other, ""},

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ipytracer/model"
@@ -50,9 +49,14 @@ type row struct {
 	counted string // what was counted, in words
 }
 
-// Print writes the heaviest cells, the experiments, the lines that had most at the peak, and what is not exact, as GitHub and GitLab
-// show Markdown. Texts of the notebook are code spans, in which nothing is a link, a mention or HTML. Its length is bounded.
-func Print(w io.Writer, r *model.Report) error {
+// Print writes the heaviest cells, the experiments, the lines of the notebook that had most at the peak, and what is not exact, as GitHub and
+// GitLab show Markdown. Texts of the notebook are code spans, in which nothing is a link, a mention or HTML. Its length is bounded.
+func Print(w io.Writer, r *model.Report) error { return write(w, r, typedLines) }
+
+// Full writes the same with the lines of libraries that allocated.
+func Full(w io.Writer, r *model.Report) error { return write(w, r, allLines) }
+
+func write(w io.Writer, r *model.Report, lines func([]model.Line) []line) error {
 	near := r.Nearest()
 	p := &page{Writer: bufio.NewWriter(w), meters: columns(r, r.Ranking(near)), peaks: map[string]model.Figure{}}
 	for window := range r.AllPassing() {
@@ -62,7 +66,7 @@ func Print(w io.Writer, r *model.Report) error {
 	p.table("cell", "cells that needed less", p.cells, p.more, true)
 	p.table("experiment", "experiments", p.also, p.unlike, false)
 	p.counters()
-	p.lines(r.Lines)
+	p.lines(lines(r.Lines))
 	p.exactness(r)
 	return p.Flush()
 }
@@ -227,30 +231,6 @@ func (p *page) counters() {
 		p.WriteString("| " + one.name + " | " + one.counted + " |\n")
 	}
 	if begun {
-		p.WriteString("\n")
-	}
-}
-
-func (p *page) lines(all []model.Line) {
-	shown := 0
-	for i := range all {
-		l := &all[i]
-		if l.Native || l.OwnAtPeak <= 0 {
-			continue
-		}
-		if shown++; shown > maxLines {
-			continue
-		}
-		if shown == 1 {
-			p.WriteString("| line | meter | at the session's peak | allocated | times |\n|---|---|--:|--:|--:|\n")
-		}
-		fmt.Fprintf(p, "| %s | %s | %s | %s | %s |\n", Code(place(l.Frame)), meter(l.Meter), words.Sampled(words.Bytes(l.OwnAtPeak), l.Sampled),
-			words.Sampled(words.Bytes(l.OwnAllocated), l.Sampled), words.Sampled(strconv.FormatInt(l.Count, 10), l.Sampled))
-	}
-	if shown > maxLines {
-		fmt.Fprintf(p, "\n… and %d more lines that held less.\n", shown-maxLines)
-	}
-	if shown > 0 {
 		p.WriteString("\n")
 	}
 }

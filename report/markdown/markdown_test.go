@@ -3,6 +3,8 @@ package markdown_test
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,7 +115,7 @@ func TestNothingBecomesMarkdown(t *testing.T) {
 			r.Windows[i].Source, r.Windows[i].Name = source, source
 		}
 		r.Host.Name, r.Certificate.Incomplete, r.Certificate.Complete = source, []string{source}, false
-		r.Lines = []model.Line{{Meter: "cpu.numpy", Frame: model.Frame{Function: source, File: source, Line: 3}, OwnAtPeak: 1 << 20}}
+		r.Lines = []model.Line{{Meter: "cpu.numpy", Frame: model.Frame{Function: source, File: source, Line: 3}, AtPeak: 1 << 20}}
 		var b bytes.Buffer
 		if err := markdown.Print(&b, r); err != nil {
 			t.Fatal(err)
@@ -204,5 +206,36 @@ func TestLimitsAndGPUs(t *testing.T) {
 				t.Errorf("the table of cells is none: %v", rows)
 			}
 		})
+	}
+}
+
+// TestLines: a page has the lines of the notebook with all that they called, and those of libraries for who asks for everything.
+func TestLines(t *testing.T) {
+	one := 1
+	cell := model.Frame{Function: "<module>", File: "/tmp/ipykernel_1/1.py", Line: 7, Execution: 1, ExecutionCount: &one}
+	r := reporttest.Rich()
+	r.Lines = []model.Line{
+		{Meter: "cpu.numpy", Frame: cell, AtPeak: 512 << 20, Allocated: 600 << 20, Count: 3},
+		{Meter: "cpu.mapped", Frame: cell, AtPeak: 520 << 20, Allocated: 610 << 20, Count: 9},
+		{Meter: "cpu.numpy", Frame: model.Frame{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 205}, AtPeak: 512 << 20, OwnAtPeak: 512 << 20, OwnAllocated: 600 << 20, Count: 3},
+		{Meter: "cpu.numpy", Frame: model.Frame{Function: "PyDataMem_UserNEW", Module: "_umath.so", Native: true}, AtPeak: 512 << 20, OwnAtPeak: 512 << 20, Count: 3},
+	}
+	page := func(print func(io.Writer, *model.Report) error) (lines []string) {
+		var b bytes.Buffer
+		if err := print(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range parsed(t, b.Bytes()) {
+			if len(row) == 5 && row[0] != "line" {
+				lines = append(lines, strings.Join(row, " "))
+			}
+		}
+		return lines
+	}
+	if got, want := page(markdown.Print), []string{"In[1]:7 numpy 512.00 MiB 600.00 MiB 3"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := page(markdown.Full), []string{"/usr/lib/python3/dist-packages/numpy/core/numeric.py ones:205 numpy 512.00 MiB 600.00 MiB 3"}; !slices.Equal(got, want) {
+		t.Errorf("with --full: got %q, want %q", got, want)
 	}
 }

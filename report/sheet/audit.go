@@ -23,6 +23,7 @@ func AuditMarkdown(w io.Writer, a *model.Audit, o AuditOptions) error {
 type AuditOptions struct {
 	Who   func([]model.Frame) string // a stack
 	Title func(kind string) string   // a kind of verdict
+	Full  bool                       // with an account of what is still there
 }
 
 func auditPage(a *model.Audit, o AuditOptions, rows int) *page {
@@ -47,7 +48,9 @@ func auditPage(a *model.Audit, o AuditOptions, rows int) *page {
 	}
 	p.Facts = append(p.Facts, verdicts)
 	p.verdicts(a, o, rows)
-	p.held(a, rows)
+	if o.Full {
+		p.held(a, rows)
+	}
 	if len(a.NotJudged) > 0 {
 		s := section{Title: "Not judged", Columns: columns("meter", ">bytes at most", "why", "what to do"), More: rest(len(a.NotJudged), rows, "reason")}
 		for i := range a.NotJudged[:min(len(a.NotJudged), rows)] {

@@ -42,9 +42,10 @@ func (v *view) allocations() {
 type caller struct {
 	model.Allocation
 	way
-	who   string // the way in words
-	most  int    // calls
-	users bool   // a line of a cell or of the user's own files is on the stack
+	who   string      // the way in words
+	of    model.Frame // the outermost call of a cell's code; the zero value where there is none
+	most  int         // calls
+	users bool        // a line of a cell or of the user's own files is on the stack
 }
 
 // callers are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
@@ -57,7 +58,7 @@ func (v *view) callers(c *model.Window) []*caller {
 		key := a.Meter + "\x00" + by.place()
 		one := known[key]
 		if one == nil {
-			one = &caller{Allocation: model.Allocation{Meter: a.Meter}, way: by, users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool { return f.Execution > 0 || !f.Native && !isLibrary(f.File) })}
+			one = &caller{Allocation: model.Allocation{Meter: a.Meter}, way: by, of: cellCall(a.Stack), users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool { return f.Execution > 0 || !f.Native && !isLibrary(f.File) })}
 			known[key] = one
 			callers = append(callers, one)
 		}
@@ -83,6 +84,16 @@ func (v *view) callers(c *model.Window) []*caller {
 	return slices.DeleteFunc(callers, func(a *caller) bool {
 		return words.IsOutermost(a.Meter) && 2*inner[a.place()] >= max(a.AtPeak, a.Allocated)
 	})
+}
+
+// cellCall is the outermost call of a cell's code.
+func cellCall(stack []model.Frame) (of model.Frame) {
+	for _, f := range stack {
+		if f.Execution > 0 {
+			of = f
+		}
+	}
+	return of
 }
 
 // about marks what is estimated from samples.

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -103,80 +102,6 @@ func (v *view) largest(b model.Between) int64 {
 		n = max(n, f.Need(), f.Consumed, -f.Consumed)
 	}
 	return n
-}
-
-// maxChildren is how many children of one window are listed.
-const maxChildren = 8
-
-// children shows the other processes of each cell, and of the session those that ran in no cell.
-func (v *view) children() {
-	seen := map[int]bool{}
-	t := table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}}
-	for i, id := range v.meters {
-		t.columns = append(t.columns, column{title: meterName(id), right: true, drop: i, group: "highest", size: usualSize})
-	}
-	add := func(w model.Window, children []model.Child) {
-		if len(children) == 0 {
-			return
-		}
-		for _, r := range v.childRows(w, children) { // figures of all would be much
-			line := append(make([]span, 0, len(t.columns)), r.lead...)
-			for _, id := range v.meters {
-				line = append(line, highest.show(r.figures, id))
-			}
-			t.rows = append(t.rows, row{cells: line})
-		}
-	}
-	for w := range v.r.AllPassing() {
-		if w.Kind == model.Cell {
-			add(*w, w.Children)
-			for _, c := range w.Children {
-				seen[c.PID] = true
-			}
-		}
-	}
-	for w := range v.r.AllPassing() {
-		if w.Kind == model.Session {
-			add(*w, slices.DeleteFunc(slices.Clone(w.Children), func(c model.Child) bool { return seen[c.PID] }))
-		}
-	}
-	if len(t.rows) == 0 {
-		return
-	}
-	v.title("Child processes")
-	v.prose("", span{"Highest point of each within the cell. The row of all together adds them up with the kernel's own " +
-		"memory, instant by instant: what a forked child shares with its parent counts once, any other page that " +
-		"several processes map once for each of them.", dim})
-	v.blank()
-	t.print(v.printer)
-}
-
-// childRows lists the heaviest children of one window and the sum with all others.
-func (v *view) childRows(w model.Window, children []model.Child) []figureRow {
-	weight := func(c model.Child) int64 {
-		if len(v.meters) == 0 {
-			return 0
-		}
-		return c.Meters[v.meters[0]].Peak
-	}
-	children = slices.Clone(children)
-	slices.SortStableFunc(children, func(a, b model.Child) int {
-		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.PID, b.PID))
-	})
-	var rows []figureRow
-	label := span{escape.Bounded(label(w), maxName), bold}
-	for _, c := range children[:min(maxChildren, len(children))] {
-		rows = append(rows, figureRow{figures: maps.Clone(c.Meters),
-			lead: []span{label, {fmt.Sprint(c.PID), plain}, {escape.Bounded(c.Command, maxProse), plain}}})
-		label = span{}
-	}
-	if rest := len(children) - maxChildren; rest > 0 {
-		rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + words.Count(uint64(rest)) + " smaller", dim}}})
-	}
-	if w.Kind == model.Cell {
-		rows = append(rows, figureRow{figures: w.Figures(), lead: []span{{}, {}, {"all together", bold}}})
-	}
-	return rows
 }
 
 // processes shows whole lives when there are no cells to speak for them.

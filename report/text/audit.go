@@ -60,8 +60,10 @@ func Audit(w io.Writer, a *model.Audit, o Options) error {
 	for i := range a.Verdicts {
 		v.verdict(i+1, &a.Verdicts[i])
 	}
-	v.stillHeld(a)
-	v.stillLive(a)
+	if o.Full {
+		v.stillHeld(a)
+		v.stillLive(a)
+	}
 	v.notJudged(a)
 	v.variables(a.Variables, a.Names)
 	v.resident(a.Resident)

@@ -23,6 +23,11 @@ func auditText(t *testing.T, a *model.Audit) string {
 // TestAuditOutputs: an audit as text and as JSON, one that found nothing, and without what the notebook typed.
 func TestAuditOutputs(t *testing.T) {
 	reporttest.Golden(t, "audit.txt", []byte(auditText(t, reporttest.Audited())))
+	var whole strings.Builder
+	if err := text.Audit(&whole, reporttest.Audited(), text.Options{Full: true}); err != nil {
+		t.Fatal(err)
+	}
+	reporttest.Golden(t, "audit.full.txt", []byte(whole.String()))
 	reporttest.Golden(t, "audit.json", reporttest.Audit(t, reporttest.Audited()))
 	reporttest.Golden(t, "audit.clean.txt", []byte(auditText(t, &model.Audit{Least: 1 << 20, Complete: true})))
 	reporttest.Audit(t, &model.Audit{})

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,7 +64,7 @@ func (v *view) cellRow(w model.Window) figureRow {
 		r.below = append(r.below, span{"inside " + outer.label + " · ", dim})
 	}
 	if w.Source != "" {
-		r.below = append(r.below, span{strings.Clone(escape.OneLine(w.Source, w.SourceTruncated, max(0, v.width-rowIndent))), plain})
+		r.below = append(r.below, span{strings.Clone(escape.OneLine(w.Source, w.SourceTruncated, max(0, cmp.Or(v.width, maxProse)-rowIndent))), plain})
 	}
 	r.below = trimmed(r.below)
 	return r

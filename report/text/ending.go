@@ -99,7 +99,7 @@ func (v *view) endings() {
 func (v *view) dearProbes() {
 	for i := range v.r.Certificate.Probes {
 		if text := words.DearProbes(&v.r.Certificate.Probes[i]); text != "" {
-			v.remark("slower", escape.OneLine(text, false, maxDear))
+			v.answer("slower", escape.OneLine(text, false, maxDear))
 		}
 	}
 }

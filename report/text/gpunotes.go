@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"ipytracer/model"
-	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -29,19 +28,9 @@ func (v *view) gpuNotes(all []model.GPUNote) {
 		if several {
 			text += fmt.Sprintf(" (pid %d)", all[i].PID)
 		}
-		v.remark(fmt.Sprintf("GPU %d", all[i].GPU), text)
+		v.answer(fmt.Sprintf("GPU %d", all[i].GPU), text)
 	}
 	if more := told - maxGPUNotes; more > 0 {
 		v.answer("", "and "+words.Plural(more, "more note")+" on GPUs")
 	}
-}
-
-// remark is an answer of which nothing is cut off.
-func (v *view) remark(name, text string) {
-	if v.told != nil {
-		v.told(name, text)
-		return
-	}
-	v.prose(escape.Pad("", 13, false), span{escape.Pad(name, 13, false), dim}, span{text, plain})
-	v.blank()
 }

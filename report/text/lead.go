@@ -1,9 +1,7 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"ipytracer/model"
@@ -20,7 +18,7 @@ func (v *view) lead() {
 	}
 	v.leadHighest()
 	v.leadLeft()
-	v.answer("how sure", v.howSure(v.summit()))
+	v.answer("how sure", highestMoment(v).howSure())
 }
 
 // leads reports whether there is a highest moment to lead with.
@@ -28,80 +26,78 @@ func (v *view) leads() bool { return len(v.meters) > 0 && len(v.ranked) > 0 }
 
 // leadHighest is the part about the highest moment.
 func (v *view) leadHighest() {
-	top := v.summit()
+	top := highestMoment(v)
 	other := func(name string, front bool) {
-		if text := v.near.beside(v.first(), front, v.o.By != "", top.highest(v.first()), v.whereOf); text != "" {
+		if text := v.near.beside(v.first(), front, v.o.By != "", top.figure(), v.whereOf); text != "" {
 			v.answer(name, text)
 		}
 	}
 	other("nearest", true)
-	v.answer("highest", v.highestMoment(top))
+	v.answer("highest", top.where())
 	other("also", false)
-	v.answer("made by", v.madeBy(top))
+	v.answer("made by", top.madeBy())
 }
 
 // leadLeft is the part about what is left, for which somebody has looked at what holds it.
 func (v *view) leadLeft() {
-	rest := leftoverOf(v, v.summit().pid)
+	rest := leftoverOf(v, highestMoment(v).in.pid)
 	v.answer("still there", rest.stillThere())
-	v.answer("to free it", rest.toFree())
+	if rest.isWorthFreeing() {
+		v.answer("to free it", rest.toFree())
+	}
+	if text := rest.keptByMalloc(); text != "" {
+		v.answer("malloc keeps", text, trimming)
+	}
 }
 
-// answer is one line, whatever its length.
-func (v *view) answer(name string, text string) {
+// answerColumn is where the text of the first lines begins.
+const answerColumn = 13
+
+// answer is one of the first lines, wrapped at the width; code in it, which people paste, stays in one piece.
+func (v *view) answer(name string, text string, code ...string) {
 	if v.told != nil {
 		v.told(name, text)
 		return
 	}
-	v.clipped([]span{{escape.Pad(name, 13, false), dim}, {text, plain}}, v.width)
+	words := append([][]span{{{escape.Pad(name, answerColumn-1, false), dim}}}, wordsAround(text, code)...)
+	v.wrap(strings.Repeat(" ", answerColumn), withUnits(words))
 	v.blank()
 }
 
-// summit is the cell, or the time between two, in which the meter that ranks was at its highest, of all processes together.
-func (v *view) summit() *stretch { return &v.ranked[v.summitAt()] }
-
-// summitAt is where it is in the ranking.
-func (v *view) summitAt() int {
-	best := 0
-	for i := range v.ranked {
-		if v.ranked[i].peak > v.ranked[best].peak {
-			best = i
+// wordsAround are the words of a text; each code in it is one word.
+func wordsAround(text string, code []string) [][]span {
+	for _, c := range code {
+		if before, after, found := strings.Cut(text, c); found {
+			words := splitWords([]span{{strings.TrimSuffix(before, " "), plain}})
+			words = append(words, []span{{escape.Text(c), plain}})
+			if after != "" {
+				words = append(words, wordsAround(strings.TrimPrefix(after, " "), code)...)
+			}
+			return words
 		}
 	}
-	return best
+	return splitWords([]span{{text, plain}})
 }
 
-// highest is the figure of a meter where it ranks: with its children where that is more.
-func (s *stretch) highest(meter string) model.Figure {
-	f := s.figures[meter]
-	if s.cell != nil {
-		if together, ok := s.cell.Tree[meter]; ok && together.Peak > f.Peak {
-			return together
+// withUnits makes one word of a number and the unit behind it.
+func withUnits(all [][]span) (out [][]span) {
+	for _, word := range all {
+		last := len(out) - 1
+		if last > 0 && len(word) == 1 && len(out[last]) == 1 && isUnit(word[0].text) && strings.ContainsAny(out[last][0].text, "0123456789") {
+			out[last] = []span{{out[last][0].text + " " + word[0].text, word[0].style}}
+			continue
 		}
+		out = append(out, word)
 	}
-	return f
+	return out
 }
 
-func (v *view) highestMoment(top *stretch) string {
-	meter := v.meters[0]
-	own := highest.show(top.figures, meter).text
-	if top.cell == nil {
-		return v.near.reached(meter, top.figures[meter], own) + " " + v.gapLabel(*top.gap)
+func isUnit(word string) bool {
+	switch strings.TrimRight(word, ".,;:)") {
+	case "B", "KiB", "MiB", "GiB", "TiB", "%":
+		return true
 	}
-	size, with := own, ""
-	if top.highest(meter).Peak > top.figures[meter].Peak {
-		size, with = highest.show(top.cell.Tree, meter).text, ", with its children ("+own+" without)"
-	}
-	text := v.near.reached(meter, top.highest(meter), size) + " in " + top.label
-	if v.several {
-		text += fmt.Sprintf(" of pid %d", top.cell.PID)
-	}
-	all := v.statementsOf(map[int]bool{top.cell.ID: true})[top.cell.ID]
-	if i := v.summitAmong(all, top.cell); i >= 0 {
-		where, source := statementLabel(all[i], cellLines(*top.cell))
-		return text + ", " + where + with + source
-	}
-	return text + with + ": " + escape.OneLine(top.cell.Source, top.cell.SourceTruncated, maxProse)
+	return false
 }
 
 // statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".
@@ -109,9 +105,9 @@ func statementLabel(w model.Window, lines []string) (where, source string) {
 	if w.Name != "" {
 		return escape.Bounded(w.Name, maxName), ""
 	}
-	text := escape.OneLine(w.Source, false, maxProse)
+	text := escape.OneLine(w.Source, false, maxLead)
 	if w.Line > 0 && w.Line <= len(lines) {
-		text = escape.OneLine(lines[w.Line-1], false, maxProse)
+		text = escape.OneLine(lines[w.Line-1], false, maxLead)
 	}
 	where = "one of its lines"
 	if w.Line > 0 {
@@ -123,53 +119,11 @@ func statementLabel(w model.Window, lines []string) (where, source string) {
 	return where, source
 }
 
-// madeBy names what was there at the highest moment, the most first.
-func (v *view) madeBy(top *stretch) string {
-	if top.cell == nil {
-		return v.keptBefore(top)
-	}
-	v.detail(top.cell)
-	callers, ranks := v.callers(top.cell), memory(v.first())
-	var parts []string
-	for _, a := range callers {
-		if len(parts) < 3 && a.AtPeak >= worthShowing && ranks.has(a.Meter) && (a.users || !words.IsOutermost(a.Meter)) {
-			parts = append(parts, a.about(words.Bytes(a.AtPeak))+" "+meterName(a.Meter)+" "+a.who)
-		}
-	}
-	if len(parts) == 0 {
-		return "not known: no line that allocated at least " + words.Bytes(worthShowing) + " of it was seen"
-	}
-	return strings.Join(parts, " · ")
-}
-
-// keptBefore names what a time between cells stands on, when it is the highest: the cells before it that kept the most.
-func (v *view) keptBefore(top *stretch) string {
-	meter := v.meters[0]
-	var kept []*stretch
-	for i := range v.ranked {
-		if s := &v.ranked[i]; s.cell != nil && s.pid == top.pid && s.start <= top.start && s.figures[meter].Consumed >= worthAGap {
-			kept = append(kept, s)
-		}
-	}
-	slices.SortStableFunc(kept, func(a, b *stretch) int {
-		return cmp.Compare(b.figures[meter].Consumed, a.figures[meter].Consumed)
-	})
-	text := "no cell: it rose by " + need.show(top.figures, meter).text + " while none ran"
-	var parts []string
-	for _, s := range kept[:min(len(kept), 3)] {
-		parts = append(parts, s.label+" "+consumed.show(s.figures, meter).text)
-	}
-	if len(parts) > 0 {
-		text += "; before it the most was kept by " + strings.Join(parts, ", ")
-	}
-	return text
-}
-
 // howSure says in one line what the certificate says.
-func (v *view) howSure(top *stretch) string {
-	reasons := v.doubts()
-	f, why := top.highest(v.first()), ""
-	if f.Peak > top.figures[v.first()].Peak {
+func (m moment) howSure() string {
+	reasons := m.v.doubts()
+	f, why := m.figure(), ""
+	if f.Peak > m.at.figures[m.v.first()].Peak {
 		why = ": what forked children share with the kernel, and what they copied"
 	}
 	switch {

@@ -18,6 +18,7 @@ type leftover struct {
 	r           *model.Report
 	pid         int
 	end, cached int64                   // bytes; those of the end that PyTorch's allocator keeps for tensors to come
+	start       int64                   // what it had when the session began; 0 where it began with it
 	scattered   bool                    // it is of one of several GPUs that the session used: a name's memory may be on another
 	textOf      func(model.Line) string // of the source
 }
@@ -25,6 +26,9 @@ type leftover struct {
 // leftoverOf is what a process has left.
 func leftoverOf(v *view, pid int) *leftover {
 	o := &leftover{memory: memory(v.first()), r: v.r, pid: pid, end: v.ends[pid].end, cached: v.ends[pid].cached, textOf: v.textOf}
+	if slices.ContainsFunc(v.r.Processes, func(p model.Process) bool { return p.PID == pid && p.Late }) {
+		o.start = v.sessions[pid][v.first()].Start
+	}
 	used := map[string]bool{}
 	for _, figures := range v.sessions {
 		usedGPUs(used, figures)
@@ -66,6 +70,9 @@ func (o *leftover) stillThere() string {
 	if o.cached >= worthAGap {
 		text += " (" + words.Bytes(o.cached) + " of it PyTorch's cache)"
 	}
+	if more, known := o.sinceAttach(); known {
+		text += ", " + moreThanAtAttach(more)
+	}
 	if named := o.named(); len(named) > 0 {
 		parts, rest := o.nameAll(named, 3), o.unnamedLines(named)
 		for _, l := range rest[:min(len(rest), 3)] {
@@ -99,11 +106,11 @@ func (o *leftover) toFree() string {
 		text, rest := o.freeing(named), o.unnamedLines(named)
 		switch {
 		case text == "" && len(rest) > 0:
-			return "no name of the notebook's holds much; tracer audit says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
+			return "no name of the notebook's holds much; tracer audit --full says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
 		case text == "":
-			return "no name of the notebook's holds much; tracer audit says what holds the rest"
+			return "no name of the notebook's holds much" + o.elsewhere()
 		case len(rest) > 0:
-			text += " · tracer audit says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
+			text += " · tracer audit --full says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
 		}
 		return text
 	}
@@ -124,16 +131,16 @@ func (o *leftover) toFree() string {
 		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Sampled(words.Bytes(l.Left), l.Sampled)))
 	}
 	if len(parts) == 0 {
-		return "no line of a cell keeps much under a name; tracer audit says what holds the rest"
+		return "no line of a cell keeps much under a name" + o.elsewhere()
 	}
 	text := "nobody looked at what holds it, as the kernel had ended"
 	switch looked := slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid }); {
 	case !looked && o.lives():
 		text = "what holds it was not looked at to the end"
 	case looked && o.scattered:
-		text = "which GPU a name's memory is on is not known; tracer audit says what holds it"
+		text = "which GPU a name's memory is on is not known; tracer audit --full says what holds it"
 	case looked:
-		text = "no name holds much alone; tracer audit says what holds it"
+		text = "no name holds much alone; tracer audit --full says what holds it"
 	}
 	return text + ": the lines that made it assign " + strings.Join(parts, ", ")
 }
@@ -150,7 +157,7 @@ func (o *leftover) named() (all []model.Variable) {
 		return nil
 	}
 	for _, x := range o.r.Variables {
-		if x.PID == o.pid && o.held(&x) >= worthAGap {
+		if x.PID == o.pid && o.held(&x) >= worthAGap && !isInterpreters(&x) {
 			all = append(all, x)
 		}
 	}

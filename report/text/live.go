@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"io"
 	"slices"
 
@@ -41,7 +42,7 @@ func Live(w io.Writer, window model.Window, o Options) error {
 		}
 	}
 	for i, id := range others {
-		if _, ok := window.Meters[id]; ok && id != first {
+		if _, ok := window.Meters[id]; ok && id != first && id != "cpu.mapped" { // what is mapped is no memory yet
 			segments = append(segments, segment{name: meterName(id), meter: id, q: need, drop: 10 + i})
 		}
 	}
@@ -86,7 +87,7 @@ func liveLine(p *printer, window model.Window, segments []segment) {
 		p.paint(escape.Text(part.text), part.style)
 	}
 	rest := remarks(window)
-	if source := escape.OneLine(window.Source, window.SourceTruncated, p.width); source != "" {
+	if source := escape.OneLine(window.Source, window.SourceTruncated, cmp.Or(p.width, maxProse)); source != "" {
 		rest = append(rest, span{source, plain})
 	}
 	p.clipped(trimmed(rest), p.width-used)

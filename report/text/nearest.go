@@ -10,9 +10,10 @@ import (
 
 // summit is where a meter that does not rank was at its highest: a cell, or the time between two; neither where no cell had it.
 type summit struct {
-	peak int64
-	cell *brief
-	gap  *model.Between
+	peak   int64
+	inCell int64 // the same in the cell, where it rose by next to nothing after it
+	cell   *brief
+	gap    *model.Between
 }
 
 // limits are how near meters came to their limits.
@@ -29,13 +30,23 @@ func (l *limits) rose(figures func(meter string) (model.Figure, bool), cell *bri
 		if known := l.summits[id]; !ok || f.Peak <= known.peak {
 			continue
 		}
-		if gap != nil {
-			one := *gap
-			one.Meters = nil // it is lent
-			gap = &one
+		if gap == nil {
+			l.summits[id] = summit{f.Peak, f.Peak, cell, nil}
+			continue
 		}
-		l.summits[id] = summit{f.Peak, cell, gap}
+		if known := l.summits[id]; known.isLikeThatOf(gap, f) {
+			l.summits[id] = summit{f.Peak, known.inCell, known.cell, nil}
+			continue
+		}
+		one := *gap
+		one.Meters = nil // it is lent
+		l.summits[id] = summit{f.Peak, f.Peak, nil, &one}
 	}
+}
+
+// isLikeThatOf reports whether a time after the cell rose by next to nothing, and to next to nothing more than the cell.
+func (s summit) isLikeThatOf(gap *model.Between, f model.Figure) bool {
+	return s.cell != nil && s.cell.id <= gap.After && isNextToNothing(f.Need(), f.Peak) && isNextToNothing(f.Peak-s.inCell, f.Peak)
 }
 
 // of is how near a meter came to its limit; nil where it has none, or that is not known.

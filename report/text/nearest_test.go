@@ -83,7 +83,7 @@ func TestNamesOfSeveralGPUs(t *testing.T) {
 	r.Lines = []model.Line{{PID: 4242, Meter: "gpu.0.active", Left: 3 * reporttest.GiB,
 		Frame: model.Frame{Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: 2, Execution: 1, ExecutionCount: reporttest.Number(1)}}}
 	one := lines(t, r, text.Options{})
-	if one["to free it"] != "del model (2.00 GiB) · tracer audit says what holds 3.00 GiB of In[1] line 2" {
+	if one["to free it"] != "del model (2.00 GiB) · tracer audit --full says what holds 3.00 GiB of In[1] line 2" {
 		t.Errorf("of one GPU: %q", one)
 	}
 	for i := range r.Windows {
@@ -99,7 +99,7 @@ func TestNamesOfSeveralGPUs(t *testing.T) {
 	if want := "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), in it 3.00 GiB GPU 0 active of In[1] line 2"; got["still there"] != want {
 		t.Errorf("still there: %q, want %q", got["still there"], want)
 	}
-	if want := "which GPU a name's memory is on is not known; tracer audit says what holds it: the lines that made it assign model (3.00 GiB)"; got["to free it"] != want {
+	if want := "which GPU a name's memory is on is not known; tracer audit --full says what holds it: the lines that made it assign model (3.00 GiB)"; got["to free it"] != want {
 		t.Errorf("to free it: %q, want %q", got["to free it"], want)
 	}
 	if got := lines(t, r, text.Options{By: "cpu.resident"}); !strings.Contains(got["to free it"], "del df, model") {

@@ -51,7 +51,7 @@ func (p parts) first() {
 	p.v.endings()
 	if p.v.leads() {
 		p.v.leadHighest()
-		p.v.answer("how sure", p.v.howSure(p.v.summit()))
+		p.v.answer("how sure", highestMoment(p.v).howSure())
 	}
 	p.v.figures()
 }

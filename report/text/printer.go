@@ -71,9 +71,15 @@ func (p *printer) title(text string) {
 // prose prints text, wrapped between words at the width; later lines begin with indent. A word that does not fit
 // on a line of its own keeps one for itself.
 func (p *printer) prose(indent string, spans ...span) {
+	p.wrap(indent, splitWords(spans))
+	p.blank()
+}
+
+// wrap is prose without the line feed at its end, of words that are split already.
+func (p *printer) wrap(indent string, words [][]span) {
 	var line []span
 	used, blank := 0, true // blank: only spaces so far
-	for i, word := range splitWords(spans) {
+	for i, word := range words {
 		n := spanCells(word)
 		switch {
 		case i == 0:
@@ -88,7 +94,6 @@ func (p *printer) prose(indent string, spans ...span) {
 		blank = blank && n == 0
 	}
 	p.run(line)
-	p.blank()
 }
 
 // splitWords splits spans at spaces. A word may be of several spans, and is of one at least.

@@ -27,16 +27,18 @@ type stretch struct {
 	pid     int
 	label   string
 	start   int64
-	peak    int64   // of the meter that ranks
+	peak    int64   // of the meter that ranks, with children where that is more
+	from    int64   // its own at the start
+	kept    int64   // its own at the end, beyond that
 	need    int64   // of it: the process's own or, where that is more, with its children
 	took    []taker // children that took memory in it
 	figures map[string]model.Figure
 }
 
-// taker is a child that took memory in a cell, and its peak.
+// taker is a child that took memory in a cell, with its peak and its need.
 type taker struct {
-	pid  int
-	peak int64
+	pid        int
+	peak, need int64
 }
 
 // rank puts cells and what lies between them in one order, the most needed first.
@@ -53,7 +55,7 @@ func (v *view) rank() {
 		}
 		v.moves(b.Meters)
 		v.near.rose(func(id string) (model.Figure, bool) { f, ok := b.Meters[id]; return f, ok }, nil, b)
-		v.ranked = append(v.ranked, stretch{at: at, pid: b.PID, label: v.shortGap(*b), start: b.StartNS, need: v.needOf(b.Meters), peak: b.Meters[v.first()].Peak})
+		v.ranked = append(v.ranked, stretch{at: at, pid: b.PID, label: v.shortGap(*b), start: b.StartNS, need: v.needOf(b.Meters), peak: b.Meters[v.first()].Peak, from: b.Meters[v.first()].Start, kept: b.Meters[v.first()].Consumed})
 	}
 	slices.SortStableFunc(v.ranked, func(a, b stretch) int {
 		return cmp.Or(cmp.Compare(b.need, a.need), cmp.Compare(a.start, b.start))
@@ -68,7 +70,8 @@ func (v *view) fill() {
 	}
 	gaps := map[int]*stretch{}
 	shown, _ := v.split()
-	for _, i := range append(shown, v.summitAt()) {
+	at, in := summitOf(v.ranked)
+	for _, i := range append(shown, at, in) {
 		s := &v.ranked[i]
 		if s.id > 0 {
 			s.cell = v.window(s.id)
@@ -77,17 +80,17 @@ func (v *view) fill() {
 		}
 		gaps[s.at] = s
 	}
-	at := -1
+	number := -1
 	for b := range v.r.AllBetweenPassing() {
 		if len(gaps) == 0 {
 			return
 		}
-		at++
-		if s := gaps[at]; s != nil {
+		number++
+		if s := gaps[number]; s != nil {
 			one := *b
 			one.Meters = maps.Clone(b.Meters)
 			s.gap, s.figures = &one, one.Meters
-			delete(gaps, at)
+			delete(gaps, number)
 		}
 	}
 }
@@ -123,7 +126,7 @@ func (v *view) split() (shown, rest []int) {
 		least = max(least, v.ranked[0].need/shareOfAGap)
 	}
 	for i, s := range v.ranked {
-		if len(shown) < most && (s.id > 0 || s.need >= least) {
+		if len(shown) < most && (s.need >= least || s.id > 0 && (s.need >= worthAGap || v.isTyped(s.id))) {
 			shown = append(shown, i)
 		} else {
 			rest = append(rest, i)
@@ -263,13 +266,19 @@ func (v *view) folded(rest []int) {
 	cells, gaps, most, sum := 0, 0, int64(0), int64(0)
 	for _, i := range rest {
 		s := &v.ranked[i]
-		if s.id > 0 {
+		switch {
+		case s.id > 0:
 			cells++
-		} else {
+		case s.need < worthAGap: // of which there are as many as cells
+			continue
+		default:
 			gaps++
 		}
 		most = max(most, s.need)
 		sum += max(0, s.need)
+	}
+	if cells+gaps == 0 {
+		return
 	}
 	var what []string
 	if cells > 0 {
@@ -281,7 +290,7 @@ func (v *view) folded(rest []int) {
 	each := ", none needs more than " + words.Bytes(most)
 	if most <= 0 {
 		each = ", none needs any"
-	} else if len(rest) > 1 {
+	} else if cells+gaps > 1 {
 		each = ", together " + words.Bytes(sum) + each
 	}
 	v.prose("", span{"… and " + strings.Join(what, ", ") + each + "; --full prints all.", dim})

@@ -48,20 +48,23 @@ func (v *view) resident(all []model.Resident) {
 			title += fmt.Sprintf(" (pid %d)", r.PID)
 		}
 		v.title(title)
-		small, least := int64(0), max(leastResident, r.Total/smallPart)
+		small, kinds, least := int64(0), 0, max(leastResident, r.Total/smallPart)
 		for _, p := range r.Parts {
 			if p.Bytes < least && !v.o.Full {
 				small += p.Bytes
+				if p.Bytes > 0 {
+					kinds++
+				}
 				continue
 			}
 			text := cmp.Or(residentKinds[p.Kind], escape.Bounded(p.Kind, maxName))
 			if p.Kind == "malloc-free" && r.Trim >= leastResident {
-				text += "; malloc_trim(0) would give back " + words.Bytes(r.Trim)
+				text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + trimming
 			}
 			v.prose("            ", span{escape.Pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain}, span{text, plain})
 		}
 		if small > 0 {
-			v.prose("            ", span{escape.Pad(words.Bytes(small), usualSize, true) + "  ", plain}, span{"the rest: less than " + words.Bytes(least) + " each", dim})
+			v.prose("            ", span{escape.Pad(words.Bytes(small), usualSize, true) + "  ", plain}, span{"other, " + words.Plural(kinds, "kind") + "; --full lists them", dim})
 		}
 		if !r.Complete {
 			v.prose("", span{"There was more than could be looked at in time: it is in what is not explained.", yellow})

@@ -43,7 +43,7 @@ func Summarize(r *model.Report, by string) (*Summary, error) {
 	v.rank()
 	v.lead()
 	if len(v.meters) > 0 && len(v.ranked) > 0 {
-		s.SummitID = v.summit().id
+		s.SummitID = highestMoment(v).in.id
 	}
 	s.Doubts, s.Unattributed = v.doubts(), unattributed(&r.Certificate)
 	return s, nil

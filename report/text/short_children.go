@@ -14,12 +14,13 @@ import (
 // mostChildRows is how many children the short report has.
 const mostChildRows = 4
 
-// childrenShort shows the children that took memory in a cell, the heaviest cells first, and folds those that were idle.
+// childrenShort shows the children that took memory in a cell, each once, in the cell in which it needed most; the heaviest cells first. It folds those that
+// were idle.
 func (v *view) childrenShort() {
 	t := table{columns: []column{
 		{title: "cell"}, {title: "pid", right: true}, {title: "highest", right: true, size: usualSize}, {title: "need", right: true, size: usualSize}, {title: "process", flex: true},
 	}, indent: rowIndent}
-	idle, folded := v.idle, map[int]int64{}
+	listed, folded, most := map[int]bool{}, map[int]int64{}, mostOfTakers(v.ranked)
 	for _, s := range v.ranked {
 		if len(s.took) == 0 {
 			continue
@@ -31,7 +32,9 @@ func (v *view) childrenShort() {
 			continue
 		}
 		cell := v.fetch(s.id)
-		children := slices.DeleteFunc(slices.Clone(cell.Children), func(c model.Child) bool { return v.needOf(c.Meters) < worthAGap })
+		children := slices.DeleteFunc(slices.Clone(cell.Children), func(c model.Child) bool {
+			return v.needOf(c.Meters) < worthAGap || listed[c.PID] || v.needOf(c.Meters) < most[c.PID]
+		})
 		slices.SortStableFunc(children, func(a, b model.Child) int {
 			return cmp.Or(cmp.Compare(v.needOf(b.Meters), v.needOf(a.Meters)), cmp.Compare(a.PID, b.PID))
 		})
@@ -41,6 +44,7 @@ func (v *view) childrenShort() {
 				folded[c.PID] = max(folded[c.PID], c.Meters[v.first()].Peak)
 				continue
 			}
+			listed[c.PID] = true
 			t.rows = append(t.rows, row{cells: []span{
 				label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()), {v.childName(c, cell.PID), plain},
 			}})
@@ -50,26 +54,38 @@ func (v *view) childrenShort() {
 	if len(t.rows) == 0 {
 		return
 	}
-	v.title("Child processes (“with children” counts once what a child shares with its parent)")
+	v.title("Child processes, each where it needed most (“with children” counts once what a child shares with its parent)")
 	t.print(v.printer)
-	fold := func(all map[int]int64, what string) {
-		var most int64
-		for _, peak := range all {
+	foldChildren(v, folded, listed, "%s that took memory, too")
+	for pid := range most {
+		listed[pid] = true // what took memory in one cell is not idle in another
+	}
+	foldChildren(v, v.idle, listed, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
+}
+
+// mostOfTakers is the most that each child needed in any cell.
+func mostOfTakers(ranked []stretch) map[int]int64 {
+	most := map[int]int64{}
+	for i := range ranked {
+		for _, c := range ranked[i].took {
+			most[c.pid] = max(most[c.pid], c.need)
+		}
+	}
+	return most
+}
+
+// foldChildren says in a line how many children have no row.
+func foldChildren(v *view, all map[int]int64, listed map[int]bool, what string) {
+	count, most := 0, int64(0)
+	for pid, peak := range all {
+		if !listed[pid] {
+			count++
 			most = max(most, peak)
 		}
-		if len(all) > 0 {
-			v.prose("", span{"… and " + fmt.Sprintf(what, words.Plural(len(all), "process")) + ", at most " + words.Bytes(most) + " each.", dim})
-		}
 	}
-	fold(folded, "%s that took memory, too")
-	for _, r := range t.rows { // what has a row in one cell is not idle in another
-		for pid := range idle {
-			if r.cells[1].text == fmt.Sprint(pid) {
-				delete(idle, pid)
-			}
-		}
+	if count > 0 {
+		v.prose("", span{"… and " + fmt.Sprintf(what, words.Plural(count, "process")) + ", at most " + words.Bytes(most) + " each.", dim})
 	}
-	fold(idle, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
 }
 
 // childName says what a child of a process is.

@@ -147,10 +147,10 @@ func TestLeadNamesWhatToDelete(t *testing.T) {
 		{PID: 4242, Meter: "cpu.numpy", Frame: model.Frame{Function: "<module>", File: "3.py", Line: 1, Execution: 3, ExecutionCount: reporttest.Number(3)}, Left: 300 * reporttest.MiB},
 		{PID: 4242, Meter: "cpu.numpy", Frame: model.Frame{Function: "<module>", File: "5.py", Line: 2, Execution: 5, ExecutionCount: reporttest.Number(5)}, Left: 128 * reporttest.MiB},
 	}
-	out := printed(t, r, text.Options{Width: 160})
+	out := printed(t, r, text.Options{Width: -1})
 	for _, words := range []string{
 		"in it frame 300.00 MiB, model 100.00 MiB, Out[7] 20.00 MiB, 1 more name, 128.00 MiB numpy of In[5] line 2\n",
-		"to free it   del frame, model (400.00 MiB) · %reset -f out (20.00 MiB) · the next error lets go of the last traceback (9.00 MiB) · tracer audit says",
+		"to free it   del frame, model (400.00 MiB) · %reset -f out (20.00 MiB) · the next error lets go of the last traceback (9.00 MiB) · tracer audit --full says",
 	} {
 		if !strings.Contains(out, words) {
 			t.Errorf("%q is missing in:\n%s", words, out[:1000])

@@ -44,6 +44,12 @@ type survey struct {
 	several bool
 }
 
+// isTyped reports whether a cell has an In[N]: somebody typed it.
+func (s *survey) isTyped(id int) bool {
+	b := s.byID[id]
+	return b != nil && b.counted && !b.silent
+}
+
 // run is a run of a cell.
 type run struct{ pid, execution int }
 
@@ -121,10 +127,11 @@ func (v *view) cell(w *model.Window, b *brief) {
 	}
 	v.moves(w.Meters)
 	v.near.rose(w.Together, b, nil)
-	s := stretch{id: w.ID, pid: w.PID, need: b.weight, start: w.StartNS, peak: v.highestOf(w)}
+	own := w.Meters[v.first()]
+	s := stretch{id: w.ID, pid: w.PID, need: b.weight, start: w.StartNS, peak: v.highestOf(w), from: own.Start, kept: own.Consumed}
 	for _, c := range w.Children {
 		if v.needOf(c.Meters) >= worthAGap {
-			s.took = append(s.took, taker{c.PID, c.Meters[v.first()].Peak})
+			s.took = append(s.took, taker{c.PID, c.Meters[v.first()].Peak, v.needOf(c.Meters)})
 		} else {
 			v.idle[c.PID] = max(v.idle[c.PID], c.Meters[v.first()].Peak)
 		}

@@ -118,10 +118,10 @@ func TestTextSays(t *testing.T) {
 		{reporttest.Empty(), text.Options{}, []string{"No cell ran", "Shift-Enter", "tracer kernels"}},
 		{reporttest.Script(), text.Options{}, []string{"not an IPython kernel", "nvidia-smi"}},
 		{reporttest.Rich(), text.Options{}, []string{
-			"highest      3.00 of 23.00 GiB resident (13 %) in In[2]", "1018.00 MiB", "%%time", "(silent)", "error · raise", "shares with its parent", "joblib worker", "Certificate: complete",
+			"highest      3.00 of 23.00 GiB resident (13 %) in In[2]", "1018.00 MiB", "%%time", "error · raise", "shares with its parent", "joblib worker", "Certificate: complete",
 		}},
 		{reporttest.Rich(), text.Options{Full: true}, []string{"%%time", "(silent)", "error · raise", "all together", "shares with its parent", "In[3], line by line", "28 of 28"}},
-		{reporttest.Rich(), text.Options{Cells: 2}, []string{"… and 5 more cells, 4 stretches between cells"}},
+		{reporttest.Rich(), text.Options{Cells: 2}, []string{"… and 5 more cells, 1 stretch between cells"}},
 		{reporttest.Inexact(), text.Options{Full: true}, []string{"≈2.84 GiB", "≥2.85 GiB", "by at most 64.00 KiB", "shed at times", "26 of 28, off by up to 12.00 KiB", "8 not comparable"}},
 		{reporttest.Inexact(), text.Options{}, []string{
 			"how sure     48 of 1,234,567 changes", "experiments refused", "≥2.85 GiB", "numpy was not counted at times", "mapped: 2 of 28 windows do not agree", "33 experiments",

@@ -1,0 +1,94 @@
+package text
+
+import (
+	"fmt"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// moment is when the memory that ranks was at its highest, of all processes together, and the cell that this belongs to.
+type moment struct {
+	v  *view
+	at *stretch // the cell, or the time between two, in which it was
+	// in is the same but where it rose by next to nothing in that one: then it is the first cell before that rose to the rest.
+	in *stretch
+}
+
+// nextToNothing is the share of the highest moment, one in so many, by which it must have risen after a cell to be no longer that cell's.
+const nextToNothing = 100
+
+// highestMoment finds it. There is one if [view.leads] says so.
+func highestMoment(v *view) moment {
+	at, in := summitOf(v.ranked)
+	return moment{v, &v.ranked[at], &v.ranked[in]}
+}
+
+// summitOf finds the two of them in the ranking.
+func summitOf(ranked []stretch) (at, in int) {
+	for i := range ranked {
+		if ranked[i].peak > ranked[at].peak {
+			at = i
+		}
+	}
+	top := &ranked[at]
+	if !isNextToNothing(top.need, top.peak) {
+		return at, at
+	}
+	in = at
+	for i := range ranked { // the first cell that rose, and to nearly as much
+		s := &ranked[i]
+		if s.id > 0 && s.pid == top.pid && s.start < top.start && !isNextToNothing(s.need, top.peak) && isNextToNothing(top.peak-s.peak, top.peak) &&
+			(in == at || s.start < ranked[in].start) {
+			in = i
+		}
+	}
+	return at, in
+}
+
+// isNextToNothing reports whether a rise is a small part of what it rose to.
+func isNextToNothing(rise, to int64) bool { return rise < to/nextToNothing }
+
+// figure is the meter's: with the cell's children where that is more.
+func (m moment) figure() model.Figure {
+	meter := m.v.first()
+	f := m.at.figures[meter]
+	if m.at.cell != nil {
+		if together, ok := m.at.cell.Tree[meter]; ok && together.Peak > f.Peak {
+			return together
+		}
+	}
+	return f
+}
+
+// maxLead is how much of a cell's source stands in a first line.
+const maxLead = 160
+
+// where says how high it was, and in which cell and line.
+func (m moment) where() string {
+	v, meter := m.v, m.v.first()
+	own := highest.show(m.at.figures, meter).text
+	if m.in.cell == nil {
+		return v.near.reached(meter, m.at.figures[meter], own) + " " + v.gapLabel(*m.at.gap)
+	}
+	size, with := own, ""
+	if m.at != m.in {
+		if more := m.at.peak - m.in.peak; more > 0 {
+			with = fmt.Sprintf(" (%s of it came later)", words.Bytes(more))
+		}
+	} else if m.figure().Peak > m.at.figures[meter].Peak {
+		size, with = highest.show(m.at.cell.Tree, meter).text, ", with its children ("+own+" without)"
+	}
+	cell := m.in.cell
+	text := v.near.reached(meter, m.figure(), size) + " in " + m.in.label
+	if v.several {
+		text += fmt.Sprintf(" of pid %d", cell.PID)
+	}
+	all := v.statementsOf(map[int]bool{cell.ID: true})[cell.ID]
+	if i := v.summitAmong(all, cell); i >= 0 {
+		where, source := statementLabel(all[i], cellLines(*cell))
+		return text + ", " + where + with + source
+	}
+	return text + with + ": " + escape.OneLine(cell.Source, cell.SourceTruncated, maxLead)
+}
