@@ -76,7 +76,7 @@ func (a *Auditor) AuditOne(pid int, found []*event.Holders, least int64) *model.
 	j := newJudge(t, least)
 	j.only, j.asking = int32(pid), true
 	out := j.judgeAll()
-	out.Variables, out.Names, out.Resident, out.GPUNotes = nil, nil, nil, nil // they are of the end
+	out.Variables, out.Names, out.ToFree, out.Resident, out.GPUNotes = nil, nil, nil, nil, nil // they are of the end
 	return out
 }
 

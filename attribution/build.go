@@ -79,6 +79,7 @@ func (t *Tracker) Stream() *model.Report {
 	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
 	r.Lines, r.Tensors = t.lines(), t.tensors()
 	r.Variables, r.Names = t.variables()
+	r.ToFree = freeingOf(t.listed)
 	r.Resident = t.resident()
 	r.Certificate = t.certificate()
 	return r

@@ -324,6 +324,7 @@ func (j *judge) report() *model.Audit {
 			slices.CompareFunc(x.Stack, y.Stack, orderFrames), slices.Compare(x.Executions, y.Executions))
 	})
 	out.Variables, out.Names = j.t.variables()
+	out.ToFree = freeingOf(j.t.listed)
 	out.Resident, out.GPUNotes = j.t.resident(), j.t.notes()
 	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
 	j.describe(out)

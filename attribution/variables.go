@@ -28,7 +28,7 @@ func (t *Tracker) variables() (out []model.Variable, names []model.Names) {
 }
 
 func largerVariable(x, y model.Variable) int {
-	return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(y.Reaches, x.Reaches), cmp.Compare(x.PID, y.PID))
+	return cmp.Or(cmp.Compare(y.Size(), x.Size()), cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(x.PID, y.PID))
 }
 
 // Named are the variables that a look at a process has found while the session ran, in no order, with who made them.

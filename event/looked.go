@@ -15,9 +15,18 @@ type Looked struct {
 	Variables *Variables  // what there is by name; nil where that was not asked for, or not found out
 	Holders   []*Holders  // who holds blocks, and which children are idle workers; none where that was not asked for, or not found out
 	Why       string      // why something was not found out, in a sentence; ""
+	// Pieces are the largest objects of each of the variables' shares, Still is which of those that were asked for are there still.
+	Pieces [][]Piece
+	Still  []bool
 }
 
 func (*Looked) isEvent() {}
+
+// Piece is an object in memory, by which a later look finds out whether it is there still.
+type Piece struct {
+	Address, Type uint64 // where it is, and its type
+	Own, Size     Bytes  // of itself, and with what only it has
+}
 
 // Settled says that the session is over but for a look at what its processes have in the end: every figure is known. It is for who waits for them,
 // and of no recording; the session's [Finish] comes after the look, and says the same again with what that has added.

@@ -39,7 +39,32 @@ type Variables struct {
 	Rest     Bytes
 	// Early: it was asked for while the session ran, and says nothing of its end.
 	Early     bool
-	Variables []Variable // most bytes first
+	Variables []Variable // what holds or reaches most first
+	// Owners are what can be let go of, and Shares what goes with some of them together: what of several owners is in no share is held by
+	// something else as well, or is little.
+	Owners []Owner
+	Shares []Share
+}
+
+// Owner is what a user can let go of: all names of an object in the notebook, those that IPython gives included, the last exception, or what
+// only waits for the garbage collector.
+type Owner struct {
+	Kind     HolderKind // of a variable, an output, a traceback, or a cycle: what waits for the collector
+	Variable int32      // its index among the variables, -1 for none
+	Names    []string   // in the notebook's namespace, without those that IPython gives; 8 at most
+	More     bool       // there are more
+	Output   string     // a name that IPython has given it in the namespace, such as _2; "" for none
+	Kept     bool       // IPython keeps it besides: in Out, in its display hook
+	Last     bool       // it is the result of the cell that ran last
+}
+
+// Share is what some owners hold together and nothing else does.
+type Share struct {
+	Owners []int32 // which, in order
+	Bytes  Bytes   // would go with all of them
+	Cyclic Bytes   // of these, what goes when the garbage collector runs, and not before
+	Device Bytes   // memory of GPUs that would go
+	Exact  bool    // false: it may be more
 }
 
 func (*Variables) isEvent() {}

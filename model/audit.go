@@ -21,6 +21,7 @@ type Audit struct {
 	// Variables are what processes have by name at the end, as in [Report].
 	Variables []Variable `json:"variables,omitempty"`
 	Names     []Names    `json:"names,omitempty"`
+	ToFree    []Freeing  `json:"to_free,omitempty"`
 	// Resident is where the resident memory of each process is at the end.
 	Resident []Resident `json:"resident,omitempty"`
 	// Complete: nothing was left unjudged.

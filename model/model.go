@@ -52,9 +52,11 @@ type Report struct {
 	Lines []Line `json:"lines,omitempty"`
 	// Tensors are PyTorch's blocks that lived at the end, most bytes first, 1,000 groups at most.
 	Tensors []Tensors `json:"tensors,omitempty"`
-	// Variables are what processes have by name at the end, most bytes first, 1,000 of each process at most.
+	// Variables are what processes have by name at the end, what holds or reaches most first, 1,000 of each process at most.
 	Variables []Variable `json:"variables,omitempty"`
 	Names     []Names    `json:"names,omitempty"`
+	// ToFree is what to type to free what is there by name, most first of each process.
+	ToFree []Freeing `json:"to_free,omitempty"`
 	// Resident is where the resident memory of each process is at the end.
 	Resident    []Resident  `json:"resident,omitempty"`
 	Certificate Certificate `json:"certificate"`

@@ -29,6 +29,9 @@ type Variable struct {
 	Before bool `json:"before,omitempty"`
 }
 
+// Size is what a variable is ranked by: what would go with it, or what it leads to if that is more.
+func (v *Variable) Size() int64 { return max(v.Bytes, v.Reaches) + v.Device }
+
 // Names is how many names a process has that are in no list of variables, and what all its Python objects take.
 type Names struct {
 	PID      int   `json:"pid"`
@@ -36,6 +39,20 @@ type Names struct {
 	Bytes    int64 `json:"bytes"`    // that would go with these
 	Objects  int64 `json:"objects"`  // bytes of all Python objects that anything leads to
 	Complete bool  `json:"complete"` // false: not all objects were looked at; all bytes are the least
+}
+
+// Freeing is code that frees memory if it is typed into a cell, and how much.
+type Freeing struct {
+	PID int `json:"pid"`
+	// Type is one line; hostile as to its names only, which are names in Python.
+	Type string `json:"type"`
+	// Predicted is how many bytes of blocks go: what the names hold together and nothing else does. Device is likewise memory of GPUs.
+	Predicted int64 `json:"predicted"`
+	Device    int64 `json:"predicted_device,omitempty"`
+	Exact     bool  `json:"exact"` // else it is the least
+	// Names are the variables that it lets go of, by [Variable.Name]. Shared is how many of the bytes go with several of them only, not with one.
+	Names  []string `json:"names"`
+	Shared int64    `json:"shared,omitempty"`
 }
 
 // Resident says where the resident memory of a process is at the end of the session.

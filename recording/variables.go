@@ -33,12 +33,36 @@ type variablesDetail struct {
 	Rest      event.Bytes      `json:"rest"`
 	Early     bool             `json:"early,omitempty"`
 	Variables []variableDetail `json:"variables"`
+	Owners    []ownerDetail    `json:"owners"`
+	Shares    []shareDetail    `json:"shares"`
+}
+
+// ownerDetail is an event.Owner in a row's detail.
+type ownerDetail struct {
+	Kind     event.HolderKind `json:"kind"`
+	Variable int32            `json:"variable"`
+	Names    []string         `json:"names"`
+	More     bool             `json:"more,omitempty"`
+	Output   string           `json:"output,omitempty"`
+	Kept     bool             `json:"kept,omitempty"`
+	Last     bool             `json:"last,omitempty"`
+}
+
+// shareDetail is an event.Share in a row's detail.
+type shareDetail struct {
+	Owners []int32     `json:"owners"`
+	Bytes  event.Bytes `json:"bytes"`
+	Cyclic event.Bytes `json:"cyclic,omitempty"`
+	Device event.Bytes `json:"device,omitempty"`
+	Exact  bool        `json:"exact"`
 }
 
 func variablesToJSON(v *event.Variables) ([]byte, error) {
 	return json.Marshal(variablesDetail{
 		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest, Early: v.Early,
 		Variables: convert(v.Variables, func(x event.Variable) variableDetail { return variableDetail(x) }),
+		Owners:    convert(v.Owners, func(x event.Owner) ownerDetail { return ownerDetail(x) }),
+		Shares:    convert(v.Shares, func(x event.Share) shareDetail { return shareDetail(x) }),
 	})
 }
 
@@ -50,6 +74,8 @@ func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.V
 	return &event.Variables{
 		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total, Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early,
 		Variables: convert(d.Variables, func(x variableDetail) event.Variable { return event.Variable(x) }),
+		Owners:    convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
+		Shares:    convert(d.Shares, func(x shareDetail) event.Share { return event.Share(x) }),
 	}, nil
 }
 

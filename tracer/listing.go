@@ -45,7 +45,10 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 		}
 		e := &event.Variables{
 			Time: began, Root: t.root, PID: int32(t.pid), Complete: listed.Complete, Objects: int64(listed.Objects), Total: listed.Total,
-			Unlisted: int64(listed.Unlisted), Rest: listed.Rest,
+			Unlisted: int64(listed.Unlisted), Rest: listed.Rest, Shares: listed.Shares,
+		}
+		for _, o := range listed.Owners {
+			e.Owners = append(e.Owners, cleanOwner(o))
 		}
 		for _, n := range listed.Names {
 			e.Variables = append(e.Variables, cleanVariable(n))
@@ -79,4 +82,14 @@ func cleanVariable(v event.Variable) event.Variable {
 		v.Also = append(v.Also, clean(name))
 	}
 	return v
+}
+
+// cleanOwner is an owner whose texts are UTF-8.
+func cleanOwner(o event.Owner) event.Owner {
+	names := o.Names
+	o.Names, o.Output = nil, clean(o.Output)
+	for _, name := range names {
+		o.Names = append(o.Names, clean(name))
+	}
+	return o
 }

@@ -69,5 +69,10 @@ func WithLines() *model.Report {
 		{Kind: "objects", Bytes: 300 << 20}, {Kind: "malloc-big", Bytes: 800 << 20}, {Kind: "malloc-free", Bytes: 100 << 20}, {Kind: "stack", Bytes: 1000}, {Kind: "other", Bytes: 90<<20 - 1000},
 	}}}
 	r.Names = []model.Names{{PID: 4242, Unlisted: 3, Bytes: 96, Objects: 900 << 20}}
+	r.ToFree = []model.Freeing{
+		{PID: 4242, Type: "del model", Predicted: 40 << 10, Device: 1 << 30, Names: []string{"model"}},
+		{PID: 4242, Type: "%xdel frame", Predicted: 512 << 20, Exact: true, Names: []string{"frame"}},
+		{PID: 4242, Type: "del view; import gc; gc.collect();", Predicted: 8 << 20, Exact: true, Names: []string{"view"}},
+	}
 	return r
 }

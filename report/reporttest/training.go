@@ -51,6 +51,10 @@ func Training() *model.Report {
 		{PID: 4242, Name: "df", Kind: "variable", Type: "DataFrame", Bytes: 100 * MiB, Exact: true, Stack: []model.Frame{}},
 	}
 	r.Names = []model.Names{{PID: 4242, Complete: true}}
+	r.ToFree = []model.Freeing{
+		{PID: 4242, Type: "del model", Predicted: MiB, Device: 2 * GiB, Exact: true, Names: []string{"model"}},
+		{PID: 4242, Type: "del df", Predicted: 100 * MiB, Exact: true, Names: []string{"df"}},
+	}
 	return r
 }
 

@@ -65,7 +65,8 @@ func Audit(w io.Writer, a *model.Audit, o Options) error {
 		v.stillLive(a)
 	}
 	v.notJudged(a)
-	v.variables(a.Variables, a.Names)
+	v.toFree(a.ToFree)
+	v.variables(a.Variables, a.Names, a.ToFree)
 	v.resident(a.Resident)
 	_, err := io.WriteString(w, v.b.String())
 	return err

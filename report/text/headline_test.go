@@ -158,7 +158,7 @@ func TestFreedIsNoPart(t *testing.T) {
 // left adds what a look at the process has found.
 func left(r *model.Report, trim int64, all ...model.Variable) *model.Report {
 	for i := range all {
-		all[i].PID = 4242
+		all[i].PID, all[i].Exact = 4242, true
 	}
 	r.Variables, r.Names = all, []model.Names{{PID: 4242, Complete: true}}
 	r.Resident = []model.Resident{{PID: 4242, Total: 528 * mib, Trim: trim, Complete: true, Parts: []model.ResidentPart{

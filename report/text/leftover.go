@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -74,7 +73,7 @@ func (o *leftover) stillThere() string {
 		text += ", " + moreThanAtAttach(more)
 	}
 	if named := o.named(); len(named) > 0 {
-		parts, rest := o.nameAll(named, 3), o.unnamedLines(named)
+		parts, rest := nameAll(named, 3), o.unnamedLines(named)
 		for _, l := range rest[:min(len(rest), 3)] {
 			parts = append(parts, words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 		}
@@ -103,7 +102,7 @@ var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 // `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
 func (o *leftover) toFree() string {
 	if named := o.named(); len(named) > 0 {
-		text, rest := o.freeing(named), o.unnamedLines(named)
+		text, rest := o.freeing(), o.unnamedLines(named)
 		switch {
 		case text == "" && len(rest) > 0:
 			return "no name of the notebook's holds much; tracer audit --full says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
@@ -148,67 +147,4 @@ func (o *leftover) toFree() string {
 // lives reports whether the process was there still when the session ended.
 func (o *leftover) lives() bool {
 	return slices.ContainsFunc(o.r.Processes, func(p model.Process) bool { return p.PID == o.pid && !p.Ended })
-}
-
-// named are what a process has by name in the end and what would go with the name, the most first; none where nobody can say of which GPU
-// that is.
-func (o *leftover) named() (all []model.Variable) {
-	if o.scattered {
-		return nil
-	}
-	for _, x := range o.r.Variables {
-		if x.PID == o.pid && o.held(&x) >= worthAGap && !isInterpreters(&x) {
-			all = append(all, x)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b model.Variable) int { return cmp.Compare(o.held(&b), o.held(&a)) })
-	return all
-}
-
-// unnamedLines are the lines of cells that made what is there still, and that made none of what names hold alone.
-func (o *leftover) unnamedLines(named []model.Variable) []model.Line {
-	return slices.DeleteFunc(o.left(), func(l model.Line) bool {
-		return l.Left < worthAGap || slices.ContainsFunc(named, func(x model.Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
-	})
-}
-
-// nameAll is "x 512.00 MiB", of the first few.
-func (o *leftover) nameAll(all []model.Variable, few int) (out []string) {
-	for _, x := range all[:min(len(all), few)] {
-		out = append(out, escape.Bounded(x.Name, maxName)+" "+words.Bytes(o.held(&x)))
-	}
-	if more := len(all) - few; more > 0 {
-		out = append(out, words.Plural(more, "more name"))
-	}
-	return out
-}
-
-// freeing says what to type to be rid of what names hold, the most first: variables, what the notebook has shown, the last error; "" where
-// it is nothing of these.
-func (o *leftover) freeing(all []model.Variable) string {
-	var names, others []string
-	var bytes int64
-	said := map[string]bool{}
-	for _, x := range all {
-		other := ""
-		switch x.Kind {
-		case "variable":
-			if len(names) < 4 {
-				names = append(names, escape.Bounded(x.Name, maxName))
-				bytes += o.held(&x)
-			}
-		case "output":
-			other = "%reset -f out"
-		case "traceback":
-			other = "the next error lets go of the last traceback"
-		}
-		if other != "" && !said[other] {
-			said[other] = true
-			others = append(others, other+" ("+words.Bytes(o.held(&x))+")")
-		}
-	}
-	if len(names) > 0 {
-		others = append([]string{"del " + strings.Join(names, ", ") + " (" + words.Bytes(bytes) + ")"}, others...)
-	}
-	return strings.Join(others, " · ")
 }

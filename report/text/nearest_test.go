@@ -102,7 +102,7 @@ func TestNamesOfSeveralGPUs(t *testing.T) {
 	if want := "which GPU a name's memory is on is not known; tracer audit --full says what holds it: the lines that made it assign model (3.00 GiB)"; got["to free it"] != want {
 		t.Errorf("to free it: %q, want %q", got["to free it"], want)
 	}
-	if got := lines(t, r, text.Options{By: "cpu.resident"}); !strings.Contains(got["to free it"], "del df, model") {
+	if got := lines(t, r, text.Options{By: "cpu.resident"}); got["to free it"] != "del df (100.00 MiB) · del model (1.00 MiB) · tracer audit --full says what holds 3.00 GiB of In[1] line 2" && got["to free it"] != "del df (100.00 MiB) · del model (1.00 MiB)" {
 		t.Errorf("memory of the CPU has names still: %q", got)
 	}
 }
@@ -118,7 +118,7 @@ func TestNearestThatDoesNotRank(t *testing.T) {
 		t.Errorf("got\n%s", out[:500])
 	}
 	r.Host.Memory = 5 * reporttest.GiB
-	if got := lines(t, r, text.Options{}); !strings.HasPrefix(got["highest"], "2.57 of 5.00 GiB resident (51 %) in In[1]") || got["also"] != "78.55 of 800.00 GiB of GPU 0 (9 %) in In[2]" || !strings.HasSuffix(got["to free it"], "del df, model (101.00 MiB)") {
+	if got := lines(t, r, text.Options{}); !strings.HasPrefix(got["highest"], "2.57 of 5.00 GiB resident (51 %) in In[1]") || got["also"] != "78.55 of 800.00 GiB of GPU 0 (9 %) in In[2]" || !strings.HasSuffix(got["to free it"], "del df (100.00 MiB) · del model (1.00 MiB)") {
 		t.Errorf("more than half of the memory was used: %q", got)
 	}
 }

@@ -68,7 +68,7 @@ func (p parts) rest() {
 // last has the sections that a report ends with, in one part or in two.
 func (p parts) last() {
 	p.v.tensors()
-	p.v.variables(p.v.r.Variables, p.v.r.Names)
+	p.v.variables(p.v.r.Variables, p.v.r.Names, p.v.r.ToFree)
 	p.v.resident(p.v.r.Resident)
 	p.v.processes()
 	p.v.footnotes()

@@ -143,6 +143,15 @@ func TestLeadNamesWhatToDelete(t *testing.T) {
 		{PID: 9, Name: "others", Kind: "variable", Bytes: reporttest.GiB}, {PID: 4242, Name: "the last traceback", Kind: "traceback", Bytes: 9 * reporttest.MiB},
 	}
 	r.Variables[1].Execution, r.Variables[1].Line = 3, 1
+	for i := range r.Variables {
+		r.Variables[i].Exact = true
+	}
+	r.ToFree = []model.Freeing{
+		{PID: 9, Type: "del others", Predicted: reporttest.GiB, Exact: true, Names: []string{"others"}},
+		{PID: 4242, Type: "del frame, model", Predicted: 400 * reporttest.MiB, Exact: true, Names: []string{"frame", "model"}},
+		{PID: 4242, Type: "%xdel _7", Predicted: 20 * reporttest.MiB, Names: []string{"Out[7]"}},
+		{PID: 4242, Type: "import gc; gc.collect();", Predicted: 3 * reporttest.MiB, Exact: true, Names: []string{}},
+	}
 	r.Lines = []model.Line{
 		{PID: 4242, Meter: "cpu.numpy", Frame: model.Frame{Function: "<module>", File: "3.py", Line: 1, Execution: 3, ExecutionCount: reporttest.Number(3)}, Left: 300 * reporttest.MiB},
 		{PID: 4242, Meter: "cpu.numpy", Frame: model.Frame{Function: "<module>", File: "5.py", Line: 2, Execution: 5, ExecutionCount: reporttest.Number(5)}, Left: 128 * reporttest.MiB},
@@ -150,10 +159,39 @@ func TestLeadNamesWhatToDelete(t *testing.T) {
 	out := printed(t, r, text.Options{Width: -1})
 	for _, words := range []string{
 		"in it frame 300.00 MiB, model 100.00 MiB, Out[7] 20.00 MiB, 1 more name, 128.00 MiB numpy of In[5] line 2\n",
-		"to free it   del frame, model (400.00 MiB) · %reset -f out (20.00 MiB) · the next error lets go of the last traceback (9.00 MiB) · tracer audit --full says",
+		"to free it   del frame, model (400.00 MiB) · %xdel _7 (≥ 20.00 MiB) · tracer audit --full says",
 	} {
 		if !strings.Contains(out, words) {
 			t.Errorf("%q is missing in:\n%s", words, out[:1000])
+		}
+	}
+}
+
+// TestSharedNamesAreOneRow: what several names hold together is one row, and the names have none of their own, but with --full.
+func TestSharedNamesAreOneRow(t *testing.T) {
+	r := sixty()
+	r.Variables = []model.Variable{
+		{PID: 4242, Name: "big", Kind: "variable", Type: "dict", Bytes: 500 * reporttest.MiB, Reaches: 500 * reporttest.MiB, Exact: true},
+		{PID: 4242, Name: "df", Kind: "variable", Type: "DataFrame", Reaches: 183 * reporttest.MiB, Exact: true},
+		{PID: 4242, Name: "Out[2]", Kind: "output", Type: "DataFrame", Bytes: 1 << 10, Reaches: 183 * reporttest.MiB, Exact: true},
+		{PID: 4242, Name: "linecache.cache", Kind: "module", Type: "dict", Bytes: 90 * reporttest.MiB, Reaches: 90 * reporttest.MiB, Exact: true},
+		{PID: 4242, Name: "library.cache", Kind: "module", Type: "dict", Bytes: 80 * reporttest.MiB, Reaches: 80 * reporttest.MiB, Exact: true},
+		{PID: 4242, Name: "small", Kind: "variable", Type: "list", Bytes: 4 * reporttest.MiB, Reaches: 4 * reporttest.MiB, Exact: true},
+		{PID: 4243, Name: "of_a_worker", Kind: "variable", Type: "list", Bytes: 400 * reporttest.MiB, Exact: true},
+	}
+	r.Names = []model.Names{{PID: 4242, Complete: true}}
+	r.Processes = append(r.Processes, model.Process{PID: 4243, Parent: 4242})
+	r.ToFree = []model.Freeing{{PID: 4242, Type: "del df; get_ipython().del_var('_2')", Predicted: 183 * reporttest.MiB, Names: []string{"df", "Out[2]"}, Shared: 183 * reporttest.MiB}}
+	_, out, _ := strings.Cut(printed(t, r, text.Options{Width: 160}), "Variables at the end")
+	rows := strings.Split(out, "\n")
+	if len(rows) < 6 || !strings.Contains(rows[2], "big") || !strings.Contains(rows[3], "≥ 183.00 MiB") || !strings.Contains(rows[3], "df + Out[2]") || !strings.Contains(rows[4], "library.cache") ||
+		!strings.Contains(rows[5], "… and 3 more names, with 494.00 MiB together") {
+		t.Errorf("got\n%s", out)
+	}
+	_, out, _ = strings.Cut(printed(t, r, text.Options{Width: 160, Full: true}), "Variables at the end")
+	for _, words := range []string{"df + Out[2]", "  df ", "  Out[2] ", "linecache.cache", "of_a_worker", "small"} {
+		if !strings.Contains(out, words) {
+			t.Errorf("--full lacks %q:\n%s", words, out)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (v *view) full(w io.Writer) error {
 	v.allocations()
 	v.lines()
 	v.tensors()
-	v.variables(v.r.Variables, v.r.Names)
+	v.variables(v.r.Variables, v.r.Names, v.r.ToFree)
 	v.resident(v.r.Resident)
 	v.between()
 	v.children()

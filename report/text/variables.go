@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,54 +13,141 @@ import (
 
 // Bounds of the list of variables.
 const (
-	maxVariables  = 5
-	leastVariable = 64 << 10 // bytes that a variable must hold alone to have a row
-	leastShared   = 1 << 20  // bytes that one which holds nothing alone must reach
+	maxVariables  = 8
+	leastVariable = 64 << 10 // bytes that a variable must hold or reach to have a row
+	leastShared   = 1 << 20  // bytes that names must hold together to have a row together
+	foldedShare   = 100      // what is less than that part of the largest has none
 )
 
+// named is a row of the list of variables: a name, or several that hold something together.
+type named struct {
+	model.Variable
+	name  string
+	size  int64
+	alone string
+	part  bool // of a row of several
+}
+
 // variables lists what is there by name, the largest first.
-func (v *view) variables(all []model.Variable, names []model.Names) {
-	rows, rest := v.worthNaming(all)
+func (v *view) variables(all []model.Variable, names []model.Names, free []model.Freeing) {
+	l := &variableList{all: all, free: free, full: v.o.Full, children: map[int]bool{}}
+	if v.r != nil {
+		for _, p := range v.r.Processes {
+			l.children[p.PID] = p.Parent != 0
+		}
+	}
+	rows, rest := l.rows()
 	if len(rows) == 0 {
 		return
 	}
-	several := slices.ContainsFunc(all, func(x model.Variable) bool { return x.PID != all[0].PID })
+	several := slices.ContainsFunc(rows, func(x named) bool { return x.PID != rows[0].PID })
 	v.title("Variables at the end (alone: freed with the name; reaches: shared ones, too)")
 	t := table{columns: []column{
 		{title: "alone", right: true, size: usualSize}, {title: "reaches", right: true, size: usualSize, drop: 3}, {title: "name"}, {title: "type", drop: 1},
 		{title: "shape", drop: 2}, {title: "made by", flex: true},
 	}, indent: rowIndent}
 	for _, x := range rows {
-		name := variableName(x)
+		name := x.name
 		if several {
 			name = fmt.Sprintf("%s (pid %d)", name, x.PID)
 		}
+		if x.part {
+			name = "  " + name
+		}
 		t.rows = append(t.rows, row{cells: []span{
-			{aloneOf(x), plain}, {reachesOf(x), dim}, {name, plain}, {escape.Bounded(x.Type, maxName), plain}, {shapeOf(x), plain}, {maker(x), plain},
+			{x.alone, plain}, {reachesOf(x.Variable), dim}, {name, plain}, {escape.Bounded(x.Type, maxName), plain}, {shapeOf(x.Variable), plain}, {maker(x.Variable), plain},
 		}})
 	}
 	t.print(v.printer)
 	v.unnamed(rest, names)
 }
 
-// worthNaming is what has a row: with --full all names.
-func (v *view) worthNaming(all []model.Variable) (rows, rest []model.Variable) {
-	if v.o.Full {
-		return all, nil
+// variableList decides what has a row.
+type variableList struct {
+	all      []model.Variable
+	free     []model.Freeing
+	full     bool
+	children map[int]bool // processes that are no notebooks
+}
+
+// rows are what has one, what holds or reaches most first: with --full all names, and otherwise what is worth a look.
+func (l *variableList) rows() (rows []named, rest []model.Variable) {
+	rows, grouped := l.groups()
+	for i := range l.all {
+		if x := &l.all[i]; !grouped[x] {
+			rows = append(rows, named{Variable: *x, name: variableName(*x), size: x.Size(), alone: aloneOf(*x)})
+		}
 	}
-	for _, alone := range []bool{true, false} {
+	slices.SortStableFunc(rows, func(a, b named) int { return cmp.Compare(b.size, a.size) })
+	if l.full {
+		return l.withParts(rows), nil
+	}
+	kept := rows[:0]
+	largest := int64(0)
+	for _, x := range rows {
+		if l.isNotebooks(&x.Variable) && len(kept) < maxVariables && x.size >= max(leastVariable, largest/foldedShare) {
+			kept, largest = append(kept, x), max(largest, x.size)
+		} else {
+			rest = append(rest, x.Variable)
+		}
+	}
+	return kept, rest
+}
+
+// groups are rows of what several names hold together, and which variables are in them.
+func (l *variableList) groups() (rows []named, grouped map[*model.Variable]bool) {
+	grouped = map[*model.Variable]bool{}
+	for i := range l.free {
+		f := &l.free[i]
+		all := membersOf(l.all, f)
+		if len(all) < 2 || f.Shared < leastShared {
+			continue
+		}
+		one := named{Variable: *all[0], name: (&together{names: f.Names}).name(), size: f.Predicted + f.Device}
+		one.Bytes, one.Device, one.Exact, one.Reaches = f.Predicted, f.Device, f.Exact, 0
+		one.alone = aloneOf(one.Variable)
+		rows = append(rows, one)
 		for _, x := range all {
-			if own := x.Bytes+x.Device >= leastVariable; own != alone {
+			grouped[x] = true
+		}
+	}
+	return rows, grouped
+}
+
+// withParts has the names of each row of several below it.
+func (l *variableList) withParts(rows []named) (out []named) {
+	for _, x := range rows {
+		out = append(out, x)
+		for i := range l.free {
+			f := &l.free[i]
+			if f.PID != x.PID || len(f.Names) < 2 || x.name != (&together{names: f.Names}).name() {
 				continue
 			}
-			if len(rows) < maxVariables && (alone || x.Reaches >= leastShared && (x.Kind == "variable" || x.Kind == "output")) {
-				rows = append(rows, x)
-			} else {
-				rest = append(rest, x)
+			for _, one := range membersOf(l.all, f) {
+				out = append(out, named{Variable: *one, name: variableName(*one), alone: aloneOf(*one), part: true})
 			}
 		}
 	}
-	return rows, rest
+	return out
+}
+
+// membersOf are the variables that an entry lets go of, the largest first.
+func membersOf(all []model.Variable, f *model.Freeing) (out []*model.Variable) {
+	for i := range all {
+		if all[i].PID == f.PID && slices.Contains(f.Names, all[i].Name) {
+			out = append(out, &all[i])
+		}
+	}
+	return out
+}
+
+// isNotebooks reports whether a variable is of a notebook's own, or of a library's that it works with: what workers have by name, and what
+// Python, IPython and Jupyter keep for themselves, is no matter of who reads a report.
+func (l *variableList) isNotebooks(x *model.Variable) bool {
+	if l.children[x.PID] && len(l.children) > 1 {
+		return false
+	}
+	return !isInterpreters(x)
 }
 
 // unnamed accounts for names without a row.

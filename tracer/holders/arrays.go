@@ -1,7 +1,7 @@
 package holders
 
 // maxElements bounds the elements of an array of objects that are followed.
-const maxElements = 1 << 22
+const maxElements = 1 << 26
 
 // visitArray looks into a NumPy array. PyArrayObject_fields (numpy/ndarraytypes.h, NumPy 1.7 to 2): data, nd, dimensions,
 // strides, base, descr, flags, weakreflist; PyArray_Descr: typeobj, kind.

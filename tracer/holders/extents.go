@@ -178,8 +178,9 @@ type tree struct {
 	forward   graph
 }
 
-// dominate finds out who holds what alone, with so many groups.
-func (e *extents) dominate(groups int) tree {
+// dominate finds out who holds what alone, with so many groups. The last has what waits for the garbage collector: it is found among the nodes
+// from loose on, that no name led to.
+func (e *extents) dominate(groups, loose int) tree {
 	nodes := len(e.bytes)
 	root := int32(nodes + groups)
 	named := func(tail int32) int32 {
@@ -202,6 +203,17 @@ func (e *extents) dominate(groups int) tree {
 	e.freeReferences()
 	t := tree{nodes: nodes, forward: newGraph(int(root)+1, e.arcs, named, false)}
 	t.order = t.forward.depthFirst(root)
+	waits := false
+	for n := loose; n < nodes; n++ { // it has no references but those of others of the kind
+		if t.place[n] < 0 {
+			e.arcs.add(int32(-1-groups), int32(n))
+			waits = true
+		}
+	}
+	if waits {
+		t.forward = newGraph(int(root)+1, e.arcs, named, false)
+		t.order = t.forward.depthFirst(root)
+	}
 	back := newGraph(int(root)+1, e.arcs, named, true)
 	e.arcs = arcs{}
 	t.dominator = t.dominators(back)

@@ -179,3 +179,5 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Blo
 	defer s.Close()
 	return s.List(ctx, limits)
 }
+
+func (f *fake) word(addr uint64) uint64 { return binary.LittleEndian.Uint64(f.mem[addr-fakeMemory:]) }

@@ -13,8 +13,9 @@ import (
 func (l *lister) listing() Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.nodes), Read: l.mem.total, Complete: l.stopped == nil}
+	l.groups = append(l.groups, group{kind: event.HeldByCycle})
 	l.forget() // it takes memory of its own
-	t := e.dominate(len(l.groups))
+	t := e.dominate(len(l.groups), l.loose)
 	for i, bytes := range e.bytes {
 		if t.place[i] >= 0 {
 			out.Total += event.Bytes(bytes)
@@ -31,11 +32,14 @@ func (l *lister) listing() Listing {
 		rows = rows[:maxListed]
 	}
 	out.Names = make([]event.Variable, len(rows))
-	marks, steps := make([]int32, len(l.addrs)), 0
 	for i, r := range rows {
 		l.describeName(&r.Variable, r.group)
-		r.Reaches = event.Bytes(t.reach(e, int32(t.nodes+r.group), int32(i+1), marks, &steps))
 		out.Names[i] = r.Variable
+	}
+	owners, shares := l.sharing(&t, rows)
+	out.Owners = owners
+	for _, s := range shares {
+		out.Shares, out.Pieces = append(out.Shares, s.Share), append(out.Pieces, s.pieces)
 	}
 	return out
 }
@@ -55,7 +59,7 @@ type listedRow struct {
 	group int
 }
 
-// rows makes a row of each group that is worth one, most bytes first.
+// rows makes a row of each group that is worth one: what holds or reaches most first.
 func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 	for i, g := range l.groups {
 		at := t.place[t.nodes+i]
@@ -78,8 +82,17 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 		rows = append(rows, r)
 	}
 	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
+	marks, steps := make([]int32, len(l.addrs)), 0
+	for i := range rows {
+		r := &rows[i]
+		r.Reaches = event.Bytes(t.reach(l.extents, int32(t.nodes+r.group), int32(i+1), marks, &steps))
+	}
+	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.size(), a.size()) })
 	return rows
 }
+
+// size is what a row is ranked by: what goes with it, or what it leads to.
+func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
 
 // reach adds up what a vertex leads to, without classes and modules and what only they lead to.
 func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes uint64) {

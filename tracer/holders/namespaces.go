@@ -12,7 +12,7 @@ func (l *lister) variables(names []binding) {
 	l.kind = kindVariable
 	for _, b := range names {
 		if !isIPythons(b.name) && !strings.HasPrefix(b.name, "__") {
-			l.bind(b.name, b.value, event.HeldByVariable)
+			l.bind(b.name, b.value, event.HeldByVariable).typed(b.name)
 		}
 	}
 	l.run()
@@ -37,7 +37,7 @@ func (l *lister) readShell(names []binding) (s shell) {
 			s.out = b.value
 		case "get_ipython":
 			object := l.mem.word(b.value + self)
-			s.hidden, s.hook, s.result = l.attributeOf(object, "user_ns_hidden"), l.attributeOf(object, "displayhook"), l.attributeOf(object, "last_execution_result")
+			s.hidden, s.hook, s.result = l.attributeOf(object, "user_ns_hidden"), l.attributeOf(object, "displayhook"), l.traitOf(object, "last_execution_result")
 			s.shown = []uint64{l.attributeOf(object, "InteractiveTB"), l.attributeOf(object, "SyntaxTB")}
 		}
 	}
@@ -47,6 +47,17 @@ func (l *lister) readShell(names []binding) (s shell) {
 		}
 	}
 	return s
+}
+
+// traitOf is an attribute that traitlets keep, which have their values in a dict of their own.
+func (l *lister) traitOf(obj uint64, name string) uint64 {
+	if value := l.attributeOf(obj, name); value != 0 {
+		return value
+	}
+	if values := l.attributeOf(obj, "_trait_values"); l.isShape(values, shapeDict) {
+		return l.lookup(values, name)
+	}
+	return 0
 }
 
 // inside follows what such an object refers to. What it has under some names is taken elsewhere.
@@ -75,21 +86,23 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 	if l.isShape(s.out, shapeDict) {
 		l.entries(s.out, func(key, value uint64) bool {
 			if n, ok := l.integer(key); ok {
-				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, event.HeldByOutput)
+				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, event.HeldByOutput).keep()
 			}
 			return !l.done()
 		})
 	}
 	output := func(name string, value uint64) bool {
 		if isOutput(name) {
-			l.bind(name, value, event.HeldByOutput)
+			l.bind(name, value, event.HeldByOutput).keep()
 		}
 		return isOutput(name)
 	}
 	for _, b := range names {
-		output(b.name, b.value)
+		if isOutput(b.name) {
+			l.bind(b.name, b.value, event.HeldByOutput).output(b.name)
+		}
 	}
-	output("_", l.lookup(builtins, "_"))
+	l.bind("builtins._", l.lookup(builtins, "_"), event.HeldByOutput).bar()
 	l.run()
 	l.kind = kindModule // what IPython has itself is no output
 	l.inside(s.hidden, output)
@@ -97,7 +110,7 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 	l.inside(s.result, func(name string, value uint64) bool {
 		_, known := l.byAddr[value]
 		if name == "result" && known {
-			l.bind("", value, event.HeldByOutput)
+			l.bind("", value, event.HeldByOutput).last()
 			return true
 		}
 		return strings.HasPrefix(name, "error_") // see tracebacks

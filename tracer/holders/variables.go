@@ -12,8 +12,12 @@ import (
 
 // Listing is what a Python has, by name.
 type Listing struct {
-	Names    []event.Variable // most bytes first; their texts are hostile, and may be no UTF-8
-	Unlisted int              // names that are not in it, and what would go with these
+	Names    []event.Variable // what holds or reaches most first; their texts are hostile, and may be no UTF-8
+	Owners   []event.Owner    // see [event.Variables]; likewise
+	Shares   []event.Share
+	Pieces   [][]event.Piece // of each share the largest objects
+	Still    []bool // for each piece that was asked for
+	Unlisted int    // names that are not in it, and what would go with these
 	Rest     event.Bytes
 	Total    event.Bytes // bytes of all objects that were reached
 	Objects  int
@@ -63,6 +67,7 @@ type group struct {
 	addr    uint64 // of the object; 0 for several
 	kind    event.HolderKind
 	targets []int32
+	letGo
 }
 
 // lister is a walk over everything that has a name.
@@ -71,6 +76,7 @@ type lister struct {
 	groups []group
 	byAddr map[uint64]int
 	late   []binding2
+	loose  int    // the first node that no name led to
 	give   func() // the notes back
 }
 
@@ -90,21 +96,22 @@ func (l *lister) groupOf(addr uint64, kind event.HolderKind) int {
 	return len(l.groups) - 1
 }
 
-// bind has a name refer to an object.
-func (l *lister) bind(name string, addr uint64, kind event.HolderKind) {
+// bind has a name refer to an object. It returns their group, nil where there is none.
+func (l *lister) bind(name string, addr uint64, kind event.HolderKind) *group {
 	t := l.objectType(addr)
 	if t == nil || l.stopped != nil {
-		return
+		return nil
 	}
 	if g, known := l.byAddr[addr]; known && kind == event.HeldByModule && l.groups[g].kind != event.HeldByModule {
 		l.follow(nobody, addr, label{}) // a name of the user's is not all that holds it
-		return
+		return nil
 	}
 	g := l.groupOf(addr, kind)
 	if all := &l.groups[g].names; name != "" && len(*all) <= maxAlso && !slices.Contains(*all, name) {
 		*all = append(*all, name)
 	}
 	l.hold(g, addr)
+	return &l.groups[g]
 }
 
 // hold has a group refer to an object.
@@ -147,11 +154,13 @@ func (l *lister) walk() {
 	l.tracebacks(ipython, sys)
 	l.threads(threads)
 	l.closures()
+	w.deferring = false
 	if w.limits.Names {
+		w.flush()
 		w.followDoubts()
+		l.others()
 		return
 	}
-	w.deferring = false
 	l.modules(slices.DeleteFunc(slices.Clone(modules), func(m module) bool {
 		return m.name == "__main__" || m.dict == main && main != 0 // __mp_main__ is another name of it
 	}))
@@ -161,6 +170,7 @@ func (l *lister) walk() {
 	}
 	w.run()
 	w.followDoubts()
+	l.others()
 }
 
 // closures looks into functions of modules that have names of the user's: they may have made their closures for him.

@@ -1,0 +1,225 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// Bounds of what is told to be freed.
+const (
+	leastFreed   = 1 << 20   // bytes of an entry
+	leastBetween = 256 << 10 // bytes that owners must share to be let go of together
+	maxFreeings  = 8         // entries of a process
+	maxTogether  = 16        // owners of an entry
+	maxDeleted   = 4         // names that share nothing in one entry
+)
+
+// Freeing is what to type to free what a process has by name, the most first. What owners hold together is one entry: a part of it
+// frees nothing of that.
+func Freeing(e *event.Variables) (out []model.Freeing) {
+	f := newFreer(e)
+	f.join()
+	var plain []int // names that share nothing and that the collector need not come for
+	for _, all := range f.sets() {
+		one, ok := f.entry(all)
+		switch {
+		case !ok:
+		case len(all) == 1 && f.isPlain(all[0]):
+			plain = append(plain, all[0])
+		default:
+			out = append(out, one)
+		}
+	}
+	slices.SortStableFunc(plain, func(a, b int) int { return cmp.Compare(f.alone(b), f.alone(a)) })
+	for _, onGPU := range []bool{false, true} {
+		some := slices.DeleteFunc(slices.Clone(plain), func(o int) bool { return f.isOnGPU(o) != onGPU })
+		if one, ok := f.entry(some[:min(len(some), maxDeleted)]); ok {
+			out = append(out, one)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b model.Freeing) int {
+		return cmp.Or(cmp.Compare(b.Predicted+b.Device, a.Predicted+a.Device), cmp.Compare(a.Type, b.Type))
+	})
+	return out[:min(len(out), maxFreeings)]
+}
+
+// freer says what goes with sets of owners.
+type freer struct {
+	of        *event.Variables
+	collector int // the owner that is what waits for the collector, -1 for none
+	usable    []bool
+	set       []int // of each owner: another of the same set, or itself
+}
+
+func newFreer(e *event.Variables) *freer {
+	f := &freer{of: e, collector: -1, usable: make([]bool, len(e.Owners)), set: make([]int, len(e.Owners))}
+	for i, o := range e.Owners {
+		f.set[i] = i
+		f.usable[i] = isTypable(o)
+		if o.Kind == event.HeldByCycle {
+			f.collector = i
+		}
+	}
+	return f
+}
+
+// shares are those of which all owners can be let go of.
+func (f *freer) shares(yield func(*event.Share) bool) {
+	for i := range f.of.Shares {
+		s := &f.of.Shares[i]
+		if len(s.Owners) > 0 && !slices.ContainsFunc(s.Owners, func(o int32) bool { return !f.isOwner(o) || !f.usable[o] }) && !yield(s) {
+			return
+		}
+	}
+}
+
+func (f *freer) isOwner(o int32) bool { return o >= 0 && int(o) < len(f.set) } // a recording can say anything
+
+func (f *freer) find(o int) int {
+	for f.set[o] != o {
+		o = f.set[o]
+	}
+	return o
+}
+
+// join puts owners into one set that have to be let go of together. What waits for the collector goes with the last exception, and with whatever
+// needs the collector as well.
+func (f *freer) join() {
+	size := make([]int, len(f.set))
+	for i := range size {
+		size[i] = 1
+	}
+	for s := range f.shares {
+		if s.Bytes+s.Device < leastBetween {
+			continue
+		}
+		first := f.find(int(s.Owners[0]))
+		for _, o := range s.Owners[1:] {
+			if other := f.find(int(o)); other != first && size[first]+size[other] <= maxTogether {
+				f.set[other] = first
+				size[first] += size[other]
+			}
+		}
+	}
+	if f.collector < 0 {
+		return
+	}
+	waits := f.sum([]int{f.collector})
+	if waits.Bytes+waits.Device < leastBetween {
+		return
+	}
+	for i := range f.set { // two entries would both free it
+		if one, into := f.find(i), f.find(f.collector); one != into && f.usable[i] && f.collects([]int{i}) && size[one]+size[into] <= maxTogether {
+			f.set[one] = into
+			size[into] += size[one]
+		}
+	}
+}
+
+// sets are the owners that go together, in their order.
+func (f *freer) sets() (out [][]int) {
+	by := map[int]int{}
+	for i := range f.set {
+		if !f.usable[i] {
+			continue
+		}
+		root := f.find(i)
+		at, known := by[root]
+		if !known {
+			at = len(out)
+			by[root] = at
+			out = append(out, nil)
+		}
+		out[at] = append(out[at], i)
+	}
+	return out
+}
+
+// sum is what goes with a set of owners, and how much of it several of them share.
+type sum struct {
+	event.Share
+	shared event.Bytes
+}
+
+// sum is that of a set.
+func (f *freer) sum(all []int) (out sum) {
+	out.Exact = true
+	for s := range f.shares {
+		if slices.ContainsFunc(s.Owners, func(o int32) bool { return !slices.Contains(all, int(o)) }) {
+			continue
+		}
+		out.Bytes += s.Bytes
+		out.Cyclic += s.Cyclic
+		out.Device += s.Device
+		out.Exact = out.Exact && s.Exact
+		if len(s.Owners) > 1 {
+			out.shared += s.Bytes + s.Device
+		}
+	}
+	return out
+}
+
+// collects reports whether letting go of a set takes the garbage collector.
+func (f *freer) collects(all []int) bool {
+	if slices.ContainsFunc(all, func(o int) bool {
+		return f.of.Owners[o].Kind == event.HeldByCycle || f.of.Owners[o].Kind == event.HeldByTraceback
+	}) {
+		return true
+	}
+	whole := f.sum(all)
+	return whole.Cyclic > whole.Bytes/64
+}
+
+// alone is what goes with one owner.
+func (f *freer) alone(o int) event.Bytes {
+	whole := f.sum([]int{o})
+	return whole.Bytes + whole.Device
+}
+
+// isOnGPU reports whether most of what goes with one owner is memory of GPUs.
+func (f *freer) isOnGPU(o int) bool {
+	whole := f.sum([]int{o})
+	return whole.Device > whole.Bytes
+}
+
+// isPlain reports whether an owner is a variable that del is enough for.
+func (f *freer) isPlain(o int) bool {
+	return f.of.Owners[o].Kind == event.HeldByVariable && isDeleted(f.of.Owners[o]) && !f.collects([]int{o})
+}
+
+// entry is what to type to let go of a set; false where that is not worth it.
+func (f *freer) entry(all []int) (out model.Freeing, ok bool) {
+	collects := len(all) > 0 && f.collects(all)
+	with := all
+	if collects && f.collector >= 0 && !slices.Contains(all, f.collector) {
+		with = append(slices.Clip(all), f.collector)
+	}
+	whole := f.sum(with)
+	if whole.Bytes+whole.Device < leastFreed {
+		return out, false
+	}
+	owners := make([]event.Owner, len(all))
+	names := []string{}
+	for i, o := range all {
+		owners[i] = f.of.Owners[o]
+		if at := owners[i].Variable; at >= 0 && int(at) < len(f.of.Variables) {
+			names = append(names, f.of.Variables[at].Name)
+		}
+	}
+	out = model.Freeing{
+		PID: int(f.of.PID), Type: typed(owners, collects), Predicted: int64(whole.Bytes), Device: int64(whole.Device),
+		Exact: whole.Exact && f.of.Complete, Names: names, Shared: int64(whole.shared),
+	}
+	return out, true
+}
+
+// freeingOf is that of several processes.
+func freeingOf(all []*event.Variables) (out []model.Freeing) {
+	for _, e := range all {
+		out = append(out, Freeing(e)...)
+	}
+	return out
+}

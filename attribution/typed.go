@@ -1,0 +1,118 @@
+package attribution
+
+import (
+	"slices"
+	"strings"
+
+	"ipytracer/event"
+)
+
+// What is typed is one line of one cell: it can be pasted anywhere, and a line of a terminal shows it. IPython keeps an output under several
+// names and in places without one; its del_var (%xdel) takes an object out of all of them, given any of its names.
+
+// longestName is how long a name can be that is sure to be whole, in bytes.
+const longestName = 100
+
+// lastErrorGone lets go of the last exception, wherever Python and IPython keep it.
+const lastErrorGone = "import sys; sys.last_type = sys.last_value = sys.last_traceback = sys.last_exc = None; " +
+	"get_ipython().InteractiveTB.tb = get_ipython().SyntaxTB.tb = get_ipython().last_execution_result = None"
+
+// isTypable reports whether code can let go of an owner.
+func isTypable(o event.Owner) bool {
+	switch o.Kind {
+	case event.HeldByCycle, event.HeldByTraceback:
+		return true
+	case event.HeldByVariable, event.HeldByOutput:
+		return isDeleted(o) || anyName(o) != ""
+	}
+	return false
+}
+
+// isDeleted reports whether del takes all that leads to an owner.
+func isDeleted(o event.Owner) bool {
+	for _, name := range o.Names {
+		if !isIdentifier(name) || len(name) > longestName {
+			return false
+		}
+	}
+	return len(o.Names) > 0 && !o.More && !o.Kept && o.Output == ""
+}
+
+// anyName is a name that IPython finds an owner by, "" for none. It must be one that means the same later: _ does not.
+func anyName(o event.Owner) string {
+	for _, name := range append(slices.Clip(o.Names), o.Output) {
+		if strings.Trim(name, "_") != "" && len(name) <= longestName && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' || r == '\'' || r == '\\' }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// typed is code that lets go of owners, each of which can be.
+func typed(owners []event.Owner, collects bool) string {
+	var deleted, asked, code []string
+	traceback, last := false, ""
+	for _, o := range owners {
+		switch {
+		case o.Kind == event.HeldByTraceback:
+			traceback = true
+		case o.Kind == event.HeldByCycle:
+		case isDeleted(o):
+			deleted = append(deleted, o.Names...)
+		case o.Last: // what del_var does with the result of the last cell fails any that comes after it
+			last = anyName(o)
+		default:
+			asked = append(asked, anyName(o))
+		}
+	}
+	if last != "" {
+		asked = append(asked, last)
+	}
+	if len(deleted) > 0 {
+		code = append(code, "del "+strings.Join(deleted, ", "))
+	}
+	if len(asked) == 1 && len(code) == 0 && !traceback && !collects && isIdentifier(asked[0]) {
+		return "%xdel " + asked[0]
+	}
+	switch len(asked) {
+	case 0:
+	case 1:
+		code = append(code, "get_ipython().del_var('"+asked[0]+"')")
+	default:
+		code = append(code, "[get_ipython().del_var(name) for name in ('"+strings.Join(asked, "', '")+"')]")
+	}
+	if traceback {
+		code = append(code, lastErrorGone)
+	}
+	if collects {
+		code = append(code, "import gc; gc.collect()")
+	}
+	text := strings.Join(code, "; ")
+	if strings.HasSuffix(text, "]") || collects { // what an expression is would be shown, and kept
+		text += ";"
+	}
+	return text
+}
+
+// keywords are Python's words that are no names.
+var keywords = map[string]bool{
+	"False": true, "None": true, "True": true, "and": true, "as": true, "assert": true, "async": true, "await": true, "break": true, "class": true, "continue": true,
+	"def": true, "del": true, "elif": true, "else": true, "except": true, "finally": true, "for": true, "from": true, "global": true, "if": true, "import": true,
+	"in": true, "is": true, "lambda": true, "nonlocal": true, "not": true, "or": true, "pass": true, "raise": true, "return": true, "try": true, "while": true,
+	"with": true, "yield": true,
+}
+
+// isIdentifier reports whether Python takes a text for a name, and for that very one: it writes some letters anew, which are left out here.
+func isIdentifier(text string) bool {
+	for i, c := range text {
+		switch {
+		case c == '_', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+		case c >= '0' && c <= '9' && i > 0:
+		case c >= 'À' && c <= 'ž' && c != '×' && c != '÷' && c != 'Ĳ' && c != 'ĳ' && c != 'Ŀ' && c != 'ŀ' && c != 'ŉ': // Latin
+		case c >= 'Α' && c <= 'Ω' && c != 0x3a2, c >= 'α' && c <= 'ω', c >= 'А' && c <= 'я', c >= '一' && c <= '鿿':
+		default:
+			return false
+		}
+	}
+	return text != "" && !keywords[text]
+}

@@ -1,0 +1,147 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// together is what several names hold, or one: as much as goes if all of them let go.
+type together struct {
+	names []string // by [model.Variable.Name]
+	bytes int64
+	exact bool
+	all   []*model.Variable // of these names, the largest first
+}
+
+// size is the bytes in words.
+func (t *together) size() string { return sizeOf(t.bytes, t.exact) }
+
+// sizeOf is a number of bytes, which is the least unless it is exact.
+func sizeOf(bytes int64, exact bool) string {
+	if !exact {
+		return atLeast + " " + words.Bytes(bytes)
+	}
+	return words.Bytes(bytes)
+}
+
+// name is "df + top + Out[2]".
+func (t *together) name() string {
+	const few = 3
+	var parts []string
+	for _, name := range t.names[:min(len(t.names), few)] {
+		parts = append(parts, escape.Bounded(escape.OneLine(name, false, maxProse), maxName))
+	}
+	if more := len(t.names) - few; more > 0 {
+		parts = append(parts, words.Plural(more, "more name"))
+	}
+	return strings.Join(parts, " + ")
+}
+
+// predicted is what an entry frees of this memory.
+func (m memory) predicted(f *model.Freeing) int64 {
+	if m.device() != "" {
+		return f.Device
+	}
+	return f.Predicted
+}
+
+// entries are what to type to free memory that ranks, the most first.
+func (o *leftover) entries() (all []model.Freeing) {
+	for _, f := range o.r.ToFree {
+		if f.PID == o.pid && o.predicted(&f) >= worthAGap && !o.scattered {
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b model.Freeing) int { return cmp.Compare(o.predicted(&b), o.predicted(&a)) })
+	return all
+}
+
+// named are what a process has by name in the end, alone or several names together, the most first; none where nobody can say of which GPU
+// that is.
+func (o *leftover) named() (out []together) {
+	if o.scattered {
+		return nil
+	}
+	shared := map[string]bool{}
+	for _, f := range o.r.ToFree {
+		if f.PID != o.pid || len(f.Names) < 2 || f.Shared < worthAGap || o.predicted(&f) < worthAGap {
+			continue
+		}
+		one := together{names: f.Names, bytes: o.predicted(&f), exact: f.Exact}
+		for _, name := range f.Names {
+			shared[name] = true
+			if i := slices.IndexFunc(o.r.Variables, func(x model.Variable) bool { return x.PID == o.pid && x.Name == name }); i >= 0 {
+				one.all = append(one.all, &o.r.Variables[i])
+			}
+		}
+		out = append(out, one)
+	}
+	for i := range o.r.Variables {
+		if x := &o.r.Variables[i]; x.PID == o.pid && !shared[x.Name] && o.held(x) >= worthAGap && !isInterpreters(x) {
+			out = append(out, together{names: []string{x.Name}, bytes: o.held(x), exact: x.Exact, all: []*model.Variable{x}})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b together) int { return cmp.Compare(b.bytes, a.bytes) })
+	return out
+}
+
+// unnamedLines are the lines of cells that made what is there still, and that made none of what names hold.
+func (o *leftover) unnamedLines(named []together) []model.Line {
+	return slices.DeleteFunc(o.left(), func(l model.Line) bool {
+		return l.Left < worthAGap || slices.ContainsFunc(named, func(t together) bool {
+			return slices.ContainsFunc(t.all, func(x *model.Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
+		})
+	})
+}
+
+// nameAll is "x 512.00 MiB", of the first few.
+func nameAll(all []together, few int) (out []string) {
+	for _, t := range all[:min(len(all), few)] {
+		out = append(out, t.name()+" "+t.size())
+	}
+	if more := len(all) - few; more > 0 {
+		out = append(out, words.Plural(more, "more name"))
+	}
+	return out
+}
+
+// freeing says what to type, the most first, and what that frees; "" for nothing. Code is whole or not there.
+func (o *leftover) freeing() string {
+	const few = 3
+	var parts []string
+	all := o.entries()
+	for _, f := range all {
+		if len(parts) == few || o.predicted(&f) < o.predicted(&all[0])/100 {
+			break
+		}
+		parts = append(parts, escape.OneLine(f.Type, false, maxCode)+" ("+sizeOf(o.predicted(&f), f.Exact)+")")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// maxCode is how many characters code can have, which is never cut: more than any that is written here.
+const maxCode = 1 << 12
+
+// toFree lists what to type to free what is there by name.
+func (v *view) toFree(all []model.Freeing) {
+	if len(all) == 0 {
+		return
+	}
+	v.title("To free it, type into a cell")
+	v.blank()
+	for _, f := range all {
+		size := sizeOf(f.Predicted, f.Exact)
+		if f.Device > 0 {
+			size = sizeOf(f.Device, f.Exact) + " GPU"
+			if f.Predicted >= worthShowing {
+				size = sizeOf(f.Predicted, f.Exact) + " + " + size
+			}
+		}
+		v.prose("            ", span{escape.Pad(size, 12, true) + "  ", bold}, span{escape.OneLine(f.Type, false, maxCode), plain})
+	}
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Runs cells that keep memory in ways that take more than one name to let go of, in a fresh ipykernel. See driver.py for the protocol with the
+caller and the options; then the caller types what a report says frees it.
+
+--cells says which notebook of BOOKS. Results are as those of run_leaks.py.
+"""
+
+import sys
+
+import driver
+import notebooks
+from notebooks import Notebook, Step
+from run_kernel import started
+
+IMPORTS = Step("""
+    import gc, sys
+    import numpy as np
+    def block(mebibytes):
+        return np.ones(mebibytes << 20, dtype=np.uint8)
+    """)
+
+BOOKS = {
+    # Names, a view of the same array and an output that shows another.
+    "outputs": [
+        Step("arr = block(96)\ntop = arr[:10]"),
+        Step("arr[:1000]"),
+        Step("plain = block(40)"),
+        Step("block(24)"),
+    ],
+    # Two names and two outputs of one object.
+    "aliases": [
+        Step("one = block(64)\ntwo = one"),
+        Step("two"),
+        Step("two"),
+        Step("later = 1\nlater"),
+    ],
+    # The frames of a call that failed, and what IPython made to show it.
+    "traceback": [
+        Step("""
+            def fit(kept):
+                batch = block(80)
+                raise ValueError(kept[0])
+            base = block(48)
+            view = base[1000:]
+            fit(view)
+            """, fails=True),
+    ],
+    "traceback_later": [
+        Step("def fit():\n    batch = block(80)\n    raise ValueError('no')\nfit()", fails=True),
+        Step("x = 1"),
+        Step("x"),
+    ],
+    # Cycles: one that a name leads to, and one that waits for the collector.
+    "cycles": [
+        Step("""
+            gc.disable()
+            class Node:
+                pass
+            def ring(mebibytes):
+                first, second = Node(), Node()
+                first.next, second.next = second, first
+                second.data = block(mebibytes)
+                return first
+            """),
+        Step("node = ring(56)"),
+        Step("_garbage = ring(32)\ndel _garbage"),
+    ],
+    # What a report is not to promise: a module has it as well.
+    "elsewhere": [
+        Step("import colorsys\nmine = block(64)\ncolorsys.cache = mine"),
+        Step("free = block(33)"),
+    ],
+    "odd_names": [
+        Step("globals()['my data'] = block(34)"),
+        Step("größe = block(36)"),
+        Step("globals()['class'] = block(38)"),
+    ],
+    "texts": [
+        Step("names = ['item %d of many' % i for i in range(600_000)]"),
+        Step("index = {name: i for i, name in enumerate(names)}"),
+    ],
+    "frames": [
+        Step("import pandas as pd\ndf = pd.DataFrame({'a': np.arange(8_000_000), 'b': np.ones(8_000_000), 'sku': ['x%d' % (i % 1000) for i in range(8_000_000)]})"),
+        Step("top = df.head(5)"),
+        Step("top"),
+        Step("merged = df[['a', 'b']]"),
+    ],
+}
+
+
+def run(held, opts):
+    kernel, _ = started(held, opts)
+    return notebooks.run(opts, kernel, {"pid": kernel.pid}, IMPORTS, [Notebook(opts.cells, BOOKS[opts.cells])])
+
+
+if __name__ == "__main__":
+    opts = driver.options(__doc__.split("\n")[0]).parse_args()
+    sys.exit(driver.guarded(lambda held: run(held, opts)))

@@ -1,0 +1,283 @@
+package holders
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"ipytracer/event"
+)
+
+// What a set of names holds cannot be told from what each holds alone: two views of one array hold nothing, and both of them all of it. So
+// each object gets the set of all owners that lead to it, as the bits of a word, and what others lead to is set apart. What has the same bits is
+// a share: it goes when all of its owners do. An owner is what can be let go of: an object's names, an output, the last exception. The last is
+// what waits for the garbage collector, which holds what it refers to as well.
+
+// Bounds of what is told of owners.
+const (
+	maxOwners  = 62       // with what waits for the collector
+	leastOwner = 64 << 10 // bytes that an owner reaches
+	leastShare = 16 << 10 // bytes of a share
+	maxShares  = 256      // that are told
+	maxMasks   = 1 << 14  // that are told apart
+	maxPieces  = 32       // of a share
+	leastPiece = 256      // bytes
+	byOthers   = 1 << 63  // the bit of everything that is no owner
+)
+
+// letGo is what it takes to let go of a group.
+type letGo struct {
+	mine   []string // names in __main__, those of IPython's outputs left out
+	more   bool
+	out    string // a name of IPython's in __main__
+	kept   bool   // IPython has it besides
+	newest bool   // the last cell's result
+	barred bool   // something has it that no code here takes it from
+}
+
+// typed notes a name of the user's. A nil group has none, here and below.
+func (g *group) typed(name string) {
+	switch {
+	case g == nil:
+	case len(g.mine) == maxAlso:
+		g.more = true
+	default:
+		g.mine = append(g.mine, name)
+	}
+}
+
+// output notes a name that IPython has given in the user's namespace.
+func (g *group) output(name string) {
+	if g != nil {
+		g.kept = true
+		if g.out == "" || len(name) > 1 && g.out[len(g.out)-1] == '_' { // _2 stays longer than _
+			g.out = name
+		}
+	}
+}
+
+func (g *group) keep() {
+	if g != nil {
+		g.kept = true
+	}
+}
+
+func (g *group) last() {
+	if g != nil {
+		g.newest = true
+	}
+}
+
+func (g *group) bar() {
+	if g != nil {
+		g.barred = true
+	}
+}
+
+// others looks at what no name has led to: what of it waits for the garbage collector holds what it refers to. What is not looked at any more,
+// for want of time or room, counts as held by something else.
+func (l *lister) others() {
+	l.loose = len(l.nodes)
+	if l.stopped != nil {
+		return
+	}
+	defer func() { l.stopped, l.mem.err = nil, nil }()
+	l.kind = kindCycle
+	for id := range l.notes.noted {
+		one := &l.notes.noted[id]
+		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && l.of[id] == 0 && !l.done() {
+			l.addNode(nobody, l.notes.addrs[id], int32(id), label{}, isObject)
+		}
+	}
+	l.run()
+	l.followDoubts()
+}
+
+// sharing is who holds what together: of the rows, those that are worth it.
+func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, shares []share) {
+	s := &sharing{tree: t, of: l.extents, addrs: l.addrs}
+	for i, r := range rows {
+		g := &l.groups[r.group]
+		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput || g.kind == event.HeldByTraceback
+		if !named || g.barred || max(r.Bytes, r.Reaches)+r.Device < leastOwner || len(owners) == maxOwners-1 {
+			continue
+		}
+		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.mine, More: g.more, Output: g.out, Kept: g.kept, Last: g.newest})
+		s.owners = append(s.owners, int32(t.nodes+r.group))
+	}
+	owners = append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})
+	s.owners = append(s.owners, int32(t.nodes+len(l.groups)-1))
+	s.spread()
+	shares = s.shares()
+	for i := range shares {
+		for n := range shares[i].pieces {
+			l.describePiece(&shares[i].pieces[n])
+		}
+	}
+	return owners, shares
+}
+
+// sharing says of each vertex which owners lead to it.
+type sharing struct {
+	*tree
+	of     *extents
+	addrs  []uint64 // of nodes
+	owners []int32  // their vertices, by bit
+	mask   []uint64 // of each vertex
+	cyclic []bool   // vertices that go only when the collector runs
+}
+
+// spread has each owner's bit go wherever it leads. What others lead to is of no owner.
+func (s *sharing) spread() {
+	root := int32(len(s.place) - 1)
+	s.mask = make([]uint64, len(s.place))
+	var queue []int32
+	for _, to := range s.forward.of(root) {
+		if !slices.Contains(s.owners, to) && s.mask[to] == 0 {
+			s.mask[to] = byOthers
+			queue = append(queue, to)
+		}
+	}
+	for len(queue) > 0 {
+		v := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, to := range s.forward.of(v) {
+			if s.mask[to] == 0 {
+				s.mask[to] = byOthers
+				queue = append(queue, to)
+			}
+		}
+	}
+	queued := make([]bool, len(s.place))
+	for bit, v := range s.owners {
+		s.mask[v] = 1 << bit
+		queue = append(queue, v)
+	}
+	for len(queue) > 0 {
+		v := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		queued[v] = false
+		for _, to := range s.forward.of(v) {
+			if mask := s.mask[to] | s.mask[v]; s.mask[to] != byOthers && mask != s.mask[to] {
+				s.mask[to] = mask
+				if !queued[to] {
+					queued[to] = true
+					queue = append(queue, to)
+				}
+			}
+		}
+	}
+	s.findCycles()
+}
+
+// free says whether a vertex is an object that owners hold and nothing else.
+func (s *sharing) free(v int32) bool {
+	return int(v) < s.nodes && s.mask[v] != 0 && s.mask[v] != byOthers
+}
+
+// findCycles finds what stays when all owners let go, until the collector runs: cycles, and what these lead to. As all that leads to what a set
+// of owners holds is theirs as well, it is the same for each set. Classes are cycles by themselves.
+func (s *sharing) findCycles() {
+	s.cyclic = make([]bool, s.nodes)
+	left := make([]int32, s.nodes) // references from others of the kind
+	for v := range int32(s.nodes) {
+		if s.free(v) {
+			s.cyclic[v] = true
+			for _, to := range s.forward.of(v) {
+				if s.free(to) {
+					left[to]++
+				}
+			}
+		}
+	}
+	var queue []int32
+	goes := func(v int32) {
+		if s.cyclic[v] && left[v] == 0 && !s.of.class[v] {
+			s.cyclic[v] = false
+			queue = append(queue, v)
+		}
+	}
+	for v := range int32(s.nodes) {
+		goes(v)
+	}
+	for len(queue) > 0 {
+		v := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, to := range s.forward.of(v) {
+			if s.free(to) {
+				left[to]--
+				goes(to)
+			}
+		}
+	}
+}
+
+// share is one, with its largest objects.
+type share struct {
+	event.Share
+	pieces []event.Piece
+}
+
+// shares adds up what has the same owners, most bytes first.
+func (s *sharing) shares() (out []share) {
+	by := map[uint64]*share{}
+	for v := range int32(s.nodes) {
+		if !s.free(v) {
+			continue
+		}
+		one := by[s.mask[v]]
+		if one == nil {
+			if len(by) == maxMasks {
+				continue
+			}
+			one = &share{Share: event.Share{Exact: true}}
+			by[s.mask[v]] = one
+		}
+		s.count(one, v)
+	}
+	for mask, one := range by {
+		if one.Bytes+one.Device < leastShare {
+			continue
+		}
+		for m := mask; m != 0; m &= m - 1 {
+			one.Owners = append(one.Owners, int32(bits.TrailingZeros64(m)))
+		}
+		one.pieces = largest(one.pieces)
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(a, b share) int {
+		return cmp.Or(cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device), slices.Compare(a.Owners, b.Owners))
+	})
+	return out[:min(len(out), maxShares)]
+}
+
+// count takes a vertex into a share.
+func (s *sharing) count(one *share, v int32) {
+	bytes := event.Bytes(s.of.bytes[v])
+	one.Bytes += bytes
+	if s.cyclic[v] {
+		one.Cyclic += bytes
+	}
+	one.Device += event.Bytes(s.of.device[v])
+	one.Exact = one.Exact && !s.of.unknown[v]
+	if bytes >= leastPiece {
+		one.pieces = append(one.pieces, event.Piece{Address: s.addrs[v], Size: bytes})
+		if len(one.pieces) >= 8*maxPieces {
+			one.pieces = largest(one.pieces)
+		}
+	}
+}
+
+// largest are the largest pieces.
+func largest(all []event.Piece) []event.Piece {
+	slices.SortStableFunc(all, func(a, b event.Piece) int { return cmp.Compare(b.Size, a.Size) })
+	return slices.Clip(all[:min(len(all), maxPieces)])
+}
+
+// describePiece notes by what an object is known again.
+func (l *lister) describePiece(p *event.Piece) {
+	if t := l.objectType(p.Address); t != nil {
+		own, _ := l.measure(p.Address, t)
+		p.Type, p.Own = t.addr, event.Bytes(own)
+	}
+}
