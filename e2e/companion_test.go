@@ -37,15 +37,16 @@ func companionAt(t *testing.T, root string) (env []string, told string) {
 		t.Fatal(err)
 	}
 	for file, patience := range map[string]string{"_line.py": "ASKED_FOR = 0.200", "_run.py": "_PATIENCE = 0.2", "_serve.py": "PATIENCE = 0.200"} {
-		waitsLonger(t, filepath.Join(folder, "ipytracer", file), patience)
+		waitsLonger(t, filepath.Join(folder, "ipytracer", file), patience, "3.0")
 	}
+	waitsLonger(t, filepath.Join(folder, "ipytracer", "_auto.py"), "PATIENCE = 5.0", "120.0")
 	inside := strings.TrimPrefix(folder, strings.TrimSuffix(root, "/"))
 	return []string{"PYTHONPATH=" + inside, "PYTHONDONTWRITEBYTECODE=1", "TOLD=" + inside + "/told.json"}, filepath.Join(folder, "told.json")
 }
 
-// waitsLonger makes the user's own questions wait 3 s for their answers, which is a fifth of a second else: the load of the machine must not decide
+// waitsLonger makes the user's own questions wait for longer than a fifth of a second for their answers: the load of the machine must not decide
 // whether there is one.
-func waitsLonger(t *testing.T, file, patience string) {
+func waitsLonger(t *testing.T, file, patience, seconds string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -55,7 +56,7 @@ func waitsLonger(t *testing.T, file, patience string) {
 	if !strings.Contains(string(text), "\n"+patience+" ") {
 		t.Fatalf("%s has no %q", file, patience)
 	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "\n"+patience+" ", "\n"+name+" = 3.0 ", 1)), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "\n"+patience+" ", "\n"+name+" = "+seconds+" ", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

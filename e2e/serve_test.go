@@ -15,10 +15,11 @@ import (
 
 // serving is a server in a folder of its own.
 type serving struct {
-	t      *testing.T
-	folder string
-	cmd    *exec.Cmd
-	ended  chan error
+	t       *testing.T
+	folder  string
+	reports string // where sessions leave reports, in a folder for each user
+	cmd     *exec.Cmd
+	ended   chan error
 }
 
 func startServer(t *testing.T, flags ...string) *serving {
@@ -31,7 +32,9 @@ func startServer(t *testing.T, flags ...string) *serving {
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{t: t, folder: folder, cmd: exec.Command(binary, append([]string{"serve", "--folder", folder}, flags...)...), ended: make(chan error, 1)}
+	reports := nobodysFolder(t)
+	args := append([]string{"serve", "--folder", folder, "--reports", filepath.Join(reports, "%u")}, flags...)
+	s := &serving{t: t, folder: folder, reports: filepath.Join(reports, "nobody"), cmd: exec.Command(binary, args...), ended: make(chan error, 1)}
 	s.cmd.Stderr, s.cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -59,12 +62,46 @@ func (s *serving) session(pid int) (process.Identity, bool) {
 	return process.Identity{}, false
 }
 
+// isLeft waits until a session has left its report to nobody, who alone may read it, and says what is in it.
+func (s *serving) isLeft(path string) (text string) {
+	s.t.Helper()
+	until(s.t, path+" is there", func() bool {
+		whole, err := os.ReadFile(path)
+		text = string(whole)
+		return err == nil
+	})
+	var st syscall.Stat_t
+	if err := syscall.Stat(path, &st); err != nil || st.Uid != nobody || st.Mode != syscall.S_IFREG|0o600 {
+		s.t.Errorf("%s: %v, of user %d, mode %o", path, err, st.Uid, st.Mode)
+	}
+	return text
+}
+
+// reportOf is where the report of the session that traces a notebook will be, as the notebook is told.
+func (s *serving) reportOf(n *notebook) (path string) {
+	s.t.Helper()
+	until(s.t, "the notebook is told where its report will be", func() bool {
+		_, rest, ok := strings.Cut(n.run("%tracer"), "its report will be in ")
+		path = strings.TrimSpace(rest)
+		return ok
+	})
+	if filepath.Dir(path) != s.reports {
+		s.t.Fatalf("its report will be in %q", path)
+	}
+	return path
+}
+
 // notebookOf is a notebook in a kernel of nobody's.
 func notebookOf(t *testing.T, s *serving) *notebook {
 	t.Helper()
+	return notebookIn(t, s, nobodysFolder(t))
+}
+
+// notebookIn is one of nobody's with that home.
+func notebookIn(t *testing.T, s *serving, home string) *notebook {
+	t.Helper()
 	needModules(t, "ipykernel", "jupyter_client")
 	env, told := companionAt(t, "/")
-	home := nobodysFolder(t)
 	if err := os.Chmod(filepath.Dir(told), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -111,12 +148,16 @@ func TestServe(t *testing.T) {
 	together(t)
 	s := startServer(t)
 	n := notebookOf(t, s)
-	n.run("%load_ext ipytracer")
-	n.starts()
+	said := n.run("%load_ext ipytracer")
+	if !strings.Contains(said, "no tracer listens yet; type in a cell: %tracer start") || strings.Contains(said, "sudo") {
+		t.Errorf("beside a server it says %q", said)
+	}
+	n.starts() // as it says
 	n.runsUntil("x = bytearray(64 << 20); del x", "need 64.0")
 	if got := n.run("%tracer start"); !strings.Contains(got, "listens already") {
 		t.Errorf("again: %q", got)
 	}
+	report := s.reportOf(n)
 	session, ok := s.session(n.pid)
 	if !ok {
 		t.Fatal("no process traces")
@@ -129,8 +170,12 @@ func TestServe(t *testing.T) {
 		}
 		return false
 	})
+	if text := s.isLeft(report); !strings.Contains(text, "x = bytearray(64 << 20); del x") || !strings.Contains(text, "highest ") {
+		t.Errorf("the report that is left: %q", text)
+	}
 	n.starts()
 	n.runsUntil("x = bytearray(32 << 20); del x", "need 32.0")
+	report = s.reportOf(n)
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	if err := <-s.ended; err != nil {
 		t.Errorf("the server: %v", err)
@@ -139,7 +184,10 @@ func TestServe(t *testing.T) {
 	if _, err := os.Lstat(s.socket()); !os.IsNotExist(err) {
 		t.Errorf("its socket is left: %v", err)
 	}
-	n.runsUntil("pass", "the tracer has ended")
+	if text := s.isLeft(report); !strings.Contains(text, "x = bytearray(32 << 20); del x") {
+		t.Errorf("the report of a session that the server has ended: %q", text)
+	}
+	n.runsUntil("pass", "the tracer has ended; its report: "+report)
 	if got := n.run("%tracer start"); !strings.Contains(got, "no 'tracer serve' runs here; in a terminal, type: sudo tracer attach") {
 		t.Errorf("without a server: %q", got)
 	}
@@ -156,10 +204,14 @@ func TestServeEndsWithTheKernel(t *testing.T) {
 	if _, ok := s.session(n.pid); !ok {
 		t.Fatal("no process traces")
 	}
+	report := s.reportOf(n)
 	if err := syscall.Kill(n.pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the session is over", func() bool { _, ok := s.session(n.pid); return !ok })
+	if text := s.isLeft(report); !strings.Contains(text, "x = bytearray(64 << 20); del x") {
+		t.Errorf("the report of a kernel that was killed: %q", text)
+	}
 	if out, err := exec.Command(binary, "serve", "--folder", s.folder).CombinedOutput(); exitStatus(t, err) != 3 || !strings.Contains(string(out), "a server runs already") {
 		t.Errorf("a second one: %v: %s", err, out)
 	}
@@ -169,5 +221,37 @@ func TestServeEndsWithTheKernel(t *testing.T) {
 	}
 	if out, err := exec.Command(binary, "serve", "--folder", link).CombinedOutput(); err == nil {
 		t.Errorf("in a folder that is a link: %s", out)
+	}
+}
+
+// TestServePytest: without root a pytest says what to type beside a server, and has its figures when that is typed.
+func TestServePytest(t *testing.T) {
+	together(t)
+	needModules(t, "pytest")
+	s := startServer(t)
+	env, told := companionAt(t, "/")
+	if err := os.Chmod(filepath.Dir(told), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	home := nobodysFolder(t)
+	if err := os.WriteFile(filepath.Join(home, "test_it.py"), []byte("def test_big():\n    x = b'x' * (64 << 20)\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run := func(flags ...string) string {
+		cmd := exec.Command(python(), append([]string{"-m", "pytest", "-p", "ipytracer.pytest_plugin", "-p", "no:cacheprovider"}, flags...)...)
+		cmd.Dir, cmd.Env = home, append(env, "PATH=/usr/bin:/bin", "HOME="+home, "TMPDIR="+home, "IPYTRACER_SERVE="+s.socket())
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	const typed = "--ipytracer --ipytracer-start"
+	if out := run("--ipytracer", "--ipytracer-wait=0"); !strings.Contains(out, "no tracer listens; type: pytest "+typed) {
+		t.Errorf("it says %s", out)
+	}
+	if out := run(append(strings.Fields(typed), "--ipytracer-wait=120")...); !strings.Contains(out, "test_it.py::test_big  64.") {
+		t.Errorf("as it says: %s", out)
 	}
 }

@@ -24,6 +24,8 @@ type AttachOptions struct {
 	Started uint64
 	// Owner is the user whose processes they must be, -1 for anybody.
 	Owner int64
+	// LeftAt is where a server keeps what is printed, which notebooks are told; "" for nowhere.
+	LeftAt string
 }
 
 func newAttachCommand(c console) *cobra.Command {
@@ -44,7 +46,10 @@ It ends on Ctrl-C, when the target ends, or after --duration. The target does no
 	cmd.Flags().BoolVar(&o.All, "all", false, "attach to every kernel there is")
 	cmd.Flags().Uint64Var(&o.Started, "started", 0, "attach only to a process that started then")
 	cmd.Flags().Int64Var(&o.Owner, "owner", -1, "attach only to processes of this user, which have no further rights")
-	_, _ = cmd.Flags().MarkHidden("started"), cmd.Flags().MarkHidden("owner")
+	cmd.Flags().StringVar(&o.LeftAt, "left-at", "", "tell notebooks that the report will be at `PATH`; print none where no cell has run")
+	for _, name := range []string{"started", "owner", "left-at"} {
+		_ = cmd.Flags().MarkHidden(name)
+	}
 	cmd.Flags().DurationVar(&o.Duration, "duration", 0, "detach after this time, such as 30s or 10m")
 	return cmd
 }
@@ -80,10 +85,13 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 		return err
 	}
 	defer s.close()
-	options.Companion = s.listen(tracker)
+	options.Companion = s.listen(tracker, o.LeftAt)
 	options.Tolerant = o.All && len(args) == 0
 	if err := s.attached(ctx, who, options, "prints the report"); err != nil {
 		return err
+	}
+	if o.LeftAt != "" && tracker.Cells() == 0 {
+		return s.endedEarly()
 	}
 	return s.conclude(tracker)
 }

@@ -196,9 +196,9 @@ func sayOlder(w io.Writer, pid int) {
 	fmt.Fprintf(w, "tracer: the ipytracer package in process %d cannot be answered: it seems to be older than this tracer; update it (pip install --upgrade ipytracer) and restart the kernel\n", pid)
 }
 
-// listen has notebooks told what they ask, from now on.
-func (s *session) listen(tracker *attribution.Tracker) tracer.Companion {
-	s.hub = companion.New(companion.Options{Version: version, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }, Older: func(pid int) { sayOlder(s.console.err, pid) }}, tracker)
+// listen has notebooks told what they ask, from now on; report: where the report will be, "" where that is nobody's business.
+func (s *session) listen(tracker *attribution.Tracker, report string) tracer.Companion {
+	s.hub = companion.New(companion.Options{Version: version, Report: report, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }, Older: func(pid int) { sayOlder(s.console.err, pid) }}, tracker)
 	s.asked = &asked{session: s, reports: tracker}
 	if s.both != nil {
 		s.asked.shared = true

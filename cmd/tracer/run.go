@@ -59,7 +59,7 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	options.Confine = s.remains()
 	options.Confine.Signals = true
 	options.Settle, options.Looking = true, s.last.within
-	options.Companion = s.listen(tracker)
+	options.Companion = s.listen(tracker, "")
 	child, live, err := s.startTraced(args, options)
 	if err != nil {
 		return err

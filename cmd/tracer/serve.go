@@ -27,6 +27,8 @@ type ServeOptions struct {
 	Folder  string
 	PerUser int
 	InAll   int
+	Auto    bool
+	Reports string
 	Verbose bool
 }
 
@@ -36,9 +38,10 @@ func newServeCommand(c console) *cobra.Command {
 		Use:   "serve",
 		Short: "Attach for the users of kernels when their notebooks ask (%tracer start)",
 		Long: `Wait, as root, for notebooks that say '%tracer start', and trace the kernel that asks: that very process, which the Linux kernel
-names, and no other. Each session is a process of its own that has the rights of the kernel's user; it writes no file, and its figures go to
-that notebook only. It ends with the kernel, at '%tracer stop', or with the server. packaging/ipytracer-serve.service runs it by systemd.`,
-		Example: "  sudo tracer serve\n  sudo tracer serve --per-user 2",
+names, and no other. Each session is a process of its own that has the rights of the kernel's user; its figures go to that notebook only.
+It ends with the kernel, at '%tracer stop', or with the server, and leaves its report to that user in a file. With --auto a kernel is traced
+from its start, if it loads the notebook companion then. packaging/ipytracer-serve.service runs it by systemd.`,
+		Example: "  sudo tracer serve\n  sudo tracer serve --per-user 2\n  sudo tracer serve --auto",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, c) },
 	}
@@ -46,6 +49,8 @@ that notebook only. It ends with the kernel, at '%tracer stop', or with the serv
 	f.StringVar(&o.Folder, "folder", serving.Folder, "the `FOLDER` of the socket, which only root may write to")
 	f.IntVar(&o.PerUser, "per-user", 4, "how many sessions a user may have at a time")
 	f.IntVar(&o.InAll, "in-all", 32, "how many sessions there may be at a time")
+	f.BoolVar(&o.Auto, "auto", false, "trace every kernel that loads the notebook companion, from then on, without being asked")
+	f.StringVar(&o.Reports, "reports", reportsFolder, "the `FOLDER` in which sessions leave reports to their users, made with the user's rights (%h: the home, %u: the name); or 'off'")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
 	return cmd
 }
@@ -53,6 +58,10 @@ that notebook only. It ends with the kernel, at '%tracer stop', or with the serv
 func runServe(ctx context.Context, o ServeOptions, c console) error {
 	if o.PerUser < 1 || o.InAll < 1 {
 		return usageError{errors.New("--per-user and --in-all take a number from 1")}
+	}
+	reports, err := checkReports(o.Reports)
+	if err != nil {
+		return err
 	}
 	if os.Geteuid() != 0 {
 		return errServeNeedsRoot
@@ -66,8 +75,15 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 	}
 	defer l.Close()
 	log := logger(c.err, o.Verbose)
-	s := serving.New(serving.Options{Log: log, PerUser: o.PerUser, InAll: o.InAll, Session: startSession, Porter: serving.StartPorter})
-	fmt.Fprintf(c.err, "tracer: notebooks that say '%%tracer start' are traced from now on; Ctrl-C ends that, and their sessions\n")
+	begin := func(p serving.Peer) (*serving.Child, error) {
+		return startSession(log, p, reportPlace(reports, p, time.Now()))
+	}
+	s := serving.New(serving.Options{Log: log, PerUser: o.PerUser, InAll: o.InAll, Auto: o.Auto, Session: begin, Porter: serving.StartPorter})
+	which := "notebooks that say '%tracer start'"
+	if o.Auto {
+		which = "kernels that load the notebook companion (%load_ext ipytracer)"
+	}
+	fmt.Fprintf(c.err, "tracer: %s are traced from now on; Ctrl-C ends that, and their sessions\n", which)
 	notify(log, daemon.SdNotifyReady)
 	defer context.AfterFunc(ctx, func() { notify(log, daemon.SdNotifyStopping) })()
 	return s.Serve(ctx, l)
@@ -82,13 +98,19 @@ func notify(log *slog.Logger, state string) {
 
 var errServeNeedsRoot = errors.New("'tracer serve' traces the processes of others, which takes root; type 'sudo tracer serve'")
 
-// startSession starts a process that traces the peer, and answers on its line only. Nothing that a peer has said is in its arguments.
-func startSession(p serving.Peer) (*serving.Child, error) {
-	cmd := exec.Command("/proc/self/exe", "attach", "--quiet", "--output", os.DevNull,
-		"--started", strconv.FormatUint(p.StartTicks, 10), "--owner", strconv.FormatUint(uint64(p.UID), 10), strconv.Itoa(p.PID))
+// startSession starts a process that traces the peer, and answers on its line only; what it reports in the end is kept at report, unless that is "".
+// Nothing that a peer has said is in its arguments.
+func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Child, error) {
+	args := []string{"attach", "--quiet", "--started", strconv.FormatUint(p.StartTicks, 10), "--owner", strconv.FormatUint(uint64(p.UID), 10)}
+	if report != "" {
+		args = append(args, "--left-at", report)
+	} else {
+		args = append(args, "--output", os.DevNull)
+	}
+	cmd := exec.Command("/proc/self/exe", append(args, strconv.Itoa(p.PID))...)
 	cmd.Env, cmd.Dir = environmentOf(p), "/"
-	said := &lastSaid{}
-	cmd.Stderr = said
+	said, left := &lastSaid{}, &leaving{}
+	cmd.Stdout, cmd.Stderr = left, said
 	cmd.WaitDelay = time.Second                          // what it has started may have its standard error, and be stopped
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C at the server is not theirs: the server ends them
 	if err := cmd.Start(); err != nil {
@@ -96,10 +118,19 @@ func startSession(p serving.Peer) (*serving.Child, error) {
 	}
 	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		_ = cmd.Wait()
-		close(ended)
+		if cmd.ProcessState != nil && cmd.ProcessState.Exited() { // of one that was killed half a report would be left
+			left.store(log, p, report)
+		}
 	}()
-	return &serving.Child{Signal: func(s unix.Signal) error { return cmd.Process.Signal(s) }, Ended: ended, Said: said.text}, nil
+	signal := func(s unix.Signal) error {
+		if s == unix.SIGKILL {
+			left.kill()
+		}
+		return cmd.Process.Signal(s)
+	}
+	return &serving.Child{Signal: signal, Ended: ended, Said: said.text, Report: report}, nil
 }
 
 // environmentOf is what sudo would say, had the peer's user typed it: files are opened with that user's rights, and the session becomes that user.

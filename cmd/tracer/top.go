@@ -105,7 +105,7 @@ func runTop(ctx context.Context, o TopOptions, c console, args []string) error {
 	defer s.close()
 	s.view, s.live = v, false
 	v.session, v.tracker = s, tracker
-	options.Companion = s.listen(tracker)
+	options.Companion = s.listen(tracker, "")
 	options.Tolerant = o.All && len(args) == 0
 	options.Glances = glanceEvery
 	does := "prints the report"

@@ -13,9 +13,10 @@ import unittest
 from unittest import mock
 
 import ipytracer
-from ipytracer import _line, _pytest_words, _serve, _way
+from ipytracer import _auto, _line, _pytest_words, _serve, _way
 from ipytracer.compat import _figures
 
+from . import fake
 from .shells import ShellTest
 
 
@@ -154,7 +155,7 @@ class WhatToDo(ShellTest):
         for what, text in texts.items():
             self.assertIn("type in a cell: %tracer start", text, what)
             self.assertNotIn("sudo", text, what)
-        self.assertEqual(set(server.asked), {b""})      # nobody has been asked to begin anything
+        self.assertNotIn(b'{"ask": "start"}', server.asked)
 
     def test_a_server_and_no_extension(self):
         with Server(ok()):
@@ -189,3 +190,84 @@ class WhatToDo(ShellTest):
         """As many connect as it has room for: it is there."""
         with mock.patch.object(socket.socket, "connect_ex", lambda *_: 11):
             self.assertEqual(_serve.look(), _serve.THERE)
+
+
+class Auto(ShellTest):
+    """A server that traces each kernel."""
+
+    def setUp(self):
+        super().setUp()
+        for known in (_auto._asked, _auto._awaited, _auto._refused):
+            known.clear()
+            self.addCleanup(known.clear)
+        patch = mock.patch.object(_auto, "PATIENCE", 0.2)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def asked(self, server):
+        return [json.loads(a)["ask"] for a in server.asked if a]
+
+    def test_the_first_cell_waits(self):
+        tracer = fake.Tracer(limit=None, greets=False)
+        self.addCleanup(tracer.__exit__)
+        tracer.__enter__()
+        with Server(ok(auto=True)) as server:
+            shown = self.load()
+            self.assertEqual(shown, ["ipytracer: this machine's 'tracer serve' traces each kernel, and a session begins; the next cell waits for it"])
+            self.assertEqual(self.asked(server), ["auto"])
+            tracer.greets = True
+            _line.LINE._offered = 0.0
+            with mock.patch.object(_auto, "PATIENCE", 60):
+                shown = self.run_cell("x = 1")
+            self.assertEqual([s[:5] for s in shown], ["In[2]"])
+            self.run_cell("%reload_ext ipytracer")
+            self.assertEqual(self.asked(server), ["auto"])
+
+    def test_it_waits_once(self):
+        with Server(ok(auto=True)):
+            self.load()
+            self.run_cell("x = 1")
+            began = time.monotonic()
+            with mock.patch.object(_auto, "PATIENCE", 60):
+                self.run_cell("x = 2")
+            self.assertLess(time.monotonic() - began, 30)
+
+    def test_refused(self):
+        with Server(dict(serve="ipytracer/serve/v1", ok=False, auto=True, error="you have 4 sessions\x1b already")):
+            self.assertEqual(self.load(), ["ipytracer: this machine's 'tracer serve' traces each kernel, but not this one: you have 4 sessions\\x1b already"])
+            self.assertEqual(self.run_cell("x = 1"), [])
+
+    def test_others(self):
+        """One that traces who asks, an older one, none, and a process that wants none of it."""
+        for answer in (dict(serve="ipytracer/serve/v1", ok=False, error="this server traces only who says 'start'"), None, b"{"):
+            _auto._asked.clear()
+            with Server(answer), mock.patch.object(_serve, "PATIENCE", 0.2):
+                self.assertIn("%tracer start", self.load()[0])
+                self.run_cell("%unload_ext ipytracer")
+                _line.LINE.said = False
+        _auto._asked.clear()
+        with Server(ok(auto=True)) as server, mock.patch.dict(os.environ, IPYTRACER_AUTO="off"):
+            self.assertIn("%tracer start", self.load()[0])
+        self.assertEqual(self.asked(server), [])
+
+
+class Report(ShellTest):
+    def test_where_it_will_be(self):
+        tracer = fake.Tracer(limit=None)
+        tracer.greeting = dict(tracer.greeting, report="/home/ada/.local/state/ipytracer/2026\x1b-7.txt")
+        self.addCleanup(tracer.__exit__)
+        tracer.__enter__()
+        self.load()
+        tracer.settle()
+        where = "/home/ada/.local/state/ipytracer/2026\\x1b-7.txt"
+        self.run_cell("x = 1")
+        self.assertIn("its report will be in " + where, self.run_cell("%tracer")[-1])
+        tracer.greets = False
+        tracer.kill()
+        self.assertIn("the tracer has ended; its report: %s; to go on, " % where, self.run_cell("x = 1")[0])
+
+    def test_what_a_server_says(self):
+        with Server(ok(report="/home/ada/x.txt")):
+            self.assertEqual(_serve.sentence("start", False, ""), "a session begins; figures come under the cells in a few seconds, and its report, when it ends, "
+                             "will be in /home/ada/x.txt")
+            self.assertEqual(_serve.sentence("stop", False, ""), "the session ends; its report will be in /home/ada/x.txt")

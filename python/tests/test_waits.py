@@ -3,6 +3,7 @@
 import json
 import time
 import types
+import warnings
 from unittest import mock
 
 from ipytracer import _api, _line, _packets
@@ -42,7 +43,9 @@ class Waits(LineTest):
         before = self.now
         self.line.look(cell=True)
         for ask in asked:
-            ask()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ask()
         self.line.look()
         self.line.ask("cell", _line.AFTER_CELL)
         return self.now - before

@@ -185,6 +185,22 @@ def well_formed():
         print("  " + exposure.encode("ascii", "ignore").decode().strip(" >:"), flush=True)
 
 
+HOME = "/home/ada"
+
+
+def give_home(user):
+    """What the user database says is whose home reports go to."""
+    with open("/etc/passwd") as f:
+        rows = [line.split(":") for line in f]
+    for row in rows:
+        if row[0] == user:
+            row[5] = HOME
+    with open("/etc/passwd", "w") as f:
+        f.writelines(":".join(row) for row in rows)
+    os.makedirs(HOME)
+    command("chown", user, HOME)
+
+
 def figures(nobody, hub):
     """A plain user's notebook, and one that is a service itself."""
     for notebook, user, what in ((nobody, "nobody", "a plain user's notebook"), (hub, "daemon", "a notebook in a service with a /tmp and /dev of its own")):
@@ -209,6 +225,11 @@ def stops(nobody, hub):
     for notebook in nobody, hub:
         notebook.shows("pass", "the tracer has ended")
     holds("its notebooks say that the tracer has ended")
+    left = glob.glob(HOME + "/.local/state/ipytracer/*-%d.txt" % nobody.pid)
+    told = open(left[0]).read() if left else ""
+    whose = (lambda st: (st.st_uid, oct(st.st_mode)))(os.stat(left[0])) if left else None
+    holds("the session has left its report in its user's home, for that user alone",
+          len(left) == 1 and "x = bytearray(64 << 20)" in told and whose == (int(command("id", "-u", "nobody")), "0o100600"), (left, told, whose))
     holds("and without a server, what to type", "sudo tracer attach" in nobody.run("%tracer start"))
 
 
@@ -289,6 +310,7 @@ def main():
     command("systemctl", "enable", "--now", SERVE)
     holds("systemctl enable --now enables and starts it", shown(SERVE, "UnitFileState") == "enabled" and shown(SERVE, "ActiveState") == "active")
     holds("it listens when it has started", os.path.exists(SOCKET))
+    give_home("nobody")
     nobody, hub = Notebook("nobody"), Notebook("daemon", service=True)
     figures(nobody, hub)
     stops(nobody, hub)

@@ -51,6 +51,7 @@ type Hub struct {
 // Options say how a hub answers.
 type Options struct {
 	Version  string                     // of the tracer
+	Report   string                     // where the session's report will be, which processes are told; "" for nothing
 	Who      func([]model.Frame) string // puts a stack in words
 	NoSource bool                       // no source of a notebook's is told
 	Words    Words
@@ -91,6 +92,7 @@ type hello struct {
 	PID     int     `json:"pid"`
 	Limit   *int64  `json:"limit"`    // bytes that bound the process's memory, null where that is not known
 	LimitOf *string `json:"limit_of"` // what bounds it, by [event.LimitKind]
+	Report  string  `json:"report,omitempty"`
 }
 
 // Connected takes over the tracer's end of a line to a process, in place of the one that it had for the same use. Nobody else has a descriptor of that end.
@@ -113,7 +115,7 @@ func (h *Hub) Connected(pid, end int, live bool) {
 		old.close()
 	}
 	h.lines[key{pid, live}] = l
-	first := hello{Hello: Protocol, Tracer: h.options.Version, PID: pid}
+	first := hello{Hello: Protocol, Tracer: h.options.Version, PID: pid, Report: h.options.Report}
 	if limit, ok := h.limits[pid]; ok {
 		bytes, kind := int64(limit.Bytes), string(limit.Kind)
 		first.Limit, first.LimitOf = &bytes, &kind

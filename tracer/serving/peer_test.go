@@ -40,6 +40,9 @@ func actAs(folder, does string) error {
 	if way, ok := strings.CutPrefix(does, "attack "); ok {
 		return attack(folder, way)
 	}
+	if how, ok := strings.CutPrefix(does, "auto "); ok {
+		return sayThere(folder, how)
+	}
 	if does == "another" {
 		// Behind it, a program that is executed makes what the user may look into.
 		if err := errors.Join(unix.Setresuid(65534, 65534, 65534), unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)); err != nil {

@@ -1,7 +1,7 @@
 // Package serving starts sessions for kernels that ask for one on a Unix socket: each is of the process that asks, and of no other, and
 // has that user's rights. Who asks, and how often, is decided here; what a session is, and what a notebook is told, is not.
 //
-// Nothing of a request is used but which of two words it is. Whose process it is the Linux kernel says (SO_PEERCRED, SO_PEERPIDFD), not
+// Nothing of a request is used but which of three words it is. Whose process it is the Linux kernel says (SO_PEERCRED, SO_PEERPIDFD), not
 // the request: so there is no pid, path or flag that could be another's.
 package serving
 
@@ -37,6 +37,8 @@ type Options struct {
 	Log     *slog.Logger
 	PerUser int // sessions of one user at a time
 	InAll   int // of all users
+	// Auto begins a session also for a process that only says that it is there ("auto"), as companions do when they are loaded.
+	Auto bool
 	// Session is the command that traces a process until it is told to end (SIGTERM), as a user who has typed sudo, or as root.
 	Session func(Peer) (*Child, error)
 	// Porter starts a process that has some files open and does nothing until it is killed.
@@ -49,6 +51,8 @@ type Child struct {
 	// Ended is closed when it has ended; Said is then what it said last, "" where all was well.
 	Ended <-chan struct{}
 	Said  func() string
+	// Report is where its report will be, "" where it leaves none.
+	Report string
 }
 
 // Server answers.
@@ -83,7 +87,7 @@ func New(o Options) *Server {
 
 // request is what a notebook asks.
 type request struct {
-	Ask string `json:"ask"` // "start" or "stop"
+	Ask string `json:"ask"` // "start", "stop" or "auto"
 }
 
 // answer is what it is told.
@@ -94,6 +98,9 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 	Runs  bool   `json:"runs,omitempty"` // it did before
 	Last  string `json:"last,omitempty"` // how the last session of this process ended, if not well
+	// Report is where the session's report will be.
+	Report string `json:"report,omitempty"`
+	Auto   bool   `json:"auto,omitempty"` // this server traces every kernel that says that it is there; Error says why not this one
 }
 
 // Serve answers on a socket that listens, until the context ends; then it ends all sessions and waits for them.
@@ -222,6 +229,13 @@ func (s *Server) answerTo(conn *os.File) answer {
 		return s.start(peer)
 	case "stop":
 		return s.stop(peer)
+	case "auto":
+		if !s.options.Auto {
+			return answer{Error: "this server traces only who says 'start'"}
+		}
+		a := s.start(peer)
+		a.Auto = true
+		return a
 	}
 	return answer{Error: fmt.Sprintf("nothing is known of %.40q", r.Ask)}
 }

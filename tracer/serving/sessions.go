@@ -15,7 +15,7 @@ func (s *Server) start(p Peer) answer {
 		if before.stopping {
 			return answer{Error: "the session before is ending; try again in a moment"}
 		}
-		return answer{OK: true, Runs: true}
+		return answer{OK: true, Runs: true, Report: before.child.Report}
 	}
 	if why := s.refuses(p.UID); why != "" {
 		return answer{Error: why}
@@ -31,7 +31,7 @@ func (s *Server) start(p Peer) answer {
 	s.ended.Add(1)
 	s.options.Log.Info("a session begins", "pid", p.PID, "uid", p.UID)
 	go s.await(one) // one for each session: Options.InAll
-	a := answer{OK: true, Last: s.last[p.Identity]}
+	a := answer{OK: true, Last: s.last[p.Identity], Report: child.Report}
 	delete(s.last, p.Identity)
 	return a
 }
@@ -96,12 +96,13 @@ func (s *Server) stop(p Peer) answer {
 		return answer{Error: "this process has no session that this server has started", Last: s.last[p.Identity]}
 	}
 	s.tell(one)
-	return answer{OK: true}
+	return answer{OK: true, Report: one.child.Report}
 }
 
-// How long a session may take to end: when its notebook says so, and with the server. Nothing is lost with one that is killed: it writes no file.
+// How long a session may take to end: when its notebook says so, and with the server. What one that is killed would have reported is lost.
 const (
 	lastPatience = time.Minute
+	hurryAfter   = 700 * time.Millisecond // with the server: then a session leaves out its last look, which is what takes long, and reports
 	endPatience  = 2 * time.Second
 	killPatience = time.Second // that one may take which was killed: the kernel may hold it for longer
 )
@@ -136,6 +137,8 @@ func (s *Server) end() {
 	s.mu.Unlock()
 	over := make(chan struct{})
 	go func() { s.ended.Wait(); close(over) }() // one for each server
+	hurry := time.AfterFunc(hurryAfter, func() { s.signal(unix.SIGINT) })
+	defer hurry.Stop()
 	select {
 	case <-over:
 		return
@@ -146,6 +149,15 @@ func (s *Server) end() {
 	case <-over:
 	case <-time.After(killPatience):
 		s.options.Log.Warn("a session that was killed has not ended yet")
+	}
+}
+
+// signal tells what is left of them.
+func (s *Server) signal(what unix.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.sessions {
+		_ = one.child.Signal(what)
 	}
 }
 

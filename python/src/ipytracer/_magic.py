@@ -134,8 +134,9 @@ def _asked(companion, word):
     if not word:
         how = ("full" if companion.full else "compact") if companion.lines else "at cells" if companion.on else "off"
         silent = "; " + companion.silence.now() if companion.silence.since is not None else ""
+        report = "; its report will be in " + _words.safe(LINE.hello.report, 300) if LINE.hello.report else ""
         slower = "; slower: " + companion.slower if companion.slower else ""
-        return _show.sentence("ipytracer: tracer %s listens, figures under cells: %s%s%s" % (LINE.hello.tracer, how, silent, slower))
+        return _show.sentence("ipytracer: tracer %s listens, figures under cells: %s%s%s%s" % (LINE.hello.tracer, how, silent, report, slower))
     return _table() if word == "table" else _of_last(word)
 
 

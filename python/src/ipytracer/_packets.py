@@ -17,13 +17,14 @@ MOST_REQUEST = 4096        # bytes of a request
 MOST_PACKETS = 256         # of one answer
 
 _MOST_METERS = 1024
+_LONGEST_PATH = 4096
 _METER = re.compile(r"[a-z0-9][a-z0-9._]{0,63}")
 _KINDS = ("session", "experiment", "cell", "statement")
 _STATUSES = ("ok", "error", "interrupted", "incomplete")
 
-Hello = namedtuple("Hello", "tracer pid limit limit_of")
-Hello.__doc__ = """Who is at the other end: its version, this process's pid as it sees it, what bounds this process's memory (bytes, or None)
-and whose limit that is ("container", "machine", "rlimit" …)."""
+Hello = namedtuple("Hello", "tracer pid limit limit_of report", defaults=("",))
+Hello.__doc__ = """Who is at the other end: its version, this process's pid as it sees it, what bounds this process's memory (bytes, or None),
+whose limit that is ("container", "machine", "rlimit" …), and the path of the file that its report will be in, "" where that is nobody's business here."""
 
 Certificate = namedtuple("Certificate", "complete problems")
 Certificate.__doc__ = "Whether nothing was lost, refused or guessed so far, and in sentences what was."
@@ -94,7 +95,7 @@ def hello(packet):
     if packet.get("hello") != PROTOCOL:
         raise ValueError("another protocol")
     return Hello(text(packet["tracer"])[:100], integer(packet["pid"], 1), _or_none(integer, packet.get("limit"), least=1),
-                 text(packet.get("limit_of") or "")[:100])
+                 text(packet.get("limit_of") or "")[:100], text(packet.get("report") or "")[:_LONGEST_PATH])
 
 
 def _meter(name):

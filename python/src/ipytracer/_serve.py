@@ -101,8 +101,9 @@ def outcome(what, listens, todo):
     last = answer.get("last") if isinstance(answer.get("last"), str) else ""
     if answer.get("ok") is not True:
         return False, said or last or "the server refuses"
+    report = answer.get("report") if isinstance(answer.get("report"), str) else ""
     if what == "stop":
-        return True, "the session ends"
+        return True, "the session ends" + ("; its report will be in " + report if report else "")
     begins = "a session was begun already" if answer.get("runs") is True else "a session begins"
-    text = begins + "; figures come under the cells in a few seconds"
+    text = begins + "; figures come under the cells in a few seconds" + (", and its report, when it ends, will be in " + report if report else "")
     return True, text + " (the one before ended: %s)" % last if last else text

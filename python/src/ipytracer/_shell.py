@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 
-from . import _lab, _live, _show, _silence, _way
+from . import _auto, _lab, _live, _show, _silence, _way, _words
 from ._line import AFTER_CELL, LINE, marker
 
 _log = logging.getLogger("ipytracer")
@@ -42,6 +42,7 @@ class Companion:
         self.live = _live.Live(shell, self)
         self._listened = False
         self._pid = os.getpid()
+        self._report = ""                 # where the report of the tracer that listens will be
         self.slower = ""                  # what slows the notebook down, as the tracer said last
         self.silence = _silence.Silence()
         self._wanted = []                 # the In[N] whose figures are to be shown, and have not come yet
@@ -97,6 +98,7 @@ class Companion:
             self._be_last()
             self.live.begin()
             self.lab.begins(info)
+            _auto.wait()
             if self._look(cell=True):
                 self.live.watch()
 
@@ -117,7 +119,7 @@ class Companion:
                 self._show(result.execution_count, shown, shows)
         elif not self.line.said:      # as the cell that loaded the extension ends
             self.line.said = True
-            _show.publish(self.shell, _show.sentence(_way.unheard(" yet")))
+            _show.publish(self.shell, _show.sentence(_auto.said() or _way.unheard(" yet")))
 
     def _look(self, cell=False):
         """Whether a tracer listens. Of one that has ended it says so, once."""
@@ -125,11 +127,13 @@ class Companion:
             self._pid, self._listened = os.getpid(), False
         listens = self.line.look(cell)
         if self._listened and not listens:
-            _show.publish(self.shell, _show.sentence("ipytracer: the tracer has ended; to go on, " + _way.todo()))
+            left = "; its report: " + _words.safe(self._report, 300) if self._report else ""
+            _show.publish(self.shell, _show.sentence("ipytracer: the tracer has ended%s; to go on, %s" % (left, _way.todo())))
         if self._listened is not listens:
             self.silence.reset()
             self.lab.state()
         self._listened = listens
+        self._report = self.line.hello.report if listens and self.line.hello is not None else ""
         self.slower = self.slower if listens else ""
         self.line.said = self.line.said or listens
         return listens
@@ -214,6 +218,7 @@ def load(shell):
     LINE.look(cell=True, patience=0 if LINE.said or not any(_frames()) else _TO_ANSWER)
     if of(shell) is not None:
         return
+    _auto.begin()
     from . import _magic
     companion = Companion(shell)
     setattr(shell, _NAME, companion)
