@@ -227,7 +227,7 @@ func (t *Tracker) window(w *window) model.Window {
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters:   t.figureMap(w.own, w, true, w.process.info.Python != ""),
 		Children: []model.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: t.refusals(w), Foreign: w.othersMemory(),
-		Suspended: w.suspension(),
+		Suspended: w.suspension(), Kernel: w.process.kernel(),
 	}
 	out.Note = words.Join(out.Note, words.Suspended(out.Suspended))
 	out.Tree = t.treeOf(w, out.Meters)
@@ -280,7 +280,7 @@ func (t *Tracker) duration(w *window) int64 {
 
 func (t *Tracker) between(w *window) model.Between {
 	out := model.Between{
-		PID: int(w.process.info.PID), Note: w.note, StartNS: t.since(w.opened), DurationNS: t.duration(w),
+		PID: int(w.process.info.PID), Kernel: w.process.kernel(), Note: w.note, StartNS: t.since(w.opened), DurationNS: t.duration(w),
 		Meters: t.figureMap(w.own, w, true, w.process.info.Python != ""), Refused: t.refusals(w),
 	}
 	out.Note = words.Join(out.Note, words.Suspended(w.suspension()))
@@ -290,6 +290,6 @@ func (t *Tracker) between(w *window) model.Between {
 	if w.after != nil {
 		out.Before = w.after.id
 	}
-	out.Label = words.Between(cellName(w.before), cellName(w.after))
+	out.Label = words.Between(bareName(w.before), bareName(w.after)) + words.OfKernel(w.process.kernel())
 	return out
 }

@@ -62,6 +62,7 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 		return
 	}
 	t.endBetween(p, b)
+	t.kernels.met(p)
 	t.unseenBefore(p, b, gap)
 	lateEnd(b, gap)
 	r.executions++

@@ -36,7 +36,7 @@ func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*wind
 	session := sessions[t.sessionOf(p)]
 	out := model.Process{
 		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
-		IPython: p.info.IPython, Frontend: p.info.Frontend, StartNS: t.since(p.began), EndNS: t.since(gone),
+		IPython: p.info.IPython, Frontend: p.info.Frontend, Notebook: p.info.Notebook, Kernel: p.kernel(), StartNS: t.since(p.began), EndNS: t.since(gone),
 		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late || p.adopted, RestartOf: restartOf,
 		Meters: t.figureMap(p.life, session, false, p.info.Python != ""),
 	}

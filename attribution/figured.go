@@ -8,12 +8,20 @@ import (
 	"ipytracer/words"
 )
 
+// bareName is what people call a cell where it is known which kernel's it is, "" for none.
+func bareName(w *window) string {
+	if w == nil {
+		return ""
+	}
+	return words.Cell(w.execution, w.count, w.silent)
+}
+
 // cellName is what people call a cell, "" for none.
 func cellName(w *window) string {
 	if w == nil {
 		return ""
 	}
-	return words.Cell(w.execution, w.count, w.silent)
+	return words.Cell(w.execution, w.count, w.silent) + words.OfKernel(w.process.kernel())
 }
 
 // figureMap turns figures of a window into the report's form: its process's own, or another process's in it. w is nil where nothing but

@@ -15,7 +15,9 @@ func (t *Tracker) introduce(info event.ProcessInfo) {
 	if p == nil {
 		return
 	}
-	p.info = t.limits.bounded(info)
+	if p.info = t.limits.bounded(info); info.IPython != "" {
+		t.kernels.met(p)
+	}
 	if p.inputs < 0 {
 		p.inputs = info.Inputs
 		if !info.Late { // what has been stored by now was stored while its cells were watched: In begins with one empty entry

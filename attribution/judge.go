@@ -127,6 +127,7 @@ func (j *judge) account(s *site) {
 			Bytes: int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.last-p.oldest), 0),
 		}
 		l.Executions, l.ExecutionCounts = p.executions()
+		l.Kernel = kernelAbove(j.t.processes, s.pid)
 		j.live = append(j.live, l)
 	}
 }

@@ -103,6 +103,7 @@ func (j *judge) describe(out *model.Audit) {
 		}
 		one := model.AuditProcess{
 			PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython, Ended: p.ended, Ending: endingOf(p), Late: p.info.Late,
+			Notebook: p.info.Notebook, Kernel: p.kernel(),
 		}
 		if h := j.audit.holders[p.info.PID]; h != nil {
 			one.Objects = h.objects

@@ -71,7 +71,7 @@ func (l *limits) keep(text string, most int) (kept string, whole bool) {
 
 // bounded is what is known of a process, with texts that are kept.
 func (l *limits) bounded(info event.ProcessInfo) event.ProcessInfo {
-	for _, text := range []*string{&info.Command, &info.Python, &info.IPython, &info.Frontend} {
+	for _, text := range []*string{&info.Command, &info.Python, &info.IPython, &info.Frontend, &info.Notebook} {
 		*text, _ = l.keep(*text, maxName)
 	}
 	return info

@@ -57,7 +57,7 @@ func lateEnd(b *event.Boundary, gap *window) {
 
 // unseenIn says that cells ran in a window without one of their own.
 func (t *Tracker) unseenIn(p *process, in *window, first, last int64) {
-	what := words.Cells(first, last)
+	what := words.Cells(first, last) + words.OfKernel(p.kernel())
 	t.unseen += last - first + 1
 	doubted := startProbe
 	if in != nil {

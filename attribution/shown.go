@@ -22,6 +22,7 @@ type shownStack struct {
 // inCell is the cell that a call lies in.
 type inCell struct {
 	execution, count int
+	kernel           string
 	isIn             bool
 }
 
@@ -72,10 +73,13 @@ func (t *Tracker) cellIn(w *window, pid int32, call uint32) inCell {
 		return inCell{}
 	}
 	cell := t.cellOf(w, pid, f.file)
-	if cell == nil {
-		return inCell{}
+	switch {
+	case cell != nil:
+		return inCell{cell.execution, cell.count, cell.process.kernel(), true}
+	case f.input > 0: // it ran before the session
+		return inCell{0, int(f.input), kernelAbove(t.processes, pid), true}
 	}
-	return inCell{cell.execution, cell.count, true}
+	return inCell{}
 }
 
 // framesIn are the calls of a stack that lie in cells.
@@ -93,7 +97,7 @@ func (t *Tracker) frame(at uint32, in inCell) model.Frame {
 	f := t.allocations.stacks.frame(at)
 	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 	if in.isIn {
-		out.Execution = in.execution
+		out.Execution, out.Kernel = in.execution, in.kernel
 		if in.count >= 0 {
 			count := in.count
 			out.ExecutionCount = &count

@@ -44,7 +44,7 @@ type stack struct {
 // frame is a call, its names in the table's.
 type frame struct {
 	function, file, module uint32
-	line                   int32
+	line, input            int32
 	native                 bool
 }
 
@@ -121,7 +121,7 @@ func (t *stackTable) hash(s *stack) uint64 {
 
 // call is where a frame is in frames.
 func (t *stackTable) call(f event.Frame) uint32 {
-	one := frame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Line, f.Native}
+	one := frame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Line, max(f.Input, 0), f.Native}
 	if at, known := t.framed.find(maphash.Comparable(t.seed, one), func(at uint32) bool { return t.frames[at] == one }); known {
 		return at
 	}
@@ -148,7 +148,7 @@ func (t *stackTable) callsOf(s *stack) []uint32 { return t.calls[s.first:][:s.co
 // frame is a call with its names.
 func (t *stackTable) frame(call uint32) event.Frame {
 	f := t.frames[call]
-	return event.Frame{Function: t.names[f.function], File: t.names[f.file], Module: t.names[f.module], Line: f.line, Native: f.native}
+	return event.Frame{Function: t.names[f.function], File: t.names[f.file], Module: t.names[f.module], Line: f.line, Input: f.input, Native: f.native}
 }
 
 // of is a stack by its number, nil for none.

@@ -48,6 +48,7 @@ type Tracker struct {
 	early                   []*event.Variables    // likewise, of while the session ran
 	where                   []*event.Residence    // likewise
 	limits                  limits
+	kernels                 kernels
 	children                int // that windows list, of all that are over
 	inTheEnd                inTheEnd
 
@@ -105,6 +106,8 @@ type process struct {
 	whole       *window // of a Python that another process of the tree started
 	adopted     bool    // it had begun before there was room for it
 	learnedAt   []learning
+	kernels     *kernels // nil unless it is one
+	name        string   // among them: see process.kernel
 
 	counted      uint64 // the last cut behind which a block moved, or memory was refused
 	lives        steps  // 1 from where it began, 0 from where it ended

@@ -98,7 +98,7 @@ func (t *Tracker) madeBy(one *model.Variable, pid int32, v event.Variable) {
 	}
 	one.Stack = t.frames(w, s)
 	for _, f := range one.Stack { // the outermost that is a cell's
-		if f.Execution > 0 {
+		if f.InCell() {
 			one.Execution, one.ExecutionCount, one.Line = f.Execution, f.ExecutionCount, f.Line
 		}
 	}

@@ -12,6 +12,7 @@ import (
 func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	v := f.Verdict
 	v.Kind, v.Meter, v.PID = key.kind, key.meter.String(), int(key.pid)
+	v.Kernel = kernelAbove(j.t.processes, key.pid)
 	v.Bytes, v.Count = int64(f.portion.bytes), f.portion.count
 	v.AgeNS = max(int64(j.t.last-f.portion.oldest), 0)
 	v.Holder, v.Probable = f.portion.holder.Path, f.portion.holder.Probable

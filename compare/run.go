@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -132,7 +133,7 @@ func (run *Run) cell(r *model.Report, w *model.Window) {
 		return
 	}
 	c := cell{DiffCell: model.DiffCell{
-		PID: w.PID, Execution: w.Execution, Silent: w.Silent, Status: w.Status, DurationNS: w.DurationNS, CPUNS: w.CPUNS,
+		PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution, Silent: w.Silent, Status: w.Status, DurationNS: w.DurationNS, CPUNS: w.CPUNS,
 	}, figures: run.figures(w)}
 	if w.ExecutionCount != nil {
 		count := *w.ExecutionCount
@@ -170,7 +171,7 @@ func (run *Run) linesOf(w *model.Window) []line {
 		f, _ := model.Users(a.Stack)
 		k := key{meter: m, number: f.Line, execution: f.Execution, function: f.Function}
 		if f.Execution == 0 {
-			k.file = f.File
+			k.file = cmp.Or(words.FrameCell(&f), f.File)
 		}
 		sums[k] += a.AtPeak
 		made[k] = made[k] || a.Allocated > 0

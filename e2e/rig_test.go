@@ -119,6 +119,7 @@ type workload struct {
 	stderr bytes.Buffer
 	out    string
 	pid    int
+	others []int // further processes to trace
 }
 
 // startWorkload starts a driver and waits until its IPython is up.
@@ -157,10 +158,11 @@ func startWorkload(t *testing.T, p place, cells []string) *workload {
 	})
 	w.lines = bufio.NewScanner(stdout)
 	var ready struct {
-		PID int `json:"pid"`
+		PID    int   `json:"pid"`
+		Others []int `json:"others"`
 	}
 	w.read(&ready)
-	w.pid = ready.PID
+	w.pid, w.others = ready.PID, ready.Others
 	return w
 }
 

@@ -183,6 +183,8 @@ type Frame struct {
 	Function string // co_qualname, co_name before Python 3.11; native: see Module
 	File     string // co_filename; native: from DWARF, else ""
 	Line     int32  // from 1; 0 if not known
+	// Input is N of In[N], if this is the code of a cell that had run before it could be seen to; 0 for all other code.
+	Input int32
 	// Native: machine code called, not Python. Function is its symbol, demangled and without parameters; "libx.so+0x12ab", with the
 	// address in the file, where no symbol covers it; "?" stands for calls that are not known, however many.
 	Native bool
@@ -206,6 +208,7 @@ type ProcessInfo struct {
 	Python   string // "3.11.2", or "" if it is not a Python
 	IPython  string
 	Frontend string // "ipykernel", "terminal" or ""
+	Notebook string // the path of the notebook that it runs, as its own environment or namespace has it, 1,024 bytes at most; "" if neither does
 	Late     bool   // attached while it was already running
 	Inputs   int64  // len(In) when this was learned, -1 if not known
 	// Limit is the soft limit on what it may map (RLIMIT_DATA), set by LimitBy; 0 if there is none.

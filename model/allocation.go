@@ -24,10 +24,15 @@ type Frame struct {
 	// name of its ELF file, without the directory.
 	Native bool   `json:"native,omitempty"`
 	Module string `json:"module,omitempty"`
-	// Execution is the cell whose code this is, 0 for code of a file. ExecutionCount is its In[N].
+	// Execution is the cell whose code this is, 0 for code of a file, and of a cell that ran before the session. ExecutionCount is the cell's In[N].
 	Execution      int  `json:"execution,omitempty"`
 	ExecutionCount *int `json:"execution_count,omitempty"`
+	// Kernel is the name of the kernel whose cell that is, where the session has several.
+	Kernel string `json:"kernel,omitempty"`
 }
+
+// InCell reports whether it is code of a cell, be it of one that ran before the session.
+func (f *Frame) InCell() bool { return f.Execution > 0 || f.ExecutionCount != nil }
 
 // Line is what one line of code allocated of one meter in a session: itself (own) and with all that it called.
 type Line struct {

@@ -35,7 +35,10 @@ type AuditProcess struct {
 	Command string `json:"command"`
 	Python  string `json:"python,omitempty"`
 	IPython string `json:"ipython,omitempty"`
-	Ended   bool   `json:"ended"`
+	// Notebook and Kernel are as in [Process].
+	Notebook string `json:"notebook,omitempty"`
+	Kernel   string `json:"kernel,omitempty"`
+	Ended    bool   `json:"ended"`
 	// Ending is how it ended; null while it runs, and where nobody said.
 	Ending *Ending `json:"ending,omitempty"`
 	// Late: it ran before the audit began; what it had made by then is not known.
@@ -62,8 +65,10 @@ type Verdict struct {
 	Kind  string `json:"kind"`
 	Meter string `json:"meter"`
 	PID   int    `json:"pid"`
-	Bytes int64  `json:"bytes"`
-	Count int64  `json:"count"` // blocks; children of [ChildAlive]; times of [Fragmentation]
+	// Kernel is the name of the kernel whose cells these are, where the session has several.
+	Kernel string `json:"kernel,omitempty"`
+	Bytes  int64  `json:"bytes"`
+	Count  int64  `json:"count"` // blocks; children of [ChildAlive]; times of [Fragmentation]
 	// Executions are the runs of cells that it comes from, as [Window.Execution]; ExecutionCounts are their In[N], 0 where there is none.
 	Executions      []int `json:"executions"`
 	ExecutionCounts []int `json:"execution_counts"`
@@ -118,6 +123,7 @@ type Held struct {
 // LiveBlocks are blocks that are still there, by who made them and what holds them.
 type LiveBlocks struct {
 	PID    int     `json:"pid"`
+	Kernel string  `json:"kernel,omitempty"` // as in [Verdict]
 	Meter  string  `json:"meter"`
 	Stack  []Frame `json:"stack"`            // innermost first; empty where it is not known
 	By     string  `json:"by"`               // as in [Held]

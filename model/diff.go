@@ -80,6 +80,7 @@ type CellDiff struct {
 // DiffCell is a run of a cell in one session.
 type DiffCell struct {
 	PID             int    `json:"pid"`
+	Kernel          string `json:"kernel,omitempty"` // as in [Window]
 	Execution       int    `json:"execution"`
 	ExecutionCount  *int   `json:"execution_count"`
 	Silent          bool   `json:"silent,omitempty"`

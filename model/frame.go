@@ -12,7 +12,7 @@ func IsLibrary(file string) bool {
 // outermost Python call, and false.
 func Users(stack []Frame) (f Frame, users bool) {
 	for _, f := range stack {
-		if f.Execution > 0 || !f.Native && !IsLibrary(f.File) {
+		if f.InCell() || !f.Native && !IsLibrary(f.File) {
 			return f, true
 		}
 	}

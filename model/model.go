@@ -130,9 +130,13 @@ type Process struct {
 	Python   string `json:"python,omitempty"`
 	IPython  string `json:"ipython,omitempty"`
 	Frontend string `json:"frontend,omitempty"`
-	StartNS  int64  `json:"start_ns"` // since the session began
-	EndNS    int64  `json:"end_ns"`   // when it ended, or the session did
-	Ended    bool   `json:"ended"`
+	// Notebook is the path of the notebook that a kernel runs, as it says itself; "" where it does not.
+	Notebook string `json:"notebook,omitempty"`
+	// Kernel is the name of a kernel where the session has several: "train.ipynb", "b/train.ipynb", "pid 4242".
+	Kernel  string `json:"kernel,omitempty"`
+	StartNS int64  `json:"start_ns"` // since the session began
+	EndNS   int64  `json:"end_ns"`   // when it ended, or the session did
+	Ended   bool   `json:"ended"`
 	// Ending is how it ended; null while it runs, and where nobody said.
 	Ending *Ending `json:"ending,omitempty"`
 	// Limits are what limits its memory, what is nearest first; of attached processes.
@@ -188,6 +192,8 @@ type Window struct {
 	Parent int    `json:"parent"` // 0 for a session
 	Kind   string `json:"kind"`
 	PID    int    `json:"pid"`
+	// Kernel is the name of the process as in [Process].
+	Kernel string `json:"kernel,omitempty"`
 	// Execution numbers the cells of a session 1, 2, 3 …; 0 for a window that is not a cell.
 	Execution int `json:"execution"`
 	// ExecutionCount is IPython's In[N], null where IPython gives none.
@@ -277,9 +283,10 @@ func (f Figure) Equal(other Figure) bool {
 
 // Between is the time between two cells of a process: memory that belongs to no cell.
 type Between struct {
-	PID    int `json:"pid"`
-	After  int `json:"after"`  // id of the cell before; 0 if the session began here
-	Before int `json:"before"` // id of the cell after; 0 if the session ended here
+	PID    int    `json:"pid"`
+	Kernel string `json:"kernel,omitempty"` // as in [Window]
+	After  int    `json:"after"`            // id of the cell before; 0 if the session began here
+	Before int    `json:"before"`           // id of the cell after; 0 if the session ended here
 	// Label is what people read: "between In[3] and In[4]".
 	Label      string            `json:"label"`
 	Note       string            `json:"note,omitempty"` // in words what is special

@@ -67,7 +67,8 @@ type PlanPart struct {
 // PlanPlace is a line of a cell, or of a file.
 type PlanPlace struct {
 	PID            int    `json:"pid"`
-	Execution      int    `json:"execution"` // 0 for none
+	Kernel         string `json:"kernel,omitempty"` // as in [Window]
+	Execution      int    `json:"execution"`        // 0 for none
 	ExecutionCount *int   `json:"execution_count"`
 	Line           int    `json:"line"` // of the statement that decides; 0 if not known
 	Function       string `json:"function,omitempty"`

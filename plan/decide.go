@@ -61,11 +61,11 @@ func together(out *model.Demand, d *demand) *model.PlanSet {
 }
 
 func placeAt(t *top) *model.PlanPlace {
-	return &model.PlanPlace{PID: t.pid, Execution: t.run, ExecutionCount: t.count, Line: t.best.line, Source: lineOfText(t.source, max(t.best.line, 1)), Peak: t.peak, Children: t.children}
+	return &model.PlanPlace{PID: t.pid, Kernel: t.kernel, Execution: t.run, ExecutionCount: t.count, Line: t.best.line, Source: lineOfText(t.source, max(t.best.line, 1)), Peak: t.peak, Children: t.children}
 }
 
 func lineFor(d *demand, t *top, at place, s *share) model.PlanLine {
-	l := model.PlanLine{PlanPlace: model.PlanPlace{PID: t.pid, Execution: at.execution, ExecutionCount: s.count, Line: at.line, File: at.file, Function: at.function, Source: s.source},
+	l := model.PlanLine{PlanPlace: model.PlanPlace{PID: t.pid, Kernel: t.kernel, Execution: at.execution, ExecutionCount: s.count, Line: at.line, File: at.file, Function: at.function, Source: s.source},
 		Meter: d.rank, AtPeak: max(s.blocks, s.mapped), Resident: s.touched, Within: s.within, Fall: d.alone[at].fall, Then: d.alone[at].then}
 	if !words.OfGPU(d.rank) {
 		l.Meter = "cpu.mapped"

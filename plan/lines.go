@@ -134,7 +134,11 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 	}
 	at = placeOf(stack)
 	at.file, at.function = strings.Clone(at.file), strings.Clone(at.function)
-	return at, nil, ""
+	if users && inner.ExecutionCount != nil { // of a cell that ran before the session
+		n := *inner.ExecutionCount
+		count = &n
+	}
+	return at, count, ""
 }
 
 // placeOf is the same line, in the memory of the stack.
@@ -154,10 +158,10 @@ func placeOf(stack []model.Frame) place {
 func nameOf(f model.Frame) string {
 	where := path.Base(f.File)
 	switch {
-	case f.ExecutionCount != nil:
-		where = words.In(*f.ExecutionCount)
-	case f.Execution > 0:
-		where = fmt.Sprintf("cell #%d", f.Execution)
+	case f.ExecutionCount == nil && f.Execution > 0:
+		where = fmt.Sprintf("cell #%d", f.Execution) + words.OfKernel(f.Kernel)
+	case f.InCell():
+		where = words.FrameCell(&f)
 	}
 	if f.Line > 0 {
 		where += fmt.Sprintf(" line %d", f.Line)

@@ -55,6 +55,7 @@ type top struct {
 	pid      int
 	run      int
 	count    *int
+	kernel   string // its name, where the session has several
 	source   string
 	peak     int64
 	children int64
@@ -219,7 +220,7 @@ func (x *reader) cell(w *model.Window) {
 
 // topOf is a window that is among the highest.
 func topOf(w *model.Window, execution int, count *int, peak int64) *top {
-	one := &top{id: w.ID, pid: w.PID, run: execution, peak: peak}
+	one := &top{id: w.ID, pid: w.PID, kernel: strings.Clone(w.Kernel), run: execution, peak: peak}
 	if count != nil {
 		n := *count
 		one.count = &n

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strings"
 
 	"ipytracer/model"
 )
@@ -205,7 +206,7 @@ func (y *weighing) add(w *model.Window) {
 		stood = map[heldBy]int64{}
 		y.stood[w.PID] = stood
 	}
-	y.cell = &moment{peak: f.Peak, shares: y.s.shares(w, l, stood), at: model.PlanPlace{PID: w.PID, Execution: w.Execution, Children: childrenOf(w, y.s.d.rank)}}
+	y.cell = &moment{peak: f.Peak, shares: y.s.shares(w, l, stood), at: model.PlanPlace{PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution, Children: childrenOf(w, y.s.d.rank)}}
 	if w.ExecutionCount != nil {
 		count := *w.ExecutionCount
 		y.cell.at.ExecutionCount = &count

@@ -28,6 +28,7 @@ type processDetail struct {
 	Python   string        `json:"python"`
 	IPython  string        `json:"ipython"`
 	Frontend string        `json:"frontend"`
+	Notebook string        `json:"notebook,omitempty"`
 	Late     bool          `json:"late"`
 	Inputs   int64         `json:"inputs"`
 	Limit    event.Bytes   `json:"limit,omitempty"`
@@ -74,6 +75,7 @@ type frameDetail struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int32  `json:"line"`
+	Input    int32  `json:"input,omitempty"`
 	Native   bool   `json:"native,omitempty"`
 	Module   string `json:"module,omitempty"`
 }

@@ -50,6 +50,9 @@ func (t *stackText) frame(f *event.Frame) bool {
 	if !ok {
 		return false
 	}
+	if t.skip(`,"input":`) && !t.number(&f.Input) {
+		return false
+	}
 	f.Native = t.skip(`,"native":true`)
 	if t.skip(`,"module":`) && !t.string(&f.Module) {
 		return false

@@ -10,7 +10,7 @@ import (
 )
 
 // csvColumns come before the columns of the meters.
-var csvColumns = []string{"kind", "id", "parent", "pid", "execution", "execution_count", "silent", "name", "line", "status",
+var csvColumns = []string{"kind", "id", "parent", "pid", "kernel", "execution", "execution_count", "silent", "name", "line", "status",
 	"note", "start_ns", "duration_ns", "cpu_ns", "after", "before", "source", "source_truncated"}
 
 // csvCounters stand between them and the meters', in a session that counts.
@@ -108,6 +108,7 @@ func (r *csvRow) window(w *model.Window) {
 	r.number(int64(w.ID))
 	r.number(int64(w.Parent))
 	r.number(int64(w.PID))
+	r.text(escape.Formula(w.Kernel))
 	r.numberIf(w.Execution > 0, int64(w.Execution))
 	if w.ExecutionCount == nil {
 		r.text("")
@@ -139,7 +140,7 @@ func (r *csvRow) counters(counts bool, c *model.Counters) {
 func (r *csvRow) between(b *model.Between) {
 	r.text("between", "", "")
 	r.number(int64(b.PID))
-	r.text("", "", "", escape.Formula(b.Label), "", "", escape.Formula(b.Note))
+	r.text(escape.Formula(b.Kernel), "", "", "", escape.Formula(b.Label), "", "", escape.Formula(b.Note))
 	r.number(b.StartNS)
 	r.number(b.DurationNS)
 	r.text("")

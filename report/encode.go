@@ -125,6 +125,7 @@ func (e *encoder) window(w *model.Window) {
 	e.int(`,"parent":`, int64(w.Parent))
 	e.text(`,"kind":`, w.Kind)
 	e.int(`,"pid":`, int64(w.PID))
+	e.textIfAny(`,"kernel":`, w.Kernel)
 	e.int(`,"execution":`, int64(w.Execution))
 	if w.ExecutionCount == nil {
 		e.raw(`,"execution_count":null`)
@@ -278,6 +279,7 @@ func (e *encoder) allocations(all []model.Allocation) {
 
 func (e *encoder) between(b *model.Between) {
 	e.int(`{"pid":`, int64(b.PID))
+	e.textIfAny(`,"kernel":`, b.Kernel)
 	e.int(`,"after":`, int64(b.After))
 	e.int(`,"before":`, int64(b.Before))
 	e.text(`,"label":`, b.Label)
@@ -311,5 +313,6 @@ func (e *encoder) frame(f *model.Frame) {
 	if f.ExecutionCount != nil {
 		e.int(`,"execution_count":`, int64(*f.ExecutionCount))
 	}
+	e.textIfAny(`,"kernel":`, f.Kernel)
 	e.raw("}")
 }

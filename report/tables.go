@@ -47,9 +47,9 @@ type tabledStack struct {
 
 // tabledFrame is a frame, its texts by their places in names. count is In[N], -1 for none.
 type tabledFrame struct {
-	function, file, module uint32
-	native                 bool
-	line, execution, count int
+	function, file, module, kernel uint32
+	native                         bool
+	line, execution, count         int
 }
 
 // extent is where a stack's calls are.
@@ -75,7 +75,7 @@ func (t *tables) name(text string) uint32 {
 }
 
 func (t *tables) frame(f *model.Frame) int {
-	one := tabledFrame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Native, f.Line, f.Execution, -1}
+	one := tabledFrame{t.name(f.Function), t.name(f.File), t.name(f.Module), t.name(f.Kernel), f.Native, f.Line, f.Execution, -1}
 	if f.ExecutionCount != nil {
 		one.count = *f.ExecutionCount
 	}
@@ -94,7 +94,7 @@ func (t *tables) frame(f *model.Frame) int {
 
 // frameAs is an item of frames[].
 func (t *tables) frameAs(one *tabledFrame) model.Frame {
-	f := model.Frame{Function: t.names[one.function], File: t.names[one.file], Module: t.names[one.module], Native: one.native, Line: one.line, Execution: one.execution}
+	f := model.Frame{Function: t.names[one.function], File: t.names[one.file], Module: t.names[one.module], Kernel: t.names[one.kernel], Native: one.native, Line: one.line, Execution: one.execution}
 	if one.count >= 0 {
 		f.ExecutionCount = &one.count
 	}

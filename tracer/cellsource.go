@@ -29,6 +29,7 @@ type cells struct {
 	open   map[uint64]*openCell
 	newest uint64               // that was heard of
 	lines  map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
+	past   past                 // those that ran before the session
 }
 
 // cell returns a cell that runs, made when it is heard of first.
@@ -119,9 +120,18 @@ func (all *cells) keepLines(c *openCell) {
 	all.lines[key] = c.lines
 }
 
-// typedLine is where a line of a cell's code was typed; lines of other code are what they are.
-func (all *cells) typedLine(pid int32, file string, line int32) int32 {
-	return lineIn(all.lines[cellFile{pid, file}], line)
+// typedLine is where a line of a cell's code was typed; lines of other code are what they are. input is N of In[N] if the cell ran before the
+// session, else 0.
+func (all *cells) typedLine(pid int32, file string, line int32) (at, input int32) {
+	lines := all.lines[cellFile{pid, file}]
+	before := all.past.cell(pid, file)
+	if before == nil {
+		return lineIn(lines, line), 0
+	}
+	if lines == nil {
+		lines = before.lines
+	}
+	return lineIn(lines, line), before.number
 }
 
 // lineIn looks a line up in what [typedLines] says.

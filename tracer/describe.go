@@ -33,6 +33,7 @@ func (d *Describer) Describe(of process.Python) (event.ProcessInfo, error) {
 		p.inputs, p.count = addr, n
 		p.ipython, _ = p.live.IPythonVersion()
 		p.front = p.live.Frontend()
+		p.notebook = notebookOf(d.known.fs, of.PID, p.live)
 	}
 	info := t.info()
 	info.Frontend = cmp.Or(info.Frontend, of.Frontend)

@@ -70,6 +70,7 @@ func (s *Session) drawLast() error {
 	s.early.stop()
 	s.limits.lift()
 	s.end.shells = askShells(s.fs, s.targets)
+	s.queue = append(s.queue, renamed(s.fs, s.targets)...)
 	for _, t := range s.targets {
 		if t.isRoot() && !t.gone {
 			if err := s.ledger.Detach(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) {

@@ -190,7 +190,7 @@ func (l *lastLook) holders(typed *cells) (events []event.Event) {
 		var out []event.Holder
 		take := func(x event.Holder) {
 			one := cleanHolder(x)
-			one.Line = typed.typedLine(int32(h.target.pid), one.File, one.Line)
+			one.Line, _ = typed.typedLine(int32(h.target.pid), one.File, one.Line)
 			out = append(out, one)
 		}
 		left := l.live.of(h.target.pid)

@@ -43,7 +43,9 @@ func (s *Session) look(t *target) {
 		t.python = nil
 		return
 	}
-	p.unseen = p.ran(t)
+	if p.unseen = p.ran(t); p.unseen > 0 {
+		s.cells.past.read(t)
+	}
 	if t.announced || t.child { // it ran, unprobed, until it was found out
 		s.late = append(s.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
 	}
@@ -100,6 +102,7 @@ func (s *Session) learn(t *target) bool {
 		p.front = p.live.Frontend()
 		p.terminal = p.live.AtTerminal()
 		p.ipython = strings.ToValidUTF8(p.ipython, "?")
+		p.notebook = notebookOf(s.fs, t.pid, p.live)
 	}
 	if !news {
 		return false

@@ -94,7 +94,7 @@ func (t *target) info() event.ProcessInfo {
 	}
 	out.Limit, out.LimitBy = t.limitOf()
 	if p := t.python; p != nil {
-		out.Python, out.IPython, out.Frontend = p.version(), p.ipython, p.front
+		out.Python, out.IPython, out.Frontend, out.Notebook = p.version(), p.ipython, p.front, p.notebook
 		if p.inputs != 0 {
 			out.Inputs = p.count
 		}

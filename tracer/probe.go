@@ -38,6 +38,7 @@ func (s *Session) probe(t *target) error {
 	s.settleInstruments(t)
 	s.relist(t)
 	running.check(t, found)
+	s.cells.past.read(t)
 	return nil
 }
 

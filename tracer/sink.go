@@ -49,6 +49,7 @@ func (s *Session) LibrariesChanged(pid int32) {
 func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	t := s.target(int(b.PID))
 	s.limits.note(b)
+	s.cells.past.changed(b)
 	switch b.Kind {
 	case event.StatementOpen:
 		c := s.cells.cell(b.Cell, b.PID)

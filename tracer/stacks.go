@@ -93,8 +93,8 @@ func (k *codes) stack(from *ledger.Stack, typed *cells) *event.Stack {
 		if c.partial && c.version.Minor <= 9 { // such a table does not say where it ends
 			line = 0
 		}
-		at := typed.typedLine(from.PID, c.file, int32(min(max(line, 0), 1<<31-1)))
-		out.Frames[i] = event.Frame{Function: c.name, File: c.file, Line: at}
+		at, input := typed.typedLine(from.PID, c.file, int32(min(max(line, 0), 1<<31-1)))
+		out.Frames[i] = event.Frame{Function: c.name, File: c.file, Line: at, Input: input}
 	}
 	return out
 }

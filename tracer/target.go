@@ -79,7 +79,8 @@ type python struct {
 	stale    bool              // a later cell had begun when that was read: it may be that one's
 	ipython  string
 	front    string
-	terminal bool // its shell is a terminal's
+	notebook string // that it says it runs
+	terminal bool   // its shell is a terminal's
 }
 
 // complete says whether everything that can be learned has been, or was tried long enough.

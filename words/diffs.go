@@ -80,16 +80,25 @@ func Row(row *model.CellDiff) string {
 		}
 		return Cell(x.Execution, count, x.Silent)
 	}
+	whole := func(x *model.DiffCell) string { return name(x) + OfKernel(x.Kernel) }
 	switch {
 	case row.A == nil:
-		return name(row.B)
+		return whole(row.B)
 	case row.B == nil:
-		return name(row.A)
+		return whole(row.A)
 	}
-	if a, b := name(row.A), name(row.B); a != b {
-		return a + " → " + b
+	a, b := name(row.A), name(row.B)
+	if row.A.Kernel != row.B.Kernel {
+		a, b = whole(row.A), whole(row.B)
 	}
-	return name(row.B)
+	text := b
+	if a != b {
+		text = a + " → " + b
+	}
+	if row.A.Kernel == row.B.Kernel {
+		text += OfKernel(row.B.Kernel)
+	}
+	return text
 }
 
 // LineOf is what people call a line of a comparison, hostile as it comes: "In[3] line 2 total: big = data * 2".
@@ -101,7 +110,7 @@ func LineOf(d *model.Diff, l *model.LineDiff) string {
 	case l.File == "" && l.Line == 0:
 		return "(no Python code, or not known)"
 	default:
-		text = path.Base(l.File)
+		text = fileName(l.File)
 	}
 	if l.Line > 0 {
 		text += fmt.Sprintf(" line %d", l.Line)
@@ -113,4 +122,12 @@ func LineOf(d *model.Diff, l *model.LineDiff) string {
 		text += ": " + l.Source
 	}
 	return text
+}
+
+// fileName is the name of a file without its folders; of a cell that ran before the session, which stands in the place of one, the whole.
+func fileName(file string) string {
+	if strings.HasPrefix(file, "In[") {
+		return file
+	}
+	return path.Base(file)
 }

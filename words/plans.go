@@ -93,12 +93,12 @@ func Settings(p *model.Plan) []model.Setting {
 func PlaceName(p *model.PlanPlace) string {
 	text := ""
 	switch {
-	case p.Execution > 0:
+	case p.Execution > 0 || p.ExecutionCount != nil:
 		count := -1
 		if p.ExecutionCount != nil {
 			count = *p.ExecutionCount
 		}
-		text = Cell(p.Execution, count, false)
+		text = Cell(p.Execution, count, false) + OfKernel(p.Kernel)
 	case p.File != "":
 		text = path.Base(p.File)
 	default:

@@ -71,7 +71,7 @@ func CellOf(w *model.Window) string {
 	if w.ExecutionCount != nil {
 		count = *w.ExecutionCount
 	}
-	return Cell(w.Execution, count, w.Silent)
+	return Cell(w.Execution, count, w.Silent) + OfKernel(w.Kernel)
 }
 
 // Cell is what people call a run of a cell: its In[N], or which run of the session it was, where IPython counts none (count < 0) or does

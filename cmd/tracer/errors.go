@@ -125,7 +125,7 @@ func explainTracing(err error) (status int, message string) {
 	case errors.As(err, &located) && errors.Is(err, process.ErrZombie):
 		return statusUsage, fmt.Sprintf("process %d has ended already", located.PID)
 	case errors.As(err, &located) && errors.Is(err, process.ErrNotPython):
-		return statusUsage, fmt.Sprintf("process %d is not a Python (no CPython interpreter is mapped in it); 'tracer kernels' lists what can be attached to", located.PID)
+		return statusUsage, notPython(located.PID)
 	case errors.As(err, &located) && errors.Is(err, process.ErrNotPermitted), errors.Is(err, ledger.ErrNotPermitted):
 		return statusCannotTrace, notPermitted(err)
 	case errors.As(err, &noNVML):

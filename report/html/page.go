@@ -101,9 +101,9 @@ func label(w *model.Window) string {
 	case w.Kind == model.Statement:
 		return fmt.Sprintf("line %d", w.Line)
 	case w.ExecutionCount == nil || w.Silent:
-		return fmt.Sprintf("cell #%d", w.Execution)
+		return fmt.Sprintf("cell #%d", w.Execution) + words.OfKernel(w.Kernel)
 	}
-	return words.In(*w.ExecutionCount)
+	return words.In(*w.ExecutionCount) + words.OfKernel(w.Kernel)
 }
 
 func (b *builder) lines() {

@@ -55,7 +55,7 @@ func (c *calls) frame(f model.Frame) int {
 	switch {
 	case f.Native:
 		kind, file = frameNative, f.Module
-	case f.Execution > 0:
+	case count >= 0 || f.Execution > 0:
 		kind, file = frameCell, path.Base(f.File)
 	case text.IsLibrary(f.File):
 		kind = frameLibrary
@@ -66,6 +66,12 @@ func (c *calls) frame(f model.Frame) int {
 	all.Function, all.File = append(all.Function, t.name(f.Function)), append(all.File, t.name(file))
 	all.Line, all.Execution = append(all.Line, f.Line), append(all.Execution, f.Execution)
 	all.Count, all.Kind = append(all.Count, count), append(all.Kind, kind)
+	if f.Kernel != "" || len(all.Kernel) > 0 {
+		for len(all.Kernel) < at { // calls that no cell has
+			all.Kernel = append(all.Kernel, 0)
+		}
+		all.Kernel = append(all.Kernel, t.name(f.Kernel))
+	}
 	return at
 }
 

@@ -158,6 +158,7 @@ type frames struct {
 	Execution ints `json:"execution"`
 	Count     ints `json:"count"` // In[N]; −1 for none
 	Kind      ints `json:"kind"`
+	Kernel    ints `json:"kernel,omitempty"` // text: whose cell it is; left out where there is one kernel
 }
 
 type line struct {

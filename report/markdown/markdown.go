@@ -237,11 +237,8 @@ func (p *page) counters() {
 
 func place(f model.Frame) string {
 	where := f.File
-	switch {
-	case f.ExecutionCount != nil:
-		where = words.In(*f.ExecutionCount)
-	case f.Execution > 0:
-		where = words.Cell(f.Execution, -1, false)
+	if f.InCell() {
+		where = words.FrameCell(&f)
 	}
 	if f.Function != "" && f.Function != "<module>" {
 		where += " " + f.Function

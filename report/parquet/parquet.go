@@ -157,6 +157,7 @@ func (t *table) window(w *model.Window) {
 	t.number("id", int64(w.ID))
 	t.number("parent", int64(w.Parent))
 	t.number("pid", int64(w.PID))
+	t.text("kernel", w.Kernel)
 	if w.Execution > 0 {
 		t.number("execution", int64(w.Execution))
 	}
@@ -193,6 +194,7 @@ func (t *table) between(b *model.Between) {
 	t.begin()
 	t.text("kind", "between")
 	t.number("pid", int64(b.PID))
+	t.text("kernel", b.Kernel)
 	t.text("name", b.Label)
 	t.text("note", b.Note)
 	t.number("start_ns", b.StartNS)

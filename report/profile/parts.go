@@ -88,12 +88,10 @@ type call struct {
 
 func callOf(f *model.Frame) call {
 	c := call{function: f.Function, file: f.File, line: int64(f.Line), module: f.Module}
-	if f.ExecutionCount != nil {
-		c.file = words.In(*f.ExecutionCount)
-	} else if f.Execution > 0 {
-		c.file = words.Cell(f.Execution, -1, false)
+	if f.InCell() {
+		c.file = words.FrameCell(f)
 	}
-	if f.Execution > 0 && f.Function == "<module>" {
+	if f.InCell() && f.Function == "<module>" {
 		c.function = c.file
 	}
 	if f.Native && c.file == "" {

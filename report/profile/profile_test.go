@@ -202,7 +202,7 @@ func TestSpeedscopeHasPeaks(t *testing.T) {
 		for i := range r.Windows {
 			w := &r.Windows[i]
 			if w.Execution == 3 && w.Kind == model.Cell {
-				name := "In[3], cpu.numpy at its peak, process 4242"
+				name := words.CellOf(w) + ", cpu.numpy at its peak, process 4242"
 				if !w.Meters["cpu.numpy"].Exact {
 					name += " (at least: part of the time or of the memory was missed)"
 				}
@@ -250,7 +250,7 @@ func TestAllocationsAddUp(t *testing.T) {
 					t.Errorf("%q is not function;file;line", call)
 				}
 			}
-			if row[0] == "cpu.numpy" && row[6] == "In[3]" {
+			if row[0] == "cpu.numpy" && (row[6] == "In[3]" || row[6] == "In[3] of train.ipynb") {
 				n, _ := strconv.ParseInt(row[10], 10, 64)
 				window += n
 			}

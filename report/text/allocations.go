@@ -58,7 +58,7 @@ func (v *view) callers(c *model.Window) []*caller {
 		key := a.Meter + "\x00" + by.place()
 		one := known[key]
 		if one == nil {
-			one = &caller{Allocation: model.Allocation{Meter: a.Meter}, way: by, of: cellCall(a.Stack), users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool { return f.Execution > 0 || !f.Native && !isLibrary(f.File) })}
+			one = &caller{Allocation: model.Allocation{Meter: a.Meter}, way: by, of: cellCall(a.Stack), users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool { return f.InCell() || !f.Native && !isLibrary(f.File) })}
 			known[key] = one
 			callers = append(callers, one)
 		}
@@ -196,7 +196,7 @@ func wayOf(stack []model.Frame) way {
 	var library []model.Frame // a run of calls in libraries, outermost first
 	for i := len(stack) - 1; i >= 0; i-- {
 		f := stack[i]
-		if f.Execution == 0 && isLibrary(f.File) {
+		if !f.InCell() && isLibrary(f.File) {
 			library = append(library, f)
 			continue
 		}
@@ -234,10 +234,10 @@ func wayOf(stack []model.Frame) way {
 func place(f model.Frame) string {
 	where := ""
 	switch {
-	case f.ExecutionCount != nil:
-		where = words.In(*f.ExecutionCount)
-	case f.Execution > 0:
-		where = fmt.Sprintf("cell #%d", f.Execution)
+	case f.ExecutionCount == nil && f.Execution > 0:
+		where = fmt.Sprintf("cell #%d", f.Execution) + words.OfKernel(f.Kernel)
+	case f.InCell():
+		where = words.FrameCell(&f)
 	default:
 		where = path.Base(f.File)
 	}

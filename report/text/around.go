@@ -67,7 +67,7 @@ func (v *view) gapLabel(b model.Between) string {
 	after, begun := v.byID[b.After]
 	before, ended := v.byID[b.Before]
 	if begun && ended && after.kind == model.Cell && before.kind == model.Cell {
-		return "between " + name(after) + " and " + name(before)
+		return "between " + name(after) + " and " + name(before) + words.OfKernel(b.Kernel)
 	}
 	return escape.Bounded(b.Label, maxProse)
 }

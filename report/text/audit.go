@@ -77,6 +77,9 @@ func (v *view) auditHeader(a *model.Audit) {
 	v.blank()
 	for _, p := range a.Processes {
 		parts := []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+		if p.Notebook != "" {
+			parts = append(parts, span{kernelName(&model.Process{Notebook: p.Notebook, Kernel: p.Kernel}), plain})
+		}
 		if p.Python != "" {
 			parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
 		}
@@ -92,7 +95,7 @@ func (v *view) auditHeader(a *model.Audit) {
 		if notable(p.Ending, p.IPython) {
 			at := ""
 			if p.Ending.At != nil {
-				at = ", in " + placeName(p.Ending.At)
+				at = ", in " + placeName(p.Ending.At) + words.OfKernel(p.Kernel)
 			}
 			v.ended(p.PID, "", p.Ending, at)
 			v.blank()
@@ -125,13 +128,13 @@ func (v *view) verdict(number int, one *model.Verdict) {
 		row("line", span{who(one.Stack), plain})
 	}
 	if len(one.Executions) > 0 {
-		row("cells", span{runs(one), plain})
+		row("cells", span{runs(one) + words.OfKernel(one.Kernel), plain})
 	}
 	row("count", span{counted(one) + ", the oldest " + words.Duration(one.AgeNS) + " old", plain})
 	row("why", span{escape.Bounded(one.Evidence, 2*maxProse), plain})
 	row("try", span{escape.Bounded(one.Advice, maxProse), plain})
 	if one.Change != nil {
-		row("change", span{placeName(one.Change), plain})
+		row("change", span{placeName(one.Change) + words.OfKernel(one.Kernel), plain})
 	}
 	name := "type"
 	for line := range strings.Lines(one.Fix) {
@@ -182,7 +185,7 @@ func (v *view) stillLive(a *model.Audit) {
 		}
 		since := "between cells"
 		if len(l.Executions) > 0 {
-			since = runName(l.Executions, l.ExecutionCounts, 0)
+			since = runName(l.Executions, l.ExecutionCounts, 0) + words.OfKernel(l.Kernel)
 		}
 		t.rows = append(t.rows, row{cells: []span{
 			{meterName(l.Meter), plain}, {words.Bytes(l.Bytes), plain}, {fmt.Sprint(l.Count), dim}, {since, plain}, {l.By, plain}, {who(l.Stack), plain},

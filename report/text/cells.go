@@ -50,7 +50,7 @@ func (v *view) legend() {
 }
 
 func (v *view) cellRow(w model.Window) figureRow {
-	r := figureRow{lead: []span{{label(w), bold}}, figures: w.Meters, trail: []span{{words.Duration(w.DurationNS), plain}}}
+	r := figureRow{lead: []span{{label(w) + words.OfKernel(w.Kernel), bold}}, figures: w.Meters, trail: []span{{words.Duration(w.DurationNS), plain}}}
 	if v.several {
 		r.lead = append(r.lead, span{fmt.Sprint(w.PID), plain})
 	}

@@ -112,7 +112,7 @@ func (v *view) ending(p model.Process) {
 	if p.Parent != 0 && !v.pids[p.PID] {
 		who = " (" + escape.OneLine(p.Command, false, maxName) + ")"
 	}
-	v.ended(p.PID, who, p.Ending, v.during(p.Ending))
+	v.ended(p.PID, who, p.Ending, v.during(&p))
 }
 
 // ended says what put an end to a process, and where.
@@ -127,13 +127,14 @@ func (v *view) ended(pid int, who string, e *model.Ending, where string) {
 }
 
 // during is ", in In[7] line 3: x = np.ones(n)".
-func (v *view) during(e *model.Ending) string {
+func (v *view) during(p *model.Process) string {
+	e := p.Ending
 	if e.At == nil {
 		return ""
 	}
-	text := ", in " + placeName(e.At)
+	text := ", in " + placeName(e.At) + words.OfKernel(p.Kernel)
 	for _, c := range v.cells {
-		if c.execution != e.At.Execution {
+		if c.pid != p.PID || c.execution != e.At.Execution {
 			continue
 		}
 		if lines := cellLines(*v.window(c.id)); e.At.Line > 0 && e.At.Line <= len(lines) {

@@ -29,6 +29,9 @@ func (v *view) header() {
 // versions is what a process is, and of which versions.
 func versions(p model.Process) (name string, parts []span) {
 	name, parts = "process", []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+	if p.Notebook != "" {
+		parts = append(parts, span{kernelName(&p), plain})
+	}
 	if p.Python != "" {
 		parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
 	}

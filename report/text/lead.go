@@ -34,6 +34,7 @@ func (v *view) leadHighest() {
 	}
 	other("nearest", true)
 	v.answer("highest", top.where())
+	otherHighest(v)
 	other("also", false)
 	v.answer("made by", top.madeBy())
 }
@@ -41,12 +42,13 @@ func (v *view) leadHighest() {
 // leadLeft is the part about what is left, for which somebody has looked at what holds it.
 func (v *view) leadLeft() {
 	rest := leftoverOf(v, highestMoment(v).in.pid)
-	v.answer("still there", rest.stillThere())
+	in := inKernel(v, rest.pid)
+	v.answer("still there", in+rest.stillThere())
 	if rest.isWorthFreeing() {
-		v.answer("to free it", rest.toFree())
+		v.answer("to free it", in+rest.toFree())
 	}
 	if text := rest.keptByMalloc(); text != "" {
-		v.answer("malloc keeps", text, trimming)
+		v.answer("malloc keeps", in+text, trimming)
 	}
 }
 

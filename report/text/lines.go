@@ -24,7 +24,7 @@ func (v *view) lines() {
 	}, indent: rowIndent}
 	shown, first := map[string]int{}, map[string]int64{}
 	for _, l := range v.r.Lines {
-		if l.Native || l.Execution == 0 && isLibrary(l.File) || shown[l.Meter] == maxLineRows || max(l.AtPeak, l.Allocated) < max(worthShowing, first[l.Meter]/1000) {
+		if l.Native || !l.InCell() && isLibrary(l.File) || shown[l.Meter] == maxLineRows || max(l.AtPeak, l.Allocated) < max(worthShowing, first[l.Meter]/1000) {
 			continue
 		}
 		if shown[l.Meter]++; shown[l.Meter] == 1 {

@@ -56,7 +56,7 @@ func Live(w io.Writer, window model.Window, o Options) error {
 
 // liveLine prints the figures there is room for, the time, and what is left of the width of remarks and source.
 func liveLine(p *printer, window model.Window, segments []segment) {
-	lead := span{escape.Pad(escape.Bounded(label(window), maxName), 8, false), bold}
+	lead := span{escape.Pad(escape.Bounded(label(window), maxName), 8, false) + liveKernel(&window, p.width), bold}
 	time := span{"  " + escape.Pad(words.Duration(window.DurationNS), 8, true) + "  ", plain}
 	used := escape.Cells(lead.text) + escape.Cells(time.text)
 	texts := make([][]span, len(segments))

@@ -32,9 +32,14 @@ func summitOf(ranked []stretch) (at, in int) {
 			at = i
 		}
 	}
+	return at, risenIn(ranked, at)
+}
+
+// risenIn finds the cell that a highest moment belongs to.
+func risenIn(ranked []stretch, at int) (in int) {
 	top := &ranked[at]
 	if !isNextToNothing(top.need, top.peak) {
-		return at, at
+		return at
 	}
 	in = at
 	for i := range ranked { // the first cell that rose, and to nearly as much
@@ -44,7 +49,7 @@ func summitOf(ranked []stretch) (at, in int) {
 			in = i
 		}
 	}
-	return at, in
+	return in
 }
 
 // isNextToNothing reports whether a rise is a small part of what it rose to.
@@ -82,7 +87,7 @@ func (m moment) where() string {
 	}
 	cell := m.in.cell
 	text := v.near.reached(meter, m.figure(), size) + " in " + m.in.label
-	if v.several {
+	if v.several && cell.Kernel == "" {
 		text += fmt.Sprintf(" of pid %d", cell.PID)
 	}
 	all := v.statementsOf(map[int]bool{cell.ID: true})[cell.ID]

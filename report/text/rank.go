@@ -71,7 +71,11 @@ func (v *view) fill() {
 	gaps := map[int]*stretch{}
 	shown, _ := v.split()
 	at, in := summitOf(v.ranked)
-	for _, i := range append(shown, at, in) {
+	shown = append(shown, at, in)
+	for _, other := range otherSummits(v) {
+		shown = append(shown, other, risenIn(v.ranked, other))
+	}
+	for _, i := range shown {
 		s := &v.ranked[i]
 		if s.id > 0 {
 			s.cell = v.window(s.id)
@@ -98,10 +102,10 @@ func (v *view) fill() {
 // shortName is what tells a cell from the others: its label, with the number of its execution where the label is not enough.
 func (v *view) shortName(c *brief) string {
 	name := escape.Bounded(c.label, maxName)
-	if v.labels[c.label] > 1 || name == "-" || c.silent {
+	if v.labels[c.label+words.OfKernel(c.kernel)] > 1 || name == "-" || c.silent {
 		name += fmt.Sprintf(" #%d", c.execution)
 	}
-	return name
+	return name + words.OfKernel(c.kernel)
 }
 
 // shortGap is "after In[3]".

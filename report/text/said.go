@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/report/escape"
+	"ipytracer/words"
 )
 
 // What follows is for other printers, so that they say what the text does, in the same words. All of it is escaped.
@@ -84,7 +85,7 @@ func Remarks(w *model.Window) (all []string) {
 func VerdictTitle(kind string) string { return cmp.Or(titles[kind], escape.Bounded(kind, maxName)) }
 
 // VerdictRuns names the cells of a verdict.
-func VerdictRuns(v *model.Verdict) string { return runs(v) }
+func VerdictRuns(v *model.Verdict) string { return runs(v) + words.OfKernel(v.Kernel) }
 
 // AllClear is what an audit without a verdict says.
 func AllClear(a *model.Audit) string { return allClear(a) }

@@ -49,10 +49,10 @@ func (v *view) detailed() int {
 // cellName is a cell's label, with its number where the label does not tell it from others.
 func (v *view) cellName(c model.Window) string {
 	name := label(c)
-	if name == "-" || c.Silent || v.several {
+	if name == "-" || c.Silent || v.several && c.Kernel == "" {
 		name += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
 	}
-	return name
+	return name + words.OfKernel(c.Kernel)
 }
 
 // moved says whether any headline meter changed.

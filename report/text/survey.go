@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 // A report may have hundreds of thousands of windows. The text goes through them once and keeps of each cell a line's worth; what it
@@ -15,7 +17,8 @@ import (
 type brief struct {
 	id, parent, pid, execution int
 	kind, label, failure       string
-	silent, counted            bool // counted: it has an In[N]
+	kernel                     string // where the session has several
+	silent, counted            bool   // counted: it has an In[N]
 	weight                     int64
 	statements                 int // that have a row where it is shown line by line
 	last                       int // the id of the last of them
@@ -92,7 +95,7 @@ func (v *view) lookThrough() {
 // brief keeps what is needed of a window.
 func (v *view) brief(w *model.Window, waiting map[int]int) {
 	b := &brief{
-		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: label(*w), failure: w.Error, silent: w.Silent,
+		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: label(*w), failure: w.Error, kernel: strings.Clone(w.Kernel), silent: w.Silent,
 		counted: w.ExecutionCount != nil, statements: waiting[w.ID],
 	}
 	v.byID[w.ID] = b
@@ -111,7 +114,7 @@ func (v *view) brief(w *model.Window, waiting map[int]int) {
 
 // cell takes in a cell.
 func (v *view) cell(w *model.Window, b *brief) {
-	v.labels[b.label]++
+	v.labels[b.label+words.OfKernel(b.kernel)]++
 	v.pids[w.PID] = true
 	v.cells = append(v.cells, b)
 	v.several = v.several || w.PID != v.cells[0].pid

@@ -134,11 +134,8 @@ func segmentOf(w *model.Window, meter string) segment {
 func about(w *model.Window, f model.Figure, stack []model.Frame) string {
 	text := fmt.Sprintf("process %d", w.PID)
 	for i := len(stack) - 1; i >= 0; i-- {
-		if stack[i].ExecutionCount != nil {
-			text = words.In(*stack[i].ExecutionCount) + ", " + text
-			break
-		} else if stack[i].Execution > 0 {
-			text = words.Cell(stack[i].Execution, -1, false) + ", " + text
+		if stack[i].InCell() {
+			text = words.FrameCell(&stack[i]) + ", " + text
 			break
 		}
 	}
@@ -217,7 +214,7 @@ func (p *pickle) frames(b *block) {
 			f := &b.frames[i]
 			file := f.File
 			if f.ExecutionCount != nil {
-				file = words.In(*f.ExecutionCount)
+				file = words.FrameCell(f)
 			} else if f.Native && file == "" {
 				file = f.Module
 			}

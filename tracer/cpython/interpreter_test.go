@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"ipytracer/tracer/elffile/elftest"
@@ -224,4 +225,38 @@ func TestLookupRemembers(t *testing.T) {
 		p.put(at, wanted)
 		find("back", 0x2222)
 	}
+}
+
+// TestPastInputs: the cells whose texts are in the namespace, the latest first, with what is in In. What only looks like one is none.
+func TestPastInputs(t *testing.T) {
+	eachVersion(t, func(t *testing.T, p *fakeProcess) {
+		items := p.alloc(8 * 4)
+		for n, text := range []string{"", "a = 1", "get_ipython().system('ls')"} { // In[3] is not there
+			p.put(items+8*uint64(n), p.str(text))
+		}
+		in := p.object("list", 40)
+		p.put(in+uint64(p.o.ListSize), 3)
+		p.put(in+uint64(p.o.ListItems), items)
+		names := p.dict(0, p.str("_i1"), p.str("a = 1"), p.str("_i"), p.str("no"), p.str("_ii"), p.str("no"), p.str("_i01"), p.str("no"), p.str("_i3"), p.str("later"),
+			p.str("_i2x"), p.str("no"), p.str("_i2"), p.str("!ls"), p.str("_i4"), in, p.str("_i5000000000"), p.str("no"), in, p.str("no"))
+		i := p.interpreter()
+		modules, err := i.Module("__main__")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.put(modules+uint64(p.o.ModuleDict), names)
+		var got []PastInput
+		if err := p.interpreter().PastInputs(in, func(one PastInput) bool { got = append(got, one); return len(got) < 3 }); err != nil {
+			t.Fatal(err)
+		}
+		if want := []PastInput{{3, "later", ""}, {2, "!ls", "get_ipython().system('ls')"}, {1, "a = 1", "a = 1"}}; !slices.Equal(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		p.put(in+uint64(p.o.ListSize), 1<<40) // what is read of it is not believed
+		p.put(in+uint64(p.o.ListItems), 1<<63)
+		n := 0
+		if err := p.interpreter().PastInputs(in, func(one PastInput) bool { n++; return one.Compiled == "" }); err != nil || n != 3 {
+			t.Errorf("of an absurd list: %d, %v", n, err)
+		}
+	})
 }

@@ -40,7 +40,7 @@ export interface Page {
   };
   details: Detail[];
   nodes: { parent: Numbers; frame: Numbers };
-  frames: { function: Numbers; file: Numbers; line: Numbers; execution: Numbers; count: Numbers; kind: Numbers };
+  frames: { function: Numbers; file: Numbers; line: Numbers; execution: Numbers; count: Numbers; kind: Numbers; kernel?: Numbers };
   timeline?: { pid: number; meter: number; tree?: boolean; ns: Numbers; bytes: Numbers; kinds: string; gaps: Numbers }[];
   lines: Line[]; variables: Variable[]; names: { unlisted: number; bytes: number; complete: boolean };
   resident: { at: number; pid: number; total: number; trim: number; complete: boolean; parts: { text: string; bytes: number }[] }[];

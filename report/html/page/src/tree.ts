@@ -25,7 +25,8 @@ export function frameName(s: Session, frame: number): string {
   const function_ = texts[f.function[frame]], line = f.line[frame] > 0 ? ` line ${f.line[frame]}` : "";
   if (f.kind[frame] === 0) {
     const cell = f.count[frame] >= 0 ? `In[${f.count[frame]}]` : `cell #${f.execution[frame]}`;
-    return `${cell}${line}${function_ === "<module>" || function_ === "" ? "" : " " + function_}`;
+    const kernel = texts[f.kernel?.[frame] ?? 0];
+    return `${cell}${kernel ? " of " + kernel : ""}${line}${function_ === "<module>" || function_ === "" ? "" : " " + function_}`;
   }
   return SIGNS[f.kind[frame]] + (function_ || "?");
 }

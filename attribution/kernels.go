@@ -1,0 +1,55 @@
+package attribution
+
+import "ipytracer/words"
+
+// kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of them have an In[1].
+type kernels struct {
+	all   []*process
+	stale bool // names are to be found anew
+}
+
+// met notes that a process runs IPython, or a cell.
+func (k *kernels) met(p *process) {
+	if p.kernels == nil {
+		p.kernels = k
+		k.all = append(k.all, p)
+	}
+	k.stale = true
+}
+
+// settle finds the names.
+func (k *kernels) settle() {
+	if !k.stale {
+		return
+	}
+	k.stale = false
+	list := make([]words.Kernel, len(k.all))
+	for i, p := range k.all {
+		list[i] = words.Kernel{PID: int(p.info.PID), Notebook: p.info.Notebook}
+	}
+	for i, name := range words.KernelNames(list) {
+		k.all[i].name = name
+	}
+}
+
+// kernel is the name of a process among several kernels; "" for one that is none, and where there is one only.
+func (p *process) kernel() string {
+	if p == nil || p.kernels == nil {
+		return ""
+	}
+	p.kernels.settle()
+	return p.name
+}
+
+// kernelAbove is the name of a process or, where it is no kernel, of the one by which it was started.
+func kernelAbove(processes map[int32]*process, pid int32) string {
+	const deepest = 64
+	p := processes[pid]
+	for range deepest {
+		if p == nil || p.kernels != nil {
+			break
+		}
+		p = processes[p.parent]
+	}
+	return p.kernel()
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"ipytracer/report/escape"
+	"ipytracer/tracer/process"
+)
+
+// maxProgram is how much is shown of what a process runs, in characters.
+const maxProgram = 60
+
+// notPython says what a process is that is not a Python.
+func notPython(pid int) string {
+	is := ""
+	if what := programOf(process.FS{}, pid); what != "" {
+		is = " but " + what
+	}
+	return fmt.Sprintf("process %d is not a Python%s (no CPython interpreter is mapped in it); 'tracer kernels' lists what can be attached to", pid, is)
+}
+
+// programOf is what a process runs, "" where that cannot be told: the name that the kernel shows of it, and its command line where that says more.
+// Both are the process's own words.
+func programOf(fs process.FS, pid int) string {
+	stat, err := fs.Stat(pid)
+	if err != nil {
+		return ""
+	}
+	name := escape.OneLine(stat.Comm, false, maxProgram)
+	if stat.KernelThread() {
+		return fmt.Sprintf("a thread of the Linux kernel, %s", name)
+	}
+	command, err := fs.Cmdline(pid)
+	if err != nil || len(command.Args) == 0 {
+		return name
+	}
+	line := escape.OneLine(strings.Join(command.Args, " "), false, maxProgram)
+	if line == "" || line == name {
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", name, line)
+}

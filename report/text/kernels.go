@@ -1,0 +1,81 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// A session can have several kernels. What is one kernel's says whose it is, and the first screen has the highest moment of each.
+
+// mostSummits is for how many kernels, beside the one that was highest of all, the highest moment has a line.
+const mostSummits = 4
+
+// otherSummits are where in the ranking the kernels were at their highest, but for the one that was highest of all: the highest first.
+func otherSummits(v *view) (at []int) {
+	if !v.several || len(v.ranked) == 0 {
+		return nil
+	}
+	of := map[int]int{} // by process
+	for i := range v.ranked {
+		s := &v.ranked[i]
+		if best, known := of[s.pid]; !known || s.peak > v.ranked[best].peak {
+			of[s.pid] = i
+		}
+	}
+	first, _ := summitOf(v.ranked)
+	delete(of, v.ranked[first].pid)
+	for _, i := range of {
+		at = append(at, i)
+	}
+	slices.SortFunc(at, func(a, b int) int {
+		return cmp.Or(cmp.Compare(v.ranked[b].peak, v.ranked[a].peak), cmp.Compare(v.ranked[a].start, v.ranked[b].start), cmp.Compare(a, b))
+	})
+	return at
+}
+
+// otherHighest answers what the highest moment of each of the other kernels was.
+func otherHighest(v *view) {
+	others := otherSummits(v)
+	for _, i := range others[:min(len(others), mostSummits)] {
+		v.answer("highest", moment{v, &v.ranked[i], &v.ranked[risenIn(v.ranked, i)]}.where())
+	}
+	if rest := others[min(len(others), mostSummits):]; len(rest) > 0 {
+		v.answer("", fmt.Sprintf("%s, none of which had more than %s", words.Plural(len(rest), "more kernel"), words.Bytes(v.ranked[rest[0]].peak)))
+	}
+}
+
+// inKernel is in front of what is one kernel's, where there are several.
+func inKernel(v *view, pid int) string {
+	if kernel := words.KernelOf(v.r.Processes, pid); kernel != "" {
+		return "in " + kernel + ": "
+	}
+	return ""
+}
+
+// kernelName is what the notebook of a kernel is called.
+func kernelName(p *model.Process) string {
+	return cmp.Or(p.Kernel, words.NotebookName(p.Notebook))
+}
+
+// liveKernel says in a live line of so many cells which kernel's cell it is; "" where there is one kernel. Names of usual length leave the figures
+// aligned; where there is little room the pid has to do.
+func liveKernel(w *model.Window, width int) string {
+	const usual, roomy = 20, 110
+	if w.Kernel == "" {
+		return ""
+	}
+	if width > 0 && width < roomy {
+		return escape.Pad(fmt.Sprint(w.PID), 8, false)
+	}
+	text := escape.Bounded(w.Kernel, maxName)
+	if pid := fmt.Sprintf("pid %d", w.PID); !strings.Contains(text, pid) {
+		text = fmt.Sprintf("%d ", w.PID) + text
+	}
+	return escape.Pad(text, usual, false)
+}

@@ -1,0 +1,108 @@
+package cpython
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PastInput is a cell that IPython has run and stored. What is read of it is hostile.
+type PastInput struct {
+	Number   int64  // N of In[N]
+	Typed    string // _iN, without newlines at its end
+	Compiled string // In[N], without newlines at its end; "" where it is not there, or longer than 512 KiB
+}
+
+// maxNamespace bounds how many names of a namespace are looked at for _iN: a notebook has three for each cell that it has run.
+const maxNamespace = 1 << 15
+
+// PastInputs calls yield for the cells whose texts IPython keeps, the latest first, until it returns false. list is the address of In.
+// A text that was changed while it was read, or is longer than 512 KiB, is left out.
+func (p *Interpreter) PastInputs(list uint64, yield func(PastInput) bool) error {
+	dict, err := p.moduleDict("__main__")
+	if err != nil {
+		return err
+	}
+	k, err := p.keysOf(dict)
+	if err != nil {
+		return err
+	}
+	type stored struct {
+		number int64
+		text   uint64
+	}
+	var all []stored
+	seen := 0
+	err = p.scan(&k, func(e dictEntry) bool {
+		if n, ok := p.inputNumber(e.key); ok {
+			all = append(all, stored{n, e.value})
+		}
+		seen++
+		return seen < maxNamespace
+	})
+	slices.SortFunc(all, func(a, b stored) int { return cmp.Compare(b.number, a.number) })
+	for _, one := range all {
+		raw, kind, whole := p.characters(one.text, maxTyped)
+		if raw == nil || !whole {
+			continue
+		}
+		if !yield(PastInput{one.number, DecodeText(raw, kind), p.wholeInput(list, one.number)}) {
+			break
+		}
+	}
+	return err
+}
+
+// inputNumber is N of a str _iN. One read.
+func (p *Interpreter) inputNumber(obj uint64) (n int64, ok bool) {
+	const longest = len("_i") + 9
+	text, ok := p.shortText(obj, longest)
+	if !ok {
+		return 0, false
+	}
+	digits, ok := strings.CutPrefix(text, "_i")
+	if !ok || digits == "" || digits[0] < '1' || digits[0] > '9' {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, err == nil
+}
+
+// shortText returns an ASCII str of at most longest bytes. One read.
+func (p *Interpreter) shortText(obj uint64, longest int) (text string, ok bool) {
+	header := int(p.off.ASCIIData)
+	buf := make([]byte, header+longest)
+	n, _ := p.mem.read(obj, buf) // a short one may end where its mapping does
+	if n < header || !p.isType(binary.LittleEndian.Uint64(buf[p.off.ObjectType:]), &p.types.str) {
+		return "", false
+	}
+	_, compact, ascii := p.off.Text(binary.LittleEndian.Uint32(buf[p.off.StrState:]))
+	length := binary.LittleEndian.Uint64(buf[p.off.StrLength:])
+	if !compact || !ascii || length > uint64(n-header) {
+		return "", false
+	}
+	return string(buf[header:][:length]), true
+}
+
+// wholeInput is In[n], "" if it is not there or too long.
+func (p *Interpreter) wholeInput(list uint64, n int64) string {
+	length, err := p.ListLen(list)
+	if err != nil || n < 0 || n >= length {
+		return ""
+	}
+	items, err := p.mem.word(list + uint64(p.off.ListItems))
+	if err != nil {
+		return ""
+	}
+	obj, err := p.mem.word(items + 8*uint64(n))
+	if err != nil {
+		return ""
+	}
+	raw, kind, whole := p.characters(obj, maxTyped)
+	if raw == nil || !whole {
+		return ""
+	}
+	return DecodeText(raw, kind)
+}
