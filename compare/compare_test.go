@@ -111,8 +111,11 @@ func TestALineOfAnEditedCell(t *testing.T) {
 	a := session(one{source: "def f():\n    return np.ones(1)"}, one{source: "other()", needs: 300}, one{source: "f()", needs: 10, lines: []model.Allocation{made(1, 2, "f", 10)}})
 	b := session(one{source: "def f():\n    log()\n    return np.ones(2)"}, one{source: "other()", needs: 5}, one{source: "f()", needs: 80, lines: []model.Allocation{made(1, 3, "f", 80)}})
 	d := diff(t, a, b, "")
-	if len(d.Causes) != 2 || d.Causes[0].Cell != 2 || !d.Causes[0].Edited || !strings.Contains(d.Causes[0].Why, "In[1], which was edited") {
+	if len(d.Causes) != 2 || d.Causes[0].Cell != 0 || !d.Causes[0].Edited || d.Causes[0].Bytes != 0 {
 		t.Fatalf("causes %+v", d.Causes)
+	}
+	if f := d.Causes[0].Follows; len(f) != 1 || f[0].Cell != 2 || f[0].Bytes != 70*mib || !strings.Contains(f[0].Why, "of In[1], which was edited in lines 2 to 3") {
+		t.Fatalf("what follows: %+v", f)
 	}
 	if l := d.Cells[2].Lines; len(l) != 1 || l[0].A != 10*mib || l[0].B != 80*mib || l[0].Cell != 0 {
 		t.Errorf("lines %+v", l)

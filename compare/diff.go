@@ -40,6 +40,7 @@ func Runs(a, b *Run, o Options) (*model.Diff, error) {
 	for i := range c.pairs {
 		d.Cells = append(d.Cells, c.row(i))
 	}
+	c.inA, c.inB, c.causeOf = c.readings(false), c.readings(true), map[int]int{}
 	c.whole()
 	c.causes()
 	d.Doubts = c.doubts()
@@ -58,6 +59,8 @@ type comparison struct {
 	rowA, rowB map[run]int
 	indexA     []int // in a's meters, of d's; -1 for none
 	indexB     []int
+	inA, inB   map[int][]reading // by row
+	causeOf    map[int]int       // which cause a row is
 }
 
 // run is one of a cell.
@@ -130,6 +133,9 @@ func (c *comparison) row(i int) model.CellDiff {
 	}
 	out.Meters = c.meters(figuresA, figuresB)
 	out.Lines = c.lines(p)
+	if p.change == model.Edited {
+		out.Edits = editsOf(c.a.cells[p.a].code, c.b.cells[p.b].code)
+	}
 	return out
 }
 

@@ -38,6 +38,8 @@ type Run struct {
 	limits           []string
 	interned         map[string]string
 	truncatedSources int
+	codes            map[uint64]*code
+	kept             int // of codes
 }
 
 // session is what one traced tree had in all.
@@ -50,6 +52,7 @@ type session struct {
 type cell struct {
 	model.DiffCell
 	hash    uint64 // of the source, white space apart
+	code    *code  // nil where nothing is known of it
 	figures []*model.Figure
 	lines   []line
 }
@@ -68,7 +71,7 @@ var seed = maphash.MakeSeed()
 
 // Read takes from a report what is compared. It goes through the windows once, and holds nothing of the report when it is done.
 func Read(name string, r *model.Report) *Run {
-	run := &Run{report: model.DiffRun{File: name, Host: r.Host, Finished: r.Certificate.Finished, Complete: r.Certificate.Complete}, interned: map[string]string{}}
+	run := &Run{report: model.DiffRun{File: name, Host: r.Host, Finished: r.Certificate.Finished, Complete: r.Certificate.Complete}, interned: map[string]string{}, codes: map[uint64]*code{}}
 	ids := r.AllMeters()
 	run.meters = slices.Clone(ids[:min(len(ids), maxMeters)])
 	for _, g := range r.GPUs {
@@ -88,7 +91,7 @@ func Read(name string, r *model.Report) *Run {
 		}
 	}
 	run.processes(r, ran)
-	run.interned = nil
+	run.interned, run.codes = nil, nil
 	return run
 }
 
@@ -139,7 +142,7 @@ func (run *Run) cell(r *model.Report, w *model.Window) {
 		count := *w.ExecutionCount
 		c.ExecutionCount = &count
 	}
-	c.hash = maphash.String(seed, normal(w.Source))
+	c.hash, c.code = maphash.String(seed, normal(w.Source)), run.codeOf(w.Source)
 	if w.Source == "" {
 		run.bare++
 	}

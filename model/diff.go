@@ -14,7 +14,7 @@ type Diff struct {
 	Least int64 `json:"least"`
 	// Whole are the sessions: one of A beside one of B, in their order.
 	Whole []WholeDiff `json:"whole"`
-	// Causes are the cells that made the difference, those whose source has changed first, then the most bytes.
+	// Causes are the cells that made the difference, those whose source has changed first, then the most bytes: their own, or of a cell that follows.
 	Causes []Cause    `json:"causes"`
 	Cells  []CellDiff `json:"cells"` // in B's order; those that went stand where they were
 	// Doubts say in words why something may not be comparable.
@@ -72,9 +72,33 @@ type CellDiff struct {
 	Meters []MeterDiff `json:"meters"`
 	// Lines are who allocated what was there at the cell's peaks, where that has changed: the largest change first, 12 at most.
 	Lines []LineDiff `json:"lines,omitempty"`
-	Why   string     `json:"why,omitempty"` // in words, of what has changed by Least or more
+	// Edits are the places in which the source of an edited cell differs, in order, 256 at most.
+	Edits []Edit `json:"edits,omitempty"`
+	Why   string `json:"why,omitempty"` // in words, of what has changed by Least or more
+	// Reads is what it reads that another cell made otherwise than before, where its own source is not the reason: that, what the cell read which made
+	// it, and so on to the cell that was edited, is new or gone.
+	Reads []DiffRead `json:"reads,omitempty"`
 	// Consequence: it stands higher or lower only because of what stood before it.
 	Consequence bool `json:"consequence,omitempty"`
+}
+
+// Edit is a place in which a source differs: so many lines from one on, in A and in B. Where there are none in one of them, it is the line
+// in front of which they would be.
+type Edit struct {
+	A      int `json:"a"`
+	LinesA int `json:"lines_a"`
+	B      int `json:"b"`
+	LinesB int `json:"lines_b"`
+}
+
+// DiffRead is a name that a cell reads, and the cell that made it.
+type DiffRead struct {
+	Name string `json:"name"` // "" where nothing of the source is to be told
+	Cell int    `json:"cell"` // an index of Cells
+	// InPlace: that cell did not make it, but changed it, or may have: x[0] = 1, x.append(1).
+	InPlace bool `json:"in_place,omitempty"`
+	// Released: it does not read the name, but deletes it or gives it another value.
+	Released bool `json:"released,omitempty"`
 }
 
 // DiffCell is a run of a cell in one session.
@@ -113,6 +137,16 @@ type Cause struct {
 	// Edited: the source of the cell has changed, or of the one whose line made the difference.
 	Edited bool   `json:"edited"`
 	Why    string `json:"why"`
+	// Follows are cells that need or keep more or less for what they read of this one, in their order.
+	Follows []DiffFollow `json:"follows,omitempty"`
+}
+
+// DiffFollow is a cell that follows from a cause.
+type DiffFollow struct {
+	Cell  int    `json:"cell"` // an index of Cells
+	Meter string `json:"meter"`
+	Bytes int64  `json:"bytes"` // of what it needs or keeps, whichever changed more
+	Why   string `json:"why"`
 }
 
 // Judgement is what was to be found out, and was.

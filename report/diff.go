@@ -4,8 +4,10 @@ import (
 	_ "embed"
 	"io"
 	"slices"
+	"strings"
 
 	"ipytracer/model"
+	"ipytracer/words"
 )
 
 //go:embed schema/diff-v1.schema.json
@@ -21,19 +23,43 @@ func DiffJSON(w io.Writer, d *model.Diff) error { return newDocument(w).plain(*d
 // DiffWithoutSource returns a copy of a comparison without the texts of the notebook.
 func DiffWithoutSource(d *model.Diff) *model.Diff {
 	c := *d
-	c.Whole, c.Cells = list(d.Whole), list(d.Cells)
+	c.Whole, c.Cells, c.Causes = list(d.Whole), list(d.Cells), list(d.Causes)
 	for i := range c.Whole {
 		c.Whole[i].Command = withoutCode(c.Whole[i].Command)
 	}
 	for i := range c.Cells {
 		row := &c.Cells[i]
 		row.A, row.B = bareCell(row.A), bareCell(row.B)
+		row.Why, row.Reads = bareReads(d, row, row.Why), slices.Clone(row.Reads)
+		for k := range row.Reads {
+			row.Reads[k].Name = ""
+		}
 		row.Lines = list(row.Lines)
 		for k := range row.Lines {
 			row.Lines[k].Source = ""
 		}
 	}
+	for i := range c.Causes {
+		x := &c.Causes[i]
+		x.Why, x.Follows = bareReads(d, &d.Cells[x.Cell], x.Why), slices.Clone(x.Follows)
+		for k := range x.Follows {
+			f := &x.Follows[k]
+			f.Why = bareReads(d, &d.Cells[f.Cell], f.Why)
+		}
+	}
 	return &c
+}
+
+// bareReads is why a cell changed, without the names that it reads.
+func bareReads(d *model.Diff, row *model.CellDiff, why string) string {
+	if len(row.Reads) == 0 {
+		return why
+	}
+	bare := slices.Clone(row.Reads)
+	for i := range bare {
+		bare[i].Name = ""
+	}
+	return strings.Replace(why, words.WhyReads(d, row.Reads), words.WhyReads(d, bare), 1)
 }
 
 func bareCell(x *model.DiffCell) *model.DiffCell {

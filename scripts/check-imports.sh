@@ -14,9 +14,10 @@ model:
 words: event model
 attribution: event model words btree klauspost/compress unix
 attribution/attributiontest: event
-compare: model words
+compare: model words compare/names
+compare/names:
 plan: model words
-report: model report/escape
+report: model report/escape words
 report/escape: x/text
 report/text: model words report/escape
 report/html: model report/escape report/text words

@@ -56,6 +56,26 @@ func More(change, meter string, bytes int64, keeps bool) string {
 	return fmt.Sprintf("%s: %s %s more", Meter(meter), verb, size)
 }
 
+// MoreOf says by how much more or less a cell needs or keeps: "needs 168.00 MiB less", of a meter that is not the first "needs 1.00 GiB more of
+// GPU 0 driver". Of a cell that gives memory back in both runs it says how much more or less that is.
+func MoreOf(meter, first string, bytes int64, keeps, gives bool) string {
+	verb, more := "needs", "more"
+	switch {
+	case gives:
+		verb, bytes = "gives back", -bytes
+	case keeps:
+		verb = "keeps"
+	}
+	if bytes < 0 {
+		more = "less"
+	}
+	text := fmt.Sprintf("%s %s %s", verb, strings.TrimPrefix(Bytes(bytes), "-"), more)
+	if meter != first {
+		text += " of " + Meter(meter)
+	}
+	return text
+}
+
 // Why a cell has other figures than it had.
 const (
 	WhyEdited      = "its source was edited"
@@ -67,8 +87,100 @@ const (
 )
 
 // WhyLineOf says that a line in another cell made the difference.
-func WhyLineOf(cell, change string) string {
-	return "its source is the same; the line that changed is of " + cell + ", which was " + change
+func WhyLineOf(cell string, of *model.CellDiff) string {
+	return "its source is the same; the line that changed is of " + cell + ", which was " + of.Change + EditedIn(of.Edits)
+}
+
+// maxEdited is how many places of a cell are named.
+const maxEdited = 3
+
+// EditedIn says where a source was edited, in front of which something stands: " in line 2", " in lines 2 to 4 and line 9"; "" where that is
+// not known.
+func EditedIn(edits []model.Edit) string {
+	var parts []string
+	for i, e := range edits {
+		if i == maxEdited {
+			parts = append(parts, Plural(len(edits)-i, "more place"))
+			break
+		}
+		switch {
+		case e.LinesB == 0 && e.B == 1:
+			parts = append(parts, "before line 1")
+		case e.LinesB == 0:
+			parts = append(parts, fmt.Sprintf("behind line %d", e.B-1))
+		case e.LinesB == 1:
+			parts = append(parts, fmt.Sprintf("in line %d", e.B))
+		default:
+			parts = append(parts, fmt.Sprintf("in lines %d to %d", e.B, e.B+e.LinesB-1))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " " + enumerated(parts)
+}
+
+// enumerated is "a, b and c".
+func enumerated(parts []string) string {
+	if n := len(parts) - 1; n > 0 {
+		return strings.Join(parts[:n], ", ") + " and " + parts[n]
+	}
+	return parts[0]
+}
+
+// WhyReads says what a cell reads that was made otherwise, hostile as it comes: "it reads orders, made in In[2], edited in line 2".
+func WhyReads(d *model.Diff, reads []model.DiffRead) string {
+	text := ""
+	for i, r := range reads {
+		row := &d.Cells[r.Cell]
+		name, verb := r.Name, "made"
+		if r.InPlace {
+			verb = "changed"
+		}
+		switch {
+		case i == 0 && r.Released:
+			text = "it lets go of "
+		case i == 0:
+			text = "it reads "
+		case i == maxEdited && len(reads) > maxEdited+1: // the rest of a long way is left out
+			text += ", and so on back to "
+			row, name = &d.Cells[reads[len(reads)-1].Cell], reads[len(reads)-1].Name
+		default:
+			text += ", which reads "
+		}
+		if name == "" {
+			text += "what was " + verb + " in " + Row(row)
+		} else {
+			text += name + ", " + verb + " in " + Row(row)
+		}
+		if i == maxEdited && len(reads) > maxEdited+1 || i == len(reads)-1 {
+			return text + changed(row)
+		}
+	}
+	return text
+}
+
+// changed says what happened to a cell, behind its name.
+func changed(row *model.CellDiff) string {
+	switch row.Change {
+	case model.New:
+		return ", which is new"
+	case model.Gone:
+		return ", which is gone"
+	}
+	return ", " + row.Change + EditedIn(row.Edits)
+}
+
+// ButFigures says that what a cell reads does not explain it.
+func ButFigures(why string) string { return why + ", but that changed the other way" }
+
+// ItselfAsMuch says that a cell which others follow from needs and keeps what it did.
+func ItselfAsMuch(change string) string {
+	switch change {
+	case model.New, model.Gone:
+		return "what others read of it makes the difference"
+	}
+	return "itself it needs and keeps as much"
 }
 
 // Row is what people call a cell of a comparison: In[3], or In[3] → In[4] where it has another number now.

@@ -38,6 +38,7 @@ func diffPage(d *model.Diff, rows int) *page {
 	for i := range d.Causes[:min(len(d.Causes), 3)] {
 		c := &d.Causes[i]
 		p.Facts = append(p.Facts, fact{"cause", words.Row(&d.Cells[c.Cell]) + " " + d.Cells[c.Cell].Change + ": " + c.Why, toneOf(c.Bytes)})
+		p.follows(d, c)
 	}
 	if len(d.Causes) == 0 {
 		p.Facts = append(p.Facts, fact{"cause", "none: no cell needs or keeps " + words.Bytes(d.Least) + " more or less than it did", ""})
@@ -46,10 +47,50 @@ func diffPage(d *model.Diff, rows int) *page {
 		p.judged(j)
 	}
 	p.Sections = append(p.Sections, causes(d, rows))
+	p.dependent(d, rows)
 	p.following(d, rows)
 	p.lines(d, rows)
 	p.doubts(d.Doubts, rows)
 	return p
+}
+
+// follows names the first cells that follow from a cause.
+func (p *page) follows(d *model.Diff, c *model.Cause) {
+	const few = 3
+	for i := range c.Follows[:min(len(c.Follows), few)] {
+		f := &c.Follows[i]
+		p.Facts = append(p.Facts, fact{"so", words.Row(&d.Cells[f.Cell]) + " " + f.Why, toneOf(f.Bytes)})
+	}
+	if n := len(c.Follows) - few; n > 0 {
+		p.Facts = append(p.Facts, fact{Name: "so", Text: words.Plural(n, "more cell")})
+	}
+}
+
+// dependent has the cells that need or keep more or less for what they read.
+func (p *page) dependent(d *model.Diff, rows int) {
+	s := section{Title: "Cells that follow from them", Columns: columns("cell", "", "from", "meter", ">need", ">keeps", "why", "source")}
+	n := 0
+	for i := range d.Causes {
+		c := &d.Causes[i]
+		for k := range c.Follows {
+			if n++; n > rows {
+				continue
+			}
+			f := &c.Follows[k]
+			row := &d.Cells[f.Cell]
+			line := []cell{plain(words.Row(row)), plain(row.Change), plain(words.Row(&d.Cells[c.Cell])), plain(words.Meter(f.Meter)), plain("–"), plain("–"), plain(row.Why), code(source(row))}
+			for m := range row.Meters {
+				if one := &row.Meters[m]; one.Meter == f.Meter {
+					line[4], line[5] = change(one.Need), change(one.Consumed)
+				}
+			}
+			s.Rows = append(s.Rows, line)
+		}
+	}
+	s.More = rest(n, rows, "cell")
+	if n > 0 {
+		p.Sections = append(p.Sections, s)
+	}
 }
 
 func abs(n int64) int64 { return max(n, -n) }

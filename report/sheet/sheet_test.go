@@ -189,6 +189,21 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	}
 	reporttest.Golden(t, "diff.html", html.Bytes())
 	reporttest.Golden(t, "diff.md", markdown.Bytes())
+	if d, err = compare.Runs(compare.Read("/tmp/a.arrows", reporttest.Orders(12)), compare.Read("/tmp/b.arrows", reporttest.Orders(4)), compare.Options{Least: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	html.Reset()
+	markdown.Reset()
+	if err := errors.Join(sheet.DiffHTML(&html, d), sheet.DiffMarkdown(&markdown, d)); err != nil {
+		t.Fatal(err)
+	}
+	follows := d.Causes[0].Follows
+	for _, page := range []string{html.String(), markdown.String()} {
+		if len(follows) != 5 || !strings.Contains(page, follows[0].Why) || strings.Count(page, d.Cells[follows[4].Cell].Why) != 2 { // In[8] says the same
+			t.Errorf("%+v are not in\n%s", follows, page)
+		}
+	}
+	reporttest.Golden(t, "diff.follows.md", markdown.Bytes())
 	var planned bytes.Buffer
 	if err := sheet.PlanMarkdown(&planned, plan.Make([]*plan.Run{plan.Read("run.arrows", reporttest.Savings())})); err != nil {
 		t.Fatal(err)

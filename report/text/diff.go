@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"ipytracer/model"
 	"ipytracer/report/escape"
@@ -119,7 +120,8 @@ func (v *view) diffCauses(d *model.Diff) {
 			name = "and"
 		}
 		row := &d.Cells[c.Cell]
-		v.field(name, span{words.Row(row) + " " + row.Change, bold}, span{c.Why, plain}, span{escape.OneLine(sourceOfRow(row), false, 60), dim})
+		v.field(name, span{words.Row(row) + " " + row.Change, bold}, span{c.Why, plain}, span{escape.OneLine(editedLine(row), false, 60), dim})
+		diffFollows(v, d, c, maxDiffCauses)
 	}
 	if n := len(d.Causes) - maxDiffCauses; n > 0 {
 		v.field("and", span{words.Plural(n, "more cell"), plain})
@@ -127,6 +129,31 @@ func (v *view) diffCauses(d *model.Diff) {
 	if len(d.Causes) == 0 {
 		v.field("cause", span{"none: no cell needs or keeps " + words.Bytes(d.Least) + " more or less than it did", plain})
 	}
+}
+
+// diffFollows names the cells that follow from a cause, and what they read.
+func diffFollows(v *view, d *model.Diff, c *model.Cause, most int) {
+	for i := range c.Follows[:min(len(c.Follows), most)] {
+		f := &c.Follows[i]
+		v.field("  so", span{escape.OneLine(words.Row(&d.Cells[f.Cell])+" "+f.Why, false, maxProse), plain})
+	}
+	if n := len(c.Follows) - most; n > 0 {
+		v.field("  so", span{words.Plural(n, "more cell"), plain})
+	}
+}
+
+// editedLine is the first line of a cell that was edited, where it is known; the source of another cell.
+func editedLine(row *model.CellDiff) string {
+	if len(row.Edits) == 0 || row.Edits[0].LinesB == 0 {
+		return sourceOfRow(row)
+	}
+	number := row.Edits[0].B
+	for l := range strings.Lines(row.B.Source) {
+		if number--; number == 0 {
+			return strings.TrimSpace(l)
+		}
+	}
+	return sourceOfRow(row)
 }
 
 func sourceOfRow(row *model.CellDiff) string {
@@ -150,6 +177,7 @@ func (v *view) diffCells(d *model.Diff) {
 	}
 	for i := range d.Causes[:min(len(d.Causes), most)] {
 		v.diffCell(d, &d.Cells[d.Causes[i].Cell])
+		diffFollowing(v, d, &d.Causes[i], most)
 	}
 	if n := len(d.Causes) - most; n > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(n, "more cell")), dim})

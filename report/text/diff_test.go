@@ -72,6 +72,13 @@ func TestDiffGolden(t *testing.T) {
 	same := compared(t, "10%", reporttest.Rich(), reporttest.Rich())
 	reporttest.Golden(t, "diff.same.txt", []byte(diffText(t, same, text.Options{})))
 	reporttest.Diff(t, same)
+	follows := compared(t, "", reporttest.Orders(12), reporttest.Orders(4))
+	reporttest.Golden(t, "diff.follows.txt", []byte(diffText(t, follows, text.Options{})))
+	reporttest.Golden(t, "diff.follows.80.txt", []byte(diffText(t, follows, text.Options{Width: 80})))
+	reporttest.Golden(t, "diff.follows.json", reporttest.Diff(t, follows))
+	if full := diffText(t, follows, text.Options{Full: true}); strings.Count(full, "    why     it reads ") != 5 {
+		t.Errorf("with nothing left out:\n%s", full)
+	}
 }
 
 // TestDiffOfAnything: whatever two sessions are, there is a comparison of them that can be shown.

@@ -41,7 +41,35 @@ func (v *view) diffCell(d *model.Diff, row *model.CellDiff) {
 		v.prose("            ", span{"    by      ", dim}, span{words.Change(l.Change) + " " + meterName(l.Meter), plain}, span{" " + escape.OneLine(words.LineOf(d, l), false, maxProse), plain},
 			span{" (" + words.Bytes(l.A) + " → " + words.Bytes(l.B) + " at the peak" + v.hardlyResident(row, l) + ")", dim})
 	}
-	v.prose("            ", span{"    why     ", dim}, span{row.Why, plain})
+	v.prose("            ", span{"    why     ", dim}, span{escape.OneLine(row.Why, false, maxProse), plain})
+}
+
+// diffFollowing lists what follows from a cell, a row each; where nothing is left out, each as the cause is shown.
+func diffFollowing(v *view, d *model.Diff, c *model.Cause, most int) {
+	if len(c.Follows) == 0 {
+		return
+	}
+	if v.o.Full {
+		for i := range c.Follows {
+			v.diffCell(d, &d.Cells[c.Follows[i].Cell])
+		}
+		return
+	}
+	v.blank()
+	t := table{columns: []column{{title: "    so"}, {title: ""}, {title: "need", right: true}, {title: "keeps", right: true, drop: 2}, {title: "why", flex: true}}, indent: rowIndent}
+	for i := range c.Follows[:min(len(c.Follows), most)] {
+		f := &c.Follows[i]
+		row := &d.Cells[f.Cell]
+		needs, keeps := "–", "–"
+		if m := of(row, f.Meter); m != nil {
+			needs, keeps = words.Change(m.Need), words.Change(m.Consumed)
+		}
+		t.rows = append(t.rows, tableRow("    "+words.Row(row), row.Change, needs, keeps, escape.OneLine(row.Why, false, maxProse)))
+	}
+	t.print(v.printer)
+	if n := len(c.Follows) - most; n > 0 {
+		v.prose("", span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(n, "more cell")), dim})
+	}
 }
 
 // hides says whether a line's mapped memory is that of its arrays, which have a line of their own.

@@ -1,0 +1,194 @@
+package compare
+
+import (
+	"slices"
+
+	"ipytracer/model"
+)
+
+// A cell whose source is the same may need more or less because of what it reads: a name that a cell before it made whose source was edited, or that
+// a cell made which read such a name. The names are followed through the cells of each kernel in the order they ran.
+
+// link is a name that has another value than in the other run, as far as that can be read off the sources.
+type link struct {
+	name    string
+	row     int   // of the cell that made it
+	inPlace bool  // the cell did not make it, but may have changed it
+	from    *link // what the cell read for that; nil where its own source is the reason
+}
+
+// root is the link that the reason lies in.
+func (l *link) root() *link {
+	for l.from != nil {
+		l = l.from
+	}
+	return l
+}
+
+// reading is a statement that reads such a name.
+type reading struct {
+	first, last int
+	of          *link
+	released    bool // it lets go of the value
+}
+
+// Bounds of what is followed.
+const (
+	maxReadings = 256 // of a cell
+	maxCalled   = 256 // names that functions read, of a statement
+	maxFollowed = 1 << 16
+	maxChain    = 16 // cells from a cause on
+)
+
+// flow follows names through the cells of one kernel.
+type flow struct {
+	values map[string]*link    // names that have another value
+	calls  map[string][]string // what functions read
+}
+
+// readings are, by row, the statements that read what has another value: of B what was edited or is new, of A what was edited or is gone.
+func (c *comparison) readings(ofB bool) map[int][]reading {
+	out, flows := map[int][]reading{}, map[int]*flow{}
+	run := c.a
+	if ofB {
+		run = c.b
+	}
+	rows := make([]int, 0, len(c.pairs))
+	for i := range c.pairs {
+		if c.index(i, ofB) >= 0 {
+			rows = append(rows, i)
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y int) int { return c.index(x, ofB) - c.index(y, ofB) })
+	for _, row := range rows {
+		one := &run.cells[c.index(row, ofB)]
+		if one.code == nil {
+			continue
+		}
+		f := flows[one.PID]
+		if f == nil {
+			f = &flow{values: map[string]*link{}, calls: map[string][]string{}}
+			flows[one.PID] = f
+		}
+		if all := f.cell(row, one.code, c.seeds(row, one.code, ofB)); len(all) > 0 {
+			out[row] = all
+		}
+	}
+	return out
+}
+
+func (c *comparison) index(row int, ofB bool) int {
+	if ofB {
+		return c.pairs[row].b
+	}
+	return c.pairs[row].a
+}
+
+// seeds are the statements of a cell that are other ones than in the other run.
+func (c *comparison) seeds(row int, of *code, ofB bool) map[int]bool {
+	switch c.pairs[row].change {
+	case model.Edited:
+		other := c.codeAt(row, !ofB)
+		return changedIn(c.d.Cells[row].Edits, of, other, ofB)
+	case model.New, model.Gone:
+		all := map[int]bool{}
+		for i := range of.statements {
+			all[i] = true
+		}
+		return all
+	}
+	return nil
+}
+
+func (c *comparison) codeAt(row int, ofB bool) *code {
+	run := c.a
+	if ofB {
+		run = c.b
+	}
+	if i := c.index(row, ofB); i >= 0 {
+		return run.cells[i].code
+	}
+	return nil
+}
+
+// cell goes through the statements of one.
+func (f *flow) cell(row int, of *code, seeds map[int]bool) (out []reading) {
+	for i := range of.statements {
+		s := &of.statements[i]
+		found := f.read(s)
+		var from *link
+		for _, l := range found {
+			in := l
+			if l.row == row {
+				in = l.from
+			}
+			if from == nil {
+				from = l
+			}
+			if in != nil && len(out) < maxReadings {
+				out = append(out, reading{s.first, s.last, in, false})
+			}
+		}
+		for _, n := range slices.Concat(s.deletes, s.assigns) {
+			if l := f.values[n]; l != nil && l.row != row && len(out) < maxReadings {
+				out = append(out, reading{s.first, s.last, l, true})
+			}
+		}
+		f.write(row, s, seeds[i], from)
+	}
+	return out
+}
+
+// read are the links of the names that a statement reads, and that the functions read which it may call.
+func (f *flow) read(s *statement) (found []*link) {
+	seen, left := map[string]bool{}, slices.Clone(s.reads)
+	for len(left) > 0 && len(seen) < maxCalled {
+		n := left[0]
+		left = left[1:]
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		if l := f.values[n]; l != nil {
+			found = append(found, l)
+		}
+		left = append(left, f.calls[n]...)
+	}
+	return found
+}
+
+// write notes what has become of the names that a statement gives a value.
+func (f *flow) write(row int, s *statement, isSeed bool, from *link) {
+	if from != nil && from.row == row {
+		from, isSeed = from.from, isSeed || from.from == nil
+	}
+	if isSeed || from != nil && depth(from) >= maxChain {
+		from = nil
+	}
+	differs := isSeed || from != nil
+	for _, n := range s.assigns {
+		delete(f.values, n)
+		if delete(f.calls, n); len(s.calls) > 0 && len(f.calls) < maxFollowed {
+			f.calls[n] = s.calls
+		}
+		if differs && len(f.values) < maxFollowed {
+			f.values[n] = &link{name: n, row: row, from: from}
+		}
+	}
+	for _, n := range s.changes {
+		if known := f.values[n]; differs && (known == nil || isSeed) && len(f.values) < maxFollowed {
+			f.values[n] = &link{name: n, row: row, inPlace: true, from: from}
+		}
+	}
+	for _, n := range s.deletes {
+		delete(f.values, n)
+		delete(f.calls, n)
+	}
+}
+
+func depth(l *link) (n int) {
+	for ; l != nil; l = l.from {
+		n++
+	}
+	return n
+}
