@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -97,6 +98,12 @@ func TestTop(t *testing.T) {
 	g.says("over")
 	s.press(" ")
 	s.showsText("in the cell that ran last")
+	s.press("4")
+	s.shows("the cells so far", func(text string) bool {
+		return strings.Contains(text, "so far, the newest first") && regexp.MustCompile(`(?m)^In\[2\] +\d+\.\d\d MiB .*def load\(n\)`).MatchString(text)
+	})
+	checkScreen(t, s)
+	s.press("l")
 	s.setSize(40, 10)
 	s.shows("a small screen", func(text string) bool { return len(s.rows()) == 10 && strings.Contains(text, "q quit") })
 	checkScreen(t, s)
@@ -167,6 +174,36 @@ func TestTopOnce(t *testing.T) {
 	}
 	if !strings.Contains(string(out), `"name":"kept","kind":"variable"`) {
 		t.Errorf("no variables: %s", out)
+	}
+}
+
+// TestTopOnceWithCells prints the cells that ended while it looked, where that is asked for.
+func TestTopOnceWithCells(t *testing.T) {
+	together(t)
+	g := startGrowing(t)
+	ready := filepath.Join(t.TempDir(), "ready")
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(binary, "top", "--once", "--cells", "3", "--duration", "6s", "--format", "json", "--ready-file", ready, fmt.Sprint(g.pid))
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it has attached", func() bool { _, err := os.Stat(ready); return err == nil })
+	g.goOn()
+	g.says("taken")
+	g.goOn()
+	g.says("over")
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	if err := reporttest.CheckGlance(stdout.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	var glance model.Glance
+	_ = json.Unmarshal(stdout.Bytes(), &glance) // but for its stacks, which are numbers
+	k := glance.Kernels[0]
+	if len(k.Cells) != 1 || k.Cells[0].ExecutionCount == nil || *k.Cells[0].ExecutionCount != 2 || k.Cells[0].Meters["cpu.resident"].Need() < 40_000_000 || !strings.Contains(k.Cells[0].Source, "def load") {
+		t.Errorf("%s", &stdout)
 	}
 }
 

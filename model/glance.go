@@ -36,6 +36,10 @@ type Kernel struct {
 	// Cell is the outermost cell that runs, or that ran last: its figures reach up to now or to its end. Null where there was none.
 	Cell    *Window `json:"cell"`
 	Running bool    `json:"running"` // Cell does
+	// Cells are those that are over: the newest first, and of those before these the heaviest; CellsUnlisted is how many more there were. Nil
+	// where nobody asked.
+	Cells         []Window `json:"cells,omitempty"`
+	CellsUnlisted int      `json:"cells_unlisted,omitempty"`
 	// Statement is the one of the cell that runs now.
 	Statement *Window `json:"statement,omitempty"`
 	// Allocations are who allocated since Growth began, what grew most in front, so many at most that a glance is short.

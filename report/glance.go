@@ -32,6 +32,10 @@ func GlanceWithoutSource(g *model.Glance) *model.Glance {
 	for i := range c.Kernels {
 		k := &c.Kernels[i]
 		k.Cell, k.Statement = withoutText(k.Cell), withoutText(k.Statement)
+		k.Cells = slices.Clone(k.Cells)
+		for n := range k.Cells {
+			k.Cells[n] = *withoutText(&k.Cells[n])
+		}
 		k.Variables = VariablesWithoutSource(k.Variables)
 	}
 	return &c
@@ -63,6 +67,7 @@ func withoutText(w *model.Window) *model.Window {
 type tabledKernel struct {
 	model.Kernel
 	Cell        *tabledWindow      `json:"cell"`
+	Cells       []tabledWindow     `json:"cells,omitempty"`
 	Statement   *tabledWindow      `json:"statement,omitempty"`
 	Allocations []tabledAllocation `json:"allocations"`
 	Variables   []tabledVariable   `json:"variables,omitempty"`
@@ -70,6 +75,9 @@ type tabledKernel struct {
 
 func (t *tables) kernel(k model.Kernel) tabledKernel {
 	out := tabledKernel{Kernel: k, Cell: t.windowAt(k.Cell), Statement: t.windowAt(k.Statement), Allocations: []tabledAllocation{}}
+	for i := range k.Cells {
+		out.Cells = append(out.Cells, *t.windowAt(&k.Cells[i]))
+	}
 	for _, a := range k.Allocations {
 		out.Allocations = append(out.Allocations, tabledAllocation{a, t.stack(a.Stack, a.StackTruncated)})
 	}

@@ -19,6 +19,7 @@ func glanceOf(r *model.Report) *model.Glance {
 		if w := &r.Windows[i]; w.Kind == model.Cell && k.Cell == nil {
 			k.Cell, k.Allocations, k.Coverage, k.Meters, k.Tree = w, w.Allocations, w.Coverage, w.Meters, w.Tree
 			k.Cell.Allocations, k.Cell.Coverage = nil, nil
+			k.Cells, k.CellsUnlisted = append(k.Cells, *w), 3
 		}
 	}
 	for _, p := range r.Processes {
@@ -49,7 +50,7 @@ func TestGlanceJSON(t *testing.T) {
 			reporttest.CheckSafe(t, line, "")
 		}
 		for _, k := range report.GlanceWithoutSource(g).Kernels {
-			if k.Cell != nil && k.Cell.Source != "" {
+			if k.Cell != nil && (k.Cell.Source != "" || k.Cells[0].Source != "") {
 				t.Errorf("%s: source: %q", name, k.Cell.Source)
 			}
 		}

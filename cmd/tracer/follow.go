@@ -251,6 +251,9 @@ func (s *session) print() {
 		s.hub.Finished(finished)
 		s.hub.Answer()
 	}
+	if s.view != nil {
+		s.view.past.Add(finished)
+	}
 	for _, w := range finished {
 		if !s.live {
 			continue

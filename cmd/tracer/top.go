@@ -36,10 +36,10 @@ func newTopCommand(c console) *cobra.Command {
 		Use:   "top [PID ...]",
 		Short: "Watch a kernel live: the cell that runs, who allocates, what is left",
 		Long: `Attach to a running IPython or Jupyter kernel as 'tracer attach' does, and show on the terminal what happens: the cell that runs and
-since when, memory against its limit, the lines that grow, variables, children, and what was lost. Keys: '?' lists them, 'q' ends the session,
+since when, memory against its limit, the lines that grow, variables, children, the cells so far, and what was lost. Keys: '?' lists them, 'q' ends the session,
 and the report is printed. The target does not notice.
 
---once prints one screen and detaches: as text, or with --format json for programs.`,
+--once prints one screen and detaches: as text, or with --format json for programs. With --cells N it has the N newest cells, too.`,
 		Example: "  sudo tracer top\n  sudo tracer top 4242 --record run.arrows\n  sudo tracer top 4242 --once --format json | jq '.kernels[0].cell.meters'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runTop(cmd.Context(), o, c, args)
@@ -84,7 +84,7 @@ func runTop(ctx context.Context, o TopOptions, c console, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	v := &view{options: &o, console: c, state: live.State{ASCII: o.ASCII || display.ASCII()}}
+	v := &view{options: &o, console: c, state: live.State{ASCII: o.ASCII || display.ASCII(), ListCells: o.Cells > 0}}
 	if !o.Once {
 		if v.terminal, err = display.Open(); err != nil {
 			return err

@@ -30,6 +30,7 @@ type view struct {
 	next   time.Time     // when it is to be looked again
 	asked  bool          // variables were
 	glance *model.Glance // the last
+	past   live.History
 }
 
 // begin shows the screen.
@@ -94,6 +95,12 @@ func (v *view) update() error {
 		return nil
 	}
 	g := v.tracker.Glance()
+	if !v.options.Once || v.options.Cells > 0 {
+		for i := range g.Kernels {
+			k := &g.Kernels[i]
+			k.Cells, k.CellsUnlisted = v.past.Of(k.PID, v.options.Cells)
+		}
+	}
 	if v.options.NoSource {
 		g = report.GlanceWithoutSource(g)
 	}

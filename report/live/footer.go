@@ -17,7 +17,7 @@ func (p *page) help() {
 	p.add(Span{"tracer top: keys", Bold})
 	for _, line := range [][2]string{
 		{"q", "end the session; the report is printed"},
-		{"1 2 3, tab", "lines, variables, children"},
+		{"1 2 3 4, tab", "lines, variables, children, cells so far"},
 		{"s S, arrows", "sort by the next, the previous column"},
 		{"space", "freeze the screen; tracing goes on"},
 		{"0", "mark: growth from now on; again: from the cell"},

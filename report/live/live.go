@@ -103,7 +103,7 @@ func Text(g *model.Glance, s *State, width int) string {
 		for tab := range tabs {
 			of := *s
 			of.Tab, p.state = tab, &of
-			if n := len(p.rowsOf(k)); n > 0 || tab == Lines {
+			if n := len(p.rowsOf(k)); (n > 0 || tab == Lines) && (tab != Cells || p.state.ListCells) {
 				p.add()
 				p.table(k, n+3)
 			}

@@ -49,6 +49,17 @@ func glance() *model.Glance {
 			Names: &model.Names{PID: 4242, Unlisted: 90, Bytes: 5 * mib},
 		}},
 	}
+	var past live.History
+	for i := range 30 {
+		n, need := i+1, int64(i*7%31)*10*mib
+		w := model.Window{ID: 100 + i, Kind: model.Cell, PID: 4242, Execution: n, ExecutionCount: &n, Status: model.OK, DurationNS: int64(i) * 50_000_000, Source: fmt.Sprintf("step(%d)%s", i, hostile),
+			Meters: map[string]model.Figure{"cpu.resident": figure(100*mib, 100*mib+need, 100*mib+need/2), "gpu.1.driver": figure(0, need*2, need)}}
+		if i%9 == 8 {
+			w.Status = model.Error
+		}
+		past.Add([]model.Window{w})
+	}
+	g.Kernels[0].Cells, g.Kernels[0].CellsUnlisted = past.Of(4242, 0)
 	for i := range 30 {
 		g.Kernels[0].Allocations = append(g.Kernels[0].Allocations, model.Allocation{
 			Meter: []string{"cpu.numpy", "cpu.mapped", "gpu.1.active"}[i%3], Stack: stack(i + 1), Allocated: int64(90-i) * mib, Freed: int64(i) * mib, Net: int64(90-2*i) * mib,
@@ -105,6 +116,9 @@ func TestScreens(t *testing.T) {
 		{"ascii-80x24", quiet, live.State{ASCII: true}, 80, 24},
 		{"variables-80x24", quiet, live.State{Tab: live.Variables}, 80, 24},
 		{"children-80x24", glance(), live.State{Tab: live.Children, Frozen: true}, 80, 24},
+		{"cells-80x24", quiet, live.State{Tab: live.Cells}, 80, 24},
+		{"cells-heaviest-120x40", full, live.State{Tab: live.Cells, Sort: [4]int{live.Cells: 1}}, 120, 40},
+		{"cells-ascii-60x16", glance(), live.State{Tab: live.Cells, ASCII: true, Offset: 3}, 60, 16},
 		{"help-80x24", glance(), live.State{Help: true}, 80, 24},
 		{"nothing-80x24", nil, live.State{}, 80, 24},
 	} {
@@ -117,7 +131,7 @@ func TestScreens(t *testing.T) {
 func TestEverySize(t *testing.T) {
 	for width := 1; width <= 130; width += 3 {
 		for height := 1; height < 40; height += 2 {
-			for tab := range live.Tab(3) {
+			for tab := range live.Tab(4) {
 				check(t, live.Screen(glance(), &live.State{Tab: tab, ASCII: width%2 == 0, Offset: height}, width, height), width, height, width%2 == 0)
 			}
 		}
@@ -156,6 +170,19 @@ func TestKeys(t *testing.T) {
 	if press("0") != live.Mark || press("0") != live.Unmark || press("u") != live.FindVariables || s.Tab != live.Variables {
 		t.Error("marks and variables")
 	}
+	row := func() string { return live.Screen(g, s, 120, 40)[11].String() }
+	if press("4"); s.Tab != live.Cells || !strings.HasPrefix(row(), "In[30]") {
+		t.Errorf("cells: %s", row())
+	}
+	if press("s"); !strings.Contains(row(), "running") || !strings.Contains(row(), "800.00 MiB") {
+		t.Errorf("the heaviest first: %s", row())
+	}
+	if press("down", "down"); s.Offset != 2 {
+		t.Errorf("scrolled to %d", s.Offset)
+	}
+	if press("tab"); s.Tab != live.Lines {
+		t.Error("behind the cells come lines")
+	}
 	if press("?"); !s.Help || press("q") != live.Quit {
 		t.Error("help, and quit from there")
 	}
@@ -173,6 +200,12 @@ func TestText(t *testing.T) {
 	g.Kernels = append(g.Kernels, g.Kernels[0])
 	g.Kernels[1].PID, g.Kernels[1].Cell = 77, nil
 	text := live.Text(g, &live.State{}, 0)
+	if strings.Contains(text, "step(3)") {
+		t.Errorf("cells that nobody asked for in\n%s", text)
+	}
+	if text := live.Text(g, &live.State{ListCells: true}, 0); !strings.Contains(text, "step(3)") || !strings.Contains(text, "4 cells") {
+		t.Errorf("no cells in\n%s", text)
+	}
 	for _, want := range []string{"pid 4242", "pid 77", "In[7]", "In[7] line 30", "df", "worker", "stepped down", "300.00 MiB"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -183,5 +216,42 @@ func TestText(t *testing.T) {
 	}
 	if fmt.Sprint(live.Text(&model.Glance{}, &live.State{}, 0)) == "" {
 		t.Error("nothing at all")
+	}
+}
+
+// TestHistory: the newest cells are there, and before these the heaviest, whatever came after them.
+func TestHistory(t *testing.T) {
+	var h live.History
+	for i := range 3000 {
+		need := int64(i % 10)
+		if i == 5 || i == 1500 {
+			need = 1000
+		}
+		h.Add([]model.Window{{ID: i + 1, PID: 7, Source: strings.Repeat("x", 1000), Meters: map[string]model.Figure{"cpu.resident": figure(0, need, 0)}}})
+	}
+	all, more := h.Of(7, 0)
+	if all[0].ID != 3000 || all[399].ID != 2601 || len(all)+more != 3000 || len(all) < 402 || len(all) > 500 {
+		t.Fatalf("%d cells and %d more, from %d on", len(all), more, all[0].ID)
+	}
+	heavy := 0
+	for i := range all {
+		if i > 0 && all[i].ID >= all[i-1].ID {
+			t.Fatalf("%d behind %d", all[i].ID, all[i-1].ID)
+		}
+		if all[i].ID == 6 || all[i].ID == 1501 {
+			heavy++
+		}
+		if len(all[i].Source) > 400 || !all[i].SourceTruncated {
+			t.Fatalf("%d bytes of source", len(all[i].Source))
+		}
+	}
+	if heavy != 2 {
+		t.Errorf("%d of the heaviest", heavy)
+	}
+	if few, more := h.Of(7, 3); len(few) != 3 || more != 2997 || few[0].ID != 3000 {
+		t.Errorf("%d cells and %d more", len(few), more)
+	}
+	if none, more := h.Of(8, 0); len(none) != 0 || more != 0 {
+		t.Errorf("%d cells of another process", len(none))
 	}
 }

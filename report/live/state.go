@@ -14,6 +14,7 @@ const (
 	Lines Tab = iota
 	Variables
 	Children
+	Cells
 
 	tabs
 )
@@ -27,8 +28,10 @@ type State struct {
 	Meter  string    // the only one of which lines are shown; "" for all
 	Frozen bool      // what is shown stays
 	Help   bool
-	ASCII  bool   // the terminal has no other characters
-	Notice string // that something has happened, until the next key
+	ASCII  bool // the terminal has no other characters
+	// ListCells has [Text] list the cells so far.
+	ListCells bool
+	Notice    string // that something has happened, until the next key
 
 	marked bool
 }
@@ -105,6 +108,8 @@ func (s *State) choose(key string, g *model.Glance) {
 		s.Tab, s.Offset = Variables, 0
 	case "c", "3":
 		s.Tab, s.Offset = Children, 0
+	case "e", "4":
+		s.Tab, s.Offset = Cells, 0
 	case "tab":
 		s.Tab, s.Offset = (s.Tab+1)%tabs, 0
 	case "s", "right":

@@ -17,7 +17,8 @@ type column struct {
 	title string
 	cells int // 0: what is left of the width
 	right bool
-	drop  int // the highest gives way first where the width is short; 0: never
+	drop  int  // the highest gives way first where the width is short; 0: never
+	ofGPU bool // it is there where a GPU is used only
 }
 
 var columns = [tabs][]column{
@@ -31,6 +32,10 @@ var columns = [tabs][]column{
 	},
 	Children: {
 		{title: "resident", cells: 11, right: true}, {title: "highest", cells: 11, right: true, drop: 1}, {title: "pid", cells: 8, right: true}, {title: "command"},
+	},
+	Cells: {
+		{title: "cell", cells: 8}, {title: "need", cells: 11, right: true}, {title: "gpu need", cells: 11, right: true, ofGPU: true}, {title: "kept", cells: 11, right: true, drop: 1},
+		{title: "highest", cells: 11, right: true, drop: 3}, {title: "time", cells: 10, right: true, drop: 2}, {title: "source"},
 	},
 }
 
@@ -54,7 +59,7 @@ func (p *page) table(k *model.Kernel, height int) {
 		return cmp.Or(cmp.Compare(y.keys[by].number, x.keys[by].number), cmp.Compare(x.keys[by].text, y.keys[by].text))
 	})
 	p.add(p.tabLine(k)...)
-	shown := p.fitting()
+	shown := p.fitting(usesGPU(k))
 	var header []Span
 	for i, c := range columns[tab] {
 		if !shown[i] {
@@ -116,12 +121,14 @@ func (p *page) pad(s string, c column) string {
 }
 
 // fitting are the columns that there is room for: the last one is to keep 28 cells as long as others can give way.
-func (p *page) fitting() []bool {
+func (p *page) fitting(gpu bool) []bool {
 	all := columns[p.state.Tab]
 	shown := make([]bool, len(all))
 	used := 28
 	for i, c := range all {
-		shown[i] = true
+		if shown[i] = gpu || !c.ofGPU; !shown[i] {
+			continue
+		}
 		if c.cells > 0 {
 			used += c.cells + 2
 		}
@@ -144,7 +151,7 @@ func (p *page) fitting() []bool {
 
 // tabLine names the tables, and what the one that is shown is about.
 func (p *page) tabLine(k *model.Kernel) (spans []Span) {
-	for i, name := range []string{"1 lines", "2 variables", "3 children"} {
+	for i, name := range []string{"1 lines", "2 variables", "3 children", "4 cells"} {
 		style := Dim
 		if Tab(i) == p.state.Tab {
 			style = Reverse
@@ -168,6 +175,11 @@ func (p *page) tabLine(k *model.Kernel) (spans []Span) {
 		if k.VariablesNS > 0 {
 			about = "as they were " + words.Duration(k.VariablesNS) + " after the attach"
 		}
+	case Cells:
+		about = "so far, the newest first"
+		if by := p.state.Sort[Cells]; by > 0 {
+			about = "so far, by " + columns[Cells][by].title
+		}
 	}
 	return append(spans, Span{about, Plain})
 }
@@ -181,6 +193,8 @@ func (p *page) empty(k *model.Kernel) string {
 		return "none that is large"
 	case p.state.Tab == Children:
 		return "none lives"
+	case p.state.Tab == Cells:
+		return "no cell has run since the attach"
 	case k.Growth == "none":
 		return "no cell has run since the attach"
 	}
@@ -196,6 +210,8 @@ func (p *page) after(k *model.Kernel) string {
 		return fmt.Sprintf("… and %s, with %s together", words.Plural(int(k.Names.Unlisted), "more name"), words.Bytes(k.Names.Bytes))
 	case p.state.Tab == Children && k.ChildrenUnlisted > 0:
 		return "… and " + words.Plural(k.ChildrenUnlisted, "more process")
+	case p.state.Tab == Cells && k.CellsUnlisted > 0:
+		return "… and " + words.Plural(k.CellsUnlisted, "more cell")
 	}
 	return ""
 }
@@ -224,8 +240,53 @@ func (p *page) rowsOf(k *model.Kernel) (lines []line) {
 				[]sortKey{{number: c.Meters[resident].End}, {number: c.Meters[resident].Peak}, {number: -int64(c.PID)}, {text: command}},
 			})
 		}
+	case Cells:
+		if k.Running && k.Cell != nil {
+			lines = append(lines, ran(k.Cell, true))
+		}
+		for i := range k.Cells {
+			lines = append(lines, ran(&k.Cells[i], false))
+		}
 	}
 	return lines
+}
+
+// usesGPU reports whether a process has used a GPU.
+func usesGPU(k *model.Kernel) bool {
+	for id := range k.Meters {
+		if isDriver(id) {
+			return true
+		}
+	}
+	return false
+}
+
+func isDriver(id string) bool { return words.OfGPU(id) && strings.HasSuffix(id, ".driver") }
+
+// ran is a cell's row.
+func ran(w *model.Window, runs bool) line {
+	gpu, onGPU := "", int64(0)
+	for id, f := range w.Meters {
+		if isDriver(id) && (gpu == "" || f.Need() > onGPU || f.Need() == onGPU && id < gpu) {
+			gpu, onGPU = id, f.Need()
+		}
+	}
+	source := escape.OneLine(w.Source, w.SourceTruncated, 400)
+	switch {
+	case runs:
+		source = "running · " + source
+	case w.Status != model.OK:
+		source = w.Status + " · " + source
+	}
+	f := w.Meters[resident]
+	need := "–"
+	if gpu != "" {
+		need = text.Need(w.Meters, gpu)
+	}
+	return line{
+		[]string{escape.Bounded(text.Label(*w), 40), text.Need(w.Meters, resident), need, text.Kept(w.Meters, resident), text.Highest(w.Meters, resident), words.Duration(w.DurationNS), source},
+		[]sortKey{{number: int64(w.ID)}, {number: f.Need()}, {number: onGPU}, {number: f.Consumed}, {number: f.Peak}, {number: w.DurationNS}, {text: source}},
+	}
 }
 
 func allocated(a model.Allocation, k *model.Kernel) line {

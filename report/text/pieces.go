@@ -28,6 +28,11 @@ func Need(figures map[string]model.Figure, meter string) string {
 	return need.show(figures, meter).text
 }
 
+// Kept is what a window kept of a meter, likewise.
+func Kept(figures map[string]model.Figure, meter string) string {
+	return consumed.show(figures, meter).text
+}
+
 // VariableCells are what stands in a row about a variable: alone, reaches, name, type, shape and by whom it was made.
 func VariableCells(x model.Variable) [6]string {
 	return [6]string{aloneOf(x), reachesOf(x), variableName(x), x.Type, shapeOf(x), maker(x)}
