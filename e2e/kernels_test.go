@@ -22,6 +22,7 @@ func TestSeveralKernels(t *testing.T) {
 	recorded := filepath.Join(t.TempDir(), "two.arrows")
 	live := liveReport(t, w.pid, w.others[0])
 	tr := attach(t, w.pid, "--budget", "off", "--record", recorded, fmt.Sprint(w.others[0]))
+	kernels := output(t, "kernels")
 	results := w.run()
 	r, data := tr.stop()
 	checkCertificate(t, r)
@@ -49,6 +50,11 @@ func TestSeveralKernels(t *testing.T) {
 	}
 	for name, text := range texts {
 		checkWhose(t, name, text)
+	}
+	for pid, name := range names {
+		if row := regexp.MustCompile(fmt.Sprintf(`(?m)^ *%d .* %s$`, pid, regexp.QuoteMeta(name))); !row.Match(kernels) {
+			t.Errorf("'tracer kernels' has no notebook %s of pid %d:\n%s", name, pid, kernels)
+		}
 	}
 	if csv := string(output(t, "report", "--format", "csv", recorded)); !strings.Contains(csv, fmt.Sprintf(",%d,eda.ipynb,", w.others[0])) {
 		t.Errorf("CSV: %.400s", csv)

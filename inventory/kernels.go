@@ -19,6 +19,7 @@ type Python struct {
 	Python   string `json:"python"`
 	IPython  string `json:"ipython"`
 	Frontend string `json:"frontend"`
+	Notebook string `json:"notebook,omitempty"` // the path of the one that it says it runs
 	Cwd      string `json:"cwd"`
 	Resident int64  `json:"resident"`
 	GPUs     []int  `json:"gpus"`
@@ -96,7 +97,7 @@ func findKernels(ctx context.Context, fs process.FS, others bool) (found kernelL
 			continue
 		}
 		row := Python{
-			PID: p.PID, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Resident: p.ResidentBytes, GPUs: p.GPUs,
+			PID: p.PID, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Notebook: seen.Notebook, Resident: p.ResidentBytes, GPUs: p.GPUs,
 		}
 		if row.GPUs == nil {
 			row.GPUs = []int{}

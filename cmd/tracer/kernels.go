@@ -76,6 +76,10 @@ func sayUnlooked(c console, rows []inventory.Python) {
 // printKernels prints the list; from > 0 numbers the rows from there.
 func printKernels(w io.Writer, rows []inventory.Python, from int) error {
 	header := []string{"PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "MEMORY", "GPUS", "DIRECTORY"}
+	notebooks := slices.ContainsFunc(rows, func(r inventory.Python) bool { return r.Notebook != "" })
+	if notebooks {
+		header = append(header, "NOTEBOOK")
+	}
 	if from > 0 {
 		header = append([]string{""}, header...)
 	}
@@ -85,6 +89,9 @@ func printKernels(w io.Writer, rows []inventory.Python, from int) error {
 		row := []any{
 			r.PID, escape.Text(r.User), text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend), words.Bytes(r.Resident),
 			gpuList(r.GPUs), escape.Text(r.Cwd),
+		}
+		if notebooks {
+			row = append(row, text.Dash(words.NotebookName(r.Notebook)))
 		}
 		if from > 0 {
 			row = append([]any{strconv.Itoa(from+i) + ")"}, row...)

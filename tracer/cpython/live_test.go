@@ -23,6 +23,7 @@ func TestLive(t *testing.T) {
 					t.Skip("the zmq module of another tree is not for this build")
 				}
 				s := startShell(t, b, bin, app)
+				t.Run("past inputs", s.testPastInputs)
 				t.Run("input list", s.testInput)
 				t.Run("names", func(t *testing.T) { s.testNames(t, app) })
 				t.Run("last exception", s.testLastException)
@@ -32,6 +33,24 @@ func TestLive(t *testing.T) {
 			})
 		}
 	})
+}
+
+// testPastInputs runs cells that IPython stores, and looks for the latest. It comes before In is made longer.
+func (s *shell) testPastInputs(t *testing.T) {
+	for _, text := range []string{"a = 1", "größer = 2", "b = '🐍'", "%time c = 3"} {
+		s.run(t, fmt.Sprintf("shell.run_cell(%q, store_history=True)", text))
+		list, n, err := s.interp.InputList()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got PastInput
+		if err := s.interp.PastInputs(list, func(one PastInput) bool { got = one; return false }); err != nil {
+			t.Fatal(err)
+		}
+		if got.Number != n-1 || got.Typed != text || got.Compiled != text && (text[0] != '%' || !strings.HasPrefix(got.Compiled, "get_ipython()")) {
+			t.Errorf("after %q: %+v, In has %d", text, got, n)
+		}
+	}
 }
 
 func (s *shell) testInput(t *testing.T) {

@@ -29,14 +29,14 @@ Line = namedtuple("Line", "meter at_peak allocated freed net count where stack")
 Line.__doc__ = """Who allocated in a window: bytes of a meter at the window's peak, bytes allocated and freed, what is left of that, the number of
 allocations, where in words, and the calls, innermost first."""
 
-_NAMES = ("id", "parent", "kind", "pid", "execution", "execution_count", "silent", "name", "line", "source", "source_truncated", "status", "error",
+_NAMES = ("id", "parent", "kind", "pid", "kernel", "execution", "execution_count", "silent", "name", "line", "source", "source_truncated", "status", "error",
           "note", "start_ns", "duration_ns", "cpu_ns", "counters", "lost_statements", "lost_markers", "children_unlisted")
 
 
 class Window:
     """A stretch of time that was measured: a cell, a statement, an experiment, the session.
 
-    It has the members of a window in the tracer's JSON as attributes: id, parent, kind, pid, execution, execution_count, silent, name, line, source,
+    It has the members of a window in the tracer's JSON as attributes: id, parent, kind, pid, kernel, execution, execution_count, silent, name, line, source,
     source_truncated, status, error, note, start_ns, duration_ns, cpu_ns (nanoseconds), None where the JSON has none; counters, a dict of what was
     counted, -1 where that is not known, None unless the session counts (--counters); meters and tree, which are {meter id: Figure}, tree with the
     child processes; children; and top, {meter id: Top}.
